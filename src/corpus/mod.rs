@@ -1,0 +1,1 @@
+//! Inputs: SPIR-V files, directories, and the containers that shaders are shipped in.

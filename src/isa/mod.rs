@@ -1,0 +1,1 @@
+//! AMDGPU encodings shared by glue, emulator and checks.

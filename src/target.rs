@@ -1,0 +1,164 @@
+//! What code is made for: the GPU, the stage, the wave size.
+
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// A GPU, by the name LLVM gives it. Adding one: a variant here, its ELF machine number, its opcode table in `isa`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GfxIp {
+    /// RDNA2, Navi 21 (gfx10.3): hardware VS stage, no NGG.
+    Gfx1030,
+}
+
+impl GfxIp {
+    /// LLVM's processor name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gfx1030 => "gfx1030",
+        }
+    }
+
+    /// `e_flags` of the ELF header: machine id in bits 0-7 (pal-abi 3.1, checked against llc-19).
+    pub const fn elf_flags(self) -> u32 {
+        match self {
+            Self::Gfx1030 => 0x36,
+        }
+    }
+}
+
+impl fmt::Display for GfxIp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for GfxIp {
+    type Err = Error;
+    fn from_str(s: &str) -> Result<Self> {
+        match s {
+            "gfx1030" => Ok(Self::Gfx1030),
+            _ => Err(Error::unsupported(format!("target {s}"), "known targets: gfx1030")),
+        }
+    }
+}
+
+/// An API stage that we compile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    /// Vertex, on the hardware VS stage.
+    Vertex,
+    /// Fragment, on the hardware PS stage.
+    Fragment,
+    /// Compute.
+    Compute,
+}
+
+impl Stage {
+    /// Name in messages and keys.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Vertex => "vertex",
+            Self::Fragment => "fragment",
+            Self::Compute => "compute",
+        }
+    }
+
+    /// Key of `.hardware_stages` and item of `.hardware_mapping`.
+    pub const fn hardware_name(self) -> &'static str {
+        match self {
+            Self::Vertex => ".vs",
+            Self::Fragment => ".ps",
+            Self::Compute => ".cs",
+        }
+    }
+
+    /// Key of `.shaders`.
+    pub const fn api_key(self) -> &'static str {
+        match self {
+            Self::Vertex => ".vertex",
+            Self::Fragment => ".pixel",
+            Self::Compute => ".compute",
+        }
+    }
+
+    /// The entry symbol PAL looks for in a final ELF.
+    pub const fn entry_symbol(self) -> &'static str {
+        match self {
+            Self::Vertex => "_amdgpu_vs_main",
+            Self::Fragment => "_amdgpu_ps_main",
+            Self::Compute => "_amdgpu_cs_main",
+        }
+    }
+
+    /// The symbol of the body in an unlinked ELF: a vertex body waits for its fetch prolog.
+    pub const fn unlinked_symbol(self) -> &'static str {
+        match self {
+            Self::Vertex => "_amdgpu_vs_main_fetchless",
+            Self::Fragment => "_amdgpu_ps_main",
+            Self::Compute => "_amdgpu_cs_main",
+        }
+    }
+
+    /// How many user-data SGPRs the hardware loads (pal-abi 2.3, 2.5).
+    pub const fn max_user_sgprs(self) -> u32 {
+        match self {
+            Self::Vertex | Self::Fragment => 32,
+            Self::Compute => 16,
+        }
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Lanes of a wave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "u32", try_from = "u32")]
+pub enum WaveSize {
+    /// 32 lanes.
+    W32,
+    /// 64 lanes.
+    W64,
+}
+
+impl WaveSize {
+    /// Lanes.
+    pub const fn lanes(self) -> u32 {
+        match self {
+            Self::W32 => 32,
+            Self::W64 => 64,
+        }
+    }
+
+    /// Lanes are counted in RSRC1.VGPRS in granules of this many registers (pal-abi 6.2).
+    pub const fn vgpr_granule(self) -> u32 {
+        match self {
+            Self::W32 => 8,
+            Self::W64 => 4,
+        }
+    }
+}
+
+impl From<WaveSize> for u32 {
+    fn from(w: WaveSize) -> u32 {
+        w.lanes()
+    }
+}
+
+impl TryFrom<u32> for WaveSize {
+    type Error = Error;
+    fn try_from(n: u32) -> Result<Self> {
+        match n {
+            32 => Ok(Self::W32),
+            64 => Ok(Self::W64),
+            _ => Err(Error::malformed(format!("wave size {n}: 32 or 64"))),
+        }
+    }
+}
