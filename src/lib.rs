@@ -8,6 +8,7 @@ pub mod corpus;
 pub mod error;
 pub mod glue;
 pub mod ir;
+pub mod keys;
 pub mod isa;
 pub mod link;
 pub mod metadata;
