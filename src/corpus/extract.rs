@@ -5,7 +5,7 @@
 //! left out is reported, never silently missing.
 //!
 //! Invariant: two modules of an [`Extraction`] differ in their bytes and in their names, and the same files in the same order
-//! give the same extraction. A module that occurs again under another name keeps that name as an alias: shaders are
+//! give the same extraction. A module that occurs again under another name keeps what that name says: shaders are
 //! paired by name, and the same vertex shader goes with several fragment shaders.
 
 use super::describe::{Description, describe};
@@ -30,8 +30,9 @@ pub struct Module {
     pub digest: blake3::Hash,
     /// What it says about itself.
     pub description: Description,
-    /// Names under which the same bytes occurred again.
-    pub aliases: Vec<String>,
+    /// What its own names, here and where the same bytes occurred again, say besides the stage: `a.vert` and `a.frag` are
+    /// both called `a`. Empty if its name is ours.
+    pub called: Vec<String>,
 }
 
 /// All that was found in the files given to an [`Extractor`].
@@ -104,19 +105,16 @@ impl Extractor {
     fn keep(&mut self, place: &Place, bytes: Vec<u8>) {
         let digest = blake3::hash(&bytes);
         let description = describe(&bytes);
-        let wanted = place.name(&description);
+        let (wanted, called) = place.name(&description);
         if let Some(module) = self.by_digest.get(digest.as_bytes()).and_then(|&at| self.extraction.modules.get_mut(at))
         {
-            // The same file twice is no other name.
-            if !same_but_count(&module.name, &wanted) && !module.aliases.contains(&wanted) {
-                module.aliases.push(wanted);
-            }
+            module.called.extend(called.filter(|called| !module.called.contains(called)));
             return;
         }
         let name = self.unique(wanted);
+        let called = called.into_iter().collect();
         self.by_digest.insert(*digest.as_bytes(), self.extraction.modules.len());
-        let module = Module { name, bytes, origin: place.origin.clone(), digest, description, aliases: Vec::new() };
-        self.extraction.modules.push(module);
+        self.extraction.modules.push(Module { name, bytes, origin: place.origin.clone(), digest, description, called });
     }
 
     /// `wanted`, or with the first number behind it that makes it unique.
@@ -127,12 +125,6 @@ impl Extractor {
         self.names.insert(name.clone());
         name
     }
-}
-
-/// Whether `name` is `wanted` with or without a number behind it.
-fn same_but_count(name: &str, wanted: &str) -> bool {
-    let rest = name.strip_prefix(wanted);
-    rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix('.').is_some_and(|n| n.parse::<u32>().is_ok()))
 }
 
 /// The ranges of `0..len` that `covered` leaves.
@@ -165,8 +157,9 @@ impl Place {
         place
     }
 
-    /// The innermost name behind the name of what holds it, with the stage as ending.
-    fn name(&self, description: &Description) -> String {
+    /// The innermost name behind the name of what holds it, with the stage as ending. If it names the stage itself, also
+    /// what it says besides.
+    fn name(&self, description: &Description) -> (String, Option<String>) {
         let parts: Vec<String> = match self.named.as_slice() {
             [.., holder, last] => vec![stem(base_name(holder)).to_owned(), legal(strip_endings(last))],
             [only] => vec![legal(stem(base_name(only)))],
@@ -178,9 +171,17 @@ impl Place {
             Some("fragment") => "frag",
             Some("compute") => "comp",
             Some(other) => other,
-            None => return name,
+            None => return (name, None),
         };
-        if name.split('.').any(|part| part == ending) { name } else { format!("{name}.{ending}") }
+        let mut parts: Vec<&str> = name.split('.').collect();
+        match parts.iter().rposition(|part| *part == ending) {
+            Some(stage) => {
+                parts.remove(stage);
+                let called = parts.join(".");
+                (name, Some(called))
+            }
+            None => (format!("{name}.{ending}"), None),
+        }
     }
 }
 
@@ -205,43 +206,26 @@ fn legal(name: &str) -> String {
     name.trim_start_matches('/').chars().map(legal).collect()
 }
 
-/// Vertex and fragment modules that belong together: same name but for the stage, and no input of the fragment shader at a
-/// location that the vertex shader does not write. Gives the name without stage, and both modules.
-pub fn pairs(modules: &[Module]) -> Vec<(String, &Module, &Module)> {
-    let names = modules.iter().flat_map(|m| std::iter::once(&m.name).chain(&m.aliases).map(move |name| (name, m)));
-    let mut fragments: BTreeMap<String, Vec<&Module>> = BTreeMap::new();
-    let mut vertices = Vec::new();
-    for (name, module) in names {
-        match module.description.stage() {
-            Some("vertex") => vertices.extend(without_stage(name, "vert").map(|base| (base, module))),
-            Some("fragment") => {
-                if let Some(base) = without_stage(name, "frag") {
-                    fragments.entry(base).or_default().push(module);
-                }
-            }
-            _ => {}
-        }
+/// Vertex and fragment modules that belong together: called the same, and no input of the fragment shader at a location that
+/// the vertex shader does not write. Gives what they are called, and both modules.
+pub fn pairs(modules: &[Module]) -> Vec<(&str, &Module, &Module)> {
+    let called_with_stage = |stage: &'static str| {
+        let of_stage = modules.iter().filter(move |m| m.description.stage() == Some(stage));
+        of_stage.flat_map(|m| m.called.iter().map(move |called| (called.as_str(), m)))
+    };
+    let mut fragments: BTreeMap<&str, Vec<&Module>> = BTreeMap::new();
+    for (called, fragment) in called_with_stage("fragment") {
+        fragments.entry(called).or_default().push(fragment);
     }
     let mut pairs = BTreeMap::new();
-    for (base, vertex) in vertices {
-        for fragment in fragments.get(&base).into_iter().flatten() {
+    for (called, vertex) in called_with_stage("vertex") {
+        for fragment in fragments.get(called).into_iter().flatten() {
             if fragment.description.inputs.is_subset(&vertex.description.outputs) {
-                pairs.entry((&vertex.name, &fragment.name)).or_insert((base.clone(), vertex, *fragment));
+                pairs.entry((&vertex.name, &fragment.name)).or_insert((called, vertex, *fragment));
             }
         }
     }
     pairs.into_values().collect()
-}
-
-/// `a.b.vert.1` without `vert` and the number of the variant is `a.b`.
-fn without_stage(name: &str, stage: &str) -> Option<String> {
-    let mut parts: Vec<&str> = name.split('.').collect();
-    let at = parts.iter().rposition(|part| *part == stage)?;
-    if parts.last().is_some_and(|last| last.parse::<u32>().is_ok()) {
-        parts.pop();
-    }
-    parts.remove(at);
-    Some(parts.join("."))
 }
 
 #[cfg(test)]
@@ -260,8 +244,9 @@ mod tests {
     fn stage(model: u32, class: u32, location: u32) -> Vec<u8> {
         let mut words = tiny(0);
         let functions = words.len() - 9;
-        words.splice(functions..functions, [4 << 16 | 71, 6, 30, location, 4 << 16 | 59, 1, 6, class]);
-        words.splice(10..10, [5 << 16 | 15, model, 4, u32::from_le_bytes(*b"main"), 0]);
+        words.splice(functions..functions, [4 << 16 | 59, 1, 6, class]);
+        let entry = [5 << 16 | 15, model, 4, u32::from_le_bytes(*b"main"), 0];
+        words.splice(10..10, entry.into_iter().chain([4 << 16 | 71, 6, 30, location]));
         stored(&words, ByteOrder::Little)
     }
 
@@ -294,8 +279,8 @@ mod tests {
     fn the_same_bytes_are_one_module() {
         let twice = [module(1), module(2), module(1)].concat();
         let got = extracted(&[("x", &twice), ("y", &module(2))]);
-        let names: Vec<_> = got.modules.iter().map(|m| (m.name.as_str(), m.aliases.clone())).collect();
-        assert_eq!(names, [("x", vec![]), ("x.1", vec!["y".to_owned()])]);
+        let names: Vec<_> = got.modules.iter().map(|m| m.name.as_str()).collect();
+        assert_eq!(names, ["x", "x.1"]);
     }
 
     #[test]
@@ -308,8 +293,8 @@ mod tests {
             ("b.frag.spv", &reads_1),
         ]);
         let pairs: Vec<_> =
-            pairs(&got.modules).iter().map(|(b, v, f)| (b.clone(), v.name.clone(), f.name.clone())).collect();
-        assert_eq!(pairs, [("a".to_owned(), "a.vert".to_owned(), "a.frag".to_owned())]);
+            pairs(&got.modules).iter().map(|(b, v, f)| (*b, v.name.as_str(), f.name.as_str())).collect();
+        assert_eq!(pairs, [("a", "a.vert", "a.frag")]);
     }
 
     proptest! {

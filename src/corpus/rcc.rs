@@ -224,7 +224,13 @@ fn locate_data(bytes: &[u8], tree: &Tree, name_base: usize, work: &mut usize) ->
         [] => None,
         [only] => {
             let names_end = tree.name_offsets().last().and_then(|o| name_at(bytes, name_base.checked_add(*o)?))?.1;
-            locate_single(bytes, name_base, names_end, work)?.checked_sub(*only)
+            // Compilers keep the order of the source, data first, or turn it round.
+            let base = if tree.range.start < name_base {
+                first_behind(bytes, names_end)
+            } else {
+                last_before(bytes, name_base, work)
+            };
+            base?.checked_sub(*only)
         }
         [first, second, ..] => {
             let length = u32::try_from(second.checked_sub(*first)?.checked_sub(4)?).ok()?.to_be_bytes();
@@ -246,18 +252,20 @@ fn leads_on(bytes: &[u8], base: usize, offsets: &[usize]) -> bool {
     })
 }
 
-/// The data of a tree with one file has no chain to follow; it stands next to the names: behind them, or before.
-fn locate_single(bytes: &[u8], names: usize, names_end: usize, work: &mut usize) -> Option<usize> {
-    let some = |at: usize| stored(bytes, at).is_some_and(|range| !range.is_empty());
-    let behind = (names_end..names_end.saturating_add(ALIGN)).filter(|at| at % 16 == 0).find(|&at| some(at));
-    behind.or_else(|| {
-        let from = names.saturating_sub(REACH);
-        spend(work, names.saturating_sub(from))?;
-        let ends_at_names = |at: &usize| {
-            stored(bytes, *at).is_some_and(|r| !r.is_empty() && r.end <= names && names.abs_diff(r.end) < ALIGN)
-        };
-        (from..names).rev().filter(|at| at % 16 == 0).find(ends_at_names)
-    })
+/// The data of a tree with one file has no chain to follow, but stands next to the names. Here: behind them.
+fn first_behind(bytes: &[u8], names_end: usize) -> Option<usize> {
+    let filled = |at: &usize| stored(bytes, *at).is_some_and(|range| !range.is_empty());
+    (names_end..names_end.saturating_add(ALIGN)).filter(|at| at % 16 == 0).find(filled)
+}
+
+/// The same, before the names.
+fn last_before(bytes: &[u8], names: usize, work: &mut usize) -> Option<usize> {
+    let from = names.saturating_sub(REACH);
+    spend(work, names.saturating_sub(from))?;
+    let ends_at_names = |at: &usize| {
+        stored(bytes, *at).is_some_and(|r| !r.is_empty() && r.end <= names && names.abs_diff(r.end) < ALIGN)
+    };
+    (from..names).rev().filter(|at| at % 16 == 0).find(ends_at_names)
 }
 
 fn unpacked(stored: &[u8], flags: u16, budget: &mut Budget) -> Option<Vec<u8>> {

@@ -56,7 +56,7 @@ struct IndexEntry<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     constants: &'a [SpecConstant],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    aliases: &'a [String],
+    called: &'a [String],
 }
 
 impl<'a> IndexEntry<'a> {
@@ -72,7 +72,7 @@ impl<'a> IndexEntry<'a> {
             cooperative_matrix: about.cooperative_matrix,
             workgroup: about.workgroup,
             constants: &about.constants,
-            aliases: &module.aliases,
+            called: &module.called,
         }
     }
 }
