@@ -1,7 +1,7 @@
 //! Inputs: SPIR-V files, directories, and the containers that shaders are shipped in.
 //!
 //! ```text
-//! any bytes      ── scan ──────> modules, each with its range          (no dependencies)
+//! any bytes      ── scan ──────> modules, each with its range
 //! a module       ── describe ──> stages, interface, specialization constants
 //! a file         ── extract ───> modules with names and origins: unpack, rcc and symbols open what it contains
 //! paths          ── input ─────> (name, bytes) for `populate`
@@ -12,17 +12,10 @@
 //! that others made: nothing in them can make it panic, loop or fill the memory.
 
 pub mod describe;
-pub mod scan;
-
-#[cfg(feature = "cli")]
 pub mod extract;
-#[cfg(feature = "cli")]
 pub mod input;
-#[cfg(feature = "cli")]
 mod rcc;
-#[cfg(feature = "cli")]
+pub mod scan;
 pub mod spec;
-#[cfg(feature = "cli")]
 mod symbols;
-#[cfg(feature = "cli")]
 mod unpack;
