@@ -2,6 +2,7 @@
 
 mod common;
 mod compile;
+mod corpus;
 mod link;
 mod populate;
 mod progress;
@@ -34,6 +35,7 @@ enum Command {
     Populate(populate::Args),
     Link(link::Args),
     Compile(compile::Args),
+    Corpus(corpus::Args),
     State(state::Args),
     #[command(hide = true)]
     Worker(worker::Args),
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         Command::Populate(args) => populate::run(&args),
         Command::Link(args) => link::run(&args),
         Command::Compile(args) => compile::run(&args),
+        Command::Corpus(args) => corpus::run(args).map(|()| ExitCode::SUCCESS),
         Command::State(args) => state::run(&args),
         Command::Worker(args) => worker::run(&args),
     };
