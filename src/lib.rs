@@ -15,3 +15,4 @@ pub mod metadata;
 pub mod reloc;
 pub mod state;
 pub mod target;
+pub mod toolchain;

@@ -6,7 +6,6 @@ mod corpus;
 mod link;
 mod populate;
 mod progress;
-mod spec;
 mod state;
 mod worker;
 
