@@ -1,6 +1,16 @@
 //! Dovetail: a shader cache creator and pipeline linker for AMD GPUs.
 
+pub mod abi;
+pub mod cache;
+pub mod compile;
+#[cfg(feature = "cli")]
 pub mod corpus;
 pub mod error;
+pub mod glue;
+pub mod ir;
 pub mod isa;
+pub mod link;
+pub mod metadata;
+pub mod reloc;
+pub mod state;
 pub mod target;

@@ -1,1 +1,2 @@
+//! The `dovetail` program.
 fn main() {}

@@ -1,0 +1,3 @@
+//! The rules of the stage interfaces, once: plans that `glue` turns into machine code and `compile` into IR.
+
+pub mod layout;

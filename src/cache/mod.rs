@@ -1,0 +1,1 @@
+//! A content-addressed store: bytes under keys, checked by digest.

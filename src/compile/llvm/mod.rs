@@ -1,0 +1,1 @@
+//! Lower-level IR to an AMDGPU object through LLVM 19.

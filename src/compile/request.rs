@@ -1,0 +1,114 @@
+//! What decides a stage's code: the stencil. All of it is in the cache key, nothing else is seen by the compiler.
+
+use crate::error::{Error, Result};
+use crate::metadata::interface::FragmentInput;
+use crate::state::{ColorState, Known, ResourceLayout, VertexInputState};
+use crate::target::{GfxIp, Stage, WaveSize};
+use serde::{Deserialize, Serialize};
+
+/// BLAKE3 of a SPIR-V module's bytes (in the byte order of the file).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ModuleDigest(pub [u8; 32]);
+
+/// A SPIR-V module, hashed once.
+#[derive(Clone, Debug)]
+pub struct Module {
+    bytes: Vec<u8>,
+    digest: ModuleDigest,
+}
+
+impl Module {
+    /// Takes the bytes of a SPIR-V file. Nothing is checked yet but that it can be a module at all.
+    ///
+    /// # Errors
+    /// Malformed: not a whole number of words, or no SPIR-V magic in either byte order.
+    pub fn new(bytes: Vec<u8>) -> Result<Self> {
+        const MAGIC: u32 = 0x0723_0203;
+        let head = bytes.first_chunk::<4>().map(|b| u32::from_le_bytes(*b));
+        if !bytes.len().is_multiple_of(4) {
+            return Err(Error::malformed(format!("{} bytes are not a whole number of SPIR-V words", bytes.len())));
+        }
+        if head != Some(MAGIC) && head != Some(MAGIC.swap_bytes()) {
+            return Err(Error::malformed("word 0: no SPIR-V magic number"));
+        }
+        let digest = ModuleDigest(*blake3::hash(&bytes).as_bytes());
+        Ok(Self { bytes, digest })
+    }
+
+    /// The bytes as given.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Their hash.
+    pub fn digest(&self) -> ModuleDigest {
+        self.digest
+    }
+}
+
+/// What decides code besides the request: changes with our passes and with LLVM.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CompilerId {
+    /// Version of our front end and passes.
+    pub passes: u32,
+    /// Code generator and its version, e.g. `llvm 19.1.7`.
+    pub backend: String,
+}
+
+/// All that decides the code of one stage.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageRequest {
+    /// GPU.
+    pub target: GfxIp,
+    /// Stage.
+    pub stage: Stage,
+    /// SPIR-V module.
+    pub module: ModuleDigest,
+    /// Entry point name.
+    pub entry_point: String,
+    /// Specialization values, sorted by id, each id once.
+    pub specialization: Vec<(u32, u64)>,
+    /// Lanes of a wave.
+    pub wave: WaveSize,
+    /// Tuning.
+    pub options: TuningOptions,
+    /// What is known of the pipeline.
+    pub known: KnownState,
+}
+
+/// What is known of the pipeline while a stage is compiled. An early compile knows nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnownState {
+    /// Where descriptors and push constants stand.
+    pub layout: Known<ResourceLayout>,
+    /// Vertex: how attributes are fetched; the body then fetches them itself.
+    pub vertex: Known<VertexInputState>,
+    /// Vertex: the fragment shader's inputs; the body then exports its parameters itself, slot = position in the list.
+    pub params: Known<Vec<FragmentInput>>,
+    /// Fragment: the attachments; the body then exports its colours itself.
+    pub colors: Known<ColorState>,
+}
+
+/// Options that change code but not meaning.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TuningOptions {
+    /// Unroll loops in LLVM's pass pipeline.
+    pub unroll: bool,
+    /// Hoist loop invariants.
+    pub licm: bool,
+    /// Upper bound for VGPRs, 0 for none.
+    pub vgpr_limit: u32,
+    /// LLVM's scheduling strategy attribute, empty for the default.
+    pub scheduler: String,
+    /// LLVM code generation level, 0 to 3.
+    pub opt_level: u8,
+    /// Compute: workgroups on a single compute unit rather than a workgroup processor.
+    pub cu_mode: bool,
+}
+
+impl Default for TuningOptions {
+    fn default() -> Self {
+        Self { unroll: true, licm: true, vgpr_limit: 0, scheduler: String::new(), opt_level: 2, cu_mode: false }
+    }
+}

@@ -1,0 +1,1 @@
+//! SPIR-V words to upper-level IR: parse, check, translate one entry point with every call inlined.

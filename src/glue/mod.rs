@@ -1,0 +1,1 @@
+//! Prologs and epilogs: a key in, machine code out, no compiler.

@@ -1,0 +1,38 @@
+//! The hourglass: a small SSA IR between SPIR-V and machine code.
+//!
+//! One [`Shader`] is one entry point with every call inlined. It exists at two [`Level`]s in one data structure:
+//!
+//! * **Upper**, made by the front end: knows no AMD. Descriptors, push constants, inputs, outputs, subgroup and image
+//!   operations are operations of their own ([`Op::Descriptor`], [`Op::LoadInput`], [`Op::Image`], …).
+//! * **Lower**, made by the `lower_*` passes: knows no SPIR-V and hides nothing. Entry arguments and returns carry a
+//!   register class, unknown state is a [`Op::Reloc`], an argument or a return, and what is left maps one to one to
+//!   what a code generator emits ([`Op::Mimg`], [`Op::Amd`], [`Op::Export`], …).
+//!
+//! Values are untyped bits: scalars of 1, 8, 16, 32 or 64 bits, and small vectors of them. The operation says whether
+//! bits are an integer or a float, so a bit cast between equal widths is nothing. **Arithmetic is scalar only**; vectors
+//! appear where memory, images and descriptors need them, and are taken apart by [`Op::Extract`].
+//! Control flow is a CFG with block parameters; headers keep SPIR-V's merge and continue blocks.
+//!
+//! To add an operation: a variant in `op.rs` (arithmetic: one line of the table in `alu.rs`), its rule in `verify.rs`, its
+//! text in `print.rs` and `parse.rs`, its meaning in `compile/llvm`.
+
+mod alu;
+mod builder;
+mod image;
+mod op;
+mod shader;
+mod types;
+
+pub use alu::{AluOp, FpFlags, Sig};
+pub use builder::Builder;
+pub use image::{Dim, ImageInst, ImageOp, ImageOperand, LodMode, MimgDim, MimgInst, MimgOp};
+pub use op::{
+    Access, AmdOp, AtomicOp, BufferKind, BuiltIn, DerivativeKind, DescriptorPart, ExportTarget, FenceOrder, Interp,
+    InterpPlace, MemoryClasses, NumericKind, Op, OutputSlot, QuadSwap, ReduceOp, Scope, SubgroupOp,
+};
+pub use shader::{
+    ArgRole, BasicBlock, BlockCall, BlockId, ConstTable, ConstTableId, DenormMode, DepthMode, EntryArg, Inst, InstId,
+    Level, Local, LocalId, LowerInfo, Merge, Modes, RegClass, Resource, ResourceId, ResourceKind, RoundMode, Shader,
+    SymbolId, Terminator, Value, ValueDef,
+};
+pub use types::{Align, Bits, Type};

@@ -1,0 +1,496 @@
+//! One entry point: its blocks, values, variables, resources and modes.
+//!
+//! Arenas with typed indices; nothing is removed from an arena, only from the blocks that list instructions. A value is
+//! an instruction's result or a block's parameter. The entry block is block 0; it has no predecessors and, at the upper
+//! level, no parameters. At the lower level its parameters are the hardware's registers, one per [`EntryArg`].
+
+use super::op::Op;
+use super::types::{Align, Type};
+use crate::target::{Stage, WaveSize};
+use smallvec::SmallVec;
+
+macro_rules! id {
+    ($name:ident, $doc:literal, $prefix:literal) => {
+        #[doc = $doc]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(pub u32);
+        impl $name {
+            /// Position in its arena.
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, concat!($prefix, "{}"), self.0)
+            }
+        }
+    };
+}
+
+id!(Value, "A value: an instruction's result or a block parameter.", "v");
+id!(InstId, "An instruction.", "i");
+id!(BlockId, "A basic block.", "block");
+id!(LocalId, "A local (scratch) variable.", "local");
+id!(ConstTableId, "A table of constant bytes.", "table");
+id!(ResourceId, "A resource binding.", "res");
+id!(SymbolId, "A link-time symbol.", "sym");
+
+/// Which operations may appear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// As the front end made it.
+    Upper,
+    /// As a code generator takes it.
+    Lower,
+}
+
+/// One entry point, every call inlined.
+#[derive(Clone, Debug)]
+pub struct Shader {
+    /// Entry point name.
+    pub name: String,
+    /// Stage.
+    pub stage: Stage,
+    /// Which operations may appear.
+    pub level: Level,
+    /// Blocks; 0 is the entry.
+    pub blocks: Vec<BasicBlock>,
+    /// Instructions, in order of creation.
+    pub insts: Vec<Inst>,
+    /// Values.
+    pub values: Vec<ValueData>,
+    /// Scratch variables.
+    pub locals: Vec<Local>,
+    /// Constant tables.
+    pub tables: Vec<ConstTable>,
+    /// Bytes of workgroup memory.
+    pub shared_bytes: u32,
+    /// Resource bindings the entry point uses.
+    pub resources: Vec<Resource>,
+    /// Bytes of push constants declared (end of the block), 0 if none.
+    pub push_constant_bytes: u32,
+    /// Symbols that relocations name.
+    pub symbols: Vec<String>,
+    /// Execution modes.
+    pub modes: Modes,
+    /// What only a lower-level shader has.
+    pub lower: Option<LowerInfo>,
+}
+
+/// Type and origin of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ValueData {
+    /// Its type.
+    pub ty: Type,
+    /// Where it comes from.
+    pub def: ValueDef,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueDef {
+    /// Result of an instruction.
+    Inst(InstId),
+    /// Parameter of a block, by position.
+    Param(BlockId, u32),
+}
+
+/// An instruction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inst {
+    /// What it does.
+    pub op: Op,
+    /// Operands.
+    pub args: SmallVec<[Value; 4]>,
+    /// Its result, if it has one.
+    pub result: Option<Value>,
+}
+
+/// A basic block.
+#[derive(Clone, Debug, Default)]
+pub struct BasicBlock {
+    /// Values that predecessors pass.
+    pub params: Vec<Value>,
+    /// Instructions in order.
+    pub insts: Vec<InstId>,
+    /// How it ends; `None` only while it is built.
+    pub term: Option<Terminator>,
+    /// SPIR-V's structure, if this block is a header.
+    pub merge: Merge,
+}
+
+/// SPIR-V's structured control flow: what a header declares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Merge {
+    /// Not a header.
+    #[default]
+    None,
+    /// A selection that ends at this block.
+    Selection(BlockId),
+    /// A loop that ends at `merge`, with this continue target.
+    Loop {
+        /// Where it ends.
+        merge: BlockId,
+        /// Where an iteration ends.
+        continue_to: BlockId,
+    },
+}
+
+/// A jump to a block with values for its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BlockCall {
+    /// Where to.
+    pub block: BlockId,
+    /// One value a parameter.
+    pub args: Vec<Value>,
+}
+
+/// How a block ends.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Terminator {
+    /// To one block.
+    Jump(BlockCall),
+    /// On a truth value.
+    Branch {
+        /// b1.
+        cond: Value,
+        /// If true.
+        then: BlockCall,
+        /// If false.
+        els: BlockCall,
+    },
+    /// On an integer.
+    Switch {
+        /// Any scalar integer.
+        value: Value,
+        /// Literal and target.
+        cases: Vec<(u64, BlockCall)>,
+        /// Otherwise.
+        default: BlockCall,
+    },
+    /// End of the invocation. Upper level: no values. Lower level: one value for each of [`LowerInfo::returns`];
+    /// none means that the program ends here, some that it falls through into an epilog.
+    Return(Vec<Value>),
+    /// Never reached.
+    Unreachable,
+}
+
+/// A scratch variable, byte-addressed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Local {
+    /// Name for people.
+    pub name: String,
+    /// Size in bytes.
+    pub bytes: u32,
+    /// Alignment.
+    pub align: Align,
+}
+
+/// Constant bytes that are indexed at run time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConstTable {
+    /// Little-endian contents.
+    pub bytes: Vec<u8>,
+    /// Alignment.
+    pub align: Align,
+}
+
+/// A resource binding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resource {
+    /// Name for people.
+    pub name: String,
+    /// Descriptor set.
+    pub set: u32,
+    /// Binding.
+    pub binding: u32,
+    /// Kind.
+    pub kind: ResourceKind,
+    /// Array length; `None` is a run-time array.
+    pub count: Option<u32>,
+    /// The shader writes it.
+    pub written: bool,
+}
+
+/// Kinds of descriptors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names are Vulkan's own")]
+pub enum ResourceKind {
+    UniformBuffer,
+    StorageBuffer,
+    SampledImage,
+    Sampler,
+    CombinedImageSampler,
+    StorageImage,
+    UniformTexelBuffer,
+    StorageTexelBuffer,
+    InputAttachment,
+}
+
+/// How denormals are treated at one width.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum DenormMode {
+    /// The shader does not say.
+    #[default]
+    Any,
+    /// Flushed, sign kept.
+    Flush,
+    /// Kept.
+    Preserve,
+}
+
+/// Rounding the shader asks for at one width.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum RoundMode {
+    /// To nearest even, or not said.
+    #[default]
+    NearestEven,
+    /// Towards zero.
+    TowardZero,
+}
+
+/// What a fragment shader promises of the depth it writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names are SPIR-V's own")]
+pub enum DepthMode {
+    #[default]
+    Any,
+    Greater,
+    Less,
+    Unchanged,
+}
+
+/// Execution modes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Modes {
+    /// Workgroup size, compute only.
+    pub local_size: [u32; 3],
+    /// Depth and stencil tests before the shader.
+    pub early_fragment_tests: bool,
+    /// Promise about depth.
+    pub depth: DepthMode,
+    /// Pixel centres at integers.
+    pub pixel_center_integer: bool,
+    /// Denormals by width: 16, 32, 64 bits.
+    pub denorm: [DenormMode; 3],
+    /// Rounding by width: 16, 32, 64 bits.
+    pub round: [RoundMode; 3],
+    /// Shading per sample is needed (SampleId, SamplePosition, sample interpolation).
+    pub per_sample: bool,
+    /// Every specialization value that the translation used (id, value bits), sorted by id.
+    pub spec: Vec<(u32, u64)>,
+}
+
+/// Scalar or vector register file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RegClass {
+    /// One value a wave.
+    Sgpr,
+    /// One value a lane.
+    Vgpr,
+}
+
+/// One register (or run of registers) that the hardware or a prolog fills.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryArg {
+    /// Which file.
+    pub class: RegClass,
+    /// Type: one register a dword.
+    pub ty: Type,
+    /// What is in it.
+    pub role: ArgRole,
+}
+
+/// What an entry register holds; for people and for tests, the position decides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ArgRole {
+    /// User data, by its meaning (text of `metadata::UserData`).
+    UserData(String),
+    /// A system value of the hardware, by name.
+    System(&'static str),
+    /// A fetched vertex attribute component.
+    VertexInput {
+        /// Location.
+        location: u32,
+        /// Component.
+        component: u8,
+    },
+}
+
+/// What only a lower-level shader has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LowerInfo {
+    /// Lanes of a wave.
+    pub wave: WaveSize,
+    /// One for each parameter of the entry block, in order.
+    pub args: Vec<EntryArg>,
+    /// One for each value of a `Return`; empty: the program ends there.
+    pub returns: Vec<RegClass>,
+    /// Symbol of the function.
+    pub symbol: String,
+    /// A colour may be exported (shape of the early exit).
+    pub color_export: bool,
+    /// Depth, stencil or sample mask may be exported.
+    pub depth_export: bool,
+}
+
+impl Shader {
+    /// An empty shader with an entry block.
+    pub fn new(name: impl Into<String>, stage: Stage) -> Self {
+        Self {
+            name: name.into(),
+            stage,
+            level: Level::Upper,
+            blocks: vec![BasicBlock::default()],
+            insts: Vec::new(),
+            values: Vec::new(),
+            locals: Vec::new(),
+            tables: Vec::new(),
+            shared_bytes: 0,
+            resources: Vec::new(),
+            push_constant_bytes: 0,
+            symbols: Vec::new(),
+            modes: Modes::default(),
+            lower: None,
+        }
+    }
+
+    /// The entry block.
+    pub const ENTRY: BlockId = BlockId(0);
+
+    /// A new empty block.
+    pub fn add_block(&mut self) -> BlockId {
+        self.blocks.push(BasicBlock::default());
+        BlockId(self.blocks.len() as u32 - 1)
+    }
+
+    /// A new parameter at the end of a block's list.
+    pub fn add_param(&mut self, block: BlockId, ty: Type) -> Value {
+        let v = Value(self.values.len() as u32);
+        let n = self.blocks[block.index()].params.len() as u32;
+        self.values.push(ValueData { ty, def: ValueDef::Param(block, n) });
+        self.blocks[block.index()].params.push(v);
+        v
+    }
+
+    /// A new instruction, in no block yet.
+    pub fn add_inst(&mut self, op: Op, args: SmallVec<[Value; 4]>, ty: Option<Type>) -> InstId {
+        let id = InstId(self.insts.len() as u32);
+        let result = ty.map(|ty| {
+            let v = Value(self.values.len() as u32);
+            self.values.push(ValueData { ty, def: ValueDef::Inst(id) });
+            v
+        });
+        self.insts.push(Inst { op, args, result });
+        id
+    }
+
+    /// A new scratch variable.
+    pub fn add_local(&mut self, local: Local) -> LocalId {
+        self.locals.push(local);
+        LocalId(self.locals.len() as u32 - 1)
+    }
+
+    /// The id of a symbol, interned.
+    pub fn symbol(&mut self, name: &str) -> SymbolId {
+        let i = self.symbols.iter().position(|s| s == name).unwrap_or_else(|| {
+            self.symbols.push(name.to_owned());
+            self.symbols.len() - 1
+        });
+        SymbolId(i as u32)
+    }
+
+    /// A block.
+    pub fn block(&self, id: BlockId) -> &BasicBlock {
+        &self.blocks[id.index()]
+    }
+
+    /// A block, to change.
+    pub fn block_mut(&mut self, id: BlockId) -> &mut BasicBlock {
+        &mut self.blocks[id.index()]
+    }
+
+    /// An instruction.
+    pub fn inst(&self, id: InstId) -> &Inst {
+        &self.insts[id.index()]
+    }
+
+    /// An instruction, to change.
+    pub fn inst_mut(&mut self, id: InstId) -> &mut Inst {
+        &mut self.insts[id.index()]
+    }
+
+    /// Type of a value.
+    pub fn ty(&self, v: Value) -> Type {
+        self.values[v.index()].ty
+    }
+
+    /// The instruction that makes a value, if one does.
+    pub fn def(&self, v: Value) -> Option<&Inst> {
+        match self.values[v.index()].def {
+            ValueDef::Inst(i) => Some(self.inst(i)),
+            ValueDef::Param(..) => None,
+        }
+    }
+
+    /// The bits of a constant.
+    pub fn as_const(&self, v: Value) -> Option<u64> {
+        match self.def(v)?.op {
+            Op::Const(bits) => Some(bits),
+            _ => None,
+        }
+    }
+
+    /// Ids of all blocks.
+    pub fn block_ids(&self) -> impl Iterator<Item = BlockId> + use<> {
+        (0..self.blocks.len() as u32).map(BlockId)
+    }
+}
+
+impl BlockCall {
+    /// A jump without values.
+    pub fn to(block: BlockId) -> Self {
+        Self { block, args: Vec::new() }
+    }
+}
+
+impl Terminator {
+    /// Every jump of this terminator.
+    pub fn calls(&self) -> Vec<&BlockCall> {
+        match self {
+            Self::Jump(c) => vec![c],
+            Self::Branch { then, els, .. } => vec![then, els],
+            Self::Switch { cases, default, .. } => cases.iter().map(|(_, c)| c).chain([default]).collect(),
+            Self::Return(_) | Self::Unreachable => Vec::new(),
+        }
+    }
+
+    /// Every jump, to change.
+    pub fn calls_mut(&mut self) -> Vec<&mut BlockCall> {
+        match self {
+            Self::Jump(c) => vec![c],
+            Self::Branch { then, els, .. } => vec![then, els],
+            Self::Switch { cases, default, .. } => cases.iter_mut().map(|(_, c)| c).chain([default]).collect(),
+            Self::Return(_) | Self::Unreachable => Vec::new(),
+        }
+    }
+
+    /// Every value it uses itself (conditions and returns), then those it passes on.
+    pub fn values_mut(&mut self) -> Vec<&mut Value> {
+        match self {
+            Self::Jump(c) => c.args.iter_mut().collect(),
+            Self::Branch { cond, then, els } => {
+                std::iter::once(cond).chain(then.args.iter_mut()).chain(els.args.iter_mut()).collect()
+            }
+            Self::Switch { value, cases, default } => std::iter::once(value)
+                .chain(cases.iter_mut().flat_map(|(_, c)| c.args.iter_mut()))
+                .chain(default.args.iter_mut())
+                .collect(),
+            Self::Return(values) => values.iter_mut().collect(),
+            Self::Unreachable => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Unlinked ELFs and a pipeline state to the final pipeline ELF.

@@ -1,0 +1,292 @@
+//! The pre-link metadata of one stage: what its joints carry, and what only the linker can finish.
+//!
+//! Written into the unlinked ELF's note, read by the linker, gone from the final ELF. One struct is the whole contract;
+//! `docs/unlinked-elf.md` describes each key.
+
+use crate::ir::{DepthMode, NumericKind, ResourceKind};
+use crate::target::{GfxIp, Stage, WaveSize};
+use serde::{Deserialize, Serialize};
+
+/// Everything the linker must know of a compiled stage besides its code, symbols, relocations and PAL registers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageInterface {
+    /// GPU.
+    pub target: GfxIp,
+    /// Stage.
+    pub stage: Stage,
+    /// Lanes of a wave.
+    pub wave: WaveSize,
+    /// SPIR-V entry point name.
+    pub entry_point: String,
+    /// The body expects a fetch prolog before it.
+    pub prolog: bool,
+    /// The body returns values and falls through into an epilog.
+    pub epilog: bool,
+    /// What each user-data SGPR holds, from s0.
+    pub user_data: Vec<UserData>,
+    /// SGPRs that the hardware loads at entry: user data, then system values. Those above are free for a prolog.
+    pub entry_sgprs: u32,
+    /// Resource bindings used, sorted by set and binding.
+    pub resources: Vec<ResourceUse>,
+    /// Bytes of push constants the shader may read.
+    pub push_constant_bytes: u32,
+    /// Specialization values that shaped the code: id and bits, sorted by id.
+    pub specialization: Vec<(u32, u64)>,
+    /// Buffers or images are written, or atomics used.
+    pub writes_memory: bool,
+    /// What only this kind of stage has.
+    pub kind: StageKind,
+}
+
+/// What only one kind of stage has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StageKind {
+    /// Vertex.
+    Vertex(VertexInterface),
+    /// Fragment.
+    Fragment(FragmentInterface),
+    /// Compute.
+    Compute(ComputeInterface),
+}
+
+/// Vertex stage.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VertexInterface {
+    /// Attributes the prolog fetches into consecutive VGPRs from v4 on, in this order.
+    pub inputs: Vec<VertexInput>,
+    /// Parameters the body returns (with a known parameter plan: exports itself), one a component.
+    pub params: Vec<VertexParam>,
+    /// Parameters exported by the body itself, highest slot + 1 (0 where an epilog exports).
+    pub exported_params: u32,
+    /// What the position exports carry.
+    pub positions: PositionExports,
+    /// Highest system VGPR read: 0 VertexId, 2 PrimitiveId, 3 InstanceId (VGPR_COMP_CNT).
+    pub vgpr_comp_cnt: u32,
+    /// PrimitiveId is used.
+    pub uses_primitive_id: bool,
+}
+
+/// One vertex fetch: the dwords one shader location needs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct VertexInput {
+    /// Location.
+    pub location: u32,
+    /// First component read.
+    pub component: u8,
+    /// Number of components read.
+    pub count: u8,
+    /// What one component is. Each takes one VGPR (64 bits: two); 8 and 16 bits are zero-extended in theirs.
+    pub ty: ComponentType,
+}
+
+/// What one component is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ComponentType {
+    /// Float or integer.
+    pub kind: NumericKind,
+    /// 8, 16, 32 or 64.
+    pub bits: u8,
+}
+
+impl ComponentType {
+    /// 32-bit float.
+    pub const F32: Self = Self { kind: NumericKind::Float, bits: 32 };
+
+    /// VGPRs that one component takes.
+    pub const fn dwords(self) -> u32 {
+        if self.bits == 64 { 2 } else { 1 }
+    }
+}
+
+/// What a parameter means, on both sides of the rasterizer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Semantic {
+    /// A location of the shader interface.
+    Location(u32),
+    /// Clip distances 4n to 4n+3.
+    ClipDistance(u8),
+    /// Cull distances 4n to 4n+3.
+    CullDistance(u8),
+    /// Layer.
+    Layer,
+    /// Viewport index.
+    ViewportIndex,
+    /// Primitive id.
+    PrimitiveId,
+    /// Point sprite coordinate; made by the rasterizer.
+    PointCoord,
+}
+
+/// One component of a vertex parameter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VertexParam {
+    /// What it means.
+    pub semantic: Semantic,
+    /// Component, 0 to 3.
+    pub component: u8,
+    /// Type.
+    pub ty: ComponentType,
+    /// Where the value is at the joint.
+    pub source: ParamSource,
+}
+
+/// Where a returned value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ParamSource {
+    /// In this VGPR.
+    Vgpr(u32),
+    /// Always these bits.
+    Constant(u32),
+    /// Exported by the body itself.
+    Exported,
+}
+
+/// What a vertex body exports as positions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PositionExports {
+    /// Position vectors exported: pos0, then misc, then clip and cull distances.
+    pub count: u32,
+    /// Point size is written.
+    pub point_size: bool,
+    /// Layer is written.
+    pub layer: bool,
+    /// Viewport index is written.
+    pub viewport_index: bool,
+    /// Number of clip distances.
+    pub clip_distances: u8,
+    /// Number of cull distances.
+    pub cull_distances: u8,
+}
+
+/// Fragment stage.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FragmentInterface {
+    /// Inputs, position in the list = attribute number.
+    pub inputs: Vec<FragmentInput>,
+    /// Colours the body returns (or exports itself), in order of VGPRs.
+    pub colors: Vec<ColorOutput>,
+    /// VGPR of the depth value, if returned.
+    pub depth: Option<u32>,
+    /// VGPR of the stencil reference, if returned.
+    pub stencil: Option<u32>,
+    /// VGPR of the sample mask, if returned.
+    pub sample_mask: Option<u32>,
+    /// Depth, stencil, sample mask are written (also where the body exports them itself).
+    pub writes_depth: bool,
+    /// See `writes_depth`.
+    pub writes_stencil: bool,
+    /// See `writes_depth`.
+    pub writes_sample_mask: bool,
+    /// May kill or demote.
+    pub kills: bool,
+    /// Depth and stencil tests before the shader.
+    pub early_fragment_tests: bool,
+    /// Promise about depth.
+    pub depth_mode: DepthMode,
+    /// Pixel centres at integers.
+    pub pixel_center_integer: bool,
+    /// Needs shading per sample.
+    pub per_sample: bool,
+    /// Where the body exports itself: its SPI_SHADER_COL_FORMAT, CB_SHADER_MASK, SPI_SHADER_Z_FORMAT.
+    pub exported: Option<ExportedFormats>,
+}
+
+/// Registers that follow from exports a body makes itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExportedFormats {
+    /// SPI_SHADER_COL_FORMAT.
+    pub col_format: u32,
+    /// CB_SHADER_MASK.
+    pub cb_mask: u32,
+    /// SPI_SHADER_Z_FORMAT.
+    pub z_format: u32,
+}
+
+/// One fragment input: four channels that arrive as one attribute.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FragmentInput {
+    /// What it means.
+    pub semantic: Semantic,
+    /// Channels read, bits 0 to 3.
+    pub channels: u8,
+    /// Not interpolated.
+    pub flat: bool,
+    /// All three vertices' values are read (explicit vertex parameters).
+    pub per_vertex: bool,
+    /// What one channel is; integers and the like must be flat.
+    pub ty: ComponentType,
+}
+
+/// One colour output.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ColorOutput {
+    /// Location.
+    pub location: u32,
+    /// Dual-source index.
+    pub index: u8,
+    /// Components written, bits 0 to 3.
+    pub channels: u8,
+    /// What one component is.
+    pub ty: ComponentType,
+    /// VGPR of each component (one VGPR each, 16-bit values in the low half); `None` where not written.
+    pub vgprs: [Option<u32>; 4],
+}
+
+/// Compute stage.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ComputeInterface {
+    /// Workgroup size.
+    pub local_size: [u32; 3],
+    /// Highest component of the local id that is read: 0 x, 1 y, 2 z.
+    pub tidig_comp_cnt: u32,
+    /// Bytes of workgroup memory.
+    pub lds_bytes: u32,
+}
+
+/// A resource binding that the stage uses.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ResourceUse {
+    /// Set.
+    pub set: u32,
+    /// Binding.
+    pub binding: u32,
+    /// Kind.
+    pub kind: ResourceKind,
+    /// Array length; `None` is a run-time array.
+    pub count: Option<u32>,
+}
+
+/// What a user-data SGPR holds (pal-abi 2.3, 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UserData {
+    /// Low half of the global table's address; always s0.
+    GlobalTable,
+    /// Reserved; always s1.
+    PerShaderTable,
+    /// Low half of the address of this descriptor set's table.
+    DescriptorSet(u32),
+    /// This dword of the push constants.
+    PushConstant(u32),
+    /// This dword of the root table (only where the layout is known).
+    Root(u32),
+    /// Low half of the spill table's address.
+    SpillTable,
+    /// Low half of the vertex-buffer table's address.
+    VertexBufferTable,
+    /// First vertex.
+    BaseVertex,
+    /// First instance; directly after [`UserData::BaseVertex`].
+    BaseInstance,
+    /// Index of the draw.
+    DrawIndex,
+    /// View of a multiview draw.
+    ViewId,
+    /// Low half of the pointer to the grid size.
+    WorkgroupCountLow,
+    /// High half of it; directly after the low half.
+    WorkgroupCountHigh,
+}

@@ -1,0 +1,149 @@
+//! The grammar of symbols that an unlinked ELF leaves for the linker (pal-abi 1.2).
+//!
+//! A name is what the object file carries; [`LinkSymbol`] is what it means. Names we do not know are the caller's own
+//! ([`LinkSymbol::Opaque`]). To add one: a variant, its line in `Display` and in `parse`, a value in `link/resolve`.
+
+use std::fmt;
+
+/// What the linker has to supply.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LinkSymbol {
+    /// `doff_S_B_T`: byte offset of the binding's descriptor in its set's table (in the root table for a dynamic buffer).
+    DescriptorOffset {
+        /// Set.
+        set: u32,
+        /// Binding.
+        binding: u32,
+        /// Which descriptor.
+        part: PartLetter,
+    },
+    /// `dstride_S_B`: bytes from one array element's descriptor to the next.
+    DescriptorStride {
+        /// Set.
+        set: u32,
+        /// Binding.
+        binding: u32,
+    },
+    /// `dusespill_S_B`: 1 if the buffer's descriptor stands in the root table, else 0.
+    UsesSpill {
+        /// Set.
+        set: u32,
+        /// Binding.
+        binding: u32,
+    },
+    /// `descset_S`: byte offset in the root table of the pointer to the set's table.
+    SetPointer(u32),
+    /// `pushconst`: byte offset in the root table of the push constants.
+    PushConstants,
+    /// `$numsamples`.
+    NumSamples,
+    /// `$samplePatternIdx`.
+    SamplePattern,
+    /// `$deviceIdx`.
+    DeviceIndex,
+    /// `dovetail.next`: the part that the body continues in (a branch target, not a value).
+    Next,
+    /// A symbol of the caller's own.
+    Opaque(String),
+}
+
+/// Type letter of a descriptor offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PartLetter {
+    /// `b`: buffer.
+    Buffer,
+    /// `r`: image.
+    Image,
+    /// `s`: sampler; the second half of a combined descriptor.
+    Sampler,
+    /// `t`: texel buffer.
+    TexelBuffer,
+}
+
+impl PartLetter {
+    const ALL: [(Self, char); 4] =
+        [(Self::Buffer, 'b'), (Self::Image, 'r'), (Self::Sampler, 's'), (Self::TexelBuffer, 't')];
+
+    fn letter(self) -> char {
+        Self::ALL.iter().find(|(p, _)| *p == self).map_or('?', |(_, c)| *c)
+    }
+}
+
+impl fmt::Display for LinkSymbol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DescriptorOffset { set, binding, part } => write!(f, "doff_{set}_{binding}_{}", part.letter()),
+            Self::DescriptorStride { set, binding } => write!(f, "dstride_{set}_{binding}"),
+            Self::UsesSpill { set, binding } => write!(f, "dusespill_{set}_{binding}"),
+            Self::SetPointer(set) => write!(f, "descset_{set}"),
+            Self::PushConstants => f.write_str("pushconst"),
+            Self::NumSamples => f.write_str("$numsamples"),
+            Self::SamplePattern => f.write_str("$samplePatternIdx"),
+            Self::DeviceIndex => f.write_str("$deviceIdx"),
+            Self::Next => f.write_str("dovetail.next"),
+            Self::Opaque(name) => f.write_str(name),
+        }
+    }
+}
+
+impl LinkSymbol {
+    /// What a name means. Every name means something: unknown ones are opaque.
+    pub fn parse(name: &str) -> Self {
+        Self::known(name).unwrap_or_else(|| Self::Opaque(name.to_owned()))
+    }
+
+    fn known(name: &str) -> Option<Self> {
+        let pair = |rest: &str| -> Option<(u32, u32)> {
+            let (s, b) = rest.split_once('_')?;
+            Some((number(s)?, number(b)?))
+        };
+        Some(match name {
+            "pushconst" => Self::PushConstants,
+            "$numsamples" => Self::NumSamples,
+            "$samplePatternIdx" => Self::SamplePattern,
+            "$deviceIdx" => Self::DeviceIndex,
+            "dovetail.next" => Self::Next,
+            _ => {
+                if let Some(rest) = name.strip_prefix("doff_") {
+                    let (place, letter) = rest.rsplit_once('_')?;
+                    let (set, binding) = pair(place)?;
+                    let part = PartLetter::ALL.iter().find(|(_, c)| letter.chars().eq([*c]))?.0;
+                    Self::DescriptorOffset { set, binding, part }
+                } else if let Some(rest) = name.strip_prefix("dstride_") {
+                    let (set, binding) = pair(rest)?;
+                    Self::DescriptorStride { set, binding }
+                } else if let Some(rest) = name.strip_prefix("dusespill_") {
+                    let (set, binding) = pair(rest)?;
+                    Self::UsesSpill { set, binding }
+                } else {
+                    Self::SetPointer(number(name.strip_prefix("descset_")?)?)
+                }
+            }
+        })
+    }
+}
+
+/// A decimal number in its shortest form, so that a name has one meaning and a meaning one name.
+fn number(s: &str) -> Option<u32> {
+    let n: u32 = s.parse().ok()?;
+    (n.to_string() == s).then_some(n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip_and_strangers_stay_opaque() {
+        for name in
+            ["doff_0_3_b", "doff_1_12_s", "dstride_2_0", "dusespill_0_1", "descset_7", "pushconst", "$numsamples"]
+        {
+            let symbol = LinkSymbol::parse(name);
+            assert!(!matches!(symbol, LinkSymbol::Opaque(_)), "{name}");
+            assert_eq!(symbol.to_string(), name);
+        }
+        for name in ["doff_0_3_q", "doff_00_3_b", "doff_0_3", "descset_", "descset_+1", "my_symbol", ""] {
+            assert_eq!(LinkSymbol::parse(name), LinkSymbol::Opaque(name.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! What a pipeline adds to its shaders, in Vulkan's terms: the schema of a state file, and the input of a link.
+//!
+//! Everything has a default, so that a compute pipeline without resources is the empty file. Unknown keys are refused.
+
+use crate::ir::ResourceKind;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A fact that may be missing while a stage is compiled early. "Unknown" is not a default value: code must differ.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum Known<T> {
+    /// Left to the linker.
+    #[default]
+    Unknown,
+    /// Fixed while compiling.
+    Known(T),
+}
+
+impl<T> Known<T> {
+    /// The fact, if known.
+    pub fn get(&self) -> Option<&T> {
+        match self {
+            Self::Unknown => None,
+            Self::Known(t) => Some(t),
+        }
+    }
+}
+
+/// The state of one pipeline.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PipelineState {
+    /// Descriptor sets, push constants and where they stand in the root table.
+    pub layout: ResourceLayout,
+    /// Vertex bindings and attributes.
+    pub vertex: VertexInputState,
+    /// Colour attachments and what decides their export.
+    pub color: ColorState,
+    /// Rasterizer.
+    pub raster: RasterState,
+    /// Specialization values, for the stage named or for all.
+    pub specialization: Vec<SpecializationEntry>,
+    /// Index of the device in a group.
+    pub device_index: u32,
+    /// Values for symbols of the caller's own.
+    pub symbols: BTreeMap<String, u32>,
+}
+
+/// Descriptor sets and push constants.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ResourceLayout {
+    /// Sets in any order, each number once.
+    pub sets: Vec<SetLayout>,
+    /// Bytes of push constants, 0 if none.
+    pub push_constant_bytes: u32,
+    /// Root dword where push constants start; absent: after sets and root buffers.
+    pub push_constant_root: Option<u32>,
+}
+
+/// One descriptor set.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetLayout {
+    /// Set number.
+    pub set: u32,
+    /// Root dword of the 32-bit pointer to the set's table; absent: in order of set numbers from 0.
+    #[serde(default)]
+    pub root: Option<u32>,
+    /// Bindings, each number once.
+    #[serde(default)]
+    pub bindings: Vec<BindingLayout>,
+}
+
+/// One binding of a set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BindingLayout {
+    /// Binding number.
+    pub binding: u32,
+    /// Kind of descriptor.
+    pub kind: ResourceKind,
+    /// Array length.
+    #[serde(default = "one")]
+    pub count: u32,
+    /// A dynamic buffer: its descriptor stands in the root table rather than in the set's table.
+    #[serde(default)]
+    pub dynamic: bool,
+    /// Byte offset in the set's table (root dword for a dynamic buffer); absent: packed in order of binding numbers.
+    #[serde(default)]
+    pub offset: Option<u32>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// Vertex bindings and attributes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct VertexInputState {
+    /// Buffers.
+    pub bindings: Vec<VertexBinding>,
+    /// Attributes in them.
+    pub attributes: Vec<VertexAttribute>,
+}
+
+/// One vertex buffer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VertexBinding {
+    /// Binding number: place of its descriptor in the vertex-buffer table.
+    pub binding: u32,
+    /// Bytes from one element to the next.
+    pub stride: u32,
+    /// Per vertex or per instance.
+    #[serde(default)]
+    pub rate: VertexRate,
+    /// Instances per element (0: the first element for all); only with `rate = "instance"`.
+    #[serde(default = "one")]
+    pub divisor: u32,
+}
+
+/// What steps a vertex buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names are Vulkan's own")]
+pub enum VertexRate {
+    #[default]
+    Vertex,
+    Instance,
+}
+
+/// One vertex attribute.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VertexAttribute {
+    /// Location in the shader.
+    pub location: u32,
+    /// Binding it is read from.
+    pub binding: u32,
+    /// Format, Vulkan's name without `VK_FORMAT_`: `R32G32B32_SFLOAT`.
+    pub format: String,
+    /// Byte offset in the element.
+    #[serde(default)]
+    pub offset: u32,
+}
+
+/// What decides how colours are exported.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ColorState {
+    /// Attachments by location; a location without one is not written.
+    pub attachments: Vec<ColorAttachment>,
+    /// Alpha of location 0 decides coverage.
+    pub alpha_to_coverage: bool,
+    /// Blending reads a second colour (location 0, index 1).
+    pub dual_source: bool,
+    /// Samples of the attachments; 0 means 1.
+    pub samples: u32,
+    /// Shading per sample is asked for.
+    pub sample_shading: bool,
+}
+
+/// One colour attachment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ColorAttachment {
+    /// Location of the fragment output.
+    pub location: u32,
+    /// Format, Vulkan's name without `VK_FORMAT_`.
+    pub format: String,
+    /// Channels written, bits r=1 g=2 b=4 a=8.
+    #[serde(default = "all_channels")]
+    pub write_mask: u8,
+    /// Blending is on.
+    #[serde(default)]
+    pub blend: bool,
+    /// A blend factor reads the source's alpha for colour.
+    #[serde(default)]
+    pub blend_source_alpha: bool,
+}
+
+fn all_channels() -> u8 {
+    15
+}
+
+/// Rasterizer state that reaches registers of the pipeline ELF.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RasterState {
+    /// Nothing is rasterized.
+    pub discard: bool,
+    /// User clip planes in use, bits 0 to 5.
+    pub clip_plane_mask: u8,
+    /// Coverage means fully covered (inner conservative rasterization).
+    pub inner_coverage: bool,
+}
+
+/// One specialization value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SpecializationEntry {
+    /// Stage it is for; absent: every stage.
+    #[serde(default)]
+    pub stage: Option<crate::target::Stage>,
+    /// `SpecId`.
+    pub id: u32,
+    /// Bits of the value: integers as they are (two's complement), floats as IEEE bits, booleans 0 or 1.
+    pub value: u64,
+}
