@@ -71,7 +71,7 @@ struct CaseColor {
     vgprs: Vec<i64>,
 }
 
-fn component_type(text: &str) -> ComponentType {
+pub(super) fn component_type(text: &str) -> ComponentType {
     let (kind, bits) = text.split_at(1);
     let kind = match kind {
         "f" => crate::ir::NumericKind::Float,
