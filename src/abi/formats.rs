@@ -117,7 +117,9 @@ impl Format {
             "SSCALED" => Number::Sscaled,
             "UINT" => Number::Uint,
             "SINT" => Number::Sint,
-            "SFLOAT" | "UFLOAT" => Number::Float,
+            // Floats without sign are in packed words, those with one are not.
+            "SFLOAT" if !name.contains("_PACK") => Number::Float,
+            "UFLOAT" if name.contains("_PACK") => Number::Float,
             "SRGB" => Number::Srgb,
             _ => return None,
         };
@@ -144,14 +146,14 @@ impl Format {
             ARRAYS.iter().find(|(layout, _)| Some(*layout) == width).map(|(_, numbers)| *numbers)
         };
         let order: String = self.channels.iter().map(|(channel, _)| format!("{channel:?}")).collect();
+        let bytes = widths.iter().all(|width| *width == 8);
         let orders: &[&str] = match (self.packed, widths.len()) {
-            (_, 1) => &["R", "A"],
             (true, 2) => &["GR"],
-            (false, 2) => &["RG"],
             (true, 3) => &["RGB", "BGR"],
-            (false, 3) => &["RGB", "BGR"],
             (true, _) => &["RGBA", "BGRA", "ABGR", "ARGB", "RGBE"],
-            (false, _) => &["RGBA", "BGRA"],
+            (false, 1) if bytes && self.number == Number::Unorm => &["R", "A"],
+            (false, 3 | 4) if bytes => &["RGB", "BGR", "RGBA", "BGRA"],
+            (false, _) => &["R", "RG", "RGB", "RGBA"],
         };
         let known = |numbers: &[&[Number]]| numbers.iter().any(|some| some.contains(&self.number));
         allowed.is_some_and(known) && orders.contains(&order.as_str())
@@ -289,6 +291,10 @@ mod tests {
             "D32_SFLOAT",
             "BC1_RGB_UNORM_BLOCK",
             "R8é_UNORM",
+            "B16G16R16A16_UNORM",
+            "A16_UNORM",
+            "R32_UFLOAT",
+            "B10G11R11_SFLOAT_PACK32",
         ] {
             assert!(Format::parse(name).is_err(), "{name}");
         }

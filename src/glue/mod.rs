@@ -12,6 +12,8 @@ mod null_fs;
 mod param_export;
 mod piece;
 #[cfg(test)]
+mod simulate;
+#[cfg(test)]
 mod tests;
 
 pub use color_export::{ColorExportKey, ColorValue, DepthValues};

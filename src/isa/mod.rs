@@ -12,7 +12,7 @@ mod encode;
 mod inst;
 mod op;
 #[cfg(test)]
-mod oracle;
+pub(crate) mod oracle;
 mod print;
 mod reg;
 mod tables;
