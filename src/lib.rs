@@ -15,3 +15,5 @@ pub mod metadata;
 pub mod reloc;
 pub mod state;
 pub mod target;
+pub mod template;
+pub mod toolchain;

@@ -31,6 +31,9 @@ const USES: &[(&str, &[&str])] = &[
     ("cache", &["error"]),
     ("corpus", &["error", "target"]),
     ("keys", &["error", "target", "state", "abi", "metadata", "reloc", "glue", "compile", "link", "cache"]),
+    ("template", &["error", "target", "state", "ir"]),
+    ("toolchain", &["error", "target", "glue", "compile", "cache", "keys"]),
+    ("pipeline", &["error", "target", "state", "metadata", "glue", "compile", "link", "cache", "keys", "toolchain"]),
     ("capi", &["error", "target", "state", "abi", "metadata", "reloc", "glue", "compile", "link", "cache", "keys"]),
 ];
 
