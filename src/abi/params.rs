@@ -210,3 +210,73 @@ fn channels(semantic: Semantic, read: u8, params: &[VertexParam]) -> Result<[Opt
     }
     Ok(channels)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::interface::ComponentType;
+
+    const ONE: u32 = 1f32.to_bits();
+
+    fn input(location: u32, channels: u8) -> FragmentInput {
+        let semantic = Semantic::Location(location);
+        FragmentInput { semantic, channels, flat: false, per_vertex: false, ty: ComponentType::F32 }
+    }
+
+    fn constants(location: u32, bits: &[u32]) -> Vec<VertexParam> {
+        let components = (0u8..).zip(bits);
+        let param = |(component, bits): (u8, &u32)| VertexParam {
+            semantic: Semantic::Location(location),
+            component,
+            ty: ComponentType::F32,
+            source: ParamSource::Constant(*bits),
+        };
+        components.map(param).collect()
+    }
+
+    #[test]
+    fn constants_of_the_rasterizer_cost_nothing() {
+        let default = |bits: &[u32], channels| {
+            let plan = ParamPlan::new(&[input(0, channels)], &constants(0, bits)).expect("plan");
+            assert_eq!(plan.exports.is_empty(), plan.slots == 0);
+            plan.exports.is_empty().then(|| plan.control_words()[0])
+        };
+        assert_eq!(default(&[0, 0, 0, 0], 15), Some(0x020));
+        assert_eq!(default(&[0, 0, 0, ONE], 15), Some(0x120));
+        assert_eq!(default(&[ONE, ONE, ONE, 0], 15), Some(0x220));
+        assert_eq!(default(&[ONE, ONE, ONE, ONE], 15), Some(0x320));
+        assert_eq!(default(&[ONE, 0, 0, 0], 15), None);
+        // Only what is read matters, and what is not written may be anything.
+        assert_eq!(default(&[0, ONE, 7, 7], 1), Some(0x020));
+        assert_eq!(default(&[ONE], 15), Some(0x220));
+        assert_eq!(default(&[0x8000_0000], 1), None);
+        assert_eq!(default(&[1], 1), None);
+    }
+
+    #[test]
+    fn inputs_of_one_meaning_share_a_slot() {
+        let params = [VertexParam { source: ParamSource::Vgpr(3), ..constants(4, &[0])[0].clone() }];
+        let flat = FragmentInput { flat: true, ..input(4, 1) };
+        let plan = ParamPlan::new(&[input(4, 3), flat], &params).expect("plan");
+        let channels = [Some(ParamSource::Vgpr(3)), None, None, None];
+        assert_eq!(plan.exports, [ParamExport { slot: 0, channels }]);
+        assert_eq!(plan.control_words(), [0, 0x400]);
+    }
+
+    #[test]
+    fn nothing_to_interpolate_still_has_a_word() {
+        let plan = ParamPlan::new(&[], &constants(0, &[5])).expect("plan");
+        assert_eq!((plan.control_words(), plan.slots), (vec![0], 0));
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        let twice = [constants(0, &[5]), constants(0, &[6])].concat();
+        assert!(ParamPlan::new(&[input(0, 1)], &twice).is_err());
+        let outside = [VertexParam { component: 4, ..constants(0, &[5])[0].clone() }];
+        assert!(ParamPlan::new(&[input(0, 1)], &outside).is_err());
+        let many: Vec<FragmentInput> = (0..33).map(|location| input(location, 1)).collect();
+        let error = ParamPlan::new(&many, &[]).expect_err("33 attributes");
+        assert!(error.full_compile().is_some());
+    }
+}
