@@ -18,10 +18,17 @@
 
 mod alu;
 mod builder;
+pub mod cfg;
 mod image;
 mod op;
+pub mod parse;
+mod print;
+mod rules;
 mod shader;
+mod text;
 mod types;
+pub mod verify;
+mod words;
 
 pub use alu::{AluOp, FpFlags, Sig};
 pub use builder::Builder;
@@ -33,6 +40,6 @@ pub use op::{
 pub use shader::{
     ArgRole, BasicBlock, BlockCall, BlockId, ConstTable, ConstTableId, DenormMode, DepthMode, EntryArg, Inst, InstId,
     Level, Local, LocalId, LowerInfo, Merge, Modes, RegClass, Resource, ResourceId, ResourceKind, RoundMode, Shader,
-    SymbolId, Terminator, Value, ValueDef,
+    SymbolId, Terminator, Value, ValueData, ValueDef,
 };
 pub use types::{Align, Bits, Type};
