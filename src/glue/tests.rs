@@ -165,7 +165,7 @@ fn show(plan: &GluePlan) -> String {
         let piece = emit(key).expect("emits");
         assert_eq!(emit(key).as_ref(), Ok(&piece), "equal keys give equal bytes");
         let lines = disassemble(&piece.code);
-        if let Some(theirs) = isa::oracle::disassemble(WaveSize::W64, &piece.code) {
+        if let Some(theirs) = isa::oracle::disassemble("pieces_are_as_written_down", WaveSize::W64, &piece.code) {
             assert_eq!(lines, theirs);
         }
         check_end(&piece, &lines);
