@@ -1,1 +1,14 @@
 //! Upper-level IR to lower-level IR: one pass a file, each a decision table of what is known and what is not.
+
+use crate::error::Result;
+use crate::ir::Shader;
+use crate::target::WaveSize;
+
+pub mod dce;
+pub mod fold;
+
+/// A pass that needs to know nothing but the wave size.
+pub type Pass = fn(&mut Shader, WaveSize) -> Result<()>;
+
+/// Those passes by name, for file tests and tools.
+pub const PASSES: &[(&str, Pass)] = &[("dce", dce::run), ("fold", fold::run)];
