@@ -16,6 +16,9 @@ mod rewrite;
 mod summarize;
 mod vertex_outputs;
 
+#[cfg(test)]
+mod tests;
+
 use crate::abi::layout::{DescriptorPlace, PushPlace, ResolvedLayout};
 use crate::error::{Context, Error, Result};
 use crate::ir::{DescriptorPart, Level, Resource, ResourceId, ResourceKind, Shader};
