@@ -1,1 +1,6 @@
 //! SPIR-V words to upper-level IR: parse, check, translate one entry point with every call inlined.
+
+mod float;
+mod glsl_math;
+mod glsl_pack;
+mod glsl_vector;
