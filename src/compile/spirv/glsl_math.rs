@@ -275,12 +275,7 @@ pub fn int_sign(b: &mut Builder<'_>, x: Value) -> Value {
 }
 
 /// `f` of two values of one width, computed in 32 bits if they have 16.
-fn wide2(
-    b: &mut Builder<'_>,
-    x: Value,
-    y: Value,
-    f: impl FnOnce(&mut Builder<'_>, Value, Value) -> Value,
-) -> Value {
+fn wide2(b: &mut Builder<'_>, x: Value, y: Value, f: impl FnOnce(&mut Builder<'_>, Value, Value) -> Value) -> Value {
     b.wide(x, |b, x| {
         let ty = b.ty(x);
         let y = b.convert(AluOp::FConv, y, ty);

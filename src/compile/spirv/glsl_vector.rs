@@ -164,7 +164,9 @@ const PAIRS: [(usize, usize); 6] = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 
 /// The 2×2 minors of the first two columns, and of the last two, by their pair of rows.
 fn pair_minors(b: &mut Builder<'_>, m: &[Value; 16]) -> ([Value; 6], [Value; 6]) {
     let mut of = |column: usize| {
-        PAIRS.map(|(i, j)| minor(b, [m[column * 4 + i], m[column * 4 + j], m[column * 4 + 4 + i], m[column * 4 + 4 + j]]))
+        PAIRS.map(|(i, j)| {
+            minor(b, [m[column * 4 + i], m[column * 4 + j], m[column * 4 + 4 + i], m[column * 4 + 4 + j]])
+        })
     };
     (of(0), of(2))
 }

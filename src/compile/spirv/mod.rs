@@ -4,3 +4,8 @@ mod float;
 mod glsl_math;
 mod glsl_pack;
 mod glsl_vector;
+
+#[cfg(test)]
+mod evaluate;
+#[cfg(test)]
+mod glsl_tests;
