@@ -4,8 +4,8 @@
 //! is taken apart, extended to the result's width and summed. Only the last sum, with the accumulator, saturates:
 //! SPIR-V leaves an overflow before that undefined.
 
-use super::cx::Cx;
-use super::parse::Inst;
+use super::cx::{Cx, Inst};
+use super::operands::result_component;
 use crate::error::Result;
 use crate::ir::{AluOp, Builder, Type, Value};
 use spirv::Op;
@@ -32,24 +32,18 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
         _ => return Ok(false),
     };
     let (x, y) = (cx.values(inst.id(0)?)?, cx.values(inst.id(1)?)?);
-    let ty = cx.result_scalar(inst)?;
+    let ty = result_component(cx, inst)?;
     if x.is_empty() || x.len() != y.len() || cx.b.ty(x[0]) != cx.b.ty(y[0]) {
         return Err(inst.malformed("vectors of different types"));
     }
     let accumulator = if accumulates { Some(cx.value(inst.id(2)?)?) } else { None };
     let result = dot(&mut cx.b, Signs { left, right }, (&x, &y), accumulator, ty);
-    cx.set(inst.result()?, vec![result])?;
+    cx.set(inst.result()?, vec![result]);
     Ok(true)
 }
 
 /// The sum of the products in `ty`, plus an accumulator of that type.
-fn dot(
-    b: &mut Builder<'_>,
-    signs: Signs,
-    (x, y): (&[Value], &[Value]),
-    accumulator: Option<Value>,
-    ty: Type,
-) -> Value {
+fn dot(b: &mut Builder<'_>, signs: Signs, (x, y): (&[Value], &[Value]), accumulator: Option<Value>, ty: Type) -> Value {
     let packed = x.len() == 1;
     let bytes = packed || (x.len() == 4 && b.ty(x[0]) == Type::B8);
     if bytes && signs.left == signs.right {
@@ -71,7 +65,8 @@ fn dot(
         return accumulate(b, signs.left, sum, accumulator);
     }
     let mut sum = b.iconst(ty, 0);
-    let (x, y) = if packed { (unpack(b, signs.left, x[0]), unpack(b, signs.right, y[0])) } else { (x.to_vec(), y.to_vec()) };
+    let (x, y) =
+        if packed { (unpack(b, signs.left, x[0]), unpack(b, signs.right, y[0])) } else { (x.to_vec(), y.to_vec()) };
     for (x, y) in x.into_iter().zip(y) {
         let (x, y) = (resize(b, signs.left, x, ty), resize(b, signs.right, y, ty));
         let product = b.alu(AluOp::IMul, &[x, y]);
@@ -150,7 +145,8 @@ mod tests {
     fn only_the_accumulation_saturates() {
         for (ty, limit) in [(Type::B32, i64::from(i32::MAX)), (Type::B64, i64::MAX)] {
             let args = [(Type::B32, 0x0101_0101), (Type::B32, 0x0101_0101), (ty, limit as u64 - 1)];
-            let got = run(&args, |b, a| vec![dot(b, Signs { left: true, right: true }, (&a[..1], &a[1..2]), Some(a[2]), ty)]);
+            let got =
+                run(&args, |b, a| vec![dot(b, Signs { left: true, right: true }, (&a[..1], &a[1..2]), Some(a[2]), ty)]);
             assert_eq!(got, [limit as u64]);
         }
     }

@@ -83,6 +83,13 @@ fn encode(x: f64, width: Bits) -> u64 {
     }
 }
 
+/// Saturating sum of two's complement numbers.
+fn add_signed(x: u64, y: u64, width: u32) -> u64 {
+    let wide = |x: u64| i128::from((x << (64 - width)) as i64 >> (64 - width));
+    let limit = 1i128 << (width - 1);
+    (wide(x) + wide(y)).clamp(-limit, limit - 1) as u64
+}
+
 fn alu(op: AluOp, args: &[u64], from: Bits, to: Bits) -> u64 {
     use AluOp as A;
     if let A::Select = op {
@@ -133,11 +140,18 @@ fn alu(op: AluOp, args: &[u64], from: Bits, to: Bits) -> u64 {
             A::SBitExtract => ((field(x) << (64 - args[2])) as i64 >> (64 - args[2])) as u64,
             A::S2F => return encode(signed(x) as f64, to),
             A::U2F => return encode(x as f64, to),
-            A::SDot4 | A::UDot4 => (0..4).fold(args[2], |sum, i| {
-                let byte =
-                    |w: u64| if op == A::SDot4 { i64::from((w >> (8 * i)) as i8) } else { (w >> (8 * i) & 255) as i64 };
-                sum.wrapping_add((byte(x) * byte(y)) as u64)
-            }),
+            A::SAddSat => add_signed(x, y, width),
+            A::SDot4 | A::UDot4 | A::SDot4Sat => {
+                let byte = |w: u64, i: u32| match op {
+                    A::UDot4 => (w >> (8 * i) & 255) as i64,
+                    _ => i64::from((w >> (8 * i)) as i8),
+                };
+                let sum: i64 = (0..4).map(|i| byte(x, i) * byte(y, i)).sum();
+                match op {
+                    A::SDot4Sat => add_signed(sum as u64, args[2], 32),
+                    _ => (sum as u64).wrapping_add(args[2]),
+                }
+            }
             other => panic!("not evaluated: {}", other.name()),
         };
         return n & to.mask();

@@ -50,12 +50,6 @@ pub fn pack_half_2x16(b: &mut Builder<'_>, parts: &[Value]) -> Value {
     b.bitcast(pair, Type::B32)
 }
 
-/// Two words to a double, first lowest.
-pub fn pack_double(b: &mut Builder<'_>, parts: &[Value]) -> Value {
-    let pair = b.compose(parts);
-    b.bitcast(pair, Type::B64)
-}
-
 /// Fields of `width` (8 or 16) bits of a word to floats.
 pub fn unpack_norm(b: &mut Builder<'_>, norm: Norm, width: u32, word: Value) -> Vec<Value> {
     let width_value = b.c32(width);
@@ -81,19 +75,9 @@ pub fn unpack_norm(b: &mut Builder<'_>, norm: Norm, width: u32, word: Value) -> 
 
 /// The two halves of a word as floats.
 pub fn unpack_half_2x16(b: &mut Builder<'_>, word: Value) -> Vec<Value> {
-    split_word(b, word, Bits::B16).iter().map(|&h| b.convert(AluOp::FConv, h, Type::B32)).collect()
-}
-
-/// The two words of a double.
-pub fn unpack_double(b: &mut Builder<'_>, x: Value) -> Vec<Value> {
-    split_word(b, x, Bits::B32)
-}
-
-/// Two halves of a scalar's bits, lowest first.
-fn split_word(b: &mut Builder<'_>, word: Value, bits: Bits) -> Vec<Value> {
-    let pair = match Type::vector(bits, 2) {
+    let pair = match Type::vector(Bits::B16, 2) {
         Some(ty) => b.bitcast(word, ty),
         None => word,
     };
-    b.split(pair).into_vec()
+    b.split(pair).iter().map(|&h| b.convert(AluOp::FConv, h, Type::B32)).collect()
 }

@@ -3,6 +3,7 @@
 use super::evaluate::{run, run_f32};
 use super::float::FloatOps;
 use super::glsl_pack::Norm;
+use super::operands::{from_words, words};
 use super::{glsl_math as m, glsl_pack as p, glsl_vector as v};
 use crate::ir::{AluOp, Builder, Type, Value};
 
@@ -134,8 +135,8 @@ fn packing_and_unpacking() {
     let got = run(&[(Type::B32, 0xb800_3c00)], |b, a| p::unpack_half_2x16(b, a[0]));
     assert_eq!(got, [f(1.0).1, f(-0.5).1]);
     let got = run(&[(Type::B32, 1), (Type::B32, 0x3ff0_0000)], |b, a| {
-        let d = p::pack_double(b, a);
-        let mut parts = p::unpack_double(b, d);
+        let d = from_words(b, a);
+        let mut parts = words(b, d);
         parts.push(d);
         parts
     });

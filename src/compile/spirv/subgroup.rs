@@ -3,8 +3,8 @@
 //! Vectors are done component by component. A ballot is four 32-bit words in SPIR-V and a 64-bit lane mask here; a
 //! wave has 64 lanes at most, so the upper two words are zero. To add an instruction: a line in [`translate`].
 
-use super::cx::Cx;
-use super::parse::Inst;
+use super::cx::{Cx, Inst};
+use super::operands::{from_words, result_component, words};
 use crate::error::Result;
 use crate::ir::{AluOp, BuiltIn, Op as IrOp, QuadSwap, ReduceOp, SubgroupOp, Type, Value};
 use rspirv::dr::Operand;
@@ -48,7 +48,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
         Op::GroupNonUniformBallot | Op::SubgroupBallotKHR => {
             let condition = cx.value(inst.id(at)?)?;
             let mask = lane_op(cx, S::Ballot, &[condition], Type::B64);
-            words(cx, mask)
+            ballot(cx, mask)
         }
         Op::GroupNonUniformInverseBallot => {
             let mask = mask(cx, inst, at)?;
@@ -88,12 +88,12 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
     if !khr {
         check_scope(cx, inst)?;
     }
-    cx.set(inst.result()?, results)?;
+    cx.set(inst.result()?, results);
     Ok(true)
 }
 
 /// Only subgroups; a wider scope is for kernels.
-fn check_scope(cx: &Cx<'_>, inst: &Inst) -> Result<()> {
+fn check_scope(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
     match cx.const_u32(inst.id(0)?)? {
         n if n == spirv::Scope::Subgroup as u32 => Ok(()),
         n => Err(inst.unsupported(format!("scope {n}"))),
@@ -155,13 +155,12 @@ fn all_equal(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<Value> {
 fn mask(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<Value> {
     let words = cx.values(inst.id(at)?)?;
     let low = words.get(..2).ok_or_else(|| inst.malformed("a ballot is four words"))?;
-    let pair = cx.b.compose(low);
-    Ok(cx.b.bitcast(pair, Type::B64))
+    Ok(from_words(&mut cx.b, low))
 }
 
 /// The four words of a lane mask.
-fn words(cx: &mut Cx<'_>, mask: Value) -> Vec<Value> {
-    let mut words = cx.split_b64(mask);
+fn ballot(cx: &mut Cx<'_>, mask: Value) -> Vec<Value> {
+    let mut words = words(&mut cx.b, mask);
     let zero = cx.b.c32(0);
     words.extend([zero, zero]);
     words
@@ -176,7 +175,7 @@ fn bit(cx: &mut Cx<'_>, mask: Value, index: Value) -> Value {
 fn find(cx: &mut Cx<'_>, inst: &Inst, at: usize, op: AluOp) -> Result<Value> {
     let mask = mask(cx, inst, at)?;
     let index = cx.b.alu(op, &[mask]);
-    let ty = cx.result_scalar(inst)?;
+    let ty = result_component(cx, inst)?;
     Ok(cx.b.zext_or_trunc(index, ty))
 }
 
@@ -192,12 +191,11 @@ fn bit_count(cx: &mut Cx<'_>, inst: &Inst) -> Result<Value> {
     if let Some(builtin) = below {
         let low = built_in(cx, builtin, 0);
         let high = built_in(cx, builtin, 1);
-        let pair = cx.b.compose(&[low, high]);
-        let lanes = cx.b.bitcast(pair, Type::B64);
+        let lanes = from_words(&mut cx.b, &[low, high]);
         mask = cx.b.alu(AluOp::IAnd, &[mask, lanes]);
     }
     let count = cx.b.alu(AluOp::BitCount, &[mask]);
-    let ty = cx.result_scalar(inst)?;
+    let ty = result_component(cx, inst)?;
     Ok(cx.b.zext_or_trunc(count, ty))
 }
 
@@ -219,7 +217,7 @@ fn group_operation(inst: &Inst) -> Result<GroupOperation> {
 }
 
 /// Operand `at` as the number of lanes that work together: 0, if absent, is the subgroup.
-fn cluster_size(cx: &Cx<'_>, inst: &Inst, at: usize) -> Result<u8> {
+fn cluster_size(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<u8> {
     let Some(id) = inst.opt_id(at)? else { return Ok(0) };
     match cx.const_u32(id)? {
         n if n.is_power_of_two() && n <= 64 => Ok(n as u8),
@@ -236,7 +234,8 @@ fn reduce(cx: &mut Cx<'_>, inst: &Inst, op: ReduceOp) -> Result<()> {
         other => return Err(inst.unsupported(format!("{other:?}"))),
     };
     let results = componentwise(cx, inst, 2, op)?;
-    cx.set(inst.result()?, results)
+    cx.set(inst.result()?, results);
+    Ok(())
 }
 
 /// What an arithmetic group instruction computes.
