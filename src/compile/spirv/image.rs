@@ -4,13 +4,13 @@
 //! position of input attachments, four gathers for four offsets, and the conversion of what came back to the result
 //! type. [`Sources`] collects the operands by name and lays them out in the order that [`ImageInst::operands`] tells.
 
-use super::cx::{Cx, Inst, Layout, Place, Pointer, Texel, Ty, TypeId, Values};
+use super::cx::{Cx, Inst, Texel, Ty, TypeId, Values};
 use super::float::FloatOps;
 use super::image_operands::{self, Extra, float, floats, integer, integers};
 use super::parse::Decorated;
 use crate::error::{Error, Result};
 use crate::ir::{
-    Access, AluOp, AtomicOp, BuiltIn, DescriptorPart, Dim, ImageInst, ImageOp, ImageOperand, LodMode, Op as IrOp, Type,
+    Access, AluOp, AtomicOp, BuiltIn, Dim, ImageInst, ImageOp, ImageOperand, LodMode, Op as IrOp, Type,
     Value,
 };
 use spirv::{Decoration, Op};
@@ -103,7 +103,6 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
         Op::ImageDrefGather => sample(cx, inst, kind(true, true, false))?,
         Op::ImageFetch | Op::ImageRead => read(cx, inst)?,
         Op::ImageWrite => write(cx, inst)?,
-        Op::ImageTexelPointer => texel_pointer(cx, inst)?,
         Op::ImageQuerySizeLod | Op::ImageQuerySize => query_size(cx, inst)?,
         Op::ImageQueryLevels => query_count(cx, inst, ImageOp::QueryLevels)?,
         Op::ImageQuerySamples => query_count(cx, inst, ImageOp::QuerySamples)?,
@@ -346,30 +345,6 @@ fn access(cx: &Cx<'_>, id: u32, descriptor: Value, extra: &Extra) -> Access {
     access
 }
 
-fn texel_pointer(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
-    let id = inst.id(0)?;
-    let pointer = cx.pointer(id)?;
-    let Place::Resource { resource, index } = pointer.place else {
-        return Err(inst.malformed("not a pointer to an image"));
-    };
-    let shape = shape(cx, pointer.ty)?;
-    let mut access = pointer.access;
-    access.non_uniform |= cx.non_uniform(id) || cx.non_uniform(inst.result()?);
-    let part = if shape.dim == Dim::Buffer { DescriptorPart::TexelBuffer } else { DescriptorPart::Image };
-    let image = cx.descriptor(resource, index, part, access.non_uniform);
-    let coords = integers(cx, inst.id(1)?)?;
-    let sample = if shape.multisampled { Some(integer(cx, inst.id(2)?)?) } else { None };
-    let result = cx.result_type(inst)?;
-    let Ty::Pointer { pointee, .. } = *cx.types.get(result) else {
-        return Err(inst.malformed("the result is not a pointer"));
-    };
-    let place = Place::Texel(Texel { image, image_type: pointer.ty, coords, sample });
-    let mut texel = Pointer::new(place, pointee, Layout::PACKED);
-    texel.access = access;
-    cx.set_pointer(inst.result()?, texel);
-    Ok(())
-}
-
 /// An atomic operation on a texel.
 ///
 /// # Errors
@@ -385,11 +360,12 @@ pub fn texel_atomic(
 ) -> Result<Value> {
     let shape = shape(cx, texel.image_type)?;
     let n = shape.dim.coords();
+    let coords: Values = texel.coords.iter().map(|&c| image_operands::to_b32(cx, c)).collect();
     let source = Sources {
         image: Some(texel.image),
-        coords: texel.coords.iter().copied().take(n).collect(),
-        layer: texel.coords.get(n).copied(),
-        sample: texel.sample,
+        layer: coords.get(n).copied(),
+        coords,
+        sample: texel.sample.map(|s| image_operands::to_b32(cx, s)),
         data: data.first().copied(),
         atomic_compare: data.get(1).copied(),
         ..Sources::default()

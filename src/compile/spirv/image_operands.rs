@@ -131,7 +131,8 @@ pub fn integers(cx: &mut Cx<'_>, id: u32) -> Result<Values> {
     Ok(cx.values(id)?.into_iter().map(|v| to_b32(cx, v)).collect())
 }
 
-fn to_b32(cx: &mut Cx<'_>, v: Value) -> Value {
+/// An integer in 32 bits, sign-extended.
+pub fn to_b32(cx: &mut Cx<'_>, v: Value) -> Value {
     let op = if cx.b.ty(v).bits() < Type::B32.bits() { AluOp::SExt } else { AluOp::Trunc };
     cx.b.convert(op, v, Type::B32)
 }
