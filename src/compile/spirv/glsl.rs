@@ -4,13 +4,15 @@
 //! formulas live in `glsl_math`, `glsl_vector` and `glsl_pack`. Functions on whole vectors, on pointers or with another
 //! result shape are arms of [`special`].
 
-use super::cx::{Cx, Inst, Values};
+use super::cx::{Cx, Inst, Ty, Values};
 use super::float::FloatOps;
 use super::glsl_pack::{self, Norm};
+use super::image_operands::floats;
+use super::memory::Operands;
 use super::operands::{from_words, result_component, words};
 use super::{glsl_math as math, glsl_vector as vector};
 use crate::error::{Error, Result};
-use crate::ir::{AluOp, Builder, Type, Value};
+use crate::ir::{AluOp, Builder, InterpPlace, Type, Value};
 use spirv::{GlslStd450Op as G, Op};
 use std::f64::consts::PI;
 
@@ -204,7 +206,7 @@ fn special(cx: &mut Cx<'_>, inst: &Inst, op: G) -> Result<Values> {
         }
         G::Frexp => {
             let pointer = cx.type_id(inst.id(3)?)?;
-            let super::cx::Ty::Pointer { pointee, .. } = *cx.types.get(pointer) else { return Err(shape()) };
+            let Ty::Pointer { pointee, .. } = *cx.types.get(pointer) else { return Err(shape()) };
             let ty = cx.types.component(pointee).ok_or_else(shape)?;
             let (mantissa, exponent) = frexp(cx, inst, ty)?;
             store(cx, inst, &exponent)?;
@@ -233,6 +235,15 @@ fn special(cx: &mut Cx<'_>, inst: &Inst, op: G) -> Result<Values> {
         | G::UnpackDouble2x32 => {
             let x = cx.value(inst.id(2)?)?;
             unpack(&mut cx.b, op, x).ok_or_else(shape)?.into()
+        }
+        G::InterpolateAtCentroid => cx.interpolate_at(inst.id(2)?, InterpPlace::Centroid, &[])?,
+        G::InterpolateAtSample => {
+            let sample = cx.value(inst.id(3)?)?;
+            cx.interpolate_at(inst.id(2)?, InterpPlace::AtSample, &[sample])?
+        }
+        G::InterpolateAtOffset => {
+            let offset = floats(cx, inst.id(3)?)?;
+            cx.interpolate_at(inst.id(2)?, InterpPlace::AtOffset, &offset)?
         }
         other => return Err(Error::unsupported(format!("GLSL.std.450 {other:?}"), inst.place())),
     })
@@ -267,8 +278,9 @@ fn frexp(cx: &mut Cx<'_>, inst: &Inst, ty: Type) -> Result<(Values, Values)> {
 }
 
 /// Stores to the pointer that is the second operand.
-fn store(_cx: &mut Cx<'_>, inst: &Inst, _values: &[Value]) -> Result<()> {
-    Err(inst.unsupported("todo"))
+fn store(cx: &mut Cx<'_>, inst: &Inst, values: &[Value]) -> Result<()> {
+    let pointer = cx.pointer(inst.id(3)?)?;
+    cx.store(&pointer, values, Operands::default())
 }
 
 fn pack(b: &mut Builder<'_>, op: G, x: &[Value]) -> Option<Value> {

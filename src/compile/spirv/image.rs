@@ -10,8 +10,7 @@ use super::image_operands::{self, Extra, float, floats, integer, integers};
 use super::parse::Decorated;
 use crate::error::{Error, Result};
 use crate::ir::{
-    Access, AluOp, AtomicOp, BuiltIn, Dim, ImageInst, ImageOp, ImageOperand, LodMode, Op as IrOp, Type,
-    Value,
+    Access, AluOp, AtomicOp, BuiltIn, Dim, ImageInst, ImageOp, ImageOperand, LodMode, Op as IrOp, Type, Value,
 };
 use spirv::{Decoration, Op};
 

@@ -13,6 +13,7 @@ mod glsl_vector;
 mod image;
 mod image_operands;
 mod interface;
+mod memory;
 mod operands;
 mod parse;
 mod subgroup;
