@@ -1,7 +1,7 @@
 //! Short names for the float arithmetic that library code is written in.
 //!
 //! Every method is one operation of [`AluOp`] in the width of its operands; constants take the width of a value they
-//! meet. Nothing here decides anything; formulas live in `glsl_math`, `glsl_vector` and `glsl_pack`.
+//! meet. Nothing here decides anything; formulas live in `glsl`.
 
 use crate::ir::{AluOp, Builder, Type, Value};
 

@@ -7,11 +7,7 @@ pub mod cx;
 mod dot;
 mod float;
 mod glsl;
-mod glsl_math;
-mod glsl_pack;
-mod glsl_vector;
 mod image;
-mod image_operands;
 mod interface;
 mod memory;
 mod operands;
@@ -22,5 +18,3 @@ mod types;
 
 #[cfg(test)]
 mod evaluate;
-#[cfg(test)]
-mod glsl_tests;

@@ -1,16 +1,21 @@
 //! `OpExtInst`: the instruction set GLSL.std.450, and those that mean nothing to code.
 //!
 //! Most functions work component by component and are lines of the tables [`unary`], [`binary`] and [`ternary`]; the
-//! formulas live in `glsl_math`, `glsl_vector` and `glsl_pack`. Functions on whole vectors, on pointers or with another
+//! formulas live in `math`, `vector` and `pack`. Functions on whole vectors, on pointers or with another
 //! result shape are arms of [`special`].
 
+mod math;
+mod pack;
+#[cfg(test)]
+mod tests;
+mod vector;
+
+use self::pack::Norm;
 use super::cx::{Cx, Inst, Ty, Values};
 use super::float::FloatOps;
-use super::glsl_pack::{self, Norm};
-use super::image_operands::floats;
+use super::image::operands::floats;
 use super::memory::Operands;
 use super::operands::{from_words, result_component, words};
-use super::{glsl_math as math, glsl_vector as vector};
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Builder, InterpPlace, Type, Value};
 use spirv::{GlslStd450Op as G, Op};
@@ -289,11 +294,11 @@ fn pack(b: &mut Builder<'_>, op: G, x: &[Value]) -> Option<Value> {
         return None;
     }
     Some(match op {
-        G::PackSnorm4x8 => glsl_pack::pack_norm_4x8(b, Norm::Signed, x),
-        G::PackUnorm4x8 => glsl_pack::pack_norm_4x8(b, Norm::Unsigned, x),
-        G::PackSnorm2x16 => glsl_pack::pack_norm_2x16(b, Norm::Signed, x),
-        G::PackUnorm2x16 => glsl_pack::pack_norm_2x16(b, Norm::Unsigned, x),
-        G::PackHalf2x16 => glsl_pack::pack_half_2x16(b, x),
+        G::PackSnorm4x8 => pack::pack_norm_4x8(b, Norm::Signed, x),
+        G::PackUnorm4x8 => pack::pack_norm_4x8(b, Norm::Unsigned, x),
+        G::PackSnorm2x16 => pack::pack_norm_2x16(b, Norm::Signed, x),
+        G::PackUnorm2x16 => pack::pack_norm_2x16(b, Norm::Unsigned, x),
+        G::PackHalf2x16 => pack::pack_half_2x16(b, x),
         _ => from_words(b, x),
     })
 }
@@ -304,11 +309,11 @@ fn unpack(b: &mut Builder<'_>, op: G, x: Value) -> Option<Vec<Value>> {
         return None;
     }
     Some(match op {
-        G::UnpackSnorm2x16 => glsl_pack::unpack_norm(b, Norm::Signed, 16, x),
-        G::UnpackUnorm2x16 => glsl_pack::unpack_norm(b, Norm::Unsigned, 16, x),
-        G::UnpackHalf2x16 => glsl_pack::unpack_half_2x16(b, x),
-        G::UnpackSnorm4x8 => glsl_pack::unpack_norm(b, Norm::Signed, 8, x),
-        G::UnpackUnorm4x8 => glsl_pack::unpack_norm(b, Norm::Unsigned, 8, x),
+        G::UnpackSnorm2x16 => pack::unpack_norm(b, Norm::Signed, 16, x),
+        G::UnpackUnorm2x16 => pack::unpack_norm(b, Norm::Unsigned, 16, x),
+        G::UnpackHalf2x16 => pack::unpack_half_2x16(b, x),
+        G::UnpackSnorm4x8 => pack::unpack_norm(b, Norm::Signed, 8, x),
+        G::UnpackUnorm4x8 => pack::unpack_norm(b, Norm::Unsigned, 8, x),
         _ => words(b, x),
     })
 }

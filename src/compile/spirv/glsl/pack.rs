@@ -1,6 +1,6 @@
 //! The Pack and Unpack functions of GLSL.std.450: lists of components to and from one word.
 
-use super::float::FloatOps;
+use super::super::float::FloatOps;
 use crate::ir::{AluOp, Bits, Builder, Type, Value};
 use smallvec::SmallVec;
 

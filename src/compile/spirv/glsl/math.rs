@@ -3,9 +3,9 @@
 //! Each function takes and gives scalars of one float width. Transcendental ones have 16 and 32 bits only (as SPIR-V
 //! says) and compute 16 bits in 32. Errors stay within Vulkan's "Precision of GLSL.std.450 Instructions"; where that
 //! says "inherited from", the formula is the one it names or a more exact one. To add a function: its formula here, a
-//! line in `glsl`, a row in the tests.
+//! line in the tables of `glsl`, a row in the tests.
 
-use super::float::FloatOps;
+use super::super::float::FloatOps;
 use crate::ir::{AluOp, Builder, Value};
 use std::f64::consts::{FRAC_PI_2, LN_2, LOG2_E, PI};
 

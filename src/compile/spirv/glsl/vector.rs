@@ -3,8 +3,8 @@
 //! A matrix is its columns one after the other. Both operands of a function have as many components; the front end
 //! has checked that.
 
-use super::float::FloatOps;
-use super::glsl_math;
+use super::super::float::FloatOps;
+use super::math;
 use crate::ir::{AluOp, Builder, Value};
 
 /// Sum of the products of the components.
@@ -40,7 +40,7 @@ pub fn normalize(b: &mut Builder<'_>, x: &[Value]) -> Option<Vec<Value>> {
         return Some(vec![b.f1(AluOp::FSign, *one)]);
     }
     let square = dot(b, x, x)?;
-    let inverse = glsl_math::rsq(b, square);
+    let inverse = math::rsq(b, square);
     let zero = b.fk(square, 0.0);
     let is_zero = b.alu(AluOp::FOEq, &[square, zero]);
     let inverse = b.select(is_zero, zero, inverse);

@@ -1,10 +1,10 @@
 //! Library code against the standard library, within the errors Vulkan allows.
 
-use super::evaluate::{run, run_f32};
-use super::float::FloatOps;
-use super::glsl_pack::Norm;
-use super::operands::{from_words, words};
-use super::{glsl_math as m, glsl_pack as p, glsl_vector as v};
+use super::super::evaluate::{run, run_f32};
+use super::super::float::FloatOps;
+use super::super::operands::{from_words, words};
+use super::pack::Norm;
+use super::{math as m, pack as p, vector as v};
 use crate::ir::{AluOp, Builder, Type, Value};
 
 type Unary = fn(&mut Builder<'_>, Value) -> Value;

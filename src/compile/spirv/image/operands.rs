@@ -1,6 +1,6 @@
 //! The optional operands of image instructions, decoded and brought to what the IR takes.
 
-use super::cx::{Cx, Inst, Values};
+use super::super::cx::{Cx, Inst, Values};
 use crate::error::Result;
 use crate::ir::{Access, AluOp, LodMode, Type, Value};
 use rspirv::dr::Operand;
