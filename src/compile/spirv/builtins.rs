@@ -102,7 +102,12 @@ pub fn output(stage: Stage, builtin: Spv, component: u32) -> Result<Option<Outpu
         (Stage::Fragment, Spv::FragStencilRefEXT) => OutputSlot::FragStencilRef,
         (Stage::Fragment, Spv::SampleMask) if c == 0 => OutputSlot::SampleMask,
         (Stage::Fragment, Spv::SampleMask) => return Ok(None),
-        _ => return Err(Error::unsupported(format!("BuiltIn {builtin:?}"), format!("output of a {} shader", stage.name()))),
+        _ => {
+            return Err(Error::unsupported(
+                format!("BuiltIn {builtin:?}"),
+                format!("output of a {} shader", stage.name()),
+            ));
+        }
     };
     Ok(Some(slot))
 }

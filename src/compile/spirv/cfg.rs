@@ -45,8 +45,13 @@ impl Cfg {
             return Err(f.def.malformed("two blocks of one label"));
         }
         let n = f.blocks.len();
-        let mut cfg =
-            Self { order: Vec::with_capacity(n), reachable: vec![false; n], headers: vec![None; n], returns: 0, labels };
+        let mut cfg = Self {
+            order: Vec::with_capacity(n),
+            reachable: vec![false; n],
+            headers: vec![None; n],
+            returns: 0,
+            labels,
+        };
         let mut successors = Vec::with_capacity(n);
         for b in &f.blocks {
             successors.push(cfg.successors(b)?);

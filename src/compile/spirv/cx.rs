@@ -13,7 +13,7 @@ use super::parse::Parsed;
 use super::types::Types;
 use crate::error::{Error, Result};
 use crate::ir::{
-    Access, AluOp, Align, BlockId, BufferKind, Builder, ConstTableId, DescriptorPart, LocalId, Op, ResourceId,
+    Access, Align, AluOp, BlockId, BufferKind, Builder, ConstTableId, DescriptorPart, LocalId, Op, ResourceId,
     ResourceKind, Shader, Type, Value,
 };
 use smallvec::SmallVec;
@@ -202,7 +202,9 @@ impl<'a> Cx<'a> {
     /// Malformed: nothing (yet).
     pub fn def(&self, id: u32) -> Result<&Def> {
         let slot = self.slots.get(id as usize).copied().unwrap_or(0) as usize;
-        slot.checked_sub(1).and_then(|i| self.defs.get(i)).ok_or_else(|| Error::malformed(format!("%{id} is not defined here")))
+        slot.checked_sub(1)
+            .and_then(|i| self.defs.get(i))
+            .ok_or_else(|| Error::malformed(format!("%{id} is not defined here")))
     }
 
     /// Says what an id stands for; the last word counts.

@@ -5,7 +5,7 @@
 use super::constants::{Constant, Leaves};
 use super::cx::Cx;
 use super::parse::Inst;
-use super::types::{Ty, TypeId};
+use super::types::TypeId;
 use crate::error::Result;
 use crate::ir::Bits;
 use spirv::Op;
@@ -41,9 +41,8 @@ impl Cx<'_> {
                     .collect::<Result<_>>()?
             }
             _ => {
-                let operands = (0..inst.len())
-                    .map(|n| self.constant_operand(inst, n, &mut spec))
-                    .collect::<Result<Vec<_>>>()?;
+                let operands =
+                    (0..inst.len()).map(|n| self.constant_operand(inst, n, &mut spec)).collect::<Result<Vec<_>>>()?;
                 let Some(to) = self.types.component(ty) else { return Err(inst.unsupported("of this type")) };
                 (0..self.types.leaf_count(ty)?)
                     .map(|i| {
@@ -74,22 +73,6 @@ impl Cx<'_> {
             ty = elem;
         }
         Ok((at, self.types.leaf_count(ty)?))
-    }
-
-    /// The type of that part.
-    pub(super) fn part_type(&self, inst: &Inst, mut ty: TypeId, first: usize) -> Result<TypeId> {
-        for n in first..inst.len() {
-            ty = self.types.element(ty, inst.literal(n)?).ok_or_else(|| inst.malformed("index out of range"))?.1;
-        }
-        Ok(ty)
-    }
-
-    /// Whether a type is a composite that indices can go into.
-    pub(super) fn is_composite(&self, ty: TypeId) -> bool {
-        matches!(
-            self.types.get(ty),
-            Ty::Vector { .. } | Ty::Matrix { .. } | Ty::Array { .. } | Ty::Struct { .. }
-        )
     }
 }
 

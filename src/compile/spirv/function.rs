@@ -5,7 +5,7 @@
 //! returns at one place needs none.
 
 use super::cfg::{Cfg, Header};
-use super::cx::{Cx, Def, Inst, Place, Pointer, Ty, TypeId, Values};
+use super::cx::{Cx, Def, Inst, Place, Pointer, Ty, Values};
 use super::parse::{Block, Function};
 use super::types::Layout;
 use super::{control, inst, usage::Usage};
@@ -320,13 +320,5 @@ pub(super) fn at_offset(cx: &Cx<'_>, like: &Pointer, offset: Value) -> Pointer {
         dynamic_align: natural.unwrap_or(crate::ir::Align::A1),
         constant: 0,
         ..like.clone()
-    }
-}
-
-/// Type of the pointee, for messages and checks.
-pub(super) fn pointee(cx: &Cx<'_>, ty: TypeId) -> Option<TypeId> {
-    match cx.types.get(ty) {
-        Ty::Pointer { pointee, .. } => Some(*pointee),
-        _ => None,
     }
 }

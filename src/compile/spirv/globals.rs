@@ -65,9 +65,9 @@ fn declare_type(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
     let stride = cx.module.decoration(id, Decoration::ArrayStride).unwrap_or(0);
     let bits = |n: usize| -> Result<Bits> {
         let count = inst.literal(n)?;
-        Bits::from_count(count).filter(|b| *b != Bits::B1).ok_or_else(|| {
-            Error::unsupported("scalar type", format!("of {count} bits"))
-        })
+        Bits::from_count(count)
+            .filter(|b| *b != Bits::B1)
+            .ok_or_else(|| Error::unsupported("scalar type", format!("of {count} bits")))
     };
     let ty = match inst.op() {
         Op::TypeVoid => Ty::Void,
@@ -301,8 +301,7 @@ fn buffer(cx: &mut Cx<'_>, id: u32, class: StorageClass, pointee: TypeId) -> Res
     pointer.access.coherent = cx.module.is_decorated(id, Decoration::Coherent);
     pointer.access.volatile = cx.module.is_decorated(id, Decoration::Volatile);
     let aliased = cx.module.is_decorated(id, Decoration::Aliased);
-    pointer.access.read_only =
-        uniform || read_only && !aliased && !pointer.access.coherent && !pointer.access.volatile;
+    pointer.access.read_only = uniform || read_only && !aliased && !pointer.access.coherent && !pointer.access.volatile;
     Ok(pointer)
 }
 

@@ -7,7 +7,9 @@ use super::builtins::{self, Source};
 use super::cx::{Cx, Place, Pointer, Ty, TypeId, Values};
 use super::types::{Layout, Leaf};
 use crate::error::{Error, Result};
-use crate::ir::{Align, AluOp, BlockId, Interp, InterpPlace, LocalId, NumericKind, Op, OutputSlot, Shader, Type, Value};
+use crate::ir::{
+    Align, AluOp, BlockId, Interp, InterpPlace, LocalId, NumericKind, Op, OutputSlot, Shader, Type, Value,
+};
 use crate::target::Stage;
 use smallvec::SmallVec;
 use spirv::Decoration;
@@ -201,7 +203,8 @@ impl Cx<'_> {
                     interp: interpolation(self, stage, &c),
                 },
             };
-            let by_sample = matches!(source, Source::Location { interp: Interp::At { place: InterpPlace::Sample, .. }, .. });
+            let by_sample =
+                matches!(source, Source::Location { interp: Interp::At { place: InterpPlace::Sample, .. }, .. });
             let modes = &mut self.b.shader.modes;
             modes.per_sample |= by_sample || builtins::is_per_sample(&source);
             leaves.push((leaf, source));
@@ -255,8 +258,7 @@ impl Cx<'_> {
         for n in 0..self.interface.outputs.len() {
             let Some(o) = self.interface.outputs.get(n) else { break };
             let local = o.local;
-            let leaves: Vec<_> =
-                o.leaves.iter().filter(|l| l.written).map(|l| (l.at, l.slot, l.kind)).collect();
+            let leaves: Vec<_> = o.leaves.iter().filter(|l| l.written).map(|l| (l.at, l.slot, l.kind)).collect();
             for (at, slot, kind) in leaves {
                 let offset = self.b.c32(at.offset);
                 // Truth values stand as 32 bits, and no built-in output is one.
@@ -295,9 +297,7 @@ impl Cx<'_> {
             Source::Location { location, component, kind, interp } => {
                 self.b.value(Op::LoadInput { location, component, kind, interp }, &[], ty)
             }
-            Source::BuiltIn(builtin, component) => {
-                self.b.value(Op::LoadBuiltIn { builtin, component }, &[], ty)
-            }
+            Source::BuiltIn(builtin, component) => self.b.value(Op::LoadBuiltIn { builtin, component }, &[], ty),
             Source::GlobalInvocationId(c) => {
                 let size = self.b.shader.modes.local_size.get(c as usize).copied().unwrap_or(1);
                 let load = |cx: &mut Self, builtin| cx.b.value(Op::LoadBuiltIn { builtin, component: c }, &[], ty);

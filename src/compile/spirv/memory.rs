@@ -70,7 +70,8 @@ fn operands(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<(Operands, usize)
     let mut next = at + 1;
     if mask.contains(MemoryAccess::ALIGNED) {
         let align = inst.literal(next)?;
-        out.align = Some(Align::from_bytes(align.min(256)).ok_or_else(|| inst.malformed("alignment is no power of two"))?);
+        out.align =
+            Some(Align::from_bytes(align.min(256)).ok_or_else(|| inst.malformed("alignment is no power of two"))?);
         next += 1;
     }
     out.access.volatile = mask.contains(MemoryAccess::VOLATILE);
@@ -110,9 +111,9 @@ fn groups(leaves: &[Leaf]) -> Vec<(usize, Type)> {
         };
         let mut n = 1;
         while n < most
-            && leaves.get(at + n).is_some_and(|l| {
-                stored(l.ty) == bits && l.offset == first.offset.wrapping_add(n as u32 * bits.bytes())
-            })
+            && leaves
+                .get(at + n)
+                .is_some_and(|l| stored(l.ty) == bits && l.offset == first.offset.wrapping_add(n as u32 * bits.bytes()))
         {
             n += 1;
         }

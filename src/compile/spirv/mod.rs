@@ -7,6 +7,7 @@
 
 mod access;
 mod arith;
+mod atomic;
 mod builtins;
 mod capabilities;
 mod cfg;
@@ -15,19 +16,29 @@ mod constants;
 mod control;
 mod convert;
 pub mod cx;
+mod dot;
 mod finish;
+mod float;
 mod fold;
 mod function;
 mod globals;
+mod glsl;
+mod image;
 mod inst;
 mod interface;
 mod matrix;
 mod memory;
 mod modes;
+mod operands;
 mod parse;
 mod reflect;
+mod subgroup;
+mod sync;
 mod types;
 mod usage;
+
+#[cfg(test)]
+mod evaluate;
 
 pub use reflect::{EntryPointInfo, ModuleInfo, SpecConstantInfo, reflect};
 

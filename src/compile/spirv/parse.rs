@@ -280,7 +280,9 @@ fn frame(bytes: &[u8]) -> Result<Framed> {
             0 => None,
             _ => words.get(at..at + len),
         }
-        .ok_or_else(|| Error::malformed(format!("an instruction of {len} words does not fit")).at(format!("word {at}")))?;
+        .ok_or_else(|| {
+            Error::malformed(format!("an instruction of {len} words does not fit")).at(format!("word {at}"))
+        })?;
         if first & 0xffff == Op::Name as u32 {
             if let [_, id, name @ ..] = inst {
                 let text: Vec<u8> = name.iter().flat_map(|w| w.to_le_bytes()).take_while(|b| *b != 0).collect();

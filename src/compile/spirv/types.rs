@@ -235,7 +235,9 @@ impl Types {
     /// Unsupported: too many for values.
     pub fn leaf_count(&self, id: TypeId) -> Result<usize> {
         match self.data(id).leaves {
-            n if n > MAX_LEAVES => Err(Error::unsupported("huge value", format!("a value of over {MAX_LEAVES} scalars"))),
+            n if n > MAX_LEAVES => {
+                Err(Error::unsupported("huge value", format!("a value of over {MAX_LEAVES} scalars")))
+            }
             n => Ok(n as usize),
         }
     }
@@ -281,7 +283,9 @@ impl Types {
     /// Natural alignment in the packed layout: that of the widest scalar.
     pub fn packed_align(&self, id: TypeId) -> u32 {
         match self.get(id) {
-            Ty::Vector { elem, .. } | Ty::Matrix { column: elem, .. } | Ty::Array { elem, .. } => self.packed_align(*elem),
+            Ty::Vector { elem, .. } | Ty::Matrix { column: elem, .. } | Ty::Array { elem, .. } => {
+                self.packed_align(*elem)
+            }
             Ty::Struct { members, .. } => members.iter().map(|m| self.packed_align(m.ty)).max().unwrap_or(1),
             _ => self.scalar(id).map_or(1, |t| t.bytes()),
         }

@@ -218,9 +218,8 @@ impl Usage {
         match cx.def(v.stored) {
             Ok(Def::Constant(c)) => {
                 let c = *c;
-                let known = |constants: &Constants| {
-                    constants.get(c).is_some_and(|c| matches!(c.leaves, Leaves::Bits(_)))
-                };
+                let known =
+                    |constants: &Constants| constants.get(c).is_some_and(|c| matches!(c.leaves, Leaves::Bits(_)));
                 if known(&cx.constants) { cx.constant_table(c).map(Some) } else { Ok(None) }
             }
             _ => Ok(None),
