@@ -4,11 +4,19 @@ use crate::error::Result;
 use crate::ir::Shader;
 use crate::target::WaveSize;
 
+mod cube;
 pub mod dce;
 pub mod fold;
+pub mod lower_derivatives;
+pub mod lower_images;
 
 /// A pass that needs to know nothing but the wave size.
 pub type Pass = fn(&mut Shader, WaveSize) -> Result<()>;
 
 /// Those passes by name, for file tests and tools.
-pub const PASSES: &[(&str, Pass)] = &[("dce", dce::run), ("fold", fold::run)];
+pub const PASSES: &[(&str, Pass)] = &[
+    ("dce", dce::run),
+    ("fold", fold::run),
+    ("lower_derivatives", lower_derivatives::run),
+    ("lower_images", lower_images::run),
+];
