@@ -9,6 +9,8 @@ pub mod dce;
 pub mod fold;
 pub mod lower_derivatives;
 pub mod lower_images;
+pub mod lower_subgroup;
+mod subgroup_scan;
 
 /// A pass that needs to know nothing but the wave size.
 pub type Pass = fn(&mut Shader, WaveSize) -> Result<()>;
@@ -19,4 +21,5 @@ pub const PASSES: &[(&str, Pass)] = &[
     ("fold", fold::run),
     ("lower_derivatives", lower_derivatives::run),
     ("lower_images", lower_images::run),
+    ("lower_subgroup", lower_subgroup::run),
 ];
