@@ -4,17 +4,22 @@
 //! an entry argument or a returned value; each pass opens with its table of which. To add a pass: a file, a line here.
 
 mod address;
+mod cube;
 pub mod dce;
 mod entry;
 pub mod fold;
 mod fragment_outputs;
 mod interpolate;
 mod lower_builtins;
+pub mod lower_derivatives;
 mod lower_descriptors;
+pub mod lower_images;
 mod lower_inputs;
 mod lower_outputs;
 mod lower_push_constants;
+pub mod lower_subgroup;
 mod rewrite;
+mod subgroup_scan;
 mod summarize;
 mod vertex_outputs;
 
@@ -44,7 +49,13 @@ pub struct Lowered {
 pub type PlainPass = fn(&mut Shader, WaveSize) -> Result<()>;
 
 /// Those passes by name, for file tests and tools.
-pub const PLAIN_PASSES: &[(&str, PlainPass)] = &[("dce", dce::run), ("fold", fold::run)];
+pub const PLAIN_PASSES: &[(&str, PlainPass)] = &[
+    ("lower_images", lower_images::run),
+    ("lower_subgroup", lower_subgroup::run),
+    ("lower_derivatives", lower_derivatives::run),
+    ("dce", dce::run),
+    ("fold", fold::run),
+];
 
 /// A pass that knows the request, and adds to the interface.
 type Pass = fn(&mut Shader, &mut Lowering<'_>) -> Result<()>;
@@ -60,6 +71,9 @@ const PASSES: &[(&str, Step)] = &[
     ("entry", With(entry::run)),
     ("lower_descriptors", With(lower_descriptors::run)),
     ("lower_push_constants", With(lower_push_constants::run)),
+    ("lower_images", Plain(lower_images::run)),
+    ("lower_subgroup", Plain(lower_subgroup::run)),
+    ("lower_derivatives", Plain(lower_derivatives::run)),
     ("lower_builtins", With(lower_builtins::run)),
     ("lower_inputs", With(lower_inputs::run)),
     ("lower_outputs", With(lower_outputs::run)),
