@@ -228,17 +228,23 @@ impl<'c> Blocks<'c> {
 pub(super) fn return_types(ctx: &Context, class: RegClass, ty: Type) -> Vec<BasicTypeEnum<'_>> {
     match (class, dwords(ty)) {
         (RegClass::Sgpr, n) => vec![ctx.i32_type().into(); n as usize],
+        (RegClass::Vgpr, _) if ty == Type::B16 => vec![ctx.f16_type().into()],
         (RegClass::Vgpr, 1) => vec![ctx.f32_type().into()],
         (RegClass::Vgpr, n) => vec![ctx.f32_type().vec_type(n).into()],
     }
 }
 
 fn return_values<'c>(cx: &Cx<'_, 'c>, class: RegClass, v: Value) -> Result<Vec<Llvm<'c>>> {
-    let words = cx.to_dwords(v)?;
-    Ok(match class {
-        RegClass::Sgpr => cx.lanes(words)?.to_vec(),
-        RegClass::Vgpr => vec![cx.cast(words, cx.f32_vector(dwords(cx.shader.ty(v))))?],
-    })
+    let ty = cx.shader.ty(v);
+    match class {
+        // LLVM ends the process on a scalar return that differs between lanes; of a uniform one nothing is left of this.
+        RegClass::Sgpr => {
+            let words = cx.lanes(cx.to_dwords(v)?)?;
+            words.into_iter().map(|w| cx.call_same("llvm.amdgcn.readfirstlane", &[w])).collect()
+        }
+        RegClass::Vgpr if ty == Type::B16 => Ok(vec![cx.float(v)?]),
+        RegClass::Vgpr => Ok(vec![cx.cast(cx.to_dwords(v)?, cx.f32_vector(dwords(ty)))?]),
+    }
 }
 
 /// Registers that a value takes.

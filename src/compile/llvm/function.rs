@@ -21,6 +21,8 @@ use inkwell::values::FunctionValue;
 /// Registers that a calling convention can pass or return; beyond them LLVM ends the process.
 const MAX_VGPRS: u32 = 136;
 const MAX_SGPRS: u32 = 44;
+/// Fewer VGPRs than one instruction can name end the process.
+const MIN_VGPR_LIMIT: u32 = 24;
 
 /// Address space of workgroup memory.
 const LOCAL: u16 = 3;
@@ -40,6 +42,9 @@ pub(super) fn build<'c>(
     let order = reverse_postorder(shader)?;
     let returns = return_shape(shader, info, &order)?;
     check_counts(shader, info, &returns)?;
+    if (1..MIN_VGPR_LIMIT).contains(&options.vgpr_limit) {
+        return Err(Error::malformed(format!("a limit of {} VGPRs: at least {MIN_VGPR_LIMIT}", options.vgpr_limit)));
+    }
 
     let module = ctx.create_module("dovetail");
     module.set_triple(&machine.get_triple());
@@ -210,11 +215,20 @@ fn attributes(cx: &Cx<'_, '_>, options: &TuningOptions) {
     }
 }
 
-/// Fields of the MODE register as `s_setreg` names them: register 1, offset at bit 6, width minus one at bit 11.
-const ROUND_32: u32 = 1 | 1 << 11;
-const ROUND_16_64: u32 = 1 | 2 << 6 | 1 << 11;
+/// Which rounding fields of the MODE register a shader sets, as `s_setreg` names them: register 1, offset at bit 6, width
+/// minus one at bit 11.
+fn round_field(round: [RoundMode; 3]) -> Option<u32> {
+    let [r16, r32, r64] = round.map(|r| r == RoundMode::TowardZero);
+    match (r32, r16 || r64) {
+        (false, false) => None,
+        (true, false) => Some(1 | 1 << 11),
+        (false, true) => Some(1 | 2 << 6 | 1 << 11),
+        (true, true) => Some(1 | 3 << 11),
+    }
+}
 const TO_NEAREST_EVEN: u32 = 0;
-const TOWARD_ZERO: u32 = 3;
+/// In both fields.
+const TOWARD_ZERO: u32 = 0b1111;
 
 impl<'c> Cx<'_, 'c> {
     /// Workgroup memory and constant tables.
@@ -276,13 +290,10 @@ impl<'c> Cx<'_, 'c> {
     /// Rounding towards zero where the shader asks for it. It changes what instructions do, not what LLVM folds:
     /// constants are still folded to nearest even.
     fn set_mode(&self, round: u32) -> Result<()> {
-        let [r16, r32, r64] = self.shader.modes.round;
-        let fields = [
-            (ROUND_32, r32 == RoundMode::TowardZero),
-            (ROUND_16_64, r16 == RoundMode::TowardZero || r64 == RoundMode::TowardZero),
-        ];
-        for (field, _) in fields.into_iter().filter(|(_, wanted)| *wanted) {
-            self.call_void("llvm.amdgcn.s.setreg", &[], &[self.c32(field).into(), self.c32(round).into()])?;
+        if let Some(field) = round_field(self.shader.modes.round) {
+            let width = (field >> 11) + 1;
+            let round = self.c32(round & ((1 << width) - 1));
+            self.call_void("llvm.amdgcn.s.setreg", &[], &[self.c32(field).into(), round.into()])?;
         }
         Ok(())
     }

@@ -182,7 +182,7 @@ fn small_arrays_stay_in_registers() {
     store(&mut b, p[0], 0, x);
     b.terminate(Terminator::Return(vec![]));
     let text = compiles(&shader);
-    has(&text, &["ScratchSize: 0"]);
+    has(&text, &[".scratch_memory_size: 0", "v_cndmask"]);
 }
 
 #[test]
