@@ -279,16 +279,17 @@ fn damaged_keys_are_refused() {
     let dword = crate::abi::fetch::FetchedDword::Loaded { load: 0, component: 0, bits: 32 };
     let good = FetchKey {
         plan: FetchPlan { loads: vec![load], dwords: vec![dword] },
-        vertex_buffer_table: 2,
-        base_vertex: 3,
-        base_instance: 4,
+        vertex_buffer_table: Some(2),
+        base_vertex: Some(3),
+        base_instance: None,
         entry_sgprs: 5,
     };
     let piece = |key: FetchKey| emit(&GlueKey { target: GfxIp::Gfx1030, piece: PieceKey::Fetch(key) });
     assert!(piece(good.clone()).is_ok());
-    let damage: [fn(&mut FetchKey); 8] = [
+    let damage: [fn(&mut FetchKey); 9] = [
         |key| key.entry_sgprs = u32::MAX,
-        |key| key.vertex_buffer_table = 106,
+        |key| key.vertex_buffer_table = Some(106),
+        |key| key.base_vertex = None,
         |key| key.plan.loads[0].components = 5,
         |key| key.plan.loads[0].components = 0,
         |key| key.plan.loads[0].format = 128,
