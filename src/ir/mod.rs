@@ -19,14 +19,17 @@
 mod alu;
 mod builder;
 pub mod cfg;
+mod effects;
 mod image;
 mod op;
 pub mod parse;
 mod print;
+pub mod rewrite;
 mod rules;
 mod shader;
 mod text;
 mod types;
+pub mod uniform;
 pub mod verify;
 mod words;
 

@@ -504,7 +504,7 @@ impl Parser {
 }
 
 fn unhex(digits: &str) -> Option<Vec<u8>> {
-    if !digits.bytes().all(|b| b.is_ascii_hexdigit()) || digits.len() % 2 != 0 {
+    if !digits.bytes().all(|b| b.is_ascii_hexdigit()) || !digits.len().is_multiple_of(2) {
         return None;
     }
     (0..digits.len()).step_by(2).map(|i| u8::from_str_radix(&digits[i..i + 2], 16).ok()).collect()

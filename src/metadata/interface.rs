@@ -30,6 +30,9 @@ pub struct StageInterface {
     pub resources: Vec<ResourceUse>,
     /// Bytes of push constants the shader may read.
     pub push_constant_bytes: u32,
+    /// Lowest root dword that is read through the spill table at a known place; relocations tell of the unknown ones.
+    #[serde(default)]
+    pub spill_threshold: Option<u32>,
     /// Specialization values that shaped the code: id and bits, sorted by id.
     pub specialization: Vec<(u32, u64)>,
     /// Buffers or images are written, or atomics used.
