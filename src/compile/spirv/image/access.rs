@@ -39,7 +39,7 @@ fn integer_lod(extra: &Extra) -> LodMode {
     if extra.level.is_some() { LodMode::Explicit } else { LodMode::Zero }
 }
 
-/// Translates one texel's access.
+/// Fetches and reads.
 ///
 /// # Errors
 /// Malformed operands.
@@ -61,7 +61,7 @@ pub fn read(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
     set_texel(cx, inst, shape, &parts)
 }
 
-/// Translates one texel's access.
+/// Writes.
 ///
 /// # Errors
 /// Malformed operands.

@@ -6,7 +6,7 @@ use super::shape::{self, Sources, base, emit, image_leaf, non_uniform};
 use crate::error::Result;
 use crate::ir::{Access, AluOp, Dim, ImageOp, LodMode, Type, Value};
 
-/// Sets the answer.
+/// Size in texels, layers last.
 ///
 /// # Errors
 /// Malformed operands.
@@ -18,6 +18,8 @@ pub fn size(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
         Some(id) => Some(integer(cx, id)?),
         None => None,
     };
+    // A level that is known to be the first is no operand.
+    let level = level.filter(|&l| cx.b.shader.as_const(l) != Some(0));
     let descriptor = image_leaf(cx, inst, id)?;
     let source = Sources { image: Some(descriptor), level, ..Sources::default() };
     let access = Access { non_uniform: non_uniform(cx, id, &[descriptor]), ..Access::default() };
@@ -35,7 +37,7 @@ pub fn size(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
     set_integers(cx, inst, &parts)
 }
 
-/// Sets the answer.
+/// Number of levels or samples, as `op` says.
 ///
 /// # Errors
 /// Malformed operands.
@@ -62,7 +64,7 @@ fn set_integers(cx: &mut Cx<'_>, inst: &Inst, parts: &[Value]) -> Result<()> {
     Ok(())
 }
 
-/// Sets the answer.
+/// The level that implicit sampling would take, clamped and not.
 ///
 /// # Errors
 /// Malformed operands.
