@@ -9,7 +9,7 @@
 //! The code generator drops fragment inputs that nothing uses; every SGPR is declared, used or not, because the
 //! scratch offset follows the last.
 
-use super::Lowering;
+use super::pipeline::Lowering;
 use crate::abi::user_data::{self, UserDataNeeds};
 use crate::error::{Error, FullCompile, Result};
 use crate::ir::{
@@ -195,7 +195,7 @@ fn needs(shader: &Shader, cx: &Lowering<'_>) -> Result<UserDataNeeds> {
     for inst in live_insts(shader) {
         match inst.op {
             Op::Descriptor { resource, part, .. } => {
-                let r = super::resource(shader, resource)?;
+                let r = super::pipeline::resource(shader, resource)?;
                 match &cx.layout {
                     // A buffer may turn out to stand in the root table, and then is read through the spill table.
                     None => {
@@ -203,7 +203,7 @@ fn needs(shader: &Shader, cx: &Lowering<'_>) -> Result<UserDataNeeds> {
                         n.spill |= part == DescriptorPart::Buffer;
                     }
                     Some(layout) => {
-                        if super::place_of(layout, r, part)?.in_root {
+                        if super::pipeline::place_of(layout, r, part)?.in_root {
                             n.spill = true;
                         } else {
                             n.sets.insert(r.set);

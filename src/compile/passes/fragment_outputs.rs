@@ -7,9 +7,9 @@
 //! With an unknown colour state the body always falls through: only the epilog knows whether something must be exported
 //! in spite of there being no output. Small values are zero-extended in their register; the epilog knows their type.
 
-use super::Lowering;
 use super::entry::component_type;
 use super::lower_outputs::{self, Outputs, stored};
+use super::pipeline::Lowering;
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Bits, Builder, OutputSlot, Shader, Type};
 use crate::metadata::interface::{ColorOutput, FragmentInterface, StageKind};

@@ -7,16 +7,17 @@
 //! Fragment inputs are numbered densely, locations first and built-ins behind them; see `interpolate`.
 
 use super::entry::{Entry, component_type};
-use super::rewrite::{self, Rewrite};
-use super::{Lowering, address, interpolate};
+use super::pipeline::Lowering;
+use super::{address, interpolate};
 use crate::error::{Error, Result};
+use crate::ir::rewrite::{Rewrite, rewrite};
 use crate::ir::{AluOp, Bits, Builder, Inst, NumericKind, Op, Shader, Type, Value};
 use crate::target::Stage;
 
 /// Lowers `LoadInput`, and the built-ins that are attributes.
 pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
     match shader.stage {
-        Stage::Vertex => rewrite::each(shader, |b, inst| match inst.op {
+        Stage::Vertex => rewrite(shader, |b, inst| match inst.op {
             Op::LoadInput { location, component, kind, .. } => {
                 Ok(Rewrite::Value(fetched(b, &cx.entry, inst, (location, component, kind))?))
             }

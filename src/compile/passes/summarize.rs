@@ -1,7 +1,7 @@
 //! What the interface says of the shader as a whole, read off its code and modes; the end of lowering.
 
-use super::Lowering;
 use super::entry::live_insts;
+use super::pipeline::Lowering;
 use crate::error::Result;
 use crate::ir::{AtomicOp, Inst, Level, MimgOp, Op, Resource, Shader};
 use crate::metadata::interface::{ResourceUse, StageKind};

@@ -12,9 +12,9 @@
 //! Clip and cull distances, layer and viewport are parameters too, in case the fragment shader reads them.
 //! Half floats cross as floats and small integers zero-extended, 64 bits as two channels: a channel is 32 bits.
 
-use super::Lowering;
 use super::entry::{System, component_type};
 use super::lower_outputs::{self, Outputs, stored};
+use super::pipeline::Lowering;
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Bits, Builder, ExportTarget, NumericKind, Op, OutputSlot, Shader, Type, Value};
 use crate::metadata::interface::{
@@ -199,7 +199,8 @@ fn channels(outputs: &Outputs) -> Result<BTreeMap<(Semantic, u8), Channel>> {
                 component_type(kind, ty)?;
                 let wide = ty.bits() == Bits::B64;
                 let kind = if wide { NumericKind::Uint } else { kind };
-                for (dword, (location, channel)) in (0..).zip(super::dword_places(location, component, wide)) {
+                for (dword, (location, channel)) in (0..).zip(super::pipeline::dword_places(location, component, wide))
+                {
                     let ty = ComponentType { kind, bits: 32 };
                     add(Semantic::Location(location), channel, ty, Source::Slot(slot, dword));
                 }
