@@ -9,7 +9,9 @@ use crate::target::WaveSize;
 mod address;
 pub mod dce;
 mod entry;
+mod fetch;
 pub mod fold;
+mod fragment_exports;
 mod fragment_outputs;
 mod interpolate;
 mod lower_builtins;
@@ -21,6 +23,7 @@ mod pipeline;
 mod prelude;
 mod summarize;
 mod vertex_outputs;
+mod vertex_positions;
 
 #[cfg(test)]
 mod tests;
