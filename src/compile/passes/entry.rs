@@ -238,7 +238,7 @@ pub(super) fn live_insts(shader: &Shader) -> impl Iterator<Item = &crate::ir::In
 }
 
 /// The fetches: runs of components of one location and type.
-fn vertex_inputs(shader: &Shader) -> Result<Vec<VertexInput>> {
+pub(super) fn vertex_inputs(shader: &Shader) -> Result<Vec<VertexInput>> {
     let mut runs: BTreeMap<(u32, ComponentType), (u8, u8)> = BTreeMap::new();
     for inst in live_insts(shader) {
         let Op::LoadInput { location, component, kind, .. } = inst.op else { continue };
