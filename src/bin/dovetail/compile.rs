@@ -121,7 +121,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 }
 
 #[cfg(feature = "llvm")]
-fn choose(entries: &[dovetail::compile::spirv::EntryPoint], name: Option<&str>) -> Result<(String, Stage)> {
+fn choose(entries: &[dovetail::compile::spirv::EntryPointInfo], name: Option<&str>) -> Result<(String, Stage)> {
     let fitting: Vec<_> = entries.iter().filter(|e| name.is_none_or(|n| n == e.name)).collect();
     match fitting.as_slice() {
         [one] => match one.stage {

@@ -200,8 +200,9 @@ fn items(args: &Args, spec: &SpecFile, input: Input) -> Vec<Item> {
         Err(e) => return vec![Item { name, work: Err(e), cooperative_matrix: false }],
     };
     let module = std::sync::Arc::new(module);
-    let specialization: Vec<(u32, u64)> =
+    let values: Vec<(u32, u64)> =
         spec.values(&name).into_iter().map(|(id, value)| (id, u64::from(value))).collect();
+    let specialization = info.specialization(&values);
     let several = info.entry_points.len() > 1;
     let mut out = Vec::new();
     for entry in &info.entry_points {
