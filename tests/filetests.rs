@@ -13,7 +13,7 @@
 //!
 //! What a pass makes is verified, and every text printed is parsed and printed again. `DOVETAIL_BLESS=1` rewrites what is expected.
 
-use dovetail::compile::passes::PLAIN_PASSES as PASSES;
+use dovetail::compile::passes::PASSES;
 use dovetail::error::{Error, Result};
 use dovetail::ir::parse::parse;
 use dovetail::ir::uniform::Uniformity;

@@ -4,7 +4,7 @@
 //! counter. The 64-bit address is built once, in the prelude.
 
 use super::entry::Entry;
-use super::rewrite::Prelude;
+use super::prelude::Prelude;
 use crate::error::{Error, Result};
 use crate::ir::{Align, Builder, Op, Shader, Type, Value};
 use crate::metadata::interface::UserData;

@@ -9,7 +9,7 @@
 //! The code generator drops fragment inputs that nothing uses; every SGPR is declared, used or not, because the
 //! scratch offset follows the last.
 
-use super::Lowering;
+use super::pipeline::Lowering;
 use crate::abi::user_data::{self, UserDataNeeds};
 use crate::error::{Error, FullCompile, Result};
 use crate::ir::{
@@ -195,7 +195,7 @@ fn needs(shader: &Shader, cx: &Lowering<'_>) -> Result<UserDataNeeds> {
     for inst in live_insts(shader) {
         match inst.op {
             Op::Descriptor { resource, part, .. } => {
-                let r = super::resource(shader, resource)?;
+                let r = super::pipeline::resource(shader, resource)?;
                 match &cx.layout {
                     // A buffer may turn out to stand in the root table, and then is read through the spill table.
                     None => {
@@ -203,7 +203,7 @@ fn needs(shader: &Shader, cx: &Lowering<'_>) -> Result<UserDataNeeds> {
                         n.spill |= part == DescriptorPart::Buffer;
                     }
                     Some(layout) => {
-                        if super::place_of(layout, r, part)?.in_root {
+                        if super::pipeline::place_of(layout, r, part)?.in_root {
                             n.spill = true;
                         } else {
                             n.sets.insert(r.set);
@@ -238,7 +238,7 @@ pub(super) fn live_insts(shader: &Shader) -> impl Iterator<Item = &crate::ir::In
 }
 
 /// The fetches: runs of components of one location and type.
-fn vertex_inputs(shader: &Shader) -> Result<Vec<VertexInput>> {
+pub(super) fn vertex_inputs(shader: &Shader) -> Result<Vec<VertexInput>> {
     let mut runs: BTreeMap<(u32, ComponentType), (u8, u8)> = BTreeMap::new();
     for inst in live_insts(shader) {
         let Op::LoadInput { location, component, kind, .. } = inst.op else { continue };

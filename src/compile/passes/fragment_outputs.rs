@@ -3,15 +3,17 @@
 //! | colour state | colours, depth, stencil, sample mask |
 //! |---|---|
 //! | unknown | returned, one VGPR a component: colours by location and index, then depth, stencil, mask |
+//! | known | exported as planned; see `fragment_exports` |
 //!
 //! With an unknown colour state the body always falls through: only the epilog knows whether something must be exported
 //! in spite of there being no output. Small values are zero-extended in their register; the epilog knows their type.
 
-use super::Lowering;
-use super::entry::component_type;
+use super::entry::{component_type, live_insts};
+use super::fragment_exports;
 use super::lower_outputs::{self, Outputs, stored};
+use super::pipeline::Lowering;
 use crate::error::{Error, Result};
-use crate::ir::{AluOp, Bits, Builder, OutputSlot, Shader, Type};
+use crate::ir::{AluOp, Bits, Builder, Op, OutputSlot, Shader, Type};
 use crate::metadata::interface::{ColorOutput, FragmentInterface, StageKind};
 use std::collections::BTreeMap;
 
@@ -24,6 +26,10 @@ pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>, outputs: &Outputs)
     interface.writes_stencil = outputs.has(OutputSlot::FragStencilRef);
     interface.writes_sample_mask = outputs.has(OutputSlot::SampleMask);
     interface.colors = colors(outputs)?;
+    interface.kills = live_insts(shader).any(|i| i.op == Op::DemoteIf);
+    if let Some(state) = cx.request.known.colors.get() {
+        return fragment_exports::run(shader, interface, outputs, cx.request.target, state);
+    }
     cx.interface.epilog = true;
     if let Some(info) = &mut shader.lower {
         // An early exit must export what the epilog might.

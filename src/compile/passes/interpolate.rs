@@ -10,11 +10,12 @@
 //! An attribute channel is always 32 bits: half floats are interpolated as floats and then rounded, small integers are
 //! the low bits, 64 bits are two channels. The list in the interface is in order of attribute numbers.
 
-use super::Lowering;
 use super::entry::{Entry, System, pair_of, uses_pair};
 use super::lower_builtins::sample_offset;
-use super::rewrite::{self, Prelude, Rewrite};
+use super::pipeline::Lowering;
+use super::prelude::Prelude;
 use crate::error::{Error, Result};
+use crate::ir::rewrite::{Rewrite, rewrite};
 use crate::ir::{
     AluOp, Bits, Builder, BuiltIn, DerivativeKind, Inst, Interp, InterpPlace, NumericKind, Op, Shader, Type, Value,
 };
@@ -83,7 +84,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
     };
     let mut prelude = Prelude::default();
     let entry = &cx.entry;
-    rewrite::each(shader, |b, inst| {
+    rewrite(shader, |b, inst| {
         let Some(read) = read(b.shader, inst) else { return Ok(Rewrite::Keep) };
         let channels = channels(b.shader, inst, read);
         let mut at = At { b, p: &mut prelude, entry, shared: &shared };
@@ -148,7 +149,7 @@ fn read(shader: &Shader, inst: &Inst) -> Option<Read> {
 fn channels(shader: &Shader, inst: &Inst, read: Read) -> Vec<(Attribute, u8)> {
     let wide = inst.result.is_some_and(|v| shader.ty(v).bits() == Bits::B64);
     let Semantic::Location(location) = read.attribute.semantic else { return vec![(read.attribute, read.channel)] };
-    super::dword_places(location, read.channel, wide)
+    super::pipeline::dword_places(location, read.channel, wide)
         .into_iter()
         .map(|(location, channel)| (Attribute { semantic: Semantic::Location(location), ..read.attribute }, channel))
         .collect()

@@ -4,12 +4,13 @@
 //! distances) is `lower_inputs`' business; lane numbers and masks are `lower_subgroup`'s. Unknown at compile time and
 //! hence relocations: device index, number of samples, sample pattern.
 
-use super::Lowering;
 use super::address;
 use super::entry::{Entry, System};
 use super::lower_descriptors::reloc;
-use super::rewrite::{self, Prelude, Rewrite};
+use super::pipeline::Lowering;
+use super::prelude::Prelude;
 use crate::error::{Error, Result};
+use crate::ir::rewrite::{Rewrite, rewrite};
 use crate::ir::{Access, Align, AluOp, AmdOp, BufferKind, Builder, BuiltIn, Op, Shader, Type, Value};
 use crate::metadata::interface::{StageKind, UserData};
 use crate::reloc::symbol::LinkSymbol;
@@ -27,7 +28,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
         || reads(shader, BuiltIn::SampleId)
         || reads(shader, BuiltIn::SamplePosition)
         || cx.request.known.colors.get().is_some_and(|c| c.sample_shading);
-    rewrite::each(shader, |b, inst| {
+    rewrite(shader, |b, inst| {
         let Op::LoadBuiltIn { builtin, component } = inst.op else { return Ok(Rewrite::Keep) };
         let mut at = Place { b, p: &mut prelude, entry: &cx.entry, local_size, lanes, per_sample };
         let value = at.load(builtin, component)?;

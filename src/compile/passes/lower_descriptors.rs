@@ -10,11 +10,13 @@
 //! A set without an SGPR of its own has its pointer read from the spill table, at `descset_S` or the known root dword.
 //! An index that the shader does not call non-uniform is made a scalar, so that the descriptor is one too.
 
+use super::address;
 use super::entry::Entry;
-use super::rewrite::{self, Prelude, Rewrite};
-use super::{Lowering, address, place_of, resource, set_pointer};
+use super::pipeline::{Lowering, place_of, resource, set_pointer};
+use super::prelude::Prelude;
 use crate::abi::layout::{COMBINED_SAMPLER_OFFSET, ResolvedLayout};
 use crate::error::{Error, Result};
+use crate::ir::rewrite::{Rewrite, rewrite};
 use crate::ir::{Align, AluOp, AmdOp, Builder, DescriptorPart, Op, Resource, ResourceKind, Shader, Type, Value};
 use crate::metadata::interface::UserData;
 use crate::reloc::symbol::{LinkSymbol, PartLetter};
@@ -22,7 +24,7 @@ use crate::reloc::symbol::{LinkSymbol, PartLetter};
 /// Lowers `Descriptor` and `BufferSize`.
 pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
     let mut prelude = Prelude::default();
-    rewrite::each(shader, |b, inst| match (&inst.op, inst.args.as_slice()) {
+    rewrite(shader, |b, inst| match (&inst.op, inst.args.as_slice()) {
         (Op::Descriptor { resource: id, part, non_uniform }, &[index]) => {
             let r = resource(b.shader, *id)?.clone();
             let ty = inst.result.map_or(Type::DESC4, |v| b.ty(v));

@@ -5,7 +5,8 @@
 //! blocks of which the shader wrote one member.
 
 use super::entry::MAX_VGPRS;
-use super::{Lowering, fragment_outputs, vertex_outputs};
+use super::pipeline::Lowering;
+use super::{fragment_outputs, vertex_outputs};
 use crate::error::{Error, FullCompile, Result};
 use crate::ir::{BlockId, Builder, NumericKind, Op, OutputSlot, RegClass, Shader, Terminator, Type, Value};
 use crate::target::Stage;

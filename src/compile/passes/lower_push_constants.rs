@@ -5,11 +5,13 @@
 //! | unknown | `UserData::PushConstant(dword)` | spill table at `pushconst` + offset |
 //! | known | `UserData::Root(dword)` | spill table at constant + offset |
 
+use super::address;
 use super::entry::Entry;
 use super::lower_descriptors::reloc;
-use super::rewrite::{self, Prelude, Rewrite};
-use super::{Lowering, address, push_place};
+use super::pipeline::{Lowering, push_place};
+use super::prelude::Prelude;
 use crate::error::{Error, Result};
+use crate::ir::rewrite::{Rewrite, rewrite};
 use crate::ir::{Align, AluOp, Bits, Builder, Inst, Op, Shader, Type, Value};
 use crate::metadata::interface::UserData;
 use crate::reloc::symbol::LinkSymbol;
@@ -17,7 +19,7 @@ use crate::reloc::symbol::LinkSymbol;
 /// Lowers `PushConstant`.
 pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
     let mut prelude = Prelude::default();
-    rewrite::each(shader, |b, inst| {
+    rewrite(shader, |b, inst| {
         let Op::PushConstant { align } = inst.op else { return Ok(Rewrite::Keep) };
         let &[offset] = inst.args.as_slice() else { return Err(Error::bug("push constant without an offset")) };
         if let Some(v) = from_registers(b, &cx.entry, inst) {

@@ -1,209 +1,48 @@
-//! Lowering: upper-level IR of one entry point to lower-level IR and the stage's pre-link metadata.
+//! Upper-level IR to lower-level IR: one pass a file, each a decision table of what is known and what is not.
 //!
-//! [`PASSES`] is the table of contents. What is known of the pipeline becomes a constant, what is unknown a relocation,
-//! an entry argument or a returned value; each pass opens with its table of which. To add a pass: a file, a line here.
+//! The order of all passes is in `pipeline`.
+
+use crate::error::Result;
+use crate::ir::Shader;
+use crate::target::WaveSize;
 
 mod address;
+mod cube;
 pub mod dce;
 mod entry;
+mod fetch;
 pub mod fold;
+mod fragment_exports;
 mod fragment_outputs;
 mod interpolate;
 mod lower_builtins;
+pub mod lower_derivatives;
 mod lower_descriptors;
+pub mod lower_images;
 mod lower_inputs;
 mod lower_outputs;
 mod lower_push_constants;
-mod rewrite;
+pub mod lower_subgroup;
+mod pipeline;
+mod prelude;
+mod subgroup_scan;
 mod summarize;
 mod vertex_outputs;
+mod vertex_positions;
 
 #[cfg(test)]
 mod tests;
 
-use crate::abi::layout::{DescriptorPlace, PushPlace, ResolvedLayout};
-use crate::error::{Context, Error, Result};
-use crate::ir::{DescriptorPart, Level, Resource, ResourceId, ResourceKind, Shader};
-use crate::metadata::interface::{
-    ComputeInterface, FragmentInterface, StageInterface, StageKind, UserData, VertexInterface,
-};
-use crate::target::{Stage, WaveSize};
-
-use super::request::StageRequest;
-
-/// A shader that a code generator can take, and what the linker must know of it.
-#[derive(Clone, Debug)]
-pub struct Lowered {
-    /// Lower-level IR.
-    pub shader: Shader,
-    /// Pre-link metadata.
-    pub interface: StageInterface,
-}
+pub use pipeline::{Lowered, lower, lower_with};
 
 /// A pass that needs to know nothing but the wave size.
-pub type PlainPass = fn(&mut Shader, WaveSize) -> Result<()>;
+pub type Pass = fn(&mut Shader, WaveSize) -> Result<()>;
 
 /// Those passes by name, for file tests and tools.
-pub const PLAIN_PASSES: &[(&str, PlainPass)] = &[("dce", dce::run), ("fold", fold::run)];
-
-/// A pass that knows the request, and adds to the interface.
-type Pass = fn(&mut Shader, &mut Lowering<'_>) -> Result<()>;
-
-enum Step {
-    With(Pass),
-    Plain(PlainPass),
-}
-use Step::{Plain, With};
-
-/// Every pass, in order.
-const PASSES: &[(&str, Step)] = &[
-    ("entry", With(entry::run)),
-    ("lower_descriptors", With(lower_descriptors::run)),
-    ("lower_push_constants", With(lower_push_constants::run)),
-    ("lower_builtins", With(lower_builtins::run)),
-    ("lower_inputs", With(lower_inputs::run)),
-    ("lower_outputs", With(lower_outputs::run)),
-    ("fold", Plain(fold::run)),
-    ("dce", Plain(dce::run)),
-    ("summarize", With(summarize::run)),
+pub const PASSES: &[(&str, Pass)] = &[
+    ("dce", dce::run),
+    ("fold", fold::run),
+    ("lower_derivatives", lower_derivatives::run),
+    ("lower_images", lower_images::run),
+    ("lower_subgroup", lower_subgroup::run),
 ];
-
-/// What the passes hand on to each other.
-pub(super) struct Lowering<'r> {
-    request: &'r StageRequest,
-    /// The resource layout, if known.
-    layout: Option<ResolvedLayout>,
-    /// The entry registers, from the entry pass on.
-    entry: entry::Entry,
-    /// Grows with every pass.
-    interface: StageInterface,
-}
-
-/// Lowers one entry point.
-///
-/// # Errors
-/// Unsupported built-ins and interfaces by name, `NeedsFullCompile` where a joint cannot carry the values, malformed
-/// known state, bugs that the verifier finds.
-pub fn lower(shader: Shader, request: &StageRequest) -> Result<Lowered> {
-    lower_with(shader, request, &mut |_, _| {})
-}
-
-/// As [`lower`], showing the shader after each pass.
-///
-/// # Errors
-/// See [`lower`].
-pub fn lower_with(mut shader: Shader, request: &StageRequest, dump: &mut dyn FnMut(&str, &Shader)) -> Result<Lowered> {
-    if shader.level != Level::Upper || shader.stage != request.stage {
-        return Err(Error::bug(format!("{} is not an upper-level {} shader", shader.name, request.stage)));
-    }
-    let mut cx = Lowering::new(request).at(|| "known resource layout")?;
-    dump("upper", &shader);
-    for (name, step) in PASSES {
-        match step {
-            With(pass) => pass(&mut shader, &mut cx),
-            Plain(pass) => pass(&mut shader, request.wave),
-        }
-        .at(|| *name)?;
-        dump(name, &shader);
-    }
-    Ok(Lowered { shader, interface: cx.interface })
-}
-
-impl<'r> Lowering<'r> {
-    fn new(request: &'r StageRequest) -> Result<Self> {
-        let kind = match request.stage {
-            Stage::Vertex => StageKind::Vertex(VertexInterface::default()),
-            Stage::Fragment => StageKind::Fragment(FragmentInterface::default()),
-            Stage::Compute => StageKind::Compute(ComputeInterface::default()),
-        };
-        Ok(Self {
-            request,
-            layout: request.known.layout.get().map(ResolvedLayout::new).transpose()?,
-            entry: entry::Entry::default(),
-            interface: StageInterface {
-                target: request.target,
-                stage: request.stage,
-                wave: request.wave,
-                entry_point: request.entry_point.clone(),
-                prolog: false,
-                epilog: false,
-                user_data: Vec::new(),
-                entry_sgprs: 0,
-                resources: Vec::new(),
-                push_constant_bytes: 0,
-                spill_threshold: None,
-                specialization: Vec::new(),
-                writes_memory: false,
-                kind,
-            },
-        })
-    }
-
-    /// User data as the linker has to map them: with a known layout by their place in the root table.
-    fn placed(&self, which: UserData) -> Result<UserData> {
-        let Some(layout) = &self.layout else { return Ok(which) };
-        Ok(match which {
-            UserData::DescriptorSet(set) => UserData::Root(set_pointer(layout, set)?),
-            UserData::PushConstant(dword) => {
-                let place = push_place(layout)?;
-                if dword >= place.dwords {
-                    let has = format!("{} dwords of push constants", place.dwords);
-                    return Err(Error::malformed(format!(
-                        "the known layout has {has}, the shader reads dword {dword}"
-                    )));
-                }
-                UserData::Root(place.root + dword)
-            }
-            other => other,
-        })
-    }
-
-    /// Notes that the root table is read from this dword on through the spill table. Only with a known layout: else the
-    /// relocations tell the linker.
-    fn spilled_from(&mut self, root_dword: u32) {
-        let at = &mut self.interface.spill_threshold;
-        *at = Some(at.map_or(root_dword, |t| t.min(root_dword)));
-    }
-}
-
-fn resource(shader: &Shader, id: ResourceId) -> Result<&Resource> {
-    shader.resources.get(id.index()).ok_or_else(|| Error::bug(format!("{id} is not in the shader's list of resources")))
-}
-
-/// Root dword of a set's pointer in a known layout.
-fn set_pointer(layout: &ResolvedLayout, set: u32) -> Result<u32> {
-    layout.set_pointer(set).ok_or_else(|| Error::malformed(format!("the known layout has no set {set}")))
-}
-
-/// Place of the push constants in a known layout.
-fn push_place(layout: &ResolvedLayout) -> Result<PushPlace> {
-    let place = layout.push_constants();
-    place.ok_or_else(|| Error::malformed("the known layout has no push constants, the shader reads some"))
-}
-
-/// Where a binding stands in a known layout that has such a descriptor there.
-fn place_of<'l>(layout: &'l ResolvedLayout, r: &Resource, part: DescriptorPart) -> Result<&'l DescriptorPlace> {
-    use ResourceKind as K;
-    let at = || format!("set {} binding {}", r.set, r.binding);
-    let place = layout.binding(r.set, r.binding).ok_or_else(|| Error::malformed("not in the known layout").at(at()))?;
-    let fits = match part {
-        DescriptorPart::Buffer => matches!(place.kind, K::UniformBuffer | K::StorageBuffer),
-        DescriptorPart::Image => {
-            matches!(place.kind, K::SampledImage | K::StorageImage | K::InputAttachment | K::CombinedImageSampler)
-        }
-        DescriptorPart::Sampler => matches!(place.kind, K::Sampler | K::CombinedImageSampler),
-        DescriptorPart::TexelBuffer => matches!(place.kind, K::UniformTexelBuffer | K::StorageTexelBuffer),
-    };
-    if fits {
-        Ok(place)
-    } else {
-        Err(Error::malformed(format!("the known layout has a {:?}, the shader reads a {part:?}", place.kind)).at(at()))
-    }
-}
-
-/// The 32-bit channels that an interface component takes, as location and channel: 64 bits take two, and run on into
-/// the next location.
-fn dword_places(location: u32, component: u8, wide: bool) -> Vec<(u32, u8)> {
-    let count = if wide { 2 } else { 1 };
-    (component..component.saturating_add(count)).map(|c| (location.saturating_add(u32::from(c / 4)), c % 4)).collect()
-}

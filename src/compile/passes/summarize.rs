@@ -1,7 +1,7 @@
 //! What the interface says of the shader as a whole, read off its code and modes; the end of lowering.
 
-use super::Lowering;
 use super::entry::live_insts;
+use super::pipeline::Lowering;
 use crate::error::Result;
 use crate::ir::{AtomicOp, Inst, Level, MimgOp, Op, Resource, Shader};
 use crate::metadata::interface::{ResourceUse, StageKind};
@@ -16,7 +16,6 @@ pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
     match &mut interface.kind {
         StageKind::Vertex(_) => {}
         StageKind::Fragment(f) => {
-            f.kills = live_insts(shader).any(|i| i.op == Op::DemoteIf);
             f.early_fragment_tests = shader.modes.early_fragment_tests;
             f.depth_mode = shader.modes.depth;
             f.pixel_center_integer = shader.modes.pixel_center_integer;

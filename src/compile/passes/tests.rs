@@ -8,7 +8,10 @@ use crate::metadata::interface::{
     ColorOutput, ComponentType, FragmentInput, FragmentInterface, ParamSource, Semantic, StageInterface, StageKind,
     UserData, VertexInput, VertexInterface,
 };
-use crate::state::{BindingLayout, Known, ResourceLayout, SetLayout};
+use crate::state::{
+    BindingLayout, ColorAttachment, ColorState, Known, ResourceLayout, SetLayout, VertexAttribute, VertexBinding,
+    VertexInputState, VertexRate,
+};
 use crate::target::{GfxIp, Stage, WaveSize};
 
 const F32: NumericKind = NumericKind::Float;
@@ -72,6 +75,8 @@ fn descriptor(
 fn keep(b: &mut Builder<'_>, v: Value) {
     let local = b.shader.add_local(Local { name: "kept".into(), bytes: 64, align: Align::A16 });
     let zero = b.c32(0);
+    // Truth values have no form in memory.
+    let v = if b.ty(v) == Type::B1 { b.convert(AluOp::ZExt, v, Type::B32) } else { v };
     b.effect(Op::LocalStore { local, align: Align::A4 }, &[zero, v]);
 }
 
@@ -104,10 +109,16 @@ fn location(location: u32, component: u8) -> OutputSlot {
     OutputSlot::Location { location, component, index: 0 }
 }
 
-/// A value that is no constant.
+/// A value that is no constant, `x` in texts.
 fn opaque(b: &mut Builder<'_>, ty: Type) -> Value {
-    let (x, y) = (b.iconst(ty, 3), b.iconst(ty, 4));
-    b.alu(AluOp::IMul, &[x, y])
+    let local = b.shader.add_local(Local { name: "x".into(), bytes: 16, align: Align::A16 });
+    let zero = b.c32(0);
+    let load = |b: &mut Builder<'_>, ty| b.value(Op::LocalLoad { local, align: Align::A16 }, &[zero], ty);
+    if ty == Type::B1 {
+        let v = load(b, Type::B32);
+        return b.alu(AluOp::INe, &[v, zero]);
+    }
+    load(b, ty)
 }
 
 impl Case {
@@ -145,6 +156,8 @@ impl Case {
             Op::Const(bits) => return bits.to_string(),
             Op::Reloc(s) => return self.shader.symbols[s.index()].clone(),
             Op::AddressHigh => return "pc".into(),
+            Op::LocalLoad { .. } => return "x".into(),
+            Op::Undef => return "undef".into(),
             Op::Bitcast => return args[0].clone(),
             Op::Compose => return args.join(":"),
             Op::Extract(n) => return format!("{}[{n}]", args[0]),
@@ -221,7 +234,7 @@ fn a_fragment_entry_has_the_sixteen_inputs_in_order() {
     let vgprs: Vec<u32> = info.args.iter().filter(|a| a.class == RegClass::Vgpr).map(|a| a.ty.lanes()).collect();
     assert_eq!(vgprs, [2, 2, 2, 3, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
     assert_eq!(c.interface.entry_sgprs, 3);
-    assert_eq!(c.kept_text(), ["ine(front_face, 0)"]);
+    assert_eq!(c.kept_text(), ["zext(ine(front_face, 0))"]);
 }
 
 #[test]
@@ -504,7 +517,7 @@ fn fragment_built_ins() {
             "pos_y",
             "frcp(pos_w)",
             "sample_coverage",
-            "inot(livemask())",
+            "zext(inot(livemask()))",
             "fsub(fsub(1065353216, persp_center[0]), persp_center[1])",
             "linear_center[1]",
             "ViewId",
@@ -620,10 +633,10 @@ fn positions_are_exported_and_parameters_returned() {
         let undef = b.undef(Type::B32);
         output(b, OutputSlot::PointSize, F32, undef);
     });
-    let v = "imul(3, 4)";
+    let v = "x";
     let one = "1065353216";
     assert_eq!(c.exports(), [(ExportTarget::Pos(0), 15, true, [v, v, v, one].map(String::from).to_vec())]);
-    assert_eq!(c.returned(), ["fconv(imul(3, 4))", "zext(imul(3, 4))", v]);
+    assert_eq!(c.returned(), ["fconv(x)", "zext(x)", v]);
     let params: Vec<_> =
         c.vertex().params.iter().map(|p| (p.semantic, p.component, p.ty.kind, p.ty.bits, p.source)).collect();
     let at = Semantic::Location;
@@ -675,7 +688,7 @@ fn position_vectors_are_packed_and_the_last_is_done() {
             output(b, slot, kind, v);
         }
     });
-    let v = "imul(3, 4)";
+    let v = "x";
     let exports = c.exports();
     let shape: Vec<_> = exports.iter().map(|(t, en, done, _)| (*t, *en, *done)).collect();
     use ExportTarget::Pos;
@@ -718,7 +731,7 @@ fn known_fragment_inputs_are_exported_and_nothing_else() {
             output(b, location(l, n), F32, v);
         }
     });
-    let v = "imul(3, 4)".to_owned();
+    let v = "x".to_owned();
     assert_eq!(
         c.exports()[1..],
         [
@@ -760,9 +773,34 @@ fn every_end_returns_the_same_slots() {
         })
         .collect();
     // Location 0 is the same constant at both ends, the others are each undefined at one.
-    assert_eq!(ends, [["6", "Undef()"], ["Undef()", "7"]]);
+    assert_eq!(ends, [["6", "undef"], ["undef", "7"]]);
     assert_eq!(c.vertex().params[0].source, ParamSource::Constant(5));
     assert_eq!(c.vertex().params[2].source, ParamSource::Vgpr(1));
+}
+
+#[test]
+fn constants_that_the_rasterizer_has_are_not_exported() {
+    let input = |l, channels| FragmentInput {
+        semantic: Semantic::Location(l),
+        channels,
+        flat: false,
+        per_vertex: false,
+        ty: ComponentType::F32,
+    };
+    let known = KnownState { params: Known::Known(vec![input(0, 3), input(1, 3)]), ..KnownState::default() };
+    let c = case(Stage::Vertex, known, |b| {
+        let (one, two) = (b.fconst(Type::B32, 1.0), b.fconst(Type::B32, 2.0));
+        for (l, n, v) in [(0, 0, one), (0, 1, one), (1, 0, one), (1, 1, two)] {
+            output(b, location(l, n), F32, v);
+        }
+    });
+    let (one, two) = ("1065353216".to_owned(), "1073741824".to_owned());
+    // (1, 1) is there already, (1, 2) is not.
+    assert_eq!(c.exports()[1..], [(ExportTarget::Param(1), 3, false, vec![one, two])]);
+    let one = ParamSource::Constant(0x3f80_0000);
+    let sources: Vec<_> = c.vertex().params.iter().map(|p| p.source).collect();
+    assert_eq!(sources, [one, one, ParamSource::Exported, ParamSource::Exported]);
+    assert_eq!(c.vertex().exported_params, 2);
 }
 
 // ---- fragment outputs
@@ -781,8 +819,8 @@ fn unknown_colours_are_returned() {
         let yes = b.cbool(true);
         b.effect(Op::DemoteIf, &[yes]);
     });
-    let v = "imul(3, 4)";
-    assert_eq!(c.returned(), [v, v, v, "zext(imul(3, 4))", v, v]);
+    let v = "x";
+    assert_eq!(c.returned(), [v, v, v, "zext(x)", v, v]);
     let f = c.fragment();
     let color = |location, index, channels, bits, vgprs| ColorOutput {
         location,
@@ -810,6 +848,120 @@ fn a_fragment_shader_without_outputs_falls_through_for_its_epilog() {
     assert_eq!(c.returned(), ["GlobalTable"]);
     assert!(c.interface.epilog && !c.fragment().kills);
     assert!(c.shader.lower.as_ref().unwrap().color_export);
+}
+
+fn colors(formats: &[&str]) -> KnownState {
+    let attachment = |(location, format): (u32, &&str)| ColorAttachment {
+        location,
+        format: (*format).to_owned(),
+        write_mask: 15,
+        blend: false,
+        blend_source_alpha: false,
+    };
+    let attachments = (0..).zip(formats).map(attachment).collect();
+    KnownState { colors: Known::Known(ColorState { attachments, ..ColorState::default() }), ..KnownState::default() }
+}
+
+#[test]
+fn known_colours_are_converted_and_exported() {
+    let rows = [
+        ("R32G32B32A32_SFLOAT", F32, 32, 15, vec!["x", "x", "x", "x"]),
+        ("R32_SFLOAT", F32, 32, 1, vec!["x"]),
+        ("R32G32_SINT", NumericKind::Sint, 16, 3, vec!["sext(x)", "sext(x)"]),
+        ("R8G8B8A8_UNORM", F32, 32, 15, vec!["fconv_rtz(x):fconv_rtz(x)", "fconv_rtz(x):fconv_rtz(x)"]),
+        ("R16G16B16A16_SFLOAT", F32, 16, 15, vec!["x:x", "x:x"]),
+        ("R16G16B16A16_UNORM", F32, 32, 15, vec!["pack_unorm16(x, x)", "pack_unorm16(x, x)"]),
+        ("R16G16B16A16_SNORM", F32, 16, 15, vec!["pack_snorm16(fconv(x), fconv(x))"; 2]),
+        ("R8G8B8A8_UINT", NumericKind::Uint, 32, 15, vec!["trunc(umin(x, 65535)):trunc(umin(x, 65535))"; 2]),
+    ];
+    for (format, kind, bits, enable, want) in rows {
+        let c = case(Stage::Fragment, colors(&[format]), |b| {
+            let v = opaque(b, Type::scalar(Bits::from_count(bits).unwrap()));
+            for n in 0..4 {
+                output(b, location(0, n), kind, v);
+            }
+        });
+        let exports = c.find(|op| matches!(op, Op::Export { .. }));
+        let [export] = exports.as_slice() else { panic!("{format}: {exports:?}") };
+        let packed = want.len() == 2 && enable == 15;
+        let target = ExportTarget::Mrt(0);
+        let op = Op::Export { target, enable, compressed: packed, done: true, valid_mask: true };
+        assert_eq!(export.op, op, "{format}");
+        let got: Vec<String> = export.args[..want.len()].iter().map(|&v| c.text(v)).collect();
+        assert_eq!(got, want, "{format}");
+        assert!(c.returned().is_empty() && !c.interface.epilog);
+        assert!(c.fragment().exported.is_some_and(|e| e.cb_mask == 15));
+    }
+}
+
+#[test]
+fn depth_goes_first_and_the_last_export_is_done() {
+    let c = case(Stage::Fragment, colors(&["R8G8B8A8_UNORM", "R32_SFLOAT"]), |b| {
+        let v = opaque(b, Type::B32);
+        output(b, location(1, 0), F32, v);
+        output(b, location(0, 2), F32, v);
+        output(b, OutputSlot::FragDepth, F32, v);
+        output(b, OutputSlot::SampleMask, NumericKind::Uint, v);
+    });
+    let shape: Vec<_> = c.exports().iter().map(|(t, en, done, _)| (*t, *en, *done)).collect();
+    // Blue alone: only its pair is sent.
+    let want = [(ExportTarget::MrtZ, 5, false), (ExportTarget::Mrt(0), 12, false), (ExportTarget::Mrt(1), 1, true)];
+    assert_eq!(shape, want);
+    let info = c.shader.lower.as_ref().unwrap();
+    assert!(info.color_export && info.depth_export);
+}
+
+#[test]
+fn a_shader_that_kills_exports_something() {
+    let kill = |kill: bool| {
+        case(Stage::Fragment, colors(&[]), move |b| {
+            let yes = opaque(b, Type::B1);
+            if kill {
+                b.effect(Op::DemoteIf, &[yes]);
+            }
+        })
+    };
+    let c = kill(true);
+    assert_eq!(c.exports(), [(ExportTarget::Mrt(0), 1, true, vec!["0".to_owned()])]);
+    let c = kill(false);
+    assert!(c.exports().is_empty() && !c.shader.lower.as_ref().unwrap().color_export);
+}
+
+#[test]
+fn a_known_vertex_state_is_fetched_in_the_body() {
+    let binding = |binding, rate, divisor| VertexBinding { binding, stride: 32, rate, divisor };
+    let attribute = |location, binding, format: &str, offset| VertexAttribute {
+        location,
+        binding,
+        format: format.to_owned(),
+        offset,
+    };
+    let state = VertexInputState {
+        bindings: vec![binding(2, VertexRate::Vertex, 1), binding(0, VertexRate::Instance, 3)],
+        attributes: vec![attribute(0, 2, "R32G32_SFLOAT", 8), attribute(1, 0, "R8G8B8A8_UNORM", 36)],
+    };
+    let known = KnownState { vertex: Known::Known(state), ..KnownState::default() };
+    let c = case(Stage::Vertex, known, |b| {
+        for (l, n, ty) in
+            [(0, 0, Type::B32), (0, 1, Type::B32), (0, 3, Type::B32), (1, 2, Type::B16), (7, 3, Type::B32)]
+        {
+            input(b, l, n, F32, Interp::Flat, ty);
+        }
+    });
+    let position = "TypedLoad { format: 64, offset: 8 }(table(VertexBufferTable:pc, 32), iadd(vertex_id, BaseVertex))";
+    let index = "iadd(iadd(udiv(instance_id, 3), BaseInstance), 1)";
+    let texts = c.kept_text();
+    assert_eq!(texts[0], format!("{position}[0]"));
+    assert_eq!(texts[1], format!("{position}[1]"));
+    assert_eq!(texts[2], "1065353216");
+    let color = format!("TypedLoad {{ format: 1, offset: 6 }}(table(VertexBufferTable:pc, 0), {index})");
+    assert_eq!(texts[3], format!("fconv({color})"));
+    assert_eq!(texts[4], "1065353216");
+    assert!(!c.interface.prolog && c.vertex().inputs.is_empty());
+    assert_eq!(c.vertex().vgpr_comp_cnt, 3);
+    let info = c.shader.lower.as_ref().unwrap();
+    assert_eq!(info.symbol, "_amdgpu_vs_main");
+    assert!(!info.args.iter().any(|a| matches!(a.role, ArgRole::VertexInput { .. })));
 }
 
 #[test]

@@ -4,26 +4,23 @@
 //! |---|---|
 //! | unknown, not a constant | a returned VGPR |
 //! | unknown, the same constant at every end | bits in the interface, no register |
-//! | known and read | an export to the slot that is the input's place in the list |
+//! | known and read | an export to the slot that is the input's place in the list, unless a vector of constants is built in |
 //! | known and not read | nothing |
 //!
-//! Position vectors, in order: position; if used, point size, layer and viewport; clip and then cull distances, four a
-//! vector. The last carries `done`. A shader without a position exports (0, 0, 0, 1), since the hardware waits for one.
 //! Clip and cull distances, layer and viewport are parameters too, in case the fragment shader reads them.
 //! Half floats cross as floats and small integers zero-extended, 64 bits as two channels: a channel is 32 bits.
 
-use super::Lowering;
 use super::entry::{System, component_type};
 use super::lower_outputs::{self, Outputs, stored};
+use super::pipeline::Lowering;
+use super::vertex_positions;
+use crate::abi::params::{ParamPlan, Supply};
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Bits, Builder, ExportTarget, NumericKind, Op, OutputSlot, Shader, Type, Value};
 use crate::metadata::interface::{
-    ComponentType, FragmentInput, ParamSource, PositionExports, Semantic, StageKind, VertexInterface, VertexParam,
+    ComponentType, FragmentInput, ParamSource, Semantic, StageKind, VertexInterface, VertexParam,
 };
 use std::collections::BTreeMap;
-
-/// Clip and cull distances that the hardware takes together.
-const MAX_DISTANCES: usize = 8;
 
 /// A 32-bit channel of a parameter, and where in the shader it comes from.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +43,7 @@ enum Source {
 /// Lowers the outputs of a vertex shader.
 pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>, outputs: &Outputs) -> Result<()> {
     let primitive_id = cx.entry.system(System::PrimitiveId)?;
-    let plan = positions(outputs)?;
+    let plan = vertex_positions::plan(outputs)?;
     let mut channels = channels(outputs)?;
     let StageKind::Vertex(interface) = &mut cx.interface.kind else {
         return Err(Error::bug("vertex outputs of another stage"));
@@ -105,7 +102,7 @@ fn give_back(
     lower_outputs::fall_through(shader, ends, "vertex parameters")
 }
 
-/// Exports what the fragment shader reads.
+/// Exports what the fragment shader reads, each input to the slot that is its number.
 fn export(
     shader: &mut Shader,
     interface: &mut VertexInterface,
@@ -114,31 +111,43 @@ fn export(
     inputs: &[FragmentInput],
     primitive_id: Value,
 ) -> Result<()> {
-    for (slot, input) in inputs.iter().enumerate() {
-        let slot = u8::try_from(slot).ok().filter(|&s| s < 32);
-        let slot = slot.ok_or_else(|| Error::malformed("more than 32 known fragment inputs"))?;
-        let read = |c: &&Channel| c.semantic == input.semantic && input.channels >> c.component & 1 != 0;
-        let written: Vec<&Channel> = channels.iter().filter(read).collect();
-        if written.is_empty() {
-            continue;
+    // Constants that the rasterizer has built in need no export, so ask first which meanings do.
+    let read = |c: &&Channel| {
+        inputs
+            .iter()
+            .any(|i| i.semantic == c.semantic && i.channels.checked_shr(u32::from(c.component)).unwrap_or(0) & 1 == 1)
+    };
+    let channels: Vec<&Channel> = channels.iter().filter(read).collect();
+    let source = |c: &Channel| constant(shader, outputs, *c).map_or(ParamSource::Exported, ParamSource::Constant);
+    let mut params: Vec<VertexParam> = channels.iter().map(|c| c.param(source(c))).collect();
+    let plan = ParamPlan::new(inputs, &params)?;
+    for (input, attribute) in inputs.iter().zip(&plan.attributes) {
+        if matches!(attribute.supply, Supply::Slot(_)) {
+            params.iter_mut().filter(|p| p.semantic == input.semantic).for_each(|p| p.source = ParamSource::Exported);
         }
-        let enable = written.iter().fold(0, |mask, c| mask | 1 << c.component);
+    }
+    let plan = ParamPlan::new(inputs, &params)?;
+    for vector in &plan.exports {
+        let meaning = inputs.get(usize::from(vector.slot)).map(|i| i.semantic);
+        let own: Vec<&Channel> = channels.iter().copied().filter(|c| Some(c.semantic) == meaning).collect();
+        let enable = own.iter().fold(0, |mask, c| mask | 1 << c.component);
         for (block, stores) in &outputs.ends {
             let mut b = Builder::new(shader, *block);
             let undef = b.undef(Type::B32);
             let mut values = [undef; 4];
-            for c in &written {
+            for c in &own {
                 values[usize::from(c.component & 3)] = c.value(&mut b, outputs, stores, primitive_id);
             }
-            push_export(&mut b, ExportTarget::Param(slot), enable, values, false);
+            push_export(&mut b, ExportTarget::Param(vector.slot), enable, values, false);
         }
-        interface.exported_params = u32::from(slot) + 1;
-        interface.params.extend(written.iter().map(|c| c.param(ParamSource::Exported)));
     }
+    interface.exported_params = plan.slots;
+    interface.params = params;
     Ok(())
 }
 
-fn push_export(b: &mut Builder<'_>, target: ExportTarget, enable: u8, values: [Value; 4], done: bool) {
+/// An export of 32-bit values.
+pub(super) fn push_export(b: &mut Builder<'_>, target: ExportTarget, enable: u8, values: [Value; 4], done: bool) {
     b.effect(Op::Export { target, enable, compressed: false, done, valid_mask: false }, &values);
 }
 
@@ -199,7 +208,8 @@ fn channels(outputs: &Outputs) -> Result<BTreeMap<(Semantic, u8), Channel>> {
                 component_type(kind, ty)?;
                 let wide = ty.bits() == Bits::B64;
                 let kind = if wide { NumericKind::Uint } else { kind };
-                for (dword, (location, channel)) in (0..).zip(super::dword_places(location, component, wide)) {
+                for (dword, (location, channel)) in (0..).zip(super::pipeline::dword_places(location, component, wide))
+                {
                     let ty = ComponentType { kind, bits: 32 };
                     add(Semantic::Location(location), channel, ty, Source::Slot(slot, dword));
                 }
@@ -219,86 +229,4 @@ fn channels(outputs: &Outputs) -> Result<BTreeMap<(Semantic, u8), Channel>> {
         }
     }
     Ok(out)
-}
-
-/// The position vectors of a shader: four slots each.
-struct Positions {
-    summary: PositionExports,
-    misc: bool,
-    distances: Vec<OutputSlot>,
-}
-
-fn positions(outputs: &Outputs) -> Result<Positions> {
-    let count = |slot: fn(u8) -> OutputSlot| (0..8).rev().find(|&n| outputs.has(slot(n))).map_or(0, |n| n + 1);
-    let (clip, cull) = (count(OutputSlot::ClipDistance), count(OutputSlot::CullDistance));
-    let clips = (0..clip).map(OutputSlot::ClipDistance);
-    let distances: Vec<OutputSlot> = clips.chain((0..cull).map(OutputSlot::CullDistance)).collect();
-    if distances.len() > MAX_DISTANCES {
-        let detail = format!("{clip} clip and {cull} cull distances, the hardware has {MAX_DISTANCES}");
-        return Err(Error::unsupported("clip and cull distances", detail));
-    }
-    let mut summary = PositionExports {
-        count: 0,
-        point_size: outputs.has(OutputSlot::PointSize),
-        layer: outputs.has(OutputSlot::Layer),
-        viewport_index: outputs.has(OutputSlot::ViewportIndex),
-        clip_distances: clip,
-        cull_distances: cull,
-    };
-    let misc = summary.point_size || summary.layer || summary.viewport_index;
-    summary.count = 1 + u32::from(misc) + distances.len().div_ceil(4) as u32;
-    Ok(Positions { summary, misc, distances })
-}
-
-impl Positions {
-    fn export(&self, b: &mut Builder<'_>, outputs: &Outputs, stores: &BTreeMap<OutputSlot, Value>) {
-        let mut vectors = vec![(0xf, self.position(b, outputs, stores))];
-        if self.misc {
-            vectors.push(self.misc(b, stores));
-        }
-        for four in self.distances.chunks(4) {
-            let undef = b.undef(Type::B32);
-            let mut values = [undef; 4];
-            for (v, &slot) in values.iter_mut().zip(four) {
-                *v = stored(b, stores, slot, Type::B32);
-            }
-            // An unused lane may hold anything: only enabled distances count. A vector is exported whole or not.
-            vectors.push((0xf, values));
-        }
-        let last = vectors.len() - 1;
-        for (n, (enable, values)) in vectors.into_iter().enumerate() {
-            push_export(b, ExportTarget::Pos(n as u8), enable, values, n == last);
-        }
-    }
-
-    fn position(&self, b: &mut Builder<'_>, outputs: &Outputs, stores: &BTreeMap<OutputSlot, Value>) -> [Value; 4] {
-        if !(0..4).any(|n| outputs.has(OutputSlot::Position(n))) {
-            let (zero, one) = (b.c32(0), b.fconst(Type::B32, 1.0));
-            return [zero, zero, zero, one];
-        }
-        [0, 1, 2, 3].map(|n| stored(b, stores, OutputSlot::Position(n), Type::B32))
-    }
-
-    /// x point size, z layer in the low and viewport in the high half.
-    fn misc(&self, b: &mut Builder<'_>, stores: &BTreeMap<OutputSlot, Value>) -> (u8, [Value; 4]) {
-        let undef = b.undef(Type::B32);
-        let mut values = [undef; 4];
-        let mut enable = 0;
-        if self.summary.point_size {
-            values[0] = stored(b, stores, OutputSlot::PointSize, Type::B32);
-            enable |= 1;
-        }
-        if self.summary.layer {
-            values[2] = stored(b, stores, OutputSlot::Layer, Type::B32);
-            enable |= 4;
-        }
-        if self.summary.viewport_index {
-            let viewport = stored(b, stores, OutputSlot::ViewportIndex, Type::B32);
-            let sixteen = b.c32(16);
-            let high = b.alu(AluOp::Shl, &[viewport, sixteen]);
-            values[2] = if self.summary.layer { b.alu(AluOp::IOr, &[values[2], high]) } else { high };
-            enable |= 4;
-        }
-        (enable, values)
-    }
 }
