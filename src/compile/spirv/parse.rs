@@ -290,7 +290,16 @@ fn frame(bytes: &[u8]) -> Result<Framed> {
             }
         } else if !is_debug(first & 0xffff) {
             offsets.push(at as u32);
-            inst.iter().for_each(|w| out.extend_from_slice(&w.to_le_bytes()));
+            let mut push = |w: u32| out.extend_from_slice(&w.to_le_bytes());
+            match inst {
+                // The operation in a specialization constant becomes an instruction of its own: the decoder has no form
+                // for those with lists of literals.
+                [_, ty, id, op, rest @ ..] if first & 0xffff == Op::SpecConstantOp as u32 => {
+                    push(((len as u32 - 1) << 16) | (op & 0xffff));
+                    [ty, id].into_iter().chain(rest).for_each(|w| push(*w));
+                }
+                _ => inst.iter().for_each(|w| push(*w)),
+            }
         }
         at += len;
     }

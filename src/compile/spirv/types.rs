@@ -52,6 +52,8 @@ pub enum Ty {
         members: Vec<Member>,
         /// Decorated `Block` or `BufferBlock`.
         block: bool,
+        /// Decorated `BufferBlock`: the old form of a storage buffer.
+        buffer_block: bool,
     },
     /// `stride` is that of `OpPtrAccessChain`, 0 where no decoration says it.
     Pointer {
@@ -180,9 +182,10 @@ impl Types {
     }
 
     /// Gives a forward-declared pointer its pointee.
-    pub fn set_pointee(&mut self, pointer: TypeId, to: TypeId) {
-        if let Some(TyData { ty: Ty::Pointer { pointee, .. }, .. }) = self.list.get_mut(pointer.0 as usize) {
+    pub fn set_pointee(&mut self, pointer: TypeId, to: TypeId, array_stride: u32) {
+        if let Some(TyData { ty: Ty::Pointer { pointee, stride, .. }, .. }) = self.list.get_mut(pointer.0 as usize) {
             *pointee = to;
+            *stride = array_stride;
         }
     }
 
