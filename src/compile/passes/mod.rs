@@ -16,6 +16,7 @@ mod fragment_exports;
 mod fragment_outputs;
 mod interpolate;
 mod lower_builtins;
+pub mod legalize_memory;
 pub mod lower_derivatives;
 mod lower_descriptors;
 pub mod lower_images;
@@ -42,6 +43,7 @@ pub type Pass = fn(&mut Shader, WaveSize) -> Result<()>;
 pub const PASSES: &[(&str, Pass)] = &[
     ("dce", dce::run),
     ("fold", fold::run),
+    ("legalize_memory", legalize_memory::run),
     ("lower_derivatives", lower_derivatives::run),
     ("lower_images", lower_images::run),
     ("lower_subgroup", lower_subgroup::run),

@@ -4,7 +4,7 @@
 //! an entry argument or a returned value; each pass opens with its table of which. To add a pass: a file, a line here.
 
 use super::{
-    dce, entry, fold, lower_builtins, lower_derivatives, lower_descriptors, lower_images, lower_inputs, lower_outputs,
+    dce, entry, fold, legalize_memory, lower_builtins, lower_derivatives, lower_descriptors, lower_images, lower_inputs, lower_outputs,
     lower_push_constants, lower_subgroup, summarize,
 };
 use crate::abi::layout::{DescriptorPlace, PushPlace, ResolvedLayout};
@@ -47,6 +47,7 @@ const PASSES: &[(&str, Pass)] = &[
     ("lower_builtins", Pass::Known(lower_builtins::run)),
     ("lower_inputs", Pass::Known(lower_inputs::run)),
     ("lower_outputs", Pass::Known(lower_outputs::run)),
+    ("legalize_memory", Pass::Plain(legalize_memory::run)),
     ("fold_lower", Pass::Plain(fold::run)),
     ("dce_lower", Pass::Plain(dce::run)),
     ("summarize", Pass::Known(summarize::run)),
