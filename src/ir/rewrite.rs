@@ -38,7 +38,10 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
                     b.shader.block_mut(here).insts.push(inst_id);
                 }
                 (Rewrite::Value(new), Some(old)) if b.ty(new) == b.ty(old) => renames[old.index()] = Some(new),
-                (Rewrite::Value(_), _) => return Err(Error::bug(format!("`{}`: replaced by another type", text(&b)))),
+                (Rewrite::Value(_), None) => {}
+                (Rewrite::Value(_), Some(_)) => {
+                    return Err(Error::bug(format!("`{}`: replaced by another type", text(&b))));
+                }
                 (Rewrite::Remove, _) => {}
             }
         }

@@ -320,7 +320,7 @@ impl Rule<'_> {
                 }
                 ImageOperand::Data | ImageOperand::AtomicCompare => ty == Type::B32 || ty == Type::B64,
                 ImageOperand::Compare => ty == Type::B32,
-                _ => ty == Type::B32 || ty == Type::B16,
+                _ => ty == Type::B32,
             };
             if !fits {
                 return Err(format!("{operand:?} is {ty}"));
@@ -365,7 +365,7 @@ impl Rule<'_> {
         let rest = match image.op {
             MimgOp::Store | MimgOp::StoreMip => {
                 let data = self.types[first];
-                if data.lanes() != channels || data.bits() != Bits::B32 {
+                if data.lanes() != channels || !matches!(data.bits(), Bits::B16 | Bits::B32) {
                     return Err(format!("data is {data}, the mask has {channels} channels"));
                 }
                 self.no_result()?;

@@ -7,6 +7,7 @@ use crate::ir::Shader;
 use crate::target::WaveSize;
 
 mod address;
+mod cube;
 pub mod dce;
 mod entry;
 mod fetch;
@@ -15,12 +16,16 @@ mod fragment_exports;
 mod fragment_outputs;
 mod interpolate;
 mod lower_builtins;
+pub mod lower_derivatives;
 mod lower_descriptors;
+pub mod lower_images;
 mod lower_inputs;
 mod lower_outputs;
 mod lower_push_constants;
+pub mod lower_subgroup;
 mod pipeline;
 mod prelude;
+mod subgroup_scan;
 mod summarize;
 mod vertex_outputs;
 mod vertex_positions;
@@ -34,4 +39,10 @@ pub use pipeline::{Lowered, lower, lower_with};
 pub type Pass = fn(&mut Shader, WaveSize) -> Result<()>;
 
 /// Those passes by name, for file tests and tools.
-pub const PASSES: &[(&str, Pass)] = &[("dce", dce::run), ("fold", fold::run)];
+pub const PASSES: &[(&str, Pass)] = &[
+    ("dce", dce::run),
+    ("fold", fold::run),
+    ("lower_derivatives", lower_derivatives::run),
+    ("lower_images", lower_images::run),
+    ("lower_subgroup", lower_subgroup::run),
+];
