@@ -10,6 +10,8 @@ pub mod unlinked;
 
 #[cfg(feature = "llvm")]
 pub mod llvm;
+#[cfg(feature = "cli")]
+pub mod worker;
 
 use crate::error::Result;
 use request::{CompilerId, Module, StageRequest};

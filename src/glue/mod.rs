@@ -14,6 +14,8 @@ mod piece;
 #[cfg(test)]
 mod simulate;
 #[cfg(test)]
+mod simulate_exports;
+#[cfg(test)]
 mod tests;
 
 pub use color_export::{ColorExportKey, ColorValue, DepthValues};
