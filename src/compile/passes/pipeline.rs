@@ -38,6 +38,8 @@ enum Pass {
 const PASSES: &[(&str, Pass)] = &[
     ("fold", Pass::Plain(fold::run)),
     ("dce", Pass::Plain(dce::run)),
+    ("lower_images", Pass::Plain(lower_images::run)),
+    ("lower_subgroup", Pass::Plain(lower_subgroup::run)),
     ("entry", Pass::Known(entry::run)),
     ("lower_descriptors", Pass::Known(lower_descriptors::run)),
     ("lower_push_constants", Pass::Known(lower_push_constants::run)),
@@ -46,6 +48,7 @@ const PASSES: &[(&str, Pass)] = &[
     ("lower_derivatives", Pass::Plain(lower_derivatives::run)),
     ("lower_builtins", Pass::Known(lower_builtins::run)),
     ("lower_inputs", Pass::Known(lower_inputs::run)),
+    ("lower_derivatives", Pass::Plain(lower_derivatives::run)),
     ("lower_outputs", Pass::Known(lower_outputs::run)),
     ("fold_lower", Pass::Plain(fold::run)),
     ("dce_lower", Pass::Plain(dce::run)),

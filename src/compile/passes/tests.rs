@@ -985,3 +985,40 @@ fn memory_writes_are_seen() {
     assert!(writes(true));
     assert!(!writes(false));
 }
+
+#[test]
+fn inputs_at_another_place_move_the_pair_by_its_slope() {
+    let at = |perspective, place| Interp::At { perspective, place };
+    let mut phases = Vec::new();
+    let mut shader = Shader::new("main", Stage::Fragment);
+    let mut b = Builder::new(&mut shader, Shader::ENTRY);
+    input(&mut b, 0, 0, F32, at(false, InterpPlace::AtOffset), Type::B32);
+    input(&mut b, 0, 0, F32, at(true, InterpPlace::AtOffset), Type::B32);
+    input(&mut b, 0, 0, F32, at(false, InterpPlace::AtSample), Type::B32);
+    b.terminate(Terminator::Return(Vec::new()));
+    let request = request(Stage::Fragment, KnownState::default());
+    super::lower_with(shader, &request, &mut |name, s| phases.push((name.to_owned(), s.clone()))).unwrap();
+    let (_, shader) = phases.iter().find(|(name, _)| name == "lower_inputs").unwrap();
+    let c = Case { shader: shader.clone(), interface: unknown(Stage::Fragment, |_| {}).interface };
+    let (x, y) = ("1048576000", "1056964608");
+    let moved = |v: &str, x: &str, y: &str| format!("ffma({y}, ddy({v}), ffma({x}, ddx({v}), {v}))");
+    let linear = |x: &str, y: &str| {
+        let [i, j] = [0, 1].map(|n| moved(&format!("linear_center[{n}]"), x, y));
+        format!("interp0.0({i}, {j}, prim_mask)")
+    };
+    let [i, j, w] = [0, 1, 2].map(|n| moved(&format!("persp_pull_model[{n}]"), x, y));
+    let place = "select(ugt($numsamples, 2), iadd($samplePatternIdx, 2), 0)";
+    let sample = format!("buffer(table(GlobalTable:pc, 192), shl({place}, 4))");
+    assert_eq!(
+        c.kept_text(),
+        [
+            linear(x, y),
+            format!("interp0.0(fmul({i}, frcp({w})), fmul({j}, frcp({w})), prim_mask)"),
+            linear(&format!("{sample}[0]"), &format!("{sample}[1]")),
+        ]
+    );
+    // Slopes are taken where all pixels of the quad are: at the top, before anything else.
+    let first_other = c.insts().iter().position(|i| matches!(i.op, Op::Interp { .. })).unwrap();
+    let last_slope = c.insts().iter().rposition(|i| matches!(i.op, Op::Derivative(_))).unwrap();
+    assert!(last_slope < first_other);
+}
