@@ -263,7 +263,7 @@ impl Cx<'_> {
                 let offset = self.b.c32(at.offset);
                 // Truth values stand as 32 bits, and no built-in output is one.
                 let ty = if at.ty == Type::B1 { Type::B32 } else { at.ty };
-                let align = Align::of_offset(at.offset);
+                let align = Align::of_offset(at.offset).min(Align::A4);
                 let v = self.b.value(Op::LocalLoad { local, align }, &[offset], ty);
                 self.b.effect(Op::StoreOutput { slot, kind }, &[v]);
             }

@@ -5,7 +5,7 @@
 
 use super::capabilities;
 use crate::error::{Error, Result};
-use rspirv::binary::{Consumer, ParseAction, ParseState};
+use rspirv::binary::{Consumer, DecodeError, ParseAction, ParseState};
 use rspirv::dr::{self, Operand};
 use spirv::{Decoration, Op};
 
@@ -238,6 +238,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
         Err(ParseState::TypeUnsupported(..)) => {
             return Err(Error::unsupported("scalar type", "of an unknown width").at(format!("word {word}")));
         }
+        Err(ParseState::OperandError(e)) => return Err(operand_error(&e).at(format!("word {word}"))),
         Err(e) => return Err(Error::malformed(e.to_string()).at(format!("word {word}"))),
     }
     if loader.function.is_some() {
@@ -247,6 +248,18 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
     expand_groups(&mut out, &loader.groups)?;
     out.decorations.sort_by_key(|d| d.target);
     Ok(out)
+}
+
+/// An enumerant that the decoder does not know belongs to an extension; everything else is broken.
+fn operand_error(e: &DecodeError) -> Error {
+    let text = format!("{e:?}");
+    match text.split_once("Unknown(") {
+        Some((kind, rest)) => {
+            let value = rest.rsplit(' ').next().unwrap_or_default().trim_end_matches(')');
+            Error::unsupported(format!("{} {value}", kind.to_lowercase()), "an enumerant of an unknown extension")
+        }
+        None => Error::malformed(e.to_string()),
+    }
 }
 
 /// Words in little-endian order without debug instructions, the offset of each instruction kept, and names.
