@@ -152,9 +152,7 @@ pub(super) fn fragment(
     }
     let per_sample = fragment.per_sample || asked_per_sample;
 
-    for (register, field) in
-        [(SPI_PS_INPUT_ENA, spi_ps_input_ena::ENA), (SPI_PS_INPUT_ADDR, spi_ps_input_addr::ENA)]
-    {
+    for (register, field) in [(SPI_PS_INPUT_ENA, spi_ps_input_ena::ENA), (SPI_PS_INPUT_ADDR, spi_ps_input_addr::ENA)] {
         if words.get(register).is_none_or(|w| w & 0x7f == 0 || field.of(w) != w) {
             return Err(Error::malformed(format!("{} enables no barycentrics", register.name())));
         }

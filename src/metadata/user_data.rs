@@ -31,7 +31,11 @@ pub fn map(interface: &StageInterface, layout: &ResolvedLayout) -> Result<Vec<Op
     let data = &interface.user_data;
     let max = interface.stage.max_user_sgprs() as usize;
     if data.len() > max {
-        return Err(Error::malformed(format!("{} user-data SGPRs, the {} stage has {max}", data.len(), interface.stage)));
+        return Err(Error::malformed(format!(
+            "{} user-data SGPRs, the {} stage has {max}",
+            data.len(),
+            interface.stage
+        )));
     }
     let before = |i: usize| i.checked_sub(1).and_then(|i| data.get(i)).copied();
     let mut out = Vec::with_capacity(data.len());
@@ -87,9 +91,7 @@ pub fn objection(index: u32, number: u32, before: Option<u32>) -> Option<String>
         0..MAX_ROOT_DWORDS => None,
         pal::GLOBAL_TABLE => order(index == 0, "the global table must be in SGPR 0"),
         pal::PER_SHADER_TABLE => order(index == 1, "the per-shader table must be in SGPR 1"),
-        pal::BASE_INSTANCE => {
-            order(before == Some(pal::BASE_VERTEX), "the base instance must follow the base vertex")
-        }
+        pal::BASE_INSTANCE => order(before == Some(pal::BASE_VERTEX), "the base instance must follow the base vertex"),
         pal::SPILL_TABLE
         | pal::BASE_VERTEX
         | pal::DRAW_INDEX
