@@ -3,7 +3,7 @@
 //! Words are framed here first (either byte order), so that debug instructions never reach the decoder and every
 //! instruction keeps its word offset; `rspirv` decodes the operands. Nothing is translated yet.
 
-use super::capabilities;
+use super::{beyond, capabilities};
 use crate::error::{Error, Result};
 use rspirv::binary::{Consumer, DecodeError, ParseAction, ParseState};
 use rspirv::dr::{self, Operand};
@@ -301,7 +301,7 @@ fn frame(bytes: &[u8]) -> Result<Framed> {
                 let text: Vec<u8> = name.iter().flat_map(|w| w.to_le_bytes()).take_while(|b| *b != 0).collect();
                 names.push((*id, String::from_utf8_lossy(&text).into_owned()));
             }
-        } else if !is_debug(first & 0xffff) {
+        } else if !is_debug(first & 0xffff) && !beyond::is_capability(inst) {
             offsets.push(at as u32);
             let mut push = |w: u32| out.extend_from_slice(&w.to_le_bytes());
             match inst {
@@ -311,7 +311,12 @@ fn frame(bytes: &[u8]) -> Result<Framed> {
                     push(((len as u32 - 1) << 16) | (op & 0xffff));
                     [ty, id].into_iter().chain(rest).for_each(|w| push(*w));
                 }
-                _ => inst.iter().for_each(|w| push(*w)),
+                [_, rest @ ..] => {
+                    let known = beyond::stand_in(first & 0xffff);
+                    push(known.map_or(first, |op| (first & 0xffff_0000) | op as u32));
+                    rest.iter().for_each(|w| push(*w));
+                }
+                [] => {}
             }
         }
         at += len;
