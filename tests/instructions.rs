@@ -171,3 +171,11 @@ fn dot_products_and_rotations() {
     assert_eq!(rotations, [&Op::Subgroup(SubgroupOp::Rotate(0)), &Op::Subgroup(SubgroupOp::Rotate(4))]);
     assert_eq!((alu(&s, AluOp::FMin), alu(&s, AluOp::FMax)), (2, 2));
 }
+
+#[test]
+fn dot_products_of_halves() {
+    let s = shader("mixed_dot.spvasm", Stage::Compute);
+    assert_eq!(alu(&s, AluOp::FFma), 2 * 2);
+    // Four of them are of the vectors; one each way is the 16-bit sum.
+    assert_eq!(alu(&s, AluOp::FConv), 2 * 4 + 2);
+}
