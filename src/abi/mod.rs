@@ -1,3 +1,7 @@
 //! The rules of the stage interfaces, once: plans that `glue` turns into machine code and `compile` into IR.
 
+pub mod exports;
+pub mod fetch;
+pub mod formats;
 pub mod layout;
+pub mod params;

@@ -9,6 +9,8 @@ pub mod spirv;
 
 #[cfg(feature = "llvm")]
 pub mod llvm;
+#[cfg(feature = "cli")]
+pub mod worker;
 
 use crate::error::Result;
 use request::{CompilerId, Module, StageRequest};

@@ -1,0 +1,221 @@
+//! Fragment outputs and attachments to a plan: which target gets what in which format, and the registers that say so
+//! (pal-abi 7).
+//!
+//! Targets are compacted: the n-th exported location is target n, `SPI_SHADER_COL_FORMAT` counts targets and
+//! `CB_SHADER_MASK` locations. Depth, stencil and sample mask go first. Invariant: exports are listed in the order they
+//! are made, so that the last is the one that is `done`.
+
+use super::formats::{Format, Number};
+use crate::error::{Context, Error, Result};
+use crate::metadata::interface::{ColorOutput, ExportedFormats, FragmentInterface};
+use crate::state::{ColorAttachment, ColorState};
+use crate::target::GfxIp;
+use serde::{Deserialize, Serialize};
+
+/// Locations and targets that there are.
+pub const MAX_TARGETS: u32 = 8;
+
+/// How the values of a colour target travel, with the number that `SPI_SHADER_COL_FORMAT` has for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExportFormat {
+    /// Red, 32 bits.
+    R32 = 1,
+    /// Red and green, 32 bits.
+    Gr32 = 2,
+    /// Red and alpha, 32 bits.
+    Ar32 = 3,
+    /// Four halves.
+    Fp16 = 4,
+    /// Four of 16 bits, to 0..1.
+    Unorm16 = 5,
+    /// Four of 16 bits, to -1..1.
+    Snorm16 = 6,
+    /// Four of 16 bits, unsigned.
+    Uint16 = 7,
+    /// Four of 16 bits, signed.
+    Sint16 = 8,
+    /// Four of 32 bits.
+    Abgr32 = 9,
+}
+
+/// How a fragment shader's results are exported.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ColorExportPlan {
+    /// Depth, stencil or sample mask are exported.
+    pub mrtz: bool,
+    /// Colour exports in order.
+    pub colors: Vec<ColorExport>,
+    /// Nothing is exported, but the shader kills: it still has to tell which pixels live.
+    pub dummy: bool,
+    /// Register words that follow.
+    pub formats: ExportedFormats,
+}
+
+/// One colour export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColorExport {
+    /// Hardware target.
+    pub target: u8,
+    /// Index in [`FragmentInterface::colors`].
+    pub output: usize,
+    /// How it travels.
+    pub format: ExportFormat,
+}
+
+impl ColorExportPlan {
+    /// Plans the exports of `fragment` to the attachments of `state`.
+    ///
+    /// # Errors
+    /// Malformed: a location beyond 7 or given twice, a format that colours cannot have, an output of 64 bits.
+    pub fn new(gfx: GfxIp, fragment: &FragmentInterface, state: &ColorState) -> Result<Self> {
+        if let Some(formats) = fragment.exported {
+            return Ok(Self { formats, ..Self::default() });
+        }
+        check(fragment, state)?;
+        let mut plan = Self {
+            mrtz: fragment.writes_depth || fragment.writes_stencil || fragment.writes_sample_mask,
+            ..Self::default()
+        };
+        plan.formats.z_format = z_format(fragment);
+        // With a second source there is one attachment.
+        for location in 0..if state.dual_source { 1 } else { MAX_TARGETS } {
+            let attachment = state.attachments.iter().find(|a| a.location == location);
+            if let Some((output, color)) = output(fragment, location, 0) {
+                plan.location(gfx, fragment, state, attachment, (output, color))
+                    .at(|| format!("location {location}"))?;
+            }
+        }
+        if !plan.mrtz && plan.colors.is_empty() && fragment.kills {
+            plan.dummy = true;
+            plan.formats.col_format = ExportFormat::R32 as u32;
+            plan.formats.cb_mask = 1;
+        }
+        Ok(plan)
+    }
+
+    fn location(
+        &mut self,
+        gfx: GfxIp,
+        fragment: &FragmentInterface,
+        state: &ColorState,
+        attachment: Option<&ColorAttachment>,
+        (output_index, color): (usize, &ColorOutput),
+    ) -> Result<()> {
+        let coverage = state.alpha_to_coverage && color.location == 0;
+        let written = attachment.filter(|a| a.write_mask & 0xf != 0 || coverage);
+        let Some((format, mask)) = export_format(gfx, written, color, coverage)? else { return Ok(()) };
+        if sources(format, color).iter().all(Option::is_none) {
+            return Ok(());
+        }
+        self.push(output_index, format, color.location, mask);
+        if state.dual_source && color.location == 0 {
+            // Blending waits for the second colour; where the shader has none its value is undefined, not absent.
+            let (second, color) = output(fragment, 0, 1).unwrap_or((output_index, color));
+            let format = export_format(gfx, written, color, coverage)?.map_or(format, |(format, _)| format);
+            self.push(second, format, 1, mask);
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, output: usize, format: ExportFormat, location: u32, mask: u32) {
+        let target = self.colors.len();
+        self.formats.col_format |= (format as u32) << (4 * target);
+        self.formats.cb_mask |= mask << (4 * location);
+        self.colors.push(ColorExport { target: u8::try_from(target).unwrap_or(u8::MAX), output, format });
+    }
+}
+
+fn output(fragment: &FragmentInterface, location: u32, index: u8) -> Option<(usize, &ColorOutput)> {
+    fragment.colors.iter().enumerate().find(|(_, c)| c.location == location && c.index == index)
+}
+
+/// The registers of a colour that an export in this format sends, in the order of its sources.
+pub fn sources(format: ExportFormat, color: &ColorOutput) -> [Option<u32>; 4] {
+    let [r, g, b, a] = color.vgprs;
+    match format {
+        ExportFormat::R32 => [r, None, None, None],
+        ExportFormat::Gr32 => [r, g, None, None],
+        ExportFormat::Ar32 => [r, a, None, None],
+        _ => [r, g, b, a],
+    }
+}
+
+fn check(fragment: &FragmentInterface, state: &ColorState) -> Result<()> {
+    let mut outputs: Vec<(u32, u8)> = fragment.colors.iter().map(|c| (c.location, c.index)).collect();
+    let mut locations: Vec<(u32, u8)> = state.attachments.iter().map(|a| (a.location, 0)).collect();
+    for (what, list) in [("fragment output", &mut outputs), ("colour attachment", &mut locations)] {
+        list.sort_unstable();
+        if let Some((location, _)) = list.iter().find(|(location, _)| *location >= MAX_TARGETS) {
+            return Err(Error::malformed(format!("{what} location {location}: there are {MAX_TARGETS}")));
+        }
+        if let Some([(location, _), ..]) = list.windows(2).find(|pair| pair.first() == pair.last()) {
+            return Err(Error::malformed(format!("{what} location {location} is given twice")));
+        }
+    }
+    match fragment.colors.iter().find(|c| !matches!(c.ty.bits, 8 | 16 | 32)) {
+        Some(c) => Err(Error::malformed(format!("fragment output location {}: {} bits", c.location, c.ty.bits))),
+        None => Ok(()),
+    }
+}
+
+fn z_format(fragment: &FragmentInterface) -> u32 {
+    let format = if fragment.writes_sample_mask {
+        ExportFormat::Abgr32
+    } else if fragment.writes_stencil {
+        ExportFormat::Gr32
+    } else if fragment.writes_depth {
+        ExportFormat::R32
+    } else {
+        return 0;
+    };
+    format as u32
+}
+
+/// The format a colour travels in and its channel mask, or `None` where there is nothing to export.
+fn export_format(
+    gfx: GfxIp,
+    attachment: Option<&ColorAttachment>,
+    color: &ColorOutput,
+    coverage: bool,
+) -> Result<Option<(ExportFormat, u32)>> {
+    let Some(attachment) = attachment else {
+        // Only alpha is of use, and it needs red's place beside it.
+        return Ok(coverage.then_some((ExportFormat::Ar32, 0x9)));
+    };
+    let format = Format::parse(&attachment.format)?;
+    if !format.is_color() {
+        return Err(Error::malformed(format!("`{}` is no colour format", attachment.format)));
+    }
+    // The render back end of gfx10.3 takes narrow single channels in 16 bits (RB+).
+    let GfxIp::Gfx1030 = gfx;
+    let narrow_in_16 = true;
+    let bits = format.max_bits();
+    let alpha = color.channels & 8 != 0 && (format.has_alpha() || attachment.blend_source_alpha || coverage);
+    let channels = format.channels.len();
+    let number = format.number;
+    let norm16 = matches!(number, Number::Unorm | Number::Snorm) && bits > 10;
+    let integer = matches!(number, Number::Uint | Number::Sint);
+    let half = match number {
+        Number::Unorm | Number::Snorm => bits <= 10,
+        Number::Float => bits <= 16,
+        Number::Srgb => true,
+        _ => false,
+    };
+    let chosen = if channels == 1 && !alpha && number != Number::Srgb && (!narrow_in_16 || bits == 32) {
+        ExportFormat::R32
+    } else if half {
+        ExportFormat::Fp16
+    } else if integer && bits <= 16 && !coverage {
+        if number == Number::Sint { ExportFormat::Sint16 } else { ExportFormat::Uint16 }
+    } else if norm16 && !attachment.blend {
+        if number == Number::Snorm { ExportFormat::Snorm16 } else { ExportFormat::Unorm16 }
+    } else if channels == 1 {
+        ExportFormat::Ar32
+    } else if channels == 2 && !alpha {
+        ExportFormat::Gr32
+    } else {
+        ExportFormat::Abgr32
+    };
+    Ok(Some((chosen, 0xf)))
+}

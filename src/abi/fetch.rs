@@ -1,0 +1,265 @@
+//! Vertex inputs and vertex state to a plan: which loads, and what each input register takes from them.
+//!
+//! Rules (pal-abi 8.1, 8.2): a typed load may touch several channels only if the hardware's alignment, four bytes for
+//! anything that large, is Vulkan's too; that is so for packed words and channels of 32 and 64 bits. Channels of 8 and
+//! 16 bits are aligned to themselves only and are loaded one by one. What the format lacks, or no attribute supplies,
+//! reads (0, 0, 0, 1). Invariant: one [`FetchedDword`] a register, in the order of the inputs.
+
+use super::formats::{Format, Number, buffer_number};
+use crate::error::{Context, Error, FullCompile, Result};
+use crate::ir::NumericKind;
+use crate::metadata::interface::{ComponentType, VertexInput};
+use crate::state::{VertexAttribute, VertexBinding, VertexInputState, VertexRate};
+use crate::target::GfxIp;
+use serde::{Deserialize, Serialize};
+
+/// VGPRs that carry system values before the first fetched one.
+pub const SYSTEM_VGPRS: u32 = 4;
+
+/// Most VGPRs that a joint can carry.
+pub const MAX_JOINT_VGPRS: u32 = 136;
+
+/// How the attributes of a vertex shader are fetched.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct FetchPlan {
+    /// Loads, in order of their first use.
+    pub loads: Vec<FetchLoad>,
+    /// What each VGPR from v4 on holds.
+    pub dwords: Vec<FetchedDword>,
+}
+
+/// One typed load.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct FetchLoad {
+    /// Vertex buffer: place of its descriptor in the table.
+    pub binding: u32,
+    /// Which element.
+    pub index: VertexIndex,
+    /// Added to the index, because the attribute lies that many strides behind its element.
+    pub skip: u32,
+    /// Byte offset in the element.
+    pub offset: u32,
+    /// Unified buffer format number.
+    pub format: u8,
+    /// Channels loaded, from the format's first.
+    pub components: u8,
+    /// Channels arrive as 16 bits, two in a register.
+    pub half: bool,
+}
+
+/// Which element of a vertex buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VertexIndex {
+    /// Vertex id + base vertex.
+    Vertex,
+    /// Instance id / divisor + base instance; with divisor 0 the base instance alone.
+    Instance {
+        /// Instances per element.
+        divisor: u32,
+    },
+}
+
+/// Where a register's value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FetchedDword {
+    /// These bits.
+    Constant(u32),
+    /// A loaded channel, zero-extended from so many bits.
+    Loaded {
+        /// Index in [`FetchPlan::loads`].
+        load: u32,
+        /// Channel of the load.
+        component: u8,
+        /// 8, 16, or 32 where nothing is to be cut off.
+        bits: u8,
+    },
+}
+
+impl FetchPlan {
+    /// Plans the fetch of `inputs` from `state`.
+    ///
+    /// # Errors
+    /// Malformed: a location or binding given twice, an attribute without binding, a format that vertices cannot have or
+    /// of another width class (64 bits) than the input. Needs a full compile: more values than the joint carries.
+    pub fn new(gfx: GfxIp, inputs: &[VertexInput], state: &VertexInputState) -> Result<Self> {
+        check_unique("vertex attribute location", state.attributes.iter().map(|a| a.location))?;
+        check_unique("vertex binding", state.bindings.iter().map(|b| b.binding))?;
+        let mut plan = Self::default();
+        for input in inputs {
+            plan.input(gfx, input, state).at(|| format!("vertex input location {}", input.location))?;
+        }
+        let count = plan.dwords.len() + SYSTEM_VGPRS as usize;
+        if count > MAX_JOINT_VGPRS as usize {
+            let count = u32::try_from(plan.dwords.len()).unwrap_or(u32::MAX);
+            return Err(Error::needs_full(FullCompile::TooManyValues { what: "vertex inputs".into(), count }));
+        }
+        Ok(plan)
+    }
+
+    fn input(&mut self, gfx: GfxIp, input: &VertexInput, state: &VertexInputState) -> Result<()> {
+        let components = check_type(input)?;
+        let Some(attribute) = state.attributes.iter().find(|a| a.location == input.location) else {
+            self.dwords.extend(components.flat_map(|c| default(input.ty, c)));
+            return Ok(());
+        };
+        let binding = state
+            .bindings
+            .iter()
+            .find(|b| b.binding == attribute.binding)
+            .ok_or_else(|| Error::malformed(format!("vertex binding {} is not described", attribute.binding)))?;
+        let format = Format::parse(&attribute.format)?;
+        if (input.ty.bits == 64) != (format.max_bits() == 64) {
+            let why = format!("an input of {} bits cannot read `{}`", input.ty.bits, attribute.format);
+            return Err(Error::malformed(why));
+        }
+        let source = Source { gfx, attribute, binding, format: &format, ty: input.ty };
+        if format.packed { self.packed(&source, components) } else { self.array(&source, components) }
+    }
+
+    /// One load of the whole word, and each component from its channel.
+    fn packed(&mut self, source: &Source<'_>, components: std::ops::Range<u8>) -> Result<()> {
+        let positions: Vec<Option<u8>> = components.clone().map(|c| source.format.position(c)).collect();
+        let Some(last) = positions.iter().flatten().max() else {
+            self.dwords.extend(components.flat_map(|c| default(source.ty, c)));
+            return Ok(());
+        };
+        let load = self.load(source.load(0, &source.format.widths(), last + 1)?)?;
+        for (component, position) in components.zip(positions) {
+            match position {
+                Some(component) => self.dwords.push(source.loaded(load, component)),
+                None => self.dwords.extend(default(source.ty, component)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Neighbouring channels of 32 bits together, all others by themselves.
+    fn array(&mut self, source: &Source<'_>, components: std::ops::Range<u8>) -> Result<()> {
+        // A channel of 64 bits is two of 32.
+        let halves = source.ty.dwords();
+        let width = if halves == 2 { 32 } else { source.format.max_bits() };
+        let wanted: Vec<Wanted> = components
+            .flat_map(|c| match source.format.position(c) {
+                Some(p) => (0..halves).map(|half| Wanted::Channel(u32::from(p) * halves + half)).collect::<Vec<_>>(),
+                None => default(source.ty, c).map(Wanted::Constant).collect(),
+            })
+            .collect();
+        let mut rest = wanted.as_slice();
+        while let Some(first) = rest.first() {
+            let first = match *first {
+                Wanted::Channel(first) => first,
+                Wanted::Constant(dword) => {
+                    self.dwords.push(dword);
+                    rest = rest.get(1..).unwrap_or(&[]);
+                    continue;
+                }
+            };
+            let longest = if width == 32 { 4 } else { 1 };
+            let run = (0u32..).zip(rest).take(longest).take_while(|(i, w)| **w == Wanted::Channel(first + i)).count();
+            let bytes = u32::from(width) / 8;
+            let run = if source.within_stride(first * bytes, u8::try_from(run).unwrap_or(1), bytes) { run } else { 1 };
+            let components = u8::try_from(run).unwrap_or(1);
+            let load = source.load(first * bytes, &vec![width; run], components)?;
+            let load = self.load(load)?;
+            self.dwords.extend((0..components).map(|component| source.loaded(load, component)));
+            rest = rest.get(run..).unwrap_or(&[]);
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, load: FetchLoad) -> Result<u32> {
+        let index = u32::try_from(self.loads.len()).map_err(|_| Error::malformed("too many vertex loads"))?;
+        self.loads.push(load);
+        Ok(index)
+    }
+}
+
+/// A dword that an input wants.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Channel(u32),
+    Constant(FetchedDword),
+}
+
+/// Where an input comes from.
+struct Source<'a> {
+    gfx: GfxIp,
+    attribute: &'a VertexAttribute,
+    binding: &'a VertexBinding,
+    format: &'a Format,
+    ty: ComponentType,
+}
+
+impl Source<'_> {
+    /// A load of channels that begin `at` bytes into the attribute.
+    fn load(&self, at: u32, widths: &[u8], components: u8) -> Result<FetchLoad> {
+        let (skip, offset) = self.place(at);
+        // Halves of 64-bit channels are moved as they are.
+        let number = if self.ty.bits == 64 { Number::Uint } else { self.format.number };
+        let format = buffer_number(self.gfx, widths, number)
+            .ok_or_else(|| Error::malformed(format!("`{}` is no vertex format", self.attribute.format)))?;
+        let index = match self.binding.rate {
+            VertexRate::Vertex => VertexIndex::Vertex,
+            VertexRate::Instance => VertexIndex::Instance { divisor: self.binding.divisor },
+        };
+        let half = self.ty == ComponentType { kind: NumericKind::Float, bits: 16 };
+        Ok(FetchLoad { binding: self.binding.binding, index, skip, offset, format, components, half })
+    }
+
+    /// An offset of a stride or more counts as out of bounds in structured access: whole strides go to the index.
+    fn place(&self, at: u32) -> (u32, u32) {
+        let offset = self.attribute.offset.saturating_add(at);
+        match self.binding.stride {
+            0 => (0, offset),
+            stride => (offset / stride, offset % stride),
+        }
+    }
+
+    /// A load that reaches into the next element would be cut by the bounds check of the last.
+    fn within_stride(&self, at: u32, count: u8, bytes: u32) -> bool {
+        let (_, offset) = self.place(at);
+        self.binding.stride == 0 || offset.saturating_add(u32::from(count) * bytes) <= self.binding.stride
+    }
+
+    fn loaded(&self, load: u32, component: u8) -> FetchedDword {
+        // An unsigned channel no wider than the input has nothing above it.
+        let narrow = self.format.number == Number::Uint && self.format.max_bits() <= self.ty.bits;
+        let bits = if self.ty.bits >= 32 || (narrow && self.ty.kind != NumericKind::Float) { 32 } else { self.ty.bits };
+        FetchedDword::Loaded { load, component, bits }
+    }
+}
+
+/// What a component reads that nothing supplies, in the type of the shader: (0, 0, 0, 1).
+fn default(ty: ComponentType, component: u8) -> impl Iterator<Item = FetchedDword> {
+    let one: u64 = match (ty.kind, ty.bits) {
+        (NumericKind::Float, 16) => 0x3c00,
+        (NumericKind::Float, 64) => 1f64.to_bits(),
+        (NumericKind::Float, _) => u64::from(1f32.to_bits()),
+        _ => 1,
+    };
+    let value = if component == 3 { one } else { 0 };
+    let dwords = [value as u32, (value >> 32) as u32];
+    dwords.into_iter().take(ty.dwords() as usize).map(FetchedDword::Constant)
+}
+
+fn check_type(input: &VertexInput) -> Result<std::ops::Range<u8>> {
+    let known = match input.ty.kind {
+        NumericKind::Float => matches!(input.ty.bits, 16 | 32 | 64),
+        _ => matches!(input.ty.bits, 8 | 16 | 32 | 64),
+    };
+    let end = input.component.checked_add(input.count).filter(|end| *end <= 4);
+    end.filter(|_| known)
+        .map(|end| input.component..end)
+        .ok_or_else(|| Error::malformed(format!("no such vertex input type: {:?} from {}", input.ty, input.component)))
+}
+
+fn check_unique(what: &str, numbers: impl Iterator<Item = u32>) -> Result<()> {
+    let mut numbers: Vec<u32> = numbers.collect();
+    numbers.sort_unstable();
+    match numbers.windows(2).find(|pair| pair.first() == pair.last()) {
+        Some(pair) => Err(Error::malformed(format!("{what} {} is given twice", pair.first().unwrap_or(&0)))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,340 @@
+//! Vulkan's format names taken apart: channels from the lowest bit up, number format, and the hardware's numbers.
+//!
+//! Names are read by their grammar (channel letter and width, repeated; number format; `PACKn` where the first channel
+//! named is the most significant), then held against the layouts that exist. To add a layout: a line in `PACKED`; to make
+//! it fetchable: its first number in [`buffer_number`].
+
+use crate::error::{Error, Result};
+use crate::target::GfxIp;
+use smallvec::SmallVec;
+
+/// What a channel holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Channel {
+    /// Red, first component.
+    R,
+    /// Green.
+    G,
+    /// Blue.
+    B,
+    /// Alpha, fourth component.
+    A,
+    /// Exponent shared by the others.
+    E,
+}
+
+impl Channel {
+    /// The component of a shader value that it becomes; none for the exponent.
+    pub const fn component(self) -> Option<u8> {
+        match self {
+            Self::R => Some(0),
+            Self::G => Some(1),
+            Self::B => Some(2),
+            Self::A => Some(3),
+            Self::E => None,
+        }
+    }
+}
+
+/// How the bits of a channel are a number. In the order of the hardware's numbers within a layout, sRGB apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Number {
+    /// Unsigned, to 0..1.
+    Unorm,
+    /// Signed, to -1..1.
+    Snorm,
+    /// Unsigned integer as a float.
+    Uscaled,
+    /// Signed integer as a float.
+    Sscaled,
+    /// Unsigned integer.
+    Uint,
+    /// Signed integer.
+    Sint,
+    /// Float, signed or unsigned as the layout says.
+    Float,
+    /// Unsigned through the sRGB curve.
+    Srgb,
+}
+
+/// A format.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Format {
+    /// Channels and their widths in bits, lowest bits (first in memory) first.
+    pub channels: SmallVec<[(Channel, u8); 4]>,
+    /// What they are.
+    pub number: Number,
+    /// Channels share a word that is loaded as a whole, and aligned as a whole.
+    pub packed: bool,
+}
+
+const NORMS: &[Number] = &[Number::Unorm, Number::Snorm];
+const SCALED: &[Number] = &[Number::Uscaled, Number::Sscaled];
+const INTS: &[Number] = &[Number::Uint, Number::Sint];
+const UNORM: &[Number] = &[Number::Unorm];
+const FLOAT: &[Number] = &[Number::Float];
+const SRGB: &[Number] = &[Number::Srgb];
+
+/// Layouts in one word, widths from the lowest bit up, and what they may hold.
+const PACKED: [(&[u8], &[&[Number]]); 9] = [
+    (&[4, 4], &[UNORM]),
+    (&[4, 4, 4, 4], &[UNORM]),
+    (&[5, 6, 5], &[UNORM]),
+    (&[1, 5, 5, 5], &[UNORM]),
+    (&[5, 5, 5, 1], &[UNORM]),
+    (&[8, 8, 8, 8], &[NORMS, SCALED, INTS, SRGB]),
+    (&[10, 10, 10, 2], &[NORMS, SCALED, INTS]),
+    (&[11, 11, 10], &[FLOAT]),
+    (&[9, 9, 9, 5], &[FLOAT]),
+];
+
+/// Layouts of equal channels, by width.
+const ARRAYS: [(u8, &[&[Number]]); 4] = [
+    (8, &[NORMS, SCALED, INTS, SRGB]),
+    (16, &[NORMS, SCALED, INTS, FLOAT]),
+    (32, &[INTS, FLOAT]),
+    (64, &[INTS, FLOAT]),
+];
+
+impl Format {
+    /// Reads a name in Vulkan's spelling, with or without `VK_FORMAT_`.
+    ///
+    /// # Errors
+    /// Malformed: no such format, or one that is neither a vertex attribute nor a colour (depth, compressed, video).
+    pub fn parse(name: &str) -> Result<Self> {
+        Self::read(name.strip_prefix("VK_FORMAT_").unwrap_or(name))
+            .filter(Self::exists)
+            .ok_or_else(|| Error::malformed(format!("`{name}` is no vertex or colour format")))
+    }
+
+    fn read(name: &str) -> Option<Self> {
+        let mut words = name.split('_');
+        let mut channels = read_channels(words.next()?)?;
+        let number = match words.next()? {
+            "UNORM" => Number::Unorm,
+            "SNORM" => Number::Snorm,
+            "USCALED" => Number::Uscaled,
+            "SSCALED" => Number::Sscaled,
+            "UINT" => Number::Uint,
+            "SINT" => Number::Sint,
+            // Floats without sign are in packed words, those with one are not.
+            "SFLOAT" if !name.contains("_PACK") => Number::Float,
+            "UFLOAT" if name.contains("_PACK") => Number::Float,
+            "SRGB" => Number::Srgb,
+            _ => return None,
+        };
+        let mut suffix = words.next();
+        let pack = suffix.and_then(|word| word.strip_prefix("PACK"));
+        if let Some(width) = pack {
+            channels.reverse();
+            let bits: u32 = channels.iter().map(|(_, bits)| u32::from(*bits)).sum();
+            if width.parse() != Ok(bits) {
+                return None;
+            }
+            suffix = words.next();
+        }
+        let vendor = matches!(suffix, None | Some("KHR" | "EXT"));
+        (vendor && words.next().is_none()).then_some(Self { channels, number, packed: pack.is_some() })
+    }
+
+    fn exists(&self) -> bool {
+        let widths = self.widths();
+        let allowed = if self.packed {
+            PACKED.iter().find(|(layout, _)| **layout == *widths).map(|(_, numbers)| *numbers)
+        } else {
+            let width = widths.first().copied().filter(|w| widths.iter().all(|other| other == w));
+            ARRAYS.iter().find(|(layout, _)| Some(*layout) == width).map(|(_, numbers)| *numbers)
+        };
+        let order: String = self.channels.iter().map(|(channel, _)| format!("{channel:?}")).collect();
+        let bytes = widths.iter().all(|width| *width == 8);
+        let orders: &[&str] = match (self.packed, widths.len()) {
+            (true, 2) => &["GR"],
+            (true, 3) => &["RGB", "BGR"],
+            (true, _) => &["RGBA", "BGRA", "ABGR", "ARGB", "RGBE"],
+            (false, 1) if bytes && self.number == Number::Unorm => &["R", "A"],
+            (false, 3 | 4) if bytes => &["RGB", "BGR", "RGBA", "BGRA"],
+            (false, _) => &["R", "RG", "RGB", "RGBA"],
+        };
+        let known = |numbers: &[&[Number]]| numbers.iter().any(|some| some.contains(&self.number));
+        allowed.is_some_and(known) && orders.contains(&order.as_str())
+    }
+
+    /// Widths of the channels in bits, lowest first.
+    pub fn widths(&self) -> SmallVec<[u8; 4]> {
+        self.channels.iter().map(|(_, bits)| *bits).collect()
+    }
+
+    /// Position of a shader component (0 to 3) among the channels.
+    pub fn position(&self, component: u8) -> Option<u8> {
+        let found = self.channels.iter().position(|(channel, _)| channel.component() == Some(component));
+        found.and_then(|position| u8::try_from(position).ok())
+    }
+
+    /// Width of its widest colour channel.
+    pub fn max_bits(&self) -> u8 {
+        self.channels.iter().filter(|(c, _)| *c != Channel::E).map(|(_, bits)| *bits).max().unwrap_or(0)
+    }
+
+    /// It has alpha.
+    pub fn has_alpha(&self) -> bool {
+        self.position(3).is_some()
+    }
+
+    /// Whether colours of an attachment may have this format: 64 bits and scaled integers are for vertices only.
+    pub fn is_color(&self) -> bool {
+        self.max_bits() <= 32 && !matches!(self.number, Number::Uscaled | Number::Sscaled)
+    }
+}
+
+/// The number that typed buffer loads know a layout by (pal-abi 8.3), or `None` if they do not; widths lowest first.
+pub fn buffer_number(gfx: GfxIp, widths: &[u8], number: Number) -> Option<u8> {
+    const ALL: (u8, u8) = (0, 6);
+    const NO_FLOAT: (u8, u8) = (0, 5);
+    const WIDE: (u8, u8) = (4, 6);
+    let GfxIp::Gfx1030 = gfx;
+    // The number of the layout's first number format, and which there are.
+    let (start, (first, last)) = match widths {
+        [8] => (1, NO_FLOAT),
+        [16] => (7, ALL),
+        [8, 8] => (14, NO_FLOAT),
+        [32] => (20, WIDE),
+        [16, 16] => (23, ALL),
+        [11, 11, 10] => (30, ALL),
+        [10, 11, 11] => (37, ALL),
+        [2, 10, 10, 10] => (44, NO_FLOAT),
+        [10, 10, 10, 2] => (50, NO_FLOAT),
+        [8, 8, 8, 8] => (56, NO_FLOAT),
+        [32, 32] => (62, WIDE),
+        [16, 16, 16, 16] => (65, ALL),
+        [32, 32, 32] => (72, WIDE),
+        [32, 32, 32, 32] => (75, WIDE),
+        _ => return None,
+    };
+    let index = number as u8;
+    (first..=last).contains(&index).then(|| start + index - first)
+}
+
+fn read_channels(word: &str) -> Option<SmallVec<[(Channel, u8); 4]>> {
+    let mut channels = SmallVec::new();
+    let mut rest = word;
+    while let Some(letter) = rest.chars().next() {
+        let channel = match letter {
+            'R' => Channel::R,
+            'G' => Channel::G,
+            'B' => Channel::B,
+            'A' => Channel::A,
+            'E' => Channel::E,
+            _ => return None,
+        };
+        rest = rest.get(1..)?;
+        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        channels.push((channel, rest.get(..end)?.parse().ok()?));
+        rest = rest.get(end..)?;
+    }
+    (1..=4).contains(&channels.len()).then_some(channels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names of Vulkan that are vertex or colour formats, one line a layout: channels, numbers, suffix.
+    const NAMES: &[(&str, &str, &str)] = &[
+        ("R4G4", "UNORM", "_PACK8"),
+        ("R4G4B4A4 B4G4R4A4", "UNORM", "_PACK16"),
+        ("A4R4G4B4 A4B4G4R4", "UNORM", "_PACK16"),
+        ("R5G6B5 B5G6R5 R5G5B5A1 B5G5R5A1 A1R5G5B5 A1B5G5R5", "UNORM", "_PACK16"),
+        ("R8 R8G8 R8G8B8 B8G8R8 R8G8B8A8 B8G8R8A8", "UNORM SNORM USCALED SSCALED UINT SINT SRGB", ""),
+        ("A8B8G8R8", "UNORM SNORM USCALED SSCALED UINT SINT SRGB", "_PACK32"),
+        ("A2R10G10B10 A2B10G10R10", "UNORM SNORM USCALED SSCALED UINT SINT", "_PACK32"),
+        ("R16 R16G16 R16G16B16 R16G16B16A16", "UNORM SNORM USCALED SSCALED UINT SINT SFLOAT", ""),
+        ("R32 R32G32 R32G32B32 R32G32B32A32", "UINT SINT SFLOAT", ""),
+        ("R64 R64G64 R64G64B64 R64G64B64A64", "UINT SINT SFLOAT", ""),
+        ("B10G11R11 E5B9G9R9", "UFLOAT", "_PACK32"),
+        ("A8", "UNORM", ""),
+    ];
+
+    #[test]
+    fn every_vulkan_name_is_read() {
+        let mut count = 0;
+        for (layouts, numbers, suffix) in NAMES {
+            for layout in layouts.split(' ') {
+                for number in numbers.split(' ') {
+                    let name = format!("{layout}_{number}{suffix}");
+                    let format = Format::parse(&name).unwrap_or_else(|e| panic!("{e}"));
+                    assert_eq!(format.packed, !suffix.is_empty(), "{name}");
+                    count += 1;
+                }
+            }
+        }
+        // VkFormat 1 to 123 are these; A8, A1B5G5R5 and two orders of 4 bits came later.
+        assert_eq!(count, 123 + 4);
+    }
+
+    #[test]
+    fn what_is_no_format_is_refused() {
+        for name in [
+            "",
+            "R",
+            "R8",
+            "R8_",
+            "R7_UNORM",
+            "R8_SFLOAT",
+            "R32_UNORM",
+            "G8_UNORM",
+            "R8G8_UNORM_PACK16",
+            "R8G8B8A8_UNORM_PACK16",
+            "R8G8B8A8_UNORM_KHR_EXT",
+            "R8R8_UNORM",
+            "R999_UNORM",
+            "R8G8B8A8R8_UNORM",
+            "D32_SFLOAT",
+            "BC1_RGB_UNORM_BLOCK",
+            "R8é_UNORM",
+            "B16G16R16A16_UNORM",
+            "A16_UNORM",
+            "R32_UFLOAT",
+            "B10G11R11_SFLOAT_PACK32",
+        ] {
+            assert!(Format::parse(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn channels_are_in_memory_order() {
+        let order = |name| {
+            let format: Format = Format::parse(name).unwrap_or_else(|e| panic!("{e}"));
+            let text: Vec<String> = format.channels.iter().map(|(c, bits)| format!("{c:?}{bits}")).collect();
+            text.join(" ")
+        };
+        assert_eq!(order("R8G8B8A8_UNORM"), "R8 G8 B8 A8");
+        assert_eq!(order("A8B8G8R8_UNORM_PACK32"), "R8 G8 B8 A8");
+        assert_eq!(order("A2B10G10R10_UNORM_PACK32"), "R10 G10 B10 A2");
+        assert_eq!(order("A2R10G10B10_UNORM_PACK32"), "B10 G10 R10 A2");
+        assert_eq!(order("B10G11R11_UFLOAT_PACK32"), "R11 G11 B10");
+        assert_eq!(order("E5B9G9R9_UFLOAT_PACK32"), "R9 G9 B9 E5");
+        assert_eq!(order("VK_FORMAT_B8G8R8A8_SRGB"), "B8 G8 R8 A8");
+    }
+
+    #[test]
+    fn buffer_numbers_are_the_hardwares() {
+        let number = |name: &str| {
+            let format = Format::parse(name).unwrap_or_else(|e| panic!("{e}"));
+            buffer_number(GfxIp::Gfx1030, &format.widths(), format.number)
+        };
+        assert_eq!(number("R8_UNORM"), Some(1));
+        assert_eq!(number("R16_SFLOAT"), Some(13));
+        assert_eq!(number("R32_UINT"), Some(20));
+        assert_eq!(number("R32_SFLOAT"), Some(22));
+        assert_eq!(number("B10G11R11_UFLOAT_PACK32"), Some(36));
+        assert_eq!(number("A2B10G10R10_UNORM_PACK32"), Some(50));
+        assert_eq!(number("R8G8B8A8_UNORM"), Some(56));
+        assert_eq!(number("R32G32_SFLOAT"), Some(64));
+        assert_eq!(number("R16G16B16A16_SFLOAT"), Some(71));
+        assert_eq!(number("R32G32B32_SFLOAT"), Some(74));
+        assert_eq!(number("R32G32B32A32_SFLOAT"), Some(77));
+        assert_eq!(number("R8G8B8A8_SRGB"), None);
+        assert_eq!(number("R64_SFLOAT"), None);
+        assert_eq!(number("R5G6B5_UNORM_PACK16"), None);
+    }
+}

@@ -1,0 +1,212 @@
+//! Fragment inputs and vertex parameters to a plan: which vectors are exported to which slot, and the
+//! `SPI_PS_INPUT_CNTL` word of each attribute (pal-abi 9).
+//!
+//! The fragment shader numbers its inputs densely and decides; the vertex shader exports what is read and nothing else.
+//! An attribute that nobody produces, or whose channels read are all constants that the rasterizer has built in, costs no
+//! export at all. A vertex body that exports by itself (its fragment shader was known) uses the attribute's number as slot.
+
+use crate::error::{Error, FullCompile, Result};
+use crate::metadata::interface::{FragmentInput, ParamSource, Semantic, VertexParam};
+use serde::{Deserialize, Serialize};
+
+/// Attributes that the rasterizer has.
+pub const MAX_ATTRIBUTES: usize = 32;
+
+/// How parameters cross the rasterizer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ParamPlan {
+    /// Vectors exported, each by its slot.
+    pub exports: Vec<ParamExport>,
+    /// What each attribute of the fragment shader is, by its number.
+    pub attributes: Vec<Attribute>,
+    /// Slots that exist: the highest one exported + 1.
+    pub slots: u32,
+}
+
+/// One vector of four channels on its way to the rasterizer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ParamExport {
+    /// Which `param` it is exported to.
+    pub slot: u8,
+    /// Where each channel is; `None` where nobody writes or reads it. A whole vector is either exported by the body or not.
+    pub channels: [Option<ParamSource>; 4],
+}
+
+impl ParamExport {
+    /// The body exports this one itself.
+    pub fn by_body(&self) -> bool {
+        self.channels.contains(&Some(ParamSource::Exported))
+    }
+}
+
+/// Where the values of an attribute come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Supply {
+    /// From this slot.
+    Slot(u8),
+    /// One of the rasterizer's own vectors.
+    Default(DefaultVector),
+    /// The point sprite coordinate.
+    PointCoord,
+}
+
+/// A constant vector that costs no export, with its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DefaultVector {
+    /// (0, 0, 0, 0)
+    Zero = 0,
+    /// (0, 0, 0, 1)
+    AlphaOne = 1,
+    /// (1, 1, 1, 0)
+    ColorOne = 2,
+    /// (1, 1, 1, 1)
+    One = 3,
+}
+
+impl DefaultVector {
+    const ALL: [(Self, [u32; 4]); 4] = {
+        const ONE: u32 = 1f32.to_bits();
+        [
+            (Self::Zero, [0; 4]),
+            (Self::AlphaOne, [0, 0, 0, ONE]),
+            (Self::ColorOne, [ONE, ONE, ONE, 0]),
+            (Self::One, [ONE; 4]),
+        ]
+    };
+
+    /// The first vector that has these bits in the channels that matter.
+    fn matching(wanted: &[Option<u32>; 4]) -> Option<Self> {
+        let agrees = |vector: &[u32; 4]| wanted.iter().zip(vector).all(|(want, have)| want.is_none_or(|w| w == *have));
+        Self::ALL.iter().find(|(_, vector)| agrees(vector)).map(|(name, _)| *name)
+    }
+}
+
+/// One attribute of the fragment shader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attribute {
+    /// Where it comes from.
+    pub supply: Supply,
+    /// Not interpolated.
+    pub flat: bool,
+    /// The values of all three vertices are read.
+    pub per_vertex: bool,
+    /// Interpolated as 16-bit floats.
+    pub half: bool,
+}
+
+impl Attribute {
+    /// Offset of an attribute that reads no slot.
+    const NO_SLOT: u32 = 0x20;
+
+    /// Its `SPI_PS_INPUT_CNTL` word.
+    pub fn control_word(self) -> u32 {
+        const DEFAULT_VAL: u32 = 8;
+        const FLAT_SHADE: u32 = 1 << 10;
+        const PT_SPRITE_TEX: u32 = 1 << 17;
+        const FP16_INTERP_MODE: u32 = 1 << 19;
+        const ATTR0_VALID: u32 = 1 << 24;
+        match self.supply {
+            Supply::Slot(slot) => {
+                let pass_through = if self.per_vertex { Self::NO_SLOT } else { 0 };
+                let flat = if self.flat || self.per_vertex { FLAT_SHADE } else { 0 };
+                let half = if self.half && flat == 0 { FP16_INTERP_MODE | ATTR0_VALID } else { 0 };
+                u32::from(slot) | pass_through | flat | half
+            }
+            // A default vector has no vertices to choose from, so it is never flat.
+            Supply::Default(vector) => Self::NO_SLOT | (vector as u32) << DEFAULT_VAL,
+            Supply::PointCoord => Self::NO_SLOT | PT_SPRITE_TEX,
+        }
+    }
+}
+
+impl ParamPlan {
+    /// Plans the way of `params`, what the vertex shader has, to `inputs`, what the fragment shader reads.
+    ///
+    /// # Errors
+    /// Malformed: a parameter given twice or in a channel that does not exist. Needs a full compile: more attributes than
+    /// the rasterizer has.
+    pub fn new(inputs: &[FragmentInput], params: &[VertexParam]) -> Result<Self> {
+        if inputs.len() > MAX_ATTRIBUTES {
+            let count = u32::try_from(inputs.len()).unwrap_or(u32::MAX);
+            return Err(Error::needs_full(FullCompile::TooManyValues { what: "fragment inputs".into(), count }));
+        }
+        let body_exports = params.iter().any(|p| p.source == ParamSource::Exported);
+        let mut plan = Self::default();
+        let mut assigned: Vec<(Semantic, u8)> = Vec::new();
+        for (number, input) in (0u8..).zip(inputs) {
+            let read =
+                inputs.iter().filter(|other| other.semantic == input.semantic).fold(0, |all, i| all | i.channels);
+            let channels = channels(input.semantic, read, params)?;
+            let supply = match assigned.iter().find(|(semantic, _)| *semantic == input.semantic) {
+                Some((_, slot)) => Supply::Slot(*slot),
+                None if input.semantic == Semantic::PointCoord => Supply::PointCoord,
+                None => match default_for(&channels, input) {
+                    Some(vector) => Supply::Default(vector),
+                    None => {
+                        let next = u8::try_from(plan.exports.len()).unwrap_or(u8::MAX);
+                        let slot = if body_exports { number } else { next };
+                        plan.exports.push(ParamExport { slot, channels });
+                        assigned.push((input.semantic, slot));
+                        Supply::Slot(slot)
+                    }
+                },
+            };
+            let half = input.ty.bits == 16;
+            plan.attributes.push(Attribute { supply, flat: input.flat, per_vertex: input.per_vertex, half });
+        }
+        plan.slots = plan.exports.iter().map(|e| u32::from(e.slot) + 1).max().unwrap_or(0);
+        Ok(plan)
+    }
+
+    /// The `SPI_PS_INPUT_CNTL` words from 0 on. The loader wants at least one, also where there are no attributes.
+    pub fn control_words(&self) -> Vec<u32> {
+        if self.attributes.is_empty() { vec![0] } else { self.attributes.iter().map(|a| a.control_word()).collect() }
+    }
+
+    /// The exports left to an epilog.
+    pub fn epilog_exports(&self) -> impl Iterator<Item = &ParamExport> {
+        self.exports.iter().filter(|export| !export.by_body())
+    }
+}
+
+/// The vector without export that serves `input`, if there is one: nobody writes what it reads, or only constants.
+fn default_for(channels: &[Option<ParamSource>; 4], input: &FragmentInput) -> Option<DefaultVector> {
+    let mut wanted = [None; 4];
+    for (channel, want) in channels.iter().zip(&mut wanted) {
+        *want = match channel {
+            None => None,
+            Some(ParamSource::Constant(bits)) => Some(*bits),
+            Some(ParamSource::Vgpr(_) | ParamSource::Exported) => return None,
+        };
+    }
+    // Explicit vertex values do not pass the place where defaults are put in.
+    let written = wanted.iter().any(Option::is_some);
+    if input.per_vertex && written { None } else { DefaultVector::matching(&wanted) }
+}
+
+/// Where the channels of a vector are, of those that are read.
+fn channels(semantic: Semantic, read: u8, params: &[VertexParam]) -> Result<[Option<ParamSource>; 4]> {
+    let mut channels = [None; 4];
+    for param in params.iter().filter(|p| p.semantic == semantic) {
+        for half in 0..param.ty.dwords() {
+            let channel = usize::from(param.component) + half as usize;
+            let place = channels.get_mut(channel);
+            let place = place.ok_or_else(|| Error::malformed(format!("{semantic:?} has no channel {channel}")))?;
+            let source = match param.source {
+                // The second dword of 64 bits is in the next register.
+                ParamSource::Vgpr(first) => ParamSource::Vgpr(first.saturating_add(half)),
+                ParamSource::Constant(_) if half == 1 => ParamSource::Constant(0),
+                other => other,
+            };
+            if place.replace(source).is_some() {
+                return Err(Error::malformed(format!("{semantic:?} channel {channel} is written twice")));
+            }
+        }
+    }
+    for (channel, place) in channels.iter_mut().enumerate() {
+        if read >> channel & 1 == 0 {
+            *place = None;
+        }
+    }
+    Ok(channels)
+}

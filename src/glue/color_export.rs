@@ -1,0 +1,219 @@
+//! The colour epilog: what a fragment body returned, converted to the attachments' formats and exported.
+//!
+//! On entry EXEC holds the pixels that survive, and the values are complete. Depth goes first; every export says that the
+//! lane mask is valid, the last one that it is the last. An exported register is read some time later, so none is written
+//! again: a conversion takes the place of its source only if nothing else wants that source.
+
+use super::piece::{Attach, GluePiece, Recorder};
+use crate::abi::exports::{ColorExportPlan, ExportFormat, sources};
+use crate::error::{Error, Result};
+use crate::ir::NumericKind;
+use crate::isa::{ExpSources, ExpTarget, Inst, Op, Src, Vgpr};
+use crate::metadata::interface::{ComponentType, FragmentInterface};
+use crate::target::GfxIp;
+use serde::{Deserialize, Serialize};
+
+/// All that decides a colour epilog.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ColorExportKey {
+    /// Depth, stencil and sample mask.
+    pub depth: DepthValues,
+    /// Colours in the order of their export.
+    pub colors: Vec<ColorValue>,
+    /// An export of nothing, for a shader that kills.
+    pub dummy: bool,
+}
+
+/// Registers of what goes to the depth target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct DepthValues {
+    /// Depth.
+    pub depth: Option<u32>,
+    /// Stencil reference.
+    pub stencil: Option<u32>,
+    /// Sample mask.
+    pub sample_mask: Option<u32>,
+}
+
+/// One colour.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ColorValue {
+    /// Hardware target.
+    pub target: u8,
+    /// How it travels.
+    pub format: ExportFormat,
+    /// What a component is.
+    pub ty: ComponentType,
+    /// Registers of the components that are sent, in the order of the export's sources.
+    pub vgprs: [Option<u32>; 4],
+}
+
+impl ColorExportKey {
+    /// The key of a plan over what this fragment body returns.
+    ///
+    /// # Errors
+    /// Malformed: the body says it writes depth, stencil or sample mask and does not return it.
+    pub fn new(fragment: &FragmentInterface, plan: &ColorExportPlan) -> Result<Self> {
+        let returned = |written: bool, register: Option<u32>, what: &str| match (written, register) {
+            (true, None) => Err(Error::malformed(format!("{what} is written but not returned"))),
+            (true, register) => Ok(register),
+            (false, _) => Ok(None),
+        };
+        let depth = DepthValues {
+            depth: returned(fragment.writes_depth, fragment.depth, "depth")?,
+            stencil: returned(fragment.writes_stencil, fragment.stencil, "the stencil reference")?,
+            sample_mask: returned(fragment.writes_sample_mask, fragment.sample_mask, "the sample mask")?,
+        };
+        let colors = plan.colors.iter().filter_map(|export| {
+            let color = fragment.colors.get(export.output)?;
+            let vgprs = sources(export.format, color);
+            Some(ColorValue { target: export.target, format: export.format, ty: color.ty, vgprs })
+        });
+        Ok(Self { depth, colors: colors.collect(), dummy: plan.dummy })
+    }
+
+    fn registers(&self) -> impl Iterator<Item = u32> {
+        let DepthValues { depth, stencil, sample_mask } = self.depth;
+        let colors = self.colors.iter().flat_map(|color| color.vgprs);
+        [depth, stencil, sample_mask].into_iter().chain(colors).flatten()
+    }
+}
+
+pub(super) fn emit(gfx: GfxIp, key: &ColorExportKey) -> Result<GluePiece> {
+    let mut epilog = Epilog::new(key);
+    epilog.depth()?;
+    for color in &key.colors {
+        epilog.color(color)?;
+    }
+    if key.dummy {
+        let zero = epilog.out.vgpr(0)?;
+        epilog.out.mov(zero, Src::Int(0));
+        epilog.exports.push((ExpTarget::Mrt(0), ExpSources::Full([Some(zero), None, None, None])));
+    }
+    epilog.finish(gfx)
+}
+
+struct Epilog<'a> {
+    key: &'a ColorExportKey,
+    out: Recorder,
+    next_vgpr: u32,
+    exports: Vec<(ExpTarget, ExpSources)>,
+}
+
+/// A value in a register, and whether the register may be written.
+#[derive(Clone, Copy)]
+struct Value {
+    register: Vgpr,
+    ours: bool,
+}
+
+impl<'a> Epilog<'a> {
+    fn new(key: &'a ColorExportKey) -> Self {
+        let next_vgpr = key.registers().max().map_or(0, |last| last.saturating_add(1));
+        Self { key, out: Recorder::default(), next_vgpr, exports: Vec::new() }
+    }
+
+    fn depth(&mut self) -> Result<()> {
+        let DepthValues { depth, stencil, sample_mask } = self.key.depth;
+        let mut values = [None; 4];
+        for (value, register) in values.iter_mut().zip([depth, stencil, sample_mask]) {
+            *value = register.map(|register| self.out.vgpr(register)).transpose()?;
+        }
+        if values.iter().any(Option::is_some) {
+            self.exports.push((ExpTarget::Mrtz, ExpSources::Full(values)));
+        }
+        Ok(())
+    }
+
+    fn color(&mut self, color: &ColorValue) -> Result<()> {
+        let mut values = [None; 4];
+        for (value, register) in values.iter_mut().zip(color.vgprs) {
+            *value = register.map(|register| self.value(register)).transpose()?;
+        }
+        let half = color.ty == ComponentType { kind: NumericKind::Float, bits: 16 };
+        let sources = match color.format {
+            ExportFormat::R32 | ExportFormat::Gr32 | ExportFormat::Ar32 | ExportFormat::Abgr32 => {
+                ExpSources::Full(self.widen(values, color.ty)?.map(|value| value.map(|v| v.register)))
+            }
+            ExportFormat::Fp16 if half => self.pack(Op::VPackB32F16, values)?,
+            packed => {
+                // A value of another kind than the attachment's is the application's mistake; its bits are taken.
+                let op = match packed {
+                    ExportFormat::Unorm16 => Op::VCvtPknormU16F32,
+                    ExportFormat::Snorm16 => Op::VCvtPknormI16F32,
+                    ExportFormat::Uint16 => Op::VCvtPkU16U32,
+                    ExportFormat::Sint16 => Op::VCvtPkI16I32,
+                    _ => Op::VCvtPkrtzF16F32,
+                };
+                let values = self.widen(values, color.ty)?;
+                self.pack(op, values)?
+            }
+        };
+        self.exports.push((ExpTarget::Mrt(color.target), sources));
+        Ok(())
+    }
+
+    fn value(&mut self, register: u32) -> Result<Value> {
+        let uses = self.key.registers().filter(|other| *other == register).count();
+        Ok(Value { register: self.out.vgpr(register)?, ours: uses == 1 })
+    }
+
+    /// A register to put the result of converting `value` into.
+    fn target(&mut self, value: Value) -> Result<Value> {
+        if value.ours {
+            return Ok(value);
+        }
+        let register = self.out.vgpr(self.next_vgpr)?;
+        self.next_vgpr += 1;
+        Ok(Value { register, ours: true })
+    }
+
+    /// 8 and 16 bits to 32.
+    fn widen(&mut self, values: [Option<Value>; 4], ty: ComponentType) -> Result<[Option<Value>; 4]> {
+        if ty.bits == 32 {
+            return Ok(values);
+        }
+        let mut wide = [None; 4];
+        for (wide, value) in wide.iter_mut().zip(values) {
+            let Some(value) = value else { continue };
+            let target = self.target(value)?;
+            let width = Src::from_bits(u32::from(ty.bits));
+            match ty.kind {
+                NumericKind::Float => {
+                    self.out.push(Inst::Vop1 { op: Op::VCvtF32F16, dst: target.register, src: value.register.into() });
+                }
+                NumericKind::Sint => self.out.vop3(Op::VBfeI32, target.register, value.register, Src::Int(0), width),
+                NumericKind::Uint => self.out.vop3(Op::VBfeU32, target.register, value.register, Src::Int(0), width),
+            }
+            *wide = Some(target);
+        }
+        Ok(wide)
+    }
+
+    /// Pairs of channels into 16 bits each. A channel without value beside one with is zero.
+    fn pack(&mut self, op: Op, [r, g, b, a]: [Option<Value>; 4]) -> Result<ExpSources> {
+        let mut pairs = [None; 2];
+        for (pair, (low, high)) in pairs.iter_mut().zip([(r, g), (b, a)]) {
+            let Some(any) = low.filter(|low| low.ours).or(high).or(low) else { continue };
+            let target = self.target(any)?;
+            let [low, high] = [low, high].map(|value| value.map_or(Src::Int(0), |v| v.register.into()));
+            if op == Op::VCvtPkrtzF16F32 {
+                self.out.vop2(op, target.register, low, high);
+            } else {
+                self.out.vop3(op, target.register, low, high, Src::Int(0));
+            }
+            *pair = Some(target.register);
+        }
+        Ok(ExpSources::Packed(pairs))
+    }
+
+    fn finish(self, gfx: GfxIp) -> Result<GluePiece> {
+        let Self { mut out, exports, .. } = self;
+        let last = exports.len().wrapping_sub(1);
+        for (i, (target, sources)) in exports.into_iter().enumerate() {
+            out.push(Inst::Exp { target, sources, done: i == last, vm: true });
+        }
+        out.end_program();
+        out.finish(gfx, "color_export_shader", Attach::After)
+    }
+}

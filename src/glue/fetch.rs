@@ -1,0 +1,308 @@
+//! The fetch prolog: loads a vertex body's attributes into v4 and up and goes on into the body.
+//!
+//! Contract (pal-abi 2.3): entry SGPRs and v0 to v3 stay as they are, all loads have arrived at the end, and registers above
+//! the entry SGPRs and above the fetched VGPRs are free for the prolog. Descriptors are loaded in batches as large as the
+//! free SGPRs allow: a load reads its descriptor when it is issued, so the next batch may overwrite it.
+
+use super::divide::{Division, division};
+use super::piece::{Attach, GluePiece, Recorder};
+use crate::abi::fetch::{FetchLoad, FetchPlan, FetchedDword, SYSTEM_VGPRS, VertexIndex};
+use crate::error::{Error, Result};
+use crate::isa::{Buffer, BufferAddress, BufferFormat, Cache, Inst, Op, Scalar, Sgpr, Src, Vgpr, Waitcnt};
+use crate::metadata::interface::UserData;
+use crate::target::{GfxIp, Stage};
+use serde::{Deserialize, Serialize};
+
+/// All that decides a fetch prolog.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct FetchKey {
+    /// What to fetch.
+    pub plan: FetchPlan,
+    /// SGPR with the low half of the vertex-buffer table's address.
+    pub vertex_buffer_table: u32,
+    /// SGPR of the first vertex.
+    pub base_vertex: u32,
+    /// SGPR of the first instance.
+    pub base_instance: u32,
+    /// SGPRs that the body expects untouched.
+    pub entry_sgprs: u32,
+}
+
+/// Registers that a wave may use; the file has two more.
+const SGPR_LIMIT: u32 = 104;
+const VERTEX_ID: Vgpr = Vgpr(0);
+const INSTANCE_ID: Vgpr = Vgpr(3);
+const DESCRIPTOR_BYTES: u32 = 16;
+const DESCRIPTOR_SGPRS: u32 = 4;
+/// What the offset field of a buffer load holds.
+const MAX_OFFSET: u32 = 0xfff;
+
+impl FetchKey {
+    /// The key for a body with these user data.
+    ///
+    /// # Errors
+    /// Malformed: the body was not given what a prolog needs.
+    pub fn new(plan: FetchPlan, user_data: &[UserData], entry_sgprs: u32) -> Result<Self> {
+        let register = |what: UserData| {
+            let found = (0u32..).zip(user_data).find(|(_, data)| **data == what).map(|(register, _)| register);
+            found.ok_or_else(|| Error::malformed(format!("{what:?} is not among the user data")))
+        };
+        Ok(Self {
+            plan,
+            vertex_buffer_table: register(UserData::VertexBufferTable)?,
+            base_vertex: register(UserData::BaseVertex)?,
+            base_instance: register(UserData::BaseInstance)?,
+            entry_sgprs,
+        })
+    }
+}
+
+pub(super) fn emit(gfx: GfxIp, key: &FetchKey) -> Result<GluePiece> {
+    let mut prolog = Prolog::new(key)?;
+    prolog.fetch()?;
+    prolog.settle()?;
+    prolog.out.finish(gfx, Stage::Vertex.entry_symbol(), Attach::Before)
+}
+
+struct Prolog<'a> {
+    key: &'a FetchKey,
+    out: Recorder,
+    /// Next free VGPR above the fetched ones.
+    next_vgpr: u32,
+    /// Index values computed so far.
+    indices: Vec<((VertexIndex, u32), Vgpr)>,
+    /// Where each load put its first channel.
+    loaded: Vec<Vgpr>,
+}
+
+impl<'a> Prolog<'a> {
+    fn new(key: &'a FetchKey) -> Result<Self> {
+        let fetched = u32::try_from(key.plan.dwords.len()).map_err(|_| Error::malformed("too many vertex inputs"))?;
+        let next_vgpr = SYSTEM_VGPRS.saturating_add(fetched);
+        Ok(Self { key, out: Recorder::default(), next_vgpr, indices: Vec::new(), loaded: Vec::new() })
+    }
+
+    fn fetch(&mut self) -> Result<()> {
+        let plan = &self.key.plan;
+        if plan.loads.is_empty() {
+            return Ok(());
+        }
+        let mut bindings: Vec<u32> = Vec::new();
+        for load in &plan.loads {
+            if !bindings.contains(&load.binding) {
+                bindings.push(load.binding);
+            }
+        }
+        // Above the entry registers: the table's address, a large offset, descriptors.
+        let pair = self.key.entry_sgprs.min(SGPR_LIMIT).next_multiple_of(2);
+        let descriptors = (pair + 3).next_multiple_of(DESCRIPTOR_SGPRS);
+        let room = SGPR_LIMIT.saturating_sub(descriptors) / DESCRIPTOR_SGPRS;
+        if room == 0 {
+            return Err(Error::malformed(format!("{} entry SGPRs leave no room to fetch", self.key.entry_sgprs)));
+        }
+        let table = self.out.sgprs(pair, 2)?;
+        let low = self.out.sgprs(self.key.vertex_buffer_table, 1)?;
+        // Driver memory shares the high half of its addresses with the code.
+        self.out.push(Inst::Sop1 { op: Op::SGetpcB64, dst: Scalar::Sgpr(table), src: None });
+        self.out.smov(table, low);
+        self.place_loads()?;
+        for batch in bindings.chunks(room as usize) {
+            let mut places = Vec::new();
+            for (i, binding) in (0u32..).zip(batch) {
+                let data = self.out.sgprs(descriptors + i * DESCRIPTOR_SGPRS, DESCRIPTOR_SGPRS)?;
+                self.load_descriptor(data, table, *binding)?;
+                places.push((*binding, data));
+            }
+            // Index arithmetic hides behind the first batch.
+            for load in &plan.loads {
+                self.index(load.index, load.skip)?;
+            }
+            self.out.push(Inst::Waitcnt(Waitcnt::LGKM));
+            for (load, data) in plan.loads.iter().zip(self.loaded.clone()) {
+                if let Some((_, resource)) = places.iter().find(|(binding, _)| *binding == load.binding) {
+                    self.load(load, data, *resource, pair + 2)?;
+                }
+            }
+        }
+        self.out.push(Inst::Waitcnt(Waitcnt::VM));
+        Ok(())
+    }
+
+    fn load_descriptor(&mut self, data: Sgpr, base: Sgpr, binding: u32) -> Result<()> {
+        // 20 bits hold 65536 of them.
+        let offset = binding.checked_mul(DESCRIPTOR_BYTES).filter(|offset| *offset < 1 << 20);
+        let offset = offset.and_then(|offset| i32::try_from(offset).ok());
+        let offset = offset.ok_or_else(|| Error::malformed(format!("vertex binding {binding} is out of reach")))?;
+        self.out.push(Inst::Smem { op: Op::SLoadDwordx4, data, base, offset, soffset: None });
+        Ok(())
+    }
+
+    /// The register with an index, computed where it is wanted first.
+    fn index(&mut self, index: VertexIndex, skip: u32) -> Result<Vgpr> {
+        if let Some((_, register)) = self.indices.iter().find(|(known, _)| *known == (index, skip)) {
+            return Ok(*register);
+        }
+        let register = if skip == 0 {
+            let register = self.temporary(1)?;
+            self.base_index(register, index)?;
+            register
+        } else {
+            let base = self.index(index, 0)?;
+            let register = self.temporary(1)?;
+            self.out.vop2(Op::VAddNcU32, register, Src::from_bits(skip), base);
+            register
+        };
+        self.indices.push(((index, skip), register));
+        Ok(register)
+    }
+
+    fn base_index(&mut self, register: Vgpr, index: VertexIndex) -> Result<()> {
+        match index {
+            VertexIndex::Vertex => {
+                let base = self.out.sgprs(self.key.base_vertex, 1)?;
+                self.out.vop2(Op::VAddNcU32, register, base, VERTEX_ID);
+            }
+            VertexIndex::Instance { divisor } => {
+                let base = self.out.sgprs(self.key.base_instance, 1)?;
+                match division(divisor) {
+                    None => self.out.mov(register, base),
+                    Some(Division::Shift(0)) => self.out.vop2(Op::VAddNcU32, register, base, INSTANCE_ID),
+                    Some(by) => {
+                        self.divide(register, by)?;
+                        self.out.vop2(Op::VAddNcU32, register, base, register);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn divide(&mut self, register: Vgpr, by: Division) -> Result<()> {
+        let shift = |out: &mut Recorder, by: u32| {
+            if by != 0 {
+                out.vop2(Op::VLshrrevB32, register, Src::from_bits(by), register);
+            }
+        };
+        match by {
+            Division::Shift(amount) => {
+                self.out.vop2(Op::VLshrrevB32, register, Src::from_bits(amount), INSTANCE_ID);
+            }
+            Division::Multiply { multiplier, shift: amount } => {
+                let multiplier = Src::from_bits(multiplier);
+                self.out.vop3(Op::VMulHiU32, register, multiplier, INSTANCE_ID, Src::Int(0));
+                shift(&mut self.out, amount);
+            }
+            Division::MultiplyAdd { multiplier, shift: amount } => {
+                let high = self.temporary(1)?;
+                self.out.vop3(Op::VMulHiU32, high, Src::from_bits(multiplier), INSTANCE_ID, Src::Int(0));
+                self.out.vop2(Op::VSubNcU32, register, INSTANCE_ID, high);
+                shift(&mut self.out, 1);
+                self.out.vop2(Op::VAddNcU32, register, register, high);
+                shift(&mut self.out, amount);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives each load its registers: the fetched ones themselves where the channels lie there in order, else others.
+    fn place_loads(&mut self) -> Result<()> {
+        for (number, load) in (0u32..).zip(&self.key.plan.loads) {
+            let dwords = (SYSTEM_VGPRS..).zip(&self.key.plan.dwords);
+            let uses: Vec<(u32, u8)> = dwords
+                .filter_map(|(register, dword)| match dword {
+                    FetchedDword::Loaded { load, component, .. } if *load == number => Some((register, *component)),
+                    _ => None,
+                })
+                .collect();
+            let first = uses.first().map(|(register, _)| *register);
+            let in_order = (0u8..load.components).zip(&uses).all(|(i, (register, component))| {
+                *component == i && Some(*register) == first.map(|first| first + u32::from(i))
+            });
+            let data = match first.filter(|_| in_order && uses.len() == usize::from(load.components)) {
+                Some(first) => self.out.vgpr(first)?,
+                None => self.temporary(data_registers(load))?,
+            };
+            self.loaded.push(data);
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, load: &FetchLoad, data: Vgpr, resource: Sgpr, spare: u32) -> Result<()> {
+        let op = match (load.components, load.half) {
+            (1, false) => Op::TbufferLoadFormatX,
+            (2, false) => Op::TbufferLoadFormatXy,
+            (3, false) => Op::TbufferLoadFormatXyz,
+            (4, false) => Op::TbufferLoadFormatXyzw,
+            (1, true) => Op::TbufferLoadFormatD16X,
+            (2, true) => Op::TbufferLoadFormatD16Xy,
+            (3, true) => Op::TbufferLoadFormatD16Xyz,
+            (4, true) => Op::TbufferLoadFormatD16Xyzw,
+            (n, _) => return Err(Error::malformed(format!("a load of {n} channels"))),
+        };
+        let format = BufferFormat::new(load.format);
+        let format = format.ok_or_else(|| Error::malformed(format!("no buffer format {}", load.format)))?;
+        let address = BufferAddress::Index(self.index(load.index, load.skip)?);
+        let soffset = match load.offset & !MAX_OFFSET {
+            0 => Src::Int(0),
+            large => {
+                let spare = self.out.sgprs(spare, 1)?;
+                self.out.smov(spare, Src::from_bits(large));
+                spare.into()
+            }
+        };
+        let offset = u16::try_from(load.offset & MAX_OFFSET).map_err(|_| Error::bug("the field has 12 bits"))?;
+        let cache = Cache::default();
+        self.out.push(Inst::Buffer(Buffer {
+            op,
+            data,
+            address,
+            resource,
+            soffset,
+            offset,
+            format: Some(format),
+            cache,
+        }));
+        Ok(())
+    }
+
+    /// Puts into each fetched register what belongs there. From the last to the first: halves that were loaded in place
+    /// are two to a register, and spread upwards.
+    fn settle(&mut self) -> Result<()> {
+        let plan = &self.key.plan;
+        for (number, dword) in plan.dwords.iter().enumerate().rev() {
+            let register = self.out.vgpr(u32::try_from(number).unwrap_or(u32::MAX).saturating_add(SYSTEM_VGPRS))?;
+            let (load, component, bits) = match *dword {
+                FetchedDword::Constant(bits) => {
+                    self.out.mov(register, Src::from_bits(bits));
+                    continue;
+                }
+                FetchedDword::Loaded { load, component, bits } => (load as usize, component, bits),
+            };
+            let (Some(from), Some(load)) = (self.loaded.get(load).copied(), plan.loads.get(load)) else {
+                return Err(Error::malformed(format!("{register} comes from load {load}, which is not there")));
+            };
+            let place = if load.half { component / 2 } else { component };
+            let from = self.out.vgpr(u32::from(from.number()) + u32::from(place))?;
+            match bits {
+                _ if load.half && component % 2 == 1 => self.out.vop2(Op::VLshrrevB32, register, Src::Int(16), from),
+                8 | 16 => self.out.vop2(Op::VAndB32, register, Src::from_bits((1 << bits) - 1), from),
+                _ if from != register => self.out.mov(register, from),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn temporary(&mut self, count: u32) -> Result<Vgpr> {
+        let first = self.out.vgpr(self.next_vgpr)?;
+        self.next_vgpr += count;
+        self.out.vgpr(self.next_vgpr - 1)?;
+        Ok(first)
+    }
+}
+
+/// Registers that a load writes.
+fn data_registers(load: &FetchLoad) -> u32 {
+    let components = u32::from(load.components).max(1);
+    if load.half { components.div_ceil(2) } else { components }
+}

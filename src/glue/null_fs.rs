@@ -1,0 +1,11 @@
+//! The fragment shader of a pipeline that has none: it ends at once.
+
+use super::piece::{Attach, GluePiece, Recorder};
+use crate::error::Result;
+use crate::target::{GfxIp, Stage};
+
+pub(super) fn emit(gfx: GfxIp) -> Result<GluePiece> {
+    let mut out = Recorder::default();
+    out.end_program();
+    out.finish(gfx, Stage::Fragment.entry_symbol(), Attach::Alone)
+}

@@ -1,0 +1,69 @@
+//! The parameter epilog: values that a vertex body returned, exported to the slots that the fragment shader reads.
+
+use super::piece::{Attach, GluePiece, Recorder};
+use crate::abi::params::{ParamExport, ParamPlan};
+use crate::error::{Error, Result};
+use crate::isa::{ExpSources, ExpTarget, Inst, Src, Vgpr};
+use crate::metadata::interface::ParamSource;
+use crate::target::GfxIp;
+use serde::{Deserialize, Serialize};
+
+/// All that decides a parameter epilog.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ParamExportKey {
+    /// Vectors in the order they are exported.
+    pub exports: Vec<ParamExport>,
+}
+
+impl ParamExportKey {
+    /// The key of what the plan leaves to an epilog.
+    pub fn new(plan: &ParamPlan) -> Self {
+        Self { exports: plan.epilog_exports().cloned().collect() }
+    }
+
+    /// The first register that holds no returned value to be exported.
+    fn first_free(&self) -> u32 {
+        let sources = self.exports.iter().flat_map(|export| export.channels);
+        let registers = sources.filter_map(|source| match source {
+            Some(ParamSource::Vgpr(register)) => Some(register.saturating_add(1)),
+            _ => None,
+        });
+        registers.max().unwrap_or(0)
+    }
+}
+
+pub(super) fn emit(gfx: GfxIp, key: &ParamExportKey) -> Result<GluePiece> {
+    let mut out = Recorder::default();
+    let constants = constants(key, &mut out)?;
+    for export in &key.exports {
+        let mut sources = [None; 4];
+        for (channel, source) in export.channels.iter().zip(&mut sources) {
+            *source = match channel {
+                None => None,
+                Some(ParamSource::Vgpr(register)) => Some(out.vgpr(*register)?),
+                Some(ParamSource::Constant(bits)) => constants.iter().find(|(b, _)| b == bits).map(|(_, v)| *v),
+                Some(ParamSource::Exported) => return Err(Error::malformed("exported by the body already")),
+            };
+        }
+        let target = ExpTarget::Param(export.slot);
+        out.push(Inst::Exp { target, sources: ExpSources::Full(sources), done: false, vm: false });
+    }
+    out.end_program();
+    out.finish(gfx, "dovetail_param_export", Attach::After)
+}
+
+/// A register for each constant: exports read registers only.
+fn constants(key: &ParamExportKey, out: &mut Recorder) -> Result<Vec<(u32, Vgpr)>> {
+    let mut constants: Vec<(u32, Vgpr)> = Vec::new();
+    for source in key.exports.iter().flat_map(|export| export.channels).flatten() {
+        if let ParamSource::Constant(bits) = source
+            && !constants.iter().any(|(known, _)| *known == bits)
+        {
+            let next = u32::try_from(constants.len()).unwrap_or(u32::MAX);
+            let register = out.vgpr(key.first_free().saturating_add(next))?;
+            out.mov(register, Src::from_bits(bits));
+            constants.push((bits, register));
+        }
+    }
+    Ok(constants)
+}

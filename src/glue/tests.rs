@@ -1,0 +1,304 @@
+//! Every case of `testdata/glue`: a piece of state and interface (`.toml`) gives these pieces (`.txt`), written with
+//! `DOVETAIL_BLESS=1`. The text is our own disassembly, and LLVM's disassembler must say the same.
+
+use super::*;
+use crate::isa::{self, Inst};
+use crate::metadata::interface::{
+    ColorOutput, ComponentType, FragmentInput, ParamSource, Semantic, UserData, VertexInput, VertexParam,
+};
+use crate::state::{ColorState, VertexInputState};
+use crate::target::{Stage, WaveSize};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// A case: the parts of interfaces and state that glue looks at.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Case {
+    entry_sgprs: Option<u32>,
+    inputs: Vec<CaseInput>,
+    vertex: VertexInputState,
+    params: Vec<CaseParam>,
+    fragment_inputs: Vec<CaseFragmentInput>,
+    colors: Vec<CaseColor>,
+    depth: Option<u32>,
+    stencil: Option<u32>,
+    sample_mask: Option<u32>,
+    kills: bool,
+    no_fragment: bool,
+    color: ColorState,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CaseInput {
+    location: u32,
+    #[serde(default)]
+    component: u8,
+    count: u8,
+    ty: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CaseParam {
+    semantic: Semantic,
+    component: u8,
+    source: ParamSource,
+    ty: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CaseFragmentInput {
+    semantic: Semantic,
+    channels: u8,
+    #[serde(default)]
+    flat: bool,
+    #[serde(default)]
+    per_vertex: bool,
+    ty: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CaseColor {
+    location: u32,
+    #[serde(default)]
+    index: u8,
+    ty: String,
+    /// Registers of the components from red on; -1 for one not written.
+    vgprs: Vec<i64>,
+}
+
+pub(super) fn component_type(text: &str) -> ComponentType {
+    let (kind, bits) = text.split_at(1);
+    let kind = match kind {
+        "f" => crate::ir::NumericKind::Float,
+        "i" => crate::ir::NumericKind::Sint,
+        "u" => crate::ir::NumericKind::Uint,
+        other => panic!("type {other}"),
+    };
+    ComponentType { kind, bits: bits.parse().expect("width") }
+}
+
+fn stage(stage: Stage, kind: StageKind) -> StageInterface {
+    let vertex = stage == Stage::Vertex;
+    let user_data = [UserData::GlobalTable, UserData::PerShaderTable, UserData::DescriptorSet(0)];
+    let special = [UserData::VertexBufferTable, UserData::BaseVertex, UserData::BaseInstance];
+    StageInterface {
+        target: GfxIp::Gfx1030,
+        stage,
+        wave: WaveSize::W64,
+        entry_point: "main".into(),
+        prolog: vertex,
+        epilog: true,
+        user_data: user_data.into_iter().chain(special).collect(),
+        entry_sgprs: 6,
+        resources: Vec::new(),
+        push_constant_bytes: 0,
+        specialization: Vec::new(),
+        writes_memory: false,
+        kind,
+    }
+}
+
+fn case_plan(case: Case) -> Result<GluePlan> {
+    let inputs = case.inputs.into_iter().map(|i| {
+        let ty = component_type(&i.ty);
+        VertexInput { location: i.location, component: i.component, count: i.count, ty }
+    });
+    let params = case.params.into_iter().map(|p| {
+        let ty = component_type(&p.ty);
+        VertexParam { semantic: p.semantic, component: p.component, ty, source: p.source }
+    });
+    let vertex = VertexInterface { inputs: inputs.collect(), params: params.collect(), ..Default::default() };
+    let colors = case.colors.into_iter().map(|c| {
+        let mut vgprs = [None; 4];
+        for (vgpr, given) in vgprs.iter_mut().zip(&c.vgprs) {
+            *vgpr = u32::try_from(*given).ok();
+        }
+        let channels = vgprs.iter().enumerate().map(|(i, v)| u8::from(v.is_some()) << i).sum();
+        ColorOutput { location: c.location, index: c.index, channels, ty: component_type(&c.ty), vgprs }
+    });
+    let inputs = case.fragment_inputs.into_iter().map(|i| FragmentInput {
+        semantic: i.semantic,
+        channels: i.channels,
+        flat: i.flat,
+        per_vertex: i.per_vertex,
+        ty: component_type(&i.ty),
+    });
+    let fragment = FragmentInterface {
+        inputs: inputs.collect(),
+        colors: colors.collect(),
+        depth: case.depth,
+        stencil: case.stencil,
+        sample_mask: case.sample_mask,
+        writes_depth: case.depth.is_some(),
+        writes_stencil: case.stencil.is_some(),
+        writes_sample_mask: case.sample_mask.is_some(),
+        kills: case.kills,
+        ..Default::default()
+    };
+    let mut vertex = stage(Stage::Vertex, StageKind::Vertex(vertex));
+    vertex.entry_sgprs = case.entry_sgprs.unwrap_or(vertex.entry_sgprs);
+    let fragment = (!case.no_fragment).then(|| stage(Stage::Fragment, StageKind::Fragment(fragment)));
+    let state = PipelineState { vertex: case.vertex, color: case.color, ..Default::default() };
+    plan(&state, &vertex, fragment.as_ref())
+}
+
+fn disassemble(code: &[u8]) -> Vec<String> {
+    let dwords: Vec<u32> = code.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+    let mut rest = dwords.as_slice();
+    let mut lines = Vec::new();
+    while !rest.is_empty() {
+        let (inst, length) = isa::decode(GfxIp::Gfx1030, WaveSize::W64, rest).expect("our own code");
+        lines.push(inst.to_string());
+        rest = &rest[length..];
+    }
+    lines
+}
+
+fn show(plan: &GluePlan) -> String {
+    let mut text = String::new();
+    for key in plan.keys() {
+        let piece = emit(key).expect("emits");
+        assert_eq!(emit(key).as_ref(), Ok(&piece), "equal keys give equal bytes");
+        let lines = disassemble(&piece.code);
+        if let Some(theirs) = isa::oracle::disassemble(WaveSize::W64, &piece.code) {
+            assert_eq!(lines, theirs);
+        }
+        check_end(&piece, &lines);
+        let GluePiece { symbol, attach, sgprs, vgprs, .. } = &piece;
+        let _ = writeln!(text, "{symbol}: {attach:?}, {sgprs} SGPRs, {vgprs} VGPRs");
+        for line in lines {
+            let _ = writeln!(text, "    {line}");
+        }
+    }
+    let words: Vec<String> = plan.params.control_words().iter().map(|w| format!("{w:#x}")).collect();
+    let _ = writeln!(text, "SPI_PS_INPUT_CNTL {}; {} slots", words.join(" "), plan.params.slots);
+    let formats = plan.colors.formats;
+    let (col, mask, z) = (formats.col_format, formats.cb_mask, formats.z_format);
+    let _ = writeln!(text, "SPI_SHADER_COL_FORMAT {col:#x}, CB_SHADER_MASK {mask:#x}, SPI_SHADER_Z_FORMAT {z}");
+    text
+}
+
+/// A prolog goes on, everything else ends the program, and only there.
+fn check_end(piece: &GluePiece, lines: &[String]) {
+    let ends: Vec<usize> = lines.iter().enumerate().filter(|(_, l)| *l == "s_endpgm").map(|(i, _)| i).collect();
+    match piece.attach {
+        Attach::Before => assert!(ends.is_empty()),
+        Attach::After | Attach::Alone => assert_eq!(ends, [lines.len() - 1]),
+    }
+    let done = lines.iter().filter(|l| l.contains(" done"));
+    assert!(done.count() <= 1);
+}
+
+fn cases() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/glue");
+    let files = std::fs::read_dir(folder).expect("testdata/glue").map(|entry| entry.expect("entry").path());
+    let mut files: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|e| e == "toml")).collect();
+    files.sort();
+    files
+}
+
+fn read(path: &Path) -> Case {
+    let text = std::fs::read_to_string(path).expect("readable");
+    toml::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+#[test]
+fn pieces_are_as_written_down() {
+    let bless = std::env::var_os("DOVETAIL_BLESS").is_some();
+    let mut wrong = Vec::new();
+    for path in cases() {
+        let shown = match case_plan(read(&path)) {
+            Ok(plan) => show(&plan),
+            Err(e) => format!("{e}\n"),
+        };
+        let golden = path.with_extension("txt");
+        if bless {
+            std::fs::write(&golden, &shown).expect("writable");
+        }
+        if std::fs::read_to_string(&golden).unwrap_or_default() != shown {
+            wrong.push(format!("{}:\n{shown}", golden.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "DOVETAIL_BLESS=1 rewrites these:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn keys_survive_serialization() {
+    for path in cases() {
+        let Ok(plan) = case_plan(read(&path)) else { continue };
+        for key in plan.keys() {
+            let bytes = rmp_serde::to_vec_named(key).expect("writes");
+            assert_eq!(rmp_serde::from_slice::<GlueKey>(&bytes).as_ref().ok(), Some(key), "{}", path.display());
+        }
+    }
+}
+
+/// The entry registers and v0 to v3 stay as they are, whatever a prolog does.
+#[test]
+fn prologs_write_above_the_entry_state() {
+    for path in cases() {
+        let Ok(plan) = case_plan(read(&path)) else { continue };
+        let Some(key) = &plan.fetch else { continue };
+        let PieceKey::Fetch(fetch) = &key.piece else { panic!("a fetch key") };
+        let code = emit(key).expect("emits").code;
+        let dwords: Vec<u32> = code.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+        let mut rest = dwords.as_slice();
+        while !rest.is_empty() {
+            let (inst, length) = isa::decode(key.target, WaveSize::W64, rest).expect("our own code");
+            rest = &rest[length..];
+            let (scalar, vector) = match inst {
+                Inst::Sop1 { dst, .. } | Inst::Sop2 { dst, .. } => (Some(u32::from(dst.code())), None),
+                Inst::Smem { data, .. } => (Some(u32::from(data.number())), None),
+                Inst::Vop1 { dst, .. } | Inst::Vop2 { dst, .. } | Inst::Vop3 { dst, .. } => (None, Some(dst)),
+                Inst::Buffer(buffer) => (None, Some(buffer.data)),
+                Inst::Waitcnt(_) => (None, None),
+                other => panic!("{other} in a prolog"),
+            };
+            assert!(scalar.is_none_or(|s| s >= fetch.entry_sgprs && s < 104), "{inst} in {}", path.display());
+            assert!(vector.is_none_or(|v| v.number() >= 4), "{inst} in {}", path.display());
+        }
+    }
+}
+
+#[test]
+fn damaged_keys_are_refused() {
+    let load = crate::abi::fetch::FetchLoad {
+        binding: 0,
+        index: crate::abi::fetch::VertexIndex::Vertex,
+        skip: 0,
+        offset: 0,
+        format: 22,
+        components: 1,
+        half: false,
+    };
+    let dword = crate::abi::fetch::FetchedDword::Loaded { load: 0, component: 0, bits: 32 };
+    let good = FetchKey {
+        plan: FetchPlan { loads: vec![load], dwords: vec![dword] },
+        vertex_buffer_table: 2,
+        base_vertex: 3,
+        base_instance: 4,
+        entry_sgprs: 5,
+    };
+    let piece = |key: FetchKey| emit(&GlueKey { target: GfxIp::Gfx1030, piece: PieceKey::Fetch(key) });
+    assert!(piece(good.clone()).is_ok());
+    let damage: [fn(&mut FetchKey); 8] = [
+        |key| key.entry_sgprs = u32::MAX,
+        |key| key.vertex_buffer_table = 106,
+        |key| key.plan.loads[0].components = 5,
+        |key| key.plan.loads[0].components = 0,
+        |key| key.plan.loads[0].format = 128,
+        |key| key.plan.loads[0].binding = u32::MAX,
+        |key| key.plan.dwords = vec![key.plan.dwords[0]; 300],
+        |key| key.plan.loads.clear(),
+    ];
+    for (i, damage) in damage.iter().enumerate() {
+        let mut key = good.clone();
+        damage(&mut key);
+        assert!(piece(key).is_err(), "damage {i}");
+    }
+}

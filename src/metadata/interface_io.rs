@@ -1,0 +1,256 @@
+//! A [`StageInterface`] in the pipeline map of an unlinked ELF, and out of it again.
+//!
+//! Each field is a key: `.dovetail.<field>`, and `.dovetail.<stage>.<field>` for what only one stage has; the values are the
+//! fields' serde forms, structs as maps. `.vertexInputs` and `.colorExports` say part of it once more in the words of LLPC
+//! (pal-abi 2.1), for its tools; nothing reads them back. A new field needs no code here, but a new [`GENERATION`].
+
+use super::document::{Map, encode, get, set};
+use super::interface::{ColorOutput, ComponentType, StageInterface, StageKind, VertexInput};
+use crate::error::{Error, FullCompile, Result};
+use crate::ir::NumericKind;
+use rmpv::Value;
+use serde::Serialize;
+
+/// Raised with every change of the interface's meaning; a part of another generation cannot be linked.
+pub const GENERATION: u32 = 1;
+
+/// Everything under this prefix is ours, and gone from a final ELF.
+pub const PREFIX: &str = ".dovetail.";
+
+/// Keys of LLPC's that only unlinked ELFs have.
+pub const LLPC_UNLINKED_KEYS: [&str; 2] = [".vertexInputs", ".colorExports"];
+
+const GENERATION_KEY: &str = ".dovetail.generation";
+const KIND: &str = "kind";
+
+/// Writes an interface into the pipeline map of an unlinked ELF.
+///
+/// # Errors
+/// A bug: a field without a msgpack form.
+pub fn embed(interface: &StageInterface, pipeline: &mut Map) -> Result<()> {
+    set(pipeline, GENERATION_KEY, GENERATION.into());
+    for (field, value) in fields(interface)? {
+        if field == KIND {
+            for (stage, own) in string_map(value) {
+                for (field, value) in string_map(own) {
+                    set(pipeline, &format!("{PREFIX}{stage}.{field}"), value);
+                }
+            }
+        } else {
+            set(pipeline, &format!("{PREFIX}{field}"), value);
+        }
+    }
+    match &interface.kind {
+        StageKind::Vertex(v) => {
+            set(pipeline, LLPC_UNLINKED_KEYS[0], Value::Array(v.inputs.iter().map(vertex_input).collect()));
+        }
+        StageKind::Fragment(f) => {
+            let depth = depth_export(f.depth.is_some(), f.stencil.is_some(), f.sample_mask.is_some());
+            let exports = f.colors.iter().enumerate().map(|(target, c)| color_export(target, c)).chain(depth);
+            set(pipeline, LLPC_UNLINKED_KEYS[1], Value::Array(exports.collect()));
+        }
+        StageKind::Compute(_) => {}
+    }
+    Ok(())
+}
+
+/// Reads an interface from the pipeline map of an unlinked ELF.
+///
+/// # Errors
+/// Malformed: a field is missing, unknown or of another type. `NeedsFullCompile`: another generation of the format.
+pub fn extract(pipeline: &Map) -> Result<StageInterface> {
+    match get(pipeline, GENERATION_KEY).map(Value::as_u64) {
+        None => return Err(Error::malformed("no stage interface: this is not an unlinked ELF of ours")),
+        Some(g) if g == Some(GENERATION.into()) => {}
+        Some(_) => {
+            let what = "the generation of the stage interface".to_owned();
+            return Err(Error::needs_full(FullCompile::Mismatch { what }));
+        }
+    }
+    let mut top = Map::new();
+    let mut kind = Map::new();
+    for (key, value) in pipeline {
+        let Some(field) = key.as_str().and_then(|k| k.strip_prefix(PREFIX)) else { continue };
+        match field.split_once('.') {
+            _ if field == "generation" => {}
+            None => set(&mut top, field, value.clone()),
+            Some((stage, field)) => {
+                if get(&kind, stage).is_none() {
+                    set(&mut kind, stage, Value::Map(Map::new()));
+                }
+                if let Some((_, Value::Map(own))) = kind.iter_mut().find(|(k, _)| k.as_str() == Some(stage)) {
+                    set(own, field, value.clone());
+                }
+            }
+        }
+    }
+    set(&mut top, KIND, Value::Map(kind));
+    let interface: StageInterface = rmp_serde::from_slice(&encode(&Value::Map(top)))
+        .map_err(|e| Error::malformed(format!("stage interface: {e}")))?;
+    refuse_unknown(&interface, pipeline)?;
+    let kind_stage = match &interface.kind {
+        StageKind::Vertex(_) => crate::target::Stage::Vertex,
+        StageKind::Fragment(_) => crate::target::Stage::Fragment,
+        StageKind::Compute(_) => crate::target::Stage::Compute,
+    };
+    if kind_stage != interface.stage {
+        let (stage, kind) = (interface.stage, kind_stage);
+        return Err(Error::malformed(format!("stage interface: a {stage} stage with {kind} fields")));
+    }
+    Ok(interface)
+}
+
+/// A key that says something we would ignore is a key that we misread.
+fn refuse_unknown(interface: &StageInterface, pipeline: &Map) -> Result<()> {
+    let mut known = Map::new();
+    embed(interface, &mut known)?;
+    let ours = pipeline.iter().filter_map(|(k, _)| k.as_str()).filter(|k| k.starts_with(PREFIX));
+    for key in ours {
+        if get(&known, key).is_none() {
+            return Err(Error::malformed(format!("stage interface: unknown key {key}")));
+        }
+    }
+    Ok(())
+}
+
+fn fields(value: &impl Serialize) -> Result<Vec<(String, Value)>> {
+    let bytes = rmp_serde::to_vec_named(value).map_err(|e| Error::bug(format!("stage interface: {e}")))?;
+    let value =
+        rmpv::decode::read_value(&mut bytes.as_slice()).map_err(|e| Error::bug(format!("stage interface: {e}")))?;
+    Ok(string_map(value))
+}
+
+fn string_map(value: Value) -> Vec<(String, Value)> {
+    let Value::Map(map) = value else { return Vec::new() };
+    map.into_iter().filter_map(|(k, v)| Some((k.as_str()?.to_owned(), v))).collect()
+}
+
+fn vertex_input(input: &VertexInput) -> Value {
+    Value::Array(vec![
+        input.location.into(),
+        input.component.into(),
+        type_name(input.ty, u32::from(input.count)).into(),
+    ])
+}
+
+fn color_export(target: usize, color: &ColorOutput) -> Value {
+    // The type covers the channels up to the last one written.
+    let count = 8 - u32::from(color.channels.leading_zeros() as u8);
+    Value::Array(vec![
+        target.into(),
+        color.location.into(),
+        (color.ty.kind == NumericKind::Sint).into(),
+        type_name(color.ty, count).into(),
+    ])
+}
+
+/// LLPC's pseudo target 8, whose location is a mask of channels: depth (always), stencil, sample mask.
+fn depth_export(depth: bool, stencil: bool, mask: bool) -> Option<Value> {
+    let channels = 1 | u32::from(stencil) << 1 | u32::from(mask) << 2;
+    (depth || stencil || mask)
+        .then(|| Value::Array(vec![8.into(), channels.into(), false.into(), type_name(ComponentType::F32, 4).into()]))
+}
+
+fn type_name(ty: ComponentType, count: u32) -> String {
+    let letter = if ty.kind == NumericKind::Float { 'f' } else { 'i' };
+    if count > 1 { format!("v{count}{letter}{}", ty.bits) } else { format!("{letter}{}", ty.bits) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::interface::{
+        ComputeInterface, FragmentInterface, ParamSource, ResourceUse, Semantic, UserData, VertexInterface, VertexParam,
+    };
+    use crate::target::{GfxIp, Stage, WaveSize};
+
+    fn interface(stage: Stage, kind: StageKind) -> StageInterface {
+        StageInterface {
+            target: GfxIp::Gfx1030,
+            stage,
+            wave: WaveSize::W64,
+            entry_point: "main".into(),
+            prolog: true,
+            epilog: false,
+            user_data: vec![UserData::GlobalTable, UserData::PerShaderTable, UserData::DescriptorSet(3)],
+            entry_sgprs: 9,
+            resources: vec![ResourceUse { set: 3, binding: 1, kind: crate::ir::ResourceKind::Sampler, count: None }],
+            push_constant_bytes: 12,
+            specialization: vec![(7, u64::MAX)],
+            writes_memory: false,
+            kind,
+        }
+    }
+
+    fn samples() -> Vec<StageInterface> {
+        let ty = ComponentType { kind: NumericKind::Sint, bits: 16 };
+        let vertex = VertexInterface {
+            inputs: vec![VertexInput { location: 2, component: 1, count: 3, ty }],
+            params: vec![VertexParam {
+                semantic: Semantic::ClipDistance(1),
+                component: 2,
+                ty,
+                source: ParamSource::Constant(0x3f80_0000),
+            }],
+            ..Default::default()
+        };
+        let color =
+            ColorOutput { location: 1, index: 0, channels: 0b1011, ty, vgprs: [Some(0), Some(1), None, Some(2)] };
+        let fragment = FragmentInterface { colors: vec![color], stencil: Some(3), ..Default::default() };
+        let compute = ComputeInterface { local_size: [8, 8, 1], ..Default::default() };
+        vec![
+            interface(Stage::Vertex, StageKind::Vertex(vertex)),
+            interface(Stage::Fragment, StageKind::Fragment(fragment)),
+            interface(Stage::Compute, StageKind::Compute(compute)),
+        ]
+    }
+
+    #[test]
+    fn every_stage_round_trips_through_bytes() {
+        for interface in samples() {
+            let mut map = vec![(Value::from(".spill_threshold"), Value::from(3))];
+            embed(&interface, &mut map).unwrap();
+            let doc = crate::metadata::document::Document { version: None, pipeline: map };
+            let back = crate::metadata::document::Document::parse(&doc.to_bytes()).unwrap();
+            assert_eq!(extract(&back.pipeline).unwrap(), interface);
+        }
+    }
+
+    #[test]
+    fn llpc_keys_say_the_same() {
+        let mut map = Map::new();
+        for interface in samples() {
+            embed(&interface, &mut map).unwrap();
+        }
+        assert_eq!(get(&map, ".vertexInputs").unwrap().to_string(), r#"[[2, 1, "v3i16"]]"#);
+        assert_eq!(
+            get(&map, ".colorExports").unwrap().to_string(),
+            r#"[[0, 1, true, "v4i16"], [8, 3, false, "v4f32"]]"#
+        );
+    }
+
+    #[test]
+    fn missing_unknown_and_foreign_fields_are_refused() {
+        let mut map = Map::new();
+        embed(&samples()[0], &mut map).unwrap();
+        for i in 0..map.len() {
+            let (key, _) = &map[i];
+            if !key.as_str().unwrap().starts_with(PREFIX) {
+                continue;
+            }
+            let mut less = map.clone();
+            less.remove(i);
+            let err = extract(&less).unwrap_err();
+            assert!(matches!(err.kind(), crate::error::ErrorKind::Malformed(_)), "{key}: {err}");
+        }
+        let mut more = map.clone();
+        set(&mut more, ".dovetail.vertex.colour", 1.into());
+        assert!(extract(&more).unwrap_err().to_string().contains("unknown key"));
+        let mut older = map.clone();
+        set(&mut older, GENERATION_KEY, (GENERATION + 1).into());
+        assert!(extract(&older).unwrap_err().full_compile().is_some());
+        let mut crossed = map;
+        set(&mut crossed, ".dovetail.stage", "fragment".into());
+        assert!(extract(&crossed).is_err());
+    }
+}
