@@ -6,7 +6,7 @@
 
 use super::cx::{Cx, Inst};
 use super::float::FloatOps;
-use super::operands::result_component;
+use super::operands::{result_component, set_result};
 use crate::error::Result;
 use crate::ir::{AluOp, Builder, Type, Value};
 use spirv::Op;
@@ -39,13 +39,20 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
     }
     if cx.types.is_float(cx.type_id(inst.id(0)?)?) {
         let start = cx.value(inst.id(2)?)?;
+        if !cx.b.ty(start).can_be_float() {
+            return Err(inst.malformed("the accumulator is no float"));
+        }
         let sum = mixed(&mut cx.b, &x, &y, start);
-        cx.set(inst.result()?, vec![sum]);
+        set_result(cx, inst, vec![sum])?;
         return Ok(true);
     }
     let accumulator = if accumulates { Some(cx.value(inst.id(2)?)?) } else { None };
+    let packed = x.len() == 1;
+    if ty == Type::B1 || (packed && cx.b.ty(x[0]) != Type::B32) || accumulator.is_some_and(|a| cx.b.ty(a) != ty) {
+        return Err(inst.malformed("operands that no dot product takes"));
+    }
     let result = dot(&mut cx.b, Signs { left, right }, (&x, &y), accumulator, ty);
-    cx.set(inst.result()?, vec![result]);
+    set_result(cx, inst, vec![result])?;
     Ok(true)
 }
 
