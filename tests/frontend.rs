@@ -8,7 +8,7 @@ mod support;
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::{reflect, translate};
 use dovetail::error::ErrorKind;
-use dovetail::ir::{Merge, NumericKind, OutputSlot, Shader, verify::verify};
+use dovetail::ir::{Merge, NumericKind, Op, OutputSlot, Shader, verify::verify};
 use dovetail::target::Stage;
 use frontend::run::{World, run};
 use std::path::Path;
@@ -354,6 +354,67 @@ fn discard_demotes_and_leaves_by_the_one_exit() {
         assert!(world.outputs.iter().any(|o| (o.0, o.1) == (slot, NumericKind::Uint)));
     }
     assert!(s.blocks.iter().any(|b| matches!(b.merge, Merge::Loop { .. })), "the loop keeps its structure");
+}
+
+#[test]
+fn addresses_lead_through_physical_memory() {
+    let source = "#version 450
+        #extension GL_EXT_buffer_reference2 : require
+        #extension GL_EXT_scalar_block_layout : require
+        layout(buffer_reference) buffer Node;
+        layout(buffer_reference, scalar, buffer_reference_align=4) buffer Node { uint value; Node next; vec3 v; };
+        layout(buffer_reference, std430) buffer Words { uint w[]; };
+        layout(binding=0) buffer O { uint o[]; };
+        layout(binding=1) buffer I { Node first; Words words; };
+        void main() {
+            Node n = first;
+            uint sum = 0;
+            while (n.value != 0) { sum += n.value; n = n.next; }
+            o[0] = sum;
+            o[1] = uint(n.v.z);
+            Words w = words;
+            w.w[sum & 3] = 77;
+            o[2] = (w + 1).w[0];
+            Node second = first + 1;
+            o[3] = second.value;
+            second.v.yz = vec2(0.0);
+        }";
+    let Some(module) = glsl("addresses_lead_through_physical_memory", Stage::Compute, source) else { return };
+    let node = |value: u32, next: u32, z: f32| words(&[value, 24 * next, 2, 0, 0, z.to_bits()]);
+    let nodes = [node(5, 2, 1.0), node(0, 0, 9.0), node(6, 1, 2.0)].concat();
+    let buffers = vec![vec![0; 16], words(&[0, 2, 0, 3]), nodes, words(&[1, 2, 3, 4])];
+    let mut world = World { buffers, ..World::default() };
+    run(&shader(&module, Stage::Compute, &[]), &mut world);
+    assert_eq!(world.buffers[0], words(&[11, 9, 2, 0]));
+    assert_eq!(world.buffers[3], words(&[1, 2, 3, 77]));
+    assert_eq!(world.buffers[2][24..], [node(0, 0, 0.0), node(6, 1, 2.0)].concat());
+}
+
+#[test]
+fn arrays_of_bindings_choose_a_descriptor() {
+    let source = "#version 450
+        #extension GL_EXT_nonuniform_qualifier : require
+        layout(binding=0) buffer O { uint o[]; };
+        layout(binding=1) readonly buffer I { uint x; } i;
+        layout(binding=2) readonly buffer A { uint x; uint y[]; } a[2][2];
+        void main() {
+            o[0] = a[1][0].x;
+            o[1] = a[i.x][1].y[i.x];
+            o[2] = a[1][nonuniformEXT(i.x)].y.length();
+        }";
+    let Some(module) = glsl("arrays_of_bindings_choose_a_descriptor", Stage::Compute, source) else { return };
+    let s = shader(&module, Stage::Compute, &[]);
+    let array = |n: u32| words(&(0..4 + n).map(|k| 10 * n + k).collect::<Vec<_>>());
+    let buffers = vec![vec![0; 12], words(&[1]), array(0), array(1), array(2), array(3)];
+    let mut world = World { buffers, ..World::default() };
+    run(&s, &mut world);
+    assert_eq!(world.buffers[0], words(&[20, 32, 6]));
+    let a = s.resources.iter().find(|r| r.binding == 2).expect("the array");
+    assert_eq!((a.count, a.written), (Some(4), false));
+    let non_uniform = |op: &Op| matches!(op, Op::Descriptor { non_uniform: true, .. });
+    assert_eq!(s.insts.iter().filter(|i| non_uniform(&i.op)).count(), 1);
+    // The output could be the same memory.
+    assert!(!s.insts.iter().any(|i| matches!(i.op, Op::BufferLoad { access, .. } if access.read_only)));
 }
 
 /// Everything around a main function that writes to a storage buffer of words, in assembly.

@@ -125,6 +125,17 @@ impl Run<'_> {
                 }
                 None
             }
+            // An address is a binding's number in the high word and an offset in the low one.
+            Op::GlobalLoad { align, .. } => {
+                let at = self.aligned(arg(0), align.bytes());
+                Some(load(&self.world.buffers[at >> 32], at & 0xffff_ffff, ty.unwrap(), false))
+            }
+            Op::GlobalStore { align, .. } => {
+                let (at, bytes) = (self.aligned(arg(0), align.bytes()), self.bytes(arg(1)));
+                let start = at & 0xffff_ffff;
+                self.world.buffers[at >> 32][start..start + bytes.len()].copy_from_slice(&bytes);
+                None
+            }
             Op::BufferSize => Some(vec![self.buffer(arg(0)).len() as u64]),
             Op::PushConstant { align } => {
                 let at = self.aligned(arg(0), align.bytes());

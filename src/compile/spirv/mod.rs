@@ -8,6 +8,7 @@
 mod access;
 mod arith;
 mod atomic;
+mod beyond;
 mod builtins;
 mod capabilities;
 mod cfg;
