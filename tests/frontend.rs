@@ -362,7 +362,7 @@ fn addresses_lead_through_physical_memory() {
         #extension GL_EXT_buffer_reference2 : require
         #extension GL_EXT_scalar_block_layout : require
         layout(buffer_reference) buffer Node;
-        layout(buffer_reference, scalar, buffer_reference_align=4) buffer Node { uint value; Node next; vec3 v; };
+        layout(buffer_reference, scalar, buffer_reference_align=8) buffer Node { uint value; Node next; vec3 v; };
         layout(buffer_reference, std430) buffer Words { uint w[]; };
         layout(binding=0) buffer O { uint o[]; };
         layout(binding=1) buffer I { Node first; Words words; };
@@ -374,20 +374,20 @@ fn addresses_lead_through_physical_memory() {
             o[1] = uint(n.v.z);
             Words w = words;
             w.w[sum & 3] = 77;
-            o[2] = (w + 1).w[0];
+            o[2] = w.w[1];
             Node second = first + 1;
             o[3] = second.value;
             second.v.yz = vec2(0.0);
         }";
     let Some(module) = glsl("addresses_lead_through_physical_memory", Stage::Compute, source) else { return };
-    let node = |value: u32, next: u32, z: f32| words(&[value, 24 * next, 2, 0, 0, z.to_bits()]);
+    let node = |value: u32, next: u32, z: f32| words(&[value, 0, 32 * next, 2, 0, 0, z.to_bits(), 0]);
     let nodes = [node(5, 2, 1.0), node(0, 0, 9.0), node(6, 1, 2.0)].concat();
     let buffers = vec![vec![0; 16], words(&[0, 2, 0, 3]), nodes, words(&[1, 2, 3, 4])];
     let mut world = World { buffers, ..World::default() };
     run(&shader(&module, Stage::Compute, &[]), &mut world);
     assert_eq!(world.buffers[0], words(&[11, 9, 2, 0]));
     assert_eq!(world.buffers[3], words(&[1, 2, 3, 77]));
-    assert_eq!(world.buffers[2][24..], [node(0, 0, 0.0), node(6, 1, 2.0)].concat());
+    assert_eq!(world.buffers[2][32..], [node(0, 0, 0.0), node(6, 1, 2.0)].concat());
 }
 
 #[test]
