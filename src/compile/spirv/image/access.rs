@@ -76,6 +76,9 @@ pub fn write(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
     let mut source = address(cx, inst, &mut shape, coords, &extra)?;
     source.image = Some(descriptor);
     let ty = texels(shape, 1);
+    if shape.float && texel.iter().any(|&t| !cx.b.ty(t).can_be_float()) {
+        return Err(inst.malformed("a texel of integers for an image of floats"));
+    }
     let convert = |v| if shape.float { cx.b.convert(AluOp::FConv, v, ty) } else { cx.b.zext_or_trunc(v, ty) };
     let parts: Values = texel.into_iter().take(shape.channels).map(convert).collect();
     if parts.is_empty() {
@@ -108,7 +111,7 @@ fn access(cx: &Cx<'_>, id: u32, descriptor: Value, extra: &Extra) -> Access {
     access
 }
 
-/// An atomic operation on a texel.
+/// An atomic operation on a texel, and its operands before the data, which end those of an image operation.
 ///
 /// # Errors
 /// Malformed: coordinates missing.
@@ -118,9 +121,7 @@ pub fn texel_atomic(
     texel: &Texel,
     op: AtomicOp,
     access: Access,
-    data: &[Value],
-    ty: Type,
-) -> Result<Value> {
+) -> Result<(IrOp, Vec<Value>)> {
     let shape = shape::of(cx, texel.image_type)?;
     let n = shape.dim.coords();
     let coords: Values = texel.coords.iter().map(|&c| operands::to_b32(cx, c)).collect();
@@ -129,9 +130,10 @@ pub fn texel_atomic(
         layer: coords.get(n).copied(),
         coords,
         sample: texel.sample.map(|s| operands::to_b32(cx, s)),
-        data: data.first().copied(),
-        atomic_compare: data.get(1).copied(),
         ..Sources::default()
     };
-    emit(cx, inst, base(shape, ImageOp::Atomic(op), access), &source, ty)
+    let image = base(shape, ImageOp::Atomic(op), access);
+    // A load has the operands that all have.
+    let place = source.args(inst, &base(shape, ImageOp::Atomic(AtomicOp::Load), access))?;
+    Ok((IrOp::Image(image), place))
 }

@@ -44,10 +44,8 @@ pub struct Sources {
     pub offsets: Values,
     /// Minimum level.
     pub min_lod: Option<Value>,
-    /// What is stored or combined.
+    /// What is stored.
     pub data: Option<Value>,
-    /// Comparator of a compare-exchange.
-    pub atomic_compare: Option<Value>,
 }
 
 impl Sources {
@@ -67,7 +65,8 @@ impl Sources {
             O::Offset(n) => nth(&self.offsets, n),
             O::MinLod => self.min_lod,
             O::Data => self.data,
-            O::AtomicCompare => self.atomic_compare,
+            // Atomic operands follow those that tell the place.
+            O::AtomicCompare => None,
         }
     }
 
