@@ -57,13 +57,9 @@ fn add_resources(state: &mut PipelineState, shader: &Shader) -> Result<()> {
                     r.set, r.binding, b.kind, r.kind
                 )));
             }
-            None => bindings.push(BindingLayout {
-                binding: r.binding,
-                kind: r.kind,
-                count,
-                dynamic: false,
-                offset: None,
-            }),
+            None => {
+                bindings.push(BindingLayout { binding: r.binding, kind: r.kind, count, dynamic: false, offset: None })
+            }
         }
         bindings.sort_by_key(|b| b.binding);
     }
@@ -93,8 +89,12 @@ fn add_attributes(state: &mut PipelineState, shader: &Shader) {
             NumericKind::Sint => "SINT",
             NumericKind::Uint => "UINT",
         };
-        let format: String =
-            "RGBA".chars().take(components.min(4).into()).map(|c| format!("{c}{bits}")).chain([format!("_{suffix}")]).collect();
+        let format: String = "RGBA"
+            .chars()
+            .take(components.min(4).into())
+            .map(|c| format!("{c}{bits}"))
+            .chain([format!("_{suffix}")])
+            .collect();
         let binding = state.vertex.bindings.len() as u32;
         let stride = u32::from(components) * bits / 8;
         state.vertex.bindings.push(VertexBinding { binding, stride, rate: VertexRate::Vertex, divisor: 1 });

@@ -47,7 +47,9 @@ impl<'a> Toolchain<'a> {
             Some(compiler) => compiler.id().clone(),
             None => {
                 let manifest = cache.get(&manifest_key()?)?.ok_or_else(|| {
-                    Error::environment("no compiler here, and the cache does not say which one filled it: populate it first")
+                    Error::environment(
+                        "no compiler here, and the cache does not say which one filled it: populate it first",
+                    )
                 })?;
                 rmp_serde::from_slice(&manifest).map_err(|e| Error::malformed(format!("cache manifest: {e}")))?
             }

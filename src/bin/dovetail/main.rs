@@ -13,10 +13,14 @@ use std::process::ExitCode;
 /// Exit codes: 0 done; 1 done, but some inputs failed; 2 malformed input; 3 unsupported; 4 needs a whole-pipeline compile;
 /// 5 file, store or process trouble; 70 a bug of ours; 71 the compiler died on the input.
 #[derive(Parser)]
-#[command(name = "dovetail", version, after_help = "Example:\n  dovetail populate shaders/ --cache cache\n  \
+#[command(
+    name = "dovetail",
+    version,
+    after_help = "Example:\n  dovetail populate shaders/ --cache cache\n  \
     dovetail state template a.vert.spv a.frag.spv -o state.toml\n  \
     dovetail link --vs a.vert.spv --fs a.frag.spv --state state.toml --cache cache -o a.elf\n  \
-    dovetail inspect a.elf")]
+    dovetail inspect a.elf"
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -176,7 +176,7 @@ pub struct Parsed {
     pub entry_points: Vec<EntryPoint>,
     /// `OpExecutionMode` and `OpExecutionModeId`.
     pub modes: Vec<Inst>,
-    /// `OpName`, in file order.
+    /// `OpName`, sorted by id.
     pub names: Vec<(u32, String)>,
     /// Sorted by target, each target's in file order.
     pub decorations: Vec<Decorated>,
@@ -213,7 +213,8 @@ impl Parsed {
 
     /// The debug name of an id, empty if none.
     pub fn name(&self, id: u32) -> &str {
-        self.names.iter().find(|(n, _)| *n == id).map_or("", |(_, name)| name)
+        let found = self.names.binary_search_by_key(&id, |(n, _)| *n).ok().and_then(|n| self.names.get(n));
+        found.map_or("", |(_, name)| name)
     }
 }
 
@@ -321,6 +322,8 @@ fn frame(bytes: &[u8]) -> Result<Framed> {
         }
         at += len;
     }
+    names.sort_by_key(|(id, _)| *id);
+    names.dedup_by_key(|(id, _)| *id);
     Ok(Framed { native: out, offsets, names })
 }
 
