@@ -97,7 +97,7 @@ fn stage(stage: Stage, kind: StageKind) -> StageInterface {
         entry_sgprs: 6,
         resources: Vec::new(),
         push_constant_bytes: 0,
-        spill_threshold: None,
+        spill_threshold: StageInterface::NO_SPILL,
         specialization: Vec::new(),
         writes_memory: false,
         kind,

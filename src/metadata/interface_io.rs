@@ -176,7 +176,7 @@ mod tests {
             entry_sgprs: 9,
             resources: vec![ResourceUse { set: 3, binding: 1, kind: crate::ir::ResourceKind::Sampler, count: None }],
             push_constant_bytes: 12,
-            spill_threshold: None,
+            spill_threshold: StageInterface::NO_SPILL,
             specialization: vec![(7, u64::MAX)],
             writes_memory: false,
             kind,

@@ -124,7 +124,7 @@ impl<'r> Lowering<'r> {
                 entry_sgprs: 0,
                 resources: Vec::new(),
                 push_constant_bytes: 0,
-                spill_threshold: None,
+                spill_threshold: StageInterface::NO_SPILL,
                 specialization: Vec::new(),
                 writes_memory: false,
                 kind,
@@ -154,8 +154,8 @@ impl<'r> Lowering<'r> {
     /// Notes that the root table is read from this dword on through the spill table. Only with a known layout: else the
     /// relocations tell the linker.
     pub(super) fn spilled_from(&mut self, root_dword: u32) {
-        let at = &mut self.interface.spill_threshold;
-        *at = Some(at.map_or(root_dword, |t| t.min(root_dword)));
+        let threshold = &mut self.interface.spill_threshold;
+        *threshold = root_dword.min(*threshold);
     }
 }
 
