@@ -144,9 +144,10 @@ fn pixels() {
     assert_eq!(count(&s, |op| matches!(op, Op::Derivative(_))), 4 * 12);
     assert_eq!(count(&s, |op| matches!(op, Op::Derivative(k) if k.fine)), 4 * 4);
     let at = |place: InterpPlace, perspective: bool| {
-        count(&s, |op| {
-            matches!(op, Op::LoadInput { interp: Interp::At { place: p, perspective: q }, .. } if *p == place && *q == perspective)
-        })
+        count(
+            &s,
+            |op| matches!(op, Op::LoadInput { interp: Interp::At { place: p, perspective: q }, .. } if *p == place && *q == perspective),
+        )
     };
     assert_eq!((at(InterpPlace::Centroid, true), at(InterpPlace::Centroid, false)), (5, 2));
     assert_eq!((at(InterpPlace::AtSample, true), at(InterpPlace::AtSample, false)), (4, 2));

@@ -293,3 +293,19 @@ fn the_rules_see_what_they_are_for() {
     assert_eq!(joined("use crate::{\n    a,\n    b,\n};\nfn f() {}")[0], (1, "use crate::{a,b,};".to_owned()));
     assert_eq!(word_positions("unsafe_op unsafe { }", "unsafe").collect::<Vec<_>>(), [10]);
 }
+
+#[test]
+fn every_dependency_is_explained() {
+    let read = |name: &str| fs::read_to_string(root().join(name)).expect("a file of this repository");
+    let manifest: toml::Table = read("Cargo.toml").parse().expect("a manifest");
+    let why = read("docs/dependencies.md");
+    let tables = ["dependencies", "dev-dependencies"].into_iter().filter_map(|key| manifest.get(key)?.as_table());
+    let named: Vec<&str> = tables.flat_map(|table| table.keys()).map(String::as_str).collect();
+    let missing = named.iter().filter(|name| !why.contains(&format!("`{name}`"))).map(|name| (*name).to_owned());
+    let explained = why.lines().filter(|line| line.starts_with("| `")).flat_map(|line| {
+        let cell = line.split('|').nth(1).unwrap_or_default();
+        cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()
+    });
+    let gone = explained.filter(|name| !named.contains(&name.as_str()));
+    assert_none(&missing.chain(gone).collect::<Vec<_>>(), "docs/dependencies.md and Cargo.toml differ");
+}

@@ -30,20 +30,15 @@ pub struct StageInterface {
     pub resources: Vec<ResourceUse>,
     /// Bytes of push constants the shader may read.
     pub push_constant_bytes: u32,
-    /// Lowest root dword that is read through the spill table at a known place, else [`Self::NO_SPILL`]; of unknown places
-    /// the relocations tell.
-    pub spill_threshold: u32,
+    /// Lowest root dword that is read through the spill table at a known place; relocations tell of the unknown ones.
+    #[serde(default)]
+    pub spill_threshold: Option<u32>,
     /// Specialization values that shaped the code: id and bits, sorted by id.
     pub specialization: Vec<(u32, u64)>,
     /// Buffers or images are written, or atomics used.
     pub writes_memory: bool,
     /// What only this kind of stage has.
     pub kind: StageKind,
-}
-
-impl StageInterface {
-    /// PAL's spill threshold for a stage that reads nothing through the spill table.
-    pub const NO_SPILL: u32 = 0xffff;
 }
 
 /// What only one kind of stage has.

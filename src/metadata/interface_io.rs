@@ -87,7 +87,7 @@ pub fn extract(pipeline: &Map) -> Result<StageInterface> {
     set(&mut top, KIND, Value::Map(kind));
     let interface: StageInterface = rmp_serde::from_slice(&encode(&Value::Map(top)))
         .map_err(|e| Error::malformed(format!("stage interface: {e}")))?;
-    refuse_unknown(&interface, pipeline)?;
+    same_keys(&interface, pipeline)?;
     let kind_stage = match &interface.kind {
         StageKind::Vertex(_) => crate::target::Stage::Vertex,
         StageKind::Fragment(_) => crate::target::Stage::Fragment,
@@ -100,17 +100,21 @@ pub fn extract(pipeline: &Map) -> Result<StageInterface> {
     Ok(interface)
 }
 
-/// A key that says something we would ignore is a key that we misread.
-fn refuse_unknown(interface: &StageInterface, pipeline: &Map) -> Result<()> {
+/// A key that says something we would ignore is a key that we misread, and one that is not there cannot be guessed.
+fn same_keys(interface: &StageInterface, pipeline: &Map) -> Result<()> {
     let mut known = Map::new();
     embed(interface, &mut known)?;
-    let ours = pipeline.iter().filter_map(|(k, _)| k.as_str()).filter(|k| k.starts_with(PREFIX));
-    for key in ours {
-        if get(&known, key).is_none() {
-            return Err(Error::malformed(format!("stage interface: unknown key {key}")));
-        }
+    let difference = |of: &Map, without: &Map| -> Option<String> {
+        let ours = of.iter().filter_map(|(k, _)| k.as_str()).filter(|k| k.starts_with(PREFIX));
+        ours.into_iter().find(|k| get(without, k).is_none()).map(str::to_owned)
+    };
+    if let Some(key) = difference(pipeline, &known) {
+        return Err(Error::malformed(format!("stage interface: unknown key {key}")));
     }
-    Ok(())
+    match difference(&known, pipeline) {
+        Some(key) => Err(Error::malformed(format!("stage interface: no key {key}"))),
+        None => Ok(()),
+    }
 }
 
 fn fields(value: &impl Serialize) -> Result<Vec<(String, Value)>> {
@@ -176,7 +180,7 @@ mod tests {
             entry_sgprs: 9,
             resources: vec![ResourceUse { set: 3, binding: 1, kind: crate::ir::ResourceKind::Sampler, count: None }],
             push_constant_bytes: 12,
-            spill_threshold: StageInterface::NO_SPILL,
+            spill_threshold: Some(4),
             specialization: vec![(7, u64::MAX)],
             writes_memory: false,
             kind,

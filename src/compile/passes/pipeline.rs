@@ -43,6 +43,9 @@ const PASSES: &[(&str, Pass)] = &[
     ("entry", Pass::Known(entry::run)),
     ("lower_descriptors", Pass::Known(lower_descriptors::run)),
     ("lower_push_constants", Pass::Known(lower_push_constants::run)),
+    ("lower_images", Pass::Plain(lower_images::run)),
+    ("lower_subgroup", Pass::Plain(lower_subgroup::run)),
+    ("lower_derivatives", Pass::Plain(lower_derivatives::run)),
     ("lower_builtins", Pass::Known(lower_builtins::run)),
     ("lower_inputs", Pass::Known(lower_inputs::run)),
     ("lower_derivatives", Pass::Plain(lower_derivatives::run)),
@@ -124,7 +127,7 @@ impl<'r> Lowering<'r> {
                 entry_sgprs: 0,
                 resources: Vec::new(),
                 push_constant_bytes: 0,
-                spill_threshold: StageInterface::NO_SPILL,
+                spill_threshold: None,
                 specialization: Vec::new(),
                 writes_memory: false,
                 kind,
@@ -155,7 +158,7 @@ impl<'r> Lowering<'r> {
     /// relocations tell the linker.
     pub(super) fn spilled_from(&mut self, root_dword: u32) {
         let threshold = &mut self.interface.spill_threshold;
-        *threshold = root_dword.min(*threshold);
+        *threshold = Some(threshold.map_or(root_dword, |t| t.min(root_dword)));
     }
 }
 

@@ -120,9 +120,8 @@ fn groups(leaves: &[Leaf]) -> Vec<Group> {
         let bits = stored(first.ty);
         let most = if bits == Bits::B64 { 2 } else { 4 };
         let follows = |n: usize| {
-            at(next + n).is_some_and(|l| {
-                stored(l.ty) == bits && l.offset == first.offset.wrapping_add(n as u32 * bits.bytes())
-            })
+            at(next + n)
+                .is_some_and(|l| stored(l.ty) == bits && l.offset == first.offset.wrapping_add(n as u32 * bits.bytes()))
         };
         let mut n = 1;
         while n < most && follows(n) {

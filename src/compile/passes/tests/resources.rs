@@ -22,7 +22,7 @@ fn an_unknown_layout_gives_relocations() {
     assert_eq!(c.shader.ty(c.kept()[0]), Type::DESC8);
     assert_eq!(c.interface.user_data[2..], [UserData::DescriptorSet(1)]);
     assert_eq!(c.interface.resources.len(), 1);
-    assert_eq!(c.interface.spill_threshold, StageInterface::NO_SPILL);
+    assert_eq!(c.interface.spill_threshold, None);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_known_layout_gives_constants() {
         ]
     );
     assert_eq!(c.interface.user_data[2..], [UserData::Root(3), UserData::SpillTable]);
-    assert_eq!(c.interface.spill_threshold, 4);
+    assert_eq!(c.interface.spill_threshold, Some(4));
     assert!(c.shader.symbols.is_empty());
 }
 
@@ -156,7 +156,7 @@ fn push_constants_come_in_registers_where_the_offset_is_constant() {
     want[3] = "table(SpillTable:pc, iadd(80, local_x))";
     assert_eq!(c.kept_text(), want);
     assert_eq!(c.interface.user_data[2..], [UserData::Root(21), UserData::Root(22), UserData::SpillTable]);
-    assert_eq!(c.interface.spill_threshold, 20);
+    assert_eq!(c.interface.spill_threshold, Some(20));
 }
 
 #[test]

@@ -1,0 +1,237 @@
+//! The registers of a vertex and a fragment stage that follow from their interfaces and the state (pal-abi 6.1, 6.3, 9).
+//!
+//! Each is set whether it is 0 or not: PAL reads those of its list without looking whether they are there.
+
+use super::finalize::{Facts, StageFacts, vgpr_comp_cnt};
+use super::interface::{FragmentInterface, PositionExports, VertexInterface};
+use super::notes::Notes;
+use super::registers::*;
+use super::schema::Key;
+use crate::error::{Error, FullCompile, Result};
+use crate::ir::DepthMode;
+use crate::target::Stage;
+
+/// `SPI_SHADER_POS_FORMAT` of one vector.
+const FOUR_COMPONENTS: u32 = 4;
+/// `DB_SHADER_CONTROL.Z_ORDER`.
+const LATE_Z: u32 = 0;
+const EARLY_Z_THEN_LATE_Z: u32 = 1;
+
+/// What a vertex stage decides.
+pub(super) fn vertex(
+    notes: &mut Notes,
+    stage: &StageFacts<'_>,
+    vertex: &VertexInterface,
+    facts: &Facts<'_>,
+) -> Result<()> {
+    let words = &mut notes.registers;
+    let positions = &vertex.positions;
+    words.set_field(rsrc1_vs::VGPR_COMP_CNT, vgpr_comp_cnt(stage.interface, vertex.vgpr_comp_cnt))?;
+    words.set_field(vgt_shader_stages_en::MAX_PRIMGRP_IN_WAVE, 2)?;
+    words.set(VGT_PRIMITIVEID_EN, u32::from(vertex.uses_primitive_id));
+    words.set(VGT_REUSE_OFF, u32::from(positions.viewport_index));
+    words.set(VGT_GS_ONCHIP_CNTL, 0);
+    words.set(VGT_STRMOUT_CONFIG, 0);
+    words.set(VGT_STRMOUT_BUFFER_CONFIG, 0);
+    words.set_field(ia_multi_vgt_param::PRIMGROUP_SIZE, 127)?;
+
+    let slots = facts.slots.max(vertex.exported_params);
+    if slots > spi_vs_out_config::VS_EXPORT_COUNT.max() + 1 {
+        return Err(Error::malformed(format!("{slots} parameter slots")));
+    }
+    words.set(SPI_VS_OUT_CONFIG, 0);
+    words.set_field(spi_vs_out_config::VS_EXPORT_COUNT, slots.saturating_sub(1))?;
+    words.set_field(spi_vs_out_config::NO_PC_EXPORT, u32::from(slots == 0))?;
+
+    let vectors = [
+        spi_shader_pos_format::POS0,
+        spi_shader_pos_format::POS1,
+        spi_shader_pos_format::POS2,
+        spi_shader_pos_format::POS3,
+    ];
+    if !(1..=4).contains(&positions.count) {
+        return Err(Error::malformed(format!("{} position exports", positions.count)));
+    }
+    words.set(SPI_SHADER_POS_FORMAT, 0);
+    for field in vectors.into_iter().take(positions.count as usize) {
+        words.set_field(field, FOUR_COMPONENTS)?;
+    }
+    out_control(words, positions)?;
+    clipping(words, positions, facts)?;
+    rasterizer(words, facts)?;
+    if positions.viewport_index {
+        notes.pipeline.insert(Key::UsesViewportArrayIndex, 1);
+    }
+    if vertex.uses_primitive_id {
+        notes.stages.entry(Stage::Vertex).or_default().insert(Key::UsesPrimId, 1);
+    }
+    Ok(())
+}
+
+/// PA_CL_VS_OUT_CNTL: what the vectors behind the first carry.
+fn out_control(words: &mut Registers, positions: &PositionExports) -> Result<()> {
+    use pa_cl_vs_out_cntl as f;
+    let (clips, culls) = (u32::from(positions.clip_distances), u32::from(positions.cull_distances));
+    let distances = clips + culls;
+    if distances > 8 {
+        return Err(Error::malformed(format!("{clips} clip and {culls} cull distances")));
+    }
+    let misc = positions.point_size || positions.layer || positions.viewport_index;
+    let below = |n: u32| (1u32 << n) - 1;
+    words.set(PA_CL_VS_OUT_CNTL, 0);
+    for (field, value) in [
+        (f::USE_VTX_POINT_SIZE, u32::from(positions.point_size)),
+        (f::USE_VTX_RENDER_TARGET_INDX, u32::from(positions.layer)),
+        (f::USE_VTX_VIEWPORT_INDX, u32::from(positions.viewport_index)),
+        (f::VS_OUT_MISC_VEC_ENA, u32::from(misc)),
+        // On gfx10.3 distances travel on the side bus too.
+        (f::VS_OUT_MISC_SIDE_BUS_ENA, u32::from(misc || distances > 0)),
+        (f::VS_OUT_CCDIST0_VEC_ENA, u32::from(distances > 0)),
+        (f::VS_OUT_CCDIST1_VEC_ENA, u32::from(distances > 4)),
+        (f::CLIP_DIST_ENA, below(clips)),
+        // Cull distances stand behind the clip distances; a point is culled by the latter too.
+        (f::CULL_DIST_ENA, below(distances)),
+    ] {
+        words.set_field(field, value)?;
+    }
+    Ok(())
+}
+
+fn clipping(words: &mut Registers, positions: &PositionExports, facts: &Facts<'_>) -> Result<()> {
+    let raster = &facts.state.raster;
+    if u32::from(raster.clip_plane_mask) > pa_cl_clip_cntl::UCP_ENA.max() {
+        return Err(Error::malformed(format!("clip plane mask {:#x}: there are six planes", raster.clip_plane_mask)));
+    }
+    words.set(PA_CL_CLIP_CNTL, 0);
+    words.set_field(pa_cl_clip_cntl::UCP_ENA, u32::from(raster.clip_plane_mask))?;
+    words.set_field(pa_cl_clip_cntl::DX_LINEAR_ATTR_CLIP_ENA, 1)?;
+    words.set_field(pa_cl_clip_cntl::DX_RASTERIZATION_KILL, u32::from(raster.discard))?;
+    words.set_field(pa_cl_clip_cntl::VTE_VPORT_PROVOKE_DISABLE, u32::from(positions.viewport_index))?;
+    words.set(PA_CL_VTE_CNTL, 0);
+    words.set_field(pa_cl_vte_cntl::VPORT_ENA, pa_cl_vte_cntl::VPORT_ENA.max())?;
+    words.set_field(pa_cl_vte_cntl::VTX_W0_FMT, 1)
+}
+
+fn rasterizer(words: &mut Registers, facts: &Facts<'_>) -> Result<()> {
+    use pa_sc_mode_cntl_1 as mode;
+    words.set(PA_SU_VTX_CNTL, 0);
+    words.set_field(pa_su_vtx_cntl::PIX_CENTER, 1)?;
+    // To even, in 1/256 of a pixel.
+    words.set_field(pa_su_vtx_cntl::ROUND_MODE, 2)?;
+    words.set_field(pa_su_vtx_cntl::QUANT_MODE, 5)?;
+    for field in [
+        mode::WALK_ALIGN8_PRIM_FITS_ST,
+        mode::WALK_FENCE_ENABLE,
+        mode::SUPERTILE_WALK_ORDER_ENABLE,
+        mode::TILE_WALK_ORDER_ENABLE,
+        mode::MULTI_SHADER_ENGINE_PRIM_DISCARD,
+        mode::FORCE_EOV_CNTDWN,
+        mode::FORCE_EOV_REZ,
+    ] {
+        words.set_field(field, 1)?;
+    }
+    words.set(PA_SC_SHADER_CONTROL, 0);
+    words.set(PA_SC_AA_CONFIG, 0);
+    words.set_field(pa_sc_aa_config::COVERAGE_TO_SHADER_SELECT, u32::from(facts.state.raster.inner_coverage))
+}
+
+/// What a fragment stage decides.
+pub(super) fn fragment(
+    notes: &mut Notes,
+    stage: &StageFacts<'_>,
+    fragment: &FragmentInterface,
+    facts: &Facts<'_>,
+) -> Result<()> {
+    let words = &mut notes.registers;
+    let color = &facts.state.color;
+    let asked_per_sample = color.sample_shading && color.samples > 1;
+    let interpolates = fragment.inputs.iter().any(|i| !i.flat && !i.per_vertex);
+    if asked_per_sample && !fragment.per_sample && interpolates {
+        // The body interpolates at the pixel's centre, and would have to at the sample.
+        return Err(Error::needs_full(FullCompile::State { item: "color.sample_shading".into() }));
+    }
+    let per_sample = fragment.per_sample || asked_per_sample;
+
+    for (register, field) in [(SPI_PS_INPUT_ENA, spi_ps_input_ena::ENA), (SPI_PS_INPUT_ADDR, spi_ps_input_addr::ENA)] {
+        if words.get(register).is_none_or(|w| w & 0x7f == 0 || field.of(w) != w) {
+            return Err(Error::malformed(format!("{} enables no barycentrics", register.name())));
+        }
+    }
+    if facts.controls.is_empty() || facts.controls.len() > 32 {
+        return Err(Error::malformed(format!("{} fragment attributes", facts.attributes)));
+    }
+    for (n, word) in (0u32..).zip(facts.controls) {
+        words.set(SPI_PS_INPUT_CNTL.nth(n), *word);
+    }
+    words.set_field(spi_ps_in_control::NUM_INTERP, facts.attributes)?;
+    if facts.controls.iter().any(|w| spi_ps_input_cntl::PT_SPRITE_TEX.of(*w) == 1) {
+        // The sprite's coordinates: S, T, 0, 1.
+        for (field, value) in [
+            (spi_interp_control::PNT_SPRITE_ENA, 1),
+            (spi_interp_control::OVRD_X, 2),
+            (spi_interp_control::OVRD_Y, 3),
+            (spi_interp_control::OVRD_Z, 0),
+            (spi_interp_control::OVRD_W, 1),
+        ] {
+            words.set_field(field, value)?;
+        }
+    }
+    words.set(SPI_BARYC_CNTL, 0);
+    words.set_field(spi_baryc_cntl::FRONT_FACE_ALL_BITS, 1)?;
+    words.set_field(spi_baryc_cntl::POS_FLOAT_ULC, u32::from(fragment.pixel_center_integer))?;
+    let location = if per_sample && !fragment.pixel_center_integer { 2 } else { 0 };
+    words.set_field(spi_baryc_cntl::POS_FLOAT_LOCATION, location)?;
+    words.set_field(pa_sc_mode_cntl_1::PS_ITER_SAMPLE, u32::from(per_sample))?;
+
+    words.set(SPI_SHADER_COL_FORMAT, facts.formats.col_format);
+    words.set(CB_SHADER_MASK, facts.formats.cb_mask);
+    words.set(SPI_SHADER_Z_FORMAT, facts.formats.z_format);
+    depth_control(words, stage, fragment, color.alpha_to_coverage)?;
+
+    let own = notes.stages.entry(Stage::Fragment).or_default();
+    for (key, holds) in [
+        (Key::UsesUavs, stage.interface.writes_memory),
+        (Key::WritesUavs, stage.interface.writes_memory),
+        (Key::WritesDepth, fragment.writes_depth),
+    ] {
+        if holds {
+            own.insert(key, 1);
+        }
+    }
+    Ok(())
+}
+
+/// DB_SHADER_CONTROL: when depth is tested, and what the shader says about it.
+fn depth_control(
+    words: &mut Registers,
+    stage: &StageFacts<'_>,
+    fragment: &FragmentInterface,
+    alpha_to_coverage: bool,
+) -> Result<()> {
+    use db_shader_control as f;
+    let early = fragment.early_fragment_tests;
+    let writes = stage.interface.writes_memory;
+    // A pixel that will fail still has to write, unless the tests come first by decree.
+    let late = writes && !early;
+    let conservative = match fragment.depth_mode {
+        DepthMode::Any | DepthMode::Unchanged => 0,
+        DepthMode::Less => 1,
+        DepthMode::Greater => 2,
+    };
+    words.set(DB_SHADER_CONTROL, 0);
+    for (field, value) in [
+        (f::Z_EXPORT_ENABLE, u32::from(fragment.writes_depth)),
+        (f::STENCIL_TEST_VAL_EXPORT, u32::from(fragment.writes_stencil)),
+        (f::MASK_EXPORT_ENABLE, u32::from(fragment.writes_sample_mask)),
+        (f::Z_ORDER, if late { LATE_Z } else { EARLY_Z_THEN_LATE_Z }),
+        (f::EXEC_ON_HIER_FAIL, u32::from(late)),
+        (f::EXEC_ON_NOOP, u32::from(early && writes)),
+        (f::DEPTH_BEFORE_SHADER, u32::from(early)),
+        (f::KILL_ENABLE, u32::from(fragment.kills)),
+        (f::CONSERVATIVE_Z_EXPORT, conservative),
+        (f::ALPHA_TO_MASK_DISABLE, u32::from(fragment.writes_sample_mask || !alpha_to_coverage)),
+    ] {
+        words.set_field(field, value)?;
+    }
+    Ok(())
+}

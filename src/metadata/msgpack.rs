@@ -1,0 +1,103 @@
+//! A writer of msgpack for the hot path: the shortest form of each value, straight into a buffer.
+//!
+//! Maps and arrays are announced with their length, then their items follow; a debug build counts nothing, the tests read
+//! everything back with another decoder.
+
+/// Where msgpack is written.
+#[derive(Default)]
+pub(super) struct Writer(Vec<u8>);
+
+impl Writer {
+    pub(super) fn with_capacity(bytes: usize) -> Self {
+        Self(Vec::with_capacity(bytes))
+    }
+
+    pub(super) fn finish(self) -> Vec<u8> {
+        self.0
+    }
+
+    pub(super) fn map(&mut self, len: usize) {
+        self.container(0x80, 0xde, len);
+    }
+
+    pub(super) fn array(&mut self, len: usize) {
+        self.container(0x90, 0xdc, len);
+    }
+
+    fn container(&mut self, fix: u8, wide: u8, len: usize) {
+        match len {
+            0..16 => self.0.push(fix | len as u8),
+            16..0x1_0000 => self.tagged(wide, &(len as u16).to_be_bytes()),
+            // Ours have at most a few hundred items, the registers.
+            _ => self.tagged(wide + 1, &(len as u32).to_be_bytes()),
+        }
+    }
+
+    pub(super) fn str(&mut self, text: &str) {
+        match text.len() {
+            len @ 0..32 => self.0.push(0xa0 | len as u8),
+            len @ 32..256 => self.tagged(0xd9, &[len as u8]),
+            len @ 256..0x1_0000 => self.tagged(0xda, &(len as u16).to_be_bytes()),
+            len => self.tagged(0xdb, &(len as u32).to_be_bytes()),
+        }
+        self.0.extend_from_slice(text.as_bytes());
+    }
+
+    pub(super) fn uint(&mut self, value: u64) {
+        match value {
+            0..0x80 => self.0.push(value as u8),
+            0x80..0x100 => self.tagged(0xcc, &[value as u8]),
+            0x100..0x1_0000 => self.tagged(0xcd, &(value as u16).to_be_bytes()),
+            0x1_0000..0x1_0000_0000 => self.tagged(0xce, &(value as u32).to_be_bytes()),
+            _ => self.tagged(0xcf, &value.to_be_bytes()),
+        }
+    }
+
+    pub(super) fn bool(&mut self, value: bool) {
+        self.0.push(if value { 0xc3 } else { 0xc2 });
+    }
+
+    fn tagged(&mut self, tag: u8, bytes: &[u8]) {
+        self.0.push(tag);
+        self.0.extend_from_slice(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rmpv::Value;
+
+    #[test]
+    fn the_edges_of_every_form_read_back() {
+        let numbers = [0, 0x7f, 0x80, 0xff, 0x100, 0xffff, 0x1_0000, 0xffff_ffff, 0x1_0000_0000, u64::MAX];
+        let texts: Vec<String> = [0, 31, 32, 255, 256, 70_000].iter().map(|&n| "x".repeat(n)).collect();
+        for long in [0usize, 15, 16, 0x1_0000] {
+            let mut out = Writer::default();
+            out.array(4);
+            out.array(numbers.len());
+            numbers.iter().for_each(|&n| out.uint(n));
+            out.array(texts.len());
+            texts.iter().for_each(|t| out.str(t));
+            out.array(long);
+            (0..long).for_each(|_| out.bool(true));
+            out.map(long);
+            (0..long as u64).for_each(|i| {
+                out.uint(i);
+                out.bool(false);
+            });
+            let bytes = out.finish();
+            let mut rest = bytes.as_slice();
+            let value = rmpv::decode::read_value(&mut rest).unwrap();
+            assert!(rest.is_empty());
+            assert_eq!(value[0], Value::Array(numbers.iter().map(|&n| n.into()).collect()));
+            assert_eq!(value[1], Value::Array(texts.iter().map(|t| t.as_str().into()).collect()));
+            assert_eq!(value[2].as_array().unwrap().len(), long);
+            assert_eq!(value[3].as_map().unwrap().len(), long);
+            // The shortest form is what rmpv writes too.
+            let mut again = Vec::new();
+            rmpv::encode::write_value(&mut again, &value).unwrap();
+            assert!(again == bytes, "not the bytes that rmpv writes");
+        }
+    }
+}

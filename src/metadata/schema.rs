@@ -1,0 +1,198 @@
+//! The keys of a pipeline's metadata map: one table of name, place, type, merge rule and owner (pal-abi 5).
+//!
+//! The order of the table is the order in which keys are written. A key that is not here is refused on reading: what we
+//! do not know we cannot merge. To add one: a variant, its row in the same place.
+
+use std::fmt;
+
+/// Where a key stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In `amdpal.pipelines[0]`.
+    Pipeline,
+    /// In a map of `.hardware_stages`.
+    Stage,
+}
+
+/// What a key's value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// Unsigned number, 32 bits.
+    Uint,
+    /// Boolean, read as 0 or 1.
+    Bool,
+    /// Text, map or array: not merged but written anew.
+    Other,
+}
+
+/// How the values of two parts become one. A value that only one part gives is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merge {
+    /// The larger.
+    Max,
+    /// The smaller.
+    Min,
+    /// The bits of both.
+    Or,
+    /// Both must say the same.
+    Same,
+}
+
+impl Merge {
+    /// The value of two parts together; `None` where they contradict each other.
+    pub fn apply(self, a: u32, b: u32) -> Option<u32> {
+        match self {
+            Self::Max => Some(a.max(b)),
+            Self::Min => Some(a.min(b)),
+            Self::Or => Some(a | b),
+            Self::Same => (a == b).then_some(a),
+        }
+    }
+}
+
+/// Who gives a key or register its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// The code generator, in the unlinked ELF.
+    Code,
+    /// The link. In an unlinked ELF it is absent or 0.
+    Link,
+    /// Only unlinked ELFs have it.
+    Unlinked,
+}
+
+/// A key of the metadata.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "the names are PAL's own")]
+pub enum Key {
+    Type,
+    Api,
+    InternalPipelineHash,
+    Shaders,
+    HardwareStages,
+    Registers,
+    UserDataLimit,
+    SpillThreshold,
+    UsesViewportArrayIndex,
+    VertexInputs,
+    ColorExports,
+    EntryPoint,
+    SgprCount,
+    VgprCount,
+    SgprLimit,
+    VgprLimit,
+    ScratchMemorySize,
+    LdsSize,
+    WavefrontSize,
+    UsesUavs,
+    WritesUavs,
+    WritesDepth,
+    UsesPrimId,
+}
+
+struct Row {
+    key: Key,
+    name: &'static str,
+    place: Place,
+    ty: Type,
+    merge: Merge,
+    owner: Owner,
+}
+
+const fn row(key: Key, name: &'static str, place: Place, ty: Type, merge: Merge, owner: Owner) -> Row {
+    Row { key, name, place, ty, merge, owner }
+}
+
+const TABLE: [Row; 23] = {
+    use Merge::{Max, Min, Or, Same};
+    use Owner::{Code, Link, Unlinked};
+    use Place::{Pipeline, Stage};
+    use Type::{Bool, Other, Uint};
+    [
+        row(Key::Type, ".type", Pipeline, Other, Same, Link),
+        row(Key::Api, ".api", Pipeline, Other, Same, Link),
+        row(Key::InternalPipelineHash, ".internal_pipeline_hash", Pipeline, Other, Same, Link),
+        row(Key::Shaders, ".shaders", Pipeline, Other, Same, Link),
+        row(Key::HardwareStages, ".hardware_stages", Pipeline, Other, Same, Code),
+        row(Key::Registers, ".registers", Pipeline, Other, Same, Code),
+        row(Key::UserDataLimit, ".user_data_limit", Pipeline, Uint, Max, Code),
+        row(Key::SpillThreshold, ".spill_threshold", Pipeline, Uint, Min, Code),
+        row(Key::UsesViewportArrayIndex, ".uses_viewport_array_index", Pipeline, Bool, Or, Link),
+        row(Key::VertexInputs, ".vertexInputs", Pipeline, Other, Same, Unlinked),
+        row(Key::ColorExports, ".colorExports", Pipeline, Other, Same, Unlinked),
+        row(Key::EntryPoint, ".entry_point", Stage, Other, Same, Code),
+        row(Key::SgprCount, ".sgpr_count", Stage, Uint, Max, Code),
+        row(Key::VgprCount, ".vgpr_count", Stage, Uint, Max, Code),
+        row(Key::SgprLimit, ".sgpr_limit", Stage, Uint, Max, Code),
+        row(Key::VgprLimit, ".vgpr_limit", Stage, Uint, Max, Code),
+        row(Key::ScratchMemorySize, ".scratch_memory_size", Stage, Uint, Max, Code),
+        row(Key::LdsSize, ".lds_size", Stage, Uint, Max, Code),
+        row(Key::WavefrontSize, ".wavefront_size", Stage, Uint, Same, Code),
+        row(Key::UsesUavs, ".uses_uavs", Stage, Bool, Or, Link),
+        row(Key::WritesUavs, ".writes_uavs", Stage, Bool, Or, Link),
+        row(Key::WritesDepth, ".writes_depth", Stage, Bool, Or, Link),
+        row(Key::UsesPrimId, ".uses_prim_id", Stage, Bool, Or, Link),
+    ]
+};
+
+impl Key {
+    /// The key of this name in this place.
+    pub fn parse(place: Place, name: &str) -> Option<Self> {
+        TABLE.iter().find(|r| r.place == place && r.name == name).map(|r| r.key)
+    }
+
+    /// Every key, in order.
+    pub fn all() -> impl Iterator<Item = Self> {
+        TABLE.iter().map(|r| r.key)
+    }
+
+    fn row(self) -> &'static Row {
+        // The table is in the order of the enum, which a test holds.
+        &TABLE[self as usize]
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// Where it stands.
+    pub fn place(self) -> Place {
+        self.row().place
+    }
+
+    /// What its value is.
+    pub fn ty(self) -> Type {
+        self.row().ty
+    }
+
+    /// How two values become one.
+    pub fn merge(self) -> Merge {
+        self.row().merge
+    }
+
+    /// Who gives it.
+    pub fn owner(self) -> Owner {
+        self.row().owner
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_the_order_of_the_keys() {
+        for (i, row) in TABLE.iter().enumerate() {
+            assert_eq!(row.key as usize, i, "{}", row.name);
+            assert_eq!(Key::parse(row.place, row.name), Some(row.key));
+        }
+        assert_eq!(Key::parse(Place::Stage, ".type"), None);
+    }
+}

@@ -1,0 +1,110 @@
+//! Final notes to the bytes of a metadata document, version 2.6: raw registers (pal-abi 3.3, 5).
+//!
+//! The version comes first, because PAL scans for it. Keys follow in the order of the schema table.
+
+use super::finalize::FinalNotes;
+use super::msgpack::Writer;
+use super::notes::Fields;
+use super::schema::{Key, Place, Type};
+use crate::target::Stage;
+
+/// Major and minor version that we write.
+pub const VERSION: (u32, u32) = (2, 6);
+
+/// Encodes the document.
+pub fn write(notes: &FinalNotes) -> Vec<u8> {
+    let mut out = Writer::with_capacity(1024);
+    out.map(2);
+    out.str("amdpal.version");
+    out.array(2);
+    out.uint(VERSION.0.into());
+    out.uint(VERSION.1.into());
+    out.str("amdpal.pipelines");
+    out.array(1);
+    pipeline(&mut out, notes);
+    out.finish()
+}
+
+fn pipeline(out: &mut Writer, notes: &FinalNotes) {
+    let fields = &notes.notes.pipeline;
+    let structured =
+        [Key::Type, Key::Api, Key::InternalPipelineHash, Key::Shaders, Key::HardwareStages, Key::Registers];
+    out.map(structured.len() + fields.len());
+    for key in Key::all().filter(|k| k.place() == Place::Pipeline) {
+        match key {
+            Key::Type => {
+                out.str(key.name());
+                out.str(notes.kind);
+            }
+            Key::Api => {
+                out.str(key.name());
+                out.str("Vulkan");
+            }
+            Key::InternalPipelineHash => {
+                out.str(key.name());
+                hash(out, notes.hash);
+            }
+            Key::Shaders => {
+                out.str(key.name());
+                shaders(out, &notes.shaders);
+            }
+            Key::HardwareStages => {
+                out.str(key.name());
+                out.map(notes.notes.stages.len());
+                for (stage, fields) in &notes.notes.stages {
+                    out.str(stage.hardware_name());
+                    hardware_stage(out, *stage, fields);
+                }
+            }
+            Key::Registers => {
+                out.str(key.name());
+                out.map(notes.notes.registers.len());
+                for (register, word) in notes.notes.registers.iter() {
+                    out.uint(register.0.into());
+                    out.uint(word.into());
+                }
+            }
+            _ => number(out, key, fields),
+        }
+    }
+}
+
+fn shaders(out: &mut Writer, shaders: &[(Stage, [u64; 2])]) {
+    out.map(shaders.len());
+    for (stage, value) in shaders {
+        out.str(stage.api_key());
+        out.map(2);
+        out.str(".api_shader_hash");
+        hash(out, *value);
+        out.str(".hardware_mapping");
+        out.array(1);
+        out.str(stage.hardware_name());
+    }
+}
+
+fn hardware_stage(out: &mut Writer, stage: Stage, fields: &Fields) {
+    out.map(fields.len() + 1);
+    for key in Key::all().filter(|k| k.place() == Place::Stage) {
+        if key == Key::EntryPoint {
+            out.str(key.name());
+            out.str(stage.entry_symbol());
+        } else {
+            number(out, key, fields);
+        }
+    }
+}
+
+fn number(out: &mut Writer, key: Key, fields: &Fields) {
+    if let Some(value) = fields.get(&key) {
+        out.str(key.name());
+        match key.ty() {
+            Type::Bool => out.bool(*value != 0),
+            Type::Uint | Type::Other => out.uint((*value).into()),
+        }
+    }
+}
+
+fn hash(out: &mut Writer, value: [u64; 2]) {
+    out.array(2);
+    value.into_iter().for_each(|half| out.uint(half));
+}

@@ -1,0 +1,129 @@
+//! Patching bytes: a relocation's addend is what stands in place (REL), its result replaces it.
+//!
+//! The patched bytes are a literal inside an instruction, or a branch's 16-bit distance; never a whole instruction.
+//! Invariant: bytes outside the patched ones stay, and a value that does not fit is an error, not a truncation.
+
+use super::kind::{Calculation, Range, RelocKind};
+use crate::error::{Error, Result};
+
+/// Patches one place: `symbol` is S, `place` is P, the address of `bytes[offset]`; both relative to the same origin.
+///
+/// # Errors
+/// Malformed: the place is outside the bytes, or the result does not fit.
+pub fn apply(bytes: &mut [u8], offset: u32, kind: RelocKind, symbol: u64, place: u64) -> Result<()> {
+    let len = bytes.len();
+    let start = usize::try_from(offset).ok();
+    let field = start
+        .zip(start.and_then(|s| s.checked_add(kind.bytes() as usize)))
+        .and_then(|(start, end)| bytes.get_mut(start..end))
+        .ok_or_else(|| Error::malformed(format!("{kind} at {offset:#x} leaves its section of {len:#x} bytes")))?;
+    let result = compute(kind, read(field), symbol, place)
+        .ok_or_else(|| Error::malformed(format!("{kind} at {offset:#x}: value {symbol:#x} does not fit")))?;
+    let result = result.to_le_bytes();
+    field.iter_mut().zip(result).for_each(|(to, from)| *to = from);
+    Ok(())
+}
+
+/// The addend in place, without sign.
+fn read(field: &[u8]) -> u64 {
+    field.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
+}
+
+/// The bits to store, or nothing if they would not say the value.
+fn compute(kind: RelocKind, in_place: u64, symbol: u64, place: u64) -> Option<u64> {
+    // Wide enough that no sum of 64-bit terms overflows.
+    let (symbol, place) = (i128::from(symbol), i128::from(place));
+    let bits = kind.bytes() * 8;
+    let signed = sign_extend(in_place, bits);
+    let value = match kind.calculation() {
+        Calculation::Absolute => symbol + signed,
+        Calculation::Relative => symbol + signed - place,
+        // The addend counts instructions like the field itself.
+        Calculation::Branch => {
+            let distance = symbol - place - 4;
+            (distance % 4 == 0).then_some(distance / 4 + signed)?
+        }
+    };
+    let fits = |low: i128, high: i128| (low..high).contains(&value);
+    let (min, signed_end, unsigned_end) = (-(1i128 << (bits - 1)), 1i128 << (bits - 1), 1i128 << bits);
+    let ok = match kind.range() {
+        Range::Low | Range::High => true,
+        Range::Either => fits(min, unsigned_end),
+        Range::Signed => fits(min, signed_end),
+    };
+    let value = if kind.range() == Range::High { value >> 32 } else { value };
+    ok.then_some((value & 0xffff_ffff_ffff_ffff) as u64)
+}
+
+fn sign_extend(value: u64, bits: u32) -> i128 {
+    let shift = 128 - bits;
+    (i128::from(value) << shift) >> shift
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use RelocKind::*;
+
+    fn patched(kind: RelocKind, in_place: u64, symbol: u64, place: u64) -> Option<u64> {
+        let mut bytes = [0xaa; 12];
+        let n = kind.bytes() as usize;
+        bytes[2..2 + n].copy_from_slice(&in_place.to_le_bytes()[..n]);
+        apply(&mut bytes, 2, kind, symbol, place).ok()?;
+        assert!(bytes[..2].iter().chain(&bytes[2 + n..]).all(|&b| b == 0xaa), "{kind} wrote beyond its field");
+        Some(read(&bytes[2..2 + n]))
+    }
+
+    #[test]
+    fn every_kind_computes_its_formula() {
+        let address = 0x1_2345_6780;
+        for (kind, in_place, symbol, place, expect) in [
+            (Abs32Lo, 8, address, 0, 0x2345_6788),
+            (Abs32Lo, 0xffff_fffc, 0x10, 0, 0xc),
+            (Abs32Hi, 8, address, 0, 1),
+            (Abs64, 8, address, 0, address + 8),
+            (Abs32, 4, 0xffff_0000, 0, 0xffff_0004),
+            (Rel32, 4, 0x100, 0x200, 0xffff_ff04),
+            (Rel64, 0, 0x100, 0x200, 0xffff_ffff_ffff_ff00),
+            (Rel32Lo, 4, address, 0x80, 0x2345_6704),
+            (Rel32Hi, 0, 0x100, 0x200, 0xffff_ffff),
+            (Rel16, 0, 0x104, 0x100, 0),
+            (Rel16, 1, 0x100, 0x100, 0),
+            (Rel16, 0, 0x100, 0x200, 0xffbf),
+        ] {
+            assert_eq!(patched(kind, in_place, symbol, place), Some(expect), "{kind} {in_place:#x} {symbol:#x}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_at_the_very_edge() {
+        assert_eq!(patched(Abs32, 0, 0xffff_ffff, 0), Some(0xffff_ffff));
+        assert_eq!(patched(Abs32, 1, 0xffff_ffff, 0), None);
+        assert_eq!(patched(Rel32, 0, 0x7fff_ffff, 0), Some(0x7fff_ffff));
+        assert_eq!(patched(Rel32, 0, 0x8000_0000, 0), None);
+        assert_eq!(patched(Rel16, 0, 4 * 0x7fff + 4, 0), Some(0x7fff));
+        assert_eq!(patched(Rel16, 0, 4 * 0x8000 + 4, 0), None);
+        assert_eq!(patched(Rel16, 0, 0, 4 * 0x7fff), Some(0x8000));
+        assert_eq!(patched(Rel16, 0, 0, 4 * 0x8000), None);
+        assert_eq!(patched(Rel16, 0, 0x102, 0x100), None);
+    }
+
+    #[test]
+    fn places_outside_are_refused() {
+        let mut bytes = [0; 8];
+        for (kind, offset) in [(Abs32, 5), (Abs64, 1), (Rel16, 7), (Abs32, u32::MAX)] {
+            assert!(apply(&mut bytes, offset, kind, 0, 0).is_err(), "{kind} at {offset}");
+        }
+        assert!(apply(&mut bytes, 4, Abs32, 0, 0).is_ok());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn never_panics(number in 0u32..20, bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..16), offset: u32, s: u64, p: u64) {
+            if let Ok(kind) = RelocKind::from_number(number) {
+                let mut bytes = bytes;
+                let _ = apply(&mut bytes, offset % 20, kind, s, p);
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The relocation kinds of AMDGPU objects: one table of number, name, width and meaning.
+//!
+//! Only the kinds that PAL's loader applies too (pal-abi 3.5) are here; an object with another one is refused. A new kind
+//! is a line in the table, and an arm in [`super::apply`] if it computes something new.
+
+use crate::error::{Error, Result};
+use std::fmt;
+
+/// A relocation kind, by its index in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "the names are the ABI's own")]
+pub enum RelocKind {
+    Abs32Lo,
+    Abs32Hi,
+    Abs64,
+    Rel32,
+    Rel64,
+    Abs32,
+    Rel32Lo,
+    Rel32Hi,
+    Rel16,
+}
+
+/// What is stored: a part of S + A, or of S + A - P.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Calculation {
+    /// S + A
+    Absolute,
+    /// S + A - P
+    Relative,
+    /// (S + A - P - 4) / 4: a branch's distance in instructions from the one behind it.
+    Branch,
+}
+
+/// Which part of the result is stored, and what must hold of the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Range {
+    /// The low half, the rest is another relocation's.
+    Low,
+    /// The high half.
+    High,
+    /// All of it fits, as a signed or an unsigned number.
+    Either,
+    /// All of it fits as a signed number.
+    Signed,
+}
+
+struct Row {
+    kind: RelocKind,
+    number: u32,
+    name: &'static str,
+    bytes: u32,
+    calculation: Calculation,
+    range: Range,
+}
+
+const fn row(
+    kind: RelocKind,
+    number: u32,
+    name: &'static str,
+    bytes: u32,
+    calculation: Calculation,
+    range: Range,
+) -> Row {
+    Row { kind, number, name, bytes, calculation, range }
+}
+
+const TABLE: [Row; 9] = {
+    use Calculation::{Absolute, Branch, Relative};
+    use Range::{Either, High, Low, Signed};
+    use RelocKind::{Abs32, Abs32Hi, Abs32Lo, Abs64, Rel16, Rel32, Rel32Hi, Rel32Lo, Rel64};
+    [
+        row(Abs32Lo, 1, "R_AMDGPU_ABS32_LO", 4, Absolute, Low),
+        row(Abs32Hi, 2, "R_AMDGPU_ABS32_HI", 4, Absolute, High),
+        row(Abs64, 3, "R_AMDGPU_ABS64", 8, Absolute, Either),
+        row(Rel32, 4, "R_AMDGPU_REL32", 4, Relative, Signed),
+        row(Rel64, 5, "R_AMDGPU_REL64", 8, Relative, Signed),
+        row(Abs32, 6, "R_AMDGPU_ABS32", 4, Absolute, Either),
+        row(Rel32Lo, 10, "R_AMDGPU_REL32_LO", 4, Relative, Low),
+        row(Rel32Hi, 11, "R_AMDGPU_REL32_HI", 4, Relative, High),
+        row(Rel16, 14, "R_AMDGPU_REL16", 2, Branch, Signed),
+    ]
+};
+
+impl RelocKind {
+    /// Every kind.
+    pub fn all() -> impl Iterator<Item = Self> {
+        TABLE.iter().map(|r| r.kind)
+    }
+
+    /// The kind with this ELF number.
+    ///
+    /// # Errors
+    /// Unsupported: PAL would not apply it either.
+    pub fn from_number(number: u32) -> Result<Self> {
+        TABLE
+            .iter()
+            .find(|r| r.number == number)
+            .map(|r| r.kind)
+            .ok_or_else(|| Error::unsupported(format!("relocation kind {number}"), "PAL applies no such kind"))
+    }
+
+    fn row(self) -> &'static Row {
+        // The table is in the order of the enum, which a test holds.
+        &TABLE[self as usize]
+    }
+
+    /// ELF number.
+    pub fn number(self) -> u32 {
+        self.row().number
+    }
+
+    /// Bytes that are patched.
+    pub fn bytes(self) -> u32 {
+        self.row().bytes
+    }
+
+    /// What is computed.
+    pub fn calculation(self) -> Calculation {
+        self.row().calculation
+    }
+
+    /// Which part of it is stored.
+    pub fn range(self) -> Range {
+        self.row().range
+    }
+}
+
+impl fmt::Display for RelocKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.row().name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_order_and_numbers_are_unique() {
+        for (i, row) in TABLE.iter().enumerate() {
+            assert_eq!(row.kind as usize, i, "{}", row.name);
+            assert_eq!(RelocKind::from_number(row.number).unwrap(), row.kind);
+            assert_eq!(row.kind.to_string(), row.name);
+        }
+        assert!(RelocKind::from_number(7).is_err());
+    }
+}
