@@ -186,3 +186,37 @@ fn constants_that_the_rasterizer_has_are_not_exported() {
     assert_eq!(sources, [one, one, ParamSource::Exported, ParamSource::Exported]);
     assert_eq!(c.vertex().exported_params, 2);
 }
+
+#[test]
+fn constants_are_found_in_the_locals_that_outputs_are_collected_in() {
+    // Four components: constant, stored twice alike, stored twice differently, not constant.
+    let c = unknown(Stage::Vertex, |b| {
+        let local = b.shader.add_local(Local { name: "out".into(), bytes: 16, align: Align::A16 });
+        let (one, two, x) = (b.c32(1), b.c32(2), opaque(b, Type::B32));
+        let whole = b.compose(&[one, two, one, x]);
+        let zero = b.c32(0);
+        b.effect(Op::LocalStore { local, align: Align::A16 }, &[zero, whole]);
+        for (offset, v) in [(4, two), (8, two)] {
+            let at = b.c32(offset);
+            b.effect(Op::LocalStore { local, align: Align::A4 }, &[at, v]);
+        }
+        for n in 0..4u8 {
+            let at = b.c32(u32::from(n) * 4);
+            let v = b.value(Op::LocalLoad { local, align: Align::A4 }, &[at], Type::B32);
+            output(b, location(0, n), NumericKind::Uint, v);
+        }
+    });
+    let sources: Vec<_> = c.vertex().params.iter().map(|p| p.source).collect();
+    let want = [ParamSource::Constant(1), ParamSource::Constant(2), ParamSource::Vgpr(0), ParamSource::Vgpr(1)];
+    assert_eq!(sources, want);
+    // A store at a place that only the running shader knows may hit any component.
+    let c = unknown(Stage::Vertex, |b| {
+        let local = b.shader.add_local(Local { name: "out".into(), bytes: 16, align: Align::A16 });
+        let (zero, one, x) = (b.c32(0), b.c32(1), opaque(b, Type::B32));
+        b.effect(Op::LocalStore { local, align: Align::A4 }, &[zero, one]);
+        b.effect(Op::LocalStore { local, align: Align::A4 }, &[x, one]);
+        let v = b.value(Op::LocalLoad { local, align: Align::A4 }, &[zero], Type::B32);
+        output(b, location(0, 0), NumericKind::Uint, v);
+    });
+    assert_eq!(c.vertex().params[0].source, ParamSource::Vgpr(0));
+}
