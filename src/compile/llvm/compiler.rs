@@ -32,7 +32,7 @@ impl LlvmCompiler {
         request: &StageRequest,
         dump: &mut dyn FnMut(&str, &Shader),
     ) -> Result<StageElf> {
-        let run = || -> Result<StageElf> {
+        let mut run = || -> Result<StageElf> {
             let shader = spirv::translate(module, &request.entry_point, request.stage, &request.specialization)?;
             let lowered = passes::lower_with(shader, request, dump)?;
             let object = emit_object(&lowered.shader, request.target, &request.options)?;
