@@ -5,7 +5,7 @@
 //! again: a conversion takes the place of its source only if nothing else wants that source.
 
 use super::piece::{Attach, GluePiece, Recorder};
-use crate::abi::exports::{ColorExport, ColorExportPlan, ExportFormat};
+use crate::abi::exports::{ColorExport, ColorExportPlan, ExportFormat, MAX_TARGETS};
 use crate::error::{Error, Result};
 use crate::ir::NumericKind;
 use crate::isa::{ExpSources, ExpTarget, Inst, Op, Src, Vgpr};
@@ -139,6 +139,9 @@ impl<'a> Epilog<'a> {
     }
 
     fn color(&mut self, color: &ColorValue) -> Result<()> {
+        if u32::from(color.target) >= MAX_TARGETS {
+            return Err(Error::malformed(format!("no colour target {}", color.target)));
+        }
         let mut values = [None; 4];
         for (value, register) in values.iter_mut().zip(color.vgprs) {
             *value = register.map(|register| self.value(register)).transpose()?;

@@ -6,7 +6,7 @@
 
 use super::divide::{Division, division};
 use super::piece::{Attach, GluePiece, Recorder};
-use crate::abi::fetch::{FetchLoad, FetchPlan, FetchedDword, SYSTEM_VGPRS, VertexIndex};
+use crate::abi::fetch::{FetchLoad, FetchPlan, FetchedDword, MAX_JOINT_VGPRS, SYSTEM_VGPRS, VertexIndex};
 use crate::error::{Error, Result};
 use crate::isa::{Buffer, BufferAddress, BufferFormat, Cache, Inst, Op, Scalar, Sgpr, Src, Vgpr, Waitcnt};
 use crate::metadata::interface::UserData;
@@ -83,8 +83,8 @@ struct Prolog<'a> {
 
 impl<'a> Prolog<'a> {
     fn new(key: &'a FetchKey) -> Result<Self> {
-        let fetched = u32::try_from(key.plan.dwords.len()).map_err(|_| Error::malformed("too many vertex inputs"))?;
-        let next_vgpr = SYSTEM_VGPRS.saturating_add(fetched);
+        let fetched = u32::try_from(key.plan.dwords.len()).ok().filter(|count| *count <= MAX_JOINT_VGPRS);
+        let next_vgpr = SYSTEM_VGPRS + fetched.ok_or_else(|| Error::malformed("too many vertex inputs"))?;
         Ok(Self { key, out: Recorder::default(), next_vgpr, indices: Vec::new(), loaded: Vec::new() })
     }
 

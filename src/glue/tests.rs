@@ -4,7 +4,8 @@
 use super::*;
 use crate::isa::{self, Inst};
 use crate::metadata::interface::{
-    ColorOutput, ComponentType, FragmentInput, ParamSource, Semantic, UserData, VertexInput, VertexParam,
+    ColorOutput, ComponentType, FragmentInput, FragmentInterface, ParamSource, Semantic, UserData, VertexInput,
+    VertexInterface, VertexParam,
 };
 use crate::state::{ColorState, VertexInputState};
 use crate::target::{Stage, WaveSize};
@@ -309,7 +310,7 @@ fn number() -> impl proptest::strategy::Strategy<Value = u32> {
 
 proptest::proptest! {
     #[test]
-    fn no_key_makes_emit_panic(
+    fn damaged_keys_are_nobodys_bug(
         loads in proptest::collection::vec((number(), number(), number(), number(), proptest::num::u8::ANY), 0..6),
         dwords in proptest::collection::vec((number(), proptest::num::u8::ANY, 0u8..4), 0..20),
         registers in [number(), number(), number(), number(), number()],
@@ -347,8 +348,9 @@ proptest::proptest! {
         let depth = DepthValues { depth: Some(d), stencil: None, sample_mask: None };
         let color = ColorExportKey { depth, colors, dummy: false };
         for piece in [PieceKey::Fetch(fetch), PieceKey::ParamExport(params), PieceKey::ColorExport(color)] {
-            // Whether it is refused is not the question here.
-            let _ = emit(&GlueKey { target: GfxIp::Gfx1030, piece });
+            if let Err(e) = emit(&GlueKey { target: GfxIp::Gfx1030, piece }) {
+                proptest::prop_assert!(matches!(e.kind(), crate::error::ErrorKind::Malformed(_)), "{}", e);
+            }
         }
     }
 }
