@@ -12,6 +12,7 @@ pub mod isa;
 pub mod keys;
 pub mod link;
 pub mod metadata;
+pub mod pipeline;
 pub mod reloc;
 pub mod state;
 pub mod target;

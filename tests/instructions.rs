@@ -64,7 +64,7 @@ fn sampling() {
     has("minimum level", &|i| sample(i) && i.min_lod);
     has("non-uniform", &|i| sample(i) && i.access.non_uniform);
     has("cube array comparison", &|i| i.compare && i.arrayed && i.dim == Dim::Cube);
-    // textureOffset twice, textureLodOffset, textureProjOffset; the offset of zeros is none.
+    // textureOffset, textureLodOffset, textureProjOffset; the offset of zeros is none.
     assert_eq!(all.iter().filter(|i| sample(i) && i.offset).count(), 3);
     // textureGatherOffset, and two times four gathers.
     assert_eq!(all.iter().filter(|i| matches!(i.op, ImageOp::Gather(_)) && i.offset).count(), 9);

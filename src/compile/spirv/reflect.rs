@@ -105,3 +105,11 @@ fn spec_constants(parsed: &Parsed) -> Result<Vec<SpecConstantInfo>> {
     out.sort_by_key(|c| c.id);
     Ok(out)
 }
+
+impl ModuleInfo {
+    /// Of these values, those of constants that the module has: sorted, each id once, the last value given for it.
+    pub fn specialization(&self, values: &[(u32, u64)]) -> Vec<(u32, u64)> {
+        let known = values.iter().filter(|(id, _)| self.spec_constants.iter().any(|c| c.id == *id));
+        known.copied().collect::<std::collections::BTreeMap<_, _>>().into_iter().collect()
+    }
+}
