@@ -266,7 +266,7 @@ impl<'c> Cx<'_, 'c> {
             let parts: Vec<_> = params.by_ref().take(count).collect();
             let words = self.gather(&parts)?;
             let words = self.cast(words, self.i32_vector(dwords(arg.ty)))?;
-            self.values[value.index()] = Some(self.from_dwords(words, arg.ty)?);
+            self.values[value.index()] = Some(self.of_dwords(words, arg.ty)?);
         }
         for local in &self.shader.locals {
             // An array of dwords rather than bytes: LLVM can keep a small one in registers.

@@ -70,11 +70,11 @@ impl<'c> Cx<'_, 'c> {
                 self.mark(inst, "invariant.load", &[])?;
             }
         }
-        self.from_memory(value, ty)
+        self.of_memory_form(value, ty)
     }
 
     fn store(&self, pointer: PointerValue<'c>, value: Value, align: Align, access: Access) -> Result<()> {
-        let inst = self.b.build_store(pointer, self.to_memory(value)?)?;
+        let inst = self.b.build_store(pointer, self.memory_form(value)?)?;
         self.qualify(inst, align, access, memory_type(self.shader.ty(value)))
     }
 
