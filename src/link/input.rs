@@ -288,7 +288,7 @@ impl Reader<'_, '_> {
 
 fn constant_data(section: &Section<'_>) -> Result<DataSection> {
     let constant = section.kind == sht::PROGBITS && section.flags & (shf::WRITE | shf::EXECUTE) == 0;
-    if !constant {
+    if !constant || !section.name.starts_with(".rodata") {
         return Err(Error::unsupported(format!("section {}", section.name), "only constant data can be uploaded"));
     }
     let align = u32::try_from(section.align.max(1)).ok().filter(|a| a.is_power_of_two() && *a <= 4096);
