@@ -36,8 +36,40 @@ pub enum ErrorKind {
     NeedsFullCompile(FullCompile),
     /// Our own mistake.
     Bug(String),
+    /// The compiler process died on this input, on a fresh worker too. A bug (ours or LLVM's) that cost one shader.
+    Quarantined {
+        /// How it died.
+        death: Death,
+        /// What it said last.
+        detail: String,
+    },
     /// The world outside: a file, a process, a store.
     Environment(String),
+}
+
+/// How a compiler process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Death {
+    /// Exit or signal.
+    Crashed,
+    /// No answer before the deadline.
+    TimedOut,
+    /// Its address-space limit was reached.
+    OutOfMemory,
+    /// It answered something that is no answer.
+    Garbled,
+}
+
+impl fmt::Display for Death {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Crashed => "crashed",
+            Self::TimedOut => "timed out",
+            Self::OutOfMemory => "ran out of memory",
+            Self::Garbled => "gave a garbled answer",
+        })
+    }
 }
 
 /// Why a pipeline cannot be linked from its separately compiled parts.
@@ -122,15 +154,23 @@ impl Error {
         Self::new(ErrorKind::Environment(what.into()))
     }
 
+    /// The compiler process died on this input.
+    pub fn quarantined(death: Death, detail: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Quarantined { death, detail: detail.into() })
+    }
+
     /// What kind of failure this is.
     pub fn kind(&self) -> &ErrorKind {
         &self.kind
     }
 
-    /// The same failure, seen from one place further out.
+    /// The same failure, seen from one place further out. A place that is named already is not named twice.
     #[must_use]
     pub fn at(mut self, place: impl Into<String>) -> Self {
-        self.trail.push(place.into());
+        let place = place.into();
+        if self.trail.last() != Some(&place) {
+            self.trail.push(place);
+        }
         self
     }
 
@@ -143,7 +183,7 @@ impl Error {
     }
 
     /// Process exit code of the command line for this kind: 2 malformed, 3 unsupported, 4 needs a whole compile,
-    /// 5 the world outside, 70 our bug.
+    /// 5 the world outside, 70 our bug, 71 a compiler that died.
     pub fn exit_code(&self) -> u8 {
         match &*self.kind {
             ErrorKind::Malformed(_) => 2,
@@ -151,6 +191,7 @@ impl Error {
             ErrorKind::NeedsFullCompile(_) => 4,
             ErrorKind::Environment(_) => 5,
             ErrorKind::Bug(_) => 70,
+            ErrorKind::Quarantined { .. } => 71,
         }
     }
 }
@@ -166,6 +207,7 @@ impl fmt::Display for Error {
             ErrorKind::Unsupported { feature, detail } => write!(f, "unsupported: {feature}: {detail}"),
             ErrorKind::NeedsFullCompile(reason) => write!(f, "needs a whole-pipeline compile: {reason}"),
             ErrorKind::Bug(what) => write!(f, "bug in dovetail: {what}"),
+            ErrorKind::Quarantined { death, detail } => write!(f, "the compiler {death} on this shader: {detail}"),
             ErrorKind::Environment(what) => write!(f, "{what}"),
         }
     }

@@ -39,6 +39,22 @@ pub enum ExportFormat {
     Abgr32 = 9,
 }
 
+impl ExportFormat {
+    /// The component that each source of the export sends.
+    pub const fn components(self) -> [Option<u8>; 4] {
+        match self {
+            Self::R32 => [Some(0), None, None, None],
+            Self::Gr32 => [Some(0), Some(1), None, None],
+            Self::Ar32 => [Some(0), Some(3), None, None],
+            _ => [Some(0), Some(1), Some(2), Some(3)],
+        }
+    }
+
+    fn sends_any_of(self, channels: u8) -> bool {
+        self.components().into_iter().flatten().any(|component| channels >> component & 1 == 1)
+    }
+}
+
 /// How a fragment shader's results are exported.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColorExportPlan {
@@ -105,7 +121,7 @@ impl ColorExportPlan {
         let coverage = state.alpha_to_coverage && color.location == 0;
         let written = attachment.filter(|a| a.write_mask & 0xf != 0 || coverage);
         let Some((format, mask)) = export_format(gfx, written, color, coverage)? else { return Ok(()) };
-        if sources(format, color).iter().all(Option::is_none) {
+        if !format.sends_any_of(color.channels) {
             return Ok(());
         }
         self.push(output_index, format, color.location, mask);
@@ -128,17 +144,6 @@ impl ColorExportPlan {
 
 fn output(fragment: &FragmentInterface, location: u32, index: u8) -> Option<(usize, &ColorOutput)> {
     fragment.colors.iter().enumerate().find(|(_, c)| c.location == location && c.index == index)
-}
-
-/// The registers of a colour that an export in this format sends, in the order of its sources.
-pub fn sources(format: ExportFormat, color: &ColorOutput) -> [Option<u32>; 4] {
-    let [r, g, b, a] = color.vgprs;
-    match format {
-        ExportFormat::R32 => [r, None, None, None],
-        ExportFormat::Gr32 => [r, g, None, None],
-        ExportFormat::Ar32 => [r, a, None, None],
-        _ => [r, g, b, a],
-    }
 }
 
 fn check(fragment: &FragmentInterface, state: &ColorState) -> Result<()> {
@@ -218,4 +223,96 @@ fn export_format(
         ExportFormat::Abgr32
     };
     Ok(Some((chosen, 0xf)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::NumericKind;
+    use crate::metadata::interface::ComponentType;
+
+    fn attachment(location: u32, format: &str) -> ColorAttachment {
+        let format = format.to_owned();
+        ColorAttachment { location, format, write_mask: 0xf, blend: false, blend_source_alpha: false }
+    }
+
+    fn color(location: u32, channels: u8) -> ColorOutput {
+        ColorOutput { location, index: 0, channels, ty: ComponentType::F32, vgprs: [None; 4] }
+    }
+
+    fn plan(colors: Vec<ColorOutput>, state: &ColorState) -> Result<ColorExportPlan> {
+        let fragment = FragmentInterface { colors, ..Default::default() };
+        ColorExportPlan::new(GfxIp::Gfx1030, &fragment, state)
+    }
+
+    fn chosen(format: &str, channels: u8, blend: bool, source_alpha: bool, alpha_to_coverage: bool) -> u32 {
+        let attachment = ColorAttachment { blend, blend_source_alpha: source_alpha, ..attachment(0, format) };
+        let state = ColorState { attachments: vec![attachment], alpha_to_coverage, ..Default::default() };
+        plan(vec![color(0, channels)], &state).expect(format).formats.col_format
+    }
+
+    #[test]
+    fn every_format_travels_in_the_cheapest_way_that_is_exact() {
+        // Format, then the number for: all channels; blending; blending with source alpha; coverage; no alpha written.
+        let rows: [(&str, [u32; 5]); 26] = [
+            ("R8_UNORM", [4, 4, 4, 4, 4]),
+            ("R8G8B8A8_UNORM", [4, 4, 4, 4, 4]),
+            ("B8G8R8A8_SRGB", [4, 4, 4, 4, 4]),
+            ("R8_SRGB", [4, 4, 4, 4, 4]),
+            ("R8G8B8A8_SNORM", [4, 4, 4, 4, 4]),
+            ("R8G8B8A8_UINT", [7, 7, 7, 9, 7]),
+            ("R8_SINT", [8, 8, 8, 3, 8]),
+            ("A2B10G10R10_UNORM_PACK32", [4, 4, 4, 4, 4]),
+            ("A2B10G10R10_UINT_PACK32", [7, 7, 7, 9, 7]),
+            ("B10G11R11_UFLOAT_PACK32", [4, 4, 4, 4, 4]),
+            ("E5B9G9R9_UFLOAT_PACK32", [4, 4, 4, 4, 4]),
+            ("R5G6B5_UNORM_PACK16", [4, 4, 4, 4, 4]),
+            ("R16_UNORM", [5, 3, 3, 5, 5]),
+            ("R16G16_UNORM", [5, 2, 9, 5, 5]),
+            ("R16G16B16A16_UNORM", [5, 9, 9, 5, 5]),
+            ("R16G16_SNORM", [6, 2, 9, 6, 6]),
+            ("R16G16B16A16_SFLOAT", [4, 4, 4, 4, 4]),
+            ("R16_UINT", [7, 7, 7, 3, 7]),
+            ("R16G16_SINT", [8, 8, 8, 9, 8]),
+            ("R32_SFLOAT", [1, 1, 3, 3, 1]),
+            ("R32_UINT", [1, 1, 3, 3, 1]),
+            ("R32G32_SFLOAT", [2, 2, 9, 9, 2]),
+            ("R32G32_SINT", [2, 2, 9, 9, 2]),
+            ("R32G32B32A32_SFLOAT", [9, 9, 9, 9, 9]),
+            ("R32G32B32A32_UINT", [9, 9, 9, 9, 9]),
+            ("A8_UNORM", [4, 4, 4, 4, 4]),
+        ];
+        for (format, wanted) in rows {
+            let got = [
+                chosen(format, 15, false, false, false),
+                chosen(format, 15, true, false, false),
+                chosen(format, 15, true, true, false),
+                chosen(format, 15, false, false, true),
+                chosen(format, 7, false, false, false),
+            ];
+            assert_eq!(got, wanted, "{format}");
+        }
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        let state = |attachments| ColorState { attachments, ..Default::default() };
+        let rgba = || attachment(0, "R8G8B8A8_UNORM");
+        assert!(plan(vec![color(8, 15)], &state(vec![])).is_err());
+        assert!(plan(vec![color(0, 15), color(0, 1)], &state(vec![])).is_err());
+        assert!(plan(vec![], &state(vec![rgba(), rgba()])).is_err());
+        assert!(plan(vec![color(0, 15)], &state(vec![attachment(0, "R64_SFLOAT")])).is_err());
+        assert!(plan(vec![color(0, 15)], &state(vec![attachment(0, "R8G8B8A8_USCALED")])).is_err());
+        assert!(plan(vec![color(0, 15)], &state(vec![attachment(0, "D32_SFLOAT")])).is_err());
+        let wide = ComponentType { kind: NumericKind::Float, bits: 64 };
+        assert!(plan(vec![ColorOutput { ty: wide, ..color(0, 15) }], &state(vec![rgba()])).is_err());
+    }
+
+    #[test]
+    fn a_body_that_exports_is_left_alone() {
+        let exported = ExportedFormats { col_format: 0x94, cb_mask: 0xff, z_format: 1 };
+        let fragment = FragmentInterface { exported: Some(exported), kills: true, ..Default::default() };
+        let plan = ColorExportPlan::new(GfxIp::Gfx1030, &fragment, &ColorState::default()).expect("plan");
+        assert_eq!(plan, ColorExportPlan { formats: exported, ..Default::default() });
+    }
 }

@@ -263,3 +263,64 @@ fn check_unique(what: &str, numbers: impl Iterator<Item = u32>) -> Result<()> {
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(formats: &[&str]) -> VertexInputState {
+        let attribute = |(location, format): (u32, &&str)| VertexAttribute {
+            location,
+            binding: 0,
+            format: (*format).to_owned(),
+            offset: 16 * location,
+        };
+        VertexInputState {
+            bindings: vec![VertexBinding { binding: 0, stride: 256, rate: VertexRate::Vertex, divisor: 1 }],
+            attributes: (0u32..).zip(formats).map(attribute).collect(),
+        }
+    }
+
+    fn input(location: u32, count: u8, bits: u8) -> VertexInput {
+        let ty = ComponentType { kind: NumericKind::Float, bits };
+        VertexInput { location, component: 0, count, ty }
+    }
+
+    fn plan(inputs: &[VertexInput], state: &VertexInputState) -> Result<FetchPlan> {
+        FetchPlan::new(GfxIp::Gfx1030, inputs, state)
+    }
+
+    #[test]
+    fn an_input_without_attribute_reads_the_default() {
+        let plan = plan(&[input(7, 4, 32)], &state(&[])).expect("plan");
+        let bits = [0, 0, 0, 1f32.to_bits()];
+        assert_eq!(plan, FetchPlan { loads: vec![], dwords: bits.map(FetchedDword::Constant).to_vec() });
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        let good = state(&["R32G32B32A32_SFLOAT", "R64_SFLOAT"]);
+        assert!(plan(&[input(0, 4, 32), input(1, 1, 64)], &good).is_ok());
+        assert!(plan(&[input(0, 2, 64)], &good).is_err(), "64 bits from 32");
+        assert!(plan(&[input(1, 1, 32)], &good).is_err(), "32 bits from 64");
+        assert!(plan(&[input(0, 5, 32)], &good).is_err(), "five components");
+        assert!(plan(&[input(0, 1, 8)], &good).is_err(), "an 8-bit float");
+        assert!(plan(&[VertexInput { component: 255, ..input(0, 255, 32) }], &good).is_err());
+        let mut twice = good.clone();
+        twice.attributes.extend_from_within(..1);
+        assert!(plan(&[], &twice).is_err(), "a location twice");
+        let mut twice = good.clone();
+        twice.bindings.extend_from_within(..1);
+        assert!(plan(&[], &twice).is_err(), "a binding twice");
+        assert!(plan(&[input(0, 1, 32)], &state(&["R5G6B5_UNORM_PACK16"])).is_err(), "a colour format");
+    }
+
+    #[test]
+    fn more_than_the_joint_carries_needs_the_whole_pipeline() {
+        let inputs: Vec<VertexInput> = (0..33).map(|location| input(location, 4, 32)).collect();
+        assert!(plan(&inputs, &state(&[])).is_ok());
+        let inputs: Vec<VertexInput> = (0..34).map(|location| input(location, 4, 32)).collect();
+        let error = plan(&inputs, &state(&[])).expect_err("too many");
+        assert!(error.full_compile().is_some());
+    }
+}

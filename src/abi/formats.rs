@@ -138,6 +138,7 @@ impl Format {
     }
 
     fn exists(&self) -> bool {
+        use Channel::{A, B, E, G, R};
         let widths = self.widths();
         let allowed = if self.packed {
             PACKED.iter().find(|(layout, _)| **layout == *widths).map(|(_, numbers)| *numbers)
@@ -145,18 +146,18 @@ impl Format {
             let width = widths.first().copied().filter(|w| widths.iter().all(|other| other == w));
             ARRAYS.iter().find(|(layout, _)| Some(*layout) == width).map(|(_, numbers)| *numbers)
         };
-        let order: String = self.channels.iter().map(|(channel, _)| format!("{channel:?}")).collect();
+        let order: SmallVec<[Channel; 4]> = self.channels.iter().map(|(channel, _)| *channel).collect();
         let bytes = widths.iter().all(|width| *width == 8);
-        let orders: &[&str] = match (self.packed, widths.len()) {
-            (true, 2) => &["GR"],
-            (true, 3) => &["RGB", "BGR"],
-            (true, _) => &["RGBA", "BGRA", "ABGR", "ARGB", "RGBE"],
-            (false, 1) if bytes && self.number == Number::Unorm => &["R", "A"],
-            (false, 3 | 4) if bytes => &["RGB", "BGR", "RGBA", "BGRA"],
-            (false, _) => &["R", "RG", "RGB", "RGBA"],
+        let orders: &[&[Channel]] = match (self.packed, widths.len()) {
+            (true, 2) => &[&[G, R]],
+            (true, 3) => &[&[R, G, B], &[B, G, R]],
+            (true, _) => &[&[R, G, B, A], &[B, G, R, A], &[A, B, G, R], &[A, R, G, B], &[R, G, B, E]],
+            (false, 1) if bytes && self.number == Number::Unorm => &[&[R], &[A]],
+            (false, 3 | 4) if bytes => &[&[R, G, B], &[B, G, R], &[R, G, B, A], &[B, G, R, A]],
+            (false, _) => &[&[R], &[R, G], &[R, G, B], &[R, G, B, A]],
         };
         let known = |numbers: &[&[Number]]| numbers.iter().any(|some| some.contains(&self.number));
-        allowed.is_some_and(known) && orders.contains(&order.as_str())
+        allowed.is_some_and(known) && orders.contains(&order.as_slice())
     }
 
     /// Widths of the channels in bits, lowest first.

@@ -5,3 +5,4 @@ pub mod fetch;
 pub mod formats;
 pub mod layout;
 pub mod params;
+pub mod user_data;

@@ -134,22 +134,25 @@ impl ParamPlan {
         let mut plan = Self::default();
         let mut assigned: Vec<(Semantic, u8)> = Vec::new();
         for (number, input) in (0u8..).zip(inputs) {
-            let read =
-                inputs.iter().filter(|other| other.semantic == input.semantic).fold(0, |all, i| all | i.channels);
+            let mut read = input.channels;
+            if !body_exports {
+                let same = inputs.iter().filter(|other| other.semantic == input.semantic);
+                read = same.fold(0, |all, i| all | i.channels);
+            }
             let channels = channels(input.semantic, read, params)?;
-            let supply = match assigned.iter().find(|(semantic, _)| *semantic == input.semantic) {
-                Some((_, slot)) => Supply::Slot(*slot),
-                None if input.semantic == Semantic::PointCoord => Supply::PointCoord,
-                None => match default_for(&channels, input) {
-                    Some(vector) => Supply::Default(vector),
-                    None => {
-                        let next = u8::try_from(plan.exports.len()).unwrap_or(u8::MAX);
-                        let slot = if body_exports { number } else { next };
-                        plan.exports.push(ParamExport { slot, channels });
-                        assigned.push((input.semantic, slot));
-                        Supply::Slot(slot)
-                    }
-                },
+            check_made(input.semantic, &channels)?;
+            let shared = assigned.iter().find(|(semantic, _)| *semantic == input.semantic && !body_exports);
+            let supply = match (shared, default_for(&channels, input)) {
+                (Some((_, slot)), _) => Supply::Slot(*slot),
+                (None, _) if input.semantic == Semantic::PointCoord => Supply::PointCoord,
+                (None, Some(vector)) => Supply::Default(vector),
+                (None, None) => {
+                    let next = u8::try_from(plan.exports.len()).unwrap_or(u8::MAX);
+                    let slot = if body_exports { number } else { next };
+                    plan.exports.push(ParamExport { slot, channels });
+                    assigned.push((input.semantic, slot));
+                    Supply::Slot(slot)
+                }
             };
             let half = input.ty.bits == 16;
             plan.attributes.push(Attribute { supply, flat: input.flat, per_vertex: input.per_vertex, half });
@@ -167,6 +170,16 @@ impl ParamPlan {
     pub fn epilog_exports(&self) -> impl Iterator<Item = &ParamExport> {
         self.exports.iter().filter(|export| !export.by_body())
     }
+}
+
+/// Without geometry shader the primitive id is the vertex shader's to pass on, and a body made early does not: no constant
+/// may stand for it. What else nobody writes is zero or undefined.
+fn check_made(semantic: Semantic, channels: &[Option<ParamSource>; 4]) -> Result<()> {
+    if semantic == Semantic::PrimitiveId && channels.iter().all(Option::is_none) {
+        let item = "primitive id in the fragment shader".to_owned();
+        return Err(Error::needs_full(FullCompile::State { item }));
+    }
+    Ok(())
 }
 
 /// The vector without export that serves `input`, if there is one: nobody writes what it reads, or only constants.
@@ -198,7 +211,8 @@ fn channels(semantic: Semantic, read: u8, params: &[VertexParam]) -> Result<[Opt
                 ParamSource::Constant(_) if half == 1 => ParamSource::Constant(0),
                 other => other,
             };
-            if place.replace(source).is_some() {
+            // A body exports a channel to every attribute that reads it.
+            if place.replace(source).is_some_and(|before| before != ParamSource::Exported || before != source) {
                 return Err(Error::malformed(format!("{semantic:?} channel {channel} is written twice")));
             }
         }
@@ -209,4 +223,94 @@ fn channels(semantic: Semantic, read: u8, params: &[VertexParam]) -> Result<[Opt
         }
     }
     Ok(channels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::interface::ComponentType;
+
+    const ONE: u32 = 1f32.to_bits();
+
+    fn input(location: u32, channels: u8) -> FragmentInput {
+        let semantic = Semantic::Location(location);
+        FragmentInput { semantic, channels, flat: false, per_vertex: false, ty: ComponentType::F32 }
+    }
+
+    fn constants(location: u32, bits: &[u32]) -> Vec<VertexParam> {
+        let components = (0u8..).zip(bits);
+        let param = |(component, bits): (u8, &u32)| VertexParam {
+            semantic: Semantic::Location(location),
+            component,
+            ty: ComponentType::F32,
+            source: ParamSource::Constant(*bits),
+        };
+        components.map(param).collect()
+    }
+
+    #[test]
+    fn constants_of_the_rasterizer_cost_nothing() {
+        let default = |bits: &[u32], channels| {
+            let plan = ParamPlan::new(&[input(0, channels)], &constants(0, bits)).expect("plan");
+            assert_eq!(plan.exports.is_empty(), plan.slots == 0);
+            plan.exports.is_empty().then(|| plan.control_words()[0])
+        };
+        assert_eq!(default(&[0, 0, 0, 0], 15), Some(0x020));
+        assert_eq!(default(&[0, 0, 0, ONE], 15), Some(0x120));
+        assert_eq!(default(&[ONE, ONE, ONE, 0], 15), Some(0x220));
+        assert_eq!(default(&[ONE, ONE, ONE, ONE], 15), Some(0x320));
+        assert_eq!(default(&[ONE, 0, 0, 0], 15), None);
+        // Only what is read matters, and what is not written may be anything.
+        assert_eq!(default(&[0, ONE, 7, 7], 1), Some(0x020));
+        assert_eq!(default(&[ONE], 15), Some(0x220));
+        assert_eq!(default(&[0x8000_0000], 1), None);
+        assert_eq!(default(&[1], 1), None);
+    }
+
+    #[test]
+    fn inputs_of_one_meaning_share_a_slot() {
+        let params = [VertexParam { source: ParamSource::Vgpr(3), ..constants(4, &[0])[0].clone() }];
+        let flat = FragmentInput { flat: true, ..input(4, 1) };
+        let plan = ParamPlan::new(&[input(4, 3), flat], &params).expect("plan");
+        let channels = [Some(ParamSource::Vgpr(3)), None, None, None];
+        assert_eq!(plan.exports, [ParamExport { slot: 0, channels }]);
+        assert_eq!(plan.control_words(), [0, 0x400]);
+    }
+
+    #[test]
+    fn a_body_that_exports_gives_every_attribute_its_own_slot() {
+        let exported = VertexParam { source: ParamSource::Exported, ..constants(4, &[0])[0].clone() };
+        let flat = FragmentInput { flat: true, ..input(4, 1) };
+        let inputs = [input(9, 1), input(4, 1), flat];
+        let plan = ParamPlan::new(&inputs, &[exported.clone(), exported]).expect("plan");
+        assert_eq!(plan.control_words(), [0x20, 1, 0x402]);
+        assert_eq!((plan.slots, plan.epilog_exports().count()), (3, 0));
+    }
+
+    #[test]
+    fn a_primitive_id_that_nobody_passes_on_needs_the_whole_pipeline() {
+        let input = FragmentInput { semantic: Semantic::PrimitiveId, flat: true, ..input(0, 1) };
+        let error = ParamPlan::new(std::slice::from_ref(&input), &[]).expect_err("nobody writes it");
+        assert!(error.full_compile().is_some());
+        let param = VertexParam { semantic: Semantic::PrimitiveId, ..constants(0, &[0])[0].clone() };
+        let param = VertexParam { source: ParamSource::Exported, ..param };
+        assert!(ParamPlan::new(&[input], &[param]).is_ok());
+    }
+
+    #[test]
+    fn nothing_to_interpolate_still_has_a_word() {
+        let plan = ParamPlan::new(&[], &constants(0, &[5])).expect("plan");
+        assert_eq!((plan.control_words(), plan.slots), (vec![0], 0));
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        let twice = [constants(0, &[5]), constants(0, &[6])].concat();
+        assert!(ParamPlan::new(&[input(0, 1)], &twice).is_err());
+        let outside = [VertexParam { component: 4, ..constants(0, &[5])[0].clone() }];
+        assert!(ParamPlan::new(&[input(0, 1)], &outside).is_err());
+        let many: Vec<FragmentInput> = (0..33).map(|location| input(location, 1)).collect();
+        let error = ParamPlan::new(&many, &[]).expect_err("33 attributes");
+        assert!(error.full_compile().is_some());
+    }
 }

@@ -6,9 +6,12 @@
 pub mod passes;
 pub mod request;
 pub mod spirv;
+pub mod unlinked;
 
 #[cfg(feature = "llvm")]
 pub mod llvm;
+#[cfg(feature = "cli")]
+pub mod worker;
 
 use crate::error::Result;
 use request::{CompilerId, Module, StageRequest};

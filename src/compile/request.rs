@@ -112,3 +112,9 @@ impl Default for TuningOptions {
         Self { unroll: true, licm: true, vgpr_limit: 0, scheduler: String::new(), opt_level: 2, cu_mode: false }
     }
 }
+
+/// The wave size a stage gets where nobody asks for one: 64 for fragments, which RDNA2 runs best so, else 32; and 64,
+/// the size that is announced to applications, for whatever looks at its subgroup.
+pub fn default_wave(stage: Stage, uses_subgroups: bool) -> WaveSize {
+    if uses_subgroups || stage == Stage::Fragment { WaveSize::W64 } else { WaveSize::W32 }
+}

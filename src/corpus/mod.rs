@@ -1,1 +1,21 @@
 //! Inputs: SPIR-V files, directories, and the containers that shaders are shipped in.
+//!
+//! ```text
+//! any bytes      ── scan ──────> modules, each with its range
+//! a module       ── describe ──> stages, interface, specialization constants
+//! a file         ── extract ───> modules with names and origins: unpack, rcc and symbols open what it contains
+//! paths          ── input ─────> (name, bytes) for `populate`
+//! a module       ── spec ──────> real specialization values, and the file that holds them
+//! ```
+//!
+//! A new container gets a function in `unpack` that yields its members; `extract` calls it. Everything here reads files
+//! that others made: nothing in them can make it panic, loop or fill the memory.
+
+pub mod describe;
+pub mod extract;
+pub mod input;
+mod rcc;
+pub mod scan;
+pub mod spec;
+mod symbols;
+mod unpack;

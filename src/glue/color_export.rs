@@ -5,11 +5,11 @@
 //! again: a conversion takes the place of its source only if nothing else wants that source.
 
 use super::piece::{Attach, GluePiece, Recorder};
-use crate::abi::exports::{ColorExportPlan, ExportFormat, sources};
+use crate::abi::exports::{ColorExport, ColorExportPlan, ExportFormat, MAX_TARGETS};
 use crate::error::{Error, Result};
 use crate::ir::NumericKind;
 use crate::isa::{ExpSources, ExpTarget, Inst, Op, Src, Vgpr};
-use crate::metadata::interface::{ComponentType, FragmentInterface};
+use crate::metadata::interface::{ColorOutput, ComponentType, FragmentInterface};
 use crate::target::GfxIp;
 use serde::{Deserialize, Serialize};
 
@@ -64,18 +64,31 @@ impl ColorExportKey {
             stencil: returned(fragment.writes_stencil, fragment.stencil, "the stencil reference")?,
             sample_mask: returned(fragment.writes_sample_mask, fragment.sample_mask, "the sample mask")?,
         };
-        let colors = plan.colors.iter().filter_map(|export| {
-            let color = fragment.colors.get(export.output)?;
-            let vgprs = sources(export.format, color);
-            Some(ColorValue { target: export.target, format: export.format, ty: color.ty, vgprs })
+        let colors = plan.colors.iter().map(|export| {
+            let color = fragment.colors.get(export.output);
+            ColorValue::new(export, color.ok_or_else(|| Error::bug("the plan is of another shader"))?)
         });
-        Ok(Self { depth, colors: colors.collect(), dummy: plan.dummy })
+        Ok(Self { depth, colors: colors.collect::<Result<_>>()?, dummy: plan.dummy })
     }
 
     fn registers(&self) -> impl Iterator<Item = u32> {
         let DepthValues { depth, stencil, sample_mask } = self.depth;
         let colors = self.colors.iter().flat_map(|color| color.vgprs);
         [depth, stencil, sample_mask].into_iter().chain(colors).flatten()
+    }
+}
+
+impl ColorValue {
+    fn new(export: &ColorExport, color: &ColorOutput) -> Result<Self> {
+        let mut vgprs = [None; 4];
+        for (vgpr, component) in vgprs.iter_mut().zip(export.format.components()) {
+            let written = component.filter(|component| color.channels >> component & 1 == 1);
+            let Some(component) = written else { continue };
+            let returned = color.vgprs.get(usize::from(component)).copied().flatten();
+            let missing = || Error::malformed(format!("colour {} component {component} is missing", color.location));
+            *vgpr = Some(returned.ok_or_else(missing)?);
+        }
+        Ok(Self { target: export.target, format: export.format, ty: color.ty, vgprs })
     }
 }
 
@@ -126,6 +139,9 @@ impl<'a> Epilog<'a> {
     }
 
     fn color(&mut self, color: &ColorValue) -> Result<()> {
+        if u32::from(color.target) >= MAX_TARGETS {
+            return Err(Error::malformed(format!("no colour target {}", color.target)));
+        }
         let mut values = [None; 4];
         for (value, register) in values.iter_mut().zip(color.vgprs) {
             *value = register.map(|register| self.value(register)).transpose()?;

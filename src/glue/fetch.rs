@@ -6,24 +6,24 @@
 
 use super::divide::{Division, division};
 use super::piece::{Attach, GluePiece, Recorder};
-use crate::abi::fetch::{FetchLoad, FetchPlan, FetchedDword, SYSTEM_VGPRS, VertexIndex};
+use crate::abi::fetch::{FetchLoad, FetchPlan, FetchedDword, MAX_JOINT_VGPRS, SYSTEM_VGPRS, VertexIndex};
 use crate::error::{Error, Result};
 use crate::isa::{Buffer, BufferAddress, BufferFormat, Cache, Inst, Op, Scalar, Sgpr, Src, Vgpr, Waitcnt};
 use crate::metadata::interface::UserData;
 use crate::target::{GfxIp, Stage};
 use serde::{Deserialize, Serialize};
 
-/// All that decides a fetch prolog.
+/// All that decides a fetch prolog. Registers that the plan has no use for are not in it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FetchKey {
     /// What to fetch.
     pub plan: FetchPlan,
     /// SGPR with the low half of the vertex-buffer table's address.
-    pub vertex_buffer_table: u32,
+    pub vertex_buffer_table: Option<u32>,
     /// SGPR of the first vertex.
-    pub base_vertex: u32,
+    pub base_vertex: Option<u32>,
     /// SGPR of the first instance.
-    pub base_instance: u32,
+    pub base_instance: Option<u32>,
     /// SGPRs that the body expects untouched.
     pub entry_sgprs: u32,
 }
@@ -43,16 +43,22 @@ impl FetchKey {
     /// # Errors
     /// Malformed: the body was not given what a prolog needs.
     pub fn new(plan: FetchPlan, user_data: &[UserData], entry_sgprs: u32) -> Result<Self> {
-        let register = |what: UserData| {
+        let register = |what: UserData, wanted: bool| {
             let found = (0u32..).zip(user_data).find(|(_, data)| **data == what).map(|(register, _)| register);
-            found.ok_or_else(|| Error::malformed(format!("{what:?} is not among the user data")))
+            match found.filter(|_| wanted) {
+                None if wanted => Err(Error::malformed(format!("{what:?} is not among the user data"))),
+                register => Ok(register),
+            }
         };
+        let loads = !plan.loads.is_empty();
+        let vertex = plan.loads.iter().any(|load| load.index == VertexIndex::Vertex);
+        let instance = plan.loads.iter().any(|load| load.index != VertexIndex::Vertex);
         Ok(Self {
+            vertex_buffer_table: register(UserData::VertexBufferTable, loads)?,
+            base_vertex: register(UserData::BaseVertex, vertex)?,
+            base_instance: register(UserData::BaseInstance, instance)?,
+            entry_sgprs: if loads { entry_sgprs } else { 0 },
             plan,
-            vertex_buffer_table: register(UserData::VertexBufferTable)?,
-            base_vertex: register(UserData::BaseVertex)?,
-            base_instance: register(UserData::BaseInstance)?,
-            entry_sgprs,
         })
     }
 }
@@ -77,8 +83,8 @@ struct Prolog<'a> {
 
 impl<'a> Prolog<'a> {
     fn new(key: &'a FetchKey) -> Result<Self> {
-        let fetched = u32::try_from(key.plan.dwords.len()).map_err(|_| Error::malformed("too many vertex inputs"))?;
-        let next_vgpr = SYSTEM_VGPRS.saturating_add(fetched);
+        let fetched = u32::try_from(key.plan.dwords.len()).ok().filter(|count| *count <= MAX_JOINT_VGPRS);
+        let next_vgpr = SYSTEM_VGPRS + fetched.ok_or_else(|| Error::malformed("too many vertex inputs"))?;
         Ok(Self { key, out: Recorder::default(), next_vgpr, indices: Vec::new(), loaded: Vec::new() })
     }
 
@@ -101,7 +107,7 @@ impl<'a> Prolog<'a> {
             return Err(Error::malformed(format!("{} entry SGPRs leave no room to fetch", self.key.entry_sgprs)));
         }
         let table = self.out.sgprs(pair, 2)?;
-        let low = self.out.sgprs(self.key.vertex_buffer_table, 1)?;
+        let low = self.user(self.key.vertex_buffer_table)?;
         // Driver memory shares the high half of its addresses with the code.
         self.out.push(Inst::Sop1 { op: Op::SGetpcB64, dst: Scalar::Sgpr(table), src: None });
         self.out.smov(table, low);
@@ -126,6 +132,10 @@ impl<'a> Prolog<'a> {
         }
         self.out.push(Inst::Waitcnt(Waitcnt::VM));
         Ok(())
+    }
+
+    fn user(&mut self, register: Option<u32>) -> Result<Sgpr> {
+        self.out.sgprs(register.ok_or_else(|| Error::malformed("the key lacks a user-data register"))?, 1)
     }
 
     fn load_descriptor(&mut self, data: Sgpr, base: Sgpr, binding: u32) -> Result<()> {
@@ -159,11 +169,11 @@ impl<'a> Prolog<'a> {
     fn base_index(&mut self, register: Vgpr, index: VertexIndex) -> Result<()> {
         match index {
             VertexIndex::Vertex => {
-                let base = self.out.sgprs(self.key.base_vertex, 1)?;
+                let base = self.user(self.key.base_vertex)?;
                 self.out.vop2(Op::VAddNcU32, register, base, VERTEX_ID);
             }
             VertexIndex::Instance { divisor } => {
-                let base = self.out.sgprs(self.key.base_instance, 1)?;
+                let base = self.user(self.key.base_instance)?;
                 match division(divisor) {
                     None => self.out.mov(register, base),
                     Some(Division::Shift(0)) => self.out.vop2(Op::VAddNcU32, register, base, INSTANCE_ID),

@@ -14,6 +14,8 @@ mod piece;
 #[cfg(test)]
 mod simulate;
 #[cfg(test)]
+mod simulate_exports;
+#[cfg(test)]
 mod tests;
 
 pub use color_export::{ColorExportKey, ColorValue, DepthValues};
@@ -25,7 +27,7 @@ use crate::abi::exports::ColorExportPlan;
 use crate::abi::fetch::FetchPlan;
 use crate::abi::params::ParamPlan;
 use crate::error::{Context, Error, Result};
-use crate::metadata::interface::{FragmentInterface, StageInterface, StageKind, VertexInterface};
+use crate::metadata::interface::{StageInterface, StageKind};
 use crate::state::PipelineState;
 use crate::target::GfxIp;
 use serde::{Deserialize, Serialize};
@@ -102,29 +104,24 @@ pub fn plan(state: &PipelineState, vertex: &StageInterface, fragment: Option<&St
         Some(_) => return Err(Error::bug("the second stage is not a fragment stage")),
     };
     let key = |piece| Some(GlueKey { target, piece });
+    let fetch_key = || {
+        let plan = FetchPlan::new(target, &vs.inputs, &state.vertex)?;
+        FetchKey::new(plan, &vertex.user_data, vertex.entry_sgprs)
+    };
     let params = ParamPlan::new(fs.map_or(&[], |fs| &fs.inputs), &vs.params)?;
     let colors = match fs {
         Some(fs) => ColorExportPlan::new(target, fs, &state.color).at(|| "colour state")?,
         None => ColorExportPlan::default(),
     };
     Ok(GluePlan {
-        fetch: if vertex.prolog { key(PieceKey::Fetch(fetch_key(state, vertex, vs)?)) } else { None },
+        fetch: if vertex.prolog { key(PieceKey::Fetch(fetch_key()?)) } else { None },
         param_export: if vertex.epilog { key(PieceKey::ParamExport(ParamExportKey::new(&params))) } else { None },
         fragment: match (fs, fragment) {
-            (Some(fs), Some(stage)) if stage.epilog => key(PieceKey::ColorExport(color_key(fs, &colors)?)),
+            (Some(fs), Some(stage)) if stage.epilog => key(PieceKey::ColorExport(ColorExportKey::new(fs, &colors)?)),
             (None, _) => key(PieceKey::NullFragment),
             _ => None,
         },
         params,
         colors,
     })
-}
-
-fn fetch_key(state: &PipelineState, stage: &StageInterface, vs: &VertexInterface) -> Result<FetchKey> {
-    let plan = FetchPlan::new(stage.target, &vs.inputs, &state.vertex)?;
-    FetchKey::new(plan, &stage.user_data, stage.entry_sgprs)
-}
-
-fn color_key(fs: &FragmentInterface, colors: &ColorExportPlan) -> Result<ColorExportKey> {
-    ColorExportKey::new(fs, colors)
 }

@@ -1,7 +1,7 @@
 //! The parameter epilog: values that a vertex body returned, exported to the slots that the fragment shader reads.
 
 use super::piece::{Attach, GluePiece, Recorder};
-use crate::abi::params::{ParamExport, ParamPlan};
+use crate::abi::params::{MAX_ATTRIBUTES, ParamExport, ParamPlan};
 use crate::error::{Error, Result};
 use crate::isa::{ExpSources, ExpTarget, Inst, Src, Vgpr};
 use crate::metadata::interface::ParamSource;
@@ -45,7 +45,9 @@ pub(super) fn emit(gfx: GfxIp, key: &ParamExportKey) -> Result<GluePiece> {
                 Some(ParamSource::Exported) => return Err(Error::malformed("exported by the body already")),
             };
         }
-        let target = ExpTarget::Param(export.slot);
+        let slot = Some(export.slot).filter(|slot| usize::from(*slot) < MAX_ATTRIBUTES);
+        let slot = slot.ok_or_else(|| Error::malformed(format!("no parameter slot {}", export.slot)))?;
+        let target = ExpTarget::Param(slot);
         out.push(Inst::Exp { target, sources: ExpSources::Full(sources), done: false, vm: false });
     }
     out.end_program();

@@ -4,7 +4,8 @@
 use super::*;
 use crate::isa::{self, Inst};
 use crate::metadata::interface::{
-    ColorOutput, ComponentType, FragmentInput, ParamSource, Semantic, UserData, VertexInput, VertexParam,
+    ColorOutput, ComponentType, FragmentInput, FragmentInterface, ParamSource, Semantic, UserData, VertexInput,
+    VertexInterface, VertexParam,
 };
 use crate::state::{ColorState, VertexInputState};
 use crate::target::{Stage, WaveSize};
@@ -148,16 +149,17 @@ fn case_plan(case: Case) -> Result<GluePlan> {
     plan(&state, &vertex, fragment.as_ref())
 }
 
-fn disassemble(code: &[u8]) -> Vec<String> {
+/// The instructions of a piece.
+pub(super) fn instructions(code: &[u8]) -> Vec<Inst> {
     let dwords: Vec<u32> = code.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
     let mut rest = dwords.as_slice();
-    let mut lines = Vec::new();
+    let mut insts = Vec::new();
     while !rest.is_empty() {
         let (inst, length) = isa::decode(GfxIp::Gfx1030, WaveSize::W64, rest).expect("our own code");
-        lines.push(inst.to_string());
+        insts.push(inst);
         rest = &rest[length..];
     }
-    lines
+    insts
 }
 
 fn show(plan: &GluePlan) -> String {
@@ -165,8 +167,8 @@ fn show(plan: &GluePlan) -> String {
     for key in plan.keys() {
         let piece = emit(key).expect("emits");
         assert_eq!(emit(key).as_ref(), Ok(&piece), "equal keys give equal bytes");
-        let lines = disassemble(&piece.code);
-        if let Some(theirs) = isa::oracle::disassemble(WaveSize::W64, &piece.code) {
+        let lines: Vec<String> = instructions(&piece.code).iter().map(Inst::to_string).collect();
+        if let Some(theirs) = isa::oracle::disassemble("pieces_are_as_written_down", WaveSize::W64, &piece.code) {
             assert_eq!(lines, theirs);
         }
         check_end(&piece, &lines);
@@ -246,12 +248,7 @@ fn prologs_write_above_the_entry_state() {
         let Ok(plan) = case_plan(read(&path)) else { continue };
         let Some(key) = &plan.fetch else { continue };
         let PieceKey::Fetch(fetch) = &key.piece else { panic!("a fetch key") };
-        let code = emit(key).expect("emits").code;
-        let dwords: Vec<u32> = code.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
-        let mut rest = dwords.as_slice();
-        while !rest.is_empty() {
-            let (inst, length) = isa::decode(key.target, WaveSize::W64, rest).expect("our own code");
-            rest = &rest[length..];
+        for inst in instructions(&emit(key).expect("emits").code) {
             let (scalar, vector) = match inst {
                 Inst::Sop1 { dst, .. } | Inst::Sop2 { dst, .. } => (Some(u32::from(dst.code())), None),
                 Inst::Smem { data, .. } => (Some(u32::from(data.number())), None),
@@ -280,16 +277,17 @@ fn damaged_keys_are_refused() {
     let dword = crate::abi::fetch::FetchedDword::Loaded { load: 0, component: 0, bits: 32 };
     let good = FetchKey {
         plan: FetchPlan { loads: vec![load], dwords: vec![dword] },
-        vertex_buffer_table: 2,
-        base_vertex: 3,
-        base_instance: 4,
+        vertex_buffer_table: Some(2),
+        base_vertex: Some(3),
+        base_instance: None,
         entry_sgprs: 5,
     };
     let piece = |key: FetchKey| emit(&GlueKey { target: GfxIp::Gfx1030, piece: PieceKey::Fetch(key) });
     assert!(piece(good.clone()).is_ok());
-    let damage: [fn(&mut FetchKey); 8] = [
+    let damage: [fn(&mut FetchKey); 9] = [
         |key| key.entry_sgprs = u32::MAX,
-        |key| key.vertex_buffer_table = 106,
+        |key| key.vertex_buffer_table = Some(106),
+        |key| key.base_vertex = None,
         |key| key.plan.loads[0].components = 5,
         |key| key.plan.loads[0].components = 0,
         |key| key.plan.loads[0].format = 128,
@@ -301,5 +299,58 @@ fn damaged_keys_are_refused() {
         let mut key = good.clone();
         damage(&mut key);
         assert!(piece(key).is_err(), "damage {i}");
+    }
+}
+
+/// Numbers as a damaged store may hold them: near the edges, or anything.
+fn number() -> impl proptest::strategy::Strategy<Value = u32> {
+    use proptest::prelude::*;
+    prop_oneof![0u32..8, 96u32..110, 250u32..260, 4090u32..4100, any::<u32>(), Just(u32::MAX)]
+}
+
+proptest::proptest! {
+    #[test]
+    fn damaged_keys_are_nobodys_bug(
+        loads in proptest::collection::vec((number(), number(), number(), number(), proptest::num::u8::ANY), 0..6),
+        dwords in proptest::collection::vec((number(), proptest::num::u8::ANY, 0u8..4), 0..20),
+        registers in [number(), number(), number(), number(), number()],
+        target in proptest::num::u8::ANY,
+    ) {
+        use crate::abi::fetch::{FetchLoad, FetchedDword, VertexIndex};
+        use crate::abi::params::ParamExport;
+        let loads = loads.into_iter().map(|(binding, divisor, skip, offset, byte)| FetchLoad {
+            binding,
+            index: if byte & 1 == 0 { VertexIndex::Vertex } else { VertexIndex::Instance { divisor } },
+            skip,
+            offset,
+            format: byte >> 1,
+            components: if byte & 2 == 0 { byte % 5 } else { byte },
+            half: byte & 4 == 0,
+        });
+        let dwords = dwords.into_iter().map(|(load, byte, kind)| match kind {
+            0 => FetchedDword::Constant(load),
+            1 => FetchedDword::Loaded { load, component: byte % 4, bits: 32 },
+            _ => FetchedDword::Loaded { load: load % 6, component: byte % 4, bits: byte },
+        });
+        let [a, b, c, d, e] = registers;
+        let fetch = FetchKey {
+            plan: FetchPlan { loads: loads.collect(), dwords: dwords.collect() },
+            vertex_buffer_table: Some(a),
+            base_vertex: Some(b),
+            base_instance: Some(c),
+            entry_sgprs: d,
+        };
+        let channels = [Some(ParamSource::Vgpr(a)), Some(ParamSource::Constant(b)), None, Some(ParamSource::Exported)];
+        let params = ParamExportKey { exports: vec![ParamExport { slot: target, channels }] };
+        let format = crate::abi::exports::ExportFormat::Fp16;
+        let ty = ComponentType { kind: crate::ir::NumericKind::Sint, bits: target };
+        let colors = vec![ColorValue { target, format, ty, vgprs: [Some(a), Some(b), Some(c), Some(e)] }];
+        let depth = DepthValues { depth: Some(d), stencil: None, sample_mask: None };
+        let color = ColorExportKey { depth, colors, dummy: false };
+        for piece in [PieceKey::Fetch(fetch), PieceKey::ParamExport(params), PieceKey::ColorExport(color)] {
+            if let Err(e) = emit(&GlueKey { target: GfxIp::Gfx1030, piece }) {
+                proptest::prop_assert!(matches!(e.kind(), crate::error::ErrorKind::Malformed(_)), "{}", e);
+            }
+        }
     }
 }

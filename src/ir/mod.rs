@@ -18,10 +18,20 @@
 
 mod alu;
 mod builder;
+pub mod cfg;
+mod effects;
 mod image;
 mod op;
+pub mod parse;
+mod print;
+pub mod rewrite;
+mod rules;
 mod shader;
+mod text;
 mod types;
+pub mod uniform;
+pub mod verify;
+mod words;
 
 pub use alu::{AluOp, FpFlags, Sig};
 pub use builder::Builder;
@@ -33,6 +43,6 @@ pub use op::{
 pub use shader::{
     ArgRole, BasicBlock, BlockCall, BlockId, ConstTable, ConstTableId, DenormMode, DepthMode, EntryArg, Inst, InstId,
     Level, Local, LocalId, LowerInfo, Merge, Modes, RegClass, Resource, ResourceId, ResourceKind, RoundMode, Shader,
-    SymbolId, Terminator, Value, ValueDef,
+    SymbolId, Terminator, Value, ValueData, ValueDef,
 };
 pub use types::{Align, Bits, Type};

@@ -134,11 +134,10 @@ impl Encoder {
         for (code, src) in codes.iter_mut().zip(srcs) {
             *code = self.source(src)?;
         }
-        let on_bus = |src: &&Src| matches!(src, Src::Scalar(_) | Src::Special(_) | Src::Literal(_));
-        let mut scalars: Vec<&Src> = srcs.iter().filter(on_bus).collect();
-        scalars.sort_unstable();
-        scalars.dedup();
-        ensure(scalars.len() <= 2, "more than two scalar operands")?;
+        let on_bus = |src: &Src| matches!(src, Src::Scalar(_) | Src::Special(_) | Src::Literal(_));
+        let first_of_its_kind = |(i, src): &(usize, &Src)| on_bus(src) && !srcs[..*i].contains(src);
+        let scalars = srcs.iter().enumerate().filter(first_of_its_kind).count();
+        ensure(scalars <= 2, "more than two scalar operands")?;
         Ok(codes)
     }
 

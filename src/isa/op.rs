@@ -50,7 +50,7 @@ macro_rules! ops {
     ($($op:ident $mnemonic:literal $format:ident $data:literal $sources:literal;)*) => {
         /// An instruction, whatever its operands.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[allow(missing_docs)] // each is its own mnemonic
+        #[allow(missing_docs, reason = "each is its own mnemonic")]
         pub enum Op { $($op,)* }
 
         impl Op {

@@ -2,44 +2,25 @@
 
 use super::*;
 use crate::target::{GfxIp, WaveSize};
-use std::io::Write;
-use std::process::{Command, Stdio};
+
+#[path = "../../tests/support/mod.rs"]
+mod support;
 
 const GFX: GfxIp = GfxIp::Gfx1030;
 
-/// Runs `llvm-mc-19` on `input`; `None` where the tool is missing, which is only allowed outside CI.
-pub(crate) fn llvm_mc(args: &[&str], input: &str) -> Option<String> {
-    let tool = "llvm-mc-19";
-    let run = Command::new(tool)
-        .args(["-arch=amdgcn", "-mcpu=gfx1030"])
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
-    let mut child = match run {
-        Ok(child) => child,
-        Err(e) if std::env::var_os("CI").is_none() => {
-            eprintln!("skipped: {tool}: {e}");
-            return None;
-        }
-        Err(e) => panic!("{tool}: {e}"),
-    };
-    let mut stdin = child.stdin.take().expect("piped");
-    let text = input.to_owned();
-    let writer = std::thread::spawn(move || stdin.write_all(text.as_bytes()));
-    let output = child.wait_with_output().expect("llvm-mc ran");
-    writer.join().expect("writer").expect("llvm-mc reads its input");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && errors.is_empty(), "{errors}");
-    Some(String::from_utf8(output.stdout).expect("text"))
+/// Runs `llvm-mc-19` on `input`; `None` where the tool is missing, and the skip of `test` is noted.
+fn llvm_mc(test: &str, args: &[&str], input: &str) -> Option<String> {
+    let target = ["-arch=amdgcn", "-mcpu=gfx1030"];
+    let args: Vec<&str> = target.iter().chain(args).copied().collect();
+    let output = support::tool(test, "llvm-mc-19")?.run(&args, input.as_bytes());
+    Some(String::from_utf8(output).expect("text"))
 }
 
 /// The disassembler's text of each instruction of `code`.
-pub(crate) fn disassemble(wave: WaveSize, code: &[u8]) -> Option<Vec<String>> {
+pub(crate) fn disassemble(test: &str, wave: WaveSize, code: &[u8]) -> Option<Vec<String>> {
     let bytes: Vec<String> = code.iter().map(|b| format!("{b:#04x}")).collect();
     let attributes = format!("-mattr=+wavefrontsize{}", wave.lanes());
-    let text = llvm_mc(&["--disassemble", &attributes], &bytes.join(" "))?;
+    let text = llvm_mc(test, &["--disassemble", &attributes], &bytes.join(" "))?;
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('.'));
     Some(lines.map(|line| line.split(" ;").next().unwrap_or("").trim().to_owned()).collect())
 }
@@ -224,7 +205,7 @@ fn every_instruction_has_samples() {
 fn the_assembler_reads_our_text_as_our_bytes() {
     let insts = all_samples();
     let text: String = insts.iter().map(|inst| format!("{inst}\n")).collect();
-    let Some(output) = llvm_mc(&["-show-encoding"], &text) else { return };
+    let Some(output) = llvm_mc("the_assembler_reads_our_text_as_our_bytes", &["-show-encoding"], &text) else { return };
     let encodings: Vec<&str> = output.lines().filter_map(|line| line.split("encoding: ").nth(1)).collect();
     assert_eq!(encodings.len(), insts.len());
     for (inst, theirs) in insts.iter().zip(encodings) {
@@ -238,7 +219,7 @@ fn the_assembler_reads_our_text_as_our_bytes() {
 fn the_disassembler_says_what_we_print() {
     let insts = all_samples();
     let code = encode_all(GFX, &insts).expect("samples encode");
-    let Some(lines) = disassemble(WaveSize::W32, &code) else { return };
+    let Some(lines) = disassemble("the_disassembler_says_what_we_print", WaveSize::W32, &code) else { return };
     assert_eq!(lines.len(), insts.len());
     for (inst, line) in insts.iter().zip(lines) {
         assert_eq!(inst.to_string(), line);
@@ -264,7 +245,7 @@ fn a_mask_of_64_lanes_is_a_pair() {
     let inst = Inst::Cndmask { dst: Vgpr(1), srcs: [Src::Int(0), Vgpr(2).into()], mask };
     let code = encode_all(GFX, &[inst]).expect("encodes");
     assert_eq!(inst.to_string(), "v_cndmask_b32_e64 v1, 0, v2, s[4:5]");
-    if let Some(lines) = disassemble(WaveSize::W64, &code) {
+    if let Some(lines) = disassemble("a_mask_of_64_lanes_is_a_pair", WaveSize::W64, &code) {
         assert_eq!(lines, [inst.to_string()]);
     }
     let odd = Inst::Cndmask { dst: Vgpr(1), srcs: [Src::Int(0); 2], mask: LaneMask::W64(Scalar::Sgpr(sgpr(5))) };

@@ -87,7 +87,7 @@ impl Scalar {
 
 /// A read-only scalar value that the hardware supplies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs)] // each is the assembler's name of itself
+#[allow(missing_docs, reason = "each is the assembler's name of itself")]
 pub enum Special {
     SharedBase,
     SharedLimit,
@@ -119,7 +119,7 @@ impl Special {
 
 /// A float that needs no literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs)] // the names are the values
+#[allow(missing_docs, reason = "the names are the values")]
 pub enum InlineFloat {
     Half,
     MinusHalf,

@@ -95,7 +95,7 @@ impl UnitStage<'_> {
 }
 
 fn glue_part(piece: &GluePiece) -> Part<'_> {
-    Part { symbol: piece.symbol, code: &piece.code, patches: &[] }
+    Part { symbol: &piece.symbol, code: &piece.code, patches: &[] }
 }
 
 /// Puts the parts of a pipeline together.

@@ -1,2 +1,69 @@
-//! The `dovetail` program.
-fn main() {}
+//! The `dovetail` program: each subcommand is a file, and does nothing that the library cannot.
+
+mod common;
+mod compile;
+mod corpus;
+mod inspect;
+mod link;
+mod populate;
+mod progress;
+mod state;
+mod verify;
+mod worker;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Shader cache creator and pipeline linker for AMD GPUs.
+///
+/// Compiles SPIR-V shaders early and one at a time into unlinked ELFs, keeps them in a cache, and links them into
+/// pipeline ELFs once the pipeline state is known.
+///
+/// Exit codes: 0 done; 1 done, but some inputs failed; 2 malformed input; 3 unsupported; 4 needs a whole-pipeline compile;
+/// 5 file, store or process trouble; 70 a bug of ours; 71 the compiler died on the input.
+#[derive(Parser)]
+#[command(
+    name = "dovetail",
+    version,
+    after_help = "Example:\n  dovetail populate shaders/ --cache cache\n  \
+    dovetail state template a.vert.spv a.frag.spv -o state.toml\n  \
+    dovetail link --vs a.vert.spv --fs a.frag.spv --state state.toml --cache cache -o a.elf\n  \
+    dovetail inspect a.elf"
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Populate(populate::Args),
+    Link(link::Args),
+    Compile(compile::Args),
+    Inspect(inspect::Args),
+    Verify(verify::Args),
+    Corpus(corpus::Args),
+    State(state::Args),
+    #[command(hide = true)]
+    Worker(worker::Args),
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Populate(args) => populate::run(&args),
+        Command::Link(args) => link::run(&args),
+        Command::Compile(args) => compile::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Verify(args) => verify::run(&args),
+        Command::Corpus(args) => corpus::run(args).map(|()| ExitCode::SUCCESS),
+        Command::State(args) => state::run(&args),
+        Command::Worker(args) => worker::run(&args),
+    };
+    match result {
+        Ok(code) => code,
+        Err(e) => {
+            eprintln!("dovetail: {e}");
+            ExitCode::from(e.exit_code())
+        }
+    }
+}

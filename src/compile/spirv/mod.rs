@@ -1,1 +1,76 @@
 //! SPIR-V words to upper-level IR: parse, check, translate one entry point with every call inlined.
+//!
+//! [`parse`] frames and decodes words, `usage` finds what the entry point reaches, `globals` declares types, constants and
+//! variables, `function` walks blocks and inlines calls, and per-opcode modules translate single instructions over
+//! [`cx::Cx`]. Bad input gives errors that name the word and the instruction.
+//! To add an instruction: an arm in the module of its family; a new family is one line in `inst`.
+
+mod access;
+mod arith;
+mod atomic;
+mod builtins;
+mod capabilities;
+mod cfg;
+mod composite;
+mod constants;
+mod control;
+mod convert;
+pub mod cx;
+mod dot;
+mod finish;
+mod float;
+mod fold;
+mod function;
+mod globals;
+mod glsl;
+mod image;
+mod inst;
+mod interface;
+mod matrix;
+mod memory;
+mod modes;
+mod operands;
+mod parse;
+mod reflect;
+mod subgroup;
+mod sync;
+mod types;
+mod usage;
+
+#[cfg(test)]
+mod evaluate;
+
+pub use reflect::{EntryPointInfo, ModuleInfo, SpecConstantInfo, reflect};
+
+use super::request::Module;
+use crate::error::{Error, Result};
+use crate::ir::{Shader, Terminator};
+use crate::target::Stage;
+
+/// Translates one entry point to upper-level IR, with specialization values (sorted by id).
+///
+/// # Errors
+/// Malformed or unsupported SPIR-V; no such entry point.
+pub fn translate(module: &Module, entry: &str, stage: Stage, spec: &[(u32, u64)]) -> Result<Shader> {
+    let parsed = parse::parse(module.bytes())?;
+    parsed.capabilities.iter().try_for_each(|c| capabilities::check(*c))?;
+    let Some(point) = parsed.entry_points.iter().find(|e| e.name == entry && reflect::stage(e.model) == Some(stage))
+    else {
+        return Err(Error::malformed(format!("no {} entry point `{entry}`", stage.name())));
+    };
+    let usage = usage::Usage::of(&parsed, point.function, &point.interface)?;
+    let mut shader = Shader::new(entry, stage);
+    let mut cx = cx::Cx::new(&parsed, &mut shader);
+    cx.constants.overrides = spec.to_vec();
+    globals::declare(&mut cx, &usage)?;
+    modes::apply(&mut cx, point.function)?;
+    function::entry(&mut cx, &usage, point.function)?;
+    let exit = cx.exit;
+    cx.b.switch_to(exit);
+    cx.store_outputs();
+    cx.b.terminate(Terminator::Return(Vec::new()));
+    let used = cx.constants.used();
+    shader.modes.spec = used;
+    finish::drop_unreachable(&mut shader, exit);
+    Ok(shader)
+}

@@ -1,0 +1,167 @@
+//! Which user-data SGPRs a stage gets, and in which order (pal-abi 2.3 to 2.5).
+//!
+//! | place | what | when |
+//! |---|---|---|
+//! | s0, s1 | global table, per-shader table | always |
+//! | then | pointer to the grid size | compute, if read |
+//! | then | descriptor set pointers, by set number | if used; what does not fit is read through the spill table |
+//! | then | push-constant dwords, by offset | if read at constant offsets; loads that do not fit: spill table |
+//! | then | view, vertex buffers, base vertex, base instance, draw | vertex (view: fragment too), if used |
+//! | last | spill table | if anything is read through it |
+//!
+//! Nothing can fail: in the worst case all but the fixed places goes through the spill table. To add a kind of user
+//! data: a variant of [`UserData`], a field of [`UserDataNeeds`], a line in [`plan`].
+
+use crate::metadata::interface::UserData;
+use crate::target::Stage;
+use std::collections::BTreeSet;
+
+/// What a stage reads of its user data.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserDataNeeds {
+    /// Descriptor sets.
+    pub sets: BTreeSet<u32>,
+    /// Push-constant loads at constant offsets: first dword, number of dwords.
+    pub push_constants: BTreeSet<(u32, u32)>,
+    /// Something is read through the spill table in any case.
+    pub spill: bool,
+    /// Address of the grid size.
+    pub workgroup_count: bool,
+    /// View index.
+    pub view: bool,
+    /// Vertex-buffer table.
+    pub vertex_buffers: bool,
+    /// Base vertex and base instance: always both, because PAL wants them side by side.
+    pub base: bool,
+    /// Draw index.
+    pub draw: bool,
+}
+
+/// What each user SGPR of a stage holds, from s0.
+pub fn plan(stage: Stage, needs: &UserDataNeeds) -> Vec<UserData> {
+    let mut head = vec![UserData::GlobalTable, UserData::PerShaderTable];
+    if needs.workgroup_count {
+        head.extend([UserData::WorkgroupCountLow, UserData::WorkgroupCountHigh]);
+    }
+    let specials = specials(needs);
+    let fixed = head.len() + specials.len();
+    let free = (stage.max_user_sgprs() as usize).saturating_sub(fixed);
+
+    // Without a spill table first: it costs a register, so it is only taken if something needs it.
+    let (middle, spill) = match middle(needs, free) {
+        (middle, true) if !needs.spill => (middle, false),
+        _ => (self::middle(needs, free.saturating_sub(1)).0, true),
+    };
+    let mut out = head;
+    out.extend(middle);
+    out.extend(specials);
+    if spill {
+        out.push(UserData::SpillTable);
+    }
+    out
+}
+
+fn specials(needs: &UserDataNeeds) -> Vec<UserData> {
+    let mut out = Vec::new();
+    let mut add = |wanted: bool, what: &[UserData]| {
+        if wanted {
+            out.extend_from_slice(what);
+        }
+    };
+    add(needs.view, &[UserData::ViewId]);
+    add(needs.vertex_buffers, &[UserData::VertexBufferTable]);
+    add(needs.base, &[UserData::BaseVertex, UserData::BaseInstance]);
+    add(needs.draw, &[UserData::DrawIndex]);
+    out
+}
+
+/// Sets and push constants in `free` registers, and whether all of them fit.
+fn middle(needs: &UserDataNeeds, free: usize) -> (Vec<UserData>, bool) {
+    let mut out: Vec<UserData> = needs.sets.iter().take(free).map(|&s| UserData::DescriptorSet(s)).collect();
+    let mut fits = out.len() == needs.sets.len();
+    let mut dwords = BTreeSet::new();
+    for &(first, count) in &needs.push_constants {
+        // A load is taken whole or not at all: half of it in registers would still cost the load.
+        let mut with = dwords.clone();
+        with.extend(first..first.saturating_add(count));
+        if out.len() + with.len() <= free {
+            dwords = with;
+        } else {
+            fits = false;
+        }
+    }
+    out.extend(dwords.into_iter().map(UserData::PushConstant));
+    (out, fits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::UserData as U;
+    use super::*;
+
+    fn needs(sets: u32, push: &[(u32, u32)]) -> UserDataNeeds {
+        UserDataNeeds {
+            sets: (0..sets).collect(),
+            push_constants: push.iter().copied().collect(),
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn the_order_is_fixed() {
+        let n = UserDataNeeds {
+            spill: true,
+            view: true,
+            vertex_buffers: true,
+            base: true,
+            draw: true,
+            ..needs(2, &[(4, 2), (0, 1)])
+        };
+        assert_eq!(
+            plan(Stage::Vertex, &n),
+            [
+                U::GlobalTable,
+                U::PerShaderTable,
+                U::DescriptorSet(0),
+                U::DescriptorSet(1),
+                U::PushConstant(0),
+                U::PushConstant(4),
+                U::PushConstant(5),
+                U::ViewId,
+                U::VertexBufferTable,
+                U::BaseVertex,
+                U::BaseInstance,
+                U::DrawIndex,
+                U::SpillTable,
+            ]
+        );
+        let n = UserDataNeeds { workgroup_count: true, ..needs(1, &[]) };
+        assert_eq!(
+            plan(Stage::Compute, &n),
+            [U::GlobalTable, U::PerShaderTable, U::WorkgroupCountLow, U::WorkgroupCountHigh, U::DescriptorSet(0)]
+        );
+    }
+
+    #[test]
+    fn a_load_that_does_not_fit_brings_the_spill_table() {
+        // 14 free registers: exactly full without a spill table.
+        let full = plan(Stage::Compute, &needs(2, &[(0, 12)]));
+        assert_eq!(full.len(), 16);
+        assert!(!full.contains(&U::SpillTable));
+        // One dword more: the whole load goes, and the spill table comes.
+        let over = plan(Stage::Compute, &needs(2, &[(0, 13)]));
+        assert_eq!(over, [U::GlobalTable, U::PerShaderTable, U::DescriptorSet(0), U::DescriptorSet(1), U::SpillTable]);
+        // A smaller load behind it still fits, and overlapping loads share registers.
+        let mixed = plan(Stage::Compute, &needs(2, &[(0, 13), (20, 2), (21, 2)]));
+        assert!(mixed.contains(&U::PushConstant(22)) && !mixed.contains(&U::PushConstant(0)));
+        assert_eq!(mixed.len(), 2 + 2 + 3 + 1);
+    }
+
+    #[test]
+    fn sets_beyond_the_limit_are_left_to_the_spill_table() {
+        let p = plan(Stage::Compute, &needs(20, &[]));
+        assert_eq!(p.len(), 16);
+        assert_eq!(p.last(), Some(&U::SpillTable));
+        assert!(p.contains(&U::DescriptorSet(12)) && !p.contains(&U::DescriptorSet(13)));
+    }
+}

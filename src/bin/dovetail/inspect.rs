@@ -1,0 +1,303 @@
+//! `dovetail inspect`: everything an ELF of ours says, decoded.
+
+use crate::common::print_json;
+use dovetail::error::{Context, Error, Result};
+use dovetail::metadata::document::{Document, Map};
+use dovetail::metadata::note;
+use dovetail::metadata::registers::Register as Word;
+use dovetail::reloc::kind;
+use dovetail::reloc::symbol::LinkSymbol;
+use object::elf;
+use object::read::elf::{ElfFile64, FileHeader};
+use object::{LittleEndian, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SymbolKind};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// Show an unlinked or linked ELF: sections, symbols, relocations, metadata, registers, code.
+///
+/// Unlinked ELFs show what they leave to the linker; linked ones each register field by field, and the borders between
+/// prolog, body and epilog in the disassembly (which needs llvm-objdump-19).
+#[derive(clap::Args)]
+pub struct Args {
+    /// The ELF.
+    #[arg(value_name = "ELF")]
+    file: PathBuf,
+    /// Leave the disassembly out.
+    #[arg(long)]
+    no_code: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    kind: &'static str,
+    flags: String,
+    sections: Vec<Section>,
+    symbols: Vec<Symbol>,
+    relocations: Vec<Relocation>,
+    metadata: serde_json::Value,
+    registers: Vec<Register>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<Vec<String>>,
+}
+
+#[derive(Serialize)]
+struct Section {
+    name: String,
+    kind: String,
+    offset: u64,
+    size: u64,
+    align: u64,
+}
+
+#[derive(Serialize)]
+struct Symbol {
+    name: String,
+    section: Option<String>,
+    value: u64,
+    size: u64,
+    global: bool,
+}
+
+#[derive(Serialize)]
+struct Relocation {
+    section: String,
+    offset: u64,
+    kind: String,
+    symbol: String,
+    meaning: String,
+}
+
+#[derive(Serialize)]
+struct Register {
+    number: u32,
+    name: String,
+    value: u32,
+    fields: Vec<(String, u32)>,
+}
+
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let place = || args.file.display().to_string();
+    let bytes = std::fs::read(&args.file).at(place)?;
+    let mut report = inspect(&bytes).at(place)?;
+    if !args.no_code {
+        report.code = Some(disassemble(&args.file, &report.symbols)?);
+    }
+    if args.json {
+        print_json(&report)?
+    } else {
+        print(&report)
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn inspect(bytes: &[u8]) -> Result<Report> {
+    let broken = |e: object::Error| Error::malformed(e.to_string());
+    let file: ElfFile64<'_, LittleEndian> = ElfFile64::parse(bytes).map_err(broken)?;
+    let header = file.elf_header();
+    if header.e_machine(LittleEndian) != elf::EM_AMDGPU {
+        return Err(Error::malformed(format!("e_machine is {}, not AMDGPU", header.e_machine(LittleEndian))));
+    }
+    let mut report = Report {
+        kind: "linked pipeline ELF",
+        flags: format!("{:#x}", header.e_flags(LittleEndian)),
+        sections: Vec::new(),
+        symbols: Vec::new(),
+        relocations: Vec::new(),
+        metadata: serde_json::Value::Null,
+        registers: Vec::new(),
+        code: None,
+    };
+    for section in file.sections() {
+        let name = section.name().map_err(broken)?.to_owned();
+        if name == ".note" {
+            let data = section.data().map_err(broken)?;
+            let document = Document::parse(note::metadata(data)?)?;
+            if document.pipeline.iter().any(|(k, _)| k.as_str().is_some_and(|k| k.starts_with(".dovetail."))) {
+                report.kind = "unlinked stage ELF";
+            }
+            report.registers = registers_of(&document.pipeline);
+            report.metadata = json(&rmpv::Value::Map(document.pipeline));
+        }
+        for (offset, relocation) in section.relocations() {
+            report.relocations.push(describe(&file, &name, offset, &relocation));
+        }
+        let (offset, size) = section.file_range().unwrap_or_default();
+        let kind = format!("{:?}", section.kind());
+        report.sections.push(Section { name, kind, offset, size, align: section.align() });
+    }
+    for symbol in file.symbols() {
+        let section = symbol.section_index().and_then(|i| file.section_by_index(i).ok());
+        if symbol.kind() == SymbolKind::Section && symbol.size() == 0 {
+            continue;
+        }
+        report.symbols.push(Symbol {
+            name: symbol.name().unwrap_or_default().to_owned(),
+            section: section.and_then(|s| s.name().ok().map(str::to_owned)),
+            value: symbol.address(),
+            size: symbol.size(),
+            global: symbol.is_global(),
+        });
+    }
+    report.symbols.sort_by(|a, b| (&a.section, a.value, &a.name).cmp(&(&b.section, b.value, &b.name)));
+    Ok(report)
+}
+
+fn describe(
+    file: &ElfFile64<'_, LittleEndian>,
+    section: &str,
+    offset: u64,
+    relocation: &object::Relocation,
+) -> Relocation {
+    let number = match relocation.flags() {
+        RelocationFlags::Elf { r_type } => r_type.0,
+        _ => 0,
+    };
+    let symbol = match relocation.target() {
+        RelocationTarget::Symbol(i) => file.symbol_by_index(i).ok(),
+        _ => None,
+    };
+    let undefined = symbol.as_ref().is_some_and(|s| s.is_undefined());
+    let name = symbol.as_ref().and_then(|s| s.name().ok()).unwrap_or_default().to_owned();
+    let name = match symbol.as_ref().and_then(|s| s.section_index()).filter(|_| name.is_empty()) {
+        Some(i) => file.section_by_index(i).ok().and_then(|s| s.name().ok().map(str::to_owned)).unwrap_or_default(),
+        None => name,
+    };
+    let meaning = if undefined { meaning(&LinkSymbol::parse(&name)) } else { "address in this file".into() };
+    let kind = kind::RelocKind::from_number(number).map_or_else(|_| format!("type {number}"), |k| format!("{k:?}"));
+    Relocation { section: section.to_owned(), offset, kind, symbol: name, meaning }
+}
+
+fn meaning(symbol: &LinkSymbol) -> String {
+    match symbol {
+        LinkSymbol::DescriptorOffset { set, binding, part } => {
+            format!("byte offset of the {part:?} descriptor of set {set} binding {binding}").to_lowercase()
+        }
+        LinkSymbol::DescriptorStride { set, binding } => {
+            format!("bytes between descriptors of set {set} binding {binding}")
+        }
+        LinkSymbol::UsesSpill { set, binding } => format!("1 if set {set} binding {binding} stands in the root table"),
+        LinkSymbol::SetPointer(set) => format!("byte offset in the root table of the pointer to set {set}"),
+        LinkSymbol::PushConstants => "byte offset in the root table of the push constants".into(),
+        LinkSymbol::NumSamples => "sample count".into(),
+        LinkSymbol::SamplePattern => "sample pattern index".into(),
+        LinkSymbol::DeviceIndex => "index of the device in its group".into(),
+        LinkSymbol::Next => "the part that this one continues in".into(),
+        LinkSymbol::Opaque(_) => "the caller's own".into(),
+    }
+}
+
+fn registers_of(pipeline: &Map) -> Vec<Register> {
+    let found = pipeline.iter().find(|(k, _)| k.as_str() == Some(".registers")).and_then(|(_, v)| v.as_map());
+    let mut out: Vec<Register> = found
+        .into_iter()
+        .flatten()
+        .filter_map(|(k, v)| {
+            let (number, value) = (u32::try_from(k.as_u64()?).ok()?, u32::try_from(v.as_u64()?).ok()?);
+            let word = Word(number);
+            let fields = word.info().map_or(&[][..], |info| info.fields);
+            let fields = fields.iter().map(|f| (f.name.to_owned(), f.of(value))).collect();
+            Some(Register { number, name: word.name(), value, fields })
+        })
+        .collect();
+    out.sort_by_key(|r| r.number);
+    out
+}
+
+/// MessagePack as JSON; keys that are no strings become text.
+fn json(value: &rmpv::Value) -> serde_json::Value {
+    use serde_json::Value as J;
+    match value {
+        rmpv::Value::Map(map) => {
+            let key = |k: &rmpv::Value| k.as_str().map_or_else(|| k.to_string(), str::to_owned);
+            J::Object(map.iter().map(|(k, v)| (key(k), json(v))).collect())
+        }
+        rmpv::Value::Array(list) => J::Array(list.iter().map(json).collect()),
+        rmpv::Value::Boolean(b) => J::Bool(*b),
+        rmpv::Value::Nil => J::Null,
+        rmpv::Value::Integer(i) => i.as_u64().map(J::from).or_else(|| i.as_i64().map(J::from)).unwrap_or(J::Null),
+        other => J::String(other.as_str().map_or_else(|| other.to_string(), str::to_owned)),
+    }
+}
+
+/// The code as llvm-objdump-19 prints it, with the borders of parts.
+fn disassemble(path: &Path, symbols: &[Symbol]) -> Result<Vec<String>> {
+    let tool = "llvm-objdump-19";
+    let output = Command::new(tool).args(["-d", "-r", "--no-show-raw-insn"]).arg(path).output();
+    let output = match output {
+        Ok(output) if output.status.success() => output,
+        Ok(output) => return Err(Error::environment(format!("{tool}: {}", String::from_utf8_lossy(&output.stderr)))),
+        Err(e) => return Ok(vec![format!("(no disassembly: {tool}: {e}; Debian has it in llvm-19)")]),
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut out = Vec::new();
+    let mut padding = 0usize;
+    for line in text.lines().skip_while(|l| !l.contains("section .text")).skip(1) {
+        if line.contains("s_code_end") {
+            padding += 1;
+            continue;
+        }
+        if let Some((address, rest)) = line.split_once(' ').filter(|(_, rest)| rest.starts_with('<')) {
+            let at = u64::from_str_radix(address, 16).unwrap_or_default();
+            let name = rest.trim_start_matches('<').trim_end_matches(">:");
+            let here = symbols.iter().filter(|s| s.section.as_deref() == Some(".text") && s.value == at);
+            let spans: Vec<String> = here.map(|s| format!("{} ({} bytes)", s.name, s.size)).collect();
+            out.push(format!("──── {at:#06x} {}", if spans.is_empty() { name.to_owned() } else { spans.join(", ") }));
+        } else if !line.trim().is_empty() {
+            out.push(line.trim_end().to_owned());
+        }
+    }
+    if padding > 0 {
+        out.push(format!("({padding} × s_code_end)"));
+    }
+    Ok(out)
+}
+
+fn print(report: &Report) {
+    println!("{}, e_flags {}", report.kind, report.flags);
+    println!("\nsections");
+    for s in &report.sections {
+        println!("  {:<24} {:<18} offset {:#08x} size {:>7} align {}", s.name, s.kind, s.offset, s.size, s.align);
+    }
+    println!("\nsymbols");
+    for s in &report.symbols {
+        let section = s.section.as_deref().unwrap_or("undefined");
+        println!(
+            "  {:<36} {section:<12} {:#08x} size {:>6} {}",
+            s.name,
+            s.value,
+            s.size,
+            if s.global { "global" } else { "local" }
+        );
+    }
+    println!("\nrelocations ({})", report.relocations.len());
+    for r in &report.relocations {
+        println!("  {}+{:#06x} {:<18} {:<20} {}", r.section, r.offset, r.kind, r.symbol, r.meaning);
+    }
+    println!("\nmetadata");
+    let text = serde_json::to_string_pretty(&without_registers(&report.metadata)).unwrap_or_default();
+    text.lines().for_each(|l| println!("  {l}"));
+    println!("\nregisters");
+    for r in &report.registers {
+        println!("  {:#06x} {:<28} {:#010x}", r.number, r.name, r.value);
+        for (field, value) in r.fields.iter().filter(|(_, v)| *v != 0) {
+            println!("         {field} = {value}");
+        }
+    }
+    if let Some(code) = &report.code {
+        println!("\ncode");
+        code.iter().for_each(|l| println!("{l}"));
+    }
+}
+
+/// Registers have a table of their own.
+fn without_registers(metadata: &serde_json::Value) -> serde_json::Value {
+    let mut out = metadata.clone();
+    if let Some(map) = out.as_object_mut() {
+        map.remove(".registers");
+    }
+    out
+}

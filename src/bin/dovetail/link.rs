@@ -1,0 +1,153 @@
+//! `dovetail link`: shaders and a state to a pipeline ELF.
+
+use crate::common::{CacheArgs, TuningArgs, WorkerArgs, print_json, read_module, read_toml, write_file};
+use crate::populate::wave;
+use dovetail::compile::request::{Module, default_wave};
+use dovetail::compile::spirv::{self, ModuleInfo};
+use dovetail::error::{Context, Error, Result};
+use dovetail::link::{Placement, verify};
+use dovetail::pipeline::{self, Outcome, PipelineRequest, Route, ShaderRef};
+use dovetail::state::PipelineState;
+use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::toolchain::Toolchain;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Link shaders and a pipeline state into a pipeline ELF.
+///
+/// Parts come from the cache where it has them and are compiled where it has not. What cannot be linked is compiled whole;
+/// the output says so, and why.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Example:\n  dovetail link --vs a.vert.spv --fs a.frag.spv --state a.toml --cache cache -o a.elf\n  \
+    dovetail link --cs k.comp.spv --state k.toml --cache cache -o k.elf"
+)]
+pub struct Args {
+    /// Vertex shader.
+    #[arg(long, value_name = "SPIRV", required_unless_present = "cs", conflicts_with = "cs")]
+    vs: Option<PathBuf>,
+    /// Fragment shader; without one nothing is shaded.
+    #[arg(long, value_name = "SPIRV", requires = "vs")]
+    fs: Option<PathBuf>,
+    /// Compute shader.
+    #[arg(long, value_name = "SPIRV")]
+    cs: Option<PathBuf>,
+    /// Entry point of every shader; needed where a module has several of a stage.
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
+    /// Pipeline state (see docs/state.md; `dovetail state template` writes one).
+    #[arg(long, value_name = "TOML")]
+    state: PathBuf,
+    /// Where the pipeline ELF goes.
+    #[arg(long, short, value_name = "ELF")]
+    out: PathBuf,
+    /// GPU.
+    #[arg(long, default_value = "gfx1030")]
+    target: GfxIp,
+    /// Wave size of every stage, 32 or 64.
+    #[arg(long, value_name = "LANES", value_parser = wave)]
+    wave: Option<WaveSize>,
+    /// adjacent: parts fall through into each other; chained: parts stand apart and branch.
+    #[arg(long, default_value = "adjacent", value_parser = layout)]
+    layout: Placement,
+    /// Compile the whole pipeline even where it could be linked.
+    #[arg(long)]
+    whole: bool,
+    /// Only take what is in the cache, as a driver without a compiler does; exit code 4 if something is not.
+    #[arg(long)]
+    no_compile: bool,
+    /// Print what was done as JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    cache: CacheArgs,
+    #[command(flatten)]
+    worker: WorkerArgs,
+    #[command(flatten)]
+    tuning: TuningArgs,
+}
+
+fn layout(text: &str) -> Result<Placement> {
+    match text {
+        "adjacent" => Ok(Placement::Adjacent),
+        "chained" => Ok(Placement::Chained),
+        _ => Err(Error::malformed(format!("layout `{text}`: adjacent or chained"))),
+    }
+}
+
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let state: PipelineState = read_toml(&args.state)?;
+    let given = [(&args.vs, Stage::Vertex), (&args.fs, Stage::Fragment), (&args.cs, Stage::Compute)];
+    let mut modules = Vec::new();
+    for (path, stage) in given {
+        let Some(path) = path else { continue };
+        let place = || path.display().to_string();
+        let module = read_module(path)?;
+        let info = spirv::reflect(&module).at(place)?;
+        modules.push((stage, entry(args, &info, stage).at(place)?, module, info));
+    }
+    let shaders =
+        modules.iter().map(|(stage, entry, module, info)| shader(args, *stage, entry, module, info)).collect();
+    let cache = args.cache.open()?;
+    let compiler = if args.no_compile { None } else { args.worker.start_if_built(1)? };
+    let tools = Toolchain::new(&cache, compiler.as_deref())?;
+    let request = PipelineRequest {
+        shaders,
+        state: &state,
+        target: args.target,
+        options: args.tuning.options(),
+        placement: args.layout,
+    };
+    let outcome =
+        if args.whole { pipeline::build_whole(&request, &tools, None)? } else { pipeline::build(&request, &tools)? };
+    let built = match outcome {
+        Outcome::Built(built) => built,
+        Outcome::NotCached(stage) => {
+            eprintln!("dovetail: the {stage} shader is not in the cache, and there is no compiler");
+            return Ok(ExitCode::from(4));
+        }
+    };
+    // Whoever reads the file later trusts it; a violation here is our bug and must not leave the house.
+    let report = verify(&built.elf)?;
+    if let Some(violation) = report.violations.first() {
+        return Err(Error::bug(format!("the linked ELF breaks a rule of the loader: {violation}")));
+    }
+    write_file(&args.out, &built.elf)?;
+    if args.json {
+        print_json(&serde_json::json!({ "route": built.route, "parts": built.parts, "bytes": built.elf.len() }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    match &built.route {
+        Route::Linked => println!("linked {}", args.out.display()),
+        Route::Whole(None) => println!("compiled whole {}", args.out.display()),
+        Route::Whole(Some(why)) => println!("compiled whole {}: {why}", args.out.display()),
+    }
+    for part in &built.parts {
+        let origin = if part.hit { "cache" } else { "compiled" };
+        println!("  {:<9} {origin:<9} {:>7} bytes", part.stage.name(), part.bytes);
+    }
+    println!("  pipeline            {:>7} bytes", built.elf.len());
+    Ok(ExitCode::SUCCESS)
+}
+
+fn entry(args: &Args, info: &ModuleInfo, stage: Stage) -> Result<String> {
+    let mut fitting = info
+        .entry_points
+        .iter()
+        .filter(|e| e.stage == Some(stage) && args.entry.as_ref().is_none_or(|name| *name == e.name));
+    match (fitting.next(), fitting.next()) {
+        (Some(one), None) => Ok(one.name.clone()),
+        (None, _) => Err(Error::malformed(format!("no such {stage} entry point"))),
+        _ => Err(Error::malformed(format!("several {stage} entry points: choose by --entry"))),
+    }
+}
+
+fn shader<'a>(args: &Args, stage: Stage, entry: &str, module: &'a Module, info: &ModuleInfo) -> ShaderRef<'a> {
+    ShaderRef {
+        module,
+        entry_point: entry.to_owned(),
+        stage,
+        wave: args.wave.unwrap_or_else(|| default_wave(stage, info.uses_subgroups)),
+        spec_ids: info.spec_constants.iter().map(|c| c.id).collect(),
+    }
+}

@@ -1,0 +1,52 @@
+//! How far a long command is: a bar where there is a terminal, a line every few seconds elsewhere.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::IsTerminal;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+const EVERY: Duration = Duration::from_secs(5);
+
+/// Counts finished items; says nothing in the first two seconds.
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    total: u64,
+    started: Instant,
+    plain: Mutex<(u64, Instant)>,
+}
+
+impl Progress {
+    pub fn new(total: usize, what: &str) -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::new(total as u64);
+            if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}, {per_sec}, ETA {eta}") {
+                bar.set_style(style);
+            }
+            bar.set_message(what.to_owned());
+            bar
+        });
+        let now = Instant::now();
+        Self { bar, total: total as u64, started: now, plain: Mutex::new((0, now)) }
+    }
+
+    pub fn tick(&self) {
+        if let Some(bar) = &self.bar {
+            bar.inc(1);
+            return;
+        }
+        let Ok(mut plain) = self.plain.lock() else { return };
+        plain.0 += 1;
+        if plain.1.elapsed() >= EVERY && plain.0 < self.total {
+            plain.1 = Instant::now();
+            let rate = plain.0 as f64 / self.started.elapsed().as_secs_f64();
+            let eta = (self.total - plain.0) as f64 / rate;
+            eprintln!("{}/{}, {rate:.0}/s, ETA {eta:.0} s", plain.0, self.total);
+        }
+    }
+
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

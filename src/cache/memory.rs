@@ -1,0 +1,22 @@
+//! A store that lives as long as the process.
+
+use super::{Key, Store};
+use crate::error::Result;
+use std::collections::BTreeMap;
+use std::sync::{PoisonError, RwLock};
+
+/// In memory only.
+#[derive(Default)]
+pub struct MemoryStore(RwLock<BTreeMap<Key, Vec<u8>>>);
+
+impl Store for MemoryStore {
+    fn get(&self, key: &Key) -> Result<Option<Vec<u8>>> {
+        // A map is whole after any panic between its own operations, so a poisoned lock is still good.
+        Ok(self.0.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned())
+    }
+
+    fn put(&self, key: &Key, bytes: &[u8]) -> Result<()> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(*key, bytes.to_vec());
+        Ok(())
+    }
+}

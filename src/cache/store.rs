@@ -1,0 +1,59 @@
+//! What a backend must do: keep bytes under keys.
+
+use super::{Key, LmdbStore, MemoryStore, SledStore};
+use crate::error::{Error, Result};
+use std::path::Path;
+use std::str::FromStr;
+
+/// Keeps opaque bytes under keys. Safe to use from many threads; a `put` that returned survives the process.
+pub trait Store: Send + Sync {
+    /// The bytes under a key.
+    ///
+    /// # Errors
+    /// Environment: the backend fails.
+    fn get(&self, key: &Key) -> Result<Option<Vec<u8>>>;
+
+    /// Keeps bytes under a key, replacing what was there.
+    ///
+    /// # Errors
+    /// Environment: the backend is full or fails.
+    fn put(&self, key: &Key, bytes: &[u8]) -> Result<()>;
+}
+
+/// The backends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StoreKind {
+    /// LMDB: several processes at once, nothing lost on a kill.
+    #[default]
+    Lmdb,
+    /// sled: one process at a time.
+    Sled,
+    /// In this process's memory only.
+    Memory,
+}
+
+impl StoreKind {
+    /// Opens the backend in its own folder below `dir`, so that several kinds can share a cache directory.
+    ///
+    /// # Errors
+    /// Environment: it cannot be made or opened.
+    pub fn open(self, dir: &Path) -> Result<Box<dyn Store>> {
+        Ok(match self {
+            Self::Lmdb => Box::new(LmdbStore::open(&dir.join("lmdb"), super::DEFAULT_MAP_BYTES)?),
+            Self::Sled => Box::new(SledStore::open(&dir.join("sled"))?),
+            Self::Memory => Box::new(MemoryStore::default()),
+        })
+    }
+}
+
+impl FromStr for StoreKind {
+    type Err = Error;
+    fn from_str(s: &str) -> Result<Self> {
+        match s {
+            "lmdb" => Ok(Self::Lmdb),
+            "sled" => Ok(Self::Sled),
+            "memory" => Ok(Self::Memory),
+            _ => Err(Error::malformed(format!("store `{s}`: lmdb, sled or memory"))),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Arithmetic: what both kinds share, conversions and comparisons. `alu_int` and `alu_float` have the rest.
+//!
+//! LLVM's poison (shifts past the width, conversions out of range) and its traps (division by zero) are stronger than
+//! "any value" and could change what the rest of the shader does; so amounts are masked, divisors replaced, and
+//! conversions frozen.
+
+use super::values::{Cx, Llvm, as_float};
+use crate::error::{Error, Result};
+use crate::ir::{AluOp, Bits, FpFlags, Inst, Type, Value};
+use inkwell::values::{FastMathFlags, FloatValue, IntValue};
+use inkwell::{FloatPredicate, IntPredicate};
+
+impl<'c> Cx<'_, 'c> {
+    /// One arithmetic instruction.
+    pub fn alu(&self, op: AluOp, flags: FpFlags, inst: &Inst, ty: Type) -> Result<Llvm<'c>> {
+        use AluOp as A;
+        let args = &inst.args[..];
+        if args.len() != op.arity() {
+            return Err(Error::bug(format!("{} operands for {}", args.len(), op.name())));
+        }
+        if let Some(predicate) = int_predicate(op) {
+            let (a, b) = (self.i(args[0])?, self.i(args[1])?);
+            return Ok(self.b.build_int_compare(predicate, a, b, "")?.into());
+        }
+        if let Some(predicate) = float_predicate(op) {
+            let (a, b) = (self.f(args[0])?, self.f(args[1])?);
+            return Ok(self.b.build_float_compare(predicate, a, b, "")?.into());
+        }
+        match op {
+            A::Select => self.select(args),
+            A::ZExt | A::SExt | A::Trunc => self.int_convert(op, self.i(args[0])?, ty),
+            A::F2S | A::F2U | A::S2F | A::U2F | A::FConv | A::FConvRtz => self.float_convert(op, args[0], ty),
+            _ if op.takes_float() => self.float_op(op, flags, args),
+            _ => self.int_op(op, args),
+        }
+    }
+
+    /// Both sides in one kind: as a float if one is kept as such.
+    fn select(&self, args: &[Value]) -> Result<Llvm<'c>> {
+        let cond = self.i(args[0])?;
+        let (a, b) = if self.is_float(args[1])? || self.is_float(args[2])? {
+            (self.float(args[1])?, self.float(args[2])?)
+        } else {
+            (self.int(args[1])?, self.int(args[2])?)
+        };
+        Ok(self.b.build_select(cond, a, b, "")?)
+    }
+
+    fn int_convert(&self, op: AluOp, v: IntValue<'c>, ty: Type) -> Result<Llvm<'c>> {
+        let (from, to) = (v.get_type().get_bit_width(), ty.bits().count());
+        let target = self.int_bits(to)?;
+        Ok(match op {
+            _ if from == to => v.into(),
+            AluOp::SExt if from < to => self.b.build_int_s_extend(v, target, "")?.into(),
+            _ if from < to => self.b.build_int_z_extend(v, target, "")?.into(),
+            _ => self.b.build_int_truncate(v, target, "")?.into(),
+        })
+    }
+
+    fn float_convert(&self, op: AluOp, v: Value, ty: Type) -> Result<Llvm<'c>> {
+        use AluOp as A;
+        let b = self.b;
+        match op {
+            A::F2S | A::F2U => {
+                let (x, target) = (self.f(v)?, self.int_bits(ty.bits().count())?);
+                let n = if op == A::F2S {
+                    b.build_float_to_signed_int(x, target, "")?
+                } else {
+                    b.build_float_to_unsigned_int(x, target, "")?
+                };
+                self.freeze(n.into())
+            }
+            A::S2F => Ok(b.build_signed_int_to_float(self.i(v)?, self.float_bits(ty.bits())?, "")?.into()),
+            A::U2F => Ok(b.build_unsigned_int_to_float(self.i(v)?, self.float_bits(ty.bits())?, "")?.into()),
+            _ => self.float_resize(op == A::FConvRtz, self.f(v)?, self.shader.ty(v).bits(), ty.bits()),
+        }
+    }
+
+    fn float_resize(&self, toward_zero: bool, x: FloatValue<'c>, from: Bits, to: Bits) -> Result<Llvm<'c>> {
+        let target = self.float_bits(to)?;
+        if from == to {
+            return Ok(x.into());
+        }
+        if from < to {
+            return Ok(self.b.build_float_ext(x, target, "")?.into());
+        }
+        if !toward_zero {
+            return Ok(self.b.build_float_trunc(x, target, "")?.into());
+        }
+        // Truncations can be done one after the other; only the last step has an instruction.
+        let single = if from == Bits::B64 { self.truncate_double(x)? } else { x };
+        if to == Bits::B32 {
+            return Ok(single.into());
+        }
+        let zero = self.f32_type().const_zero();
+        let pair = self.call("llvm.amdgcn.cvt.pkrtz", &[], &[single.into(), zero.into()])?;
+        self.lane(super::values::as_vector(pair)?, 0)
+    }
+
+    /// 64 to 32 bits towards zero: to nearest, and one step back where that went away from zero.
+    fn truncate_double(&self, x: FloatValue<'c>) -> Result<FloatValue<'c>> {
+        let b = self.b;
+        let near = b.build_float_trunc(x, self.f32_type(), "")?;
+        let back = b.build_float_ext(near, x.get_type(), "")?;
+        let (mag, orig) = (self.call_same("llvm.fabs", &[back.into()])?, self.call_same("llvm.fabs", &[x.into()])?);
+        let over = b.build_float_compare(FloatPredicate::OGT, as_float(mag)?, as_float(orig)?, "")?;
+        let bits = self.cast(near.into(), self.i32_type().into())?.into_int_value();
+        let less = b.build_int_sub(bits, self.c32(1), "")?;
+        let bits = b.build_select(over, less, bits, "")?;
+        as_float(self.cast(bits, self.f32_type().into())?)
+    }
+
+    /// Puts fast-math flags on an instruction; a folded constant has none to take.
+    ///
+    /// `NOT_NAN` and `NOT_INF` stay unused: to LLVM a NaN under them is poison, to SPIR-V only an undefined value.
+    pub fn with_flags(&self, v: FloatValue<'c>, flags: FpFlags) -> Result<FloatValue<'c>> {
+        let mut set = FastMathFlags::empty();
+        for (flag, llvm) in [
+            (FpFlags::NO_SIGNED_ZERO, FastMathFlags::NoSignedZeros),
+            (FpFlags::ALLOW_RECIPROCAL, FastMathFlags::AllowReciprocal),
+            (FpFlags::REASSOC, FastMathFlags::AllowReassoc),
+        ] {
+            set.set(llvm, flags.has(flag));
+        }
+        set.set(FastMathFlags::AllowContract, !flags.has(FpFlags::NO_CONTRACT));
+        if let Some(inst) = v.as_instruction().filter(|i| i.can_use_fast_math_flags()) {
+            inst.set_fast_math_flags(set).map_err(|e| Error::bug(format!("fast-math flags: {e}")))?;
+        }
+        Ok(v)
+    }
+}
+
+fn int_predicate(op: AluOp) -> Option<IntPredicate> {
+    use AluOp as A;
+    use IntPredicate as P;
+    Some(match op {
+        A::IEq => P::EQ,
+        A::INe => P::NE,
+        A::ULt => P::ULT,
+        A::ULe => P::ULE,
+        A::UGt => P::UGT,
+        A::UGe => P::UGE,
+        A::SLt => P::SLT,
+        A::SLe => P::SLE,
+        A::SGt => P::SGT,
+        A::SGe => P::SGE,
+        _ => return None,
+    })
+}
+
+fn float_predicate(op: AluOp) -> Option<FloatPredicate> {
+    use AluOp as A;
+    use FloatPredicate as P;
+    Some(match op {
+        A::FOEq => P::OEQ,
+        A::FONe => P::ONE,
+        A::FOLt => P::OLT,
+        A::FOLe => P::OLE,
+        A::FOGt => P::OGT,
+        A::FOGe => P::OGE,
+        A::FUEq => P::UEQ,
+        A::FUNe => P::UNE,
+        A::FULt => P::ULT,
+        A::FULe => P::ULE,
+        A::FUGt => P::UGT,
+        A::FUGe => P::UGE,
+        A::FOrd => P::ORD,
+        A::FUno => P::UNO,
+        _ => return None,
+    })
+}

@@ -1,0 +1,171 @@
+//! Integer arithmetic.
+
+use super::values::{Cx, Llvm, as_int};
+use crate::error::{Error, Result};
+use crate::ir::{AluOp, Value};
+use inkwell::IntPredicate;
+use inkwell::values::IntValue;
+
+impl<'c> Cx<'_, 'c> {
+    /// An integer operation on scalars.
+    pub fn int_op(&self, op: AluOp, args: &[Value]) -> Result<Llvm<'c>> {
+        use AluOp as A;
+        let b = self.b;
+        let x = self.i(args[0])?;
+        let ty = x.get_type();
+        let width = ty.get_bit_width();
+        // The second operand where there is one; the table has the arity, so a unary operation does not look at it.
+        let y = match args.get(1) {
+            Some(&y) => self.i(y)?,
+            None => ty.const_zero(),
+        };
+        let amount = || -> Result<IntValue<'c>> { Ok(b.build_and(y, ty.const_int(u64::from(width - 1), false), "")?) };
+        Ok(match op {
+            A::IAdd => b.build_int_add(x, y, "")?.into(),
+            A::ISub => b.build_int_sub(x, y, "")?.into(),
+            A::IMul => b.build_int_mul(x, y, "")?.into(),
+            A::UMulHigh => self.mul_high(x, y, false)?,
+            A::SMulHigh => self.mul_high(x, y, true)?,
+            A::UDiv => b.build_int_unsigned_div(x, self.safe_divisor(x, y, false)?, "")?.into(),
+            A::UMod => b.build_int_unsigned_rem(x, self.safe_divisor(x, y, false)?, "")?.into(),
+            A::SDiv => b.build_int_signed_div(x, self.safe_divisor(x, y, true)?, "")?.into(),
+            A::SRem => b.build_int_signed_rem(x, self.safe_divisor(x, y, true)?, "")?.into(),
+            A::SMod => self.smod(x, y)?,
+            A::INeg => b.build_int_sub(ty.const_zero(), x, "")?.into(),
+            A::IAbs => self.call("llvm.abs", &[ty.into()], &[x.into(), self.cbool(false).into()])?,
+            A::IAnd => b.build_and(x, y, "")?.into(),
+            A::IOr => b.build_or(x, y, "")?.into(),
+            A::IXor => b.build_xor(x, y, "")?.into(),
+            A::INot => b.build_not(x, "")?.into(),
+            A::Shl => b.build_left_shift(x, amount()?, "")?.into(),
+            A::LShr => b.build_right_shift(x, amount()?, false, "")?.into(),
+            A::AShr => b.build_right_shift(x, amount()?, true, "")?.into(),
+            A::UMin => self.call_same("llvm.umin", &[x.into(), y.into()])?,
+            A::UMax => self.call_same("llvm.umax", &[x.into(), y.into()])?,
+            A::SMin => self.call_same("llvm.smin", &[x.into(), y.into()])?,
+            A::SMax => self.call_same("llvm.smax", &[x.into(), y.into()])?,
+            A::UAddSat => self.call_same("llvm.uadd.sat", &[x.into(), y.into()])?,
+            A::SAddSat => self.call_same("llvm.sadd.sat", &[x.into(), y.into()])?,
+            A::USubSat => self.call_same("llvm.usub.sat", &[x.into(), y.into()])?,
+            A::SSubSat => self.call_same("llvm.ssub.sat", &[x.into(), y.into()])?,
+            A::UAddCarry => self.carry("llvm.uadd.with.overflow", x, y)?,
+            A::USubBorrow => self.carry("llvm.usub.with.overflow", x, y)?,
+            A::BitCount => self.to_b32(as_int(self.call_same("llvm.ctpop", &[x.into()])?)?)?.into(),
+            A::BitReverse => self.call_same("llvm.bitreverse", &[x.into()])?,
+            A::FindILsb => {
+                let n = as_int(self.call("llvm.cttz", &[ty.into()], &[x.into(), self.cbool(true).into()])?)?;
+                self.found(x, n)?
+            }
+            A::FindUMsb => self.find_msb(x)?,
+            A::FindSMsb => {
+                // Bits that equal the sign become zero.
+                let sign = b.build_right_shift(x, ty.const_int(u64::from(width - 1), false), true, "")?;
+                self.find_msb(b.build_xor(x, sign, "")?)?
+            }
+            A::UBitExtract | A::SBitExtract => {
+                let (offset, count) = (y, self.i(Self::arg(args, 2)?)?);
+                self.bit_extract(op == A::SBitExtract, x, offset, count)?
+            }
+            A::SDot4 | A::SDot4Sat | A::UDot4 | A::UDot4Sat => {
+                let name = if matches!(op, A::SDot4 | A::SDot4Sat) { "llvm.amdgcn.sdot4" } else { "llvm.amdgcn.udot4" };
+                let clamp = self.cbool(matches!(op, A::SDot4Sat | A::UDot4Sat));
+                let acc = self.i(Self::arg(args, 2)?)?;
+                self.call(name, &[], &[x.into(), y.into(), acc.into(), clamp.into()])?
+            }
+            _ => return Err(Error::bug(format!("{} is no integer operation", op.name()))),
+        })
+    }
+
+    fn mul_high(&self, x: IntValue<'c>, y: IntValue<'c>, signed: bool) -> Result<Llvm<'c>> {
+        let b = self.b;
+        let width = x.get_type().get_bit_width();
+        let wide = self.int_bits(2 * width)?;
+        let extend = |v| if signed { b.build_int_s_extend(v, wide, "") } else { b.build_int_z_extend(v, wide, "") };
+        let product = b.build_int_mul(extend(x)?, extend(y)?, "")?;
+        let high = b.build_right_shift(product, wide.const_int(u64::from(width), false), false, "")?;
+        Ok(b.build_int_truncate(high, x.get_type(), "")?.into())
+    }
+
+    /// A divisor that does not trap: one instead of zero, and instead of -1 below the minimum.
+    fn safe_divisor(&self, x: IntValue<'c>, y: IntValue<'c>, signed: bool) -> Result<IntValue<'c>> {
+        let b = self.b;
+        let ty = y.get_type();
+        let mut bad = b.build_int_compare(IntPredicate::EQ, y, ty.const_zero(), "")?;
+        if signed {
+            let minimum = ty.const_int(1 << (ty.get_bit_width() - 1), false);
+            let lowest = b.build_int_compare(IntPredicate::EQ, x, minimum, "")?;
+            let minus = b.build_int_compare(IntPredicate::EQ, y, ty.const_all_ones(), "")?;
+            bad = b.build_or(bad, b.build_and(lowest, minus, "")?, "")?;
+        }
+        as_int(b.build_select(bad, ty.const_int(1, false), y, "")?)
+    }
+
+    /// Remainder with the divisor's sign.
+    fn smod(&self, x: IntValue<'c>, y: IntValue<'c>) -> Result<Llvm<'c>> {
+        let b = self.b;
+        let y = self.safe_divisor(x, y, true)?;
+        let zero = y.get_type().const_zero();
+        let rem = b.build_int_signed_rem(x, y, "")?;
+        let differ = b.build_int_compare(IntPredicate::SLT, b.build_xor(rem, y, "")?, zero, "")?;
+        let nonzero = b.build_int_compare(IntPredicate::NE, rem, zero, "")?;
+        let add = b.build_and(differ, nonzero, "")?;
+        Ok(b.build_select(add, b.build_int_add(rem, y, "")?, rem, "")?)
+    }
+
+    fn carry(&self, name: &str, x: IntValue<'c>, y: IntValue<'c>) -> Result<Llvm<'c>> {
+        let pair = self.call_same(name, &[x.into(), y.into()])?;
+        Ok(self.b.build_extract_value(pair.into_struct_value(), 1, "")?)
+    }
+
+    /// A small number of any width as 32 bits.
+    fn to_b32(&self, n: IntValue<'c>) -> Result<IntValue<'c>> {
+        self.narrow(self.widen(n)?, 32)
+    }
+
+    /// `n` as 32 bits, or -1 where `x` has no ones.
+    fn found(&self, x: IntValue<'c>, n: IntValue<'c>) -> Result<Llvm<'c>> {
+        let none = self.b.build_int_compare(IntPredicate::EQ, x, x.get_type().const_zero(), "")?;
+        Ok(self.b.build_select(none, self.i32_type().const_all_ones(), self.to_b32(n)?, "")?)
+    }
+
+    fn find_msb(&self, x: IntValue<'c>) -> Result<Llvm<'c>> {
+        let ty = x.get_type();
+        let zeros = as_int(self.call("llvm.ctlz", &[ty.into()], &[x.into(), self.cbool(true).into()])?)?;
+        let top = ty.const_int(u64::from(ty.get_bit_width() - 1), false);
+        self.found(x, self.b.build_int_sub(top, zeros, "")?)
+    }
+
+    /// A field of `count` bits from `offset`; 32 bits have instructions that do all counts but 32.
+    fn bit_extract(
+        &self,
+        signed: bool,
+        x: IntValue<'c>,
+        offset: IntValue<'c>,
+        count: IntValue<'c>,
+    ) -> Result<Llvm<'c>> {
+        let b = self.b;
+        let ty = x.get_type();
+        let width = ty.get_bit_width();
+        let whole = b.build_int_compare(IntPredicate::UGE, count, self.c32(width), "")?;
+        if width == 32 {
+            let name = if signed { "llvm.amdgcn.sbfe" } else { "llvm.amdgcn.ubfe" };
+            let field = self.call(name, &[ty.into()], &[x.into(), offset.into(), count.into()])?;
+            return Ok(b.build_select(whole, Llvm::from(x), field, "")?);
+        }
+        let to_width = |n: IntValue<'c>| -> Result<IntValue<'c>> {
+            let n = if width > 32 { b.build_int_z_extend(n, ty, "")? } else { b.build_int_truncate(n, ty, "")? };
+            Ok(b.build_and(n, ty.const_int(u64::from(width - 1), false), "")?)
+        };
+        let (offset, bits) = (to_width(offset)?, to_width(count)?);
+        let low = b.build_right_shift(x, offset, false, "")?;
+        let one = ty.const_int(1, false);
+        let mask = b.build_int_sub(b.build_left_shift(one, bits, "")?, one, "")?;
+        let mut field = b.build_and(low, mask, "")?;
+        if signed {
+            // Flipping the field's top bit and subtracting it again extends the sign. No bits: no top bit.
+            let top = b.build_xor(mask, b.build_right_shift(mask, one, false, "")?, "")?;
+            field = b.build_int_sub(b.build_xor(field, top, "")?, top, "")?;
+        }
+        Ok(b.build_select(whole, Llvm::from(x), field.into(), "")?)
+    }
+}

@@ -1,0 +1,278 @@
+//! Control flow: blocks in reverse postorder, block parameters as phis.
+//!
+//! Reverse postorder visits a definition before its uses, so one walk fills all values. Unreachable blocks are left out.
+//! A target with parameters that one terminator names twice gets a block of its own on the second edge, as a phi takes
+//! one value a predecessor. `Unreachable` returns unspecified values: a body without any return would otherwise run on
+//! into whatever stands behind it.
+
+use super::values::{Cx, Llvm, as_int, poison};
+use crate::error::{Error, Result};
+use crate::ir::{BlockCall, BlockId, Op, RegClass, Shader, Terminator, Type, Value, ValueDef};
+use inkwell::basic_block::BasicBlock;
+use inkwell::context::Context;
+use inkwell::types::BasicTypeEnum;
+use inkwell::values::{BasicValue, PhiValue};
+
+/// Reachable blocks, in reverse postorder.
+pub(super) fn reverse_postorder(shader: &Shader) -> Result<Vec<BlockId>> {
+    let mut seen = vec![false; shader.blocks.len()];
+    let mut order = Vec::new();
+    // A block and how many of its successors have been looked at.
+    let mut stack = vec![(Shader::ENTRY, 0usize)];
+    if let Some(entry) = seen.get_mut(0) {
+        *entry = true;
+    }
+    while let Some((block, next)) = stack.pop() {
+        let calls = terminator(shader, block)?.calls();
+        if let Some(call) = calls.get(next) {
+            stack.push((block, next + 1));
+            let seen = seen
+                .get_mut(call.block.index())
+                .ok_or_else(|| Error::bug(format!("{block} jumps to {}, which there is not", call.block)))?;
+            if !std::mem::replace(seen, true) {
+                stack.push((call.block, 0));
+            }
+        } else {
+            order.push(block);
+        }
+    }
+    order.reverse();
+    Ok(order)
+}
+
+fn terminator(shader: &Shader, block: BlockId) -> Result<&Terminator> {
+    shader
+        .blocks
+        .get(block.index())
+        .and_then(|b| b.term.as_ref())
+        .ok_or_else(|| Error::bug(format!("{block} has no end")))
+}
+
+/// Which block parameters are better kept as floats: those that more operations use or make as floats than as
+/// integers. Only a matter of fewer casts for LLVM to see through.
+fn float_params(shader: &Shader, order: &[BlockId]) -> Vec<bool> {
+    let mut votes = vec![0i32; shader.values.len()];
+    let mut vote = |v: Value, float: bool| {
+        if let Some(n) = votes.get_mut(v.index()) {
+            *n += if float { 1 } else { -1 };
+        }
+    };
+    for &id in order {
+        let block = shader.block(id);
+        for &inst in &block.insts {
+            let inst = shader.inst(inst);
+            if let Op::Alu(op, _) = inst.op {
+                for &arg in &inst.args {
+                    vote(arg, op.takes_float());
+                }
+            }
+        }
+        for call in block.term.iter().flat_map(Terminator::calls) {
+            for (&arg, &param) in call.args.iter().zip(&shader.block(call.block).params) {
+                if let Some(Op::Alu(op, _)) = shader.def(arg).map(|i| &i.op) {
+                    vote(param, op.gives_float());
+                }
+            }
+        }
+    }
+    votes
+        .iter()
+        .zip(&shader.values)
+        .map(|(&n, v)| n > 0 && v.ty.can_be_float() && matches!(v.def, ValueDef::Param(..)))
+        .collect()
+}
+
+/// The blocks while they are filled.
+pub(super) struct Blocks<'c> {
+    order: Vec<BlockId>,
+    llvm: Vec<Option<BasicBlock<'c>>>,
+    phis: Vec<Vec<PhiValue<'c>>>,
+    /// Types of a `Return`'s values.
+    returns: Vec<Type>,
+}
+
+impl<'c> Blocks<'c> {
+    /// Makes the blocks and their phis. The entry block's parameters are the caller's.
+    pub fn new(cx: &mut Cx<'_, 'c>, order: Vec<BlockId>, returns: Vec<Type>) -> Result<Self> {
+        let shader = cx.shader;
+        let mut llvm = vec![None; shader.blocks.len()];
+        let mut phis = vec![Vec::new(); shader.blocks.len()];
+        let floats = float_params(shader, &order);
+        for &id in &order {
+            let block = cx.ctx.append_basic_block(cx.function, &id.to_string());
+            llvm[id.index()] = Some(block);
+            if id == Shader::ENTRY {
+                continue;
+            }
+            cx.b.position_at_end(block);
+            for &param in &shader.block(id).params {
+                let ty = shader.ty(param);
+                let ty = if floats[param.index()] { cx.float_type(ty)? } else { cx.int_type(ty)? };
+                let phi = cx.b.build_phi(ty, "")?;
+                phis[id.index()].push(phi);
+                cx.values[param.index()] = Some(phi.as_basic_value());
+            }
+        }
+        Ok(Self { order, llvm, phis, returns })
+    }
+
+    fn block(&self, id: BlockId) -> Result<BasicBlock<'c>> {
+        self.llvm.get(id.index()).copied().flatten().ok_or_else(|| Error::bug(format!("{id} was not reached")))
+    }
+
+    /// Fills every block.
+    pub fn fill(&self, cx: &mut Cx<'_, 'c>) -> Result<()> {
+        cx.b.position_at_end(self.block(Shader::ENTRY)?);
+        cx.prelude()?;
+        for &id in &self.order {
+            if id != Shader::ENTRY {
+                cx.b.position_at_end(self.block(id)?);
+            }
+            let shader = cx.shader;
+            for &inst in &shader.block(id).insts {
+                cx.inst(inst).map_err(|e| e.at(format!("{id} {inst}")))?;
+            }
+            self.terminator(cx, terminator(shader, id)?).map_err(|e| e.at(format!("end of {id}")))?;
+        }
+        Ok(())
+    }
+
+    fn terminator(&self, cx: &Cx<'_, 'c>, term: &Terminator) -> Result<()> {
+        match term {
+            Terminator::Jump(call) => {
+                let to = self.edge(cx, call, false)?;
+                cx.b.build_unconditional_branch(to)?;
+            }
+            Terminator::Branch { cond, then, els } => {
+                let cond = cx.i(*cond)?;
+                let twice = then.block == els.block;
+                let (then, els) = (self.edge(cx, then, false)?, self.edge(cx, els, twice)?);
+                cx.b.build_conditional_branch(cond, then, els)?;
+            }
+            Terminator::Switch { value, cases, default } => {
+                let value = cx.i(*value)?;
+                let mut seen = vec![default.block];
+                let default = self.edge(cx, default, false)?;
+                let mut targets = Vec::with_capacity(cases.len());
+                for (literal, call) in cases {
+                    let twice = seen.contains(&call.block);
+                    seen.push(call.block);
+                    targets.push((value.get_type().const_int(*literal, false), self.edge(cx, call, twice)?));
+                }
+                cx.b.build_switch(value, default, &targets)?;
+            }
+            Terminator::Return(values) => self.ret(cx, values)?,
+            Terminator::Unreachable => {
+                cx.restore_mode()?;
+                match cx.function.get_type().get_return_type() {
+                    None => cx.b.build_return(None)?,
+                    Some(ty) => cx.b.build_return(Some(&poison(ty) as &dyn BasicValue<'c>))?,
+                };
+            }
+        }
+        Ok(())
+    }
+
+    /// The LLVM block of an edge, its values passed.
+    fn edge(&self, cx: &Cx<'_, 'c>, call: &BlockCall, twice: bool) -> Result<BasicBlock<'c>> {
+        let target = self.block(call.block)?;
+        let phis = &self.phis[call.block.index()];
+        if phis.len() != call.args.len() {
+            return Err(Error::bug(format!("{} takes {} values, not {}", call.block, phis.len(), call.args.len())));
+        }
+        let from = cx.b.get_insert_block().ok_or_else(|| Error::bug("no block to end"))?;
+        let own = twice && !phis.is_empty();
+        let pred = if own { cx.ctx.append_basic_block(cx.function, "edge") } else { from };
+        for (phi, &arg) in phis.iter().zip(&call.args) {
+            let value = cx.cast(cx.value(arg)?, phi.as_basic_value().get_type())?;
+            phi.add_incoming(&[(&value as &dyn BasicValue<'c>, pred)]);
+        }
+        if own {
+            cx.b.position_at_end(pred);
+            cx.b.build_unconditional_branch(target)?;
+            cx.b.position_at_end(from);
+        }
+        Ok(if own { pred } else { target })
+    }
+
+    fn ret(&self, cx: &Cx<'_, 'c>, values: &[Value]) -> Result<()> {
+        let shader = cx.shader;
+        if values.len() != self.returns.len() || values.iter().zip(&self.returns).any(|(&v, &t)| shader.ty(v) != t) {
+            return Err(Error::bug("the values of a return are not those that the shader returns"));
+        }
+        let Some(BasicTypeEnum::StructType(ty)) = cx.function.get_type().get_return_type() else {
+            cx.restore_mode()?;
+            cx.b.build_return(None)?;
+            return Ok(());
+        };
+        let mut result = ty.get_poison();
+        let mut n = 0;
+        for (&v, class) in values.iter().zip(&cx.info.returns) {
+            // What is not defined needs no register of its own.
+            let undefined = matches!(shader.def(v).map(|i| &i.op), Some(Op::Undef));
+            let parts = return_types(cx.ctx, *class, shader.ty(v));
+            if !undefined {
+                for (i, value) in return_values(cx, *class, v)?.into_iter().enumerate() {
+                    result = cx.b.build_insert_value(result, value, n + i as u32, "")?.into_struct_value();
+                }
+            }
+            n += parts.len() as u32;
+        }
+        cx.restore_mode()?;
+        cx.b.build_return(Some(&result))?;
+        Ok(())
+    }
+}
+
+/// Elements of the return struct that one value takes: floats go to VGPRs and integers to SGPRs.
+pub(super) fn return_types(ctx: &Context, class: RegClass, ty: Type) -> Vec<BasicTypeEnum<'_>> {
+    match (class, dwords(ty)) {
+        (RegClass::Sgpr, n) => vec![ctx.i32_type().into(); n as usize],
+        (RegClass::Vgpr, _) if ty == Type::B16 => vec![ctx.f16_type().into()],
+        (RegClass::Vgpr, 1) => vec![ctx.f32_type().into()],
+        (RegClass::Vgpr, n) => vec![ctx.f32_type().vec_type(n).into()],
+    }
+}
+
+fn return_values<'c>(cx: &Cx<'_, 'c>, class: RegClass, v: Value) -> Result<Vec<Llvm<'c>>> {
+    let ty = cx.shader.ty(v);
+    match class {
+        // LLVM ends the process on a scalar return that differs between lanes; of a uniform one nothing is left of this.
+        RegClass::Sgpr => {
+            let words = cx.lanes(cx.to_dwords(v)?)?;
+            words.into_iter().map(|w| cx.call_same("llvm.amdgcn.readfirstlane", &[w])).collect()
+        }
+        RegClass::Vgpr if ty == Type::B16 => Ok(vec![cx.float(v)?]),
+        RegClass::Vgpr => Ok(vec![cx.cast(cx.to_dwords(v)?, cx.f32_vector(dwords(ty)))?]),
+    }
+}
+
+/// Registers that a value takes.
+pub(super) fn dwords(ty: Type) -> u32 {
+    ty.total_bits().div_ceil(32)
+}
+
+impl<'c> Cx<'_, 'c> {
+    /// A value's bits as dwords, zero above its width.
+    pub fn to_dwords(&self, v: Value) -> Result<Llvm<'c>> {
+        let ty = self.shader.ty(v);
+        let (bits, n) = (ty.total_bits(), dwords(ty));
+        let mut value = self.int(v)?;
+        if bits != 32 * n {
+            let flat = as_int(self.cast(value, self.int_bits(bits)?.into())?)?;
+            value = self.b.build_int_z_extend(flat, self.int_bits(32 * n)?, "")?.into();
+        }
+        self.cast(value, self.i32_vector(n))
+    }
+
+    /// A value of this type out of its dwords.
+    pub fn from_dwords(&self, words: Llvm<'c>, ty: Type) -> Result<Llvm<'c>> {
+        let (bits, n) = (ty.total_bits(), dwords(ty));
+        let mut value = words;
+        if bits != 32 * n {
+            let flat = as_int(self.cast(words, self.int_bits(32 * n)?.into())?)?;
+            value = self.b.build_int_truncate(flat, self.int_bits(bits)?, "")?.into();
+        }
+        self.cast(value, self.int_type(ty)?)
+    }
+}

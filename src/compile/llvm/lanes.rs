@@ -1,0 +1,104 @@
+//! Operations across lanes, and the cube-map helpers.
+//!
+//! Lane-moving instructions are 32 bits wide; the passes above split what is wider. `ballot` must have the wave's own
+//! width: LLVM ends the process on the other one.
+
+use super::values::{Cx, Llvm, as_int, as_vector};
+use crate::error::{Error, Result};
+use crate::ir::{AmdOp, Bits, Type, Value};
+use crate::target::{Stage, WaveSize};
+
+impl<'c> Cx<'_, 'c> {
+    /// One lane or cube primitive.
+    pub fn amd(&self, op: AmdOp, args: &[Value]) -> Result<Llvm<'c>> {
+        let arg = |n| Self::arg(args, n);
+        let int = |n| self.dword(arg(n)?);
+        let i32t = self.i32_type().into();
+        match op {
+            AmdOp::ReadFirstLane => self.read_first_lane(arg(0)?),
+            AmdOp::ReadLane => self.call("llvm.amdgcn.readlane", &[i32t], &[int(0)?, int(1)?]),
+            AmdOp::WriteLane => self.call("llvm.amdgcn.writelane", &[i32t], &[int(0)?, int(1)?, int(2)?]),
+            AmdOp::Ballot => self.ballot(arg(0)?),
+            AmdOp::MaskBitCount => self.mask_bit_count(arg(0)?),
+            AmdOp::Dpp { ctrl, row_mask, bank_mask, bound_zero } => {
+                // Row broadcasts and whole-wave shifts went with gfx10.
+                if matches!(ctrl, 0x130..=0x13f | 0x142 | 0x143) || ctrl > 0x16f {
+                    return Err(Error::bug(format!("DPP control {ctrl:#x} is not one of gfx10")));
+                }
+                let imm = |n: u32| self.c32(n).into();
+                let (row, bank) = (imm(u32::from(row_mask)), imm(u32::from(bank_mask)));
+                let args = [int(0)?, int(1)?, imm(u32::from(ctrl)), row, bank, self.cbool(bound_zero).into()];
+                self.call("llvm.amdgcn.update.dpp", &[i32t], &args)
+            }
+            AmdOp::PermlaneX16 { low, high, fetch_inactive } => {
+                let (low, high) = (self.c32(low).into(), self.c32(high).into());
+                let args = [int(0)?, int(1)?, low, high, self.cbool(fetch_inactive).into(), self.cbool(false).into()];
+                self.call("llvm.amdgcn.permlanex16", &[i32t], &args)
+            }
+            AmdOp::BPermute => self.call("llvm.amdgcn.ds.bpermute", &[], &[int(0)?, int(1)?]),
+            AmdOp::SetInactive => self.call("llvm.amdgcn.set.inactive", &[i32t], &[int(0)?, int(1)?]),
+            AmdOp::StrictWwm => self.call("llvm.amdgcn.strict.wwm", &[i32t], &[int(0)?]),
+            AmdOp::Wqm => self.call("llvm.amdgcn.wqm", &[i32t], &[int(0)?]),
+            AmdOp::LiveMask => self.live_mask(),
+            AmdOp::CubeId => self.cube("llvm.amdgcn.cubeid", args),
+            AmdOp::CubeS => self.cube("llvm.amdgcn.cubesc", args),
+            AmdOp::CubeT => self.cube("llvm.amdgcn.cubetc", args),
+            AmdOp::CubeMa => self.cube("llvm.amdgcn.cubema", args),
+        }
+    }
+
+    fn dword(&self, v: Value) -> Result<Llvm<'c>> {
+        if self.shader.ty(v) != Type::B32 {
+            return Err(Error::bug(format!("a lane operation on {}", self.shader.ty(v))));
+        }
+        self.int(v)
+    }
+
+    /// Lane by lane of a vector; narrow values in 32 bits.
+    fn read_first_lane(&self, v: Value) -> Result<Llvm<'c>> {
+        let bits = self.shader.ty(v).bits();
+        let mut parts = Vec::new();
+        for lane in self.lanes(self.int(v)?)? {
+            let wide = self.widen(as_int(lane)?)?;
+            let first = as_int(self.call_same("llvm.amdgcn.readfirstlane", &[wide.into()])?)?;
+            parts.push(self.narrow(first, bits.count())?.into());
+        }
+        self.gather(&parts)
+    }
+
+    fn ballot(&self, v: Value) -> Result<Llvm<'c>> {
+        let cond = self.i(v)?;
+        match self.wave() {
+            WaveSize::W64 => self.call("llvm.amdgcn.ballot", &[self.ctx.i64_type().into()], &[cond.into()]),
+            WaveSize::W32 => {
+                let mask = as_int(self.call("llvm.amdgcn.ballot", &[self.i32_type().into()], &[cond.into()])?)?;
+                Ok(self.b.build_int_z_extend(mask, self.ctx.i64_type(), "")?.into())
+            }
+        }
+    }
+
+    fn mask_bit_count(&self, v: Value) -> Result<Llvm<'c>> {
+        if self.shader.ty(v).bits() != Bits::B64 {
+            return Err(Error::bug("a lane mask has 64 bits"));
+        }
+        let halves = as_vector(self.cast(self.int(v)?, self.i32_vector(2))?)?;
+        let low = self.call("llvm.amdgcn.mbcnt.lo", &[], &[self.lane(halves, 0)?, self.c32(0).into()])?;
+        match self.wave() {
+            WaveSize::W32 => Ok(low),
+            WaveSize::W64 => self.call("llvm.amdgcn.mbcnt.hi", &[], &[self.lane(halves, 1)?, low]),
+        }
+    }
+
+    /// Real pixels: everything, outside of fragment shaders.
+    pub fn live_mask(&self) -> Result<Llvm<'c>> {
+        match self.shader.stage {
+            Stage::Fragment => self.call("llvm.amdgcn.live.mask", &[], &[]),
+            Stage::Vertex | Stage::Compute => Ok(self.cbool(true).into()),
+        }
+    }
+
+    fn cube(&self, name: &str, args: &[Value]) -> Result<Llvm<'c>> {
+        let xyz: Vec<_> = args.iter().map(|&v| self.float(v)).collect::<Result<_>>()?;
+        self.call(name, &[], &xyz)
+    }
+}

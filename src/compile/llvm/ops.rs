@@ -1,0 +1,134 @@
+//! One instruction: which part of the translation it belongs to.
+
+use super::atomic::{BufferPlace, TexelPlace};
+use super::values::{Cx, Llvm};
+use crate::error::{Error, Result};
+use crate::ir::{AtomicOp, Inst, InstId, Op, Type, Value};
+
+impl<'c> Cx<'_, 'c> {
+    /// Translates one instruction and remembers its result.
+    pub fn inst(&mut self, id: InstId) -> Result<()> {
+        let inst = self.shader.inst(id);
+        let made = self.translate(inst)?;
+        if let Some(result) = inst.result {
+            let value = made.ok_or_else(|| Error::bug("an operation without a result has one in the IR"))?;
+            self.values[result.index()] = Some(value);
+        }
+        Ok(())
+    }
+
+    fn translate(&self, inst: &Inst) -> Result<Option<Llvm<'c>>> {
+        let args = &inst.args[..];
+        let result = inst.result.map(|v| self.shader.ty(v));
+        let ty = || result.ok_or_else(|| Error::bug("an operation's result is not in the IR"));
+        Ok(match &inst.op {
+            Op::Const(bits) => Some(self.constant(*bits, ty()?)?),
+            Op::Undef => Some(self.freeze(super::values::poison(self.int_type(ty()?)?))?),
+            Op::Alu(op, flags) => Some(self.alu(*op, *flags, inst, ty()?)?),
+            Op::Compose => Some(self.compose(args)?),
+            Op::Extract(lane) => Some(self.extract(args, u32::from(*lane))?),
+            Op::Bitcast => Some(self.cast(self.int(Self::arg(args, 0)?)?, self.int_type(ty()?)?)?),
+
+            Op::LocalLoad { local, align } => Some(self.local_load(*local, *align, args, ty()?)?),
+            Op::LocalStore { local, align } => nothing(self.local_store(*local, *align, args))?,
+            Op::ConstLoad { table, align } => Some(self.const_load(*table, *align, args, ty()?)?),
+            Op::SharedLoad { align, access } => Some(self.shared_load(*align, *access, args, ty()?)?),
+            Op::SharedStore { align, access } => nothing(self.shared_store(*align, *access, args))?,
+            Op::SharedAtomic(op) => {
+                let bits = self.atomic_type(*op, args, 1, result)?.bits();
+                let data = args.get(1..).unwrap_or_default();
+                Some(self.atomic_pointer(self.shared_atomic_pointer(args)?, *op, data, bits)?)
+            }
+            Op::BufferLoad { kind, align, access } => Some(self.buffer_load(*kind, *align, *access, args, ty()?)?),
+            Op::BufferStore { align, access } => nothing(self.buffer_store(*align, *access, args))?,
+            Op::BufferAtomic { op, access } => {
+                let (descriptor, offset) = (self.int(Self::arg(args, 0)?)?, self.int(Self::arg(args, 1)?)?);
+                let place = BufferPlace { descriptor, offset, access: *access };
+                let bits = self.atomic_type(*op, args, 2, result)?.bits();
+                Some(self.atomic_at(&place, *op, args.get(2..).unwrap_or_default(), bits)?)
+            }
+            Op::BufferSize => Some(self.buffer_size(args)?),
+            Op::GlobalLoad { align, access } => Some(self.global_load(*align, *access, args, ty()?)?),
+            Op::GlobalStore { align, access } => nothing(self.global_store(*align, *access, args))?,
+            Op::GlobalAtomic { op, access: _ } => {
+                let bits = self.atomic_type(*op, args, 1, result)?.bits();
+                let data = args.get(1..).unwrap_or_default();
+                Some(self.atomic_pointer(self.global_atomic_pointer(args)?, *op, data, bits)?)
+            }
+            Op::TableLoad { align } => Some(self.table_load(*align, args, ty()?)?),
+            Op::TexelLoad { access } => Some(self.texel_load(*access, args, ty()?)?),
+            Op::TexelStore { access } => nothing(self.texel_store(*access, args))?,
+            Op::TexelAtomic { op, access } => {
+                let (descriptor, index) = (self.int(Self::arg(args, 0)?)?, self.int(Self::arg(args, 1)?)?);
+                let place = TexelPlace { descriptor, index, access: *access };
+                let bits = self.atomic_type(*op, args, 2, result)?.bits();
+                Some(self.atomic_at(&place, *op, args.get(2..).unwrap_or_default(), bits)?)
+            }
+            Op::TypedLoad { format, offset } => Some(self.typed_load(*format, *offset, args, ty()?)?),
+            Op::Mimg(mimg) => self.mimg(mimg, args, result)?,
+
+            Op::Barrier { exec, memory, order, classes } => nothing(self.barrier(*exec, *memory, *order, *classes))?,
+            Op::Fence { scope, order, classes } => nothing(self.fence(*scope, *order, *classes))?,
+            Op::DemoteIf => nothing(self.demote_if(Self::arg(args, 0)?))?,
+            Op::IsHelper => Some(self.is_helper()?),
+            Op::ReadClock(scope) => Some(self.read_clock(*scope)?),
+            Op::Reloc(symbol) => Some(self.reloc(*symbol)?),
+            Op::AddressHigh => {
+                let high = self.address_high.ok_or_else(|| Error::bug("the code's address was not taken"))?;
+                Some(high.into())
+            }
+            Op::Interp { attr, channel } => Some(self.interp(*attr, *channel, args)?),
+            Op::InterpMov { attr, channel, vertex } => Some(self.interp_mov(*attr, *channel, *vertex, args)?),
+            Op::Export { target, enable, compressed, done, valid_mask } => {
+                nothing(self.export(*target, *enable, *compressed, (*done, *valid_mask), args))?
+            }
+            Op::Amd(op) => Some(self.amd(*op, args)?),
+
+            Op::Descriptor { .. }
+            | Op::PushConstant { .. }
+            | Op::LoadInput { .. }
+            | Op::LoadBuiltIn { .. }
+            | Op::StoreOutput { .. }
+            | Op::Image(_)
+            | Op::Subgroup(_)
+            | Op::Derivative(_) => {
+                return Err(Error::bug(format!("an operation of the upper level was not lowered: {:?}", inst.op)));
+            }
+        })
+    }
+
+    fn constant(&self, bits: u64, ty: Type) -> Result<Llvm<'c>> {
+        if !ty.is_scalar() {
+            return Err(Error::bug(format!("a constant of type {ty}")));
+        }
+        Ok(self.int_bits(ty.bits().count())?.const_int(bits & ty.bits().mask(), false).into())
+    }
+
+    /// A vector of floats if its first lane is kept as one.
+    fn compose(&self, args: &[Value]) -> Result<Llvm<'c>> {
+        let float = self.is_float(Self::arg(args, 0)?)?;
+        let parts: Vec<_> =
+            args.iter().map(|&v| if float { self.float(v) } else { self.int(v) }).collect::<Result<_>>()?;
+        self.gather(&parts)
+    }
+
+    fn extract(&self, args: &[Value], lane: u32) -> Result<Llvm<'c>> {
+        match self.value(Self::arg(args, 0)?)? {
+            Llvm::VectorValue(v) if lane < v.get_type().get_size() => self.lane(v, lane),
+            other => Err(Error::bug(format!("lane {lane} of a {}", other.get_type()))),
+        }
+    }
+
+    /// The type an atomic works on: that of its data, or of the result of a plain read.
+    fn atomic_type(&self, op: AtomicOp, args: &[Value], data: usize, result: Option<Type>) -> Result<Type> {
+        match op {
+            AtomicOp::Load => result.ok_or_else(|| Error::bug("an atomic load without a result")),
+            _ => Ok(self.shader.ty(Self::arg(args, data)?)),
+        }
+    }
+}
+
+/// No value, if all went well.
+fn nothing<'c>(done: Result<()>) -> Result<Option<Llvm<'c>>> {
+    done.map(|()| None)
+}

@@ -1,0 +1,130 @@
+//! Order between invocations, helper lanes, exports, interpolation, link-time values.
+
+use super::ffi;
+use super::values::{Cx, Llvm, as_int};
+use crate::error::{Error, Result};
+use crate::ir::{ExportTarget, FenceOrder, MemoryClasses, Op, Scope, SymbolId, Type, Value};
+use crate::target::Stage;
+
+impl<'c> Cx<'_, 'c> {
+    /// Release before, wait, acquire after: the instruction alone waits for nobody's memory.
+    pub fn barrier(&self, exec: Scope, memory: Scope, order: FenceOrder, classes: MemoryClasses) -> Result<()> {
+        if matches!(order, FenceOrder::Release | FenceOrder::AcqRel) {
+            self.fence(memory, FenceOrder::Release, classes)?;
+        }
+        match exec {
+            Scope::Workgroup if self.shader.stage == Stage::Compute => {
+                self.call_void("llvm.amdgcn.s.barrier", &[], &[])?;
+            }
+            // A wave runs in step: only LLVM must not move anything.
+            Scope::Workgroup | Scope::Subgroup => self.call_void("llvm.amdgcn.wave.barrier", &[], &[])?,
+            Scope::Invocation => {}
+            Scope::Device | Scope::System => return Err(Error::unsupported("OpControlBarrier of device scope", "")),
+        }
+        if matches!(order, FenceOrder::Acquire | FenceOrder::AcqRel) {
+            self.fence(memory, FenceOrder::Acquire, classes)?;
+        }
+        Ok(())
+    }
+
+    /// A fence. One for workgroup memory alone says so, which spares it the caches.
+    pub fn fence(&self, scope: Scope, order: FenceOrder, classes: MemoryClasses) -> Result<()> {
+        let scope = match scope {
+            Scope::Invocation => return Ok(()),
+            Scope::Subgroup => "syncscope(\"wavefront\") ",
+            Scope::Workgroup => "syncscope(\"workgroup\") ",
+            Scope::Device => "syncscope(\"agent\") ",
+            Scope::System => "",
+        };
+        let order = match order {
+            FenceOrder::None => return Ok(()),
+            FenceOrder::Acquire => "acquire",
+            FenceOrder::Release => "release",
+            FenceOrder::AcqRel => "acq_rel",
+        };
+        let MemoryClasses { buffer, image, shared } = classes;
+        match (buffer || image, shared) {
+            (false, false) => Ok(()),
+            (false, true) => {
+                let text = format!("fence {scope}{order}, !mmra !0");
+                ffi::insert_parsed(self.ctx, self.b, &text, "!0 = !{!\"amdgpu-as\", !\"local\"}")
+            }
+            (true, _) => ffi::insert_parsed(self.ctx, self.b, &format!("fence {scope}{order}"), ""),
+        }
+    }
+
+    /// Where true, the invocation becomes a helper; the intrinsic takes who stays.
+    pub fn demote_if(&self, cond: Value) -> Result<()> {
+        if self.shader.stage != Stage::Fragment {
+            return Err(Error::bug(format!("an invocation of a {} shader is demoted", self.shader.stage)));
+        }
+        let keep = self.b.build_not(self.i(cond)?, "")?;
+        self.call_void("llvm.amdgcn.wqm.demote", &[], &[keep.into()])
+    }
+
+    pub fn is_helper(&self) -> Result<Llvm<'c>> {
+        Ok(self.b.build_not(as_int(self.live_mask()?)?, "")?.into())
+    }
+
+    pub fn read_clock(&self, scope: Scope) -> Result<Llvm<'c>> {
+        let name = match scope {
+            Scope::Device | Scope::System => "llvm.readsteadycounter",
+            Scope::Invocation | Scope::Subgroup | Scope::Workgroup => "llvm.readcyclecounter",
+        };
+        self.call(name, &[], &[])
+    }
+
+    /// 32 bits that the linker fills in.
+    pub fn reloc(&self, symbol: SymbolId) -> Result<Llvm<'c>> {
+        let name =
+            self.shader.symbols.get(symbol.index()).ok_or_else(|| Error::bug(format!("there is no {symbol}")))?;
+        let node = self.ctx.metadata_node(&[self.ctx.metadata_string(name).into()]);
+        self.call_mixed("llvm.amdgcn.reloc.constant", &[], &[node.into()])
+    }
+
+    pub fn interp(&self, attr: u32, channel: u8, args: &[Value]) -> Result<Llvm<'c>> {
+        let (i, j) = (self.float(Self::arg(args, 0)?)?, self.float(Self::arg(args, 1)?)?);
+        let mask = self.int(Self::arg(args, 2)?)?;
+        let (channel, attr) = (self.c32(u32::from(channel)).into(), self.c32(attr).into());
+        let first = self.call("llvm.amdgcn.interp.p1", &[], &[i, channel, attr, mask])?;
+        self.call("llvm.amdgcn.interp.p2", &[], &[first, j, channel, attr, mask])
+    }
+
+    pub fn interp_mov(&self, attr: u32, channel: u8, vertex: u8, args: &[Value]) -> Result<Llvm<'c>> {
+        let imm = |n| self.c32(n).into();
+        let mask = self.int(Self::arg(args, 0)?)?;
+        let args = [imm(u32::from(vertex)), imm(u32::from(channel)), imm(attr), mask];
+        self.call("llvm.amdgcn.interp.mov", &[], &args)
+    }
+
+    /// Channels that are not enabled, or not defined, take no register.
+    pub fn export(
+        &self,
+        target: ExportTarget,
+        enable: u8,
+        compressed: bool,
+        (done, valid_mask): (bool, bool),
+        args: &[Value],
+    ) -> Result<()> {
+        let undefined = |v: Value| matches!(self.shader.def(v).map(|i| &i.op), Some(Op::Undef));
+        let head = [self.c32(u32::from(target.number())).into(), self.c32(u32::from(enable)).into()];
+        let tail: [Llvm<'c>; 2] = [self.cbool(done).into(), self.cbool(valid_mask).into()];
+        let mut out: Vec<Llvm<'c>> = head.to_vec();
+        let (count, name, data) = if compressed {
+            (2, "llvm.amdgcn.exp.compr", self.float_type(Type::vector(crate::ir::Bits::B16, 2).unwrap_or(Type::B32))?)
+        } else {
+            (4, "llvm.amdgcn.exp", self.f32_type().into())
+        };
+        for n in 0..count {
+            let v = Self::arg(args, n)?;
+            let bit = if compressed { 3 << (2 * n) } else { 1 << n };
+            out.push(if undefined(v) || enable & bit == 0 {
+                super::values::poison(data)
+            } else {
+                self.cast(self.value(v)?, data)?
+            });
+        }
+        out.extend(tail);
+        self.call_void(name, &[data], &out)
+    }
+}

@@ -1,0 +1,85 @@
+//! Operations across lanes, in both wave sizes.
+
+use super::{assembly, compiles, compute, has, params, shader};
+use crate::ir::{AmdOp, Bits, Builder, Op, RegClass, Shader, Terminator, Type};
+use crate::target::{Stage, WaveSize};
+
+const WAVES: [WaveSize; 2] = [WaveSize::W32, WaveSize::W64];
+const DPP: AmdOp = AmdOp::Dpp { ctrl: 0x111, row_mask: 15, bank_mask: 15, bound_zero: false };
+
+#[test]
+fn every_lane_primitive_compiles_in_both_wave_sizes() {
+    let b32 = Type::B32;
+    let permlane = AmdOp::PermlaneX16 { low: u32::MAX, high: u32::MAX, fetch_inactive: true };
+    let cases: [(AmdOp, &[Type], Type); 14] = [
+        (AmdOp::ReadLane, &[b32, b32], b32),
+        (AmdOp::WriteLane, &[b32, b32, b32], b32),
+        (AmdOp::Ballot, &[Type::B1], Type::B64),
+        (AmdOp::MaskBitCount, &[Type::B64], b32),
+        (DPP, &[b32, b32], b32),
+        (permlane, &[b32, b32], b32),
+        (AmdOp::BPermute, &[b32, b32], b32),
+        (AmdOp::SetInactive, &[b32, b32], b32),
+        (AmdOp::StrictWwm, &[b32], b32),
+        (AmdOp::LiveMask, &[], Type::B1),
+        (AmdOp::CubeId, &[b32, b32, b32], b32),
+        (AmdOp::CubeS, &[b32, b32, b32], b32),
+        (AmdOp::CubeT, &[b32, b32, b32], b32),
+        (AmdOp::CubeMa, &[b32, b32, b32], b32),
+    ];
+    for wave in WAVES {
+        for (op, args, ty) in cases {
+            compiles(&compute(wave, args, |b, _, v| {
+                // Uniform operands where the primitive asks for them.
+                let v: Vec<_> = match op {
+                    AmdOp::ReadLane => vec![v[0], b.c32(3)],
+                    AmdOp::WriteLane => vec![b.c32(7), b.c32(3), v[2]],
+                    _ => v.to_vec(),
+                };
+                vec![b.value(Op::Amd(op), &v, ty)]
+            }));
+        }
+    }
+}
+
+#[test]
+fn first_lane_of_every_type() {
+    for bits in [Bits::B1, Bits::B8, Bits::B16, Bits::B32, Bits::B64] {
+        for lanes in [1, 4] {
+            let ty = Type::vector(bits, lanes).unwrap();
+            if bits == Bits::B1 && lanes > 1 {
+                continue;
+            }
+            let text =
+                compiles(&compute(WaveSize::W64, &[ty], |b, _, v| vec![b.value(Op::Amd(AmdOp::ReadFirstLane), v, ty)]));
+            has(&text, &["v_readfirstlane_b32"]);
+        }
+    }
+}
+
+#[test]
+fn derivatives_run_with_helper_lanes() {
+    let mut shader = shader(
+        Stage::Fragment,
+        WaveSize::W64,
+        &[(RegClass::Sgpr, Type::B32), (RegClass::Vgpr, Type::vector(Bits::B32, 2).unwrap())],
+        &[RegClass::Vgpr],
+    );
+    let p = params(&shader);
+    let mut b = Builder::new(&mut shader, Shader::ENTRY);
+    let x = b.extract(p[1], 0);
+    let quad = |ctrl| Op::Amd(AmdOp::Dpp { ctrl, row_mask: 15, bank_mask: 15, bound_zero: true });
+    let right = b.value(quad(0x55), &[x, x], Type::B32);
+    let left = b.value(quad(0), &[x, x], Type::B32);
+    let d = b.alu(crate::ir::AluOp::FSub, &[right, left]);
+    let d = b.value(Op::Amd(AmdOp::Wqm), &[d], Type::B32);
+    b.terminate(Terminator::Return(vec![d]));
+    has(&compiles(&shader), &["s_wqm_b64", "quad_perm:[1,1,1,1]"]);
+}
+
+#[test]
+fn controls_that_left_with_gfx9_are_refused() {
+    let op = AmdOp::Dpp { ctrl: 0x142, row_mask: 15, bank_mask: 15, bound_zero: false };
+    let shader = compute(WaveSize::W32, &[Type::B32; 2], |b, _, v| vec![b.value(Op::Amd(op), v, Type::B32)]);
+    assert!(assembly(&shader).unwrap_err().to_string().contains("0x142"));
+}

@@ -1,0 +1,103 @@
+//! Small lower-level shaders of every class of operation, through to an object that LLVM's own tools accept.
+
+mod alu;
+mod control;
+mod fragment;
+mod image;
+mod lanes;
+mod memory;
+
+use super::{DumpStage, dump_ir, emit_object};
+use crate::compile::request::TuningOptions;
+use crate::error::Result;
+use crate::ir::{
+    Access, Align, ArgRole, Builder, EntryArg, Level, LowerInfo, Op, RegClass, Shader, Terminator, Type, Value,
+};
+use crate::target::{GfxIp, Stage, WaveSize};
+
+/// A shader to be filled: user data in s0 to s3, then what the test wants.
+pub(super) fn shader(stage: Stage, wave: WaveSize, args: &[(RegClass, Type)], returns: &[RegClass]) -> Shader {
+    let mut shader = Shader::new("main", stage);
+    shader.level = Level::Lower;
+    shader.modes.local_size = [64, 1, 1];
+    let args = args
+        .iter()
+        .map(|&(class, ty)| {
+            shader.add_param(Shader::ENTRY, ty);
+            EntryArg { class, ty, role: ArgRole::System("test") }
+        })
+        .collect();
+    shader.lower = Some(LowerInfo {
+        wave,
+        args,
+        returns: returns.to_vec(),
+        symbol: stage.unlinked_symbol().to_owned(),
+        color_export: stage == Stage::Fragment,
+        depth_export: false,
+    });
+    shader
+}
+
+/// The entry block's parameters.
+pub(super) fn params(shader: &Shader) -> Vec<Value> {
+    shader.block(Shader::ENTRY).params.clone()
+}
+
+/// A compute shader with a uniform buffer descriptor and these values in VGPRs; what `body` returns is stored.
+pub(super) fn compute(
+    wave: WaveSize,
+    inputs: &[Type],
+    body: impl FnOnce(&mut Builder<'_>, Value, &[Value]) -> Vec<Value>,
+) -> Shader {
+    let mut args = vec![(RegClass::Sgpr, Type::DESC4)];
+    args.extend(inputs.iter().map(|&t| (RegClass::Vgpr, t)));
+    let mut shader = shader(Stage::Compute, wave, &args, &[]);
+    let params = params(&shader);
+    let mut b = Builder::new(&mut shader, Shader::ENTRY);
+    let results = body(&mut b, params[0], &params[1..]);
+    for (i, v) in results.into_iter().enumerate() {
+        store(&mut b, params[0], i as u32 * 64, v);
+    }
+    b.terminate(Terminator::Return(Vec::new()));
+    shader
+}
+
+/// Stores a value to a buffer, so that it is used.
+pub(super) fn store(b: &mut Builder<'_>, descriptor: Value, offset: u32, v: Value) {
+    let offset = b.c32(offset);
+    b.effect(Op::BufferStore { align: Align::A4, access: Access::default() }, &[descriptor, offset, v]);
+}
+
+/// The assembly. Also makes the object, which must not fail where the text did not.
+pub(super) fn assembly(shader: &Shader) -> Result<String> {
+    let options = TuningOptions::default();
+    emit_object(shader, GfxIp::Gfx1030, &options)?;
+    dump_ir(shader, GfxIp::Gfx1030, &options, DumpStage::Assembly)
+}
+
+/// The assembly of a shader that must compile.
+#[track_caller]
+pub(super) fn compiles(shader: &Shader) -> String {
+    match assembly(shader) {
+        Ok(text) => text,
+        Err(e) => panic!("{e}\n{:?}", shader.insts),
+    }
+}
+
+/// Asserts that each line appears.
+#[track_caller]
+pub(super) fn has(text: &str, wanted: &[&str]) {
+    for w in wanted {
+        assert!(text.contains(w), "no `{w}` in\n{text}");
+    }
+}
+
+/// What an LLVM tool says of some bytes; it must not complain.
+pub(super) fn llvm_tool(tool: &str, args: &[&str], bytes: &[u8]) -> String {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), bytes).unwrap();
+    let out = std::process::Command::new(tool).args(args).arg(file.path()).output().unwrap();
+    let (text, errors) = (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    assert!(out.status.success() && errors.is_empty(), "{tool}: {errors}\n{text}");
+    text.into_owned()
+}

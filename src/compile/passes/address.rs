@@ -1,0 +1,53 @@
+//! Tables in memory that user data point to: addresses, and loads from them.
+//!
+//! Every driver table lies in the same 4 GiB as the code, so a pointer is one SGPR and the high half that of the program
+//! counter. The 64-bit address is built once, in the prelude.
+
+use super::entry::Entry;
+use super::prelude::Prelude;
+use crate::error::{Error, Result};
+use crate::ir::{Align, Builder, Op, Shader, Type, Value};
+use crate::metadata::interface::UserData;
+
+/// Two dwords.
+pub(super) const PAIR: Type = match Type::vector(crate::ir::Bits::B32, 2) {
+    Some(t) => t,
+    None => Type::B64,
+};
+
+/// The 64-bit address whose low half is user data.
+pub(super) fn table(p: &mut Prelude, shader: &mut Shader, entry: &Entry, which: UserData) -> Result<Value> {
+    let low = entry.user(which)?;
+    let high = high(p, shader);
+    Ok(join(p, shader, low, high))
+}
+
+/// High half of every driver address.
+pub(super) fn high(p: &mut Prelude, shader: &mut Shader) -> Value {
+    p.value(shader, Op::AddressHigh, &[], Type::B32)
+}
+
+/// An address of its halves, in the prelude.
+pub(super) fn join(p: &mut Prelude, shader: &mut Shader, low: Value, high: Value) -> Value {
+    let pair = p.value(shader, Op::Compose, &[low, high], PAIR);
+    p.value(shader, Op::Bitcast, &[pair], Type::B64)
+}
+
+/// An address of a low half made in the current block.
+pub(super) fn widen(p: &mut Prelude, b: &mut Builder<'_>, low: Value) -> Value {
+    let high = high(p, b.shader);
+    let pair = b.compose(&[low, high]);
+    b.bitcast(pair, Type::B64)
+}
+
+/// Loads from a table.
+pub(super) fn load(b: &mut Builder<'_>, address: Value, offset: Value, ty: Type, align: Align) -> Value {
+    b.value(Op::TableLoad { align }, &[address, offset], ty)
+}
+
+impl Entry {
+    /// The SGPR with this user data, which the plan promised.
+    pub(super) fn user(&self, which: UserData) -> Result<Value> {
+        self.find_user(which).ok_or_else(|| Error::bug(format!("user data {which:?} are used but not planned")))
+    }
+}

@@ -1,0 +1,261 @@
+//! Folds arithmetic on constants, trivial identities, vectors taken apart as they were put together, and branches
+//! whose condition is known.
+//!
+//! One walk in block order. Floats are folded only where every operand and the result is zero or a normal number, so
+//! that denormal and NaN rules of the shader cannot matter, and only when it rounds to nearest.
+
+use crate::error::Result;
+use crate::ir::rewrite::{Rewrite, rewrite};
+use crate::ir::{AluOp, Bits, Builder, Inst, Op, RoundMode, Shader, Terminator, Type, Value};
+use crate::target::WaveSize;
+
+/// Folds what is known.
+///
+/// # Errors
+/// None but bugs.
+pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
+    let floats = shader.modes.round.iter().all(|r| *r == RoundMode::NearestEven);
+    rewrite(shader, |b, inst| {
+        Ok(match fold(b, inst, floats) {
+            Some(v) => Rewrite::Value(v),
+            None => Rewrite::Keep,
+        })
+    })?;
+    for id in shader.block_ids() {
+        fold_branch(shader, id);
+    }
+    Ok(())
+}
+
+fn fold_branch(shader: &mut Shader, id: crate::ir::BlockId) {
+    let call = match &shader.block(id).term {
+        Some(Terminator::Branch { cond, then, els }) => match shader.as_const(*cond) {
+            Some(0) => els.clone(),
+            Some(_) => then.clone(),
+            None if then == els => then.clone(),
+            None => return,
+        },
+        Some(Terminator::Switch { value, cases, default }) => match shader.as_const(*value) {
+            Some(n) => cases.iter().find(|(literal, _)| *literal == n).map_or(default, |(_, call)| call).clone(),
+            None => return,
+        },
+        _ => return,
+    };
+    let block = shader.block_mut(id);
+    block.term = Some(Terminator::Jump(call));
+    // Without a branch there is no selection; a loop stays one.
+    if let crate::ir::Merge::Selection(_) = block.merge {
+        block.merge = crate::ir::Merge::None;
+    }
+}
+
+fn fold(b: &mut Builder<'_>, inst: &Inst, floats: bool) -> Option<Value> {
+    let ty = b.ty(inst.result?);
+    match &inst.op {
+        Op::Alu(op, _) => {
+            let consts: Vec<Option<u64>> = inst.args.iter().map(|&a| b.shader.as_const(a)).collect();
+            if let Some(known) = consts.iter().copied().collect::<Option<Vec<u64>>>() {
+                let from = b.ty(*inst.args.first()?);
+                let bits = integer(*op, &known, from.bits(), ty.bits())
+                    .or_else(|| floats.then(|| float(*op, &known, from.bits(), ty.bits())).flatten());
+                if let Some(bits) = bits {
+                    return Some(b.iconst(ty, bits));
+                }
+            }
+            identity(b, *op, &inst.args, &consts, ty)
+        }
+        Op::Extract(lane) => {
+            let def = b.shader.def(inst.args[0])?;
+            match def.op {
+                Op::Compose => def.args.get(usize::from(*lane)).copied(),
+                Op::Undef => Some(b.undef(ty)),
+                _ => None,
+            }
+        }
+        Op::Compose => {
+            let source = |b: &Builder<'_>, i: usize, v: Value| match b.shader.def(v) {
+                Some(Inst { op: Op::Extract(lane), args, .. }) if usize::from(*lane) == i => Some(args[0]),
+                _ => None,
+            };
+            let whole = source(b, 0, inst.args[0])?;
+            let same = inst.args.iter().enumerate().all(|(i, &v)| source(b, i, v) == Some(whole));
+            (same && b.ty(whole) == ty).then_some(whole)
+        }
+        Op::Bitcast => {
+            let v = inst.args[0];
+            if b.ty(v) == ty {
+                return Some(v);
+            }
+            match b.shader.def(v)? {
+                Inst { op: Op::Bitcast, args, .. } if b.ty(args[0]) == ty => Some(args[0]),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Results that follow from one known operand, or from two that are the same.
+fn identity(b: &mut Builder<'_>, op: AluOp, args: &[Value], consts: &[Option<u64>], ty: Type) -> Option<Value> {
+    let mask = ty.bits().mask();
+    let known = |i: usize| consts.get(i).copied().flatten();
+    let same = args.len() == 2 && args[0] == args[1];
+    match (op, known(0), known(1)) {
+        (AluOp::IAdd | AluOp::IOr | AluOp::IXor, Some(0), _) => Some(args[1]),
+        (AluOp::IAdd | AluOp::ISub | AluOp::IOr | AluOp::IXor, _, Some(0)) => Some(args[0]),
+        (AluOp::Shl | AluOp::LShr | AluOp::AShr, _, Some(0)) => Some(args[0]),
+        (AluOp::IMul, Some(1), _) => Some(args[1]),
+        (AluOp::IMul | AluOp::UDiv, _, Some(1)) => Some(args[0]),
+        (AluOp::IMul | AluOp::IAnd, Some(0), _) | (AluOp::IMul | AluOp::IAnd, _, Some(0)) => Some(b.iconst(ty, 0)),
+        (AluOp::IAnd, Some(m), _) if m == mask => Some(args[1]),
+        (AluOp::IAnd, _, Some(m)) if m == mask => Some(args[0]),
+        (AluOp::IOr, Some(m), _) | (AluOp::IOr, _, Some(m)) if m == mask => Some(b.iconst(ty, m)),
+        (AluOp::IAnd | AluOp::IOr | AluOp::UMin | AluOp::UMax | AluOp::SMin | AluOp::SMax, ..) if same => Some(args[0]),
+        (AluOp::ISub | AluOp::IXor, ..) if same => Some(b.iconst(ty, 0)),
+        (AluOp::IEq | AluOp::ULe | AluOp::UGe | AluOp::SLe | AluOp::SGe, ..) if same => Some(b.cbool(true)),
+        (AluOp::INe | AluOp::ULt | AluOp::UGt | AluOp::SLt | AluOp::SGt, ..) if same => Some(b.cbool(false)),
+        (AluOp::Select, Some(c), _) => Some(if c != 0 { args[1] } else { args[2] }),
+        (AluOp::Select, ..) if args[1] == args[2] => Some(args[1]),
+        (AluOp::Select, _, Some(1)) if ty == Type::B1 && known(2) == Some(0) => Some(args[0]),
+        (AluOp::INot | AluOp::INeg, ..) => match b.shader.def(args[0])? {
+            Inst { op: Op::Alu(inner, _), args, .. } if *inner == op => Some(args[0]),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn signed(x: u64, bits: Bits) -> i64 {
+    let unused = 64 - bits.count();
+    ((x << unused) as i64) >> unused
+}
+
+/// The value of an integer operation; bits above the result's width are dropped by whoever makes the constant.
+fn integer(op: AluOp, args: &[u64], from: Bits, to: Bits) -> Option<u64> {
+    let a = *args.first()?;
+    let b = args.get(1).copied().unwrap_or(0);
+    let (sa, sb) = (signed(a, from), signed(b, from));
+    let width = u64::from(from.count());
+    let truth = |t: bool| Some(u64::from(t));
+    match op {
+        AluOp::IAdd => Some(a.wrapping_add(b)),
+        AluOp::ISub => Some(a.wrapping_sub(b)),
+        AluOp::IMul => Some(a.wrapping_mul(b)),
+        AluOp::UMulHigh => Some(((u128::from(a) * u128::from(b)) >> width) as u64),
+        AluOp::SMulHigh => Some(((i128::from(sa) * i128::from(sb)) >> width) as u64),
+        AluOp::UDiv => a.checked_div(b),
+        AluOp::UMod => a.checked_rem(b),
+        AluOp::SDiv => sa.checked_div(sb).map(|x| x as u64),
+        AluOp::SRem => sa.checked_rem(sb).map(|x| x as u64),
+        AluOp::SMod => {
+            let r = sa.checked_rem(sb)?;
+            Some(if r != 0 && (r < 0) != (sb < 0) { r.wrapping_add(sb) } else { r } as u64)
+        }
+        AluOp::INeg => Some(a.wrapping_neg()),
+        AluOp::IAbs => Some(sa.unsigned_abs()),
+        AluOp::IAnd => Some(a & b),
+        AluOp::IOr => Some(a | b),
+        AluOp::IXor => Some(a ^ b),
+        AluOp::INot => Some(!a),
+        AluOp::Shl if b < width => Some(a << b),
+        AluOp::LShr if b < width => Some(a >> b),
+        AluOp::AShr if b < width => Some((sa >> b) as u64),
+        AluOp::UMin => Some(a.min(b)),
+        AluOp::UMax => Some(a.max(b)),
+        AluOp::SMin => Some(sa.min(sb) as u64),
+        AluOp::SMax => Some(sa.max(sb) as u64),
+        AluOp::UAddCarry => truth(u128::from(a) + u128::from(b) > u128::from(from.mask())),
+        AluOp::USubBorrow => truth(a < b),
+        AluOp::BitCount => Some(u64::from(a.count_ones())),
+        AluOp::BitReverse => Some(a.reverse_bits() >> (64 - width)),
+        AluOp::FindILsb => Some(if a == 0 { u64::MAX } else { u64::from(a.trailing_zeros()) }),
+        AluOp::FindUMsb => Some(if a == 0 { u64::MAX } else { u64::from(63 - a.leading_zeros()) }),
+        AluOp::FindSMsb => {
+            let differs = if sa < 0 { !sa as u64 } else { sa as u64 };
+            Some(if differs == 0 { u64::MAX } else { u64::from(63 - differs.leading_zeros()) })
+        }
+        AluOp::UBitExtract | AluOp::SBitExtract => {
+            let count = *args.get(2)?;
+            if b.checked_add(count)? > width {
+                return None;
+            }
+            let field = if count == 0 { 0 } else { (a >> b) & (u64::MAX >> (64 - count)) };
+            let negative = op == AluOp::SBitExtract && count != 0 && (field >> (count - 1)) & 1 == 1;
+            Some(if negative { field | !(u64::MAX >> (64 - count)) } else { field })
+        }
+        AluOp::IEq => truth(a == b),
+        AluOp::INe => truth(a != b),
+        AluOp::ULt => truth(a < b),
+        AluOp::ULe => truth(a <= b),
+        AluOp::UGt => truth(a > b),
+        AluOp::UGe => truth(a >= b),
+        AluOp::SLt => truth(sa < sb),
+        AluOp::SLe => truth(sa <= sb),
+        AluOp::SGt => truth(sa > sb),
+        AluOp::SGe => truth(sa >= sb),
+        AluOp::ZExt | AluOp::Trunc => Some(a),
+        AluOp::SExt => Some(sa as u64),
+        // The sign bit is no arithmetic: right for denormals and NaN too.
+        AluOp::FNeg => Some(a ^ (1 << (width - 1))),
+        AluOp::FAbs => Some(a & !(1 << (width - 1))),
+        AluOp::S2F => exact(sa as f64, to).filter(|_| sa.unsigned_abs() < 1 << 24),
+        AluOp::U2F => exact(a as f64, to).filter(|_| a < 1 << 24),
+        _ => None,
+    }
+}
+
+/// A number as the bits of a float of this width, if it is zero or normal there.
+fn exact(x: f64, to: Bits) -> Option<u64> {
+    match to {
+        Bits::B32 => {
+            let y = x as f32;
+            (y == 0.0 || y.is_normal()).then(|| u64::from(y.to_bits()))
+        }
+        Bits::B64 => (x == 0.0 || x.is_normal()).then(|| x.to_bits()),
+        _ => None,
+    }
+}
+
+/// The value of a float operation on zeros and normal numbers of 32 or 64 bits.
+fn float(op: AluOp, args: &[u64], from: Bits, to: Bits) -> Option<u64> {
+    let read = |&bits: &u64| {
+        let x = match from {
+            Bits::B32 => f64::from(f32::from_bits(bits as u32)),
+            Bits::B64 => f64::from_bits(bits),
+            _ => return None,
+        };
+        let tiny = from == Bits::B32 && x != 0.0 && x.abs() < f64::from(f32::MIN_POSITIVE);
+        (x == 0.0 || (x.is_normal() && !tiny)).then_some(x)
+    };
+    if !op.takes_float() {
+        return None;
+    }
+    let args: Vec<f64> = args.iter().map(read).collect::<Option<_>>()?;
+    let a = *args.first()?;
+    let b = args.get(1).copied().unwrap_or(0.0);
+    // The sum, difference and product of two singles, rounded to double and then to single, are rounded right.
+    let truth = |t: bool| Some(u64::from(t));
+    match op {
+        AluOp::FAdd => exact(a + b, to),
+        AluOp::FSub => exact(a - b, to),
+        AluOp::FMul => exact(a * b, to),
+        AluOp::FMin if a != b => exact(a.min(b), to),
+        AluOp::FMax if a != b => exact(a.max(b), to),
+        AluOp::FFloor => exact(a.floor(), to),
+        AluOp::FCeil => exact(a.ceil(), to),
+        AluOp::FTrunc => exact(a.trunc(), to),
+        AluOp::FRoundEven => exact(a.round_ties_even(), to),
+        AluOp::FConv => exact(a, to),
+        AluOp::F2S => (a.abs() < 2f64.powi(to.count().min(32) as i32 - 1)).then_some(a as i64 as u64),
+        AluOp::F2U => (a > -1.0 && a < 2f64.powi(to.count().min(32) as i32)).then_some(a as u64),
+        AluOp::FOEq | AluOp::FUEq => truth(a == b),
+        AluOp::FONe | AluOp::FUNe => truth(a != b),
+        AluOp::FOLt | AluOp::FULt => truth(a < b),
+        AluOp::FOLe | AluOp::FULe => truth(a <= b),
+        AluOp::FOGt | AluOp::FUGt => truth(a > b),
+        AluOp::FOGe | AluOp::FUGe => truth(a >= b),
+        AluOp::FIsNan | AluOp::FIsInf | AluOp::FUno => truth(false),
+        AluOp::FOrd => truth(true),
+        _ => None,
+    }
+}

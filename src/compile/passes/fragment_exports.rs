@@ -1,0 +1,176 @@
+//! Colour and depth exports of a fragment shader that knows its attachments: what the epilog does otherwise, by the same
+//! plan.
+//!
+//! | format | a component becomes |
+//! |---|---|
+//! | 32 bits | itself, widened |
+//! | halves | rounded towards zero, a half stays |
+//! | normalised | packed by the hardware's conversion |
+//! | 16-bit integers | clamped to them |
+//!
+//! Depth goes first, the last export is the one that is `done`. A component without value beside one with is zero.
+
+use super::lower_outputs::{Outputs, stored};
+use crate::abi::exports::{ColorExport, ColorExportPlan, ExportFormat};
+use crate::error::{Context, Error, Result};
+use crate::ir::{AluOp, Bits, Builder, ExportTarget, NumericKind, Op, OutputSlot, Shader, Type, Value};
+use crate::metadata::interface::{ColorOutput, FragmentInterface};
+use crate::state::ColorState;
+use crate::target::GfxIp;
+use std::collections::BTreeMap;
+
+/// One export: target, enabled channels, pairs of 16 bits, values.
+struct Export {
+    target: ExportTarget,
+    enable: u8,
+    compressed: bool,
+    values: [Value; 4],
+}
+
+/// Exports everything at every end of the shader.
+pub(super) fn run(
+    shader: &mut Shader,
+    interface: &mut FragmentInterface,
+    outputs: &Outputs,
+    gfx: GfxIp,
+    state: &ColorState,
+) -> Result<()> {
+    let plan = ColorExportPlan::new(gfx, interface, state).at(|| "known colour state")?;
+    for (block, stores) in &outputs.ends {
+        let mut b = Builder::new(shader, *block);
+        let mut end = End { b: &mut b, stores, exports: Vec::new() };
+        if plan.mrtz {
+            end.depth(outputs);
+        }
+        for export in &plan.colors {
+            let color = interface.colors.get(export.output);
+            end.color(export, color.ok_or_else(|| Error::bug("a plan for another shader"))?)?;
+        }
+        if plan.dummy {
+            let zero = end.b.c32(0);
+            end.exports.push(Export { target: ExportTarget::Mrt(0), enable: 1, compressed: false, values: [zero; 4] });
+        }
+        let last = end.exports.len().wrapping_sub(1);
+        for (n, e) in end.exports.into_iter().enumerate() {
+            let (target, enable, compressed) = (e.target, e.enable, e.compressed);
+            let op = Op::Export { target, enable, compressed, done: n == last, valid_mask: true };
+            b.effect(op, &e.values);
+        }
+    }
+    interface.exported = Some(plan.formats);
+    if let Some(info) = &mut shader.lower {
+        info.color_export = !plan.colors.is_empty() || plan.dummy;
+        info.depth_export = plan.mrtz;
+    }
+    Ok(())
+}
+
+struct End<'a, 'b> {
+    b: &'a mut Builder<'b>,
+    stores: &'a BTreeMap<OutputSlot, Value>,
+    exports: Vec<Export>,
+}
+
+impl End<'_, '_> {
+    fn depth(&mut self, outputs: &Outputs) {
+        let undef = self.b.undef(Type::B32);
+        let mut values = [undef; 4];
+        let mut enable = 0;
+        let slots = [OutputSlot::FragDepth, OutputSlot::FragStencilRef, OutputSlot::SampleMask];
+        for (n, (slot, value)) in slots.into_iter().zip(&mut values).enumerate() {
+            if outputs.has(slot) {
+                *value = stored(self.b, self.stores, slot, Type::B32);
+                enable |= 1 << n;
+            }
+        }
+        self.exports.push(Export { target: ExportTarget::MrtZ, enable, compressed: false, values });
+    }
+
+    fn color(&mut self, export: &ColorExport, color: &ColorOutput) -> Result<()> {
+        let mut sent = [None; 4];
+        for (value, component) in sent.iter_mut().zip(export.format.components()) {
+            let Some(component) = component.filter(|c| color.channels >> c & 1 == 1) else { continue };
+            let slot = OutputSlot::Location { location: color.location, component, index: color.index };
+            let bits = Bits::from_count(u32::from(color.ty.bits)).ok_or_else(|| Error::bug("a colour of no width"))?;
+            let v = stored(self.b, self.stores, slot, Type::scalar(bits));
+            *value = Some(if export.format == ExportFormat::Fp16 && bits == Bits::B16 && is_float(color) {
+                v
+            } else {
+                self.widen(v, color)
+            });
+        }
+        let undef = self.b.undef(Type::B32);
+        let mut values = [undef; 4];
+        let mut enable = 0;
+        let compressed = !matches!(
+            export.format,
+            ExportFormat::R32 | ExportFormat::Gr32 | ExportFormat::Ar32 | ExportFormat::Abgr32
+        );
+        if compressed {
+            for (n, pair) in sent.chunks_exact(2).enumerate() {
+                if let &[low, high] = pair
+                    && let Some(any) = low.or(high)
+                {
+                    let zero = Type::scalar(self.b.ty(any).bits());
+                    let [low, high] = [low, high].map(|v| v.unwrap_or_else(|| self.b.iconst(zero, 0)));
+                    values[n] = self.pack(export.format, low, high);
+                    enable |= 3 << (2 * n);
+                }
+            }
+        } else {
+            for (n, v) in sent.into_iter().enumerate() {
+                if let Some(v) = v {
+                    values[n] = v;
+                    enable |= 1 << n;
+                }
+            }
+        }
+        self.exports.push(Export { target: ExportTarget::Mrt(export.target), enable, compressed, values });
+        Ok(())
+    }
+
+    /// 8 and 16 bits to 32.
+    fn widen(&mut self, v: Value, color: &ColorOutput) -> Value {
+        let op = match color.ty.kind {
+            NumericKind::Float => AluOp::FConv,
+            NumericKind::Sint => AluOp::SExt,
+            NumericKind::Uint => AluOp::ZExt,
+        };
+        self.b.convert(op, v, Type::B32)
+    }
+
+    /// Two channels in one register.
+    fn pack(&mut self, format: ExportFormat, low: Value, high: Value) -> Value {
+        match format {
+            ExportFormat::Unorm16 => self.b.alu(AluOp::PackNorm16, &[low, high]),
+            ExportFormat::Snorm16 => self.b.alu(AluOp::PackSnorm16, &[low, high]),
+            ExportFormat::Uint16 | ExportFormat::Sint16 => {
+                let halves = [low, high].map(|v| {
+                    let clamped = if format == ExportFormat::Uint16 {
+                        let most = self.b.c32(u32::from(u16::MAX));
+                        self.b.alu(AluOp::UMin, &[v, most])
+                    } else {
+                        let (least, most) = (self.b.c32(i16::MIN as i32 as u32), self.b.c32(i16::MAX as u32));
+                        let v = self.b.alu(AluOp::SMax, &[v, least]);
+                        self.b.alu(AluOp::SMin, &[v, most])
+                    };
+                    self.b.convert(AluOp::Trunc, clamped, Type::B16)
+                });
+                self.join(halves)
+            }
+            _ => {
+                let halves = [low, high].map(|v| self.b.convert(AluOp::FConvRtz, v, Type::B16));
+                self.join(halves)
+            }
+        }
+    }
+
+    fn join(&mut self, halves: [Value; 2]) -> Value {
+        let pair = self.b.compose(&halves);
+        self.b.bitcast(pair, Type::B32)
+    }
+}
+
+fn is_float(color: &ColorOutput) -> bool {
+    color.ty.kind == NumericKind::Float
+}

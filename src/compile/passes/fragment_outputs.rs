@@ -1,0 +1,94 @@
+//! Outputs of a fragment shader.
+//!
+//! | colour state | colours, depth, stencil, sample mask |
+//! |---|---|
+//! | unknown | returned, one VGPR a component: colours by location and index, then depth, stencil, mask |
+//! | known | exported as planned; see `fragment_exports` |
+//!
+//! With an unknown colour state the body always falls through: only the epilog knows whether something must be exported
+//! in spite of there being no output. Small values are zero-extended in their register; the epilog knows their type.
+
+use super::entry::{component_type, live_insts};
+use super::fragment_exports;
+use super::lower_outputs::{self, Outputs, stored};
+use super::pipeline::Lowering;
+use crate::error::{Error, Result};
+use crate::ir::{AluOp, Bits, Builder, Op, OutputSlot, Shader, Type};
+use crate::metadata::interface::{ColorOutput, FragmentInterface, StageKind};
+use std::collections::BTreeMap;
+
+/// Lowers the outputs of a fragment shader.
+pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>, outputs: &Outputs) -> Result<()> {
+    let StageKind::Fragment(interface) = &mut cx.interface.kind else {
+        return Err(Error::bug("fragment outputs of another stage"));
+    };
+    interface.writes_depth = outputs.has(OutputSlot::FragDepth);
+    interface.writes_stencil = outputs.has(OutputSlot::FragStencilRef);
+    interface.writes_sample_mask = outputs.has(OutputSlot::SampleMask);
+    interface.colors = colors(outputs)?;
+    interface.kills = live_insts(shader).any(|i| i.op == Op::DemoteIf);
+    if let Some(state) = cx.request.known.colors.get() {
+        return fragment_exports::run(shader, interface, outputs, cx.request.target, state);
+    }
+    cx.interface.epilog = true;
+    if let Some(info) = &mut shader.lower {
+        // An early exit must export what the epilog might.
+        info.color_export = true;
+        info.depth_export = true;
+    }
+    give_back(shader, interface, outputs)
+}
+
+/// Returns everything, and notes where.
+fn give_back(shader: &mut Shader, interface: &mut FragmentInterface, outputs: &Outputs) -> Result<()> {
+    let mut slots = Vec::new();
+    let mut place = |slot| {
+        slots.push(slot);
+        slots.len() as u32 - 1
+    };
+    for color in &mut interface.colors {
+        for component in (0..4).filter(|c| color.channels >> c & 1 != 0) {
+            let slot = OutputSlot::Location { location: color.location, component, index: color.index };
+            color.vgprs[usize::from(component)] = Some(place(slot));
+        }
+    }
+    interface.depth = interface.writes_depth.then(|| place(OutputSlot::FragDepth));
+    interface.stencil = interface.writes_stencil.then(|| place(OutputSlot::FragStencilRef));
+    interface.sample_mask = interface.writes_sample_mask.then(|| place(OutputSlot::SampleMask));
+
+    let mut ends = Vec::new();
+    for (block, stores) in &outputs.ends {
+        let mut b = Builder::new(shader, *block);
+        let mut values = Vec::new();
+        for &slot in &slots {
+            let ty = outputs.slots.get(&slot).map_or(Type::B32, |&(_, ty)| ty);
+            let v = stored(&mut b, stores, slot, ty);
+            values.push(b.convert(AluOp::ZExt, v, Type::B32));
+        }
+        ends.push((*block, values));
+    }
+    lower_outputs::fall_through(shader, ends, "fragment colours")
+}
+
+/// The colour outputs by location and index.
+fn colors(outputs: &Outputs) -> Result<Vec<ColorOutput>> {
+    let mut out: BTreeMap<(u32, u8), ColorOutput> = BTreeMap::new();
+    for (&slot, &(kind, ty)) in &outputs.slots {
+        let (location, component, index) = match slot {
+            OutputSlot::Location { location, component, index } => (location, component, index),
+            OutputSlot::FragDepth | OutputSlot::FragStencilRef | OutputSlot::SampleMask => continue,
+            other => return Err(Error::malformed(format!("a fragment shader stores {other:?}"))),
+        };
+        let ty = component_type(kind, ty)?;
+        if u32::from(ty.bits) == Bits::B64.count() || component > 3 {
+            return Err(Error::malformed(format!("colour {location} has a component {component} of {} bits", ty.bits)));
+        }
+        let new = ColorOutput { location, index, channels: 0, ty, vgprs: [None; 4] };
+        let color = out.entry((location, index)).or_insert(new);
+        if color.ty != ty {
+            return Err(Error::malformed(format!("colour {location} has components of two types")));
+        }
+        color.channels |= 1 << component;
+    }
+    Ok(out.into_values().collect())
+}

@@ -1,0 +1,248 @@
+//! Fragment inputs: attributes with dense numbers, and how each comes to its pixel (lowering-llvm 5.1, 5.3).
+//!
+//! | input | becomes |
+//! |---|---|
+//! | flat | `interp_mov` P0 |
+//! | of one vertex | `interp_mov` P0, P10, P20 of an attribute that passes vertices through |
+//! | centre, centroid, sample | `interp` with that (i, j) pair; centroid is the centre where the wave says so |
+//! | at an offset, at a sample | `interp` with a pair shifted by its derivatives; perspective: of (i/w, j/w, 1/w) |
+//!
+//! An attribute channel is always 32 bits: half floats are interpolated as floats and then rounded, small integers are
+//! the low bits, 64 bits are two channels. The list in the interface is in order of attribute numbers.
+
+use super::entry::{Entry, System, pair_of, uses_pair};
+use super::lower_builtins::sample_offset;
+use super::pipeline::Lowering;
+use super::prelude::Prelude;
+use crate::error::{Error, Result};
+use crate::ir::rewrite::{Rewrite, rewrite};
+use crate::ir::{
+    AluOp, Bits, Builder, BuiltIn, DerivativeKind, Inst, Interp, InterpPlace, NumericKind, Op, Shader, Type, Value,
+};
+use crate::metadata::interface::{ComponentType, FragmentInput, Semantic, StageKind};
+use std::collections::BTreeMap;
+
+/// Attributes that the hardware has.
+const MAX_ATTRIBUTES: usize = 32;
+
+/// Selectors of `interp_mov`.
+const P10: u8 = 0;
+const P20: u8 = 1;
+const P0: u8 = 2;
+
+/// What makes two channels part of one attribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Attribute {
+    semantic: Semantic,
+    flat: bool,
+    per_vertex: bool,
+    ty: ComponentType,
+}
+
+/// One channel, or for 64 bits the first of two.
+#[derive(Clone, Copy, Debug)]
+struct Read {
+    attribute: Attribute,
+    channel: u8,
+    interp: Interp,
+}
+
+/// Lowers every attribute of a fragment shader.
+pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
+    let mut attributes: BTreeMap<Attribute, u8> = BTreeMap::new();
+    for inst in super::entry::live_insts(shader) {
+        let Some(read) = read(shader, inst) else { continue };
+        for (attribute, channel) in channels(shader, inst, read) {
+            *attributes.entry(attribute).or_default() |= 1 << channel;
+        }
+    }
+    if attributes.len() > MAX_ATTRIBUTES {
+        let detail = format!("{} attributes, the hardware has {MAX_ATTRIBUTES}", attributes.len());
+        return Err(Error::unsupported("fragment inputs", detail));
+    }
+    let numbers: BTreeMap<Attribute, u32> = attributes.keys().copied().zip(0..).collect();
+    let StageKind::Fragment(interface) = &mut cx.interface.kind else {
+        return Err(Error::bug("fragment inputs of another stage"));
+    };
+    interface.inputs = attributes
+        .iter()
+        .map(|(a, &channels)| FragmentInput {
+            semantic: a.semantic,
+            channels,
+            flat: a.flat,
+            per_vertex: a.per_vertex,
+            ty: a.ty,
+        })
+        .collect();
+
+    let both = |center, centroid| uses_pair(shader, center) && uses_pair(shader, centroid);
+    let shared = Shared {
+        centroid_may_be_center: [
+            both(System::PerspCenter, System::PerspCentroid),
+            both(System::LinearCenter, System::LinearCentroid),
+        ],
+    };
+    let mut prelude = Prelude::default();
+    let entry = &cx.entry;
+    rewrite(shader, |b, inst| {
+        let Some(read) = read(b.shader, inst) else { return Ok(Rewrite::Keep) };
+        let channels = channels(b.shader, inst, read);
+        let mut at = At { b, p: &mut prelude, entry, shared: &shared };
+        let pair = at.pair(read.interp, &inst.args)?;
+        let mut dwords = Vec::new();
+        for (attribute, channel) in channels {
+            let number = *numbers.get(&attribute).ok_or_else(|| Error::bug("an attribute without a number"))?;
+            dwords.push(at.channel(number, channel, read.interp, pair)?);
+        }
+        let ty = inst.result.map_or(Type::B32, |v| b.ty(v));
+        let whole = b.compose(&dwords);
+        Ok(Rewrite::Value(match ty.bits() {
+            Bits::B8 | Bits::B16 if read.attribute.ty.kind != NumericKind::Float => b.convert(AluOp::Trunc, whole, ty),
+            Bits::B16 => b.convert(AluOp::FConv, whole, ty),
+            Bits::B64 => b.bitcast(whole, ty),
+            _ => whole,
+        }))
+    })?;
+    prelude.place(shader);
+    Ok(())
+}
+
+/// What an instruction reads, if it reads an attribute.
+fn read(shader: &Shader, inst: &Inst) -> Option<Read> {
+    let flat = |semantic, kind, channel| Read {
+        attribute: Attribute { semantic, flat: true, per_vertex: false, ty: ComponentType { kind, bits: 32 } },
+        channel,
+        interp: Interp::Flat,
+    };
+    let smooth = |semantic, channel, perspective| Read {
+        attribute: Attribute { semantic, flat: false, per_vertex: false, ty: ComponentType::F32 },
+        channel,
+        interp: Interp::At { perspective, place: InterpPlace::Center },
+    };
+    Some(match inst.op {
+        Op::LoadInput { location, component, kind, interp } => {
+            let wide = inst.result.is_some_and(|v| shader.ty(v).bits() == Bits::B64);
+            // Both halves of 64 bits are just bits.
+            let kind = if wide { NumericKind::Uint } else { kind };
+            let attribute = Attribute {
+                semantic: Semantic::Location(location),
+                flat: interp == Interp::Flat,
+                per_vertex: matches!(interp, Interp::Vertex(_)),
+                ty: ComponentType { kind, bits: 32 },
+            };
+            Read { attribute, channel: component, interp }
+        }
+        Op::LoadBuiltIn { builtin, component } => match builtin {
+            BuiltIn::PointCoord => smooth(Semantic::PointCoord, component, true),
+            BuiltIn::ClipDistance => smooth(Semantic::ClipDistance(component / 4), component % 4, false),
+            BuiltIn::CullDistance => smooth(Semantic::CullDistance(component / 4), component % 4, false),
+            BuiltIn::PrimitiveId => flat(Semantic::PrimitiveId, NumericKind::Uint, 0),
+            BuiltIn::Layer => flat(Semantic::Layer, NumericKind::Uint, 0),
+            BuiltIn::ViewportIndex => flat(Semantic::ViewportIndex, NumericKind::Uint, 0),
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
+
+/// The channels of a read: 64 bits take two, and may run into the next location.
+fn channels(shader: &Shader, inst: &Inst, read: Read) -> Vec<(Attribute, u8)> {
+    let wide = inst.result.is_some_and(|v| shader.ty(v).bits() == Bits::B64);
+    let Semantic::Location(location) = read.attribute.semantic else { return vec![(read.attribute, read.channel)] };
+    super::pipeline::dword_places(location, read.channel, wide)
+        .into_iter()
+        .map(|(location, channel)| (Attribute { semantic: Semantic::Location(location), ..read.attribute }, channel))
+        .collect()
+}
+
+/// Facts about the whole shader.
+struct Shared {
+    /// Perspective, linear: both pairs are loaded, so the hardware may leave the centroid out (PrimMask bit 31).
+    centroid_may_be_center: [bool; 2],
+}
+
+struct At<'a, 'b> {
+    b: &'a mut Builder<'b>,
+    p: &'a mut Prelude,
+    entry: &'a Entry,
+    shared: &'a Shared,
+}
+
+impl At<'_, '_> {
+    fn channel(&mut self, attr: u32, channel: u8, interp: Interp, pair: Option<[Value; 2]>) -> Result<Value> {
+        let mask = self.entry.system(System::PrimMask)?;
+        Ok(match (interp, pair) {
+            (Interp::At { .. }, Some([i, j])) => self.b.value(Op::Interp { attr, channel }, &[i, j, mask], Type::B32),
+            (Interp::Vertex(n), _) => {
+                let vertex = [P0, P10, P20][usize::from(n.min(2))];
+                self.b.value(Op::InterpMov { attr, channel, vertex }, &[mask], Type::B32)
+            }
+            _ => self.b.value(Op::InterpMov { attr, channel, vertex: P0 }, &[mask], Type::B32),
+        })
+    }
+
+    /// The barycentric pair at the place of the input.
+    fn pair(&mut self, interp: Interp, args: &[Value]) -> Result<Option<[Value; 2]>> {
+        let Interp::At { perspective, place } = interp else { return Ok(None) };
+        let own = pair_of(perspective, place);
+        Ok(Some(match (place, args) {
+            (InterpPlace::AtOffset, &[x, y]) => self.shifted(perspective, x, y)?,
+            (InterpPlace::AtSample, &[sample]) => {
+                let [x, y] = sample_offset(self.b, self.p, self.entry, sample)?;
+                self.shifted(perspective, x, y)?
+            }
+            (InterpPlace::AtOffset | InterpPlace::AtSample, _) => {
+                return Err(Error::bug("interpolation at a place that is not given"));
+            }
+            (InterpPlace::Centroid, _) if self.shared.centroid_may_be_center[usize::from(!perspective)] => {
+                self.centroid(own, pair_of(perspective, InterpPlace::Center))?
+            }
+            _ => [self.lane(own, 0)?, self.lane(own, 1)?],
+        }))
+    }
+
+    fn lane(&mut self, pair: System, lane: u8) -> Result<Value> {
+        let pair = self.entry.system(pair)?;
+        Ok(self.p.value(self.b.shader, Op::Extract(lane), &[pair], Type::B32))
+    }
+
+    fn alu(&mut self, op: AluOp, args: &[Value], ty: Type) -> Value {
+        self.p.value(self.b.shader, Op::Alu(op, crate::ir::FpFlags::NONE), args, ty)
+    }
+
+    fn centroid(&mut self, centroid: System, center: System) -> Result<[Value; 2]> {
+        let mask = self.entry.system(System::PrimMask)?;
+        let zero = self.p.value(self.b.shader, Op::Const(0), &[], Type::B32);
+        let all_covered = self.alu(AluOp::SLt, &[mask, zero], Type::B1);
+        let mut out = [zero; 2];
+        for (lane, v) in (0..).zip(&mut out) {
+            let (a, b) = (self.lane(center, lane)?, self.lane(centroid, lane)?);
+            *v = self.alu(AluOp::Select, &[all_covered, a, b], Type::B32);
+        }
+        Ok(out)
+    }
+
+    /// The pair x, y away from the centre. Derivatives are taken at entry, where the whole quad is there.
+    fn shifted(&mut self, perspective: bool, x: Value, y: Value) -> Result<[Value; 2]> {
+        if !perspective {
+            return Ok([self.shift(System::LinearCenter, 0, x, y)?, self.shift(System::LinearCenter, 1, x, y)?]);
+        }
+        // 1/w is linear on the screen, as are i/w and j/w; i and j are not.
+        let i = self.shift(System::PerspPull, 0, x, y)?;
+        let j = self.shift(System::PerspPull, 1, x, y)?;
+        let reciprocal_w = self.shift(System::PerspPull, 2, x, y)?;
+        let w = self.b.alu(AluOp::FRcp, &[reciprocal_w]);
+        Ok([self.b.alu(AluOp::FMul, &[i, w]), self.b.alu(AluOp::FMul, &[j, w])])
+    }
+
+    fn shift(&mut self, of: System, lane: u8, x: Value, y: Value) -> Result<Value> {
+        let v = self.lane(of, lane)?;
+        let mut slope = |vertical| {
+            let kind = DerivativeKind { vertical, fine: false };
+            self.p.value(self.b.shader, Op::Derivative(kind), &[v], Type::B32)
+        };
+        let (dx, dy) = (slope(false), slope(true));
+        let along = self.b.alu(AluOp::FFma, &[x, dx, v]);
+        Ok(self.b.alu(AluOp::FFma, &[y, dy, along]))
+    }
+}

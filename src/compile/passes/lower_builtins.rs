@@ -1,0 +1,221 @@
+//! Built-in inputs: entry registers, and arithmetic on them.
+//!
+//! What the rasterizer carries as an attribute (point coordinate, layer, viewport, primitive id, clip and cull
+//! distances) is `lower_inputs`' business; subgroups were `lower_subgroup`'s. Unknown at compile time and
+//! hence relocations: device index, number of samples, sample pattern.
+
+use super::address;
+use super::entry::{Entry, System};
+use super::lower_descriptors::reloc;
+use super::pipeline::Lowering;
+use super::prelude::Prelude;
+use crate::error::{Error, Result};
+use crate::ir::rewrite::{Rewrite, rewrite};
+use crate::ir::{Access, Align, AluOp, AmdOp, BufferKind, Builder, BuiltIn, Op, Shader, Type, Value};
+use crate::metadata::interface::{StageKind, UserData};
+use crate::reloc::symbol::LinkSymbol;
+use crate::target::Stage;
+
+/// Byte offset of the sample positions' buffer descriptor in the global table (pal-abi 4).
+const SAMPLE_POSITIONS: u64 = 48 * 4;
+
+/// Lowers `LoadBuiltIn`.
+pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
+    let mut prelude = Prelude::default();
+    let local_size = shader.modes.local_size;
+    let per_sample = shader.modes.per_sample
+        || reads(shader, BuiltIn::SampleId)
+        || reads(shader, BuiltIn::SamplePosition)
+        || cx.request.known.colors.get().is_some_and(|c| c.sample_shading);
+    rewrite(shader, |b, inst| {
+        let Op::LoadBuiltIn { builtin, component } = inst.op else { return Ok(Rewrite::Keep) };
+        let mut at = Place { b, p: &mut prelude, entry: &cx.entry, local_size, per_sample };
+        let value = at.load(builtin, component)?;
+        note(cx, builtin, component, local_size);
+        Ok(value.map_or(Rewrite::Keep, Rewrite::Value))
+    })?;
+    prelude.place(shader);
+    Ok(())
+}
+
+/// Whether a built-in is read at all.
+fn reads(shader: &Shader, which: BuiltIn) -> bool {
+    super::entry::live_insts(shader).any(|i| matches!(i.op, Op::LoadBuiltIn { builtin, .. } if builtin == which))
+}
+
+/// Which counters of the interface a built-in raises.
+fn note(cx: &mut Lowering<'_>, builtin: BuiltIn, component: u8, local_size: [u32; 3]) {
+    match (&mut cx.interface.kind, builtin) {
+        (StageKind::Vertex(v), BuiltIn::InstanceIndex) => v.vgpr_comp_cnt = v.vgpr_comp_cnt.max(3),
+        (StageKind::Fragment(f), BuiltIn::SampleId | BuiltIn::SamplePosition) => f.per_sample = true,
+        (StageKind::Compute(c), BuiltIn::LocalInvocationId) if local_size[usize::from(component.min(2))] > 1 => {
+            c.tidig_comp_cnt = c.tidig_comp_cnt.max(u32::from(component));
+        }
+        (StageKind::Compute(c), BuiltIn::LocalInvocationIndex) => {
+            let highest = (0..3).rev().find(|&i| local_size[i as usize] > 1).unwrap_or(0);
+            c.tidig_comp_cnt = c.tidig_comp_cnt.max(highest);
+        }
+        _ => {}
+    }
+}
+
+struct Place<'a, 'b> {
+    b: &'a mut Builder<'b>,
+    p: &'a mut Prelude,
+    entry: &'a Entry,
+    local_size: [u32; 3],
+    per_sample: bool,
+}
+
+impl Place<'_, '_> {
+    /// The value, or `None` if another pass has it.
+    fn load(&mut self, builtin: BuiltIn, component: u8) -> Result<Option<Value>> {
+        use BuiltIn as B;
+        let n = usize::from(component);
+        Ok(Some(match builtin {
+            B::VertexIndex => self.sum(System::VertexId, UserData::BaseVertex)?,
+            B::InstanceIndex => self.sum(System::InstanceId, UserData::BaseInstance)?,
+            B::BaseVertex => self.entry.user(UserData::BaseVertex)?,
+            B::BaseInstance => self.entry.user(UserData::BaseInstance)?,
+            B::DrawIndex => self.entry.user(UserData::DrawIndex)?,
+            B::ViewIndex => self.entry.user(UserData::ViewId)?,
+            B::DeviceIndex => reloc(self.b, &LinkSymbol::DeviceIndex),
+
+            B::FragCoord => match component {
+                0 => self.entry.system(System::PosX)?,
+                1 => self.entry.system(System::PosY)?,
+                2 => self.entry.system(System::PosZ)?,
+                _ => {
+                    let w = self.entry.system(System::PosW)?;
+                    self.b.alu(AluOp::FRcp, &[w])
+                }
+            },
+            B::FrontFacing => {
+                let face = self.entry.system(System::FrontFace)?;
+                let zero = self.b.c32(0);
+                self.b.alu(AluOp::INe, &[face, zero])
+            }
+            B::SampleId => sample_id(self.b, self.entry)?,
+            B::SamplePosition => {
+                let sample = sample_id(self.b, self.entry)?;
+                let offset = sample_offset(self.b, self.p, self.entry, sample)?;
+                let half = self.b.fconst(Type::B32, 0.5);
+                self.b.alu(AluOp::FAdd, &[offset[n.min(1)], half])
+            }
+            B::SampleMaskIn if component > 0 => self.b.c32(0),
+            B::SampleMaskIn => {
+                let coverage = self.entry.system(System::SampleCoverage)?;
+                if !self.per_sample {
+                    return Ok(Some(coverage));
+                }
+                let sample = sample_id(self.b, self.entry)?;
+                let one = self.b.c32(1);
+                let bit = self.b.alu(AluOp::Shl, &[one, sample]);
+                self.b.alu(AluOp::IAnd, &[coverage, bit])
+            }
+            B::HelperInvocation => {
+                // At entry, so that later demotes do not count.
+                let live = self.p.value(self.b.shader, Op::Amd(AmdOp::LiveMask), &[], Type::B1);
+                self.b.alu(AluOp::INot, &[live])
+            }
+            B::BaryCoord => self.barycentric(System::PerspCenter, component)?,
+            B::BaryCoordNoPersp => self.barycentric(System::LinearCenter, component)?,
+
+            B::WorkgroupId => {
+                self.entry.system([System::WorkgroupX, System::WorkgroupY, System::WorkgroupZ][n.min(2)])?
+            }
+            B::NumWorkgroups => {
+                let low = self.entry.user(UserData::WorkgroupCountLow)?;
+                let high = self.entry.user(UserData::WorkgroupCountHigh)?;
+                let table = address::join(self.p, self.b.shader, low, high);
+                let offset = self.b.c32(4 * u32::from(component));
+                address::load(self.b, table, offset, Type::B32, Align::A4)
+            }
+            B::LocalInvocationId => self.local(n.min(2))?,
+            B::LocalInvocationIndex => self.local_index()?,
+            B::PointCoord | B::PrimitiveId | B::Layer | B::ViewportIndex | B::ClipDistance | B::CullDistance
+                if self.b.shader.stage == Stage::Fragment =>
+            {
+                return Ok(None);
+            }
+            B::SubgroupSize
+            | B::SubgroupId
+            | B::NumSubgroups
+            | B::SubgroupLocalInvocationId
+            | B::SubgroupEqMask
+            | B::SubgroupGeMask
+            | B::SubgroupGtMask
+            | B::SubgroupLeMask
+            | B::SubgroupLtMask => return Ok(None),
+            B::PointCoord | B::PrimitiveId | B::Layer | B::ViewportIndex | B::ClipDistance | B::CullDistance => {
+                let stage = self.b.shader.stage;
+                return Err(Error::unsupported(
+                    format!("BuiltIn {builtin:?}"),
+                    format!("as an input of a {stage} shader"),
+                ));
+            }
+        }))
+    }
+
+    fn sum(&mut self, id: System, base: UserData) -> Result<Value> {
+        let id = self.entry.system(id)?;
+        let base = self.entry.user(base)?;
+        Ok(self.b.iadd(id, base))
+    }
+
+    /// Weights of the three vertices: the hardware has the second and third.
+    fn barycentric(&mut self, pair: System, component: u8) -> Result<Value> {
+        let pair = self.entry.system(pair)?;
+        if component > 0 {
+            return Ok(self.b.extract(pair, u32::from(component.min(2)) - 1));
+        }
+        let (i, j) = (self.b.extract(pair, 0), self.b.extract(pair, 1));
+        let one = self.b.fconst(Type::B32, 1.0);
+        let rest = self.b.alu(AluOp::FSub, &[one, i]);
+        Ok(self.b.alu(AluOp::FSub, &[rest, j]))
+    }
+
+    /// A component of the local id: 0 in a dimension of one, so that its register need not be loaded.
+    fn local(&mut self, n: usize) -> Result<Value> {
+        if self.local_size[n] <= 1 {
+            return Ok(self.b.c32(0));
+        }
+        self.entry.system([System::LocalX, System::LocalY, System::LocalZ][n])
+    }
+
+    fn local_index(&mut self) -> Result<Value> {
+        let [sx, sy, _] = self.local_size.map(u64::from);
+        let (x, y, z) = (self.local(0)?, self.local(1)?, self.local(2)?);
+        let y = self.b.imul_const(y, sx);
+        let z = self.b.imul_const(z, sx.saturating_mul(sy));
+        let xy = self.b.iadd(x, y);
+        Ok(self.b.iadd(xy, z))
+    }
+}
+
+fn sample_id(b: &mut Builder<'_>, entry: &Entry) -> Result<Value> {
+    let ancillary = entry.system(System::Ancillary)?;
+    let (first, count) = (b.c32(8), b.c32(4));
+    Ok(b.alu(AluOp::UBitExtract, &[ancillary, first, count]))
+}
+
+/// Offset of a sample from the centre of its pixel, x and y.
+///
+/// The driver's buffer has 16 bytes a sample, pattern after pattern; a number beyond the samples reads the first.
+pub(super) fn sample_offset(b: &mut Builder<'_>, p: &mut Prelude, entry: &Entry, sample: Value) -> Result<[Value; 2]> {
+    let table = address::table(p, b.shader, entry, UserData::GlobalTable)?;
+    let at = p.value(b.shader, Op::Const(SAMPLE_POSITIONS), &[], Type::B32);
+    let desc = p.value(b.shader, Op::TableLoad { align: Align::A16 }, &[table, at], Type::DESC4);
+    let pattern = reloc(b, &LinkSymbol::SamplePattern);
+    let samples = reloc(b, &LinkSymbol::NumSamples);
+    let entry_number = b.alu(AluOp::IAdd, &[pattern, sample]);
+    let exists = b.alu(AluOp::UGt, &[samples, sample]);
+    let zero = b.c32(0);
+    let entry_number = b.select(exists, entry_number, zero);
+    let four = b.c32(4);
+    let offset = b.alu(AluOp::Shl, &[entry_number, four]);
+    let access = Access { read_only: true, ..Access::default() };
+    let op = Op::BufferLoad { kind: BufferKind::Uniform, align: Align::A16, access };
+    let xy = b.value(op, &[desc, offset], address::PAIR);
+    Ok([b.extract(xy, 0), b.extract(xy, 1)])
+}

@@ -1,0 +1,53 @@
+//! Derivatives to differences of a quad: two moves by DPP, a subtraction, and the whole in quads that helpers complete.
+//!
+//! The mark for whole quads (`Wqm`) stands around the difference: without it nothing computes the operand in helper
+//! lanes. 16 bits are moved in 32-bit registers and subtracted as what they are.
+
+use crate::error::{Error, Result};
+use crate::ir::rewrite::{Rewrite, rewrite};
+use crate::ir::{AluOp, AmdOp, Bits, Builder, DerivativeKind, Op, Shader, Type, Value};
+use crate::target::WaveSize;
+
+/// Lowers every derivative.
+///
+/// # Errors
+/// 64-bit operands, which the hardware cannot move between lanes at once.
+pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
+    rewrite(shader, |b, inst| match inst.op {
+        Op::Derivative(kind) => derivative(b, kind, inst.args[0]).map(Rewrite::Value),
+        _ => Ok(Rewrite::Keep),
+    })
+}
+
+/// A lane permutation within each quad: two bits a lane.
+pub(super) const fn quad_perm(lanes: [u16; 4]) -> u16 {
+    lanes[0] | lanes[1] << 2 | lanes[2] << 4 | lanes[3] << 6
+}
+
+/// Which lanes of the quad (0 1 above 2 3) are subtracted from which.
+const fn lanes(kind: DerivativeKind) -> ([u16; 4], [u16; 4]) {
+    match (kind.vertical, kind.fine) {
+        (false, false) => ([1, 1, 1, 1], [0, 0, 0, 0]),
+        (false, true) => ([1, 1, 3, 3], [0, 0, 2, 2]),
+        (true, false) => ([2, 2, 2, 2], [0, 0, 0, 0]),
+        (true, true) => ([2, 3, 2, 3], [0, 1, 0, 1]),
+    }
+}
+
+fn derivative(b: &mut Builder<'_>, kind: DerivativeKind, v: Value) -> Result<Value> {
+    let ty = b.ty(v);
+    if !matches!(ty.bits(), Bits::B16 | Bits::B32) {
+        return Err(Error::unsupported(format!("derivative of {ty}"), ""));
+    }
+    let wide = b.convert(AluOp::ZExt, v, Type::B32);
+    let (first, second) = lanes(kind);
+    let [first, second] = [first, second].map(|lanes| {
+        let op = AmdOp::Dpp { ctrl: quad_perm(lanes), row_mask: 15, bank_mask: 15, bound_zero: true };
+        let moved = b.value(Op::Amd(op), &[wide, wide], Type::B32);
+        b.convert(AluOp::Trunc, moved, ty)
+    });
+    let difference = b.alu(AluOp::FSub, &[first, second]);
+    let difference = b.convert(AluOp::ZExt, difference, Type::B32);
+    let whole = b.value(Op::Amd(AmdOp::Wqm), &[difference], Type::B32);
+    Ok(b.convert(AluOp::Trunc, whole, ty))
+}

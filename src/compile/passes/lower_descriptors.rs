@@ -1,0 +1,151 @@
+//! Descriptors: loads from tables in memory.
+//!
+//! | layout | table | offset |
+//! |---|---|---|
+//! | unknown, buffer | spill table or the set's, chosen by `dusespill_S_B` in 32 bits | `doff_S_B_b` + index × `dstride_S_B` |
+//! | unknown, else | the set's | `doff_S_B_T` + index × `dstride_S_B` |
+//! | known, in the root table | spill table | constant + index × constant |
+//! | known, else | the set's | constant + index × constant |
+//!
+//! A set without an SGPR of its own has its pointer read from the spill table, at `descset_S` or the known root dword.
+//! An index that the shader does not call non-uniform is made a scalar, so that the descriptor is one too.
+
+use super::address;
+use super::entry::Entry;
+use super::pipeline::{Lowering, place_of, resource, set_pointer};
+use super::prelude::Prelude;
+use crate::abi::layout::{COMBINED_SAMPLER_OFFSET, ResolvedLayout};
+use crate::error::{Error, Result};
+use crate::ir::rewrite::{Rewrite, rewrite};
+use crate::ir::{Align, AluOp, AmdOp, Builder, DescriptorPart, Op, Resource, ResourceKind, Shader, Type, Value};
+use crate::metadata::interface::UserData;
+use crate::reloc::symbol::{LinkSymbol, PartLetter};
+
+/// Lowers `Descriptor` and `BufferSize`.
+pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
+    let mut prelude = Prelude::default();
+    rewrite(shader, |b, inst| match (&inst.op, inst.args.as_slice()) {
+        (Op::Descriptor { resource: id, part, non_uniform }, &[index]) => {
+            let r = resource(b.shader, *id)?.clone();
+            let ty = inst.result.map_or(Type::DESC4, |v| b.ty(v));
+            let mut load = Load { b, prelude: &mut prelude, r: &r, part: *part };
+            Ok(Rewrite::Value(load.run(cx, index, *non_uniform, ty)?))
+        }
+        // Dword 2 of a raw buffer's descriptor is its size in bytes.
+        (Op::BufferSize, &[desc]) => Ok(Rewrite::Value(b.extract(desc, 2))),
+        _ => Ok(Rewrite::Keep),
+    })?;
+    prelude.place(shader);
+    Ok(())
+}
+
+/// The value that a linker supplies.
+pub(super) fn reloc(b: &mut Builder<'_>, symbol: &LinkSymbol) -> Value {
+    let id = b.shader.symbol(&symbol.to_string());
+    b.value(Op::Reloc(id), &[], Type::B32)
+}
+
+struct Load<'a, 'b> {
+    b: &'a mut Builder<'b>,
+    prelude: &'a mut Prelude,
+    r: &'a Resource,
+    part: DescriptorPart,
+}
+
+impl Load<'_, '_> {
+    fn run(&mut self, cx: &mut Lowering<'_>, index: Value, non_uniform: bool, ty: Type) -> Result<Value> {
+        let index = if non_uniform || self.b.shader.as_const(index).is_some() {
+            index
+        } else {
+            self.b.value(Op::Amd(AmdOp::ReadFirstLane), &[index], Type::B32)
+        };
+        let (table, offset) = match cx.layout.take() {
+            None => self.unknown(&cx.entry, index)?,
+            Some(layout) => {
+                let out = self.known(cx, &layout, index);
+                cx.layout = Some(layout);
+                out?
+            }
+        };
+        // Tables and what is in them are aligned to dwords, no more: a layout may place a descriptor at any.
+        Ok(address::load(self.b, table, offset, ty, Align::A4))
+    }
+
+    fn unknown(&mut self, entry: &Entry, index: Value) -> Result<(Value, Value)> {
+        let (set, binding) = (self.r.set, self.r.binding);
+        let letter = match self.part {
+            DescriptorPart::Buffer => PartLetter::Buffer,
+            DescriptorPart::Image => PartLetter::Image,
+            DescriptorPart::Sampler => PartLetter::Sampler,
+            DescriptorPart::TexelBuffer => PartLetter::TexelBuffer,
+        };
+        let base = reloc(self.b, &LinkSymbol::DescriptorOffset { set, binding, part: letter });
+        let offset = if self.b.shader.as_const(index) == Some(0) {
+            base
+        } else {
+            let stride = reloc(self.b, &LinkSymbol::DescriptorStride { set, binding });
+            let scaled = self.b.alu(AluOp::IMul, &[index, stride]);
+            self.b.alu(AluOp::IAdd, &[base, scaled])
+        };
+        if self.part != DescriptorPart::Buffer {
+            return Ok((self.set_table(entry, PointerPlace::Reloc(set))?, offset));
+        }
+        let spill = entry.user(UserData::SpillTable)?;
+        let own = self.set_low(entry, PointerPlace::Reloc(set))?;
+        let flag = reloc(self.b, &LinkSymbol::UsesSpill { set, binding });
+        let zero = self.b.c32(0);
+        let in_root = self.b.alu(AluOp::INe, &[flag, zero]);
+        let low = self.b.select(in_root, spill, own);
+        Ok((address::widen(self.prelude, self.b, low), offset))
+    }
+
+    fn known(&mut self, cx: &mut Lowering<'_>, layout: &ResolvedLayout, index: Value) -> Result<(Value, Value)> {
+        let place = place_of(layout, self.r, self.part)?;
+        let second = self.part == DescriptorPart::Sampler && place.kind == ResourceKind::CombinedImageSampler;
+        let start = place
+            .offset
+            .checked_add(if second { COMBINED_SAMPLER_OFFSET } else { 0 })
+            .ok_or_else(|| Error::malformed(format!("descriptor offset {} is too large", place.offset)))?;
+        let scaled = self.b.imul_const(index, u64::from(place.stride));
+        let start = self.b.c32(start);
+        let offset = self.b.iadd(scaled, start);
+        if place.in_root {
+            cx.spilled_from(place.offset / 4);
+            return Ok((address::table(self.prelude, self.b.shader, &cx.entry, UserData::SpillTable)?, offset));
+        }
+        let root = set_pointer(layout, self.r.set)?;
+        if cx.entry.find_user(UserData::DescriptorSet(self.r.set)).is_none() {
+            cx.spilled_from(root);
+        }
+        Ok((self.set_table(&cx.entry, PointerPlace::Known(root.saturating_mul(4)))?, offset))
+    }
+
+    /// Address of the set's table.
+    fn set_table(&mut self, entry: &Entry, place: PointerPlace) -> Result<Value> {
+        let which = UserData::DescriptorSet(self.r.set);
+        if entry.find_user(which).is_some() {
+            return address::table(self.prelude, self.b.shader, entry, which);
+        }
+        let low = self.set_low(entry, place)?;
+        Ok(address::widen(self.prelude, self.b, low))
+    }
+
+    /// Low half of that address, from its SGPR or from the spill table.
+    fn set_low(&mut self, entry: &Entry, place: PointerPlace) -> Result<Value> {
+        if let Some(v) = entry.find_user(UserData::DescriptorSet(self.r.set)) {
+            return Ok(v);
+        }
+        let spill = address::table(self.prelude, self.b.shader, entry, UserData::SpillTable)?;
+        let offset = match place {
+            PointerPlace::Reloc(set) => reloc(self.b, &LinkSymbol::SetPointer(set)),
+            PointerPlace::Known(bytes) => self.b.c32(bytes),
+        };
+        Ok(address::load(self.b, spill, offset, Type::B32, Align::A4))
+    }
+}
+
+/// Where in the root table the pointer to a set stands.
+enum PointerPlace {
+    Reloc(u32),
+    Known(u32),
+}

@@ -1,0 +1,51 @@
+//! Stage inputs: fetched registers of a vertex shader, attributes of a fragment shader.
+//!
+//! | vertex state | vertex input |
+//! |---|---|
+//! | unknown | entry VGPRs from v4 on, one a dword; 8 and 16 bits are the low bits of theirs |
+//! | known | typed loads at the top of the shader, or the default (0, 0, 0, 1); see `fetch` |
+//!
+//! Fragment inputs are numbered densely, locations first and built-ins behind them; see `interpolate`.
+
+use super::entry::{Entry, component_type};
+use super::pipeline::Lowering;
+use super::{address, fetch, interpolate};
+use crate::error::{Error, Result};
+use crate::ir::rewrite::{Rewrite, rewrite};
+use crate::ir::{AluOp, Bits, Builder, Inst, NumericKind, Op, Shader, Type, Value};
+use crate::target::Stage;
+
+/// Lowers `LoadInput`, and the built-ins that are attributes.
+pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
+    match shader.stage {
+        Stage::Vertex => {
+            if let Some(state) = cx.request.known.vertex.get() {
+                fetch::run(shader, cx, state)?;
+            }
+            rewrite(shader, |b, inst| match inst.op {
+                Op::LoadInput { location, component, kind, .. } => {
+                    Ok(Rewrite::Value(fetched(b, &cx.entry, inst, (location, component, kind))?))
+                }
+                _ => Ok(Rewrite::Keep),
+            })
+        }
+        Stage::Fragment => interpolate::run(shader, cx),
+        Stage::Compute => Ok(()),
+    }
+}
+
+/// A component of what was fetched.
+fn fetched(b: &mut Builder<'_>, entry: &Entry, inst: &Inst, at: (u32, u8, NumericKind)) -> Result<Value> {
+    let (location, component, kind) = at;
+    let ty = inst.result.map_or(Type::B32, |v| b.ty(v));
+    let dwords = entry.fetched.get(&(location, component, component_type(kind, ty)?));
+    match dwords.map(Vec::as_slice) {
+        Some(&[low, high]) => {
+            let pair = b.value(Op::Compose, &[low, high], address::PAIR);
+            Ok(b.bitcast(pair, ty))
+        }
+        Some(&[dword]) if ty.bits() == Bits::B32 => Ok(dword),
+        Some(&[dword]) => Ok(b.convert(AluOp::Trunc, dword, ty)),
+        _ => Err(Error::bug(format!("location {location} component {component} is not among the fetches"))),
+    }
+}

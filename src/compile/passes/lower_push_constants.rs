@@ -1,0 +1,82 @@
+//! Push constants: SGPRs where the offset is constant and the plan gave them one, else loads from the spill table.
+//!
+//! | layout | in SGPRs | else |
+//! |---|---|---|
+//! | unknown | `UserData::PushConstant(dword)` | spill table at `pushconst` + offset |
+//! | known | `UserData::Root(dword)` | spill table at constant + offset |
+
+use super::address;
+use super::entry::Entry;
+use super::lower_descriptors::reloc;
+use super::pipeline::{Lowering, push_place};
+use super::prelude::Prelude;
+use crate::error::{Error, Result};
+use crate::ir::rewrite::{Rewrite, rewrite};
+use crate::ir::{Align, AluOp, Bits, Builder, Inst, Op, Shader, Type, Value};
+use crate::metadata::interface::UserData;
+use crate::reloc::symbol::LinkSymbol;
+
+/// Lowers `PushConstant`.
+pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
+    let mut prelude = Prelude::default();
+    rewrite(shader, |b, inst| {
+        let Op::PushConstant { align } = inst.op else { return Ok(Rewrite::Keep) };
+        let &[offset] = inst.args.as_slice() else { return Err(Error::bug("push constant without an offset")) };
+        if let Some(v) = from_registers(b, &cx.entry, inst) {
+            return Ok(Rewrite::Value(v));
+        }
+        let ty = inst.result.map_or(Type::B32, |v| b.ty(v));
+        let table = address::table(&mut prelude, b.shader, &cx.entry, UserData::SpillTable)?;
+        let start = match &cx.layout {
+            None => reloc(b, &LinkSymbol::PushConstants),
+            Some(layout) => {
+                let root = push_place(layout)?.root;
+                cx.spilled_from(root);
+                b.c32(root.saturating_mul(4))
+            }
+        };
+        let at = b.iadd(start, offset);
+        // The block starts at a root dword, so its place guarantees a dword's alignment and no more.
+        Ok(Rewrite::Value(address::load(b, table, at, ty, align.min(Align::A4))))
+    })?;
+    prelude.place(shader);
+    Ok(())
+}
+
+/// The dwords that a load at a constant, naturally aligned offset takes: first and count.
+pub(super) fn dwords(shader: &Shader, inst: &Inst) -> Option<(u32, u32)> {
+    let offset = u32::try_from(shader.as_const(*inst.args.first()?)?).ok()?;
+    let ty = shader.ty(inst.result?);
+    let unit = ty.bits().bytes().min(4);
+    let end = offset.checked_add(ty.bytes())?;
+    (ty.bits() != Bits::B1 && offset.is_multiple_of(unit)).then(|| (offset / 4, end.div_ceil(4) - offset / 4))
+}
+
+fn from_registers(b: &mut Builder<'_>, entry: &Entry, inst: &Inst) -> Option<Value> {
+    let (first, count) = dwords(b.shader, inst)?;
+    let regs: Option<Vec<Value>> =
+        (first..first.checked_add(count)?).map(|d| entry.find_user(UserData::PushConstant(d))).collect();
+    let regs = regs?;
+    let offset = u32::try_from(b.shader.as_const(*inst.args.first()?)?).ok()?;
+    let ty = b.ty(inst.result?);
+    let bytes = ty.bits().bytes();
+    let mut lanes = Vec::new();
+    for lane in 0..ty.lanes() {
+        let at = offset + lane * bytes;
+        let dword = regs.get((at / 4 - first) as usize).copied()?;
+        lanes.push(match ty.bits() {
+            Bits::B64 => {
+                let high = regs.get((at / 4 - first) as usize + 1).copied()?;
+                let pair = b.compose(&[dword, high]);
+                b.bitcast(pair, Type::B64)
+            }
+            Bits::B32 => dword,
+            _ => {
+                let shift = b.c32(at % 4 * 8);
+                let down = if at.is_multiple_of(4) { dword } else { b.alu(AluOp::LShr, &[dword, shift]) };
+                b.convert(AluOp::Trunc, down, ty.element())
+            }
+        });
+    }
+    Some(b.compose(&lanes))
+}

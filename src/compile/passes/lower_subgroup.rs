@@ -1,0 +1,308 @@
+//! Subgroup operations and built-ins to lane primitives, for waves of 32 and 64 lanes.
+//!
+//! Lanes exchange 32 bits at a time: 64 bits go as two pieces, less than 32 widened ([`Pieces`]). Reductions and scans are in
+//! `subgroup_scan.rs`. Runs before built-ins are lowered: the subgroup's number is made from the invocation's.
+
+use super::lower_derivatives::quad_perm;
+use super::subgroup_scan::{self, all_lanes};
+use crate::error::{Error, Result};
+use crate::ir::rewrite::{Rewrite, rewrite};
+use crate::ir::{
+    AluOp, AmdOp, Bits, BlockCall, Builder, BuiltIn, Inst, Merge, Op, QuadSwap, ReduceOp, Shader, SubgroupOp,
+    Terminator, Type, Value,
+};
+use crate::target::{Stage, WaveSize};
+use smallvec::SmallVec;
+
+/// Lowers every subgroup operation, and the built-ins that only the wave size decides.
+///
+/// # Errors
+/// None but bugs.
+pub fn run(shader: &mut Shader, wave: WaveSize) -> Result<()> {
+    let stage = shader.stage;
+    let workgroup = shader.modes.local_size.iter().fold(1u32, |n, &d| n.saturating_mul(d));
+    rewrite(shader, |b, inst| match inst.op {
+        Op::Subgroup(op) => operation(b, op, inst, wave, stage).map(Rewrite::Value),
+        Op::LoadBuiltIn { builtin, component } => {
+            Ok(match builtin_value(b, builtin, component, wave, stage, workgroup) {
+                Some(v) => Rewrite::Value(v),
+                None => Rewrite::Keep,
+            })
+        }
+        _ => Ok(Rewrite::Keep),
+    })
+}
+
+/// A value as the 32-bit pieces in which lanes exchange it.
+pub(super) type Pieces = SmallVec<[Value; 4]>;
+
+/// Takes a value apart.
+pub(super) fn pieces(b: &mut Builder<'_>, v: Value) -> Pieces {
+    if b.ty(v) == Type::B64 {
+        let both = b.bitcast(v, Type::vector(Bits::B32, 2).unwrap_or(Type::B64));
+        b.split(both)
+    } else {
+        SmallVec::from_slice(&[b.convert(AluOp::ZExt, v, Type::B32)])
+    }
+}
+
+/// Puts a value together again.
+pub(super) fn joined(b: &mut Builder<'_>, pieces: &[Value], ty: Type) -> Value {
+    let whole = b.compose(pieces);
+    if ty == Type::B64 { b.bitcast(whole, ty) } else { b.convert(AluOp::Trunc, whole, ty) }
+}
+
+/// One primitive on every piece of a value.
+fn moved(b: &mut Builder<'_>, v: Value, mut primitive: impl FnMut(&mut Builder<'_>, Value) -> Value) -> Value {
+    let ty = b.ty(v);
+    let mut parts = pieces(b, v);
+    parts.iter_mut().for_each(|p| *p = primitive(b, *p));
+    joined(b, &parts, ty)
+}
+
+pub(super) fn amd(b: &mut Builder<'_>, op: AmdOp, args: &[Value]) -> Value {
+    b.value(Op::Amd(op), args, Type::B32)
+}
+
+/// The number of this lane.
+fn lane_id(b: &mut Builder<'_>) -> Value {
+    let all = b.iconst(Type::B64, u64::MAX);
+    amd(b, AmdOp::MaskBitCount, &[all])
+}
+
+pub(super) fn ballot(b: &mut Builder<'_>, v: Value) -> Value {
+    b.value(Op::Amd(AmdOp::Ballot), &[v], Type::B64)
+}
+
+fn any(b: &mut Builder<'_>, v: Value) -> Value {
+    let (mask, none) = (ballot(b, v), b.iconst(Type::B64, 0));
+    b.alu(AluOp::INe, &[mask, none])
+}
+
+fn all(b: &mut Builder<'_>, v: Value) -> Value {
+    let not = b.alu(AluOp::INot, &[v]);
+    let (mask, none) = (ballot(b, not), b.iconst(Type::B64, 0));
+    b.alu(AluOp::IEq, &[mask, none])
+}
+
+fn dpp(b: &mut Builder<'_>, v: Value, ctrl: u16) -> Value {
+    let op = AmdOp::Dpp { ctrl, row_mask: 15, bank_mask: 15, bound_zero: true };
+    moved(b, v, |b, p| amd(b, op, &[p, p]))
+}
+
+fn operation(b: &mut Builder<'_>, op: SubgroupOp, inst: &Inst, wave: WaveSize, stage: Stage) -> Result<Value> {
+    let arg = |i: usize| inst.args.get(i).copied().ok_or_else(|| Error::bug("subgroup operation without its operand"));
+    Ok(match op {
+        SubgroupOp::Elect => {
+            let on = b.cbool(true);
+            let active = ballot(b, on);
+            let first = b.alu(AluOp::FindILsb, &[active]);
+            let own = lane_id(b);
+            b.alu(AluOp::IEq, &[own, first])
+        }
+        SubgroupOp::Ballot => ballot(b, arg(0)?),
+        SubgroupOp::All => all(b, arg(0)?),
+        SubgroupOp::Any => any(b, arg(0)?),
+        SubgroupOp::AllEqual => {
+            let v = arg(0)?;
+            let mut equal = b.cbool(true);
+            for p in pieces(b, v) {
+                let first = amd(b, AmdOp::ReadFirstLane, &[p]);
+                let same = b.alu(AluOp::IEq, &[p, first]);
+                equal = b.alu(AluOp::IAnd, &[equal, same]);
+            }
+            all(b, equal)
+        }
+        SubgroupOp::Broadcast => {
+            let lane = arg(1)?;
+            moved(b, arg(0)?, |b, p| amd(b, AmdOp::ReadLane, &[p, lane]))
+        }
+        SubgroupOp::BroadcastFirst => moved(b, arg(0)?, |b, p| amd(b, AmdOp::ReadFirstLane, &[p])),
+        SubgroupOp::Shuffle => shuffle(b, arg(0)?, arg(1)?, wave),
+        SubgroupOp::ShuffleXor => shuffle_xor(b, arg(0)?, arg(1)?, wave),
+        SubgroupOp::ShuffleUp => {
+            let own = lane_id(b);
+            let from = b.alu(AluOp::ISub, &[own, arg(1)?]);
+            shuffle(b, arg(0)?, from, wave)
+        }
+        SubgroupOp::ShuffleDown => {
+            let own = lane_id(b);
+            let from = b.alu(AluOp::IAdd, &[own, arg(1)?]);
+            shuffle(b, arg(0)?, from, wave)
+        }
+        SubgroupOp::Rotate(cluster) => {
+            let size = if cluster == 0 { wave.lanes() } else { u32::from(cluster).min(wave.lanes()) };
+            let own = lane_id(b);
+            let (inside, outside) = (b.c32(size - 1), b.c32(!(size - 1)));
+            let sum = b.alu(AluOp::IAdd, &[own, arg(1)?]);
+            let (low, high) = (b.alu(AluOp::IAnd, &[sum, inside]), b.alu(AluOp::IAnd, &[own, outside]));
+            let from = b.alu(AluOp::IOr, &[high, low]);
+            shuffle(b, arg(0)?, from, wave)
+        }
+        SubgroupOp::Reduce(op, cluster) => {
+            let whole = cluster == 0 || u32::from(cluster) >= wave.lanes();
+            let v = arg(0)?;
+            match op {
+                ReduceOp::And if whole && b.ty(v) == Type::B1 => all(b, v),
+                ReduceOp::Or if whole && b.ty(v) == Type::B1 => any(b, v),
+                _ => {
+                    let lanes = if whole { wave.lanes() } else { u32::from(cluster) };
+                    all_lanes(b, v, op, |b, s| subgroup_scan::reduce(b, s, lanes))
+                }
+            }
+        }
+        SubgroupOp::InclusiveScan(op) => all_lanes(b, arg(0)?, op, |b, s| subgroup_scan::inclusive(b, s, wave)),
+        SubgroupOp::ExclusiveScan(op) => all_lanes(b, arg(0)?, op, |b, s| subgroup_scan::exclusive(b, s, wave)),
+        SubgroupOp::QuadBroadcast => {
+            let v = quad_broadcast(b, arg(0)?, arg(1)?);
+            in_whole_quads(b, v, stage)
+        }
+        SubgroupOp::QuadSwap(swap) => {
+            let lanes = match swap {
+                QuadSwap::Horizontal => [1, 0, 3, 2],
+                QuadSwap::Vertical => [2, 3, 0, 1],
+                QuadSwap::Diagonal => [3, 2, 1, 0],
+            };
+            let v = dpp(b, arg(0)?, quad_perm(lanes));
+            in_whole_quads(b, v, stage)
+        }
+    })
+}
+
+/// Pixels exchange with their quad's helpers too, which have to compute for it.
+fn in_whole_quads(b: &mut Builder<'_>, v: Value, stage: Stage) -> Value {
+    if stage == Stage::Fragment { moved(b, v, |b, p| amd(b, AmdOp::Wqm, &[p])) } else { v }
+}
+
+fn quad_broadcast(b: &mut Builder<'_>, v: Value, lane: Value) -> Value {
+    let of = |b: &mut Builder<'_>, n: u64| dpp(b, v, quad_perm([(n & 3) as u16; 4]));
+    if let Some(n) = b.shader.as_const(lane) {
+        return of(b, n);
+    }
+    let mut result = of(b, 3);
+    for n in (0..3).rev() {
+        let (candidate, number) = (of(b, n), b.c32(n as u32));
+        let this = b.alu(AluOp::IEq, &[lane, number]);
+        result = b.select(this, candidate, result);
+    }
+    result
+}
+
+fn shuffle_xor(b: &mut Builder<'_>, v: Value, mask: Value, wave: WaveSize) -> Value {
+    match b.shader.as_const(mask) {
+        Some(0) => v,
+        Some(n @ 1..=3) => dpp(b, v, quad_perm([0, 1, 2, 3].map(|lane| lane ^ n as u16))),
+        Some(n @ 4..=15) => dpp(b, v, 0x160 + n as u16),
+        Some(n @ 16..=31) => {
+            // The other row of the pair, by a selector of four bits a lane.
+            let select = |first: u32| (0..8).map(|i| ((first + i) ^ (n as u32 & 15)) << (4 * i)).sum();
+            let op = AmdOp::PermlaneX16 { low: select(0), high: select(8), fetch_inactive: false };
+            moved(b, v, |b, p| amd(b, op, &[p, p]))
+        }
+        _ => {
+            let own = lane_id(b);
+            let from = b.alu(AluOp::IXor, &[own, mask]);
+            shuffle(b, v, from, wave)
+        }
+    }
+}
+
+/// The value of any lane.
+fn shuffle(b: &mut Builder<'_>, v: Value, lane: Value, wave: WaveSize) -> Value {
+    if b.shader.as_const(lane).is_some() {
+        return moved(b, v, |b, p| amd(b, AmdOp::ReadLane, &[p, lane]));
+    }
+    match wave {
+        WaveSize::W32 => {
+            let two = b.c32(2);
+            let address = b.alu(AluOp::Shl, &[lane, two]);
+            moved(b, v, |b, p| amd(b, AmdOp::BPermute, &[address, p]))
+        }
+        WaveSize::W64 => shuffle_loop(b, v, lane),
+    }
+}
+
+/// Lanes of a wave of 64 reach only their own half by permutation, so each source lane is read in its turn:
+/// the first active lane's wish is served, for everybody with the same wish, until all are served.
+fn shuffle_loop(b: &mut Builder<'_>, v: Value, lane: Value) -> Value {
+    let ty = b.ty(v);
+    let parts = pieces(b, v);
+    let [header, serve, next, done] = [(); 4].map(|()| b.new_block());
+    b.jump(header, &[]);
+
+    b.switch_to(header);
+    b.set_merge(Merge::Loop { merge: done, continue_to: next });
+    let wish = amd(b, AmdOp::ReadFirstLane, &[lane]);
+    let mine = b.alu(AluOp::IEq, &[wish, lane]);
+    let nothing = vec![b.undef(Type::B32); parts.len()];
+    let then = BlockCall::to(serve);
+    b.terminate(Terminator::Branch { cond: mine, then, els: BlockCall { block: next, args: nothing } });
+
+    b.switch_to(serve);
+    let read: Vec<Value> = parts.iter().map(|&p| amd(b, AmdOp::ReadLane, &[p, wish])).collect();
+    b.jump(next, &read);
+
+    b.switch_to(next);
+    let served: Vec<Value> = parts.iter().map(|_| b.shader.add_param(next, Type::B32)).collect();
+    b.branch(mine, done, header);
+
+    b.switch_to(done);
+    joined(b, &served, ty)
+}
+
+fn builtin_value(
+    b: &mut Builder<'_>,
+    builtin: BuiltIn,
+    component: u8,
+    wave: WaveSize,
+    stage: Stage,
+    workgroup: u32,
+) -> Option<Value> {
+    Some(match builtin {
+        BuiltIn::SubgroupSize => b.c32(wave.lanes()),
+        BuiltIn::SubgroupLocalInvocationId => lane_id(b),
+        BuiltIn::NumSubgroups if stage == Stage::Compute => b.c32(workgroup.div_ceil(wave.lanes())),
+        BuiltIn::SubgroupId if stage == Stage::Compute => {
+            // Waves are filled in the order of the linear index.
+            let op = Op::LoadBuiltIn { builtin: BuiltIn::LocalInvocationIndex, component: 0 };
+            let (index, shift) = (b.value(op, &[], Type::B32), b.c32(wave.lanes().trailing_zeros()));
+            let wave_number = b.alu(AluOp::LShr, &[index, shift]);
+            amd(b, AmdOp::ReadFirstLane, &[wave_number])
+        }
+        BuiltIn::SubgroupEqMask
+        | BuiltIn::SubgroupGeMask
+        | BuiltIn::SubgroupGtMask
+        | BuiltIn::SubgroupLeMask
+        | BuiltIn::SubgroupLtMask => lane_mask(b, builtin, component, wave),
+        _ => return None,
+    })
+}
+
+/// A dword of the mask of lanes equal to, below or above the own one.
+fn lane_mask(b: &mut Builder<'_>, which: BuiltIn, component: u8, wave: WaveSize) -> Value {
+    let (ty, dwords) = match wave {
+        WaveSize::W32 => (Type::B32, 1),
+        WaveSize::W64 => (Type::B64, 2),
+    };
+    if component >= dwords {
+        return b.c32(0);
+    }
+    let own = lane_id(b);
+    let own = b.convert(AluOp::ZExt, own, ty);
+    let shifted = |b: &mut Builder<'_>, bits: u64| {
+        let bits = b.iconst(ty, bits);
+        b.alu(AluOp::Shl, &[bits, own])
+    };
+    let mask = match which {
+        BuiltIn::SubgroupEqMask => shifted(b, 1),
+        BuiltIn::SubgroupGeMask => shifted(b, u64::MAX),
+        BuiltIn::SubgroupGtMask => shifted(b, u64::MAX - 1),
+        // One bit above the mask, which falls out of the top for the last lane, less one.
+        _ => {
+            let above = shifted(b, if which == BuiltIn::SubgroupLeMask { 2 } else { 1 });
+            let one = b.iconst(ty, 1);
+            b.alu(AluOp::ISub, &[above, one])
+        }
+    };
+    pieces(b, mask)[usize::from(component)]
+}

@@ -1,0 +1,158 @@
+//! Reductions and scans over lanes, right with any lanes off: those take part with the identity.
+//!
+//! Between `SetInactive` and `StrictWwm` every lane computes. A step combines each lane's value with that of a lane 1, 2, 4, 8
+//! away in its row of 16 (DPP), then across the two rows of a half, then across the halves.
+
+use super::lower_subgroup::{Pieces, amd, joined, pieces};
+use crate::ir::{AluOp, AmdOp, Bits, Builder, ReduceOp, Type, Value};
+use crate::target::WaveSize;
+
+/// A value in flight, with every lane on.
+pub(super) struct State {
+    op: AluOp,
+    ty: Type,
+    value: Value,
+    identity: Pieces,
+}
+
+/// Runs `steps` with every lane on, lanes that were off holding the identity.
+pub(super) fn all_lanes(
+    b: &mut Builder<'_>,
+    v: Value,
+    op: ReduceOp,
+    steps: impl FnOnce(&mut Builder<'_>, &mut State),
+) -> Value {
+    let ty = b.ty(v);
+    let identity = identity(b, op, ty);
+    let identity = pieces(b, identity);
+    let on: Vec<Value> =
+        pieces(b, v).iter().zip(&identity).map(|(&p, &i)| amd(b, AmdOp::SetInactive, &[p, i])).collect();
+    let value = joined(b, &on, ty);
+    let mut state = State { op: alu(op), ty, value, identity };
+    steps(b, &mut state);
+    let off: Vec<Value> = pieces(b, state.value).iter().map(|&p| amd(b, AmdOp::StrictWwm, &[p])).collect();
+    joined(b, &off, ty)
+}
+
+/// Combines clusters of this many lanes (a power of two up to the wave); each lane gets its cluster's result.
+pub(super) fn reduce(b: &mut Builder<'_>, s: &mut State, lanes: u32) {
+    for distance in [1, 2, 4, 8] {
+        if distance < lanes {
+            s.combine(b, |b, p, identity| row(b, identity, p, 0x160 + distance as u16));
+        }
+    }
+    if lanes >= 32 {
+        s.combine(b, |b, p, _| other_row(b, p, 0, false));
+    }
+    if lanes >= 64 {
+        let halves = [0, 32].map(|lane| s.moved(b, |b, p, _| read_lane(b, p, lane)));
+        s.value = b.alu(s.op, &halves);
+    }
+}
+
+/// Each lane gets what the lanes up to it give.
+pub(super) fn inclusive(b: &mut Builder<'_>, s: &mut State, wave: WaveSize) {
+    for distance in [1, 2, 4, 8] {
+        s.combine(b, |b, p, identity| row(b, identity, p, 0x110 + distance));
+    }
+    // The last lane of a row stands for the row: odd rows add that of the row below.
+    s.combine(b, |b, p, identity| {
+        let last = other_row(b, p, u32::MAX, true);
+        rows(b, identity, last, 0xa)
+    });
+    if wave == WaveSize::W64 {
+        s.combine(b, |b, p, identity| {
+            let last = read_lane(b, p, 31);
+            rows(b, identity, last, 0xc)
+        });
+    }
+}
+
+/// Each lane gets what the lanes below it give: all moves up by one lane, then as [`inclusive`].
+pub(super) fn exclusive(b: &mut Builder<'_>, s: &mut State, wave: WaveSize) {
+    s.value = s.moved(b, |b, p, identity| {
+        let mut shifted = row(b, identity, p, 0x111);
+        // Rows do not reach each other; their first lanes are filled one by one.
+        for lane in (16..wave.lanes()).step_by(16) {
+            let (below, to) = (read_lane(b, p, lane - 1), b.c32(lane));
+            shifted = amd(b, AmdOp::WriteLane, &[below, to, shifted]);
+        }
+        shifted
+    });
+    inclusive(b, s, wave);
+}
+
+impl State {
+    /// The value moved piece by piece; the closure gets a piece and the identity's.
+    fn moved(&self, b: &mut Builder<'_>, step: impl Fn(&mut Builder<'_>, Value, Value) -> Value) -> Value {
+        let parts: Vec<Value> =
+            pieces(b, self.value).iter().zip(&self.identity).map(|(&p, &i)| step(b, p, i)).collect();
+        joined(b, &parts, self.ty)
+    }
+
+    fn combine(&mut self, b: &mut Builder<'_>, step: impl Fn(&mut Builder<'_>, Value, Value) -> Value) {
+        let other = self.moved(b, step);
+        self.value = b.alu(self.op, &[other, self.value]);
+    }
+}
+
+/// Moved within rows; lanes without a source take the identity.
+fn row(b: &mut Builder<'_>, identity: Value, v: Value, ctrl: u16) -> Value {
+    amd(b, AmdOp::Dpp { ctrl, row_mask: 15, bank_mask: 15, bound_zero: false }, &[identity, v])
+}
+
+/// Not moved, but only in some rows; the others take the identity.
+fn rows(b: &mut Builder<'_>, identity: Value, v: Value, row_mask: u8) -> Value {
+    amd(b, AmdOp::Dpp { ctrl: 0xe4, row_mask, bank_mask: 15, bound_zero: false }, &[identity, v])
+}
+
+/// One lane of the other row of the pair.
+fn other_row(b: &mut Builder<'_>, v: Value, selectors: u32, fetch_inactive: bool) -> Value {
+    amd(b, AmdOp::PermlaneX16 { low: selectors, high: selectors, fetch_inactive }, &[v, v])
+}
+
+fn read_lane(b: &mut Builder<'_>, v: Value, lane: u32) -> Value {
+    let lane = b.c32(lane);
+    amd(b, AmdOp::ReadLane, &[v, lane])
+}
+
+fn alu(op: ReduceOp) -> AluOp {
+    match op {
+        ReduceOp::IAdd => AluOp::IAdd,
+        ReduceOp::FAdd => AluOp::FAdd,
+        ReduceOp::IMul => AluOp::IMul,
+        ReduceOp::FMul => AluOp::FMul,
+        ReduceOp::SMin => AluOp::SMin,
+        ReduceOp::UMin => AluOp::UMin,
+        ReduceOp::FMin => AluOp::FMin,
+        ReduceOp::SMax => AluOp::SMax,
+        ReduceOp::UMax => AluOp::UMax,
+        ReduceOp::FMax => AluOp::FMax,
+        ReduceOp::And => AluOp::IAnd,
+        ReduceOp::Or => AluOp::IOr,
+        ReduceOp::Xor => AluOp::IXor,
+    }
+}
+
+/// What changes nothing when combined with anything.
+fn identity(b: &mut Builder<'_>, op: ReduceOp, ty: Type) -> Value {
+    let ones = ty.bits().mask();
+    let sign = (ones >> 1) + 1;
+    // Exponent all ones: the bits from there to the sign.
+    let infinity = match ty.bits() {
+        Bits::B16 => 0x7c00,
+        Bits::B64 => 0x7ff0_0000_0000_0000,
+        _ => 0x7f80_0000,
+    };
+    match op {
+        ReduceOp::IAdd | ReduceOp::Or | ReduceOp::Xor | ReduceOp::UMax => b.iconst(ty, 0),
+        ReduceOp::IMul => b.iconst(ty, 1),
+        ReduceOp::And | ReduceOp::UMin => b.iconst(ty, ones),
+        ReduceOp::SMin => b.iconst(ty, ones >> 1),
+        // -0, as +0 would change it; infinities for the extremes.
+        ReduceOp::SMax | ReduceOp::FAdd => b.iconst(ty, sign),
+        ReduceOp::FMul => b.fconst(ty, 1.0),
+        ReduceOp::FMin => b.iconst(ty, infinity),
+        ReduceOp::FMax => b.iconst(ty, infinity | sign),
+    }
+}

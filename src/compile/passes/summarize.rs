@@ -1,0 +1,55 @@
+//! What the interface says of the shader as a whole, read off its code and modes; the end of lowering.
+
+use super::entry::live_insts;
+use super::pipeline::Lowering;
+use crate::error::Result;
+use crate::ir::{AtomicOp, Inst, Level, MimgOp, Op, Resource, Shader};
+use crate::metadata::interface::{ResourceUse, StageKind};
+
+/// Fills what no single pass knows. Runs on lower-level code.
+pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
+    let interface = &mut cx.interface;
+    interface.resources = resources(&shader.resources);
+    interface.push_constant_bytes = shader.push_constant_bytes;
+    interface.specialization.clone_from(&shader.modes.spec);
+    interface.writes_memory = live_insts(shader).any(writes_memory);
+    match &mut interface.kind {
+        StageKind::Vertex(_) => {}
+        StageKind::Fragment(f) => {
+            f.early_fragment_tests = shader.modes.early_fragment_tests;
+            f.depth_mode = shader.modes.depth;
+            f.pixel_center_integer = shader.modes.pixel_center_integer;
+            f.per_sample |= shader.modes.per_sample;
+        }
+        StageKind::Compute(c) => {
+            c.local_size = shader.modes.local_size;
+            c.lds_bytes = shader.shared_bytes;
+        }
+    }
+    shader.level = Level::Lower;
+    Ok(())
+}
+
+/// By set and binding; two variables of one binding count once.
+fn resources(list: &[Resource]) -> Vec<ResourceUse> {
+    let mut out: Vec<ResourceUse> =
+        list.iter().map(|r| ResourceUse { set: r.set, binding: r.binding, kind: r.kind, count: r.count }).collect();
+    out.sort();
+    out.dedup();
+    out
+}
+
+/// Whether an instruction changes memory that others see.
+fn writes_memory(inst: &Inst) -> bool {
+    let atomic = |op: AtomicOp| op != AtomicOp::Load;
+    match inst.op {
+        Op::BufferStore { .. } | Op::GlobalStore { .. } | Op::TexelStore { .. } => true,
+        Op::BufferAtomic { op, .. } | Op::TexelAtomic { op, .. } | Op::GlobalAtomic { op, .. } => atomic(op),
+        Op::Mimg(m) => match m.op {
+            MimgOp::Store | MimgOp::StoreMip => true,
+            MimgOp::Atomic(op) => atomic(op),
+            _ => false,
+        },
+        _ => false,
+    }
+}

@@ -1,0 +1,232 @@
+//! Outputs of a vertex shader: positions are exported here always, parameters only if the fragment shader is known.
+//!
+//! | fragment inputs | a parameter component becomes |
+//! |---|---|
+//! | unknown, not a constant | a returned VGPR |
+//! | unknown, the same constant at every end | bits in the interface, no register |
+//! | known and read | an export to the slot that is the input's place in the list, unless a vector of constants is built in |
+//! | known and not read | nothing |
+//!
+//! Clip and cull distances, layer and viewport are parameters too, in case the fragment shader reads them.
+//! Half floats cross as floats and small integers zero-extended, 64 bits as two channels: a channel is 32 bits.
+
+use super::entry::{System, component_type};
+use super::lower_outputs::{self, Outputs, stored};
+use super::pipeline::Lowering;
+use super::vertex_positions;
+use crate::abi::params::{ParamPlan, Supply};
+use crate::error::{Error, Result};
+use crate::ir::{AluOp, Bits, Builder, ExportTarget, NumericKind, Op, OutputSlot, Shader, Type, Value};
+use crate::metadata::interface::{
+    ComponentType, FragmentInput, ParamSource, Semantic, StageKind, VertexInterface, VertexParam,
+};
+use std::collections::BTreeMap;
+
+/// A 32-bit channel of a parameter, and where in the shader it comes from.
+#[derive(Clone, Copy, Debug)]
+struct Channel {
+    semantic: Semantic,
+    component: u8,
+    ty: ComponentType,
+    from: Source,
+}
+
+/// Where a channel's value comes from.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    /// This dword of an output.
+    Slot(OutputSlot, u32),
+    /// The hardware's primitive id.
+    PrimitiveId,
+}
+
+/// Lowers the outputs of a vertex shader.
+pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>, outputs: &Outputs) -> Result<()> {
+    let primitive_id = cx.entry.system(System::PrimitiveId)?;
+    let plan = vertex_positions::plan(outputs)?;
+    let mut channels = channels(outputs)?;
+    let StageKind::Vertex(interface) = &mut cx.interface.kind else {
+        return Err(Error::bug("vertex outputs of another stage"));
+    };
+    interface.positions = plan.summary;
+    for (block, stores) in &outputs.ends {
+        let mut b = Builder::new(shader, *block);
+        plan.export(&mut b, outputs, stores);
+    }
+    match cx.request.known.params.get() {
+        Some(inputs) => {
+            if inputs.iter().any(|i| i.semantic == Semantic::PrimitiveId) {
+                interface.uses_primitive_id = true;
+                interface.vgpr_comp_cnt = interface.vgpr_comp_cnt.max(2);
+                let ty = ComponentType { kind: NumericKind::Uint, bits: 32 };
+                let semantic = Semantic::PrimitiveId;
+                channels.insert((semantic, 0), Channel { semantic, component: 0, ty, from: Source::PrimitiveId });
+            }
+            let channels: Vec<Channel> = channels.into_values().collect();
+            export(shader, interface, outputs, &channels, inputs, primitive_id)
+        }
+        None if channels.is_empty() => Ok(()),
+        None => {
+            let channels: Vec<Channel> = channels.into_values().collect();
+            cx.interface.epilog = true;
+            give_back(shader, interface, outputs, &channels, primitive_id)
+        }
+    }
+}
+
+/// Returns what is not constant.
+fn give_back(
+    shader: &mut Shader,
+    interface: &mut VertexInterface,
+    outputs: &Outputs,
+    channels: &[Channel],
+    primitive_id: Value,
+) -> Result<()> {
+    let mut returned = Vec::new();
+    for &c in channels {
+        let source = match constant(shader, outputs, c) {
+            Some(bits) => ParamSource::Constant(bits),
+            None => {
+                returned.push(c);
+                ParamSource::Vgpr(returned.len() as u32 - 1)
+            }
+        };
+        interface.params.push(c.param(source));
+    }
+    let mut ends = Vec::new();
+    for (block, stores) in &outputs.ends {
+        let mut b = Builder::new(shader, *block);
+        let values = returned.iter().map(|c| c.value(&mut b, outputs, stores, primitive_id)).collect();
+        ends.push((*block, values));
+    }
+    lower_outputs::fall_through(shader, ends, "vertex parameters")
+}
+
+/// Exports what the fragment shader reads, each input to the slot that is its number.
+fn export(
+    shader: &mut Shader,
+    interface: &mut VertexInterface,
+    outputs: &Outputs,
+    channels: &[Channel],
+    inputs: &[FragmentInput],
+    primitive_id: Value,
+) -> Result<()> {
+    // Constants that the rasterizer has built in need no export, so ask first which meanings do.
+    let read = |c: &&Channel| {
+        inputs
+            .iter()
+            .any(|i| i.semantic == c.semantic && i.channels.checked_shr(u32::from(c.component)).unwrap_or(0) & 1 == 1)
+    };
+    let channels: Vec<&Channel> = channels.iter().filter(read).collect();
+    let source = |c: &Channel| constant(shader, outputs, *c).map_or(ParamSource::Exported, ParamSource::Constant);
+    let mut params: Vec<VertexParam> = channels.iter().map(|c| c.param(source(c))).collect();
+    let plan = ParamPlan::new(inputs, &params)?;
+    for (input, attribute) in inputs.iter().zip(&plan.attributes) {
+        if matches!(attribute.supply, Supply::Slot(_)) {
+            params.iter_mut().filter(|p| p.semantic == input.semantic).for_each(|p| p.source = ParamSource::Exported);
+        }
+    }
+    let plan = ParamPlan::new(inputs, &params)?;
+    for vector in &plan.exports {
+        let meaning = inputs.get(usize::from(vector.slot)).map(|i| i.semantic);
+        let own: Vec<&Channel> = channels.iter().copied().filter(|c| Some(c.semantic) == meaning).collect();
+        let enable = own.iter().fold(0, |mask, c| mask | 1 << c.component);
+        for (block, stores) in &outputs.ends {
+            let mut b = Builder::new(shader, *block);
+            let undef = b.undef(Type::B32);
+            let mut values = [undef; 4];
+            for c in &own {
+                values[usize::from(c.component & 3)] = c.value(&mut b, outputs, stores, primitive_id);
+            }
+            push_export(&mut b, ExportTarget::Param(vector.slot), enable, values, false);
+        }
+    }
+    interface.exported_params = plan.slots;
+    interface.params = params;
+    Ok(())
+}
+
+/// An export of 32-bit values.
+pub(super) fn push_export(b: &mut Builder<'_>, target: ExportTarget, enable: u8, values: [Value; 4], done: bool) {
+    b.effect(Op::Export { target, enable, compressed: false, done, valid_mask: false }, &values);
+}
+
+/// The bits of a channel that is the same constant at every end.
+fn constant(shader: &Shader, outputs: &Outputs, c: Channel) -> Option<u32> {
+    let Source::Slot(slot, dword) = c.from else { return None };
+    let &(kind, ty) = outputs.slots.get(&slot)?;
+    // A half is converted on its way; that is the folder's work, not ours.
+    if kind == NumericKind::Float && ty.bits() == Bits::B16 {
+        return None;
+    }
+    Some((outputs.constant(shader, slot)? >> (32 * dword)) as u32)
+}
+
+impl Channel {
+    fn param(&self, source: ParamSource) -> VertexParam {
+        VertexParam { semantic: self.semantic, component: self.component, ty: self.ty, source }
+    }
+
+    /// The 32 bits of this channel at the end of a block.
+    fn value(
+        &self,
+        b: &mut Builder<'_>,
+        outputs: &Outputs,
+        stores: &BTreeMap<OutputSlot, Value>,
+        primitive_id: Value,
+    ) -> Value {
+        let (slot, dword) = match self.from {
+            Source::Slot(slot, dword) => (slot, dword),
+            Source::PrimitiveId => return primitive_id,
+        };
+        let (kind, ty) = outputs.slots.get(&slot).copied().unwrap_or((NumericKind::Uint, Type::B32));
+        if !stores.contains_key(&slot) {
+            return b.undef(Type::B32);
+        }
+        let v = stored(b, stores, slot, ty);
+        match (kind, ty.bits()) {
+            (_, Bits::B64) => {
+                let pair = b.bitcast(v, super::address::PAIR);
+                b.extract(pair, dword)
+            }
+            (NumericKind::Float, Bits::B16) => b.convert(AluOp::FConv, v, Type::B32),
+            _ => b.convert(AluOp::ZExt, v, Type::B32),
+        }
+    }
+}
+
+/// Every channel that a fragment shader may read, by semantic and component.
+fn channels(outputs: &Outputs) -> Result<BTreeMap<(Semantic, u8), Channel>> {
+    let mut out = BTreeMap::new();
+    let mut add = |semantic, component, ty, from| {
+        out.insert((semantic, component), Channel { semantic, component, ty, from });
+    };
+    for (&slot, &(kind, ty)) in &outputs.slots {
+        let uint = ComponentType { kind: NumericKind::Uint, bits: 32 };
+        match slot {
+            OutputSlot::Location { location, component, .. } => {
+                component_type(kind, ty)?;
+                let wide = ty.bits() == Bits::B64;
+                let kind = if wide { NumericKind::Uint } else { kind };
+                for (dword, (location, channel)) in (0..).zip(super::pipeline::dword_places(location, component, wide))
+                {
+                    let ty = ComponentType { kind, bits: 32 };
+                    add(Semantic::Location(location), channel, ty, Source::Slot(slot, dword));
+                }
+            }
+            OutputSlot::ClipDistance(n) => {
+                add(Semantic::ClipDistance(n / 4), n % 4, ComponentType::F32, Source::Slot(slot, 0));
+            }
+            OutputSlot::CullDistance(n) => {
+                add(Semantic::CullDistance(n / 4), n % 4, ComponentType::F32, Source::Slot(slot, 0));
+            }
+            OutputSlot::Layer => add(Semantic::Layer, 0, uint, Source::Slot(slot, 0)),
+            OutputSlot::ViewportIndex => add(Semantic::ViewportIndex, 0, uint, Source::Slot(slot, 0)),
+            OutputSlot::Position(_) | OutputSlot::PointSize => {}
+            OutputSlot::FragDepth | OutputSlot::FragStencilRef | OutputSlot::SampleMask => {
+                return Err(Error::malformed(format!("a vertex shader stores {slot:?}")));
+            }
+        }
+    }
+    Ok(out)
+}

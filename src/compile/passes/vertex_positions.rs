@@ -1,0 +1,98 @@
+//! Position exports of a vertex shader.
+//!
+//! Vectors, in order: position; if used, point size, layer and viewport; clip and then cull distances, four a vector. The
+//! last carries `done`. A shader without a position exports (0, 0, 0, 1), since the hardware waits for one.
+
+use super::lower_outputs::{Outputs, stored};
+use super::vertex_outputs::push_export;
+use crate::error::{Error, Result};
+use crate::ir::{AluOp, Builder, ExportTarget, OutputSlot, Type, Value};
+use crate::metadata::interface::PositionExports;
+use std::collections::BTreeMap;
+
+/// Clip and cull distances that the hardware takes together.
+const MAX_DISTANCES: usize = 8;
+
+/// The position vectors of a shader.
+pub(super) struct Positions {
+    pub(super) summary: PositionExports,
+    misc: bool,
+    distances: Vec<OutputSlot>,
+}
+
+/// Which vectors a shader has.
+pub(super) fn plan(outputs: &Outputs) -> Result<Positions> {
+    let count = |slot: fn(u8) -> OutputSlot| (0..8).rev().find(|&n| outputs.has(slot(n))).map_or(0, |n| n + 1);
+    let (clip, cull) = (count(OutputSlot::ClipDistance), count(OutputSlot::CullDistance));
+    let clips = (0..clip).map(OutputSlot::ClipDistance);
+    let distances: Vec<OutputSlot> = clips.chain((0..cull).map(OutputSlot::CullDistance)).collect();
+    if distances.len() > MAX_DISTANCES {
+        let detail = format!("{clip} clip and {cull} cull distances, the hardware has {MAX_DISTANCES}");
+        return Err(Error::unsupported("clip and cull distances", detail));
+    }
+    let mut summary = PositionExports {
+        count: 0,
+        point_size: outputs.has(OutputSlot::PointSize),
+        layer: outputs.has(OutputSlot::Layer),
+        viewport_index: outputs.has(OutputSlot::ViewportIndex),
+        clip_distances: clip,
+        cull_distances: cull,
+    };
+    let misc = summary.point_size || summary.layer || summary.viewport_index;
+    summary.count = 1 + u32::from(misc) + distances.len().div_ceil(4) as u32;
+    Ok(Positions { summary, misc, distances })
+}
+
+impl Positions {
+    /// Exports them at the end of a block.
+    pub(super) fn export(&self, b: &mut Builder<'_>, outputs: &Outputs, stores: &BTreeMap<OutputSlot, Value>) {
+        let mut vectors = vec![(0xf, self.position(b, outputs, stores))];
+        if self.misc {
+            vectors.push(self.misc(b, stores));
+        }
+        for four in self.distances.chunks(4) {
+            let undef = b.undef(Type::B32);
+            let mut values = [undef; 4];
+            for (v, &slot) in values.iter_mut().zip(four) {
+                *v = stored(b, stores, slot, Type::B32);
+            }
+            // An unused lane may hold anything: only enabled distances count. A vector is exported whole or not.
+            vectors.push((0xf, values));
+        }
+        let last = vectors.len() - 1;
+        for (n, (enable, values)) in vectors.into_iter().enumerate() {
+            push_export(b, ExportTarget::Pos(n as u8), enable, values, n == last);
+        }
+    }
+
+    fn position(&self, b: &mut Builder<'_>, outputs: &Outputs, stores: &BTreeMap<OutputSlot, Value>) -> [Value; 4] {
+        if !(0..4).any(|n| outputs.has(OutputSlot::Position(n))) {
+            let (zero, one) = (b.c32(0), b.fconst(Type::B32, 1.0));
+            return [zero, zero, zero, one];
+        }
+        [0, 1, 2, 3].map(|n| stored(b, stores, OutputSlot::Position(n), Type::B32))
+    }
+
+    /// x point size, z layer in the low and viewport in the high half.
+    fn misc(&self, b: &mut Builder<'_>, stores: &BTreeMap<OutputSlot, Value>) -> (u8, [Value; 4]) {
+        let undef = b.undef(Type::B32);
+        let mut values = [undef; 4];
+        let mut enable = 0;
+        if self.summary.point_size {
+            values[0] = stored(b, stores, OutputSlot::PointSize, Type::B32);
+            enable |= 1;
+        }
+        if self.summary.layer {
+            values[2] = stored(b, stores, OutputSlot::Layer, Type::B32);
+            enable |= 4;
+        }
+        if self.summary.viewport_index {
+            let viewport = stored(b, stores, OutputSlot::ViewportIndex, Type::B32);
+            let sixteen = b.c32(16);
+            let high = b.alu(AluOp::Shl, &[viewport, sixteen]);
+            values[2] = if self.summary.layer { b.alu(AluOp::IOr, &[values[2], high]) } else { high };
+            enable |= 4;
+        }
+        (enable, values)
+    }
+}

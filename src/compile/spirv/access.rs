@@ -1,0 +1,184 @@
+//! Access chains: a pointer into a part of what another pointer points to.
+//!
+//! Constant indices add up in the pointer; an index of run time becomes a multiplication and a sum. The first indices into
+//! an array of bindings choose the descriptor.
+
+use super::cx::{Cx, Index, Inst, Layout, Place, Pointer, Ty, TypeId};
+use crate::error::Result;
+use crate::ir::{Align, AluOp, Type, Value};
+use spirv::Op;
+
+/// Translates an access chain; false: not one.
+///
+/// # Errors
+/// Malformed or unsupported operands.
+pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
+    match inst.op() {
+        Op::AccessChain | Op::InBoundsAccessChain => {
+            let base = cx.pointer(inst.id(0)?)?;
+            chain(cx, inst, base, 1)?;
+        }
+        Op::PtrAccessChain | Op::InBoundsPtrAccessChain => {
+            let mut base = cx.pointer(inst.id(0)?)?;
+            let stride = match *cx.types.get(cx.type_id(inst.id(0)?)?) {
+                Ty::Pointer { stride, .. } if stride != 0 => stride,
+                _ => cx.types.size(base.ty, base.layout),
+            };
+            step(cx, inst, &mut base, inst.id(1)?, stride)?;
+            chain(cx, inst, base, 2)?;
+        }
+        Op::CopyObject if cx.is_logical_pointer(cx.result_type(inst)?) => {
+            let p = cx.pointer(inst.id(0)?)?;
+            cx.set_pointer(inst.result()?, p);
+        }
+        Op::ConvertUToPtr | Op::ConvertPtrToU => {
+            let v = cx.value(inst.id(0)?)?;
+            let to = cx.types.scalar(cx.result_type(inst)?).ok_or_else(|| inst.malformed("no scalar result"))?;
+            let v = cx.b.zext_or_trunc(v, to);
+            cx.set(inst.result()?, [v].as_slice());
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+impl Cx<'_> {
+    /// Whether a type is a pointer other than to physical memory: one that is no value.
+    pub fn is_logical_pointer(&self, ty: TypeId) -> bool {
+        matches!(self.types.get(ty), Ty::Pointer { .. }) && self.types.scalar(ty).is_none()
+    }
+
+    /// An index as a value of a width, sign-extended if its type is signed.
+    fn index_value(&mut self, id: u32, to: Type) -> Result<Value> {
+        let ty = self.type_id(id)?;
+        let v = self.value(id)?;
+        let op = match (self.b.ty(v).bits() < to.bits(), self.types.is_signed(ty)) {
+            (false, _) => AluOp::Trunc,
+            (true, true) => AluOp::SExt,
+            (true, false) => AluOp::ZExt,
+        };
+        Ok(self.b.convert(op, v, to))
+    }
+}
+
+/// Moves a pointer by an index times a stride.
+fn step(cx: &mut Cx<'_>, inst: &Inst, p: &mut Pointer, index: u32, stride: u32) -> Result<()> {
+    if let Some(bits) = cx.const_bits(index)? {
+        p.constant = p.constant.wrapping_add((bits as u32).wrapping_mul(stride));
+        return Ok(());
+    }
+    let wide = if matches!(p.place, Place::Global(_)) { Type::B64 } else { Type::B32 };
+    let index = cx.index_value(index, wide).map_err(|e| e.at(inst.place()))?;
+    let offset = cx.b.imul_const(index, u64::from(stride));
+    p.dynamic = Some(match p.dynamic {
+        Some(before) => cx.b.iadd(before, offset),
+        None => offset,
+    });
+    p.dynamic_align = p.dynamic_align.min(Align::of_offset(stride));
+    Ok(())
+}
+
+fn chain(cx: &mut Cx<'_>, inst: &Inst, mut p: Pointer, first: usize) -> Result<()> {
+    let result = inst.result()?;
+    p.access.non_uniform |= cx.non_uniform(result) || cx.non_uniform(inst.id(0)?);
+    for n in first..inst.len() {
+        let id = inst.id(n)?;
+        p.access.non_uniform |= matches!(p.place, Place::Buffer { .. } | Place::Resource { .. }) && cx.non_uniform(id);
+        let of_bindings = is_array_of_bindings(cx, &p);
+        match cx.types.get(p.ty) {
+            Ty::Array { elem, .. } | Ty::RuntimeArray { elem, .. } => {
+                let (array, elem) = (p.ty, *elem);
+                if of_bindings {
+                    choose_binding(cx, &mut p, elem, id)?;
+                } else {
+                    let stride = cx.types.stride(array, elem, p.layout);
+                    step(cx, inst, &mut p, id, stride)?;
+                }
+                p.ty = elem;
+            }
+            Ty::Matrix { column, .. } => {
+                let column = *column;
+                let (stride, layout) = cx.types.column(column, p.layout);
+                step(cx, inst, &mut p, id, stride)?;
+                p.ty = column;
+                p.layout = layout;
+            }
+            Ty::Vector { elem, .. } => {
+                let elem = *elem;
+                let stride = match p.layout.component_stride {
+                    0 => cx.types.size(elem, Layout::PACKED),
+                    stride => stride,
+                };
+                step(cx, inst, &mut p, id, stride)?;
+                p.ty = elem;
+                p.layout.component_stride = 0;
+            }
+            Ty::Struct { .. } => {
+                let index = cx.const_u32(id)? as usize;
+                let Ty::Struct { members, .. } = cx.types.get(p.ty) else { break };
+                let Some((offset, layout)) = cx.types.member(members, index, p.layout) else {
+                    return Err(inst.malformed(format!("no member {index}")));
+                };
+                let Some(m) = members.get(index) else { return Err(inst.malformed(format!("no member {index}"))) };
+                p.access.coherent |= m.coherent;
+                p.access.volatile |= m.volatile;
+                // Physical memory is aliased by default: nothing is known to stay unwritten there.
+                let aliased = matches!(p.place, Place::Global(_));
+                p.access.read_only |= m.non_writable && !m.coherent && !m.volatile && !aliased;
+                p.constant = p.constant.wrapping_add(offset);
+                p.layout = layout;
+                p.ty = m.ty;
+            }
+            _ => return Err(inst.malformed("an index into what is not composite")),
+        }
+    }
+    // Another pointee than the type says would make later accesses read what is not there.
+    let Ty::Pointer { pointee, .. } = *cx.types.get(cx.result_type(inst)?) else {
+        return Err(inst.malformed("the result is no pointer"));
+    };
+    if cx.types.component(pointee) != cx.types.component(p.ty) {
+        return Err(inst.malformed("the result type does not fit the indices"));
+    }
+    cx.set_pointer(result, p);
+    Ok(())
+}
+
+/// Whether the pointer is still to an array of descriptors, outside of any block.
+fn is_array_of_bindings(cx: &Cx<'_>, p: &Pointer) -> bool {
+    match p.place {
+        Place::Resource { .. } => true,
+        Place::Buffer { .. } => {
+            let mut ty = p.ty;
+            while let Ty::Array { elem, .. } | Ty::RuntimeArray { elem, .. } = *cx.types.get(ty) {
+                ty = elem;
+            }
+            matches!(cx.types.get(ty), Ty::Struct { block: true, .. })
+        }
+        _ => false,
+    }
+}
+
+/// Adds an index to the choice of a descriptor; inner arrays vary fastest.
+fn choose_binding(cx: &mut Cx<'_>, p: &mut Pointer, elem: TypeId, id: u32) -> Result<()> {
+    let mut inner = 1u32;
+    let mut ty = elem;
+    while let Ty::Array { elem, len, .. } = *cx.types.get(ty) {
+        inner = inner.saturating_mul(len);
+        ty = elem;
+    }
+    let constant = cx.const_bits(id)?;
+    let (Place::Buffer { index, .. } | Place::Resource { index, .. }) = &mut p.place else { return Ok(()) };
+    *index = match (*index, constant) {
+        (Index::Const(n), Some(bits)) => Index::Const(n.wrapping_add((bits as u32).wrapping_mul(inner))),
+        (before, _) => {
+            let v = cx.index_value(id, Type::B32)?;
+            let v = cx.b.imul_const(v, u64::from(inner));
+            let before = match before {
+                Index::Const(n) => cx.b.c32(n),
+                Index::Dynamic(v) => v,
+            };
+            Index::Dynamic(cx.b.iadd(before, v))
+        }
+    };
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! Atomic instructions on buffers, workgroup memory, physical memory and texels.
+//!
+//! Memory semantics become fences around a relaxed operation: a release before it, an acquire after it. An atomic flag
+//! is a 32-bit integer, 0 when clear.
+
+use super::cx::{Cx, Inst, Memory, Place};
+use super::image;
+use super::operands::result_component;
+use super::sync::{fence, scope, semantics};
+use crate::error::Result;
+use crate::ir::{Access, AluOp, AtomicOp, FenceOrder, Op as IrOp, Type, Value};
+use spirv::Op;
+
+/// Translates an atomic instruction; false: not one.
+///
+/// # Errors
+/// Malformed operands, memory that has no atomics.
+pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
+    let Some(op) = operation(inst.op()) else { return Ok(false) };
+    let compare_exchange = op == AtomicOp::CompareExchange;
+    let scope = scope(cx, inst, 1)?;
+    let (order, classes) = semantics(cx, inst, 2)?;
+    let ty = match inst.op() {
+        Op::AtomicStore => {
+            let data = cx.value(inst.id(3)?)?;
+            cx.b.ty(data)
+        }
+        Op::AtomicFlagTestAndSet | Op::AtomicFlagClear => Type::B32,
+        _ => result_component(cx, inst)?,
+    };
+    if !matches!(ty, Type::B32 | Type::B64) {
+        return Err(inst.unsupported(format!("on {} bits", ty.bits().count())));
+    }
+    let data: Vec<Value> = match inst.op() {
+        Op::AtomicLoad => vec![],
+        Op::AtomicIIncrement | Op::AtomicIDecrement | Op::AtomicFlagTestAndSet => vec![cx.b.iconst(ty, 1)],
+        Op::AtomicFlagClear => vec![cx.b.iconst(ty, 0)],
+        // Two semantics, then the new value and the comparator.
+        _ if compare_exchange => vec![cx.value(inst.id(4)?)?, cx.value(inst.id(5)?)?],
+        _ => vec![cx.value(inst.id(3)?)?],
+    };
+    let releases = matches!(order, FenceOrder::Release | FenceOrder::AcqRel);
+    let acquires = matches!(order, FenceOrder::Acquire | FenceOrder::AcqRel);
+    if releases && op != AtomicOp::Load {
+        fence(cx, scope, FenceOrder::Release, classes);
+    }
+    let old = perform(cx, inst, op, &data, ty)?;
+    if acquires && op != AtomicOp::Store {
+        fence(cx, scope, FenceOrder::Acquire, classes);
+    }
+    match inst.op() {
+        Op::AtomicStore | Op::AtomicFlagClear => {}
+        Op::AtomicFlagTestAndSet => {
+            let zero = cx.b.iconst(ty, 0);
+            let was_set = cx.b.alu(AluOp::INe, &[old, zero]);
+            cx.set(inst.result()?, vec![was_set]);
+        }
+        _ => cx.set(inst.result()?, vec![old]),
+    }
+    Ok(true)
+}
+
+fn operation(op: Op) -> Option<AtomicOp> {
+    Some(match op {
+        Op::AtomicLoad => AtomicOp::Load,
+        Op::AtomicStore | Op::AtomicFlagClear => AtomicOp::Store,
+        Op::AtomicExchange | Op::AtomicFlagTestAndSet => AtomicOp::Exchange,
+        Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak => AtomicOp::CompareExchange,
+        Op::AtomicIIncrement | Op::AtomicIAdd => AtomicOp::IAdd,
+        Op::AtomicIDecrement | Op::AtomicISub => AtomicOp::ISub,
+        Op::AtomicSMin => AtomicOp::SMin,
+        Op::AtomicUMin => AtomicOp::UMin,
+        Op::AtomicSMax => AtomicOp::SMax,
+        Op::AtomicUMax => AtomicOp::UMax,
+        Op::AtomicAnd => AtomicOp::And,
+        Op::AtomicOr => AtomicOp::Or,
+        Op::AtomicXor => AtomicOp::Xor,
+        Op::AtomicFAddEXT => AtomicOp::FAdd,
+        Op::AtomicFMinEXT => AtomicOp::FMin,
+        Op::AtomicFMaxEXT => AtomicOp::FMax,
+        _ => return None,
+    })
+}
+
+/// The operation itself, by the memory that operand 0 points to; the old value.
+fn perform(cx: &mut Cx<'_>, inst: &Inst, op: AtomicOp, data: &[Value], ty: Type) -> Result<Value> {
+    let id = inst.id(0)?;
+    let pointer = cx.pointer(id)?;
+    let mut access = Access { coherent: true, ..pointer.access };
+    access.non_uniform |= cx.non_uniform(id);
+    if let Place::Texel(texel) = &pointer.place {
+        return image::texel_atomic(cx, inst, texel, op, access, data, ty);
+    }
+    let with = |args: &[Value]| [args, data].concat();
+    Ok(match cx.memory(&pointer, 0)? {
+        Memory::Shared(offset) => cx.b.value(IrOp::SharedAtomic(op), &with(&[offset]), ty),
+        Memory::Buffer { descriptor, offset, .. } => {
+            cx.b.value(IrOp::BufferAtomic { op, access }, &with(&[descriptor, offset]), ty)
+        }
+        Memory::Global(address) => cx.b.value(IrOp::GlobalAtomic { op, access }, &with(&[address]), ty),
+        Memory::Local(..) => return Err(inst.unsupported("on a variable of the invocation")),
+    })
+}

@@ -1,0 +1,113 @@
+//! SPIR-V's built-ins to ours: which exist as inputs, which as outputs, per stage.
+//!
+//! To add one: a line in [`input`] or [`output`].
+
+use crate::error::{Error, Result};
+use crate::ir::{BuiltIn, Interp, NumericKind, OutputSlot};
+use crate::target::Stage;
+use spirv::BuiltIn as Spv;
+
+/// Where a component of an input comes from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A location.
+    Location {
+        /// Location.
+        location: u32,
+        /// Component, 0 to 3.
+        component: u8,
+        /// What the bits are.
+        kind: NumericKind,
+        /// How it comes to a pixel.
+        interp: Interp,
+    },
+    /// A built-in's component.
+    BuiltIn(BuiltIn, u8),
+    /// Workgroup number times size plus local number.
+    GlobalInvocationId(u8),
+    /// A constant of the execution mode.
+    WorkgroupSize(u8),
+    /// Always zero.
+    Zero,
+    /// Refused where it is read.
+    Unsupported(Spv),
+}
+
+/// Whether reading this means shading per sample.
+pub fn is_per_sample(source: &Source) -> bool {
+    matches!(source, Source::BuiltIn(BuiltIn::SampleId | BuiltIn::SamplePosition, _))
+}
+
+/// A component of a built-in input.
+pub fn input(stage: Stage, builtin: Spv, component: u32) -> Source {
+    use BuiltIn as B;
+    let c = component.min(255) as u8;
+    let (ours, components) = match (stage, builtin) {
+        (_, Spv::DeviceIndex) => (B::DeviceIndex, 1),
+        (_, Spv::SubgroupSize) => (B::SubgroupSize, 1),
+        (_, Spv::SubgroupLocalInvocationId) => (B::SubgroupLocalInvocationId, 1),
+        (_, Spv::SubgroupEqMask) => (B::SubgroupEqMask, 2),
+        (_, Spv::SubgroupGeMask) => (B::SubgroupGeMask, 2),
+        (_, Spv::SubgroupGtMask) => (B::SubgroupGtMask, 2),
+        (_, Spv::SubgroupLeMask) => (B::SubgroupLeMask, 2),
+        (_, Spv::SubgroupLtMask) => (B::SubgroupLtMask, 2),
+        (Stage::Vertex, Spv::VertexIndex) => (B::VertexIndex, 1),
+        (Stage::Vertex, Spv::InstanceIndex) => (B::InstanceIndex, 1),
+        (Stage::Vertex, Spv::BaseVertex) => (B::BaseVertex, 1),
+        (Stage::Vertex, Spv::BaseInstance) => (B::BaseInstance, 1),
+        (Stage::Vertex, Spv::DrawIndex) => (B::DrawIndex, 1),
+        (Stage::Vertex | Stage::Fragment, Spv::ViewIndex) => (B::ViewIndex, 1),
+        (Stage::Fragment, Spv::FragCoord) => (B::FragCoord, 4),
+        (Stage::Fragment, Spv::FrontFacing) => (B::FrontFacing, 1),
+        (Stage::Fragment, Spv::PointCoord) => (B::PointCoord, 2),
+        (Stage::Fragment, Spv::SampleId) => (B::SampleId, 1),
+        (Stage::Fragment, Spv::SamplePosition) => (B::SamplePosition, 2),
+        (Stage::Fragment, Spv::SampleMask) => (B::SampleMaskIn, 1),
+        (Stage::Fragment, Spv::HelperInvocation) => (B::HelperInvocation, 1),
+        (Stage::Fragment, Spv::PrimitiveId) => (B::PrimitiveId, 1),
+        (Stage::Fragment, Spv::Layer) => (B::Layer, 1),
+        (Stage::Fragment, Spv::ViewportIndex) => (B::ViewportIndex, 1),
+        (Stage::Fragment, Spv::ClipDistance) => (B::ClipDistance, 8),
+        (Stage::Fragment, Spv::CullDistance) => (B::CullDistance, 8),
+        (Stage::Fragment, Spv::BaryCoordKHR) => (B::BaryCoord, 3),
+        (Stage::Fragment, Spv::BaryCoordNoPerspKHR) => (B::BaryCoordNoPersp, 3),
+        (Stage::Compute, Spv::NumWorkgroups) => (B::NumWorkgroups, 3),
+        (Stage::Compute, Spv::WorkgroupId) => (B::WorkgroupId, 3),
+        (Stage::Compute, Spv::LocalInvocationId) => (B::LocalInvocationId, 3),
+        (Stage::Compute, Spv::LocalInvocationIndex) => (B::LocalInvocationIndex, 1),
+        (Stage::Compute, Spv::SubgroupId) => (B::SubgroupId, 1),
+        (Stage::Compute, Spv::NumSubgroups) => (B::NumSubgroups, 1),
+        (Stage::Compute, Spv::GlobalInvocationId) if c < 3 => return Source::GlobalInvocationId(c),
+        (Stage::Compute, Spv::WorkgroupSize) if c < 3 => return Source::WorkgroupSize(c),
+        _ => return Source::Unsupported(builtin),
+    };
+    // Lane masks are four words of which two can have ones; so are sample masks beyond the first word.
+    if c < components { Source::BuiltIn(ours, c) } else { Source::Zero }
+}
+
+/// The slot of a component of a built-in output; `None` where nobody can see it.
+///
+/// # Errors
+/// Unsupported built-ins.
+pub fn output(stage: Stage, builtin: Spv, component: u32) -> Result<Option<OutputSlot>> {
+    let c = component.min(255) as u8;
+    let slot = match (stage, builtin) {
+        (Stage::Vertex, Spv::Position) if c < 4 => OutputSlot::Position(c),
+        (Stage::Vertex, Spv::PointSize) => OutputSlot::PointSize,
+        (Stage::Vertex, Spv::ClipDistance) if c < 8 => OutputSlot::ClipDistance(c),
+        (Stage::Vertex, Spv::CullDistance) if c < 8 => OutputSlot::CullDistance(c),
+        (Stage::Vertex, Spv::Layer) => OutputSlot::Layer,
+        (Stage::Vertex, Spv::ViewportIndex) => OutputSlot::ViewportIndex,
+        (Stage::Fragment, Spv::FragDepth) => OutputSlot::FragDepth,
+        (Stage::Fragment, Spv::FragStencilRefEXT) => OutputSlot::FragStencilRef,
+        (Stage::Fragment, Spv::SampleMask) if c == 0 => OutputSlot::SampleMask,
+        (Stage::Fragment, Spv::SampleMask) => return Ok(None),
+        _ => {
+            return Err(Error::unsupported(
+                format!("BuiltIn {builtin:?}"),
+                format!("output of a {} shader", stage.name()),
+            ));
+        }
+    };
+    Ok(Some(slot))
+}

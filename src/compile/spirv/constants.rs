@@ -1,0 +1,225 @@
+//! Constants and specialization constants: bits of every leaf, and which specialization values they stand on.
+//!
+//! A constant is folded when it is declared, with the specialization values of the request; it becomes IR where it is
+//! used. Only values of specialization constants that are used are recorded in `Modes::spec`, since only those shape code.
+
+use super::cx::{Cx, Values};
+use super::parse::Inst;
+use super::types::{Layout, Ty, TypeId};
+use crate::error::{Error, Result};
+use crate::ir::{Align, ConstTable, ConstTableId, Type};
+use spirv::{Decoration, Op};
+use std::collections::BTreeSet;
+
+/// Leaves of all constants together beyond which a module is refused.
+const MAX_TOTAL: usize = 1 << 22;
+
+/// The leaves of a constant.
+#[derive(Clone, Debug)]
+pub enum Leaves {
+    /// Bits of each.
+    Bits(Box<[u64]>),
+    /// All zero.
+    Null,
+    /// Any value.
+    Undef,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Constant {
+    pub ty: TypeId,
+    pub leaves: Leaves,
+    /// `SpecId`s that it stands on, sorted.
+    pub spec: Vec<u32>,
+}
+
+/// The constants of a module.
+#[derive(Debug, Default)]
+pub struct Constants {
+    list: Vec<Constant>,
+    total: usize,
+    /// The request's values, sorted by id.
+    pub(super) overrides: Vec<(u32, u64)>,
+    /// Value of each specialization constant.
+    values: Vec<(u32, u64)>,
+    used: BTreeSet<u32>,
+}
+
+impl Constants {
+    /// Adds a constant.
+    ///
+    /// # Errors
+    /// Malformed: too many leaves in all.
+    pub(super) fn add(&mut self, constant: Constant) -> Result<u32> {
+        if let Leaves::Bits(bits) = &constant.leaves {
+            self.total += bits.len();
+        }
+        if self.total > MAX_TOTAL {
+            return Err(Error::malformed("too many constants"));
+        }
+        self.list.push(constant);
+        Ok(self.list.len() as u32 - 1)
+    }
+
+    pub(super) fn get(&self, index: u32) -> Option<&Constant> {
+        self.list.get(index as usize)
+    }
+
+    /// Bits of a scalar constant.
+    pub fn scalar(&self, index: u32) -> Option<u64> {
+        match &self.get(index)?.leaves {
+            Leaves::Bits(bits) if bits.len() == 1 => bits.first().copied(),
+            Leaves::Null => Some(0),
+            _ => None,
+        }
+    }
+
+    /// Records that code stands on a constant.
+    pub fn mark_used(&mut self, index: u32) {
+        if let Some(c) = self.list.get(index as usize) {
+            self.used.extend(&c.spec);
+        }
+    }
+
+    /// Every specialization value used so far, sorted by id.
+    pub fn used(&self) -> Vec<(u32, u64)> {
+        self.used.iter().filter_map(|id| self.values.iter().find(|(i, _)| i == id).copied()).collect()
+    }
+}
+
+impl Cx<'_> {
+    /// The values of a constant in the current block.
+    pub(super) fn constant_values(&mut self, index: u32) -> Result<Values> {
+        self.constants.mark_used(index);
+        let Some(c) = self.constants.get(index) else { return Err(Error::bug("constant out of range")) };
+        let types = self.types.leaf_types(c.ty)?;
+        let one = |cx: &mut Self, ty: Type, bits: Option<u64>| match bits {
+            Some(bits) if ty.is_scalar() => cx.b.iconst(ty, bits),
+            _ => cx.b.undef(ty),
+        };
+        Ok(match c.leaves.clone() {
+            Leaves::Bits(bits) => types.iter().zip(bits).map(|(&ty, bits)| one(self, ty, Some(bits))).collect(),
+            Leaves::Null => types.iter().map(|&ty| one(self, ty, Some(0))).collect(),
+            Leaves::Undef => types.iter().map(|&ty| one(self, ty, None)).collect(),
+        })
+    }
+
+    /// Bits of every leaf of a constant (undefined ones zero).
+    pub(super) fn constant_bits(&self, index: u32) -> Result<Box<[u64]>> {
+        let Some(c) = self.constants.get(index) else { return Err(Error::bug("constant out of range")) };
+        Ok(match &c.leaves {
+            Leaves::Bits(bits) => bits.clone(),
+            Leaves::Null | Leaves::Undef => vec![0; self.types.leaf_count(c.ty)?].into(),
+        })
+    }
+
+    /// A table with a constant's bytes, tightly packed.
+    pub(super) fn constant_table(&mut self, index: u32) -> Result<ConstTableId> {
+        self.constants.mark_used(index);
+        let bits = self.constant_bits(index)?;
+        let ty = self.constants.get(index).map_or(TypeId(0), |c| c.ty);
+        let leaves = self.types.walk(ty, Layout::PACKED)?;
+        let mut bytes = vec![0u8; self.types.size(ty, Layout::PACKED) as usize];
+        for (leaf, bits) in leaves.iter().zip(bits) {
+            let (at, len) = (leaf.offset as usize, leaf.ty.bytes() as usize);
+            if let Some(to) = bytes.get_mut(at..at + len) {
+                to.copy_from_slice(bits.to_le_bytes().get(..len).unwrap_or(&[]));
+            }
+        }
+        let table = ConstTable { bytes, align: Align::A16 };
+        let tables = &mut self.b.shader.tables;
+        let found = tables.iter().position(|t| *t == table).unwrap_or_else(|| {
+            tables.push(table);
+            tables.len() - 1
+        });
+        Ok(ConstTableId(found as u32))
+    }
+
+    /// Declares the constant of an instruction.
+    ///
+    /// # Errors
+    /// Malformed or unsupported operands.
+    pub(super) fn declare_constant(&mut self, inst: &Inst) -> Result<u32> {
+        let ty = self.result_type(inst)?;
+        let constant = |bits: Vec<u64>| Constant { ty, leaves: Leaves::Bits(bits.into()), spec: Vec::new() };
+        let made = match inst.op() {
+            Op::ConstantTrue => constant(vec![1]),
+            Op::ConstantFalse => constant(vec![0]),
+            Op::SpecConstantTrue => self.specialized(inst, ty, 1)?,
+            Op::SpecConstantFalse => self.specialized(inst, ty, 0)?,
+            Op::Constant => constant(vec![self.literal_bits(inst, ty)?]),
+            Op::SpecConstant => {
+                let default = self.literal_bits(inst, ty)?;
+                self.specialized(inst, ty, default)?
+            }
+            Op::ConstantNull => Constant { ty, leaves: Leaves::Null, spec: Vec::new() },
+            Op::Undef => Constant { ty, leaves: Leaves::Undef, spec: Vec::new() },
+            Op::ConstantComposite | Op::SpecConstantComposite => self.composite(inst, ty)?,
+            _ => self.fold(inst, ty)?,
+        };
+        if let Leaves::Bits(bits) = &made.leaves
+            && bits.len() != self.types.leaf_count(ty)?
+        {
+            return Err(inst.malformed("the constant does not fit its type"));
+        }
+        self.constants.add(made)
+    }
+
+    fn literal_bits(&self, inst: &Inst, ty: TypeId) -> Result<u64> {
+        let Some(scalar) = self.types.scalar(ty) else { return Err(inst.malformed("a number of no scalar type")) };
+        let bits = match inst.operand(0)? {
+            rspirv::dr::Operand::LiteralBit32(x) => u64::from(*x),
+            rspirv::dr::Operand::LiteralBit64(x) => *x,
+            _ => return Err(inst.malformed("no number")),
+        };
+        Ok(bits & scalar.bits().mask())
+    }
+
+    fn specialized(&mut self, inst: &Inst, ty: TypeId, default: u64) -> Result<Constant> {
+        let Some(scalar) = self.types.scalar(ty) else { return Err(inst.malformed("a number of no scalar type")) };
+        let Some(id) = self.module.decoration(inst.result()?, Decoration::SpecId) else {
+            return Ok(Constant { ty, leaves: Leaves::Bits([default].into()), spec: Vec::new() });
+        };
+        let found = self.constants.overrides.iter().find(|(i, _)| *i == id).map(|(_, v)| *v);
+        let value = match found {
+            Some(v) if scalar == Type::B1 => u64::from(v != 0),
+            Some(v) => v & scalar.bits().mask(),
+            None => default,
+        };
+        self.constants.values.push((id, value));
+        Ok(Constant { ty, leaves: Leaves::Bits([value].into()), spec: vec![id] })
+    }
+
+    /// The constant that an operand is, with what it stands on added to `spec`.
+    pub(super) fn constant_operand(&self, inst: &Inst, n: usize, spec: &mut Vec<u32>) -> Result<(TypeId, Box<[u64]>)> {
+        let id = inst.id(n)?;
+        let super::cx::Def::Constant(index) = self.def(id)? else {
+            return Err(inst.malformed(format!("%{id} is not a constant")));
+        };
+        let Some(c) = self.constants.get(*index) else { return Err(Error::bug("constant out of range")) };
+        for s in &c.spec {
+            if let Err(at) = spec.binary_search(s) {
+                spec.insert(at, *s);
+            }
+        }
+        Ok((c.ty, self.constant_bits(*index)?))
+    }
+
+    fn composite(&mut self, inst: &Inst, ty: TypeId) -> Result<Constant> {
+        let mut spec = Vec::new();
+        let mut bits = Vec::with_capacity(self.types.leaf_count(ty)?);
+        let parts = match self.types.get(ty) {
+            Ty::Struct { members, .. } => members.len(),
+            Ty::Vector { count, .. } | Ty::Matrix { count, .. } => *count as usize,
+            Ty::Array { len, .. } => *len as usize,
+            _ => return Err(inst.malformed("not a composite type")),
+        };
+        if parts != inst.len() {
+            return Err(inst.malformed("wrong number of constituents"));
+        }
+        for n in 0..inst.len() {
+            bits.extend(self.constant_operand(inst, n, &mut spec)?.1);
+        }
+        Ok(Constant { ty, leaves: Leaves::Bits(bits.into()), spec })
+    }
+}

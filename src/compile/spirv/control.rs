@@ -1,0 +1,112 @@
+//! Terminators and phis: a jump passes the values that the target's phis take from this block.
+//!
+//! Phis become block parameters, made before the function is translated. A phi of pointers becomes a parameter for the
+//! offset when the first jump to its block is translated: the place must be the same on every edge.
+
+use super::cfg::{self, Cfg};
+use super::cx::{Cx, Def, Inst};
+use super::function::{Frame, at_offset, check, joinable};
+use crate::error::{Error, Result};
+use crate::ir::{BlockCall, Op as Ir, Terminator, Type};
+use spirv::Op;
+use std::rc::Rc;
+
+/// Whether an instruction ends a block.
+pub fn is_terminator(op: Op) -> bool {
+    rspirv::grammar::reflect::is_block_terminator(op)
+}
+
+/// Translates a terminator.
+///
+/// # Errors
+/// Malformed or unsupported operands.
+pub(super) fn translate(cx: &mut Cx<'_>, frame: &mut Frame<'_>, at: &Inst) -> Result<()> {
+    match at.op() {
+        Op::Branch => {
+            let to = edge(cx, frame, at.id(0)?)?;
+            cx.b.terminate(Terminator::Jump(to));
+        }
+        Op::BranchConditional => {
+            let cond = cx.value(at.id(0)?)?;
+            if cx.b.ty(cond) != Type::B1 {
+                return Err(at.malformed("the condition is no truth value"));
+            }
+            let (then, els) = (edge(cx, frame, at.id(1)?)?, edge(cx, frame, at.id(2)?)?);
+            cx.b.terminate(Terminator::Branch { cond, then, els });
+        }
+        Op::Switch => {
+            let value = cx.value(at.id(0)?)?;
+            let ty = cx.b.ty(value);
+            if !ty.is_scalar() || ty == Type::B1 {
+                return Err(at.malformed("the selector is no integer"));
+            }
+            let default = edge(cx, frame, at.id(1)?)?;
+            let mut cases: Vec<(u64, BlockCall)> = Vec::with_capacity(at.len() / 2);
+            for n in (2..at.len()).step_by(2) {
+                let literal = cfg::case(at, n)? & ty.bits().mask();
+                cases.push((literal, edge(cx, frame, at.id(n + 1)?)?));
+            }
+            let mut literals: Vec<u64> = cases.iter().map(|c| c.0).collect();
+            literals.sort_unstable();
+            if literals.windows(2).any(|w| matches!(w, [a, b] if a == b)) {
+                return Err(at.malformed("two cases of one literal"));
+            }
+            cx.b.terminate(Terminator::Switch { value, cases, default });
+        }
+        Op::Return | Op::ReturnValue => frame.ret.emit(cx, at)?,
+        Op::Kill | Op::TerminateInvocation => {
+            let always = cx.b.cbool(true);
+            cx.b.effect(Ir::DemoteIf, &[always]);
+            cx.b.jump(cx.exit, &[]);
+        }
+        Op::Unreachable => cx.b.terminate(Terminator::Unreachable),
+        _ => return Err(at.unsupported("")),
+    }
+    Ok(())
+}
+
+/// A jump from the current block to a label, with the values of its phis.
+fn edge(cx: &mut Cx<'_>, frame: &mut Frame<'_>, label: u32) -> Result<BlockCall> {
+    let cfg: Rc<Cfg> = Rc::clone(&frame.cfg);
+    let to = cfg.target(label)?;
+    let (Some(Some(start)), Some(block)) = (frame.starts.get(to).copied(), frame.blocks.get(to)) else {
+        return Err(Error::bug("a block was not prepared"));
+    };
+    let from = frame.blocks.get(frame.current).map_or(0, |b| b.label);
+    let mut args = Vec::new();
+    let mut offsets = Vec::new();
+    for phi in block.insts.iter().take_while(|i| i.op() == Op::Phi) {
+        let value = incoming(phi, from)?;
+        if !cx.is_logical_pointer(cx.result_type(phi)?) {
+            args.extend(cx.values(value).map_err(|e| e.at(phi.place()))?);
+            continue;
+        }
+        let pointer = cx.pointer(value)?;
+        let result = phi.result()?;
+        let first = match cx.def(result) {
+            Ok(Def::Pointer(known)) if joinable(known, &pointer) => false,
+            Ok(_) => return Err(phi.unsupported("of pointers into different variables")),
+            Err(_) => true,
+        };
+        if first {
+            let param = cx.b.shader.add_param(start, Type::B32);
+            let joined = at_offset(cx, &pointer, param);
+            cx.set_pointer(result, joined);
+        }
+        offsets.push(cx.byte_offset(&pointer, 0));
+    }
+    let types = frame.params.get(to).map_or(&[][..], Vec::as_slice);
+    check(cx, &args, types)?;
+    args.extend(offsets);
+    Ok(BlockCall { block: start, args })
+}
+
+/// The id that a phi takes from a predecessor.
+fn incoming(phi: &Inst, from: u32) -> Result<u32> {
+    for n in (0..phi.len()).step_by(2) {
+        if phi.id(n + 1)? == from {
+            return phi.id(n);
+        }
+    }
+    Err(phi.malformed(format!("no value for predecessor %{from}")))
+}

@@ -1,0 +1,84 @@
+//! Conversions between numbers, and bit casts.
+
+use super::cx::{Cx, Inst, Values};
+use crate::error::Result;
+use crate::ir::{AluOp, Type};
+use spirv::{Decoration, Op};
+
+/// Translates a conversion; false: not one.
+///
+/// # Errors
+/// Malformed operands.
+pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
+    let narrower = |cx: &Cx<'_>, to: Type| -> Result<bool> {
+        let from = cx.types.component(cx.type_id(inst.id(0)?)?);
+        Ok(from.is_some_and(|from| from.bits() > to.bits()))
+    };
+    let ty = match inst.op() {
+        Op::Bitcast => {
+            bitcast(cx, inst)?;
+            return Ok(true);
+        }
+        Op::ConvertFToU
+        | Op::ConvertFToS
+        | Op::ConvertSToF
+        | Op::ConvertUToF
+        | Op::UConvert
+        | Op::SConvert
+        | Op::FConvert => {
+            let ty = cx.result_type(inst)?;
+            cx.types.component(ty).ok_or_else(|| inst.malformed("the result is neither scalar nor vector"))?
+        }
+        _ => return Ok(false),
+    };
+    let op = match inst.op() {
+        Op::ConvertFToU => AluOp::F2U,
+        Op::ConvertFToS => AluOp::F2S,
+        Op::ConvertSToF => AluOp::S2F,
+        Op::ConvertUToF => AluOp::U2F,
+        Op::UConvert | Op::SConvert if narrower(cx, ty)? => AluOp::Trunc,
+        Op::UConvert => AluOp::ZExt,
+        Op::SConvert => AluOp::SExt,
+        _ => rounding(cx, inst, ty)?,
+    };
+    let count = cx.types.leaf_count(cx.result_type(inst)?)?;
+    let from = cx.values_n(inst.id(0)?, count)?;
+    if from.iter().any(|v| !cx.b.ty(*v).is_scalar() || cx.b.ty(*v) == Type::B1) {
+        return Err(inst.malformed("not of numbers"));
+    }
+    let values: Values = from.into_iter().map(|v| cx.b.convert(op, v, ty)).collect();
+    cx.set(inst.result()?, values);
+    Ok(true)
+}
+
+/// How a float conversion rounds: only its own decoration counts here, the shader's modes are applied below.
+fn rounding(cx: &Cx<'_>, inst: &Inst, _to: Type) -> Result<AluOp> {
+    match cx.module.decoration(inst.result()?, Decoration::FPRoundingMode) {
+        Some(mode) if mode == spirv::FPRoundingMode::RTZ as u32 => Ok(AluOp::FConvRtz),
+        None => Ok(AluOp::FConv),
+        Some(mode) if mode == spirv::FPRoundingMode::RTE as u32 => Ok(AluOp::FConv),
+        Some(_) => Err(inst.unsupported("rounding up or down")),
+    }
+}
+
+fn bitcast(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
+    let result = inst.result()?;
+    let types = cx.types.leaf_types(cx.result_type(inst)?)?;
+    let from = cx.values(inst.id(0)?)?;
+    let bits = |types: &mut dyn Iterator<Item = Type>| types.map(|t| t.total_bits()).sum::<u32>();
+    let (has, wants) = (bits(&mut from.iter().map(|v| cx.b.ty(*v))), bits(&mut types.iter().copied()));
+    let (Some(&first), Some(&to)) = (from.first(), types.first()) else { return Err(inst.malformed("of nothing")) };
+    if has != wants || !to.is_scalar() || to == Type::B1 || cx.b.ty(first) == Type::B1 {
+        return Err(inst.malformed("between different numbers of bits"));
+    }
+    if cx.b.ty(first) == to {
+        cx.set(result, from);
+        return Ok(());
+    }
+    let Some(whole) = Type::vector(to.bits(), types.len() as u32) else { return Err(inst.malformed("of too much")) };
+    let wide = cx.b.compose(&from);
+    let cast = cx.b.bitcast(wide, whole);
+    let values = cx.b.split(cast);
+    cx.set(result, values);
+    Ok(())
+}

@@ -1,0 +1,449 @@
+//! The state of a translation: what each SPIR-V id stands for, and the builder that IR is appended to.
+//!
+//! An id stands for a type, a constant, a flat list of leaf values, a pointer, a variable or a function. Constants become
+//! values in the block that uses them. Per-opcode modules take `&mut Cx` and one [`Inst`]: they read operands with
+//! [`Cx::values`], [`Cx::value`], [`Cx::pointer`], and set their result with [`Cx::set`] or [`Cx::set_pointer`].
+
+pub use super::parse::Inst;
+pub use super::types::{Layout, Ty, TypeId};
+
+use super::constants::Constants;
+use super::interface::Interface;
+use super::parse::Parsed;
+use super::types::Types;
+use crate::error::{Error, Result};
+use crate::ir::{
+    Access, Align, AluOp, BlockId, BufferKind, Builder, ConstTableId, DescriptorPart, LocalId, Op, ResourceId,
+    ResourceKind, Shader, Type, Value,
+};
+use smallvec::SmallVec;
+use spirv::Decoration;
+
+/// Leaf values of a SPIR-V value.
+pub type Values = SmallVec<[Value; 4]>;
+
+/// What an id stands for.
+#[derive(Clone, Debug)]
+pub enum Def {
+    /// A type.
+    Type(TypeId),
+    /// A constant, by its position in [`Constants`].
+    Constant(u32),
+    /// A value.
+    Values(Values),
+    /// A pointer other than one that is a value (an address in physical memory).
+    Pointer(Box<Pointer>),
+    /// A function, by its position in the module.
+    Function(u32),
+    /// An imported instruction set, by its position in the module.
+    Import(u32),
+}
+
+/// Which element of an array of descriptors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Index {
+    /// A constant one.
+    Const(u32),
+    /// A value's.
+    Dynamic(Value),
+}
+
+/// What a pointer points into.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Place {
+    /// A local variable.
+    Local(LocalId),
+    /// A constant table.
+    Table(ConstTableId),
+    /// Workgroup memory.
+    Shared,
+    /// A buffer of a binding.
+    Buffer {
+        /// Which binding.
+        resource: ResourceId,
+        /// Which element of it.
+        index: Index,
+        /// Uniform or storage.
+        kind: BufferKind,
+    },
+    /// Physical memory at this 64-bit address.
+    Global(Value),
+    /// The push constants.
+    PushConstant,
+    /// An input variable, by its position in the interface.
+    Input(usize),
+    /// An output variable, by its position in the interface.
+    Output(usize),
+    /// An image, sampler, or array of them: an opaque thing to load.
+    Resource {
+        /// Which binding.
+        resource: ResourceId,
+        /// Which element of it.
+        index: Index,
+    },
+    /// A texel of an image, for atomics.
+    Texel(Texel),
+}
+
+/// What `OpImageTexelPointer` names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Texel {
+    /// Image descriptor.
+    pub image: Value,
+    /// Its type: a [`Ty::Image`].
+    pub image_type: TypeId,
+    /// Components of the coordinate, layer included.
+    pub coords: Values,
+    /// Sample index, for multisampled images.
+    pub sample: Option<Value>,
+}
+
+/// A pointer: a place, a byte offset in it, and what is there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pointer {
+    /// What it points into.
+    pub place: Place,
+    /// Pointee type.
+    pub ty: TypeId,
+    /// How the pointee is laid out.
+    pub layout: Layout,
+    /// Run-time part of the byte offset, b32 (for [`Place::Global`] b64).
+    pub dynamic: Option<Value>,
+    /// What is known to divide the run-time part (and the base address of [`Place::Global`]).
+    pub dynamic_align: Align,
+    /// Constant part of the byte offset.
+    pub constant: u32,
+    /// From decorations on the way to the pointee.
+    pub access: Access,
+}
+
+impl Pointer {
+    /// To the start of a place.
+    pub fn new(place: Place, ty: TypeId, layout: Layout) -> Self {
+        Self {
+            place,
+            ty,
+            layout,
+            dynamic: None,
+            dynamic_align: Align::of_offset(0),
+            constant: 0,
+            access: Access::default(),
+        }
+    }
+
+    /// Known alignment, `extra` bytes on.
+    pub fn align(&self, extra: u32) -> Align {
+        self.dynamic_align.min(Align::of_offset(self.constant.wrapping_add(extra)))
+    }
+}
+
+/// A pointer's memory as IR operations take it.
+#[derive(Clone, Copy, Debug)]
+pub enum Memory {
+    /// Local variable and byte offset.
+    Local(LocalId, Value),
+    /// Workgroup memory at a byte offset.
+    Shared(Value),
+    /// A buffer.
+    Buffer {
+        /// Its descriptor.
+        descriptor: Value,
+        /// Byte offset.
+        offset: Value,
+        /// Uniform or storage.
+        kind: BufferKind,
+    },
+    /// Physical memory at a 64-bit address.
+    Global(Value),
+}
+
+/// A translation under way.
+#[derive(Debug)]
+pub struct Cx<'a> {
+    /// The module.
+    pub module: &'a Parsed,
+    /// Its types.
+    pub types: Types,
+    /// Where IR goes.
+    pub b: Builder<'a>,
+    /// Its constants.
+    pub(super) constants: Constants,
+    /// Stage inputs and outputs.
+    pub(super) interface: Interface,
+    /// The one block that returns.
+    pub(super) exit: BlockId,
+    /// Position in `defs` plus one, by id.
+    slots: Vec<u32>,
+    defs: Vec<Def>,
+    /// Descriptors made in the current block.
+    descriptors: Vec<(BlockId, ResourceId, u32, DescriptorPart, Value)>,
+}
+
+impl<'a> Cx<'a> {
+    /// An empty translation, at the start of the shader's entry block.
+    pub fn new(module: &'a Parsed, shader: &'a mut Shader) -> Self {
+        let exit = shader.add_block();
+        Self {
+            module,
+            types: Types::default(),
+            b: Builder::new(shader, Shader::ENTRY),
+            constants: Constants::default(),
+            interface: Interface::default(),
+            exit,
+            slots: vec![0; module.bound as usize],
+            defs: Vec::new(),
+            descriptors: Vec::new(),
+        }
+    }
+
+    /// What an id stands for.
+    ///
+    /// # Errors
+    /// Malformed: nothing (yet).
+    pub fn def(&self, id: u32) -> Result<&Def> {
+        let slot = self.slots.get(id as usize).copied().unwrap_or(0) as usize;
+        slot.checked_sub(1)
+            .and_then(|i| self.defs.get(i))
+            .ok_or_else(|| Error::malformed(format!("%{id} is not defined here")))
+    }
+
+    /// Says what an id stands for; the last word counts.
+    pub fn define(&mut self, id: u32, def: Def) {
+        if let Some(slot) = self.slots.get_mut(id as usize) {
+            if let Some(old) = (*slot as usize).checked_sub(1).and_then(|i| self.defs.get_mut(i)) {
+                *old = def;
+            } else {
+                self.defs.push(def);
+                *slot = self.defs.len() as u32;
+            }
+        }
+    }
+
+    /// Makes an id stand for nothing again.
+    pub(super) fn forget(&mut self, id: u32) {
+        if let Some(slot) = self.slots.get_mut(id as usize) {
+            *slot = 0;
+        }
+    }
+
+    /// The type that an id names.
+    ///
+    /// # Errors
+    /// Malformed: it is not a type.
+    pub fn named_type(&self, id: u32) -> Result<TypeId> {
+        match self.def(id)? {
+            Def::Type(t) => Ok(*t),
+            _ => Err(Error::malformed(format!("%{id} is not a type"))),
+        }
+    }
+
+    /// The type of a value (or pointer).
+    ///
+    /// # Errors
+    /// Malformed: it is none.
+    pub fn type_id(&self, id: u32) -> Result<TypeId> {
+        match self.module.result_types.get(id as usize) {
+            Some(&ty) if ty != 0 => self.named_type(ty),
+            _ => Err(Error::malformed(format!("%{id} is not a value"))),
+        }
+    }
+
+    /// The result type of an instruction.
+    ///
+    /// # Errors
+    /// Malformed: it has none.
+    pub fn result_type(&self, inst: &Inst) -> Result<TypeId> {
+        self.named_type(inst.result_type()?)
+    }
+
+    /// The leaves of a value.
+    ///
+    /// # Errors
+    /// Malformed: not a value; unsupported: a pointer that cannot be one.
+    pub fn values(&mut self, id: u32) -> Result<Values> {
+        match self.def(id)? {
+            Def::Values(v) => Ok(v.clone()),
+            Def::Constant(c) => {
+                let c = *c;
+                self.constant_values(c)
+            }
+            Def::Pointer(p) => match &p.place {
+                Place::Global(_) => {
+                    let p = p.clone();
+                    Ok(SmallVec::from_slice(&[self.address(&p, 0)]))
+                }
+                _ => Err(Error::unsupported("pointer as a value", format!("%{id}"))),
+            },
+            _ => Err(Error::malformed(format!("%{id} is not a value"))),
+        }
+    }
+
+    /// The one leaf of a scalar, image or sampler.
+    ///
+    /// # Errors
+    /// Malformed: not one leaf.
+    pub fn value(&mut self, id: u32) -> Result<Value> {
+        match self.values(id)?.as_slice() {
+            [one] => Ok(*one),
+            many => Err(Error::malformed(format!("%{id} has {} components where one is needed", many.len()))),
+        }
+    }
+
+    /// Leaves that must be so many.
+    ///
+    /// # Errors
+    /// Malformed: another number.
+    pub fn values_n(&mut self, id: u32, n: usize) -> Result<Values> {
+        let v = self.values(id)?;
+        if v.len() == n { Ok(v) } else { Err(Error::malformed(format!("%{id} has {} components, not {n}", v.len()))) }
+    }
+
+    /// Sets the result of an instruction. The leaves must have the types of the result type's leaves.
+    pub fn set(&mut self, id: u32, values: impl Into<Values>) {
+        self.define(id, Def::Values(values.into()));
+    }
+
+    /// Sets a pointer result.
+    pub fn set_pointer(&mut self, id: u32, pointer: Pointer) {
+        self.define(id, Def::Pointer(Box::new(pointer)));
+    }
+
+    /// The pointer that an id is.
+    ///
+    /// # Errors
+    /// Malformed: it is none.
+    pub fn pointer(&mut self, id: u32) -> Result<Pointer> {
+        match self.def(id)? {
+            Def::Pointer(p) => Ok((**p).clone()),
+            Def::Values(_) | Def::Constant(_) => {
+                let Ty::Pointer { class: spirv::StorageClass::PhysicalStorageBuffer, pointee, .. } =
+                    *self.types.get(self.type_id(id)?)
+                else {
+                    return Err(Error::malformed(format!("%{id} is not a pointer")));
+                };
+                let address = self.value(id)?;
+                // Nothing but an access's own `Aligned` operand says how an address is aligned.
+                let mut p = Pointer::new(Place::Global(address), pointee, Layout::EXPLICIT);
+                p.dynamic_align = Align::A1;
+                Ok(p)
+            }
+            _ => Err(Error::malformed(format!("%{id} is not a pointer"))),
+        }
+    }
+
+    /// A constant integer's bits.
+    ///
+    /// # Errors
+    /// Malformed: not a scalar constant.
+    pub fn const_u32(&mut self, id: u32) -> Result<u32> {
+        let found = self.const_bits(id)?;
+        found.map(|bits| bits as u32).ok_or_else(|| Error::malformed(format!("%{id} is not a constant integer")))
+    }
+
+    /// A constant scalar's bits; `None` if the id is another value.
+    ///
+    /// # Errors
+    /// Malformed: undefined.
+    pub fn const_bits(&mut self, id: u32) -> Result<Option<u64>> {
+        match self.def(id)? {
+            Def::Constant(c) => {
+                let c = *c;
+                self.constants.mark_used(c);
+                Ok(self.constants.scalar(c))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether an id is decorated `NonUniform`.
+    pub fn non_uniform(&self, id: u32) -> bool {
+        self.module.is_decorated(id, Decoration::NonUniform)
+    }
+
+    /// An unsupported feature, named by the instruction's opcode.
+    pub fn unsupported(&self, inst: &Inst, detail: impl Into<String>) -> Error {
+        inst.unsupported(detail)
+    }
+
+    /// The name of an imported instruction set, as an `OpExtInst` names it.
+    ///
+    /// # Errors
+    /// Malformed: no such import.
+    pub fn import(&self, id: u32) -> Result<&str> {
+        match self.def(id)? {
+            Def::Import(n) => Ok(self.module.imports.get(*n as usize).map_or("", |(_, name)| name)),
+            _ => Err(Error::malformed(format!("%{id} is not an instruction set"))),
+        }
+    }
+
+    /// The descriptor of a binding's element.
+    pub fn descriptor(&mut self, resource: ResourceId, index: Index, part: DescriptorPart, non_uniform: bool) -> Value {
+        let block = self.b.block();
+        if self.descriptors.first().is_some_and(|d| d.0 != block) {
+            self.descriptors.clear();
+        }
+        if let Index::Const(n) = index
+            && let Some(d) = self.descriptors.iter().find(|d| (d.0, d.1, d.2, d.3) == (block, resource, n, part))
+        {
+            return d.4;
+        }
+        let ty = if part == DescriptorPart::Image { Type::DESC8 } else { Type::DESC4 };
+        let at = match index {
+            Index::Const(n) => self.b.c32(n),
+            Index::Dynamic(v) => v,
+        };
+        let v = self.b.value(Op::Descriptor { resource, part, non_uniform }, &[at], ty);
+        if let Index::Const(n) = index {
+            self.descriptors.push((block, resource, n, part, v));
+        }
+        v
+    }
+
+    /// Kind of a binding.
+    pub fn resource_kind(&self, resource: ResourceId) -> Option<ResourceKind> {
+        self.b.shader.resources.get(resource.index()).map(|r| r.kind)
+    }
+
+    /// A pointer's byte offset, `extra` bytes on, b32.
+    pub fn byte_offset(&mut self, p: &Pointer, extra: u32) -> Value {
+        let constant = self.b.c32(p.constant.wrapping_add(extra));
+        match p.dynamic {
+            Some(d) => self.b.iadd(d, constant),
+            None => constant,
+        }
+    }
+
+    /// A pointer's 64-bit address, `extra` bytes on; only for [`Place::Global`].
+    pub fn address(&mut self, p: &Pointer, extra: u32) -> Value {
+        let Place::Global(base) = p.place else { return self.b.undef(Type::B64) };
+        let base = match p.dynamic {
+            Some(d) => self.b.alu(AluOp::IAdd, &[base, d]),
+            None => base,
+        };
+        match p.constant.wrapping_add(extra) {
+            0 => base,
+            n => {
+                // Offsets may be negative only through `OpPtrAccessChain`: sign-extended.
+                let n = self.b.iconst(Type::B64, i64::from(n as i32) as u64);
+                self.b.iadd(base, n)
+            }
+        }
+    }
+
+    /// A pointer's memory as IR operations take it, `extra` bytes on.
+    ///
+    /// # Errors
+    /// Malformed: not in addressable memory.
+    pub fn memory(&mut self, p: &Pointer, extra: u32) -> Result<Memory> {
+        Ok(match p.place {
+            Place::Local(local) => Memory::Local(local, self.byte_offset(p, extra)),
+            Place::Shared => Memory::Shared(self.byte_offset(p, extra)),
+            Place::Buffer { resource, index, kind } => {
+                let descriptor = self.descriptor(resource, index, DescriptorPart::Buffer, p.access.non_uniform);
+                Memory::Buffer { descriptor, offset: self.byte_offset(p, extra), kind }
+            }
+            Place::Global(_) => Memory::Global(self.address(p, extra)),
+            _ => return Err(Error::malformed("not memory that can be addressed")),
+        })
+    }
+}

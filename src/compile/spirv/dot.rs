@@ -1,0 +1,153 @@
+//! Integer dot products: `OpSDot`, `OpUDot`, `OpSUDot` and their saturating accumulating forms.
+//!
+//! Operands are vectors, or four bytes packed in 32 bits. Four bytes of one signedness are one operation; everything else
+//! is taken apart, extended to the result's width and summed. Only the last sum, with the accumulator, saturates:
+//! SPIR-V leaves an overflow before that undefined.
+
+use super::cx::{Cx, Inst};
+use super::operands::result_component;
+use crate::error::Result;
+use crate::ir::{AluOp, Builder, Type, Value};
+use spirv::Op;
+
+/// Which operands are signed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Signs {
+    left: bool,
+    right: bool,
+}
+
+/// Translates a dot product; false: not one.
+///
+/// # Errors
+/// Malformed operands.
+pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
+    let (left, right, accumulates) = match inst.op() {
+        Op::SDot => (true, true, false),
+        Op::UDot => (false, false, false),
+        Op::SUDot => (true, false, false),
+        Op::SDotAccSat => (true, true, true),
+        Op::UDotAccSat => (false, false, true),
+        Op::SUDotAccSat => (true, false, true),
+        _ => return Ok(false),
+    };
+    let (x, y) = (cx.values(inst.id(0)?)?, cx.values(inst.id(1)?)?);
+    let ty = result_component(cx, inst)?;
+    if x.is_empty() || x.len() != y.len() || cx.b.ty(x[0]) != cx.b.ty(y[0]) {
+        return Err(inst.malformed("vectors of different types"));
+    }
+    let accumulator = if accumulates { Some(cx.value(inst.id(2)?)?) } else { None };
+    let result = dot(&mut cx.b, Signs { left, right }, (&x, &y), accumulator, ty);
+    cx.set(inst.result()?, vec![result]);
+    Ok(true)
+}
+
+/// The sum of the products in `ty`, plus an accumulator of that type.
+fn dot(b: &mut Builder<'_>, signs: Signs, (x, y): (&[Value], &[Value]), accumulator: Option<Value>, ty: Type) -> Value {
+    let packed = x.len() == 1;
+    let bytes = packed || (x.len() == 4 && b.ty(x[0]) == Type::B8);
+    if bytes && signs.left == signs.right {
+        let (x, y) = (pack(b, x), pack(b, y));
+        if ty == Type::B32 {
+            let op = match (signs.left, accumulator.is_some()) {
+                (true, true) => AluOp::SDot4Sat,
+                (true, false) => AluOp::SDot4,
+                (false, true) => AluOp::UDot4Sat,
+                (false, false) => AluOp::UDot4,
+            };
+            let start = accumulator.unwrap_or_else(|| b.c32(0));
+            return b.alu(op, &[x, y, start]);
+        }
+        let op = if signs.left { AluOp::SDot4 } else { AluOp::UDot4 };
+        let zero = b.c32(0);
+        let sum = b.alu(op, &[x, y, zero]);
+        let sum = resize(b, signs.left, sum, ty);
+        return accumulate(b, signs.left, sum, accumulator);
+    }
+    let mut sum = b.iconst(ty, 0);
+    let (x, y) =
+        if packed { (unpack(b, signs.left, x[0]), unpack(b, signs.right, y[0])) } else { (x.to_vec(), y.to_vec()) };
+    for (x, y) in x.into_iter().zip(y) {
+        let (x, y) = (resize(b, signs.left, x, ty), resize(b, signs.right, y, ty));
+        let product = b.alu(AluOp::IMul, &[x, y]);
+        sum = b.iadd(sum, product);
+    }
+    accumulate(b, signs.left, sum, accumulator)
+}
+
+fn accumulate(b: &mut Builder<'_>, signed: bool, sum: Value, accumulator: Option<Value>) -> Value {
+    match accumulator {
+        Some(a) => b.alu(if signed { AluOp::SAddSat } else { AluOp::UAddSat }, &[sum, a]),
+        None => sum,
+    }
+}
+
+fn resize(b: &mut Builder<'_>, signed: bool, x: Value, ty: Type) -> Value {
+    let op = match (b.ty(x).bits() < ty.bits(), signed) {
+        (true, true) => AluOp::SExt,
+        (true, false) => AluOp::ZExt,
+        (false, _) => AluOp::Trunc,
+    };
+    b.convert(op, x, ty)
+}
+
+/// Four bytes as a word; a word as itself.
+fn pack(b: &mut Builder<'_>, x: &[Value]) -> Value {
+    let bytes = b.compose(x);
+    b.bitcast(bytes, Type::B32)
+}
+
+/// The four bytes of a word, extended.
+fn unpack(b: &mut Builder<'_>, signed: bool, word: Value) -> Vec<Value> {
+    let width = b.c32(8);
+    let op = if signed { AluOp::SBitExtract } else { AluOp::UBitExtract };
+    [0, 8, 16, 24]
+        .map(|at| {
+            let at = b.c32(at);
+            b.alu(op, &[word, at, width])
+        })
+        .to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::evaluate::run;
+    use super::*;
+
+    /// (−1, 2, −3, 100) · (5, −6, 7, 200) with the signs told, packed and as vectors, into 32 and 64 bits.
+    #[test]
+    fn every_form_gives_the_same_sum() {
+        let (x, y) = ([0xffu64, 2, 0xfd, 100], [5u64, 0xfa, 7, 200]);
+        let pack = |v: [u64; 4]| v.iter().rev().fold(0, |word, byte| word << 8 | byte);
+        let value = |byte: u64, signed: bool| if signed { i64::from(byte as u8 as i8) } else { byte as i64 };
+        for (left, right) in [(true, true), (false, false), (true, false)] {
+            let want: i64 = x.iter().zip(y).map(|(&x, y)| value(x, left) * value(y, right)).sum();
+            for ty in [Type::B32, Type::B64] {
+                let signs = Signs { left, right };
+                let packed = run(&[(Type::B32, pack(x)), (Type::B32, pack(y))], |b, a| {
+                    vec![dot(b, signs, (&a[..1], &a[1..]), None, ty)]
+                });
+                let args: Vec<(Type, u64)> = x.iter().chain(&y).map(|&byte| (Type::B8, byte)).collect();
+                let vectors = run(&args, |b, a| vec![dot(b, signs, (&a[..4], &a[4..]), None, ty)]);
+                let wide: Vec<(Type, u64)> = x
+                    .iter()
+                    .map(|&byte| (Type::B16, value(byte, left) as u64 & 0xffff))
+                    .chain(y.iter().map(|&byte| (Type::B16, value(byte, right) as u64 & 0xffff)))
+                    .collect();
+                let halves = run(&wide, |b, a| vec![dot(b, signs, (&a[..4], &a[4..]), None, ty)]);
+                let want = want as u64 & ty.bits().mask();
+                assert_eq!([packed[0], vectors[0], halves[0]], [want; 3], "{left} {right} {ty}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_the_accumulation_saturates() {
+        for (ty, limit) in [(Type::B32, i64::from(i32::MAX)), (Type::B64, i64::MAX)] {
+            let args = [(Type::B32, 0x0101_0101), (Type::B32, 0x0101_0101), (ty, limit as u64 - 1)];
+            let got =
+                run(&args, |b, a| vec![dot(b, Signs { left: true, right: true }, (&a[..1], &a[1..2]), Some(a[2]), ty)]);
+            assert_eq!(got, [limit as u64]);
+        }
+    }
+}

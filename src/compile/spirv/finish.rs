@@ -1,0 +1,68 @@
+//! Leaves only what is reachable: drops blocks that no path from the entry reaches, and renumbers the others.
+//!
+//! Blocks that a reachable header declares stay, empty and never reached, so that the structure stays whole.
+
+use crate::ir::{BlockId, Merge, Shader, Terminator, ValueDef};
+
+/// Drops unreachable blocks; `exit` stays in any case.
+pub fn drop_unreachable(shader: &mut Shader, exit: BlockId) {
+    let count = shader.blocks.len();
+    let mut reached = vec![false; count];
+    let mut stack = vec![Shader::ENTRY];
+    while let Some(b) = stack.pop() {
+        if std::mem::replace(&mut reached[b.index()], true) {
+            continue;
+        }
+        if let Some(term) = &shader.block(b).term {
+            stack.extend(term.calls().iter().map(|c| c.block));
+        }
+    }
+    let mut kept = reached.clone();
+    kept[exit.index()] = true;
+    for n in 0..count {
+        match shader.blocks[n].merge {
+            Merge::Selection(merge) if reached[n] => kept[merge.index()] = true,
+            Merge::Loop { merge, continue_to } if reached[n] => {
+                kept[merge.index()] = true;
+                kept[continue_to.index()] = true;
+            }
+            _ => {}
+        }
+    }
+    let mut renumbered = vec![BlockId(0); count];
+    let mut next = 0;
+    for n in 0..count {
+        renumbered[n] = BlockId(next);
+        next += u32::from(kept[n]);
+        let block = &mut shader.blocks[n];
+        if !reached[n] && BlockId(n as u32) != exit {
+            block.params.clear();
+            block.insts.clear();
+            block.merge = Merge::None;
+            block.term = Some(Terminator::Unreachable);
+        }
+    }
+    let mut n = 0;
+    shader.blocks.retain(|_| {
+        n += 1;
+        kept[n - 1]
+    });
+    for block in &mut shader.blocks {
+        match &mut block.merge {
+            Merge::None => {}
+            Merge::Selection(merge) => *merge = renumbered[merge.index()],
+            Merge::Loop { merge, continue_to } => {
+                *merge = renumbered[merge.index()];
+                *continue_to = renumbered[continue_to.index()];
+            }
+        }
+        if let Some(term) = &mut block.term {
+            term.calls_mut().into_iter().for_each(|c| c.block = renumbered[c.block.index()]);
+        }
+    }
+    for value in &mut shader.values {
+        if let ValueDef::Param(block, _) = &mut value.def {
+            *block = renumbered[block.index()];
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! Functions: the entry point's body, and every call inlined in place.
+//!
+//! A call's callee is translated into the caller's current block; its ids are forgotten before each call, since they stand
+//! for new values each time. Returns go to a continuation block that takes the result as parameters; a function that
+//! returns at one place needs none.
+
+use super::cfg::{Cfg, Header};
+use super::cx::{Cx, Def, Inst, Place, Pointer, Ty, Values};
+use super::parse::{Block, Function};
+use super::types::Layout;
+use super::{control, inst, usage::Usage};
+use crate::error::{Error, Result};
+use crate::ir::{BlockId, Merge, Terminator, Type, Value};
+use spirv::Op;
+use std::rc::Rc;
+
+/// Instructions beyond which inlining stops.
+const MAX_INSTS: usize = 1 << 21;
+
+/// Where a function's returns go.
+#[derive(Debug)]
+pub(super) enum Return {
+    /// To the shader's exit.
+    Exit,
+    /// Its one return ends in this place, with these values, once it has been translated.
+    Here(Option<(BlockId, Returned)>),
+    /// To a continuation, with the result as its parameters.
+    Join(BlockId, Vec<Type>),
+}
+
+/// The result of a call.
+#[derive(Clone, Debug)]
+pub(super) enum Returned {
+    Values(Values),
+    Pointer(Box<Pointer>),
+}
+
+/// One function being translated.
+pub(super) struct Frame<'m> {
+    pub cfg: Rc<Cfg>,
+    pub blocks: &'m [Block],
+    /// The IR block that each block starts with; those not reachable have one only if a header declares them.
+    pub starts: Vec<Option<BlockId>>,
+    /// Types of the values that a block's phis take, in order.
+    pub params: Vec<Vec<Type>>,
+    pub ret: Return,
+    /// The block being translated.
+    pub current: usize,
+}
+
+/// Control flow of functions, made when first called.
+#[derive(Debug, Default)]
+pub(super) struct Cfgs(Vec<Option<Rc<Cfg>>>);
+
+impl Cfgs {
+    fn get(&mut self, n: usize, f: &Function) -> Result<Rc<Cfg>> {
+        if self.0.len() <= n {
+            self.0.resize(n + 1, None);
+        }
+        match self.0.get_mut(n) {
+            Some(Some(cfg)) => Ok(Rc::clone(cfg)),
+            Some(slot) => {
+                let cfg = Rc::new(Cfg::of(f)?);
+                *slot = Some(Rc::clone(&cfg));
+                Ok(cfg)
+            }
+            None => Err(Error::bug("function out of range")),
+        }
+    }
+}
+
+/// Translates the entry point's function and ends its paths at the exit block.
+///
+/// # Errors
+/// Whatever its instructions give.
+pub(super) fn entry(cx: &mut Cx<'_>, usage: &Usage, id: u32) -> Result<()> {
+    let Def::Function(n) = *cx.def(id)? else { return Err(Error::malformed(format!("%{id} is not a function"))) };
+    let mut cfgs = Cfgs::default();
+    translate(cx, &mut Session { usage, cfgs: &mut cfgs }, n, Return::Exit)?;
+    Ok(())
+}
+
+/// What all functions of a translation share besides the context.
+pub(super) struct Session<'s> {
+    pub usage: &'s Usage,
+    pub cfgs: &'s mut Cfgs,
+}
+
+/// Translates an `OpFunctionCall`.
+pub(super) fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &Inst) -> Result<()> {
+    let Def::Function(n) = *cx.def(at.id(0)?)? else { return Err(at.malformed("not a function")) };
+    let Some(f) = cx.module.functions.get(n as usize) else { return Err(Error::bug("function out of range")) };
+    let args = at.ids_from(1)?;
+    if args.len() != f.params.len() {
+        return Err(at.malformed("wrong number of arguments"));
+    }
+    if f.blocks.is_empty() {
+        return Err(at.unsupported("of an imported function"));
+    }
+    // Arguments are read before the callee's ids are forgotten.
+    let args = args.iter().map(|id| argument(cx, *id)).collect::<Result<Vec<_>>>()?;
+    for inst in f.blocks.iter().flat_map(|b| &b.insts) {
+        if let Some(id) = inst.raw.result_id {
+            cx.forget(id);
+        }
+    }
+    for (param, def) in f.params.iter().zip(args) {
+        cx.define(param.result()?, def);
+    }
+    let cfg = session.cfgs.get(n as usize, f)?;
+    let ty = cx.result_type(at)?;
+    let result = at.result()?;
+    let ret = match cfg.returns {
+        1 => Return::Here(None),
+        _ if cx.is_logical_pointer(ty) => return Err(at.unsupported("several returns of a pointer")),
+        _ => {
+            let types = cx.types.leaf_types(ty)?;
+            let block = cx.b.new_block();
+            types.iter().for_each(|t| _ = cx.b.shader.add_param(block, *t));
+            Return::Join(block, types)
+        }
+    };
+    match translate(cx, session, n, ret)? {
+        Return::Here(Some((block, returned))) => {
+            cx.b.switch_to(block);
+            match returned {
+                Returned::Values(v) => cx.set(result, v),
+                Returned::Pointer(p) => cx.set_pointer(result, *p),
+            }
+        }
+        Return::Join(block, _) => {
+            cx.b.switch_to(block);
+            let params = Values::from_slice(&cx.b.shader.block(block).params);
+            cx.set(result, params);
+        }
+        Return::Exit | Return::Here(None) => return Err(Error::bug("a call that does not return to its caller")),
+    }
+    Ok(())
+}
+
+/// What an argument stands for in the callee: a copy of the caller's definition.
+fn argument(cx: &mut Cx<'_>, id: u32) -> Result<Def> {
+    match cx.def(id)? {
+        def @ (Def::Values(_) | Def::Pointer(_) | Def::Constant(_)) => Ok(def.clone()),
+        _ => Err(Error::malformed(format!("%{id} is not an argument"))),
+    }
+}
+
+/// Translates a function's body from the current block on.
+fn translate(cx: &mut Cx<'_>, session: &mut Session<'_>, n: u32, ret: Return) -> Result<Return> {
+    let Some(f) = cx.module.functions.get(n as usize) else { return Err(Error::bug("function out of range")) };
+    if f.blocks.is_empty() {
+        return Err(f.def.malformed("a function without a body"));
+    }
+    let cfg = session.cfgs.get(n as usize, f)?;
+    let mut frame = Frame {
+        starts: vec![None; f.blocks.len()],
+        params: vec![Vec::new(); f.blocks.len()],
+        blocks: &f.blocks,
+        ret,
+        current: 0,
+        cfg: Rc::clone(&cfg),
+    };
+    prepare(cx, &mut frame)?;
+    for &n in &cfg.order {
+        let (Some(block), Some(Some(start))) = (f.blocks.get(n), frame.starts.get(n)) else { continue };
+        cx.b.switch_to(*start);
+        frame.current = n;
+        for at in &block.insts {
+            one(cx, session, &mut frame, at)?;
+            if cx.b.shader.insts.len() > MAX_INSTS {
+                return Err(Error::unsupported("shader size", format!("over {MAX_INSTS} instructions after inlining")));
+            }
+        }
+    }
+    Ok(frame.ret)
+}
+
+/// Makes the IR blocks and the parameters that phis become.
+fn prepare(cx: &mut Cx<'_>, frame: &mut Frame<'_>) -> Result<()> {
+    let cfg = Rc::clone(&frame.cfg);
+    let first = cx.b.block();
+    let declared = cfg.order.iter().filter_map(|n| cfg.headers.get(*n).copied().flatten()).flat_map(|h| match h {
+        Header::Selection(merge) => [merge, merge],
+        Header::Loop(merge, next) => [merge, next],
+    });
+    for n in cfg.order.iter().copied().chain(declared) {
+        if let Some(slot @ None) = frame.starts.get_mut(n) {
+            *slot = Some(if n == 0 { first } else { cx.b.new_block() });
+        }
+    }
+    for (n, block) in frame.blocks.iter().enumerate() {
+        let Some(Some(start)) = frame.starts.get(n).copied() else { continue };
+        if !cfg.reachable.get(n).copied().unwrap_or(false) {
+            // Only kept because a header names it.
+            cx.b.shader.block_mut(start).term = Some(Terminator::Unreachable);
+            continue;
+        }
+        for phi in block.insts.iter().take_while(|i| i.op() == Op::Phi) {
+            let ty = cx.result_type(phi)?;
+            if cx.is_logical_pointer(ty) {
+                continue;
+            }
+            let types = cx.types.leaf_types(ty)?;
+            let values: Values = types.iter().map(|t| cx.b.shader.add_param(start, *t)).collect();
+            if let Some(params) = frame.params.get_mut(n) {
+                params.extend(types);
+            }
+            cx.set(phi.result()?, values);
+        }
+        if n == 0 && !frame.params.first().is_none_or(Vec::is_empty) {
+            return Err(Error::malformed("OpPhi in a function's first block"));
+        }
+    }
+    Ok(())
+}
+
+fn one(cx: &mut Cx<'_>, session: &mut Session<'_>, frame: &mut Frame<'_>, at: &Inst) -> Result<()> {
+    match at.op() {
+        Op::FunctionCall => call(cx, session, at),
+        Op::Variable => variable(cx, session, at),
+        Op::Phi => Ok(()),
+        Op::SelectionMerge | Op::LoopMerge => {
+            set_merge(cx, frame);
+            Ok(())
+        }
+        op if control::is_terminator(op) => control::translate(cx, frame, at),
+        _ => inst::translate(cx, at),
+    }
+    .map_err(|e| e.at(at.place()))
+}
+
+/// A loop's structure belongs to the block that iterations jump to, a selection's to the one that branches.
+fn set_merge(cx: &mut Cx<'_>, frame: &Frame<'_>) {
+    let start = |n: usize| frame.starts.get(n).copied().flatten();
+    match frame.cfg.headers.get(frame.current).copied().flatten() {
+        Some(Header::Selection(merge)) => {
+            if let Some(merge) = start(merge) {
+                cx.b.set_merge(Merge::Selection(merge));
+            }
+        }
+        Some(Header::Loop(merge, next)) => {
+            if let (Some(header), Some(merge), Some(continue_to)) = (start(frame.current), start(merge), start(next)) {
+                cx.b.shader.block_mut(header).merge = Merge::Loop { merge, continue_to };
+            }
+        }
+        None => {}
+    }
+}
+
+fn variable(cx: &mut Cx<'_>, session: &Session<'_>, at: &Inst) -> Result<()> {
+    let id = at.result()?;
+    let Ty::Pointer { class: spirv::StorageClass::Function, pointee, .. } = *cx.types.get(cx.result_type(at)?) else {
+        return Err(at.malformed("not a function variable"));
+    };
+    if cx.is_logical_pointer(pointee) {
+        return Err(at.unsupported("holding a pointer"));
+    }
+    if let Some(table) = session.usage.constant_table(cx, id)? {
+        cx.set_pointer(id, Pointer::new(Place::Table(table), pointee, Layout::PACKED));
+        return Ok(());
+    }
+    let local = cx.new_local(id, pointee)?;
+    let pointer = Pointer::new(Place::Local(local), pointee, Layout::PACKED);
+    if let Some(init) = at.opt_id(1)? {
+        let values = cx.values(init)?;
+        cx.store(&pointer, &values, Default::default())?;
+    }
+    cx.set_pointer(id, pointer);
+    Ok(())
+}
+
+impl Return {
+    /// Ends the current block by a return.
+    pub(super) fn emit(&mut self, cx: &mut Cx<'_>, at: &Inst) -> Result<()> {
+        let value = match at.op() {
+            Op::ReturnValue => Some(at.id(0)?),
+            _ => None,
+        };
+        match self {
+            Self::Exit => cx.b.jump(cx.exit, &[]),
+            Self::Here(slot) => {
+                let returned = match value {
+                    Some(id) if cx.is_logical_pointer(cx.type_id(id)?) => Returned::Pointer(Box::new(cx.pointer(id)?)),
+                    Some(id) => Returned::Values(cx.values(id)?),
+                    None => Returned::Values(Values::new()),
+                };
+                *slot = Some((cx.b.block(), returned));
+            }
+            Self::Join(block, types) => {
+                let values = match value {
+                    Some(id) => cx.values(id)?,
+                    None => Values::new(),
+                };
+                check(cx, &values, types).map_err(|e| e.at(at.place()))?;
+                cx.b.jump(*block, &values);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Values passed to parameters must have their types.
+pub(super) fn check(cx: &Cx<'_>, values: &[Value], types: &[Type]) -> Result<()> {
+    let same = values.len() == types.len() && values.iter().zip(types).all(|(v, t)| cx.b.ty(*v) == *t);
+    if same { Ok(()) } else { Err(Error::malformed("a value of another type than the place it goes to")) }
+}
+
+/// Where a join of pointers, `OpPhi` or `OpSelect`, can be one pointer: the same place, another offset.
+pub(super) fn joinable(a: &Pointer, b: &Pointer) -> bool {
+    a.place == b.place && a.ty == b.ty && a.layout == b.layout
+}
+
+/// The pointer at a run-time offset into the place of another.
+pub(super) fn at_offset(cx: &Cx<'_>, like: &Pointer, offset: Value) -> Pointer {
+    let natural = crate::ir::Align::from_bytes(cx.types.packed_align(like.ty).min(8));
+    Pointer {
+        dynamic: Some(offset),
+        // The other side's offset is not known yet, but no pointee stands below its scalars' alignment.
+        dynamic_align: natural.unwrap_or(crate::ir::Align::A1),
+        constant: 0,
+        ..like.clone()
+    }
+}

@@ -1,0 +1,339 @@
+//! Declares what stands outside of functions: types, constants, and the variables that the entry point uses.
+//!
+//! One walk in file order, since array lengths are constants and constants have types. A variable becomes a pointer: to a
+//! binding, an input or output, workgroup memory, push constants, or a local.
+
+use super::constants::Leaves;
+use super::cx::{Cx, Def, Index, Place, Pointer};
+use super::parse::Inst;
+use super::types::{Layout, Member, Ty, TypeId};
+use super::usage::Usage;
+use crate::error::{Error, Result};
+use crate::ir::{Align, Bits, BufferKind, Local, LocalId, Resource, ResourceId, ResourceKind};
+use rspirv::dr::Operand;
+use spirv::{Decoration, Op, StorageClass};
+
+/// Bytes of one local variable beyond which a shader is refused.
+const MAX_LOCAL: u32 = 1 << 20;
+
+/// Declares all globals; variables only where `usage` says that they are used.
+///
+/// # Errors
+/// Malformed or unsupported declarations.
+pub fn declare(cx: &mut Cx<'_>, usage: &Usage) -> Result<()> {
+    for (n, (id, _)) in cx.module.imports.iter().enumerate() {
+        cx.define(*id, Def::Import(n as u32));
+    }
+    for (n, f) in cx.module.functions.iter().enumerate() {
+        cx.define(f.def.result()?, Def::Function(n as u32));
+    }
+    let module = cx.module;
+    for inst in &module.globals {
+        match inst.op() {
+            Op::Variable => {
+                let id = inst.result()?;
+                if usage.is_used(id) {
+                    let pointer = variable(cx, inst, usage).map_err(|e| e.at(format!("variable %{id}")))?;
+                    cx.set_pointer(id, pointer);
+                }
+            }
+            Op::TypeForwardPointer => forward_pointer(cx, inst)?,
+            op if op.is_type() => declare_type(cx, inst).map_err(|e| e.at(inst.place()))?,
+            Op::ExtInst => {} // non-semantic information
+            _ => {
+                let c = cx.declare_constant(inst).map_err(|e| e.at(inst.place()))?;
+                cx.define(inst.result()?, Def::Constant(c));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn forward_pointer(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
+    if !matches!(inst.operand(1)?, Operand::StorageClass(StorageClass::PhysicalStorageBuffer)) {
+        return Err(inst.unsupported("to anything but physical memory"));
+    }
+    let stride = 0;
+    let ty =
+        cx.types.add(Ty::Pointer { class: StorageClass::PhysicalStorageBuffer, pointee: TypeId(u32::MAX), stride })?;
+    cx.define(inst.id(0)?, Def::Type(ty));
+    Ok(())
+}
+
+fn declare_type(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
+    let id = inst.result()?;
+    let stride = cx.module.decoration(id, Decoration::ArrayStride).unwrap_or(0);
+    let bits = |n: usize| -> Result<Bits> {
+        let count = inst.literal(n)?;
+        Bits::from_count(count)
+            .filter(|b| *b != Bits::B1)
+            .ok_or_else(|| Error::unsupported("scalar type", format!("of {count} bits")))
+    };
+    let ty = match inst.op() {
+        Op::TypeVoid => Ty::Void,
+        Op::TypeBool => Ty::Bool,
+        Op::TypeInt => Ty::Int { bits: bits(0)?, signed: inst.literal(1)? != 0 },
+        Op::TypeFloat => {
+            let encoding = inst.len() > 1;
+            if encoding || bits(0)? == Bits::B8 {
+                return Err(Error::unsupported("float encoding", format!("{:?}", inst.raw.operands)));
+            }
+            Ty::Float { bits: bits(0)? }
+        }
+        Op::TypeVector => {
+            let (elem, count) = (cx.named_type(inst.id(0)?)?, inst.literal(1)?);
+            if cx.types.scalar(elem).is_none() || !(2..=16).contains(&count) {
+                return Err(inst.malformed("a vector of what is not scalar, or of a wrong number"));
+            }
+            Ty::Vector { elem, count }
+        }
+        Op::TypeMatrix => {
+            let (column, count) = (cx.named_type(inst.id(0)?)?, inst.literal(1)?);
+            if !matches!(cx.types.get(column), Ty::Vector { .. }) || !(2..=4).contains(&count) {
+                return Err(inst.malformed("a matrix of what is not a vector, or of a wrong number"));
+            }
+            Ty::Matrix { column, count }
+        }
+        Op::TypeArray => {
+            let elem = cx.named_type(inst.id(0)?)?;
+            let len = cx.const_u32(inst.id(1)?)?;
+            if len == 0 {
+                return Err(inst.malformed("an array of length 0"));
+            }
+            Ty::Array { elem, len, stride }
+        }
+        Op::TypeRuntimeArray => Ty::RuntimeArray { elem: cx.named_type(inst.id(0)?)?, stride },
+        Op::TypeStruct => {
+            let members = members(cx, inst, id)?;
+            let buffer_block = cx.module.is_decorated(id, Decoration::BufferBlock);
+            let block = buffer_block || cx.module.is_decorated(id, Decoration::Block);
+            Ty::Struct { members, block, buffer_block }
+        }
+        Op::TypePointer => {
+            let Operand::StorageClass(class) = *inst.operand(0)? else { return Err(inst.malformed("no class")) };
+            let pointee = cx.named_type(inst.id(1)?)?;
+            if let Ok(Def::Type(forward)) = cx.def(id) {
+                let forward = *forward;
+                cx.types.set_pointee(forward, pointee, stride);
+                return Ok(());
+            }
+            Ty::Pointer { class, pointee, stride }
+        }
+        Op::TypeImage => image(cx, inst)?,
+        Op::TypeSampler => Ty::Sampler,
+        Op::TypeSampledImage => {
+            let image = cx.named_type(inst.id(0)?)?;
+            if !matches!(cx.types.get(image), Ty::Image { .. }) {
+                return Err(inst.malformed("a sampled image of what is not an image"));
+            }
+            Ty::SampledImage { image }
+        }
+        Op::TypeFunction => Ty::Function,
+        _ => return Err(inst.unsupported("")),
+    };
+    let ty = cx.types.add(ty)?;
+    cx.define(id, Def::Type(ty));
+    Ok(())
+}
+
+fn image(cx: &Cx<'_>, inst: &Inst) -> Result<Ty> {
+    match (inst.operand(1)?, inst.operand(6)?) {
+        (Operand::Dim(dim), Operand::ImageFormat(format)) => Ok(Ty::Image {
+            sampled_type: cx.named_type(inst.id(0)?)?,
+            dim: *dim,
+            depth: inst.literal(2)?,
+            arrayed: inst.literal(3)? != 0,
+            ms: inst.literal(4)? != 0,
+            sampled: inst.literal(5)?,
+            format: *format,
+        }),
+        _ => Err(inst.malformed("not an image type")),
+    }
+}
+
+fn members(cx: &Cx<'_>, inst: &Inst, id: u32) -> Result<Vec<Member>> {
+    let mut members = Vec::with_capacity(inst.len());
+    for n in 0..inst.len() {
+        let ty = cx.named_type(inst.id(n)?)?;
+        members.push(Member {
+            ty,
+            offset: 0,
+            matrix_stride: 0,
+            row_major: false,
+            non_writable: false,
+            coherent: false,
+            volatile: false,
+        });
+    }
+    for d in cx.module.decorations(id) {
+        let Some(m) = d.member.and_then(|n| members.get_mut(n as usize)) else { continue };
+        let value = d.value.unwrap_or(0);
+        match d.decoration {
+            Decoration::Offset => m.offset = value,
+            Decoration::MatrixStride => m.matrix_stride = value,
+            Decoration::RowMajor => m.row_major = true,
+            Decoration::NonWritable => m.non_writable = true,
+            Decoration::Coherent => m.coherent = true,
+            Decoration::Volatile => m.volatile = true,
+            _ => {}
+        }
+    }
+    Ok(members)
+}
+
+/// The pointer that a global variable is.
+fn variable(cx: &mut Cx<'_>, inst: &Inst, usage: &Usage) -> Result<Pointer> {
+    let id = inst.result()?;
+    let Ty::Pointer { class, pointee, .. } = *cx.types.get(cx.result_type(inst)?) else {
+        return Err(inst.malformed("the type of a variable is no pointer"));
+    };
+    match class {
+        StorageClass::Input => Ok(Pointer::new(Place::Input(cx.declare_input(id, pointee)?), pointee, Layout::PACKED)),
+        StorageClass::Output => {
+            let output = cx.declare_output(id, pointee)?;
+            let pointer = Pointer::new(Place::Output(output), pointee, Layout::PACKED);
+            initialize(cx, inst, &pointer)?;
+            Ok(pointer)
+        }
+        StorageClass::Private => {
+            if let Some(table) = usage.constant_table(cx, id)? {
+                return Ok(Pointer::new(Place::Table(table), pointee, Layout::PACKED));
+            }
+            let local = cx.new_local(id, pointee)?;
+            let pointer = Pointer::new(Place::Local(local), pointee, Layout::PACKED);
+            initialize(cx, inst, &pointer)?;
+            Ok(pointer)
+        }
+        StorageClass::Workgroup => shared(cx, inst, pointee),
+        StorageClass::PushConstant => {
+            let end = cx.types.size(pointee, Layout::EXPLICIT);
+            let bytes = &mut cx.b.shader.push_constant_bytes;
+            *bytes = (*bytes).max(end);
+            Ok(Pointer::new(Place::PushConstant, pointee, Layout::EXPLICIT))
+        }
+        StorageClass::Uniform | StorageClass::StorageBuffer => buffer(cx, id, class, pointee),
+        StorageClass::UniformConstant => opaque(cx, id, pointee),
+        _ => Err(Error::unsupported(format!("storage class {class:?}"), "")),
+    }
+}
+
+fn initialize(cx: &mut Cx<'_>, inst: &Inst, pointer: &Pointer) -> Result<()> {
+    match inst.opt_id(1)? {
+        Some(value) if !matches!(cx.def(value)?, Def::Constant(c) if cx.constants.get(*c).is_some_and(|c| matches!(c.leaves, Leaves::Undef))) =>
+        {
+            let values = cx.values(value)?;
+            cx.store(pointer, &values, Default::default())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Workgroup variables follow one another at multiples of 16 bytes; explicitly laid out blocks all start at 0.
+fn shared(cx: &mut Cx<'_>, inst: &Inst, pointee: TypeId) -> Result<Pointer> {
+    if inst.len() > 1 {
+        return Err(Error::unsupported("initializer of workgroup memory", ""));
+    }
+    let explicit = matches!(cx.types.get(pointee), Ty::Struct { block: true, .. });
+    let layout = if explicit { Layout::EXPLICIT } else { Layout::PACKED };
+    let size = cx.types.size(pointee, layout);
+    let start = if explicit { 0 } else { cx.b.shader.shared_bytes.next_multiple_of(16) };
+    let end = start.saturating_add(size);
+    if end > 1 << 16 {
+        return Err(Error::unsupported("workgroup memory", format!("{end} bytes")));
+    }
+    cx.b.shader.shared_bytes = cx.b.shader.shared_bytes.max(end);
+    let mut pointer = Pointer::new(Place::Shared, pointee, layout);
+    pointer.constant = start;
+    Ok(pointer)
+}
+
+/// Number of descriptors (`None`: run-time) and the type of one.
+fn descriptors(cx: &Cx<'_>, mut ty: TypeId) -> (Option<u32>, TypeId) {
+    let mut count = Some(1u32);
+    loop {
+        match *cx.types.get(ty) {
+            Ty::Array { elem, len, .. } => {
+                count = count.map(|n| n.saturating_mul(len));
+                ty = elem;
+            }
+            Ty::RuntimeArray { elem, .. } => {
+                count = None;
+                ty = elem;
+            }
+            _ => return (count, ty),
+        }
+    }
+}
+
+fn resource(cx: &mut Cx<'_>, id: u32, kind: ResourceKind, count: Option<u32>, read_only: bool) -> Result<ResourceId> {
+    let binding = cx.module.decoration(id, Decoration::Binding);
+    let (Some(set), Some(binding)) = (cx.module.decoration(id, Decoration::DescriptorSet), binding) else {
+        return Err(Error::malformed("a resource without a descriptor set and binding"));
+    };
+    use ResourceKind::{StorageBuffer, StorageImage, StorageTexelBuffer};
+    let written = matches!(kind, StorageBuffer | StorageImage | StorageTexelBuffer) && !read_only;
+    let resources = &mut cx.b.shader.resources;
+    if let Some(n) = resources.iter().position(|r| (r.set, r.binding, r.kind, r.count) == (set, binding, kind, count)) {
+        resources[n].written |= written;
+        return Ok(ResourceId(n as u32));
+    }
+    let name = cx.module.name(id).to_owned();
+    cx.b.shader.resources.push(Resource { name, set, binding, kind, count, written });
+    Ok(ResourceId(cx.b.shader.resources.len() as u32 - 1))
+}
+
+fn buffer(cx: &mut Cx<'_>, id: u32, class: StorageClass, pointee: TypeId) -> Result<Pointer> {
+    let (count, block) = descriptors(cx, pointee);
+    let Ty::Struct { members, buffer_block, .. } = cx.types.get(block) else {
+        return Err(Error::malformed("a buffer of what is no struct"));
+    };
+    let read_only = !members.is_empty() && members.iter().all(|m| m.non_writable);
+    let read_only = read_only || cx.module.is_decorated(id, Decoration::NonWritable);
+    let uniform = class == StorageClass::Uniform && !buffer_block;
+    let (kind, buffer) = if uniform {
+        (ResourceKind::UniformBuffer, BufferKind::Uniform)
+    } else {
+        (ResourceKind::StorageBuffer, BufferKind::Storage)
+    };
+    let resource = resource(cx, id, kind, count, read_only)?;
+    let place = Place::Buffer { resource, index: Index::Const(0), kind: buffer };
+    let mut pointer = Pointer::new(place, pointee, Layout::EXPLICIT);
+    pointer.access.coherent = cx.module.is_decorated(id, Decoration::Coherent);
+    pointer.access.volatile = cx.module.is_decorated(id, Decoration::Volatile);
+    let aliased = cx.module.is_decorated(id, Decoration::Aliased);
+    pointer.access.read_only = uniform || read_only && !aliased && !pointer.access.coherent && !pointer.access.volatile;
+    Ok(pointer)
+}
+
+fn opaque(cx: &mut Cx<'_>, id: u32, pointee: TypeId) -> Result<Pointer> {
+    use ResourceKind as K;
+    let (count, ty) = descriptors(cx, pointee);
+    let kind = match cx.types.get(ty) {
+        Ty::Sampler => K::Sampler,
+        Ty::SampledImage { .. } => K::CombinedImageSampler,
+        Ty::Image { dim: spirv::Dim::DimSubpassData, .. } => K::InputAttachment,
+        Ty::Image { dim: spirv::Dim::DimBuffer, sampled: 1, .. } => K::UniformTexelBuffer,
+        Ty::Image { dim: spirv::Dim::DimBuffer, sampled: 2, .. } => K::StorageTexelBuffer,
+        Ty::Image { sampled: 1, .. } => K::SampledImage,
+        Ty::Image { sampled: 2, .. } => K::StorageImage,
+        _ => return Err(Error::unsupported("resource type", format!("{:?}", cx.types.get(ty)))),
+    };
+    let read_only = cx.module.is_decorated(id, Decoration::NonWritable);
+    let resource = resource(cx, id, kind, count, read_only)?;
+    let mut pointer = Pointer::new(Place::Resource { resource, index: Index::Const(0) }, pointee, Layout::EXPLICIT);
+    pointer.access.coherent = cx.module.is_decorated(id, Decoration::Coherent);
+    pointer.access.volatile = cx.module.is_decorated(id, Decoration::Volatile);
+    Ok(pointer)
+}
+
+impl Cx<'_> {
+    /// A new local variable for values of a type, named as an id.
+    pub(super) fn new_local(&mut self, id: u32, ty: TypeId) -> Result<LocalId> {
+        let bytes = self.types.size(ty, Layout::PACKED);
+        if bytes == 0 || bytes > MAX_LOCAL {
+            return Err(Error::unsupported("local variable", format!("%{id} of {bytes} bytes")));
+        }
+        let align = if bytes >= 16 { Align::A16 } else { Align::A8 };
+        Ok(self.b.shader.add_local(Local { name: self.module.name(id).to_owned(), bytes, align }))
+    }
+}

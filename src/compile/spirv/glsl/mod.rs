@@ -1,0 +1,319 @@
+//! `OpExtInst`: the instruction set GLSL.std.450, and those that mean nothing to code.
+//!
+//! Most functions work component by component and are lines of the tables [`unary`], [`binary`] and [`ternary`]; the
+//! formulas live in `math`, `vector` and `pack`. Functions on whole vectors, on pointers or with another
+//! result shape are arms of [`special`].
+
+mod math;
+mod pack;
+#[cfg(test)]
+mod tests;
+mod vector;
+
+use self::pack::Norm;
+use super::cx::{Cx, Inst, Ty, Values};
+use super::float::FloatOps;
+use super::image::operands::floats;
+use super::memory::Operands;
+use super::operands::{from_words, result_component, words};
+use crate::error::{Error, Result};
+use crate::ir::{AluOp, Builder, InterpPlace, Type, Value};
+use spirv::{GlslStd450Op as G, Op};
+use std::f64::consts::PI;
+
+/// Translates an extended instruction; false: not one.
+///
+/// # Errors
+/// Malformed operands; unsupported instruction sets.
+pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
+    if inst.op() != Op::ExtInst {
+        return Ok(false);
+    }
+    let set = cx.import(inst.id(0)?)?;
+    if set.starts_with("NonSemantic.") || set == "OpenCL.DebugInfo.100" {
+        return Ok(true);
+    }
+    if set != "GLSL.std.450" {
+        return Err(Error::unsupported(format!("instruction set {set}"), inst.place()));
+    }
+    let number = inst.literal(1)?;
+    let op = G::from_u32(number).ok_or_else(|| Error::unsupported(format!("GLSL.std.450 {number}"), inst.place()))?;
+    let values = if let Some(f) = unary(op) {
+        let [x] = operands(cx, inst)?;
+        check_width(cx, inst, op, &x)?;
+        x.iter().map(|&x| f(&mut cx.b, x)).collect()
+    } else if let Some(f) = binary(op) {
+        let [x, y] = operands(cx, inst)?;
+        check_width(cx, inst, op, &x)?;
+        x.iter().zip(&y).map(|(&x, &y)| f(&mut cx.b, x, y)).collect()
+    } else if let Some(f) = ternary(op) {
+        let [x, y, z] = operands(cx, inst)?;
+        x.iter().zip(&y).zip(&z).map(|((&x, &y), &z)| f(&mut cx.b, [x, y, z])).collect()
+    } else {
+        special(cx, inst, op).map_err(|e| e.at(format!("GLSL.std.450 {op:?}")))?
+    };
+    cx.set(inst.result()?, values);
+    Ok(true)
+}
+
+/// Operands with the same number of components each.
+fn operands<const N: usize>(cx: &mut Cx<'_>, inst: &Inst) -> Result<[Values; N]> {
+    let mut out: [Values; N] = std::array::from_fn(|_| Values::new());
+    for (i, slot) in out.iter_mut().enumerate() {
+        *slot = cx.values(inst.id(i + 2)?)?;
+    }
+    if out.iter().any(|v| v.len() != out[0].len() || v.is_empty()) {
+        return Err(inst.malformed("operands with different numbers of components"));
+    }
+    Ok(out)
+}
+
+/// Transcendental functions have no 64-bit form.
+fn check_width(cx: &Cx<'_>, inst: &Inst, op: G, x: &[Value]) -> Result<()> {
+    let transcendental = (G::Radians as u32..=G::Log2 as u32).contains(&(op as u32));
+    if transcendental && x.iter().any(|&x| cx.b.ty(x) == Type::B64) {
+        return Err(inst.malformed(format!("{op:?} of 64 bits")));
+    }
+    Ok(())
+}
+
+/// A function of one component.
+fn unary(op: G) -> Option<fn(&mut Builder<'_>, Value) -> Value> {
+    Some(match op {
+        // Ties may go either way.
+        G::Round | G::RoundEven => |b, x| b.f1(AluOp::FRoundEven, x),
+        G::Trunc => |b, x| b.f1(AluOp::FTrunc, x),
+        G::FAbs => |b, x| b.f1(AluOp::FAbs, x),
+        G::SAbs => |b, x| b.alu(AluOp::IAbs, &[x]),
+        G::FSign => |b, x| b.f1(AluOp::FSign, x),
+        G::SSign => math::int_sign,
+        G::Floor => |b, x| b.f1(AluOp::FFloor, x),
+        G::Ceil => |b, x| b.f1(AluOp::FCeil, x),
+        G::Fract => |b, x| b.f1(AluOp::FFract, x),
+        G::Radians => |b, x| b.fscale(x, PI / 180.0),
+        G::Degrees => |b, x| b.fscale(x, 180.0 / PI),
+        G::Sin => |b, x| math::native(b, AluOp::FSin, x),
+        G::Cos => |b, x| math::native(b, AluOp::FCos, x),
+        G::Tan => math::tan,
+        G::Asin => math::asin,
+        G::Acos => math::acos,
+        G::Atan => math::atan,
+        G::Sinh => math::sinh,
+        G::Cosh => math::cosh,
+        G::Tanh => math::tanh,
+        G::Asinh => math::asinh,
+        G::Acosh => math::acosh,
+        G::Atanh => math::atanh,
+        G::Exp => math::exp,
+        G::Log => math::log,
+        G::Exp2 => |b, x| math::native(b, AluOp::FExp2, x),
+        G::Log2 => |b, x| math::native(b, AluOp::FLog2, x),
+        G::Sqrt => |b, x| b.f1(AluOp::FSqrt, x),
+        G::InverseSqrt => math::rsq,
+        _ => return None,
+    })
+}
+
+/// A function of two components.
+fn binary(op: G) -> Option<fn(&mut Builder<'_>, Value, Value) -> Value> {
+    Some(match op {
+        G::Atan2 => math::atan2,
+        G::Pow => math::pow,
+        G::FMin | G::NMin => |b, x, y| b.alu(AluOp::FMin, &[x, y]),
+        G::FMax | G::NMax => |b, x, y| b.alu(AluOp::FMax, &[x, y]),
+        G::UMin => |b, x, y| b.alu(AluOp::UMin, &[x, y]),
+        G::UMax => |b, x, y| b.alu(AluOp::UMax, &[x, y]),
+        G::SMin => |b, x, y| b.alu(AluOp::SMin, &[x, y]),
+        G::SMax => |b, x, y| b.alu(AluOp::SMax, &[x, y]),
+        G::Step => math::step,
+        G::Ldexp => |b, x, n| {
+            let n = resize_signed(b, n, Type::B32);
+            b.alu(AluOp::FLdexp, &[x, n])
+        },
+        _ => return None,
+    })
+}
+
+/// A function of three components.
+fn ternary(op: G) -> Option<fn(&mut Builder<'_>, [Value; 3]) -> Value> {
+    Some(match op {
+        G::FClamp | G::NClamp => |b, x| math::clamp(b, AluOp::FMin, AluOp::FMax, x),
+        G::UClamp => |b, x| math::clamp(b, AluOp::UMin, AluOp::UMax, x),
+        G::SClamp => |b, x| math::clamp(b, AluOp::SMin, AluOp::SMax, x),
+        G::FMix => |b, [x, y, a]| math::mix(b, x, y, a),
+        G::SmoothStep => |b, [low, high, x]| math::smooth_step(b, low, high, x),
+        G::Fma => |b, [x, y, z]| b.ffma(x, y, z),
+        _ => return None,
+    })
+}
+
+fn resize_signed(b: &mut Builder<'_>, x: Value, ty: Type) -> Value {
+    let op = if b.ty(x).bits() < ty.bits() { AluOp::SExt } else { AluOp::Trunc };
+    b.convert(op, x, ty)
+}
+
+/// Functions that are not componentwise.
+fn special(cx: &mut Cx<'_>, inst: &Inst, op: G) -> Result<Values> {
+    // A function of whole vectors gives nothing only for shapes that it does not have.
+    let shape = || inst.malformed("operands of the wrong shape");
+    let one = |v: Value| Values::from_slice(&[v]);
+    Ok(match op {
+        G::FindILsb => find(cx, inst, AluOp::FindILsb)?,
+        G::FindSMsb => find(cx, inst, AluOp::FindSMsb)?,
+        G::FindUMsb => find(cx, inst, AluOp::FindUMsb)?,
+        G::Determinant => {
+            let [m] = operands(cx, inst)?;
+            one(vector::determinant(&mut cx.b, &m).ok_or_else(shape)?)
+        }
+        G::MatrixInverse => {
+            let [m] = operands(cx, inst)?;
+            vector::inverse(&mut cx.b, &m).ok_or_else(shape)?.into()
+        }
+        G::Length => {
+            let [x] = operands(cx, inst)?;
+            one(vector::length(&mut cx.b, &x).ok_or_else(shape)?)
+        }
+        G::Distance => {
+            let [x, y] = operands(cx, inst)?;
+            let d = vector::difference(&mut cx.b, &x, &y);
+            one(vector::length(&mut cx.b, &d).ok_or_else(shape)?)
+        }
+        G::Normalize => {
+            let [x] = operands(cx, inst)?;
+            vector::normalize(&mut cx.b, &x).ok_or_else(shape)?.into()
+        }
+        G::Cross => {
+            let [x, y] = operands(cx, inst)?;
+            let three = |v: &Values| <[Value; 3]>::try_from(v.as_slice()).map_err(|_| shape());
+            vector::cross(&mut cx.b, three(&x)?, three(&y)?).into()
+        }
+        G::FaceForward => {
+            let [n, i, reference] = operands(cx, inst)?;
+            vector::face_forward(&mut cx.b, &n, &i, &reference).ok_or_else(shape)?.into()
+        }
+        G::Reflect => {
+            let [i, n] = operands(cx, inst)?;
+            vector::reflect(&mut cx.b, &i, &n).ok_or_else(shape)?.into()
+        }
+        G::Refract => {
+            let [i, n] = operands(cx, inst)?;
+            let eta = cx.value(inst.id(4)?)?;
+            vector::refract(&mut cx.b, &i, &n, eta).ok_or_else(shape)?.into()
+        }
+        G::Modf => {
+            let (fraction, whole) = parts(cx, inst)?;
+            store(cx, inst, &whole)?;
+            fraction
+        }
+        G::ModfStruct => {
+            let (fraction, whole) = parts(cx, inst)?;
+            fraction.into_iter().chain(whole).collect()
+        }
+        G::Frexp => {
+            let pointer = cx.type_id(inst.id(3)?)?;
+            let Ty::Pointer { pointee, .. } = *cx.types.get(pointer) else { return Err(shape()) };
+            let ty = cx.types.component(pointee).ok_or_else(shape)?;
+            let (mantissa, exponent) = frexp(cx, inst, ty)?;
+            store(cx, inst, &exponent)?;
+            mantissa
+        }
+        G::FrexpStruct => {
+            let result = cx.result_type(inst)?;
+            let ty = cx.types.leaf_types(result)?.last().copied().ok_or_else(shape)?;
+            let (mantissa, exponent) = frexp(cx, inst, ty)?;
+            mantissa.into_iter().chain(exponent).collect()
+        }
+        G::PackSnorm4x8
+        | G::PackUnorm4x8
+        | G::PackSnorm2x16
+        | G::PackUnorm2x16
+        | G::PackHalf2x16
+        | G::PackDouble2x32 => {
+            let [x] = operands(cx, inst)?;
+            one(pack(&mut cx.b, op, &x).ok_or_else(shape)?)
+        }
+        G::UnpackSnorm2x16
+        | G::UnpackUnorm2x16
+        | G::UnpackHalf2x16
+        | G::UnpackSnorm4x8
+        | G::UnpackUnorm4x8
+        | G::UnpackDouble2x32 => {
+            let x = cx.value(inst.id(2)?)?;
+            unpack(&mut cx.b, op, x).ok_or_else(shape)?.into()
+        }
+        G::InterpolateAtCentroid => cx.interpolate_at(inst.id(2)?, InterpPlace::Centroid, &[])?,
+        G::InterpolateAtSample => {
+            let sample = cx.value(inst.id(3)?)?;
+            cx.interpolate_at(inst.id(2)?, InterpPlace::AtSample, &[sample])?
+        }
+        G::InterpolateAtOffset => {
+            let offset = floats(cx, inst.id(3)?)?;
+            cx.interpolate_at(inst.id(2)?, InterpPlace::AtOffset, &offset)?
+        }
+        other => return Err(Error::unsupported(format!("GLSL.std.450 {other:?}"), inst.place())),
+    })
+}
+
+/// A bit's index, as wide as the result; none is -1.
+fn find(cx: &mut Cx<'_>, inst: &Inst, op: AluOp) -> Result<Values> {
+    let [x] = operands(cx, inst)?;
+    let ty = result_component(cx, inst)?;
+    Ok(x.iter()
+        .map(|&x| {
+            let index = cx.b.alu(op, &[x]);
+            resize_signed(&mut cx.b, index, ty)
+        })
+        .collect())
+}
+
+fn parts(cx: &mut Cx<'_>, inst: &Inst) -> Result<(Values, Values)> {
+    let [x] = operands(cx, inst)?;
+    Ok(x.iter().map(|&x| math::modf(&mut cx.b, x)).unzip())
+}
+
+/// Mantissas, and exponents in this type.
+fn frexp(cx: &mut Cx<'_>, inst: &Inst, ty: Type) -> Result<(Values, Values)> {
+    let [x] = operands(cx, inst)?;
+    Ok(x.iter()
+        .map(|&x| {
+            let exponent = cx.b.alu(AluOp::FFrexpExp, &[x]);
+            (cx.b.f1(AluOp::FFrexpMant, x), resize_signed(&mut cx.b, exponent, ty))
+        })
+        .unzip())
+}
+
+/// Stores to the pointer that is the second operand.
+fn store(cx: &mut Cx<'_>, inst: &Inst, values: &[Value]) -> Result<()> {
+    let pointer = cx.pointer(inst.id(3)?)?;
+    cx.store(&pointer, values, Operands::default())
+}
+
+fn pack(b: &mut Builder<'_>, op: G, x: &[Value]) -> Option<Value> {
+    let count = if matches!(op, G::PackSnorm4x8 | G::PackUnorm4x8) { 4 } else { 2 };
+    if x.len() != count {
+        return None;
+    }
+    Some(match op {
+        G::PackSnorm4x8 => pack::pack_norm_4x8(b, Norm::Signed, x),
+        G::PackUnorm4x8 => pack::pack_norm_4x8(b, Norm::Unsigned, x),
+        G::PackSnorm2x16 => pack::pack_norm_2x16(b, Norm::Signed, x),
+        G::PackUnorm2x16 => pack::pack_norm_2x16(b, Norm::Unsigned, x),
+        G::PackHalf2x16 => pack::pack_half_2x16(b, x),
+        _ => from_words(b, x),
+    })
+}
+
+fn unpack(b: &mut Builder<'_>, op: G, x: Value) -> Option<Vec<Value>> {
+    let want = if op == G::UnpackDouble2x32 { Type::B64 } else { Type::B32 };
+    if b.ty(x) != want {
+        return None;
+    }
+    Some(match op {
+        G::UnpackSnorm2x16 => pack::unpack_norm(b, Norm::Signed, 16, x),
+        G::UnpackUnorm2x16 => pack::unpack_norm(b, Norm::Unsigned, 16, x),
+        G::UnpackHalf2x16 => pack::unpack_half_2x16(b, x),
+        G::UnpackSnorm4x8 => pack::unpack_norm(b, Norm::Signed, 8, x),
+        G::UnpackUnorm4x8 => pack::unpack_norm(b, Norm::Unsigned, 8, x),
+        _ => words(b, x),
+    })
+}

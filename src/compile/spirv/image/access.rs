@@ -1,0 +1,137 @@
+//! Single texels by integer coordinates: fetches, storage images, input attachments, atomics.
+
+use super::super::cx::{Cx, Inst, Texel, Values};
+use super::super::parse::Decorated;
+use super::operands::{self, Extra, integers};
+use super::shape::{self, Shape, Sources, base, emit, non_uniform, set_texel, texels};
+use crate::error::Result;
+use crate::ir::{Access, AluOp, AtomicOp, BuiltIn, Dim, ImageOp, LodMode, Op as IrOp, Type, Value};
+use spirv::{Decoration, Op};
+
+/// Integer coordinates with layer and offsets, and what is common to fetches, reads and writes.
+fn address(cx: &mut Cx<'_>, inst: &Inst, shape: &mut Shape, coords: Values, extra: &Extra) -> Result<Sources> {
+    let mut source = Sources { sample: extra.sample, ..Sources::default() };
+    let mut coords = coords;
+    if shape.dim == Dim::SubpassData {
+        // Relative to the pixel; from here on an ordinary image.
+        shape.dim = Dim::D2;
+        for (component, c) in (0u8..2).zip(coords.iter_mut()) {
+            let position = cx.b.value(IrOp::LoadBuiltIn { builtin: BuiltIn::FragCoord, component }, &[], Type::B32);
+            let pixel = cx.b.convert(AluOp::F2S, position, Type::B32);
+            *c = cx.b.iadd(pixel, *c);
+        }
+    }
+    for (c, &offset) in coords.iter_mut().zip(&extra.offsets) {
+        *c = cx.b.iadd(*c, offset);
+    }
+    let n = shape.dim.coords();
+    if coords.len() < n {
+        return Err(inst.malformed(format!("{} coordinates for {:?}", coords.len(), shape.dim)));
+    }
+    source.layer = coords.get(n).copied();
+    coords.truncate(n);
+    source.coords = coords;
+    source.level = extra.level;
+    Ok(source)
+}
+
+fn integer_lod(extra: &Extra) -> LodMode {
+    if extra.level.is_some() { LodMode::Explicit } else { LodMode::Zero }
+}
+
+/// Fetches and reads.
+///
+/// # Errors
+/// Malformed operands.
+pub fn read(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
+    let id = inst.id(0)?;
+    let ty = cx.type_id(id)?;
+    let mut shape = shape::of(cx, ty)?;
+    let descriptor = cx.value(id)?;
+    let coords = integers(cx, inst.id(1)?)?;
+    let extra = operands::read(cx, inst, 2, false)?;
+    // An input attachment is never written by whom it is read.
+    let op = if inst.op() == Op::ImageFetch || shape.dim == Dim::SubpassData { ImageOp::Fetch } else { ImageOp::Load };
+    let mut source = address(cx, inst, &mut shape, coords, &extra)?;
+    source.image = Some(descriptor);
+    let mut image = base(shape, op, access(cx, id, descriptor, &extra));
+    image.lod = integer_lod(&extra);
+    let texel = emit(cx, inst, image, &source, texels(shape, 4))?;
+    let parts = cx.b.split(texel);
+    set_texel(cx, inst, shape, &parts)
+}
+
+/// Writes.
+///
+/// # Errors
+/// Malformed operands.
+pub fn write(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
+    let id = inst.id(0)?;
+    let ty = cx.type_id(id)?;
+    let mut shape = shape::of(cx, ty)?;
+    let descriptor = cx.value(id)?;
+    let coords = integers(cx, inst.id(1)?)?;
+    let texel = cx.values(inst.id(2)?)?;
+    let extra = operands::read(cx, inst, 3, false)?;
+    let mut source = address(cx, inst, &mut shape, coords, &extra)?;
+    source.image = Some(descriptor);
+    let ty = texels(shape, 1);
+    let convert = |v| if shape.float { cx.b.convert(AluOp::FConv, v, ty) } else { cx.b.zext_or_trunc(v, ty) };
+    let parts: Values = texel.into_iter().take(shape.channels).map(convert).collect();
+    if parts.is_empty() {
+        return Err(inst.malformed("a texel without components"));
+    }
+    source.data = Some(cx.b.compose(&parts));
+    let mut image = base(shape, ImageOp::Store, access(cx, id, descriptor, &extra));
+    image.lod = integer_lod(&extra);
+    let args = source.args(inst, &image)?;
+    cx.b.effect(IrOp::Image(image), &args);
+    Ok(())
+}
+
+/// How a storage image is accessed: by the operands, and by what the variable is decorated with.
+fn access(cx: &Cx<'_>, id: u32, descriptor: Value, extra: &Extra) -> Access {
+    let mut access = Access { non_uniform: non_uniform(cx, id, &[descriptor]), ..extra.access };
+    if let Some(IrOp::Descriptor { resource, .. }) = cx.b.shader.def(descriptor).map(|i| &i.op)
+        && let Some(r) = cx.b.shader.resources.get(resource.index())
+    {
+        let at_binding = |d: &&Decorated| {
+            d.decoration == Decoration::Binding
+                && d.value == Some(r.binding)
+                && cx.module.decoration(d.target, Decoration::DescriptorSet) == Some(r.set)
+        };
+        for variable in cx.module.decorations.iter().filter(at_binding) {
+            access.coherent |= cx.module.is_decorated(variable.target, Decoration::Coherent);
+            access.volatile |= cx.module.is_decorated(variable.target, Decoration::Volatile);
+        }
+    }
+    access
+}
+
+/// An atomic operation on a texel.
+///
+/// # Errors
+/// Malformed: coordinates missing.
+pub fn texel_atomic(
+    cx: &mut Cx<'_>,
+    inst: &Inst,
+    texel: &Texel,
+    op: AtomicOp,
+    access: Access,
+    data: &[Value],
+    ty: Type,
+) -> Result<Value> {
+    let shape = shape::of(cx, texel.image_type)?;
+    let n = shape.dim.coords();
+    let coords: Values = texel.coords.iter().map(|&c| operands::to_b32(cx, c)).collect();
+    let source = Sources {
+        image: Some(texel.image),
+        layer: coords.get(n).copied(),
+        coords,
+        sample: texel.sample.map(|s| operands::to_b32(cx, s)),
+        data: data.first().copied(),
+        atomic_compare: data.get(1).copied(),
+        ..Sources::default()
+    };
+    emit(cx, inst, base(shape, ImageOp::Atomic(op), access), &source, ty)
+}

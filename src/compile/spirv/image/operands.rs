@@ -1,0 +1,153 @@
+//! The optional operands of image instructions, decoded and brought to what the IR takes.
+
+use super::super::cx::{Cx, Inst, Values};
+use crate::error::Result;
+use crate::ir::{Access, AluOp, LodMode, Type, Value};
+use rspirv::dr::Operand;
+use spirv::ImageOperands as Mask;
+
+/// What an image instruction says beyond image, coordinate and comparator.
+#[derive(Debug)]
+pub struct Extra {
+    /// How the level is chosen.
+    pub lod: LodMode,
+    /// Bias or level, by `lod`.
+    pub level: Option<Value>,
+    /// Derivatives by `lod`.
+    pub gradients: [Values; 2],
+    /// Texel offsets, none if all are zero.
+    pub offsets: Values,
+    /// One offset for each texel of a gather.
+    pub gather_offsets: Vec<Values>,
+    /// Sample index.
+    pub sample: Option<Value>,
+    /// Minimum level.
+    pub min_lod: Option<Value>,
+    /// How memory is accessed.
+    pub access: Access,
+}
+
+/// Reads the image operands that start at operand `at`. Levels are floats if `float_level`, else integers.
+///
+/// # Errors
+/// Malformed: operands missing or of the wrong kind.
+pub fn read(cx: &mut Cx<'_>, inst: &Inst, at: usize, float_level: bool) -> Result<Extra> {
+    let mut extra = Extra {
+        lod: LodMode::Implicit,
+        level: None,
+        gradients: Default::default(),
+        offsets: Values::new(),
+        gather_offsets: Vec::new(),
+        sample: None,
+        min_lod: None,
+        access: Access::default(),
+    };
+    let mask = match inst.raw.operands.get(at) {
+        Some(Operand::ImageOperands(mask)) => *mask,
+        None => return Ok(extra),
+        _ => return Err(inst.malformed("image operands expected")),
+    };
+    // Operands follow in the order of their bits.
+    let mut next = at + 1;
+    let mut id = || {
+        next += 1;
+        inst.id(next - 1)
+    };
+    if mask.contains(Mask::BIAS) {
+        extra.lod = LodMode::Bias;
+        extra.level = Some(float(cx, id()?)?);
+    }
+    if mask.contains(Mask::LOD) {
+        let id = id()?;
+        let level = if float_level { float(cx, id)? } else { integer(cx, id)? };
+        // Zero has the same bits in both.
+        let zero = cx.b.shader.as_const(level) == Some(0);
+        (extra.lod, extra.level) = if zero { (LodMode::Zero, None) } else { (LodMode::Explicit, Some(level)) };
+    }
+    if mask.contains(Mask::GRAD) {
+        extra.lod = LodMode::Gradient;
+        extra.gradients = [floats(cx, id()?)?, floats(cx, id()?)?];
+    }
+    if mask.contains(Mask::CONST_OFFSET) {
+        extra.offsets = offsets(cx, id()?)?;
+    }
+    if mask.contains(Mask::OFFSET) {
+        extra.offsets = offsets(cx, id()?)?;
+    }
+    if mask.contains(Mask::CONST_OFFSETS) {
+        extra.gather_offsets = gather_offsets(cx, inst, id()?)?;
+    }
+    if mask.contains(Mask::SAMPLE) {
+        extra.sample = Some(integer(cx, id()?)?);
+    }
+    if mask.contains(Mask::MIN_LOD) {
+        extra.min_lod = Some(float(cx, id()?)?);
+    }
+    for bit in [Mask::MAKE_TEXEL_AVAILABLE, Mask::MAKE_TEXEL_VISIBLE] {
+        if mask.contains(bit) {
+            id()?;
+            extra.access.coherent = true;
+        }
+    }
+    extra.access.volatile = mask.contains(Mask::VOLATILE_TEXEL);
+    extra.access.nontemporal = mask.contains(Mask::NONTEMPORAL);
+    if mask.contains(Mask::OFFSETS) {
+        extra.gather_offsets = gather_offsets(cx, inst, id()?)?;
+    }
+    Ok(extra)
+}
+
+/// A float scalar in 32 bits.
+///
+/// # Errors
+/// Malformed: not a scalar.
+pub fn float(cx: &mut Cx<'_>, id: u32) -> Result<Value> {
+    let v = cx.value(id)?;
+    Ok(cx.b.convert(AluOp::FConv, v, Type::B32))
+}
+
+/// Float components in 32 bits.
+///
+/// # Errors
+/// Malformed: not a value.
+pub fn floats(cx: &mut Cx<'_>, id: u32) -> Result<Values> {
+    Ok(cx.values(id)?.into_iter().map(|v| cx.b.convert(AluOp::FConv, v, Type::B32)).collect())
+}
+
+/// An integer scalar in 32 bits.
+///
+/// # Errors
+/// Malformed: not a scalar.
+pub fn integer(cx: &mut Cx<'_>, id: u32) -> Result<Value> {
+    let v = cx.value(id)?;
+    Ok(to_b32(cx, v))
+}
+
+/// Integer components in 32 bits.
+///
+/// # Errors
+/// Malformed: not a value.
+pub fn integers(cx: &mut Cx<'_>, id: u32) -> Result<Values> {
+    Ok(cx.values(id)?.into_iter().map(|v| to_b32(cx, v)).collect())
+}
+
+/// An integer in 32 bits, sign-extended.
+pub fn to_b32(cx: &mut Cx<'_>, v: Value) -> Value {
+    let op = if cx.b.ty(v).bits() < Type::B32.bits() { AluOp::SExt } else { AluOp::Trunc };
+    cx.b.convert(op, v, Type::B32)
+}
+
+fn offsets(cx: &mut Cx<'_>, id: u32) -> Result<Values> {
+    let offsets = integers(cx, id)?;
+    let none = offsets.iter().all(|&v| cx.b.shader.as_const(v) == Some(0));
+    Ok(if none { Values::new() } else { offsets })
+}
+
+/// An array of four vectors of two.
+fn gather_offsets(cx: &mut Cx<'_>, inst: &Inst, id: u32) -> Result<Vec<Values>> {
+    let all = integers(cx, id)?;
+    if all.len() != 8 {
+        return Err(inst.malformed("not four offsets of two components"));
+    }
+    Ok(all.chunks(2).map(Values::from_slice).collect())
+}

@@ -1,0 +1,89 @@
+//! Kind and gathers: everything that takes a sampler and float coordinates.
+
+use super::super::cx::{Cx, Inst, Values};
+use super::super::float::FloatOps;
+use super::operands::{self, Extra, float, floats};
+use super::shape::{self, Sources, base, emit, non_uniform, set_texel, texels};
+use crate::error::Result;
+use crate::ir::{ImageInst, ImageOp, LodMode};
+
+/// A sampling instruction, taken apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Kind {
+    /// Four texels unfiltered.
+    pub gather: bool,
+    /// With a depth comparator.
+    pub compare: bool,
+    /// The coordinate ends with its divisor.
+    pub projective: bool,
+}
+
+/// Translates a sampling instruction.
+///
+/// # Errors
+/// Malformed operands.
+pub fn translate(cx: &mut Cx<'_>, inst: &Inst, kind: Kind) -> Result<()> {
+    let id = inst.id(0)?;
+    let leaves = cx.values_n(id, 2)?;
+    let ty = cx.type_id(id)?;
+    let shape = shape::of(cx, ty)?;
+    let coordinate = floats(cx, inst.id(1)?)?;
+    // The comparator or the gathered component comes third.
+    let third = kind.compare || kind.gather;
+    let mut compare = if kind.compare { Some(float(cx, inst.id(2)?)?) } else { None };
+    let extra = operands::read(cx, inst, 2 + usize::from(third), true)?;
+    let mut source = Sources { image: Some(leaves[0]), sampler: Some(leaves[1]), ..Sources::default() };
+    let n = shape.dim.coords();
+    source.coords = coordinate.iter().copied().take(n).collect();
+    if kind.projective {
+        let q = *coordinate.get(n).ok_or_else(|| inst.malformed("a projective coordinate ends with its divisor"))?;
+        source.coords = source.coords.iter().map(|&c| cx.b.fdiv(c, q)).collect();
+        compare = compare.map(|c| cx.b.fdiv(c, q));
+    } else {
+        source.layer = coordinate.get(n).copied();
+    }
+    source.compare = compare;
+    let op = match (kind.gather, kind.compare) {
+        (false, _) => ImageOp::Sample,
+        (true, true) => ImageOp::Gather(0),
+        (true, false) => match cx.const_u32(inst.id(2)?)? {
+            n if n < 4 => ImageOp::Gather(n as u8),
+            n => return Err(inst.malformed(format!("component {n}"))),
+        },
+    };
+    let mut access = extra.access;
+    access.non_uniform = non_uniform(cx, id, &leaves);
+    let mut image = base(shape, op, access);
+    image.compare = kind.compare;
+    // A gather without a level takes the base level.
+    let base_level = kind.gather && extra.lod == LodMode::Implicit;
+    image.lod = if base_level { LodMode::Zero } else { extra.lod };
+    let gather_offsets = complete(&mut image, &mut source, extra);
+    let parts = if gather_offsets.is_empty() {
+        let ty = texels(shape, if kind.compare && !kind.gather { 1 } else { 4 });
+        let v = emit(cx, inst, image, &source, ty)?;
+        cx.b.split(v)
+    } else {
+        // Each gather gives its own lower left texel.
+        image.offset = true;
+        let mut parts = Values::new();
+        for offsets in gather_offsets {
+            source.offsets = offsets;
+            let four = emit(cx, inst, image, &source, texels(shape, 4))?;
+            parts.push(cx.b.extract(four, 3));
+        }
+        parts
+    };
+    set_texel(cx, inst, shape, &parts)
+}
+
+/// Moves what the image operands said into an operation that samples; gives the offsets of separate gathers.
+fn complete(image: &mut ImageInst, source: &mut Sources, extra: Extra) -> Vec<Values> {
+    source.level = extra.level;
+    source.gradients = extra.gradients;
+    image.offset = !extra.offsets.is_empty();
+    source.offsets = extra.offsets;
+    image.min_lod = extra.min_lod.is_some();
+    source.min_lod = extra.min_lod;
+    extra.gather_offsets
+}

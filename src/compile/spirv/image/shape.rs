@@ -1,0 +1,188 @@
+//! What image instructions share: the shape of an image, operands by name, and texels to and from results.
+
+use super::super::cx::{Cx, Inst, Ty, TypeId, Values};
+use crate::error::{Error, Result};
+use crate::ir::{Access, AluOp, Dim, ImageInst, ImageOp, ImageOperand, LodMode, Op as IrOp, Type, Value};
+
+/// What is known of an image from its type.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Dimensionality.
+    pub dim: Dim,
+    /// Has layers.
+    pub arrayed: bool,
+    /// Has samples.
+    pub multisampled: bool,
+    /// Type of a texel's component as SPIR-V has it.
+    pub texel: Type,
+    /// Texels are floats.
+    pub float: bool,
+    /// Components that a storage image's format keeps; 4 if it is not told.
+    pub channels: usize,
+}
+
+/// Operands by name.
+#[derive(Debug, Default)]
+pub struct Sources {
+    /// Image descriptor.
+    pub image: Option<Value>,
+    /// Sampler descriptor.
+    pub sampler: Option<Value>,
+    /// One a dimension.
+    pub coords: Values,
+    /// Array layer.
+    pub layer: Option<Value>,
+    /// Sample index.
+    pub sample: Option<Value>,
+    /// Depth comparator.
+    pub compare: Option<Value>,
+    /// Bias or level.
+    pub level: Option<Value>,
+    /// Derivatives in x, then in y.
+    pub gradients: [Values; 2],
+    /// Texel offsets.
+    pub offsets: Values,
+    /// Minimum level.
+    pub min_lod: Option<Value>,
+    /// What is stored or combined.
+    pub data: Option<Value>,
+    /// Comparator of a compare-exchange.
+    pub atomic_compare: Option<Value>,
+}
+
+impl Sources {
+    fn get(&self, operand: ImageOperand) -> Option<Value> {
+        use ImageOperand as O;
+        let nth = |values: &Values, n: u8| values.get(usize::from(n)).copied();
+        match operand {
+            O::Image => self.image,
+            O::Sampler => self.sampler,
+            O::Coord(n) => nth(&self.coords, n),
+            O::Layer => self.layer,
+            O::SampleIndex => self.sample,
+            O::Compare => self.compare,
+            O::Lod => self.level,
+            O::GradX(n) => nth(&self.gradients[0], n),
+            O::GradY(n) => nth(&self.gradients[1], n),
+            O::Offset(n) => nth(&self.offsets, n),
+            O::MinLod => self.min_lod,
+            O::Data => self.data,
+            O::AtomicCompare => self.atomic_compare,
+        }
+    }
+
+    /// The operands in the order of the IR.
+    ///
+    /// # Errors
+    /// Malformed: one is missing.
+    pub fn args(&self, inst: &Inst, image: &ImageInst) -> Result<Vec<Value>> {
+        let missing = |o| inst.malformed(format!("image operand {o:?} is missing"));
+        image.operands().into_iter().map(|o| self.get(o).ok_or_else(|| missing(o))).collect()
+    }
+}
+
+/// The image of an image or a sampled image.
+///
+/// # Errors
+/// Malformed: it is neither.
+pub fn image_leaf(cx: &mut Cx<'_>, inst: &Inst, id: u32) -> Result<Value> {
+    cx.values(id)?.first().copied().ok_or_else(|| inst.malformed("not an image"))
+}
+
+/// The shape of an image type, or of a sampled image's image.
+///
+/// # Errors
+/// Malformed: not an image; unsupported: a rare one.
+pub fn of(cx: &Cx<'_>, mut ty: TypeId) -> Result<Shape> {
+    if let Ty::SampledImage { image } = *cx.types.get(ty) {
+        ty = image;
+    }
+    let Ty::Image { sampled_type, dim, arrayed, ms, format, .. } = *cx.types.get(ty) else {
+        return Err(Error::malformed("not an image"));
+    };
+    let dim = match dim {
+        spirv::Dim::Dim1D => Dim::D1,
+        spirv::Dim::Dim2D => Dim::D2,
+        spirv::Dim::Dim3D => Dim::D3,
+        spirv::Dim::DimCube => Dim::Cube,
+        spirv::Dim::DimRect => Dim::Rect,
+        spirv::Dim::DimBuffer => Dim::Buffer,
+        spirv::Dim::DimSubpassData => Dim::SubpassData,
+        other => return Err(Error::unsupported(format!("image {other:?}"), "")),
+    };
+    let texel = cx.types.scalar(sampled_type).ok_or_else(|| Error::unsupported("image of untyped texels", ""))?;
+    Ok(Shape {
+        dim,
+        arrayed,
+        multisampled: ms,
+        texel,
+        float: cx.types.is_float(sampled_type),
+        channels: channels(format),
+    })
+}
+
+fn channels(format: spirv::ImageFormat) -> usize {
+    use spirv::ImageFormat as F;
+    match format {
+        F::R32f | F::R16f | F::R32i | F::R16i | F::R8i | F::R32ui | F::R16ui | F::R8ui | F::R64i | F::R64ui => 1,
+        F::R16 | F::R8 | F::R16Snorm | F::R8Snorm => 1,
+        F::Rg32f | F::Rg16f | F::Rg32i | F::Rg16i | F::Rg8i | F::Rg32ui | F::Rg16ui | F::Rg8ui => 2,
+        F::Rg16 | F::Rg8 | F::Rg16Snorm | F::Rg8Snorm => 2,
+        _ => 4,
+    }
+}
+
+/// An operation on an image of this shape, to be completed.
+pub fn base(shape: Shape, op: ImageOp, access: Access) -> ImageInst {
+    ImageInst {
+        op,
+        dim: shape.dim,
+        arrayed: shape.arrayed,
+        multisampled: shape.multisampled,
+        lod: LodMode::Zero,
+        compare: false,
+        offset: false,
+        min_lod: false,
+        access,
+    }
+}
+
+/// Whether a descriptor may differ between lanes: the id says so, or the index it was loaded with did.
+pub fn non_uniform(cx: &Cx<'_>, id: u32, leaves: &[Value]) -> bool {
+    let indexed =
+        |&v: &Value| matches!(cx.b.shader.def(v).map(|i| &i.op), Some(IrOp::Descriptor { non_uniform: true, .. }));
+    cx.non_uniform(id) || leaves.iter().any(indexed)
+}
+
+/// `lanes` components as the operation gives them: 64 bits, or 32.
+pub fn texels(shape: Shape, lanes: u32) -> Type {
+    let bits = if shape.texel == Type::B64 { Type::B64.bits() } else { Type::B32.bits() };
+    Type::vector(bits, lanes).unwrap_or(Type::scalar(bits))
+}
+
+/// Appends an operation with a result of this type.
+///
+/// # Errors
+/// Malformed: an operand is missing.
+pub fn emit(cx: &mut Cx<'_>, inst: &Inst, image: ImageInst, source: &Sources, ty: Type) -> Result<Value> {
+    let args = source.args(inst, &image)?;
+    Ok(cx.b.value(IrOp::Image(image), &args, ty))
+}
+
+/// Sets the result of an instruction to as many texel components as its type has, in their width.
+///
+/// # Errors
+/// Malformed: the result type is none of a texel.
+pub fn set_texel(cx: &mut Cx<'_>, inst: &Inst, shape: Shape, parts: &[Value]) -> Result<()> {
+    let ty = cx.result_type(inst)?;
+    let count = cx.types.leaf_count(ty)?;
+    let want = cx.types.component(ty).ok_or_else(|| inst.malformed("a texel is a scalar or vector"))?;
+    let parts = parts.get(..count).ok_or_else(|| inst.malformed(format!("a texel has no {count} components")))?;
+    let parts: Values = parts.iter().map(|&p| from_texel(cx, shape, p, want)).collect();
+    cx.set(inst.result()?, parts);
+    Ok(())
+}
+
+fn from_texel(cx: &mut Cx<'_>, shape: Shape, v: Value, want: Type) -> Value {
+    if shape.float { cx.b.convert(AluOp::FConv, v, want) } else { cx.b.zext_or_trunc(v, want) }
+}

@@ -1,0 +1,391 @@
+//! Stage inputs and outputs: every leaf of a variable is one component of a location or of a built-in.
+//!
+//! Inputs are read where they are loaded; one that is indexed at run time is first copied to a local, in the entry block.
+//! Outputs live in locals; the exit block copies the components that some store may reach to their slots.
+
+use super::builtins::{self, Source};
+use super::cx::{Cx, Place, Pointer, Ty, TypeId, Values};
+use super::types::{Layout, Leaf};
+use crate::error::{Error, Result};
+use crate::ir::{
+    Align, AluOp, BlockId, Interp, InterpPlace, LocalId, NumericKind, Op, OutputSlot, Shader, Type, Value,
+};
+use crate::target::Stage;
+use smallvec::SmallVec;
+use spirv::Decoration;
+
+/// The inputs and outputs in use.
+#[derive(Debug, Default)]
+pub struct Interface {
+    inputs: Vec<Input>,
+    outputs: Vec<Output>,
+}
+
+#[derive(Debug)]
+struct Input {
+    ty: TypeId,
+    leaves: Vec<(Leaf, Source)>,
+    /// Copy for indexing at run time.
+    local: Option<LocalId>,
+}
+
+#[derive(Debug)]
+struct Output {
+    local: LocalId,
+    leaves: Vec<OutputLeaf>,
+}
+
+#[derive(Debug)]
+struct OutputLeaf {
+    at: Leaf,
+    slot: OutputSlot,
+    kind: NumericKind,
+    /// A store may reach it.
+    written: bool,
+}
+
+/// Decorations that a member takes over from its variable and may overrule.
+#[derive(Clone, Copy, Debug)]
+struct Decor {
+    location: Option<u32>,
+    component: u32,
+    index: u32,
+    builtin: Option<spirv::BuiltIn>,
+    flat: bool,
+    no_perspective: bool,
+    centroid: bool,
+    sample: bool,
+    per_vertex: bool,
+}
+
+impl Decor {
+    fn of(cx: &Cx<'_>, id: u32, member: Option<u32>, outer: Option<Self>) -> Self {
+        let mut d = outer.unwrap_or(Self {
+            location: None,
+            component: 0,
+            index: 0,
+            builtin: None,
+            flat: false,
+            no_perspective: false,
+            centroid: false,
+            sample: false,
+            per_vertex: false,
+        });
+        for decorated in cx.module.decorations(id).iter().filter(|d| d.member == member) {
+            let value = decorated.value.unwrap_or(0);
+            match decorated.decoration {
+                Decoration::Location => d.location = Some(value),
+                Decoration::Component => d.component = value.min(3),
+                Decoration::Index => d.index = value,
+                Decoration::BuiltIn => d.builtin = decorated.builtin,
+                Decoration::Flat => d.flat = true,
+                Decoration::NoPerspective => d.no_perspective = true,
+                Decoration::Centroid => d.centroid = true,
+                Decoration::Sample => d.sample = true,
+                Decoration::PerVertexKHR => d.per_vertex = true,
+                _ => {}
+            }
+        }
+        d
+    }
+}
+
+/// A leaf of an interface variable: its type, where it is, and how it is decorated.
+struct Component {
+    ty: TypeId,
+    /// Location, or within a built-in the component.
+    location: u32,
+    component: u32,
+    vertex: u8,
+    decor: Decor,
+}
+
+/// The variable's struct type by id, for its member decorations.
+fn struct_id(cx: &Cx<'_>, variable: u32) -> Option<u32> {
+    let mut at = cx.module.result_types.get(variable as usize).copied()?;
+    for _ in 0..8 {
+        let inst = cx.module.globals.iter().find(|i| i.raw.result_id == Some(at))?;
+        at = match inst.op() {
+            spirv::Op::TypePointer => inst.id(1).ok()?,
+            spirv::Op::TypeArray => inst.id(0).ok()?,
+            _ => return Some(at),
+        };
+    }
+    None
+}
+
+/// Takes a variable apart into components, in leaf order.
+fn components(cx: &Cx<'_>, id: u32, ty: TypeId) -> Result<Vec<Component>> {
+    cx.types.leaf_count(ty)?;
+    let decor = Decor::of(cx, id, None, None);
+    let mut out = Vec::new();
+    let block = struct_id(cx, id);
+    let mut location = decor.location.unwrap_or(0);
+    match *cx.types.get(ty) {
+        Ty::Array { elem, len, .. } if decor.per_vertex => {
+            for vertex in 0..len.min(3) {
+                let mut location = decor.location.unwrap_or(0);
+                expand(cx, elem, decor, block, &mut location, vertex as u8, &mut out)?;
+            }
+        }
+        _ => expand(cx, ty, decor, block, &mut location, 0, &mut out)?,
+    }
+    Ok(out)
+}
+
+fn expand(
+    cx: &Cx<'_>,
+    ty: TypeId,
+    decor: Decor,
+    block: Option<u32>,
+    location: &mut u32,
+    vertex: u8,
+    out: &mut Vec<Component>,
+) -> Result<()> {
+    if let Some((elem, count)) = cx.types.vector(ty) {
+        if cx.types.scalar(elem) == Some(Type::B64) {
+            return Err(Error::unsupported("64-bit stage interface", ""));
+        }
+        for i in 0..count {
+            // The elements of an array of a built-in are further components of it.
+            let component = if decor.builtin.is_some() { *location + i } else { decor.component + i };
+            out.push(Component { ty: elem, location: *location, component, vertex, decor });
+        }
+        *location = location.saturating_add(if decor.builtin.is_some() { count } else { 1 });
+        return Ok(());
+    }
+    match cx.types.get(ty) {
+        Ty::Matrix { column: elem, count } | Ty::Array { elem, len: count, .. } => {
+            for _ in 0..*count {
+                expand(cx, *elem, decor, block, location, vertex, out)?;
+            }
+        }
+        Ty::Struct { members, .. } => {
+            for (n, m) in members.iter().enumerate() {
+                let decor = match block {
+                    Some(id) => Decor::of(cx, id, Some(n as u32), Some(Decor { location: None, ..decor })),
+                    None => Decor { location: None, ..decor },
+                };
+                if let Some(at) = decor.location {
+                    *location = at;
+                }
+                let mut of_builtin = 0;
+                let at = if decor.builtin.is_some() { &mut of_builtin } else { &mut *location };
+                expand(cx, m.ty, decor, None, at, vertex, out)?;
+            }
+        }
+        _ => return Err(Error::malformed("a type that no stage interface has")),
+    }
+    Ok(())
+}
+
+fn kind(cx: &Cx<'_>, ty: TypeId) -> NumericKind {
+    match cx.types.get(ty) {
+        Ty::Float { .. } => NumericKind::Float,
+        Ty::Int { signed: true, .. } => NumericKind::Sint,
+        _ => NumericKind::Uint,
+    }
+}
+
+impl Cx<'_> {
+    /// Declares an input variable; its position in the interface.
+    pub(super) fn declare_input(&mut self, id: u32, ty: TypeId) -> Result<usize> {
+        let at = self.types.walk(ty, Layout::PACKED)?;
+        let stage = self.b.shader.stage;
+        let mut leaves = Vec::with_capacity(at.len());
+        for (leaf, c) in at.into_iter().zip(components(self, id, ty)?) {
+            let source = match c.decor.builtin {
+                Some(b) => builtins::input(stage, b, c.component),
+                None => Source::Location {
+                    location: c.location,
+                    component: component(c.component)?,
+                    kind: kind(self, c.ty),
+                    interp: interpolation(self, stage, &c),
+                },
+            };
+            let by_sample =
+                matches!(source, Source::Location { interp: Interp::At { place: InterpPlace::Sample, .. }, .. });
+            let modes = &mut self.b.shader.modes;
+            modes.per_sample |= by_sample || builtins::is_per_sample(&source);
+            leaves.push((leaf, source));
+        }
+        self.interface.inputs.push(Input { ty, leaves, local: None });
+        Ok(self.interface.inputs.len() - 1)
+    }
+
+    /// Declares an output variable; its position in the interface.
+    pub(super) fn declare_output(&mut self, id: u32, ty: TypeId) -> Result<usize> {
+        let at = self.types.walk(ty, Layout::PACKED)?;
+        let stage = self.b.shader.stage;
+        let mut leaves = Vec::with_capacity(at.len());
+        for (at, c) in at.into_iter().zip(components(self, id, ty)?) {
+            let slot = match c.decor.builtin {
+                Some(b) => match builtins::output(stage, b, c.component)? {
+                    Some(slot) => slot,
+                    None => continue,
+                },
+                None => OutputSlot::Location {
+                    location: c.location,
+                    component: component(c.component)?,
+                    index: c.decor.index.min(1) as u8,
+                },
+            };
+            leaves.push(OutputLeaf { at, slot, kind: kind(self, c.ty), written: false });
+        }
+        let local = self.new_local(id, ty)?;
+        self.interface.outputs.push(Output { local, leaves });
+        Ok(self.interface.outputs.len() - 1)
+    }
+
+    /// The local that an output lives in.
+    pub(super) fn output_local(&self, output: usize) -> LocalId {
+        self.interface.outputs.get(output).map_or(LocalId(0), |o| o.local)
+    }
+
+    /// Notes which components a store to an output reaches.
+    pub(super) fn note_output(&mut self, output: usize, pointer: &Pointer) {
+        let size = self.types.size(pointer.ty, pointer.layout);
+        let range = pointer.constant..pointer.constant.saturating_add(size);
+        if let Some(o) = self.interface.outputs.get_mut(output) {
+            for leaf in &mut o.leaves {
+                leaf.written |= pointer.dynamic.is_some() || range.contains(&leaf.at.offset);
+            }
+        }
+    }
+
+    /// Fills the exit block.
+    pub(super) fn store_outputs(&mut self) {
+        for n in 0..self.interface.outputs.len() {
+            let Some(o) = self.interface.outputs.get(n) else { break };
+            let local = o.local;
+            let leaves: Vec<_> = o.leaves.iter().filter(|l| l.written).map(|l| (l.at, l.slot, l.kind)).collect();
+            for (at, slot, kind) in leaves {
+                let offset = self.b.c32(at.offset);
+                // Truth values stand as 32 bits, and no built-in output is one.
+                let ty = if at.ty == Type::B1 { Type::B32 } else { at.ty };
+                let align = Align::of_offset(at.offset).min(Align::A4);
+                let v = self.b.value(Op::LocalLoad { local, align }, &[offset], ty);
+                self.b.effect(Op::StoreOutput { slot, kind }, &[v]);
+            }
+        }
+    }
+
+    /// Loads from an input at a constant offset.
+    pub(super) fn load_input(&mut self, input: usize, pointer: &Pointer) -> Result<Values> {
+        let sources = self.sources(input, pointer)?;
+        sources.iter().map(|(ty, s)| self.read_source(s, *ty)).collect()
+    }
+
+    fn sources(&self, input: usize, pointer: &Pointer) -> Result<Vec<(Type, Source)>> {
+        let Some(i) = self.interface.inputs.get(input) else { return Err(Error::bug("input out of range")) };
+        let leaves = self.types.walk(pointer.ty, pointer.layout)?;
+        leaves
+            .iter()
+            .map(|leaf| {
+                let at = pointer.constant.wrapping_add(leaf.offset);
+                let found = i.leaves.binary_search_by_key(&at, |(l, _)| l.offset).ok().and_then(|n| i.leaves.get(n));
+                match found {
+                    Some((l, source)) if l.ty == leaf.ty => Ok((leaf.ty, source.clone())),
+                    _ => Err(Error::malformed("an index outside of an input")),
+                }
+            })
+            .collect()
+    }
+
+    fn read_source(&mut self, source: &Source, ty: Type) -> Result<Value> {
+        Ok(match *source {
+            Source::Location { location, component, kind, interp } => {
+                self.b.value(Op::LoadInput { location, component, kind, interp }, &[], ty)
+            }
+            Source::BuiltIn(builtin, component) => self.b.value(Op::LoadBuiltIn { builtin, component }, &[], ty),
+            Source::GlobalInvocationId(c) => {
+                let size = self.b.shader.modes.local_size.get(c as usize).copied().unwrap_or(1);
+                let load = |cx: &mut Self, builtin| cx.b.value(Op::LoadBuiltIn { builtin, component: c }, &[], ty);
+                let group = load(self, crate::ir::BuiltIn::WorkgroupId);
+                let local = load(self, crate::ir::BuiltIn::LocalInvocationId);
+                let base = self.b.imul_const(group, u64::from(size));
+                self.b.alu(AluOp::IAdd, &[base, local])
+            }
+            Source::WorkgroupSize(c) => {
+                let size = self.b.shader.modes.local_size.get(c as usize).copied().unwrap_or(1);
+                self.b.iconst(ty, u64::from(size))
+            }
+            Source::Zero => self.b.iconst(ty, 0),
+            Source::Unsupported(name) => return Err(Error::unsupported(format!("BuiltIn {name:?}"), "as an input")),
+        })
+    }
+
+    /// The copy of an input that is indexed at run time; made in the entry block.
+    pub(super) fn input_local(&mut self, input: usize) -> Result<LocalId> {
+        let Some(i) = self.interface.inputs.get(input) else { return Err(Error::bug("input out of range")) };
+        if let Some(local) = i.local {
+            return Ok(local);
+        }
+        let (ty, here) = (i.ty, self.b.block());
+        let local = self.new_local(0, ty)?;
+        self.at_entry(|cx| {
+            let whole = Pointer::new(Place::Input(input), ty, Layout::PACKED);
+            let values = cx.load_input(input, &whole)?;
+            let copy = Pointer::new(Place::Local(local), ty, Layout::PACKED);
+            cx.store(&copy, &values, Default::default())
+        })?;
+        debug_assert_eq!(self.b.block(), here);
+        if let Some(i) = self.interface.inputs.get_mut(input) {
+            i.local = Some(local);
+        }
+        Ok(local)
+    }
+
+    /// Appends to the entry block, whose end every later instruction comes after.
+    fn at_entry<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let here: BlockId = self.b.block();
+        self.b.switch_to(Shader::ENTRY);
+        let result = f(self);
+        self.b.switch_to(here);
+        result
+    }
+
+    /// Interpolates an input at another place than it is decorated with; `operands` as [`InterpPlace`] says.
+    ///
+    /// # Errors
+    /// Unsupported: an input indexed at run time, or what is no fragment input.
+    pub fn interpolate_at(&mut self, pointer: u32, place: InterpPlace, operands: &[Value]) -> Result<Values> {
+        let p = self.pointer(pointer)?;
+        let Place::Input(input) = p.place else {
+            return Err(Error::unsupported("interpolation function", "of what is not an input"));
+        };
+        if p.dynamic.is_some() {
+            return Err(Error::unsupported("interpolation function", "of an input indexed at run time"));
+        }
+        let sources = self.sources(input, &p)?;
+        let one = |cx: &mut Self, (ty, source): (Type, Source)| match source {
+            Source::Location { location, component, kind, interp: Interp::At { perspective, .. } } => {
+                let interp = Interp::At { perspective, place };
+                let args: SmallVec<[Value; 4]> = SmallVec::from_slice(operands);
+                Ok(cx.b.value(Op::LoadInput { location, component, kind, interp }, &args, ty))
+            }
+            other => cx.read_source(&other, ty),
+        };
+        sources.into_iter().map(|s| one(self, s)).collect()
+    }
+}
+
+fn component(n: u32) -> Result<u8> {
+    if n < 4 { Ok(n as u8) } else { Err(Error::malformed(format!("component {n} of a location"))) }
+}
+
+fn interpolation(cx: &Cx<'_>, stage: Stage, c: &Component) -> Interp {
+    let float = matches!(cx.types.get(c.ty), Ty::Float { .. });
+    if c.decor.per_vertex {
+        return Interp::Vertex(c.vertex);
+    }
+    if stage != Stage::Fragment || c.decor.flat || !float {
+        return Interp::Flat;
+    }
+    let place = match (c.decor.sample, c.decor.centroid) {
+        (true, _) => InterpPlace::Sample,
+        (_, true) => InterpPlace::Centroid,
+        _ => InterpPlace::Center,
+    };
+    Interp::At { perspective: !c.decor.no_perspective, place }
+}

@@ -1,0 +1,347 @@
+//! Loads, stores and copies of values of any type, through pointers to any memory.
+//!
+//! A value is taken apart into leaves by the pointer's layout; neighbouring leaves of one width travel in one wide access
+//! of up to 16 bytes. Truth values stand in memory as 32 bits. Inputs have no bytes: see `interface`.
+
+use super::cx::{Cx, Inst, Layout, Memory, Place, Pointer, Texel, Ty, Values};
+use super::types::Leaf;
+use crate::error::{Error, Result};
+use crate::ir::{Access, Align, AluOp, Bits, BufferKind, DescriptorPart, Op as Ir, Type, Value};
+use rspirv::dr::Operand;
+use smallvec::SmallVec;
+use spirv::{MemoryAccess, Op};
+
+/// What the memory operands of one access say.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Operands {
+    /// `Volatile`, `Nontemporal` and what makes an access coherent.
+    pub access: Access,
+    /// `Aligned`.
+    pub align: Option<Align>,
+}
+
+/// Translates a memory instruction; false: not one.
+///
+/// # Errors
+/// Malformed or unsupported operands.
+pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
+    match inst.op() {
+        Op::Load => {
+            let mut pointer = cx.pointer(inst.id(0)?)?;
+            let result = inst.result()?;
+            pointer.access.non_uniform |= cx.non_uniform(result) || cx.non_uniform(inst.id(0)?);
+            let operands = operands(cx, inst, 1)?.0;
+            let ty = cx.result_type(inst)?;
+            if let Ty::Pointer { class, .. } = cx.types.get(ty)
+                && *class != spirv::StorageClass::PhysicalStorageBuffer
+            {
+                return Err(inst.unsupported("of a pointer"));
+            }
+            let values = cx.load(&pointer, operands)?;
+            cx.set(result, values);
+        }
+        Op::Store => {
+            let mut pointer = cx.pointer(inst.id(0)?)?;
+            pointer.access.non_uniform |= cx.non_uniform(inst.id(0)?);
+            let operands = operands(cx, inst, 2)?.0;
+            // The one constant of a table is there already.
+            if !matches!(pointer.place, Place::Table(_)) {
+                let values = cx.values(inst.id(1)?)?;
+                cx.store(&pointer, &values, operands)?;
+            }
+        }
+        Op::CopyMemory => {
+            let (to, from) = (cx.pointer(inst.id(0)?)?, cx.pointer(inst.id(1)?)?);
+            let (target, next) = operands(cx, inst, 2)?;
+            let source = if next < inst.len() { operands(cx, inst, next)?.0 } else { target };
+            let values = cx.load(&from, source)?;
+            cx.store(&to, &values, target)?;
+        }
+        Op::ArrayLength => array_length(cx, inst)?,
+        Op::ImageTexelPointer => texel_pointer(cx, inst)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Memory operands from operand `at` on, and the position after them.
+fn operands(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<(Operands, usize)> {
+    let mut out = Operands::default();
+    let Some(Operand::MemoryAccess(mask)) = inst.raw.operands.get(at) else { return Ok((out, at)) };
+    let mut next = at + 1;
+    if mask.contains(MemoryAccess::ALIGNED) {
+        let align = inst.literal(next)?;
+        out.align =
+            Some(Align::from_bytes(align.min(256)).ok_or_else(|| inst.malformed("alignment is no power of two"))?);
+        next += 1;
+    }
+    out.access.volatile = mask.contains(MemoryAccess::VOLATILE);
+    out.access.nontemporal = mask.contains(MemoryAccess::NONTEMPORAL);
+    for flag in [MemoryAccess::MAKE_POINTER_AVAILABLE, MemoryAccess::MAKE_POINTER_VISIBLE] {
+        if mask.contains(flag) {
+            // A scope within the workgroup needs it as well: a workgroup's waves may run on two compute units.
+            let scope = cx.const_u32(inst.id(next)?)?;
+            out.access.coherent |= scope != spirv::Scope::Invocation as u32 && scope != spirv::Scope::Subgroup as u32;
+            next += 1;
+        }
+    }
+    Ok((out, next))
+}
+
+/// Memory that two access flags tell of together.
+fn both(a: Access, b: Access) -> Access {
+    Access {
+        coherent: a.coherent || b.coherent,
+        volatile: a.volatile || b.volatile,
+        nontemporal: a.nontemporal || b.nontemporal,
+        non_uniform: a.non_uniform || b.non_uniform,
+        read_only: (a.read_only || b.read_only) && !a.volatile && !b.volatile,
+    }
+}
+
+/// Leaves that one access carries: their positions, by offset, and the type of the access.
+struct Group {
+    offset: u32,
+    leaves: SmallVec<[usize; 4]>,
+    ty: Type,
+}
+
+/// Runs of adjacent leaves of one width. A row-major matrix's leaves are not in the order of memory.
+fn groups(leaves: &[Leaf]) -> Vec<Group> {
+    let stored = |ty: Type| if ty == Type::B1 { Bits::B32 } else { ty.bits() };
+    let mut order: SmallVec<[usize; 16]> = (0..leaves.len()).collect();
+    if !leaves.is_sorted_by_key(|l| l.offset) {
+        order.sort_by_key(|n| leaves.get(*n).map(|l| l.offset));
+    }
+    let at = |n: usize| order.get(n).and_then(|l| leaves.get(*l));
+    let mut out = Vec::new();
+    let mut next = 0;
+    while let Some(first) = at(next) {
+        let bits = stored(first.ty);
+        let most = if bits == Bits::B64 { 2 } else { 4 };
+        let follows = |n: usize| {
+            at(next + n)
+                .is_some_and(|l| stored(l.ty) == bits && l.offset == first.offset.wrapping_add(n as u32 * bits.bytes()))
+        };
+        let mut n = 1;
+        while n < most && follows(n) {
+            n += 1;
+        }
+        // Three narrow lanes have no access of their own.
+        if n == 3 && matches!(bits, Bits::B8 | Bits::B16) {
+            n = 2;
+        }
+        let ty = Type::vector(bits, n as u32).unwrap_or(Type::scalar(bits));
+        out.push(Group { offset: first.offset, leaves: order.iter().skip(next).take(n).copied().collect(), ty });
+        next += n;
+    }
+    out
+}
+
+impl Cx<'_> {
+    /// Loads the pointee.
+    ///
+    /// # Errors
+    /// Unsupported: what cannot be a value.
+    pub fn load(&mut self, pointer: &Pointer, operands: Operands) -> Result<Values> {
+        match pointer.place {
+            Place::Resource { .. } => return self.load_opaque(pointer),
+            Place::Input(input) => {
+                if pointer.dynamic.is_none() {
+                    return self.load_input(input, pointer);
+                }
+                let local = self.input_local(input)?;
+                return self.load(&Pointer { place: Place::Local(local), ..pointer.clone() }, operands);
+            }
+            Place::Output(output) => {
+                let local = self.output_local(output);
+                return self.load(&Pointer { place: Place::Local(local), ..pointer.clone() }, operands);
+            }
+            Place::Texel(_) => return Err(Error::malformed("a load through a texel pointer")),
+            _ => {}
+        }
+        let leaves = self.types.walk(pointer.ty, pointer.layout)?;
+        let mut out: SmallVec<[Option<Value>; 4]> = SmallVec::from_elem(None, leaves.len());
+        for group in groups(&leaves) {
+            let wide = self.load_at(pointer, group.offset, group.ty, operands)?;
+            for (lane, leaf) in (0..).zip(group.leaves) {
+                let v = self.b.extract(wide, lane);
+                let is_bool = leaves.get(leaf).is_some_and(|l| l.ty == Type::B1);
+                if let Some(slot) = out.get_mut(leaf) {
+                    *slot = Some(if is_bool { self.truth(v) } else { v });
+                }
+            }
+        }
+        Ok(out.into_iter().flatten().collect())
+    }
+
+    /// Stores to the pointee.
+    ///
+    /// # Errors
+    /// Malformed: memory that is not writable, or values of another shape.
+    pub fn store(&mut self, pointer: &Pointer, values: &[Value], operands: Operands) -> Result<()> {
+        if let Place::Output(output) = pointer.place {
+            self.note_output(output, pointer);
+            let local = self.output_local(output);
+            return self.store(&Pointer { place: Place::Local(local), ..pointer.clone() }, values, operands);
+        }
+        let leaves = self.types.walk(pointer.ty, pointer.layout)?;
+        let same = leaves.len() == values.len() && leaves.iter().zip(values).all(|(l, v)| l.ty == self.b.ty(*v));
+        if !same {
+            return Err(Error::malformed("the value does not have the type that the pointer points to"));
+        }
+        for group in groups(&leaves) {
+            let parts: Values = group.leaves.iter().filter_map(|leaf| values.get(*leaf).copied()).collect();
+            let wide = self.stored(&parts);
+            self.store_at(pointer, group.offset, wide, operands)?;
+        }
+        Ok(())
+    }
+
+    /// The leaves of one access as it takes them: truth values as 32 bits, a vector taken apart before put together.
+    fn stored(&mut self, parts: &[Value]) -> Value {
+        let whole = parts.first().and_then(|v| self.b.shader.def(*v)).and_then(|d| d.args.first().copied());
+        if let Some(whole) = whole
+            && self.b.ty(whole).lanes() as usize == parts.len()
+            && parts.iter().zip(0..).all(|(v, lane)| {
+                self.b.shader.def(*v).is_some_and(|d| d.op == Ir::Extract(lane) && d.args.first() == Some(&whole))
+            })
+        {
+            return whole;
+        }
+        let bits = |cx: &mut Self, v: Value| match cx.b.ty(v) {
+            Type::B1 => cx.b.convert(AluOp::ZExt, v, Type::B32),
+            _ => v,
+        };
+        let parts: Values = parts.iter().map(|v| bits(self, *v)).collect();
+        self.b.compose(&parts)
+    }
+
+    /// A truth value from its 32 bits in memory.
+    pub fn truth(&mut self, v: Value) -> Value {
+        let zero = self.b.c32(0);
+        self.b.alu(AluOp::INe, &[v, zero])
+    }
+
+    fn align_at(&self, pointer: &Pointer, extra: u32, operands: Operands) -> Align {
+        // A local is aligned no better than it asks for; buffers and push constants count from their offset.
+        let base = match pointer.place {
+            Place::Local(local) => self.b.shader.locals.get(local.index()).map_or(Align::A1, |l| l.align),
+            Place::Table(_) | Place::Shared => Align::A16,
+            _ => Align::of_offset(0),
+        };
+        let known = match operands.align {
+            Some(a) => pointer.align(extra).max(a.min(Align::of_offset(extra))),
+            None if matches!(pointer.place, Place::Global(_)) => {
+                let natural = self.types.packed_align(pointer.ty).min(8);
+                let natural = Align::from_bytes(natural).unwrap_or(Align::A1);
+                pointer.align(extra).max(natural.min(Align::of_offset(extra)))
+            }
+            None => pointer.align(extra),
+        };
+        known.min(base)
+    }
+
+    fn load_at(&mut self, pointer: &Pointer, extra: u32, ty: Type, operands: Operands) -> Result<Value> {
+        let align = self.align_at(pointer, extra, operands);
+        let access = both(pointer.access, operands.access);
+        match pointer.place {
+            Place::Table(table) => {
+                let offset = self.byte_offset(pointer, extra);
+                return Ok(self.b.value(Ir::ConstLoad { table, align }, &[offset], ty));
+            }
+            Place::PushConstant => {
+                let offset = self.byte_offset(pointer, extra);
+                return Ok(self.b.value(Ir::PushConstant { align }, &[offset], ty));
+            }
+            _ => {}
+        }
+        Ok(match self.memory(pointer, extra)? {
+            Memory::Local(local, offset) => self.b.value(Ir::LocalLoad { local, align }, &[offset], ty),
+            Memory::Shared(offset) => self.b.value(Ir::SharedLoad { align, access }, &[offset], ty),
+            Memory::Buffer { descriptor, offset, kind } => {
+                let access = Access { read_only: access.read_only || kind == BufferKind::Uniform, ..access };
+                self.b.value(Ir::BufferLoad { kind, align, access }, &[descriptor, offset], ty)
+            }
+            Memory::Global(address) => self.b.value(Ir::GlobalLoad { align, access }, &[address], ty),
+        })
+    }
+
+    fn store_at(&mut self, pointer: &Pointer, extra: u32, value: Value, operands: Operands) -> Result<()> {
+        let align = self.align_at(pointer, extra, operands);
+        let access = Access { read_only: false, ..both(pointer.access, operands.access) };
+        match self.memory(pointer, extra)? {
+            Memory::Local(local, offset) => self.b.effect(Ir::LocalStore { local, align }, &[offset, value]),
+            Memory::Shared(offset) => self.b.effect(Ir::SharedStore { align, access }, &[offset, value]),
+            Memory::Buffer { kind: BufferKind::Uniform, .. } => {
+                return Err(Error::malformed("a store to a uniform buffer"));
+            }
+            Memory::Buffer { descriptor, offset, .. } => {
+                self.b.effect(Ir::BufferStore { align, access }, &[descriptor, offset, value]);
+            }
+            Memory::Global(address) => self.b.effect(Ir::GlobalStore { align, access }, &[address, value]),
+        }
+        Ok(())
+    }
+
+    /// Descriptors of an image, sampler or both.
+    fn load_opaque(&mut self, pointer: &Pointer) -> Result<Values> {
+        let Place::Resource { resource, index } = pointer.place else {
+            return Err(Error::bug("not an opaque resource"));
+        };
+        let image_part = |cx: &Self, ty| match cx.types.get(ty) {
+            Ty::Image { dim: spirv::Dim::DimBuffer, .. } => DescriptorPart::TexelBuffer,
+            _ => DescriptorPart::Image,
+        };
+        let parts: &[DescriptorPart] = match *self.types.get(pointer.ty) {
+            Ty::Image { .. } => &[image_part(self, pointer.ty)],
+            Ty::Sampler => &[DescriptorPart::Sampler],
+            Ty::SampledImage { image } => &[image_part(self, image), DescriptorPart::Sampler],
+            _ => return Err(Error::unsupported("array of resources as a value", "")),
+        };
+        let non_uniform = pointer.access.non_uniform;
+        Ok(parts.iter().map(|&part| self.descriptor(resource, index, part, non_uniform)).collect())
+    }
+}
+
+fn array_length(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
+    let pointer = cx.pointer(inst.id(0)?)?;
+    let member = inst.literal(1)?;
+    let Ty::Struct { members, .. } = cx.types.get(pointer.ty) else { return Err(inst.malformed("not of a struct")) };
+    let Some((offset, layout)) = cx.types.member(members, member as usize, Layout::EXPLICIT) else {
+        return Err(inst.malformed("no such member"));
+    };
+    let array = members.get(member as usize).map_or(pointer.ty, |m| m.ty);
+    let Ty::RuntimeArray { elem, .. } = *cx.types.get(array) else {
+        return Err(inst.malformed("not a run-time array"));
+    };
+    let stride = cx.types.stride(array, elem, layout).max(1);
+    let Memory::Buffer { descriptor, .. } = cx.memory(&pointer, 0)? else {
+        return Err(inst.unsupported("of what is not a buffer"));
+    };
+    let size = cx.b.value(Ir::BufferSize, &[descriptor], Type::B32);
+    // A buffer bound with less than the fixed part must not wrap to a huge length.
+    let fixed = cx.b.c32(offset);
+    let rest = cx.b.alu(AluOp::USubSat, &[size, fixed]);
+    let stride = cx.b.c32(stride);
+    let length = cx.b.alu(AluOp::UDiv, &[rest, stride]);
+    cx.set(inst.result()?, [length].as_slice());
+    Ok(())
+}
+
+fn texel_pointer(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
+    let mut image = cx.pointer(inst.id(0)?)?;
+    image.access.non_uniform |= cx.non_uniform(inst.id(0)?) || cx.non_uniform(inst.result()?);
+    let Ty::Image { ms, .. } = *cx.types.get(image.ty) else { return Err(inst.malformed("not of an image")) };
+    let Ty::Pointer { pointee, .. } = *cx.types.get(cx.result_type(inst)?) else {
+        return Err(inst.malformed("the result is no pointer"));
+    };
+    let [descriptor] = *cx.load_opaque(&image)?.as_slice() else { return Err(inst.malformed("not of an image")) };
+    let coords = cx.values(inst.id(1)?)?;
+    let sample = if ms { Some(cx.value(inst.id(2)?)?) } else { None };
+    let texel = Texel { image: descriptor, image_type: image.ty, coords, sample };
+    let mut pointer = Pointer::new(Place::Texel(texel), pointee, Layout::PACKED);
+    pointer.access = image.access;
+    cx.set_pointer(inst.result()?, pointer);
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! Execution modes of the entry point.
+
+use super::cx::{Cx, Inst};
+use crate::error::{Error, Result};
+use crate::ir::{DenormMode, DepthMode, RoundMode};
+use crate::target::Stage;
+use rspirv::dr::Operand;
+use spirv::{BuiltIn, ExecutionMode as M, Op};
+
+/// Applies the modes of a function, and the `WorkgroupSize` constant, to the shader.
+///
+/// # Errors
+/// Unsupported modes, by name; a compute shader without a size.
+pub fn apply(cx: &mut Cx<'_>, function: u32) -> Result<()> {
+    let module = cx.module;
+    let mut origin_upper_left = false;
+    for inst in module.modes.iter().filter(|i| i.id(0) == Ok(function)) {
+        one(cx, inst, &mut origin_upper_left).map_err(|e| e.at(inst.place()))?;
+    }
+    match cx.b.shader.stage {
+        Stage::Fragment if !origin_upper_left => {
+            return Err(Error::malformed("a fragment shader without OriginUpperLeft"));
+        }
+        Stage::Compute => workgroup_size(cx)?,
+        _ => {}
+    }
+    Ok(())
+}
+
+fn one(cx: &mut Cx<'_>, inst: &Inst, origin_upper_left: &mut bool) -> Result<()> {
+    let Operand::ExecutionMode(mode) = *inst.operand(1)? else { return Err(inst.malformed("no mode")) };
+    // Position of a width's entry in the tables of modes.
+    let width = || match inst.literal(2)? {
+        16 => Ok(0usize),
+        32 => Ok(1),
+        64 => Ok(2),
+        n => Err(inst.malformed(format!("a mode for {n} bits"))),
+    };
+    match mode {
+        M::LocalSize => {
+            let size = [inst.literal(2)?, inst.literal(3)?, inst.literal(4)?];
+            cx.b.shader.modes.local_size = size;
+        }
+        M::LocalSizeId => {
+            let size = [cx.const_u32(inst.id(2)?)?, cx.const_u32(inst.id(3)?)?, cx.const_u32(inst.id(4)?)?];
+            cx.b.shader.modes.local_size = size;
+        }
+        M::EarlyFragmentTests => cx.b.shader.modes.early_fragment_tests = true,
+        M::DepthGreater => cx.b.shader.modes.depth = DepthMode::Greater,
+        M::DepthLess => cx.b.shader.modes.depth = DepthMode::Less,
+        M::DepthUnchanged => cx.b.shader.modes.depth = DepthMode::Unchanged,
+        M::PixelCenterInteger => cx.b.shader.modes.pixel_center_integer = true,
+        M::OriginUpperLeft => *origin_upper_left = true,
+        M::DenormFlushToZero => cx.b.shader.modes.denorm[width()?] = DenormMode::Flush,
+        M::DenormPreserve => cx.b.shader.modes.denorm[width()?] = DenormMode::Preserve,
+        M::RoundingModeRTZ => cx.b.shader.modes.round[width()?] = RoundMode::TowardZero,
+        M::RoundingModeRTE => cx.b.shader.modes.round[width()?] = RoundMode::NearestEven,
+        // Nothing is assumed of NaN, Inf or the sign of zero that the operations themselves do not say; subgroups are
+        // always full and of the size asked for by the pipeline; quads and uniform control flow hold by construction.
+        M::SignedZeroInfNanPreserve
+        | M::DepthReplacing
+        | M::StencilRefReplacingEXT
+        | M::SubgroupUniformControlFlowKHR
+        | M::MaximallyReconvergesKHR
+        | M::RequireFullQuadsKHR => {}
+        _ => return Err(Error::unsupported(format!("execution mode {mode:?}"), "")),
+    }
+    Ok(())
+}
+
+/// A constant decorated `WorkgroupSize` overrules the mode.
+fn workgroup_size(cx: &mut Cx<'_>) -> Result<()> {
+    let module = cx.module;
+    for inst in &module.globals {
+        let composite = matches!(inst.op(), Op::ConstantComposite | Op::SpecConstantComposite);
+        if composite && module.builtin(inst.result()?) == Some(BuiltIn::WorkgroupSize) {
+            let super::cx::Def::Constant(c) = *cx.def(inst.result()?)? else { continue };
+            cx.constants.mark_used(c);
+            if let [x, y, z] = *cx.constant_bits(c)? {
+                cx.b.shader.modes.local_size = [x as u32, y as u32, z as u32];
+            }
+        }
+    }
+    let size = cx.b.shader.modes.local_size;
+    let total = size.iter().try_fold(1u32, |n, s| n.checked_mul(*s));
+    match total {
+        Some(1..=1024) => Ok(()),
+        Some(0) => Err(Error::malformed("a workgroup of no invocations")),
+        _ => Err(Error::unsupported("workgroup size", format!("{size:?}"))),
+    }
+}

@@ -1,0 +1,29 @@
+//! What several instruction modules ask of their operands and results.
+
+use super::cx::{Cx, Inst};
+use crate::error::Result;
+use crate::ir::{Builder, Type, Value};
+
+/// The scalar type of an instruction's result, or of its components.
+///
+/// # Errors
+/// Malformed: the result is neither scalar nor vector.
+pub fn result_component(cx: &Cx<'_>, inst: &Inst) -> Result<Type> {
+    let ty = cx.result_type(inst)?;
+    cx.types.component(ty).ok_or_else(|| inst.malformed("the result is neither scalar nor vector"))
+}
+
+/// The low and the high word of 64 bits.
+pub fn words(b: &mut Builder<'_>, v: Value) -> Vec<Value> {
+    let pair = match Type::vector(Type::B32.bits(), 2) {
+        Some(ty) => b.bitcast(v, ty),
+        None => v,
+    };
+    b.split(pair).into_vec()
+}
+
+/// 64 bits of a low and a high word.
+pub fn from_words(b: &mut Builder<'_>, words: &[Value]) -> Value {
+    let pair = b.compose(words);
+    b.bitcast(pair, Type::B64)
+}

@@ -1,0 +1,259 @@
+//! Subgroup instructions: `OpGroupNonUniform*`, `OpSubgroup*KHR`, and `OpGroup*` over a subgroup.
+//!
+//! Vectors are done component by component. A ballot is four 32-bit words in SPIR-V and a 64-bit lane mask here; a
+//! wave has 64 lanes at most, so the upper two words are zero. To add an instruction: a line in [`translate`].
+
+use super::cx::{Cx, Inst};
+use super::operands::{from_words, result_component, words};
+use crate::error::Result;
+use crate::ir::{AluOp, BuiltIn, Op as IrOp, QuadSwap, ReduceOp, SubgroupOp, Type, Value};
+use rspirv::dr::Operand;
+use spirv::{GroupOperation, Op};
+
+/// Translates a subgroup instruction; false: not one.
+///
+/// # Errors
+/// Malformed operands; unsupported scopes and group operations.
+pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
+    if let Some(op) = reduction(inst.op()) {
+        check_scope(cx, inst)?;
+        reduce(cx, inst, op)?;
+        return Ok(true);
+    }
+    let khr = matches!(
+        inst.op(),
+        Op::SubgroupBallotKHR
+            | Op::SubgroupFirstInvocationKHR
+            | Op::SubgroupAllKHR
+            | Op::SubgroupAnyKHR
+            | Op::SubgroupAllEqualKHR
+            | Op::SubgroupReadInvocationKHR
+            | Op::GroupNonUniformQuadAllKHR
+            | Op::GroupNonUniformQuadAnyKHR
+    );
+    // Operands after the scope, which the older extensions do not have.
+    let at = usize::from(!khr);
+    use SubgroupOp as S;
+    let results = match inst.op() {
+        Op::GroupNonUniformElect => vec![lane_op(cx, S::Elect, &[], Type::B1)],
+        Op::GroupNonUniformAll | Op::SubgroupAllKHR | Op::GroupAll => componentwise(cx, inst, at, S::All)?,
+        Op::GroupNonUniformAny | Op::SubgroupAnyKHR | Op::GroupAny => componentwise(cx, inst, at, S::Any)?,
+        Op::GroupNonUniformAllEqual | Op::SubgroupAllEqualKHR => vec![all_equal(cx, inst, at)?],
+        Op::GroupNonUniformBroadcast | Op::SubgroupReadInvocationKHR | Op::GroupBroadcast => {
+            with_lane(cx, inst, at, S::Broadcast)?
+        }
+        Op::GroupNonUniformBroadcastFirst | Op::SubgroupFirstInvocationKHR => {
+            componentwise(cx, inst, at, S::BroadcastFirst)?
+        }
+        Op::GroupNonUniformBallot | Op::SubgroupBallotKHR => {
+            let condition = cx.value(inst.id(at)?)?;
+            let mask = lane_op(cx, S::Ballot, &[condition], Type::B64);
+            ballot(cx, mask)
+        }
+        Op::GroupNonUniformInverseBallot => {
+            let mask = mask(cx, inst, at)?;
+            let lane = built_in(cx, BuiltIn::SubgroupLocalInvocationId, 0);
+            vec![bit(cx, mask, lane)]
+        }
+        Op::GroupNonUniformBallotBitExtract => {
+            let mask = mask(cx, inst, at)?;
+            let index = lane_number(cx, inst, at + 1)?;
+            vec![bit(cx, mask, index)]
+        }
+        Op::GroupNonUniformBallotBitCount => vec![bit_count(cx, inst)?],
+        Op::GroupNonUniformBallotFindLSB => vec![find(cx, inst, at, AluOp::FindILsb)?],
+        Op::GroupNonUniformBallotFindMSB => vec![find(cx, inst, at, AluOp::FindUMsb)?],
+        Op::GroupNonUniformShuffle => with_lane(cx, inst, at, S::Shuffle)?,
+        Op::GroupNonUniformShuffleXor => with_lane(cx, inst, at, S::ShuffleXor)?,
+        Op::GroupNonUniformShuffleUp => with_lane(cx, inst, at, S::ShuffleUp)?,
+        Op::GroupNonUniformShuffleDown => with_lane(cx, inst, at, S::ShuffleDown)?,
+        Op::GroupNonUniformRotateKHR => {
+            let cluster = cluster_size(cx, inst, at + 2)?;
+            with_lane(cx, inst, at, S::Rotate(cluster))?
+        }
+        Op::GroupNonUniformQuadBroadcast => with_lane(cx, inst, at, S::QuadBroadcast)?,
+        Op::GroupNonUniformQuadSwap => {
+            let direction = match cx.const_u32(inst.id(at + 1)?)? {
+                0 => QuadSwap::Horizontal,
+                1 => QuadSwap::Vertical,
+                2 => QuadSwap::Diagonal,
+                n => return Err(inst.malformed(format!("quad direction {n}"))),
+            };
+            componentwise(cx, inst, at, S::QuadSwap(direction))?
+        }
+        Op::GroupNonUniformQuadAllKHR => vec![quad_vote(cx, inst, AluOp::IAnd)?],
+        Op::GroupNonUniformQuadAnyKHR => vec![quad_vote(cx, inst, AluOp::IOr)?],
+        _ => return Ok(false),
+    };
+    if !khr {
+        check_scope(cx, inst)?;
+    }
+    cx.set(inst.result()?, results);
+    Ok(true)
+}
+
+/// Only subgroups; a wider scope is for kernels.
+fn check_scope(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
+    match cx.const_u32(inst.id(0)?)? {
+        n if n == spirv::Scope::Subgroup as u32 => Ok(()),
+        n => Err(inst.unsupported(format!("scope {n}"))),
+    }
+}
+
+fn lane_op(cx: &mut Cx<'_>, op: SubgroupOp, args: &[Value], ty: Type) -> Value {
+    cx.b.value(IrOp::Subgroup(op), args, ty)
+}
+
+fn built_in(cx: &mut Cx<'_>, builtin: BuiltIn, component: u8) -> Value {
+    cx.b.value(IrOp::LoadBuiltIn { builtin, component }, &[], Type::B32)
+}
+
+/// The operation on each component of operand `at`.
+fn componentwise(cx: &mut Cx<'_>, inst: &Inst, at: usize, op: SubgroupOp) -> Result<Vec<Value>> {
+    let values = cx.values(inst.id(at)?)?;
+    Ok(values
+        .into_iter()
+        .map(|v| {
+            let ty = cx.b.ty(v);
+            lane_op(cx, op, &[v], ty)
+        })
+        .collect())
+}
+
+/// The operation on each component of operand `at`, with a lane number, mask or distance after it.
+fn with_lane(cx: &mut Cx<'_>, inst: &Inst, at: usize, op: SubgroupOp) -> Result<Vec<Value>> {
+    let values = cx.values(inst.id(at)?)?;
+    let lane = lane_number(cx, inst, at + 1)?;
+    Ok(values
+        .into_iter()
+        .map(|v| {
+            let ty = cx.b.ty(v);
+            lane_op(cx, op, &[v, lane], ty)
+        })
+        .collect())
+}
+
+fn lane_number(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<Value> {
+    let lane = cx.value(inst.id(at)?)?;
+    Ok(cx.b.zext_or_trunc(lane, Type::B32))
+}
+
+fn all_equal(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<Value> {
+    let values = cx.values(inst.id(at)?)?;
+    let mut all = None;
+    for v in values {
+        let equal = lane_op(cx, SubgroupOp::AllEqual, &[v], Type::B1);
+        all = Some(match all {
+            Some(all) => cx.b.alu(AluOp::IAnd, &[all, equal]),
+            None => equal,
+        });
+    }
+    all.ok_or_else(|| inst.malformed("a value without components"))
+}
+
+/// The lane mask of a ballot operand.
+fn mask(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<Value> {
+    let words = cx.values(inst.id(at)?)?;
+    let low = words.get(..2).ok_or_else(|| inst.malformed("a ballot is four words"))?;
+    Ok(from_words(&mut cx.b, low))
+}
+
+/// The four words of a lane mask.
+fn ballot(cx: &mut Cx<'_>, mask: Value) -> Vec<Value> {
+    let mut words = words(&mut cx.b, mask);
+    let zero = cx.b.c32(0);
+    words.extend([zero, zero]);
+    words
+}
+
+fn bit(cx: &mut Cx<'_>, mask: Value, index: Value) -> Value {
+    let index = cx.b.convert(AluOp::ZExt, index, Type::B64);
+    let shifted = cx.b.alu(AluOp::LShr, &[mask, index]);
+    cx.b.convert(AluOp::Trunc, shifted, Type::B1)
+}
+
+fn find(cx: &mut Cx<'_>, inst: &Inst, at: usize, op: AluOp) -> Result<Value> {
+    let mask = mask(cx, inst, at)?;
+    let index = cx.b.alu(op, &[mask]);
+    let ty = result_component(cx, inst)?;
+    Ok(cx.b.zext_or_trunc(index, ty))
+}
+
+/// Ones of a ballot: all, or those of the lanes below, with or without the own one.
+fn bit_count(cx: &mut Cx<'_>, inst: &Inst) -> Result<Value> {
+    let below = match group_operation(inst)? {
+        GroupOperation::Reduce => None,
+        GroupOperation::InclusiveScan => Some(BuiltIn::SubgroupLeMask),
+        GroupOperation::ExclusiveScan => Some(BuiltIn::SubgroupLtMask),
+        other => return Err(inst.malformed(format!("bit count of {other:?}"))),
+    };
+    let mut mask = mask(cx, inst, 2)?;
+    if let Some(builtin) = below {
+        let low = built_in(cx, builtin, 0);
+        let high = built_in(cx, builtin, 1);
+        let lanes = from_words(&mut cx.b, &[low, high]);
+        mask = cx.b.alu(AluOp::IAnd, &[mask, lanes]);
+    }
+    let count = cx.b.alu(AluOp::BitCount, &[mask]);
+    let ty = result_component(cx, inst)?;
+    Ok(cx.b.zext_or_trunc(count, ty))
+}
+
+/// The condition combined over the four lanes of the quad.
+fn quad_vote(cx: &mut Cx<'_>, inst: &Inst, combine: AluOp) -> Result<Value> {
+    let mut v = cx.value(inst.id(0)?)?;
+    for direction in [QuadSwap::Horizontal, QuadSwap::Vertical] {
+        let other = lane_op(cx, SubgroupOp::QuadSwap(direction), &[v], Type::B1);
+        v = cx.b.alu(combine, &[v, other]);
+    }
+    Ok(v)
+}
+
+fn group_operation(inst: &Inst) -> Result<GroupOperation> {
+    match inst.operand(1)? {
+        Operand::GroupOperation(op) => Ok(*op),
+        _ => Err(inst.malformed("no group operation")),
+    }
+}
+
+/// Operand `at` as the number of lanes that work together: 0, if absent, is the subgroup.
+fn cluster_size(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<u8> {
+    let Some(id) = inst.opt_id(at)? else { return Ok(0) };
+    match cx.const_u32(id)? {
+        n if n.is_power_of_two() && n <= 64 => Ok(n as u8),
+        n => Err(inst.malformed(format!("clusters of {n} lanes"))),
+    }
+}
+
+fn reduce(cx: &mut Cx<'_>, inst: &Inst, op: ReduceOp) -> Result<()> {
+    let op = match group_operation(inst)? {
+        GroupOperation::Reduce => SubgroupOp::Reduce(op, 0),
+        GroupOperation::InclusiveScan => SubgroupOp::InclusiveScan(op),
+        GroupOperation::ExclusiveScan => SubgroupOp::ExclusiveScan(op),
+        GroupOperation::ClusteredReduce => SubgroupOp::Reduce(op, cluster_size(cx, inst, 3)?),
+        other => return Err(inst.unsupported(format!("{other:?}"))),
+    };
+    let results = componentwise(cx, inst, 2, op)?;
+    cx.set(inst.result()?, results);
+    Ok(())
+}
+
+/// What an arithmetic group instruction computes.
+fn reduction(op: Op) -> Option<ReduceOp> {
+    Some(match op {
+        Op::GroupNonUniformIAdd | Op::GroupIAdd | Op::GroupIAddNonUniformAMD => ReduceOp::IAdd,
+        Op::GroupNonUniformFAdd | Op::GroupFAdd | Op::GroupFAddNonUniformAMD => ReduceOp::FAdd,
+        Op::GroupNonUniformIMul => ReduceOp::IMul,
+        Op::GroupNonUniformFMul => ReduceOp::FMul,
+        Op::GroupNonUniformSMin | Op::GroupSMin | Op::GroupSMinNonUniformAMD => ReduceOp::SMin,
+        Op::GroupNonUniformUMin | Op::GroupUMin | Op::GroupUMinNonUniformAMD => ReduceOp::UMin,
+        Op::GroupNonUniformFMin | Op::GroupFMin | Op::GroupFMinNonUniformAMD => ReduceOp::FMin,
+        Op::GroupNonUniformSMax | Op::GroupSMax | Op::GroupSMaxNonUniformAMD => ReduceOp::SMax,
+        Op::GroupNonUniformUMax | Op::GroupUMax | Op::GroupUMaxNonUniformAMD => ReduceOp::UMax,
+        Op::GroupNonUniformFMax | Op::GroupFMax | Op::GroupFMaxNonUniformAMD => ReduceOp::FMax,
+        Op::GroupNonUniformBitwiseAnd | Op::GroupNonUniformLogicalAnd => ReduceOp::And,
+        Op::GroupNonUniformBitwiseOr | Op::GroupNonUniformLogicalOr => ReduceOp::Or,
+        Op::GroupNonUniformBitwiseXor | Op::GroupNonUniformLogicalXor => ReduceOp::Xor,
+        _ => return None,
+    })
+}

@@ -1,0 +1,123 @@
+//! Order between invocations (barriers, fences) and what an invocation asks of its neighbours and its device:
+//! derivatives, helper state, clock.
+
+use super::cx::{Cx, Inst};
+use super::float::FloatOps;
+use super::operands::{result_component, words};
+use crate::error::Result;
+use crate::ir::{AluOp, DerivativeKind, FenceOrder, MemoryClasses, Op as IrOp, Scope, Type, Value};
+use spirv::{MemorySemantics, Op};
+
+/// Translates one of these instructions; false: none.
+///
+/// # Errors
+/// Malformed operands, unsupported scopes.
+pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
+    match inst.op() {
+        Op::ControlBarrier => {
+            let exec = scope(cx, inst, 0)?;
+            let memory = scope(cx, inst, 1)?;
+            let (order, classes) = semantics(cx, inst, 2)?;
+            cx.b.effect(IrOp::Barrier { exec, memory, order, classes }, &[]);
+        }
+        Op::MemoryBarrier => {
+            let scope = scope(cx, inst, 0)?;
+            let (order, classes) = semantics(cx, inst, 1)?;
+            fence(cx, scope, order, classes);
+        }
+        Op::DemoteToHelperInvocation => {
+            let always = cx.b.cbool(true);
+            cx.b.effect(IrOp::DemoteIf, &[always]);
+        }
+        Op::IsHelperInvocationEXT => {
+            let helper = cx.b.value(IrOp::IsHelper, &[], Type::B1);
+            cx.set(inst.result()?, vec![helper]);
+        }
+        Op::ReadClockKHR => {
+            let scope = scope(cx, inst, 0)?;
+            let clock = cx.b.value(IrOp::ReadClock(scope), &[], Type::B64);
+            let whole = result_component(cx, inst)? == Type::B64;
+            let parts = if whole { vec![clock] } else { words(&mut cx.b, clock) };
+            cx.set(inst.result()?, parts);
+        }
+        op => return derivative(cx, inst, op),
+    }
+    Ok(true)
+}
+
+/// An order between memory accesses, where one is asked for.
+pub fn fence(cx: &mut Cx<'_>, scope: Scope, order: FenceOrder, classes: MemoryClasses) {
+    if order != FenceOrder::None && classes != MemoryClasses::default() && scope != Scope::Invocation {
+        cx.b.effect(IrOp::Fence { scope, order, classes }, &[]);
+    }
+}
+
+/// Operand `at` as a scope.
+///
+/// # Errors
+/// Malformed: not a constant; unsupported: ray tracing scopes.
+pub fn scope(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<Scope> {
+    Ok(match spirv::Scope::from_u32(cx.const_u32(inst.id(at)?)?) {
+        Some(spirv::Scope::CrossDevice) => Scope::System,
+        Some(spirv::Scope::Device | spirv::Scope::QueueFamily) => Scope::Device,
+        Some(spirv::Scope::Workgroup) => Scope::Workgroup,
+        Some(spirv::Scope::Subgroup) => Scope::Subgroup,
+        Some(spirv::Scope::Invocation) => Scope::Invocation,
+        Some(other) => return Err(inst.unsupported(format!("scope {other:?}"))),
+        None => return Err(inst.malformed("no such scope")),
+    })
+}
+
+/// Operand `at` as memory semantics: the order, and of which memory.
+///
+/// # Errors
+/// Malformed: not a constant.
+pub fn semantics(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<(FenceOrder, MemoryClasses)> {
+    let bits = MemorySemantics::from_bits_retain(cx.const_u32(inst.id(at)?)?);
+    let both = MemorySemantics::ACQUIRE_RELEASE | MemorySemantics::SEQUENTIALLY_CONSISTENT;
+    let order = if bits.intersects(both) || bits.contains(MemorySemantics::ACQUIRE | MemorySemantics::RELEASE) {
+        FenceOrder::AcqRel
+    } else if bits.contains(MemorySemantics::ACQUIRE) {
+        FenceOrder::Acquire
+    } else if bits.contains(MemorySemantics::RELEASE) {
+        FenceOrder::Release
+    } else {
+        FenceOrder::None
+    };
+    let classes = MemoryClasses {
+        buffer: bits.intersects(MemorySemantics::UNIFORM_MEMORY | MemorySemantics::CROSS_WORKGROUP_MEMORY),
+        image: bits.contains(MemorySemantics::IMAGE_MEMORY),
+        shared: bits.contains(MemorySemantics::WORKGROUP_MEMORY),
+    };
+    Ok((order, classes))
+}
+
+fn derivative(cx: &mut Cx<'_>, inst: &Inst, op: Op) -> Result<bool> {
+    let (x, y, fine) = match op {
+        Op::DPdx | Op::DPdxCoarse => (true, false, false),
+        Op::DPdxFine => (true, false, true),
+        Op::DPdy | Op::DPdyCoarse => (false, true, false),
+        Op::DPdyFine => (false, true, true),
+        Op::Fwidth | Op::FwidthCoarse => (true, true, false),
+        Op::FwidthFine => (true, true, true),
+        _ => return Ok(false),
+    };
+    let mut results: Vec<Value> = Vec::new();
+    for v in cx.values(inst.id(0)?)? {
+        // Lanes exchange 32 bits at a time.
+        let result = cx.b.wide(v, |b, v| {
+            let mut along = |vertical| b.value(IrOp::Derivative(DerivativeKind { vertical, fine }), &[v], Type::B32);
+            match (x, y) {
+                (true, true) => {
+                    let (dx, dy) = (along(false), along(true));
+                    let (dx, dy) = (b.f1(AluOp::FAbs, dx), b.f1(AluOp::FAbs, dy));
+                    b.fadd(dx, dy)
+                }
+                (horizontal, _) => along(!horizontal),
+            }
+        });
+        results.push(result);
+    }
+    cx.set(inst.result()?, results);
+    Ok(true)
+}

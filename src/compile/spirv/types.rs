@@ -1,0 +1,436 @@
+//! SPIR-V types as an arena, how many leaf values each has, and where those stand in memory.
+//!
+//! A value of any type is a flat list of *leaves*: scalars in the order of struct members, array elements, matrix
+//! columns and vector components. There are two memory layouts: the one that `Offset`, `ArrayStride` and `MatrixStride`
+//! decorations say ([`Layout::explicit`]), and for memory that nobody else sees a tightly packed one, with truth values
+//! as 32 bits. To add a type: a variant of [`Ty`], its leaves in [`Types::add`], its place in [`Types::walk`].
+
+use crate::error::{Error, Result};
+use crate::ir::{Bits, Type};
+
+/// Nesting of types beyond which a module is refused, so that walks over types are bounded.
+const MAX_DEPTH: u32 = 64;
+/// Leaves beyond which a type is not taken apart into values.
+const MAX_LEAVES: u32 = 1 << 14;
+
+/// A type of the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TypeId(pub u32);
+
+/// What a type is.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names are SPIR-V's own")]
+pub enum Ty {
+    Void,
+    Bool,
+    Int {
+        bits: Bits,
+        signed: bool,
+    },
+    Float {
+        bits: Bits,
+    },
+    Vector {
+        elem: TypeId,
+        count: u32,
+    },
+    Matrix {
+        column: TypeId,
+        count: u32,
+    },
+    /// `stride` is 0 where no decoration says it.
+    Array {
+        elem: TypeId,
+        len: u32,
+        stride: u32,
+    },
+    RuntimeArray {
+        elem: TypeId,
+        stride: u32,
+    },
+    Struct {
+        members: Vec<Member>,
+        /// Decorated `Block` or `BufferBlock`.
+        block: bool,
+        /// Decorated `BufferBlock`: the old form of a storage buffer.
+        buffer_block: bool,
+    },
+    /// `stride` is that of `OpPtrAccessChain`, 0 where no decoration says it.
+    Pointer {
+        class: spirv::StorageClass,
+        pointee: TypeId,
+        stride: u32,
+    },
+    Image {
+        sampled_type: TypeId,
+        dim: spirv::Dim,
+        depth: u32,
+        arrayed: bool,
+        ms: bool,
+        sampled: u32,
+        format: spirv::ImageFormat,
+    },
+    Sampler,
+    SampledImage {
+        image: TypeId,
+    },
+    Function,
+}
+
+/// A member of a struct.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// Its type.
+    pub ty: TypeId,
+    /// `Offset`, 0 where not decorated.
+    pub offset: u32,
+    /// `MatrixStride`, 0 where not decorated.
+    pub matrix_stride: u32,
+    /// `RowMajor`.
+    pub row_major: bool,
+    /// `NonWritable`.
+    pub non_writable: bool,
+    /// `Coherent`.
+    pub coherent: bool,
+    /// `Volatile`.
+    pub volatile: bool,
+}
+
+#[derive(Debug)]
+struct TyData {
+    ty: Ty,
+    /// Number of leaves, saturating.
+    leaves: u32,
+    /// Bytes in the tightly packed layout, saturating.
+    packed: u32,
+    depth: u32,
+}
+
+/// Which rule places the parts of a value in memory, and what an enclosing member said of matrices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// By decorations; otherwise tightly packed.
+    pub explicit: bool,
+    /// `MatrixStride` of the enclosing member.
+    pub matrix_stride: u32,
+    /// `RowMajor` of the enclosing member.
+    pub row_major: bool,
+    /// Bytes between the components of a vector, 0 if they are adjacent (a column of a row-major matrix has a stride).
+    pub component_stride: u32,
+}
+
+impl Layout {
+    /// Tightly packed.
+    pub const PACKED: Self = Self { explicit: false, matrix_stride: 0, row_major: false, component_stride: 0 };
+    /// By decorations.
+    pub const EXPLICIT: Self = Self { explicit: true, ..Self::PACKED };
+}
+
+/// A scalar of a value in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leaf {
+    /// Bytes from the start of the value.
+    pub offset: u32,
+    /// Its type as a value; `B1` stands in memory as 32 bits.
+    pub ty: Type,
+}
+
+/// The arena of types.
+#[derive(Debug, Default)]
+pub struct Types {
+    list: Vec<TyData>,
+}
+
+impl Types {
+    /// What a type is.
+    pub fn get(&self, id: TypeId) -> &Ty {
+        self.list.get(id.0 as usize).map_or(&Ty::Void, |d| &d.ty)
+    }
+
+    /// A new type.
+    ///
+    /// # Errors
+    /// Malformed: nested too deep.
+    pub fn add(&mut self, ty: Ty) -> Result<TypeId> {
+        let scalar = |bits: Bits| (1u32, bits.bytes(), 0);
+        let times = |elem: TypeId, n: u32| {
+            let e = self.data(elem);
+            (e.leaves.saturating_mul(n), e.packed.saturating_mul(n), e.depth + 1)
+        };
+        let (leaves, packed, depth) = match &ty {
+            Ty::Void | Ty::Function => (0, 0, 0),
+            Ty::Bool => scalar(Bits::B32),
+            Ty::Int { bits, .. } | Ty::Float { bits } => scalar(*bits),
+            Ty::Vector { elem, count } | Ty::Matrix { column: elem, count } => times(*elem, *count),
+            Ty::Array { elem, len, .. } => times(*elem, *len),
+            Ty::RuntimeArray { elem, .. } => (u32::MAX, u32::MAX, self.data(*elem).depth + 1),
+            Ty::Struct { members, .. } => members.iter().fold((0u32, 0u32, 0), |(leaves, packed, depth), m| {
+                let e = self.data(m.ty);
+                let at = align_up(packed, self.packed_align(m.ty));
+                (leaves.saturating_add(e.leaves), at.saturating_add(e.packed), depth.max(e.depth + 1))
+            }),
+            Ty::Pointer { class: spirv::StorageClass::PhysicalStorageBuffer, .. } => scalar(Bits::B64),
+            Ty::Pointer { .. } => (0, 0, 0),
+            Ty::Image { .. } | Ty::Sampler => (1, 0, 0),
+            Ty::SampledImage { .. } => (2, 0, 0),
+        };
+        if depth > MAX_DEPTH {
+            return Err(Error::malformed(format!("types nested more than {MAX_DEPTH} deep")));
+        }
+        self.list.push(TyData { ty, leaves, packed, depth });
+        Ok(TypeId(self.list.len() as u32 - 1))
+    }
+
+    /// Gives a forward-declared pointer its pointee.
+    pub fn set_pointee(&mut self, pointer: TypeId, to: TypeId, array_stride: u32) {
+        if let Some(TyData { ty: Ty::Pointer { pointee, stride, .. }, .. }) = self.list.get_mut(pointer.0 as usize) {
+            *pointee = to;
+            *stride = array_stride;
+        }
+    }
+
+    fn data(&self, id: TypeId) -> &TyData {
+        const VOID: &TyData = &TyData { ty: Ty::Void, leaves: 0, packed: 0, depth: 0 };
+        self.list.get(id.0 as usize).unwrap_or(VOID)
+    }
+
+    /// The IR type of a scalar (of a pointer to physical memory: its address).
+    pub fn scalar(&self, id: TypeId) -> Option<Type> {
+        Some(match self.get(id) {
+            Ty::Bool => Type::B1,
+            Ty::Int { bits, .. } | Ty::Float { bits } => Type::scalar(*bits),
+            Ty::Pointer { class: spirv::StorageClass::PhysicalStorageBuffer, .. } => Type::B64,
+            _ => return None,
+        })
+    }
+
+    /// Element type and number of components of a scalar (1) or vector.
+    pub fn vector(&self, id: TypeId) -> Option<(TypeId, u32)> {
+        match self.get(id) {
+            Ty::Vector { elem, count } => Some((*elem, *count)),
+            _ => self.scalar(id).map(|_| (id, 1)),
+        }
+    }
+
+    /// The IR type of a scalar's or of each vector component's leaf.
+    pub fn component(&self, id: TypeId) -> Option<Type> {
+        self.vector(id).and_then(|(elem, _)| self.scalar(elem))
+    }
+
+    /// Whether a scalar, or a vector's component, is a signed integer.
+    pub fn is_signed(&self, id: TypeId) -> bool {
+        let elem = self.vector(id).map_or(id, |(elem, _)| elem);
+        matches!(self.get(elem), Ty::Int { signed: true, .. })
+    }
+
+    /// Whether a scalar, or a vector's component, is a float.
+    pub fn is_float(&self, id: TypeId) -> bool {
+        let elem = self.vector(id).map_or(id, |(elem, _)| elem);
+        matches!(self.get(elem), Ty::Float { .. })
+    }
+
+    /// Number of leaves.
+    ///
+    /// # Errors
+    /// Unsupported: too many for values.
+    pub fn leaf_count(&self, id: TypeId) -> Result<usize> {
+        match self.data(id).leaves {
+            n if n > MAX_LEAVES => {
+                Err(Error::unsupported("huge value", format!("a value of over {MAX_LEAVES} scalars")))
+            }
+            n => Ok(n as usize),
+        }
+    }
+
+    /// IR types of the leaves, in order.
+    ///
+    /// # Errors
+    /// As [`Types::leaf_count`].
+    pub fn leaf_types(&self, id: TypeId) -> Result<Vec<Type>> {
+        let mut out = Vec::with_capacity(self.leaf_count(id)?);
+        self.push_leaf_types(id, &mut out);
+        Ok(out)
+    }
+
+    fn push_leaf_types(&self, id: TypeId, out: &mut Vec<Type>) {
+        let mut repeat = |elem: TypeId, n: u32| {
+            let start = out.len();
+            self.push_leaf_types(elem, out);
+            let one = out.len() - start;
+            for i in 0..one * n.saturating_sub(1) as usize {
+                let ty = out[start + i % one];
+                out.push(ty);
+            }
+            if n == 0 {
+                out.truncate(start);
+            }
+        };
+        match self.get(id) {
+            Ty::Void | Ty::Function | Ty::RuntimeArray { .. } => {}
+            Ty::Vector { elem, count } | Ty::Matrix { column: elem, count } => repeat(*elem, *count),
+            Ty::Array { elem, len, .. } => repeat(*elem, *len),
+            Ty::Struct { members, .. } => members.iter().for_each(|m| self.push_leaf_types(m.ty, out)),
+            Ty::Image { dim: spirv::Dim::DimBuffer, .. } | Ty::Sampler => out.push(Type::DESC4),
+            Ty::Image { .. } => out.push(Type::DESC8),
+            Ty::SampledImage { image } => {
+                self.push_leaf_types(*image, out);
+                out.push(Type::DESC4);
+            }
+            Ty::Bool | Ty::Int { .. } | Ty::Float { .. } | Ty::Pointer { .. } => out.extend(self.scalar(id)),
+        }
+    }
+
+    /// Natural alignment in the packed layout: that of the widest scalar.
+    pub fn packed_align(&self, id: TypeId) -> u32 {
+        match self.get(id) {
+            Ty::Vector { elem, .. } | Ty::Matrix { column: elem, .. } | Ty::Array { elem, .. } => {
+                self.packed_align(*elem)
+            }
+            Ty::Struct { members, .. } => members.iter().map(|m| self.packed_align(m.ty)).max().unwrap_or(1),
+            _ => self.scalar(id).map_or(1, |t| t.bytes()),
+        }
+    }
+
+    /// Size in bytes.
+    pub fn size(&self, id: TypeId, layout: Layout) -> u32 {
+        if !layout.explicit {
+            return self.data(id).packed;
+        }
+        match self.get(id) {
+            Ty::Vector { elem, count } => match layout.component_stride {
+                0 => self.data(id).packed,
+                stride => (count - 1).saturating_mul(stride).saturating_add(self.data(*elem).packed),
+            },
+            Ty::Matrix { column, count } => {
+                let (elem, rows) = self.vector(*column).unwrap_or((*column, 1));
+                let (n, one) = if layout.row_major {
+                    (rows, self.data(elem).packed.saturating_mul(*count))
+                } else {
+                    (*count, self.data(*column).packed)
+                };
+                (n - 1).saturating_mul(layout.matrix_stride).saturating_add(one)
+            }
+            Ty::Array { elem, len, .. } => self.stride(id, *elem, layout).saturating_mul(*len),
+            Ty::Struct { members, .. } => members
+                .iter()
+                .map(|m| m.offset.saturating_add(self.size(m.ty, member_layout(m, layout))))
+                .max()
+                .unwrap_or(0),
+            Ty::RuntimeArray { .. } => 0,
+            _ => self.data(id).packed,
+        }
+    }
+
+    /// Bytes between the elements of an array.
+    pub fn stride(&self, array: TypeId, elem: TypeId, layout: Layout) -> u32 {
+        match self.get(array) {
+            Ty::Array { stride, .. } | Ty::RuntimeArray { stride, .. } if layout.explicit && *stride != 0 => *stride,
+            _ => self.size(elem, layout),
+        }
+    }
+
+    /// Offset of a struct member, and the layout within it.
+    pub fn member(&self, members: &[Member], index: usize, layout: Layout) -> Option<(u32, Layout)> {
+        let m = members.get(index)?;
+        if layout.explicit {
+            return Some((m.offset, member_layout(m, layout)));
+        }
+        let mut at = 0u32;
+        for before in members.get(..index)? {
+            at = align_up(at, self.packed_align(before.ty)).saturating_add(self.data(before.ty).packed);
+        }
+        Some((align_up(at, self.packed_align(m.ty)), layout))
+    }
+
+    /// Offset between the columns of a matrix, and the layout within one.
+    pub fn column(&self, column: TypeId, layout: Layout) -> (u32, Layout) {
+        let elem = self.vector(column).map_or(column, |(e, _)| e);
+        match (layout.explicit, layout.row_major) {
+            (false, _) => (self.data(column).packed, layout),
+            (true, false) => (layout.matrix_stride, Layout { component_stride: 0, ..layout }),
+            (true, true) => (self.data(elem).packed, Layout { component_stride: layout.matrix_stride, ..layout }),
+        }
+    }
+
+    /// The leaves of a value in memory, in value order.
+    ///
+    /// # Errors
+    /// As [`Types::leaf_count`]; unsupported for what has no place in memory.
+    pub fn walk(&self, id: TypeId, layout: Layout) -> Result<Vec<Leaf>> {
+        let mut out = Vec::with_capacity(self.leaf_count(id)?);
+        self.walk_into(id, layout, 0, &mut out)?;
+        Ok(out)
+    }
+
+    fn walk_into(&self, id: TypeId, layout: Layout, at: u32, out: &mut Vec<Leaf>) -> Result<()> {
+        if self.data(id).leaves == 0 {
+            return Ok(());
+        }
+        match self.get(id) {
+            Ty::Vector { elem, count } => {
+                let step = if layout.component_stride != 0 { layout.component_stride } else { self.data(*elem).packed };
+                for i in 0..*count {
+                    self.walk_into(*elem, layout, at.saturating_add(i.saturating_mul(step)), out)?;
+                }
+            }
+            Ty::Matrix { column, count } => {
+                let (step, inner) = self.column(*column, layout);
+                for i in 0..*count {
+                    self.walk_into(*column, inner, at.saturating_add(i.saturating_mul(step)), out)?;
+                }
+            }
+            Ty::Array { elem, len, .. } => {
+                let step = self.stride(id, *elem, layout);
+                for i in 0..*len {
+                    self.walk_into(*elem, layout, at.saturating_add(i.saturating_mul(step)), out)?;
+                }
+            }
+            Ty::Struct { members, .. } => {
+                let mut packed = 0u32;
+                for m in members {
+                    let (offset, inner) = if layout.explicit {
+                        (m.offset, member_layout(m, layout))
+                    } else {
+                        let offset = align_up(packed, self.packed_align(m.ty));
+                        packed = offset.saturating_add(self.data(m.ty).packed);
+                        (offset, layout)
+                    };
+                    self.walk_into(m.ty, inner, at.saturating_add(offset), out)?;
+                }
+            }
+            _ => match self.scalar(id) {
+                Some(ty) => out.push(Leaf { offset: at, ty }),
+                None => return Err(Error::unsupported("opaque type in memory", "")),
+            },
+        }
+        Ok(())
+    }
+
+    /// Leaves before element `index` of a composite, and the element's type.
+    pub fn element(&self, id: TypeId, index: u32) -> Option<(usize, TypeId)> {
+        let leaves = |t: TypeId| self.data(t).leaves as usize;
+        match self.get(id) {
+            Ty::Vector { elem, count } | Ty::Matrix { column: elem, count } => {
+                (index < *count).then(|| (index as usize * leaves(*elem), *elem))
+            }
+            Ty::Array { elem, len, .. } => {
+                (index < *len).then(|| ((index as usize).saturating_mul(leaves(*elem)), *elem))
+            }
+            Ty::Struct { members, .. } => {
+                let before = members.get(..index as usize)?.iter().map(|m| leaves(m.ty)).sum();
+                Some((before, members.get(index as usize)?.ty))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The layout inside a member: its own matrix decorations, if any.
+fn member_layout(m: &Member, outer: Layout) -> Layout {
+    Layout { matrix_stride: m.matrix_stride, row_major: m.row_major, component_stride: 0, ..outer }
+}
+
+/// Rounded up to a power of two; saturating.
+fn align_up(n: u32, align: u32) -> u32 {
+    n.checked_next_multiple_of(align.max(1)).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,228 @@
+//! What the entry point reaches: functions, global variables, and variables that only ever hold one constant.
+//!
+//! One pass over the reachable functions before translation. A variable whose only write is one constant, and which is
+//! indexed at run time, becomes a constant table: a load before the write would be undefined anyway.
+
+use super::constants::{Constants, Leaves};
+use super::cx::{Cx, Def};
+use super::parse::{Function, Inst, Parsed};
+use crate::error::{Error, Result};
+use crate::ir::ConstTableId;
+use rspirv::dr::Operand;
+use spirv::Op;
+
+/// Calls nested deeper than this are refused.
+const MAX_CALL_DEPTH: usize = 96;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Variable {
+    /// The id of the one value stored to the whole variable, 0 if none.
+    stored: u32,
+    /// Written otherwise, or seen by what is not understood here.
+    escapes: bool,
+    /// Indexed by a value that is no constant.
+    dynamic: bool,
+}
+
+/// What the entry point reaches.
+#[derive(Debug)]
+pub struct Usage {
+    used: Vec<bool>,
+    /// The variable that a pointer points into, by id; 0 if unknown.
+    roots: Vec<u32>,
+    variables: Vec<Variable>,
+}
+
+impl Usage {
+    /// Whether reachable code mentions an id.
+    pub fn is_used(&self, id: u32) -> bool {
+        self.used.get(id as usize).copied().unwrap_or(false)
+    }
+
+    /// Analyses what a function reaches.
+    ///
+    /// # Errors
+    /// Malformed: recursion, calls of what is not a function.
+    pub fn of(module: &Parsed, entry: u32, interface: &[u32]) -> Result<Self> {
+        let bound = module.bound as usize;
+        let mut usage =
+            Self { used: vec![false; bound], roots: vec![0; bound], variables: vec![Variable::default(); bound] };
+        for inst in module.globals.iter().filter(|i| i.op() == Op::Variable) {
+            usage.variable(inst);
+            // An initialized output is written though no instruction mentions it.
+            let output = matches!(inst.operand(0)?, Operand::StorageClass(spirv::StorageClass::Output));
+            if output && inst.len() > 1 && inst.raw.result_id.is_some_and(|id| interface.contains(&id)) {
+                usage.mark(inst.result()?);
+            }
+        }
+        let mut functions = vec![0u32; bound];
+        for (n, f) in module.functions.iter().enumerate() {
+            if let Some(slot) = functions.get_mut(f.def.result()? as usize) {
+                *slot = n as u32 + 1;
+            }
+        }
+        let find = |id: u32| {
+            let n = functions.get(id as usize).copied().unwrap_or(0) as usize;
+            n.checked_sub(1).ok_or_else(|| Error::malformed(format!("%{id} is not a function")))
+        };
+        usage.walk(module, find(entry)?, &find)?;
+        Ok(usage)
+    }
+
+    /// Depth-first over the call graph with an explicit stack of (function, its calls not yet followed).
+    fn walk(&mut self, module: &Parsed, entry: usize, find: &dyn Fn(u32) -> Result<usize>) -> Result<()> {
+        #[derive(Clone, Copy, PartialEq)]
+        enum Seen {
+            No,
+            Open,
+            Done,
+        }
+        let mut seen = vec![Seen::No; module.functions.len()];
+        let mut stack: Vec<(usize, Vec<u32>)> = Vec::new();
+        let mut next = Some(entry);
+        loop {
+            if let Some(n) = next.take()
+                && let Some(f) = module.functions.get(n)
+            {
+                match seen[n] {
+                    Seen::Done => {}
+                    Seen::Open => return Err(f.def.malformed("the function calls itself")),
+                    Seen::No if stack.len() >= MAX_CALL_DEPTH => {
+                        return Err(Error::unsupported("call depth", format!("over {MAX_CALL_DEPTH}")));
+                    }
+                    Seen::No => {
+                        seen[n] = Seen::Open;
+                        stack.push((n, self.function(f)?));
+                    }
+                }
+            }
+            let Some((n, calls)) = stack.last_mut() else { return Ok(()) };
+            match calls.pop() {
+                Some(callee) => next = Some(find(callee)?),
+                None => {
+                    seen[*n] = Seen::Done;
+                    stack.pop();
+                }
+            }
+        }
+    }
+
+    fn mark(&mut self, id: u32) {
+        if let Some(u) = self.used.get_mut(id as usize) {
+            *u = true;
+        }
+    }
+
+    fn root(&self, id: u32) -> u32 {
+        self.roots.get(id as usize).copied().unwrap_or(0)
+    }
+
+    fn set_root(&mut self, id: u32, root: u32) {
+        if let Some(r) = self.roots.get_mut(id as usize) {
+            *r = root;
+        }
+    }
+
+    fn escape(&mut self, id: u32) {
+        let root = self.root(id) as usize;
+        if root != 0
+            && let Some(v) = self.variables.get_mut(root)
+        {
+            v.escapes = true;
+        }
+    }
+
+    fn variable(&mut self, inst: &Inst) {
+        if let Some(id) = inst.raw.result_id {
+            self.set_root(id, id);
+            if let (Some(v), Ok(Some(init))) = (self.variables.get_mut(id as usize), inst.opt_id(1)) {
+                v.stored = init;
+            }
+        }
+    }
+
+    /// Notes what a function mentions; returns the functions that it calls.
+    fn function(&mut self, f: &Function) -> Result<Vec<u32>> {
+        let mut calls = Vec::new();
+        for inst in f.blocks.iter().flat_map(|b| &b.insts) {
+            for operand in &inst.raw.operands {
+                if let Operand::IdRef(id) = operand {
+                    self.mark(*id);
+                }
+            }
+            match inst.op() {
+                Op::Variable => self.variable(inst),
+                Op::AccessChain | Op::InBoundsAccessChain => {
+                    let root = self.root(inst.id(0)?);
+                    self.set_root(inst.result()?, root);
+                    // Any index that some instruction computes counts as one of run time.
+                    let dynamic = inst.ids_from(1)?.iter().any(|i| self.is_computed(*i));
+                    if let Some(v) = self.variables.get_mut(root as usize) {
+                        v.dynamic |= dynamic;
+                    }
+                }
+                Op::Load => {}
+                Op::Store => {
+                    let (to, value) = (inst.id(0)?, inst.id(1)?);
+                    self.escape(value);
+                    let root = self.root(to);
+                    match self.variables.get_mut(root as usize) {
+                        Some(v) if root == to && (v.stored == 0 || v.stored == value) => v.stored = value,
+                        Some(v) => v.escapes = true,
+                        None => {}
+                    }
+                }
+                Op::CopyMemory => self.escape(inst.id(0)?),
+                Op::FunctionCall => {
+                    calls.push(inst.id(0)?);
+                    self.escape_all(inst);
+                }
+                _ => self.escape_all(inst),
+            }
+            if inst.op() != Op::Variable {
+                self.computed(inst);
+            }
+        }
+        f.params.iter().for_each(|p| self.computed(p));
+        Ok(calls)
+    }
+
+    fn computed(&mut self, inst: &Inst) {
+        if let Some(v) = inst.raw.result_id.and_then(|id| self.variables.get_mut(id as usize)) {
+            v.dynamic = true;
+        }
+    }
+
+    fn escape_all(&mut self, inst: &Inst) {
+        for operand in &inst.raw.operands {
+            if let Operand::IdRef(id) = operand {
+                self.escape(*id);
+            }
+        }
+    }
+
+    /// Whether an instruction of a function made this id (then its own entry says `dynamic`).
+    fn is_computed(&self, id: u32) -> bool {
+        self.root(id) == 0 && self.variables.get(id as usize).is_some_and(|v| v.dynamic)
+    }
+
+    /// The table of a variable that only ever holds one constant and is indexed at run time.
+    ///
+    /// # Errors
+    /// Too large a constant.
+    pub fn constant_table(&self, cx: &mut Cx<'_>, id: u32) -> Result<Option<ConstTableId>> {
+        let v = self.variables.get(id as usize).copied().unwrap_or_default();
+        if v.escapes || !v.dynamic || v.stored == 0 {
+            return Ok(None);
+        }
+        match cx.def(v.stored) {
+            Ok(Def::Constant(c)) => {
+                let c = *c;
+                let known =
+                    |constants: &Constants| constants.get(c).is_some_and(|c| matches!(c.leaves, Leaves::Bits(_)));
+                if known(&cx.constants) { cx.constant_table(c).map(Some) } else { Ok(None) }
+            }
+            _ => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! The parent's side: a fixed number of workers, each watched by a task that restarts it.
+//!
+//! The tasks live on one thread of their own; callers on any thread hand over a job and wait for its answer. Deadlines
+//! and dead processes are the tasks' business, so that a caller sees an answer or a typed error and nothing else.
+
+use super::protocol::{self, Hello, PROTOCOL, Request, Response};
+use crate::compile::request::{CompilerId, Module, StageRequest};
+use crate::compile::{Compiler, StageElf};
+use crate::error::{Death, Error, Result};
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, mpsc as std_mpsc};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::sync::{Mutex, mpsc};
+
+/// How workers are run.
+#[derive(Clone, Debug)]
+pub struct PoolConfig {
+    /// The program; [`super::serve`] is what it must do.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Processes at once.
+    pub workers: usize,
+    /// Longest wait for one answer.
+    pub deadline: Duration,
+}
+
+/// Compiles in worker processes.
+pub struct WorkerPool {
+    jobs: mpsc::Sender<Job>,
+    id: CompilerId,
+}
+
+struct Job {
+    frame: Vec<u8>,
+    id: u64,
+    answer: std_mpsc::SyncSender<Result<StageElf>>,
+}
+
+impl WorkerPool {
+    /// Starts the first worker and waits for its hello; the others start with their first job.
+    ///
+    /// # Errors
+    /// Environment: the program cannot be run, or does not say hello. Unsupported: another protocol version.
+    pub fn start(config: PoolConfig) -> Result<Self> {
+        let (jobs, queue) = mpsc::channel::<Job>(config.workers.max(1));
+        let (ready, started) = std_mpsc::sync_channel(1);
+        std::thread::Builder::new().name("dovetail-workers".into()).spawn(move || run(config, queue, &ready))?;
+        let id = started.recv().map_err(|_| Error::bug("the worker thread ended before it began"))??;
+        Ok(Self { jobs, id })
+    }
+}
+
+impl Compiler for WorkerPool {
+    fn id(&self) -> &CompilerId {
+        &self.id
+    }
+
+    fn compile(&self, module: &Module, request: &StageRequest) -> Result<StageElf> {
+        static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+        let id = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let frame = protocol::frame(&Request { id, module: module.bytes().to_vec(), request: request.clone() })?;
+        let (answer, wait) = std_mpsc::sync_channel(1);
+        let gone = || Error::bug("the worker thread is gone");
+        self.jobs.blocking_send(Job { frame, id, answer }).map_err(|_| gone())?;
+        wait.recv().map_err(|_| gone())?
+    }
+}
+
+/// The thread of the tasks: until every sender of jobs is gone.
+fn run(config: PoolConfig, queue: mpsc::Receiver<Job>, ready: &std_mpsc::SyncSender<Result<CompilerId>>) {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(e) => {
+            // The receiver waits for exactly this message; if it is gone, nobody is left to tell.
+            let _ = ready.send(Err(e.into()));
+            return;
+        }
+    };
+    runtime.block_on(async move {
+        let first = match Worker::start(&config).await {
+            Ok(worker) => worker,
+            Err(e) => {
+                let _ = ready.send(Err(e));
+                return;
+            }
+        };
+        let _ = ready.send(Ok(first.compiler.clone()));
+        let queue = Arc::new(Mutex::new(queue));
+        let config = Arc::new(config);
+        let mut first = Some(first);
+        let tasks: Vec<_> = (0..config.workers.max(1))
+            .map(|_| tokio::spawn(supervise(config.clone(), queue.clone(), first.take())))
+            .collect();
+        for task in tasks {
+            // A task that panicked has dropped its job's sender: that caller got its error already.
+            let _ = task.await;
+        }
+    });
+}
+
+async fn supervise(config: Arc<PoolConfig>, queue: Arc<Mutex<mpsc::Receiver<Job>>>, mut worker: Option<Worker>) {
+    loop {
+        let Some(job) = queue.lock().await.recv().await else { return };
+        let mut result = attempt(&config, &mut worker, &job).await;
+        if result.as_ref().is_err_and(|e| matches!(e, Attempt::Died(..))) {
+            result = attempt(&config, &mut worker, &job).await;
+        }
+        let answer = match result {
+            Ok(elf) => elf.map(StageElf),
+            Err(Attempt::Died(death, detail)) => Err(Error::quarantined(death, detail)),
+            Err(Attempt::NoWorker(e)) => Err(e),
+        };
+        let _ = job.answer.send(answer);
+    }
+}
+
+/// Why an attempt has no answer.
+enum Attempt {
+    Died(Death, String),
+    NoWorker(Error),
+}
+
+async fn attempt(
+    config: &PoolConfig,
+    slot: &mut Option<Worker>,
+    job: &Job,
+) -> std::result::Result<Result<Vec<u8>>, Attempt> {
+    let mut worker = match slot.take() {
+        Some(worker) => worker,
+        None => Worker::start(config).await.map_err(Attempt::NoWorker)?,
+    };
+    let outcome = tokio::time::timeout(config.deadline, worker.ask(job)).await;
+    match outcome {
+        Ok(Ok(response)) if response.id == job.id => {
+            *slot = Some(worker);
+            Ok(response.result)
+        }
+        Ok(Ok(response)) => Err(Attempt::Died(Death::Garbled, format!("answer {} to request {}", response.id, job.id))),
+        Ok(Err(e)) => Err(worker.autopsy(e).await),
+        Err(_) => {
+            let _ = worker.child.kill().await;
+            Err(Attempt::Died(Death::TimedOut, format!("no answer in {:?}", config.deadline)))
+        }
+    }
+}
+
+struct Worker {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    errors: tokio::task::JoinHandle<String>,
+    compiler: CompilerId,
+}
+
+impl Worker {
+    async fn start(config: &PoolConfig) -> Result<Self> {
+        let mut child = Command::new(&config.program)
+            .args(&config.args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|e| Error::environment(format!("cannot start worker {}: {e}", config.program.display())))?;
+        let (Some(input), Some(output), Some(errors)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(Error::bug("a worker without pipes"));
+        };
+        let errors = tokio::spawn(last_words(errors));
+        let mut output = BufReader::new(output);
+        let hello = tokio::time::timeout(config.deadline, read::<Hello>(&mut output))
+            .await
+            .map_err(|_| Error::environment("worker did not say hello in time"))??;
+        if hello.protocol != PROTOCOL {
+            return Err(Error::unsupported(
+                format!("worker protocol {}", hello.protocol),
+                format!("this program speaks {PROTOCOL}"),
+            ));
+        }
+        Ok(Self { child, input, output, errors, compiler: hello.compiler })
+    }
+
+    async fn ask(&mut self, job: &Job) -> Result<Response> {
+        self.input.write_all(&job.frame).await?;
+        self.input.flush().await?;
+        read(&mut self.output).await
+    }
+
+    /// What a worker that broke its pipe or the protocol died of.
+    async fn autopsy(mut self, broken: Error) -> Attempt {
+        let grace = Duration::from_secs(2);
+        let status = tokio::time::timeout(grace, self.child.wait()).await;
+        let _ = self.child.kill().await;
+        let said = tokio::time::timeout(grace, self.errors).await.ok().and_then(|r| r.ok()).unwrap_or_default();
+        match status {
+            Ok(Ok(status)) => {
+                let death = if said.contains("memory allocation of")
+                    || said.contains("out of memory")
+                    || said.contains("bad_alloc")
+                {
+                    Death::OutOfMemory
+                } else {
+                    Death::Crashed
+                };
+                Attempt::Died(
+                    death,
+                    format!("{}{}", describe(status), if said.is_empty() { said } else { format!(": {said}") }),
+                )
+            }
+            _ => Attempt::Died(Death::Garbled, broken.to_string()),
+        }
+    }
+}
+
+fn describe(status: ExitStatus) -> String {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.signal(), status.code()) {
+        (Some(signal), _) => format!("signal {signal}"),
+        (_, Some(code)) => format!("exit code {code}"),
+        _ => "unknown end".into(),
+    }
+}
+
+/// The last line or so of a worker's standard error: LLVM says there why it aborts.
+async fn last_words(mut errors: impl tokio::io::AsyncRead + Unpin) -> String {
+    const KEPT: usize = 4096;
+    let mut tail = Vec::new();
+    let mut chunk = [0; 1024];
+    while let Ok(n @ 1..) = errors.read(&mut chunk).await {
+        tail.extend_from_slice(&chunk[..n]);
+        let excess = tail.len().saturating_sub(KEPT);
+        tail.drain(..excess);
+    }
+    let text = String::from_utf8_lossy(&tail);
+    let telling =
+        text.lines().find(|l| l.contains("LLVM ERROR") || l.contains("panicked") || l.contains("memory allocation"));
+    telling.or_else(|| text.lines().rfind(|l| !l.trim().is_empty())).unwrap_or_default().trim().to_owned()
+}
+
+async fn read<T: serde::de::DeserializeOwned>(from: &mut BufReader<ChildStdout>) -> Result<T> {
+    let mut head = [0; 4];
+    from.read_exact(&mut head).await?;
+    let length = protocol::frame_length(head)?;
+    // Grows with what arrives, not with what is announced.
+    let mut body = Vec::new();
+    let got = from.take(length as u64).read_to_end(&mut body).await?;
+    if got != length {
+        return Err(Error::environment("the worker's answer is cut short"));
+    }
+    protocol::parse(&body)
+}

@@ -1,0 +1,79 @@
+//! The worker's side: requests on standard input, answers on standard output, one at a time.
+
+use super::protocol::{self, Hello, PROTOCOL, Request, Response};
+use crate::compile::request::Module;
+use crate::compile::{Compiler, StageElf};
+use crate::error::{Error, Result};
+use std::io::{Read, Write};
+use std::str::FromStr;
+
+/// A misbehaviour on demand, so that the parent's care can be tested: `KIND:ENTRY_POINT`.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    kind: FaultKind,
+    entry_point: String,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum FaultKind {
+    Abort,
+    Hang,
+    Hoard,
+    Babble,
+}
+
+impl FromStr for Fault {
+    type Err = Error;
+    fn from_str(s: &str) -> Result<Self> {
+        let wrong = || Error::malformed(format!("fault `{s}`: abort, hang, hoard or babble, a colon, an entry point"));
+        let (kind, entry_point) = s.split_once(':').ok_or_else(wrong)?;
+        let kind = match kind {
+            "abort" => FaultKind::Abort,
+            "hang" => FaultKind::Hang,
+            "hoard" => FaultKind::Hoard,
+            "babble" => FaultKind::Babble,
+            _ => return Err(wrong()),
+        };
+        Ok(Self { kind, entry_point: entry_point.to_owned() })
+    }
+}
+
+/// Serves requests until standard input ends.
+///
+/// # Errors
+/// Environment: the pipes break. Malformed: the parent does not keep to the protocol.
+pub fn serve(compiler: &dyn Compiler, fault: Option<&Fault>) -> Result<()> {
+    let mut input = std::io::stdin().lock();
+    let mut output = std::io::stdout().lock();
+    let mut say = |bytes: &[u8]| output.write_all(bytes).and_then(|()| output.flush());
+    say(&protocol::frame(&Hello { protocol: PROTOCOL, compiler: compiler.id().clone() })?)?;
+    loop {
+        let mut head = [0; 4];
+        match input.read_exact(&mut head) {
+            Ok(()) => {}
+            Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(()),
+            Err(e) => return Err(e.into()),
+        }
+        let mut body = vec![0; protocol::frame_length(head)?];
+        input.read_exact(&mut body)?;
+        let Request { id, module, request } = protocol::parse(&body)?;
+        if let Some(fault) = fault.filter(|f| f.entry_point == request.entry_point) {
+            match fault.kind {
+                FaultKind::Abort => std::process::abort(),
+                FaultKind::Hang => std::thread::sleep(std::time::Duration::from_secs(3600)),
+                FaultKind::Hoard => hoard(),
+                FaultKind::Babble => say(b"\xff\xff\xff\xffno frame")?,
+            }
+        }
+        let result = Module::new(module).and_then(|m| compiler.compile(&m, &request)).map(|StageElf(bytes)| bytes);
+        say(&protocol::frame(&Response { id, result })?)?;
+    }
+}
+
+/// Allocates until the address-space limit stops it.
+fn hoard() {
+    let mut held: Vec<Vec<u8>> = Vec::new();
+    loop {
+        held.push(vec![1; 64 << 20]);
+    }
+}

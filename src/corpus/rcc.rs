@@ -1,0 +1,358 @@
+//! A binary with Qt resources into its named files.
+//!
+//! `rcc` writes three arrays into the program and nothing that says where they are: a tree of 22-byte nodes, a table of
+//! names, and the data. All numbers are big-endian.
+//!
+//! ```text
+//! node    name offset u32, flags u16, then  directory: child count u32, first child u32
+//!                                           file:      territory u16, language u16, data offset u32;  8 bytes of time
+//! name    length u16, hash u32, UTF-16 characters
+//! data    length u32, bytes (flag 1: u32 and zlib, flag 4: zstd)
+//! ```
+//!
+//! Each array proves itself: the tree by counting its own nodes, the names by their hashes, the data by lengths that lead from
+//! each file to the next. So we look for a root, then nearby for names that fit all its nodes, then for data that fits all
+//! its files. What does not fit is left to the search for streams, which finds the same modules without their names.
+
+use super::unpack::{Budget, Stream};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+const NODE: usize = 22;
+const FLAG_ZLIB: u16 = 1;
+const FLAG_DIRECTORY: u16 = 2;
+const FLAG_ZSTD: u16 = 4;
+/// How far from the tree its names and its data are looked for.
+const REACH: usize = 8 << 20;
+/// Arrays are aligned by the compiler to at most this.
+const ALIGN: usize = 64;
+/// Positions that are tried in one binary: real ones need a hundredth, made ones must end.
+const MAX_WORK: usize = 1 << 31;
+
+/// A file from a resource tree.
+pub struct Resource {
+    /// Its path in the tree, without the leading slash.
+    pub path: String,
+    /// Where its stored form lies in the binary.
+    pub range: Range<usize>,
+    /// Its contents, unpacked.
+    pub data: Vec<u8>,
+}
+
+/// Every file of every resource tree in `bytes`.
+pub fn resources(bytes: &[u8], budget: &mut Budget) -> Vec<Resource> {
+    let trees = trees(bytes);
+    let names = if trees.is_empty() { Vec::new() } else { name_positions(bytes) };
+    let mut work = MAX_WORK;
+    let mut found = Vec::new();
+    for tree in trees {
+        let Some(name_base) = locate_names(bytes, &tree, &names, &mut work) else { continue };
+        let Some(data_base) = locate_data(bytes, &tree, name_base, &mut work) else { continue };
+        found.extend(tree.paths(bytes, name_base).into_iter().filter_map(|(path, file)| {
+            let range = stored(bytes, data_base.checked_add(file.data)?)?;
+            let data = unpacked(bytes.get(range.clone())?, file.flags, budget)?;
+            Some(Resource { path, range, data })
+        }));
+    }
+    found
+}
+
+struct Tree {
+    range: Range<usize>,
+    nodes: Vec<Node>,
+}
+
+struct Node {
+    name: usize,
+    what: What,
+}
+
+enum What {
+    Directory(Range<usize>),
+    File(File),
+}
+
+#[derive(Clone, Copy)]
+struct File {
+    flags: u16,
+    data: usize,
+}
+
+fn be16(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(bytes.get(at..at.checked_add(2)?)?.try_into().ok()?))
+}
+
+fn be32(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
+}
+
+fn size32(bytes: &[u8], at: usize) -> Option<usize> {
+    usize::try_from(be32(bytes, at)?).ok()
+}
+
+fn trees(bytes: &[u8]) -> Vec<Tree> {
+    let mut found: Vec<Tree> = Vec::new();
+    for (at, root) in bytes.windows(14).enumerate() {
+        // The root: no name, a directory, a child count, and its first child right behind it.
+        if root.starts_with(&[0, 0, 0, 0, 0, 2]) && root.ends_with(&[0, 0, 0, 1]) {
+            let inside = found.last().is_some_and(|tree| tree.range.contains(&at));
+            found.extend((!inside).then(|| Tree::parse(bytes, at)).flatten());
+        }
+    }
+    found
+}
+
+impl Tree {
+    /// The tree whose root is at `start`: nodes in breadth-first order, each directory's children right behind those before.
+    fn parse(bytes: &[u8], start: usize) -> Option<Self> {
+        let mut nodes = Vec::new();
+        let mut announced = 1;
+        let mut at = start;
+        while nodes.len() < announced {
+            let name = size32(bytes, at)?;
+            let flags = be16(bytes, at.checked_add(4)?)?;
+            let body = at.checked_add(6)?;
+            let what = match flags {
+                FLAG_DIRECTORY => {
+                    let first = size32(bytes, body.checked_add(4)?)?;
+                    let end = first.checked_add(size32(bytes, body)?)?;
+                    // No more nodes than bytes to hold them, so that counts cannot run away.
+                    if first != announced || end == first || end > bytes.len() / NODE {
+                        return None;
+                    }
+                    announced = end;
+                    What::Directory(first..end)
+                }
+                0 | FLAG_ZLIB | FLAG_ZSTD => What::File(File { flags, data: size32(bytes, body.checked_add(4)?)? }),
+                _ => return None,
+            };
+            nodes.push(Node { name, what });
+            at = at.checked_add(NODE)?;
+        }
+        let tree = Self { range: start..at, nodes };
+        (tree.files().next().is_some() && at <= bytes.len()).then_some(tree)
+    }
+
+    fn files(&self) -> impl Iterator<Item = &File> {
+        self.nodes.iter().filter_map(|node| match &node.what {
+            What::File(file) => Some(file),
+            What::Directory(_) => None,
+        })
+    }
+
+    /// Offsets of all names but the root's, which has none.
+    fn name_offsets(&self) -> BTreeSet<usize> {
+        self.nodes.iter().skip(1).map(|node| node.name).collect()
+    }
+
+    fn paths(&self, bytes: &[u8], name_base: usize) -> Vec<(String, File)> {
+        let mut parents: BTreeMap<usize, String> = BTreeMap::new();
+        let mut files = Vec::new();
+        for (index, node) in self.nodes.iter().enumerate() {
+            let parent = parents.remove(&index).unwrap_or_default();
+            let name = match index {
+                0 => String::new(),
+                _ => name_base.checked_add(node.name).and_then(|at| name_at(bytes, at)).unwrap_or_default().0,
+            };
+            let path = if parent.is_empty() { name } else { format!("{parent}/{name}") };
+            match &node.what {
+                What::Directory(children) => parents.extend(children.clone().map(|child| (child, path.clone()))),
+                What::File(file) => files.push((path, *file)),
+            }
+        }
+        files
+    }
+}
+
+/// The name at a position and where it ends, if its hash is right and it can be a file's.
+fn name_at(bytes: &[u8], at: usize) -> Option<(String, usize)> {
+    let length = usize::from(be16(bytes, at)?);
+    let hash = be32(bytes, at.checked_add(2)?)?;
+    let start = at.checked_add(6)?;
+    let end = start.checked_add(length.checked_mul(2)?)?;
+    let units: Vec<u16> = bytes.get(start..end)?.chunks_exact(2).map(|u| u16::from_be_bytes([u[0], u[1]])).collect();
+    let legal = !units.is_empty() && units.iter().all(|&u| u >= 0x20) && name_hash(&units) == hash;
+    legal.then(|| Some((String::from_utf16(&units).ok()?, end)))?
+}
+
+/// Qt's hash of resource names, the ELF hash over UTF-16 units.
+fn name_hash(units: &[u16]) -> u32 {
+    units.iter().fold(0u32, |hash, &unit| {
+        let hash = (hash << 4).wrapping_add(u32::from(unit));
+        (hash ^ (hash & 0xf000_0000) >> 23) & 0x0fff_ffff
+    })
+}
+
+/// Where a name stands in `bytes`, in order.
+fn name_positions(bytes: &[u8]) -> Vec<usize> {
+    let plausible = |w: &[u8]| w[0] == 0 && w[1] != 0 && w[2] < 0x10;
+    let candidates = bytes.windows(8).enumerate().filter(|(_, w)| plausible(w));
+    candidates.filter(|&(at, _)| name_at(bytes, at).is_some()).map(|(at, _)| at).collect()
+}
+
+fn spend(work: &mut usize, amount: usize) -> Option<()> {
+    *work = work.checked_sub(amount)?;
+    Some(())
+}
+
+/// The base nearest to the tree at which all of its names stand.
+fn locate_names(bytes: &[u8], tree: &Tree, positions: &[usize], work: &mut usize) -> Option<usize> {
+    let offsets = tree.name_offsets();
+    let first = *offsets.first()?;
+    let from = positions.partition_point(|&p| p < tree.range.start.saturating_sub(REACH));
+    let to = positions.partition_point(|&p| p < tree.range.end.saturating_add(REACH));
+    let nearby = positions.get(from..to)?;
+    spend(work, nearby.len().checked_mul(offsets.len())?)?;
+    let fits = |base: &usize| {
+        offsets.iter().all(|offset| base.checked_add(*offset).is_some_and(|at| positions.binary_search(&at).is_ok()))
+    };
+    let bases = nearby.iter().filter_map(|p| p.checked_sub(first)).filter(fits);
+    let base = bases.min_by_key(|base| base.abs_diff(tree.range.start))?;
+    name_at(bytes, base.checked_add(*offsets.last()?)?).map(|_| base)
+}
+
+/// The range of the bytes whose length stands at `at`.
+fn stored(bytes: &[u8], at: usize) -> Option<Range<usize>> {
+    let start = at.checked_add(4)?;
+    let end = start.checked_add(size32(bytes, at)?)?;
+    (end <= bytes.len()).then_some(start..end)
+}
+
+fn locate_data(bytes: &[u8], tree: &Tree, name_base: usize, work: &mut usize) -> Option<usize> {
+    let offsets: Vec<usize> = tree.files().map(|file| file.data).collect::<BTreeSet<_>>().into_iter().collect();
+    match offsets.as_slice() {
+        [] => None,
+        [only] => {
+            let names_end = tree.name_offsets().last().and_then(|o| name_at(bytes, name_base.checked_add(*o)?))?.1;
+            // Compilers keep the order of the source, data first, or turn it round.
+            let base = if tree.range.start < name_base {
+                first_behind(bytes, names_end)
+            } else {
+                last_before(bytes, name_base, work)
+            };
+            base?.checked_sub(*only)
+        }
+        [first, second, ..] => {
+            let length = u32::try_from(second.checked_sub(*first)?.checked_sub(4)?).ok()?.to_be_bytes();
+            let from = tree.range.start.saturating_sub(REACH);
+            let to = tree.range.end.saturating_add(REACH).min(bytes.len());
+            spend(work, to.saturating_sub(from))?;
+            let hits = bytes.get(from..to)?.windows(4).enumerate().filter(|(_, window)| *window == length);
+            let bases = hits.filter_map(|(at, _)| from.checked_add(at)?.checked_sub(*first));
+            bases.filter(|&base| leads_on(bytes, base, &offsets)).min_by_key(|base| base.abs_diff(tree.range.start))
+        }
+    }
+}
+
+/// Whether each length leads to the offset of the next file.
+fn leads_on(bytes: &[u8], base: usize, offsets: &[usize]) -> bool {
+    offsets.iter().enumerate().all(|(index, offset)| {
+        let Some(range) = base.checked_add(*offset).and_then(|at| stored(bytes, at)) else { return false };
+        offsets.get(index.saturating_add(1)).is_none_or(|next| range.end.checked_sub(base) == Some(*next))
+    })
+}
+
+/// The data of a tree with one file has no chain to follow, but stands next to the names. Here: behind them.
+fn first_behind(bytes: &[u8], names_end: usize) -> Option<usize> {
+    let filled = |at: &usize| stored(bytes, *at).is_some_and(|range| !range.is_empty());
+    (names_end..names_end.saturating_add(ALIGN)).filter(|at| at % 16 == 0).find(filled)
+}
+
+/// The same, before the names.
+fn last_before(bytes: &[u8], names: usize, work: &mut usize) -> Option<usize> {
+    let from = names.saturating_sub(REACH);
+    spend(work, names.saturating_sub(from))?;
+    let ends_at_names = |at: &usize| {
+        stored(bytes, *at).is_some_and(|r| !r.is_empty() && r.end <= names && names.abs_diff(r.end) < ALIGN)
+    };
+    (from..names).rev().filter(|at| at % 16 == 0).find(ends_at_names)
+}
+
+fn unpacked(stored: &[u8], flags: u16, budget: &mut Budget) -> Option<Vec<u8>> {
+    match flags {
+        // `qCompress` writes the size first.
+        FLAG_ZLIB => Stream::Zlib.inflate(stored.get(4..)?, budget).map(|(data, _)| data),
+        FLAG_ZSTD => Stream::Zstd.inflate(stored, budget).map(|(data, _)| data),
+        _ => Some(stored.to_vec()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::corpus::unpack::tests::zlib;
+    use proptest::prelude::*;
+
+    /// The three arrays for `dir/<file>…`, as `rcc` lays them out.
+    fn arrays(files: &[(&str, u16, &[u8])]) -> (Vec<u8>, Vec<u8>, Vec<u8>) {
+        let (mut tree, mut names, mut data) = (Vec::new(), Vec::new(), Vec::new());
+        let mut node = |name: usize, flags: u16, a: u32, b: u32| {
+            tree.extend(u32::try_from(name).unwrap().to_be_bytes());
+            tree.extend(flags.to_be_bytes());
+            tree.extend(a.to_be_bytes());
+            tree.extend(b.to_be_bytes());
+            tree.extend([0; 8]);
+        };
+        let mut name = |text: &str| {
+            let at = names.len();
+            let units: Vec<u16> = text.encode_utf16().collect();
+            names.extend(u16::try_from(units.len()).unwrap().to_be_bytes());
+            names.extend(name_hash(&units).to_be_bytes());
+            names.extend(units.iter().flat_map(|u| u.to_be_bytes()));
+            at
+        };
+        node(0, 2, 1, 1);
+        node(name("dir"), 2, files.len().try_into().unwrap(), 2);
+        for (text, flags, bytes) in files {
+            node(name(text), *flags, 0x0000_0001, data.len().try_into().unwrap());
+            data.extend(u32::try_from(bytes.len()).unwrap().to_be_bytes());
+            data.extend(*bytes);
+        }
+        (tree, names, data)
+    }
+
+    /// A binary that holds the arrays in one of the two orders that compilers choose.
+    fn binary(order: [usize; 3], arrays: (Vec<u8>, Vec<u8>, Vec<u8>)) -> Vec<u8> {
+        let arrays = [arrays.0, arrays.1, arrays.2];
+        let mut file = vec![0xcc; 96];
+        for index in order {
+            file.extend(&arrays[index]);
+            file.resize(file.len().next_multiple_of(32), 0);
+        }
+        file
+    }
+
+    fn found(file: &[u8]) -> Vec<(String, Vec<u8>)> {
+        resources(file, &mut Budget::DEFAULT.clone()).into_iter().map(|r| (r.path, r.data)).collect()
+    }
+
+    #[test]
+    fn both_orders_and_both_counts() {
+        let mut packed = vec![0, 0, 0, 60];
+        packed.extend(zlib(&[7; 60]));
+        for order in [[0, 1, 2], [2, 1, 0]] {
+            let one = [("a.vert.qsb", 0, &b"vertex stage"[..])];
+            assert_eq!(found(&binary(order, arrays(&one))), [("dir/a.vert.qsb".into(), b"vertex stage".to_vec())]);
+            let two = [("a.vert.qsb", 0, &b"vertex"[..]), ("a.frag.qsb", 1, &packed)];
+            let expected = [("dir/a.vert.qsb".into(), b"vertex".to_vec()), ("dir/a.frag.qsb".into(), vec![7; 60])];
+            assert_eq!(found(&binary(order, arrays(&two))), expected);
+        }
+    }
+
+    #[test]
+    fn a_wrong_hash_is_no_name() {
+        let (tree, mut names, data) = arrays(&[("a.qsb", 0, b"contents")]);
+        names[3] ^= 1;
+        assert_eq!(found(&binary([0, 1, 2], (tree, names, data))), []);
+    }
+
+    proptest! {
+        #[test]
+        fn damage_is_survived(at in 0usize..400, with in any::<u8>()) {
+            let mut file = binary([2, 1, 0], arrays(&[("a.qsb", 0, b"contents"), ("b.qsb", 1, b"no zlib here")]));
+            let at = at % file.len();
+            file[at] = with;
+            found(&file);
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! An ELF file into the names of what lies in it, by file offset.
+//!
+//! Programs that embed shaders as arrays often keep the arrays' symbols, which name the shaders. Anything that is no readable
+//! ELF, or is stripped, has no names; that is not an error.
+
+use object::read::elf::{ElfFile32, ElfFile64, FileHeader};
+use object::{Endianness, Object, ObjectSegment, ObjectSymbol, ReadRef, SymbolKind};
+use std::collections::BTreeMap;
+
+/// Symbol names by the file offset of what they name.
+pub fn by_offset(bytes: &[u8]) -> BTreeMap<usize, String> {
+    if let Ok(elf) = ElfFile64::<Endianness>::parse(bytes) {
+        return names(&elf);
+    }
+    ElfFile32::<Endianness>::parse(bytes).map(|elf| names(&elf)).unwrap_or_default()
+}
+
+fn names<'data, H, R>(elf: &object::read::elf::ElfFile<'data, H, R>) -> BTreeMap<usize, String>
+where
+    H: FileHeader,
+    R: ReadRef<'data>,
+{
+    let segments: Vec<_> = elf.segments().map(|s| (s.address(), s.file_range())).collect();
+    let offset_of = |address: u64| {
+        segments.iter().find_map(|(start, (offset, size))| {
+            let within = address.checked_sub(*start).filter(|within| within < size)?;
+            usize::try_from(offset.checked_add(within)?).ok()
+        })
+    };
+    let objects = elf.symbols().chain(elf.dynamic_symbols()).filter(|s| s.kind() == SymbolKind::Data);
+    objects.filter_map(|s| Some((offset_of(s.address())?, s.name().ok()?.to_owned()))).collect()
+}

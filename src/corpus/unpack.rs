@@ -1,0 +1,241 @@
+//! Compressed streams and archives into their contents.
+//!
+//! Nothing is believed about a size: every stream is read through a [`Budget`], so that a small file that unpacks into a
+//! large one ends in a note of what was left out, not in a full memory. A container that is damaged gives what was readable
+//! or nothing. A new kind of stream gets a line in [`Stream::ALL`] and an arm in [`Stream::inflate`].
+
+use flate2::bufread::{GzDecoder, ZlibDecoder};
+use std::io::{Cursor, Read};
+use std::ops::Range;
+
+/// How much may still be unpacked from one input file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Bytes left for all of its members together.
+    pub bytes: u64,
+    /// Bytes that one member may have, which bounds the memory.
+    pub one: u64,
+    /// Streams and members that may still be tried.
+    pub members: u32,
+    /// Whether anything was left out.
+    pub exceeded: bool,
+}
+
+impl Budget {
+    /// Enough for every source of the corpus; a file that needs more is not one.
+    pub const DEFAULT: Self = Self { bytes: 4 << 30, one: 1 << 29, members: 1_000_000, exceeded: false };
+
+    fn read(&mut self, from: impl Read) -> Option<Vec<u8>> {
+        let Some(members) = self.members.checked_sub(1) else {
+            self.exceeded = true;
+            return None;
+        };
+        self.members = members;
+        let mut out = Vec::new();
+        let allowed = self.bytes.min(self.one);
+        let read = from.take(allowed.saturating_add(1)).read_to_end(&mut out);
+        let len = u64::try_from(out.len()).unwrap_or(u64::MAX);
+        // What a broken stream gave before it broke was unpacked too.
+        self.bytes = self.bytes.saturating_sub(len);
+        if len > allowed {
+            self.exceeded = true;
+            return None;
+        }
+        read.ok().map(|_| out)
+    }
+}
+
+/// A compressed stream that needs no name or table to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// RFC 1950, such as Qt's `qCompress`.
+    Zlib,
+    /// RFC 1952.
+    Gzip,
+    /// RFC 8878.
+    Zstd,
+}
+
+impl Stream {
+    const ALL: [Self; 3] = [Self::Zlib, Self::Gzip, Self::Zstd];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Zlib => "zlib",
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        }
+    }
+
+    fn begins(self, bytes: &[u8]) -> bool {
+        match (self, bytes) {
+            // The four levels of a stream with the full window and no dictionary, as every encoder writes by default.
+            // Smaller windows are legal, but `48 89` is one and every x86-64 program is full of it.
+            (Self::Zlib, [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..]) => true,
+            (Self::Gzip, [0x1f, 0x8b, 8, flags, ..]) => flags & 0xe0 == 0,
+            (Self::Zstd, [0x28, 0xb5, 0x2f, 0xfd, ..]) => true,
+            _ => false,
+        }
+    }
+
+    /// The contents, and how many bytes of `bytes` they were made of.
+    pub fn inflate(self, bytes: &[u8], budget: &mut Budget) -> Option<(Vec<u8>, usize)> {
+        let mut source = Cursor::new(bytes);
+        let out = match self {
+            Self::Zlib => budget.read(ZlibDecoder::new(&mut source)),
+            Self::Gzip => budget.read(GzDecoder::new(&mut source)),
+            Self::Zstd => budget.read(zstd::Decoder::with_buffer(&mut source).ok()?.single_frame()),
+        }?;
+        Some((out, usize::try_from(source.position()).ok()?))
+    }
+}
+
+/// The smallest content worth looking into: a header of a module and one instruction.
+const MIN_CONTENT: usize = 28;
+
+/// Takes a member: its name, its contents, and what may still be unpacked.
+pub type Visit<'a> = dyn FnMut(&str, &[u8], &mut Budget) + 'a;
+
+/// Gives every stream that begins in `range`, outside of the streams before it, to `visit`. Its name is kind and offset.
+pub fn streams(bytes: &[u8], range: Range<usize>, budget: &mut Budget, visit: &mut Visit<'_>) {
+    let mut at = range.start;
+    while let Some(rest) = bytes.get(at..range.end).filter(|rest| !rest.is_empty()) {
+        let stream = Stream::ALL.into_iter().find(|s| s.begins(rest));
+        let opened = stream.and_then(|s| Some((s, s.inflate(rest, budget)?)));
+        at = match opened {
+            Some((stream, (out, used))) if out.len() >= MIN_CONTENT => {
+                visit(&format!("{}@{at:#x}", stream.name()), &out, budget);
+                at.saturating_add(used.max(1))
+            }
+            _ => at.saturating_add(1),
+        };
+    }
+}
+
+/// Gives every member of a zip or tar archive to `visit`, in the archive's order. False if the bytes are no archive.
+pub fn archive(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) -> bool {
+    if bytes.starts_with(b"PK\x03\x04") {
+        return zip_members(bytes, budget, visit).is_some();
+    }
+    if bytes.get(257..262) == Some(b"ustar") {
+        return tar_members(bytes, budget, visit).is_some();
+    }
+    false
+}
+
+fn zip_members(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) -> Option<()> {
+    let mut zip = zip::ZipArchive::new(Cursor::new(bytes)).ok()?;
+    for index in 0..zip.len() {
+        let Ok(file) = zip.by_index(index) else { continue };
+        let name = String::from_utf8_lossy(file.name_raw()).into_owned();
+        if let Some(data) = budget.read(file) {
+            visit(&name, &data, budget);
+        }
+    }
+    Some(())
+}
+
+fn tar_members(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) -> Option<()> {
+    let mut tar = tar::Archive::new(Cursor::new(bytes));
+    for entry in tar.entries().ok()? {
+        let Ok(entry) = entry else { break };
+        let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        if let Some(data) = budget.read(entry) {
+            visit(&name, &data, budget);
+        }
+    }
+    Some(())
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::io::Write;
+
+    fn all_streams(file: &[u8], budget: &mut Budget) -> Vec<(String, Vec<u8>)> {
+        let mut found = Vec::new();
+        streams(file, 0..file.len(), budget, &mut |name, data, _| found.push((name.to_owned(), data.to_vec())));
+        found
+    }
+
+    pub(crate) fn zlib(data: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(data).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn gzip(data: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(data).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn a_bomb_is_cut_by_the_budget() {
+        let bomb = zlib(&vec![0; 1 << 22]);
+        let mut budget = Budget { bytes: 1 << 16, ..Budget::DEFAULT };
+        assert_eq!(all_streams(&bomb, &mut budget), []);
+        assert!(budget.exceeded);
+    }
+
+    #[test]
+    fn members_are_counted() {
+        let file: Vec<u8> = (0..5).flat_map(|n| zlib(&[n; 100])).collect();
+        let mut budget = Budget { members: 3, ..Budget::DEFAULT };
+        assert_eq!(all_streams(&file, &mut budget).len(), 3);
+        assert!(budget.exceeded);
+    }
+
+    #[test]
+    fn archives_give_their_members() {
+        let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        zip.start_file("a/b.spv", zip::write::SimpleFileOptions::default()).unwrap();
+        zip.write_all(b"contents").unwrap();
+        let zip = zip.finish().unwrap().into_inner();
+        let mut tar = tar::Builder::new(Vec::new());
+        let mut header = tar::Header::new_ustar();
+        header.set_size(8);
+        header.set_cksum();
+        tar.append_data(&mut header, "a/b.spv", &b"contents"[..]).unwrap();
+        let tar = tar.into_inner().unwrap();
+        for bytes in [zip, tar] {
+            let mut got = Vec::new();
+            let is_archive = archive(&bytes, &mut Budget::DEFAULT.clone(), &mut |name, data, _| {
+                got.push((name.to_owned(), data.to_vec()));
+            });
+            assert!(is_archive);
+            assert_eq!(got, [("a/b.spv".to_owned(), b"contents".to_vec())]);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(start in 0usize..5, bytes in proptest::collection::vec(any::<u8>(), 0..1024)) {
+            let starts: [&[u8]; 5] = [&[], b"PK\x03\x04", &[0x78, 0x9c], &[0x1f, 0x8b, 8, 0], &[0x28, 0xb5, 0x2f, 0xfd]];
+            let file: Vec<u8> = starts[start].iter().chain(&bytes).copied().collect();
+            let mut budget = Budget { bytes: 1 << 20, ..Budget::DEFAULT };
+            all_streams(&file, &mut budget);
+            archive(&file, &mut budget, &mut |_, _, _| {});
+        }
+
+        #[test]
+        fn streams_are_found_between_anything(
+            parts in proptest::collection::vec((0usize..50, 0usize..3, proptest::collection::vec(any::<u8>(), 40..300)), 1..5),
+        ) {
+            let mut file = Vec::new();
+            let mut expected = Vec::new();
+            for (filler, kind, data) in parts {
+                file.extend(std::iter::repeat_n(0xffu8, filler));
+                let (stream, packed) = match kind {
+                    0 => (Stream::Zlib, zlib(&data)),
+                    1 => (Stream::Gzip, gzip(&data)),
+                    _ => (Stream::Zstd, zstd::encode_all(&data[..], 1).unwrap()),
+                };
+                expected.push((format!("{}@{:#x}", stream.name(), file.len()), data));
+                file.extend(packed);
+            }
+            prop_assert_eq!(all_streams(&file, &mut Budget::DEFAULT.clone()), expected);
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Epilogs executed on names: whatever registers the values share, each export sends what its key asks for.
+//!
+//! A register holds the expression that made it, so a conversion that overwrites a value still wanted shows up in the text
+//! of what is exported.
+
+use super::tests::{component_type, instructions};
+use super::*;
+use crate::abi::exports::ExportFormat;
+use crate::abi::params::ParamExport;
+use crate::isa::{ExpSources, ExpTarget, Inst, Op, Src, Vgpr};
+use crate::metadata::interface::{ComponentType, ParamSource};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+#[derive(Debug, PartialEq, Eq)]
+struct Export {
+    target: String,
+    sources: Vec<Option<String>>,
+    packed: bool,
+}
+
+#[derive(Default)]
+struct Lane {
+    registers: BTreeMap<Vgpr, String>,
+    exports: Vec<Export>,
+    done: Vec<bool>,
+    top: u32,
+}
+
+impl Lane {
+    fn source(&mut self, src: Src) -> String {
+        match src {
+            Src::Vgpr(v) => {
+                self.top = self.top.max(u32::from(v.number()) + 1);
+                self.registers.get(&v).cloned().unwrap_or_else(|| v.to_string())
+            }
+            other => other.to_string(),
+        }
+    }
+
+    fn compute(&mut self, op: Op, dst: Vgpr, srcs: &[Src]) {
+        let srcs: Vec<String> = srcs.iter().map(|src| self.source(*src)).collect();
+        let value = if op == Op::VMovB32 { srcs.concat() } else { format!("{}({})", op.mnemonic(), srcs.join(",")) };
+        self.top = self.top.max(u32::from(dst.number()) + 1);
+        self.registers.insert(dst, value);
+    }
+
+    fn run(piece: &GluePiece, valid_mask: bool) -> Self {
+        let mut lane = Self::default();
+        for inst in instructions(&piece.code) {
+            match inst {
+                Inst::Vop1 { op, dst, src } => lane.compute(op, dst, &[src]),
+                Inst::Vop2 { op, dst, srcs } => lane.compute(op, dst, &srcs),
+                Inst::Vop3 { op, dst, srcs } => lane.compute(op, dst, &srcs[..op.sources()]),
+                Inst::Exp { target, sources, done, vm } => {
+                    assert_eq!(vm, valid_mask);
+                    let (list, packed) = match sources {
+                        ExpSources::Full(list) => (list.to_vec(), false),
+                        ExpSources::Packed(list) => (list.to_vec(), true),
+                    };
+                    let sources = list.into_iter().map(|v| v.map(|v| lane.source(v.into()))).collect();
+                    lane.exports.push(Export { target: target.to_string(), sources, packed });
+                    lane.done.push(done);
+                }
+                Inst::Sopp { op: Op::SEndpgm, .. } => {}
+                other => panic!("{other}"),
+            }
+        }
+        assert!(lane.top <= piece.vgprs, "{} VGPRs are named, {} declared", lane.top, piece.vgprs);
+        lane
+    }
+}
+
+fn name(register: u32) -> String {
+    format!("v{register}")
+}
+
+/// What a colour should send.
+fn expected(color: &ColorValue) -> Export {
+    let bits = color.ty.bits;
+    let half = color.ty == component_type("f16");
+    let wide = |register: u32| match (color.ty.kind, bits) {
+        (_, 32) => name(register),
+        (crate::ir::NumericKind::Float, _) => format!("v_cvt_f32_f16(v{register})"),
+        (crate::ir::NumericKind::Sint, _) => format!("v_bfe_i32(v{register},0,{bits})"),
+        (crate::ir::NumericKind::Uint, _) => format!("v_bfe_u32(v{register},0,{bits})"),
+    };
+    let op = match color.format {
+        ExportFormat::Fp16 if half => "v_pack_b32_f16",
+        ExportFormat::Fp16 => "v_cvt_pkrtz_f16_f32",
+        ExportFormat::Unorm16 => "v_cvt_pknorm_u16_f32",
+        ExportFormat::Snorm16 => "v_cvt_pknorm_i16_f32",
+        ExportFormat::Uint16 => "v_cvt_pk_u16_u32",
+        ExportFormat::Sint16 => "v_cvt_pk_i16_i32",
+        _ => "",
+    };
+    let target = ExpTarget::Mrt(color.target).to_string();
+    if op.is_empty() {
+        let sources = color.vgprs.iter().map(|register| register.map(wide)).collect();
+        return Export { target, sources, packed: false };
+    }
+    let value = |register: Option<u32>| match register {
+        None => "0".to_owned(),
+        Some(register) if op == "v_pack_b32_f16" => name(register),
+        Some(register) => wide(register),
+    };
+    let pair = |pair: &[Option<u32>]| {
+        let values: Vec<String> = pair.iter().map(|register| value(*register)).collect();
+        pair.iter().any(Option::is_some).then(|| format!("{op}({})", values.join(",")))
+    };
+    Export { target, sources: color.vgprs.chunks(2).map(pair).collect(), packed: true }
+}
+
+fn register() -> impl Strategy<Value = Option<u32>> {
+    proptest::option::of(0u32..12)
+}
+
+fn color() -> impl Strategy<Value = (ExportFormat, ComponentType, [Option<u32>; 4])> {
+    use ExportFormat::{Abgr32, Ar32, Fp16, Gr32, R32, Sint16, Snorm16, Uint16, Unorm16};
+    let formats = prop::sample::select(vec![R32, Gr32, Ar32, Abgr32, Fp16, Unorm16, Snorm16, Uint16, Sint16]);
+    let types = prop::sample::select(vec!["f32", "f16", "i32", "u32", "i16", "u16", "i8", "u8"]);
+    (formats, types.prop_map(component_type), [register(), register(), register(), register()])
+}
+
+proptest! {
+    #[test]
+    fn colour_epilogs_send_what_the_key_says(
+        colors in prop::collection::vec(color(), 0..=8),
+        depth in register(),
+        stencil in register(),
+        sample_mask in register(),
+    ) {
+        let colors = (0u8..).zip(colors);
+        let colors = colors.map(|(target, (format, ty, vgprs))| ColorValue { target, format, ty, vgprs }).collect();
+        let key = ColorExportKey { depth: DepthValues { depth, stencil, sample_mask }, colors, dummy: false };
+        let piece = PieceKey::ColorExport(key.clone());
+        let lane = Lane::run(&emit(&GlueKey { target: GfxIp::Gfx1030, piece }).expect("emits"), true);
+        let mut wanted: Vec<Export> = Vec::new();
+        if depth.or(stencil).or(sample_mask).is_some() {
+            let sources = vec![depth.map(name), stencil.map(name), sample_mask.map(name), None];
+            wanted.push(Export { target: "mrtz".into(), sources, packed: false });
+        }
+        wanted.extend(key.colors.iter().map(expected));
+        let done: Vec<bool> = (1..=wanted.len()).map(|i| i == wanted.len()).collect();
+        prop_assert_eq!((lane.exports, lane.done), (wanted, done));
+    }
+
+    #[test]
+    fn parameter_epilogs_send_what_the_key_says(
+        vectors in prop::collection::vec([register(), register(), register(), register()], 0..=32),
+        constants in 0u32..16,
+    ) {
+        // Every few values are constants instead of registers.
+        let source = |register: u32| match register % 4 {
+            0 => ParamSource::Constant(register * 0x1000 * constants),
+            _ => ParamSource::Vgpr(register),
+        };
+        let vectors = (0u8..).zip(vectors);
+        let exports: Vec<ParamExport> = vectors
+            .map(|(slot, channels)| ParamExport { slot, channels: channels.map(|channel| channel.map(source)) })
+            .collect();
+        let key = PieceKey::ParamExport(ParamExportKey { exports: exports.clone() });
+        let lane = Lane::run(&emit(&GlueKey { target: GfxIp::Gfx1030, piece: key }).expect("emits"), false);
+        let text = |source: ParamSource| match source {
+            ParamSource::Vgpr(register) => name(register),
+            ParamSource::Constant(bits) => Src::from_bits(bits).to_string(),
+            ParamSource::Exported => "exported".to_owned(),
+        };
+        let wanted: Vec<Export> = exports
+            .iter()
+            .map(|export| Export {
+                target: format!("param{}", export.slot),
+                sources: export.channels.iter().map(|channel| channel.map(text)).collect(),
+                packed: false,
+            })
+            .collect();
+        prop_assert_eq!(lane.exports, wanted);
+        prop_assert!(lane.done.iter().all(|done| !done));
+    }
+}

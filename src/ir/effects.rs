@@ -1,0 +1,40 @@
+//! What an operation does besides giving its result: the one place that says what may be removed.
+
+use super::image::{ImageOp, MimgOp};
+use super::op::{AtomicOp, Op};
+
+impl Op {
+    /// Whether the instruction has to stay even if nobody uses its result.
+    pub const fn has_side_effects(&self) -> bool {
+        match self {
+            Self::LocalStore { .. }
+            | Self::SharedStore { .. }
+            | Self::BufferStore { .. }
+            | Self::GlobalStore { .. }
+            | Self::TexelStore { .. }
+            | Self::StoreOutput { .. }
+            | Self::Barrier { .. }
+            | Self::Fence { .. }
+            | Self::DemoteIf
+            | Self::Export { .. } => true,
+            Self::SharedAtomic(op) => !matches!(op, AtomicOp::Load),
+            Self::BufferAtomic { op, access }
+            | Self::GlobalAtomic { op, access }
+            | Self::TexelAtomic { op, access } => access.volatile || !matches!(op, AtomicOp::Load),
+            Self::SharedLoad { access, .. }
+            | Self::BufferLoad { access, .. }
+            | Self::GlobalLoad { access, .. }
+            | Self::TexelLoad { access } => access.volatile,
+            Self::Image(image) => match image.op {
+                ImageOp::Store => true,
+                ImageOp::Atomic(op) => image.access.volatile || !matches!(op, AtomicOp::Load),
+                _ => image.access.volatile,
+            },
+            Self::Mimg(image) => match image.op {
+                MimgOp::Store | MimgOp::StoreMip | MimgOp::Atomic(_) => true,
+                _ => image.access.volatile,
+            },
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,442 @@
+//! The rule of each operation: its level, its operands, its result. One arm an operation.
+//!
+//! Operands are known to exist when a rule is asked.
+
+use super::image::{Dim, ImageInst, ImageOp, ImageOperand, LodMode, MimgInst, MimgOp};
+use super::op::{AmdOp, AtomicOp, BuiltIn, DescriptorPart, Interp, InterpPlace, Op, SubgroupOp};
+use super::shader::{Inst, Level, Shader, Value};
+use super::types::{Bits, Type};
+
+type Check = Result<(), String>;
+
+/// At which level an operation may stand; `None` is both.
+pub fn level(op: &Op) -> Option<Level> {
+    match op {
+        Op::Descriptor { .. }
+        | Op::PushConstant { .. }
+        | Op::LoadInput { .. }
+        | Op::LoadBuiltIn { .. }
+        | Op::StoreOutput { .. }
+        | Op::Image(_)
+        | Op::Subgroup(_)
+        | Op::Derivative(_) => Some(Level::Upper),
+        Op::Reloc(_)
+        | Op::AddressHigh
+        | Op::TableLoad { .. }
+        | Op::Mimg(_)
+        | Op::TexelLoad { .. }
+        | Op::TexelStore { .. }
+        | Op::TexelAtomic { .. }
+        | Op::TypedLoad { .. }
+        | Op::Interp { .. }
+        | Op::InterpMov { .. }
+        | Op::Export { .. }
+        | Op::Amd(_) => Some(Level::Lower),
+        _ => None,
+    }
+}
+
+/// Checks one instruction.
+pub(super) fn check(shader: &Shader, inst: &Inst, either_level: bool) -> Check {
+    if !either_level && level(&inst.op).is_some_and(|l| l != shader.level) {
+        let name = if shader.level == Level::Upper { "upper" } else { "lower" };
+        return Err(format!("no operation of the {name} level"));
+    }
+    let types: Vec<Type> = inst.args.iter().map(|&v: &Value| shader.ty(v)).collect();
+    Rule { shader, types: &types, result: inst.result.map(|v| shader.ty(v)) }.check(&inst.op)
+}
+
+struct Rule<'a> {
+    shader: &'a Shader,
+    types: &'a [Type],
+    result: Option<Type>,
+}
+
+impl Rule<'_> {
+    fn check(&self, op: &Op) -> Check {
+        match op {
+            Op::Const(bits) => {
+                self.args(&[])?;
+                let ty = self.some_result()?;
+                if !ty.is_scalar() {
+                    return Err("a constant is a scalar".into());
+                }
+                if bits & !ty.bits().mask() != 0 { Err(format!("the constant does not fit {ty}")) } else { Ok(()) }
+            }
+            Op::Undef => self.args(&[]).and(self.some_result()).map(drop),
+            Op::Alu(op, _) => self.alu(*op),
+            Op::Compose => {
+                let ty = self.some_result()?;
+                if ty.is_scalar() {
+                    return Err("one scalar is no vector".into());
+                }
+                self.args(&vec![ty.element(); ty.lanes() as usize])
+            }
+            Op::Extract(lane) => {
+                let ty = self.one()?;
+                if u32::from(*lane) >= ty.lanes() {
+                    return Err(format!("lane {lane} of {ty}"));
+                }
+                self.result(ty.element())
+            }
+            Op::Bitcast => {
+                let (from, to) = (self.one()?, self.some_result()?);
+                if from.total_bits() == to.total_bits() {
+                    Ok(())
+                } else {
+                    Err(format!("{from} and {to} differ in size"))
+                }
+            }
+            Op::LocalLoad { local, .. } => {
+                self.local(local.index())?;
+                self.args(&[Type::B32]).and(self.memory_result())
+            }
+            Op::LocalStore { local, .. } => {
+                self.local(local.index())?;
+                self.store(&[Type::B32])
+            }
+            Op::ConstLoad { table, .. } => {
+                self.exists("table", table.index(), self.shader.tables.len())?;
+                self.args(&[Type::B32]).and(self.memory_result())
+            }
+            Op::SharedLoad { .. } => self.args(&[Type::B32]).and(self.memory_result()),
+            Op::SharedStore { .. } => self.store(&[Type::B32]),
+            Op::SharedAtomic(op) => self.atomic(*op, &[Type::B32]),
+            Op::BufferLoad { .. } => self.args(&[Type::DESC4, Type::B32]).and(self.memory_result()),
+            Op::BufferStore { .. } => self.store(&[Type::DESC4, Type::B32]),
+            Op::BufferAtomic { op, .. } => self.atomic(*op, &[Type::DESC4, Type::B32]),
+            Op::BufferSize => self.args(&[Type::DESC4]).and(self.result(Type::B32)),
+            Op::GlobalLoad { .. } => self.args(&[Type::B64]).and(self.memory_result()),
+            Op::GlobalStore { .. } => self.store(&[Type::B64]),
+            Op::GlobalAtomic { op, .. } => self.atomic(*op, &[Type::B64]),
+            Op::Descriptor { resource, part, .. } => {
+                self.exists("resource", resource.index(), self.shader.resources.len())?;
+                self.args(&[Type::B32])?;
+                self.result(if *part == DescriptorPart::Image { Type::DESC8 } else { Type::DESC4 })
+            }
+            Op::PushConstant { .. } => self.args(&[Type::B32]).and(self.memory_result()),
+            Op::LoadInput { component, interp, .. } => {
+                self.component(*component)?;
+                match interp {
+                    Interp::At { place: InterpPlace::AtOffset, .. } => self.args(&[Type::B32, Type::B32])?,
+                    Interp::At { place: InterpPlace::AtSample, .. } => self.args(&[Type::B32])?,
+                    _ => self.args(&[])?,
+                }
+                self.scalar_result()
+            }
+            Op::LoadBuiltIn { builtin, .. } => {
+                self.args(&[])?;
+                let truth = matches!(builtin, BuiltIn::FrontFacing | BuiltIn::HelperInvocation);
+                self.result(if truth { Type::B1 } else { Type::B32 })
+            }
+            Op::StoreOutput { slot, .. } => {
+                if let super::op::OutputSlot::Location { component, .. } = slot {
+                    self.component(*component)?;
+                }
+                let ty = self.one()?;
+                if !ty.is_scalar() || ty == Type::B1 {
+                    return Err("an output is a scalar of 8 bits or more".into());
+                }
+                self.no_result()
+            }
+            Op::Image(image) => self.image(image),
+            Op::Subgroup(op) => self.subgroup(op),
+            Op::Derivative(_) => {
+                let ty = self.one()?;
+                if !ty.can_be_float() {
+                    return Err(format!("{ty} is no float"));
+                }
+                self.result(ty)
+            }
+            Op::Barrier { .. } | Op::Fence { .. } => self.args(&[]).and(self.no_result()),
+            Op::DemoteIf => self.args(&[Type::B1]).and(self.no_result()),
+            Op::IsHelper => self.args(&[]).and(self.result(Type::B1)),
+            Op::ReadClock(_) => self.args(&[]).and(self.result(Type::B64)),
+            Op::Reloc(symbol) => {
+                self.exists("symbol", symbol.index(), self.shader.symbols.len())?;
+                self.args(&[]).and(self.result(Type::B32))
+            }
+            Op::AddressHigh => self.args(&[]).and(self.result(Type::B32)),
+            Op::TableLoad { .. } => self.args(&[Type::B64, Type::B32]).and(self.memory_result()),
+            Op::Mimg(image) => self.mimg(image),
+            Op::TexelLoad { .. } => {
+                self.args(&[Type::DESC4, Type::B32])?;
+                self.channels(self.some_result()?)
+            }
+            Op::TexelStore { .. } => {
+                self.prefix(&[Type::DESC4, Type::B32], 1)?;
+                self.channels(self.types[2]).and(self.no_result())
+            }
+            Op::TexelAtomic { op, .. } => self.atomic(*op, &[Type::DESC4, Type::B32]),
+            Op::TypedLoad { .. } => {
+                self.args(&[Type::DESC4, Type::B32])?;
+                self.channels(self.some_result()?)
+            }
+            Op::Interp { channel, .. } => {
+                self.component(*channel)?;
+                self.args(&[Type::B32; 3]).and(self.result(Type::B32))
+            }
+            Op::InterpMov { channel, vertex, .. } => {
+                self.component(*channel)?;
+                if *vertex > 2 {
+                    return Err(format!("vertex selector {vertex}"));
+                }
+                self.args(&[Type::B32]).and(self.result(Type::B32))
+            }
+            Op::Export { enable, .. } => {
+                if *enable > 15 {
+                    return Err(format!("channels {enable:#x}"));
+                }
+                self.args(&[Type::B32; 4]).and(self.no_result())
+            }
+            Op::Amd(op) => self.amd(op),
+        }
+    }
+
+    fn args(&self, want: &[Type]) -> Check {
+        self.prefix(want, 0)
+    }
+
+    /// These operands, then `more` of any type.
+    fn prefix(&self, want: &[Type], more: usize) -> Check {
+        if self.types.len() != want.len() + more {
+            return Err(format!("{} operands expected, {} given", want.len() + more, self.types.len()));
+        }
+        match want.iter().zip(self.types).enumerate().find(|(_, (w, t))| w != t) {
+            Some((i, (w, t))) => Err(format!("operand {i} is {t}, not {w}")),
+            None => Ok(()),
+        }
+    }
+
+    fn one(&self) -> Result<Type, String> {
+        self.prefix(&[], 1)?;
+        Ok(self.types[0])
+    }
+
+    fn some_result(&self) -> Result<Type, String> {
+        self.result.ok_or_else(|| "no result".into())
+    }
+
+    fn no_result(&self) -> Check {
+        if self.result.is_none() { Ok(()) } else { Err("no result expected".into()) }
+    }
+
+    fn result(&self, want: Type) -> Check {
+        match self.some_result()? {
+            is if is == want => Ok(()),
+            is => Err(format!("the result is {want}, not {is}")),
+        }
+    }
+
+    fn scalar_result(&self) -> Check {
+        let ty = self.some_result()?;
+        if ty.is_scalar() && ty != Type::B1 { Ok(()) } else { Err(format!("{ty} is no scalar of 8 bits or more")) }
+    }
+
+    /// Truth values have no form in memory.
+    fn in_memory(ty: Type) -> Check {
+        if ty.bits() == Bits::B1 { Err("a truth value has no form in memory".into()) } else { Ok(()) }
+    }
+
+    fn memory_result(&self) -> Check {
+        Self::in_memory(self.some_result()?)
+    }
+
+    fn store(&self, want: &[Type]) -> Check {
+        self.prefix(want, 1)?;
+        Self::in_memory(self.types[want.len()]).and(self.no_result())
+    }
+
+    fn atomic(&self, op: AtomicOp, want: &[Type]) -> Check {
+        let data = match op {
+            AtomicOp::Load => 0,
+            AtomicOp::CompareExchange => 2,
+            _ => 1,
+        };
+        self.prefix(want, data)?;
+        self.atomic_data(op, &self.types[want.len()..])
+    }
+
+    /// Data operands of one scalar type, and the old value of it, if it is asked for.
+    fn atomic_data(&self, op: AtomicOp, data: &[Type]) -> Check {
+        let Some(ty) = data.first().copied().or(self.result) else { return Err("no result".into()) };
+        if !ty.is_scalar() || !matches!(ty.bits(), Bits::B32 | Bits::B64) {
+            return Err(format!("no atomic on {ty}"));
+        }
+        if data.iter().any(|&t| t != ty) || self.result.is_some_and(|r| r != ty) {
+            return Err("data and result differ in type".into());
+        }
+        if op == AtomicOp::Load && self.result.is_none() { Err("no result".into()) } else { Ok(()) }
+    }
+
+    fn exists(&self, what: &str, index: usize, len: usize) -> Check {
+        if index < len { Ok(()) } else { Err(format!("{what} {index} does not exist")) }
+    }
+
+    fn local(&self, index: usize) -> Check {
+        self.exists("local", index, self.shader.locals.len())
+    }
+
+    fn component(&self, n: u8) -> Check {
+        if n < 4 { Ok(()) } else { Err(format!("component {n}")) }
+    }
+
+    /// One to four components of 32 bits (or 64 bits in one, where a format has them).
+    fn channels(&self, ty: Type) -> Check {
+        let fits = (ty.bits() == Bits::B32 && ty.lanes() <= 4) || ty == Type::B64;
+        if fits { Ok(()) } else { Err(format!("{ty} is not one to four components of 32 bits")) }
+    }
+
+    fn alu(&self, op: super::alu::AluOp) -> Check {
+        let result = self.some_result()?;
+        match op.result_type(self.types, result) {
+            None => Err("operand types break the rule of the operation".into()),
+            Some(ty) => self.result(ty),
+        }?;
+        // Only what has a float form may be taken or given as one.
+        let float_in = op.takes_float() && self.types.first().is_some_and(|t| !t.can_be_float());
+        let float_out = op.gives_float() && !result.can_be_float();
+        if float_in || float_out {
+            return Err("no float has this width".into());
+        }
+        let (from, to) = (self.types[0].bits(), result.bits());
+        match op {
+            super::alu::AluOp::ZExt | super::alu::AluOp::SExt if from >= to => Err("an extension widens".into()),
+            super::alu::AluOp::Trunc if from <= to => Err("a truncation narrows".into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn image(&self, image: &ImageInst) -> Check {
+        let operands = image.operands();
+        self.prefix(&[], operands.len())?;
+        for (operand, &ty) in operands.iter().zip(self.types) {
+            let fits = match operand {
+                ImageOperand::Image if image.dim == Dim::Buffer => ty == Type::DESC4,
+                ImageOperand::Image => ty == Type::DESC8,
+                ImageOperand::Sampler => ty == Type::DESC4,
+                ImageOperand::Data if image.op == ImageOp::Store => {
+                    matches!(ty.bits(), Bits::B16 | Bits::B32 | Bits::B64) && ty.lanes() <= 4
+                }
+                ImageOperand::Data | ImageOperand::AtomicCompare => ty == Type::B32 || ty == Type::B64,
+                ImageOperand::Compare => ty == Type::B32,
+                _ => ty == Type::B32,
+            };
+            if !fits {
+                return Err(format!("{operand:?} is {ty}"));
+            }
+        }
+        if image.dim == Dim::Buffer && (image.arrayed || image.multisampled || image.lod == LodMode::Gradient) {
+            return Err("a buffer has neither layers, samples nor levels".into());
+        }
+        let texel = |lanes| {
+            let ty = self.some_result()?;
+            let fits = ty.lanes() == lanes && matches!(ty.bits(), Bits::B16 | Bits::B32 | Bits::B64);
+            if fits { Ok(()) } else { Err(format!("the result is {ty}")) }
+        };
+        match image.op {
+            ImageOp::Sample => texel(if image.compare { 1 } else { 4 }),
+            ImageOp::Gather(component) => self.component(component).and(texel(4)),
+            ImageOp::Fetch | ImageOp::Load => texel(4),
+            ImageOp::Store => self.no_result(),
+            ImageOp::Atomic(op) => {
+                let data: Vec<Type> = operands
+                    .iter()
+                    .zip(self.types)
+                    .filter(|(o, _)| matches!(o, ImageOperand::Data | ImageOperand::AtomicCompare))
+                    .map(|(_, &t)| t)
+                    .collect();
+                self.atomic_data(op, &data)
+            }
+            ImageOp::QuerySize => self.result(Type::DESC4),
+            ImageOp::QueryLevels | ImageOp::QuerySamples => self.result(Type::B32),
+            ImageOp::QueryLod => texel(2),
+        }
+    }
+
+    fn mimg(&self, image: &MimgInst) -> Check {
+        self.prefix(&[], image.operands())?;
+        let sampling = matches!(image.op, MimgOp::Sample | MimgOp::Gather4 | MimgOp::GetLod);
+        if self.types[0] != Type::DESC8 || (sampling && self.types.get(1) != Some(&Type::DESC4)) {
+            return Err("a descriptor has the wrong size".into());
+        }
+        let first = 1 + usize::from(sampling);
+        let channels = image.dmask.count_ones();
+        let rest = match image.op {
+            MimgOp::Store | MimgOp::StoreMip => {
+                let data = self.types[first];
+                if data.lanes() != channels || !matches!(data.bits(), Bits::B16 | Bits::B32) {
+                    return Err(format!("data is {data}, the mask has {channels} channels"));
+                }
+                self.no_result()?;
+                first + 1
+            }
+            MimgOp::Atomic(op) => {
+                let count = 1 + usize::from(op == AtomicOp::CompareExchange);
+                self.atomic_data(op, &self.types[first..first + count])?;
+                first + count
+            }
+            _ => {
+                let lanes = if image.op == MimgOp::Gather4 { 4 } else { channels };
+                let ty = self.some_result()?;
+                if ty.lanes() != lanes || !matches!(ty.bits(), Bits::B16 | Bits::B32) {
+                    return Err(format!("the result is {ty}, the mask has {channels} channels"));
+                }
+                first
+            }
+        };
+        match self.types[rest..].iter().find(|t| **t != Type::B32 && **t != Type::B16) {
+            Some(t) => Err(format!("an address component is {t}")),
+            None => Ok(()),
+        }
+    }
+
+    fn subgroup(&self, op: &SubgroupOp) -> Check {
+        let same = |more: &[Type]| {
+            let ty = *self.types.first().ok_or("a value expected")?;
+            if !ty.is_scalar() {
+                return Err(format!("{ty} is no scalar"));
+            }
+            let want: Vec<Type> = std::iter::once(ty).chain(more.iter().copied()).collect();
+            self.args(&want).and(self.result(ty))
+        };
+        match op {
+            SubgroupOp::Elect => self.args(&[]).and(self.result(Type::B1)),
+            SubgroupOp::Ballot => self.args(&[Type::B1]).and(self.result(Type::B64)),
+            SubgroupOp::All | SubgroupOp::Any => self.args(&[Type::B1]).and(self.result(Type::B1)),
+            SubgroupOp::AllEqual => self.one().and(self.result(Type::B1)),
+            SubgroupOp::BroadcastFirst | SubgroupOp::QuadSwap(_) => same(&[]),
+            SubgroupOp::Broadcast
+            | SubgroupOp::Shuffle
+            | SubgroupOp::ShuffleXor
+            | SubgroupOp::ShuffleUp
+            | SubgroupOp::ShuffleDown
+            | SubgroupOp::QuadBroadcast => same(&[Type::B32]),
+            SubgroupOp::Rotate(cluster) => self.cluster(*cluster).and(same(&[Type::B32])),
+            SubgroupOp::Reduce(_, cluster) => self.cluster(*cluster).and(same(&[])),
+            SubgroupOp::InclusiveScan(_) | SubgroupOp::ExclusiveScan(_) => same(&[]),
+        }
+    }
+
+    fn cluster(&self, n: u8) -> Check {
+        if n == 0 || (n.is_power_of_two() && n <= 64) { Ok(()) } else { Err(format!("clusters of {n}")) }
+    }
+
+    fn amd(&self, op: &AmdOp) -> Check {
+        let b32 = |count| self.args(&vec![Type::B32; count]).and(self.result(Type::B32));
+        match op {
+            AmdOp::ReadFirstLane => {
+                let ty = self.one()?;
+                Self::in_memory(ty).and(self.result(ty))
+            }
+            AmdOp::ReadLane | AmdOp::Dpp { .. } | AmdOp::PermlaneX16 { .. } => b32(2),
+            AmdOp::BPermute | AmdOp::SetInactive => b32(2),
+            AmdOp::WriteLane => b32(3),
+            AmdOp::Ballot => self.args(&[Type::B1]).and(self.result(Type::B64)),
+            AmdOp::MaskBitCount => self.args(&[Type::B64]).and(self.result(Type::B32)),
+            AmdOp::StrictWwm | AmdOp::Wqm => b32(1),
+            AmdOp::LiveMask => self.args(&[]).and(self.result(Type::B1)),
+            AmdOp::CubeId | AmdOp::CubeS | AmdOp::CubeT | AmdOp::CubeMa => b32(3),
+        }
+    }
+}

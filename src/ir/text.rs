@@ -1,0 +1,456 @@
+//! The text form of records and operations, described once and used in both directions.
+//!
+//! A [`Codec`] either writes a field or reads it; [`payload`] visits the fields of an operation in order, so that the
+//! printer and the parser cannot disagree. To add an operation: its mnemonic in [`OPS`], its fields in [`payload`].
+
+use super::alu::{AluOp, FpFlags};
+use super::image::{Dim, ImageInst, ImageOp, LodMode, MimgDim, MimgInst, MimgOp};
+use super::op::{
+    Access, AmdOp, AtomicOp, BufferKind, BuiltIn, DerivativeKind, DescriptorPart, ExportTarget, FenceOrder, Interp,
+    MemoryClasses, NumericKind, Op, OutputSlot, QuadSwap, ReduceOp, Scope, SubgroupOp,
+};
+use super::shader::{ArgRole, ConstTableId, EntryArg, Local, LocalId, Modes, Resource, ResourceId, SymbolId};
+use super::types::{Align, Type};
+use super::words::Word;
+use std::mem::discriminant;
+
+/// A failure to read is a message; the parser adds the line.
+pub(super) type Text = Result<(), String>;
+
+/// One direction of the text form.
+pub(super) trait Codec {
+    /// A named variant.
+    fn word<T: Word>(&mut self, x: &mut T) -> Text;
+    /// A word that stands there if the flag is set.
+    fn flag(&mut self, name: &'static str, x: &mut bool) -> Text;
+    /// A decimal number glued to a prefix.
+    fn number<T: Copy + TryFrom<u64> + Into<u64>>(&mut self, prefix: &'static str, x: &mut T) -> Text;
+    /// A hexadecimal number.
+    fn hex<T: Copy + TryFrom<u64> + Into<u64>>(&mut self, x: &mut T) -> Text;
+    /// A quoted string.
+    fn string(&mut self, x: &mut String) -> Text;
+
+    /// An alignment.
+    fn align(&mut self, x: &mut Align) -> Text {
+        let mut bytes = x.bytes();
+        self.number("align", &mut bytes)?;
+        *x = Align::from_bytes(bytes).ok_or_else(|| format!("alignment {bytes} is no power of two up to 256"))?;
+        Ok(())
+    }
+
+    /// A type.
+    fn ty(&mut self, x: &mut Type) -> Text;
+}
+
+const ACCESS: Access =
+    Access { coherent: false, volatile: false, nontemporal: false, non_uniform: false, read_only: false };
+const CLASSES: MemoryClasses = MemoryClasses { buffer: false, image: false, shared: false };
+const IMAGE: ImageInst = ImageInst {
+    op: ImageOp::Sample,
+    dim: Dim::D2,
+    arrayed: false,
+    multisampled: false,
+    lod: LodMode::Implicit,
+    compare: false,
+    offset: false,
+    min_lod: false,
+    access: ACCESS,
+};
+const MIMG: MimgInst = MimgInst {
+    op: MimgOp::Sample,
+    dim: MimgDim::D2,
+    dmask: 0,
+    unnormalized: false,
+    compare: false,
+    lod: LodMode::Implicit,
+    clamp: false,
+    offset: false,
+    access: ACCESS,
+};
+
+/// Mnemonic and prototype of every operation that is not arithmetic or a constant.
+const OPS: &[(&str, Op)] = &[
+    ("undef", Op::Undef),
+    ("compose", Op::Compose),
+    ("extract", Op::Extract(0)),
+    ("bitcast", Op::Bitcast),
+    ("local_load", Op::LocalLoad { local: LocalId(0), align: Align::A1 }),
+    ("local_store", Op::LocalStore { local: LocalId(0), align: Align::A1 }),
+    ("const_load", Op::ConstLoad { table: ConstTableId(0), align: Align::A1 }),
+    ("shared_load", Op::SharedLoad { align: Align::A1, access: ACCESS }),
+    ("shared_store", Op::SharedStore { align: Align::A1, access: ACCESS }),
+    ("shared_atomic", Op::SharedAtomic(AtomicOp::Load)),
+    ("buffer_load", Op::BufferLoad { kind: BufferKind::Uniform, align: Align::A1, access: ACCESS }),
+    ("buffer_store", Op::BufferStore { align: Align::A1, access: ACCESS }),
+    ("buffer_atomic", Op::BufferAtomic { op: AtomicOp::Load, access: ACCESS }),
+    ("buffer_size", Op::BufferSize),
+    ("global_load", Op::GlobalLoad { align: Align::A1, access: ACCESS }),
+    ("global_store", Op::GlobalStore { align: Align::A1, access: ACCESS }),
+    ("global_atomic", Op::GlobalAtomic { op: AtomicOp::Load, access: ACCESS }),
+    ("descriptor", Op::Descriptor { resource: ResourceId(0), part: DescriptorPart::Buffer, non_uniform: false }),
+    ("push_constant", Op::PushConstant { align: Align::A1 }),
+    ("load_input", Op::LoadInput { location: 0, component: 0, kind: NumericKind::Float, interp: Interp::Flat }),
+    ("load_builtin", Op::LoadBuiltIn { builtin: BuiltIn::VertexIndex, component: 0 }),
+    ("store_output", Op::StoreOutput { slot: OutputSlot::Layer, kind: NumericKind::Float }),
+    ("image", Op::Image(IMAGE)),
+    ("subgroup_elect", Op::Subgroup(SubgroupOp::Elect)),
+    ("subgroup_ballot", Op::Subgroup(SubgroupOp::Ballot)),
+    ("subgroup_all", Op::Subgroup(SubgroupOp::All)),
+    ("subgroup_any", Op::Subgroup(SubgroupOp::Any)),
+    ("subgroup_all_equal", Op::Subgroup(SubgroupOp::AllEqual)),
+    ("subgroup_broadcast", Op::Subgroup(SubgroupOp::Broadcast)),
+    ("subgroup_broadcast_first", Op::Subgroup(SubgroupOp::BroadcastFirst)),
+    ("subgroup_shuffle", Op::Subgroup(SubgroupOp::Shuffle)),
+    ("subgroup_shuffle_xor", Op::Subgroup(SubgroupOp::ShuffleXor)),
+    ("subgroup_shuffle_up", Op::Subgroup(SubgroupOp::ShuffleUp)),
+    ("subgroup_shuffle_down", Op::Subgroup(SubgroupOp::ShuffleDown)),
+    ("subgroup_rotate", Op::Subgroup(SubgroupOp::Rotate(0))),
+    ("subgroup_reduce", Op::Subgroup(SubgroupOp::Reduce(ReduceOp::IAdd, 0))),
+    ("subgroup_inclusive_scan", Op::Subgroup(SubgroupOp::InclusiveScan(ReduceOp::IAdd))),
+    ("subgroup_exclusive_scan", Op::Subgroup(SubgroupOp::ExclusiveScan(ReduceOp::IAdd))),
+    ("subgroup_quad_broadcast", Op::Subgroup(SubgroupOp::QuadBroadcast)),
+    ("subgroup_quad_swap", Op::Subgroup(SubgroupOp::QuadSwap(QuadSwap::Horizontal))),
+    ("derivative", Op::Derivative(DerivativeKind { vertical: false, fine: false })),
+    (
+        "barrier",
+        Op::Barrier { exec: Scope::Workgroup, memory: Scope::Workgroup, order: FenceOrder::None, classes: CLASSES },
+    ),
+    ("fence", Op::Fence { scope: Scope::Workgroup, order: FenceOrder::None, classes: CLASSES }),
+    ("demote_if", Op::DemoteIf),
+    ("is_helper", Op::IsHelper),
+    ("read_clock", Op::ReadClock(Scope::Device)),
+    ("reloc", Op::Reloc(SymbolId(0))),
+    ("address_high", Op::AddressHigh),
+    ("table_load", Op::TableLoad { align: Align::A1 }),
+    ("mimg", Op::Mimg(MIMG)),
+    ("texel_load", Op::TexelLoad { access: ACCESS }),
+    ("texel_store", Op::TexelStore { access: ACCESS }),
+    ("texel_atomic", Op::TexelAtomic { op: AtomicOp::Load, access: ACCESS }),
+    ("typed_load", Op::TypedLoad { format: 0, offset: 0 }),
+    ("interp", Op::Interp { attr: 0, channel: 0 }),
+    ("interp_mov", Op::InterpMov { attr: 0, channel: 0, vertex: 0 }),
+    ("export", Op::Export { target: ExportTarget::Null, enable: 0, compressed: false, done: false, valid_mask: false }),
+    ("readfirstlane", Op::Amd(AmdOp::ReadFirstLane)),
+    ("readlane", Op::Amd(AmdOp::ReadLane)),
+    ("writelane", Op::Amd(AmdOp::WriteLane)),
+    ("ballot", Op::Amd(AmdOp::Ballot)),
+    ("mask_bit_count", Op::Amd(AmdOp::MaskBitCount)),
+    ("dpp", Op::Amd(AmdOp::Dpp { ctrl: 0, row_mask: 0, bank_mask: 0, bound_zero: false })),
+    ("permlanex16", Op::Amd(AmdOp::PermlaneX16 { low: 0, high: 0, fetch_inactive: false })),
+    ("bpermute", Op::Amd(AmdOp::BPermute)),
+    ("set_inactive", Op::Amd(AmdOp::SetInactive)),
+    ("strict_wwm", Op::Amd(AmdOp::StrictWwm)),
+    ("wqm", Op::Amd(AmdOp::Wqm)),
+    ("live_mask", Op::Amd(AmdOp::LiveMask)),
+    ("cube_id", Op::Amd(AmdOp::CubeId)),
+    ("cube_s", Op::Amd(AmdOp::CubeS)),
+    ("cube_t", Op::Amd(AmdOp::CubeT)),
+    ("cube_ma", Op::Amd(AmdOp::CubeMa)),
+];
+
+/// Flags of float arithmetic, written `!name` after the operands.
+pub(super) const FP_FLAGS: &[(&str, FpFlags)] = &[
+    ("nocontract", FpFlags::NO_CONTRACT),
+    ("nnan", FpFlags::NOT_NAN),
+    ("ninf", FpFlags::NOT_INF),
+    ("nsz", FpFlags::NO_SIGNED_ZERO),
+    ("arcp", FpFlags::ALLOW_RECIPROCAL),
+    ("reassoc", FpFlags::REASSOC),
+];
+
+fn same_kind(a: &Op, b: &Op) -> bool {
+    match (a, b) {
+        (Op::Subgroup(a), Op::Subgroup(b)) => discriminant(a) == discriminant(b),
+        (Op::Amd(a), Op::Amd(b)) => discriminant(a) == discriminant(b),
+        _ => discriminant(a) == discriminant(b),
+    }
+}
+
+/// The mnemonic of an operation.
+pub(super) fn mnemonic(op: &Op) -> &'static str {
+    match op {
+        Op::Const(_) => "const",
+        Op::Alu(alu, _) => alu.name(),
+        _ => OPS.iter().find(|(_, p)| same_kind(p, op)).map_or("?", |(n, _)| n),
+    }
+}
+
+/// The prototype of a mnemonic.
+pub(super) fn prototype(name: &str) -> Option<Op> {
+    match name {
+        "const" => Some(Op::Const(0)),
+        _ => match AluOp::from_name(name) {
+            Some(alu) => Some(Op::Alu(alu, FpFlags::NONE)),
+            None => OPS.iter().find(|(n, _)| *n == name).map(|(_, p)| p.clone()),
+        },
+    }
+}
+
+/// Visits what an operation carries besides its operands.
+pub(super) fn payload<C: Codec>(op: &mut Op, c: &mut C) -> Text {
+    match op {
+        Op::Const(bits) => c.hex(bits),
+        Op::Undef | Op::Alu(..) | Op::Compose | Op::Bitcast | Op::BufferSize => Ok(()),
+        Op::DemoteIf | Op::IsHelper | Op::AddressHigh => Ok(()),
+        Op::Extract(lane) => c.number("", lane),
+        Op::LocalLoad { local, align } | Op::LocalStore { local, align } => {
+            c.number("local", &mut local.0)?;
+            c.align(align)
+        }
+        Op::ConstLoad { table, align } => {
+            c.number("table", &mut table.0)?;
+            c.align(align)
+        }
+        Op::SharedLoad { align, access: a }
+        | Op::SharedStore { align, access: a }
+        | Op::BufferStore { align, access: a }
+        | Op::GlobalLoad { align, access: a }
+        | Op::GlobalStore { align, access: a } => {
+            c.align(align)?;
+            access(a, c)
+        }
+        Op::BufferLoad { kind, align, access: a } => {
+            c.word(kind)?;
+            c.align(align)?;
+            access(a, c)
+        }
+        Op::SharedAtomic(op) => c.word(op),
+        Op::BufferAtomic { op, access: a } | Op::GlobalAtomic { op, access: a } | Op::TexelAtomic { op, access: a } => {
+            c.word(op)?;
+            access(a, c)
+        }
+        Op::Descriptor { resource, part, non_uniform } => {
+            c.number("res", &mut resource.0)?;
+            c.word(part)?;
+            c.flag("non_uniform", non_uniform)
+        }
+        Op::PushConstant { align } | Op::TableLoad { align } => c.align(align),
+        Op::LoadInput { location, component, kind, interp } => {
+            c.number("location", location)?;
+            c.number("component", component)?;
+            c.word(kind)?;
+            c.word(interp)?;
+            match interp {
+                Interp::Flat => Ok(()),
+                Interp::At { perspective, place } => {
+                    c.flag("perspective", perspective)?;
+                    c.word(place)
+                }
+                Interp::Vertex(n) => c.number("", n),
+            }
+        }
+        Op::LoadBuiltIn { builtin, component } => {
+            c.word(builtin)?;
+            c.number("component", component)
+        }
+        Op::StoreOutput { slot, kind } => {
+            c.word(slot)?;
+            match slot {
+                OutputSlot::Location { location, component, index } => {
+                    c.number("", location)?;
+                    c.number("component", component)?;
+                    c.number("index", index)?;
+                }
+                OutputSlot::Position(n) | OutputSlot::ClipDistance(n) | OutputSlot::CullDistance(n) => {
+                    c.number("", n)?;
+                }
+                _ => {}
+            }
+            c.word(kind)
+        }
+        Op::Image(inst) => image(inst, c),
+        Op::Subgroup(op) => match op {
+            SubgroupOp::Rotate(cluster) => c.number("cluster", cluster),
+            SubgroupOp::Reduce(reduce, cluster) => {
+                c.word(reduce)?;
+                c.number("cluster", cluster)
+            }
+            SubgroupOp::InclusiveScan(reduce) | SubgroupOp::ExclusiveScan(reduce) => c.word(reduce),
+            SubgroupOp::QuadSwap(swap) => c.word(swap),
+            _ => Ok(()),
+        },
+        Op::Derivative(kind) => {
+            c.flag("vertical", &mut kind.vertical)?;
+            c.flag("fine", &mut kind.fine)
+        }
+        Op::Barrier { exec, memory, order, classes: m } => {
+            c.word(exec)?;
+            c.word(memory)?;
+            c.word(order)?;
+            classes(m, c)
+        }
+        Op::Fence { scope, order, classes: m } => {
+            c.word(scope)?;
+            c.word(order)?;
+            classes(m, c)
+        }
+        Op::ReadClock(scope) => c.word(scope),
+        Op::Reloc(symbol) => c.number("sym", &mut symbol.0),
+        Op::Mimg(inst) => mimg(inst, c),
+        Op::TexelLoad { access: a } | Op::TexelStore { access: a } => access(a, c),
+        Op::TypedLoad { format, offset } => {
+            c.number("format", format)?;
+            c.number("offset", offset)
+        }
+        Op::Interp { attr, channel } => {
+            c.number("attr", attr)?;
+            c.number("channel", channel)
+        }
+        Op::InterpMov { attr, channel, vertex } => {
+            c.number("attr", attr)?;
+            c.number("channel", channel)?;
+            c.number("vertex", vertex)
+        }
+        Op::Export { target, enable, compressed, done, valid_mask } => {
+            c.word(target)?;
+            if let ExportTarget::Mrt(n) | ExportTarget::Pos(n) | ExportTarget::Param(n) = target {
+                c.number("", n)?;
+            }
+            c.hex(enable)?;
+            c.flag("compressed", compressed)?;
+            c.flag("done", done)?;
+            c.flag("vm", valid_mask)
+        }
+        Op::Amd(op) => match op {
+            AmdOp::Dpp { ctrl, row_mask, bank_mask, bound_zero } => {
+                c.hex(ctrl)?;
+                c.hex(row_mask)?;
+                c.hex(bank_mask)?;
+                c.flag("bound_zero", bound_zero)
+            }
+            AmdOp::PermlaneX16 { low, high, fetch_inactive } => {
+                c.hex(low)?;
+                c.hex(high)?;
+                c.flag("fetch_inactive", fetch_inactive)
+            }
+            _ => Ok(()),
+        },
+    }
+}
+
+fn access<C: Codec>(a: &mut Access, c: &mut C) -> Text {
+    c.flag("coherent", &mut a.coherent)?;
+    c.flag("volatile", &mut a.volatile)?;
+    c.flag("nontemporal", &mut a.nontemporal)?;
+    c.flag("non_uniform", &mut a.non_uniform)?;
+    c.flag("read_only", &mut a.read_only)
+}
+
+fn classes<C: Codec>(m: &mut MemoryClasses, c: &mut C) -> Text {
+    c.flag("buffer", &mut m.buffer)?;
+    c.flag("image", &mut m.image)?;
+    c.flag("shared", &mut m.shared)
+}
+
+fn image<C: Codec>(i: &mut ImageInst, c: &mut C) -> Text {
+    c.word(&mut i.op)?;
+    match &mut i.op {
+        ImageOp::Gather(component) => c.number("", component)?,
+        ImageOp::Atomic(op) => c.word(op)?,
+        _ => {}
+    }
+    c.word(&mut i.dim)?;
+    c.flag("arrayed", &mut i.arrayed)?;
+    c.flag("ms", &mut i.multisampled)?;
+    c.word(&mut i.lod)?;
+    c.flag("compare", &mut i.compare)?;
+    c.flag("offset", &mut i.offset)?;
+    c.flag("min_lod", &mut i.min_lod)?;
+    access(&mut i.access, c)
+}
+
+fn mimg<C: Codec>(i: &mut MimgInst, c: &mut C) -> Text {
+    c.word(&mut i.op)?;
+    if let MimgOp::Atomic(op) = &mut i.op {
+        c.word(op)?;
+    }
+    c.word(&mut i.dim)?;
+    c.hex(&mut i.dmask)?;
+    c.word(&mut i.lod)?;
+    c.flag("unnormalized", &mut i.unnormalized)?;
+    c.flag("compare", &mut i.compare)?;
+    c.flag("clamp", &mut i.clamp)?;
+    c.flag("offset", &mut i.offset)?;
+    access(&mut i.access, c)
+}
+
+/// Execution modes but the specialization values, which have lines of their own.
+pub(super) fn modes<C: Codec>(m: &mut Modes, c: &mut C) -> Text {
+    for n in &mut m.local_size {
+        c.number("", n)?;
+    }
+    c.flag("early_fragment_tests", &mut m.early_fragment_tests)?;
+    c.word(&mut m.depth)?;
+    c.flag("pixel_center_integer", &mut m.pixel_center_integer)?;
+    for d in &mut m.denorm {
+        c.word(d)?;
+    }
+    for r in &mut m.round {
+        c.word(r)?;
+    }
+    c.flag("per_sample", &mut m.per_sample)
+}
+
+/// A scratch variable.
+pub(super) fn local<C: Codec>(l: &mut Local, c: &mut C) -> Text {
+    c.string(&mut l.name)?;
+    c.number("", &mut l.bytes)?;
+    c.align(&mut l.align)
+}
+
+/// A resource binding.
+pub(super) fn resource<C: Codec>(r: &mut Resource, c: &mut C) -> Text {
+    c.string(&mut r.name)?;
+    c.number("set", &mut r.set)?;
+    c.number("binding", &mut r.binding)?;
+    c.word(&mut r.kind)?;
+    let mut unbounded = r.count.is_none();
+    c.flag("unbounded", &mut unbounded)?;
+    if unbounded {
+        r.count = None;
+    } else {
+        let mut count = r.count.unwrap_or(1);
+        c.number("count", &mut count)?;
+        r.count = Some(count);
+    }
+    c.flag("written", &mut r.written)
+}
+
+/// An entry argument.
+pub(super) fn entry_arg<C: Codec>(a: &mut EntryArg, c: &mut C) -> Text {
+    c.word(&mut a.class)?;
+    c.ty(&mut a.ty)?;
+    c.word(&mut a.role)?;
+    match &mut a.role {
+        ArgRole::UserData(name) => c.string(name),
+        ArgRole::System(name) => {
+            let mut text = (*name).to_owned();
+            c.string(&mut text)?;
+            // Only a parsed text brings a name of its own; such shaders live in tests and tools, and names are few.
+            if text != *name {
+                *name = text.leak();
+            }
+            Ok(())
+        }
+        ArgRole::VertexInput { location, component } => {
+            c.number("location", location)?;
+            c.number("component", component)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mnemonics_are_unique_and_lead_back() {
+        for (name, op) in OPS {
+            assert_eq!(mnemonic(op), *name);
+            assert_eq!(prototype(name).as_ref(), Some(op));
+        }
+        for &alu in AluOp::ALL {
+            assert_eq!(prototype(alu.name()), Some(Op::Alu(alu, FpFlags::NONE)));
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Which values are the same in every lane that computes them (lower level).
+//!
+//! Sources of divergence are vector registers, lane primitives and memory that may change. It spreads along operands,
+//! and through control. Where lanes part at a branch, each way out of it is followed: a block that two of them reach
+//! gives its parameters different values to different lanes. If some lanes go round a loop while others leave it, they
+//! leave in different iterations: what the loop computed then differs between lanes *outside* it, though not inside,
+//! and its exits are ways that part as those of a branch do. In a graph that is not reducible every parameter is divergent.
+
+use super::cfg::Cfg;
+use super::op::{AmdOp, Op};
+use super::shader::{BlockId, RegClass, Shader, Terminator, Value};
+
+/// The answer for one shader as it is now.
+#[derive(Clone, Debug)]
+pub struct Uniformity {
+    /// By value, where it is made.
+    divergent: Vec<bool>,
+    /// Block that makes each value.
+    home: Vec<BlockId>,
+    loops: Vec<Loop>,
+    /// By block, the loops around it.
+    around: Vec<Vec<usize>>,
+    /// By block, its place in reverse postorder.
+    position: Vec<usize>,
+    /// Every cycle is a loop with one way in.
+    reducible: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Loop {
+    header: BlockId,
+    /// Lanes leave it in different iterations.
+    divergent_exit: bool,
+}
+
+impl Uniformity {
+    /// Analyses a shader; one without entry arguments (upper level) has no scalar registers.
+    pub fn new(shader: &Shader) -> Self {
+        let cfg = Cfg::new(shader);
+        let mut this = Self {
+            divergent: vec![false; shader.values.len()],
+            home: vec![Shader::ENTRY; shader.values.len()],
+            loops: Vec::new(),
+            around: vec![Vec::new(); shader.blocks.len()],
+            position: vec![0; shader.blocks.len()],
+            reducible: true,
+        };
+        for id in shader.block_ids() {
+            let block = shader.block(id);
+            let results = block.insts.iter().filter_map(|&i| shader.inst(i).result);
+            for v in block.params.iter().copied().chain(results) {
+                this.home[v.index()] = id;
+            }
+        }
+        this.find_loops(&cfg);
+        for id in shader.block_ids() {
+            for (i, &p) in shader.block(id).params.iter().enumerate() {
+                let scalar =
+                    || shader.lower.as_ref().and_then(|l| l.args.get(i)).is_some_and(|a| a.class == RegClass::Sgpr);
+                this.divergent[p.index()] = if id == Shader::ENTRY { !scalar() } else { !this.reducible };
+            }
+        }
+        this.spread(shader, &cfg);
+        this
+    }
+
+    /// Whether lanes that compute this value together agree on it.
+    pub fn is_uniform(&self, v: Value) -> bool {
+        !self.divergent[v.index()]
+    }
+
+    /// Whether lanes that are in `block` together agree on the value.
+    pub fn is_uniform_in(&self, v: Value, block: BlockId) -> bool {
+        let left = |&l: &usize| self.loops[l].divergent_exit && !self.around[block.index()].contains(&l);
+        self.is_uniform(v) && !self.around[self.home[v.index()].index()].iter().any(left)
+    }
+
+    /// Natural loops, and whether there are other cycles.
+    fn find_loops(&mut self, cfg: &Cfg) {
+        for (i, b) in cfg.order.iter().enumerate() {
+            self.position[b.index()] = i;
+        }
+        for &header in &cfg.order {
+            let back = |p: &&BlockId| cfg.reachable(**p) && self.position[p.index()] >= self.position[header.index()];
+            let mut todo: Vec<BlockId> = cfg.preds[header.index()].iter().filter(back).copied().collect();
+            self.reducible &= todo.iter().all(|&p| cfg.dom.dominates(header, p));
+            if todo.is_empty() {
+                continue;
+            }
+            let l = self.loops.len();
+            self.loops.push(Loop { header, divergent_exit: false });
+            self.around[header.index()].push(l);
+            while let Some(b) = todo.pop() {
+                if cfg.reachable(b) && !self.around[b.index()].contains(&l) {
+                    self.around[b.index()].push(l);
+                    todo.extend(&cfg.preds[b.index()]);
+                }
+            }
+        }
+    }
+
+    /// To the fixpoint: divergence only ever grows.
+    fn spread(&mut self, shader: &Shader, cfg: &Cfg) {
+        let mut parted = vec![false; shader.blocks.len()];
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for &id in &cfg.order {
+                for &i in &shader.block(id).insts {
+                    let inst = shader.inst(i);
+                    let Some(v) = inst.result else { continue };
+                    let uniform = self.rule(&inst.op, &inst.args, id);
+                    changed |= !uniform && !std::mem::replace(&mut self.divergent[v.index()], true);
+                }
+                let Some(term) = &shader.block(id).term else { continue };
+                for call in term.calls() {
+                    for (&p, &a) in shader.block(call.block).params.iter().zip(&call.args) {
+                        // A value that leaves a loop on this jump is used outside already.
+                        let uniform = self.is_uniform_in(a, id) && self.is_uniform_in(a, call.block);
+                        changed |= !uniform && !std::mem::replace(&mut self.divergent[p.index()], true);
+                    }
+                }
+                let selector = match term {
+                    Terminator::Branch { cond, .. } => *cond,
+                    Terminator::Switch { value, .. } => *value,
+                    _ => continue,
+                };
+                if !parted[id.index()] && !self.is_uniform_in(selector, id) {
+                    parted[id.index()] = true;
+                    changed = true;
+                    let ways = cfg.succs[id.index()].clone();
+                    self.part(shader, cfg, &ways, &self.around[id.index()].clone());
+                }
+            }
+        }
+    }
+
+    /// Lanes part into these ways (a block twice: two edges to it), all inside of these loops.
+    fn part(&mut self, shader: &Shader, cfg: &Cfg, ways: &[BlockId], loops: &[usize]) {
+        // By block, the way that leads there: one of `ways`, or a number of its own where ways join. Back edges are not
+        // followed, so that one walk in order is enough; what they bring to a header is looked at afterwards.
+        let mut label: Vec<Option<usize>> = vec![None; cfg.succs.len()];
+        let mut joins = Vec::new();
+        for &b in &cfg.order {
+            let direct = ways.iter().enumerate().filter(|(_, w)| **w == b && !self.is_header(b, loops)).map(|(i, _)| i);
+            let forward = cfg.preds[b.index()].iter().filter(|p| self.position[p.index()] < self.position[b.index()]);
+            let (new, join) = merged(direct.chain(forward.filter_map(|p| label[p.index()])));
+            let new = if join { Some(ways.len() + b.index()) } else { new };
+            label[b.index()] = new;
+            if join {
+                joins.push(b);
+            }
+        }
+        let mut left = Vec::new();
+        for &l in loops {
+            let header = self.loops[l].header;
+            let direct = ways.iter().enumerate().filter(|(_, w)| **w == header).map(|(i, _)| i);
+            let back = cfg.preds[header.index()].iter().filter_map(|p| label[p.index()]);
+            let (round, join) = merged(direct.chain(back));
+            if join {
+                joins.push(header);
+            }
+            let outside = |b: &&BlockId| label[b.index()].is_some() && !self.around[b.index()].contains(&l);
+            if round.is_some() && !self.loops[l].divergent_exit && cfg.order.iter().any(|b| outside(&b)) {
+                left.push(l);
+            }
+        }
+        for b in joins {
+            for p in &shader.block(b).params {
+                self.divergent[p.index()] = true;
+            }
+        }
+        for l in left {
+            self.loops[l].divergent_exit = true;
+            let inside = |b: &BlockId| self.around[b.index()].contains(&l);
+            let exits: Vec<BlockId> = cfg
+                .order
+                .iter()
+                .filter(|b| inside(b))
+                .flat_map(|b| cfg.succs[b.index()].iter().copied().filter(|s| !inside(s)))
+                .collect();
+            let outer: Vec<usize> =
+                self.around[self.loops[l].header.index()].iter().copied().filter(|&o| o != l).collect();
+            self.part(shader, cfg, &exits, &outer);
+        }
+    }
+
+    fn is_header(&self, b: BlockId, loops: &[usize]) -> bool {
+        loops.iter().any(|&l| self.loops[l].header == b)
+    }
+
+    /// Whether an operation gives the same in every lane, as far as its operands do.
+    fn rule(&self, op: &Op, args: &[Value], block: BlockId) -> bool {
+        let same = || args.iter().all(|&a| self.is_uniform_in(a, block));
+        match op {
+            Op::Const(_) | Op::Undef | Op::Reloc(_) | Op::AddressHigh => true,
+            Op::Alu(..) | Op::Compose | Op::Extract(_) | Op::Bitcast => same(),
+            Op::ConstLoad { .. } | Op::TableLoad { .. } | Op::BufferSize | Op::PushConstant { .. } => same(),
+            Op::BufferLoad { kind, access, .. } => {
+                let fixed = access.read_only || *kind == super::op::BufferKind::Uniform;
+                fixed && !access.volatile && same()
+            }
+            Op::GlobalLoad { access, .. } => access.read_only && !access.volatile && same(),
+            Op::Amd(amd) => match amd {
+                // One value for all lanes there, but another each time round a cycle.
+                AmdOp::ReadFirstLane | AmdOp::ReadLane | AmdOp::Ballot => self.reducible,
+                AmdOp::StrictWwm | AmdOp::Wqm | AmdOp::CubeId | AmdOp::CubeS | AmdOp::CubeT | AmdOp::CubeMa => same(),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+}
+
+/// The first label, and whether there are others.
+fn merged(mut labels: impl Iterator<Item = usize>) -> (Option<usize>, bool) {
+    let first = labels.next();
+    (first, labels.any(|l| Some(l) != first))
+}

@@ -1,0 +1,238 @@
+//! Checks that a shader keeps the rules of its level; every pass may rely on them.
+//!
+//! Here: blocks end and pass what is asked for, definitions come before uses on every way, header and body agree.
+//! Operand and result types of each operation, and its level, are `rules.rs`. A broken shader gives a bug error that names the block
+//! and the instruction, never a panic: it is what stands between our own mistakes and the code generator.
+
+use super::cfg::Cfg;
+use super::op::Op;
+use super::rules;
+use super::shader::{BlockCall, BlockId, InstId, Level, Merge, Shader, Terminator, Value, ValueDef};
+use super::types::Type;
+use crate::error::{Error, Result};
+
+/// Checks every rule of the shader's level.
+///
+/// # Errors
+/// A bug: the first rule broken, with its place.
+pub fn verify(shader: &Shader) -> Result<()> {
+    Verifier::new(shader).run(false)
+}
+
+/// Checks every rule but which operations belong to which level: what holds between two lowering passes.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_between(shader: &Shader) -> Result<()> {
+    Verifier::new(shader).run(true)
+}
+
+/// Where a value is made: block and position in it; parameters stand before position 1.
+#[derive(Clone, Copy)]
+struct Place {
+    block: BlockId,
+    position: usize,
+}
+
+struct Verifier<'a> {
+    shader: &'a Shader,
+    /// By value; `None`: nothing in a block makes it.
+    places: Vec<Option<Place>>,
+    cfg: Cfg,
+}
+
+type Check = Result<(), String>;
+
+impl<'a> Verifier<'a> {
+    fn new(shader: &'a Shader) -> Self {
+        Self { shader, places: vec![None; shader.values.len()], cfg: Cfg::new(shader) }
+    }
+
+    fn run(mut self, either_level: bool) -> Result<()> {
+        let bug = |what: String| Error::bug(format!("shader `{}`: {what}", self.shader.name));
+        self.header().map_err(bug)?;
+        self.place_values().map_err(bug)?;
+        let mut outputs = Vec::new();
+        for id in self.shader.block_ids() {
+            outputs.clear();
+            for (i, &inst_id) in self.shader.block(id).insts.iter().enumerate() {
+                let inst = self.shader.inst(inst_id);
+                self.uses(&inst.args, id, i + 1)
+                    .and_then(|()| rules::check(self.shader, inst, either_level))
+                    .and_then(|()| self.output(id, &inst.op, &mut outputs))
+                    .map_err(|what| bug(format!("{id}: `{}`: {what}", self.shader.inst_text(inst))))?;
+            }
+            self.end(id).map_err(|what| {
+                let term = self.shader.block(id).term.as_ref().map_or("no terminator".into(), Terminator::to_string);
+                bug(format!("{id}: `{term}`: {what}"))
+            })?;
+        }
+        Ok(())
+    }
+
+    fn header(&self) -> Check {
+        let s = self.shader;
+        if s.blocks.is_empty() {
+            return Err("no entry block".into());
+        }
+        if !self.cfg.preds[0].is_empty() {
+            return Err(format!("the entry block has a predecessor, {}", self.cfg.preds[0][0]));
+        }
+        let params: Vec<Option<Type>> =
+            s.block(Shader::ENTRY).params.iter().map(|v| s.values.get(v.index()).map(|d| d.ty)).collect();
+        match (&s.lower, s.level) {
+            (None, Level::Upper) if params.is_empty() => Ok(()),
+            (None, Level::Upper) => Err("an upper-level entry block has parameters".into()),
+            (None, Level::Lower) => Err("a lower-level shader without its entry arguments".into()),
+            (Some(lower), _) => {
+                let args: Vec<Option<Type>> = lower.args.iter().map(|a| Some(a.ty)).collect();
+                match args.iter().zip(&params).position(|(a, p)| a != p) {
+                    Some(i) => Err(format!("entry argument {i} and its parameter differ in type")),
+                    None if args.len() != params.len() => {
+                        Err(format!("{} entry arguments, {} parameters", args.len(), params.len()))
+                    }
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// Finds where each value is made: once, and where it says itself.
+    fn place_values(&mut self) -> Check {
+        let s = self.shader;
+        let mut listed = vec![false; s.insts.len()];
+        for id in s.block_ids() {
+            let block = s.block(id);
+            for (i, &v) in block.params.iter().enumerate() {
+                let def = ValueDef::Param(id, i as u32);
+                self.place(v, def, Place { block: id, position: 0 }).map_err(|what| format!("{id}: {what}"))?;
+            }
+            for (i, &inst_id) in block.insts.iter().enumerate() {
+                let InstId(n) = inst_id;
+                match listed.get_mut(n as usize) {
+                    Some(seen) if !*seen => *seen = true,
+                    Some(_) => return Err(format!("{id}: {inst_id} is listed twice")),
+                    None => return Err(format!("{id}: {inst_id} does not exist")),
+                }
+                if let Some(v) = s.inst(inst_id).result {
+                    let place = Place { block: id, position: i + 1 };
+                    self.place(v, ValueDef::Inst(inst_id), place).map_err(|what| format!("{id}: {what}"))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn place(&mut self, v: Value, def: ValueDef, place: Place) -> Check {
+        match self.shader.values.get(v.index()) {
+            None => Err(format!("{v} does not exist")),
+            Some(data) if data.def != def => Err(format!("{v} says that it is made elsewhere")),
+            Some(_) => {
+                self.places[v.index()] = Some(place);
+                Ok(())
+            }
+        }
+    }
+
+    /// Every value is made before `position` of `block`, on every way there.
+    fn uses(&self, values: &[Value], block: BlockId, position: usize) -> Check {
+        for &v in values {
+            let Some(def) = self.places.get(v.index()).copied().flatten() else {
+                return Err(format!("{v} is made in no block"));
+            };
+            let before = if def.block == block {
+                def.position < position
+            } else {
+                self.cfg.dom.dominates(def.block, block) || !self.cfg.reachable(block)
+            };
+            if !before {
+                return Err(format!("{v} is made in {}, which does not come before", def.block));
+            }
+        }
+        Ok(())
+    }
+
+    fn output(&self, id: BlockId, op: &Op, seen: &mut Vec<super::op::OutputSlot>) -> Check {
+        let Op::StoreOutput { slot, .. } = *op else { return Ok(()) };
+        if !matches!(self.shader.block(id).term, Some(Terminator::Return(_))) {
+            return Err("an output is stored only in a block that returns".into());
+        }
+        if seen.contains(&slot) {
+            return Err("this output is stored already".into());
+        }
+        seen.push(slot);
+        Ok(())
+    }
+
+    fn end(&self, id: BlockId) -> Check {
+        let s = self.shader;
+        let block = s.block(id);
+        let Some(term) = &block.term else { return Err("the block does not end".into()) };
+        let after = usize::MAX;
+        for call in term.calls() {
+            self.call(call, id)?;
+        }
+        match block.merge {
+            Merge::None => {}
+            Merge::Selection(b) => self.exists(b)?,
+            Merge::Loop { merge, continue_to } => {
+                self.exists(merge)?;
+                self.exists(continue_to)?;
+            }
+        }
+        match term {
+            Terminator::Jump(_) | Terminator::Unreachable => Ok(()),
+            Terminator::Branch { cond, .. } => {
+                self.uses(&[*cond], id, after)?;
+                if s.ty(*cond) == Type::B1 { Ok(()) } else { Err("the condition is no truth value".into()) }
+            }
+            Terminator::Switch { value, cases, .. } => {
+                self.uses(&[*value], id, after)?;
+                let ty = s.ty(*value);
+                if !ty.is_scalar() {
+                    return Err("the selector is no scalar".into());
+                }
+                let mut literals: Vec<u64> = cases.iter().map(|(n, _)| *n).collect();
+                literals.sort_unstable();
+                if literals.windows(2).any(|w| w[0] == w[1]) {
+                    return Err("a case stands twice".into());
+                }
+                match literals.last() {
+                    Some(&n) if n & !ty.bits().mask() != 0 => Err(format!("case {n} does not fit {ty}")),
+                    _ => Ok(()),
+                }
+            }
+            Terminator::Return(values) => {
+                self.uses(values, id, after)?;
+                let wanted = s.lower.as_ref().map_or(0, |l| l.returns.len());
+                if values.len() != wanted {
+                    return Err(format!("{wanted} values expected, {} returned", values.len()));
+                }
+                match values.iter().find(|v| s.ty(**v).bits() == super::types::Bits::B1) {
+                    Some(v) => Err(format!("{v} is a truth value, which no register holds")),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    fn exists(&self, b: BlockId) -> Check {
+        if b.index() < self.shader.blocks.len() { Ok(()) } else { Err(format!("{b} does not exist")) }
+    }
+
+    fn call(&self, call: &BlockCall, from: BlockId) -> Check {
+        self.exists(call.block)?;
+        self.uses(&call.args, from, usize::MAX)?;
+        let params = &self.shader.block(call.block).params;
+        if params.len() != call.args.len() {
+            return Err(format!("{} takes {} values, {} are passed", call.block, params.len(), call.args.len()));
+        }
+        for (&p, &a) in params.iter().zip(&call.args) {
+            let (want, is) = (self.shader.ty(p), self.shader.ty(a));
+            if want != is {
+                return Err(format!("{a} is {is}, {p} of {} is {want}", call.block));
+            }
+        }
+        Ok(())
+    }
+}

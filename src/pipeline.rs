@@ -1,0 +1,205 @@
+//! A pipeline from its shaders: linked from parts where it can be, compiled whole where it cannot.
+//!
+//! The parts come from a [`Toolchain`]; the link itself never sees it. A whole compile is the same way with every item
+//! known: the fragment stage first, then the vertex stage knowing what it reads, then the same link with empty glue.
+
+use crate::compile::request::{KnownState, Module, StageRequest, TuningOptions};
+use crate::error::{Context, Error, FullCompile, Result};
+use crate::link::{self, Object, Placement};
+use crate::metadata::interface::StageKind;
+use crate::state::{Known, PipelineState};
+use crate::target::{GfxIp, Stage, WaveSize};
+use crate::toolchain::{Fetched, Toolchain};
+use serde::Serialize;
+
+/// One stage of a pipeline.
+#[derive(Clone, Debug)]
+pub struct ShaderRef<'a> {
+    /// Its SPIR-V.
+    pub module: &'a Module,
+    /// Entry point.
+    pub entry_point: String,
+    /// Stage.
+    pub stage: Stage,
+    /// Lanes of a wave.
+    pub wave: WaveSize,
+    /// `SpecId`s that the module declares: values for others are not part of its request.
+    pub spec_ids: Vec<u32>,
+}
+
+/// What to build.
+#[derive(Clone, Debug)]
+pub struct PipelineRequest<'a> {
+    /// Vertex, or vertex and fragment, or compute.
+    pub shaders: Vec<ShaderRef<'a>>,
+    /// State.
+    pub state: &'a PipelineState,
+    /// GPU.
+    pub target: GfxIp,
+    /// Tuning.
+    pub options: TuningOptions,
+    /// How the code of the parts is laid out.
+    pub placement: Placement,
+}
+
+/// How a pipeline came to be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Route {
+    /// From parts that were compiled without state.
+    Linked,
+    /// Compiled whole, because it had to be (or was asked to be: no reason).
+    Whole(Option<String>),
+}
+
+/// Where a part came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Part {
+    /// Stage.
+    pub stage: Stage,
+    /// It was in the cache.
+    pub hit: bool,
+    /// Its bytes.
+    pub bytes: usize,
+}
+
+/// A pipeline ELF and how it came to be.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// The pipeline ELF.
+    pub elf: Vec<u8>,
+    /// How.
+    pub route: Route,
+    /// Its stages.
+    pub parts: Vec<Part>,
+}
+
+/// The answer to a [`PipelineRequest`].
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// Done.
+    Built(Built),
+    /// There is no compiler, and this stage is not in the cache.
+    NotCached(Stage),
+}
+
+/// Links a pipeline, or compiles it whole where the link asks for it.
+///
+/// # Errors
+/// Whatever the compiler or the linker says of the shaders or the state; `NeedsFullCompile` never.
+pub fn build(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Result<Outcome> {
+    let linked = stages(request, tools, |_| KnownState::default()).and_then(|parts| match parts {
+        Ok(parts) => finish(request, tools, parts, Route::Linked),
+        Err(missing) => Ok(Outcome::NotCached(missing)),
+    });
+    match linked {
+        Err(e) => match e.full_compile().cloned() {
+            Some(reason) => build_whole(request, tools, Some(&reason)),
+            None => Err(e),
+        },
+        done => done,
+    }
+}
+
+/// Compiles a pipeline whole, whether it could be linked or not: better code, for later.
+///
+/// # Errors
+/// Whatever the compiler or the linker says of the shaders or the state.
+pub fn build_whole(
+    request: &PipelineRequest<'_>,
+    tools: &Toolchain<'_>,
+    reason: Option<&FullCompile>,
+) -> Result<Outcome> {
+    let state = request.state;
+    let mut fragment_inputs = Vec::new();
+    let parts = stages(request, tools, |done| {
+        // Fragment comes first, see `stages`.
+        if let Some(StageKind::Fragment(fragment)) = done.last().map(|p: &Object| &p.interface().kind) {
+            fragment_inputs = fragment.inputs.clone();
+        }
+        KnownState {
+            layout: Known::Known(state.layout.clone()),
+            vertex: Known::Known(state.vertex.clone()),
+            params: Known::Known(fragment_inputs.clone()),
+            colors: Known::Known(state.color.clone()),
+        }
+    })?;
+    match parts {
+        Ok(parts) => finish(request, tools, parts, Route::Whole(reason.map(ToString::to_string))),
+        Err(missing) => Ok(Outcome::NotCached(missing)),
+    }
+}
+
+/// Every stage, fragment before vertex; `known` says what is known of the pipeline once the stages so far are there.
+fn stages(
+    request: &PipelineRequest<'_>,
+    tools: &Toolchain<'_>,
+    mut known: impl FnMut(&[Object]) -> KnownState,
+) -> Result<std::result::Result<Vec<(Object, Part)>, Stage>> {
+    let mut shaders: Vec<&ShaderRef<'_>> = request.shaders.iter().collect();
+    shaders.sort_by_key(|s| std::cmp::Reverse(s.stage));
+    let mut prepared: Vec<Object> = Vec::new();
+    let mut parts = Vec::new();
+    for shader in shaders {
+        let stage_request = StageRequest {
+            target: request.target,
+            stage: shader.stage,
+            module: shader.module.digest(),
+            entry_point: shader.entry_point.clone(),
+            specialization: specialization(request.state, shader),
+            wave: shader.wave,
+            options: request.options.clone(),
+            known: only_for(shader.stage, known(&prepared)),
+        };
+        let place = || format!("{} shader", shader.stage);
+        let (elf, hit) = match tools.stage(shader.module, &stage_request).at(place)? {
+            Fetched::Hit(elf) => (elf, true),
+            Fetched::Compiled(elf) => (elf, false),
+            Fetched::NotCached => return Ok(Err(shader.stage)),
+        };
+        prepared.push(Object::parse(&elf.0).at(place)?);
+        parts.push(Part { stage: shader.stage, hit, bytes: elf.0.len() });
+    }
+    let mut both: Vec<_> = prepared.into_iter().zip(parts).collect();
+    both.sort_by_key(|(_, part)| part.stage);
+    Ok(Ok(both))
+}
+
+/// What cannot change a stage's code stays out of its request, so that pipelines share it.
+fn only_for(stage: Stage, known: KnownState) -> KnownState {
+    let KnownState { layout, vertex, params, colors } = known;
+    let vertex_stage = stage == Stage::Vertex;
+    KnownState {
+        layout,
+        vertex: if vertex_stage { vertex } else { Known::Unknown },
+        params: if vertex_stage { params } else { Known::Unknown },
+        colors: if stage == Stage::Fragment { colors } else { Known::Unknown },
+    }
+}
+
+fn specialization(state: &PipelineState, shader: &ShaderRef<'_>) -> Vec<(u32, u64)> {
+    let mut values: Vec<(u32, u64)> = state
+        .specialization
+        .iter()
+        .filter(|e| e.stage.is_none_or(|s| s == shader.stage) && shader.spec_ids.contains(&e.id))
+        .map(|e| (e.id, e.value))
+        .collect();
+    values.sort_unstable();
+    values.dedup_by_key(|(id, _)| *id);
+    values
+}
+
+fn finish(
+    request: &PipelineRequest<'_>,
+    tools: &Toolchain<'_>,
+    parts: Vec<(Object, Part)>,
+    route: Route,
+) -> Result<Outcome> {
+    if parts.is_empty() {
+        return Err(Error::malformed("a pipeline without shaders"));
+    }
+    let (prepared, parts): (Vec<Object>, Vec<Part>) = parts.into_iter().unzip();
+    let objects: Vec<&Object> = prepared.iter().collect();
+    let elf = link::link_objects(&objects, request.state, request.placement, tools)?;
+    Ok(Outcome::Built(Built { elf, route, parts }))
+}

@@ -1,0 +1,127 @@
+//! Shaders to a pipeline state that fits them: bindings, push constants, attributes and attachments by declaration.
+//!
+//! What shaders do not say is guessed in the plainest way: 32-bit attributes, one buffer an attribute, RGBA8 colours.
+
+use crate::error::{Error, Result};
+use crate::ir::{InstId, NumericKind, Op, OutputSlot, Shader};
+use crate::state::{
+    BindingLayout, ColorAttachment, PipelineState, SetLayout, VertexAttribute, VertexBinding, VertexRate,
+};
+use crate::target::Stage;
+use std::collections::BTreeMap;
+
+/// Array length assumed for a run-time array of descriptors.
+const RUNTIME_ARRAY: u32 = 64;
+
+/// A state for the pipeline of these upper-level shaders.
+///
+/// # Errors
+/// Malformed: two shaders declare the same binding as different kinds.
+pub fn state(shaders: &[Shader]) -> Result<PipelineState> {
+    let mut state = PipelineState::default();
+    for shader in shaders {
+        add_resources(&mut state, shader)?;
+        state.layout.push_constant_bytes = state.layout.push_constant_bytes.max(shader.push_constant_bytes);
+        match shader.stage {
+            Stage::Vertex => add_attributes(&mut state, shader),
+            Stage::Fragment => add_attachments(&mut state, shader),
+            Stage::Compute => {}
+        }
+    }
+    Ok(state)
+}
+
+/// The state file's text.
+///
+/// # Errors
+/// Bug: not serializable.
+#[cfg(feature = "cli")]
+pub fn toml(state: &PipelineState) -> Result<String> {
+    toml::to_string_pretty(state).map_err(|e| Error::bug(format!("state as TOML: {e}")))
+}
+
+fn add_resources(state: &mut PipelineState, shader: &Shader) -> Result<()> {
+    for r in &shader.resources {
+        let sets = &mut state.layout.sets;
+        let at = sets.iter().position(|s| s.set == r.set).unwrap_or_else(|| {
+            sets.push(SetLayout { set: r.set, ..Default::default() });
+            sets.len() - 1
+        });
+        let bindings = &mut sets[at].bindings;
+        let count = r.count.unwrap_or(RUNTIME_ARRAY);
+        match bindings.iter_mut().find(|b| b.binding == r.binding) {
+            Some(b) if b.kind == r.kind => b.count = b.count.max(count),
+            Some(b) => {
+                return Err(Error::malformed(format!(
+                    "set {} binding {} is {:?} in one shader and {:?} in another",
+                    r.set, r.binding, b.kind, r.kind
+                )));
+            }
+            None => {
+                bindings.push(BindingLayout { binding: r.binding, kind: r.kind, count, dynamic: false, offset: None })
+            }
+        }
+        bindings.sort_by_key(|b| b.binding);
+    }
+    state.layout.sets.sort_by_key(|s| s.set);
+    Ok(())
+}
+
+/// Instructions that are in some block.
+fn placed(shader: &Shader) -> impl Iterator<Item = InstId> + '_ {
+    shader.blocks.iter().flat_map(|b| b.insts.iter().copied())
+}
+
+fn add_attributes(state: &mut PipelineState, shader: &Shader) {
+    // Location to (components, bits, kind); a location is one attribute whatever components are read of it.
+    let mut locations: BTreeMap<u32, (u8, u32, NumericKind)> = BTreeMap::new();
+    for id in placed(shader) {
+        let inst = shader.inst(id);
+        if let (&Op::LoadInput { location, component, kind, .. }, Some(v)) = (&inst.op, inst.result) {
+            let bits = shader.ty(v).bits().count().max(32);
+            let entry = locations.entry(location).or_insert((0, bits, kind));
+            entry.0 = entry.0.max(component + 1);
+        }
+    }
+    for (location, (components, bits, kind)) in locations {
+        let suffix = match kind {
+            NumericKind::Float => "SFLOAT",
+            NumericKind::Sint => "SINT",
+            NumericKind::Uint => "UINT",
+        };
+        let format: String = "RGBA"
+            .chars()
+            .take(components.min(4).into())
+            .map(|c| format!("{c}{bits}"))
+            .chain([format!("_{suffix}")])
+            .collect();
+        let binding = state.vertex.bindings.len() as u32;
+        let stride = u32::from(components) * bits / 8;
+        state.vertex.bindings.push(VertexBinding { binding, stride, rate: VertexRate::Vertex, divisor: 1 });
+        state.vertex.attributes.push(VertexAttribute { location, binding, format, offset: 0 });
+    }
+}
+
+fn add_attachments(state: &mut PipelineState, shader: &Shader) {
+    let mut locations: BTreeMap<u32, NumericKind> = BTreeMap::new();
+    for id in placed(shader) {
+        if let Op::StoreOutput { slot: OutputSlot::Location { location, index, .. }, kind } = shader.inst(id).op {
+            locations.insert(location, kind);
+            state.color.dual_source |= index == 1;
+        }
+    }
+    for (location, kind) in locations {
+        let format = match kind {
+            NumericKind::Float => "R8G8B8A8_UNORM",
+            NumericKind::Sint => "R32G32B32A32_SINT",
+            NumericKind::Uint => "R32G32B32A32_UINT",
+        };
+        state.color.attachments.push(ColorAttachment {
+            location,
+            format: format.into(),
+            write_mask: 15,
+            blend: false,
+            blend_source_alpha: false,
+        });
+    }
+}

@@ -1,0 +1,111 @@
+//! Stage ELFs from the cache where it has them, from the compiler where it does not.
+//!
+//! A driver has a cache and no compiler: it computes the same keys with the [`CompilerId`] that the cache's manifest
+//! records, and a miss is [`Fetched::NotCached`], not an error.
+
+use crate::cache::{Cache, Key, KeyBuilder};
+use crate::compile::request::{CompilerId, Module, StageRequest};
+use crate::compile::{Compiler, StageElf};
+use crate::error::{Error, Result};
+use crate::glue::{self, GlueKey, GluePiece};
+use crate::keys;
+use crate::link::GlueSource;
+use std::sync::Arc;
+
+/// Where a stage ELF came from, if it came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fetched {
+    /// From the cache.
+    Hit(StageElf),
+    /// Just compiled, and kept.
+    Compiled(StageElf),
+    /// Not in the cache, and there is no compiler.
+    NotCached,
+}
+
+impl Fetched {
+    /// The ELF, from wherever.
+    pub fn elf(&self) -> Option<&StageElf> {
+        match self {
+            Self::Hit(elf) | Self::Compiled(elf) => Some(elf),
+            Self::NotCached => None,
+        }
+    }
+}
+
+/// A cache, and perhaps a compiler.
+pub struct Toolchain<'a> {
+    cache: &'a Cache,
+    compiler: Option<&'a dyn Compiler>,
+    id: CompilerId,
+}
+
+impl<'a> Toolchain<'a> {
+    /// With this compiler, or with the one that filled the cache last.
+    ///
+    /// # Errors
+    /// Environment: the store fails, or there is neither a compiler nor a manifest. Malformed: the manifest.
+    pub fn new(cache: &'a Cache, compiler: Option<&'a dyn Compiler>) -> Result<Self> {
+        let id = match compiler {
+            Some(compiler) => compiler.id().clone(),
+            None => {
+                let manifest = cache.get(&manifest_key()?)?.ok_or_else(|| {
+                    Error::environment(
+                        "no compiler here, and the cache does not say which one filled it: populate it first",
+                    )
+                })?;
+                rmp_serde::from_slice(&manifest).map_err(|e| Error::malformed(format!("cache manifest: {e}")))?
+            }
+        };
+        Ok(Self { cache, compiler, id })
+    }
+
+    /// Notes in the cache's manifest whose code it holds.
+    ///
+    /// # Errors
+    /// Environment: the store fails.
+    pub fn record_compiler(&self) -> Result<()> {
+        let bytes = rmp_serde::to_vec_named(&self.id).map_err(|e| Error::bug(format!("cache manifest: {e}")))?;
+        self.cache.put(&manifest_key()?, &bytes)
+    }
+
+    /// Whose code this is.
+    pub fn compiler_id(&self) -> &CompilerId {
+        &self.id
+    }
+
+    /// One stage.
+    ///
+    /// # Errors
+    /// What the compiler says of the shader; environment: the store fails.
+    pub fn stage(&self, module: &Module, request: &StageRequest) -> Result<Fetched> {
+        let key = keys::stage(request, &self.id)?;
+        if let Some(bytes) = self.cache.get(&key)? {
+            return Ok(Fetched::Hit(StageElf(bytes)));
+        }
+        let Some(compiler) = self.compiler else { return Ok(Fetched::NotCached) };
+        let elf = compiler.compile(module, request)?;
+        self.cache.put(&key, &elf.0)?;
+        Ok(Fetched::Compiled(elf))
+    }
+}
+
+/// Glue under its keys. Writing a piece anew takes no longer than finding it; it is kept so that a store says what its
+/// pipelines are made of.
+impl GlueSource for Toolchain<'_> {
+    fn piece(&self, key: &GlueKey) -> Result<Arc<GluePiece>> {
+        let name = keys::glue(key)?;
+        if let Some(bytes) = self.cache.get(&name)? {
+            let piece = rmp_serde::from_slice(&bytes).map_err(|e| Error::malformed(format!("cached glue: {e}")))?;
+            return Ok(Arc::new(piece));
+        }
+        let piece = glue::emit(key)?;
+        let bytes = rmp_serde::to_vec_named(&piece).map_err(|e| Error::bug(format!("glue piece: {e}")))?;
+        self.cache.put(&name, &bytes)?;
+        Ok(Arc::new(piece))
+    }
+}
+
+fn manifest_key() -> Result<Key> {
+    Ok(KeyBuilder::new("dovetail cache manifest 1").field("manifest", "compiler")?.finish())
+}

@@ -1,0 +1,87 @@
+//! `dovetail corpus extract` as a user runs it, on shaders of a real compiler.
+
+#![cfg(feature = "cli")]
+
+mod support;
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+use support::{Tool, tool};
+
+const VERTEX: &str = "#version 450
+layout(location = 0) in vec4 position;
+layout(location = 0) out vec4 color;
+void main() { gl_Position = position; color = position.wzyx; }
+";
+const FRAGMENT: &str = "#version 450
+layout(location = 0) in vec4 color;
+layout(location = 0) out vec4 target;
+void main() { target = color; }
+";
+const COMPUTE: &str = "#version 450
+layout(local_size_x_id = 3) in;
+layout(constant_id = 3) const uint SIZE = 256;
+layout(binding = 0) buffer B { uint data[]; };
+void main() { data[gl_GlobalInvocationID.x] = SIZE; }
+";
+
+fn compiled(glslang: &Tool, dir: &Path, stage: &str, source: &str) -> Vec<u8> {
+    let out = dir.join(format!("made.{stage}.spv"));
+    let arguments = ["--stdin", "-V", "-S", stage, "-o", out.to_str().expect("a plain path")];
+    glslang.run(&arguments, source.as_bytes());
+    let bytes = fs::read(&out).expect("glslangValidator wrote it");
+    fs::remove_file(out).expect("it is ours");
+    bytes
+}
+
+fn extract(input: &Path, out: &Path) -> String {
+    let run =
+        Command::new(env!("CARGO_BIN_EXE_dovetail")).args(["corpus", "extract"]).arg(input).arg("-o").arg(out).output();
+    let run = run.expect("our own program");
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    String::from_utf8(run.stdout).expect("text")
+}
+
+#[test]
+fn shaders_come_out_of_an_archive_with_names_pairs_and_sizes() {
+    let Some(glslang) = tool("shaders_come_out_of_an_archive_with_names_pairs_and_sizes", "glslangValidator") else {
+        return;
+    };
+    let dir = tempfile::tempdir().expect("a folder");
+    let shaders = [("vert", VERTEX), ("frag", FRAGMENT), ("comp", COMPUTE)];
+    let modules = shaders.map(|(stage, source)| (stage, compiled(&glslang, dir.path(), stage, source)));
+
+    let input = dir.path().join("in");
+    fs::create_dir(&input).expect("a folder");
+    let mut zip = zip::ZipWriter::new(fs::File::create(input.join("game.zip")).expect("a file"));
+    for (stage, bytes) in &modules {
+        zip.start_file(format!("fx/glow.{stage}.spv"), zip::write::SimpleFileOptions::default()).expect("zip");
+        zip.write_all(bytes).expect("zip");
+    }
+    zip.finish().expect("zip");
+
+    let out = dir.path().join("out");
+    extract(&input, &out);
+    for (stage, bytes) in &modules {
+        assert_eq!(&fs::read(out.join(format!("game.fx_glow.{stage}.spv"))).expect("extracted"), bytes, "{stage}");
+    }
+    let text = |name: &str| fs::read_to_string(out.join(name)).expect("written");
+    assert_eq!(text("pairs.tsv"), "base\tvert\tfrag\ngame.fx_glow\tgame.fx_glow.vert.spv\tgame.fx_glow.frag.spv\n");
+    assert_eq!(text("spec.toml"), "[[module]]\nname = \"game.fx_glow.comp\"\nvalues = { 3 = 256 }\n\n");
+    let index: serde_json::Value = serde_json::from_str(&text("index.json")).expect("JSON");
+    let stages: Vec<_> = index.as_array().expect("a list").iter().map(|m| m["entries"][0]["stage"].clone()).collect();
+    assert_eq!(stages, ["vertex", "fragment", "compute"]);
+    assert_eq!(index[0]["origin"], "game.zip!in:fx/glow.vert.spv!@0x0");
+
+    let again = dir.path().join("again");
+    extract(&input, &again);
+    for file in ["index.json", "pairs.tsv", "spec.toml"] {
+        assert_eq!(
+            text(file),
+            fs::read_to_string(again.join(file)).expect("written"),
+            "{file} differs from run to run"
+        );
+    }
+}

@@ -1,0 +1,81 @@
+//! What integration tests share: outside tools to compare with, and the rule for when one is missing.
+//!
+//! A test that needs a tool asks for it by [`tool`]. If the tool is missing the test says so by its own name and passes on a
+//! developer's machine, and fails where `CI` is set: what is not compared there is not proved anywhere.
+
+#![allow(dead_code, reason = "each test program uses its own part of this")]
+
+use std::env;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// Where the repository is.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A program outside of this project.
+pub struct Tool {
+    name: &'static str,
+    path: PathBuf,
+}
+
+/// The program `name`, such as `llvm-mc-19`, for the test `test`. None means: return, the skip has been noted.
+#[must_use]
+pub fn tool(test: &str, name: &'static str) -> Option<Tool> {
+    let found = find(name);
+    if found.is_none() {
+        skip(test, &format!("{name} is missing"));
+    }
+    found.map(|path| Tool { name, path })
+}
+
+/// Notes that `test` could not be run; fails in CI.
+pub fn skip(test: &str, why: &str) {
+    assert!(env::var_os("CI").is_none(), "{test}: {why}; CI skips nothing");
+    eprintln!("skipped {test}: {why}");
+    // Test runners swallow output, so `./dev test` reads the names from here.
+    let Some(list) = env::var_os("DOVETAIL_SKIPPED") else { return };
+    let mut list = OpenOptions::new().create(true).append(true).open(list).expect("the list of skipped tests");
+    writeln!(list, "{test}: {why}").expect("the list of skipped tests");
+}
+
+/// In `PATH` as it is called, or without its version in LLVM's own folder.
+fn find(name: &str) -> Option<PathBuf> {
+    let in_path = env::split_paths(&env::var_os("PATH")?).map(|dir| dir.join(name)).collect::<Vec<_>>();
+    let in_prefix = env::var_os("LLVM_SYS_191_PREFIX")
+        .zip(name.strip_suffix("-19"))
+        .map(|(prefix, plain)| Path::new(&prefix).join("bin").join(plain));
+    in_path.into_iter().chain(in_prefix).find(|path| path.is_file())
+}
+
+impl Tool {
+    /// Runs it with this input and gives what it wrote; fails the test if the tool fails.
+    pub fn run(&self, arguments: &[&str], input: &[u8]) -> Vec<u8> {
+        let output = self.output(arguments, input);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{} {arguments:?}: {}\n{errors}", self.name, output.status);
+        output.stdout
+    }
+
+    /// Runs it with this input, whatever becomes of it.
+    pub fn output(&self, arguments: &[&str], input: &[u8]) -> Output {
+        let started = Command::new(&self.path)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        let mut child = started.unwrap_or_else(|e| panic!("{}: {e}", self.name));
+        let mut stdin = child.stdin.take().expect("stdin was asked for");
+        std::thread::scope(|scope| {
+            // A tool that fails may close its input early; its status says it better than our error would.
+            scope.spawn(move || {
+                let _ = stdin.write_all(input);
+            });
+            child.wait_with_output().unwrap_or_else(|e| panic!("{}: {e}", self.name))
+        })
+    }
+}

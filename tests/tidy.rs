@@ -1,0 +1,311 @@
+//! The source tree itself under test: what the compiler and clippy do not hold.
+//!
+//! Each rule gives the places that break it; the tables at the top are the only exceptions. A new module gets a line in
+//! [`USES`], which is the project's map: a module may use those named, never the reverse.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use support::root;
+
+/// A module of `src`, and those it may use. The order is from the leaves up; nothing may use what stands below it.
+const USES: &[(&str, &[&str])] = &[
+    ("error", &[]),
+    ("target", &["error"]),
+    ("ir", &["error", "target"]),
+    ("state", &["error", "target", "ir"]),
+    ("isa", &["error", "target", "state"]),
+    ("metadata", &["error", "target", "state", "ir"]),
+    ("reloc", &["error", "target", "state", "ir"]),
+    ("abi", &["error", "target", "state", "ir", "metadata", "reloc"]),
+    // Glue and compile do not know each other.
+    ("glue", &["error", "target", "state", "ir", "isa", "abi", "metadata", "reloc"]),
+    ("compile", &["error", "target", "state", "ir", "isa", "abi", "metadata", "reloc"]),
+    // The linker is what a driver loads: no compiler in it.
+    ("link", &["error", "target", "state", "isa", "abi", "metadata", "reloc", "glue"]),
+    // The proof. Nothing in the product's path uses it.
+    ("emu", &["error", "target", "isa", "abi", "metadata"]),
+    // Bytes and keys only.
+    ("cache", &["error"]),
+    ("corpus", &["error", "target"]),
+    ("keys", &["error", "target", "state", "abi", "metadata", "reloc", "glue", "compile", "link", "cache"]),
+    ("template", &["error", "target", "state", "ir"]),
+    ("toolchain", &["error", "target", "glue", "compile", "link", "cache", "keys"]),
+    ("pipeline", &["error", "target", "state", "metadata", "glue", "compile", "link", "cache", "keys", "toolchain"]),
+    ("capi", &["error", "target", "state", "abi", "metadata", "reloc", "glue", "compile", "link", "cache", "keys"]),
+];
+
+/// Files that may be longer than [`MAX_LINES`], because they are tables.
+const TABLES: &[&str] = &["src/ir/op.rs"];
+const MAX_LINES: usize = 600;
+
+/// The only files with `unsafe`: the edge to LLVM, mapped memory, and the C interface.
+const UNSAFE: &[&str] = &[
+    "src/compile/llvm/ffi.rs",
+    "src/cache/lmdb.rs",
+    "src/cache/mmap.rs",
+    "src/link/out.rs",
+    "src/capi.rs",
+    "tests/support/vulkan.rs",
+    "tests/support/alloc.rs",
+];
+
+/// Folders that are made, not written.
+const MADE: &[&str] = &[".git", "target", "corpus", "demo-out"];
+
+/// Every text file of the repository by its path in it.
+fn texts() -> Vec<(String, String)> {
+    fn walk(dir: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(dir).expect("a readable folder") {
+            let path = entry.expect("a readable folder").path();
+            // Only at the top: `src/corpus` is written.
+            if dir == root() && MADE.iter().any(|made| path.ends_with(made)) {
+                continue;
+            }
+            if path.is_dir() { walk(&path, found) } else { found.push(path) }
+        }
+    }
+    let mut paths = Vec::new();
+    walk(root(), &mut paths);
+    paths.sort();
+    let texts = paths.iter().filter_map(|path| {
+        let name = path.strip_prefix(root()).expect("under the root").to_str()?.to_owned();
+        Some((name, fs::read_to_string(path).ok()?))
+    });
+    texts.collect()
+}
+
+fn rust(texts: &[(String, String)]) -> impl Iterator<Item = (&str, &str)> {
+    texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).filter(|(name, _)| name.ends_with(".rs"))
+}
+
+/// The line without a comment, and numbered from 1.
+fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().map(|(n, line)| (n + 1, line.split("//").next().unwrap_or_default()))
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// Where `word` stands as a whole word.
+fn word_positions<'a>(line: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+    line.match_indices(word).map(|(at, _)| at).filter(move |at| {
+        let before = line[..*at].chars().next_back();
+        let after = line[at + word.len()..].chars().next();
+        !before.is_some_and(is_word) && !after.is_some_and(is_word)
+    })
+}
+
+/// First segments of the paths behind `crate::` in a line, the braces of a list included.
+fn crate_modules(line: &str) -> Vec<String> {
+    let mut modules = Vec::new();
+    for (at, prefix) in line.match_indices("crate::") {
+        if line[..at].ends_with('$') {
+            continue;
+        }
+        let rest = &line[at + prefix.len()..];
+        let names = match rest.strip_prefix('{') {
+            Some(list) => top_level_names(list),
+            None => vec![rest],
+        };
+        modules.extend(names.into_iter().map(|n| n.trim().chars().take_while(|&c| is_word(c)).collect::<String>()));
+    }
+    modules
+}
+
+/// The items of `a::b, c::{d, e}, f}`, up to the brace that ends them.
+fn top_level_names(list: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut names) = (0usize, 0, Vec::new());
+    for (at, c) in list.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => {
+                names.push(&list[start..at]);
+                break;
+            }
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                names.push(&list[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    names
+}
+
+/// Statements over several lines become one, so that a `use` list is seen whole.
+fn joined(text: &str) -> Vec<(usize, String)> {
+    let mut lines: Vec<(usize, String)> = Vec::new();
+    let mut open = false;
+    for (number, line) in code_lines(text) {
+        match lines.last_mut().filter(|_| open) {
+            Some((_, whole)) => whole.push_str(line.trim()),
+            None => {
+                open = line.trim_start().trim_start_matches("pub ").starts_with("use ");
+                lines.push((number, line.to_owned()));
+            }
+        }
+        open = open && !line.contains(';');
+    }
+    lines
+}
+
+fn assert_none(broken: &[String], rule: &str) {
+    assert!(broken.is_empty(), "{rule}:\n  {}", broken.join("\n  "));
+}
+
+#[test]
+fn imports_run_one_way() {
+    let uses: BTreeMap<_, _> = USES.iter().copied().collect();
+    let mut broken = Vec::new();
+    for (name, text) in rust(&texts()) {
+        let Some(module) = name.strip_prefix("src/").and_then(|n| n.split(['/', '.']).next()) else { continue };
+        if matches!(module, "lib" | "bin") {
+            continue;
+        }
+        let Some(allowed) = uses.get(module) else {
+            broken.push(format!("{name}: module `{module}` has no line in tests/tidy.rs"));
+            continue;
+        };
+        // The tests inside a file may look further.
+        let product = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for (line, code) in joined(product) {
+            let others = crate_modules(&code).into_iter().filter(|used| used != module);
+            let bad = others.filter(|used| uses.contains_key(used.as_str()) && !allowed.contains(&used.as_str()));
+            broken.extend(bad.map(|used| format!("{name}:{line}: `{module}` may not use `{used}`")));
+        }
+    }
+    assert_none(&broken, "imports against the order of tests/tidy.rs");
+}
+
+#[test]
+fn the_order_of_modules_is_an_order() {
+    for (index, (module, uses)) in USES.iter().enumerate() {
+        for used in *uses {
+            assert!(
+                USES[..index].iter().any(|(earlier, _)| earlier == used),
+                "`{module}` uses `{used}` from further up"
+            );
+        }
+    }
+}
+
+#[test]
+fn files_are_of_readable_size() {
+    let texts = texts();
+    let written = rust(&texts).chain(texts.iter().map(|(n, t)| (n.as_str(), t.as_str())).filter(|(n, _)| *n == "dev"));
+    let long = written.filter(|(name, text)| text.lines().count() > MAX_LINES && !TABLES.contains(name));
+    let long: Vec<_> = long.map(|(name, text)| format!("{name}: {} lines", text.lines().count())).collect();
+    assert_none(&long, "over 600 lines: split by idea, or list the table in tests/tidy.rs");
+}
+
+#[test]
+fn unsafe_is_where_it_is_expected_and_justified() {
+    let mut broken = Vec::new();
+    for (name, text) in rust(&texts()) {
+        let lines: Vec<&str> = text.lines().collect();
+        for (number, code) in code_lines(text) {
+            let real = word_positions(code, "unsafe").any(|at| {
+                let next = code[at + "unsafe".len()..].trim_start();
+                next.is_empty() || ["{", "fn", "impl", "extern", "trait"].iter().any(|form| next.starts_with(form))
+            });
+            if !real || code.contains('"') {
+                continue;
+            }
+            if !UNSAFE.contains(&name) {
+                broken.push(format!("{name}:{number}: not in the list of tests/tidy.rs"));
+            }
+            let above = &lines[number.saturating_sub(9)..number];
+            if !above.iter().any(|line| line.contains("SAFETY:") || line.contains("# Safety")) {
+                broken.push(format!("{name}:{number}: no SAFETY comment"));
+            }
+        }
+    }
+    assert_none(&broken, "unsafe code");
+}
+
+#[test]
+fn every_allowed_lint_has_a_reason() {
+    let mut broken = Vec::new();
+    for (name, text) in rust(&texts()) {
+        for (at, _) in text.match_indices("#[allow(").chain(text.match_indices("#![allow(")) {
+            let start_of_line = text[..at].rfind('\n').map_or(0, |n| n + 1);
+            let in_attribute = text[start_of_line..at].trim().is_empty();
+            let attribute = text[at..].split(")]").next().unwrap_or_default();
+            if in_attribute && !attribute.contains("reason = \"") {
+                broken.push(format!("{name}:{}", text[..at].lines().count() + 1));
+            }
+        }
+    }
+    assert_none(&broken, "lints allowed without a reason");
+}
+
+#[test]
+fn links_in_documents_lead_somewhere() {
+    let texts = texts();
+    let mut broken = Vec::new();
+    for (name, text) in texts.iter().filter(|(name, _)| name.ends_with(".md")) {
+        let folder = root().join(name);
+        let folder = folder.parent().expect("a file is in a folder");
+        let mut in_code = false;
+        for (number, line) in text.lines().enumerate() {
+            in_code ^= line.trim_start().starts_with("```");
+            for (_, rest) in line.match_indices("](").map(|(at, _)| line.split_at(at + 2)).filter(|_| !in_code) {
+                let target = rest.split([')', '#', ' ']).next().unwrap_or_default();
+                let outside = target.contains("://") || target.starts_with("mailto:") || target.is_empty();
+                if !outside && !folder.join(target).exists() {
+                    broken.push(format!("{name}:{}: {target}", number + 1));
+                }
+            }
+        }
+    }
+    assert_none(&broken, "links to files that are not there");
+}
+
+#[test]
+fn no_machine_is_named() {
+    // In pieces, so that this file passes its own rule.
+    let folders = [["/", "root"], ["/", "home"], ["/", "work"]].map(|parts| parts.concat());
+    let mut broken = Vec::new();
+    for (name, text) in &texts() {
+        for (number, line) in text.lines().enumerate() {
+            for folder in &folders {
+                let absolute = line.match_indices(folder.as_str()).any(|(at, _)| {
+                    let before = line[..at].chars().next_back();
+                    let after = line[at + folder.len()..].chars().next();
+                    !before.is_some_and(|c| is_word(c) || ".-/})*:".contains(c)) && after == Some('/')
+                });
+                broken.extend(absolute.then(|| format!("{name}:{}: {folder}", number + 1)));
+            }
+        }
+    }
+    assert_none(&broken, "absolute paths of some machine");
+}
+
+#[test]
+fn the_rules_see_what_they_are_for() {
+    assert_eq!(crate_modules("use crate::{a::b, c::{d, e}, f};"), ["a", "c", "f"]);
+    assert_eq!(crate_modules("let x = crate::link::plan($crate::glue::X, crate::abi::Y);"), ["link", "abi"]);
+    assert_eq!(joined("use crate::{\n    a,\n    b,\n};\nfn f() {}")[0], (1, "use crate::{a,b,};".to_owned()));
+    assert_eq!(word_positions("unsafe_op unsafe { }", "unsafe").collect::<Vec<_>>(), [10]);
+}
+
+#[test]
+fn every_dependency_is_explained() {
+    let read = |name: &str| fs::read_to_string(root().join(name)).expect("a file of this repository");
+    let manifest: toml::Table = read("Cargo.toml").parse().expect("a manifest");
+    let why = read("docs/dependencies.md");
+    let tables = ["dependencies", "dev-dependencies"].into_iter().filter_map(|key| manifest.get(key)?.as_table());
+    let named: Vec<&str> = tables.flat_map(|table| table.keys()).map(String::as_str).collect();
+    let missing = named.iter().filter(|name| !why.contains(&format!("`{name}`"))).map(|name| (*name).to_owned());
+    let explained = why.lines().filter(|line| line.starts_with("| `")).flat_map(|line| {
+        let cell = line.split('|').nth(1).unwrap_or_default();
+        cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()
+    });
+    let gone = explained.filter(|name| !named.contains(&name.as_str()));
+    assert_none(&missing.chain(gone).collect::<Vec<_>>(), "docs/dependencies.md and Cargo.toml differ");
+}
