@@ -3,6 +3,7 @@
 mod common;
 mod compile;
 mod corpus;
+mod corpus_check;
 mod inspect;
 mod link;
 mod populate;
@@ -55,7 +56,7 @@ fn main() -> ExitCode {
         Command::Compile(args) => compile::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Verify(args) => verify::run(&args),
-        Command::Corpus(args) => corpus::run(args).map(|()| ExitCode::SUCCESS),
+        Command::Corpus(args) => corpus::run(args),
         Command::State(args) => state::run(&args),
         Command::Worker(args) => worker::run(&args),
     };
