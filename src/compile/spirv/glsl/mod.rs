@@ -13,7 +13,7 @@ mod vector;
 use self::pack::Norm;
 use super::cx::{Cx, Inst, Ty, Values};
 use super::float::FloatOps;
-use super::image::operands::floats;
+use super::image::operands::{floats, integer};
 use super::memory::Operands;
 use super::operands::{from_words, result_component, set_result, words};
 use crate::error::{Error, Result};
@@ -274,11 +274,14 @@ fn special(cx: &mut Cx<'_>, inst: &Inst, op: G) -> Result<Values> {
         }
         G::InterpolateAtCentroid => cx.interpolate_at(inst.id(2)?, InterpPlace::Centroid, &[])?,
         G::InterpolateAtSample => {
-            let sample = cx.value(inst.id(3)?)?;
+            let sample = integer(cx, inst.id(3)?)?;
             cx.interpolate_at(inst.id(2)?, InterpPlace::AtSample, &[sample])?
         }
         G::InterpolateAtOffset => {
             let offset = floats(cx, inst.id(3)?)?;
+            if offset.len() != 2 {
+                return Err(shape());
+            }
             cx.interpolate_at(inst.id(2)?, InterpPlace::AtOffset, &offset)?
         }
         other => return Err(Error::unsupported(format!("GLSL.std.450 {other:?}"), inst.place())),

@@ -76,8 +76,9 @@ pub fn write(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
     let mut source = address(cx, inst, &mut shape, coords, &extra)?;
     source.image = Some(descriptor);
     let ty = texels(shape, 1);
-    if shape.float && texel.iter().any(|&t| !cx.b.ty(t).can_be_float()) {
-        return Err(inst.malformed("a texel of integers for an image of floats"));
+    let fits = |t: Type| if shape.float { t.can_be_float() } else { t.is_scalar() && t != Type::B1 };
+    if !texel.iter().all(|&t| fits(cx.b.ty(t))) {
+        return Err(inst.malformed("a texel of another kind than the image's"));
     }
     let convert = |v| if shape.float { cx.b.convert(AluOp::FConv, v, ty) } else { cx.b.zext_or_trunc(v, ty) };
     let parts: Values = texel.into_iter().take(shape.channels).map(convert).collect();
@@ -87,7 +88,7 @@ pub fn write(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
     source.data = Some(cx.b.compose(&parts));
     let mut image = base(shape, ImageOp::Store, access(cx, id, descriptor, &extra));
     image.lod = integer_lod(&extra);
-    let args = source.args(inst, &image)?;
+    let args = source.args(cx, inst, &image)?;
     cx.b.effect(IrOp::Image(image), &args);
     Ok(())
 }
@@ -124,16 +125,16 @@ pub fn texel_atomic(
 ) -> Result<(IrOp, Vec<Value>)> {
     let shape = shape::of(cx, texel.image_type)?;
     let n = shape.dim.coords();
-    let coords: Values = texel.coords.iter().map(|&c| operands::to_b32(cx, c)).collect();
+    let coords: Values = texel.coords.iter().map(|&c| operands::to_b32(cx, c)).collect::<Result<_>>()?;
     let source = Sources {
         image: Some(texel.image),
         layer: coords.get(n).copied(),
         coords,
-        sample: texel.sample.map(|s| operands::to_b32(cx, s)),
+        sample: texel.sample.map(|s| operands::to_b32(cx, s)).transpose()?,
         ..Sources::default()
     };
     let image = base(shape, ImageOp::Atomic(op), access);
     // A load has the operands that all have.
-    let place = source.args(inst, &base(shape, ImageOp::Atomic(AtomicOp::Load), access))?;
+    let place = source.args(cx, inst, &base(shape, ImageOp::Atomic(AtomicOp::Load), access))?;
     Ok((IrOp::Image(image), place))
 }

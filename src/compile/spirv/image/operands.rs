@@ -127,7 +127,7 @@ fn to_f32(cx: &mut Cx<'_>, id: u32, v: Value) -> Result<Value> {
 /// Malformed: not a scalar.
 pub fn integer(cx: &mut Cx<'_>, id: u32) -> Result<Value> {
     let v = cx.value(id)?;
-    Ok(to_b32(cx, v))
+    to_b32(cx, v)
 }
 
 /// Integer components in 32 bits.
@@ -135,13 +135,20 @@ pub fn integer(cx: &mut Cx<'_>, id: u32) -> Result<Value> {
 /// # Errors
 /// Malformed: not a value.
 pub fn integers(cx: &mut Cx<'_>, id: u32) -> Result<Values> {
-    Ok(cx.values(id)?.into_iter().map(|v| to_b32(cx, v)).collect())
+    cx.values(id)?.into_iter().map(|v| to_b32(cx, v)).collect()
 }
 
 /// An integer in 32 bits, sign-extended.
-pub fn to_b32(cx: &mut Cx<'_>, v: Value) -> Value {
-    let op = if cx.b.ty(v).bits() < Type::B32.bits() { AluOp::SExt } else { AluOp::Trunc };
-    cx.b.convert(op, v, Type::B32)
+///
+/// # Errors
+/// Malformed: no integer.
+pub fn to_b32(cx: &mut Cx<'_>, v: Value) -> Result<Value> {
+    let ty = cx.b.ty(v);
+    if !ty.is_scalar() || ty == Type::B1 {
+        return Err(Error::malformed(format!("{ty} where an integer is needed")));
+    }
+    let op = if ty.bits() < Type::B32.bits() { AluOp::SExt } else { AluOp::Trunc };
+    Ok(cx.b.convert(op, v, Type::B32))
 }
 
 fn offsets(cx: &mut Cx<'_>, id: u32) -> Result<Values> {
