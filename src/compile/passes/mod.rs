@@ -7,6 +7,7 @@ use crate::target::WaveSize;
 mod cube;
 pub mod dce;
 pub mod fold;
+pub mod legalize_memory;
 pub mod lower_derivatives;
 pub mod lower_images;
 pub mod lower_subgroup;
@@ -19,6 +20,7 @@ pub type Pass = fn(&mut Shader, WaveSize) -> Result<()>;
 pub const PASSES: &[(&str, Pass)] = &[
     ("dce", dce::run),
     ("fold", fold::run),
+    ("legalize_memory", legalize_memory::run),
     ("lower_derivatives", lower_derivatives::run),
     ("lower_images", lower_images::run),
     ("lower_subgroup", lower_subgroup::run),
