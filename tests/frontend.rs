@@ -396,7 +396,7 @@ fn arrays_of_bindings_choose_a_descriptor() {
         #extension GL_EXT_nonuniform_qualifier : require
         layout(binding=0) buffer O { uint o[]; };
         layout(binding=1) readonly buffer I { uint x; } i;
-        layout(binding=2) readonly buffer A { uint x; uint y[]; } a[2][2];
+        layout(binding=2) buffer A { uint x; uint y[]; } a[2][2];
         void main() {
             o[0] = a[1][0].x;
             o[1] = a[i.x][1].y[i.x];
@@ -411,6 +411,8 @@ fn arrays_of_bindings_choose_a_descriptor() {
     assert_eq!(world.buffers[0], words(&[20, 32, 6]));
     let a = s.resources.iter().find(|r| r.binding == 2).expect("the array");
     assert_eq!((a.count, a.written), (Some(4), false));
+    let written: Vec<u32> = s.resources.iter().filter(|r| r.written).map(|r| r.binding).collect();
+    assert_eq!(written, [0]);
     let non_uniform = |op: &Op| matches!(op, Op::Descriptor { non_uniform: true, .. });
     assert_eq!(s.insts.iter().filter(|i| non_uniform(&i.op)).count(), 1);
     // The output could be the same memory.

@@ -1,8 +1,8 @@
-//! Leaves only what is reachable: drops blocks that no path from the entry reaches, and renumbers the others.
+//! What can only be said of the whole shader: which blocks are reachable, which bindings are written.
 //!
 //! Blocks that a reachable header declares stay, empty and never reached, so that the structure stays whole.
 
-use crate::ir::{BlockId, Merge, Shader, Terminator, ValueDef};
+use crate::ir::{BlockId, ImageOp, Merge, Op, Shader, Terminator, ValueDef};
 
 /// Drops unreachable blocks; `exit` stays in any case.
 pub fn drop_unreachable(shader: &mut Shader, exit: BlockId) {
@@ -63,5 +63,29 @@ pub fn drop_unreachable(shader: &mut Shader, exit: BlockId) {
         if let ValueDef::Param(block, _) = &mut value.def {
             *block = renumbered[block.index()];
         }
+    }
+}
+
+/// Takes back `written` of bindings that no store or atomic names.
+pub fn note_written(shader: &mut Shader) {
+    let mut written = vec![false; shader.resources.len()];
+    for &id in shader.blocks.iter().flat_map(|b| &b.insts) {
+        let inst = shader.inst(id);
+        let writes = match &inst.op {
+            Op::BufferStore { .. } | Op::BufferAtomic { .. } => true,
+            Op::Image(image) => matches!(image.op, ImageOp::Store | ImageOp::Atomic(_)),
+            _ => false,
+        };
+        if !writes {
+            continue;
+        }
+        match inst.args.first().and_then(|d| shader.def(*d)).map(|d| &d.op) {
+            Some(Op::Descriptor { resource, .. }) => written[resource.index()] = true,
+            // Chosen at run time: it can be any.
+            _ => return,
+        }
+    }
+    for (resource, written) in shader.resources.iter_mut().zip(written) {
+        resource.written &= written;
     }
 }

@@ -18,6 +18,9 @@ use std::rc::Rc;
 /// Instructions beyond which inlining stops.
 const MAX_INSTS: usize = 1 << 21;
 
+/// Values that definitions and jumps may hold altogether: composites are copied without any instruction.
+const MAX_LEAVES: usize = 1 << 24;
+
 /// Where a function's returns go.
 #[derive(Debug)]
 pub(super) enum Return {
@@ -221,7 +224,7 @@ fn translate(cx: &mut Cx<'_>, session: &mut Session<'_>, n: u32, ret: Return) ->
         frame.current = n;
         for at in &block.insts {
             one(cx, session, &mut frame, at)?;
-            if cx.b.shader.insts.len() > MAX_INSTS {
+            if cx.b.shader.insts.len() > MAX_INSTS || cx.leaves > MAX_LEAVES {
                 return Err(Error::unsupported("shader size", format!("over {MAX_INSTS} instructions after inlining")));
             }
         }

@@ -8,7 +8,7 @@ use super::cx::{Cx, Place, Pointer, Ty, TypeId, Values};
 use super::types::{Layout, Leaf};
 use crate::error::{Error, Result};
 use crate::ir::{
-    Align, AluOp, BlockId, Interp, InterpPlace, LocalId, NumericKind, Op, OutputSlot, Shader, Type, Value,
+    Align, AluOp, BlockId, BuiltIn, Interp, InterpPlace, LocalId, NumericKind, Op, OutputSlot, Shader, Type, Value,
 };
 use crate::target::Stage;
 use smallvec::SmallVec;
@@ -277,10 +277,14 @@ impl Cx<'_> {
         Ok(())
     }
 
-    /// Loads from an input at a constant offset.
-    pub(super) fn load_input(&mut self, input: usize, pointer: &Pointer) -> Result<Values> {
+    /// Loads from an input at a constant offset. A volatile load sees what the invocation has become.
+    pub(super) fn load_input(&mut self, input: usize, pointer: &Pointer, volatile: bool) -> Result<Values> {
         let sources = self.sources(input, pointer)?;
-        sources.iter().map(|(ty, s)| self.read_source(s, *ty)).collect()
+        let read = |(ty, source): &(Type, Source)| match source {
+            Source::BuiltIn(BuiltIn::HelperInvocation, _) if volatile => Ok(self.b.value(Op::IsHelper, &[], *ty)),
+            _ => self.read_source(source, *ty),
+        };
+        sources.iter().map(read).collect()
     }
 
     fn sources(&self, input: usize, pointer: &Pointer) -> Result<Vec<(Type, Source)>> {
@@ -308,8 +312,8 @@ impl Cx<'_> {
             Source::GlobalInvocationId(c) => {
                 let size = self.b.shader.modes.local_size.get(c as usize).copied().unwrap_or(1);
                 let load = |cx: &mut Self, builtin| cx.b.value(Op::LoadBuiltIn { builtin, component: c }, &[], ty);
-                let group = load(self, crate::ir::BuiltIn::WorkgroupId);
-                let local = load(self, crate::ir::BuiltIn::LocalInvocationId);
+                let group = load(self, BuiltIn::WorkgroupId);
+                let local = load(self, BuiltIn::LocalInvocationId);
                 let base = self.b.imul_const(group, u64::from(size));
                 self.b.alu(AluOp::IAdd, &[base, local])
             }
@@ -332,7 +336,7 @@ impl Cx<'_> {
         let local = self.new_local(0, ty)?;
         self.at_entry(|cx| {
             let whole = Pointer::new(Place::Input(input), ty, Layout::PACKED);
-            let values = cx.load_input(input, &whole)?;
+            let values = cx.load_input(input, &whole, false)?;
             let copy = Pointer::new(Place::Local(local), ty, Layout::PACKED);
             cx.store(&copy, &values, Default::default())
         })?;

@@ -73,5 +73,6 @@ pub fn translate(module: &Module, entry: &str, stage: Stage, spec: &[(u32, u64)]
     let used = cx.constants.used();
     shader.modes.spec = used;
     finish::drop_unreachable(&mut shader, exit);
+    finish::note_written(&mut shader);
     Ok(shader)
 }
