@@ -148,7 +148,7 @@ impl Cx<'_> {
             Place::Resource { .. } => return self.load_opaque(pointer),
             Place::Input(input) => {
                 if pointer.dynamic.is_none() {
-                    return self.load_input(input, pointer);
+                    return self.load_input(input, pointer, operands.access.volatile);
                 }
                 let local = self.input_local(input)?;
                 return self.load(&Pointer { place: Place::Local(local), ..pointer.clone() }, operands);
