@@ -144,10 +144,8 @@ fn pixels() {
     assert_eq!(count(&s, |op| matches!(op, Op::Derivative(_))), 4 * 12);
     assert_eq!(count(&s, |op| matches!(op, Op::Derivative(k) if k.fine)), 4 * 4);
     let at = |place: InterpPlace, perspective: bool| {
-        count(
-            &s,
-            |op| matches!(op, Op::LoadInput { interp: Interp::At { place: p, perspective: q }, .. } if *p == place && *q == perspective),
-        )
+        let wanted = Interp::At { perspective, place };
+        count(&s, |op| matches!(op, Op::LoadInput { interp, .. } if *interp == wanted))
     };
     assert_eq!((at(InterpPlace::Centroid, true), at(InterpPlace::Centroid, false)), (5, 2));
     assert_eq!((at(InterpPlace::AtSample, true), at(InterpPlace::AtSample, false)), (4, 2));
@@ -170,4 +168,12 @@ fn dot_products_and_rotations() {
     let rotations: Vec<&Op> = ops(&s).into_iter().filter(|op| matches!(op, Op::Subgroup(_))).collect();
     assert_eq!(rotations, [&Op::Subgroup(SubgroupOp::Rotate(0)), &Op::Subgroup(SubgroupOp::Rotate(4))]);
     assert_eq!((alu(&s, AluOp::FMin), alu(&s, AluOp::FMax)), (2, 2));
+}
+
+#[test]
+fn dot_products_of_halves() {
+    let s = shader("mixed_dot.spvasm", Stage::Compute);
+    assert_eq!(alu(&s, AluOp::FFma), 2 * 2);
+    // Four of them are of the vectors; one each way is the 16-bit sum.
+    assert_eq!(alu(&s, AluOp::FConv), 2 * 4 + 2);
 }

@@ -257,7 +257,8 @@ impl Reader<'_, '_> {
             Home::Reserved(index) => Err(Error::unsupported(format!("symbol section {index:#x}"), symbol.name)),
             Home::Section(index) => match self.homes.get(index as usize) {
                 Some(Kept::Data(target)) => {
-                    let value = u32::try_from(symbol.value).ok().filter(|&v| v <= MAX_SECTION as u32);
+                    let len = self.elf.at(index).map_or(0, |s| s.data.len() as u64);
+                    let value = u32::try_from(symbol.value).ok().filter(|_| symbol.value <= len);
                     let value = value.ok_or_else(|| Error::malformed(format!("symbol value {:#x}", symbol.value)))?;
                     Ok(Some((*target, value)))
                 }
@@ -287,7 +288,7 @@ impl Reader<'_, '_> {
 
 fn constant_data(section: &Section<'_>) -> Result<DataSection> {
     let constant = section.kind == sht::PROGBITS && section.flags & (shf::WRITE | shf::EXECUTE) == 0;
-    if !constant {
+    if !constant || !section.name.starts_with(".rodata") {
         return Err(Error::unsupported(format!("section {}", section.name), "only constant data can be uploaded"));
     }
     let align = u32::try_from(section.align.max(1)).ok().filter(|a| a.is_power_of_two() && *a <= 4096);

@@ -110,7 +110,7 @@ fn stage_registers(notes: &mut Notes, facts: &StageFacts<'_>, layout: &ResolvedL
     fields.insert(Key::VgprCount, vgprs);
     fields.insert(Key::SgprLimit, SGPR_LIMIT);
     fields.insert(Key::VgprLimit, VGPR_LIMIT);
-    fields.entry(Key::ScratchMemorySize).or_insert(0);
+    let scratch = *fields.entry(Key::ScratchMemorySize).or_insert(0);
     fields.insert(Key::WavefrontSize, interface.wave.lanes());
     let words = &mut notes.registers;
     words.set_field(registers.vgprs, (vgprs - 1) / interface.wave.vgpr_granule())?;
@@ -120,6 +120,9 @@ fn stage_registers(notes: &mut Notes, facts: &StageFacts<'_>, layout: &ResolvedL
         return Err(Error::malformed(format!("{sgprs} SGPRs")));
     }
     words.set_field(registers.sgprs, sgpr_granules)?;
+    if (scratch > 0) != (words.field(registers.scratch_en) == 1) {
+        return Err(Error::malformed(format!("{scratch} bytes of scratch memory, and SCRATCH_EN says otherwise")));
+    }
     words.set_field(registers.wave32, u32::from(interface.wave == WaveSize::W32))?;
 
     let map = user_data::map(interface, layout)?;

@@ -36,6 +36,9 @@ pub enum Against {
     Section(String),
 }
 
+/// Name, type, flags, alignment, link, info, entry size, bytes.
+type RawSection = (String, u32, u64, u64, u32, u32, u64, Vec<u8>);
+
 /// An unlinked ELF on its way.
 #[derive(Clone, Debug)]
 pub struct Unlinked {
@@ -120,7 +123,7 @@ impl Unlinked {
             text.push(S_BRANCH);
         }
         text.extend([S_CODE_END; 48]);
-        let mut sections: Vec<(String, u32, u64, u64, u32, u32, u64, Vec<u8>)> = vec![
+        let mut sections: Vec<RawSection> = vec![
             (String::new(), 0, 0, 0, 0, 0, 0, vec![]),
             (".strtab".into(), 3, 0, 1, 0, 0, 0, vec![]),
             (".text".into(), 1, 6, 256, 0, 0, 0, text.iter().flat_map(|w| w.to_le_bytes()).collect()),

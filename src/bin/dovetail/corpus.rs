@@ -93,6 +93,9 @@ fn extract(paths: &[PathBuf], out: &Path) -> Result<()> {
     for file in &extraction.incomplete {
         eprintln!("{file}: larger or deeper than the limits; not all of it was searched");
     }
+    if extraction.modules.is_empty() {
+        return Err(Error::malformed("no SPIR-V module in the given paths"));
+    }
     write(&extraction, out)
 }
 

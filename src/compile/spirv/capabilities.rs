@@ -22,6 +22,7 @@ pub fn check(capability: C) -> Result<()> {
         | C::Int64
         | C::Int64Atomics
         | C::Int64ImageEXT
+        | C::Groups
         | C::StorageBuffer16BitAccess
         | C::UniformAndStorageBuffer16BitAccess
         | C::StoragePushConstant16

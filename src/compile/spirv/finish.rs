@@ -19,22 +19,21 @@ pub fn drop_unreachable(shader: &mut Shader, exit: BlockId) {
     }
     let mut kept = reached.clone();
     kept[exit.index()] = true;
-    for n in 0..count {
-        match shader.blocks[n].merge {
-            Merge::Selection(merge) if reached[n] => kept[merge.index()] = true,
-            Merge::Loop { merge, continue_to } if reached[n] => {
+    for (block, _) in shader.blocks.iter().zip(&reached).filter(|(_, reached)| **reached) {
+        match block.merge {
+            Merge::None => {}
+            Merge::Selection(merge) => kept[merge.index()] = true,
+            Merge::Loop { merge, continue_to } => {
                 kept[merge.index()] = true;
                 kept[continue_to.index()] = true;
             }
-            _ => {}
         }
     }
-    let mut renumbered = vec![BlockId(0); count];
+    let mut renumbered = Vec::with_capacity(count);
     let mut next = 0;
-    for n in 0..count {
-        renumbered[n] = BlockId(next);
+    for (n, block) in shader.blocks.iter_mut().enumerate() {
+        renumbered.push(BlockId(next));
         next += u32::from(kept[n]);
-        let block = &mut shader.blocks[n];
         if !reached[n] && BlockId(n as u32) != exit {
             block.params.clear();
             block.insts.clear();

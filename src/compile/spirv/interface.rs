@@ -13,6 +13,7 @@ use crate::ir::{
 use crate::target::Stage;
 use smallvec::SmallVec;
 use spirv::Decoration;
+use std::collections::BTreeSet;
 
 /// The inputs and outputs in use.
 #[derive(Debug, Default)]
@@ -254,20 +255,26 @@ impl Cx<'_> {
     }
 
     /// Fills the exit block.
-    pub(super) fn store_outputs(&mut self) {
-        for n in 0..self.interface.outputs.len() {
-            let Some(o) = self.interface.outputs.get(n) else { break };
-            let local = o.local;
-            let leaves: Vec<_> = o.leaves.iter().filter(|l| l.written).map(|l| (l.at, l.slot, l.kind)).collect();
-            for (at, slot, kind) in leaves {
-                let offset = self.b.c32(at.offset);
+    ///
+    /// # Errors
+    /// Malformed: two outputs at one place.
+    pub(super) fn store_outputs(&mut self) -> Result<()> {
+        let outputs = std::mem::take(&mut self.interface.outputs);
+        let mut taken = BTreeSet::new();
+        for o in &outputs {
+            for leaf in o.leaves.iter().filter(|l| l.written) {
+                if !taken.insert(leaf.slot) {
+                    return Err(Error::malformed(format!("two outputs at {:?}", leaf.slot)));
+                }
+                let offset = self.b.c32(leaf.at.offset);
                 // Truth values stand as 32 bits, and no built-in output is one.
-                let ty = if at.ty == Type::B1 { Type::B32 } else { at.ty };
-                let align = Align::of_offset(at.offset).min(Align::A4);
-                let v = self.b.value(Op::LocalLoad { local, align }, &[offset], ty);
-                self.b.effect(Op::StoreOutput { slot, kind }, &[v]);
+                let ty = if leaf.at.ty == Type::B1 { Type::B32 } else { leaf.at.ty };
+                let align = Align::of_offset(leaf.at.offset).min(Align::A4);
+                let v = self.b.value(Op::LocalLoad { local: o.local, align }, &[offset], ty);
+                self.b.effect(Op::StoreOutput { slot: leaf.slot, kind: leaf.kind }, &[v]);
             }
         }
+        Ok(())
     }
 
     /// Loads from an input at a constant offset.
