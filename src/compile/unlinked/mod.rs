@@ -16,6 +16,8 @@ use object_file::{ObjectFile, Reloc, Symbol};
 const TEXT: &str = ".text";
 /// `s_branch 0`: its low half is the distance that R_AMDGPU_REL16 fills in.
 const S_BRANCH: u32 = 0xbf82_0000;
+/// `s_nop 0`.
+const S_NOP: u32 = 0xbf80_0000;
 /// `s_code_end`, with which LLVM pads.
 const S_CODE_END: u32 = 0xbf9f_0000;
 const R_AMDGPU_REL16: u32 = 14;
@@ -47,13 +49,15 @@ fn metadata(notes: &[u8], interface: &StageInterface) -> Result<Vec<u8>> {
 
 /// Cuts `.text` where the body's symbol ends, and returns that offset.
 fn cut_padding(file: &mut ObjectFile<'_>, interface: &StageInterface) -> Result<u64> {
-    let names = [interface.stage.unlinked_symbol(), interface.stage.entry_symbol()];
+    // Only a body that waits for a prolog has a name of its own.
+    let stage = interface.stage;
+    let name = if interface.prolog { stage.unlinked_symbol() } else { stage.entry_symbol() };
     let index = file.section(TEXT)?;
     let body = file
         .symbols
-        .iter()
-        .find(|s| s.section == Some(index) && names.contains(&s.name))
-        .ok_or_else(|| Error::bug(format!("the object does not define {}", names[0])))?;
+        .iter_mut()
+        .find(|s| s.section == Some(index) && s.name == name)
+        .ok_or_else(|| Error::bug(format!("the object does not define {name}")))?;
     let (start, end) = (body.value, body.value.saturating_add(body.size));
     if start != 0 || !end.is_multiple_of(4) {
         return Err(Error::bug(format!("the body is at {start:#x}..{end:#x} of {TEXT}, not at its start")));
@@ -69,7 +73,12 @@ fn cut_padding(file: &mut ObjectFile<'_>, interface: &StageInterface) -> Result<
     if text.relocs.iter().any(|r| r.offset.saturating_add(4) > end) {
         return Err(Error::bug("a relocation of .text is outside of the body"));
     }
-    Ok(end)
+    if end == 0 {
+        // A body whose results are where they were passed. No part of a pipeline is empty: one instruction is.
+        text.data.to_mut().extend_from_slice(&S_NOP.to_le_bytes());
+        body.size = 4;
+    }
+    Ok(body.size)
 }
 
 /// The joint: a branch behind the body, and the symbol it goes to.

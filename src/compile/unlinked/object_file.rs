@@ -14,8 +14,6 @@ use std::borrow::Cow;
 
 /// `e_ident[EI_OSABI]` of PAL.
 const ELFOSABI_AMDGPU_PAL: elf::OsAbi = elf::OsAbi(65);
-/// Machine number in `e_flags`; above it are features.
-const EF_AMDGPU_MACH: u32 = 0xff;
 const NOTE: &str = ".note";
 
 /// The parts of an object.
@@ -94,7 +92,7 @@ impl<'a> ObjectFile<'a> {
             || header.e_machine(le) != elf::EM_AMDGPU
             || header.e_type(le) != elf::ET_REL
             || osabi != ELFOSABI_AMDGPU_PAL
-            || flags & EF_AMDGPU_MACH != target.elf_flags()
+            || flags != target.elf_flags()
         {
             return Err(Error::bug(format!("object file: not a relocatable one of PAL's for {target}")));
         }

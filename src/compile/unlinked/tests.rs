@@ -131,6 +131,22 @@ fn the_branch_is_behind_the_body_s_symbol() {
 }
 
 #[test]
+fn a_body_without_instructions_gets_one() {
+    let mut shader = shader(Stage::Fragment, true);
+    let p = shader.block(Shader::ENTRY).params.clone();
+    shader.blocks[0].insts.clear();
+    shader.blocks[0].term = Some(Terminator::Return(vec![p[0]]));
+    if let Some(info) = &mut shader.lower {
+        info.returns = vec![RegClass::Sgpr];
+    }
+    let object = emit_object(&shader, GfxIp::Gfx1030, &TuningOptions::default()).unwrap().bytes;
+    let elf = write(&object, &interface(Stage::Fragment, true)).unwrap().0;
+    let code = tool("llvm-objdump-19", &["-d"], &elf);
+    let lines: Vec<_> = code.lines().filter(|l| l.contains("//")).collect();
+    assert!(lines.len() == 2 && lines[0].contains("s_nop") && lines[1].contains("s_branch"), "{code}");
+}
+
+#[test]
 fn the_note_carries_interface_and_registers() {
     let interface = interface(Stage::Vertex, true);
     let elf = write(&object(Stage::Vertex, true), &interface).unwrap().0;
