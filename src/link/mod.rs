@@ -19,6 +19,7 @@ mod elf;
 mod input;
 mod layout;
 mod resolve;
+mod user_data;
 pub mod verify;
 mod write;
 
@@ -79,11 +80,17 @@ fn document(unit: &Unit<'_>, state: &PipelineState, layout: &ResolvedLayout, res
     for stage in &unit.stages {
         merge(&mut notes, &stage.object.notes)?;
     }
-    let stages: Vec<StageFacts<'_>> = unit.stages.iter().map(stage_facts).collect();
+    let named = |s: &UnitStage<'_>| s.stage().name();
+    let user_data: Vec<Vec<Option<u32>>> = unit
+        .stages
+        .iter()
+        .map(|s| user_data::map(s.object.interface(), layout).at(|| named(s)))
+        .collect::<Result<_>>()?;
+    let stages: Vec<StageFacts<'_>> = unit.stages.iter().zip(&user_data).map(stage_facts).collect();
     let controls = unit.plan.params.control_words();
     let facts = Facts {
         state,
-        layout,
+        root_dwords: layout.root_dwords(),
         stages: &stages,
         controls: &controls,
         attributes: u32::try_from(unit.plan.params.attributes.len()).unwrap_or(u32::MAX),
@@ -108,10 +115,11 @@ fn document(unit: &Unit<'_>, state: &PipelineState, layout: &ResolvedLayout, res
     Ok(write_v2::write(&last))
 }
 
-fn stage_facts<'u>(stage: &'u UnitStage<'_>) -> StageFacts<'u> {
+fn stage_facts<'u>((stage, user_data): (&'u UnitStage<'_>, &'u Vec<Option<u32>>)) -> StageFacts<'u> {
     let glue = || stage.prolog.iter().chain(&stage.epilog);
     StageFacts {
         interface: stage.object.interface(),
+        user_data,
         glue_sgprs: glue().map(|g| g.sgprs).max().unwrap_or(0),
         glue_vgprs: glue().map(|g| g.vgprs).max().unwrap_or(0),
         hash: halves(&stage.object.digest),

@@ -4,11 +4,10 @@
 //! the spill threshold, the first root dword that PAL has to write there. To add a symbol: an arm in [`Values::of`].
 
 use super::input::Object;
-use crate::abi::layout::{COMBINED_SAMPLER_OFFSET, DescriptorPlace, ResolvedLayout};
+use crate::abi::layout::{DescriptorPlace, ResolvedLayout};
 use crate::error::{Context, Error, FullCompile, Result};
-use crate::ir::ResourceKind;
 use crate::metadata::interface::{ResourceUse, UserData};
-use crate::reloc::symbol::{LinkSymbol, PartLetter};
+use crate::reloc::symbol::LinkSymbol;
 use crate::state::PipelineState;
 use crate::target::Stage;
 
@@ -64,11 +63,9 @@ impl Values<'_> {
         Ok(match symbol {
             LinkSymbol::DescriptorOffset { set, binding, part } => {
                 let place = self.place(*set, *binding)?;
-                if !has_part(place.kind, *part) {
-                    return Err(layout_error(*set, *binding, format!("a {:?} has no such descriptor", place.kind)));
-                }
-                let second = place.kind == ResourceKind::CombinedImageSampler && *part == PartLetter::Sampler;
-                let offset = place.offset.saturating_add(if second { COMBINED_SAMPLER_OFFSET } else { 0 });
+                let offset = place.part_offset(*part).ok_or_else(|| {
+                    layout_error(*set, *binding, format!("a {:?} has no such descriptor", place.kind))
+                })?;
                 Value { bits: offset, spilled: place.in_root.then_some(offset / 4) }
             }
             LinkSymbol::DescriptorStride { set, binding } => Value::plain(self.place(*set, *binding)?.stride),
@@ -147,7 +144,7 @@ impl Values<'_> {
         for used in &object.interface.resources {
             let ResourceUse { set, binding, kind, count } = *used;
             let place = self.place(set, binding)?;
-            if !is_served(kind, place.kind) {
+            if !place.serves(kind) {
                 return Err(layout_error(
                     set,
                     binding,
@@ -177,25 +174,6 @@ impl Values<'_> {
 fn specialized(state: &PipelineState, stage: Stage, id: u32) -> Option<u64> {
     let find = |of: Option<Stage>| state.specialization.iter().find(|e| e.id == id && e.stage == of).map(|e| e.value);
     find(Some(stage)).or_else(|| find(None))
-}
-
-/// Whether a binding of this kind holds a descriptor of this letter.
-fn has_part(kind: ResourceKind, part: PartLetter) -> bool {
-    use ResourceKind as K;
-    match part {
-        PartLetter::Buffer => matches!(kind, K::UniformBuffer | K::StorageBuffer),
-        PartLetter::TexelBuffer => matches!(kind, K::UniformTexelBuffer | K::StorageTexelBuffer),
-        PartLetter::Sampler => matches!(kind, K::Sampler | K::CombinedImageSampler),
-        PartLetter::Image => {
-            matches!(kind, K::SampledImage | K::StorageImage | K::InputAttachment | K::CombinedImageSampler)
-        }
-    }
-}
-
-/// Whether a shader that declares `used` can work on what the layout has: the same, or its half of a combined one.
-fn is_served(used: ResourceKind, there: ResourceKind) -> bool {
-    let half = matches!(used, ResourceKind::SampledImage | ResourceKind::Sampler);
-    used == there || (half && there == ResourceKind::CombinedImageSampler)
 }
 
 fn layout_error(set: u32, binding: u32, why: String) -> Error {

@@ -65,7 +65,7 @@ fn known_colours_are_converted_and_exported() {
         ("R32G32B32A32_SFLOAT", F32, 32, 15, vec!["x", "x", "x", "x"]),
         ("R32_SFLOAT", F32, 32, 1, vec!["x"]),
         ("R32G32_SINT", NumericKind::Sint, 16, 3, vec!["sext(x)", "sext(x)"]),
-        ("R8G8B8A8_UNORM", F32, 32, 15, vec!["fconv_rtz(x):fconv_rtz(x)", "fconv_rtz(x):fconv_rtz(x)"]),
+        ("R8G8B8A8_UNORM", F32, 32, 15, vec!["pack_half_rtz(x, x)"; 2]),
         ("R16G16B16A16_SFLOAT", F32, 16, 15, vec!["x:x", "x:x"]),
         ("R16G16B16A16_UNORM", F32, 32, 15, vec!["pack_unorm16(x, x)", "pack_unorm16(x, x)"]),
         ("R16G16B16A16_SNORM", F32, 16, 15, vec!["pack_snorm16(fconv(x), fconv(x))"; 2]),

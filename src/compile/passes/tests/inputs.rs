@@ -142,6 +142,19 @@ fn barycentric_pairs_follow_the_place() {
 }
 
 #[test]
+fn barycentric_coordinates_are_a_use_of_the_centre() {
+    let centroid = Interp::At { perspective: true, place: InterpPlace::Centroid };
+    let c = unknown(Stage::Fragment, |b| {
+        builtin(b, BuiltIn::BaryCoord, 1);
+        input(b, 0, 0, F32, centroid, Type::B32);
+    });
+    let chosen = |n| format!("select(slt(prim_mask, 0), persp_center[{n}], persp_centroid[{n}])");
+    assert_eq!(c.kept_text()[1], format!("interp0.0({}, {}, prim_mask)", chosen(0), chosen(1)));
+    let c = unknown(Stage::Fragment, |b| input(b, 0, 0, F32, centroid, Type::B32));
+    assert_eq!(c.kept_text(), ["interp0.0(persp_centroid[0], persp_centroid[1], prim_mask)"]);
+}
+
+#[test]
 fn inputs_at_another_place_move_the_pair_by_its_slope() {
     let at = |perspective, place| Interp::At { perspective, place };
     let mut phases = Vec::new();
