@@ -4,9 +4,10 @@
 
 use std::time::Instant;
 
-/// Whether this is a measurement; else it is a test that the benchmark runs, and should be short.
+/// Whether this is a measurement; else it is a test that the benchmark runs or the work of a profiler: no tables then.
 pub fn measuring() -> bool {
-    std::env::args().any(|a| a == "--bench")
+    let given = |what| std::env::args().any(|a| a == what);
+    given("--bench") && !given("--profile-time")
 }
 
 /// Nanoseconds of each of many runs, sorted.
