@@ -537,6 +537,43 @@ fn copies_and_wide_selectors() {
 }
 
 #[test]
+fn deep_calls_fit_a_small_stack_and_deeper_ones_are_refused() {
+    let chain = |n: usize, calls: usize| {
+        let mut source = assembly("%word_fn = OpTypeFunction %u32 %u32", "%entry = OpLabel\nCALL\nOpReturn");
+        let call = "%x = OpFunctionCall %u32 %f1 %n1
+            %p = OpAccessChain %to_u32 %out %n0 %n0
+            OpStore %p %x";
+        source = source.replace("CALL", call);
+        for k in 1..=n {
+            let (this, next) = (format!("%f{k}"), format!("%f{}", k + 1));
+            let body = match k == n {
+                true => format!("%r{k} = OpIAdd %u32 %a{k} %n7"),
+                false => {
+                    let more = (1..calls).map(|c| format!("%r{k}_{c} = OpFunctionCall %u32 {next} %a{k}\n"));
+                    let first = format!("%s{k} = OpIAdd %u32 %a{k} %n1\n%r{k} = OpFunctionCall %u32 {next} %s{k}");
+                    more.collect::<String>() + &first
+                }
+            };
+            source += &format!(
+                "\n{this} = OpFunction %u32 None %word_fn\n%a{k} = OpFunctionParameter %u32\n%l{k} = OpLabel\n{body}
+                OpReturnValue %r{k}\nOpFunctionEnd"
+            );
+        }
+        source
+    };
+    let name = "deep_calls_fit_a_small_stack_and_deeper_ones_are_refused";
+    // A test's thread has 2 MB.
+    let Some(got) = run_assembly(name, &chain(90, 1)) else { return };
+    assert_eq!(got[0], 1 + 89 + 7);
+    let module = assemble(name, &chain(200, 1)).expect("as before");
+    let error = translate(&module, "main", Stage::Compute, &[]).expect_err("too deep");
+    assert!(matches!(error.kind(), ErrorKind::Unsupported { feature, .. } if feature == "call depth"), "{error}");
+    let module = assemble(name, &chain(60, 2)).expect("as before");
+    let error = translate(&module, "main", Stage::Compute, &[]).expect_err("2^60 calls");
+    assert!(matches!(error.kind(), ErrorKind::Unsupported { feature, .. } if feature == "shader size"), "{error}");
+}
+
+#[test]
 fn what_is_wrong_is_said_with_its_place() {
     let cases = [
         ("%x = OpIAdd %u32 %n1 %never", "%never = OpIAdd %u32 %n1 %n2", "is not defined here"),
