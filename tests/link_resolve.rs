@@ -73,7 +73,7 @@ fn every_symbol_has_its_value_and_its_side_effect() {
         ("descset_1", 4, 1),
         ("pushconst", 40, 10),
         ("$numsamples", 4, NO_SPILL),
-        ("$samplePatternIdx", 2, NO_SPILL),
+        ("$samplePatternIdx", 32, NO_SPILL),
         ("$deviceIdx", 3, NO_SPILL),
         ("mine", 77, NO_SPILL),
     ] {
@@ -181,6 +181,9 @@ fn missing_things_are_named_with_stage_and_symbol() {
         let text = malformed(&compute().load_symbol(20, symbol), &state());
         assert!(text.contains(says) && text.contains("compute stage `main`") && text.contains(symbol), "{text}");
     }
+    let mut odd = state();
+    odd.color.samples = 3;
+    assert!(malformed(&compute().load_symbol(20, "$numsamples"), &odd).contains("3 samples"));
     let mut nothing = state();
     nothing.layout.push_constant_bytes = 0;
     let mut part = compute();

@@ -11,6 +11,9 @@ use crate::reloc::symbol::LinkSymbol;
 use crate::state::PipelineState;
 use crate::target::Stage;
 
+/// Sample positions that a pattern has room for.
+const POSITIONS_PER_PATTERN: u32 = 16;
+
 /// Where values come from.
 pub(super) struct Values<'a> {
     pub state: &'a PipelineState,
@@ -81,9 +84,9 @@ impl Values<'_> {
                 let place = self.layout.push_constants();
                 self.in_root(place.ok_or_else(|| Error::malformed("the layout has no push constants"))?.root)
             }
-            LinkSymbol::NumSamples => Value::plain(self.samples()),
-            // PAL's palette has a row for each number of samples: 1, 2, 4, 8, 16.
-            LinkSymbol::SamplePattern => Value::plain(self.samples().ilog2()),
+            LinkSymbol::NumSamples => Value::plain(self.samples()?),
+            // PAL's table of positions has a pattern for 1, 2, 4, 8, 16 samples; shaders count positions, not patterns.
+            LinkSymbol::SamplePattern => Value::plain(self.samples()?.ilog2() * POSITIONS_PER_PATTERN),
             LinkSymbol::DeviceIndex => Value::plain(self.state.device_index),
             LinkSymbol::Next => return Err(Error::bug("a joint has no value")),
             LinkSymbol::Opaque(name) => {
@@ -97,8 +100,12 @@ impl Values<'_> {
         Value { bits: dword.saturating_mul(4), spilled: Some(dword) }
     }
 
-    fn samples(&self) -> u32 {
-        self.state.color.samples.max(1)
+    fn samples(&self) -> Result<u32> {
+        match self.state.color.samples {
+            0 => Ok(1),
+            n @ (1 | 2 | 4 | 8 | 16) => Ok(n),
+            n => Err(Error::malformed(format!("{n} samples: 1, 2, 4, 8 or 16"))),
+        }
     }
 
     fn place(&self, set: u32, binding: u32) -> Result<&DescriptorPlace> {
