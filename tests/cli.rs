@@ -61,6 +61,19 @@ fn from_spirv_to_a_pipeline_that_loads() {
 }
 
 #[test]
+fn the_example_state_of_testdata_fits_its_shaders() {
+    let Some(dir) = prepared("the_example_state_of_testdata_fits_its_shaders") else { return };
+    let dir = dir.path();
+    let example = support::root().join("testdata/state/ui.toml");
+    std::fs::copy(example, dir.join("state.toml")).unwrap();
+    assert!(good(dir, &[&LINK[..], &["-o", "p.elf"]].concat()).starts_with("linked "));
+    assert!(good(dir, &["verify", "p.elf"]).contains("loads"));
+    // Four floats from bytes, blended into a target of bytes: sixteen-bit exports.
+    let shown = good(dir, &["inspect", "p.elf"]);
+    assert!(shown.contains("COL0 = 4") || shown.contains("0x00000004"), "{shown}");
+}
+
+#[test]
 fn without_a_compiler_a_miss_is_not_cached() {
     let Some(dir) = prepared("without_a_compiler_a_miss_is_not_cached") else { return };
     let dir = dir.path();
