@@ -168,6 +168,16 @@ fn constant_data_is_merged_by_name_and_relocated_by_the_loader() {
 }
 
 #[test]
+fn a_joint_that_no_branch_reaches_is_refused_and_not_needed_adjacent() {
+    let mut large = fragment();
+    large.code = vec![S_NOP; 0x9000];
+    linked(&[vertex(), large.clone()], Placement::Adjacent);
+    let (vs, ps) = (vertex().build(), large.build());
+    let error = link(&[&vs, &ps], &state(), Placement::Chained, &EmitGlue).unwrap_err();
+    assert!(matches!(error.kind(), dovetail::error::ErrorKind::Unsupported { .. }), "{error}");
+}
+
+#[test]
 fn the_same_parts_give_the_same_bytes_in_any_order() {
     for placement in BOTH {
         let a = linked(&[vertex(), fragment()], placement);

@@ -9,7 +9,9 @@ use crate::error::{Context, Error, FullCompile, Result};
 use crate::metadata::interface::{ResourceUse, UserData};
 use crate::reloc::symbol::LinkSymbol;
 use crate::state::PipelineState;
-use crate::target::Stage;
+
+/// Sample positions that a pattern has room for.
+const POSITIONS_PER_PATTERN: u32 = 16;
 
 /// Where values come from.
 pub(super) struct Values<'a> {
@@ -81,9 +83,9 @@ impl Values<'_> {
                 let place = self.layout.push_constants();
                 self.in_root(place.ok_or_else(|| Error::malformed("the layout has no push constants"))?.root)
             }
-            LinkSymbol::NumSamples => Value::plain(self.samples()),
-            // PAL's palette has a row for each number of samples: 1, 2, 4, 8, 16.
-            LinkSymbol::SamplePattern => Value::plain(self.samples().ilog2()),
+            LinkSymbol::NumSamples => Value::plain(self.samples()?),
+            // PAL's table of positions has a pattern for 1, 2, 4, 8, 16 samples; shaders count positions, not patterns.
+            LinkSymbol::SamplePattern => Value::plain(self.samples()?.ilog2() * POSITIONS_PER_PATTERN),
             LinkSymbol::DeviceIndex => Value::plain(self.state.device_index),
             LinkSymbol::Next => return Err(Error::bug("a joint has no value")),
             LinkSymbol::Opaque(name) => {
@@ -97,8 +99,12 @@ impl Values<'_> {
         Value { bits: dword.saturating_mul(4), spilled: Some(dword) }
     }
 
-    fn samples(&self) -> u32 {
-        self.state.color.samples.max(1)
+    fn samples(&self) -> Result<u32> {
+        match self.state.color.samples {
+            0 => Ok(1),
+            n @ (1 | 2 | 4 | 8 | 16) => Ok(n),
+            n => Err(Error::malformed(format!("{n} samples: 1, 2, 4, 8 or 16"))),
+        }
     }
 
     fn place(&self, set: u32, binding: u32) -> Result<&DescriptorPlace> {
@@ -129,15 +135,14 @@ impl Values<'_> {
 
     /// The code of a specialized shader is right for its values only.
     fn specialization(&self, object: &Object) -> Result<()> {
-        for &(id, bits) in &object.interface.specialization {
-            match specialized(self.state, object.stage(), id) {
-                Some(value) if value != bits => {
-                    return Err(Error::needs_full(FullCompile::Specialization { id }));
-                }
-                _ => {}
-            }
+        let other = object.interface.specialization.iter().find(|made_for| {
+            let wanted = self.state.specialized(object.stage(), made_for.id).unwrap_or(made_for.default);
+            wanted != made_for.value
+        });
+        match other {
+            Some(made_for) => Err(Error::needs_full(FullCompile::Specialization { id: made_for.id })),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn resources(&self, object: &Object) -> Result<()> {
@@ -168,12 +173,6 @@ impl Values<'_> {
         }
         Ok(())
     }
-}
-
-/// The value the state gives a constant of this stage: what is said for the stage goes before what is said for all.
-fn specialized(state: &PipelineState, stage: Stage, id: u32) -> Option<u64> {
-    let find = |of: Option<Stage>| state.specialization.iter().find(|e| e.id == id && e.stage == of).map(|e| e.value);
-    find(Some(stage)).or_else(|| find(None))
 }
 
 fn layout_error(set: u32, binding: u32, why: String) -> Error {

@@ -170,8 +170,11 @@ impl Output<'_> {
             if let Some(next) = placed.joint {
                 let at = u32::try_from(text.len()).map_err(|_| too_many())?;
                 text.extend_from_slice(&S_BRANCH.to_le_bytes());
-                apply(&mut text, at, RelocKind::Rel16, next.into(), at.into())
-                    .at(|| format!("joint behind `{}`", placed.part.symbol))?;
+                apply(&mut text, at, RelocKind::Rel16, next.into(), at.into()).map_err(|_| {
+                    let joint =
+                        format!("behind `{}`: {at:#x} to {next:#x}; adjacent parts need none", placed.part.symbol);
+                    Error::unsupported("joint beyond a branch's reach", joint)
+                })?;
             }
             let values = self.resolved.get(placed.id.stage).map_or(&[][..], |r| &r.values);
             for (patch, value) in placed.part.patches.iter().zip(values) {

@@ -4,7 +4,6 @@ use super::emit::emit_object;
 use crate::compile::request::{CompilerId, Module, StageRequest};
 use crate::compile::{Compiler, StageElf, passes, spirv, unlinked};
 use crate::error::{Context, Result};
-use crate::ir::Shader;
 
 /// Version of everything between SPIR-V and LLVM. Raised whenever the same request may give other code.
 pub const PASSES_VERSION: u32 = 1;
@@ -21,25 +20,6 @@ impl LlvmCompiler {
         let (major, minor, patch) = inkwell::support::get_llvm_version();
         Self { id: CompilerId { passes: PASSES_VERSION, backend: format!("llvm {major}.{minor}.{patch}") } }
     }
-
-    /// As [`Compiler::compile`], showing the IR after each pass.
-    ///
-    /// # Errors
-    /// See [`Compiler::compile`].
-    pub fn compile_with(
-        &self,
-        module: &Module,
-        request: &StageRequest,
-        dump: &mut dyn FnMut(&str, &Shader),
-    ) -> Result<StageElf> {
-        let mut run = || -> Result<StageElf> {
-            let shader = spirv::translate(module, &request.entry_point, request.stage, &request.specialization)?;
-            let lowered = passes::lower_with(shader, request, dump)?;
-            let object = emit_object(&lowered.shader, request.target, &request.options)?;
-            unlinked::write(&object.bytes, &lowered.interface)
-        };
-        run().at(|| format!("{} `{}`", request.stage, request.entry_point))
-    }
 }
 
 impl Default for LlvmCompiler {
@@ -54,6 +34,12 @@ impl Compiler for LlvmCompiler {
     }
 
     fn compile(&self, module: &Module, request: &StageRequest) -> Result<StageElf> {
-        self.compile_with(module, request, &mut |_, _| {})
+        let run = || -> Result<StageElf> {
+            let shader = spirv::translate(module, &request.entry_point, request.stage, &request.specialization)?;
+            let lowered = passes::lower(shader, request)?;
+            let object = emit_object(&lowered.shader, request.target, &request.options)?;
+            unlinked::write(&object.bytes, &lowered.interface)
+        };
+        run().at(|| format!("{} `{}`", request.stage, request.entry_point))
     }
 }

@@ -98,7 +98,7 @@ fn edge(cx: &mut Cx<'_>, frame: &mut Frame<'_>, label: u32) -> Result<BlockCall>
     let types = frame.params.get(to).map_or(&[][..], Vec::as_slice);
     check(cx, &args, types)?;
     args.extend(offsets);
-    cx.leaves += args.len();
+    cx.work += args.len();
     Ok(BlockCall { block: start, args })
 }
 

@@ -16,10 +16,10 @@ use spirv::Op;
 use std::rc::Rc;
 
 /// Instructions beyond which inlining stops.
-const MAX_INSTS: usize = 1 << 21;
+const MAX_INSTS: usize = 1 << 18;
 
-/// Values that definitions and jumps may hold altogether: composites are copied without any instruction.
-const MAX_LEAVES: usize = 1 << 24;
+/// Bound of [`Cx::work`]: composites are copied and empty functions called without any instruction.
+const MAX_WORK: usize = 1 << 23;
 
 /// Where a function's returns go.
 #[derive(Debug)]
@@ -155,6 +155,7 @@ fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &Inst) -> Result<()> {
     // Arguments are read before the callee's ids are forgotten.
     let args = args.iter().map(|id| argument(cx, *id)).collect::<Result<Vec<_>>>()?;
     for inst in f.blocks.iter().flat_map(|b| &b.insts) {
+        cx.work += 1;
         if let Some(id) = inst.raw.result_id {
             cx.forget(id);
         }
@@ -224,8 +225,8 @@ fn translate(cx: &mut Cx<'_>, session: &mut Session<'_>, n: u32, ret: Return) ->
         frame.current = n;
         for at in &block.insts {
             one(cx, session, &mut frame, at)?;
-            if cx.b.shader.insts.len() > MAX_INSTS || cx.leaves > MAX_LEAVES {
-                return Err(Error::unsupported("shader size", format!("over {MAX_INSTS} instructions after inlining")));
+            if cx.b.shader.insts.len() > MAX_INSTS || cx.work > MAX_WORK {
+                return Err(Error::unsupported("shader size", "too much after inlining"));
             }
         }
     }
