@@ -177,7 +177,9 @@ pub fn world(inputs: &Inputs) -> World {
             Bound::UniformTexelBuffer(t) | Bound::StorageTexelBuffer(t) => {
                 let levels = vec![decode_texels(&t.format, &t.data.0)];
                 let extent = [levels[0].len() as u32, 1, 1];
-                world.textures.insert(place, Texture { extent, layers: 1, integer: is_integer(&t.format), levels });
+                world
+                    .textures
+                    .insert(place, Texture { extent, layers: 1, integer: is_integer(&t.format), step: 0.0, levels });
             }
             Bound::SampledImage(image) | Bound::StorageImage(image) => {
                 world.textures.insert(place, texture(image));
@@ -206,7 +208,8 @@ fn texture(image: &Image) -> Texture {
         let tail = rest.split_off((texels as usize).min(rest.len()));
         levels.push(std::mem::replace(&mut rest, tail));
     }
-    Texture { extent: image.extent, layers: image.layers, integer: is_integer(&image.format), levels }
+    let step = if image.format == "R8G8B8A8_UNORM" { 1.0 / 255.0 } else { 0.0 };
+    Texture { extent: image.extent, layers: image.layers, integer: is_integer(&image.format), step, levels }
 }
 
 fn decode_texels(format: &str, data: &[u8]) -> Vec<([u32; 4], [Shadow; 4])> {

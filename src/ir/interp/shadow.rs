@@ -6,7 +6,7 @@
 //! follows from it: there two correct implementations may differ, and nothing is judged.
 
 use super::super::{AluOp, Bits};
-use super::number::{decode, encode, float, real, ulp};
+use super::number::{decode, encode, exponent, float, real, ulp};
 
 /// A float's exact counterpart. [`Shadow::NONE`] is a value that is known to the bit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -98,7 +98,8 @@ pub fn of_float(op: AluOp, args: [u64; 3], shadows: [Shadow; 3], from: Bits, to:
         }
     }
     let Some(value) = real(op, x) else { return Shadow::UNCERTAIN };
-    let exact = b.iter().all(|b| *b == 0.0) && decode(result, to) == value;
+    let exact =
+        b.iter().all(|b| *b == 0.0) && decode(result, to) == value && (to < Bits::B64 || is_exact_double(op, x));
     // Fused or not is free to choose: exact is what is exact both ways.
     let exact = exact && (op != AluOp::FFma || decode(encode(x[0] * x[1], to), to) == x[0] * x[1]);
     if exact && is_rounded_right(op) {
@@ -129,6 +130,17 @@ fn of_decision(op: AluOp, x: [f64; 3], b: [f64; 3], from: Bits, to: Bits) -> Sha
         _ => (x[0] - x[1]).abs() > b[0] + b[1],
     };
     if stable { Shadow::NONE } else { Shadow::UNCERTAIN }
+}
+
+/// Whether a double held the result without rounding: the rounding error of a sum or product is a double too.
+fn is_exact_double(op: AluOp, [x, y, _]: [f64; 3]) -> bool {
+    let sum = |y: f64| (x + y) - x == y && (x + y) - y == x;
+    match op {
+        AluOp::FAdd => sum(y),
+        AluOp::FSub => sum(-y),
+        AluOp::FMul => x.mul_add(y, -(x * y)) == 0.0,
+        _ => op != AluOp::FFma && op != AluOp::FFract,
+    }
 }
 
 /// Operations that must give an exact result where there is one.
@@ -174,7 +186,11 @@ fn spread(op: AluOp, [x, y, z]: [f64; 3], [bx, by, bz]: [f64; 3], r: f64) -> f64
             if power > 0.0 { r * (power.exp2() - 1.0) } else { 0.0 }
         }
         A::FLdexp => bx * 2f64.powf(y),
-        A::FFrexpMant if bx > 0.0 => 1.0,
+        A::FFrexpMant if bx > 0.0 => {
+            let e = exponent(x);
+            let stays = exponent(x.abs() - bx) == e && exponent(x.abs() + bx) == e;
+            if stays { bx / 2f64.powi(e) / 2.0 } else { 1.0 }
+        }
         _ => bx,
     }
 }

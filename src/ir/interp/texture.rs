@@ -22,6 +22,8 @@ pub struct Texture {
     pub layers: u32,
     /// Components are integers: what a missing or border one is.
     pub integer: bool,
+    /// Distance of neighbouring values of a normalised format, in which filters may compute; 0 for floats.
+    pub step: f64,
     /// Texels of each level: layer (or slice) by layer, row by row.
     pub levels: Vec<Vec<Texel>>,
 }
@@ -171,7 +173,8 @@ impl Texture {
         let error: f64 = at.error.iter().zip(size).map(|(e, size)| e * size as f64).sum();
         std::array::from_fn(|n| {
             let spread = high[n] - low[n];
-            let weights = if filter == Filter::Linear { spread * (error + at.count as f64 / 200.0) } else { 0.0 };
+            let weights =
+                if filter == Filter::Linear { spread * (error + at.count as f64 / 200.0) + self.step } else { 0.0 };
             (sum[n], if close { f64::INFINITY } else { weights + behind + sum[n].abs() * 1e-6 })
         })
     }
