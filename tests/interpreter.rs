@@ -18,7 +18,7 @@ use dovetail::ir::Shader;
 use dovetail::ir::interp::{Options, Verdict, dispatch};
 use dovetail::target::Stage;
 use std::fmt::Write;
-use support::{glsl, root};
+use support::{assembly, glsl, root};
 use vulkan::Lavapipe;
 
 /// Runs the interpreter and compares with what lavapipe left in every binding that can be written.
@@ -110,7 +110,7 @@ fn coverage_cases_agree() {
     let mut paths: Vec<_> = std::fs::read_dir(root().join("testdata/coverage"))
         .expect("the cases")
         .map(|entry| entry.expect("the cases").path())
-        .filter(|p| p.extension().is_some_and(|e| e == "comp") && p.to_string_lossy().contains(&only))
+        .filter(|p| p.extension().is_some_and(|e| e == "comp" || e == "spvasm") && p.to_string_lossy().contains(&only))
         .collect();
     paths.sort();
     assert!(!paths.is_empty());
@@ -118,7 +118,9 @@ fn coverage_cases_agree() {
     for path in &paths {
         let name = path.file_stem().expect("a name").to_string_lossy();
         let case = Case::new(&name, &std::fs::read_to_string(path).expect("a case"));
-        let Some(module) = glsl(test, path, &case.target) else { return };
+        let assembled = path.extension().is_some_and(|e| e == "spvasm");
+        let module = if assembled { assembly(test, path) } else { glsl(test, path, &case.target) };
+        let Some(module) = module else { return };
         match run(vulkan, &case, &module) {
             Ok(summary) => eprintln!("{name}: {summary}"),
             Err(why) => failed.push(format!("{name}: {why}")),

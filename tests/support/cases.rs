@@ -1,4 +1,4 @@
-//! Coverage cases: a shader with a header of comments that says what to run it on.
+//! Coverage cases: a shader (GLSL or SPIR-V assembly) with a header of comments that says what to run it on.
 //!
 //! `// grid X Y Z` workgroups (1 1 1), `// floor N` ulps that any float may be off besides its bound (2),
 //! `// at N RANGE` storage buffer at binding N of set 0, `// uniform N RANGE` likewise, `// push RANGE`,
@@ -56,7 +56,7 @@ pub struct Case {
 impl Case {
     /// Reads the header of a shader's source.
     pub fn new(name: &str, source: &str) -> Self {
-        let header = source.lines().filter_map(|l| l.strip_prefix("// "));
+        let header = source.lines().filter_map(|l| l.strip_prefix("// ").or(l.strip_prefix("; ")));
         let lines: Vec<Vec<String>> = header.map(|l| l.split_whitespace().map(str::to_owned).collect()).collect();
         let find = |key: &'static str| lines.iter().filter(move |l| l[0] == key);
         let spec = find("spec").map(|l| (number(&l[1]) as u32, number(&l[2]) as u64, number(&l[3]) as usize));

@@ -51,6 +51,13 @@ fn find(name: &str) -> Option<PathBuf> {
     in_path.into_iter().chain(in_prefix).find(|path| path.is_file())
 }
 
+/// SPIR-V of a text in its assembly, or None where the assembler is missing.
+#[must_use]
+pub fn assembly(test: &str, path: &Path) -> Option<Vec<u8>> {
+    let assembler = tool(test, "spirv-as")?;
+    Some(assembler.run(&["--target-env", "spv1.6", "-o", "-", path.to_str().expect("a path in UTF-8")], &[]))
+}
+
 /// SPIR-V of a GLSL file, or None where the compiler is missing. `target` is such as `vulkan1.1`.
 #[must_use]
 pub fn glsl(test: &str, path: &Path, target: &str) -> Option<Vec<u8>> {

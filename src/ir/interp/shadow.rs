@@ -114,7 +114,8 @@ fn narrows(op: AluOp, from: Bits, to: Bits) -> bool {
 
 /// A decision on numbers that may be off: none, if they may be off so far that it changes.
 fn of_decision(op: AluOp, x: [f64; 3], b: [f64; 3], from: Bits, to: Bits) -> Shadow {
-    if b.iter().all(|b| *b == 0.0) {
+    // What is no number stays none whatever its error.
+    if b.iter().all(|b| *b == 0.0) || x.iter().any(|x| x.is_nan()) {
         return Shadow::NONE;
     }
     let stable = match op {
