@@ -1,0 +1,3 @@
+//! The emulator's side of the proof: what a run is given.
+
+pub mod inputs;
