@@ -5,6 +5,7 @@ pub mod cache;
 pub mod compile;
 #[cfg(feature = "cli")]
 pub mod corpus;
+pub mod emu;
 pub mod error;
 pub mod glue;
 pub mod ir;
