@@ -31,3 +31,6 @@ pub use memory::Memory;
 pub use mode::Mode;
 pub use program::{Class, Step};
 pub use wave::{LANES, State, Wave};
+
+#[cfg(test)]
+mod tests;

@@ -57,7 +57,7 @@ pub fn fixup(name: &str) -> Option<Lane> {
         "v_div_fixup_f64" => |m, [q, den, num]| m.out64(fix(m.in64(q), m.in64(den), m.in64(num), &DOUBLE)),
         "v_div_fixup_f16" => |m, [q, den, num]| {
             let [q, den, num] = [q, den, num].map(|bits| m.in16(bits));
-            m.out16(special(q, den, num).unwrap_or_else(|| q.abs().copysign(den) * sign(num)))
+            m.out16(special(den, num).unwrap_or_else(|| q.abs().copysign(sign(den) * sign(num))))
         },
         _ => return None,
     })
@@ -100,7 +100,8 @@ fn scale_by(s0: f64, den: f64, num: f64, width: &Width) -> (f64, bool) {
     } else if denormal(den) {
         (s0 * up, false)
     } else if denormal(reciprocal) && denormal(quotient) {
-        (if is_den { s0 * up } else { s0 }, true)
+        // The published rule scales the denominator up, out of range; down is what makes the sequence come out (K).
+        (if is_den { s0 * power(-width.scale) } else { s0 }, true)
     } else if denormal(reciprocal) {
         (s0 * power(-width.scale), false)
     } else if denormal(quotient) {
@@ -117,7 +118,7 @@ fn sign(x: f64) -> f64 {
 }
 
 /// What needs no quotient.
-fn special(q: f64, den: f64, num: f64) -> Option<f64> {
+fn special(den: f64, num: f64) -> Option<f64> {
     let sign = sign(den) * sign(num);
     if num.is_nan() {
         Some(num)
@@ -129,16 +130,20 @@ fn special(q: f64, den: f64, num: f64) -> Option<f64> {
         Some(f64::INFINITY.copysign(sign))
     } else if den.is_infinite() || num == 0.0 {
         Some(0f64.copysign(sign))
-    } else if q.is_nan() {
-        Some(f64::INFINITY.copysign(sign))
     } else {
         None
     }
 }
 
 fn fix(q: f64, den: f64, num: f64, width: &Width) -> f64 {
-    special(q, den, num).unwrap_or_else(|| {
+    special(den, num).unwrap_or_else(|| {
         let sign = sign(den) * sign(num);
-        if exponent(num) - exponent(den) < width.underflow { 0f64.copysign(sign) } else { q.abs().copysign(sign) }
+        if exponent(num) - exponent(den) < width.underflow {
+            0f64.copysign(sign)
+        } else if q.is_nan() {
+            f64::INFINITY.copysign(sign)
+        } else {
+            q.abs().copysign(sign)
+        }
     })
 }
