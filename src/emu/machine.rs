@@ -90,8 +90,13 @@ impl Machine {
     /// New memory with this code, that waves may run.
     pub fn load_code(&mut self, code: &[u8]) -> Result<u64> {
         let address = self.alloc_with(code)?;
-        self.programs.push(Program::new(self.gfx, address, code));
+        self.mark_code(address, code);
         Ok(address)
+    }
+
+    /// Lets waves run what is in memory at an address.
+    pub(super) fn mark_code(&mut self, address: u64, code: &[u8]) {
+        self.programs.push(Program::new(self.gfx, address, code));
     }
 
     /// Runs the waves of one workgroup to their end.

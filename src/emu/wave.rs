@@ -76,6 +76,13 @@ impl Wave {
         wave
     }
 
+    /// Takes away the vector registers from `count` on.
+    pub fn limit_vgprs(&mut self, count: usize) {
+        let mut rows = std::mem::take(&mut self.vgprs).into_vec();
+        rows.truncate(count);
+        self.vgprs = rows.into_boxed_slice();
+    }
+
     /// Number of lanes.
     pub fn lanes(&self) -> usize {
         self.size.lanes() as usize
@@ -170,13 +177,13 @@ impl Wave {
 
     /// A vector register of all lanes.
     pub fn row(&self, v: Vgpr, n: usize) -> Result<&[u32; LANES]> {
-        self.vgprs.get(usize::from(v.0) + n).ok_or_else(|| Error::malformed(format!("no register {n} after {v}")))
+        self.vgprs.get(usize::from(v.0) + n).ok_or_else(|| no_register(v, n))
     }
 
     /// A vector register of all lanes, to be changed.
     pub fn row_mut(&mut self, v: Vgpr, n: usize) -> Result<&mut [u32; LANES]> {
         let row = self.vgprs.get_mut(usize::from(v.0) + n);
-        row.ok_or_else(|| Error::malformed(format!("no register {n} after {v}")))
+        row.ok_or_else(|| no_register(v, n))
     }
 
     /// Sets a vector register of a lane.
@@ -284,6 +291,10 @@ impl Wave {
         }
         Ok(())
     }
+}
+
+fn no_register(v: Vgpr, n: usize) -> Error {
+    Error::malformed(format!("v{} is beyond the registers that the wave has", usize::from(v.0) + n))
 }
 
 /// The numbers of the bits set.
