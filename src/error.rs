@@ -164,10 +164,13 @@ impl Error {
         &self.kind
     }
 
-    /// The same failure, seen from one place further out.
+    /// The same failure, seen from one place further out. A place that is named already is not named twice.
     #[must_use]
     pub fn at(mut self, place: impl Into<String>) -> Self {
-        self.trail.push(place.into());
+        let place = place.into();
+        if self.trail.last() != Some(&place) {
+            self.trail.push(place);
+        }
         self
     }
 

@@ -5,6 +5,7 @@
 use crate::cache::{Key, KeyBuilder};
 use crate::compile::request::{CompilerId, StageRequest};
 use crate::error::Result;
+use crate::glue::GlueKey;
 
 /// Key of a stage's ELF. The domain names our unlinked format: a change of the format is a change of every key.
 ///
@@ -12,6 +13,14 @@ use crate::error::Result;
 /// Bug: the request cannot be serialized.
 pub fn stage(request: &StageRequest, compiler: &CompilerId) -> Result<Key> {
     Ok(KeyBuilder::new("dovetail stage elf 1").field("compiler", compiler)?.field("request", request)?.finish())
+}
+
+/// Key of a piece of glue. The domain's number is the version of what `glue` writes.
+///
+/// # Errors
+/// Bug: the key cannot be serialized.
+pub fn glue(key: &GlueKey) -> Result<Key> {
+    Ok(KeyBuilder::new("dovetail glue 1").field("glue", key)?.finish())
 }
 
 #[cfg(test)]

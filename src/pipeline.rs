@@ -5,7 +5,7 @@
 
 use crate::compile::request::{KnownState, Module, StageRequest, TuningOptions};
 use crate::error::{Context, Error, FullCompile, Result};
-use crate::link::{self, CodeLayout, Prepared};
+use crate::link::{self, Object, Placement};
 use crate::metadata::interface::StageKind;
 use crate::state::{Known, PipelineState};
 use crate::target::{GfxIp, Stage, WaveSize};
@@ -39,7 +39,7 @@ pub struct PipelineRequest<'a> {
     /// Tuning.
     pub options: TuningOptions,
     /// How the code of the parts is laid out.
-    pub layout: CodeLayout,
+    pub placement: Placement,
 }
 
 /// How a pipeline came to be.
@@ -89,7 +89,7 @@ pub enum Outcome {
 /// Whatever the compiler or the linker says of the shaders or the state; `NeedsFullCompile` never.
 pub fn build(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Result<Outcome> {
     let linked = stages(request, tools, |_| KnownState::default()).and_then(|parts| match parts {
-        Ok(parts) => finish(request, parts, Route::Linked),
+        Ok(parts) => finish(request, tools, parts, Route::Linked),
         Err(missing) => Ok(Outcome::NotCached(missing)),
     });
     match linked {
@@ -114,7 +114,7 @@ pub fn build_whole(
     let mut fragment_inputs = Vec::new();
     let parts = stages(request, tools, |done| {
         // Fragment comes first, see `stages`.
-        if let Some(StageKind::Fragment(fragment)) = done.last().map(|p: &Prepared| &p.interface().kind) {
+        if let Some(StageKind::Fragment(fragment)) = done.last().map(|p: &Object| &p.interface().kind) {
             fragment_inputs = fragment.inputs.clone();
         }
         KnownState {
@@ -125,7 +125,7 @@ pub fn build_whole(
         }
     })?;
     match parts {
-        Ok(parts) => finish(request, parts, Route::Whole(reason.map(ToString::to_string))),
+        Ok(parts) => finish(request, tools, parts, Route::Whole(reason.map(ToString::to_string))),
         Err(missing) => Ok(Outcome::NotCached(missing)),
     }
 }
@@ -134,11 +134,11 @@ pub fn build_whole(
 fn stages(
     request: &PipelineRequest<'_>,
     tools: &Toolchain<'_>,
-    mut known: impl FnMut(&[Prepared]) -> KnownState,
-) -> Result<std::result::Result<Vec<(Prepared, Part)>, Stage>> {
+    mut known: impl FnMut(&[Object]) -> KnownState,
+) -> Result<std::result::Result<Vec<(Object, Part)>, Stage>> {
     let mut shaders: Vec<&ShaderRef<'_>> = request.shaders.iter().collect();
     shaders.sort_by_key(|s| std::cmp::Reverse(s.stage));
-    let mut prepared: Vec<Prepared> = Vec::new();
+    let mut prepared: Vec<Object> = Vec::new();
     let mut parts = Vec::new();
     for shader in shaders {
         let stage_request = StageRequest {
@@ -157,7 +157,7 @@ fn stages(
             Fetched::Compiled(elf) => (elf, false),
             Fetched::NotCached => return Ok(Err(shader.stage)),
         };
-        prepared.push(Prepared::parse(&elf.0).at(place)?);
+        prepared.push(Object::parse(&elf.0).at(place)?);
         parts.push(Part { stage: shader.stage, hit, bytes: elf.0.len() });
     }
     let mut both: Vec<_> = prepared.into_iter().zip(parts).collect();
@@ -178,22 +178,23 @@ fn only_for(stage: Stage, known: KnownState) -> KnownState {
 }
 
 fn specialization(state: &PipelineState, shader: &ShaderRef<'_>) -> Vec<(u32, u64)> {
-    let mut values: Vec<(u32, u64)> = state
-        .specialization
-        .iter()
-        .filter(|e| e.stage.is_none_or(|s| s == shader.stage) && shader.spec_ids.contains(&e.id))
-        .map(|e| (e.id, e.value))
-        .collect();
-    values.sort_unstable();
-    values.dedup_by_key(|(id, _)| *id);
-    values
+    let mut ids = shader.spec_ids.clone();
+    ids.sort_unstable();
+    ids.dedup();
+    ids.into_iter().filter_map(|id| Some((id, state.specialized(shader.stage, id)?))).collect()
 }
 
-fn finish(request: &PipelineRequest<'_>, parts: Vec<(Prepared, Part)>, route: Route) -> Result<Outcome> {
+fn finish(
+    request: &PipelineRequest<'_>,
+    tools: &Toolchain<'_>,
+    parts: Vec<(Object, Part)>,
+    route: Route,
+) -> Result<Outcome> {
     if parts.is_empty() {
         return Err(Error::malformed("a pipeline without shaders"));
     }
-    let (prepared, parts): (Vec<Prepared>, Vec<Part>) = parts.into_iter().unzip();
-    let elf = link::link(&prepared, request.state, request.layout)?;
+    let (prepared, parts): (Vec<Object>, Vec<Part>) = parts.into_iter().unzip();
+    let objects: Vec<&Object> = prepared.iter().collect();
+    let elf = link::link_objects(&objects, request.state, request.placement, tools)?;
     Ok(Outcome::Built(Built { elf, route, parts }))
 }

@@ -7,7 +7,10 @@ use crate::cache::{Cache, Key, KeyBuilder};
 use crate::compile::request::{CompilerId, Module, StageRequest};
 use crate::compile::{Compiler, StageElf};
 use crate::error::{Error, Result};
+use crate::glue::{self, GlueKey, GluePiece};
 use crate::keys;
+use crate::link::GlueSource;
+use std::sync::Arc;
 
 /// Where a stage ELF came from, if it came.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,6 +87,22 @@ impl<'a> Toolchain<'a> {
         let elf = compiler.compile(module, request)?;
         self.cache.put(&key, &elf.0)?;
         Ok(Fetched::Compiled(elf))
+    }
+}
+
+/// Glue under its keys. Writing a piece anew takes no longer than finding it; it is kept so that a store says what its
+/// pipelines are made of.
+impl GlueSource for Toolchain<'_> {
+    fn piece(&self, key: &GlueKey) -> Result<Arc<GluePiece>> {
+        let name = keys::glue(key)?;
+        if let Some(bytes) = self.cache.get(&name)? {
+            let piece = rmp_serde::from_slice(&bytes).map_err(|e| Error::malformed(format!("cached glue: {e}")))?;
+            return Ok(Arc::new(piece));
+        }
+        let piece = glue::emit(key)?;
+        let bytes = rmp_serde::to_vec_named(&piece).map_err(|e| Error::bug(format!("glue piece: {e}")))?;
+        self.cache.put(&name, &bytes)?;
+        Ok(Arc::new(piece))
     }
 }
 

@@ -32,7 +32,7 @@ const USES: &[(&str, &[&str])] = &[
     ("corpus", &["error", "target"]),
     ("keys", &["error", "target", "state", "abi", "metadata", "reloc", "glue", "compile", "link", "cache"]),
     ("template", &["error", "target", "state", "ir"]),
-    ("toolchain", &["error", "target", "glue", "compile", "cache", "keys"]),
+    ("toolchain", &["error", "target", "glue", "compile", "link", "cache", "keys"]),
     ("pipeline", &["error", "target", "state", "metadata", "glue", "compile", "link", "cache", "keys", "toolchain"]),
     ("capi", &["error", "target", "state", "abi", "metadata", "reloc", "glue", "compile", "link", "cache", "keys"]),
 ];

@@ -5,11 +5,11 @@
 
 use crate::error::{Error, Result};
 use crate::ir::ResourceKind;
+use crate::reloc::symbol::PartLetter;
 use crate::state::{BindingLayout, ResourceLayout, SetLayout};
 use std::collections::BTreeMap;
 
-/// Most root dwords that PAL has (pal-abi 4).
-pub const MAX_ROOT_DWORDS: u32 = 160;
+pub use crate::metadata::user_data::MAX_ROOT_DWORDS;
 
 /// Bytes of one descriptor of this kind.
 pub const fn descriptor_bytes(kind: ResourceKind) -> u32 {
@@ -40,6 +40,29 @@ pub struct DescriptorPlace {
     pub offset: u32,
     /// Bytes from one array element to the next.
     pub stride: u32,
+}
+
+impl DescriptorPlace {
+    /// Byte offset of this half of the first descriptor; `None` if this kind has no such half.
+    pub fn part_offset(&self, part: PartLetter) -> Option<u32> {
+        use ResourceKind as K;
+        let has = match part {
+            PartLetter::Buffer => matches!(self.kind, K::UniformBuffer | K::StorageBuffer),
+            PartLetter::TexelBuffer => matches!(self.kind, K::UniformTexelBuffer | K::StorageTexelBuffer),
+            PartLetter::Sampler => matches!(self.kind, K::Sampler | K::CombinedImageSampler),
+            PartLetter::Image => {
+                matches!(self.kind, K::SampledImage | K::StorageImage | K::InputAttachment | K::CombinedImageSampler)
+            }
+        };
+        let second = part == PartLetter::Sampler && self.kind == K::CombinedImageSampler;
+        has.then(|| self.offset.saturating_add(if second { COMBINED_SAMPLER_OFFSET } else { 0 }))
+    }
+
+    /// Whether a shader that declares this kind can work on what stands here: the same, or its half of a combined one.
+    pub fn serves(&self, used: ResourceKind) -> bool {
+        let half = matches!(used, ResourceKind::SampledImage | ResourceKind::Sampler);
+        used == self.kind || (half && self.kind == ResourceKind::CombinedImageSampler)
+    }
 }
 
 /// A layout with every place fixed.

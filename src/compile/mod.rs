@@ -6,6 +6,7 @@
 pub mod passes;
 pub mod request;
 pub mod spirv;
+pub mod unlinked;
 
 #[cfg(feature = "llvm")]
 pub mod llvm;

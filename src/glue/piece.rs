@@ -3,10 +3,11 @@
 use crate::error::{Error, Result};
 use crate::isa::{self, Inst, Op, Scalar, Sgpr, Src, Vgpr};
 use crate::target::GfxIp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// Where a piece goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Attach {
     /// Before its body, and goes on into it.
@@ -18,12 +19,12 @@ pub enum Attach {
 }
 
 /// A prolog or epilog.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GluePiece {
     /// Machine code, whole dwords.
     pub code: Vec<u8>,
     /// Name of its first instruction.
-    pub symbol: &'static str,
+    pub symbol: Cow<'static, str>,
     /// Where it goes.
     pub attach: Attach,
     /// SGPRs it uses: the highest + 1.
@@ -82,6 +83,6 @@ impl Recorder {
 
     pub(super) fn finish(self, gfx: GfxIp, symbol: &'static str, attach: Attach) -> Result<GluePiece> {
         let code = isa::encode_all(gfx, &self.insts)?;
-        Ok(GluePiece { code, symbol, attach, sgprs: self.sgprs, vgprs: self.vgprs })
+        Ok(GluePiece { code, symbol: Cow::Borrowed(symbol), attach, sgprs: self.sgprs, vgprs: self.vgprs })
     }
 }

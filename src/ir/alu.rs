@@ -158,6 +158,7 @@ alu_table! {
     FIsInf "fis_inf" 1 Compare true "Infinite, either sign.";
     PackNorm16 "pack_unorm16" 2 All32 true "Two floats to two unsigned normalised 16-bit fields, first in the low half.";
     PackSnorm16 "pack_snorm16" 2 All32 true "Two floats to two signed normalised 16-bit fields, first in the low half.";
+    PackHalfRtz "pack_half_rtz" 2 All32 true "Two floats to two halves, towards zero, first in the low half.";
     SDot4 "sdot4" 3 All32 false "Sum of four signed byte products, plus the third operand, wrapping.";
     UDot4 "udot4" 3 All32 false "Sum of four unsigned byte products, plus the third operand, wrapping.";
     SDot4Sat "sdot4_sat" 3 All32 false "As `sdot4`, the last sum saturating.";
@@ -187,7 +188,7 @@ impl AluOp {
     pub const fn gives_float(self) -> bool {
         match self {
             Self::S2F | Self::U2F => true,
-            Self::F2S | Self::F2U | Self::FFrexpExp | Self::PackNorm16 | Self::PackSnorm16 => false,
+            Self::F2S | Self::F2U | Self::FFrexpExp | Self::PackNorm16 | Self::PackSnorm16 | Self::PackHalfRtz => false,
             _ => self.takes_float() && !matches!(self.sig(), Sig::Compare),
         }
     }

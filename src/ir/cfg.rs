@@ -1,10 +1,10 @@
-//! The graph of blocks: predecessors, reverse postorder, dominators and postdominators.
+//! The graph of blocks: predecessors, reverse postorder, dominators.
 //!
 //! Built fresh by whoever needs it; edges to blocks that do not exist are left out, so a broken shader does no harm.
 
 use super::shader::{BlockId, Shader, Terminator};
 
-/// A tree of (post)dominators, with every question answered in constant time.
+/// A tree of dominators, with every question answered in constant time.
 #[derive(Clone, Debug)]
 pub struct DomTree {
     /// Parent; `None` for roots and for what is out of reach.
@@ -22,7 +22,7 @@ impl DomTree {
         }
     }
 
-    /// The closest strict (post)dominator that is a block.
+    /// The closest strict dominator.
     pub fn parent(&self, b: BlockId) -> Option<BlockId> {
         self.parent.get(b.index()).copied().flatten().map(BlockId)
     }
@@ -124,39 +124,6 @@ impl Cfg {
     pub fn reachable(&self, b: BlockId) -> bool {
         self.dom.dominates(Shader::ENTRY, b)
     }
-
-    /// Postdominators, under a root that follows every block without successors; a loop that is never left hangs
-    /// below that root by its header.
-    pub fn postdominators(&self) -> DomTree {
-        let count = self.succs.len();
-        let exit = count as u32;
-        let mut forward = numbers(&self.succs);
-        let mut backward = numbers(&self.preds);
-        forward.push(Vec::new());
-        backward.push(Vec::new());
-        let mut ends = vec![false; count];
-        // Whatever cannot reach an end gets one; the first block in order of each such knot is its header.
-        let exits = (0..count as u32).filter(|&b| self.succs[b as usize].is_empty());
-        for b in exits.chain(self.order.iter().map(|b| b.0)) {
-            if ends[b as usize] {
-                continue;
-            }
-            forward[b as usize].push(exit);
-            backward[exit as usize].push(b);
-            let mut todo = vec![b];
-            while let Some(b) = todo.pop() {
-                if !std::mem::replace(&mut ends[b as usize], true) {
-                    todo.extend(self.preds[b as usize].iter().map(|p| p.0));
-                }
-            }
-        }
-        let order = reverse_postorder(count + 1, exit, &backward);
-        let mut tree = DomTree::new(count + 1, &order, &forward);
-        for p in &mut tree.parent {
-            *p = p.filter(|&p| p != exit);
-        }
-        tree
-    }
 }
 
 fn numbers(edges: &[Vec<BlockId>]) -> Vec<Vec<u32>> {
@@ -209,16 +176,5 @@ mod tests {
         assert_eq!(cfg.dom.parent(b(3)), Some(b(0)));
         assert!(cfg.dom.dominates(b(0), b(2)) && !cfg.dom.dominates(b(1), b(3)));
         assert!(!cfg.reachable(b(4)));
-        let post = cfg.postdominators();
-        assert_eq!(post.parent(b(0)), Some(b(3)));
-        assert_eq!(post.parent(b(3)), None);
-    }
-
-    #[test]
-    fn an_endless_loop_has_postdominators_too() {
-        let cfg = graph("block0:\n jump block1\nblock1:\n jump block2\nblock2:\n jump block1");
-        let post = cfg.postdominators();
-        assert_eq!(cfg.dom.parent(BlockId(2)), Some(BlockId(1)));
-        assert!(post.dominates(BlockId(0), BlockId(0)));
     }
 }

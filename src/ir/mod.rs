@@ -13,8 +13,9 @@
 //! appear where memory, images and descriptors need them, and are taken apart by [`Op::Extract`].
 //! Control flow is a CFG with block parameters; headers keep SPIR-V's merge and continue blocks.
 //!
-//! To add an operation: a variant in `op.rs` (arithmetic: one line of the table in `alu.rs`), its rule in `verify.rs`, its
-//! text in `print.rs` and `parse.rs`, its meaning in `compile/llvm`.
+//! To add an operation: a variant in `op.rs` (arithmetic: one line of the table in `alu.rs`), its rule in `rules.rs`, its
+//! mnemonic and fields in `text.rs`, what it does besides its result in `effects.rs`, whether lanes may differ in it in
+//! `uniform.rs`, its meaning in `compile/llvm`.
 
 mod alu;
 mod builder;
@@ -43,6 +44,6 @@ pub use op::{
 pub use shader::{
     ArgRole, BasicBlock, BlockCall, BlockId, ConstTable, ConstTableId, DenormMode, DepthMode, EntryArg, Inst, InstId,
     Level, Local, LocalId, LowerInfo, Merge, Modes, RegClass, Resource, ResourceId, ResourceKind, RoundMode, Shader,
-    SymbolId, Terminator, Value, ValueData, ValueDef,
+    SpecValue, SymbolId, Terminator, Value, ValueData, ValueDef,
 };
 pub use types::{Align, Bits, Type};

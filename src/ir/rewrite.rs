@@ -4,7 +4,7 @@
 //! included; what follows goes on where the builder stands afterwards. Uses of a replaced value are renamed at the end.
 
 use super::builder::Builder;
-use super::shader::{Inst, Merge, Shader, Value};
+use super::shader::{Inst, InstId, Merge, Shader, Value};
 use crate::error::{Error, Result};
 
 /// What a rule makes of an instruction.
@@ -32,11 +32,14 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
             let mut inst = b.shader.inst(inst_id).clone();
             inst.args.iter_mut().for_each(|v| *v = renamed(&renames, *v));
             let text = |b: &Builder<'_>| b.shader.inst_text(&inst);
-            match (rule(&mut b, &inst).map_err(|e| e.at(format!("`{}`", text(&b))))?, inst.result) {
-                (Rewrite::Keep, _) => {
-                    let here = b.block();
-                    b.shader.block_mut(here).insts.push(inst_id);
-                }
+            let made = match rule(&mut b, &inst).map_err(|e| e.at(format!("`{}`", text(&b))))? {
+                Rewrite::Value(new) => Rewrite::Value(renamed(&renames, new)),
+                other => other,
+            };
+            match (made, inst.result) {
+                (Rewrite::Keep, _) => keep(&mut b, inst_id),
+                // Code that nothing reaches may come back to itself; a name must not.
+                (Rewrite::Value(new), Some(old)) if new == old => keep(&mut b, inst_id),
                 (Rewrite::Value(new), Some(old)) if b.ty(new) == b.ty(old) => renames[old.index()] = Some(new),
                 (Rewrite::Value(_), None) => {}
                 (Rewrite::Value(_), Some(_)) => {
@@ -54,6 +57,11 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
     }
     rename(shader, &renames);
     Ok(())
+}
+
+fn keep(b: &mut Builder<'_>, inst: InstId) {
+    let here = b.block();
+    b.shader.block_mut(here).insts.push(inst);
 }
 
 /// Follows renamings to their end.

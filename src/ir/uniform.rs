@@ -1,11 +1,12 @@
 //! Which values are the same in every lane that computes them (lower level).
 //!
-//! Sources of divergence are vector registers, lane primitives and memory that may change. It spreads along operands, and
-//! through control: where lanes part at a branch, a block that two ways from it reach gives its parameters different
-//! values to different lanes, up to the block where all ways meet again; and if lanes leave a loop in different iterations, what the loop
-//! computed differs between lanes *outside* it, though not inside. An irreducible graph makes every parameter divergent.
+//! Sources of divergence are vector registers, lane primitives and memory that may change. It spreads along operands,
+//! and through control. Where lanes part at a branch, each way out of it is followed: a block that two of them reach
+//! gives its parameters different values to different lanes. If some lanes go round a loop while others leave it, they
+//! leave in different iterations: what the loop computed then differs between lanes *outside* it, though not inside,
+//! and its exits are ways that part as those of a branch do. In a graph that is not reducible every parameter is divergent.
 
-use super::cfg::{Cfg, DomTree};
+use super::cfg::Cfg;
 use super::op::{AmdOp, Op};
 use super::shader::{BlockId, RegClass, Shader, Terminator, Value};
 
@@ -19,6 +20,10 @@ pub struct Uniformity {
     loops: Vec<Loop>,
     /// By block, the loops around it.
     around: Vec<Vec<usize>>,
+    /// By block, its place in reverse postorder.
+    position: Vec<usize>,
+    /// Every cycle is a loop with one way in.
+    reducible: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -32,12 +37,13 @@ impl Uniformity {
     /// Analyses a shader; one without entry arguments (upper level) has no scalar registers.
     pub fn new(shader: &Shader) -> Self {
         let cfg = Cfg::new(shader);
-        let post = cfg.postdominators();
         let mut this = Self {
             divergent: vec![false; shader.values.len()],
             home: vec![Shader::ENTRY; shader.values.len()],
             loops: Vec::new(),
             around: vec![Vec::new(); shader.blocks.len()],
+            position: vec![0; shader.blocks.len()],
+            reducible: true,
         };
         for id in shader.block_ids() {
             let block = shader.block(id);
@@ -46,15 +52,15 @@ impl Uniformity {
                 this.home[v.index()] = id;
             }
         }
-        let reducible = this.find_loops(&cfg);
+        this.find_loops(&cfg);
         for id in shader.block_ids() {
             for (i, &p) in shader.block(id).params.iter().enumerate() {
                 let scalar =
                     || shader.lower.as_ref().and_then(|l| l.args.get(i)).is_some_and(|a| a.class == RegClass::Sgpr);
-                this.divergent[p.index()] = if id == Shader::ENTRY { !scalar() } else { !reducible };
+                this.divergent[p.index()] = if id == Shader::ENTRY { !scalar() } else { !this.reducible };
             }
         }
-        this.spread(shader, &cfg, &post);
+        this.spread(shader, &cfg);
         this
     }
 
@@ -69,17 +75,15 @@ impl Uniformity {
         self.is_uniform(v) && !self.around[self.home[v.index()].index()].iter().any(left)
     }
 
-    /// Natural loops; false if there is a cycle that has two ways in.
-    fn find_loops(&mut self, cfg: &Cfg) -> bool {
-        let mut position = vec![0; self.around.len()];
+    /// Natural loops, and whether there are other cycles.
+    fn find_loops(&mut self, cfg: &Cfg) {
         for (i, b) in cfg.order.iter().enumerate() {
-            position[b.index()] = i;
+            self.position[b.index()] = i;
         }
-        let mut reducible = true;
         for &header in &cfg.order {
-            let back = |p: &&BlockId| cfg.reachable(**p) && position[p.index()] >= position[header.index()];
+            let back = |p: &&BlockId| cfg.reachable(**p) && self.position[p.index()] >= self.position[header.index()];
             let mut todo: Vec<BlockId> = cfg.preds[header.index()].iter().filter(back).copied().collect();
-            reducible &= todo.iter().all(|&p| cfg.dom.dominates(header, p));
+            self.reducible &= todo.iter().all(|&p| cfg.dom.dominates(header, p));
             if todo.is_empty() {
                 continue;
             }
@@ -93,11 +97,10 @@ impl Uniformity {
                 }
             }
         }
-        reducible
     }
 
     /// To the fixpoint: divergence only ever grows.
-    fn spread(&mut self, shader: &Shader, cfg: &Cfg, post: &DomTree) {
+    fn spread(&mut self, shader: &Shader, cfg: &Cfg) {
         let mut parted = vec![false; shader.blocks.len()];
         let mut changed = true;
         while changed {
@@ -125,47 +128,41 @@ impl Uniformity {
                 if !parted[id.index()] && !self.is_uniform_in(selector, id) {
                     parted[id.index()] = true;
                     changed = true;
-                    self.part(shader, cfg, id, post.parent(id));
+                    let ways = cfg.succs[id.index()].clone();
+                    self.part(shader, cfg, &ways, &self.around[id.index()].clone());
                 }
             }
         }
     }
 
-    /// Lanes part at the end of `from` and are together again at `meet`.
-    fn part(&mut self, shader: &Shader, cfg: &Cfg, from: BlockId, meet: Option<BlockId>) {
-        // By which successor of `from` each block is reached, or by itself where ways join.
-        let mut label: Vec<Option<BlockId>> = vec![None; cfg.succs.len()];
-        let mut joins: Vec<BlockId> = Vec::new();
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for &b in &cfg.order {
-                let mut new = None;
-                for &p in &cfg.preds[b.index()] {
-                    let way = if p == from { Some(b) } else { label[p.index()].filter(|_| Some(p) != meet) };
-                    match (new, way) {
-                        (Some(other), Some(way)) if other != way && !joins.contains(&b) => joins.push(b),
-                        _ => new = new.or(way),
-                    }
-                }
-                if joins.contains(&b) {
-                    new = Some(b);
-                }
-                changed |= new != label[b.index()];
-                label[b.index()] = new;
+    /// Lanes part into these ways (a block twice: two edges to it), all inside of these loops.
+    fn part(&mut self, shader: &Shader, cfg: &Cfg, ways: &[BlockId], loops: &[usize]) {
+        // By block, the way that leads there: one of `ways`, or a number of its own where ways join. Back edges are not
+        // followed, so that one walk in order is enough; what they bring to a header is looked at afterwards.
+        let mut label: Vec<Option<usize>> = vec![None; cfg.succs.len()];
+        let mut joins = Vec::new();
+        for &b in &cfg.order {
+            let direct = ways.iter().enumerate().filter(|(_, w)| **w == b && !self.is_header(b, loops)).map(|(i, _)| i);
+            let forward = cfg.preds[b.index()].iter().filter(|p| self.position[p.index()] < self.position[b.index()]);
+            let (new, join) = merged(direct.chain(forward.filter_map(|p| label[p.index()])));
+            let new = if join { Some(ways.len() + b.index()) } else { new };
+            label[b.index()] = new;
+            if join {
+                joins.push(b);
             }
         }
-        // Two edges with different values may lead straight to one block.
-        joins.extend(
-            cfg.succs[from.index()].iter().filter(|&s| cfg.succs[from.index()].iter().filter(|t| *t == s).count() > 1),
-        );
-        for l in self.around[from.index()].clone() {
+        let mut left = Vec::new();
+        for &l in loops {
             let header = self.loops[l].header;
-            if meet.is_none_or(|m| !self.around[m.index()].contains(&l)) {
-                self.loops[l].divergent_exit = true;
-            } else if label[header.index()].is_some() && meet != Some(header) {
-                // Some lanes go round while others are on their way to the meeting point in the same loop.
+            let direct = ways.iter().enumerate().filter(|(_, w)| **w == header).map(|(i, _)| i);
+            let back = cfg.preds[header.index()].iter().filter_map(|p| label[p.index()]);
+            let (round, join) = merged(direct.chain(back));
+            if join {
                 joins.push(header);
+            }
+            let outside = |b: &&BlockId| label[b.index()].is_some() && !self.around[b.index()].contains(&l);
+            if round.is_some() && !self.loops[l].divergent_exit && cfg.order.iter().any(|b| outside(&b)) {
+                left.push(l);
             }
         }
         for b in joins {
@@ -173,6 +170,23 @@ impl Uniformity {
                 self.divergent[p.index()] = true;
             }
         }
+        for l in left {
+            self.loops[l].divergent_exit = true;
+            let inside = |b: &BlockId| self.around[b.index()].contains(&l);
+            let exits: Vec<BlockId> = cfg
+                .order
+                .iter()
+                .filter(|b| inside(b))
+                .flat_map(|b| cfg.succs[b.index()].iter().copied().filter(|s| !inside(s)))
+                .collect();
+            let outer: Vec<usize> =
+                self.around[self.loops[l].header.index()].iter().copied().filter(|&o| o != l).collect();
+            self.part(shader, cfg, &exits, &outer);
+        }
+    }
+
+    fn is_header(&self, b: BlockId, loops: &[usize]) -> bool {
+        loops.iter().any(|&l| self.loops[l].header == b)
     }
 
     /// Whether an operation gives the same in every lane, as far as its operands do.
@@ -188,11 +202,18 @@ impl Uniformity {
             }
             Op::GlobalLoad { access, .. } => access.read_only && !access.volatile && same(),
             Op::Amd(amd) => match amd {
-                AmdOp::ReadFirstLane | AmdOp::ReadLane | AmdOp::Ballot => true,
+                // One value for all lanes there, but another each time round a cycle.
+                AmdOp::ReadFirstLane | AmdOp::ReadLane | AmdOp::Ballot => self.reducible,
                 AmdOp::StrictWwm | AmdOp::Wqm | AmdOp::CubeId | AmdOp::CubeS | AmdOp::CubeT | AmdOp::CubeMa => same(),
                 _ => false,
             },
             _ => false,
         }
     }
+}
+
+/// The first label, and whether there are others.
+fn merged(mut labels: impl Iterator<Item = usize>) -> (Option<usize>, bool) {
+    let first = labels.next();
+    (first, labels.any(|l| Some(l) != first))
 }

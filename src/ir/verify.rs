@@ -140,11 +140,9 @@ impl<'a> Verifier<'a> {
             let Some(def) = self.places.get(v.index()).copied().flatten() else {
                 return Err(format!("{v} is made in no block"));
             };
-            let before = if def.block == block {
-                def.position < position
-            } else {
-                self.cfg.dom.dominates(def.block, block) || !self.cfg.reachable(block)
-            };
+            // Nothing comes before what is never run.
+            let before = !self.cfg.reachable(block)
+                || if def.block == block { def.position < position } else { self.cfg.dom.dominates(def.block, block) };
             if !before {
                 return Err(format!("{v} is made in {}, which does not come before", def.block));
             }

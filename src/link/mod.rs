@@ -1,1 +1,155 @@
-//! Unlinked ELFs and a pipeline state to the final pipeline ELF.
+//! Unlinked ELFs and a pipeline state to the final pipeline ELF, in microseconds and without a compiler.
+//!
+//! ```text
+//! bytes ── input ──> Object      code, open symbols, constant data, notes: checked, made once
+//! objects + state + glue
+//!   ── attach ──> Unit           fence: parts and their order are fixed
+//!   ── layout ──> Layout         fence: offsets are fixed
+//!   ── resolve ─> values         fence: every open symbol has a value
+//!   ── metadata::{merge, finalize, write_v2} ──> note
+//!   ── write ───> bytes          consumes the layout exactly
+//! ```
+//!
+//! A link either gives the right ELF, or a typed error: [`crate::error::ErrorKind::NeedsFullCompile`] where a compile of
+//! the whole pipeline can do what these parts cannot. Same input, same bytes. [`verify()`] reads a final ELF again by the
+//! rules of PAL's loader, and shares nothing with the writer but the reading of ELF.
+
+mod attach;
+mod elf;
+mod input;
+mod layout;
+mod resolve;
+mod user_data;
+pub mod verify;
+mod write;
+
+pub use attach::{EmitGlue, GlueSource};
+pub use input::Object;
+pub use layout::Placement;
+pub use verify::{VerifyReport, verify};
+
+use crate::abi::layout::ResolvedLayout;
+use crate::error::{Context, Error, Result};
+use crate::metadata::finalize::{Facts, StageFacts, finalize};
+use crate::metadata::merge::merge;
+use crate::metadata::notes::Notes;
+use crate::metadata::{note, write_v2};
+use crate::state::PipelineState;
+use attach::{Unit, UnitStage, attach};
+use layout::Layout;
+use resolve::{Resolved, Values};
+use write::Output;
+
+/// Links unlinked ELFs in any order.
+///
+/// # Errors
+/// See [`Object::parse`] and [`link_objects`].
+pub fn link(parts: &[&[u8]], state: &PipelineState, placement: Placement, glue: &dyn GlueSource) -> Result<Vec<u8>> {
+    let objects = parts.iter().map(|bytes| Object::parse(bytes)).collect::<Result<Vec<_>>>()?;
+    link_objects(&objects.iter().collect::<Vec<_>>(), state, placement, glue)
+}
+
+/// Links parts that have been read before, in any order.
+///
+/// # Errors
+/// Malformed: the parts make no pipeline, or the state lacks what they use. Needs a full compile: these parts cannot do
+/// what the state asks for.
+pub fn link_objects(
+    objects: &[&Object],
+    state: &PipelineState,
+    placement: Placement,
+    glue: &dyn GlueSource,
+) -> Result<Vec<u8>> {
+    let layout = ResolvedLayout::new(&state.layout).at(|| "resource layout")?;
+    let unit = attach(objects, state, glue)?;
+    let places = Layout::new(&unit, placement)?;
+    let values = Values { state, layout: &layout };
+    let named = |s: &UnitStage<'_>| format!("{} stage `{}`", s.stage(), s.object.interface().entry_point);
+    let resolved: Vec<Resolved> =
+        unit.stages.iter().map(|s| values.resolve(&s.object).at(|| named(s))).collect::<Result<_>>()?;
+    let first = unit.stages.first().ok_or_else(|| Error::bug("a pipeline without stages"))?;
+    let target = first.object.interface().target;
+    let document = document(&unit, state, &layout, &resolved)?;
+    let note = note::write_section(target, &document);
+    Output { target, unit: &unit, layout: &places, placement, resolved: &resolved, note: &note }.write()
+}
+
+/// The metadata of the final ELF.
+fn document(unit: &Unit<'_>, state: &PipelineState, layout: &ResolvedLayout, resolved: &[Resolved]) -> Result<Vec<u8>> {
+    let mut notes = Notes::default();
+    for stage in &unit.stages {
+        merge(&mut notes, &stage.object.notes)?;
+    }
+    let named = |s: &UnitStage<'_>| s.stage().name();
+    let user_data: Vec<Vec<Option<u32>>> = unit
+        .stages
+        .iter()
+        .map(|s| user_data::map(s.object.interface(), layout).at(|| named(s)))
+        .collect::<Result<_>>()?;
+    let stages: Vec<StageFacts<'_>> = unit.stages.iter().zip(&user_data).map(stage_facts).collect();
+    let controls = unit.plan.params.control_words();
+    let facts = Facts {
+        state,
+        root_dwords: layout.root_dwords(),
+        stages: &stages,
+        controls: &controls,
+        attributes: u32::try_from(unit.plan.params.attributes.len()).unwrap_or(u32::MAX),
+        slots: unit.plan.params.slots,
+        formats: unit.plan.colors.formats,
+        spill_threshold: resolved.iter().filter_map(|r| r.spilled).min(),
+        hash: pipeline_hash(unit, resolved),
+    };
+    let mut last = finalize(notes, &facts)?;
+    // The registers too decide what the pipeline is; they follow from all the state there is.
+    let mut hasher = blake3::Hasher::new();
+    last.hash.iter().for_each(|half| {
+        hasher.update(&half.to_le_bytes());
+    });
+    for (register, word) in last.notes.registers.iter() {
+        hasher.update(&register.0.to_le_bytes());
+        hasher.update(&word.to_le_bytes());
+    }
+    let [stable, _] = facts.hash;
+    let [unique, _] = halves(hasher.finalize().as_bytes());
+    last.hash = [stable, unique];
+    Ok(write_v2::write(&last))
+}
+
+fn stage_facts<'u>((stage, user_data): (&'u UnitStage<'_>, &'u Vec<Option<u32>>)) -> StageFacts<'u> {
+    let glue = || stage.prolog.iter().chain(&stage.epilog);
+    StageFacts {
+        interface: stage.object.interface(),
+        user_data,
+        glue_sgprs: glue().map(|g| g.sgprs).max().unwrap_or(0),
+        glue_vgprs: glue().map(|g| g.vgprs).max().unwrap_or(0),
+        hash: halves(&stage.object.digest),
+    }
+}
+
+/// The stable hash, of the shaders alone, and the unique one, of all the code with its values.
+fn pipeline_hash(unit: &Unit<'_>, resolved: &[Resolved]) -> [u64; 2] {
+    let mut stable = blake3::Hasher::new();
+    let mut unique = blake3::Hasher::new();
+    for (stage, values) in unit.stages.iter().zip(resolved) {
+        stable.update(&stage.object.digest);
+        unique.update(&stage.object.digest);
+        for piece in stage.prolog.iter().chain(&stage.epilog) {
+            // Framed by its length, so that no two lists of pieces and values look alike.
+            unique.update(&(piece.code.len() as u64).to_le_bytes());
+            unique.update(&piece.code);
+        }
+        unique.update(&(values.values.len() as u64).to_le_bytes());
+        for value in &values.values {
+            unique.update(&value.to_le_bytes());
+        }
+    }
+    let [stable, _] = halves(stable.finalize().as_bytes());
+    let [unique, _] = halves(unique.finalize().as_bytes());
+    [stable, unique]
+}
+
+/// The first 128 bits of a digest.
+fn halves(digest: &[u8; 32]) -> [u64; 2] {
+    let half = |at: usize| digest.iter().skip(at).take(8).rev().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
+    [half(0), half(8)]
+}

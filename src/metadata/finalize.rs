@@ -9,8 +9,7 @@ use super::interface::{ExportedFormats, StageInterface, StageKind};
 use super::notes::{Fields, Notes};
 use super::registers::{COMPUTE_NUM_THREAD, StageRegisters, compute_num_thread, compute_pgm_rsrc2, rsrc1_vs};
 use super::schema::Key;
-use super::user_data;
-use crate::abi::layout::{MAX_ROOT_DWORDS, ResolvedLayout};
+use super::user_data::MAX_ROOT_DWORDS;
 use crate::error::{Context, Error, Result};
 use crate::state::PipelineState;
 use crate::target::{Stage, WaveSize};
@@ -26,6 +25,8 @@ const VGPR_LIMIT: u32 = 256;
 pub struct StageFacts<'a> {
     /// Its interface.
     pub interface: &'a StageInterface,
+    /// PAL's number for each of its user-data SGPRs; `None` where there is nothing of meaning.
+    pub user_data: &'a [Option<u32>],
     /// SGPRs that its glue uses.
     pub glue_sgprs: u32,
     /// VGPRs that its glue uses.
@@ -39,8 +40,8 @@ pub struct StageFacts<'a> {
 pub struct Facts<'a> {
     /// State.
     pub state: &'a PipelineState,
-    /// Its resource layout.
-    pub layout: &'a ResolvedLayout,
+    /// Dwords of its root table.
+    pub root_dwords: u32,
     /// Stages in order.
     pub stages: &'a [StageFacts<'a>],
     /// `SPI_PS_INPUT_CNTL` from 0 on; at least one.
@@ -78,7 +79,7 @@ pub fn finalize(mut notes: Notes, facts: &Facts<'_>) -> Result<FinalNotes> {
     let mut mapped_end = 0;
     for stage in facts.stages {
         let name = stage.interface.stage.name();
-        mapped_end = stage_registers(&mut notes, stage, facts.layout).at(|| name)?.max(mapped_end);
+        mapped_end = stage_registers(&mut notes, stage).at(|| name)?.max(mapped_end);
         match &stage.interface.kind {
             StageKind::Vertex(vertex) => graphics::vertex(&mut notes, stage, vertex, facts).at(|| name)?,
             StageKind::Fragment(fragment) => graphics::fragment(&mut notes, stage, fragment, facts).at(|| name)?,
@@ -96,7 +97,7 @@ pub fn finalize(mut notes: Notes, facts: &Facts<'_>) -> Result<FinalNotes> {
 }
 
 /// Counts, user data and wave size; returns the end of the root dwords in SGPRs.
-fn stage_registers(notes: &mut Notes, facts: &StageFacts<'_>, layout: &ResolvedLayout) -> Result<u32> {
+fn stage_registers(notes: &mut Notes, facts: &StageFacts<'_>) -> Result<u32> {
     let interface = facts.interface;
     let registers = StageRegisters::of(interface.stage);
     let fields = notes.stages.entry(interface.stage).or_default();
@@ -110,7 +111,7 @@ fn stage_registers(notes: &mut Notes, facts: &StageFacts<'_>, layout: &ResolvedL
     fields.insert(Key::VgprCount, vgprs);
     fields.insert(Key::SgprLimit, SGPR_LIMIT);
     fields.insert(Key::VgprLimit, VGPR_LIMIT);
-    fields.entry(Key::ScratchMemorySize).or_insert(0);
+    let scratch = *fields.entry(Key::ScratchMemorySize).or_insert(0);
     fields.insert(Key::WavefrontSize, interface.wave.lanes());
     let words = &mut notes.registers;
     words.set_field(registers.vgprs, (vgprs - 1) / interface.wave.vgpr_granule())?;
@@ -120,15 +121,18 @@ fn stage_registers(notes: &mut Notes, facts: &StageFacts<'_>, layout: &ResolvedL
         return Err(Error::malformed(format!("{sgprs} SGPRs")));
     }
     words.set_field(registers.sgprs, sgpr_granules)?;
+    if (scratch > 0) != (words.field(registers.scratch_en) == 1) {
+        return Err(Error::malformed(format!("{scratch} bytes of scratch memory, and SCRATCH_EN says otherwise")));
+    }
     words.set_field(registers.wave32, u32::from(interface.wave == WaveSize::W32))?;
 
-    let map = user_data::map(interface, layout)?;
+    let map = facts.user_data;
     let user_sgprs = u32::try_from(map.len()).map_err(|_| Error::malformed("user-data SGPRs"))?;
     words.set_field(registers.user_sgpr, user_sgprs % 32)?;
     if let Some(msb) = registers.user_sgpr_msb {
         words.set_field(msb, user_sgprs / 32)?;
     }
-    for (n, number) in (0u32..).zip(&map) {
+    for (n, number) in (0u32..).zip(map) {
         if let Some(number) = number {
             words.set(registers.user_data.nth(n), *number);
         }
@@ -186,7 +190,7 @@ fn user_data_limits(notes: &mut Notes, facts: &Facts<'_>, mapped_end: u32) {
     let known = facts.stages.iter().filter_map(|s| s.interface.spill_threshold);
     let spill = known.chain(facts.spill_threshold).min();
     let spill = spill.into_iter().chain(notes.pipeline.get(&Key::SpillThreshold).copied()).min();
-    let root_dwords = facts.layout.root_dwords();
+    let root_dwords = facts.root_dwords;
     let limit = match spill {
         Some(_) => root_dwords.max(mapped_end),
         // PAL dislikes 0 where there is a root table.

@@ -144,7 +144,7 @@ pub(super) fn fragment(
 ) -> Result<()> {
     let words = &mut notes.registers;
     let color = &facts.state.color;
-    let asked_per_sample = color.sample_shading && color.samples > 1;
+    let asked_per_sample = color.shades_samples();
     let interpolates = fragment.inputs.iter().any(|i| !i.flat && !i.per_vertex);
     if asked_per_sample && !fragment.per_sample && interpolates {
         // The body interpolates at the pixel's centre, and would have to at the sample.
@@ -152,12 +152,10 @@ pub(super) fn fragment(
     }
     let per_sample = fragment.per_sample || asked_per_sample;
 
-    for (register, field) in
-        [(SPI_PS_INPUT_ENA, spi_ps_input_ena::ENA), (SPI_PS_INPUT_ADDR, spi_ps_input_addr::ENA)]
-    {
-        if words.get(register).is_none_or(|w| w & 0x7f == 0 || field.of(w) != w) {
-            return Err(Error::malformed(format!("{} enables no barycentrics", register.name())));
-        }
+    let (ena, addr) = (words.get(SPI_PS_INPUT_ENA).unwrap_or(0), words.get(SPI_PS_INPUT_ADDR).unwrap_or(0));
+    // No pixel wave starts without a pair of barycentrics; what is enabled has its place, which ADDR gives.
+    if ena & 0x7f == 0 || ena & !addr != 0 || spi_ps_input_addr::ENA.of(addr) != addr {
+        return Err(Error::malformed(format!("SPI_PS_INPUT_ENA {ena:#x}, SPI_PS_INPUT_ADDR {addr:#x}")));
     }
     if facts.controls.is_empty() || facts.controls.len() > 32 {
         return Err(Error::malformed(format!("{} fragment attributes", facts.attributes)));

@@ -57,8 +57,9 @@ impl Notes {
             return Err(Error::malformed(format!("metadata has no hardware stage {}", stage.hardware_name())));
         }
         for (number, word) in submap(pipeline, Key::Registers.name())?.into_iter().flatten() {
-            let (register, word) = register(number, word)?;
-            out.registers.set(register, word);
+            if let Some((register, word)) = register(number, word)? {
+                out.registers.set(register, word);
+            }
         }
         Ok(out)
     }
@@ -85,14 +86,15 @@ fn fields(map: &Map, place: Place) -> Result<Fields> {
         if key.owner() == Owner::Link && number != Some(0) {
             return Err(Error::malformed(format!("metadata: {key} is the link's to give")));
         }
-        if let Some(number) = number {
+        if let Some(number) = number.filter(|_| key.owner() == Owner::Code) {
             out.insert(key, number);
         }
     }
     Ok(out)
 }
 
-fn register(number: &Value, word: &Value) -> Result<(Register, u32)> {
+/// A register of the code's own; a 0 in one of the link's says nothing.
+fn register(number: &Value, word: &Value) -> Result<Option<(Register, u32)>> {
     let (Some(n), Some(w)) = (uint(number), uint(word)) else {
         return Err(Error::malformed(format!("metadata: register {number} = {word}")));
     };
@@ -102,7 +104,7 @@ fn register(number: &Value, word: &Value) -> Result<(Register, u32)> {
         Some(info) if info.owner == Owner::Link && w != 0 => {
             Err(Error::malformed(format!("metadata: {} is the link's to give", register.name())))
         }
-        Some(_) => Ok((register, w)),
+        Some(info) => Ok((info.owner == Owner::Code).then_some((register, w))),
     }
 }
 

@@ -11,5 +11,7 @@ for source in *.spvasm; do
     spirv-as --target-env vulkan1.3 --preserve-numeric-ids -o "$source.spv" "$source"
 done
 for module in *.spv; do
+    # Raw words are for what this validator does not know either.
+    if grep -q '^!0x' "${module%.spv}"; then continue; fi
     spirv-val --target-env vulkan1.3 --scalar-block-layout "$module"
 done

@@ -11,8 +11,10 @@ use std::process::ExitCode;
 ///
 /// Runs in this process, without cache or workers: what crashes here is what a worker would survive.
 #[derive(clap::Args)]
-#[command(after_help = "Phases: upper (as the front end made it), each pass by name, lower (as the code generator takes it), \
-    llvm, llvm-opt, asm.\nExample:\n  dovetail compile a.frag.spv --dump lower --dump asm")]
+#[command(
+    after_help = "Phases: upper (as the front end made it), each pass by name, lower (as the code generator takes it), \
+    llvm, llvm-opt, asm.\nExample:\n  dovetail compile a.frag.spv --dump lower --dump asm"
+)]
 pub struct Args {
     /// SPIR-V file.
     #[arg(value_name = "SPIRV")]
@@ -58,7 +60,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     use dovetail::compile::request::{StageRequest, default_wave};
     use dovetail::compile::{llvm, passes, spirv, unlinked};
     use dovetail::error::Context;
-    use dovetail::ir::verify;
+    use dovetail::ir::verify::{verify, verify_between};
 
     let place = || args.file.display().to_string();
     let module = read_module(&args.file)?;
@@ -86,12 +88,15 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             println!("; ---- {phase}\n{shader}");
         }
         if args.verify_ir && broken.is_none() {
-            broken = verify(shader).err().map(|e| e.at(phase.to_owned()));
+            broken = verify_between(shader).err().map(|e| e.at(phase.to_owned()));
         }
     })
     .at(place)?;
     if let Some(e) = broken {
         return Err(e);
+    }
+    if args.verify_ir {
+        verify(&lowered.shader).at(|| "after lowering")?;
     }
     for (phase, stage) in [
         ("llvm", llvm::DumpStage::Translated),

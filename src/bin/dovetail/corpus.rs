@@ -13,8 +13,9 @@ use dovetail::error::{Context, Error, Result};
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
-/// Arguments of `dovetail corpus`.
+/// Corpora of shaders that others wrote: find them, and run them through everything.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -32,12 +33,14 @@ enum Command {
         #[arg(short, long)]
         out: PathBuf,
     },
+    Check(crate::corpus_check::Args),
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> Result<()> {
+pub fn run(args: Args) -> Result<ExitCode> {
     match args.command {
-        Command::Extract { paths, out } => extract(&paths, &out),
+        Command::Extract { paths, out } => extract(&paths, &out).map(|()| ExitCode::SUCCESS),
+        Command::Check(args) => crate::corpus_check::run(&args),
     }
 }
 
@@ -92,6 +95,9 @@ fn extract(paths: &[PathBuf], out: &Path) -> Result<()> {
     let extraction = extractor.finish();
     for file in &extraction.incomplete {
         eprintln!("{file}: larger or deeper than the limits; not all of it was searched");
+    }
+    if extraction.modules.is_empty() {
+        return Err(Error::malformed("no SPIR-V module in the given paths"));
     }
     write(&extraction, out)
 }

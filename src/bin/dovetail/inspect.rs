@@ -3,7 +3,8 @@
 use crate::common::print_json;
 use dovetail::error::{Context, Error, Result};
 use dovetail::metadata::document::{Document, Map};
-use dovetail::metadata::{note, registers};
+use dovetail::metadata::note;
+use dovetail::metadata::registers::Register as Word;
 use dovetail::reloc::kind;
 use dovetail::reloc::symbol::LinkSymbol;
 use object::elf;
@@ -85,7 +86,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if !args.no_code {
         report.code = Some(disassemble(&args.file, &report.symbols)?);
     }
-    if args.json { print_json(&report)? } else { print(&report) }
+    if args.json {
+        print_json(&report)?
+    } else {
+        print(&report)
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -162,7 +167,7 @@ fn describe(
         None => name,
     };
     let meaning = if undefined { meaning(&LinkSymbol::parse(&name)) } else { "address in this file".into() };
-    let kind = kind::RelocKind::from_number(number).map_or_else(|| format!("type {number}"), |k| k.name().to_owned());
+    let kind = kind::RelocKind::from_number(number).map_or_else(|_| format!("type {number}"), |k| format!("{k:?}"));
     Relocation { section: section.to_owned(), offset, kind, symbol: name, meaning }
 }
 
@@ -171,7 +176,9 @@ fn meaning(symbol: &LinkSymbol) -> String {
         LinkSymbol::DescriptorOffset { set, binding, part } => {
             format!("byte offset of the {part:?} descriptor of set {set} binding {binding}").to_lowercase()
         }
-        LinkSymbol::DescriptorStride { set, binding } => format!("bytes between descriptors of set {set} binding {binding}"),
+        LinkSymbol::DescriptorStride { set, binding } => {
+            format!("bytes between descriptors of set {set} binding {binding}")
+        }
         LinkSymbol::UsesSpill { set, binding } => format!("1 if set {set} binding {binding} stands in the root table"),
         LinkSymbol::SetPointer(set) => format!("byte offset in the root table of the pointer to set {set}"),
         LinkSymbol::PushConstants => "byte offset in the root table of the push constants".into(),
@@ -190,8 +197,10 @@ fn registers_of(pipeline: &Map) -> Vec<Register> {
         .flatten()
         .filter_map(|(k, v)| {
             let (number, value) = (u32::try_from(k.as_u64()?).ok()?, u32::try_from(v.as_u64()?).ok()?);
-            let (name, fields) = registers::describe(number, value);
-            Some(Register { number, name, value, fields })
+            let word = Word(number);
+            let fields = word.info().map_or(&[][..], |info| info.fields);
+            let fields = fields.iter().map(|f| (f.name.to_owned(), f.of(value))).collect();
+            Some(Register { number, name: word.name(), value, fields })
         })
         .collect();
     out.sort_by_key(|r| r.number);
@@ -256,7 +265,13 @@ fn print(report: &Report) {
     println!("\nsymbols");
     for s in &report.symbols {
         let section = s.section.as_deref().unwrap_or("undefined");
-        println!("  {:<36} {section:<12} {:#08x} size {:>6} {}", s.name, s.value, s.size, if s.global { "global" } else { "local" });
+        println!(
+            "  {:<36} {section:<12} {:#08x} size {:>6} {}",
+            s.name,
+            s.value,
+            s.size,
+            if s.global { "global" } else { "local" }
+        );
     }
     println!("\nrelocations ({})", report.relocations.len());
     for r in &report.relocations {

@@ -5,7 +5,7 @@ use crate::populate::wave;
 use dovetail::compile::request::{Module, default_wave};
 use dovetail::compile::spirv::{self, ModuleInfo};
 use dovetail::error::{Context, Error, Result};
-use dovetail::link::{CodeLayout, verify};
+use dovetail::link::{Placement, verify};
 use dovetail::pipeline::{self, Outcome, PipelineRequest, Route, ShaderRef};
 use dovetail::state::PipelineState;
 use dovetail::target::{GfxIp, Stage, WaveSize};
@@ -18,8 +18,10 @@ use std::process::ExitCode;
 /// Parts come from the cache where it has them and are compiled where it has not. What cannot be linked is compiled whole;
 /// the output says so, and why.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  dovetail link --vs a.vert.spv --fs a.frag.spv --state a.toml --cache cache -o a.elf\n  \
-    dovetail link --cs k.comp.spv --state k.toml --cache cache -o k.elf")]
+#[command(
+    after_help = "Example:\n  dovetail link --vs a.vert.spv --fs a.frag.spv --state a.toml --cache cache -o a.elf\n  \
+    dovetail link --cs k.comp.spv --state k.toml --cache cache -o k.elf"
+)]
 pub struct Args {
     /// Vertex shader.
     #[arg(long, value_name = "SPIRV", required_unless_present = "cs", conflicts_with = "cs")]
@@ -47,7 +49,7 @@ pub struct Args {
     wave: Option<WaveSize>,
     /// adjacent: parts fall through into each other; chained: parts stand apart and branch.
     #[arg(long, default_value = "adjacent", value_parser = layout)]
-    layout: CodeLayout,
+    layout: Placement,
     /// Compile the whole pipeline even where it could be linked.
     #[arg(long)]
     whole: bool,
@@ -65,10 +67,10 @@ pub struct Args {
     tuning: TuningArgs,
 }
 
-fn layout(text: &str) -> Result<CodeLayout> {
+fn layout(text: &str) -> Result<Placement> {
     match text {
-        "adjacent" => Ok(CodeLayout::Adjacent),
-        "chained" => Ok(CodeLayout::Chained),
+        "adjacent" => Ok(Placement::Adjacent),
+        "chained" => Ok(Placement::Chained),
         _ => Err(Error::malformed(format!("layout `{text}`: adjacent or chained"))),
     }
 }
@@ -84,12 +86,18 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         let info = spirv::reflect(&module).at(place)?;
         modules.push((stage, entry(args, &info, stage).at(place)?, module, info));
     }
-    let shaders = modules.iter().map(|(stage, entry, module, info)| shader(args, *stage, entry, module, info)).collect();
+    let shaders =
+        modules.iter().map(|(stage, entry, module, info)| shader(args, *stage, entry, module, info)).collect();
     let cache = args.cache.open()?;
     let compiler = if args.no_compile { None } else { args.worker.start_if_built(1)? };
     let tools = Toolchain::new(&cache, compiler.as_deref())?;
-    let request =
-        PipelineRequest { shaders, state: &state, target: args.target, options: args.tuning.options(), layout: args.layout };
+    let request = PipelineRequest {
+        shaders,
+        state: &state,
+        target: args.target,
+        options: args.tuning.options(),
+        placement: args.layout,
+    };
     let outcome =
         if args.whole { pipeline::build_whole(&request, &tools, None)? } else { pipeline::build(&request, &tools)? };
     let built = match outcome {

@@ -1,6 +1,16 @@
 //! The `dovetail` program: each subcommand is a file, and does nothing that the library cannot.
 
+mod common;
+mod compile;
 mod corpus;
+mod corpus_check;
+mod inspect;
+mod link;
+mod populate;
+mod progress;
+mod state;
+mod verify;
+mod worker;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -28,12 +38,27 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Populate(populate::Args),
+    Link(link::Args),
+    Compile(compile::Args),
+    Inspect(inspect::Args),
+    Verify(verify::Args),
     Corpus(corpus::Args),
+    State(state::Args),
+    #[command(hide = true)]
+    Worker(worker::Args),
 }
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
-        Command::Corpus(args) => corpus::run(args).map(|()| ExitCode::SUCCESS),
+        Command::Populate(args) => populate::run(&args),
+        Command::Link(args) => link::run(&args),
+        Command::Compile(args) => compile::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Verify(args) => verify::run(&args),
+        Command::Corpus(args) => corpus::run(args),
+        Command::State(args) => state::run(&args),
+        Command::Worker(args) => worker::run(&args),
     };
     match result {
         Ok(code) => code,

@@ -54,7 +54,9 @@ pub struct Args {
 }
 
 pub fn wave(text: &str) -> Result<WaveSize> {
-    text.parse::<u32>().map_err(|_| Error::malformed(format!("wave size `{text}`: 32 or 64"))).and_then(WaveSize::try_from)
+    text.parse::<u32>()
+        .map_err(|_| Error::malformed(format!("wave size `{text}`: 32 or 64")))
+        .and_then(WaveSize::try_from)
 }
 
 /// One entry point of one module, or a module that has none to compile.
@@ -96,8 +98,16 @@ impl Outcome {
         }
     }
 
-    const NAMES: [&'static str; 8] =
-        ["compiled", "already cached", "not cached", "unsupported", "needs whole-pipeline compile", "malformed", "timed out", "failed"];
+    const NAMES: [&'static str; 8] = [
+        "compiled",
+        "already cached",
+        "not cached",
+        "unsupported",
+        "needs whole-pipeline compile",
+        "malformed",
+        "timed out",
+        "failed",
+    ];
 
     fn index(&self) -> usize {
         match self {
@@ -200,8 +210,10 @@ fn items(args: &Args, spec: &SpecFile, input: Input) -> Vec<Item> {
         Err(e) => return vec![Item { name, work: Err(e), cooperative_matrix: false }],
     };
     let module = std::sync::Arc::new(module);
+    // Specialization files name modules, not the folders they are found in.
+    let module_name = name.rsplit('/').next().unwrap_or(&name);
     let values: Vec<(u32, u64)> =
-        spec.values(&name).into_iter().map(|(id, value)| (id, u64::from(value))).collect();
+        spec.values(module_name).into_iter().map(|(id, value)| (id, u64::from(value))).collect();
     let specialization = info.specialization(&values);
     let several = info.entry_points.len() > 1;
     let mut out = Vec::new();

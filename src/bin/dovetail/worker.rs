@@ -18,7 +18,8 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<ExitCode> {
     if let Some(mib) = args.memory_mib {
-        let bytes = mib.checked_mul(1 << 20).ok_or_else(|| Error::malformed(format!("--memory-mib {mib} is too much")))?;
+        let bytes =
+            mib.checked_mul(1 << 20).ok_or_else(|| Error::malformed(format!("--memory-mib {mib} is too much")))?;
         let limit = Rlimit { current: Some(bytes), maximum: Some(bytes) };
         setrlimit(Resource::As, limit).map_err(|e| Error::environment(format!("address-space limit: {e}")))?;
     }
@@ -31,7 +32,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 
 #[cfg(feature = "llvm")]
 fn serve(fault: Option<&Fault>) -> Result<()> {
-    dovetail::compile::worker::serve(&dovetail::compile::llvm::LlvmCompiler::new()?, fault)
+    dovetail::compile::worker::serve(&dovetail::compile::llvm::LlvmCompiler::new(), fault)
 }
 
 #[cfg(not(feature = "llvm"))]

@@ -75,6 +75,7 @@ impl<'c> Cx<'_, 'c> {
             }
             A::PackNorm16 => self.pack("llvm.amdgcn.cvt.pknorm.u16", x, y)?,
             A::PackSnorm16 => self.pack("llvm.amdgcn.cvt.pknorm.i16", x, y)?,
+            A::PackHalfRtz => self.pack("llvm.amdgcn.cvt.pkrtz", x, y)?,
             _ => return Err(Error::bug(format!("{} is no float operation", op.name()))),
         })
     }

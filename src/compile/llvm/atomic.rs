@@ -8,8 +8,8 @@ use super::ffi::{self, RmwOp};
 use super::values::{Cx, Llvm, as_int};
 use crate::error::{Error, Result};
 use crate::ir::{Access, AtomicOp, Bits, Value};
-use inkwell::IntPredicate;
 use inkwell::values::{BasicValue, IntValue, PointerValue};
+use inkwell::{AtomicOrdering, IntPredicate};
 
 /// Where an atomic operation of the hardware's own goes.
 pub(super) trait AtomicPlace<'c> {
@@ -119,13 +119,20 @@ impl<'c> Cx<'_, 'c> {
                 if let Some(inst) = value.as_instruction_value() {
                     let fail = |e| Error::bug(format!("atomic load: {e}"));
                     inst.set_alignment(bytes).map_err(fail)?;
-                    inst.set_atomic_ordering(ffi::MONOTONIC).map_err(|e| Error::bug(format!("atomic load: {e}")))?;
+                    inst.set_atomic_ordering(AtomicOrdering::Monotonic)
+                        .map_err(|e| Error::bug(format!("atomic load: {e}")))?;
                 }
                 return Ok(value);
             }
             A::CompareExchange => {
                 let (new, compare) = (self.i(Self::arg(data, 0)?)?, self.i(Self::arg(data, 1)?)?);
-                let pair = self.b.build_cmpxchg(pointer, compare, new, ffi::MONOTONIC, ffi::MONOTONIC)?;
+                let pair = self.b.build_cmpxchg(
+                    pointer,
+                    compare,
+                    new,
+                    AtomicOrdering::Monotonic,
+                    AtomicOrdering::Monotonic,
+                )?;
                 return Ok(self.b.build_extract_value(pair, 0, "")?);
             }
             A::Store | A::Exchange => RmwOp::LLVMAtomicRMWBinOpXchg,

@@ -266,7 +266,7 @@ impl<'c> Cx<'_, 'c> {
     }
 
     /// A value of this type out of its dwords.
-    pub fn from_dwords(&self, words: Llvm<'c>, ty: Type) -> Result<Llvm<'c>> {
+    pub fn of_dwords(&self, words: Llvm<'c>, ty: Type) -> Result<Llvm<'c>> {
         let (bits, n) = (ty.total_bits(), dwords(ty));
         let mut value = words;
         if bits != 32 * n {

@@ -51,7 +51,7 @@ pub(super) fn memory_type(ty: Type) -> Type {
 
 impl<'c> Cx<'_, 'c> {
     /// A value out of what memory holds of it.
-    pub fn from_memory(&self, v: Llvm<'c>, ty: Type) -> Result<Llvm<'c>> {
+    pub fn of_memory_form(&self, v: Llvm<'c>, ty: Type) -> Result<Llvm<'c>> {
         if ty == Type::B1 {
             let v = self.cast(v, self.i32_type().into())?.into_int_value();
             return Ok(self.b.build_int_truncate(v, self.ctx.bool_type(), "")?.into());
@@ -60,7 +60,7 @@ impl<'c> Cx<'_, 'c> {
     }
 
     /// What memory holds of a value.
-    pub fn to_memory(&self, v: Value) -> Result<Llvm<'c>> {
+    pub fn memory_form(&self, v: Value) -> Result<Llvm<'c>> {
         match self.int(v)? {
             Llvm::IntValue(i) if self.shader.ty(v) == Type::B1 => Ok(self.widen(i)?.into()),
             other => Ok(other),
@@ -111,11 +111,11 @@ impl<'c> Cx<'_, 'c> {
                 self.call(name, &[run], &[descriptor, offset, zero, policy])?
             };
             if runs.len() == 1 {
-                return self.from_memory(part, ty);
+                return self.of_memory_form(part, ty);
             }
             parts.extend(self.lanes(part)?);
         }
-        self.from_memory(self.gather(&parts)?, ty)
+        self.of_memory_form(self.gather(&parts)?, ty)
     }
 
     pub fn buffer_store(&self, align: Align, access: Access, args: &[Value]) -> Result<()> {
@@ -125,7 +125,7 @@ impl<'c> Cx<'_, 'c> {
         let count = memory.bytes() / unit;
         let element = self.int_bits(unit * 8)?;
         let whole = if count == 1 { element.into() } else { element.vec_type(count).into() };
-        let parts = self.lanes(self.cast(self.to_memory(value)?, whole)?)?;
+        let parts = self.lanes(self.cast(self.memory_form(value)?, whole)?)?;
         let descriptor = self.int(Self::arg(args, 0)?)?;
         let lengths: &[u32] = if unit == 4 { &[4, 3, 2, 1] } else { &[1] };
         for (start, len) in runs(count, lengths) {

@@ -111,9 +111,7 @@ fn timed(f: impl FnOnce() -> Result<()>) -> Result<Duration> {
 fn write(module: &Module<'_>, machine: &TargetMachine, kind: FileType) -> Result<Vec<u8>> {
     let buffer =
         machine.write_to_memory_buffer(module, kind).map_err(|e| Error::bug(format!("LLVM's code generator: {e}")))?;
-    // A buffer of LLVM's ends in a zero that is not part of it.
-    let bytes = buffer.as_slice();
-    Ok(bytes.get(..buffer.get_size()).unwrap_or(bytes).to_vec())
+    Ok(buffer.as_slice().to_vec())
 }
 
 fn check(diagnosed: &Diagnosed) -> Result<()> {

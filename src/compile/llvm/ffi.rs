@@ -5,7 +5,6 @@
 
 use super::values::Llvm;
 use crate::error::{Error, Result};
-use inkwell::AtomicOrdering;
 use inkwell::builder::Builder;
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
@@ -129,8 +128,8 @@ pub(super) fn atomic_rmw<'c>(
 /// Appends an operand-less instruction that only LLVM's text can spell (in 19 the C API has no synchronization scopes),
 /// e.g. `fence syncscope("workgroup") release`. The text is ours, never input.
 pub(super) fn insert_parsed<'c>(ctx: &'c Context, b: &Builder<'c>, text: &str, metadata: &str) -> Result<()> {
-    let source = format!("define void @f() {{\n  {text}\n  ret void\n}}\n{metadata}\n\0");
-    let buffer = MemoryBuffer::create_from_memory_range_copy(source.trim_end_matches('\0').as_bytes(), "");
+    let source = format!("define void @f() {{\n  {text}\n  ret void\n}}\n{metadata}\n");
+    let buffer = MemoryBuffer::create_from_memory_range_copy(source.as_bytes(), "");
     let module = ctx.create_module_from_ir(buffer).map_err(|e| Error::bug(format!("`{text}`: {e}")))?;
     let inst: InstructionValue<'_> = module
         .get_function("f")
@@ -145,6 +144,3 @@ pub(super) fn insert_parsed<'c>(ctx: &'c Context, b: &Builder<'c>, text: &str, m
     unsafe { LLVMInsertIntoBuilder(b.as_mut_ptr(), LLVMInstructionClone(inst.as_value_ref())) };
     Ok(())
 }
-
-/// Monotonic order, under a shorter name.
-pub(super) const MONOTONIC: AtomicOrdering = AtomicOrdering::Monotonic;

@@ -21,6 +21,8 @@ use inkwell::values::FunctionValue;
 /// Registers that a calling convention can pass or return; beyond them LLVM ends the process.
 const MAX_VGPRS: u32 = 136;
 const MAX_SGPRS: u32 = 44;
+/// Invocations that the hardware runs as one workgroup.
+const MAX_WORKGROUP: u32 = 1024;
 /// Fewer VGPRs than one instruction can name end the process.
 const MIN_VGPR_LIMIT: u32 = 24;
 
@@ -81,11 +83,20 @@ fn lower_info(shader: &Shader) -> Result<&LowerInfo> {
     if shader.shared_bytes > 0 && shader.stage != Stage::Compute {
         return Err(Error::bug(format!("workgroup memory in a {} shader", shader.stage)));
     }
+    if shader.stage == Stage::Compute && !(1..=MAX_WORKGROUP).contains(&workgroup_size(shader)) {
+        let detail = format!("{:?}, in all 1 to {MAX_WORKGROUP} invocations", shader.modes.local_size);
+        return Err(Error::unsupported("workgroup size", detail));
+    }
     if shader.shared_bytes > 65536 {
         let detail = format!("{} bytes, the hardware has 65536", shader.shared_bytes);
         return Err(Error::unsupported("workgroup memory size", detail));
     }
     Ok(info)
+}
+
+/// Invocations of a workgroup.
+fn workgroup_size(shader: &Shader) -> u32 {
+    shader.modes.local_size.iter().fold(1, |n, d| n.saturating_mul(*d))
 }
 
 /// Types of what is returned: those of the first return, or dwords if the shader never returns.
@@ -190,7 +201,7 @@ fn attributes(cx: &Cx<'_, '_>, options: &TuningOptions) {
         Stage::Compute => {
             let cu = if options.cu_mode { "+cumode" } else { "-cumode" };
             set("target-features", &format!("{wave},{cu}"));
-            let size: u32 = modes.local_size.iter().fold(1, |n, d| n.saturating_mul(*d));
+            let size = workgroup_size(cx.shader);
             set("amdgpu-flat-work-group-size", &format!("{size},{size}"));
         }
         Stage::Fragment => {
@@ -266,7 +277,7 @@ impl<'c> Cx<'_, 'c> {
             let parts: Vec<_> = params.by_ref().take(count).collect();
             let words = self.gather(&parts)?;
             let words = self.cast(words, self.i32_vector(dwords(arg.ty)))?;
-            self.values[value.index()] = Some(self.from_dwords(words, arg.ty)?);
+            self.values[value.index()] = Some(self.of_dwords(words, arg.ty)?);
         }
         for local in &self.shader.locals {
             // An array of dwords rather than bytes: LLVM can keep a small one in registers.

@@ -6,8 +6,8 @@ use super::function::{CONSTANT, GLOBAL};
 use super::values::{Cx, Llvm};
 use crate::error::{Error, Result};
 use crate::ir::{Access, Align, AluOp, ConstTableId, LocalId, Op, Type, Value};
-use inkwell::AddressSpace;
 use inkwell::values::{BasicValue, InstructionValue, IntValue, PointerValue};
+use inkwell::{AddressSpace, AtomicOrdering};
 
 impl<'c> Cx<'_, 'c> {
     /// `pointer + offset` bytes. Offsets are unsigned; extended to 64 bits where pointers have as many.
@@ -70,11 +70,11 @@ impl<'c> Cx<'_, 'c> {
                 self.mark(inst, "invariant.load", &[])?;
             }
         }
-        self.from_memory(value, ty)
+        self.of_memory_form(value, ty)
     }
 
     fn store(&self, pointer: PointerValue<'c>, value: Value, align: Align, access: Access) -> Result<()> {
-        let inst = self.b.build_store(pointer, self.to_memory(value)?)?;
+        let inst = self.b.build_store(pointer, self.memory_form(value)?)?;
         self.qualify(inst, align, access, memory_type(self.shader.ty(value)))
     }
 
@@ -86,7 +86,8 @@ impl<'c> Cx<'_, 'c> {
         inst.set_alignment(align.bytes()).map_err(fail)?;
         let atomic = memory.is_scalar() && align.bytes() >= bytes;
         if access.coherent && atomic {
-            inst.set_atomic_ordering(ffi::MONOTONIC).map_err(|e| Error::bug(format!("memory order: {e}")))?;
+            inst.set_atomic_ordering(AtomicOrdering::Monotonic)
+                .map_err(|e| Error::bug(format!("memory order: {e}")))?;
         }
         inst.set_volatile(access.volatile || access.coherent && !atomic).map_err(fail)?;
         if access.nontemporal {

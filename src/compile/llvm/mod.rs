@@ -11,6 +11,7 @@ mod alu_int;
 mod atomic;
 mod blocks;
 mod buffer;
+mod compiler;
 mod emit;
 mod ffi;
 mod function;
@@ -21,6 +22,7 @@ mod ops;
 mod sync;
 mod values;
 
+pub use compiler::{LlvmCompiler, PASSES_VERSION};
 pub use emit::{DumpStage, Object, Timings, dump_ir, emit_object};
 
 #[cfg(test)]

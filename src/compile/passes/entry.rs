@@ -13,8 +13,7 @@ use super::pipeline::Lowering;
 use crate::abi::user_data::{self, UserDataNeeds};
 use crate::error::{Error, FullCompile, Result};
 use crate::ir::{
-    ArgRole, Bits, BuiltIn, DescriptorPart, EntryArg, Interp, InterpPlace, LowerInfo, NumericKind, Op, RegClass,
-    Shader, Type, Value,
+    ArgRole, Bits, BuiltIn, DescriptorPart, EntryArg, LowerInfo, NumericKind, Op, RegClass, Shader, Type, Value,
 };
 use crate::metadata::interface::{ComponentType, StageKind, UserData, VertexInput};
 use crate::state::Known;
@@ -263,24 +262,4 @@ pub(super) fn component_type(kind: NumericKind, ty: Type) -> Result<ComponentTyp
         }
         _ => Err(Error::bug(format!("an interface component of type {ty}"))),
     }
-}
-
-/// The barycentric pair of an interpolated input.
-pub(super) fn pair_of(perspective: bool, place: InterpPlace) -> System {
-    match (perspective, place) {
-        (true, InterpPlace::Sample) => System::PerspSample,
-        (true, InterpPlace::Centroid) => System::PerspCentroid,
-        (true, _) => System::PerspCenter,
-        (false, InterpPlace::Sample) => System::LinearSample,
-        (false, InterpPlace::Centroid) => System::LinearCentroid,
-        (false, _) => System::LinearCenter,
-    }
-}
-
-/// Whether an input is interpolated at this place with this pair.
-pub(super) fn uses_pair(shader: &Shader, pair: System) -> bool {
-    live_insts(shader).any(|inst| match inst.op {
-        Op::LoadInput { interp: Interp::At { perspective, place }, .. } => pair_of(perspective, place) == pair,
-        _ => false,
-    })
 }

@@ -106,10 +106,9 @@ impl Fetch<'_> {
             self.p.value(self.shader, Op::Extract(component), &[value], Type::B32)
         };
         if !load.half {
-            // Whoever reads fewer bits truncates.
+            // Whoever reads a smaller integer truncates.
             return Ok(channel);
         }
-        let half = self.alu(AluOp::FConv, &[channel], Type::B16);
-        Ok(self.alu(AluOp::ZExt, &[half], Type::B32))
+        Ok(self.alu(AluOp::FConv, &[channel], Type::B16))
     }
 }

@@ -158,10 +158,8 @@ impl End<'_, '_> {
                 });
                 self.join(halves)
             }
-            _ => {
-                let halves = [low, high].map(|v| self.b.convert(AluOp::FConvRtz, v, Type::B16));
-                self.join(halves)
-            }
+            _ if self.b.ty(low) == Type::B16 => self.join([low, high]),
+            _ => self.b.alu(AluOp::PackHalfRtz, &[low, high]),
         }
     }
 

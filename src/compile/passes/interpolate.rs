@@ -10,7 +10,7 @@
 //! An attribute channel is always 32 bits: half floats are interpolated as floats and then rounded, small integers are
 //! the low bits, 64 bits are two channels. The list in the interface is in order of attribute numbers.
 
-use super::entry::{Entry, System, pair_of, uses_pair};
+use super::entry::{Entry, System, live_insts};
 use super::lower_builtins::sample_offset;
 use super::pipeline::Lowering;
 use super::prelude::Prelude;
@@ -20,6 +20,7 @@ use crate::ir::{
     AluOp, Bits, Builder, BuiltIn, DerivativeKind, Inst, Interp, InterpPlace, NumericKind, Op, Shader, Type, Value,
 };
 use crate::metadata::interface::{ComponentType, FragmentInput, Semantic, StageKind};
+use crate::state::ColorState;
 use std::collections::BTreeMap;
 
 /// Attributes that the hardware has.
@@ -47,10 +48,25 @@ struct Read {
     interp: Interp,
 }
 
+/// A state that shades every sample moves what is interpolated in the pixel to its sample.
+fn at_samples(shader: &mut Shader) {
+    shader.modes.per_sample = true;
+    for inst in &mut shader.insts {
+        if let Op::LoadInput { interp: Interp::At { place, .. }, .. } = &mut inst.op
+            && matches!(place, InterpPlace::Center | InterpPlace::Centroid)
+        {
+            *place = InterpPlace::Sample;
+        }
+    }
+}
+
 /// Lowers every attribute of a fragment shader.
 pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
+    if cx.request.known.colors.get().is_some_and(ColorState::shades_samples) {
+        at_samples(shader);
+    }
     let mut attributes: BTreeMap<Attribute, u8> = BTreeMap::new();
-    for inst in super::entry::live_insts(shader) {
+    for inst in live_insts(shader) {
         let Some(read) = read(shader, inst) else { continue };
         for (attribute, channel) in channels(shader, inst, read) {
             *attributes.entry(attribute).or_default() |= 1 << channel;
@@ -75,13 +91,14 @@ pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
         })
         .collect();
 
-    let both = |center, centroid| uses_pair(shader, center) && uses_pair(shader, centroid);
-    let shared = Shared {
-        centroid_may_be_center: [
-            both(System::PerspCenter, System::PerspCentroid),
-            both(System::LinearCenter, System::LinearCentroid),
-        ],
-    };
+    let mut centroid_may_be_center = [false; 2];
+    for (may_be, [center, centroid]) in centroid_may_be_center
+        .iter_mut()
+        .zip([[System::PerspCenter, System::PerspCentroid], [System::LinearCenter, System::LinearCentroid]])
+    {
+        *may_be = uses_pair(shader, &cx.entry, center)? && uses_pair(shader, &cx.entry, centroid)?;
+    }
+    let shared = Shared { centroid_may_be_center };
     let mut prelude = Prelude::default();
     let entry = &cx.entry;
     rewrite(shader, |b, inst| {
@@ -105,6 +122,28 @@ pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
     })?;
     prelude.place(shader);
     Ok(())
+}
+
+/// The barycentric pair of an interpolated input.
+fn pair_of(perspective: bool, place: InterpPlace) -> System {
+    match (perspective, place) {
+        (true, InterpPlace::Sample) => System::PerspSample,
+        (true, InterpPlace::Centroid) => System::PerspCentroid,
+        (true, _) => System::PerspCenter,
+        (false, InterpPlace::Sample) => System::LinearSample,
+        (false, InterpPlace::Centroid) => System::LinearCentroid,
+        (false, _) => System::LinearCenter,
+    }
+}
+
+/// Whether the shader uses a pair: for an attribute, or already by itself, as barycentric coordinates.
+fn uses_pair(shader: &Shader, entry: &Entry, pair: System) -> Result<bool> {
+    let register = entry.system(pair)?;
+    Ok(live_insts(shader).any(|inst| {
+        let interp = read(shader, inst).map(|r| r.interp);
+        let own = matches!(interp, Some(Interp::At { perspective, place }) if pair_of(perspective, place) == pair);
+        own || inst.args.contains(&register)
+    }))
 }
 
 /// What an instruction reads, if it reads an attribute.

@@ -1,7 +1,7 @@
 //! Built-in inputs: entry registers, and arithmetic on them.
 //!
 //! What the rasterizer carries as an attribute (point coordinate, layer, viewport, primitive id, clip and cull
-//! distances) is `lower_inputs`' business; lane numbers and masks are `lower_subgroup`'s. Unknown at compile time and
+//! distances) is `lower_inputs`' business; subgroups were `lower_subgroup`'s. Unknown at compile time and
 //! hence relocations: device index, number of samples, sample pattern.
 
 use super::address;
@@ -14,6 +14,7 @@ use crate::ir::rewrite::{Rewrite, rewrite};
 use crate::ir::{Access, Align, AluOp, AmdOp, BufferKind, Builder, BuiltIn, Op, Shader, Type, Value};
 use crate::metadata::interface::{StageKind, UserData};
 use crate::reloc::symbol::LinkSymbol;
+use crate::state::ColorState;
 use crate::target::Stage;
 
 /// Byte offset of the sample positions' buffer descriptor in the global table (pal-abi 4).
@@ -22,15 +23,14 @@ const SAMPLE_POSITIONS: u64 = 48 * 4;
 /// Lowers `LoadBuiltIn`.
 pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
     let mut prelude = Prelude::default();
-    let lanes = cx.request.wave.lanes();
     let local_size = shader.modes.local_size;
     let per_sample = shader.modes.per_sample
         || reads(shader, BuiltIn::SampleId)
         || reads(shader, BuiltIn::SamplePosition)
-        || cx.request.known.colors.get().is_some_and(|c| c.sample_shading);
+        || cx.request.known.colors.get().is_some_and(ColorState::shades_samples);
     rewrite(shader, |b, inst| {
         let Op::LoadBuiltIn { builtin, component } = inst.op else { return Ok(Rewrite::Keep) };
-        let mut at = Place { b, p: &mut prelude, entry: &cx.entry, local_size, lanes, per_sample };
+        let mut at = Place { b, p: &mut prelude, entry: &cx.entry, local_size, per_sample };
         let value = at.load(builtin, component)?;
         note(cx, builtin, component, local_size);
         Ok(value.map_or(Rewrite::Keep, Rewrite::Value))
@@ -52,7 +52,7 @@ fn note(cx: &mut Lowering<'_>, builtin: BuiltIn, component: u8, local_size: [u32
         (StageKind::Compute(c), BuiltIn::LocalInvocationId) if local_size[usize::from(component.min(2))] > 1 => {
             c.tidig_comp_cnt = c.tidig_comp_cnt.max(u32::from(component));
         }
-        (StageKind::Compute(c), BuiltIn::LocalInvocationIndex | BuiltIn::SubgroupId) => {
+        (StageKind::Compute(c), BuiltIn::LocalInvocationIndex) => {
             let highest = (0..3).rev().find(|&i| local_size[i as usize] > 1).unwrap_or(0);
             c.tidig_comp_cnt = c.tidig_comp_cnt.max(highest);
         }
@@ -65,7 +65,6 @@ struct Place<'a, 'b> {
     p: &'a mut Prelude,
     entry: &'a Entry,
     local_size: [u32; 3],
-    lanes: u32,
     per_sample: bool,
 }
 
@@ -135,24 +134,14 @@ impl Place<'_, '_> {
             }
             B::LocalInvocationId => self.local(n.min(2))?,
             B::LocalInvocationIndex => self.local_index()?,
-            B::SubgroupId => {
-                let index = self.local_index()?;
-                let shift = self.b.c32(self.lanes.trailing_zeros());
-                let wave = self.b.alu(AluOp::LShr, &[index, shift]);
-                // Lanes are filled in order of the index, so all of a wave agree.
-                self.b.value(Op::Amd(AmdOp::ReadFirstLane), &[wave], Type::B32)
-            }
-            B::NumSubgroups => {
-                let size = self.local_size.iter().fold(1u32, |a, &b| a.saturating_mul(b));
-                self.b.c32(size.div_ceil(self.lanes))
-            }
-
             B::PointCoord | B::PrimitiveId | B::Layer | B::ViewportIndex | B::ClipDistance | B::CullDistance
                 if self.b.shader.stage == Stage::Fragment =>
             {
                 return Ok(None);
             }
             B::SubgroupSize
+            | B::SubgroupId
+            | B::NumSubgroups
             | B::SubgroupLocalInvocationId
             | B::SubgroupEqMask
             | B::SubgroupGeMask

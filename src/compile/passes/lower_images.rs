@@ -2,7 +2,7 @@
 //!
 //! What is decided here: the shape the instruction has, the order of address components, where the level of detail
 //! comes from, and what a query reads from the descriptor. Texel buffers become typed buffer accesses. Bits stay bits: whether a
-//! format is integer or float is the descriptor's business. To add an operation: an arm of [`Lowering::run`].
+//! format is integer or float is the descriptor's business. To add an operation: an arm of `Lowering::run`.
 
 use super::cube;
 use crate::error::{Error, Result};
@@ -271,7 +271,6 @@ impl Lowering<'_, '_> {
         match op {
             AtomicOp::Load => return self.load(coherent).map(Some),
             AtomicOp::Store => return self.store(coherent).map(|()| None),
-            AtomicOp::FAdd => return Err(Error::unsupported("float add on an image", "")),
             _ => {}
         }
         let data = self.need(ImageOperand::Data)?;

@@ -2,17 +2,16 @@
 //!
 //! | layout | in SGPRs | else |
 //! |---|---|---|
-//! | unknown | `UserData::PushConstant(dword)` | spill table at `pushconst` + offset |
-//! | known | `UserData::Root(dword)` | spill table at constant + offset |
+//! | unknown | `UserData::PushConstant(dword)` | spill table + `pushconst`, at offset |
+//! | known | `UserData::Root(dword)` | spill table, at constant + offset |
 
 use super::address;
 use super::entry::Entry;
-use super::lower_descriptors::reloc;
 use super::pipeline::{Lowering, push_place};
 use super::prelude::Prelude;
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::{Align, AluOp, Bits, Builder, Inst, Op, Shader, Type, Value};
+use crate::ir::{Align, AluOp, Bits, Builder, FpFlags, Inst, Op, Shader, Type, Value};
 use crate::metadata::interface::UserData;
 use crate::reloc::symbol::LinkSymbol;
 
@@ -26,21 +25,31 @@ pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
             return Ok(Rewrite::Value(v));
         }
         let ty = inst.result.map_or(Type::B32, |v| b.ty(v));
-        let table = address::table(&mut prelude, b.shader, &cx.entry, UserData::SpillTable)?;
-        let start = match &cx.layout {
-            None => reloc(b, &LinkSymbol::PushConstants),
+        let (table, at) = match &cx.layout {
+            // The unknown start goes into the address, so that offsets stay constants and neighbours are loaded together.
+            None => (start(&mut prelude, b.shader, &cx.entry)?, offset),
             Some(layout) => {
                 let root = push_place(layout)?.root;
                 cx.spilled_from(root);
-                b.c32(root.saturating_mul(4))
+                let start = b.c32(root.saturating_mul(4));
+                (address::table(&mut prelude, b.shader, &cx.entry, UserData::SpillTable)?, b.iadd(start, offset))
             }
         };
-        let at = b.iadd(start, offset);
         // The block starts at a root dword, so its place guarantees a dword's alignment and no more.
         Ok(Rewrite::Value(address::load(b, table, at, ty, align.min(Align::A4))))
     })?;
     prelude.place(shader);
     Ok(())
+}
+
+/// Address of the push constants, wherever they start.
+fn start(p: &mut Prelude, shader: &mut Shader, entry: &Entry) -> Result<Value> {
+    let low = entry.user(UserData::SpillTable)?;
+    let symbol = shader.symbol(&LinkSymbol::PushConstants.to_string());
+    let start = p.value(shader, Op::Reloc(symbol), &[], Type::B32);
+    let low = p.value(shader, Op::Alu(AluOp::IAdd, FpFlags::NONE), &[low, start], Type::B32);
+    let high = address::high(p, shader);
+    Ok(address::join(p, shader, low, high))
 }
 
 /// The dwords that a load at a constant, naturally aligned offset takes: first and count.

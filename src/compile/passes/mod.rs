@@ -15,6 +15,7 @@ pub mod fold;
 mod fragment_exports;
 mod fragment_outputs;
 mod interpolate;
+pub mod legalize_memory;
 mod lower_builtins;
 pub mod lower_derivatives;
 mod lower_descriptors;
@@ -42,6 +43,7 @@ pub type Pass = fn(&mut Shader, WaveSize) -> Result<()>;
 pub const PASSES: &[(&str, Pass)] = &[
     ("dce", dce::run),
     ("fold", fold::run),
+    ("legalize_memory", legalize_memory::run),
     ("lower_derivatives", lower_derivatives::run),
     ("lower_images", lower_images::run),
     ("lower_subgroup", lower_subgroup::run),

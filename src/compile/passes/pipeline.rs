@@ -4,8 +4,8 @@
 //! an entry argument or a returned value; each pass opens with its table of which. To add a pass: a file, a line here.
 
 use super::{
-    dce, entry, fold, lower_builtins, lower_derivatives, lower_descriptors, lower_images, lower_inputs, lower_outputs,
-    lower_push_constants, lower_subgroup, summarize,
+    dce, entry, fold, legalize_memory, lower_builtins, lower_derivatives, lower_descriptors, lower_images,
+    lower_inputs, lower_outputs, lower_push_constants, lower_subgroup, summarize,
 };
 use crate::abi::layout::{DescriptorPlace, PushPlace, ResolvedLayout};
 use crate::error::{Context, Error, Result};
@@ -38,15 +38,16 @@ enum Pass {
 const PASSES: &[(&str, Pass)] = &[
     ("fold", Pass::Plain(fold::run)),
     ("dce", Pass::Plain(dce::run)),
+    ("lower_images", Pass::Plain(lower_images::run)),
+    ("lower_subgroup", Pass::Plain(lower_subgroup::run)),
     ("entry", Pass::Known(entry::run)),
     ("lower_descriptors", Pass::Known(lower_descriptors::run)),
     ("lower_push_constants", Pass::Known(lower_push_constants::run)),
-    ("lower_images", Pass::Plain(lower_images::run)),
-    ("lower_subgroup", Pass::Plain(lower_subgroup::run)),
-    ("lower_derivatives", Pass::Plain(lower_derivatives::run)),
     ("lower_builtins", Pass::Known(lower_builtins::run)),
     ("lower_inputs", Pass::Known(lower_inputs::run)),
+    ("lower_derivatives", Pass::Plain(lower_derivatives::run)),
     ("lower_outputs", Pass::Known(lower_outputs::run)),
+    ("legalize_memory", Pass::Plain(legalize_memory::run)),
     ("fold_lower", Pass::Plain(fold::run)),
     ("dce_lower", Pass::Plain(dce::run)),
     ("summarize", Pass::Known(summarize::run)),

@@ -122,9 +122,6 @@ fn chain(cx: &mut Cx<'_>, inst: &Inst, mut p: Pointer, first: usize) -> Result<(
                 let Some(m) = members.get(index) else { return Err(inst.malformed(format!("no member {index}"))) };
                 p.access.coherent |= m.coherent;
                 p.access.volatile |= m.volatile;
-                // Physical memory is aliased by default: nothing is known to stay unwritten there.
-                let aliased = matches!(p.place, Place::Global(_));
-                p.access.read_only |= m.non_writable && !m.coherent && !m.volatile && !aliased;
                 p.constant = p.constant.wrapping_add(offset);
                 p.layout = layout;
                 p.ty = m.ty;

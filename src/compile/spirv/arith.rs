@@ -68,7 +68,13 @@ fn simple(op: Op) -> Option<AluOp> {
 /// Malformed operands.
 pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
     if let Some(op) = simple(inst.op()) {
-        let values = by_component(cx, inst, op.arity(), |cx, args| Ok(cx.b.alu(op, args)))?;
+        let values = by_component(cx, inst, op.arity(), |cx, args| {
+            let float = args.iter().all(|v| matches!(cx.b.ty(*v), Type::B16 | Type::B32 | Type::B64));
+            if op.takes_float() && !float {
+                return Err(inst.malformed("not of floats"));
+            }
+            Ok(cx.b.alu(op, args))
+        })?;
         cx.set(inst.result()?, values);
         return Ok(true);
     }

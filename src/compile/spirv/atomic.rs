@@ -5,7 +5,7 @@
 
 use super::cx::{Cx, Inst, Memory, Place};
 use super::image;
-use super::operands::result_component;
+use super::operands::{result_component, set_result};
 use super::sync::{fence, scope, semantics};
 use crate::error::Result;
 use crate::ir::{Access, AluOp, AtomicOp, FenceOrder, Op as IrOp, Type, Value};
@@ -39,6 +39,9 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
         _ if compare_exchange => vec![cx.value(inst.id(4)?)?, cx.value(inst.id(5)?)?],
         _ => vec![cx.value(inst.id(3)?)?],
     };
+    if data.iter().any(|&d| cx.b.ty(d) != ty) {
+        return Err(inst.malformed("data of another type than the memory"));
+    }
     let releases = matches!(order, FenceOrder::Release | FenceOrder::AcqRel);
     let acquires = matches!(order, FenceOrder::Acquire | FenceOrder::AcqRel);
     if releases && op != AtomicOp::Load {
@@ -48,14 +51,14 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
     if acquires && op != AtomicOp::Store {
         fence(cx, scope, FenceOrder::Acquire, classes);
     }
-    match inst.op() {
-        Op::AtomicStore | Op::AtomicFlagClear => {}
-        Op::AtomicFlagTestAndSet => {
+    match old {
+        Some(old) if inst.op() == Op::AtomicFlagTestAndSet => {
             let zero = cx.b.iconst(ty, 0);
             let was_set = cx.b.alu(AluOp::INe, &[old, zero]);
-            cx.set(inst.result()?, vec![was_set]);
+            set_result(cx, inst, vec![was_set])?;
         }
-        _ => cx.set(inst.result()?, vec![old]),
+        Some(old) => set_result(cx, inst, vec![old])?,
+        None => {}
     }
     Ok(true)
 }
@@ -82,22 +85,26 @@ fn operation(op: Op) -> Option<AtomicOp> {
     })
 }
 
-/// The operation itself, by the memory that operand 0 points to; the old value.
-fn perform(cx: &mut Cx<'_>, inst: &Inst, op: AtomicOp, data: &[Value], ty: Type) -> Result<Value> {
+/// The operation itself, by the memory that operand 0 points to; the old value, which a store does not have.
+fn perform(cx: &mut Cx<'_>, inst: &Inst, op: AtomicOp, data: &[Value], ty: Type) -> Result<Option<Value>> {
     let id = inst.id(0)?;
     let pointer = cx.pointer(id)?;
     let mut access = Access { coherent: true, ..pointer.access };
     access.non_uniform |= cx.non_uniform(id);
-    if let Place::Texel(texel) = &pointer.place {
-        return image::texel_atomic(cx, inst, texel, op, access, data, ty);
-    }
-    let with = |args: &[Value]| [args, data].concat();
-    Ok(match cx.memory(&pointer, 0)? {
-        Memory::Shared(offset) => cx.b.value(IrOp::SharedAtomic(op), &with(&[offset]), ty),
-        Memory::Buffer { descriptor, offset, .. } => {
-            cx.b.value(IrOp::BufferAtomic { op, access }, &with(&[descriptor, offset]), ty)
+    let (op, place) = if let Place::Texel(texel) = &pointer.place {
+        image::texel_atomic(cx, inst, texel, op, access)?
+    } else {
+        match cx.memory(&pointer, 0)? {
+            Memory::Shared(offset) => (IrOp::SharedAtomic(op), vec![offset]),
+            Memory::Buffer { descriptor, offset, .. } => (IrOp::BufferAtomic { op, access }, vec![descriptor, offset]),
+            Memory::Global(address) => (IrOp::GlobalAtomic { op, access }, vec![address]),
+            Memory::Local(..) => return Err(inst.unsupported("on a variable of the invocation")),
         }
-        Memory::Global(address) => cx.b.value(IrOp::GlobalAtomic { op, access }, &with(&[address]), ty),
-        Memory::Local(..) => return Err(inst.unsupported("on a variable of the invocation")),
-    })
+    };
+    let args = [place.as_slice(), data].concat();
+    if inst.raw.result_id.is_none() {
+        cx.b.effect(op, &args);
+        return Ok(None);
+    }
+    Ok(Some(cx.b.value(op, &args, ty)))
 }

@@ -21,6 +21,8 @@ pub fn check(capability: C) -> Result<()> {
         | C::Int16
         | C::Int64
         | C::Int64Atomics
+        | C::Int64ImageEXT
+        | C::Groups
         | C::StorageBuffer16BitAccess
         | C::UniformAndStorageBuffer16BitAccess
         | C::StoragePushConstant16

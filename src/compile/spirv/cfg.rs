@@ -29,6 +29,8 @@ pub struct Cfg {
     pub headers: Vec<Option<Header>>,
     /// Reachable blocks that return.
     pub returns: usize,
+    /// For each block, the span of its subtree in the dominator tree.
+    spans: Vec<(u32, u32)>,
     /// Label and position, sorted.
     labels: Vec<(u32, usize)>,
 }
@@ -50,6 +52,7 @@ impl Cfg {
             reachable: vec![false; n],
             headers: vec![None; n],
             returns: 0,
+            spans: Vec::new(),
             labels,
         };
         let mut successors = Vec::with_capacity(n);
@@ -63,12 +66,21 @@ impl Cfg {
             }
         }
         cfg.visit(&successors);
+        cfg.spans = dominators(&cfg.order, &successors);
         let returns = |n: &&usize| {
             let last = f.blocks.get(**n).and_then(|b| b.insts.last()).map(Inst::op);
             matches!(last, Some(Op::Return | Op::ReturnValue))
         };
         cfg.returns = cfg.order.iter().filter(returns).count();
         Ok(cfg)
+    }
+
+    /// Whether every path to reachable block `b` leads through `a`.
+    pub fn dominates(&self, a: usize, b: usize) -> bool {
+        match (self.spans.get(a), self.spans.get(b)) {
+            (Some(a), Some(b)) => a.0 <= b.0 && b.1 <= a.1,
+            _ => false,
+        }
     }
 
     /// Position of the block with a label.
@@ -127,6 +139,59 @@ impl Cfg {
         }
         self.order.reverse();
     }
+}
+
+/// Spans of subtrees in the dominator tree; an unreachable block's is empty and within none.
+///
+/// Immediate dominators by iteration over the order (Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm).
+fn dominators(order: &[usize], successors: &[SmallVec<[usize; 2]>]) -> Vec<(u32, u32)> {
+    const NONE: usize = usize::MAX;
+    let n = successors.len();
+    let mut rank = vec![NONE; n];
+    order.iter().enumerate().for_each(|(r, b)| rank[*b] = r);
+    let mut predecessors: Vec<SmallVec<[usize; 2]>> = vec![SmallVec::new(); order.len()];
+    for (r, b) in order.iter().enumerate() {
+        successors[*b].iter().for_each(|s| predecessors[rank[*s]].push(r));
+    }
+    // By rank from here on.
+    let mut idom = vec![NONE; order.len()];
+    if let Some(first) = idom.first_mut() {
+        *first = 0;
+    }
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for r in 1..order.len() {
+            let mut new = NONE;
+            for &p in predecessors[r].iter().filter(|p| idom[**p] != NONE) {
+                let (mut a, mut b) = (p, if new == NONE { p } else { new });
+                while a != b {
+                    if a > b { a = idom[a] } else { b = idom[b] }
+                }
+                new = a;
+            }
+            changed |= idom[r] != new;
+            idom[r] = new;
+        }
+    }
+    // A dominator has a lower rank than what it dominates: sizes by one pass up, starts by one pass down.
+    let mut size = vec![1u32; order.len()];
+    for r in (1..order.len()).rev() {
+        size[idom[r]] += size[r];
+    }
+    let mut start = vec![0u32; order.len()];
+    let mut next: Vec<u32> = vec![1; order.len()];
+    for r in 1..order.len() {
+        let d = idom[r];
+        start[r] = next[d];
+        next[d] += size[r];
+        next[r] = start[r] + 1;
+    }
+    let mut spans = vec![(u32::MAX, 0); n];
+    for (r, b) in order.iter().enumerate() {
+        spans[*b] = (start[r], start[r] + size[r]);
+    }
+    spans
 }
 
 /// Labels that a terminator may jump to.

@@ -98,11 +98,12 @@ fn edge(cx: &mut Cx<'_>, frame: &mut Frame<'_>, label: u32) -> Result<BlockCall>
     let types = frame.params.get(to).map_or(&[][..], Vec::as_slice);
     check(cx, &args, types)?;
     args.extend(offsets);
+    cx.work += args.len();
     Ok(BlockCall { block: start, args })
 }
 
 /// The id that a phi takes from a predecessor.
-fn incoming(phi: &Inst, from: u32) -> Result<u32> {
+pub(super) fn incoming(phi: &Inst, from: u32) -> Result<u32> {
     for n in (0..phi.len()).step_by(2) {
         if phi.id(n + 1)? == from {
             return phi.id(n);

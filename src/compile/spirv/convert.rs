@@ -46,6 +46,10 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
     if from.iter().any(|v| !cx.b.ty(*v).is_scalar() || cx.b.ty(*v) == Type::B1) {
         return Err(inst.malformed("not of numbers"));
     }
+    let float = |t: Type| matches!(t, Type::B16 | Type::B32 | Type::B64);
+    if op.takes_float() && !from.iter().all(|v| float(cx.b.ty(*v))) || op.gives_float() && !float(ty) {
+        return Err(inst.malformed("no float has this width"));
+    }
     let values: Values = from.into_iter().map(|v| cx.b.convert(op, v, ty)).collect();
     cx.set(inst.result()?, values);
     Ok(true)

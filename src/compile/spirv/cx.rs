@@ -172,6 +172,8 @@ pub struct Cx<'a> {
     pub(super) interface: Interface,
     /// The one block that returns.
     pub(super) exit: BlockId,
+    /// Values that definitions and jumps hold so far, and calls: work that the number of instructions may not show.
+    pub(super) work: usize,
     /// Position in `defs` plus one, by id.
     slots: Vec<u32>,
     defs: Vec<Def>,
@@ -190,6 +192,7 @@ impl<'a> Cx<'a> {
             constants: Constants::default(),
             interface: Interface::default(),
             exit,
+            work: 0,
             slots: vec![0; module.bound as usize],
             defs: Vec::new(),
             descriptors: Vec::new(),
@@ -209,6 +212,9 @@ impl<'a> Cx<'a> {
 
     /// Says what an id stands for; the last word counts.
     pub fn define(&mut self, id: u32, def: Def) {
+        if let Def::Values(values) = &def {
+            self.work += values.len();
+        }
         if let Some(slot) = self.slots.get_mut(id as usize) {
             if let Some(old) = (*slot as usize).checked_sub(1).and_then(|i| self.defs.get_mut(i)) {
                 *old = def;

@@ -1,11 +1,12 @@
-//! Integer dot products: `OpSDot`, `OpUDot`, `OpSUDot` and their saturating accumulating forms.
+//! Dot products: `OpSDot`, `OpUDot`, `OpSUDot` and their saturating accumulating forms, and of halves with a wider sum.
 //!
 //! Operands are vectors, or four bytes packed in 32 bits. Four bytes of one signedness are one operation; everything else
 //! is taken apart, extended to the result's width and summed. Only the last sum, with the accumulator, saturates:
-//! SPIR-V leaves an overflow before that undefined.
+//! SPIR-V leaves an overflow before that undefined. Dot products of halves come as a stand-in, see `beyond`.
 
 use super::cx::{Cx, Inst};
-use super::operands::result_component;
+use super::float::FloatOps;
+use super::operands::{result_component, set_result};
 use crate::error::Result;
 use crate::ir::{AluOp, Builder, Type, Value};
 use spirv::Op;
@@ -36,10 +37,33 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
     if x.is_empty() || x.len() != y.len() || cx.b.ty(x[0]) != cx.b.ty(y[0]) {
         return Err(inst.malformed("vectors of different types"));
     }
+    if cx.types.is_float(cx.type_id(inst.id(0)?)?) {
+        let start = cx.value(inst.id(2)?)?;
+        if !cx.b.ty(start).can_be_float() {
+            return Err(inst.malformed("the accumulator is no float"));
+        }
+        let sum = mixed(&mut cx.b, &x, &y, start);
+        set_result(cx, inst, vec![sum])?;
+        return Ok(true);
+    }
     let accumulator = if accumulates { Some(cx.value(inst.id(2)?)?) } else { None };
+    let packed = x.len() == 1;
+    if ty == Type::B1 || (packed && cx.b.ty(x[0]) != Type::B32) || accumulator.is_some_and(|a| cx.b.ty(a) != ty) {
+        return Err(inst.malformed("operands that no dot product takes"));
+    }
     let result = dot(&mut cx.b, Signs { left, right }, (&x, &y), accumulator, ty);
-    cx.set(inst.result()?, vec![result]);
+    set_result(cx, inst, vec![result])?;
     Ok(true)
+}
+
+/// The sum of products of halves, in 32 bits from `start` on, in the width of that.
+fn mixed(b: &mut Builder<'_>, x: &[Value], y: &[Value], start: Value) -> Value {
+    b.wide(start, |b, start| {
+        x.iter().zip(y).fold(start, |sum, (&x, &y)| {
+            let (x, y) = (b.convert(AluOp::FConv, x, Type::B32), b.convert(AluOp::FConv, y, Type::B32));
+            b.ffma(x, y, sum)
+        })
+    })
 }
 
 /// The sum of the products in `ty`, plus an accumulator of that type.
@@ -139,6 +163,15 @@ mod tests {
                 assert_eq!([packed[0], vectors[0], halves[0]], [want; 3], "{left} {right} {ty}");
             }
         }
+    }
+
+    #[test]
+    fn halves_sum_up_wider() {
+        // 2048 · 1 + 1 · 1, which halves cannot hold.
+        let halves = [0x6800, 0x3c00, 0x3c00, 0x3c00].map(|h| (Type::B16, h));
+        let args = [&halves[..], &[(Type::B32, u64::from(0.5f32.to_bits()))]].concat();
+        let got = run(&args, |b, a| vec![mixed(b, &a[..2], &a[2..4], a[4])]);
+        assert_eq!(got, [u64::from(2049.5f32.to_bits())]);
     }
 
     #[test]

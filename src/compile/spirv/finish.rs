@@ -1,8 +1,8 @@
-//! Leaves only what is reachable: drops blocks that no path from the entry reaches, and renumbers the others.
+//! What can only be said of the whole shader: which blocks are reachable, which bindings are written.
 //!
 //! Blocks that a reachable header declares stay, empty and never reached, so that the structure stays whole.
 
-use crate::ir::{BlockId, Merge, Shader, Terminator, ValueDef};
+use crate::ir::{BlockId, ImageOp, Merge, Op, Shader, Terminator, ValueDef};
 
 /// Drops unreachable blocks; `exit` stays in any case.
 pub fn drop_unreachable(shader: &mut Shader, exit: BlockId) {
@@ -19,22 +19,21 @@ pub fn drop_unreachable(shader: &mut Shader, exit: BlockId) {
     }
     let mut kept = reached.clone();
     kept[exit.index()] = true;
-    for n in 0..count {
-        match shader.blocks[n].merge {
-            Merge::Selection(merge) if reached[n] => kept[merge.index()] = true,
-            Merge::Loop { merge, continue_to } if reached[n] => {
+    for (block, _) in shader.blocks.iter().zip(&reached).filter(|(_, reached)| **reached) {
+        match block.merge {
+            Merge::None => {}
+            Merge::Selection(merge) => kept[merge.index()] = true,
+            Merge::Loop { merge, continue_to } => {
                 kept[merge.index()] = true;
                 kept[continue_to.index()] = true;
             }
-            _ => {}
         }
     }
-    let mut renumbered = vec![BlockId(0); count];
+    let mut renumbered = Vec::with_capacity(count);
     let mut next = 0;
-    for n in 0..count {
-        renumbered[n] = BlockId(next);
+    for (n, block) in shader.blocks.iter_mut().enumerate() {
+        renumbered.push(BlockId(next));
         next += u32::from(kept[n]);
-        let block = &mut shader.blocks[n];
         if !reached[n] && BlockId(n as u32) != exit {
             block.params.clear();
             block.insts.clear();
@@ -64,5 +63,29 @@ pub fn drop_unreachable(shader: &mut Shader, exit: BlockId) {
         if let ValueDef::Param(block, _) = &mut value.def {
             *block = renumbered[block.index()];
         }
+    }
+}
+
+/// Takes back `written` of bindings that no store or atomic names.
+pub fn note_written(shader: &mut Shader) {
+    let mut written = vec![false; shader.resources.len()];
+    for &id in shader.blocks.iter().flat_map(|b| &b.insts) {
+        let inst = shader.inst(id);
+        let writes = match &inst.op {
+            Op::BufferStore { .. } | Op::BufferAtomic { .. } => true,
+            Op::Image(image) => matches!(image.op, ImageOp::Store | ImageOp::Atomic(_)),
+            _ => false,
+        };
+        if !writes {
+            continue;
+        }
+        match inst.args.first().and_then(|d| shader.def(*d)).map(|d| &d.op) {
+            Some(Op::Descriptor { resource, .. }) => written[resource.index()] = true,
+            // Chosen at run time: it can be any.
+            _ => return,
+        }
+    }
+    for (resource, written) in shader.resources.iter_mut().zip(written) {
+        resource.written &= written;
     }
 }

@@ -4,18 +4,22 @@
 //! for new values each time. Returns go to a continuation block that takes the result as parameters; a function that
 //! returns at one place needs none.
 
-use super::cfg::{Cfg, Header};
+use super::cfg::{self, Cfg, Header};
 use super::cx::{Cx, Def, Inst, Place, Pointer, Ty, Values};
-use super::parse::{Block, Function};
+use super::parse::{Block, Function, Parsed};
 use super::types::Layout;
 use super::{control, inst, usage::Usage};
 use crate::error::{Error, Result};
 use crate::ir::{BlockId, Merge, Terminator, Type, Value};
+use rspirv::dr::Operand;
 use spirv::Op;
 use std::rc::Rc;
 
 /// Instructions beyond which inlining stops.
-const MAX_INSTS: usize = 1 << 21;
+const MAX_INSTS: usize = 1 << 18;
+
+/// Bound of [`Cx::work`]: composites are copied and empty functions called without any instruction.
+const MAX_WORK: usize = 1 << 23;
 
 /// Where a function's returns go.
 #[derive(Debug)]
@@ -37,6 +41,7 @@ pub(super) enum Returned {
 
 /// One function being translated.
 pub(super) struct Frame<'m> {
+    pub function: u32,
     pub cfg: Rc<Cfg>,
     pub blocks: &'m [Block],
     /// The IR block that each block starts with; those not reachable have one only if a header declares them.
@@ -50,7 +55,7 @@ pub(super) struct Frame<'m> {
 
 /// Control flow of functions, made when first called.
 #[derive(Debug, Default)]
-pub(super) struct Cfgs(Vec<Option<Rc<Cfg>>>);
+struct Cfgs(Vec<Option<Rc<Cfg>>>);
 
 impl Cfgs {
     fn get(&mut self, n: usize, f: &Function) -> Result<Rc<Cfg>> {
@@ -75,19 +80,69 @@ impl Cfgs {
 /// Whatever its instructions give.
 pub(super) fn entry(cx: &mut Cx<'_>, usage: &Usage, id: u32) -> Result<()> {
     let Def::Function(n) = *cx.def(id)? else { return Err(Error::malformed(format!("%{id} is not a function"))) };
-    let mut cfgs = Cfgs::default();
-    translate(cx, &mut Session { usage, cfgs: &mut cfgs }, n, Return::Exit)?;
+    let mut session = Session { usage, cfgs: Cfgs::default(), owners: owners(cx.module) };
+    translate(cx, &mut session, n, Return::Exit)?;
     Ok(())
 }
 
 /// What all functions of a translation share besides the context.
-pub(super) struct Session<'s> {
-    pub usage: &'s Usage,
-    pub cfgs: &'s mut Cfgs,
+struct Session<'s> {
+    usage: &'s Usage,
+    cfgs: Cfgs,
+    /// Function and block that make each id, by id.
+    owners: Vec<Option<(u32, u32)>>,
+}
+
+fn owners(module: &Parsed) -> Vec<Option<(u32, u32)>> {
+    let mut owners = vec![None; module.bound as usize];
+    let mut own = |id: Option<u32>, by: (u32, u32)| {
+        if let Some(slot) = id.and_then(|id| owners.get_mut(id as usize)) {
+            *slot = Some(by);
+        }
+    };
+    for (f, n) in module.functions.iter().zip(0..) {
+        f.params.iter().for_each(|p| own(p.raw.result_id, (n, 0)));
+        for (b, at) in f.blocks.iter().zip(0..) {
+            b.insts.iter().for_each(|i| own(i.raw.result_id, (n, at)));
+        }
+    }
+    owners
+}
+
+impl Session<'_> {
+    /// A value must be made on every path to its use in the current block (for a phi: in the predecessor).
+    fn check_use(&self, frame: &Frame<'_>, id: u32) -> Result<()> {
+        match self.owners.get(id as usize).copied().flatten() {
+            None => Ok(()),
+            Some((f, b)) if f == frame.function && frame.cfg.dominates(b as usize, frame.current) => Ok(()),
+            Some(_) => Err(Error::malformed(format!("%{id} is not made on every path to this use"))),
+        }
+    }
+
+    fn check_uses(&self, frame: &Frame<'_>, at: &Inst) -> Result<()> {
+        if at.op() != Op::Phi {
+            for operand in &at.raw.operands {
+                if let Operand::IdRef(id) | Operand::IdScope(id) | Operand::IdMemorySemantics(id) = operand {
+                    self.check_use(frame, *id)?;
+                }
+            }
+        }
+        if control::is_terminator(at.op()) {
+            for label in cfg::targets(at)? {
+                let to = frame.blocks.get(frame.cfg.target(label)?);
+                let phis = to.map_or(&[][..], |b| b.insts.as_slice()).iter().take_while(|i| i.op() == Op::Phi);
+                let from = frame.blocks.get(frame.current).map_or(0, |b| b.label);
+                for phi in phis {
+                    self.check_use(frame, control::incoming(phi, from)?)?;
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Translates an `OpFunctionCall`.
-pub(super) fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &Inst) -> Result<()> {
+fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &Inst) -> Result<()> {
     let Def::Function(n) = *cx.def(at.id(0)?)? else { return Err(at.malformed("not a function")) };
     let Some(f) = cx.module.functions.get(n as usize) else { return Err(Error::bug("function out of range")) };
     let args = at.ids_from(1)?;
@@ -100,6 +155,7 @@ pub(super) fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &Inst) -> Res
     // Arguments are read before the callee's ids are forgotten.
     let args = args.iter().map(|id| argument(cx, *id)).collect::<Result<Vec<_>>>()?;
     for inst in f.blocks.iter().flat_map(|b| &b.insts) {
+        cx.work += 1;
         if let Some(id) = inst.raw.result_id {
             cx.forget(id);
         }
@@ -154,6 +210,7 @@ fn translate(cx: &mut Cx<'_>, session: &mut Session<'_>, n: u32, ret: Return) ->
     }
     let cfg = session.cfgs.get(n as usize, f)?;
     let mut frame = Frame {
+        function: n,
         starts: vec![None; f.blocks.len()],
         params: vec![Vec::new(); f.blocks.len()],
         blocks: &f.blocks,
@@ -168,8 +225,8 @@ fn translate(cx: &mut Cx<'_>, session: &mut Session<'_>, n: u32, ret: Return) ->
         frame.current = n;
         for at in &block.insts {
             one(cx, session, &mut frame, at)?;
-            if cx.b.shader.insts.len() > MAX_INSTS {
-                return Err(Error::unsupported("shader size", format!("over {MAX_INSTS} instructions after inlining")));
+            if cx.b.shader.insts.len() > MAX_INSTS || cx.work > MAX_WORK {
+                return Err(Error::unsupported("shader size", "too much after inlining"));
             }
         }
     }
@@ -216,6 +273,7 @@ fn prepare(cx: &mut Cx<'_>, frame: &mut Frame<'_>) -> Result<()> {
 }
 
 fn one(cx: &mut Cx<'_>, session: &mut Session<'_>, frame: &mut Frame<'_>, at: &Inst) -> Result<()> {
+    session.check_uses(frame, at).map_err(|e| e.at(at.place()))?;
     match at.op() {
         Op::FunctionCall => call(cx, session, at),
         Op::Variable => variable(cx, session, at),

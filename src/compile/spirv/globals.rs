@@ -28,6 +28,7 @@ pub fn declare(cx: &mut Cx<'_>, usage: &Usage) -> Result<()> {
         cx.define(f.def.result()?, Def::Function(n as u32));
     }
     let module = cx.module;
+    let mut variables = Vec::new();
     for inst in &module.globals {
         match inst.op() {
             Op::Variable => {
@@ -35,6 +36,7 @@ pub fn declare(cx: &mut Cx<'_>, usage: &Usage) -> Result<()> {
                 if usage.is_used(id) {
                     let pointer = variable(cx, inst, usage).map_err(|e| e.at(format!("variable %{id}")))?;
                     cx.set_pointer(id, pointer);
+                    variables.push(id);
                 }
             }
             Op::TypeForwardPointer => forward_pointer(cx, inst)?,
@@ -44,6 +46,26 @@ pub fn declare(cx: &mut Cx<'_>, usage: &Usage) -> Result<()> {
                 let c = cx.declare_constant(inst).map_err(|e| e.at(inst.place()))?;
                 cx.define(inst.result()?, Def::Constant(c));
             }
+        }
+    }
+    doubt_read_only(cx, &variables)
+}
+
+/// Takes back `read_only` of storage buffers where the shader may write the same memory by another name.
+///
+/// Compilers mark buffers of GLSL's `readonly` alike, whether another binding aliases them or not, and programs that
+/// work in place rely on it.
+fn doubt_read_only(cx: &mut Cx<'_>, variables: &[u32]) -> Result<()> {
+    use ResourceKind::{StorageBuffer, StorageTexelBuffer};
+    let physical = cx.module.capabilities.contains(&spirv::Capability::PhysicalStorageBufferAddresses);
+    let written =
+        cx.b.shader.resources.iter().any(|r| r.written && matches!(r.kind, StorageBuffer | StorageTexelBuffer));
+    for &id in variables.iter().filter(|_| physical || written) {
+        let mut pointer = cx.pointer(id)?;
+        let storage = matches!(pointer.place, Place::Buffer { kind: BufferKind::Storage, .. });
+        if storage && !cx.module.is_decorated(id, Decoration::Restrict) {
+            pointer.access.read_only = false;
+            cx.set_pointer(id, pointer);
         }
     }
     Ok(())

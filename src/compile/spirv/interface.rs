@@ -8,11 +8,12 @@ use super::cx::{Cx, Place, Pointer, Ty, TypeId, Values};
 use super::types::{Layout, Leaf};
 use crate::error::{Error, Result};
 use crate::ir::{
-    Align, AluOp, BlockId, Interp, InterpPlace, LocalId, NumericKind, Op, OutputSlot, Shader, Type, Value,
+    Align, AluOp, BlockId, BuiltIn, Interp, InterpPlace, LocalId, NumericKind, Op, OutputSlot, Shader, Type, Value,
 };
 use crate::target::Stage;
 use smallvec::SmallVec;
 use spirv::Decoration;
+use std::collections::BTreeSet;
 
 /// The inputs and outputs in use.
 #[derive(Debug, Default)]
@@ -254,26 +255,36 @@ impl Cx<'_> {
     }
 
     /// Fills the exit block.
-    pub(super) fn store_outputs(&mut self) {
-        for n in 0..self.interface.outputs.len() {
-            let Some(o) = self.interface.outputs.get(n) else { break };
-            let local = o.local;
-            let leaves: Vec<_> = o.leaves.iter().filter(|l| l.written).map(|l| (l.at, l.slot, l.kind)).collect();
-            for (at, slot, kind) in leaves {
-                let offset = self.b.c32(at.offset);
+    ///
+    /// # Errors
+    /// Malformed: two outputs at one place.
+    pub(super) fn store_outputs(&mut self) -> Result<()> {
+        let outputs = std::mem::take(&mut self.interface.outputs);
+        let mut taken = BTreeSet::new();
+        for o in &outputs {
+            for leaf in o.leaves.iter().filter(|l| l.written) {
+                if !taken.insert(leaf.slot) {
+                    return Err(Error::malformed(format!("two outputs at {:?}", leaf.slot)));
+                }
+                let offset = self.b.c32(leaf.at.offset);
                 // Truth values stand as 32 bits, and no built-in output is one.
-                let ty = if at.ty == Type::B1 { Type::B32 } else { at.ty };
-                let align = Align::of_offset(at.offset);
-                let v = self.b.value(Op::LocalLoad { local, align }, &[offset], ty);
-                self.b.effect(Op::StoreOutput { slot, kind }, &[v]);
+                let ty = if leaf.at.ty == Type::B1 { Type::B32 } else { leaf.at.ty };
+                let align = Align::of_offset(leaf.at.offset).min(Align::A4);
+                let v = self.b.value(Op::LocalLoad { local: o.local, align }, &[offset], ty);
+                self.b.effect(Op::StoreOutput { slot: leaf.slot, kind: leaf.kind }, &[v]);
             }
         }
+        Ok(())
     }
 
-    /// Loads from an input at a constant offset.
-    pub(super) fn load_input(&mut self, input: usize, pointer: &Pointer) -> Result<Values> {
+    /// Loads from an input at a constant offset. A volatile load sees what the invocation has become.
+    pub(super) fn load_input(&mut self, input: usize, pointer: &Pointer, volatile: bool) -> Result<Values> {
         let sources = self.sources(input, pointer)?;
-        sources.iter().map(|(ty, s)| self.read_source(s, *ty)).collect()
+        let read = |(ty, source): &(Type, Source)| match source {
+            Source::BuiltIn(BuiltIn::HelperInvocation, _) if volatile => Ok(self.b.value(Op::IsHelper, &[], *ty)),
+            _ => self.read_source(source, *ty),
+        };
+        sources.iter().map(read).collect()
     }
 
     fn sources(&self, input: usize, pointer: &Pointer) -> Result<Vec<(Type, Source)>> {
@@ -301,8 +312,8 @@ impl Cx<'_> {
             Source::GlobalInvocationId(c) => {
                 let size = self.b.shader.modes.local_size.get(c as usize).copied().unwrap_or(1);
                 let load = |cx: &mut Self, builtin| cx.b.value(Op::LoadBuiltIn { builtin, component: c }, &[], ty);
-                let group = load(self, crate::ir::BuiltIn::WorkgroupId);
-                let local = load(self, crate::ir::BuiltIn::LocalInvocationId);
+                let group = load(self, BuiltIn::WorkgroupId);
+                let local = load(self, BuiltIn::LocalInvocationId);
                 let base = self.b.imul_const(group, u64::from(size));
                 self.b.alu(AluOp::IAdd, &[base, local])
             }
@@ -325,7 +336,7 @@ impl Cx<'_> {
         let local = self.new_local(0, ty)?;
         self.at_entry(|cx| {
             let whole = Pointer::new(Place::Input(input), ty, Layout::PACKED);
-            let values = cx.load_input(input, &whole)?;
+            let values = cx.load_input(input, &whole, false)?;
             let copy = Pointer::new(Place::Local(local), ty, Layout::PACKED);
             cx.store(&copy, &values, Default::default())
         })?;

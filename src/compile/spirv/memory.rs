@@ -8,6 +8,7 @@ use super::types::Leaf;
 use crate::error::{Error, Result};
 use crate::ir::{Access, Align, AluOp, Bits, BufferKind, DescriptorPart, Op as Ir, Type, Value};
 use rspirv::dr::Operand;
+use smallvec::SmallVec;
 use spirv::{MemoryAccess, Op};
 
 /// What the memory operands of one access say.
@@ -98,31 +99,41 @@ fn both(a: Access, b: Access) -> Access {
     }
 }
 
-/// A run of leaves that one access carries: first leaf, number, type of the access.
-fn groups(leaves: &[Leaf]) -> Vec<(usize, Type)> {
+/// Leaves that one access carries: their positions, by offset, and the type of the access.
+struct Group {
+    offset: u32,
+    leaves: SmallVec<[usize; 4]>,
+    ty: Type,
+}
+
+/// Runs of adjacent leaves of one width. A row-major matrix's leaves are not in the order of memory.
+fn groups(leaves: &[Leaf]) -> Vec<Group> {
     let stored = |ty: Type| if ty == Type::B1 { Bits::B32 } else { ty.bits() };
+    let mut order: SmallVec<[usize; 16]> = (0..leaves.len()).collect();
+    if !leaves.is_sorted_by_key(|l| l.offset) {
+        order.sort_by_key(|n| leaves.get(*n).map(|l| l.offset));
+    }
+    let at = |n: usize| order.get(n).and_then(|l| leaves.get(*l));
     let mut out = Vec::new();
-    let mut at = 0;
-    while let Some(first) = leaves.get(at) {
+    let mut next = 0;
+    while let Some(first) = at(next) {
         let bits = stored(first.ty);
-        let most = match bits {
-            Bits::B64 => 2,
-            _ => 4,
+        let most = if bits == Bits::B64 { 2 } else { 4 };
+        let follows = |n: usize| {
+            at(next + n)
+                .is_some_and(|l| stored(l.ty) == bits && l.offset == first.offset.wrapping_add(n as u32 * bits.bytes()))
         };
         let mut n = 1;
-        while n < most
-            && leaves
-                .get(at + n)
-                .is_some_and(|l| stored(l.ty) == bits && l.offset == first.offset.wrapping_add(n as u32 * bits.bytes()))
-        {
+        while n < most && follows(n) {
             n += 1;
         }
         // Three narrow lanes have no access of their own.
         if n == 3 && matches!(bits, Bits::B8 | Bits::B16) {
             n = 2;
         }
-        out.push((at, Type::vector(bits, n as u32).unwrap_or(Type::scalar(bits))));
-        at += n;
+        let ty = Type::vector(bits, n as u32).unwrap_or(Type::scalar(bits));
+        out.push(Group { offset: first.offset, leaves: order.iter().skip(next).take(n).copied().collect(), ty });
+        next += n;
     }
     out
 }
@@ -137,7 +148,7 @@ impl Cx<'_> {
             Place::Resource { .. } => return self.load_opaque(pointer),
             Place::Input(input) => {
                 if pointer.dynamic.is_none() {
-                    return self.load_input(input, pointer);
+                    return self.load_input(input, pointer, operands.access.volatile);
                 }
                 let local = self.input_local(input)?;
                 return self.load(&Pointer { place: Place::Local(local), ..pointer.clone() }, operands);
@@ -150,17 +161,18 @@ impl Cx<'_> {
             _ => {}
         }
         let leaves = self.types.walk(pointer.ty, pointer.layout)?;
-        let mut out = Values::with_capacity(leaves.len());
-        for (first, ty) in groups(&leaves) {
-            let Some(start) = leaves.get(first) else { break };
-            let wide = self.load_at(pointer, start.offset, ty, operands)?;
-            for lane in 0..ty.lanes() {
+        let mut out: SmallVec<[Option<Value>; 4]> = SmallVec::from_elem(None, leaves.len());
+        for group in groups(&leaves) {
+            let wide = self.load_at(pointer, group.offset, group.ty, operands)?;
+            for (lane, leaf) in (0..).zip(group.leaves) {
                 let v = self.b.extract(wide, lane);
-                let is_bool = leaves.get(first + lane as usize).is_some_and(|l| l.ty == Type::B1);
-                out.push(if is_bool { self.truth(v) } else { v });
+                let is_bool = leaves.get(leaf).is_some_and(|l| l.ty == Type::B1);
+                if let Some(slot) = out.get_mut(leaf) {
+                    *slot = Some(if is_bool { self.truth(v) } else { v });
+                }
             }
         }
-        Ok(out)
+        Ok(out.into_iter().flatten().collect())
     }
 
     /// Stores to the pointee.
@@ -178,18 +190,31 @@ impl Cx<'_> {
         if !same {
             return Err(Error::malformed("the value does not have the type that the pointer points to"));
         }
-        for (first, ty) in groups(&leaves) {
-            let Some(start) = leaves.get(first) else { break };
-            let parts: Values = values
-                .get(first..first + ty.lanes() as usize)
-                .unwrap_or(&[])
-                .iter()
-                .map(|&v| if self.b.ty(v) == Type::B1 { self.b.convert(AluOp::ZExt, v, Type::B32) } else { v })
-                .collect();
-            let wide = self.b.compose(&parts);
-            self.store_at(pointer, start.offset, wide, operands)?;
+        for group in groups(&leaves) {
+            let parts: Values = group.leaves.iter().filter_map(|leaf| values.get(*leaf).copied()).collect();
+            let wide = self.stored(&parts);
+            self.store_at(pointer, group.offset, wide, operands)?;
         }
         Ok(())
+    }
+
+    /// The leaves of one access as it takes them: truth values as 32 bits, a vector taken apart before put together.
+    fn stored(&mut self, parts: &[Value]) -> Value {
+        let whole = parts.first().and_then(|v| self.b.shader.def(*v)).and_then(|d| d.args.first().copied());
+        if let Some(whole) = whole
+            && self.b.ty(whole).lanes() as usize == parts.len()
+            && parts.iter().zip(0..).all(|(v, lane)| {
+                self.b.shader.def(*v).is_some_and(|d| d.op == Ir::Extract(lane) && d.args.first() == Some(&whole))
+            })
+        {
+            return whole;
+        }
+        let bits = |cx: &mut Self, v: Value| match cx.b.ty(v) {
+            Type::B1 => cx.b.convert(AluOp::ZExt, v, Type::B32),
+            _ => v,
+        };
+        let parts: Values = parts.iter().map(|v| bits(self, *v)).collect();
+        self.b.compose(&parts)
     }
 
     /// A truth value from its 32 bits in memory.
@@ -199,15 +224,22 @@ impl Cx<'_> {
     }
 
     fn align_at(&self, pointer: &Pointer, extra: u32, operands: Operands) -> Align {
-        match operands.align {
+        // A local is aligned no better than it asks for; buffers and push constants count from their offset.
+        let base = match pointer.place {
+            Place::Local(local) => self.b.shader.locals.get(local.index()).map_or(Align::A1, |l| l.align),
+            Place::Table(_) | Place::Shared => Align::A16,
+            _ => Align::of_offset(0),
+        };
+        let known = match operands.align {
             Some(a) => pointer.align(extra).max(a.min(Align::of_offset(extra))),
             None if matches!(pointer.place, Place::Global(_)) => {
                 let natural = self.types.packed_align(pointer.ty).min(8);
-                let known = Align::from_bytes(natural).unwrap_or(Align::A1);
-                pointer.align(extra).max(known.min(Align::of_offset(extra)))
+                let natural = Align::from_bytes(natural).unwrap_or(Align::A1);
+                pointer.align(extra).max(natural.min(Align::of_offset(extra)))
             }
             None => pointer.align(extra),
-        }
+        };
+        known.min(base)
     }
 
     fn load_at(&mut self, pointer: &Pointer, extra: u32, ty: Type, operands: Operands) -> Result<Value> {

@@ -8,6 +8,7 @@
 mod access;
 mod arith;
 mod atomic;
+mod beyond;
 mod builtins;
 mod capabilities;
 mod cfg;
@@ -67,10 +68,11 @@ pub fn translate(module: &Module, entry: &str, stage: Stage, spec: &[(u32, u64)]
     function::entry(&mut cx, &usage, point.function)?;
     let exit = cx.exit;
     cx.b.switch_to(exit);
-    cx.store_outputs();
+    cx.store_outputs()?;
     cx.b.terminate(Terminator::Return(Vec::new()));
     let used = cx.constants.used();
     shader.modes.spec = used;
     finish::drop_unreachable(&mut shader, exit);
+    finish::note_written(&mut shader);
     Ok(shader)
 }

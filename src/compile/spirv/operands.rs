@@ -1,6 +1,6 @@
 //! What several instruction modules ask of their operands and results.
 
-use super::cx::{Cx, Inst};
+use super::cx::{Cx, Inst, Values};
 use crate::error::Result;
 use crate::ir::{Builder, Type, Value};
 
@@ -26,4 +26,28 @@ pub fn words(b: &mut Builder<'_>, v: Value) -> Vec<Value> {
 pub fn from_words(b: &mut Builder<'_>, words: &[Value]) -> Value {
     let pair = b.compose(words);
     b.bitcast(pair, Type::B64)
+}
+
+/// Sets the result of an instruction.
+///
+/// # Errors
+/// Malformed: the values are not those of the result type, which only wrong operands bring about.
+pub fn set_result(cx: &mut Cx<'_>, inst: &Inst, values: impl Into<Values>) -> Result<()> {
+    let values = values.into();
+    let ty = cx.result_type(inst)?;
+    let want = cx.types.leaf_types(ty)?;
+    if want.len() != values.len() || want.iter().zip(&values).any(|(&ty, &v)| cx.b.ty(v) != ty) {
+        return Err(inst.malformed("operands do not fit the result type"));
+    }
+    cx.set(inst.result()?, values);
+    Ok(())
+}
+
+/// The truth value that operand `at` is.
+///
+/// # Errors
+/// Malformed: it is none.
+pub fn condition(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<Value> {
+    let v = cx.value(inst.id(at)?)?;
+    if cx.b.ty(v) == Type::B1 { Ok(v) } else { Err(inst.malformed(format!("operand {at} is not a truth value"))) }
 }

@@ -3,9 +3,9 @@
 //! Words are framed here first (either byte order), so that debug instructions never reach the decoder and every
 //! instruction keeps its word offset; `rspirv` decodes the operands. Nothing is translated yet.
 
-use super::capabilities;
+use super::{beyond, capabilities};
 use crate::error::{Error, Result};
-use rspirv::binary::{Consumer, ParseAction, ParseState};
+use rspirv::binary::{Consumer, DecodeError, ParseAction, ParseState};
 use rspirv::dr::{self, Operand};
 use spirv::{Decoration, Op};
 
@@ -176,7 +176,7 @@ pub struct Parsed {
     pub entry_points: Vec<EntryPoint>,
     /// `OpExecutionMode` and `OpExecutionModeId`.
     pub modes: Vec<Inst>,
-    /// `OpName`, in file order.
+    /// `OpName`, sorted by id.
     pub names: Vec<(u32, String)>,
     /// Sorted by target, each target's in file order.
     pub decorations: Vec<Decorated>,
@@ -213,7 +213,8 @@ impl Parsed {
 
     /// The debug name of an id, empty if none.
     pub fn name(&self, id: u32) -> &str {
-        self.names.iter().find(|(n, _)| *n == id).map_or("", |(_, name)| name)
+        let found = self.names.binary_search_by_key(&id, |(n, _)| *n).ok().and_then(|n| self.names.get(n));
+        found.map_or("", |(_, name)| name)
     }
 }
 
@@ -238,6 +239,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
         Err(ParseState::TypeUnsupported(..)) => {
             return Err(Error::unsupported("scalar type", "of an unknown width").at(format!("word {word}")));
         }
+        Err(ParseState::OperandError(e)) => return Err(operand_error(&e).at(format!("word {word}"))),
         Err(e) => return Err(Error::malformed(e.to_string()).at(format!("word {word}"))),
     }
     if loader.function.is_some() {
@@ -247,6 +249,18 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
     expand_groups(&mut out, &loader.groups)?;
     out.decorations.sort_by_key(|d| d.target);
     Ok(out)
+}
+
+/// An enumerant that the decoder does not know belongs to an extension; everything else is broken.
+fn operand_error(e: &DecodeError) -> Error {
+    let text = format!("{e:?}");
+    match text.split_once("Unknown(") {
+        Some((kind, rest)) => {
+            let value = rest.rsplit(' ').next().unwrap_or_default().trim_end_matches(')');
+            Error::unsupported(format!("{} {value}", kind.to_lowercase()), "an enumerant of an unknown extension")
+        }
+        None => Error::malformed(e.to_string()),
+    }
 }
 
 /// Words in little-endian order without debug instructions, the offset of each instruction kept, and names.
@@ -288,7 +302,7 @@ fn frame(bytes: &[u8]) -> Result<Framed> {
                 let text: Vec<u8> = name.iter().flat_map(|w| w.to_le_bytes()).take_while(|b| *b != 0).collect();
                 names.push((*id, String::from_utf8_lossy(&text).into_owned()));
             }
-        } else if !is_debug(first & 0xffff) {
+        } else if !is_debug(first & 0xffff) && !beyond::is_capability(inst) {
             offsets.push(at as u32);
             let mut push = |w: u32| out.extend_from_slice(&w.to_le_bytes());
             match inst {
@@ -298,11 +312,18 @@ fn frame(bytes: &[u8]) -> Result<Framed> {
                     push(((len as u32 - 1) << 16) | (op & 0xffff));
                     [ty, id].into_iter().chain(rest).for_each(|w| push(*w));
                 }
-                _ => inst.iter().for_each(|w| push(*w)),
+                [_, rest @ ..] => {
+                    let known = beyond::stand_in(first & 0xffff);
+                    push(known.map_or(first, |op| (first & 0xffff_0000) | op as u32));
+                    rest.iter().for_each(|w| push(*w));
+                }
+                [] => {}
             }
         }
         at += len;
     }
+    names.sort_by_key(|(id, _)| *id);
+    names.dedup_by_key(|(id, _)| *id);
     Ok(Framed { native: out, offsets, names })
 }
 

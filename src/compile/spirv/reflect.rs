@@ -102,7 +102,9 @@ fn spec_constants(parsed: &Parsed) -> Result<Vec<SpecConstantInfo>> {
         };
         out.push(SpecConstantInfo { id, default, bits, name: parsed.name(result).to_owned() });
     }
+    // Compilers declare one constant twice where it is a workgroup size as well.
     out.sort_by_key(|c| c.id);
+    out.dedup_by_key(|c| c.id);
     Ok(out)
 }
 

@@ -4,7 +4,7 @@
 //! wave has 64 lanes at most, so the upper two words are zero. To add an instruction: a line in [`translate`].
 
 use super::cx::{Cx, Inst};
-use super::operands::{from_words, result_component, words};
+use super::operands::{condition, from_words, result_component, set_result, words};
 use crate::error::Result;
 use crate::ir::{AluOp, BuiltIn, Op as IrOp, QuadSwap, ReduceOp, SubgroupOp, Type, Value};
 use rspirv::dr::Operand;
@@ -36,8 +36,8 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
     use SubgroupOp as S;
     let results = match inst.op() {
         Op::GroupNonUniformElect => vec![lane_op(cx, S::Elect, &[], Type::B1)],
-        Op::GroupNonUniformAll | Op::SubgroupAllKHR | Op::GroupAll => componentwise(cx, inst, at, S::All)?,
-        Op::GroupNonUniformAny | Op::SubgroupAnyKHR | Op::GroupAny => componentwise(cx, inst, at, S::Any)?,
+        Op::GroupNonUniformAll | Op::SubgroupAllKHR | Op::GroupAll => vec![vote(cx, inst, at, S::All)?],
+        Op::GroupNonUniformAny | Op::SubgroupAnyKHR | Op::GroupAny => vec![vote(cx, inst, at, S::Any)?],
         Op::GroupNonUniformAllEqual | Op::SubgroupAllEqualKHR => vec![all_equal(cx, inst, at)?],
         Op::GroupNonUniformBroadcast | Op::SubgroupReadInvocationKHR | Op::GroupBroadcast => {
             with_lane(cx, inst, at, S::Broadcast)?
@@ -46,7 +46,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
             componentwise(cx, inst, at, S::BroadcastFirst)?
         }
         Op::GroupNonUniformBallot | Op::SubgroupBallotKHR => {
-            let condition = cx.value(inst.id(at)?)?;
+            let condition = condition(cx, inst, at)?;
             let mask = lane_op(cx, S::Ballot, &[condition], Type::B64);
             ballot(cx, mask)
         }
@@ -88,7 +88,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
     if !khr {
         check_scope(cx, inst)?;
     }
-    cx.set(inst.result()?, results);
+    set_result(cx, inst, results)?;
     Ok(true)
 }
 
@@ -138,6 +138,11 @@ fn lane_number(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<Value> {
     Ok(cx.b.zext_or_trunc(lane, Type::B32))
 }
 
+fn vote(cx: &mut Cx<'_>, inst: &Inst, at: usize, op: SubgroupOp) -> Result<Value> {
+    let condition = condition(cx, inst, at)?;
+    Ok(lane_op(cx, op, &[condition], Type::B1))
+}
+
 fn all_equal(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<Value> {
     let values = cx.values(inst.id(at)?)?;
     let mut all = None;
@@ -154,7 +159,8 @@ fn all_equal(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<Value> {
 /// The lane mask of a ballot operand.
 fn mask(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<Value> {
     let words = cx.values(inst.id(at)?)?;
-    let low = words.get(..2).ok_or_else(|| inst.malformed("a ballot is four words"))?;
+    let low = words.get(..2).filter(|w| w.iter().all(|&w| cx.b.ty(w) == Type::B32));
+    let low = low.ok_or_else(|| inst.malformed("a ballot is four words"))?;
     Ok(from_words(&mut cx.b, low))
 }
 
@@ -201,7 +207,7 @@ fn bit_count(cx: &mut Cx<'_>, inst: &Inst) -> Result<Value> {
 
 /// The condition combined over the four lanes of the quad.
 fn quad_vote(cx: &mut Cx<'_>, inst: &Inst, combine: AluOp) -> Result<Value> {
-    let mut v = cx.value(inst.id(0)?)?;
+    let mut v = condition(cx, inst, 0)?;
     for direction in [QuadSwap::Horizontal, QuadSwap::Vertical] {
         let other = lane_op(cx, SubgroupOp::QuadSwap(direction), &[v], Type::B1);
         v = cx.b.alu(combine, &[v, other]);
@@ -226,6 +232,12 @@ fn cluster_size(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<u8> {
 }
 
 fn reduce(cx: &mut Cx<'_>, inst: &Inst, op: ReduceOp) -> Result<()> {
+    let ty = cx.type_id(inst.id(2)?)?;
+    let float = matches!(op, ReduceOp::FAdd | ReduceOp::FMul | ReduceOp::FMin | ReduceOp::FMax);
+    let logic = matches!(op, ReduceOp::And | ReduceOp::Or | ReduceOp::Xor);
+    if float != cx.types.is_float(ty) || (!logic && cx.types.component(ty) == Some(Type::B1)) {
+        return Err(inst.malformed("an operand that the reduction does not take"));
+    }
     let op = match group_operation(inst)? {
         GroupOperation::Reduce => SubgroupOp::Reduce(op, 0),
         GroupOperation::InclusiveScan => SubgroupOp::InclusiveScan(op),
@@ -234,8 +246,7 @@ fn reduce(cx: &mut Cx<'_>, inst: &Inst, op: ReduceOp) -> Result<()> {
         other => return Err(inst.unsupported(format!("{other:?}"))),
     };
     let results = componentwise(cx, inst, 2, op)?;
-    cx.set(inst.result()?, results);
-    Ok(())
+    set_result(cx, inst, results)
 }
 
 /// What an arithmetic group instruction computes.

@@ -3,7 +3,7 @@
 
 use super::cx::{Cx, Inst};
 use super::float::FloatOps;
-use super::operands::{result_component, words};
+use super::operands::{result_component, set_result, words};
 use crate::error::Result;
 use crate::ir::{AluOp, DerivativeKind, FenceOrder, MemoryClasses, Op as IrOp, Scope, Type, Value};
 use spirv::{MemorySemantics, Op};
@@ -31,14 +31,14 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
         }
         Op::IsHelperInvocationEXT => {
             let helper = cx.b.value(IrOp::IsHelper, &[], Type::B1);
-            cx.set(inst.result()?, vec![helper]);
+            set_result(cx, inst, vec![helper])?;
         }
         Op::ReadClockKHR => {
             let scope = scope(cx, inst, 0)?;
             let clock = cx.b.value(IrOp::ReadClock(scope), &[], Type::B64);
             let whole = result_component(cx, inst)? == Type::B64;
             let parts = if whole { vec![clock] } else { words(&mut cx.b, clock) };
-            cx.set(inst.result()?, parts);
+            set_result(cx, inst, parts)?;
         }
         op => return derivative(cx, inst, op),
     }
@@ -104,6 +104,9 @@ fn derivative(cx: &mut Cx<'_>, inst: &Inst, op: Op) -> Result<bool> {
     };
     let mut results: Vec<Value> = Vec::new();
     for v in cx.values(inst.id(0)?)? {
+        if !matches!(cx.b.ty(v), Type::B16 | Type::B32) {
+            return Err(inst.unsupported("of what is neither 16 nor 32 bits"));
+        }
         // Lanes exchange 32 bits at a time.
         let result = cx.b.wide(v, |b, v| {
             let mut along = |vertical| b.value(IrOp::Derivative(DerivativeKind { vertical, fine }), &[v], Type::B32);
@@ -118,6 +121,6 @@ fn derivative(cx: &mut Cx<'_>, inst: &Inst, op: Op) -> Result<bool> {
         });
         results.push(result);
     }
-    cx.set(inst.result()?, results);
+    set_result(cx, inst, results)?;
     Ok(true)
 }

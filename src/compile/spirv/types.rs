@@ -164,11 +164,18 @@ impl Types {
             Ty::Vector { elem, count } | Ty::Matrix { column: elem, count } => times(*elem, *count),
             Ty::Array { elem, len, .. } => times(*elem, *len),
             Ty::RuntimeArray { elem, .. } => (u32::MAX, u32::MAX, self.data(*elem).depth + 1),
-            Ty::Struct { members, .. } => members.iter().fold((0u32, 0u32, 0), |(leaves, packed, depth), m| {
-                let e = self.data(m.ty);
-                let at = align_up(packed, self.packed_align(m.ty));
-                (leaves.saturating_add(e.leaves), at.saturating_add(e.packed), depth.max(e.depth + 1))
-            }),
+            Ty::Struct { members, .. } => {
+                let (mut leaves, mut end, mut depth, mut align) = (0u32, 0u32, 0, 1);
+                for m in members {
+                    let e = self.data(m.ty);
+                    leaves = leaves.saturating_add(e.leaves);
+                    end = align_up(end, self.packed_align(m.ty)).saturating_add(e.packed);
+                    depth = depth.max(e.depth + 1);
+                    align = align.max(self.packed_align(m.ty));
+                }
+                // Padded, so that the members of every element of an array are aligned.
+                (leaves, align_up(end, align), depth)
+            }
             Ty::Pointer { class: spirv::StorageClass::PhysicalStorageBuffer, .. } => scalar(Bits::B64),
             Ty::Pointer { .. } => (0, 0, 0),
             Ty::Image { .. } | Ty::Sampler => (1, 0, 0),

@@ -232,6 +232,12 @@ fn bad_shaders_give_errors_and_the_process_lives() {
     large.shared_bytes = 65537;
     assert!(matches!(assembly(&large).unwrap_err().kind(), ErrorKind::Unsupported { .. }));
 
+    let mut crowd = compute(WaveSize::W32, &[], |_, _, _| vec![]);
+    for size in [[0, 1, 1], [1025, 1, 1], [u32::MAX, u32::MAX, 1]] {
+        crowd.modes.local_size = size;
+        assert!(matches!(assembly(&crowd).unwrap_err().kind(), ErrorKind::Unsupported { .. }));
+    }
+
     // A use that no definition reaches.
     let mut undefined = compute(WaveSize::W32, &[Type::B32], |b, _, v| vec![b.alu(AluOp::INot, v)]);
     undefined.blocks[0].insts.remove(0);

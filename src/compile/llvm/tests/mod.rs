@@ -6,6 +6,7 @@ mod fragment;
 mod image;
 mod lanes;
 mod memory;
+mod whole;
 
 use super::{DumpStage, dump_ir, emit_object};
 use crate::compile::request::TuningOptions;

@@ -13,11 +13,11 @@ mod vector;
 use self::pack::Norm;
 use super::cx::{Cx, Inst, Ty, Values};
 use super::float::FloatOps;
-use super::image::operands::floats;
+use super::image::operands::{floats, integer};
 use super::memory::Operands;
-use super::operands::{from_words, result_component, words};
+use super::operands::{from_words, result_component, set_result, words};
 use crate::error::{Error, Result};
-use crate::ir::{AluOp, Builder, InterpPlace, Type, Value};
+use crate::ir::{AluOp, Builder, FpFlags, InterpPlace, Type, Value};
 use spirv::{GlslStd450Op as G, Op};
 use std::f64::consts::PI;
 
@@ -36,36 +36,64 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
     if set != "GLSL.std.450" {
         return Err(Error::unsupported(format!("instruction set {set}"), inst.place()));
     }
+    // What is promised of the result does not hold for the steps to it.
+    cx.b.fp = FpFlags(cx.b.fp.0 & FpFlags::NO_CONTRACT.0);
     let number = inst.literal(1)?;
     let op = G::from_u32(number).ok_or_else(|| Error::unsupported(format!("GLSL.std.450 {number}"), inst.place()))?;
     let values = if let Some(f) = unary(op) {
-        let [x] = operands(cx, inst)?;
+        let [x] = operands(cx, inst, op)?;
         check_width(cx, inst, op, &x)?;
         x.iter().map(|&x| f(&mut cx.b, x)).collect()
     } else if let Some(f) = binary(op) {
-        let [x, y] = operands(cx, inst)?;
+        let [x, y] = operands(cx, inst, op)?;
         check_width(cx, inst, op, &x)?;
         x.iter().zip(&y).map(|(&x, &y)| f(&mut cx.b, x, y)).collect()
     } else if let Some(f) = ternary(op) {
-        let [x, y, z] = operands(cx, inst)?;
+        let [x, y, z] = operands(cx, inst, op)?;
         x.iter().zip(&y).zip(&z).map(|((&x, &y), &z)| f(&mut cx.b, [x, y, z])).collect()
     } else {
         special(cx, inst, op).map_err(|e| e.at(format!("GLSL.std.450 {op:?}")))?
     };
-    cx.set(inst.result()?, values);
+    set_result(cx, inst, values)?;
     Ok(true)
 }
 
-/// Operands with the same number of components each.
-fn operands<const N: usize>(cx: &mut Cx<'_>, inst: &Inst) -> Result<[Values; N]> {
+/// Operands with the same number of components each, of one type and the kind that the function takes.
+fn operands<const N: usize>(cx: &mut Cx<'_>, inst: &Inst, op: G) -> Result<[Values; N]> {
     let mut out: [Values; N] = std::array::from_fn(|_| Values::new());
     for (i, slot) in out.iter_mut().enumerate() {
         *slot = cx.values(inst.id(i + 2)?)?;
     }
-    if out.iter().any(|v| v.len() != out[0].len() || v.is_empty()) {
-        return Err(inst.malformed("operands with different numbers of components"));
+    let Some(&first) = out.first().and_then(|v| v.first()) else {
+        return Err(inst.malformed("an operand without components"));
+    };
+    let ty = cx.b.ty(first);
+    let fits = if takes_integers(op) { ty != Type::B1 } else { ty.can_be_float() };
+    // The exponents of Ldexp are integers of their own width.
+    let others = if op == G::Ldexp { 1 } else { N };
+    let same = |v: &Values| v.iter().all(|&v| cx.b.ty(v) == ty);
+    if !fits || out.iter().any(|v| v.len() != out[0].len()) || !out.iter().take(others).all(same) {
+        return Err(inst.malformed(format!("operands that {op:?} does not take")));
     }
     Ok(out)
+}
+
+fn takes_integers(op: G) -> bool {
+    matches!(
+        op,
+        G::SAbs
+            | G::SSign
+            | G::UMin
+            | G::SMin
+            | G::UMax
+            | G::SMax
+            | G::UClamp
+            | G::SClamp
+            | G::FindILsb
+            | G::FindSMsb
+            | G::FindUMsb
+            | G::PackDouble2x32
+    )
 }
 
 /// Transcendental functions have no 64-bit form.
@@ -158,69 +186,72 @@ fn special(cx: &mut Cx<'_>, inst: &Inst, op: G) -> Result<Values> {
     let shape = || inst.malformed("operands of the wrong shape");
     let one = |v: Value| Values::from_slice(&[v]);
     Ok(match op {
-        G::FindILsb => find(cx, inst, AluOp::FindILsb)?,
-        G::FindSMsb => find(cx, inst, AluOp::FindSMsb)?,
-        G::FindUMsb => find(cx, inst, AluOp::FindUMsb)?,
+        G::FindILsb => find(cx, inst, op, AluOp::FindILsb)?,
+        G::FindSMsb => find(cx, inst, op, AluOp::FindSMsb)?,
+        G::FindUMsb => find(cx, inst, op, AluOp::FindUMsb)?,
         G::Determinant => {
-            let [m] = operands(cx, inst)?;
+            let [m] = operands(cx, inst, op)?;
             one(vector::determinant(&mut cx.b, &m).ok_or_else(shape)?)
         }
         G::MatrixInverse => {
-            let [m] = operands(cx, inst)?;
+            let [m] = operands(cx, inst, op)?;
             vector::inverse(&mut cx.b, &m).ok_or_else(shape)?.into()
         }
         G::Length => {
-            let [x] = operands(cx, inst)?;
+            let [x] = operands(cx, inst, op)?;
             one(vector::length(&mut cx.b, &x).ok_or_else(shape)?)
         }
         G::Distance => {
-            let [x, y] = operands(cx, inst)?;
+            let [x, y] = operands(cx, inst, op)?;
             let d = vector::difference(&mut cx.b, &x, &y);
             one(vector::length(&mut cx.b, &d).ok_or_else(shape)?)
         }
         G::Normalize => {
-            let [x] = operands(cx, inst)?;
+            let [x] = operands(cx, inst, op)?;
             vector::normalize(&mut cx.b, &x).ok_or_else(shape)?.into()
         }
         G::Cross => {
-            let [x, y] = operands(cx, inst)?;
+            let [x, y] = operands(cx, inst, op)?;
             let three = |v: &Values| <[Value; 3]>::try_from(v.as_slice()).map_err(|_| shape());
             vector::cross(&mut cx.b, three(&x)?, three(&y)?).into()
         }
         G::FaceForward => {
-            let [n, i, reference] = operands(cx, inst)?;
+            let [n, i, reference] = operands(cx, inst, op)?;
             vector::face_forward(&mut cx.b, &n, &i, &reference).ok_or_else(shape)?.into()
         }
         G::Reflect => {
-            let [i, n] = operands(cx, inst)?;
+            let [i, n] = operands(cx, inst, op)?;
             vector::reflect(&mut cx.b, &i, &n).ok_or_else(shape)?.into()
         }
         G::Refract => {
-            let [i, n] = operands(cx, inst)?;
+            let [i, n] = operands(cx, inst, op)?;
             let eta = cx.value(inst.id(4)?)?;
+            if !cx.b.ty(eta).can_be_float() {
+                return Err(shape());
+            }
             vector::refract(&mut cx.b, &i, &n, eta).ok_or_else(shape)?.into()
         }
         G::Modf => {
-            let (fraction, whole) = parts(cx, inst)?;
+            let (fraction, whole) = parts(cx, inst, op)?;
             store(cx, inst, &whole)?;
             fraction
         }
         G::ModfStruct => {
-            let (fraction, whole) = parts(cx, inst)?;
+            let (fraction, whole) = parts(cx, inst, op)?;
             fraction.into_iter().chain(whole).collect()
         }
         G::Frexp => {
             let pointer = cx.type_id(inst.id(3)?)?;
             let Ty::Pointer { pointee, .. } = *cx.types.get(pointer) else { return Err(shape()) };
             let ty = cx.types.component(pointee).ok_or_else(shape)?;
-            let (mantissa, exponent) = frexp(cx, inst, ty)?;
+            let (mantissa, exponent) = frexp(cx, inst, op, ty)?;
             store(cx, inst, &exponent)?;
             mantissa
         }
         G::FrexpStruct => {
             let result = cx.result_type(inst)?;
             let ty = cx.types.leaf_types(result)?.last().copied().ok_or_else(shape)?;
-            let (mantissa, exponent) = frexp(cx, inst, ty)?;
+            let (mantissa, exponent) = frexp(cx, inst, op, ty)?;
             mantissa.into_iter().chain(exponent).collect()
         }
         G::PackSnorm4x8
@@ -229,7 +260,7 @@ fn special(cx: &mut Cx<'_>, inst: &Inst, op: G) -> Result<Values> {
         | G::PackUnorm2x16
         | G::PackHalf2x16
         | G::PackDouble2x32 => {
-            let [x] = operands(cx, inst)?;
+            let [x] = operands(cx, inst, op)?;
             one(pack(&mut cx.b, op, &x).ok_or_else(shape)?)
         }
         G::UnpackSnorm2x16
@@ -243,11 +274,14 @@ fn special(cx: &mut Cx<'_>, inst: &Inst, op: G) -> Result<Values> {
         }
         G::InterpolateAtCentroid => cx.interpolate_at(inst.id(2)?, InterpPlace::Centroid, &[])?,
         G::InterpolateAtSample => {
-            let sample = cx.value(inst.id(3)?)?;
+            let sample = integer(cx, inst.id(3)?)?;
             cx.interpolate_at(inst.id(2)?, InterpPlace::AtSample, &[sample])?
         }
         G::InterpolateAtOffset => {
             let offset = floats(cx, inst.id(3)?)?;
+            if offset.len() != 2 {
+                return Err(shape());
+            }
             cx.interpolate_at(inst.id(2)?, InterpPlace::AtOffset, &offset)?
         }
         other => return Err(Error::unsupported(format!("GLSL.std.450 {other:?}"), inst.place())),
@@ -255,25 +289,25 @@ fn special(cx: &mut Cx<'_>, inst: &Inst, op: G) -> Result<Values> {
 }
 
 /// A bit's index, as wide as the result; none is -1.
-fn find(cx: &mut Cx<'_>, inst: &Inst, op: AluOp) -> Result<Values> {
-    let [x] = operands(cx, inst)?;
+fn find(cx: &mut Cx<'_>, inst: &Inst, op: G, which: AluOp) -> Result<Values> {
+    let [x] = operands(cx, inst, op)?;
     let ty = result_component(cx, inst)?;
     Ok(x.iter()
         .map(|&x| {
-            let index = cx.b.alu(op, &[x]);
+            let index = cx.b.alu(which, &[x]);
             resize_signed(&mut cx.b, index, ty)
         })
         .collect())
 }
 
-fn parts(cx: &mut Cx<'_>, inst: &Inst) -> Result<(Values, Values)> {
-    let [x] = operands(cx, inst)?;
+fn parts(cx: &mut Cx<'_>, inst: &Inst, op: G) -> Result<(Values, Values)> {
+    let [x] = operands(cx, inst, op)?;
     Ok(x.iter().map(|&x| math::modf(&mut cx.b, x)).unzip())
 }
 
 /// Mantissas, and exponents in this type.
-fn frexp(cx: &mut Cx<'_>, inst: &Inst, ty: Type) -> Result<(Values, Values)> {
-    let [x] = operands(cx, inst)?;
+fn frexp(cx: &mut Cx<'_>, inst: &Inst, op: G, ty: Type) -> Result<(Values, Values)> {
+    let [x] = operands(cx, inst, op)?;
     Ok(x.iter()
         .map(|&x| {
             let exponent = cx.b.alu(AluOp::FFrexpExp, &[x]);
@@ -290,7 +324,7 @@ fn store(cx: &mut Cx<'_>, inst: &Inst, values: &[Value]) -> Result<()> {
 
 fn pack(b: &mut Builder<'_>, op: G, x: &[Value]) -> Option<Value> {
     let count = if matches!(op, G::PackSnorm4x8 | G::PackUnorm4x8) { 4 } else { 2 };
-    if x.len() != count {
+    if x.len() != count || x.iter().any(|&x| b.ty(x) != Type::B32) {
         return None;
     }
     Some(match op {

@@ -76,6 +76,10 @@ pub fn write(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
     let mut source = address(cx, inst, &mut shape, coords, &extra)?;
     source.image = Some(descriptor);
     let ty = texels(shape, 1);
+    let fits = |t: Type| if shape.float { t.can_be_float() } else { t.is_scalar() && t != Type::B1 };
+    if !texel.iter().all(|&t| fits(cx.b.ty(t))) {
+        return Err(inst.malformed("a texel of another kind than the image's"));
+    }
     let convert = |v| if shape.float { cx.b.convert(AluOp::FConv, v, ty) } else { cx.b.zext_or_trunc(v, ty) };
     let parts: Values = texel.into_iter().take(shape.channels).map(convert).collect();
     if parts.is_empty() {
@@ -84,7 +88,7 @@ pub fn write(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
     source.data = Some(cx.b.compose(&parts));
     let mut image = base(shape, ImageOp::Store, access(cx, id, descriptor, &extra));
     image.lod = integer_lod(&extra);
-    let args = source.args(inst, &image)?;
+    let args = source.args(cx, inst, &image)?;
     cx.b.effect(IrOp::Image(image), &args);
     Ok(())
 }
@@ -108,7 +112,7 @@ fn access(cx: &Cx<'_>, id: u32, descriptor: Value, extra: &Extra) -> Access {
     access
 }
 
-/// An atomic operation on a texel.
+/// An atomic operation on a texel, and its operands before the data, which end those of an image operation.
 ///
 /// # Errors
 /// Malformed: coordinates missing.
@@ -118,20 +122,19 @@ pub fn texel_atomic(
     texel: &Texel,
     op: AtomicOp,
     access: Access,
-    data: &[Value],
-    ty: Type,
-) -> Result<Value> {
+) -> Result<(IrOp, Vec<Value>)> {
     let shape = shape::of(cx, texel.image_type)?;
     let n = shape.dim.coords();
-    let coords: Values = texel.coords.iter().map(|&c| operands::to_b32(cx, c)).collect();
+    let coords: Values = texel.coords.iter().map(|&c| operands::to_b32(cx, c)).collect::<Result<_>>()?;
     let source = Sources {
         image: Some(texel.image),
         layer: coords.get(n).copied(),
         coords,
-        sample: texel.sample.map(|s| operands::to_b32(cx, s)),
-        data: data.first().copied(),
-        atomic_compare: data.get(1).copied(),
+        sample: texel.sample.map(|s| operands::to_b32(cx, s)).transpose()?,
         ..Sources::default()
     };
-    emit(cx, inst, base(shape, ImageOp::Atomic(op), access), &source, ty)
+    let image = base(shape, ImageOp::Atomic(op), access);
+    // A load has the operands that all have.
+    let place = source.args(cx, inst, &base(shape, ImageOp::Atomic(AtomicOp::Load), access))?;
+    Ok((IrOp::Image(image), place))
 }

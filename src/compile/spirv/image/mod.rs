@@ -13,6 +13,7 @@ mod shape;
 pub use access::texel_atomic;
 
 use super::cx::{Cx, Inst, Values};
+use super::operands::set_result;
 use crate::error::Result;
 use crate::ir::ImageOp;
 use spirv::Op;
@@ -30,11 +31,11 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
     match inst.op() {
         Op::SampledImage => {
             let parts = [cx.value(inst.id(0)?)?, cx.value(inst.id(1)?)?];
-            cx.set(inst.result()?, Values::from_slice(&parts));
+            set_result(cx, inst, Values::from_slice(&parts))?;
         }
         Op::Image => {
             let image = shape::image_leaf(cx, inst, inst.id(0)?)?;
-            cx.set(inst.result()?, Values::from_slice(&[image]));
+            set_result(cx, inst, Values::from_slice(&[image]))?;
         }
         Op::ImageSampleImplicitLod | Op::ImageSampleExplicitLod => {
             sample::translate(cx, inst, kind(false, false, false))?

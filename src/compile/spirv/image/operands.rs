@@ -1,7 +1,7 @@
 //! The optional operands of image instructions, decoded and brought to what the IR takes.
 
 use super::super::cx::{Cx, Inst, Values};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ir::{Access, AluOp, LodMode, Type, Value};
 use rspirv::dr::Operand;
 use spirv::ImageOperands as Mask;
@@ -103,7 +103,7 @@ pub fn read(cx: &mut Cx<'_>, inst: &Inst, at: usize, float_level: bool) -> Resul
 /// Malformed: not a scalar.
 pub fn float(cx: &mut Cx<'_>, id: u32) -> Result<Value> {
     let v = cx.value(id)?;
-    Ok(cx.b.convert(AluOp::FConv, v, Type::B32))
+    to_f32(cx, id, v)
 }
 
 /// Float components in 32 bits.
@@ -111,7 +111,14 @@ pub fn float(cx: &mut Cx<'_>, id: u32) -> Result<Value> {
 /// # Errors
 /// Malformed: not a value.
 pub fn floats(cx: &mut Cx<'_>, id: u32) -> Result<Values> {
-    Ok(cx.values(id)?.into_iter().map(|v| cx.b.convert(AluOp::FConv, v, Type::B32)).collect())
+    cx.values(id)?.into_iter().map(|v| to_f32(cx, id, v)).collect()
+}
+
+fn to_f32(cx: &mut Cx<'_>, id: u32, v: Value) -> Result<Value> {
+    if !cx.b.ty(v).can_be_float() {
+        return Err(Error::malformed(format!("%{id} is no float")));
+    }
+    Ok(cx.b.convert(AluOp::FConv, v, Type::B32))
 }
 
 /// An integer scalar in 32 bits.
@@ -120,7 +127,7 @@ pub fn floats(cx: &mut Cx<'_>, id: u32) -> Result<Values> {
 /// Malformed: not a scalar.
 pub fn integer(cx: &mut Cx<'_>, id: u32) -> Result<Value> {
     let v = cx.value(id)?;
-    Ok(to_b32(cx, v))
+    to_b32(cx, v)
 }
 
 /// Integer components in 32 bits.
@@ -128,13 +135,20 @@ pub fn integer(cx: &mut Cx<'_>, id: u32) -> Result<Value> {
 /// # Errors
 /// Malformed: not a value.
 pub fn integers(cx: &mut Cx<'_>, id: u32) -> Result<Values> {
-    Ok(cx.values(id)?.into_iter().map(|v| to_b32(cx, v)).collect())
+    cx.values(id)?.into_iter().map(|v| to_b32(cx, v)).collect()
 }
 
 /// An integer in 32 bits, sign-extended.
-pub fn to_b32(cx: &mut Cx<'_>, v: Value) -> Value {
-    let op = if cx.b.ty(v).bits() < Type::B32.bits() { AluOp::SExt } else { AluOp::Trunc };
-    cx.b.convert(op, v, Type::B32)
+///
+/// # Errors
+/// Malformed: no integer.
+pub fn to_b32(cx: &mut Cx<'_>, v: Value) -> Result<Value> {
+    let ty = cx.b.ty(v);
+    if !ty.is_scalar() || ty == Type::B1 {
+        return Err(Error::malformed(format!("{ty} where an integer is needed")));
+    }
+    let op = if ty.bits() < Type::B32.bits() { AluOp::SExt } else { AluOp::Trunc };
+    Ok(cx.b.convert(op, v, Type::B32))
 }
 
 fn offsets(cx: &mut Cx<'_>, id: u32) -> Result<Values> {

@@ -44,10 +44,8 @@ pub struct Sources {
     pub offsets: Values,
     /// Minimum level.
     pub min_lod: Option<Value>,
-    /// What is stored or combined.
+    /// What is stored.
     pub data: Option<Value>,
-    /// Comparator of a compare-exchange.
-    pub atomic_compare: Option<Value>,
 }
 
 impl Sources {
@@ -67,15 +65,21 @@ impl Sources {
             O::Offset(n) => nth(&self.offsets, n),
             O::MinLod => self.min_lod,
             O::Data => self.data,
-            O::AtomicCompare => self.atomic_compare,
+            // Atomic operands follow those that tell the place.
+            O::AtomicCompare => None,
         }
     }
 
     /// The operands in the order of the IR.
     ///
     /// # Errors
-    /// Malformed: one is missing.
-    pub fn args(&self, inst: &Inst, image: &ImageInst) -> Result<Vec<Value>> {
+    /// Malformed: one is missing, or the descriptor is not of such an image.
+    pub fn args(&self, cx: &Cx<'_>, inst: &Inst, image: &ImageInst) -> Result<Vec<Value>> {
+        let buffer = image.dim == Dim::Buffer;
+        let descriptor = if buffer { Type::DESC4 } else { Type::DESC8 };
+        if self.image.is_some_and(|v| cx.b.ty(v) != descriptor) || (buffer && image.lod == LodMode::Gradient) {
+            return Err(inst.malformed("the image is of another kind than its type"));
+        }
         let missing = |o| inst.malformed(format!("image operand {o:?} is missing"));
         image.operands().into_iter().map(|o| self.get(o).ok_or_else(|| missing(o))).collect()
     }
@@ -110,6 +114,9 @@ pub fn of(cx: &Cx<'_>, mut ty: TypeId) -> Result<Shape> {
         spirv::Dim::DimSubpassData => Dim::SubpassData,
         other => return Err(Error::unsupported(format!("image {other:?}"), "")),
     };
+    if dim == Dim::Buffer && (arrayed || ms) {
+        return Err(Error::malformed("a texel buffer with layers or samples"));
+    }
     let texel = cx.types.scalar(sampled_type).ok_or_else(|| Error::unsupported("image of untyped texels", ""))?;
     Ok(Shape {
         dim,
@@ -165,7 +172,7 @@ pub fn texels(shape: Shape, lanes: u32) -> Type {
 /// # Errors
 /// Malformed: an operand is missing.
 pub fn emit(cx: &mut Cx<'_>, inst: &Inst, image: ImageInst, source: &Sources, ty: Type) -> Result<Value> {
-    let args = source.args(inst, &image)?;
+    let args = source.args(cx, inst, &image)?;
     Ok(cx.b.value(IrOp::Image(image), &args, ty))
 }
 

@@ -1,0 +1,276 @@
+//! `dovetail corpus check`: every pipeline of extracted corpora through every route, with the results counted.
+//!
+//! A pipeline is a line of `pairs.tsv`, or a compute module with the values of `spec.toml`. Its state is the template that
+//! its shaders give. It is linked adjacent and chained from early parts, compiled whole, and each result is verified;
+//! with `--tools`, LLVM's readers must take every ELF without a complaint too.
+
+use crate::common::{CacheArgs, TuningArgs, WorkerArgs, print_json, read_module};
+use crate::progress::Progress;
+use dovetail::compile::request::{Module, default_wave};
+use dovetail::compile::spirv;
+use dovetail::corpus::spec::SpecFile;
+use dovetail::error::{Context, Error, Result};
+use dovetail::link::{Placement, verify};
+use dovetail::pipeline::{self, Built, Outcome, PipelineRequest, Route, ShaderRef};
+use dovetail::state::{PipelineState, SpecializationEntry};
+use dovetail::target::{GfxIp, Stage};
+use dovetail::template;
+use dovetail::toolchain::Toolchain;
+use rayon::prelude::*;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+/// Link every pair and compute shader of extracted corpora, in both layouts and whole, and verify the results.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Folders that `corpus extract` wrote.
+    #[arg(required = true, value_name = "DIR")]
+    dirs: Vec<PathBuf>,
+    /// GPU.
+    #[arg(long, default_value = "gfx1030")]
+    target: GfxIp,
+    /// Pipelines at once; the default is the number of processors.
+    #[arg(long, short, value_name = "N")]
+    jobs: Option<usize>,
+    /// At most so many pipelines of each folder, evenly spread.
+    #[arg(long, value_name = "N")]
+    sample: Option<usize>,
+    /// Have llvm-readelf-19 and llvm-objdump-19 read every ELF.
+    #[arg(long)]
+    tools: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    cache: CacheArgs,
+    #[command(flatten)]
+    worker: WorkerArgs,
+    #[command(flatten)]
+    tuning: TuningArgs,
+}
+
+struct Pipeline {
+    name: String,
+    files: Vec<PathBuf>,
+    values: Vec<(u32, u64)>,
+}
+
+/// What became of one pipeline: for each route, nothing or why not.
+#[derive(Serialize)]
+struct Checked {
+    name: String,
+    kind: &'static str,
+    /// Invocations of a workgroup, compute only.
+    invocations: Option<u64>,
+    failures: BTreeMap<&'static str, String>,
+}
+
+const ROUTES: [&str; 3] = ["adjacent", "chained", "whole"];
+
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1);
+    let mut pipelines = Vec::new();
+    for dir in &args.dirs {
+        let mut all = collect(dir).at(|| dir.display().to_string())?;
+        if let Some(n) = args.sample.filter(|&n| n > 0 && n < all.len()) {
+            let step = all.len() as f64 / n as f64;
+            let mut next = 0.0;
+            let mut i = -1.0;
+            all.retain(|_| {
+                i += 1.0;
+                let keep = i >= next;
+                next += if keep { step } else { 0.0 };
+                keep
+            });
+        }
+        pipelines.extend(all);
+    }
+    let cache = args.cache.open()?;
+    let compiler = args.worker.start_if_built(jobs)?;
+    let tools = Toolchain::new(&cache, compiler.as_deref())?;
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(jobs)
+        .build()
+        .map_err(|e| Error::environment(format!("threads: {e}")))?;
+    let progress = Progress::new(pipelines.len(), "linking");
+    let checked: Vec<Checked> = pool.install(|| {
+        pipelines
+            .par_iter()
+            .map(|p| {
+                let checked = check(args, &tools, p);
+                progress.tick();
+                checked
+            })
+            .collect()
+    });
+    progress.finish();
+    if args.json {
+        print_json(&checked)?;
+    } else {
+        print(&checked);
+    }
+    Ok(ExitCode::from(u8::from(checked.iter().any(|c| !c.failures.is_empty()))))
+}
+
+/// Pairs, then compute modules, of one extracted folder.
+fn collect(dir: &Path) -> Result<Vec<Pipeline>> {
+    let mut out = Vec::new();
+    let pairs = dir.join("pairs.tsv");
+    if pairs.exists() {
+        for line in std::fs::read_to_string(&pairs)?.lines().skip(1) {
+            if let [base, vert, frag] = line.split('\t').collect::<Vec<_>>()[..] {
+                out.push(Pipeline {
+                    name: base.to_owned(),
+                    files: vec![dir.join(vert), dir.join(frag)],
+                    values: Vec::new(),
+                });
+            }
+        }
+    }
+    let spec = dir.join("spec.toml");
+    let spec = if spec.exists() { SpecFile::parse(&std::fs::read_to_string(&spec)?)? } else { SpecFile::default() };
+    for file in dovetail::corpus::input::files(dir)? {
+        if file.extension().is_none_or(|e| e != "spv") {
+            continue;
+        }
+        let Ok(info) = read_module(&file).and_then(|m| spirv::reflect(&m)) else { continue };
+        if info.cooperative_matrix || !info.entry_points.iter().any(|e| e.stage == Some(Stage::Compute)) {
+            continue;
+        }
+        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let values = spec.values(&name).into_iter().map(|(id, v)| (id, u64::from(v))).collect();
+        out.push(Pipeline { name, files: vec![file], values });
+    }
+    Ok(out)
+}
+
+fn check(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Checked {
+    let kind = if p.files.len() == 1 { "compute" } else { "pair" };
+    let mut checked = Checked { name: p.name.clone(), kind, invocations: None, failures: BTreeMap::new() };
+    let loaded = match load(p) {
+        Ok(loaded) => loaded,
+        Err(e) => {
+            ROUTES.iter().for_each(|r| drop(checked.failures.insert(r, e.to_string())));
+            return checked;
+        }
+    };
+    checked.invocations = loaded.invocations;
+    for route in ROUTES {
+        let request = PipelineRequest {
+            shaders: loaded.shaders(),
+            state: &loaded.state,
+            target: args.target,
+            options: args.tuning.options(),
+            placement: if route == "chained" { Placement::Chained } else { Placement::Adjacent },
+        };
+        let built = if route == "whole" {
+            pipeline::build_whole(&request, tools, None)
+        } else {
+            pipeline::build(&request, tools)
+        };
+        if let Err(why) = built.and_then(|outcome| judge(args, route, outcome)) {
+            checked.failures.insert(route, why.to_string());
+        }
+    }
+    checked
+}
+
+/// Whether a result is what the route promised, and loads.
+fn judge(args: &Args, route: &str, outcome: Outcome) -> Result<()> {
+    let Built { elf, route: went, .. } = match outcome {
+        Outcome::Built(built) => built,
+        Outcome::NotCached(stage) => return Err(Error::environment(format!("{stage} shader not cached, no compiler"))),
+    };
+    if let (Route::Whole(why), true) = (&went, route != "whole") {
+        return Err(Error::unsupported("linking this pipeline", why.clone().unwrap_or_default()));
+    }
+    if let Some(v) = verify(&elf)?.violations.first() {
+        return Err(Error::bug(v.to_string()));
+    }
+    if args.tools { outside(&elf) } else { Ok(()) }
+}
+
+/// LLVM's readers, which warn of what they do not like and go on.
+fn outside(elf: &[u8]) -> Result<()> {
+    let file = tempfile::NamedTempFile::new()?;
+    std::fs::write(file.path(), elf)?;
+    for (tool, options) in [("llvm-readelf-19", &["-a"][..]), ("llvm-objdump-19", &["-d", "-r"])] {
+        let out = Command::new(tool).args(options).arg(file.path()).stdout(Stdio::null()).output();
+        let out = out.map_err(|e| Error::environment(format!("{tool}: {e}; Debian has it in llvm-19")))?;
+        if !out.status.success() || !out.stderr.is_empty() {
+            return Err(Error::bug(format!("{tool}: {}", String::from_utf8_lossy(&out.stderr).trim())));
+        }
+    }
+    Ok(())
+}
+
+struct Loaded {
+    modules: Vec<(Module, spirv::ModuleInfo, String, Stage)>,
+    state: PipelineState,
+    invocations: Option<u64>,
+}
+
+fn load(p: &Pipeline) -> Result<Loaded> {
+    let mut modules = Vec::new();
+    let mut shaders = Vec::new();
+    let wanted: &[Stage] = if p.files.len() == 1 { &[Stage::Compute] } else { &[Stage::Vertex, Stage::Fragment] };
+    for (file, stage) in p.files.iter().zip(wanted) {
+        let module = read_module(file)?;
+        let info = spirv::reflect(&module)?;
+        let entry = info.entry_points.iter().find(|e| e.stage == Some(*stage));
+        let entry = entry.ok_or_else(|| Error::malformed(format!("no {stage} entry point")))?.name.clone();
+        shaders.push(spirv::translate(&module, &entry, *stage, &info.specialization(&p.values))?);
+        modules.push((module, info, entry, *stage));
+    }
+    let mut state = template::state(&shaders)?;
+    state.specialization = p.values.iter().map(|&(id, value)| SpecializationEntry { stage: None, id, value }).collect();
+    let invocations = shaders
+        .iter()
+        .find(|s| s.stage == Stage::Compute)
+        .map(|s| s.modes.local_size.iter().map(|&n| u64::from(n)).product());
+    Ok(Loaded { modules, state, invocations })
+}
+
+impl Loaded {
+    fn shaders(&self) -> Vec<ShaderRef<'_>> {
+        self.modules
+            .iter()
+            .map(|(module, info, entry, stage)| ShaderRef {
+                module,
+                entry_point: entry.clone(),
+                stage: *stage,
+                wave: default_wave(*stage, info.uses_subgroups),
+                spec_ids: info.spec_constants.iter().map(|c| c.id).collect(),
+            })
+            .collect()
+    }
+}
+
+fn print(checked: &[Checked]) {
+    for kind in ["pair", "compute"] {
+        let of: Vec<&Checked> = checked.iter().filter(|c| c.kind == kind).collect();
+        if of.is_empty() {
+            continue;
+        }
+        let good = |route| of.iter().filter(|c| !c.failures.contains_key(route)).count();
+        println!(
+            "{:<8} {:>5} pipelines: {} linked adjacent, {} linked chained, {} compiled whole; all verified",
+            kind,
+            of.len(),
+            good(ROUTES[0]),
+            good(ROUTES[1]),
+            good(ROUTES[2])
+        );
+        if kind == "compute" {
+            let real = of.iter().filter(|c| c.failures.is_empty() && c.invocations >= Some(64)).count();
+            println!("         {real:>5} of the good ones have workgroups of at least 64 invocations");
+        }
+    }
+    for c in checked {
+        for (route, why) in &c.failures {
+            println!("{} {route}: {why}", c.name);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The whole way of one stage: translate, lower, emit, add the joint.
+
+use super::emit::emit_object;
+use crate::compile::request::{CompilerId, Module, StageRequest};
+use crate::compile::{Compiler, StageElf, passes, spirv, unlinked};
+use crate::error::{Context, Result};
+
+/// Version of everything between SPIR-V and LLVM. Raised whenever the same request may give other code.
+pub const PASSES_VERSION: u32 = 1;
+
+/// Compiles in this process. LLVM can end it on bad luck: put it into a worker where that must not happen.
+#[derive(Debug)]
+pub struct LlvmCompiler {
+    id: CompilerId,
+}
+
+impl LlvmCompiler {
+    /// With the LLVM that is linked in.
+    pub fn new() -> Self {
+        let (major, minor, patch) = inkwell::support::get_llvm_version();
+        Self { id: CompilerId { passes: PASSES_VERSION, backend: format!("llvm {major}.{minor}.{patch}") } }
+    }
+}
+
+impl Default for LlvmCompiler {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Compiler for LlvmCompiler {
+    fn id(&self) -> &CompilerId {
+        &self.id
+    }
+
+    fn compile(&self, module: &Module, request: &StageRequest) -> Result<StageElf> {
+        let run = || -> Result<StageElf> {
+            let shader = spirv::translate(module, &request.entry_point, request.stage, &request.specialization)?;
+            let lowered = passes::lower(shader, request)?;
+            let object = emit_object(&lowered.shader, request.target, &request.options)?;
+            unlinked::write(&object.bytes, &lowered.interface)
+        };
+        run().at(|| format!("{} `{}`", request.stage, request.entry_point))
+    }
+}

@@ -1,0 +1,206 @@
+//! Buffer accesses to widths that one instruction moves; runs last, at the lower level.
+//!
+//! Buffer instructions carry no alignment and no code generator splits them, so each is cut here by what is known:
+//!
+//! | descriptor and memory | alignment | becomes |
+//! | --- | --- | --- |
+//! | one for the wave, never written (scalar cache) | 4 or more | 1, 2, 4, 8 or 16 dwords, rounded up to whole ones |
+//! | likewise | 1, 2 | the dword around each piece, shifted |
+//! | any other load, stores | 4 or more, whole dwords | 1 to 4 dwords |
+//! | likewise | else | single bytes or pairs of bytes |
+//!
+//! Afterwards a buffer access has type `b32`, a vector of it, `b16` or `b8`. Memory behind pointers stays: its
+//! accesses carry their alignment to the code generator.
+
+use crate::error::{Error, Result};
+use crate::ir::rewrite::{Rewrite, rewrite};
+use crate::ir::{Access, Align, AluOp, Bits, BufferKind, Builder, Op, Shader, Type, Value};
+use crate::target::WaveSize;
+
+/// Cuts every buffer access to legal widths.
+///
+/// # Errors
+/// None but bugs.
+pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
+    rewrite(shader, |b, inst| match inst.op {
+        Op::BufferLoad { kind, align, access } => {
+            let ty = inst.result.map(|v| b.ty(v)).ok_or_else(|| Error::bug("a load without a result"))?;
+            if ty.bits() == Bits::B32 && matches!(ty.lanes(), 1..=4) && align >= Align::A4 {
+                return Ok(Rewrite::Keep);
+            }
+            Load { kind, align, access, descriptor: inst.args[0], offset: inst.args[1] }.run(b, ty).map(Rewrite::Value)
+        }
+        Op::BufferStore { align, access } => {
+            let value = inst.args[2];
+            let ty = b.ty(value);
+            if ty.bits() == Bits::B32 && matches!(ty.lanes(), 1..=4) && align >= Align::A4 {
+                return Ok(Rewrite::Keep);
+            }
+            let unit = unit(align, ty.bytes());
+            let parts = taken_apart(b, value, unit);
+            for (start, len) in runs(parts.len() as u32, vector_lengths(unit)) {
+                let part = b.compose(&parts[start as usize..(start + len) as usize]);
+                let offset = at(b, inst.args[1], start * unit.bytes());
+                let align = piece_align(align, start * unit.bytes());
+                b.effect(Op::BufferStore { align, access }, &[inst.args[0], offset, part]);
+            }
+            Ok(Rewrite::Remove)
+        }
+        _ => Ok(Rewrite::Keep),
+    })
+}
+
+struct Load {
+    kind: BufferKind,
+    align: Align,
+    access: Access,
+    descriptor: Value,
+    offset: Value,
+}
+
+impl Load {
+    fn run(&self, b: &mut Builder<'_>, ty: Type) -> Result<Value> {
+        let fixed = self.kind == BufferKind::Uniform || self.access.read_only;
+        let scalar = fixed && !self.access.non_uniform && !self.access.coherent && !self.access.volatile;
+        let (unit, parts) = match (scalar, self.align >= Align::A4) {
+            (true, true) => {
+                let dwords = ty.bytes().div_ceil(4);
+                (Bits::B32, self.pieces(b, Bits::B32, dwords, &[16, 8, 4, 2, 1]))
+            }
+            (true, false) => {
+                let unit = unit(self.align, ty.bytes());
+                let parts = (0..ty.bytes() / unit.bytes()).map(|i| self.shifted(b, unit, i * unit.bytes())).collect();
+                (unit, parts)
+            }
+            (false, _) => {
+                let unit = unit(self.align, ty.bytes());
+                (unit, self.pieces(b, unit, ty.bytes() / unit.bytes(), vector_lengths(unit)))
+            }
+        };
+        put_together(b, &parts, unit, ty)
+    }
+
+    fn load(&self, b: &mut Builder<'_>, ty: Type, offset: Value, align: Align) -> Value {
+        let op = Op::BufferLoad { kind: self.kind, align, access: self.access };
+        b.value(op, &[self.descriptor, offset], ty)
+    }
+
+    /// So many units in a row, in loads of the longest lengths that fit.
+    fn pieces(&self, b: &mut Builder<'_>, unit: Bits, count: u32, lengths: &[u32]) -> Vec<Value> {
+        let mut parts = Vec::new();
+        for (start, len) in runs(count, lengths) {
+            let offset = at(b, self.offset, start * unit.bytes());
+            let ty = Type::vector(unit, len).unwrap_or(Type::scalar(unit));
+            let piece = self.load(b, ty, offset, piece_align(self.align, start * unit.bytes()));
+            parts.extend(b.split(piece));
+        }
+        parts
+    }
+
+    /// A byte or a pair out of its dword: the scalar cache gives nothing smaller.
+    fn shifted(&self, b: &mut Builder<'_>, unit: Bits, add: u32) -> Value {
+        let offset = at(b, self.offset, add);
+        let (start, shift) = match b.shader.as_const(offset) {
+            Some(n) => (b.c32(n as u32 & !3), b.c32((n as u32 & 3) * 8)),
+            None => {
+                let (whole, inside, three) = (b.c32(!3), b.c32(3), b.c32(3));
+                let byte = b.alu(AluOp::IAnd, &[offset, inside]);
+                (b.alu(AluOp::IAnd, &[offset, whole]), b.alu(AluOp::Shl, &[byte, three]))
+            }
+        };
+        let dword = self.load(b, Type::B32, start, Align::A4);
+        let low = b.alu(AluOp::LShr, &[dword, shift]);
+        b.convert(AluOp::Trunc, low, Type::scalar(unit))
+    }
+}
+
+fn at(b: &mut Builder<'_>, offset: Value, add: u32) -> Value {
+    let add = b.c32(add);
+    b.iadd(offset, add)
+}
+
+/// What is left of an alignment so many bytes further on.
+fn piece_align(align: Align, add: u32) -> Align {
+    if add == 0 { align } else { align.min(Align::of_offset(add)) }
+}
+
+/// The widest of 1, 2 and 4 bytes that the alignment allows and that divides the size.
+fn unit(align: Align, bytes: u32) -> Bits {
+    match align.min(Align::of_offset(bytes)).bytes() {
+        1 => Bits::B8,
+        2 => Bits::B16,
+        _ => Bits::B32,
+    }
+}
+
+const fn vector_lengths(unit: Bits) -> &'static [u32] {
+    match unit {
+        Bits::B32 => &[4, 3, 2, 1],
+        _ => &[1],
+    }
+}
+
+/// Start and length of each run; lengths are tried from the longest.
+fn runs(count: u32, lengths: &[u32]) -> Vec<(u32, u32)> {
+    let (mut out, mut start) = (Vec::new(), 0);
+    while start < count {
+        let len = lengths.iter().copied().find(|&l| l <= count - start).unwrap_or(1);
+        out.push((start, len));
+        start += len;
+    }
+    out
+}
+
+/// Units in memory order to a value; units beyond its end are dropped.
+fn put_together(b: &mut Builder<'_>, parts: &[Value], unit: Bits, ty: Type) -> Result<Value> {
+    let element = ty.element();
+    let mut elements: Vec<Value> = if element.bytes() > unit.bytes() {
+        let group = (element.bytes() / unit.bytes()) as usize;
+        parts
+            .chunks(group)
+            .map(|part| {
+                let whole = b.compose(part);
+                b.bitcast(whole, element)
+            })
+            .collect()
+    } else {
+        let inner = Type::vector(ty.bits(), unit.bytes() / element.bytes()).unwrap_or(element);
+        parts
+            .iter()
+            .flat_map(|&part| {
+                let whole = b.bitcast(part, inner);
+                b.split(whole)
+            })
+            .collect()
+    };
+    elements.truncate(ty.lanes() as usize);
+    if elements.len() == ty.lanes() as usize {
+        Ok(b.compose(&elements))
+    } else {
+        Err(Error::bug(format!("{} pieces do not make {ty}", parts.len())))
+    }
+}
+
+/// A value to units in memory order. Its size is a whole number of them.
+fn taken_apart(b: &mut Builder<'_>, value: Value, unit: Bits) -> Vec<Value> {
+    let elements = b.split(value);
+    let element = b.ty(value).element();
+    let unit_type = Type::scalar(unit);
+    if element.bytes() > unit.bytes() {
+        let inner = Type::vector(unit, element.bytes() / unit.bytes()).unwrap_or(unit_type);
+        return elements
+            .iter()
+            .flat_map(|&e| {
+                let parts = b.bitcast(e, inner);
+                b.split(parts)
+            })
+            .collect();
+    }
+    elements
+        .chunks((unit.bytes() / element.bytes()) as usize)
+        .map(|group| {
+            let whole = b.compose(group);
+            b.bitcast(whole, unit_type)
+        })
+        .collect()
+}

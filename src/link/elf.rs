@@ -1,0 +1,207 @@
+//! The bytes of an ELF to its sections, symbols and relocations, with every name and bound checked.
+//!
+//! One reader for what goes in and for what came out: 64-bit little-endian AMDGPU ELFs, at any alignment in memory.
+//! Nothing here knows what a section is for.
+
+use crate::error::{Error, Result};
+use object::LittleEndian as LE;
+use object::elf::{self, SHN_UNDEF};
+use object::read::elf::{FileHeader, SectionHeader, SectionTable, Sym};
+
+type Header = elf::FileHeader64<LE>;
+
+/// `ELFOSABI_AMDGPU_PAL`.
+pub(super) const OSABI_PAL: u8 = 65;
+/// `EM_AMDGPU`.
+pub(super) const MACHINE: u16 = 224;
+/// `ET_REL`.
+pub(super) const RELOCATABLE: u16 = 1;
+
+/// Section types.
+pub(super) mod sht {
+    pub const PROGBITS: u32 = 1;
+    pub const SYMTAB: u32 = 2;
+    pub const STRTAB: u32 = 3;
+    pub const RELA: u32 = 4;
+    pub const NOTE: u32 = 7;
+    pub const REL: u32 = 9;
+}
+
+/// Section flags.
+pub(super) mod shf {
+    pub const WRITE: u64 = 1;
+    pub const ALLOC: u64 = 2;
+    pub const EXECUTE: u64 = 4;
+    pub const INFO_LINK: u64 = 0x40;
+}
+
+/// Symbol types.
+pub(super) mod stt {
+    pub const OBJECT: u8 = 1;
+    pub const FUNC: u8 = 2;
+}
+
+/// Bytes of an entry.
+pub(super) mod size {
+    pub const HEADER: u64 = 64;
+    pub const SECTION: u64 = 64;
+    pub const SYMBOL: u64 = 24;
+    pub const REL: u64 = 16;
+}
+
+/// An ELF, read.
+pub(super) struct Elf<'a> {
+    pub os_abi: u8,
+    pub abi_version: u8,
+    pub file_type: u16,
+    pub machine: u16,
+    pub flags: u32,
+    pub sections: Vec<Section<'a>>,
+    /// The symbols of the first symbol table, the null symbol too.
+    pub symbols: Vec<Symbol<'a>>,
+}
+
+/// A section.
+pub(super) struct Section<'a> {
+    pub name: &'a str,
+    pub kind: u32,
+    pub flags: u64,
+    pub align: u64,
+    pub link: u32,
+    pub info: u32,
+    pub data: &'a [u8],
+}
+
+/// Where a symbol is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Home {
+    /// Nowhere: someone has to supply it.
+    Undefined,
+    /// In the section with this index.
+    Section(u32),
+    /// A reserved index: absolute, common, or the machine's own.
+    Reserved(u16),
+}
+
+/// A symbol.
+pub(super) struct Symbol<'a> {
+    pub name: &'a str,
+    pub value: u64,
+    pub size: u64,
+    pub kind: u8,
+    pub local: bool,
+    pub home: Home,
+}
+
+/// A relocation whose addend stands in place.
+pub(super) struct Rel {
+    pub offset: u64,
+    pub kind: u32,
+    pub symbol: u32,
+}
+
+impl<'a> Elf<'a> {
+    /// Reads an ELF.
+    pub(super) fn parse(bytes: &'a [u8]) -> Result<Self> {
+        let broken = |e: object::read::Error| Error::malformed(format!("ELF: {e}"));
+        let header = Header::parse(bytes).map_err(broken)?;
+        header.endian().map_err(broken)?;
+        let table = header.sections(LE, bytes).map_err(broken)?;
+        let sections = table.iter().map(|s| read_section(&table, s, bytes)).collect::<Result<_>>()?;
+        let ident = header.e_ident();
+        Ok(Self {
+            os_abi: ident.os_abi.0,
+            abi_version: ident.abi_version,
+            file_type: header.e_type(LE).0,
+            machine: header.e_machine(LE).0,
+            flags: header.e_flags(LE).0,
+            sections,
+            symbols: read_symbols(&table, bytes)?,
+        })
+    }
+
+    /// The first section of this name, with its index.
+    pub(super) fn section(&self, name: &str) -> Option<(u32, &Section<'a>)> {
+        (0u32..).zip(&self.sections).find(|(_, s)| s.name == name)
+    }
+
+    /// The section with this index.
+    pub(super) fn at(&self, index: u32) -> Option<&Section<'a>> {
+        self.sections.get(usize::try_from(index).ok()?)
+    }
+
+    /// The symbol with this index.
+    pub(super) fn symbol(&self, index: u32) -> Option<&Symbol<'a>> {
+        self.symbols.get(usize::try_from(index).ok()?)
+    }
+}
+
+impl Section<'_> {
+    /// Whether PAL puts it into the GPU's memory.
+    pub(super) fn is_uploaded(&self) -> bool {
+        self.flags & shf::ALLOC != 0
+    }
+
+    /// The records of a section of relocations without addends.
+    pub(super) fn rels(&self) -> Result<Vec<Rel>> {
+        let (records, rest) = self.data.as_chunks::<16>();
+        if !rest.is_empty() {
+            return Err(Error::malformed(format!("{}: {} bytes are no whole records", self.name, self.data.len())));
+        }
+        Ok(records.iter().map(Rel::read).collect())
+    }
+}
+
+impl Rel {
+    fn read(record: &[u8; 16]) -> Self {
+        let all = u128::from_le_bytes(*record);
+        Self { offset: all as u64, kind: (all >> 64) as u32, symbol: (all >> 96) as u32 }
+    }
+}
+
+fn read_section<'a>(
+    table: &SectionTable<'a, Header>,
+    section: &elf::SectionHeader64<LE>,
+    bytes: &'a [u8],
+) -> Result<Section<'a>> {
+    let broken = |e: object::read::Error| Error::malformed(format!("ELF section: {e}"));
+    let name = table.section_name(LE, section).map_err(broken)?;
+    Ok(Section {
+        name: text(name)?,
+        kind: section.sh_type(LE).0,
+        flags: section.sh_flags(LE).0,
+        align: section.sh_addralign(LE),
+        link: section.sh_link(LE),
+        info: section.sh_info(LE),
+        data: section.data(LE, bytes).map_err(broken)?,
+    })
+}
+
+fn read_symbols<'a>(table: &SectionTable<'a, Header>, bytes: &'a [u8]) -> Result<Vec<Symbol<'a>>> {
+    let broken = |e: object::read::Error| Error::malformed(format!("ELF symbols: {e}"));
+    let symbols = table.symbols(LE, bytes, elf::SHT_SYMTAB).map_err(broken)?;
+    symbols
+        .iter()
+        .map(|symbol| {
+            let name = symbols.symbol_name(LE, symbol).map_err(broken)?;
+            let shndx = symbol.st_shndx(LE);
+            let home = match shndx.index() {
+                Some(index) => Home::Section(index.into()),
+                None if shndx == SHN_UNDEF => Home::Undefined,
+                None => Home::Reserved(shndx.0),
+            };
+            Ok(Symbol {
+                name: text(name)?,
+                value: symbol.st_value(LE),
+                size: symbol.st_size(LE),
+                kind: symbol.st_type().0,
+                local: symbol.is_local(),
+                home,
+            })
+        })
+        .collect()
+}
+
+fn text(name: &[u8]) -> Result<&str> {
+    std::str::from_utf8(name).map_err(|_| Error::malformed(format!("ELF: name {name:?} is no UTF-8")))
+}

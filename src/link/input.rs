@@ -1,0 +1,301 @@
+//! An unlinked ELF to an [`Object`]: the body's code, what it leaves open, its constant data, its notes.
+//!
+//! Nothing in the bytes is trusted. What holds afterwards: the code is whole dwords, every relocation lies inside its
+//! section and points at a link-time symbol or at constant data, the joint's branch is cut off, and the notes are
+//! those of the one stage that the interface names. An object is made once and linked many times.
+
+use super::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
+use crate::error::{Context, Error, FullCompile, Result};
+use crate::metadata::document::Document;
+use crate::metadata::interface::StageInterface;
+use crate::metadata::notes::Notes;
+use crate::metadata::{interface_io, note};
+use crate::reloc::kind::RelocKind;
+use crate::reloc::symbol::LinkSymbol;
+use crate::target::Stage;
+
+/// Bytes of an instruction word.
+pub(super) const DWORD: u32 = 4;
+/// Largest code or data of one part: a branch must be able to cross it.
+const MAX_SECTION: usize = 1 << 24;
+
+/// A compiled stage, ready to be linked.
+#[derive(Clone, Debug)]
+pub struct Object {
+    pub(super) interface: StageInterface,
+    pub(super) notes: Notes,
+    /// Hash of all that was read.
+    pub(super) digest: [u8; 32],
+    /// From the body's first instruction to its end, without joint and padding.
+    pub(super) code: Vec<u8>,
+    /// Where the code leaves something open.
+    pub(super) patches: Vec<Patch>,
+    /// Constant data, in the order of the file.
+    pub(super) data: Vec<DataSection>,
+    /// What PAL relocates at load.
+    pub(super) loads: Vec<LoadReloc>,
+}
+
+/// A place in the code that waits for a value.
+#[derive(Clone, Debug)]
+pub(super) struct Patch {
+    pub offset: u32,
+    pub kind: RelocKind,
+    pub symbol: LinkSymbol,
+}
+
+/// A section of constant data.
+#[derive(Clone, Debug)]
+pub(super) struct DataSection {
+    pub name: String,
+    pub align: u32,
+    pub flags: u64,
+    pub bytes: Vec<u8>,
+}
+
+/// The section a relocation patches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Patched {
+    Code,
+    /// Index in [`Object::data`].
+    Data(usize),
+}
+
+/// A relocation against constant data, whose address only the loader knows.
+#[derive(Clone, Debug)]
+pub(super) struct LoadReloc {
+    pub patched: Patched,
+    pub offset: u32,
+    pub kind: RelocKind,
+    /// Index in [`Object::data`].
+    pub target: usize,
+    /// Offset in that section, besides the addend in place.
+    pub value: u32,
+}
+
+impl Object {
+    /// Reads an unlinked ELF.
+    ///
+    /// # Errors
+    /// Malformed: anything that breaks the unlinked format (docs/unlinked-elf.md). Unsupported: sections or relocations
+    /// that PAL could not load. Needs a full compile: another generation of the format, another GPU.
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        let elf = Elf::parse(bytes)?;
+        let document = Document::parse(notes_of(&elf)?)?;
+        let interface = interface_io::extract(&document.pipeline)?;
+        let stage = interface.stage;
+        let at = || format!("{stage} stage `{}`", interface.entry_point);
+        identify(&elf, &interface).at(at)?;
+        let notes = Notes::from_unlinked(&document, stage).at(at)?;
+        let mut reader = Reader { elf: &elf, text: 0, code_len: 0, homes: Vec::new() };
+        let (code, joint) = reader.code(&interface).at(at)?;
+        let data = reader.data().at(at)?;
+        let (patches, loads) = reader.relocations(&data, joint).at(at)?;
+        let digest = *blake3::hash(bytes).as_bytes();
+        Ok(Self { interface: interface.clone(), notes, digest, code, patches, data, loads })
+    }
+
+    /// What it says of itself.
+    pub fn interface(&self) -> &StageInterface {
+        &self.interface
+    }
+
+    /// Which stage it is.
+    pub fn stage(&self) -> Stage {
+        self.interface.stage
+    }
+
+    /// Names of all symbols that the link has to supply, each once, in order.
+    pub fn open_symbols(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.patches.iter().map(|p| p.symbol.to_string()).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+}
+
+fn notes_of<'a>(elf: &Elf<'a>) -> Result<&'a [u8]> {
+    let found = elf.sections.iter().find(|s| s.kind == sht::NOTE && s.name == ".note");
+    note::metadata(found.ok_or_else(|| Error::malformed("no .note section"))?.data)
+}
+
+fn identify(elf: &Elf<'_>, interface: &StageInterface) -> Result<()> {
+    if (elf.os_abi, elf.abi_version, elf.machine) != (OSABI_PAL, 0, MACHINE) || elf.file_type != RELOCATABLE {
+        return Err(Error::malformed("not a relocatable AMDGPU PAL ELF"));
+    }
+    if elf.flags != interface.target.elf_flags() {
+        let what = format!("the GPU: ELF flags {:#x}, metadata {}", elf.flags, interface.target);
+        return Err(Error::needs_full(FullCompile::Mismatch { what }));
+    }
+    Ok(())
+}
+
+/// Where a symbol's section went.
+#[derive(Clone, Copy)]
+enum Kept {
+    Dropped,
+    Code,
+    Data(usize),
+}
+
+struct Reader<'e, 'a> {
+    elf: &'e Elf<'a>,
+    /// Index of `.text`.
+    text: u32,
+    code_len: u32,
+    /// By section index.
+    homes: Vec<Kept>,
+}
+
+impl Reader<'_, '_> {
+    /// The body, and whether a joint's branch follows it.
+    fn code(&mut self, interface: &StageInterface) -> Result<(Vec<u8>, bool)> {
+        let (index, text) = self.elf.section(".text").ok_or_else(|| Error::malformed("no .text section"))?;
+        self.text = index;
+        let mut functions = self.elf.symbols.iter().filter(|s| s.home == Home::Section(index) && s.kind == stt::FUNC);
+        let body = functions.next().ok_or_else(|| Error::malformed("no function in .text"))?;
+        if let Some(other) = functions.next() {
+            return Err(Error::malformed(format!("two functions, `{}` and `{}`", body.name, other.name)));
+        }
+        let stage = interface.stage;
+        let expected = if interface.prolog { stage.unlinked_symbol() } else { stage.entry_symbol() };
+        if body.name != expected {
+            return Err(Error::malformed(format!("the body is `{}`, not `{expected}`", body.name)));
+        }
+        let end = usize::try_from(body.size).ok().filter(|&n| n > 0 && n % 4 == 0 && n <= MAX_SECTION);
+        let code = end.filter(|_| body.value == 0).and_then(|n| text.data.get(..n));
+        let code = code.ok_or_else(|| {
+            let (value, size) = (body.value, body.size);
+            Error::malformed(format!("body at {value:#x} with {size:#x} bytes in .text of {:#x}", text.data.len()))
+        })?;
+        self.code_len = u32::try_from(code.len()).unwrap_or(u32::MAX);
+        if interface.epilog {
+            // The joint's branch stands right behind the body and is not counted in it.
+            let branch = text.data.get(code.len()..).and_then(|rest| rest.first_chunk::<4>());
+            if branch.is_none_or(|b| u32::from_le_bytes(*b) & 0xffff_0000 != 0xbf82_0000) {
+                return Err(Error::malformed("the body goes on into an epilog, and no s_branch follows it"));
+            }
+        }
+        Ok((code.to_vec(), interface.epilog))
+    }
+
+    /// The constant data, and what becomes of each section.
+    fn data(&mut self) -> Result<Vec<DataSection>> {
+        let mut data = Vec::new();
+        for (index, section) in (0u32..).zip(&self.elf.sections) {
+            let kept = if index == self.text {
+                Kept::Code
+            } else if section.is_uploaded() {
+                data.push(constant_data(section).at(|| section.name)?);
+                Kept::Data(data.len() - 1)
+            } else {
+                Kept::Dropped
+            };
+            self.homes.push(kept);
+        }
+        Ok(data)
+    }
+
+    fn relocations(&self, data: &[DataSection], joint: bool) -> Result<(Vec<Patch>, Vec<LoadReloc>)> {
+        let (mut patches, mut loads) = (Vec::new(), Vec::new());
+        let mut joined = false;
+        for section in &self.elf.sections {
+            let patched = match self.homes.get(section.info as usize) {
+                Some(Kept::Code) => Patched::Code,
+                Some(Kept::Data(index)) => Patched::Data(*index),
+                _ => continue,
+            };
+            match section.kind {
+                sht::REL => {}
+                sht::RELA => return Err(Error::unsupported("relocations with addends", section.name)),
+                _ => continue,
+            }
+            let len = match patched {
+                Patched::Code => self.code_len,
+                Patched::Data(index) => data.get(index).map_or(0, |d| d.bytes.len() as u32),
+            };
+            for rel in section.rels()? {
+                let symbol = self.elf.symbol(rel.symbol).ok_or_else(|| {
+                    Error::malformed(format!("{}: no symbol with number {}", section.name, rel.symbol))
+                })?;
+                let name = if symbol.name.is_empty() { "a section" } else { symbol.name };
+                let at = || format!("relocation at {:#x} for `{name}`", rel.offset);
+                let kind = RelocKind::from_number(rel.kind).at(at)?;
+                let offset = u32::try_from(rel.offset).unwrap_or(u32::MAX);
+                if joint && patched == Patched::Code && offset == self.code_len {
+                    self.check_joint(kind, symbol).at(at)?;
+                    joined = true;
+                    continue;
+                }
+                if offset.checked_add(kind.bytes()).is_none_or(|end| end > len) {
+                    return Err(Error::malformed(format!("outside its {len:#x} bytes"))).at(at);
+                }
+                match self.target(symbol).at(at)? {
+                    Some((target, value)) => loads.push(LoadReloc { patched, offset, kind, target, value }),
+                    None => patches.push(self.patch(patched, offset, kind, symbol).at(at)?),
+                }
+            }
+        }
+        if joint && !joined {
+            return Err(Error::malformed("the branch behind the body has no relocation to dovetail.next"));
+        }
+        Ok((patches, loads))
+    }
+
+    fn check_joint(&self, kind: RelocKind, symbol: &Symbol<'_>) -> Result<()> {
+        let next = symbol.home == Home::Undefined && LinkSymbol::parse(symbol.name) == LinkSymbol::Next;
+        if kind != RelocKind::Rel16 || !next {
+            return Err(Error::malformed(format!("a joint is {} to {}", RelocKind::Rel16, LinkSymbol::Next)));
+        }
+        Ok(())
+    }
+
+    /// The constant data a symbol is in; `None` for one that the link supplies.
+    fn target(&self, symbol: &Symbol<'_>) -> Result<Option<(usize, u32)>> {
+        match symbol.home {
+            Home::Undefined => Ok(None),
+            Home::Reserved(index) => Err(Error::unsupported(format!("symbol section {index:#x}"), symbol.name)),
+            Home::Section(index) => match self.homes.get(index as usize) {
+                Some(Kept::Data(target)) => {
+                    let len = self.elf.at(index).map_or(0, |s| s.data.len() as u64);
+                    let value = u32::try_from(symbol.value).ok().filter(|_| symbol.value <= len);
+                    let value = value.ok_or_else(|| Error::malformed(format!("symbol value {:#x}", symbol.value)))?;
+                    Ok(Some((*target, value)))
+                }
+                Some(Kept::Code) => Err(Error::unsupported("relocation against code", symbol.name)),
+                _ => Err(Error::malformed("its symbol is in no uploaded section")),
+            },
+        }
+    }
+
+    fn patch(&self, patched: Patched, offset: u32, kind: RelocKind, symbol: &Symbol<'_>) -> Result<Patch> {
+        if patched != Patched::Code {
+            return Err(Error::unsupported("link-time value in constant data", symbol.name));
+        }
+        if symbol.name.is_empty() {
+            return Err(Error::malformed("an undefined symbol without a name"));
+        }
+        // Only numbers: an address in the pipeline is the business of joints and of the loader.
+        if !matches!(kind, RelocKind::Abs32 | RelocKind::Abs32Lo) {
+            return Err(Error::malformed(format!("{kind} for a link-time value; it takes {}", RelocKind::Abs32Lo)));
+        }
+        match LinkSymbol::parse(symbol.name) {
+            LinkSymbol::Next => Err(Error::malformed("a joint inside the body")),
+            symbol => Ok(Patch { offset, kind, symbol }),
+        }
+    }
+}
+
+fn constant_data(section: &Section<'_>) -> Result<DataSection> {
+    let constant = section.kind == sht::PROGBITS && section.flags & (shf::WRITE | shf::EXECUTE) == 0;
+    if !constant || !section.name.starts_with(".rodata") {
+        return Err(Error::unsupported(format!("section {}", section.name), "only constant data can be uploaded"));
+    }
+    let align = u32::try_from(section.align.max(1)).ok().filter(|a| a.is_power_of_two() && *a <= 4096);
+    let align = align.ok_or_else(|| Error::malformed(format!("alignment {}", section.align)))?;
+    if section.data.len() > MAX_SECTION {
+        return Err(Error::malformed(format!("{} bytes of constant data", section.data.len())));
+    }
+    // Merging equal constants is over once code refers to places in the section.
+    Ok(DataSection { name: section.name.to_owned(), align, flags: shf::ALLOC, bytes: section.data.to_vec() })
+}

@@ -1,0 +1,162 @@
+//! A unit to its [`Layout`]: where every part and every byte of constant data stands.
+//!
+//! | | adjacent | chained |
+//! |---|---|---|
+//! | a stage's first part | at 256 | at 256 |
+//! | its other parts | right behind, at 64 | anywhere, at 64 |
+//! | a joint | none: control falls through the padding | an `s_branch` behind the part |
+//!
+//! Fence: after this no offset changes; the writer consumes exactly this. To add a layout: a variant of [`Placement`] and
+//! its order of parts.
+
+use super::attach::{Part, Unit};
+use super::input::DWORD;
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// How parts are placed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Placement {
+    /// Parts that run one after the other stand one after the other.
+    #[default]
+    Adjacent,
+    /// Parts stand apart, each once, joined by branches.
+    Chained,
+}
+
+/// What a shader's start is aligned to.
+pub(super) const ENTRY_ALIGN: u32 = 256;
+/// What other parts are aligned to, a line of the instruction cache.
+pub(super) const PART_ALIGN: u32 = 64;
+/// Lines of `s_code_end` behind the last instruction, for the prefetcher.
+const TAIL_LINES: u32 = 3;
+
+/// Which part of which stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PartId {
+    pub stage: usize,
+    pub part: usize,
+}
+
+/// A part in its place.
+pub(super) struct PlacedPart<'u> {
+    pub id: PartId,
+    pub part: Part<'u>,
+    pub offset: u32,
+    /// Bytes of code, and of the branch if there is one.
+    pub size: u32,
+    /// Where the branch behind it goes.
+    pub joint: Option<u32>,
+}
+
+/// An output section of constant data.
+pub(super) struct PlacedData<'u> {
+    pub name: &'u str,
+    pub align: u32,
+    pub flags: u64,
+    pub size: u32,
+    /// Contributions: stage, index of its section, offset here.
+    pub pieces: Vec<(usize, usize, u32)>,
+}
+
+/// Where everything stands.
+pub(super) struct Layout<'u> {
+    /// In order of their offsets.
+    pub parts: Vec<PlacedPart<'u>>,
+    /// End of the last part.
+    pub code_end: u32,
+    /// Size of `.text`, with the tail.
+    pub text_size: u32,
+    pub data: Vec<PlacedData<'u>>,
+}
+
+impl<'u> Layout<'u> {
+    /// Fixes all places.
+    ///
+    /// # Errors
+    /// Malformed: parts too large for 32-bit offsets.
+    pub(super) fn new(unit: &'u Unit<'_>, placement: Placement) -> Result<Self> {
+        let mut parts: Vec<PlacedPart<'u>> = Vec::new();
+        for (stage, of_stage) in unit.stages.iter().enumerate() {
+            for (index, part) in of_stage.parts().enumerate() {
+                let size = u32::try_from(part.code.len()).map_err(|_| too_large())?;
+                parts.push(PlacedPart { id: PartId { stage, part: index }, part, offset: 0, size, joint: None });
+            }
+        }
+        if placement == Placement::Chained {
+            let last = |id: PartId| unit.stages.get(id.stage).is_none_or(|s| s.parts().count() == id.part + 1);
+            for placed in parts.iter_mut().filter(|p| !last(p.id)) {
+                placed.size = placed.size.checked_add(DWORD).ok_or_else(too_large)?;
+                placed.joint = Some(0);
+            }
+            // First parts in the order of the stages, then the others from the last to the first.
+            parts.sort_by_key(|p| if p.id.part == 0 { (0, p.id.stage) } else { (usize::MAX - p.id.part, p.id.stage) });
+        }
+        let code_end = place(&mut parts)?;
+        resolve_joints(&mut parts)?;
+        let tail = code_end.checked_next_multiple_of(PART_ALIGN).and_then(|n| n.checked_add(TAIL_LINES * PART_ALIGN));
+        Ok(Self { parts, code_end, text_size: tail.ok_or_else(too_large)?, data: place_data(unit)? })
+    }
+
+    /// A part by its id.
+    pub(super) fn part(&self, id: PartId) -> Option<&PlacedPart<'u>> {
+        self.parts.iter().find(|p| p.id == id)
+    }
+
+    /// Where a stage's section of constant data went: output section, offset in it.
+    pub(super) fn data_place(&self, stage: usize, index: usize) -> Option<(usize, u32)> {
+        self.data.iter().enumerate().find_map(|(output, section)| {
+            let piece = section.pieces.iter().find(|(s, i, _)| (*s, *i) == (stage, index))?;
+            Some((output, piece.2))
+        })
+    }
+}
+
+fn place(parts: &mut [PlacedPart<'_>]) -> Result<u32> {
+    let mut end = 0u32;
+    for placed in parts {
+        let align = if placed.id.part == 0 { ENTRY_ALIGN } else { PART_ALIGN };
+        placed.offset = end.checked_next_multiple_of(align).ok_or_else(too_large)?;
+        end = placed.offset.checked_add(placed.size).ok_or_else(too_large)?;
+    }
+    Ok(end)
+}
+
+fn resolve_joints(parts: &mut [PlacedPart<'_>]) -> Result<()> {
+    let places: Vec<(PartId, u32)> = parts.iter().map(|p| (p.id, p.offset)).collect();
+    for placed in parts.iter_mut().filter(|p| p.joint.is_some()) {
+        let next = PartId { part: placed.id.part + 1, ..placed.id };
+        let found = places.iter().find(|(id, _)| *id == next);
+        placed.joint = Some(found.ok_or_else(|| Error::bug("a joint leads nowhere"))?.1);
+    }
+    Ok(())
+}
+
+/// Sections of one name become one, in the order in which names are first seen.
+fn place_data<'u>(unit: &'u Unit<'_>) -> Result<Vec<PlacedData<'u>>> {
+    let mut out: Vec<PlacedData<'u>> = Vec::new();
+    for (stage, of_stage) in unit.stages.iter().enumerate() {
+        for (index, section) in of_stage.data().iter().enumerate() {
+            let at = match out.iter().position(|d| d.name == section.name) {
+                Some(at) => at,
+                None => {
+                    let (name, flags) = (section.name.as_str(), section.flags);
+                    out.push(PlacedData { name, align: 1, flags, size: 0, pieces: Vec::new() });
+                    out.len() - 1
+                }
+            };
+            let Some(data) = out.get_mut(at) else { continue };
+            let offset = data.size.checked_next_multiple_of(section.align).ok_or_else(too_large)?;
+            let len = u32::try_from(section.bytes.len()).map_err(|_| too_large())?;
+            data.size = offset.checked_add(len).ok_or_else(too_large)?;
+            data.align = data.align.max(section.align);
+            data.pieces.push((stage, index, offset));
+        }
+    }
+    Ok(out)
+}
+
+fn too_large() -> Error {
+    Error::malformed("the parts together are too large")
+}

@@ -1,0 +1,180 @@
+//! A value for each link-time symbol, from the resource layout and the state (pal-abi 1.2).
+//!
+//! Besides the value there is one side effect: a symbol that makes the shader read the root table through memory lowers
+//! the spill threshold, the first root dword that PAL has to write there. To add a symbol: an arm in [`Values::of`].
+
+use super::input::Object;
+use crate::abi::layout::{DescriptorPlace, ResolvedLayout};
+use crate::error::{Context, Error, FullCompile, Result};
+use crate::metadata::interface::{ResourceUse, UserData};
+use crate::reloc::symbol::LinkSymbol;
+use crate::state::PipelineState;
+
+/// Sample positions that a pattern has room for.
+const POSITIONS_PER_PATTERN: u32 = 16;
+
+/// Where values come from.
+pub(super) struct Values<'a> {
+    pub state: &'a PipelineState,
+    pub layout: &'a ResolvedLayout,
+}
+
+/// What a symbol stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Value {
+    pub bits: u32,
+    /// Root dword that is read through the spill table because of it.
+    pub spilled: Option<u32>,
+}
+
+impl Value {
+    const fn plain(bits: u32) -> Self {
+        Self { bits, spilled: None }
+    }
+}
+
+/// The resolved patches of one object.
+#[derive(Debug, Default)]
+pub(super) struct Resolved {
+    /// In the order of the object's patches.
+    pub values: Vec<u32>,
+    /// Lowest root dword that is read through the spill table.
+    pub spilled: Option<u32>,
+}
+
+impl Values<'_> {
+    /// Checks that an object fits the state, and gives each of its patches a value.
+    ///
+    /// # Errors
+    /// Malformed: the layout lacks something. Needs a full compile: the object was made for something else.
+    pub(super) fn resolve(&self, object: &Object) -> Result<Resolved> {
+        self.specialization(object)?;
+        self.resources(object)?;
+        let mut out = Resolved { values: Vec::with_capacity(object.patches.len()), spilled: None };
+        for patch in &object.patches {
+            let value = self.of(&patch.symbol).at(|| format!("symbol `{}` at {:#x}", patch.symbol, patch.offset))?;
+            self.reachable(object, &patch.symbol, value)?;
+            out.values.push(value.bits);
+            out.spilled = out.spilled.into_iter().chain(value.spilled).min();
+        }
+        Ok(out)
+    }
+
+    /// The value of one symbol.
+    pub(super) fn of(&self, symbol: &LinkSymbol) -> Result<Value> {
+        Ok(match symbol {
+            LinkSymbol::DescriptorOffset { set, binding, part } => {
+                let place = self.place(*set, *binding)?;
+                let offset = place.part_offset(*part).ok_or_else(|| {
+                    layout_error(*set, *binding, format!("a {:?} has no such descriptor", place.kind))
+                })?;
+                Value { bits: offset, spilled: place.in_root.then_some(offset / 4) }
+            }
+            LinkSymbol::DescriptorStride { set, binding } => Value::plain(self.place(*set, *binding)?.stride),
+            LinkSymbol::UsesSpill { set, binding } => {
+                let place = self.place(*set, *binding)?;
+                Value { bits: place.in_root.into(), spilled: place.in_root.then_some(place.offset / 4) }
+            }
+            LinkSymbol::SetPointer(set) => {
+                let root = self.layout.set_pointer(*set);
+                self.in_root(root.ok_or_else(|| Error::malformed(format!("the layout has no set {set}")))?)
+            }
+            LinkSymbol::PushConstants => {
+                let place = self.layout.push_constants();
+                self.in_root(place.ok_or_else(|| Error::malformed("the layout has no push constants"))?.root)
+            }
+            LinkSymbol::NumSamples => Value::plain(self.samples()?),
+            // PAL's table of positions has a pattern for 1, 2, 4, 8, 16 samples; shaders count positions, not patterns.
+            LinkSymbol::SamplePattern => Value::plain(self.samples()?.ilog2() * POSITIONS_PER_PATTERN),
+            LinkSymbol::DeviceIndex => Value::plain(self.state.device_index),
+            LinkSymbol::Next => return Err(Error::bug("a joint has no value")),
+            LinkSymbol::Opaque(name) => {
+                let value = self.state.symbols.get(name);
+                Value::plain(*value.ok_or_else(|| Error::malformed(format!("the state gives `{name}` no value")))?)
+            }
+        })
+    }
+
+    fn in_root(&self, dword: u32) -> Value {
+        Value { bits: dword.saturating_mul(4), spilled: Some(dword) }
+    }
+
+    fn samples(&self) -> Result<u32> {
+        match self.state.color.samples {
+            0 => Ok(1),
+            n @ (1 | 2 | 4 | 8 | 16) => Ok(n),
+            n => Err(Error::malformed(format!("{n} samples: 1, 2, 4, 8 or 16"))),
+        }
+    }
+
+    fn place(&self, set: u32, binding: u32) -> Result<&DescriptorPlace> {
+        let found = self.layout.binding(set, binding);
+        found.ok_or_else(|| Error::malformed(format!("the layout has no binding {binding} in set {set}")))
+    }
+
+    /// A shader can read the spill table only if it has its address, and a root buffer only if it asks where it is.
+    fn reachable(&self, object: &Object, symbol: &LinkSymbol, value: Value) -> Result<()> {
+        if value.spilled.is_none() {
+            return Ok(());
+        }
+        let interface = &object.interface;
+        if let LinkSymbol::DescriptorOffset { set, binding, .. } = symbol {
+            let asks = LinkSymbol::UsesSpill { set: *set, binding: *binding };
+            if !object.patches.iter().any(|p| p.symbol == asks) {
+                let why = "it is in the root table, and the code reads it from the set's".into();
+                return Err(layout_error(*set, *binding, why));
+            }
+        }
+        if !interface.user_data.contains(&UserData::SpillTable) {
+            return Err(Error::malformed(format!(
+                "`{symbol}` is read through a spill table that the stage does not have"
+            )));
+        }
+        Ok(())
+    }
+
+    /// The code of a specialized shader is right for its values only.
+    fn specialization(&self, object: &Object) -> Result<()> {
+        let other = object.interface.specialization.iter().find(|made_for| {
+            let wanted = self.state.specialized(object.stage(), made_for.id).unwrap_or(made_for.default);
+            wanted != made_for.value
+        });
+        match other {
+            Some(made_for) => Err(Error::needs_full(FullCompile::Specialization { id: made_for.id })),
+            None => Ok(()),
+        }
+    }
+
+    fn resources(&self, object: &Object) -> Result<()> {
+        for used in &object.interface.resources {
+            let ResourceUse { set, binding, kind, count } = *used;
+            let place = self.place(set, binding)?;
+            if !place.serves(kind) {
+                return Err(layout_error(
+                    set,
+                    binding,
+                    format!("the shader has a {kind:?}, the layout a {:?}", place.kind),
+                ));
+            }
+            if count.is_some_and(|n| n > place.count) {
+                let n = count.unwrap_or(0);
+                return Err(Error::malformed(format!(
+                    "set {set} binding {binding}: the shader has {n} descriptors, the layout {}",
+                    place.count
+                )));
+            }
+        }
+        let bytes = object.interface.push_constant_bytes;
+        let there = self.layout.push_constants().map_or(0, |p| p.dwords.saturating_mul(4));
+        if bytes > there {
+            return Err(Error::malformed(format!(
+                "the shader reads {bytes} bytes of push constants, the layout has {there}"
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn layout_error(set: u32, binding: u32, why: String) -> Error {
+    Error::needs_full(FullCompile::ResourceLayout { set, binding, why })
+}

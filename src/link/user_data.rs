@@ -1,0 +1,69 @@
+//! What a stage's user-data SGPRs hold, in PAL's numbers: root dwords from the layout, the rest by name.
+//!
+//! Invariant: what PAL asserts of the order holds, and nothing of an unlinked ELF gets through.
+
+use crate::abi::layout::{MAX_ROOT_DWORDS, ResolvedLayout};
+use crate::error::{Error, Result};
+use crate::metadata::interface::{StageInterface, UserData};
+use crate::metadata::user_data::pal;
+
+/// The number for each user-data SGPR of a stage; `None` where PAL loads nothing of meaning.
+///
+/// # Errors
+/// Malformed: more SGPRs than the stage has, an order that PAL refuses, or something the layout does not have.
+pub(super) fn map(interface: &StageInterface, layout: &ResolvedLayout) -> Result<Vec<Option<u32>>> {
+    let data = &interface.user_data;
+    let max = interface.stage.max_user_sgprs() as usize;
+    if data.len() > max {
+        return Err(Error::malformed(format!(
+            "{} user-data SGPRs, the {} stage has {max}",
+            data.len(),
+            interface.stage
+        )));
+    }
+    let before = |i: usize| i.checked_sub(1).and_then(|i| data.get(i)).copied();
+    let mut out = Vec::with_capacity(data.len());
+    for (i, &what) in data.iter().enumerate() {
+        let in_place = match what {
+            UserData::GlobalTable => i == 0,
+            UserData::PerShaderTable => i == 1,
+            UserData::BaseInstance => before(i) == Some(UserData::BaseVertex),
+            UserData::WorkgroupCountHigh => before(i) == Some(UserData::WorkgroupCountLow),
+            _ => true,
+        };
+        if !in_place || data.iter().take(i).any(|&other| other == what) {
+            return Err(Error::malformed(format!("user-data SGPR {i} cannot be {what:?}")));
+        }
+        out.push(number(what, layout)?);
+    }
+    Ok(out)
+}
+
+fn number(what: UserData, layout: &ResolvedLayout) -> Result<Option<u32>> {
+    Ok(Some(match what {
+        UserData::GlobalTable => pal::GLOBAL_TABLE,
+        // PAL keeps the slot and gives it no content; the high half of a pointer comes with its low one.
+        UserData::PerShaderTable | UserData::WorkgroupCountHigh => return Ok(None),
+        UserData::DescriptorSet(set) => layout
+            .set_pointer(set)
+            .ok_or_else(|| Error::malformed(format!("descriptor set {set} is used, and not in the layout")))?,
+        UserData::PushConstant(dword) => {
+            let place = layout.push_constants().filter(|p| dword < p.dwords);
+            let place = place.ok_or_else(|| {
+                Error::malformed(format!("dword {dword} of the push constants is used, and not in the layout"))
+            })?;
+            place.root.saturating_add(dword)
+        }
+        UserData::Root(dword) if dword < MAX_ROOT_DWORDS => dword,
+        UserData::Root(dword) => {
+            return Err(Error::malformed(format!("root dword {dword}: PAL has {MAX_ROOT_DWORDS}")));
+        }
+        UserData::SpillTable => pal::SPILL_TABLE,
+        UserData::VertexBufferTable => pal::VERTEX_BUFFER_TABLE,
+        UserData::BaseVertex => pal::BASE_VERTEX,
+        UserData::BaseInstance => pal::BASE_INSTANCE,
+        UserData::DrawIndex => pal::DRAW_INDEX,
+        UserData::ViewId => pal::VIEW_ID,
+        UserData::WorkgroupCountLow => pal::WORKGROUP,
+    }))
+}

@@ -1,0 +1,468 @@
+//! A final ELF, read again by the rules of PAL's loader (pal-abi 3 to 6): what it would refuse, assert or misread.
+//!
+//! Every violation is reported, not only the first. The check knows nothing of how the ELF came about; it takes the bytes
+//! and the loader's rules. To add a rule: a variant of [`Rule`], a check, and a mutation in the tests that breaks it.
+
+use super::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, shf, sht, stt};
+use crate::error::Result;
+use crate::metadata::document::{Document, Map, get};
+use crate::metadata::note::{self, isa_name};
+use crate::metadata::notes::unlinked_key;
+use crate::metadata::registers::*;
+use crate::metadata::user_data;
+use crate::reloc::kind::RelocKind;
+use crate::reloc::symbol::LinkSymbol;
+use crate::target::{GfxIp, Stage, WaveSize};
+use rmpv::Value;
+use serde::Serialize;
+use std::fmt;
+
+/// What a final ELF has to keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rule {
+    /// ELF identification and flags.
+    Identification,
+    /// The sections that the loader looks for, and none that it cannot load.
+    Sections,
+    /// Nothing is left for a linker: no undefined symbol, no key or value of unlinked ELFs.
+    Linked,
+    /// The instruction-set note and the metadata note.
+    Notes,
+    /// A version that PAL reads.
+    Version,
+    /// Enumerations, hashes and limits of the metadata.
+    Metadata,
+    /// Registers that PAL reads without looking whether they are there.
+    MandatoryRegisters,
+    /// Register words agree with counts and with each other.
+    Registers,
+    /// User data: known numbers in a legal order.
+    UserData,
+    /// Entry symbols where the hardware can start.
+    Entry,
+    /// Relocations that the loader applies.
+    Relocations,
+    /// What fills the code's ends.
+    Padding,
+}
+
+/// One rule broken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Violation {
+    /// Which.
+    pub rule: Rule,
+    /// How.
+    pub what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {}", self.rule, self.what)
+    }
+}
+
+/// What a check found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct VerifyReport {
+    /// Hardware stages of the pipeline.
+    pub stages: Vec<Stage>,
+    /// Everything that is wrong, in the order of the checks.
+    pub violations: Vec<Violation>,
+}
+
+impl VerifyReport {
+    /// Whether PAL would load it.
+    pub fn is_ok(&self) -> bool {
+        self.violations.is_empty()
+    }
+
+    fn add(&mut self, rule: Rule, what: impl Into<String>) {
+        self.violations.push(Violation { rule, what: what.into() });
+    }
+
+    fn require(&mut self, holds: bool, rule: Rule, what: impl FnOnce() -> String) {
+        if !holds {
+            self.add(rule, what());
+        }
+    }
+}
+
+/// Registers of 6.1 that PAL reads unconditionally from a graphics ELF.
+const MANDATORY: [Register; 13] = [
+    PA_CL_CLIP_CNTL,
+    PA_CL_VTE_CNTL,
+    PA_SU_VTX_CNTL,
+    PA_SC_MODE_CNTL_1,
+    VGT_REUSE_OFF,
+    SPI_PS_IN_CONTROL,
+    DB_SHADER_CONTROL,
+    SPI_BARYC_CNTL,
+    SPI_PS_INPUT_ADDR,
+    SPI_PS_INPUT_ENA,
+    VGT_PRIMITIVEID_EN,
+    PA_SC_SHADER_CONTROL,
+    PA_SC_AA_CONFIG,
+];
+
+/// Checks a final ELF.
+///
+/// # Errors
+/// Malformed: it cannot be read as an ELF at all.
+pub fn verify(bytes: &[u8]) -> Result<VerifyReport> {
+    let elf = Elf::parse(bytes)?;
+    let mut report = VerifyReport::default();
+    identification(&elf, &mut report);
+    sections(&elf, &mut report);
+    symbols(&elf, &mut report);
+    relocations(&elf, &mut report);
+    if let Some(document) = notes(&elf, &mut report) {
+        Metadata { elf: &elf, document: &document }.check(&mut report);
+    }
+    Ok(report)
+}
+
+fn identification(elf: &Elf<'_>, report: &mut VerifyReport) {
+    let rule = Rule::Identification;
+    report.require((elf.os_abi, elf.abi_version) == (OSABI_PAL, 0), rule, || {
+        format!("OS ABI {} version {}", elf.os_abi, elf.abi_version)
+    });
+    report.require(elf.machine == MACHINE, rule, || format!("machine {}", elf.machine));
+    report.require(elf.file_type == RELOCATABLE, rule, || format!("file type {}", elf.file_type));
+    let known = elf.flags == GfxIp::Gfx1030.elf_flags();
+    report.require(known, rule, || format!("flags {:#x} are no GPU of ours", elf.flags));
+}
+
+fn sections(elf: &Elf<'_>, report: &mut VerifyReport) {
+    let rule = Rule::Sections;
+    let text = elf.section(".text").map(|(_, s)| s);
+    report.require(
+        text.is_some_and(|s| {
+            s.kind == sht::PROGBITS && s.flags & (shf::ALLOC | shf::EXECUTE) == shf::ALLOC | shf::EXECUTE
+        }),
+        rule,
+        || "no executable .text".into(),
+    );
+    report.require(text.is_none_or(|s| s.align >= 256 && s.data.len() % 4 == 0), rule, || ".text is misaligned".into());
+    let symtab = elf.sections.iter().find(|s| s.kind == sht::SYMTAB);
+    report.require(symtab.is_some_and(|s| s.link != 0), rule, || "no symbol table with names".into());
+    report.require(elf.section(".note.GNU-stack").is_none(), rule, || ".note.GNU-stack is left".into());
+    for section in elf.sections.iter().filter(|s| s.is_uploaded() && s.name != ".text") {
+        let constant = section.kind == sht::PROGBITS && section.flags & (shf::WRITE | shf::EXECUTE) == 0;
+        report.require(constant, rule, || format!("{} is uploaded and not constant data", section.name));
+        report.require(section.align.is_power_of_two(), rule, || {
+            format!("{}: alignment {}", section.name, section.align)
+        });
+    }
+}
+
+fn symbols(elf: &Elf<'_>, report: &mut VerifyReport) {
+    for symbol in elf.symbols.iter().skip(1) {
+        let name = symbol.name;
+        match symbol.home {
+            Home::Undefined => report.add(Rule::Linked, format!("symbol `{name}` is undefined")),
+            Home::Reserved(index) => report.add(Rule::Sections, format!("symbol `{name}` in section {index:#x}")),
+            Home::Section(index) => {
+                let len = elf.at(index).map(|s| s.data.len() as u64);
+                let inside = len.is_some_and(|len| symbol.value.checked_add(symbol.size).is_some_and(|end| end <= len));
+                report.require(inside, Rule::Entry, || format!("symbol `{name}` leaves its section"));
+            }
+        }
+        let open = !matches!(LinkSymbol::parse(name), LinkSymbol::Opaque(_));
+        report.require(!open, Rule::Linked, || format!("link-time symbol `{name}` is left"));
+    }
+    let mut globals: Vec<&str> = elf.symbols.iter().filter(|s| !s.local).map(|s| s.name).collect();
+    globals.sort_unstable();
+    for pair in globals.windows(2) {
+        if let [a, b] = pair {
+            report.require(a != b, Rule::Entry, || format!("symbol `{a}` is defined twice"));
+        }
+    }
+}
+
+fn relocations(elf: &Elf<'_>, report: &mut VerifyReport) {
+    let rule = Rule::Relocations;
+    for section in &elf.sections {
+        if section.kind == sht::RELA {
+            report.add(rule, format!("{} has addends", section.name));
+        }
+        if section.kind != sht::REL {
+            continue;
+        }
+        let target = elf.at(section.info).filter(|t| t.is_uploaded());
+        report.require(target.is_some(), rule, || format!("{} relocates what is not uploaded", section.name));
+        let Ok(rels) = section.rels() else {
+            report.add(rule, format!("{} has no whole records", section.name));
+            continue;
+        };
+        let len = target.map_or(0, |t| t.data.len() as u64);
+        for rel in rels {
+            let at = format!("{} at {:#x}", section.name, rel.offset);
+            match RelocKind::from_number(rel.kind) {
+                Err(_) => report.add(rule, format!("{at}: kind {}", rel.kind)),
+                Ok(kind) => {
+                    let end = rel.offset.checked_add(kind.bytes().into());
+                    report.require(end.is_some_and(|end| end <= len), rule, || format!("{at} leaves its section"));
+                }
+            }
+            let uploaded = elf.symbol(rel.symbol).is_some_and(|s| match s.home {
+                Home::Section(index) => elf.at(index).is_some_and(Section::is_uploaded),
+                _ => false,
+            });
+            report.require(uploaded, rule, || format!("{at}: its symbol is not uploaded"));
+        }
+    }
+}
+
+fn notes(elf: &Elf<'_>, report: &mut VerifyReport) -> Option<Document> {
+    let section = elf.sections.iter().find(|s| s.kind == sht::NOTE && s.name == ".note");
+    let Some(section) = section else {
+        report.add(Rule::Notes, "no .note section");
+        return None;
+    };
+    let notes = match note::read_notes(section.data) {
+        Ok(notes) => notes,
+        Err(e) => {
+            report.add(Rule::Notes, e.to_string());
+            return None;
+        }
+    };
+    let isa = notes.iter().find(|n| n.is_isa_name()).map(|n| n.desc);
+    report.require(isa == Some(isa_name(GfxIp::Gfx1030).as_bytes()), Rule::Notes, || "no instruction-set note".into());
+    // PAL takes the first note of this type, whatever its name.
+    let Some(metadata) = notes.iter().find(|n| n.kind == note::NT_AMDGPU_METADATA) else {
+        report.add(Rule::Notes, "no metadata note");
+        return None;
+    };
+    match Document::parse(metadata.desc) {
+        Ok(document) => Some(document),
+        Err(e) => {
+            report.add(Rule::Notes, e.to_string());
+            None
+        }
+    }
+}
+
+struct Metadata<'a> {
+    elf: &'a Elf<'a>,
+    document: &'a Document,
+}
+
+impl Metadata<'_> {
+    fn check(&self, report: &mut VerifyReport) {
+        let pipeline = &self.document.pipeline;
+        let version = self.document.version;
+        report.require(version.is_some_and(|(major, _)| major == 2), Rule::Version, || format!("version {version:?}"));
+        if let Some(key) = unlinked_key(pipeline) {
+            report.add(Rule::Linked, format!("key {key} of an unlinked ELF is left"));
+        }
+        self.pipeline_keys(report);
+        let words = registers(pipeline, report);
+        let stages = self.stages(report);
+        let kind = text(pipeline, ".type");
+        let expected: &[Stage] = match kind {
+            Some("VsPs") => &[Stage::Vertex, Stage::Fragment],
+            Some("Cs") => &[Stage::Compute],
+            _ => &[],
+        };
+        let found: Vec<Stage> = stages.iter().map(|(s, _)| *s).collect();
+        report.require(!expected.is_empty() && expected == found, Rule::Metadata, || {
+            format!("a pipeline of type {kind:?} with hardware stages {found:?}")
+        });
+        for (stage, own) in &stages {
+            stage_words(*stage, own, &words, report);
+            self.entry(*stage, report);
+        }
+        if expected.contains(&Stage::Vertex) {
+            graphics_words(&words, report);
+        }
+        report.stages = found;
+        self.tail(report);
+    }
+
+    fn pipeline_keys(&self, report: &mut VerifyReport) {
+        let pipeline = &self.document.pipeline;
+        let rule = Rule::Metadata;
+        report.require(text(pipeline, ".api").is_some_and(|api| api.len() <= 15), rule, || "no .api".into());
+        let hash = get(pipeline, ".internal_pipeline_hash");
+        report.require(is_hash(hash), rule, || ".internal_pipeline_hash is no pair of numbers".into());
+        let limit = number(pipeline, ".user_data_limit");
+        report.require(limit.is_some_and(|n| n <= 160), rule, || format!(".user_data_limit {limit:?}"));
+        let spill = number(pipeline, ".spill_threshold");
+        let fits = spill.is_some_and(|s| s == 0xffff || limit.is_some_and(|l| s < l));
+        report.require(fits, rule, || format!(".spill_threshold {spill:?} with .user_data_limit {limit:?}"));
+        for (key, shader) in map(pipeline, ".shaders") {
+            let mapped = [Stage::Vertex, Stage::Fragment, Stage::Compute]
+                .into_iter()
+                .find(|s| key.as_str() == Some(s.api_key()));
+            let shader = shader.as_map();
+            let to = shader.and_then(|m| get(m, ".hardware_mapping")).and_then(Value::as_array);
+            let to = to.and_then(|a| a.first()).and_then(Value::as_str);
+            let right = mapped.is_some_and(|s| to == Some(s.hardware_name()));
+            report.require(right, rule, || format!(".shaders: {key} on {to:?}"));
+            report.require(is_hash(shader.and_then(|m| get(m, ".api_shader_hash"))), rule, || {
+                format!(".shaders: {key} has no hash")
+            });
+        }
+    }
+
+    fn stages(&self, report: &mut VerifyReport) -> Vec<(Stage, Map)> {
+        let mut out = Vec::new();
+        for (name, own) in map(&self.document.pipeline, ".hardware_stages") {
+            let stage = [Stage::Vertex, Stage::Fragment, Stage::Compute]
+                .into_iter()
+                .find(|s| name.as_str() == Some(s.hardware_name()));
+            match (stage, own) {
+                (Some(stage), Value::Map(own)) => {
+                    let entry = text(own, ".entry_point");
+                    report.require(entry == Some(stage.entry_symbol()), Rule::Metadata, || {
+                        format!("{name}: PAL knows no entry point {entry:?}")
+                    });
+                    out.push((stage, own.clone()));
+                }
+                _ => report.add(Rule::Metadata, format!("hardware stage {name}")),
+            }
+        }
+        out
+    }
+
+    fn entry(&self, stage: Stage, report: &mut VerifyReport) {
+        let name = stage.entry_symbol();
+        let text = self.elf.section(".text");
+        let symbol = self.elf.symbols.iter().find(|s| s.name == name && !s.local);
+        let right = symbol.zip(text).is_some_and(|(s, (index, section))| {
+            let inside = s.value.checked_add(s.size).is_some_and(|end| end <= section.data.len() as u64);
+            s.home == Home::Section(index) && s.kind == stt::FUNC && s.size > 0 && s.value % 256 == 0 && inside
+        });
+        report.require(right, Rule::Entry, || format!("no entry `{name}` at a multiple of 256 with a size"));
+    }
+
+    /// The prefetcher reads beyond the last instruction: three lines of `s_code_end` keep it from what follows.
+    fn tail(&self, report: &mut VerifyReport) {
+        let Some((_, text)) = self.elf.section(".text") else { return };
+        let (words, _) = text.data.as_chunks::<4>();
+        let ends = words.iter().rev().take_while(|w| u32::from_le_bytes(**w) == 0xBF9F_0000).count();
+        report.require(ends >= 48 && text.data.len() % 64 == 0, Rule::Padding, || {
+            format!("{ends} s_code_end behind the code, in .text of {:#x} bytes", text.data.len())
+        });
+    }
+}
+
+fn registers(pipeline: &Map, report: &mut VerifyReport) -> Registers {
+    let mut out = Registers::default();
+    for (number, word) in map(pipeline, ".registers") {
+        let narrow = |v: &Value| v.as_u64().and_then(|v| u32::try_from(v).ok());
+        match (narrow(number).map(Register), narrow(word)) {
+            (Some(register), Some(word)) if register.info().is_some() => out.set(register, word),
+            _ => report.add(Rule::Registers, format!("register {number} = {word}")),
+        }
+    }
+    out
+}
+
+/// What every stage's words have to agree with.
+fn stage_words(stage: Stage, own: &Map, words: &Registers, report: &mut VerifyReport) {
+    let rule = Rule::Registers;
+    let fields = StageRegisters::of(stage);
+    let name = stage.hardware_name();
+    for register in [fields.vgprs.register(), fields.user_sgpr.register()] {
+        report.require(words.get(register).is_some(), Rule::MandatoryRegisters, || format!("no {}", register.name()));
+    }
+    let wave = number(own, ".wavefront_size").and_then(|n| WaveSize::try_from(n).ok());
+    report.require(wave.is_some(), Rule::Metadata, || format!("{name}: no .wavefront_size"));
+    let wave = wave.unwrap_or(WaveSize::W64);
+    report.require(words.field(fields.wave32) == u32::from(wave == WaveSize::W32), rule, || {
+        format!("{name}: {} says another wave size", fields.wave32.name)
+    });
+    let counts = (number(own, ".vgpr_count"), number(own, ".sgpr_count"));
+    let (Some(vgprs @ 1..=256), Some(sgprs @ 1..=128)) = counts else {
+        report.add(Rule::Metadata, format!("{name}: register counts {counts:?}"));
+        return;
+    };
+    report.require(words.field(fields.vgprs) == (vgprs - 1) / wave.vgpr_granule(), rule, || {
+        format!("{name}: VGPRS {} for {vgprs} VGPRs", words.field(fields.vgprs))
+    });
+    report.require(words.field(fields.sgprs) == (sgprs - 1) / 8, rule, || {
+        format!("{name}: SGPRS {} for {sgprs} SGPRs", words.field(fields.sgprs))
+    });
+    let msb = fields.user_sgpr_msb.map_or(0, |f| words.field(f));
+    let user = words.field(fields.user_sgpr) + 32 * msb;
+    report.require(user <= stage.max_user_sgprs() && user <= sgprs, rule, || format!("{name}: {user} user SGPRs"));
+    let scratch = number(own, ".scratch_memory_size");
+    report.require(scratch.is_some_and(|s| (s > 0) == (words.field(fields.scratch_en) == 1)), rule, || {
+        format!("{name}: scratch size {scratch:?} with SCRATCH_EN {}", words.field(fields.scratch_en))
+    });
+    let mut before = None;
+    for index in 0..stage.max_user_sgprs() {
+        let word = words.get(fields.user_data.nth(index));
+        if let Some(word) = word {
+            report
+                .require(index < user, Rule::UserData, || format!("{name}: SGPR {index} is mapped, {user} are loaded"));
+            if let Some(why) = user_data::objection(index, word, before) {
+                let rule = if word & 0xF000_0000 == 0x8000_0000 { Rule::Linked } else { Rule::UserData };
+                report.add(rule, format!("{name}: {why}"));
+            }
+        }
+        before = word;
+    }
+    let table = words.get(fields.user_data) == Some(user_data::pal::GLOBAL_TABLE);
+    report.require(user == 0 || table, Rule::UserData, || format!("{name}: SGPR 0 is not the global table"));
+    if stage == Stage::Compute {
+        for n in 0..3 {
+            let size = words.get(COMPUTE_NUM_THREAD.nth(n)).map(|w| compute_num_thread::NUM_THREAD_FULL.of(w));
+            report.require(size.is_some_and(|s| s > 0), Rule::MandatoryRegisters, || "no workgroup size".into());
+        }
+    }
+}
+
+fn graphics_words(words: &Registers, report: &mut VerifyReport) {
+    for register in MANDATORY.into_iter().chain([VGT_SHADER_STAGES_EN, SPI_PS_INPUT_CNTL]) {
+        report.require(words.get(register).is_some(), Rule::MandatoryRegisters, || format!("no {}", register.name()));
+    }
+    let rule = Rule::Registers;
+    let present = |n: &u32| words.get(SPI_PS_INPUT_CNTL.nth(*n)).is_some();
+    let controls = (0..32).take_while(present).count() as u32;
+    report.require((controls..32).all(|n| !present(&n)), rule, || "SPI_PS_INPUT_CNTL has gaps".into());
+    let interp = words.field(spi_ps_in_control::NUM_INTERP);
+    report.require(interp == controls || (interp == 0 && controls == 1), rule, || {
+        format!("NUM_INTERP {interp} with {controls} attributes")
+    });
+    let no_params = words.field(spi_vs_out_config::NO_PC_EXPORT) == 1;
+    let slots = if no_params { 0 } else { words.field(spi_vs_out_config::VS_EXPORT_COUNT) + 1 };
+    for n in 0..controls {
+        let word = words.get(SPI_PS_INPUT_CNTL.nth(n)).unwrap_or(0);
+        let offset = spi_ps_input_cntl::OFFSET.of(word);
+        let flat = spi_ps_input_cntl::FLAT_SHADE.of(word) == 1;
+        // Bit 5: a default value, or with flat shading the values of all vertices.
+        let slot = if offset < 0x20 { Some(offset) } else { flat.then_some(offset & 0x1f) };
+        let made = interp == 0 || slot.is_none_or(|s| s < slots);
+        report.require(made, rule, || format!("attribute {n} reads slot {offset:#x} of {slots}"));
+    }
+    let ena = words.get(SPI_PS_INPUT_ENA).unwrap_or(0);
+    let addr = words.get(SPI_PS_INPUT_ADDR).unwrap_or(0);
+    report.require(ena & 0x7f != 0 && ena & !addr == 0, rule, || format!("SPI_PS_INPUT_ENA {ena:#x}, ADDR {addr:#x}"));
+    let positions = words.get(SPI_SHADER_POS_FORMAT).unwrap_or(0);
+    report.require(positions & 0xf != 0, rule, || "no position is exported".into());
+    let z_format = words.get(SPI_SHADER_Z_FORMAT).unwrap_or(0);
+    let db = |field: Field| words.field(field) == 1;
+    let depth = db(db_shader_control::Z_EXPORT_ENABLE)
+        || db(db_shader_control::STENCIL_TEST_VAL_EXPORT)
+        || db(db_shader_control::MASK_EXPORT_ENABLE);
+    report.require(depth == (z_format != 0), rule, || format!("SPI_SHADER_Z_FORMAT {z_format} with DB_SHADER_CONTROL"));
+}
+
+fn map<'a>(of: &'a Map, key: &str) -> impl Iterator<Item = &'a (Value, Value)> {
+    get(of, key).and_then(Value::as_map).into_iter().flatten()
+}
+
+fn text<'a>(of: &'a Map, key: &str) -> Option<&'a str> {
+    get(of, key)?.as_str()
+}
+
+fn number(of: &Map, key: &str) -> Option<u32> {
+    get(of, key)?.as_u64()?.try_into().ok()
+}
+
+fn is_hash(value: Option<&Value>) -> bool {
+    value.and_then(Value::as_array).is_some_and(|a| a.len() == 2 && a.iter().all(Value::is_u64))
+}

@@ -1,0 +1,186 @@
+//! The program as its users run it: populate, template, link, inspect, verify, and what it says when it cannot.
+#![cfg(all(feature = "cli", feature = "llvm"))]
+
+#[path = "support/shaders.rs"]
+mod shaders;
+mod support;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn dovetail(dir: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_dovetail")).current_dir(dir).args(args).output().unwrap()
+}
+
+/// Standard output of a run that must succeed.
+fn good(dir: &Path, args: &[&str]) -> String {
+    let out = dovetail(dir, args);
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert!(out.status.success(), "{args:?}: {}\n{text}\n{}", out.status, String::from_utf8_lossy(&out.stderr));
+    text
+}
+
+const STAGES: [&str; 3] = ["ui.vert", "ui.frag", "gemm_f32.comp"];
+
+/// A folder with `in/`, and `state.toml` for the pair, `cs.toml` for the compute shader.
+fn prepared(test: &str) -> Option<tempfile::TempDir> {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("in")).unwrap();
+    for name in STAGES {
+        shaders::spirv(test, &dir.path().join("in"), name)?;
+    }
+    good(dir.path(), &["state", "template", "in/ui.vert.spv", "in/ui.frag.spv", "-o", "state.toml"]);
+    good(dir.path(), &["state", "template", "in/gemm_f32.comp.spv", "-o", "cs.toml"]);
+    Some(dir)
+}
+
+const LINK: [&str; 9] =
+    ["link", "--vs", "in/ui.vert.spv", "--fs", "in/ui.frag.spv", "--state", "state.toml", "--cache", "c"];
+
+#[test]
+fn from_spirv_to_a_pipeline_that_loads() {
+    let Some(dir) = prepared("from_spirv_to_a_pipeline_that_loads") else { return };
+    let dir = dir.path();
+    let first = good(dir, &["populate", "in", "--cache", "c"]);
+    assert!(first.contains("3  100.0 %  compiled"), "{first}");
+    let again = good(dir, &["populate", "in", "--cache", "c"]);
+    assert!(again.contains("3  100.0 %  already cached"), "{again}");
+
+    for placement in ["adjacent", "chained"] {
+        let said = good(dir, &[&LINK[..], &["-o", "p.elf", "--layout", placement]].concat());
+        assert!(said.starts_with("linked ") && said.matches("cache").count() == 2, "{said}");
+        assert!(good(dir, &["verify", "p.elf"]).contains("p.elf: loads (vertex, fragment)"));
+        let shown = good(dir, &["inspect", "p.elf", "--no-code"]);
+        assert!(shown.starts_with("linked pipeline ELF") && shown.contains("SPI_SHADER_COL_FORMAT"), "{shown}");
+    }
+    let said = good(dir, &[&LINK[..], &["-o", "w.elf", "--whole"]].concat());
+    assert!(said.starts_with("compiled whole "), "{said}");
+    assert!(good(dir, &["verify", "w.elf"]).contains("loads"));
+    good(dir, &["link", "--cs", "in/gemm_f32.comp.spv", "--state", "cs.toml", "--cache", "c", "-o", "k.elf"]);
+    assert!(good(dir, &["verify", "--json", "k.elf"]).contains("\"violations\": []"));
+}
+
+#[test]
+fn the_example_state_of_testdata_fits_its_shaders() {
+    let Some(dir) = prepared("the_example_state_of_testdata_fits_its_shaders") else { return };
+    let dir = dir.path();
+    let example = support::root().join("testdata/state/ui.toml");
+    std::fs::copy(example, dir.join("state.toml")).unwrap();
+    assert!(good(dir, &[&LINK[..], &["-o", "p.elf"]].concat()).starts_with("linked "));
+    assert!(good(dir, &["verify", "p.elf"]).contains("loads"));
+    // Four floats from bytes, blended into a target of bytes: sixteen-bit exports.
+    let shown = good(dir, &["inspect", "p.elf"]);
+    assert!(shown.contains("COL0 = 4") || shown.contains("0x00000004"), "{shown}");
+}
+
+#[test]
+fn without_a_compiler_a_miss_is_not_cached() {
+    let Some(dir) = prepared("without_a_compiler_a_miss_is_not_cached") else { return };
+    let dir = dir.path();
+    let link = [&LINK[..], &["-o", "p.elf", "--no-compile"]].concat();
+    let empty = dovetail(dir, &link);
+    assert_eq!(empty.status.code(), Some(5), "{}", String::from_utf8_lossy(&empty.stderr));
+    good(dir, &["populate", "in/ui.vert.spv", "--cache", "c"]);
+    let half = dovetail(dir, &link);
+    assert_eq!(half.status.code(), Some(4));
+    assert!(String::from_utf8_lossy(&half.stderr).contains("the fragment shader is not in the cache"));
+    good(dir, &["populate", "in", "--cache", "c"]);
+    assert!(good(dir, &link).starts_with("linked "));
+}
+
+#[test]
+fn a_format_that_no_fetch_can_make_is_named() {
+    let Some(dir) = prepared("a_format_that_no_fetch_can_make_is_named") else { return };
+    let dir = dir.path();
+    let state = std::fs::read_to_string(dir.join("state.toml")).unwrap();
+    std::fs::write(dir.join("state.toml"), state.replacen("R32G32_SFLOAT", "BC1_RGB_UNORM_BLOCK", 1)).unwrap();
+    let out = dovetail(dir, &[&LINK[..], &["-o", "p.elf"]].concat());
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(!out.status.success() && said.contains("BC1_RGB_UNORM_BLOCK"), "{said}");
+}
+
+#[test]
+fn a_state_that_parts_cannot_follow_is_compiled_whole_and_says_why() {
+    let Some(dir) = prepared("a_state_that_parts_cannot_follow_is_compiled_whole_and_says_why") else { return };
+    let dir = dir.path();
+    let state = std::fs::read_to_string(dir.join("state.toml")).unwrap();
+    let shaded = state.replace("sample_shading = false", "sample_shading = true").replace("samples = 0", "samples = 4");
+    assert_ne!(state, shaded);
+    std::fs::write(dir.join("state.toml"), shaded).unwrap();
+    let said = good(dir, &[&LINK[..], &["-o", "p.elf"]].concat());
+    assert!(said.starts_with("compiled whole p.elf: state `color.sample_shading`"), "{said}");
+    assert!(good(dir, &["verify", "p.elf"]).contains("loads"));
+}
+
+#[test]
+fn the_same_bytes_for_any_number_of_jobs_and_either_store() {
+    let Some(dir) = prepared("the_same_bytes_for_any_number_of_jobs_and_either_store") else { return };
+    let dir = dir.path();
+    let mut outputs = Vec::new();
+    for (cache, jobs, store) in [("c1", "1", "lmdb"), ("c2", "3", "sled")] {
+        good(dir, &["populate", "in", "--cache", cache, "--jobs", jobs, "--store", store]);
+        good(dir, &[&LINK[..8], &[cache, "--store", store, "-o", "p.elf"]].concat());
+        outputs.push(std::fs::read(dir.join("p.elf")).unwrap());
+    }
+    assert!(outputs[0] == outputs[1]);
+}
+
+#[test]
+fn every_phase_can_be_dumped_and_unlinked_elfs_are_read_by_llvm() {
+    let test = "every_phase_can_be_dumped_and_unlinked_elfs_are_read_by_llvm";
+    let (Some(readelf), Some(objdump)) =
+        (support::tool(test, "llvm-readelf-19"), support::tool(test, "llvm-objdump-19"))
+    else {
+        return;
+    };
+    let Some(dir) = prepared(test) else { return };
+    let dir = dir.path();
+    for name in STAGES {
+        let file = format!("in/{name}.spv");
+        let elf = dir.join(format!("{name}.elf"));
+        let elf_text = elf.to_string_lossy();
+        good(dir, &["compile", &file, "-o", &elf_text, "--verify-ir"]);
+        for phase in ["upper", "lower", "lower_descriptors", "llvm", "llvm-opt", "asm"] {
+            assert!(good(dir, &["compile", &file, "--dump", phase]).lines().count() > 10, "{phase}");
+        }
+        for (tool, args) in [(&readelf, &["-a"][..]), (&objdump, &["-d", "-r"])] {
+            let out = tool.output(&[args, &[&elf_text]].concat(), b"");
+            assert!(out.status.success() && out.stderr.is_empty(), "{}", String::from_utf8_lossy(&out.stderr));
+        }
+        assert!(good(dir, &["inspect", &elf_text]).starts_with("unlinked stage ELF"));
+    }
+    let wrong = dovetail(dir, &["compile", "in/ui.vert.spv", "--dump", "nothing"]);
+    assert_eq!(wrong.status.code(), Some(2));
+}
+
+#[test]
+fn bad_input_is_named_and_nothing_else_is_lost() {
+    let Some(dir) = prepared("bad_input_is_named_and_nothing_else_is_lost") else { return };
+    let dir = dir.path();
+    let good_module = std::fs::read(dir.join("in/ui.frag.spv")).unwrap();
+    for cut in [24, 64, good_module.len() / 2 / 4 * 4, good_module.len() - 4] {
+        std::fs::write(dir.join(format!("in/cut{cut}.spv")), &good_module[..cut]).unwrap();
+    }
+    for at in (20..good_module.len()).step_by(97) {
+        let mut bad = good_module.clone();
+        bad[at] ^= 0x15;
+        std::fs::write(dir.join(format!("in/flip{at}.spv")), &bad).unwrap();
+    }
+    let out = dovetail(dir, &["populate", "in", "--cache", "c", "--json"]);
+    assert_eq!(out.status.code(), Some(1), "{}", String::from_utf8_lossy(&out.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    for shader in json["shaders"].as_array().unwrap() {
+        let (name, result) = (shader["name"].as_str().unwrap(), shader["result"].as_str().unwrap());
+        if !name.contains("cut") && !name.contains("flip") {
+            assert_eq!(result, "compiled", "{name}");
+        } else if name.contains("cut") {
+            // Cut between two instructions before the entry point, it is a module with nothing in it.
+            let empty = shader["feature"] == "module without entry points";
+            assert!(result == "malformed" || empty, "{shader}");
+        } else {
+            // A flipped bit may leave a right module, or an unsupported one; it may never be our failure.
+            let why = shader["why"].as_str().unwrap_or_default();
+            assert!(!why.contains("panic") && !why.contains("crashed"), "{name}: {why}");
+        }
+    }
+}
