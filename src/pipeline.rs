@@ -178,15 +178,10 @@ fn only_for(stage: Stage, known: KnownState) -> KnownState {
 }
 
 fn specialization(state: &PipelineState, shader: &ShaderRef<'_>) -> Vec<(u32, u64)> {
-    let mut values: Vec<(u32, u64)> = state
-        .specialization
-        .iter()
-        .filter(|e| e.stage.is_none_or(|s| s == shader.stage) && shader.spec_ids.contains(&e.id))
-        .map(|e| (e.id, e.value))
-        .collect();
-    values.sort_unstable();
-    values.dedup_by_key(|(id, _)| *id);
-    values
+    let mut ids = shader.spec_ids.clone();
+    ids.sort_unstable();
+    ids.dedup();
+    ids.into_iter().filter_map(|id| Some((id, state.specialized(shader.stage, id)?))).collect()
 }
 
 fn finish(

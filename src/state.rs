@@ -3,6 +3,7 @@
 //! Everything has a default, so that a compute pipeline without resources is the empty file. Unknown keys are refused.
 
 use crate::ir::ResourceKind;
+use crate::target::Stage;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -45,6 +46,15 @@ pub struct PipelineState {
     pub device_index: u32,
     /// Values for symbols of the caller's own.
     pub symbols: BTreeMap<String, u32>,
+}
+
+impl PipelineState {
+    /// The value this gives a specialization constant of a stage, if any: what is said for the stage goes before what is
+    /// said for all.
+    pub fn specialized(&self, stage: Stage, id: u32) -> Option<u64> {
+        let find = |of: Option<Stage>| self.specialization.iter().find(|e| e.id == id && e.stage == of);
+        find(Some(stage)).or_else(|| find(None)).map(|e| e.value)
+    }
 }
 
 /// Descriptor sets and push constants.
@@ -163,6 +173,13 @@ pub struct ColorState {
     pub sample_shading: bool,
 }
 
+impl ColorState {
+    /// Every sample is shaded by itself.
+    pub fn shades_samples(&self) -> bool {
+        self.sample_shading && self.samples > 1
+    }
+}
+
 /// One colour attachment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -204,7 +221,7 @@ pub struct RasterState {
 pub struct SpecializationEntry {
     /// Stage it is for; absent: every stage.
     #[serde(default)]
-    pub stage: Option<crate::target::Stage>,
+    pub stage: Option<Stage>,
     /// `SpecId`.
     pub id: u32,
     /// Bits of the value: integers as they are (two's complement), floats as IEEE bits, booleans 0 or 1.

@@ -3,7 +3,7 @@
 mod link_support;
 
 use dovetail::error::{Error, ErrorKind, FullCompile};
-use dovetail::ir::ResourceKind;
+use dovetail::ir::{ResourceKind, SpecValue};
 use dovetail::link::{EmitGlue, Object, Placement, link, verify};
 use dovetail::metadata::document::{Document, get};
 use dovetail::metadata::interface::{ResourceUse, StageKind, UserData};
@@ -155,7 +155,8 @@ fn layouts_that_the_code_cannot_serve_need_a_full_compile() {
 #[test]
 fn other_specialization_values_need_a_full_compile() {
     let mut part = compute();
-    part.interface.specialization = vec![(4, 10), (9, 1)];
+    let made_for = |id, value, default| SpecValue { id, value, default };
+    part.interface.specialization = vec![made_for(4, 10, 10), made_for(9, 1, 1)];
     let entry = |stage, id, value| SpecializationEntry { stage, id, value };
     let mut state = state();
     for (entries, ok) in [
@@ -171,6 +172,12 @@ fn other_specialization_values_need_a_full_compile() {
             Err(e) => assert!(!ok && e.full_compile() == Some(&FullCompile::Specialization { id: 4 }), "{e}"),
         }
     }
+    // A state that says nothing asks for the default.
+    part.interface.specialization = vec![made_for(4, 10, 1)];
+    state.specialization = vec![];
+    assert!(linked(&part, &state).is_err());
+    state.specialization = vec![entry(None, 4, 10)];
+    assert!(linked(&part, &state).is_ok());
 }
 
 #[test]

@@ -1,6 +1,12 @@
 //! A compiler that aborts, hangs, hoards memory or babbles costs one shader, and the run goes on.
 #![cfg(all(feature = "cli", feature = "llvm"))]
 
+use dovetail::cache::{Cache, Key, StoreKind};
+use dovetail::compile::Compiler;
+use dovetail::compile::llvm::LlvmCompiler;
+use dovetail::compile::request::{Module, StageRequest, default_wave};
+use dovetail::keys;
+use dovetail::target::{GfxIp, Stage};
 use rspirv::binary::Assemble;
 use rspirv::dr;
 use rspirv::spirv::{AddressingModel, Capability, ExecutionMode, ExecutionModel, FunctionControl, MemoryModel};
@@ -22,6 +28,21 @@ fn shader(entry: &str) -> Vec<u8> {
     b.entry_point(ExecutionModel::GLCompute, main, entry, []);
     b.execution_mode(main, ExecutionMode::LocalSize, [64, 1, 1]);
     b.module().assemble().iter().flat_map(|w| w.to_le_bytes()).collect()
+}
+
+/// Key of the shader with this entry point, as `populate` asks for it.
+fn key(entry: &str) -> Key {
+    let request = StageRequest {
+        target: GfxIp::Gfx1030,
+        stage: Stage::Compute,
+        module: Module::new(shader(entry)).unwrap().digest(),
+        entry_point: entry.into(),
+        specialization: Vec::new(),
+        wave: default_wave(Stage::Compute, false),
+        options: Default::default(),
+        known: Default::default(),
+    };
+    keys::stage(&request, LlvmCompiler::new().id()).unwrap()
 }
 
 /// Runs `populate` over a folder; gives the exit code and result by shader name.
@@ -89,4 +110,33 @@ fn hunger_costs_one_shader() {
 #[test]
 fn babble_costs_one_shader() {
     one_shader_is_lost("babble", &[], "failed: the compiler gave a garbled answer");
+}
+
+#[test]
+fn a_killed_run_loses_nothing_that_was_finished() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("in")).unwrap();
+    for entry in ["bad", "good1", "good2", "good3"] {
+        std::fs::write(dir.path().join(format!("in/{entry}.spv")), shader(entry)).unwrap();
+    }
+    let mut run = Command::new(env!("CARGO_BIN_EXE_dovetail"))
+        .args(["populate", "--jobs", "2", "--fault=hang:bad", "--deadline=600", "--cache"])
+        .arg(dir.path().join("cache"))
+        .arg(dir.path().join("in"))
+        .spawn()
+        .unwrap();
+    // The hanging shader holds one worker, the other one gets through the rest; a third process may look on.
+    std::fs::create_dir_all(dir.path().join("cache")).unwrap();
+    let cache = Cache::open(&dir.path().join("cache"), StoreKind::Lmdb).unwrap();
+    let keys = ["good1", "good2", "good3"].map(key);
+    let start = std::time::Instant::now();
+    while keys.iter().any(|k| cache.get(k).unwrap().is_none()) {
+        assert!(start.elapsed().as_secs() < 120, "the other shaders do not get done");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert!(run.try_wait().unwrap().is_none(), "the run must still be waiting for the hanging shader");
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let (code, json) = populate(dir.path(), &[]);
+    assert_eq!((code, json["counts"]["already cached"].as_u64()), (Some(0), Some(3)));
 }

@@ -44,6 +44,6 @@ pub use op::{
 pub use shader::{
     ArgRole, BasicBlock, BlockCall, BlockId, ConstTable, ConstTableId, DenormMode, DepthMode, EntryArg, Inst, InstId,
     Level, Local, LocalId, LowerInfo, Merge, Modes, RegClass, Resource, ResourceId, ResourceKind, RoundMode, Shader,
-    SymbolId, Terminator, Value, ValueData, ValueDef,
+    SpecValue, SymbolId, Terminator, Value, ValueData, ValueDef,
 };
 pub use types::{Align, Bits, Type};

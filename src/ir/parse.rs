@@ -251,10 +251,11 @@ impl Parser {
             }
             "modes" => return text::modes(&mut s.modes, r),
             "spec" => {
-                let (mut id, mut value) = (0, 0);
+                let (mut id, mut value, mut default) = (0, 0, 0);
                 r.glued("", &mut id)?;
                 r.glued("", &mut value)?;
-                s.modes.spec.push((id, value));
+                r.glued("", &mut default)?;
+                s.modes.spec.push(super::SpecValue { id, value, default });
                 return Ok(());
             }
             "shared" => return r.glued("", &mut s.shared_bytes),

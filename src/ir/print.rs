@@ -3,7 +3,7 @@
 //! Values keep their numbers, so that a pass's output can be laid beside its input. Numbers need not be dense.
 
 use super::op::Op;
-use super::shader::{BasicBlock, BlockCall, Inst, InstId, Merge, Shader, Terminator, Value};
+use super::shader::{BasicBlock, BlockCall, Inst, InstId, Merge, Shader, SpecValue, Terminator, Value};
 use super::text::{self, Codec, FP_FLAGS, Text};
 use super::types::Type;
 use super::words::Word;
@@ -132,8 +132,8 @@ impl Shader {
     fn fmt_header(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "shader {} {} {}", self.level.name(), self.stage.name(), quoted(&self.name))?;
         writeln!(f, "modes{}", record(&self.modes, text::modes))?;
-        for (id, value) in &self.modes.spec {
-            writeln!(f, "spec {id} {value:#x}")?;
+        for SpecValue { id, value, default } in &self.modes.spec {
+            writeln!(f, "spec {id} {value:#x} {default:#x}")?;
         }
         if self.shared_bytes != 0 {
             writeln!(f, "shared {}", self.shared_bytes)?;

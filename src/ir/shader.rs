@@ -280,8 +280,19 @@ pub struct Modes {
     pub round: [RoundMode; 3],
     /// Shading per sample is needed (SampleId, SamplePosition, sample interpolation).
     pub per_sample: bool,
-    /// Every specialization value that the translation used (id, value bits), sorted by id.
-    pub spec: Vec<(u32, u64)>,
+    /// Every specialization constant that shaped the translation, sorted by id.
+    pub spec: Vec<SpecValue>,
+}
+
+/// A specialization constant that shaped code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+pub struct SpecValue {
+    /// `SpecId`.
+    pub id: u32,
+    /// Bits that the code was made for.
+    pub value: u64,
+    /// Bits that it has where nobody specializes it.
+    pub default: u64,
 }
 
 /// Scalar or vector register file.

@@ -9,7 +9,6 @@ use crate::error::{Context, Error, FullCompile, Result};
 use crate::metadata::interface::{ResourceUse, UserData};
 use crate::reloc::symbol::LinkSymbol;
 use crate::state::PipelineState;
-use crate::target::Stage;
 
 /// Sample positions that a pattern has room for.
 const POSITIONS_PER_PATTERN: u32 = 16;
@@ -136,15 +135,14 @@ impl Values<'_> {
 
     /// The code of a specialized shader is right for its values only.
     fn specialization(&self, object: &Object) -> Result<()> {
-        for &(id, bits) in &object.interface.specialization {
-            match specialized(self.state, object.stage(), id) {
-                Some(value) if value != bits => {
-                    return Err(Error::needs_full(FullCompile::Specialization { id }));
-                }
-                _ => {}
-            }
+        let other = object.interface.specialization.iter().find(|made_for| {
+            let wanted = self.state.specialized(object.stage(), made_for.id).unwrap_or(made_for.default);
+            wanted != made_for.value
+        });
+        match other {
+            Some(made_for) => Err(Error::needs_full(FullCompile::Specialization { id: made_for.id })),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn resources(&self, object: &Object) -> Result<()> {
@@ -175,12 +173,6 @@ impl Values<'_> {
         }
         Ok(())
     }
-}
-
-/// The value the state gives a constant of this stage: what is said for the stage goes before what is said for all.
-fn specialized(state: &PipelineState, stage: Stage, id: u32) -> Option<u64> {
-    let find = |of: Option<Stage>| state.specialization.iter().find(|e| e.id == id && e.stage == of).map(|e| e.value);
-    find(Some(stage)).or_else(|| find(None))
 }
 
 fn layout_error(set: u32, binding: u32, why: String) -> Error {

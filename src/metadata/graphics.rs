@@ -144,7 +144,7 @@ pub(super) fn fragment(
 ) -> Result<()> {
     let words = &mut notes.registers;
     let color = &facts.state.color;
-    let asked_per_sample = color.sample_shading && color.samples > 1;
+    let asked_per_sample = color.shades_samples();
     let interpolates = fragment.inputs.iter().any(|i| !i.flat && !i.per_vertex);
     if asked_per_sample && !fragment.per_sample && interpolates {
         // The body interpolates at the pixel's centre, and would have to at the sample.

@@ -3,7 +3,7 @@
 //! Written into the unlinked ELF's note, read by the linker, gone from the final ELF. One struct is the whole contract;
 //! `docs/unlinked-elf.md` describes each key.
 
-use crate::ir::{DepthMode, NumericKind, ResourceKind};
+use crate::ir::{DepthMode, NumericKind, ResourceKind, SpecValue};
 use crate::target::{GfxIp, Stage, WaveSize};
 use serde::{Deserialize, Serialize};
 
@@ -33,8 +33,8 @@ pub struct StageInterface {
     /// Lowest root dword that is read through the spill table at a known place; relocations tell of the unknown ones.
     #[serde(default)]
     pub spill_threshold: Option<u32>,
-    /// Specialization values that shaped the code: id and bits, sorted by id.
-    pub specialization: Vec<(u32, u64)>,
+    /// Specialization constants that shaped the code, sorted by id.
+    pub specialization: Vec<SpecValue>,
     /// Buffers or images are written, or atomics used.
     pub writes_memory: bool,
     /// What only this kind of stage has.

@@ -181,7 +181,7 @@ mod tests {
             resources: vec![ResourceUse { set: 3, binding: 1, kind: crate::ir::ResourceKind::Sampler, count: None }],
             push_constant_bytes: 12,
             spill_threshold: Some(4),
-            specialization: vec![(7, u64::MAX)],
+            specialization: vec![crate::ir::SpecValue { id: 7, value: u64::MAX, default: 0 }],
             writes_memory: false,
             kind,
         }

@@ -210,7 +210,10 @@ fn items(args: &Args, spec: &SpecFile, input: Input) -> Vec<Item> {
         Err(e) => return vec![Item { name, work: Err(e), cooperative_matrix: false }],
     };
     let module = std::sync::Arc::new(module);
-    let values: Vec<(u32, u64)> = spec.values(&name).into_iter().map(|(id, value)| (id, u64::from(value))).collect();
+    // Specialization files name modules, not the folders they are found in.
+    let module_name = name.rsplit('/').next().unwrap_or(&name);
+    let values: Vec<(u32, u64)> =
+        spec.values(module_name).into_iter().map(|(id, value)| (id, u64::from(value))).collect();
     let specialization = info.specialization(&values);
     let several = info.entry_points.len() > 1;
     let mut out = Vec::new();

@@ -20,6 +20,7 @@ use crate::ir::{
     AluOp, Bits, Builder, BuiltIn, DerivativeKind, Inst, Interp, InterpPlace, NumericKind, Op, Shader, Type, Value,
 };
 use crate::metadata::interface::{ComponentType, FragmentInput, Semantic, StageKind};
+use crate::state::ColorState;
 use std::collections::BTreeMap;
 
 /// Attributes that the hardware has.
@@ -47,8 +48,23 @@ struct Read {
     interp: Interp,
 }
 
+/// A state that shades every sample moves what is interpolated in the pixel to its sample.
+fn at_samples(shader: &mut Shader) {
+    shader.modes.per_sample = true;
+    for inst in &mut shader.insts {
+        if let Op::LoadInput { interp: Interp::At { place, .. }, .. } = &mut inst.op
+            && matches!(place, InterpPlace::Center | InterpPlace::Centroid)
+        {
+            *place = InterpPlace::Sample;
+        }
+    }
+}
+
 /// Lowers every attribute of a fragment shader.
 pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
+    if cx.request.known.colors.get().is_some_and(ColorState::shades_samples) {
+        at_samples(shader);
+    }
     let mut attributes: BTreeMap<Attribute, u8> = BTreeMap::new();
     for inst in live_insts(shader) {
         let Some(read) = read(shader, inst) else { continue };

@@ -14,6 +14,7 @@ use crate::ir::rewrite::{Rewrite, rewrite};
 use crate::ir::{Access, Align, AluOp, AmdOp, BufferKind, Builder, BuiltIn, Op, Shader, Type, Value};
 use crate::metadata::interface::{StageKind, UserData};
 use crate::reloc::symbol::LinkSymbol;
+use crate::state::ColorState;
 use crate::target::Stage;
 
 /// Byte offset of the sample positions' buffer descriptor in the global table (pal-abi 4).
@@ -26,7 +27,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
     let per_sample = shader.modes.per_sample
         || reads(shader, BuiltIn::SampleId)
         || reads(shader, BuiltIn::SamplePosition)
-        || cx.request.known.colors.get().is_some_and(|c| c.sample_shading);
+        || cx.request.known.colors.get().is_some_and(ColorState::shades_samples);
     rewrite(shader, |b, inst| {
         let Op::LoadBuiltIn { builtin, component } = inst.op else { return Ok(Rewrite::Keep) };
         let mut at = Place { b, p: &mut prelude, entry: &cx.entry, local_size, per_sample };

@@ -7,7 +7,7 @@ use super::cx::{Cx, Values};
 use super::parse::Inst;
 use super::types::{Layout, Ty, TypeId};
 use crate::error::{Error, Result};
-use crate::ir::{Align, ConstTable, ConstTableId, Type};
+use crate::ir::{Align, ConstTable, ConstTableId, SpecValue, Type};
 use spirv::{Decoration, Op};
 use std::collections::BTreeSet;
 
@@ -40,8 +40,8 @@ pub struct Constants {
     total: usize,
     /// The request's values, sorted by id.
     pub(super) overrides: Vec<(u32, u64)>,
-    /// Value of each specialization constant.
-    values: Vec<(u32, u64)>,
+    /// Each specialization constant.
+    values: Vec<SpecValue>,
     used: BTreeSet<u32>,
 }
 
@@ -82,8 +82,8 @@ impl Constants {
     }
 
     /// Every specialization value used so far, sorted by id.
-    pub fn used(&self) -> Vec<(u32, u64)> {
-        self.used.iter().filter_map(|id| self.values.iter().find(|(i, _)| i == id).copied()).collect()
+    pub fn used(&self) -> Vec<SpecValue> {
+        self.used.iter().filter_map(|id| self.values.iter().find(|v| v.id == *id).copied()).collect()
     }
 }
 
@@ -186,7 +186,7 @@ impl Cx<'_> {
             Some(v) => v & scalar.bits().mask(),
             None => default,
         };
-        self.constants.values.push((id, value));
+        self.constants.values.push(SpecValue { id, value, default });
         Ok(Constant { ty, leaves: Leaves::Bits([value].into()), spec: vec![id] })
     }
 

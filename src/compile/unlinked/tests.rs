@@ -75,7 +75,7 @@ fn interface(stage: Stage, epilog: bool) -> StageInterface {
         spill_threshold: None,
         resources: vec![],
         push_constant_bytes: 0,
-        specialization: vec![(3, 7)],
+        specialization: vec![crate::ir::SpecValue { id: 3, value: 7, default: 7 }],
         writes_memory: false,
         kind,
     }
