@@ -13,6 +13,7 @@ mod export;
 mod format;
 mod global;
 mod image;
+pub mod inputs;
 mod interp;
 mod lds;
 mod load;
