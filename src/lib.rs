@@ -31,6 +31,7 @@ pub mod cache;
 pub mod compile;
 #[cfg(feature = "cli")]
 pub mod corpus;
+pub mod emu;
 pub mod error;
 pub mod glue;
 pub mod ir;

@@ -49,6 +49,8 @@ const UNSAFE: &[&str] = &[
     "src/link/out.rs",
     "src/capi.rs",
     "tests/support/vulkan.rs",
+    "tests/support/vulkan/draw.rs",
+    "tests/support/vulkan/picture.rs",
     "tests/support/alloc.rs",
 ];
 

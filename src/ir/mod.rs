@@ -22,6 +22,7 @@ mod builder;
 pub mod cfg;
 mod effects;
 mod image;
+pub mod interp;
 mod op;
 pub mod parse;
 mod print;

@@ -38,7 +38,8 @@ impl BufferFormat {
         self.0
     }
 
-    fn names(self) -> Option<(&'static str, &'static str)> {
+    /// Layout and number format, as the assembler writes them: `8_8_8_8`, `UNORM`.
+    pub fn names(self) -> Option<(&'static str, &'static str)> {
         let mut index = usize::from(self.0).checked_sub(1)?;
         for (layout, numbers) in LAYOUTS {
             if let Some(number) = numbers.get(index) {

@@ -8,19 +8,24 @@
 
 mod buffer_format;
 mod decode;
+mod disassemble;
 mod encode;
 mod inst;
+pub mod instruction;
 mod op;
 #[cfg(test)]
 pub(crate) mod oracle;
 mod print;
 mod reg;
+mod table;
 mod tables;
 
 pub use buffer_format::BufferFormat;
 pub use decode::decode;
+pub use disassemble::disassemble;
 pub use encode::{encode, encode_all};
 pub use inst::{Buffer, BufferAddress, Cache, ExpSources, ExpTarget, Inst, LaneMask, Waitcnt};
 pub use op::{Format, Op};
 pub use reg::{InlineFloat, Scalar, Sgpr, Special, Src, Vgpr};
+pub use table::{Entry, Kind};
 pub use tables::opcode;

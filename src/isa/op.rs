@@ -3,47 +3,45 @@
 //! A line says name, mnemonic, encoding format, and how many registers its data (destination) and how many sources it has.
 //! The opcode numbers are in `tables/`, one file a generation.
 
-/// An encoding format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Format {
-    /// Scalar, two sources.
-    Sop2,
-    /// Scalar, one source.
-    Sop1,
-    /// Scalar, program control, 16-bit immediate.
-    Sopp,
-    /// Scalar memory.
-    Smem,
-    /// Vector, one source.
-    Vop1,
-    /// Vector, two sources, the second a VGPR; otherwise it takes the long form of VOP3.
-    Vop2,
-    /// Vector, up to three sources of any kind.
-    Vop3,
-    /// Untyped buffer access.
-    Mubuf,
-    /// Typed buffer access.
-    Mtbuf,
-    /// Export.
-    Exp,
+macro_rules! formats {
+    ($($format:ident $name:literal $what:literal;)*) => {
+        /// An encoding format.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Format { $(#[doc = $what] $format,)* }
+
+        impl Format {
+            /// Every format.
+            pub const ALL: &'static [Self] = &[$(Self::$format,)*];
+
+            /// The name in the opcode tables.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$format => $name,)* }
+            }
+        }
+    };
 }
 
-impl Format {
-    /// The name in the opcode tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sop2 => "SOP2",
-            Self::Sop1 => "SOP1",
-            Self::Sopp => "SOPP",
-            Self::Smem => "SMEM",
-            Self::Vop1 => "VOP1",
-            Self::Vop2 => "VOP2",
-            Self::Vop3 => "VOP3",
-            Self::Mubuf => "MUBUF",
-            Self::Mtbuf => "MTBUF",
-            Self::Exp => "EXP",
-        }
-    }
+formats! {
+    Sop2 "SOP2" "Scalar, two sources.";
+    Sopk "SOPK" "Scalar, 16-bit constant.";
+    Sop1 "SOP1" "Scalar, one source.";
+    Sopc "SOPC" "Scalar compare.";
+    Sopp "SOPP" "Scalar, program control, 16-bit immediate.";
+    Smem "SMEM" "Scalar memory.";
+    Vop2 "VOP2" "Vector, two sources, the second a VGPR; otherwise it takes the long form of VOP3.";
+    Vop1 "VOP1" "Vector, one source.";
+    Vopc "VOPC" "Vector compare.";
+    Vop3 "VOP3" "Vector, up to three sources of any kind.";
+    Vop3p "VOP3P" "Vector, packed halves.";
+    Vintrp "VINTRP" "Parameter interpolation.";
+    Ds "DS" "Local data share.";
+    Flat "FLAT" "Memory by a flat address.";
+    Scratch "SCRATCH" "A lane's own memory.";
+    Global "GLOBAL" "Memory by a global address.";
+    Mubuf "MUBUF" "Untyped buffer access.";
+    Mtbuf "MTBUF" "Typed buffer access.";
+    Mimg "MIMG" "Image access.";
+    Exp "EXP" "Export.";
 }
 
 macro_rules! ops {

@@ -125,6 +125,7 @@ fn samples(op: Op) -> Vec<Inst> {
         }
         Format::Mubuf | Format::Mtbuf => all = buffers(op),
         Format::Exp => all = exports(),
+        other => panic!("glue emits no {other}"),
     }
     all
 }

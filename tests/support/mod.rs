@@ -51,6 +51,24 @@ fn find(name: &str) -> Option<PathBuf> {
     in_path.into_iter().chain(in_prefix).find(|path| path.is_file())
 }
 
+/// SPIR-V of a text in its assembly, or None where the assembler is missing.
+#[must_use]
+pub fn assembly(test: &str, path: &Path) -> Option<Vec<u8>> {
+    let assembler = tool(test, "spirv-as")?;
+    Some(assembler.run(&["--target-env", "spv1.6", "-o", "-", path.to_str().expect("a path in UTF-8")], &[]))
+}
+
+/// SPIR-V of a GLSL file, or None where the compiler is missing. `target` is such as `vulkan1.1`.
+#[must_use]
+pub fn glsl(test: &str, path: &Path, target: &str) -> Option<Vec<u8>> {
+    let compiler = tool(test, "glslangValidator")?;
+    let dir = tempfile::tempdir().expect("a folder");
+    let out = dir.path().join("module.spv");
+    let text = |p: &Path| p.to_str().expect("a path in UTF-8").to_owned();
+    compiler.run(&["-V", "--target-env", target, "-o", &text(&out), &text(path)], &[]);
+    Some(std::fs::read(out).expect("the module"))
+}
+
 impl Tool {
     /// Runs it with this input and gives what it wrote; fails the test if the tool fails.
     pub fn run(&self, arguments: &[&str], input: &[u8]) -> Vec<u8> {

@@ -1,0 +1,90 @@
+//! What a memory instruction moves between registers and bytes, by its name: shared by buffers, addresses and LDS.
+
+use super::wave::Wave;
+use crate::isa::Vgpr;
+
+/// One element of an access: registers on one side, bytes on the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Element {
+    /// Bytes in memory; above 4 in whole dwords.
+    pub bytes: usize,
+    /// Loads extend the sign.
+    pub signed: bool,
+    /// The half of the register that takes part; the other is left alone.
+    pub half: Option<Half>,
+}
+
+/// A half of a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Half {
+    /// Bits 15:0.
+    Low,
+    /// Bits 31:16.
+    High,
+}
+
+/// The element of a name's last part, such as `ubyte_d16_hi` or `dwordx3`.
+pub fn element(name: &str) -> Option<Element> {
+    let (name, half) = match (name.strip_suffix("_d16_hi"), name.strip_suffix("_d16")) {
+        (Some(name), _) => (name, Some(Half::High)),
+        (_, Some(name)) => (name, Some(Half::Low)),
+        _ => (name, None),
+    };
+    let (bytes, signed) = match name {
+        "ubyte" | "byte" => (1, false),
+        "sbyte" => (1, true),
+        "ushort" => (2, false),
+        // In halves there is no sign to extend.
+        "sshort" | "short" => (2, true),
+        "dword" => (4, false),
+        "dwordx2" => (8, false),
+        "dwordx3" => (12, false),
+        "dwordx4" => (16, false),
+        _ => return None,
+    };
+    Some(Element { bytes, signed, half })
+}
+
+impl Element {
+    /// Registers.
+    pub fn registers(self) -> usize {
+        self.bytes.div_ceil(4)
+    }
+
+    /// Puts loaded bytes into the registers of a lane.
+    pub fn put(self, wave: &mut Wave, data: Vgpr, lane: usize, bytes: &[u8]) {
+        for (n, part) in bytes.chunks(4).enumerate() {
+            let mut word = [0; 4];
+            word[..part.len()].copy_from_slice(part);
+            let mut value = u32::from_le_bytes(word);
+            let bits = 8 * part.len() as u32;
+            if self.signed && bits < 32 {
+                value = ((value << (32 - bits)).cast_signed() >> (32 - bits)).cast_unsigned();
+            }
+            let old = wave.vgpr(data, n, lane);
+            let value = match self.half {
+                None => value,
+                Some(Half::Low) => old & 0xffff_0000 | value & 0xffff,
+                Some(Half::High) => old & 0xffff | value << 16,
+            };
+            wave.set_vgpr(data, n, lane, value);
+        }
+    }
+
+    /// The bytes that a lane stores.
+    pub fn take(self, wave: &Wave, data: Vgpr, lane: usize) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(16);
+        for n in 0..self.registers() {
+            let value = wave.vgpr(data, n, lane);
+            let value = if self.half == Some(Half::High) { value >> 16 } else { value };
+            bytes.extend(value.to_le_bytes());
+        }
+        bytes.truncate(self.bytes);
+        bytes
+    }
+}
+
+/// A number of 4 or 8 bytes.
+pub fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}

@@ -1,0 +1,280 @@
+//! Buffer access through a V# (isa-gfx10 4.1, 4.2): addresses, range rules, formats.
+//!
+//! Every dword is judged by itself, so that a wide access may be half in range (K). What the descriptor's rule puts out of
+//! range reads 0 and stores nothing; what it lets through must be in an allocation.
+
+use super::access::{self, Element};
+use super::atomic::{self, Cell};
+use super::format::Format;
+use super::memory::Memory;
+use super::wave::Wave;
+use crate::error::{Error, Result};
+use crate::isa::instruction::{BufferFields, Instruction};
+use crate::isa::{BufferFormat, Kind, Scalar, Vgpr};
+
+/// A buffer descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Descriptor {
+    /// Byte address, 48 bits.
+    pub base: u64,
+    /// Bytes of a record.
+    pub stride: u64,
+    /// Records, or bytes.
+    pub records: u64,
+    swizzle: bool,
+    word3: u32,
+}
+
+/// Bytes of an element in a swizzled buffer; fixed on gfx10.
+const ELEMENT: u64 = 4;
+
+impl Descriptor {
+    /// The descriptor in four scalar registers.
+    pub fn read(wave: &Wave, first: Scalar) -> Self {
+        Self::new([0, 1, 2, 3].map(|n| wave.sgpr(first, n)))
+    }
+
+    /// The descriptor in four dwords.
+    pub fn new([d0, d1, d2, d3]: [u32; 4]) -> Self {
+        Self {
+            base: u64::from(d0) | u64::from(d1 & 0xffff) << 32,
+            stride: u64::from(d1 >> 16 & 0x3fff),
+            records: u64::from(d2),
+            swizzle: d1 >> 31 == 1,
+            word3: d3,
+        }
+    }
+
+    /// Bytes that scalar loads may read.
+    pub fn scalar_limit(&self) -> u64 {
+        if self.stride == 0 { self.records } else { self.records * self.stride }
+    }
+
+    fn field(&self, high: u32, low: u32) -> u32 {
+        self.word3 << (31 - high) >> (31 - high + low)
+    }
+
+    /// What each component of a formatted access is.
+    fn selects(&self) -> [u8; 4] {
+        [0, 3, 6, 9].map(|low| self.field(low + 2, low) as u8)
+    }
+
+    fn adds_thread(&self) -> bool {
+        self.field(23, 23) == 1
+    }
+
+    /// The address of a byte of a record, if the range rule lets it through.
+    fn address(&self, index: u64, offset: u64, soffset: u64) -> Option<u64> {
+        let place = if self.swizzle {
+            let lanes = 8 << self.field(22, 21);
+            let (block, within) = (index / lanes, index % lanes);
+            (block * self.stride + offset / ELEMENT * ELEMENT) * lanes + within * ELEMENT + offset % ELEMENT
+        } else {
+            index * self.stride + offset
+        };
+        let out = match self.field(29, 28) {
+            0 => index >= self.records || offset >= self.stride,
+            1 => index >= self.records,
+            2 => self.records == 0,
+            // Raw buffers count the scalar offset too (K).
+            _ if self.swizzle => place >= self.records,
+            _ => place + soffset >= self.records,
+        };
+        (!out).then(|| (self.base + soffset + place) & 0xffff_ffff_ffff)
+    }
+}
+
+/// What a buffer instruction does with each lane.
+#[derive(Clone, Copy)]
+pub enum Buffer {
+    /// Nothing: cache control.
+    Nothing,
+    /// Registers of bytes.
+    Load(Element),
+    /// Bytes of registers.
+    Store(Element),
+    /// A formatted load of so many components.
+    LoadFormat(Typed),
+    /// A formatted store.
+    StoreFormat(Typed),
+    /// An atomic operation of this width.
+    Atomic(atomic::Atomic, u32),
+}
+
+/// A formatted access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Typed {
+    components: usize,
+    d16: bool,
+    high: bool,
+}
+
+/// The operation of a name.
+pub fn resolve(name: &str) -> Option<Buffer> {
+    if name == "buffer_gl0_inv" || name == "buffer_gl1_inv" {
+        return Some(Buffer::Nothing);
+    }
+    if let Some((atomic, bits)) = atomic::of_memory(name) {
+        return Some(Buffer::Atomic(atomic, bits));
+    }
+    let name = name.strip_prefix('t').unwrap_or(name).strip_prefix("buffer_")?;
+    let (load, rest) = match name.strip_prefix("load_") {
+        Some(rest) => (true, rest),
+        None => (false, name.strip_prefix("store_")?),
+    };
+    if let Some(format) = rest.strip_prefix("format_") {
+        let (d16, high, channels) = match (format.strip_prefix("d16_hi_"), format.strip_prefix("d16_")) {
+            (Some(channels), _) => (true, true, channels),
+            (_, Some(channels)) => (true, false, channels),
+            _ => (false, false, format),
+        };
+        let typed = Typed { components: channels.len(), d16, high };
+        return Some(if load { Buffer::LoadFormat(typed) } else { Buffer::StoreFormat(typed) });
+    }
+    let element = access::element(rest)?;
+    Some(if load { Buffer::Load(element) } else { Buffer::Store(element) })
+}
+
+/// The place of one lane's access.
+struct Place {
+    descriptor: Descriptor,
+    index: u64,
+    offset: u64,
+    soffset: u64,
+}
+
+impl Place {
+    fn address(&self, bytes: u64) -> Option<u64> {
+        self.descriptor.address(self.index, self.offset + bytes, self.soffset)
+    }
+}
+
+/// Executes one instruction.
+pub fn execute(op: Buffer, inst: &Instruction, f: &BufferFields, wave: &mut Wave, memory: &mut Memory) -> Result<()> {
+    if matches!(op, Buffer::Nothing) {
+        return Ok(());
+    }
+    if f.lds {
+        return Err(Error::unsupported("buffer access", "directly to LDS"));
+    }
+    let descriptor = Descriptor::read(wave, f.resource);
+    if descriptor.word3 >> 30 != 0 {
+        return Err(Error::malformed(format!("{:?} is no buffer descriptor", f.resource)));
+    }
+    let soffset = wave.uniform(f.soffset, Kind::B32)?;
+    let status = usize::from(inst.entry.data_registers());
+    for lane in wave.active() {
+        let address = |n: usize| u64::from(wave.vgpr(f.vaddr, n, lane));
+        let index = if f.idxen { address(0) } else { 0 };
+        let thread = if descriptor.adds_thread() { lane as u64 } else { 0 };
+        let offset = if f.offen { address(usize::from(f.idxen)) } else { 0 } + u64::from(f.offset);
+        let place = Place { descriptor, index: index + thread, offset, soffset };
+        match op {
+            Buffer::Nothing => {}
+            Buffer::Load(element) => {
+                let mut bytes = Vec::with_capacity(16);
+                for at in (0..element.bytes).step_by(4) {
+                    let part = (element.bytes - at).min(4);
+                    match place.address(at as u64) {
+                        Some(address) => bytes.extend(memory.read(address, part)?),
+                        None => bytes.extend(&[0; 4][..part]),
+                    }
+                }
+                element.put(wave, f.data, lane, &bytes);
+            }
+            Buffer::Store(element) => {
+                for (n, part) in element.take(wave, f.data, lane).chunks(4).enumerate() {
+                    if let Some(address) = place.address(4 * n as u64) {
+                        memory.write(address, part)?;
+                    }
+                }
+            }
+            Buffer::LoadFormat(typed) => {
+                let format = format(f, &descriptor)?;
+                let texel = read_texel(&place, &format, memory)?;
+                put_components(wave, f.data, lane, typed, texel, &format);
+            }
+            Buffer::StoreFormat(typed) => {
+                let format = format(f, &descriptor)?;
+                let components = take_components(wave, f.data, lane, typed, &format);
+                for (n, part) in format.encode(components)?.chunks(4).enumerate() {
+                    if let Some(address) = place.address(4 * n as u64) {
+                        memory.write(address, part)?;
+                    }
+                }
+            }
+            Buffer::Atomic(atomic, bits) => {
+                let width = bits as usize / 32;
+                let pair = |first: usize| (0..width).rev().fold(0, |all, n| all << 32 | u64::from(wave.vgpr(f.data, first + n, lane)));
+                let (data, compare) = (pair(0), pair(width));
+                let mut old = 0;
+                if let Some(address) = place.address(0) {
+                    let cell = memory.slice_mut(address, 4 * width)?;
+                    old = access::number(cell);
+                    let new = atomic(Cell { old, data, compare, bits }).to_le_bytes();
+                    cell.copy_from_slice(&new[..4 * width]);
+                }
+                if f.cache.glc {
+                    for n in 0..width {
+                        wave.set_vgpr(f.data, n, lane, (old >> (32 * n)) as u32);
+                    }
+                }
+            }
+        }
+        if f.tfe {
+            wave.set_vgpr(f.data, status, lane, 0);
+        }
+    }
+    Ok(())
+}
+
+fn format(f: &BufferFields, descriptor: &Descriptor) -> Result<Format> {
+    let number = f.format.map_or(descriptor.field(18, 12), u32::from);
+    let known = u8::try_from(number).ok().and_then(BufferFormat::new).and_then(Format::of_buffer);
+    known.ok_or_else(|| Error::malformed(format!("no buffer format {number}")))
+}
+
+/// Components after the descriptor's selection; out of range all are 0 (K).
+fn read_texel(place: &Place, format: &Format, memory: &Memory) -> Result<[u32; 4]> {
+    let mut bytes = Vec::with_capacity(16);
+    let mut inside = true;
+    for at in (0..format.bytes()).step_by(4) {
+        let part = (format.bytes() - at).min(4);
+        match place.address(at as u64) {
+            Some(address) => bytes.extend(memory.read(address, part)?),
+            None => inside = false,
+        }
+    }
+    if !inside {
+        return Ok([0; 4]);
+    }
+    let texel = format.decode(&bytes);
+    Ok(place.descriptor.selects().map(|select| format.select(texel, select)))
+}
+
+fn put_components(wave: &mut Wave, data: Vgpr, lane: usize, typed: Typed, texel: [u32; 4], format: &Format) {
+    for (n, value) in texel.into_iter().take(typed.components).enumerate() {
+        if !typed.d16 {
+            wave.set_vgpr(data, n, lane, value);
+            continue;
+        }
+        let half = format.narrow(value);
+        let high = typed.high || n % 2 == 1;
+        let old = wave.vgpr(data, n / 2, lane);
+        let merged = if high { old & 0xffff | half << 16 } else { old & 0xffff_0000 | half };
+        wave.set_vgpr(data, n / 2, lane, merged);
+    }
+}
+
+fn take_components(wave: &Wave, data: Vgpr, lane: usize, typed: Typed, format: &Format) -> [u32; 4] {
+    let mut components = [0; 4];
+    for (n, component) in components.iter_mut().take(typed.components).enumerate() {
+        *component = if typed.d16 {
+            let word = wave.vgpr(data, n / 2, lane);
+            format.widen(if typed.high || n % 2 == 1 { word >> 16 } else { word & 0xffff })
+        } else {
+            wave.vgpr(data, n, lane)
+        };
+    }
+    components
+}

@@ -1,0 +1,157 @@
+//! Program control: branches, the program counter, MODE, barriers, and the instructions that change no value.
+
+use super::mode::Mode;
+use super::wave::{State, Wave};
+use crate::error::{Error, Result};
+use crate::isa::instruction::ScalarFields;
+use crate::isa::{Kind, Scalar};
+
+/// A resolved control instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// The wave ends.
+    End,
+    /// Waits for the workgroup.
+    Barrier,
+    /// Goes elsewhere if this holds.
+    Branch(Condition),
+    /// The address of the next instruction.
+    GetPc,
+    /// Goes to an address.
+    SetPc,
+    /// Goes to an address, and keeps the next one.
+    SwapPc,
+    /// Branches, and keeps the next address.
+    Call,
+    /// Sets bits of MODE, from this one on.
+    Mode(u32),
+    /// Reads a hardware register.
+    GetReg,
+    /// Writes a part of a hardware register.
+    SetReg,
+    /// Tells the hardware something that changes no result here.
+    Nothing,
+}
+
+/// When a branch is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// Always.
+    Always,
+    /// SCC has this value.
+    Scc(bool),
+    /// VCC is zero, or not.
+    Vccz(bool),
+    /// EXEC is zero, or not.
+    Execz(bool),
+}
+
+/// The control instruction of a name.
+pub fn resolve(mnemonic: &str) -> Option<Control> {
+    Some(match mnemonic {
+        "s_endpgm" | "s_endpgm_ordered_ps_done" => Control::End,
+        "s_barrier" => Control::Barrier,
+        "s_branch" => Control::Branch(Condition::Always),
+        "s_cbranch_scc0" => Control::Branch(Condition::Scc(false)),
+        "s_cbranch_scc1" => Control::Branch(Condition::Scc(true)),
+        "s_cbranch_vccz" => Control::Branch(Condition::Vccz(true)),
+        "s_cbranch_vccnz" => Control::Branch(Condition::Vccz(false)),
+        "s_cbranch_execz" => Control::Branch(Condition::Execz(true)),
+        "s_cbranch_execnz" => Control::Branch(Condition::Execz(false)),
+        "s_getpc_b64" => Control::GetPc,
+        "s_setpc_b64" => Control::SetPc,
+        "s_swappc_b64" => Control::SwapPc,
+        "s_call_b64" => Control::Call,
+        "s_round_mode" => Control::Mode(0),
+        "s_denorm_mode" => Control::Mode(4),
+        "s_getreg_b32" => Control::GetReg,
+        "s_setreg_b32" | "s_setreg_imm32_b32" => Control::SetReg,
+        "s_nop" | "s_waitcnt" | "s_waitcnt_vscnt" | "s_waitcnt_vmcnt" | "s_waitcnt_expcnt" | "s_waitcnt_lgkmcnt"
+        | "s_wait_idle" | "s_waitcnt_depctr" | "s_inst_prefetch" | "s_clause" | "s_sleep" | "s_setprio"
+        | "s_icache_inv" | "s_wakeup" | "s_ttracedata" | "s_ttracedata_imm" | "s_sendmsg" | "s_incperflevel"
+        | "s_decperflevel" => Control::Nothing,
+        _ => return None,
+    })
+}
+
+/// Executes one instruction; `wave.pc` is that of the next one already.
+pub fn execute(op: Control, fields: &ScalarFields, wave: &mut Wave) -> Result<()> {
+    let dst = fields.dst.unwrap_or(Scalar::Null);
+    let source = |wave: &Wave, kind| fields.srcs[0].map_or(Ok(0), |src| wave.uniform(src, kind));
+    match op {
+        Control::Nothing => {}
+        Control::End => wave.state = State::Ended,
+        Control::Barrier => wave.state = State::Barrier,
+        Control::Branch(condition) => {
+            let taken = match condition {
+                Condition::Always => true,
+                Condition::Scc(value) => wave.scc == value,
+                Condition::Vccz(value) => wave.vccz() == value,
+                Condition::Execz(value) => (wave.exec() == 0) == value,
+            };
+            if taken {
+                branch(wave, fields.imm);
+            }
+        }
+        Control::GetPc => wave.set_scalar64(dst, wave.pc),
+        Control::SetPc => wave.pc = source(wave, Kind::B64)?,
+        Control::SwapPc => {
+            let target = source(wave, Kind::B64)?;
+            wave.set_scalar64(dst, wave.pc);
+            wave.pc = target;
+        }
+        Control::Call => {
+            wave.set_scalar64(dst, wave.pc);
+            branch(wave, fields.imm);
+        }
+        Control::Mode(shift) => {
+            let value = u32::from(fields.imm & 15) << shift;
+            wave.mode = Mode(wave.mode.0 & !(15 << shift) | value);
+        }
+        Control::GetReg => {
+            let (register, offset, mask) = hardware_register(fields.imm);
+            let value = read_register(wave, register)? >> offset & mask;
+            wave.set_scalar(dst, value);
+        }
+        Control::SetReg => {
+            let (register, offset, mask) = hardware_register(fields.imm);
+            let value = source(wave, Kind::B32)? as u32 & mask;
+            let old = read_register(wave, register)?;
+            write_register(wave, register, old & !(mask << offset) | value << offset);
+        }
+    }
+    Ok(())
+}
+
+fn branch(wave: &mut Wave, dwords: u16) {
+    wave.pc = wave.pc.wrapping_add_signed(4 * i64::from(dwords.cast_signed()));
+}
+
+const MODE: u16 = 1;
+const FLAT_SCR_LO: u16 = 20;
+const FLAT_SCR_HI: u16 = 21;
+
+/// Register, lowest bit, and mask of the bits meant.
+fn hardware_register(imm: u16) -> (u16, u32, u32) {
+    let bits = u32::from(imm >> 11) + 1;
+    (imm & 0x3f, u32::from(imm >> 6 & 0x1f), u32::MAX >> (32 - bits))
+}
+
+fn read_register(wave: &Wave, register: u16) -> Result<u32> {
+    match register {
+        MODE => Ok(wave.mode.0),
+        FLAT_SCR_LO => Ok(wave.flat_scratch as u32),
+        FLAT_SCR_HI => Ok((wave.flat_scratch >> 32) as u32),
+        _ => Err(Error::unsupported("hardware register", format!("number {register}"))),
+    }
+}
+
+fn write_register(wave: &mut Wave, register: u16, value: u32) {
+    let low = wave.flat_scratch & 0xffff_ffff;
+    match register {
+        MODE => wave.mode = Mode(value),
+        FLAT_SCR_LO => wave.flat_scratch = wave.flat_scratch >> 32 << 32 | u64::from(value),
+        FLAT_SCR_HI => wave.flat_scratch = u64::from(value) << 32 | low,
+        _ => {}
+    }
+}

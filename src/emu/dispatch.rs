@@ -1,0 +1,206 @@
+//! A compute dispatch: registers and tables as the driver sets them for each wave (pal-abi 2.5, 4), group after group.
+
+use super::load::{Pipeline, StageCode};
+use super::machine::{Limits, Machine, Stats};
+use super::memory::Memory;
+use super::wave::{POISON, Wave};
+use crate::error::{Error, Result};
+use crate::isa::{Scalar, Sgpr, Vgpr};
+use crate::metadata::registers::{COMPUTE_NUM_THREAD, Registers, compute_num_thread, compute_pgm_rsrc2 as rsrc2};
+use crate::metadata::user_data::pal;
+use crate::target::{Stage, WaveSize};
+
+/// Dwords of the root table.
+const ROOT_DWORDS: usize = 160;
+/// Bytes of the global table: the scratch descriptors come first.
+const GLOBAL_TABLE_BYTES: usize = 256;
+/// A unit of RSRC2.LDS_SIZE.
+const LDS_UNIT: usize = 512;
+
+/// What user data can hold, apart from the root table itself.
+#[derive(Clone, Debug, Default)]
+pub struct Tables {
+    /// Root dwords.
+    pub root: Vec<u32>,
+    /// Low half of the address of the spill table.
+    pub spill: u32,
+    /// Of the global table.
+    pub global: u32,
+    /// Address of the numbers of workgroups.
+    pub workgroups: u64,
+    /// What other numbers hold.
+    pub others: Vec<(u32, u32)>,
+}
+
+impl Tables {
+    /// The tables that every pipeline may want, with the root dwords from the threshold on in the spill table.
+    ///
+    /// # Errors
+    /// Malformed: more root dwords than there are.
+    pub fn new(machine: &mut Machine, pipeline: &Pipeline, root: &[u32]) -> Result<Self> {
+        if root.len() > ROOT_DWORDS {
+            return Err(Error::malformed(format!("{} root dwords: PAL has {ROOT_DWORDS}", root.len())));
+        }
+        let threshold = pipeline.spill_threshold as usize;
+        let spilled = root.iter().enumerate().map(|(n, dword)| if n >= threshold { *dword } else { POISON });
+        let spilled: Vec<u8> = spilled.flat_map(u32::to_le_bytes).collect();
+        let spill = machine.alloc_with(&spilled)? as u32;
+        let global = machine.alloc(GLOBAL_TABLE_BYTES)? as u32;
+        Ok(Self { root: root.to_vec(), spill, global, ..Self::default() })
+    }
+
+    /// Sets the user-data SGPRs of a wave.
+    pub fn set_user_data(&self, stage: &StageCode, wave: &mut Wave) -> Result<()> {
+        let mut high = None;
+        for (n, &what) in (0..).zip(&stage.user_data) {
+            let value = match what {
+                pal::GLOBAL_TABLE => self.global,
+                pal::SPILL_TABLE => self.spill,
+                pal::WORKGROUP => {
+                    high = Some((self.workgroups >> 32) as u32);
+                    self.workgroups as u32
+                }
+                // The high half of a pointer has no number of its own.
+                pal::NOT_MAPPED | pal::PER_SHADER_TABLE => high.take().unwrap_or(POISON),
+                number if (number as usize) < ROOT_DWORDS => {
+                    self.root.get(number as usize).copied().unwrap_or(POISON)
+                }
+                number => match self.others.iter().find(|(known, _)| *known == number) {
+                    Some((_, value)) => *value,
+                    None => return Err(Error::unsupported("user data", format!("{number:#x}"))),
+                },
+            };
+            set_sgpr(wave, n, value)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the descriptor of scratch into an entry of the global table: swizzled by lanes of 64, never out of range.
+    pub fn set_scratch(&self, machine: &mut Machine, entry: u64, address: u64) -> Result<()> {
+        let table = u64::from(Memory::HIGH) << 32 | u64::from(self.global);
+        // 32_FLOAT, XYZW; index stride 64, thread id, resource level, rule 2.
+        let word3 = 0xfac | 22 << 12 | 3 << 21 | 1 << 23 | 1 << 24 | 2 << 28;
+        let words = [address as u32, (address >> 32) as u32 | 1 << 31, u32::MAX, word3];
+        let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+        machine.write(table + entry, &bytes)
+    }
+}
+
+/// Sets a scalar register by number.
+pub fn set_sgpr(wave: &mut Wave, n: u8, value: u32) -> Result<()> {
+    let register = Sgpr::new(n).ok_or_else(|| Error::malformed(format!("no SGPR {n}")))?;
+    wave.set_scalar(Scalar::Sgpr(register), value);
+    Ok(())
+}
+
+/// Byte of the entry for compute scratch in the global table.
+const COMPUTE_SCRATCH: u64 = 0x10;
+
+impl Machine {
+    /// Runs a compute pipeline over a grid of workgroups. `root` is the root table: pointers to descriptor sets, push
+    /// constants, and descriptors of dynamic buffers, as the resource layout says.
+    ///
+    /// # Errors
+    /// What goes wrong in the code, with the instruction; or a pipeline that cannot be started.
+    pub fn dispatch(&mut self, pipeline: &Pipeline, root: &[u32], grid: [u32; 3], limits: Limits) -> Result<Stats> {
+        let stage = pipeline.stages.get(&Stage::Compute);
+        let stage = stage.ok_or_else(|| Error::malformed("the pipeline has no compute stage"))?;
+        let group = Group::new(stage, &pipeline.registers)?;
+        let mut tables = Tables::new(self, pipeline, root)?;
+        let numbers: Vec<u8> = grid.into_iter().flat_map(u32::to_le_bytes).collect();
+        tables.workgroups = self.alloc_with(&numbers)?;
+        if group.wave_scratch != 0 {
+            let scratch = self.alloc(group.wave_scratch * group.waves())?;
+            tables.set_scratch(self, COMPUTE_SCRATCH, scratch)?;
+        }
+        let mut stats = Stats::default();
+        for z in 0..grid[2] {
+            for y in 0..grid[1] {
+                for x in 0..grid[0] {
+                    let mut waves =
+                        (0..group.waves()).map(|n| group.wave(n, [x, y, z], &tables)).collect::<Result<Vec<_>>>()?;
+                    self.run_group(&mut waves, group.lds, limits, &mut stats)
+                        .map_err(|e| e.at(format!("workgroup {x}, {y}, {z}")))?;
+                }
+            }
+        }
+        Ok(stats)
+    }
+}
+
+/// What the registers say of every workgroup.
+struct Group<'a> {
+    stage: &'a StageCode,
+    threads: [u32; 3],
+    ids: [bool; 3],
+    size: bool,
+    local_ids: u8,
+    lds: usize,
+    wave_scratch: usize,
+}
+
+impl<'a> Group<'a> {
+    fn new(stage: &'a StageCode, registers: &Registers) -> Result<Self> {
+        let threads =
+            [0, 1, 2].map(|n| registers.get(COMPUTE_NUM_THREAD.nth(n)).map(|word| compute_num_thread::NUM_THREAD_FULL.of(word)));
+        let [Some(x), Some(y), Some(z)] = threads else { return Err(Error::malformed("no COMPUTE_NUM_THREAD")) };
+        let all = u64::from(x) * u64::from(y) * u64::from(z);
+        if all == 0 || all > 1024 {
+            return Err(Error::malformed(format!("a workgroup of {x} × {y} × {z}")));
+        }
+        let on = |field| registers.field(field) == 1;
+        Ok(Self {
+            stage,
+            threads: [x, y, z],
+            ids: [rsrc2::TGID_X_EN, rsrc2::TGID_Y_EN, rsrc2::TGID_Z_EN].map(on),
+            size: on(rsrc2::TG_SIZE_EN),
+            local_ids: registers.field(rsrc2::TIDIG_COMP_CNT).min(2) as u8,
+            lds: registers.field(rsrc2::LDS_SIZE) as usize * LDS_UNIT,
+            wave_scratch: stage.scratch as usize * stage.wave.lanes() as usize,
+        })
+    }
+
+    fn lanes(&self) -> usize {
+        self.threads.iter().product::<u32>() as usize
+    }
+
+    fn waves(&self) -> usize {
+        self.lanes().div_ceil(self.stage.wave.lanes() as usize)
+    }
+
+    /// Wave `n` of a workgroup, before its first instruction.
+    fn wave(&self, n: usize, id: [u32; 3], tables: &Tables) -> Result<Wave> {
+        let size = self.stage.wave;
+        let first = n * size.lanes() as usize;
+        let lanes = (self.lanes() - first).min(size.lanes() as usize);
+        let mut wave = Wave::new(size, self.stage.entry, self.stage.mode, u64::MAX >> (64 - lanes));
+        wave.limit_vgprs(self.stage.vgprs);
+        tables.set_user_data(self.stage, &mut wave)?;
+        let mut next = u8::try_from(self.stage.user_data.len()).unwrap_or(u8::MAX);
+        let mut push = |wave: &mut Wave, value| {
+            let register = next;
+            next = next.saturating_add(1);
+            set_sgpr(wave, register, value)
+        };
+        for (id, _) in id.into_iter().zip(self.ids).filter(|(_, enabled)| *enabled) {
+            push(&mut wave, id)?;
+        }
+        if self.size {
+            // Its layout is not in our facts; no code of ours reads it.
+            push(&mut wave, POISON)?;
+        }
+        if self.wave_scratch != 0 {
+            push(&mut wave, (n * self.wave_scratch) as u32)?;
+        }
+        let [x, y, _] = self.threads;
+        for lane in 0..lanes {
+            let index = (first + lane) as u32;
+            let local = [index % x, index / x % y, index / x / y];
+            for (v, value) in (0..=self.local_ids).zip(local) {
+                wave.set_vgpr(Vgpr(v), 0, lane, value);
+            }
+        }
+        debug_assert!(size == WaveSize::W64 || lanes <= 32);
+        Ok(wave)
+    }
+}

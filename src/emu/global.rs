@@ -1,0 +1,146 @@
+//! Memory by address: GLOBAL, FLAT, SCRATCH (isa-gfx10 2.2, 6).
+
+use super::access::{self, Element, Half};
+use super::atomic::{self, Atomic, Cell};
+use super::lds::Lds;
+use super::memory::Memory;
+use super::wave::{PRIVATE_APERTURE, SHARED_APERTURE, Wave};
+use crate::error::{Error, Result};
+use crate::isa::Format;
+use crate::isa::instruction::{FlatFields, Instruction};
+
+/// What an instruction does with each lane.
+#[derive(Clone, Copy)]
+pub enum Global {
+    /// Registers of bytes.
+    Load(Element),
+    /// Bytes of registers.
+    Store(Element),
+    /// An atomic operation of this width.
+    Atomic(Atomic, u32),
+}
+
+/// The operation of a name.
+pub fn resolve(name: &str) -> Option<Global> {
+    if let Some((atomic, bits)) = atomic::of_memory(name) {
+        return Some(Global::Atomic(atomic, bits));
+    }
+    let (_, rest) = name.split_once('_')?;
+    match rest.strip_prefix("load_") {
+        Some(rest) => access::element(rest).map(Global::Load),
+        None => access::element(rest.strip_prefix("store_")?).map(Global::Store),
+    }
+}
+
+/// Where the bytes of a lane are.
+#[derive(Clone, Copy)]
+enum Place {
+    Memory(u64),
+    Lds(u64),
+    /// Byte of the lane's own scratch.
+    Scratch(u64),
+}
+
+impl Place {
+    /// The place some bytes further.
+    fn plus(self, bytes: u64) -> Self {
+        match self {
+            Self::Memory(at) => Self::Memory(at.wrapping_add(bytes)),
+            Self::Lds(at) => Self::Lds(at + bytes),
+            Self::Scratch(at) => Self::Scratch(at + bytes),
+        }
+    }
+
+    /// The address, unless it is in LDS: scratch has the lanes of a wave side by side, dword by dword.
+    fn address(self, wave: &Wave, lane: usize) -> Option<u64> {
+        match self {
+            Self::Memory(at) => Some(at),
+            Self::Lds(_) => None,
+            Self::Scratch(at) => {
+                let row = at / 4 * (4 * wave.lanes() as u64);
+                Some(wave.flat_scratch.wrapping_add(row + 4 * lane as u64 + at % 4))
+            }
+        }
+    }
+}
+
+/// Executes one instruction.
+pub fn execute(
+    op: Global,
+    inst: &Instruction,
+    f: &FlatFields,
+    wave: &mut Wave,
+    memory: &mut Memory,
+    lds: &mut Lds,
+) -> Result<()> {
+    if f.lds {
+        return Err(Error::unsupported("memory access", "directly to LDS"));
+    }
+    for lane in wave.active() {
+        let place = place(inst.entry.format, f, wave, lane);
+        match op {
+            Global::Load(element) => {
+                let mut bytes = Vec::with_capacity(16);
+                for at in (0..element.bytes).step_by(4) {
+                    let part = (element.bytes - at).min(4);
+                    let place = place.plus(at as u64);
+                    match (place.address(wave, lane), place) {
+                        (Some(address), _) => bytes.extend(memory.read(address, part)?),
+                        (None, Place::Lds(at)) => bytes.extend(lds.read(at, part)),
+                        (None, _) => {}
+                    }
+                }
+                element.put(wave, f.dst, lane, &bytes);
+            }
+            Global::Store(element) => {
+                debug_assert!(element.half != Some(Half::Low));
+                for (n, part) in element.take(wave, f.data, lane).chunks(4).enumerate() {
+                    let place = place.plus(4 * n as u64);
+                    match (place.address(wave, lane), place) {
+                        (Some(address), _) => memory.write(address, part)?,
+                        (None, Place::Lds(at)) => lds.write(at, part),
+                        (None, _) => {}
+                    }
+                }
+            }
+            Global::Atomic(atomic, bits) => {
+                let Some(address) = place.address(wave, lane) else {
+                    return Err(Error::unsupported("flat access", "an atomic on LDS"));
+                };
+                let width = bits as usize / 32;
+                let word = |n: usize| u64::from(wave.vgpr(f.data, n, lane));
+                let pair = |first: usize| (0..width).rev().fold(0, |all, n| all << 32 | word(first + n));
+                let cell = memory.slice_mut(address, 4 * width)?;
+                let old = access::number(cell);
+                let new = atomic(Cell { old, data: pair(0), compare: pair(width), bits }).to_le_bytes();
+                cell.copy_from_slice(&new[..4 * width]);
+                if f.cache.glc {
+                    for n in 0..width {
+                        wave.set_vgpr(f.dst, n, lane, (old >> (32 * n)) as u32);
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn place(format: Format, f: &FlatFields, wave: &Wave, lane: usize) -> Place {
+    let low = u64::from(wave.vgpr(f.addr, 0, lane));
+    let offset = i64::from(f.offset);
+    if format == Format::Scratch {
+        let base = if f.no_vaddr { 0 } else { low };
+        let scalar = f.saddr.map_or(0, |s| u64::from(wave.scalar(s)));
+        return Place::Scratch((base + scalar).wrapping_add_signed(offset) & 0xffff_ffff);
+    }
+    let address = match f.saddr {
+        Some(s) => wave.scalar64(s).wrapping_add(low),
+        None => low | u64::from(wave.vgpr(f.addr, 1, lane)) << 32,
+    };
+    let address = address.wrapping_add_signed(offset);
+    match (format, (address >> 32) as u32) {
+        (Format::Flat, SHARED_APERTURE) => Place::Lds(address & 0xffff_ffff),
+        (Format::Flat, PRIVATE_APERTURE) => Place::Scratch(address & 0xffff_ffff),
+        _ => Place::Memory(address),
+    }
+}

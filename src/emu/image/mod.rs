@@ -1,0 +1,297 @@
+//! Image access through a T# and an S# (isa-gfx10 4.4 to 4.6).
+//!
+//! [`form`] reads the instruction, [`descriptor`] the descriptors, [`texture`] knows where texels are, [`sample`] filters
+//! them. What is outside of an image reads 0 and stores nothing (K).
+
+mod cube;
+mod descriptor;
+mod form;
+mod sample;
+mod texture;
+
+pub use descriptor::{Clamp, Compare, ImageDescriptor, SamplerDescriptor, Shape};
+pub use form::resolve;
+pub use texture::{Place, Texture};
+
+use super::access;
+use super::atomic::{Atomic, Cell};
+use super::memory::Memory;
+use super::wave::Wave;
+use crate::error::{Error, Result};
+use crate::isa::instruction::{ImageFields, Instruction};
+use form::{Form, Gives, LevelFrom, SampleOperands};
+use sample::{Coordinates, Sampled};
+
+/// What an image instruction does.
+#[derive(Clone, Copy)]
+pub enum Image {
+    /// A texel by integer coordinates.
+    Load {
+        /// With a level.
+        mip: bool,
+    },
+    /// The same, written.
+    Store {
+        /// With a level.
+        mip: bool,
+    },
+    /// A texel read, changed and written.
+    Atomic {
+        /// The change.
+        operation: Atomic,
+        /// It takes two operands.
+        compares: bool,
+    },
+    /// Size and levels.
+    Info,
+    /// A component of four samples.
+    Samples,
+    /// Filtered.
+    Sample(Form),
+}
+
+/// The dimension number of a cube.
+const CUBE: u8 = 3;
+
+/// Executes one instruction.
+pub fn execute(
+    op: Image,
+    inst: &Instruction,
+    fields: &ImageFields,
+    wave: &mut Wave,
+    memory: &mut Memory,
+) -> Result<()> {
+    if fields.r128 {
+        return Err(Error::unsupported("image descriptor of four dwords", inst.entry.mnemonic));
+    }
+    let descriptor = ImageDescriptor::new(std::array::from_fn(|n| wave.sgpr(fields.resource, n)))?;
+    let texture = descriptor.map(Texture::new).transpose()?;
+    let sampler = match op {
+        Image::Sample(_) => Some(SamplerDescriptor::new(std::array::from_fn(|n| wave.sgpr(fields.sampler, n)))?),
+        _ => None,
+    };
+    let mut results = Vec::new();
+    for lane in wave.active() {
+        // Nothing is read from or written to the null descriptor.
+        let Some(texture) = &texture else {
+            results.push((lane, [0; 4]));
+            continue;
+        };
+        let at = |e: Error| e.at(format!("lane {lane}"));
+        let result = match (op, &sampler) {
+            (Image::Sample(form), Some(sampler)) => {
+                let sampled = Sampled { memory, texture, sampler, reference: None };
+                sample(form, fields, wave, lane, sampled)
+            }
+            (Image::Store { mip }, _) => store(texture, fields, wave, lane, mip, memory).map(|()| [0; 4]),
+            (Image::Atomic { operation, compares }, _) => {
+                atomic(texture, fields, wave, lane, (operation, compares), memory)
+            }
+            (Image::Info, _) => info(texture, fields, wave, lane),
+            (Image::Samples, _) => samples(texture, fields, wave, lane, memory),
+            (Image::Load { mip }, _) => load(texture, fields, wave, lane, mip, memory),
+            _ => Err(Error::bug("a sampling instruction without a sampler")),
+        };
+        results.push((lane, result.map_err(at)?));
+    }
+    let four = matches!(op, Image::Samples | Image::Sample(Form { gives: Gives::Four, .. }));
+    let returns = match op {
+        Image::Store { .. } => false,
+        Image::Atomic { .. } => fields.cache.glc,
+        _ => true,
+    };
+    if returns {
+        let dmask = if four { 15 } else { fields.dmask };
+        let narrow = texture.as_ref().filter(|_| fields.d16).map(|t| |c| t.format.narrow(c));
+        for (lane, components) in results {
+            put(wave, fields, lane, dmask, components, narrow.as_ref());
+        }
+    }
+    Ok(())
+}
+
+/// Writes the components of the mask to the data registers of a lane.
+fn put(
+    wave: &mut Wave,
+    fields: &ImageFields,
+    lane: usize,
+    dmask: u8,
+    components: [u32; 4],
+    narrow: Option<&impl Fn(u32) -> u32>,
+) {
+    let chosen: Vec<u32> = (0..4).filter(|n| dmask >> n & 1 == 1).map(|n| components[n]).collect();
+    let words: Vec<u32> = match narrow {
+        // Two halves a register; an odd last one stands alone.
+        _ if !fields.d16 => chosen,
+        Some(narrow) => chosen.chunks(2).map(|c| narrow(c[0]) | c.get(1).map_or(0, |c| narrow(*c) << 16)).collect(),
+        None => vec![0; chosen.len().div_ceil(2)],
+    };
+    // The status behind the data: resident.
+    let status = (fields.tfe || fields.lwe).then_some(0);
+    for (n, word) in words.into_iter().chain(status).enumerate() {
+        wave.set_vgpr(fields.data, n, lane, word);
+    }
+}
+
+/// The place that integer coordinates name.
+fn place(fields: &ImageFields, [x, y, z, w, mip]: [u32; 5]) -> Place {
+    let (at, sample) = match fields.dim {
+        0 => ([x, 0, 0], 0),
+        4 => ([x, 0, y], 0),
+        1 => ([x, y, 0], 0),
+        6 => ([x, y, 0], z),
+        7 => ([x, y, z], w),
+        _ => ([x, y, z], 0),
+    };
+    Place { level: mip, at, sample }
+}
+
+fn load(
+    texture: &Texture,
+    fields: &ImageFields,
+    wave: &Wave,
+    lane: usize,
+    mip: bool,
+    memory: &Memory,
+) -> Result<[u32; 4]> {
+    let place = place(fields, form::texel_operands(wave, fields, lane, mip)?);
+    Ok(texture.texel(memory, place)?.map_or([0; 4], |texel| texture.selected(texel)))
+}
+
+fn samples(texture: &Texture, fields: &ImageFields, wave: &Wave, lane: usize, memory: &Memory) -> Result<[u32; 4]> {
+    let first = place(fields, form::texel_operands(wave, fields, lane, false)?);
+    let component = fields.dmask.trailing_zeros() as usize;
+    let mut out = [0; 4];
+    for (out, sample) in out.iter_mut().zip(0..) {
+        let texel = texture.texel(memory, Place { sample, ..first })?;
+        *out = texel.and_then(|texel| texture.selected(texel).get(component).copied()).unwrap_or(0);
+    }
+    Ok(out)
+}
+
+fn store(
+    texture: &Texture,
+    fields: &ImageFields,
+    wave: &Wave,
+    lane: usize,
+    mip: bool,
+    memory: &mut Memory,
+) -> Result<()> {
+    let place = place(fields, form::texel_operands(wave, fields, lane, mip)?);
+    let mut components = [0; 4];
+    let enabled = components.iter_mut().enumerate().filter(|(n, _)| fields.dmask >> n & 1 == 1);
+    for (n, (_, component)) in enabled.enumerate() {
+        *component = if fields.d16 {
+            let half = wave.vgpr(fields.data, n / 2, lane) >> (16 * (n % 2)) & 0xffff;
+            texture.format.widen(half)
+        } else {
+            wave.vgpr(fields.data, n, lane)
+        };
+    }
+    texture.store(memory, place, components)
+}
+
+fn atomic(
+    texture: &Texture,
+    fields: &ImageFields,
+    wave: &Wave,
+    lane: usize,
+    (operation, compares): (Atomic, bool),
+    memory: &mut Memory,
+) -> Result<[u32; 4]> {
+    let place = place(fields, form::texel_operands(wave, fields, lane, false)?);
+    let bytes = texture.format.bytes();
+    // The mask counts the data registers, those of a comparison too.
+    let registers = fields.dmask.count_ones() as usize / if compares { 2 } else { 1 };
+    if !matches!(bytes, 4 | 8) || 4 * registers != bytes {
+        return Err(Error::unsupported("image atomic", format!("{registers} registers for texels of {bytes} bytes")));
+    }
+    let operand = |first: usize| {
+        let words = (0..registers).rev().map(|n| u64::from(wave.vgpr(fields.data, first + n, lane)));
+        words.fold(0, |all, word| all << 32 | word)
+    };
+    let Some(address) = texture.address(place) else { return Ok([0; 4]) };
+    let old = access::number(memory.read(address, bytes)?);
+    let compare = if compares { operand(registers) } else { 0 };
+    let new = operation(Cell { old, data: operand(0), compare, bits: 8 * bytes as u32 });
+    memory.write(address, &new.to_le_bytes()[..bytes])?;
+    Ok([old as u32, (old >> 32) as u32, 0, 0])
+}
+
+/// Width, height, layers or depth, levels.
+fn info(texture: &Texture, fields: &ImageFields, wave: &Wave, lane: usize) -> Result<[u32; 4]> {
+    let register = fields.address(0).ok_or_else(|| Error::malformed("no level"))?;
+    let level = wave.vgpr(register, 0, lane);
+    let level = if fields.a16 { level & 0xffff } else { level };
+    let levels = texture.image.levels();
+    if level >= levels {
+        return Ok([0, 0, 0, levels]);
+    }
+    let [width, height, layers] = texture.extent(level);
+    Ok([width, height, layers, levels])
+}
+
+/// The coordinates of a sample.
+fn coordinates(fields: &ImageFields, form: Form, operands: &SampleOperands, sampled: &Sampled<'_>) -> Coordinates {
+    let [s, t, r] = operands.at;
+    let query = form.gives == Gives::Level;
+    let mut out = Coordinates {
+        at: operands.at,
+        layer: 0.0,
+        offset: operands.offset,
+        unnormalized: fields.unorm || sampled.sampler.unnormalized,
+        cube: fields.dim == CUBE,
+    };
+    match fields.dim {
+        // Eight faces a cube, of which six are there.
+        CUBE => {
+            out.at = [s - 1.0, t - 1.0, 0.0];
+            let number = r.round_ties_even().max(0.0);
+            out.layer = (number / 8.0).floor() * 6.0 + number % 8.0;
+        }
+        4 if !query => out.layer = t,
+        5 if !query => out.layer = r,
+        _ => {}
+    }
+    out
+}
+
+/// The change of coordinates in the quad of a lane, whether its lanes are active or not.
+fn derivatives(form: Form, fields: &ImageFields, wave: &Wave, lane: usize) -> Result<[[f32; 3]; 2]> {
+    let of = |n: usize| form::sample_operands(form, wave, fields, (lane & !3) + n).map(|operands| operands.at);
+    let [origin, right, below] = [of(0)?, of(1)?, of(2)?];
+    let minus = |a: [f32; 3]| std::array::from_fn(|n| a[n] - origin[n]);
+    Ok([minus(right), minus(below)])
+}
+
+fn sample(form: Form, fields: &ImageFields, wave: &Wave, lane: usize, sampled: Sampled<'_>) -> Result<[u32; 4]> {
+    let operands = form::sample_operands(form, wave, fields, lane)?;
+    let at = coordinates(fields, form, &operands, &sampled);
+    let sampled = Sampled { reference: operands.reference, ..sampled };
+    let lod = match form.level {
+        LevelFrom::Zero => 0.0,
+        LevelFrom::Operand => operands.level,
+        LevelFrom::Gradients => {
+            let [dx, dy] = operands.gradients;
+            sampled.level_of(dx, dy, at.unnormalized)
+        }
+        LevelFrom::Quad | LevelFrom::Bias => {
+            let [dx, dy] = derivatives(form, fields, wave, lane)?;
+            sampled.level_of(dx, dy, at.unnormalized) + operands.bias
+        }
+    };
+    let least = if form.clamp { operands.level } else { 0.0 };
+    let clamped = sampled.clamped(lod, least);
+    match form.gives {
+        Gives::Filtered => sampled.sample(&at, clamped),
+        Gives::Four => sampled.gather(&at, clamped, fields.dmask.trailing_zeros() as usize),
+        Gives::Level => {
+            let (first, second, weight) = sampled.levels(clamped);
+            let read = f64::from(first) + f64::from(second - first) * weight;
+            Ok([(read as f32).to_bits(), (lod + sampled.sampler.bias).to_bits(), 0, 0])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

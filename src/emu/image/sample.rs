@@ -1,0 +1,222 @@
+//! Sampling: coordinates and a level of detail to filtered components (isa-gfx10 4.5, 4.6).
+//!
+//! Weights are exact where the hardware has 8 bits of them (K): what rounding would hide shows. Integer texels are never
+//! filtered. Each texel goes through wrapping by itself, so an edge may mix borders and texels.
+
+use super::cube;
+use super::descriptor::{SamplerDescriptor, Shape};
+use super::texture::{Place, Texture};
+use crate::emu::memory::Memory;
+use crate::error::Result;
+
+/// Where to sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Coordinates {
+    /// s, t, r; of a cube those of the face, from 0.
+    pub at: [f32; 3],
+    /// Layer; of a cube its face, six a cube.
+    pub layer: f32,
+    /// Texels added.
+    pub offset: [i32; 3],
+    /// Coordinates are texels.
+    pub unnormalized: bool,
+    /// They are on a face of a cube.
+    pub cube: bool,
+}
+
+/// An image with its sampler.
+#[derive(Clone, Copy)]
+pub struct Sampled<'a> {
+    /// Memory.
+    pub memory: &'a Memory,
+    /// The image.
+    pub texture: &'a Texture,
+    /// The sampler.
+    pub sampler: &'a SamplerDescriptor,
+    /// The reference of a comparison.
+    pub reference: Option<f32>,
+}
+
+/// Two neighbours in one direction, and the weight of the second.
+#[derive(Clone, Copy)]
+struct Neighbours {
+    first: i32,
+    weight: f64,
+}
+
+impl Neighbours {
+    fn new(at: f32, texels: u32, offset: i32, linear: bool, unnormalized: bool) -> Self {
+        let at = if unnormalized { f64::from(at) } else { f64::from(at) * f64::from(texels) };
+        let at = at + f64::from(offset);
+        if linear {
+            let first = (at - 0.5).floor();
+            Self { first: first as i32, weight: (at - 0.5 - first).clamp(0.0, 1.0) }
+        } else {
+            Self { first: at.floor() as i32, weight: 0.0 }
+        }
+    }
+
+    fn each(self) -> impl Iterator<Item = (i32, f64)> {
+        let pair = [(self.first, 1.0 - self.weight), (self.first.saturating_add(1), self.weight)];
+        pair.into_iter().filter(|(_, weight)| *weight > 0.0)
+    }
+}
+
+impl Sampled<'_> {
+    /// The level of detail of a change of coordinates from one pixel to the next in x and in y.
+    pub fn level_of(&self, dx: [f32; 3], dy: [f32; 3], unnormalized: bool) -> f32 {
+        let extent = self.texture.extent(0);
+        let directions = self.directions();
+        let length = |d: [f32; 3]| {
+            let scaled = d.iter().zip(extent).take(directions);
+            let square = |(d, n): (&f32, u32)| (f64::from(*d) * if unnormalized { 1.0 } else { f64::from(n) }).powi(2);
+            scaled.map(square).sum::<f64>().sqrt()
+        };
+        length(dx).max(length(dy)).log2() as f32
+    }
+
+    /// Directions that are filtered.
+    fn directions(&self) -> usize {
+        match self.texture.image.shape {
+            Shape::D1 | Shape::D1Array => 1,
+            Shape::D3 => 3,
+            _ => 2,
+        }
+    }
+
+    /// A level of detail within the sampler's bounds, and a shader's own lower one.
+    pub fn clamped(&self, lod: f32, least: f32) -> f32 {
+        let [min, max] = self.sampler.lod;
+        let lod = if lod.is_nan() { 0.0 } else { lod + self.sampler.bias };
+        lod.min(max).max(min).max(least).max(self.texture.image.min_lod)
+    }
+
+    /// Levels of the view that a level of detail reads, and the weight of the second.
+    pub fn levels(&self, lod: f32) -> (u32, u32, f64) {
+        let last = self.texture.image.levels() - 1;
+        let lod = f64::from(lod).clamp(0.0, f64::from(last));
+        match self.sampler.mip {
+            0 => (0, 0, 0.0),
+            // Halfway goes down.
+            1 => {
+                let level = ((lod + 0.5).ceil() - 1.0).max(0.0) as u32;
+                (level, level, 0.0)
+            }
+            _ => (lod as u32, (lod as u32 + 1).min(last), lod.fract()),
+        }
+    }
+
+    /// The filtered components, in the order that the view gives them.
+    pub fn sample(&self, at: &Coordinates, lod: f32) -> Result<[u32; 4]> {
+        let (first, second, weight) = self.levels(lod);
+        let linear = if lod > 0.0 { self.sampler.min_linear } else { self.sampler.mag_linear };
+        let one = self.level(at, first, linear)?;
+        if weight == 0.0 || self.texture.format.is_integer() {
+            return Ok(self.texture.selected(one));
+        }
+        let other = self.level(at, second, linear)?;
+        let mixed = std::array::from_fn(|n| {
+            let [a, b] = [one, other].map(|c| f64::from(f32::from_bits(c[n])));
+            ((a + (b - a) * weight) as f32).to_bits()
+        });
+        Ok(self.texture.selected(mixed))
+    }
+
+    fn level(&self, at: &Coordinates, level: u32, linear: bool) -> Result<[u32; 4]> {
+        let linear = linear && !self.texture.format.is_integer();
+        let sides = self.neighbours(at, level, linear);
+        let mut sum = [0.0f64; 4];
+        let mut total = 0.0;
+        for (z, wz) in sides[2].each() {
+            for (y, wy) in sides[1].each() {
+                for (x, wx) in sides[0].each() {
+                    let Some(texel) = self.texel(at, level, [x, y, z])? else { continue };
+                    if !linear {
+                        return Ok(texel);
+                    }
+                    let weight = wx * wy * wz;
+                    total += weight;
+                    for (sum, component) in sum.iter_mut().zip(texel) {
+                        *sum += weight * f64::from(f32::from_bits(component));
+                    }
+                }
+            }
+        }
+        // Where three faces meet there are three texels.
+        Ok(sum.map(|sum| ((sum / total) as f32).to_bits()))
+    }
+
+    fn neighbours(&self, at: &Coordinates, level: u32, linear: bool) -> [Neighbours; 3] {
+        let extent = self.texture.extent(level);
+        let directions = self.directions();
+        std::array::from_fn(|n| {
+            if n < directions {
+                Neighbours::new(at.at[n], extent[n], at.offset[n], linear, at.unnormalized)
+            } else {
+                Neighbours { first: 0, weight: 0.0 }
+            }
+        })
+    }
+
+    /// One component of the four texels that bilinear filtering would mix, in the order of `gather4`.
+    pub fn gather(&self, at: &Coordinates, lod: f32, component: usize) -> Result<[u32; 4]> {
+        let (level, ..) = self.levels(lod);
+        let [x, y, _] = self.neighbours(at, level, true).map(|side| side.first);
+        let mut out = [0; 4];
+        for (out, [dx, dy]) in out.iter_mut().zip([[0, 1], [1, 1], [1, 0], [0, 0]]) {
+            let place = [x.saturating_add(dx), y.saturating_add(dy), 0];
+            let texel = match self.texel(at, level, place)? {
+                Some(texel) => texel,
+                // The missing corner of a cube: any texel that meets there.
+                None => self.texel(at, level, [x + 1 - dx, y + dy, 0])?.unwrap_or_default(),
+            };
+            *out = self.texture.selected(texel).get(component).copied().unwrap_or(0);
+        }
+        Ok(out)
+    }
+
+    /// A texel beyond whose edges the sampler decides; none where three faces of a cube meet.
+    fn texel(&self, at: &Coordinates, level: u32, [x, y, z]: [i32; 3]) -> Result<Option<[u32; 4]>> {
+        let extent = self.texture.extent(level);
+        let mut layer = (at.layer.round_ties_even() as u32).min(extent[2].saturating_sub(1));
+        let place = if at.cube && !self.sampler.no_cube_wrap {
+            let Some((face, [x, y])) = cube::texel(layer % 6, [x, y], extent[0]) else { return Ok(None) };
+            layer = layer - layer % 6 + face;
+            Some([x, y, layer])
+        } else {
+            let clamp = |n: usize, i| self.sampler.clamp[n].texel(i, extent[n]);
+            match self.directions() {
+                1 => clamp(0, x).map(|x| [x, 0, layer]),
+                2 => clamp(0, x).zip(clamp(1, y)).map(|(x, y)| [x, y, layer]),
+                _ => clamp(0, x).zip(clamp(1, y)).zip(clamp(2, z)).map(|((x, y), z)| [x, y, z]),
+            }
+        };
+        let texel = match place {
+            Some(at) => self.texture.texel(self.memory, Place { level, at, sample: 0 })?,
+            None => None,
+        };
+        let texel = texel.unwrap_or_else(|| self.border());
+        Ok(Some(match self.reference {
+            Some(reference) => {
+                // A normalised depth is between 0 and 1, and so is what it is compared with.
+                let fixed = self.texture.image.format == D16;
+                let reference = if fixed { reference.clamp(0.0, 1.0) } else { reference };
+                let passes = self.sampler.compare.passes(reference, f32::from_bits(texel[0]));
+                [f32::from(u8::from(passes)).to_bits(), 0, 0, 1f32.to_bits()]
+            }
+            None => texel,
+        }))
+    }
+
+    fn border(&self) -> [u32; 4] {
+        let one = self.texture.format.select([0; 4], 1);
+        match self.sampler.border {
+            0 => [0; 4],
+            1 => [0, 0, 0, one],
+            _ => [one; 4],
+        }
+    }
+}
+
+/// The number of the format that 16-bit depth has.
+const D16: u16 = 7;

@@ -1,0 +1,157 @@
+//! Where the texels of a linear image are, and their values (isa-gfx10 4.4).
+//!
+//! Rows are padded to 256 bytes; a slice holds its levels one after the other, the smallest first. Coordinates outside
+//! of the view have no address.
+
+use super::descriptor::{ImageDescriptor, Shape};
+use crate::emu::format::Format;
+use crate::emu::memory::Memory;
+use crate::error::{Error, Result};
+
+/// A texel of a view: level, coordinates in it, and layer or depth in the third.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Level, counted in the view.
+    pub level: u32,
+    /// Column, row, and layer or depth.
+    pub at: [u32; 3],
+    /// Sample.
+    pub sample: u32,
+}
+
+/// A view whose format is known.
+#[derive(Clone, Debug)]
+pub struct Texture {
+    /// Its descriptor.
+    pub image: ImageDescriptor,
+    /// Its format.
+    pub format: Format,
+}
+
+impl Texture {
+    /// The view of a descriptor.
+    ///
+    /// # Errors
+    /// Unsupported: the format.
+    pub fn new(image: ImageDescriptor) -> Result<Self> {
+        let format = Format::of_image(image.format);
+        let format = format.ok_or_else(|| Error::unsupported("image format", image.format.to_string()))?;
+        Ok(Self { image, format })
+    }
+
+    /// Width, height, and layers or depth of a level of the view.
+    pub fn extent(&self, level: u32) -> [u32; 3] {
+        let level = (self.image.base_level + level).min(31);
+        let base = if self.image.shape.multisampled() { 0 } else { level };
+        let [width, height] = self.image.extent.map(|n| (n >> base).max(1));
+        let height = if matches!(self.image.shape, Shape::D1 | Shape::D1Array) { 1 } else { height };
+        [width, height, self.image.layers(base)]
+    }
+
+    /// Elements of a row of a level of the image.
+    fn pitch(&self, level: u32) -> u64 {
+        let image = &self.image;
+        let flat = matches!(image.shape, Shape::D1 | Shape::D2 | Shape::D2Msaa);
+        if flat && image.depth != 0 {
+            return u64::from(image.depth) + 1;
+        }
+        let width = (image.extent[0] >> level.min(31)).max(1);
+        // The fewest elements that fill whole 256 bytes.
+        let bytes = self.format.bytes().max(1) as u64;
+        let unit = (1..=256).find(|n| n * bytes % 256 == 0).unwrap_or(256);
+        u64::from(width).next_multiple_of(unit)
+    }
+
+    fn level_bytes(&self, level: u32) -> u64 {
+        let one_row = matches!(self.image.shape, Shape::D1 | Shape::D1Array);
+        let rows = if one_row { 1 } else { (self.image.extent[1] >> level.min(31)).max(1) };
+        self.pitch(level) * u64::from(rows) * self.format.bytes() as u64
+    }
+
+    fn last_mip(&self) -> u32 {
+        if self.image.shape.multisampled() { 0 } else { self.image.max_mip.max(self.image.last_level) }
+    }
+
+    /// Bytes from one slice to the next.
+    pub fn slice_bytes(&self) -> u64 {
+        (0..=self.last_mip()).map(|level| self.level_bytes(level)).sum()
+    }
+
+    /// The byte address of a texel.
+    pub fn address(&self, place: Place) -> Option<u64> {
+        let image = &self.image;
+        let extent = self.extent(place.level);
+        let inside = place.at.iter().zip(extent).all(|(at, n)| *at < n);
+        if !inside || place.level >= image.levels() || place.sample >= image.samples() {
+            return None;
+        }
+        let level = if image.shape.multisampled() { 0 } else { image.base_level + place.level };
+        let smaller: u64 = (level + 1..=self.last_mip()).map(|level| self.level_bytes(level)).sum();
+        let first = if image.shape == Shape::D3 && !image.slices_of_3d { 0 } else { image.base_array };
+        let slice = u64::from(first + place.at[2]) * u64::from(image.samples()) + u64::from(place.sample);
+        let element = u64::from(place.at[1]) * self.pitch(level) + u64::from(place.at[0]);
+        Some(image.base + smaller + slice * self.slice_bytes() + element * self.format.bytes() as u64)
+    }
+
+    /// The components of a texel as they are stored; outside of the view there is none.
+    pub fn texel(&self, memory: &Memory, place: Place) -> Result<Option<[u32; 4]>> {
+        let Some(address) = self.address(place) else { return Ok(None) };
+        memory.read(address, self.format.bytes()).map(|bytes| Some(self.format.decode(bytes)))
+    }
+
+    /// Components in the order that the view gives them.
+    pub fn selected(&self, components: [u32; 4]) -> [u32; 4] {
+        self.image.selects.map(|select| self.format.select(components, select))
+    }
+
+    /// Writes a texel, its components in the order that the view gives them; outside of the view nothing.
+    pub fn store(&self, memory: &mut Memory, place: Place, components: [u32; 4]) -> Result<()> {
+        let Some(address) = self.address(place) else { return Ok(()) };
+        let stored = [4, 5, 6, 7].map(|wanted| {
+            let from = self.image.selects.iter().position(|select| *select == wanted);
+            from.and_then(|n| components.get(n)).copied().unwrap_or(0)
+        });
+        memory.write(address, &self.format.encode(stored)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{texture, view};
+    use super::*;
+
+    #[test]
+    fn the_smallest_level_comes_first() {
+        // 70 texels of 4 bytes: 128 a row; 35 and 17 and 8: 64 a row.
+        let t = texture(ImageDescriptor { extent: [70, 6], max_mip: 2, last_level: 2, ..view(22, Shape::D2Array) });
+        let t = Texture { image: ImageDescriptor { depth: 3, ..t.image }, ..t };
+        assert_eq!(t.slice_bytes(), 4 * (128 * 6 + 64 * 3 + 64));
+        let at = |level, at| t.address(Place { level, at, sample: 0 }).map(|a| a - t.image.base);
+        assert_eq!(at(2, [0, 0, 0]), Some(0));
+        assert_eq!(at(1, [0, 1, 0]), Some(4 * (64 + 64)));
+        assert_eq!(at(0, [3, 1, 2]), Some(4 * (64 + 64 * 3 + 128 + 3) + 2 * t.slice_bytes()));
+        assert_eq!([at(0, [70, 0, 0]), at(1, [35, 0, 0]), at(0, [0, 0, 4]), at(3, [0, 0, 0])], [None; 4]);
+        let one = Texture { image: ImageDescriptor { base_level: 1, base_array: 1, ..t.image }, ..t.clone() };
+        assert_eq!(one.extent(0), [35, 3, 3]);
+        assert_eq!(one.address(Place::default()), t.address(Place { level: 1, at: [0, 0, 1], sample: 0 }));
+    }
+
+    #[test]
+    fn samples_are_slices() {
+        let t = texture(ImageDescriptor { extent: [8, 8], last_level: 2, ..view(56, Shape::D2Msaa) });
+        let at = |sample| t.address(Place { sample, at: [1, 0, 0], level: 0 }).map(|a| a - t.image.base);
+        assert_eq!([at(0), at(3), at(4)], [Some(4), Some(4 + 3 * 8 * 256), None]);
+    }
+
+    #[test]
+    fn stores_and_loads_go_through_the_selection() {
+        let mut memory = Memory::default();
+        let base = memory.alloc(256).unwrap();
+        let t = texture(ImageDescriptor { base, selects: [6, 5, 4, 7], ..view(56, Shape::D2) });
+        let color = [0.0f32, 0.2, 1.0, 0.4].map(f32::to_bits);
+        t.store(&mut memory, Place::default(), color).unwrap();
+        assert_eq!(memory.read(base, 4), Ok(&[255, 51, 0, 102][..]));
+        let texel = t.texel(&memory, Place::default()).unwrap().unwrap();
+        assert_eq!(t.selected(texel), color);
+    }
+}

@@ -1,0 +1,388 @@
+//! What a run is given besides the pipeline: bound resources, push constants, and the grid or the draw.
+//!
+//! The same description feeds the emulator, the IR interpreter and lavapipe, and is the file of `dovetail run --bindings`.
+//! To add a kind of resource: a variant of [`Bound`].
+
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// Everything a run is given.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Inputs {
+    /// Bound resources; the same place twice is malformed.
+    pub bindings: Vec<Binding>,
+    /// Push constants, from offset 0.
+    pub push_constants: Bytes,
+    /// Workgroups in each direction, compute only.
+    pub grid: [u32; 3],
+    /// What is drawn; absent for compute.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub draw: Option<Draw>,
+}
+
+/// One element of a binding.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Binding {
+    /// Descriptor set.
+    pub set: u32,
+    /// Binding.
+    pub binding: u32,
+    /// Array element.
+    #[serde(default)]
+    pub element: u32,
+    /// What is bound there.
+    pub bound: Bound,
+}
+
+/// What is bound to one descriptor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// Contents, the whole of the bound range.
+    UniformBuffer(Bytes),
+    /// Contents before the run, the whole of the bound range.
+    StorageBuffer(Bytes),
+    /// Formatted contents.
+    UniformTexelBuffer(Texels),
+    /// Formatted contents before the run.
+    StorageTexelBuffer(Texels),
+    /// An image without a sampler.
+    SampledImage(Image),
+    /// An image that is read and written by texel.
+    StorageImage(Image),
+    /// A sampler.
+    Sampler(Sampler),
+    /// An image with its sampler.
+    CombinedImageSampler(Image, Sampler),
+}
+
+/// A formatted buffer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Texels {
+    /// Vulkan's name without `VK_FORMAT_`.
+    pub format: String,
+    /// Contents.
+    pub data: Bytes,
+}
+
+/// An image with one view of all of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Image {
+    /// Vulkan's name without `VK_FORMAT_`.
+    pub format: String,
+    /// Shape of the view.
+    #[serde(default)]
+    pub shape: Shape,
+    /// Width, height, depth of level 0.
+    pub extent: [u32; 3],
+    /// Layers (of cubes: six a cube).
+    #[serde(default = "one")]
+    pub layers: u32,
+    /// The view is an array.
+    #[serde(default)]
+    pub arrayed: bool,
+    /// Levels.
+    #[serde(default = "one")]
+    pub levels: u32,
+    /// Texels, tightly packed: level by level, in it layer by layer (or slice by slice), in it row by row.
+    pub data: Bytes,
+}
+
+/// Shape of an image view.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Shape {
+    D1,
+    #[default]
+    D2,
+    D3,
+    Cube,
+}
+
+/// A sampler.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Sampler {
+    /// Linear rather than nearest where magnified.
+    pub mag_linear: bool,
+    /// Linear rather than nearest where minified.
+    pub min_linear: bool,
+    /// Linear rather than nearest between levels.
+    pub mip_linear: bool,
+    /// Beyond the edges, in u, v and w.
+    pub address: [Address; 3],
+    /// Depth comparison.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compare: Option<Compare>,
+    /// Lowest level.
+    pub min_lod: f32,
+    /// Highest level; 0 is level 0 only.
+    pub max_lod: f32,
+    /// Added to the level.
+    pub lod_bias: f32,
+    /// The border is opaque white rather than transparent black.
+    pub border_white: bool,
+    /// Coordinates in texels.
+    pub unnormalized: bool,
+}
+
+/// What is beyond an image's edge.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names are Vulkan's own")]
+pub enum Address {
+    #[default]
+    Repeat,
+    MirroredRepeat,
+    ClampToEdge,
+    ClampToBorder,
+}
+
+/// A comparison: of a reference with a texel, or of a fragment's depth with the attachment's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names are Vulkan's own")]
+pub enum Compare {
+    Never,
+    Less,
+    Equal,
+    LessOrEqual,
+    Greater,
+    NotEqual,
+    GreaterOrEqual,
+    Always,
+}
+
+/// What is drawn, and onto what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Draw {
+    /// How vertices make primitives.
+    #[serde(default)]
+    pub topology: Topology,
+    /// Vertices (of an indexed draw: indices).
+    pub vertices: u32,
+    /// Instances.
+    #[serde(default = "one")]
+    pub instances: u32,
+    /// First vertex (of an indexed draw: added to every index).
+    #[serde(default)]
+    pub first_vertex: u32,
+    /// First instance.
+    #[serde(default)]
+    pub first_instance: u32,
+    /// Indices; empty: not indexed.
+    #[serde(default)]
+    pub indices: Vec<u32>,
+    /// Vertex buffers.
+    #[serde(default)]
+    pub vertex_buffers: Vec<VertexBuffer>,
+    /// Width and height of every attachment, and of the viewport.
+    pub extent: [u32; 2],
+    /// Colour attachments.
+    #[serde(default)]
+    pub targets: Vec<Target>,
+    /// Depth attachment, `D32_SFLOAT`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<Depth>,
+}
+
+/// How vertices make primitives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names are Vulkan's own")]
+pub enum Topology {
+    PointList,
+    LineList,
+    LineStrip,
+    #[default]
+    TriangleList,
+    TriangleStrip,
+}
+
+/// One vertex buffer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VertexBuffer {
+    /// Binding number.
+    pub binding: u32,
+    /// Bytes from one element to the next.
+    pub stride: u32,
+    /// Contents.
+    pub data: Bytes,
+}
+
+/// One colour attachment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// Location of the fragment output.
+    pub location: u32,
+    /// Vulkan's name without `VK_FORMAT_`.
+    pub format: String,
+    /// Every texel before the draw, as numbers of the format's kind.
+    #[serde(default)]
+    pub clear: [f32; 4],
+    /// Channels written, bits r=1 g=2 b=4 a=8.
+    #[serde(default = "all_channels")]
+    pub write_mask: u8,
+    /// How colours are blended; absent: they replace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blend: Option<Blend>,
+}
+
+/// How colours are blended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Blend {
+    /// Of red, green and blue.
+    pub color: BlendEquation,
+    /// Of alpha.
+    pub alpha: BlendEquation,
+}
+
+/// source * factor op destination * factor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BlendEquation {
+    /// Factor of the source.
+    pub source: BlendFactor,
+    /// Factor of the destination.
+    pub destination: BlendFactor,
+    /// How both meet.
+    #[serde(default)]
+    pub op: BlendOp,
+}
+
+/// Factors of blending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names are Vulkan's own")]
+pub enum BlendFactor {
+    Zero,
+    One,
+    SrcColor,
+    OneMinusSrcColor,
+    DstColor,
+    OneMinusDstColor,
+    SrcAlpha,
+    OneMinusSrcAlpha,
+    DstAlpha,
+    OneMinusDstAlpha,
+}
+
+/// How source and destination meet; minimum and maximum take no factors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names are Vulkan's own")]
+pub enum BlendOp {
+    #[default]
+    Add,
+    Subtract,
+    ReverseSubtract,
+    Min,
+    Max,
+}
+
+/// The depth attachment and its test.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Depth {
+    /// Every texel before the draw.
+    pub clear: f32,
+    /// When a fragment passes.
+    pub compare: Compare,
+    /// Fragments that pass write their depth.
+    #[serde(default = "yes")]
+    pub write: bool,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn all_channels() -> u8 {
+    15
+}
+
+/// Bytes, which a file gives as hexadecimal text, as numbers (`{ f32 = [0.5, 1] }`), or as a number of zeros.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "BytesText", into = "BytesText")]
+pub struct Bytes(pub Vec<u8>);
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum BytesText {
+    Hex(String),
+    F32(Vec<f32>),
+    U32(Vec<u32>),
+    I32(Vec<i32>),
+    Zeros(u32),
+}
+
+impl TryFrom<BytesText> for Bytes {
+    type Error = Error;
+
+    fn try_from(text: BytesText) -> Result<Self> {
+        Ok(Self(match text {
+            BytesText::Hex(digits) => from_hex(&digits)?,
+            BytesText::F32(x) => x.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            BytesText::U32(x) => x.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            BytesText::I32(x) => x.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            BytesText::Zeros(n) => vec![0; n as usize],
+        }))
+    }
+}
+
+impl From<Bytes> for BytesText {
+    fn from(bytes: Bytes) -> Self {
+        if bytes.0.iter().all(|b| *b == 0) && u32::try_from(bytes.0.len()).is_ok() {
+            return Self::Zeros(bytes.0.len() as u32);
+        }
+        Self::Hex(bytes.0.iter().map(|b| format!("{b:02x}")).collect())
+    }
+}
+
+fn from_hex(text: &str) -> Result<Vec<u8>> {
+    let bad = || Error::malformed("bytes are an even number of hexadecimal digits");
+    let digits = text.chars().filter(|c| !c.is_whitespace()).map(|c| c.to_digit(16).ok_or_else(bad));
+    let digits = digits.collect::<Result<Vec<u32>>>()?;
+    let (pairs, []) = digits.as_chunks::<2>() else { return Err(bad()) };
+    Ok(pairs.iter().map(|[high, low]| (high << 4 | low) as u8).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_gives_bytes_in_three_ways() {
+        let text = r#"
+            grid = [4, 1, 1]
+            push_constants = { hex = "0100 00ff" }
+            [[bindings]]
+            set = 0
+            binding = 1
+            bound = { storage_buffer = { f32 = [1.0, -2.0] } }
+            [[bindings]]
+            set = 0
+            binding = 2
+            bound = { sampled_image = { format = "R8_UNORM", extent = [2, 2, 1], data = { zeros = 4 } } }
+        "#;
+        let inputs: Inputs = toml::from_str(text).unwrap();
+        assert_eq!(inputs.push_constants.0, [1, 0, 0, 0xff]);
+        assert_eq!(inputs.bindings[0].bound, Bound::StorageBuffer(Bytes(vec![0, 0, 128, 63, 0, 0, 0, 192])));
+        let again: Inputs = toml::from_str(&toml::to_string(&inputs).unwrap()).unwrap();
+        assert_eq!(again, inputs);
+        assert!(toml::from_str::<Inputs>("push_constants = { hex = \"123\" }").is_err());
+    }
+}

@@ -1,0 +1,71 @@
+//! Parameter interpolation (isa-gfx10 3.9): one product and sum a step, each rounded once (K).
+//!
+//! The parameters are a table instead of the LDS layout that nothing can see; M0 says which primitive a quad belongs to.
+
+use super::mode::from_f16;
+use super::wave::{Wave, ones};
+use crate::error::{Error, Result};
+use crate::isa::instruction::{InterpFields, Instruction};
+use crate::isa::{Kind, Scalar, Src};
+
+/// P0, P10, P20 of a channel, as bits.
+pub type Plane = [u32; 3];
+
+/// By primitive of the wave, then attribute, then channel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parameters {
+    /// The planes.
+    pub primitives: Vec<Vec<[Plane; 4]>>,
+}
+
+/// Executes one instruction.
+pub fn execute(inst: &Instruction, fields: &InterpFields, wave: &mut Wave) -> Result<()> {
+    let parameters = wave.parameters.clone();
+    let parameters = parameters.ok_or_else(|| Error::malformed("interpolates where no primitive is"))?;
+    let [m0, mode] = [wave.scalar(Scalar::M0), wave.mode.0];
+    let mode = super::mode::Mode(mode);
+    let sign = |value: f32| {
+        let value = if fields.mods.abs & 1 == 1 { value.abs() } else { value };
+        if fields.mods.neg & 1 == 1 { -value } else { value }
+    };
+    for lane in ones(wave.exec()) {
+        // Bit 16 + n starts a new primitive at quad n + 1.
+        let started = m0 >> 16 & ((1 << (lane / 4)) - 1) & 0x7fff;
+        let primitive = parameters.primitives.get(started.count_ones() as usize);
+        let plane = primitive.and_then(|attributes| attributes.get(usize::from(fields.attribute)));
+        let plane = plane.and_then(|channels| channels.get(usize::from(fields.channel)));
+        let [p0, p10, p20] = *plane.ok_or_else(|| {
+            Error::malformed(format!("attribute {} of quad {} is not there", fields.attribute, lane / 4))
+        })?;
+        let coordinate = match fields.src {
+            Src::Vgpr(v) => mode.in32(u64::from(wave.vgpr(v, 0, lane))),
+            _ => 0.0,
+        };
+        let old = wave.vgpr(fields.dst, 0, lane);
+        let float = |bits: u32| mode.in32(u64::from(bits));
+        let half = |bits: u32| from_f16((if fields.high { bits >> 16 } else { bits }) as u16);
+        let addend = match fields.addend {
+            Some(Src::Vgpr(v)) => wave.vgpr(v, 0, lane),
+            _ => 0,
+        };
+        let result = match inst.entry.mnemonic {
+            "v_interp_p1_f32" => mode.fma32(float(p10), coordinate, float(p0)),
+            "v_interp_p2_f32" => mode.fma32(float(p20), coordinate, float(old)),
+            "v_interp_mov_f32" => match fields.src {
+                Src::Int(0) => u64::from(p10),
+                Src::Int(1) => u64::from(p20),
+                _ => u64::from(p0),
+            },
+            "v_interp_p1ll_f16" => mode.fma32(half(p10) as f32, sign(coordinate), half(p0) as f32),
+            "v_interp_p2_f16" => {
+                let product = half(p20) * f64::from(sign(coordinate));
+                let sum = super::mode::odd_add(product, f64::from(float(addend)));
+                u64::from(old & 0xffff_0000) | mode.out16(sum)
+            }
+            other => return Err(Error::unsupported("interpolation", other)),
+        };
+        wave.set_vgpr(fields.dst, 0, lane, result as u32);
+    }
+    debug_assert!(inst.entry.dst.first().is_none_or(|kind| *kind != Kind::Mask));
+    Ok(())
+}

@@ -1,0 +1,263 @@
+//! The local data share (isa-gfx10 6, 3.8): loads, stores, atomics, and the lane permutations that travel through it.
+//!
+//! Outside of the workgroup's part reads give 0 and writes are dropped.
+
+use super::access::{Element, Half, number};
+use super::atomic::{self, Atomic, Cell};
+use super::wave::{Wave, ones};
+use crate::error::{Error, Result};
+use crate::isa::Scalar;
+use crate::isa::instruction::{DsFields, Instruction};
+
+/// A workgroup's part.
+#[derive(Clone, Debug, Default)]
+pub struct Lds {
+    bytes: Vec<u8>,
+}
+
+impl Lds {
+    /// That many bytes, of no particular content.
+    pub fn new(bytes: usize) -> Self {
+        let poison = super::wave::POISON.to_le_bytes();
+        Self { bytes: (0..bytes).map(|at| poison[at % 4]).collect() }
+    }
+
+    /// Bytes, 0 where there are none.
+    pub fn read(&self, at: u64, bytes: usize) -> Vec<u8> {
+        let byte = |n: u64| usize::try_from(at + n).ok().and_then(|at| self.bytes.get(at)).copied().unwrap_or(0);
+        (0..bytes as u64).map(byte).collect()
+    }
+
+    /// Writes the bytes that are inside.
+    pub fn write(&mut self, at: u64, bytes: &[u8]) {
+        for (n, byte) in bytes.iter().enumerate() {
+            if let Some(to) = usize::try_from(at).ok().and_then(|at| self.bytes.get_mut(at + n)) {
+                *to = *byte;
+            }
+        }
+    }
+}
+
+/// What an instruction does with each lane.
+#[derive(Clone, Copy)]
+pub enum Ds {
+    /// Nothing.
+    Nothing,
+    /// Registers of bytes.
+    Load(Element),
+    /// Bytes of registers.
+    Store(Element),
+    /// Two elements of so many bytes, offsets in units of so many.
+    Load2(usize, usize),
+    /// The same, stored.
+    Store2(usize, usize),
+    /// An atomic operation of this width, returning the old value or not.
+    Atomic(Atomic, u32, bool),
+    /// Two exchanges, as `Load2`.
+    Exchange2(usize, usize),
+    /// Values of other lanes.
+    Permute(Permute),
+    /// Loads and stores at the lane's own dword after M0.
+    Own {
+        /// Stores.
+        store: bool,
+    },
+    /// Adds or subtracts the number of active lanes.
+    Count {
+        /// Adds.
+        append: bool,
+    },
+}
+
+/// How values travel between lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Permute {
+    /// Each lane names its source.
+    Pull,
+    /// Each lane names its target.
+    Push,
+    /// By the pattern in the offset.
+    Swizzle,
+}
+
+/// The operation of a name.
+pub fn resolve(name: &str) -> Option<Ds> {
+    let plain = |bytes, signed, half| Element { bytes, signed, half };
+    Some(match name.strip_prefix("ds_")? {
+        "nop" => Ds::Nothing,
+        "read_b32" => Ds::Load(plain(4, false, None)),
+        "read_b64" => Ds::Load(plain(8, false, None)),
+        "read_b96" => Ds::Load(plain(12, false, None)),
+        "read_b128" => Ds::Load(plain(16, false, None)),
+        "read_u8" => Ds::Load(plain(1, false, None)),
+        "read_i8" => Ds::Load(plain(1, true, None)),
+        "read_u16" => Ds::Load(plain(2, false, None)),
+        "read_i16" => Ds::Load(plain(2, true, None)),
+        "read_u8_d16" => Ds::Load(plain(1, false, Some(Half::Low))),
+        "read_u8_d16_hi" => Ds::Load(plain(1, false, Some(Half::High))),
+        "read_i8_d16" => Ds::Load(plain(1, true, Some(Half::Low))),
+        "read_i8_d16_hi" => Ds::Load(plain(1, true, Some(Half::High))),
+        "read_u16_d16" => Ds::Load(plain(2, false, Some(Half::Low))),
+        "read_u16_d16_hi" => Ds::Load(plain(2, false, Some(Half::High))),
+        "write_b8" => Ds::Store(plain(1, false, None)),
+        "write_b16" => Ds::Store(plain(2, false, None)),
+        "write_b8_d16_hi" => Ds::Store(plain(1, false, Some(Half::High))),
+        "write_b16_d16_hi" => Ds::Store(plain(2, false, Some(Half::High))),
+        "write_b32" => Ds::Store(plain(4, false, None)),
+        "write_b64" => Ds::Store(plain(8, false, None)),
+        "write_b96" => Ds::Store(plain(12, false, None)),
+        "write_b128" => Ds::Store(plain(16, false, None)),
+        "read2_b32" => Ds::Load2(4, 4),
+        "read2_b64" => Ds::Load2(8, 8),
+        "read2st64_b32" => Ds::Load2(4, 256),
+        "read2st64_b64" => Ds::Load2(8, 512),
+        "write2_b32" => Ds::Store2(4, 4),
+        "write2_b64" => Ds::Store2(8, 8),
+        "write2st64_b32" => Ds::Store2(4, 256),
+        "write2st64_b64" => Ds::Store2(8, 512),
+        "wrxchg2_rtn_b32" => Ds::Exchange2(4, 4),
+        "wrxchg2_rtn_b64" => Ds::Exchange2(8, 8),
+        "wrxchg2st64_rtn_b32" => Ds::Exchange2(4, 256),
+        "wrxchg2st64_rtn_b64" => Ds::Exchange2(8, 512),
+        "bpermute_b32" => Ds::Permute(Permute::Pull),
+        "permute_b32" => Ds::Permute(Permute::Push),
+        "swizzle_b32" => Ds::Permute(Permute::Swizzle),
+        "read_addtid_b32" => Ds::Own { store: false },
+        "write_addtid_b32" => Ds::Own { store: true },
+        "append" => Ds::Count { append: true },
+        "consume" => Ds::Count { append: false },
+        rest => {
+            let (rest, ty) = rest.rsplit_once('_')?;
+            let (rest, returns) = rest.strip_suffix("_rtn").map_or((rest, false), |rest| (rest, true));
+            let bits = match ty.get(1..)? {
+                "32" => 32,
+                "64" => 64,
+                _ => return None,
+            };
+            Ds::Atomic(atomic::resolve(rest, ty)?, bits, returns)
+        }
+    })
+}
+
+/// Executes one instruction.
+pub fn execute(op: Ds, inst: &Instruction, f: &DsFields, wave: &mut Wave, lds: &mut Lds) -> Result<()> {
+    if f.gds {
+        return Err(Error::unsupported("global data share", inst.entry.mnemonic));
+    }
+    let one = u64::from(u16::from_le_bytes(f.offsets));
+    let two = |unit: usize| f.offsets.map(|offset| u64::from(offset) * unit as u64);
+    let dwords = |bytes| Element { bytes, signed: false, half: None };
+    if let Ds::Permute(permute) = op {
+        return travel(permute, f, wave);
+    }
+    if let Ds::Count { append } = op {
+        let at = u64::from(wave.scalar(Scalar::M0) & 0xffff) + one;
+        let old = number(&lds.read(at, 4)) as u32;
+        let count = wave.exec().count_ones();
+        let new = if append { old.wrapping_add(count) } else { old.wrapping_sub(count) };
+        lds.write(at, &new.to_le_bytes());
+        wave.active().for_each(|lane| wave.set_vgpr(f.dst, 0, lane, old));
+        return Ok(());
+    }
+    for lane in wave.active() {
+        // Sums do not wrap around the end of LDS.
+        let base = u64::from(wave.vgpr(f.addr, 0, lane));
+        match op {
+            Ds::Nothing | Ds::Permute(_) | Ds::Count { .. } => {}
+            Ds::Load(element) => element.put(wave, f.dst, lane, &lds.read(base + one, element.bytes)),
+            Ds::Store(element) => lds.write(base + one, &element.take(wave, f.data[0], lane)),
+            Ds::Load2(bytes, unit) => {
+                let both: Vec<u8> = two(unit).iter().flat_map(|offset| lds.read(base + offset, bytes)).collect();
+                dwords(2 * bytes).put(wave, f.dst, lane, &both);
+            }
+            Ds::Store2(bytes, unit) => {
+                for (data, offset) in f.data.into_iter().zip(two(unit)) {
+                    lds.write(base + offset, &dwords(bytes).take(wave, data, lane));
+                }
+            }
+            Ds::Exchange2(bytes, unit) => {
+                let mut old = Vec::new();
+                for (data, offset) in f.data.into_iter().zip(two(unit)) {
+                    old.extend(lds.read(base + offset, bytes));
+                    lds.write(base + offset, &dwords(bytes).take(wave, data, lane));
+                }
+                dwords(2 * bytes).put(wave, f.dst, lane, &old);
+            }
+            Ds::Atomic(atomic, bits, returns) => {
+                let width = bits as usize / 8;
+                let [first, second] = f.data.map(|data| number(&dwords(width).take(wave, data, lane)));
+                // A compare and swap has what it expects first (pal-abi 11 has the order turned around).
+                let swaps = inst.entry.mnemonic.starts_with("ds_cmpst");
+                let (data, compare) = if swaps { (second, first) } else { (first, second) };
+                let old = number(&lds.read(base + one, width));
+                let new = atomic(Cell { old, data, compare, bits }).to_le_bytes();
+                lds.write(base + one, &new[..width]);
+                if returns {
+                    dwords(width).put(wave, f.dst, lane, &old.to_le_bytes()[..width]);
+                }
+            }
+            Ds::Own { store } => {
+                let at = u64::from(wave.scalar(Scalar::M0) & 0xffff) + one + 4 * lane as u64;
+                if store {
+                    lds.write(at, &dwords(4).take(wave, f.data[0], lane));
+                } else {
+                    dwords(4).put(wave, f.dst, lane, &lds.read(at, 4));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Halves of a wave64 keep to themselves (K).
+fn travel(permute: Permute, f: &DsFields, wave: &mut Wave) -> Result<()> {
+    let offset = u16::from_le_bytes(f.offsets);
+    let exec = wave.exec();
+    let half = |lane: usize| lane & 32;
+    let target = |lane: usize| {
+        let at = wave.vgpr(f.addr, 0, lane).wrapping_add(u32::from(offset)) / 4;
+        half(lane) | at as usize & 31
+    };
+    let alive = |lane: usize| exec >> lane & 1 == 1;
+    let mut result = vec![0; wave.lanes()];
+    match permute {
+        Permute::Pull => {
+            for lane in ones(exec) {
+                let from = target(lane);
+                result[lane] = if alive(from) { wave.vgpr(f.data[0], 0, from) } else { 0 };
+            }
+        }
+        Permute::Push => {
+            // The highest lane wins.
+            for lane in ones(exec) {
+                result[target(lane)] = wave.vgpr(f.data[0], 0, lane);
+            }
+        }
+        Permute::Swizzle => {
+            for lane in ones(exec) {
+                let from = swizzle(offset, lane)?;
+                result[lane] = if alive(from) { wave.vgpr(f.addr, 0, from) } else { 0 };
+            }
+        }
+    }
+    for lane in ones(exec) {
+        wave.set_vgpr(f.dst, 0, lane, result[lane]);
+    }
+    Ok(())
+}
+
+fn swizzle(offset: u16, lane: usize) -> Result<usize> {
+    let field = |low: u32| usize::from(offset >> low & 31);
+    let (half, at) = (lane & 32, lane & 31);
+    let from = match offset {
+        0xe000.. => return Err(Error::unsupported("ds_swizzle_b32", "FFT pattern")),
+        0xc000..0xe000 => {
+            let (amount, mask) = (field(5), field(0));
+            let turned = if offset >> 10 & 1 == 1 { at + 32 - amount } else { at + amount };
+            at & mask | turned & 31 & !mask
+        }
+        0x8000..0xc000 => at & !3 | usize::from(offset >> (2 * (at & 3)) & 3),
+        _ => (at & field(0) | field(5)) ^ field(10),
+    };
+    Ok(half | from)
+}

@@ -1,0 +1,191 @@
+//! A final pipeline ELF into the machine, as PAL's loader does it (pal-abi 3.4, 3.5, 4).
+//!
+//! Only what the loader reads counts: sections that are to be uploaded, relocations, notes, registers. What a register or a
+//! key does not say is not known here either, so a wrong one shows in what the code does.
+
+use super::machine::Machine;
+use super::mode::Mode;
+use crate::error::{Context, Error, Result};
+use crate::metadata::document::{Document, Map, get, submap};
+use crate::metadata::note;
+use crate::metadata::registers::{Register, Registers, StageRegisters};
+use crate::metadata::schema::Key;
+use crate::target::{Stage, WaveSize};
+use object::elf;
+use object::read::elf::ElfFile64;
+use object::{LittleEndian, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SectionFlags};
+use std::collections::BTreeMap;
+
+/// A pipeline in memory.
+#[derive(Clone, Debug)]
+pub struct Pipeline {
+    /// Its hardware stages.
+    pub stages: BTreeMap<Stage, StageCode>,
+    /// Register words.
+    pub registers: Registers,
+    /// First root dword that the code reads from the spill table.
+    pub spill_threshold: u32,
+}
+
+/// One stage of it.
+#[derive(Clone, Debug)]
+pub struct StageCode {
+    /// Address of the first instruction.
+    pub entry: u64,
+    /// Lanes of a wave.
+    pub wave: WaveSize,
+    /// What each user-data SGPR holds, in PAL's numbers; as many as RSRC2 says.
+    pub user_data: Vec<u32>,
+    /// Vector registers of a wave.
+    pub vgprs: usize,
+    /// Scratch bytes of a lane; 0 where RSRC2 does not enable scratch.
+    pub scratch: u32,
+    /// What MODE starts with.
+    pub mode: Mode,
+}
+
+impl Pipeline {
+    /// Puts an ELF into the memory of a machine.
+    ///
+    /// # Errors
+    /// Malformed: what the loader refuses.
+    pub fn load(machine: &mut Machine, bytes: &[u8]) -> Result<Self> {
+        let file = ElfFile64::<LittleEndian>::parse(bytes).map_err(|e| Error::malformed(format!("no ELF: {e}")))?;
+        let places = upload(machine, &file)?;
+        let notes = file.sections().find(|s| s.kind() == object::SectionKind::Note);
+        let notes = notes.ok_or_else(|| Error::malformed("no notes"))?;
+        let notes = notes.data().map_err(|e| Error::malformed(format!("notes: {e}")))?;
+        let pipeline = Document::parse(note::metadata(notes)?)?.pipeline;
+
+        let mut registers = Registers::default();
+        for (number, word) in submap(&pipeline, Key::Registers.name())?.into_iter().flatten() {
+            let (Some(number), Some(word)) = (uint(number), uint(word)) else {
+                return Err(Error::malformed(format!("metadata: register {number} = {word}")));
+            };
+            registers.set(Register(number), word);
+        }
+        let mut stages = BTreeMap::new();
+        for stage in [Stage::Vertex, Stage::Fragment, Stage::Compute] {
+            let all = submap(&pipeline, Key::HardwareStages.name())?;
+            let Some(own) = all.map(|all| submap(all, stage.hardware_name())).transpose()?.flatten() else { continue };
+            let symbol = file.symbols().find(|symbol| symbol.name() == Ok(stage.entry_symbol()));
+            let symbol = symbol.ok_or_else(|| Error::malformed(format!("no symbol {}", stage.entry_symbol())))?;
+            let place = symbol.section_index().and_then(|section| places.get(&section.0));
+            let place = place.ok_or_else(|| Error::malformed(format!("{stage} code is not uploaded")))?;
+            let code = stage_code(stage, own, &registers, place.wrapping_add(symbol.address())).at(|| stage.name())?;
+            stages.insert(stage, code);
+        }
+        let spill_threshold = number(&pipeline, Key::SpillThreshold)?.unwrap_or(u32::MAX);
+        Ok(Self { stages, registers, spill_threshold })
+    }
+}
+
+fn uint(value: &rmpv::Value) -> Option<u32> {
+    value.as_u64()?.try_into().ok()
+}
+
+fn number(map: &Map, key: Key) -> Result<Option<u32>> {
+    get(map, key.name())
+        .map(|value| uint(value).ok_or_else(|| Error::malformed(format!("metadata: {} is {value}", key.name()))))
+        .transpose()
+}
+
+fn stage_code(stage: Stage, own: &Map, registers: &Registers, entry: u64) -> Result<StageCode> {
+    let fields = StageRegisters::of(stage);
+    let wave = WaveSize::try_from(number(own, Key::WavefrontSize)?.unwrap_or(64))?;
+    let count = registers.field(fields.user_sgpr) + 32 * fields.user_sgpr_msb.map_or(0, |field| registers.field(field));
+    let not_mapped = crate::metadata::user_data::pal::NOT_MAPPED;
+    let slot = |n| registers.get(fields.user_data.nth(n)).unwrap_or(not_mapped);
+    let rsrc1 = registers.get(fields.float_mode.register());
+    let rsrc1 = rsrc1.ok_or_else(|| Error::malformed(format!("no {}", fields.float_mode.register().name())))?;
+    // PAL sets DX10_CLAMP itself; IEEE is bit 23 of RSRC1 in every stage.
+    let mode = fields.float_mode.of(rsrc1) | 1 << 8 | (rsrc1 >> 23 & 1) << 9;
+    let scratch = if registers.field(fields.scratch_en) == 1 {
+        number(own, Key::ScratchMemorySize)?.unwrap_or(0)
+    } else {
+        0
+    };
+    Ok(StageCode {
+        entry,
+        wave,
+        user_data: (0..count).map(slot).collect(),
+        vgprs: (registers.field(fields.vgprs) as usize + 1) * wave.vgpr_granule() as usize,
+        scratch,
+        mode: Mode(mode),
+    })
+}
+
+/// Relocation types.
+mod r {
+    pub const ABS32_LO: u32 = 1;
+    pub const ABS32_HI: u32 = 2;
+    pub const ABS64: u32 = 3;
+    pub const REL32: u32 = 4;
+    pub const REL64: u32 = 5;
+    pub const ABS32: u32 = 6;
+    pub const REL32_LO: u32 = 10;
+    pub const REL32_HI: u32 = 11;
+}
+
+/// Where each uploaded section is.
+type Places = BTreeMap<usize, u64>;
+
+fn upload(machine: &mut Machine, file: &ElfFile64<'_, LittleEndian>) -> Result<Places> {
+    let uploaded = |section: &object::read::elf::ElfSection64<'_, '_, LittleEndian>| match section.flags() {
+        SectionFlags::Elf { sh_flags, .. } => sh_flags.0 & elf::SHF_ALLOC.0 != 0,
+        _ => false,
+    };
+    let mut image = Vec::new();
+    let mut offsets = BTreeMap::new();
+    for section in file.sections().filter(uploaded) {
+        let align = usize::try_from(section.align().max(1)).ok().filter(|align| *align <= 0x1_0000);
+        let align = align.ok_or_else(|| Error::malformed("a section with an absurd alignment"))?;
+        image.resize(image.len().next_multiple_of(align), 0);
+        offsets.insert(section.index().0, image.len());
+        image.extend_from_slice(section.data().map_err(|e| Error::malformed(format!("a section: {e}")))?);
+    }
+    // Room for a whole quadword at the last dword.
+    image.extend([0; 4]);
+    let base = machine.alloc(image.len())?;
+    let places: Places = offsets.iter().map(|(index, offset)| (*index, base + *offset as u64)).collect();
+    for section in file.sections().filter(uploaded) {
+        let Some(&start) = offsets.get(&section.index().0) else { continue };
+        for (offset, relocation) in section.relocations() {
+            let at = usize::try_from(offset).ok().and_then(|offset| start.checked_add(offset));
+            let word = at.and_then(|at| image.get_mut(at..at.checked_add(8)?).map(|bytes| (at, bytes)));
+            let (at, bytes) = word.ok_or_else(|| Error::malformed("a relocation beyond its section"))?;
+            let RelocationTarget::Symbol(symbol) = relocation.target() else {
+                return Err(Error::malformed("a relocation without a symbol"));
+            };
+            let symbol = file.symbol_by_index(symbol).map_err(|e| Error::malformed(format!("a relocation: {e}")))?;
+            let home = symbol.section_index().and_then(|section| places.get(&section.0));
+            let home = home.ok_or_else(|| {
+                Error::malformed(format!("relocation against {}, which is nowhere", symbol.name().unwrap_or("?")))
+            })?;
+            let implicit = if relocation.has_implicit_addend() {
+                i64::from(super::access::number(&bytes[..4]) as i32)
+            } else {
+                relocation.addend()
+            };
+            let value = home.wrapping_add(symbol.address()).wrapping_add_signed(implicit);
+            let relative = value.wrapping_sub(base + at as u64);
+            let RelocationFlags::Elf { r_type } = relocation.flags() else {
+                return Err(Error::malformed("a relocation of no type"));
+            };
+            match r_type.0 {
+                r::ABS32_LO | r::ABS32 => bytes[..4].copy_from_slice(&value.to_le_bytes()[..4]),
+                r::ABS32_HI => bytes[..4].copy_from_slice(&value.to_le_bytes()[4..]),
+                r::REL32 | r::REL32_LO => {
+                    bytes[..4].copy_from_slice(&relative.to_le_bytes()[..4]);
+                }
+                r::REL32_HI => bytes[..4].copy_from_slice(&relative.to_le_bytes()[4..]),
+                r::ABS64 => bytes.copy_from_slice(&value.to_le_bytes()),
+                r::REL64 => bytes.copy_from_slice(&relative.to_le_bytes()),
+                other => return Err(Error::malformed(format!("relocation type {other}"))),
+            }
+        }
+    }
+    machine.write(base, &image)?;
+    machine.mark_code(base, &image);
+    Ok(places)
+}

@@ -1,0 +1,185 @@
+//! The machine: memory, programs, and waves that take turns.
+//!
+//! A workgroup's waves run one after the other, each until it ends or comes to a barrier; what they share is changed in
+//! that order, so the same input gives the same bytes. An error names the instruction and its address.
+
+use super::control;
+use super::lds::{self, Lds};
+use super::memory::Memory;
+use super::program::{Class, Program, Run, Step};
+use super::wave::{State, Wave};
+use super::{buffer, export, global, image, interp, salu, smem, valu};
+use crate::error::{Error, Result};
+use crate::isa::instruction::Fields;
+use crate::target::GfxIp;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How much may be executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Instructions of all waves together.
+    pub instructions: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { instructions: 1 << 32 }
+    }
+}
+
+/// What was executed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Instructions by class.
+    pub instructions: BTreeMap<Class, u64>,
+    /// Lanes that vector instructions worked on.
+    pub lane_operations: u64,
+    /// Waves.
+    pub waves: u64,
+}
+
+impl Stats {
+    /// All instructions.
+    pub fn total(&self) -> u64 {
+        self.instructions.values().sum()
+    }
+}
+
+/// The feature under which a run that was cut short is reported.
+pub const INSTRUCTION_LIMIT: &str = "instruction limit";
+
+/// What is told of every instruction before it is executed: the wave, its number in the workgroup, and the step.
+pub type Observer<'a> = &'a mut dyn FnMut(&Wave, usize, &Step);
+
+/// An emulated GPU.
+pub struct Machine {
+    gfx: GfxIp,
+    memory: Memory,
+    programs: Vec<Program>,
+}
+
+impl Machine {
+    /// A machine with empty memory.
+    pub fn new(gfx: GfxIp) -> Self {
+        Self { gfx, memory: Memory::default(), programs: Vec::new() }
+    }
+
+    /// New memory of that many bytes, zeroed: its address, a multiple of 256.
+    pub fn alloc(&mut self, bytes: usize) -> Result<u64> {
+        self.memory.alloc(bytes)
+    }
+
+    /// Bytes of memory.
+    pub fn read(&self, address: u64, bytes: usize) -> Result<&[u8]> {
+        self.memory.read(address, bytes)
+    }
+
+    /// Changes bytes of memory.
+    pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
+        self.memory.write(address, bytes)
+    }
+
+    /// New memory with these bytes.
+    pub fn alloc_with(&mut self, bytes: &[u8]) -> Result<u64> {
+        let address = self.alloc(bytes.len())?;
+        self.write(address, bytes)?;
+        Ok(address)
+    }
+
+    /// New memory with this code, that waves may run.
+    pub fn load_code(&mut self, code: &[u8]) -> Result<u64> {
+        let address = self.alloc_with(code)?;
+        self.mark_code(address, code);
+        Ok(address)
+    }
+
+    /// Lets waves run what is in memory at an address.
+    pub(super) fn mark_code(&mut self, address: u64, code: &[u8]) {
+        self.programs.push(Program::new(self.gfx, address, code));
+    }
+
+    /// Runs the waves of one workgroup to their end.
+    pub fn run_group(&mut self, waves: &mut [Wave], lds_bytes: usize, limits: Limits, stats: &mut Stats) -> Result<()> {
+        self.run_group_observed(waves, lds_bytes, limits, stats, None)
+    }
+
+    /// The same, with someone told of every instruction.
+    pub fn run_group_observed(
+        &mut self,
+        waves: &mut [Wave],
+        lds_bytes: usize,
+        limits: Limits,
+        stats: &mut Stats,
+        mut observer: Option<Observer<'_>>,
+    ) -> Result<()> {
+        let mut lds = Lds::new(lds_bytes);
+        let mut counts = [0u64; Class::ALL.len()];
+        let mut left = limits.instructions.saturating_sub(stats.total());
+        stats.waves += waves.len() as u64;
+        let mut result = Ok(());
+        while result.is_ok() && waves.iter().any(|wave| wave.state != State::Ended) {
+            for (number, wave) in waves.iter_mut().enumerate() {
+                while result.is_ok() && wave.state == State::Running {
+                    if left == 0 {
+                        result = Err(Error::unsupported(INSTRUCTION_LIMIT, limits.instructions.to_string()));
+                        break;
+                    }
+                    left -= 1;
+                    result = self.step(wave, number, &mut lds, &mut counts, stats, &mut observer);
+                }
+            }
+            // A wave that has ended counts as arrived.
+            waves.iter_mut().filter(|wave| wave.state == State::Barrier).for_each(|wave| wave.state = State::Running);
+        }
+        for (class, count) in Class::ALL.iter().zip(counts).filter(|(_, count)| *count != 0) {
+            *stats.instructions.entry(*class).or_default() += count;
+        }
+        result
+    }
+
+    fn step(
+        &mut self,
+        wave: &mut Wave,
+        number: usize,
+        lds: &mut Lds,
+        counts: &mut [u64; Class::ALL.len()],
+        stats: &mut Stats,
+        observer: &mut Option<Observer<'_>>,
+    ) -> Result<()> {
+        let address = wave.pc;
+        let step = self.fetch(address).map_err(|e| e.at(format!("address {address:#x}")))?;
+        if let Some(observer) = observer {
+            observer(wave, number, &step);
+        }
+        counts[step.class as usize] += 1;
+        if step.class > Class::Smem {
+            stats.lane_operations += u64::from(wave.exec().count_ones());
+        }
+        wave.pc = address.wrapping_add(4 * u64::from(step.inst.dwords));
+        self.execute(&step, wave, lds).map_err(|e| e.at(format!("{} at {address:#x}", step.inst.entry.mnemonic)))
+    }
+
+    fn fetch(&mut self, address: u64) -> Result<Arc<Step>> {
+        let program = self.programs.iter_mut().rev().find(|program| program.contains(address));
+        program.ok_or_else(|| Error::malformed("no code is here"))?.step(address)
+    }
+
+    fn execute(&mut self, step: &Step, wave: &mut Wave, lds: &mut Lds) -> Result<()> {
+        let inst = &step.inst;
+        let memory = &mut self.memory;
+        match (&step.run, &inst.fields) {
+            (Run::Control(op), Fields::Scalar(fields)) => control::execute(*op, fields, wave),
+            (Run::Salu(op), Fields::Scalar(fields)) => salu::execute(*op, inst.entry, fields, wave),
+            (Run::Valu(op), Fields::Vector(fields)) => valu::execute(*op, inst, fields, wave),
+            (Run::Buffer(op), Fields::Buffer(fields)) => buffer::execute(*op, inst, fields, wave, memory),
+            (Run::Global(op), Fields::Flat(fields)) => global::execute(*op, inst, fields, wave, memory, lds),
+            (Run::Ds(op), Fields::Ds(fields)) => lds::execute(*op, inst, fields, wave, lds),
+            (Run::Image(op), Fields::Image(fields)) => image::execute(*op, inst, fields, wave, memory),
+            (Run::Only, Fields::Smem(fields)) => smem::execute(inst, fields, wave, memory),
+            (Run::Only, Fields::Interp(fields)) => interp::execute(inst, fields, wave),
+            (Run::Only, Fields::Export(fields)) => export::execute(fields, wave),
+            _ => Err(Error::unsupported(inst.entry.mnemonic, "the emulator does not execute this instruction")),
+        }
+    }
+}

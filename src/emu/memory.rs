@@ -1,0 +1,114 @@
+//! The memory of the emulated GPU: allocations in one window of 4 GiB, so that the high half of every address is that of
+//! the code, as the drivers arrange it.
+//!
+//! Between two allocations there is always a gap; an access that is not inside of one allocation is an error, whatever
+//! it would have hit.
+
+use crate::error::{Error, Result};
+
+/// The window. Below 2^47, for descriptors hold 48 bits of an address.
+const WINDOW: u64 = 0x7f12_0000_0000;
+const GAP: u64 = 0x1000;
+/// Enough for every descriptor's idea of alignment.
+const ALIGN: u64 = 256;
+
+/// Allocations by address.
+#[derive(Debug, Default)]
+pub struct Memory {
+    blocks: Vec<Block>,
+}
+
+#[derive(Debug)]
+struct Block {
+    address: u64,
+    bytes: Vec<u8>,
+}
+
+impl Block {
+    fn end(&self) -> u64 {
+        self.address + self.bytes.len() as u64
+    }
+}
+
+impl Memory {
+    /// High half of every address.
+    pub const HIGH: u32 = (WINDOW >> 32) as u32;
+
+    /// New memory of that many bytes, zeroed.
+    ///
+    /// # Errors
+    /// Environment: the window is full.
+    pub fn alloc(&mut self, bytes: usize) -> Result<u64> {
+        let after = self.blocks.last().map_or(WINDOW, Block::end);
+        let address = (after + GAP).next_multiple_of(ALIGN);
+        if address + bytes as u64 + GAP > WINDOW + (1 << 32) {
+            return Err(Error::environment(format!("the emulator's memory has no room for {bytes} bytes")));
+        }
+        self.blocks.push(Block { address, bytes: vec![0; bytes] });
+        Ok(address)
+    }
+
+    /// The bytes of a range.
+    ///
+    /// # Errors
+    /// Malformed: not inside of one allocation.
+    pub fn read(&self, address: u64, bytes: usize) -> Result<&[u8]> {
+        let found = self.block(address).and_then(|index| self.blocks.get(index));
+        let range = found.and_then(|block| {
+            let from = usize::try_from(address - block.address).ok()?;
+            block.bytes.get(from..from.checked_add(bytes)?)
+        });
+        range.ok_or_else(|| Error::malformed(format!("{bytes} bytes at {address:#x} are in no allocation")))
+    }
+
+    /// The bytes of a range, to be changed.
+    ///
+    /// # Errors
+    /// Malformed: not inside of one allocation.
+    pub fn slice_mut(&mut self, address: u64, bytes: usize) -> Result<&mut [u8]> {
+        let found = self.block(address).and_then(|index| self.blocks.get_mut(index));
+        let range = found.and_then(|block| {
+            let from = usize::try_from(address - block.address).ok()?;
+            block.bytes.get_mut(from..from.checked_add(bytes)?)
+        });
+        range.ok_or_else(|| Error::malformed(format!("{bytes} bytes at {address:#x} are in no allocation")))
+    }
+
+    /// Writes bytes.
+    ///
+    /// # Errors
+    /// Malformed: not inside of one allocation.
+    pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
+        self.slice_mut(address, bytes.len()).map(|to| to.copy_from_slice(bytes))
+    }
+
+    /// A dword.
+    pub fn dword(&self, address: u64) -> Result<u32> {
+        let mut word = [0; 4];
+        word.copy_from_slice(self.read(address, 4)?);
+        Ok(u32::from_le_bytes(word))
+    }
+
+    /// The one block that can hold an address.
+    fn block(&self, address: u64) -> Option<usize> {
+        self.blocks.partition_point(|block| block.address <= address).checked_sub(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_allocations_are_there() {
+        let mut memory = Memory::default();
+        let [a, b] = [memory.alloc(10).unwrap(), memory.alloc(4).unwrap()];
+        assert!(a % ALIGN == 0 && b >= a + 10 + GAP);
+        assert_eq!((b >> 32) as u32, Memory::HIGH);
+        memory.write(a + 6, &[1, 2, 3, 4]).unwrap();
+        assert_eq!(memory.dword(a + 6), Ok(0x0403_0201));
+        for (address, bytes) in [(a + 7, 4), (a - 1, 1), (a + 10, 1), (0, 1), (u64::MAX, 2), (a, usize::MAX)] {
+            assert!(memory.read(address, bytes).is_err(), "{address:#x}");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! An emulator of the machine: runs machine code as the hardware would, from registers and memory alone.
+//!
+//! It proves without a GPU what the compiler and the linker made. Nothing is guessed: an instruction that is not done, an
+//! access outside of what was given, or a register setting without meaning is an error with the instruction's name and
+//! address. [`Machine`] is the way in. A class of instructions is a file, an instruction of it mostly a line.
+
+mod access;
+mod atomic;
+mod buffer;
+mod control;
+mod dispatch;
+mod export;
+mod format;
+mod global;
+mod image;
+pub mod inputs;
+mod interp;
+mod lds;
+mod load;
+mod machine;
+mod memory;
+mod mode;
+mod program;
+mod salu;
+mod smem;
+mod valu;
+mod wave;
+
+pub use dispatch::{Tables, set_sgpr};
+pub use export::Export;
+pub use format::Format;
+pub use interp::{Parameters, Plane};
+pub use load::{Pipeline, StageCode};
+pub use machine::{INSTRUCTION_LIMIT, Limits, Machine, Observer, Stats};
+pub use memory::Memory;
+pub use mode::Mode;
+pub use program::{Class, Step};
+pub use wave::{LANES, State, Wave};
+
+#[cfg(test)]
+mod tests;

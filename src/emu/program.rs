@@ -1,0 +1,147 @@
+//! Machine code to steps: each instruction decoded once, its operation resolved by name.
+//!
+//! What no class knows is a step too, and an error only if a wave comes to it.
+
+use super::{buffer, control, global, image, lds, salu, valu};
+use crate::error::{Error, Result};
+use crate::isa::instruction::{Fields, Instruction};
+use crate::isa::disassemble;
+use crate::target::GfxIp;
+use std::sync::Arc;
+
+/// An instruction, ready to be executed.
+pub struct Step {
+    /// What was decoded.
+    pub inst: Instruction,
+    /// What it does.
+    pub run: Run,
+    /// For statistics.
+    pub class: Class,
+}
+
+/// What an instruction does, by class.
+pub enum Run {
+    /// Program control.
+    Control(control::Control),
+    /// Scalar arithmetic.
+    Salu(salu::Salu),
+    /// Vector arithmetic.
+    Valu(valu::Valu),
+    /// Buffer access.
+    Buffer(buffer::Buffer),
+    /// Memory by address.
+    Global(global::Global),
+    /// Local data share.
+    Ds(lds::Ds),
+    /// Image access.
+    Image(image::Image),
+    /// Scalar load, interpolation, export: one of a kind.
+    Only,
+    /// Not done.
+    Unknown,
+}
+
+macro_rules! classes {
+    ($($class:ident $name:literal;)*) => {
+        /// Classes of instructions, for statistics.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[allow(missing_docs, reason = "each has its name")]
+        pub enum Class { $($class,)* }
+
+        impl Class {
+            /// Every class.
+            pub const ALL: &'static [Self] = &[$(Self::$class,)*];
+
+            /// Its name.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$class => $name,)* }
+            }
+        }
+    };
+}
+
+classes! {
+    Control "control";
+    Salu "scalar";
+    Smem "scalar memory";
+    Valu "vector";
+    Interp "interpolation";
+    Ds "local data share";
+    Flat "memory by address";
+    Buffer "buffer";
+    Image "image";
+    Export "export";
+}
+
+impl Class {
+    fn of(inst: &Instruction) -> Self {
+        match inst.fields {
+            Fields::Scalar(_) if control::resolve(inst.entry.mnemonic).is_some() => Self::Control,
+            Fields::Scalar(_) => Self::Salu,
+            Fields::Smem(_) => Self::Smem,
+            Fields::Vector(_) => Self::Valu,
+            Fields::Interp(_) => Self::Interp,
+            Fields::Ds(_) => Self::Ds,
+            Fields::Flat(_) => Self::Flat,
+            Fields::Buffer(_) => Self::Buffer,
+            Fields::Image(_) => Self::Image,
+            Fields::Export(_) => Self::Export,
+        }
+    }
+}
+
+impl Step {
+    fn new(inst: Instruction) -> Self {
+        let name = inst.entry.mnemonic;
+        let run = match &inst.fields {
+            Fields::Scalar(_) => {
+                control::resolve(name).map(Run::Control).or_else(|| salu::resolve(name).map(Run::Salu))
+            }
+            Fields::Vector(fields) => valu::resolve(&inst, fields).map(Run::Valu),
+            Fields::Buffer(_) => buffer::resolve(name).map(Run::Buffer),
+            Fields::Flat(_) => global::resolve(name).map(Run::Global),
+            Fields::Ds(_) => lds::resolve(name).map(Run::Ds),
+            Fields::Image(_) => image::resolve(name).map(Run::Image),
+            Fields::Smem(_) | Fields::Interp(_) | Fields::Export(_) => Some(Run::Only),
+        };
+        let class = Class::of(&inst);
+        Self { inst, run: run.unwrap_or(Run::Unknown), class }
+    }
+}
+
+/// Code in memory, and the steps known of it.
+pub struct Program {
+    gfx: GfxIp,
+    base: u64,
+    words: Vec<u32>,
+    steps: Vec<Option<Arc<Step>>>,
+}
+
+impl Program {
+    /// The code at an address.
+    pub fn new(gfx: GfxIp, base: u64, code: &[u8]) -> Self {
+        let words: Vec<u32> = code.chunks_exact(4).map(|word| super::access::number(word) as u32).collect();
+        Self { gfx, base, steps: vec![None; words.len()], words }
+    }
+
+    /// Whether an address is in the code.
+    pub fn contains(&self, address: u64) -> bool {
+        (self.base..self.base + 4 * self.words.len() as u64).contains(&address)
+    }
+
+    /// The step at an address in the code.
+    pub fn step(&mut self, address: u64) -> Result<Arc<Step>> {
+        let offset = address.wrapping_sub(self.base);
+        let index = usize::try_from(offset / 4).unwrap_or(usize::MAX);
+        let rest = self.words.get(index..).filter(|_| offset.is_multiple_of(4));
+        let (Some(rest), Some(known)) = (rest, self.steps.get_mut(index)) else {
+            return Err(Error::malformed("no instruction can begin here"));
+        };
+        if let Some(step) = known {
+            return Ok(step.clone());
+        }
+        let step = Arc::new(Step::new(disassemble(self.gfx, rest)?));
+        *known = Some(step.clone());
+        Ok(step)
+    }
+}

@@ -1,0 +1,313 @@
+//! Scalar arithmetic: SOP1, SOP2, SOPC, SOPK (isa-gfx10 3.1).
+//!
+//! An operation is a function from its operands and SCC to its result and SCC; operations on EXEC are apart, because they
+//! write two registers. To add one: a line in [`resolve`].
+
+use super::wave::Wave;
+use crate::error::Result;
+use crate::isa::instruction::ScalarFields;
+use crate::isa::{Entry, Kind, Scalar};
+
+/// What a scalar operation reads.
+#[derive(Clone, Copy)]
+pub struct Args {
+    a: u64,
+    b: u64,
+    /// What the destination held.
+    old: u64,
+    scc: bool,
+}
+
+impl Args {
+    fn a32(self) -> u32 {
+        self.a as u32
+    }
+    fn b32(self) -> u32 {
+        self.b as u32
+    }
+    fn a_signed(self) -> i32 {
+        self.a32().cast_signed()
+    }
+    fn b_signed(self) -> i32 {
+        self.b32().cast_signed()
+    }
+}
+
+/// A resolved scalar operation.
+#[derive(Clone, Copy)]
+pub enum Salu {
+    /// Result and SCC.
+    Value(fn(Args) -> (u64, bool)),
+    /// SCC alone.
+    Test(fn(Args) -> bool),
+    /// EXEC is made of the source and itself; the destination gets the old one, or the new.
+    Exec {
+        /// New EXEC of source and old.
+        combine: fn(u64, u64) -> u64,
+        /// The destination gets the new one.
+        write: bool,
+    },
+    /// A register chosen by M0 is read, or written.
+    MoveRelative {
+        /// Index of the source, of the destination.
+        indexed: [bool; 2],
+    },
+}
+
+/// The operation of a name.
+pub fn resolve(mnemonic: &str) -> Option<Salu> {
+    if let Some(name) = mnemonic.strip_suffix("_saveexec_b32").or(mnemonic.strip_suffix("_saveexec_b64")) {
+        return combine(name).map(|combine| Salu::Exec { combine, write: false });
+    }
+    if let Some(name) = mnemonic.strip_suffix("_wrexec_b32").or(mnemonic.strip_suffix("_wrexec_b64")) {
+        return combine(name).map(|combine| Salu::Exec { combine, write: true });
+    }
+    let indexed = match mnemonic {
+        "s_movrels_b32" | "s_movrels_b64" => Some([true, false]),
+        "s_movreld_b32" | "s_movreld_b64" => Some([false, true]),
+        "s_movrelsd_2_b32" => Some([true, true]),
+        _ => None,
+    };
+    if let Some(indexed) = indexed {
+        return Some(Salu::MoveRelative { indexed });
+    }
+    test(mnemonic).map(Salu::Test).or_else(|| value(mnemonic).map(Salu::Value))
+}
+
+fn combine(name: &str) -> Option<fn(u64, u64) -> u64> {
+    Some(match name {
+        "s_and" => |s, exec| s & exec,
+        "s_or" => |s, exec| s | exec,
+        "s_xor" => |s, exec| s ^ exec,
+        "s_andn2" => |s, exec| s & !exec,
+        "s_orn2" => |s, exec| s | !exec,
+        "s_andn1" => |s, exec| !s & exec,
+        "s_orn1" => |s, exec| !s | exec,
+        "s_nand" => |s, exec| !(s & exec),
+        "s_nor" => |s, exec| !(s | exec),
+        "s_xnor" => |s, exec| !(s ^ exec),
+        _ => return None,
+    })
+}
+
+fn test(name: &str) -> Option<fn(Args) -> bool> {
+    Some(match name {
+        "s_cmp_eq_i32" | "s_cmp_eq_u32" | "s_cmp_eq_u64" | "s_cmpk_eq_i32" | "s_cmpk_eq_u32" => |x| x.a == x.b,
+        "s_cmp_lg_i32" | "s_cmp_lg_u32" | "s_cmp_lg_u64" | "s_cmpk_lg_i32" | "s_cmpk_lg_u32" => |x| x.a != x.b,
+        "s_cmp_gt_i32" | "s_cmpk_gt_i32" => |x| x.a_signed() > x.b_signed(),
+        "s_cmp_ge_i32" | "s_cmpk_ge_i32" => |x| x.a_signed() >= x.b_signed(),
+        "s_cmp_lt_i32" | "s_cmpk_lt_i32" => |x| x.a_signed() < x.b_signed(),
+        "s_cmp_le_i32" | "s_cmpk_le_i32" => |x| x.a_signed() <= x.b_signed(),
+        "s_cmp_gt_u32" | "s_cmpk_gt_u32" => |x| x.a > x.b,
+        "s_cmp_ge_u32" | "s_cmpk_ge_u32" => |x| x.a >= x.b,
+        "s_cmp_lt_u32" | "s_cmpk_lt_u32" => |x| x.a < x.b,
+        "s_cmp_le_u32" | "s_cmpk_le_u32" => |x| x.a <= x.b,
+        "s_bitcmp0_b32" => |x| x.a >> (x.b & 31) & 1 == 0,
+        "s_bitcmp1_b32" => |x| x.a >> (x.b & 31) & 1 == 1,
+        "s_bitcmp0_b64" => |x| x.a >> (x.b & 63) & 1 == 0,
+        "s_bitcmp1_b64" => |x| x.a >> (x.b & 63) & 1 == 1,
+        _ => return None,
+    })
+}
+
+/// Result with SCC = "not zero", the rule of bit operations; the result is 32 bits wide.
+fn nonzero32(value: u64) -> (u64, bool) {
+    let value = value & 0xffff_ffff;
+    (value, value != 0)
+}
+
+/// The same for 64 bits.
+fn nonzero64(value: u64) -> (u64, bool) {
+    (value, value != 0)
+}
+
+fn signed_overflow((value, overflow): (i32, bool)) -> (u64, bool) {
+    (u64::from(value.cast_unsigned()), overflow)
+}
+
+fn add_shifted(x: Args, shift: u32) -> (u64, bool) {
+    // The carry is of the whole sum, shifted bits included.
+    let sum = (x.a << shift) + x.b;
+    (sum & 0xffff_ffff, sum >> 32 != 0)
+}
+
+fn sub_borrow(x: Args, borrow: bool) -> (u64, bool) {
+    let take = x.b + u64::from(borrow);
+    (x.a.wrapping_sub(take) & 0xffff_ffff, take > x.a)
+}
+
+/// Width and offset of the scalar bit field operations; the width is cut to what is there.
+fn extract(x: Args, bits: u32, signed: bool) -> u64 {
+    let offset = x.b32() & (bits - 1);
+    let width = (x.b32() >> 16 & 0x7f).min(bits - offset);
+    if width == 0 {
+        return 0;
+    }
+    let up = x.a << (64 - offset - width);
+    if signed { (up.cast_signed() >> (64 - width)).cast_unsigned() } else { up >> (64 - width) }
+}
+
+fn first_bit(value: u64) -> u64 {
+    if value == 0 { 0xffff_ffff } else { u64::from(value.trailing_zeros()) }
+}
+
+fn leading(value: u64, bits: u32) -> u64 {
+    let zeros = (value << (64 - bits)).leading_zeros();
+    if value == 0 { 0xffff_ffff } else { u64::from(zeros) }
+}
+
+/// How many bits from the top equal the sign; none for 0 and −1.
+fn sign_bits(value: u64, bits: u32) -> u64 {
+    let up = (value << (64 - bits)).cast_signed();
+    let other = (if up < 0 { !up } else { up }).cast_unsigned() >> (64 - bits);
+    leading(other, bits)
+}
+
+fn quads(value: u64) -> u64 {
+    let any = value | value >> 1;
+    (any | any >> 2) & 0x1111_1111_1111_1111
+}
+
+fn pack(low: u64, high: u64) -> u64 {
+    low & 0xffff | (high & 0xffff) << 16
+}
+
+fn value(name: &str) -> Option<fn(Args) -> (u64, bool)> {
+    Some(match name {
+        "s_mov_b32" | "s_mov_b64" | "s_movk_i32" => |x| (x.a, x.scc),
+        "s_cmov_b32" | "s_cmov_b64" | "s_cmovk_i32" => |x| (if x.scc { x.a } else { x.old }, x.scc),
+        "s_not_b32" => |x| nonzero32(!x.a),
+        "s_not_b64" => |x| nonzero64(!x.a),
+        "s_wqm_b32" => |x| nonzero32(quads(x.a) * 15),
+        "s_wqm_b64" => |x| nonzero64(quads(x.a) * 15),
+        "s_quadmask_b32" | "s_quadmask_b64" => |x| {
+            let quads = quads(x.a);
+            nonzero64((0..16).fold(0, |mask, i| mask | (quads >> (4 * i) & 1) << i))
+        },
+        "s_brev_b32" => |x| (u64::from(x.a32().reverse_bits()), x.scc),
+        "s_brev_b64" => |x| (x.a.reverse_bits(), x.scc),
+        "s_bcnt0_i32_b32" => |x| nonzero64(u64::from(x.a32().count_zeros())),
+        "s_bcnt0_i32_b64" => |x| nonzero64(u64::from(x.a.count_zeros())),
+        "s_bcnt1_i32_b32" | "s_bcnt1_i32_b64" => |x| nonzero64(u64::from(x.a.count_ones())),
+        "s_ff0_i32_b32" => |x| (first_bit(!x.a & 0xffff_ffff), x.scc),
+        "s_ff0_i32_b64" => |x| (first_bit(!x.a), x.scc),
+        "s_ff1_i32_b32" | "s_ff1_i32_b64" => |x| (first_bit(x.a), x.scc),
+        "s_flbit_i32_b32" => |x| (leading(x.a, 32), x.scc),
+        "s_flbit_i32_b64" => |x| (leading(x.a, 64), x.scc),
+        "s_flbit_i32" => |x| (sign_bits(x.a, 32), x.scc),
+        "s_flbit_i32_i64" => |x| (sign_bits(x.a, 64), x.scc),
+        "s_sext_i32_i8" => |x| (u64::from(i32::from(x.a as i8).cast_unsigned()), x.scc),
+        "s_sext_i32_i16" => |x| (u64::from(i32::from(x.a as i16).cast_unsigned()), x.scc),
+        "s_bitset0_b32" => |x| (x.old & !(1 << (x.a & 31)), x.scc),
+        "s_bitset1_b32" => |x| (x.old | 1 << (x.a & 31), x.scc),
+        "s_bitset0_b64" => |x| (x.old & !(1 << (x.a & 63)), x.scc),
+        "s_bitset1_b64" => |x| (x.old | 1 << (x.a & 63), x.scc),
+        "s_abs_i32" => |x| nonzero64(u64::from(x.a_signed().unsigned_abs())),
+        "s_bitreplicate_b64_b32" => |x| ((0..32).fold(0, |all, i| all | (x.a >> i & 1) * 3 << (2 * i)), x.scc),
+        "s_add_u32" => |x| add_shifted(x, 0),
+        "s_addc_u32" => |x| {
+            let sum = x.a + x.b + u64::from(x.scc);
+            (sum & 0xffff_ffff, sum >> 32 != 0)
+        },
+        "s_sub_u32" => |x| sub_borrow(x, false),
+        "s_subb_u32" => |x| sub_borrow(x, x.scc),
+        "s_add_i32" => |x| signed_overflow(x.a_signed().overflowing_add(x.b_signed())),
+        "s_sub_i32" => |x| signed_overflow(x.a_signed().overflowing_sub(x.b_signed())),
+        "s_addk_i32" => |x| signed_overflow((x.old as i32).overflowing_add(x.a_signed())),
+        "s_mulk_i32" => |x| (u64::from((x.old as u32).wrapping_mul(x.a32())), x.scc),
+        "s_min_i32" => |x| if x.a_signed() < x.b_signed() { (x.a, true) } else { (x.b, false) },
+        "s_min_u32" => |x| if x.a < x.b { (x.a, true) } else { (x.b, false) },
+        "s_max_i32" => |x| if x.a_signed() >= x.b_signed() { (x.a, true) } else { (x.b, false) },
+        "s_max_u32" => |x| if x.a >= x.b { (x.a, true) } else { (x.b, false) },
+        "s_cselect_b32" | "s_cselect_b64" => |x| (if x.scc { x.a } else { x.b }, x.scc),
+        "s_and_b32" | "s_and_b64" => |x| nonzero64(x.a & x.b),
+        "s_or_b32" | "s_or_b64" => |x| nonzero64(x.a | x.b),
+        "s_xor_b32" | "s_xor_b64" => |x| nonzero64(x.a ^ x.b),
+        "s_andn2_b32" | "s_andn2_b64" => |x| nonzero64(x.a & !x.b),
+        "s_orn2_b32" => |x| nonzero32(x.a | !x.b),
+        "s_orn2_b64" => |x| nonzero64(x.a | !x.b),
+        "s_nand_b32" => |x| nonzero32(!(x.a & x.b)),
+        "s_nand_b64" => |x| nonzero64(!(x.a & x.b)),
+        "s_nor_b32" => |x| nonzero32(!(x.a | x.b)),
+        "s_nor_b64" => |x| nonzero64(!(x.a | x.b)),
+        "s_xnor_b32" => |x| nonzero32(!(x.a ^ x.b)),
+        "s_xnor_b64" => |x| nonzero64(!(x.a ^ x.b)),
+        "s_lshl_b32" => |x| nonzero32(x.a << (x.b & 31)),
+        "s_lshl_b64" => |x| nonzero64(x.a << (x.b & 63)),
+        "s_lshr_b32" => |x| nonzero32(x.a >> (x.b & 31)),
+        "s_lshr_b64" => |x| nonzero64(x.a >> (x.b & 63)),
+        "s_ashr_i32" => |x| nonzero32(u64::from((x.a_signed() >> (x.b & 31)).cast_unsigned())),
+        "s_ashr_i64" => |x| nonzero64((x.a.cast_signed() >> (x.b & 63)).cast_unsigned()),
+        "s_bfm_b32" => |x| (((1 << (x.a & 31)) - 1) << (x.b & 31) & 0xffff_ffff, x.scc),
+        "s_bfm_b64" => |x| (((1 << (x.a & 63)) - 1) << (x.b & 63), x.scc),
+        "s_mul_i32" => |x| (u64::from(x.a32().wrapping_mul(x.b32())), x.scc),
+        "s_mul_hi_u32" => |x| (x.a * x.b >> 32, x.scc),
+        "s_mul_hi_i32" => |x| {
+            let product = i64::from(x.a_signed()) * i64::from(x.b_signed());
+            (product.cast_unsigned() >> 32, x.scc)
+        },
+        "s_bfe_u32" => |x| nonzero32(extract(x, 32, false)),
+        "s_bfe_i32" => |x| nonzero32(extract(x, 32, true)),
+        "s_bfe_u64" => |x| nonzero64(extract(x, 64, false)),
+        "s_bfe_i64" => |x| nonzero64(extract(x, 64, true)),
+        "s_absdiff_i32" => |x| nonzero32(u64::from(x.a_signed().wrapping_sub(x.b_signed()).unsigned_abs())),
+        "s_lshl1_add_u32" => |x| add_shifted(x, 1),
+        "s_lshl2_add_u32" => |x| add_shifted(x, 2),
+        "s_lshl3_add_u32" => |x| add_shifted(x, 3),
+        "s_lshl4_add_u32" => |x| add_shifted(x, 4),
+        "s_pack_ll_b32_b16" => |x| (pack(x.a, x.b), x.scc),
+        "s_pack_lh_b32_b16" => |x| (pack(x.a, x.b >> 16), x.scc),
+        "s_pack_hh_b32_b16" => |x| (pack(x.a >> 16, x.b >> 16), x.scc),
+        _ => return None,
+    })
+}
+
+/// Executes one operation.
+pub fn execute(op: Salu, entry: &Entry, fields: &ScalarFields, wave: &mut Wave) -> Result<()> {
+    let kind = |i: usize| entry.src.get(i).copied().unwrap_or(Kind::B32);
+    let read = |wave: &Wave, i: usize| match fields.srcs.get(i).copied().flatten() {
+        Some(src) => wave.uniform(src, kind(i)),
+        None => Ok(0),
+    };
+    let wide = entry.dst.first() == Some(&Kind::B64);
+    let dst = fields.dst.unwrap_or(Scalar::Null);
+    let (mut a, mut b) = (read(wave, 0)?, read(wave, 1)?);
+    if entry.format == crate::isa::Format::Sopk {
+        // Only comparisons of unsigned numbers take the constant without its sign.
+        let signed = u64::from(i32::from(fields.imm.cast_signed()).cast_unsigned());
+        let constant = if entry.mnemonic.ends_with("_u32") { u64::from(fields.imm) } else { signed };
+        if entry.mnemonic.starts_with("s_cmpk") { b = constant } else { a = constant }
+    }
+    match op {
+        Salu::Test(test) => wave.scc = test(Args { a, b, old: 0, scc: wave.scc }),
+        Salu::Value(value) => {
+            let old = if wide { wave.scalar64(dst) } else { u64::from(wave.scalar(dst)) };
+            let (result, scc) = value(Args { a, b, old, scc: wave.scc });
+            wave.scc = scc;
+            if wide { wave.set_scalar64(dst, result) } else { wave.set_scalar(dst, result as u32) }
+        }
+        Salu::Exec { combine, write } => {
+            let pair = Scalar::ExecLo;
+            let old = if wide { wave.scalar64(pair) } else { u64::from(wave.scalar(pair)) };
+            let new = combine(a, old) & if wide { u64::MAX } else { 0xffff_ffff };
+            let saved = if write { new } else { old };
+            if wide { wave.set_scalar64(dst, saved) } else { wave.set_scalar(dst, saved as u32) }
+            if wide { wave.set_scalar64(pair, new) } else { wave.set_scalar(pair, new as u32) }
+            wave.scc = new != 0;
+        }
+        Salu::MoveRelative { indexed: [from, to] } => {
+            let m0 = wave.scalar(Scalar::M0) as usize;
+            let both = from && to;
+            let source_step = if !from { 0 } else if both { m0 & 0x3ff } else { m0 };
+            let target_step = if !to { 0 } else if both { m0 >> 16 & 0x3ff } else { m0 };
+            for n in 0..if wide { 2 } else { 1 } {
+                let value = match fields.srcs[0] {
+                    Some(crate::isa::Src::Scalar(s)) => wave.sgpr(s, source_step.saturating_add(n)),
+                    _ => (a >> (32 * n)) as u32,
+                };
+                wave.set_sgpr(dst, target_step.saturating_add(n), value);
+            }
+        }
+    }
+    Ok(())
+}

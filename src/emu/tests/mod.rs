@@ -1,0 +1,127 @@
+//! The emulator against known results and plain Rust: small programs of `llvm-mc`, registers set before and read after.
+
+mod lanes;
+mod memory;
+mod scalar;
+mod vector;
+
+use super::*;
+use crate::isa::{Scalar, Sgpr, Vgpr};
+use crate::target::{GfxIp, WaveSize};
+
+#[path = "../../../tests/support/mod.rs"]
+mod support;
+
+/// Rounding to nearest, f32 denormals flushed, others kept, `DX10_CLAMP`: what shaders start with.
+pub const SHADER: Mode = Mode(0x1c0);
+/// The same with all denormals kept.
+pub const KEEP: Mode = Mode(0x1f0);
+
+/// The assembler's bytes of a program; `None` where the tool is missing.
+pub fn assemble(test: &str, size: WaveSize, text: &str) -> Option<Vec<u8>> {
+    let attributes = format!("-mattr=+wavefrontsize{}", size.lanes());
+    let args = ["-arch=amdgcn", "-mcpu=gfx1030", &attributes, "-show-encoding"];
+    let output = support::tool(test, "llvm-mc-19")?.run(&args, text.as_bytes());
+    let output = String::from_utf8(output).expect("text");
+    let encodings = output.lines().filter_map(|line| line.split("encoding: [").nth(1)?.split(']').next());
+    let byte = |text: &str| u8::from_str_radix(text.trim().trim_start_matches("0x"), 16).expect("a byte");
+    Some(encodings.flat_map(|line| line.split(',').map(byte).collect::<Vec<_>>()).collect())
+}
+
+/// A program of one wave, and what it starts with.
+pub struct Test {
+    pub machine: Machine,
+    pub wave: Wave,
+    pub stats: Stats,
+}
+
+impl Test {
+    /// Assembles `text`, to which an end is added.
+    pub fn new(name: &str, size: WaveSize, text: &str) -> Option<Self> {
+        Some(Self::of(&assemble(name, size, &format!("{text}\ns_endpgm\n"))?, size))
+    }
+
+    /// Of machine code.
+    pub fn of(code: &[u8], size: WaveSize) -> Self {
+        let mut machine = Machine::new(GfxIp::Gfx1030);
+        let pc = machine.load_code(code).expect("room");
+        let all = if size == WaveSize::W32 { u64::from(u32::MAX) } else { u64::MAX };
+        let mut wave = Wave::new(size, pc, SHADER, all);
+        for v in 0..=255 {
+            (0..64).for_each(|lane| wave.set_vgpr(Vgpr(v), 0, lane, 0));
+        }
+        Self { machine, wave, stats: Stats::default() }
+    }
+
+    /// Sets a scalar register.
+    pub fn s(&mut self, n: u8, value: u32) {
+        self.wave.set_scalar(sgpr(n), value);
+    }
+
+    /// Sets a vector register of each lane.
+    pub fn v(&mut self, n: u8, value: impl Fn(usize) -> u32) {
+        (0..64).for_each(|lane| self.wave.set_vgpr(Vgpr(n), 0, lane, value(lane)));
+    }
+
+    /// Runs to the end.
+    pub fn run(&mut self) {
+        self.try_run().expect("runs");
+    }
+
+    /// Runs as far as it goes.
+    pub fn try_run(&mut self) -> crate::error::Result<()> {
+        let waves = std::slice::from_mut(&mut self.wave);
+        self.machine.run_group(waves, 1024, Limits { instructions: 100_000 }, &mut self.stats)
+    }
+
+    /// A scalar register.
+    pub fn sgpr(&self, n: u8) -> u32 {
+        self.wave.scalar(sgpr(n))
+    }
+
+    /// A vector register of a lane.
+    pub fn vgpr(&self, n: u8, lane: usize) -> u32 {
+        self.wave.vgpr(Vgpr(n), 0, lane)
+    }
+
+    /// A vector register of all lanes.
+    pub fn row(&self, n: u8) -> Vec<u32> {
+        (0..self.wave.lanes()).map(|lane| self.vgpr(n, lane)).collect()
+    }
+}
+
+fn sgpr(n: u8) -> Scalar {
+    Sgpr::new(n).map_or(Scalar::Null, Scalar::Sgpr)
+}
+
+/// Numbers without a pattern, and at the edges of every format.
+pub fn numbers(seed: u32) -> impl Iterator<Item = u32> {
+    const EDGES: [u32; 20] = [
+        0,
+        1,
+        0x7f,
+        0x80,
+        0xff,
+        0x7fff,
+        0x8000,
+        0xffff,
+        0x7fff_ffff,
+        0x8000_0000,
+        0xffff_ffff,
+        0x3f80_0000,
+        0xbf80_0000,
+        0x7f80_0000,
+        0xff80_0000,
+        0x7fc0_0000,
+        0x0040_0000,
+        0x7f7f_ffff,
+        0x4f00_0000,
+        0x3c00_7bff,
+    ];
+    let mut state = seed | 1;
+    std::iter::from_fn(move || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let mixed = state ^ state >> 15;
+        Some(if mixed.is_multiple_of(4) { EDGES[(mixed >> 8) as usize % EDGES.len()] } else { mixed.wrapping_mul(0x9e37_79b1) })
+    })
+}

@@ -1,0 +1,73 @@
+//! Conversions between formats (isa-gfx10 3.6): floats saturate into integers, NaN gives 0.
+
+use super::Lane;
+use super::float::f32s;
+use crate::emu::mode::{Round, from_f16, odd_add, to_f16};
+
+/// The operation of a name.
+pub fn resolve(name: &str) -> Option<Lane> {
+    let lane: Lane = match name {
+        "v_cvt_f32_i32" => |m, [a, _, _]| m.narrow32(f64::from(a as i32)),
+        "v_cvt_f32_u32" => |m, [a, _, _]| m.narrow32(f64::from(a as u32)),
+        // Rust's casts truncate, saturate, and take NaN to 0.
+        "v_cvt_u32_f32" => f32s!(|m, a| u64::from(a as u32)),
+        "v_cvt_i32_f32" => f32s!(|m, a| u64::from((a as i32).cast_unsigned())),
+        "v_cvt_rpi_i32_f32" => f32s!(|m, a| u64::from(((f64::from(a) + 0.5).floor() as i32).cast_unsigned())),
+        "v_cvt_flr_i32_f32" => f32s!(|m, a| u64::from((a.floor() as i32).cast_unsigned())),
+        "v_cvt_off_f32_i4" => |m, [a, _, _]| m.out32(((a as u32) << 28).cast_signed() as f32 / 4_294_967_296.0),
+        "v_cvt_f32_ubyte0" => |m, [a, _, _]| m.out32((a & 0xff) as f32),
+        "v_cvt_f32_ubyte1" => |m, [a, _, _]| m.out32((a >> 8 & 0xff) as f32),
+        "v_cvt_f32_ubyte2" => |m, [a, _, _]| m.out32((a >> 16 & 0xff) as f32),
+        "v_cvt_f32_ubyte3" => |m, [a, _, _]| m.out32((a >> 24 & 0xff) as f32),
+        "v_cvt_f16_f32" => f32s!(|m, a| m.out16(f64::from(a))),
+        "v_cvt_f32_f16" => |m, [a, _, _]| m.out32(m.in16(a) as f32),
+        "v_cvt_f64_i32" => |_, [a, _, _]| f64::from(a as i32).to_bits(),
+        "v_cvt_f64_u32" => |_, [a, _, _]| f64::from(a as u32).to_bits(),
+        "v_cvt_i32_f64" => |m, [a, _, _]| u64::from((m.in64(a) as i32).cast_unsigned()),
+        "v_cvt_u32_f64" => |m, [a, _, _]| u64::from(m.in64(a) as u32),
+        "v_cvt_f32_f64" => |m, [a, _, _]| m.narrow32(m.in64(a)),
+        "v_cvt_f64_f32" => f32s!(|m, a| m.out64(f64::from(a))),
+        "v_cvt_f16_u16" => |m, [a, _, _]| m.out16(f64::from(a as u16)),
+        "v_cvt_f16_i16" => |m, [a, _, _]| m.out16(f64::from(a as i16)),
+        "v_cvt_u16_f16" => |m, [a, _, _]| u64::from(m.in16(a) as u16),
+        "v_cvt_i16_f16" => |m, [a, _, _]| u64::from((m.in16(a) as i16).cast_unsigned()),
+        "v_cvt_norm_i16_f16" => |m, [a, _, _]| snorm(m.in16(a)),
+        "v_cvt_norm_u16_f16" => |m, [a, _, _]| unorm(m.in16(a)),
+        "v_cvt_pknorm_i16_f16" => |m, [a, b, _]| snorm(m.in16(a)) | snorm(m.in16(b)) << 16,
+        "v_cvt_pknorm_u16_f16" => |m, [a, b, _]| unorm(m.in16(a)) | unorm(m.in16(b)) << 16,
+        "v_cvt_pknorm_i16_f32" => f32s!(|m, a, b| snorm(f64::from(a)) | snorm(f64::from(b)) << 16),
+        "v_cvt_pknorm_u16_f32" => f32s!(|m, a, b| unorm(f64::from(a)) | unorm(f64::from(b)) << 16),
+        "v_cvt_pkrtz_f16_f32" => f32s!(|m, a, b| {
+            let half = |x: f32| u64::from(to_f16(f64::from(x), Round::Zero));
+            half(a) | half(b) << 16
+        }),
+        "v_cvt_pk_u8_f32" => |m, [a, b, c]| {
+            let shift = 8 * (b & 3);
+            c & !(0xff << shift) | u64::from(m.in32(a) as u8) << shift
+        },
+        "v_pack_b32_f16" => |m, [a, b, _]| {
+            // Only denormals change on the way (K).
+            let half = |bits: u64| {
+                let x = from_f16(bits as u16);
+                if x != 0.0 && m.in16(bits) == 0.0 { bits & 0x8000 } else { bits & 0xffff }
+            };
+            half(a) | half(b) << 16
+        },
+        "v_dot2_f32_f16" | "v_dot2c_f32_f16" => |m, [a, b, c]| {
+            let product = |shift: u32| from_f16((a >> shift) as u16) * from_f16((b >> shift) as u16);
+            // Both products are exact; how the machine rounds the sums is not published (K).
+            m.narrow32(odd_add(odd_add(product(0), product(16)), f64::from(m.in32(c))))
+        },
+        _ => return None,
+    };
+    Some(lane)
+}
+
+/// Clamped to ±1, times 32767, to nearest even (K); NaN gives 0 (K).
+fn snorm(x: f64) -> u64 {
+    u64::from(((x.clamp(-1.0, 1.0) * 32767.0).round_ties_even() as i16).cast_unsigned())
+}
+
+fn unorm(x: f64) -> u64 {
+    u64::from((x.clamp(0.0, 1.0) * 65535.0).round_ties_even() as u16)
+}

@@ -1,0 +1,98 @@
+//! Double-precision arithmetic. Rounding other than to nearest is refused where it would matter.
+
+use super::Lane;
+use super::transcendental;
+
+macro_rules! f64s {
+    (|$m:ident, $a:ident| $e:expr) => {
+        |$m, [a, _, _]| {
+            let $a = $m.in64(a);
+            $m.out64($e)
+        }
+    };
+    (|$m:ident, $a:ident, $b:ident| $e:expr) => {
+        |$m, [a, b, _]| {
+            let [$a, $b] = [$m.in64(a), $m.in64(b)];
+            $m.out64($e)
+        }
+    };
+}
+
+/// The operation of a name.
+pub fn resolve(name: &str) -> Option<Lane> {
+    Some(match name {
+        "v_add_f64" => f64s!(|m, a, b| a + b),
+        "v_mul_f64" => f64s!(|m, a, b| a * b),
+        "v_fma_f64" => |m, [a, b, c]| m.out64(m.in64(a).mul_add(m.in64(b), m.in64(c))),
+        "v_min_f64" => f64s!(|m, a, b| min(a, b)),
+        "v_max_f64" => f64s!(|m, a, b| max(a, b)),
+        "v_ldexp_f64" => |m, [a, b, _]| m.out64(scaled(m.in64(a), b as i32)),
+        "v_trunc_f64" => f64s!(|m, a| a.trunc()),
+        "v_ceil_f64" => f64s!(|m, a| a.ceil()),
+        "v_floor_f64" => f64s!(|m, a| a.floor()),
+        "v_rndne_f64" => f64s!(|m, a| a.round_ties_even()),
+        "v_fract_f64" => f64s!(|m, a| {
+            let rest = a - a.floor();
+            if rest >= 1.0 { 1.0f64.next_down() } else { rest }
+        }),
+        // Seeds of 2^-29 on the machine; what refines them ends at the same value.
+        "v_rcp_f64" => f64s!(|m, a| 1.0 / a),
+        "v_rsq_f64" => f64s!(|m, a| transcendental::rsq(a)),
+        "v_sqrt_f64" => f64s!(|m, a| a.sqrt()),
+        "v_frexp_mant_f64" => f64s!(|m, a| split(a).0),
+        "v_frexp_exp_i32_f64" => |m, [a, _, _]| u64::from(split(m.in64(a)).1.cast_unsigned()),
+        _ => return None,
+    })
+}
+
+fn min(a: f64, b: f64) -> f64 {
+    if a.is_nan() {
+        quiet(b)
+    } else if b.is_nan() || a < b || a == b && a.is_sign_negative() {
+        a
+    } else {
+        b
+    }
+}
+
+fn max(a: f64, b: f64) -> f64 {
+    if a.is_nan() {
+        quiet(b)
+    } else if b.is_nan() || a > b || a == b && a.is_sign_positive() {
+        a
+    } else {
+        b
+    }
+}
+
+fn quiet(x: f64) -> f64 {
+    if x.is_nan() { f64::from_bits(x.to_bits() | 1 << 51) } else { x }
+}
+
+/// Mantissa in ±[0.5, 1) and exponent; 0, infinities and NaN as they are, with 0.
+fn split(x: f64) -> (f64, i32) {
+    if x == 0.0 || !x.is_finite() {
+        return (x, 0);
+    }
+    let (x, less) = if x.is_subnormal() { (x * crate::emu::mode::power(64), 64) } else { (x, 0) };
+    let bits = x.to_bits();
+    let exponent = (bits >> 52 & 0x7ff) as i32 - 1022 - less;
+    (f64::from_bits(bits & !(0x7ff << 52) | 1022 << 52), exponent)
+}
+
+/// x × 2^n, rounded once.
+pub(super) fn scaled(x: f64, n: i32) -> f64 {
+    let (mantissa, exponent) = split(x);
+    if x == 0.0 || !x.is_finite() {
+        return x;
+    }
+    let exponent = exponent.saturating_add(n).clamp(-2000, 2000);
+    if exponent > 1000 {
+        mantissa * crate::emu::mode::power(1000) * crate::emu::mode::power((exponent - 1000).min(1000))
+    } else if exponent < -1000 {
+        // The last step alone rounds.
+        mantissa * crate::emu::mode::power(-1000) * crate::emu::mode::power((exponent + 1000).max(-1000))
+    } else {
+        mantissa * crate::emu::mode::power(exponent)
+    }
+}

@@ -1,0 +1,139 @@
+//! Single-precision arithmetic (isa-gfx10 3.6).
+//!
+//! Operands come with their modifiers applied; MODE decides of denormals and rounding. To add an operation: a line.
+
+use super::Lane;
+use crate::emu::mode::Mode;
+
+macro_rules! f32s {
+    (|$m:ident, $a:ident| $e:expr) => {
+        |$m, [a, _, _]| {
+            let $a = $m.in32(a);
+            $e
+        }
+    };
+    (|$m:ident, $a:ident, $b:ident| $e:expr) => {
+        |$m, [a, b, _]| {
+            let [$a, $b] = [$m.in32(a), $m.in32(b)];
+            $e
+        }
+    };
+    (|$m:ident, $a:ident, $b:ident, $c:ident| $e:expr) => {
+        |$m, [a, b, c]| {
+            let [$a, $b, $c] = [$m.in32(a), $m.in32(b), $m.in32(c)];
+            $e
+        }
+    };
+}
+pub(super) use f32s;
+
+/// The operation of a name.
+pub fn resolve(name: &str) -> Option<Lane> {
+    Some(match name {
+        "v_add_f32" => f32s!(|m, a, b| m.add32(a, b)),
+        "v_sub_f32" => f32s!(|m, a, b| m.add32(a, -b)),
+        "v_subrev_f32" => f32s!(|m, a, b| m.add32(b, -a)),
+        "v_mul_f32" => f32s!(|m, a, b| m.mul32(a, b)),
+        "v_mul_legacy_f32" => f32s!(|m, a, b| if a == 0.0 || b == 0.0 { 0 } else { m.mul32(a, b) }),
+        "v_fma_f32" | "v_fmac_f32" | "v_fmamk_f32" | "v_fmaak_f32" => f32s!(|m, a, b, c| m.fma32(a, b, c)),
+        "v_fma_legacy_f32" | "v_fmac_legacy_f32" => f32s!(|m, a, b, c| {
+            if a == 0.0 || b == 0.0 { m.add32(0.0, c) } else { m.fma32(a, b, c) }
+        }),
+        "v_min_f32" => f32s!(|m, a, b| m.out32(min(a, b))),
+        "v_max_f32" => f32s!(|m, a, b| m.out32(max(a, b))),
+        "v_min3_f32" => f32s!(|m, a, b, c| m.out32(min(min(a, b), c))),
+        "v_max3_f32" => f32s!(|m, a, b, c| m.out32(max(max(a, b), c))),
+        "v_med3_f32" => f32s!(|m, a, b, c| m.out32(median(a, b, c))),
+        "v_fract_f32" => f32s!(|m, a| m.out32(fract(a))),
+        "v_trunc_f32" => f32s!(|m, a| m.out32(a.trunc())),
+        "v_ceil_f32" => f32s!(|m, a| m.out32(a.ceil())),
+        "v_floor_f32" => f32s!(|m, a| m.out32(a.floor())),
+        "v_rndne_f32" => f32s!(|m, a| m.out32(a.round_ties_even())),
+        "v_frexp_mant_f32" => |m, [a, _, _]| m.out32(mantissa(m, a)),
+        "v_frexp_exp_i32_f32" => |m, [a, _, _]| exponent(m, a),
+        "v_ldexp_f32" => |m, [a, b, _]| m.narrow32(scaled(f64::from(m.in32(a)), b as i32)),
+        "v_cubeid_f32" => f32s!(|m, x, y, z| m.out32(cube(x, y, z)[0])),
+        "v_cubesc_f32" => f32s!(|m, x, y, z| m.out32(cube(x, y, z)[1])),
+        "v_cubetc_f32" => f32s!(|m, x, y, z| m.out32(cube(x, y, z)[2])),
+        "v_cubema_f32" => f32s!(|m, x, y, z| m.out32(cube(x, y, z)[3])),
+        _ => return None,
+    })
+}
+
+/// The other operand if one is NaN; −0 is below +0.
+fn min(a: f32, b: f32) -> f32 {
+    if a.is_nan() {
+        quiet(b)
+    } else if b.is_nan() || a < b || a == b && a.is_sign_negative() {
+        a
+    } else {
+        b
+    }
+}
+
+/// See [`min`].
+fn max(a: f32, b: f32) -> f32 {
+    if a.is_nan() {
+        quiet(b)
+    } else if b.is_nan() || a > b || a == b && a.is_sign_positive() {
+        a
+    } else {
+        b
+    }
+}
+
+/// `v_max x, x` is how the compiler makes a NaN quiet.
+fn quiet(x: f32) -> f32 {
+    if x.is_nan() { f32::from_bits(x.to_bits() | 0x0040_0000) } else { x }
+}
+
+fn median(a: f32, b: f32, c: f32) -> f32 {
+    if a.is_nan() || b.is_nan() || c.is_nan() {
+        return min(min(a, b), c);
+    }
+    max(min(a, b), min(max(a, b), c))
+}
+
+/// x − floor(x), below 1 whatever the rounding.
+fn fract(x: f32) -> f32 {
+    const BELOW_ONE: f32 = f32::from_bits(0x3f7f_ffff);
+    let rest = x - x.floor();
+    if rest >= 1.0 { BELOW_ONE } else { rest }
+}
+
+/// Mantissa in ±[0.5, 1); infinities and NaN as they are.
+fn mantissa(m: Mode, bits: u64) -> f32 {
+    let x = m.in32(bits);
+    if x == 0.0 || !x.is_finite() {
+        return x;
+    }
+    let wide = f64::from(x).to_bits();
+    f64::from_bits(wide & !(0x7ff << 52) | 1022 << 52) as f32
+}
+
+fn exponent(m: Mode, bits: u64) -> u64 {
+    let x = m.in32(bits);
+    if x == 0.0 || !x.is_finite() {
+        return 0;
+    }
+    let exponent = (f64::from(x).to_bits() >> 52 & 0x7ff) as i32 - 1022;
+    u64::from(exponent.cast_unsigned())
+}
+
+/// x × 2^n with the last bit odd where f64 cannot hold it; f32 and f16 are far inside of its range.
+pub(super) fn scaled(x: f64, n: i32) -> f64 {
+    x * crate::emu::mode::power(n.clamp(-600, 600))
+}
+
+/// Face, and the coordinates on it: id, s, t, twice the major axis.
+fn cube(x: f32, y: f32, z: f32) -> [f32; 4] {
+    if z.abs() >= x.abs() && z.abs() >= y.abs() {
+        if z < 0.0 { [5.0, -x, -y, 2.0 * z] } else { [4.0, x, -y, 2.0 * z] }
+    } else if y.abs() >= x.abs() {
+        if y < 0.0 { [3.0, x, -z, 2.0 * y] } else { [2.0, x, z, 2.0 * y] }
+    } else if x < 0.0 {
+        [1.0, z, -y, 2.0 * x]
+    } else {
+        [0.0, -z, -y, 2.0 * x]
+    }
+}

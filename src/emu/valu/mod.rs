@@ -1,0 +1,451 @@
+//! Vector arithmetic: operands gathered for all lanes, modifiers applied, one operation lane by lane, results written where
+//! EXEC allows.
+//!
+//! What one lane computes is in the files by class, as functions of bits; what concerns all of them is here. To add an
+//! operation: a line in its class.
+
+mod compare;
+mod convert;
+mod cross;
+mod divide;
+mod double;
+mod float;
+mod half;
+mod int;
+mod packed;
+mod transcendental;
+
+use super::mode::{Mode, Round};
+use super::wave::{LANES, Lanes, Wave, ones};
+use crate::error::{Error, Result};
+use crate::isa::instruction::{Instruction, Modifiers, VectorDst, VectorFields, VectorForm};
+use crate::isa::{Kind, Scalar, Src, Vgpr};
+use compare::Test;
+use cross::Cross;
+
+/// What one lane computes of its operands' bits.
+pub type Lane = fn(Mode, [u64; 3]) -> u64;
+
+/// A resolved vector operation.
+#[derive(Clone, Copy)]
+pub enum Valu {
+    /// Changes nothing.
+    Nop,
+    /// A result of the sources; `fused`: the old result is the third.
+    Value {
+        /// What a lane computes.
+        lane: Lane,
+        /// The destination is a source too.
+        fused: bool,
+    },
+    /// The same on both halves.
+    Packed {
+        /// What a half computes.
+        lane: Lane,
+        /// The destination is a source too.
+        fused: bool,
+    },
+    /// f32 arithmetic of sources that may be halves.
+    Mix,
+    /// A mask.
+    Test {
+        /// What a lane compares.
+        test: Test,
+        /// The mask is EXEC.
+        exec: bool,
+    },
+    /// Sum or difference, with carry in and out.
+    Carry(fn(u64, u64, u64) -> u64),
+    /// A result and a mask.
+    Masked(fn(Mode, [u64; 3]) -> (u64, bool)),
+    /// A result of the sources and VCC.
+    Fmas(fn(Mode, [u64; 3], bool) -> u64),
+    /// One source or the other.
+    Select,
+    /// Two registers change places.
+    Swap,
+    /// Registers by number: source, destination from M0.
+    MoveRelative([bool; 2]),
+    /// Other lanes.
+    Cross(Cross),
+}
+
+/// The operation of an instruction.
+pub fn resolve(inst: &Instruction, fields: &VectorFields) -> Option<Valu> {
+    let name = inst.entry.mnemonic;
+    let integer = inst.entry.dst.first().is_some_and(|kind| !kind.is_float());
+    if fields.mods.clamp && integer && int::resolve(name).is_some() {
+        let lane = int::saturating(name)?;
+        return Some(if name.starts_with("v_pk_") {
+            Valu::Packed { lane, fused: false }
+        } else {
+            Valu::Value { lane, fused: false }
+        });
+    }
+    let fused = matches!(
+        name,
+        "v_fmac_f32" | "v_fmac_f16" | "v_fmac_legacy_f32" | "v_dot2c_f32_f16" | "v_dot4c_i32_i8" | "v_pk_fmac_f16"
+    );
+    let special = match name {
+        "v_nop" | "v_pipeflush" | "v_clrexcp" => Valu::Nop,
+        "v_cndmask_b32" => Valu::Select,
+        "v_swap_b32" => Valu::Swap,
+        "v_movrels_b32" => Valu::MoveRelative([true, false]),
+        "v_movreld_b32" => Valu::MoveRelative([false, true]),
+        "v_movrelsd_b32" | "v_movrelsd_2_b32" => Valu::MoveRelative([true, true]),
+        "v_fma_mix_f32" | "v_fma_mixlo_f16" | "v_fma_mixhi_f16" => Valu::Mix,
+        // The carry comes as a source, 0 where there is none; bit 32 of the result is the new one.
+        "v_add_co_u32" | "v_add_co_ci_u32" => Valu::Carry(|a, b, carry| a + b + carry),
+        "v_sub_co_u32" | "v_sub_co_ci_u32" => Valu::Carry(|a, b, carry| a.wrapping_sub(b + carry)),
+        "v_subrev_co_u32" | "v_subrev_co_ci_u32" => Valu::Carry(|a, b, carry| b.wrapping_sub(a + carry)),
+        "v_mad_u64_u32" => Valu::Masked(|_, [a, b, c]| (a * b).overflowing_add(c)),
+        "v_mad_i64_i32" => Valu::Masked(|_, [a, b, c]| {
+            let product = i64::from(a as i32) * i64::from(b as i32);
+            let (sum, overflow) = product.overflowing_add(c.cast_signed());
+            (sum.cast_unsigned(), overflow)
+        }),
+        _ if name.starts_with("v_pk_") => Valu::Packed { lane: half::resolve(name).or_else(|| int::resolve(name))?, fused },
+        _ => {
+            return compare::resolve(name)
+                .map(|(test, exec)| Valu::Test { test, exec })
+                .or_else(|| cross::resolve(name).map(Valu::Cross))
+                .or_else(|| divide::scale(name).map(Valu::Masked))
+                .or_else(|| divide::fmas(name).map(Valu::Fmas))
+                .or_else(|| value(name).map(|lane| Valu::Value { lane, fused }));
+        }
+    };
+    Some(special)
+}
+
+fn value(name: &str) -> Option<Lane> {
+    float::resolve(name)
+        .or_else(|| int::resolve(name))
+        .or_else(|| convert::resolve(name))
+        .or_else(|| transcendental::resolve(name))
+        .or_else(|| double::resolve(name))
+        .or_else(|| half::resolve(name))
+        .or_else(|| divide::fixup(name))
+}
+
+/// Operands of all lanes, ready for the operation.
+struct Operands {
+    values: [Lanes; 3],
+    /// Lanes that the encoding lets be written.
+    write: u64,
+}
+
+fn gather(inst: &Instruction, fields: &VectorFields, wave: &Wave, packed: bool) -> Result<Operands> {
+    let mut out = Operands { values: [[0; LANES]; 3], write: u64::MAX };
+    for (i, (values, src)) in out.values.iter_mut().zip(fields.srcs).enumerate() {
+        let (Some(src), Some(&kind)) = (src, inst.entry.src.get(i)) else { continue };
+        wave.gather(src, kind, values)?;
+        if i == 0 {
+            match fields.form {
+                VectorForm::Dpp16(dpp) => out.write = cross::dpp16(wave, &dpp, values)?,
+                VectorForm::Dpp8 { lanes, fi } => cross::dpp8(wave, lanes, fi, values),
+                _ => {}
+            }
+        }
+        if let (VectorForm::Sdwa(sdwa), Some((sel, sext))) = (&fields.form, sdwa_source(&fields.form, i)) {
+            debug_assert!(sdwa.src_sel.contains(&sel));
+            if cross::has_parts(kind) {
+                cross::select(sel, sext, values);
+            }
+        }
+        if !packed {
+            modify(&fields.mods, i, kind, values);
+        }
+    }
+    Ok(out)
+}
+
+fn sdwa_source(form: &VectorForm, i: usize) -> Option<(u8, bool)> {
+    let VectorForm::Sdwa(sdwa) = form else { return None };
+    Some((*sdwa.src_sel.get(i)?, *sdwa.sext.get(i)?))
+}
+
+/// Half, absolute value, sign.
+fn modify(mods: &Modifiers, i: usize, kind: Kind, values: &mut Lanes) {
+    if kind.is_half() {
+        let shift = if mods.op_sel >> i & 1 == 1 { 16 } else { 0 };
+        values.iter_mut().for_each(|value| *value = *value >> shift & 0xffff);
+    }
+    let sign = match kind {
+        Kind::F16 => 1 << 15,
+        Kind::F32 => 1 << 31,
+        Kind::F64 => 1 << 63,
+        _ => return,
+    };
+    if mods.abs >> i & 1 == 1 {
+        values.iter_mut().for_each(|value| *value &= !sign);
+    }
+    if mods.neg >> i & 1 == 1 {
+        values.iter_mut().for_each(|value| *value ^= sign);
+    }
+}
+
+/// Executes one instruction.
+pub fn execute(op: Valu, inst: &Instruction, fields: &VectorFields, wave: &mut Wave) -> Result<()> {
+    let kind = inst.entry.dst.first().copied().unwrap_or(Kind::B32);
+    let mode = wave.mode;
+    if inst.entry.src.contains(&Kind::F64) && mode.round16_64() != Round::Nearest && kind == Kind::F64 {
+        return Err(Error::unsupported("f64 rounding", "only to nearest"));
+    }
+    let vgpr = || match fields.dst {
+        Some(VectorDst::Vgpr(v)) => Ok(v),
+        _ => Err(Error::bug("a vector operation without a vector destination")),
+    };
+    let scalar = || match fields.dst {
+        Some(VectorDst::Scalar(s)) => Ok(s),
+        _ => Err(Error::bug("a scalar result without a scalar destination")),
+    };
+    let exec = wave.exec();
+    let mut result = [0; LANES];
+    match op {
+        Valu::Nop => Ok(()),
+        Valu::Value { lane, fused } => {
+            let mut operands = gather(inst, fields, wave, false)?;
+            if fused {
+                wave.gather(Src::Vgpr(vgpr()?), kind, &mut operands.values[2])?;
+                let shift = if kind.is_half() && fields.mods.op_sel & 8 != 0 { 16 } else { 0 };
+                operands.values[2].iter_mut().for_each(|value| *value >>= shift);
+            }
+            let write = operands.write & exec;
+            let [a, b, c] = &operands.values;
+            for i in ones(write) {
+                result[i] = lane(mode, [a[i], b[i], c[i]]);
+            }
+            write_back(fields, kind, vgpr()?, result, write, wave)
+        }
+        Valu::Packed { lane, fused } => {
+            let mut operands = gather(inst, fields, wave, true)?;
+            if fused {
+                wave.gather(Src::Vgpr(vgpr()?), kind, &mut operands.values[2])?;
+            }
+            let mods = packed_modifiers(fields);
+            for i in ones(operands.write & exec) {
+                let values = operands.values.each_ref().map(|values| values[i]);
+                result[i] = packed::both(lane, mode, &mods, kind, fields.mods.clamp, values);
+            }
+            wave.scatter(vgpr()?, kind, &result, operands.write & exec)
+        }
+        Valu::Mix => {
+            let operands = gather(inst, fields, wave, true)?;
+            for i in ones(exec) {
+                let values = operands.values.each_ref().map(|values| values[i]);
+                result[i] = packed::mix(mode, &fields.mods, kind, values);
+            }
+            let high = inst.entry.mnemonic == "v_fma_mixhi_f16";
+            store(kind, high, vgpr()?, result, exec, wave)
+        }
+        Valu::Test { test, exec: to_exec } => {
+            let operands = gather(inst, fields, wave, false)?;
+            let [a, b, _] = &operands.values;
+            let mask = ones(exec & operands.write).fold(0, |mask, i| mask | u64::from(test(mode, a[i], b[i])) << i);
+            wave.set_mask(if to_exec { Scalar::ExecLo } else { scalar()? }, mask);
+            Ok(())
+        }
+        Valu::Carry(sum) => {
+            let operands = gather(inst, fields, wave, false)?;
+            let write = operands.write & exec;
+            let [a, b, carry] = &operands.values;
+            let mut mask = 0;
+            for i in ones(write) {
+                result[i] = sum(a[i], b[i], carry[i]);
+                mask |= (result[i] >> 32 & 1) << i;
+            }
+            if fields.mods.clamp {
+                return Err(Error::unsupported("clamp", "of a sum with carry"));
+            }
+            write_back(fields, kind, vgpr()?, result, write, wave)?;
+            wave.set_mask(fields.mask.unwrap_or(Scalar::Null), mask);
+            Ok(())
+        }
+        Valu::Masked(lane) => {
+            let operands = gather(inst, fields, wave, false)?;
+            let [a, b, c] = &operands.values;
+            let mut mask = 0;
+            for i in ones(exec) {
+                let (value, bit) = lane(mode, [a[i], b[i], c[i]]);
+                result[i] = value;
+                mask |= u64::from(bit) << i;
+            }
+            write_back(fields, kind, vgpr()?, result, exec, wave)?;
+            wave.set_mask(fields.mask.unwrap_or(Scalar::Null), mask);
+            Ok(())
+        }
+        Valu::Fmas(lane) => {
+            let operands = gather(inst, fields, wave, false)?;
+            let vcc = wave.mask(Scalar::VccLo);
+            let [a, b, c] = &operands.values;
+            for i in ones(exec) {
+                result[i] = lane(mode, [a[i], b[i], c[i]], vcc >> i & 1 == 1);
+            }
+            write_back(fields, kind, vgpr()?, result, exec, wave)
+        }
+        Valu::Select => {
+            let operands = gather(inst, fields, wave, false)?;
+            let write = operands.write & exec;
+            let [a, b, mask] = &operands.values;
+            for i in ones(write) {
+                result[i] = if mask[i] == 1 { b[i] } else { a[i] };
+            }
+            write_back(fields, kind, vgpr()?, result, write, wave)
+        }
+        Valu::Swap => {
+            let Some(Src::Vgpr(other)) = fields.srcs[0] else { return Err(Error::malformed("swaps no register")) };
+            let mut before = [0; LANES];
+            wave.gather(Src::Vgpr(other), kind, &mut result)?;
+            wave.gather(Src::Vgpr(vgpr()?), kind, &mut before)?;
+            wave.scatter(vgpr()?, kind, &result, exec)?;
+            wave.scatter(other, kind, &before, exec)
+        }
+        Valu::MoveRelative(indexed) => move_relative(inst, fields, vgpr()?, indexed, wave),
+        Valu::Cross(op) => across(op, inst, fields, wave),
+    }
+}
+
+/// In DPP and SDWA the packed encoding's own modifiers are absent.
+fn packed_modifiers(fields: &VectorFields) -> Modifiers {
+    match fields.form {
+        VectorForm::Long => fields.mods,
+        _ => Modifiers { op_sel_hi: 7, ..fields.mods },
+    }
+}
+
+fn move_relative(
+    inst: &Instruction,
+    fields: &VectorFields,
+    dst: Vgpr,
+    [from, to]: [bool; 2],
+    wave: &mut Wave,
+) -> Result<()> {
+    let m0 = wave.scalar(Scalar::M0);
+    let split = inst.entry.mnemonic == "v_movrelsd_2_b32";
+    let step = |used: bool, value: u32| if used { value as usize } else { 0 };
+    let [source, target] = if split {
+        [step(from, m0 & 0x3ff), step(to, m0 >> 16 & 0x3ff)]
+    } else {
+        [step(from, m0), step(to, m0)]
+    };
+    let mut values = [0; LANES];
+    match fields.srcs[0] {
+        Some(Src::Vgpr(v)) => {
+            let row = wave.row(v, source)?;
+            values.iter_mut().zip(row).for_each(|(value, register)| *value = u64::from(*register));
+        }
+        Some(src) => wave.gather(src, Kind::B32, &mut values)?,
+        None => {}
+    }
+    let exec = wave.exec();
+    let row = wave.row_mut(dst, target)?;
+    for lane in ones(exec) {
+        row[lane] = values[lane] as u32;
+    }
+    Ok(())
+}
+
+fn across(op: Cross, inst: &Instruction, fields: &VectorFields, wave: &mut Wave) -> Result<()> {
+    let mut operands = gather(inst, fields, wave, false)?;
+    let uniform = |i: usize| fields.srcs[i].map_or(Ok(0), |src| wave.uniform(src, Kind::B32));
+    let [a, b, _] = &mut operands.values;
+    match (op, fields.dst) {
+        (Cross::ReadFirstLane, Some(VectorDst::Scalar(s))) => {
+            let value = a[cross::first_lane(wave)];
+            wave.set_scalar(s, value as u32);
+        }
+        (Cross::ReadLane, Some(VectorDst::Scalar(s))) => {
+            let value = a[uniform(1)? as usize % wave.lanes()];
+            wave.set_scalar(s, value as u32);
+        }
+        (Cross::WriteLane, Some(VectorDst::Vgpr(v))) => {
+            let [value, lane] = [uniform(0)?, uniform(1)?];
+            wave.set_vgpr(v, 0, lane as usize % wave.lanes(), value as u32);
+        }
+        (Cross::PermLane { other }, Some(VectorDst::Vgpr(v))) => {
+            let nibbles = uniform(1)? | uniform(2)? << 32;
+            let flags = [fields.mods.op_sel & 1 != 0, fields.mods.op_sel & 2 != 0];
+            let write = cross::permute(wave, other, nibbles, flags, a);
+            let exec = wave.exec();
+            wave.scatter(v, Kind::B32, a, write & exec)?;
+        }
+        (Cross::CountBelow { high }, Some(VectorDst::Vgpr(v))) => {
+            let exec = wave.exec();
+            for i in ones(exec) {
+                b[i] = (cross::count_below(i, a[i], high) + b[i]) & 0xffff_ffff;
+            }
+            wave.scatter(v, Kind::B32, b, exec)?;
+        }
+        _ => return Err(Error::bug("a lane operation with another kind of destination")),
+    }
+    Ok(())
+}
+
+/// Output modifier, clamp, and the part of the register that is written.
+fn write_back(
+    fields: &VectorFields,
+    kind: Kind,
+    dst: Vgpr,
+    mut result: Lanes,
+    write: u64,
+    wave: &mut Wave,
+) -> Result<()> {
+    let mods = &fields.mods;
+    if mods.omod != 0 || mods.clamp {
+        let mode = wave.mode;
+        for i in ones(write) {
+            result[i] = finish(mode, mods, kind, result[i]);
+        }
+    }
+    if let VectorForm::Sdwa(sdwa) = &fields.form {
+        for i in ones(write) {
+            result[i] = cross::deposit(sdwa, result[i], u64::from(wave.vgpr(dst, 0, i)));
+        }
+        return wave.scatter(dst, Kind::B32, &result, write);
+    }
+    store(kind, mods.op_sel & 8 != 0, dst, result, write, wave)
+}
+
+/// Halves leave the other half of their register alone.
+fn store(kind: Kind, high: bool, dst: Vgpr, mut result: Lanes, write: u64, wave: &mut Wave) -> Result<()> {
+    if kind.is_half() {
+        for i in ones(write) {
+            let old = u64::from(wave.vgpr(dst, 0, i));
+            let half = result[i] & 0xffff;
+            result[i] = if high { old & 0xffff | half << 16 } else { old & 0xffff_0000 | half };
+        }
+    }
+    wave.scatter(dst, kind, &result, write)
+}
+
+/// Output modifier and clamp of a float.
+fn finish(mode: Mode, mods: &Modifiers, kind: Kind, bits: u64) -> u64 {
+    let factor = match mods.omod {
+        1 => 2.0,
+        2 => 4.0,
+        3 => 0.5,
+        _ => 1.0,
+    };
+    let clamp = |x: f64| {
+        if !mods.clamp {
+            x
+        } else if x.is_nan() {
+            if mode.dx10_clamp() { 0.0 } else { x }
+        } else {
+            x.clamp(0.0, 1.0)
+        }
+    };
+    let factor = |allowed: bool| if allowed { factor } else { 1.0 };
+    match kind {
+        Kind::F32 => {
+            let x = f64::from(f32::from_bits(bits as u32)) * factor(mode.omod32());
+            mode.narrow32(clamp(x))
+        }
+        Kind::F16 => {
+            let x = super::mode::from_f16(bits as u16) * factor(mode.omod16_64());
+            mode.out16(clamp(x))
+        }
+        Kind::F64 => mode.out64(clamp(f64::from_bits(bits) * factor(mode.omod16_64()))),
+        _ => bits,
+    }
+}

@@ -1,0 +1,307 @@
+//! The state of one wave, and how operands are read from and written to it.
+//!
+//! Registers that nothing has written hold [`POISON`], so that what depends on them shows. EXEC, VCC and M0 live in the
+//! scalar file under their operand codes.
+
+use super::export::Export;
+use super::interp::Parameters;
+use super::mode::{Mode, Round, to_f16};
+use crate::error::{Error, Result};
+use crate::isa::{Kind, Scalar, Special, Src, Vgpr};
+use crate::target::WaveSize;
+use std::sync::Arc;
+
+/// The most lanes there are.
+pub const LANES: usize = 64;
+/// A value for every lane.
+pub type Lanes = [u64; LANES];
+/// What unwritten registers hold: a signalling NaN of f32, and of f16 in its high half.
+pub const POISON: u32 = 0x7dad_beef;
+
+/// High halves of the addresses that mean LDS and scratch in a flat access.
+pub const SHARED_APERTURE: u32 = 0x0001_0000;
+/// See [`SHARED_APERTURE`].
+pub const PRIVATE_APERTURE: u32 = 0x0002_0000;
+
+/// Where a wave stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Goes on.
+    Running,
+    /// Waits for the other waves of its workgroup.
+    Barrier,
+    /// Has ended.
+    Ended,
+}
+
+/// One wave.
+#[derive(Clone, Debug)]
+pub struct Wave {
+    /// Lanes.
+    pub size: WaveSize,
+    /// Address of the next instruction.
+    pub pc: u64,
+    /// Scalar condition.
+    pub scc: bool,
+    /// Rounding and denormals.
+    pub mode: Mode,
+    /// Where it stands.
+    pub state: State,
+    /// FLAT_SCRATCH.
+    pub flat_scratch: u64,
+    /// What it has exported, in order.
+    pub exports: Vec<Export>,
+    /// Parameters to interpolate.
+    pub parameters: Option<Arc<Parameters>>,
+    sgprs: Box<[u32; 128]>,
+    vgprs: Box<[[u32; LANES]]>,
+}
+
+impl Wave {
+    /// A wave with these lanes active, that starts at `pc`.
+    pub fn new(size: WaveSize, pc: u64, mode: Mode, exec: u64) -> Self {
+        let mut wave = Self {
+            size,
+            pc,
+            scc: false,
+            mode,
+            state: State::Running,
+            flat_scratch: 0,
+            exports: Vec::new(),
+            parameters: None,
+            sgprs: Box::new([POISON; 128]),
+            vgprs: vec![[POISON; LANES]; 256].into_boxed_slice(),
+        };
+        wave.set_exec(exec);
+        wave
+    }
+
+    /// Takes away the vector registers from `count` on.
+    pub fn limit_vgprs(&mut self, count: usize) {
+        let mut rows = std::mem::take(&mut self.vgprs).into_vec();
+        rows.truncate(count);
+        self.vgprs = rows.into_boxed_slice();
+    }
+
+    /// Number of lanes.
+    pub fn lanes(&self) -> usize {
+        self.size.lanes() as usize
+    }
+
+    /// The bits of all lanes.
+    pub fn all(&self) -> u64 {
+        match self.size {
+            WaveSize::W32 => u64::from(u32::MAX),
+            WaveSize::W64 => u64::MAX,
+        }
+    }
+
+    /// Active lanes.
+    pub fn exec(&self) -> u64 {
+        self.mask(Scalar::ExecLo)
+    }
+
+    /// Sets the active lanes.
+    pub fn set_exec(&mut self, mask: u64) {
+        self.set_mask(Scalar::ExecLo, mask);
+    }
+
+    /// The numbers of active lanes.
+    pub fn active(&self) -> impl Iterator<Item = usize> + use<> {
+        ones(self.exec())
+    }
+
+    /// A scalar register.
+    pub fn scalar(&self, s: Scalar) -> u32 {
+        self.sgpr(s, 0)
+    }
+
+    /// Register `n` of the group that begins with `s`.
+    pub fn sgpr(&self, s: Scalar, n: usize) -> u32 {
+        if s == Scalar::Null {
+            return 0;
+        }
+        self.sgprs.get(usize::from(s.code()) + n).copied().unwrap_or(0)
+    }
+
+    /// Sets register `n` of the group that begins with `s`.
+    pub fn set_sgpr(&mut self, s: Scalar, n: usize, value: u32) {
+        if s != Scalar::Null
+            && let Some(register) = self.sgprs.get_mut(usize::from(s.code()) + n)
+        {
+            *register = value;
+        }
+    }
+
+    /// Sets a scalar register.
+    pub fn set_scalar(&mut self, s: Scalar, value: u32) {
+        self.set_sgpr(s, 0, value);
+    }
+
+    /// A pair of scalar registers.
+    pub fn scalar64(&self, s: Scalar) -> u64 {
+        u64::from(self.sgpr(s, 0)) | u64::from(self.sgpr(s, 1)) << 32
+    }
+
+    /// Sets a pair of scalar registers.
+    pub fn set_scalar64(&mut self, s: Scalar, value: u64) {
+        self.set_sgpr(s, 0, value as u32);
+        self.set_sgpr(s, 1, (value >> 32) as u32);
+    }
+
+    /// A lane mask: the next register is untouched in wave32 (K).
+    pub fn mask(&self, s: Scalar) -> u64 {
+        match self.size {
+            WaveSize::W32 => u64::from(self.scalar(s)),
+            WaveSize::W64 => self.scalar64(s),
+        }
+    }
+
+    /// Sets a lane mask.
+    pub fn set_mask(&mut self, s: Scalar, mask: u64) {
+        match self.size {
+            WaveSize::W32 => self.set_scalar(s, mask as u32),
+            WaveSize::W64 => self.set_scalar64(s, mask),
+        }
+    }
+
+    /// VCC as a mask is zero.
+    pub fn vccz(&self) -> bool {
+        self.mask(Scalar::VccLo) == 0
+    }
+
+    /// A vector register of a lane.
+    pub fn vgpr(&self, v: Vgpr, n: usize, lane: usize) -> u32 {
+        self.vgprs.get(usize::from(v.0) + n).and_then(|row| row.get(lane)).copied().unwrap_or(0)
+    }
+
+    /// A vector register of all lanes.
+    pub fn row(&self, v: Vgpr, n: usize) -> Result<&[u32; LANES]> {
+        self.vgprs.get(usize::from(v.0) + n).ok_or_else(|| no_register(v, n))
+    }
+
+    /// A vector register of all lanes, to be changed.
+    pub fn row_mut(&mut self, v: Vgpr, n: usize) -> Result<&mut [u32; LANES]> {
+        let row = self.vgprs.get_mut(usize::from(v.0) + n);
+        row.ok_or_else(|| no_register(v, n))
+    }
+
+    /// Sets a vector register of a lane.
+    pub fn set_vgpr(&mut self, v: Vgpr, n: usize, lane: usize, value: u32) {
+        if let Some(register) = self.vgprs.get_mut(usize::from(v.0) + n).and_then(|row| row.get_mut(lane)) {
+            *register = value;
+        }
+    }
+
+    /// The value of an operand that is the same for all lanes.
+    ///
+    /// # Errors
+    /// Malformed: a vector register. Unsupported: a value that this emulator does not have.
+    pub fn uniform(&self, src: Src, kind: Kind) -> Result<u64> {
+        Ok(match src {
+            Src::Scalar(s) => match kind {
+                Kind::B64 | Kind::F64 => self.scalar64(s),
+                Kind::Mask => self.mask(s),
+                _ => u64::from(self.scalar(s)),
+            },
+            Src::Vgpr(v) => return Err(Error::malformed(format!("{v} where a scalar is read"))),
+            Src::Special(special) => match (special, kind) {
+                (Special::Vccz, _) => u64::from(self.vccz()),
+                (Special::Execz, _) => u64::from(self.exec() == 0),
+                (Special::Scc, _) => u64::from(self.scc),
+                (Special::SharedBase, Kind::B64) => u64::from(SHARED_APERTURE) << 32,
+                (Special::PrivateBase, Kind::B64) => u64::from(PRIVATE_APERTURE) << 32,
+                // The high half as a 32-bit operand (K).
+                (Special::SharedBase, _) => u64::from(SHARED_APERTURE),
+                (Special::PrivateBase, _) => u64::from(PRIVATE_APERTURE),
+                _ => return Err(Error::unsupported("scalar operand", src.to_string())),
+            },
+            Src::Int(i) => {
+                let value = i64::from(i).cast_unsigned();
+                match kind {
+                    Kind::B64 | Kind::F64 | Kind::Mask => value,
+                    // In halves the high half is the sign, which packed operations read.
+                    _ => value & 0xffff_ffff,
+                }
+            }
+            Src::Float(x) => {
+                let single = f32::from_bits(x.bits());
+                match kind {
+                    // 1/(2π) has more digits in f64.
+                    Kind::F64 | Kind::B64 if x == crate::isa::InlineFloat::InverseTwoPi => 0x3fc4_5f30_6dc9_c882,
+                    Kind::F64 | Kind::B64 => f64::from(single).to_bits(),
+                    Kind::F16 | Kind::B16 | Kind::PF16 | Kind::P16 => {
+                        u64::from(to_f16(f64::from(single), Round::Nearest))
+                    }
+                    _ => u64::from(x.bits()),
+                }
+            }
+            Src::Literal(word) => match kind {
+                Kind::F64 => u64::from(word) << 32,
+                _ => u64::from(word),
+            },
+        })
+    }
+
+    /// The values of an operand, lane by lane; those of inactive lanes too.
+    pub fn gather(&self, src: Src, kind: Kind, out: &mut Lanes) -> Result<()> {
+        match src {
+            Src::Vgpr(v) => {
+                let low = self.row(v, 0)?;
+                if kind.registers() == 2 {
+                    let high = self.row(v, 1)?;
+                    for (out, (low, high)) in out.iter_mut().zip(low.iter().zip(high)) {
+                        *out = u64::from(*low) | u64::from(*high) << 32;
+                    }
+                } else {
+                    for (out, low) in out.iter_mut().zip(low) {
+                        *out = u64::from(*low);
+                    }
+                }
+            }
+            Src::Scalar(s) if kind == Kind::Mask => {
+                let mask = self.mask(s);
+                for (lane, out) in out.iter_mut().enumerate() {
+                    *out = mask >> lane & 1;
+                }
+            }
+            _ => out.fill(self.uniform(src, kind)?),
+        }
+        Ok(())
+    }
+
+    /// Writes 32 or 64 bits to the lanes of `mask`.
+    pub fn scatter(&mut self, v: Vgpr, kind: Kind, values: &Lanes, mask: u64) -> Result<()> {
+        let all = mask == self.all() && self.size == WaveSize::W64;
+        let low = self.row_mut(v, 0)?;
+        if all {
+            for (to, value) in low.iter_mut().zip(values) {
+                *to = *value as u32;
+            }
+        } else {
+            for lane in ones(mask) {
+                low[lane] = values[lane] as u32;
+            }
+        }
+        if kind.registers() == 2 {
+            let high = self.row_mut(v, 1)?;
+            for lane in ones(mask) {
+                high[lane] = (values[lane] >> 32) as u32;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn no_register(v: Vgpr, n: usize) -> Error {
+    Error::malformed(format!("v{} is beyond the registers that the wave has", usize::from(v.0) + n))
+}
+
+/// The numbers of the bits set.
+pub fn ones(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lane = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
+        mask &= mask - 1;
+        Some(lane)
+    })
+}

@@ -1,0 +1,519 @@
+//! Instructions, one wave at a time.
+
+use super::super::{
+    AluOp, AtomicOp, Bits, BuiltIn, DescriptorPart, Inst, Interp, InterpPlace, Op, Scope, Terminator, Type, Value,
+};
+use super::Shader;
+use super::lanes;
+use super::memory::Memory;
+use super::number::{decode, encode, float, integer};
+use super::run::{Options, Stats, World};
+use super::shadow::{Shadow, of_float};
+use super::texture::{Sampler, Texture};
+use super::wave::{ENDED, Stop, Wave, lanes as lanes_of};
+use super::{atomic, order};
+use crate::error::{Context, Error, Result};
+
+/// A shader ready to run, and the workgroup that runs.
+pub(super) struct Machine<'a> {
+    pub shader: &'a Shader,
+    pub options: Options,
+    /// Registers that the values take, one a component.
+    pub registers: usize,
+    /// Bytes of scratch of one lane.
+    pub scratch_bytes: u32,
+    pub stats: Stats,
+    world: &'a mut World,
+    /// First register of each value.
+    first: Vec<usize>,
+    /// Scratch offset of each local.
+    locals: Vec<u32>,
+    tables: Vec<Memory>,
+    positions: Vec<Option<u32>>,
+    shared: Memory,
+    group: [u32; 3],
+    grid: [u32; 3],
+}
+
+/// A descriptor as a value: the resource's number plus one (0 is none), then its array element.
+type Bound = (u32, u32, u32);
+
+impl<'a> Machine<'a> {
+    pub fn new(shader: &'a Shader, world: &'a mut World, options: Options) -> Result<Self> {
+        let size = options.subgroup_size;
+        if !size.is_power_of_two() || !(4..=64).contains(&size) {
+            return Err(Error::malformed(format!("subgroups of {size}")));
+        }
+        let mut registers = 0;
+        let first = shader.values.iter().map(|v| {
+            registers += v.ty.lanes() as usize;
+            registers - v.ty.lanes() as usize
+        });
+        let first = first.collect();
+        let mut scratch_bytes = 0u32;
+        let mut locals = Vec::new();
+        for local in &shader.locals {
+            scratch_bytes = scratch_bytes.next_multiple_of(local.align.bytes());
+            locals.push(scratch_bytes);
+            scratch_bytes = scratch_bytes.saturating_add(local.bytes);
+        }
+        scratch_bytes = scratch_bytes.next_multiple_of(16);
+        if scratch_bytes > 1 << 20 {
+            return Err(Error::unsupported("scratch size", format!("{scratch_bytes} bytes a lane")));
+        }
+        Ok(Self {
+            options,
+            registers,
+            scratch_bytes,
+            stats: Stats::default(),
+            world,
+            first,
+            locals,
+            tables: shader.tables.iter().map(|t| Memory::new(t.bytes.clone())).collect(),
+            positions: order::positions(shader),
+            shared: Memory::default(),
+            group: [0; 3],
+            grid: [1; 3],
+            shader,
+        })
+    }
+
+    /// The next workgroup, with fresh shared memory.
+    pub fn start_group(&mut self, group: [u32; 3], grid: [u32; 3]) {
+        self.shared = Memory::new(vec![0; self.shader.shared_bytes as usize]);
+        (self.group, self.grid) = (group, grid);
+    }
+
+    /// The registers of a value's components.
+    pub fn registers_of(&self, v: Value) -> std::ops::Range<usize> {
+        let first = self.first.get(v.index()).copied().unwrap_or(0);
+        first..first + self.shader.ty(v).lanes() as usize
+    }
+
+    /// Runs until a barrier or the end.
+    pub fn run(&mut self, wave: &mut Wave) -> Result<Stop> {
+        let shader = self.shader;
+        loop {
+            let (id, mut from, mask) = match wave.resume.take() {
+                Some(resume) => resume,
+                None => match wave.next(&self.positions) {
+                    Some((block, mask)) => (block, 0, mask),
+                    None => return Ok(Stop::End),
+                },
+            };
+            let block = shader.block(id);
+            while let Some(&inst_id) = block.insts.get(from) {
+                from += 1;
+                self.count()?;
+                let inst = shader.inst(inst_id);
+                if let Op::Barrier { exec: Scope::Workgroup, .. } = inst.op {
+                    wave.resume = Some((id, from, mask));
+                    return Ok(Stop::Barrier);
+                }
+                self.inst(wave, inst, mask).at(|| format!("`{}`", shader.inst_text(inst)))?;
+            }
+            self.count()?;
+            self.terminate(wave, block.term.as_ref(), mask).at(|| id.to_string())?;
+        }
+    }
+
+    fn count(&mut self) -> Result<()> {
+        self.stats.instructions += 1;
+        if self.stats.instructions > self.options.limit {
+            return Err(Error::malformed(format!("more than {} instructions", self.options.limit)));
+        }
+        Ok(())
+    }
+
+    fn terminate(&mut self, wave: &mut Wave, term: Option<&Terminator>, mask: u64) -> Result<()> {
+        for lane in lanes_of(mask) {
+            let call = match term {
+                Some(Terminator::Jump(call)) => call,
+                Some(Terminator::Branch { cond, then, els }) => {
+                    if self.decide(wave, *cond, lane) & 1 != 0 {
+                        then
+                    } else {
+                        els
+                    }
+                }
+                Some(Terminator::Switch { value, cases, default }) => {
+                    let value = self.decide(wave, *value, lane);
+                    cases.iter().find(|(n, _)| *n == value).map_or(default, |(_, call)| call)
+                }
+                Some(Terminator::Return(_)) => {
+                    wave.at[lane] = ENDED;
+                    continue;
+                }
+                Some(Terminator::Unreachable) => return Err(Error::malformed("an unreachable block is reached")),
+                None => return Err(Error::bug("a block without an end")),
+            };
+            wave.jump(self, call, lane);
+        }
+        Ok(())
+    }
+
+    /// A value that decides where a lane goes.
+    fn decide(&self, wave: &mut Wave, v: Value, lane: usize) -> u64 {
+        let (bits, shadow) = self.arg(wave, v, lane);
+        wave.tainted |= u64::from(!shadow.is_exact() && shadow != Shadow::NONE) << lane;
+        bits
+    }
+
+    /// First component of a value.
+    pub fn arg(&self, wave: &Wave, v: Value, lane: usize) -> (u64, Shadow) {
+        let register = self.first.get(v.index()).copied().unwrap_or(0);
+        (wave.get(register, lane), wave.shadow(register, lane))
+    }
+
+    /// Sets the first component of an instruction's result.
+    pub fn set(&self, wave: &mut Wave, inst: &Inst, lane: usize, bits: u64, shadow: Shadow) {
+        if let Some(result) = inst.result {
+            let register = self.first.get(result.index()).copied().unwrap_or(0);
+            wave.set(register, lane, bits & self.shader.ty(result).bits().mask(), shadow);
+        }
+    }
+
+    fn inst(&mut self, wave: &mut Wave, inst: &Inst, mask: u64) -> Result<()> {
+        match &inst.op {
+            Op::Barrier { .. } | Op::Fence { .. } => Ok(()),
+            Op::Subgroup(op) => lanes::subgroup(self, wave, inst, *op, mask),
+            Op::Derivative(kind) => lanes::derivative(self, wave, inst, *kind, mask),
+            Op::Image(image) => {
+                let image = *image;
+                self.image(wave, inst, &image, mask)
+            }
+            _ => lanes_of(mask).try_for_each(|lane| self.lane(wave, inst, lane)),
+        }
+    }
+
+    /// An instruction that concerns one lane only.
+    fn lane(&mut self, wave: &mut Wave, inst: &Inst, lane: usize) -> Result<()> {
+        let arg = |wave: &Wave, n: usize| inst.args.get(n).map_or((0, Shadow::NONE), |&v| self.arg(wave, v, lane));
+        match &inst.op {
+            Op::Const(bits) => self.set(wave, inst, lane, *bits, Shadow::NONE),
+            Op::Undef => {
+                let Some(result) = inst.result else { return Ok(()) };
+                self.registers_of(result).for_each(|r| wave.set(r, lane, 0, Shadow::NONE));
+            }
+            Op::Alu(op, _) => self.alu(wave, inst, *op, lane)?,
+            Op::Compose => {
+                let Some(result) = inst.result else { return Ok(()) };
+                for (register, &v) in self.registers_of(result).zip(&inst.args) {
+                    let (bits, shadow) = self.arg(wave, v, lane);
+                    wave.set(register, lane, bits, shadow);
+                }
+            }
+            Op::Extract(component) => {
+                let Some(register) = inst.args.first().map(|&v| self.registers_of(v).start + usize::from(*component))
+                else {
+                    return Ok(());
+                };
+                self.set(wave, inst, lane, wave.get(register, lane), wave.shadow(register, lane));
+            }
+            Op::Bitcast => self.bitcast(wave, inst, lane),
+            Op::LocalLoad { local, .. } | Op::LocalStore { local, .. } => {
+                let (offset, shadow) = arg(wave, 0);
+                let base = self.scratch(local.index(), lane, offset);
+                let load = matches!(inst.op, Op::LocalLoad { .. });
+                self.local(wave, inst, lane, base, shadow, load, offset, local.index());
+            }
+            Op::ConstLoad { table, .. } => {
+                let (offset, shadow) = arg(wave, 0);
+                let empty = Memory::default();
+                let table = self.tables.get(table.index()).unwrap_or(&empty);
+                self.loaded(wave, inst, lane, table, offset, shadow);
+            }
+            Op::PushConstant { .. } => {
+                let (offset, shadow) = arg(wave, 0);
+                self.loaded(wave, inst, lane, &self.world.push_constants, offset, shadow);
+            }
+            Op::SharedLoad { .. } => {
+                let (offset, shadow) = arg(wave, 0);
+                self.loaded(wave, inst, lane, &self.shared, offset, shadow);
+            }
+            Op::SharedStore { .. } => {
+                let (offset, shadow) = arg(wave, 0);
+                let values = self.values(wave, inst, 1, lane);
+                store(&mut self.shared, offset, shadow, &values);
+            }
+            Op::SharedAtomic(op) => {
+                let (offset, shadow) = arg(wave, 0);
+                let data = [arg(wave, 1), arg(wave, 2)];
+                let bits = self.atomic_width(inst, 1);
+                let old = atomic::run(&mut self.shared, offset, *op, bits, data, shadow);
+                self.set(wave, inst, lane, old.0, old.1);
+            }
+            Op::BufferLoad { .. } => {
+                let ((offset, shadow), place) = (arg(wave, 1), self.place(wave, inst, lane));
+                let empty = Memory::default();
+                let memory = place.and_then(|p| self.world.buffers.get(&p)).unwrap_or(&empty);
+                self.loaded(wave, inst, lane, memory, offset, shadow);
+            }
+            Op::BufferStore { .. } => {
+                let ((offset, shadow), place) = (arg(wave, 1), self.place(wave, inst, lane));
+                let values = self.values(wave, inst, 2, lane);
+                let memory = place.and_then(|p| self.world.buffers.get_mut(&p));
+                if let Some(memory) = memory.filter(|_| wave.helpers >> lane & 1 == 0) {
+                    store(memory, offset, shadow, &values);
+                }
+            }
+            Op::BufferAtomic { op, .. } => {
+                let ((offset, shadow), place) = (arg(wave, 1), self.place(wave, inst, lane));
+                let data = [arg(wave, 2), arg(wave, 3)];
+                let bits = self.atomic_width(inst, 2);
+                let memory = place.and_then(|p| self.world.buffers.get_mut(&p));
+                let old = match memory.filter(|_| wave.helpers >> lane & 1 == 0) {
+                    Some(memory) => atomic::run(memory, offset, *op, bits, data, shadow),
+                    None => (0, Shadow::NONE),
+                };
+                self.set(wave, inst, lane, old.0, old.1);
+            }
+            Op::BufferSize => {
+                let size = self.place(wave, inst, lane).and_then(|p| self.world.buffers.get(&p));
+                self.set(wave, inst, lane, size.map_or(0, |m| m.bytes().len() as u64), Shadow::NONE);
+            }
+            Op::Descriptor { resource, part, .. } => {
+                let element = arg(wave, 0).0;
+                let Some(result) = inst.result else { return Ok(()) };
+                let part = match part {
+                    DescriptorPart::Sampler => 1,
+                    _ => 0,
+                };
+                let words = [u64::from(resource.0) + 1, element, part];
+                for (n, register) in self.registers_of(result).enumerate() {
+                    wave.set(register, lane, words.get(n).copied().unwrap_or(0), Shadow::NONE);
+                }
+            }
+            Op::LoadInput { location, component, interp, .. } => {
+                if !matches!(
+                    interp,
+                    Interp::Flat | Interp::At { place: InterpPlace::Center | InterpPlace::Centroid, .. }
+                ) {
+                    return Err(Error::unsupported("interpreting interpolation", format!("{interp:?}")));
+                }
+                let bits = wave.invocations.get(lane).and_then(|i| i.inputs.get(&(*location, *component)));
+                self.set(wave, inst, lane, bits.copied().unwrap_or(0), Shadow::NONE);
+            }
+            Op::LoadBuiltIn { builtin, component } => {
+                let bits = self.builtin(wave, *builtin, *component, lane)?;
+                self.set(wave, inst, lane, bits, Shadow::NONE);
+            }
+            Op::StoreOutput { slot, .. } => {
+                let value = arg(wave, 0);
+                if let Some(invocation) = wave.invocations.get_mut(lane) {
+                    invocation.outputs.insert(*slot, value);
+                }
+            }
+            Op::DemoteIf => {
+                let (cond, shadow) = arg(wave, 0);
+                wave.tainted |= u64::from(!shadow.is_exact()) << lane;
+                wave.helpers |= (cond & 1) << lane;
+            }
+            Op::IsHelper => self.set(wave, inst, lane, wave.helpers >> lane & 1, Shadow::NONE),
+            other => return Err(unsupported(other)),
+        }
+        Ok(())
+    }
+
+    fn alu(&self, wave: &mut Wave, inst: &Inst, op: AluOp, lane: usize) -> Result<()> {
+        let (mut args, mut shadows) = ([0; 3], [Shadow::NONE; 3]);
+        for (n, &v) in inst.args.iter().take(3).enumerate() {
+            (args[n], shadows[n]) = self.arg(wave, v, lane);
+        }
+        let from = inst.args.first().map_or(Bits::B32, |&v| self.shader.ty(v).bits());
+        let to = inst.result.map_or(from, |v| self.shader.ty(v).bits());
+        let result = if op.takes_float() { float(op, args, from, to) } else { integer(op, args, from, to) };
+        let Some(result) = result else {
+            return Err(Error::unsupported("interpreting arithmetic", op.name()));
+        };
+        let shadow = if !self.options.shadow {
+            Shadow::NONE
+        } else if op == AluOp::Select {
+            let both = [(args[1], shadows[1]), (args[2], shadows[2])];
+            let [chosen, other] = if args[0] & 1 != 0 { both } else { [both[1], both[0]] };
+            let floats = shadows[1].is_float() || shadows[2].is_float();
+            Shadow::of_select(shadows[0], chosen, other, to, floats)
+        } else if op.takes_float() {
+            of_float(op, args, shadows, from, to, result)
+        } else {
+            match (Shadow::of_bits(&shadows), op) {
+                // A number that may be rounded on the way is one from here on.
+                (Shadow::NONE, AluOp::S2F | AluOp::U2F) => {
+                    let exact = if op == AluOp::S2F {
+                        super::number::signed(args[0], from.count()) as f64
+                    } else {
+                        args[0] as f64
+                    };
+                    let value = decode(result, to);
+                    let bound = if value == exact { 0.0 } else { super::number::ulp(value, to) };
+                    Shadow { value: exact, bound }
+                }
+                (shadow, _) => shadow,
+            }
+        };
+        self.set(wave, inst, lane, result, shadow);
+        Ok(())
+    }
+
+    fn bitcast(&self, wave: &mut Wave, inst: &Inst, lane: usize) {
+        let (Some(&arg), Some(result)) = (inst.args.first(), inst.result) else { return };
+        let (from, to) = (self.shader.ty(arg), self.shader.ty(result));
+        let shadows: Vec<Shadow> = self.registers_of(arg).map(|r| wave.shadow(r, lane)).collect();
+        let words: Vec<u64> = self.registers_of(arg).map(|r| wave.get(r, lane)).collect();
+        let narrow = Shadow::of_bits(&shadows);
+        for (n, register) in self.registers_of(result).enumerate() {
+            if from.bits() == to.bits() {
+                wave.set(register, lane, words[n], shadows[n]);
+                continue;
+            }
+            let (a, b) = (from.bits().count(), to.bits().count());
+            let at = n as u32 * b;
+            let bits = if a > b {
+                words[(at / a) as usize] >> (at % a)
+            } else {
+                (0..b / a).fold(0, |bits, k| bits | words[(at / a + k) as usize] << (k * a))
+            };
+            wave.set(register, lane, bits & to.bits().mask(), narrow);
+        }
+    }
+
+    /// Address of a local's byte in scratch; out of range for one outside of the local.
+    fn scratch(&self, local: usize, lane: usize, offset: u64) -> u64 {
+        let start = self.locals.get(local).copied().unwrap_or(0);
+        u64::from(self.scratch_bytes) * lane as u64 + u64::from(start) + offset
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "a load and a store of one shape")]
+    fn local(
+        &self,
+        wave: &mut Wave,
+        inst: &Inst,
+        lane: usize,
+        base: u64,
+        shadow: Shadow,
+        load: bool,
+        offset: u64,
+        local: usize,
+    ) {
+        let size = self.shader.locals.get(local).map_or(0, |l| u64::from(l.bytes));
+        let ty = match (load, inst.result, inst.args.get(1)) {
+            (true, Some(v), _) | (false, _, Some(&v)) => self.shader.ty(v),
+            _ => return,
+        };
+        let inside = offset.checked_add(u64::from(ty.bytes())).is_some_and(|end| end <= size);
+        // Nothing is there beyond a local's end.
+        let base = if inside { base } else { u64::MAX / 2 };
+        if load {
+            let scratch = std::mem::take(&mut wave.scratch);
+            self.loaded(wave, inst, lane, &scratch, base, shadow);
+            wave.scratch = scratch;
+        } else {
+            let values = self.values(wave, inst, 1, lane);
+            store(&mut wave.scratch, base, shadow, &values);
+        }
+    }
+
+    /// Sets an instruction's result to what stands in memory.
+    fn loaded(&self, wave: &mut Wave, inst: &Inst, lane: usize, memory: &Memory, at: u64, address: Shadow) {
+        let Some(result) = inst.result else { return };
+        let ty: Type = self.shader.ty(result);
+        for (register, at) in self.registers_of(result).zip(Memory::components(at, ty)) {
+            let (bits, shadow) = memory.load(at, ty.bits());
+            wave.set(register, lane, bits, if address.is_exact() { shadow } else { Shadow::UNCERTAIN });
+        }
+    }
+
+    /// The components of an operand, with their widths; a tainted lane's are uncertain.
+    pub fn values(&self, wave: &Wave, inst: &Inst, n: usize, lane: usize) -> Vec<(u64, Shadow, Bits)> {
+        let Some(&v) = inst.args.get(n) else { return Vec::new() };
+        let tainted = wave.tainted >> lane & 1 != 0;
+        let bits = self.shader.ty(v).bits();
+        let one = |r| (wave.get(r, lane), if tainted { Shadow::UNCERTAIN } else { wave.shadow(r, lane) }, bits);
+        self.registers_of(v).map(one).collect()
+    }
+
+    fn atomic_width(&self, inst: &Inst, data: usize) -> Bits {
+        let v = inst.args.get(data).copied().or(inst.result);
+        v.map_or(Bits::B32, |v| self.shader.ty(v).bits())
+    }
+
+    /// What a descriptor operand points to, by set, binding and element.
+    fn place(&self, wave: &Wave, inst: &Inst, lane: usize) -> Option<Bound> {
+        self.place_of(wave, *inst.args.first()?, lane)
+    }
+
+    fn place_of(&self, wave: &Wave, v: Value, lane: usize) -> Option<Bound> {
+        let registers = self.registers_of(v);
+        let number = wave.get(registers.start, lane).checked_sub(1)?;
+        let resource = self.shader.resources.get(usize::try_from(number).ok()?)?;
+        Some((resource.set, resource.binding, wave.get(registers.start + 1, lane) as u32))
+    }
+
+    /// The texture that an image operand points to.
+    pub fn texture(&mut self, wave: &Wave, v: Value, lane: usize) -> Option<&mut Texture> {
+        let place = self.place_of(wave, v, lane)?;
+        self.world.textures.get_mut(&place)
+    }
+
+    /// The sampler that an operand points to.
+    pub fn sampler(&self, wave: &Wave, v: Value, lane: usize) -> Option<Sampler> {
+        self.world.samplers.get(&self.place_of(wave, v, lane)?).copied()
+    }
+
+    fn builtin(&self, wave: &Wave, builtin: BuiltIn, component: u8, lane: usize) -> Result<u64> {
+        use BuiltIn as B;
+        let n = usize::from(component);
+        let index = wave.first + lane as u32;
+        let [x, y, _] = self.shader.modes.local_size.map(|n| n.max(1));
+        let lanes = self.options.subgroup_size;
+        let own = 1u64 << lane;
+        let all = u64::MAX >> (64 - lanes);
+        let half = |mask: u64| if component == 0 { mask & 0xffff_ffff } else { mask >> 32 };
+        let invocation = wave.invocations.get(lane);
+        if let Some(bits) = invocation.and_then(|i| i.builtins.get(&(builtin, component))) {
+            return Ok(*bits);
+        }
+        let group_size: u32 = self.shader.modes.local_size.iter().map(|n| n.max(&1)).product();
+        Ok(match builtin {
+            B::NumWorkgroups => self.grid.get(n).copied().unwrap_or(1).into(),
+            B::WorkgroupId => self.group.get(n).copied().unwrap_or(0).into(),
+            B::LocalInvocationId => [index % x, index / x % y, index / x / y].get(n).copied().unwrap_or(0).into(),
+            B::LocalInvocationIndex => index.into(),
+            B::SubgroupSize => lanes.into(),
+            B::SubgroupLocalInvocationId => lane as u64,
+            B::SubgroupId => wave.number.into(),
+            B::NumSubgroups => group_size.div_ceil(lanes).into(),
+            B::SubgroupEqMask => half(own),
+            B::SubgroupLtMask => half(own - 1),
+            B::SubgroupLeMask => half(own - 1 | own),
+            B::SubgroupGeMask => half(all & !(own - 1)),
+            B::SubgroupGtMask => half(all & !(own - 1 | own)),
+            B::HelperInvocation => u64::from(invocation.is_some_and(|i| i.helper)),
+            B::DeviceIndex | B::ViewIndex => 0,
+            other => return Err(Error::unsupported("interpreting a built-in", format!("{other:?}"))),
+        })
+    }
+}
+
+/// The error for an operation that is not here.
+pub(super) fn unsupported(op: &Op) -> Error {
+    Error::unsupported("interpreting an operation", format!("{op:?}"))
+}
+
+fn store(memory: &mut Memory, at: u64, address: Shadow, values: &[(u64, Shadow, Bits)]) {
+    let mut at = at;
+    for &(bits, shadow, width) in values {
+        memory.store(at, width, bits, if address.is_exact() { shadow } else { Shadow::UNCERTAIN });
+        at = at.wrapping_add(u64::from(width.bytes()));
+    }
+}
+
+/// An atomic on a value that stands elsewhere than in memory.
+pub(super) fn atomic_value(op: AtomicOp, bits: Bits, old: u64, data: [u64; 2]) -> Option<u64> {
+    atomic::value(op, bits, old, data)
+}
+
+/// A number's bits as a float of 32 bits.
+pub(super) fn single(x: f64) -> u64 {
+    encode(x, Bits::B32)
+}

@@ -1,0 +1,211 @@
+//! Byte-addressed memory with a [`Shadow`] behind every float, and the comparison with what another implementation wrote.
+//!
+//! Reads out of range give 0, writes out of range are dropped, component by component.
+
+use super::super::{Bits, Type};
+use super::number::{decode, ulp};
+use super::shadow::Shadow;
+
+/// Bytes, and what stands behind them.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    bytes: Vec<u8>,
+    /// One for every two bytes, at the start of the value; empty until something is shadowed.
+    shadows: Vec<(Shadow, u8)>,
+    /// Bytes that were written.
+    written: Vec<bool>,
+}
+
+impl Memory {
+    /// Memory with these contents.
+    pub fn new(bytes: Vec<u8>) -> Self {
+        let written = vec![false; bytes.len()];
+        Self { bytes, shadows: Vec::new(), written }
+    }
+
+    /// Its contents.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// A scalar; 0 where any of its bytes is out of range.
+    pub fn load(&self, at: u64, bits: Bits) -> (u64, Shadow) {
+        let Some(range) = self.range(at, bits) else { return (0, Shadow::NONE) };
+        let mut word = [0; 8];
+        word.iter_mut().zip(&self.bytes[range.clone()]).for_each(|(to, from)| *to = *from);
+        let shadow = match self.shadows.get(range.start / 2) {
+            None => Shadow::NONE,
+            Some((s, width)) if u32::from(*width) == bits.bytes() && range.start % 2 == 0 => *s,
+            // Another cut of the bytes: only what is certain stays so.
+            Some(_) => {
+                let cells = self.shadows.get(range.start / 2..range.end.div_ceil(2)).unwrap_or_default();
+                let cells: Vec<Shadow> = cells.iter().map(|c| c.0).collect();
+                Shadow::of_bits(&cells)
+            }
+        };
+        (u64::from_le_bytes(word), shadow)
+    }
+
+    /// Writes a scalar, if it is in range.
+    pub fn store(&mut self, at: u64, bits: Bits, value: u64, shadow: Shadow) {
+        let Some(range) = self.range(at, bits) else { return };
+        self.bytes[range.clone()].iter_mut().zip(value.to_le_bytes()).for_each(|(to, from)| *to = from);
+        self.written[range.clone()].fill(true);
+        if self.shadows.is_empty() {
+            if shadow == Shadow::NONE {
+                return;
+            }
+            self.shadows = vec![(Shadow::NONE, 0); self.bytes.len().div_ceil(2)];
+        }
+        for (n, cell) in self.shadows[range.start / 2..range.end.div_ceil(2)].iter_mut().enumerate() {
+            // The rest of a value says no more than whether it is certain.
+            let here = if n == 0 { shadow } else { Shadow::of_bits(&[shadow]) };
+            *cell = (here, if n == 0 { bits.bytes() as u8 } else { 0 });
+        }
+    }
+
+    fn range(&self, at: u64, bits: Bits) -> Option<std::ops::Range<usize>> {
+        let start = usize::try_from(at).ok()?;
+        let end = start.checked_add(bits.bytes() as usize)?;
+        (end <= self.bytes.len()).then_some(start..end)
+    }
+
+    /// The components of a value.
+    pub(super) fn components(at: u64, ty: Type) -> impl Iterator<Item = u64> {
+        (0..u64::from(ty.lanes())).map(move |n| at.wrapping_add(n * u64::from(ty.bits().bytes())))
+    }
+
+    /// Compares with what another implementation wrote from the same inputs.
+    pub fn judge(&self, other: &[u8], floor_ulps: f64) -> Verdict {
+        let mut verdict = Verdict::default();
+        if other.len() != self.bytes.len() {
+            verdict.wrong.push(Difference {
+                at: 0,
+                ours: self.bytes.len() as f64,
+                theirs: other.len() as f64,
+                limit: 0.0,
+            });
+            return verdict;
+        }
+        let mut at = 0;
+        while at < other.len() {
+            let (shadow, width) = self.shadows.get(at / 2).copied().unwrap_or((Shadow::NONE, 0));
+            let float = [Bits::B16, Bits::B32, Bits::B64].into_iter().find(|b| b.bytes() == u32::from(width));
+            let step = match float {
+                Some(bits) if at.is_multiple_of(2) && (shadow.is_float() || shadow.is_uncertain()) => {
+                    self.judge_float(at, other, bits, shadow, floor_ulps, &mut verdict)
+                }
+                _ => self.judge_byte(at, other, &mut verdict),
+            };
+            at += step;
+        }
+        verdict
+    }
+
+    fn judge_byte(&self, at: usize, other: &[u8], verdict: &mut Verdict) -> usize {
+        // A word at a time, where nothing is shadowed, to count values rather than bytes.
+        let word = at.is_multiple_of(4) && at + 4 <= other.len();
+        let free = (at / 2..at / 2 + 2).all(|n| self.shadows.get(n).is_none_or(|c| c.0 == Shadow::NONE));
+        let size = if word && free { 4 } else { 1 };
+        let (ours, theirs) = (&self.bytes[at..at + size], &other[at..at + size]);
+        verdict.exact += 1;
+        verdict.written += usize::from(self.written[at..at + size].iter().any(|w| *w));
+        if ours != theirs {
+            let number = |b: &[u8]| b.iter().rev().fold(0.0, |n, b| n * 256.0 + f64::from(*b));
+            verdict.wrong.push(Difference { at, ours: number(ours), theirs: number(theirs), limit: 0.0 });
+        }
+        size
+    }
+
+    fn judge_float(
+        &self,
+        at: usize,
+        other: &[u8],
+        bits: Bits,
+        shadow: Shadow,
+        floor_ulps: f64,
+        verdict: &mut Verdict,
+    ) -> usize {
+        let size = bits.bytes() as usize;
+        verdict.written += 1;
+        if shadow.is_uncertain() {
+            verdict.uncertain += 1;
+            return size;
+        }
+        let mut word = [0; 8];
+        word.iter_mut().zip(other.iter().skip(at).take(size)).for_each(|(to, from)| *to = *from);
+        let (ours, theirs) = (decode(self.load(at as u64, bits).0, bits), decode(u64::from_le_bytes(word), bits));
+        if !ours.is_finite() || !shadow.value.is_finite() {
+            verdict.not_finite += 1;
+            return size;
+        }
+        let limit = 8.0 * (ours - shadow.value).abs() + shadow.bound + floor_ulps * ulp(ours, bits);
+        verdict.floats += 1;
+        verdict.loose += usize::from(limit > 0.05 * ours.abs().max(0.05));
+        // Not `>`: a NaN of theirs is a difference.
+        if !((ours - theirs).abs() <= limit) {
+            verdict.wrong.push(Difference { at, ours, theirs, limit });
+        }
+        size
+    }
+}
+
+/// Where two implementations differ by more than they may.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Difference {
+    /// Byte offset.
+    pub at: usize,
+    /// The interpreter's value.
+    pub ours: f64,
+    /// The other's.
+    pub theirs: f64,
+    /// How far they may be apart.
+    pub limit: f64,
+}
+
+/// The outcome of a comparison.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Verdict {
+    /// What differs.
+    pub wrong: Vec<Difference>,
+    /// Words (or bytes) compared bit by bit.
+    pub exact: usize,
+    /// Floats compared within their limit.
+    pub floats: usize,
+    /// Of those, with a limit so wide that it says little.
+    pub loose: usize,
+    /// Values that may differ freely.
+    pub uncertain: usize,
+    /// Values that are NaN or infinite, which Vulkan does not fix.
+    pub not_finite: usize,
+    /// Values that the shader wrote.
+    pub written: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn out_of_range_is_zero_and_dropped() {
+        let mut m = Memory::new(vec![1; 6]);
+        assert_eq!(m.load(3, Bits::B32).0, 0);
+        m.store(4, Bits::B32, 7, Shadow::NONE);
+        m.store(u64::MAX - 1, Bits::B64, 7, Shadow::NONE);
+        assert_eq!(m.bytes(), [1; 6]);
+    }
+
+    #[test]
+    fn floats_are_judged_by_their_bound_and_words_by_their_bits() {
+        let mut m = Memory::new(vec![0; 12]);
+        let one = |x: f32| u64::from(x.to_bits());
+        m.store(0, Bits::B32, one(1.0), Shadow { value: 1.0, bound: 1e-3 });
+        m.store(4, Bits::B32, 5, Shadow::NONE);
+        m.store(8, Bits::B32, 6, Shadow::UNCERTAIN);
+        let other = |x: f32, n: u32| [x.to_le_bytes(), n.to_le_bytes(), 9u32.to_le_bytes()].concat();
+        let near = m.judge(&other(1.0005, 5), 0.0);
+        assert_eq!((near.wrong.len(), near.floats, near.exact, near.uncertain, near.written), (0, 1, 1, 1, 3));
+        assert_eq!(m.judge(&other(1.002, 4), 0.0).wrong.len(), 2);
+        assert_eq!(m.judge(&other(f32::NAN, 5), 0.0).wrong.len(), 1);
+    }
+}

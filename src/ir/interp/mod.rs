@@ -1,0 +1,26 @@
+//! Runs an upper-level [`Shader`]: the judge between the front end and the code generator.
+//!
+//! A *wave* is a subgroup of 8, 32 or 64 lanes (any power of two up to 64) in lockstep; a workgroup's waves run one after
+//! the other, each until a barrier or its end. Which lanes run together follows from `order`. Every value is held as
+//! bits in a `u64` a component and lane, with a [`Shadow`] beside it if asked for.
+//! Nothing is guessed: an operation that is not implemented is an error that names it.
+//! To add an operation: an arm of `exec`; arithmetic in `number`, with its error in `shadow`.
+
+mod atomic;
+mod exec;
+mod lanes;
+mod memory;
+mod number;
+mod order;
+mod run;
+mod shadow;
+mod texture;
+mod wave;
+
+pub use memory::{Difference, Memory, Verdict};
+pub use number::{decode, encode};
+pub use run::{Invocation, Options, Stats, World, dispatch, invoke};
+pub use shadow::Shadow;
+pub use texture::{AddressMode, Filter, Sampler, Texture};
+
+use super::Shader;

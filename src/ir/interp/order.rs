@@ -1,0 +1,82 @@
+//! In which order blocks run, so that lanes that part meet again where they can.
+//!
+//! The lanes that stand furthest behind in this order run first. It is a topological order without back edges, so lanes
+//! wait at a join for all that can still come; and every block of a loop stands before the blocks that the loop leaves to,
+//! so they wait there for those that go round.
+
+use super::super::cfg::Cfg;
+use super::super::{BlockId, Merge, Shader};
+use std::collections::BTreeSet;
+
+/// Position of each block (by id); what the entry does not reach has none.
+pub(super) fn positions(shader: &Shader) -> Vec<Option<u32>> {
+    let cfg = Cfg::new(shader);
+    let exits: Vec<Vec<BlockId>> = shader.block_ids().map(|header| exits(&cfg, header)).collect();
+    let mut done: Vec<BlockId> = Vec::new();
+    let mut seen = vec![false; shader.blocks.len()];
+    let mut stack = vec![(Shader::ENTRY, 0usize)];
+    if let Some(first) = seen.first_mut() {
+        *first = true;
+    }
+    while let Some((block, next)) = stack.last_mut() {
+        // What is visited first comes last: where a loop leaves to, then its continue block, then the ways on.
+        let continue_to = match shader.block(*block).merge {
+            Merge::Loop { continue_to, .. } if cfg.reachable(continue_to) => Some(continue_to),
+            _ => None,
+        };
+        let ways = exits[block.index()].iter().chain(continue_to.as_ref()).chain(cfg.succs[block.index()].iter());
+        match ways.skip(*next).next().copied() {
+            Some(to) => {
+                *next += 1;
+                if !seen[to.index()] {
+                    seen[to.index()] = true;
+                    stack.push((to, 0));
+                }
+            }
+            None => {
+                done.push(*block);
+                stack.pop();
+            }
+        }
+    }
+    let mut positions = vec![None; shader.blocks.len()];
+    for (n, block) in done.iter().rev().enumerate() {
+        positions[block.index()] = Some(n as u32);
+    }
+    positions
+}
+
+/// Where the natural loop of this header leaves to; empty if it is not one.
+fn exits(cfg: &Cfg, header: BlockId) -> Vec<BlockId> {
+    let back = cfg.preds[header.index()].iter().copied().filter(|&p| cfg.dom.dominates(header, p));
+    let mut work: Vec<BlockId> = back.collect();
+    if work.is_empty() {
+        return Vec::new();
+    }
+    let mut inside = BTreeSet::from([header]);
+    while let Some(b) = work.pop() {
+        if inside.insert(b) {
+            work.extend(cfg.preds[b.index()].iter().copied().filter(|&p| cfg.reachable(p)));
+        }
+    }
+    let leaving = inside.iter().flat_map(|b| cfg.succs[b.index()].iter()).filter(|s| !inside.contains(s));
+    leaving.copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::parse::parse;
+
+    #[test]
+    fn a_loop_stands_before_what_it_leaves_to() {
+        // The first way on from the header leaves the loop; a plain postorder would put it before the body.
+        let shader = parse(
+            "shader upper compute \"t\"\nblock0:\n v0: b1 = const 1\n jump block1\nblock1:\n branch v0, block2, block3\nblock2:\n return\nblock3:\n branch v0, block2, block4\nblock4:\n jump block1\nblock5:\n return",
+        )
+        .expect("test text");
+        let at = positions(&shader);
+        assert_eq!(at[5], None);
+        assert!(at[1] < at[3] && at[3] < at[4] && at[4] < at[2], "{at:?}");
+    }
+}

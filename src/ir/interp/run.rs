@@ -1,0 +1,129 @@
+//! Runs: what is bound, grids of workgroups, and quads of single invocations.
+
+use super::super::{BuiltIn, OutputSlot, Shader};
+use super::exec::Machine;
+use super::memory::Memory;
+use super::texture::{Sampler, Texture};
+use super::wave::{Stop, Wave};
+use crate::error::{Error, Result};
+use crate::target::Stage;
+use std::collections::BTreeMap;
+
+/// How to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Lanes of a subgroup: a power of two, 4 to 64.
+    pub subgroup_size: u32,
+    /// Instructions (once a wave, whatever its lanes) after which a run is given up.
+    pub limit: u64,
+    /// Whether floats carry shadows.
+    pub shadow: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { subgroup_size: 32, limit: 10_000_000, shadow: false }
+    }
+}
+
+/// What a run did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Instructions, once a wave.
+    pub instructions: u64,
+    /// Waves.
+    pub waves: u64,
+}
+
+/// What is bound, by descriptor set, binding and array element.
+#[derive(Clone, Debug, Default)]
+pub struct World {
+    /// Buffers.
+    pub buffers: BTreeMap<(u32, u32, u32), Memory>,
+    /// Images and texel buffers.
+    pub textures: BTreeMap<(u32, u32, u32), Texture>,
+    /// Samplers.
+    pub samplers: BTreeMap<(u32, u32, u32), Sampler>,
+    /// Push constants.
+    pub push_constants: Memory,
+}
+
+/// One vertex or fragment.
+#[derive(Clone, Debug, Default)]
+pub struct Invocation {
+    /// Inputs by location and component: bits.
+    pub inputs: BTreeMap<(u32, u8), u64>,
+    /// Built-in inputs by component.
+    pub builtins: BTreeMap<(BuiltIn, u8), u64>,
+    /// Only there for its quad.
+    pub helper: bool,
+    /// After the run: outputs, and what stands behind them.
+    pub outputs: BTreeMap<OutputSlot, (u64, super::Shadow)>,
+}
+
+/// Runs a grid of workgroups of a compute shader, one after the other.
+///
+/// # Errors
+/// Unsupported: an operation that is not implemented, named. Malformed: the limit is reached, a shader of another stage.
+pub fn dispatch(shader: &Shader, world: &mut World, grid: [u32; 3], options: Options) -> Result<Stats> {
+    if shader.stage != Stage::Compute {
+        return Err(Error::malformed("only compute shaders are dispatched"));
+    }
+    let [x, y, z] = shader.modes.local_size.map(|n| n.max(1));
+    let size = x.checked_mul(y).and_then(|n| n.checked_mul(z)).filter(|n| *n <= 4096);
+    let size = size.ok_or_else(|| Error::malformed("a workgroup of more than 4096 invocations"))?;
+    let mut machine = Machine::new(shader, world, options)?;
+    for group in 0..u64::from(grid[0]) * u64::from(grid[1]) * u64::from(grid[2]) {
+        let (gx, gy) = (u64::from(grid[0]), u64::from(grid[1]));
+        let id = [group % gx, group / gx % gy, group / gx / gy].map(|n| n as u32);
+        machine.start_group(id, grid);
+        let waves = size.div_ceil(options.subgroup_size);
+        let mut waves: Vec<Wave> = (0..waves)
+            .map(|n| {
+                let first = n * options.subgroup_size;
+                Wave::new(&machine, n, first, (size - first).min(options.subgroup_size))
+            })
+            .collect();
+        machine.stats.waves += waves.len() as u64;
+        run_together(&mut machine, &mut waves).map_err(|e| e.at(format!("workgroup {id:?}")))?;
+    }
+    Ok(machine.stats)
+}
+
+/// Runs vertices, or fragments in quads (left, right, left below, right below), and fills in their outputs.
+///
+/// # Errors
+/// As [`dispatch`]; fragments that are not whole quads.
+pub fn invoke(shader: &Shader, world: &mut World, invocations: &mut [Invocation], options: Options) -> Result<Stats> {
+    if shader.stage == Stage::Fragment && !invocations.len().is_multiple_of(4) {
+        return Err(Error::malformed("fragments come in quads"));
+    }
+    let mut machine = Machine::new(shader, world, options)?;
+    for chunk in invocations.chunks_mut(options.subgroup_size as usize) {
+        machine.start_group([0; 3], [1; 3]);
+        let mut wave = Wave::new(&machine, 0, 0, chunk.len() as u32);
+        wave.helpers = chunk.iter().enumerate().fold(0, |mask, (n, i)| mask | u64::from(i.helper) << n);
+        wave.invocations = chunk.to_vec();
+        machine.stats.waves += 1;
+        let mut waves = [wave];
+        run_together(&mut machine, &mut waves)?;
+        let [wave] = waves;
+        chunk.clone_from_slice(&wave.invocations);
+    }
+    Ok(machine.stats)
+}
+
+/// Each wave until its next barrier, in turn, until all have ended.
+fn run_together(machine: &mut Machine<'_>, waves: &mut [Wave]) -> Result<()> {
+    loop {
+        let mut running = false;
+        for wave in waves.iter_mut() {
+            if machine.run(wave)? == Stop::Barrier {
+                running = true;
+            }
+        }
+        if !running {
+            return Ok(());
+        }
+    }
+}

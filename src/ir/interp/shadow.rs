@@ -1,0 +1,267 @@
+//! What a float would be without rounding, and how far another correct implementation may be from it.
+//!
+//! Every value may carry a [`Shadow`]: the number in double precision that the same operations give, and a first-order
+//! bound that grows by what Vulkan's "Precision and Operation of SPIR-V Instructions" lets each operation err. Where such
+//! an error could change a decision (a comparison, a rounding to an integer) the result is *uncertain*, and so is all that
+//! follows from it: there two correct implementations may differ, and nothing is judged.
+
+use super::super::{AluOp, Bits};
+use super::number::{decode, encode, exponent, float, real, ulp};
+
+/// A float's exact counterpart. [`Shadow::NONE`] is a value that is known to the bit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shadow {
+    /// The number without rounding.
+    pub value: f64,
+    /// How far a correct result may be from it; negative: exact bits; infinite: uncertain.
+    pub bound: f64,
+}
+
+impl Default for Shadow {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl Shadow {
+    /// The bits are what every implementation gives.
+    pub const NONE: Self = Self { value: 0.0, bound: -1.0 };
+    /// Correct implementations may differ.
+    pub const UNCERTAIN: Self = Self { value: 0.0, bound: f64::INFINITY };
+
+    /// Whether correct implementations may differ without limit.
+    pub fn is_uncertain(self) -> bool {
+        !self.bound.is_finite()
+    }
+
+    /// Whether every implementation gives these bits.
+    pub fn is_exact(self) -> bool {
+        self.bound <= 0.0
+    }
+
+    /// As a number: that of the bits where nothing is shadowed.
+    fn number(self, bits: u64, width: Bits) -> (f64, f64) {
+        if self.bound < 0.0 { (decode(bits, width), 0.0) } else { (self.value, self.bound) }
+    }
+
+    /// The counterpart of what an operation gave that is no float operation: as certain as its operands.
+    pub fn of_bits(operands: &[Self]) -> Self {
+        if operands.iter().all(|s| s.is_exact()) { Self::NONE } else { Self::UNCERTAIN }
+    }
+
+    /// That of a select: where the condition is uncertain, either operand may come.
+    pub fn of_select(cond: Self, chosen: (u64, Self), other: (u64, Self), width: Bits, floats: bool) -> Self {
+        if cond.is_exact() {
+            return chosen.1;
+        }
+        if chosen.0 == other.0 && chosen.1.is_exact() && other.1.is_exact() {
+            return Self::NONE;
+        }
+        if !floats {
+            return Self::UNCERTAIN;
+        }
+        let ((x, bx), (y, by)) = (chosen.1.number(chosen.0, width), other.1.number(other.0, width));
+        Self { value: x, bound: (x - y).abs() + bx.max(by) }
+    }
+
+    /// Whether these are floats rather than plain bits.
+    pub fn is_float(self) -> bool {
+        self.bound >= 0.0
+    }
+}
+
+/// The counterpart of a float operation's result.
+pub fn of_float(op: AluOp, args: [u64; 3], shadows: [Shadow; 3], from: Bits, to: Bits, result: u64) -> Shadow {
+    let used = op.arity().min(3);
+    let shadows_used = shadows.get(..used).unwrap_or_default();
+    if shadows_used.iter().any(|s| s.is_uncertain()) {
+        return Shadow::UNCERTAIN;
+    }
+    let mut x = [0.0; 3];
+    let mut b = [0.0; 3];
+    for i in 0..used {
+        (x[i], b[i]) = shadows[i].number(args[i], from);
+    }
+    if op == AluOp::FLdexp {
+        (x[1], b[1]) = (super::number::signed(args[1], 32) as f64, 0.0);
+        if !shadows[1].is_exact() {
+            return Shadow::UNCERTAIN;
+        }
+    }
+    if !op.gives_float() {
+        return of_decision(op, x, b, from, to);
+    }
+    if narrows(op, from, to) && b[0] > 0.0 {
+        let ends = [x[0] - b[0], x[0] + b[0]].map(|x| float(op, [x.to_bits(), 0, 0], Bits::B64, to));
+        if ends[0] == ends[1] && ends[0] == Some(result) {
+            return Shadow { value: decode(result, to), bound: 0.0 };
+        }
+    }
+    let Some(value) = real(op, x) else { return Shadow::UNCERTAIN };
+    let exact =
+        b.iter().all(|b| *b == 0.0) && decode(result, to) == value && (to < Bits::B64 || is_exact_double(op, x));
+    // Fused or not is free to choose: exact is what is exact both ways.
+    let exact = exact && (op != AluOp::FFma || decode(encode(x[0] * x[1], to), to) == x[0] * x[1]);
+    if exact && is_rounded_right(op) {
+        return Shadow { value, bound: 0.0 };
+    }
+    Shadow { value, bound: spread(op, x, b, value) + allowed(op, x, value, to) }
+}
+
+fn narrows(op: AluOp, from: Bits, to: Bits) -> bool {
+    matches!(op, AluOp::FConv | AluOp::FConvRtz) && to < from || op == AluOp::FQuantize16
+}
+
+/// A decision on numbers that may be off: none, if they may be off so far that it changes.
+fn of_decision(op: AluOp, x: [f64; 3], b: [f64; 3], from: Bits, to: Bits) -> Shadow {
+    // What is no number stays none whatever its error.
+    if b.iter().all(|b| *b == 0.0) || x.iter().any(|x| x.is_nan()) {
+        return Shadow::NONE;
+    }
+    let stable = match op {
+        AluOp::FIsNan | AluOp::FIsInf | AluOp::FOrd | AluOp::FUno => true,
+        AluOp::F2S | AluOp::F2U | AluOp::FFrexpExp | AluOp::PackNorm16 | AluOp::PackSnorm16 => {
+            let at = |sign: f64| {
+                let moved = [0, 1].map(|i| encode(x[i] + sign * b[i], Bits::B64));
+                float(op, [moved[0], moved[1], 0], Bits::B64, to)
+            };
+            let _ = from;
+            at(1.0) == at(-1.0)
+        }
+        _ => (x[0] - x[1]).abs() > b[0] + b[1],
+    };
+    if stable { Shadow::NONE } else { Shadow::UNCERTAIN }
+}
+
+/// Whether a double held the result without rounding: the rounding error of a sum or product is a double too.
+fn is_exact_double(op: AluOp, [x, y, _]: [f64; 3]) -> bool {
+    let sum = |y: f64| (x + y) - x == y && (x + y) - y == x;
+    match op {
+        AluOp::FAdd => sum(y),
+        AluOp::FSub => sum(-y),
+        AluOp::FMul => x.mul_add(y, -(x * y)) == 0.0,
+        _ => op != AluOp::FFma && op != AluOp::FFract,
+    }
+}
+
+/// Operations that must give an exact result where there is one.
+fn is_rounded_right(op: AluOp) -> bool {
+    use AluOp as A;
+    !matches!(
+        op,
+        A::FDiv | A::FRem | A::FMod | A::FSqrt | A::FRsq | A::FRcp | A::FExp2 | A::FLog2 | A::FPow | A::FSin | A::FCos
+    )
+}
+
+/// How far the operands' errors reach into the result.
+fn spread(op: AluOp, [x, y, z]: [f64; 3], [bx, by, bz]: [f64; 3], r: f64) -> f64 {
+    use AluOp as A;
+    let _ = z;
+    // A step of a function that is constant between integers.
+    let step = |f: fn(f64) -> f64, height: f64| if f(x - bx) == f(x + bx) { 0.0 } else { height };
+    match op {
+        A::FAdd | A::FSub => bx + by,
+        A::FMul => bx * y.abs() + by * x.abs() + bx * by,
+        A::FFma => bx * y.abs() + by * x.abs() + bx * by + bz,
+        A::FDiv => (bx + by * r.abs()) / (y.abs() - by).max(0.0),
+        A::FRcp => bx * r * r / (1.0 - bx * r.abs()).max(0.0),
+        A::FRem => {
+            bx + by * (x / y).abs() + if bx + by > 0.0 { step_of_quotient(x, y, bx, by, f64::trunc) } else { 0.0 }
+        }
+        A::FMod => {
+            bx + by * (x / y).abs() + if bx + by > 0.0 { step_of_quotient(x, y, bx, by, f64::floor) } else { 0.0 }
+        }
+        A::FSign => step(|x| if x == 0.0 { 0.0 } else { x.signum() }, 2.0),
+        A::FFloor => step(f64::floor, 1.0),
+        A::FCeil => step(f64::ceil, 1.0),
+        A::FTrunc => step(f64::trunc, 1.0),
+        A::FRoundEven => step(f64::round_ties_even, 1.0),
+        A::FFract => bx + step(f64::floor, 1.0),
+        A::FMin | A::FMax => bx.max(by),
+        A::FSqrt => bx.sqrt().min(bx / r.abs()),
+        A::FRsq => bx * r.abs().powi(3) * 0.5 / (1.0 - bx * r * r).max(0.0),
+        A::FExp2 => ((x + bx).exp2() - r).abs(),
+        A::FLog2 => bx / (x - bx).max(0.0) * std::f64::consts::LOG2_E,
+        A::FPow => {
+            let power = by * x.log2().abs() + bx / (x - bx).max(0.0) * y.abs() * std::f64::consts::LOG2_E;
+            if power > 0.0 { r * (power.exp2() - 1.0) } else { 0.0 }
+        }
+        A::FLdexp => bx * 2f64.powf(y),
+        A::FFrexpMant if bx > 0.0 => {
+            let e = exponent(x);
+            let stays = exponent(x.abs() - bx) == e && exponent(x.abs() + bx) == e;
+            if stays { bx / 2f64.powi(e) / 2.0 } else { 1.0 }
+        }
+        _ => bx,
+    }
+}
+
+fn step_of_quotient(x: f64, y: f64, bx: f64, by: f64, f: fn(f64) -> f64) -> f64 {
+    let q = x / y;
+    let b = (bx + by * q.abs()) / y.abs() + q.abs() * 1e-6;
+    if f(q - b) == f(q + b) { 0.0 } else { y.abs() }
+}
+
+/// What Vulkan lets an operation err by itself.
+fn allowed(op: AluOp, [x, y, _]: [f64; 3], r: f64, width: Bits) -> f64 {
+    use AluOp as A;
+    let half = width == Bits::B16;
+    let u = ulp(r, width);
+    // Denormals may be flushed, in operands and results.
+    let least = match width {
+        Bits::B16 => 2f64.powi(-14),
+        Bits::B64 => f64::MIN_POSITIVE,
+        _ => f64::from(f32::MIN_POSITIVE),
+    };
+    let flushed = if r.abs() < least && width != Bits::B64 { least } else { 0.0 };
+    let error = match op {
+        A::FNeg | A::FAbs | A::FCopySign | A::FMin | A::FMax | A::FSign | A::FFloor | A::FCeil | A::FTrunc => 0.0,
+        A::FRoundEven | A::FFrexpMant => 0.0,
+        A::FFma => u + ulp(x * y, width),
+        A::FAdd | A::FSub | A::FMul | A::FConv | A::FLdexp | A::FFract => u,
+        A::FDiv | A::FRcp => 2.5 * u,
+        A::FRsq => 2.0 * u,
+        A::FSqrt => 4.5 * u,
+        A::FRem | A::FMod => (2.5 * (x / y).abs() * y.abs()).max(x.abs()) * ulp(1.0, width) * 2.0,
+        A::FExp2 => (if half { 1.0 } else { 3.0 } + 2.0 * x.abs()) * u,
+        A::FLog2 if (0.5..=2.0).contains(&x) => 2f64.powi(if half { -7 } else { -21 }),
+        A::FLog2 => 3.0 * u,
+        A::FPow => {
+            let log = x.log2();
+            let log_error = if (0.5..=2.0).contains(&x) { 2f64.powi(-21) } else { 3.0 * ulp(log, width) };
+            let power = y.abs() * log_error + ulp(y * log, width);
+            r * (power.exp2() - 1.0) + (3.0 + 2.0 * (y * log).abs()) * u
+        }
+        A::FSin | A::FCos => 2f64.powi(if half { -7 } else { -11 }) * (1.0 + x.abs() / std::f64::consts::PI),
+        _ => 2.0 * u,
+    };
+    error + flushed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shadow(op: AluOp, args: [f32; 2], shadows: [Shadow; 2]) -> Shadow {
+        let bits = [u64::from(args[0].to_bits()), u64::from(args[1].to_bits()), 0];
+        let to = if op.gives_float() { Bits::B32 } else { Bits::B1 };
+        let result = float(op, bits, Bits::B32, to).unwrap();
+        of_float(op, bits, [shadows[0], shadows[1], Shadow::NONE], Bits::B32, to, result)
+    }
+
+    #[test]
+    fn exact_sums_stay_exact_and_others_carry_their_error() {
+        assert!(shadow(AluOp::FAdd, [1.0, 2.0], [Shadow::NONE; 2]).is_exact());
+        let s = shadow(AluOp::FAdd, [1.0, 1e-9], [Shadow::NONE; 2]);
+        assert!(s.bound > 0.0 && s.bound < 1e-6 && s.value > 1.0);
+    }
+
+    #[test]
+    fn decisions_on_near_numbers_are_uncertain() {
+        let near = Shadow { value: 1.0, bound: 1e-3 };
+        assert!(shadow(AluOp::FOLt, [1.0, 1.0005], [near, Shadow::NONE]).is_uncertain());
+        assert!(shadow(AluOp::FOLt, [1.0, 1.5], [near, Shadow::NONE]).is_exact());
+        let floor = shadow(AluOp::FFloor, [1.0, 0.0], [near, Shadow::NONE]);
+        assert_eq!(floor.bound, 1.0);
+    }
+}

@@ -1,0 +1,440 @@
+//! Images: texels as 32-bit components, nearest and linear sampling, loads, stores and queries.
+//!
+//! Whoever binds an image decodes its format. A sampled value's bound covers 8 bits of weight between texels, the least
+//! that Vulkan allows; where nearest sampling or a face's edge is too close to call, the result is uncertain.
+
+use super::super::{AtomicOp, Bits, Dim, ImageInst, ImageOp, ImageOperand, Inst, LodMode};
+use super::exec::{Machine, atomic_value, single, unsupported};
+use super::number::decode;
+use super::shadow::Shadow;
+use super::wave::{Wave, lanes};
+use crate::error::Result;
+
+/// A texel: four components of 32 bits, and what stands behind them.
+pub type Texel = ([u32; 4], [Shadow; 4]);
+
+/// An image, a cube (six layers a cube) or a texel buffer.
+#[derive(Clone, Debug)]
+pub struct Texture {
+    /// Width, height, depth of level 0.
+    pub extent: [u32; 3],
+    /// Layers.
+    pub layers: u32,
+    /// Components are integers: what a missing or border one is.
+    pub integer: bool,
+    /// Distance of neighbouring values of a normalised format, in which filters may compute; 0 for floats.
+    pub step: f64,
+    /// Texels of each level: layer (or slice) by layer, row by row.
+    pub levels: Vec<Vec<Texel>>,
+}
+
+/// How a sampler reads between texels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Filter {
+    /// The nearest.
+    #[default]
+    Nearest,
+    /// Weighted.
+    Linear,
+}
+
+/// What is beyond an edge.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are Vulkan's own")]
+pub enum AddressMode {
+    #[default]
+    Repeat,
+    MirroredRepeat,
+    ClampToEdge,
+    ClampToBorder,
+}
+
+/// A sampler.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sampler {
+    /// Where magnified.
+    pub mag: Filter,
+    /// Where minified.
+    pub min: Filter,
+    /// Between levels.
+    pub mip: Filter,
+    /// In u, v and w.
+    pub address: [AddressMode; 3],
+    /// Least and greatest level, and what is added to it.
+    pub lod: [f64; 3],
+    /// The border's components.
+    pub border: [f32; 4],
+    /// Comparison: which of less, equal, greater pass.
+    pub compare: Option<[bool; 3]>,
+    /// Coordinates in texels.
+    pub unnormalized: bool,
+}
+
+/// A sampled value and its bound.
+type Sampled = [(f64, f64); 4];
+
+impl Texture {
+    fn size(&self, level: usize) -> [i64; 3] {
+        self.extent.map(|x| i64::from((x >> level.min(31)).max(1)))
+    }
+
+    /// Place of a texel, if it is inside.
+    fn place(&self, level: usize, [x, y, z]: [i64; 3], layer: i64) -> Option<(usize, usize)> {
+        let size = self.size(level);
+        let inside = [x, y, z].iter().zip(size).all(|(n, size)| (0..size).contains(n));
+        if !inside || !(0..i64::from(self.layers)).contains(&layer) || level >= self.levels.len() {
+            return None;
+        }
+        // A volume has one layer; another image one slice.
+        let slice = layer.max(z);
+        usize::try_from((slice * size[1] + y) * size[0] + x).ok().map(|n| (level, n))
+    }
+
+    /// A texel; zeros outside.
+    pub fn texel(&self, level: usize, at: [i64; 3], layer: i64) -> Texel {
+        let place = self.place(level, at, layer);
+        let texel = place.and_then(|(level, n)| self.levels.get(level)?.get(n));
+        texel.copied().unwrap_or(([0; 4], [Shadow::NONE; 4]))
+    }
+
+    /// One axis: taps with their weights; whether it is too close to call.
+    fn taps(n: f64, error: f64, size: i64, filter: Filter, mode: AddressMode) -> (Vec<(Option<i64>, f64)>, bool) {
+        let wrap = |i: i64| match mode {
+            AddressMode::Repeat => Some(i.rem_euclid(size)),
+            AddressMode::MirroredRepeat => {
+                let i = i.rem_euclid(2 * size);
+                Some(if i < size { i } else { 2 * size - 1 - i })
+            }
+            AddressMode::ClampToEdge => Some(i.clamp(0, size - 1)),
+            AddressMode::ClampToBorder => (0..size).contains(&i).then_some(i),
+        };
+        match filter {
+            Filter::Nearest => {
+                let close = (n - error).floor() != (n + error).floor();
+                (vec![(wrap(n.floor() as i64), 1.0)], close)
+            }
+            Filter::Linear => {
+                let base = (n - 0.5).floor();
+                let weight = n - 0.5 - base;
+                (vec![(wrap(base as i64), 1.0 - weight), (wrap(base as i64 + 1), weight)], false)
+            }
+        }
+    }
+
+    /// Filtered at one level. `error` is that of the coordinates, in texels.
+    fn level(&self, sampler: &Sampler, filter: Filter, level: usize, at: &Coords, reference: Option<f64>) -> Sampled {
+        let size = self.size(level);
+        let mut axes = Vec::new();
+        let mut close = false;
+        for n in 0..3 {
+            if n >= at.count {
+                axes.push(vec![(Some(0), 1.0)]);
+                continue;
+            }
+            let scale = if sampler.unnormalized { 1.0 } else { size[n] as f64 };
+            let x = at.at[n] * scale;
+            let error = at.error[n] * scale + x.abs() * 2f64.powi(-22) + 1.0 / 512.0;
+            let (taps, unsure) = Self::taps(x, error, size[n], filter, sampler.address[n]);
+            // Over a face's edge the neighbouring face is read.
+            close |= unsure || at.cube && filter == Filter::Linear && !(0.5..=scale - 0.5).contains(&x);
+            axes.push(taps);
+        }
+        let (mut sum, mut low, mut high) = ([0.0; 4], [f64::INFINITY; 4], [f64::NEG_INFINITY; 4]);
+        let mut behind: f64 = 0.0;
+        for (z, wz) in &axes[2] {
+            for (y, wy) in &axes[1] {
+                for (x, wx) in &axes[0] {
+                    let weight = wx * wy * wz;
+                    let inside = x.zip(*y).zip(*z);
+                    let (texel, shadows) = match inside {
+                        Some(((x, y), z)) => self.texel(level, [x, y, z], at.layer),
+                        None => (sampler.border.map(f32::to_bits), [Shadow::NONE; 4]),
+                    };
+                    for n in 0..4 {
+                        let mut v = f64::from(f32::from_bits(texel[n]));
+                        if let (Some(reference), Some([less, equal, greater])) = (reference, sampler.compare) {
+                            let pass = match reference.partial_cmp(&v) {
+                                Some(std::cmp::Ordering::Less) => less,
+                                Some(std::cmp::Ordering::Equal) => equal,
+                                Some(std::cmp::Ordering::Greater) => greater,
+                                None => false,
+                            };
+                            close |= (reference - v).abs() < 1e-5;
+                            v = f64::from(u8::from(pass));
+                        }
+                        sum[n] += weight * v;
+                        low[n] = low[n].min(v);
+                        high[n] = high[n].max(v);
+                        behind = behind.max(shadows[n].bound.max(0.0));
+                    }
+                }
+            }
+        }
+        let error: f64 = at.error.iter().zip(size).map(|(e, size)| e * size as f64).sum();
+        std::array::from_fn(|n| {
+            let spread = high[n] - low[n];
+            let weights =
+                if filter == Filter::Linear { spread * (error + at.count as f64 / 200.0) + self.step } else { 0.0 };
+            (sum[n], if close { f64::INFINITY } else { weights + behind + sum[n].abs() * 1e-6 })
+        })
+    }
+
+    fn sample(&self, sampler: &Sampler, at: &Coords, lod: f64, reference: Option<f64>) -> Sampled {
+        let last = self.levels.len().saturating_sub(1) as f64;
+        let lod = (lod + sampler.lod[2]).clamp(sampler.lod[0], sampler.lod[1].max(sampler.lod[0]));
+        let filter = if lod <= 0.0 { sampler.mag } else { sampler.min };
+        let lod = lod.clamp(0.0, last);
+        if sampler.mip == Filter::Nearest {
+            let level = (lod + 0.5).ceil() - 1.0;
+            let close = lod > 0.0 && lod < last && ((lod + 0.5).fract() < 0.02 || (lod + 0.5).fract() > 0.98);
+            let mut result = self.level(sampler, filter, level.max(0.0) as usize, at, reference);
+            result.iter_mut().filter(|_| close).for_each(|r| r.1 = f64::INFINITY);
+            return result;
+        }
+        let (low, weight) = (lod.floor(), lod.fract());
+        let a = self.level(sampler, filter, low as usize, at, reference);
+        let b = self.level(sampler, filter, (low + 1.0).min(last) as usize, at, reference);
+        std::array::from_fn(|n| {
+            let value = a[n].0 * (1.0 - weight) + b[n].0 * weight;
+            (value, a[n].1.max(b[n].1) + (a[n].0 - b[n].0).abs() / 100.0)
+        })
+    }
+}
+
+/// Where to sample.
+struct Coords {
+    at: [f64; 3],
+    error: [f64; 3],
+    count: usize,
+    layer: i64,
+    cube: bool,
+}
+
+/// Face and its coordinates in [0, 1].
+fn face([x, y, z]: [f64; 3]) -> (i64, f64, f64) {
+    let (ax, ay, az) = (x.abs(), y.abs(), z.abs());
+    let (face, s, t, major) = if az >= ax && az >= ay {
+        if z >= 0.0 { (4, x, -y, az) } else { (5, -x, -y, az) }
+    } else if ay >= ax {
+        if y >= 0.0 { (2, x, z, ay) } else { (3, x, -z, ay) }
+    } else if x >= 0.0 {
+        (0, -z, -y, ax)
+    } else {
+        (1, z, -y, ax)
+    };
+    (face, (s / major + 1.0) / 2.0, (t / major + 1.0) / 2.0)
+}
+
+/// Operands of one lane by their meaning.
+struct Operands<'a> {
+    image: &'a ImageInst,
+    meaning: &'a [ImageOperand],
+    values: Vec<(u64, Shadow)>,
+}
+
+impl Operands<'_> {
+    fn get(&self, what: ImageOperand) -> Option<(u64, Shadow)> {
+        let n = self.meaning.iter().position(|m| *m == what)?;
+        self.values.get(n).copied()
+    }
+
+    fn int(&self, what: ImageOperand) -> i64 {
+        self.get(what).map_or(0, |(bits, _)| i64::from(bits as u32 as i32))
+    }
+
+    fn float(&self, what: ImageOperand) -> Option<(f64, f64)> {
+        let (bits, shadow) = self.get(what)?;
+        Some((decode(bits, Bits::B32), shadow.bound.max(0.0)))
+    }
+
+    fn coords(&self) -> Coords {
+        let count = self.image.dim.coords();
+        let mut at = [0.0; 3];
+        let mut error = [0.0; 3];
+        for n in 0..count {
+            (at[n], error[n]) = self.float(ImageOperand::Coord(n as u8)).unwrap_or_default();
+        }
+        let layer = self.float(ImageOperand::Layer).map_or(0, |(x, _)| x.round_ties_even().max(0.0) as i64);
+        if self.image.dim != Dim::Cube {
+            return Coords { at, error, count, layer, cube: false };
+        }
+        let (face, s, t) = face(at);
+        let error = error.iter().sum::<f64>() / at.iter().fold(1e-30, |m, x| x.abs().max(m)) + 1e-6;
+        Coords { at: [s, t, 0.0], error: [error, error, 0.0], count: 2, layer: layer * 6 + face, cube: true }
+    }
+}
+
+impl Machine<'_> {
+    pub(super) fn image(&mut self, wave: &mut Wave, inst: &Inst, image: &ImageInst, mask: u64) -> Result<()> {
+        let meaning = image.operands();
+        for lane in lanes(mask) {
+            let values = inst.args.iter().map(|&v| self.arg(wave, v, lane)).collect();
+            let operands = Operands { image, meaning: &meaning, values };
+            let results = self.image_lane(wave, inst, &operands, lane)?;
+            let Some(result) = inst.result else { continue };
+            let doubtful = !operands.values.iter().all(|v| !v.1.is_uncertain());
+            for (register, (bits, shadow)) in self.registers_of(result).zip(results) {
+                let shadow = if doubtful { Shadow::UNCERTAIN } else { shadow };
+                wave.set(register, lane, bits, if self.options.shadow { shadow } else { Shadow::NONE });
+            }
+        }
+        Ok(())
+    }
+
+    fn image_lane(
+        &mut self,
+        wave: &mut Wave,
+        inst: &Inst,
+        operands: &Operands<'_>,
+        lane: usize,
+    ) -> Result<Vec<(u64, Shadow)>> {
+        use ImageOperand as O;
+        let image = operands.image;
+        let Some(&descriptor) = inst.args.first() else { return Ok(Vec::new()) };
+        let lod = self.level_of_detail(wave, inst, operands, lane)?;
+        let sampler = inst.args.get(1).and_then(|&v| self.sampler(wave, v, lane));
+        let data = operands.meaning.iter().position(|m| *m == O::Data);
+        let components = data.map(|n| self.values(wave, inst, n, lane)).unwrap_or_default();
+        let helper = wave.helpers >> lane & 1 != 0;
+        let Some(texture) = self.texture(wave, descriptor, lane) else {
+            return Ok(vec![(0, Shadow::NONE); 4]);
+        };
+        let mut at = [0; 3];
+        for (n, slot) in at.iter_mut().enumerate().take(image.dim.coords()) {
+            *slot = operands.int(O::Coord(n as u8)) + operands.int(O::Offset(n as u8));
+        }
+        let mut layer = operands.int(O::Layer);
+        if image.dim == Dim::Cube {
+            (layer, at[2]) = (at[2], 0);
+        }
+        let level = if image.lod == LodMode::Explicit { operands.int(O::Lod).max(0) as usize } else { 0 };
+        Ok(match image.op {
+            ImageOp::Fetch | ImageOp::Load => {
+                let (texel, shadows) = texture.texel(level, at, layer);
+                texel.iter().zip(shadows).map(|(x, s)| (u64::from(*x), s)).collect()
+            }
+            ImageOp::Store => {
+                let place = texture.place(level, at, layer).filter(|_| !helper);
+                if let Some(texel) = place.and_then(|(level, n)| texture.levels.get_mut(level)?.get_mut(n)) {
+                    for (n, (bits, shadow, _)) in components.into_iter().take(4).enumerate() {
+                        (texel.0[n], texel.1[n]) = (bits as u32, shadow);
+                    }
+                }
+                Vec::new()
+            }
+            ImageOp::Atomic(op) => {
+                let place = texture.place(level, at, layer).filter(|_| !helper);
+                let Some(texel) = place.and_then(|(level, n)| texture.levels.get_mut(level)?.get_mut(n)) else {
+                    return Ok(vec![(0, Shadow::NONE)]);
+                };
+                let operand = |what| operands.get(what).unwrap_or((0, Shadow::NONE));
+                let (data, comparator) = (operand(O::Data), operand(O::AtomicCompare));
+                let old = (u64::from(texel.0[0]), texel.1[0]);
+                if let Some(new) = atomic_value(op, Bits::B32, old.0, [data.0, comparator.0]) {
+                    let floats = matches!(op, AtomicOp::FAdd | AtomicOp::FMin | AtomicOp::FMax);
+                    let shadow = Shadow::of_bits(&[old.1, data.1, comparator.1]);
+                    (texel.0[0], texel.1[0]) = (new as u32, if floats { Shadow::UNCERTAIN } else { shadow });
+                }
+                vec![old]
+            }
+            ImageOp::QuerySize => {
+                let [x, y, z] = texture.size(level);
+                let layers = i64::from(texture.layers);
+                let last = if image.dim == Dim::Cube { layers / 6 } else { layers };
+                let size = match (image.dim, image.arrayed) {
+                    (Dim::D1, true) => [x, last, 0, 0],
+                    (Dim::D2 | Dim::Cube, true) => [x, y, last, 0],
+                    _ => [x, y, z, 0],
+                };
+                size.map(|n| (n as u64, Shadow::NONE)).to_vec()
+            }
+            ImageOp::QueryLevels => vec![(texture.levels.len() as u64, Shadow::NONE)],
+            ImageOp::QuerySamples => vec![(1, Shadow::NONE)],
+            ImageOp::Sample | ImageOp::Gather(_) if texture.integer => return Err(unsupported(&inst.op)),
+            ImageOp::Sample => {
+                let sampler = sampler.unwrap_or_default();
+                let mut coords = operands.coords();
+                let level = lod.max(0.0).min(texture.levels.len() as f64) as usize;
+                for n in 0..coords.count {
+                    let offset = operands.int(O::Offset(n as u8)) as f64;
+                    coords.at[n] += offset / if sampler.unnormalized { 1.0 } else { texture.size(level)[n] as f64 };
+                }
+                let reference = operands.float(O::Compare).map(|c| c.0);
+                texture.sample(&sampler, &coords, lod, reference).iter().map(|s| sampled(*s)).collect()
+            }
+            ImageOp::Gather(component) if image.dim == Dim::D2 => {
+                let sampler = sampler.unwrap_or_default();
+                let coords = operands.coords();
+                let size = texture.size(0);
+                let reference = operands.float(O::Compare).map(|c| c.0);
+                let base: [f64; 2] = std::array::from_fn(|n| {
+                    (coords.at[n] * size[n] as f64 - 0.5).floor() + operands.int(O::Offset(n as u8)) as f64
+                });
+                let close = (0..2).any(|n| {
+                    let x = coords.at[n] * size[n] as f64 - 0.5;
+                    let e = coords.error[n] * size[n] as f64 + 1.0 / 256.0;
+                    (x - e).floor() != (x + e).floor()
+                });
+                let point = Sampler { mag: Filter::Nearest, min: Filter::Nearest, ..sampler };
+                let corners = [[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 0.0]];
+                let one = corners.map(|[dx, dy]| {
+                    let at = [(base[0] + dx + 0.5) / size[0] as f64, (base[1] + dy + 0.5) / size[1] as f64, 0.0];
+                    let at = Coords { at, error: [0.0; 3], count: 2, layer: coords.layer, cube: false };
+                    let mut result =
+                        texture.level(&point, Filter::Nearest, 0, &at, reference)[usize::from(component & 3)];
+                    if close {
+                        result.1 = f64::INFINITY;
+                    }
+                    sampled(result)
+                });
+                one.to_vec()
+            }
+            _ => return Err(unsupported(&inst.op)),
+        })
+    }
+
+    /// The level that sampling is at, before the sampler has its say.
+    fn level_of_detail(&mut self, wave: &Wave, inst: &Inst, operands: &Operands<'_>, lane: usize) -> Result<f64> {
+        use ImageOperand as O;
+        let image = operands.image;
+        let extra = operands.float(O::Lod).unwrap_or_default().0;
+        let size = match inst.args.first().and_then(|&v| self.texture(wave, v, lane)) {
+            Some(texture) => texture.size(0),
+            None => return Ok(0.0),
+        };
+        let given = |what: fn(u8) -> O| -> f64 {
+            let d =
+                (0..image.dim.coords()).map(|n| operands.float(what(n as u8)).unwrap_or_default().0 * size[n] as f64);
+            d.map(|d| d * d).sum::<f64>().sqrt()
+        };
+        let sampling = matches!(image.op, ImageOp::Sample);
+        Ok(match image.lod {
+            _ if !sampling => 0.0,
+            LodMode::Explicit => extra,
+            LodMode::Zero => 0.0,
+            LodMode::Gradient if image.dim == Dim::Cube => return Err(unsupported(&inst.op)),
+            LodMode::Gradient => given(O::GradX).max(given(O::GradY)).log2(),
+            LodMode::Implicit | LodMode::Bias if self.shader.stage != crate::target::Stage::Fragment => extra,
+            LodMode::Implicit | LodMode::Bias if image.dim == Dim::Cube => return Err(unsupported(&inst.op)),
+            LodMode::Implicit | LodMode::Bias => {
+                let quad = lane / 4 * 4;
+                let difference = |step: usize| -> f64 {
+                    let coords = operands.meaning.iter().zip(&inst.args).filter_map(|(m, &v)| match m {
+                        O::Coord(n) => Some((usize::from(*n), v)),
+                        _ => None,
+                    });
+                    let d = coords.map(|(n, v)| {
+                        let at = |lane| decode(self.arg(wave, v, lane).0, Bits::B32);
+                        (at(quad + step) - at(quad)) * size[n] as f64
+                    });
+                    d.map(|d| d * d).sum::<f64>().sqrt()
+                };
+                difference(1).max(difference(2)).log2() + extra
+            }
+        })
+    }
+}
+
+fn sampled((value, bound): (f64, f64)) -> (u64, Shadow) {
+    (single(value), Shadow { value, bound })
+}

@@ -1,0 +1,117 @@
+//! One subgroup: its registers, and where each of its lanes stands.
+
+use super::super::{BlockCall, BlockId, Value};
+use super::exec::Machine;
+use super::memory::Memory;
+use super::run::Invocation;
+use super::shadow::Shadow;
+
+/// Why a wave stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// It waits for the other waves of its workgroup.
+    Barrier,
+    /// Every lane has ended.
+    End,
+}
+
+/// A lane that has ended.
+pub(super) const ENDED: u32 = u32::MAX;
+
+/// One subgroup.
+#[derive(Clone, Debug)]
+pub(super) struct Wave {
+    /// Number in its workgroup.
+    pub number: u32,
+    /// Local index of lane 0.
+    pub first: u32,
+    /// Block that each lane stands at, [`ENDED`] if none.
+    pub at: Vec<u32>,
+    /// Block and instruction where the active lanes go on after a barrier.
+    pub resume: Option<(BlockId, usize, u64)>,
+    /// Lanes that are helpers.
+    pub helpers: u64,
+    /// Lanes of which it is uncertain whether they would do what they do.
+    pub tainted: u64,
+    /// Scratch memory, all lanes.
+    pub scratch: Memory,
+    /// Vertices or fragments; none for compute.
+    pub invocations: Vec<Invocation>,
+    bits: Vec<u64>,
+    shadows: Vec<Shadow>,
+    width: usize,
+}
+
+impl Wave {
+    pub fn new(machine: &Machine<'_>, number: u32, first: u32, lanes: u32) -> Self {
+        let width = machine.options.subgroup_size as usize;
+        let registers = machine.registers * width;
+        let mut at = vec![ENDED; width];
+        at.iter_mut().take(lanes as usize).for_each(|a| *a = 0);
+        Self {
+            number,
+            first,
+            at,
+            resume: None,
+            helpers: 0,
+            tainted: 0,
+            scratch: Memory::new(vec![0; machine.scratch_bytes as usize * width]),
+            invocations: Vec::new(),
+            bits: vec![0; registers],
+            shadows: if machine.options.shadow { vec![Shadow::NONE; registers] } else { Vec::new() },
+            width,
+        }
+    }
+
+    /// Bits of a component; `register` is that of the value's first plus the component.
+    pub fn get(&self, register: usize, lane: usize) -> u64 {
+        self.bits.get(register * self.width + lane).copied().unwrap_or(0)
+    }
+
+    /// What stands behind a component.
+    pub fn shadow(&self, register: usize, lane: usize) -> Shadow {
+        self.shadows.get(register * self.width + lane).copied().unwrap_or(Shadow::NONE)
+    }
+
+    pub fn set(&mut self, register: usize, lane: usize, bits: u64, shadow: Shadow) {
+        let at = register * self.width + lane;
+        if let Some(slot) = self.bits.get_mut(at) {
+            *slot = bits;
+        }
+        if let Some(slot) = self.shadows.get_mut(at) {
+            // What a tainted lane computes may not be what another implementation computes there.
+            *slot = if self.tainted >> lane & 1 != 0 { Shadow::UNCERTAIN } else { shadow };
+        }
+    }
+
+    /// Moves a lane along a jump.
+    pub fn jump(&mut self, machine: &Machine<'_>, call: &BlockCall, lane: usize) {
+        let mut passed: smallvec::SmallVec<[(u64, Shadow); 16]> = smallvec::SmallVec::new();
+        for &arg in &call.args {
+            for register in machine.registers_of(arg) {
+                passed.push((self.get(register, lane), self.shadow(register, lane)));
+            }
+        }
+        let params: &[Value] = machine.shader.blocks.get(call.block.index()).map_or(&[], |b| &b.params);
+        let registers = params.iter().flat_map(|&p| machine.registers_of(p));
+        for (register, (bits, shadow)) in registers.zip(passed) {
+            self.set(register, lane, bits, shadow);
+        }
+        if let Some(at) = self.at.get_mut(lane) {
+            *at = call.block.0;
+        }
+    }
+
+    /// The lanes that run next: those that stand furthest behind.
+    pub fn next(&self, positions: &[Option<u32>]) -> Option<(BlockId, u64)> {
+        let standing = self.at.iter().filter(|at| **at != ENDED);
+        let block = *standing.min_by_key(|at| positions.get(**at as usize).copied().flatten().unwrap_or(u32::MAX))?;
+        let together = self.at.iter().enumerate().filter(|(_, at)| **at == block);
+        Some((BlockId(block), together.fold(0, |mask, (lane, _)| mask | 1 << lane)))
+    }
+}
+
+/// The lanes of a mask.
+pub(super) fn lanes(mask: u64) -> impl Iterator<Item = usize> + Clone {
+    (0..64usize).filter(move |lane| mask >> lane & 1 != 0)
+}

@@ -1,0 +1,84 @@
+//! What an opcode table says about an instruction: its place in the encoding, its name, and the shape of its operands.
+//!
+//! The tables themselves are data, one file a generation under `tables/`. A row gives registers written and values read in
+//! the order in which the assembler writes them; memory instructions give their data alone, the rest of their operands
+//! follows from the format.
+
+use super::Format;
+
+/// How an operand is read or written: width, and what floats, halves and inline constants mean in it (isa-gfx10 1.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// 16 bits, the low or high half of a register.
+    B16,
+    /// 32 bits.
+    B32,
+    /// A pair.
+    B64,
+    /// Three registers.
+    B96,
+    /// Four registers.
+    B128,
+    /// Eight registers.
+    B256,
+    /// Sixteen registers.
+    B512,
+    /// A half-precision float, the low or high half of a register.
+    F16,
+    /// A single-precision float.
+    F32,
+    /// A double-precision float.
+    F64,
+    /// Two 16-bit integers.
+    P16,
+    /// Two half-precision floats.
+    PF16,
+    /// A bit for each lane: one scalar register in wave32, a pair in wave64.
+    Mask,
+}
+
+impl Kind {
+    /// Registers it takes; a mask as in wave32.
+    pub const fn registers(self) -> u8 {
+        match self {
+            Self::B16 | Self::B32 | Self::F16 | Self::F32 | Self::P16 | Self::PF16 | Self::Mask => 1,
+            Self::B64 | Self::F64 => 2,
+            Self::B96 => 3,
+            Self::B128 => 4,
+            Self::B256 => 8,
+            Self::B512 => 16,
+        }
+    }
+
+    /// Whether sign and size modifiers mean floats here.
+    pub const fn is_float(self) -> bool {
+        matches!(self, Self::F16 | Self::F32 | Self::F64 | Self::PF16)
+    }
+
+    /// Half a register, chosen by `op_sel`.
+    pub const fn is_half(self) -> bool {
+        matches!(self, Self::B16 | Self::F16)
+    }
+}
+
+/// A row of an opcode table.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The encoding.
+    pub format: Format,
+    /// The opcode in it.
+    pub number: u16,
+    /// The assembler's name, without the suffix of an encoding.
+    pub mnemonic: &'static str,
+    /// Registers written: the result, then a mask.
+    pub dst: &'static [Kind],
+    /// Values read.
+    pub src: &'static [Kind],
+}
+
+impl Entry {
+    /// Registers of the data that a memory instruction moves.
+    pub fn data_registers(&self) -> u8 {
+        self.dst.first().or(self.src.first()).map_or(0, |kind| kind.registers())
+    }
+}

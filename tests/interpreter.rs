@@ -1,0 +1,130 @@
+//! The front end under test: the interpreter runs its IR, lavapipe runs the same SPIR-V, and both agree.
+//!
+//! Each case of `testdata/coverage` runs on two seeds. It counts only if it can fail: it wrote something, the seeds give
+//! different results, and few of its values are free to be anything. Shaders that do not look at their subgroup's size
+//! must agree at every size.
+
+#[path = "support/cases.rs"]
+mod cases;
+mod support;
+#[path = "support/vulkan.rs"]
+mod vulkan;
+
+use cases::{Case, encoded, world};
+use dovetail::compile::request::Module;
+use dovetail::compile::spirv::translate;
+use dovetail::emu::inputs::{Bound, Inputs};
+use dovetail::ir::Shader;
+use dovetail::ir::interp::{Options, Verdict, dispatch};
+use dovetail::target::Stage;
+use std::fmt::Write;
+use support::{assembly, glsl, root};
+use vulkan::Lavapipe;
+
+/// Runs the interpreter and compares with what lavapipe left in every binding that can be written.
+fn judge(case: &Case, ir: &Shader, inputs: &Inputs, theirs: &[Vec<u8>], lanes: u32) -> Result<Verdict, String> {
+    let mut world = world(inputs);
+    let options = Options { subgroup_size: lanes, shadow: true, ..Options::default() };
+    dispatch(ir, &mut world, inputs.grid, options).map_err(|e| e.to_string())?;
+    let mut sum = Verdict::default();
+    for (binding, theirs) in inputs.bindings.iter().zip(theirs) {
+        let place = (binding.set, binding.binding, binding.element);
+        let verdict = match &binding.bound {
+            Bound::StorageBuffer(_) => world.buffers[&place].judge(theirs, case.floor),
+            Bound::StorageImage(image) => encoded(&image.format, &world.textures[&place]).judge(theirs, case.floor),
+            Bound::StorageTexelBuffer(t) => encoded(&t.format, &world.textures[&place]).judge(theirs, case.floor),
+            _ => continue,
+        };
+        if let Some(d) = verdict.wrong.first() {
+            let mut text = format!("{} values differ at binding {}:", verdict.wrong.len(), binding.binding);
+            for d in verdict.wrong.iter().take(6) {
+                let _ = write!(text, "\n    byte {}: {} here, {} there, limit {:e}", d.at, d.ours, d.theirs, d.limit);
+            }
+            let _ = d;
+            return Err(text);
+        }
+        sum.exact += verdict.exact;
+        sum.floats += verdict.floats;
+        sum.loose += verdict.loose;
+        sum.uncertain += verdict.uncertain;
+        sum.not_finite += verdict.not_finite;
+        sum.written += verdict.written;
+    }
+    Ok(sum)
+}
+
+/// Runs a case on both sides, on two seeds; `Err` says what differs or why it proves nothing.
+fn run(vulkan: &Lavapipe, case: &Case, module: &[u8]) -> Result<String, String> {
+    let spec: Vec<(u32, u64)> = case.spec.iter().map(|s| (s.0, s.1)).collect();
+    let parsed = Module::new(module.to_vec()).map_err(|e| e.to_string())?;
+    let ir = translate(&parsed, "main", Stage::Compute, &spec).map_err(|e| e.to_string())?;
+    dovetail::ir::verify::verify(&ir).map_err(|e| e.to_string())?;
+    let shader = vulkan::Shader { module, entry: "main", spec: &case.spec };
+    let sizes = if case.subgroups { vec![vulkan.subgroup_size] } else { vec![vulkan.subgroup_size, 32, 64] };
+    let mut results = Vec::new();
+    let mut verdict = Verdict::default();
+    for seed in [1, 2] {
+        let inputs = case.inputs(seed);
+        let theirs = vulkan.compute(shader, &inputs).bindings;
+        for &lanes in &sizes {
+            verdict = judge(case, &ir, &inputs, &theirs, lanes)
+                .map_err(|e| format!("seed {seed}, subgroups of {lanes}: {e}"))?;
+        }
+        let made = theirs.iter().zip(&inputs.bindings).filter(|(_, b)| is_output(&b.bound));
+        results.push(made.map(|(bytes, _)| bytes.clone()).collect::<Vec<_>>());
+    }
+    let Verdict { exact, floats, loose, uncertain, not_finite, written, .. } = verdict;
+    let summary = format!(
+        "{written} values written; {exact} words exact, {floats} floats ({loose} loose), {uncertain} uncertain, {not_finite} not finite"
+    );
+    let judged = floats + uncertain + not_finite;
+    if written == 0 {
+        return Err("writes nothing".into());
+    }
+    if results[0] == results[1] {
+        return Err("two seeds give the same".into());
+    }
+    if not_finite * 20 > written || (uncertain + loose) * 10 > judged.max(written) {
+        return Err(format!("proves too little: {summary}"));
+    }
+    Ok(summary)
+}
+
+/// A storage buffer that starts as zeros is where results go.
+fn is_output(bound: &Bound) -> bool {
+    match bound {
+        Bound::StorageBuffer(data) => data.0.iter().all(|b| *b == 0),
+        Bound::StorageImage(_) | Bound::StorageTexelBuffer(_) => true,
+        _ => false,
+    }
+}
+
+#[test]
+fn coverage_cases_agree() {
+    let test = "interpreter::coverage_cases_agree";
+    let vulkan = match Lavapipe::get() {
+        Ok(vulkan) => vulkan,
+        Err(why) => return support::skip(test, &why),
+    };
+    let only = std::env::var("DOVETAIL_CASE").unwrap_or_default();
+    let mut paths: Vec<_> = std::fs::read_dir(root().join("testdata/coverage"))
+        .expect("the cases")
+        .map(|entry| entry.expect("the cases").path())
+        .filter(|p| p.extension().is_some_and(|e| e == "comp" || e == "spvasm") && p.to_string_lossy().contains(&only))
+        .collect();
+    paths.sort();
+    assert!(!paths.is_empty());
+    let mut failed = Vec::new();
+    for path in &paths {
+        let name = path.file_stem().expect("a name").to_string_lossy();
+        let case = Case::new(&name, &std::fs::read_to_string(path).expect("a case"));
+        let assembled = path.extension().is_some_and(|e| e == "spvasm");
+        let module = if assembled { assembly(test, path) } else { glsl(test, path, &case.target) };
+        let Some(module) = module else { return };
+        match run(vulkan, &case, &module) {
+            Ok(summary) => eprintln!("{name}: {summary}"),
+            Err(why) => failed.push(format!("{name}: {why}")),
+        }
+    }
+    assert!(failed.is_empty(), "{} of {} cases failed:\n{}", failed.len(), paths.len(), failed.join("\n"));
+}

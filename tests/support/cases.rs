@@ -1,0 +1,279 @@
+//! Coverage cases: a shader (GLSL or SPIR-V assembly) with a header of comments that says what to run it on.
+//!
+//! `// grid X Y Z` workgroups (1 1 1), `// floor N` ulps that any float may be off besides its bound (2),
+//! `// at N RANGE` storage buffer at binding N of set 0, `// uniform N RANGE` likewise, `// push RANGE`,
+//! `// texels N FORMAT WIDTH HEIGHT storage|sampled|combined [linear]`, `// texel_buffer N FORMAT COUNT storage|uniform`,
+//! `// spec ID VALUE BYTES`, `// subgroups` the result depends on the subgroup's size, `// target ENV` (vulkan1.1).
+//! RANGE: `floats COUNT LOW HIGH`, `doubles …`, `halves …`, `bits COUNT` (dwords), `below COUNT N` (dwords), `zeros COUNT`.
+
+#![allow(dead_code, reason = "each test program uses its own part of this")]
+
+use dovetail::emu::inputs::{Address, Binding, Bound, Bytes, Image, Inputs, Sampler, Shape, Texels};
+use dovetail::ir::Bits;
+use dovetail::ir::interp::{
+    AddressMode, Filter, Memory, Sampler as InterpSampler, Shadow, Texture, World, decode, encode,
+};
+
+/// Numbers from a seed: the same on every machine.
+pub struct Random(u64);
+
+impl Random {
+    /// Starts from a seed.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// 64 random bits (SplitMix64).
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    /// Between two numbers.
+    pub fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// What a case's header says.
+pub struct Case {
+    /// Its file.
+    pub name: String,
+    /// Ulps that any float may be off.
+    pub floor: f64,
+    /// The result depends on the size of subgroups.
+    pub subgroups: bool,
+    /// For glslangValidator.
+    pub target: String,
+    /// Specialization: id, value, bytes.
+    pub spec: Vec<(u32, u64, usize)>,
+    lines: Vec<Vec<String>>,
+}
+
+impl Case {
+    /// Reads the header of a shader's source.
+    pub fn new(name: &str, source: &str) -> Self {
+        let header = source.lines().filter_map(|l| l.strip_prefix("// ").or(l.strip_prefix("; ")));
+        let lines: Vec<Vec<String>> = header.map(|l| l.split_whitespace().map(str::to_owned).collect()).collect();
+        let find = |key: &'static str| lines.iter().filter(move |l| l[0] == key);
+        let spec = find("spec").map(|l| (number(&l[1]) as u32, number(&l[2]) as u64, number(&l[3]) as usize));
+        Self {
+            name: name.to_owned(),
+            floor: find("floor").next().map_or(2.0, |l| number(&l[1])),
+            subgroups: find("subgroups").next().is_some(),
+            target: find("target").next().map_or("vulkan1.1", |l| &l[1]).to_owned(),
+            spec: spec.collect(),
+            lines,
+        }
+    }
+
+    /// Inputs made from a seed.
+    pub fn inputs(&self, seed: u64) -> Inputs {
+        let mut random = Random::new(seed);
+        let mut inputs = Inputs { grid: [1; 3], ..Default::default() };
+        for line in &self.lines {
+            let line: Vec<&str> = line.iter().map(String::as_str).collect();
+            let place = || (number(line[1]) as u32, 0);
+            let mut bind =
+                |(binding, element), bound| inputs.bindings.push(Binding { set: 0, binding, element, bound });
+            match line[0] {
+                "grid" => inputs.grid = [1, 2, 3].map(|n| number(line[n]) as u32),
+                // An array element is written `N.E`.
+                "at" => {
+                    let (binding, element) = line[1].split_once('.').unwrap_or((line[1], "0"));
+                    let place = (number(binding) as u32, number(element) as u32);
+                    bind(place, Bound::StorageBuffer(range(&mut random, &line[2..])));
+                }
+                "uniform" => bind(place(), Bound::UniformBuffer(range(&mut random, &line[2..]))),
+                "push" => inputs.push_constants = range(&mut random, &line[1..]),
+                "texels" => bind(place(), texels(&mut random, &line[2..])),
+                "texel_buffer" => {
+                    let count = number(line[3]) as usize;
+                    let texels = Texels { format: line[2].to_owned(), data: pixels(&mut random, line[2], count) };
+                    let storage = line[4] == "storage";
+                    bind(
+                        place(),
+                        if storage { Bound::StorageTexelBuffer(texels) } else { Bound::UniformTexelBuffer(texels) },
+                    );
+                }
+                _ => {}
+            }
+        }
+        inputs
+    }
+}
+
+fn number(text: &str) -> f64 {
+    text.parse().unwrap_or_else(|_| panic!("a number, not `{text}`"))
+}
+
+fn range(random: &mut Random, words: &[&str]) -> Bytes {
+    let count = number(words[1]) as usize;
+    let limits = || (number(words[2]), number(words[3]));
+    let mut out = Vec::new();
+    for _ in 0..count {
+        match words[0] {
+            "floats" => out.extend((random.between(limits().0, limits().1) as f32).to_le_bytes()),
+            "doubles" => out.extend(random.between(limits().0, limits().1).to_le_bytes()),
+            "halves" => {
+                let half = encode(random.between(limits().0, limits().1), Bits::B16) as u16;
+                out.extend(half.to_le_bytes());
+            }
+            "bits" => out.extend((random.bits() as u32).to_le_bytes()),
+            "below" => out.extend((random.bits() as u32 % number(words[2]) as u32).to_le_bytes()),
+            "zeros" => out.extend([0; 4]),
+            other => panic!("a range, not `{other}`"),
+        }
+    }
+    Bytes(out)
+}
+
+fn pixels(random: &mut Random, format: &str, count: usize) -> Bytes {
+    let channels = if format.starts_with("R32G32B32A32") { 4 } else { 1 };
+    match format.rsplit('_').next() {
+        Some("SFLOAT") => range(random, &["floats", &(count * channels).to_string(), "-2", "2"]),
+        _ => range(random, &["bits", &(count * channels).to_string()]),
+    }
+}
+
+fn texels(random: &mut Random, words: &[&str]) -> Bound {
+    let [width, height] = [1, 2].map(|n| number(words[n]) as u32);
+    let data = pixels(random, words[0], (width * height) as usize);
+    let image = Image {
+        format: words[0].to_owned(),
+        shape: Shape::D2,
+        extent: [width, height, 1],
+        layers: 1,
+        arrayed: false,
+        levels: 1,
+        data,
+    };
+    let linear = words.get(4) == Some(&"linear");
+    let sampler = Sampler {
+        mag_linear: linear,
+        min_linear: linear,
+        address: [Address::Repeat, Address::ClampToEdge, Address::ClampToEdge],
+        ..Default::default()
+    };
+    match words[3] {
+        "storage" => Bound::StorageImage(image),
+        "sampled" => Bound::SampledImage(image),
+        _ => Bound::CombinedImageSampler(image, sampler),
+    }
+}
+
+/// What the interpreter takes, of the same inputs. Formats of 32-bit components and `R8G8B8A8_UNORM` are decoded.
+pub fn world(inputs: &Inputs) -> World {
+    let mut world = World { push_constants: Memory::new(inputs.push_constants.0.clone()), ..Default::default() };
+    for b in &inputs.bindings {
+        let place = (b.set, b.binding, b.element);
+        match &b.bound {
+            Bound::UniformBuffer(data) | Bound::StorageBuffer(data) => {
+                world.buffers.insert(place, Memory::new(data.0.clone()));
+            }
+            Bound::UniformTexelBuffer(t) | Bound::StorageTexelBuffer(t) => {
+                let levels = vec![decode_texels(&t.format, &t.data.0)];
+                let extent = [levels[0].len() as u32, 1, 1];
+                world
+                    .textures
+                    .insert(place, Texture { extent, layers: 1, integer: is_integer(&t.format), step: 0.0, levels });
+            }
+            Bound::SampledImage(image) | Bound::StorageImage(image) => {
+                world.textures.insert(place, texture(image));
+            }
+            Bound::Sampler(s) => {
+                world.samplers.insert(place, sampler(s));
+            }
+            Bound::CombinedImageSampler(image, s) => {
+                world.textures.insert(place, texture(image));
+                world.samplers.insert(place, sampler(s));
+            }
+        }
+    }
+    world
+}
+
+fn is_integer(format: &str) -> bool {
+    format.contains("INT")
+}
+
+fn texture(image: &Image) -> Texture {
+    let mut rest = decode_texels(&image.format, &image.data.0);
+    let mut levels = Vec::new();
+    for level in 0..image.levels {
+        let texels: u32 = image.extent.iter().map(|x| (x >> level).max(1)).product::<u32>() * image.layers;
+        let tail = rest.split_off((texels as usize).min(rest.len()));
+        levels.push(std::mem::replace(&mut rest, tail));
+    }
+    let step = if image.format == "R8G8B8A8_UNORM" { 1.0 / 255.0 } else { 0.0 };
+    Texture { extent: image.extent, layers: image.layers, integer: is_integer(&image.format), step, levels }
+}
+
+fn decode_texels(format: &str, data: &[u8]) -> Vec<([u32; 4], [Shadow; 4])> {
+    let one = if is_integer(format) { 1 } else { 1f32.to_bits() };
+    let texel = |mut words: Vec<u32>| {
+        words.extend([0, 0, 0, one].iter().skip(words.len()));
+        ([words[0], words[1], words[2], words[3]], [Shadow::NONE; 4])
+    };
+    let words = |n: usize| {
+        let chunks = data.chunks_exact(4 * n);
+        chunks.map(move |c| c.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect()).map(texel).collect()
+    };
+    match format {
+        "R8G8B8A8_UNORM" => {
+            let (texels, _) = data.as_chunks::<4>();
+            texels.iter().map(|t| texel(t.map(|b| (f32::from(b) / 255.0).to_bits()).to_vec())).collect()
+        }
+        _ if format.starts_with("R32G32B32A32_") => words(4),
+        _ if format.starts_with("R32G32_") => words(2),
+        _ if format.starts_with("R32_") => words(1),
+        _ => panic!("format {format} is not decoded"),
+    }
+}
+
+/// An image's texels as memory with shadows, as the format has them.
+pub fn encoded(format: &str, texture: &Texture) -> Memory {
+    let channels = if format.starts_with("R32G32B32A32_") { 4 } else { 1 };
+    let texels: Vec<_> = texture.levels.iter().flatten().collect();
+    let mut memory = Memory::new(vec![0; texels.len() * channels * 4]);
+    for (n, (bits, shadows)) in texels.iter().enumerate() {
+        for c in 0..channels {
+            memory.store(((n * channels + c) * 4) as u64, Bits::B32, bits[c].into(), shadows[c]);
+        }
+    }
+    memory
+}
+
+fn sampler(s: &Sampler) -> InterpSampler {
+    let filter = |linear| if linear { Filter::Linear } else { Filter::Nearest };
+    InterpSampler {
+        mag: filter(s.mag_linear),
+        min: filter(s.min_linear),
+        mip: filter(s.mip_linear),
+        address: s.address.map(|a| match a {
+            Address::Repeat => AddressMode::Repeat,
+            Address::MirroredRepeat => AddressMode::MirroredRepeat,
+            Address::ClampToEdge => AddressMode::ClampToEdge,
+            Address::ClampToBorder => AddressMode::ClampToBorder,
+        }),
+        lod: [f64::from(s.min_lod), f64::from(s.max_lod), f64::from(s.lod_bias)],
+        border: [if s.border_white { 1.0 } else { 0.0 }; 4],
+        compare: s.compare.map(|c| {
+            use dovetail::emu::inputs::Compare as C;
+            [
+                matches!(c, C::Less | C::LessOrEqual | C::NotEqual | C::Always),
+                matches!(c, C::Equal | C::LessOrEqual | C::GreaterOrEqual | C::Always),
+                matches!(c, C::Greater | C::GreaterOrEqual | C::NotEqual | C::Always),
+            ]
+        }),
+        unnormalized: s.unnormalized,
+    }
+}
+
+/// Whether bits are a number, for those who look at them.
+pub fn as_number(bits: u64) -> f64 {
+    decode(bits, Bits::B32)
+}

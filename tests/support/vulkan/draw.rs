@@ -1,0 +1,228 @@
+//! Draws of a run on lavapipe: the pipeline, its attachments, and the recording.
+
+use super::Run;
+use super::picture::{Picture, aspect, compare, format, texel_bytes};
+use ash::vk;
+use dovetail::emu::inputs::{BlendEquation, BlendFactor, BlendOp, Bytes, Draw, Image, Shape, Topology};
+use dovetail::state::{VertexInputState, VertexRate};
+
+/// The format of every depth attachment.
+const DEPTH_FORMAT: &str = "D32_SFLOAT";
+
+impl Run<'_> {
+    pub(super) fn graphics_pipeline(
+        &mut self,
+        stages: &[vk::PipelineShaderStageCreateInfo<'_>],
+        attributes: &VertexInputState,
+        draw: &Draw,
+    ) -> vk::Pipeline {
+        let bindings = attributes.bindings.iter().map(|b| vk::VertexInputBindingDescription {
+            binding: b.binding,
+            stride: b.stride,
+            input_rate: rate(b.rate),
+        });
+        let bindings: Vec<_> = bindings.collect();
+        let attributes: Vec<_> = attributes
+            .attributes
+            .iter()
+            .map(|a| vk::VertexInputAttributeDescription {
+                location: a.location,
+                binding: a.binding,
+                format: format(&a.format),
+                offset: a.offset,
+            })
+            .collect();
+        let vertex = vk::PipelineVertexInputStateCreateInfo::default()
+            .vertex_binding_descriptions(&bindings)
+            .vertex_attribute_descriptions(&attributes);
+        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(match draw.topology {
+            Topology::PointList => vk::PrimitiveTopology::POINT_LIST,
+            Topology::LineList => vk::PrimitiveTopology::LINE_LIST,
+            Topology::LineStrip => vk::PrimitiveTopology::LINE_STRIP,
+            Topology::TriangleList => vk::PrimitiveTopology::TRIANGLE_LIST,
+            Topology::TriangleStrip => vk::PrimitiveTopology::TRIANGLE_STRIP,
+        });
+        let [width, height] = draw.extent;
+        let viewports =
+            [vk::Viewport { x: 0., y: 0., width: width as f32, height: height as f32, min_depth: 0., max_depth: 1. }];
+        let scissors = [area(draw)];
+        let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
+        let raster = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
+        let samples =
+            vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(vk::SampleCountFlags::TYPE_1);
+        let mut depth = vk::PipelineDepthStencilStateCreateInfo::default();
+        if let Some(d) = draw.depth {
+            depth = depth.depth_test_enable(true).depth_write_enable(d.write).depth_compare_op(compare(d.compare));
+        }
+        let (blends, formats) = colors(draw);
+        let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blends);
+        let depth_format = draw.depth.map_or(vk::Format::UNDEFINED, |_| format(DEPTH_FORMAT));
+        let mut rendering = vk::PipelineRenderingCreateInfo::default()
+            .color_attachment_formats(&formats)
+            .depth_attachment_format(depth_format);
+        let info = [vk::GraphicsPipelineCreateInfo::default()
+            .stages(stages)
+            .vertex_input_state(&vertex)
+            .input_assembly_state(&assembly)
+            .viewport_state(&viewport)
+            .rasterization_state(&raster)
+            .multisample_state(&samples)
+            .depth_stencil_state(&depth)
+            .color_blend_state(&blend)
+            .layout(self.layout)
+            .push_next(&mut rendering)];
+        // SAFETY: every structure is a local that outlives the call; modules and layout are this run's own.
+        let made = unsafe { self.vulkan.device.create_graphics_pipelines(vk::PipelineCache::null(), &info, None) };
+        let pipeline = made.expect("vkCreateGraphicsPipelines")[0];
+        self.owned.pipelines.push(pipeline);
+        pipeline
+    }
+
+    /// Colour attachments in the order of the targets, then depth.
+    pub(super) fn attachments(&mut self, draw: &Draw) -> Vec<Picture> {
+        let mut formats: Vec<&str> = draw.targets.iter().map(|t| t.format.as_str()).collect();
+        formats.extend(draw.depth.map(|_| DEPTH_FORMAT));
+        let [width, height] = draw.extent;
+        let pictures = formats.into_iter().map(|name| {
+            let bytes = texel_bytes(name) as usize * width as usize * height as usize;
+            let image = Image {
+                format: name.to_owned(),
+                shape: Shape::D2,
+                extent: [width, height, 1],
+                layers: 1,
+                arrayed: false,
+                levels: 1,
+                data: Bytes::default(),
+            };
+            let layers = vk::ImageSubresourceLayers::default().aspect_mask(aspect(name)).layer_count(1);
+            let region = vk::BufferImageCopy::default().image_subresource(layers);
+            let region = region.image_extent(vk::Extent3D { width, height, depth: 1 });
+            let staging = self.buffer(&vec![0; bytes]);
+            let picture = self.empty_picture(&image, vec![region], staging);
+            self.barrier(&picture, vk::ImageLayout::UNDEFINED);
+            picture
+        });
+        pictures.collect()
+    }
+
+    pub(super) fn record_draw(&mut self, pipeline: vk::Pipeline, draw: &Draw, attachments: &[Picture]) {
+        let buffers: Vec<(u32, usize)> =
+            draw.vertex_buffers.iter().map(|b| (b.binding, self.buffer(&b.data.0))).collect();
+        let indices: Vec<u8> = draw.indices.iter().flat_map(|i| i.to_le_bytes()).collect();
+        let index_buffer = (!indices.is_empty()).then(|| self.buffer(&indices));
+        let attach = |picture: &Picture, clear| {
+            vk::RenderingAttachmentInfo::default()
+                .image_view(picture.view)
+                .image_layout(vk::ImageLayout::GENERAL)
+                .load_op(vk::AttachmentLoadOp::CLEAR)
+                .store_op(vk::AttachmentStoreOp::STORE)
+                .clear_value(clear)
+        };
+        // By location; where there is none, nothing is attached.
+        let count = draw.targets.iter().map(|t| t.location + 1).max().unwrap_or(0);
+        let mut colors = vec![vk::RenderingAttachmentInfo::default(); count as usize];
+        for (target, picture) in draw.targets.iter().zip(attachments) {
+            colors[target.location as usize] = attach(picture, clear_color(&target.format, target.clear));
+        }
+        let depth = draw.depth.zip(attachments.last()).map(|(d, picture)| {
+            let depth_stencil = vk::ClearDepthStencilValue { depth: d.clear, stencil: 0 };
+            attach(picture, vk::ClearValue { depth_stencil })
+        });
+        let mut info = vk::RenderingInfo::default().render_area(area(draw)).layer_count(1).color_attachments(&colors);
+        if let Some(depth) = &depth {
+            info = info.depth_attachment(depth);
+        }
+        // SAFETY: every handle is this run's own and alive; the command buffer is being recorded.
+        unsafe {
+            let (device, commands) = (&self.vulkan.device, self.commands);
+            device.cmd_begin_rendering(commands, &info);
+            self.bind(vk::PipelineBindPoint::GRAPHICS, pipeline);
+            for (binding, n) in buffers {
+                device.cmd_bind_vertex_buffers(commands, binding, &[self.owned.buffers[n].buffer], &[0]);
+            }
+            match index_buffer {
+                Some(n) => {
+                    let buffer = self.owned.buffers[n].buffer;
+                    device.cmd_bind_index_buffer(commands, buffer, 0, vk::IndexType::UINT32);
+                    let first = draw.first_vertex as i32;
+                    device.cmd_draw_indexed(commands, draw.vertices, draw.instances, 0, first, draw.first_instance);
+                }
+                None => {
+                    device.cmd_draw(commands, draw.vertices, draw.instances, draw.first_vertex, draw.first_instance)
+                }
+            }
+            device.cmd_end_rendering(commands);
+        }
+    }
+}
+
+fn area(draw: &Draw) -> vk::Rect2D {
+    let [width, height] = draw.extent;
+    vk::Rect2D { offset: vk::Offset2D::default(), extent: vk::Extent2D { width, height } }
+}
+
+fn rate(rate: VertexRate) -> vk::VertexInputRate {
+    match rate {
+        VertexRate::Vertex => vk::VertexInputRate::VERTEX,
+        VertexRate::Instance => vk::VertexInputRate::INSTANCE,
+    }
+}
+
+/// Blending and formats by location.
+fn colors(draw: &Draw) -> (Vec<vk::PipelineColorBlendAttachmentState>, Vec<vk::Format>) {
+    let count = draw.targets.iter().map(|t| t.location + 1).max().unwrap_or(0) as usize;
+    let mut blends = vec![vk::PipelineColorBlendAttachmentState::default(); count];
+    let mut formats = vec![vk::Format::UNDEFINED; count];
+    for target in &draw.targets {
+        let mut state = vk::PipelineColorBlendAttachmentState::default()
+            .color_write_mask(vk::ColorComponentFlags::from_raw(u32::from(target.write_mask)));
+        if let Some(blend) = target.blend {
+            let factors = |e: BlendEquation| (factor(e.source), factor(e.destination), op(e.op));
+            let (source, destination, color_op) = factors(blend.color);
+            state = state.blend_enable(true).color_blend_op(color_op);
+            state = state.src_color_blend_factor(source).dst_color_blend_factor(destination);
+            let (source, destination, alpha_op) = factors(blend.alpha);
+            state = state.alpha_blend_op(alpha_op);
+            state = state.src_alpha_blend_factor(source).dst_alpha_blend_factor(destination);
+        }
+        blends[target.location as usize] = state;
+        formats[target.location as usize] = format(&target.format);
+    }
+    (blends, formats)
+}
+
+fn factor(f: BlendFactor) -> vk::BlendFactor {
+    match f {
+        BlendFactor::Zero => vk::BlendFactor::ZERO,
+        BlendFactor::One => vk::BlendFactor::ONE,
+        BlendFactor::SrcColor => vk::BlendFactor::SRC_COLOR,
+        BlendFactor::OneMinusSrcColor => vk::BlendFactor::ONE_MINUS_SRC_COLOR,
+        BlendFactor::DstColor => vk::BlendFactor::DST_COLOR,
+        BlendFactor::OneMinusDstColor => vk::BlendFactor::ONE_MINUS_DST_COLOR,
+        BlendFactor::SrcAlpha => vk::BlendFactor::SRC_ALPHA,
+        BlendFactor::OneMinusSrcAlpha => vk::BlendFactor::ONE_MINUS_SRC_ALPHA,
+        BlendFactor::DstAlpha => vk::BlendFactor::DST_ALPHA,
+        BlendFactor::OneMinusDstAlpha => vk::BlendFactor::ONE_MINUS_DST_ALPHA,
+    }
+}
+
+fn op(op: BlendOp) -> vk::BlendOp {
+    match op {
+        BlendOp::Add => vk::BlendOp::ADD,
+        BlendOp::Subtract => vk::BlendOp::SUBTRACT,
+        BlendOp::ReverseSubtract => vk::BlendOp::REVERSE_SUBTRACT,
+        BlendOp::Min => vk::BlendOp::MIN,
+        BlendOp::Max => vk::BlendOp::MAX,
+    }
+}
+
+fn clear_color(format: &str, clear: [f32; 4]) -> vk::ClearValue {
+    let color = if format.contains("UINT") {
+        vk::ClearColorValue { uint32: clear.map(|x| x as u32) }
+    } else if format.contains("SINT") {
+        vk::ClearColorValue { int32: clear.map(|x| x as i32) }
+    } else {
+        vk::ClearColorValue { float32: clear }
+    };
+    vk::ClearValue { color }
+}
