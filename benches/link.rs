@@ -71,7 +71,7 @@ fn remembering() -> impl Fn(&GlueKey) -> dovetail::error::Result<Arc<GluePiece>>
     }
 }
 
-/// Our own pairs and compute shaders, and the first pair of the corpus that there is.
+/// Our own pairs and two compute shaders.
 fn pipelines() -> Vec<Pipeline> {
     let inputs = support::testdata();
     let find = |name: &str| inputs.iter().find(|i| i.name == name);
