@@ -106,7 +106,7 @@ fn perspective_and_what_is_behind() {
     }
     assert_eq!(seen, 4);
     // A corner behind the eye: what is left is cut at the near plane, and has values in range.
-    let behind = vec![corner(-1.0, 1.0), corner(1.0, 1.0), vertex([0.0, 0.0, -1.0, -2.0], [-2.0, 0.0, 0.0, 1.0])];
+    let behind = vec![corner(-1.0, 1.0), corner(1.0, 1.0), vertex([0.0, -4.0, -1.0, -2.0], [-2.0, 0.0, 0.0, 1.0])];
     let cut = picture(&list, behind, false, NEVER);
     let found: Vec<f32> = (0..64).map(|n| at(&cut, n % 8, n / 8)[0]).filter(|r| *r != -1.0).collect();
     assert!(!found.is_empty() && found.iter().all(|w| (-1e-4..=1.0001).contains(w)), "{found:?}");
