@@ -6,6 +6,7 @@
 
 mod access;
 mod atomic;
+mod bind;
 mod buffer;
 mod control;
 mod dispatch;
@@ -23,11 +24,13 @@ mod memory;
 mod mode;
 mod named_format;
 mod program;
+mod run;
 mod salu;
 mod smem;
 mod valu;
 mod wave;
 
+pub use bind::{Bindings, draw_tables};
 pub use dispatch::{Tables, set_sgpr};
 pub use export::Export;
 pub use format::Format;
@@ -38,6 +41,7 @@ pub use memory::Memory;
 pub use mode::Mode;
 pub use named_format::NamedFormat;
 pub use program::{Class, Step};
+pub use run::{Outcome, run};
 pub use wave::{LANES, State, Wave};
 
 #[cfg(test)]
