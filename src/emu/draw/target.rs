@@ -65,6 +65,15 @@ impl ColorTarget {
         Ok(())
     }
 
+    /// The picture, four bytes a pixel, on the sRGB curve if the format is; integers are no picture.
+    pub fn picture(&self) -> Option<Vec<u8>> {
+        let curve = self.state.format.contains("SRGB");
+        let shown = NamedFormat::new(if curve { "R8G8B8A8_SRGB" } else { "R8G8B8A8_UNORM" }).ok()?;
+        let texels = self.data.chunks_exact(self.format.format.bytes().max(1));
+        let pixels = texels.map(|texel| shown.encode(self.format.decode(texel)));
+        if self.format.format.is_integer() { None } else { pixels.collect::<Result<Vec<_>>>().ok().map(|p| p.concat()) }
+    }
+
     /// The components of a pixel, as bits of the attachment's kind of number.
     pub fn read(&self, [x, y]: [u32; 2]) -> Option<[u32; 4]> {
         let bytes = self.format.format.bytes();
