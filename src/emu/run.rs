@@ -2,8 +2,8 @@
 
 use super::bind::{Bindings, draw_tables};
 use super::dispatch::Tables;
-use super::draw::{self, Targets};
 use super::draw::waves::Gpu;
+use super::draw::{self, Targets};
 use super::inputs::Inputs;
 use super::load::Pipeline;
 use super::machine::{Limits, Machine, Stats};

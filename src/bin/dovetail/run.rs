@@ -1,8 +1,8 @@
 //! `dovetail run`: a pipeline ELF on the emulator.
 
 use crate::common::{print_json, read_toml, write_file};
-use dovetail::emu::{self, Limits, Outcome, Stats};
 use dovetail::emu::inputs::Inputs;
+use dovetail::emu::{self, Limits, Outcome, Stats};
 use dovetail::error::{Context, Error, Result};
 use dovetail::state::PipelineState;
 use std::collections::BTreeMap;

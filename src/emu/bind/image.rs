@@ -13,7 +13,8 @@ use crate::error::{Error, Result};
 pub fn upload(machine: &mut Machine, image: &inputs::Image) -> Result<Texture> {
     let format = NamedFormat::new(&image.format)?;
     let [width, height, deep] = image.extent;
-    if [width, height, deep, image.layers].iter().any(|n| !(1..=16384).contains(n)) || !(1..=15).contains(&image.levels) {
+    if [width, height, deep, image.layers].iter().any(|n| !(1..=16384).contains(n)) || !(1..=15).contains(&image.levels)
+    {
         return Err(Error::malformed(format!("an image of {width} × {height} × {deep}, {} layers", image.layers)));
     }
     let shape = match (image.shape, image.arrayed) {
@@ -49,7 +50,8 @@ pub fn upload(machine: &mut Machine, image: &inputs::Image) -> Result<Texture> {
     texture.image.base = machine.alloc(bytes)?;
     let mut data = image.data.0.as_slice();
     for (address, bytes) in rows(&texture) {
-        let (row, rest) = data.split_at_checked(bytes).ok_or_else(|| Error::malformed("an image without enough texels"))?;
+        let (row, rest) =
+            data.split_at_checked(bytes).ok_or_else(|| Error::malformed("an image without enough texels"))?;
         machine.write(address, row)?;
         data = rest;
     }

@@ -133,8 +133,11 @@ impl Bindings {
     }
 }
 
-/// One resource: its contents, and its descriptors by their byte in the binding's place.
-fn bind(machine: &mut Machine, bound: &Bound) -> Result<(Contents, Vec<(u32, Vec<u32>)>)> {
+/// Descriptors by their byte in a binding's place.
+type Descriptors = Vec<(u32, Vec<u32>)>;
+
+/// One resource: its contents, and its descriptors.
+fn bind(machine: &mut Machine, bound: &Bound) -> Result<(Contents, Descriptors)> {
     let image = |machine: &mut Machine, image: &super::inputs::Image| {
         let texture = image::upload(machine, image)?;
         let words = texture.image.dwords().to_vec();

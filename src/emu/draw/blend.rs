@@ -57,11 +57,9 @@ mod tests {
         let product = with(BlendFactor::DstColor, BlendFactor::Zero, BlendOp::Add);
         assert_eq!(color(product, product), [0.125, 0.125, 0.0, 0.5]);
         let inverse = with(BlendFactor::OneMinusDstColor, BlendFactor::OneMinusSrcColor, BlendOp::Add);
-        assert_eq!(color(inverse, with(BlendFactor::DstAlpha, BlendFactor::OneMinusDstAlpha, BlendOp::Add)), [
-            0.5 * 0.75 + 0.25 * 0.5,
-            0.25 * 0.5 + 0.5 * 0.75,
-            1.0,
-            0.5
-        ]);
+        assert_eq!(
+            color(inverse, with(BlendFactor::DstAlpha, BlendFactor::OneMinusDstAlpha, BlendOp::Add)),
+            [0.5 * 0.75 + 0.25 * 0.5, 0.25 * 0.5 + 0.5 * 0.75, 1.0, 0.5]
+        );
     }
 }

@@ -122,7 +122,8 @@ impl Targets {
     /// # Errors
     /// Malformed: formats, sizes.
     pub fn new(draw: &inputs::Draw) -> Result<Self> {
-        let colors = draw.targets.iter().map(|t| ColorTarget::new(t, draw.extent).at(|| format!("target {}", t.location)));
+        let colors =
+            draw.targets.iter().map(|t| ColorTarget::new(t, draw.extent).at(|| format!("target {}", t.location)));
         let colors = colors.collect::<Result<Vec<_>>>()?;
         Ok(Self { colors, depth: draw.depth.map(|depth| DepthTarget::new(depth, draw.extent)) })
     }
@@ -156,7 +157,8 @@ pub fn draw(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Tar
         if shaders.discards() {
             continue;
         }
-        let mut batch = Batch { kind: Kind::of(command.topology), command, vertices, primitives: vec![], quads: vec![] };
+        let mut batch =
+            Batch { kind: Kind::of(command.topology), command, vertices, primitives: vec![], quads: vec![] };
         for corners in assembly::primitives(command.topology, order.len()) {
             batch.rasterize(corners.map(|n| order[n]));
             if batch.quads.len() >= BATCH {
@@ -318,7 +320,8 @@ fn pixel(quad: &Quad, n: usize) -> [u32; 2] {
 /// What every pixel of a quad knows.
 fn quad(primitive: usize, corners: &[Corner; 3], coverage: &Coverage) -> Quad {
     let lanes = coverage.weights.map(|weights| {
-        let sum = |value: &dyn Fn(&Corner) -> f64| -> f64 { weights.iter().zip(corners).map(|(w, c)| w * value(c)).sum() };
+        let sum =
+            |value: &dyn Fn(&Corner) -> f64| -> f64 { weights.iter().zip(corners).map(|(w, c)| w * value(c)).sum() };
         let inverse_w = sum(&|c| c.inverse_w);
         let perspective = |n: usize| (sum(&|c| c.perspective[n] * c.inverse_w) / inverse_w) as f32;
         let linear = |n: usize| sum(&|c| c.linear[n]) as f32;

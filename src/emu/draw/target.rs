@@ -139,7 +139,11 @@ pub fn export_format(number: u32) -> Option<ExportFormat> {
 pub fn converted(format: ExportFormat, compressed: bool, registers: [u32; 4]) -> Result<[u32; 4]> {
     let narrow = matches!(
         format,
-        ExportFormat::Fp16 | ExportFormat::Unorm16 | ExportFormat::Snorm16 | ExportFormat::Uint16 | ExportFormat::Sint16
+        ExportFormat::Fp16
+            | ExportFormat::Unorm16
+            | ExportFormat::Snorm16
+            | ExportFormat::Uint16
+            | ExportFormat::Sint16
     );
     if narrow != compressed {
         return Err(Error::malformed(format!("a colour export of format {format:?} with compr = {compressed}")));

@@ -17,7 +17,8 @@ impl Shaders for Given {
 
     fn fragments(&mut self, vertices: &[Vertex], primitives: &[Primitive], quads: &[Quad]) -> Result<Vec<[Pixel; 4]>> {
         let shade = |quad: &Quad| {
-            let [p0, p1, p2] = primitives[quad.primitive].vertices.map(|n| vertices[n].parameters[&0].map(f32::from_bits));
+            let [p0, p1, p2] =
+                primitives[quad.primitive].vertices.map(|n| vertices[n].parameters[&0].map(f32::from_bits));
             std::array::from_fn(|n| {
                 let [i, j] = if self.linear { quad.lanes[n].linear } else { quad.lanes[n].perspective };
                 let color = std::array::from_fn(|c| (p0[c] + i * (p1[c] - p0[c]) + j * (p2[c] - p0[c])).to_bits());

@@ -14,7 +14,8 @@ use crate::error::{Error, Result};
 use crate::isa::Vgpr;
 use crate::metadata::registers::{
     self as reg, cb_shader_mask, db_shader_control, pa_cl_clip_cntl, pa_cl_vs_out_cntl, rsrc1_vs, spi_baryc_cntl,
-    spi_ps_in_control, spi_ps_input_addr, spi_ps_input_cntl, spi_ps_input_ena, spi_shader_col_format, spi_vs_out_config,
+    spi_ps_in_control, spi_ps_input_addr, spi_ps_input_cntl, spi_ps_input_ena, spi_shader_col_format,
+    spi_vs_out_config,
 };
 use crate::target::Stage;
 use std::sync::Arc;
@@ -268,7 +269,7 @@ impl<'a> Gpu<'a> {
         let mut out = vec![<[Pixel; 4]>::default(); quads.len()];
         let lanes = |exec: u64| crate::emu::wave::ones(exec).filter(|lane| lane / 4 < quads.len());
         let covered: u64 = quads.iter().enumerate().map(|(n, quad)| u64::from(quad.covered) << (4 * n)).sum();
-        let alive = exported.iter().filter(|e| e.vm).next_back().map_or(covered, |e| e.exec & covered);
+        let alive = exported.iter().rfind(|e| e.vm).map_or(covered, |e| e.exec & covered);
         let mut alive = alive;
         for export in exported {
             let values = |lane: usize| [0, 1, 2, 3].map(|n: usize| export.values[n][lane]);
