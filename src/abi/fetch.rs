@@ -12,6 +12,7 @@ use crate::metadata::interface::{ComponentType, VertexInput};
 use crate::state::{VertexAttribute, VertexBinding, VertexInputState, VertexRate};
 use crate::target::GfxIp;
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 /// VGPRs that carry system values before the first fetched one.
 pub const SYSTEM_VGPRS: u32 = 4;
@@ -120,7 +121,7 @@ impl FetchPlan {
 
     /// One load of the whole word, and each component from its channel.
     fn packed(&mut self, source: &Source<'_>, components: std::ops::Range<u8>) -> Result<()> {
-        let positions: Vec<Option<u8>> = components.clone().map(|c| source.format.position(c)).collect();
+        let positions: SmallVec<[Option<u8>; 4]> = components.clone().map(|c| source.format.position(c)).collect();
         let Some(last) = positions.iter().flatten().max() else {
             self.dwords.extend(components.flat_map(|c| default(source.ty, c)));
             return Ok(());
@@ -140,12 +141,13 @@ impl FetchPlan {
         // A channel of 64 bits is two of 32.
         let halves = source.ty.dwords();
         let width = if halves == 2 { 32 } else { source.format.max_bits() };
-        let wanted: Vec<Wanted> = components
-            .flat_map(|c| match source.format.position(c) {
-                Some(p) => (0..halves).map(|half| Wanted::Channel(u32::from(p) * halves + half)).collect::<Vec<_>>(),
-                None => default(source.ty, c).map(Wanted::Constant).collect(),
-            })
-            .collect();
+        let mut wanted: SmallVec<[Wanted; 8]> = SmallVec::new();
+        for component in components {
+            match source.format.position(component) {
+                Some(p) => wanted.extend((0..halves).map(|half| Wanted::Channel(u32::from(p) * halves + half))),
+                None => wanted.extend(default(source.ty, component).map(Wanted::Constant)),
+            }
+        }
         let mut rest = wanted.as_slice();
         while let Some(first) = rest.first() {
             let first = match *first {
@@ -161,7 +163,7 @@ impl FetchPlan {
             let bytes = u32::from(width) / 8;
             let run = if source.within_stride(first * bytes, u8::try_from(run).unwrap_or(1), bytes) { run } else { 1 };
             let components = u8::try_from(run).unwrap_or(1);
-            let load = source.load(first * bytes, &vec![width; run], components)?;
+            let load = source.load(first * bytes, &SmallVec::<[u8; 4]>::from_elem(width, run), components)?;
             let load = self.load(load)?;
             self.dwords.extend((0..components).map(|component| source.loaded(load, component)));
             rest = rest.get(run..).unwrap_or(&[]);
@@ -256,7 +258,7 @@ fn check_type(input: &VertexInput) -> Result<std::ops::Range<u8>> {
 }
 
 fn check_unique(what: &str, numbers: impl Iterator<Item = u32>) -> Result<()> {
-    let mut numbers: Vec<u32> = numbers.collect();
+    let mut numbers: SmallVec<[u32; 16]> = numbers.collect();
     numbers.sort_unstable();
     match numbers.windows(2).find(|pair| pair.first() == pair.last()) {
         Some(pair) => Err(Error::malformed(format!("{what} {} is given twice", pair.first().unwrap_or(&0)))),

@@ -98,7 +98,7 @@ impl ResolvedLayout {
         }
         // Given places first, so that packed ones flow around them.
         for set in sets.iter().filter(|s| s.root.is_some()).chain(sets.iter().filter(|s| s.root.is_none())) {
-            let dword = root.place(set.root, 1, &format!("pointer of set {}", set.set))?;
+            let dword = root.place(set.root, 1, || format!("pointer of set {}", set.set))?;
             out.set_pointers.insert(set.set, dword);
         }
         for set in &sets {
@@ -106,7 +106,7 @@ impl ResolvedLayout {
         }
         if layout.push_constant_bytes > 0 {
             let dwords = layout.push_constant_bytes.div_ceil(4);
-            let at = root.place(layout.push_constant_root, dwords, "push constants")?;
+            let at = root.place(layout.push_constant_root, dwords, || "push constants".into())?;
             out.push_constants = Some(PushPlace { root: at, dwords });
         }
         out.root_dwords = root.end();
@@ -118,29 +118,29 @@ impl ResolvedLayout {
         bindings.sort_by_key(|b| b.binding);
         let mut next = 0u32;
         for b in bindings {
-            let name = format!("set {} binding {}", set.set, b.binding);
+            let name = || format!("set {} binding {}", set.set, b.binding);
             let stride = descriptor_bytes(b.kind);
             let bytes = stride
                 .checked_mul(b.count.max(1))
-                .ok_or_else(|| Error::malformed(format!("{name}: array of {} is too large", b.count)))?;
+                .ok_or_else(|| Error::malformed(format!("{}: array of {} is too large", name(), b.count)))?;
             let offset = if b.dynamic {
                 if !matches!(b.kind, ResourceKind::UniformBuffer | ResourceKind::StorageBuffer) {
-                    return Err(Error::malformed(format!("{name}: only buffers can be dynamic")));
+                    return Err(Error::malformed(format!("{}: only buffers can be dynamic", name())));
                 }
-                root.place(b.offset, bytes / 4, &name)? * 4
+                root.place(b.offset, bytes / 4, name)? * 4
             } else {
                 let at = b.offset.unwrap_or(next);
                 if at % 4 != 0 {
-                    return Err(Error::malformed(format!("{name}: offset {at} is not a multiple of 4")));
+                    return Err(Error::malformed(format!("{}: offset {at} is not a multiple of 4", name())));
                 }
                 next = at
                     .checked_add(bytes)
-                    .ok_or_else(|| Error::malformed(format!("{name}: offset {at} is too large")))?;
+                    .ok_or_else(|| Error::malformed(format!("{}: offset {at} is too large", name())))?;
                 at
             };
             let place = DescriptorPlace { kind: b.kind, count: b.count, in_root: b.dynamic, offset, stride };
             if self.bindings.insert((set.set, b.binding), place).is_some() {
-                return Err(Error::malformed(format!("{name} is laid out twice")));
+                return Err(Error::malformed(format!("{} is laid out twice", name())));
             }
         }
         Ok(())
@@ -174,15 +174,15 @@ struct RootAllocator {
 }
 
 impl RootAllocator {
-    fn place(&mut self, at: Option<u32>, dwords: u32, what: &str) -> Result<u32> {
+    fn place(&mut self, at: Option<u32>, dwords: u32, what: impl Fn() -> String) -> Result<u32> {
         let at = at.unwrap_or_else(|| self.end());
         let end = at.checked_add(dwords).filter(|&e| e <= MAX_ROOT_DWORDS).ok_or_else(|| {
             Error::malformed(format!(
-                "{what}: root dwords {at} to {at}+{dwords} leave the root table of {MAX_ROOT_DWORDS}"
+                "{}: root dwords {at} to {at}+{dwords} leave the root table of {MAX_ROOT_DWORDS}", what()
             ))
         })?;
         if self.taken.iter().any(|&(a, b)| at < b && a < end) {
-            return Err(Error::malformed(format!("{what}: root dword {at} is taken already")));
+            return Err(Error::malformed(format!("{}: root dword {at} is taken already", what())));
         }
         self.taken.push((at, end));
         Ok(at)

@@ -12,6 +12,7 @@ use crate::error::{Context, Error, Result};
 use crate::reloc::apply::apply;
 use crate::reloc::kind::RelocKind;
 use crate::target::GfxIp;
+use std::borrow::Cow;
 
 const S_NOP: u32 = 0xBF80_0000;
 const S_CODE_END: u32 = 0xBF9F_0000;
@@ -46,8 +47,8 @@ struct OutSection {
 }
 
 /// A symbol on its way into the table.
-struct OutSymbol {
-    name: String,
+struct OutSymbol<'a> {
+    name: Cow<'a, str>,
     value: u32,
     size: u32,
     kind: u8,
@@ -55,7 +56,7 @@ struct OutSymbol {
     section: u16,
 }
 
-impl Output<'_> {
+impl<'a> Output<'a> {
     /// Writes the ELF.
     pub(super) fn write(&self) -> Result<Vec<u8>> {
         let has_rels = |of: fn(&LoadReloc) -> bool| self.unit.stages.iter().any(|s| s.loads().iter().any(of));
@@ -201,7 +202,7 @@ impl Output<'_> {
     }
 
     /// All symbols, locals first; and for the loader's relocations which symbol each target has, by stage, section, value.
-    fn symbols(&self, first_data: u16) -> Result<(Vec<OutSymbol>, Vec<Target>)> {
+    fn symbols(&self, first_data: u16) -> Result<(Vec<OutSymbol<'a>>, Vec<Target>)> {
         let mut out = Vec::new();
         let mut targets: Vec<Target> = Vec::new();
         for (index, stage) in self.unit.stages.iter().enumerate() {
@@ -221,7 +222,7 @@ impl Output<'_> {
                     symbol: out.len() as u32 + 1,
                 });
                 out.push(OutSymbol {
-                    name: format!("{}.{}", section.name, stage.stage()),
+                    name: format!("{}.{}", section.name, stage.stage()).into(),
                     value,
                     size,
                     kind: stt::OBJECT,
@@ -230,8 +231,8 @@ impl Output<'_> {
                 });
             }
         }
-        let code = |name: &str, value, size, local| OutSymbol {
-            name: name.to_owned(),
+        let code = |name: &'a str, value, size, local| OutSymbol {
+            name: name.into(),
             value,
             size,
             kind: stt::FUNC,
@@ -316,7 +317,7 @@ impl OutSection {
     }
 }
 
-impl OutSymbol {
+impl OutSymbol<'_> {
     fn write(&self, name: u32, out: &mut Vec<u8>) {
         out.extend_from_slice(&name.to_le_bytes());
         let binding = if self.local { 0 } else { 1 };

@@ -7,7 +7,6 @@
 use super::schema::{Merge, Owner};
 use crate::error::{Error, Result};
 use crate::target::Stage;
-use std::collections::BTreeMap;
 
 /// A register, by its dword number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -249,19 +248,33 @@ impl StageRegisters {
     }
 }
 
-/// Register words, in order of their numbers.
+/// Register words, in order of their numbers: some fifty, set one after the other while linking.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Registers(BTreeMap<Register, u32>);
+pub struct Registers(Vec<(Register, u32)>);
 
 impl Registers {
     /// The word of a register.
     pub fn get(&self, register: Register) -> Option<u32> {
-        self.0.get(&register).copied()
+        self.place(register).ok().and_then(|at| self.0.get(at)).map(|(_, word)| *word)
+    }
+
+    /// Where a register is, or belongs.
+    fn place(&self, register: Register) -> std::result::Result<usize, usize> {
+        self.0.binary_search_by_key(&register, |(r, _)| *r)
+    }
+
+    /// The word of a register, 0 if it was not there.
+    fn entry(&mut self, register: Register) -> &mut u32 {
+        let at = self.place(register).unwrap_or_else(|at| {
+            self.0.insert(at, (register, 0));
+            at
+        });
+        &mut self.0[at].1
     }
 
     /// Sets a whole word.
     pub fn set(&mut self, register: Register, word: u32) {
-        self.0.insert(register, word);
+        *self.entry(register) = word;
     }
 
     /// Sets one field, in a word that is 0 if it was not there.
@@ -269,7 +282,7 @@ impl Registers {
     /// # Errors
     /// A bug: the value does not fit.
     pub fn set_field(&mut self, field: Field, value: u32) -> Result<()> {
-        let word = self.0.entry(field.register).or_insert(0);
+        let word = self.entry(field.register);
         *word = field.put(*word, value)?;
         Ok(())
     }
@@ -281,7 +294,7 @@ impl Registers {
 
     /// All words in order.
     pub fn iter(&self) -> impl Iterator<Item = (Register, u32)> {
-        self.0.iter().map(|(r, w)| (*r, *w))
+        self.0.iter().copied()
     }
 
     /// How many words there are.

@@ -1,0 +1,149 @@
+//! Where the time of a compile goes: how much is ours, how much LLVM's optimizer and code generator.
+//!
+//! Besides criterion's estimates it prints tables: each phase over the shaders of testdata and over a sample of the
+//! corpus. With `DOVETAIL_BENCH_LIST` it prints CPU time for each pipeline of the list instead, to be set beside
+//! another compiler's.
+
+#[path = "support/mod.rs"]
+mod support;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use dovetail::compile::llvm::{LlvmCompiler, emit_object};
+use dovetail::compile::{Compiler, passes, unlinked};
+use dovetail::error::Result;
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::time::Duration;
+use support::times::measuring;
+use support::{Input, cpu};
+
+/// Every so many modules of the corpus are in the sample.
+const CORPUS_STEP: usize = 20;
+const PHASES: [&str; 6] =
+    ["parse and translate", "passes", "to LLVM IR", "LLVM optimizer", "LLVM code generator", "unlinked ELF"];
+/// Which of them are LLVM's own.
+const LLVM: std::ops::Range<usize> = 3..5;
+
+type Split = [Duration; PHASES.len()];
+
+/// What a compile takes, phase by phase.
+fn split(input: &Input) -> Result<Split> {
+    let start = cpu();
+    let shader = input.translate()?;
+    let translated = cpu();
+    let lowered = passes::lower(shader, &input.request)?;
+    let lowered_at = cpu();
+    let object = emit_object(&lowered.shader, input.request.target, &input.request.options)?;
+    let emitted = cpu();
+    black_box(unlinked::write(&object.bytes, &lowered.interface)?);
+    let written = cpu();
+    // LLVM's phases are measured inside by the wall clock: their shares are put on this thread's CPU time.
+    let t = object.timings;
+    let wall = t.translate + t.optimize + t.codegen;
+    let part = |d: Duration| (emitted - lowered_at).mul_f64(d.as_secs_f64() / wall.as_secs_f64().max(1e-9));
+    Ok([
+        translated - start,
+        lowered_at - translated,
+        part(t.translate),
+        part(t.optimize),
+        part(t.codegen),
+        written - emitted,
+    ])
+}
+
+/// The least of several runs, phase by phase: what else the machine does can only add.
+fn best(input: &Input, runs: usize) -> Result<Split> {
+    let mut best = split(input)?;
+    for _ in 1..runs {
+        for (least, now) in best.iter_mut().zip(split(input)?) {
+            *least = now.min(*least);
+        }
+    }
+    Ok(best)
+}
+
+fn ours(split: &Split) -> Duration {
+    split.iter().enumerate().filter(|(i, _)| !LLVM.contains(i)).map(|(_, d)| *d).sum()
+}
+
+fn percent(part: Duration, all: Duration) -> f64 {
+    100.0 * part.as_secs_f64() / all.as_secs_f64().max(1e-9)
+}
+
+fn table(what: &str, inputs: &[Input], runs: usize) {
+    let mut total = Split::default();
+    let mut each = Vec::new();
+    let mut refused: BTreeMap<String, usize> = BTreeMap::new();
+    for input in inputs {
+        match best(input, runs) {
+            Ok(split) => {
+                total.iter_mut().zip(split).for_each(|(t, d)| *t += d);
+                each.push((percent(ours(&split), split.iter().sum()), ours(&split), &input.name));
+            }
+            Err(e) => *refused.entry(e.to_string()).or_default() += 1,
+        }
+    }
+    let all: Duration = total.iter().sum();
+    println!("\n| {what}: {} shaders | CPU ms | share |\n| --- | ---: | ---: |", each.len());
+    for (phase, time) in PHASES.iter().zip(&total) {
+        println!("| {phase} | {:.1} | {:.1} % |", time.as_secs_f64() * 1e3, percent(*time, all));
+    }
+    println!("| **ours together** | {:.1} | {:.1} % |", ours(&total).as_secs_f64() * 1e3, percent(ours(&total), all));
+    refused.iter().for_each(|(why, n)| println!("not compiled: {n} × {why}"));
+    each.sort_by_key(|(_, ours, _)| std::cmp::Reverse(*ours));
+    for (share, ours, name) in each.iter().take(5) {
+        println!("most time in our part: {name}, {:.1} ms, {share:.0} %", ours.as_secs_f64() * 1e3);
+    }
+}
+
+/// CPU milliseconds of each pipeline of the list: the best of several compiles.
+fn list(pipelines: &[support::Listed]) {
+    let compiler = LlvmCompiler::new();
+    println!("name\tcpu_ms");
+    for pipeline in pipelines {
+        let compile = || -> Result<Duration> {
+            let start = cpu();
+            for input in &pipeline.stages {
+                black_box(compiler.compile(&input.module, &input.request)?);
+            }
+            Ok(cpu() - start)
+        };
+        match (0..3).map(|_| compile()).collect::<Result<Vec<_>>>() {
+            Ok(times) => {
+                let least = times.into_iter().min().unwrap_or_default();
+                println!("{}\t{:.3}", pipeline.name, least.as_secs_f64() * 1e3);
+            }
+            Err(e) => println!("{}\t{e}", pipeline.name),
+        }
+    }
+}
+
+fn compile(c: &mut Criterion) {
+    if let Some(pipelines) = support::listed() {
+        return list(&pipelines);
+    }
+    let testdata = support::testdata();
+    let compiler = LlvmCompiler::new();
+    let mut group = c.benchmark_group("compile");
+    for input in &testdata {
+        let whole = || compiler.compile(&input.module, &input.request).expect("a shader of testdata");
+        group.bench_function(&input.name, |b| b.iter(whole));
+        let front = || passes::lower(input.translate().expect("translated"), &input.request).expect("lowered");
+        group.bench_function(format!("{}, without LLVM", input.name), |b| b.iter(front));
+    }
+    group.finish();
+    table("testdata", &testdata, if measuring() { 10 } else { 1 });
+    if measuring() {
+        table(&format!("every {CORPUS_STEP}th module of corpus"), &support::corpus(CORPUS_STEP), 3);
+    }
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default()
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(200))
+        .measurement_time(Duration::from_millis(800));
+    targets = compile
+}
+criterion_main!(benches);

@@ -1,0 +1,178 @@
+//! What the benchmarks share: their shaders, and this thread's CPU time.
+//!
+//! Shaders are those of `testdata/shaders`, of `corpus/` where it has been fetched, and of the list in
+//! `DOVETAIL_BENCH_LIST`: lines of a name and one (compute) or two (vertex, fragment) SPIR-V files, between tabs.
+
+#![allow(dead_code, reason = "each benchmark uses its part")]
+
+pub mod times;
+
+use dovetail::compile::request::{KnownState, Module, StageRequest, TuningOptions, default_wave};
+use dovetail::compile::spirv;
+use dovetail::corpus::spec::SpecFile;
+use dovetail::ir::Shader;
+use dovetail::state::{PipelineState, SpecializationEntry};
+use dovetail::target::{GfxIp, Stage};
+use dovetail::template;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// One stage, ready to be compiled.
+pub struct Input {
+    pub name: String,
+    pub module: Module,
+    pub request: StageRequest,
+}
+
+impl Input {
+    /// The stage of a module, with the values that a `spec.toml` gives it.
+    pub fn new(name: &str, bytes: Vec<u8>, stage: Stage, spec: &SpecFile) -> Option<Self> {
+        let module = Module::new(bytes).ok()?;
+        let info = spirv::reflect(&module).ok()?;
+        if info.cooperative_matrix {
+            return None;
+        }
+        let entry_point = info.entry_points.iter().find(|e| e.stage == Some(stage))?.name.clone();
+        let values: Vec<(u32, u64)> = spec.values(name).into_iter().map(|(id, v)| (id, v.into())).collect();
+        let request = StageRequest {
+            target: GfxIp::Gfx1030,
+            stage,
+            module: module.digest(),
+            entry_point,
+            specialization: info.specialization(&values),
+            wave: default_wave(stage, info.uses_subgroups),
+            options: TuningOptions::default(),
+            known: KnownState::default(),
+        };
+        Some(Self { name: name.to_owned(), module, request })
+    }
+
+    fn read(path: &Path, stage: Stage, spec: &SpecFile) -> Option<Self> {
+        Self::new(&path.file_stem()?.to_string_lossy(), std::fs::read(path).ok()?, stage, spec)
+    }
+
+    /// The upper-level IR.
+    pub fn translate(&self) -> dovetail::error::Result<Shader> {
+        let r = &self.request;
+        spirv::translate(&self.module, &r.entry_point, r.stage, &r.specialization)
+    }
+}
+
+/// The state that the template gives for a pipeline of these stages.
+pub fn state(inputs: &[&Input]) -> Option<PipelineState> {
+    let shaders: Option<Vec<Shader>> = inputs.iter().map(|i| i.translate().ok()).collect();
+    let mut state = template::state(&shaders?).ok()?;
+    for input in inputs {
+        let stage = Some(input.request.stage);
+        let entries = input.request.specialization.iter().map(|&(id, value)| SpecializationEntry { stage, id, value });
+        state.specialization.extend(entries);
+    }
+    Some(state)
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The shaders of `testdata/shaders`, compiled by glslangValidator. None, and a word on it, where that is missing.
+pub fn testdata() -> Vec<Input> {
+    let folder = root().join("testdata/shaders");
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).expect("testdata").map(|e| e.expect("testdata").path()).collect();
+    files.sort();
+    let out = tempfile::tempdir().expect("a temporary folder");
+    let mut inputs = Vec::new();
+    for file in files {
+        let stage = match file.extension().and_then(|e| e.to_str()) {
+            Some("vert") => Stage::Vertex,
+            Some("frag") => Stage::Fragment,
+            Some("comp") => Stage::Compute,
+            _ => continue,
+        };
+        let spv = out.path().join("out.spv");
+        let ran = Command::new("glslangValidator")
+            .args(["-V", "--target-env", "vulkan1.3", "--quiet", "-o"])
+            .args([&spv, &file])
+            .stdout(Stdio::null())
+            .status();
+        match ran {
+            Ok(status) => assert!(status.success(), "glslangValidator refuses {}", file.display()),
+            Err(e) => {
+                eprintln!("NO TESTDATA: glslangValidator cannot be run ({e}); Debian has it in glslang-tools");
+                return Vec::new();
+            }
+        }
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let bytes = std::fs::read(&spv).expect("glslangValidator wrote it");
+        inputs.extend(Input::new(&name, bytes, stage, &SpecFile::default()));
+    }
+    inputs
+}
+
+fn corpus_folders() -> Vec<(PathBuf, SpecFile)> {
+    let mut folders: Vec<PathBuf> =
+        std::fs::read_dir(root().join("corpus")).into_iter().flatten().filter_map(|e| Some(e.ok()?.path())).collect();
+    folders.retain(|f| f.is_dir() && !f.ends_with(".archives"));
+    folders.sort();
+    let spec = |f: &PathBuf| {
+        let text = std::fs::read_to_string(f.join("spec.toml")).unwrap_or_default();
+        SpecFile::parse(&text).expect("a spec.toml that `corpus extract` wrote")
+    };
+    folders.into_iter().map(|f| (f.clone(), spec(&f))).collect()
+}
+
+/// Every `step`-th module of `corpus/`, in the order of their paths.
+pub fn corpus(step: usize) -> Vec<Input> {
+    let folders = corpus_folders();
+    let files = folders.iter().flat_map(|(folder, spec)| {
+        let files = dovetail::corpus::input::files(folder).unwrap_or_default();
+        files.into_iter().filter(|f| f.extension().is_some_and(|e| e == "spv")).map(move |f| (f, spec))
+    });
+    let sample = files.step_by(step);
+    let stages = [Stage::Vertex, Stage::Fragment, Stage::Compute];
+    sample.filter_map(|(file, spec)| stages.iter().find_map(|stage| Input::read(&file, *stage, spec))).collect()
+}
+
+/// Every `step`-th pair of `corpus/`.
+pub fn corpus_pairs(step: usize) -> Vec<(Input, Input)> {
+    let mut pairs = Vec::new();
+    for (folder, spec) in corpus_folders() {
+        let text = std::fs::read_to_string(folder.join("pairs.tsv")).unwrap_or_default();
+        for line in text.lines().skip(1).step_by(step) {
+            if let [_, vs, fs] = line.split('\t').collect::<Vec<_>>()[..] {
+                let vertex = Input::read(&folder.join(vs), Stage::Vertex, &spec);
+                pairs.extend(vertex.zip(Input::read(&folder.join(fs), Stage::Fragment, &spec)));
+            }
+        }
+    }
+    pairs
+}
+
+/// A pipeline of the list in `DOVETAIL_BENCH_LIST`.
+pub struct Listed {
+    pub name: String,
+    pub stages: Vec<Input>,
+}
+
+/// The list in `DOVETAIL_BENCH_LIST`, if there is one.
+pub fn listed() -> Option<Vec<Listed>> {
+    let list = std::env::var_os("DOVETAIL_BENCH_LIST")?;
+    let text = std::fs::read_to_string(&list).expect("the file of DOVETAIL_BENCH_LIST");
+    let spec = SpecFile::default();
+    let pipeline = |line: &str| {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let (name, files) = fields.split_first()?;
+        let wanted: &[Stage] = if files.len() == 1 { &[Stage::Compute] } else { &[Stage::Vertex, Stage::Fragment] };
+        let stages: Option<Vec<Input>> =
+            files.iter().zip(wanted).map(|(file, stage)| Input::read(Path::new(file), *stage, &spec)).collect();
+        Some(Listed { name: (*name).to_owned(), stages: stages? })
+    };
+    Some(text.lines().filter_map(pipeline).collect())
+}
+
+/// CPU time of this thread so far: what other processes do to a wall clock is not in it.
+pub fn cpu() -> Duration {
+    let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(t.tv_sec.unsigned_abs(), u32::try_from(t.tv_nsec).unwrap_or(0))
+}

@@ -1,0 +1,48 @@
+//! Percentiles, and whether it is measured at all.
+
+#![allow(dead_code, reason = "each benchmark uses its part")]
+
+use std::time::Instant;
+
+/// Whether this is a measurement; else it is a test that the benchmark runs or the work of a profiler: no tables then.
+pub fn measuring() -> bool {
+    let given = |what| std::env::args().any(|a| a == what);
+    given("--bench") && !given("--profile-time")
+}
+
+/// Nanoseconds of each of many runs, sorted.
+pub struct Times(Vec<u64>);
+
+impl Times {
+    /// Runs it, first to warm up.
+    pub fn of<T>(runs: usize, mut f: impl FnMut() -> T) -> Self {
+        let runs = if measuring() { runs } else { 2 };
+        (0..runs / 10).for_each(|_| drop(std::hint::black_box(f())));
+        let mut times: Vec<u64> = (0..runs)
+            .map(|_| {
+                let start = Instant::now();
+                let out = std::hint::black_box(f());
+                let took = start.elapsed();
+                drop(out);
+                u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)
+            })
+            .collect();
+        times.sort_unstable();
+        Self(times)
+    }
+
+    /// The value that `percent` of the runs do not exceed.
+    pub fn percentile(&self, percent: usize) -> u64 {
+        self.0.get((self.0.len() * percent / 100).min(self.0.len().saturating_sub(1))).copied().unwrap_or(0)
+    }
+
+    /// A row of a table in Markdown.
+    pub fn row(&self, name: &str) {
+        println!("| {name} | {} | {} |", self.percentile(50), self.percentile(99));
+    }
+}
+
+/// The head of a table whose rows are [`Times::row`].
+pub fn head(what: &str) {
+    println!("\n| {what} | p50 ns | p99 ns |\n| --- | ---: | ---: |");
+}
