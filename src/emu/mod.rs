@@ -6,6 +6,7 @@
 
 mod access;
 mod atomic;
+pub mod bind;
 mod buffer;
 mod control;
 mod dispatch;
