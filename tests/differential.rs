@@ -11,90 +11,25 @@
 mod cases;
 #[path = "support/emulated.rs"]
 mod emulated;
+#[path = "support/judge.rs"]
+mod judge;
 mod support;
 #[path = "support/vulkan.rs"]
 mod vulkan;
 
-use cases::{Case, encoded, world};
+use cases::Case;
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::translate;
 use dovetail::emu::Limits;
-use dovetail::emu::inputs::{Bound, Inputs};
-use dovetail::ir::Shader;
-use dovetail::ir::interp::{Memory, Options, Verdict, dispatch};
+use dovetail::emu::inputs::Bound;
+use dovetail::ir::interp::Verdict;
 use dovetail::target::{Stage, WaveSize};
 use emulated::Pipelines;
+use judge::{interpreted, judge, proves_nothing};
 use support::{assembly, glsl, root};
 use vulkan::Lavapipe;
 
 const SEEDS: [u64; 2] = [1, 2];
-
-/// What the interpreter makes of every binding that can be written; none for the others.
-fn interpreted(ir: &Shader, inputs: &Inputs, lanes: u32) -> Result<Vec<Option<Memory>>, String> {
-    let mut world = world(inputs);
-    let options = Options { subgroup_size: lanes, shadow: true, ..Options::default() };
-    dispatch(ir, &mut world, inputs.grid, options).map_err(|e| format!("interpreter: {e}"))?;
-    let memory = |b: &dovetail::emu::inputs::Binding| {
-        let place = (b.set, b.binding, b.element);
-        match &b.bound {
-            Bound::StorageBuffer(_) => world.buffers.get(&place).cloned(),
-            Bound::StorageImage(image) => Some(encoded(&image.format, &world.textures[&place])),
-            Bound::StorageTexelBuffer(t) => Some(encoded(&t.format, &world.textures[&place])),
-            _ => None,
-        }
-    };
-    Ok(inputs.bindings.iter().map(memory).collect())
-}
-
-/// Compares what the emulator left with what the judge left, in every binding that can be written.
-fn judge(
-    case: &Case,
-    inputs: &Inputs,
-    known: &[Option<Memory>],
-    ours: &[Vec<u8>],
-    theirs: &[Vec<u8>],
-) -> Result<Verdict, String> {
-    let mut sum = Verdict::default();
-    for (((binding, known), ours), theirs) in inputs.bindings.iter().zip(known).zip(ours).zip(theirs) {
-        let Some(known) = known else { continue };
-        let verdict = known.judge_between(ours, theirs, case.floor);
-        if let Some(d) = verdict.wrong.first() {
-            let word = |bytes: &[u8]| bytes.get(d.at & !3..).and_then(|b| b.first_chunk::<4>()).map(|b| u32::from_le_bytes(*b));
-            return Err(format!(
-                "{} values differ, the first in binding {} at byte {}: {} (word {:#x?}), expected {} (word {:#x?}) ± {:e}",
-                verdict.wrong.len(),
-                binding.binding,
-                d.at,
-                d.ours,
-                word(ours),
-                d.theirs,
-                word(theirs),
-                d.limit
-            ));
-        }
-        sum.exact += verdict.exact;
-        sum.floats += verdict.floats;
-        sum.loose += verdict.loose;
-        sum.uncertain += verdict.uncertain;
-        sum.not_finite += verdict.not_finite;
-        sum.written += verdict.written;
-    }
-    Ok(sum)
-}
-
-/// Why a comparison could not have failed, if so.
-fn proves_nothing(verdict: &Verdict, results: &[Vec<Vec<u8>>]) -> Option<String> {
-    let Verdict { floats, loose, uncertain, not_finite, written, .. } = *verdict;
-    if written == 0 {
-        return Some("writes nothing".into());
-    }
-    if results[0] == results[1] {
-        return Some("two seeds give the same".into());
-    }
-    let judged = (floats + uncertain + not_finite).max(written);
-    (not_finite * 20 > written || (uncertain + loose) * 10 > judged)
-        .then(|| format!("proves too little: {loose} loose, {uncertain} uncertain, {not_finite} not finite of {judged}"))
-}
 
 /// A case at one wave size; says how much was compared.
 fn run(vulkan: &Lavapipe, case: &Case, module: &[u8], wave: WaveSize) -> Result<String, String> {
@@ -107,7 +42,7 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8], wave: WaveSize) -> Result<
     let (mut verdict, mut results, mut instructions) = (Verdict::default(), Vec::new(), 0);
     for seed in SEEDS {
         let inputs = case.inputs(seed);
-        let known = interpreted(&ir, &inputs, wave.lanes())?;
+        let known = interpreted(&ir, &inputs, wave.lanes(), 10_000_000)?;
         let theirs = if case.subgroups {
             known.iter().map(|m| m.as_ref().map(|m| m.bytes().to_vec()).unwrap_or_default()).collect()
         } else {
@@ -121,7 +56,7 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8], wave: WaveSize) -> Result<
             instructions = count;
             // The bytes of two pipelines that agree need no judge of their own.
             if first.as_ref() != Some(&ours) {
-                verdict = judge(case, &inputs, &known, &ours, &theirs).map_err(|e| format!("{}: {e}", place()))?;
+                verdict = judge(case.floor, &inputs, &known, &ours, &theirs).map_err(|e| format!("{}: {e}", place()))?;
             }
             first.get_or_insert(ours);
         }
