@@ -6,7 +6,7 @@
 
 mod access;
 mod atomic;
-mod bind;
+pub mod bind;
 mod buffer;
 mod control;
 mod dispatch;
@@ -30,7 +30,6 @@ mod smem;
 mod valu;
 mod wave;
 
-pub use bind::{Bindings, draw_tables};
 pub use dispatch::{Tables, set_sgpr};
 pub use export::Export;
 pub use format::Format;

@@ -1,9 +1,9 @@
 //! A pipeline ELF and what it is given, to what it leaves behind.
 
-use super::bind::{Bindings, draw_tables};
+use super::bind::Bindings;
 use super::dispatch::Tables;
 use super::draw::waves::Gpu;
-use super::draw::{self, Targets};
+use super::draw::{self, Targets, user_data};
 use super::inputs::Inputs;
 use super::load::Pipeline;
 use super::machine::{Limits, Machine, Stats};
@@ -29,12 +29,12 @@ pub struct Outcome {
 pub fn run(elf: &[u8], layout: &ResourceLayout, inputs: &Inputs, limits: Limits) -> Result<Outcome> {
     let mut machine = Machine::new(GfxIp::Gfx1030);
     let pipeline = Pipeline::load(&mut machine, elf).at(|| "pipeline")?;
-    let bound = Bindings::new(&mut machine, inputs, layout).at(|| "bindings")?;
+    let bound = Bindings::new(&mut machine, layout, inputs).at(|| "bindings")?;
     let (targets, stats) = match (&inputs.draw, pipeline.stages.contains_key(&Stage::Compute)) {
         (None, true) => (None, machine.dispatch(&pipeline, &bound.root, inputs.grid, limits)?),
         (Some(command), false) => {
             let mut tables = Tables::new(&mut machine, &pipeline, &bound.root)?;
-            draw_tables(&mut machine, command, &mut tables)?;
+            user_data::add_tables(&mut machine, command, &mut tables)?;
             let mut targets = Targets::new(command)?;
             let mut gpu = Gpu::new(&mut machine, &pipeline, tables, limits)?;
             draw::draw(&mut gpu, command, &mut targets)?;
@@ -43,5 +43,5 @@ pub fn run(elf: &[u8], layout: &ResourceLayout, inputs: &Inputs, limits: Limits)
         (None, false) => return Err(Error::malformed("a graphics pipeline, and no draw")),
         (Some(_), true) => return Err(Error::malformed("a compute pipeline, and a draw")),
     };
-    Ok(Outcome { bindings: bound.contents(&machine)?, targets, stats })
+    Ok(Outcome { bindings: bound.read(&machine)?, targets, stats })
 }

@@ -8,6 +8,7 @@ mod blend;
 mod clip;
 mod raster;
 mod target;
+pub mod user_data;
 pub mod waves;
 
 pub use target::{ColorTarget, DepthTarget};
