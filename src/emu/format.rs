@@ -59,6 +59,11 @@ impl Format {
         }
     }
 
+    /// Components of these widths, X first.
+    pub fn new(widths: &[u8], number: Number) -> Self {
+        Self { widths: widths.to_vec(), number }
+    }
+
     fn parse(layout: &str, number: &str) -> Option<Self> {
         // The name begins with the most significant.
         let widths = layout.split('_').rev().map(|width| width.parse().ok()).collect::<Option<Vec<u8>>>()?;

@@ -6,13 +6,15 @@
 
 mod access;
 mod atomic;
+pub mod bind;
 mod buffer;
 mod control;
 mod dispatch;
+pub mod draw;
 mod export;
 mod format;
 mod global;
-mod image;
+pub mod image;
 pub mod inputs;
 mod interp;
 mod lds;
@@ -20,7 +22,9 @@ mod load;
 mod machine;
 mod memory;
 mod mode;
+mod named_format;
 mod program;
+mod run;
 mod salu;
 mod smem;
 mod valu;
@@ -34,7 +38,9 @@ pub use load::{Pipeline, StageCode};
 pub use machine::{INSTRUCTION_LIMIT, Limits, Machine, Observer, Stats};
 pub use memory::Memory;
 pub use mode::Mode;
+pub use named_format::NamedFormat;
 pub use program::{Class, Step};
+pub use run::{Outcome, run};
 pub use wave::{LANES, State, Wave};
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 #version 450
+#extension GL_EXT_nonuniform_qualifier : require
 // grid 2 1 1
 // at 0 bits 256
 // at 1 zeros 1024
@@ -27,8 +28,8 @@ void main() {
     b[i][2] = uint(mine.m[1][1]) + uint(mine.m[0][1]);
     change(mine.x[0], 4u);
     b[i][3] = mine.x[0][1] + mine.x[1][v.x % 3u];
-    many[v.x & 1u].d[i + 32u * 0u] += 3u;
-    b[i][4] = many[v.x & 1u].d[i] ^ many[1u - (v.x & 1u)].d[i];
+    many[nonuniformEXT(v.x & 1u)].d[i + 32u * 0u] += 3u;
+    b[i][4] = many[nonuniformEXT(v.x & 1u)].d[i] ^ many[nonuniformEXT(1u - (v.x & 1u))].d[i];
     uint local[2][2][2];
     for (int p = 0; p < 8; ++p) local[p >> 2][p >> 1 & 1][p & 1] = v[p & 3] + uint(p);
     uint plane[2][2] = local[v.x & 1u];

@@ -8,6 +8,7 @@ mod inspect;
 mod link;
 mod populate;
 mod progress;
+mod run;
 mod state;
 mod verify;
 mod worker;
@@ -43,6 +44,7 @@ enum Command {
     Compile(compile::Args),
     Inspect(inspect::Args),
     Verify(verify::Args),
+    Run(run::Args),
     Corpus(corpus::Args),
     State(state::Args),
     #[command(hide = true)]
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         Command::Compile(args) => compile::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Verify(args) => verify::run(&args),
+        Command::Run(args) => run::run(&args),
         Command::Corpus(args) => corpus::run(args),
         Command::State(args) => state::run(&args),
         Command::Worker(args) => worker::run(&args),

@@ -145,12 +145,12 @@ fn identity(b: &mut Builder<'_>, op: ReduceOp, ty: Type) -> Value {
         _ => 0x7f80_0000,
     };
     match op {
-        ReduceOp::IAdd | ReduceOp::Or | ReduceOp::Xor | ReduceOp::UMax => b.iconst(ty, 0),
+        // Of floats too: -0 would change less, but the first of an exclusive scan is the identity, and SPIR-V's is +0.
+        ReduceOp::IAdd | ReduceOp::FAdd | ReduceOp::Or | ReduceOp::Xor | ReduceOp::UMax => b.iconst(ty, 0),
         ReduceOp::IMul => b.iconst(ty, 1),
         ReduceOp::And | ReduceOp::UMin => b.iconst(ty, ones),
         ReduceOp::SMin => b.iconst(ty, ones >> 1),
-        // -0, as +0 would change it; infinities for the extremes.
-        ReduceOp::SMax | ReduceOp::FAdd => b.iconst(ty, sign),
+        ReduceOp::SMax => b.iconst(ty, sign),
         ReduceOp::FMul => b.fconst(ty, 1.0),
         ReduceOp::FMin => b.iconst(ty, infinity),
         ReduceOp::FMax => b.iconst(ty, infinity | sign),

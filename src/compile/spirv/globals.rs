@@ -145,10 +145,12 @@ fn declare_type(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
         Op::TypeSampler => Ty::Sampler,
         Op::TypeSampledImage => {
             let image = cx.named_type(inst.id(0)?)?;
-            if !matches!(cx.types.get(image), Ty::Image { .. }) {
-                return Err(inst.malformed("a sampled image of what is not an image"));
+            match cx.types.get(image) {
+                // A texel buffer is never sampled, and has no sampler.
+                buffer @ Ty::Image { dim: spirv::Dim::DimBuffer, .. } => buffer.clone(),
+                Ty::Image { .. } => Ty::SampledImage { image },
+                _ => return Err(inst.malformed("a sampled image of what is not an image")),
             }
-            Ty::SampledImage { image }
         }
         Op::TypeFunction => Ty::Function,
         _ => return Err(inst.unsupported("")),

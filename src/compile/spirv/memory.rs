@@ -289,14 +289,11 @@ impl Cx<'_> {
         let Place::Resource { resource, index } = pointer.place else {
             return Err(Error::bug("not an opaque resource"));
         };
-        let image_part = |cx: &Self, ty| match cx.types.get(ty) {
-            Ty::Image { dim: spirv::Dim::DimBuffer, .. } => DescriptorPart::TexelBuffer,
-            _ => DescriptorPart::Image,
-        };
         let parts: &[DescriptorPart] = match *self.types.get(pointer.ty) {
-            Ty::Image { .. } => &[image_part(self, pointer.ty)],
+            Ty::Image { dim: spirv::Dim::DimBuffer, .. } => &[DescriptorPart::TexelBuffer],
+            Ty::Image { .. } => &[DescriptorPart::Image],
             Ty::Sampler => &[DescriptorPart::Sampler],
-            Ty::SampledImage { image } => &[image_part(self, image), DescriptorPart::Sampler],
+            Ty::SampledImage { .. } => &[DescriptorPart::Image, DescriptorPart::Sampler],
             _ => return Err(Error::unsupported("array of resources as a value", "")),
         };
         let non_uniform = pointer.access.non_uniform;

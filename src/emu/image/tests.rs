@@ -181,7 +181,7 @@ fn run(
     exec: u64,
     registers: &[(u8, [u32; 4])],
 ) -> impl Fn(usize) -> [u32; 4] + use<> {
-    let encoded = [0b1111_00 << 26 | words[0], 20 << 8 | 2 << 21 | words[1]];
+    let encoded = [0b11_1100 << 26 | words[0], 20 << 8 | 2 << 21 | words[1]];
     let inst = disassemble(GfxIp::Gfx1030, &encoded).expect("an instruction");
     let Fields::Image(fields) = &inst.fields else { panic!("an image instruction") };
     let mut wave = Wave::new(WaveSize::W32, 0, Mode(0xf0), exec);

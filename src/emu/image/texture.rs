@@ -58,7 +58,7 @@ impl Texture {
         let width = (image.extent[0] >> level.min(31)).max(1);
         // The fewest elements that fill whole 256 bytes.
         let bytes = self.format.bytes().max(1) as u64;
-        let unit = (1..=256).find(|n| n * bytes % 256 == 0).unwrap_or(256);
+        let unit = (1..=256).find(|n| (n * bytes).is_multiple_of(256)).unwrap_or(256);
         u64::from(width).next_multiple_of(unit)
     }
 

@@ -77,12 +77,18 @@ impl Memory {
 
     /// Compares with what another implementation wrote from the same inputs.
     pub fn judge(&self, other: &[u8], floor_ulps: f64) -> Verdict {
+        self.judge_between(&self.bytes, other, floor_ulps)
+    }
+
+    /// Compares what two other implementations wrote, by what this one knows of each value: which bytes are floats, and
+    /// how far they may be apart.
+    pub fn judge_between(&self, first: &[u8], other: &[u8], floor_ulps: f64) -> Verdict {
         let mut verdict = Verdict::default();
-        if other.len() != self.bytes.len() {
+        if let Some(bytes) = [first, other].iter().find(|bytes| bytes.len() != self.bytes.len()) {
             verdict.wrong.push(Difference {
                 at: 0,
                 ours: self.bytes.len() as f64,
-                theirs: other.len() as f64,
+                theirs: bytes.len() as f64,
                 limit: 0.0,
             });
             return verdict;
@@ -93,21 +99,21 @@ impl Memory {
             let float = [Bits::B16, Bits::B32, Bits::B64].into_iter().find(|b| b.bytes() == u32::from(width));
             let step = match float {
                 Some(bits) if at.is_multiple_of(2) && (shadow.is_float() || shadow.is_uncertain()) => {
-                    self.judge_float(at, other, bits, shadow, floor_ulps, &mut verdict)
+                    self.judge_float(at, [first, other], bits, shadow, floor_ulps, &mut verdict)
                 }
-                _ => self.judge_byte(at, other, &mut verdict),
+                _ => self.judge_byte(at, [first, other], &mut verdict),
             };
             at += step;
         }
         verdict
     }
 
-    fn judge_byte(&self, at: usize, other: &[u8], verdict: &mut Verdict) -> usize {
+    fn judge_byte(&self, at: usize, [first, other]: [&[u8]; 2], verdict: &mut Verdict) -> usize {
         // A word at a time, where nothing is shadowed, to count values rather than bytes.
         let word = at.is_multiple_of(4) && at + 4 <= other.len();
         let free = (at / 2..at / 2 + 2).all(|n| self.shadows.get(n).is_none_or(|c| c.0 == Shadow::NONE));
         let size = if word && free { 4 } else { 1 };
-        let (ours, theirs) = (&self.bytes[at..at + size], &other[at..at + size]);
+        let (ours, theirs) = (&first[at..at + size], &other[at..at + size]);
         verdict.exact += 1;
         verdict.written += usize::from(self.written[at..at + size].iter().any(|w| *w));
         if ours != theirs {
@@ -120,7 +126,7 @@ impl Memory {
     fn judge_float(
         &self,
         at: usize,
-        other: &[u8],
+        pair: [&[u8]; 2],
         bits: Bits,
         shadow: Shadow,
         floor_ulps: f64,
@@ -132,16 +138,19 @@ impl Memory {
             verdict.uncertain += 1;
             return size;
         }
-        let mut word = [0; 8];
-        word.iter_mut().zip(other.iter().skip(at).take(size)).for_each(|(to, from)| *to = *from);
-        let (ours, theirs) = (decode(self.load(at as u64, bits).0, bits), decode(u64::from_le_bytes(word), bits));
-        if !ours.is_finite() || !shadow.value.is_finite() {
+        let own = decode(self.load(at as u64, bits).0, bits);
+        if !own.is_finite() || !shadow.value.is_finite() {
             verdict.not_finite += 1;
             return size;
         }
-        let limit = 8.0 * (ours - shadow.value).abs() + shadow.bound + floor_ulps * ulp(ours, bits);
+        let [ours, theirs] = pair.map(|bytes| {
+            let mut word = [0; 8];
+            word.iter_mut().zip(bytes.iter().skip(at).take(size)).for_each(|(to, from)| *to = *from);
+            decode(u64::from_le_bytes(word), bits)
+        });
+        let limit = 8.0 * (own - shadow.value).abs() + shadow.bound + floor_ulps * ulp(own, bits);
         verdict.floats += 1;
-        verdict.loose += usize::from(limit > 0.05 * ours.abs().max(0.05));
+        verdict.loose += usize::from(limit > 0.05 * own.abs().max(0.05));
         // Not `>`: a NaN of theirs is a difference.
         if !((ours - theirs).abs() <= limit) {
             verdict.wrong.push(Difference { at, ours, theirs, limit });
@@ -155,7 +164,7 @@ impl Memory {
 pub struct Difference {
     /// Byte offset.
     pub at: usize,
-    /// The interpreter's value.
+    /// The interpreter's value, or that of the first of two.
     pub ours: f64,
     /// The other's.
     pub theirs: f64,

@@ -1,0 +1,97 @@
+//! `dovetail run`: a pipeline ELF on the emulator.
+
+use crate::common::{print_json, read_toml, write_file};
+use dovetail::emu::inputs::Inputs;
+use dovetail::emu::{self, Limits, Outcome, Stats};
+use dovetail::error::{Context, Error, Result};
+use dovetail::state::PipelineState;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Run a pipeline ELF on the emulator: dispatch a compute pipeline, or draw with a graphics pipeline.
+///
+/// The ELF is loaded as the driver would: by its notes, registers and user-data mapping alone. What it leaves behind goes
+/// to a folder: the bytes of every buffer and image that is written by shaders, and every attachment raw and as PNG.
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  dovetail run mesh.elf --state mesh.toml --bindings inputs.toml --stats -o out")]
+pub struct Args {
+    /// Pipeline ELF, of `dovetail link`.
+    #[arg(value_name = "ELF")]
+    pipeline: PathBuf,
+    /// The state that it was linked with; its resource layout says where descriptors stand.
+    #[arg(long, value_name = "TOML")]
+    state: Option<PathBuf>,
+    /// What is bound, and the grid or the draw (see docs/run.md).
+    #[arg(long, value_name = "TOML")]
+    bindings: PathBuf,
+    /// Folder for the results; made if absent.
+    #[arg(long, short, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Stop after so many instructions.
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+    /// Print what was executed, by class.
+    #[arg(long)]
+    stats: bool,
+    /// Print it as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let place = || args.pipeline.display().to_string();
+    let elf = std::fs::read(&args.pipeline).at(place)?;
+    let state: PipelineState = args.state.as_deref().map(read_toml).transpose()?.unwrap_or_default();
+    let inputs: Inputs = read_toml(&args.bindings)?;
+    let limits = args.limit.map_or_else(Limits::default, |instructions| Limits { instructions });
+    let outcome = emu::run(&elf, &state.layout, &inputs, limits).at(place)?;
+    if let Some(folder) = &args.out {
+        std::fs::create_dir_all(folder).at(|| folder.display().to_string())?;
+        write_results(folder, &inputs, &outcome)?;
+    }
+    if args.json {
+        print_json(&counts(&outcome.stats))?;
+    } else if args.stats {
+        for (what, count) in counts(&outcome.stats) {
+            println!("{what:<22}{count:>16}");
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn counts(stats: &Stats) -> BTreeMap<&'static str, u64> {
+    let classes = stats.instructions.iter().map(|(class, count)| (class.name(), *count));
+    let all = [("instructions", stats.total()), ("lane operations", stats.lane_operations), ("waves", stats.waves)];
+    classes.chain(all).collect()
+}
+
+fn write_results(folder: &Path, inputs: &Inputs, outcome: &Outcome) -> Result<()> {
+    for (binding, bytes) in inputs.bindings.iter().zip(&outcome.bindings).filter(|(_, bytes)| !bytes.is_empty()) {
+        let name = format!("set{}-binding{}-{}.bin", binding.set, binding.binding, binding.element);
+        write_file(&folder.join(name), bytes)?;
+    }
+    let Some(targets) = &outcome.targets else { return Ok(()) };
+    for target in &targets.colors {
+        let name = format!("target{}", target.state.location);
+        write_file(&folder.join(format!("{name}.bin")), &target.data)?;
+        if let Some(pixels) = target.picture() {
+            write_png(&folder.join(format!("{name}.png")), target.extent, &pixels)?;
+        }
+    }
+    if let Some(depth) = &targets.depth {
+        let bytes: Vec<u8> = depth.data.iter().flat_map(|z| z.to_le_bytes()).collect();
+        write_file(&folder.join("depth.bin"), &bytes)?;
+    }
+    Ok(())
+}
+
+fn write_png(path: &Path, [width, height]: [u32; 2], pixels: &[u8]) -> Result<()> {
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, width, height);
+    encoder.set_color(png::ColorType::Rgba);
+    encoder.set_depth(png::BitDepth::Eight);
+    let written = encoder.write_header().and_then(|mut writer| writer.write_image_data(pixels));
+    written.map_err(|e| Error::bug(format!("PNG: {e}")))?;
+    write_file(path, &file)
+}

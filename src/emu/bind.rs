@@ -1,0 +1,300 @@
+//! [`Inputs`] into the machine's memory: buffers, images, descriptor tables and root dwords, as a driver lays them out for
+//! a [`ResourceLayout`]; and their bytes back after the run.
+//!
+//! What an input is bound to and the layout does not have is in memory, but no descriptor says so. Descriptors that
+//! nothing is bound to are null.
+
+use super::image::{Clamp, Compare as CompareBits, ImageDescriptor, Place, SamplerDescriptor, Shape as HwShape, Texture};
+use super::inputs::{Address, Binding, Bound, Compare, Image, Inputs, Sampler, Shape, Texels};
+use super::machine::Machine;
+use super::named_format::NamedFormat;
+use crate::abi::layout::{DescriptorPlace, ResolvedLayout};
+use crate::error::{Context, Error, Result};
+use crate::reloc::symbol::PartLetter;
+use crate::state::ResourceLayout;
+
+/// Dword 3 of a raw buffer: 32_UINT, all components, bytes checked against the size.
+const RAW: u32 = 0x3101_4fac;
+/// Dword 3 of a typed buffer, besides format and selects: resource level 1, elements checked against their number.
+const TYPED: u32 = 1 << 24 | 1 << 28;
+
+/// What inputs became.
+#[derive(Debug)]
+pub struct Bindings {
+    /// The root table.
+    pub root: Vec<u32>,
+    homes: Vec<Home>,
+}
+
+/// Where the contents of a binding are.
+#[derive(Debug)]
+enum Home {
+    Bytes(u64, usize),
+    /// By rows: address and bytes, in the order of the input's data.
+    Rows(Vec<(u64, usize)>),
+    Nothing,
+}
+
+impl Bindings {
+    /// Puts inputs into memory.
+    ///
+    /// # Errors
+    /// Malformed: the layout, or an input that cannot stand where the layout has it. Unsupported: a format.
+    pub fn new(machine: &mut Machine, layout: &ResourceLayout, inputs: &Inputs) -> Result<Self> {
+        let places = ResolvedLayout::new(layout)?;
+        let mut root = vec![0; places.root_dwords() as usize];
+        for set in &layout.sets {
+            let bytes = set.bindings.iter().filter_map(|b| places.binding(set.set, b.binding)).filter(|p| !p.in_root);
+            let bytes = bytes.map(|p| p.offset as usize + p.stride as usize * p.count.max(1) as usize).max();
+            let table = machine.alloc(bytes.unwrap_or(0))?;
+            if let Some(pointer) = places.set_pointer(set.set).and_then(|at| root.get_mut(at as usize)) {
+                *pointer = table as u32;
+            }
+        }
+        let mut homes = Vec::new();
+        for binding in &inputs.bindings {
+            let at = || format!("set {} binding {} element {}", binding.set, binding.binding, binding.element);
+            let (home, parts) = place(machine, &binding.bound).at(at)?;
+            homes.push(home);
+            if let Some(to) = places.binding(binding.set, binding.binding) {
+                let table = places.set_pointer(binding.set).and_then(|at| root.get(at as usize)).copied();
+                let table = u64::from(super::Memory::HIGH) << 32 | u64::from(table.unwrap_or(0));
+                parts.iter().try_for_each(|part| write(machine, &mut root, table, to, binding, part)).at(at)?;
+            }
+        }
+        if let Some(push) = places.push_constants() {
+            let mut bytes = inputs.push_constants.0.clone();
+            bytes.resize(push.dwords as usize * 4, 0);
+            let words = bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b));
+            root.iter_mut().skip(push.root as usize).zip(words).for_each(|(to, word)| *to = word);
+        }
+        Ok(Self { root, homes })
+    }
+
+    /// The bytes of each binding as they are now, in the order of the inputs; of samplers none.
+    ///
+    /// # Errors
+    /// None that inputs could cause.
+    pub fn read(&self, machine: &Machine) -> Result<Vec<Vec<u8>>> {
+        let read = |home: &Home| match home {
+            Home::Bytes(address, bytes) => machine.read(*address, *bytes).map(<[u8]>::to_vec),
+            Home::Rows(rows) => {
+                let rows = rows.iter().map(|(address, bytes)| machine.read(*address, *bytes));
+                Ok(rows.collect::<Result<Vec<_>>>()?.concat())
+            }
+            Home::Nothing => Ok(Vec::new()),
+        };
+        self.homes.iter().map(read).collect()
+    }
+}
+
+/// A half of a descriptor.
+type Part = (PartLetter, Vec<u32>);
+
+fn place(machine: &mut Machine, bound: &Bound) -> Result<(Home, Vec<Part>)> {
+    Ok(match bound {
+        Bound::UniformBuffer(data) | Bound::StorageBuffer(data) => {
+            let address = machine.alloc_with(&data.0)?;
+            let words = vec![address as u32, (address >> 32) as u32, data.0.len() as u32, RAW];
+            (Home::Bytes(address, data.0.len()), vec![(PartLetter::Buffer, words)])
+        }
+        Bound::UniformTexelBuffer(texels) | Bound::StorageTexelBuffer(texels) => typed(machine, texels)?,
+        Bound::SampledImage(image) | Bound::StorageImage(image) => {
+            let (home, words) = texels(machine, image)?;
+            (home, vec![(PartLetter::Image, words)])
+        }
+        Bound::Sampler(sampler) => (Home::Nothing, vec![(PartLetter::Sampler, sampler_words(sampler))]),
+        Bound::CombinedImageSampler(image, sampler) => {
+            let (home, words) = texels(machine, image)?;
+            (home, vec![(PartLetter::Image, words), (PartLetter::Sampler, sampler_words(sampler))])
+        }
+    })
+}
+
+fn typed(machine: &mut Machine, texels: &Texels) -> Result<(Home, Vec<Part>)> {
+    let format = NamedFormat::new(&texels.format)?;
+    let address = machine.alloc_with(&texels.data.0)?;
+    let stride = format.format.bytes();
+    let words = vec![
+        address as u32,
+        (address >> 32) as u32 | (stride as u32) << 16,
+        (texels.data.0.len() / stride.max(1)) as u32,
+        selects(format.selects) | u32::from(format.number) << 12 | TYPED,
+    ];
+    Ok((Home::Bytes(address, texels.data.0.len()), vec![(PartLetter::TexelBuffer, words)]))
+}
+
+fn selects(selects: [u8; 4]) -> u32 {
+    (0..).step_by(3).zip(selects).map(|(low, select)| u32::from(select) << low).sum()
+}
+
+fn texels(machine: &mut Machine, image: &Image) -> Result<(Home, Vec<u32>)> {
+    let format = NamedFormat::new(&image.format)?;
+    let [width, height, depth] = image.extent;
+    let shape = match (image.shape, image.arrayed) {
+        (Shape::D1, false) => HwShape::D1,
+        (Shape::D1, true) => HwShape::D1Array,
+        (Shape::D2, false) => HwShape::D2,
+        (Shape::D2, true) => HwShape::D2Array,
+        (Shape::D3, _) => HwShape::D3,
+        (Shape::Cube, _) => HwShape::Cube,
+    };
+    let slices = if shape == HwShape::D3 { depth } else { image.layers };
+    let last_level = image.levels.saturating_sub(1);
+    let mut descriptor = ImageDescriptor {
+        base: 0,
+        format: format.number,
+        extent: [width, height],
+        shape,
+        depth: if shape == HwShape::D3 || shape.layered() { slices.saturating_sub(1) } else { 0 },
+        base_array: 0,
+        slices_of_3d: false,
+        base_level: 0,
+        last_level,
+        max_mip: last_level,
+        min_lod: 0.0,
+        selects: format.selects,
+    };
+    let bytes = Texture::new(descriptor)?.slice_bytes() * u64::from(slices.max(1));
+    descriptor.base = machine.alloc(bytes as usize)?;
+    let texture = Texture::new(descriptor)?;
+    let mut rows = Vec::new();
+    let mut data = image.data.0.as_slice();
+    for level in 0..image.levels {
+        let [width, height, slices] = texture.extent(level);
+        let bytes = width as usize * format.format.bytes();
+        for (slice, y) in (0..slices).flat_map(|slice| (0..height).map(move |y| (slice, y))) {
+            let row = texture.address(Place { level, at: [0, y, slice], sample: 0 });
+            let (Some(row), Some((now, later))) = (row, data.split_at_checked(bytes)) else {
+                return Err(Error::malformed("an image with too few texels"));
+            };
+            machine.write(row, now)?;
+            rows.push((row, bytes));
+            data = later;
+        }
+    }
+    if !data.is_empty() {
+        return Err(Error::malformed("an image with too many texels"));
+    }
+    Ok((Home::Rows(rows), descriptor.dwords().to_vec()))
+}
+
+fn sampler_words(s: &Sampler) -> Vec<u32> {
+    let compare = s.compare.map_or(0, |compare| match compare {
+        Compare::Never => 0,
+        Compare::Less => 1,
+        Compare::Equal => 2,
+        Compare::LessOrEqual => 3,
+        Compare::Greater => 4,
+        Compare::NotEqual => 5,
+        Compare::GreaterOrEqual => 6,
+        Compare::Always => 7,
+    });
+    let descriptor = SamplerDescriptor {
+        clamp: s.address.map(|address| match address {
+            Address::Repeat => Clamp::Wrap,
+            Address::MirroredRepeat => Clamp::Mirror,
+            Address::ClampToEdge => Clamp::LastTexel,
+            Address::ClampToBorder => Clamp::Border,
+        }),
+        compare: CompareBits(compare),
+        unnormalized: s.unnormalized,
+        no_cube_wrap: false,
+        lod: [s.min_lod, s.max_lod],
+        bias: s.lod_bias,
+        mag_linear: s.mag_linear,
+        min_linear: s.min_linear,
+        mip: if s.mip_linear { 2 } else { 1 },
+        border: if s.border_white { 2 } else { 0 },
+    };
+    descriptor.dwords().to_vec()
+}
+
+/// Writes half a descriptor into the set's table or the root table.
+fn write(
+    machine: &mut Machine,
+    root: &mut [u32],
+    table: u64,
+    to: &DescriptorPlace,
+    binding: &Binding,
+    (part, words): &Part,
+) -> Result<()> {
+    let first = to.part_offset(*part).ok_or_else(|| Error::malformed(format!("the layout has a {:?} here", to.kind)))?;
+    if binding.element >= to.count.max(1) {
+        return Err(Error::malformed(format!("the layout has {} elements", to.count)));
+    }
+    let offset = first + binding.element * to.stride;
+    if to.in_root {
+        root.iter_mut().skip(offset as usize / 4).zip(words).for_each(|(to, word)| *to = *word);
+        return Ok(());
+    }
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    machine.write(table + u64::from(offset), &bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::inputs::Bytes;
+    use super::*;
+    use crate::ir::ResourceKind;
+    use crate::state::{BindingLayout, SetLayout};
+    use crate::target::GfxIp;
+
+    fn layout(kind: ResourceKind, dynamic: bool) -> ResourceLayout {
+        let binding = BindingLayout { binding: 3, kind, count: 2, dynamic, offset: None };
+        ResourceLayout {
+            sets: vec![SetLayout { set: 1, root: None, bindings: vec![binding] }],
+            push_constant_bytes: 8,
+            push_constant_root: None,
+        }
+    }
+
+    fn bound(bound: Bound) -> Inputs {
+        Inputs {
+            bindings: vec![Binding { set: 1, binding: 3, element: 1, bound }],
+            push_constants: Bytes(vec![1, 0, 0, 0, 2]),
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn buffers_stand_in_tables_or_in_the_root() {
+        let inputs = bound(Bound::StorageBuffer(Bytes(vec![7; 12])));
+        let mut machine = Machine::new(GfxIp::Gfx1030);
+        let there = Bindings::new(&mut machine, &layout(ResourceKind::StorageBuffer, false), &inputs).unwrap();
+        assert_eq!(there.root[1..], [1, 2]);
+        let table = u64::from(super::super::Memory::HIGH) << 32 | u64::from(there.root[0]);
+        let words = machine.read(table, 32).unwrap().to_vec();
+        assert!(words[..16].iter().all(|b| *b == 0), "nothing is bound to element 0");
+        assert_eq!(words[24..32], [12, 0, 0, 0, 0xac, 0x4f, 0x01, 0x31]);
+        assert_eq!(there.read(&machine).unwrap(), [vec![7; 12]]);
+
+        let there = Bindings::new(&mut machine, &layout(ResourceKind::StorageBuffer, true), &inputs).unwrap();
+        assert_eq!((there.root.len(), there.root[7], there.root[8], there.root[9]), (11, 12, RAW, 1));
+    }
+
+    #[test]
+    fn images_keep_their_texels_and_know_their_number() {
+        let image = |texels: usize| Image {
+            format: "R8G8B8A8_UNORM".into(),
+            shape: Shape::D3,
+            extent: [5, 3, 2],
+            layers: 1,
+            arrayed: false,
+            levels: 2,
+            data: Bytes((0..texels * 4).map(|n| n as u8).collect()),
+        };
+        let mut machine = Machine::new(GfxIp::Gfx1030);
+        let layout = layout(ResourceKind::SampledImage, false);
+        let all = image(30 + 2);
+        let inputs = bound(Bound::SampledImage(all.clone()));
+        let there = Bindings::new(&mut machine, &layout, &inputs).unwrap();
+        assert_eq!(there.read(&machine).unwrap(), [all.data.0]);
+        for texels in [31, 33] {
+            let inputs = bound(Bound::SampledImage(image(texels)));
+            assert!(Bindings::new(&mut machine, &layout, &inputs).is_err());
+        }
+        let inputs = bound(Bound::StorageBuffer(Bytes(vec![0; 4])));
+        assert!(Bindings::new(&mut machine, &layout, &inputs).is_err(), "a buffer where images stand");
+    }
+}

@@ -1,0 +1,55 @@
+//! Vertices to primitives: which three (two, one) belong together, the provoking one first.
+
+use crate::emu::inputs::Topology;
+
+/// What a primitive is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// One vertex.
+    Point,
+    /// Two.
+    Line,
+    /// Three.
+    Triangle,
+}
+
+impl Kind {
+    /// Of a topology.
+    pub fn of(topology: Topology) -> Self {
+        match topology {
+            Topology::PointList => Self::Point,
+            Topology::LineList | Topology::LineStrip => Self::Line,
+            Topology::TriangleList | Topology::TriangleStrip => Self::Triangle,
+        }
+    }
+}
+
+/// The primitives of so many vertices; of points and lines the last vertex is repeated.
+///
+/// The first vertex provokes. Every second triangle of a strip turns the other two round, so that all face one way.
+pub fn primitives(topology: Topology, vertices: usize) -> Vec<[usize; 3]> {
+    let strip = |corners: usize| 0..(vertices + 1).saturating_sub(corners);
+    let list = |corners: usize| (0..vertices / corners).map(move |n| n * corners);
+    match topology {
+        Topology::PointList => (0..vertices).map(|n| [n; 3]).collect(),
+        Topology::LineList => list(2).map(|n| [n, n + 1, n + 1]).collect(),
+        Topology::LineStrip => strip(2).map(|n| [n, n + 1, n + 1]).collect(),
+        Topology::TriangleList => list(3).map(|n| [n, n + 1, n + 2]).collect(),
+        Topology::TriangleStrip => strip(3).map(|n| [n, n + 1 + n % 2, n + 2 - n % 2]).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_and_strips() {
+        assert_eq!(primitives(Topology::TriangleList, 7), [[0, 1, 2], [3, 4, 5]]);
+        assert_eq!(primitives(Topology::TriangleStrip, 5), [[0, 1, 2], [1, 3, 2], [2, 3, 4]]);
+        assert_eq!(primitives(Topology::LineList, 5), [[0, 1, 1], [2, 3, 3]]);
+        assert_eq!(primitives(Topology::LineStrip, 3), [[0, 1, 1], [1, 2, 2]]);
+        assert_eq!(primitives(Topology::PointList, 1), [[0, 0, 0]]);
+        assert!(primitives(Topology::TriangleStrip, 2).is_empty() && primitives(Topology::LineStrip, 0).is_empty());
+    }
+}

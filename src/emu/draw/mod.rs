@@ -1,0 +1,340 @@
+//! Drawing: vertices to primitives to pixels, as the fixed parts of the machine do it between and behind the shaders.
+//!
+//! The shaders are a trait: [`waves::Gpu`] runs machine code, tests give closures. One sample a pixel; viewport and
+//! attachments have one size, depth goes from 0 to 1, nothing is culled, counter-clockwise is the front.
+
+mod assembly;
+mod blend;
+mod clip;
+mod raster;
+mod target;
+pub mod user_data;
+pub mod waves;
+
+pub use target::{ColorTarget, DepthTarget};
+
+use super::inputs;
+use crate::error::{Context, Error, Result};
+use assembly::Kind;
+use clip::{CORNERS, Weights};
+use raster::{Coverage, PIXELS, Point};
+use std::collections::BTreeMap;
+
+/// Which vertex of which instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VertexId {
+    /// Number or index of the vertex, without the first.
+    pub vertex: u32,
+    /// Instance, without the first.
+    pub instance: u32,
+}
+
+/// What a vertex shader exported.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Vertex {
+    /// Position in clip space.
+    pub position: [f32; 4],
+    /// Width of a point in pixels.
+    pub point_size: Option<f32>,
+    /// Distances from the planes that clip.
+    pub clip: Vec<f32>,
+    /// Distances from the planes that cull.
+    pub cull: Vec<f32>,
+    /// Parameters, as bits; one that was not exported is not there.
+    pub parameters: BTreeMap<u8, [u32; 4]>,
+}
+
+/// A primitive that covers pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Primitive {
+    /// Its vertices, the provoking one first.
+    pub vertices: [usize; 3],
+    /// It shows its front.
+    pub front: bool,
+    /// It is a point: i and j are coordinates on it.
+    pub point: bool,
+}
+
+/// One pixel of a quad, covered or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Lane {
+    /// Weights of the second and third vertex with perspective.
+    pub perspective: [f32; 2],
+    /// The same, linear on the screen.
+    pub linear: [f32; 2],
+    /// Depth.
+    pub depth: f32,
+    /// w of the position in clip space.
+    pub w: f32,
+}
+
+/// Two by two pixels of a primitive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quad {
+    /// Which primitive.
+    pub primitive: usize,
+    /// The first pixel.
+    pub at: [u32; 2],
+    /// A bit for each covered pixel.
+    pub covered: u8,
+    /// Every pixel.
+    pub lanes: [Lane; 4],
+}
+
+/// What a fragment shader exported for a pixel.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pixel {
+    /// It was not killed.
+    pub alive: bool,
+    /// Its own depth.
+    pub depth: Option<f32>,
+    /// Colours: location, components of 32 bits, channels sent.
+    pub colors: Vec<(u32, [u32; 4], u8)>,
+}
+
+/// The two shaders of a pipeline.
+pub trait Shaders {
+    /// Runs the vertex shader.
+    fn vertices(&mut self, ids: &[VertexId]) -> Result<Vec<Vertex>>;
+    /// Runs the fragment shader, for every quad.
+    fn fragments(&mut self, vertices: &[Vertex], primitives: &[Primitive], quads: &[Quad]) -> Result<Vec<[Pixel; 4]>>;
+    /// Depth is tested before the fragment shader, whatever it does.
+    fn early_depth(&self) -> bool {
+        false
+    }
+    /// Nothing is rasterized.
+    fn discards(&self) -> bool {
+        false
+    }
+}
+
+/// What is drawn onto.
+#[derive(Clone, Debug)]
+pub struct Targets {
+    /// Colour attachments.
+    pub colors: Vec<ColorTarget>,
+    /// Depth.
+    pub depth: Option<DepthTarget>,
+}
+
+impl Targets {
+    /// The attachments of a draw, cleared.
+    ///
+    /// # Errors
+    /// Malformed: formats, sizes.
+    pub fn new(draw: &inputs::Draw) -> Result<Self> {
+        let colors =
+            draw.targets.iter().map(|t| ColorTarget::new(t, draw.extent).at(|| format!("target {}", t.location)));
+        let colors = colors.collect::<Result<Vec<_>>>()?;
+        Ok(Self { colors, depth: draw.depth.map(|depth| DepthTarget::new(depth, draw.extent)) })
+    }
+}
+
+/// Quads shaded at once.
+const BATCH: usize = 1024;
+/// How far beyond the screen triangles and lines go on, in screens.
+const GUARD: f64 = 16.0;
+
+/// Draws.
+///
+/// # Errors
+/// What goes wrong in the shaders.
+pub fn draw(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Targets) -> Result<()> {
+    for instance in 0..command.instances {
+        // An index that comes twice is one vertex.
+        let wanted: Vec<u32> = match command.indices.is_empty() {
+            true => (0..command.vertices).collect(),
+            false => command.indices.iter().take(command.vertices as usize).copied().collect(),
+        };
+        let mut ids = wanted.clone();
+        ids.sort_unstable();
+        ids.dedup();
+        let order: Vec<usize> = wanted.iter().filter_map(|id| ids.binary_search(id).ok()).collect();
+        let ids: Vec<VertexId> = ids.into_iter().map(|vertex| VertexId { vertex, instance }).collect();
+        let vertices = shaders.vertices(&ids)?;
+        if vertices.len() != ids.len() {
+            return Err(Error::bug(format!("{} vertices for {}", vertices.len(), ids.len())));
+        }
+        if shaders.discards() {
+            continue;
+        }
+        let mut batch =
+            Batch { kind: Kind::of(command.topology), command, vertices, primitives: vec![], quads: vec![] };
+        for corners in assembly::primitives(command.topology, order.len()) {
+            batch.rasterize(corners.map(|n| order[n]));
+            if batch.quads.len() >= BATCH {
+                batch.shade(shaders, targets)?;
+            }
+        }
+        batch.shade(shaders, targets)?;
+    }
+    Ok(())
+}
+
+/// What waits for the fragment shader.
+struct Batch<'a> {
+    kind: Kind,
+    command: &'a inputs::Draw,
+    vertices: Vec<Vertex>,
+    primitives: Vec<Primitive>,
+    quads: Vec<Quad>,
+}
+
+/// A corner on the screen.
+#[derive(Clone, Copy)]
+struct Corner {
+    at: Point,
+    depth: f64,
+    inverse_w: f64,
+    /// Weights of the primitive's vertices, with perspective and linear on the screen.
+    perspective: Weights,
+    linear: Weights,
+}
+
+impl Batch<'_> {
+    fn rasterize(&mut self, vertices: [usize; 3]) {
+        let corners = vertices.map(|n| &self.vertices[n]);
+        let culls = corners.iter().map(|v| v.cull.len()).max().unwrap_or(0);
+        let behind = |n: usize| corners.iter().all(|v| v.cull.get(n).is_some_and(|d| *d < 0.0));
+        if (0..culls).any(behind) {
+            return;
+        }
+        let of = |n: usize| corners.map(|v| f64::from(v.position[n]));
+        let [x, y, z, w] = [of(0), of(1), of(2), of(3)];
+        let guard = if self.kind == Kind::Point { 1.0 } else { GUARD };
+        let plane = |f: &dyn Fn(usize) -> f64| [f(0), f(1), f(2)];
+        let mut planes = vec![
+            plane(&|n| w[n] - f64::MIN_POSITIVE),
+            z,
+            plane(&|n| w[n] - z[n]),
+            plane(&|n| guard * w[n] - x[n]),
+            plane(&|n| guard * w[n] + x[n]),
+            plane(&|n| guard * w[n] - y[n]),
+            plane(&|n| guard * w[n] + y[n]),
+        ];
+        let clips = corners.iter().map(|v| v.clip.len()).max().unwrap_or(0);
+        planes.extend((0..clips).map(|n| corners.map(|v| v.clip.get(n).copied().map_or(0.0, f64::from))));
+        let outline = match self.kind {
+            Kind::Point => CORNERS[..1].to_vec(),
+            Kind::Line => CORNERS[..2].to_vec(),
+            Kind::Triangle => CORNERS.to_vec(),
+        };
+        let outline = clip::clip(outline, self.kind == Kind::Triangle, &planes);
+        let extent = self.command.extent.map(f64::from);
+        let outline: Vec<Corner> = outline
+            .into_iter()
+            .map(|weights| {
+                let [x, y, z, own_w] = [x, y, z, w].map(|values| clip::at(&weights, &values));
+                Corner {
+                    at: [(x / own_w + 1.0) / 2.0 * extent[0], (y / own_w + 1.0) / 2.0 * extent[1]],
+                    depth: z / own_w,
+                    inverse_w: 1.0 / own_w,
+                    perspective: weights,
+                    linear: std::array::from_fn(|n| if weights[n] == 0.0 { 0.0 } else { weights[n] * w[n] / own_w }),
+                }
+            })
+            .collect();
+        let size = corners[0].point_size.unwrap_or(1.0);
+        self.cover(vertices, &outline, f64::from(size));
+    }
+
+    fn cover(&mut self, vertices: [usize; 3], outline: &[Corner], size: f64) {
+        let primitive = self.primitives.len();
+        let mut front = true;
+        let triangles: Vec<[Corner; 3]> = match (self.kind, outline) {
+            (Kind::Point, [corner]) => {
+                // The weights of the second and third corner are the place on the point.
+                let at = |s: f64, t: f64| {
+                    let weights = [1.0 - s - t, s, t];
+                    let at = [corner.at[0] + (s - 0.5) * size, corner.at[1] + (t - 0.5) * size];
+                    Corner { at, perspective: weights, linear: weights, ..*corner }
+                };
+                let [a, b, c, d] = [at(0.0, 0.0), at(1.0, 0.0), at(0.0, 1.0), at(1.0, 1.0)];
+                vec![[a, b, c], [b, d, c]]
+            }
+            (Kind::Line, [from, to]) => {
+                let places = raster::line([from.at, to.at]);
+                let [a, b] = [0, 1].map(|n| Corner { at: places[n], ..*from });
+                let [c, d] = [2, 3].map(|n| Corner { at: places[n], ..*to });
+                vec![[a, b, c], [b, d, c]]
+            }
+            (Kind::Triangle, [first, rest @ ..]) => {
+                let areas = rest.windows(2).map(|pair| raster::area(&[first.at, pair[0].at, pair[1].at]));
+                front = areas.sum::<f64>() < 0.0;
+                rest.windows(2).map(|pair| [*first, pair[0], pair[1]]).collect()
+            }
+            _ => return,
+        };
+        for corners in &triangles {
+            raster::triangle(&corners.map(|c| c.at), self.command.extent, |coverage| {
+                self.quads.push(quad(primitive, corners, &coverage));
+            });
+        }
+        self.primitives.push(Primitive { vertices, front, point: self.kind == Kind::Point });
+    }
+
+    /// Shades what waits, and merges it in order.
+    fn shade(&mut self, shaders: &mut dyn Shaders, targets: &mut Targets) -> Result<()> {
+        let early = shaders.early_depth();
+        if let Some(depth) = targets.depth.as_mut().filter(|_| early) {
+            for quad in &mut self.quads {
+                for n in covered(quad.covered) {
+                    if !depth.test(pixel(quad, n), quad.lanes[n].depth) {
+                        quad.covered &= !(1 << n);
+                    }
+                }
+            }
+        }
+        self.quads.retain(|quad| quad.covered != 0);
+        let shaded = match self.quads.is_empty() {
+            true => Vec::new(),
+            false => shaders.fragments(&self.vertices, &self.primitives, &self.quads)?,
+        };
+        for (quad, pixels) in self.quads.iter().zip(shaded) {
+            for (n, shaded) in pixels.iter().enumerate().filter(|(n, p)| quad.covered >> n & 1 == 1 && p.alive) {
+                let at = pixel(quad, n);
+                let depth = shaded.depth.unwrap_or(quad.lanes[n].depth);
+                if !early && targets.depth.as_mut().is_some_and(|target| !target.test(at, depth)) {
+                    continue;
+                }
+                for (location, color, channels) in &shaded.colors {
+                    if let Some(target) = targets.colors.iter_mut().find(|t| t.state.location == *location) {
+                        target.write(at, *color, *channels)?;
+                    }
+                }
+            }
+        }
+        self.quads.clear();
+        self.primitives.clear();
+        Ok(())
+    }
+}
+
+fn covered(mask: u8) -> impl Iterator<Item = usize> {
+    (0..4).filter(move |n| mask >> n & 1 == 1)
+}
+
+fn pixel(quad: &Quad, n: usize) -> [u32; 2] {
+    [quad.at[0] + PIXELS[n][0], quad.at[1] + PIXELS[n][1]]
+}
+
+/// What every pixel of a quad knows.
+fn quad(primitive: usize, corners: &[Corner; 3], coverage: &Coverage) -> Quad {
+    let lanes = coverage.weights.map(|weights| {
+        let sum =
+            |value: &dyn Fn(&Corner) -> f64| -> f64 { weights.iter().zip(corners).map(|(w, c)| w * value(c)).sum() };
+        let inverse_w = sum(&|c| c.inverse_w);
+        let perspective = |n: usize| (sum(&|c| c.perspective[n] * c.inverse_w) / inverse_w) as f32;
+        let linear = |n: usize| sum(&|c| c.linear[n]) as f32;
+        Lane {
+            perspective: [perspective(1), perspective(2)],
+            linear: [linear(1), linear(2)],
+            depth: sum(&|c| c.depth) as f32,
+            w: (1.0 / inverse_w) as f32,
+        }
+    });
+    Quad { primitive, at: coverage.at, covered: coverage.covered, lanes }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+//! Triangles on the screen to quads of pixels.
+//!
+//! Corners are rounded to 1/256 of a pixel; from there on all is exact: a pixel is covered if its centre is inside, or on
+//! a top or left edge. So an edge that two triangles share covers each of its pixels exactly once.
+
+/// A corner: its place in pixels.
+pub type Point = [f64; 2];
+
+/// Two by two pixels, of which at least one is covered. Pixels are numbered row by row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Coverage {
+    /// The first pixel; both numbers are even.
+    pub at: [u32; 2],
+    /// A bit for each covered pixel.
+    pub covered: u8,
+    /// Weights of the corners at each pixel's centre, linear on the screen; beyond the triangle too.
+    pub weights: [[f64; 3]; 4],
+}
+
+/// Pixel `n` of a quad, relative to its first.
+pub const PIXELS: [[u32; 2]; 4] = [[0, 0], [1, 0], [0, 1], [1, 1]];
+
+/// Fractions of a pixel.
+const ONE: i64 = 256;
+
+struct Edge {
+    from: [i64; 2],
+    to: [i64; 2],
+}
+
+impl Edge {
+    /// Twice the area between the edge and a place; positive to its right, where y goes down.
+    fn side(&self, [x, y]: [i64; 2]) -> i64 {
+        let [dx, dy] = [self.to[0] - self.from[0], self.to[1] - self.from[1]];
+        dx * (y - self.from[1]) - dy * (x - self.from[0])
+    }
+
+    /// The triangle is below it or to its right.
+    fn top_or_left(&self) -> bool {
+        let [dx, dy] = [self.to[0] - self.from[0], self.to[1] - self.from[1]];
+        dy < 0 || dy == 0 && dx > 0
+    }
+}
+
+/// Twice the signed area of a triangle in pixels: positive if its corners go clockwise as one sees them.
+pub fn area(corners: &[Point; 3]) -> f64 {
+    let [a, b, c] = corners.map(fixed);
+    Edge { from: a, to: b }.side(c) as f64 / (ONE * ONE) as f64
+}
+
+fn fixed(point: Point) -> [i64; 2] {
+    // Far beyond any screen, and exact in products.
+    point.map(|x| (x * ONE as f64).round_ties_even().clamp(-1e9, 1e9) as i64)
+}
+
+/// The quads that a triangle covers on a screen of this size, row by row.
+pub fn triangle(corners: &[Point; 3], extent: [u32; 2], mut each: impl FnMut(Coverage)) {
+    let mut points = corners.map(fixed);
+    let turned = Edge { from: points[0], to: points[1] }.side(points[2]) < 0;
+    if turned {
+        points.swap(1, 2);
+    }
+    let [a, b, c] = points;
+    // The edge opposite of each corner.
+    let edges = [Edge { from: b, to: c }, Edge { from: c, to: a }, Edge { from: a, to: b }];
+    let area = edges[2].side(c);
+    if area == 0 {
+        return;
+    }
+    let range = |n: usize| {
+        let [least, most] = [points.iter().map(|p| p[n]).min(), points.iter().map(|p| p[n]).max()];
+        let last = i64::from(extent[n]);
+        let from = least.unwrap_or(0).div_euclid(ONE).clamp(0, last) as u32 & !1;
+        (from, (most.unwrap_or(0).div_euclid(ONE) + 1).clamp(0, last) as u32)
+    };
+    let ((left, right), (top, bottom)) = (range(0), range(1));
+    for y in (top..bottom).step_by(2) {
+        for x in (left..right).step_by(2) {
+            let mut quad = Coverage { at: [x, y], covered: 0, weights: [[0.0; 3]; 4] };
+            for (n, [dx, dy]) in PIXELS.into_iter().enumerate() {
+                let [px, py] = [x + dx, y + dy];
+                let centre = [px, py].map(|p| i64::from(p) * ONE + ONE / 2);
+                let sides = [0, 1, 2].map(|e| edges[e].side(centre));
+                let inside = sides.iter().zip(&edges).all(|(s, edge)| *s > 0 || *s == 0 && edge.top_or_left());
+                if inside && px < extent[0] && py < extent[1] {
+                    quad.covered |= 1 << n;
+                }
+                let [wa, wb, wc] = sides.map(|side| side as f64 / area as f64);
+                quad.weights[n] = if turned { [wa, wc, wb] } else { [wa, wb, wc] };
+            }
+            if quad.covered != 0 {
+                each(quad);
+            }
+        }
+    }
+}
+
+/// The corners of the rectangle, one pixel wide, that a line is: two at its first end, two at its second.
+pub fn line([from, to]: [Point; 2]) -> [Point; 4] {
+    let [dx, dy] = [to[0] - from[0], to[1] - from[1]];
+    let length = dx.hypot(dy);
+    let [nx, ny] = if length == 0.0 { [0.0, 0.0] } else { [-dy / length / 2.0, dx / length / 2.0] };
+    [[from[0] + nx, from[1] + ny], [from[0] - nx, from[1] - ny], [to[0] + nx, to[1] + ny], [to[0] - nx, to[1] - ny]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SIZE: u32 = 12;
+
+    fn count(triangles: &[[Point; 3]]) -> Vec<u32> {
+        let mut hits = vec![0; (SIZE * SIZE) as usize];
+        for corners in triangles {
+            triangle(corners, [SIZE; 2], |quad| {
+                for (n, [dx, dy]) in PIXELS.into_iter().enumerate() {
+                    if quad.covered >> n & 1 == 1 {
+                        hits[((quad.at[1] + dy) * SIZE + quad.at[0] + dx) as usize] += 1;
+                    }
+                }
+            });
+        }
+        hits
+    }
+
+    #[test]
+    fn centres_on_edges_belong_to_top_and_left() {
+        // Its four edges run through centres: columns 1 and 2, rows 1 and 2 are in.
+        let [a, b, c, d] = [[1.5, 1.5], [3.5, 1.5], [1.5, 3.5], [3.5, 3.5]];
+        let hits = count(&[[a, b, c], [b, d, c]]);
+        let inside: Vec<usize> = (0..hits.len()).filter(|n| hits[*n] != 0).collect();
+        let at = |x: usize, y: usize| y * SIZE as usize + x;
+        assert_eq!(inside, [at(1, 1), at(2, 1), at(1, 2), at(2, 2)]);
+    }
+
+    #[test]
+    fn weights_are_those_of_the_centre() {
+        let corners = [[0.0, 0.0], [8.0, 0.0], [0.0, 8.0]];
+        for corners in [corners, [corners[0], corners[2], corners[1]]] {
+            let mut quads = 0;
+            triangle(&corners, [SIZE; 2], |quad| {
+                quads += 1;
+                for (n, [dx, dy]) in PIXELS.into_iter().enumerate() {
+                    let centre = [quad.at[0] + dx, quad.at[1] + dy].map(|p| f64::from(p) + 0.5);
+                    for axis in 0..2 {
+                        let found: f64 = quad.weights[n].iter().zip(&corners).map(|(w, c)| w * c[axis]).sum();
+                        assert!((found - centre[axis]).abs() < 1e-9);
+                    }
+                }
+            });
+            assert_eq!(quads, 10);
+        }
+        assert!(area(&corners) > 0.0 && area(&[corners[0], corners[2], corners[1]]) < 0.0);
+    }
+
+    #[test]
+    fn a_line_is_a_pixel_wide() {
+        let [a, b, c, d] = line([[1.0, 4.5], [9.0, 4.5]]);
+        let hits = count(&[[a, b, c], [b, d, c]]);
+        assert_eq!(hits.iter().sum::<u32>(), 8);
+        assert!(hits[(4 * SIZE + 1) as usize] == 1 && hits[(4 * SIZE + 9) as usize] == 0);
+    }
+
+    proptest! {
+        /// A fan around a point inside a square covers what the square covers, each pixel once.
+        #[test]
+        fn shared_edges_are_hit_exactly_once(
+            x in 2.0..10.0f64, y in 2.0..10.0f64, snap: bool,
+            mut around in proptest::collection::vec(0.0..1.0f64, 0..9),
+        ) {
+            // Where edges run through centres nothing may change.
+            let at = |p: f64| if snap { p.floor() + 0.5 } else { p };
+            let centre = [at(x), at(y)];
+            around.extend([0.0, 0.25, 0.5, 0.75]);
+            around.sort_by(f64::total_cmp);
+            around.push(0.0);
+            let rim: Vec<Point> = around.iter().map(|t| {
+                let [low, along, back, high] =
+                    [1.0, 1.0 + (t * 4.0).fract() * 10.0, 11.0 - (t * 4.0).fract() * 10.0, 11.0].map(at);
+                [[along, low], [high, along], [back, high], [low, back]][(t * 4.0) as usize]
+            }).collect();
+            let fan: Vec<[Point; 3]> = rim.windows(2).map(|w| [centre, w[0], w[1]]).collect();
+            let turned: Vec<[Point; 3]> = rim.windows(2).map(|w| [w[1], centre, w[0]]).collect();
+            let hits = count(&fan);
+            for (n, hits) in hits.iter().enumerate() {
+                let inside = [n as u32 % SIZE, n as u32 / SIZE].into_iter().all(|p| (1..11).contains(&p));
+                prop_assert_eq!(*hits, u32::from(inside), "pixel {}", n);
+            }
+            prop_assert_eq!(hits, count(&turned));
+        }
+
+        /// Cutting a triangle in two changes nothing but which of both a pixel belongs to.
+        #[test]
+        fn a_cut_loses_nothing(corners in proptest::array::uniform3(proptest::array::uniform2(0i32..12 * 4))) {
+            // Multiples of 1/2 pixel, so that the middle of an edge is exact.
+            let corners = corners.map(|c| c.map(|x| f64::from(x) / 4.0));
+            let [a, b, c] = corners;
+            let middle = [(a[0] + b[0]) / 2.0, (a[1] + b[1]) / 2.0];
+            prop_assert_eq!(count(&[[a, b, c]]), count(&[[a, middle, c], [middle, b, c]]));
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Attachments: what exports are converted from, tested against, blended with, and written to.
+
+use super::blend::{Color, blend};
+use crate::abi::exports::ExportFormat;
+use crate::emu::inputs::{self, Compare};
+use crate::emu::mode::from_f16;
+use crate::emu::named_format::NamedFormat;
+use crate::error::{Error, Result};
+
+/// A colour attachment.
+#[derive(Clone, Debug)]
+pub struct ColorTarget {
+    /// Its format.
+    pub format: NamedFormat,
+    /// Width and height.
+    pub extent: [u32; 2],
+    /// Texels, row by row.
+    pub data: Vec<u8>,
+    /// What the draw says of it.
+    pub state: inputs::Target,
+}
+
+impl ColorTarget {
+    /// An attachment, cleared.
+    ///
+    /// # Errors
+    /// Malformed: no colour format. Unsupported: one that the emulator does not have.
+    pub fn new(state: &inputs::Target, extent: [u32; 2]) -> Result<Self> {
+        let format = NamedFormat::new(&state.format)?;
+        let clear = match format.format.is_integer() {
+            true => state.clear.map(|x| if x < 0.0 { (x as i32).cast_unsigned() } else { x as u32 }),
+            false => state.clear.map(f32::to_bits),
+        };
+        let texel = format.encode(clear)?;
+        let texels = u64::from(extent[0]) * u64::from(extent[1]);
+        let texels = usize::try_from(texels).ok().filter(|n| *n <= 1 << 26);
+        let texels = texels.ok_or_else(|| Error::malformed(format!("an attachment of {extent:?} pixels")))?;
+        Ok(Self { format, extent, data: texel.repeat(texels), state: state.clone() })
+    }
+
+    fn texel(&mut self, [x, y]: [u32; 2]) -> Option<&mut [u8]> {
+        let bytes = self.format.format.bytes();
+        let at = (y as usize * self.extent[0] as usize + x as usize) * bytes;
+        self.data.get_mut(at..at + bytes)
+    }
+
+    /// Writes a colour, whose components are numbers of the attachment's kind; `channels` are those that travelled.
+    pub fn write(&mut self, at: [u32; 2], color: [u32; 4], channels: u8) -> Result<()> {
+        let format = self.format.clone();
+        let state_blend = self.state.blend;
+        let mask = channels & self.state.write_mask;
+        let Some(texel) = self.texel(at) else { return Ok(()) };
+        let there = format.decode(texel);
+        let mut new = color;
+        if let Some(how) = state_blend.filter(|_| !format.format.is_integer()) {
+            // What the attachment cannot hold is cut off before.
+            let source = color.map(f32::from_bits).map(|x| format.limited(x));
+            let result: Color = blend(&how, source, there.map(f32::from_bits));
+            new = result.map(f32::to_bits);
+        }
+        let mixed: [u32; 4] = std::array::from_fn(|n| if mask >> n & 1 == 1 { new[n] } else { there[n] });
+        let old = texel.to_vec();
+        let encoded = format.encode(mixed)?;
+        texel.copy_from_slice(&format.keep(mask, &encoded, &old));
+        Ok(())
+    }
+
+    /// The picture, four bytes a pixel, on the sRGB curve if the format is; integers are no picture.
+    pub fn picture(&self) -> Option<Vec<u8>> {
+        let curve = self.state.format.contains("SRGB");
+        let shown = NamedFormat::new(if curve { "R8G8B8A8_SRGB" } else { "R8G8B8A8_UNORM" }).ok()?;
+        let texels = self.data.chunks_exact(self.format.format.bytes().max(1));
+        let pixels = texels.map(|texel| shown.encode(self.format.decode(texel)));
+        if self.format.format.is_integer() { None } else { pixels.collect::<Result<Vec<_>>>().ok().map(|p| p.concat()) }
+    }
+
+    /// The components of a pixel, as bits of the attachment's kind of number.
+    pub fn read(&self, [x, y]: [u32; 2]) -> Option<[u32; 4]> {
+        let bytes = self.format.format.bytes();
+        let at = (y as usize * self.extent[0] as usize + x as usize) * bytes;
+        self.data.get(at..at + bytes).map(|texel| self.format.decode(texel))
+    }
+}
+
+/// The depth attachment, of 32-bit floats.
+#[derive(Clone, Debug)]
+pub struct DepthTarget {
+    /// Width.
+    pub width: u32,
+    /// Depths, row by row.
+    pub data: Vec<f32>,
+    /// What the draw says of it.
+    pub state: inputs::Depth,
+}
+
+impl DepthTarget {
+    /// An attachment, cleared.
+    pub fn new(state: inputs::Depth, extent: [u32; 2]) -> Self {
+        Self { width: extent[0], data: vec![state.clear; extent[0] as usize * extent[1] as usize], state }
+    }
+
+    /// Whether a fragment passes, which then writes its depth.
+    pub fn test(&mut self, [x, y]: [u32; 2], depth: f32) -> bool {
+        let at = y as usize * self.width as usize + x as usize;
+        let Some(there) = self.data.get_mut(at) else { return false };
+        // The viewport's depth is 0 to 1.
+        let depth = depth.clamp(0.0, 1.0);
+        let passes = passes(self.state.compare, depth, *there);
+        if passes && self.state.write {
+            *there = depth;
+        }
+        passes
+    }
+}
+
+fn passes(compare: Compare, depth: f32, there: f32) -> bool {
+    match compare {
+        Compare::Never => false,
+        Compare::Less => depth < there,
+        Compare::Equal => depth == there,
+        Compare::LessOrEqual => depth <= there,
+        Compare::Greater => depth > there,
+        Compare::NotEqual => depth != there,
+        Compare::GreaterOrEqual => depth >= there,
+        Compare::Always => true,
+    }
+}
+
+/// The export format of a number in `SPI_SHADER_COL_FORMAT`.
+pub fn export_format(number: u32) -> Option<ExportFormat> {
+    use ExportFormat::{Abgr32, Ar32, Fp16, Gr32, R32, Sint16, Snorm16, Uint16, Unorm16};
+    [R32, Gr32, Ar32, Fp16, Unorm16, Snorm16, Uint16, Sint16, Abgr32].into_iter().find(|f| *f as u32 == number)
+}
+
+/// What an export sent, as components of 32 bits.
+///
+/// # Errors
+/// Malformed: halves where the format has dwords, or the other way round.
+pub fn converted(format: ExportFormat, compressed: bool, registers: [u32; 4]) -> Result<[u32; 4]> {
+    let narrow = matches!(
+        format,
+        ExportFormat::Fp16
+            | ExportFormat::Unorm16
+            | ExportFormat::Snorm16
+            | ExportFormat::Uint16
+            | ExportFormat::Sint16
+    );
+    if narrow != compressed {
+        return Err(Error::malformed(format!("a colour export of format {format:?} with compr = {compressed}")));
+    }
+    let [r0, r1, ..] = registers;
+    let halves = [r0 & 0xffff, r0 >> 16, r1 & 0xffff, r1 >> 16].map(|half| half as u16);
+    let one = 1f32.to_bits();
+    Ok(match format {
+        ExportFormat::R32 => [registers[0], 0, 0, one],
+        ExportFormat::Gr32 => [registers[0], registers[1], 0, one],
+        ExportFormat::Ar32 => [registers[0], 0, 0, registers[1]],
+        ExportFormat::Abgr32 => registers,
+        ExportFormat::Fp16 => halves.map(|half| (from_f16(half) as f32).to_bits()),
+        ExportFormat::Unorm16 => halves.map(|half| (f32::from(half) / 65535.0).to_bits()),
+        ExportFormat::Snorm16 => halves.map(|half| (f32::from(half.cast_signed()) / 32767.0).max(-1.0).to_bits()),
+        ExportFormat::Uint16 => halves.map(u32::from),
+        ExportFormat::Sint16 => halves.map(|half| i32::from(half.cast_signed()).cast_unsigned()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(format: &str, write_mask: u8) -> ColorTarget {
+        let state = inputs::Target {
+            location: 0,
+            format: format.to_owned(),
+            clear: [0.0, 1.0, 0.0, 1.0],
+            write_mask,
+            blend: None,
+        };
+        ColorTarget::new(&state, [2, 2]).expect("a target")
+    }
+
+    #[test]
+    fn exports_are_converted() {
+        let f = |x: [u32; 4]| x.map(f32::from_bits);
+        let pair = |a: u16, b: u16| u32::from(a) | u32::from(b) << 16;
+        let fp16 = converted(ExportFormat::Fp16, true, [pair(0x3c00, 0x3800), pair(0xc000, 0), 0, 0]).unwrap();
+        assert_eq!(f(fp16), [1.0, 0.5, -2.0, 0.0]);
+        let unorm = converted(ExportFormat::Unorm16, true, [pair(0xffff, 0), pair(0x3333, 0xcccc), 0, 0]).unwrap();
+        assert_eq!(f(unorm), [1.0, 0.0, 0.2, 0.8]);
+        let snorm = converted(ExportFormat::Snorm16, true, [pair(0x7fff, 0x8000), pair(0x8001, 0), 0, 0]).unwrap();
+        assert_eq!(f(snorm), [1.0, -1.0, -1.0, 0.0]);
+        let registers = [pair(1, 0xffff), pair(0x8000, 7), 0, 0];
+        assert_eq!(converted(ExportFormat::Uint16, true, registers), Ok([1, 0xffff, 0x8000, 7]));
+        assert_eq!(converted(ExportFormat::Sint16, true, registers), Ok([1, u32::MAX, 0xffff_8000, 7]));
+        assert_eq!(converted(ExportFormat::Ar32, false, [3, 4, 9, 9]).unwrap()[3], 4);
+        assert!(converted(ExportFormat::Ar32, true, [0; 4]).is_err());
+        assert!(converted(ExportFormat::Fp16, false, [0; 4]).is_err());
+    }
+
+    #[test]
+    fn attachments_take_channels_by_format_and_mask() {
+        let mut t = target("B8G8R8A8_UNORM", 0b1011);
+        t.write([1, 0], [0.2, 0.4, 1.5, 0.0].map(f32::to_bits), 15).unwrap();
+        assert_eq!(t.data[..8], [0, 255, 0, 255, 0, 102, 51, 0]);
+        t.write([1, 1], [1.0, 0.0, 0.0, 0.0].map(f32::to_bits), 1).unwrap();
+        assert_eq!(t.data[12..], [0, 255, 255, 255]);
+        let mut t = target("R16G16_SINT", 15);
+        t.write([0, 0], [(-3i32).cast_unsigned(), 70_000, 0, 0], 15).unwrap();
+        assert_eq!(t.data[..4], [0xfd, 0xff, 0xff, 0x7f]);
+        let mut t = target("R8G8B8A8_SRGB", 15);
+        t.write([0, 0], [0.5, 0.0, 1.0, 0.5].map(f32::to_bits), 15).unwrap();
+        assert_eq!(t.data[..4], [188, 0, 255, 128]);
+        // Outside nothing happens.
+        t.write([0, 2], [0; 4], 15).unwrap();
+        assert_eq!(t.read([0, 2]), None);
+    }
+
+    #[test]
+    fn depth_is_tested_and_written() {
+        let mut depth = DepthTarget::new(inputs::Depth { clear: 0.5, compare: Compare::Less, write: true }, [2, 1]);
+        assert_eq!([0.6, 0.5, 0.4, 0.4, 0.3].map(|z| depth.test([1, 0], z)), [false, false, true, false, true]);
+        assert_eq!(depth.data, [0.5, 0.3]);
+        assert!(!depth.test([0, 1], 0.0));
+    }
+}

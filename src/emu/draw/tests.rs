@@ -1,0 +1,173 @@
+//! Whole draws with shaders that are closures.
+
+use super::*;
+use crate::emu::inputs::{Compare, Depth, Draw, Target, Topology};
+
+/// Vertices as given; the first parameter is interpolated by hand and becomes the colour.
+struct Given {
+    vertices: Vec<Vertex>,
+    linear: bool,
+    kill: fn([u32; 2]) -> bool,
+}
+
+impl Shaders for Given {
+    fn vertices(&mut self, ids: &[VertexId]) -> Result<Vec<Vertex>> {
+        Ok(ids.iter().map(|id| self.vertices[id.vertex as usize].clone()).collect())
+    }
+
+    fn fragments(&mut self, vertices: &[Vertex], primitives: &[Primitive], quads: &[Quad]) -> Result<Vec<[Pixel; 4]>> {
+        let shade = |quad: &Quad| {
+            let [p0, p1, p2] =
+                primitives[quad.primitive].vertices.map(|n| vertices[n].parameters[&0].map(f32::from_bits));
+            std::array::from_fn(|n| {
+                let [i, j] = if self.linear { quad.lanes[n].linear } else { quad.lanes[n].perspective };
+                let color = std::array::from_fn(|c| (p0[c] + i * (p1[c] - p0[c]) + j * (p2[c] - p0[c])).to_bits());
+                let alive = !(self.kill)(pixel(quad, n));
+                Pixel { alive, depth: None, colors: vec![(0, color, 15)] }
+            })
+        };
+        Ok(quads.iter().map(shade).collect())
+    }
+}
+
+fn vertex(position: [f32; 4], color: [f32; 4]) -> Vertex {
+    Vertex { position, parameters: [(0, color.map(f32::to_bits))].into(), ..Vertex::default() }
+}
+
+fn command(topology: Topology, vertices: u32, depth: bool) -> Draw {
+    Draw {
+        topology,
+        vertices,
+        instances: 1,
+        first_vertex: 0,
+        first_instance: 0,
+        indices: Vec::new(),
+        vertex_buffers: Vec::new(),
+        extent: [8, 8],
+        targets: vec![Target {
+            location: 0,
+            format: "R32G32B32A32_SFLOAT".to_owned(),
+            clear: [-1.0; 4],
+            write_mask: 15,
+            blend: None,
+        }],
+        depth: depth.then_some(Depth { clear: 1.0, compare: Compare::Less, write: true }),
+    }
+}
+
+fn picture(command: &Draw, vertices: Vec<Vertex>, linear: bool, kill: fn([u32; 2]) -> bool) -> Targets {
+    let mut targets = Targets::new(command).expect("targets");
+    draw(&mut Given { vertices, linear, kill }, command, &mut targets).expect("draws");
+    targets
+}
+
+fn at(targets: &Targets, x: u32, y: u32) -> [f32; 4] {
+    targets.colors[0].read([x, y]).expect("a pixel").map(f32::from_bits)
+}
+
+const NEVER: fn([u32; 2]) -> bool = |_| false;
+
+#[test]
+fn a_strip_fills_the_screen_with_a_slope() {
+    let corner = |x: f32, y: f32| vertex([x, y, 0.5, 1.0], [(x + 1.0) * 4.0, (y + 1.0) * 4.0, 0.0, 1.0]);
+    let vertices = vec![corner(-1.0, -1.0), corner(1.0, -1.0), corner(-1.0, 1.0), corner(1.0, 1.0)];
+    let mut strip = command(Topology::TriangleStrip, 4, false);
+    let targets = picture(&strip, vertices.clone(), false, NEVER);
+    for (x, y) in (0..64).map(|n| (n % 8, n / 8)) {
+        let [r, g, ..] = at(&targets, x, y);
+        assert!((r - (x as f32 + 0.5)).abs() < 1e-4 && (g - (y as f32 + 0.5)).abs() < 1e-4, "{x} {y}: {r} {g}");
+    }
+    // The same by indices, with kills.
+    strip.topology = Topology::TriangleList;
+    strip.indices = vec![0, 1, 2, 2, 1, 3];
+    strip.vertices = 6;
+    let killed = picture(&strip, vertices, false, |[x, y]| (x + y) % 2 == 1);
+    for (x, y) in (0..64).map(|n| (n % 8, n / 8)) {
+        let expected = if (x + y) % 2 == 1 { [-1.0; 4] } else { at(&targets, x, y) };
+        assert!(at(&killed, x, y).iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-4));
+    }
+}
+
+#[test]
+fn perspective_and_what_is_behind() {
+    // A floor from before the eye to behind it: clipped, and u goes with 1/w.
+    let corner = |x: f32, w: f32| vertex([x * w.abs(), w.abs().min(1.0), w * 0.5, w], [w, 0.0, 0.0, 1.0]);
+    let floor = vec![corner(-4.0, 1.0), corner(4.0, 1.0), vertex([0.0, 0.0, 2.0, 4.0], [4.0, 0.0, 0.0, 1.0])];
+    let list = command(Topology::TriangleList, 3, false);
+    let [perspective, linear] = [false, true].map(|linear| picture(&list, floor.clone(), linear, NEVER));
+    let mut seen = 0;
+    for y in 4..8 {
+        // On the screen y = 1 at w = 1 and 0 at w = 4: 1/w runs linearly between.
+        let t = (f64::from(y) + 0.5 - 4.0) / 4.0;
+        let w = 1.0 / (t + (1.0 - t) / 4.0);
+        let [found, straight] = [&perspective, &linear].map(|p| f64::from(at(p, 4, y)[0]));
+        assert!((found - w).abs() < 1e-4, "{y}: {found} is not {w}");
+        assert!((straight - (t + (1.0 - t) * 4.0)).abs() < 1e-4, "{y}: {straight}");
+        seen += 1;
+    }
+    assert_eq!(seen, 4);
+    // A corner behind the eye: what is left is cut at the near plane, and has values in range.
+    let behind = vec![corner(-1.0, 1.0), corner(1.0, 1.0), vertex([0.0, -4.0, -1.0, -2.0], [-2.0, 0.0, 0.0, 1.0])];
+    let cut = picture(&list, behind, false, NEVER);
+    let found: Vec<f32> = (0..64).map(|n| at(&cut, n % 8, n / 8)[0]).filter(|r| *r != -1.0).collect();
+    assert!(!found.is_empty() && found.iter().all(|w| (-1e-4..=1.0001).contains(w)), "{found:?}");
+}
+
+#[test]
+fn depth_orders_and_planes_clip() {
+    let flat = |z: f32, red: f32| {
+        [[-1.0, -1.0], [3.0, -1.0], [-1.0, 3.0]].map(|[x, y]| vertex([x, y, z, 1.0], [red, 0.0, 0.0, 1.0]))
+    };
+    let mut vertices: Vec<Vertex> = [flat(0.5, 1.0), flat(0.25, 2.0), flat(0.75, 3.0)].concat();
+    let targets = picture(&command(Topology::TriangleList, 9, true), vertices.clone(), false, NEVER);
+    assert!((0..64).all(|n| at(&targets, n % 8, n / 8)[0] == 2.0));
+    assert!(targets.depth.unwrap().data.iter().all(|z| *z == 0.25));
+    // Nothing beyond depth 1, and only the left half of the nearer one.
+    vertices.iter_mut().take(3).for_each(|v| v.position[2] = 1.5);
+    vertices[3..6].iter_mut().for_each(|v| v.clip = vec![-v.position[0]]);
+    vertices[6..9].iter_mut().for_each(|v| v.cull = vec![-1.0]);
+    let targets = picture(&command(Topology::TriangleList, 9, true), vertices, false, NEVER);
+    for (x, y) in (0..64).map(|n| (n % 8, n / 8)) {
+        assert_eq!(at(&targets, x, y)[0], if x < 4 { 2.0 } else { -1.0 });
+    }
+}
+
+#[test]
+fn points_and_lines() {
+    let mut point = vertex([0.0, 0.0, 0.0, 1.0], [5.0; 4]);
+    point.point_size = Some(4.0);
+    let outside = vertex([1.5, 0.0, 0.0, 1.0], [6.0; 4]);
+    let targets = picture(&command(Topology::PointList, 2, false), vec![point, outside], false, NEVER);
+    for (x, y) in (0..64).map(|n| (n % 8, n / 8)) {
+        let inside = (2..6).contains(&x) && (2..6).contains(&y);
+        assert_eq!(at(&targets, x, y)[0], if inside { 5.0 } else { -1.0 });
+    }
+    let end = |x: f32, value: f32| vertex([x, 0.125, 0.0, 1.0], [value; 4]);
+    let targets = picture(&command(Topology::LineStrip, 2, false), vec![end(-1.0, 0.0), end(1.0, 8.0)], false, NEVER);
+    for x in 0..8 {
+        assert!((at(&targets, x, 4)[0] - (x as f32 + 0.5)).abs() < 1e-5);
+        assert_eq!([at(&targets, x, 3)[0], at(&targets, x, 5)[0]], [-1.0; 2]);
+    }
+}
+
+#[test]
+fn fronts_go_counter_clockwise() {
+    struct Facing(Vec<bool>);
+    impl Shaders for Facing {
+        fn vertices(&mut self, ids: &[VertexId]) -> Result<Vec<Vertex>> {
+            let places = [[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0]];
+            let order = [0, 1, 2, 0, 2, 1];
+            let place = |id: &VertexId| places[order[id.vertex as usize]];
+            Ok(ids.iter().map(place).map(|[x, y]| vertex([x, y, 0.0, 1.0], [0.0; 4])).collect())
+        }
+        fn fragments(&mut self, _: &[Vertex], primitives: &[Primitive], quads: &[Quad]) -> Result<Vec<[Pixel; 4]>> {
+            self.0 = primitives.iter().map(|p| p.front).collect();
+            Ok(vec![<[Pixel; 4]>::default(); quads.len()])
+        }
+    }
+    let command = command(Topology::TriangleList, 6, false);
+    let mut shaders = Facing(Vec::new());
+    draw(&mut shaders, &command, &mut Targets::new(&command).unwrap()).unwrap();
+    // Down, then right, as one sees it with y downwards.
+    assert_eq!(shaders.0, [true, false]);
+}

@@ -1,0 +1,44 @@
+//! What the user data of a draw point to, besides descriptor sets: the table of vertex buffers, and the draw's numbers.
+
+use crate::emu::dispatch::Tables;
+use crate::emu::inputs::Draw;
+use crate::emu::machine::Machine;
+use crate::error::{Error, Result};
+use crate::metadata::user_data::pal;
+
+/// Dword 3 of a vertex buffer: 32_UINT, all components, resource level 1; the rule of what is out of range is to come.
+const WORD3: u32 = 0xfac | 20 << 12 | 1 << 24;
+/// Out of range is what is beyond the records, or beyond the bytes.
+const BY_RECORDS: u32 = 1 << 28;
+const BY_BYTES: u32 = 3 << 28;
+
+/// Adds the table of vertex buffers, and what else a draw's user data may hold.
+pub fn add_tables(machine: &mut Machine, draw: &Draw, tables: &mut Tables) -> Result<()> {
+    let entries = draw.vertex_buffers.iter().map(|b| b.binding as usize + 1).max().unwrap_or(0);
+    if entries > 64 {
+        return Err(Error::malformed(format!("{entries} vertex buffers")));
+    }
+    let table = machine.alloc(16 * entries.max(1))?;
+    for b in &draw.vertex_buffers {
+        if b.stride > 0x3fff {
+            return Err(Error::malformed(format!("vertex buffer {}: a stride of {} bytes", b.binding, b.stride)));
+        }
+        // The last element may end before its stride does; what an attribute reads of it must be there.
+        let records = b.data.0.len().div_ceil(b.stride.max(1) as usize);
+        let mut data = b.data.0.clone();
+        data.resize(data.len().max(records * b.stride.max(1) as usize), 0);
+        let address = machine.alloc_with(&data)?;
+        let range = if b.stride <= 1 { BY_BYTES } else { BY_RECORDS };
+        let words = [address as u32, (address >> 32) as u32 | b.stride << 16, records as u32, WORD3 | range];
+        let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+        machine.write(table + 16 * u64::from(b.binding), &bytes)?;
+    }
+    tables.others.extend([
+        (pal::VERTEX_BUFFER_TABLE, table as u32),
+        (pal::BASE_VERTEX, draw.first_vertex),
+        (pal::BASE_INSTANCE, draw.first_instance),
+        (pal::DRAW_INDEX, 0),
+        (pal::VIEW_ID, 0),
+    ]);
+    Ok(())
+}

@@ -1,0 +1,356 @@
+//! The shaders as machine code: waves of vertices and of quads, set up by the pipeline's registers alone (pal-abi 2.3,
+//! 2.4, 6, 9), and their exports taken apart by them.
+
+use super::target::{converted, export_format};
+use super::{Pixel, Primitive, Quad, Shaders, Vertex, VertexId};
+use crate::emu::dispatch::{Tables, set_sgpr};
+use crate::emu::export::Export;
+use crate::emu::interp::{Parameters, Plane};
+use crate::emu::load::{Pipeline, StageCode};
+use crate::emu::machine::{Limits, Machine, Stats};
+use crate::emu::mode::{Round, from_f16, to_f16};
+use crate::emu::wave::{POISON, Wave};
+use crate::error::{Error, Result};
+use crate::isa::Vgpr;
+use crate::metadata::registers::{
+    self as reg, cb_shader_mask, db_shader_control, pa_cl_clip_cntl, pa_cl_vs_out_cntl, rsrc1_vs, spi_baryc_cntl,
+    spi_ps_in_control, spi_ps_input_addr, spi_ps_input_cntl, spi_ps_input_ena, spi_shader_col_format,
+    spi_vs_out_config,
+};
+use crate::target::Stage;
+use std::sync::Arc;
+
+/// A pipeline whose shaders run on a machine.
+pub struct Gpu<'a> {
+    machine: &'a mut Machine,
+    pipeline: &'a Pipeline,
+    tables: Tables,
+    limits: Limits,
+    /// What was executed.
+    pub stats: Stats,
+}
+
+/// Targets of exports.
+mod exports {
+    pub const MRT_LAST: u8 = 7;
+    pub const MRTZ: u8 = 8;
+    pub const POS: u8 = 12;
+    pub const POS_LAST: u8 = 15;
+    pub const PARAM: u8 = 32;
+}
+
+impl<'a> Gpu<'a> {
+    /// A graphics pipeline, with the tables that its user data point to.
+    ///
+    /// # Errors
+    /// Malformed: it has no vertex stage.
+    pub fn new(machine: &'a mut Machine, pipeline: &'a Pipeline, tables: Tables, limits: Limits) -> Result<Self> {
+        if !pipeline.stages.contains_key(&Stage::Vertex) {
+            return Err(Error::malformed("the pipeline has no vertex stage"));
+        }
+        let scratch = pipeline.stages.values().map(|s| s.scratch as usize * s.wave.lanes() as usize).max().unwrap_or(0);
+        if scratch != 0 {
+            let address = machine.alloc(scratch)?;
+            tables.set_scratch(machine, GRAPHICS_SCRATCH, address)?;
+        }
+        Ok(Self { machine, pipeline, tables, limits, stats: Stats::default() })
+    }
+
+    /// A wave with its user data, and the first SGPR behind them.
+    fn wave(&self, stage: &StageCode, exec: u64) -> Result<(Wave, u8)> {
+        let mut wave = Wave::new(stage.wave, stage.entry, stage.mode, exec);
+        wave.limit_vgprs(stage.vgprs);
+        self.tables.set_user_data(stage, &mut wave)?;
+        Ok((wave, u8::try_from(stage.user_data.len()).unwrap_or(u8::MAX)))
+    }
+
+    fn run(&mut self, wave: Wave) -> Result<Vec<Export>> {
+        let mut waves = [wave];
+        self.machine.run_group(&mut waves, 0, self.limits, &mut self.stats)?;
+        let [wave] = waves;
+        Ok(wave.exports)
+    }
+
+    fn field(&self, field: reg::Field) -> u32 {
+        self.pipeline.registers.field(field)
+    }
+
+    fn vertex_wave(&mut self, stage: &StageCode, ids: &[VertexId]) -> Result<Vec<Vertex>> {
+        let (mut wave, next) = self.wave(stage, u64::MAX >> (64 - ids.len()))?;
+        if stage.scratch != 0 {
+            set_sgpr(&mut wave, next, 0)?;
+        }
+        let components = self.field(rsrc1_vs::VGPR_COMP_CNT);
+        for (lane, id) in ids.iter().enumerate() {
+            wave.set_vgpr(Vgpr(0), 0, lane, id.vertex);
+            if components >= 3 {
+                wave.set_vgpr(Vgpr(3), 0, lane, id.instance);
+            }
+        }
+        let exported = self.run(wave)?;
+        let mut vertices = vec![Vertex::default(); ids.len()];
+        let mut positions = vec![[[None; 4]; 4]; ids.len()];
+        let allowed = match self.field(spi_vs_out_config::NO_PC_EXPORT) {
+            1 => 0,
+            _ => self.field(spi_vs_out_config::VS_EXPORT_COUNT) + 1,
+        };
+        for export in &exported {
+            for lane in (0..ids.len()).filter(|lane| export.exec >> lane & 1 == 1) {
+                let sent = (0..4).filter(|n| export.enabled >> n & 1 == 1);
+                match export.target {
+                    exports::POS..=exports::POS_LAST => {
+                        let row = &mut positions[lane][usize::from(export.target - exports::POS)];
+                        sent.for_each(|n| row[n] = Some(f32::from_bits(export.values[n][lane])));
+                    }
+                    exports::PARAM.. => {
+                        let slot = export.target - exports::PARAM;
+                        if u32::from(slot) >= allowed {
+                            return Err(Error::malformed(format!(
+                                "parameter {slot} is exported where SPI_VS_OUT_CONFIG has {allowed}"
+                            )));
+                        }
+                        let row = vertices[lane].parameters.entry(slot).or_insert([POISON; 4]);
+                        sent.for_each(|n| row[n] = export.values[n][lane]);
+                    }
+                    other => return Err(Error::malformed(format!("a vertex shader exports to target {other}"))),
+                }
+            }
+        }
+        for (vertex, rows) in vertices.iter_mut().zip(&positions) {
+            self.place(vertex, rows)?;
+        }
+        Ok(vertices)
+    }
+
+    /// Takes the position vectors apart as `PA_CL_VS_OUT_CNTL` says.
+    fn place(&self, vertex: &mut Vertex, rows: &[[Option<f32>; 4]; 4]) -> Result<()> {
+        use pa_cl_vs_out_cntl as out;
+        let [Some(x), Some(y), Some(z), Some(w)] = rows[0] else {
+            return Err(Error::malformed("a vertex shader ends without a position"));
+        };
+        vertex.position = [x, y, z, w];
+        let mut next = 1;
+        let mut take = |enabled: u32| {
+            let row = (enabled == 1).then(|| rows.get(next)).flatten();
+            next += usize::from(row.is_some());
+            row
+        };
+        let misc = take(self.field(out::VS_OUT_MISC_VEC_ENA));
+        if self.field(out::USE_VTX_POINT_SIZE) == 1 {
+            vertex.point_size = misc.and_then(|row| row[0]);
+        }
+        let rows = [take(self.field(out::VS_OUT_CCDIST0_VEC_ENA)), take(self.field(out::VS_OUT_CCDIST1_VEC_ENA))];
+        let distances = |mask: u32| -> Result<Vec<f32>> {
+            let each = (0..8).filter(|n| mask >> n & 1 == 1).map(|n| {
+                let distance = rows[n / 4].and_then(|row| row[n % 4]);
+                distance.ok_or_else(|| Error::malformed(format!("distance {n} is used and not exported")))
+            });
+            each.collect()
+        };
+        vertex.clip = distances(self.field(out::CLIP_DIST_ENA))?;
+        vertex.cull = distances(self.field(out::CULL_DIST_ENA))?;
+        Ok(())
+    }
+
+    /// The planes of every attribute of a primitive, as `SPI_PS_INPUT_CNTL` says.
+    fn planes(&self, vertices: &[Vertex], primitive: &Primitive) -> Vec<[Plane; 4]> {
+        let count = self.field(spi_ps_in_control::NUM_INTERP);
+        let attribute = |n: u32| {
+            let word = self.pipeline.registers.get(reg::SPI_PS_INPUT_CNTL.nth(n)).unwrap_or(0);
+            let offset = spi_ps_input_cntl::OFFSET.of(word);
+            let flat = spi_ps_input_cntl::FLAT_SHADE.of(word) == 1;
+            let halves = spi_ps_input_cntl::FP16_INTERP_MODE.of(word) == 1;
+            if spi_ps_input_cntl::PT_SPRITE_TEX.of(word) == 1 && primitive.point {
+                let one = 1f32.to_bits();
+                return [[0, one, 0], [0, 0, one], [0; 3], [one, 0, 0]];
+            }
+            std::array::from_fn(|channel| {
+                if offset & 0x20 != 0 && !flat {
+                    let default = spi_ps_input_cntl::DEFAULT_VAL.of(word);
+                    let ones: u32 = [0b0000, 0b1000, 0b0111, 0b1111][default as usize & 3];
+                    return [if ones >> channel & 1 == 1 { 1f32.to_bits() } else { 0 }, 0, 0];
+                }
+                let [p0, p1, p2] = primitive.vertices.map(|vertex| {
+                    let parameters = vertices.get(vertex).map(|vertex| &vertex.parameters);
+                    let slot = parameters.and_then(|all| all.get(&(offset as u8 & 0x1f)));
+                    slot.map_or(POISON, |slot| slot[channel])
+                });
+                // Where nothing is interpolated the others are as they are (K).
+                if flat { [p0, p1, p2] } else { [p0, minus(p1, p0, halves), minus(p2, p0, halves)] }
+            })
+        };
+        (0..count).map(attribute).collect()
+    }
+
+    fn fragment_wave(
+        &mut self,
+        stage: &StageCode,
+        vertices: &[Vertex],
+        primitives: &[Primitive],
+        quads: &[Quad],
+    ) -> Result<Vec<[Pixel; 4]>> {
+        let exec = quads.iter().enumerate().map(|(n, quad)| u64::from(quad.covered) << (4 * n)).sum();
+        let (mut wave, next) = self.wave(stage, exec)?;
+        let mut parameters = Parameters::default();
+        let mut mask = 0u32;
+        for (n, quad) in quads.iter().enumerate() {
+            if n == 0 || quads[n - 1].primitive != quad.primitive {
+                let primitive = primitives.get(quad.primitive);
+                let primitive = primitive.ok_or_else(|| Error::bug("a quad of no primitive"))?;
+                parameters.primitives.push(self.planes(vertices, primitive));
+                mask |= if n == 0 { 0 } else { 1 << (15 + n) };
+            }
+        }
+        wave.parameters = Some(Arc::new(parameters));
+        set_sgpr(&mut wave, next, mask)?;
+        if stage.scratch != 0 {
+            set_sgpr(&mut wave, next.saturating_add(1), 0)?;
+        }
+        self.set_pixel_inputs(&mut wave, primitives, quads);
+        let exported = self.run(wave)?;
+        self.pixels(&exported, quads)
+    }
+
+    /// Loads the VGPRs that `SPI_PS_INPUT_ADDR` gives a place, with what `SPI_PS_INPUT_ENA` enables.
+    fn set_pixel_inputs(&self, wave: &mut Wave, primitives: &[Primitive], quads: &[Quad]) {
+        let [places, enabled] = [spi_ps_input_addr::ENA, spi_ps_input_ena::ENA].map(|field| self.field(field));
+        let all_bits = self.field(spi_baryc_cntl::FRONT_FACE_ALL_BITS) == 1;
+        let corner = self.field(spi_baryc_cntl::POS_FLOAT_ULC) == 1;
+        for (number, quad) in quads.iter().enumerate() {
+            for (n, lane) in quad.lanes.iter().enumerate() {
+                let [x, y] = super::pixel(quad, n);
+                let middle = if corner { 0.0 } else { 0.5 };
+                let front = primitives.get(quad.primitive).is_some_and(|p| p.front);
+                let f = |x: f32| x.to_bits();
+                let pair = |[i, j]: [f32; 2]| vec![f(i), f(j)];
+                let inputs: [Vec<u32>; 16] = [
+                    pair(lane.perspective),
+                    pair(lane.perspective),
+                    pair(lane.perspective),
+                    vec![f(lane.perspective[0] / lane.w), f(lane.perspective[1] / lane.w), f(1.0 / lane.w)],
+                    pair(lane.linear),
+                    pair(lane.linear),
+                    pair(lane.linear),
+                    vec![POISON],
+                    vec![f(x as f32 + middle)],
+                    vec![f(y as f32 + middle)],
+                    vec![f(lane.depth)],
+                    vec![f(lane.w)],
+                    vec![match (front, all_bits) {
+                        (true, true) => u32::MAX,
+                        (false, true) => 0,
+                        (true, false) => f(1.0),
+                        (false, false) => f(-1.0),
+                    }],
+                    // Sample, layer and the rest of it are 0.
+                    vec![0],
+                    vec![u32::from(quad.covered >> n & 1)],
+                    vec![x | y << 16],
+                ];
+                let mut register = 0;
+                for (input, values) in inputs.iter().enumerate().filter(|(input, _)| places >> input & 1 == 1) {
+                    for (i, value) in values.iter().enumerate() {
+                        if enabled >> input & 1 == 1 {
+                            wave.set_vgpr(Vgpr(0), register + i, 4 * number + n, *value);
+                        }
+                    }
+                    register += values.len();
+                }
+            }
+        }
+    }
+
+    /// Takes colours, depth and liveness out of the exports.
+    fn pixels(&self, exported: &[Export], quads: &[Quad]) -> Result<Vec<[Pixel; 4]>> {
+        let formats = self.field(spi_shader_col_format::ALL);
+        let mask = self.field(cb_shader_mask::ALL);
+        // Target n is the n-th location of the mask.
+        let locations: Vec<u32> = (0..8).filter(|n| mask >> (4 * n) & 15 != 0).collect();
+        let mut out = vec![<[Pixel; 4]>::default(); quads.len()];
+        let lanes = |exec: u64| crate::emu::wave::ones(exec).filter(|lane| lane / 4 < quads.len());
+        let covered: u64 = quads.iter().enumerate().map(|(n, quad)| u64::from(quad.covered) << (4 * n)).sum();
+        let alive = exported.iter().rfind(|e| e.vm).map_or(covered, |e| e.exec & covered);
+        let mut alive = alive;
+        for export in exported {
+            let values = |lane: usize| [0, 1, 2, 3].map(|n: usize| export.values[n][lane]);
+            match export.target {
+                0..=exports::MRT_LAST => {
+                    let target = u32::from(export.target);
+                    let (number, location) = (formats >> (4 * target) & 15, locations.get(target as usize));
+                    let (Some(format), Some(&location)) = (export_format(number), location) else { continue };
+                    let channels = (mask >> (4 * location) & 15) as u8;
+                    for lane in lanes(export.exec) {
+                        let color = converted(format, export.compr, values(lane))?;
+                        out[lane / 4][lane % 4].colors.push((location, color, channels));
+                    }
+                }
+                exports::MRTZ => {
+                    for lane in lanes(export.exec) {
+                        if self.field(db_shader_control::Z_EXPORT_ENABLE) == 1 {
+                            out[lane / 4][lane % 4].depth = Some(f32::from_bits(export.values[0][lane]));
+                        }
+                        if self.field(db_shader_control::MASK_EXPORT_ENABLE) == 1 && export.values[2][lane] & 1 == 0 {
+                            alive &= !(1 << lane);
+                        }
+                    }
+                }
+                9 => {}
+                other => return Err(Error::malformed(format!("a fragment shader exports to target {other}"))),
+            }
+        }
+        let may_kill = [db_shader_control::KILL_ENABLE, db_shader_control::MASK_EXPORT_ENABLE].map(|f| self.field(f));
+        if alive != covered && may_kill == [0, 0] {
+            return Err(Error::malformed("pixels are killed where DB_SHADER_CONTROL says that none is"));
+        }
+        for lane in lanes(alive) {
+            out[lane / 4][lane % 4].alive = true;
+        }
+        Ok(out)
+    }
+}
+
+/// Byte of the entry for graphics scratch in the global table.
+const GRAPHICS_SCRATCH: u64 = 0;
+
+/// The difference of two parameters: floats, or two halves each.
+fn minus(a: u32, b: u32, halves: bool) -> u32 {
+    if !halves {
+        return (f32::from_bits(a) - f32::from_bits(b)).to_bits();
+    }
+    let half = |shift: u32| {
+        let [a, b] = [a, b].map(|bits| from_f16((bits >> shift) as u16));
+        u32::from(to_f16(a - b, Round::Nearest)) << shift
+    };
+    half(0) | half(16)
+}
+
+impl Shaders for Gpu<'_> {
+    fn vertices(&mut self, ids: &[VertexId]) -> Result<Vec<Vertex>> {
+        let stage = self.pipeline.stages.get(&Stage::Vertex).ok_or_else(|| Error::bug("no vertex stage"))?.clone();
+        let mut out = Vec::with_capacity(ids.len());
+        for some in ids.chunks(stage.wave.lanes() as usize) {
+            out.extend(self.vertex_wave(&stage, some).map_err(|e| e.at("vertex"))?);
+        }
+        Ok(out)
+    }
+
+    fn fragments(&mut self, vertices: &[Vertex], primitives: &[Primitive], quads: &[Quad]) -> Result<Vec<[Pixel; 4]>> {
+        let Some(stage) = self.pipeline.stages.get(&Stage::Fragment).cloned() else {
+            return Ok(vec![std::array::from_fn(|_| Pixel { alive: true, ..Pixel::default() }); quads.len()]);
+        };
+        let mut out = Vec::with_capacity(quads.len());
+        for some in quads.chunks(stage.wave.lanes() as usize / 4) {
+            let shaded = self.fragment_wave(&stage, vertices, primitives, some);
+            out.extend(shaded.map_err(|e| e.at("fragment"))?);
+        }
+        Ok(out)
+    }
+
+    fn early_depth(&self) -> bool {
+        self.field(db_shader_control::DEPTH_BEFORE_SHADER) == 1
+    }
+
+    fn discards(&self) -> bool {
+        self.field(pa_cl_clip_cntl::DX_RASTERIZATION_KILL) == 1
+    }
+}

@@ -1,0 +1,127 @@
+//! Vulkan's format names to the hardware's formats: the number of a descriptor, and which component each channel is.
+
+use super::format::{Format, Number};
+use crate::abi::formats::{self, Channel};
+use crate::error::{Error, Result};
+
+/// A format by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedFormat {
+    /// Components in memory.
+    pub format: Format,
+    /// What red, green, blue and alpha are: 0 zero, 1 one, 4 to 7 a component.
+    pub selects: [u8; 4],
+    /// Its number in descriptors.
+    pub number: u16,
+    numbers: formats::Number,
+    widths: Vec<u8>,
+}
+
+impl NamedFormat {
+    /// The format of a name of Vulkan's, with or without its prefix.
+    ///
+    /// # Errors
+    /// Malformed: no such format. Unsupported: one that descriptors do not have, or the emulator does not.
+    pub fn new(name: &str) -> Result<Self> {
+        let bare = name.strip_prefix("VK_FORMAT_").unwrap_or(name);
+        // Depth is read as red; texels of 64 bits are pairs of dwords.
+        let as_color = match bare {
+            "D16_UNORM" => "R16_UNORM",
+            "D32_SFLOAT" => "R32_SFLOAT",
+            "R64_UINT" => "R32G32_UINT",
+            "R64_SINT" => "R32G32_SINT",
+            other => other,
+        };
+        let parsed = formats::Format::parse(as_color)?;
+        let number = match parsed.number {
+            formats::Number::Unorm => Number::Unorm,
+            formats::Number::Snorm => Number::Snorm,
+            formats::Number::Uscaled => Number::Uscaled,
+            formats::Number::Sscaled => Number::Sscaled,
+            formats::Number::Uint => Number::Uint,
+            formats::Number::Sint => Number::Sint,
+            formats::Number::Float => Number::Float,
+            formats::Number::Srgb => Number::Srgb,
+        };
+        let format = Format::new(&parsed.widths(), number);
+        let known = (0..256).find(|n| Format::of_image(*n).is_some_and(|known| known == format));
+        let shared = parsed.channels.iter().any(|(channel, _)| *channel == Channel::E);
+        let descriptor = known.filter(|_| !shared).ok_or_else(|| Error::unsupported("image format", bare))?;
+        let select = |component| match (parsed.position(component), component) {
+            (Some(position), _) => 4 + position,
+            (None, 3) => 1,
+            (None, _) => 0,
+        };
+        Ok(Self {
+            selects: [0, 1, 2, 3].map(select),
+            number: descriptor,
+            numbers: parsed.number,
+            widths: parsed.widths().to_vec(),
+            format,
+        })
+    }
+
+    /// Red, green, blue, alpha of a texel.
+    pub fn decode(&self, texel: &[u8]) -> [u32; 4] {
+        let components = self.format.decode(texel);
+        self.selects.map(|select| self.format.select(components, select))
+    }
+
+    /// The texel of red, green, blue, alpha.
+    pub fn encode(&self, color: [u32; 4]) -> Result<Vec<u8>> {
+        self.format.encode([4, 5, 6, 7].map(|wanted| {
+            let channel = self.selects.iter().position(|select| *select == wanted);
+            channel.and_then(|channel| color.get(channel)).copied().unwrap_or(0)
+        }))
+    }
+
+    /// A value cut to what a texel can hold.
+    pub fn limited(&self, x: f32) -> f32 {
+        match self.numbers {
+            formats::Number::Unorm | formats::Number::Srgb => x.clamp(0.0, 1.0),
+            formats::Number::Snorm => x.clamp(-1.0, 1.0),
+            _ => x,
+        }
+    }
+
+    /// A texel with the channels of `mask` from `new`, and the others bit by bit from `old`.
+    pub fn keep(&self, mask: u8, new: &[u8], old: &[u8]) -> Vec<u8> {
+        let mut taken = 0u128;
+        let mut low = 0;
+        for (wanted, width) in (4..).zip(&self.widths) {
+            let channel = self.selects.iter().position(|select| *select == wanted);
+            if channel.is_some_and(|channel| mask >> channel & 1 == 1) {
+                taken |= (u128::MAX >> (128 - u32::from(*width))) << low;
+            }
+            low += u32::from(*width);
+        }
+        let bits = taken.to_le_bytes();
+        new.iter().zip(old).zip(bits).map(|((new, old), bits)| new & bits | old & !bits).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_numbers_and_orders() {
+        let read = |name| NamedFormat::new(name).map(|f| (f.number, f.selects)).unwrap();
+        assert_eq!(read("R8G8B8A8_UNORM"), (56, [4, 5, 6, 7]));
+        assert_eq!(read("B8G8R8A8_SRGB"), (130, [6, 5, 4, 7]));
+        assert_eq!(read("R5G6B5_UNORM_PACK16"), (133, [6, 5, 4, 1]));
+        assert_eq!(read("D32_SFLOAT"), (22, [4, 0, 0, 1]));
+        assert_eq!(read("A8_UNORM"), (1, [0, 0, 0, 4]));
+        assert_eq!(read("R64_UINT"), (62, [4, 5, 0, 1]));
+        for name in ["R8G8B8_UNORM", "E5B9G9R9_UFLOAT_PACK32", "NONSENSE"] {
+            assert!(NamedFormat::new(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn channels_that_are_not_written_keep_their_bits() {
+        let format = NamedFormat::new("R5G6B5_UNORM_PACK16").unwrap();
+        assert_eq!(format.keep(0b001, &[0xff, 0xff], &[0, 0]), [0, 0xf8]);
+        assert_eq!(format.keep(0b110, &[0, 0], &[0xff, 0xff]), [0, 0xf8]);
+    }
+}

@@ -1,0 +1,47 @@
+//! A pipeline ELF and what it is given, to what it leaves behind.
+
+use super::bind::Bindings;
+use super::dispatch::Tables;
+use super::draw::waves::Gpu;
+use super::draw::{self, Targets, user_data};
+use super::inputs::Inputs;
+use super::load::Pipeline;
+use super::machine::{Limits, Machine, Stats};
+use crate::error::{Context, Error, Result};
+use crate::state::ResourceLayout;
+use crate::target::{GfxIp, Stage};
+
+/// What a run left behind.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Bytes of each binding, in the order of the inputs; empty for samplers.
+    pub bindings: Vec<Vec<u8>>,
+    /// Attachments of a draw.
+    pub targets: Option<Targets>,
+    /// What was executed.
+    pub stats: Stats,
+}
+
+/// Loads a pipeline, binds what it is given, and dispatches or draws.
+///
+/// # Errors
+/// Malformed: the ELF, the inputs, or what the code does with them. Unsupported: what the emulator does not have.
+pub fn run(elf: &[u8], layout: &ResourceLayout, inputs: &Inputs, limits: Limits) -> Result<Outcome> {
+    let mut machine = Machine::new(GfxIp::Gfx1030);
+    let pipeline = Pipeline::load(&mut machine, elf).at(|| "pipeline")?;
+    let bound = Bindings::new(&mut machine, layout, inputs).at(|| "bindings")?;
+    let (targets, stats) = match (&inputs.draw, pipeline.stages.contains_key(&Stage::Compute)) {
+        (None, true) => (None, machine.dispatch(&pipeline, &bound.root, inputs.grid, limits)?),
+        (Some(command), false) => {
+            let mut tables = Tables::new(&mut machine, &pipeline, &bound.root)?;
+            user_data::add_tables(&mut machine, command, &mut tables)?;
+            let mut targets = Targets::new(command)?;
+            let mut gpu = Gpu::new(&mut machine, &pipeline, tables, limits)?;
+            draw::draw(&mut gpu, command, &mut targets)?;
+            (Some(targets), gpu.stats)
+        }
+        (None, false) => return Err(Error::malformed("a graphics pipeline, and no draw")),
+        (Some(_), true) => return Err(Error::malformed("a compute pipeline, and a draw")),
+    };
+    Ok(Outcome { bindings: bound.read(&machine)?, targets, stats })
+}

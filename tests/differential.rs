@@ -1,0 +1,120 @@
+//! The proof: machine code from the compiler and the linker, run by the emulator, does what lavapipe does with the same
+//! SPIR-V.
+//!
+//! Each case of `testdata/coverage` is compiled early and linked in both placements, and compiled whole, for waves of 32
+//! and of 64, and runs on two seeds. Integers must agree exactly, floats within the bound that the interpreter works out
+//! for each. What depends on the subgroup's size, which lavapipe fixes, is judged by the interpreter at the wave's size.
+//! A case counts only if it can fail: it wrote something, the seeds give different results, and few values are free.
+#![cfg(all(feature = "cli", feature = "llvm"))]
+
+#[path = "support/cases.rs"]
+mod cases;
+#[path = "support/emulated.rs"]
+mod emulated;
+#[path = "support/judge.rs"]
+mod judge;
+mod support;
+#[path = "support/vulkan.rs"]
+mod vulkan;
+
+use cases::Case;
+use dovetail::compile::request::Module;
+use dovetail::compile::spirv::translate;
+use dovetail::emu::Limits;
+use dovetail::emu::inputs::Bound;
+use dovetail::ir::interp::Verdict;
+use dovetail::target::{Stage, WaveSize};
+use emulated::Pipelines;
+use judge::{interpreted, judge, proves_nothing};
+use support::{assembly, glsl, root};
+use vulkan::Lavapipe;
+
+const SEEDS: [u64; 2] = [1, 2];
+
+/// A case at one wave size; says how much was compared.
+fn run(vulkan: &Lavapipe, case: &Case, module: &[u8], wave: WaveSize) -> Result<String, String> {
+    let spec: Vec<(u32, u64)> = case.spec.iter().map(|s| (s.0, s.1)).collect();
+    let parsed = Module::new(module.to_vec()).map_err(|e| e.to_string())?;
+    let ir = translate(&parsed, "main", Stage::Compute, &spec).map_err(|e| e.to_string())?;
+    let state = dovetail::template::state(std::slice::from_ref(&ir)).map_err(|e| e.to_string())?;
+    let pipelines = Pipelines::new(&parsed, state, &spec, wave)?;
+    let shader = vulkan::Shader { module, entry: "main", spec: &case.spec };
+    let (mut verdict, mut results, mut instructions) = (Verdict::default(), Vec::new(), 0);
+    for seed in SEEDS {
+        let inputs = case.inputs(seed);
+        let known = interpreted(&ir, &inputs, wave.lanes(), 10_000_000)?;
+        let theirs = if case.subgroups {
+            known.iter().map(|m| m.as_ref().map(|m| m.bytes().to_vec()).unwrap_or_default()).collect()
+        } else {
+            vulkan.compute(shader, &inputs).bindings
+        };
+        let mut first = None;
+        for (name, elf) in &pipelines.elfs {
+            let place = || format!("seed {seed}, {name}");
+            let ran = pipelines.run(elf, &inputs, Limits { instructions: 100_000_000 });
+            let (ours, count) = ran.map_err(|e| format!("{}: {e}", place()))?;
+            instructions = count;
+            // The bytes of two pipelines that agree need no judge of their own.
+            if first.as_ref() != Some(&ours) {
+                verdict = judge(case.floor, &inputs, &known, &ours, &theirs).map_err(|e| format!("{}: {e}", place()))?;
+            }
+            first.get_or_insert(ours);
+        }
+        let writable = inputs.bindings.iter().zip(first.unwrap_or_default());
+        results.push(writable.filter(|(b, _)| is_output(&b.bound)).map(|(_, bytes)| bytes).collect());
+    }
+    if let Some(why) = proves_nothing(&verdict, &results) {
+        return Err(why);
+    }
+    Ok(format!("{} words, {} floats, {instructions} instructions", verdict.exact, verdict.floats))
+}
+
+/// A storage buffer that starts as zeros is where results go.
+fn is_output(bound: &Bound) -> bool {
+    match bound {
+        Bound::StorageBuffer(data) => data.0.iter().all(|b| *b == 0),
+        Bound::StorageImage(_) | Bound::StorageTexelBuffer(_) => true,
+        _ => false,
+    }
+}
+
+fn coverage(test: &str, wave: WaveSize) {
+    let vulkan = match Lavapipe::get() {
+        Ok(vulkan) => vulkan,
+        Err(why) => return support::skip(test, &why),
+    };
+    let only = std::env::var("DOVETAIL_CASE").unwrap_or_default();
+    let mut paths: Vec<_> = std::fs::read_dir(root().join("testdata/coverage"))
+        .expect("the cases")
+        .map(|entry| entry.expect("the cases").path())
+        .filter(|p| p.extension().is_some_and(|e| e == "comp" || e == "spvasm") && p.to_string_lossy().contains(&only))
+        .collect();
+    paths.sort();
+    assert!(!paths.is_empty());
+    let mut failed = Vec::new();
+    for path in &paths {
+        let name = path.file_stem().expect("a name").to_string_lossy();
+        let case = Case::new(&name, &std::fs::read_to_string(path).expect("a case"));
+        let assembled = path.extension().is_some_and(|e| e == "spvasm");
+        let module = if assembled { assembly(test, path) } else { glsl(test, path, &case.target) };
+        let Some(module) = module else { return };
+        match run(vulkan, &case, &module, wave) {
+            Ok(summary) => eprintln!("{name}: {summary}"),
+            Err(why) => {
+                eprintln!("{name}: FAILED {why}");
+                failed.push(format!("{name}: {why}"));
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{} of {} cases failed:\n{}", failed.len(), paths.len(), failed.join("\n"));
+}
+
+#[test]
+fn coverage_cases_agree_in_waves_of_32() {
+    coverage("differential::coverage_cases_agree_in_waves_of_32", WaveSize::W32);
+}
+
+#[test]
+fn coverage_cases_agree_in_waves_of_64() {
+    coverage("differential::coverage_cases_agree_in_waves_of_64", WaveSize::W64);
+}
