@@ -1,5 +1,6 @@
 //! The emulator against known results and plain Rust: small programs of `llvm-mc`, registers set before and read after.
 
+mod image;
 mod lanes;
 mod memory;
 mod scalar;
