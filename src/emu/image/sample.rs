@@ -129,8 +129,7 @@ impl Unit<'_> {
                 let scaled = (0..self.shape.axes()).map(|n| f64::from(direction[n]) * f64::from(size[n]));
                 scaled.map(|x| x * x).sum::<f64>().sqrt()
             };
-            let differences =
-                neighbours.map(|other| [0, 1, 2].map(|n| other[n] - request.coordinates[n]));
+            let differences = neighbours.map(|other| [0, 1, 2].map(|n| other[n] - request.coordinates[n]));
             let directions = if variant.gradients { &request.gradients } else { &differences };
             length(&directions[0]).max(length(&directions[1])).log2() as f32
         };
@@ -174,7 +173,8 @@ impl Unit<'_> {
 
     /// The four texels of a bilinear filter, one channel of each, counter-clockwise from the lower left.
     pub fn gather(&self, request: &Request, lod: Lod, variant: Variant, dmask: u8) -> Result<[u32; 4]> {
-        let level = if variant.lod { self.texture.levels[0] + lod.bounded.max(0.0) as u32 } else { self.texture.levels[0] };
+        let level =
+            if variant.lod { self.texture.levels[0] + lod.bounded.max(0.0) as u32 } else { self.texture.levels[0] };
         let level = level.min(self.texture.levels[1]);
         let taps = self.taps(request, level, true);
         let channel = dmask.trailing_zeros() as usize & 3;
@@ -262,7 +262,8 @@ impl Unit<'_> {
                     all
                 });
             }
-            let layer = if self.shape.layered() { request.layer.round_ties_even().clamp(0.0, most.max(0.0)) } else { 0.0 };
+            let layer =
+                if self.shape.layered() { request.layer.round_ties_even().clamp(0.0, most.max(0.0)) } else { 0.0 };
             (wrapped, layer as i64)
         };
         let format = &self.texture.format;

@@ -98,7 +98,10 @@ fn samples_are_filtered_and_wrapped() {
             assert_eq!(floats(&test, 6)[lane], 1.0);
             let low = (at - 0.5).floor() as i32;
             let gathered = [16, 17, 18, 19].map(|v| floats(&test, v)[lane]);
-            assert_eq!(gathered, [texel(low) + 10.0, texel(low + 1) + 10.0, texel(low + 1), texel(low)].map(|x| x.min(40.0)));
+            assert_eq!(
+                gathered,
+                [texel(low) + 10.0, texel(low + 1) + 10.0, texel(low + 1), texel(low)].map(|x| x.min(40.0))
+            );
         }
     }
 }
