@@ -42,7 +42,7 @@ fn integers() {
     });
     check("v_mul_lo_u32 v3, v0, v1", SHADER, |a, b, _| a.wrapping_mul(b));
     check("v_mul_hi_i32 v3, v0, v1", SHADER, |a, b, _| {
-        (i64::from(a.cast_signed()) * i64::from(b.cast_signed()) >> 32) as u32
+        ((i64::from(a.cast_signed()) * i64::from(b.cast_signed())) >> 32) as u32
     });
     check("v_mad_i32_i24 v3, v0, v1, v2", SHADER, |a, b, c| {
         let low = |x: u32| (x << 8).cast_signed() >> 8;
@@ -57,7 +57,7 @@ fn integers() {
     });
     check("v_alignbit_b32 v3, v0, v1, v2", SHADER, |a, b, c| ((u64::from(a) << 32 | u64::from(b)) >> (c & 31)) as u32);
     check("v_perm_b32 v3, v0, v1, 0x5040100", SHADER, |a, b, _| a << 16 | b & 0xffff);
-    check("v_bfi_b32 v3, v0, v1, v2", SHADER, |a, b, c| (c ^ (a & (b ^ c))) & u32::MAX);
+    check("v_bfi_b32 v3, v0, v1, v2", SHADER, |a, b, c| c ^ (a & (b ^ c)));
     check("v_ffbh_i32 v3, v0", SHADER, |a, _, _| {
         let other = (0..32).find(|n| a >> (31 - n) & 1 != a >> 31);
         other.unwrap_or(u32::MAX)

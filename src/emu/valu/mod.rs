@@ -57,9 +57,9 @@ pub enum Valu {
     /// Sum or difference, with carry in and out.
     Carry(fn(u64, u64, u64) -> u64),
     /// A result and a mask.
-    Masked(fn(Mode, [u64; 3]) -> (u64, bool)),
+    Masked(divide::Masked),
     /// A result of the sources and VCC.
-    Fmas(fn(Mode, [u64; 3], bool) -> u64),
+    Fmas(divide::Fmas),
     /// One source or the other.
     Select,
     /// Two registers change places.

@@ -82,7 +82,7 @@ mod tests {
     fn rows() -> impl Iterator<Item = (&'static str, u16, &'static str)> {
         GFX1030.lines().filter(|line| !line.starts_with('#')).map(|line| {
             let columns: Vec<&str> = line.split('\t').collect();
-            (columns[0], columns[1].parse().expect("a number"), columns[3])
+            (columns[0], columns[1].parse().expect("a number"), columns[2])
         })
     }
 
