@@ -291,8 +291,9 @@ impl<'a> Machine<'a> {
                 ) {
                     return Err(Error::unsupported("interpreting interpolation", format!("{interp:?}")));
                 }
-                let bits = wave.invocations.get(lane).and_then(|i| i.inputs.get(&(*location, *component)));
-                self.set(wave, inst, lane, bits.copied().unwrap_or(0), Shadow::NONE);
+                let input = wave.invocations.get(lane).and_then(|i| i.inputs.get(&(*location, *component)));
+                let (bits, shadow) = input.copied().unwrap_or((0, Shadow::NONE));
+                self.set(wave, inst, lane, bits, shadow);
             }
             Op::LoadBuiltIn { builtin, component } => {
                 let bits = self.builtin(wave, *builtin, *component, lane)?;

@@ -232,7 +232,9 @@ fn allowed(op: AluOp, [x, y, _]: [f64; 3], r: f64, width: Bits) -> f64 {
             let power = y.abs() * log_error + ulp(y * log, width);
             r * (power.exp2() - 1.0) + (3.0 + 2.0 * (y * log).abs()) * u
         }
-        A::FSin | A::FCos => 2f64.powi(if half { -7 } else { -11 }) * (1.0 + x.abs() / std::f64::consts::PI),
+        // Vulkan lets them err by 2^-11, which would prove nothing of what is made of them; every implementation that is
+        // compared here is better by more than this.
+        A::FSin | A::FCos => 2f64.powi(if half { -7 } else { -16 }) * (1.0 + x.abs() / std::f64::consts::PI),
         _ => 2.0 * u,
     };
     error + flushed
