@@ -14,8 +14,8 @@ use cases::{Case, encoded, world};
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::translate;
 use dovetail::emu::inputs::{Bound, Inputs};
-use dovetail::ir::Shader;
 use dovetail::ir::interp::{Options, Verdict, dispatch};
+use dovetail::ir::{AluOp, Op, Shader, Terminator};
 use dovetail::target::Stage;
 use rayon::prelude::*;
 use std::fmt::Write;
@@ -26,7 +26,7 @@ use vulkan::Lavapipe;
 /// Runs the interpreter and compares with what lavapipe left in every binding that can be written.
 fn judge(case: &Case, ir: &Shader, inputs: &Inputs, theirs: &[Vec<u8>], lanes: u32) -> Result<Verdict, String> {
     let mut world = world(inputs);
-    let options = Options { subgroup_size: lanes, shadow: true, ..Options::default() };
+    let options = Options { subgroup_size: lanes, shadow: true, limit: 2_000_000 };
     dispatch(ir, &mut world, inputs.grid, options).map_err(|e| e.to_string())?;
     let mut sum = Verdict::default();
     for (binding, theirs) in inputs.bindings.iter().zip(theirs) {
@@ -37,12 +37,11 @@ fn judge(case: &Case, ir: &Shader, inputs: &Inputs, theirs: &[Vec<u8>], lanes: u
             Bound::StorageTexelBuffer(t) => encoded(&t.format, &world.textures[&place]).judge(theirs, case.floor),
             _ => continue,
         };
-        if let Some(d) = verdict.wrong.first() {
+        if !verdict.wrong.is_empty() {
             let mut text = format!("{} values differ at binding {}:", verdict.wrong.len(), binding.binding);
             for d in verdict.wrong.iter().take(6) {
                 let _ = write!(text, "\n    byte {}: {} here, {} there, limit {:e}", d.at, d.ours, d.theirs, d.limit);
             }
-            let _ = d;
             return Err(text);
         }
         sum.exact += verdict.exact;
@@ -147,6 +146,89 @@ fn run_all(test: &str, paths: &[(PathBuf, Option<&str>)]) {
         })
         .collect();
     assert!(failed.is_empty(), "{} of {} cases failed:\n{}", failed.len(), paths.len(), failed.join("\n"));
+}
+
+/// Another operation of the same shape.
+fn sibling(op: AluOp) -> Option<AluOp> {
+    use AluOp as A;
+    let pairs = [
+        (A::IAdd, A::ISub),
+        (A::IAnd, A::IOr),
+        (A::LShr, A::AShr),
+        (A::SMin, A::SMax),
+        (A::UMin, A::UMax),
+        (A::SLt, A::SGe),
+        (A::ULt, A::ULe),
+        (A::UGt, A::UGe),
+        (A::IEq, A::INe),
+        (A::IMul, A::IXor),
+        (A::FAdd, A::FSub),
+        (A::FMul, A::FDiv),
+        (A::FMin, A::FMax),
+        (A::FFloor, A::FCeil),
+        (A::FOLt, A::FOGe),
+    ];
+    let other = |&(a, b): &(A, A)| if op == a { Some(b) } else { (op == b).then_some(a) };
+    pairs.iter().find_map(other)
+}
+
+/// Shaders that differ from this one in one operation, or in which way one branch goes.
+fn mutants(ir: &Shader) -> Vec<(String, Shader)> {
+    let mut out = Vec::new();
+    let live = ir.blocks.iter().flat_map(|b| &b.insts);
+    for &id in live {
+        if let Op::Alu(op, flags) = ir.inst(id).op
+            && let Some(other) = sibling(op)
+        {
+            let mut mutant = ir.clone();
+            mutant.inst_mut(id).op = Op::Alu(other, flags);
+            out.push((format!("{} for {}", other.name(), op.name()), mutant));
+        }
+    }
+    for block in ir.block_ids() {
+        if let Some(Terminator::Branch { .. }) = ir.block(block).term {
+            let mut mutant = ir.clone();
+            if let Some(Terminator::Branch { then, els, .. }) = &mut mutant.block_mut(block).term {
+                std::mem::swap(then, els);
+            }
+            out.push((format!("{block} branches the other way"), mutant));
+        }
+    }
+    out
+}
+
+/// The cases would see a front end that is wrong: of shaders with one mistake nearly all are told from the right one.
+/// The rest are mistakes that no input shows (a bound that is never met).
+#[test]
+fn mistakes_are_seen() {
+    const SOME: usize = 8;
+    let test = "interpreter::mistakes_are_seen";
+    let vulkan = match Lavapipe::get() {
+        Ok(vulkan) => vulkan,
+        Err(why) => return support::skip(test, &why),
+    };
+    let names = ["integers_32", "floats_32", "geometry", "composites", "functions", "switches", "buffers", "pointers"];
+    let (mut seen, mut missed) = (0, Vec::new());
+    for name in names {
+        let path = root().join("testdata/coverage").join(name).with_extension("comp");
+        let case = Case::new(name, &std::fs::read_to_string(&path).expect("a case"));
+        let Some(module) = glsl(test, &path, &case.target) else { return };
+        let parsed = Module::new(module.clone()).expect("a module");
+        let ir = translate(&parsed, "main", Stage::Compute, &[]).expect("a shader that is translated");
+        let inputs = case.inputs(1);
+        let shader = vulkan::Shader { module: &module, entry: "main", spec: &[] };
+        let theirs = vulkan.compute(shader, &inputs).bindings;
+        let all = mutants(&ir);
+        let step = all.len().div_ceil(SOME);
+        for (what, mutant) in all.iter().step_by(step) {
+            match judge(&case, mutant, &inputs, &theirs, vulkan.subgroup_size) {
+                Err(_) => seen += 1,
+                Ok(_) => missed.push(format!("{name}: {what}")),
+            }
+        }
+    }
+    eprintln!("{seen} mistakes seen, not seen: {missed:?}");
+    assert!(seen >= 40 && missed.len() * 10 <= seen, "{seen} mistakes seen, not seen: {missed:#?}");
 }
 
 #[test]

@@ -308,8 +308,3 @@ fn sampler(s: &Sampler) -> InterpSampler {
         unnormalized: s.unnormalized,
     }
 }
-
-/// Whether bits are a number, for those who look at them.
-pub fn as_number(bits: u64) -> f64 {
-    decode(bits, Bits::B32)
-}

@@ -1,7 +1,8 @@
 //! Instructions, one wave at a time.
 
 use super::super::{
-    AluOp, AtomicOp, Bits, BuiltIn, DescriptorPart, Inst, Interp, InterpPlace, Op, Scope, Terminator, Type, Value,
+    AluOp, AtomicOp, Bits, BuiltIn, DescriptorPart, Inst, Interp, InterpPlace, LocalId, Op, Scope, Terminator, Type,
+    Value,
 };
 use super::Shader;
 use super::lanes;
@@ -211,12 +212,7 @@ impl<'a> Machine<'a> {
                 self.set(wave, inst, lane, wave.get(register, lane), wave.shadow(register, lane));
             }
             Op::Bitcast => self.bitcast(wave, inst, lane),
-            Op::LocalLoad { local, .. } | Op::LocalStore { local, .. } => {
-                let (offset, shadow) = arg(wave, 0);
-                let base = self.scratch(local.index(), lane, offset);
-                let load = matches!(inst.op, Op::LocalLoad { .. });
-                self.local(wave, inst, lane, base, shadow, load, offset, local.index());
-            }
+            Op::LocalLoad { local, .. } | Op::LocalStore { local, .. } => self.local(wave, inst, lane, *local),
             Op::ConstLoad { table, .. } => {
                 let (offset, shadow) = arg(wave, 0);
                 let empty = Memory::default();
@@ -378,39 +374,25 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Address of a local's byte in scratch; out of range for one outside of the local.
-    fn scratch(&self, local: usize, lane: usize, offset: u64) -> u64 {
-        let start = self.locals.get(local).copied().unwrap_or(0);
-        u64::from(self.scratch_bytes) * lane as u64 + u64::from(start) + offset
-    }
-
-    #[allow(clippy::too_many_arguments, reason = "a load and a store of one shape")]
-    fn local(
-        &self,
-        wave: &mut Wave,
-        inst: &Inst,
-        lane: usize,
-        base: u64,
-        shadow: Shadow,
-        load: bool,
-        offset: u64,
-        local: usize,
-    ) {
-        let size = self.shader.locals.get(local).map_or(0, |l| u64::from(l.bytes));
-        let ty = match (load, inst.result, inst.args.get(1)) {
-            (true, Some(v), _) | (false, _, Some(&v)) => self.shader.ty(v),
-            _ => return,
-        };
+    /// A load (without a value to store) or a store of a local.
+    fn local(&self, wave: &mut Wave, inst: &Inst, lane: usize, local: LocalId) {
+        let Some(&offset) = inst.args.first() else { return };
+        let (offset, shadow) = self.arg(wave, offset, lane);
+        let Some(ty) = inst.result.or(inst.args.get(1).copied()).map(|v| self.shader.ty(v)) else { return };
+        let size = self.shader.locals.get(local.index()).map_or(0, |l| u64::from(l.bytes));
+        let start = self.locals.get(local.index()).copied().unwrap_or(0);
         let inside = offset.checked_add(u64::from(ty.bytes())).is_some_and(|end| end <= size);
         // Nothing is there beyond a local's end.
-        let base = if inside { base } else { u64::MAX / 2 };
-        if load {
+        let nowhere = u64::MAX / 2;
+        let base = u64::from(self.scratch_bytes) * lane as u64 + u64::from(start);
+        let at = if inside { base + offset } else { nowhere };
+        if inst.result.is_some() {
             let scratch = std::mem::take(&mut wave.scratch);
-            self.loaded(wave, inst, lane, &scratch, base, shadow);
+            self.loaded(wave, inst, lane, &scratch, at, shadow);
             wave.scratch = scratch;
         } else {
             let values = self.values(wave, inst, 1, lane);
-            store(&mut wave.scratch, base, shadow, &values);
+            store(&mut wave.scratch, at, shadow, &values);
         }
     }
 
@@ -486,9 +468,9 @@ impl<'a> Machine<'a> {
             B::NumSubgroups => group_size.div_ceil(lanes).into(),
             B::SubgroupEqMask => half(own),
             B::SubgroupLtMask => half(own - 1),
-            B::SubgroupLeMask => half(own - 1 | own),
+            B::SubgroupLeMask => half((own - 1) | own),
             B::SubgroupGeMask => half(all & !(own - 1)),
-            B::SubgroupGtMask => half(all & !(own - 1 | own)),
+            B::SubgroupGtMask => half(all & !((own - 1) | own)),
             B::HelperInvocation => u64::from(invocation.is_some_and(|i| i.helper)),
             B::DeviceIndex | B::ViewIndex => 0,
             other => return Err(Error::unsupported("interpreting a built-in", format!("{other:?}"))),

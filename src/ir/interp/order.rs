@@ -24,8 +24,8 @@ pub(super) fn positions(shader: &Shader) -> Vec<Option<u32>> {
             Merge::Loop { continue_to, .. } if cfg.reachable(continue_to) => Some(continue_to),
             _ => None,
         };
-        let ways = exits[block.index()].iter().chain(continue_to.as_ref()).chain(cfg.succs[block.index()].iter());
-        match ways.skip(*next).next().copied() {
+        let mut ways = exits[block.index()].iter().chain(continue_to.as_ref()).chain(cfg.succs[block.index()].iter());
+        match ways.nth(*next).copied() {
             Some(to) => {
                 *next += 1;
                 if !seen[to.index()] {

@@ -126,15 +126,15 @@ impl Texture {
         let size = self.size(level);
         let mut axes = Vec::new();
         let mut close = false;
-        for n in 0..3 {
+        for (n, &size) in size.iter().enumerate() {
             if n >= at.count {
                 axes.push(vec![(Some(0), 1.0)]);
                 continue;
             }
-            let scale = if sampler.unnormalized { 1.0 } else { size[n] as f64 };
+            let scale = if sampler.unnormalized { 1.0 } else { size as f64 };
             let x = at.at[n] * scale;
             let error = at.error[n] * scale + x.abs() * 2f64.powi(-22) + 1.0 / 512.0;
-            let (taps, unsure) = Self::taps(x, error, size[n], filter, sampler.address[n]);
+            let (taps, unsure) = Self::taps(x, error, size, filter, sampler.address[n]);
             // Over a face's edge the neighbouring face is read.
             close |= unsure || at.cube && filter == Filter::Linear && !(0.5..=scale - 0.5).contains(&x);
             axes.push(taps);

@@ -113,5 +113,11 @@ impl Wave {
 
 /// The lanes of a mask.
 pub(super) fn lanes(mask: u64) -> impl Iterator<Item = usize> + Clone {
-    (0..64usize).filter(move |lane| mask >> lane & 1 != 0)
+    let mut rest = mask;
+    std::iter::repeat_with(move || {
+        let lane = rest.trailing_zeros() as usize;
+        rest &= rest.wrapping_sub(1);
+        lane
+    })
+    .take(mask.count_ones() as usize)
 }
