@@ -2,14 +2,14 @@
 //!
 //! `// grid X Y Z` workgroups (1 1 1), `// floor N` ulps that any float may be off besides its bound (2),
 //! `// at N RANGE` storage buffer at binding N of set 0, `// uniform N RANGE` likewise, `// push RANGE`,
-//! `// texels N FORMAT WIDTH HEIGHT storage|sampled|combined [linear|nearest [LEVELS]]`, `// texel_buffer N FORMAT COUNT storage|uniform`,
+//! `// texels N FORMAT WIDTH HEIGHT storage|sampled|combined|shadow …` (see [`texels`]), `// texel_buffer N FORMAT COUNT storage|uniform`,
 //! `// spec ID VALUE BYTES`, `// subgroups` the result depends on the subgroup's size, `// target ENV` (vulkan1.1).
 //! RANGE: `floats COUNT LOW HIGH`, `doubles …`, `halves …`, `bits COUNT` (dwords), `below COUNT N` (dwords), `zeros COUNT`,
 //! `dwords N…` as they are; several, separated by `,`, follow one another.
 
 #![allow(dead_code, reason = "each test program uses its own part of this")]
 
-use dovetail::emu::inputs::{Address, Binding, Bound, Bytes, Image, Inputs, Sampler, Shape, Texels};
+use dovetail::emu::inputs::{Address, Binding, Bound, Bytes, Compare, Image, Inputs, Sampler, Shape, Texels};
 use dovetail::ir::Bits;
 use dovetail::ir::interp::{
     AddressMode, Filter, Memory, Sampler as InterpSampler, Shadow, Texture, World, decode, encode,
@@ -145,25 +145,35 @@ fn one_range(random: &mut Random, words: &[&str]) -> Vec<u8> {
 fn pixels(random: &mut Random, format: &str, count: usize) -> Bytes {
     let channels = if format.starts_with("R32G32B32A32") { 4 } else { 1 };
     match format.rsplit('_').next() {
+        Some("SFLOAT") if format.starts_with('D') => range(random, &["floats", &count.to_string(), "0", "1"]),
         Some("SFLOAT") if format.starts_with("R16") => range(random, &["halves", &(count * 4).to_string(), "-2", "2"]),
         Some("SFLOAT") => range(random, &["floats", &(count * channels).to_string(), "-2", "2"]),
         _ => range(random, &["bits", &(count * channels).to_string()]),
     }
 }
 
+/// `FORMAT WIDTH HEIGHT KIND [FILTER [LEVELS [SHAPE [DEPTH-OR-LAYERS]]]]`.
 fn texels(random: &mut Random, words: &[&str]) -> Bound {
     let [width, height] = [1, 2].map(|n| number(words[n]) as u32);
-    let levels = words.get(5).map_or(1, |n| number(n) as u32);
-    let count: u32 = (0..levels).map(|l| (width >> l).max(1) * (height >> l).max(1)).sum();
-    let data = pixels(random, words[0], count as usize);
+    let count_of = |n: usize| words.get(n).map_or(1, |n| number(n) as u32);
+    let (levels, more) = (count_of(5), count_of(7));
+    let shape = words.get(6).copied().unwrap_or("2d");
+    let (depth, layers) = if shape == "3d" { (more, 1) } else { (1, more) };
+    let extent = [width, height, depth];
+    let count: u32 = (0..levels).map(|l| extent.iter().map(|n| (n >> l).max(1)).product::<u32>() * layers).sum();
     let image = Image {
         format: words[0].to_owned(),
-        shape: Shape::D2,
-        extent: [width, height, 1],
-        layers: 1,
-        arrayed: false,
+        shape: match shape.trim_end_matches("_array") {
+            "1d" => Shape::D1,
+            "3d" => Shape::D3,
+            "cube" => Shape::Cube,
+            _ => Shape::D2,
+        },
+        extent,
+        layers,
+        arrayed: shape.ends_with("_array"),
         levels,
-        data,
+        data: pixels(random, words[0], count as usize),
     };
     let linear = words.get(4) == Some(&"linear");
     let sampler = Sampler {
@@ -171,7 +181,8 @@ fn texels(random: &mut Random, words: &[&str]) -> Bound {
         min_linear: linear,
         mip_linear: linear,
         max_lod: levels as f32 - 1.0,
-        address: [Address::Repeat, Address::ClampToEdge, Address::ClampToEdge],
+        address: [Address::Repeat, Address::ClampToEdge, Address::MirroredRepeat],
+        compare: (words[3] == "shadow").then_some(Compare::LessOrEqual),
         ..Default::default()
     };
     match words[3] {
@@ -249,7 +260,7 @@ fn decode_texels(format: &str, data: &[u8]) -> Vec<([u32; 4], [Shadow; 4])> {
         }
         _ if format.starts_with("R32G32B32A32_") => words(4),
         _ if format.starts_with("R32G32_") => words(2),
-        _ if format.starts_with("R32_") => words(1),
+        _ if format.starts_with("R32_") || format == "D32_SFLOAT" => words(1),
         _ => panic!("format {format} is not decoded"),
     }
 }
