@@ -61,7 +61,7 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8]) -> Result<String, String> 
     let ir = translate(&parsed, "main", Stage::Compute, &spec).map_err(|e| e.to_string())?;
     dovetail::ir::verify::verify(&ir).map_err(|e| e.to_string())?;
     let shader = vulkan::Shader { module, entry: "main", spec: &case.spec };
-    let sizes = if case.subgroups { vec![vulkan.subgroup_size] } else { vec![vulkan.subgroup_size, 32, 64] };
+    let sizes = if case.subgroups { vec![vulkan.subgroup_size] } else { vec![vulkan.subgroup_size, 64] };
     let mut results = Vec::new();
     let mut verdict = Verdict::default();
     for seed in [1, 2] {

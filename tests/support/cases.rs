@@ -146,8 +146,8 @@ fn pixels(random: &mut Random, format: &str, count: usize) -> Bytes {
     let channels = if format.starts_with("R32G32B32A32") { 4 } else { 1 };
     match format.rsplit('_').next() {
         Some("SFLOAT") if format.starts_with('D') => range(random, &["floats", &count.to_string(), "0", "1"]),
-        Some("SFLOAT") if format.starts_with("R16") => range(random, &["halves", &(count * 4).to_string(), "-2", "2"]),
-        Some("SFLOAT") => range(random, &["floats", &(count * channels).to_string(), "-2", "2"]),
+        Some("SFLOAT") if format.starts_with("R16") => range(random, &["halves", &(count * 4).to_string(), "1", "2"]),
+        Some("SFLOAT") => range(random, &["floats", &(count * channels).to_string(), "1", "2"]),
         _ => range(random, &["bits", &(count * channels).to_string()]),
     }
 }

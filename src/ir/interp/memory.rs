@@ -141,7 +141,7 @@ impl Memory {
         }
         let limit = 8.0 * (ours - shadow.value).abs() + shadow.bound + floor_ulps * ulp(ours, bits);
         verdict.floats += 1;
-        verdict.loose += usize::from(limit > 0.05 * ours.abs().max(0.05));
+        verdict.loose += usize::from(limit > 0.05 * ours.abs().max(0.2));
         if theirs.is_nan() || (ours - theirs).abs() > limit {
             verdict.wrong.push(Difference { at, ours, theirs, limit });
         }

@@ -174,7 +174,7 @@ impl Texture {
         std::array::from_fn(|n| {
             let spread = high[n] - low[n];
             let weights =
-                if filter == Filter::Linear { spread * (error + at.count as f64 / 200.0) + self.step } else { 0.0 };
+                if filter == Filter::Linear { spread * (error + at.count as f64 / 256.0) + self.step } else { 0.0 };
             (sum[n], if close { f64::INFINITY } else { weights + behind + sum[n].abs() * 1e-6 })
         })
     }
