@@ -1,8 +1,8 @@
 //! Instructions, one wave at a time.
 
 use super::super::{
-    AluOp, AtomicOp, Bits, BuiltIn, DescriptorPart, Inst, Interp, InterpPlace, LocalId, Op, Scope, Terminator, Type,
-    Value,
+    AluOp, AtomicOp, Bits, BlockId, BuiltIn, DescriptorPart, Inst, Interp, InterpPlace, LocalId, Op, Scope, Terminator,
+    Type, Value,
 };
 use super::Shader;
 use super::lanes;
@@ -14,6 +14,7 @@ use super::texture::{Sampler, Texture};
 use super::wave::{ENDED, Stop, Wave, lanes as lanes_of};
 use super::{atomic, order};
 use crate::error::{Context, Error, Result};
+use smallvec::SmallVec;
 
 /// A shader ready to run, and the workgroup that runs.
 pub(super) struct Machine<'a> {
@@ -30,7 +31,9 @@ pub(super) struct Machine<'a> {
     /// Scratch offset of each local.
     locals: Vec<u32>,
     tables: Vec<Memory>,
-    positions: Vec<Option<u32>>,
+    /// Blocks in the order in which lanes wait for each other, and the place of each block in it.
+    order: Vec<BlockId>,
+    positions: Vec<u32>,
     shared: Memory,
     group: [u32; 3],
     grid: [u32; 3],
@@ -62,6 +65,11 @@ impl<'a> Machine<'a> {
         if scratch_bytes > 1 << 20 {
             return Err(Error::unsupported("scratch size", format!("{scratch_bytes} bytes a lane")));
         }
+        let order = order::order(shader);
+        let mut positions = vec![ENDED; shader.blocks.len()];
+        for (n, block) in order.iter().enumerate() {
+            positions[block.index()] = n as u32;
+        }
         Ok(Self {
             options,
             registers,
@@ -71,7 +79,8 @@ impl<'a> Machine<'a> {
             first,
             locals,
             tables: shader.tables.iter().map(|t| Memory::new(t.bytes.clone())).collect(),
-            positions: order::positions(shader),
+            order,
+            positions,
             shared: Memory::default(),
             group: [0; 3],
             grid: [1; 3],
@@ -83,6 +92,11 @@ impl<'a> Machine<'a> {
     pub fn start_group(&mut self, group: [u32; 3], grid: [u32; 3]) {
         self.shared = Memory::new(vec![0; self.shader.shared_bytes as usize]);
         (self.group, self.grid) = (group, grid);
+    }
+
+    /// Where a block stands in the order.
+    pub fn position(&self, block: BlockId) -> u32 {
+        self.positions.get(block.index()).copied().unwrap_or(ENDED)
     }
 
     /// The registers of a value's components.
@@ -97,8 +111,8 @@ impl<'a> Machine<'a> {
         loop {
             let (id, mut from, mask) = match wave.resume.take() {
                 Some(resume) => resume,
-                None => match wave.next(&self.positions) {
-                    Some((block, mask)) => (block, 0, mask),
+                None => match wave.next() {
+                    Some((at, mask)) => (self.order.get(at as usize).copied().unwrap_or(Shader::ENTRY), 0, mask),
                     None => return Ok(Stop::End),
                 },
             };
@@ -407,8 +421,8 @@ impl<'a> Machine<'a> {
     }
 
     /// The components of an operand, with their widths; a tainted lane's are uncertain.
-    pub fn values(&self, wave: &Wave, inst: &Inst, n: usize, lane: usize) -> Vec<(u64, Shadow, Bits)> {
-        let Some(&v) = inst.args.get(n) else { return Vec::new() };
+    pub fn values(&self, wave: &Wave, inst: &Inst, n: usize, lane: usize) -> SmallVec<[(u64, Shadow, Bits); 4]> {
+        let Some(&v) = inst.args.get(n) else { return SmallVec::new() };
         let tainted = wave.tainted >> lane & 1 != 0;
         let bits = self.shader.ty(v).bits();
         let one = |r| (wave.get(r, lane), if tainted { Shadow::UNCERTAIN } else { wave.shadow(r, lane) }, bits);
