@@ -10,10 +10,10 @@
 #![allow(dead_code, reason = "each test program uses its own part of this")]
 
 use dovetail::emu::inputs::{Address, Binding, Bound, Bytes, Compare, Image, Inputs, Sampler, Shape, Texels};
-use dovetail::ir::Bits;
 use dovetail::ir::interp::{
     AddressMode, Filter, Memory, Sampler as InterpSampler, Shadow, Texture, World, decode, encode,
 };
+use dovetail::ir::{Bits, ResourceKind, Shader};
 
 /// Numbers from a seed: the same on every machine.
 pub struct Random(u64);
@@ -318,4 +318,30 @@ fn sampler(s: &Sampler) -> InterpSampler {
         }),
         unnormalized: s.unnormalized,
     }
+}
+
+/// Inputs for a compute shader that nothing is known of: small integers to push, floats everywhere else.
+pub fn reflected(shader: &Shader, seed: u64) -> Inputs {
+    let mut random = Random::new(seed);
+    let mut inputs = Inputs { grid: [2, 1, 1], ..Default::default() };
+    let dwords = shader.push_constant_bytes.div_ceil(4);
+    inputs.push_constants = Bytes((0..dwords).flat_map(|_| (random.bits() as u32 % 3 + 1).to_le_bytes()).collect());
+    for resource in &shader.resources {
+        for element in 0..resource.count.unwrap_or(1).min(4) {
+            let mut floats = |count: &str| range(&mut random, &["floats", count, "0.25", "2"]);
+            let bound = match resource.kind {
+                ResourceKind::StorageBuffer => Bound::StorageBuffer(floats("4096")),
+                ResourceKind::UniformBuffer => Bound::UniformBuffer(floats("1024")),
+                ResourceKind::Sampler => Bound::Sampler(Sampler::default()),
+                ResourceKind::StorageImage => texels(&mut random, &["R32G32B32A32_SFLOAT", "32", "32", "storage"]),
+                ResourceKind::SampledImage => texels(&mut random, &["R32G32B32A32_SFLOAT", "32", "32", "sampled"]),
+                ResourceKind::CombinedImageSampler => {
+                    texels(&mut random, &["R32G32B32A32_SFLOAT", "32", "32", "combined"])
+                }
+                other => panic!("nothing is bound to a {other:?}"),
+            };
+            inputs.bindings.push(Binding { set: resource.set, binding: resource.binding, element, bound });
+        }
+    }
+    inputs
 }
