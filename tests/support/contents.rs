@@ -24,7 +24,7 @@ pub struct Declared {
 impl Declared {
     /// Reads a module.
     pub fn new(module: &[u8]) -> Result<Self, String> {
-        let module = dr::load_bytes(module).map_err(|e| e.to_string())?;
+        let module = dr::load_bytes(declarations(module)).map_err(|e| e.to_string())?;
         let mut decorations = BTreeMap::new();
         let mut members = BTreeMap::new();
         for inst in &module.annotations {
@@ -170,4 +170,21 @@ impl Declared {
             _ => 0,
         }
     }
+}
+
+/// A module without capabilities and functions, whose words may be newer than the reader.
+fn declarations(module: &[u8]) -> Vec<u8> {
+    let (words, _) = module.as_chunks::<4>();
+    let mut out = words.get(..5).unwrap_or_default().to_vec();
+    let mut at = 5;
+    while let Some(word) = words.get(at).map(|b| u32::from_le_bytes(*b)) {
+        let end = at + (word >> 16).max(1) as usize;
+        match word & 0xffff {
+            op if op == Op::Function as u32 => break,
+            op if op == Op::Capability as u32 => {}
+            _ => out.extend(words.get(at..end).unwrap_or_default()),
+        }
+        at = end;
+    }
+    out.concat()
 }
