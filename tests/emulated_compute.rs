@@ -102,7 +102,9 @@ fn softmax_goes_through_subgroups_and_barriers() {
     let before = numbers(rows * n, 3);
     for wave in [WaveSize::W32, WaveSize::W64] {
         let push = [n as u32, scale.to_bits()];
-        let Some(after) = run("softmax.comp", wave, &[before.clone()], &push, [rows as u32, 1, 1]) else { return };
+        let Some(after) = run("softmax.comp", wave, std::slice::from_ref(&before), &push, [rows as u32, 1, 1]) else {
+            return;
+        };
         for row in 0..rows {
             let scaled: Vec<f64> = before[row * n..][..n].iter().map(|x| f64::from(*x * scale)).collect();
             let most = scaled.iter().copied().fold(f64::MIN, f64::max);
