@@ -56,7 +56,8 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8], wave: WaveSize) -> Result<
             instructions = count;
             // The bytes of two pipelines that agree need no judge of their own.
             if first.as_ref() != Some(&ours) {
-                verdict = judge(case.floor, &inputs, &known, &ours, &theirs).map_err(|e| format!("{}: {e}", place()))?;
+                verdict =
+                    judge(case.floor, &inputs, &known, &ours, &theirs).map_err(|e| format!("{}: {e}", place()))?;
             }
             first.get_or_insert(ours);
         }

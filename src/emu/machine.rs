@@ -157,7 +157,8 @@ impl Machine {
             stats.lane_operations += u64::from(wave.exec().count_ones());
         }
         wave.pc = address.wrapping_add(4 * u64::from(step.inst.dwords));
-        self.execute(&step, wave, lds).map_err(|e| e.at(format!("{} at {address:#x}", step.inst.entry.mnemonic)))
+        let done = self.execute(&step, wave, lds).and_then(|()| wave.check_registers());
+        done.map_err(|e| e.at(format!("{} at {address:#x}", step.inst.entry.mnemonic)))
     }
 
     fn fetch(&mut self, address: u64) -> Result<Arc<Step>> {

@@ -91,7 +91,8 @@ impl Class {
 }
 
 impl Step {
-    fn new(inst: Instruction) -> Self {
+    /// The operation of an instruction.
+    pub(super) fn new(inst: Instruction) -> Self {
         let name = inst.entry.mnemonic;
         let run = match &inst.fields {
             Fields::Scalar(_) => {
@@ -106,6 +107,11 @@ impl Step {
         };
         let class = Class::of(&inst);
         Self { inst, run: run.unwrap_or(Run::Unknown), class }
+    }
+
+    /// Whether the emulator knows what it does.
+    pub fn is_done(&self) -> bool {
+        !matches!(self.run, Run::Unknown)
     }
 }
 

@@ -9,6 +9,7 @@ use super::mode::{Mode, Round, to_f16};
 use crate::error::{Error, Result};
 use crate::isa::{Kind, Scalar, Special, Src, Vgpr};
 use crate::target::WaveSize;
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// The most lanes there are.
@@ -55,6 +56,8 @@ pub struct Wave {
     pub parameters: Option<Arc<Parameters>>,
     sgprs: Box<[u32; 128]>,
     vgprs: Box<[[u32; LANES]]>,
+    /// A register beyond those there are, that a lane used.
+    overrun: Cell<Option<usize>>,
 }
 
 impl Wave {
@@ -71,6 +74,7 @@ impl Wave {
             parameters: None,
             sgprs: Box::new([POISON; 128]),
             vgprs: vec![[POISON; LANES]; 256].into_boxed_slice(),
+            overrun: Cell::new(None),
         };
         wave.set_exec(exec);
         wave
@@ -172,7 +176,11 @@ impl Wave {
 
     /// A vector register of a lane.
     pub fn vgpr(&self, v: Vgpr, n: usize, lane: usize) -> u32 {
-        self.vgprs.get(usize::from(v.0) + n).and_then(|row| row.get(lane)).copied().unwrap_or(0)
+        let register = usize::from(v.0) + n;
+        self.vgprs.get(register).and_then(|row| row.get(lane)).copied().unwrap_or_else(|| {
+            self.overrun.set(Some(register));
+            0
+        })
     }
 
     /// A vector register of all lanes.
@@ -190,6 +198,19 @@ impl Wave {
     pub fn set_vgpr(&mut self, v: Vgpr, n: usize, lane: usize, value: u32) {
         if let Some(register) = self.vgprs.get_mut(usize::from(v.0) + n).and_then(|row| row.get_mut(lane)) {
             *register = value;
+        } else {
+            self.overrun.set(Some(usize::from(v.0) + n));
+        }
+    }
+
+    /// Whether a lane used a register that the wave does not have, since this was last asked.
+    ///
+    /// # Errors
+    /// Malformed: it did.
+    pub fn check_registers(&self) -> Result<()> {
+        match self.overrun.take() {
+            None => Ok(()),
+            Some(register) => Err(no_register(Vgpr(0), register)),
         }
     }
 

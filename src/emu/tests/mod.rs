@@ -1,5 +1,7 @@
 //! The emulator against known results and plain Rust: small programs of `llvm-mc`, registers set before and read after.
 
+mod coverage;
+mod image;
 mod lanes;
 mod memory;
 mod scalar;
@@ -20,9 +22,14 @@ pub fn assemble(test: &str, size: WaveSize, text: &str) -> Option<Vec<u8>> {
     let args = ["-arch=amdgcn", "-mcpu=gfx1030", &attributes, "-show-encoding"];
     let output = crate::isa::oracle::support::tool(test, "llvm-mc-19")?.run(&args, text.as_bytes());
     let output = String::from_utf8(output).expect("text");
+    Some(encoded(&output))
+}
+
+/// The bytes of every instruction that the assembler shows.
+fn encoded(output: &str) -> Vec<u8> {
     let encodings = output.lines().filter_map(|line| line.split("encoding: [").nth(1)?.split(']').next());
     let byte = |text: &str| u8::from_str_radix(text.trim().trim_start_matches("0x"), 16).expect("a byte");
-    Some(encodings.flat_map(|line| line.split(',').map(byte).collect::<Vec<_>>()).collect())
+    encodings.flat_map(|line| line.split(',').map(byte).collect::<Vec<_>>()).collect()
 }
 
 /// A program of one wave, and what it starts with.

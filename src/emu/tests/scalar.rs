@@ -138,6 +138,15 @@ fn errors_name_the_instruction() {
     assert!(endless.contains(INSTRUCTION_LIMIT), "{endless}");
     let off = message("s_mov_b64 s[0:1], 0x1000\ns_setpc_b64 s[0:1]").expect("assembled");
     assert!(off.contains("no code"), "{off}");
+    let beyond = |text: &str| {
+        let mut test = Test::new("errors", WaveSize::W32, text).expect("assembled");
+        test.wave.limit_vgprs(8);
+        test.try_run().expect_err("stops").to_string()
+    };
+    for text in ["v_mov_b32 v8, 0", "v_add_f32 v0, v9, v0", "ds_read_b32 v8, v0", "ds_write_b64 v0, v[7:8]"] {
+        let message = beyond(text);
+        assert!(message.contains("beyond the registers"), "{text}: {message}");
+    }
     let unfit = message("v_interp_p1_f32 v0, v1, attr0.x").expect("assembled");
     assert!(unfit.contains("v_interp_p1_f32"), "{unfit}");
 }
