@@ -57,11 +57,22 @@ pub fn resolve(name: &str, ty: &str) -> Option<Atomic> {
     })
 }
 
-/// The operation of a name such as `global_atomic_smax_x2`, and its width.
-pub fn of_memory(mnemonic: &str) -> Option<(Atomic, u32)> {
+/// An atomic instruction on memory.
+#[derive(Clone, Copy)]
+pub struct MemoryAtomic {
+    /// What it makes of a cell.
+    pub apply: Atomic,
+    /// Width of the cell.
+    pub bits: u32,
+    /// It has a second operand behind the first; other instructions' registers end there.
+    pub compares: bool,
+}
+
+/// The instruction of a name such as `global_atomic_smax_x2`.
+pub fn of_memory(mnemonic: &str) -> Option<MemoryAtomic> {
     let (_, name) = mnemonic.split_once("_atomic_")?;
     let (name, bits) = name.strip_suffix("_x2").map_or((name, 32), |name| (name, 64));
-    Some((resolve(name, "")?, bits))
+    Some(MemoryAtomic { apply: resolve(name, "")?, bits, compares: name.ends_with("cmpswap") })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! range reads 0 and stores nothing; what it lets through must be in an allocation.
 
 use super::access::{self, Element};
-use super::atomic::{self, Cell};
+use super::atomic::{self, Cell, MemoryAtomic};
 use super::format::Format;
 use super::memory::Memory;
 use super::wave::Wave;
@@ -97,8 +97,8 @@ pub enum Buffer {
     LoadFormat(Typed),
     /// A formatted store.
     StoreFormat(Typed),
-    /// An atomic operation of this width.
-    Atomic(atomic::Atomic, u32),
+    /// An atomic operation.
+    Atomic(MemoryAtomic),
 }
 
 /// A formatted access.
@@ -114,8 +114,8 @@ pub fn resolve(name: &str) -> Option<Buffer> {
     if name == "buffer_gl0_inv" || name == "buffer_gl1_inv" {
         return Some(Buffer::Nothing);
     }
-    if let Some((atomic, bits)) = atomic::of_memory(name) {
-        return Some(Buffer::Atomic(atomic, bits));
+    if let Some(atomic) = atomic::of_memory(name) {
+        return Some(Buffer::Atomic(atomic));
     }
     let name = name.strip_prefix('t').unwrap_or(name).strip_prefix("buffer_")?;
     let (load, rest) = match name.strip_prefix("load_") {
@@ -203,17 +203,17 @@ pub fn execute(op: Buffer, inst: &Instruction, f: &BufferFields, wave: &mut Wave
                     }
                 }
             }
-            Buffer::Atomic(atomic, bits) => {
+            Buffer::Atomic(MemoryAtomic { apply, bits, compares }) => {
                 let width = bits as usize / 32;
                 let pair = |first: usize| {
                     (0..width).rev().fold(0, |all, n| all << 32 | u64::from(wave.vgpr(f.data, first + n, lane)))
                 };
-                let (data, compare) = (pair(0), pair(width));
+                let (data, compare) = (pair(0), if compares { pair(width) } else { 0 });
                 let mut old = 0;
                 if let Some(address) = place.address(0) {
                     let cell = memory.slice_mut(address, 4 * width)?;
                     old = access::number(cell);
-                    let new = atomic(Cell { old, data, compare, bits }).to_le_bytes();
+                    let new = apply(Cell { old, data, compare, bits }).to_le_bytes();
                     cell.copy_from_slice(&new[..4 * width]);
                 }
                 if f.cache.glc {

@@ -1,7 +1,7 @@
 //! Memory by address: GLOBAL, FLAT, SCRATCH (isa-gfx10 2.2, 6).
 
 use super::access::{self, Element, Half};
-use super::atomic::{self, Atomic, Cell};
+use super::atomic::{self, Cell, MemoryAtomic};
 use super::lds::Lds;
 use super::memory::Memory;
 use super::wave::{PRIVATE_APERTURE, SHARED_APERTURE, Wave};
@@ -17,13 +17,13 @@ pub enum Global {
     /// Bytes of registers.
     Store(Element),
     /// An atomic operation of this width.
-    Atomic(Atomic, u32),
+    Atomic(MemoryAtomic),
 }
 
 /// The operation of a name.
 pub fn resolve(name: &str) -> Option<Global> {
-    if let Some((atomic, bits)) = atomic::of_memory(name) {
-        return Some(Global::Atomic(atomic, bits));
+    if let Some(atomic) = atomic::of_memory(name) {
+        return Some(Global::Atomic(atomic));
     }
     let (_, rest) = name.split_once('_')?;
     match rest.strip_prefix("load_") {
@@ -103,7 +103,7 @@ pub fn execute(
                     }
                 }
             }
-            Global::Atomic(atomic, bits) => {
+            Global::Atomic(MemoryAtomic { apply, bits, compares }) => {
                 let Some(address) = place.address(wave, lane) else {
                     return Err(Error::unsupported("flat access", "an atomic on LDS"));
                 };
@@ -112,7 +112,8 @@ pub fn execute(
                 let pair = |first: usize| (0..width).rev().fold(0, |all, n| all << 32 | word(first + n));
                 let cell = memory.slice_mut(address, 4 * width)?;
                 let old = access::number(cell);
-                let new = atomic(Cell { old, data: pair(0), compare: pair(width), bits }).to_le_bytes();
+                let compare = if compares { pair(width) } else { 0 };
+                let new = apply(Cell { old, data: pair(0), compare, bits }).to_le_bytes();
                 cell.copy_from_slice(&new[..4 * width]);
                 if f.cache.glc {
                     for n in 0..width {

@@ -64,8 +64,7 @@ pub fn resolve(name: &str) -> Option<Image> {
         _ => {}
     }
     if name.starts_with("image_atomic_") {
-        return atomic::of_memory(name)
-            .map(|(operation, _)| Image::Atomic { operation, compares: name.ends_with("cmpswap") });
+        return atomic::of_memory(name).map(|a| Image::Atomic { operation: a.apply, compares: a.compares });
     }
     let mut parts = name.strip_prefix("image_")?.split('_').peekable();
     let gives = match parts.next()? {
