@@ -4,7 +4,9 @@
 //! What an input is bound to and the layout does not have is in memory, but no descriptor says so. Descriptors that
 //! nothing is bound to are null.
 
-use super::image::{Clamp, Compare as CompareBits, ImageDescriptor, Place, SamplerDescriptor, Shape as HwShape, Texture};
+use super::image::{
+    Clamp, Compare as CompareBits, ImageDescriptor, Place, SamplerDescriptor, Shape as HwShape, Texture,
+};
 use super::inputs::{Address, Binding, Bound, Compare, Image, Inputs, Sampler, Shape, Texels};
 use super::machine::Machine;
 use super::named_format::NamedFormat;
@@ -219,7 +221,8 @@ fn write(
     binding: &Binding,
     (part, words): &Part,
 ) -> Result<()> {
-    let first = to.part_offset(*part).ok_or_else(|| Error::malformed(format!("the layout has a {:?} here", to.kind)))?;
+    let first =
+        to.part_offset(*part).ok_or_else(|| Error::malformed(format!("the layout has a {:?} here", to.kind)))?;
     if binding.element >= to.count.max(1) {
         return Err(Error::malformed(format!("the layout has {} elements", to.count)));
     }

@@ -68,7 +68,8 @@ impl Declared {
             };
             let declared = |&&(id, ..): &&(u32, u32, StorageClass)| {
                 let decoration = |d| self.decorations.get(&(id, d)).copied();
-                decoration(Decoration::DescriptorSet) == Some(r.set) && decoration(Decoration::Binding) == Some(r.binding)
+                decoration(Decoration::DescriptorSet) == Some(r.set)
+                    && decoration(Decoration::Binding) == Some(r.binding)
             };
             let (_, pointer, _) = self.variables.iter().find(declared).ok_or("a resource without a variable")?;
             for element in 0..r.count.unwrap_or(1) {
@@ -146,7 +147,8 @@ impl Declared {
             op @ (Op::TypeArray | Op::TypeRuntimeArray) => {
                 let element = self.operand(ty, 0);
                 let stride = self.decorations.get(&(ty, Decoration::ArrayStride)).map_or(1, |n| *n as usize).max(1);
-                let count = if op == Op::TypeArray { self.operand(self.operand(ty, 1), 0) as usize } else { usize::MAX };
+                let count =
+                    if op == Op::TypeArray { self.operand(self.operand(ty, 1), 0) as usize } else { usize::MAX };
                 let starts = (0..to.len()).step_by(stride).take(count);
                 for at in starts {
                     self.fill(&mut to[at..], element, random, numbers);

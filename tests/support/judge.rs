@@ -35,7 +35,9 @@ pub fn judge(
         let Some(known) = known else { continue };
         let verdict = known.judge_between(ours, theirs, floor);
         if let Some(d) = verdict.wrong.first() {
-            let word = |bytes: &[u8]| bytes.get(d.at & !3..).and_then(|b| b.first_chunk()).map_or(0, |b| u32::from_le_bytes(*b));
+            let word = |bytes: &[u8]| {
+                bytes.get(d.at & !3..).and_then(|b| b.first_chunk()).map_or(0, |b| u32::from_le_bytes(*b))
+            };
             return Err(format!(
                 "{} values differ, the first in binding {} at byte {}: {} (word {:#x}), expected {} (word {:#x}) ± {:e}",
                 verdict.wrong.len(),
@@ -68,6 +70,7 @@ pub fn proves_nothing(verdict: &Verdict, results: &[Vec<Vec<u8>>]) -> Option<Str
         return Some("two seeds give the same".into());
     }
     let judged = (floats + uncertain + not_finite).max(written);
-    (not_finite * 20 > written || (uncertain + loose) * 10 > judged)
-        .then(|| format!("proves too little: {loose} loose, {uncertain} uncertain, {not_finite} not finite of {judged}"))
+    (not_finite * 20 > written || (uncertain + loose) * 10 > judged).then(|| {
+        format!("proves too little: {loose} loose, {uncertain} uncertain, {not_finite} not finite of {judged}")
+    })
 }
