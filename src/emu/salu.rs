@@ -291,35 +291,15 @@ pub fn execute(op: Salu, entry: &Entry, fields: &ScalarFields, wave: &mut Wave) 
             let old = if wide { wave.scalar64(pair) } else { u64::from(wave.scalar(pair)) };
             let new = combine(a, old) & if wide { u64::MAX } else { 0xffff_ffff };
             let saved = if write { new } else { old };
-            if wide {
-                wave.set_scalar64(dst, saved)
-            } else {
-                wave.set_scalar(dst, saved as u32)
-            }
-            if wide {
-                wave.set_scalar64(pair, new)
-            } else {
-                wave.set_scalar(pair, new as u32)
-            }
+            if wide { wave.set_scalar64(dst, saved) } else { wave.set_scalar(dst, saved as u32) }
+            if wide { wave.set_scalar64(pair, new) } else { wave.set_scalar(pair, new as u32) }
             wave.scc = new != 0;
         }
         Salu::MoveRelative { indexed: [from, to] } => {
             let m0 = wave.scalar(Scalar::M0) as usize;
             let both = from && to;
-            let source_step = if !from {
-                0
-            } else if both {
-                m0 & 0x3ff
-            } else {
-                m0
-            };
-            let target_step = if !to {
-                0
-            } else if both {
-                m0 >> 16 & 0x3ff
-            } else {
-                m0
-            };
+            let source_step = if !from { 0 } else if both { m0 & 0x3ff } else { m0 };
+            let target_step = if !to { 0 } else if both { m0 >> 16 & 0x3ff } else { m0 };
             for n in 0..if wide { 2 } else { 1 } {
                 let value = match fields.srcs[0] {
                     Some(crate::isa::Src::Scalar(s)) => wave.sgpr(s, source_step.saturating_add(n)),

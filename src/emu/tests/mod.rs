@@ -122,10 +122,6 @@ pub fn numbers(seed: u32) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let mixed = state ^ state >> 15;
-        Some(if mixed.is_multiple_of(4) {
-            EDGES[(mixed >> 8) as usize % EDGES.len()]
-        } else {
-            mixed.wrapping_mul(0x9e37_79b1)
-        })
+        Some(if mixed.is_multiple_of(4) { EDGES[(mixed >> 8) as usize % EDGES.len()] } else { mixed.wrapping_mul(0x9e37_79b1) })
     })
 }

@@ -104,9 +104,7 @@ pub fn resolve(inst: &Instruction, fields: &VectorFields) -> Option<Valu> {
             let (sum, overflow) = product.overflowing_add(c.cast_signed());
             (sum.cast_unsigned(), overflow)
         }),
-        _ if name.starts_with("v_pk_") => {
-            Valu::Packed { lane: half::resolve(name).or_else(|| int::resolve(name))?, fused }
-        }
+        _ if name.starts_with("v_pk_") => Valu::Packed { lane: half::resolve(name).or_else(|| int::resolve(name))?, fused },
         _ => {
             return compare::resolve(name)
                 .map(|(test, exec)| Valu::Test { test, exec })
@@ -325,8 +323,11 @@ fn move_relative(
     let m0 = wave.scalar(Scalar::M0);
     let split = inst.entry.mnemonic == "v_movrelsd_2_b32";
     let step = |used: bool, value: u32| if used { value as usize } else { 0 };
-    let [source, target] =
-        if split { [step(from, m0 & 0x3ff), step(to, m0 >> 16 & 0x3ff)] } else { [step(from, m0), step(to, m0)] };
+    let [source, target] = if split {
+        [step(from, m0 & 0x3ff), step(to, m0 >> 16 & 0x3ff)]
+    } else {
+        [step(from, m0), step(to, m0)]
+    };
     let mut values = [0; LANES];
     match fields.srcs[0] {
         Some(Src::Vgpr(v)) => {
