@@ -96,7 +96,7 @@ fn table(what: &str, inputs: &[Input], runs: usize) {
     }
 }
 
-/// CPU milliseconds of each pipeline of the list: the best of several compiles.
+/// CPU milliseconds of each pipeline of the list: the median of several compiles.
 fn list(pipelines: &[support::Listed]) {
     let compiler = LlvmCompiler::new();
     println!("name\tcpu_ms");
@@ -108,10 +108,10 @@ fn list(pipelines: &[support::Listed]) {
             }
             Ok(cpu() - start)
         };
-        match (0..3).map(|_| compile()).collect::<Result<Vec<_>>>() {
-            Ok(times) => {
-                let least = times.into_iter().min().unwrap_or_default();
-                println!("{}\t{:.3}", pipeline.name, least.as_secs_f64() * 1e3);
+        match (0..5).map(|_| compile()).collect::<Result<Vec<_>>>() {
+            Ok(mut times) => {
+                times.sort_unstable();
+                println!("{}\t{:.3}", pipeline.name, times[times.len() / 2].as_secs_f64() * 1e3);
             }
             Err(e) => println!("{}\t{e}", pipeline.name),
         }

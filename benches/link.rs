@@ -39,11 +39,11 @@ impl Pipeline {
         let elfs = elfs?;
         let objects: Option<Vec<Object>> = elfs.iter().map(|elf| Object::parse(elf).ok()).collect();
         let out = Self { name: name.to_owned(), elfs, objects: objects?, state: support::state(stages)? };
-        out.from_bytes(Placement::Adjacent).ok()?;
+        out.of_bytes(Placement::Adjacent).ok()?;
         Some(out)
     }
 
-    fn from_bytes(&self, placement: Placement) -> dovetail::error::Result<Vec<u8>> {
+    fn of_bytes(&self, placement: Placement) -> dovetail::error::Result<Vec<u8>> {
         let parts: Vec<&[u8]> = self.elfs.iter().map(Vec::as_slice).collect();
         link(&parts, &self.state, placement, &EmitGlue)
     }
@@ -71,7 +71,7 @@ fn remembering() -> impl Fn(&GlueKey) -> dovetail::error::Result<Arc<GluePiece>>
     }
 }
 
-/// Our own pairs and compute shaders, and the first pair of the corpus that there is.
+/// Our own pairs and two compute shaders.
 fn pipelines() -> Vec<Pipeline> {
     let inputs = support::testdata();
     let find = |name: &str| inputs.iter().find(|i| i.name == name);
@@ -112,9 +112,9 @@ fn links(c: &mut Criterion) {
             if pipeline.objects.len() > 1 {
                 run("prepared, glue emitted", &|| pipeline.prepared(placement, &EmitGlue));
             }
-            run("from bytes", &|| pipeline.from_bytes(placement).expect("it has been linked before"));
+            run("from bytes", &|| pipeline.of_bytes(placement).expect("it has been linked before"));
         }
-        let elf = pipeline.from_bytes(Placement::Adjacent).expect("it has been linked before");
+        let elf = pipeline.of_bytes(Placement::Adjacent).expect("it has been linked before");
         group.bench_function(format!("{}, verify", pipeline.name), |b| b.iter(|| verify(&elf)));
         rows.push((format!("{}, verify", pipeline.name), Times::of(RUNS / 10, || verify(&elf))));
     }
@@ -172,7 +172,7 @@ fn corpus(_: &mut Criterion) {
         let Some(pipeline) = Pipeline::new(&vertex.name, &[&vertex, &fragment]) else { continue };
         let glue = remembering();
         let prepared = Times::of(500, || pipeline.prepared(Placement::Adjacent, &glue));
-        let bytes = Times::of(500, || pipeline.from_bytes(Placement::Adjacent));
+        let bytes = Times::of(500, || pipeline.of_bytes(Placement::Adjacent));
         medians.push((prepared.percentile(50), bytes.percentile(50)));
     }
     if medians.is_empty() {

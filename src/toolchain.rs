@@ -65,6 +65,9 @@ impl<'a> Toolchain<'a> {
     /// # Errors
     /// Environment: the store fails.
     pub fn record_compiler(&self) -> Result<()> {
+        if self.compiler.is_none() {
+            return Ok(());
+        }
         let bytes = rmp_serde::to_vec_named(&self.id).map_err(|e| Error::bug(format!("cache manifest: {e}")))?;
         self.cache.put(&manifest_key()?, &bytes)
     }

@@ -61,6 +61,32 @@ fn from_spirv_to_a_pipeline_that_loads() {
 }
 
 #[test]
+fn a_pipeline_runs_without_a_gpu() {
+    let Some(dir) = prepared("a_pipeline_runs_without_a_gpu") else { return };
+    let dir = dir.path();
+    good(dir, &[&LINK[..], &["-o", "p.elf"]].concat());
+    let inputs = r#"
+        push_constants = { f32 = [1.0, 1.0, 0.0, 0.0] }
+        bindings = [{ set = 0, binding = 0, bound = { combined_image_sampler = [
+            { format = "R8G8B8A8_UNORM", extent = [1, 1, 1], data = { hex = "ff8000ff" } }, {} ] } }]
+        [draw]
+        vertices = 3
+        extent = [4, 4]
+        targets = [{ location = 0, format = "R8G8B8A8_UNORM" }]
+        vertex_buffers = [
+            { binding = 0, stride = 8, data = { f32 = [-1.0, -1.0, 3.0, -1.0, -1.0, 3.0] } },
+            { binding = 1, stride = 8, data = { zeros = 24 } },
+            { binding = 2, stride = 16, data = { f32 = [1.0, 1.0, 0.5, 1.0, 1.0, 1.0, 0.5, 1.0, 1.0, 1.0, 0.5, 1.0] } },
+        ]
+    "#;
+    std::fs::write(dir.join("inputs.toml"), inputs).unwrap();
+    let run = ["run", "p.elf", "--state", "state.toml", "--bindings", "inputs.toml", "-o", "out", "--stats"];
+    assert!(good(dir, &run).contains("interpolation"));
+    assert_eq!(std::fs::read(dir.join("out/target0.bin")).unwrap(), [255, 128, 0, 255].repeat(16));
+    assert!(std::fs::read(dir.join("out/target0.png")).unwrap().starts_with(b"\x89PNG"));
+}
+
+#[test]
 fn the_example_state_of_testdata_fits_its_shaders() {
     let Some(dir) = prepared("the_example_state_of_testdata_fits_its_shaders") else { return };
     let dir = dir.path();

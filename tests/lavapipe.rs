@@ -116,7 +116,7 @@ fn particles_fall() {
 #[test]
 fn a_triangle_covers_its_pixels() {
     let test = "lavapipe::a_triangle_covers_its_pixels";
-    let path = root().join("testdata/coverage/triangle");
+    let path = root().join("testdata/draw/triangle");
     let stage = |name: &str| glsl(test, &path.with_extension(name), "vulkan1.1");
     let (Some(vulkan), Some(vs), Some(fs)) = (lavapipe(test), stage("vert"), stage("frag")) else { return };
     let state = VertexInputState {

@@ -178,7 +178,8 @@ impl RootAllocator {
         let at = at.unwrap_or_else(|| self.end());
         let end = at.checked_add(dwords).filter(|&e| e <= MAX_ROOT_DWORDS).ok_or_else(|| {
             Error::malformed(format!(
-                "{}: root dwords {at} to {at}+{dwords} leave the root table of {MAX_ROOT_DWORDS}", what()
+                "{}: root dwords {at} to {at}+{dwords} leave the root table of {MAX_ROOT_DWORDS}",
+                what()
             ))
         })?;
         if self.taken.iter().any(|&(a, b)| at < b && a < end) {

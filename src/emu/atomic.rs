@@ -31,9 +31,7 @@ pub fn resolve(name: &str, ty: &str) -> Option<Atomic> {
     Some(match (name, ty.chars().next()) {
         ("swap" | "wrxchg", _) => |c| c.data,
         ("cmpswap" | "cmpst", None | Some('b')) => |c| if c.old == c.compare { c.data } else { c.old },
-        ("fcmpswap", _) | ("cmpst", Some('f')) => {
-            |c| if c.float(c.old) == c.float(c.compare) { c.data } else { c.old }
-        }
+        ("fcmpswap", _) | ("cmpst", Some('f')) => |c| if c.float(c.old) == c.float(c.compare) { c.data } else { c.old },
         ("add", Some('f')) => |c| {
             let sum = f32::from_bits(c.old as u32) + f32::from_bits(c.data as u32);
             u64::from(sum.to_bits())

@@ -205,7 +205,9 @@ pub fn execute(op: Buffer, inst: &Instruction, f: &BufferFields, wave: &mut Wave
             }
             Buffer::Atomic(atomic, bits) => {
                 let width = bits as usize / 32;
-                let pair = |first: usize| (0..width).rev().fold(0, |all, n| all << 32 | u64::from(wave.vgpr(f.data, first + n, lane)));
+                let pair = |first: usize| {
+                    (0..width).rev().fold(0, |all, n| all << 32 | u64::from(wave.vgpr(f.data, first + n, lane)))
+                };
                 let (data, compare) = (pair(0), pair(width));
                 let mut old = 0;
                 if let Some(address) = place.address(0) {

@@ -62,9 +62,7 @@ impl Tables {
                 }
                 // The high half of a pointer has no number of its own.
                 pal::NOT_MAPPED | pal::PER_SHADER_TABLE => high.take().unwrap_or(POISON),
-                number if (number as usize) < ROOT_DWORDS => {
-                    self.root.get(number as usize).copied().unwrap_or(POISON)
-                }
+                number if (number as usize) < ROOT_DWORDS => self.root.get(number as usize).copied().unwrap_or(POISON),
                 number => match self.others.iter().find(|(known, _)| *known == number) {
                     Some((_, value)) => *value,
                     None => return Err(Error::unsupported("user data", format!("{number:#x}"))),
@@ -141,8 +139,8 @@ struct Group<'a> {
 
 impl<'a> Group<'a> {
     fn new(stage: &'a StageCode, registers: &Registers) -> Result<Self> {
-        let threads =
-            [0, 1, 2].map(|n| registers.get(COMPUTE_NUM_THREAD.nth(n)).map(|word| compute_num_thread::NUM_THREAD_FULL.of(word)));
+        let threads = [0, 1, 2]
+            .map(|n| registers.get(COMPUTE_NUM_THREAD.nth(n)).map(|word| compute_num_thread::NUM_THREAD_FULL.of(word)));
         let [Some(x), Some(y), Some(z)] = threads else { return Err(Error::malformed("no COMPUTE_NUM_THREAD")) };
         let all = u64::from(x) * u64::from(y) * u64::from(z);
         if all == 0 || all > 1024 {

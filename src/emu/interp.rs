@@ -5,7 +5,7 @@
 use super::mode::from_f16;
 use super::wave::{Wave, ones};
 use crate::error::{Error, Result};
-use crate::isa::instruction::{InterpFields, Instruction};
+use crate::isa::instruction::{Instruction, InterpFields};
 use crate::isa::{Kind, Scalar, Src};
 
 /// P0, P10, P20 of a channel, as bits.

@@ -100,11 +100,8 @@ fn stage_code(stage: Stage, own: &Map, registers: &Registers, entry: u64) -> Res
     let rsrc1 = rsrc1.ok_or_else(|| Error::malformed(format!("no {}", fields.float_mode.register().name())))?;
     // PAL sets DX10_CLAMP itself; IEEE is bit 23 of RSRC1 in every stage.
     let mode = fields.float_mode.of(rsrc1) | 1 << 8 | (rsrc1 >> 23 & 1) << 9;
-    let scratch = if registers.field(fields.scratch_en) == 1 {
-        number(own, Key::ScratchMemorySize)?.unwrap_or(0)
-    } else {
-        0
-    };
+    let scratch =
+        if registers.field(fields.scratch_en) == 1 { number(own, Key::ScratchMemorySize)?.unwrap_or(0) } else { 0 };
     Ok(StageCode {
         entry,
         wave,

@@ -4,8 +4,8 @@
 
 use super::{buffer, control, global, image, lds, salu, valu};
 use crate::error::{Error, Result};
-use crate::isa::instruction::{Fields, Instruction};
 use crate::isa::disassemble;
+use crate::isa::instruction::{Fields, Instruction};
 use crate::target::GfxIp;
 use std::sync::Arc;
 

@@ -203,7 +203,7 @@ fn value(name: &str) -> Option<fn(Args) -> (u64, bool)> {
         "s_bitset0_b64" => |x| (x.old & !(1 << (x.a & 63)), x.scc),
         "s_bitset1_b64" => |x| (x.old | 1 << (x.a & 63), x.scc),
         "s_abs_i32" => |x| nonzero64(u64::from(x.a_signed().unsigned_abs())),
-        "s_bitreplicate_b64_b32" => |x| ((0..32).fold(0, |all, i| all | (x.a >> i & 1) * 3 << (2 * i)), x.scc),
+        "s_bitreplicate_b64_b32" => |x| ((0..32).fold(0, |all, i| all | ((x.a >> i & 1) * 3) << (2 * i)), x.scc),
         "s_add_u32" => |x| add_shifted(x, 0),
         "s_addc_u32" => |x| {
             let sum = x.a + x.b + u64::from(x.scc);
@@ -241,7 +241,7 @@ fn value(name: &str) -> Option<fn(Args) -> (u64, bool)> {
         "s_bfm_b32" => |x| (((1 << (x.a & 31)) - 1) << (x.b & 31) & 0xffff_ffff, x.scc),
         "s_bfm_b64" => |x| (((1 << (x.a & 63)) - 1) << (x.b & 63), x.scc),
         "s_mul_i32" => |x| (u64::from(x.a32().wrapping_mul(x.b32())), x.scc),
-        "s_mul_hi_u32" => |x| (x.a * x.b >> 32, x.scc),
+        "s_mul_hi_u32" => |x| ((x.a * x.b) >> 32, x.scc),
         "s_mul_hi_i32" => |x| {
             let product = i64::from(x.a_signed()) * i64::from(x.b_signed());
             (product.cast_unsigned() >> 32, x.scc)
@@ -291,15 +291,35 @@ pub fn execute(op: Salu, entry: &Entry, fields: &ScalarFields, wave: &mut Wave) 
             let old = if wide { wave.scalar64(pair) } else { u64::from(wave.scalar(pair)) };
             let new = combine(a, old) & if wide { u64::MAX } else { 0xffff_ffff };
             let saved = if write { new } else { old };
-            if wide { wave.set_scalar64(dst, saved) } else { wave.set_scalar(dst, saved as u32) }
-            if wide { wave.set_scalar64(pair, new) } else { wave.set_scalar(pair, new as u32) }
+            if wide {
+                wave.set_scalar64(dst, saved)
+            } else {
+                wave.set_scalar(dst, saved as u32)
+            }
+            if wide {
+                wave.set_scalar64(pair, new)
+            } else {
+                wave.set_scalar(pair, new as u32)
+            }
             wave.scc = new != 0;
         }
         Salu::MoveRelative { indexed: [from, to] } => {
             let m0 = wave.scalar(Scalar::M0) as usize;
             let both = from && to;
-            let source_step = if !from { 0 } else if both { m0 & 0x3ff } else { m0 };
-            let target_step = if !to { 0 } else if both { m0 >> 16 & 0x3ff } else { m0 };
+            let source_step = if !from {
+                0
+            } else if both {
+                m0 & 0x3ff
+            } else {
+                m0
+            };
+            let target_step = if !to {
+                0
+            } else if both {
+                m0 >> 16 & 0x3ff
+            } else {
+                m0
+            };
             for n in 0..if wide { 2 } else { 1 } {
                 let value = match fields.srcs[0] {
                     Some(crate::isa::Src::Scalar(s)) => wave.sgpr(s, source_step.saturating_add(n)),

@@ -192,26 +192,16 @@ impl Reader<'_> {
                 };
             }
             (_, None) => {
-                // The constant of these two always follows, and may be an operand too.
-                let constant = match entry.mnemonic {
-                    "v_fmamk_f32" | "v_fmamk_f16" | "v_fmaak_f32" | "v_fmaak_f16" => {
-                        self.code.get(self.used).copied().map(Src::Literal)
-                    }
-                    _ => None,
-                };
                 let first = if entry.src.is_empty() { None } else { Some(self.source(src0)?) };
-                out.srcs = [first, second, None];
-                match constant {
-                    None => self.pass_literal(&[src0])?,
-                    Some(constant) => {
-                        self.take()?;
-                        out.srcs = if entry.mnemonic.starts_with("v_fmamk") {
-                            [first, Some(constant), second]
-                        } else {
-                            [first, second, Some(constant)]
-                        };
+                // The constant of these two always follows, and may be an operand too.
+                out.srcs = match entry.mnemonic {
+                    "v_fmamk_f32" | "v_fmamk_f16" => [first, Some(Src::Literal(self.take()?)), second],
+                    "v_fmaak_f32" | "v_fmaak_f16" => [first, second, Some(Src::Literal(self.take()?))],
+                    _ => {
+                        self.pass_literal(&[src0])?;
+                        [first, second, None]
                     }
-                }
+                };
             }
         }
         if entry.src.get(2) == Some(&Kind::Mask) {

@@ -12,6 +12,7 @@ mod disassemble;
 mod encode;
 mod inst;
 pub mod instruction;
+mod listing;
 mod op;
 #[cfg(test)]
 pub(crate) mod oracle;

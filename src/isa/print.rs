@@ -82,7 +82,7 @@ fn flags(f: &mut Formatter<'_>, flags: &[(bool, &str)]) -> fmt::Result {
     flags.iter().filter(|(set, _)| *set).try_for_each(|(_, text)| f.write_str(text))
 }
 
-fn hex(n: i32) -> String {
+pub(super) fn hex(n: i32) -> String {
     if n < 0 { format!("-{:#x}", n.unsigned_abs()) } else { format!("{n:#x}") }
 }
 
@@ -97,7 +97,7 @@ fn sopp(f: &mut Formatter<'_>, op: Op, imm: u16) -> fmt::Result {
     }
 }
 
-fn waitcnt(f: &mut Formatter<'_>, counts: Waitcnt) -> fmt::Result {
+pub(super) fn waitcnt(f: &mut Formatter<'_>, counts: Waitcnt) -> fmt::Result {
     f.write_str(Op::SWaitcnt.mnemonic())?;
     let all = counts == Waitcnt::NONE;
     let fields = [
@@ -110,7 +110,7 @@ fn waitcnt(f: &mut Formatter<'_>, counts: Waitcnt) -> fmt::Result {
 }
 
 /// A group of consecutive scalar registers.
-struct Scalars(Scalar, u8);
+pub(super) struct Scalars(pub(super) Scalar, pub(super) u8);
 
 impl Scalars {
     fn from(first: Sgpr, count: u8) -> Self {
@@ -131,7 +131,7 @@ impl Display for Scalars {
 }
 
 /// A group of consecutive vector registers.
-struct Vgprs(Vgpr, u8);
+pub(super) struct Vgprs(pub(super) Vgpr, pub(super) u8);
 
 impl Display for Vgprs {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

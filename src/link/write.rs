@@ -97,7 +97,8 @@ impl<'a> Output<'a> {
             }
         }
         let locals = symbols.iter().filter(|s| s.local).count() + 1;
-        let mut table = vec![0; size::SYMBOL as usize];
+        let mut table = Vec::with_capacity(size::SYMBOL as usize * (symbols.len() + 1));
+        table.resize(size::SYMBOL as usize, 0);
         for symbol in &symbols {
             symbol.write(names.add(&symbol.name), &mut table);
         }
@@ -335,7 +336,9 @@ struct Names {
 
 impl Default for Names {
     fn default() -> Self {
-        Self { bytes: vec![0] }
+        let mut bytes = Vec::with_capacity(512);
+        bytes.push(0);
+        Self { bytes }
     }
 }
 

@@ -5,7 +5,6 @@
 
 use crate::error::{Error, Result};
 use rmpv::Value;
-use std::collections::BTreeSet;
 
 /// A msgpack map, in order.
 pub type Map = Vec<(Value, Value)>;
@@ -114,17 +113,37 @@ fn unique_keys(value: &Value) -> Result<()> {
     match value {
         Value::Array(list) => list.iter().try_for_each(unique_keys),
         Value::Map(map) => {
-            let mut seen = BTreeSet::new();
+            let mut keys: Vec<(Identity<'_>, &Value)> = map.iter().map(|(key, _)| (Identity::of(key), key)).collect();
+            keys.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+            let twice = keys.windows(2).find(|pair| matches!(pair, [(a, _), (b, _)] if a == b));
+            if let Some([(_, key), ..]) = twice {
+                return Err(Error::malformed(format!("metadata has the key {key} twice")));
+            }
             for (key, value) in map {
-                if !seen.insert(encode(key)) {
-                    return Err(Error::malformed(format!("metadata has the key {key} twice")));
-                }
                 unique_keys(key)?;
                 unique_keys(value)?;
             }
             Ok(())
         }
         _ => Ok(()),
+    }
+}
+
+/// What makes two keys the same: for the common kinds without encoding them.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Identity<'a> {
+    Text(&'a str),
+    Number(u64),
+    Other(Vec<u8>),
+}
+
+impl<'a> Identity<'a> {
+    fn of(key: &'a Value) -> Self {
+        match (key.as_str(), key.as_u64()) {
+            (Some(text), _) => Self::Text(text),
+            (_, Some(number)) => Self::Number(number),
+            _ => Self::Other(encode(key)),
+        }
     }
 }
 

@@ -4,11 +4,11 @@
 //! fields' serde forms, structs as maps. `.vertexInputs` and `.colorExports` say part of it once more in the words of LLPC
 //! (pal-abi 2.1), for its tools; nothing reads them back. A new field needs no code here, but a new [`GENERATION`].
 
-use super::document::{Map, encode, get, set};
+use super::document::{Map, get, set};
 use super::interface::{ColorOutput, ComponentType, StageInterface, StageKind, VertexInput};
 use crate::error::{Error, FullCompile, Result};
 use crate::ir::NumericKind;
-use rmpv::Value;
+use rmpv::{Value, ValueRef};
 use serde::Serialize;
 
 /// Raised with every change of the interface's meaning; a part of another generation cannot be linked.
@@ -67,26 +67,7 @@ pub fn extract(pipeline: &Map) -> Result<StageInterface> {
             return Err(Error::needs_full(FullCompile::Mismatch { what }));
         }
     }
-    let mut top = Map::new();
-    let mut kind = Map::new();
-    for (key, value) in pipeline {
-        let Some(field) = key.as_str().and_then(|k| k.strip_prefix(PREFIX)) else { continue };
-        match field.split_once('.') {
-            _ if field == "generation" => {}
-            None => set(&mut top, field, value.clone()),
-            Some((stage, field)) => {
-                if get(&kind, stage).is_none() {
-                    set(&mut kind, stage, Value::Map(Map::new()));
-                }
-                if let Some((_, Value::Map(own))) = kind.iter_mut().find(|(k, _)| k.as_str() == Some(stage)) {
-                    set(own, field, value.clone());
-                }
-            }
-        }
-    }
-    set(&mut top, KIND, Value::Map(kind));
-    let interface: StageInterface = rmp_serde::from_slice(&encode(&Value::Map(top)))
-        .map_err(|e| Error::malformed(format!("stage interface: {e}")))?;
+    let interface = decode(pipeline).map_err(|e| Error::malformed(format!("stage interface: {e}")))?;
     same_keys(&interface, pipeline)?;
     let kind_stage = match &interface.kind {
         StageKind::Vertex(_) => crate::target::Stage::Vertex,
@@ -100,21 +81,68 @@ pub fn extract(pipeline: &Map) -> Result<StageInterface> {
     Ok(interface)
 }
 
+/// Our keys put together again as serde wrote them. Every link of a part from bytes comes through here: nothing is cloned.
+fn decode(pipeline: &Map) -> std::result::Result<StageInterface, Box<dyn std::error::Error>> {
+    let mut top: Vec<(ValueRef<'_>, ValueRef<'_>)> = Vec::new();
+    let mut kinds: Vec<(&str, Vec<(ValueRef<'_>, ValueRef<'_>)>)> = Vec::new();
+    for (key, value) in pipeline {
+        let Some(field) = key.as_str().and_then(|k| k.strip_prefix(PREFIX)) else { continue };
+        match field.split_once('.') {
+            _ if field == "generation" => {}
+            None => top.push((field.into(), value.as_ref())),
+            Some((stage, field)) => {
+                let entry = (field.into(), value.as_ref());
+                match kinds.iter_mut().find(|(name, _)| *name == stage) {
+                    Some((_, own)) => own.push(entry),
+                    None => kinds.push((stage, vec![entry])),
+                }
+            }
+        }
+    }
+    let kinds = kinds.into_iter().map(|(stage, own)| (stage.into(), ValueRef::Map(own))).collect();
+    top.push((KIND.into(), ValueRef::Map(kinds)));
+    let mut bytes = Vec::with_capacity(1024);
+    rmpv::encode::write_value_ref(&mut bytes, &ValueRef::Map(top))?;
+    Ok(rmp_serde::from_slice(&bytes)?)
+}
+
 /// A key that says something we would ignore is a key that we misread, and one that is not there cannot be guessed.
 fn same_keys(interface: &StageInterface, pipeline: &Map) -> Result<()> {
-    let mut known = Map::new();
-    embed(interface, &mut known)?;
-    let difference = |of: &Map, without: &Map| -> Option<String> {
-        let ours = of.iter().filter_map(|(k, _)| k.as_str()).filter(|k| k.starts_with(PREFIX));
-        ours.into_iter().find(|k| get(without, k).is_none()).map(str::to_owned)
-    };
-    if let Some(key) = difference(pipeline, &known) {
-        return Err(Error::malformed(format!("stage interface: unknown key {key}")));
+    let known = keys(interface)?;
+    let ours = || pipeline.iter().filter_map(|(k, _)| k.as_str()?.strip_prefix(PREFIX));
+    if let Some(key) = ours().find(|key| *key != "generation" && !known.iter().any(|k| k == key)) {
+        return Err(Error::malformed(format!("stage interface: unknown key {PREFIX}{key}")));
     }
-    match difference(&known, pipeline) {
-        Some(key) => Err(Error::malformed(format!("stage interface: no key {key}"))),
+    match known.iter().find(|key| !ours().any(|k| k == *key)) {
+        Some(key) => Err(Error::malformed(format!("stage interface: no key {PREFIX}{key}"))),
         None => Ok(()),
     }
+}
+
+/// The keys that [`embed`] writes for an interface, without prefix and generation.
+fn keys(interface: &StageInterface) -> Result<Vec<String>> {
+    let bytes = rmp_serde::to_vec_named(interface).map_err(|e| Error::bug(format!("stage interface: {e}")))?;
+    let value = rmpv::decode::read_value_ref(&mut bytes.as_slice());
+    let value = value.map_err(|e| Error::bug(format!("stage interface: {e}")))?;
+    let mut keys = Vec::new();
+    for (field, value) in entries(&value) {
+        if field != KIND {
+            keys.push(field.to_owned());
+            continue;
+        }
+        for (stage, own) in entries(value) {
+            keys.extend(entries(own).map(|(field, _)| format!("{stage}.{field}")));
+        }
+    }
+    Ok(keys)
+}
+
+fn entries<'a>(value: &'a ValueRef<'a>) -> impl Iterator<Item = (&'a str, &'a ValueRef<'a>)> {
+    let map = if let ValueRef::Map(map) = value { map.as_slice() } else { &[] };
+    map.iter().filter_map(|(key, value)| match key {
+        ValueRef::String(key) => Some((key.as_str()?, value)),
+        _ => None,
+    })
 }
 
 fn fields(value: &impl Serialize) -> Result<Vec<(String, Value)>> {

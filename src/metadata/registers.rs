@@ -266,6 +266,9 @@ impl Registers {
     /// The word of a register, 0 if it was not there.
     fn entry(&mut self, register: Register) -> &mut u32 {
         let at = self.place(register).unwrap_or_else(|at| {
+            if self.0.is_empty() {
+                self.0.reserve(TABLE.len());
+            }
             self.0.insert(at, (register, 0));
             at
         });

@@ -13,7 +13,7 @@ pub const VERSION: (u32, u32) = (2, 6);
 
 /// Encodes the document.
 pub fn write(notes: &FinalNotes) -> Vec<u8> {
-    let mut out = Writer::with_capacity(1024);
+    let mut out = Writer::with_capacity(2048);
     out.map(2);
     out.str("amdpal.version");
     out.array(2);

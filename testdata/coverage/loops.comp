@@ -1,6 +1,6 @@
 #version 450
 // grid 4 1 1
-// at 0 below 512 64
+// at 0 below 512 40
 // at 1 zeros 8192
 layout(local_size_x = 32) in;
 layout(set = 0, binding = 0) readonly buffer A { uvec4 a[]; };

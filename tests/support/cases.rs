@@ -2,17 +2,18 @@
 //!
 //! `// grid X Y Z` workgroups (1 1 1), `// floor N` ulps that any float may be off besides its bound (2),
 //! `// at N RANGE` storage buffer at binding N of set 0, `// uniform N RANGE` likewise, `// push RANGE`,
-//! `// texels N FORMAT WIDTH HEIGHT storage|sampled|combined [linear]`, `// texel_buffer N FORMAT COUNT storage|uniform`,
+//! `// texels N FORMAT WIDTH HEIGHT storage|sampled|combined|shadow …` (see [`texels`]), `// texel_buffer N FORMAT COUNT storage|uniform`,
 //! `// spec ID VALUE BYTES`, `// subgroups` the result depends on the subgroup's size, `// target ENV` (vulkan1.1).
-//! RANGE: `floats COUNT LOW HIGH`, `doubles …`, `halves …`, `bits COUNT` (dwords), `below COUNT N` (dwords), `zeros COUNT`.
+//! RANGE: `floats COUNT LOW HIGH`, `doubles …`, `halves …`, `bits COUNT` (dwords), `below COUNT N` (dwords), `zeros COUNT`,
+//! `dwords N…` as they are; several, separated by `,`, follow one another.
 
 #![allow(dead_code, reason = "each test program uses its own part of this")]
 
-use dovetail::emu::inputs::{Address, Binding, Bound, Bytes, Image, Inputs, Sampler, Shape, Texels};
-use dovetail::ir::Bits;
+use dovetail::emu::inputs::{Address, Binding, Bound, Bytes, Compare, Image, Inputs, Sampler, Shape, Texels};
 use dovetail::ir::interp::{
     AddressMode, Filter, Memory, Sampler as InterpSampler, Shadow, Texture, World, decode, encode,
 };
+use dovetail::ir::{Bits, ResourceKind, Shader};
 
 /// Numbers from a seed: the same on every machine.
 pub struct Random(u64);
@@ -50,6 +51,8 @@ pub struct Case {
     pub target: String,
     /// Specialization: id, value, bytes.
     pub spec: Vec<(u32, u64, usize)>,
+    /// Colour attachments of a fragment shader: `// attachment FORMAT`, by location.
+    pub targets: Vec<String>,
     lines: Vec<Vec<String>>,
 }
 
@@ -66,6 +69,7 @@ impl Case {
             subgroups: find("subgroups").next().is_some(),
             target: find("target").next().map_or("vulkan1.1", |l| &l[1]).to_owned(),
             spec: spec.collect(),
+            targets: find("attachment").map(|l| l[1].clone()).collect(),
             lines,
         }
     }
@@ -111,6 +115,13 @@ fn number(text: &str) -> f64 {
 }
 
 fn range(random: &mut Random, words: &[&str]) -> Bytes {
+    Bytes(words.split(|w| *w == ",").flat_map(|words| one_range(random, words)).collect())
+}
+
+fn one_range(random: &mut Random, words: &[&str]) -> Vec<u8> {
+    if words[0] == "dwords" {
+        return words[1..].iter().flat_map(|n| (number(n) as u32).to_le_bytes()).collect();
+    }
     let count = number(words[1]) as usize;
     let limits = || (number(words[2]), number(words[3]));
     let mut out = Vec::new();
@@ -128,34 +139,50 @@ fn range(random: &mut Random, words: &[&str]) -> Bytes {
             other => panic!("a range, not `{other}`"),
         }
     }
-    Bytes(out)
+    out
 }
 
 fn pixels(random: &mut Random, format: &str, count: usize) -> Bytes {
     let channels = if format.starts_with("R32G32B32A32") { 4 } else { 1 };
     match format.rsplit('_').next() {
-        Some("SFLOAT") => range(random, &["floats", &(count * channels).to_string(), "-2", "2"]),
+        Some("SFLOAT") if format.starts_with('D') => range(random, &["floats", &count.to_string(), "0", "1"]),
+        Some("SFLOAT") if format.starts_with("R16") => range(random, &["halves", &(count * 4).to_string(), "1", "2"]),
+        Some("SFLOAT") => range(random, &["floats", &(count * channels).to_string(), "1", "2"]),
         _ => range(random, &["bits", &(count * channels).to_string()]),
     }
 }
 
+/// `FORMAT WIDTH HEIGHT KIND [FILTER [LEVELS [SHAPE [DEPTH-OR-LAYERS]]]]`.
 fn texels(random: &mut Random, words: &[&str]) -> Bound {
     let [width, height] = [1, 2].map(|n| number(words[n]) as u32);
-    let data = pixels(random, words[0], (width * height) as usize);
+    let count_of = |n: usize| words.get(n).map_or(1, |n| number(n) as u32);
+    let (levels, more) = (count_of(5), count_of(7));
+    let shape = words.get(6).copied().unwrap_or("2d");
+    let (depth, layers) = if shape == "3d" { (more, 1) } else { (1, more) };
+    let extent = [width, height, depth];
+    let count: u32 = (0..levels).map(|l| extent.iter().map(|n| (n >> l).max(1)).product::<u32>() * layers).sum();
     let image = Image {
         format: words[0].to_owned(),
-        shape: Shape::D2,
-        extent: [width, height, 1],
-        layers: 1,
-        arrayed: false,
-        levels: 1,
-        data,
+        shape: match shape.trim_end_matches("_array") {
+            "1d" => Shape::D1,
+            "3d" => Shape::D3,
+            "cube" => Shape::Cube,
+            _ => Shape::D2,
+        },
+        extent,
+        layers,
+        arrayed: shape.ends_with("_array"),
+        levels,
+        data: pixels(random, words[0], count as usize),
     };
     let linear = words.get(4) == Some(&"linear");
     let sampler = Sampler {
         mag_linear: linear,
         min_linear: linear,
-        address: [Address::Repeat, Address::ClampToEdge, Address::ClampToEdge],
+        mip_linear: linear,
+        max_lod: levels as f32 - 1.0,
+        address: [Address::Repeat, Address::ClampToEdge, Address::MirroredRepeat],
+        compare: (words[3] == "shadow").then_some(Compare::LessOrEqual),
         ..Default::default()
     };
     match words[3] {
@@ -227,22 +254,42 @@ fn decode_texels(format: &str, data: &[u8]) -> Vec<([u32; 4], [Shadow; 4])> {
             let (texels, _) = data.as_chunks::<4>();
             texels.iter().map(|t| texel(t.map(|b| (f32::from(b) / 255.0).to_bits()).to_vec())).collect()
         }
+        "R16G16B16A16_SFLOAT" => {
+            let half = |h: &[u8; 2]| (decode(u64::from(u16::from_le_bytes(*h)), Bits::B16) as f32).to_bits();
+            data.chunks_exact(8).map(|c| texel(c.as_chunks::<2>().0.iter().map(half).collect())).collect()
+        }
         _ if format.starts_with("R32G32B32A32_") => words(4),
         _ if format.starts_with("R32G32_") => words(2),
-        _ if format.starts_with("R32_") => words(1),
+        _ if format.starts_with("R32_") || format == "D32_SFLOAT" => words(1),
         _ => panic!("format {format} is not decoded"),
     }
 }
 
 /// An image's texels as memory with shadows, as the format has them.
 pub fn encoded(format: &str, texture: &Texture) -> Memory {
-    let channels = if format.starts_with("R32G32B32A32_") { 4 } else { 1 };
-    let texels: Vec<_> = texture.levels.iter().flatten().collect();
-    let mut memory = Memory::new(vec![0; texels.len() * channels * 4]);
-    for (n, (bits, shadows)) in texels.iter().enumerate() {
-        for c in 0..channels {
-            memory.store(((n * channels + c) * 4) as u64, Bits::B32, bits[c].into(), shadows[c]);
-        }
+    let (channels, bits) = match format {
+        "R16G16B16A16_SFLOAT" => (4, Bits::B16),
+        _ if format.starts_with("R32G32B32A32_") => (4, Bits::B32),
+        _ if format.starts_with("R32_") => (1, Bits::B32),
+        _ => panic!("format {format} is not encoded"),
+    };
+    let texels = texture.levels.iter().flatten();
+    let components = texels.flat_map(|(bits, shadows)| bits.iter().zip(shadows).take(channels));
+    let components: Vec<_> = components.collect();
+    let size = bits.bytes() as usize;
+    let mut memory = Memory::new(vec![0; components.len() * size]);
+    for (n, (word, shadow)) in components.into_iter().enumerate() {
+        let (word, shadow) = match bits {
+            // Rounded to the format, which may go either way.
+            Bits::B16 => {
+                let value = decode(u64::from(*word), Bits::B32);
+                let exact = if shadow.is_float() { *shadow } else { Shadow { value, bound: 0.0 } };
+                let step = value.abs().max(6e-5) / 1024.0;
+                (encode(value, bits), Shadow { value: exact.value, bound: exact.bound + step })
+            }
+            _ => (u64::from(*word), *shadow),
+        };
+        memory.store((n * size) as u64, bits, word, shadow);
     }
     memory
 }
@@ -273,7 +320,28 @@ fn sampler(s: &Sampler) -> InterpSampler {
     }
 }
 
-/// Whether bits are a number, for those who look at them.
-pub fn as_number(bits: u64) -> f64 {
-    decode(bits, Bits::B32)
+/// Inputs for a compute shader that nothing is known of: small integers to push, floats everywhere else.
+pub fn reflected(shader: &Shader, seed: u64) -> Inputs {
+    let mut random = Random::new(seed);
+    let mut inputs = Inputs { grid: [2, 1, 1], ..Default::default() };
+    let dwords = shader.push_constant_bytes.div_ceil(4);
+    inputs.push_constants = Bytes((0..dwords).flat_map(|_| (random.bits() as u32 % 3 + 1).to_le_bytes()).collect());
+    for resource in &shader.resources {
+        for element in 0..resource.count.unwrap_or(1).min(4) {
+            let mut floats = |count: &str| range(&mut random, &["floats", count, "0.25", "2"]);
+            let bound = match resource.kind {
+                ResourceKind::StorageBuffer => Bound::StorageBuffer(floats("4096")),
+                ResourceKind::UniformBuffer => Bound::UniformBuffer(floats("1024")),
+                ResourceKind::Sampler => Bound::Sampler(Sampler::default()),
+                ResourceKind::StorageImage => texels(&mut random, &["R32G32B32A32_SFLOAT", "32", "32", "storage"]),
+                ResourceKind::SampledImage => texels(&mut random, &["R32G32B32A32_SFLOAT", "32", "32", "sampled"]),
+                ResourceKind::CombinedImageSampler => {
+                    texels(&mut random, &["R32G32B32A32_SFLOAT", "32", "32", "combined"])
+                }
+                other => panic!("nothing is bound to a {other:?}"),
+            };
+            inputs.bindings.push(Binding { set: resource.set, binding: resource.binding, element, bound });
+        }
+    }
+    inputs
 }

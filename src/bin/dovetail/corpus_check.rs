@@ -90,6 +90,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let cache = args.cache.open()?;
     let compiler = args.worker.start_if_built(jobs)?;
     let tools = Toolchain::new(&cache, compiler.as_deref())?;
+    tools.record_compiler()?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(jobs)
         .build()

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 /// Run a pipeline ELF on the emulator: dispatch a compute pipeline, or draw with a graphics pipeline.
 ///
 /// The ELF is loaded as the driver would: by its notes, registers and user-data mapping alone. What it leaves behind goes
-/// to a folder: the bytes of every buffer and image that is written by shaders, and every attachment raw and as PNG.
+/// to a folder: the bytes of every buffer and image, and every attachment raw and as PNG.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  dovetail run mesh.elf --state mesh.toml --bindings inputs.toml --stats -o out")]
 pub struct Args {

@@ -56,7 +56,9 @@ fn inactive_lanes_are_no_sources() {
 fn permutations() {
     let run = |text: &str| row(WaveSize::W32, text, u64::MAX);
     let from = |formula: fn(usize) -> usize| each(32, |i| 100 + formula(i) as u32);
-    let Some(got) = run("s_mov_b32 s0, 0x76543210\ns_mov_b32 s1, 0x01234567\nv_permlane16_b32 v1, v0, s0, s1") else { return };
+    let Some(got) = run("s_mov_b32 s0, 0x76543210\ns_mov_b32 s1, 0x01234567\nv_permlane16_b32 v1, v0, s0, s1") else {
+        return;
+    };
     let nibble = |i: usize| [0, 1, 2, 3, 4, 5, 6, 7, 7, 6, 5, 4, 3, 2, 1, 0][i & 15];
     assert_eq!(Some(got), each(32, |i| 100 + (i & 16 | nibble(i)) as u32));
     let across = run("s_mov_b32 s0, 0x76543210\ns_mov_b32 s1, 0xfedcba98\nv_permlanex16_b32 v1, v0, s0, s1");
@@ -66,7 +68,8 @@ fn permutations() {
     assert_eq!(run("ds_swizzle_b32 v1, v0 offset:swizzle(QUAD_PERM,1,2,3,0)"), from(|i| i & !3 | (i + 1) & 3));
     let pulled = "v_sub_nc_u32 v2, 131, v0\nv_lshlrev_b32 v2, 2, v2\nds_bpermute_b32 v1, v2, v0";
     assert_eq!(run(&pulled.replace("131", "0x83")), from(|i| 31 - i));
-    let pushed = "v_add_nc_u32 v2, 1, v0\nv_sub_nc_u32 v2, v2, 0x64\nv_lshlrev_b32 v2, 2, v2\nds_permute_b32 v1, v2, v0";
+    let pushed =
+        "v_add_nc_u32 v2, 1, v0\nv_sub_nc_u32 v2, v2, 0x64\nv_lshlrev_b32 v2, 2, v2\nds_permute_b32 v1, v2, v0";
     let pushed = pushed.replace("v_sub_nc_u32 v2, v2, 0x64", "v_subrev_nc_u32 v2, 0x64, v2");
     assert_eq!(run(&pushed), from(|i| (i + 31) & 31));
 }

@@ -148,7 +148,10 @@ fn addresses() {
         v_mov_b32 v8, 0
         global_atomic_add v9, v8, v7, s[2:3] glc";
     let text = text.replace("s1, 0, vcc_lo", "v10, v8, vcc_lo");
-    let Some(mut test) = Test::new("addresses", WaveSize::W32, &format!("v_mov_b32 v8, 0\nv_mov_b32 v10, s1\n{text}")) else { return };
+    let Some(mut test) = Test::new("addresses", WaveSize::W32, &format!("v_mov_b32 v8, 0\nv_mov_b32 v10, s1\n{text}"))
+    else {
+        return;
+    };
     let at = test.machine.alloc_with(&bytes((0..80).map(|n| n << 16 | 7))).unwrap();
     let counter = test.machine.alloc_with(&bytes([1000])).unwrap();
     for (n, word) in [at as u32, (at >> 32) as u32, counter as u32, (counter >> 32) as u32].into_iter().enumerate() {

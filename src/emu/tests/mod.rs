@@ -9,9 +9,6 @@ use super::*;
 use crate::isa::{Scalar, Sgpr, Vgpr};
 use crate::target::{GfxIp, WaveSize};
 
-#[path = "../../../tests/support/mod.rs"]
-mod support;
-
 /// Rounding to nearest, f32 denormals flushed, others kept, `DX10_CLAMP`: what shaders start with.
 pub const SHADER: Mode = Mode(0x1c0);
 /// The same with all denormals kept.
@@ -21,7 +18,7 @@ pub const KEEP: Mode = Mode(0x1f0);
 pub fn assemble(test: &str, size: WaveSize, text: &str) -> Option<Vec<u8>> {
     let attributes = format!("-mattr=+wavefrontsize{}", size.lanes());
     let args = ["-arch=amdgcn", "-mcpu=gfx1030", &attributes, "-show-encoding"];
-    let output = support::tool(test, "llvm-mc-19")?.run(&args, text.as_bytes());
+    let output = crate::isa::oracle::support::tool(test, "llvm-mc-19")?.run(&args, text.as_bytes());
     let output = String::from_utf8(output).expect("text");
     let encodings = output.lines().filter_map(|line| line.split("encoding: [").nth(1)?.split(']').next());
     let byte = |text: &str| u8::from_str_radix(text.trim().trim_start_matches("0x"), 16).expect("a byte");
@@ -122,6 +119,10 @@ pub fn numbers(seed: u32) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let mixed = state ^ state >> 15;
-        Some(if mixed.is_multiple_of(4) { EDGES[(mixed >> 8) as usize % EDGES.len()] } else { mixed.wrapping_mul(0x9e37_79b1) })
+        Some(if mixed.is_multiple_of(4) {
+            EDGES[(mixed >> 8) as usize % EDGES.len()]
+        } else {
+            mixed.wrapping_mul(0x9e37_79b1)
+        })
     })
 }

@@ -51,7 +51,9 @@ fn results_and_conditions() {
         ("s_bitset1_b32", 3, 0x7dad_beef | 8),
     ];
     for (op, a, result) in unary {
-        let Some(mut test) = Test::new("results_and_conditions", WaveSize::W32, &format!("{op} s2, s0")) else { return };
+        let Some(mut test) = Test::new("results_and_conditions", WaveSize::W32, &format!("{op} s2, s0")) else {
+            return;
+        };
         test.s(0, *a);
         test.run();
         assert_eq!(test.sgpr(2), *result, "{op} {a:#x}");
@@ -126,7 +128,8 @@ fn calls_return() {
 
 #[test]
 fn errors_name_the_instruction() {
-    let message = |text: &str| Some(Test::new("errors", WaveSize::W32, text)?.try_run().expect_err("stops").to_string());
+    let message =
+        |text: &str| Some(Test::new("errors", WaveSize::W32, text)?.try_run().expect_err("stops").to_string());
     let Some(trap) = message("s_nop 0\ns_trap 2") else { return };
     assert!(trap.contains("s_trap") && trap.contains("0x7f12"), "{trap}");
     let outside = message("s_mov_b64 s[0:1], 0x1000\ns_load_dword s0, s[0:1], 0x10").expect("assembled");

@@ -42,7 +42,7 @@ fn integers() {
     });
     check("v_mul_lo_u32 v3, v0, v1", SHADER, |a, b, _| a.wrapping_mul(b));
     check("v_mul_hi_i32 v3, v0, v1", SHADER, |a, b, _| {
-        (i64::from(a.cast_signed()) * i64::from(b.cast_signed()) >> 32) as u32
+        ((i64::from(a.cast_signed()) * i64::from(b.cast_signed())) >> 32) as u32
     });
     check("v_mad_i32_i24 v3, v0, v1, v2", SHADER, |a, b, c| {
         let low = |x: u32| (x << 8).cast_signed() >> 8;
@@ -57,7 +57,7 @@ fn integers() {
     });
     check("v_alignbit_b32 v3, v0, v1, v2", SHADER, |a, b, c| ((u64::from(a) << 32 | u64::from(b)) >> (c & 31)) as u32);
     check("v_perm_b32 v3, v0, v1, 0x5040100", SHADER, |a, b, _| a << 16 | b & 0xffff);
-    check("v_bfi_b32 v3, v0, v1, v2", SHADER, |a, b, c| (c ^ (a & (b ^ c))) & u32::MAX);
+    check("v_bfi_b32 v3, v0, v1, v2", SHADER, |a, b, c| c ^ (a & (b ^ c)));
     check("v_ffbh_i32 v3, v0", SHADER, |a, _, _| {
         let other = (0..32).find(|n| a >> (31 - n) & 1 != a >> 31);
         other.unwrap_or(u32::MAX)
@@ -112,7 +112,9 @@ fn single_floats() {
     float("v_mul_f32 v3, v0, v1 clamp", |a, b, _| if (a * b).is_nan() { 0.0 } else { (a * b).clamp(0.0, 1.0) });
     float("v_floor_f32 v3, v0", |a, _, _| a.floor());
     float("v_rndne_f32 v3, v0", |a, _, _| a.round_ties_even());
-    float("v_fract_f32 v3, v0", |a, _, _| (a - a.floor()).min(f32::from_bits(0x3f7f_ffff)) + if a.is_finite() { 0.0 } else { f32::NAN });
+    float("v_fract_f32 v3, v0", |a, _, _| {
+        (a - a.floor()).min(f32::from_bits(0x3f7f_ffff)) + if a.is_finite() { 0.0 } else { f32::NAN }
+    });
     float("v_max_f32 v3, v0, v1", |a, b, _| a.max(b));
     float("v_ldexp_f32 v3, v0, 3", |a, _, _| a * 8.0);
     float("v_cvt_f32_i32 v3, v0", |a, _, _| a.to_bits().cast_signed() as f32);
@@ -136,7 +138,9 @@ fn denormals_are_flushed_by_mode_and_never_by_moves() {
     compare("v_max_f32 v3, v0, v0", SHADER, |a, _, _| flush(a), both_nan);
     check("v_mov_b32 v3, v0", SHADER, |a, _, _| a);
     compare("s_denorm_mode 15\nv_mul_f32 v3, 1.0, v0\ns_denorm_mode 12", SHADER, |a, _, _| a, both_nan);
-    check("v_cmp_class_f32 vcc, v0, 0x90\nv_cndmask_b32 v3, 0, 1, vcc", SHADER, |a, _, _| u32::from(f(a).is_subnormal()));
+    check("v_cmp_class_f32 vcc, v0, 0x90\nv_cndmask_b32 v3, 0, 1, vcc", SHADER, |a, _, _| {
+        u32::from(f(a).is_subnormal())
+    });
 }
 
 #[test]
@@ -171,7 +175,8 @@ fn division() {
             flush(flush(f(a)) / flush(f(b))).to_bits()
         };
         // With denormals flushed the last bit of a quotient near them is lost on the way.
-        let close = |a: u32, b: u32| both_nan(a, b) || !keeps && a.abs_diff(b) <= 1 || (a | b) & 0x7fff_ffff <= 0x0080_0000;
+        let close =
+            |a: u32, b: u32| both_nan(a, b) || !keeps && a.abs_diff(b) <= 1 || (a | b) & 0x7fff_ffff <= 0x0080_0000;
         compare(&text, mode, quotient, close);
     }
 }
@@ -207,7 +212,9 @@ fn comparisons() {
     check(&bit("v_cmp_lt_i32"), KEEP, |a, b, _| u32::from(a.cast_signed() < b.cast_signed()));
     check(&bit("v_cmp_ge_u32"), KEEP, |a, b, _| u32::from(a >= b));
     check(&bit("v_cmp_gt_f32"), KEEP, |a, b, _| u32::from(f(a) > f(b)));
-    check(&bit("v_cmp_nlt_f32"), KEEP, |a, b, _| u32::from(!matches!(f(a).partial_cmp(&f(b)), Some(std::cmp::Ordering::Less))));
+    check(&bit("v_cmp_nlt_f32"), KEEP, |a, b, _| {
+        u32::from(!matches!(f(a).partial_cmp(&f(b)), Some(std::cmp::Ordering::Less)))
+    });
     check(&bit("v_cmp_lg_f32"), KEEP, |a, b, _| u32::from(f(a) < f(b) || f(a) > f(b)));
     check(&bit("v_cmp_neq_f32"), KEEP, |a, b, _| u32::from(f(a) != f(b)));
     check(&bit("v_cmp_u_f32"), KEEP, |a, b, _| u32::from(f(a).is_nan() || f(b).is_nan()));
@@ -216,11 +223,11 @@ fn comparisons() {
 
 #[test]
 fn class_bits_tell_every_kind_of_number_apart() {
-    let numbers = [
-        0x7f80_0001, 0x7fc0_0000, 0xff80_0000, 0xbf80_0000, 0x8000_0001, 0x8000_0000, 0, 1, 0x3f80_0000, 0x7f80_0000,
-    ];
+    let numbers =
+        [0x7f80_0001, 0x7fc0_0000, 0xff80_0000, 0xbf80_0000, 0x8000_0001, 0x8000_0000, 0, 1, 0x3f80_0000, 0x7f80_0000];
     for (bit, number) in numbers.into_iter().enumerate() {
-        let text = format!("v_mov_b32 v4, {:#x}\nv_cmp_class_f32 vcc_lo, v0, v4\nv_cndmask_b32 v3, 0, 1, vcc_lo", 1 << bit);
+        let text =
+            format!("v_mov_b32 v4, {:#x}\nv_cmp_class_f32 vcc_lo, v0, v4\nv_cndmask_b32 v3, 0, 1, vcc_lo", 1 << bit);
         let Some(mut test) = Test::new("class", WaveSize::W32, &text) else { return };
         test.v(0, |lane| numbers[lane % 10]);
         test.run();
@@ -247,17 +254,24 @@ fn halves_leave_the_other_half() {
     run("v_pk_mul_f16 v3, v0, v1 op_sel:[1,0] op_sel_hi:[0,0] neg_hi:[1,0]", &|a, b, _| {
         half(low(a >> 16) * low(b)) | half(-low(a) * low(b)) << 16
     });
-    run("v_pk_add_u16 v3, v0, v1", &|a, b, _| a.wrapping_add(b) & 0xffff | (a & 0xffff_0000).wrapping_add(b & 0xffff_0000));
+    run("v_pk_add_u16 v3, v0, v1", &|a, b, _| {
+        a.wrapping_add(b) & 0xffff | (a & 0xffff_0000).wrapping_add(b & 0xffff_0000)
+    });
     run("v_pk_add_u16 v3, v0, -1", &|a, _, _| a.wrapping_sub(1) & 0xffff | (a >> 16).wrapping_sub(1) << 16);
     run("v_pk_mul_f16 v3, v0, 2.0", &|a, _, _| half(low(a) * 2.0) | half(0.0 * low(a >> 16)) << 16);
     run("v_pk_mul_f16 v3, v0, 2.0 op_sel_hi:[1,0]", &|a, _, _| half(low(a) * 2.0) | half(low(a >> 16) * 2.0) << 16);
     run("v_sub_nc_u16 v3, v0, v1", &|a, b, _| 0xaaaa_0000 | a.wrapping_sub(b) & 0xffff);
     run("v_pack_b32_f16 v3, v0, v1 op_sel:[1,0]", &|a, b, _| a >> 16 | b << 16);
     run("v_fma_mixlo_f16 v3, v0, 2.0, 0 op_sel_hi:[1,0,0]", &|a, _, _| 0xaaaa_0000 | half(low(a) * 2.0 + 0.0));
-    run("v_fma_mixhi_f16 v3, v0, 2.0, 0 op_sel:[1,0,0] op_sel_hi:[1,0,0]", &|a, _, _| 0x5555 | half(low(a >> 16) * 2.0 + 0.0) << 16);
-    compare("v_fma_mix_f32 v3, v0, v1, v2 op_sel:[0,1,0] op_sel_hi:[1,1,0]", KEEP, |a, b, c| {
-        ((low(a) * low(b >> 16) + f64::from(f(c))) as f32).to_bits()
-    }, |a, b| both_nan(a, b) || a.abs_diff(b) <= 1);
+    run("v_fma_mixhi_f16 v3, v0, 2.0, 0 op_sel:[1,0,0] op_sel_hi:[1,0,0]", &|a, _, _| {
+        0x5555 | half(low(a >> 16) * 2.0 + 0.0) << 16
+    });
+    compare(
+        "v_fma_mix_f32 v3, v0, v1, v2 op_sel:[0,1,0] op_sel_hi:[1,1,0]",
+        KEEP,
+        |a, b, c| ((low(a) * low(b >> 16) + f64::from(f(c))) as f32).to_bits(),
+        |a, b| both_nan(a, b) || a.abs_diff(b) <= 1,
+    );
 }
 
 #[test]
@@ -325,12 +339,16 @@ fn parts_of_registers() {
     check("v_cvt_f32_i32_sdwa v3, sext(v0) dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:BYTE_2", SHADER, |a, _, _| {
         f32::from((a >> 16) as i8).to_bits()
     });
-    check("v_or_b32_sdwa v3, v0, v1 dst_sel:BYTE_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_1 src1_sel:BYTE_0", SHADER, |a, b, _| {
-        0xaaaa_0055 | ((a >> 16 | b & 0xff) & 0xff) << 8
-    });
-    check("v_add_nc_u32_sdwa v3, v0, v1 dst_sel:WORD_0 dst_unused:UNUSED_SEXT src0_sel:DWORD src1_sel:DWORD", SHADER, |a, b, _| {
-        i32::from(a.wrapping_add(b) as i16).cast_unsigned()
-    });
+    check(
+        "v_or_b32_sdwa v3, v0, v1 dst_sel:BYTE_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_1 src1_sel:BYTE_0",
+        SHADER,
+        |a, b, _| 0xaaaa_0055 | ((a >> 16 | b & 0xff) & 0xff) << 8,
+    );
+    check(
+        "v_add_nc_u32_sdwa v3, v0, v1 dst_sel:WORD_0 dst_unused:UNUSED_SEXT src0_sel:DWORD src1_sel:DWORD",
+        SHADER,
+        |a, b, _| i32::from(a.wrapping_add(b) as i16).cast_unsigned(),
+    );
 }
 
 #[test]

@@ -10,15 +10,15 @@ pub fn dpp16(wave: &Wave, dpp: &Dpp16, values: &mut Lanes) -> Result<u64> {
     let before = *values;
     let exec = wave.exec();
     let mut write = 0;
-    for lane in 0..wave.lanes() {
+    for (lane, value) in values.iter_mut().enumerate().take(wave.lanes()) {
         let (row, at) = (lane & !15, lane & 15);
         let from = row_source(dpp.ctrl, at)?.map(|at| row | at);
         let from = from.filter(|&from| dpp.fi || exec >> from & 1 == 1);
         let enabled = dpp.row_mask >> (lane / 16) & 1 == 1 && dpp.bank_mask >> (lane / 4 % 4) & 1 == 1;
         match from {
-            Some(from) => values[lane] = before[from],
+            Some(from) => *value = before[from],
             // No source: the operand is 0, or the lane keeps its old result (K).
-            None => values[lane] = 0,
+            None => *value = 0,
         }
         if enabled && (from.is_some() || dpp.bound_ctrl) {
             write |= 1 << lane;
@@ -48,9 +48,9 @@ fn row_source(ctrl: u16, at: usize) -> Result<Option<usize>> {
 pub fn dpp8(wave: &Wave, selectors: u32, fi: bool, values: &mut Lanes) {
     let before = *values;
     let exec = wave.exec();
-    for lane in 0..wave.lanes() {
+    for (lane, value) in values.iter_mut().enumerate().take(wave.lanes()) {
         let from = lane & !7 | (selectors >> (3 * (lane & 7)) & 7) as usize;
-        values[lane] = if fi || exec >> from & 1 == 1 { before[from] } else { 0 };
+        *value = if fi || exec >> from & 1 == 1 { before[from] } else { 0 };
     }
 }
 
@@ -126,11 +126,11 @@ pub fn permute(wave: &Wave, other: bool, nibbles: u64, [fi, bound]: [bool; 2], v
     let before = *values;
     let exec = wave.exec();
     let mut write = 0;
-    for lane in 0..wave.lanes() {
+    for (lane, value) in values.iter_mut().enumerate().take(wave.lanes()) {
         let row = lane & !15 ^ if other { 16 } else { 0 };
         let from = row | (nibbles >> (4 * (lane & 15)) & 15) as usize;
         let valid = fi || exec >> from & 1 == 1;
-        values[lane] = if valid { before[from] } else { 0 };
+        *value = if valid { before[from] } else { 0 };
         // Without a source: 0 or the old result (K).
         if valid || bound {
             write |= 1 << lane;

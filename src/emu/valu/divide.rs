@@ -6,8 +6,13 @@
 use super::Lane;
 use crate::emu::mode::{Mode, odd_add, power, to_f32};
 
+/// An operation with a result and a mask bit.
+pub type Masked = fn(Mode, [u64; 3]) -> (u64, bool);
+/// An operation that also reads the lane's bit of VCC.
+pub type Fmas = fn(Mode, [u64; 3], bool) -> u64;
+
 /// Result and mask bit of `v_div_scale`.
-pub fn scale(name: &str) -> Option<fn(Mode, [u64; 3]) -> (u64, bool)> {
+pub fn scale(name: &str) -> Option<Masked> {
     Some(match name {
         "v_div_scale_f32" => |m, [a, den, num]| {
             let [s0, den, num] = [a, den, num].map(|bits| f64::from(m.in32(bits)));
@@ -23,7 +28,7 @@ pub fn scale(name: &str) -> Option<fn(Mode, [u64; 3]) -> (u64, bool)> {
 }
 
 /// `v_div_fmas`: the last bit of the arguments is the lane's VCC.
-pub fn fmas(name: &str) -> Option<fn(Mode, [u64; 3], bool) -> u64> {
+pub fn fmas(name: &str) -> Option<Fmas> {
     Some(match name {
         "v_div_fmas_f32" => |m, [a, b, c], scaled| {
             let [a, b, c] = [a, b, c].map(|bits| m.in32(bits));

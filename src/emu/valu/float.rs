@@ -36,9 +36,9 @@ pub fn resolve(name: &str) -> Option<Lane> {
         "v_mul_f32" => f32s!(|m, a, b| m.mul32(a, b)),
         "v_mul_legacy_f32" => f32s!(|m, a, b| if a == 0.0 || b == 0.0 { 0 } else { m.mul32(a, b) }),
         "v_fma_f32" | "v_fmac_f32" | "v_fmamk_f32" | "v_fmaak_f32" => f32s!(|m, a, b, c| m.fma32(a, b, c)),
-        "v_fma_legacy_f32" | "v_fmac_legacy_f32" => f32s!(|m, a, b, c| {
-            if a == 0.0 || b == 0.0 { m.add32(0.0, c) } else { m.fma32(a, b, c) }
-        }),
+        "v_fma_legacy_f32" | "v_fmac_legacy_f32" => {
+            f32s!(|m, a, b, c| if a == 0.0 || b == 0.0 { m.add32(0.0, c) } else { m.fma32(a, b, c) })
+        }
         "v_min_f32" => f32s!(|m, a, b| m.out32(min(a, b))),
         "v_max_f32" => f32s!(|m, a, b| m.out32(max(a, b))),
         "v_min3_f32" => f32s!(|m, a, b, c| m.out32(min(min(a, b), c))),

@@ -32,9 +32,7 @@ pub fn resolve(name: &str) -> Option<Lane> {
         "sub_f16" => f16s!(|m, a, b| a - b),
         "subrev_f16" => f16s!(|m, a, b| b - a),
         "mul_f16" => f16s!(|m, a, b| a * b),
-        "fma_f16" | "fmac_f16" | "fmamk_f16" | "fmaak_f16" => {
-            |m, [a, b, c]| m.fma16(m.in16(a), m.in16(b), m.in16(c))
-        }
+        "fma_f16" | "fmac_f16" | "fmamk_f16" | "fmaak_f16" => |m, [a, b, c]| m.fma16(m.in16(a), m.in16(b), m.in16(c)),
         "min_f16" => f16s!(|m, a, b| min(a, b)),
         "max_f16" => f16s!(|m, a, b| max(a, b)),
         "min3_f16" => f16s!(|m, a, b, c| min(min(a, b), c)),

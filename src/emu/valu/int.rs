@@ -100,9 +100,9 @@ fn words(name: &str) -> Option<Lane> {
         "v_ffbl_b32" => u32s!(|a| first(a.trailing_zeros())),
         "v_ffbh_i32" => u32s!(|a| first(if a >> 31 == 1 { !a } else { a }.leading_zeros())),
         "v_mul_i32_i24" => u32s!(|a, b| (sext24(a) * sext24(b)) as u32),
-        "v_mul_hi_i32_i24" => u32s!(|a, b| (sext24(a) * sext24(b) >> 32) as u32),
+        "v_mul_hi_i32_i24" => u32s!(|a, b| ((sext24(a) * sext24(b)) >> 32) as u32),
         "v_mul_u32_u24" => u32s!(|a, b| (low24(a) * low24(b)) as u32),
-        "v_mul_hi_u32_u24" => u32s!(|a, b| (low24(a) * low24(b) >> 32) as u32),
+        "v_mul_hi_u32_u24" => u32s!(|a, b| ((low24(a) * low24(b)) >> 32) as u32),
         "v_min_i32" => i32s!(|a, b| a.min(b)),
         "v_max_i32" => i32s!(|a, b| a.max(b)),
         "v_min_u32" => u32s!(|a, b| a.min(b)),
@@ -118,8 +118,8 @@ fn words(name: &str) -> Option<Lane> {
         "v_sub_nc_u32" | "v_sub_nc_i32" => u32s!(|a, b| a.wrapping_sub(b)),
         "v_subrev_nc_u32" => u32s!(|a, b| b.wrapping_sub(a)),
         "v_mul_lo_u32" => u32s!(|a, b| a.wrapping_mul(b)),
-        "v_mul_hi_u32" => |_, [a, b, _]| a * b >> 32,
-        "v_mul_hi_i32" => u32s!(|a, b| (i64::from(a.cast_signed()) * i64::from(b.cast_signed()) >> 32) as u32),
+        "v_mul_hi_u32" => |_, [a, b, _]| (a * b) >> 32,
+        "v_mul_hi_i32" => u32s!(|a, b| ((i64::from(a.cast_signed()) * i64::from(b.cast_signed())) >> 32) as u32),
         "v_bfm_b32" => u32s!(|a, b| ((1u32 << (a & 31)) - 1) << (b & 31)),
         "v_bcnt_u32_b32" => u32s!(|a, b| a.count_ones().wrapping_add(b)),
         "v_cvt_pk_u16_u32" => u32s!(|a, b| a.min(0xffff) | b.min(0xffff) << 16),
@@ -150,9 +150,9 @@ fn ternary(name: &str) -> Option<Lane> {
         "v_mad_i32_i24" => u32s!(|a, b, c| ((sext24(a) * sext24(b)) as u32).wrapping_add(c)),
         "v_mad_u32_u24" => u32s!(|a, b, c| ((low24(a) * low24(b)) as u32).wrapping_add(c)),
         "v_mad_u32_u16" => u32s!(|a, b, c| (a * b).wrapping_add(c)),
-        "v_mad_i32_i16" => u32s!(|a, b, c| {
-            (i32::from(a as i16) * i32::from(b as i16)).cast_unsigned().wrapping_add(c)
-        }),
+        "v_mad_i32_i16" => {
+            u32s!(|a, b, c| (i32::from(a as i16) * i32::from(b as i16)).cast_unsigned().wrapping_add(c))
+        }
         "v_bfe_u32" => u32s!(|a, b, c| extract(a, b, c)),
         "v_bfe_i32" => u32s!(|a, b, c| extract_signed(a, b, c)),
         "v_bfi_b32" => u32s!(|a, b, c| a & b | !a & c),
@@ -288,14 +288,16 @@ pub fn saturating(name: &str) -> Option<Lane> {
             let sum = sext24(a) * sext24(b) + i64::from(c.cast_signed());
             sum.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as u32
         }),
-        "v_mad_u16" | "v_pk_mad_u16" => u16s!(|a, b, c| {
-            (u32::from(a) * u32::from(b) + u32::from(c)).min(0xffff) as u16
-        }),
+        "v_mad_u16" | "v_pk_mad_u16" => {
+            u16s!(|a, b, c| (u32::from(a) * u32::from(b) + u32::from(c)).min(0xffff) as u16)
+        }
         "v_mad_i16" | "v_pk_mad_i16" => i16s!(|a, b, c| {
             let sum = i64::from(a) * i64::from(b) + i64::from(c);
             sum.clamp(-32768, 32767) as i16
         }),
-        "v_dot4_i32_i8" => u32s!(|a, b, c| dot(a, b, signed_bytes).cast_signed().saturating_add(c as i32).cast_unsigned()),
+        "v_dot4_i32_i8" => {
+            u32s!(|a, b, c| dot(a, b, signed_bytes).cast_signed().saturating_add(c as i32).cast_unsigned())
+        }
         "v_dot4_u32_u8" => u32s!(|a, b, c| dot(a, b, |a, b| i32::from(a) * i32::from(b)).saturating_add(c)),
         _ => return None,
     })

@@ -57,9 +57,9 @@ pub enum Valu {
     /// Sum or difference, with carry in and out.
     Carry(fn(u64, u64, u64) -> u64),
     /// A result and a mask.
-    Masked(fn(Mode, [u64; 3]) -> (u64, bool)),
+    Masked(divide::Masked),
     /// A result of the sources and VCC.
-    Fmas(fn(Mode, [u64; 3], bool) -> u64),
+    Fmas(divide::Fmas),
     /// One source or the other.
     Select,
     /// Two registers change places.
@@ -104,7 +104,9 @@ pub fn resolve(inst: &Instruction, fields: &VectorFields) -> Option<Valu> {
             let (sum, overflow) = product.overflowing_add(c.cast_signed());
             (sum.cast_unsigned(), overflow)
         }),
-        _ if name.starts_with("v_pk_") => Valu::Packed { lane: half::resolve(name).or_else(|| int::resolve(name))?, fused },
+        _ if name.starts_with("v_pk_") => {
+            Valu::Packed { lane: half::resolve(name).or_else(|| int::resolve(name))?, fused }
+        }
         _ => {
             return compare::resolve(name)
                 .map(|(test, exec)| Valu::Test { test, exec })
@@ -323,11 +325,8 @@ fn move_relative(
     let m0 = wave.scalar(Scalar::M0);
     let split = inst.entry.mnemonic == "v_movrelsd_2_b32";
     let step = |used: bool, value: u32| if used { value as usize } else { 0 };
-    let [source, target] = if split {
-        [step(from, m0 & 0x3ff), step(to, m0 >> 16 & 0x3ff)]
-    } else {
-        [step(from, m0), step(to, m0)]
-    };
+    let [source, target] =
+        if split { [step(from, m0 & 0x3ff), step(to, m0 >> 16 & 0x3ff)] } else { [step(from, m0), step(to, m0)] };
     let mut values = [0; LANES];
     match fields.srcs[0] {
         Some(Src::Vgpr(v)) => {

@@ -1,7 +1,8 @@
 //! Instructions, one wave at a time.
 
 use super::super::{
-    AluOp, AtomicOp, Bits, BuiltIn, DescriptorPart, Inst, Interp, InterpPlace, Op, Scope, Terminator, Type, Value,
+    AluOp, AtomicOp, Bits, BlockId, BuiltIn, DescriptorPart, Inst, Interp, InterpPlace, LocalId, Op, Scope, Terminator,
+    Type, Value,
 };
 use super::Shader;
 use super::lanes;
@@ -13,6 +14,7 @@ use super::texture::{Sampler, Texture};
 use super::wave::{ENDED, Stop, Wave, lanes as lanes_of};
 use super::{atomic, order};
 use crate::error::{Context, Error, Result};
+use smallvec::SmallVec;
 
 /// A shader ready to run, and the workgroup that runs.
 pub(super) struct Machine<'a> {
@@ -29,7 +31,9 @@ pub(super) struct Machine<'a> {
     /// Scratch offset of each local.
     locals: Vec<u32>,
     tables: Vec<Memory>,
-    positions: Vec<Option<u32>>,
+    /// Blocks in the order in which lanes wait for each other, and the place of each block in it.
+    order: Vec<BlockId>,
+    positions: Vec<u32>,
     shared: Memory,
     group: [u32; 3],
     grid: [u32; 3],
@@ -61,6 +65,11 @@ impl<'a> Machine<'a> {
         if scratch_bytes > 1 << 20 {
             return Err(Error::unsupported("scratch size", format!("{scratch_bytes} bytes a lane")));
         }
+        let order = order::order(shader);
+        let mut positions = vec![ENDED; shader.blocks.len()];
+        for (n, block) in order.iter().enumerate() {
+            positions[block.index()] = n as u32;
+        }
         Ok(Self {
             options,
             registers,
@@ -70,7 +79,8 @@ impl<'a> Machine<'a> {
             first,
             locals,
             tables: shader.tables.iter().map(|t| Memory::new(t.bytes.clone())).collect(),
-            positions: order::positions(shader),
+            order,
+            positions,
             shared: Memory::default(),
             group: [0; 3],
             grid: [1; 3],
@@ -82,6 +92,11 @@ impl<'a> Machine<'a> {
     pub fn start_group(&mut self, group: [u32; 3], grid: [u32; 3]) {
         self.shared = Memory::new(vec![0; self.shader.shared_bytes as usize]);
         (self.group, self.grid) = (group, grid);
+    }
+
+    /// Where a block stands in the order.
+    pub fn position(&self, block: BlockId) -> u32 {
+        self.positions.get(block.index()).copied().unwrap_or(ENDED)
     }
 
     /// The registers of a value's components.
@@ -96,8 +111,8 @@ impl<'a> Machine<'a> {
         loop {
             let (id, mut from, mask) = match wave.resume.take() {
                 Some(resume) => resume,
-                None => match wave.next(&self.positions) {
-                    Some((block, mask)) => (block, 0, mask),
+                None => match wave.next() {
+                    Some((at, mask)) => (self.order.get(at as usize).copied().unwrap_or(Shader::ENTRY), 0, mask),
                     None => return Ok(Stop::End),
                 },
             };
@@ -211,12 +226,7 @@ impl<'a> Machine<'a> {
                 self.set(wave, inst, lane, wave.get(register, lane), wave.shadow(register, lane));
             }
             Op::Bitcast => self.bitcast(wave, inst, lane),
-            Op::LocalLoad { local, .. } | Op::LocalStore { local, .. } => {
-                let (offset, shadow) = arg(wave, 0);
-                let base = self.scratch(local.index(), lane, offset);
-                let load = matches!(inst.op, Op::LocalLoad { .. });
-                self.local(wave, inst, lane, base, shadow, load, offset, local.index());
-            }
+            Op::LocalLoad { local, .. } | Op::LocalStore { local, .. } => self.local(wave, inst, lane, *local),
             Op::ConstLoad { table, .. } => {
                 let (offset, shadow) = arg(wave, 0);
                 let empty = Memory::default();
@@ -291,8 +301,9 @@ impl<'a> Machine<'a> {
                 ) {
                     return Err(Error::unsupported("interpreting interpolation", format!("{interp:?}")));
                 }
-                let bits = wave.invocations.get(lane).and_then(|i| i.inputs.get(&(*location, *component)));
-                self.set(wave, inst, lane, bits.copied().unwrap_or(0), Shadow::NONE);
+                let input = wave.invocations.get(lane).and_then(|i| i.inputs.get(&(*location, *component)));
+                let (bits, shadow) = input.copied().unwrap_or((0, Shadow::NONE));
+                self.set(wave, inst, lane, bits, shadow);
             }
             Op::LoadBuiltIn { builtin, component } => {
                 let bits = self.builtin(wave, *builtin, *component, lane)?;
@@ -377,39 +388,25 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Address of a local's byte in scratch; out of range for one outside of the local.
-    fn scratch(&self, local: usize, lane: usize, offset: u64) -> u64 {
-        let start = self.locals.get(local).copied().unwrap_or(0);
-        u64::from(self.scratch_bytes) * lane as u64 + u64::from(start) + offset
-    }
-
-    #[allow(clippy::too_many_arguments, reason = "a load and a store of one shape")]
-    fn local(
-        &self,
-        wave: &mut Wave,
-        inst: &Inst,
-        lane: usize,
-        base: u64,
-        shadow: Shadow,
-        load: bool,
-        offset: u64,
-        local: usize,
-    ) {
-        let size = self.shader.locals.get(local).map_or(0, |l| u64::from(l.bytes));
-        let ty = match (load, inst.result, inst.args.get(1)) {
-            (true, Some(v), _) | (false, _, Some(&v)) => self.shader.ty(v),
-            _ => return,
-        };
+    /// A load (without a value to store) or a store of a local.
+    fn local(&self, wave: &mut Wave, inst: &Inst, lane: usize, local: LocalId) {
+        let Some(&offset) = inst.args.first() else { return };
+        let (offset, shadow) = self.arg(wave, offset, lane);
+        let Some(ty) = inst.result.or(inst.args.get(1).copied()).map(|v| self.shader.ty(v)) else { return };
+        let size = self.shader.locals.get(local.index()).map_or(0, |l| u64::from(l.bytes));
+        let start = self.locals.get(local.index()).copied().unwrap_or(0);
         let inside = offset.checked_add(u64::from(ty.bytes())).is_some_and(|end| end <= size);
         // Nothing is there beyond a local's end.
-        let base = if inside { base } else { u64::MAX / 2 };
-        if load {
+        let nowhere = u64::MAX / 2;
+        let base = u64::from(self.scratch_bytes) * lane as u64 + u64::from(start);
+        let at = if inside { base + offset } else { nowhere };
+        if inst.result.is_some() {
             let scratch = std::mem::take(&mut wave.scratch);
-            self.loaded(wave, inst, lane, &scratch, base, shadow);
+            self.loaded(wave, inst, lane, &scratch, at, shadow);
             wave.scratch = scratch;
         } else {
             let values = self.values(wave, inst, 1, lane);
-            store(&mut wave.scratch, base, shadow, &values);
+            store(&mut wave.scratch, at, shadow, &values);
         }
     }
 
@@ -424,8 +421,8 @@ impl<'a> Machine<'a> {
     }
 
     /// The components of an operand, with their widths; a tainted lane's are uncertain.
-    pub fn values(&self, wave: &Wave, inst: &Inst, n: usize, lane: usize) -> Vec<(u64, Shadow, Bits)> {
-        let Some(&v) = inst.args.get(n) else { return Vec::new() };
+    pub fn values(&self, wave: &Wave, inst: &Inst, n: usize, lane: usize) -> SmallVec<[(u64, Shadow, Bits); 4]> {
+        let Some(&v) = inst.args.get(n) else { return SmallVec::new() };
         let tainted = wave.tainted >> lane & 1 != 0;
         let bits = self.shader.ty(v).bits();
         let one = |r| (wave.get(r, lane), if tainted { Shadow::UNCERTAIN } else { wave.shadow(r, lane) }, bits);
@@ -485,9 +482,9 @@ impl<'a> Machine<'a> {
             B::NumSubgroups => group_size.div_ceil(lanes).into(),
             B::SubgroupEqMask => half(own),
             B::SubgroupLtMask => half(own - 1),
-            B::SubgroupLeMask => half(own - 1 | own),
+            B::SubgroupLeMask => half((own - 1) | own),
             B::SubgroupGeMask => half(all & !(own - 1)),
-            B::SubgroupGtMask => half(all & !(own - 1 | own)),
+            B::SubgroupGtMask => half(all & !((own - 1) | own)),
             B::HelperInvocation => u64::from(invocation.is_some_and(|i| i.helper)),
             B::DeviceIndex | B::ViewIndex => 0,
             other => return Err(Error::unsupported("interpreting a built-in", format!("{other:?}"))),

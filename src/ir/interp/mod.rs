@@ -14,6 +14,8 @@ mod number;
 mod order;
 mod run;
 mod shadow;
+#[cfg(test)]
+mod tests;
 mod texture;
 mod wave;
 

@@ -371,7 +371,7 @@ mod tests {
     fn floats_take_apart_and_go_together() {
         let bits = |x: f32| u64::from(x.to_bits());
         let f = |op, x, y| float(op, [bits(x), y, 0], Bits::B32, Bits::B32).unwrap();
-        for x in [1.0f32, -0.75, 1e-40, 3.3e38, 6.0] {
+        for x in [1.0f32, -0.75, 1e-40, 3.0e38, 6.0] {
             let (mantissa, e) = (f(AluOp::FFrexpMant, x, 0), f(AluOp::FFrexpExp, x, 0));
             let m = f32::from_bits(mantissa as u32).abs();
             assert!((0.5..1.0).contains(&m), "{x}: {m}");

@@ -8,8 +8,8 @@ use super::super::cfg::Cfg;
 use super::super::{BlockId, Merge, Shader};
 use std::collections::BTreeSet;
 
-/// Position of each block (by id); what the entry does not reach has none.
-pub(super) fn positions(shader: &Shader) -> Vec<Option<u32>> {
+/// Blocks in the order; what the entry does not reach is left out.
+pub(super) fn order(shader: &Shader) -> Vec<BlockId> {
     let cfg = Cfg::new(shader);
     let exits: Vec<Vec<BlockId>> = shader.block_ids().map(|header| exits(&cfg, header)).collect();
     let mut done: Vec<BlockId> = Vec::new();
@@ -24,8 +24,8 @@ pub(super) fn positions(shader: &Shader) -> Vec<Option<u32>> {
             Merge::Loop { continue_to, .. } if cfg.reachable(continue_to) => Some(continue_to),
             _ => None,
         };
-        let ways = exits[block.index()].iter().chain(continue_to.as_ref()).chain(cfg.succs[block.index()].iter());
-        match ways.skip(*next).next().copied() {
+        let mut ways = exits[block.index()].iter().chain(continue_to.as_ref()).chain(cfg.succs[block.index()].iter());
+        match ways.nth(*next).copied() {
             Some(to) => {
                 *next += 1;
                 if !seen[to.index()] {
@@ -39,11 +39,8 @@ pub(super) fn positions(shader: &Shader) -> Vec<Option<u32>> {
             }
         }
     }
-    let mut positions = vec![None; shader.blocks.len()];
-    for (n, block) in done.iter().rev().enumerate() {
-        positions[block.index()] = Some(n as u32);
-    }
-    positions
+    done.reverse();
+    done
 }
 
 /// Where the natural loop of this header leaves to; empty if it is not one.
@@ -75,8 +72,6 @@ mod tests {
             "shader upper compute \"t\"\nblock0:\n v0: b1 = const 1\n jump block1\nblock1:\n branch v0, block2, block3\nblock2:\n return\nblock3:\n branch v0, block2, block4\nblock4:\n jump block1\nblock5:\n return",
         )
         .expect("test text");
-        let at = positions(&shader);
-        assert_eq!(at[5], None);
-        assert!(at[1] < at[3] && at[3] < at[4] && at[4] < at[2], "{at:?}");
+        assert_eq!(order(&shader), [0, 1, 3, 4, 2].map(BlockId));
     }
 }

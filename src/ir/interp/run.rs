@@ -51,11 +51,11 @@ pub struct World {
 /// One vertex or fragment.
 #[derive(Clone, Debug, Default)]
 pub struct Invocation {
-    /// Inputs by location and component: bits.
-    pub inputs: BTreeMap<(u32, u8), u64>,
+    /// Inputs by location and component: bits, and what stands behind them.
+    pub inputs: BTreeMap<(u32, u8), (u64, super::Shadow)>,
     /// Built-in inputs by component.
     pub builtins: BTreeMap<(BuiltIn, u8), u64>,
-    /// Only there for its quad.
+    /// Only there for its quad; after the run: or discarded.
     pub helper: bool,
     /// After the run: outputs, and what stands behind them.
     pub outputs: BTreeMap<OutputSlot, (u64, super::Shadow)>,
@@ -109,6 +109,9 @@ pub fn invoke(shader: &Shader, world: &mut World, invocations: &mut [Invocation]
         run_together(&mut machine, &mut waves)?;
         let [wave] = waves;
         chunk.clone_from_slice(&wave.invocations);
+        for (lane, invocation) in chunk.iter_mut().enumerate() {
+            invocation.helper = wave.helpers >> lane & 1 != 0;
+        }
     }
     Ok(machine.stats)
 }

@@ -126,15 +126,15 @@ impl Texture {
         let size = self.size(level);
         let mut axes = Vec::new();
         let mut close = false;
-        for n in 0..3 {
+        for (n, &size) in size.iter().enumerate() {
             if n >= at.count {
                 axes.push(vec![(Some(0), 1.0)]);
                 continue;
             }
-            let scale = if sampler.unnormalized { 1.0 } else { size[n] as f64 };
+            let scale = if sampler.unnormalized { 1.0 } else { size as f64 };
             let x = at.at[n] * scale;
             let error = at.error[n] * scale + x.abs() * 2f64.powi(-22) + 1.0 / 512.0;
-            let (taps, unsure) = Self::taps(x, error, size[n], filter, sampler.address[n]);
+            let (taps, unsure) = Self::taps(x, error, size, filter, sampler.address[n]);
             // Over a face's edge the neighbouring face is read.
             close |= unsure || at.cube && filter == Filter::Linear && !(0.5..=scale - 0.5).contains(&x);
             axes.push(taps);
@@ -174,7 +174,7 @@ impl Texture {
         std::array::from_fn(|n| {
             let spread = high[n] - low[n];
             let weights =
-                if filter == Filter::Linear { spread * (error + at.count as f64 / 200.0) + self.step } else { 0.0 };
+                if filter == Filter::Linear { spread * (error + at.count as f64 / 256.0) + self.step } else { 0.0 };
             (sum[n], if close { f64::INFINITY } else { weights + behind + sum[n].abs() * 1e-6 })
         })
     }
@@ -247,14 +247,16 @@ impl Operands<'_> {
         Some((decode(bits, Bits::B32), shadow.bound.max(0.0)))
     }
 
-    fn coords(&self) -> Coords {
+    /// Where to sample: layers are clamped to those that there are.
+    fn coords(&self, layers: u32) -> Coords {
         let count = self.image.dim.coords();
         let mut at = [0.0; 3];
         let mut error = [0.0; 3];
         for n in 0..count {
             (at[n], error[n]) = self.float(ImageOperand::Coord(n as u8)).unwrap_or_default();
         }
-        let layer = self.float(ImageOperand::Layer).map_or(0, |(x, _)| x.round_ties_even().max(0.0) as i64);
+        let last = i64::from(if self.image.dim == Dim::Cube { layers / 6 } else { layers }).max(1) - 1;
+        let layer = self.float(ImageOperand::Layer).map_or(0, |(x, _)| (x.round_ties_even() as i64).clamp(0, last));
         if self.image.dim != Dim::Cube {
             return Coords { at, error, count, layer, cube: false };
         }
@@ -342,8 +344,8 @@ impl Machine<'_> {
                 let layers = i64::from(texture.layers);
                 let last = if image.dim == Dim::Cube { layers / 6 } else { layers };
                 let size = match (image.dim, image.arrayed) {
-                    (Dim::D1, true) => [x, last, 0, 0],
-                    (Dim::D2 | Dim::Cube, true) => [x, y, last, 0],
+                    // Layers stand third, whatever is unused before them.
+                    (Dim::D1 | Dim::D2 | Dim::Cube, true) => [x, y, last, 0],
                     _ => [x, y, z, 0],
                 };
                 size.map(|n| (n as u64, Shadow::NONE)).to_vec()
@@ -353,7 +355,7 @@ impl Machine<'_> {
             ImageOp::Sample | ImageOp::Gather(_) if texture.integer => return Err(unsupported(&inst.op)),
             ImageOp::Sample => {
                 let sampler = sampler.unwrap_or_default();
-                let mut coords = operands.coords();
+                let mut coords = operands.coords(texture.layers);
                 let level = lod.max(0.0).min(texture.levels.len() as f64) as usize;
                 for n in 0..coords.count {
                     let offset = operands.int(O::Offset(n as u8)) as f64;
@@ -364,7 +366,7 @@ impl Machine<'_> {
             }
             ImageOp::Gather(component) if image.dim == Dim::D2 => {
                 let sampler = sampler.unwrap_or_default();
-                let coords = operands.coords();
+                let coords = operands.coords(texture.layers);
                 let size = texture.size(0);
                 let reference = operands.float(O::Compare).map(|c| c.0);
                 let base: [f64; 2] = std::array::from_fn(|n| {

@@ -25,7 +25,7 @@ pub(super) struct Wave {
     pub number: u32,
     /// Local index of lane 0.
     pub first: u32,
-    /// Block that each lane stands at, [`ENDED`] if none.
+    /// Position of the block that each lane stands at (see `order`), [`ENDED`] if none.
     pub at: Vec<u32>,
     /// Block and instruction where the active lanes go on after a barrier.
     pub resume: Option<(BlockId, usize, u64)>,
@@ -98,20 +98,33 @@ impl Wave {
             self.set(register, lane, bits, shadow);
         }
         if let Some(at) = self.at.get_mut(lane) {
-            *at = call.block.0;
+            *at = machine.position(call.block);
         }
     }
 
-    /// The lanes that run next: those that stand furthest behind.
-    pub fn next(&self, positions: &[Option<u32>]) -> Option<(BlockId, u64)> {
-        let standing = self.at.iter().filter(|at| **at != ENDED);
-        let block = *standing.min_by_key(|at| positions.get(**at as usize).copied().flatten().unwrap_or(u32::MAX))?;
-        let together = self.at.iter().enumerate().filter(|(_, at)| **at == block);
-        Some((BlockId(block), together.fold(0, |mask, (lane, _)| mask | 1 << lane)))
+    /// The lanes that run next, those that stand furthest behind, and where.
+    pub fn next(&self) -> Option<(u32, u64)> {
+        let first = *self.at.iter().min()?;
+        if first == ENDED {
+            return None;
+        }
+        let mut mask = 0;
+        for (lane, at) in self.at.iter().enumerate() {
+            if *at == first {
+                mask |= 1 << lane;
+            }
+        }
+        Some((first, mask))
     }
 }
 
 /// The lanes of a mask.
 pub(super) fn lanes(mask: u64) -> impl Iterator<Item = usize> + Clone {
-    (0..64usize).filter(move |lane| mask >> lane & 1 != 0)
+    let mut rest = mask;
+    std::iter::repeat_with(move || {
+        let lane = rest.trailing_zeros() as usize;
+        rest &= rest.wrapping_sub(1);
+        lane
+    })
+    .take(mask.count_ones() as usize)
 }

@@ -1,7 +1,7 @@
 //! The instructions of gfx10.3: format, number in it, mnemonic, registers written, registers and values read.
 //!
 //! Every number that the disassembler knows, with its own word for it; the long forms of VOP1, VOP2 and VOPC in VOP3 follow
-//! from their rows (`Format::in_vop3`). Checked against the disassembler's view in `testdata/isa/opcodes-gfx1030.tsv`.
+//! from their rows (`entry` in the module above). Checked against the disassembler's view in `testdata/isa/opcodes-gfx1030.tsv`.
 
 use super::{Entry, row};
 use crate::isa::op::Format::*;

@@ -11,13 +11,7 @@ use std::sync::LazyLock;
 /// Where the VOP2 numbers begin among those of VOP3: every VOP2 instruction has its long form there.
 pub(super) const VOP2_IN_VOP3: u32 = 256;
 
-const fn row(
-    format: Format,
-    number: u16,
-    mnemonic: &'static str,
-    dst: &'static [Kind],
-    src: &'static [Kind],
-) -> Entry {
+const fn row(format: Format, number: u16, mnemonic: &'static str, dst: &'static [Kind], src: &'static [Kind]) -> Entry {
     Entry { format, number, mnemonic, dst, src }
 }
 
@@ -88,7 +82,7 @@ mod tests {
     fn rows() -> impl Iterator<Item = (&'static str, u16, &'static str)> {
         GFX1030.lines().filter(|line| !line.starts_with('#')).map(|line| {
             let columns: Vec<&str> = line.split('\t').collect();
-            (columns[0], columns[1].parse().expect("a number"), columns[3])
+            (columns[0], columns[1].parse().expect("a number"), columns[2])
         })
     }
 
@@ -115,7 +109,10 @@ mod tests {
             let number = opcode(GfxIp::Gfx1030, op);
             let row = entry(GfxIp::Gfx1030, op.format(), number).expect("a row");
             assert_eq!(row.mnemonic, op.mnemonic());
-            assert_eq!(row.data_registers(), if op.data_registers() == 0 { row.data_registers() } else { op.data_registers() });
+            assert_eq!(
+                row.data_registers(),
+                if op.data_registers() == 0 { row.data_registers() } else { op.data_registers() }
+            );
         }
     }
 }

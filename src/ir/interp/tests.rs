@@ -1,0 +1,70 @@
+//! What lavapipe cannot be asked: large subgroups, rotation, limits, and refusals.
+
+use super::super::parse::parse;
+use super::{Memory, Options, World, dispatch};
+use crate::error::Result;
+
+/// Runs one workgroup of 64 whose `v9` is stored by each invocation, and gives the words. `v0` is the lane, `v1` the
+/// local index.
+fn run(body: &str, lanes: u32) -> Result<Vec<u32>> {
+    let text = format!(
+        "shader upper compute \"t\"\nmodes 64 1 1 any any any any rte rte rte\nres0 \"out\" set0 binding0 storage_buffer count1 written\nblock0:\n\
+         v0: b32 = load_builtin[subgroup_local_invocation_id component0]\n\
+         v1: b32 = load_builtin[local_invocation_index component0]\n\
+         {body}\n\
+         v90: b32 = const 0x0\n v91: b32 = const 0x4\n v92: b32 = imul v1, v91\n\
+         v93: b32x4 = descriptor[res0 buffer] v90\n\
+         buffer_store[align4] v93, v92, v9\n return\n"
+    );
+    let shader = parse(&text)?;
+    let mut world = World::default();
+    world.buffers.insert((0, 0, 0), Memory::new(vec![0; 256]));
+    let options = Options { subgroup_size: lanes, limit: 10_000, ..Options::default() };
+    dispatch(&shader, &mut world, [1; 3], options)?;
+    let words = world.buffers[&(0, 0, 0)].bytes().as_chunks::<4>().0.iter();
+    Ok(words.map(|b| u32::from_le_bytes(*b)).collect())
+}
+
+#[test]
+fn subgroups_have_the_size_that_is_asked_for() {
+    for lanes in [8, 32, 64] {
+        let sums = run("v9: b32 = subgroup_reduce[iadd cluster0] v1", lanes).unwrap();
+        for (i, sum) in sums.iter().enumerate() {
+            let first = i as u32 / lanes * lanes;
+            assert_eq!(*sum, (first..first + lanes).sum(), "lane {i} of {lanes}");
+        }
+        let masks =
+            "v2: b32 = const 0x20\n v3: b1 = ult v1, v2\n v4: b64 = subgroup_ballot v3\n v9: b32 = bit_count v4";
+        assert_eq!(run(masks, lanes).unwrap()[0], lanes.min(32));
+    }
+}
+
+#[test]
+fn rotation_stays_in_its_cluster() {
+    let rotated = run("v2: b32 = const 0x3\n v9: b32 = subgroup_rotate[cluster4] v1, v2", 32).unwrap();
+    assert_eq!(rotated[..8], [3, 0, 1, 2, 7, 4, 5, 6]);
+}
+
+#[test]
+fn lanes_that_part_meet_again() {
+    // Odd lanes go round three times, even ones once; behind the loop all are there.
+    let body = "v2: b32 = const 0x1\n v3: b32 = iand v1, v2\n v4: b32 = iadd v3, v3\n jump block1(v4)\n\
+        block1(v5: b32): merge block3 continue block2\n\
+         v6: b32 = const 0x0\n v7: b1 = ieq v5, v6\n branch v7, block3, block2\n\
+        block2:\n v8: b32 = isub v5, v2\n jump block1(v8)\n\
+        block3:\n v10: b64 = subgroup_ballot v7\n v9: b32 = bit_count v10";
+    assert!(run(body, 32).unwrap().iter().all(|n| *n == 32));
+}
+
+#[test]
+fn endless_loops_reach_the_limit() {
+    let error =
+        run("jump block1\nblock1: merge block2 continue block1\n jump block1\nblock2:\n v9: b32 = const 0x1", 8);
+    assert!(error.unwrap_err().to_string().contains("10000 instructions"));
+}
+
+#[test]
+fn what_is_not_there_is_named() {
+    let error = run("v2: b64 = read_clock[device]\n v9: b32 = trunc v2", 8).unwrap_err().to_string();
+    assert!(error.contains("ReadClock"), "{error}");
+}

@@ -1,0 +1,337 @@
+//! Draws judged: linked and whole pipelines on the emulator against lavapipe, pixel by pixel.
+//!
+//! A pixel at an edge may belong to one and not to the other, for both round corners to a fraction of a pixel; those are
+//! counted, and few. All others agree within the bound of their format.
+#![cfg(feature = "llvm")]
+
+mod support;
+#[path = "support/vulkan.rs"]
+mod vulkan;
+
+use dovetail::cache::{Cache, MemoryStore};
+use dovetail::compile::llvm::LlvmCompiler;
+use dovetail::compile::request::{Module, default_wave};
+use dovetail::emu::inputs::{
+    Address, Binding, Blend, BlendEquation, BlendFactor, BlendOp, Bound, Bytes, Compare, Depth, Draw, Image, Inputs,
+    Sampler, Shape, Target, Topology, VertexBuffer,
+};
+use dovetail::emu::{self, Limits, NamedFormat};
+use dovetail::ir::ResourceKind;
+use dovetail::link::Placement;
+use dovetail::pipeline::{Outcome, PipelineRequest, ShaderRef, build, build_whole};
+use dovetail::state::{
+    BindingLayout, ColorAttachment, PipelineState, SetLayout, VertexAttribute, VertexBinding, VertexInputState,
+};
+use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::toolchain::Toolchain;
+use std::path::Path;
+use support::{glsl, root};
+use vulkan::{Lavapipe, Shader};
+
+/// A pipeline's shaders and what they are given.
+struct Scene {
+    vertex: Vec<u8>,
+    fragment: Vec<u8>,
+    state: PipelineState,
+    inputs: Inputs,
+}
+
+/// Pixels, of so many, that only one of both has drawn: how many may be.
+const EDGES: usize = 12;
+
+impl Scene {
+    /// ELFs of both routes, for fragment waves of both sizes.
+    fn pipelines(&self) -> Vec<(String, Vec<u8>)> {
+        let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), LlvmCompiler::new());
+        let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
+        let modules = [&self.vertex, &self.fragment].map(|spirv| Module::new(spirv.clone()).expect("a module"));
+        let mut out = Vec::new();
+        for wave in [WaveSize::W32, default_wave(Stage::Fragment, false)] {
+            let shader = |stage, module, wave| ShaderRef {
+                module,
+                entry_point: "main".to_owned(),
+                stage,
+                wave,
+                spec_ids: Vec::new(),
+            };
+            let request = PipelineRequest {
+                shaders: vec![
+                    shader(Stage::Vertex, &modules[0], WaveSize::W32),
+                    shader(Stage::Fragment, &modules[1], wave),
+                ],
+                state: &self.state,
+                target: GfxIp::Gfx1030,
+                options: Default::default(),
+                placement: Placement::Adjacent,
+            };
+            for (name, outcome) in [("linked", build(&request, &tools)), ("whole", build_whole(&request, &tools, None))]
+            {
+                let Ok(Outcome::Built(built)) = outcome else { panic!("{name}: {outcome:?}") };
+                out.push((format!("{name}, {wave:?}"), built.elf));
+            }
+        }
+        out
+    }
+
+    fn judge(&mut self, vulkan: &Lavapipe, name: &str) {
+        let draw = self.inputs.draw.as_ref().expect("a draw");
+        self.state.color.attachments = draw
+            .targets
+            .iter()
+            .map(|t| ColorAttachment {
+                location: t.location,
+                format: t.format.clone(),
+                write_mask: t.write_mask,
+                blend: t.blend.is_some(),
+                blend_source_alpha: false,
+            })
+            .collect();
+        let shader = |module| Shader { module, entry: "main", spec: &[] };
+        let theirs = vulkan.draw(shader(&self.vertex), Some(shader(&self.fragment)), &self.state.vertex, &self.inputs);
+        for (route, elf) in self.pipelines() {
+            let at = format!("{name}, {route}");
+            let ours = emu::run(&elf, &self.state.layout, &self.inputs, Limits::default());
+            let ours = ours.unwrap_or_else(|e| panic!("{at}: {e}")).targets.expect("targets");
+            for (target, theirs) in ours.colors.iter().zip(&theirs.targets) {
+                compare(&format!("{at}, target {}", target.state.location), &target.state, &target.data, theirs);
+            }
+            if let Some(depth) = &ours.depth {
+                let bits = depth.data.iter().flat_map(|z| z.to_le_bytes()).collect::<Vec<u8>>();
+                let state = Target {
+                    format: "R32_SFLOAT".to_owned(),
+                    clear: [depth.state.clear; 4],
+                    ..draw.targets[0].clone()
+                };
+                compare(&format!("{at}, depth"), &state, &bits, &theirs.depth);
+            }
+        }
+    }
+}
+
+/// Holds two attachments against each other.
+fn compare(at: &str, target: &Target, ours: &[u8], theirs: &[u8]) {
+    assert_eq!(ours.len(), theirs.len(), "{at}");
+    let format = NamedFormat::new(&target.format).expect("a format");
+    let integer = format.format.is_integer();
+    let bytes = format.format.bytes();
+    let clear = target.clear.map(|x| if integer { x as u32 } else { x.to_bits() });
+    let clear = format.encode(clear).expect("a clear colour");
+    // Corners are rounded to a fraction of a pixel before or after what is interpolated is worked out.
+    let step = match target.format.as_str() {
+        name if name.contains("UNORM") || name.contains("SRGB") => 2.1 / 255.0,
+        name if name.contains("16_SFLOAT") => 1.6e-3,
+        _ => 5e-4,
+    };
+    let (mut edges, mut drawn) = (Vec::new(), 0);
+    let mut colors = std::collections::BTreeSet::new();
+    for (n, (a, b)) in ours.chunks(bytes).zip(theirs.chunks(bytes)).enumerate() {
+        drawn += usize::from(b != &clear[..]);
+        colors.insert(b);
+        let close = format.decode(a).into_iter().zip(format.decode(b)).all(|(x, y)| {
+            let [fx, fy] = [x, y].map(f32::from_bits);
+            x == y || !integer && (fx - fy).abs() <= step * fy.abs().max(1.0)
+        });
+        if !close {
+            edges.push((n, format.decode(a).map(f32::from_bits), format.decode(b).map(f32::from_bits)));
+        }
+    }
+    assert!(drawn > 100 && colors.len() > 3, "{at}: {drawn} pixels of {} colours prove nothing", colors.len());
+    assert!(edges.len() <= EDGES, "{at}: {} of {drawn} pixels differ: {:?}", edges.len(), &edges[..8.min(edges.len())]);
+}
+
+fn floats(x: &[f32]) -> Bytes {
+    Bytes(x.iter().flat_map(|x| x.to_le_bytes()).collect())
+}
+
+fn target(location: u32, format: &str) -> Target {
+    Target { location, format: format.to_owned(), clear: [0.0, 0.0, 0.0, 1.0], write_mask: 15, blend: None }
+}
+
+/// The shader pair `varied`, with vertices of position and colour.
+fn varied(test: &str, topology: Topology, vertices: &[[f32; 8]]) -> Option<Scene> {
+    let path = root().join("testdata/draws/varied");
+    let [vertex, fragment] = ["vert", "frag"].map(|stage| glsl(test, &path.with_extension(stage), "vulkan1.1"));
+    let attribute =
+        |location, offset| VertexAttribute { location, binding: 0, format: "R32G32B32A32_SFLOAT".to_owned(), offset };
+    let vertex_input = VertexInputState {
+        bindings: vec![VertexBinding { binding: 0, stride: 32, rate: Default::default(), divisor: 1 }],
+        attributes: vec![attribute(0, 0), attribute(1, 16)],
+    };
+    Some(Scene {
+        vertex: vertex?,
+        fragment: fragment?,
+        state: PipelineState { vertex: vertex_input, ..Default::default() },
+        inputs: Inputs {
+            draw: Some(Draw {
+                topology,
+                vertices: vertices.len() as u32,
+                instances: 1,
+                first_vertex: 0,
+                first_instance: 0,
+                indices: Vec::new(),
+                vertex_buffers: vec![VertexBuffer { binding: 0, stride: 32, data: floats(&vertices.concat()) }],
+                extent: [48, 40],
+                targets: vec![
+                    target(0, "R8G8B8A8_UNORM"),
+                    target(1, "R32G32B32A32_UINT"),
+                    target(2, "R32G32B32A32_SFLOAT"),
+                ],
+                depth: None,
+            }),
+            ..Default::default()
+        },
+    })
+}
+
+fn lavapipe(test: &str) -> Option<&'static Lavapipe> {
+    Lavapipe::get().map_err(|why| support::skip(test, &why)).ok()
+}
+
+/// Numbers that look random, the same every time, from -1 to 1.
+fn noise(seed: u32) -> impl FnMut() -> f32 {
+    let mut state = seed;
+    move || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as f32 / (1 << 23) as f32 - 1.0
+    }
+}
+
+/// Corners up to `reach` half screens from the middle; what lavapipe clips it gives NaN for values linear on the screen.
+fn corners(count: usize, seed: u32, reach: f32) -> Vec<[f32; 8]> {
+    let mut next = noise(seed);
+    let mut corner = || {
+        let w = 1.5 + next();
+        let color = [next(), next(), next()].map(|c| c.abs());
+        [next() * reach * w, next() * reach * w, (next() * 0.5 + 0.5) * w, w, color[0], color[1], color[2], 0.75]
+    };
+    (0..count).map(|_| corner()).collect()
+}
+
+#[test]
+fn triangles_meet_the_judge() {
+    let test = "draws::triangles_meet_the_judge";
+    let Some(vulkan) = lavapipe(test) else { return };
+    for seed in 1..4 {
+        let Some(mut scene) = varied(test, Topology::TriangleStrip, &corners(7, seed, 0.99)) else { return };
+        scene.judge(vulkan, &format!("strip {seed}"));
+        if let Some(draw) = &mut scene.inputs.draw {
+            draw.topology = Topology::TriangleList;
+            draw.indices = vec![4, 1, 0, 3, 2, 1, 5, 4, 2];
+            draw.vertices = 9;
+            draw.first_vertex = 1;
+            draw.instances = 2;
+            draw.first_instance = 3;
+            draw.depth = Some(Depth { clear: 0.9, compare: Compare::LessOrEqual, write: true });
+            let over = |source, destination, op| BlendEquation { source, destination, op };
+            draw.targets[0].blend = Some(Blend {
+                color: over(BlendFactor::SrcAlpha, BlendFactor::OneMinusSrcAlpha, BlendOp::Add),
+                alpha: over(BlendFactor::One, BlendFactor::One, BlendOp::Max),
+            });
+            draw.targets[2].format = "R16G16B16A16_SFLOAT".to_owned();
+            draw.targets[1].write_mask = 0b1101;
+        }
+        scene.judge(vulkan, &format!("indexed {seed}"));
+    }
+}
+
+#[test]
+fn what_crosses_the_eye_is_clipped() {
+    let test = "draws::what_crosses_the_eye_is_clipped";
+    let Some(vulkan) = lavapipe(test) else { return };
+    let mut floor = corners(6, 9, 1.3);
+    for (n, vertex) in floor.iter_mut().enumerate() {
+        // Every third vertex is behind the eye.
+        let w = if n % 3 == 2 { -0.5 } else { 1.0 + n as f32 * 0.3 };
+        (vertex[2], vertex[3]) = (w - 0.4, w);
+    }
+    let Some(mut scene) = varied(test, Topology::TriangleList, &floor) else { return };
+    scene.inputs.draw.iter_mut().for_each(|draw| draw.targets.truncate(2));
+    scene.judge(vulkan, "behind");
+}
+
+#[test]
+fn points_meet_the_judge() {
+    let test = "draws::points_meet_the_judge";
+    let Some(vulkan) = lavapipe(test) else { return };
+    let points = corners(24, 5, 0.9);
+    // Of points whose centre is outside lavapipe draws what remains: all are inside.
+    let Some(mut scene) = varied(test, Topology::PointList, &points) else { return };
+    scene.judge(vulkan, "points");
+}
+
+#[test]
+fn lines_meet_the_judge() {
+    let test = "draws::lines_meet_the_judge";
+    let Some(vulkan) = lavapipe(test) else { return };
+    let Some(mut scene) = varied(test, Topology::LineStrip, &corners(9, 3, 0.9)) else { return };
+    scene.inputs.draw.iter_mut().for_each(|draw| draw.targets.truncate(2));
+    scene.judge(vulkan, "lines");
+}
+
+#[test]
+fn a_texture_is_drawn() {
+    let test = "draws::a_texture_is_drawn";
+    let shaders = root().join("testdata/shaders");
+    let read = |name: &str| glsl(test, &shaders.join(Path::new(name)), "vulkan1.1");
+    let (Some(vulkan), Some(vertex), Some(fragment)) = (lavapipe(test), read("ui.vert"), read("ui.frag")) else {
+        return;
+    };
+    let mut next = noise(7);
+    let data = Bytes((0..16 * 8 * 4).map(|_| (next() * 127.0 + 128.0) as u8).collect());
+    let image = Image {
+        format: "R8G8B8A8_UNORM".to_owned(),
+        shape: Shape::D2,
+        extent: [16, 8, 1],
+        layers: 1,
+        arrayed: false,
+        levels: 1,
+        data,
+    };
+    let attribute =
+        |location, format: &str| VertexAttribute { location, binding: location, format: format.to_owned(), offset: 0 };
+    let binding = |binding, stride| VertexBinding { binding, stride, rate: Default::default(), divisor: 1 };
+    let buffer = |binding, stride, data: &[f32]| VertexBuffer { binding, stride, data: floats(data) };
+    let set =
+        BindingLayout { binding: 0, kind: ResourceKind::CombinedImageSampler, count: 1, dynamic: false, offset: None };
+    let mut state = PipelineState {
+        vertex: VertexInputState {
+            bindings: vec![binding(0, 8), binding(1, 8), binding(2, 16)],
+            attributes: vec![
+                attribute(0, "R32G32_SFLOAT"),
+                attribute(1, "R32G32_SFLOAT"),
+                attribute(2, "R32G32B32A32_SFLOAT"),
+            ],
+        },
+        ..Default::default()
+    };
+    state.layout.sets = vec![SetLayout { set: 0, root: None, bindings: vec![set] }];
+    state.layout.push_constant_bytes = 16;
+    for (linear, address) in [(false, Address::Repeat), (true, Address::MirroredRepeat), (true, Address::ClampToBorder)]
+    {
+        let sampler = Sampler { mag_linear: linear, min_linear: linear, address: [address; 3], ..Default::default() };
+        let bound = Bound::CombinedImageSampler(image.clone(), sampler);
+        let inputs = Inputs {
+            bindings: vec![Binding { set: 0, binding: 0, element: 0, bound }],
+            push_constants: floats(&[1.0, 1.0, 0.0, 0.0]),
+            grid: [0; 3],
+            draw: Some(Draw {
+                topology: Topology::TriangleStrip,
+                vertices: 4,
+                instances: 1,
+                first_vertex: 0,
+                first_instance: 0,
+                indices: Vec::new(),
+                vertex_buffers: vec![
+                    buffer(0, 8, &[-0.93, -0.91, 0.9, -0.7, -0.5, 0.8, 0.7, 0.9]),
+                    buffer(1, 8, &[-0.3, -0.2, 1.3, 0.1, 0.0, 1.4, 1.2, 1.1]),
+                    buffer(2, 16, &[1.0; 16]),
+                ],
+                extent: [64, 48],
+                targets: vec![target(0, "B8G8R8A8_UNORM")],
+                depth: None,
+            }),
+        };
+        let mut scene = Scene { vertex: vertex.clone(), fragment: fragment.clone(), state: state.clone(), inputs };
+        scene.judge(vulkan, &format!("texture, linear {linear}, {address:?}"));
+    }
+}
