@@ -21,8 +21,9 @@ use cases::Case;
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::translate;
 use dovetail::emu::Limits;
-use dovetail::emu::inputs::Bound;
-use dovetail::ir::interp::Verdict;
+use dovetail::emu::inputs::{Binding, Bound, Bytes, Inputs};
+use dovetail::ir::Bits;
+use dovetail::ir::interp::{Memory, Shadow, Verdict};
 use dovetail::target::{Stage, WaveSize};
 use emulated::Pipelines;
 use judge::{interpreted, judge, proves_nothing};
@@ -118,4 +119,21 @@ fn coverage_cases_agree_in_waves_of_32() {
 #[test]
 fn coverage_cases_agree_in_waves_of_64() {
     coverage("differential::coverage_cases_agree_in_waves_of_64", WaveSize::W64);
+}
+
+#[test]
+fn a_wrong_value_is_seen() {
+    let mut known = Memory::new(vec![0; 8]);
+    let shadow = Shadow { value: 1.0, bound: 1e-6 };
+    known.store(0, Bits::B32, 7, Shadow::NONE);
+    known.store(4, Bits::B32, u64::from(1f32.to_bits()), shadow);
+    let bound = Bound::StorageBuffer(Bytes(vec![0; 8]));
+    let inputs = Inputs { bindings: vec![Binding { set: 0, binding: 5, element: 0, bound }], ..Default::default() };
+    let left = |word: u32, float: f32| vec![[word.to_le_bytes(), float.to_le_bytes()].concat()];
+    let judged = |ours: Vec<Vec<u8>>, theirs: Vec<Vec<u8>>| judge(0.0, &inputs, &[Some(known.clone())], &ours, &theirs);
+    assert_eq!(judged(left(7, 1.0), left(7, 1.000_000_1)).map(|v| (v.exact, v.floats, v.written)), Ok((1, 1, 2)));
+    let why = judged(left(6, 1.0), left(7, 1.0)).unwrap_err();
+    assert!(why.contains("binding 5 at byte 0: 6 (word 0x6), expected 7 (word 0x7)"), "{why}");
+    assert!(judged(left(7, 1.001), left(7, 1.0)).is_err_and(|why| why.contains("byte 4")));
+    assert!(judged(left(7, f32::NAN), left(7, 1.0)).is_err());
 }
