@@ -35,6 +35,11 @@ pub fn tool(test: &str, name: &'static str) -> Option<Tool> {
 /// Notes that `test` could not be run; fails in CI.
 pub fn skip(test: &str, why: &str) {
     assert!(env::var_os("CI").is_none(), "{test}: {why}; CI skips nothing");
+    without(test, why);
+}
+
+/// Notes that `test` had nothing to run on: inputs that a developer fetches, and CI does not.
+pub fn without(test: &str, why: &str) {
     eprintln!("skipped {test}: {why}");
     // Test runners swallow output, so `./dev test` reads the names from here.
     let Some(list) = env::var_os("DOVETAIL_SKIPPED") else { return };
