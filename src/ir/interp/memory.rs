@@ -159,7 +159,7 @@ impl Memory {
         let limit = 8.0 * (own - shadow.value).abs() + shadow.bound + floor_ulps * ulp(own, bits);
         verdict.floats += 1;
         verdict.loose += usize::from(limit > 0.05 * own.abs().max(0.2));
-        if theirs.is_nan() || (ours - theirs).abs() > limit {
+        if ours.is_nan() || theirs.is_nan() || (ours - theirs).abs() > limit {
             verdict.wrong.push(Difference { at, ours, theirs, limit });
         }
         size
