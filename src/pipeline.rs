@@ -42,6 +42,22 @@ pub struct PipelineRequest<'a> {
     pub placement: Placement,
 }
 
+impl PipelineRequest<'_> {
+    /// What one of its shaders is compiled by, with this known of the pipeline.
+    pub fn stage(&self, shader: &ShaderRef<'_>, known: KnownState) -> StageRequest {
+        StageRequest {
+            target: self.target,
+            stage: shader.stage,
+            module: shader.module.digest(),
+            entry_point: shader.entry_point.clone(),
+            specialization: specialization(self.state, shader),
+            wave: shader.wave,
+            options: self.options.clone(),
+            known: only_for(shader.stage, known),
+        }
+    }
+}
+
 /// How a pipeline came to be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -141,16 +157,7 @@ fn stages(
     let mut prepared: Vec<Object> = Vec::new();
     let mut parts = Vec::new();
     for shader in shaders {
-        let stage_request = StageRequest {
-            target: request.target,
-            stage: shader.stage,
-            module: shader.module.digest(),
-            entry_point: shader.entry_point.clone(),
-            specialization: specialization(request.state, shader),
-            wave: shader.wave,
-            options: request.options.clone(),
-            known: only_for(shader.stage, known(&prepared)),
-        };
+        let stage_request = request.stage(shader, known(&prepared));
         let place = || format!("{} shader", shader.stage);
         let (elf, hit) = match tools.stage(shader.module, &stage_request).at(place)? {
             Fetched::Hit(elf) => (elf, true),

@@ -6,7 +6,7 @@
 
 use crate::common::{CacheArgs, TuningArgs, WorkerArgs, print_json, read_module};
 use crate::progress::Progress;
-use dovetail::compile::request::{Module, default_wave};
+use dovetail::compile::request::{KnownState, Module, default_wave};
 use dovetail::compile::spirv;
 use dovetail::corpus::spec::SpecFile;
 use dovetail::error::{Context, Error, Result};
@@ -166,6 +166,12 @@ fn check(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Checked {
             options: args.tuning.options(),
             placement: if route == "chained" { Placement::Chained } else { Placement::Adjacent },
         };
+        if args.tools
+            && route == ROUTES[0]
+            && let Err(why) = unlinked(tools, &request)
+        {
+            checked.failures.insert("unlinked", why.to_string());
+        }
         let built = if route == "whole" {
             pipeline::build_whole(&request, tools, None)
         } else {
@@ -191,6 +197,17 @@ fn judge(args: &Args, route: &str, outcome: Outcome) -> Result<()> {
         return Err(Error::bug(v.to_string()));
     }
     if args.tools { outside(&elf) } else { Ok(()) }
+}
+
+/// Whether LLVM's readers take every early part.
+fn unlinked(tools: &Toolchain<'_>, request: &PipelineRequest<'_>) -> Result<()> {
+    for shader in &request.shaders {
+        let fetched = tools.stage(shader.module, &request.stage(shader, KnownState::default()))?;
+        if let Some(elf) = fetched.elf() {
+            outside(&elf.0).at(|| format!("unlinked {} stage", shader.stage))?;
+        }
+    }
+    Ok(())
 }
 
 /// LLVM's readers, which warn of what they do not like and go on.
