@@ -40,6 +40,7 @@ pub mod keys;
 pub mod link;
 pub mod metadata;
 pub mod pipeline;
+pub mod proof;
 pub mod reloc;
 pub mod state;
 pub mod target;

@@ -9,24 +9,22 @@
 
 #[path = "support/cases.rs"]
 mod cases;
-#[path = "support/emulated.rs"]
-mod emulated;
-#[path = "support/judge.rs"]
-mod judge;
 mod support;
 #[path = "support/vulkan.rs"]
 mod vulkan;
 
 use cases::Case;
+use dovetail::compile::llvm::LlvmCompiler;
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::translate;
 use dovetail::emu::Limits;
 use dovetail::emu::inputs::{Binding, Bound, Bytes, Inputs};
 use dovetail::ir::Bits;
-use dovetail::ir::interp::{Memory, Shadow, Verdict};
+use dovetail::ir::interp::{Memory, Options, Shadow, Verdict};
+use dovetail::pipeline::ShaderRef;
+use dovetail::proof::{Known, Pipelines, interpreted, judge, proves_nothing};
+use dovetail::state::{PipelineState, SpecializationEntry};
 use dovetail::target::{Stage, WaveSize};
-use emulated::Pipelines;
-use judge::{interpreted, judge, proves_nothing};
 use support::{assembly, glsl, root};
 use vulkan::Lavapipe;
 
@@ -38,14 +36,27 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8], wave: WaveSize) -> Result<
     let parsed = Module::new(module.to_vec()).map_err(|e| e.to_string())?;
     let ir = translate(&parsed, "main", Stage::Compute, &spec).map_err(|e| e.to_string())?;
     let state = dovetail::template::state(std::slice::from_ref(&ir)).map_err(|e| e.to_string())?;
-    let pipelines = Pipelines::new(&parsed, state, &spec, wave)?;
+    let shader = ShaderRef {
+        module: &parsed,
+        entry_point: "main".to_owned(),
+        stage: Stage::Compute,
+        wave,
+        spec_ids: spec.iter().map(|s| s.0).collect(),
+    };
+    let entry = |&(id, value)| SpecializationEntry { stage: None, id, value };
+    let state = PipelineState { specialization: spec.iter().map(entry).collect(), ..state };
+    let pipelines = Pipelines::new(vec![shader], state, &LlvmCompiler::new()).map_err(|e| e.to_string())?;
+    if let Some(why) = pipelines.not_linked {
+        return Err(why);
+    }
     let shader = vulkan::Shader { module, entry: "main", spec: &case.spec };
-    let (mut verdict, mut results, mut instructions) = (Verdict::default(), Vec::new(), 0);
+    let (mut verdict, mut results, mut instructions) = (Verdict::default(), Vec::<Vec<Vec<u8>>>::new(), 0);
     for seed in SEEDS {
         let inputs = case.inputs(seed);
-        let known = interpreted(&ir, &inputs, wave.lanes(), 10_000_000)?;
+        let options = Options { subgroup_size: wave.lanes(), shadow: true, limit: 10_000_000 };
+        let known = interpreted(&ir, &inputs, options).map_err(|e| e.to_string())?;
         let theirs = if case.subgroups {
-            known.iter().map(|m| m.as_ref().map(|m| m.bytes().to_vec()).unwrap_or_default()).collect()
+            known.iter().map(|k| k.as_ref().map_or(Vec::new(), |k| k.bytes().expect("bytes"))).collect()
         } else {
             vulkan.compute(shader, &inputs).bindings
         };
@@ -53,8 +64,9 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8], wave: WaveSize) -> Result<
         for (name, elf) in &pipelines.elfs {
             let place = || format!("seed {seed}, {name}");
             let ran = pipelines.run(elf, &inputs, Limits { instructions: 100_000_000 });
-            let (ours, count) = ran.map_err(|e| format!("{}: {e}", place()))?;
-            instructions = count;
+            let ran = ran.map_err(|e| format!("{}: {e}", place()))?;
+            let ours = ran.bindings;
+            instructions = ran.stats.total();
             // The bytes of two pipelines that agree need no judge of their own.
             if first.as_ref() != Some(&ours) {
                 verdict =
@@ -130,10 +142,12 @@ fn a_wrong_value_is_seen() {
     let bound = Bound::StorageBuffer(Bytes(vec![0; 8]));
     let inputs = Inputs { bindings: vec![Binding { set: 0, binding: 5, element: 0, bound }], ..Default::default() };
     let left = |word: u32, float: f32| vec![[word.to_le_bytes(), float.to_le_bytes()].concat()];
-    let judged = |ours: Vec<Vec<u8>>, theirs: Vec<Vec<u8>>| judge(0.0, &inputs, &[Some(known.clone())], &ours, &theirs);
+    let judged = |ours: Vec<Vec<u8>>, theirs: Vec<Vec<u8>>| {
+        judge(0.0, &inputs, &[Some(Known::buffer(known.clone()))], &ours, &theirs).map_err(|e| e.to_string())
+    };
     assert_eq!(judged(left(7, 1.0), left(7, 1.000_000_1)).map(|v| (v.exact, v.floats, v.written)), Ok((1, 1, 2)));
     let why = judged(left(6, 1.0), left(7, 1.0)).unwrap_err();
-    assert!(why.contains("binding 5 at byte 0: 6 (word 0x6), expected 7 (word 0x7)"), "{why}");
+    assert!(why.contains("binding 5, element 0 at byte 0: 6, expected 7"), "{why}");
     assert!(judged(left(7, 1.001), left(7, 1.0)).is_err_and(|why| why.contains("byte 4")));
     assert!(judged(left(7, f32::NAN), left(7, 1.0)).is_err());
 }

@@ -9,12 +9,13 @@ mod support;
 #[path = "support/vulkan.rs"]
 mod vulkan;
 
-use cases::{Case, world};
+use cases::Case;
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::translate;
 use dovetail::emu::inputs::{Bound, Draw, Inputs, Target};
 use dovetail::ir::interp::{Invocation, Memory, Options, Shadow, Verdict, decode, encode, invoke};
 use dovetail::ir::{Bits, BuiltIn, Interp, Op, OutputSlot, Shader};
+use dovetail::proof::world;
 use dovetail::state::VertexInputState;
 use dovetail::target::Stage;
 use support::{glsl, root};
@@ -37,7 +38,7 @@ fn vertices(vs: &Shader, inputs: &Inputs, options: Options) -> Vec<Invocation> {
             Invocation { builtins: builtins.into(), ..Default::default() }
         })
         .collect();
-    invoke(vs, &mut world(inputs), &mut all, options).expect("vertices run");
+    invoke(vs, &mut world(inputs).expect("a world"), &mut all, options).expect("vertices run");
     all
 }
 
@@ -81,7 +82,7 @@ fn attachments(case: &Case, fs: &Shader, vertices: &[Invocation], inputs: &Input
     let quads = (0..SIZE / 2).flat_map(|y| (0..SIZE / 2).map(move |x| (x * 2, y * 2)));
     let places: Vec<(u32, u32)> = quads.flat_map(|(x, y)| [(x, y), (x + 1, y), (x, y + 1), (x + 1, y + 1)]).collect();
     let mut pixels: Vec<Invocation> = places.iter().map(|&(x, y)| fragment(fs, vertices, x, y)).collect();
-    let mut bound = world(inputs);
+    let mut bound = world(inputs).expect("a world");
     invoke(fs, &mut bound, &mut pixels, options).expect("fragments run");
     let mut targets = vec![Memory::new(vec![0; (SIZE * SIZE * 16) as usize]); case.targets.len()];
     for ((x, y), pixel) in places.iter().zip(&pixels).filter(|(_, p)| !p.helper) {
@@ -141,12 +142,7 @@ fn run(vulkan: &Lavapipe, case: &Case, vertex: &[u8], module: &[u8]) -> Result<S
                     let count = verdict.wrong.len();
                     return Err(format!("seed {seed}, {lanes} lanes, output {n}: {count} differ: {some:#?}"));
                 }
-                sum.exact += verdict.exact;
-                sum.floats += verdict.floats;
-                sum.loose += verdict.loose;
-                sum.uncertain += verdict.uncertain;
-                sum.not_finite += verdict.not_finite;
-                sum.written += verdict.written;
+                sum.add(&verdict);
             }
         }
         results.push(theirs.targets);

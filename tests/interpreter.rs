@@ -10,48 +10,26 @@ mod support;
 #[path = "support/vulkan.rs"]
 mod vulkan;
 
-use cases::{Case, encoded, world};
+use cases::Case;
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::translate;
 use dovetail::emu::inputs::{Bound, Inputs};
-use dovetail::ir::interp::{Options, Verdict, dispatch};
+use dovetail::ir::interp::{Options, Verdict};
 use dovetail::ir::{AluOp, Op, Shader, Terminator};
+use dovetail::proof::{self, Known, interpreted};
 use dovetail::target::Stage;
 use rayon::prelude::*;
-use std::fmt::Write;
 use std::path::PathBuf;
 use support::{assembly, glsl, root};
 use vulkan::Lavapipe;
 
 /// Runs the interpreter and compares with what lavapipe left in every binding that can be written.
 fn judge(case: &Case, ir: &Shader, inputs: &Inputs, theirs: &[Vec<u8>], lanes: u32) -> Result<Verdict, String> {
-    let mut world = world(inputs);
     let options = Options { subgroup_size: lanes, shadow: true, limit: 2_000_000 };
-    dispatch(ir, &mut world, inputs.grid, options).map_err(|e| e.to_string())?;
-    let mut sum = Verdict::default();
-    for (binding, theirs) in inputs.bindings.iter().zip(theirs) {
-        let place = (binding.set, binding.binding, binding.element);
-        let verdict = match &binding.bound {
-            Bound::StorageBuffer(_) => world.buffers[&place].judge(theirs, case.floor),
-            Bound::StorageImage(image) => encoded(&image.format, &world.textures[&place]).judge(theirs, case.floor),
-            Bound::StorageTexelBuffer(t) => encoded(&t.format, &world.textures[&place]).judge(theirs, case.floor),
-            _ => continue,
-        };
-        if !verdict.wrong.is_empty() {
-            let mut text = format!("{} values differ at binding {}:", verdict.wrong.len(), binding.binding);
-            for d in verdict.wrong.iter().take(6) {
-                let _ = write!(text, "\n    byte {}: {} here, {} there, limit {:e}", d.at, d.ours, d.theirs, d.limit);
-            }
-            return Err(text);
-        }
-        sum.exact += verdict.exact;
-        sum.floats += verdict.floats;
-        sum.loose += verdict.loose;
-        sum.uncertain += verdict.uncertain;
-        sum.not_finite += verdict.not_finite;
-        sum.written += verdict.written;
-    }
-    Ok(sum)
+    let known = interpreted(ir, inputs, options).map_err(|e| e.to_string())?;
+    let own = known.iter().map(|k| k.as_ref().map_or(Ok(Vec::new()), Known::bytes)).collect::<Result<Vec<_>, _>>();
+    let own = own.map_err(|e| e.to_string())?;
+    proof::judge(case.floor, inputs, &known, &own, theirs).map_err(|e| e.to_string())
 }
 
 /// Runs a case on both sides, on two seeds; `Err` says what differs or why it proves nothing.

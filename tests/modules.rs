@@ -2,17 +2,14 @@
 //!
 //! `DOVETAIL_MODULE=some.spv` chooses it. One module a process, since lavapipe may not survive what it does not know.
 
-#[path = "support/cases.rs"]
-mod cases;
 mod support;
 #[path = "support/vulkan.rs"]
 mod vulkan;
 
-use cases::{encoded, reflected, world};
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::{reflect, translate};
-use dovetail::emu::inputs::Bound;
-use dovetail::ir::interp::{Options, dispatch};
+use dovetail::ir::interp::Options;
+use dovetail::proof::{Declared, interpreted, judge};
 use dovetail::target::Stage;
 use support::root;
 use vulkan::Lavapipe;
@@ -30,22 +27,13 @@ fn a_module_agrees() {
     let entries = reflect(&module).expect("a module").entry_points;
     let entry = entries.iter().find(|e| e.stage == Some(Stage::Compute)).expect("a compute shader");
     let ir = translate(&module, &entry.name, Stage::Compute, &[]).unwrap_or_else(|e| panic!("{e}"));
-    let inputs = reflected(&ir, 7);
-    let mut world = world(&inputs);
+    let declared = Declared::new(&bytes).expect("declarations");
+    let inputs = declared.inputs(&ir, 7, &[1, 2, 3], [2, 1, 1]).unwrap_or_else(|e| panic!("{e}"));
     let options = Options { subgroup_size: vulkan.subgroup_size, limit: 3_000_000, shadow: true };
-    dispatch(&ir, &mut world, inputs.grid, options).unwrap_or_else(|e| panic!("{e}"));
+    let known = interpreted(&ir, &inputs, options).unwrap_or_else(|e| panic!("{e}"));
+    let own: Vec<_> = known.iter().map(|k| k.as_ref().map_or(Vec::new(), |k| k.bytes().expect("bytes"))).collect();
     let shader = vulkan::Shader { module: &bytes, entry: &entry.name, spec: &[] };
     let outputs = vulkan.compute(shader, &inputs);
-    let mut written = 0;
-    for (b, theirs) in inputs.bindings.iter().zip(&outputs.bindings) {
-        let place = (b.set, b.binding, b.element);
-        let verdict = match &b.bound {
-            Bound::StorageBuffer(_) => world.buffers[&place].judge(theirs, 8.0),
-            Bound::StorageImage(image) => encoded(&image.format, &world.textures[&place]).judge(theirs, 8.0),
-            _ => continue,
-        };
-        assert!(verdict.wrong.is_empty(), "binding {}: {:#?}", b.binding, verdict.wrong);
-        written += verdict.written - verdict.uncertain;
-    }
-    assert!(written > 0, "nothing was written that can be compared");
+    let verdict = judge(8.0, &inputs, &known, &own, &outputs.bindings).unwrap_or_else(|e| panic!("{e}"));
+    assert!(verdict.written > verdict.uncertain, "nothing was written that can be compared");
 }

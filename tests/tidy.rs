@@ -34,6 +34,7 @@ const USES: &[(&str, &[&str])] = &[
     ("template", &["error", "target", "state", "ir"]),
     ("toolchain", &["error", "target", "glue", "compile", "link", "cache", "keys"]),
     ("pipeline", &["error", "target", "state", "metadata", "glue", "compile", "link", "cache", "keys", "toolchain"]),
+    ("proof", &["error", "target", "state", "ir", "compile", "link", "cache", "toolchain", "pipeline", "emu"]),
     ("capi", &["error", "target", "state", "abi", "metadata", "reloc", "glue", "compile", "link", "cache", "keys"]),
 ];
 

@@ -75,6 +75,36 @@ impl NamedFormat {
         }))
     }
 
+    /// Channels that a texel holds: 0 is red.
+    pub fn channels(&self) -> impl Iterator<Item = usize> {
+        self.selects.into_iter().enumerate().filter(|(_, select)| *select >= 4).map(|(channel, _)| channel)
+    }
+
+    /// Whether texels hold fractions of one.
+    pub fn is_normalized(&self) -> bool {
+        matches!(self.numbers, formats::Number::Unorm | formats::Number::Snorm | formats::Number::Srgb)
+    }
+
+    /// How far neighbouring values of a channel are apart near `x`; 0 for integers, and where nothing is rounded.
+    pub fn step(&self, channel: usize, x: f32) -> f64 {
+        let component = self.selects.get(channel).map_or(0, |select| usize::from(select.saturating_sub(4)));
+        let width = i32::from(self.widths.get(component).copied().unwrap_or(0));
+        let fraction = match width {
+            32 | 64 => return 0.0,
+            16 => 10,
+            11 => 6,
+            _ => 5,
+        };
+        match self.numbers {
+            formats::Number::Unorm => 1.0 / (2f64.powi(width) - 1.0),
+            formats::Number::Snorm => 1.0 / (2f64.powi(width - 1) - 1.0),
+            // The curve is at most 2.4 times as steep as a line.
+            formats::Number::Srgb => 2.4 / 255.0,
+            formats::Number::Float => f64::from(x.abs()).max(2f64.powi(-14)) * 2f64.powi(-fraction),
+            _ => 0.0,
+        }
+    }
+
     /// A value cut to what a texel can hold.
     pub fn limited(&self, x: f32) -> f32 {
         match self.numbers {

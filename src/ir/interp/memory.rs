@@ -198,6 +198,19 @@ pub struct Verdict {
     pub written: usize,
 }
 
+impl Verdict {
+    /// Takes in what another comparison found.
+    pub fn add(&mut self, other: &Self) {
+        self.wrong.extend_from_slice(&other.wrong);
+        self.exact += other.exact;
+        self.floats += other.floats;
+        self.loose += other.loose;
+        self.uncertain += other.uncertain;
+        self.not_finite += other.not_finite;
+        self.written += other.written;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -23,6 +23,6 @@ pub use memory::{Difference, Memory, Verdict};
 pub use number::{decode, encode};
 pub use run::{Invocation, Options, Stats, World, dispatch, invoke};
 pub use shadow::Shadow;
-pub use texture::{AddressMode, Filter, Sampler, Texture};
+pub use texture::{AddressMode, Filter, Sampler, Texel, Texture};
 
 use super::Shader;

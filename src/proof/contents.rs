@@ -1,10 +1,11 @@
 //! Contents for the buffers and push constants of a shader that nobody made inputs for, by the types that it declares:
 //! floats of modest size, small integers, any bytes.
 
-use crate::cases::Random;
-use dovetail::emu::inputs::{Binding, Bound, Bytes, Inputs};
-use dovetail::ir::interp::encode;
-use dovetail::ir::{Bits, ResourceKind, Shader};
+use super::random::Random;
+use crate::emu::inputs::{Binding, Bound, Bytes, Inputs};
+use crate::error::{Error, Result};
+use crate::ir::interp::encode;
+use crate::ir::{Bits, ResourceKind, Shader};
 use rspirv::dr::{self, Instruction, Operand};
 use rspirv::spirv::{Decoration, Op, StorageClass};
 use std::collections::BTreeMap;
@@ -23,8 +24,11 @@ pub struct Declared {
 
 impl Declared {
     /// Reads a module.
-    pub fn new(module: &[u8]) -> Result<Self, String> {
-        let module = dr::load_bytes(declarations(module)).map_err(|e| e.to_string())?;
+    ///
+    /// # Errors
+    /// Malformed: declarations that cannot be read.
+    pub fn new(module: &[u8]) -> Result<Self> {
+        let module = dr::load_bytes(declarations(module)).map_err(|e| Error::malformed(e.to_string()))?;
         let mut decorations = BTreeMap::new();
         let mut members = BTreeMap::new();
         for inst in &module.annotations {
@@ -57,21 +61,25 @@ impl Declared {
     }
 
     /// Inputs for a shader of it, from a seed; `numbers` are what integers in push constants may be.
-    pub fn inputs(&self, ir: &Shader, seed: u64, numbers: &[u32], grid: [u32; 3]) -> Result<Inputs, String> {
+    ///
+    /// # Errors
+    /// Unsupported: a kind of resource without contents.
+    pub fn inputs(&self, ir: &Shader, seed: u64, numbers: &[u32], grid: [u32; 3]) -> Result<Inputs> {
         let mut random = Random::new(seed);
         let mut inputs = Inputs { grid, ..Default::default() };
         for r in &ir.resources {
             let (bytes, uniform) = match r.kind {
                 ResourceKind::StorageBuffer => (STORAGE, false),
                 ResourceKind::UniformBuffer => (UNIFORM, true),
-                other => return Err(format!("no contents for a {other:?}")),
+                other => return Err(Error::unsupported("contents", format!("{other:?}"))),
             };
             let declared = |&&(id, ..): &&(u32, u32, StorageClass)| {
                 let decoration = |d| self.decorations.get(&(id, d)).copied();
                 decoration(Decoration::DescriptorSet) == Some(r.set)
                     && decoration(Decoration::Binding) == Some(r.binding)
             };
-            let (_, pointer, _) = self.variables.iter().find(declared).ok_or("a resource without a variable")?;
+            let (_, pointer, _) =
+                self.variables.iter().find(declared).ok_or_else(|| Error::bug("a resource without a variable"))?;
             for element in 0..r.count.unwrap_or(1) {
                 let mut data = vec![0; bytes];
                 self.fill(&mut data, self.pointee(*pointer), &mut random, None);

@@ -1,0 +1,98 @@
+//! The judgement on a run: what one implementation left against what another left, by what the interpreter knows of each value.
+
+use super::world::{Known, world};
+use crate::emu::inputs::{Binding, Bound, Inputs};
+use crate::error::{Context, Result};
+use crate::ir::Shader;
+use crate::ir::interp::{Difference, Options, Verdict, World, dispatch};
+use std::fmt;
+
+/// What the interpreter makes of every binding of a compute shader that can be written; none for the others.
+///
+/// # Errors
+/// What the interpreter does not have, its instruction limit, or inputs that are none.
+pub fn interpreted(ir: &Shader, inputs: &Inputs, options: Options) -> Result<Vec<Option<Known>>> {
+    let mut world = world(inputs)?;
+    dispatch(ir, &mut world, inputs.grid, options).at(|| "interpreter")?;
+    known(inputs, &world)
+}
+
+/// What a world holds of every binding that can be written; none for the others.
+///
+/// # Errors
+/// A format that has no texels.
+pub fn known(inputs: &Inputs, world: &World) -> Result<Vec<Option<Known>>> {
+    let of = |b: &Binding| {
+        let place = (b.set, b.binding, b.element);
+        let format = match &b.bound {
+            Bound::StorageBuffer(_) => return Ok(world.buffers.get(&place).cloned().map(Known::buffer)),
+            Bound::StorageImage(image) => &image.format,
+            Bound::StorageTexelBuffer(texels) => &texels.format,
+            _ => return Ok(None),
+        };
+        world.textures.get(&place).map(|texture| Known::texels(format, texture)).transpose()
+    };
+    inputs.bindings.iter().map(of).collect()
+}
+
+/// Two implementations that left different things.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Disagreement {
+    /// Set, binding, element.
+    pub place: (u32, u32, u32),
+    /// Values that differ.
+    pub count: usize,
+    /// The first of them.
+    pub first: Difference,
+}
+
+impl fmt::Display for Disagreement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Difference { at, ours, theirs, limit }, (set, binding, element)) = (self.first, self.place);
+        write!(
+            f,
+            "{} values differ, the first in set {set}, binding {binding}, element {element} at byte {at}: \
+             {ours}, expected {theirs} ± {limit:e}",
+            self.count,
+        )
+    }
+}
+
+/// Compares what two implementations left in every binding that can be written.
+///
+/// # Errors
+/// The first binding where they differ by more than they may.
+pub fn judge(
+    floor_ulps: f64,
+    inputs: &Inputs,
+    known: &[Option<Known>],
+    ours: &[Vec<u8>],
+    theirs: &[Vec<u8>],
+) -> std::result::Result<Verdict, Disagreement> {
+    let mut sum = Verdict::default();
+    for (((binding, known), ours), theirs) in inputs.bindings.iter().zip(known).zip(ours).zip(theirs) {
+        let Some(known) = known else { continue };
+        let verdict = known.judge_between(ours, theirs, floor_ulps);
+        if let Some(first) = verdict.wrong.first() {
+            let place = (binding.set, binding.binding, binding.element);
+            return Err(Disagreement { place, count: verdict.wrong.len(), first: *first });
+        }
+        sum.add(&verdict);
+    }
+    Ok(sum)
+}
+
+/// Why a comparison could not have failed, if so. `results` are those of the seeds.
+pub fn proves_nothing<T: PartialEq>(verdict: &Verdict, results: &[T]) -> Option<String> {
+    let Verdict { floats, loose, uncertain, not_finite, written, .. } = *verdict;
+    if written == 0 {
+        return Some("writes nothing".into());
+    }
+    if results.windows(2).all(|pair| pair[0] == pair[1]) {
+        return Some("two seeds give the same".into());
+    }
+    let judged = (floats + uncertain + not_finite).max(written);
+    (not_finite * 20 > written || (uncertain + loose) * 10 > judged).then(|| {
+        format!("proves too little: {loose} loose, {uncertain} uncertain, {not_finite} not finite of {judged}")
+    })
+}

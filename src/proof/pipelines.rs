@@ -1,0 +1,68 @@
+//! A pipeline made in every way there is: linked from early parts in both layouts, and compiled whole.
+
+use crate::cache::{Cache, MemoryStore};
+use crate::compile::Compiler;
+use crate::emu::inputs::Inputs;
+use crate::emu::{self, Limits};
+use crate::error::{Context, Error, Result};
+use crate::link::Placement;
+use crate::pipeline::{Outcome, PipelineRequest, Route, ShaderRef, build, build_whole};
+use crate::state::PipelineState;
+use crate::target::GfxIp;
+use crate::toolchain::Toolchain;
+
+/// Pipelines of the same shaders and state.
+#[derive(Clone, Debug)]
+pub struct Pipelines {
+    /// Their state.
+    pub state: PipelineState,
+    /// How each came to be, and its ELF; the whole one is the last.
+    pub elfs: Vec<(&'static str, Vec<u8>)>,
+    /// Why they cannot be linked, and are compiled whole only.
+    pub not_linked: Option<String>,
+}
+
+impl Pipelines {
+    /// Compiles early and links both ways, and compiles whole.
+    ///
+    /// # Errors
+    /// What the compiler or the linker says of the shaders or the state.
+    pub fn new(shaders: Vec<ShaderRef<'_>>, state: PipelineState, compiler: &dyn Compiler) -> Result<Self> {
+        let cache = Cache::new(Box::new(MemoryStore::default()));
+        let tools = Toolchain::new(&cache, Some(compiler))?;
+        let mut request = PipelineRequest {
+            shaders,
+            state: &state,
+            target: GfxIp::Gfx1030,
+            options: Default::default(),
+            placement: Placement::Adjacent,
+        };
+        let (mut elfs, mut not_linked) = (Vec::new(), None);
+        for (name, placement) in [("linked", Placement::Adjacent), ("linked, chained", Placement::Chained)] {
+            request.placement = placement;
+            let (elf, route) = built(build(&request, &tools)).at(|| name)?;
+            match route {
+                Route::Linked => elfs.push((name, elf)),
+                Route::Whole(why) => not_linked = why,
+            }
+        }
+        request.placement = Placement::Adjacent;
+        elfs.push(("whole", built(build_whole(&request, &tools, None)).at(|| "whole")?.0));
+        Ok(Self { state, elfs, not_linked })
+    }
+
+    /// Runs one of them on the emulator.
+    ///
+    /// # Errors
+    /// As [`emu::run`].
+    pub fn run(&self, elf: &[u8], inputs: &Inputs, limits: Limits) -> Result<emu::Outcome> {
+        emu::run(elf, &self.state.layout, inputs, limits)
+    }
+}
+
+fn built(outcome: Result<Outcome>) -> Result<(Vec<u8>, Route)> {
+    match outcome? {
+        Outcome::Built(built) => Ok((built.elf, built.route)),
+        Outcome::NotCached(stage) => Err(Error::bug(format!("{stage:?} was not compiled, and there is a compiler"))),
+    }
+}

@@ -1,0 +1,163 @@
+//! [`Inputs`] as the interpreter takes them, and what it knows of them after a run.
+
+use crate::emu::NamedFormat;
+use crate::emu::inputs::{Address, Bound, Image, Inputs, Sampler};
+use crate::error::Result;
+use crate::ir::Bits;
+use crate::ir::interp::{
+    AddressMode, Filter, Memory, Sampler as InterpSampler, Shadow, Texel, Texture, Verdict, World,
+};
+
+/// What the interpreter takes, of the same inputs.
+///
+/// # Errors
+/// A format that is unknown, or that has no texels.
+pub fn world(inputs: &Inputs) -> Result<World> {
+    let mut world = World { push_constants: Memory::new(inputs.push_constants.0.clone()), ..Default::default() };
+    for b in &inputs.bindings {
+        let place = (b.set, b.binding, b.element);
+        match &b.bound {
+            Bound::UniformBuffer(data) | Bound::StorageBuffer(data) => {
+                world.buffers.insert(place, Memory::new(data.0.clone()));
+            }
+            Bound::UniformTexelBuffer(t) | Bound::StorageTexelBuffer(t) => {
+                let format = NamedFormat::new(&t.format)?;
+                let levels = vec![texels(&format, &t.data.0)];
+                let extent = [levels[0].len() as u32, 1, 1];
+                let integer = format.format.is_integer();
+                world.textures.insert(place, Texture { extent, layers: 1, integer, step: 0.0, levels });
+            }
+            Bound::SampledImage(image) | Bound::StorageImage(image) => {
+                world.textures.insert(place, texture(image)?);
+            }
+            Bound::Sampler(s) => {
+                world.samplers.insert(place, sampler(s));
+            }
+            Bound::CombinedImageSampler(image, s) => {
+                world.textures.insert(place, texture(image)?);
+                world.samplers.insert(place, sampler(s));
+            }
+        }
+    }
+    Ok(world)
+}
+
+fn texture(image: &Image) -> Result<Texture> {
+    let format = NamedFormat::new(&image.format)?;
+    let mut rest = texels(&format, &image.data.0);
+    let mut levels = Vec::new();
+    for level in 0..image.levels.min(32) {
+        let count = image.extent.iter().map(|x| (x >> level).max(1)).fold(image.layers, u32::saturating_mul);
+        let tail = rest.split_off((count as usize).min(rest.len()));
+        levels.push(std::mem::replace(&mut rest, tail));
+    }
+    let step = if format.is_normalized() { format.step(0, 1.0) } else { 0.0 };
+    Ok(Texture { extent: image.extent, layers: image.layers, integer: format.format.is_integer(), step, levels })
+}
+
+fn texels(format: &NamedFormat, data: &[u8]) -> Vec<Texel> {
+    data.chunks_exact(format.format.bytes()).map(|texel| (format.decode(texel), [Shadow::NONE; 4])).collect()
+}
+
+/// What the interpreter knows of a binding after a run: its values, and how far others may be off.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// Of texels, each channel that the format has, as 32 bits.
+    memory: Memory,
+    format: Option<NamedFormat>,
+}
+
+impl Known {
+    /// A buffer.
+    pub fn buffer(memory: Memory) -> Self {
+        Self { memory, format: None }
+    }
+
+    /// An image or a texel buffer, as its format can hold it.
+    ///
+    /// # Errors
+    /// A format that is unknown, or that has no texels.
+    pub fn texels(format: &str, texture: &Texture) -> Result<Self> {
+        let format = NamedFormat::new(format)?;
+        let texels: Vec<&Texel> = texture.levels.iter().flatten().collect();
+        let mut memory = Memory::new(vec![0; texels.len() * format.channels().count() * 4]);
+        let mut at = 0;
+        for (bits, shadows) in texels {
+            for channel in format.channels() {
+                let (value, shadow) = (bits[channel], shadows[channel]);
+                memory.store(at, Bits::B32, u64::from(value), rounded(&format, channel, value, shadow));
+                at += 4;
+            }
+        }
+        Ok(Self { memory, format: Some(format) })
+    }
+
+    /// As bytes of the binding.
+    ///
+    /// # Errors
+    /// A format that cannot be written.
+    pub fn bytes(&self) -> Result<Vec<u8>> {
+        let Some(format) = &self.format else { return Ok(self.memory.bytes().to_vec()) };
+        let channels: Vec<usize> = format.channels().collect();
+        let mut out = Vec::new();
+        for texel in self.memory.bytes().chunks_exact(channels.len().max(1) * 4) {
+            let mut color = [0; 4];
+            for (channel, word) in channels.iter().zip(texel.as_chunks::<4>().0) {
+                color[*channel] = u32::from_le_bytes(*word);
+            }
+            out.extend(format.encode(color)?);
+        }
+        Ok(out)
+    }
+
+    /// Compares what two implementations left there.
+    pub fn judge_between(&self, ours: &[u8], theirs: &[u8], floor_ulps: f64) -> Verdict {
+        let Some(format) = &self.format else { return self.memory.judge_between(ours, theirs, floor_ulps) };
+        let [ours, theirs] = [ours, theirs].map(|bytes| {
+            let colors = bytes.chunks(format.format.bytes()).map(|texel| format.decode(texel));
+            let words = colors.flat_map(|color| format.channels().map(move |channel| color[channel]));
+            words.flat_map(u32::to_le_bytes).collect::<Vec<u8>>()
+        });
+        self.memory.judge_between(&ours, &theirs, floor_ulps)
+    }
+}
+
+/// What is known of a channel once its format has rounded it, which may go either way.
+fn rounded(format: &NamedFormat, channel: usize, value: u32, shadow: Shadow) -> Shadow {
+    let number = f32::from_bits(value);
+    let step = if format.format.is_integer() { 0.0 } else { format.step(channel, number) };
+    let mut color = [0; 4];
+    color[channel] = value;
+    let held = || format.encode(color).is_ok_and(|texel| format.decode(&texel)[channel] == value);
+    if step == 0.0 || shadow.is_uncertain() || (shadow.is_exact() && held()) {
+        return shadow;
+    }
+    let exact = if shadow.is_float() { shadow } else { Shadow { value: f64::from(number), bound: 0.0 } };
+    Shadow { bound: exact.bound + step, ..exact }
+}
+
+fn sampler(s: &Sampler) -> InterpSampler {
+    let filter = |linear| if linear { Filter::Linear } else { Filter::Nearest };
+    InterpSampler {
+        mag: filter(s.mag_linear),
+        min: filter(s.min_linear),
+        mip: filter(s.mip_linear),
+        address: s.address.map(|a| match a {
+            Address::Repeat => AddressMode::Repeat,
+            Address::MirroredRepeat => AddressMode::MirroredRepeat,
+            Address::ClampToEdge => AddressMode::ClampToEdge,
+            Address::ClampToBorder => AddressMode::ClampToBorder,
+        }),
+        lod: [f64::from(s.min_lod), f64::from(s.max_lod), f64::from(s.lod_bias)],
+        border: [if s.border_white { 1.0 } else { 0.0 }; 4],
+        compare: s.compare.map(|c| {
+            use crate::emu::inputs::Compare as C;
+            [
+                matches!(c, C::Less | C::LessOrEqual | C::NotEqual | C::Always),
+                matches!(c, C::Equal | C::LessOrEqual | C::GreaterOrEqual | C::Always),
+                matches!(c, C::Greater | C::GreaterOrEqual | C::NotEqual | C::Always),
+            ]
+        }),
+        unnormalized: s.unnormalized,
+    }
+}
