@@ -13,14 +13,17 @@
 //! [`Shadow`]: crate::ir::interp::Shadow
 
 mod contents;
+mod declared;
 mod driver;
+mod images;
 mod judge;
 mod pipelines;
 mod random;
 mod report;
 mod world;
 
-pub use contents::Declared;
+pub use contents::{Choice, Dword};
+pub use declared::Declared;
 pub use driver::{Judge, Outputs, Spirv};
 pub use judge::{Disagreement, interpreted, judge, proves_nothing};
 pub use pipelines::Pipelines;
