@@ -10,6 +10,7 @@ use crate::ir::interp::encode;
 use crate::ir::{Bits, ResourceKind, Shader};
 use rspirv::spirv::Op;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
 /// Bytes that a uniform buffer gets at most.
 const UNIFORM: usize = 1 << 14;
@@ -26,6 +27,8 @@ pub struct Choice {
     pub numbers: Vec<u32>,
     /// Push constants, dword by dword.
     pub push: Vec<Dword>,
+    /// Members of push constants by their debug names.
+    pub names: BTreeMap<String, Dword>,
     /// Integers of 32 bits in buffers are below this.
     pub below: u32,
     /// Bytes are from the first to the last of these; pairs of bytes likewise, each.
@@ -40,6 +43,7 @@ impl Default for Choice {
             grid: [2, 1, 1],
             numbers: vec![16, 32, 64],
             push: Vec::new(),
+            names: BTreeMap::new(),
             below: 16,
             bytes: [0, 255],
             buffer: 1 << 16,
@@ -55,6 +59,15 @@ pub enum Dword {
     Integer(i64),
     /// A float.
     Float(f64),
+}
+
+impl Dword {
+    fn bits(self) -> u32 {
+        match self {
+            Self::Integer(n) => n as u32,
+            Self::Float(x) => (x as f32).to_bits(),
+        }
+    }
 }
 
 /// What is being filled.
@@ -114,10 +127,7 @@ impl Declared {
             let mut data = vec![0; ir.push_constant_bytes as usize];
             self.fill(&mut data, block, &mut random, Place { choice, push: true, packed: false });
             for (to, dword) in data.as_chunks_mut::<4>().0.iter_mut().zip(&choice.push) {
-                *to = match *dword {
-                    Dword::Integer(n) => (n as u32).to_le_bytes(),
-                    Dword::Float(x) => (x as f32).to_le_bytes(),
-                };
+                *to = dword.bits().to_le_bytes();
             }
             inputs.push_constants = Bytes(data);
         }
@@ -213,6 +223,10 @@ impl Declared {
                     let at = self.offset(ty, n as u32).unwrap_or(end);
                     let rest = to.get_mut(at..).unwrap_or_default();
                     end = at.saturating_add(self.fill(rest, member, random, Place { packed, ..place }));
+                    let named = self.member_name(ty, n as u32).and_then(|name| choice.names.get(name));
+                    if let (Some(dword), Some(to)) = (named.filter(|_| place.push), to.get_mut(at..at + 4)) {
+                        to.copy_from_slice(&dword.bits().to_le_bytes());
+                    }
                 }
                 end
             }

@@ -12,6 +12,7 @@
 //!
 //! [`Shadow`]: crate::ir::interp::Shadow
 
+mod compute;
 mod contents;
 mod declared;
 mod driver;
@@ -22,6 +23,7 @@ mod random;
 mod report;
 mod world;
 
+pub use compute::{Budget, Case, Difference, FLOOR, SEEDS, Tools, compute};
 pub use contents::{Choice, Dword};
 pub use declared::Declared;
 pub use driver::{Judge, Outputs, Spirv};
