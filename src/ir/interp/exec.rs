@@ -369,8 +369,8 @@ impl<'a> Machine<'a> {
     fn bitcast(&self, wave: &mut Wave, inst: &Inst, lane: usize) {
         let (Some(&arg), Some(result)) = (inst.args.first(), inst.result) else { return };
         let (from, to) = (self.shader.ty(arg), self.shader.ty(result));
-        let shadows: Vec<Shadow> = self.registers_of(arg).map(|r| wave.shadow(r, lane)).collect();
-        let words: Vec<u64> = self.registers_of(arg).map(|r| wave.get(r, lane)).collect();
+        let shadows: SmallVec<[Shadow; 4]> = self.registers_of(arg).map(|r| wave.shadow(r, lane)).collect();
+        let words: SmallVec<[u64; 4]> = self.registers_of(arg).map(|r| wave.get(r, lane)).collect();
         let narrow = Shadow::of_bits(&shadows);
         for (n, register) in self.registers_of(result).enumerate() {
             if from.bits() == to.bits() {

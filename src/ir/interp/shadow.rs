@@ -6,7 +6,7 @@
 //! follows from it: there two correct implementations may differ, and nothing is judged.
 
 use super::super::{AluOp, Bits};
-use super::number::{decode, encode, exponent, float, real, ulp};
+use super::number::{decode, encode, exponent, float, power_of_two, real, ulp};
 
 /// A float's exact counterpart. [`Shadow::NONE`] is a value that is known to the bit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -207,7 +207,7 @@ fn allowed(op: AluOp, [x, y, _]: [f64; 3], r: f64, width: Bits) -> f64 {
     let u = ulp(r, width);
     // Denormals may be flushed, in operands and results.
     let least = match width {
-        Bits::B16 => 2f64.powi(-14),
+        Bits::B16 => power_of_two(-14),
         Bits::B64 => f64::MIN_POSITIVE,
         _ => f64::from(f32::MIN_POSITIVE),
     };
