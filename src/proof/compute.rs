@@ -24,12 +24,14 @@ use crate::pipeline::ShaderRef;
 use crate::state::{PipelineState, SpecializationEntry};
 use crate::target::{Stage, WaveSize};
 use rspirv::spirv::Op;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The seeds that inputs come from.
 pub const SEEDS: [u64; 2] = [1, 2];
 /// Ulps that any float may be off besides its bound.
 pub const FLOOR: f64 = 4.0;
+/// Time after which no other candidate is begun.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// Elements of a constant that Mesa compiles in reasonable time.
 const LONGEST_TABLE: usize = 4096;
 
@@ -56,7 +58,7 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { interpreted: 2_000_000, emulated: 20_000_000 }
+        Self { interpreted: 2_000_000, emulated: 5_000_000 }
     }
 }
 
@@ -163,9 +165,14 @@ impl<'a> Subject<'a> {
     fn report(&self) -> Report {
         let mut report = Report::new(Fate::ProvesNothing, "no candidate of inputs");
         let mut said = Vec::new();
+        let began = Instant::now();
         let unspecific = [Choice::default()];
         let choices = if self.case.choices.is_empty() { &unspecific } else { self.case.choices };
         for (n, choice) in choices.iter().enumerate() {
+            if began.elapsed() > PATIENCE {
+                said.push("and no time for more".into());
+                break;
+            }
             match self.try_choice(choice, &mut report) {
                 Ok(()) => return report,
                 Err((fate, why)) => {
@@ -240,15 +247,15 @@ impl<'a> Subject<'a> {
         Ok(Ran { inputs, results, instructions })
     }
 
-    fn options(&self, lanes: u32, shadow: bool) -> Options {
-        Options { subgroup_size: lanes, shadow, limit: self.tools.budget.interpreted }
+    fn options(&self, lanes: u32) -> Options {
+        Options { subgroup_size: lanes, limit: self.tools.budget.interpreted, ..Options::default() }
     }
 
     /// Judges what the pipelines left; says why, if the driver had no say.
     fn judge(&self, seed: u64, ran: &Ran, report: &mut Report) -> Result<(Verdict, Option<String>), (Fate, String)> {
         let nothing = |e: Error| (Fate::ProvesNothing, e.to_string());
         let Ran { inputs, results, .. } = ran;
-        let options = self.options(self.wave.lanes(), true);
+        let options = Options { shadow: true, ..self.options(self.wave.lanes()) };
         let known = timed(report, 2, || interpreted(&self.ir, inputs, options)).map_err(nothing)?;
         let Some(whole) = results.last() else { return Err((Fate::NotRun, "no pipeline".into())) };
         let own = bytes_of(&known).map_err(nothing)?;
@@ -264,13 +271,14 @@ impl<'a> Subject<'a> {
         };
         let mut expected = &theirs;
         if why.is_none() && judge(FLOOR, inputs, &known, whole, &theirs).is_err() {
-            // Is it the size of subgroups, or the order of invocations?
-            let lanes = self.tools.judge.subgroup_size();
-            let options = self.options(lanes, false);
-            let at_theirs = timed(report, 2, || interpreted(&self.ir, inputs, options)).map_err(nothing)?;
-            let at_theirs = bytes_of(&at_theirs).map_err(nothing)?;
-            let explains = judge(FLOOR, inputs, &known, &at_theirs, &own).is_err();
-            if explains {
+            let differs = |options, report: &mut Report| {
+                let other = timed(report, 2, || interpreted(&self.ir, inputs, options)).and_then(|k| bytes_of(&k));
+                other.map(|other| judge(FLOOR, inputs, &known, &other, &own).is_err()).map_err(nothing)
+            };
+            if differs(Options { backwards: true, ..self.options(self.wave.lanes()) }, report)? {
+                return Err((Fate::ProvesNothing, "depends on the order of invocations".into()));
+            }
+            if differs(self.options(self.tools.judge.subgroup_size()), report)? {
                 why = Some("depends on which invocations run together".into());
                 expected = &own;
             }

@@ -197,6 +197,11 @@ impl<'a> Machine<'a> {
                 let image = *image;
                 self.image(wave, inst, &image, mask)
             }
+            _ if self.options.backwards => {
+                let mut lanes: SmallVec<[usize; 64]> = lanes_of(mask).collect();
+                lanes.reverse();
+                lanes.into_iter().try_for_each(|lane| self.lane(wave, inst, lane))
+            }
             _ => lanes_of(mask).try_for_each(|lane| self.lane(wave, inst, lane)),
         }
     }
