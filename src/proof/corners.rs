@@ -1,7 +1,13 @@
 //! Corners on the screen, and how far correct drivers may have them apart.
 
-/// Corners may be rounded to 1/256 of a pixel, here or there.
+/// Corners may be rounded to the nearest 1/256 of a pixel, or not.
 const ROUNDED: f64 = 1.0 / 256.0;
+
+/// How far rounding may move a number that is itself off by so much.
+fn moved(n: f64, off: f64) -> f64 {
+    let away = (n - (n / ROUNDED).round() * ROUNDED).abs();
+    if away + off < ROUNDED / 2.0 { away + off } else { ROUNDED / 2.0 + off }
+}
 
 /// A vertex on the screen.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,9 +35,10 @@ impl Corner {
         let project = |(v, off): (f64, f64)| (v / w.0, off / w.0.abs() + (v / w.0).abs() * (w_off + 2f64.powi(-22)));
         let [x, y, z] = [x, y, z].map(project);
         let scale = extent.map(|n| f64::from(n) / 2.0);
-        let off = ROUNDED + x.1 * scale[0] + y.1 * scale[1];
+        let at = [(x.0 + 1.0) * scale[0], (y.0 + 1.0) * scale[1]];
+        let off = moved(at[0], x.1 * scale[0]).max(moved(at[1], y.1 * scale[1]));
         Self {
-            at: [(x.0 + 1.0) * scale[0], (y.0 + 1.0) * scale[1]],
+            at,
             off: if off.is_finite() { off } else { f64::INFINITY },
             depth: z,
             w: w.0,
@@ -79,6 +86,8 @@ mod tests {
         let corner = Corner::new([exact(1.0), exact(-1.0), exact(0.5), exact(2.0)], 4.0, [8, 8]);
         assert_eq!((corner.at, corner.depth.0, corner.inside), ([6.0, 2.0], 0.25, true));
         assert_eq!(corner.square()[2], [8.0, 4.0]);
-        assert!(corner.off >= ROUNDED && corner.off < 2.0 * ROUNDED);
+        assert!(corner.off < 1e-4);
+        let between = Corner::new([exact(0.3), exact(0.3), exact(0.5), exact(1.0)], 1.0, [8, 8]);
+        assert!(between.off > 1e-4 && between.off <= ROUNDED);
     }
 }

@@ -29,7 +29,9 @@ use crate::target::Stage;
 use crate::template;
 
 /// Scenes that are tried until one proves something.
-const TRIES: usize = 5;
+const TRIES: usize = 3;
+/// The share of doubtful values below which a scene is taken without looking for a better one.
+const CERTAIN: f64 = 0.05;
 /// Pixels that must be drawn.
 const PIXELS: usize = 100;
 
@@ -90,12 +92,14 @@ impl<'a> Pair<'a> {
             (Ok(precise), Ok(coarse)) => (precise, coarse),
             (Err(why), _) | (_, Err(why)) => return Report::new(Fate::NotCompiled, why.to_string()),
         };
-        let ranked: Result<Vec<_>> = SEEDS.iter().map(|seed| scene.candidates(*seed, tools.budget.interpreted)).collect();
-        let ranked = match ranked {
-            Ok(ranked) => ranked,
-            Err(why) => return Report::new(Fate::ProvesNothing, why.to_string()),
-        };
         let mut report = Report::new(Fate::ProvesNothing, "no inputs");
+        let mut ranked = Vec::new();
+        for seed in SEEDS {
+            match scene.candidates(seed, tools.budget.interpreted) {
+                Ok(all) => ranked.push(self.promising(all, tools)),
+                Err(why) => return Report::new(Fate::ProvesNothing, why.to_string()),
+            }
+        }
         for n in 0..TRIES {
             let seeds: Vec<&Inputs> = ranked.iter().filter_map(|some| some.get(n)).collect();
             let [first, second] = seeds[..] else { break };
@@ -111,6 +115,35 @@ impl<'a> Pair<'a> {
             }
         }
         report
+    }
+
+    /// The scenes of which most is known for certain.
+    fn promising(&self, all: Vec<Inputs>, tools: &Tools<'_>) -> Vec<Inputs> {
+        let (mut good, mut others) = (Vec::new(), Vec::new());
+        for inputs in all {
+            if good.len() == TRIES {
+                break;
+            }
+            let doubts = || -> Option<f64> {
+                let drawn = self.interpret(&inputs, tools).ok()?;
+                let own = own(&drawn).ok()?;
+                let verdict = compare(&drawn, &inputs, &own, &own).ok()?;
+                let Verdict { loose, uncertain, not_finite, written, .. } = verdict;
+                Some((loose + uncertain + not_finite) as f64 / written.max(1) as f64)
+            };
+            match doubts().unwrap_or(f64::INFINITY) {
+                doubts if doubts < CERTAIN => good.push(inputs),
+                doubts => others.push((doubts, inputs)),
+            }
+        }
+        others.sort_by(|a, b| a.0.total_cmp(&b.0));
+        good.into_iter().chain(others.into_iter().map(|(_, inputs)| inputs)).take(TRIES).collect()
+    }
+
+    fn interpret(&self, inputs: &Inputs, tools: &Tools<'_>) -> Result<Drawn> {
+        let options = Options { subgroup_size: 32, shadow: true, limit: tools.budget.interpreted };
+        let [vertex, fragment] = &self.parts;
+        interpreted_draw(&vertex.ir, Some(&fragment.ir), &self.state.vertex, inputs, options)
     }
 
     /// Pipelines for the precise attachments or the others.
@@ -178,10 +211,7 @@ impl<'a> Pair<'a> {
         }
         report.ran = true;
         let Some((_, whole)) = runs.last().cloned() else { return Err((Fate::NotRun, "no pipeline".into())) };
-        let options = Options { subgroup_size: 32, shadow: true, limit: tools.budget.interpreted };
-        let [vertex, fragment] = &self.parts;
-        let drawn = interpreted_draw(&vertex.ir, Some(&fragment.ir), &pipelines.state.vertex, inputs, options);
-        let drawn = drawn.map_err(nothing)?;
+        let drawn = self.interpret(inputs, tools).map_err(nothing)?;
         if runs.len() > 1 {
             let bytes = runs.iter().all(|(_, linked)| *linked == whole);
             let same = bytes || runs.iter().all(|(_, linked)| compare(&drawn, inputs, linked, &whole).is_ok());

@@ -231,7 +231,7 @@ impl Run<'_> {
             true => corners[0].square().to_vec(),
             false => corners.iter().map(|c| c.at).collect(),
         };
-        let slack = corners.iter().map(|c| c.off).fold(0.0, f64::max) * 2.0;
+        let slack = corners.iter().map(|c| c.off * 2.0).fold(1.0 / 128.0, f64::max);
         let [width, height] = self.command.extent;
         for y in 0..height {
             for x in 0..width {

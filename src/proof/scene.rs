@@ -23,8 +23,11 @@ const VERTICES: u32 = 4;
 const OPEN: usize = 4096;
 /// Bytes that any block may have.
 const LARGEST: usize = 1 << 16;
-/// Scenes that are guessed.
+/// Scenes that are guessed at most, and those that are kept.
 const GUESSES: u64 = 240;
+const KEPT: usize = 24;
+/// Pixels that are enough of a picture.
+const ENOUGH: f64 = 400.0;
 
 /// One shader of a pair.
 pub(super) struct Part {
@@ -48,6 +51,8 @@ struct Style {
     below: u64,
     /// How far elements of matrices are from those of the identity.
     noise: f64,
+    /// Floats of a block ascend.
+    ascending: bool,
     /// Vectors of four are rows of a matrix, in turn.
     basis: bool,
 }
@@ -62,7 +67,8 @@ impl Style {
             middle: [0.0, 0.0, 0.5][one_of(3)],
             floats: [[0.25, 1.0], [0.25, 1.0], [0.0, 0.4], [0.5, 4.0], [-1.0, 1.0]][one_of(5)],
             below: [2, 4, 16, 1][one_of(4)],
-            noise: [0.1, 0.05, 0.0][one_of(3)],
+            noise: [0.1, 0.03, 0.0][one_of(3)],
+            ascending: one_of(2) == 0,
             basis: one_of(3) == 0,
         }
     }
@@ -81,54 +87,58 @@ impl Scene<'_> {
     /// # Errors
     /// Unsupported: a kind of resource without contents.
     pub fn candidates(&self, seed: u64, limit: u64) -> Result<Vec<Inputs>> {
-        let mut ranked = Vec::new();
         let options = Options { subgroup_size: 4, shadow: false, limit };
+        let mut ranked: Vec<(f64, u64)> = Vec::new();
         let mut failure = None;
         for guess in 0..GUESSES {
-            let inputs = self.inputs(seed.wrapping_mul(1 << 32).wrapping_add(guess))?;
+            let seed = seed.wrapping_mul(1 << 32).wrapping_add(guess);
+            let inputs = self.inputs(seed, &[self.vertex])?;
             match interpreted_draw(&self.vertex.ir, None, &self.state.vertex, &inputs, options) {
                 Ok(drawn) => {
                     let score = drawn.pixels as f64 / (1.0 + drawn.outside as f64) - drawn.edges as f64;
-                    ranked.push((score, inputs));
+                    ranked.push((score, seed));
                 }
                 Err(why) => failure = Some(why),
             }
-            // Of vertices whose place no input changes, one guess is as good as another.
-            if guess >= 40 && ranked.iter().filter(|(score, _)| *score > 500.0).count() >= 8 {
+            if ranked.iter().filter(|(score, _)| *score > ENOUGH).count() >= KEPT {
                 break;
             }
         }
-        if ranked.is_empty() {
-            return Err(failure.unwrap_or_else(|| Error::bug("no guesses")));
+        if let (true, Some(why)) = (ranked.is_empty(), failure) {
+            return Err(why);
         }
         ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
-        Ok(ranked.into_iter().map(|(_, inputs)| inputs).collect())
+        let both = [self.vertex, self.fragment];
+        ranked.into_iter().take(KEPT).map(|(_, seed)| self.inputs(seed, &both)).collect()
     }
 
-    fn inputs(&self, seed: u64) -> Result<Inputs> {
+    /// Inputs from a seed, with the bindings of some shaders.
+    fn inputs(&self, seed: u64, of: &[&Part]) -> Result<Inputs> {
         let mut random = Random::new(seed);
         let style = Style::guess(&mut random, self.state.vertex.attributes.len());
-        let mut inputs = Inputs { draw: Some(self.draw(style, seed, &mut random)), ..Default::default() };
+        let mut inputs = Inputs { draw: Some(self.draw(style, &mut random)), ..Default::default() };
         for set in &self.state.layout.sets {
             for binding in &set.bindings {
+                let here = |r: &Resource| (r.set, r.binding) == (set.set, binding.binding);
+                if !of.iter().any(|part| part.ir.resources.iter().any(here)) {
+                    continue;
+                }
+                // Whatever else is bound, this is bound to the same.
+                let mut random = Random::new(seed ^ u64::from(set.set) << 40 ^ u64::from(binding.binding) << 20);
                 for element in 0..binding.count {
                     let bound = self.bound(set.set, binding.binding, style, &mut random)?;
                     inputs.bindings.push(Binding { set: set.set, binding: binding.binding, element, bound });
                 }
             }
         }
-        let size = self.state.layout.push_constant_bytes as usize;
-        if size > 0 {
-            let of = |part: &Part| Some((part.ir.push_constant_bytes, part.declared.push_constants()?));
-            let mut bytes = vec![0; size];
-            // The later of both declares what the other leaves out.
-            for part in [self.fragment, self.vertex] {
-                if let Some((_, block)) = of(part) {
-                    fill(&part.declared, block, style, &mut random, &mut bytes);
-                }
+        let mut bytes = vec![0; self.state.layout.push_constant_bytes as usize];
+        // Of what both declare, the vertex shader's word counts.
+        for part in [self.fragment, self.vertex] {
+            if let Some(block) = part.declared.push_constants() {
+                fill(&part.declared, block, style, &mut random, &mut bytes);
             }
-            inputs.push_constants = Bytes(bytes);
         }
+        inputs.push_constants = Bytes(bytes);
         Ok(inputs)
     }
 
@@ -167,7 +177,7 @@ impl Scene<'_> {
         })
     }
 
-    fn draw(&self, style: Style, seed: u64, random: &mut Random) -> Draw {
+    fn draw(&self, style: Style, random: &mut Random) -> Draw {
         let attributes = self.state.vertex.attributes.iter().zip(&self.state.vertex.bindings).enumerate();
         let vertex_buffers = attributes.map(|(n, (attribute, binding))| {
             let wide = attribute.format.split('_').next().unwrap_or_default().matches("32").count();
@@ -185,13 +195,11 @@ impl Scene<'_> {
             VertexBuffer { binding: binding.binding, stride: binding.stride, data }
         });
         let vertex_buffers = vertex_buffers.collect();
-        // Half of all scenes go through a format that rounds.
-        let precise = seed >> 32 & 1 == 1;
         let targets = self.state.color.attachments.iter().map(|attachment| Target {
             location: attachment.location,
             format: match attachment.format.ends_with("INT") {
                 true => attachment.format.clone(),
-                false => target_format(precise).to_owned(),
+                false => target_format(true).to_owned(),
             },
             clear: [0.0; 4],
             write_mask: 15,
@@ -227,7 +235,10 @@ fn element(style: Style, attribute: usize, vertex: u32, component: usize, wide: 
     let side = |bit: u32| if vertex >> bit & 1 == 1 { 1.0 } else { -1.0 };
     let near = random.between(-0.06, 0.06);
     (match component {
-        n @ 0..2 if attribute == style.position => style.middle + style.reach * (side(n as u32) + near),
+        // Corners that no rounding moves, as long as no matrix does.
+        n @ 0..2 if attribute == style.position => {
+            ((style.middle + style.reach * (side(n as u32) + near)) * 64.0).round() / 64.0
+        }
         2 if attribute == style.position => random.between(0.2, 0.4),
         3 if attribute == style.position => 1.0,
         n if style.basis && wide == 4 => near + if (attribute + 3 - style.position.min(3)) % 4 == n { 1.0 } else { 0.0 },
@@ -237,7 +248,10 @@ fn element(style: Style, attribute: usize, vertex: u32, component: usize, wide: 
 
 /// Fills a block.
 fn fill(declared: &Declared, ty: u32, style: Style, random: &mut Random, to: &mut [u8]) {
-    for leaf in declared.leaves(ty, to.len()) {
+    let leaves = declared.leaves(ty, to.len());
+    let [low, high] = style.floats;
+    for (n, leaf) in leaves.iter().enumerate() {
+        let part = |low: f64| low + (high - low) * n as f64 / leaves.len() as f64;
         let value = match (leaf.float, leaf.element) {
             (true, Some([column, row])) => {
                 let one = if column == row { 1.0 } else { 0.0 };
@@ -245,7 +259,8 @@ fn fill(declared: &Declared, ty: u32, style: Style, random: &mut Random, to: &mu
                 let ahead = if [column, row] == [3, 2] { 2.0 * style.noise } else { 0.0 };
                 encode(one + ahead + random.between(-style.noise, style.noise), leaf.bits)
             }
-            (true, None) => encode(random.between(style.floats[0], style.floats[1]), leaf.bits),
+            (true, None) if style.ascending => encode(random.between(part(low), part(low + 0.02)), leaf.bits),
+            (true, None) => encode(random.between(low, high), leaf.bits),
             (false, _) if leaf.bits < Bits::B32 => random.bits() & leaf.bits.mask(),
             (false, _) => random.bits() % style.below.max(1),
         };

@@ -78,14 +78,14 @@ fn image(
     let layers = if ty.arrayed { 2 * faces } else { faces };
     let levels = if sampled { LEVELS } else { 1 };
     let float = sampled && !declared.is_integer(ty.sampled);
-    let format = match (compared, float, random.bits() & 1) {
+    let format = match (compared, float, random.bits() % 4) {
         (true, ..) => "D32_SFLOAT".to_owned(),
         (false, true, 0) => "R8G8B8A8_UNORM".to_owned(),
         (false, true, _) => "R32G32B32A32_SFLOAT".to_owned(),
         _ => images::format(declared, ty)?,
     };
     let named = NamedFormat::new(&format)?;
-    let mut waves = || [0, 1, 2].map(|_| random.between(0.5, 2.0)).map(|n| n * std::f64::consts::PI);
+    let mut waves = || [0, 1, 2].map(|_| random.between(0.3, 1.2)).map(|n| n * std::f64::consts::PI);
     let channels = [waves(), waves(), waves(), waves()];
     let mut data = Vec::new();
     for level in 0..levels {

@@ -129,7 +129,7 @@ impl Texture {
     }
 
     /// Filtered at one level. `error` is that of the coordinates, in texels.
-    fn level(&self, sampler: &Sampler, filter: Filter, level: usize, at: &Coords, reference: Option<f64>) -> Sampled {
+    fn level(&self, sampler: &Sampler, filter: Filter, level: usize, at: &Coords, reference: Option<(f64, f64)>) -> Sampled {
         let size = self.size(level);
         let mut axes = Vec::new();
         let mut close = false;
@@ -168,14 +168,14 @@ impl Texture {
                     };
                     for n in 0..4 {
                         let mut v = f64::from(f32::from_bits(texel[n]));
-                        if let (Some(reference), Some([less, equal, greater])) = (reference, sampler.compare) {
+                        if let (Some((reference, off)), Some([less, equal, greater])) = (reference, sampler.compare) {
                             let pass = match reference.partial_cmp(&v) {
                                 Some(std::cmp::Ordering::Less) => less,
                                 Some(std::cmp::Ordering::Equal) => equal,
                                 Some(std::cmp::Ordering::Greater) => greater,
                                 None => false,
                             };
-                            close |= (reference - v).abs() < 1e-5;
+                            close |= (reference - v).abs() < 1e-5 + off;
                             v = f64::from(u8::from(pass));
                         }
                         sum[n] += weight * v;
@@ -196,7 +196,7 @@ impl Texture {
     }
 
     /// Sampled at a level of detail that may lie between two others.
-    fn sample_between(&self, sampler: &Sampler, at: &Coords, [low, lod, high]: [f64; 3], reference: Option<f64>) -> Sampled {
+    fn sample_between(&self, sampler: &Sampler, at: &Coords, [low, lod, high]: [f64; 3], reference: Option<(f64, f64)>) -> Sampled {
         let limit = |lod: f64| (lod + sampler.lod[2]).clamp(sampler.lod[0], sampler.lod[1].max(sampler.lod[0]));
         let mut result = self.sample(sampler, at, lod, reference);
         for end in [low, high].into_iter().filter(|end| limit(*end) != limit(lod)) {
@@ -209,7 +209,7 @@ impl Texture {
         result
     }
 
-    fn sample(&self, sampler: &Sampler, at: &Coords, lod: f64, reference: Option<f64>) -> Sampled {
+    fn sample(&self, sampler: &Sampler, at: &Coords, lod: f64, reference: Option<(f64, f64)>) -> Sampled {
         let last = self.levels.len().saturating_sub(1) as f64;
         let lod = (lod + sampler.lod[2]).clamp(sampler.lod[0], sampler.lod[1].max(sampler.lod[0]));
         let filter = if lod <= 0.0 { sampler.mag } else { sampler.min };
@@ -412,14 +412,14 @@ impl Machine<'_> {
                     let offset = operands.int(O::Offset(n as u8)) as f64;
                     coords.at[n] += offset / if sampler.unnormalized { 1.0 } else { texture.size(level)[n] as f64 };
                 }
-                let reference = operands.float(O::Compare).map(|c| c.0);
+                let reference = operands.float(O::Compare);
                 texture.sample_between(&sampler, &coords, lod, reference).iter().map(|s| sampled(*s)).collect()
             }
             ImageOp::Gather(component) if image.dim == Dim::D2 => {
                 let sampler = sampler.unwrap_or_default();
                 let coords = operands.coords(texture.layers);
                 let size = texture.size(0);
-                let reference = operands.float(O::Compare).map(|c| c.0);
+                let reference = operands.float(O::Compare);
                 let base: [f64; 2] = std::array::from_fn(|n| {
                     (coords.at[n] * size[n] as f64 - 0.5).floor() + operands.int(O::Offset(n as u8)) as f64
                 });
