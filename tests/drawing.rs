@@ -34,7 +34,7 @@ fn shader(module: &[u8], stage: Stage) -> Shader {
 fn vertices(vs: &Shader, inputs: &Inputs, options: Options) -> Vec<Invocation> {
     let mut all: Vec<Invocation> = (0..3)
         .map(|n| {
-            let builtins = [((BuiltIn::VertexIndex, 0), n), ((BuiltIn::InstanceIndex, 0), 0)];
+            let builtins = [((BuiltIn::VertexIndex, 0), (n, Shadow::NONE)), ((BuiltIn::InstanceIndex, 0), (0, Shadow::NONE))];
             Invocation { builtins: builtins.into(), ..Default::default() }
         })
         .collect();
@@ -70,10 +70,10 @@ fn fragment(fs: &Shader, vertices: &[Invocation], x: u32, y: u32) -> Invocation 
     }
     let coord = [at[0], at[1], 0.25, sum];
     for (n, x) in coord.into_iter().enumerate() {
-        out.builtins.insert((BuiltIn::FragCoord, n as u8), encode(x, Bits::B32));
+        out.builtins.insert((BuiltIn::FragCoord, n as u8), (encode(x, Bits::B32), Shadow::NONE));
     }
     // It goes round the way that Vulkan calls the back, by default.
-    out.builtins.insert((BuiltIn::FrontFacing, 0), 0);
+    out.builtins.insert((BuiltIn::FrontFacing, 0), (0, Shadow::NONE));
     out
 }
 

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::ir::Resource;
 use rspirv::dr::{self, Instruction, Operand};
 use rspirv::spirv::{Decoration, Dim, ImageFormat, Op, StorageClass};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a module declares.
 pub struct Declared {
@@ -13,6 +13,10 @@ pub struct Declared {
     decorations: BTreeMap<(u32, Decoration), u32>,
     members: BTreeMap<(u32, u32), u32>,
     names: BTreeMap<(u32, u32), String>,
+    /// Of matrices in a structure's member: bytes from one column to the next, or from row to row.
+    strides: BTreeMap<(u32, u32), u32>,
+    /// Members whose matrices lie row by row.
+    rows: BTreeSet<(u32, u32)>,
 }
 
 /// A variable outside of functions.
@@ -43,6 +47,7 @@ impl Declared {
     pub fn new(module: &[u8]) -> Result<Self> {
         let module = dr::load_bytes(declarations(module)).map_err(|e| Error::malformed(e.to_string()))?;
         let (mut decorations, mut members, mut names) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let (mut strides, mut rows) = (BTreeMap::new(), BTreeSet::new());
         for inst in &module.annotations {
             match (inst.class.opcode, inst.operands.as_slice()) {
                 (Op::Decorate, [Operand::IdRef(id), Operand::Decoration(d), Operand::LiteralBit32(n)]) => {
@@ -58,6 +63,23 @@ impl Declared {
                     ],
                 ) => {
                     members.insert((*id, *member), *n);
+                }
+                (
+                    Op::MemberDecorate,
+                    [
+                        Operand::IdRef(id),
+                        Operand::LiteralBit32(member),
+                        Operand::Decoration(Decoration::MatrixStride),
+                        Operand::LiteralBit32(n),
+                    ],
+                ) => {
+                    strides.insert((*id, *member), *n);
+                }
+                (
+                    Op::MemberDecorate,
+                    [Operand::IdRef(id), Operand::LiteralBit32(member), Operand::Decoration(Decoration::RowMajor)],
+                ) => {
+                    rows.insert((*id, *member));
                 }
                 _ => {}
             }
@@ -78,7 +100,7 @@ impl Declared {
         };
         let variables = values.iter().filter_map(variable).collect();
         let types = values.iter().filter_map(|inst| Some((inst.result_id?, inst.clone()))).collect();
-        Ok(Self { types, variables, decorations, members, names })
+        Ok(Self { types, variables, decorations, members, names, strides, rows })
     }
 
     /// Of the variables at a resource's place, what each points to (of an array of descriptors, one of them).
@@ -123,6 +145,11 @@ impl Declared {
     /// Offset of a structure's member.
     pub(super) fn offset(&self, ty: u32, member: u32) -> Option<usize> {
         self.members.get(&(ty, member)).map(|n| *n as usize)
+    }
+
+    /// Stride of the matrices in a structure's member, and whether they lie row by row.
+    pub(super) fn matrix_layout(&self, ty: u32, member: u32) -> (Option<usize>, bool) {
+        (self.strides.get(&(ty, member)).map(|n| *n as usize), self.rows.contains(&(ty, member)))
     }
 
     /// Debug name of a structure's member.

@@ -55,7 +55,7 @@ pub(super) fn texels(declared: &Declared, ty: ImageType, random: &mut Random) ->
 }
 
 /// The format that the type names, or a plain one for its components.
-fn format(declared: &Declared, ty: ImageType) -> Result<String> {
+pub(super) fn format(declared: &Declared, ty: ImageType) -> Result<String> {
     if ty.depth {
         return Ok("D32_SFLOAT".into());
     }

@@ -14,18 +14,26 @@
 
 mod compute;
 mod contents;
+mod corners;
 mod declared;
+mod draw;
+mod drawn;
 mod driver;
 mod images;
 mod judge;
+mod leaves;
 mod pipelines;
 mod random;
 mod report;
+mod scene;
+mod textures;
 mod world;
 
 pub use compute::{Budget, Case, Difference, FLOOR, SEEDS, Tools, compute};
 pub use contents::{Choice, Dword};
 pub use declared::Declared;
+pub use draw::pair;
+pub use drawn::{Drawn, interpreted_draw};
 pub use driver::{Judge, Outputs, Spirv};
 pub use judge::{Disagreement, interpreted, judge, proves_nothing};
 pub use pipelines::Pipelines;

@@ -92,6 +92,22 @@ impl Known {
         Ok(Self { memory, format: Some(format) })
     }
 
+    /// An attachment of a draw: what was drawn onto its pixels, or what it was cleared to.
+    pub(super) fn attachment(format: NamedFormat, clear: [u32; 4], pixels: &[Option<Texel>]) -> Self {
+        let cleared = format.encode(clear).map_or(clear, |texel| format.decode(&texel));
+        let channels: Vec<usize> = format.channels().collect();
+        let words = pixels.iter().flat_map(|_| channels.iter().map(|&channel| cleared[channel]));
+        let mut memory = Memory::new(words.flat_map(u32::to_le_bytes).collect());
+        for (n, pixel) in pixels.iter().enumerate() {
+            let Some((bits, shadows)) = pixel else { continue };
+            for (k, &channel) in channels.iter().enumerate() {
+                let shadow = rounded(&format, channel, bits[channel], shadows[channel]);
+                memory.store(((n * channels.len() + k) * 4) as u64, Bits::B32, bits[channel].into(), shadow);
+            }
+        }
+        Self { memory, format: Some(format) }
+    }
+
     /// As bytes of the binding.
     ///
     /// # Errors
@@ -108,6 +124,11 @@ impl Known {
             out.extend(format.encode(color)?);
         }
         Ok(out)
+    }
+
+    /// Channels of a texel; of a buffer, one.
+    pub(super) fn channels(&self) -> usize {
+        self.format.as_ref().map_or(1, |format| format.channels().count()).max(1)
     }
 
     /// Compares what two implementations left there.

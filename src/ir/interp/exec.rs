@@ -302,7 +302,15 @@ impl<'a> Machine<'a> {
             Op::LoadInput { location, component, interp, .. } => {
                 if !matches!(
                     interp,
-                    Interp::Flat | Interp::At { place: InterpPlace::Center | InterpPlace::Centroid, .. }
+                    // There is one sample a pixel, in its middle.
+                    Interp::Flat
+                        | Interp::At {
+                            place: InterpPlace::Center
+                                | InterpPlace::Centroid
+                                | InterpPlace::Sample
+                                | InterpPlace::AtSample,
+                            ..
+                        }
                 ) {
                     return Err(Error::unsupported("interpreting interpolation", format!("{interp:?}")));
                 }
@@ -311,8 +319,8 @@ impl<'a> Machine<'a> {
                 self.set(wave, inst, lane, bits, shadow);
             }
             Op::LoadBuiltIn { builtin, component } => {
-                let bits = self.builtin(wave, *builtin, *component, lane)?;
-                self.set(wave, inst, lane, bits, Shadow::NONE);
+                let (bits, shadow) = self.builtin(wave, *builtin, *component, lane)?;
+                self.set(wave, inst, lane, bits, shadow);
             }
             Op::StoreOutput { slot, .. } => {
                 let value = arg(wave, 0);
@@ -462,7 +470,7 @@ impl<'a> Machine<'a> {
         self.world.samplers.get(&self.place_of(wave, v, lane)?).copied()
     }
 
-    fn builtin(&self, wave: &Wave, builtin: BuiltIn, component: u8, lane: usize) -> Result<u64> {
+    fn builtin(&self, wave: &Wave, builtin: BuiltIn, component: u8, lane: usize) -> Result<(u64, Shadow)> {
         use BuiltIn as B;
         let n = usize::from(component);
         let index = wave.first + lane as u32;
@@ -476,7 +484,7 @@ impl<'a> Machine<'a> {
             return Ok(*bits);
         }
         let group_size: u32 = self.shader.modes.local_size.iter().map(|n| n.max(&1)).product();
-        Ok(match builtin {
+        let bits = match builtin {
             B::NumWorkgroups => self.grid.get(n).copied().unwrap_or(1).into(),
             B::WorkgroupId => self.group.get(n).copied().unwrap_or(0).into(),
             B::LocalInvocationId => [index % x, index / x % y, index / x / y].get(n).copied().unwrap_or(0).into(),
@@ -493,7 +501,8 @@ impl<'a> Machine<'a> {
             B::HelperInvocation => u64::from(invocation.is_some_and(|i| i.helper)),
             B::DeviceIndex | B::ViewIndex => 0,
             other => return Err(Error::unsupported("interpreting a built-in", format!("{other:?}"))),
-        })
+        };
+        Ok((bits, Shadow::NONE))
     }
 }
 

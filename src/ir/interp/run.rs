@@ -55,10 +55,12 @@ pub struct World {
 pub struct Invocation {
     /// Inputs by location and component: bits, and what stands behind them.
     pub inputs: BTreeMap<(u32, u8), (u64, super::Shadow)>,
-    /// Built-in inputs by component.
-    pub builtins: BTreeMap<(BuiltIn, u8), u64>,
+    /// Built-in inputs by component, likewise.
+    pub builtins: BTreeMap<(BuiltIn, u8), (u64, super::Shadow)>,
     /// Only there for its quad; after the run: or discarded.
     pub helper: bool,
+    /// It is uncertain whether it is there at all; after the run: or which way it went.
+    pub doubtful: bool,
     /// After the run: outputs, and what stands behind them.
     pub outputs: BTreeMap<OutputSlot, (u64, super::Shadow)>,
 }
@@ -110,6 +112,7 @@ pub fn invoke(shader: &Shader, world: &mut World, invocations: &mut [Invocation]
         machine.start_group([0; 3], [1; 3]);
         let mut wave = Wave::new(&machine, 0, 0, chunk.len() as u32);
         wave.helpers = chunk.iter().enumerate().fold(0, |mask, (n, i)| mask | u64::from(i.helper) << n);
+        wave.tainted = chunk.iter().enumerate().fold(0, |mask, (n, i)| mask | u64::from(i.doubtful) << n);
         wave.invocations = chunk.to_vec();
         machine.stats.waves += 1;
         let mut waves = [wave];
@@ -118,6 +121,7 @@ pub fn invoke(shader: &Shader, world: &mut World, invocations: &mut [Invocation]
         chunk.clone_from_slice(&wave.invocations);
         for (lane, invocation) in chunk.iter_mut().enumerate() {
             invocation.helper = wave.helpers >> lane & 1 != 0;
+            invocation.doubtful = wave.tainted >> lane & 1 != 0;
         }
     }
     Ok(machine.stats)

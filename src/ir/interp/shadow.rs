@@ -199,8 +199,8 @@ fn spread(op: AluOp, [x, y, _]: [f64; 3], [bx, by, bz]: [f64; 3], r: f64) -> f64
         A::FExp2 => ((x + bx).exp2() - r).abs(),
         A::FLog2 => bx / (x - bx).max(0.0) * std::f64::consts::LOG2_E,
         A::FPow => {
-            let power = by * x.log2().abs() + bx / (x - bx).max(0.0) * y.abs() * std::f64::consts::LOG2_E;
-            if power > 0.0 { r * (power.exp2() - 1.0) } else { 0.0 }
+            let ends = [x - bx, x + bx].map(|x| x.max(0.0)).into_iter().flat_map(|x| [y - by, y + by].map(|y| x.powf(y)));
+            ends.map(|end| (end - r).abs()).fold(0.0, |most, off| if off.is_nan() { f64::INFINITY } else { off.max(most) })
         }
         A::FLdexp => bx * 2f64.powf(y),
         A::FFrexpMant if bx > 0.0 => {
@@ -237,6 +237,7 @@ fn allowed(op: AluOp, [x, y, _]: [f64; 3], r: f64, width: Bits) -> f64 {
         A::FExp2 => (if half { 1.0 } else { 3.0 } + 2.0 * x.abs()) * u,
         A::FLog2 if (0.5..=2.0).contains(&x) => 2f64.powi(if half { -7 } else { -21 }),
         A::FLog2 => 3.0 * u,
+        A::FPow if x == 0.0 && y > 0.0 => 0.0,
         A::FPow => {
             let log = x.log2();
             let log_error = if (0.5..=2.0).contains(&x) { 2f64.powi(-21) } else { 3.0 * ulp(log, width) };
