@@ -34,7 +34,8 @@ fn shader(module: &[u8], stage: Stage) -> Shader {
 fn vertices(vs: &Shader, inputs: &Inputs, options: Options) -> Vec<Invocation> {
     let mut all: Vec<Invocation> = (0..3)
         .map(|n| {
-            let builtins = [((BuiltIn::VertexIndex, 0), (n, Shadow::NONE)), ((BuiltIn::InstanceIndex, 0), (0, Shadow::NONE))];
+            let builtins =
+                [((BuiltIn::VertexIndex, 0), (n, Shadow::NONE)), ((BuiltIn::InstanceIndex, 0), (0, Shadow::NONE))];
             Invocation { builtins: builtins.into(), ..Default::default() }
         })
         .collect();

@@ -141,7 +141,8 @@ impl<'a> Pair<'a> {
     }
 
     fn interpret(&self, inputs: &Inputs, tools: &Tools<'_>) -> Result<Drawn> {
-        let options = Options { subgroup_size: 32, shadow: true, limit: tools.budget.interpreted };
+        let options =
+            Options { subgroup_size: 32, shadow: true, limit: tools.budget.interpreted, ..Options::default() };
         let [vertex, fragment] = &self.parts;
         interpreted_draw(&vertex.ir, Some(&fragment.ir), &self.state.vertex, inputs, options)
     }
@@ -152,18 +153,24 @@ impl<'a> Pair<'a> {
         for attachment in state.color.attachments.iter_mut().filter(|a| !a.format.ends_with("INT")) {
             *attachment = ColorAttachment { format: target_format(precise).to_owned(), ..attachment.clone() };
         }
-        let shaders = self.sources.iter().zip(&self.modules).zip(STAGES).map(|((source, (module, info)), stage)| ShaderRef {
-            module,
-            entry_point: source.entry.to_owned(),
-            stage,
-            wave: default_wave(stage, info.uses_subgroups),
-            spec_ids: info.spec_constants.iter().map(|c| c.id).collect(),
-        });
+        let shaders =
+            self.sources.iter().zip(&self.modules).zip(STAGES).map(|((source, (module, info)), stage)| ShaderRef {
+                module,
+                entry_point: source.entry.to_owned(),
+                stage,
+                wave: default_wave(stage, info.uses_subgroups),
+                spec_ids: info.spec_constants.iter().map(|c| c.id).collect(),
+            });
         Pipelines::new(shaders.collect(), state, compiler)
     }
 
     /// Draws some scenes in every way.
-    fn draw_all(&self, scenes: &[(&Pipelines, &Inputs, u64)], tools: &Tools<'_>, report: &mut Report) -> (Fate, String) {
+    fn draw_all(
+        &self,
+        scenes: &[(&Pipelines, &Inputs, u64)],
+        tools: &Tools<'_>,
+        report: &mut Report,
+    ) -> (Fate, String) {
         let mut sum = Verdict::default();
         let (mut left, mut pixels, mut without_driver) = (Vec::new(), usize::MAX, None);
         for (pipelines, inputs, seed) in scenes {
@@ -179,7 +186,8 @@ impl<'a> Pair<'a> {
         }
         (report.exact, report.floats) = (sum.exact, sum.floats);
         left.truncate(SEEDS.len());
-        let nothing = proves_nothing(&sum, &left).or_else(|| (pixels < PIXELS).then(|| format!("draws {pixels} pixels")));
+        let nothing =
+            proves_nothing(&sum, &left).or_else(|| (pixels < PIXELS).then(|| format!("draws {pixels} pixels")));
         match (nothing, without_driver) {
             (Some(why), _) => (Fate::ProvesNothing, why),
             (None, Some(why)) => (Fate::AgreedWithInterpreter, why),

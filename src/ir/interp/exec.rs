@@ -90,7 +90,7 @@ impl<'a> Machine<'a> {
 
     /// The next workgroup, with fresh shared memory.
     pub fn start_group(&mut self, group: [u32; 3], grid: [u32; 3]) {
-        self.shared = Memory::new(vec![0; self.shader.shared_bytes as usize]);
+        self.shared = Memory::unwritten(self.shader.shared_bytes as usize, self.options.shadow);
         (self.group, self.grid) = (group, grid);
     }
 
@@ -213,7 +213,7 @@ impl<'a> Machine<'a> {
             Op::Const(bits) => self.set(wave, inst, lane, *bits, Shadow::NONE),
             Op::Undef => {
                 let Some(result) = inst.result else { return Ok(()) };
-                self.registers_of(result).for_each(|r| wave.set(r, lane, 0, Shadow::NONE));
+                self.registers_of(result).for_each(|r| wave.set(r, lane, 0, Shadow::UNCERTAIN));
             }
             Op::Alu(op, _) => self.alu(wave, inst, *op, lane)?,
             Op::Compose => {

@@ -129,7 +129,14 @@ impl Texture {
     }
 
     /// Filtered at one level. `error` is that of the coordinates, in texels.
-    fn level(&self, sampler: &Sampler, filter: Filter, level: usize, at: &Coords, reference: Option<(f64, f64)>) -> Sampled {
+    fn level(
+        &self,
+        sampler: &Sampler,
+        filter: Filter,
+        level: usize,
+        at: &Coords,
+        reference: Option<(f64, f64)>,
+    ) -> Sampled {
         let size = self.size(level);
         let mut axes = Vec::new();
         let mut close = false;
@@ -196,12 +203,19 @@ impl Texture {
     }
 
     /// Sampled at a level of detail that may lie between two others.
-    fn sample_between(&self, sampler: &Sampler, at: &Coords, [low, lod, high]: [f64; 3], reference: Option<(f64, f64)>) -> Sampled {
+    fn sample_between(
+        &self,
+        sampler: &Sampler,
+        at: &Coords,
+        [low, lod, high]: [f64; 3],
+        reference: Option<(f64, f64)>,
+    ) -> Sampled {
         let limit = |lod: f64| (lod + sampler.lod[2]).clamp(sampler.lod[0], sampler.lod[1].max(sampler.lod[0]));
         let mut result = self.sample(sampler, at, lod, reference);
         for end in [low, high].into_iter().filter(|end| limit(*end) != limit(lod)) {
             // A magnified image does not know how much.
-            let other = if limit(end).max(limit(lod)) <= 0.0 { result } else { self.sample(sampler, at, end, reference) };
+            let other =
+                if limit(end).max(limit(lod)) <= 0.0 { result } else { self.sample(sampler, at, end, reference) };
             for (result, other) in result.iter_mut().zip(other) {
                 result.1 = result.1.max(other.1 + (result.0 - other.0).abs());
             }
