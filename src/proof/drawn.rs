@@ -26,9 +26,9 @@ pub struct Drawn {
     pub depth: Option<Known>,
     /// Bindings that can be written.
     pub bindings: Vec<Option<Known>>,
-    /// Pixels that a primitive covers for certain.
+    /// Pixels that a primitive covers.
     pub pixels: usize,
-    /// Pixels at an edge.
+    /// Pixels of which it is uncertain what is drawn there: at an edge, or where a shader may go either way.
     pub edges: usize,
     /// Corners of primitives that are outside of the screen.
     pub outside: usize,
@@ -269,7 +269,7 @@ impl Run<'_> {
             targets: targets.collect::<Result<_>>()?,
             depth: depth.transpose()?,
             bindings: known(inputs, &self.world)?,
-            pixels: self.pixels.keys().filter(|at| !self.edges.contains(*at)).count(),
+            pixels: self.pixels.len(),
             edges: self.edges.len(),
             outside: self.outside,
         })
