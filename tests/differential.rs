@@ -53,7 +53,7 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8], wave: WaveSize) -> Result<
     let (mut verdict, mut results, mut instructions) = (Verdict::default(), Vec::<Vec<Vec<u8>>>::new(), 0);
     for seed in SEEDS {
         let inputs = case.inputs(seed);
-        let options = Options { subgroup_size: wave.lanes(), shadow: true, limit: 10_000_000 };
+        let options = Options { subgroup_size: wave.lanes(), shadow: true, limit: 10_000_000, ..Options::default() };
         let known = interpreted(&ir, &inputs, options).map_err(|e| e.to_string())?;
         let theirs = if case.subgroups {
             known.iter().map(|k| k.as_ref().map_or(Vec::new(), |k| k.bytes().expect("bytes"))).collect()

@@ -25,7 +25,7 @@ use vulkan::Lavapipe;
 
 /// Runs the interpreter and compares with what lavapipe left in every binding that can be written.
 fn judge(case: &Case, ir: &Shader, inputs: &Inputs, theirs: &[Vec<u8>], lanes: u32) -> Result<Verdict, String> {
-    let options = Options { subgroup_size: lanes, shadow: true, limit: 2_000_000 };
+    let options = Options { subgroup_size: lanes, shadow: true, limit: 2_000_000, ..Options::default() };
     let known = interpreted(ir, inputs, options).map_err(|e| e.to_string())?;
     let own = known.iter().map(|k| k.as_ref().map_or(Ok(Vec::new()), Known::bytes)).collect::<Result<Vec<_>, _>>();
     let own = own.map_err(|e| e.to_string())?;

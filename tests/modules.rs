@@ -31,7 +31,7 @@ fn a_module_agrees() {
     let inputs = declared
         .inputs(&ir, 7, &Choice { numbers: vec![1, 2, 3], ..Default::default() })
         .unwrap_or_else(|e| panic!("{e}"));
-    let options = Options { subgroup_size: vulkan.subgroup_size, limit: 3_000_000, shadow: true };
+    let options = Options { subgroup_size: vulkan.subgroup_size, limit: 3_000_000, shadow: true, ..Options::default() };
     let known = interpreted(&ir, &inputs, options).unwrap_or_else(|e| panic!("{e}"));
     let own: Vec<_> = known.iter().map(|k| k.as_ref().map_or(Vec::new(), |k| k.bytes().expect("bytes"))).collect();
     let shader = vulkan::Shader { module: &bytes, entry: &entry.name, spec: &[] };

@@ -24,13 +24,16 @@ use crate::pipeline::ShaderRef;
 use crate::state::{PipelineState, SpecializationEntry};
 use crate::target::{Stage, WaveSize};
 use rspirv::spirv::Op;
+use std::time::{Duration, Instant};
 
 /// The seeds that inputs come from.
 pub const SEEDS: [u64; 2] = [1, 2];
 /// Ulps that any float may be off besides its bound.
 pub const FLOOR: f64 = 4.0;
+/// Time after which no other candidate is begun.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// Elements of a constant that Mesa compiles in reasonable time.
-const LONGEST_TABLE: usize = 256;
+const LONGEST_TABLE: usize = 4096;
 
 /// A shader and what it is given.
 pub struct Case<'a> {
@@ -55,7 +58,7 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { interpreted: 4_000_000, emulated: 20_000_000 }
+        Self { interpreted: 2_000_000, emulated: 5_000_000 }
     }
 }
 
@@ -92,10 +95,23 @@ pub struct Difference<'a> {
 
 /// Says what becomes of a compute shader.
 pub fn compute(case: &Case<'_>, tools: &Tools<'_>) -> Report {
-    match Subject::new(case, tools) {
+    let began = Instant::now();
+    let subject = Subject::new(case, tools);
+    let compiled = began.elapsed().as_millis() as u64;
+    let mut report = match subject {
         Ok(subject) => subject.report(),
         Err(e) => Report::new(Fate::NotCompiled, e.to_string()),
-    }
+    };
+    report.spent[0] = compiled;
+    report
+}
+
+/// Runs it and adds the time to what is spent on its kind.
+fn timed<T>(report: &mut Report, kind: usize, run: impl FnOnce() -> T) -> T {
+    let began = Instant::now();
+    let out = run();
+    report.spent[kind] += began.elapsed().as_millis() as u64;
+    out
 }
 
 /// A shader that is compiled.
@@ -114,6 +130,8 @@ struct Ran {
     inputs: Inputs,
     /// By route.
     results: Vec<Vec<Vec<u8>>>,
+    /// Of the last route.
+    instructions: u64,
 }
 
 impl<'a> Subject<'a> {
@@ -147,9 +165,14 @@ impl<'a> Subject<'a> {
     fn report(&self) -> Report {
         let mut report = Report::new(Fate::ProvesNothing, "no candidate of inputs");
         let mut said = Vec::new();
+        let began = Instant::now();
         let unspecific = [Choice::default()];
         let choices = if self.case.choices.is_empty() { &unspecific } else { self.case.choices };
         for (n, choice) in choices.iter().enumerate() {
+            if began.elapsed() > PATIENCE {
+                said.push("and no time for more".into());
+                break;
+            }
             match self.try_choice(choice, &mut report) {
                 Ok(()) => return report,
                 Err((fate, why)) => {
@@ -185,6 +208,11 @@ impl<'a> Subject<'a> {
         if results.windows(2).all(|pair| pair[0] == pair[1]) {
             return Err((Fate::ProvesNothing, "two seeds give the same".into()));
         }
+        // It takes about as many instructions, each a hundred times as long.
+        let most = runs.iter().map(|r| r.instructions).max().unwrap_or(0);
+        if most > self.tools.budget.interpreted {
+            return Err((Fate::ProvesNothing, format!("too long for the interpreter: {most} instructions")));
+        }
         let mut sum = Verdict::default();
         let mut by_interpreter = None;
         for (seed, ran) in SEEDS.iter().zip(&runs) {
@@ -206,27 +234,29 @@ impl<'a> Subject<'a> {
 
     fn emulate(&self, inputs: Inputs, report: &mut Report) -> Result<Ran, (Fate, String)> {
         let limits = Limits { instructions: self.tools.budget.emulated };
-        let mut results = Vec::new();
+        let (mut results, mut instructions) = (Vec::new(), 0);
         for (route, elf) in &self.pipelines.elfs {
-            let ran = self.pipelines.run(elf, &inputs, limits).map_err(|e| match e.kind() {
+            let ran = timed(report, 1, || self.pipelines.run(elf, &inputs, limits)).map_err(|e| match e.kind() {
                 ErrorKind::Unsupported { feature, .. } if feature == INSTRUCTION_LIMIT => (Fate::Cut, e.to_string()),
                 _ => (Fate::NotRun, format!("{route}: {e}")),
             })?;
-            report.instructions = report.instructions.max(ran.stats.total());
+            instructions = ran.stats.total();
             results.push(ran.bindings);
         }
-        Ok(Ran { inputs, results })
+        report.instructions = report.instructions.max(instructions);
+        Ok(Ran { inputs, results, instructions })
     }
 
-    fn options(&self, lanes: u32, shadow: bool) -> Options {
-        Options { subgroup_size: lanes, shadow, limit: self.tools.budget.interpreted }
+    fn options(&self, lanes: u32) -> Options {
+        Options { subgroup_size: lanes, limit: self.tools.budget.interpreted, ..Options::default() }
     }
 
     /// Judges what the pipelines left; says why, if the driver had no say.
     fn judge(&self, seed: u64, ran: &Ran, report: &mut Report) -> Result<(Verdict, Option<String>), (Fate, String)> {
         let nothing = |e: Error| (Fate::ProvesNothing, e.to_string());
-        let Ran { inputs, results } = ran;
-        let known = interpreted(&self.ir, inputs, self.options(self.wave.lanes(), true)).map_err(nothing)?;
+        let Ran { inputs, results, .. } = ran;
+        let options = Options { shadow: true, ..self.options(self.wave.lanes()) };
+        let known = timed(report, 2, || interpreted(&self.ir, inputs, options)).map_err(nothing)?;
         let Some(whole) = results.last() else { return Err((Fate::NotRun, "no pipeline".into())) };
         let own = bytes_of(&known).map_err(nothing)?;
         if results.len() > 1 {
@@ -235,18 +265,20 @@ impl<'a> Subject<'a> {
             report.same_bytes = Some(bytes && report.same_bytes != Some(false));
             report.same_as_whole = Some(same && report.same_as_whole != Some(false));
         }
-        let (theirs, mut why) = match self.driver(inputs) {
+        let (theirs, mut why) = match timed(report, 3, || self.driver(inputs)) {
             Ok(theirs) => (theirs, None),
             Err(why) => (own.clone(), Some(why)),
         };
         let mut expected = &theirs;
         if why.is_none() && judge(FLOOR, inputs, &known, whole, &theirs).is_err() {
-            // Is it the size of subgroups, or the order of invocations?
-            let lanes = self.tools.judge.subgroup_size();
-            let at_theirs = interpreted(&self.ir, inputs, self.options(lanes, false)).map_err(nothing)?;
-            let at_theirs = bytes_of(&at_theirs).map_err(nothing)?;
-            let explains = judge(FLOOR, inputs, &known, &at_theirs, &own).is_err();
-            if explains {
+            let differs = |options, report: &mut Report| {
+                let other = timed(report, 2, || interpreted(&self.ir, inputs, options)).and_then(|k| bytes_of(&k));
+                other.map(|other| judge(FLOOR, inputs, &known, &other, &own).is_err()).map_err(nothing)
+            };
+            if differs(Options { backwards: true, ..self.options(self.wave.lanes()) }, report)? {
+                return Err((Fate::ProvesNothing, "depends on the order of invocations".into()));
+            }
+            if differs(self.options(self.tools.judge.subgroup_size()), report)? {
                 why = Some("depends on which invocations run together".into());
                 expected = &own;
             }

@@ -126,8 +126,12 @@ impl Declared {
         if let Some(block) = self.push_constants() {
             let mut data = vec![0; ir.push_constant_bytes as usize];
             self.fill(&mut data, block, &mut random, Place { choice, push: true, packed: false });
-            for (to, dword) in data.as_chunks_mut::<4>().0.iter_mut().zip(&choice.push) {
-                *to = dword.bits().to_le_bytes();
+            let floats = self.float_offsets(block, 0);
+            for (n, (to, dword)) in data.as_chunks_mut::<4>().0.iter_mut().zip(&choice.push).enumerate() {
+                // A list for a family of shaders may name sizes where one of them has a scale, which stays random.
+                if matches!(dword, Dword::Float(_)) || !floats.contains(&(n * 4)) {
+                    *to = dword.bits().to_le_bytes();
+                }
             }
             inputs.push_constants = Bytes(data);
         }
@@ -150,6 +154,18 @@ impl Declared {
             Op::TypeStruct => (0..self.operands(ty)).map(|n| self.floats(self.operand(ty, n))).max().unwrap_or(0),
             Op::TypeArray | Op::TypeRuntimeArray | Op::TypeVector | Op::TypeMatrix => self.floats(self.operand(ty, 0)),
             _ => 0,
+        }
+    }
+
+    /// Where floats of 32 bits stand in a structure.
+    fn float_offsets(&self, ty: u32, at: usize) -> Vec<usize> {
+        match self.opcode(ty) {
+            Op::TypeFloat => vec![at],
+            Op::TypeStruct => {
+                let member = |n| self.float_offsets(self.operand(ty, n), at + self.offset(ty, n as u32).unwrap_or(0));
+                (0..self.operands(ty)).flat_map(member).collect()
+            }
+            _ => Vec::new(),
         }
     }
 

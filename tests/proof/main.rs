@@ -185,8 +185,15 @@ fn slowest(lines: &[Line]) {
     let mut all: Vec<&Line> = lines.iter().collect();
     all.sort_by_key(|l| std::cmp::Reverse(l.report.milliseconds));
     let sum: u64 = all.iter().map(|l| l.report.milliseconds).sum();
-    eprintln!("{:.0} s of work; the slowest:", sum as f64 / 1e3);
+    let spent = [0, 1, 2, 3].map(|n| all.iter().map(|l| l.report.spent[n]).sum::<u64>() / 1000);
+    eprintln!(
+        "{:.0} s of work (compiler, emulator, interpreter, driver: {}); the slowest:",
+        sum as f64 / 1e3,
+        spent.map(|s| s.to_string()).join(" ")
+    );
     for Line { item, report } in all.iter().take(8) {
-        eprintln!("  {:>6.1} s  {}/{} ({})", report.milliseconds as f64 / 1e3, item.source, item.name, report.fate);
+        let spent = report.spent.map(|ms| format!("{:.1}", ms as f64 / 1e3)).join(" ");
+        let total = report.milliseconds as f64 / 1e3;
+        eprintln!("  {total:>6.1} s ({spent})  {}/{} ({})", item.source, item.name, report.fate);
     }
 }

@@ -29,6 +29,9 @@ impl Worker {
     fn start() -> std::io::Result<Self> {
         let mut child = Command::new(std::env::current_exe()?)
             .arg(FLAG)
+            // Mesa compiles every shader for one run; its optimizer is quadratic in what it inlines, and takes minutes for some.
+            .env("GALLIVM_PERF", "nopt")
+            .env("LP_NUM_THREADS", "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -43,6 +46,12 @@ impl Worker {
             }
         });
         Ok(Self { child, stdin, answers })
+    }
+
+    /// Kills it, unless it is dead already.
+    fn end(mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 
     fn ask(&mut self, item: &Item, deadline: Duration) -> Result<Report, String> {
@@ -66,14 +75,17 @@ pub fn ask(worker: &mut Option<Worker>, item: &Item, deadline: Duration) -> Repo
         Err(e) => return Report::new(Fate::JudgeFailed, format!("no worker: {e}")),
     };
     match running.ask(item, deadline) {
-        Ok(report) => {
+        // What was given up on runs on in the driver's thread.
+        Ok(report) if !report.reason.contains("vkWaitForFences") => {
             *worker = Some(running);
             report
         }
+        Ok(report) => {
+            running.end();
+            report
+        }
         Err(why) => {
-            // It may be dead already.
-            let _ = running.child.kill();
-            let _ = running.child.wait();
+            running.end();
             Report::new(Fate::JudgeFailed, why)
         }
     }

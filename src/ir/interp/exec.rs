@@ -197,6 +197,11 @@ impl<'a> Machine<'a> {
                 let image = *image;
                 self.image(wave, inst, &image, mask)
             }
+            _ if self.options.backwards => {
+                let mut lanes: SmallVec<[usize; 64]> = lanes_of(mask).collect();
+                lanes.reverse();
+                lanes.into_iter().try_for_each(|lane| self.lane(wave, inst, lane))
+            }
             _ => lanes_of(mask).try_for_each(|lane| self.lane(wave, inst, lane)),
         }
     }
@@ -377,8 +382,8 @@ impl<'a> Machine<'a> {
     fn bitcast(&self, wave: &mut Wave, inst: &Inst, lane: usize) {
         let (Some(&arg), Some(result)) = (inst.args.first(), inst.result) else { return };
         let (from, to) = (self.shader.ty(arg), self.shader.ty(result));
-        let shadows: Vec<Shadow> = self.registers_of(arg).map(|r| wave.shadow(r, lane)).collect();
-        let words: Vec<u64> = self.registers_of(arg).map(|r| wave.get(r, lane)).collect();
+        let shadows: SmallVec<[Shadow; 4]> = self.registers_of(arg).map(|r| wave.shadow(r, lane)).collect();
+        let words: SmallVec<[u64; 4]> = self.registers_of(arg).map(|r| wave.get(r, lane)).collect();
         let narrow = Shadow::of_bits(&shadows);
         for (n, register) in self.registers_of(result).enumerate() {
             if from.bits() == to.bits() {

@@ -18,11 +18,13 @@ pub struct Options {
     pub limit: u64,
     /// Whether floats carry shadows.
     pub shadow: bool,
+    /// Workgroups, waves and lanes in the opposite order, where there is none that counts.
+    pub backwards: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { subgroup_size: 32, limit: 10_000_000, shadow: false }
+        Self { subgroup_size: 32, limit: 10_000_000, shadow: false, backwards: false }
     }
 }
 
@@ -75,7 +77,9 @@ pub fn dispatch(shader: &Shader, world: &mut World, grid: [u32; 3], options: Opt
     let size = x.checked_mul(y).and_then(|n| n.checked_mul(z)).filter(|n| *n <= 4096);
     let size = size.ok_or_else(|| Error::malformed("a workgroup of more than 4096 invocations"))?;
     let mut machine = Machine::new(shader, world, options)?;
-    for group in 0..u64::from(grid[0]) * u64::from(grid[1]) * u64::from(grid[2]) {
+    let groups = u64::from(grid[0]) * u64::from(grid[1]) * u64::from(grid[2]);
+    for n in 0..groups {
+        let group = if options.backwards { groups - 1 - n } else { n };
         let (gx, gy) = (u64::from(grid[0]), u64::from(grid[1]));
         let id = [group % gx, group / gx % gy, group / gx / gy].map(|n| n as u32);
         machine.start_group(id, grid);
@@ -86,6 +90,9 @@ pub fn dispatch(shader: &Shader, world: &mut World, grid: [u32; 3], options: Opt
                 Wave::new(&machine, n, first, (size - first).min(options.subgroup_size))
             })
             .collect();
+        if options.backwards {
+            waves.reverse();
+        }
         machine.stats.waves += waves.len() as u64;
         run_together(&mut machine, &mut waves).map_err(|e| e.at(format!("workgroup {id:?}")))?;
     }
