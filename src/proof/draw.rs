@@ -29,13 +29,13 @@ use crate::target::Stage;
 use crate::template;
 
 /// Scenes that are tried until one proves something.
-const TRIES: usize = 3;
+const TRIES: usize = 6;
 /// The share of values that must be alike where the interpreter's bounds are too wide to say it.
 const ALIKE: f64 = 0.97;
 /// The share of doubtful values below which a scene is taken without looking for a better one.
 const CERTAIN: f64 = 0.05;
 /// Pixels that must be drawn.
-const PIXELS: usize = 100;
+const PIXELS: usize = 50;
 
 /// Says what becomes of a vertex shader and a fragment shader that are made for each other.
 pub fn pair(vertex: &Spirv<'_>, fragment: &Spirv<'_>, tools: &Tools<'_>) -> Report {
@@ -145,7 +145,8 @@ impl<'a> Pair<'a> {
     }
 
     fn interpret(&self, inputs: &Inputs, tools: &Tools<'_>) -> Result<Drawn> {
-        let options = Options { subgroup_size: 32, shadow: true, limit: tools.budget.interpreted };
+        let limit = tools.budget.interpreted;
+        let options = Options { subgroup_size: 32, shadow: true, limit, ..Default::default() };
         let [vertex, fragment] = &self.parts;
         interpreted_draw(&vertex.ir, Some(&fragment.ir), &self.state.vertex, inputs, options)
     }

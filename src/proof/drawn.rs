@@ -147,8 +147,10 @@ impl Run<'_> {
     /// The inputs of a quad's pixels.
     fn quad(&self, fragment: &Shader, primitive: &Primitive, quad: &Quad) -> [Invocation; 4] {
         let corners = primitive.vertices.map(|n| self.corner(n));
-        let slack = corners.iter().map(|c| c.off).fold(0.0, f64::max);
-        let w_off = corners.iter().map(|c| c.w_off).fold(0.0, f64::max);
+        // Beyond the screen a primitive may be cut, which makes corners anew.
+        let cut = !primitive.point && corners.iter().any(|c| !c.inside);
+        let slack = corners.iter().map(|c| c.off).fold(if cut { 1.0 / 128.0 } else { 0.0 }, f64::max);
+        let w_off = corners.iter().map(|c| c.w_off).fold(if cut { 2f64.powi(-18) } else { 0.0 }, f64::max);
         let weights = |lane: usize, perspective: bool| {
             let lane = &quad.lanes[lane];
             let [i, j] = if perspective { lane.perspective } else { lane.linear }.map(f64::from);
