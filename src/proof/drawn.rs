@@ -26,9 +26,9 @@ pub struct Drawn {
     pub depth: Option<Known>,
     /// Bindings that can be written.
     pub bindings: Vec<Option<Known>>,
-    /// Pixels that a primitive covers for certain.
+    /// Pixels that a primitive covers.
     pub pixels: usize,
-    /// Pixels at an edge.
+    /// Pixels of which it is uncertain what is drawn there: at an edge, or where a shader may go either way.
     pub edges: usize,
     /// Corners of primitives that are outside of the screen.
     pub outside: usize,
@@ -147,8 +147,10 @@ impl Run<'_> {
     /// The inputs of a quad's pixels.
     fn quad(&self, fragment: &Shader, primitive: &Primitive, quad: &Quad) -> [Invocation; 4] {
         let corners = primitive.vertices.map(|n| self.corner(n));
-        let slack = corners.iter().map(|c| c.off).fold(0.0, f64::max);
-        let w_off = corners.iter().map(|c| c.w_off).fold(0.0, f64::max);
+        // Beyond the screen a primitive may be cut, which makes corners anew.
+        let cut = !primitive.point && corners.iter().any(|c| !c.inside);
+        let slack = corners.iter().map(|c| c.off).fold(if cut { 1.0 / 128.0 } else { 0.0 }, f64::max);
+        let w_off = corners.iter().map(|c| c.w_off).fold(if cut { 2f64.powi(-18) } else { 0.0 }, f64::max);
         let weights = |lane: usize, perspective: bool| {
             let lane = &quad.lanes[lane];
             let [i, j] = if perspective { lane.perspective } else { lane.linear }.map(f64::from);
@@ -265,7 +267,7 @@ impl Run<'_> {
             targets: targets.collect::<Result<_>>()?,
             depth: depth.transpose()?,
             bindings: known(inputs, &self.world)?,
-            pixels: self.pixels.keys().filter(|at| !self.edges.contains(*at)).count(),
+            pixels: self.pixels.len(),
             edges: self.edges.len(),
             outside: self.outside,
         })

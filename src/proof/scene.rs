@@ -87,7 +87,7 @@ impl Scene<'_> {
     /// # Errors
     /// Unsupported: a kind of resource without contents.
     pub fn candidates(&self, seed: u64, limit: u64) -> Result<Vec<Inputs>> {
-        let options = Options { subgroup_size: 4, limit, ..Options::default() };
+        let options = Options { subgroup_size: 4, limit, ..Default::default() };
         let mut ranked: Vec<(f64, u64)> = Vec::new();
         let mut failure = None;
         for guess in 0..GUESSES {
@@ -95,7 +95,7 @@ impl Scene<'_> {
             let inputs = self.inputs(seed, &[self.vertex])?;
             match interpreted_draw(&self.vertex.ir, None, &self.state.vertex, &inputs, options) {
                 Ok(drawn) => {
-                    let score = drawn.pixels as f64 / (1.0 + drawn.outside as f64) - drawn.edges as f64;
+                    let score = drawn.pixels as f64 / (1.0 + 4.0 * drawn.outside as f64) - drawn.edges as f64;
                     ranked.push((score, seed));
                 }
                 Err(why) => failure = Some(why),

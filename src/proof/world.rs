@@ -134,13 +134,32 @@ impl Known {
     /// Compares what two implementations left there.
     pub fn judge_between(&self, ours: &[u8], theirs: &[u8], floor_ulps: f64) -> Verdict {
         let Some(format) = &self.format else { return self.memory.judge_between(ours, theirs, floor_ulps) };
-        let [ours, theirs] = [ours, theirs].map(|bytes| {
-            let colors = bytes.chunks(format.format.bytes()).map(|texel| format.decode(texel));
-            let words = colors.flat_map(|color| format.channels().map(move |channel| color[channel]));
-            words.flat_map(u32::to_le_bytes).collect::<Vec<u8>>()
-        });
+        let [ours, theirs] = [ours, theirs].map(|bytes| words(format, bytes));
         self.memory.judge_between(&ours, &theirs, floor_ulps)
     }
+
+    /// Of the values that were written, how many two implementations left alike, where no bound is known, and how many
+    /// there are.
+    pub(super) fn alike(&self, ours: &[u8], theirs: &[u8]) -> (usize, usize) {
+        let Some(format) = &self.format else { return (0, 0) };
+        let [ours, theirs] = [ours, theirs].map(|bytes| words(format, bytes));
+        let integer = format.format.is_integer();
+        let step = if format.is_normalized() { 2.1 / 255.0 } else { 2e-3 };
+        let pairs = ours.as_chunks::<4>().0.iter().zip(theirs.as_chunks::<4>().0).enumerate();
+        let written = pairs.filter(|(n, _)| self.memory.is_written(n * 4)).map(|(_, pair)| pair);
+        written.fold((0, 0), |(alike, all), (a, b)| {
+            let [x, y] = [a, b].map(|word| f32::from_le_bytes(*word));
+            let near = !integer && f64::from((x - y).abs()) <= step * f64::from(y.abs().max(1.0));
+            (alike + usize::from(a == b || near), all + 1)
+        })
+    }
+}
+
+/// The channels of texels, as 32 bits each.
+fn words(format: &NamedFormat, bytes: &[u8]) -> Vec<u8> {
+    let colors = bytes.chunks(format.format.bytes()).map(|texel| format.decode(texel));
+    let words = colors.flat_map(|color| format.channels().map(move |channel| color[channel]));
+    words.flat_map(u32::to_le_bytes).collect()
 }
 
 /// What is known of a channel once its format has rounded it, which may go either way.

@@ -194,10 +194,12 @@ impl Texture {
             }
         }
         let error: f64 = at.error.iter().zip(size).map(|(e, size)| e * size as f64).sum();
+        // Each axis may round what it makes of texels, and their weights are rounded.
+        let rounded = self.step * (1.0 + at.count as f64) / 2.0;
         std::array::from_fn(|n| {
             let spread = high[n] - low[n];
             let weights =
-                if filter == Filter::Linear { spread * (error + at.count as f64 / 256.0) + self.step } else { 0.0 };
+                if filter == Filter::Linear { spread * (error + at.count as f64 / 256.0) + rounded } else { 0.0 };
             (sum[n], if close { f64::INFINITY } else { weights + behind + sum[n].abs() * 1e-6 })
         })
     }
@@ -240,7 +242,7 @@ impl Texture {
         let b = self.level(sampler, filter, (low + 1.0).min(last) as usize, at, reference);
         std::array::from_fn(|n| {
             let value = a[n].0 * (1.0 - weight) + b[n].0 * weight;
-            (value, a[n].1.max(b[n].1) + (a[n].0 - b[n].0).abs() / 100.0)
+            (value, a[n].1.max(b[n].1) + (a[n].0 - b[n].0).abs() / 100.0 + self.step / 2.0)
         })
     }
 }
@@ -482,7 +484,7 @@ impl Machine<'_> {
                 let at = all(O::Coord);
                 let along = |gradient: [(f64, f64); 3]| match cube {
                     true => on_face(at.map(|c| c.0), gradient.map(|g| g.0), size[0]),
-                    false => Some(scaled(gradient, size)),
+                    false => Some(length(gradient, size)),
                 };
                 [along(all(O::GradX)), along(all(O::GradY))]
             }
@@ -507,36 +509,36 @@ impl Machine<'_> {
                         // Faces have directions of their own.
                         true if face(at).0 != face(there.map(|c| c.0)).0 => None,
                         true => on_face(at, apart.map(|c| c.0), size[0]),
-                        false => Some(scaled(apart, size)),
+                        false => Some(length(apart, size)),
                     }
                 })
             }
         };
         let [Some(x), Some(y)] = lengths else { return Ok([f64::NEG_INFINITY, 0.0, f64::INFINITY]) };
         let extra = if image.lod == LodMode::Gradient { (0.0, 0.0) } else { extra };
-        let longest = [x.0 - x.1, x.0, x.0 + x.1].into_iter().zip([y.0 - y.1, y.0, y.0 + y.1]);
-        let [low, lod, high]: [f64; 3] = {
-            let mut ends = longest.map(|(x, y)| x.max(y).max(0.0).log2());
-            std::array::from_fn(|_| ends.next().unwrap_or(0.0))
-        };
+        let [low, lod, high]: [f64; 3] = std::array::from_fn(|n| x[n].max(y[n]).max(0.0).log2());
         // Logarithms are approximate, and projected lengths more so.
         let off = extra.1 + if cube { 0.2 } else { 0.02 };
         Ok([low + extra.0 - off, lod + extra.0, high + extra.0 + off])
     }
 }
 
-/// The length of a difference of coordinates in texels, and how far it may be off.
-fn scaled(apart: [(f64, f64); 3], size: [i64; 3]) -> (f64, f64) {
-    let texels = apart.iter().zip(size).map(|((d, off), size)| (d * size as f64, off * size as f64));
-    let (squares, off) = texels.fold((0.0, 0.0), |(squares, all), (d, off)| (squares + d * d, all + off));
-    (squares.sqrt(), off)
+/// The length of a difference of coordinates in texels: Vulkan lets it be as little as its greatest component, and as much
+/// as the sum of all, and the coordinates may be off.
+fn length(apart: [(f64, f64); 3], size: [i64; 3]) -> [f64; 3] {
+    let texels = [0, 1, 2].map(|n| (apart[n].0.abs() * size[n] as f64, apart[n].1 * size[n] as f64));
+    let off: f64 = texels.iter().map(|t| t.1).sum();
+    let [greatest, squares, sum] =
+        texels.iter().fold([0.0, 0.0, 0.0], |[g, q, s]: [f64; 3], (d, _)| [d.max(g), q + d * d, s + d]);
+    [greatest - off, squares.sqrt(), sum + off]
 }
 
 /// The same for a direction into a cube: on the face that it meets.
-fn on_face(at: [f64; 3], step: [f64; 3], size: i64) -> Option<(f64, f64)> {
+fn on_face(at: [f64; 3], step: [f64; 3], size: i64) -> Option<[f64; 3]> {
     let to: [f64; 3] = std::array::from_fn(|n| at[n] + step[n] * 1e-6);
     let ((from_face, s, t), (to_face, u, v)) = (face(at), face(to));
-    (from_face == to_face).then(|| ((u - s).hypot(v - t) * 1e6 * size as f64, 0.0))
+    let apart = [((u - s) * 1e6, 0.0), ((v - t) * 1e6, 0.0), (0.0, 0.0)];
+    (from_face == to_face).then(|| length(apart, [size, size, 1]))
 }
 
 fn sampled((value, bound): (f64, f64)) -> (u64, Shadow) {
