@@ -77,8 +77,13 @@ fn known(state: &str) -> Result<KnownState> {
 fn request(directives: &[Vec<&str>], shader: &Shader, state: &str) -> Result<StageRequest> {
     let one = |n: usize| {
         let mut words: Vec<&str> = directives.iter().filter_map(|d| d.get(n).copied()).collect();
+        words.sort_unstable();
         words.dedup();
-        if words.len() > 1 { Err(Error::bug(format!("one file says {}", words.join(" and ")))) } else { Ok(words.pop()) }
+        if words.len() > 1 {
+            Err(Error::bug(format!("one file says {}", words.join(" and "))))
+        } else {
+            Ok(words.pop())
+        }
     };
     let known = match one(3)? {
         Some("known") => known(state)?,

@@ -16,7 +16,13 @@ fn seeds() -> Vec<String> {
     for area in fs::read_dir(root).expect("the test data folder") {
         for case in fs::read_dir(area.expect("an area").path()).expect("an area").map(|e| e.expect("a case").path()) {
             let text = fs::read_to_string(case).expect("a readable case");
-            seeds.push(text.split("; STATE\n").next().and_then(|t| t.split("; EXPECT\n").next()).unwrap_or_default().to_owned());
+            seeds.push(
+                text.split("; STATE\n")
+                    .next()
+                    .and_then(|t| t.split("; EXPECT\n").next())
+                    .unwrap_or_default()
+                    .to_owned(),
+            );
         }
     }
     seeds.sort();
