@@ -96,7 +96,11 @@ fn request(directives: &[Vec<&str>], shader: &Shader, state: &str) -> Result<Sta
         module: ModuleDigest([0; 32]),
         entry_point: shader.name.clone(),
         specialization: Vec::new(),
-        wave: if one(2)? == Some("wave64") { WaveSize::W64 } else { WaveSize::W32 },
+        wave: match one(2)? {
+            Some("wave64") => WaveSize::W64,
+            Some("wave32") | None => WaveSize::W32,
+            Some(other) => return Err(Error::bug(format!("wave size `{other}`"))),
+        },
         options: TuningOptions::default(),
         known,
     })
@@ -143,11 +147,13 @@ fn json(interface: &StageInterface) -> Result<Json> {
 
 fn run_pass(words: &[&str], shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<String> {
     let before = json(cx.interface())?;
-    let found = PASSES.iter().find(|(name, _)| words.get(1) == Some(name)).map(|(_, pass)| *pass);
-    let pass = match (words.len(), found) {
-        (3, Some(pass @ Pass::Plain(_))) | (4, Some(pass @ Pass::Known(_))) => pass,
-        _ => return Err(Error::bug(format!("directive `{}`", words.join(" ")))),
+    let find = |name| PASSES.iter().find(|(n, _)| *n == name).map(|(_, pass)| *pass);
+    let pass = match *words {
+        ["pass", name, _] => find(name).filter(|pass| matches!(pass, Pass::Plain(_))),
+        ["pass", name, _, _] => find(name).filter(|pass| matches!(pass, Pass::Known(_))),
+        _ => None,
     };
+    let pass = pass.ok_or_else(|| Error::bug(format!("directive `{}`", words.join(" "))))?;
     verify_between(shader)?;
     pass.run(shader, cx)?;
     verify_between(shader)?;

@@ -6,7 +6,7 @@ use crate::compile::{Compiler, StageElf, passes, spirv, unlinked};
 use crate::error::{Context, Result};
 
 /// Version of everything between SPIR-V and LLVM. Raised whenever the same request may give other code.
-pub const PASSES_VERSION: u32 = 1;
+pub const PASSES_VERSION: u32 = 2;
 
 /// Compiles in this process. LLVM can end it on bad luck: put it into a worker where that must not happen.
 #[derive(Debug)]
