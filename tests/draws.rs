@@ -147,9 +147,15 @@ fn target(location: u32, format: &str) -> Target {
     Target { location, format: format.to_owned(), clear: [0.0, 0.0, 0.0, 1.0], write_mask: 15, blend: None }
 }
 
-/// The shader pair `varied`, with vertices of position and colour.
+/// The shader pair `varied`.
 fn varied(test: &str, topology: Topology, vertices: &[[f32; 8]]) -> Option<Scene> {
-    let path = root().join("testdata/draws/varied");
+    let targets = vec![target(0, "R8G8B8A8_UNORM"), target(1, "R32G32B32A32_UINT"), target(2, "R32G32B32A32_SFLOAT")];
+    pair(test, "varied", topology, vertices, targets)
+}
+
+/// A shader pair that takes vertices of position and colour.
+fn pair(test: &str, name: &str, topology: Topology, vertices: &[[f32; 8]], targets: Vec<Target>) -> Option<Scene> {
+    let path = root().join("testdata/draws").join(name);
     let [vertex, fragment] = ["vert", "frag"].map(|stage| glsl(test, &path.with_extension(stage), "vulkan1.1"));
     let attribute =
         |location, offset| VertexAttribute { location, binding: 0, format: "R32G32B32A32_SFLOAT".to_owned(), offset };
@@ -171,11 +177,7 @@ fn varied(test: &str, topology: Topology, vertices: &[[f32; 8]]) -> Option<Scene
                 indices: Vec::new(),
                 vertex_buffers: vec![VertexBuffer { binding: 0, stride: 32, data: floats(&vertices.concat()) }],
                 extent: [48, 40],
-                targets: vec![
-                    target(0, "R8G8B8A8_UNORM"),
-                    target(1, "R32G32B32A32_UINT"),
-                    target(2, "R32G32B32A32_SFLOAT"),
-                ],
+                targets,
                 depth: None,
             }),
             ..Default::default()
@@ -247,6 +249,18 @@ fn what_crosses_the_eye_is_clipped() {
     let Some(mut scene) = varied(test, Topology::TriangleList, &floor) else { return };
     scene.inputs.draw.iter_mut().for_each(|draw| draw.targets.truncate(2));
     scene.judge(vulkan, "behind");
+}
+
+#[test]
+fn distances_clip_and_are_read() {
+    let test = "draws::distances_clip_and_are_read";
+    let Some(vulkan) = lavapipe(test) else { return };
+    for seed in 1..4 {
+        let targets = vec![target(0, "R32G32B32A32_SFLOAT")];
+        let vertices = corners(7, seed, 0.99);
+        let Some(mut scene) = pair(test, "clipped", Topology::TriangleStrip, &vertices, targets) else { return };
+        scene.judge(vulkan, &format!("distances {seed}"));
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! its shaders give. It is linked adjacent and chained from early parts, compiled whole, and each result is verified;
 //! with `--tools`, LLVM's readers must take every ELF without a complaint too.
 
-use crate::common::{CacheArgs, TuningArgs, WorkerArgs, print_json, read_module};
+use crate::common::{BuildArgs, JobArgs, print_json, read_module};
 use crate::progress::Progress;
 use dovetail::compile::request::{KnownState, Module, default_wave};
 use dovetail::compile::spirv;
@@ -19,6 +19,7 @@ use dovetail::toolchain::Toolchain;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -31,12 +32,11 @@ pub struct Args {
     /// GPU.
     #[arg(long, default_value = "gfx1030")]
     target: GfxIp,
-    /// Pipelines at once; the default is the number of processors.
-    #[arg(long, short, value_name = "N")]
-    jobs: Option<usize>,
+    #[command(flatten)]
+    jobs: JobArgs,
     /// At most so many pipelines of each folder, evenly spread.
     #[arg(long, value_name = "N")]
-    sample: Option<usize>,
+    sample: Option<NonZeroUsize>,
     /// Have llvm-readelf-19 and llvm-objdump-19 read every ELF.
     #[arg(long)]
     tools: bool,
@@ -44,11 +44,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    cache: CacheArgs,
-    #[command(flatten)]
-    worker: WorkerArgs,
-    #[command(flatten)]
-    tuning: TuningArgs,
+    build: BuildArgs,
 }
 
 struct Pipeline {
@@ -70,31 +66,17 @@ struct Checked {
 const ROUTES: [&str; 3] = ["adjacent", "chained", "whole"];
 
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1);
     let mut pipelines = Vec::new();
     for dir in &args.dirs {
-        let mut all = collect(dir).at(|| dir.display().to_string())?;
-        if let Some(n) = args.sample.filter(|&n| n > 0 && n < all.len()) {
-            let step = all.len() as f64 / n as f64;
-            let mut next = 0.0;
-            let mut i = -1.0;
-            all.retain(|_| {
-                i += 1.0;
-                let keep = i >= next;
-                next += if keep { step } else { 0.0 };
-                keep
-            });
-        }
-        pipelines.extend(all);
+        let all = collect(dir).at(|| dir.display().to_string())?;
+        let step = args.sample.map_or(1, |n| all.len().div_ceil(n.get())).max(1);
+        pipelines.extend(all.into_iter().step_by(step));
     }
-    let cache = args.cache.open()?;
-    let compiler = args.worker.start_if_built(jobs)?;
+    let cache = args.build.cache.open()?;
+    let compiler = args.build.worker.start_if_built(args.jobs.count())?;
     let tools = Toolchain::new(&cache, compiler.as_deref())?;
     tools.record_compiler()?;
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(jobs)
-        .build()
-        .map_err(|e| Error::environment(format!("threads: {e}")))?;
+    let pool = args.jobs.threads()?;
     let progress = Progress::new(pipelines.len(), "linking");
     let checked: Vec<Checked> = pool.install(|| {
         pipelines
@@ -163,7 +145,7 @@ fn check(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Checked {
             shaders: loaded.shaders(),
             state: &loaded.state,
             target: args.target,
-            options: args.tuning.options(),
+            options: args.build.tuning.options(),
             placement: if route == "chained" { Placement::Chained } else { Placement::Adjacent },
         };
         if args.tools
