@@ -76,7 +76,9 @@ impl Graph {
         for (index, step) in steps.iter().enumerate() {
             let behind = index.checked_sub(1).and_then(|i| steps.get(i));
             let joined = behind.is_some_and(|b| b.end() == step.at && exit(code, b).falls_only());
-            if leaders.contains(&step.at) || !joined {
+            // A joint is a border, even where control falls over it.
+            let enters = code.parts.iter().any(|p| p.start == step.at);
+            if leaders.contains(&step.at) || enters || !joined {
                 starts.insert(step.at, blocks.len());
                 blocks.push(Block { first: index, last: index, next: Vec::new() });
             } else if let Some(block) = blocks.last_mut() {
@@ -239,8 +241,8 @@ impl Walk<'_, '_> {
             _ if is_branch(step) => {
                 let inside = exit.jumps.filter(|at| {
                     let part = self.code.part(*at);
-                    // A branch into padding is a branch past the end of a part.
-                    part.is_some_and(|p| (p.start..p.end).contains(at) && self.is_own(p.symbol))
+                    // LLVM's label for "return to the epilog" is the end of the part, where padding begins.
+                    part.is_some_and(|p| (p.start..=p.end).contains(at) && self.is_own(p.symbol))
                 });
                 if inside.is_none() {
                     self.reporter.add(Rule::Branch, step.at, "leads out of the code of its stage");

@@ -259,12 +259,9 @@ fn uses(before: &Outstanding, step: &Step, reporter: &mut Reporter<'_>) {
             "is written while it may still be read by",
         );
     }
-    if step.name() == "s_barrier" {
-        let counters = [&before.vm, &before.lgkm, &before.exp];
-        let open = counters.into_iter().find(|c| c.kinds != 0).map(|c| c.last).or(before.vs);
-        if let Some(at) = open {
-            reporter.early(Rule::Wait, step, None, Some(at), "the barrier does not wait for");
-        }
+    if step.name() == "s_barrier" && before.lgkm.kinds & kind::LDS != 0 {
+        let last = Some(before.lgkm.last);
+        reporter.early(Rule::Wait, step, None, last, "the barrier does not wait for");
     }
     if step.name().starts_with("buffer_gl") && before.vm.kinds != 0 {
         let last = Some(before.vm.last);
