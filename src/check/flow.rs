@@ -204,6 +204,7 @@ impl Walk<'_, '_> {
             }
         }
         self.overlaps();
+        self.unreached();
     }
 
     /// The instruction here, unless there can be none.
@@ -258,6 +259,30 @@ impl Walk<'_, '_> {
     fn is_own(&self, symbol: &str) -> bool {
         let mut others = self.code.stages.iter().filter(|s| s.stage != self.stage.stage);
         !others.any(|s| symbol == s.stage.entry_symbol() || symbol == s.stage.unlinked_symbol())
+    }
+
+    /// A part is run whole or not at all, but for what fills it.
+    fn unreached(&mut self) {
+        for part in &self.code.parts {
+            let mut at = part.start;
+            if self.steps.range(part.start..part.end).next().is_none() {
+                continue;
+            }
+            while at < part.end {
+                if let Some(step) = self.steps.get(&at) {
+                    at = step.end();
+                    continue;
+                }
+                let rest = self.code.words.get(at as usize..).unwrap_or_default();
+                let inst = disassemble(self.code.target, rest);
+                let filling = inst.as_ref().is_ok_and(|i| matches!(i.entry.mnemonic, "s_nop" | "s_code_end"));
+                if !filling {
+                    self.reporter.add(Rule::Unreachable, at, "no path leads here");
+                    break;
+                }
+                at += 1;
+            }
+        }
     }
 
     /// No instruction begins inside of another.

@@ -134,11 +134,10 @@ fn dead(graph: &Graph, code: &Code<'_>, reporter: &mut Reporter<'_>) {
     }
 }
 
-/// What LLVM does not always clean up: a mask saved whose lanes nobody brings back before the end, and a scalar constant.
+/// What LLVM does not always clean up: a mask saved whose lanes nobody brings back before the end, and scalar copies.
 fn is_left_behind(step: &Step) -> bool {
-    let Fields::Scalar(f) = &step.inst.fields else { return false };
-    let constant = !matches!(f.srcs[0], Some(Src::Scalar(_)));
-    step.effects.reads.contains(Register::EXEC) || constant && step.name().starts_with("s_mov")
+    let scalar = matches!(step.inst.fields, Fields::Scalar(_));
+    scalar && (step.effects.reads.contains(Register::EXEC) || step.name().starts_with("s_mov_b"))
 }
 
 /// What is live before an instruction. A vector register stays live where EXEC may leave lanes of it.

@@ -10,6 +10,8 @@ mod buffer_format;
 mod decode;
 mod disassemble;
 mod effects;
+#[cfg(test)]
+mod effects_oracle;
 mod encode;
 mod inst;
 pub mod instruction;
