@@ -204,7 +204,10 @@ impl Walk<'_, '_> {
             }
         }
         self.overlaps();
-        self.unreached();
+        // Behind what could not be followed, nothing is known to be unreached.
+        if self.reporter.is_clean() {
+            self.unreached();
+        }
     }
 
     /// The instruction here, unless there can be none.

@@ -188,6 +188,11 @@ impl<'a> Reporter<'a> {
         }
     }
 
+    /// Whether nothing was found so far.
+    pub(super) fn is_clean(&self) -> bool {
+        self.found.is_empty()
+    }
+
     /// All of them, by place.
     pub(super) fn finish(self) -> impl Iterator<Item = Finding> {
         self.found.into_values()

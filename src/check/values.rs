@@ -134,10 +134,13 @@ fn dead(graph: &Graph, code: &Code<'_>, reporter: &mut Reporter<'_>) {
     }
 }
 
-/// What LLVM does not always clean up: a mask saved whose lanes nobody brings back before the end, and scalar copies.
+/// What LLVM does not always clean up: a mask saved whose lanes nobody brings back before the end, and copies.
 fn is_left_behind(step: &Step) -> bool {
-    let scalar = matches!(step.inst.fields, Fields::Scalar(_));
-    scalar && (step.effects.reads.contains(Register::EXEC) || step.name().starts_with("s_mov_b"))
+    match &step.inst.fields {
+        Fields::Scalar(_) => step.effects.reads.contains(Register::EXEC) || step.name().starts_with("s_mov_b"),
+        Fields::Vector(f) => step.name() == "v_mov_b32" && matches!(f.srcs[0], Some(Src::Vgpr(_))),
+        _ => false,
+    }
 }
 
 /// What is live before an instruction. A vector register stays live where EXEC may leave lanes of it.

@@ -74,6 +74,13 @@ impl Counter {
         }
     }
 
+    /// What was used is here, or its use is a finding: one is enough.
+    fn settle(&mut self, registers: &RegisterSet) {
+        if self.kinds != 0 {
+            registers.iter().for_each(|r| self.age[usize::from(r.code())] = SETTLED);
+        }
+    }
+
     fn pending(&self, register: Register) -> Option<u32> {
         let code = usize::from(register.code());
         (self.age[code] != SETTLED).then(|| self.issued[code])
@@ -154,10 +161,7 @@ impl Outstanding {
 
     fn loads(&mut self, step: &Step, way: u8) {
         let writes = &step.effects.writes;
-        for v in writes.iter().filter_map(Register::as_vgpr) {
-            let older = self.vm.pending(Register::vgpr(v)).map_or(0, |_| self.ways[usize::from(v)]);
-            self.ways[usize::from(v)] = older | way;
-        }
+        writes.iter().filter_map(Register::as_vgpr).for_each(|v| self.ways[usize::from(v)] = way);
         self.vm.issue(step.at, way, writes);
     }
 }
@@ -174,6 +178,10 @@ impl Flow for Outstanding {
     fn step(&mut self, step: &Step) {
         self.waits(step);
         let effects = &step.effects;
+        self.exp.settle(&effects.writes);
+        let used = effects.reads.union(&effects.writes);
+        self.lgkm.settle(&used);
+        self.vm.settle(&used);
         let none = RegisterSet::EMPTY;
         match effects.access {
             Access::None => {}
