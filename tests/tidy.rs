@@ -26,6 +26,7 @@ const USES: &[(&str, &[&str])] = &[
     // The linker is what a driver loads: no compiler in it.
     ("link", &["error", "target", "state", "isa", "abi", "metadata", "reloc", "glue"]),
     // The proof. Nothing in the product's path uses it.
+    ("check", &["error", "target", "isa", "metadata", "link"]),
     ("emu", &["error", "target", "state", "isa", "abi", "metadata", "reloc"]),
     // Bytes and keys only.
     ("cache", &["error"]),

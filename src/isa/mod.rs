@@ -9,6 +9,9 @@
 mod buffer_format;
 mod decode;
 mod disassemble;
+mod effects;
+#[cfg(test)]
+mod effects_oracle;
 mod encode;
 mod inst;
 pub mod instruction;
@@ -18,15 +21,18 @@ mod op;
 pub(crate) mod oracle;
 mod print;
 mod reg;
+mod register_set;
 mod table;
 mod tables;
 
 pub use buffer_format::BufferFormat;
 pub use decode::decode;
 pub use disassemble::disassemble;
+pub use effects::{Access, Effects, ExportKind, VectorPath};
 pub use encode::{encode, encode_all};
 pub use inst::{Buffer, BufferAddress, Cache, ExpSources, ExpTarget, Inst, LaneMask, Waitcnt};
 pub use op::{Format, Op};
 pub use reg::{InlineFloat, Scalar, Sgpr, Special, Src, Vgpr};
+pub use register_set::{Register, RegisterSet};
 pub use table::{Entry, Kind};
 pub use tables::opcode;

@@ -1,11 +1,13 @@
 //! `dovetail corpus check`: every pipeline of extracted corpora through every route, with the results counted.
 //!
 //! A pipeline is a line of `pairs.tsv`, or a compute module with the values of `spec.toml`. Its state is the template that
-//! its shaders give. It is linked adjacent and chained from early parts, compiled whole, and each result is verified;
+//! its shaders give. It is linked adjacent and chained from early parts, compiled whole, and each result is verified, its
+//! code too;
 //! with `--tools`, LLVM's readers must take every ELF without a complaint too.
 
 use crate::common::{BuildArgs, JobArgs, print_json, read_module};
 use crate::progress::Progress;
+use dovetail::check;
 use dovetail::compile::request::{KnownState, Module, default_wave};
 use dovetail::compile::spirv;
 use dovetail::corpus::spec::SpecFile;
@@ -177,6 +179,10 @@ fn judge(args: &Args, route: &str, outcome: Outcome) -> Result<()> {
     }
     if let Some(v) = verify(&elf)?.violations.first() {
         return Err(Error::bug(v.to_string()));
+    }
+    let code = check::check(&elf)?;
+    if let Some(finding) = code.findings.first() {
+        return Err(Error::bug(format!("{} findings in the code, the first: {finding}", code.findings.len())));
     }
     if args.tools { outside(&elf) } else { Ok(()) }
 }
