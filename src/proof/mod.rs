@@ -13,13 +13,17 @@
 //! [`Shadow`]: crate::ir::interp::Shadow
 
 mod contents;
+mod driver;
 mod judge;
 mod pipelines;
 mod random;
+mod report;
 mod world;
 
 pub use contents::Declared;
+pub use driver::{Judge, Outputs, Spirv};
 pub use judge::{Disagreement, interpreted, judge, proves_nothing};
 pub use pipelines::Pipelines;
 pub use random::Random;
+pub use report::{Fate, Report};
 pub use world::{Known, world};
