@@ -18,6 +18,7 @@ mod judge;
 mod pipelines;
 mod random;
 mod report;
+mod shrink;
 mod world;
 
 pub use contents::Declared;
@@ -26,4 +27,5 @@ pub use judge::{Disagreement, interpreted, judge, proves_nothing};
 pub use pipelines::Pipelines;
 pub use random::Random;
 pub use report::{Fate, Report};
+pub use shrink::{Budget, Shrunk, shrink};
 pub use world::{Known, world};
