@@ -12,8 +12,12 @@
 //!
 //! [`Shadow`]: crate::ir::interp::Shadow
 
+#[cfg(feature = "cli")]
+mod bundle;
 mod contents;
 mod driver;
+#[cfg(feature = "cli")]
+mod inputs_file;
 mod judge;
 mod pipelines;
 mod random;
@@ -21,8 +25,12 @@ mod report;
 mod shrink;
 mod world;
 
+#[cfg(feature = "cli")]
+pub use bundle::{Bundle, FORMAT, Manifest, StageEntry};
 pub use contents::Declared;
 pub use driver::{Judge, Outputs, Spirv};
+#[cfg(feature = "cli")]
+pub use inputs_file::{read as read_inputs, write as write_inputs};
 pub use judge::{Disagreement, interpreted, judge, proves_nothing};
 pub use pipelines::Pipelines;
 pub use random::Random;
