@@ -20,7 +20,10 @@ mod driver;
 mod inputs_file;
 mod judge;
 mod pipelines;
+mod plain;
 mod random;
+#[cfg(feature = "cli")]
+mod replay;
 mod report;
 mod shrink;
 mod world;
@@ -33,7 +36,10 @@ pub use driver::{Judge, Outputs, Spirv};
 pub use inputs_file::{read as read_inputs, write as write_inputs};
 pub use judge::{Disagreement, interpreted, judge, proves_nothing};
 pub use pipelines::Pipelines;
+pub use plain::{Apart, texels_apart, words_apart};
 pub use random::Random;
+#[cfg(feature = "cli")]
+pub use replay::{Answer, Cause, Difference, Place, Replay, Runner};
 pub use report::{Fate, Report};
 pub use shrink::{Budget, Shrunk, shrink};
 pub use world::{Known, world};
