@@ -15,7 +15,8 @@
 use super::driver::Outputs;
 use super::inputs_file;
 use crate::compile::request::{CompilerId, Module, TuningOptions};
-use crate::emu::inputs::{Binding, Bound, Draw, Inputs};
+use crate::emu::NamedFormat;
+use crate::emu::inputs::{Binding, Bound, Inputs, Target};
 use crate::error::{Context, Error, Result};
 use crate::state::PipelineState;
 use crate::target::{GfxIp, Stage, WaveSize};
@@ -184,27 +185,28 @@ pub(super) fn written_bytes(bound: &Bound) -> Option<usize> {
 }
 
 fn expected(folder: &Path, inputs: &Inputs) -> Result<Outputs> {
-    let read = |name: String, bytes: Option<usize>| {
+    let read = |name: String, bytes: usize| {
         let path = folder.join(name);
-        let data = fs::read(&path).at(|| path.display().to_string())?;
-        match bytes {
-            Some(bytes) if bytes != data.len() => {
-                let what = format!("{} bytes, the inputs have {bytes}", data.len());
-                Err(Error::malformed(what).at(path.display().to_string()))
-            }
-            _ => Ok(data),
+        let place = || path.display().to_string();
+        let data = fs::read(&path).at(place)?;
+        if data.len() == bytes {
+            return Ok(data);
         }
+        Err(Error::malformed(format!("{} bytes, by the inputs they are {bytes}", data.len())).at(place()))
     };
     let binding = |b: &Binding| match written_bytes(&b.bound) {
-        Some(bytes) => read(binding_file(b), Some(bytes)),
+        Some(bytes) => read(binding_file(b), bytes),
         None => Ok(Vec::new()),
     };
     let bindings = inputs.bindings.iter().map(binding).collect::<Result<_>>()?;
     let Some(draw) = &inputs.draw else { return Ok(Outputs { bindings, ..Default::default() }) };
-    let targets =
-        draw.targets.iter().map(|t| read(format!("target{}.bin", t.location), None)).collect::<Result<_>>()?;
-    let pixels = |draw: &Draw| draw.extent.iter().map(|n| *n as usize).product::<usize>();
-    let depth = draw.depth.map(|_| read("depth.bin".into(), Some(pixels(draw) * 4))).transpose()?;
+    let pixels = draw.extent.iter().map(|n| *n as usize).fold(1, usize::saturating_mul);
+    let target = |t: &Target| {
+        let texel = NamedFormat::new(&t.format)?.format.bytes();
+        read(format!("target{}.bin", t.location), pixels.saturating_mul(texel))
+    };
+    let targets = draw.targets.iter().map(target).collect::<Result<_>>()?;
+    let depth = draw.depth.map(|_| read("depth.bin".into(), pixels.saturating_mul(4))).transpose()?;
     Ok(Outputs { bindings, targets, depth: depth.unwrap_or_default() })
 }
 

@@ -17,6 +17,8 @@ mod bundle;
 mod contents;
 mod driver;
 #[cfg(feature = "cli")]
+mod failure;
+#[cfg(feature = "cli")]
 mod inputs_file;
 mod judge;
 mod pipelines;
@@ -32,6 +34,8 @@ mod world;
 pub use bundle::{Bundle, FORMAT, Manifest, StageEntry};
 pub use contents::Declared;
 pub use driver::{Judge, Outputs, Spirv};
+#[cfg(feature = "cli")]
+pub use failure::{Ask, Saved};
 #[cfg(feature = "cli")]
 pub use inputs_file::{read as read_inputs, write as write_inputs};
 pub use judge::{Disagreement, interpreted, judge, proves_nothing};
