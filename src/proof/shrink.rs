@@ -269,7 +269,7 @@ impl Search<'_> {
         left
     }
 
-    /// Makes a dword a plainer number: 1, 1.0, without its sign or fraction, or the least integer that fails.
+    /// Makes a dword a plainer number: 1, short, 1.0, without its sign or fraction, and the least integer that fails.
     fn plainer(&mut self, place: Contents, word: usize) {
         let mut now = || Some(u32::from_le_bytes(*place.of(&mut self.best)?.get(word * 4..)?.first_chunk()?));
         let Some(first) = now() else { return };
@@ -277,10 +277,11 @@ impl Search<'_> {
             place.of(inputs)?.get_mut(word * 4..)?.first_chunk_mut().map(|to| *to = value.to_le_bytes())
         };
         let mut value = first;
-        let ways: [fn(u32) -> u32; 5] = [
+        let ways: [fn(u32) -> u32; 6] = [
             |_| 1,
+            |word| if word > SMALL.wrapping_neg() { word.wrapping_neg() } else { word },
+            |word| word & 0xffff,
             |word| if word < SMALL { word } else { ONE },
-            u32::wrapping_neg,
             |word| word & !SIGN,
             |word| f32::from_bits(word).trunc().to_bits(),
         ];
@@ -350,8 +351,7 @@ mod tests {
         let mut fails = |i: &Inputs| i.grid[1] >= 3 && word(i, 1, 41) >= 37 && word(i, 0, 3) != 0;
         let shrunk = shrink(&inputs, ENOUGH, &mut fails);
         let mut second = vec![0; 42];
-        // A number that is taken for an integer is the least; noise may stop at what it looks like as a float.
-        second[41] = ONE;
+        second[41] = 37;
         let mut expected = buffers(&[&[0, 0, 0, 1], &second]);
         expected.grid = [1, 3, 1];
         expected.push_constants = words(&[0, 0]);
