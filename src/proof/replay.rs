@@ -343,7 +343,8 @@ impl fmt::Display for Difference {
         let Self { place, count, at, ours, expected, limit, writer } = self;
         let number = |x: &[f64]| match x {
             [one] => one.to_string(),
-            several => format!("{several:?}"),
+            // Texels have no more digits than a float of 32 bits.
+            several => format!("{:?}", several.iter().map(|x| *x as f32).collect::<Vec<_>>()),
         };
         let plural = if *count == 1 { "value" } else { "values" };
         write!(f, "{count} {plural}, the first in {place} at ")?;
