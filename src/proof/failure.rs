@@ -67,6 +67,7 @@ impl Bundle {
         };
         let shrunk = shrink(&self.inputs, budget, &mut fails);
         self.inputs = shrunk.inputs;
+        self.manifest.compiler = runner.compiler.clone();
         self.expected = ask(&self.inputs)?;
         let replay = runner.run(&self.inputs, &self.expected)?;
         let failed = || replay.routes.iter().filter(|(_, answer)| *answer != Answer::Agrees);
@@ -78,8 +79,7 @@ impl Bundle {
     }
 
     /// The same with a small budget, for the text of a test that fails: what to run, or why nothing was saved.
-    pub fn report_failure(mut self, parent: &Path, compiler: &dyn Compiler, ask: Ask<'_>) -> String {
-        self.manifest.compiler = compiler.id().clone();
+    pub fn report_failure(self, parent: &Path, compiler: &dyn Compiler, ask: Ask<'_>) -> String {
         let saved = Runner::new(&self, compiler).and_then(|r| self.save_failure(parent, &r, Budget::default(), ask));
         match saved {
             Ok(saved) => {

@@ -10,6 +10,7 @@ use super::pipelines::Pipelines;
 use super::plain::{Apart, texels_apart, words_apart};
 use super::world::{Known, world};
 use crate::compile::Compiler;
+use crate::compile::request::CompilerId;
 use crate::compile::spirv::{reflect, translate};
 use crate::emu::inputs::{Bound, Draw, Inputs};
 use crate::emu::{self, Limits};
@@ -109,6 +110,8 @@ pub struct Replay {
 pub struct Runner {
     /// The pipelines.
     pub pipelines: Pipelines,
+    /// What compiled them.
+    pub compiler: CompilerId,
     manifest: Manifest,
     compute: Option<Shader>,
 }
@@ -132,7 +135,7 @@ impl Runner {
         }
         let options = bundle.manifest.options.clone();
         let pipelines = Pipelines::tuned(shaders, bundle.state.clone(), options, compiler)?;
-        Ok(Self { pipelines, manifest: bundle.manifest.clone(), compute })
+        Ok(Self { pipelines, compiler: compiler.id().clone(), manifest: bundle.manifest.clone(), compute })
     }
 
     /// Runs every pipeline and the interpreter, and holds them against what was expected.
