@@ -12,7 +12,7 @@ use dovetail::emu::inputs::{
     Binding, Bound, Bytes, Draw, Image, Inputs, Sampler, Shape, Target, Topology, VertexBuffer,
 };
 use dovetail::ir::interp::Options;
-use dovetail::proof::{Budget, Bundle, Cause, Outputs, Place, Replay, Runner, Saved, StageEntry, interpreted};
+use dovetail::proof::{Answer, Bundle, Cause, Effort, Outputs, Place, Replay, Runner, Saved, StageEntry, interpreted};
 use dovetail::state::SpecializationEntry;
 use dovetail::target::{Stage, WaveSize};
 use std::path::Path;
@@ -35,7 +35,7 @@ void main() {
 const LITERAL: u32 = 0x0123_4567;
 
 /// Not of the time that a busy machine takes.
-const BUDGET: Budget = Budget { runs: 200, time: Duration::from_secs(600) };
+const BUDGET: Effort = Effort { runs: 200, time: Duration::from_secs(600) };
 
 fn words(words: impl IntoIterator<Item = u32>) -> Vec<u8> {
     words.into_iter().flat_map(u32::to_le_bytes).collect()
@@ -103,7 +103,7 @@ fn saved(bundle: &Bundle, folder: &Path, runner: &Runner, ask: &dyn Fn(&Inputs) 
 /// Place, first byte and invocation of a route's answer.
 fn difference(replay: &Replay, route: &str) -> (Place, usize, usize, Option<[u32; 6]>) {
     let (_, answer) = replay.routes.iter().find(|(name, _)| *name == route).expect("a route");
-    let dovetail::proof::Answer::Differs(found) = answer else { panic!("{answer}") };
+    let Answer::Differs(found) = answer else { panic!("{answer}") };
     let writer = found.writer.map(|w| {
         let [a, b, c] = w.workgroup;
         let [x, y, z] = w.local;
@@ -192,6 +192,9 @@ fn wrong_machine_code_is_told_from_a_wrong_link() {
         assert_eq!(second, &Bound::StorageBuffer(Bytes(vec![0; 4])));
         let difference = difference(&failure.replay, "linked, chained");
         assert_eq!((difference.1, difference.2, difference.3), (1, 0, Some([0; 6])));
+        runner.pipelines.elfs.retain(|(name, _)| *name == "linked, chained");
+        let alone = runner.run(&small.inputs, &small.expected).expect("a replay");
+        assert_eq!(alone.cause, Cause::BelowFrontEnd);
         // The code that this build makes is right.
         assert_eq!(replay(dir.path(), &failure.path, &[]).0, 0);
     }

@@ -1,9 +1,10 @@
 //! What a test does with a case that failed: shrinks it, saves it as a bundle, and says how to run it again.
 
+use super::answer::{Answer, Replay};
 use super::bundle::{Bundle, FORMAT, Manifest, StageEntry};
 use super::driver::Outputs;
-use super::replay::{Answer, Replay, Runner};
-use super::shrink::{Budget, shrink};
+use super::replay::Runner;
+use super::shrink::{Effort, shrink};
 use crate::compile::Compiler;
 use crate::compile::request::{CompilerId, Module};
 use crate::emu::inputs::Inputs;
@@ -55,7 +56,7 @@ impl Bundle {
     ///
     /// # Errors
     /// The compiler's; the judge's; files; a case that does not fail when it is run here.
-    pub fn save_failure(mut self, parent: &Path, runner: &Runner, budget: Budget, ask: Ask<'_>) -> Result<Saved> {
+    pub fn save_failure(mut self, parent: &Path, runner: &Runner, budget: Effort, ask: Ask<'_>) -> Result<Saved> {
         let mut ask = |inputs: &Inputs| ask(inputs).map_err(|why| Error::environment(format!("the judge: {why}")));
         let first = runner.run(&self.inputs, &ask(&self.inputs)?)?;
         if first.agrees() {
@@ -80,7 +81,7 @@ impl Bundle {
 
     /// The same with a small budget, for the text of a test that fails: what to run, or why nothing was saved.
     pub fn report_failure(self, parent: &Path, compiler: &dyn Compiler, ask: Ask<'_>) -> String {
-        let saved = Runner::new(&self, compiler).and_then(|r| self.save_failure(parent, &r, Budget::default(), ask));
+        let saved = Runner::new(&self, compiler).and_then(|r| self.save_failure(parent, &r, Effort::default(), ask));
         match saved {
             Ok(saved) => {
                 let least = if saved.smallest { "" } else { ", not to the end" };

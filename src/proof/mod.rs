@@ -12,6 +12,7 @@
 //!
 //! [`Shadow`]: crate::ir::interp::Shadow
 
+mod answer;
 #[cfg(feature = "cli")]
 mod bundle;
 mod contents;
@@ -30,6 +31,7 @@ mod report;
 mod shrink;
 mod world;
 
+pub use answer::{Answer, Cause, Finding, Place, Replay};
 #[cfg(feature = "cli")]
 pub use bundle::{Bundle, FORMAT, Manifest, StageEntry};
 pub use contents::Declared;
@@ -43,7 +45,7 @@ pub use pipelines::Pipelines;
 pub use plain::{Apart, texels_apart, words_apart};
 pub use random::Random;
 #[cfg(feature = "cli")]
-pub use replay::{Answer, Cause, Difference, Place, Replay, Runner};
+pub use replay::Runner;
 pub use report::{Fate, Report};
-pub use shrink::{Budget, Shrunk, shrink};
+pub use shrink::{Effort, Shrunk, shrink};
 pub use world::{Known, world};

@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 
 /// How long to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
+pub struct Effort {
     /// Attempts.
     pub runs: u32,
     /// Time, after which no attempt begins.
     pub time: Duration,
 }
 
-impl Default for Budget {
+impl Default for Effort {
     /// What a test that has failed anyway may spend on saying so well.
     fn default() -> Self {
         Self { runs: 60, time: Duration::from_secs(20) }
@@ -40,7 +40,7 @@ pub struct Shrunk {
 }
 
 /// Makes inputs smaller for as long as they fail. They are known to.
-pub fn shrink(inputs: &Inputs, budget: Budget, fails: &mut dyn FnMut(&Inputs) -> bool) -> Shrunk {
+pub fn shrink(inputs: &Inputs, budget: Effort, fails: &mut dyn FnMut(&Inputs) -> bool) -> Shrunk {
     let end = Instant::now().checked_add(budget.time);
     let mut search = Search { best: inputs.clone(), runs: 0, budget: budget.runs, end, out: false, fails };
     loop {
@@ -322,7 +322,7 @@ mod tests {
     use super::*;
     use crate::emu::inputs::{Binding, Bytes, Draw, Shape, VertexBuffer};
 
-    const ENOUGH: Budget = Budget { runs: 2000, time: Duration::from_secs(3600) };
+    const ENOUGH: Effort = Effort { runs: 2000, time: Duration::from_secs(3600) };
 
     fn words(words: &[u32]) -> Bytes {
         Bytes(words.iter().flat_map(|w| w.to_le_bytes()).collect())
@@ -422,10 +422,10 @@ mod tests {
             runs += 1;
             word(i, 0, 99) == 3
         };
-        let shrunk = shrink(&inputs, Budget { runs: 12, ..ENOUGH }, &mut fails);
+        let shrunk = shrink(&inputs, Effort { runs: 12, ..ENOUGH }, &mut fails);
         assert!(!shrunk.smallest);
         assert_eq!((shrunk.runs, runs), (12, 12));
-        let none = shrink(&inputs, Budget { time: Duration::ZERO, ..ENOUGH }, &mut |_| true);
+        let none = shrink(&inputs, Effort { time: Duration::ZERO, ..ENOUGH }, &mut |_| true);
         assert_eq!((none.inputs, none.runs, none.smallest), (inputs, 0, false));
     }
 }

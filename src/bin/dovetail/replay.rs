@@ -2,7 +2,7 @@
 
 use crate::common::{WorkerArgs, print_json, write_file};
 use dovetail::error::{Context, Error, Result};
-use dovetail::proof::{Answer, Bundle, Difference, Place, Replay, Runner};
+use dovetail::proof::{Answer, Bundle, Finding, Place, Replay, Runner};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -106,10 +106,10 @@ fn next(args: &Args, elf: &str, answer: &Answer) -> String {
     );
     let list = |n: &[u32]| n.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
     match answer {
-        Answer::Differs(Difference { writer: Some(writer), .. }) => {
+        Answer::Differs(Finding { writer: Some(writer), .. }) => {
             format!("{run} --trace local:{}:{}", list(&writer.workgroup), list(&writer.local))
         }
-        Answer::Differs(Difference { place: Place::Target(_) | Place::Depth, at, .. }) => {
+        Answer::Differs(Finding { place: Place::Target(_) | Place::Depth, at, .. }) => {
             let pixel = at.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
             format!("{run} --trace pixel:{pixel}")
         }
