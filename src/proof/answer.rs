@@ -190,3 +190,49 @@ impl fmt::Display for Cause {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrong(byte: usize) -> Answer {
+        let place = Place::Binding { set: 0, binding: 1, element: 0 };
+        let (ours, expected) = (vec![1.0], vec![2.0]);
+        Answer::Differs(Finding { place, count: 1, at: vec![byte], ours, expected, limit: None, writer: None })
+    }
+
+    fn replay(linked: Answer, whole: Answer, interpreter: Answer, with_interpreter: bool) -> Replay {
+        let routes = vec![("linked", linked), ("whole", whole)];
+        let cause = Cause::of(&routes, &interpreter, with_interpreter);
+        Replay { routes, interpreter, cause }
+    }
+
+    #[test]
+    fn who_agrees_with_whom_says_where_to_look() {
+        use Answer::Agrees;
+        let fails = || Answer::Fails("limit".into());
+        for (linked, whole, interpreter, with_interpreter, cause) in [
+            (Agrees, Agrees, wrong(4), true, Cause::None),
+            (wrong(4), Agrees, Agrees, false, Cause::Linking),
+            (fails(), Agrees, fails(), false, Cause::Linking),
+            (Agrees, wrong(4), Agrees, false, Cause::CodeGeneration),
+            (wrong(4), fails(), Agrees, false, Cause::CodeGeneration),
+            (wrong(4), wrong(4), wrong(4), true, Cause::FrontEndOrJudge),
+            (wrong(4), wrong(8), wrong(4), false, Cause::Several),
+            (wrong(4), wrong(4), fails(), true, Cause::Unknown),
+        ] {
+            let found = replay(linked, whole, interpreter, with_interpreter);
+            assert_eq!(found.cause, cause, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_failure_is_the_same_by_place_and_cause() {
+        let first = replay(wrong(4), Answer::Agrees, Answer::Agrees, false);
+        assert!(replay(wrong(8), Answer::Agrees, Answer::Agrees, false).same_failure(&first), "other values");
+        assert!(!replay(wrong(4), wrong(4), Answer::Agrees, false).same_failure(&first), "another route fails too");
+        assert!(!replay(Answer::Fails(String::new()), Answer::Agrees, Answer::Agrees, false).same_failure(&first));
+        let right = replay(Answer::Agrees, Answer::Agrees, Answer::Agrees, true);
+        assert!(!right.same_failure(&right), "nothing fails");
+    }
+}

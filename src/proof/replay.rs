@@ -21,8 +21,9 @@ use crate::ir::interp::{Options, Watch, Writer, dispatch};
 use crate::pipeline::ShaderRef;
 use crate::target::Stage;
 
-/// Instructions after which a run is given up, so that smaller inputs never make a longer run.
-const LIMIT: u64 = 200_000_000;
+/// Instructions after which a run is given up, of the emulator and of the interpreter: smaller inputs may run longer.
+const EMULATED: u64 = 200_000_000;
+const INTERPRETED: u64 = 20_000_000;
 
 /// A bundle's pipelines, made, and its shader for the interpreter.
 #[derive(Clone, Debug)]
@@ -82,7 +83,7 @@ impl Runner {
         };
         let (mut routes, mut with_interpreter) = (Vec::new(), true);
         for (name, elf) in &self.pipelines.elfs {
-            let answer = match self.pipelines.run(elf, inputs, Limits { instructions: LIMIT }) {
+            let answer = match self.pipelines.run(elf, inputs, Limits { instructions: EMULATED }) {
                 Ok(left) => {
                     let left = outputs(left);
                     let ours = contents(inputs, &left);
@@ -113,7 +114,7 @@ impl Runner {
 
     fn options(&self) -> Options {
         let lanes = self.manifest.stages.first().map_or(32, |entry| entry.wave.lanes());
-        Options { subgroup_size: lanes, limit: LIMIT, shadow: false }
+        Options { subgroup_size: lanes, limit: INTERPRETED, shadow: false }
     }
 
     /// Where two implementations differ in a place by more than is known, or by more than a plain bound.
@@ -128,33 +129,32 @@ impl Runner {
             let what = format!("expected are {} bytes, a run leaves {}", theirs.len(), ours.len());
             return Err(Error::malformed(what).at(place.to_string()));
         }
+        let named = format.map(NamedFormat::new).transpose()?;
+        let (bytes, held) = named.as_ref().map_or((4, 1), |n| (n.format.bytes(), n.channels().count().max(1)));
+        let attachment = matches!(place, Place::Target(_) | Place::Depth);
+        let width = inputs.draw.as_ref().map_or(1, |draw| draw.extent[0] as usize).max(1);
+        let stands = |texel: usize| if attachment { vec![texel % width, texel / width] } else { vec![texel * bytes] };
         if let Some(known) = known {
             let wrong = known.judge_between(ours, theirs, self.manifest.floor).wrong;
             return Ok(wrong.first().map(|first| Finding {
                 place,
                 count: wrong.len(),
-                at: vec![first.at],
+                // Of texels, each channel is judged as a dword.
+                at: if named.is_some() { stands(first.at / 4 / held) } else { vec![first.at] },
                 ours: vec![first.ours],
                 expected: vec![first.theirs],
                 limit: Some(first.limit),
                 writer: None,
             }));
         }
-        let (apart, texel, channels) = match format.map(NamedFormat::new).transpose()? {
-            Some(named) => {
-                let apart = texels_apart(format.unwrap_or_default(), ours, theirs)?;
-                (apart, named.format.bytes(), named.channels().max().map_or(1, |last| last + 1))
-            }
-            None => (words_apart(ours, theirs), 4, 1),
-        };
-        let width = inputs.draw.as_ref().map_or(1, |draw| draw.extent[0] as usize).max(1);
-        let attachment = matches!(place, Place::Target(_) | Place::Depth);
+        let apart =
+            format.map_or_else(|| Ok(words_apart(ours, theirs)), |format| texels_apart(format, ours, theirs))?;
         let edges = if attachment { self.manifest.edges } else { 0 };
-        let first = apart.first().filter(|_| apart.len() > edges);
-        Ok(first.map(|first| Finding {
+        let channels = named.and_then(|named| named.channels().max()).unwrap_or(0) + 1;
+        Ok(apart.first().filter(|_| apart.len() > edges).map(|first| Finding {
             place,
             count: apart.len(),
-            at: if attachment { vec![first.at % width, first.at / width] } else { vec![first.at * texel] },
+            at: stands(first.at),
             ours: first.ours.into_iter().take(channels).collect(),
             expected: first.theirs.into_iter().take(channels).collect(),
             limit: None,
