@@ -7,11 +7,12 @@
 //! ```
 //!
 //! The judgement never guesses: how far two results may be apart follows from the interpreter's [`Shadow`]s, and a
-//! comparison that could not have failed ([`proves_nothing`]) is none. To add a kind of resource: an arm in `world`, and
-//! one in `contents`.
+//! comparison that could not have failed ([`proves_nothing`]) is none. What disagrees is shrunk, saved as a bundle, and
+//! run again by `replay`. To add a kind of resource: an arm in `world`, and one in `contents`.
 //!
 //! [`Shadow`]: crate::ir::interp::Shadow
 
+#[cfg(feature = "cli")]
 mod answer;
 #[cfg(feature = "cli")]
 mod bundle;
@@ -31,6 +32,7 @@ mod report;
 mod shrink;
 mod world;
 
+#[cfg(feature = "cli")]
 pub use answer::{Answer, Cause, Finding, Place, Replay};
 #[cfg(feature = "cli")]
 pub use bundle::{Bundle, FORMAT, Manifest, StageEntry};
