@@ -2,7 +2,7 @@
 //!
 //! A pixel at an edge may belong to one and not to the other, for both round corners to a fraction of a pixel; those are
 //! counted, and few. All others agree within the bound of their format.
-#![cfg(feature = "llvm")]
+#![cfg(all(feature = "cli", feature = "llvm"))]
 
 mod support;
 #[path = "support/vulkan.rs"]
@@ -19,6 +19,7 @@ use dovetail::emu::{self, Limits, NamedFormat};
 use dovetail::ir::ResourceKind;
 use dovetail::link::Placement;
 use dovetail::pipeline::{Outcome, PipelineRequest, ShaderRef, build, build_whole};
+use dovetail::proof::{Bundle, Judge, StageEntry, texels_apart};
 use dovetail::state::{
     BindingLayout, ColorAttachment, PipelineState, SetLayout, VertexAttribute, VertexBinding, VertexInputState,
 };
@@ -41,7 +42,7 @@ const EDGES: usize = 12;
 
 impl Scene {
     /// ELFs of both routes, for fragment waves of both sizes.
-    fn pipelines(&self) -> Vec<(String, Vec<u8>)> {
+    fn pipelines(&self) -> Vec<(String, WaveSize, Vec<u8>)> {
         let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), LlvmCompiler::new());
         let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
         let modules = [&self.vertex, &self.fragment].map(|spirv| Module::new(spirv.clone()).expect("a module"));
@@ -67,10 +68,23 @@ impl Scene {
             for (name, outcome) in [("linked", build(&request, &tools)), ("whole", build_whole(&request, &tools, None))]
             {
                 let Ok(Outcome::Built(built)) = outcome else { panic!("{name}: {outcome:?}") };
-                out.push((format!("{name}, {wave:?}"), built.elf));
+                out.push((format!("{name}, {wave:?}"), wave, built.elf));
             }
         }
         out
+    }
+
+    fn bundle(&self, name: &str, wave: WaveSize) -> Bundle {
+        let stage = |stage, spirv: &Vec<u8>, wave| {
+            let entry = StageEntry { stage, entry_point: "main".to_owned(), wave };
+            (entry, Module::new(spirv.clone()).expect("a module"))
+        };
+        let stages =
+            vec![stage(Stage::Vertex, &self.vertex, WaveSize::W32), stage(Stage::Fragment, &self.fragment, wave)];
+        let mut bundle = Bundle::new(name, 0, "lavapipe", stages);
+        bundle.manifest.edges = EDGES;
+        (bundle.state, bundle.inputs) = (self.state.clone(), self.inputs.clone());
+        bundle
     }
 
     fn judge(&mut self, vulkan: &Lavapipe, name: &str) {
@@ -86,14 +100,24 @@ impl Scene {
                 blend_source_alpha: false,
             })
             .collect();
-        let shader = |module| Shader { module, entry: "main", spec: &[] };
-        let theirs = vulkan.draw(shader(&self.vertex), Some(shader(&self.fragment)), &self.state.vertex, &self.inputs);
-        for (route, elf) in self.pipelines() {
+        let ask = |inputs: &Inputs| {
+            let shader = |module| Shader { module, entry: "main", spec: &[] };
+            let fragment = shader(&self.fragment);
+            Judge::draw(vulkan, &shader(&self.vertex), Some(&fragment), &self.state.vertex, inputs)
+        };
+        let theirs = ask(&self.inputs).unwrap_or_else(|why| panic!("{name}: {why}"));
+        for (route, wave, elf) in self.pipelines() {
             let at = format!("{name}, {route}");
+            let failed = |why: &dyn std::fmt::Display| -> ! {
+                let bundle = self.bundle(name, wave);
+                let saved = bundle.report_failure(&root().join("target/bundles"), &LlvmCompiler::new(), &mut { ask });
+                panic!("{at}: {why}\n{saved}")
+            };
             let ours = emu::run(&elf, &self.state.layout, &self.inputs, Limits::default());
-            let ours = ours.unwrap_or_else(|e| panic!("{at}: {e}")).targets.expect("targets");
+            let ours = ours.unwrap_or_else(|e| failed(&e)).targets.expect("targets");
             for (target, theirs) in ours.colors.iter().zip(&theirs.targets) {
-                compare(&format!("{at}, target {}", target.state.location), &target.state, &target.data, theirs);
+                let compared = compare(&target.state, &target.data, theirs);
+                compared.unwrap_or_else(|why| failed(&format!("target {}: {why}", target.state.location)));
             }
             if let Some(depth) = &ours.depth {
                 let bits = depth.data.iter().flat_map(|z| z.to_le_bytes()).collect::<Vec<u8>>();
@@ -102,41 +126,31 @@ impl Scene {
                     clear: [depth.state.clear; 4],
                     ..draw.targets[0].clone()
                 };
-                compare(&format!("{at}, depth"), &state, &bits, &theirs.depth);
+                compare(&state, &bits, &theirs.depth).unwrap_or_else(|why| failed(&format!("depth: {why}")));
             }
         }
     }
 }
 
-/// Holds two attachments against each other.
-fn compare(at: &str, target: &Target, ours: &[u8], theirs: &[u8]) {
-    assert_eq!(ours.len(), theirs.len(), "{at}");
-    let format = NamedFormat::new(&target.format).expect("a format");
-    let integer = format.format.is_integer();
-    let bytes = format.format.bytes();
-    let clear = target.clear.map(|x| if integer { x as u32 } else { x.to_bits() });
-    let clear = format.encode(clear).expect("a clear colour");
-    // Corners are rounded to a fraction of a pixel before or after what is interpolated is worked out.
-    let step = match target.format.as_str() {
-        name if name.contains("UNORM") || name.contains("SRGB") => 2.1 / 255.0,
-        name if name.contains("16_SFLOAT") => 1.6e-3,
-        _ => 5e-4,
-    };
-    let (mut edges, mut drawn) = (Vec::new(), 0);
-    let mut colors = std::collections::BTreeSet::new();
-    for (n, (a, b)) in ours.chunks(bytes).zip(theirs.chunks(bytes)).enumerate() {
-        drawn += usize::from(b != &clear[..]);
-        colors.insert(b);
-        let close = format.decode(a).into_iter().zip(format.decode(b)).all(|(x, y)| {
-            let [fx, fy] = [x, y].map(f32::from_bits);
-            x == y || !integer && (fx - fy).abs() <= step * fy.abs().max(1.0)
-        });
-        if !close {
-            edges.push((n, format.decode(a).map(f32::from_bits), format.decode(b).map(f32::from_bits)));
-        }
+/// Holds two attachments against each other; says why they are not the same picture, or prove nothing.
+fn compare(target: &Target, ours: &[u8], theirs: &[u8]) -> Result<(), String> {
+    if ours.len() != theirs.len() {
+        return Err(format!("{} bytes, not {}", ours.len(), theirs.len()));
     }
-    assert!(drawn > 100 && colors.len() > 3, "{at}: {drawn} pixels of {} colours prove nothing", colors.len());
-    assert!(edges.len() <= EDGES, "{at}: {} of {drawn} pixels differ: {:?}", edges.len(), &edges[..8.min(edges.len())]);
+    let format = NamedFormat::new(&target.format).expect("a format");
+    let clear = target.clear.map(|x| if format.format.is_integer() { x as u32 } else { x.to_bits() });
+    let clear = format.encode(clear).expect("a clear colour");
+    let pixels = || theirs.chunks(format.format.bytes());
+    let drawn = pixels().filter(|texel| *texel != &clear[..]).count();
+    let colors = pixels().collect::<std::collections::BTreeSet<_>>().len();
+    assert!(drawn > 100 && colors > 3, "{drawn} pixels of {colors} colours prove nothing");
+    let apart = texels_apart(&target.format, ours, theirs).expect("a format");
+    let few = apart.len() <= EDGES;
+    if few {
+        Ok(())
+    } else {
+        Err(format!("{} of {drawn} pixels differ: {:?}", apart.len(), &apart[..8.min(apart.len())]))
+    }
 }
 
 fn floats(x: &[f32]) -> Bytes {

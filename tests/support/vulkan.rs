@@ -13,11 +13,15 @@ mod picture;
 
 use ash::vk;
 use dovetail::emu::inputs::{Binding, Bound, Inputs};
+use dovetail::proof::{Judge, Outputs};
 use dovetail::state::VertexInputState;
 use picture::{Picture, format};
 use std::collections::BTreeMap;
 use std::ffi::CString;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, OnceLock};
+
+pub use dovetail::proof::Spirv as Shader;
 
 /// Lavapipe's device.
 pub struct Lavapipe {
@@ -27,27 +31,6 @@ pub struct Lavapipe {
     queue: Mutex<vk::Queue>,
     /// Lanes of a subgroup.
     pub subgroup_size: u32,
-}
-
-/// One shader of a run.
-#[derive(Clone, Copy)]
-pub struct Shader<'a> {
-    /// SPIR-V.
-    pub module: &'a [u8],
-    /// Entry point.
-    pub entry: &'a str,
-    /// Specialization: id, value, and bytes of its type.
-    pub spec: &'a [(u32, u64, usize)],
-}
-
-/// What a run left behind.
-pub struct Outputs {
-    /// Bytes of each binding, in the order of the inputs; empty for samplers.
-    pub bindings: Vec<Vec<u8>>,
-    /// Texels of each colour attachment, in the order of the draw's targets.
-    pub targets: Vec<Vec<u8>>,
-    /// Texels of the depth attachment.
-    pub depth: Vec<u8>,
 }
 
 impl Lavapipe {
@@ -125,6 +108,34 @@ impl Lavapipe {
         run.record_draw(pipeline, draw, &attachments);
         run.finish(&attachments)
     }
+}
+
+impl Judge for Lavapipe {
+    fn compute(&self, shader: &Shader<'_>, inputs: &Inputs) -> Result<Outputs, String> {
+        refused(|| Lavapipe::compute(self, *shader, inputs))
+    }
+
+    fn draw(
+        &self,
+        vertex: &Shader<'_>,
+        fragment: Option<&Shader<'_>>,
+        attributes: &VertexInputState,
+        inputs: &Inputs,
+    ) -> Result<Outputs, String> {
+        refused(|| Lavapipe::draw(self, *vertex, fragment.copied(), attributes, inputs))
+    }
+
+    fn subgroup_size(&self) -> u32 {
+        self.subgroup_size
+    }
+}
+
+/// What a run panics with where Vulkan refuses.
+fn refused(run: impl FnOnce() -> Outputs) -> Result<Outputs, String> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned())).unwrap_or_default()
+    })
 }
 
 /// A shader stage with what its creation info points to.

@@ -4,6 +4,7 @@ use crate::common::{print_json, read_toml, write_file};
 use dovetail::emu::inputs::Inputs;
 use dovetail::emu::{self, Limits, Outcome, Stats};
 use dovetail::error::{Context, Error, Result};
+use dovetail::proof::read_inputs;
 use dovetail::state::PipelineState;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -43,7 +44,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let place = || args.pipeline.display().to_string();
     let elf = std::fs::read(&args.pipeline).at(place)?;
     let state: PipelineState = args.state.as_deref().map(read_toml).transpose()?.unwrap_or_default();
-    let inputs: Inputs = read_toml(&args.bindings)?;
+    let inputs = read_inputs(&args.bindings)?;
     let limits = args.limit.map_or_else(Limits::default, |instructions| Limits { instructions });
     let outcome = emu::run(&elf, &state.layout, &inputs, limits).at(place)?;
     if let Some(folder) = &args.out {

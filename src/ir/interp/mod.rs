@@ -21,7 +21,7 @@ mod wave;
 
 pub use memory::{Difference, Memory, Verdict};
 pub use number::{decode, encode, float, integer};
-pub use run::{Invocation, Options, Stats, World, dispatch, invoke};
+pub use run::{Invocation, Options, Stats, Watch, World, Writer, dispatch, invoke};
 pub use shadow::Shadow;
 pub use texture::{AddressMode, Filter, Sampler, Texel, Texture};
 
