@@ -43,7 +43,7 @@ impl Bundle {
             failed: Vec::new(),
             disagreement: String::new(),
             dovetail: env!("CARGO_PKG_VERSION").to_owned(),
-            compiler: CompilerId { passes: 0, backend: String::new() },
+            compiler: CompilerId { sources: String::new(), backend: String::new() },
             target: GfxIp::Gfx1030,
             options: Default::default(),
             stages,
