@@ -10,12 +10,20 @@ use crate::isa::{Access, Register};
 pub(super) fn check(graph: &Graph, code: &Code<'_>, reporter: &mut Reporter<'_>) {
     for block in &graph.blocks {
         let Some(branch) = graph.steps_of(block).last() else { continue };
-        // Behind the opposite branch some lane may be left: LLVM writes it for "always", too.
-        let target = if branch.name() == "s_cbranch_execz" { graph.target(branch) } else { None };
+        let target = if leaves_nobody(graph.steps_of(block)) { graph.target(branch) } else { None };
         if let Some(idle) = target.and_then(|index| idle(graph, code, branch, index)) {
             reporter.early(Rule::Lanes, branch, None, Some(idle), "no lane is left for");
         }
     }
+}
+
+/// Whether a block takes lanes away and then branches if none is left. Without the former the branch means "never": LLVM
+/// writes it, and the opposite one for "always", where it found a uniform condition to be constant.
+fn leaves_nobody(steps: &[Step]) -> bool {
+    let last = steps.last().is_some_and(|step| step.name() == "s_cbranch_execz");
+    let write = steps.iter().rfind(|step| step.effects.writes.contains(Register::EXEC));
+    let fewer = ["v_cmpx", "s_and_", "s_andn2_", "s_xor_"];
+    last && write.is_some_and(|step| fewer.iter().any(|start| step.name().starts_with(start)))
 }
 
 /// The first vector work from here on, before EXEC changes, the part ends or the path divides.

@@ -7,7 +7,7 @@ use super::code::Code;
 use super::flow::{Graph, Step};
 use super::report::{Reporter, Rule};
 use crate::isa::instruction::{Fields, VectorDst, VectorForm};
-use crate::isa::{Access, Register, RegisterSet, Src, Vgpr};
+use crate::isa::{Access, Register, RegisterSet, Vgpr};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Live {
@@ -80,7 +80,7 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, reporter: &mut Reporter<'_>)
 fn is_left_behind(step: &Step) -> bool {
     match &step.inst.fields {
         Fields::Scalar(_) => step.effects.reads.contains(Register::EXEC) || step.name().starts_with("s_mov_b"),
-        Fields::Vector(f) => step.name() == "v_mov_b32" && matches!(f.srcs[0], Some(Src::Vgpr(_))),
+        Fields::Vector(f) => step.name() == "v_mov_b32" && matches!(f.form, VectorForm::Short | VectorForm::Long),
         _ => false,
     }
 }
