@@ -95,6 +95,13 @@ impl Graph {
         Self { entry: starts.get(&entry).copied().unwrap_or(0), steps, blocks }
     }
 
+    /// The block that a branch leads to.
+    pub(super) fn target(&self, step: &Step) -> Option<usize> {
+        let at = relative(step)?;
+        let start = |block: &Block| self.steps.get(block.first).map(|step| step.at);
+        self.blocks.binary_search_by_key(&Some(at), start).ok()
+    }
+
     /// The instructions of a block.
     pub(super) fn steps_of(&self, block: &Block) -> &[Step] {
         self.steps.get(block.first..=block.last).unwrap_or_default()
@@ -107,11 +114,14 @@ impl Exit {
     }
 }
 
+/// Where a branch leads.
+fn relative(step: &Step) -> Option<u32> {
+    u32::try_from(i64::from(step.end()) + i64::from(step.imm().cast_signed())).ok()
+}
+
 /// Where control goes after an instruction, as far as its words say.
 fn exit(code: &Code<'_>, step: &Step) -> Exit {
-    let behind = step.end();
-    let relative = i64::from(behind) + i64::from(step.imm().cast_signed());
-    let target = u32::try_from(relative).ok();
+    let target = relative(step);
     match step.name() {
         "s_endpgm"
         | "s_endpgm_saved"

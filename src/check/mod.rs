@@ -4,7 +4,9 @@
 //! bytes ── code ──> Code        words, parts, and what the metadata declares of each stage
 //!   per stage ── flow ──> Graph     reachable instructions, their effects, basic blocks
 //!     ├ waits      results used before they have arrived, exports overwritten, barriers with work outstanding
-//!     ├ values     registers read that nothing has written; results that nothing reads
+//!     ├ values     registers read that nothing has written
+//!     ├ results    arithmetic whose result nothing reads
+//!     ├ lanes      branches that lead lanes of a wave where none is left
 //!     ├ exports    what leaves the shader, and whether it says that it is done
 //!     ├ hazards    clauses, and what gfx10.3 still does not interlock
 //!     └ limits     registers, LDS and scratch against what is declared; operands that no hardware takes
@@ -19,8 +21,10 @@ mod entry;
 mod exports;
 mod flow;
 mod hazards;
+mod lanes;
 mod limits;
 mod report;
+mod results;
 mod solve;
 mod values;
 mod waits;
@@ -44,6 +48,8 @@ pub fn check(bytes: &[u8]) -> Result<CodeReport> {
         let graph = Graph::new(&code, stage, &mut reporter);
         waits::check(&graph, &mut reporter);
         values::check(&graph, &code, stage, &mut reporter);
+        results::check(&graph, &code, &mut reporter);
+        lanes::check(&graph, &code, &mut reporter);
         exports::check(&graph, &code, stage, &mut reporter);
         hazards::check(&graph, &mut reporter);
         limits::check(&graph, stage, &mut reporter);

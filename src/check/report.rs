@@ -30,6 +30,8 @@ pub enum Rule {
     Uninitialised,
     /// No arithmetic whose result nothing reads.
     DeadResult,
+    /// No vector work on a path where no lane is left.
+    Lanes,
     /// Waits that this generation needs between dependent instructions.
     Hazard,
     /// A clause holds instructions of one kind.

@@ -1,4 +1,4 @@
-//! Registers that are read before anything has written them, and arithmetic whose result nothing reads.
+//! Registers that are read before anything has written them.
 //!
 //! A scalar register has to be written on every path to its reader. A vector register on some path: lanes that took another
 //! one are the reader's business, which LLVM knows and the code does not say. A write under any EXEC counts, and of any part.
@@ -9,7 +9,7 @@ use super::flow::{Graph, Step};
 use super::report::{Reporter, Rule};
 use super::solve::{Flow, forwards};
 use crate::isa::instruction::Fields;
-use crate::isa::{Effects, Register, RegisterSet, Scalar, Src, Vgpr};
+use crate::isa::{Effects, Register, RegisterSet, Scalar, Src};
 use crate::target::WaveSize;
 
 #[derive(Clone)]
@@ -73,7 +73,7 @@ fn scalars(set: &RegisterSet) -> RegisterSet {
     set.without(&set.vector_part())
 }
 
-/// Reports both.
+/// Reports them.
 pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter: &mut Reporter<'_>) {
     let set = entry::registers(stage, &code.registers);
     forwards(graph, Written { surely: set, maybe: set }, |before, step| {
@@ -86,66 +86,4 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter:
             reporter.register(Rule::Uninitialised, step, register, "is read and not written on every path here");
         }
     });
-    dead(graph, code, reporter);
-}
-
-/// Reports arithmetic whose result nothing reads.
-fn dead(graph: &Graph, code: &Code<'_>, reporter: &mut Reporter<'_>) {
-    let mut live_in = vec![RegisterSet::EMPTY; graph.blocks.len()];
-    let part = |index: usize| {
-        let first = graph.blocks.get(index).and_then(|b| graph.steps_of(b).first());
-        first.and_then(|step| code.part(step.at)).map(|part| part.start)
-    };
-    let parts: Vec<_> = (0..graph.blocks.len()).map(part).collect();
-    let mut results = RegisterSet::EMPTY;
-    results.vgprs(Vgpr(0), u8::MAX);
-    // What one part hands to the next is complete, whether or not that one reads it.
-    let live_out = |live_in: &[RegisterSet], index: usize, next: &[usize]| {
-        let joint = next.iter().any(|n| parts.get(*n) != parts.get(index));
-        let following = next.iter().filter_map(|n| live_in.get(*n));
-        following.fold(if joint { results } else { RegisterSet::EMPTY }, |all, one| all.union(one))
-    };
-    let mut again = true;
-    while again {
-        again = false;
-        for index in (0..graph.blocks.len()).rev() {
-            let Some(block) = graph.blocks.get(index) else { continue };
-            let mut live = live_out(&live_in, index, &block.next);
-            graph.steps_of(block).iter().rev().for_each(|step| live = before(&live, step));
-            if let Some(known) = live_in.get_mut(index).filter(|known| **known != live) {
-                *known = live;
-                again = true;
-            }
-        }
-    }
-    for (index, block) in graph.blocks.iter().enumerate() {
-        let mut live = live_out(&live_in, index, &block.next);
-        for step in graph.steps_of(block).iter().rev() {
-            let effects = &step.effects;
-            if effects.pure
-                && !effects.indirect
-                && !is_left_behind(step)
-                && effects.writes.intersection(&live).is_empty()
-            {
-                reporter.add(Rule::DeadResult, step.at, "nothing reads the result");
-            }
-            live = before(&live, step);
-        }
-    }
-}
-
-/// What LLVM does not always clean up: a mask saved whose lanes nobody brings back before the end, and copies.
-fn is_left_behind(step: &Step) -> bool {
-    match &step.inst.fields {
-        Fields::Scalar(_) => step.effects.reads.contains(Register::EXEC) || step.name().starts_with("s_mov_b"),
-        Fields::Vector(f) => step.name() == "v_mov_b32" && matches!(f.srcs[0], Some(Src::Vgpr(_))),
-        _ => false,
-    }
-}
-
-/// What is live before an instruction. A vector register stays live where EXEC may leave lanes of it.
-fn before(after: &RegisterSet, step: &Step) -> RegisterSet {
-    let effects = &step.effects;
-    let replaced = effects.writes.without(&effects.writes.vector_part());
-    after.without(&replaced).union(&effects.reads)
 }

@@ -113,15 +113,13 @@ pub(super) struct Outstanding {
     vm: Counter,
     lgkm: Counter,
     exp: Counter,
-    /// A store.
-    vs: Option<u32>,
     /// Which ways the loads take that a VGPR waits for: answers of one way come in order.
     ways: Box<[u8; 256]>,
 }
 
 impl Outstanding {
     fn nothing() -> Self {
-        Self { vm: Counter::new(63), lgkm: Counter::new(63), exp: Counter::new(7), vs: None, ways: Box::new([0; 256]) }
+        Self { vm: Counter::new(63), lgkm: Counter::new(63), exp: Counter::new(7), ways: Box::new([0; 256]) }
     }
 
     fn wait_vm(&mut self, count: u8) {
@@ -153,7 +151,6 @@ impl Outstanding {
             "s_waitcnt_vmcnt" if null => self.wait_vm(imm.min(63) as u8),
             "s_waitcnt_lgkmcnt" if null => self.wait_lgkm(imm.min(63) as u8),
             "s_waitcnt_expcnt" if null => self.wait_exp(imm.min(7) as u8),
-            "s_waitcnt_vscnt" if null && imm == 0 => self.vs = None,
             "s_wait_idle" => *self = Self::nothing(),
             _ => {}
         }
@@ -184,18 +181,15 @@ impl Flow for Outstanding {
         self.vm.settle(&used);
         let none = RegisterSet::EMPTY;
         match effects.access {
-            Access::None => {}
+            // A store takes its data with it when it is issued: no register waits for vscnt.
+            Access::None | Access::VectorStore => {}
             Access::ScalarMemory => self.lgkm.issue(step.at, kind::SCALAR, &effects.writes),
             Access::VectorLoad(path) => self.loads(step, way_of(path)),
-            Access::VectorStore => self.vs = Some(step.at),
             Access::FlatLoad => {
                 self.loads(step, kind::FLAT);
                 self.lgkm.issue(step.at, kind::FLAT, &effects.writes);
             }
-            Access::FlatStore => {
-                self.vs = Some(step.at);
-                self.lgkm.issue(step.at, kind::FLAT, &none);
-            }
+            Access::FlatStore => self.lgkm.issue(step.at, kind::FLAT, &none),
             Access::Lds => self.lgkm.issue(step.at, kind::LDS, &effects.writes),
             Access::Gds => {
                 self.lgkm.issue(step.at, kind::GDS, &effects.writes);
@@ -214,16 +208,14 @@ impl Flow for Outstanding {
     }
 
     fn join(&mut self, other: &Self) -> bool {
-        let mut changed = self.vm.join(&other.vm) | self.lgkm.join(&other.lgkm) | self.exp.join(&other.exp);
-        for (way, theirs) in self.ways.iter_mut().zip(other.ways.iter()) {
-            changed |= *way | theirs != *way;
-            *way |= theirs;
+        let mut changed = false;
+        for v in (0..=u8::MAX).filter(|_| other.vm.kinds != 0) {
+            let at = usize::from(v);
+            let [mine, theirs] = [&*self, other].map(|of| of.vm.pending(Register::vgpr(v)).map_or(0, |_| of.ways[at]));
+            changed |= mine | theirs != mine;
+            self.ways[at] = mine | theirs;
         }
-        if self.vs.is_none() && other.vs.is_some() {
-            self.vs = other.vs;
-            changed = true;
-        }
-        changed
+        changed | self.vm.join(&other.vm) | self.lgkm.join(&other.lgkm) | self.exp.join(&other.exp)
     }
 }
 
