@@ -118,8 +118,13 @@ impl Machine {
         let mut left = limits.instructions.saturating_sub(stats.total());
         stats.waves += waves.len() as u64;
         let mut result = Ok(());
+        let several = waves.len() > 1;
+        lds.watch.set(several);
+        self.memory.watch.set(several);
         while result.is_ok() && waves.iter().any(|wave| wave.state != State::Ended) {
             for (number, wave) in waves.iter_mut().enumerate() {
+                lds.watch.turn(number);
+                self.memory.watch.turn(number);
                 while result.is_ok() && wave.state == State::Running {
                     if left == 0 {
                         result = Err(Error::unsupported(INSTRUCTION_LIMIT, limits.instructions.to_string()));
@@ -129,13 +134,30 @@ impl Machine {
                     result = self.step(wave, number, &mut lds, &mut counts, stats, &mut observer);
                 }
             }
+            if several {
+                self.meet(waves, &mut lds);
+            }
             // A wave that has ended counts as arrived.
             waves.iter_mut().filter(|wave| wave.state == State::Barrier).for_each(|wave| wave.state = State::Running);
         }
+        self.memory.watch.set(false);
         for (class, count) in Class::ALL.iter().zip(counts).filter(|(_, count)| *count != 0) {
             *stats.instructions.entry(*class).or_default() += count;
         }
         result
+    }
+
+    /// Notes what the waves at a barrier have stored and not waited for.
+    fn meet(&mut self, waves: &[Wave], lds: &mut Lds) {
+        self.memory.watch.settle();
+        lds.watch.settle();
+        for (number, wave) in waves.iter().enumerate().filter(|(_, wave)| wave.state == State::Barrier) {
+            for (counter, outstanding) in wave.waits.outstanding() {
+                let [memory, shared] = &outstanding.stored;
+                self.memory.watch.bring(number, counter, outstanding, memory);
+                lds.watch.bring(number, counter, outstanding, shared);
+            }
+        }
     }
 
     fn step(
@@ -157,7 +179,15 @@ impl Machine {
             stats.lane_operations += u64::from(wave.exec().count_ones());
         }
         wave.pc = address.wrapping_add(4 * u64::from(step.inst.dwords));
+        wave.begin();
+        if let Some(issue) = &step.issue {
+            wave.waits.begin(issue);
+        }
         let done = self.execute(&step, wave, lds).and_then(|()| wave.check_registers());
+        if let Some(issue) = &step.issue {
+            let stored = [self.memory.watch.take(), lds.watch.take()];
+            wave.waits.issue(issue, step.inst.entry.mnemonic, address, stored);
+        }
         done.map_err(|e| e.at(format!("{} at {address:#x}", step.inst.entry.mnemonic)))
     }
 

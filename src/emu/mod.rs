@@ -28,6 +28,8 @@ mod run;
 mod salu;
 mod smem;
 mod valu;
+mod waits;
+mod watch;
 mod wave;
 
 pub use dispatch::{Tables, set_sgpr};

@@ -85,6 +85,7 @@ fn structured_buffers_end_at_their_records() {
 #[test]
 fn formats_convert_both_ways() {
     let text = "tbuffer_load_format_xyzw v[4:7], v0, s[4:7], 0 format:[BUF_FMT_8_8_8_8_UNORM] idxen
+        s_waitcnt vmcnt(0)
         tbuffer_store_format_xyzw v[4:7], v0, s[8:11], 0 format:[BUF_FMT_16_16_16_16_UNORM] idxen
         tbuffer_load_format_d16_xyzw v[12:13], v0, s[4:7], 0 format:[BUF_FMT_8_8_8_8_UNORM] idxen
         buffer_load_format_xy v[14:15], v0, s[4:7], 0 idxen";
