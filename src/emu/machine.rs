@@ -7,6 +7,7 @@ use super::control;
 use super::lds::{self, Lds};
 use super::memory::Memory;
 use super::program::{Class, Program, Run, Step};
+use super::trace::Trace;
 use super::wave::{State, Wave};
 use super::{buffer, export, global, image, interp, salu, smem, valu};
 use crate::error::{Error, Result};
@@ -48,9 +49,6 @@ impl Stats {
 
 /// The feature under which a run that was cut short is reported.
 pub const INSTRUCTION_LIMIT: &str = "instruction limit";
-
-/// What is told of every instruction before it is executed: the wave, its number in the workgroup, and the step.
-pub type Observer<'a> = &'a mut dyn FnMut(&Wave, usize, &Step);
 
 /// An emulated GPU.
 pub struct Machine {
@@ -101,17 +99,17 @@ impl Machine {
 
     /// Runs the waves of one workgroup to their end.
     pub fn run_group(&mut self, waves: &mut [Wave], lds_bytes: usize, limits: Limits, stats: &mut Stats) -> Result<()> {
-        self.run_group_observed(waves, lds_bytes, limits, stats, None)
+        self.run_group_traced(waves, lds_bytes, limits, stats, None)
     }
 
-    /// The same, with someone told of every instruction.
-    pub fn run_group_observed(
+    /// The same, with an invocation followed.
+    pub fn run_group_traced(
         &mut self,
         waves: &mut [Wave],
         lds_bytes: usize,
         limits: Limits,
         stats: &mut Stats,
-        mut observer: Option<Observer<'_>>,
+        mut trace: Option<&mut Trace>,
     ) -> Result<()> {
         let mut lds = Lds::new(lds_bytes);
         let mut counts = [0u64; Class::ALL.len()];
@@ -131,7 +129,7 @@ impl Machine {
                         break;
                     }
                     left -= 1;
-                    result = self.step(wave, number, &mut lds, &mut counts, stats, &mut observer);
+                    result = self.step((wave, number), &mut lds, &mut counts, stats, trace.as_deref_mut());
                 }
             }
             if several {
@@ -162,17 +160,16 @@ impl Machine {
 
     fn step(
         &mut self,
-        wave: &mut Wave,
-        number: usize,
+        (wave, number): (&mut Wave, usize),
         lds: &mut Lds,
         counts: &mut [u64; Class::ALL.len()],
         stats: &mut Stats,
-        observer: &mut Option<Observer<'_>>,
+        mut trace: Option<&mut Trace>,
     ) -> Result<()> {
         let address = wave.pc;
         let step = self.fetch(address).map_err(|e| e.at(format!("address {address:#x}")))?;
-        if let Some(observer) = observer {
-            observer(wave, number, &step);
+        if let Some(trace) = trace.as_deref_mut() {
+            trace.before(wave, number);
         }
         counts[step.class as usize] += 1;
         if step.class > Class::Smem {
@@ -188,7 +185,8 @@ impl Machine {
             let stored = [self.memory.watch.take(), lds.watch.take()];
             wave.waits.issue(issue, step.inst.entry.mnemonic, address, stored);
         }
-        done.map_err(|e| e.at(format!("{} at {address:#x}", step.inst.entry.mnemonic)))
+        done.map_err(|e| e.at(format!("{} at {address:#x}", step.inst.entry.mnemonic)))?;
+        trace.map_or(Ok(()), |trace| trace.after(wave, address, &step))
     }
 
     fn fetch(&mut self, address: u64) -> Result<Arc<Step>> {

@@ -238,6 +238,16 @@ impl Wave {
         }
     }
 
+    /// All scalar registers, looked at from outside.
+    pub fn scalars(&self) -> &[u32; 128] {
+        &self.sgprs
+    }
+
+    /// All vector registers of a lane, looked at from outside.
+    pub fn column(&self, lane: usize) -> impl Iterator<Item = u32> {
+        self.vgprs.iter().map(move |row| row.get(lane).copied().unwrap_or(0))
+    }
+
     /// The first use of a register that came too early.
     #[cold]
     fn early(&self, register: Register, written: bool) {

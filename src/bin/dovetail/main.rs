@@ -10,6 +10,7 @@ mod populate;
 mod progress;
 mod run;
 mod state;
+mod trace;
 mod verify;
 mod worker;
 

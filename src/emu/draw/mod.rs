@@ -47,6 +47,8 @@ pub struct Vertex {
 /// A primitive that covers pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Primitive {
+    /// Its number in the draw, instances one after the other.
+    pub number: u32,
     /// Its vertices, the provoking one first.
     pub vertices: [usize; 3],
     /// It shows its front.
@@ -140,6 +142,7 @@ const GUARD: f64 = 16.0;
 /// # Errors
 /// What goes wrong in the shaders.
 pub fn draw(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Targets) -> Result<()> {
+    let mut number = 0;
     for instance in 0..command.instances {
         // An index that comes twice is one vertex.
         let wanted: Vec<u32> = match command.indices.is_empty() {
@@ -161,7 +164,8 @@ pub fn draw(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Tar
         let mut batch =
             Batch { kind: Kind::of(command.topology), command, vertices, primitives: vec![], quads: vec![] };
         for corners in assembly::primitives(command.topology, order.len()) {
-            batch.rasterize(corners.map(|n| order[n]));
+            batch.rasterize(number, corners.map(|n| order[n]));
+            number += 1;
             if batch.quads.len() >= BATCH {
                 batch.shade(shaders, targets)?;
             }
@@ -192,7 +196,7 @@ struct Corner {
 }
 
 impl Batch<'_> {
-    fn rasterize(&mut self, vertices: [usize; 3]) {
+    fn rasterize(&mut self, number: u32, vertices: [usize; 3]) {
         let corners = vertices.map(|n| &self.vertices[n]);
         let culls = corners.iter().map(|v| v.cull.len()).max().unwrap_or(0);
         let behind = |n: usize| corners.iter().all(|v| v.cull.get(n).is_some_and(|d| *d < 0.0));
@@ -235,10 +239,10 @@ impl Batch<'_> {
             })
             .collect();
         let size = corners[0].point_size.unwrap_or(1.0);
-        self.cover(vertices, &outline, f64::from(size));
+        self.cover((number, vertices), &outline, f64::from(size));
     }
 
-    fn cover(&mut self, vertices: [usize; 3], outline: &[Corner], size: f64) {
+    fn cover(&mut self, (number, vertices): (u32, [usize; 3]), outline: &[Corner], size: f64) {
         let primitive = self.primitives.len();
         let mut front = true;
         let triangles: Vec<[Corner; 3]> = match (self.kind, outline) {
@@ -270,7 +274,7 @@ impl Batch<'_> {
                 self.quads.push(quad(primitive, corners, &coverage));
             });
         }
-        self.primitives.push(Primitive { vertices, front, point: self.kind == Kind::Point });
+        self.primitives.push(Primitive { number, vertices, front, point: self.kind == Kind::Point });
     }
 
     /// Shades what waits, and merges it in order.

@@ -9,6 +9,7 @@ use crate::emu::interp::{Parameters, Plane};
 use crate::emu::load::{Pipeline, StageCode};
 use crate::emu::machine::{Limits, Machine, Stats};
 use crate::emu::mode::{Round, from_f16, to_f16};
+use crate::emu::trace::{Follow, Trace};
 use crate::emu::wave::{POISON, Wave};
 use crate::error::{Error, Result};
 use crate::isa::Vgpr;
@@ -26,6 +27,7 @@ pub struct Gpu<'a> {
     pipeline: &'a Pipeline,
     tables: Tables,
     limits: Limits,
+    trace: Option<&'a mut Trace>,
     /// What was executed.
     pub stats: Stats,
 }
@@ -40,11 +42,20 @@ mod exports {
 }
 
 impl<'a> Gpu<'a> {
-    /// A graphics pipeline, with the tables that its user data point to.
+    /// A graphics pipeline, with the tables that its user data point to, and an invocation that is followed.
     ///
     /// # Errors
     /// Malformed: it has no vertex stage.
-    pub fn new(machine: &'a mut Machine, pipeline: &'a Pipeline, tables: Tables, limits: Limits) -> Result<Self> {
+    pub fn new(
+        machine: &'a mut Machine,
+        pipeline: &'a Pipeline,
+        tables: Tables,
+        limits: Limits,
+        mut trace: Option<&'a mut Trace>,
+    ) -> Result<Self> {
+        if let Some(trace) = trace.as_deref_mut() {
+            trace.set_parts(&pipeline.parts);
+        }
         if !pipeline.stages.contains_key(&Stage::Vertex) {
             return Err(Error::malformed("the pipeline has no vertex stage"));
         }
@@ -53,7 +64,7 @@ impl<'a> Gpu<'a> {
             let address = machine.alloc(scratch)?;
             tables.set_scratch(machine, GRAPHICS_SCRATCH, address)?;
         }
-        Ok(Self { machine, pipeline, tables, limits, stats: Stats::default() })
+        Ok(Self { machine, pipeline, tables, limits, trace, stats: Stats::default() })
     }
 
     /// A wave with its user data, and the first SGPR behind them.
@@ -66,7 +77,7 @@ impl<'a> Gpu<'a> {
 
     fn run(&mut self, wave: Wave) -> Result<Vec<Export>> {
         let mut waves = [wave];
-        self.machine.run_group(&mut waves, 0, self.limits, &mut self.stats)?;
+        self.machine.run_group_traced(&mut waves, 0, self.limits, &mut self.stats, self.trace.as_deref_mut())?;
         let [wave] = waves;
         Ok(wave.exports)
     }
@@ -86,6 +97,16 @@ impl<'a> Gpu<'a> {
             if components >= 3 {
                 wave.set_vgpr(Vgpr(3), 0, lane, id.instance);
             }
+        }
+        if let Some(trace) = self.trace.as_deref_mut() {
+            let follow = trace.follow();
+            let is = |id: &VertexId| match follow {
+                Follow::Vertex { index, instance } => id.vertex == index && instance.is_none_or(|n| n == id.instance),
+                _ => false,
+            };
+            let lane = ids.iter().position(is);
+            let name = lane.map(|lane| format!("vertex {} of instance {}", ids[lane].vertex, ids[lane].instance));
+            trace.begin(lane.map(|lane| (0, lane)), name.unwrap_or_default(), wave.lanes())?;
         }
         let exported = self.run(wave)?;
         let mut vertices = vec![Vertex::default(); ids.len()];
@@ -207,6 +228,11 @@ impl<'a> Gpu<'a> {
             set_sgpr(&mut wave, next.saturating_add(1), 0)?;
         }
         self.set_pixel_inputs(&mut wave, primitives, quads);
+        if let Some(trace) = self.trace.as_deref_mut() {
+            let found = followed_pixel(trace.follow(), primitives, quads);
+            let name = found.map(|(_, [x, y], primitive)| format!("pixel {x}, {y} of primitive {primitive}"));
+            trace.begin(found.map(|(lane, ..)| (0, lane)), name.unwrap_or_default(), wave.lanes())?;
+        }
         let exported = self.run(wave)?;
         self.pixels(&exported, quads)
     }
@@ -307,6 +333,16 @@ impl<'a> Gpu<'a> {
         }
         Ok(out)
     }
+}
+
+/// Lane, place and primitive of the pixel that is followed, if it is covered by one of these quads.
+fn followed_pixel(follow: Follow, primitives: &[Primitive], quads: &[Quad]) -> Option<(usize, [u32; 2], u32)> {
+    let Follow::Pixel { at, primitive: wanted } = follow else { return None };
+    quads.iter().enumerate().find_map(|(number, quad)| {
+        let primitive = primitives.get(quad.primitive)?.number;
+        let n = (0..4).find(|n| quad.covered >> n & 1 == 1 && super::pixel(quad, *n) == at)?;
+        wanted.is_none_or(|wanted| wanted == primitive).then_some((4 * number + n, at, primitive))
+    })
 }
 
 /// Byte of the entry for graphics scratch in the global table.
