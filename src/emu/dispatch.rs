@@ -223,8 +223,8 @@ impl<'a> Group<'a> {
             push(&mut wave, id)?;
         }
         if self.size {
-            // Its layout is not in our facts; no code of ours reads it.
-            push(&mut wave, POISON)?;
+            // Waves of the group, and which of them this is (K: where Mesa looks for it from gfx10.3 on).
+            push(&mut wave, (self.waves() | n << 20) as u32)?;
         }
         if self.wave_scratch != 0 {
             push(&mut wave, (n * self.wave_scratch) as u32)?;

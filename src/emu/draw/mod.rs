@@ -27,6 +27,8 @@ pub struct VertexId {
     pub vertex: u32,
     /// Instance, without the first.
     pub instance: u32,
+    /// The primitive that it is a corner of, in its instance; 0 where vertices are shared.
+    pub primitive: u32,
 }
 
 /// What a vertex shader exported.
@@ -104,6 +106,10 @@ pub trait Shaders {
     fn early_depth(&self) -> bool {
         false
     }
+    /// Vertices are told their primitive, so that none is shared.
+    fn numbers_primitives(&self) -> bool {
+        false
+    }
     /// Nothing is rasterized.
     fn discards(&self) -> bool {
         false
@@ -149,11 +155,23 @@ pub fn draw(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Tar
             true => (0..command.vertices).collect(),
             false => command.indices.iter().take(command.vertices as usize).copied().collect(),
         };
-        let mut ids = wanted.clone();
-        ids.sort_unstable();
-        ids.dedup();
-        let order: Vec<usize> = wanted.iter().filter_map(|id| ids.binary_search(id).ok()).collect();
-        let ids: Vec<VertexId> = ids.into_iter().map(|vertex| VertexId { vertex, instance }).collect();
+        let mut corners = assembly::primitives(command.topology, wanted.len());
+        let ids: Vec<VertexId> = if shaders.numbers_primitives() {
+            let ids = (0..)
+                .zip(&corners)
+                .flat_map(|(primitive, corners)| corners.map(|n| VertexId { vertex: wanted[n], instance, primitive }));
+            let ids = ids.collect();
+            corners.iter_mut().enumerate().for_each(|(n, corners)| *corners = [3 * n, 3 * n + 1, 3 * n + 2]);
+            ids
+        } else {
+            let mut known = wanted.clone();
+            known.sort_unstable();
+            known.dedup();
+            for corner in corners.iter_mut().flatten() {
+                *corner = known.binary_search(&wanted[*corner]).unwrap_or(0);
+            }
+            known.into_iter().map(|vertex| VertexId { vertex, instance, primitive: 0 }).collect()
+        };
         let vertices = shaders.vertices(&ids)?;
         if vertices.len() != ids.len() {
             return Err(Error::bug(format!("{} vertices for {}", vertices.len(), ids.len())));
@@ -163,8 +181,8 @@ pub fn draw(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Tar
         }
         let mut batch =
             Batch { kind: Kind::of(command.topology), command, vertices, primitives: vec![], quads: vec![] };
-        for corners in assembly::primitives(command.topology, order.len()) {
-            batch.rasterize(number, corners.map(|n| order[n]));
+        for corners in corners {
+            batch.rasterize(number, corners);
             number += 1;
             if batch.quads.len() >= BATCH {
                 batch.shade(shaders, targets)?;
