@@ -6,6 +6,7 @@ mod corpus;
 mod corpus_check;
 mod inspect;
 mod link;
+mod objdump;
 mod populate;
 mod progress;
 mod run;
