@@ -178,6 +178,35 @@ fn a_vertex_and_a_pixel_are_followed_through_all_parts() {
 }
 
 #[test]
+fn a_fragment_shader_knows_its_primitive() {
+    let test = "a_fragment_shader_knows_its_primitive";
+    let Some(dir) = prepared(test) else { return };
+    let dir = dir.path();
+    let vertex = "#version 450\nvoid main() {
+        gl_Position = vec4(gl_VertexIndex / 2 - 1.0, gl_VertexIndex % 2 * 2 - 1, 0.5, 1.0); }";
+    let fragment = "#version 450\nlayout(location = 0) out uvec2 color;
+        void main() { color = uvec2(gl_PrimitiveID, 7); }";
+    for (name, source) in [("n.vert", vertex), ("n.frag", fragment)] {
+        std::fs::write(dir.join(name), source).unwrap();
+        let Some(spirv) = support::glsl(test, &dir.join(name), "vulkan1.1") else { return };
+        std::fs::write(dir.join(format!("{name}.spv")), spirv).unwrap();
+    }
+    good(dir, &["state", "template", "n.vert.spv", "n.frag.spv", "-o", "n.toml"]);
+    let link = ["link", "--vs", "n.vert.spv", "--fs", "n.frag.spv", "--state", "n.toml", "--cache", "c", "-o", "n.elf"];
+    assert!(good(dir, &link).contains("primitive id"), "an early vertex shader passes none on");
+    // Four triangles of a strip, from left to right; vertices two to four are shared where nobody counts.
+    let inputs = "[draw]\ntopology = \"triangle_strip\"\nvertices = 6\nextent = [8, 8]
+        targets = [{ location = 0, format = \"R32G32_UINT\" }]";
+    std::fs::write(dir.join("n.in.toml"), inputs).unwrap();
+    good(dir, &["run", "n.elf", "--state", "n.toml", "--bindings", "n.in.toml", "-o", "n"]);
+    let pixels = std::fs::read(dir.join("n/target0.bin")).unwrap();
+    let at = |x: usize, y: usize| pixels[8 * (8 * y + x)..][..8].to_vec();
+    for (x, y, primitive) in [(0, 0, 0), (3, 7, 1), (4, 0, 2), (7, 7, 3)] {
+        assert_eq!(at(x, y), [primitive, 0, 0, 0, 7, 0, 0, 0], "{x} {y}");
+    }
+}
+
+#[test]
 fn the_example_state_of_testdata_fits_its_shaders() {
     let Some(dir) = prepared("the_example_state_of_testdata_fits_its_shaders") else { return };
     let dir = dir.path();

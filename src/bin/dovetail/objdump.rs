@@ -6,9 +6,11 @@
 use dovetail::emu::{Machine, Pipeline};
 use dovetail::error::{Context, Error, Result};
 use dovetail::isa::disassemble;
+use dovetail::isa::instruction::Fields;
 use dovetail::target::{GfxIp, WaveSize};
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object, ObjectSection};
+use std::collections::BTreeMap;
 use std::process::Command;
 
 /// What a comparison found.
@@ -58,18 +60,12 @@ pub fn compare(elf: &[u8]) -> Result<Listing> {
     let text = file.section_by_name(".text").ok_or_else(|| Error::malformed("no .text"))?;
     let text = text.data().map_err(|e| Error::malformed(format!(".text: {e}")))?;
     let words: Vec<u32> = text.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
-    // Where each stage begins, and its waves.
-    let stage = |stage: &dovetail::emu::StageCode| {
-        let part = pipeline.parts.iter().find(|part| part.start == stage.entry)?;
-        Some((part.offset, stage.wave))
-    };
-    let mut stages: Vec<(u64, WaveSize)> = pipeline.stages.values().filter_map(stage).collect();
-    stages.sort_unstable();
+    let waves = waves(&pipeline, &words);
     let mut out = Listing::default();
-    for wave in [WaveSize::W32, WaveSize::W64].into_iter().filter(|wave| stages.iter().any(|(_, w)| w == wave)) {
+    for wave in [WaveSize::W32, WaveSize::W64].into_iter().filter(|wave| waves.values().any(|w| w == wave)) {
         for line in listed(elf, wave)?.lines() {
             let Some((theirs, offset, length)) = instruction(line) else { continue };
-            if stages.iter().rfind(|(start, _)| *start <= offset).map(|(_, w)| w) != Some(&wave) {
+            if waves.range(..=offset).next_back().map(|(_, w)| w) != Some(&wave) {
                 continue;
             }
             let rest = usize::try_from(offset / 4).ok().and_then(|n| words.get(n..)).unwrap_or_default();
@@ -90,6 +86,43 @@ pub fn compare(elf: &[u8]) -> Result<Listing> {
         return Err(Error::bug("llvm-objdump-19 lists no instruction"));
     }
     Ok(out)
+}
+
+/// Where each part begins, and the waves of its stage: from a stage's first part on, a part goes where its last instruction
+/// goes.
+fn waves(pipeline: &Pipeline, words: &[u32]) -> BTreeMap<u64, WaveSize> {
+    let starts: Vec<u64> = pipeline.parts.iter().map(|part| part.offset).collect();
+    let mut out = BTreeMap::new();
+    for stage in pipeline.stages.values() {
+        let mut next = pipeline.parts.iter().find(|part| part.start == stage.entry).map(|part| part.offset);
+        while let Some(start) = next.take().filter(|start| starts.contains(start) && !out.contains_key(start)) {
+            out.insert(start, stage.wave);
+            let end = starts.iter().copied().find(|other| *other > start).unwrap_or(4 * words.len() as u64);
+            next = successor(words, start, end);
+        }
+    }
+    out
+}
+
+/// Where the code of a part goes on, if it does.
+fn successor(words: &[u32], start: u64, end: u64) -> Option<u64> {
+    let (mut at, mut after) = (start, Some(end));
+    while at < end {
+        let inst = disassemble(GfxIp::Gfx1030, words.get(usize::try_from(at / 4).ok()?..)?).ok()?;
+        at += 4 * u64::from(inst.dwords);
+        let Fields::Scalar(fields) = &inst.fields else {
+            after = Some(end);
+            continue;
+        };
+        after = match inst.entry.mnemonic {
+            "s_branch" => at.checked_add_signed(4 * i64::from(fields.imm.cast_signed())),
+            "s_endpgm" => None,
+            // Padding.
+            "s_nop" | "s_code_end" => after,
+            _ => Some(end),
+        };
+    }
+    after
 }
 
 fn listed(elf: &[u8], wave: WaveSize) -> Result<String> {

@@ -180,7 +180,7 @@ impl Shaders for Numbered {
         let place = |id: &VertexId| {
             let x = (id.vertex / 2) as f32 - 1.0;
             let color = [id.primitive as f32, id.vertex as f32, id.instance as f32, 1.0];
-            vertex([x, if id.vertex % 2 == 0 { -1.0 } else { 1.0 }, 0.5, 1.0], color)
+            vertex([x, if id.vertex.is_multiple_of(2) { -1.0 } else { 1.0 }, 0.5, 1.0], color)
         };
         Ok(ids.iter().map(place).collect())
     }
