@@ -4,6 +4,7 @@
 
 use super::access::{Element, Half, number};
 use super::atomic::{self, Atomic, Cell};
+use super::watch::Watch;
 use super::wave::{Wave, ones};
 use crate::error::{Error, Result};
 use crate::isa::Scalar;
@@ -13,23 +14,30 @@ use crate::isa::instruction::{DsFields, Instruction};
 #[derive(Clone, Debug, Default)]
 pub struct Lds {
     bytes: Vec<u8>,
+    /// What the waves of a workgroup tell each other.
+    pub watch: Watch,
 }
 
 impl Lds {
     /// That many bytes, of no particular content.
     pub fn new(bytes: usize) -> Self {
         let poison = super::wave::POISON.to_le_bytes();
-        Self { bytes: (0..bytes).map(|at| poison[at % 4]).collect() }
+        Self { bytes: (0..bytes).map(|at| poison[at % 4]).collect(), watch: Watch::default() }
     }
 
     /// Bytes, 0 where there are none.
-    pub fn read(&self, at: u64, bytes: usize) -> Vec<u8> {
+    ///
+    /// # Errors
+    /// Malformed: stored too shortly before.
+    pub fn read(&self, at: u64, bytes: usize) -> Result<Vec<u8>> {
+        self.watch.load(at, bytes)?;
         let byte = |n: u64| usize::try_from(at + n).ok().and_then(|at| self.bytes.get(at)).copied().unwrap_or(0);
-        (0..bytes as u64).map(byte).collect()
+        Ok((0..bytes as u64).map(byte).collect())
     }
 
     /// Writes the bytes that are inside.
     pub fn write(&mut self, at: u64, bytes: &[u8]) {
+        self.watch.store(at, bytes.len());
         for (n, byte) in bytes.iter().enumerate() {
             if let Some(to) = usize::try_from(at).ok().and_then(|at| self.bytes.get_mut(at + n)) {
                 *to = *byte;
@@ -152,7 +160,7 @@ pub fn execute(op: Ds, inst: &Instruction, f: &DsFields, wave: &mut Wave, lds: &
     }
     if let Ds::Count { append } = op {
         let at = u64::from(wave.scalar(Scalar::M0) & 0xffff) + one;
-        let old = number(&lds.read(at, 4)) as u32;
+        let old = number(&lds.read(at, 4)?) as u32;
         let count = wave.exec().count_ones();
         let new = if append { old.wrapping_add(count) } else { old.wrapping_sub(count) };
         lds.write(at, &new.to_le_bytes());
@@ -164,11 +172,11 @@ pub fn execute(op: Ds, inst: &Instruction, f: &DsFields, wave: &mut Wave, lds: &
         let base = u64::from(wave.vgpr(f.addr, 0, lane));
         match op {
             Ds::Nothing | Ds::Permute(_) | Ds::Count { .. } => {}
-            Ds::Load(element) => element.put(wave, f.dst, lane, &lds.read(base + one, element.bytes)),
+            Ds::Load(element) => element.put(wave, f.dst, lane, &lds.read(base + one, element.bytes)?),
             Ds::Store(element) => lds.write(base + one, &element.take(wave, f.data[0], lane)),
             Ds::Load2(bytes, unit) => {
-                let both: Vec<u8> = two(unit).iter().flat_map(|offset| lds.read(base + offset, bytes)).collect();
-                dwords(2 * bytes).put(wave, f.dst, lane, &both);
+                let [first, second] = two(unit).map(|offset| lds.read(base + offset, bytes));
+                dwords(2 * bytes).put(wave, f.dst, lane, &[first?, second?].concat());
             }
             Ds::Store2(bytes, unit) => {
                 for (data, offset) in f.data.into_iter().zip(two(unit)) {
@@ -178,7 +186,7 @@ pub fn execute(op: Ds, inst: &Instruction, f: &DsFields, wave: &mut Wave, lds: &
             Ds::Exchange2(bytes, unit) => {
                 let mut old = Vec::new();
                 for (data, offset) in f.data.into_iter().zip(two(unit)) {
-                    old.extend(lds.read(base + offset, bytes));
+                    old.extend(lds.read(base + offset, bytes)?);
                     lds.write(base + offset, &dwords(bytes).take(wave, data, lane));
                 }
                 dwords(2 * bytes).put(wave, f.dst, lane, &old);
@@ -189,7 +197,7 @@ pub fn execute(op: Ds, inst: &Instruction, f: &DsFields, wave: &mut Wave, lds: &
                 // A compare and swap has what it expects first (pal-abi 11 has the order turned around).
                 let swaps = inst.entry.mnemonic.starts_with("ds_cmpst");
                 let (data, compare) = if swaps { (second, first) } else { (first, second) };
-                let old = number(&lds.read(base + one, width));
+                let old = number(&lds.read(base + one, width)?);
                 let new = atomic(Cell { old, data, compare, bits }).to_le_bytes();
                 lds.write(base + one, &new[..width]);
                 if returns {
@@ -201,7 +209,7 @@ pub fn execute(op: Ds, inst: &Instruction, f: &DsFields, wave: &mut Wave, lds: &
                 if store {
                     lds.write(at, &dwords(4).take(wave, f.data[0], lane));
                 } else {
-                    dwords(4).put(wave, f.dst, lane, &lds.read(at, 4));
+                    dwords(4).put(wave, f.dst, lane, &lds.read(at, 4)?);
                 }
             }
         }

@@ -1,10 +1,12 @@
 //! AMDGPU machine instructions: registers and operands, instructions, and their two forms, dwords and text.
 //!
-//! [`Inst`] is the one description in the middle: [`encode`] turns it into dwords, `Display` into the text that LLVM's
-//! disassembler prints for those dwords, [`decode`] takes dwords back. Invariant: the three agree, for every
-//! instruction in [`Op::ALL`]; the tests of `oracle` hold it against `llvm-mc`.
-//! To add an instruction: a line in `op.rs` and a line in each table under `tables/`; only a new encoding format needs a
-//! variant of [`Inst`] and code. To add a generation: a table, and its field positions in `encode.rs` and `decode.rs`.
+//! [`Inst`] is what glue writes: [`encode`] turns it into dwords, `Display` into the text that LLVM's disassembler prints for
+//! those dwords. [`disassemble`] reads whatever anyone may have written as an [`instruction::Instruction`], every opcode of
+//! the machine; [`decode`] narrows that to an [`Inst`]. Invariant: they agree, for every instruction in [`Op::ALL`]; the
+//! tests of `oracle` hold it against `llvm-mc`.
+//! To add an instruction to glue: a line in `op.rs`; its number is in the table under `tables/`. Only a new encoding format
+//! needs a variant of [`Inst`] and code. To add a generation: a table, and its field positions in `encode.rs` and
+//! `disassemble.rs`.
 
 mod buffer_format;
 mod decode;

@@ -2,10 +2,10 @@
 //!
 //! A pipeline is a line of `pairs.tsv`, or a compute module with the values of `spec.toml`. Its state is the template that
 //! its shaders give. It is linked adjacent and chained from early parts, compiled whole, and each result is verified, its
-//! code too;
-//! with `--tools`, LLVM's readers must take every ELF without a complaint too.
+//! code too; with `--tools`, LLVM's readers must take every ELF without a complaint too, and list the code as we do.
 
 use crate::common::{BuildArgs, JobArgs, print_json, read_module};
+use crate::objdump::{self, Listing};
 use crate::progress::Progress;
 use dovetail::check;
 use dovetail::compile::request::{KnownState, Module, default_wave};
@@ -39,7 +39,7 @@ pub struct Args {
     /// At most so many pipelines of each folder, evenly spread.
     #[arg(long, value_name = "N")]
     sample: Option<NonZeroUsize>,
-    /// Have llvm-readelf-19 and llvm-objdump-19 read every ELF.
+    /// Have llvm-readelf-19 and llvm-objdump-19 read every ELF, and compare our disassembly with theirs.
     #[arg(long)]
     tools: bool,
     /// Print JSON.
@@ -63,6 +63,9 @@ struct Checked {
     /// Invocations of a workgroup, compute only.
     invocations: Option<u64>,
     failures: BTreeMap<&'static str, String>,
+    /// Our listing against LLVM's, of all routes together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    listing: Option<Listing>,
 }
 
 const ROUTES: [&str; 3] = ["adjacent", "chained", "whole"];
@@ -96,7 +99,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     } else {
         print(&checked);
     }
-    Ok(ExitCode::from(u8::from(checked.iter().any(|c| !c.failures.is_empty()))))
+    let bad = |c: &Checked| !c.failures.is_empty() || c.listing.as_ref().is_some_and(|l| l.same != l.lines);
+    Ok(ExitCode::from(u8::from(checked.iter().any(bad))))
 }
 
 /// Pairs, then compute modules, of one extracted folder.
@@ -133,7 +137,8 @@ fn collect(dir: &Path) -> Result<Vec<Pipeline>> {
 
 fn check(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Checked {
     let kind = if p.files.len() == 1 { "compute" } else { "pair" };
-    let mut checked = Checked { name: p.name.clone(), kind, invocations: None, failures: BTreeMap::new() };
+    let mut checked =
+        Checked { name: p.name.clone(), kind, invocations: None, failures: BTreeMap::new(), listing: None };
     let loaded = match load(p) {
         Ok(loaded) => loaded,
         Err(e) => {
@@ -161,15 +166,17 @@ fn check(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Checked {
         } else {
             pipeline::build(&request, tools)
         };
-        if let Err(why) = built.and_then(|outcome| judge(args, route, outcome)) {
-            checked.failures.insert(route, why.to_string());
+        match built.and_then(|outcome| judge(args, route, outcome)) {
+            Ok(Some(listing)) => checked.listing.get_or_insert_default().add(listing),
+            Ok(None) => {}
+            Err(why) => drop(checked.failures.insert(route, why.to_string())),
         }
     }
     checked
 }
 
-/// Whether a result is what the route promised, and loads.
-fn judge(args: &Args, route: &str, outcome: Outcome) -> Result<()> {
+/// Whether a result is what the route promised, and loads; and with the tools, how it is listed.
+fn judge(args: &Args, route: &str, outcome: Outcome) -> Result<Option<Listing>> {
     let Built { elf, route: went, .. } = match outcome {
         Outcome::Built(built) => built,
         Outcome::NotCached(stage) => return Err(Error::environment(format!("{stage} shader not cached, no compiler"))),
@@ -184,7 +191,11 @@ fn judge(args: &Args, route: &str, outcome: Outcome) -> Result<()> {
     if let Some(finding) = code.findings.first() {
         return Err(Error::bug(format!("{} findings in the code, the first: {finding}", code.findings.len())));
     }
-    if args.tools { outside(&elf) } else { Ok(()) }
+    if !args.tools {
+        return Ok(None);
+    }
+    outside(&elf)?;
+    objdump::compare(&elf).map(Some)
 }
 
 /// Whether LLVM's readers take every early part.
@@ -274,7 +285,15 @@ fn print(checked: &[Checked]) {
             println!("         {real:>5} of the good ones have workgroups of at least 64 invocations");
         }
     }
+    let mut all = Listing::default();
+    checked.iter().filter_map(|c| c.listing.clone()).for_each(|listing| all.add(listing));
+    if all.lines != 0 {
+        println!("listing  {:>5} instructions, {} as llvm-objdump-19 lists them", all.lines, all.same);
+    }
     for c in checked {
+        if let Some(first) = c.listing.as_ref().and_then(|listing| listing.first.as_ref()) {
+            println!("{} listing: {first}", c.name);
+        }
         for (route, why) in &c.failures {
             println!("{} {route}: {why}", c.name);
         }

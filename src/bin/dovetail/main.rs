@@ -6,11 +6,13 @@ mod corpus;
 mod corpus_check;
 mod inspect;
 mod link;
+mod objdump;
 mod populate;
 mod progress;
 mod replay;
 mod run;
 mod state;
+mod trace;
 mod verify;
 mod worker;
 
