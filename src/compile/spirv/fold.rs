@@ -40,6 +40,8 @@ impl Cx<'_> {
                     .map(|n| Ok(both.get(inst.literal(n)? as usize).copied().unwrap_or(0)))
                     .collect::<Result<_>>()?
             }
+            // Asked before operands are read, so that an operation is refused by its name whatever they are.
+            op if scalar(op, &[(1, Bits::B32); 3], Bits::B32).is_none() => return Err(inst.not_translated()),
             _ => {
                 let operands =
                     (0..inst.len()).map(|n| self.constant_operand(inst, n, &mut spec)).collect::<Result<Vec<_>>>()?;

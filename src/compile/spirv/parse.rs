@@ -109,6 +109,11 @@ impl Inst {
         Error::unsupported(format!("Op{:?}", self.op()), detail).at(self.place())
     }
 
+    /// An instruction that nothing here translates, whatever its operands are.
+    pub fn not_translated(&self) -> Error {
+        self.unsupported(super::NOT_TRANSLATED)
+    }
+
     /// For error trails.
     pub fn place(&self) -> String {
         format!("word {} (Op{:?})", self.word, self.op())
