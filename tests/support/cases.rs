@@ -3,7 +3,8 @@
 //! `// grid X Y Z` workgroups (1 1 1), `// floor N` ulps that any float may be off besides its bound (2),
 //! `// at N RANGE` storage buffer at binding N of set 0, `// uniform N RANGE` likewise, `// push RANGE`,
 //! `// texels N FORMAT WIDTH HEIGHT storage|sampled|combined|shadow …` (see [`texels`]), `// texel_buffer N FORMAT COUNT storage|uniform`,
-//! `// spec ID VALUE BYTES`, `// subgroups` the result depends on the subgroup's size, `// target ENV` (vulkan1.1).
+//! `// spec ID VALUE BYTES`, `// subgroups` the result depends on the subgroup's size, `// target ENV` (vulkan1.1),
+//! `// unjudged WHY` lavapipe cannot run it: the interpreter alone tells what is right. An element of an array is `N.E`.
 //! RANGE: `floats COUNT LOW HIGH`, `doubles …`, `halves …`, `bits COUNT` (dwords), `below COUNT N` (dwords), `zeros COUNT`,
 //! `dwords N…` as they are; several, separated by `,`, follow one another.
 
@@ -47,6 +48,8 @@ pub struct Case {
     pub floor: f64,
     /// The result depends on the size of subgroups.
     pub subgroups: bool,
+    /// Lavapipe cannot run it.
+    pub unjudged: bool,
     /// For glslangValidator.
     pub target: String,
     /// Specialization: id, value, bytes.
@@ -67,6 +70,7 @@ impl Case {
             name: name.to_owned(),
             floor: find("floor").next().map_or(2.0, |l| number(&l[1])),
             subgroups: find("subgroups").next().is_some(),
+            unjudged: find("unjudged").next().is_some(),
             target: find("target").next().map_or("vulkan1.1", |l| &l[1]).to_owned(),
             spec: spec.collect(),
             targets: find("attachment").map(|l| l[1].clone()).collect(),
@@ -80,17 +84,16 @@ impl Case {
         let mut inputs = Inputs { grid: [1; 3], ..Default::default() };
         for line in &self.lines {
             let line: Vec<&str> = line.iter().map(String::as_str).collect();
-            let place = || (number(line[1]) as u32, 0);
+            // An array element is written `N.E`.
+            let place = || {
+                let (binding, element) = line[1].split_once('.').unwrap_or((line[1], "0"));
+                (number(binding) as u32, number(element) as u32)
+            };
             let mut bind =
                 |(binding, element), bound| inputs.bindings.push(Binding { set: 0, binding, element, bound });
             match line[0] {
                 "grid" => inputs.grid = [1, 2, 3].map(|n| number(line[n]) as u32),
-                // An array element is written `N.E`.
-                "at" => {
-                    let (binding, element) = line[1].split_once('.').unwrap_or((line[1], "0"));
-                    let place = (number(binding) as u32, number(element) as u32);
-                    bind(place, Bound::StorageBuffer(range(&mut random, &line[2..])));
-                }
+                "at" => bind(place(), Bound::StorageBuffer(range(&mut random, &line[2..]))),
                 "uniform" => bind(place(), Bound::UniformBuffer(range(&mut random, &line[2..]))),
                 "push" => inputs.push_constants = range(&mut random, &line[1..]),
                 "texels" => bind(place(), texels(&mut random, &line[2..])),
