@@ -2,7 +2,7 @@
 //!
 //! `// grid X Y Z` workgroups (1 1 1), `// floor N` ulps that any float may be off besides its bound (2),
 //! `// at N RANGE` storage buffer at binding N of set 0, `// uniform N RANGE` likewise, `// push RANGE`,
-//! `// texels N FORMAT WIDTH HEIGHT storage|sampled|combined|shadow …` (see [`texels`]), `// texel_buffer N FORMAT COUNT storage|uniform`,
+//! `// sampler N linear|nearest`, `// texels N FORMAT WIDTH HEIGHT storage|sampled|combined|shadow …` (see [`texels`]), `// texel_buffer N FORMAT COUNT storage|uniform`,
 //! `// spec ID VALUE BYTES`, `// subgroups` the result depends on the subgroup's size, `// target ENV` (vulkan1.1),
 //! `// unjudged WHY` lavapipe cannot run it: the interpreter alone tells what is right. An element of an array is `N.E`.
 //! RANGE: `floats COUNT LOW HIGH`, `doubles …`, `halves …`, `bits COUNT` (dwords), `below COUNT N` (dwords), `zeros COUNT`,
@@ -96,6 +96,7 @@ impl Case {
                 "at" => bind(place(), Bound::StorageBuffer(range(&mut random, &line[2..]))),
                 "uniform" => bind(place(), Bound::UniformBuffer(range(&mut random, &line[2..]))),
                 "push" => inputs.push_constants = range(&mut random, &line[1..]),
+                "sampler" => bind(place(), Bound::Sampler(filtered(line[2] == "linear"))),
                 "texels" => bind(place(), texels(&mut random, &line[2..])),
                 "texel_buffer" => {
                     let count = number(line[3]) as usize;
@@ -145,8 +146,22 @@ fn one_range(random: &mut Random, words: &[&str]) -> Vec<u8> {
     out
 }
 
+fn filtered(linear: bool) -> Sampler {
+    Sampler {
+        mag_linear: linear,
+        min_linear: linear,
+        mip_linear: linear,
+        address: [Address::Repeat, Address::ClampToEdge, Address::MirroredRepeat],
+        ..Default::default()
+    }
+}
+
 fn pixels(random: &mut Random, format: &str, count: usize) -> Bytes {
-    let channels = if format.starts_with("R32G32B32A32") { 4 } else { 1 };
+    let channels = match format {
+        _ if format.starts_with("R32G32B32A32") => 4,
+        _ if format.starts_with("R32G32_") => 2,
+        _ => 1,
+    };
     match format.rsplit('_').next() {
         Some("SFLOAT") if format.starts_with('D') => range(random, &["floats", &count.to_string(), "0", "1"]),
         Some("SFLOAT") if format.starts_with("R16") => range(random, &["halves", &(count * 4).to_string(), "1", "2"]),
@@ -178,15 +193,10 @@ fn texels(random: &mut Random, words: &[&str]) -> Bound {
         levels,
         data: pixels(random, words[0], count as usize),
     };
-    let linear = words.get(4) == Some(&"linear");
     let sampler = Sampler {
-        mag_linear: linear,
-        min_linear: linear,
-        mip_linear: linear,
         max_lod: levels as f32 - 1.0,
-        address: [Address::Repeat, Address::ClampToEdge, Address::MirroredRepeat],
         compare: (words[3] == "shadow").then_some(Compare::LessOrEqual),
-        ..Default::default()
+        ..filtered(words.get(4) == Some(&"linear"))
     };
     match words[3] {
         "storage" => Bound::StorageImage(image),
@@ -273,6 +283,7 @@ pub fn encoded(format: &str, texture: &Texture) -> Memory {
     let (channels, bits) = match format {
         "R16G16B16A16_SFLOAT" => (4, Bits::B16),
         _ if format.starts_with("R32G32B32A32_") => (4, Bits::B32),
+        _ if format.starts_with("R32G32_") => (2, Bits::B32),
         _ if format.starts_with("R32_") => (1, Bits::B32),
         _ => panic!("format {format} is not encoded"),
     };

@@ -53,7 +53,10 @@ struct Features {
 
 impl Features {
     fn instruction(&mut self, opcode: u32, inst: &[u32]) {
-        self.names.insert(opcode_name(opcode));
+        // An operation on constants counts by its own name.
+        if opcode != Op::SpecConstantOp as u32 {
+            self.names.insert(opcode_name(opcode));
+        }
         let Some(op) = Op::from_u32(opcode) else { return };
         match (op, inst) {
             (Op::Capability, &[_, c]) => {
@@ -82,10 +85,10 @@ impl Features {
             (Op::Constant, &[_, _, id, number]) => _ = self.constants.insert(id, number),
             (Op::TypePointer, &[_, id, _, pointee]) => _ = self.pointees.insert(id, pointee),
             (Op::Variable, &[_, ty, id, class, ..]) => _ = self.variables.insert(id, (ty, class)),
-            (Op::TypeImage, &[_, _, _, dim, arrayed, _, sampled, ..]) => {
+            (Op::TypeImage, &[_, _, _, dim, _, arrayed, samples, usage, ..]) => {
                 let dim = Dim::from_u32(dim).map_or_else(|| dim.to_string(), |dim| format!("{dim:?}"));
-                let kind = if inst[7] == 2 { "storage" } else { "sampled" };
-                let form = [(arrayed, " array"), (sampled, " multisampled")];
+                let kind = if usage == 2 { "storage" } else { "sampled" };
+                let form = [(arrayed, " array"), (samples, " multisampled")];
                 let form: String = form.iter().filter(|(is, _)| *is == 1).map(|(_, text)| *text).collect();
                 self.names.insert(format!("{kind} image {dim}{form}"));
             }
