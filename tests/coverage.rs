@@ -19,7 +19,7 @@ use support::{assembly, glsl, root};
 
 /// Folders of cases, and what runs every shader of them.
 const CASES: &[(&str, &str)] =
-    &[("coverage", "differential and interpreter"), ("draw", "drawing"), ("draws", "draws")];
+    &[("coverage", "differential and interpreter"), ("draw", "drawing"), ("draws", "draws"), ("stages", "stages")];
 
 /// What has no case of its own, and why.
 const EXEMPT: &[(&str, &str)] = &[];

@@ -10,7 +10,9 @@
 
 #![allow(dead_code, reason = "each test program uses its own part of this")]
 
-use dovetail::emu::inputs::{Address, Binding, Bound, Bytes, Compare, Image, Inputs, Sampler, Shape, Texels};
+use dovetail::emu::inputs::{
+    Address, Binding, Bound, Bytes, Compare, Depth, Draw, Image, Inputs, Sampler, Shape, Target, Texels, Topology,
+};
 use dovetail::ir::interp::{
     AddressMode, Filter, Memory, Sampler as InterpSampler, Shadow, Texture, World, decode, encode,
 };
@@ -76,6 +78,52 @@ impl Case {
             targets: find("attachment").map(|l| l[1].clone()).collect(),
             lines,
         }
+    }
+
+    /// The header has a line that starts so.
+    pub fn has(&self, key: &str) -> bool {
+        self.lines.iter().any(|l| l[0] == key)
+    }
+
+    /// The number behind a word of the header.
+    pub fn number(&self, key: &str) -> Option<f64> {
+        self.lines.iter().find(|l| l[0] == key).map(|l| number(&l[1]))
+    }
+
+    /// What the header says to draw, onto attachments that start as zeros with an alpha of 1.
+    pub fn draw(&self) -> Option<Draw> {
+        let find = |key: &str| self.lines.iter().find(|l| l[0] == key);
+        let line = find("draw")?;
+        let nth = |n: usize, other: f64| line.get(n).map_or(other, |n| number(n));
+        let extent = find("extent").map_or([32, 32], |l| [number(&l[1]) as u32, number(&l[2]) as u32]);
+        let target = |(location, format): (usize, &String)| Target {
+            location: location as u32,
+            format: format.clone(),
+            clear: [0.0, 0.0, 0.0, 1.0],
+            write_mask: 15,
+            blend: None,
+        };
+        Some(Draw {
+            topology: match line[1].as_str() {
+                "points" => Topology::PointList,
+                "lines" => Topology::LineList,
+                "strip" => Topology::TriangleStrip,
+                _ => Topology::TriangleList,
+            },
+            vertices: nth(2, 3.0) as u32,
+            instances: nth(3, 1.0) as u32,
+            first_vertex: nth(4, 0.0) as u32,
+            first_instance: nth(5, 0.0) as u32,
+            indices: find("indices").map_or(Vec::new(), |l| l[1..].iter().map(|n| number(n) as u32).collect()),
+            vertex_buffers: Vec::new(),
+            extent,
+            targets: self.targets.iter().enumerate().map(target).collect(),
+            depth: find("depth").map(|l| Depth {
+                clear: number(&l[2]) as f32,
+                compare: if l[1] == "less" { Compare::Less } else { Compare::LessOrEqual },
+                write: true,
+            }),
+        })
     }
 
     /// Inputs made from a seed.

@@ -173,8 +173,9 @@ fn read(shader: &Shader, inst: &Inst) -> Option<Read> {
         }
         Op::LoadBuiltIn { builtin, component } => match builtin {
             BuiltIn::PointCoord => smooth(Semantic::PointCoord, component, true),
-            BuiltIn::ClipDistance => smooth(Semantic::ClipDistance(component / 4), component % 4, false),
-            BuiltIn::CullDistance => smooth(Semantic::CullDistance(component / 4), component % 4, false),
+            // Distances are linear in clip space: what is clipped at 0 is 0 there with perspective only.
+            BuiltIn::ClipDistance => smooth(Semantic::ClipDistance(component / 4), component % 4, true),
+            BuiltIn::CullDistance => smooth(Semantic::CullDistance(component / 4), component % 4, true),
             BuiltIn::PrimitiveId => flat(Semantic::PrimitiveId, NumericKind::Uint, 0),
             BuiltIn::Layer => flat(Semantic::Layer, NumericKind::Uint, 0),
             BuiltIn::ViewportIndex => flat(Semantic::ViewportIndex, NumericKind::Uint, 0),

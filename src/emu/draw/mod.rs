@@ -21,12 +21,14 @@ use raster::{Coverage, PIXELS, Point};
 use std::collections::BTreeMap;
 
 /// Which vertex of which instance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct VertexId {
     /// Number or index of the vertex, without the first.
     pub vertex: u32,
     /// Instance, without the first.
     pub instance: u32,
+    /// Number of the primitive, where vertices are not shared between them.
+    pub primitive: u32,
 }
 
 /// What a vertex shader exported.
@@ -102,6 +104,10 @@ pub trait Shaders {
     fn early_depth(&self) -> bool {
         false
     }
+    /// The vertex shader is told the number of the primitive, so that each has vertices of its own.
+    fn numbers_primitives(&self) -> bool {
+        false
+    }
     /// Nothing is rasterized.
     fn discards(&self) -> bool {
         false
@@ -146,11 +152,15 @@ pub fn draw(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Tar
             true => (0..command.vertices).collect(),
             false => command.indices.iter().take(command.vertices as usize).copied().collect(),
         };
-        let mut ids = wanted.clone();
+        let primitives = assembly::primitives(command.topology, wanted.len());
+        let vertex = |n: usize, primitive| VertexId { vertex: wanted[n], instance, primitive };
+        let used: Vec<[VertexId; 3]> = match shaders.numbers_primitives() {
+            true => primitives.iter().zip(0..).map(|(corners, n)| corners.map(|corner| vertex(corner, n))).collect(),
+            false => primitives.iter().map(|corners| corners.map(|corner| vertex(corner, 0))).collect(),
+        };
+        let mut ids = used.concat();
         ids.sort_unstable();
         ids.dedup();
-        let order: Vec<usize> = wanted.iter().filter_map(|id| ids.binary_search(id).ok()).collect();
-        let ids: Vec<VertexId> = ids.into_iter().map(|vertex| VertexId { vertex, instance }).collect();
         let vertices = shaders.vertices(&ids)?;
         if vertices.len() != ids.len() {
             return Err(Error::bug(format!("{} vertices for {}", vertices.len(), ids.len())));
@@ -160,8 +170,8 @@ pub fn draw(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Tar
         }
         let mut batch =
             Batch { kind: Kind::of(command.topology), command, vertices, primitives: vec![], quads: vec![] };
-        for corners in assembly::primitives(command.topology, order.len()) {
-            batch.rasterize(corners.map(|n| order[n]));
+        for corners in used {
+            batch.rasterize(corners.map(|id| ids.binary_search(&id).unwrap_or(0)));
             if batch.quads.len() >= BATCH {
                 batch.shade(shaders, targets)?;
             }

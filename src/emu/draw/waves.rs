@@ -15,7 +15,7 @@ use crate::isa::Vgpr;
 use crate::metadata::registers::{
     self as reg, cb_shader_mask, db_shader_control, pa_cl_clip_cntl, pa_cl_vs_out_cntl, rsrc1_vs, spi_baryc_cntl,
     spi_ps_in_control, spi_ps_input_addr, spi_ps_input_cntl, spi_ps_input_ena, spi_shader_col_format,
-    spi_vs_out_config,
+    spi_vs_out_config, vgt_primitiveid_en,
 };
 use crate::target::Stage;
 use std::sync::Arc;
@@ -83,6 +83,9 @@ impl<'a> Gpu<'a> {
         let components = self.field(rsrc1_vs::VGPR_COMP_CNT);
         for (lane, id) in ids.iter().enumerate() {
             wave.set_vgpr(Vgpr(0), 0, lane, id.vertex);
+            if components >= 2 {
+                wave.set_vgpr(Vgpr(2), 0, lane, id.primitive);
+            }
             if components >= 3 {
                 wave.set_vgpr(Vgpr(3), 0, lane, id.instance);
             }
@@ -348,6 +351,10 @@ impl Shaders for Gpu<'_> {
 
     fn early_depth(&self) -> bool {
         self.field(db_shader_control::DEPTH_BEFORE_SHADER) == 1
+    }
+
+    fn numbers_primitives(&self) -> bool {
+        self.field(vgt_primitiveid_en::PRIMITIVEID_EN) == 1
     }
 
     fn discards(&self) -> bool {
