@@ -12,6 +12,7 @@ use dovetail::target::Stage;
 use rspirv::grammar::{INSTRUCTION_TABLE, OperandKind, OperandQuantifier, reflect};
 use spirv::{BuiltIn, Capability, ExecutionMode, ExecutionModel, GlslStd450Op, ImageOperands, Op, StorageClass};
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 /// Enumerants and opcodes are below.
 const NUMBERS: u32 = 8192;
@@ -160,7 +161,12 @@ fn is_builtin_supported(model: ExecutionModel, written: bool, builtin: BuiltIn) 
 }
 
 /// Every feature that the front end supports, by the names of [`crate::features`].
-pub fn supported() -> BTreeSet<String> {
+pub fn supported() -> &'static BTreeSet<String> {
+    static ALL: OnceLock<BTreeSet<String>> = OnceLock::new();
+    ALL.get_or_init(ask)
+}
+
+fn ask() -> BTreeSet<String> {
     let mut out = BTreeSet::new();
     // What the grammar has no place for cannot be told from words that mean nothing; the rest is asked.
     out.extend((0..NUMBERS).filter(|n| is_supported(*n)).map(opcode_name));
