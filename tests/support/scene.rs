@@ -9,7 +9,7 @@ use crate::vulkan::{Lavapipe, Shader};
 use dovetail::cache::{Cache, MemoryStore};
 use dovetail::compile::llvm::LlvmCompiler;
 use dovetail::compile::request::{Module, default_wave};
-use dovetail::emu::inputs::{Bound, Inputs, Target};
+use dovetail::emu::inputs::{BlendFactor, Bound, Inputs, Target};
 use dovetail::emu::{self, Limits, NamedFormat};
 use dovetail::link::Placement;
 use dovetail::pipeline::{Outcome, PipelineRequest, ShaderRef, build, build_whole};
@@ -37,9 +37,14 @@ impl Scene {
     pub fn pipelines(&self) -> Vec<(String, Vec<u8>)> {
         let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), LlvmCompiler::new());
         let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
+        self.pipelines_by(&tools, &[WaveSize::W32, default_wave(Stage::Fragment, false)])
+    }
+
+    /// The same, for these fragment waves, with a cache that has early parts already.
+    pub fn pipelines_by(&self, tools: &Toolchain<'_>, waves: &[WaveSize]) -> Vec<(String, Vec<u8>)> {
         let modules = [&self.vertex, &self.fragment].map(|spirv| Module::new(spirv.clone()).expect("a module"));
         let mut out = Vec::new();
-        for wave in [WaveSize::W32, default_wave(Stage::Fragment, false)] {
+        for &wave in waves {
             let shader = |stage, module, wave| ShaderRef {
                 module,
                 entry_point: "main".to_owned(),
@@ -57,7 +62,7 @@ impl Scene {
                 options: Default::default(),
                 placement: Placement::Adjacent,
             };
-            for (name, outcome) in [("linked", build(&request, &tools)), ("whole", build_whole(&request, &tools, None))]
+            for (name, outcome) in [("linked", build(&request, tools)), ("whole", build_whole(&request, tools, None))]
             {
                 let Ok(Outcome::Built(built)) = outcome else { panic!("{name}: {outcome:?}") };
                 out.push((format!("{name}, {wave:?}"), built.elf));
@@ -77,7 +82,11 @@ impl Scene {
                 format: t.format.clone(),
                 write_mask: t.write_mask,
                 blend: t.blend.is_some(),
-                blend_source_alpha: false,
+                blend_source_alpha: t.blend.is_some_and(|b| {
+                    [b.color.source, b.color.destination]
+                        .iter()
+                        .any(|f| matches!(f, BlendFactor::SrcAlpha | BlendFactor::OneMinusSrcAlpha))
+                }),
             })
             .collect();
     }
