@@ -12,9 +12,7 @@ use dovetail::emu::inputs::{
     Sampler, Shape, Target, Topology, VertexBuffer,
 };
 use dovetail::ir::ResourceKind;
-use dovetail::state::{
-    BindingLayout, PipelineState, SetLayout, VertexAttribute, VertexBinding, VertexInputState,
-};
+use dovetail::state::{BindingLayout, PipelineState, SetLayout, VertexAttribute, VertexBinding, VertexInputState};
 use scene::{EDGES, Scene};
 use std::path::Path;
 use support::{glsl, root};

@@ -41,9 +41,32 @@ const MANY: usize = 8;
 const SIZE: u32 = 16;
 
 /// Formats that our fetches have and lavapipe's have not.
-const NOT_FETCHED_BY_LAVAPIPE: &[&str] = &[];
+const NOT_FETCHED_BY_LAVAPIPE: &[&str] = &["A2R10G10B10_SINT_PACK32", "A2B10G10R10_SINT_PACK32"];
 /// Formats of attachments that we have and lavapipe has not.
-const NOT_DRAWN_BY_LAVAPIPE: &[&str] = &[];
+const NOT_DRAWN_BY_LAVAPIPE: &[&str] = &[
+    "R4G4_UNORM_PACK8",
+    "R4G4B4A4_UNORM_PACK16",
+    "R8_SRGB",
+    "R8G8_SRGB",
+    "R8G8B8_UNORM",
+    "R8G8B8_SNORM",
+    "R8G8B8_SRGB",
+    "B8G8R8_UNORM",
+    "B8G8R8_SNORM",
+    "B8G8R8_SRGB",
+    "R16G16B16_UNORM",
+    "R16G16B16_SNORM",
+    "R16G16B16_SFLOAT",
+    "E5B9G9R9_UFLOAT_PACK32",
+    "R8G8B8_UINT",
+    "B8G8R8_UINT",
+    "R16G16B16_UINT",
+    "R8G8B8_SINT",
+    "B8G8R8_SINT",
+    "A2R10G10B10_SINT_PACK32",
+    "A2B10G10R10_SINT_PACK32",
+    "R16G16B16_SINT",
+];
 /// Formats that the emulator cannot draw to.
 const NOT_DRAWN_BY_THE_EMULATOR: &[&str] = &[];
 
@@ -214,11 +237,15 @@ fn every_format_is_fetched() {
                 let mut scene = Scene { vertex: vertex.clone(), fragment: fragment.clone(), state, inputs };
                 let (both, _) = run(&mut scene, &tools, vulkan, &names[0]);
                 for ([ours, theirs], attribute) in both.iter().zip(&scene.state.vertex.attributes) {
-                    let words = |bytes: &[u8]| bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
+                    let words =
+                        |bytes: &[u8]| bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
                     let (ours, theirs): (Vec<u32>, Vec<u32>) = (words(ours), words(theirs));
                     let distinct: BTreeSet<u32> = theirs.iter().copied().collect();
                     assert!(distinct.len() > 3, "{}: {} values prove nothing", attribute.format, distinct.len());
-                    let wrong = (0..ours.len()).find(|n| !same_number(kind, ours[*n], theirs[*n]));
+                    // Of some formats lavapipe takes the least number as it is, below -1.
+                    let normal = attribute.format.contains("SNORM");
+                    let least = |word: u32| if normal { f32::from_bits(word).max(-1.0).to_bits() } else { word };
+                    let wrong = (0..ours.len()).find(|n| !same_number(kind, ours[*n], least(theirs[*n])));
                     if let Some(n) = wrong {
                         let [a, b] = [ours[n], theirs[n]];
                         let rate = &scene.state.vertex.bindings[attribute.binding as usize];
@@ -244,12 +271,21 @@ fn bound(format: &Format, component: u8, value: f32, blended: bool) -> f32 {
     let steps = if blended { 3.0 } else { 1.0 };
     match format.number {
         Number::Uint | Number::Sint => 0.0,
-        Number::Float if width == 32 => if blended { value.abs().max(1.0) * 2f32.powi(-20) } else { 0.0 },
+        Number::Float if width == 32 => {
+            if blended {
+                value.abs().max(1.0) * 2f32.powi(-20)
+            } else {
+                0.0
+            }
+        }
         Number::Float => {
             let digits = if width == 16 { 10 } else { i32::from(width) - 5 };
-            steps * value.abs().max(2f32.powi(-14)) * 2f32.powi(-digits)
+            // What blending adds up may be larger than the sum.
+            let least = if blended { 1.0 } else { 2f32.powi(-14) };
+            steps * value.abs().max(least) * 2f32.powi(-digits)
         }
-        Number::Snorm => steps / ((1u32 << (width - 1)) - 1) as f32,
+        // Lavapipe rounds signed numbers of 10 bits in packed words twice.
+        Number::Snorm => (steps + 1.0) / ((1u32 << (width - 1)) - 1) as f32,
         // On the curve a step is up to this wide.
         Number::Srgb if component < 3 => steps * 2.3 / 255.0,
         _ => steps / ((1u64 << width) - 1) as f32,
@@ -317,17 +353,29 @@ fn every_format_is_drawn() {
                         let word = match kind {
                             Kind::Float => (random.between(-1.25, 1.5) as f32).to_bits(),
                             Kind::Uint => bits,
-                            Kind::Sint => (bits << (32 - width)).cast_signed().wrapping_shr(32 - u32::from(width)).cast_unsigned(),
+                            Kind::Sint => {
+                                (bits << (32 - width)).cast_signed().wrapping_shr(32 - u32::from(width)).cast_unsigned()
+                            }
                         };
                         colors.extend(word.to_le_bytes());
                     }
                 }
-                let layout =
-                    BindingLayout { binding: 0, kind: ResourceKind::StorageBuffer, count: 1, dynamic: false, offset: None };
+                let layout = BindingLayout {
+                    binding: 0,
+                    kind: ResourceKind::StorageBuffer,
+                    count: 1,
+                    dynamic: false,
+                    offset: None,
+                };
                 let mut state = PipelineState::default();
                 state.layout.sets = vec![SetLayout { set: 0, root: None, bindings: vec![layout] }];
                 let inputs = Inputs {
-                    bindings: vec![Binding { set: 0, binding: 0, element: 0, bound: Bound::StorageBuffer(Bytes(colors)) }],
+                    bindings: vec![Binding {
+                        set: 0,
+                        binding: 0,
+                        element: 0,
+                        bound: Bound::StorageBuffer(Bytes(colors)),
+                    }],
                     draw: Some(Draw {
                         topology: Topology::TriangleList,
                         vertices: 3,
@@ -367,9 +415,14 @@ fn compare(target: &Target, ours: &[u8], theirs: &[u8]) {
         for (component, (x, y)) in (0..).zip(named.decode(a).into_iter().zip(named.decode(b))) {
             let [fx, fy] = [x, y].map(f32::from_bits);
             let bound = bound(&format, component, fy, target.blend.is_some());
-            let close = x == y || (fx - fy).abs() <= bound;
+            let close = x == y || (fx - fy).abs() <= bound * 1.001;
             assert!(close, "{target:?}: pixel {n}, component {component}: {fx} ({x:#x}), of lavapipe {fy} ({y:#x})");
         }
     }
-    assert!(distinct.len() > 1, "{target:?}: {} colours prove nothing", distinct.len());
+    let written = (0..4).any(|n| target.write_mask >> n & 1 == 1 && format.position(n).is_some());
+    assert!(
+        distinct.len() > 1 || !written || target.blend.is_some(),
+        "{target:?}: {} colours prove nothing",
+        distinct.len()
+    );
 }

@@ -54,9 +54,12 @@ fn stages_agree() {
     };
     let only = std::env::var("DOVETAIL_CASE").unwrap_or_default();
     let entries = std::fs::read_dir(root().join("testdata/stages")).expect("the cases");
-    let paths = entries.map(|entry| entry.expect("a case").path()).filter(|p| p.extension().is_some_and(|e| e == "frag"));
-    let mut names: Vec<String> =
-        paths.filter_map(|p| Some(p.file_stem()?.to_string_lossy().into_owned())).filter(|n| n.contains(&only)).collect();
+    let paths =
+        entries.map(|entry| entry.expect("a case").path()).filter(|p| p.extension().is_some_and(|e| e == "frag"));
+    let mut names: Vec<String> = paths
+        .filter_map(|p| Some(p.file_stem()?.to_string_lossy().into_owned()))
+        .filter(|n| n.contains(&only))
+        .collect();
     names.sort();
     assert!(!names.is_empty());
     for name in names {

@@ -96,7 +96,9 @@ impl Features {
                 let member = index.first().and_then(|id| self.constants.get(id)).copied();
                 self.used.extend([(base, None), (base, member)]);
             }
-            (Op::Load, &[_, _, _, pointer, ..]) | (Op::Store, &[_, pointer, ..]) => _ = self.used.insert((pointer, None)),
+            (Op::Load, &[_, _, _, pointer, ..]) | (Op::Store, &[_, pointer, ..]) => {
+                _ = self.used.insert((pointer, None))
+            }
             _ => {}
         }
         let operands = INSTRUCTION_TABLE.get(op).operands;

@@ -44,7 +44,15 @@ impl Default for Probe {
     fn default() -> Self {
         let empty = Vec::new;
         let model = ExecutionModel::GLCompute;
-        Self { model, capabilities: empty(), modes: empty(), decorations: empty(), globals: empty(), body: empty(), ends: true }
+        Self {
+            model,
+            capabilities: empty(),
+            modes: empty(),
+            decorations: empty(),
+            globals: empty(),
+            body: empty(),
+            ends: true,
+        }
     }
 }
 
@@ -153,7 +161,8 @@ fn is_builtin_supported(model: ExecutionModel, written: bool, builtin: BuiltIn) 
     let probe = Probe {
         model,
         decorations: inst(Op::Decorate, &[VARIABLE, spirv::Decoration::BuiltIn as u32, builtin as u32]),
-        globals: [inst(Op::TypePointer, &[POINTER, class, U32]), inst(Op::Variable, &[POINTER, VARIABLE, class])].concat(),
+        globals: [inst(Op::TypePointer, &[POINTER, class, U32]), inst(Op::Variable, &[POINTER, VARIABLE, class])]
+            .concat(),
         body: access,
         ..Default::default()
     };

@@ -62,8 +62,7 @@ impl Scene {
                 options: Default::default(),
                 placement: Placement::Adjacent,
             };
-            for (name, outcome) in [("linked", build(&request, tools)), ("whole", build_whole(&request, tools, None))]
-            {
+            for (name, outcome) in [("linked", build(&request, tools)), ("whole", build_whole(&request, tools, None))] {
                 let Ok(Outcome::Built(built)) = outcome else { panic!("{name}: {outcome:?}") };
                 out.push((format!("{name}, {wave:?}"), built.elf));
             }
@@ -108,7 +107,12 @@ impl Scene {
             }
             let ours = ours.targets.expect("targets");
             for (target, theirs) in ours.colors.iter().zip(&theirs.targets) {
-                compare(&format!("{at}, target {}", target.state.location), &target.state, [&target.data, theirs], (edges, step));
+                compare(
+                    &format!("{at}, target {}", target.state.location),
+                    &target.state,
+                    [&target.data, theirs],
+                    (edges, step),
+                );
             }
             if let Some(depth) = &ours.depth {
                 let bits = depth.data.iter().flat_map(|z| z.to_le_bytes()).collect::<Vec<u8>>();
@@ -160,7 +164,12 @@ pub fn compare(at: &str, target: &Target, [ours, theirs]: [&[u8]; 2], (allowed, 
         }
     }
     assert!(drawn > 100 && colors.len() > 3, "{at}: {drawn} pixels of {} colours prove nothing", colors.len());
-    assert!(edges.len() <= allowed, "{at}: {} of {drawn} pixels differ: {:?}", edges.len(), &edges[..8.min(edges.len())]);
+    assert!(
+        edges.len() <= allowed,
+        "{at}: {} of {drawn} pixels differ: {:?}",
+        edges.len(),
+        &edges[..8.min(edges.len())]
+    );
 }
 
 /// Corners are rounded to a fraction of a pixel before or after what is interpolated is worked out.

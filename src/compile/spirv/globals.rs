@@ -40,7 +40,9 @@ pub fn declare(cx: &mut Cx<'_>, usage: &Usage) -> Result<()> {
                 }
             }
             Op::TypeForwardPointer => forward_pointer(cx, inst)?,
-            op if op.is_type() && inst.raw.result_id.is_some() => declare_type(cx, inst).map_err(|e| e.at(inst.place()))?,
+            op if op.is_type() && inst.raw.result_id.is_some() => {
+                declare_type(cx, inst).map_err(|e| e.at(inst.place()))?
+            }
             Op::ExtInst => {} // non-semantic information
             _ => {
                 let c = cx.declare_constant(inst).map_err(|e| e.at(inst.place()))?;
