@@ -19,8 +19,13 @@ use std::sync::OnceLock;
 use support::{assembly, glsl, root};
 
 /// Folders of cases, and what runs every shader of them.
-const CASES: &[(&str, &str)] =
-    &[("coverage", "differential and interpreter"), ("draw", "drawing"), ("draws", "draws"), ("stages", "stages"), ("formats", "formats")];
+const CASES: &[(&str, &str)] = &[
+    ("coverage", "differential and interpreter"),
+    ("draw", "drawing"),
+    ("draws", "draws"),
+    ("stages", "stages"),
+    ("formats", "formats"),
+];
 
 /// What has no case of its own, and why.
 const EXEMPT: &[(&str, &str)] = &[
