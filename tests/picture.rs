@@ -18,7 +18,7 @@ use scene::Scene;
 use support::{glsl, root};
 use vulkan::Lavapipe;
 
-const SIZE: u32 = 96;
+const SIZE: u32 = 64;
 
 fn scene(test: &str, name: &str, inputs: Inputs) -> Option<Scene> {
     let path = root().join("testdata/picture").join(name);
@@ -37,7 +37,7 @@ fn the_picture_is_lavapipes() {
     };
     let Some(mut knot) = scene(test, "knot", picture::knot(SIZE, 1)) else { return };
     // Where the knot ends, a pixel of it or of the floor: few of so many edges.
-    knot.judge(vulkan, "knot", 60, Some(4.0 / 255.0));
+    knot.judge(vulkan, "knot", 40, Some(4.0 / 255.0));
     let noise = (0..SIZE * SIZE * 4).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let Some(mut half) = scene(test, "half", picture::half(SIZE, noise)) else { return };
     half.judge(vulkan, "half", 0, Some(4.0 / 255.0));

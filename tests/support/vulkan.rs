@@ -14,7 +14,6 @@ mod picture;
 use ash::vk;
 use dovetail::emu::inputs::{Binding, Bound, Inputs};
 use dovetail::state::VertexInputState;
-pub use picture::formats;
 use picture::{Picture, format};
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -30,6 +29,11 @@ pub struct Lavapipe {
     queue: Mutex<vk::Queue>,
     /// Lanes of a subgroup.
     pub subgroup_size: u32,
+}
+
+/// Names of formats.
+pub fn formats() -> impl Iterator<Item = String> {
+    picture::formats()
 }
 
 /// What can be done with a format.

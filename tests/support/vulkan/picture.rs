@@ -20,7 +20,7 @@ fn all() -> impl Iterator<Item = vk::Format> {
 }
 
 /// Names of formats.
-pub fn formats() -> impl Iterator<Item = String> {
+pub(super) fn formats() -> impl Iterator<Item = String> {
     all().map(|f| format!("{f:?}"))
 }
 
