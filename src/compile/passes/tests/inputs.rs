@@ -113,7 +113,7 @@ fn attributes_are_numbered_densely() {
             "mov0_4.0(prim_mask)".into(),
             "mov2_6.0(prim_mask)".into(),
             format!("interp7.1{ij}"),
-            "interp5.1(linear_center[0], linear_center[1], prim_mask)".into(),
+            format!("interp5.1{ij}"),
             "mov2_1.3(prim_mask):mov2_2.0(prim_mask)".into(),
         ]
     );
