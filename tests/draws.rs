@@ -1,157 +1,22 @@
 //! Draws judged: linked and whole pipelines on the emulator against lavapipe, pixel by pixel.
-//!
-//! A pixel at an edge may belong to one and not to the other, for both round corners to a fraction of a pixel; those are
-//! counted, and few. All others agree within the bound of their format.
 #![cfg(all(feature = "cli", feature = "llvm"))]
 
+#[path = "support/scene.rs"]
+mod scene;
 mod support;
 #[path = "support/vulkan.rs"]
 mod vulkan;
 
-use dovetail::cache::{Cache, MemoryStore};
-use dovetail::compile::llvm::LlvmCompiler;
-use dovetail::compile::request::{Module, default_wave};
 use dovetail::emu::inputs::{
     Address, Binding, Blend, BlendEquation, BlendFactor, BlendOp, Bound, Bytes, Compare, Depth, Draw, Image, Inputs,
     Sampler, Shape, Target, Topology, VertexBuffer,
 };
-use dovetail::emu::{self, Limits, NamedFormat};
 use dovetail::ir::ResourceKind;
-use dovetail::link::Placement;
-use dovetail::pipeline::{Outcome, PipelineRequest, ShaderRef, build, build_whole};
-use dovetail::proof::{Bundle, Judge, StageEntry, texels_apart};
-use dovetail::state::{
-    BindingLayout, ColorAttachment, PipelineState, SetLayout, VertexAttribute, VertexBinding, VertexInputState,
-};
-use dovetail::target::{GfxIp, Stage, WaveSize};
-use dovetail::toolchain::Toolchain;
+use dovetail::state::{BindingLayout, PipelineState, SetLayout, VertexAttribute, VertexBinding, VertexInputState};
+use scene::{EDGES, Scene};
 use std::path::Path;
 use support::{glsl, root};
-use vulkan::{Lavapipe, Shader};
-
-/// A pipeline's shaders and what they are given.
-struct Scene {
-    vertex: Vec<u8>,
-    fragment: Vec<u8>,
-    state: PipelineState,
-    inputs: Inputs,
-}
-
-/// Pixels, of so many, that only one of both has drawn: how many may be.
-const EDGES: usize = 12;
-
-impl Scene {
-    /// ELFs of both routes, for fragment waves of both sizes.
-    fn pipelines(&self) -> Vec<(String, WaveSize, Vec<u8>)> {
-        let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), LlvmCompiler::new());
-        let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
-        let modules = [&self.vertex, &self.fragment].map(|spirv| Module::new(spirv.clone()).expect("a module"));
-        let mut out = Vec::new();
-        for wave in [WaveSize::W32, default_wave(Stage::Fragment, false)] {
-            let shader = |stage, module, wave| ShaderRef {
-                module,
-                entry_point: "main".to_owned(),
-                stage,
-                wave,
-                spec_ids: Vec::new(),
-            };
-            let request = PipelineRequest {
-                shaders: vec![
-                    shader(Stage::Vertex, &modules[0], WaveSize::W32),
-                    shader(Stage::Fragment, &modules[1], wave),
-                ],
-                state: &self.state,
-                target: GfxIp::Gfx1030,
-                options: Default::default(),
-                placement: Placement::Adjacent,
-            };
-            for (name, outcome) in [("linked", build(&request, &tools)), ("whole", build_whole(&request, &tools, None))]
-            {
-                let Ok(Outcome::Built(built)) = outcome else { panic!("{name}: {outcome:?}") };
-                out.push((format!("{name}, {wave:?}"), wave, built.elf));
-            }
-        }
-        out
-    }
-
-    fn bundle(&self, name: &str, wave: WaveSize) -> Bundle {
-        let stage = |stage, spirv: &Vec<u8>, wave| {
-            let entry = StageEntry { stage, entry_point: "main".to_owned(), wave };
-            (entry, Module::new(spirv.clone()).expect("a module"))
-        };
-        let stages =
-            vec![stage(Stage::Vertex, &self.vertex, WaveSize::W32), stage(Stage::Fragment, &self.fragment, wave)];
-        let mut bundle = Bundle::new(name, 0, "lavapipe", stages);
-        bundle.manifest.edges = EDGES;
-        (bundle.state, bundle.inputs) = (self.state.clone(), self.inputs.clone());
-        bundle
-    }
-
-    fn judge(&mut self, vulkan: &Lavapipe, name: &str) {
-        let draw = self.inputs.draw.as_ref().expect("a draw");
-        self.state.color.attachments = draw
-            .targets
-            .iter()
-            .map(|t| ColorAttachment {
-                location: t.location,
-                format: t.format.clone(),
-                write_mask: t.write_mask,
-                blend: t.blend.is_some(),
-                blend_source_alpha: false,
-            })
-            .collect();
-        let ask = |inputs: &Inputs| {
-            let shader = |module| Shader { module, entry: "main", spec: &[] };
-            let fragment = shader(&self.fragment);
-            Judge::draw(vulkan, &shader(&self.vertex), Some(&fragment), &self.state.vertex, inputs)
-        };
-        let theirs = ask(&self.inputs).unwrap_or_else(|why| panic!("{name}: {why}"));
-        for (route, wave, elf) in self.pipelines() {
-            let at = format!("{name}, {route}");
-            let failed = |why: &dyn std::fmt::Display| -> ! {
-                let bundle = self.bundle(name, wave);
-                let saved = bundle.report_failure(&root().join("target/bundles"), &LlvmCompiler::new(), &mut { ask });
-                panic!("{at}: {why}\n{saved}")
-            };
-            let ours = emu::run(&elf, &self.state.layout, &self.inputs, Limits::default());
-            let ours = ours.unwrap_or_else(|e| failed(&e)).targets.expect("targets");
-            for (target, theirs) in ours.colors.iter().zip(&theirs.targets) {
-                let compared = compare(&target.state, &target.data, theirs);
-                compared.unwrap_or_else(|why| failed(&format!("target {}: {why}", target.state.location)));
-            }
-            if let Some(depth) = &ours.depth {
-                let bits = depth.data.iter().flat_map(|z| z.to_le_bytes()).collect::<Vec<u8>>();
-                let state = Target {
-                    format: "R32_SFLOAT".to_owned(),
-                    clear: [depth.state.clear; 4],
-                    ..draw.targets[0].clone()
-                };
-                compare(&state, &bits, &theirs.depth).unwrap_or_else(|why| failed(&format!("depth: {why}")));
-            }
-        }
-    }
-}
-
-/// Holds two attachments against each other; says why they are not the same picture, or prove nothing.
-fn compare(target: &Target, ours: &[u8], theirs: &[u8]) -> Result<(), String> {
-    if ours.len() != theirs.len() {
-        return Err(format!("{} bytes, not {}", ours.len(), theirs.len()));
-    }
-    let format = NamedFormat::new(&target.format).expect("a format");
-    let clear = target.clear.map(|x| if format.format.is_integer() { x as u32 } else { x.to_bits() });
-    let clear = format.encode(clear).expect("a clear colour");
-    let pixels = || theirs.chunks(format.format.bytes());
-    let drawn = pixels().filter(|texel| *texel != &clear[..]).count();
-    let colors = pixels().collect::<std::collections::BTreeSet<_>>().len();
-    assert!(drawn > 100 && colors > 3, "{drawn} pixels of {colors} colours prove nothing");
-    let apart = texels_apart(&target.format, ours, theirs).expect("a format");
-    let few = apart.len() <= EDGES;
-    if few {
-        Ok(())
-    } else {
-        Err(format!("{} of {drawn} pixels differ: {:?}", apart.len(), &apart[..8.min(apart.len())]))
-    }
-}
+use vulkan::Lavapipe;
 
 fn floats(x: &[f32]) -> Bytes {
     Bytes(x.iter().flat_map(|x| x.to_le_bytes()).collect())
@@ -229,7 +94,7 @@ fn triangles_meet_the_judge() {
     let Some(vulkan) = lavapipe(test) else { return };
     for seed in 1..4 {
         let Some(mut scene) = varied(test, Topology::TriangleStrip, &corners(7, seed, 0.99)) else { return };
-        scene.judge(vulkan, &format!("strip {seed}"));
+        scene.judge(vulkan, &format!("strip {seed}"), EDGES, None);
         if let Some(draw) = &mut scene.inputs.draw {
             draw.topology = Topology::TriangleList;
             draw.indices = vec![4, 1, 0, 3, 2, 1, 5, 4, 2];
@@ -246,7 +111,7 @@ fn triangles_meet_the_judge() {
             draw.targets[2].format = "R16G16B16A16_SFLOAT".to_owned();
             draw.targets[1].write_mask = 0b1101;
         }
-        scene.judge(vulkan, &format!("indexed {seed}"));
+        scene.judge(vulkan, &format!("indexed {seed}"), EDGES, None);
     }
 }
 
@@ -262,7 +127,7 @@ fn what_crosses_the_eye_is_clipped() {
     }
     let Some(mut scene) = varied(test, Topology::TriangleList, &floor) else { return };
     scene.inputs.draw.iter_mut().for_each(|draw| draw.targets.truncate(2));
-    scene.judge(vulkan, "behind");
+    scene.judge(vulkan, "behind", EDGES, None);
 }
 
 #[test]
@@ -273,7 +138,7 @@ fn distances_clip_and_are_read() {
         let targets = vec![target(0, "R32G32B32A32_SFLOAT")];
         let vertices = corners(7, seed, 0.99);
         let Some(mut scene) = pair(test, "clipped", Topology::TriangleStrip, &vertices, targets) else { return };
-        scene.judge(vulkan, &format!("distances {seed}"));
+        scene.judge(vulkan, &format!("distances {seed}"), EDGES, None);
     }
 }
 
@@ -284,7 +149,7 @@ fn points_meet_the_judge() {
     let points = corners(24, 5, 0.9);
     // Of points whose centre is outside lavapipe draws what remains: all are inside.
     let Some(mut scene) = varied(test, Topology::PointList, &points) else { return };
-    scene.judge(vulkan, "points");
+    scene.judge(vulkan, "points", EDGES, None);
 }
 
 #[test]
@@ -293,7 +158,7 @@ fn lines_meet_the_judge() {
     let Some(vulkan) = lavapipe(test) else { return };
     let Some(mut scene) = varied(test, Topology::LineStrip, &corners(9, 3, 0.9)) else { return };
     scene.inputs.draw.iter_mut().for_each(|draw| draw.targets.truncate(2));
-    scene.judge(vulkan, "lines");
+    scene.judge(vulkan, "lines", EDGES, None);
 }
 
 #[test]
@@ -360,6 +225,6 @@ fn a_texture_is_drawn() {
             }),
         };
         let mut scene = Scene { vertex: vertex.clone(), fragment: fragment.clone(), state: state.clone(), inputs };
-        scene.judge(vulkan, &format!("texture, linear {linear}, {address:?}"));
+        scene.judge(vulkan, &format!("texture, linear {linear}, {address:?}"), EDGES, None);
     }
 }

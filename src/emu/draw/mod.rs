@@ -21,7 +21,7 @@ use raster::{Coverage, PIXELS, Point};
 use std::collections::BTreeMap;
 
 /// Which vertex of which instance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct VertexId {
     /// Number or index of the vertex, without the first.
     pub vertex: u32,
