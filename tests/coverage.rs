@@ -53,7 +53,6 @@ const EXEMPT: &[(&str, &str)] = &[
     ("capability ShaderViewportIndex", "glslang declares ShaderViewportIndexLayerEXT for the same"),
     ("execution mode PixelCenterInteger", "Vulkan forbids it"),
     ("execution mode RequireFullQuadsKHR", "the assembler of bookworm cannot write a fragment shader with it"),
-    ("image operand OFFSETS", "the assembler of bookworm does not know it"),
 ];
 
 /// Names of what every case makes use of, with the first case that does.

@@ -66,9 +66,10 @@ impl Case {
     }
 
     /// What the header says to draw, onto attachments that start as zeros with an alpha of 1.
-    pub fn draw(&self) -> Option<Draw> {
+    pub fn draw(&self) -> Draw {
         let find = |key: &str| self.lines.iter().find(|l| l[0] == key);
-        let line = find("draw")?;
+        let usual = ["draw", "triangles", "3"].map(str::to_owned).to_vec();
+        let line = find("draw").unwrap_or(&usual);
         let nth = |n: usize, other: f64| line.get(n).map_or(other, |n| number(n));
         let extent = find("extent").map_or([32, 32], |l| [number(&l[1]) as u32, number(&l[2]) as u32]);
         let target = |(location, format): (usize, &String)| Target {
@@ -78,7 +79,7 @@ impl Case {
             write_mask: 15,
             blend: None,
         };
-        Some(Draw {
+        Draw {
             topology: match line[1].as_str() {
                 "points" => Topology::PointList,
                 "lines" => Topology::LineList,
@@ -98,7 +99,7 @@ impl Case {
                 compare: if l[1] == "less" { Compare::Less } else { Compare::LessOrEqual },
                 write: true,
             }),
-        })
+        }
     }
 
     /// Inputs made from a seed.
