@@ -15,12 +15,12 @@ pub fn stage(request: &StageRequest, compiler: &CompilerId) -> Result<Key> {
     Ok(KeyBuilder::new("dovetail stage elf 1").field("compiler", compiler)?.field("request", request)?.finish())
 }
 
-/// Key of a piece of glue. The domain's number is the version of what `glue` writes.
+/// Key of a piece of glue. What writes it is known by its sources' digest (`build.rs`).
 ///
 /// # Errors
 /// Bug: the key cannot be serialized.
 pub fn glue(key: &GlueKey) -> Result<Key> {
-    Ok(KeyBuilder::new("dovetail glue 1").field("glue", key)?.finish())
+    Ok(KeyBuilder::new("dovetail glue 1").field("writer", env!("DOVETAIL_GLUE_SOURCES"))?.field("glue", key)?.finish())
 }
 
 #[cfg(test)]
@@ -33,7 +33,7 @@ mod tests {
     /// Every field of the request and of the compiler's id must move the key.
     #[test]
     fn each_field_is_in_the_key() {
-        let id = CompilerId { passes: 1, backend: "llvm 19.1.7".into() };
+        let id = CompilerId { sources: "a".into(), backend: "llvm 19.1.7".into() };
         let base = StageRequest {
             target: GfxIp::Gfx1030,
             stage: Stage::Vertex,
@@ -56,7 +56,7 @@ mod tests {
         };
         let mut keys = vec![
             stage(&base, &id).unwrap(),
-            stage(&base, &CompilerId { passes: 2, ..id.clone() }).unwrap(),
+            stage(&base, &CompilerId { sources: "b".into(), ..id.clone() }).unwrap(),
             stage(&base, &CompilerId { backend: "llvm 20".into(), ..id.clone() }).unwrap(),
             with(&|r| r.stage = Stage::Fragment),
             with(&|r| r.module = ModuleDigest([2; 32])),

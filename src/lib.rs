@@ -28,6 +28,7 @@
 
 pub mod abi;
 pub mod cache;
+pub mod check;
 pub mod compile;
 #[cfg(feature = "cli")]
 pub mod corpus;

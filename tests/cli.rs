@@ -60,30 +60,150 @@ fn from_spirv_to_a_pipeline_that_loads() {
     assert!(good(dir, &["verify", "--json", "k.elf"]).contains("\"violations\": []"));
 }
 
+const UI_INPUTS: &str = r#"
+    push_constants = { f32 = [1.0, 1.0, 0.0, 0.0] }
+    bindings = [{ set = 0, binding = 0, bound = { combined_image_sampler = [
+        { format = "R8G8B8A8_UNORM", extent = [1, 1, 1], data = { hex = "ff8000ff" } }, {} ] } }]
+    [draw]
+    vertices = 3
+    extent = [4, 4]
+    targets = [{ location = 0, format = "R8G8B8A8_UNORM" }]
+    vertex_buffers = [
+        { binding = 0, stride = 8, data = { f32 = [-1.0, -1.0, 3.0, -1.0, -1.0, 3.0] } },
+        { binding = 1, stride = 8, data = { zeros = 24 } },
+        { binding = 2, stride = 16, data = { f32 = [1.0, 1.0, 0.5, 1.0, 1.0, 1.0, 0.5, 1.0, 1.0, 1.0, 0.5, 1.0] } },
+    ]
+"#;
+
 #[test]
 fn a_pipeline_runs_without_a_gpu() {
     let Some(dir) = prepared("a_pipeline_runs_without_a_gpu") else { return };
     let dir = dir.path();
     good(dir, &[&LINK[..], &["-o", "p.elf"]].concat());
-    let inputs = r#"
-        push_constants = { f32 = [1.0, 1.0, 0.0, 0.0] }
-        bindings = [{ set = 0, binding = 0, bound = { combined_image_sampler = [
-            { format = "R8G8B8A8_UNORM", extent = [1, 1, 1], data = { hex = "ff8000ff" } }, {} ] } }]
-        [draw]
-        vertices = 3
-        extent = [4, 4]
-        targets = [{ location = 0, format = "R8G8B8A8_UNORM" }]
-        vertex_buffers = [
-            { binding = 0, stride = 8, data = { f32 = [-1.0, -1.0, 3.0, -1.0, -1.0, 3.0] } },
-            { binding = 1, stride = 8, data = { zeros = 24 } },
-            { binding = 2, stride = 16, data = { f32 = [1.0, 1.0, 0.5, 1.0, 1.0, 1.0, 0.5, 1.0, 1.0, 1.0, 0.5, 1.0] } },
-        ]
-    "#;
-    std::fs::write(dir.join("inputs.toml"), inputs).unwrap();
+    std::fs::write(dir.join("inputs.toml"), UI_INPUTS).unwrap();
     let run = ["run", "p.elf", "--state", "state.toml", "--bindings", "inputs.toml", "-o", "out", "--stats"];
     assert!(good(dir, &run).contains("interpolation"));
     assert_eq!(std::fs::read(dir.join("out/target0.bin")).unwrap(), [255, 128, 0, 255].repeat(16));
     assert!(std::fs::read(dir.join("out/target0.png")).unwrap().starts_with(b"\x89PNG"));
+}
+
+/// Each line of a trace that names a register's change: the instruction before it, the change.
+fn changes(trace: &str) -> Vec<(&str, Vec<&str>)> {
+    let mut last = "";
+    let mut all = Vec::new();
+    for line in trace.lines() {
+        if line.starts_with("0x") {
+            last = line;
+        } else if line.starts_with(' ') {
+            all.push((last, line.split_whitespace().collect()));
+        }
+    }
+    all
+}
+
+#[test]
+fn an_invocation_of_a_dispatch_is_followed() {
+    let Some(dir) = prepared("an_invocation_of_a_dispatch_is_followed") else { return };
+    let dir = dir.path();
+    let source = "#version 450\nlayout(local_size_x = 8, local_size_y = 2) in;
+        layout(set = 0, binding = 0) buffer B { float b[]; };
+        void main() { uint i = gl_GlobalInvocationID.y * 16 + gl_GlobalInvocationID.x; b[i] = b[i] * 1.5; }";
+    std::fs::write(dir.join("k.comp"), source).unwrap();
+    let Some(spirv) = support::glsl("an_invocation_of_a_dispatch_is_followed", &dir.join("k.comp"), "vulkan1.1") else {
+        return;
+    };
+    std::fs::write(dir.join("k.comp.spv"), spirv).unwrap();
+    good(dir, &["state", "template", "k.comp.spv", "-o", "k.toml"]);
+    good(dir, &["link", "--cs", "k.comp.spv", "--state", "k.toml", "--cache", "c", "-o", "k.elf"]);
+    let data: Vec<String> = (0..64).map(|n| format!("{n}.0")).collect();
+    let inputs = format!(
+        "grid = [2, 2, 1]\nbindings = [{{ set = 0, binding = 0, bound = {{ storage_buffer = {{ f32 = [{}] }} }} }}]",
+        data.join(", ")
+    );
+    std::fs::write(dir.join("k.in.toml"), inputs).unwrap();
+    let run = ["run", "k.elf", "--state", "k.toml", "--bindings", "k.in.toml"];
+    // Column 11, row 3: element 59, of workgroup 1, 1.
+    let trace = good(dir, &[&run[..], &["--trace", "global:11,3,0"]].concat());
+    assert!(trace.starts_with("workgroup 1, 1, 0: lane 11 of "), "{trace}");
+    let changes = changes(&trace);
+    let made = |what: &str, old: &str, new: &str| {
+        changes.iter().any(|(inst, line)| inst.contains(what) && line[4..] == [old, "->", new])
+    };
+    assert!(made("v_mul_f32", "59", "88.5"), "{trace}");
+    assert!(trace.contains(" body ") && trace.trim_end().ends_with("s_endpgm"), "{trace}");
+    assert_eq!(good(dir, &[&run[..], &["--trace", "local:1,1,0:3,1,0"]].concat()), trace);
+    // What code is loaded from memory starts with the address that the file has.
+    assert!(trace.lines().nth(1).is_some_and(|line| line.starts_with("0x0000 ")), "{trace}");
+
+    let json = good(dir, &[&run[..], &["--trace", "global:11,3,0", "--json"]].concat());
+    let values: Vec<serde_json::Value> = json.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(values[0]["invocation"]["lane"], 11);
+    let product = values.iter().find(|v| v["instruction"]["text"].as_str().is_some_and(|t| t.starts_with("v_mul_f32")));
+    let product = &product.expect("a product")["instruction"];
+    assert_eq!(product["changes"][0]["new"], 88.5f32.to_bits());
+    assert_eq!((&product["part"], &product["symbol"]), (&"body".into(), &"_amdgpu_cs_main".into()));
+
+    let none = dovetail(dir, &[&run[..], &["--trace", "global:16,0,0"]].concat());
+    assert_eq!(none.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&none.stderr).contains("nothing was run"));
+}
+
+#[test]
+fn a_vertex_and_a_pixel_are_followed_through_all_parts() {
+    let Some(dir) = prepared("a_vertex_and_a_pixel_are_followed_through_all_parts") else { return };
+    let dir = dir.path();
+    good(dir, &[&LINK[..], &["-o", "p.elf"]].concat());
+    std::fs::write(dir.join("inputs.toml"), UI_INPUTS).unwrap();
+    let run = ["run", "p.elf", "--state", "state.toml", "--bindings", "inputs.toml", "--trace"];
+    let vertex = good(dir, &[&run[..], &["vertex:1"]].concat());
+    assert!(vertex.starts_with("vertex 1 of instance 0: lane 1 of "), "{vertex}");
+    let parts = |trace: &str| {
+        let mut all: Vec<String> =
+            trace.lines().filter_map(|l| Some(l.strip_prefix("0x")?.split(' ').nth(1)?.to_owned())).collect();
+        all.dedup();
+        all
+    };
+    assert_eq!(parts(&vertex), ["prolog", "body", "epilog"]);
+    // The second vertex is at 3, -1.
+    let fetched = changes(&vertex).into_iter().filter(|(inst, _)| inst.contains("buffer_load_format_xy"));
+    let fetched: Vec<String> = fetched.map(|(_, line)| line[6].to_owned()).collect();
+    assert_eq!(fetched[..2], ["3", "-1"], "{vertex}");
+
+    let pixel = good(dir, &[&run[..], &["pixel:2,1:0"]].concat());
+    assert!(pixel.starts_with("pixel 2, 1 of primitive 0: lane "), "{pixel}");
+    assert_eq!(parts(&pixel), ["body", "epilog"]);
+    let sampled = changes(&pixel).into_iter().filter(|(inst, _)| inst.contains("image_sample"));
+    assert!(sampled.clone().any(|(_, line)| line.get(6) == Some(&"0.5019608")), "{pixel}");
+    assert_eq!(dovetail(dir, &[&run[..], &["pixel:2,1:1"]].concat()).status.code(), Some(2));
+}
+
+#[test]
+fn a_fragment_shader_knows_its_primitive() {
+    let test = "a_fragment_shader_knows_its_primitive";
+    let Some(dir) = prepared(test) else { return };
+    let dir = dir.path();
+    let vertex = "#version 450\nvoid main() {
+        gl_Position = vec4(gl_VertexIndex / 2 - 1.0, gl_VertexIndex % 2 * 2 - 1, 0.5, 1.0); }";
+    let fragment = "#version 450\nlayout(location = 0) out uvec2 color;
+        void main() { color = uvec2(gl_PrimitiveID, 7); }";
+    for (name, source) in [("n.vert", vertex), ("n.frag", fragment)] {
+        std::fs::write(dir.join(name), source).unwrap();
+        let Some(spirv) = support::glsl(test, &dir.join(name), "vulkan1.1") else { return };
+        std::fs::write(dir.join(format!("{name}.spv")), spirv).unwrap();
+    }
+    good(dir, &["state", "template", "n.vert.spv", "n.frag.spv", "-o", "n.toml"]);
+    let link = ["link", "--vs", "n.vert.spv", "--fs", "n.frag.spv", "--state", "n.toml", "--cache", "c", "-o", "n.elf"];
+    assert!(good(dir, &link).contains("primitive id"), "an early vertex shader passes none on");
+    // Four triangles of a strip, from left to right; vertices two to four are shared where nobody counts.
+    let inputs = "[draw]\ntopology = \"triangle_strip\"\nvertices = 6\nextent = [8, 8]
+        targets = [{ location = 0, format = \"R32G32_UINT\" }]";
+    std::fs::write(dir.join("n.in.toml"), inputs).unwrap();
+    good(dir, &["run", "n.elf", "--state", "n.toml", "--bindings", "n.in.toml", "-o", "n"]);
+    let pixels = std::fs::read(dir.join("n/target0.bin")).unwrap();
+    let at = |x: usize, y: usize| pixels[8 * (8 * y + x)..][..8].to_vec();
+    for (x, y, primitive) in [(0, 0, 0), (3, 7, 1), (4, 0, 2), (7, 7, 3)] {
+        assert_eq!(at(x, y), [primitive, 0, 0, 0, 7, 0, 0, 0], "{x} {y}");
+    }
 }
 
 #[test]

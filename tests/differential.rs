@@ -3,7 +3,8 @@
 //!
 //! Each case of `testdata/coverage` is compiled early and linked in both placements, and compiled whole, for waves of 32
 //! and of 64, and runs on two seeds. Integers must agree exactly, floats within the bound that the interpreter works out
-//! for each. What depends on the subgroup's size, which lavapipe fixes, is judged by the interpreter at the wave's size.
+//! for each. What depends on the subgroup's size, which lavapipe fixes, is judged by the interpreter at the wave's size; so is
+//! the little that lavapipe does not know. What disagrees is shrunk and saved in `target/bundles`, for `dovetail replay`.
 //! A case counts only if it can fail: it wrote something, the seeds give different results, and few values are free.
 #![cfg(all(feature = "cli", feature = "llvm"))]
 
@@ -22,7 +23,7 @@ use dovetail::emu::inputs::{Binding, Bound, Bytes, Inputs};
 use dovetail::ir::Bits;
 use dovetail::ir::interp::{Memory, Options, Shadow, Verdict};
 use dovetail::pipeline::ShaderRef;
-use dovetail::proof::{Known, Pipelines, interpreted, judge, proves_nothing};
+use dovetail::proof::{Bundle, Judge, Known, Outputs, Pipelines, StageEntry, interpreted, judge, proves_nothing};
 use dovetail::state::{PipelineState, SpecializationEntry};
 use dovetail::target::{Stage, WaveSize};
 use support::{assembly, glsl, root};
@@ -46,31 +47,43 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8], wave: WaveSize) -> Result<
     let entry = |&(id, value)| SpecializationEntry { stage: None, id, value };
     let state = PipelineState { specialization: spec.iter().map(entry).collect(), ..state };
     let pipelines = Pipelines::new(vec![shader], state, &LlvmCompiler::new()).map_err(|e| e.to_string())?;
-    if let Some(why) = pipelines.not_linked {
-        return Err(why);
+    if let Some(why) = &pipelines.not_linked {
+        return Err(why.clone());
     }
     let shader = vulkan::Shader { module, entry: "main", spec: &case.spec };
+    let options = Options { subgroup_size: wave.lanes(), shadow: true, limit: 10_000_000, ..Options::default() };
+    let ask = |inputs: &Inputs| {
+        if !case.subgroups && !case.unjudged {
+            return Judge::compute(vulkan, &shader, inputs);
+        }
+        let known = interpreted(&ir, inputs, options).map_err(|e| e.to_string())?;
+        let bindings = known.iter().map(|k| k.as_ref().map_or(Vec::new(), |k| k.bytes().expect("bytes"))).collect();
+        Ok(Outputs { bindings, ..Default::default() })
+    };
+    let bundle = |seed, inputs: &Inputs| {
+        let name = format!("{}-wave{}", case.name, wave.lanes());
+        let judge = if case.subgroups || case.unjudged { "interpreter" } else { "lavapipe" };
+        let stage = StageEntry { stage: Stage::Compute, entry_point: "main".to_owned(), wave };
+        let mut bundle = Bundle::new(&name, seed, judge, vec![(stage, parsed.clone())]);
+        bundle.manifest.floor = case.floor;
+        (bundle.state, bundle.inputs) = (pipelines.state.clone(), inputs.clone());
+        bundle.report_failure(&root().join("target/bundles"), &LlvmCompiler::new(), &mut |inputs| ask(inputs))
+    };
     let (mut verdict, mut results, mut instructions) = (Verdict::default(), Vec::<Vec<Vec<u8>>>::new(), 0);
     for seed in SEEDS {
         let inputs = case.inputs(seed);
-        let options = Options { subgroup_size: wave.lanes(), shadow: true, limit: 10_000_000, ..Options::default() };
         let known = interpreted(&ir, &inputs, options).map_err(|e| e.to_string())?;
-        let theirs = if case.subgroups {
-            known.iter().map(|k| k.as_ref().map_or(Vec::new(), |k| k.bytes().expect("bytes"))).collect()
-        } else {
-            vulkan.compute(shader, &inputs).bindings
-        };
+        let theirs = ask(&inputs)?.bindings;
         let mut first = None;
         for (name, elf) in &pipelines.elfs {
-            let place = || format!("seed {seed}, {name}");
+            let failed = |why: String| format!("seed {seed}, {name}: {why}\n{}", bundle(seed, &inputs));
             let ran = pipelines.run(elf, &inputs, Limits { instructions: 100_000_000 });
-            let ran = ran.map_err(|e| format!("{}: {e}", place()))?;
+            let ran = ran.map_err(|e| failed(e.to_string()))?;
             let ours = ran.bindings;
             instructions = ran.stats.total();
             // The bytes of two pipelines that agree need no judge of their own.
             if first.as_ref() != Some(&ours) {
-                verdict =
-                    judge(case.floor, &inputs, &known, &ours, &theirs).map_err(|e| format!("{}: {e}", place()))?;
+                verdict = judge(case.floor, &inputs, &known, &ours, &theirs).map_err(|e| failed(e.to_string()))?;
             }
             first.get_or_insert(ours);
         }

@@ -1,143 +1,22 @@
 //! Draws judged: linked and whole pipelines on the emulator against lavapipe, pixel by pixel.
-//!
-//! A pixel at an edge may belong to one and not to the other, for both round corners to a fraction of a pixel; those are
-//! counted, and few. All others agree within the bound of their format.
-#![cfg(feature = "llvm")]
+#![cfg(all(feature = "cli", feature = "llvm"))]
 
+#[path = "support/scene.rs"]
+mod scene;
 mod support;
 #[path = "support/vulkan.rs"]
 mod vulkan;
 
-use dovetail::cache::{Cache, MemoryStore};
-use dovetail::compile::llvm::LlvmCompiler;
-use dovetail::compile::request::{Module, default_wave};
 use dovetail::emu::inputs::{
     Address, Binding, Blend, BlendEquation, BlendFactor, BlendOp, Bound, Bytes, Compare, Depth, Draw, Image, Inputs,
     Sampler, Shape, Target, Topology, VertexBuffer,
 };
-use dovetail::emu::{self, Limits, NamedFormat};
 use dovetail::ir::ResourceKind;
-use dovetail::link::Placement;
-use dovetail::pipeline::{Outcome, PipelineRequest, ShaderRef, build, build_whole};
-use dovetail::state::{
-    BindingLayout, ColorAttachment, PipelineState, SetLayout, VertexAttribute, VertexBinding, VertexInputState,
-};
-use dovetail::target::{GfxIp, Stage, WaveSize};
-use dovetail::toolchain::Toolchain;
+use dovetail::state::{BindingLayout, PipelineState, SetLayout, VertexAttribute, VertexBinding, VertexInputState};
+use scene::{EDGES, Scene};
 use std::path::Path;
 use support::{glsl, root};
-use vulkan::{Lavapipe, Shader};
-
-/// A pipeline's shaders and what they are given.
-struct Scene {
-    vertex: Vec<u8>,
-    fragment: Vec<u8>,
-    state: PipelineState,
-    inputs: Inputs,
-}
-
-/// Pixels, of so many, that only one of both has drawn: how many may be.
-const EDGES: usize = 12;
-
-impl Scene {
-    /// ELFs of both routes, for fragment waves of both sizes.
-    fn pipelines(&self) -> Vec<(String, Vec<u8>)> {
-        let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), LlvmCompiler::new());
-        let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
-        let modules = [&self.vertex, &self.fragment].map(|spirv| Module::new(spirv.clone()).expect("a module"));
-        let mut out = Vec::new();
-        for wave in [WaveSize::W32, default_wave(Stage::Fragment, false)] {
-            let shader = |stage, module, wave| ShaderRef {
-                module,
-                entry_point: "main".to_owned(),
-                stage,
-                wave,
-                spec_ids: Vec::new(),
-            };
-            let request = PipelineRequest {
-                shaders: vec![
-                    shader(Stage::Vertex, &modules[0], WaveSize::W32),
-                    shader(Stage::Fragment, &modules[1], wave),
-                ],
-                state: &self.state,
-                target: GfxIp::Gfx1030,
-                options: Default::default(),
-                placement: Placement::Adjacent,
-            };
-            for (name, outcome) in [("linked", build(&request, &tools)), ("whole", build_whole(&request, &tools, None))]
-            {
-                let Ok(Outcome::Built(built)) = outcome else { panic!("{name}: {outcome:?}") };
-                out.push((format!("{name}, {wave:?}"), built.elf));
-            }
-        }
-        out
-    }
-
-    fn judge(&mut self, vulkan: &Lavapipe, name: &str) {
-        let draw = self.inputs.draw.as_ref().expect("a draw");
-        self.state.color.attachments = draw
-            .targets
-            .iter()
-            .map(|t| ColorAttachment {
-                location: t.location,
-                format: t.format.clone(),
-                write_mask: t.write_mask,
-                blend: t.blend.is_some(),
-                blend_source_alpha: false,
-            })
-            .collect();
-        let shader = |module| Shader { module, entry: "main", spec: &[] };
-        let theirs = vulkan.draw(shader(&self.vertex), Some(shader(&self.fragment)), &self.state.vertex, &self.inputs);
-        for (route, elf) in self.pipelines() {
-            let at = format!("{name}, {route}");
-            let ours = emu::run(&elf, &self.state.layout, &self.inputs, Limits::default());
-            let ours = ours.unwrap_or_else(|e| panic!("{at}: {e}")).targets.expect("targets");
-            for (target, theirs) in ours.colors.iter().zip(&theirs.targets) {
-                compare(&format!("{at}, target {}", target.state.location), &target.state, &target.data, theirs);
-            }
-            if let Some(depth) = &ours.depth {
-                let bits = depth.data.iter().flat_map(|z| z.to_le_bytes()).collect::<Vec<u8>>();
-                let state = Target {
-                    format: "R32_SFLOAT".to_owned(),
-                    clear: [depth.state.clear; 4],
-                    ..draw.targets[0].clone()
-                };
-                compare(&format!("{at}, depth"), &state, &bits, &theirs.depth);
-            }
-        }
-    }
-}
-
-/// Holds two attachments against each other.
-fn compare(at: &str, target: &Target, ours: &[u8], theirs: &[u8]) {
-    assert_eq!(ours.len(), theirs.len(), "{at}");
-    let format = NamedFormat::new(&target.format).expect("a format");
-    let integer = format.format.is_integer();
-    let bytes = format.format.bytes();
-    let clear = target.clear.map(|x| if integer { x as u32 } else { x.to_bits() });
-    let clear = format.encode(clear).expect("a clear colour");
-    // Corners are rounded to a fraction of a pixel before or after what is interpolated is worked out.
-    let step = match target.format.as_str() {
-        name if name.contains("UNORM") || name.contains("SRGB") => 2.1 / 255.0,
-        name if name.contains("16_SFLOAT") => 1.6e-3,
-        _ => 5e-4,
-    };
-    let (mut edges, mut drawn) = (Vec::new(), 0);
-    let mut colors = std::collections::BTreeSet::new();
-    for (n, (a, b)) in ours.chunks(bytes).zip(theirs.chunks(bytes)).enumerate() {
-        drawn += usize::from(b != &clear[..]);
-        colors.insert(b);
-        let close = format.decode(a).into_iter().zip(format.decode(b)).all(|(x, y)| {
-            let [fx, fy] = [x, y].map(f32::from_bits);
-            x == y || !integer && (fx - fy).abs() <= step * fy.abs().max(1.0)
-        });
-        if !close {
-            edges.push((n, format.decode(a).map(f32::from_bits), format.decode(b).map(f32::from_bits)));
-        }
-    }
-    assert!(drawn > 100 && colors.len() > 3, "{at}: {drawn} pixels of {} colours prove nothing", colors.len());
-    assert!(edges.len() <= EDGES, "{at}: {} of {drawn} pixels differ: {:?}", edges.len(), &edges[..8.min(edges.len())]);
-}
+use vulkan::Lavapipe;
 
 fn floats(x: &[f32]) -> Bytes {
     Bytes(x.iter().flat_map(|x| x.to_le_bytes()).collect())
@@ -147,9 +26,15 @@ fn target(location: u32, format: &str) -> Target {
     Target { location, format: format.to_owned(), clear: [0.0, 0.0, 0.0, 1.0], write_mask: 15, blend: None }
 }
 
-/// The shader pair `varied`, with vertices of position and colour.
+/// The shader pair `varied`.
 fn varied(test: &str, topology: Topology, vertices: &[[f32; 8]]) -> Option<Scene> {
-    let path = root().join("testdata/draws/varied");
+    let targets = vec![target(0, "R8G8B8A8_UNORM"), target(1, "R32G32B32A32_UINT"), target(2, "R32G32B32A32_SFLOAT")];
+    pair(test, "varied", topology, vertices, targets)
+}
+
+/// A shader pair that takes vertices of position and colour.
+fn pair(test: &str, name: &str, topology: Topology, vertices: &[[f32; 8]], targets: Vec<Target>) -> Option<Scene> {
+    let path = root().join("testdata/draws").join(name);
     let [vertex, fragment] = ["vert", "frag"].map(|stage| glsl(test, &path.with_extension(stage), "vulkan1.1"));
     let attribute =
         |location, offset| VertexAttribute { location, binding: 0, format: "R32G32B32A32_SFLOAT".to_owned(), offset };
@@ -171,11 +56,7 @@ fn varied(test: &str, topology: Topology, vertices: &[[f32; 8]]) -> Option<Scene
                 indices: Vec::new(),
                 vertex_buffers: vec![VertexBuffer { binding: 0, stride: 32, data: floats(&vertices.concat()) }],
                 extent: [48, 40],
-                targets: vec![
-                    target(0, "R8G8B8A8_UNORM"),
-                    target(1, "R32G32B32A32_UINT"),
-                    target(2, "R32G32B32A32_SFLOAT"),
-                ],
+                targets,
                 depth: None,
             }),
             ..Default::default()
@@ -213,7 +94,7 @@ fn triangles_meet_the_judge() {
     let Some(vulkan) = lavapipe(test) else { return };
     for seed in 1..4 {
         let Some(mut scene) = varied(test, Topology::TriangleStrip, &corners(7, seed, 0.99)) else { return };
-        scene.judge(vulkan, &format!("strip {seed}"));
+        scene.judge(vulkan, &format!("strip {seed}"), EDGES, None);
         if let Some(draw) = &mut scene.inputs.draw {
             draw.topology = Topology::TriangleList;
             draw.indices = vec![4, 1, 0, 3, 2, 1, 5, 4, 2];
@@ -230,7 +111,7 @@ fn triangles_meet_the_judge() {
             draw.targets[2].format = "R16G16B16A16_SFLOAT".to_owned();
             draw.targets[1].write_mask = 0b1101;
         }
-        scene.judge(vulkan, &format!("indexed {seed}"));
+        scene.judge(vulkan, &format!("indexed {seed}"), EDGES, None);
     }
 }
 
@@ -246,7 +127,19 @@ fn what_crosses_the_eye_is_clipped() {
     }
     let Some(mut scene) = varied(test, Topology::TriangleList, &floor) else { return };
     scene.inputs.draw.iter_mut().for_each(|draw| draw.targets.truncate(2));
-    scene.judge(vulkan, "behind");
+    scene.judge(vulkan, "behind", EDGES, None);
+}
+
+#[test]
+fn distances_clip_and_are_read() {
+    let test = "draws::distances_clip_and_are_read";
+    let Some(vulkan) = lavapipe(test) else { return };
+    for seed in 1..4 {
+        let targets = vec![target(0, "R32G32B32A32_SFLOAT")];
+        let vertices = corners(7, seed, 0.99);
+        let Some(mut scene) = pair(test, "clipped", Topology::TriangleStrip, &vertices, targets) else { return };
+        scene.judge(vulkan, &format!("distances {seed}"), EDGES, None);
+    }
 }
 
 #[test]
@@ -256,7 +149,7 @@ fn points_meet_the_judge() {
     let points = corners(24, 5, 0.9);
     // Of points whose centre is outside lavapipe draws what remains: all are inside.
     let Some(mut scene) = varied(test, Topology::PointList, &points) else { return };
-    scene.judge(vulkan, "points");
+    scene.judge(vulkan, "points", EDGES, None);
 }
 
 #[test]
@@ -265,7 +158,7 @@ fn lines_meet_the_judge() {
     let Some(vulkan) = lavapipe(test) else { return };
     let Some(mut scene) = varied(test, Topology::LineStrip, &corners(9, 3, 0.9)) else { return };
     scene.inputs.draw.iter_mut().for_each(|draw| draw.targets.truncate(2));
-    scene.judge(vulkan, "lines");
+    scene.judge(vulkan, "lines", EDGES, None);
 }
 
 #[test]
@@ -332,6 +225,6 @@ fn a_texture_is_drawn() {
             }),
         };
         let mut scene = Scene { vertex: vertex.clone(), fragment: fragment.clone(), state: state.clone(), inputs };
-        scene.judge(vulkan, &format!("texture, linear {linear}, {address:?}"));
+        scene.judge(vulkan, &format!("texture, linear {linear}, {address:?}"), EDGES, None);
     }
 }

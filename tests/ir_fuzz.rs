@@ -1,10 +1,12 @@
 //! Broken IR text never panics: parser, verifier and, on what they accept, every pass.
 
-use dovetail::compile::passes::PASSES;
+use dovetail::compile::passes::{Lowering, PASSES, Pass};
+use dovetail::compile::request::{KnownState, ModuleDigest, StageRequest, TuningOptions};
 use dovetail::ir::parse::parse;
 use dovetail::ir::uniform::Uniformity;
 use dovetail::ir::verify::{verify, verify_between};
-use dovetail::target::WaveSize;
+use dovetail::ir::{Level, Shader};
+use dovetail::target::{GfxIp, WaveSize};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
@@ -16,7 +18,13 @@ fn seeds() -> Vec<String> {
     for area in fs::read_dir(root).expect("the test data folder") {
         for case in fs::read_dir(area.expect("an area").path()).expect("an area").map(|e| e.expect("a case").path()) {
             let text = fs::read_to_string(case).expect("a readable case");
-            seeds.push(text.split("; EXPECT").next().unwrap_or_default().to_owned());
+            seeds.push(
+                text.split("; STATE\n")
+                    .next()
+                    .and_then(|t| t.split("; EXPECT\n").next())
+                    .unwrap_or_default()
+                    .to_owned(),
+            );
         }
     }
     seeds.sort();
@@ -75,6 +83,20 @@ fn apply(text: &str, change: &Change) -> String {
     }
 }
 
+/// A request that knows nothing.
+fn unknown(shader: &Shader, wave: WaveSize) -> StageRequest {
+    StageRequest {
+        target: GfxIp::Gfx1030,
+        stage: shader.stage,
+        module: ModuleDigest([0; 32]),
+        entry_point: String::new(),
+        specialization: Vec::new(),
+        wave,
+        options: TuningOptions::default(),
+        known: KnownState::default(),
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -87,18 +109,31 @@ proptest! {
         let printed = shader.to_string();
         let again = parse(&printed).map(|s| s.to_string());
         prop_assert_eq!(again.as_ref(), Ok(&printed));
-        let _ = verify(&shader);
+        let whole = verify(&shader).is_ok() && shader.level == Level::Upper;
         if verify_between(&shader).is_err() {
             return Ok(());
         }
         let _ = Uniformity::new(&shader);
         for (name, pass) in PASSES {
+            let Pass::Plain(pass) = pass else { continue };
             for wave in [WaveSize::W32, WaveSize::W64] {
                 let mut shader = shader.clone();
                 if pass(&mut shader, wave).is_ok() {
                     let verified = verify_between(&shader);
                     prop_assert!(verified.is_ok(), "after {}: {:?}\n{}", name, verified, shader);
                 }
+            }
+        }
+        if whole {
+            let request = unknown(&shader, WaveSize::W32);
+            let mut cx = Lowering::new(&request).expect("nothing that could be wrong");
+            let mut shader = shader;
+            for (name, pass) in PASSES {
+                if pass.run(&mut shader, &mut cx).is_err() {
+                    break;
+                }
+                let verified = verify_between(&shader);
+                prop_assert!(verified.is_ok(), "after {}: {:?}\n{}", name, verified, shader);
             }
         }
     }

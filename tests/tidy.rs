@@ -26,6 +26,7 @@ const USES: &[(&str, &[&str])] = &[
     // The linker is what a driver loads: no compiler in it.
     ("link", &["error", "target", "state", "isa", "abi", "metadata", "reloc", "glue"]),
     // The proof. Nothing in the product's path uses it.
+    ("check", &["error", "target", "isa", "metadata", "link"]),
     ("emu", &["error", "target", "state", "isa", "abi", "metadata", "reloc"]),
     // Bytes and keys only.
     ("cache", &["error"]),
@@ -39,7 +40,7 @@ const USES: &[(&str, &[&str])] = &[
 ];
 
 /// Files that may be longer than [`MAX_LINES`], because they are tables.
-const TABLES: &[&str] = &["src/ir/op.rs", "src/isa/tables/gfx1030.rs"];
+const TABLES: &[&str] = &["src/isa/tables/gfx1030.rs"];
 const MAX_LINES: usize = 600;
 
 /// The only files with `unsafe`: the edge to LLVM, mapped memory, and the C interface.
@@ -231,6 +232,67 @@ fn unsafe_is_where_it_is_expected_and_justified() {
     assert_none(&broken, "unsafe code");
 }
 
+/// Whether a file of `src` is there for tests only: so declared by a parent, or called so.
+fn tests_only(name: &str, texts: &[(String, String)]) -> bool {
+    Path::new(name).with_extension("").ancestors().any(|path| {
+        let (Some(folder), Some(module)) = (path.parent(), path.file_name()) else { return false };
+        let declaration = format!("mod {};", module.display());
+        let declared = |text: &str| {
+            let mut after = text.split("#[cfg(test)]\n").skip(1).filter_map(|rest| rest.lines().next());
+            after.any(|line| line.ends_with(&declaration))
+        };
+        let parents = [folder.join("mod.rs"), folder.join("lib.rs"), folder.with_extension("rs")];
+        texts.iter().any(|(name, text)| parents.iter().any(|p| p == Path::new(name)) && declared(text))
+    })
+}
+
+/// The lines of code that are not within a `#[cfg(test)]` item.
+fn product_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut skipped = None;
+    code_lines(text).filter(move |(_, line)| {
+        let indent = line.len() - line.trim_start().len();
+        if skipped.is_none() && line.trim() == "#[cfg(test)]" {
+            skipped = Some(indent);
+            return false;
+        }
+        let inside = skipped.is_some();
+        // Formatted code ends an item where it began it.
+        if skipped == Some(indent) && line.trim_end().ends_with([';', '}']) {
+            skipped = None;
+        }
+        !inside
+    })
+}
+
+#[test]
+fn the_product_does_not_panic() {
+    const CALLS: [&str; 9] = [
+        ".unwrap()",
+        ".expect(",
+        "panic!(",
+        "unreachable!(",
+        "todo!(",
+        "unimplemented!(",
+        "assert!(",
+        "assert_eq!(",
+        "assert_ne!(",
+    ];
+    let texts = texts();
+    let mut broken = Vec::new();
+    for (name, text) in rust(&texts).filter(|(name, _)| name.starts_with("src/") && !tests_only(name, &texts)) {
+        for (number, code) in product_lines(text) {
+            let calls = CALLS.iter().any(|call| {
+                let mut at = code.match_indices(call).map(|(at, _)| at);
+                at.any(|at| call.starts_with('.') || !code[..at].chars().next_back().is_some_and(is_word))
+            });
+            if calls {
+                broken.push(format!("{name}:{number}: {}", code.trim()));
+            }
+        }
+    }
+    assert_none(&broken, "panics in the product: give an error, if need be `Error::bug`");
+}
+
 #[test]
 fn every_allowed_lint_has_a_reason() {
     let mut broken = Vec::new();
@@ -295,6 +357,11 @@ fn the_rules_see_what_they_are_for() {
     assert_eq!(crate_modules("let x = crate::link::plan($crate::glue::X, crate::abi::Y);"), ["link", "abi"]);
     assert_eq!(joined("use crate::{\n    a,\n    b,\n};\nfn f() {}")[0], (1, "use crate::{a,b,};".to_owned()));
     assert_eq!(word_positions("unsafe_op unsafe { }", "unsafe").collect::<Vec<_>>(), [10]);
+    let text = "a\n#[cfg(test)]\nmod t;\nb\n#[cfg(test)]\nmod u {\n    fn f() {\n    }\n    use x;\n}\nc";
+    assert_eq!(product_lines(text).map(|(n, _)| n).collect::<Vec<_>>(), [1, 4, 11]);
+    let parent = [("src/a/mod.rs".to_owned(), "mod b;\n#[cfg(test)]\npub(crate) mod t;\n".to_owned())];
+    let of = |name| tests_only(name, &parent);
+    assert_eq!(["src/a/t.rs", "src/a/t/u.rs", "src/a/b.rs", "src/a/mod.rs"].map(of), [true, true, false, false]);
 }
 
 #[test]

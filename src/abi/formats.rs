@@ -53,7 +53,7 @@ pub enum Number {
     Sint,
     /// Float, signed or unsigned as the layout says.
     Float,
-    /// Unsigned through the sRGB curve.
+    /// Unsigned, to 0..1 on the sRGB curve; alpha is linear.
     Srgb,
 }
 

@@ -49,8 +49,8 @@ impl Module {
 /// What decides code besides the request: changes with our passes and with LLVM.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CompilerId {
-    /// Version of our front end and passes.
-    pub passes: u32,
+    /// Digest of the sources of our front end and passes (`build.rs`).
+    pub sources: String,
     /// Code generator and its version, e.g. `llvm 19.1.7`.
     pub backend: String,
 }

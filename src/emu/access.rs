@@ -61,11 +61,10 @@ impl Element {
             if self.signed && bits < 32 {
                 value = ((value << (32 - bits)).cast_signed() >> (32 - bits)).cast_unsigned();
             }
-            let old = wave.vgpr(data, n, lane);
             let value = match self.half {
                 None => value,
-                Some(Half::Low) => old & 0xffff_0000 | value & 0xffff,
-                Some(Half::High) => old & 0xffff | value << 16,
+                Some(Half::Low) => wave.vgpr(data, n, lane) & 0xffff_0000 | value & 0xffff,
+                Some(Half::High) => wave.vgpr(data, n, lane) & 0xffff | value << 16,
             };
             wave.set_vgpr(data, n, lane, value);
         }

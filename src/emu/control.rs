@@ -1,6 +1,7 @@
 //! Program control: branches, the program counter, MODE, barriers, and the instructions that change no value.
 
 use super::mode::Mode;
+use super::waits::Counter;
 use super::wave::{State, Wave};
 use crate::error::{Error, Result};
 use crate::isa::instruction::ScalarFields;
@@ -29,8 +30,21 @@ pub enum Control {
     GetReg,
     /// Writes a part of a hardware register.
     SetReg,
+    /// Waits for what is outstanding.
+    Wait(Wait),
     /// Tells the hardware something that changes no result here.
     Nothing,
+}
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Three counters, each by a field of the constant.
+    Fields,
+    /// One, by register and constant.
+    One(Counter),
+    /// Everything.
+    All,
 }
 
 /// When a branch is taken.
@@ -66,10 +80,16 @@ pub fn resolve(mnemonic: &str) -> Option<Control> {
         "s_denorm_mode" => Control::Mode(4),
         "s_getreg_b32" => Control::GetReg,
         "s_setreg_b32" | "s_setreg_imm32_b32" => Control::SetReg,
-        "s_nop" | "s_waitcnt" | "s_waitcnt_vscnt" | "s_waitcnt_vmcnt" | "s_waitcnt_expcnt" | "s_waitcnt_lgkmcnt"
-        | "s_wait_idle" | "s_waitcnt_depctr" | "s_inst_prefetch" | "s_clause" | "s_sleep" | "s_setprio"
-        | "s_icache_inv" | "s_wakeup" | "s_ttracedata" | "s_ttracedata_imm" | "s_sendmsg" | "s_incperflevel"
-        | "s_decperflevel" => Control::Nothing,
+        "s_waitcnt" => Control::Wait(Wait::Fields),
+        "s_waitcnt_vscnt" => Control::Wait(Wait::One(Counter::Store)),
+        "s_waitcnt_vmcnt" => Control::Wait(Wait::One(Counter::Vector)),
+        "s_waitcnt_expcnt" => Control::Wait(Wait::One(Counter::Export)),
+        "s_waitcnt_lgkmcnt" => Control::Wait(Wait::One(Counter::Scalar)),
+        "s_wait_idle" => Control::Wait(Wait::All),
+        "s_nop" | "s_waitcnt_depctr" | "s_inst_prefetch" | "s_clause" | "s_sleep" | "s_setprio" | "s_icache_inv"
+        | "s_wakeup" | "s_ttracedata" | "s_ttracedata_imm" | "s_sendmsg" | "s_incperflevel" | "s_decperflevel" => {
+            Control::Nothing
+        }
         _ => return None,
     })
 }
@@ -80,6 +100,22 @@ pub fn execute(op: Control, fields: &ScalarFields, wave: &mut Wave) -> Result<()
     let source = |wave: &Wave, kind| fields.srcs[0].map_or(Ok(0), |src| wave.uniform(src, kind));
     match op {
         Control::Nothing => {}
+        Control::Wait(Wait::All) => Counter::ALL.into_iter().for_each(|counter| wave.waits.wait(counter, 0)),
+        Control::Wait(Wait::One(counter)) => {
+            let most = source(wave, Kind::B32)?.saturating_add(u64::from(fields.imm));
+            wave.waits.wait(counter, usize::try_from(most).unwrap_or(usize::MAX));
+        }
+        Control::Wait(Wait::Fields) => {
+            let imm = usize::from(fields.imm);
+            let fields = [
+                (Counter::Vector, imm & 15 | imm >> 14 << 4, 63),
+                (Counter::Export, imm >> 4 & 7, 7),
+                (Counter::Scalar, imm >> 8 & 63, 63),
+            ];
+            for (counter, most, _) in fields.into_iter().filter(|(_, most, all)| most != all) {
+                wave.waits.wait(counter, most);
+            }
+        }
         Control::End => wave.state = State::Ended,
         Control::Barrier => wave.state = State::Barrier,
         Control::Branch(condition) => {

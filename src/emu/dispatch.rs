@@ -3,6 +3,7 @@
 use super::load::{Pipeline, StageCode};
 use super::machine::{Limits, Machine, Stats};
 use super::memory::Memory;
+use super::trace::{Follow, Trace};
 use super::wave::{POISON, Wave};
 use crate::error::{Error, Result};
 use crate::isa::{Scalar, Sgpr, Vgpr};
@@ -101,6 +102,24 @@ impl Machine {
     /// # Errors
     /// What goes wrong in the code, with the instruction; or a pipeline that cannot be started.
     pub fn dispatch(&mut self, pipeline: &Pipeline, root: &[u32], grid: [u32; 3], limits: Limits) -> Result<Stats> {
+        self.dispatch_traced(pipeline, root, grid, limits, None)
+    }
+
+    /// The same, with an invocation followed.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn dispatch_traced(
+        &mut self,
+        pipeline: &Pipeline,
+        root: &[u32],
+        grid: [u32; 3],
+        limits: Limits,
+        mut trace: Option<&mut Trace>,
+    ) -> Result<Stats> {
+        if let Some(trace) = trace.as_deref_mut() {
+            trace.set_parts(&pipeline.parts);
+        }
         let stage = pipeline.stages.get(&Stage::Compute);
         let stage = stage.ok_or_else(|| Error::malformed("the pipeline has no compute stage"))?;
         let group = Group::new(stage, &pipeline.registers)?;
@@ -117,7 +136,11 @@ impl Machine {
                 for x in 0..grid[0] {
                     let mut waves =
                         (0..group.waves()).map(|n| group.wave(n, [x, y, z], &tables)).collect::<Result<Vec<_>>>()?;
-                    self.run_group(&mut waves, group.lds, limits, &mut stats)
+                    if let Some(trace) = trace.as_deref_mut() {
+                        let target = group.place(trace.follow(), [x, y, z]);
+                        trace.begin(target, format!("workgroup {x}, {y}, {z}"), group.stage.wave.lanes() as usize)?;
+                    }
+                    self.run_group_traced(&mut waves, group.lds, limits, &mut stats, trace.as_deref_mut())
                         .map_err(|e| e.at(format!("workgroup {x}, {y}, {z}")))?;
                 }
             }
@@ -158,6 +181,22 @@ impl<'a> Group<'a> {
         })
     }
 
+    /// Wave and lane of the invocation that is followed, if it is in this workgroup.
+    fn place(&self, follow: Follow, group: [u32; 3]) -> Option<(usize, usize)> {
+        let [x, y, z] = self.threads;
+        let (wanted, id) = match follow {
+            Follow::Global(id) => ([id[0] / x, id[1] / y, id[2] / z], [id[0] % x, id[1] % y, id[2] % z]),
+            Follow::Local { group, id } => (group, id),
+            Follow::Pixel { .. } | Follow::Vertex { .. } => return None,
+        };
+        if wanted != group || id.iter().zip(self.threads).any(|(id, threads)| *id >= threads) {
+            return None;
+        }
+        let index = (id[0] + x * (id[1] + y * id[2])) as usize;
+        let lanes = self.stage.wave.lanes() as usize;
+        Some((index / lanes, index % lanes))
+    }
+
     fn lanes(&self) -> usize {
         self.threads.iter().product::<u32>() as usize
     }
@@ -184,8 +223,8 @@ impl<'a> Group<'a> {
             push(&mut wave, id)?;
         }
         if self.size {
-            // Its layout is not in our facts; no code of ours reads it.
-            push(&mut wave, POISON)?;
+            // Waves of the group, and which of them this is (K: where Mesa looks for it from gfx10.3 on).
+            push(&mut wave, (self.waves() | n << 20) as u32)?;
         }
         if self.wave_scratch != 0 {
             push(&mut wave, (n * self.wave_scratch) as u32)?;

@@ -4,29 +4,9 @@
 //! round to nearest even (K).
 
 use super::mode::{Round, from_f16, power, to_f16};
+use crate::abi::formats::Number;
 use crate::error::{Error, Result};
 use crate::isa::BufferFormat;
-
-/// How a component's bits are a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Number {
-    /// 0 to 1.
-    Unorm,
-    /// −1 to 1.
-    Snorm,
-    /// The integer as a float.
-    Uscaled,
-    /// The same with sign.
-    Sscaled,
-    /// Integer.
-    Uint,
-    /// Integer with sign.
-    Sint,
-    /// Float of the component's width.
-    Float,
-    /// 0 to 1 on the sRGB curve; the fourth component is linear.
-    Srgb,
-}
 
 /// A data format.
 #[derive(Clone, Debug, PartialEq, Eq)]

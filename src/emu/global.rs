@@ -86,7 +86,7 @@ pub fn execute(
                     let place = place.plus(at as u64);
                     match (place.address(wave, lane), place) {
                         (Some(address), _) => bytes.extend(memory.read(address, part)?),
-                        (None, Place::Lds(at)) => bytes.extend(lds.read(at, part)),
+                        (None, Place::Lds(at)) => bytes.extend(lds.read(at, part)?),
                         (None, _) => {}
                     }
                 }

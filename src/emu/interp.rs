@@ -57,6 +57,8 @@ pub fn execute(inst: &Instruction, fields: &InterpFields, wave: &mut Wave) -> Re
                 _ => u64::from(p0),
             },
             "v_interp_p1ll_f16" => mode.fma32(half(p10) as f32, sign(coordinate), half(p0) as f32),
+            // P0 comes from a register here, as `v_interp_mov` left it.
+            "v_interp_p1lv_f16" => mode.fma32(half(p10) as f32, sign(coordinate), half(addend) as f32),
             "v_interp_p2_f16" => {
                 let product = half(p20) * f64::from(sign(coordinate));
                 let sum = super::mode::odd_add(product, f64::from(float(addend)));

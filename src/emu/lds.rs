@@ -4,6 +4,7 @@
 
 use super::access::{Element, Half, number};
 use super::atomic::{self, Atomic, Cell};
+use super::watch::Watch;
 use super::wave::{Wave, ones};
 use crate::error::{Error, Result};
 use crate::isa::Scalar;
@@ -13,23 +14,30 @@ use crate::isa::instruction::{DsFields, Instruction};
 #[derive(Clone, Debug, Default)]
 pub struct Lds {
     bytes: Vec<u8>,
+    /// What the waves of a workgroup tell each other.
+    pub watch: Watch,
 }
 
 impl Lds {
     /// That many bytes, of no particular content.
     pub fn new(bytes: usize) -> Self {
         let poison = super::wave::POISON.to_le_bytes();
-        Self { bytes: (0..bytes).map(|at| poison[at % 4]).collect() }
+        Self { bytes: (0..bytes).map(|at| poison[at % 4]).collect(), watch: Watch::default() }
     }
 
     /// Bytes, 0 where there are none.
-    pub fn read(&self, at: u64, bytes: usize) -> Vec<u8> {
+    ///
+    /// # Errors
+    /// Malformed: stored too shortly before.
+    pub fn read(&self, at: u64, bytes: usize) -> Result<Vec<u8>> {
+        self.watch.load(at, bytes)?;
         let byte = |n: u64| usize::try_from(at + n).ok().and_then(|at| self.bytes.get(at)).copied().unwrap_or(0);
-        (0..bytes as u64).map(byte).collect()
+        Ok((0..bytes as u64).map(byte).collect())
     }
 
     /// Writes the bytes that are inside.
     pub fn write(&mut self, at: u64, bytes: &[u8]) {
+        self.watch.store(at, bytes.len());
         for (n, byte) in bytes.iter().enumerate() {
             if let Some(to) = usize::try_from(at).ok().and_then(|at| self.bytes.get_mut(at + n)) {
                 *to = *byte;
@@ -144,15 +152,15 @@ pub fn execute(op: Ds, inst: &Instruction, f: &DsFields, wave: &mut Wave, lds: &
     if f.gds {
         return Err(Error::unsupported("global data share", inst.entry.mnemonic));
     }
-    let one = u64::from(u16::from_le_bytes(f.offsets));
-    let two = |unit: usize| f.offsets.map(|offset| u64::from(offset) * unit as u64);
+    let one = u32::from(u16::from_le_bytes(f.offsets));
+    let two = |unit: usize| f.offsets.map(|offset| u32::from(offset) * unit as u32);
     let dwords = |bytes| Element { bytes, signed: false, half: None };
     if let Ds::Permute(permute) = op {
         return travel(permute, f, wave);
     }
     if let Ds::Count { append } = op {
-        let at = u64::from(wave.scalar(Scalar::M0) & 0xffff) + one;
-        let old = number(&lds.read(at, 4)) as u32;
+        let at = u64::from(wave.scalar(Scalar::M0) & 0xffff) + u64::from(one);
+        let old = number(&lds.read(at, 4)?) as u32;
         let count = wave.exec().count_ones();
         let new = if append { old.wrapping_add(count) } else { old.wrapping_sub(count) };
         lds.write(at, &new.to_le_bytes());
@@ -160,26 +168,27 @@ pub fn execute(op: Ds, inst: &Instruction, f: &DsFields, wave: &mut Wave, lds: &
         return Ok(());
     }
     for lane in wave.active() {
-        // Sums do not wrap around the end of LDS.
-        let base = u64::from(wave.vgpr(f.addr, 0, lane));
+        // Compilers count on 32 bits: a base below 0 comes back by its offset.
+        let base = wave.vgpr(f.addr, 0, lane);
+        let place = |offset: u32| u64::from(base.wrapping_add(offset));
         match op {
             Ds::Nothing | Ds::Permute(_) | Ds::Count { .. } => {}
-            Ds::Load(element) => element.put(wave, f.dst, lane, &lds.read(base + one, element.bytes)),
-            Ds::Store(element) => lds.write(base + one, &element.take(wave, f.data[0], lane)),
+            Ds::Load(element) => element.put(wave, f.dst, lane, &lds.read(place(one), element.bytes)?),
+            Ds::Store(element) => lds.write(place(one), &element.take(wave, f.data[0], lane)),
             Ds::Load2(bytes, unit) => {
-                let both: Vec<u8> = two(unit).iter().flat_map(|offset| lds.read(base + offset, bytes)).collect();
-                dwords(2 * bytes).put(wave, f.dst, lane, &both);
+                let [first, second] = two(unit).map(|offset| lds.read(place(offset), bytes));
+                dwords(2 * bytes).put(wave, f.dst, lane, &[first?, second?].concat());
             }
             Ds::Store2(bytes, unit) => {
                 for (data, offset) in f.data.into_iter().zip(two(unit)) {
-                    lds.write(base + offset, &dwords(bytes).take(wave, data, lane));
+                    lds.write(place(offset), &dwords(bytes).take(wave, data, lane));
                 }
             }
             Ds::Exchange2(bytes, unit) => {
                 let mut old = Vec::new();
                 for (data, offset) in f.data.into_iter().zip(two(unit)) {
-                    old.extend(lds.read(base + offset, bytes));
-                    lds.write(base + offset, &dwords(bytes).take(wave, data, lane));
+                    old.extend(lds.read(place(offset), bytes)?);
+                    lds.write(place(offset), &dwords(bytes).take(wave, data, lane));
                 }
                 dwords(2 * bytes).put(wave, f.dst, lane, &old);
             }
@@ -189,19 +198,19 @@ pub fn execute(op: Ds, inst: &Instruction, f: &DsFields, wave: &mut Wave, lds: &
                 // A compare and swap has what it expects first (pal-abi 11 has the order turned around).
                 let swaps = inst.entry.mnemonic.starts_with("ds_cmpst");
                 let (data, compare) = if swaps { (second, first) } else { (first, second) };
-                let old = number(&lds.read(base + one, width));
+                let old = number(&lds.read(place(one), width)?);
                 let new = atomic(Cell { old, data, compare, bits }).to_le_bytes();
-                lds.write(base + one, &new[..width]);
+                lds.write(place(one), &new[..width]);
                 if returns {
                     dwords(width).put(wave, f.dst, lane, &old.to_le_bytes()[..width]);
                 }
             }
             Ds::Own { store } => {
-                let at = u64::from(wave.scalar(Scalar::M0) & 0xffff) + one + 4 * lane as u64;
+                let at = u64::from(wave.scalar(Scalar::M0) & 0xffff) + u64::from(one) + 4 * lane as u64;
                 if store {
                     lds.write(at, &dwords(4).take(wave, f.data[0], lane));
                 } else {
-                    dwords(4).put(wave, f.dst, lane, &lds.read(at, 4));
+                    dwords(4).put(wave, f.dst, lane, &lds.read(at, 4)?);
                 }
             }
         }

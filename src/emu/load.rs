@@ -25,6 +25,42 @@ pub struct Pipeline {
     pub registers: Registers,
     /// First root dword that the code reads from the spill table.
     pub spill_threshold: u32,
+    /// Its parts, by address.
+    pub parts: Vec<Part>,
+}
+
+/// A part of a stage's code, by its symbol; it goes on until the next one begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Address of its first byte.
+    pub start: u64,
+    /// Its place in the code's section.
+    pub offset: u64,
+    /// Its symbol.
+    pub symbol: String,
+    /// Prolog, body or epilog.
+    pub role: &'static str,
+}
+
+/// The parts that symbols name. A stage's own symbol names its first part, which is a prolog if the body has one too.
+fn parts(file: &ElfFile64<'_, LittleEndian>, places: &Places) -> Vec<Part> {
+    let text: Vec<_> = file.symbols().filter(|s| s.kind() == object::SymbolKind::Text).collect();
+    let has = |name: &str| text.iter().any(|symbol| symbol.name() == Ok(name));
+    let stages = [Stage::Vertex, Stage::Fragment, Stage::Compute];
+    let role = |name: &str| match stages.iter().find(|stage| stage.entry_symbol() == name) {
+        Some(stage) if stage.unlinked_symbol() != name && has(stage.unlinked_symbol()) => "prolog",
+        Some(_) => "body",
+        None if stages.iter().any(|stage| stage.unlinked_symbol() == name) => "body",
+        None => "epilog",
+    };
+    let part = |symbol: &object::read::elf::ElfSymbol64<'_, '_, LittleEndian>| {
+        let start = places.get(&symbol.section_index()?.0)?.checked_add(symbol.address())?;
+        let name = symbol.name().ok()?;
+        Some(Part { start, offset: symbol.address(), symbol: name.to_owned(), role: role(name) })
+    };
+    let mut parts: Vec<Part> = text.iter().filter_map(part).collect();
+    parts.sort_by_key(|part| part.start);
+    parts
 }
 
 /// One stage of it.
@@ -76,7 +112,7 @@ impl Pipeline {
             stages.insert(stage, code);
         }
         let spill_threshold = number(&pipeline, Key::SpillThreshold)?.unwrap_or(u32::MAX);
-        Ok(Self { stages, registers, spill_threshold })
+        Ok(Self { stages, registers, spill_threshold, parts: parts(&file, &places) })
     }
 }
 

@@ -7,6 +7,7 @@ use super::control;
 use super::lds::{self, Lds};
 use super::memory::Memory;
 use super::program::{Class, Program, Run, Step};
+use super::trace::Trace;
 use super::wave::{State, Wave};
 use super::{buffer, export, global, image, interp, salu, smem, valu};
 use crate::error::{Error, Result};
@@ -48,9 +49,6 @@ impl Stats {
 
 /// The feature under which a run that was cut short is reported.
 pub const INSTRUCTION_LIMIT: &str = "instruction limit";
-
-/// What is told of every instruction before it is executed: the wave, its number in the workgroup, and the step.
-pub type Observer<'a> = &'a mut dyn FnMut(&Wave, usize, &Step);
 
 /// An emulated GPU.
 pub struct Machine {
@@ -101,64 +99,94 @@ impl Machine {
 
     /// Runs the waves of one workgroup to their end.
     pub fn run_group(&mut self, waves: &mut [Wave], lds_bytes: usize, limits: Limits, stats: &mut Stats) -> Result<()> {
-        self.run_group_observed(waves, lds_bytes, limits, stats, None)
+        self.run_group_traced(waves, lds_bytes, limits, stats, None)
     }
 
-    /// The same, with someone told of every instruction.
-    pub fn run_group_observed(
+    /// The same, with an invocation followed.
+    pub fn run_group_traced(
         &mut self,
         waves: &mut [Wave],
         lds_bytes: usize,
         limits: Limits,
         stats: &mut Stats,
-        mut observer: Option<Observer<'_>>,
+        mut trace: Option<&mut Trace>,
     ) -> Result<()> {
         let mut lds = Lds::new(lds_bytes);
         let mut counts = [0u64; Class::ALL.len()];
         let mut left = limits.instructions.saturating_sub(stats.total());
         stats.waves += waves.len() as u64;
         let mut result = Ok(());
+        let several = waves.len() > 1;
+        lds.watch.set(several);
+        self.memory.watch.set(several);
         while result.is_ok() && waves.iter().any(|wave| wave.state != State::Ended) {
             for (number, wave) in waves.iter_mut().enumerate() {
+                lds.watch.turn(number);
+                self.memory.watch.turn(number);
                 while result.is_ok() && wave.state == State::Running {
                     if left == 0 {
                         result = Err(Error::unsupported(INSTRUCTION_LIMIT, limits.instructions.to_string()));
                         break;
                     }
                     left -= 1;
-                    result = self.step(wave, number, &mut lds, &mut counts, stats, &mut observer);
+                    result = self.step((wave, number), &mut lds, &mut counts, stats, trace.as_deref_mut());
                 }
+            }
+            if several {
+                self.meet(waves, &mut lds);
             }
             // A wave that has ended counts as arrived.
             waves.iter_mut().filter(|wave| wave.state == State::Barrier).for_each(|wave| wave.state = State::Running);
         }
+        self.memory.watch.set(false);
         for (class, count) in Class::ALL.iter().zip(counts).filter(|(_, count)| *count != 0) {
             *stats.instructions.entry(*class).or_default() += count;
         }
         result
     }
 
+    /// Notes what the waves at a barrier have stored and not waited for.
+    fn meet(&mut self, waves: &[Wave], lds: &mut Lds) {
+        self.memory.watch.settle();
+        lds.watch.settle();
+        for (number, wave) in waves.iter().enumerate().filter(|(_, wave)| wave.state == State::Barrier) {
+            for (counter, outstanding) in wave.waits.outstanding() {
+                let [memory, shared] = &outstanding.stored;
+                self.memory.watch.bring(number, counter, outstanding, memory);
+                lds.watch.bring(number, counter, outstanding, shared);
+            }
+        }
+    }
+
     fn step(
         &mut self,
-        wave: &mut Wave,
-        number: usize,
+        (wave, number): (&mut Wave, usize),
         lds: &mut Lds,
         counts: &mut [u64; Class::ALL.len()],
         stats: &mut Stats,
-        observer: &mut Option<Observer<'_>>,
+        mut trace: Option<&mut Trace>,
     ) -> Result<()> {
         let address = wave.pc;
         let step = self.fetch(address).map_err(|e| e.at(format!("address {address:#x}")))?;
-        if let Some(observer) = observer {
-            observer(wave, number, &step);
+        if let Some(trace) = trace.as_deref_mut() {
+            trace.before(wave, number);
         }
         counts[step.class as usize] += 1;
         if step.class > Class::Smem {
             stats.lane_operations += u64::from(wave.exec().count_ones());
         }
         wave.pc = address.wrapping_add(4 * u64::from(step.inst.dwords));
+        wave.begin();
+        if let Some(issue) = &step.issue {
+            wave.waits.begin(issue);
+        }
         let done = self.execute(&step, wave, lds).and_then(|()| wave.check_registers());
-        done.map_err(|e| e.at(format!("{} at {address:#x}", step.inst.entry.mnemonic)))
+        if let Some(issue) = &step.issue {
+            let stored = [self.memory.watch.take(), lds.watch.take()];
+            wave.waits.issue(issue, step.inst.entry.mnemonic, address, stored);
+        }
+        done.map_err(|e| e.at(format!("{} at {address:#x}", step.inst.entry.mnemonic)))?;
+        trace.map_or(Ok(()), |trace| trace.after(wave, address, &step))
     }
 
     fn fetch(&mut self, address: u64) -> Result<Arc<Step>> {

@@ -4,6 +4,7 @@
 //! Between two allocations there is always a gap; an access that is not inside of one allocation is an error, whatever
 //! it would have hit.
 
+use super::watch::Watch;
 use crate::error::{Error, Result};
 
 /// The window. Below 2^47, for descriptors hold 48 bits of an address.
@@ -16,6 +17,8 @@ const ALIGN: u64 = 256;
 #[derive(Debug, Default)]
 pub struct Memory {
     blocks: Vec<Block>,
+    /// What the waves of a workgroup tell each other.
+    pub watch: Watch,
 }
 
 #[derive(Debug)]
@@ -51,8 +54,9 @@ impl Memory {
     /// The bytes of a range.
     ///
     /// # Errors
-    /// Malformed: not inside of one allocation.
+    /// Malformed: not inside of one allocation, or stored too shortly before.
     pub fn read(&self, address: u64, bytes: usize) -> Result<&[u8]> {
+        self.watch.load(address, bytes)?;
         let found = self.block(address).and_then(|index| self.blocks.get(index));
         let range = found.and_then(|block| {
             let from = usize::try_from(address - block.address).ok()?;
@@ -66,6 +70,7 @@ impl Memory {
     /// # Errors
     /// Malformed: not inside of one allocation.
     pub fn slice_mut(&mut self, address: u64, bytes: usize) -> Result<&mut [u8]> {
+        self.watch.store(address, bytes);
         let found = self.block(address).and_then(|index| self.blocks.get_mut(index));
         let range = found.and_then(|block| {
             let from = usize::try_from(address - block.address).ok()?;

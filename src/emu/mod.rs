@@ -27,20 +27,24 @@ mod program;
 mod run;
 mod salu;
 mod smem;
+mod trace;
 mod valu;
+mod waits;
+mod watch;
 mod wave;
 
 pub use dispatch::{Tables, set_sgpr};
 pub use export::Export;
 pub use format::Format;
 pub use interp::{Parameters, Plane};
-pub use load::{Pipeline, StageCode};
-pub use machine::{INSTRUCTION_LIMIT, Limits, Machine, Observer, Stats};
+pub use load::{Part, Pipeline, StageCode};
+pub use machine::{INSTRUCTION_LIMIT, Limits, Machine, Stats};
 pub use memory::Memory;
 pub use mode::Mode;
 pub use named_format::NamedFormat;
 pub use program::{Class, Step};
-pub use run::{Outcome, run};
+pub use run::{Outcome, run, run_traced};
+pub use trace::{Change, Event, Executed, Follow, Trace};
 pub use wave::{LANES, State, Wave};
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Vulkan's format names to the hardware's formats: the number of a descriptor, and which component each channel is.
 
-use super::format::{Format, Number};
-use crate::abi::formats::{self, Channel};
+use super::format::Format;
+use crate::abi::formats::{self, Channel, Number};
 use crate::error::{Error, Result};
 
 /// A format by its name.
@@ -13,7 +13,7 @@ pub struct NamedFormat {
     pub selects: [u8; 4],
     /// Its number in descriptors.
     pub number: u16,
-    numbers: formats::Number,
+    numbers: Number,
     widths: Vec<u8>,
 }
 
@@ -33,17 +33,7 @@ impl NamedFormat {
             other => other,
         };
         let parsed = formats::Format::parse(as_color)?;
-        let number = match parsed.number {
-            formats::Number::Unorm => Number::Unorm,
-            formats::Number::Snorm => Number::Snorm,
-            formats::Number::Uscaled => Number::Uscaled,
-            formats::Number::Sscaled => Number::Sscaled,
-            formats::Number::Uint => Number::Uint,
-            formats::Number::Sint => Number::Sint,
-            formats::Number::Float => Number::Float,
-            formats::Number::Srgb => Number::Srgb,
-        };
-        let format = Format::new(&parsed.widths(), number);
+        let format = Format::new(&parsed.widths(), parsed.number);
         let known = (0..256).find(|n| Format::of_image(*n).is_some_and(|known| known == format));
         let shared = parsed.channels.iter().any(|(channel, _)| *channel == Channel::E);
         let descriptor = known.filter(|_| !shared).ok_or_else(|| Error::unsupported("image format", bare))?;
@@ -108,8 +98,8 @@ impl NamedFormat {
     /// A value cut to what a texel can hold.
     pub fn limited(&self, x: f32) -> f32 {
         match self.numbers {
-            formats::Number::Unorm | formats::Number::Srgb => x.clamp(0.0, 1.0),
-            formats::Number::Snorm => x.clamp(-1.0, 1.0),
+            Number::Unorm | Number::Srgb => x.clamp(0.0, 1.0),
+            Number::Snorm => x.clamp(-1.0, 1.0),
             _ => x,
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! What no class knows is a step too, and an error only if a wave comes to it.
 
+use super::waits::Issue;
 use super::{buffer, control, global, image, lds, salu, valu};
 use crate::error::{Error, Result};
 use crate::isa::disassemble;
@@ -17,6 +18,8 @@ pub struct Step {
     pub run: Run,
     /// For statistics.
     pub class: Class,
+    /// What it leaves outstanding.
+    pub issue: Option<Issue>,
 }
 
 /// What an instruction does, by class.
@@ -106,7 +109,9 @@ impl Step {
             Fields::Smem(_) | Fields::Interp(_) | Fields::Export(_) => Some(Run::Only),
         };
         let class = Class::of(&inst);
-        Self { inst, run: run.unwrap_or(Run::Unknown), class }
+        let run = run.unwrap_or(Run::Unknown);
+        let issue = Issue::of(&inst, &run);
+        Self { inst, run, class, issue }
     }
 
     /// Whether the emulator knows what it does.

@@ -7,6 +7,7 @@ use super::draw::{self, Targets, user_data};
 use super::inputs::Inputs;
 use super::load::Pipeline;
 use super::machine::{Limits, Machine, Stats};
+use super::trace::Trace;
 use crate::error::{Context, Error, Result};
 use crate::state::ResourceLayout;
 use crate::target::{GfxIp, Stage};
@@ -27,16 +28,30 @@ pub struct Outcome {
 /// # Errors
 /// Malformed: the ELF, the inputs, or what the code does with them. Unsupported: what the emulator does not have.
 pub fn run(elf: &[u8], layout: &ResourceLayout, inputs: &Inputs, limits: Limits) -> Result<Outcome> {
+    run_traced(elf, layout, inputs, limits, None)
+}
+
+/// The same, with an invocation followed.
+///
+/// # Errors
+/// As above.
+pub fn run_traced(
+    elf: &[u8],
+    layout: &ResourceLayout,
+    inputs: &Inputs,
+    limits: Limits,
+    trace: Option<&mut Trace>,
+) -> Result<Outcome> {
     let mut machine = Machine::new(GfxIp::Gfx1030);
     let pipeline = Pipeline::load(&mut machine, elf).at(|| "pipeline")?;
     let bound = Bindings::new(&mut machine, layout, inputs).at(|| "bindings")?;
     let (targets, stats) = match (&inputs.draw, pipeline.stages.contains_key(&Stage::Compute)) {
-        (None, true) => (None, machine.dispatch(&pipeline, &bound.root, inputs.grid, limits)?),
+        (None, true) => (None, machine.dispatch_traced(&pipeline, &bound.root, inputs.grid, limits, trace)?),
         (Some(command), false) => {
             let mut tables = Tables::new(&mut machine, &pipeline, &bound.root)?;
             user_data::add_tables(&mut machine, command, &mut tables)?;
             let mut targets = Targets::new(command)?;
-            let mut gpu = Gpu::new(&mut machine, &pipeline, tables, limits)?;
+            let mut gpu = Gpu::new(&mut machine, &pipeline, tables, limits, trace)?;
             draw::draw(&mut gpu, command, &mut targets)?;
             (Some(targets), gpu.stats)
         }

@@ -6,6 +6,7 @@
 use super::export::Export;
 use super::interp::Parameters;
 use super::mode::{Mode, Round, to_f16};
+use super::waits::{Register, Waits};
 use crate::error::{Error, Result};
 use crate::isa::{Kind, Scalar, Special, Src, Vgpr};
 use crate::target::WaveSize;
@@ -56,8 +57,19 @@ pub struct Wave {
     pub parameters: Option<Arc<Parameters>>,
     sgprs: Box<[u32; 128]>,
     vgprs: Box<[[u32; LANES]]>,
-    /// A register beyond those there are, that a lane used.
-    overrun: Cell<Option<usize>>,
+    /// What it has issued and not waited for.
+    pub waits: Waits,
+    /// What went wrong with a register in the instruction that is executed.
+    fault: Cell<Option<Fault>>,
+}
+
+/// What can go wrong with a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// There is no such vector register.
+    Beyond(usize),
+    /// It is used before what was issued is done with it.
+    Early { register: Register, written: bool },
 }
 
 impl Wave {
@@ -74,7 +86,8 @@ impl Wave {
             parameters: None,
             sgprs: Box::new([POISON; 128]),
             vgprs: vec![[POISON; LANES]; 256].into_boxed_slice(),
-            overrun: Cell::new(None),
+            waits: Waits::default(),
+            fault: Cell::new(None),
         };
         wave.set_exec(exec);
         wave
@@ -125,13 +138,21 @@ impl Wave {
         if s == Scalar::Null {
             return 0;
         }
-        self.sgprs.get(usize::from(s.code()) + n).copied().unwrap_or(0)
+        let code = usize::from(s.code()) + n;
+        if self.waits.unreadable().has_scalar(code) {
+            self.early(Register::Scalar(code), false);
+        }
+        self.sgprs.get(code).copied().unwrap_or(0)
     }
 
     /// Sets register `n` of the group that begins with `s`.
     pub fn set_sgpr(&mut self, s: Scalar, n: usize, value: u32) {
+        let code = usize::from(s.code()) + n;
+        if self.waits.unwritable().has_scalar(code) {
+            self.early(Register::Scalar(code), true);
+        }
         if s != Scalar::Null
-            && let Some(register) = self.sgprs.get_mut(usize::from(s.code()) + n)
+            && let Some(register) = self.sgprs.get_mut(code)
         {
             *register = value;
         }
@@ -177,40 +198,78 @@ impl Wave {
     /// A vector register of a lane.
     pub fn vgpr(&self, v: Vgpr, n: usize, lane: usize) -> u32 {
         let register = usize::from(v.0) + n;
+        if self.waits.unreadable().has_vector(register) {
+            self.early(Register::Vector(register), false);
+        }
         self.vgprs.get(register).and_then(|row| row.get(lane)).copied().unwrap_or_else(|| {
-            self.overrun.set(Some(register));
+            self.fault.set(Some(Fault::Beyond(register)));
             0
         })
     }
 
     /// A vector register of all lanes.
     pub fn row(&self, v: Vgpr, n: usize) -> Result<&[u32; LANES]> {
-        self.vgprs.get(usize::from(v.0) + n).ok_or_else(|| no_register(v, n))
+        let register = usize::from(v.0) + n;
+        if self.waits.unreadable().has_vector(register) {
+            self.early(Register::Vector(register), false);
+        }
+        self.vgprs.get(register).ok_or_else(|| no_register(register))
     }
 
     /// A vector register of all lanes, to be changed.
     pub fn row_mut(&mut self, v: Vgpr, n: usize) -> Result<&mut [u32; LANES]> {
-        let row = self.vgprs.get_mut(usize::from(v.0) + n);
-        row.ok_or_else(|| no_register(v, n))
+        let register = usize::from(v.0) + n;
+        if self.waits.unwritable().has_vector(register) {
+            self.early(Register::Vector(register), true);
+        }
+        self.vgprs.get_mut(register).ok_or_else(|| no_register(register))
     }
 
     /// Sets a vector register of a lane.
     pub fn set_vgpr(&mut self, v: Vgpr, n: usize, lane: usize, value: u32) {
-        if let Some(register) = self.vgprs.get_mut(usize::from(v.0) + n).and_then(|row| row.get_mut(lane)) {
+        let number = usize::from(v.0) + n;
+        if self.waits.unwritable().has_vector(number) {
+            self.early(Register::Vector(number), true);
+        }
+        if let Some(register) = self.vgprs.get_mut(number).and_then(|row| row.get_mut(lane)) {
             *register = value;
         } else {
-            self.overrun.set(Some(usize::from(v.0) + n));
+            self.fault.set(Some(Fault::Beyond(number)));
         }
     }
 
-    /// Whether a lane used a register that the wave does not have, since this was last asked.
+    /// All scalar registers, looked at from outside.
+    pub fn scalars(&self) -> &[u32; 128] {
+        &self.sgprs
+    }
+
+    /// All vector registers of a lane, looked at from outside.
+    pub fn column(&self, lane: usize) -> impl Iterator<Item = u32> {
+        self.vgprs.iter().map(move |row| row.get(lane).copied().unwrap_or(0))
+    }
+
+    /// The first use of a register that came too early.
+    #[cold]
+    fn early(&self, register: Register, written: bool) {
+        if self.fault.get().is_none() {
+            self.fault.set(Some(Fault::Early { register, written }));
+        }
+    }
+
+    /// Forgets how registers were used.
+    pub fn begin(&mut self) {
+        self.fault.set(None);
+    }
+
+    /// Whether a register was used that the wave does not have, or that was not waited for, since the instruction began.
     ///
     /// # Errors
-    /// Malformed: it did.
+    /// Malformed: it was.
     pub fn check_registers(&self) -> Result<()> {
-        match self.overrun.take() {
+        match self.fault.take() {
             None => Ok(()),
-            Some(register) => Err(no_register(Vgpr(0), register)),
+            Some(Fault::Beyond(register)) => Err(no_register(register)),
+            Some(Fault::Early { register, written }) => Err(Error::malformed(self.waits.reason(register, written))),
         }
     }
 
@@ -314,8 +373,8 @@ impl Wave {
     }
 }
 
-fn no_register(v: Vgpr, n: usize) -> Error {
-    Error::malformed(format!("v{} is beyond the registers that the wave has", usize::from(v.0) + n))
+fn no_register(number: usize) -> Error {
+    Error::malformed(format!("v{number} is beyond the registers that the wave has"))
 }
 
 /// The numbers of the bits set.

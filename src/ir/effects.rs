@@ -1,7 +1,8 @@
 //! What an operation does besides giving its result: the one place that says what may be removed.
 
 use super::image::{ImageOp, MimgOp};
-use super::op::{AtomicOp, Op};
+use super::memory::AtomicOp;
+use super::op::Op;
 
 impl Op {
     /// Whether the instruction has to stay even if nobody uses its result.

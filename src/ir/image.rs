@@ -1,6 +1,6 @@
 //! Image operations of both levels. The operand order is defined here, once.
 
-use super::op::{Access, AtomicOp};
+use super::memory::{Access, AtomicOp};
 
 /// Shape of an image as SPIR-V says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -22,7 +22,10 @@ mod builder;
 pub mod cfg;
 mod effects;
 mod image;
+mod interface;
 pub mod interp;
+mod lanes;
+mod memory;
 mod op;
 pub mod parse;
 mod print;
@@ -38,10 +41,10 @@ mod words;
 pub use alu::{AluOp, FpFlags, Sig};
 pub use builder::Builder;
 pub use image::{Dim, ImageInst, ImageOp, ImageOperand, LodMode, MimgDim, MimgInst, MimgOp};
-pub use op::{
-    Access, AmdOp, AtomicOp, BufferKind, BuiltIn, DerivativeKind, DescriptorPart, ExportTarget, FenceOrder, Interp,
-    InterpPlace, MemoryClasses, NumericKind, Op, OutputSlot, QuadSwap, ReduceOp, Scope, SubgroupOp,
-};
+pub use interface::{BuiltIn, ExportTarget, Interp, InterpPlace, NumericKind, OutputSlot};
+pub use lanes::{AmdOp, DerivativeKind, QuadSwap, ReduceOp, SubgroupOp};
+pub use memory::{Access, AtomicOp, BufferKind, DescriptorPart, FenceOrder, MemoryClasses, Scope};
+pub use op::Op;
 pub use shader::{
     ArgRole, BasicBlock, BlockCall, BlockId, ConstTable, ConstTableId, DenormMode, DepthMode, EntryArg, Inst, InstId,
     Level, Local, LocalId, LowerInfo, Merge, Modes, RegClass, Resource, ResourceId, ResourceKind, RoundMode, Shader,

@@ -3,7 +3,10 @@
 //! Operands are known to exist when a rule is asked.
 
 use super::image::{Dim, ImageInst, ImageOp, ImageOperand, LodMode, MimgInst, MimgOp};
-use super::op::{AmdOp, AtomicOp, BuiltIn, DescriptorPart, Interp, InterpPlace, Op, SubgroupOp};
+use super::interface::{BuiltIn, Interp, InterpPlace, OutputSlot};
+use super::lanes::{AmdOp, SubgroupOp};
+use super::memory::{AtomicOp, DescriptorPart};
+use super::op::Op;
 use super::shader::{Inst, Level, Shader, Value};
 use super::types::{Bits, Type};
 
@@ -130,7 +133,7 @@ impl Rule<'_> {
                 self.result(if truth { Type::B1 } else { Type::B32 })
             }
             Op::StoreOutput { slot, .. } => {
-                if let super::op::OutputSlot::Location { component, .. } = slot {
+                if let OutputSlot::Location { component, .. } = slot {
                     self.component(*component)?;
                 }
                 let ty = self.one()?;

@@ -5,10 +5,10 @@
 
 use super::alu::{AluOp, FpFlags};
 use super::image::{Dim, ImageInst, ImageOp, LodMode, MimgDim, MimgInst, MimgOp};
-use super::op::{
-    Access, AmdOp, AtomicOp, BufferKind, BuiltIn, DerivativeKind, DescriptorPart, ExportTarget, FenceOrder, Interp,
-    MemoryClasses, NumericKind, Op, OutputSlot, QuadSwap, ReduceOp, Scope, SubgroupOp,
-};
+use super::interface::{BuiltIn, ExportTarget, Interp, NumericKind, OutputSlot};
+use super::lanes::{AmdOp, DerivativeKind, QuadSwap, ReduceOp, SubgroupOp};
+use super::memory::{Access, AtomicOp, BufferKind, DescriptorPart, FenceOrder, MemoryClasses, Scope};
+use super::op::Op;
 use super::shader::{ArgRole, ConstTableId, EntryArg, Local, LocalId, Modes, Resource, ResourceId, SymbolId};
 use super::types::{Align, Type};
 use super::words::Word;

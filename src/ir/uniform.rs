@@ -7,7 +7,9 @@
 //! and its exits are ways that part as those of a branch do. In a graph that is not reducible every parameter is divergent.
 
 use super::cfg::Cfg;
-use super::op::{AmdOp, Op};
+use super::lanes::AmdOp;
+use super::memory::BufferKind;
+use super::op::Op;
 use super::shader::{BlockId, RegClass, Shader, Terminator, Value};
 
 /// The answer for one shader as it is now.
@@ -197,7 +199,7 @@ impl Uniformity {
             Op::Alu(..) | Op::Compose | Op::Extract(_) | Op::Bitcast => same(),
             Op::ConstLoad { .. } | Op::TableLoad { .. } | Op::BufferSize | Op::PushConstant { .. } => same(),
             Op::BufferLoad { kind, access, .. } => {
-                let fixed = access.read_only || *kind == super::op::BufferKind::Uniform;
+                let fixed = access.read_only || *kind == BufferKind::Uniform;
                 fixed && !access.volatile && same()
             }
             Op::GlobalLoad { access, .. } => access.read_only && !access.volatile && same(),

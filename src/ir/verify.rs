@@ -150,7 +150,7 @@ impl<'a> Verifier<'a> {
         Ok(())
     }
 
-    fn output(&self, id: BlockId, op: &Op, seen: &mut Vec<super::op::OutputSlot>) -> Check {
+    fn output(&self, id: BlockId, op: &Op, seen: &mut Vec<super::interface::OutputSlot>) -> Check {
         let Op::StoreOutput { slot, .. } = *op else { return Ok(()) };
         if !matches!(self.shader.block(id).term, Some(Terminator::Return(_))) {
             return Err("an output is stored only in a block that returns".into());

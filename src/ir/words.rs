@@ -3,10 +3,9 @@
 //! A variant with a payload stands here with a prototype; `text.rs` visits the payload. To add a variant: its word here.
 
 use super::image::{Dim, ImageOp, LodMode, MimgDim, MimgOp};
-use super::op::{
-    AtomicOp, BufferKind, BuiltIn, DescriptorPart, ExportTarget, FenceOrder, Interp, InterpPlace, NumericKind,
-    OutputSlot, QuadSwap, ReduceOp, Scope,
-};
+use super::interface::{BuiltIn, ExportTarget, Interp, InterpPlace, NumericKind, OutputSlot};
+use super::lanes::{QuadSwap, ReduceOp};
+use super::memory::{AtomicOp, BufferKind, DescriptorPart, FenceOrder, Scope};
 use super::shader::{ArgRole, DenormMode, DepthMode, Level, RegClass, ResourceKind, RoundMode};
 use crate::target::{Stage, WaveSize};
 use std::mem::discriminant;

@@ -11,14 +11,14 @@ use object::read::elf::{FileHeader, SectionHeader, SectionTable, Sym};
 type Header = elf::FileHeader64<LE>;
 
 /// `ELFOSABI_AMDGPU_PAL`.
-pub(super) const OSABI_PAL: u8 = 65;
+pub(crate) const OSABI_PAL: u8 = 65;
 /// `EM_AMDGPU`.
-pub(super) const MACHINE: u16 = 224;
+pub(crate) const MACHINE: u16 = 224;
 /// `ET_REL`.
-pub(super) const RELOCATABLE: u16 = 1;
+pub(crate) const RELOCATABLE: u16 = 1;
 
 /// Section types.
-pub(super) mod sht {
+pub(crate) mod sht {
     pub const PROGBITS: u32 = 1;
     pub const SYMTAB: u32 = 2;
     pub const STRTAB: u32 = 3;
@@ -28,7 +28,7 @@ pub(super) mod sht {
 }
 
 /// Section flags.
-pub(super) mod shf {
+pub(crate) mod shf {
     pub const WRITE: u64 = 1;
     pub const ALLOC: u64 = 2;
     pub const EXECUTE: u64 = 4;
@@ -36,13 +36,13 @@ pub(super) mod shf {
 }
 
 /// Symbol types.
-pub(super) mod stt {
+pub(crate) mod stt {
     pub const OBJECT: u8 = 1;
     pub const FUNC: u8 = 2;
 }
 
 /// Bytes of an entry.
-pub(super) mod size {
+pub(crate) mod size {
     pub const HEADER: u64 = 64;
     pub const SECTION: u64 = 64;
     pub const SYMBOL: u64 = 24;
@@ -50,7 +50,7 @@ pub(super) mod size {
 }
 
 /// An ELF, read.
-pub(super) struct Elf<'a> {
+pub(crate) struct Elf<'a> {
     pub os_abi: u8,
     pub abi_version: u8,
     pub file_type: u16,
@@ -62,7 +62,7 @@ pub(super) struct Elf<'a> {
 }
 
 /// A section.
-pub(super) struct Section<'a> {
+pub(crate) struct Section<'a> {
     pub name: &'a str,
     pub kind: u32,
     pub flags: u64,
@@ -74,7 +74,7 @@ pub(super) struct Section<'a> {
 
 /// Where a symbol is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Home {
+pub(crate) enum Home {
     /// Nowhere: someone has to supply it.
     Undefined,
     /// In the section with this index.
@@ -84,7 +84,7 @@ pub(super) enum Home {
 }
 
 /// A symbol.
-pub(super) struct Symbol<'a> {
+pub(crate) struct Symbol<'a> {
     pub name: &'a str,
     pub value: u64,
     pub size: u64,
@@ -94,7 +94,7 @@ pub(super) struct Symbol<'a> {
 }
 
 /// A relocation whose addend stands in place.
-pub(super) struct Rel {
+pub(crate) struct Rel {
     pub offset: u64,
     pub kind: u32,
     pub symbol: u32,
@@ -102,7 +102,7 @@ pub(super) struct Rel {
 
 impl<'a> Elf<'a> {
     /// Reads an ELF.
-    pub(super) fn parse(bytes: &'a [u8]) -> Result<Self> {
+    pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self> {
         let broken = |e: object::read::Error| Error::malformed(format!("ELF: {e}"));
         let header = Header::parse(bytes).map_err(broken)?;
         header.endian().map_err(broken)?;
@@ -121,29 +121,29 @@ impl<'a> Elf<'a> {
     }
 
     /// The first section of this name, with its index.
-    pub(super) fn section(&self, name: &str) -> Option<(u32, &Section<'a>)> {
+    pub(crate) fn section(&self, name: &str) -> Option<(u32, &Section<'a>)> {
         (0u32..).zip(&self.sections).find(|(_, s)| s.name == name)
     }
 
     /// The section with this index.
-    pub(super) fn at(&self, index: u32) -> Option<&Section<'a>> {
+    pub(crate) fn at(&self, index: u32) -> Option<&Section<'a>> {
         self.sections.get(usize::try_from(index).ok()?)
     }
 
     /// The symbol with this index.
-    pub(super) fn symbol(&self, index: u32) -> Option<&Symbol<'a>> {
+    pub(crate) fn symbol(&self, index: u32) -> Option<&Symbol<'a>> {
         self.symbols.get(usize::try_from(index).ok()?)
     }
 }
 
 impl Section<'_> {
     /// Whether PAL puts it into the GPU's memory.
-    pub(super) fn is_uploaded(&self) -> bool {
+    pub(crate) fn is_uploaded(&self) -> bool {
         self.flags & shf::ALLOC != 0
     }
 
     /// The records of a section of relocations without addends.
-    pub(super) fn rels(&self) -> Result<Vec<Rel>> {
+    pub(crate) fn rels(&self) -> Result<Vec<Rel>> {
         let (records, rest) = self.data.as_chunks::<16>();
         if !rest.is_empty() {
             return Err(Error::malformed(format!("{}: {} bytes are no whole records", self.name, self.data.len())));

@@ -15,7 +15,7 @@
 //! rules of PAL's loader, and shares nothing with the writer but the reading of ELF.
 
 mod attach;
-mod elf;
+pub(crate) mod elf;
 mod input;
 mod layout;
 mod resolve;

@@ -7,11 +7,15 @@
 //! ```
 //!
 //! The judgement never guesses: how far two results may be apart follows from the interpreter's [`Shadow`]s, and a
-//! comparison that could not have failed ([`proves_nothing`]) is none. To add a kind of resource: an arm in `world`, and
-//! one in `contents`.
+//! comparison that could not have failed ([`proves_nothing`]) is none. What disagrees is shrunk, saved as a bundle, and
+//! run again by `replay`. To add a kind of resource: an arm in `world`, and one in `contents`.
 //!
 //! [`Shadow`]: crate::ir::interp::Shadow
 
+#[cfg(feature = "cli")]
+mod answer;
+#[cfg(feature = "cli")]
+mod bundle;
 mod compute;
 mod contents;
 mod corners;
@@ -19,24 +23,44 @@ mod declared;
 mod draw;
 mod drawn;
 mod driver;
+#[cfg(feature = "cli")]
+mod failure;
 mod images;
+#[cfg(feature = "cli")]
+mod inputs_file;
 mod judge;
 mod leaves;
 mod pipelines;
+mod plain;
 mod random;
+#[cfg(feature = "cli")]
+mod replay;
 mod report;
 mod scene;
+mod shrink;
 mod textures;
 mod world;
 
+#[cfg(feature = "cli")]
+pub use answer::{Answer, Cause, Finding, Place, Replay};
+#[cfg(feature = "cli")]
+pub use bundle::{Bundle, FORMAT, Manifest, StageEntry};
 pub use compute::{Budget, Case, Difference, FLOOR, SEEDS, Tools, compute};
 pub use contents::{Choice, Dword};
 pub use declared::Declared;
 pub use draw::pair;
 pub use drawn::{Drawn, interpreted_draw};
 pub use driver::{Judge, Outputs, Spirv};
+#[cfg(feature = "cli")]
+pub use failure::{Ask, Saved};
+#[cfg(feature = "cli")]
+pub use inputs_file::{read as read_inputs, write as write_inputs};
 pub use judge::{Disagreement, interpreted, judge, proves_nothing};
 pub use pipelines::Pipelines;
+pub use plain::{Apart, texels_apart, words_apart};
 pub use random::Random;
+#[cfg(feature = "cli")]
+pub use replay::Runner;
 pub use report::{Fate, Report};
+pub use shrink::{Effort, Shrunk, shrink};
 pub use world::{Known, world};

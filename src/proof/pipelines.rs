@@ -2,6 +2,7 @@
 
 use crate::cache::{Cache, MemoryStore};
 use crate::compile::Compiler;
+use crate::compile::request::TuningOptions;
 use crate::emu::inputs::Inputs;
 use crate::emu::{self, Limits};
 use crate::error::{Context, Error, Result};
@@ -28,15 +29,23 @@ impl Pipelines {
     /// # Errors
     /// What the compiler or the linker says of the shaders or the state.
     pub fn new(shaders: Vec<ShaderRef<'_>>, state: PipelineState, compiler: &dyn Compiler) -> Result<Self> {
+        Self::tuned(shaders, state, TuningOptions::default(), compiler)
+    }
+
+    /// The same, with other tuning.
+    ///
+    /// # Errors
+    /// As [`Pipelines::new`].
+    pub fn tuned(
+        shaders: Vec<ShaderRef<'_>>,
+        state: PipelineState,
+        options: TuningOptions,
+        compiler: &dyn Compiler,
+    ) -> Result<Self> {
         let cache = Cache::new(Box::new(MemoryStore::default()));
         let tools = Toolchain::new(&cache, Some(compiler))?;
-        let mut request = PipelineRequest {
-            shaders,
-            state: &state,
-            target: GfxIp::Gfx1030,
-            options: Default::default(),
-            placement: Placement::Adjacent,
-        };
+        let mut request =
+            PipelineRequest { shaders, state: &state, target: GfxIp::Gfx1030, options, placement: Placement::Adjacent };
         let (mut elfs, mut not_linked) = (Vec::new(), None);
         for (name, placement) in [("linked", Placement::Adjacent), ("linked, chained", Placement::Chained)] {
             request.placement = placement;

@@ -3,6 +3,7 @@
 // attachment R32G32B32A32_SFLOAT
 // attachment R32G32B32A32_UINT
 // uniform 0 below 4 12
+// extent 16 16
 // at 1 zeros 256
 layout(set = 0, binding = 0) uniform U { uvec4 u; };
 layout(set = 0, binding = 1) buffer B { uint written[256]; };

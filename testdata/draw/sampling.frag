@@ -3,6 +3,7 @@
 // attachment R32G32B32A32_SFLOAT
 // attachment R32G32B32A32_SFLOAT
 // texels 0 R32G32B32A32_SFLOAT 64 64 combined nearest 4
+// step 0.01
 // texels 1 R8G8B8A8_UNORM 16 16 combined linear
 layout(location = 2) noperspective in vec2 linear_;
 layout(set = 0, binding = 0) uniform sampler2D s;

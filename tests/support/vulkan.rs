@@ -27,10 +27,28 @@ pub use dovetail::proof::Spirv as Shader;
 pub struct Lavapipe {
     // Kept because the device's functions live in it.
     _entry: ash::Entry,
+    instance: ash::Instance,
+    physical: vk::PhysicalDevice,
     device: ash::Device,
     queue: Mutex<vk::Queue>,
     /// Lanes of a subgroup.
     pub subgroup_size: u32,
+}
+
+/// Names of formats.
+pub fn formats() -> impl Iterator<Item = String> {
+    picture::formats()
+}
+
+/// What can be done with a format.
+#[derive(Clone, Copy, Debug)]
+pub struct Supports {
+    /// Vertices can be fetched in it.
+    pub vertices: bool,
+    /// Colours can be drawn in it.
+    pub colors: bool,
+    /// Colours can be blended in it.
+    pub blending: bool,
 }
 
 impl Lavapipe {
@@ -65,10 +83,29 @@ impl Lavapipe {
             features = features.push_next(&mut v11).push_next(&mut v12).push_next(&mut v13);
             instance.get_physical_device_features2(physical, &mut features);
             let queue = [vk::DeviceQueueCreateInfo::default().queue_family_index(0).queue_priorities(&[1.0])];
-            let info = vk::DeviceCreateInfo::default().queue_create_infos(&queue).push_next(&mut features);
+            let mut divisors = vk::PhysicalDeviceVertexAttributeDivisorFeaturesKHR::default()
+                .vertex_attribute_instance_rate_divisor(true)
+                .vertex_attribute_instance_rate_zero_divisor(true);
+            let extensions = [ash::ext::vertex_attribute_divisor::NAME.as_ptr()];
+            let info = vk::DeviceCreateInfo::default()
+                .queue_create_infos(&queue)
+                .enabled_extension_names(&extensions)
+                .push_next(&mut features)
+                .push_next(&mut divisors);
             let device = instance.create_device(physical, &info, None).map_err(|e| format!("lavapipe: {e}"))?;
             let queue = Mutex::new(device.get_device_queue(0, 0));
-            Ok(Self { _entry: entry, device, queue, subgroup_size })
+            Ok(Self { _entry: entry, instance, physical, device, queue, subgroup_size })
+        }
+    }
+
+    /// What can be done with a format.
+    pub fn supports(&self, name: &str) -> Supports {
+        // SAFETY: the instance and its device are alive.
+        let has = unsafe { self.instance.get_physical_device_format_properties(self.physical, format(name)) };
+        Supports {
+            vertices: has.buffer_features.contains(vk::FormatFeatureFlags::VERTEX_BUFFER),
+            colors: has.optimal_tiling_features.contains(vk::FormatFeatureFlags::COLOR_ATTACHMENT),
+            blending: has.optimal_tiling_features.contains(vk::FormatFeatureFlags::COLOR_ATTACHMENT_BLEND),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What several subcommands share: the cache, the compiler, tuning options.
+//! What several subcommands share: the cache, the compiler, tuning options, threads.
 
 use dovetail::cache::{Cache, StoreKind};
 use dovetail::compile::Compiler;
@@ -7,6 +7,36 @@ use dovetail::compile::worker::{PoolConfig, WorkerPool};
 use dovetail::error::{Context, Error, Result};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// What every build takes.
+#[derive(clap::Args)]
+pub struct BuildArgs {
+    #[command(flatten)]
+    pub cache: CacheArgs,
+    #[command(flatten)]
+    pub worker: WorkerArgs,
+    #[command(flatten)]
+    pub tuning: TuningArgs,
+}
+
+/// How many things are done at once.
+#[derive(clap::Args)]
+pub struct JobArgs {
+    /// Shaders or pipelines at once; the default is the number of processors.
+    #[arg(long, short, value_name = "N")]
+    jobs: Option<usize>,
+}
+
+impl JobArgs {
+    pub fn count(&self) -> usize {
+        self.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1)
+    }
+
+    pub fn threads(&self) -> Result<rayon::ThreadPool> {
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(self.count()).build();
+        threads.map_err(|e| Error::environment(format!("threads: {e}")))
+    }
+}
 
 /// Where results are kept.
 #[derive(clap::Args)]

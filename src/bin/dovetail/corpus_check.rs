@@ -1,11 +1,13 @@
 //! `dovetail corpus check`: every pipeline of extracted corpora through every route, with the results counted.
 //!
 //! A pipeline is a line of `pairs.tsv`, or a compute module with the values of `spec.toml`. Its state is the template that
-//! its shaders give. It is linked adjacent and chained from early parts, compiled whole, and each result is verified;
-//! with `--tools`, LLVM's readers must take every ELF without a complaint too.
+//! its shaders give. It is linked adjacent and chained from early parts, compiled whole, and each result is verified, its
+//! code too; with `--tools`, LLVM's readers must take every ELF without a complaint too, and list the code as we do.
 
-use crate::common::{CacheArgs, TuningArgs, WorkerArgs, print_json, read_module};
+use crate::common::{BuildArgs, JobArgs, print_json, read_module};
+use crate::objdump::{self, Listing};
 use crate::progress::Progress;
+use dovetail::check;
 use dovetail::compile::request::{KnownState, Module, default_wave};
 use dovetail::compile::spirv;
 use dovetail::corpus::spec::SpecFile;
@@ -19,6 +21,7 @@ use dovetail::toolchain::Toolchain;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -31,24 +34,19 @@ pub struct Args {
     /// GPU.
     #[arg(long, default_value = "gfx1030")]
     target: GfxIp,
-    /// Pipelines at once; the default is the number of processors.
-    #[arg(long, short, value_name = "N")]
-    jobs: Option<usize>,
+    #[command(flatten)]
+    jobs: JobArgs,
     /// At most so many pipelines of each folder, evenly spread.
     #[arg(long, value_name = "N")]
-    sample: Option<usize>,
-    /// Have llvm-readelf-19 and llvm-objdump-19 read every ELF.
+    sample: Option<NonZeroUsize>,
+    /// Have llvm-readelf-19 and llvm-objdump-19 read every ELF, and compare our disassembly with theirs.
     #[arg(long)]
     tools: bool,
     /// Print JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    cache: CacheArgs,
-    #[command(flatten)]
-    worker: WorkerArgs,
-    #[command(flatten)]
-    tuning: TuningArgs,
+    build: BuildArgs,
 }
 
 struct Pipeline {
@@ -65,36 +63,25 @@ struct Checked {
     /// Invocations of a workgroup, compute only.
     invocations: Option<u64>,
     failures: BTreeMap<&'static str, String>,
+    /// Our listing against LLVM's, of all routes together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    listing: Option<Listing>,
 }
 
 const ROUTES: [&str; 3] = ["adjacent", "chained", "whole"];
 
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1);
     let mut pipelines = Vec::new();
     for dir in &args.dirs {
-        let mut all = collect(dir).at(|| dir.display().to_string())?;
-        if let Some(n) = args.sample.filter(|&n| n > 0 && n < all.len()) {
-            let step = all.len() as f64 / n as f64;
-            let mut next = 0.0;
-            let mut i = -1.0;
-            all.retain(|_| {
-                i += 1.0;
-                let keep = i >= next;
-                next += if keep { step } else { 0.0 };
-                keep
-            });
-        }
-        pipelines.extend(all);
+        let all = collect(dir).at(|| dir.display().to_string())?;
+        let step = args.sample.map_or(1, |n| all.len().div_ceil(n.get())).max(1);
+        pipelines.extend(all.into_iter().step_by(step));
     }
-    let cache = args.cache.open()?;
-    let compiler = args.worker.start_if_built(jobs)?;
+    let cache = args.build.cache.open()?;
+    let compiler = args.build.worker.start_if_built(args.jobs.count())?;
     let tools = Toolchain::new(&cache, compiler.as_deref())?;
     tools.record_compiler()?;
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(jobs)
-        .build()
-        .map_err(|e| Error::environment(format!("threads: {e}")))?;
+    let pool = args.jobs.threads()?;
     let progress = Progress::new(pipelines.len(), "linking");
     let checked: Vec<Checked> = pool.install(|| {
         pipelines
@@ -112,7 +99,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     } else {
         print(&checked);
     }
-    Ok(ExitCode::from(u8::from(checked.iter().any(|c| !c.failures.is_empty()))))
+    let bad = |c: &Checked| !c.failures.is_empty() || c.listing.as_ref().is_some_and(|l| l.same != l.lines);
+    Ok(ExitCode::from(u8::from(checked.iter().any(bad))))
 }
 
 /// Pairs, then compute modules, of one extracted folder.
@@ -149,7 +137,8 @@ fn collect(dir: &Path) -> Result<Vec<Pipeline>> {
 
 fn check(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Checked {
     let kind = if p.files.len() == 1 { "compute" } else { "pair" };
-    let mut checked = Checked { name: p.name.clone(), kind, invocations: None, failures: BTreeMap::new() };
+    let mut checked =
+        Checked { name: p.name.clone(), kind, invocations: None, failures: BTreeMap::new(), listing: None };
     let loaded = match load(p) {
         Ok(loaded) => loaded,
         Err(e) => {
@@ -163,7 +152,7 @@ fn check(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Checked {
             shaders: loaded.shaders(),
             state: &loaded.state,
             target: args.target,
-            options: args.tuning.options(),
+            options: args.build.tuning.options(),
             placement: if route == "chained" { Placement::Chained } else { Placement::Adjacent },
         };
         if args.tools
@@ -177,15 +166,17 @@ fn check(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Checked {
         } else {
             pipeline::build(&request, tools)
         };
-        if let Err(why) = built.and_then(|outcome| judge(args, route, outcome)) {
-            checked.failures.insert(route, why.to_string());
+        match built.and_then(|outcome| judge(args, route, outcome)) {
+            Ok(Some(listing)) => checked.listing.get_or_insert_default().add(listing),
+            Ok(None) => {}
+            Err(why) => drop(checked.failures.insert(route, why.to_string())),
         }
     }
     checked
 }
 
-/// Whether a result is what the route promised, and loads.
-fn judge(args: &Args, route: &str, outcome: Outcome) -> Result<()> {
+/// Whether a result is what the route promised, and loads; and with the tools, how it is listed.
+fn judge(args: &Args, route: &str, outcome: Outcome) -> Result<Option<Listing>> {
     let Built { elf, route: went, .. } = match outcome {
         Outcome::Built(built) => built,
         Outcome::NotCached(stage) => return Err(Error::environment(format!("{stage} shader not cached, no compiler"))),
@@ -196,7 +187,15 @@ fn judge(args: &Args, route: &str, outcome: Outcome) -> Result<()> {
     if let Some(v) = verify(&elf)?.violations.first() {
         return Err(Error::bug(v.to_string()));
     }
-    if args.tools { outside(&elf) } else { Ok(()) }
+    let code = check::check(&elf)?;
+    if let Some(finding) = code.findings.first() {
+        return Err(Error::bug(format!("{} findings in the code, the first: {finding}", code.findings.len())));
+    }
+    if !args.tools {
+        return Ok(None);
+    }
+    outside(&elf)?;
+    objdump::compare(&elf).map(Some)
 }
 
 /// Whether LLVM's readers take every early part.
@@ -286,7 +285,15 @@ fn print(checked: &[Checked]) {
             println!("         {real:>5} of the good ones have workgroups of at least 64 invocations");
         }
     }
+    let mut all = Listing::default();
+    checked.iter().filter_map(|c| c.listing.clone()).for_each(|listing| all.add(listing));
+    if all.lines != 0 {
+        println!("listing  {:>5} instructions, {} as llvm-objdump-19 lists them", all.lines, all.same);
+    }
     for c in checked {
+        if let Some(first) = c.listing.as_ref().and_then(|listing| listing.first.as_ref()) {
+            println!("{} listing: {first}", c.name);
+        }
         for (route, why) in &c.failures {
             println!("{} {route}: {why}", c.name);
         }

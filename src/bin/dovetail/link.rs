@@ -1,6 +1,6 @@
 //! `dovetail link`: shaders and a state to a pipeline ELF.
 
-use crate::common::{CacheArgs, TuningArgs, WorkerArgs, print_json, read_module, read_toml, write_file};
+use crate::common::{BuildArgs, print_json, read_module, read_toml, write_file};
 use crate::populate::wave;
 use dovetail::compile::request::{Module, default_wave};
 use dovetail::compile::spirv::{self, ModuleInfo};
@@ -60,11 +60,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    cache: CacheArgs,
-    #[command(flatten)]
-    worker: WorkerArgs,
-    #[command(flatten)]
-    tuning: TuningArgs,
+    build: BuildArgs,
 }
 
 fn layout(text: &str) -> Result<Placement> {
@@ -88,14 +84,14 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     }
     let shaders =
         modules.iter().map(|(stage, entry, module, info)| shader(args, *stage, entry, module, info)).collect();
-    let cache = args.cache.open()?;
-    let compiler = if args.no_compile { None } else { args.worker.start_if_built(1)? };
+    let cache = args.build.cache.open()?;
+    let compiler = if args.no_compile { None } else { args.build.worker.start_if_built(1)? };
     let tools = Toolchain::new(&cache, compiler.as_deref())?;
     let request = PipelineRequest {
         shaders,
         state: &state,
         target: args.target,
-        options: args.tuning.options(),
+        options: args.build.tuning.options(),
         placement: args.layout,
     };
     let outcome =

@@ -6,10 +6,13 @@ mod corpus;
 mod corpus_check;
 mod inspect;
 mod link;
+mod objdump;
 mod populate;
 mod progress;
+mod replay;
 mod run;
 mod state;
+mod trace;
 mod verify;
 mod worker;
 
@@ -22,7 +25,7 @@ use std::process::ExitCode;
 /// pipeline ELFs once the pipeline state is known.
 ///
 /// Exit codes: 0 done; 1 done, but some inputs failed; 2 malformed input; 3 unsupported; 4 needs a whole-pipeline compile;
-/// 5 file, store or process trouble; 70 a bug of ours; 71 the compiler died on the input.
+/// 5 file, store or process trouble; 6 a replayed bundle still differs; 70 a bug of ours; 71 the compiler died on the input.
 #[derive(Parser)]
 #[command(
     name = "dovetail",
@@ -45,6 +48,7 @@ enum Command {
     Inspect(inspect::Args),
     Verify(verify::Args),
     Run(run::Args),
+    Replay(replay::Args),
     Corpus(corpus::Args),
     State(state::Args),
     #[command(hide = true)]
@@ -59,6 +63,7 @@ fn main() -> ExitCode {
         Command::Inspect(args) => inspect::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::Replay(args) => replay::run(&args),
         Command::Corpus(args) => corpus::run(args),
         Command::State(args) => state::run(&args),
         Command::Worker(args) => worker::run(&args),

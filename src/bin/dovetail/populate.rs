@@ -1,6 +1,6 @@
 //! `dovetail populate`: SPIR-V files into a cache of unlinked ELFs, many at once.
 
-use crate::common::{CacheArgs, TuningArgs, WorkerArgs, print_json};
+use crate::common::{BuildArgs, JobArgs, print_json};
 use crate::progress::Progress;
 use dovetail::compile::request::{Module, StageRequest, default_wave};
 use dovetail::compile::spirv::{ModuleInfo, reflect};
@@ -30,9 +30,8 @@ pub struct Args {
     /// GPU to compile for.
     #[arg(long, default_value = "gfx1030")]
     target: GfxIp,
-    /// Shaders at once; the default is the number of processors.
-    #[arg(long, short, value_name = "N")]
-    jobs: Option<usize>,
+    #[command(flatten)]
+    jobs: JobArgs,
     /// Specialization values by module (see docs/corpus.md).
     #[arg(long, value_name = "FILE")]
     spec: Option<PathBuf>,
@@ -46,11 +45,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    cache: CacheArgs,
-    #[command(flatten)]
-    worker: WorkerArgs,
-    #[command(flatten)]
-    tuning: TuningArgs,
+    build: BuildArgs,
 }
 
 pub fn wave(text: &str) -> Result<WaveSize> {
@@ -144,7 +139,6 @@ struct Summary {
 
 pub fn run(args: &Args) -> Result<ExitCode> {
     let started = Instant::now();
-    let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1);
     let spec = match &args.spec {
         Some(path) => {
             let place = || path.display().to_string();
@@ -156,14 +150,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if inputs.is_empty() {
         return Err(Error::malformed("no SPIR-V module in the given paths"));
     }
-    let cache = args.cache.open()?;
-    let compiler = args.worker.start_if_built(jobs)?;
+    let cache = args.build.cache.open()?;
+    let compiler = args.build.worker.start_if_built(args.jobs.count())?;
     let tools = Toolchain::new(&cache, compiler.as_deref())?;
     tools.record_compiler()?;
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(jobs)
-        .build()
-        .map_err(|e| Error::environment(format!("threads: {e}")))?;
+    let pool = args.jobs.threads()?;
     let items: Vec<Item> =
         pool.install(|| inputs.into_par_iter().flat_map_iter(|input| items(args, &spec, input)).collect());
     let progress = Progress::new(items.len(), "compiling");
@@ -228,7 +219,7 @@ fn items(args: &Args, spec: &SpecFile, input: Input) -> Vec<Item> {
                     entry_point: entry.name.clone(),
                     specialization: specialization.clone(),
                     wave: args.wave.unwrap_or_else(|| default_wave(stage, info.uses_subgroups)),
-                    options: args.tuning.options(),
+                    options: args.build.tuning.options(),
                     known: Default::default(),
                 },
             }),

@@ -1,9 +1,11 @@
 //! `dovetail run`: a pipeline ELF on the emulator.
 
 use crate::common::{print_json, read_toml, write_file};
+use crate::trace;
 use dovetail::emu::inputs::Inputs;
-use dovetail::emu::{self, Limits, Outcome, Stats};
+use dovetail::emu::{self, Follow, Limits, Outcome, Stats, Trace};
 use dovetail::error::{Context, Error, Result};
+use dovetail::proof::read_inputs;
 use dovetail::state::PipelineState;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -34,7 +36,11 @@ pub struct Args {
     /// Print what was executed, by class.
     #[arg(long)]
     stats: bool,
-    /// Print it as JSON.
+    /// Print what one invocation executes and changes: global:X,Y,Z or local:GX,GY,GZ:X,Y,Z of a dispatch, pixel:X,Y or
+    /// pixel:X,Y:PRIMITIVE or vertex:INDEX or vertex:INDEX:INSTANCE of a draw.
+    #[arg(long, value_name = "INVOCATION")]
+    trace: Option<Follow>,
+    /// Print it as JSON: of a trace, a line for each instruction.
     #[arg(long)]
     json: bool,
 }
@@ -43,14 +49,18 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let place = || args.pipeline.display().to_string();
     let elf = std::fs::read(&args.pipeline).at(place)?;
     let state: PipelineState = args.state.as_deref().map(read_toml).transpose()?.unwrap_or_default();
-    let inputs: Inputs = read_toml(&args.bindings)?;
+    let inputs = read_inputs(&args.bindings)?;
     let limits = args.limit.map_or_else(Limits::default, |instructions| Limits { instructions });
-    let outcome = emu::run(&elf, &state.layout, &inputs, limits).at(place)?;
+    let mut trace = args.trace.map(|follow| Trace::new(follow, trace::printer(args.json)));
+    let outcome = emu::run_traced(&elf, &state.layout, &inputs, limits, trace.as_mut()).at(place)?;
+    if trace.is_some_and(|trace| trace.followed() == 0) {
+        return Err(Error::malformed("nothing was run of the invocation to trace"));
+    }
     if let Some(folder) = &args.out {
         std::fs::create_dir_all(folder).at(|| folder.display().to_string())?;
         write_results(folder, &inputs, &outcome)?;
     }
-    if args.json {
+    if args.json && (args.stats || args.trace.is_none()) {
         print_json(&counts(&outcome.stats))?;
     } else if args.stats {
         for (what, count) in counts(&outcome.stats) {

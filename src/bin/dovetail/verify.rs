@@ -1,12 +1,14 @@
-//! `dovetail verify`: would PAL load this?
+//! `dovetail verify`: would PAL load this, and does its code keep the rules of the hardware?
 
 use crate::common::print_json;
+use dovetail::check::{self, CodeReport};
 use dovetail::error::{Context, Result};
-use dovetail::link::verify;
+use dovetail::link::{VerifyReport, verify};
+use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Check linked pipeline ELFs by the rules of the PAL loader.
+/// Check linked pipeline ELFs by the rules of the PAL loader, and their code by those of the hardware.
 ///
 /// Exit code 1 if a rule is broken; each violation names its rule.
 #[derive(clap::Args)]
@@ -14,30 +16,54 @@ pub struct Args {
     /// Linked ELFs.
     #[arg(required = true, value_name = "ELF")]
     files: Vec<PathBuf>,
+    /// Follow every path of the machine code too: waits, registers, branches, exports, limits.
+    #[arg(long)]
+    code: bool,
     /// Print JSON.
     #[arg(long)]
     json: bool,
 }
 
+#[derive(Serialize)]
+struct Verified {
+    file: String,
+    report: VerifyReport,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<CodeReport>,
+}
+
+impl Verified {
+    fn is_ok(&self) -> bool {
+        self.report.is_ok() && self.code.as_ref().is_none_or(CodeReport::is_ok)
+    }
+}
+
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let mut reports = Vec::new();
+    let mut all = Vec::new();
     for file in &args.files {
         let name = file.display().to_string();
         let bytes = std::fs::read(file).at(|| name.clone())?;
-        reports.push((name.clone(), verify(&bytes).at(|| name)?));
+        let report = verify(&bytes).at(|| name.clone())?;
+        let code = args.code.then(|| check::check(&bytes)).transpose().at(|| name.clone())?;
+        all.push(Verified { file: name, report, code });
     }
-    let clean = reports.iter().all(|(_, report)| report.is_ok());
     if args.json {
-        let list: Vec<_> = reports.iter().map(|(f, r)| serde_json::json!({ "file": f, "report": r })).collect();
-        print_json(&list)?;
+        print_json(&all)?;
     } else {
-        for (file, report) in &reports {
-            let stages: Vec<_> = report.stages.iter().map(|s| s.name()).collect();
-            let verdict =
-                if report.is_ok() { "loads".to_owned() } else { format!("{} violations", report.violations.len()) };
-            println!("{file}: {} ({})", verdict, stages.join(", "));
-            report.violations.iter().for_each(|v| println!("  {v}"));
-        }
+        all.iter().for_each(print);
     }
-    Ok(ExitCode::from(u8::from(!clean)))
+    Ok(ExitCode::from(u8::from(!all.iter().all(Verified::is_ok))))
+}
+
+fn print(v: &Verified) {
+    let stages: Vec<_> = v.report.stages.iter().map(|s| s.name()).collect();
+    let broken = v.report.violations.len();
+    let verdict = if broken == 0 { "loads".to_owned() } else { format!("{broken} violations") };
+    println!("{}: {verdict} ({})", v.file, stages.join(", "));
+    v.report.violations.iter().for_each(|violation| println!("  {violation}"));
+    let Some(code) = &v.code else { return };
+    for s in &code.stages {
+        println!("  {}: {} instructions in {} blocks followed", s.stage, s.instructions, s.blocks);
+    }
+    code.findings.iter().for_each(|finding| println!("  {finding}"));
 }

@@ -5,9 +5,6 @@ use crate::compile::request::{CompilerId, Module, StageRequest};
 use crate::compile::{Compiler, StageElf, passes, spirv, unlinked};
 use crate::error::{Context, Result};
 
-/// Version of everything between SPIR-V and LLVM. Raised whenever the same request may give other code.
-pub const PASSES_VERSION: u32 = 1;
-
 /// Compiles in this process. LLVM can end it on bad luck: put it into a worker where that must not happen.
 #[derive(Debug)]
 pub struct LlvmCompiler {
@@ -18,7 +15,8 @@ impl LlvmCompiler {
     /// With the LLVM that is linked in.
     pub fn new() -> Self {
         let (major, minor, patch) = inkwell::support::get_llvm_version();
-        Self { id: CompilerId { passes: PASSES_VERSION, backend: format!("llvm {major}.{minor}.{patch}") } }
+        let sources = env!("DOVETAIL_COMPILER_SOURCES").to_owned();
+        Self { id: CompilerId { sources, backend: format!("llvm {major}.{minor}.{patch}") } }
     }
 }
 

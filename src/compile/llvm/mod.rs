@@ -22,7 +22,7 @@ mod ops;
 mod sync;
 mod values;
 
-pub use compiler::{LlvmCompiler, PASSES_VERSION};
+pub use compiler::LlvmCompiler;
 pub use emit::{DumpStage, Object, Timings, dump_ir, emit_object};
 
 #[cfg(test)]

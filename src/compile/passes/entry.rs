@@ -127,6 +127,9 @@ const fn systems_of(stage: Stage) -> &'static [System] {
 
 /// Gives the entry block its parameters.
 pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
+    if !shader.block(Shader::ENTRY).params.is_empty() {
+        return Err(Error::bug("the entry block has parameters before the entry is lowered"));
+    }
     let inputs = if shader.stage == Stage::Vertex { vertex_inputs(shader)? } else { Vec::new() };
     let fetch_in_prolog = cx.request.known.vertex == Known::Unknown && !inputs.is_empty();
     let mut needs = needs(shader, cx)?;

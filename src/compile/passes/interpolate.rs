@@ -153,10 +153,11 @@ fn read(shader: &Shader, inst: &Inst) -> Option<Read> {
         channel,
         interp: Interp::Flat,
     };
-    let smooth = |semantic, channel, perspective| Read {
+    // Linear across the primitive, which is in perspective on the screen.
+    let smooth = |semantic, channel| Read {
         attribute: Attribute { semantic, flat: false, per_vertex: false, ty: ComponentType::F32 },
         channel,
-        interp: Interp::At { perspective, place: InterpPlace::Center },
+        interp: Interp::At { perspective: true, place: InterpPlace::Center },
     };
     Some(match inst.op {
         Op::LoadInput { location, component, kind, interp } => {
@@ -172,9 +173,9 @@ fn read(shader: &Shader, inst: &Inst) -> Option<Read> {
             Read { attribute, channel: component, interp }
         }
         Op::LoadBuiltIn { builtin, component } => match builtin {
-            BuiltIn::PointCoord => smooth(Semantic::PointCoord, component, true),
-            BuiltIn::ClipDistance => smooth(Semantic::ClipDistance(component / 4), component % 4, false),
-            BuiltIn::CullDistance => smooth(Semantic::CullDistance(component / 4), component % 4, false),
+            BuiltIn::PointCoord => smooth(Semantic::PointCoord, component),
+            BuiltIn::ClipDistance => smooth(Semantic::ClipDistance(component / 4), component % 4),
+            BuiltIn::CullDistance => smooth(Semantic::CullDistance(component / 4), component % 4),
             BuiltIn::PrimitiveId => flat(Semantic::PrimitiveId, NumericKind::Uint, 0),
             BuiltIn::Layer => flat(Semantic::Layer, NumericKind::Uint, 0),
             BuiltIn::ViewportIndex => flat(Semantic::ViewportIndex, NumericKind::Uint, 0),

@@ -2,10 +2,6 @@
 //!
 //! The order of all passes is in `pipeline`.
 
-use crate::error::Result;
-use crate::ir::Shader;
-use crate::target::WaveSize;
-
 mod address;
 mod cube;
 pub mod dce;
@@ -34,17 +30,4 @@ mod vertex_positions;
 #[cfg(test)]
 mod tests;
 
-pub use pipeline::{Lowered, lower, lower_with};
-
-/// A pass that needs to know nothing but the wave size.
-pub type Pass = fn(&mut Shader, WaveSize) -> Result<()>;
-
-/// Those passes by name, for file tests and tools.
-pub const PASSES: &[(&str, Pass)] = &[
-    ("dce", dce::run),
-    ("fold", fold::run),
-    ("legalize_memory", legalize_memory::run),
-    ("lower_derivatives", lower_derivatives::run),
-    ("lower_images", lower_images::run),
-    ("lower_subgroup", lower_subgroup::run),
-];
+pub use pipeline::{Lowered, Lowering, PASSES, Pass, lower, lower_with};

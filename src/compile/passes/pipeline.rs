@@ -14,7 +14,7 @@ use crate::ir::{DescriptorPart, Level, Resource, ResourceId, ResourceKind, Shade
 use crate::metadata::interface::{
     ComputeInterface, FragmentInterface, StageInterface, StageKind, UserData, VertexInterface,
 };
-use crate::target::Stage;
+use crate::target::{Stage, WaveSize};
 
 use crate::compile::request::StageRequest;
 
@@ -27,15 +27,30 @@ pub struct Lowered {
     pub interface: StageInterface,
 }
 
-/// A pass: one that looks at the shader alone, or one that asks what is known.
+/// A pass.
 #[derive(Clone, Copy)]
-enum Pass {
-    Plain(super::Pass),
+pub enum Pass {
+    /// Looks at the shader alone.
+    Plain(fn(&mut Shader, WaveSize) -> Result<()>),
+    /// Asks what is known, and notes what the linker must know.
     Known(fn(&mut Shader, &mut Lowering<'_>) -> Result<()>),
 }
 
+impl Pass {
+    /// Runs it, after those that stand before it in [`PASSES`] as far as it needs them.
+    ///
+    /// # Errors
+    /// See [`lower`].
+    pub fn run(self, shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
+        match self {
+            Self::Plain(run) => run(shader, cx.request.wave),
+            Self::Known(run) => run(shader, cx),
+        }
+    }
+}
+
 /// Every pass, in order.
-const PASSES: &[(&str, Pass)] = &[
+pub const PASSES: &[(&str, Pass)] = &[
     ("fold", Pass::Plain(fold::run)),
     ("dce", Pass::Plain(dce::run)),
     ("lower_images", Pass::Plain(lower_images::run)),
@@ -54,7 +69,7 @@ const PASSES: &[(&str, Pass)] = &[
 ];
 
 /// What the passes hand on to each other.
-pub(super) struct Lowering<'r> {
+pub struct Lowering<'r> {
     pub(super) request: &'r StageRequest,
     /// The resource layout, if known.
     pub(super) layout: Option<ResolvedLayout>,
@@ -87,11 +102,7 @@ pub fn lower_with(mut shader: Shader, request: &StageRequest, dump: &mut dyn FnM
         verify(&shader).at(|| "before lowering")?;
     }
     for (name, pass) in PASSES {
-        match pass {
-            Pass::Plain(run) => run(&mut shader, request.wave),
-            Pass::Known(run) => run(&mut shader, &mut cx),
-        }
-        .at(|| *name)?;
+        pass.run(&mut shader, &mut cx).at(|| *name)?;
         dump(name, &shader);
         if cfg!(debug_assertions) {
             verify_between(&shader).at(|| format!("after {name}"))?;
@@ -104,7 +115,11 @@ pub fn lower_with(mut shader: Shader, request: &StageRequest, dump: &mut dyn FnM
 }
 
 impl<'r> Lowering<'r> {
-    fn new(request: &'r StageRequest) -> Result<Self> {
+    /// Nothing done yet.
+    ///
+    /// # Errors
+    /// Malformed known state.
+    pub fn new(request: &'r StageRequest) -> Result<Self> {
         let kind = match request.stage {
             Stage::Vertex => StageKind::Vertex(VertexInterface::default()),
             Stage::Fragment => StageKind::Fragment(FragmentInterface::default()),
@@ -131,6 +146,11 @@ impl<'r> Lowering<'r> {
                 kind,
             },
         })
+    }
+
+    /// What the passes have noted so far.
+    pub fn interface(&self) -> &StageInterface {
+        &self.interface
     }
 
     /// User data as the linker has to map them: with a known layout by their place in the root table.

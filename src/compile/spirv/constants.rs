@@ -140,6 +140,9 @@ impl Cx<'_> {
     /// # Errors
     /// Malformed or unsupported operands.
     pub(super) fn declare_constant(&mut self, inst: &Inst) -> Result<u32> {
+        if inst.raw.result_type.is_none() {
+            return Err(inst.not_translated());
+        }
         let ty = self.result_type(inst)?;
         let constant = |bits: Vec<u64>| Constant { ty, leaves: Leaves::Bits(bits.into()), spec: Vec::new() };
         let made = match inst.op() {

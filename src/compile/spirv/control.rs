@@ -60,7 +60,7 @@ pub(super) fn translate(cx: &mut Cx<'_>, frame: &mut Frame<'_>, at: &Inst) -> Re
             cx.b.jump(cx.exit, &[]);
         }
         Op::Unreachable => cx.b.terminate(Terminator::Unreachable),
-        _ => return Err(at.unsupported("")),
+        _ => return Err(at.not_translated()),
     }
     Ok(())
 }

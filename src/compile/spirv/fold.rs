@@ -40,6 +40,8 @@ impl Cx<'_> {
                     .map(|n| Ok(both.get(inst.literal(n)? as usize).copied().unwrap_or(0)))
                     .collect::<Result<_>>()?
             }
+            // Asked before operands are read, so that an operation is refused by its name whatever they are.
+            op if !folds(op) => return Err(inst.not_translated()),
             _ => {
                 let operands =
                     (0..inst.len()).map(|n| self.constant_operand(inst, n, &mut spec)).collect::<Result<Vec<_>>>()?;
@@ -76,6 +78,12 @@ impl Cx<'_> {
     }
 }
 
+/// Whether constants have an operation.
+pub(super) fn folds(op: Op) -> bool {
+    let moves = matches!(op, Op::CompositeExtract | Op::CompositeInsert | Op::VectorShuffle);
+    moves || scalar(op, &[(1, Bits::B32); 3], Bits::B32).is_some()
+}
+
 /// Bits read as a signed number.
 fn signed(bits: u64, width: Bits) -> i64 {
     let unused = 64 - width.count();
@@ -91,7 +99,7 @@ fn scalar(op: Op, args: &[(u64, Bits)], to: Bits) -> Option<u64> {
     let amount = (b as u32) % width.count().max(1);
     let flag = u64::from;
     let result = match op {
-        Op::UConvert | Op::Bitcast | Op::CopyObject | Op::CopyLogical => a,
+        Op::UConvert | Op::Bitcast => a,
         Op::SConvert => sa as u64,
         Op::SNegate => sa.wrapping_neg() as u64,
         Op::Not => !a,

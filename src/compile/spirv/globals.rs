@@ -40,7 +40,9 @@ pub fn declare(cx: &mut Cx<'_>, usage: &Usage) -> Result<()> {
                 }
             }
             Op::TypeForwardPointer => forward_pointer(cx, inst)?,
-            op if op.is_type() => declare_type(cx, inst).map_err(|e| e.at(inst.place()))?,
+            op if op.is_type() && inst.raw.result_id.is_some() => {
+                declare_type(cx, inst).map_err(|e| e.at(inst.place()))?
+            }
             Op::ExtInst => {} // non-semantic information
             _ => {
                 let c = cx.declare_constant(inst).map_err(|e| e.at(inst.place()))?;
@@ -153,7 +155,7 @@ fn declare_type(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
             }
         }
         Op::TypeFunction => Ty::Function,
-        _ => return Err(inst.unsupported("")),
+        _ => return Err(inst.not_translated()),
     };
     let ty = cx.types.add(ty)?;
     cx.define(id, Def::Type(ty));

@@ -35,7 +35,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
     }
     match inst.op() {
         Op::AssumeTrueKHR => Ok(()),
-        _ => Err(inst.unsupported(inst.raw.result_id.map_or(String::new(), |id| format!("%{id}")))),
+        _ => Err(inst.not_translated()),
     }
 }
 

@@ -48,6 +48,9 @@ use crate::error::{Error, Result};
 use crate::ir::{Shader, Terminator};
 use crate::target::Stage;
 
+/// The detail of the error that refuses an instruction by its name alone: no operands would make it translated.
+pub const NOT_TRANSLATED: &str = "not translated";
+
 /// Translates one entry point to upper-level IR, with specialization values (sorted by id).
 ///
 /// # Errors

@@ -3,7 +3,7 @@
 //! Words are framed here first (either byte order), so that debug instructions never reach the decoder and every
 //! instruction keeps its word offset; `rspirv` decodes the operands. Nothing is translated yet.
 
-use super::{beyond, capabilities};
+use super::{beyond, capabilities, fold};
 use crate::error::{Error, Result};
 use rspirv::binary::{Consumer, DecodeError, ParseAction, ParseState};
 use rspirv::dr::{self, Operand};
@@ -107,6 +107,11 @@ impl Inst {
     /// An unsupported feature, named by this opcode.
     pub fn unsupported(&self, detail: impl Into<String>) -> Error {
         Error::unsupported(format!("Op{:?}", self.op()), detail).at(self.place())
+    }
+
+    /// An instruction that nothing here translates, whatever its operands are.
+    pub fn not_translated(&self) -> Error {
+        self.unsupported(super::NOT_TRANSLATED)
     }
 
     /// For error trails.
@@ -309,6 +314,11 @@ fn frame(bytes: &[u8]) -> Result<Framed> {
                 // The operation in a specialization constant becomes an instruction of its own: the decoder has no form
                 // for those with lists of literals.
                 [_, ty, id, op, rest @ ..] if first & 0xffff == Op::SpecConstantOp as u32 => {
+                    if !Op::from_u32(*op).is_some_and(fold::folds) {
+                        let name = Op::from_u32(*op).map_or_else(|| op.to_string(), |op| format!("{op:?}"));
+                        let refused = Error::unsupported(format!("OpSpecConstantOp {name}"), super::NOT_TRANSLATED);
+                        return Err(refused.at(format!("word {at}")));
+                    }
                     push(((len as u32 - 1) << 16) | (op & 0xffff));
                     [ty, id].into_iter().chain(rest).for_each(|w| push(*w));
                 }

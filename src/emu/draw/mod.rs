@@ -21,12 +21,14 @@ use raster::{Coverage, PIXELS, Point};
 use std::collections::BTreeMap;
 
 /// Which vertex of which instance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct VertexId {
     /// Number or index of the vertex, without the first.
     pub vertex: u32,
     /// Instance, without the first.
     pub instance: u32,
+    /// The primitive that it is a corner of, in its instance; 0 where vertices are shared.
+    pub primitive: u32,
 }
 
 /// What a vertex shader exported.
@@ -47,6 +49,8 @@ pub struct Vertex {
 /// A primitive that covers pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Primitive {
+    /// Its number in the draw, instances one after the other.
+    pub number: u32,
     /// Its vertices, the provoking one first.
     pub vertices: [usize; 3],
     /// It shows its front.
@@ -102,6 +106,10 @@ pub trait Shaders {
     fn early_depth(&self) -> bool {
         false
     }
+    /// Vertices are told their primitive, so that none is shared.
+    fn numbers_primitives(&self) -> bool {
+        false
+    }
     /// Nothing is rasterized.
     fn discards(&self) -> bool {
         false
@@ -140,17 +148,30 @@ const GUARD: f64 = 16.0;
 /// # Errors
 /// What goes wrong in the shaders.
 pub fn draw(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Targets) -> Result<()> {
+    let mut number = 0;
     for instance in 0..command.instances {
         // An index that comes twice is one vertex.
         let wanted: Vec<u32> = match command.indices.is_empty() {
             true => (0..command.vertices).collect(),
             false => command.indices.iter().take(command.vertices as usize).copied().collect(),
         };
-        let mut ids = wanted.clone();
-        ids.sort_unstable();
-        ids.dedup();
-        let order: Vec<usize> = wanted.iter().filter_map(|id| ids.binary_search(id).ok()).collect();
-        let ids: Vec<VertexId> = ids.into_iter().map(|vertex| VertexId { vertex, instance }).collect();
+        let mut corners = assembly::primitives(command.topology, wanted.len());
+        let ids: Vec<VertexId> = if shaders.numbers_primitives() {
+            let ids = (0..)
+                .zip(&corners)
+                .flat_map(|(primitive, corners)| corners.map(|n| VertexId { vertex: wanted[n], instance, primitive }));
+            let ids = ids.collect();
+            corners.iter_mut().enumerate().for_each(|(n, corners)| *corners = [3 * n, 3 * n + 1, 3 * n + 2]);
+            ids
+        } else {
+            let mut known = wanted.clone();
+            known.sort_unstable();
+            known.dedup();
+            for corner in corners.iter_mut().flatten() {
+                *corner = known.binary_search(&wanted[*corner]).unwrap_or(0);
+            }
+            known.into_iter().map(|vertex| VertexId { vertex, instance, primitive: 0 }).collect()
+        };
         let vertices = shaders.vertices(&ids)?;
         if vertices.len() != ids.len() {
             return Err(Error::bug(format!("{} vertices for {}", vertices.len(), ids.len())));
@@ -160,8 +181,9 @@ pub fn draw(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Tar
         }
         let mut batch =
             Batch { kind: Kind::of(command.topology), command, vertices, primitives: vec![], quads: vec![] };
-        for corners in assembly::primitives(command.topology, order.len()) {
-            batch.rasterize(corners.map(|n| order[n]));
+        for corners in corners {
+            batch.rasterize(number, corners);
+            number += 1;
             if batch.quads.len() >= BATCH {
                 batch.shade(shaders, targets)?;
             }
@@ -192,7 +214,7 @@ struct Corner {
 }
 
 impl Batch<'_> {
-    fn rasterize(&mut self, vertices: [usize; 3]) {
+    fn rasterize(&mut self, number: u32, vertices: [usize; 3]) {
         let corners = vertices.map(|n| &self.vertices[n]);
         let culls = corners.iter().map(|v| v.cull.len()).max().unwrap_or(0);
         let behind = |n: usize| corners.iter().all(|v| v.cull.get(n).is_some_and(|d| *d < 0.0));
@@ -235,10 +257,10 @@ impl Batch<'_> {
             })
             .collect();
         let size = corners[0].point_size.unwrap_or(1.0);
-        self.cover(vertices, &outline, f64::from(size));
+        self.cover((number, vertices), &outline, f64::from(size));
     }
 
-    fn cover(&mut self, vertices: [usize; 3], outline: &[Corner], size: f64) {
+    fn cover(&mut self, (number, vertices): (u32, [usize; 3]), outline: &[Corner], size: f64) {
         let primitive = self.primitives.len();
         let mut front = true;
         let triangles: Vec<[Corner; 3]> = match (self.kind, outline) {
@@ -270,7 +292,7 @@ impl Batch<'_> {
                 self.quads.push(quad(primitive, corners, &coverage));
             });
         }
-        self.primitives.push(Primitive { vertices, front, point: self.kind == Kind::Point });
+        self.primitives.push(Primitive { number, vertices, front, point: self.kind == Kind::Point });
     }
 
     /// Shades what waits, and merges it in order.

@@ -171,3 +171,43 @@ fn fronts_go_counter_clockwise() {
     // Down, then right, as one sees it with y downwards.
     assert_eq!(shaders.0, [true, false]);
 }
+
+/// Each vertex is where its number says, and brings the primitive that it was told.
+struct Numbered;
+
+impl Shaders for Numbered {
+    fn vertices(&mut self, ids: &[VertexId]) -> Result<Vec<Vertex>> {
+        let place = |id: &VertexId| {
+            let x = (id.vertex / 2) as f32 - 1.0;
+            let color = [id.primitive as f32, id.vertex as f32, id.instance as f32, 1.0];
+            vertex([x, if id.vertex.is_multiple_of(2) { -1.0 } else { 1.0 }, 0.5, 1.0], color)
+        };
+        Ok(ids.iter().map(place).collect())
+    }
+
+    fn fragments(&mut self, vertices: &[Vertex], primitives: &[Primitive], quads: &[Quad]) -> Result<Vec<[Pixel; 4]>> {
+        let shade = |quad: &Quad| {
+            let Primitive { number, vertices: [first, ..], .. } = primitives[quad.primitive];
+            let [primitive, vertex, instance, _] = vertices[first].parameters[&0];
+            let color = [primitive, vertex, instance, (number as f32).to_bits()];
+            [(); 4].map(|()| Pixel { alive: true, depth: None, colors: vec![(0, color, 15)] })
+        };
+        Ok(quads.iter().map(shade).collect())
+    }
+
+    fn numbers_primitives(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn provoking_vertices_know_their_primitive() {
+    let mut command = command(Topology::TriangleStrip, 6, false);
+    command.instances = 2;
+    let mut targets = Targets::new(&command).expect("targets");
+    draw(&mut Numbered, &command, &mut targets).expect("draws");
+    // Four triangles from left to right, a column of two and a half pixels' width each; the second instance is on top.
+    for (x, y, primitive) in [(0, 0, 0.0), (3, 7, 1.0), (4, 0, 2.0), (7, 7, 3.0)] {
+        assert_eq!(at(&targets, x, y), [primitive, primitive, 1.0, 4.0 + primitive], "{x} {y}");
+    }
+}

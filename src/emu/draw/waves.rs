@@ -9,13 +9,14 @@ use crate::emu::interp::{Parameters, Plane};
 use crate::emu::load::{Pipeline, StageCode};
 use crate::emu::machine::{Limits, Machine, Stats};
 use crate::emu::mode::{Round, from_f16, to_f16};
+use crate::emu::trace::{Follow, Trace};
 use crate::emu::wave::{POISON, Wave};
 use crate::error::{Error, Result};
 use crate::isa::Vgpr;
 use crate::metadata::registers::{
     self as reg, cb_shader_mask, db_shader_control, pa_cl_clip_cntl, pa_cl_vs_out_cntl, rsrc1_vs, spi_baryc_cntl,
     spi_ps_in_control, spi_ps_input_addr, spi_ps_input_cntl, spi_ps_input_ena, spi_shader_col_format,
-    spi_vs_out_config,
+    spi_vs_out_config, vgt_primitiveid_en,
 };
 use crate::target::Stage;
 use std::sync::Arc;
@@ -26,6 +27,7 @@ pub struct Gpu<'a> {
     pipeline: &'a Pipeline,
     tables: Tables,
     limits: Limits,
+    trace: Option<&'a mut Trace>,
     /// What was executed.
     pub stats: Stats,
 }
@@ -40,11 +42,20 @@ mod exports {
 }
 
 impl<'a> Gpu<'a> {
-    /// A graphics pipeline, with the tables that its user data point to.
+    /// A graphics pipeline, with the tables that its user data point to, and an invocation that is followed.
     ///
     /// # Errors
     /// Malformed: it has no vertex stage.
-    pub fn new(machine: &'a mut Machine, pipeline: &'a Pipeline, tables: Tables, limits: Limits) -> Result<Self> {
+    pub fn new(
+        machine: &'a mut Machine,
+        pipeline: &'a Pipeline,
+        tables: Tables,
+        limits: Limits,
+        mut trace: Option<&'a mut Trace>,
+    ) -> Result<Self> {
+        if let Some(trace) = trace.as_deref_mut() {
+            trace.set_parts(&pipeline.parts);
+        }
         if !pipeline.stages.contains_key(&Stage::Vertex) {
             return Err(Error::malformed("the pipeline has no vertex stage"));
         }
@@ -53,7 +64,7 @@ impl<'a> Gpu<'a> {
             let address = machine.alloc(scratch)?;
             tables.set_scratch(machine, GRAPHICS_SCRATCH, address)?;
         }
-        Ok(Self { machine, pipeline, tables, limits, stats: Stats::default() })
+        Ok(Self { machine, pipeline, tables, limits, trace, stats: Stats::default() })
     }
 
     /// A wave with its user data, and the first SGPR behind them.
@@ -66,7 +77,7 @@ impl<'a> Gpu<'a> {
 
     fn run(&mut self, wave: Wave) -> Result<Vec<Export>> {
         let mut waves = [wave];
-        self.machine.run_group(&mut waves, 0, self.limits, &mut self.stats)?;
+        self.machine.run_group_traced(&mut waves, 0, self.limits, &mut self.stats, self.trace.as_deref_mut())?;
         let [wave] = waves;
         Ok(wave.exports)
     }
@@ -83,9 +94,22 @@ impl<'a> Gpu<'a> {
         let components = self.field(rsrc1_vs::VGPR_COMP_CNT);
         for (lane, id) in ids.iter().enumerate() {
             wave.set_vgpr(Vgpr(0), 0, lane, id.vertex);
+            if components >= 2 {
+                wave.set_vgpr(Vgpr(2), 0, lane, id.primitive);
+            }
             if components >= 3 {
                 wave.set_vgpr(Vgpr(3), 0, lane, id.instance);
             }
+        }
+        if let Some(trace) = self.trace.as_deref_mut() {
+            let follow = trace.follow();
+            let is = |id: &VertexId| match follow {
+                Follow::Vertex { index, instance } => id.vertex == index && instance.is_none_or(|n| n == id.instance),
+                _ => false,
+            };
+            let lane = ids.iter().position(is);
+            let name = lane.map(|lane| format!("vertex {} of instance {}", ids[lane].vertex, ids[lane].instance));
+            trace.begin(lane.map(|lane| (0, lane)), name.unwrap_or_default(), wave.lanes())?;
         }
         let exported = self.run(wave)?;
         let mut vertices = vec![Vertex::default(); ids.len()];
@@ -207,6 +231,11 @@ impl<'a> Gpu<'a> {
             set_sgpr(&mut wave, next.saturating_add(1), 0)?;
         }
         self.set_pixel_inputs(&mut wave, primitives, quads);
+        if let Some(trace) = self.trace.as_deref_mut() {
+            let found = followed_pixel(trace.follow(), primitives, quads);
+            let name = found.map(|(_, [x, y], primitive)| format!("pixel {x}, {y} of primitive {primitive}"));
+            trace.begin(found.map(|(lane, ..)| (0, lane)), name.unwrap_or_default(), wave.lanes())?;
+        }
         let exported = self.run(wave)?;
         self.pixels(&exported, quads)
     }
@@ -309,6 +338,16 @@ impl<'a> Gpu<'a> {
     }
 }
 
+/// Lane, place and primitive of the pixel that is followed, if it is covered by one of these quads.
+fn followed_pixel(follow: Follow, primitives: &[Primitive], quads: &[Quad]) -> Option<(usize, [u32; 2], u32)> {
+    let Follow::Pixel { at, primitive: wanted } = follow else { return None };
+    quads.iter().enumerate().find_map(|(number, quad)| {
+        let primitive = primitives.get(quad.primitive)?.number;
+        let n = (0..4).find(|n| quad.covered >> n & 1 == 1 && super::pixel(quad, *n) == at)?;
+        wanted.is_none_or(|wanted| wanted == primitive).then_some((4 * number + n, at, primitive))
+    })
+}
+
 /// Byte of the entry for graphics scratch in the global table.
 const GRAPHICS_SCRATCH: u64 = 0;
 
@@ -348,6 +387,10 @@ impl Shaders for Gpu<'_> {
 
     fn early_depth(&self) -> bool {
         self.field(db_shader_control::DEPTH_BEFORE_SHADER) == 1
+    }
+
+    fn numbers_primitives(&self) -> bool {
+        self.field(vgt_primitiveid_en::PRIMITIVEID_EN) == 1
     }
 
     fn discards(&self) -> bool {

@@ -39,6 +39,7 @@ fn floats(test: &Test, v: u8) -> Vec<f32> {
 #[test]
 fn texels_by_number() {
     let text = "image_load v4, v[0:1], s[0:7] dmask:0x1 dim:SQ_RSRC_IMG_2D unorm
+        s_waitcnt vmcnt(0)
         v_add_f32 v5, 1.0, v4
         image_store v5, v[0:1], s[0:7] dmask:0x1 dim:SQ_RSRC_IMG_2D unorm
         image_load v[6:9], [v0, v1], s[0:7] dmask:0xf dim:SQ_RSRC_IMG_2D unorm

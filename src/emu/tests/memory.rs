@@ -85,6 +85,7 @@ fn structured_buffers_end_at_their_records() {
 #[test]
 fn formats_convert_both_ways() {
     let text = "tbuffer_load_format_xyzw v[4:7], v0, s[4:7], 0 format:[BUF_FMT_8_8_8_8_UNORM] idxen
+        s_waitcnt vmcnt(0)
         tbuffer_store_format_xyzw v[4:7], v0, s[8:11], 0 format:[BUF_FMT_16_16_16_16_UNORM] idxen
         tbuffer_load_format_d16_xyzw v[12:13], v0, s[4:7], 0 format:[BUF_FMT_8_8_8_8_UNORM] idxen
         buffer_load_format_xy v[14:15], v0, s[4:7], 0 idxen";
@@ -252,4 +253,25 @@ fn parameters_are_interpolated() {
         assert_eq!(f32::from_bits(export.values[0][lane]), 2.75 * scale, "lane {lane}");
         assert_eq!(f32::from_bits(export.values[1][lane]), scale);
     }
+}
+
+#[test]
+fn halves_are_interpolated() {
+    let text = "s_mov_b32 m0, s0
+        v_interp_p1ll_f16 v2, v0, attr0.y high
+        v_interp_p2_f16 v2, v1, attr0.y, v2 high
+        v_interp_mov_f32 v3, p0, attr0.y
+        v_interp_p1lv_f16 v4, v0, attr0.y, v3 high
+        v_interp_p2_f16 v4, v1, attr0.y, v4 high";
+    let Some(mut test) = Test::new("halves", WaveSize::W32, text) else { return };
+    // High halves: 1, 2 and 4; low ones are not to be read.
+    let plane = [0x3c00_7e00, 0x4000_7e00, 0x4400_7e00];
+    let primitives = vec![vec![[[0; 3], plane, [0; 3], [0; 3]]]];
+    test.wave.parameters = Some(std::sync::Arc::new(Parameters { primitives }));
+    test.s(0, 0);
+    test.v(0, |_| 0.5f32.to_bits());
+    test.v(1, |_| 0.25f32.to_bits());
+    test.run();
+    // 1 + 0.5 × 2 + 0.25 × 4.
+    assert_eq!([2, 4].map(|v| test.vgpr(v, 7) & 0xffff), [0x4200, 0x4200]);
 }

@@ -6,6 +6,7 @@ mod lanes;
 mod memory;
 mod scalar;
 mod vector;
+mod waits;
 
 use super::*;
 use crate::isa::{Scalar, Sgpr, Vgpr};

@@ -46,7 +46,7 @@ pub fn fmas(name: &str) -> Option<Fmas> {
                 true if exponent(c) > 0 => 128,
                 true => -128,
             };
-            m.out64(a.mul_add(b, c) * power(back))
+            m.out64(m.mul64(m.fma64(a, b, c), power(back)))
         },
         _ => return None,
     })

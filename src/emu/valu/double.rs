@@ -1,4 +1,4 @@
-//! Double-precision arithmetic. Rounding other than to nearest is refused where it would matter.
+//! Double-precision arithmetic.
 
 use super::Lane;
 use super::transcendental;
@@ -21,12 +21,15 @@ macro_rules! f64s {
 /// The operation of a name.
 pub fn resolve(name: &str) -> Option<Lane> {
     Some(match name {
-        "v_add_f64" => f64s!(|m, a, b| a + b),
-        "v_mul_f64" => f64s!(|m, a, b| a * b),
-        "v_fma_f64" => |m, [a, b, c]| m.out64(m.in64(a).mul_add(m.in64(b), m.in64(c))),
+        "v_add_f64" => f64s!(|m, a, b| m.add64(a, b)),
+        "v_mul_f64" => f64s!(|m, a, b| m.mul64(a, b)),
+        "v_fma_f64" => |m, [a, b, c]| m.out64(m.fma64(m.in64(a), m.in64(b), m.in64(c))),
         "v_min_f64" => f64s!(|m, a, b| min(a, b)),
         "v_max_f64" => f64s!(|m, a, b| max(a, b)),
-        "v_ldexp_f64" => |m, [a, b, _]| m.out64(scaled(m.in64(a), b as i32)),
+        "v_ldexp_f64" => |m, [a, b, _]| {
+            let (a, n) = (m.in64(a), b as i32);
+            m.out64(m.ldexp64(a, n, scaled(a, n)))
+        },
         "v_trunc_f64" => f64s!(|m, a| a.trunc()),
         "v_ceil_f64" => f64s!(|m, a| a.ceil()),
         "v_floor_f64" => f64s!(|m, a| a.floor()),

@@ -9,13 +9,14 @@ mod convert;
 mod cross;
 mod divide;
 mod double;
+mod exact;
 mod float;
 mod half;
 mod int;
 mod packed;
 mod transcendental;
 
-use super::mode::{Mode, Round};
+use super::mode::Mode;
 use super::wave::{LANES, Lanes, Wave, ones};
 use crate::error::{Error, Result};
 use crate::isa::instruction::{Instruction, Modifiers, VectorDst, VectorFields, VectorForm};
@@ -190,9 +191,6 @@ fn modify(mods: &Modifiers, i: usize, kind: Kind, values: &mut Lanes) {
 pub fn execute(op: Valu, inst: &Instruction, fields: &VectorFields, wave: &mut Wave) -> Result<()> {
     let kind = inst.entry.dst.first().copied().unwrap_or(Kind::B32);
     let mode = wave.mode;
-    if inst.entry.src.contains(&Kind::F64) && mode.round16_64() != Round::Nearest && kind == Kind::F64 {
-        return Err(Error::unsupported("f64 rounding", "only to nearest"));
-    }
     let vgpr = || match fields.dst {
         Some(VectorDst::Vgpr(v)) => Ok(v),
         _ => Err(Error::bug("a vector operation without a vector destination")),

@@ -8,7 +8,7 @@ use super::Shader;
 use super::lanes;
 use super::memory::Memory;
 use super::number::{decode, encode, float, integer};
-use super::run::{Options, Stats, World};
+use super::run::{Options, Stats, World, Writer};
 use super::shadow::{Shadow, of_float};
 use super::texture::{Sampler, Texture};
 use super::wave::{ENDED, Stop, Wave, lanes as lanes_of};
@@ -270,6 +270,8 @@ impl<'a> Machine<'a> {
                 let memory = place.and_then(|p| self.world.buffers.get_mut(&p));
                 if let Some(memory) = memory.filter(|_| wave.helpers >> lane & 1 == 0) {
                     store(memory, offset, shadow, &values);
+                    let bytes = values.iter().map(|v| v.2.bytes()).sum();
+                    self.watch(wave, lane, place, offset, bytes);
                 }
             }
             Op::BufferAtomic { op, .. } => {
@@ -278,7 +280,11 @@ impl<'a> Machine<'a> {
                 let bits = self.atomic_width(inst, 2);
                 let memory = place.and_then(|p| self.world.buffers.get_mut(&p));
                 let old = match memory.filter(|_| wave.helpers >> lane & 1 == 0) {
-                    Some(memory) => atomic::run(memory, offset, *op, bits, data, shadow),
+                    Some(memory) => {
+                        let old = atomic::run(memory, offset, *op, bits, data, shadow);
+                        self.watch(wave, lane, place, offset, bits.bytes());
+                        old
+                    }
                     None => (0, Shadow::NONE),
                 };
                 self.set(wave, inst, lane, old.0, old.1);
@@ -457,6 +463,16 @@ impl<'a> Machine<'a> {
         let number = wave.get(registers.start, lane).checked_sub(1)?;
         let resource = self.shader.resources.get(usize::try_from(number).ok()?)?;
         Some((resource.set, resource.binding, wave.get(registers.start + 1, lane) as u32))
+    }
+
+    /// Notes who wrote, if it is watched.
+    fn watch(&mut self, wave: &Wave, lane: usize, place: Option<Bound>, at: u64, bytes: u32) {
+        let Some(watch) = &mut self.world.watch else { return };
+        if place == Some(watch.place) && watch.byte.checked_sub(at).is_some_and(|n| n < u64::from(bytes)) {
+            let [x, y, _] = self.shader.modes.local_size.map(|n| n.max(1));
+            let index = wave.first + lane as u32;
+            watch.writer = Some(Writer { workgroup: self.group, local: [index % x, index / x % y, index / x / y] });
+        }
     }
 
     /// The texture that an image operand points to.

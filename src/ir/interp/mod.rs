@@ -20,8 +20,8 @@ mod texture;
 mod wave;
 
 pub use memory::{Difference, Memory, Verdict};
-pub use number::{decode, encode};
-pub use run::{Invocation, Options, Stats, World, dispatch, invoke};
+pub use number::{decode, encode, float, integer};
+pub use run::{Invocation, Options, Stats, Watch, World, Writer, dispatch, invoke};
 pub use shadow::Shadow;
 pub use texture::{AddressMode, Filter, Sampler, Texel, Texture};
 

@@ -7,6 +7,7 @@ use super::texture::{Sampler, Texture};
 use super::wave::{Stop, Wave};
 use crate::error::{Error, Result};
 use crate::target::Stage;
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// How to run.
@@ -48,6 +49,28 @@ pub struct World {
     pub samplers: BTreeMap<(u32, u32, u32), Sampler>,
     /// Push constants.
     pub push_constants: Memory,
+    /// A byte of which it is asked who wrote it.
+    pub watch: Option<Watch>,
+}
+
+/// A byte of a buffer, and after the run of a compute shader: who wrote it last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watch {
+    /// Descriptor set, binding and array element.
+    pub place: (u32, u32, u32),
+    /// Byte in it.
+    pub byte: u64,
+    /// Who wrote it.
+    pub writer: Option<Writer>,
+}
+
+/// An invocation of a compute shader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Writer {
+    /// Its workgroup.
+    pub workgroup: [u32; 3],
+    /// Its place in it.
+    pub local: [u32; 3],
 }
 
 /// One vertex or fragment.

@@ -13,16 +13,16 @@ impl Run<'_> {
     pub(super) fn graphics_pipeline(
         &mut self,
         stages: &[vk::PipelineShaderStageCreateInfo<'_>],
-        attributes: &VertexInputState,
+        inputs: &VertexInputState,
         draw: &Draw,
     ) -> vk::Pipeline {
-        let bindings = attributes.bindings.iter().map(|b| vk::VertexInputBindingDescription {
+        let bindings = inputs.bindings.iter().map(|b| vk::VertexInputBindingDescription {
             binding: b.binding,
             stride: b.stride,
             input_rate: rate(b.rate),
         });
         let bindings: Vec<_> = bindings.collect();
-        let attributes: Vec<_> = attributes
+        let attributes: Vec<_> = inputs
             .attributes
             .iter()
             .map(|a| vk::VertexInputAttributeDescription {
@@ -32,9 +32,18 @@ impl Run<'_> {
                 offset: a.offset,
             })
             .collect();
-        let vertex = vk::PipelineVertexInputStateCreateInfo::default()
+        let instanced = inputs.bindings.iter().filter(|b| b.rate == VertexRate::Instance);
+        let divisors: Vec<_> = instanced
+            .map(|b| vk::VertexInputBindingDivisorDescriptionKHR { binding: b.binding, divisor: b.divisor })
+            .collect();
+        let mut divisors =
+            vk::PipelineVertexInputDivisorStateCreateInfoKHR::default().vertex_binding_divisors(&divisors);
+        let mut vertex = vk::PipelineVertexInputStateCreateInfo::default()
             .vertex_binding_descriptions(&bindings)
             .vertex_attribute_descriptions(&attributes);
+        if divisors.vertex_binding_divisor_count != 0 {
+            vertex = vertex.push_next(&mut divisors);
+        }
         let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(match draw.topology {
             Topology::PointList => vk::PrimitiveTopology::POINT_LIST,
             Topology::LineList => vk::PrimitiveTopology::LINE_LIST,

@@ -14,10 +14,19 @@ pub(super) struct Picture {
     pub(super) range: vk::ImageSubresourceRange,
 }
 
+fn all() -> impl Iterator<Item = vk::Format> {
+    let four_bits = [vk::Format::A4R4G4B4_UNORM_PACK16, vk::Format::A4B4G4R4_UNORM_PACK16];
+    (1..=184).chain(1_000_156_000..=1_000_156_033).map(vk::Format::from_raw).chain(four_bits)
+}
+
+/// Names of formats.
+pub(super) fn formats() -> impl Iterator<Item = String> {
+    all().map(|f| format!("{f:?}"))
+}
+
 /// The format with this name.
 pub(super) fn format(name: &str) -> vk::Format {
-    let all = (1..=184).chain(1_000_156_000..=1_000_156_033).map(vk::Format::from_raw);
-    all.into_iter().find(|f| format!("{f:?}") == name).unwrap_or_else(|| panic!("no format {name}"))
+    all().find(|f| format!("{f:?}") == name).unwrap_or_else(|| panic!("no format {name}"))
 }
 
 /// Bytes of a texel, by the bits that the name gives each channel.

@@ -1,0 +1,118 @@
+//! `dovetail replay`: a bundle that a failing test saved, run again.
+
+use crate::common::{WorkerArgs, print_json, write_file};
+use dovetail::error::{Context, Error, Result};
+use dovetail::proof::{Answer, Bundle, Finding, Place, Replay, Runner};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// What the program exits with where a bundle still fails.
+const STILL_DIFFERS: u8 = 6;
+
+/// Run a bundle again: the case that a failing test of the proof saved.
+///
+/// Its shaders are compiled and linked by this build, run on the emulator by each route, and held against what the judge
+/// left. The interpreter runs too, so that the answer names the half in which the fault is. Exit code 6: it still differs.
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  dovetail replay target/bundles/loops-1 --keep elfs")]
+pub struct Args {
+    /// The bundle, a folder.
+    #[arg(value_name = "BUNDLE")]
+    bundle: PathBuf,
+    /// Only this route.
+    #[arg(long)]
+    route: Option<Route>,
+    /// Folder for the pipeline ELFs; made if absent.
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+    /// Print what came of it as JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    worker: WorkerArgs,
+}
+
+/// How a pipeline comes to be.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Route {
+    /// From early parts that fall through into each other.
+    Linked,
+    /// From early parts that stand apart.
+    Chained,
+    /// Compiled with everything known.
+    Whole,
+}
+
+/// The route by which the library names a pipeline.
+fn route(name: &str) -> (Route, &'static str) {
+    match name {
+        "linked" => (Route::Linked, "linked.elf"),
+        "whole" => (Route::Whole, "whole.elf"),
+        _ => (Route::Chained, "chained.elf"),
+    }
+}
+
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let bundle = Bundle::load(&args.bundle)?;
+    let place = || args.bundle.display().to_string();
+    let compiler = args.worker.start_if_built(1)?;
+    let compiler = compiler.ok_or_else(|| Error::unsupported("replay", "this build has no compiler"))?;
+    let mut runner = Runner::new(&bundle, &*compiler).at(place)?;
+    runner.pipelines.elfs.retain(|(name, _)| args.route.is_none_or(|wanted| wanted == route(name).0));
+    if runner.pipelines.elfs.is_empty() {
+        let why = runner.pipelines.not_linked.unwrap_or_default();
+        return Err(Error::malformed(format!("no pipeline by this route: {why}")).at(place()));
+    }
+    if let Some(folder) = &args.keep {
+        std::fs::create_dir_all(folder).at(|| folder.display().to_string())?;
+        for (name, elf) in &runner.pipelines.elfs {
+            write_file(&folder.join(route(name).1), elf)?;
+        }
+    }
+    let replay = runner.run(&bundle.inputs, &bundle.expected).at(place)?;
+    if args.json {
+        print_json(&replay)?;
+    } else {
+        print(args, &bundle, &replay, runner.pipelines.not_linked.as_deref());
+    }
+    Ok(if replay.agrees() { ExitCode::SUCCESS } else { ExitCode::from(STILL_DIFFERS) })
+}
+
+fn print(args: &Args, bundle: &Bundle, replay: &Replay, not_linked: Option<&str>) {
+    let manifest = &bundle.manifest;
+    println!("{}, seed {}, judged by {}", manifest.name, manifest.seed, manifest.judge);
+    for (name, answer) in &replay.routes {
+        println!("  {name:<16}{answer}");
+    }
+    println!("  {:<16}{}", "interpreter", replay.interpreter);
+    if let Some(why) = not_linked {
+        println!("  not linked: {why}");
+    }
+    println!("{}", replay.cause);
+    let failed = replay.routes.iter().find(|(_, answer)| *answer != Answer::Agrees);
+    if let Some((name, answer)) = failed {
+        println!("next: {}", next(args, route(name).1, answer));
+    }
+}
+
+/// The command that shows what the failing code does.
+fn next(args: &Args, elf: &str, answer: &Answer) -> String {
+    let bundle = args.bundle.display();
+    let folder: &Path = args.keep.as_deref().unwrap_or(Path::new("elfs"));
+    let keep = if args.keep.is_none() { format!("dovetail replay {bundle} --keep elfs; ") } else { String::new() };
+    let run = format!(
+        "{keep}dovetail run {} --state {bundle}/state.toml --bindings {bundle}/inputs.toml",
+        folder.join(elf).display()
+    );
+    let list = |n: &[u32]| n.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+    match answer {
+        Answer::Differs(Finding { writer: Some(writer), .. }) => {
+            format!("{run} --trace local:{}:{}", list(&writer.workgroup), list(&writer.local))
+        }
+        Answer::Differs(Finding { place: Place::Target(_) | Place::Depth, at, .. }) => {
+            let pixel = at.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+            format!("{run} --trace pixel:{pixel}")
+        }
+        _ => format!("{run} -o out"),
+    }
+}

@@ -1,0 +1,39 @@
+//! What `dovetail run --trace` prints: the invocation, then each instruction and below it what it changed; or a line of JSON
+//! each.
+
+use dovetail::emu::{Change, Event, Executed};
+use dovetail::error::{Error, Result};
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+/// Prints what it is told.
+pub fn printer(json: bool) -> impl FnMut(Event) -> Result<()> + 'static {
+    let mut out = std::io::stdout();
+    move |event| {
+        let text = match (json, &event) {
+            (true, _) => format!("{}\n", serde_json::to_string(&event).map_err(|e| Error::bug(format!("JSON: {e}")))?),
+            (false, Event::Invocation { name, lane, lanes }) => format!("{name}: lane {lane} of {lanes}\n"),
+            (false, Event::Instruction(executed)) => lines(executed),
+        };
+        Ok(out.write_all(text.as_bytes())?)
+    }
+}
+
+fn lines(executed: &Executed) -> String {
+    let Executed { offset, part, text, active, changes, .. } = executed;
+    let mark = if *active { ' ' } else { '-' };
+    let mut out = format!("{offset:#06x} {part:<6} {mark} {text}\n");
+    for Change { register, old, new } in changes {
+        let vector = register.strip_prefix('v').is_some_and(|n| n.parse::<u8>().is_ok());
+        let floats = if vector { format!("  {} -> {}", float(*old), float(*new)) } else { String::new() };
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "                 {register:<7} {old:08x} -> {new:08x}{floats}");
+    }
+    out
+}
+
+/// The float that these bits are, in as few digits as it takes.
+fn float(bits: u64) -> String {
+    let x = f32::from_bits(u32::try_from(bits).unwrap_or_default());
+    if x == 0.0 || (1e-4..1e7).contains(&x.abs()) { x.to_string() } else { format!("{x:e}") }
+}

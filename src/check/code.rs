@@ -1,0 +1,160 @@
+//! A final ELF to what is checked: the words of `.text`, the parts in them, and what the metadata declares of each stage.
+
+use crate::error::{Context, Error, Result};
+use crate::link::elf::{Elf, Home, stt};
+use crate::metadata::document::{Document, Map, get, submap};
+use crate::metadata::note;
+use crate::metadata::registers::{Register, Registers, StageRegisters, compute_pgm_rsrc2, rsrc2_ps};
+use crate::metadata::schema::Key;
+use crate::metadata::user_data::pal::NOT_MAPPED;
+use crate::target::{GfxIp, Stage, WaveSize};
+
+/// Bytes of a unit of LDS_SIZE, and of EXTRA_LDS_SIZE.
+const LDS_UNIT: u32 = 512;
+
+/// Code and declarations.
+pub(super) struct Code<'a> {
+    pub target: GfxIp,
+    pub words: Vec<u32>,
+    /// In order of their start.
+    pub parts: Vec<Part<'a>>,
+    pub stages: Vec<StageCode>,
+    pub registers: Registers,
+}
+
+/// A run of code that a symbol names; offsets are in dwords.
+pub(super) struct Part<'a> {
+    pub symbol: &'a str,
+    pub start: u32,
+    /// Behind its last instruction.
+    pub end: u32,
+}
+
+/// What is declared of a stage.
+pub(super) struct StageCode {
+    pub stage: Stage,
+    pub wave: WaveSize,
+    /// Dword of the first instruction.
+    pub entry: u32,
+    /// What each user-data SGPR holds.
+    pub user_data: Vec<u32>,
+    /// VGPRs that a wave is given, and those that `.vgpr_count` admits.
+    pub vgprs: [u32; 2],
+    /// `.sgpr_count`.
+    pub sgprs: u32,
+    /// RSRC2.SCRATCH_EN.
+    pub scratch: bool,
+    /// Bytes.
+    pub lds: u32,
+}
+
+impl<'a> Code<'a> {
+    /// Reads an ELF.
+    ///
+    /// # Errors
+    /// Malformed: there is no code, no metadata, or nothing that says where a stage begins.
+    pub(super) fn read(bytes: &'a [u8]) -> Result<Self> {
+        let elf = Elf::parse(bytes)?;
+        let target = GfxIp::Gfx1030;
+        if elf.flags != target.elf_flags() {
+            return Err(Error::unsupported("GPU", format!("ELF flags {:#x}", elf.flags)));
+        }
+        let (index, text) = elf.section(".text").ok_or_else(|| Error::malformed("no .text"))?;
+        let (words, rest) = text.data.as_chunks::<4>();
+        let words: Vec<u32> = words.iter().map(|w| u32::from_le_bytes(*w)).collect();
+        if !rest.is_empty() {
+            return Err(Error::malformed(".text is no sequence of dwords"));
+        }
+        let notes = elf.sections.iter().find(|s| s.name == ".note").ok_or_else(|| Error::malformed("no .note"))?;
+        let pipeline = Document::parse(note::metadata(notes.data)?)?.pipeline;
+        let registers = registers(&pipeline)?;
+        let code = elf.symbols.iter().filter(|s| s.kind == stt::FUNC && s.home == Home::Section(index));
+        let mut parts = Vec::new();
+        for symbol in code {
+            let dword = |n: u64| u32::try_from(n / 4).ok().filter(|d| n % 4 == 0 && *d as usize <= words.len());
+            let range = dword(symbol.value).zip(symbol.value.checked_add(symbol.size).and_then(dword));
+            let (start, end) =
+                range.ok_or_else(|| Error::malformed(format!("symbol `{}` leaves .text", symbol.name)))?;
+            parts.push(Part { symbol: symbol.name, start, end });
+        }
+        parts.sort_by_key(|p| p.start);
+        // A stage's symbol covers all its parts where they are adjacent.
+        let starts: Vec<u32> = parts.iter().map(|p| p.start).collect();
+        for part in &mut parts {
+            let next = starts.iter().find(|s| **s > part.start);
+            part.end = part.end.min(next.copied().unwrap_or(u32::MAX));
+        }
+        let mut out = Self { target, words, parts, stages: Vec::new(), registers };
+        for stage in [Stage::Vertex, Stage::Fragment, Stage::Compute] {
+            let all = submap(&pipeline, Key::HardwareStages.name())?;
+            let Some(own) = all.map(|all| submap(all, stage.hardware_name())).transpose()?.flatten() else { continue };
+            let stage = out.stage(stage, own).at(|| stage.name())?;
+            out.stages.push(stage);
+        }
+        if out.stages.is_empty() {
+            return Err(Error::malformed("no hardware stage"));
+        }
+        Ok(out)
+    }
+
+    fn stage(&self, stage: Stage, own: &Map) -> Result<StageCode> {
+        let part = self.parts.iter().find(|p| p.symbol == stage.entry_symbol());
+        let part = part.ok_or_else(|| Error::malformed(format!("no symbol {}", stage.entry_symbol())))?;
+        let fields = StageRegisters::of(stage);
+        let field = |f| self.registers.field(f);
+        let wave = WaveSize::try_from(number(own, Key::WavefrontSize)?.unwrap_or(64))?;
+        let user = field(fields.user_sgpr) + 32 * fields.user_sgpr_msb.map_or(0, field);
+        let slot = |n| self.registers.get(fields.user_data.nth(n)).unwrap_or(NOT_MAPPED);
+        let units = match stage {
+            Stage::Vertex => 0,
+            Stage::Fragment => field(rsrc2_ps::EXTRA_LDS_SIZE),
+            Stage::Compute => field(compute_pgm_rsrc2::LDS_SIZE),
+        };
+        let given = (field(fields.vgprs) + 1) * wave.vgpr_granule();
+        Ok(StageCode {
+            stage,
+            wave,
+            entry: part.start,
+            user_data: (0..user).map(slot).collect(),
+            vgprs: [given, number(own, Key::VgprCount)?.unwrap_or(given)],
+            sgprs: number(own, Key::SgprCount)?.unwrap_or(128),
+            scratch: field(fields.scratch_en) == 1,
+            lds: units * LDS_UNIT,
+        })
+    }
+
+    /// The part that a dword is in, or in the padding behind which it is.
+    pub(super) fn part(&self, at: u32) -> Option<&Part<'a>> {
+        self.parts.iter().rfind(|p| p.start <= at)
+    }
+
+    /// What a part is to its stage.
+    pub(super) fn role(&self, stage: &StageCode, part: &Part<'_>) -> &'static str {
+        let [entry, body] = [stage.stage.entry_symbol(), stage.stage.unlinked_symbol()];
+        let split = entry != body && self.parts.iter().any(|p| p.symbol == body);
+        match part.symbol {
+            symbol if symbol == entry && split => "prolog",
+            symbol if symbol == entry || symbol == body => "body",
+            _ => "epilog",
+        }
+    }
+}
+
+fn registers(pipeline: &Map) -> Result<Registers> {
+    let mut out = Registers::default();
+    let narrow = |v: &rmpv::Value| v.as_u64().and_then(|n| u32::try_from(n).ok());
+    for (number, word) in submap(pipeline, Key::Registers.name())?.into_iter().flatten() {
+        let (Some(number), Some(word)) = (narrow(number), narrow(word)) else {
+            return Err(Error::malformed(format!("metadata: register {number} = {word}")));
+        };
+        out.set(Register(number), word);
+    }
+    Ok(out)
+}
+
+fn number(map: &Map, key: Key) -> Result<Option<u32>> {
+    let narrow = |v: &rmpv::Value| v.as_u64().and_then(|n| u32::try_from(n).ok());
+    get(map, key.name())
+        .map(|v| narrow(v).ok_or_else(|| Error::malformed(format!("metadata: {} is {v}", key.name()))))
+        .transpose()
+}

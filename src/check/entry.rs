@@ -1,0 +1,61 @@
+//! Which registers the hardware has set before a stage's first instruction, by the register words alone (pal-abi 2.3 to 2.5).
+
+use super::code::StageCode;
+use crate::isa::{Register, RegisterSet, Vgpr};
+use crate::metadata::registers::{
+    Registers, compute_pgm_rsrc2 as rsrc2, rsrc1_vs, spi_ps_input_addr, spi_ps_input_ena,
+};
+use crate::metadata::user_data::pal;
+use crate::target::Stage;
+
+/// VGPRs of each pixel input, in the order of the bits of SPI_PS_INPUT_ADDR.
+const PIXEL_INPUTS: [u8; 16] = [2, 2, 2, 3, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1];
+
+/// What is set.
+pub(super) fn registers(stage: &StageCode, words: &Registers) -> RegisterSet {
+    let mut set = RegisterSet::EMPTY;
+    set.mask(Register::EXEC, stage.wave);
+    let mut before = None;
+    let mut next = 0u8;
+    for &what in &stage.user_data {
+        // The high half of a pointer has no number of its own.
+        let high = before == Some(pal::WORKGROUP);
+        if what != pal::NOT_MAPPED || high {
+            set.insert(Register::sgpr(next));
+        }
+        before = Some(what);
+        next = next.saturating_add(1);
+    }
+    let on = |field| words.field(field) == 1;
+    let system = match stage.stage {
+        Stage::Vertex => 0,
+        // The primitive mask.
+        Stage::Fragment => 1,
+        Stage::Compute => {
+            let ids = [rsrc2::TGID_X_EN, rsrc2::TGID_Y_EN, rsrc2::TGID_Z_EN, rsrc2::TG_SIZE_EN];
+            ids.into_iter().map(|field| u8::from(on(field))).sum()
+        }
+    };
+    for n in 0..system + u8::from(stage.scratch) {
+        set.insert(Register::sgpr(next.saturating_add(n)));
+    }
+    match stage.stage {
+        Stage::Vertex => {
+            // Relative vertex and primitive ids come from two components on, the instance id from three.
+            let components = words.field(rsrc1_vs::VGPR_COMP_CNT).min(3) as u8;
+            set.vgprs(Vgpr(0), components + 1);
+        }
+        Stage::Fragment => {
+            let [places, enabled] = [words.field(spi_ps_input_addr::ENA), words.field(spi_ps_input_ena::ENA)];
+            let mut first = 0u8;
+            for (bit, count) in PIXEL_INPUTS.into_iter().enumerate().filter(|(bit, _)| places >> bit & 1 == 1) {
+                if enabled >> bit & 1 == 1 {
+                    set.vgprs(Vgpr(first), count);
+                }
+                first = first.saturating_add(count);
+            }
+        }
+        Stage::Compute => set.vgprs(Vgpr(0), words.field(rsrc2::TIDIG_COMP_CNT).min(2) as u8 + 1),
+    }
+    set
+}

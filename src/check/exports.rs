@@ -1,0 +1,137 @@
+//! What leaves the shader: each export where the registers have a place for it, and a last one that says so on every path.
+//!
+//! | stage | every path to `s_endpgm` | and |
+//! |---|---|---|
+//! | vertex | a position that is done; all declared positions and parameters | nothing after the position that is done but parameters |
+//! | fragment | an export that is done | nothing after it |
+
+use super::code::{Code, StageCode};
+use super::flow::{Graph, Step};
+use super::report::{Reporter, Rule};
+use super::solve::{Flow, forwards};
+use crate::isa::instruction::{ExportFields, Fields};
+use crate::metadata::registers::{
+    Registers, SPI_PS_INPUT_CNTL, spi_shader_col_format, spi_shader_pos_format, spi_shader_z_format, spi_vs_out_config,
+};
+use crate::target::Stage;
+
+const MRTZ: u8 = 8;
+const NULL: u8 = 9;
+const POSITION: u8 = 12;
+const PARAMETER: u8 = 32;
+/// Formats of SPI_SHADER_COL_FORMAT that are two halves a dword.
+const PACKED: std::ops::RangeInclusive<u32> = 4..=8;
+
+#[derive(Clone)]
+struct Exported {
+    /// Targets exported to on every path.
+    surely: u64,
+    /// Done on every path, and on some path.
+    done: bool,
+    maybe_done: bool,
+    stage: Stage,
+}
+
+impl Exported {
+    /// Whether this is the export that ends its stage's.
+    fn ends(&self, f: &ExportFields) -> bool {
+        f.done && (self.stage == Stage::Fragment || (POSITION..=POSITION + 4).contains(&f.target))
+    }
+}
+
+impl Flow for Exported {
+    fn step(&mut self, step: &Step) {
+        if let Fields::Export(f) = &step.inst.fields {
+            self.surely |= 1u64.checked_shl(f.target.into()).unwrap_or(0);
+            if self.ends(f) {
+                (self.done, self.maybe_done) = (true, true);
+            }
+        }
+    }
+
+    fn join(&mut self, other: &Self) -> bool {
+        let old = (self.surely, self.done, self.maybe_done);
+        self.surely &= other.surely;
+        self.done &= other.done;
+        self.maybe_done |= other.maybe_done;
+        old != (self.surely, self.done, self.maybe_done)
+    }
+}
+
+/// Reports exports and attributes that are not declared, and paths that do not end theirs.
+pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter: &mut Reporter<'_>) {
+    let words = &code.registers;
+    let nothing = Exported { surely: 0, done: false, maybe_done: false, stage: stage.stage };
+    let attributes = (0..32).take_while(|n| words.get(SPI_PS_INPUT_CNTL.nth(*n)).is_some()).count();
+    forwards(graph, nothing, |before, step| match &step.inst.fields {
+        Fields::Export(f) => {
+            if let Some(why) = objection(stage.stage, f, words) {
+                reporter.add(Rule::Export, step.at, why);
+            } else if before.maybe_done && (stage.stage == Stage::Fragment || f.target < PARAMETER) {
+                reporter.add(Rule::Export, step.at, "comes after the export that is done");
+            }
+        }
+        Fields::Interp(f) if usize::from(f.attribute) >= attributes => {
+            reporter.add(Rule::Export, step.at, format!("attribute {} of {attributes}", f.attribute));
+        }
+        Fields::Scalar(_) if step.name() == "s_endpgm" => {
+            if let Some(why) = unfinished(before, words) {
+                reporter.add(Rule::Export, step.at, why);
+            }
+        }
+        _ => {}
+    });
+}
+
+/// Parameters that the vertex shader has slots for.
+fn slots(words: &Registers) -> u32 {
+    match words.field(spi_vs_out_config::NO_PC_EXPORT) {
+        1 => 0,
+        _ => words.field(spi_vs_out_config::VS_EXPORT_COUNT) + 1,
+    }
+}
+
+fn position_format(words: &Registers, n: u8) -> u32 {
+    words.get(spi_shader_pos_format::POS0.register()).unwrap_or(0).checked_shr(4 * u32::from(n)).unwrap_or(0) & 15
+}
+
+fn objection(stage: Stage, f: &ExportFields, words: &Registers) -> Option<String> {
+    let says = |ok: bool, why: &str| (!ok).then(|| why.to_owned());
+    match (stage, f.target) {
+        (Stage::Fragment, n @ 0..MRTZ) => {
+            let format = words.field(spi_shader_col_format::ALL) >> (4 * u32::from(n)) & 15;
+            says(format != 0, "SPI_SHADER_COL_FORMAT has no such target")
+                .or_else(|| says(PACKED.contains(&format) == f.compr, "SPI_SHADER_COL_FORMAT is packed otherwise"))
+        }
+        (Stage::Fragment, MRTZ) => {
+            says(words.field(spi_shader_z_format::Z_EXPORT_FORMAT) != 0, "SPI_SHADER_Z_FORMAT has no such target")
+        }
+        (Stage::Fragment, NULL) => None,
+        (Stage::Vertex, n @ POSITION..=16) => {
+            says(position_format(words, n - POSITION) != 0, "SPI_SHADER_POS_FORMAT has no such position")
+        }
+        (Stage::Vertex, n @ PARAMETER..=63) => {
+            says(u32::from(n - PARAMETER) < slots(words), "SPI_VS_OUT_CONFIG has no such parameter")
+        }
+        (_, n) => Some(format!("a {stage} shader has no export target {n}")),
+    }
+}
+
+/// What is missing where a path ends.
+fn unfinished(before: &Exported, words: &Registers) -> Option<String> {
+    if before.stage == Stage::Compute {
+        return None;
+    }
+    if !before.done {
+        return Some("not every path here has an export that is done".to_owned());
+    }
+    if before.stage == Stage::Fragment {
+        return None;
+    }
+    let has = |target: u8| before.surely >> target & 1 == 1;
+    let position = (0..5).find(|n| position_format(words, *n) != 0 && !has(POSITION + n));
+    let parameter = (0..32).find(|n| u32::from(*n) < slots(words) && !has(PARAMETER + n));
+    position
+        .map(|n| format!("not every path here exports position {n}"))
+        .or_else(|| parameter.map(|n| format!("not every path here exports parameter {n}")))
+}

@@ -1,0 +1,322 @@
+//! The code that a stage can reach, as basic blocks: decoded from its entry along every branch, over every joint.
+//!
+//! What cannot be followed is a finding, and ends its path. Padding between parts belongs to the path that falls through it.
+
+use super::code::{Code, StageCode};
+use super::report::{Reporter, Rule};
+use crate::isa::instruction::{Fields, Instruction};
+use crate::isa::{Effects, Format, Scalar, Src, disassemble};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A reachable instruction.
+pub(super) struct Step {
+    /// Its dword in `.text`.
+    pub at: u32,
+    pub inst: Instruction,
+    pub effects: Effects,
+}
+
+impl Step {
+    /// The assembler's name.
+    pub(super) fn name(&self) -> &'static str {
+        self.inst.entry.mnemonic
+    }
+
+    /// The constant of a scalar instruction that has one.
+    pub(super) fn imm(&self) -> u16 {
+        match &self.inst.fields {
+            Fields::Scalar(f) => f.imm,
+            _ => 0,
+        }
+    }
+
+    fn end(&self) -> u32 {
+        self.at.saturating_add(self.inst.dwords.into())
+    }
+}
+
+/// Instructions that run one after the other.
+pub(super) struct Block {
+    first: usize,
+    last: usize,
+    /// Blocks that may follow.
+    pub next: Vec<usize>,
+}
+
+/// All of it.
+pub(super) struct Graph {
+    /// In the order of their places.
+    pub steps: Vec<Step>,
+    /// In the order of their places.
+    pub blocks: Vec<Block>,
+    /// The block of the first instruction.
+    pub entry: usize,
+}
+
+/// Where control goes after an instruction.
+#[derive(Default)]
+struct Exit {
+    falls: bool,
+    jumps: Option<u32>,
+}
+
+impl Graph {
+    /// Follows the code of a stage.
+    pub(super) fn new<'a>(code: &Code<'a>, stage: &StageCode, reporter: &mut Reporter<'a>) -> Self {
+        let mut walk = Walk { code, stage, reporter, steps: BTreeMap::new(), leaders: BTreeSet::new() };
+        walk.run();
+        let (steps, leaders) = (walk.steps, walk.leaders);
+        Self::blocks(code, steps, &leaders, stage.entry)
+    }
+
+    fn blocks(code: &Code<'_>, steps: BTreeMap<u32, Step>, leaders: &BTreeSet<u32>, entry: u32) -> Self {
+        let steps: Vec<Step> = steps.into_values().collect();
+        let mut blocks: Vec<Block> = Vec::new();
+        let mut starts = BTreeMap::new();
+        for (index, step) in steps.iter().enumerate() {
+            let behind = index.checked_sub(1).and_then(|i| steps.get(i));
+            let joined = behind.is_some_and(|b| b.end() == step.at && exit(code, b).falls_only());
+            // A joint is a border, even where control falls over it.
+            let enters = code.parts.iter().any(|p| p.start == step.at);
+            if leaders.contains(&step.at) || enters || !joined {
+                starts.insert(step.at, blocks.len());
+                blocks.push(Block { first: index, last: index, next: Vec::new() });
+            } else if let Some(block) = blocks.last_mut() {
+                block.last = index;
+            }
+        }
+        for block in &mut blocks {
+            let Some(last) = steps.get(block.last) else { continue };
+            let exit = exit(code, last);
+            let targets = exit.falls.then(|| last.end()).into_iter().chain(exit.jumps);
+            block.next = targets.filter_map(|at| starts.get(&at).copied()).collect();
+            block.next.dedup();
+        }
+        Self { entry: starts.get(&entry).copied().unwrap_or(0), steps, blocks }
+    }
+
+    /// The block that a branch leads to.
+    pub(super) fn target(&self, step: &Step) -> Option<usize> {
+        let at = relative(step)?;
+        let start = |block: &Block| self.steps.get(block.first).map(|step| step.at);
+        self.blocks.binary_search_by_key(&Some(at), start).ok()
+    }
+
+    /// The instructions of a block.
+    pub(super) fn steps_of(&self, block: &Block) -> &[Step] {
+        self.steps.get(block.first..=block.last).unwrap_or_default()
+    }
+}
+
+impl Exit {
+    fn falls_only(&self) -> bool {
+        self.falls && self.jumps.is_none()
+    }
+}
+
+/// Where a branch leads.
+fn relative(step: &Step) -> Option<u32> {
+    u32::try_from(i64::from(step.end()) + i64::from(step.imm().cast_signed())).ok()
+}
+
+/// Where control goes after an instruction, as far as its words say.
+fn exit(code: &Code<'_>, step: &Step) -> Exit {
+    let target = relative(step);
+    match step.name() {
+        "s_endpgm"
+        | "s_endpgm_saved"
+        | "s_endpgm_ordered_ps_done"
+        | "s_code_end"
+        | "s_rfe_b64"
+        | "s_swappc_b64"
+        | "s_call_b64" => Exit::default(),
+        "s_setpc_b64" => Exit { falls: false, jumps: long_branch(code, step) },
+        "s_branch" => Exit { falls: false, jumps: target },
+        name if name.starts_with("s_cbranch") => Exit { falls: true, jumps: target },
+        _ => Exit { falls: true, jumps: None },
+    }
+}
+
+/// The target of `s_getpc_b64 d; s_add_u32 d, d, low; s_addc_u32 d+1, d+1, high; s_setpc_b64 d`, what LLVM writes for a
+/// branch beyond the reach of one.
+fn long_branch(code: &Code<'_>, step: &Step) -> Option<u32> {
+    let Fields::Scalar(last) = &step.inst.fields else { return None };
+    let target = last.srcs[0]?;
+    let (getpc, low, high) = [4u32, 5].into_iter().find_map(|back| {
+        // The high half of the distance is an inline constant or a literal.
+        let first = step.at.checked_sub(back)?;
+        let read = |at: u32| disassemble(code.target, code.words.get(at as usize..)?).ok();
+        let getpc = read(first)?;
+        let add = read(first + 1)?;
+        let addc = read(first + 1 + u32::from(add.dwords))?;
+        let whole = u32::from(getpc.dwords + add.dwords + addc.dwords) == back;
+        let names = [getpc.entry.mnemonic, add.entry.mnemonic, addc.entry.mnemonic];
+        if !whole || names != ["s_getpc_b64", "s_add_u32", "s_addc_u32"] {
+            return None;
+        }
+        let Fields::Scalar(pc) = &getpc.fields else { return None };
+        (pc.dst.map(Src::Scalar) == Some(target)).then_some(())?;
+        Some((first + 1, constant(&add, pc.dst?)?, constant(&addc, upper(pc.dst?)?)?))
+    })?;
+    let distance = (i64::from(high) << 32) | i64::from(low);
+    u32::try_from(i64::from(getpc) + distance / 4).ok().filter(|_| distance % 4 == 0)
+}
+
+fn upper(s: Scalar) -> Option<Scalar> {
+    Scalar::from_code(s.code().checked_add(1)?)
+}
+
+/// The constant that an addition to a register adds.
+fn constant(inst: &Instruction, register: Scalar) -> Option<u32> {
+    let Fields::Scalar(f) = &inst.fields else { return None };
+    match f.srcs {
+        [Some(Src::Scalar(s)), Some(Src::Literal(n))] if s == register && f.dst == Some(register) => Some(n),
+        [Some(Src::Scalar(s)), Some(Src::Int(n))] if s == register && f.dst == Some(register) => {
+            Some(i32::from(n).cast_unsigned())
+        }
+        _ => None,
+    }
+}
+
+struct Walk<'w, 'a> {
+    code: &'w Code<'a>,
+    stage: &'w StageCode,
+    reporter: &'w mut Reporter<'a>,
+    steps: BTreeMap<u32, Step>,
+    /// Where a branch leads, or may not lead.
+    leaders: BTreeSet<u32>,
+}
+
+impl Walk<'_, '_> {
+    fn run(&mut self) {
+        let mut work = vec![self.stage.entry];
+        self.leaders.insert(self.stage.entry);
+        while let Some(start) = work.pop() {
+            let mut at = start;
+            while !self.steps.contains_key(&at) {
+                let Some(step) = self.decode(at) else { break };
+                let exit = self.followed(&step);
+                let behind = step.end();
+                self.steps.insert(at, step);
+                if let Some(target) = exit.jumps {
+                    self.leaders.insert(target);
+                    if exit.falls {
+                        self.leaders.insert(behind);
+                    }
+                    if !self.steps.contains_key(&target) {
+                        work.push(target);
+                    }
+                }
+                if !exit.falls {
+                    break;
+                }
+                at = behind;
+            }
+        }
+        self.overlaps();
+        // Behind what could not be followed, nothing is known to be unreached.
+        if self.reporter.is_clean() {
+            self.unreached();
+        }
+    }
+
+    /// The instruction here, unless there can be none.
+    fn decode(&mut self, at: u32) -> Option<Step> {
+        let rest = self.code.words.get(at as usize..).filter(|rest| !rest.is_empty());
+        let (Some(rest), Some(part)) = (rest, self.code.part(at)) else {
+            self.reporter.add(Rule::End, at, "the path leaves the code");
+            return None;
+        };
+        match disassemble(self.code.target, rest) {
+            Ok(inst) => {
+                let padding = at >= part.end;
+                let name = inst.entry.mnemonic;
+                if name == "s_code_end" || padding && name != "s_nop" {
+                    self.reporter.add(Rule::End, at, "the path runs into what fills the code's end");
+                    return None;
+                }
+                let effects = inst.effects(self.stage.wave);
+                Some(Step { at, inst, effects })
+            }
+            Err(e) => {
+                self.reporter.add(Rule::Decode, at, e.to_string());
+                None
+            }
+        }
+    }
+
+    /// Where control goes, with a finding where that is nowhere, or not known.
+    fn followed(&mut self, step: &Step) -> Exit {
+        let mut exit = exit(self.code, step);
+        match step.name() {
+            "s_rfe_b64" | "s_swappc_b64" | "s_call_b64" | "s_setpc_b64" if exit.jumps.is_none() => {
+                self.reporter.add(Rule::Unfollowed, step.at, "leads to an address that is not in the code");
+            }
+            _ if is_branch(step) => {
+                let inside = exit.jumps.filter(|at| {
+                    let part = self.code.part(*at);
+                    // LLVM's label for "return to the epilog" is the end of the part, where padding begins.
+                    part.is_some_and(|p| (p.start..=p.end).contains(at) && self.is_own(p.symbol))
+                });
+                if inside.is_none() {
+                    self.reporter.add(Rule::Branch, step.at, "leads out of the code of its stage");
+                }
+                exit.jumps = inside;
+            }
+            _ => {}
+        }
+        exit
+    }
+
+    /// Whether a part can belong to this stage: it does not bear the name of another.
+    fn is_own(&self, symbol: &str) -> bool {
+        let mut others = self.code.stages.iter().filter(|s| s.stage != self.stage.stage);
+        !others.any(|s| symbol == s.stage.entry_symbol() || symbol == s.stage.unlinked_symbol())
+    }
+
+    /// A part is run whole or not at all, but for what fills it.
+    fn unreached(&mut self) {
+        for part in &self.code.parts {
+            let mut at = part.start;
+            if self.steps.range(part.start..part.end).next().is_none() {
+                continue;
+            }
+            while at < part.end {
+                if let Some(step) = self.steps.get(&at) {
+                    at = step.end();
+                    continue;
+                }
+                let rest = self.code.words.get(at as usize..).unwrap_or_default();
+                let inst = disassemble(self.code.target, rest);
+                let filling = inst.as_ref().is_ok_and(|i| matches!(i.entry.mnemonic, "s_nop" | "s_code_end"));
+                if !filling {
+                    self.reporter.add(Rule::Unreachable, at, "no path leads here");
+                    break;
+                }
+                at += 1;
+            }
+        }
+    }
+
+    /// No instruction begins inside of another.
+    fn overlaps(&mut self) {
+        let mut before: Option<(u32, u32)> = None;
+        for step in self.steps.values() {
+            if let Some((at, end)) = before
+                && step.at < end
+            {
+                let branch = self.steps.values().find(|s| exit(self.code, s).jumps == Some(step.at));
+                let (at, what) = match branch {
+                    Some(branch) => (branch.at, "leads into the middle of an instruction"),
+                    None => (at, "another path decodes this otherwise"),
+                };
+                self.reporter.add(Rule::Branch, at, what);
+            }
+            before = Some((step.at, step.end()));
+        }
+    }
+}
+
+fn is_branch(step: &Step) -> bool {
+    step.inst.entry.format == Format::Sopp && (step.name() == "s_branch" || step.name().starts_with("s_cbranch"))
+}

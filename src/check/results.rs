@@ -1,0 +1,105 @@
+//! Arithmetic whose result nothing reads: LLVM deletes it, so where it stands another register was meant.
+//!
+//! A vector register is replaced only in the lanes of EXEC. So there are two sets of what is live: for values of any lanes,
+//! which no vector write ends, and for values of the lanes that are on *here*, which a whole write under the same EXEC ends.
+
+use super::code::Code;
+use super::flow::{Graph, Step};
+use super::report::{Reporter, Rule};
+use crate::isa::instruction::{Fields, VectorDst, VectorForm};
+use crate::isa::{Access, Register, RegisterSet, Vgpr};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Live {
+    any: RegisterSet,
+    here: RegisterSet,
+}
+
+impl Live {
+    const NOTHING: Self = Self { any: RegisterSet::EMPTY, here: RegisterSet::EMPTY };
+
+    fn union(&self, other: &Self) -> Self {
+        Self { any: self.any.union(&other.any), here: self.here.union(&other.here) }
+    }
+
+    /// What is live before an instruction.
+    fn before(&self, step: &Step) -> Self {
+        let effects = &step.effects;
+        let vectors = effects.writes.vector_part();
+        let any = self.any.without(&effects.writes.without(&vectors)).union(&effects.reads);
+        if effects.writes.contains(Register::EXEC) {
+            return Self { any, here: any };
+        }
+        let kept = if is_whole(step) { RegisterSet::EMPTY } else { vectors };
+        Self { any, here: self.here.without(&effects.writes.without(&kept)).union(&effects.reads) }
+    }
+}
+
+/// Reports it.
+pub(super) fn check(graph: &Graph, code: &Code<'_>, reporter: &mut Reporter<'_>) {
+    let part = |index: usize| {
+        let first = graph.blocks.get(index).and_then(|b| graph.steps_of(b).first());
+        first.and_then(|step| code.part(step.at)).map(|part| part.start)
+    };
+    let parts: Vec<_> = (0..graph.blocks.len()).map(part).collect();
+    let mut results = RegisterSet::EMPTY;
+    results.vgprs(Vgpr(0), u8::MAX);
+    // What one part hands to the next is complete, whether or not that one reads it.
+    let after = |live: &[Live], index: usize, next: &[usize]| {
+        let joint = next.iter().any(|n| parts.get(*n) != parts.get(index));
+        let first = if joint { Live { any: results, here: results } } else { Live::NOTHING };
+        next.iter().filter_map(|n| live.get(*n)).fold(first, |all, one| all.union(one))
+    };
+    let mut live = vec![Live::NOTHING; graph.blocks.len()];
+    let mut again = true;
+    while again {
+        again = false;
+        for (index, block) in graph.blocks.iter().enumerate().rev() {
+            let start = after(&live, index, &block.next);
+            let before = graph.steps_of(block).iter().rev().fold(start, |now, step| now.before(step));
+            if let Some(known) = live.get_mut(index).filter(|known| **known != before) {
+                *known = before;
+                again = true;
+            }
+        }
+    }
+    for (index, block) in graph.blocks.iter().enumerate() {
+        let mut now = after(&live, index, &block.next);
+        for step in graph.steps_of(block).iter().rev() {
+            let effects = &step.effects;
+            let unread = effects.writes.intersection(&now.here).is_empty();
+            if effects.pure && !effects.indirect && unread && !is_left_behind(step) {
+                reporter.add(Rule::DeadResult, step.at, "nothing reads the result");
+            }
+            now = now.before(step);
+        }
+    }
+}
+
+/// What LLVM does not always clean up: a mask saved whose lanes nobody brings back before the end, and copies.
+fn is_left_behind(step: &Step) -> bool {
+    match &step.inst.fields {
+        Fields::Scalar(_) => step.effects.reads.contains(Register::EXEC) || step.name().starts_with("s_mov_b"),
+        Fields::Vector(f) => step.name() == "v_mov_b32" && matches!(f.form, VectorForm::Short | VectorForm::Long),
+        _ => false,
+    }
+}
+
+/// Whether nothing is left of the vector registers that it writes, in the lanes of EXEC.
+fn is_whole(step: &Step) -> bool {
+    match &step.inst.fields {
+        Fields::Vector(f) => {
+            let half = step.inst.entry.dst.first().is_some_and(|kind| kind.is_half());
+            let plain = matches!(f.form, VectorForm::Short | VectorForm::Long);
+            let vector = matches!(f.dst, Some(VectorDst::Vgpr(_)));
+            vector
+                && plain
+                && !half
+                && !step.effects.indirect
+                && !step.name().starts_with("v_writelane")
+                && !step.name().starts_with("v_permlane")
+        }
+        Fields::Interp(_) => !step.name().ends_with("f16"),
+        _ => matches!(step.effects.access, Access::VectorLoad(_) | Access::Lds) && !step.name().contains("d16"),
+    }
+}

@@ -1,0 +1,45 @@
+//! The fixed point of facts that flow along a [`Graph`], forwards.
+
+use super::flow::{Graph, Step};
+use std::collections::BTreeSet;
+
+/// Facts about what has happened on the way to an instruction.
+pub(super) trait Flow: Clone {
+    /// What an instruction does to them.
+    fn step(&mut self, step: &Step);
+    /// What holds where two paths meet; whether that changed this one. Facts only ever get weaker, so the end is reached.
+    fn join(&mut self, other: &Self) -> bool;
+}
+
+/// The facts before each block, then `visit` for each instruction with the facts before it.
+pub(super) fn forwards<F: Flow>(graph: &Graph, entry: F, mut visit: impl FnMut(&F, &Step)) {
+    let mut before: Vec<Option<F>> = vec![None; graph.blocks.len()];
+    if let Some(first) = before.get_mut(graph.entry) {
+        *first = Some(entry);
+    }
+    let mut work = BTreeSet::from([graph.entry]);
+    while let Some(index) = work.pop_first() {
+        let Some((block, Some(mut facts))) = graph.blocks.get(index).zip(before.get(index).cloned()) else { continue };
+        graph.steps_of(block).iter().for_each(|step| facts.step(step));
+        for &next in &block.next {
+            let changed = match before.get_mut(next) {
+                Some(Some(known)) => known.join(&facts),
+                Some(unknown) => {
+                    *unknown = Some(facts.clone());
+                    true
+                }
+                None => false,
+            };
+            if changed {
+                work.insert(next);
+            }
+        }
+    }
+    for (block, facts) in graph.blocks.iter().zip(before) {
+        let Some(mut facts) = facts else { continue };
+        for step in graph.steps_of(block) {
+            visit(&facts, step);
+            facts.step(step);
+        }
+    }
+}

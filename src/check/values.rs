@@ -1,0 +1,89 @@
+//! Registers that are read before anything has written them.
+//!
+//! A scalar register has to be written on every path to its reader. A vector register on some path: lanes that took another
+//! one are the reader's business, which LLVM knows and the code does not say. A write under any EXEC counts, and of any part.
+
+use super::code::{Code, StageCode};
+use super::entry;
+use super::flow::{Graph, Step};
+use super::report::{Reporter, Rule};
+use super::solve::{Flow, forwards};
+use crate::isa::instruction::Fields;
+use crate::isa::{Effects, Register, RegisterSet, Scalar, Src};
+use crate::target::WaveSize;
+
+#[derive(Clone)]
+struct Written {
+    /// On every path.
+    surely: RegisterSet,
+    /// On some path.
+    maybe: RegisterSet,
+}
+
+impl Flow for Written {
+    fn step(&mut self, step: &Step) {
+        let Effects { reads, writes, .. } = &step.effects;
+        self.maybe = self.maybe.union(writes);
+        // A copy of what may be nothing may be nothing.
+        let sure = !is_copy(step) || scalars(reads).without(&self.surely).is_empty();
+        self.surely = if sure { self.surely.union(writes) } else { self.surely.without(writes) };
+    }
+
+    fn join(&mut self, other: &Self) -> bool {
+        let (surely, maybe) = (self.surely.intersection(&other.surely), self.maybe.union(&other.maybe));
+        let changed = surely != self.surely || maybe != self.maybe;
+        (self.surely, self.maybe) = (surely, maybe);
+        changed
+    }
+}
+
+/// Where paths meet, LLVM copies what one of them has no value for.
+fn is_copy(step: &Step) -> bool {
+    matches!(step.name(), "s_mov_b32" | "s_mov_b64" | "v_mov_b32")
+}
+
+/// The upper half of a wide addend: LLVM adds 32 bits by the wide operation too, and reads the lower half of the sum.
+fn any_upper_half(step: &Step) -> RegisterSet {
+    let mut set = RegisterSet::EMPTY;
+    if let (Fields::Vector(f), "v_mad_u64_u32" | "v_mad_i64_i32") = (&step.inst.fields, step.name()) {
+        match f.srcs[2] {
+            Some(Src::Vgpr(v)) => v.0.checked_add(1).into_iter().for_each(|v| set.insert(Register::vgpr(v))),
+            Some(Src::Scalar(Scalar::Sgpr(s))) => set.insert(Register::sgpr(s.number() + 1)),
+            _ => {}
+        }
+    }
+    set
+}
+
+/// Registers read that must have a value whichever path led here: LLVM lets others be undefined where the shader does.
+fn strict(step: &Step) -> RegisterSet {
+    let reads = &step.effects.reads;
+    let memory = matches!(step.inst.fields, Fields::Smem(_) | Fields::Buffer(_) | Fields::Image(_) | Fields::Flat(_));
+    if memory {
+        return scalars(reads);
+    }
+    let mut special = RegisterSet::EMPTY;
+    special.mask(Register::VCC, WaveSize::W64);
+    special.insert(Register::SCC);
+    special.insert(Register::M0);
+    if is_copy(step) { RegisterSet::EMPTY } else { reads.intersection(&special) }
+}
+
+fn scalars(set: &RegisterSet) -> RegisterSet {
+    set.without(&set.vector_part())
+}
+
+/// Reports them.
+pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter: &mut Reporter<'_>) {
+    let set = entry::registers(stage, &code.registers);
+    forwards(graph, Written { surely: set, maybe: set }, |before, step| {
+        let reads = &step.effects.reads;
+        let missing = reads.without(&before.maybe).without(&any_upper_half(step));
+        let unsure = strict(step).without(&before.surely);
+        if let Some(register) = missing.iter().next() {
+            reporter.register(Rule::Uninitialised, step, register, "is read and nothing has written it");
+        } else if let Some(register) = unsure.iter().next() {
+            reporter.register(Rule::Uninitialised, step, register, "is read and not written on every path here");
+        }
+    });
+}

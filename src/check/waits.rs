@@ -1,0 +1,270 @@
+//! What is outstanding at each instruction, counter by counter, and what uses it too early (isa-gfx10 7.1).
+//!
+//! For each register that a load will still write, or an export still reads, the facts hold its *age*: how many operations
+//! on the same counter came after it. A wait for `n` settles all of age `n` and more, if the counter is in order at that
+//! point, and otherwise only a wait for 0 settles anything. Where paths meet the youngest age wins: the worst case.
+
+use super::flow::{Graph, Step};
+use super::report::{Reporter, Rule};
+use super::solve::{Flow, forwards};
+use crate::isa::instruction::Fields;
+use crate::isa::{Access, ExportKind, Register, RegisterSet, Scalar, Src, VectorPath};
+
+const SETTLED: u8 = u8::MAX;
+/// Kinds of operations on a counter, as bits.
+mod kind {
+    pub const PLAIN: u8 = 1;
+    pub const SAMPLER: u8 = 2;
+    pub const RAY: u8 = 4;
+    pub const FLAT: u8 = 8;
+    pub const SCALAR: u8 = 1;
+    pub const LDS: u8 = 2;
+    pub const GDS: u8 = 4;
+    pub const MESSAGE: u8 = 16;
+    pub const PIXEL: u8 = 1;
+    pub const POSITION: u8 = 2;
+    pub const PARAMETER: u8 = 8;
+}
+
+/// One counter.
+#[derive(Clone)]
+struct Counter {
+    /// By register code.
+    age: Box<[u8; Register::COUNT]>,
+    /// Which instruction it was, for the report.
+    issued: Box<[u32; Register::COUNT]>,
+    /// What may be outstanding.
+    kinds: u8,
+    /// The last operation, for the report.
+    last: u32,
+    /// The greatest count that the wait instruction can name is no wait, so nothing older can be told apart.
+    oldest: u8,
+}
+
+impl Counter {
+    fn new(most: u8) -> Self {
+        Self {
+            age: Box::new([SETTLED; Register::COUNT]),
+            issued: Box::new([0; Register::COUNT]),
+            kinds: 0,
+            last: 0,
+            oldest: most - 1,
+        }
+    }
+
+    fn issue(&mut self, at: u32, kind: u8, registers: &RegisterSet) {
+        let oldest = self.oldest;
+        self.age.iter_mut().filter(|age| **age < oldest).for_each(|age| *age += 1);
+        for register in registers.iter() {
+            let code = usize::from(register.code());
+            self.age[code] = 0;
+            self.issued[code] = at;
+        }
+        self.kinds |= kind;
+        self.last = at;
+    }
+
+    /// Waits until at most `count` operations are outstanding.
+    fn wait(&mut self, count: u8, in_order: bool) {
+        if count == 0 {
+            self.age.fill(SETTLED);
+            self.kinds = 0;
+        } else if in_order {
+            self.age.iter_mut().filter(|age| **age >= count).for_each(|age| *age = SETTLED);
+        }
+    }
+
+    /// What was used is here, or its use is a finding: one is enough.
+    fn settle(&mut self, registers: &RegisterSet) {
+        if self.kinds != 0 {
+            registers.iter().for_each(|r| self.age[usize::from(r.code())] = SETTLED);
+        }
+    }
+
+    fn pending(&self, register: Register) -> Option<u32> {
+        let code = usize::from(register.code());
+        (self.age[code] != SETTLED).then(|| self.issued[code])
+    }
+
+    fn join(&mut self, other: &Self) -> bool {
+        let mut changed = self.kinds | other.kinds != self.kinds;
+        if changed {
+            self.last = other.last;
+        }
+        self.kinds |= other.kinds;
+        if other.kinds == 0 {
+            return changed;
+        }
+        for ((age, issued), (their_age, their_issued)) in
+            self.age.iter_mut().zip(self.issued.iter_mut()).zip(other.age.iter().zip(other.issued.iter()))
+        {
+            if their_age < age {
+                (*age, *issued) = (*their_age, *their_issued);
+                changed = true;
+            }
+        }
+        changed
+    }
+}
+
+/// What may be outstanding before an instruction.
+#[derive(Clone)]
+pub(super) struct Outstanding {
+    vm: Counter,
+    lgkm: Counter,
+    exp: Counter,
+    /// Which ways the loads take that a VGPR waits for: answers of one way come in order.
+    ways: Box<[u8; 256]>,
+}
+
+impl Outstanding {
+    fn nothing() -> Self {
+        Self { vm: Counter::new(63), lgkm: Counter::new(63), exp: Counter::new(7), ways: Box::new([0; 256]) }
+    }
+
+    fn wait_vm(&mut self, count: u8) {
+        let in_order = self.vm.kinds & kind::FLAT == 0;
+        self.vm.wait(count, in_order);
+    }
+
+    fn wait_lgkm(&mut self, count: u8) {
+        let in_order = self.lgkm.kinds & kind::SCALAR == 0 && self.lgkm.kinds.count_ones() < 2;
+        self.lgkm.wait(count, in_order);
+    }
+
+    fn wait_exp(&mut self, count: u8) {
+        let in_order = self.exp.kinds.count_ones() < 2;
+        self.exp.wait(count, in_order);
+    }
+
+    fn waits(&mut self, step: &Step) {
+        let imm = step.imm();
+        let field = |low: u16, high: u16, most: u16| (imm >> low & most | high) as u8;
+        // A count in a register is at least the constant beside it, and not known to be less.
+        let null = matches!(&step.inst.fields, Fields::Scalar(f) if f.srcs[0] == Some(Src::Scalar(Scalar::Null)));
+        match step.name() {
+            "s_waitcnt" => {
+                self.wait_vm(field(0, imm >> 14 << 4, 15));
+                self.wait_exp(field(4, 0, 7));
+                self.wait_lgkm(field(8, 0, 63));
+            }
+            "s_waitcnt_vmcnt" if null => self.wait_vm(imm.min(63) as u8),
+            "s_waitcnt_lgkmcnt" if null => self.wait_lgkm(imm.min(63) as u8),
+            "s_waitcnt_expcnt" if null => self.wait_exp(imm.min(7) as u8),
+            "s_wait_idle" => *self = Self::nothing(),
+            _ => {}
+        }
+    }
+
+    fn loads(&mut self, step: &Step, way: u8) {
+        let writes = &step.effects.writes;
+        writes.iter().filter_map(Register::as_vgpr).for_each(|v| self.ways[usize::from(v)] = way);
+        self.vm.issue(step.at, way, writes);
+    }
+}
+
+const fn way_of(path: VectorPath) -> u8 {
+    match path {
+        VectorPath::Plain => kind::PLAIN,
+        VectorPath::Sampler => kind::SAMPLER,
+        VectorPath::Ray => kind::RAY,
+    }
+}
+
+impl Flow for Outstanding {
+    fn step(&mut self, step: &Step) {
+        self.waits(step);
+        let effects = &step.effects;
+        self.exp.settle(&effects.writes);
+        let used = effects.reads.union(&effects.writes);
+        self.lgkm.settle(&used);
+        self.vm.settle(&used);
+        let none = RegisterSet::EMPTY;
+        match effects.access {
+            // A store takes its data with it when it is issued: no register waits for vscnt.
+            Access::None | Access::VectorStore => {}
+            Access::ScalarMemory => self.lgkm.issue(step.at, kind::SCALAR, &effects.writes),
+            Access::VectorLoad(path) => self.loads(step, way_of(path)),
+            Access::FlatLoad => {
+                self.loads(step, kind::FLAT);
+                self.lgkm.issue(step.at, kind::FLAT, &effects.writes);
+            }
+            Access::FlatStore => self.lgkm.issue(step.at, kind::FLAT, &none),
+            Access::Lds => self.lgkm.issue(step.at, kind::LDS, &effects.writes),
+            Access::Gds => {
+                self.lgkm.issue(step.at, kind::GDS, &effects.writes);
+                self.exp.issue(step.at, kind::GDS, &effects.reads.vector_part());
+            }
+            Access::Message => self.lgkm.issue(step.at, kind::MESSAGE, &none),
+            Access::Export(which) => {
+                let kind = match which {
+                    ExportKind::Pixel => kind::PIXEL,
+                    ExportKind::Position => kind::POSITION,
+                    ExportKind::Parameter => kind::PARAMETER,
+                };
+                self.exp.issue(step.at, kind, &effects.reads.vector_part());
+            }
+        }
+    }
+
+    fn join(&mut self, other: &Self) -> bool {
+        let mut changed = false;
+        for v in (0..=u8::MAX).filter(|_| other.vm.kinds != 0) {
+            let at = usize::from(v);
+            let [mine, theirs] = [&*self, other].map(|of| of.vm.pending(Register::vgpr(v)).map_or(0, |_| of.ways[at]));
+            changed |= mine | theirs != mine;
+            self.ways[at] = mine | theirs;
+        }
+        changed | self.vm.join(&other.vm) | self.lgkm.join(&other.lgkm) | self.exp.join(&other.exp)
+    }
+}
+
+/// Reports every use of what may be outstanding.
+pub(super) fn check(graph: &Graph, reporter: &mut Reporter<'_>) {
+    forwards(graph, Outstanding::nothing(), |before, step| uses(before, step, reporter));
+}
+
+fn uses(before: &Outstanding, step: &Step, reporter: &mut Reporter<'_>) {
+    let effects = &step.effects;
+    for register in effects.reads.iter() {
+        let loaded = before.vm.pending(register).or_else(|| before.lgkm.pending(register));
+        if let Some(at) = loaded {
+            reporter.early(Rule::Wait, step, Some(register), Some(at), "is read while it is still loaded by");
+        }
+    }
+    let way = match effects.access {
+        Access::VectorLoad(path) => way_of(path),
+        _ => 0,
+    };
+    for register in effects.writes.iter() {
+        let of_vm = before.vm.pending(register).filter(|_| {
+            // Answers of one way come in order: the later load wins.
+            let ways = register.as_vgpr().map_or(0, |v| before.ways[usize::from(v)]);
+            way == 0 || ways & !way != 0
+        });
+        if let Some(at) = of_vm.or_else(|| before.lgkm.pending(register)) {
+            reporter.early(Rule::Wait, step, Some(register), Some(at), "is overwritten while it is still loaded by");
+        }
+        if let Some(at) = before.exp.pending(register) {
+            reporter.early(Rule::Wait, step, Some(register), Some(at), "is overwritten while it may still be read by");
+        }
+    }
+    if before.exp.kinds != 0 && effects.writes.contains(Register::EXEC) {
+        let last = Some(before.exp.last);
+        reporter.early(
+            Rule::ExecWhileExport,
+            step,
+            Some(Register::EXEC),
+            last,
+            "is written while it may still be read by",
+        );
+    }
+    if step.name() == "s_barrier" && before.lgkm.kinds & kind::LDS != 0 {
+        let last = Some(before.lgkm.last);
+        reporter.early(Rule::Wait, step, None, last, "the barrier does not wait for");
+    }
+    if step.name().starts_with("buffer_gl") && before.vm.kinds != 0 {
+        let last = Some(before.vm.last);
+        reporter.early(Rule::Wait, step, None, last, "the cache is invalidated before the answer of");
+    }
+}

@@ -1,0 +1,64 @@
+//! What a file case would be too long for. The decision tables themselves are tested in `testdata/ir`.
+
+use super::lower;
+use crate::compile::request::{KnownState, ModuleDigest, StageRequest, TuningOptions};
+use crate::error::{Error, FullCompile, Result};
+use crate::ir::{Builder, BuiltIn, Interp, NumericKind, Op, OutputSlot, Shader, Terminator, Type};
+use crate::target::{GfxIp, Stage, WaveSize};
+
+const F32: NumericKind = NumericKind::Float;
+
+/// Lowers a vertex shader of one block with nothing known.
+fn vertex(build: impl FnOnce(&mut Builder<'_>)) -> Result<()> {
+    let mut shader = Shader::new("main", Stage::Vertex);
+    let mut b = Builder::new(&mut shader, Shader::ENTRY);
+    build(&mut b);
+    b.terminate(Terminator::Return(Vec::new()));
+    let request = StageRequest {
+        target: GfxIp::Gfx1030,
+        stage: Stage::Vertex,
+        module: ModuleDigest([0; 32]),
+        entry_point: "main".into(),
+        specialization: Vec::new(),
+        wave: WaveSize::W32,
+        options: TuningOptions::default(),
+        known: KnownState::default(),
+    };
+    lower(shader, &request).map(|_| ())
+}
+
+#[test]
+fn too_many_values_at_a_joint_ask_for_a_whole_compile() {
+    let too_many = |e: Error| match e.full_compile() {
+        Some(FullCompile::TooManyValues { what, count }) => (what.clone(), *count),
+        other => panic!("{other:?}"),
+    };
+    let component = |n: u32| (n / 4, (n % 4) as u8);
+    let inputs = |count: u32| {
+        vertex(|b| {
+            let mut sum = b.c32(0);
+            for (location, component) in (0..count).map(component) {
+                let op = Op::LoadInput { location, component, kind: F32, interp: Interp::Flat };
+                let v = b.value(op, &[], Type::B32);
+                sum = b.iadd(sum, v);
+            }
+            b.effect(Op::StoreOutput { slot: OutputSlot::Position(0), kind: F32 }, &[sum]);
+        })
+    };
+    // Four registers are the hardware's own.
+    inputs(132).unwrap();
+    assert_eq!(too_many(inputs(133).err().unwrap()), ("vertex inputs".into(), 137));
+    let params = |count: u32| {
+        vertex(|b| {
+            let v = b.value(Op::LoadBuiltIn { builtin: BuiltIn::VertexIndex, component: 0 }, &[], Type::B32);
+            for (location, component) in (0..count).map(component) {
+                b.effect(
+                    Op::StoreOutput { slot: OutputSlot::Location { location, component, index: 0 }, kind: F32 },
+                    &[v],
+                );
+            }
+        })
+    };
+    params(136).unwrap();
+    assert_eq!(too_many(params(137).err().unwrap()), ("vertex parameters".into(), 137));
+}

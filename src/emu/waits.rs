@@ -1,0 +1,377 @@
+//! What a wave has issued and not waited for (isa-gfx10 7.1): memory is accessed at once here, so a missing wait would not
+//! show in any result.
+//!
+//! Each counter has a queue. A wait takes from its front what has surely arrived: results of one kind come in order, those
+//! of several kinds, or of scalar loads, in none, so that only a wait for 0 helps. A register in whose place a result is
+//! still to come must be neither read nor written; one that an export is still to read must not be written, and EXEC
+//! counts as such. Which registers an instruction touches is not known beforehand: [`Wave`](super::wave::Wave) asks here
+//! whenever one is touched. Not judged: the order of accesses to memory by one wave.
+
+use super::program::Run;
+use super::watch::Stored;
+use super::{buffer, global, image};
+use crate::isa::instruction::{BufferFields, ExportFields, Fields, FlatFields, ImageFields, Instruction};
+use crate::isa::{Scalar, Vgpr};
+
+/// A counter of outstanding operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Counter {
+    /// `vmcnt`: vector memory, what returns something.
+    Vector,
+    /// `lgkmcnt`: scalar memory, LDS, messages.
+    Scalar,
+    /// `expcnt`: exports.
+    Export,
+    /// `vscnt`: vector memory, what returns nothing.
+    Store,
+}
+
+impl Counter {
+    /// Every counter, in the order of their queues.
+    pub const ALL: [Self; 4] = [Self::Vector, Self::Scalar, Self::Export, Self::Store];
+
+    /// The assembler's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Vector => "vmcnt",
+            Self::Scalar => "lgkmcnt",
+            Self::Export => "expcnt",
+            Self::Store => "vscnt",
+        }
+    }
+
+    /// The most that it counts: with more, nothing is issued.
+    const fn most(self) -> usize {
+        match self {
+            Self::Export => 7,
+            _ => 63,
+        }
+    }
+}
+
+/// Operations that come to their end in order among themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Scalar loads: in no order.
+    Smem,
+    /// Local data share.
+    Lds,
+    /// Messages.
+    Message,
+    /// By a flat address, so LDS or memory.
+    Flat,
+    /// The same, without result.
+    FlatStore,
+    /// Vector memory without a sampler.
+    Load,
+    /// With a sampler: counted in order with the others, but registers may be written before theirs.
+    Sample,
+    /// Vector memory without result.
+    Store,
+    /// Exports of colours, of depth, of nothing, of primitives.
+    Color,
+    /// Exports of positions.
+    Position,
+    /// Exports of parameters.
+    Parameter,
+}
+
+impl Kind {
+    fn counters(self) -> &'static [Counter] {
+        match self {
+            Self::Smem | Self::Lds | Self::Message => &[Counter::Scalar],
+            Self::Flat => &[Counter::Vector, Counter::Scalar],
+            Self::FlatStore => &[Counter::Store, Counter::Scalar],
+            Self::Load | Self::Sample => &[Counter::Vector],
+            Self::Store => &[Counter::Store],
+            Self::Color | Self::Position | Self::Parameter => &[Counter::Export],
+        }
+    }
+
+    /// Whether the counter goes down in the order of these two.
+    fn in_order(self, other: Self) -> bool {
+        match self {
+            Self::Smem | Self::Flat | Self::FlatStore => false,
+            Self::Load | Self::Sample => matches!(other, Self::Load | Self::Sample),
+            _ => self == other,
+        }
+    }
+}
+
+/// A set of registers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Registers {
+    vgprs: [u64; 4],
+    scalars: u128,
+}
+
+impl Registers {
+    /// Groups of vector registers.
+    pub fn vector(groups: impl IntoIterator<Item = (Vgpr, u8)>) -> Self {
+        let mut set = Self::default();
+        for (first, count) in groups {
+            for n in usize::from(first.0)..usize::from(first.0) + usize::from(count) {
+                if let Some(word) = set.vgprs.get_mut(n / 64) {
+                    *word |= 1 << (n % 64);
+                }
+            }
+        }
+        set
+    }
+
+    /// A group of scalar registers.
+    pub fn scalar(first: Scalar, count: u8) -> Self {
+        let all = if first == Scalar::Null { 0 } else { (1 << count.min(127)) - 1 };
+        Self { scalars: all << (first.code() & 127), ..Self::default() }
+    }
+
+    /// Whether a vector register is in it.
+    pub fn has_vector(&self, n: usize) -> bool {
+        self.vgprs.get(n / 64).is_some_and(|word| word >> (n % 64) & 1 == 1)
+    }
+
+    /// Whether a scalar register is in it.
+    pub fn has_scalar(&self, code: usize) -> bool {
+        code < 128 && self.scalars >> code & 1 == 1
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.vgprs.iter_mut().zip(other.vgprs).for_each(|(to, from)| *to |= from);
+        self.scalars |= other.scalars;
+    }
+
+    fn has(&self, register: Register) -> bool {
+        match register {
+            Register::Vector(n) => self.has_vector(n),
+            Register::Scalar(n) => self.has_scalar(n),
+        }
+    }
+}
+
+/// A register by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Register {
+    /// A vector register.
+    Vector(usize),
+    /// A scalar register, by its code.
+    Scalar(usize),
+}
+
+impl std::fmt::Display for Register {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Vector(n) => write!(f, "v{n}"),
+            Self::Scalar(n) => match u8::try_from(*n).ok().and_then(Scalar::from_code) {
+                Some(s) => write!(f, "{s}"),
+                None => write!(f, "scalar register {n}"),
+            },
+        }
+    }
+}
+
+/// What an instruction leaves outstanding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Issue {
+    kind: Kind,
+    /// Registers that it will write.
+    results: Registers,
+    /// Registers that it will read.
+    sources: Registers,
+}
+
+impl Issue {
+    /// Of an instruction and what it does; nothing if it is done when the next one begins.
+    pub fn of(inst: &Instruction, run: &Run) -> Option<Self> {
+        let none = Registers::default();
+        let (kind, results, sources) = match (run, &inst.fields) {
+            (_, Fields::Scalar(_)) if inst.entry.mnemonic.starts_with("s_sendmsg") => (Kind::Message, none, none),
+            (_, Fields::Smem(f)) if !inst.entry.dst.is_empty() => {
+                (Kind::Smem, Registers::scalar(f.data, inst.entry.data_registers()), none)
+            }
+            (_, Fields::Ds(f)) if !inst.entry.mnemonic.ends_with("nop") => {
+                let count = inst.entry.dst.first().map_or(0, |kind| kind.registers());
+                (Kind::Lds, Registers::vector([(f.dst, count)]), none)
+            }
+            (Run::Buffer(op), Fields::Buffer(f)) => {
+                let (kind, results) = of_buffer(*op, inst, f)?;
+                (kind, results, none)
+            }
+            (Run::Global(op), Fields::Flat(f)) => {
+                let (kind, results) = of_global(*op, inst, f);
+                (kind, results, none)
+            }
+            (Run::Image(op), Fields::Image(f)) => {
+                let (kind, results) = of_image(*op, inst, f);
+                (kind, results, none)
+            }
+            (_, Fields::Export(f)) => {
+                let (kind, sources) = of_export(f);
+                (kind, none, sources)
+            }
+            _ => return None,
+        };
+        Some(Self { kind, results, sources })
+    }
+}
+
+/// Registers that an atomic returns: of a compare and swap half of its data.
+fn returned(bits: u32) -> u8 {
+    if bits == 64 { 2 } else { 1 }
+}
+
+fn of_buffer(op: buffer::Buffer, inst: &Instruction, f: &BufferFields) -> Option<(Kind, Registers)> {
+    use buffer::Buffer;
+    let results = |count: u8| (Kind::Load, Registers::vector([(f.data, count + u8::from(f.tfe))]));
+    Some(match op {
+        Buffer::Nothing => return None,
+        Buffer::Load(_) | Buffer::LoadFormat(_) => results(inst.entry.data_registers()),
+        Buffer::Atomic(atomic) if f.cache.glc => results(returned(atomic.bits)),
+        Buffer::Store(_) | Buffer::StoreFormat(_) | Buffer::Atomic(_) => (Kind::Store, Registers::default()),
+    })
+}
+
+fn of_global(op: global::Global, inst: &Instruction, f: &FlatFields) -> (Kind, Registers) {
+    use global::Global;
+    let flat = inst.entry.format == crate::isa::Format::Flat;
+    let count = match op {
+        Global::Load(_) => inst.entry.data_registers(),
+        Global::Atomic(atomic) if f.cache.glc => returned(atomic.bits),
+        Global::Store(_) | Global::Atomic(_) => 0,
+    };
+    let kind = match (flat, count) {
+        (false, 0) => Kind::Store,
+        (false, _) => Kind::Load,
+        (true, 0) => Kind::FlatStore,
+        (true, _) => Kind::Flat,
+    };
+    (kind, Registers::vector([(f.dst, count)]))
+}
+
+fn of_image(op: image::Image, inst: &Instruction, f: &ImageFields) -> (Kind, Registers) {
+    use image::Image;
+    let all = f.data_registers(inst.entry.mnemonic) + u8::from(f.tfe || f.lwe);
+    let (kind, count) = match op {
+        Image::Sample(_) => (Kind::Sample, all),
+        Image::Atomic { compares, .. } if f.cache.glc => (Kind::Load, if compares { all / 2 } else { all }),
+        Image::Store { .. } | Image::Atomic { .. } => (Kind::Store, 0),
+        Image::Load { .. } | Image::Info | Image::Samples => (Kind::Load, all),
+    };
+    (kind, Registers::vector([(f.data, count)]))
+}
+
+fn of_export(f: &ExportFields) -> (Kind, Registers) {
+    let kind = match f.target {
+        12..=16 => Kind::Position,
+        32.. => Kind::Parameter,
+        _ => Kind::Color,
+    };
+    let sent = |i: usize| {
+        if f.compr { i < 2 && f.enabled >> (2 * i) & 3 != 0 } else { f.enabled >> i & 1 == 1 }
+    };
+    let mut sources = Registers::vector((0..4).filter(|i| sent(*i)).map(|i| (f.data[i], 1)));
+    sources.add(&Registers::scalar(Scalar::ExecLo, 2));
+    (kind, sources)
+}
+
+/// An outstanding operation.
+#[derive(Clone, Debug)]
+pub struct Outstanding {
+    issue: Issue,
+    /// The instruction's name and address.
+    pub mnemonic: &'static str,
+    /// See `mnemonic`.
+    pub at: u64,
+    /// What it stored in memory, in LDS; known only where several waves make a workgroup.
+    pub stored: [Vec<Stored>; 2],
+}
+
+/// What a wave has not waited for.
+#[derive(Clone, Debug, Default)]
+pub struct Waits {
+    queues: [Vec<Outstanding>; 4],
+    /// Registers to be written.
+    unreadable: Registers,
+    /// These, and registers to be read.
+    unwritable: Registers,
+}
+
+impl Waits {
+    /// Registers that must not be read.
+    pub fn unreadable(&self) -> &Registers {
+        &self.unreadable
+    }
+
+    /// Registers that must not be written.
+    pub fn unwritable(&self) -> &Registers {
+        &self.unwritable
+    }
+
+    /// Before an instruction is executed: vector memory writes registers in the order of its kind, so a second load may
+    /// have the destination of the first.
+    pub fn begin(&mut self, issue: &Issue) {
+        if matches!(issue.kind, Kind::Load | Kind::Sample) && !self.queues[Counter::Vector as usize].is_empty() {
+            self.collect(Some(issue.kind));
+        }
+    }
+
+    /// After it was executed.
+    pub fn issue(&mut self, issue: &Issue, mnemonic: &'static str, at: u64, stored: [Vec<Stored>; 2]) {
+        for &counter in issue.kind.counters() {
+            let queue = &mut self.queues[counter as usize];
+            queue.push(Outstanding { issue: *issue, mnemonic, at, stored: stored.clone() });
+            if queue.len() > counter.most() {
+                self.wait(counter, counter.most());
+            }
+        }
+        self.collect(None);
+    }
+
+    /// Waits until a counter is at most this.
+    pub fn wait(&mut self, counter: Counter, most: usize) {
+        let queue = &mut self.queues[counter as usize];
+        let Some(done) = queue.len().checked_sub(most).filter(|done| *done != 0) else { return };
+        let in_order = queue.first().is_some_and(|first| {
+            let kind = first.issue.kind;
+            queue.iter().all(|other| kind.in_order(other.issue.kind))
+        });
+        if most == 0 || in_order {
+            queue.drain(..done);
+            self.collect(None);
+        }
+    }
+
+    /// The counters' registers; results of one kind may be left out of those not to be written.
+    fn collect(&mut self, but: Option<Kind>) {
+        self.unreadable = Registers::default();
+        self.unwritable = Registers::default();
+        for outstanding in self.queues.iter().flatten() {
+            let issue = &outstanding.issue;
+            self.unreadable.add(&issue.results);
+            if but != Some(issue.kind) {
+                self.unwritable.add(&issue.results);
+            }
+            self.unwritable.add(&issue.sources);
+        }
+    }
+
+    /// Why a register must not be touched.
+    pub fn reason(&self, register: Register, written: bool) -> String {
+        let done = if written { "overwritten" } else { "read" };
+        for (counter, queue) in Counter::ALL.into_iter().zip(&self.queues) {
+            let holds = |o: &&Outstanding| o.issue.results.has(register) || written && o.issue.sources.has(register);
+            if let Some(Outstanding { mnemonic, at, .. }) = queue.iter().rfind(holds) {
+                return format!(
+                    "{register} is {done} before {mnemonic} at {at:#x} was waited for ({})",
+                    counter.name()
+                );
+            }
+        }
+        format!("{register} is {done} too early")
+    }
+
+    /// Everything that is outstanding, and by which counter.
+    pub fn outstanding(&self) -> impl Iterator<Item = (Counter, &Outstanding)> {
+        let all = Counter::ALL.into_iter().zip(&self.queues);
+        all.flat_map(|(counter, queue)| queue.iter().map(move |o| (counter, o)))
+    }
+}

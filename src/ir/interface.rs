@@ -1,0 +1,158 @@
+//! What enters and leaves a stage: built-ins, inputs and how they are interpolated, outputs, export targets.
+
+/// What the bits of an interface variable are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NumericKind {
+    /// IEEE float of its width.
+    Float,
+    /// Signed integer.
+    Sint,
+    /// Unsigned integer.
+    Uint,
+}
+
+/// How a fragment input comes to a pixel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Interp {
+    /// The provoking vertex's value.
+    Flat,
+    /// Interpolated with these barycentric coordinates.
+    At {
+        /// Perspective-correct, or linear in the screen (`NoPerspective`).
+        perspective: bool,
+        /// Where in the pixel.
+        place: InterpPlace,
+    },
+    /// One vertex's own value (explicit vertex parameter): 0, 1 or 2.
+    Vertex(u8),
+}
+
+/// Where in a pixel an input is interpolated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum InterpPlace {
+    /// Its centre.
+    Center,
+    /// A covered point.
+    Centroid,
+    /// The sample that is shaded.
+    Sample,
+    /// Centre plus the two operands.
+    AtOffset,
+    /// The sample of the operand's number.
+    AtSample,
+}
+
+/// Built-in inputs, with their number of components where not one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "the names are SPIR-V's own")]
+pub enum BuiltIn {
+    VertexIndex,
+    InstanceIndex,
+    BaseVertex,
+    BaseInstance,
+    DrawIndex,
+    ViewIndex,
+    DeviceIndex,
+    /// 4.
+    FragCoord,
+    /// b1.
+    FrontFacing,
+    /// 2.
+    PointCoord,
+    SampleId,
+    /// 2.
+    SamplePosition,
+    /// One component a 32-sample word.
+    SampleMaskIn,
+    /// b1, as the invocation started.
+    HelperInvocation,
+    PrimitiveId,
+    Layer,
+    ViewportIndex,
+    /// Up to 8.
+    ClipDistance,
+    /// Up to 8.
+    CullDistance,
+    /// 3: perspective barycentric coordinates.
+    BaryCoord,
+    /// 3: linear ones.
+    BaryCoordNoPersp,
+    /// 3.
+    NumWorkgroups,
+    /// 3.
+    WorkgroupId,
+    /// 3.
+    LocalInvocationId,
+    LocalInvocationIndex,
+    SubgroupSize,
+    SubgroupLocalInvocationId,
+    SubgroupId,
+    NumSubgroups,
+    /// 2: low and high half of the mask, likewise the following.
+    SubgroupEqMask,
+    SubgroupGeMask,
+    SubgroupGtMask,
+    SubgroupLeMask,
+    SubgroupLtMask,
+}
+
+/// Where an output component goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum OutputSlot {
+    /// A location: parameter of a vertex shader, colour of a fragment shader.
+    Location {
+        /// Location.
+        location: u32,
+        /// Component, 0 to 3.
+        component: u8,
+        /// Dual-source index, else 0.
+        index: u8,
+    },
+    /// Position, component 0 to 3.
+    Position(u8),
+    /// Point size.
+    PointSize,
+    /// Clip distance.
+    ClipDistance(u8),
+    /// Cull distance.
+    CullDistance(u8),
+    /// Layer.
+    Layer,
+    /// Viewport index.
+    ViewportIndex,
+    /// Depth.
+    FragDepth,
+    /// Stencil reference.
+    FragStencilRef,
+    /// Sample mask, first word.
+    SampleMask,
+}
+
+/// Export targets of the hardware (pal-abi 11).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ExportTarget {
+    /// Colour 0 to 7.
+    Mrt(u8),
+    /// Depth, stencil, sample mask.
+    MrtZ,
+    /// Nothing, only the valid mask.
+    Null,
+    /// Position vector 0 to 3.
+    Pos(u8),
+    /// Parameter 0 to 31.
+    Param(u8),
+}
+
+impl ExportTarget {
+    /// The number in the instruction.
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Mrt(n) => n,
+            Self::MrtZ => 8,
+            Self::Null => 9,
+            Self::Pos(n) => 12 + n,
+            Self::Param(n) => 32 + n,
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Operations across lanes: of a subgroup, of a quad, and the hardware's own.
+
+/// Operations across the lanes of a subgroup. Lane masks are b64. Operands: the value first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SubgroupOp {
+    /// → b1: the lowest active lane.
+    Elect,
+    /// b1 → b64.
+    Ballot,
+    /// b1 → b1.
+    All,
+    /// b1 → b1.
+    Any,
+    /// value → b1.
+    AllEqual,
+    /// value, lane (uniform) → value.
+    Broadcast,
+    /// value → value of the lowest active lane.
+    BroadcastFirst,
+    /// value, lane → value.
+    Shuffle,
+    /// value, mask → value.
+    ShuffleXor,
+    /// value, delta → value of the lane that much lower.
+    ShuffleUp,
+    /// value, delta → value of the lane that much higher.
+    ShuffleDown,
+    /// value, delta → rotated within clusters of this size (0: the subgroup).
+    Rotate(u8),
+    /// value → reduced over clusters of this size (0: the subgroup).
+    Reduce(ReduceOp, u8),
+    /// value → scan with itself.
+    InclusiveScan(ReduceOp),
+    /// value → scan without itself.
+    ExclusiveScan(ReduceOp),
+    /// value, lane of the quad → value.
+    QuadBroadcast,
+    /// value → value.
+    QuadSwap(QuadSwap),
+}
+
+/// Across which axis a quad swaps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum QuadSwap {
+    /// Left and right.
+    Horizontal,
+    /// Top and bottom.
+    Vertical,
+    /// Both.
+    Diagonal,
+}
+
+/// What a reduction or scan computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum ReduceOp {
+    IAdd,
+    FAdd,
+    IMul,
+    FMul,
+    SMin,
+    UMin,
+    FMin,
+    SMax,
+    UMax,
+    FMax,
+    And,
+    Or,
+    Xor,
+}
+
+/// Which difference of a quad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DerivativeKind {
+    /// Down rather than right.
+    pub vertical: bool,
+    /// Of the own row or column, rather than one for the quad.
+    pub fine: bool,
+}
+
+/// Lane primitives of the hardware; all but the cube ones are convergent (must not be moved).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AmdOp {
+    /// T → T of the lowest active lane; uniform.
+    ReadFirstLane,
+    /// b32, lane (uniform) → b32.
+    ReadLane,
+    /// value b32 (uniform), lane (uniform), old b32 → old with that lane replaced.
+    WriteLane,
+    /// → b64 mask of active lanes where b1 is true.
+    Ballot,
+    /// mask b64 → number of its ones below the own lane, b32.
+    MaskBitCount,
+    /// old b32, source b32 → moved within rows of 16 (DPP); a lane without source takes old, or 0 by `bound_zero`.
+    Dpp {
+        /// `dpp_ctrl`.
+        ctrl: u16,
+        /// Rows written.
+        row_mask: u8,
+        /// Banks written.
+        bank_mask: u8,
+        /// Lanes without a source get 0.
+        bound_zero: bool,
+    },
+    /// old b32, source b32 → lane of the other row of the pair, by 4-bit selectors.
+    PermlaneX16 {
+        /// Selectors of lanes 0 to 7.
+        low: u32,
+        /// Selectors of lanes 8 to 15.
+        high: u32,
+        /// Read lanes that are off too.
+        fetch_inactive: bool,
+    },
+    /// lane × 4 (b32), value b32 → value of that lane (of the own 32 lanes on gfx10).
+    BPermute,
+    /// value b32, identity b32 → identity in lanes that are off.
+    SetInactive,
+    /// b32 → b32, computed with all lanes on.
+    StrictWwm,
+    /// b32 → b32, computed with helper lanes on.
+    Wqm,
+    /// → b1: a real pixel, not a helper, at this point.
+    LiveMask,
+    /// x, y, z → cube face, s, t, and twice the major axis.
+    CubeId,
+    /// See [`AmdOp::CubeId`].
+    CubeS,
+    /// See [`AmdOp::CubeId`].
+    CubeT,
+    /// See [`AmdOp::CubeId`].
+    CubeMa,
+}

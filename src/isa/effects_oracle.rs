@@ -1,0 +1,232 @@
+//! The model of effects against the disassembler: what is printed is read or written, and nothing else but what names imply.
+
+use super::oracle::support;
+use super::{Access, Effects, Register, RegisterSet, Scalar, Vgpr, disassemble};
+use crate::isa::instruction::{Fields, Instruction};
+use crate::target::{GfxIp, WaveSize};
+
+/// Instructions that are no example of what they name: their operands are no registers that they use.
+const BY_NAME: [&str; 6] = [
+    "s_subvector_loop_begin",
+    "s_subvector_loop_end",
+    "image_bvh_intersect_ray",
+    "image_bvh64_intersect_ray",
+    "s_atc_probe",
+    "s_atc_probe_buffer",
+];
+
+/// Where the table's example is none that the assembler takes, and forms that the table has no example of.
+const MORE: &[&str] = &[
+    "v_cndmask_b32_e64 v0, v1, v2, s4",
+    "v_add_co_ci_u32_e64 v0, s4, v1, v2, s6",
+    "v_sub_co_ci_u32_e64 v0, s4, v1, v2, s6",
+    "v_subrev_co_ci_u32_e64 v0, s4, v1, v2, s6",
+    "v_interp_p1_f32_e64 v0, v1, attr0.x",
+    "v_interp_p2_f32_e64 v0, v1, attr0.x",
+    "v_permlane16_b32 v0, v1, s2, s3",
+    "v_permlanex16_b32 v0, v1, s2, s3",
+    "v_readlane_b32 s0, v1, s2",
+    "v_writelane_b32 v1, s0, s2",
+    "v_readlane_b32 vcc_lo, v1, m0",
+    "buffer_atomic_swap v1, v3, s[4:7], 0 offen glc",
+    "global_atomic_add v1, v2, v3, s[4:5] glc",
+    "image_sample_d v[0:3], [v5, v9, v11, v13, v15, v17], s[8:15], s[16:19] dmask:0xf dim:SQ_RSRC_IMG_2D",
+    "image_load v[0:1], v[2:3], s[8:15] dmask:0xf dim:SQ_RSRC_IMG_2D d16",
+    "image_load v[0:4], v[5:6], s[8:15] dmask:0xf dim:SQ_RSRC_IMG_2D unorm tfe",
+    "image_atomic_add v0, v[1:2], s[8:15] dmask:0x1 dim:SQ_RSRC_IMG_2D unorm glc",
+    "exp mrt0 v1, off, v3, off done vm",
+    "exp mrt0 v1, v1, v2, v2 done compr vm",
+    "v_add_f32_dpp v1, v2, v3 quad_perm:[0,1,2,3] row_mask:0xf bank_mask:0xf",
+    "v_add_f32_sdwa v1, v2, s3 dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:BYTE_0 src1_sel:DWORD",
+    "v_cmp_lt_f32_sdwa s4, v2, v3 src0_sel:WORD_1 src1_sel:DWORD",
+];
+
+/// One instruction of every row, as the assembler encodes the disassembler's own example.
+fn examples(test: &str) -> Option<Vec<Instruction>> {
+    const EXAMPLES: &str = include_str!("../../testdata/isa/opcodes-gfx1030.tsv");
+    let texts = EXAMPLES.lines().skip(1).filter_map(|line| line.split('\t').nth(5));
+    let usable = texts.filter(|text| !text.contains("Invalid register")).chain(MORE.iter().copied());
+    let usable = usable.collect::<Vec<_>>().join("\n");
+    let tool = support::tool(test, "llvm-mc-19")?;
+    // A few examples mean something else to the assembler, which says so and goes on.
+    let output = tool.output(&["-arch=amdgcn", "-mcpu=gfx1030", "-show-encoding"], usable.as_bytes());
+    let output = String::from_utf8(output.stdout).expect("text");
+    let encodings = output.lines().filter_map(|line| line.split("encoding: [").nth(1));
+    let instruction = |encoding: &str| {
+        let byte = |byte: &str| u8::from_str_radix(byte.trim().trim_start_matches("0x"), 16).expect("a byte");
+        let bytes: Vec<u8> = encoding.trim_end_matches(']').split(',').map(byte).collect();
+        let (words, _) = bytes.as_chunks::<4>();
+        let words: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        disassemble(GfxIp::Gfx1030, &words).expect("of the assembler")
+    };
+    Some(encodings.map(instruction).collect())
+}
+
+/// The registers that an operand names.
+fn named(operand: &str, wave: WaveSize) -> RegisterSet {
+    let mut set = RegisterSet::EMPTY;
+    let words = operand.split(|c: char| !(c.is_ascii_alphanumeric() || "_[]:".contains(c)));
+    for word in words {
+        // A list of registers stands in brackets too.
+        let word = word.trim_start_matches('[');
+        match word {
+            "vcc" => set.mask(Register::VCC, WaveSize::W64),
+            "vcc_lo" => set.insert(Register::VCC),
+            "vcc_hi" => set.scalars(Scalar::VccHi, 1),
+            "exec" => set.mask(Register::EXEC, WaveSize::W64),
+            "exec_lo" => set.insert(Register::EXEC),
+            "exec_hi" => set.insert(Register::EXEC_HI),
+            "m0" => set.insert(Register::M0),
+            "src_scc" => set.insert(Register::SCC),
+            "src_vccz" => set.mask(Register::VCC, wave),
+            "src_execz" => set.mask(Register::EXEC, wave),
+            _ => {
+                let Some(range) = word.strip_prefix(['v', 's']) else { continue };
+                let range = range.trim_start_matches('[').trim_end_matches(']');
+                let (first, last) = range.split_once(':').unwrap_or((range, range));
+                let (Ok(first), Ok(last)) = (first.parse::<u8>(), last.parse::<u8>()) else { continue };
+                if word.starts_with('v') {
+                    set.vgprs(Vgpr(first), last - first + 1);
+                } else {
+                    (first..=last).for_each(|s| set.insert(Register::sgpr(s)));
+                }
+            }
+        }
+    }
+    set
+}
+
+/// What an instruction may use without naming it.
+fn implied(inst: &Instruction) -> RegisterSet {
+    let mut set = RegisterSet::EMPTY;
+    set.mask(Register::EXEC, WaveSize::W64);
+    set.insert(Register::SCC);
+    set.insert(Register::M0);
+    let name = inst.entry.mnemonic;
+    if name.starts_with("v_div_fmas") || name.starts_with("s_cbranch_vcc") {
+        set.mask(Register::VCC, WaveSize::W64);
+    }
+    set
+}
+
+/// Operands, with groups and lists whole.
+fn operands(text: &str) -> Vec<&str> {
+    let rest = text.split_once(' ').map_or("", |(_, rest)| rest);
+    let (mut depth, mut start, mut out) = (0, 0, Vec::new());
+    for (at, c) in rest.char_indices() {
+        match c {
+            '[' => depth += 1,
+            ']' => depth -= 1,
+            ',' if depth == 0 => {
+                out.push(&rest[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    out.push(&rest[start..]);
+    out
+}
+
+/// What is wrong with the model of an instruction.
+fn judge(inst: &Instruction, wave: WaveSize) -> Vec<String> {
+    let text = inst.text(wave);
+    let Effects { reads, writes, access, .. } = inst.effects(wave);
+    let list = operands(&text);
+    let all = list.iter().fold(RegisterSet::EMPTY, |all, operand| all.union(&named(operand, wave)));
+    let used = reads.union(&writes);
+    let mut wrong = Vec::new();
+    let mut none = |set: RegisterSet, what: &str| {
+        if !set.is_empty() {
+            wrong.push(format!("{text}: {set:?} {what}"));
+        }
+    };
+    none(all.without(&used), "has no effect");
+    none(used.without(&all).without(&implied(inst)), "is not named");
+    let name = inst.entry.mnemonic;
+    let results = match &inst.fields {
+        Fields::Image(_) | Fields::Buffer(_) | Fields::Flat(_) => {
+            usize::from(matches!(access, Access::VectorLoad(_) | Access::FlatLoad))
+        }
+        _ => inst.entry.dst.len(),
+    };
+    let (first, rest) = list.split_at(results.min(list.len()));
+    let set = |list: &[&str]| list.iter().fold(RegisterSet::EMPTY, |all, one| all.union(&named(one, wave)));
+    none(set(first).without(&writes), "is a result and not written");
+    if !["v_swap", "v_cmpx"].iter().any(|start| name.starts_with(start)) {
+        none(set(rest).without(&reads), "is a source and not read");
+        none(writes.without(&set(first)).without(&implied(inst)), "is written beside the results");
+    }
+    wrong
+}
+
+#[test]
+fn what_is_printed_has_an_effect_and_nothing_else_has() {
+    let Some(examples) = examples("what_is_printed_has_an_effect_and_nothing_else_has") else { return };
+    let judged: Vec<&Instruction> = examples.iter().filter(|i| !BY_NAME.contains(&i.entry.mnemonic)).collect();
+    assert!(judged.len() > 1400, "{}", judged.len());
+    let of = |wave: WaveSize| judged.iter().flat_map(move |inst| judge(inst, wave));
+    let wrong: Vec<String> = of(WaveSize::W32).chain(of(WaveSize::W64)).collect();
+    assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// What a name implies, in the words of the instruction set: mnemonic, read, written.
+#[test]
+fn names_imply_what_the_instruction_set_says() {
+    let Some(examples) = examples("names_imply_what_the_instruction_set_says") else { return };
+    let find = |name: &str| {
+        let inst = examples.iter().find(|inst| inst.entry.mnemonic == name);
+        inst.unwrap_or_else(|| panic!("no example of {name}")).effects(WaveSize::W64)
+    };
+    let has = |set: &RegisterSet, names: &[&str]| {
+        let text: Vec<String> = set.iter().map(|r| r.to_string()).collect();
+        names.iter().all(|name| text.iter().any(|t| t == name))
+    };
+    let rows: [(&str, &[&str], &[&str]); 14] = [
+        ("s_add_u32", &[], &["scc"]),
+        ("s_addc_u32", &["scc"], &["scc"]),
+        ("s_cselect_b32", &["scc"], &[]),
+        ("s_and_saveexec_b64", &["exec_lo", "exec_hi"], &["exec_lo", "exec_hi", "scc"]),
+        ("s_and_saveexec_b32", &["exec_lo"], &["exec_lo", "scc"]),
+        ("s_cbranch_scc1", &["scc"], &[]),
+        ("s_cbranch_vccz", &["vcc_lo", "vcc_hi"], &[]),
+        ("s_cmp_eq_u32", &[], &["scc"]),
+        ("v_cmpx_lt_f32", &["exec_lo"], &["exec_lo", "exec_hi"]),
+        ("v_cndmask_b32", &["vcc_lo", "exec_lo"], &[]),
+        ("v_div_fmas_f32", &["vcc_lo", "vcc_hi"], &[]),
+        ("v_interp_p1_f32", &["m0", "exec_lo"], &[]),
+        ("s_sendmsg", &["m0"], &[]),
+        ("v_add_f32", &["exec_lo"], &[]),
+    ];
+    for (name, read, written) in rows {
+        let effects = find(name);
+        assert!(has(&effects.reads, read), "{name} reads {:?}", effects.reads);
+        assert!(has(&effects.writes, written), "{name} writes {:?}", effects.writes);
+    }
+    let keeps_scc =
+        ["s_mov_b32", "s_cselect_b32", "s_mul_i32", "s_bfm_b32", "s_pack_ll_b32_b16", "s_ff1_i32_b32", "s_brev_b32"];
+    for name in keeps_scc {
+        assert!(!find(name).writes.contains(Register::SCC), "{name}");
+    }
+    for name in ["v_fmac_f32", "v_interp_p2_f32", "s_bitset1_b32", "s_addk_i32", "s_cmov_b32", "v_dot2c_f32_f16"] {
+        let effects = find(name);
+        let both = effects.reads.intersection(&effects.writes);
+        assert!(!both.is_empty(), "{name} changes its destination");
+    }
+    assert!(!find("v_readlane_b32").reads.contains(Register::EXEC));
+    let accesses = [
+        ("s_load_dword", Access::ScalarMemory),
+        ("buffer_store_dword", Access::VectorStore),
+        ("image_sample", Access::VectorLoad(super::VectorPath::Sampler)),
+        ("image_load", Access::VectorLoad(super::VectorPath::Plain)),
+        ("global_load_dword", Access::VectorLoad(super::VectorPath::Plain)),
+        ("flat_load_dword", Access::FlatLoad),
+        ("flat_store_dword", Access::FlatStore),
+        ("ds_read_b32", Access::Lds),
+        ("s_sendmsg", Access::Message),
+        ("buffer_gl0_inv", Access::None),
+    ];
+    for (name, access) in accesses {
+        assert_eq!(find(name).access, access, "{name}");
+    }
+}

@@ -1,0 +1,189 @@
+//! Sets of registers, as bits: each register by the 9-bit code that a source operand has for it.
+//!
+//! SGPRs, VCC, M0 and EXEC are 0 to 127, SCC is 253, VGPRs are 256 to 511 (isa-gfx10 1.1). The null register is in no set.
+
+use super::{Scalar, Vgpr};
+use crate::target::WaveSize;
+use std::fmt;
+
+/// A register by its operand code.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Register(u16);
+
+impl Register {
+    /// How many codes there are.
+    pub const COUNT: usize = 512;
+    /// Scalar condition code.
+    pub const SCC: Self = Self(253);
+    /// Low half of VCC; the high half follows.
+    pub const VCC: Self = Self(106);
+    /// Low half of EXEC; the high half follows.
+    pub const EXEC: Self = Self(126);
+    /// High half of EXEC.
+    pub const EXEC_HI: Self = Self(127);
+    /// Memory and message operand.
+    pub const M0: Self = Self(124);
+
+    /// An SGPR by number.
+    pub const fn sgpr(number: u8) -> Self {
+        Self(number as u16)
+    }
+
+    /// A VGPR by number.
+    pub const fn vgpr(number: u8) -> Self {
+        Self(256 + number as u16)
+    }
+
+    /// Its code, below [`Register::COUNT`].
+    pub const fn code(self) -> u16 {
+        self.0
+    }
+
+    /// The number of a VGPR.
+    pub fn as_vgpr(self) -> Option<u8> {
+        self.0.checked_sub(256).and_then(|n| u8::try_from(n).ok())
+    }
+
+    /// The number of an SGPR.
+    pub fn as_sgpr(self) -> Option<u8> {
+        u8::try_from(self.0).ok().filter(|n| *n < super::Sgpr::COUNT)
+    }
+}
+
+impl fmt::Display for Register {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(v) = self.as_vgpr() {
+            return Vgpr(v).fmt(f);
+        }
+        match u8::try_from(self.0).ok().and_then(Scalar::from_code) {
+            _ if *self == Self::SCC => f.write_str("scc"),
+            Some(scalar) => scalar.fmt(f),
+            None => write!(f, "register {}", self.0),
+        }
+    }
+}
+
+impl fmt::Debug for Register {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A set of registers.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct RegisterSet([u64; Register::COUNT / 64]);
+
+impl RegisterSet {
+    /// No register.
+    pub const EMPTY: Self = Self([0; Register::COUNT / 64]);
+
+    /// Adds one.
+    pub fn insert(&mut self, register: Register) {
+        // What is written to the null register is gone, and it always reads 0.
+        if register.0 != 125
+            && let Some(word) = self.0.get_mut(usize::from(register.0 / 64))
+        {
+            *word |= 1 << (register.0 % 64);
+        }
+    }
+
+    /// Adds a group of scalar registers.
+    pub fn scalars(&mut self, first: Scalar, count: u8) {
+        let null = first == Scalar::Null;
+        (0..u16::from(count)).filter(|_| !null).for_each(|n| self.insert(Register(u16::from(first.code()) + n)));
+    }
+
+    /// Adds a group of vector registers; what would leave the register file is not there.
+    pub fn vgprs(&mut self, first: Vgpr, count: u8) {
+        (0..count).filter_map(|n| first.0.checked_add(n)).for_each(|v| self.insert(Register::vgpr(v)));
+    }
+
+    /// Adds a lane mask: one register in wave32, a pair in wave64.
+    pub fn mask(&mut self, first: Register, wave: WaveSize) {
+        self.insert(first);
+        if wave == WaveSize::W64 {
+            self.insert(Register(first.0 + 1));
+        }
+    }
+
+    /// Whether it has this one.
+    pub fn contains(&self, register: Register) -> bool {
+        self.0.get(usize::from(register.0 / 64)).is_some_and(|word| word >> (register.0 % 64) & 1 == 1)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0 == [0; Register::COUNT / 64]
+    }
+
+    /// Those in either.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        self.zip(other, |a, b| a | b)
+    }
+
+    /// Those in both.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Self {
+        self.zip(other, |a, b| a & b)
+    }
+
+    /// Those not in the other.
+    #[must_use]
+    pub fn without(&self, other: &Self) -> Self {
+        self.zip(other, |a, b| a & !b)
+    }
+
+    fn zip(&self, other: &Self, f: impl Fn(u64, u64) -> u64) -> Self {
+        let mut out = *self;
+        out.0.iter_mut().zip(other.0).for_each(|(a, b)| *a = f(*a, b));
+        out
+    }
+
+    /// Every vector register.
+    #[must_use]
+    pub fn vector_part(&self) -> Self {
+        let mut out = *self;
+        out.0.iter_mut().take(4).for_each(|word| *word = 0);
+        out
+    }
+
+    /// Its registers, in the order of their codes.
+    pub fn iter(&self) -> impl Iterator<Item = Register> + '_ {
+        (0u16..).zip(self.0).flat_map(|(index, word)| {
+            let mut left = word;
+            std::iter::from_fn(move || {
+                let bit = left.checked_ilog2().map(|_| left.trailing_zeros())?;
+                left &= left - 1;
+                Some(Register(64 * index + bit as u16))
+            })
+        })
+    }
+}
+
+impl fmt::Debug for RegisterSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_has_what_was_put_into_it() {
+        let mut set = RegisterSet::EMPTY;
+        set.vgprs(Vgpr(254), 4);
+        set.scalars(Scalar::VccLo, 2);
+        set.scalars(Scalar::Null, 2);
+        set.insert(Register::SCC);
+        let names: Vec<String> = set.iter().map(|r| r.to_string()).collect();
+        assert_eq!(names, ["vcc_lo", "vcc_hi", "scc", "v254", "v255"]);
+        assert_eq!(set.vector_part().iter().count(), 2);
+        let mut mask = RegisterSet::EMPTY;
+        mask.mask(Register::EXEC, WaveSize::W64);
+        assert_eq!(mask.iter().count(), 2);
+        assert!(mask.intersection(&set).is_empty() && set.without(&set).is_empty());
+    }
+}

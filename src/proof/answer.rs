@@ -1,0 +1,238 @@
+//! What came of running a case again: who left what was expected, where the others differ, and what follows from that.
+
+use crate::ir::interp::Writer;
+use serde::Serialize;
+use std::fmt;
+
+/// What an implementation left, against what was expected.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// The same, within the bounds.
+    Agrees,
+    /// Something else.
+    Differs(Finding),
+    /// Nothing: why it did not run to its end.
+    Fails(String),
+}
+
+/// Something that can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// A buffer or an image.
+    Binding {
+        /// Descriptor set.
+        set: u32,
+        /// Binding.
+        binding: u32,
+        /// Array element.
+        element: u32,
+    },
+    /// The colour attachment of a location.
+    Target(u32),
+    /// The depth attachment.
+    Depth,
+}
+
+/// Where two differ, and how much.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    /// The first place that differs.
+    pub place: Place,
+    /// Values in it that differ.
+    pub count: usize,
+    /// The first of them: byte, or of attachments x and y.
+    pub at: Vec<usize>,
+    /// What is there.
+    pub ours: Vec<f64>,
+    /// What was expected there.
+    pub expected: Vec<f64>,
+    /// How far they may be apart, where the interpreter knows.
+    pub limit: Option<f64>,
+    /// Who wrote it, where the interpreter knows.
+    pub writer: Option<Writer>,
+}
+
+/// Where to look.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// Nothing is wrong any more.
+    None,
+    /// The interpreter has what was expected, the whole pipeline has not: lowering, code generation, or the emulator.
+    CodeGeneration,
+    /// The interpreter has what was expected, a linked pipeline has not, and nobody ran the whole one.
+    BelowFrontEnd,
+    /// The whole pipeline has what was expected, a linked one has not: glue, linker, or an early compile.
+    Linking,
+    /// Pipelines and interpreter agree with each other, and not with the judge: the front end, or the judge.
+    FrontEndOrJudge,
+    /// Nobody agrees with anybody.
+    Several,
+    /// The interpreter has no answer, and every route is wrong.
+    Unknown,
+}
+
+/// What came of a bundle.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Replay {
+    /// Each pipeline on the emulator.
+    pub routes: Vec<(&'static str, Answer)>,
+    /// The interpreter, against the same.
+    pub interpreter: Answer,
+    /// Where to look.
+    pub cause: Cause,
+}
+
+impl Cause {
+    /// By who agrees with what is expected; `with_interpreter`: every route that does not agrees with the interpreter.
+    pub(super) fn of(routes: &[(&str, Answer)], interpreter: &Answer, with_interpreter: bool) -> Self {
+        let agrees = |answer: &Answer| *answer == Answer::Agrees;
+        let whole = routes.iter().find(|(name, _)| *name == "whole").map(|(_, answer)| answer);
+        if routes.iter().all(|(_, answer)| agrees(answer)) {
+            return Self::None;
+        }
+        match interpreter {
+            Answer::Agrees | Answer::Fails(_) if whole.is_some_and(agrees) => Self::Linking,
+            Answer::Agrees if whole.is_none() => Self::BelowFrontEnd,
+            Answer::Agrees => Self::CodeGeneration,
+            Answer::Differs(_) if with_interpreter => Self::FrontEndOrJudge,
+            Answer::Differs(_) => Self::Several,
+            Answer::Fails(_) => Self::Unknown,
+        }
+    }
+}
+
+impl Replay {
+    /// Every route left what was expected.
+    pub fn agrees(&self) -> bool {
+        self.cause == Cause::None
+    }
+
+    /// What makes two failures the same one: the cause, the routes and the place that differs, whatever the values.
+    pub fn same_failure(&self, other: &Self) -> bool {
+        let differs = |answer: &Answer| match answer {
+            Answer::Agrees => None,
+            Answer::Differs(found) => Some(Some(found.place)),
+            Answer::Fails(_) => Some(None),
+        };
+        let shape =
+            |replay: &Self| replay.routes.iter().map(|(name, answer)| (*name, differs(answer))).collect::<Vec<_>>();
+        !self.agrees() && self.cause == other.cause && shape(self) == shape(other)
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Agrees => f.write_str("agrees"),
+            Self::Differs(found) => write!(f, "differs: {found}"),
+            Self::Fails(why) => write!(f, "fails: {why}"),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { place, count, at, ours, expected, limit, writer } = self;
+        let number = |x: &[f64]| match x {
+            [one] => one.to_string(),
+            // Texels have no more digits than a float of 32 bits.
+            several => format!("{:?}", several.iter().map(|x| *x as f32).collect::<Vec<_>>()),
+        };
+        let plural = if *count == 1 { "value" } else { "values" };
+        write!(f, "{count} {plural}, the first in {place} at ")?;
+        match at[..] {
+            [x, y] => write!(f, "pixel {x}, {y}")?,
+            _ => write!(f, "byte {}", at.first().copied().unwrap_or(0))?,
+        }
+        write!(f, ": {}, expected {}", number(ours), number(expected))?;
+        if let Some(limit) = limit.filter(|limit| *limit != 0.0) {
+            write!(f, " ± {limit:e}")?;
+        }
+        if let Some(Writer { workgroup, local }) = writer {
+            write!(f, "; written by invocation {local:?} of workgroup {workgroup:?}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Binding { set, binding, element: 0 } => write!(f, "set {set}, binding {binding}"),
+            Self::Binding { set, binding, element } => write!(f, "set {set}, binding {binding}, element {element}"),
+            Self::Target(location) => write!(f, "target {location}"),
+            Self::Depth => f.write_str("depth"),
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "nothing differs",
+            Self::CodeGeneration => {
+                "the interpreter has what was expected: the fault is in lowering, code generation or the emulator"
+            }
+            Self::BelowFrontEnd => {
+                "the interpreter has what was expected: run the whole route too, to see where the fault is"
+            }
+            Self::Linking => {
+                "the whole pipeline has what was expected: the fault is in an early compile, the glue or the linker"
+            }
+            Self::FrontEndOrJudge => {
+                "the interpreter has what the pipelines have: the fault is in the front end, or with the judge"
+            }
+            Self::Several => "the interpreter agrees with neither: more than one fault, or results that are free",
+            Self::Unknown => "the interpreter has no answer, and every route is wrong: the fault may be anywhere",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrong(byte: usize) -> Answer {
+        let place = Place::Binding { set: 0, binding: 1, element: 0 };
+        let (ours, expected) = (vec![1.0], vec![2.0]);
+        Answer::Differs(Finding { place, count: 1, at: vec![byte], ours, expected, limit: None, writer: None })
+    }
+
+    fn replay(linked: Answer, whole: Answer, interpreter: Answer, with_interpreter: bool) -> Replay {
+        let routes = vec![("linked", linked), ("whole", whole)];
+        let cause = Cause::of(&routes, &interpreter, with_interpreter);
+        Replay { routes, interpreter, cause }
+    }
+
+    #[test]
+    fn who_agrees_with_whom_says_where_to_look() {
+        use Answer::Agrees;
+        let fails = || Answer::Fails("limit".into());
+        for (linked, whole, interpreter, with_interpreter, cause) in [
+            (Agrees, Agrees, wrong(4), true, Cause::None),
+            (wrong(4), Agrees, Agrees, false, Cause::Linking),
+            (fails(), Agrees, fails(), false, Cause::Linking),
+            (Agrees, wrong(4), Agrees, false, Cause::CodeGeneration),
+            (wrong(4), fails(), Agrees, false, Cause::CodeGeneration),
+            (wrong(4), wrong(4), wrong(4), true, Cause::FrontEndOrJudge),
+            (wrong(4), wrong(8), wrong(4), false, Cause::Several),
+            (wrong(4), wrong(4), fails(), true, Cause::Unknown),
+        ] {
+            let found = replay(linked, whole, interpreter, with_interpreter);
+            assert_eq!(found.cause, cause, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_failure_is_the_same_by_place_and_cause() {
+        let first = replay(wrong(4), Answer::Agrees, Answer::Agrees, false);
+        assert!(replay(wrong(8), Answer::Agrees, Answer::Agrees, false).same_failure(&first), "other values");
+        assert!(!replay(wrong(4), wrong(4), Answer::Agrees, false).same_failure(&first), "another route fails too");
+        assert!(!replay(Answer::Fails(String::new()), Answer::Agrees, Answer::Agrees, false).same_failure(&first));
+        let right = replay(Answer::Agrees, Answer::Agrees, Answer::Agrees, true);
+        assert!(!right.same_failure(&right), "nothing fails");
+    }
+}

@@ -1,0 +1,230 @@
+//! A case on disk, whole, so that it can be run again anywhere: a folder that `dovetail replay` takes.
+//!
+//! ```text
+//! bundle.toml                     who judged, what differed, seed, bounds, stages, tuning, versions     ([`Manifest`])
+//! compute.spv, vertex.spv, …      SPIR-V of each stage
+//! state.toml                      the pipeline's state, with specialization
+//! inputs.toml, inputs/N.bin       what is bound, and the grid or the draw; long contents stand beside it
+//! expected/setS-bindingB-E.bin    what the judge left in each binding that can be written
+//! expected/targetN.bin, depth.bin what it left in each attachment
+//! ```
+//!
+//! A folder is there whole or not at all. To add a fact: a field of [`Manifest`] with a default; another meaning of an old
+//! one is another [`FORMAT`].
+
+use super::driver::Outputs;
+use super::inputs_file;
+use crate::compile::request::{CompilerId, Module, TuningOptions};
+use crate::emu::NamedFormat;
+use crate::emu::inputs::{Binding, Bound, Inputs, Target};
+use crate::error::{Context, Error, Result};
+use crate::state::PipelineState;
+use crate::target::{GfxIp, Stage, WaveSize};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Version of the folder's format.
+pub const FORMAT: u32 = 1;
+
+/// What `bundle.toml` says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The case.
+    pub name: String,
+    /// What its inputs were made from.
+    pub seed: u64,
+    /// Who left what is expected: `lavapipe`, or `interpreter`.
+    pub judge: String,
+    /// Ulps that any float may be off besides its bound.
+    #[serde(default)]
+    pub floor: f64,
+    /// Draws: pixels that may differ, for both round corners to a fraction of a pixel.
+    #[serde(default)]
+    pub edges: usize,
+    /// Routes that left something else, when it was saved.
+    #[serde(default)]
+    pub failed: Vec<String>,
+    /// What differed then, in words.
+    #[serde(default)]
+    pub disagreement: String,
+    /// Version of Dovetail that saved it.
+    pub dovetail: String,
+    /// Compiler that the failing code came from.
+    pub compiler: CompilerId,
+    /// GPU.
+    pub target: GfxIp,
+    /// Tuning.
+    #[serde(default)]
+    pub options: TuningOptions,
+    /// Stages.
+    pub stages: Vec<StageEntry>,
+}
+
+/// One stage of a bundle; its SPIR-V is in `STAGE.spv`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StageEntry {
+    /// Stage.
+    pub stage: Stage,
+    /// Entry point.
+    pub entry_point: String,
+    /// Lanes of a wave.
+    pub wave: WaveSize,
+}
+
+/// A case with everything that it needs.
+#[derive(Clone, Debug)]
+pub struct Bundle {
+    /// What it is.
+    pub manifest: Manifest,
+    /// SPIR-V of each of its stages, in their order.
+    pub modules: Vec<Module>,
+    /// State of its pipeline.
+    pub state: PipelineState,
+    /// What it is given.
+    pub inputs: Inputs,
+    /// What it should leave.
+    pub expected: Outputs,
+}
+
+impl Bundle {
+    /// Writes the folder `NAME-SEED` in `parent`, over what a former run left there; gives its path.
+    ///
+    /// # Errors
+    /// Environment: files. Malformed: a number that TOML cannot hold.
+    pub fn save(&self, parent: &Path) -> Result<PathBuf> {
+        let plain = |c: char| if c.is_ascii_alphanumeric() || "._".contains(c) { c } else { '-' };
+        let name: String = self.manifest.name.chars().map(plain).collect();
+        let name = format!("{}-{}", name.trim_start_matches('.'), self.manifest.seed);
+        let folder = parent.join(&name);
+        let place = || folder.display().to_string();
+        let partial = parent.join(format!(".{name}.{}", std::process::id()));
+        remove(&partial).at(place)?;
+        self.write(&partial).at(place)?;
+        remove(&folder).at(place)?;
+        fs::rename(&partial, &folder).at(place)?;
+        Ok(folder)
+    }
+
+    fn write(&self, folder: &Path) -> Result<()> {
+        fs::create_dir_all(folder.join("expected"))?;
+        write_toml(&folder.join("bundle.toml"), &self.manifest)?;
+        write_toml(&folder.join("state.toml"), &self.state)?;
+        inputs_file::write(&folder.join("inputs.toml"), &self.inputs)?;
+        for (entry, module) in self.manifest.stages.iter().zip(&self.modules) {
+            fs::write(folder.join(module_file(entry)), module.bytes())?;
+        }
+        let expected = |name: String, bytes: &[u8]| fs::write(folder.join("expected").join(name), bytes);
+        for (binding, bytes) in self.inputs.bindings.iter().zip(&self.expected.bindings) {
+            if written_bytes(&binding.bound).is_some() {
+                expected(binding_file(binding), bytes)?;
+            }
+        }
+        if let Some(draw) = &self.inputs.draw {
+            for (target, bytes) in draw.targets.iter().zip(&self.expected.targets) {
+                expected(format!("target{}.bin", target.location), bytes)?;
+            }
+            if draw.depth.is_some() {
+                expected("depth.bin".into(), &self.expected.depth)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a folder.
+    ///
+    /// # Errors
+    /// Malformed, with the file's name: what is not as it should be. Unsupported: a later format. Environment: a file that
+    /// is not there.
+    pub fn load(folder: &Path) -> Result<Self> {
+        let manifest: Manifest = read_toml(&folder.join("bundle.toml"))?;
+        if manifest.format != FORMAT {
+            return Err(Error::unsupported(
+                format!("bundle format {}", manifest.format),
+                format!("this reads {FORMAT}"),
+            ));
+        }
+        let modules = manifest.stages.iter().map(|entry| {
+            let path = folder.join(module_file(entry));
+            let place = || path.display().to_string();
+            Module::new(fs::read(&path).at(place)?).at(place)
+        });
+        let modules = modules.collect::<Result<Vec<_>>>()?;
+        let state = read_toml(&folder.join("state.toml"))?;
+        let inputs = inputs_file::read(&folder.join("inputs.toml"))?;
+        let compute = manifest.stages.iter().any(|entry| entry.stage == Stage::Compute);
+        if manifest.stages.is_empty() || compute != inputs.draw.is_none() {
+            let what = "the stages are one compute shader with a grid, or a vertex shader with a draw";
+            return Err(Error::malformed(what).at(folder.join("bundle.toml").display().to_string()));
+        }
+        let expected = expected(&folder.join("expected"), &inputs)?;
+        Ok(Self { manifest, modules, state, inputs, expected })
+    }
+}
+
+fn module_file(entry: &StageEntry) -> String {
+    format!("{}.spv", entry.stage.name())
+}
+
+fn binding_file(b: &Binding) -> String {
+    format!("set{}-binding{}-{}.bin", b.set, b.binding, b.element)
+}
+
+/// How many bytes a shader may have written to this; none where it cannot.
+pub(super) fn written_bytes(bound: &Bound) -> Option<usize> {
+    match bound {
+        Bound::StorageBuffer(data) => Some(data.0.len()),
+        Bound::StorageTexelBuffer(texels) => Some(texels.data.0.len()),
+        Bound::StorageImage(image) => Some(image.data.0.len()),
+        _ => None,
+    }
+}
+
+fn expected(folder: &Path, inputs: &Inputs) -> Result<Outputs> {
+    let read = |name: String, bytes: usize| {
+        let path = folder.join(name);
+        let place = || path.display().to_string();
+        let data = fs::read(&path).at(place)?;
+        if data.len() == bytes {
+            return Ok(data);
+        }
+        Err(Error::malformed(format!("{} bytes, by the inputs they are {bytes}", data.len())).at(place()))
+    };
+    let binding = |b: &Binding| match written_bytes(&b.bound) {
+        Some(bytes) => read(binding_file(b), bytes),
+        None => Ok(Vec::new()),
+    };
+    let bindings = inputs.bindings.iter().map(binding).collect::<Result<_>>()?;
+    let Some(draw) = &inputs.draw else { return Ok(Outputs { bindings, ..Default::default() }) };
+    let pixels = draw.extent.iter().map(|n| *n as usize).fold(1, usize::saturating_mul);
+    let target = |t: &Target| {
+        let texel = NamedFormat::new(&t.format)?.format.bytes();
+        read(format!("target{}.bin", t.location), pixels.saturating_mul(texel))
+    };
+    let targets = draw.targets.iter().map(target).collect::<Result<_>>()?;
+    let depth = draw.depth.map(|_| read("depth.bin".into(), pixels.saturating_mul(4))).transpose()?;
+    Ok(Outputs { bindings, targets, depth: depth.unwrap_or_default() })
+}
+
+fn remove(folder: &Path) -> Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e.into()),
+        _ => Ok(()),
+    }
+}
+
+fn write_toml<T: Serialize>(path: &Path, value: &T) -> Result<()> {
+    let place = || path.display().to_string();
+    let text = toml::to_string_pretty(value).map_err(|e| Error::malformed(e.to_string())).at(place)?;
+    fs::write(path, text).at(place)
+}
+
+fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
+    let place = || path.display().to_string();
+    let text = fs::read_to_string(path).at(place)?;
+    toml::from_str(&text).map_err(|e| Error::malformed(e.to_string())).at(place)
+}

@@ -1,0 +1,98 @@
+//! What a test does with a case that failed: shrinks it, saves it as a bundle, and says how to run it again.
+
+use super::answer::{Answer, Replay};
+use super::bundle::{Bundle, FORMAT, Manifest, StageEntry};
+use super::driver::Outputs;
+use super::replay::Runner;
+use super::shrink::{Effort, shrink};
+use crate::compile::Compiler;
+use crate::compile::request::{CompilerId, Module};
+use crate::emu::inputs::Inputs;
+use crate::error::{Error, Result};
+use crate::state::PipelineState;
+use crate::target::GfxIp;
+use std::path::{Path, PathBuf};
+
+/// The judge, asked again: what it leaves of inputs, or why it cannot run them.
+pub type Ask<'a> = &'a mut dyn FnMut(&Inputs) -> std::result::Result<Outputs, String>;
+
+/// A failure that was saved.
+#[derive(Clone, Debug)]
+pub struct Saved {
+    /// Its folder.
+    pub path: PathBuf,
+    /// What differs on the inputs that were saved.
+    pub replay: Replay,
+    /// Runs that shrinking took.
+    pub runs: u32,
+    /// Shrinking came to its end.
+    pub smallest: bool,
+}
+
+impl Bundle {
+    /// A case that somebody judged; what was expected is asked for when it is saved.
+    pub fn new(name: &str, seed: u64, judge: &str, stages: Vec<(StageEntry, Module)>) -> Self {
+        let (stages, modules) = stages.into_iter().unzip();
+        let manifest = Manifest {
+            format: FORMAT,
+            name: name.to_owned(),
+            seed,
+            judge: judge.to_owned(),
+            floor: 0.0,
+            edges: 0,
+            failed: Vec::new(),
+            disagreement: String::new(),
+            dovetail: env!("CARGO_PKG_VERSION").to_owned(),
+            compiler: CompilerId { sources: String::new(), backend: String::new() },
+            target: GfxIp::Gfx1030,
+            options: Default::default(),
+            stages,
+        };
+        let (state, inputs) = (PipelineState::default(), Inputs::default());
+        Self { manifest, modules, state, inputs, expected: Outputs::default() }
+    }
+
+    /// Shrinks the inputs for as long as the same fails, and saves the bundle in `parent`.
+    ///
+    /// # Errors
+    /// The compiler's; the judge's; files; a case that does not fail when it is run here.
+    pub fn save_failure(mut self, parent: &Path, runner: &Runner, budget: Effort, ask: Ask<'_>) -> Result<Saved> {
+        let mut ask = |inputs: &Inputs| ask(inputs).map_err(|why| Error::environment(format!("the judge: {why}")));
+        let first = runner.run(&self.inputs, &ask(&self.inputs)?)?;
+        if first.agrees() {
+            return Err(Error::environment("every route agrees when the case is run again"));
+        }
+        let mut fails = |inputs: &Inputs| {
+            let again = ask(inputs).and_then(|expected| runner.run(inputs, &expected));
+            again.is_ok_and(|again| again.same_failure(&first))
+        };
+        let shrunk = shrink(&self.inputs, budget, &mut fails);
+        self.inputs = shrunk.inputs;
+        self.manifest.compiler = runner.compiler.clone();
+        self.expected = ask(&self.inputs)?;
+        let replay = runner.run(&self.inputs, &self.expected)?;
+        let failed = || replay.routes.iter().filter(|(_, answer)| *answer != Answer::Agrees);
+        self.manifest.failed = failed().map(|(name, _)| (*name).to_owned()).collect();
+        self.manifest.disagreement =
+            failed().map(|(name, answer)| format!("{name} {answer}")).collect::<Vec<_>>().join("\n");
+        let path = self.save(parent)?;
+        Ok(Saved { path, replay, runs: shrunk.runs, smallest: shrunk.smallest })
+    }
+
+    /// The same with a small budget, for the text of a test that fails: what to run, or why nothing was saved.
+    pub fn report_failure(self, parent: &Path, compiler: &dyn Compiler, ask: Ask<'_>) -> String {
+        let saved = Runner::new(&self, compiler).and_then(|r| self.save_failure(parent, &r, Effort::default(), ask));
+        match saved {
+            Ok(saved) => {
+                let least = if saved.smallest { "" } else { ", not to the end" };
+                format!(
+                    "{}\nshrunk in {} runs{least}: dovetail replay {}",
+                    saved.replay.cause,
+                    saved.runs,
+                    saved.path.display()
+                )
+            }
+            Err(e) => format!("no bundle: {e}"),
+        }
+    }
+}

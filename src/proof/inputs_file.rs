@@ -1,0 +1,130 @@
+//! [`Inputs`] as a TOML file, whose long contents stand in files beside it: `{ file = "inputs/0.bin" }` wherever bytes are.
+//!
+//! Names of files are relative to the TOML file and stay below its folder.
+
+use crate::emu::inputs::Inputs;
+use crate::error::{Context, Error, Result};
+use std::fs;
+use std::path::{Component, Path};
+use toml::{Table, Value};
+
+/// Digits of contents that are written in place.
+const SHORT: usize = 512;
+
+/// Reads inputs.
+///
+/// # Errors
+/// Malformed: no such inputs, or a name that leads elsewhere. Environment: a file that is not there.
+pub fn read(path: &Path) -> Result<Inputs> {
+    let place = || path.display().to_string();
+    let text = fs::read_to_string(path).at(place)?;
+    // Without files the text is read as it is, so that an error can point into it.
+    if !text.contains("file") {
+        return toml::from_str(&text).map_err(|e| Error::malformed(e.to_string())).at(place);
+    }
+    let table: Table = toml::from_str(&text).map_err(|e| Error::malformed(e.to_string())).at(place)?;
+    let mut value = Value::Table(table);
+    let folder = path.parent().unwrap_or(Path::new(""));
+    each_table(&mut value, &mut |table| {
+        let [Value::String(name)] =
+            table.iter().filter(|(key, _)| *key == "file").map(|(_, v)| v).collect::<Vec<_>>()[..]
+        else {
+            return Ok(());
+        };
+        let inside = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
+        if !inside {
+            return Err(Error::malformed(format!("`{name}` is not below the folder")));
+        }
+        let file = folder.join(name);
+        let bytes = fs::read(&file).at(|| file.display().to_string())?;
+        let digits: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
+        *table = Table::from_iter([("hex".to_owned(), Value::String(digits))]);
+        Ok(())
+    })
+    .at(place)?;
+    value.try_into().map_err(|e: toml::de::Error| Error::malformed(e.to_string())).at(place)
+}
+
+/// Writes inputs; long contents go to the folder of the same name without its ending.
+///
+/// # Errors
+/// Environment: files. Malformed: a number that TOML cannot hold.
+pub fn write(path: &Path, inputs: &Inputs) -> Result<()> {
+    let place = || path.display().to_string();
+    let malformed = |e: toml::ser::Error| Error::malformed(e.to_string());
+    let mut value = Value::try_from(inputs).map_err(malformed).at(place)?;
+    let contents = path.with_extension("");
+    let stem = contents.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut files = 0;
+    each_table(&mut value, &mut |table| {
+        let Some(Value::String(digits)) = table.get("hex").filter(|_| table.len() == 1) else { return Ok(()) };
+        if digits.len() <= SHORT {
+            return Ok(());
+        }
+        let digit = |at: usize| digits.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
+        let bytes: Option<Vec<u8>> = (0..digits.len()).step_by(2).map(digit).collect();
+        let bytes = bytes.ok_or_else(|| Error::bug("bytes that are not in hexadecimal"))?;
+        fs::create_dir_all(&contents)?;
+        fs::write(contents.join(format!("{files}.bin")), bytes)?;
+        *table = Table::from_iter([("file".to_owned(), Value::String(format!("{stem}/{files}.bin")))]);
+        files += 1;
+        Ok(())
+    })
+    .at(place)?;
+    let text = toml::to_string_pretty(&value).map_err(malformed).at(place)?;
+    fs::write(path, text).at(place)
+}
+
+fn each_table(value: &mut Value, change: &mut dyn FnMut(&mut Table) -> Result<()>) -> Result<()> {
+    match value {
+        Value::Table(table) => {
+            change(table)?;
+            table.iter_mut().try_for_each(|(_, value)| each_table(value, change))
+        }
+        Value::Array(array) => array.iter_mut().try_for_each(|value| each_table(value, change)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emu::inputs::{Binding, Bound, Bytes, Image, Sampler, Shape};
+
+    #[test]
+    fn long_contents_stand_beside_the_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("inputs.toml");
+        let image = Image {
+            format: "R8G8B8A8_UNORM".into(),
+            shape: Shape::D2,
+            extent: [16, 16, 1],
+            layers: 1,
+            arrayed: false,
+            levels: 1,
+            data: Bytes((0..=255).cycle().take(1024).collect()),
+        };
+        let sampler = Sampler { max_lod: 0.1, ..Default::default() };
+        let bind = |binding, bound| Binding { set: 0, binding, element: 0, bound };
+        let inputs = Inputs {
+            bindings: vec![
+                bind(0, Bound::CombinedImageSampler(image, sampler)),
+                bind(1, Bound::StorageBuffer(Bytes(vec![0; 5000]))),
+                bind(2, Bound::StorageBuffer(Bytes(vec![7; 5000]))),
+            ],
+            push_constants: Bytes(vec![1, 2, 3, 4]),
+            grid: [1, 2, 3],
+            draw: None,
+        };
+        write(&path, &inputs).expect("written");
+        assert_eq!(read(&path).expect("read"), inputs);
+        let text = fs::read_to_string(&path).expect("text");
+        assert!(text.contains("inputs/1.bin") && text.contains("zeros = 5000") && text.len() < 1500, "{text}");
+
+        fs::remove_file(folder.path().join("inputs/1.bin")).expect("removed");
+        assert!(read(&path).unwrap_err().to_string().contains("1.bin"));
+        fs::write(&path, text.replace("inputs/1.bin", "../1.bin")).expect("written");
+        let away = read(&path).unwrap_err();
+        assert!(away.exit_code() == 2 && away.to_string().contains("below the folder"), "{away}");
+    }
+}

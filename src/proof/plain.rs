@@ -1,0 +1,82 @@
+//! The judgement where the interpreter says nothing of how far values may be apart: a plain bound by format.
+
+use crate::emu::NamedFormat;
+use crate::error::Result;
+
+/// A texel, or a word, that two implementations left differently.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Apart {
+    /// Its number.
+    pub at: usize,
+    /// Red, green, blue, alpha of ours, or the word; integers as they are.
+    pub ours: [f64; 4],
+    /// Of theirs.
+    pub theirs: [f64; 4],
+}
+
+/// How far colours of a format may be apart, of those up to 1: corners are rounded to a fraction of a pixel before or
+/// after what is interpolated is worked out.
+fn step(format: &str) -> f32 {
+    match format {
+        name if name.contains("UNORM") || name.contains("SRGB") => 2.1 / 255.0,
+        name if name.contains("16_SFLOAT") => 1.6e-3,
+        _ => FLOAT,
+    }
+}
+
+/// The same for 32-bit floats.
+const FLOAT: f32 = 5e-4;
+
+fn close(ours: u32, theirs: u32, step: f32) -> bool {
+    let [x, y] = [ours, theirs].map(f32::from_bits);
+    ours == theirs || (x - y).abs() <= step * y.abs().max(1.0)
+}
+
+/// Texels of an attachment or an image that are apart.
+///
+/// # Errors
+/// A format that is unknown.
+pub fn texels_apart(format: &str, ours: &[u8], theirs: &[u8]) -> Result<Vec<Apart>> {
+    let (named, step) = (NamedFormat::new(format)?, step(format));
+    let integer = named.format.is_integer();
+    let number = |bits: u32| if integer { f64::from(bits) } else { f64::from(f32::from_bits(bits)) };
+    let bytes = named.format.bytes().max(1);
+    let texel = |(at, (ours, theirs)): (usize, (&[u8], &[u8]))| {
+        let [ours, theirs] = [ours, theirs].map(|texel| named.decode(texel));
+        let same = |(x, y): (u32, u32)| x == y || !integer && close(x, y, step);
+        let all = ours.into_iter().zip(theirs).all(same);
+        (!all).then(|| Apart { at, ours: ours.map(number), theirs: theirs.map(number) })
+    };
+    Ok(ours.chunks(bytes).zip(theirs.chunks(bytes)).enumerate().filter_map(texel).collect())
+}
+
+/// Words of a buffer that are apart: not the same, and not two normal floats that are close.
+pub fn words_apart(ours: &[u8], theirs: &[u8]) -> Vec<Apart> {
+    let [ours, theirs] = [ours, theirs].map(|bytes| bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)));
+    let word = |(at, (x, y)): (usize, (u32, u32))| {
+        let floats = [x, y].map(f32::from_bits);
+        let same = x == y || floats.iter().all(|x| x.is_normal()) && close(x, y, FLOAT);
+        let shown = |bits: u32| [f64::from(bits), 0.0, 0.0, 0.0];
+        (!same).then(|| Apart { at, ours: shown(x), theirs: shown(y) })
+    };
+    ours.zip(theirs).enumerate().filter_map(word).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_close_and_integers_are_the_same() {
+        let apart = texels_apart("R8G8B8A8_UNORM", &[10, 20, 30, 40, 1, 2, 3, 4], &[12, 20, 28, 40, 4, 2, 3, 4]);
+        assert_eq!(apart.map(|a| a.iter().map(|a| a.at).collect::<Vec<_>>()), Ok(vec![1]));
+        let apart = texels_apart("R32_UINT", &[1, 0, 0, 0], &[2, 0, 0, 0]).expect("a format");
+        assert_eq!(apart.iter().map(|a| (a.ours[0], a.theirs[0])).collect::<Vec<_>>(), [(1.0, 2.0)]);
+        let float = |x: f32| x.to_le_bytes();
+        assert_eq!(words_apart(&float(2.0), &float(2.0005)), []);
+        assert_eq!(words_apart(&float(2.0), &float(2.002)).len(), 1);
+        assert_eq!(words_apart(&[1, 0, 0, 0], &[2, 0, 0, 0]).len(), 1);
+        assert_eq!(words_apart(&float(f32::NAN), &float(1.0)).len(), 1);
+        assert_eq!(texels_apart("R32_SFLOAT", &float(f32::NAN), &float(1.0)).map(|a| a.len()), Ok(1));
+    }
+}

@@ -1,0 +1,218 @@
+//! A bundle, run again: every pipeline on the emulator, and the interpreter, against what was expected; and by who agrees
+//! with whom, where to look for the bug.
+//!
+//! What the interpreter knows decides how far values may be apart. Where it has no answer, as of draws, a plain bound does.
+
+use super::answer::{Answer, Cause, Finding, Place, Replay};
+use super::bundle::{Bundle, Manifest, written_bytes};
+use super::driver::Outputs;
+use super::judge::interpreted;
+use super::pipelines::Pipelines;
+use super::plain::{texels_apart, words_apart};
+use super::world::{Known, world};
+use crate::compile::Compiler;
+use crate::compile::request::CompilerId;
+use crate::compile::spirv::{reflect, translate};
+use crate::emu::inputs::{Binding, Bound, Inputs};
+use crate::emu::{self, Limits, NamedFormat};
+use crate::error::{Error, Result};
+use crate::ir::Shader;
+use crate::ir::interp::{Options, Watch, Writer, dispatch};
+use crate::pipeline::ShaderRef;
+use crate::target::Stage;
+
+/// Instructions after which a run is given up, of the emulator and of the interpreter: smaller inputs may run longer.
+const EMULATED: u64 = 200_000_000;
+const INTERPRETED: u64 = 20_000_000;
+
+/// A bundle's pipelines, made, and its shader for the interpreter.
+#[derive(Clone, Debug)]
+pub struct Runner {
+    /// The pipelines.
+    pub pipelines: Pipelines,
+    /// What compiled them.
+    pub compiler: CompilerId,
+    manifest: Manifest,
+    compute: Option<Shader>,
+}
+
+impl Runner {
+    /// Compiles and links.
+    ///
+    /// # Errors
+    /// What the compiler or the linker says.
+    pub fn new(bundle: &Bundle, compiler: &dyn Compiler) -> Result<Self> {
+        let (mut shaders, mut compute) = (Vec::new(), None);
+        for (entry, module) in bundle.manifest.stages.iter().zip(&bundle.modules) {
+            let spec_ids: Vec<u32> = reflect(module)?.spec_constants.iter().map(|c| c.id).collect();
+            if entry.stage == Stage::Compute {
+                let value = |id: &u32| Some((*id, bundle.state.specialized(entry.stage, *id)?));
+                let spec: Vec<_> = spec_ids.iter().filter_map(value).collect();
+                compute = Some(translate(module, &entry.entry_point, entry.stage, &spec)?);
+            }
+            let entry_point = entry.entry_point.clone();
+            shaders.push(ShaderRef { module, entry_point, stage: entry.stage, wave: entry.wave, spec_ids });
+        }
+        let options = bundle.manifest.options.clone();
+        let pipelines = Pipelines::tuned(shaders, bundle.state.clone(), options, compiler)?;
+        Ok(Self { pipelines, compiler: compiler.id().clone(), manifest: bundle.manifest.clone(), compute })
+    }
+
+    /// Runs every pipeline and the interpreter, and holds them against what was expected.
+    ///
+    /// # Errors
+    /// Inputs that are none; expected contents of another size.
+    pub fn run(&self, inputs: &Inputs, expected: &Outputs) -> Result<Replay> {
+        let places = places(inputs);
+        let known = self.known(inputs);
+        let own = known.as_ref().map_err(Error::clone).and_then(|known| known.iter().map(Known::bytes).collect());
+        let own: Result<Vec<Vec<u8>>> = own;
+        let expected = contents(inputs, expected);
+        let compare = |ours: &[&[u8]], theirs: &[&[u8]]| -> Result<Answer> {
+            for (n, ((place, format), (ours, theirs))) in places.iter().zip(ours.iter().zip(theirs)).enumerate() {
+                let known = known.as_ref().ok().and_then(|known| known.get(n));
+                if let Some(found) = self.compare(inputs, (*place, format.as_deref()), known, [ours, theirs])? {
+                    return Ok(Answer::Differs(found));
+                }
+            }
+            Ok(Answer::Agrees)
+        };
+        let interpreter = match &own {
+            Ok(own) => self.traced(inputs, compare(&slices(own), &expected)?),
+            Err(why) => Answer::Fails(why.to_string()),
+        };
+        let (mut routes, mut with_interpreter) = (Vec::new(), true);
+        for (name, elf) in &self.pipelines.elfs {
+            let answer = match self.pipelines.run(elf, inputs, Limits { instructions: EMULATED }) {
+                Ok(left) => {
+                    let left = outputs(left);
+                    let ours = contents(inputs, &left);
+                    let answer = compare(&ours, &expected)?;
+                    if let (Ok(own), true) = (&own, answer != Answer::Agrees) {
+                        with_interpreter &= compare(&ours, &slices(own))? == Answer::Agrees;
+                    }
+                    self.traced(inputs, answer)
+                }
+                Err(e) => {
+                    with_interpreter = false;
+                    Answer::Fails(e.to_string())
+                }
+            };
+            routes.push((*name, answer));
+        }
+        let cause = Cause::of(&routes, &interpreter, with_interpreter);
+        Ok(Replay { routes, interpreter, cause })
+    }
+
+    /// What the interpreter knows, in the order of [`places`].
+    fn known(&self, inputs: &Inputs) -> Result<Vec<Known>> {
+        let ir = self.compute.as_ref();
+        let ir = ir.ok_or_else(|| Error::unsupported("drawing", "the interpreter runs compute shaders"))?;
+        let known = interpreted(ir, inputs, Options { shadow: true, ..self.options() })?;
+        Ok(known.into_iter().flatten().collect())
+    }
+
+    fn options(&self) -> Options {
+        let lanes = self.manifest.stages.first().map_or(32, |entry| entry.wave.lanes());
+        Options { subgroup_size: lanes, limit: INTERPRETED, ..Options::default() }
+    }
+
+    /// Where two implementations differ in a place by more than is known, or by more than a plain bound.
+    fn compare(
+        &self,
+        inputs: &Inputs,
+        (place, format): (Place, Option<&str>),
+        known: Option<&Known>,
+        [ours, theirs]: [&[u8]; 2],
+    ) -> Result<Option<Finding>> {
+        if ours.len() != theirs.len() {
+            let what = format!("expected are {} bytes, a run leaves {}", theirs.len(), ours.len());
+            return Err(Error::malformed(what).at(place.to_string()));
+        }
+        let named = format.map(NamedFormat::new).transpose()?;
+        let (bytes, held) = named.as_ref().map_or((4, 1), |n| (n.format.bytes(), n.channels().count().max(1)));
+        let attachment = matches!(place, Place::Target(_) | Place::Depth);
+        let width = inputs.draw.as_ref().map_or(1, |draw| draw.extent[0] as usize).max(1);
+        let stands = |texel: usize| if attachment { vec![texel % width, texel / width] } else { vec![texel * bytes] };
+        if let Some(known) = known {
+            let wrong = known.judge_between(ours, theirs, self.manifest.floor).wrong;
+            return Ok(wrong.first().map(|first| Finding {
+                place,
+                count: wrong.len(),
+                // Of texels, each channel is judged as a dword.
+                at: if named.is_some() { stands(first.at / 4 / held) } else { vec![first.at] },
+                ours: vec![first.ours],
+                expected: vec![first.theirs],
+                limit: Some(first.limit),
+                writer: None,
+            }));
+        }
+        let apart =
+            format.map_or_else(|| Ok(words_apart(ours, theirs)), |format| texels_apart(format, ours, theirs))?;
+        let edges = if attachment { self.manifest.edges } else { 0 };
+        let channels = named.and_then(|named| named.channels().max()).unwrap_or(0) + 1;
+        Ok(apart.first().filter(|_| apart.len() > edges).map(|first| Finding {
+            place,
+            count: apart.len(),
+            at: stands(first.at),
+            ours: first.ours.into_iter().take(channels).collect(),
+            expected: first.theirs.into_iter().take(channels).collect(),
+            limit: None,
+            writer: None,
+        }))
+    }
+
+    /// An answer with the invocation that wrote what differs, if the interpreter can say.
+    fn traced(&self, inputs: &Inputs, answer: Answer) -> Answer {
+        let Answer::Differs(found) = answer else { return answer };
+        let writer = match (found.place, found.at[..].first()) {
+            (Place::Binding { set, binding, element }, Some(at)) => self.writer(inputs, (set, binding, element), *at),
+            _ => None,
+        };
+        Answer::Differs(Finding { writer, ..found })
+    }
+
+    fn writer(&self, inputs: &Inputs, place: (u32, u32, u32), byte: usize) -> Option<Writer> {
+        let mut world = world(inputs).ok()?;
+        world.watch = Some(Watch { place, byte: byte as u64, writer: None });
+        dispatch(self.compute.as_ref()?, &mut world, inputs.grid, self.options()).ok()?;
+        world.watch?.writer
+    }
+}
+
+/// Everything that can be written, and its format; none for buffers without one.
+fn places(inputs: &Inputs) -> Vec<(Place, Option<String>)> {
+    let binding = |b: &Binding| {
+        let format = match &b.bound {
+            Bound::StorageBuffer(_) => None,
+            Bound::StorageTexelBuffer(texels) => Some(texels.format.clone()),
+            Bound::StorageImage(image) => Some(image.format.clone()),
+            _ => return None,
+        };
+        Some((Place::Binding { set: b.set, binding: b.binding, element: b.element }, format))
+    };
+    let draw = inputs.draw.iter();
+    let targets = draw.clone().flat_map(|d| &d.targets).map(|t| (Place::Target(t.location), Some(t.format.clone())));
+    let depth = draw.filter_map(|d| d.depth).map(|_| (Place::Depth, Some("R32_SFLOAT".to_owned())));
+    inputs.bindings.iter().filter_map(binding).chain(targets).chain(depth).collect()
+}
+
+/// What stands in each of [`places`].
+fn contents<'a>(inputs: &Inputs, outputs: &'a Outputs) -> Vec<&'a [u8]> {
+    let written = inputs.bindings.iter().zip(&outputs.bindings).filter(|(b, _)| written_bytes(&b.bound).is_some());
+    let depth = inputs.draw.iter().filter_map(|d| d.depth).map(|_| &outputs.depth);
+    written.map(|(_, bytes)| bytes).chain(&outputs.targets).chain(depth).map(Vec::as_slice).collect()
+}
+
+fn slices(bytes: &[Vec<u8>]) -> Vec<&[u8]> {
+    bytes.iter().map(Vec::as_slice).collect()
+}
+
+fn outputs(left: emu::Outcome) -> Outputs {
+    let Some(targets) = left.targets else { return Outputs { bindings: left.bindings, ..Default::default() } };
+    Outputs {
+        bindings: left.bindings,
+        targets: targets.colors.into_iter().map(|target| target.data).collect(),
+        depth: targets.depth.map(|z| z.data.iter().flat_map(|z| z.to_le_bytes()).collect()).unwrap_or_default(),
+    }
+}

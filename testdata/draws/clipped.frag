@@ -1,0 +1,8 @@
+#version 450
+// The distances that the vertex shader clips by.
+in float gl_ClipDistance[3];
+layout(location = 0) out vec4 color;
+
+void main() {
+    color = vec4(gl_ClipDistance[0], gl_ClipDistance[1], gl_ClipDistance[2], 1.0);
+}

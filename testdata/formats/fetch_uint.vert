@@ -1,0 +1,10 @@
+#version 450
+// Eight attributes, whatever their formats, to eight attachments: one pixel a vertex, one block of rows an instance.
+layout(location = 0) in uvec4 attributes[8];
+layout(location = 0) flat out uvec4 values[8];
+void main() {
+    ivec2 pixel = ivec2(gl_VertexIndex % 16, gl_VertexIndex / 16 + 2 * gl_InstanceIndex);
+    gl_Position = vec4((vec2(pixel) + 0.5) / 8.0 - 1.0, 0.5, 1.0);
+    gl_PointSize = 1.0;
+    values = attributes;
+}

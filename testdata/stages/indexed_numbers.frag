@@ -1,0 +1,15 @@
+#version 450
+#extension GL_EXT_device_group : require
+#extension GL_EXT_multiview : require
+// draw points 32 2 2 3
+// indices 5 3 4 9 10 11 12 33 34 3 6 7 8 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
+// attachment R32G32B32A32_SINT
+// attachment R32G32B32A32_SINT
+layout(location = 0) flat in ivec4 numbers;
+layout(location = 1) flat in ivec4 more;
+layout(location = 0) out ivec4 a;
+layout(location = 1) out ivec4 b;
+void main() {
+    a = numbers;
+    b = more + ivec4(0, gl_DeviceIndex, gl_ViewIndex, gl_PrimitiveID);
+}

@@ -1,0 +1,85 @@
+//! What stages are told and what they tell: pairs of `testdata/stages` drawn by linked and whole pipelines on the emulator,
+//! and by lavapipe; and so the screens of `testdata/draw`.
+//!
+//! The fragment shader's header has what to draw: `// draw TOPOLOGY VERTICES [INSTANCES FIRST_VERTEX FIRST_INSTANCE]` (triangles 3),
+//! `// indices N…`, `// depth COMPARE CLEAR`, `// extent WIDTH HEIGHT` (32 32), `// attachment FORMAT` by location,
+//! `// alike: WHY` lavapipe is not asked, the first two attachments must be the same; `// edges N` pixels that may differ (12), `// step X` that numbers may be off, and resources as coverage cases have them.
+#![cfg(feature = "llvm")]
+
+#[path = "support/cases.rs"]
+mod cases;
+#[path = "support/scene.rs"]
+mod scene;
+mod support;
+#[path = "support/vulkan.rs"]
+mod vulkan;
+
+use cases::Case;
+use dovetail::compile::request::Module;
+use dovetail::compile::spirv::translate;
+use dovetail::target::Stage;
+use scene::{EDGES, Scene};
+use std::path::{Path, PathBuf};
+use support::{glsl, root};
+use vulkan::Lavapipe;
+
+fn draw(test: &str, vulkan: &Lavapipe, name: &str, vertex: &Path, fragment: &Path) -> Option<()> {
+    let case = Case::new(name, &std::fs::read_to_string(fragment).expect("a shader"));
+    let (vertex, fragment) = (glsl(test, vertex, &case.target)?, glsl(test, fragment, &case.target)?);
+    let ir = |spirv: &[u8], stage| {
+        let module = Module::new(spirv.to_vec()).expect("a module");
+        translate(&module, "main", stage, &[]).unwrap_or_else(|e| panic!("{name}: {e}"))
+    };
+    let shaders = [ir(&vertex, Stage::Vertex), ir(&fragment, Stage::Fragment)];
+    let state = dovetail::template::state(&shaders).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let mut inputs = case.inputs(1);
+    inputs.draw = Some(case.draw());
+    let mut scene = Scene { vertex, fragment, state, inputs };
+    if case.has("alike:") {
+        scene.judge_alike(name, case.number("step"));
+        return Some(());
+    }
+    scene.judge(vulkan, name, case.number("edges").map_or(EDGES, |n| n as usize), case.number("step"));
+    Some(())
+}
+
+/// Fragment shaders of a folder, sorted; `DOVETAIL_CASE` picks some.
+fn fragments(folder: &str) -> Vec<PathBuf> {
+    let only = std::env::var("DOVETAIL_CASE").unwrap_or_default();
+    let entries = std::fs::read_dir(root().join("testdata").join(folder)).expect("the cases");
+    let paths = entries.map(|entry| entry.expect("a case").path());
+    let mut paths: Vec<PathBuf> = paths
+        .filter(|p| p.extension().is_some_and(|e| e == "frag"))
+        .filter(|p| p.file_stem().is_some_and(|name| name.to_string_lossy().contains(&only)))
+        .collect();
+    paths.sort();
+    paths
+}
+
+fn draw_all(test: &str, cases: &[(PathBuf, PathBuf)]) {
+    let vulkan = match Lavapipe::get() {
+        Ok(vulkan) => vulkan,
+        Err(why) => return support::skip(test, &why),
+    };
+    for (vertex, fragment) in cases {
+        let name = fragment.file_stem().unwrap_or_default().to_string_lossy();
+        if draw(test, vulkan, &name, vertex, fragment).is_none() {
+            return;
+        }
+        eprintln!("{name} agrees");
+    }
+}
+
+#[test]
+fn stages_agree() {
+    let pairs = fragments("stages").into_iter().map(|fragment| (fragment.with_extension("vert"), fragment));
+    draw_all("stages::stages_agree", &pairs.collect::<Vec<_>>());
+}
+
+/// The cases of `drawing`, where the interpreter runs them: here machine code does.
+#[test]
+fn screens_agree() {
+    let screen = root().join("testdata/draw/screen.vert");
+    let ours = fragments("draw").into_iter().filter(|p| p.file_stem().is_some_and(|name| name != "triangle"));
+    draw_all("stages::screens_agree", &ours.map(|fragment| (screen.clone(), fragment)).collect::<Vec<_>>());
+}

@@ -1,0 +1,206 @@
+//! A draw judged: linked and whole pipelines on the emulator against lavapipe, pixel by pixel.
+//!
+//! A pixel at an edge may belong to one and not to the other, for both round corners to a fraction of a pixel; those are
+//! counted, and few. All others agree within the bound of their format. What disagrees is shrunk and saved in
+//! `target/bundles`, for `dovetail replay`.
+
+#![allow(dead_code, reason = "each test program uses its own part of this")]
+
+use crate::support::root;
+use crate::vulkan::{Lavapipe, Shader};
+use dovetail::cache::{Cache, MemoryStore};
+use dovetail::compile::llvm::LlvmCompiler;
+use dovetail::compile::request::{Module, default_wave};
+use dovetail::emu::inputs::{BlendFactor, Bound, Inputs, Target};
+use dovetail::emu::{self, Limits, NamedFormat};
+use dovetail::link::Placement;
+use dovetail::pipeline::{Outcome, PipelineRequest, ShaderRef, build, build_whole};
+use dovetail::proof::{Bundle, Judge, Outputs, StageEntry};
+use dovetail::state::{ColorAttachment, PipelineState};
+use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::toolchain::Toolchain;
+
+/// A pipeline's shaders and what they are given.
+pub struct Scene {
+    /// SPIR-V.
+    pub vertex: Vec<u8>,
+    /// SPIR-V.
+    pub fragment: Vec<u8>,
+    /// Vertex input and resource layout; colours follow from the draw.
+    pub state: PipelineState,
+    /// Resources and draw.
+    pub inputs: Inputs,
+}
+
+/// Pixels that only one of both has drawn: how many may be.
+pub const EDGES: usize = 12;
+
+impl Scene {
+    /// ELFs of both routes, for fragment waves of both sizes.
+    pub fn pipelines(&self) -> Vec<(String, WaveSize, Vec<u8>)> {
+        let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), LlvmCompiler::new());
+        let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
+        self.pipelines_by(&tools, &[WaveSize::W32, default_wave(Stage::Fragment, false)])
+    }
+
+    /// The same, for these fragment waves, with a cache that has early parts already.
+    pub fn pipelines_by(&self, tools: &Toolchain<'_>, waves: &[WaveSize]) -> Vec<(String, WaveSize, Vec<u8>)> {
+        let modules = [&self.vertex, &self.fragment].map(|spirv| Module::new(spirv.clone()).expect("a module"));
+        let mut out = Vec::new();
+        for &wave in waves {
+            let shader = |stage, module, wave| ShaderRef {
+                module,
+                entry_point: "main".to_owned(),
+                stage,
+                wave,
+                spec_ids: Vec::new(),
+            };
+            let request = PipelineRequest {
+                shaders: vec![
+                    shader(Stage::Vertex, &modules[0], WaveSize::W32),
+                    shader(Stage::Fragment, &modules[1], wave),
+                ],
+                state: &self.state,
+                target: GfxIp::Gfx1030,
+                options: Default::default(),
+                placement: Placement::Adjacent,
+            };
+            for (name, outcome) in [("linked", build(&request, tools)), ("whole", build_whole(&request, tools, None))] {
+                let Ok(Outcome::Built(built)) = outcome else { panic!("{name}: {outcome:?}") };
+                out.push((format!("{name}, {wave:?}"), wave, built.elf));
+            }
+        }
+        out
+    }
+
+    /// What the state says of colours, from the draw.
+    pub fn take_colors_from_draw(&mut self) {
+        let draw = self.inputs.draw.as_ref().expect("a draw");
+        self.state.color.attachments = draw
+            .targets
+            .iter()
+            .map(|t| ColorAttachment {
+                location: t.location,
+                format: t.format.clone(),
+                write_mask: t.write_mask,
+                blend: t.blend.is_some(),
+                blend_source_alpha: t.blend.is_some_and(|b| {
+                    [b.color.source, b.color.destination]
+                        .iter()
+                        .any(|f| matches!(f, BlendFactor::SrcAlpha | BlendFactor::OneMinusSrcAlpha))
+                }),
+            })
+            .collect();
+    }
+
+    /// The case on disk, for fragment waves of this size.
+    fn bundle(&self, name: &str, wave: WaveSize, edges: usize) -> Bundle {
+        let stage = |stage, spirv: &Vec<u8>, wave| {
+            let entry = StageEntry { stage, entry_point: "main".to_owned(), wave };
+            (entry, Module::new(spirv.clone()).expect("a module"))
+        };
+        let vertex = stage(Stage::Vertex, &self.vertex, WaveSize::W32);
+        let fragment = stage(Stage::Fragment, &self.fragment, wave);
+        let mut bundle = Bundle::new(name, 0, "lavapipe", vec![vertex, fragment]);
+        bundle.manifest.edges = edges;
+        (bundle.state, bundle.inputs) = (self.state.clone(), self.inputs.clone());
+        bundle
+    }
+
+    /// Draws by every route and by lavapipe, and compares every attachment and every buffer that can be written.
+    pub fn judge(&mut self, vulkan: &Lavapipe, name: &str, edges: usize, step: Option<f64>) {
+        self.take_colors_from_draw();
+        let ask = |inputs: &Inputs| {
+            let shader = |module| Shader { module, entry: "main", spec: &[] };
+            let fragment = shader(&self.fragment);
+            Judge::draw(vulkan, &shader(&self.vertex), Some(&fragment), &self.state.vertex, inputs)
+        };
+        let theirs = ask(&self.inputs).unwrap_or_else(|why| panic!("{name}: {why}"));
+        for (route, wave, elf) in self.pipelines() {
+            let compared = || {
+                let ours = emu::run(&elf, &self.state.layout, &self.inputs, Limits::default());
+                self.compared(&ours.map_err(|e| e.to_string())?, &theirs, (edges, step))
+            };
+            if let Err(why) = compared() {
+                let bundle = self.bundle(name, wave, edges);
+                let saved = bundle.report_failure(&root().join("target/bundles"), &LlvmCompiler::new(), &mut { ask });
+                panic!("{name}, {route}: {why}\n{saved}");
+            }
+        }
+    }
+
+    fn compared(&self, ours: &emu::Outcome, theirs: &Outputs, bound: (usize, Option<f64>)) -> Result<(), String> {
+        let draw = self.inputs.draw.as_ref().expect("a draw");
+        for ((binding, ours), theirs) in self.inputs.bindings.iter().zip(&ours.bindings).zip(&theirs.bindings) {
+            if matches!(binding.bound, Bound::StorageBuffer(_)) && ours != theirs {
+                return Err(format!("binding {} differs", binding.binding));
+            }
+        }
+        let targets = ours.targets.as_ref().expect("targets");
+        for (target, theirs) in targets.colors.iter().zip(&theirs.targets) {
+            compare(&target.state, [&target.data, theirs], bound)
+                .map_err(|why| format!("target {}: {why}", target.state.location))?;
+        }
+        let Some(depth) = &targets.depth else { return Ok(()) };
+        let bits = depth.data.iter().flat_map(|z| z.to_le_bytes()).collect::<Vec<u8>>();
+        let clear = [depth.state.clear; 4];
+        let state = Target { format: "R32_SFLOAT".to_owned(), clear, ..draw.targets[0].clone() };
+        compare(&state, [&bits, &theirs.depth], bound).map_err(|why| format!("depth: {why}"))
+    }
+
+    /// Draws by every route and compares the first two attachments with each other.
+    pub fn judge_alike(&mut self, name: &str, step: Option<f64>) {
+        self.take_colors_from_draw();
+        for (route, _, elf) in self.pipelines() {
+            let at = format!("{name}, {route}");
+            let ours = emu::run(&elf, &self.state.layout, &self.inputs, Limits::default());
+            let targets = ours.unwrap_or_else(|e| panic!("{at}: {e}")).targets.expect("targets");
+            let [first, second] = &targets.colors[..] else { panic!("{at}: not two attachments") };
+            compare(&first.state, [&first.data, &second.data], (0, step)).unwrap_or_else(|why| panic!("{at}: {why}"));
+        }
+    }
+}
+
+/// Holds two attachments against each other; says why they are not the same picture, or prove nothing.
+pub fn compare(
+    target: &Target,
+    [ours, theirs]: [&[u8]; 2],
+    (allowed, step): (usize, Option<f64>),
+) -> Result<(), String> {
+    if ours.len() != theirs.len() {
+        return Err(format!("{} bytes, not {}", ours.len(), theirs.len()));
+    }
+    let format = NamedFormat::new(&target.format).expect("a format");
+    let integer = format.format.is_integer();
+    let bytes = format.format.bytes();
+    let clear = target.clear.map(|x| if integer { x as u32 } else { x.to_bits() });
+    let clear = format.encode(clear).expect("a clear colour");
+    let step = step.map_or_else(|| usual_step(&target.format), |step| step as f32);
+    let (mut edges, mut drawn) = (Vec::new(), 0);
+    let mut colors = std::collections::BTreeSet::new();
+    for (n, (a, b)) in ours.chunks(bytes).zip(theirs.chunks(bytes)).enumerate() {
+        drawn += usize::from(b != &clear[..]);
+        colors.insert(b);
+        let close = format.decode(a).into_iter().zip(format.decode(b)).all(|(x, y)| {
+            let [fx, fy] = [x, y].map(f32::from_bits);
+            x == y || !integer && (fx - fy).abs() <= step * fy.abs().max(1.0)
+        });
+        if !close {
+            edges.push((n, format.decode(a).map(f32::from_bits), format.decode(b).map(f32::from_bits)));
+        }
+    }
+    assert!(drawn > 100 && colors.len() > 3, "{drawn} pixels of {} colours prove nothing", colors.len());
+    if edges.len() <= allowed {
+        return Ok(());
+    }
+    Err(format!("{} of {drawn} pixels differ: {:?}", edges.len(), &edges[..8.min(edges.len())]))
+}
+
+/// Corners are rounded to a fraction of a pixel before or after what is interpolated is worked out.
+fn usual_step(format: &str) -> f32 {
+    match format {
+        name if name.contains("UNORM") || name.contains("SRGB") => 2.1 / 255.0,
+        name if name.contains("16_SFLOAT") => 1.6e-3,
+        _ => 5e-4,
+    }
+}
