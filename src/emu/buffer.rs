@@ -167,7 +167,9 @@ pub fn execute(op: Buffer, inst: &Instruction, f: &BufferFields, wave: &mut Wave
         let address = |n: usize| u64::from(wave.vgpr(f.vaddr, n, lane));
         let index = if f.idxen { address(0) } else { 0 };
         let thread = if descriptor.adds_thread() { lane as u64 } else { 0 };
-        let offset = if f.offen { address(usize::from(f.idxen)) } else { 0 } + u64::from(f.offset);
+        // The sum has 32 bits: compilers fold constants into the instruction whatever they are added to.
+        let offset = if f.offen { wave.vgpr(f.vaddr, usize::from(f.idxen), lane) } else { 0 };
+        let offset = u64::from(offset.wrapping_add(u32::from(f.offset)));
         let place = Place { descriptor, index: index + thread, offset, soffset };
         match op {
             Buffer::Nothing => {}

@@ -37,6 +37,22 @@ fn scalar_loads() {
 }
 
 #[test]
+fn offsets_below_zero_come_back() {
+    let text = "v_sub_nc_u32 v1, v0, 8
+        buffer_load_ubyte v2, v1, s[4:7], 0 offen offset:8
+        buffer_load_ubyte v3, v1, s[4:7], 0 offen";
+    let Some(mut test) = Test::new("below_zero", WaveSize::W32, text) else { return };
+    let at = test.machine.alloc_with(&(1..=64).collect::<Vec<u8>>()).unwrap();
+    buffer(&mut test, at, 0, 64, RAW);
+    test.v(0, |lane| lane as u32);
+    test.run();
+    for lane in 0..32usize {
+        let alone = if lane < 8 { 0 } else { lane as u32 - 7 };
+        assert_eq!([2, 3].map(|n| test.vgpr(n, lane)), [lane as u32 + 1, alone], "lane {lane}");
+    }
+}
+
+#[test]
 fn raw_buffers_end_at_their_bytes() {
     let text = "v_lshlrev_b32 v1, 2, v0
         buffer_load_dwordx2 v[2:3], v1, s[4:7], 0 offen offset:4
