@@ -201,7 +201,7 @@ impl Run<'_> {
         for (n, pixel) in out.iter_mut().enumerate() {
             let at = [0, 1].map(|axis| f64::from(quad.at[axis] + (n as u32 >> axis & 1)) + 0.5);
             let (z, w) = if primitive.point {
-                (plain(corners[0].depth.0), plain(inverse[0].0))
+                (spread([corners[0].depth; 3], false)[n], spread([inverse[0]; 3], false)[n])
             } else {
                 (depth[n], fourth[n])
             };

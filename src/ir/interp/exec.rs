@@ -213,7 +213,7 @@ impl<'a> Machine<'a> {
             Op::Const(bits) => self.set(wave, inst, lane, *bits, Shadow::NONE),
             Op::Undef => {
                 let Some(result) = inst.result else { return Ok(()) };
-                self.registers_of(result).for_each(|r| wave.set(r, lane, 0, Shadow::NONE));
+                self.registers_of(result).for_each(|r| wave.set(r, lane, 0, Shadow::UNCERTAIN));
             }
             Op::Alu(op, _) => self.alu(wave, inst, *op, lane)?,
             Op::Compose => {

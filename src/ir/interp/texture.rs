@@ -192,7 +192,7 @@ impl Texture {
         std::array::from_fn(|n| {
             let spread = high[n] - low[n];
             let weights =
-                if filter == Filter::Linear { spread * (error + at.count as f64 / 256.0) + rounded } else { 0.0 };
+                if filter == Filter::Linear { spread * (error + at.count as f64 * 1.5 / 256.0) + rounded } else { 0.0 };
             (sum[n], if close { f64::INFINITY } else { weights + behind + sum[n].abs() * 1e-6 })
         })
     }
@@ -325,7 +325,7 @@ impl Machine<'_> {
         for lane in lanes(mask) {
             let values = inst.args.iter().map(|&v| self.arg(wave, v, lane)).collect();
             let operands = Operands { image, meaning: &meaning, values };
-            let results = self.image_lane(wave, inst, &operands, lane)?;
+            let results = self.image_lane(wave, inst, &operands, lane, mask)?;
             let Some(result) = inst.result else { continue };
             let doubtful = !operands.values.iter().all(|v| !v.1.is_uncertain());
             for (register, (bits, shadow)) in self.registers_of(result).zip(results) {
@@ -342,11 +342,14 @@ impl Machine<'_> {
         inst: &Inst,
         operands: &Operands<'_>,
         lane: usize,
+        mask: u64,
     ) -> Result<Vec<(u64, Shadow)>> {
         use ImageOperand as O;
         let image = operands.image;
         let Some(&descriptor) = inst.args.first() else { return Ok(Vec::new()) };
-        let lod = self.level_of_detail(wave, inst, operands, lane)?;
+        // Without a whole quad, or across the faces of a cube, any level may be read.
+        let known_lod = self.level_of_detail(wave, inst, operands, lane, mask);
+        let lod = known_lod.unwrap_or_default();
         let sampler = inst.args.get(1).and_then(|&v| self.sampler(wave, v, lane));
         let data = operands.meaning.iter().position(|m| *m == O::Data);
         let components = data.map(|n| self.values(wave, inst, n, lane)).unwrap_or_default();
@@ -415,7 +418,9 @@ impl Machine<'_> {
                     coords.at[n] += offset / if sampler.unnormalized { 1.0 } else { texture.size(level)[n] as f64 };
                 }
                 let reference = operands.float(O::Compare);
-                texture.sample_between(&sampler, &coords, lod, reference).iter().map(|s| sampled(*s)).collect()
+                let result = texture.sample_between(&sampler, &coords, lod, reference);
+                let bound = |bound: f64| if known_lod.is_some() { bound } else { f64::INFINITY };
+                result.iter().map(|s| sampled((s.0, bound(s.1)))).collect()
             }
             ImageOp::Gather(component) if image.dim == Dim::D2 => {
                 let sampler = sampler.unwrap_or_default();
@@ -449,23 +454,30 @@ impl Machine<'_> {
     }
 
     /// The level that sampling is at, before the sampler has its say: the least and the most that it may be around it.
-    fn level_of_detail(&mut self, wave: &Wave, inst: &Inst, operands: &Operands<'_>, lane: usize) -> Result<[f64; 3]> {
+    fn level_of_detail(
+        &mut self,
+        wave: &Wave,
+        inst: &Inst,
+        operands: &Operands<'_>,
+        lane: usize,
+        mask: u64,
+    ) -> Option<[f64; 3]> {
         use ImageOperand as O;
         let image = operands.image;
         let extra = operands.float(O::Lod).unwrap_or_default();
         let size = match inst.args.first().and_then(|&v| self.texture(wave, v, lane)) {
             Some(texture) => texture.size(0),
-            None => return Ok([0.0; 3]),
+            None => return Some([0.0; 3]),
         };
         let cube = image.dim == Dim::Cube;
         let given = |(lod, off): (f64, f64)| [lod - off, lod, lod + off];
         let derived = self.shader.stage == crate::target::Stage::Fragment;
         let all = |what: fn(u8) -> O| [0, 1, 2].map(|n| operands.float(what(n)).unwrap_or_default());
         let lengths = match image.lod {
-            _ if !matches!(image.op, ImageOp::Sample) => return Ok([0.0; 3]),
-            LodMode::Zero => return Ok([0.0; 3]),
-            LodMode::Explicit => return Ok(given(extra)),
-            LodMode::Implicit | LodMode::Bias if !derived => return Ok(given(extra)),
+            _ if !matches!(image.op, ImageOp::Sample) => return Some([0.0; 3]),
+            LodMode::Zero => return Some([0.0; 3]),
+            LodMode::Explicit => return Some(given(extra)),
+            LodMode::Implicit | LodMode::Bias if !derived => return Some(given(extra)),
             LodMode::Gradient => {
                 let at = all(O::Coord);
                 let along = |gradient: [(f64, f64); 3]| match cube {
@@ -486,26 +498,30 @@ impl Machine<'_> {
                     }
                     at
                 };
+                if mask >> quad & 15 != 15 {
+                    return None;
+                }
                 let here = coords(quad);
+                if cube && (1..4).any(|n| face(coords(quad + n).map(|c| c.0)).0 != face(here.map(|c| c.0)).0) {
+                    return None;
+                }
                 [1, 2].map(|step| {
                     let there = coords(quad + step);
                     let apart = [0, 1, 2].map(|n| (there[n].0 - here[n].0, there[n].1 + here[n].1));
                     let at = here.map(|c| c.0);
                     match cube {
-                        // Faces have directions of their own.
-                        true if face(at).0 != face(there.map(|c| c.0)).0 => None,
                         true => on_face(at, apart.map(|c| c.0), size[0]),
                         false => Some(length(apart, size)),
                     }
                 })
             }
         };
-        let [Some(x), Some(y)] = lengths else { return Ok([f64::NEG_INFINITY, 0.0, f64::INFINITY]) };
+        let [Some(x), Some(y)] = lengths else { return None };
         let extra = if image.lod == LodMode::Gradient { (0.0, 0.0) } else { extra };
         let [low, lod, high]: [f64; 3] = std::array::from_fn(|n| x[n].max(y[n]).max(0.0).log2());
         // Logarithms are approximate, and projected lengths more so.
         let off = extra.1 + if cube { 0.2 } else { 0.02 };
-        Ok([low + extra.0 - off, lod + extra.0, high + extra.0 + off])
+        Some([low + extra.0 - off, lod + extra.0, high + extra.0 + off])
     }
 }
 
