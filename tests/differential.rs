@@ -51,7 +51,7 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8], wave: WaveSize) -> Result<
         return Err(why.clone());
     }
     let shader = vulkan::Shader { module, entry: "main", spec: &case.spec };
-    let options = Options { subgroup_size: wave.lanes(), shadow: true, limit: 10_000_000 };
+    let options = Options { subgroup_size: wave.lanes(), shadow: true, limit: 10_000_000, ..Options::default() };
     let ask = |inputs: &Inputs| {
         if !case.subgroups && !case.unjudged {
             return Judge::compute(vulkan, &shader, inputs);

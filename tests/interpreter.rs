@@ -25,7 +25,7 @@ use vulkan::Lavapipe;
 
 /// Runs the interpreter and compares with what lavapipe left in every binding that can be written.
 fn judge(case: &Case, ir: &Shader, inputs: &Inputs, theirs: &[Vec<u8>], lanes: u32) -> Result<Verdict, String> {
-    let options = Options { subgroup_size: lanes, shadow: true, limit: 2_000_000 };
+    let options = Options { subgroup_size: lanes, shadow: true, limit: 2_000_000, ..Options::default() };
     let known = interpreted(ir, inputs, options).map_err(|e| e.to_string())?;
     let own = known.iter().map(|k| k.as_ref().map_or(Ok(Vec::new()), Known::bytes)).collect::<Result<Vec<_>, _>>();
     let own = own.map_err(|e| e.to_string())?;
@@ -74,7 +74,7 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8]) -> Result<String, String> 
 
 /// What the interpreter leaves, where lavapipe cannot judge it.
 fn alone(ir: &Shader, inputs: &Inputs, lanes: u32) -> Result<Vec<Vec<u8>>, String> {
-    let options = Options { subgroup_size: lanes, shadow: true, limit: 2_000_000 };
+    let options = Options { subgroup_size: lanes, shadow: true, limit: 2_000_000, ..Options::default() };
     let known = interpreted(ir, inputs, options).map_err(|e| e.to_string())?;
     let left = known.iter().map(|k| k.as_ref().map_or(Ok(Vec::new()), Known::bytes));
     left.collect::<Result<_, _>>().map_err(|e| e.to_string())

@@ -9,7 +9,7 @@ mod vulkan;
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::{reflect, translate};
 use dovetail::ir::interp::Options;
-use dovetail::proof::{Declared, interpreted, judge};
+use dovetail::proof::{Choice, Declared, interpreted, judge};
 use dovetail::target::Stage;
 use support::root;
 use vulkan::Lavapipe;
@@ -28,8 +28,10 @@ fn a_module_agrees() {
     let entry = entries.iter().find(|e| e.stage == Some(Stage::Compute)).expect("a compute shader");
     let ir = translate(&module, &entry.name, Stage::Compute, &[]).unwrap_or_else(|e| panic!("{e}"));
     let declared = Declared::new(&bytes).expect("declarations");
-    let inputs = declared.inputs(&ir, 7, &[1, 2, 3], [2, 1, 1]).unwrap_or_else(|e| panic!("{e}"));
-    let options = Options { subgroup_size: vulkan.subgroup_size, limit: 3_000_000, shadow: true };
+    let inputs = declared
+        .inputs(&ir, 7, &Choice { numbers: vec![1, 2, 3], ..Default::default() })
+        .unwrap_or_else(|e| panic!("{e}"));
+    let options = Options { subgroup_size: vulkan.subgroup_size, limit: 3_000_000, shadow: true, ..Options::default() };
     let known = interpreted(&ir, &inputs, options).unwrap_or_else(|e| panic!("{e}"));
     let own: Vec<_> = known.iter().map(|k| k.as_ref().map_or(Vec::new(), |k| k.bytes().expect("bytes"))).collect();
     let shader = vulkan::Shader { module: &bytes, entry: &entry.name, spec: &[] };

@@ -104,7 +104,7 @@ fn pair(id: &str, value: &toml::Value) -> Result<(u32, u32)> {
 }
 
 /// Whether a name fits a pattern of `*`, `?` and plain characters. Linear in both: only the last star is ever retried.
-fn matches(pattern: &[u8], name: &[u8]) -> bool {
+pub fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut p, mut n) = (0, 0);
     let mut star = None;
     while let Some(&c) = name.get(n) {

@@ -1,133 +1,194 @@
-//! Contents for the buffers and push constants of a shader that nobody made inputs for, by the types that it declares:
-//! floats of modest size, small integers, any bytes.
+//! Contents for the resources and push constants of a shader that nobody made inputs for, by the types that it declares:
+//! floats of modest size, small integers, any bytes; sizes in push constants as a [`Choice`] has them.
 
+use super::declared::Declared;
+use super::images;
 use super::random::Random;
 use crate::emu::inputs::{Binding, Bound, Bytes, Inputs};
 use crate::error::{Error, Result};
 use crate::ir::interp::encode;
 use crate::ir::{Bits, ResourceKind, Shader};
-use rspirv::dr::{self, Instruction, Operand};
-use rspirv::spirv::{Decoration, Op, StorageClass};
+use rspirv::spirv::Op;
+use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// Bytes of a storage buffer, and the most that a uniform buffer gets.
-const STORAGE: usize = 1 << 16;
+/// Bytes that a uniform buffer gets at most.
 const UNIFORM: usize = 1 << 14;
+/// Elements of an array of descriptors that nobody gave a length.
+const RUNTIME_ARRAY: u32 = 4;
 
-/// What a module declares.
-pub struct Declared {
-    types: BTreeMap<u32, Instruction>,
-    variables: Vec<(u32, u32, StorageClass)>,
-    decorations: BTreeMap<(u32, Decoration), u32>,
-    members: BTreeMap<(u32, u32), u32>,
+/// What types do not say of a shader's inputs: one of several candidates.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Choice {
+    /// Workgroups.
+    pub grid: [u32; 3],
+    /// What integers in push constants may be, besides those that `push` says.
+    pub numbers: Vec<u32>,
+    /// Push constants, dword by dword.
+    pub push: Vec<Dword>,
+    /// Members of push constants by their debug names.
+    pub names: BTreeMap<String, Dword>,
+    /// Integers of 32 bits in buffers are below this.
+    pub below: u32,
+    /// Bytes are from the first to the last of these; pairs of bytes likewise, each.
+    pub bytes: [u8; 2],
+    /// Bytes of a storage buffer.
+    pub buffer: usize,
+}
+
+impl Default for Choice {
+    fn default() -> Self {
+        Self {
+            grid: [2, 1, 1],
+            numbers: vec![16, 32, 64],
+            push: Vec::new(),
+            names: BTreeMap::new(),
+            below: 16,
+            bytes: [0, 255],
+            buffer: 1 << 16,
+        }
+    }
+}
+
+/// A dword as a number that is written with a point or without.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Dword {
+    /// An integer.
+    Integer(i64),
+    /// A float.
+    Float(f64),
+}
+
+impl Dword {
+    fn bits(self) -> u32 {
+        match self {
+            Self::Integer(n) => n as u32,
+            Self::Float(x) => (x as f32).to_bits(),
+        }
+    }
+}
+
+/// What is being filled.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    choice: &'a Choice,
+    /// Push constants hold sizes.
+    push: bool,
+    /// Integers are part of a packed block of numbers: any bits.
+    packed: bool,
 }
 
 impl Declared {
-    /// Reads a module.
-    ///
-    /// # Errors
-    /// Malformed: declarations that cannot be read.
-    pub fn new(module: &[u8]) -> Result<Self> {
-        let module = dr::load_bytes(declarations(module)).map_err(|e| Error::malformed(e.to_string()))?;
-        let mut decorations = BTreeMap::new();
-        let mut members = BTreeMap::new();
-        for inst in &module.annotations {
-            match (inst.class.opcode, inst.operands.as_slice()) {
-                (Op::Decorate, [Operand::IdRef(id), Operand::Decoration(d), Operand::LiteralBit32(n)]) => {
-                    decorations.insert((*id, *d), *n);
-                }
-                (
-                    Op::MemberDecorate,
-                    [
-                        Operand::IdRef(id),
-                        Operand::LiteralBit32(member),
-                        Operand::Decoration(Decoration::Offset),
-                        Operand::LiteralBit32(n),
-                    ],
-                ) => {
-                    members.insert((*id, *member), *n);
-                }
-                _ => {}
-            }
-        }
-        let values = &module.types_global_values;
-        let variable = |inst: &Instruction| match (inst.class.opcode, inst.operands.first()) {
-            (Op::Variable, Some(Operand::StorageClass(class))) => Some((inst.result_id?, inst.result_type?, *class)),
-            _ => None,
-        };
-        let variables = values.iter().filter_map(variable).collect();
-        let types = values.iter().filter_map(|inst| Some((inst.result_id?, inst.clone()))).collect();
-        Ok(Self { types, variables, decorations, members })
-    }
-
-    /// Inputs for a shader of it, from a seed; `numbers` are what integers in push constants may be.
+    /// Inputs for a shader of it, from a seed.
     ///
     /// # Errors
     /// Unsupported: a kind of resource without contents.
-    pub fn inputs(&self, ir: &Shader, seed: u64, numbers: &[u32], grid: [u32; 3]) -> Result<Inputs> {
+    pub fn inputs(&self, ir: &Shader, seed: u64, choice: &Choice) -> Result<Inputs> {
         let mut random = Random::new(seed);
-        let mut inputs = Inputs { grid, ..Default::default() };
+        let mut inputs = Inputs { grid: choice.grid, ..Default::default() };
+        // Integers are never filtered, and one sampler may serve all images.
+        let linear = !ir.resources.iter().any(|r| self.bound_at(r).iter().any(|ty| self.is_integer_image(*ty)));
         for r in &ir.resources {
-            let (bytes, uniform) = match r.kind {
-                ResourceKind::StorageBuffer => (STORAGE, false),
-                ResourceKind::UniformBuffer => (UNIFORM, true),
-                other => return Err(Error::unsupported("contents", format!("{other:?}"))),
-            };
-            let declared = |&&(id, ..): &&(u32, u32, StorageClass)| {
-                let decoration = |d| self.decorations.get(&(id, d)).copied();
-                decoration(Decoration::DescriptorSet) == Some(r.set)
-                    && decoration(Decoration::Binding) == Some(r.binding)
-            };
-            let (_, pointer, _) =
-                self.variables.iter().find(declared).ok_or_else(|| Error::bug("a resource without a variable"))?;
-            for element in 0..r.count.unwrap_or(1) {
-                let mut data = vec![0; bytes];
-                self.fill(&mut data, self.pointee(*pointer), &mut random, None);
-                let data = Bytes(data);
-                let bound = if uniform { Bound::UniformBuffer(data) } else { Bound::StorageBuffer(data) };
+            let types = self.bound_at(r);
+            for element in 0..r.count.unwrap_or(RUNTIME_ARRAY) {
+                let image = || {
+                    let ty = types.iter().find_map(|ty| self.image(*ty));
+                    ty.ok_or_else(|| Error::bug("an image without a type"))
+                };
+                let bound = match r.kind {
+                    ResourceKind::StorageBuffer => {
+                        Bound::StorageBuffer(self.buffer(&types, choice.buffer, &mut random, choice)?)
+                    }
+                    ResourceKind::UniformBuffer => {
+                        Bound::UniformBuffer(self.buffer(&types, UNIFORM, &mut random, choice)?)
+                    }
+                    ResourceKind::Sampler => Bound::Sampler(images::sampler(linear, None)),
+                    ResourceKind::SampledImage => Bound::SampledImage(images::image(self, image()?, &mut random)?),
+                    ResourceKind::StorageImage => Bound::StorageImage(images::image(self, image()?, &mut random)?),
+                    ResourceKind::CombinedImageSampler => {
+                        let ty = image()?;
+                        let sampler = images::sampler(!self.is_integer(ty.sampled), Some(ty.depth));
+                        Bound::CombinedImageSampler(images::image(self, ty, &mut random)?, sampler)
+                    }
+                    ResourceKind::UniformTexelBuffer => {
+                        Bound::UniformTexelBuffer(images::texels(self, image()?, &mut random)?)
+                    }
+                    ResourceKind::StorageTexelBuffer => {
+                        Bound::StorageTexelBuffer(images::texels(self, image()?, &mut random)?)
+                    }
+                    other => return Err(Error::unsupported("contents", format!("{other:?}"))),
+                };
                 inputs.bindings.push(Binding { set: r.set, binding: r.binding, element, bound });
             }
         }
-        if let Some((_, pointer, _)) = self.variables.iter().find(|v| v.2 == StorageClass::PushConstant) {
+        if let Some(block) = self.push_constants() {
             let mut data = vec![0; ir.push_constant_bytes as usize];
-            self.fill(&mut data, self.pointee(*pointer), &mut random, Some(numbers));
+            self.fill(&mut data, block, &mut random, Place { choice, push: true, packed: false });
+            let floats = self.float_offsets(block, 0);
+            for (n, (to, dword)) in data.as_chunks_mut::<4>().0.iter_mut().zip(&choice.push).enumerate() {
+                // A list for a family of shaders may name sizes where one of them has a scale, which stays random.
+                if matches!(dword, Dword::Float(_)) || !floats.contains(&(n * 4)) {
+                    *to = dword.bits().to_le_bytes();
+                }
+            }
             inputs.push_constants = Bytes(data);
         }
         Ok(inputs)
     }
 
-    fn operand(&self, ty: u32, n: usize) -> u32 {
-        match self.types.get(&ty).and_then(|inst| inst.operands.get(n)) {
-            Some(Operand::IdRef(x) | Operand::LiteralBit32(x)) => *x,
+    fn buffer(&self, types: &[u32], bytes: usize, random: &mut Random, choice: &Choice) -> Result<Bytes> {
+        let ty = types.iter().max_by_key(|ty| self.floats(**ty));
+        let ty = ty.ok_or_else(|| Error::bug("a resource without a variable"))?;
+        let mut data = vec![0; bytes];
+        self.fill(&mut data, *ty, random, Place { choice, push: false, packed: false });
+        Ok(Bytes(data))
+    }
+
+    /// How well a type says what its numbers are, where several look at the same bytes: by floats in it, then by bytes.
+    fn floats(&self, ty: u32) -> u32 {
+        match self.opcode(ty) {
+            Op::TypeFloat => 4,
+            Op::TypeInt => u32::from(self.operand(ty, 0) == 8),
+            Op::TypeStruct => (0..self.operands(ty)).map(|n| self.floats(self.operand(ty, n))).max().unwrap_or(0),
+            Op::TypeArray | Op::TypeRuntimeArray | Op::TypeVector | Op::TypeMatrix => self.floats(self.operand(ty, 0)),
             _ => 0,
         }
     }
 
-    /// What a pointer points to; of an array of descriptors, one of them.
-    fn pointee(&self, pointer: u32) -> u32 {
-        let mut ty = self.operand(pointer, 1);
-        while matches!(self.opcode(ty), Op::TypeArray | Op::TypeRuntimeArray)
-            && !self.decorations.contains_key(&(ty, Decoration::ArrayStride))
-        {
-            ty = self.operand(ty, 0);
+    /// Where floats of 32 bits stand in a structure.
+    fn float_offsets(&self, ty: u32, at: usize) -> Vec<usize> {
+        match self.opcode(ty) {
+            Op::TypeFloat => vec![at],
+            Op::TypeStruct => {
+                let member = |n| self.float_offsets(self.operand(ty, n), at + self.offset(ty, n as u32).unwrap_or(0));
+                (0..self.operands(ty)).flat_map(member).collect()
+            }
+            _ => Vec::new(),
         }
-        ty
     }
 
-    fn opcode(&self, ty: u32) -> Op {
-        self.types.get(&ty).map_or(Op::Nop, |inst| inst.class.opcode)
+    /// Whether it is an integer type.
+    pub(super) fn is_integer(&self, ty: u32) -> bool {
+        self.opcode(ty) == Op::TypeInt
+    }
+
+    fn is_integer_image(&self, ty: u32) -> bool {
+        self.image(ty).is_some_and(|image| self.is_integer(image.sampled))
     }
 
     /// Fills as much of a value as there is room for; gives its bytes.
-    fn fill(&self, to: &mut [u8], ty: u32, random: &mut Random, numbers: Option<&[u32]>) -> usize {
+    fn fill(&self, to: &mut [u8], ty: u32, random: &mut Random, place: Place<'_>) -> usize {
         let mut put = |value: u64, bytes: usize| {
             to.iter_mut().zip(value.to_le_bytes()).take(bytes).for_each(|(to, from)| *to = from);
             bytes
         };
+        let choice = place.choice;
         match self.opcode(ty) {
             Op::TypeFloat => {
                 // Push constants are scales and limits.
-                let low = if numbers.is_some() { 0.25 } else { -1.0 };
+                let low = if place.push { 0.25 } else { -1.0 };
                 let bits = match self.operand(ty, 0) {
                     16 => Bits::B16,
                     64 => Bits::B64,
@@ -138,64 +199,54 @@ impl Declared {
             Op::TypeInt => {
                 let bytes = self.operand(ty, 0) as usize / 8;
                 let any = random.bits();
-                let value = match (numbers, bytes) {
-                    (Some(numbers), _) => u64::from(numbers[any as usize % numbers.len()]),
-                    (None, 1 | 2) => any,
-                    (None, _) => any % 16,
+                let [low, high] = choice.bytes.map(u64::from);
+                let one = |byte: u8| low + u64::from(byte) % (high.saturating_sub(low) + 1);
+                let value = match bytes {
+                    _ if place.push => {
+                        let n = choice.numbers.len().max(1) as u64;
+                        choice.numbers.get((any % n) as usize).copied().map_or(0, u64::from)
+                    }
+                    _ if place.packed || bytes <= 2 => any.to_le_bytes().iter().rfold(0, |n, b| n << 8 | one(*b)),
+                    _ => any % u64::from(choice.below.max(1)),
                 };
                 put(value, bytes)
             }
             Op::TypeVector | Op::TypeMatrix => {
                 let mut at = 0;
                 for _ in 0..self.operand(ty, 1) {
-                    at += self.fill(to.get_mut(at..).unwrap_or_default(), self.operand(ty, 0), random, numbers);
+                    at += self.fill(to.get_mut(at..).unwrap_or_default(), self.operand(ty, 0), random, place);
                 }
                 at
             }
             op @ (Op::TypeArray | Op::TypeRuntimeArray) => {
                 let element = self.operand(ty, 0);
-                let stride = self.decorations.get(&(ty, Decoration::ArrayStride)).map_or(1, |n| *n as usize).max(1);
+                let stride = self.stride(ty).unwrap_or(1);
                 let count =
                     if op == Op::TypeArray { self.operand(self.operand(ty, 1), 0) as usize } else { usize::MAX };
                 let starts = (0..to.len()).step_by(stride).take(count);
                 for at in starts {
-                    self.fill(&mut to[at..], element, random, numbers);
+                    self.fill(to.get_mut(at..).unwrap_or_default(), element, random, place);
                 }
                 stride.saturating_mul(count)
             }
             Op::TypeStruct => {
-                let count = self.types.get(&ty).map_or(0, |inst| inst.operands.len());
+                let count = self.operands(ty);
+                // A scale beside the integers: they are parts of numbers themselves.
+                let members = (0..count).map(|n| self.operand(ty, n));
+                let packed = place.packed || (count > 1 && members.clone().any(|m| self.floats(m) != 0));
                 let mut end = 0;
-                for n in 0..count {
-                    let at = self.members.get(&(ty, n as u32)).map_or(end, |n| *n as usize);
-                    end = at.saturating_add(self.fill(
-                        to.get_mut(at..).unwrap_or_default(),
-                        self.operand(ty, n),
-                        random,
-                        numbers,
-                    ));
+                for (n, member) in members.enumerate() {
+                    let at = self.offset(ty, n as u32).unwrap_or(end);
+                    let rest = to.get_mut(at..).unwrap_or_default();
+                    end = at.saturating_add(self.fill(rest, member, random, Place { packed, ..place }));
+                    let named = self.member_name(ty, n as u32).and_then(|name| choice.names.get(name));
+                    if let (Some(dword), Some(to)) = (named.filter(|_| place.push), to.get_mut(at..at + 4)) {
+                        to.copy_from_slice(&dword.bits().to_le_bytes());
+                    }
                 }
                 end
             }
             _ => 0,
         }
     }
-}
-
-/// A module without capabilities and functions, whose words may be newer than the reader.
-fn declarations(module: &[u8]) -> Vec<u8> {
-    let (words, _) = module.as_chunks::<4>();
-    let mut out = words.get(..5).unwrap_or_default().to_vec();
-    let mut at = 5;
-    while let Some(word) = words.get(at).map(|b| u32::from_le_bytes(*b)) {
-        let end = at + (word >> 16).max(1) as usize;
-        match word & 0xffff {
-            op if op == Op::Function as u32 => break,
-            // The reader knows it inside of functions only.
-            op if op == Op::Capability as u32 || op == Op::ExecutionModeId as u32 => {}
-            _ => out.extend(words.get(at..end).unwrap_or_default()),
-        }
-        at = end;
-    }
-    out.concat()
 }

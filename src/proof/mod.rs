@@ -16,27 +16,40 @@
 mod answer;
 #[cfg(feature = "cli")]
 mod bundle;
+mod compute;
 mod contents;
+mod corners;
+mod declared;
+mod draw;
+mod drawn;
 mod driver;
 #[cfg(feature = "cli")]
 mod failure;
+mod images;
 #[cfg(feature = "cli")]
 mod inputs_file;
 mod judge;
+mod leaves;
 mod pipelines;
 mod plain;
 mod random;
 #[cfg(feature = "cli")]
 mod replay;
 mod report;
+mod scene;
 mod shrink;
+mod textures;
 mod world;
 
 #[cfg(feature = "cli")]
 pub use answer::{Answer, Cause, Finding, Place, Replay};
 #[cfg(feature = "cli")]
 pub use bundle::{Bundle, FORMAT, Manifest, StageEntry};
-pub use contents::Declared;
+pub use compute::{Budget, Case, Difference, FLOOR, SEEDS, Tools, compute};
+pub use contents::{Choice, Dword};
+pub use declared::Declared;
+pub use draw::pair;
+pub use drawn::{Drawn, interpreted_draw};
 pub use driver::{Judge, Outputs, Spirv};
 #[cfg(feature = "cli")]
 pub use failure::{Ask, Saved};

@@ -63,6 +63,8 @@ pub struct Report {
     pub floats: usize,
     /// Milliseconds that it took, all in all.
     pub milliseconds: u64,
+    /// Of those, in the compiler and the linker, the emulator, the interpreter, and the driver.
+    pub spent: [u64; 4],
 }
 
 impl Report {

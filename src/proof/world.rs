@@ -92,6 +92,22 @@ impl Known {
         Ok(Self { memory, format: Some(format) })
     }
 
+    /// An attachment of a draw: what was drawn onto its pixels, or what it was cleared to.
+    pub(super) fn attachment(format: NamedFormat, clear: [u32; 4], pixels: &[Option<Texel>]) -> Self {
+        let cleared = format.encode(clear).map_or(clear, |texel| format.decode(&texel));
+        let channels: Vec<usize> = format.channels().collect();
+        let words = pixels.iter().flat_map(|_| channels.iter().map(|&channel| cleared[channel]));
+        let mut memory = Memory::new(words.flat_map(u32::to_le_bytes).collect());
+        for (n, pixel) in pixels.iter().enumerate() {
+            let Some((bits, shadows)) = pixel else { continue };
+            for (k, &channel) in channels.iter().enumerate() {
+                let shadow = rounded(&format, channel, bits[channel], shadows[channel]);
+                memory.store(((n * channels.len() + k) * 4) as u64, Bits::B32, bits[channel].into(), shadow);
+            }
+        }
+        Self { memory, format: Some(format) }
+    }
+
     /// As bytes of the binding.
     ///
     /// # Errors
@@ -110,16 +126,40 @@ impl Known {
         Ok(out)
     }
 
+    /// Channels of a texel; of a buffer, one.
+    pub(super) fn channels(&self) -> usize {
+        self.format.as_ref().map_or(1, |format| format.channels().count()).max(1)
+    }
+
     /// Compares what two implementations left there.
     pub fn judge_between(&self, ours: &[u8], theirs: &[u8], floor_ulps: f64) -> Verdict {
         let Some(format) = &self.format else { return self.memory.judge_between(ours, theirs, floor_ulps) };
-        let [ours, theirs] = [ours, theirs].map(|bytes| {
-            let colors = bytes.chunks(format.format.bytes()).map(|texel| format.decode(texel));
-            let words = colors.flat_map(|color| format.channels().map(move |channel| color[channel]));
-            words.flat_map(u32::to_le_bytes).collect::<Vec<u8>>()
-        });
+        let [ours, theirs] = [ours, theirs].map(|bytes| words(format, bytes));
         self.memory.judge_between(&ours, &theirs, floor_ulps)
     }
+
+    /// Of the values that were written, how many two implementations left alike, where no bound is known, and how many
+    /// there are.
+    pub(super) fn alike(&self, ours: &[u8], theirs: &[u8]) -> (usize, usize) {
+        let Some(format) = &self.format else { return (0, 0) };
+        let [ours, theirs] = [ours, theirs].map(|bytes| words(format, bytes));
+        let integer = format.format.is_integer();
+        let step = if format.is_normalized() { 2.1 / 255.0 } else { 2e-3 };
+        let pairs = ours.as_chunks::<4>().0.iter().zip(theirs.as_chunks::<4>().0).enumerate();
+        let written = pairs.filter(|(n, _)| self.memory.is_written(n * 4)).map(|(_, pair)| pair);
+        written.fold((0, 0), |(alike, all), (a, b)| {
+            let [x, y] = [a, b].map(|word| f32::from_le_bytes(*word));
+            let near = !integer && f64::from((x - y).abs()) <= step * f64::from(y.abs().max(1.0));
+            (alike + usize::from(a == b || near), all + 1)
+        })
+    }
+}
+
+/// The channels of texels, as 32 bits each.
+fn words(format: &NamedFormat, bytes: &[u8]) -> Vec<u8> {
+    let colors = bytes.chunks(format.format.bytes()).map(|texel| format.decode(texel));
+    let words = colors.flat_map(|color| format.channels().map(move |channel| color[channel]));
+    words.flat_map(u32::to_le_bytes).collect()
 }
 
 /// What is known of a channel once its format has rounded it, which may go either way.

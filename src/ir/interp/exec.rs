@@ -197,6 +197,11 @@ impl<'a> Machine<'a> {
                 let image = *image;
                 self.image(wave, inst, &image, mask)
             }
+            _ if self.options.backwards => {
+                let mut lanes: SmallVec<[usize; 64]> = lanes_of(mask).collect();
+                lanes.reverse();
+                lanes.into_iter().try_for_each(|lane| self.lane(wave, inst, lane))
+            }
             _ => lanes_of(mask).try_for_each(|lane| self.lane(wave, inst, lane)),
         }
     }
@@ -208,7 +213,7 @@ impl<'a> Machine<'a> {
             Op::Const(bits) => self.set(wave, inst, lane, *bits, Shadow::NONE),
             Op::Undef => {
                 let Some(result) = inst.result else { return Ok(()) };
-                self.registers_of(result).for_each(|r| wave.set(r, lane, 0, Shadow::NONE));
+                self.registers_of(result).for_each(|r| wave.set(r, lane, 0, Shadow::UNCERTAIN));
             }
             Op::Alu(op, _) => self.alu(wave, inst, *op, lane)?,
             Op::Compose => {
@@ -303,7 +308,15 @@ impl<'a> Machine<'a> {
             Op::LoadInput { location, component, interp, .. } => {
                 if !matches!(
                     interp,
-                    Interp::Flat | Interp::At { place: InterpPlace::Center | InterpPlace::Centroid, .. }
+                    // There is one sample a pixel, in its middle.
+                    Interp::Flat
+                        | Interp::At {
+                            place: InterpPlace::Center
+                                | InterpPlace::Centroid
+                                | InterpPlace::Sample
+                                | InterpPlace::AtSample,
+                            ..
+                        }
                 ) {
                     return Err(Error::unsupported("interpreting interpolation", format!("{interp:?}")));
                 }
@@ -312,8 +325,8 @@ impl<'a> Machine<'a> {
                 self.set(wave, inst, lane, bits, shadow);
             }
             Op::LoadBuiltIn { builtin, component } => {
-                let bits = self.builtin(wave, *builtin, *component, lane)?;
-                self.set(wave, inst, lane, bits, Shadow::NONE);
+                let (bits, shadow) = self.builtin(wave, *builtin, *component, lane)?;
+                self.set(wave, inst, lane, bits, shadow);
             }
             Op::StoreOutput { slot, .. } => {
                 let value = arg(wave, 0);
@@ -375,8 +388,8 @@ impl<'a> Machine<'a> {
     fn bitcast(&self, wave: &mut Wave, inst: &Inst, lane: usize) {
         let (Some(&arg), Some(result)) = (inst.args.first(), inst.result) else { return };
         let (from, to) = (self.shader.ty(arg), self.shader.ty(result));
-        let shadows: Vec<Shadow> = self.registers_of(arg).map(|r| wave.shadow(r, lane)).collect();
-        let words: Vec<u64> = self.registers_of(arg).map(|r| wave.get(r, lane)).collect();
+        let shadows: SmallVec<[Shadow; 4]> = self.registers_of(arg).map(|r| wave.shadow(r, lane)).collect();
+        let words: SmallVec<[u64; 4]> = self.registers_of(arg).map(|r| wave.get(r, lane)).collect();
         let narrow = Shadow::of_bits(&shadows);
         for (n, register) in self.registers_of(result).enumerate() {
             if from.bits() == to.bits() {
@@ -473,7 +486,7 @@ impl<'a> Machine<'a> {
         self.world.samplers.get(&self.place_of(wave, v, lane)?).copied()
     }
 
-    fn builtin(&self, wave: &Wave, builtin: BuiltIn, component: u8, lane: usize) -> Result<u64> {
+    fn builtin(&self, wave: &Wave, builtin: BuiltIn, component: u8, lane: usize) -> Result<(u64, Shadow)> {
         use BuiltIn as B;
         let n = usize::from(component);
         let index = wave.first + lane as u32;
@@ -487,7 +500,7 @@ impl<'a> Machine<'a> {
             return Ok(*bits);
         }
         let group_size: u32 = self.shader.modes.local_size.iter().map(|n| n.max(&1)).product();
-        Ok(match builtin {
+        let bits = match builtin {
             B::NumWorkgroups => self.grid.get(n).copied().unwrap_or(1).into(),
             B::WorkgroupId => self.group.get(n).copied().unwrap_or(0).into(),
             B::LocalInvocationId => [index % x, index / x % y, index / x / y].get(n).copied().unwrap_or(0).into(),
@@ -504,7 +517,8 @@ impl<'a> Machine<'a> {
             B::HelperInvocation => u64::from(invocation.is_some_and(|i| i.helper)),
             B::DeviceIndex | B::ViewIndex => 0,
             other => return Err(Error::unsupported("interpreting a built-in", format!("{other:?}"))),
-        })
+        };
+        Ok((bits, Shadow::NONE))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::{AluOp, Bits, DerivativeKind, Inst, QuadSwap, ReduceOp, SubgroupOp};
 use super::exec::Machine;
-use super::number::{float, integer};
+use super::number::{decode, float, integer};
 use super::shadow::{Shadow, of_float};
 use super::wave::{Wave, lanes};
 use crate::error::Result;
@@ -109,13 +109,25 @@ pub(super) fn derivative(m: &Machine<'_>, wave: &mut Wave, inst: &Inst, kind: De
     let ty = m.shader.ty(v).bits();
     for lane in lanes(mask) {
         let step = if kind.vertical { 2 } else { 1 };
-        let quad = lane / 4 * 4;
-        let low = if kind.fine { lane & !step } else { quad };
-        let (x, y) = (m.arg(wave, v, low | step), m.arg(wave, v, low));
-        let args = [x.0, y.0, 0];
-        let bits = float(AluOp::FSub, args, ty, ty).unwrap_or(0);
-        let shadow = of_float(AluOp::FSub, args, [x.1, y.1, Shadow::NONE], ty, ty, bits);
-        m.set(wave, inst, lane, bits, if m.options.shadow { shadow } else { Shadow::NONE });
+        let difference = |low: usize| {
+            let (x, y) = (m.arg(wave, v, low | step), m.arg(wave, v, low));
+            let args = [x.0, y.0, 0];
+            let bits = float(AluOp::FSub, args, ty, ty).unwrap_or(0);
+            (bits, of_float(AluOp::FSub, args, [x.1, y.1, Shadow::NONE], ty, ty, bits))
+        };
+        let fine = difference(lane & !step);
+        let (bits, shadow) = match kind.fine {
+            true => fine,
+            // What is not said to be fine may be either.
+            false => {
+                let (bits, shadow) = difference(lane / 4 * 4);
+                let apart = (decode(bits, ty) - decode(fine.0, ty)).abs();
+                let bound = shadow.bound.max(fine.1.bound) + apart;
+                (bits, Shadow { bound, ..shadow })
+            }
+        };
+        let whole = mask >> (lane / 4 * 4) & 15 == 15;
+        m.set(wave, inst, lane, bits, if whole { shadow } else { Shadow::UNCERTAIN });
     }
     Ok(())
 }

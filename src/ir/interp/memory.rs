@@ -28,6 +28,11 @@ impl Memory {
         &self.bytes
     }
 
+    /// Whether the byte at an offset was written.
+    pub fn is_written(&self, at: usize) -> bool {
+        self.written.get(at).copied().unwrap_or(false)
+    }
+
     /// A scalar; 0 where any of its bytes is out of range.
     pub fn load(&self, at: u64, bits: Bits) -> (u64, Shadow) {
         let Some(range) = self.range(at, bits) else { return (0, Shadow::NONE) };

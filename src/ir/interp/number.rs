@@ -39,10 +39,10 @@ fn encode_toward_zero(x: f64, width: Bits) -> u64 {
 
 fn half_to_f64(h: u64) -> f64 {
     let magnitude = match (h >> 10 & 31, h & 1023) {
-        (0, m) => m as f64 * 2f64.powi(-24),
+        (0, m) => m as f64 * power_of_two(-24),
         (31, 0) => f64::INFINITY,
         (31, _) => f64::NAN,
-        (e, m) => (1024 + m) as f64 * 2f64.powi(e as i32 - 25),
+        (e, m) => (1024 + m) as f64 * power_of_two(e as i32 - 25),
     };
     if h & 0x8000 != 0 { -magnitude } else { magnitude }
 }
@@ -56,7 +56,7 @@ fn f64_to_half(x: f64, toward_zero: bool) -> u64 {
         return sign | 0x7c00;
     }
     let e = exponent(x).max(-14);
-    let steps = x.abs() / 2f64.powi(e - 10);
+    let steps = x.abs() / power_of_two(e - 10);
     let steps = if toward_zero { steps.trunc() } else { steps.round_ties_even() };
     // A carry out of the mantissa is the next exponent.
     let largest = if toward_zero { 0x7bff } else { 0x7c00 };
@@ -72,6 +72,11 @@ pub fn exponent(x: f64) -> i32 {
     }
 }
 
+/// A power of two that is a double, denormals among them.
+pub fn power_of_two(e: i32) -> f64 {
+    if (-1022..=1023).contains(&e) { f64::from_bits(((e + 1023) as u64) << 52) } else { 2f64.powi(e) }
+}
+
 /// The distance of floats next to x, of this width.
 pub fn ulp(x: f64, width: Bits) -> f64 {
     let (digits, least) = match width {
@@ -79,7 +84,7 @@ pub fn ulp(x: f64, width: Bits) -> f64 {
         Bits::B64 => (52, -1022),
         _ => (23, -126),
     };
-    2f64.powi(exponent(x).max(least) - digits)
+    power_of_two(exponent(x).max(least) - digits)
 }
 
 /// Two's complement number of this width.
@@ -347,6 +352,13 @@ mod tests {
         assert_eq!(f64_to_half(2051.0, false), f64_to_half(2052.0, false));
         assert_eq!(f64_to_half(2051.9, true), f64_to_half(2050.0, true));
         assert_eq!((f64_to_half(65520.0, false), f64_to_half(1e9, true)), (0x7c00, 0x7bff));
+    }
+
+    #[test]
+    fn powers_of_two_are_exact() {
+        for e in -1074..=1023 {
+            assert_eq!(power_of_two(e), 2f64.powi(e), "{e}");
+        }
     }
 
     #[test]

@@ -19,11 +19,13 @@ pub struct Options {
     pub limit: u64,
     /// Whether floats carry shadows.
     pub shadow: bool,
+    /// Workgroups, waves and lanes in the opposite order, where there is none that counts.
+    pub backwards: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { subgroup_size: 32, limit: 10_000_000, shadow: false }
+        Self { subgroup_size: 32, limit: 10_000_000, shadow: false, backwards: false }
     }
 }
 
@@ -76,10 +78,12 @@ pub struct Writer {
 pub struct Invocation {
     /// Inputs by location and component: bits, and what stands behind them.
     pub inputs: BTreeMap<(u32, u8), (u64, super::Shadow)>,
-    /// Built-in inputs by component.
-    pub builtins: BTreeMap<(BuiltIn, u8), u64>,
+    /// Built-in inputs by component, likewise.
+    pub builtins: BTreeMap<(BuiltIn, u8), (u64, super::Shadow)>,
     /// Only there for its quad; after the run: or discarded.
     pub helper: bool,
+    /// It is uncertain whether it is there at all; after the run: or which way it went.
+    pub doubtful: bool,
     /// After the run: outputs, and what stands behind them.
     pub outputs: BTreeMap<OutputSlot, (u64, super::Shadow)>,
 }
@@ -96,7 +100,9 @@ pub fn dispatch(shader: &Shader, world: &mut World, grid: [u32; 3], options: Opt
     let size = x.checked_mul(y).and_then(|n| n.checked_mul(z)).filter(|n| *n <= 4096);
     let size = size.ok_or_else(|| Error::malformed("a workgroup of more than 4096 invocations"))?;
     let mut machine = Machine::new(shader, world, options)?;
-    for group in 0..u64::from(grid[0]) * u64::from(grid[1]) * u64::from(grid[2]) {
+    let groups = u64::from(grid[0]) * u64::from(grid[1]) * u64::from(grid[2]);
+    for n in 0..groups {
+        let group = if options.backwards { groups - 1 - n } else { n };
         let (gx, gy) = (u64::from(grid[0]), u64::from(grid[1]));
         let id = [group % gx, group / gx % gy, group / gx / gy].map(|n| n as u32);
         machine.start_group(id, grid);
@@ -107,6 +113,9 @@ pub fn dispatch(shader: &Shader, world: &mut World, grid: [u32; 3], options: Opt
                 Wave::new(&machine, n, first, (size - first).min(options.subgroup_size))
             })
             .collect();
+        if options.backwards {
+            waves.reverse();
+        }
         machine.stats.waves += waves.len() as u64;
         run_together(&mut machine, &mut waves).map_err(|e| e.at(format!("workgroup {id:?}")))?;
     }
@@ -126,6 +135,7 @@ pub fn invoke(shader: &Shader, world: &mut World, invocations: &mut [Invocation]
         machine.start_group([0; 3], [1; 3]);
         let mut wave = Wave::new(&machine, 0, 0, chunk.len() as u32);
         wave.helpers = chunk.iter().enumerate().fold(0, |mask, (n, i)| mask | u64::from(i.helper) << n);
+        wave.tainted = chunk.iter().enumerate().fold(0, |mask, (n, i)| mask | u64::from(i.doubtful) << n);
         wave.invocations = chunk.to_vec();
         machine.stats.waves += 1;
         let mut waves = [wave];
@@ -134,6 +144,7 @@ pub fn invoke(shader: &Shader, world: &mut World, invocations: &mut [Invocation]
         chunk.clone_from_slice(&wave.invocations);
         for (lane, invocation) in chunk.iter_mut().enumerate() {
             invocation.helper = wave.helpers >> lane & 1 != 0;
+            invocation.doubtful = wave.tainted >> lane & 1 != 0;
         }
     }
     Ok(machine.stats)

@@ -6,7 +6,7 @@
 //! follows from it: there two correct implementations may differ, and nothing is judged.
 
 use super::super::{AluOp, Bits};
-use super::number::{decode, encode, exponent, float, real, ulp};
+use super::number::{decode, encode, exponent, float, power_of_two, real, ulp};
 
 /// A float's exact counterpart. [`Shadow::NONE`] is a value that is known to the bit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,6 +81,10 @@ pub fn of_float(op: AluOp, args: [u64; 3], shadows: [Shadow; 3], from: Bits, to:
     let mut b = [0.0; 3];
     for i in 0..used {
         (x[i], b[i]) = shadows[i].number(args[i], from);
+        // It may be flushed before it is used.
+        if is_denormal(x[i], from) {
+            b[i] = b[i].max(x[i].abs());
+        }
     }
     if op == AluOp::FLdexp {
         (x[1], b[1]) = (super::number::signed(args[1], 32) as f64, 0.0);
@@ -102,10 +106,24 @@ pub fn of_float(op: AluOp, args: [u64; 3], shadows: [Shadow; 3], from: Bits, to:
         b.iter().all(|b| *b == 0.0) && decode(result, to) == value && (to < Bits::B64 || is_exact_double(op, x));
     // Fused or not is free to choose: exact is what is exact both ways.
     let exact = exact && (op != AluOp::FFma || decode(encode(x[0] * x[1], to), to) == x[0] * x[1]);
-    if exact && is_rounded_right(op) {
+    if exact && is_rounded_right(op) && !is_denormal(value, to) {
         return Shadow { value, bound: 0.0 };
     }
     Shadow { value, bound: spread(op, x, b, value) + allowed(op, x, value, to) }
+}
+
+/// The least normal number of a width.
+fn least(width: Bits) -> f64 {
+    match width {
+        Bits::B16 => power_of_two(-14),
+        Bits::B64 => f64::MIN_POSITIVE,
+        _ => f64::from(f32::MIN_POSITIVE),
+    }
+}
+
+/// Whether an implementation may take it for zero: doubles are never flushed where anything is compared.
+fn is_denormal(x: f64, width: Bits) -> bool {
+    width != Bits::B64 && x != 0.0 && x.abs() < least(width)
 }
 
 fn narrows(op: AluOp, from: Bits, to: Bits) -> bool {
@@ -181,8 +199,10 @@ fn spread(op: AluOp, [x, y, _]: [f64; 3], [bx, by, bz]: [f64; 3], r: f64) -> f64
         A::FExp2 => ((x + bx).exp2() - r).abs(),
         A::FLog2 => bx / (x - bx).max(0.0) * std::f64::consts::LOG2_E,
         A::FPow => {
-            let power = by * x.log2().abs() + bx / (x - bx).max(0.0) * y.abs() * std::f64::consts::LOG2_E;
-            if power > 0.0 { r * (power.exp2() - 1.0) } else { 0.0 }
+            let ends =
+                [x - bx, x + bx].map(|x| x.max(0.0)).into_iter().flat_map(|x| [y - by, y + by].map(|y| x.powf(y)));
+            ends.map(|end| (end - r).abs())
+                .fold(0.0, |most, off| if off.is_nan() { f64::INFINITY } else { off.max(most) })
         }
         A::FLdexp => bx * 2f64.powf(y),
         A::FFrexpMant if bx > 0.0 => {
@@ -206,12 +226,7 @@ fn allowed(op: AluOp, [x, y, _]: [f64; 3], r: f64, width: Bits) -> f64 {
     let half = width == Bits::B16;
     let u = ulp(r, width);
     // Denormals may be flushed, in operands and results.
-    let least = match width {
-        Bits::B16 => 2f64.powi(-14),
-        Bits::B64 => f64::MIN_POSITIVE,
-        _ => f64::from(f32::MIN_POSITIVE),
-    };
-    let flushed = if r.abs() < least && width != Bits::B64 { least } else { 0.0 };
+    let flushed = if r.abs() < least(width) && width != Bits::B64 { least(width) } else { 0.0 };
     let error = match op {
         A::FNeg | A::FAbs | A::FCopySign | A::FMin | A::FMax | A::FSign | A::FFloor | A::FCeil | A::FTrunc => 0.0,
         A::FRoundEven | A::FFrexpMant => 0.0,
@@ -224,6 +239,7 @@ fn allowed(op: AluOp, [x, y, _]: [f64; 3], r: f64, width: Bits) -> f64 {
         A::FExp2 => (if half { 1.0 } else { 3.0 } + 2.0 * x.abs()) * u,
         A::FLog2 if (0.5..=2.0).contains(&x) => 2f64.powi(if half { -7 } else { -21 }),
         A::FLog2 => 3.0 * u,
+        A::FPow if x == 0.0 && y > 0.0 => 0.0,
         A::FPow => {
             let log = x.log2();
             let log_error = if (0.5..=2.0).contains(&x) { 2f64.powi(-21) } else { 3.0 * ulp(log, width) };
@@ -254,6 +270,17 @@ mod tests {
         assert!(shadow(AluOp::FAdd, [1.0, 2.0], [Shadow::NONE; 2]).is_exact());
         let s = shadow(AluOp::FAdd, [1.0, 1e-9], [Shadow::NONE; 2]);
         assert!(s.bound > 0.0 && s.bound < 1e-6 && s.value > 1.0);
+    }
+
+    #[test]
+    fn denormals_may_be_flushed_anywhere() {
+        let tiny = f32::MIN_POSITIVE / 4.0;
+        let result = shadow(AluOp::FMul, [tiny, 2.0], [Shadow::NONE; 2]);
+        assert!(result.bound >= 2.0 * f64::from(tiny), "{result:?}");
+        let result = shadow(AluOp::FMul, [tiny, 1e38], [Shadow::NONE; 2]);
+        assert!(result.bound >= f64::from(tiny) * 1e38, "{result:?}");
+        assert!(shadow(AluOp::FOEq, [tiny, 0.0], [Shadow::NONE; 2]).is_uncertain());
+        assert!(shadow(AluOp::FMul, [0.0, 2.0], [Shadow::NONE; 2]).is_exact());
     }
 
     #[test]

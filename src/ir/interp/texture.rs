@@ -121,8 +121,22 @@ impl Texture {
         }
     }
 
+    /// The taps of an axis, which may lie beyond the edge.
+    fn taps_beyond(n: f64) -> (Vec<(Option<i64>, f64)>, bool) {
+        let base = (n - 0.5).floor();
+        let weight = n - 0.5 - base;
+        (vec![(Some(base as i64), 1.0 - weight), (Some(base as i64 + 1), weight)], false)
+    }
+
     /// Filtered at one level. `error` is that of the coordinates, in texels.
-    fn level(&self, sampler: &Sampler, filter: Filter, level: usize, at: &Coords, reference: Option<f64>) -> Sampled {
+    fn level(
+        &self,
+        sampler: &Sampler,
+        filter: Filter,
+        level: usize,
+        at: &Coords,
+        reference: Option<(f64, f64)>,
+    ) -> Sampled {
         let size = self.size(level);
         let mut axes = Vec::new();
         let mut close = false;
@@ -134,9 +148,11 @@ impl Texture {
             let scale = if sampler.unnormalized { 1.0 } else { size as f64 };
             let x = at.at[n] * scale;
             let error = at.error[n] * scale + x.abs() * 2f64.powi(-22) + 1.0 / 512.0;
-            let (taps, unsure) = Self::taps(x, error, size, filter, sampler.address[n]);
-            // Over a face's edge the neighbouring face is read.
-            close |= unsure || at.cube && filter == Filter::Linear && !(0.5..=scale - 0.5).contains(&x);
+            let (taps, unsure) = match at.cube && filter == Filter::Linear {
+                true => Self::taps_beyond(x),
+                false => Self::taps(x, error, size, filter, sampler.address[n]),
+            };
+            close |= unsure;
             axes.push(taps);
         }
         let (mut sum, mut low, mut high) = ([0.0; 4], [f64::INFINITY; 4], [f64::NEG_INFINITY; 4]);
@@ -147,19 +163,26 @@ impl Texture {
                     let weight = wx * wy * wz;
                     let inside = x.zip(*y).zip(*z);
                     let (texel, shadows) = match inside {
+                        Some(((x, y), _)) if at.cube => {
+                            let over = over_edge(at.layer, [x, y], size[0]);
+                            // At a corner three faces meet, and how is up to the implementation.
+                            close |= over.is_none() && weight != 0.0;
+                            let (layer, [x, y]) = over.unwrap_or((at.layer, [x, y]));
+                            self.texel(level, [x, y, 0], layer)
+                        }
                         Some(((x, y), z)) => self.texel(level, [x, y, z], at.layer),
                         None => (sampler.border.map(f32::to_bits), [Shadow::NONE; 4]),
                     };
                     for n in 0..4 {
                         let mut v = f64::from(f32::from_bits(texel[n]));
-                        if let (Some(reference), Some([less, equal, greater])) = (reference, sampler.compare) {
+                        if let (Some((reference, off)), Some([less, equal, greater])) = (reference, sampler.compare) {
                             let pass = match reference.partial_cmp(&v) {
                                 Some(std::cmp::Ordering::Less) => less,
                                 Some(std::cmp::Ordering::Equal) => equal,
                                 Some(std::cmp::Ordering::Greater) => greater,
                                 None => false,
                             };
-                            close |= (reference - v).abs() < 1e-5;
+                            close |= (reference - v).abs() < 1e-5 + off;
                             v = f64::from(u8::from(pass));
                         }
                         sum[n] += weight * v;
@@ -171,15 +194,38 @@ impl Texture {
             }
         }
         let error: f64 = at.error.iter().zip(size).map(|(e, size)| e * size as f64).sum();
+        // Each axis may round what it makes of texels, and their weights are rounded.
+        let rounded = self.step * (1.0 + at.count as f64) / 2.0;
         std::array::from_fn(|n| {
             let spread = high[n] - low[n];
             let weights =
-                if filter == Filter::Linear { spread * (error + at.count as f64 / 256.0) + self.step } else { 0.0 };
+                if filter == Filter::Linear { spread * (error + at.count as f64 * 1.5 / 256.0) + rounded } else { 0.0 };
             (sum[n], if close { f64::INFINITY } else { weights + behind + sum[n].abs() * 1e-6 })
         })
     }
 
-    fn sample(&self, sampler: &Sampler, at: &Coords, lod: f64, reference: Option<f64>) -> Sampled {
+    /// Sampled at a level of detail that may lie between two others.
+    fn sample_between(
+        &self,
+        sampler: &Sampler,
+        at: &Coords,
+        [low, lod, high]: [f64; 3],
+        reference: Option<(f64, f64)>,
+    ) -> Sampled {
+        let limit = |lod: f64| (lod + sampler.lod[2]).clamp(sampler.lod[0], sampler.lod[1].max(sampler.lod[0]));
+        let mut result = self.sample(sampler, at, lod, reference);
+        for end in [low, high].into_iter().filter(|end| limit(*end) != limit(lod)) {
+            // A magnified image does not know how much.
+            let other =
+                if limit(end).max(limit(lod)) <= 0.0 { result } else { self.sample(sampler, at, end, reference) };
+            for (result, other) in result.iter_mut().zip(other) {
+                result.1 = result.1.max(other.1 + (result.0 - other.0).abs());
+            }
+        }
+        result
+    }
+
+    fn sample(&self, sampler: &Sampler, at: &Coords, lod: f64, reference: Option<(f64, f64)>) -> Sampled {
         let last = self.levels.len().saturating_sub(1) as f64;
         let lod = (lod + sampler.lod[2]).clamp(sampler.lod[0], sampler.lod[1].max(sampler.lod[0]));
         let filter = if lod <= 0.0 { sampler.mag } else { sampler.min };
@@ -196,7 +242,7 @@ impl Texture {
         let b = self.level(sampler, filter, (low + 1.0).min(last) as usize, at, reference);
         std::array::from_fn(|n| {
             let value = a[n].0 * (1.0 - weight) + b[n].0 * weight;
-            (value, a[n].1.max(b[n].1) + (a[n].0 - b[n].0).abs() / 100.0)
+            (value, a[n].1.max(b[n].1) + (a[n].0 - b[n].0).abs() / 100.0 + self.step / 2.0)
         })
     }
 }
@@ -223,6 +269,27 @@ fn face([x, y, z]: [f64; 3]) -> (i64, f64, f64) {
         (1, z, -y, ax)
     };
     (face, (s / major + 1.0) / 2.0, (t / major + 1.0) / 2.0)
+}
+
+/// The texel beside a face's edge, on the face that it is on: none at a corner.
+fn over_edge(layer: i64, [x, y]: [i64; 2], size: i64) -> Option<(i64, [i64; 2])> {
+    let inside = [x, y].map(|n| (0..size).contains(&n));
+    match inside {
+        [true, true] => return Some((layer, [x, y])),
+        [false, false] => return None,
+        _ => {}
+    }
+    let [s, t] = [x, y].map(|n| (2 * n + 1) as f64 / size as f64 - 1.0);
+    let (face, s, t) = face(match layer.rem_euclid(6) {
+        0 => [1.0, -t, -s],
+        1 => [-1.0, -t, s],
+        2 => [s, 1.0, t],
+        3 => [s, -1.0, -t],
+        4 => [s, -t, 1.0],
+        _ => [-s, -t, -1.0],
+    });
+    let texel = |n: f64| ((n * size as f64).floor() as i64).clamp(0, size - 1);
+    Some((layer - layer.rem_euclid(6) + face, [texel(s), texel(t)]))
 }
 
 /// Operands of one lane by their meaning.
@@ -272,7 +339,7 @@ impl Machine<'_> {
         for lane in lanes(mask) {
             let values = inst.args.iter().map(|&v| self.arg(wave, v, lane)).collect();
             let operands = Operands { image, meaning: &meaning, values };
-            let results = self.image_lane(wave, inst, &operands, lane)?;
+            let results = self.image_lane(wave, inst, &operands, lane, mask)?;
             let Some(result) = inst.result else { continue };
             let doubtful = !operands.values.iter().all(|v| !v.1.is_uncertain());
             for (register, (bits, shadow)) in self.registers_of(result).zip(results) {
@@ -289,11 +356,14 @@ impl Machine<'_> {
         inst: &Inst,
         operands: &Operands<'_>,
         lane: usize,
+        mask: u64,
     ) -> Result<Vec<(u64, Shadow)>> {
         use ImageOperand as O;
         let image = operands.image;
         let Some(&descriptor) = inst.args.first() else { return Ok(Vec::new()) };
-        let lod = self.level_of_detail(wave, inst, operands, lane)?;
+        // Without a whole quad, or across the faces of a cube, any level may be read.
+        let known_lod = self.level_of_detail(wave, inst, operands, lane, mask);
+        let lod = known_lod.unwrap_or_default();
         let sampler = inst.args.get(1).and_then(|&v| self.sampler(wave, v, lane));
         let data = operands.meaning.iter().position(|m| *m == O::Data);
         let components = data.map(|n| self.values(wave, inst, n, lane)).unwrap_or_default();
@@ -356,19 +426,21 @@ impl Machine<'_> {
             ImageOp::Sample => {
                 let sampler = sampler.unwrap_or_default();
                 let mut coords = operands.coords(texture.layers);
-                let level = lod.max(0.0).min(texture.levels.len() as f64) as usize;
+                let level = lod[1].max(0.0).min(texture.levels.len() as f64) as usize;
                 for n in 0..coords.count {
                     let offset = operands.int(O::Offset(n as u8)) as f64;
                     coords.at[n] += offset / if sampler.unnormalized { 1.0 } else { texture.size(level)[n] as f64 };
                 }
-                let reference = operands.float(O::Compare).map(|c| c.0);
-                texture.sample(&sampler, &coords, lod, reference).iter().map(|s| sampled(*s)).collect()
+                let reference = operands.float(O::Compare);
+                let result = texture.sample_between(&sampler, &coords, lod, reference);
+                let bound = |bound: f64| if known_lod.is_some() { bound } else { f64::INFINITY };
+                result.iter().map(|s| sampled((s.0, bound(s.1)))).collect()
             }
             ImageOp::Gather(component) if image.dim == Dim::D2 => {
                 let sampler = sampler.unwrap_or_default();
                 let coords = operands.coords(texture.layers);
                 let size = texture.size(0);
-                let reference = operands.float(O::Compare).map(|c| c.0);
+                let reference = operands.float(O::Compare);
                 let base: [f64; 2] = std::array::from_fn(|n| {
                     (coords.at[n] * size[n] as f64 - 0.5).floor() + operands.int(O::Offset(n as u8)) as f64
                 });
@@ -395,46 +467,94 @@ impl Machine<'_> {
         })
     }
 
-    /// The level that sampling is at, before the sampler has its say.
-    fn level_of_detail(&mut self, wave: &Wave, inst: &Inst, operands: &Operands<'_>, lane: usize) -> Result<f64> {
+    /// The level that sampling is at, before the sampler has its say: the least and the most that it may be around it.
+    fn level_of_detail(
+        &mut self,
+        wave: &Wave,
+        inst: &Inst,
+        operands: &Operands<'_>,
+        lane: usize,
+        mask: u64,
+    ) -> Option<[f64; 3]> {
         use ImageOperand as O;
         let image = operands.image;
-        let extra = operands.float(O::Lod).unwrap_or_default().0;
+        let extra = operands.float(O::Lod).unwrap_or_default();
         let size = match inst.args.first().and_then(|&v| self.texture(wave, v, lane)) {
             Some(texture) => texture.size(0),
-            None => return Ok(0.0),
+            None => return Some([0.0; 3]),
         };
-        let given = |what: fn(u8) -> O| -> f64 {
-            let d =
-                (0..image.dim.coords()).map(|n| operands.float(what(n as u8)).unwrap_or_default().0 * size[n] as f64);
-            d.map(|d| d * d).sum::<f64>().sqrt()
-        };
-        let sampling = matches!(image.op, ImageOp::Sample);
-        Ok(match image.lod {
-            _ if !sampling => 0.0,
-            LodMode::Explicit => extra,
-            LodMode::Zero => 0.0,
-            LodMode::Gradient if image.dim == Dim::Cube => return Err(unsupported(&inst.op)),
-            LodMode::Gradient => given(O::GradX).max(given(O::GradY)).log2(),
-            LodMode::Implicit | LodMode::Bias if self.shader.stage != crate::target::Stage::Fragment => extra,
-            LodMode::Implicit | LodMode::Bias if image.dim == Dim::Cube => return Err(unsupported(&inst.op)),
+        let cube = image.dim == Dim::Cube;
+        let given = |(lod, off): (f64, f64)| [lod - off, lod, lod + off];
+        let derived = self.shader.stage == crate::target::Stage::Fragment;
+        let all = |what: fn(u8) -> O| [0, 1, 2].map(|n| operands.float(what(n)).unwrap_or_default());
+        let lengths = match image.lod {
+            _ if !matches!(image.op, ImageOp::Sample) => return Some([0.0; 3]),
+            LodMode::Zero => return Some([0.0; 3]),
+            LodMode::Explicit => return Some(given(extra)),
+            LodMode::Implicit | LodMode::Bias if !derived => return Some(given(extra)),
+            LodMode::Gradient => {
+                let at = all(O::Coord);
+                let along = |gradient: [(f64, f64); 3]| match cube {
+                    true => on_face(at.map(|c| c.0), gradient.map(|g| g.0), size[0]),
+                    false => Some(length(gradient, size)),
+                };
+                [along(all(O::GradX)), along(all(O::GradY))]
+            }
             LodMode::Implicit | LodMode::Bias => {
                 let quad = lane / 4 * 4;
-                let difference = |step: usize| -> f64 {
-                    let coords = operands.meaning.iter().zip(&inst.args).filter_map(|(m, &v)| match m {
-                        O::Coord(n) => Some((usize::from(*n), v)),
-                        _ => None,
-                    });
-                    let d = coords.map(|(n, v)| {
-                        let at = |lane| decode(self.arg(wave, v, lane).0, Bits::B32);
-                        (at(quad + step) - at(quad)) * size[n] as f64
-                    });
-                    d.map(|d| d * d).sum::<f64>().sqrt()
+                let coords = |lane: usize| -> [(f64, f64); 3] {
+                    let mut at = [(0.0, 0.0); 3];
+                    for (meaning, &v) in operands.meaning.iter().zip(&inst.args) {
+                        if let O::Coord(n) = meaning {
+                            let (bits, shadow) = self.arg(wave, v, lane);
+                            at[usize::from(*n)] = (decode(bits, Bits::B32), shadow.bound.max(0.0));
+                        }
+                    }
+                    at
                 };
-                difference(1).max(difference(2)).log2() + extra
+                if mask >> quad & 15 != 15 {
+                    return None;
+                }
+                let here = coords(quad);
+                if cube && (1..4).any(|n| face(coords(quad + n).map(|c| c.0)).0 != face(here.map(|c| c.0)).0) {
+                    return None;
+                }
+                [1, 2].map(|step| {
+                    let there = coords(quad + step);
+                    let apart = [0, 1, 2].map(|n| (there[n].0 - here[n].0, there[n].1 + here[n].1));
+                    let at = here.map(|c| c.0);
+                    match cube {
+                        true => on_face(at, apart.map(|c| c.0), size[0]),
+                        false => Some(length(apart, size)),
+                    }
+                })
             }
-        })
+        };
+        let [Some(x), Some(y)] = lengths else { return None };
+        let extra = if image.lod == LodMode::Gradient { (0.0, 0.0) } else { extra };
+        let [low, lod, high]: [f64; 3] = std::array::from_fn(|n| x[n].max(y[n]).max(0.0).log2());
+        // Logarithms are approximate, and projected lengths more so.
+        let off = extra.1 + if cube { 0.2 } else { 0.02 };
+        Some([low + extra.0 - off, lod + extra.0, high + extra.0 + off])
     }
+}
+
+/// The length of a difference of coordinates in texels: Vulkan lets it be as little as its greatest component, and as much
+/// as the sum of all, and the coordinates may be off.
+fn length(apart: [(f64, f64); 3], size: [i64; 3]) -> [f64; 3] {
+    let texels = [0, 1, 2].map(|n| (apart[n].0.abs() * size[n] as f64, apart[n].1 * size[n] as f64));
+    let off: f64 = texels.iter().map(|t| t.1).sum();
+    let [greatest, squares, sum] =
+        texels.iter().fold([0.0, 0.0, 0.0], |[g, q, s]: [f64; 3], (d, _)| [d.max(g), q + d * d, s + d]);
+    [greatest - off, squares.sqrt(), sum + off]
+}
+
+/// The same for a direction into a cube: on the face that it meets.
+fn on_face(at: [f64; 3], step: [f64; 3], size: i64) -> Option<[f64; 3]> {
+    let to: [f64; 3] = std::array::from_fn(|n| at[n] + step[n] * 1e-6);
+    let ((from_face, s, t), (to_face, u, v)) = (face(at), face(to));
+    let apart = [((u - s) * 1e6, 0.0), ((v - t) * 1e6, 0.0), (0.0, 0.0)];
+    (from_face == to_face).then(|| length(apart, [size, size, 1]))
 }
 
 fn sampled((value, bound): (f64, f64)) -> (u64, Shadow) {

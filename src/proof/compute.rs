@@ -1,0 +1,356 @@
+//! One compute shader of a corpus: compiled in every way, run on inputs made from what it declares, and judged.
+//!
+//! Candidates of inputs are tried in turn until one proves something. The emulator tries first, since it is quick and its
+//! running to the end is to be shown in any case; the interpreter then says how far results may be apart. Where a driver
+//! leaves something else than the emulator, the interpreter runs at the driver's subgroup size: if that explains it, the
+//! result depends on the order or the number of invocations that run together, and the interpreter is the judge.
+
+use super::contents::Choice;
+use super::declared::Declared;
+use super::driver::{Judge, Spirv};
+use super::judge::{interpreted, judge, proves_nothing};
+use super::pipelines::Pipelines;
+use super::report::{Fate, Report};
+use super::world::Known;
+use crate::compile::Compiler;
+use crate::compile::request::{Module, default_wave};
+use crate::compile::spirv::{reflect, translate};
+use crate::emu::inputs::{Bound, Inputs};
+use crate::emu::{INSTRUCTION_LIMIT, Limits};
+use crate::error::{Error, ErrorKind, Result};
+use crate::ir::Shader;
+use crate::ir::interp::{Options, Verdict};
+use crate::pipeline::ShaderRef;
+use crate::state::{PipelineState, SpecializationEntry};
+use crate::target::{Stage, WaveSize};
+use rspirv::spirv::Op;
+use std::time::{Duration, Instant};
+
+/// The seeds that inputs come from.
+pub const SEEDS: [u64; 2] = [1, 2];
+/// Ulps that any float may be off besides its bound.
+pub const FLOOR: f64 = 4.0;
+/// Time after which no other candidate is begun.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Elements of a constant that Mesa compiles in reasonable time.
+const LONGEST_TABLE: usize = 4096;
+
+/// A shader and what it is given.
+pub struct Case<'a> {
+    /// SPIR-V.
+    pub module: &'a Module,
+    /// Entry point.
+    pub entry: &'a str,
+    /// Specialization; what the module does not have is ignored.
+    pub spec: &'a [(u32, u64)],
+    /// Candidates of inputs, the best first.
+    pub choices: &'a [Choice],
+}
+
+/// How long runs may be.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    /// Instructions of the interpreter, once a wave.
+    pub interpreted: u64,
+    /// Instructions of the emulator, once a wave.
+    pub emulated: u64,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { interpreted: 2_000_000, emulated: 5_000_000 }
+    }
+}
+
+/// Who else has a say.
+pub struct Tools<'a> {
+    /// Compiles.
+    pub compiler: &'a dyn Compiler,
+    /// Runs SPIR-V.
+    pub judge: &'a dyn Judge,
+    /// How long runs may be.
+    pub budget: Budget,
+    /// Told of a disagreement: the inputs, what was left, by which route, and what should have been.
+    pub on_difference: &'a dyn Fn(&Difference<'_>),
+}
+
+/// A disagreement, for whoever wants to keep it.
+#[derive(Debug)]
+pub struct Difference<'a> {
+    /// What was run on.
+    pub inputs: &'a Inputs,
+    /// Its state.
+    pub state: &'a PipelineState,
+    /// Lanes of a wave.
+    pub wave: WaveSize,
+    /// The seed.
+    pub seed: u64,
+    /// The pipeline.
+    pub route: &'a str,
+    /// What should have been left.
+    pub expected: &'a [Vec<u8>],
+    /// In words.
+    pub what: &'a str,
+}
+
+/// Says what becomes of a compute shader.
+pub fn compute(case: &Case<'_>, tools: &Tools<'_>) -> Report {
+    let began = Instant::now();
+    let subject = Subject::new(case, tools);
+    let compiled = began.elapsed().as_millis() as u64;
+    let mut report = match subject {
+        Ok(subject) => subject.report(),
+        Err(e) => Report::new(Fate::NotCompiled, e.to_string()),
+    };
+    report.spent[0] = compiled;
+    report
+}
+
+/// Runs it and adds the time to what is spent on its kind.
+fn timed<T>(report: &mut Report, kind: usize, run: impl FnOnce() -> T) -> T {
+    let began = Instant::now();
+    let out = run();
+    report.spent[kind] += began.elapsed().as_millis() as u64;
+    out
+}
+
+/// A shader that is compiled.
+struct Subject<'a> {
+    case: &'a Case<'a>,
+    tools: &'a Tools<'a>,
+    ir: Shader,
+    declared: Declared,
+    spec: Vec<(u32, u64, usize)>,
+    wave: WaveSize,
+    pipelines: Pipelines,
+}
+
+/// What every pipeline left, for each seed.
+struct Ran {
+    inputs: Inputs,
+    /// By route.
+    results: Vec<Vec<Vec<u8>>>,
+    /// Of the last route.
+    instructions: u64,
+}
+
+impl<'a> Subject<'a> {
+    fn new(case: &'a Case<'a>, tools: &'a Tools<'a>) -> Result<Self> {
+        let info = reflect(case.module)?;
+        let values = info.specialization(case.spec);
+        let ir = translate(case.module, case.entry, Stage::Compute, &values)?;
+        let wave = default_wave(Stage::Compute, info.uses_subgroups);
+        let bytes = |id| info.spec_constants.iter().find(|c| c.id == id).map_or(4, |c| (c.bits as usize / 8).max(4));
+        let shader = ShaderRef {
+            module: case.module,
+            entry_point: case.entry.to_owned(),
+            stage: Stage::Compute,
+            wave,
+            spec_ids: values.iter().map(|v| v.0).collect(),
+        };
+        let entry = |&(id, value): &(u32, u64)| SpecializationEntry { stage: None, id, value };
+        let state = crate::template::state(std::slice::from_ref(&ir))?;
+        let state = PipelineState { specialization: values.iter().map(entry).collect(), ..state };
+        Ok(Self {
+            declared: Declared::new(case.module.bytes())?,
+            pipelines: Pipelines::new(vec![shader], state, tools.compiler)?,
+            spec: values.iter().map(|&(id, value)| (id, value, bytes(id))).collect(),
+            case,
+            tools,
+            ir,
+            wave,
+        })
+    }
+
+    fn report(&self) -> Report {
+        let mut report = Report::new(Fate::ProvesNothing, "no candidate of inputs");
+        let mut said = Vec::new();
+        let began = Instant::now();
+        let unspecific = [Choice::default()];
+        let choices = if self.case.choices.is_empty() { &unspecific } else { self.case.choices };
+        for (n, choice) in choices.iter().enumerate() {
+            if began.elapsed() > PATIENCE {
+                said.push("and no time for more".into());
+                break;
+            }
+            match self.try_choice(choice, &mut report) {
+                Ok(()) => return report,
+                Err((fate, why)) => {
+                    // What was cut with one choice and ran with another has run.
+                    if fate == Fate::Differs || fate == Fate::NotRun {
+                        (report.fate, report.reason) = (fate, why);
+                        return report;
+                    }
+                    if !report.ran || fate != Fate::Cut {
+                        report.fate = fate;
+                    }
+                    said.push(format!("{n}: {why}"));
+                }
+            }
+        }
+        report.reason = said.join("; ");
+        report
+    }
+
+    /// Runs one candidate through everybody.
+    fn try_choice(&self, choice: &Choice, report: &mut Report) -> Result<(), (Fate, String)> {
+        let nothing = |e: Error| (Fate::ProvesNothing, e.to_string());
+        let mut runs = Vec::new();
+        for seed in SEEDS {
+            let inputs = self.declared.inputs(&self.ir, seed, choice).map_err(nothing)?;
+            runs.push(self.emulate(inputs, report)?);
+        }
+        report.ran = true;
+        let results: Vec<_> = runs.iter().filter_map(|r| Some(changes(&r.inputs, r.results.first()?))).collect();
+        if results.iter().all(|r| r.iter().all(Vec::is_empty)) {
+            return Err((Fate::ProvesNothing, "writes nothing".into()));
+        }
+        if results.windows(2).all(|pair| pair[0] == pair[1]) {
+            return Err((Fate::ProvesNothing, "two seeds give the same".into()));
+        }
+        // It takes about as many instructions, each a hundred times as long.
+        let most = runs.iter().map(|r| r.instructions).max().unwrap_or(0);
+        if most > self.tools.budget.interpreted {
+            return Err((Fate::ProvesNothing, format!("too long for the interpreter: {most} instructions")));
+        }
+        let mut sum = Verdict::default();
+        let mut by_interpreter = None;
+        for (seed, ran) in SEEDS.iter().zip(&runs) {
+            let (verdict, without_driver) = self.judge(*seed, ran, report)?;
+            sum.add(&verdict);
+            by_interpreter = by_interpreter.or(without_driver);
+        }
+        if let Some(why) = proves_nothing(&sum, &results) {
+            return Err((Fate::ProvesNothing, why));
+        }
+        (report.exact, report.floats) = (sum.exact, sum.floats);
+        report.fate = if by_interpreter.is_some() { Fate::AgreedWithInterpreter } else { Fate::Agreed };
+        report.reason = by_interpreter.unwrap_or_default();
+        if let (true, Some(why)) = (report.reason.is_empty(), &self.pipelines.not_linked) {
+            report.reason = format!("whole only: {why}");
+        }
+        Ok(())
+    }
+
+    fn emulate(&self, inputs: Inputs, report: &mut Report) -> Result<Ran, (Fate, String)> {
+        let limits = Limits { instructions: self.tools.budget.emulated };
+        let (mut results, mut instructions) = (Vec::new(), 0);
+        for (route, elf) in &self.pipelines.elfs {
+            let ran = timed(report, 1, || self.pipelines.run(elf, &inputs, limits)).map_err(|e| match e.kind() {
+                ErrorKind::Unsupported { feature, .. } if feature == INSTRUCTION_LIMIT => (Fate::Cut, e.to_string()),
+                _ => (Fate::NotRun, format!("{route}: {e}")),
+            })?;
+            instructions = ran.stats.total();
+            results.push(ran.bindings);
+        }
+        report.instructions = report.instructions.max(instructions);
+        Ok(Ran { inputs, results, instructions })
+    }
+
+    fn options(&self, lanes: u32) -> Options {
+        Options { subgroup_size: lanes, limit: self.tools.budget.interpreted, ..Options::default() }
+    }
+
+    /// Judges what the pipelines left; says why, if the driver had no say.
+    fn judge(&self, seed: u64, ran: &Ran, report: &mut Report) -> Result<(Verdict, Option<String>), (Fate, String)> {
+        let nothing = |e: Error| (Fate::ProvesNothing, e.to_string());
+        let Ran { inputs, results, .. } = ran;
+        let options = Options { shadow: true, ..self.options(self.wave.lanes()) };
+        let known = timed(report, 2, || interpreted(&self.ir, inputs, options)).map_err(nothing)?;
+        let Some(whole) = results.last() else { return Err((Fate::NotRun, "no pipeline".into())) };
+        let own = bytes_of(&known).map_err(nothing)?;
+        if results.len() > 1 {
+            let bytes = results.iter().all(|r| r == whole);
+            let same = bytes || results.iter().all(|r| judge(FLOOR, inputs, &known, r, whole).is_ok());
+            report.same_bytes = Some(bytes && report.same_bytes != Some(false));
+            report.same_as_whole = Some(same && report.same_as_whole != Some(false));
+        }
+        let (theirs, mut why) = match timed(report, 3, || self.driver(inputs)) {
+            Ok(theirs) => (theirs, None),
+            Err(why) => (own.clone(), Some(why)),
+        };
+        let mut expected = &theirs;
+        if why.is_none() && judge(FLOOR, inputs, &known, whole, &theirs).is_err() {
+            let differs = |options, report: &mut Report| {
+                let other = timed(report, 2, || interpreted(&self.ir, inputs, options)).and_then(|k| bytes_of(&k));
+                other.map(|other| judge(FLOOR, inputs, &known, &other, &own).is_err()).map_err(nothing)
+            };
+            if differs(Options { backwards: true, ..self.options(self.wave.lanes()) }, report)? {
+                return Err((Fate::ProvesNothing, "depends on the order of invocations".into()));
+            }
+            if differs(self.options(self.tools.judge.subgroup_size()), report)? {
+                why = Some("depends on which invocations run together".into());
+                expected = &own;
+            }
+        }
+        let mut verdict = Verdict::default();
+        for ((route, _), ours) in self.pipelines.elfs.iter().zip(results) {
+            verdict = judge(FLOOR, inputs, &known, ours, expected).map_err(|e| {
+                let what = format!("seed {seed}, {route}: {e}");
+                (self.tools.on_difference)(&Difference {
+                    inputs,
+                    state: &self.pipelines.state,
+                    wave: self.wave,
+                    seed,
+                    route,
+                    expected,
+                    what: &what,
+                });
+                let interpreter = match judge(FLOOR, inputs, &known, &own, expected) {
+                    Ok(_) => "the interpreter agrees with what was expected".to_owned(),
+                    Err(e) => match judge(FLOOR, inputs, &known, ours, &own) {
+                        Ok(_) => "the interpreter agrees with the emulator".to_owned(),
+                        Err(_) => format!("the interpreter agrees with neither: {e}"),
+                    },
+                };
+                (Fate::Differs, format!("{what}; {interpreter}"))
+            })?;
+        }
+        Ok((verdict, why))
+    }
+
+    /// What the driver leaves, or why it is not asked.
+    fn driver(&self, inputs: &Inputs) -> Result<Vec<Vec<u8>>, String> {
+        if let Some(long) = long_table(self.case.module.bytes()) {
+            return Err(format!("a constant of {long} elements, which the driver takes minutes for"));
+        }
+        let shader = Spirv { module: self.case.module.bytes(), entry: self.case.entry, spec: &self.spec };
+        self.tools.judge.compute(&shader, inputs).map(|out| out.bindings)
+    }
+}
+
+/// The bytes of what was interpreted.
+fn bytes_of(known: &[Option<Known>]) -> Result<Vec<Vec<u8>>> {
+    known.iter().map(|k| k.as_ref().map_or(Ok(Vec::new()), Known::bytes)).collect()
+}
+
+/// Bytes that a run changed.
+fn changes(inputs: &Inputs, results: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let changed = |before: &[u8], after: &[u8]| -> Vec<u8> {
+        after.iter().zip(before).filter(|(after, before)| after != before).map(|(after, _)| *after).collect()
+    };
+    let of = |(bound, after): (&Bound, &Vec<u8>)| match bound {
+        Bound::StorageBuffer(before) => changed(&before.0, after),
+        Bound::StorageImage(image) => changed(&image.data.0, after),
+        Bound::StorageTexelBuffer(texels) => changed(&texels.data.0, after),
+        _ => Vec::new(),
+    };
+    inputs.bindings.iter().map(|b| &b.bound).zip(results).map(of).collect()
+}
+
+/// The longest constant of a module, if it is longer than a driver likes.
+fn long_table(module: &[u8]) -> Option<usize> {
+    let (words, _) = module.as_chunks::<4>();
+    let mut at = 5;
+    let mut longest = 0;
+    while let Some(word) = words.get(at).map(|b| u32::from_le_bytes(*b)) {
+        let length = (word >> 16).max(1) as usize;
+        match word & 0xffff {
+            op if op == Op::Function as u32 => break,
+            op if op == Op::ConstantComposite as u32 => longest = longest.max(length.saturating_sub(3)),
+            _ => {}
+        }
+        at += length;
+    }
+    Some(longest).filter(|n| *n > LONGEST_TABLE)
+}

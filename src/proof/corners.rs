@@ -1,0 +1,93 @@
+//! Corners on the screen, and how far correct drivers may have them apart.
+
+/// Corners may be rounded to the nearest 1/256 of a pixel, or not.
+const ROUNDED: f64 = 1.0 / 256.0;
+
+/// How far rounding may move a number that is itself off by so much.
+fn moved(n: f64, off: f64) -> f64 {
+    let away = (n - (n / ROUNDED).round() * ROUNDED).abs();
+    if away + off < ROUNDED / 2.0 { away + off } else { ROUNDED / 2.0 + off }
+}
+
+/// A vertex on the screen.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Corner {
+    /// Place in pixels.
+    pub at: [f64; 2],
+    /// How far it may be off, in pixels.
+    pub off: f64,
+    /// Depth, and how far that may be off.
+    pub depth: (f64, f64),
+    /// w of the position.
+    pub w: f64,
+    /// How far that may be off, relative to it.
+    pub w_off: f64,
+    /// It is inside of what is drawn onto.
+    pub inside: bool,
+    /// Pixels of an edge, if it is a point.
+    pub size: f64,
+}
+
+impl Corner {
+    /// The place of a position in clip space, of which each number may be off.
+    pub fn new([x, y, z, w]: [(f64, f64); 4], size: f64, extent: [u32; 2]) -> Self {
+        let w_off = w.1 / w.0.abs();
+        let project = |(v, off): (f64, f64)| (v / w.0, off / w.0.abs() + (v / w.0).abs() * (w_off + 2f64.powi(-22)));
+        let [x, y, z] = [x, y, z].map(project);
+        let scale = extent.map(|n| f64::from(n) / 2.0);
+        let at = [(x.0 + 1.0) * scale[0], (y.0 + 1.0) * scale[1]];
+        let off = moved(at[0], x.1 * scale[0]).max(moved(at[1], y.1 * scale[1]));
+        Self {
+            at,
+            off: if off.is_finite() { off } else { f64::INFINITY },
+            depth: z,
+            w: w.0,
+            w_off,
+            inside: w.0 > 1e-3 && x.0.abs() <= 1.0 && y.0.abs() <= 1.0 && (0.0..=1.0).contains(&z.0),
+            size,
+        }
+    }
+
+    /// The corners of the square that a point is.
+    pub fn square(&self) -> [[f64; 2]; 4] {
+        let half = self.size / 2.0;
+        [[-half, -half], [half, -half], [half, half], [-half, half]].map(|[x, y]| [self.at[0] + x, self.at[1] + y])
+    }
+}
+
+/// Whether a place is nearer than so much to the line between two corners.
+pub(super) fn near(place: [f64; 2], from: [f64; 2], to: [f64; 2], slack: f64) -> bool {
+    let [dx, dy] = [to[0] - from[0], to[1] - from[1]];
+    let [px, py] = [place[0] - from[0], place[1] - from[1]];
+    let length = dx.hypot(dy);
+    // Uncertain places make every distance one that is not large enough.
+    if length == 0.0 {
+        return !(px.hypot(py) > slack);
+    }
+    let along = ((px * dx + py * dy) / (length * length)).clamp(0.0, 1.0);
+    !((px - along * dx).hypot(py - along * dy) > slack)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_near_a_line_are_near() {
+        assert!(near([2.0, 1.001], [0.0, 1.0], [4.0, 1.0], 0.01));
+        assert!(!near([2.0, 1.1], [0.0, 1.0], [4.0, 1.0], 0.01));
+        assert!(!near([5.0, 1.0], [0.0, 1.0], [4.0, 1.0], 0.01));
+        assert!(near([0.0, 0.0], [f64::NAN, 1.0], [4.0, 1.0], 0.01));
+    }
+
+    #[test]
+    fn a_position_has_its_place() {
+        let exact = |x: f64| (x, 0.0);
+        let corner = Corner::new([exact(1.0), exact(-1.0), exact(0.5), exact(2.0)], 4.0, [8, 8]);
+        assert_eq!((corner.at, corner.depth.0, corner.inside), ([6.0, 2.0], 0.25, true));
+        assert_eq!(corner.square()[2], [8.0, 4.0]);
+        assert!(corner.off < 1e-4);
+        let between = Corner::new([exact(0.3), exact(0.3), exact(0.5), exact(1.0)], 1.0, [8, 8]);
+        assert!(between.off > 1e-4 && between.off <= ROUNDED);
+    }
+}

@@ -1,0 +1,213 @@
+//! What a module declares of its interface: types, variables and where they are bound, whatever its functions hold.
+
+use crate::error::{Error, Result};
+use crate::ir::Resource;
+use rspirv::dr::{self, Instruction, Operand};
+use rspirv::spirv::{Decoration, Dim, ImageFormat, Op, StorageClass};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a module declares.
+pub struct Declared {
+    types: BTreeMap<u32, Instruction>,
+    variables: Vec<Variable>,
+    decorations: BTreeMap<(u32, Decoration), u32>,
+    members: BTreeMap<(u32, u32), u32>,
+    names: BTreeMap<(u32, u32), String>,
+    /// Of matrices in a structure's member: bytes from one column to the next, or from row to row.
+    strides: BTreeMap<(u32, u32), u32>,
+    /// Members whose matrices lie row by row.
+    rows: BTreeSet<(u32, u32)>,
+}
+
+/// A variable outside of functions.
+#[derive(Clone, Copy, Debug)]
+struct Variable {
+    id: u32,
+    pointer: u32,
+    class: StorageClass,
+}
+
+/// An image type.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ImageType {
+    /// Type of a texel's components.
+    pub sampled: u32,
+    pub dim: Dim,
+    pub depth: bool,
+    pub arrayed: bool,
+    pub multisampled: bool,
+    pub format: ImageFormat,
+}
+
+impl Declared {
+    /// Reads a module.
+    ///
+    /// # Errors
+    /// Malformed: declarations that cannot be read.
+    pub fn new(module: &[u8]) -> Result<Self> {
+        let module = dr::load_bytes(declarations(module)).map_err(|e| Error::malformed(e.to_string()))?;
+        let (mut decorations, mut members, mut names) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let (mut strides, mut rows) = (BTreeMap::new(), BTreeSet::new());
+        for inst in &module.annotations {
+            match (inst.class.opcode, inst.operands.as_slice()) {
+                (Op::Decorate, [Operand::IdRef(id), Operand::Decoration(d), Operand::LiteralBit32(n)]) => {
+                    decorations.insert((*id, *d), *n);
+                }
+                (
+                    Op::MemberDecorate,
+                    [
+                        Operand::IdRef(id),
+                        Operand::LiteralBit32(member),
+                        Operand::Decoration(Decoration::Offset),
+                        Operand::LiteralBit32(n),
+                    ],
+                ) => {
+                    members.insert((*id, *member), *n);
+                }
+                (
+                    Op::MemberDecorate,
+                    [
+                        Operand::IdRef(id),
+                        Operand::LiteralBit32(member),
+                        Operand::Decoration(Decoration::MatrixStride),
+                        Operand::LiteralBit32(n),
+                    ],
+                ) => {
+                    strides.insert((*id, *member), *n);
+                }
+                (
+                    Op::MemberDecorate,
+                    [Operand::IdRef(id), Operand::LiteralBit32(member), Operand::Decoration(Decoration::RowMajor)],
+                ) => {
+                    rows.insert((*id, *member));
+                }
+                _ => {}
+            }
+        }
+        for inst in &module.debug_names {
+            if let [Operand::IdRef(id), Operand::LiteralBit32(member), Operand::LiteralString(name)] =
+                inst.operands.as_slice()
+            {
+                names.insert((*id, *member), name.clone());
+            }
+        }
+        let values = &module.types_global_values;
+        let variable = |inst: &Instruction| match (inst.class.opcode, inst.operands.first()) {
+            (Op::Variable, Some(Operand::StorageClass(class))) => {
+                Some(Variable { id: inst.result_id?, pointer: inst.result_type?, class: *class })
+            }
+            _ => None,
+        };
+        let variables = values.iter().filter_map(variable).collect();
+        let types = values.iter().filter_map(|inst| Some((inst.result_id?, inst.clone()))).collect();
+        Ok(Self { types, variables, decorations, members, names, strides, rows })
+    }
+
+    /// Of the variables at a resource's place, what each points to (of an array of descriptors, one of them).
+    pub(super) fn bound_at(&self, resource: &Resource) -> Vec<u32> {
+        let here = |v: &&Variable| {
+            let decoration = |d| self.decorations.get(&(v.id, d)).copied();
+            decoration(Decoration::DescriptorSet) == Some(resource.set)
+                && decoration(Decoration::Binding) == Some(resource.binding)
+        };
+        self.variables.iter().filter(here).map(|v| self.pointee(v.pointer)).collect()
+    }
+
+    /// The block of push constants.
+    pub(super) fn push_constants(&self) -> Option<u32> {
+        let block = self.variables.iter().find(|v| v.class == StorageClass::PushConstant)?;
+        Some(self.pointee(block.pointer))
+    }
+
+    /// An operand of a type's declaration that is an id or a number; 0 if there is none.
+    pub(super) fn operand(&self, ty: u32, n: usize) -> u32 {
+        match self.types.get(&ty).and_then(|inst| inst.operands.get(n)) {
+            Some(Operand::IdRef(x) | Operand::LiteralBit32(x)) => *x,
+            _ => 0,
+        }
+    }
+
+    /// How many operands it has: of a structure its members.
+    pub(super) fn operands(&self, ty: u32) -> usize {
+        self.types.get(&ty).map_or(0, |inst| inst.operands.len())
+    }
+
+    /// What declares it.
+    pub(super) fn opcode(&self, ty: u32) -> Op {
+        self.types.get(&ty).map_or(Op::Nop, |inst| inst.class.opcode)
+    }
+
+    /// Bytes from one element of an array to the next.
+    pub(super) fn stride(&self, ty: u32) -> Option<usize> {
+        self.decorations.get(&(ty, Decoration::ArrayStride)).map(|n| (*n as usize).max(1))
+    }
+
+    /// Offset of a structure's member.
+    pub(super) fn offset(&self, ty: u32, member: u32) -> Option<usize> {
+        self.members.get(&(ty, member)).map(|n| *n as usize)
+    }
+
+    /// Stride of the matrices in a structure's member, and whether they lie row by row.
+    pub(super) fn matrix_layout(&self, ty: u32, member: u32) -> (Option<usize>, bool) {
+        (self.strides.get(&(ty, member)).map(|n| *n as usize), self.rows.contains(&(ty, member)))
+    }
+
+    /// Debug name of a structure's member.
+    pub(super) fn member_name(&self, ty: u32, member: u32) -> Option<&str> {
+        self.names.get(&(ty, member)).map(String::as_str)
+    }
+
+    /// The image type that a type is, or has in it.
+    pub(super) fn image(&self, ty: u32) -> Option<ImageType> {
+        let inst = self.types.get(&ty)?;
+        match (inst.class.opcode, inst.operands.as_slice()) {
+            (Op::TypeSampledImage, [Operand::IdRef(image), ..]) => self.image(*image),
+            (
+                Op::TypeImage,
+                [
+                    Operand::IdRef(sampled),
+                    Operand::Dim(dim),
+                    Operand::LiteralBit32(depth),
+                    Operand::LiteralBit32(arrayed),
+                    Operand::LiteralBit32(multisampled),
+                    Operand::LiteralBit32(_),
+                    Operand::ImageFormat(format),
+                    ..,
+                ],
+            ) => Some(ImageType {
+                sampled: *sampled,
+                dim: *dim,
+                depth: *depth == 1,
+                arrayed: *arrayed == 1,
+                multisampled: *multisampled == 1,
+                format: *format,
+            }),
+            _ => None,
+        }
+    }
+
+    fn pointee(&self, pointer: u32) -> u32 {
+        let mut ty = self.operand(pointer, 1);
+        while matches!(self.opcode(ty), Op::TypeArray | Op::TypeRuntimeArray) && self.stride(ty).is_none() {
+            ty = self.operand(ty, 0);
+        }
+        ty
+    }
+}
+
+/// A module without capabilities and functions, whose words may be newer than the reader.
+fn declarations(module: &[u8]) -> Vec<u8> {
+    let (words, _) = module.as_chunks::<4>();
+    let mut out = words.get(..5).unwrap_or_default().to_vec();
+    let mut at = 5;
+    while let Some(word) = words.get(at).map(|b| u32::from_le_bytes(*b)) {
+        let end = at + (word >> 16).max(1) as usize;
+        match word & 0xffff {
+            op if op == Op::Function as u32 => break,
+            op if op == Op::Capability as u32 => {}
+            _ => out.extend(words.get(at..end).unwrap_or_default()),
+        }
+        at = end;
+    }
+    out.concat()
+}

@@ -1,0 +1,340 @@
+//! A pair of shaders judged: translated, compiled in every way, drawn by the emulator and by the judge, and compared.
+//!
+//! ```text
+//! vertex, fragment ─> state, pipelines ─┐
+//! scenes, by rank ──────────────────────┴─> drawn by the interpreter (bounds), the judge, and each pipeline ─> Report
+//! ```
+//!
+//! Two seeds are drawn onto floats, and the second once more onto bytes. Where a scene proves nothing the next is taken.
+
+use super::compute::{Difference, FLOOR, SEEDS, Tools};
+use super::declared::Declared;
+use super::drawn::{Drawn, interpreted_draw};
+use super::driver::{Outputs, Spirv};
+use super::judge::{judge, proves_nothing};
+use super::pipelines::Pipelines;
+use super::report::{Fate, Report};
+use super::scene::{Part, Scene, target_format};
+use super::world::Known;
+use crate::compile::Compiler;
+use crate::compile::request::{Module, default_wave};
+use crate::compile::spirv;
+use crate::emu::inputs::Inputs;
+use crate::emu::{INSTRUCTION_LIMIT, Limits, Outcome};
+use crate::error::{Context, Error, ErrorKind, Result};
+use crate::ir::interp::{Options, Verdict};
+use crate::pipeline::ShaderRef;
+use crate::state::{ColorAttachment, PipelineState, SpecializationEntry};
+use crate::target::Stage;
+use crate::template;
+
+/// Scenes that are tried until one proves something.
+const TRIES: usize = 6;
+/// The share of values that must be alike where the interpreter's bounds are too wide to say it.
+const ALIKE: f64 = 0.97;
+/// The share of doubtful values below which a scene is taken without looking for a better one.
+const CERTAIN: f64 = 0.05;
+/// Pixels that must be drawn.
+const PIXELS: usize = 50;
+
+/// Says what becomes of a vertex shader and a fragment shader that are made for each other.
+pub fn pair(vertex: &Spirv<'_>, fragment: &Spirv<'_>, tools: &Tools<'_>) -> Report {
+    match Pair::new(vertex, fragment) {
+        Ok(pair) => pair.report(tools),
+        Err(why) => Report::new(Fate::NotCompiled, why.to_string()),
+    }
+}
+
+struct Pair<'a> {
+    sources: [&'a Spirv<'a>; 2],
+    modules: [(Module, spirv::ModuleInfo); 2],
+    parts: [Part; 2],
+    state: PipelineState,
+}
+
+/// What one scene showed.
+struct Shown {
+    verdict: Verdict,
+    /// What the whole pipeline left, for the seeds to be told apart.
+    left: Vec<Vec<u8>>,
+    /// Pixels that were drawn.
+    pixels: usize,
+    /// Values that are alike whatever their bound, of how many.
+    alike: (usize, usize),
+    /// Why the driver had no say, if so.
+    without_driver: Option<String>,
+}
+
+const STAGES: [Stage; 2] = [Stage::Vertex, Stage::Fragment];
+
+impl<'a> Pair<'a> {
+    fn new(vertex: &'a Spirv<'a>, fragment: &'a Spirv<'a>) -> Result<Self> {
+        let load = |source: &Spirv<'_>, stage: Stage| -> Result<_> {
+            let module = Module::new(source.module.to_vec())?;
+            let info = spirv::reflect(&module)?;
+            let spec: Vec<(u32, u64)> = source.spec.iter().map(|s| (s.0, s.1)).collect();
+            let ir = spirv::translate(&module, source.entry, stage, &info.specialization(&spec))?;
+            let declared = Declared::new(source.module)?;
+            Ok(((module, info), Part { ir, declared }))
+        };
+        let (vertex_module, vertex_part) = load(vertex, Stage::Vertex).at(|| "vertex")?;
+        let (fragment_module, fragment_part) = load(fragment, Stage::Fragment).at(|| "fragment")?;
+        let parts = [vertex_part, fragment_part];
+        let mut state = template::state(&[parts[0].ir.clone(), parts[1].ir.clone()])?;
+        for (source, stage) in [vertex, fragment].into_iter().zip(STAGES) {
+            let entry = |s: &(u32, u64, usize)| SpecializationEntry { stage: Some(stage), id: s.0, value: s.1 };
+            state.specialization.extend(source.spec.iter().map(entry));
+        }
+        Ok(Self { sources: [vertex, fragment], modules: [vertex_module, fragment_module], parts, state })
+    }
+
+    fn report(&self, tools: &Tools<'_>) -> Report {
+        let [vertex, fragment] = &self.parts;
+        let scene = Scene { vertex, fragment, state: &self.state };
+        let made = |precise| self.pipelines(precise, tools.compiler);
+        let (precise, coarse) = match (made(true), made(false)) {
+            (Ok(precise), Ok(coarse)) => (precise, coarse),
+            (Err(why), _) | (_, Err(why)) => return Report::new(Fate::NotCompiled, why.to_string()),
+        };
+        let mut report = Report::new(Fate::ProvesNothing, "no inputs");
+        let mut ranked = Vec::new();
+        for seed in SEEDS {
+            match scene.candidates(seed, tools.budget.interpreted) {
+                Ok(all) => ranked.push(self.promising(all, tools)),
+                Err(why) => return Report::new(Fate::ProvesNothing, why.to_string()),
+            }
+        }
+        for n in 0..TRIES {
+            let seeds: Vec<&Inputs> = ranked.iter().filter_map(|some| some.get(n)).collect();
+            let [first, second] = seeds[..] else { break };
+            let again = rounded(second);
+            let scenes = [(&precise, first, SEEDS[0]), (&precise, second, SEEDS[1]), (&coarse, &again, SEEDS[1])];
+            let (fate, why) = self.draw_all(&scenes, tools, &mut report);
+            // What was cut with one scene and ran with another has run.
+            if !report.ran || fate != Fate::Cut {
+                (report.fate, report.reason) = (fate, why);
+            }
+            if !matches!(fate, Fate::ProvesNothing | Fate::Cut) {
+                break;
+            }
+        }
+        report
+    }
+
+    /// The scenes of which most is known for certain.
+    fn promising(&self, all: Vec<Inputs>, tools: &Tools<'_>) -> Vec<Inputs> {
+        let (mut good, mut others) = (Vec::new(), Vec::new());
+        for inputs in all {
+            if good.len() == TRIES {
+                break;
+            }
+            let doubts = || -> Option<f64> {
+                let drawn = self.interpret(&inputs, tools).ok()?;
+                let own = own(&drawn).ok()?;
+                let verdict = compare(&drawn, &inputs, &own, &own).ok()?;
+                let Verdict { loose, uncertain, not_finite, written, .. } = verdict;
+                Some((loose + uncertain + not_finite) as f64 / written.max(1) as f64)
+            };
+            match doubts().unwrap_or(f64::INFINITY) {
+                doubts if doubts < CERTAIN => good.push(inputs),
+                doubts => others.push((doubts, inputs)),
+            }
+        }
+        others.sort_by(|a, b| a.0.total_cmp(&b.0));
+        good.into_iter().chain(others.into_iter().map(|(_, inputs)| inputs)).take(TRIES).collect()
+    }
+
+    fn interpret(&self, inputs: &Inputs, tools: &Tools<'_>) -> Result<Drawn> {
+        let limit = tools.budget.interpreted;
+        let options = Options { subgroup_size: 32, shadow: true, limit, ..Default::default() };
+        let [vertex, fragment] = &self.parts;
+        interpreted_draw(&vertex.ir, Some(&fragment.ir), &self.state.vertex, inputs, options)
+    }
+
+    /// Pipelines for the precise attachments or the others.
+    fn pipelines(&self, precise: bool, compiler: &dyn Compiler) -> Result<Pipelines> {
+        let mut state = self.state.clone();
+        for attachment in state.color.attachments.iter_mut().filter(|a| !a.format.ends_with("INT")) {
+            *attachment = ColorAttachment { format: target_format(precise).to_owned(), ..attachment.clone() };
+        }
+        let shaders =
+            self.sources.iter().zip(&self.modules).zip(STAGES).map(|((source, (module, info)), stage)| ShaderRef {
+                module,
+                entry_point: source.entry.to_owned(),
+                stage,
+                wave: default_wave(stage, info.uses_subgroups),
+                spec_ids: info.spec_constants.iter().map(|c| c.id).collect(),
+            });
+        Pipelines::new(shaders.collect(), state, compiler)
+    }
+
+    /// Draws some scenes in every way.
+    fn draw_all(
+        &self,
+        scenes: &[(&Pipelines, &Inputs, u64)],
+        tools: &Tools<'_>,
+        report: &mut Report,
+    ) -> (Fate, String) {
+        let mut sum = Verdict::default();
+        let (mut left, mut pixels, mut without_driver) = (Vec::new(), usize::MAX, None);
+        let (mut alike, mut all) = (0, 0);
+        for (pipelines, inputs, seed) in scenes {
+            match self.draw(pipelines, inputs, *seed, tools, report) {
+                Ok(shown) => {
+                    sum.add(&shown.verdict);
+                    left.push(shown.left);
+                    pixels = pixels.min(shown.pixels);
+                    (alike, all) = (alike + shown.alike.0, all + shown.alike.1);
+                    without_driver = without_driver.or(shown.without_driver);
+                }
+                Err(fate) => return fate,
+            }
+        }
+        (report.exact, report.floats) = (sum.exact, sum.floats);
+        left.truncate(SEEDS.len());
+        let too_few = (pixels < PIXELS).then(|| format!("draws {pixels} pixels"));
+        let certain = Verdict { loose: 0, uncertain: 0, ..sum.clone() };
+        let nothing = match proves_nothing(&sum, &left).or(too_few.clone()) {
+            // What the interpreter's bounds leave open is not left open by chance.
+            Some(why)
+                if without_driver.is_none()
+                    && too_few.or(proves_nothing(&certain, &left)).is_none()
+                    && alike as f64 > ALIKE * all as f64 =>
+            {
+                return (Fate::Agreed, format!("by a plain bound, {alike} of {all} values: the interpreter's {why}"));
+            }
+            nothing => nothing,
+        };
+        match (nothing, without_driver) {
+            (Some(why), _) => (Fate::ProvesNothing, why),
+            (None, Some(why)) => (Fate::AgreedWithInterpreter, why),
+            (None, None) => {
+                let whole_only = |why: &String| format!("whole only: {why}");
+                (Fate::Agreed, scenes.iter().find_map(|s| s.0.not_linked.as_ref()).map_or(String::new(), whole_only))
+            }
+        }
+    }
+
+    fn draw(
+        &self,
+        pipelines: &Pipelines,
+        inputs: &Inputs,
+        seed: u64,
+        tools: &Tools<'_>,
+        report: &mut Report,
+    ) -> Result<Shown, (Fate, String)> {
+        let nothing = |why: Error| (Fate::ProvesNothing, why.to_string());
+        let limits = Limits { instructions: tools.budget.emulated };
+        let mut runs = Vec::new();
+        for (route, elf) in &pipelines.elfs {
+            let ran = pipelines.run(elf, inputs, limits).map_err(|why| match why.kind() {
+                ErrorKind::Unsupported { feature, .. } if feature == INSTRUCTION_LIMIT => (Fate::Cut, why.to_string()),
+                _ => (Fate::NotRun, format!("{route}: {why}")),
+            })?;
+            report.instructions = report.instructions.max(ran.stats.total());
+            runs.push((*route, outputs(ran)));
+        }
+        report.ran = true;
+        let Some((_, whole)) = runs.last().cloned() else { return Err((Fate::NotRun, "no pipeline".into())) };
+        let drawn = self.interpret(inputs, tools).map_err(nothing)?;
+        if runs.len() > 1 {
+            let bytes = runs.iter().all(|(_, linked)| *linked == whole);
+            let same = bytes || runs.iter().all(|(_, linked)| compare(&drawn, inputs, linked, &whole).is_ok());
+            report.same_bytes = Some(bytes && report.same_bytes != Some(false));
+            report.same_as_whole = Some(same && report.same_as_whole != Some(false));
+        }
+        let own = own(&drawn).map_err(nothing)?;
+        let theirs = tools.judge.draw(self.sources[0], Some(self.sources[1]), &pipelines.state.vertex, inputs);
+        let (theirs, without_driver) = match theirs {
+            Ok(theirs) => (theirs, None),
+            Err(why) => (own.clone(), Some(why)),
+        };
+        let mut verdict = Verdict::default();
+        for (route, ours) in &runs {
+            verdict = compare(&drawn, inputs, ours, &theirs).map_err(|why| {
+                let what = format!("seed {seed}, {route}: {why}");
+                (tools.on_difference)(&Difference {
+                    inputs,
+                    state: &pipelines.state,
+                    wave: default_wave(Stage::Fragment, self.modules[1].1.uses_subgroups),
+                    seed,
+                    route,
+                    expected: &[theirs.bindings.clone(), theirs.targets.clone()].concat(),
+                    what: &what,
+                });
+                let interpreter = match (compare(&drawn, inputs, &own, &theirs), compare(&drawn, inputs, ours, &own)) {
+                    (Ok(_), _) => "the interpreter agrees with what was expected".to_owned(),
+                    (_, Ok(_)) => "the interpreter agrees with the emulator".to_owned(),
+                    (Err(why), _) => format!("the interpreter agrees with neither: {why}"),
+                };
+                (Fate::Differs, format!("{what}; {interpreter}"))
+            })?;
+        }
+        let targets = drawn.targets.iter().zip(whole.targets.iter().zip(&theirs.targets));
+        let alike = targets.map(|(known, (ours, theirs))| known.alike(ours, theirs));
+        let alike = alike.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let written = drawn.bindings.iter().zip(whole.bindings).filter(|(known, _)| known.is_some());
+        let mut left: Vec<Vec<u8>> = whole.targets.into_iter().chain(written.map(|(_, bytes)| bytes)).collect();
+        if left.is_empty() {
+            left.push(whole.depth);
+        }
+        Ok(Shown { verdict, left, pixels: drawn.pixels, alike, without_driver })
+    }
+}
+
+/// The same scene on attachments that round.
+fn rounded(inputs: &Inputs) -> Inputs {
+    let mut inputs = inputs.clone();
+    for target in inputs.draw.iter_mut().flat_map(|draw| &mut draw.targets).filter(|t| !t.format.ends_with("INT")) {
+        target.format = target_format(false).to_owned();
+    }
+    inputs
+}
+
+fn outputs(ran: Outcome) -> Outputs {
+    let (mut targets, mut depth) = (Vec::new(), Vec::new());
+    if let Some(left) = ran.targets {
+        targets = left.colors.into_iter().map(|color| color.data).collect();
+        depth = left.depth.map_or(Vec::new(), |d| d.data.iter().flat_map(|z| z.to_le_bytes()).collect());
+    }
+    Outputs { bindings: ran.bindings, targets, depth }
+}
+
+/// What the interpreter itself says.
+fn own(drawn: &Drawn) -> Result<Outputs> {
+    let bytes = |known: &Option<Known>| known.as_ref().map_or(Ok(Vec::new()), Known::bytes);
+    let bindings = drawn.bindings.iter().map(bytes).collect::<Result<_>>()?;
+    let targets = drawn.targets.iter().map(Known::bytes).collect::<Result<_>>()?;
+    Ok(Outputs { bindings, targets, depth: bytes(&drawn.depth)? })
+}
+
+/// Compares what two left of a draw.
+fn compare(drawn: &Drawn, inputs: &Inputs, ours: &Outputs, theirs: &Outputs) -> Result<Verdict, String> {
+    let width = inputs.draw.as_ref().map_or(1, |draw| draw.extent[0] as usize);
+    let mut sum = judge(FLOOR, inputs, &drawn.bindings, &ours.bindings, &theirs.bindings).map_err(|d| d.to_string())?;
+    let colors = drawn.targets.iter().zip(ours.targets.iter().zip(&theirs.targets)).enumerate();
+    let colors = colors.map(|(n, (known, both))| (format!("target {n}"), known, both));
+    let depth = drawn.depth.iter().map(|known| ("depth".to_owned(), known, (&ours.depth, &theirs.depth)));
+    for (name, known, (ours, theirs)) in colors.chain(depth) {
+        let verdict = known.judge_between(ours, theirs, FLOOR);
+        if let Some(first) = verdict.wrong.first() {
+            let texel = known.channels() * 4;
+            let pixel = first.at / texel;
+            return Err(format!(
+                "{} values of {name} differ, the first of pixel ({}, {}), channel {}: {}, expected {} ± {:e}",
+                verdict.wrong.len(),
+                pixel % width,
+                pixel / width,
+                first.at % texel / 4,
+                first.ours,
+                first.theirs,
+                first.limit
+            ));
+        }
+        // Depth follows from the vertices alone: it counts only where there is nothing else.
+        if name != "depth" || drawn.targets.is_empty() {
+            sum.add(&verdict);
+        }
+    }
+    Ok(sum)
+}

@@ -1,0 +1,374 @@
+//! A draw by the interpreter: what each pixel of the attachments should hold, and how far correct drivers may be off.
+//!
+//! Vertices and quads are the interpreter's; what lies between them is [`draw`]'s, the same as the emulator's. Corners may
+//! be rounded to a fraction of a pixel or not, so an interpolated value is uncertain by what it changes over that fraction,
+//! and a pixel whose centre is as near to an edge is an *edge*: it may be covered or not, and nothing is judged there.
+//! Only draws where every fragment replaces what was there: no blending, and depth that always passes.
+
+use super::corners::{Corner, near};
+use super::judge::known;
+use super::world::{Known, world};
+use crate::emu::NamedFormat;
+use crate::emu::draw::{self, Pixel, Primitive, Quad, Shaders, Targets, Vertex, VertexId};
+use crate::emu::inputs::{Compare, Draw, Inputs};
+use crate::error::{Error, Result};
+use crate::ir::interp::{Invocation, Options, Shadow, Texel, World, decode, encode, invoke};
+use crate::ir::{Bits, BuiltIn, Interp, Op, OutputSlot, Shader};
+use crate::state::{VertexInputState, VertexRate};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the interpreter makes of a draw.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    /// Colour attachments, in the order of the draw's targets.
+    pub targets: Vec<Known>,
+    /// The depth attachment.
+    pub depth: Option<Known>,
+    /// Bindings that can be written.
+    pub bindings: Vec<Option<Known>>,
+    /// Pixels that a primitive covers.
+    pub pixels: usize,
+    /// Pixels of which it is uncertain what is drawn there: at an edge, or where a shader may go either way.
+    pub edges: usize,
+    /// Corners of primitives that are outside of the screen.
+    pub outside: usize,
+}
+
+/// Interprets a draw; without a fragment shader only what is covered is known.
+///
+/// # Errors
+/// What the interpreter does not have, its instruction limit, or inputs that are none.
+pub fn interpreted_draw(
+    vertex: &Shader,
+    fragment: Option<&Shader>,
+    attributes: &VertexInputState,
+    inputs: &Inputs,
+    options: Options,
+) -> Result<Drawn> {
+    let command = inputs.draw.as_ref().ok_or_else(|| Error::malformed("no draw"))?;
+    if command.targets.iter().any(|t| t.blend.is_some()) || command.depth.is_some_and(|d| d.compare != Compare::Always)
+    {
+        return Err(Error::unsupported("interpreting a draw", "fragments that do not replace what was there"));
+    }
+    let mut run = Run {
+        vertex,
+        fragment,
+        attributes,
+        command,
+        options,
+        world: world(inputs)?,
+        vertices: Vec::new(),
+        pixels: BTreeMap::new(),
+        edges: BTreeSet::new(),
+        outside: 0,
+    };
+    draw::draw(&mut run, command, &mut Targets::new(command)?)?;
+    run.drawn(inputs)
+}
+
+/// What is known of a pixel.
+#[derive(Clone, Debug, Default)]
+struct Shaded {
+    colors: BTreeMap<u32, Texel>,
+    depth: Option<(u64, Shadow)>,
+}
+
+struct Run<'a> {
+    vertex: &'a Shader,
+    fragment: Option<&'a Shader>,
+    attributes: &'a VertexInputState,
+    command: &'a Draw,
+    options: Options,
+    world: World,
+    vertices: Vec<Invocation>,
+    pixels: BTreeMap<[u32; 2], Shaded>,
+    edges: BTreeSet<[u32; 2]>,
+    outside: usize,
+}
+
+/// An output of a vertex.
+fn output(vertex: &Invocation, slot: OutputSlot) -> (u64, Shadow) {
+    vertex.outputs.get(&slot).copied().unwrap_or((0, Shadow::UNCERTAIN))
+}
+
+fn float(bits: u64) -> f64 {
+    decode(bits, Bits::B32)
+}
+
+/// The number behind a value, and how far it may be off.
+fn number((bits, shadow): (u64, Shadow)) -> (f64, f64) {
+    if shadow.is_float() { (shadow.value, shadow.bound) } else { (float(bits), 0.0) }
+}
+
+impl Run<'_> {
+    /// What the fixed part loads for a vertex.
+    fn fetch(&self, id: &VertexId) -> Result<Invocation> {
+        let mut out = Invocation::default();
+        let index = u64::from(self.command.first_vertex.wrapping_add(id.vertex));
+        let instance = u64::from(self.command.first_instance.wrapping_add(id.instance));
+        for (builtin, value) in [
+            (BuiltIn::VertexIndex, index),
+            (BuiltIn::InstanceIndex, instance),
+            (BuiltIn::BaseVertex, self.command.first_vertex.into()),
+            (BuiltIn::BaseInstance, self.command.first_instance.into()),
+            (BuiltIn::DrawIndex, 0),
+        ] {
+            out.builtins.insert((builtin, 0), (value, Shadow::NONE));
+        }
+        for attribute in &self.attributes.attributes {
+            let find = self.attributes.bindings.iter().find(|b| b.binding == attribute.binding);
+            let buffer = self.command.vertex_buffers.iter().find(|b| b.binding == attribute.binding);
+            let (Some(binding), Some(buffer)) = (find, buffer) else {
+                return Err(Error::malformed(format!("location {} is not bound", attribute.location)));
+            };
+            let n = match binding.rate {
+                VertexRate::Vertex => index,
+                VertexRate::Instance => {
+                    u64::from(self.command.first_instance) + u64::from(id.instance / binding.divisor.max(1))
+                }
+            };
+            let at = n.saturating_mul(binding.stride.into()).saturating_add(attribute.offset.into());
+            let data = buffer.data.0.get(usize::try_from(at).unwrap_or(usize::MAX)..).unwrap_or_default();
+            for (component, bits) in (0..).zip(texel(&attribute.format, data)?) {
+                out.inputs.insert((attribute.location, component), (u64::from(bits), Shadow::NONE));
+            }
+        }
+        Ok(out)
+    }
+
+    /// A vertex on the screen.
+    fn corner(&self, n: usize) -> Corner {
+        let Some(vertex) = self.vertices.get(n) else { return Corner::default() };
+        let of = |n| number(output(vertex, OutputSlot::Position(n)));
+        let size = vertex.outputs.get(&OutputSlot::PointSize).map_or(1.0, |s| number(*s).0);
+        Corner::new([of(0), of(1), of(2), of(3)], size, self.command.extent)
+    }
+
+    /// The inputs of a quad's pixels.
+    fn quad(&self, fragment: &Shader, primitive: &Primitive, quad: &Quad) -> [Invocation; 4] {
+        let corners = primitive.vertices.map(|n| self.corner(n));
+        // Beyond the screen a primitive may be cut, which makes corners anew.
+        let cut = !primitive.point && corners.iter().any(|c| !c.inside);
+        let slack = corners.iter().map(|c| c.off).fold(if cut { 1.0 / 128.0 } else { 0.0 }, f64::max);
+        let w_off = corners.iter().map(|c| c.w_off).fold(if cut { 2f64.powi(-18) } else { 0.0 }, f64::max);
+        let weights = |lane: usize, perspective: bool| {
+            let lane = &quad.lanes[lane];
+            let [i, j] = if perspective { lane.perspective } else { lane.linear }.map(f64::from);
+            [1.0 - i - j, i, j]
+        };
+        let mut out: [Invocation; 4] = Default::default();
+        // A value at four pixels, by its numbers at the corners.
+        let spread = |values: [(f64, f64); 3], perspective: bool| -> [(u64, Shadow); 4] {
+            let at = [0, 1, 2, 3]
+                .map(|lane| weights(lane, perspective).iter().zip(values).map(|(w, (v, _))| w * v).sum::<f64>());
+            let slope = [(1, 0), (3, 2), (2, 0), (3, 1)].map(|(a, b)| (at[a] - at[b]).abs());
+            let slope = slope[0].max(slope[1]) + slope[2].max(slope[3]);
+            let largest = values.iter().map(|(v, _)| v.abs()).fold(0.0, f64::max);
+            std::array::from_fn(|lane| {
+                let weights = weights(lane, perspective).map(f64::abs);
+                let own: f64 = weights.iter().zip(values).map(|(w, (_, off))| w * off).sum();
+                let reach: f64 = weights.iter().sum();
+                let bound = own + reach * (slope * slack + largest * (2f64.powi(-20) + 2.0 * w_off));
+                let shadow = if bound.is_finite() { Shadow { value: at[lane], bound } } else { Shadow::UNCERTAIN };
+                (encode(at[lane], Bits::B32), shadow)
+            })
+        };
+        let vertices = primitive.vertices.map(|n| self.vertices.get(n));
+        for inst in fragment.blocks.iter().flat_map(|b| &b.insts).map(|id| fragment.inst(*id)) {
+            let Op::LoadInput { location, component, interp, .. } = inst.op else { continue };
+            if out[0].inputs.contains_key(&(location, component)) {
+                continue;
+            }
+            let slot = OutputSlot::Location { location, component, index: 0 };
+            let values = vertices.map(|v| v.map_or((0, Shadow::UNCERTAIN), |v| output(v, slot)));
+            let values = match interp {
+                Interp::At { .. } if primitive.point => [values[0]; 4],
+                Interp::At { perspective, .. } => spread(values.map(number), perspective),
+                Interp::Vertex(n) => [values[usize::from(n) % 3]; 4],
+                Interp::Flat => [values[0]; 4],
+            };
+            for (pixel, value) in out.iter_mut().zip(values) {
+                pixel.inputs.insert((location, component), value);
+            }
+        }
+        let plain = |value: f64| (encode(value, Bits::B32), Shadow::NONE);
+        let unit = |n: usize| [0, 1, 2].map(|k| (f64::from(u8::from(k == n)), 0.0));
+        let sprite = [spread(unit(1), false), spread(unit(2), false)];
+        let inverse = corners.map(|c| (1.0 / c.w, c.w_off / c.w));
+        let fourth = spread(inverse, false);
+        let depth = spread(corners.map(|c| c.depth), false);
+        for (n, pixel) in out.iter_mut().enumerate() {
+            let at = [0, 1].map(|axis| f64::from(quad.at[axis] + (n as u32 >> axis & 1)) + 0.5);
+            let (z, w) = if primitive.point {
+                (spread([corners[0].depth; 3], false)[n], spread([inverse[0]; 3], false)[n])
+            } else {
+                (depth[n], fourth[n])
+            };
+            for (component, value) in (0..).zip([plain(at[0]), plain(at[1]), z, w]) {
+                pixel.builtins.insert((BuiltIn::FragCoord, component), value);
+            }
+            for (component, value) in (0..).zip(sprite) {
+                pixel.builtins.insert((BuiltIn::PointCoord, component), value[n]);
+            }
+            let covered = u64::from(quad.covered >> n & 1);
+            for (builtin, value) in [
+                (BuiltIn::FrontFacing, primitive.front.into()),
+                (BuiltIn::SampleId, 0),
+                (BuiltIn::SampleMaskIn, covered),
+                (BuiltIn::Layer, 0),
+            ] {
+                pixel.builtins.insert((builtin, 0), (value, Shadow::NONE));
+            }
+            pixel.helper = covered == 0;
+        }
+        out
+    }
+
+    /// Marks the pixels at a primitive's edges.
+    fn outline(&mut self, primitive: &Primitive) {
+        let corners = primitive.vertices.map(|n| self.corner(n));
+        self.outside += corners.iter().take(if primitive.point { 1 } else { 3 }).filter(|c| !c.inside).count();
+        let places: Vec<[f64; 2]> = match primitive.point {
+            true => corners[0].square().to_vec(),
+            false => corners.iter().map(|c| c.at).collect(),
+        };
+        let slack = corners.iter().map(|c| c.off * 2.0).fold(1.0 / 128.0, f64::max);
+        let [width, height] = self.command.extent;
+        for y in 0..height {
+            for x in 0..width {
+                let centre = [x, y].map(|n| f64::from(n) + 0.5);
+                let mut edges = places.iter().zip(places.iter().cycle().skip(1));
+                if edges.any(|(a, b)| near(centre, *a, *b, slack)) {
+                    self.edges.insert([x, y]);
+                }
+            }
+        }
+    }
+
+    fn drawn(self, inputs: &Inputs) -> Result<Drawn> {
+        let [width, height] = self.command.extent;
+        let places: Vec<[u32; 2]> = (0..height).flat_map(|y| (0..width).map(move |x| [x, y])).collect();
+        let texels = |one: &dyn Fn(&Shaded) -> Option<Texel>| -> Vec<Option<Texel>> {
+            let each = places.iter().map(|at| match self.edges.contains(at) {
+                true => Some(([0; 4], [Shadow::UNCERTAIN; 4])),
+                false => self.pixels.get(at).and_then(one),
+            });
+            each.collect()
+        };
+        let targets = self.command.targets.iter().map(|target| {
+            let format = NamedFormat::new(&target.format)?;
+            let integer = format.format.is_integer();
+            let clear = target.clear.map(|x| if integer { x as u32 } else { x.to_bits() });
+            Ok(Known::attachment(format, clear, &texels(&|pixel| pixel.colors.get(&target.location).copied())))
+        });
+        let depth: Option<Result<Known>> = self.command.depth.map(|depth| {
+            let wide = |(bits, shadow)| ([bits as u32, 0, 0, 0], [shadow, Shadow::NONE, Shadow::NONE, Shadow::NONE]);
+            let format = NamedFormat::new("R32_SFLOAT")?;
+            Ok(Known::attachment(format, [depth.clear.to_bits(), 0, 0, 0], &texels(&|pixel| pixel.depth.map(wide))))
+        });
+        Ok(Drawn {
+            targets: targets.collect::<Result<_>>()?,
+            depth: depth.transpose()?,
+            bindings: known(inputs, &self.world)?,
+            pixels: self.pixels.len(),
+            edges: self.edges.len(),
+            outside: self.outside,
+        })
+    }
+}
+
+/// The components of an attribute, as bits.
+fn texel(format: &str, data: &[u8]) -> Result<[u32; 4]> {
+    let one = if format.ends_with("INT") { 1 } else { 1f32.to_bits() };
+    let wide = format.split('_').next().unwrap_or_default().matches("32").count();
+    if format.starts_with("R32") && matches!(wide, 1..=4) {
+        let mut out = [0, 0, 0, one];
+        for (to, from) in out.iter_mut().zip(data.as_chunks::<4>().0).take(wide) {
+            *to = u32::from_le_bytes(*from);
+        }
+        return Ok(out);
+    }
+    let format = NamedFormat::new(format)?;
+    Ok(data.get(..format.format.bytes()).map_or([0; 4], |texel| format.decode(texel)))
+}
+
+impl Shaders for Run<'_> {
+    fn vertices(&mut self, ids: &[VertexId]) -> Result<Vec<Vertex>> {
+        self.vertices = ids.iter().map(|id| self.fetch(id)).collect::<Result<_>>()?;
+        invoke(self.vertex, &mut self.world, &mut self.vertices, self.options).map_err(|e| e.at("vertex"))?;
+        let vertices = self.vertices.iter().map(|vertex| {
+            let of = |slot| vertex.outputs.get(&slot).map(|(bits, _)| f32::from_bits(*bits as u32));
+            let row = |slot: fn(u8) -> OutputSlot| (0..8).map_while(|n| of(slot(n))).collect();
+            Vertex {
+                position: [0, 1, 2, 3].map(|n| of(OutputSlot::Position(n)).unwrap_or(0.0)),
+                point_size: of(OutputSlot::PointSize),
+                clip: row(OutputSlot::ClipDistance),
+                cull: row(OutputSlot::CullDistance),
+                parameters: BTreeMap::new(),
+            }
+        });
+        Ok(vertices.collect())
+    }
+
+    fn fragments(&mut self, _: &[Vertex], primitives: &[Primitive], quads: &[Quad]) -> Result<Vec<[Pixel; 4]>> {
+        primitives.iter().for_each(|primitive| self.outline(primitive));
+        let mut pixels: Vec<Invocation> = Vec::new();
+        if let Some(fragment) = self.fragment {
+            let writes = fragment.resources.iter().any(|r| r.written);
+            for quad in quads {
+                let primitive = primitives.get(quad.primitive).ok_or_else(|| Error::bug("a quad of no primitive"))?;
+                let mut four = self.quad(fragment, primitive, quad);
+                for (n, pixel) in four.iter_mut().enumerate() {
+                    // What it writes to memory may be written or not.
+                    pixel.doubtful = writes && !pixel.helper && self.edges.contains(&place(quad, n));
+                }
+                pixels.extend(four);
+            }
+            invoke(fragment, &mut self.world, &mut pixels, self.options).map_err(|e| e.at("fragment"))?;
+        }
+        for (quad, n) in quads.iter().flat_map(|quad| (0..4).map(move |n| (quad, n))).enumerate().filter_map(
+            |(number, (quad, n))| {
+                let covered = quad.covered >> n & 1 == 1;
+                covered.then_some((quad, (number, n)))
+            },
+        ) {
+            let (number, n) = n;
+            let shaded = self.pixels.entry(place(quad, n)).or_default();
+            let Some(pixel) = pixels.get(number) else { continue };
+            match (pixel.helper, pixel.doubtful) {
+                (_, true) => {
+                    self.edges.insert(place(quad, n));
+                }
+                (true, false) => {}
+                (false, false) => shade(shaded, pixel),
+            }
+        }
+        Ok(vec![Default::default(); quads.len()])
+    }
+}
+
+fn place(quad: &Quad, n: usize) -> [u32; 2] {
+    [quad.at[0] + (n as u32 & 1), quad.at[1] + (n as u32 >> 1)]
+}
+
+/// Puts what a fragment shader left over what was there.
+fn shade(shaded: &mut Shaded, pixel: &Invocation) {
+    shaded.depth = pixel.builtins.get(&(BuiltIn::FragCoord, 2)).copied();
+    let mut fresh: BTreeMap<u32, Texel> = BTreeMap::new();
+    for (slot, (bits, shadow)) in &pixel.outputs {
+        match *slot {
+            OutputSlot::Location { location, component, index: 0 } => {
+                // Channels that nobody writes may be anything.
+                let texel = fresh.entry(location).or_insert(([0; 4], [Shadow::UNCERTAIN; 4]));
+                if let (Some(to), Some(behind)) =
+                    (texel.0.get_mut(usize::from(component)), texel.1.get_mut(usize::from(component)))
+                {
+                    (*to, *behind) = (*bits as u32, *shadow);
+                }
+            }
+            OutputSlot::FragDepth => shaded.depth = Some((*bits, *shadow)),
+            _ => {}
+        }
+    }
+    shaded.colors.extend(fresh);
+}

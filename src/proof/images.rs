@@ -1,0 +1,140 @@
+//! Images, texel buffers and samplers for what a shader declares: small, of random texels, in the format that it names.
+
+use super::declared::{Declared, ImageType};
+use super::random::Random;
+use crate::emu::NamedFormat;
+use crate::emu::inputs::{Address, Bytes, Compare, Image, Sampler, Shape, Texels};
+use crate::error::{Error, Result};
+use rspirv::spirv::{Dim, ImageFormat};
+
+/// Texels of an edge.
+const EDGE: u32 = 16;
+/// Texels of a texel buffer.
+const TEXELS: usize = 4096;
+
+/// A sampler that shows what it does: repeating differently in each direction.
+pub(super) fn sampler(linear: bool, depth: Option<bool>) -> Sampler {
+    Sampler {
+        mag_linear: linear,
+        min_linear: linear,
+        address: [Address::Repeat, Address::ClampToEdge, Address::MirroredRepeat],
+        compare: (depth == Some(true)).then_some(Compare::LessOrEqual),
+        ..Default::default()
+    }
+}
+
+/// An image of a type.
+///
+/// # Errors
+/// Unsupported: a format without texels here, several samples a texel.
+pub(super) fn image(declared: &Declared, ty: ImageType, random: &mut Random) -> Result<Image> {
+    if ty.multisampled {
+        return Err(Error::unsupported("contents", "an image of several samples"));
+    }
+    let (shape, extent, faces) = match ty.dim {
+        Dim::Dim1D => (Shape::D1, [EDGE, 1, 1], 1),
+        Dim::Dim2D | Dim::DimRect => (Shape::D2, [EDGE, EDGE, 1], 1),
+        Dim::Dim3D => (Shape::D3, [EDGE, EDGE, EDGE / 2], 1),
+        Dim::DimCube => (Shape::Cube, [EDGE, EDGE, 1], 6),
+        other => return Err(Error::unsupported("contents", format!("an image of {other:?}"))),
+    };
+    let layers = if ty.arrayed { 2 * faces } else { faces };
+    let format = format(declared, ty)?;
+    let count = extent.iter().product::<u32>() * layers;
+    let data = contents(&format, count as usize, random)?;
+    Ok(Image { format, shape, extent, layers, arrayed: ty.arrayed, levels: 1, data })
+}
+
+/// A texel buffer of a type.
+///
+/// # Errors
+/// Unsupported: a format without texels here.
+pub(super) fn texels(declared: &Declared, ty: ImageType, random: &mut Random) -> Result<Texels> {
+    let format = format(declared, ty)?;
+    Ok(Texels { data: contents(&format, TEXELS, random)?, format })
+}
+
+/// The format that the type names, or a plain one for its components.
+pub(super) fn format(declared: &Declared, ty: ImageType) -> Result<String> {
+    if ty.depth {
+        return Ok("D32_SFLOAT".into());
+    }
+    if ty.format != ImageFormat::Unknown {
+        return named(ty.format).ok_or_else(|| Error::unsupported("contents", format!("{:?}", ty.format)));
+    }
+    let integer = declared.is_integer(ty.sampled);
+    let bits = declared.operand(ty.sampled, 0);
+    let signed = declared.operand(ty.sampled, 1) == 1;
+    Ok(match (integer, bits, signed) {
+        (true, 64, true) => "R64_SINT",
+        (true, 64, false) => "R64_UINT",
+        (true, _, true) => "R32G32B32A32_SINT",
+        (true, _, false) => "R32G32B32A32_UINT",
+        _ => "R32G32B32A32_SFLOAT",
+    }
+    .into())
+}
+
+/// Vulkan's name of a format of SPIR-V's: channels, their width, and what they are.
+fn named(format: ImageFormat) -> Option<String> {
+    use ImageFormat as F;
+    match format {
+        F::R11fG11fB10f => return Some("B10G11R11_UFLOAT_PACK32".into()),
+        F::Rgb10A2 => return Some("A2B10G10R10_UNORM_PACK32".into()),
+        F::Rgb10a2ui => return Some("A2B10G10R10_UINT_PACK32".into()),
+        F::R64ui => return Some("R64_UINT".into()),
+        F::R64i => return Some("R64_SINT".into()),
+        _ => {}
+    }
+    let name = format!("{format:?}").to_uppercase();
+    let end = name.find(|c: char| c.is_ascii_digit())?;
+    let (channels, rest) = name.split_at(end);
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    let kind = match rest.get(digits.len()..)? {
+        "" => "UNORM",
+        "SNORM" => "SNORM",
+        "F" => "SFLOAT",
+        "UI" => "UINT",
+        "I" => "SINT",
+        _ => return None,
+    };
+    let channels: String = channels.chars().map(|c| format!("{c}{digits}")).collect();
+    Some(format!("{channels}_{kind}"))
+}
+
+/// Texels: floats between 0 and 1, integers of any bits.
+fn contents(format: &str, count: usize, random: &mut Random) -> Result<Bytes> {
+    let named = NamedFormat::new(format)?;
+    let bytes = named.format.bytes();
+    let plain = named.format.is_integer() || named.is_normalized() && !format.starts_with('D');
+    let mut data = Vec::with_capacity(count * bytes);
+    for _ in 0..count {
+        if plain {
+            data.extend((0..bytes).map(|_| random.bits() as u8));
+        } else {
+            let color = [(); 4].map(|()| (random.between(0.0, 1.0) as f32).to_bits());
+            data.extend(named.encode(color)?);
+        }
+    }
+    Ok(Bytes(data))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_have_vulkans_names() {
+        for (format, name) in [
+            (ImageFormat::Rgba8, "R8G8B8A8_UNORM"),
+            (ImageFormat::Rg16f, "R16G16_SFLOAT"),
+            (ImageFormat::R32ui, "R32_UINT"),
+            (ImageFormat::Rgba16Snorm, "R16G16B16A16_SNORM"),
+            (ImageFormat::R8i, "R8_SINT"),
+            (ImageFormat::R11fG11fB10f, "B10G11R11_UFLOAT_PACK32"),
+        ] {
+            assert_eq!(named(format).as_deref(), Some(name));
+            assert!(contents(name, 2, &mut Random::new(1)).is_ok_and(|data| !data.0.is_empty()), "{name}");
+        }
+    }
+}

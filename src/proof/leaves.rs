@@ -1,0 +1,91 @@
+//! A type with a layout to the scalars that it holds: where each lies, and which element of a matrix it is.
+
+use super::declared::Declared;
+use crate::ir::Bits;
+use rspirv::spirv::Op;
+
+/// A scalar in a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Leaf {
+    /// Byte offset.
+    pub at: usize,
+    /// Width.
+    pub bits: Bits,
+    /// It is a float.
+    pub float: bool,
+    /// Column and row, if it is of a matrix.
+    pub element: Option<[u32; 2]>,
+}
+
+/// Where a type stands: matrices have their stride from the struct around them.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    at: usize,
+    stride: Option<usize>,
+    rows: bool,
+}
+
+impl Declared {
+    /// The scalars of a type that lie within so many bytes, in order of declaration.
+    pub(super) fn leaves(&self, ty: u32, bytes: usize) -> Vec<Leaf> {
+        let mut out = Vec::new();
+        self.walk(ty, Place::default(), bytes, &mut out);
+        out
+    }
+
+    /// Bytes that a type takes, arrays without a length being empty; `limit` at most.
+    pub(super) fn bytes(&self, ty: u32, limit: usize) -> usize {
+        let last = self.leaves(ty, limit).into_iter().map(|leaf| leaf.at + leaf.bits.bytes() as usize).max();
+        last.unwrap_or(0)
+    }
+
+    fn walk(&self, ty: u32, place: Place, bytes: usize, out: &mut Vec<Leaf>) {
+        let Place { at, stride, rows } = place;
+        if at >= bytes {
+            return;
+        }
+        let (inner, count) = (self.operand(ty, 0), self.operand(ty, 1));
+        match self.opcode(ty) {
+            Op::TypeFloat | Op::TypeInt => {
+                let bits = Bits::from_count(inner).unwrap_or(Bits::B32);
+                if at + bits.bytes() as usize <= bytes {
+                    out.push(Leaf { at, bits, float: self.opcode(ty) == Op::TypeFloat, element: None });
+                }
+            }
+            Op::TypeVector => {
+                let size = self.operand(inner, 0) as usize / 8;
+                for n in 0..count as usize {
+                    self.walk(inner, Place { at: at + n * size, ..place }, bytes, out);
+                }
+            }
+            Op::TypeMatrix => {
+                let (scalar, height) = (self.operand(inner, 0), self.operand(inner, 1));
+                let size = self.operand(scalar, 0) as usize / 8;
+                let stride = stride.unwrap_or(size * height as usize);
+                for (column, row) in (0..count).flat_map(|c| (0..height).map(move |r| (c, r))) {
+                    let (far, near) = if rows { (row, column) } else { (column, row) };
+                    let at = at + far as usize * stride + near as usize * size;
+                    let from = out.len();
+                    self.walk(scalar, Place { at, ..place }, bytes, out);
+                    out.iter_mut().skip(from).for_each(|leaf| leaf.element = Some([column, row]));
+                }
+            }
+            Op::TypeArray | Op::TypeRuntimeArray => {
+                let step = self.stride(ty).unwrap_or(bytes).max(1);
+                let fixed = self.opcode(ty) == Op::TypeArray;
+                let length = if fixed { self.operand(count, 0) as usize } else { usize::MAX };
+                for at in (at..bytes).step_by(step).take(length) {
+                    self.walk(inner, Place { at, ..place }, bytes, out);
+                }
+            }
+            Op::TypeStruct => {
+                for n in 0..self.operands(ty) as u32 {
+                    let at = at + self.offset(ty, n).unwrap_or(0);
+                    let (stride, rows) = self.matrix_layout(ty, n);
+                    self.walk(self.operand(ty, n as usize), Place { at, stride, rows }, bytes, out);
+                }
+            }
+            _ => {}
+        }
+    }
+}

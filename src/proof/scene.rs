@@ -1,0 +1,284 @@
+//! Inputs for a draw that nobody made inputs for: blocks, textures, vertices and attachments by what a pair of shaders
+//! declares.
+//!
+//! Shaders do not say what makes a picture of them: which attribute is the position, which matrix projects it. So scenes
+//! are guessed ([`Style`]), the interpreter runs their few vertices, and those that cover most of the screen, and least
+//! beyond it, are taken first.
+
+use super::declared::Declared;
+use super::drawn::interpreted_draw;
+use super::random::Random;
+use super::textures;
+use crate::emu::inputs::{Binding, Bound, Bytes, Compare, Depth, Draw, Inputs, Target, Topology, VertexBuffer};
+use crate::error::{Error, Result};
+use crate::ir::interp::{Options, encode};
+use crate::ir::{Bits, BuiltIn, Op, Resource, ResourceKind, Shader};
+use crate::state::PipelineState;
+
+/// Pixels of an edge of the screen.
+const EDGE: u32 = 32;
+/// Vertices: a strip of two triangles, and a list of as many points.
+const VERTICES: u32 = 4;
+/// Bytes of a buffer without a length.
+const OPEN: usize = 4096;
+/// Bytes that any block may have.
+const LARGEST: usize = 1 << 16;
+/// Scenes that are guessed at most, and those that are kept.
+const GUESSES: u64 = 240;
+const KEPT: usize = 24;
+/// Pixels that are enough of a picture.
+const ENOUGH: f64 = 400.0;
+
+/// One shader of a pair.
+pub(super) struct Part {
+    /// The shader.
+    pub ir: Shader,
+    /// What its module declares.
+    pub declared: Declared,
+}
+
+/// A guess at what makes a picture.
+#[derive(Clone, Copy, Debug)]
+struct Style {
+    /// The attribute, counted, that is the position.
+    position: usize,
+    /// Half the edge of the square that it goes over, and its middle.
+    reach: f64,
+    middle: f64,
+    /// Floats of blocks lie between these.
+    floats: [f64; 2],
+    /// Integers of blocks are below this.
+    below: u64,
+    /// How far elements of matrices are from those of the identity.
+    noise: f64,
+    /// Floats of a block ascend.
+    ascending: bool,
+    /// Vectors of four are rows of a matrix, in turn.
+    basis: bool,
+}
+
+impl Style {
+    fn guess(random: &mut Random, attributes: usize) -> Self {
+        let mut one_of = |n: usize| (random.bits() % n as u64) as usize;
+        Self {
+            // Most often it is the first.
+            position: if one_of(2) == 0 { 0 } else { one_of(attributes.max(1)) },
+            reach: [0.8, 0.8, 0.5, 0.4, 2.0, 8.0][one_of(6)],
+            middle: [0.0, 0.0, 0.5][one_of(3)],
+            floats: [[0.25, 1.0], [0.25, 1.0], [0.0, 0.4], [0.5, 4.0], [-1.0, 1.0]][one_of(5)],
+            below: [2, 4, 16, 1][one_of(4)],
+            noise: [0.1, 0.03, 0.0][one_of(3)],
+            ascending: one_of(2) == 0,
+            basis: one_of(3) == 0,
+        }
+    }
+}
+
+/// A pair of shaders that inputs are made for.
+pub(super) struct Scene<'a> {
+    pub vertex: &'a Part,
+    pub fragment: &'a Part,
+    pub state: &'a PipelineState,
+}
+
+impl Scene<'_> {
+    /// Inputs for one seed, the most promising first.
+    ///
+    /// # Errors
+    /// Unsupported: a kind of resource without contents.
+    pub fn candidates(&self, seed: u64, limit: u64) -> Result<Vec<Inputs>> {
+        let options = Options { subgroup_size: 4, limit, ..Default::default() };
+        let mut ranked: Vec<(f64, u64)> = Vec::new();
+        let mut failure = None;
+        for guess in 0..GUESSES {
+            let seed = seed.wrapping_mul(1 << 32).wrapping_add(guess);
+            let inputs = self.inputs(seed, &[self.vertex])?;
+            match interpreted_draw(&self.vertex.ir, None, &self.state.vertex, &inputs, options) {
+                Ok(drawn) => {
+                    let score = drawn.pixels as f64 / (1.0 + 4.0 * drawn.outside as f64) - drawn.edges as f64;
+                    ranked.push((score, seed));
+                }
+                Err(why) => failure = Some(why),
+            }
+            if ranked.iter().filter(|(score, _)| *score > ENOUGH).count() >= KEPT {
+                break;
+            }
+        }
+        if let (true, Some(why)) = (ranked.is_empty(), failure) {
+            return Err(why);
+        }
+        ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let both = [self.vertex, self.fragment];
+        ranked.into_iter().take(KEPT).map(|(_, seed)| self.inputs(seed, &both)).collect()
+    }
+
+    /// Inputs from a seed, with the bindings of some shaders.
+    fn inputs(&self, seed: u64, of: &[&Part]) -> Result<Inputs> {
+        let mut random = Random::new(seed);
+        let style = Style::guess(&mut random, self.state.vertex.attributes.len());
+        let mut inputs = Inputs { draw: Some(self.draw(style, &mut random)), ..Default::default() };
+        for set in &self.state.layout.sets {
+            for binding in &set.bindings {
+                let here = |r: &Resource| (r.set, r.binding) == (set.set, binding.binding);
+                if !of.iter().any(|part| part.ir.resources.iter().any(here)) {
+                    continue;
+                }
+                // Whatever else is bound, this is bound to the same.
+                let mut random = Random::new(seed ^ u64::from(set.set) << 40 ^ u64::from(binding.binding) << 20);
+                for element in 0..binding.count {
+                    let bound = self.bound(set.set, binding.binding, style, &mut random)?;
+                    inputs.bindings.push(Binding { set: set.set, binding: binding.binding, element, bound });
+                }
+            }
+        }
+        let mut bytes = vec![0; self.state.layout.push_constant_bytes as usize];
+        // Of what both declare, the vertex shader's word counts.
+        for part in [self.fragment, self.vertex] {
+            if let Some(block) = part.declared.push_constants() {
+                fill(&part.declared, block, style, &mut random, &mut bytes);
+            }
+        }
+        inputs.push_constants = Bytes(bytes);
+        Ok(inputs)
+    }
+
+    fn bound(&self, set: u32, binding: u32, style: Style, random: &mut Random) -> Result<Bound> {
+        let parts = [self.vertex, self.fragment].into_iter();
+        let declared = parts.filter_map(|part| {
+            let here = |r: &&Resource| (r.set, r.binding) == (set, binding);
+            let resource = part.ir.resources.iter().find(here)?;
+            let types = part.declared.bound_at(resource);
+            Some((part, resource, types))
+        });
+        // Of blocks that both declare, the longer.
+        let found = declared
+            .max_by_key(|(part, _, types)| types.iter().map(|ty| part.declared.bytes(*ty, LARGEST)).max().unwrap_or(0));
+        let (part, resource, types) = found.ok_or_else(|| Error::bug("a binding that no shader declares"))?;
+        let block = || {
+            let widest = types.iter().max_by_key(|ty| part.declared.bytes(**ty, LARGEST)).copied().unwrap_or(0);
+            let length = part.declared.bytes(widest, LARGEST);
+            let length = if length >= LARGEST - 256 { OPEN } else { length.next_multiple_of(16).max(16) };
+            (widest, vec![0; length])
+        };
+        Ok(match resource.kind {
+            ResourceKind::UniformBuffer | ResourceKind::StorageBuffer => {
+                let (ty, mut bytes) = block();
+                fill(&part.declared, ty, style, random, &mut bytes);
+                match resource.kind {
+                    ResourceKind::UniformBuffer => Bound::UniformBuffer(Bytes(bytes)),
+                    _ => Bound::StorageBuffer(Bytes(bytes)),
+                }
+            }
+            kind => {
+                let compared = [self.vertex, self.fragment].into_iter().any(|p| compares(&p.ir, set, binding));
+                textures::bound(&part.declared, kind, &types, compared, style.below, random)?
+            }
+        })
+    }
+
+    fn draw(&self, style: Style, random: &mut Random) -> Draw {
+        let attributes = self.state.vertex.attributes.iter().zip(&self.state.vertex.bindings).enumerate();
+        let vertex_buffers = attributes.map(|(n, (attribute, binding))| {
+            let wide = attribute.format.split('_').next().unwrap_or_default().matches("32").count();
+            let float = attribute.format.ends_with("SFLOAT");
+            let mut words = Vec::new();
+            for vertex in 0..VERTICES {
+                for component in 0..wide {
+                    words.push(match float {
+                        true => element(style, n, vertex, component, wide, random).to_bits(),
+                        false => (random.bits() % style.below.max(1)) as u32,
+                    });
+                }
+            }
+            let data = Bytes(words.iter().flat_map(|w| w.to_le_bytes()).collect());
+            VertexBuffer { binding: binding.binding, stride: binding.stride, data }
+        });
+        let vertex_buffers = vertex_buffers.collect();
+        let targets = self.state.color.attachments.iter().map(|attachment| Target {
+            location: attachment.location,
+            format: match attachment.format.ends_with("INT") {
+                true => attachment.format.clone(),
+                false => target_format(true).to_owned(),
+            },
+            clear: [0.0; 4],
+            write_mask: 15,
+            blend: None,
+        });
+        Draw {
+            topology: if self.is_of_points() { Topology::PointList } else { Topology::TriangleStrip },
+            vertices: VERTICES,
+            instances: 1,
+            first_vertex: 0,
+            first_instance: 0,
+            indices: Vec::new(),
+            vertex_buffers,
+            extent: [EDGE, EDGE],
+            targets: targets.collect(),
+            depth: Some(Depth { clear: 0.5, compare: Compare::Always, write: true }),
+        }
+    }
+
+    fn is_of_points(&self) -> bool {
+        let points = |op: &Op| matches!(op, Op::LoadBuiltIn { builtin: BuiltIn::PointCoord, .. });
+        self.fragment.ir.insts.iter().any(|inst| points(&inst.op))
+    }
+}
+
+/// The format of floats in the scenes of a seed.
+pub(super) fn target_format(precise: bool) -> &'static str {
+    if precise { "R32G32B32A32_SFLOAT" } else { "R8G8B8A8_UNORM" }
+}
+
+/// A component of an attribute.
+fn element(style: Style, attribute: usize, vertex: u32, component: usize, wide: usize, random: &mut Random) -> f32 {
+    let side = |bit: u32| if vertex >> bit & 1 == 1 { 1.0 } else { -1.0 };
+    let near = random.between(-0.06, 0.06);
+    (match component {
+        // Corners that no rounding moves, as long as no matrix does.
+        n @ 0..2 if attribute == style.position => {
+            ((style.middle + style.reach * (side(n as u32) + near)) * 64.0).round() / 64.0
+        }
+        2 if attribute == style.position => random.between(0.2, 0.4),
+        3 if attribute == style.position => 1.0,
+        n if style.basis && wide == 4 => {
+            near + if (attribute + 3 - style.position.min(3)) % 4 == n { 1.0 } else { 0.0 }
+        }
+        _ => random.between(0.05, 0.95),
+    }) as f32
+}
+
+/// Fills a block.
+fn fill(declared: &Declared, ty: u32, style: Style, random: &mut Random, to: &mut [u8]) {
+    let leaves = declared.leaves(ty, to.len());
+    let [low, high] = style.floats;
+    for (n, leaf) in leaves.iter().enumerate() {
+        let part = |low: f64| low + (high - low) * n as f64 / leaves.len() as f64;
+        let value = match (leaf.float, leaf.element) {
+            (true, Some([column, row])) => {
+                let one = if column == row { 1.0 } else { 0.0 };
+                // What is drawn lies in front of the near plane.
+                let ahead = if [column, row] == [3, 2] { 2.0 * style.noise } else { 0.0 };
+                encode(one + ahead + random.between(-style.noise, style.noise), leaf.bits)
+            }
+            (true, None) if style.ascending => encode(random.between(part(low), part(low + 0.02)), leaf.bits),
+            (true, None) => encode(random.between(low, high), leaf.bits),
+            (false, _) if leaf.bits < Bits::B32 => random.bits() & leaf.bits.mask(),
+            (false, _) => random.bits() % style.below.max(1),
+        };
+        let bytes = value.to_le_bytes();
+        to.iter_mut().skip(leaf.at).zip(bytes).take(leaf.bits.bytes() as usize).for_each(|(to, from)| *to = from);
+    }
+}
+
+/// Whether a shader samples a binding with a comparison.
+fn compares(shader: &Shader, set: u32, binding: u32) -> bool {
+    let here = |v: crate::ir::Value| {
+        let crate::ir::ValueDef::Inst(id) = shader.values.get(v.index()).map(|v| v.def)? else { return None };
+        let Op::Descriptor { resource, .. } = shader.inst(id).op else { return None };
+        shader.resources.get(resource.index()).filter(|r| (r.set, r.binding) == (set, binding))
+    };
+    shader.insts.iter().any(|inst| match inst.op {
+        Op::Image(image) if image.compare => inst.args.iter().take(2).any(|v| here(*v).is_some()),
+        _ => false,
+    })
+}

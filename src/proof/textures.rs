@@ -1,0 +1,113 @@
+//! Textures for a draw: smooth, so that what is sampled is known well, with levels that differ.
+
+use super::declared::{Declared, ImageType};
+use super::images;
+use super::random::Random;
+use crate::emu::NamedFormat;
+use crate::emu::inputs::{Address, Bound, Bytes, Compare, Image, Sampler, Shape};
+use crate::error::{Error, Result};
+use crate::ir::ResourceKind;
+use rspirv::spirv::Dim;
+
+/// Texels of an edge.
+const EDGE: u32 = 32;
+/// Levels.
+const LEVELS: u32 = 4;
+
+/// What is bound to a descriptor that is no buffer. Integers of storage images are below `below`.
+///
+/// # Errors
+/// Unsupported: a kind or a format without contents.
+pub(super) fn bound(
+    declared: &Declared,
+    kind: ResourceKind,
+    types: &[u32],
+    compared: bool,
+    below: u64,
+    random: &mut Random,
+) -> Result<Bound> {
+    let ty = types.iter().find_map(|ty| declared.image(*ty));
+    let ty = || ty.ok_or_else(|| Error::bug("an image without a type"));
+    let linear = |ty: ImageType| !declared.is_integer(ty.sampled);
+    Ok(match kind {
+        ResourceKind::CombinedImageSampler => {
+            let ty = ty()?;
+            Bound::CombinedImageSampler(
+                image(declared, ty, true, compared, below, random)?,
+                sampler(linear(ty), compared, random),
+            )
+        }
+        ResourceKind::SampledImage => Bound::SampledImage(image(declared, ty()?, true, compared, below, random)?),
+        ResourceKind::StorageImage => Bound::StorageImage(image(declared, ty()?, false, false, below, random)?),
+        ResourceKind::Sampler => Bound::Sampler(sampler(true, compared, random)),
+        ResourceKind::UniformTexelBuffer => Bound::UniformTexelBuffer(images::texels(declared, ty()?, random)?),
+        ResourceKind::StorageTexelBuffer => Bound::StorageTexelBuffer(images::texels(declared, ty()?, random)?),
+        other => return Err(Error::unsupported("contents", format!("{other:?}"))),
+    })
+}
+
+fn sampler(linear: bool, compared: bool, random: &mut Random) -> Sampler {
+    let mut address = || [Address::Repeat, Address::ClampToEdge, Address::MirroredRepeat][(random.bits() % 3) as usize];
+    Sampler {
+        mag_linear: linear,
+        min_linear: linear,
+        mip_linear: linear,
+        address: [address(), address(), address()],
+        compare: compared.then_some(Compare::LessOrEqual),
+        max_lod: LEVELS as f32,
+        ..Default::default()
+    }
+}
+
+fn image(
+    declared: &Declared,
+    ty: ImageType,
+    sampled: bool,
+    compared: bool,
+    below: u64,
+    random: &mut Random,
+) -> Result<Image> {
+    if ty.multisampled {
+        return Err(Error::unsupported("contents", "an image of several samples"));
+    }
+    let (shape, extent, faces) = match ty.dim {
+        Dim::Dim1D => (Shape::D1, [EDGE, 1, 1], 1),
+        Dim::Dim2D | Dim::DimRect => (Shape::D2, [EDGE, EDGE, 1], 1),
+        Dim::Dim3D => (Shape::D3, [EDGE, EDGE, 8], 1),
+        Dim::DimCube => (Shape::Cube, [EDGE, EDGE, 1], 6),
+        other => return Err(Error::unsupported("contents", format!("an image of {other:?}"))),
+    };
+    let layers = if ty.arrayed { 2 * faces } else { faces };
+    let levels = if sampled { LEVELS } else { 1 };
+    let float = sampled && !declared.is_integer(ty.sampled);
+    let format = match (compared, float, random.bits() % 4) {
+        (true, ..) => "D32_SFLOAT".to_owned(),
+        (false, true, 0) => "R8G8B8A8_UNORM".to_owned(),
+        (false, true, _) => "R32G32B32A32_SFLOAT".to_owned(),
+        _ => images::format(declared, ty)?,
+    };
+    let named = NamedFormat::new(&format)?;
+    let mut waves = || [0, 1, 2].map(|_| random.between(0.3, 1.2)).map(|n| n * std::f64::consts::PI);
+    let channels = [waves(), waves(), waves(), waves()];
+    let mut data = Vec::new();
+    for level in 0..levels {
+        let [width, height, depth] = extent.map(|n| (n >> level).max(1));
+        for (slice, y, x) in (0..layers * depth)
+            .flat_map(|z| (0..height).map(move |y| (z, y)))
+            .flat_map(|(z, y)| (0..width).map(move |x| (z, y, x)))
+        {
+            let at = [(x, width), (y, height), (slice, 4)].map(|(n, of)| (f64::from(n) + 0.5) / f64::from(of));
+            let color = channels.map(|waves| match float || compared {
+                true => {
+                    let phase: f64 = waves.iter().zip(at).map(|(wave, at)| wave * at).sum();
+                    (0.5 + 0.4 * phase.sin() - 0.04 * f64::from(level)) as f32
+                }
+                .to_bits(),
+                false if named.format.is_integer() => (random.bits() % below.max(1)) as u32,
+                false => (random.between(0.0, 1.0) as f32).to_bits(),
+            });
+            data.extend(named.encode(color)?);
+        }
+    }
+    Ok(Image { format, shape, extent, layers, arrayed: ty.arrayed, levels, data: Bytes(data) })
+}

@@ -1,0 +1,198 @@
+//! Counts what became of items, by source and kind, and says whether it is enough.
+
+use crate::Line;
+use dovetail::corpus::spec::matches;
+use dovetail::proof::Fate;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+
+/// Of what compiles, so much must run to the end.
+const RAN: f64 = 0.95;
+/// Of what was compared, so much must agree.
+const AGREED: f64 = 0.98;
+const BEGIN: &str = "<!-- proof: begin -->";
+const END: &str = "<!-- proof: end -->";
+
+/// Disagreements that have a reason, by name.
+#[derive(Deserialize)]
+struct KnownFile {
+    #[serde(default)]
+    difference: Vec<KnownDifference>,
+}
+
+#[derive(Deserialize)]
+struct KnownDifference {
+    name: String,
+    reason: String,
+}
+
+/// What became of everything.
+pub struct Summary<'a> {
+    lines: &'a [Line],
+    /// Disagreements with their reasons, if they have one.
+    differences: Vec<(&'a Line, Option<String>)>,
+    /// Reasons for what no longer differs.
+    stale: Vec<String>,
+}
+
+/// The counts of a row.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    all: usize,
+    compiled: usize,
+    ran: usize,
+    agreed: usize,
+    by_interpreter: usize,
+    differ: usize,
+    nothing: usize,
+    failed: usize,
+    linked: usize,
+    same: usize,
+    same_bytes: usize,
+}
+
+impl Counts {
+    fn add(&mut self, Line { report, .. }: &Line) {
+        let compiled = report.fate != Fate::NotCompiled;
+        self.all += 1;
+        self.compiled += usize::from(compiled);
+        self.ran += usize::from(report.ran);
+        self.agreed += usize::from(report.fate == Fate::Agreed);
+        self.by_interpreter += usize::from(report.fate == Fate::AgreedWithInterpreter);
+        self.differ += usize::from(report.fate == Fate::Differs);
+        self.nothing += usize::from(matches!(report.fate, Fate::ProvesNothing | Fate::Cut));
+        self.failed += usize::from(matches!(report.fate, Fate::JudgeFailed | Fate::NotRun));
+        self.linked += usize::from(report.same_as_whole.is_some());
+        self.same += usize::from(report.same_as_whole == Some(true));
+        self.same_bytes += usize::from(report.same_bytes == Some(true));
+    }
+
+    fn row(&self, name: &str) -> String {
+        let Self { all, compiled, ran, agreed, by_interpreter, differ, nothing, failed, linked, same, same_bytes } =
+            self;
+        format!(
+            "| {name} | {all} | {compiled} | {ran} | {agreed} | {by_interpreter} | {differ} | {nothing} | {failed} | \
+             {same} of {linked} ({same_bytes}) |\n"
+        )
+    }
+}
+
+impl<'a> Summary<'a> {
+    /// Counts. `known` is the file of disagreements that have a reason.
+    pub fn new(lines: &'a [Line], known: &Path) -> Result<Self, String> {
+        let text = std::fs::read_to_string(known).map_err(|e| format!("{}: {e}", known.display()))?;
+        let known: KnownFile = toml::from_str(&text).map_err(|e| format!("{}: {e}", known.display()))?;
+        let fits = |k: &KnownDifference, line: &Line| matches(k.name.as_bytes(), line.item.name.as_bytes());
+        let differ = || lines.iter().filter(|l| l.report.fate == Fate::Differs);
+        let reason = |line| known.difference.iter().find(|k| fits(k, line)).map(|k| k.reason.clone());
+        let ran = |k: &&KnownDifference| lines.iter().any(|l| fits(k, l)) && !differ().any(|l| fits(k, l));
+        Ok(Self {
+            lines,
+            differences: differ().map(|l| (l, reason(l))).collect(),
+            stale: known.difference.iter().filter(ran).map(|k| k.name.clone()).collect(),
+        })
+    }
+
+    /// Whether the shares are met and every disagreement has a reason.
+    pub fn is_met(&self) -> bool {
+        let sum = self.sum();
+        let share = |part: usize, of: usize, least: f64| part as f64 >= of as f64 * least;
+        let compared = sum.agreed + sum.differ;
+        share(sum.ran, sum.compiled, RAN)
+            && share(sum.agreed, compared, AGREED)
+            && sum.same == sum.linked
+            && self.differences.iter().all(|(_, reason)| reason.is_some())
+    }
+
+    fn sum(&self) -> Counts {
+        self.lines.iter().fold(Counts::default(), |mut sum, line| {
+            sum.add(line);
+            sum
+        })
+    }
+
+    /// The tables.
+    pub fn text(&self) -> String {
+        let mut rows: BTreeMap<(bool, &str), Counts> = BTreeMap::new();
+        for line in self.lines {
+            rows.entry((line.item.is_pair(), &line.item.source)).or_default().add(line);
+        }
+        let mut out = String::from(
+            "| corpus | all | compiled | ran to the end | agreed with lavapipe | with the interpreter | differ | \
+             prove nothing | failed | linked = whole (same bytes) |\n\
+             | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+        );
+        for ((pair, source), counts) in &rows {
+            out += &counts.row(&format!("{source}, {}", if *pair { "pairs" } else { "compute" }));
+        }
+        let sum = self.sum();
+        out += &sum.row("all");
+        let percent = |part: usize, of: usize| part as f64 * 100.0 / of.max(1) as f64;
+        let _ = write!(
+            out,
+            "\n{:.1} % of what compiles ran to the end (at least {:.0} % must); of what was compared with lavapipe {:.1} % \
+             agreed (at least {:.0} % must).\n",
+            percent(sum.ran, sum.compiled),
+            RAN * 100.0,
+            percent(sum.agreed, sum.agreed + sum.differ),
+            AGREED * 100.0
+        );
+        for fate in [Fate::Differs, Fate::NotRun, Fate::JudgeFailed, Fate::Cut] {
+            self.list(&mut out, fate);
+        }
+        for fate in [Fate::NotCompiled, Fate::AgreedWithInterpreter, Fate::ProvesNothing] {
+            self.count_reasons(&mut out, fate);
+        }
+        if !self.stale.is_empty() {
+            let _ = write!(out, "\nNo longer differ, and have a reason still: {}.\n", self.stale.join(", "));
+        }
+        out
+    }
+
+    /// Every item of a fate by name.
+    fn list(&self, out: &mut String, fate: Fate) {
+        let lines: Vec<&Line> = self.lines.iter().filter(|l| l.report.fate == fate).collect();
+        if lines.is_empty() {
+            return;
+        }
+        let _ = write!(out, "\n{} {fate}:\n\n", lines.len());
+        for line in lines {
+            let known = self.differences.iter().find(|(l, _)| std::ptr::eq(*l, line)).and_then(|(_, k)| k.as_ref());
+            let reason: String = known.unwrap_or(&line.report.reason).chars().take(300).collect();
+            let _ = writeln!(out, "- `{}/{}`: {reason}", line.item.source, line.item.name);
+        }
+    }
+
+    /// Items of a fate by reason, without numbers and places.
+    fn count_reasons(&self, out: &mut String, fate: Fate) {
+        let mut reasons: BTreeMap<String, Vec<&Line>> = BTreeMap::new();
+        for line in self.lines.iter().filter(|l| l.report.fate == fate) {
+            // The last candidate is the most general one, and its reason says most.
+            let last = line.report.reason.rsplit("; ").next().unwrap_or_default();
+            let plain: String = last.chars().filter(|c| !c.is_ascii_digit()).take(100).collect();
+            reasons.entry(plain).or_default().push(line);
+        }
+        if reasons.is_empty() {
+            return;
+        }
+        let mut reasons: Vec<_> = reasons.into_iter().collect();
+        reasons.sort_by_key(|(_, lines)| std::cmp::Reverse(lines.len()));
+        let _ = write!(out, "\n{} {fate}:\n\n", reasons.iter().map(|(_, l)| l.len()).sum::<usize>());
+        for (reason, lines) in reasons {
+            let some: Vec<_> = lines.iter().take(3).map(|l| format!("`{}`", l.item.name)).collect();
+            let more = if lines.len() > some.len() { ", …" } else { "" };
+            let _ = writeln!(out, "- {}: {} ({}{more})", lines.len(), reason.trim(), some.join(", "));
+        }
+    }
+
+    /// Rewrites what stands between the markers of a page.
+    pub fn write(&self, page: &Path) -> Result<(), String> {
+        let text = std::fs::read_to_string(page).map_err(|e| format!("{}: {e}", page.display()))?;
+        let parts = text.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
+        let (before, after) = parts.ok_or_else(|| format!("{}: no markers", page.display()))?;
+        let text = format!("{before}{BEGIN}\n\n{}\n{END}{after}", self.text());
+        std::fs::write(page, text).map_err(|e| format!("{}: {e}", page.display()))
+    }
+}
