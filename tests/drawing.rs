@@ -60,7 +60,11 @@ fn run(vulkan: &Lavapipe, case: &Case, vertex: &[u8], module: &[u8]) -> Result<S
             let options = Options { subgroup_size: lanes, shadow: true, ..Default::default() };
             let attributes = VertexInputState::default();
             let drawn = interpreted_draw(&vs, Some(&fs), &attributes, &inputs, options).map_err(|e| e.to_string())?;
-            let known = drawn.bindings.iter().zip(&theirs.bindings).filter_map(|(known, theirs)| Some((known.as_ref()?, theirs)));
+            let known = drawn
+                .bindings
+                .iter()
+                .zip(&theirs.bindings)
+                .filter_map(|(known, theirs)| Some((known.as_ref()?, theirs)));
             for (n, (known, theirs)) in drawn.targets.iter().zip(&theirs.targets).chain(known).enumerate() {
                 let verdict = known.judge_between(&known.bytes().map_err(|e| e.to_string())?, theirs, case.floor);
                 if !verdict.wrong.is_empty() {

@@ -17,12 +17,8 @@ use vulkan::Lavapipe;
 
 fn judged(vulkan: &Lavapipe, vertex: &[u8], fragment: &[u8]) -> Report {
     let [vertex, fragment] = [vertex, fragment].map(|module| Spirv { module, entry: "main", spec: &[] });
-    let tools = Tools {
-        compiler: &LlvmCompiler::new(),
-        judge: vulkan,
-        budget: Default::default(),
-        on_difference: &|_| (),
-    };
+    let tools =
+        Tools { compiler: &LlvmCompiler::new(), judge: vulkan, budget: Default::default(), on_difference: &|_| () };
     pair(&vertex, &fragment, &tools)
 }
 
@@ -69,8 +65,13 @@ fn pairs_of_the_corpus() {
             *fates.entry(report.fate).or_default() += 1;
             println!(
                 "{}\t{}\t{}\t{:?}\t{:?}\t{}\t{}\t{vertex}\t{fragment}",
-                report.fate, short(vertex), milliseconds, report.same_as_whole, report.same_bytes,
-                report.floats, report.reason
+                report.fate,
+                short(vertex),
+                milliseconds,
+                report.same_as_whole,
+                report.same_bytes,
+                report.floats,
+                report.reason
             );
         }
     }

@@ -157,18 +157,24 @@ impl<'a> Pair<'a> {
         for attachment in state.color.attachments.iter_mut().filter(|a| !a.format.ends_with("INT")) {
             *attachment = ColorAttachment { format: target_format(precise).to_owned(), ..attachment.clone() };
         }
-        let shaders = self.sources.iter().zip(&self.modules).zip(STAGES).map(|((source, (module, info)), stage)| ShaderRef {
-            module,
-            entry_point: source.entry.to_owned(),
-            stage,
-            wave: default_wave(stage, info.uses_subgroups),
-            spec_ids: info.spec_constants.iter().map(|c| c.id).collect(),
-        });
+        let shaders =
+            self.sources.iter().zip(&self.modules).zip(STAGES).map(|((source, (module, info)), stage)| ShaderRef {
+                module,
+                entry_point: source.entry.to_owned(),
+                stage,
+                wave: default_wave(stage, info.uses_subgroups),
+                spec_ids: info.spec_constants.iter().map(|c| c.id).collect(),
+            });
         Pipelines::new(shaders.collect(), state, compiler)
     }
 
     /// Draws some scenes in every way.
-    fn draw_all(&self, scenes: &[(&Pipelines, &Inputs, u64)], tools: &Tools<'_>, report: &mut Report) -> (Fate, String) {
+    fn draw_all(
+        &self,
+        scenes: &[(&Pipelines, &Inputs, u64)],
+        tools: &Tools<'_>,
+        report: &mut Report,
+    ) -> (Fate, String) {
         let mut sum = Verdict::default();
         let (mut left, mut pixels, mut without_driver) = (Vec::new(), usize::MAX, None);
         let (mut alike, mut all) = (0, 0);
@@ -190,7 +196,11 @@ impl<'a> Pair<'a> {
         let certain = Verdict { loose: 0, uncertain: 0, ..sum.clone() };
         let nothing = match proves_nothing(&sum, &left).or(too_few.clone()) {
             // What the interpreter's bounds leave open is not left open by chance.
-            Some(why) if without_driver.is_none() && too_few.or(proves_nothing(&certain, &left)).is_none() && alike as f64 > ALIKE * all as f64 => {
+            Some(why)
+                if without_driver.is_none()
+                    && too_few.or(proves_nothing(&certain, &left)).is_none()
+                    && alike as f64 > ALIKE * all as f64 =>
+            {
                 return (Fate::Agreed, format!("by a plain bound, {alike} of {all} values: the interpreter's {why}"));
             }
             nothing => nothing,

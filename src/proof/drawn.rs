@@ -159,9 +159,8 @@ impl Run<'_> {
         let mut out: [Invocation; 4] = Default::default();
         // A value at four pixels, by its numbers at the corners.
         let spread = |values: [(f64, f64); 3], perspective: bool| -> [(u64, Shadow); 4] {
-            let at = [0, 1, 2, 3].map(|lane| {
-                weights(lane, perspective).iter().zip(values).map(|(w, (v, _))| w * v).sum::<f64>()
-            });
+            let at = [0, 1, 2, 3]
+                .map(|lane| weights(lane, perspective).iter().zip(values).map(|(w, (v, _))| w * v).sum::<f64>());
             let slope = [(1, 0), (3, 2), (2, 0), (3, 1)].map(|(a, b)| (at[a] - at[b]).abs());
             let slope = slope[0].max(slope[1]) + slope[2].max(slope[3]);
             let largest = values.iter().map(|(v, _)| v.abs()).fold(0.0, f64::max);

@@ -151,9 +151,8 @@ impl Scene<'_> {
             Some((part, resource, types))
         });
         // Of blocks that both declare, the longer.
-        let found = declared.max_by_key(|(part, _, types)| {
-            types.iter().map(|ty| part.declared.bytes(*ty, LARGEST)).max().unwrap_or(0)
-        });
+        let found = declared
+            .max_by_key(|(part, _, types)| types.iter().map(|ty| part.declared.bytes(*ty, LARGEST)).max().unwrap_or(0));
         let (part, resource, types) = found.ok_or_else(|| Error::bug("a binding that no shader declares"))?;
         let block = || {
             let widest = types.iter().max_by_key(|ty| part.declared.bytes(**ty, LARGEST)).copied().unwrap_or(0);
@@ -241,7 +240,9 @@ fn element(style: Style, attribute: usize, vertex: u32, component: usize, wide: 
         }
         2 if attribute == style.position => random.between(0.2, 0.4),
         3 if attribute == style.position => 1.0,
-        n if style.basis && wide == 4 => near + if (attribute + 3 - style.position.min(3)) % 4 == n { 1.0 } else { 0.0 },
+        n if style.basis && wide == 4 => {
+            near + if (attribute + 3 - style.position.min(3)) % 4 == n { 1.0 } else { 0.0 }
+        }
         _ => random.between(0.05, 0.95),
     }) as f32
 }

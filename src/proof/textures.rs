@@ -32,7 +32,10 @@ pub(super) fn bound(
     Ok(match kind {
         ResourceKind::CombinedImageSampler => {
             let ty = ty()?;
-            Bound::CombinedImageSampler(image(declared, ty, true, compared, below, random)?, sampler(linear(ty), compared, random))
+            Bound::CombinedImageSampler(
+                image(declared, ty, true, compared, below, random)?,
+                sampler(linear(ty), compared, random),
+            )
         }
         ResourceKind::SampledImage => Bound::SampledImage(image(declared, ty()?, true, compared, below, random)?),
         ResourceKind::StorageImage => Bound::StorageImage(image(declared, ty()?, false, false, below, random)?),
@@ -44,8 +47,7 @@ pub(super) fn bound(
 }
 
 fn sampler(linear: bool, compared: bool, random: &mut Random) -> Sampler {
-    let mut address =
-        || [Address::Repeat, Address::ClampToEdge, Address::MirroredRepeat][(random.bits() % 3) as usize];
+    let mut address = || [Address::Repeat, Address::ClampToEdge, Address::MirroredRepeat][(random.bits() % 3) as usize];
     Sampler {
         mag_linear: linear,
         min_linear: linear,

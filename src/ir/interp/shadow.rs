@@ -199,8 +199,10 @@ fn spread(op: AluOp, [x, y, _]: [f64; 3], [bx, by, bz]: [f64; 3], r: f64) -> f64
         A::FExp2 => ((x + bx).exp2() - r).abs(),
         A::FLog2 => bx / (x - bx).max(0.0) * std::f64::consts::LOG2_E,
         A::FPow => {
-            let ends = [x - bx, x + bx].map(|x| x.max(0.0)).into_iter().flat_map(|x| [y - by, y + by].map(|y| x.powf(y)));
-            ends.map(|end| (end - r).abs()).fold(0.0, |most, off| if off.is_nan() { f64::INFINITY } else { off.max(most) })
+            let ends =
+                [x - bx, x + bx].map(|x| x.max(0.0)).into_iter().flat_map(|x| [y - by, y + by].map(|y| x.powf(y)));
+            ends.map(|end| (end - r).abs())
+                .fold(0.0, |most, off| if off.is_nan() { f64::INFINITY } else { off.max(most) })
         }
         A::FLdexp => bx * 2f64.powf(y),
         A::FFrexpMant if bx > 0.0 => {
