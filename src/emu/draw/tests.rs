@@ -171,3 +171,28 @@ fn fronts_go_counter_clockwise() {
     // Down, then right, as one sees it with y downwards.
     assert_eq!(shaders.0, [true, false]);
 }
+
+#[test]
+fn numbered_primitives_share_no_vertices() {
+    struct Asked(Vec<VertexId>, bool);
+    impl Shaders for Asked {
+        fn vertices(&mut self, ids: &[VertexId]) -> Result<Vec<Vertex>> {
+            self.0 = ids.to_vec();
+            Ok(ids.iter().map(|_| vertex([0.0, 0.0, 0.0, 1.0], [0.0; 4])).collect())
+        }
+        fn fragments(&mut self, _: &[Vertex], _: &[Primitive], quads: &[Quad]) -> Result<Vec<[Pixel; 4]>> {
+            Ok(vec![<[Pixel; 4]>::default(); quads.len()])
+        }
+        fn numbers_primitives(&self) -> bool {
+            self.1
+        }
+    }
+    let command = command(Topology::TriangleStrip, 4, false);
+    let asked = |numbers| {
+        let mut shaders = Asked(Vec::new(), numbers);
+        draw(&mut shaders, &command, &mut Targets::new(&command).unwrap()).unwrap();
+        shaders.0.iter().map(|id| (id.vertex, id.primitive)).collect::<Vec<_>>()
+    };
+    assert_eq!(asked(false), [(0, 0), (1, 0), (2, 0), (3, 0)]);
+    assert_eq!(asked(true), [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (3, 1)]);
+}
