@@ -204,7 +204,8 @@ fn declarations(module: &[u8]) -> Vec<u8> {
         let end = at + (word >> 16).max(1) as usize;
         match word & 0xffff {
             op if op == Op::Function as u32 => break,
-            op if op == Op::Capability as u32 => {}
+            // The reader knows it inside of functions only.
+            op if op == Op::Capability as u32 || op == Op::ExecutionModeId as u32 => {}
             _ => out.extend(words.get(at..end).unwrap_or_default()),
         }
         at = end;

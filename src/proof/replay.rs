@@ -114,7 +114,7 @@ impl Runner {
 
     fn options(&self) -> Options {
         let lanes = self.manifest.stages.first().map_or(32, |entry| entry.wave.lanes());
-        Options { subgroup_size: lanes, limit: INTERPRETED, shadow: false, ..Options::default() }
+        Options { subgroup_size: lanes, limit: INTERPRETED, ..Options::default() }
     }
 
     /// Where two implementations differ in a place by more than is known, or by more than a plain bound.

@@ -4,10 +4,16 @@ use crate::items::Item;
 use crate::support;
 use crate::vulkan::Lavapipe;
 use dovetail::compile::llvm::LlvmCompiler;
-use dovetail::compile::request::Module;
+use dovetail::compile::request::{Module, default_wave};
+use dovetail::compile::spirv::reflect;
 use dovetail::corpus::spec::matches;
-use dovetail::proof::{Budget, Case, Choice, Difference, Fate, Report, Spirv, Tools, compute, pair};
+use dovetail::emu::inputs::Inputs;
+use dovetail::proof::{
+    Budget, Bundle, Case, Choice, Difference, FLOOR, Fate, Judge, Report, Spirv, StageEntry, Tools, compute, pair,
+};
+use dovetail::target::Stage;
 use serde::Deserialize;
+use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -15,6 +21,8 @@ use std::time::Duration;
 
 /// The first argument of a worker.
 pub const FLAG: &str = "--worker";
+/// The entry point of every shader of the corpus.
+const ENTRY: &str = "main";
 /// Big shaders nest deep.
 const STACK: usize = 256 << 20;
 
@@ -116,23 +124,53 @@ fn judge(item: &Item, shapes: &Shapes, vulkan: &Lavapipe) -> Report {
         Ok(modules) => modules,
         Err(e) => return Report::new(Fate::NotCompiled, e.to_string()),
     };
-    let tools = Tools {
-        compiler: &LlvmCompiler::new(),
-        judge: vulkan,
-        budget: Budget::default(),
-        on_difference: &|_: &Difference<'_>| (),
+    let saved = RefCell::new(None);
+    let on_difference = |difference: &Difference<'_>| {
+        saved.borrow_mut().get_or_insert_with(|| save(item, &modules, difference, vulkan));
     };
-    match modules.as_slice() {
+    let compiler = LlvmCompiler::new();
+    let tools = Tools { compiler: &compiler, judge: vulkan, budget: Budget::default(), on_difference: &on_difference };
+    let mut report = match modules.as_slice() {
         [module] => {
             let choices = shapes.choices(&item.name);
-            compute(&Case { module, entry: "main", spec: &item.spec, choices: &choices }, &tools)
+            compute(&Case { module, entry: ENTRY, spec: &item.spec, choices: &choices }, &tools)
         }
         [vertex, fragment] => {
-            let [vertex, fragment] = [vertex, fragment].map(|m| Spirv { module: m.bytes(), entry: "main", spec: &[] });
+            let [vertex, fragment] = [vertex, fragment].map(|m| Spirv { module: m.bytes(), entry: ENTRY, spec: &[] });
             pair(&vertex, &fragment, &tools)
         }
         _ => Report::new(Fate::NotCompiled, "neither one module nor two"),
+    };
+    if let Some(text) = saved.into_inner() {
+        report.reason = format!("{}; {text}", report.reason);
     }
+    report
+}
+
+/// Saves what failed as a bundle; says where.
+fn save(item: &Item, modules: &[Module], difference: &Difference<'_>, vulkan: &Lavapipe) -> String {
+    let stages: &[Stage] = if item.is_pair() { &[Stage::Vertex, Stage::Fragment] } else { &[Stage::Compute] };
+    let entry = |(stage, module): (&Stage, &Module)| {
+        let subgroups = reflect(module).is_ok_and(|info| info.uses_subgroups);
+        let wave = default_wave(*stage, subgroups);
+        (StageEntry { stage: *stage, entry_point: ENTRY.to_owned(), wave }, module.clone())
+    };
+    let stages = stages.iter().zip(modules).map(entry).collect();
+    let mut bundle = Bundle::new(&item.name, difference.seed, "lavapipe", stages);
+    bundle.manifest.floor = FLOOR;
+    (bundle.state, bundle.inputs) = (difference.state.clone(), difference.inputs.clone());
+    let spec: Vec<(u32, u64, usize)> =
+        difference.state.specialization.iter().map(|entry| (entry.id, entry.value, 4)).collect();
+    let ask = &mut |inputs: &Inputs| {
+        let spirv: Vec<Spirv<'_>> =
+            modules.iter().map(|m| Spirv { module: m.bytes(), entry: ENTRY, spec: &spec }).collect();
+        match spirv.as_slice() {
+            [vertex, fragment] => Judge::draw(vulkan, vertex, Some(fragment), &difference.state.vertex, inputs),
+            [one, ..] => Judge::compute(vulkan, one, inputs),
+            [] => Err("no module".into()),
+        }
+    };
+    bundle.report_failure(&support::root().join("target/bundles"), &LlvmCompiler::new(), ask)
 }
 
 /// Candidates of inputs by the names of shaders.
