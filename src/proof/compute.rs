@@ -33,7 +33,7 @@ pub const FLOOR: f64 = 4.0;
 /// Time after which no other candidate is begun.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Elements of a constant that Mesa compiles in reasonable time.
-const LONGEST_TABLE: usize = 4096;
+const LONGEST_TABLE: usize = 512;
 
 /// A shader and what it is given.
 pub struct Case<'a> {

@@ -6,7 +6,7 @@ use crate::vulkan::Lavapipe;
 use dovetail::compile::llvm::LlvmCompiler;
 use dovetail::compile::request::Module;
 use dovetail::corpus::spec::matches;
-use dovetail::proof::{Budget, Case, Choice, Difference, Fate, Report, Tools, compute};
+use dovetail::proof::{Budget, Case, Choice, Difference, Fate, Report, Spirv, Tools, compute, pair};
 use serde::Deserialize;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
@@ -127,7 +127,11 @@ fn judge(item: &Item, shapes: &Shapes, vulkan: &Lavapipe) -> Report {
             let choices = shapes.choices(&item.name);
             compute(&Case { module, entry: "main", spec: &item.spec, choices: &choices }, &tools)
         }
-        _ => Report::new(Fate::ProvesNothing, "a pair"),
+        [vertex, fragment] => {
+            let [vertex, fragment] = [vertex, fragment].map(|m| Spirv { module: m.bytes(), entry: "main", spec: &[] });
+            pair(&vertex, &fragment, &tools)
+        }
+        _ => Report::new(Fate::NotCompiled, "neither one module nor two"),
     }
 }
 

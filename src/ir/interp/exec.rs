@@ -90,7 +90,7 @@ impl<'a> Machine<'a> {
 
     /// The next workgroup, with fresh shared memory.
     pub fn start_group(&mut self, group: [u32; 3], grid: [u32; 3]) {
-        self.shared = Memory::new(vec![0; self.shader.shared_bytes as usize]);
+        self.shared = Memory::unwritten(self.shader.shared_bytes as usize, self.options.shadow);
         (self.group, self.grid) = (group, grid);
     }
 

@@ -23,6 +23,12 @@ impl Memory {
         Self { bytes, shadows: Vec::new(), written }
     }
 
+    /// Memory that nobody gave contents: zeros, and no two implementations need agree on them.
+    pub fn unwritten(bytes: usize, shadow: bool) -> Self {
+        let shadows = if shadow { vec![(Shadow::UNCERTAIN, 0); bytes.div_ceil(2)] } else { Vec::new() };
+        Self { shadows, ..Self::new(vec![0; bytes]) }
+    }
+
     /// Its contents.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -227,6 +233,15 @@ mod tests {
         m.store(4, Bits::B32, 7, Shadow::NONE);
         m.store(u64::MAX - 1, Bits::B64, 7, Shadow::NONE);
         assert_eq!(m.bytes(), [1; 6]);
+    }
+
+    #[test]
+    fn what_was_never_written_is_uncertain() {
+        let mut m = Memory::unwritten(8, true);
+        m.store(0, Bits::B32, 7, Shadow::NONE);
+        assert_eq!(m.load(0, Bits::B32), (7, Shadow::NONE));
+        assert!(m.load(4, Bits::B32).1.is_uncertain() && m.load(0, Bits::B64).1.is_uncertain());
+        assert!(Memory::unwritten(8, false).load(4, Bits::B32).1.is_exact());
     }
 
     #[test]

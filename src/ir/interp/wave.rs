@@ -55,7 +55,7 @@ impl Wave {
             resume: None,
             helpers: 0,
             tainted: 0,
-            scratch: Memory::new(vec![0; machine.scratch_bytes as usize * width]),
+            scratch: Memory::unwritten(machine.scratch_bytes as usize * width, machine.options.shadow),
             invocations: Vec::new(),
             bits: vec![0; registers],
             shadows: if machine.options.shadow { vec![Shadow::NONE; registers] } else { Vec::new() },
