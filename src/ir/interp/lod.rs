@@ -77,7 +77,7 @@ impl Machine<'_> {
         let extra = if image.lod == LodMode::Gradient { (0.0, 0.0) } else { extra };
         let [low, lod, high]: [f64; 3] = std::array::from_fn(|n| x[n].max(y[n]).max(0.0).log2());
         // Logarithms are approximate, and projected lengths more so.
-        let off = extra.1 + if cube { 0.2 } else { 0.02 };
+        let off = extra.1 + if cube { 0.3 } else { 0.02 };
         Some([low + extra.0 - off, lod + extra.0, high + extra.0 + off])
     }
 }
