@@ -346,6 +346,40 @@ fn control_stays_in_the_code() {
 }
 
 #[test]
+fn lanes_come_back_before_they_work() {
+    let test = "check_code::lanes_come_back_before_they_work";
+    let code = |mark: &str, [before, behind]: [&str; 2]| {
+        format!(
+            "v_cmp_gt_u32 vcc_lo, 5, v0
+            s_and_saveexec_b32 s12, vcc_lo
+            {mark} s_cbranch_execz over
+            global_store_dword v0, v1, s[2:3]
+            {before}
+            s_or_b32 exec_lo, exec_lo, s12
+            {behind}
+            global_store_dword v1, v0, s[2:3]
+            s_endpgm"
+        )
+    };
+    keeps(test, compute, &code("", ["over:", ""]));
+    breaks(test, compute, Rule::Lanes, &code(">", ["", "over:"]));
+    // Replaced in the same lanes, or in others.
+    let replaced = |mark: &str, between: &str| {
+        format!(
+            "s_mov_b32 s12, exec_lo
+            {mark} v_add_nc_u32 v2, v0, v1
+            {between}
+            v_sub_nc_u32 v2, v0, v1
+            s_mov_b32 exec_lo, s12
+            global_store_dword v0, v2, s[2:3]
+            s_endpgm"
+        )
+    };
+    keeps(test, compute, &replaced("", "v_cmpx_gt_u32 5, v0"));
+    breaks(test, compute, Rule::DeadResult, &replaced(">", ""));
+}
+
+#[test]
 fn the_hazards_of_the_generation() {
     let test = "check_code::the_hazards_of_the_generation";
     let atomic = |between: &str, mark: &str| {
@@ -373,10 +407,6 @@ fn the_hazards_of_the_generation() {
 #[test]
 fn what_is_used_is_declared() {
     let test = "check_code::what_is_used_is_declared";
-    let moved = |register: u32, mark: &str| {
-        format!("{mark} v_mov_b32 v{register}, 0\nglobal_store_dword v0, v1, s[2:3]\ns_endpgm")
-    };
-    let _ = moved(2, "");
     let used = |register: &str, mark: &str| {
         format!(
             "{mark} s_mov_b32 {register}, 0

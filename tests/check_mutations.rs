@@ -139,12 +139,12 @@ fn with_counts([vm, exp, lgkm]: [u16; 3]) -> u16 {
 const MOST: [u16; 3] = [63, 7, 63];
 
 fn uses_counter(site: &Site, counter: usize) -> bool {
-    match (counter, site.effects.access) {
-        (0, Access::VectorLoad(_) | Access::FlatLoad) => true,
-        (1, Access::Export(_)) => true,
-        (2, Access::ScalarMemory | Access::Lds | Access::FlatLoad | Access::FlatStore) => true,
-        _ => false,
-    }
+    matches!(
+        (counter, site.effects.access),
+        (0, Access::VectorLoad(_) | Access::FlatLoad)
+            | (1, Access::Export(_))
+            | (2, Access::ScalarMemory | Access::Lds | Access::FlatLoad | Access::FlatStore)
+    )
 }
 
 /// A field with a register: word of the instruction, lowest bit, bits, and the operand code of its 0.
@@ -233,17 +233,18 @@ impl Subject<'_> {
 /// A way of changing an instruction; none where it does not apply.
 type Mutation = fn(&Subject<'_>, usize, &mut Random) -> Option<Vec<u8>>;
 
+/// Name, mutation, and how many of [`EACH`] have to be seen.
 const KINDS: [(&str, Mutation, usize); 10] = [
-    ("wait removed", wait_removed, 0),
-    ("wait weakened", wait_weakened, 0),
-    ("source never written", source_swapped, 0),
-    ("destination changed", destination_changed, 0),
-    ("branch one further", |s, i, _| branch_moved(s, i, 1), 0),
-    ("branch one short", |s, i, _| branch_moved(s, i, -1), 0),
-    ("done bit dropped", done_dropped, 0),
-    ("s_endpgm removed", end_removed, 0),
-    ("fewer registers declared", |s, i, _| (i % 97 == 0).then(|| s.with_fewer_registers(s.sites[i].stage))?, 0),
-    ("bit flipped", bit_flipped, 0),
+    ("wait removed", wait_removed, 36),
+    ("wait weakened", wait_weakened, 34),
+    ("source never written", source_swapped, 40),
+    ("destination changed", destination_changed, 18),
+    ("branch one further", |s, i, _| branch_moved(s, i, 1), 18),
+    ("branch one short", |s, i, _| branch_moved(s, i, -1), 18),
+    ("done bit dropped", done_dropped, 40),
+    ("s_endpgm removed", end_removed, 40),
+    ("fewer registers declared", |s, i, _| (i % 97 == 0).then(|| s.with_fewer_registers(s.sites[i].stage))?, 40),
+    ("bit flipped", bit_flipped, 15),
 ];
 
 fn name(s: &Subject<'_>, index: usize) -> &'static str {

@@ -49,7 +49,9 @@ fn from_spirv_to_a_pipeline_that_loads() {
     for placement in ["adjacent", "chained"] {
         let said = good(dir, &[&LINK[..], &["-o", "p.elf", "--layout", placement]].concat());
         assert!(said.starts_with("linked ") && said.matches("cache").count() == 2, "{said}");
-        assert!(good(dir, &["verify", "p.elf"]).contains("p.elf: loads (vertex, fragment)"));
+        let verified = good(dir, &["verify", "--code", "p.elf"]);
+        assert!(verified.starts_with("p.elf: loads (vertex, fragment)"), "{verified}");
+        assert!(verified.contains("fragment: ") && verified.contains("blocks followed"), "{verified}");
         let shown = good(dir, &["inspect", "p.elf", "--no-code"]);
         assert!(shown.starts_with("linked pipeline ELF") && shown.contains("SPI_SHADER_COL_FORMAT"), "{shown}");
     }
@@ -57,7 +59,8 @@ fn from_spirv_to_a_pipeline_that_loads() {
     assert!(said.starts_with("compiled whole "), "{said}");
     assert!(good(dir, &["verify", "w.elf"]).contains("loads"));
     good(dir, &["link", "--cs", "in/gemm_f32.comp.spv", "--state", "cs.toml", "--cache", "c", "-o", "k.elf"]);
-    assert!(good(dir, &["verify", "--json", "k.elf"]).contains("\"violations\": []"));
+    let verified = good(dir, &["verify", "--code", "--json", "k.elf"]);
+    assert!(verified.contains("\"violations\": []") && verified.contains("\"findings\": []"), "{verified}");
 }
 
 const UI_INPUTS: &str = r#"

@@ -29,9 +29,13 @@ fn pairs_agree() {
         Ok(vulkan) => vulkan,
         Err(why) => return support::skip(test, &why),
     };
-    let dir = root().join("testdata/shaders");
+    let dir = root().join("testdata");
     let mut failed = Vec::new();
-    for (vertex, fragment) in [("ui.vert", "ui.frag"), ("skinned.vert", "pbr.frag")] {
+    for (vertex, fragment) in [
+        ("shaders/ui.vert", "shaders/ui.frag"),
+        ("draws/varied.vert", "draws/varied.frag"),
+        ("draws/skin.vert", "draws/skin.frag"),
+    ] {
         let read = |name: &str| glsl(test, &dir.join(name), "vulkan1.1");
         let (Some(a), Some(b)) = (read(vertex), read(fragment)) else { return };
         let report = judged(vulkan, &a, &b);

@@ -71,7 +71,8 @@ impl<'a> Code<'a> {
         let code = elf.symbols.iter().filter(|s| s.kind == stt::FUNC && s.home == Home::Section(index));
         let mut parts = Vec::new();
         for symbol in code {
-            let dword = |n: u64| u32::try_from(n / 4).ok().filter(|d| n % 4 == 0 && *d as usize <= words.len());
+            let dword =
+                |n: u64| u32::try_from(n / 4).ok().filter(|d| n.is_multiple_of(4) && *d as usize <= words.len());
             let range = dword(symbol.value).zip(symbol.value.checked_add(symbol.size).and_then(dword));
             let (start, end) =
                 range.ok_or_else(|| Error::malformed(format!("symbol `{}` leaves .text", symbol.name)))?;

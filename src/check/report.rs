@@ -161,7 +161,10 @@ impl<'a> Reporter<'a> {
     }
 
     fn insert(&mut self, rule: Rule, at: u32, register: Option<Register>, issued: Option<u32>, what: String) {
-        let finding = || Finding {
+        if self.found.contains_key(&(at, rule)) {
+            return;
+        }
+        let finding = Finding {
             rule,
             stage: self.stage.stage,
             place: self.place(at),
@@ -169,10 +172,7 @@ impl<'a> Reporter<'a> {
             issued: issued.map(|at| self.place(at)),
             what,
         };
-        if !self.found.contains_key(&(at, rule)) {
-            let finding = finding();
-            self.found.insert((at, rule), finding);
-        }
+        self.found.insert((at, rule), finding);
     }
 
     fn place(&self, at: u32) -> Place {

@@ -59,7 +59,9 @@ fn any_upper_half(step: &Step) -> RegisterSet {
 fn strict(step: &Step) -> RegisterSet {
     let reads = &step.effects.reads;
     let memory = matches!(step.inst.fields, Fields::Smem(_) | Fields::Buffer(_) | Fields::Image(_) | Fields::Flat(_));
-    if memory {
+    // Lanes are brought back by a mask that was saved on every path.
+    let restores = step.name().starts_with("s_or_b") && step.effects.writes.contains(Register::EXEC);
+    if memory || restores {
         return scalars(reads);
     }
     let mut special = RegisterSet::EMPTY;

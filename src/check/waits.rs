@@ -268,3 +268,57 @@ fn uses(before: &Outstanding, step: &Step, reporter: &mut Reporter<'_>) {
         reporter.early(Rule::Wait, step, None, last, "the cache is invalidated before the answer of");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::Vgpr;
+
+    fn one(v: u8) -> RegisterSet {
+        let mut set = RegisterSet::EMPTY;
+        set.vgprs(Vgpr(v), 1);
+        set
+    }
+
+    fn pending(counter: &Counter) -> Vec<u8> {
+        (0..=u8::MAX).filter(|v| counter.pending(Register::vgpr(*v)).is_some()).collect()
+    }
+
+    #[test]
+    fn a_count_settles_what_is_older() {
+        let mut vm = Counter::new(63);
+        (0..4).for_each(|v| vm.issue(u32::from(v), kind::PLAIN, &one(v)));
+        vm.wait(4, true);
+        assert_eq!(pending(&vm), [0, 1, 2, 3]);
+        vm.wait(2, true);
+        assert_eq!(pending(&vm), [2, 3]);
+        vm.wait(1, false);
+        assert_eq!(pending(&vm), [2, 3]);
+        assert_eq!(vm.pending(Register::vgpr(3)), Some(3));
+        vm.wait(0, false);
+        assert!(pending(&vm).is_empty() && vm.kinds == 0);
+    }
+
+    #[test]
+    fn ages_end_at_what_a_wait_can_name() {
+        let mut exp = Counter::new(7);
+        (0..20).for_each(|v| exp.issue(0, kind::PIXEL, &one(v)));
+        exp.wait(7, true);
+        assert_eq!(pending(&exp).len(), 20);
+        exp.wait(6, true);
+        assert_eq!(pending(&exp), [14, 15, 16, 17, 18, 19]);
+    }
+
+    #[test]
+    fn the_youngest_of_two_paths_counts() {
+        let [mut long, mut short] = [Counter::new(63), Counter::new(63)];
+        long.issue(1, kind::PLAIN, &one(0));
+        long.issue(2, kind::PLAIN, &one(1));
+        short.issue(3, kind::SAMPLER, &one(0));
+        assert!(long.join(&short) && !long.join(&short));
+        assert_eq!(long.kinds, kind::PLAIN | kind::SAMPLER);
+        assert_eq!(long.pending(Register::vgpr(0)), Some(3));
+        long.wait(1, true);
+        assert_eq!(pending(&long), [0, 1]);
+    }
+}

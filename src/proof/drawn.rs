@@ -32,6 +32,8 @@ pub struct Drawn {
     pub edges: usize,
     /// Corners of primitives that are outside of the screen.
     pub outside: usize,
+    /// Outputs of vertices that may be anything.
+    pub vague: usize,
 }
 
 /// Interprets a draw; without a fragment shader only what is covered is known.
@@ -61,6 +63,7 @@ pub fn interpreted_draw(
         pixels: BTreeMap::new(),
         edges: BTreeSet::new(),
         outside: 0,
+        vague: 0,
     };
     draw::draw(&mut run, command, &mut Targets::new(command)?)?;
     run.drawn(inputs)
@@ -84,6 +87,7 @@ struct Run<'a> {
     pixels: BTreeMap<[u32; 2], Shaded>,
     edges: BTreeSet<[u32; 2]>,
     outside: usize,
+    vague: usize,
 }
 
 /// An output of a vertex.
@@ -199,8 +203,11 @@ impl Run<'_> {
         let depth = spread(corners.map(|c| c.depth), false);
         for (n, pixel) in out.iter_mut().enumerate() {
             let at = [0, 1].map(|axis| f64::from(quad.at[axis] + (n as u32 >> axis & 1)) + 0.5);
-            let (z, w) =
-                if primitive.point { (plain(corners[0].depth.0), plain(inverse[0].0)) } else { (depth[n], fourth[n]) };
+            let (z, w) = if primitive.point {
+                (spread([corners[0].depth; 3], false)[n], spread([inverse[0]; 3], false)[n])
+            } else {
+                (depth[n], fourth[n])
+            };
             for (component, value) in (0..).zip([plain(at[0]), plain(at[1]), z, w]) {
                 pixel.builtins.insert((BuiltIn::FragCoord, component), value);
             }
@@ -229,7 +236,9 @@ impl Run<'_> {
             true => corners[0].square().to_vec(),
             false => corners.iter().map(|c| c.at).collect(),
         };
-        let slack = corners.iter().map(|c| c.off * 2.0).fold(1.0 / 128.0, f64::max);
+        // Where a primitive is cut its edges are drawn from corners made anew.
+        let least = if !primitive.point && corners.iter().any(|c| !c.inside) { 1.0 / 16.0 } else { 1.0 / 128.0 };
+        let slack = corners.iter().map(|c| c.off * 2.0).fold(least, f64::max);
         let [width, height] = self.command.extent;
         for y in 0..height {
             for x in 0..width {
@@ -270,6 +279,7 @@ impl Run<'_> {
             pixels: self.pixels.len(),
             edges: self.edges.len(),
             outside: self.outside,
+            vague: self.vague,
         })
     }
 }
@@ -293,6 +303,8 @@ impl Shaders for Run<'_> {
     fn vertices(&mut self, ids: &[VertexId]) -> Result<Vec<Vertex>> {
         self.vertices = ids.iter().map(|id| self.fetch(id)).collect::<Result<_>>()?;
         invoke(self.vertex, &mut self.world, &mut self.vertices, self.options).map_err(|e| e.at("vertex"))?;
+        let outputs = self.vertices.iter().flat_map(|vertex| vertex.outputs.values());
+        self.vague += outputs.filter(|(_, shadow)| shadow.is_uncertain()).count();
         let vertices = self.vertices.iter().map(|vertex| {
             let of = |slot| vertex.outputs.get(&slot).map(|(bits, _)| f32::from_bits(*bits as u32));
             let row = |slot: fn(u8) -> OutputSlot| (0..8).map_while(|n| of(slot(n))).collect();

@@ -89,3 +89,39 @@ impl Declared {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rspirv::binary::Assemble;
+    use rspirv::dr::{Builder, Operand};
+    use rspirv::spirv::Decoration;
+
+    #[test]
+    fn scalars_lie_where_decorations_say() {
+        let mut b = Builder::new();
+        let float = b.type_float(32, None);
+        let int = b.type_int(32, 1);
+        let two = b.constant_bit32(int, 2);
+        let pair = b.type_vector(float, 2);
+        let matrix = b.type_matrix(pair, 3);
+        let array = b.type_array(int, two);
+        b.decorate(array, Decoration::ArrayStride, [Operand::LiteralBit32(16)]);
+        let block = b.type_struct([matrix, pair, array]);
+        for (member, offset) in [(0, 0), (1, 32), (2, 48)] {
+            b.member_decorate(block, member, Decoration::Offset, [Operand::LiteralBit32(offset)]);
+        }
+        b.member_decorate(block, 0, Decoration::RowMajor, []);
+        b.member_decorate(block, 0, Decoration::MatrixStride, [Operand::LiteralBit32(16)]);
+        let words = b.module().assemble();
+        let declared = Declared::new(&words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>()).unwrap();
+        let leaves = declared.leaves(block, 1 << 10);
+        let places: Vec<(usize, Option<[u32; 2]>)> = leaves.iter().map(|leaf| (leaf.at, leaf.element)).collect();
+        let of = |at, column, row| (at, Some([column, row]));
+        let matrix = [of(0, 0, 0), of(16, 0, 1), of(4, 1, 0), of(20, 1, 1), of(8, 2, 0), of(24, 2, 1)];
+        assert_eq!(places[..6], matrix);
+        assert_eq!(places[6..], [(32, None), (36, None), (48, None), (64, None)]);
+        assert_eq!((declared.bytes(block, 1 << 10), leaves[9].float), (68, false));
+        assert_eq!(declared.leaves(block, 40).len(), 8);
+    }
+}

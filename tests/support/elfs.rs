@@ -80,30 +80,22 @@ impl Builder<'_> {
     pub fn pipeline(&mut self, paths: &[PathBuf], wave: WaveSize, change: impl Fn(&mut PipelineState)) -> Option<()> {
         let mut modules = Vec::new();
         for path in paths {
-            modules.push((stage_of(path), self.module(path)?));
+            let (module, spec) = self.module(path)?;
+            modules.push((stage_of(path), module, spec));
         }
         let mut shaders = Vec::new();
-        for (stage, (module, spec)) in &modules {
+        for (stage, module, spec) in &modules {
             let info = spirv::reflect(module).expect("a module");
             shaders.push(spirv::translate(module, "main", *stage, &info.specialization(spec)).expect("a shader"));
         }
         let mut state = template::state(&shaders).expect("a state");
-        let specs = modules.iter().flat_map(|(_, (_, spec))| spec);
+        let specs = modules.iter().flat_map(|(_, _, spec)| spec);
         state.specialization = specs.map(|&(id, value)| SpecializationEntry { stage: None, id, value }).collect();
         change(&mut state);
         let shader =
-            |(stage, (module, spec)): &'_ (Stage, (Module, Vec<(u32, u64)>))| (*stage, module.clone(), spec.clone());
-        let owned: Vec<_> = modules.iter().map(shader).collect();
-        let refs: Vec<ShaderRef<'_>> = owned
-            .iter()
-            .map(|(stage, module, spec)| ShaderRef {
-                module,
-                entry_point: "main".to_owned(),
-                stage: *stage,
-                wave,
-                spec_ids: spec.iter().map(|s| s.0).collect(),
-            })
-            .collect();
+            |(stage, module, spec)| ShaderRef { module, entry_point: "main".to_owned(), stage, wave, spec_ids: spec };
+        let ids = |spec: &[(u32, u64)]| spec.iter().map(|s| s.0).collect();
+        let refs: Vec<ShaderRef<'_>> = modules.iter().map(|(stage, m, spec)| shader((*stage, m, ids(spec)))).collect();
         let names: Vec<_> = paths.iter().map(|p| p.file_name().unwrap_or_default().to_string_lossy()).collect();
         for (route, placement) in
             [("adjacent", Placement::Adjacent), ("chained", Placement::Chained), ("whole", Placement::Adjacent)]

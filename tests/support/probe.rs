@@ -177,7 +177,7 @@ pub fn supported() -> &'static BTreeSet<String> {
 
 fn ask() -> BTreeSet<String> {
     let mut out = BTreeSet::new();
-    // What the grammar has no place for cannot be told from words that mean nothing; the rest is asked.
+    // Every number, for some instructions are newer than the grammar.
     out.extend((0..NUMBERS).filter(|n| is_supported(*n)).map(opcode_name));
     let in_constants = (0..NUMBERS).filter_map(Op::from_u32).filter(|op| is_supported_in_constants(*op as u32));
     out.extend(in_constants.map(|op| format!("OpSpecConstantOp {op:?}")));

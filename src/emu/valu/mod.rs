@@ -137,8 +137,14 @@ struct Operands {
     write: u64,
 }
 
-fn gather(inst: &Instruction, fields: &VectorFields, wave: &Wave, packed: bool) -> Result<Operands> {
-    let mut out = Operands { values: [[0; LANES]; 3], write: u64::MAX };
+impl Operands {
+    /// None yet. Arrays of lanes are large: they are made once for an instruction, and filled in place.
+    fn none() -> Self {
+        Self { values: [[0; LANES]; 3], write: u64::MAX }
+    }
+}
+
+fn gather(inst: &Instruction, fields: &VectorFields, wave: &Wave, packed: bool, out: &mut Operands) -> Result<()> {
     for (i, (values, src)) in out.values.iter_mut().zip(fields.srcs).enumerate() {
         let (Some(src), Some(&kind)) = (src, inst.entry.src.get(i)) else { continue };
         wave.gather(src, kind, values)?;
@@ -159,7 +165,7 @@ fn gather(inst: &Instruction, fields: &VectorFields, wave: &Wave, packed: bool) 
             modify(&fields.mods, i, kind, values);
         }
     }
-    Ok(out)
+    Ok(())
 }
 
 fn sdwa_source(form: &VectorForm, i: usize) -> Option<(u8, bool)> {
@@ -201,10 +207,11 @@ pub fn execute(op: Valu, inst: &Instruction, fields: &VectorFields, wave: &mut W
     };
     let exec = wave.exec();
     let mut result = [0; LANES];
+    let mut operands = Operands::none();
     match op {
         Valu::Nop => Ok(()),
         Valu::Value { lane, fused } => {
-            let mut operands = gather(inst, fields, wave, false)?;
+            gather(inst, fields, wave, false, &mut operands)?;
             if fused {
                 wave.gather(Src::Vgpr(vgpr()?), kind, &mut operands.values[2])?;
                 let shift = if kind.is_half() && fields.mods.op_sel & 8 != 0 { 16 } else { 0 };
@@ -215,10 +222,10 @@ pub fn execute(op: Valu, inst: &Instruction, fields: &VectorFields, wave: &mut W
             for i in ones(write) {
                 result[i] = lane(mode, [a[i], b[i], c[i]]);
             }
-            write_back(fields, kind, vgpr()?, result, write, wave)
+            write_back(fields, kind, vgpr()?, &mut result, write, wave)
         }
         Valu::Packed { lane, fused } => {
-            let mut operands = gather(inst, fields, wave, true)?;
+            gather(inst, fields, wave, true, &mut operands)?;
             if fused {
                 wave.gather(Src::Vgpr(vgpr()?), kind, &mut operands.values[2])?;
             }
@@ -230,23 +237,23 @@ pub fn execute(op: Valu, inst: &Instruction, fields: &VectorFields, wave: &mut W
             wave.scatter(vgpr()?, kind, &result, operands.write & exec)
         }
         Valu::Mix => {
-            let operands = gather(inst, fields, wave, true)?;
+            gather(inst, fields, wave, true, &mut operands)?;
             for i in ones(exec) {
                 let values = operands.values.each_ref().map(|values| values[i]);
                 result[i] = packed::mix(mode, &fields.mods, kind, values);
             }
             let high = inst.entry.mnemonic == "v_fma_mixhi_f16";
-            store(kind, high, vgpr()?, result, exec, wave)
+            store(kind, high, vgpr()?, &mut result, exec, wave)
         }
         Valu::Test { test, exec: to_exec } => {
-            let operands = gather(inst, fields, wave, false)?;
+            gather(inst, fields, wave, false, &mut operands)?;
             let [a, b, _] = &operands.values;
             let mask = ones(exec & operands.write).fold(0, |mask, i| mask | u64::from(test(mode, a[i], b[i])) << i);
             wave.set_mask(if to_exec { Scalar::ExecLo } else { scalar()? }, mask);
             Ok(())
         }
         Valu::Carry(sum) => {
-            let operands = gather(inst, fields, wave, false)?;
+            gather(inst, fields, wave, false, &mut operands)?;
             let write = operands.write & exec;
             let [a, b, carry] = &operands.values;
             let mut mask = 0;
@@ -257,12 +264,12 @@ pub fn execute(op: Valu, inst: &Instruction, fields: &VectorFields, wave: &mut W
             if fields.mods.clamp {
                 return Err(Error::unsupported("clamp", "of a sum with carry"));
             }
-            write_back(fields, kind, vgpr()?, result, write, wave)?;
+            write_back(fields, kind, vgpr()?, &mut result, write, wave)?;
             wave.set_mask(fields.mask.unwrap_or(Scalar::Null), mask);
             Ok(())
         }
         Valu::Masked(lane) => {
-            let operands = gather(inst, fields, wave, false)?;
+            gather(inst, fields, wave, false, &mut operands)?;
             let [a, b, c] = &operands.values;
             let mut mask = 0;
             for i in ones(exec) {
@@ -270,27 +277,27 @@ pub fn execute(op: Valu, inst: &Instruction, fields: &VectorFields, wave: &mut W
                 result[i] = value;
                 mask |= u64::from(bit) << i;
             }
-            write_back(fields, kind, vgpr()?, result, exec, wave)?;
+            write_back(fields, kind, vgpr()?, &mut result, exec, wave)?;
             wave.set_mask(fields.mask.unwrap_or(Scalar::Null), mask);
             Ok(())
         }
         Valu::Fmas(lane) => {
-            let operands = gather(inst, fields, wave, false)?;
+            gather(inst, fields, wave, false, &mut operands)?;
             let vcc = wave.mask(Scalar::VccLo);
             let [a, b, c] = &operands.values;
             for i in ones(exec) {
                 result[i] = lane(mode, [a[i], b[i], c[i]], vcc >> i & 1 == 1);
             }
-            write_back(fields, kind, vgpr()?, result, exec, wave)
+            write_back(fields, kind, vgpr()?, &mut result, exec, wave)
         }
         Valu::Select => {
-            let operands = gather(inst, fields, wave, false)?;
+            gather(inst, fields, wave, false, &mut operands)?;
             let write = operands.write & exec;
             let [a, b, mask] = &operands.values;
             for i in ones(write) {
                 result[i] = if mask[i] == 1 { b[i] } else { a[i] };
             }
-            write_back(fields, kind, vgpr()?, result, write, wave)
+            write_back(fields, kind, vgpr()?, &mut result, write, wave)
         }
         Valu::Swap => {
             let Some(Src::Vgpr(other)) = fields.srcs[0] else { return Err(Error::malformed("swaps no register")) };
@@ -343,7 +350,8 @@ fn move_relative(
 }
 
 fn across(op: Cross, inst: &Instruction, fields: &VectorFields, wave: &mut Wave) -> Result<()> {
-    let mut operands = gather(inst, fields, wave, false)?;
+    let mut operands = Operands::none();
+    gather(inst, fields, wave, false, &mut operands)?;
     let uniform = |i: usize| fields.srcs[i].map_or(Ok(0), |src| wave.uniform(src, Kind::B32));
     let [a, b, _] = &mut operands.values;
     match (op, fields.dst) {
@@ -383,7 +391,7 @@ fn write_back(
     fields: &VectorFields,
     kind: Kind,
     dst: Vgpr,
-    mut result: Lanes,
+    result: &mut Lanes,
     write: u64,
     wave: &mut Wave,
 ) -> Result<()> {
@@ -398,13 +406,13 @@ fn write_back(
         for i in ones(write) {
             result[i] = cross::deposit(sdwa, result[i], u64::from(wave.vgpr(dst, 0, i)));
         }
-        return wave.scatter(dst, Kind::B32, &result, write);
+        return wave.scatter(dst, Kind::B32, result, write);
     }
     store(kind, mods.op_sel & 8 != 0, dst, result, write, wave)
 }
 
 /// Halves leave the other half of their register alone.
-fn store(kind: Kind, high: bool, dst: Vgpr, mut result: Lanes, write: u64, wave: &mut Wave) -> Result<()> {
+fn store(kind: Kind, high: bool, dst: Vgpr, result: &mut Lanes, write: u64, wave: &mut Wave) -> Result<()> {
     if kind.is_half() {
         for i in ones(write) {
             let old = u64::from(wave.vgpr(dst, 0, i));
@@ -412,7 +420,7 @@ fn store(kind: Kind, high: bool, dst: Vgpr, mut result: Lanes, write: u64, wave:
             result[i] = if high { old & 0xffff | half << 16 } else { old & 0xffff_0000 | half };
         }
     }
-    wave.scatter(dst, kind, &result, write)
+    wave.scatter(dst, kind, result, write)
 }
 
 /// Output modifier and clamp of a float.

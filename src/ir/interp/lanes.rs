@@ -126,7 +126,8 @@ pub(super) fn derivative(m: &Machine<'_>, wave: &mut Wave, inst: &Inst, kind: De
                 (bits, Shadow { bound, ..shadow })
             }
         };
-        m.set(wave, inst, lane, bits, if m.options.shadow { shadow } else { Shadow::NONE });
+        let whole = mask >> (lane / 4 * 4) & 15 == 15;
+        m.set(wave, inst, lane, bits, if whole { shadow } else { Shadow::UNCERTAIN });
     }
     Ok(())
 }

@@ -7,8 +7,10 @@
 //! To add an operation: an arm of `exec`; arithmetic in `number`, with its error in `shadow`.
 
 mod atomic;
+mod cube;
 mod exec;
 mod lanes;
+mod lod;
 mod memory;
 mod number;
 mod order;

@@ -4,6 +4,7 @@
 //! that Vulkan allows; where nearest sampling or a face's edge is too close to call, the result is uncertain.
 
 use super::super::{AtomicOp, Bits, Dim, ImageInst, ImageOp, ImageOperand, Inst, LodMode};
+use super::cube::{face, over_edge};
 use super::exec::{Machine, atomic_value, single, unsupported};
 use super::number::decode;
 use super::shadow::Shadow;
@@ -74,7 +75,7 @@ pub struct Sampler {
 type Sampled = [(f64, f64); 4];
 
 impl Texture {
-    fn size(&self, level: usize) -> [i64; 3] {
+    pub(super) fn size(&self, level: usize) -> [i64; 3] {
         self.extent.map(|x| i64::from((x >> level.min(31)).max(1)))
     }
 
@@ -199,7 +200,7 @@ impl Texture {
         std::array::from_fn(|n| {
             let spread = high[n] - low[n];
             let weights =
-                if filter == Filter::Linear { spread * (error + at.count as f64 / 256.0) + rounded } else { 0.0 };
+                if filter == Filter::Linear { spread * (error + at.count as f64 * 1.5 / 256.0) + rounded } else { 0.0 };
             (sum[n], if close { f64::INFINITY } else { weights + behind + sum[n].abs() * 1e-6 })
         })
     }
@@ -256,46 +257,10 @@ struct Coords {
     cube: bool,
 }
 
-/// Face and its coordinates in [0, 1].
-fn face([x, y, z]: [f64; 3]) -> (i64, f64, f64) {
-    let (ax, ay, az) = (x.abs(), y.abs(), z.abs());
-    let (face, s, t, major) = if az >= ax && az >= ay {
-        if z >= 0.0 { (4, x, -y, az) } else { (5, -x, -y, az) }
-    } else if ay >= ax {
-        if y >= 0.0 { (2, x, z, ay) } else { (3, x, -z, ay) }
-    } else if x >= 0.0 {
-        (0, -z, -y, ax)
-    } else {
-        (1, z, -y, ax)
-    };
-    (face, (s / major + 1.0) / 2.0, (t / major + 1.0) / 2.0)
-}
-
-/// The texel beside a face's edge, on the face that it is on: none at a corner.
-fn over_edge(layer: i64, [x, y]: [i64; 2], size: i64) -> Option<(i64, [i64; 2])> {
-    let inside = [x, y].map(|n| (0..size).contains(&n));
-    match inside {
-        [true, true] => return Some((layer, [x, y])),
-        [false, false] => return None,
-        _ => {}
-    }
-    let [s, t] = [x, y].map(|n| (2 * n + 1) as f64 / size as f64 - 1.0);
-    let (face, s, t) = face(match layer.rem_euclid(6) {
-        0 => [1.0, -t, -s],
-        1 => [-1.0, -t, s],
-        2 => [s, 1.0, t],
-        3 => [s, -1.0, -t],
-        4 => [s, -t, 1.0],
-        _ => [-s, -t, -1.0],
-    });
-    let texel = |n: f64| ((n * size as f64).floor() as i64).clamp(0, size - 1);
-    Some((layer - layer.rem_euclid(6) + face, [texel(s), texel(t)]))
-}
-
 /// Operands of one lane by their meaning.
-struct Operands<'a> {
-    image: &'a ImageInst,
-    meaning: &'a [ImageOperand],
+pub(super) struct Operands<'a> {
+    pub image: &'a ImageInst,
+    pub meaning: &'a [ImageOperand],
     values: Vec<(u64, Shadow)>,
 }
 
@@ -309,7 +274,7 @@ impl Operands<'_> {
         self.get(what).map_or(0, |(bits, _)| i64::from(bits as u32 as i32))
     }
 
-    fn float(&self, what: ImageOperand) -> Option<(f64, f64)> {
+    pub fn float(&self, what: ImageOperand) -> Option<(f64, f64)> {
         let (bits, shadow) = self.get(what)?;
         Some((decode(bits, Bits::B32), shadow.bound.max(0.0)))
     }
@@ -339,7 +304,7 @@ impl Machine<'_> {
         for lane in lanes(mask) {
             let values = inst.args.iter().map(|&v| self.arg(wave, v, lane)).collect();
             let operands = Operands { image, meaning: &meaning, values };
-            let results = self.image_lane(wave, inst, &operands, lane)?;
+            let results = self.image_lane(wave, inst, &operands, lane, mask)?;
             let Some(result) = inst.result else { continue };
             let doubtful = !operands.values.iter().all(|v| !v.1.is_uncertain());
             for (register, (bits, shadow)) in self.registers_of(result).zip(results) {
@@ -356,11 +321,14 @@ impl Machine<'_> {
         inst: &Inst,
         operands: &Operands<'_>,
         lane: usize,
+        mask: u64,
     ) -> Result<Vec<(u64, Shadow)>> {
         use ImageOperand as O;
         let image = operands.image;
         let Some(&descriptor) = inst.args.first() else { return Ok(Vec::new()) };
-        let lod = self.level_of_detail(wave, inst, operands, lane)?;
+        // Without a whole quad, or across the faces of a cube, any level may be read.
+        let known_lod = self.level_of_detail(wave, inst, operands, lane, mask);
+        let lod = known_lod.unwrap_or_default();
         let sampler = inst.args.get(1).and_then(|&v| self.sampler(wave, v, lane));
         let data = operands.meaning.iter().position(|m| *m == O::Data);
         let components = data.map(|n| self.values(wave, inst, n, lane)).unwrap_or_default();
@@ -429,7 +397,9 @@ impl Machine<'_> {
                     coords.at[n] += offset / if sampler.unnormalized { 1.0 } else { texture.size(level)[n] as f64 };
                 }
                 let reference = operands.float(O::Compare);
-                texture.sample_between(&sampler, &coords, lod, reference).iter().map(|s| sampled(*s)).collect()
+                let result = texture.sample_between(&sampler, &coords, lod, reference);
+                let bound = |bound: f64| if known_lod.is_some() { bound } else { f64::INFINITY };
+                result.iter().map(|s| sampled((s.0, bound(s.1)))).collect()
             }
             ImageOp::Gather(component) if image.dim == Dim::D2 => {
                 let sampler = sampler.unwrap_or_default();
@@ -461,84 +431,6 @@ impl Machine<'_> {
             _ => return Err(unsupported(&inst.op)),
         })
     }
-
-    /// The level that sampling is at, before the sampler has its say: the least and the most that it may be around it.
-    fn level_of_detail(&mut self, wave: &Wave, inst: &Inst, operands: &Operands<'_>, lane: usize) -> Result<[f64; 3]> {
-        use ImageOperand as O;
-        let image = operands.image;
-        let extra = operands.float(O::Lod).unwrap_or_default();
-        let size = match inst.args.first().and_then(|&v| self.texture(wave, v, lane)) {
-            Some(texture) => texture.size(0),
-            None => return Ok([0.0; 3]),
-        };
-        let cube = image.dim == Dim::Cube;
-        let given = |(lod, off): (f64, f64)| [lod - off, lod, lod + off];
-        let derived = self.shader.stage == crate::target::Stage::Fragment;
-        let all = |what: fn(u8) -> O| [0, 1, 2].map(|n| operands.float(what(n)).unwrap_or_default());
-        let lengths = match image.lod {
-            _ if !matches!(image.op, ImageOp::Sample) => return Ok([0.0; 3]),
-            LodMode::Zero => return Ok([0.0; 3]),
-            LodMode::Explicit => return Ok(given(extra)),
-            LodMode::Implicit | LodMode::Bias if !derived => return Ok(given(extra)),
-            LodMode::Gradient => {
-                let at = all(O::Coord);
-                let along = |gradient: [(f64, f64); 3]| match cube {
-                    true => on_face(at.map(|c| c.0), gradient.map(|g| g.0), size[0]),
-                    false => Some(length(gradient, size)),
-                };
-                [along(all(O::GradX)), along(all(O::GradY))]
-            }
-            LodMode::Implicit | LodMode::Bias => {
-                let quad = lane / 4 * 4;
-                let coords = |lane: usize| -> [(f64, f64); 3] {
-                    let mut at = [(0.0, 0.0); 3];
-                    for (meaning, &v) in operands.meaning.iter().zip(&inst.args) {
-                        if let O::Coord(n) = meaning {
-                            let (bits, shadow) = self.arg(wave, v, lane);
-                            at[usize::from(*n)] = (decode(bits, Bits::B32), shadow.bound.max(0.0));
-                        }
-                    }
-                    at
-                };
-                let here = coords(quad);
-                [1, 2].map(|step| {
-                    let there = coords(quad + step);
-                    let apart = [0, 1, 2].map(|n| (there[n].0 - here[n].0, there[n].1 + here[n].1));
-                    let at = here.map(|c| c.0);
-                    match cube {
-                        // Faces have directions of their own.
-                        true if face(at).0 != face(there.map(|c| c.0)).0 => None,
-                        true => on_face(at, apart.map(|c| c.0), size[0]),
-                        false => Some(length(apart, size)),
-                    }
-                })
-            }
-        };
-        let [Some(x), Some(y)] = lengths else { return Ok([f64::NEG_INFINITY, 0.0, f64::INFINITY]) };
-        let extra = if image.lod == LodMode::Gradient { (0.0, 0.0) } else { extra };
-        let [low, lod, high]: [f64; 3] = std::array::from_fn(|n| x[n].max(y[n]).max(0.0).log2());
-        // Logarithms are approximate, and projected lengths more so.
-        let off = extra.1 + if cube { 0.2 } else { 0.02 };
-        Ok([low + extra.0 - off, lod + extra.0, high + extra.0 + off])
-    }
-}
-
-/// The length of a difference of coordinates in texels: Vulkan lets it be as little as its greatest component, and as much
-/// as the sum of all, and the coordinates may be off.
-fn length(apart: [(f64, f64); 3], size: [i64; 3]) -> [f64; 3] {
-    let texels = [0, 1, 2].map(|n| (apart[n].0.abs() * size[n] as f64, apart[n].1 * size[n] as f64));
-    let off: f64 = texels.iter().map(|t| t.1).sum();
-    let [greatest, squares, sum] =
-        texels.iter().fold([0.0, 0.0, 0.0], |[g, q, s]: [f64; 3], (d, _)| [d.max(g), q + d * d, s + d]);
-    [greatest - off, squares.sqrt(), sum + off]
-}
-
-/// The same for a direction into a cube: on the face that it meets.
-fn on_face(at: [f64; 3], step: [f64; 3], size: i64) -> Option<[f64; 3]> {
-    let to: [f64; 3] = std::array::from_fn(|n| at[n] + step[n] * 1e-6);
-    let ((from_face, s, t), (to_face, u, v)) = (face(at), face(to));
-    let apart = [((u - s) * 1e6, 0.0), ((v - t) * 1e6, 0.0), (0.0, 0.0)];
-    (from_face == to_face).then(|| length(apart, [size, size, 1]))
 }
 
 fn sampled((value, bound): (f64, f64)) -> (u64, Shadow) {

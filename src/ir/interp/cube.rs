@@ -1,0 +1,87 @@
+//! Cubes: the face that a direction meets, where on it, and what lies beyond its edges.
+
+use super::lod::length;
+
+/// Face and its coordinates in [0, 1].
+pub(super) fn face([x, y, z]: [f64; 3]) -> (i64, f64, f64) {
+    let (ax, ay, az) = (x.abs(), y.abs(), z.abs());
+    let (face, s, t, major) = if az >= ax && az >= ay {
+        if z >= 0.0 { (4, x, -y, az) } else { (5, -x, -y, az) }
+    } else if ay >= ax {
+        if y >= 0.0 { (2, x, z, ay) } else { (3, x, -z, ay) }
+    } else if x >= 0.0 {
+        (0, -z, -y, ax)
+    } else {
+        (1, z, -y, ax)
+    };
+    (face, (s / major + 1.0) / 2.0, (t / major + 1.0) / 2.0)
+}
+
+/// The texel beside a face's edge, on the face that it is on: none at a corner.
+pub(super) fn over_edge(layer: i64, [x, y]: [i64; 2], size: i64) -> Option<(i64, [i64; 2])> {
+    let inside = [x, y].map(|n| (0..size).contains(&n));
+    match inside {
+        [true, true] => return Some((layer, [x, y])),
+        [false, false] => return None,
+        _ => {}
+    }
+    let [s, t] = [x, y].map(|n| (2 * n + 1) as f64 / size as f64 - 1.0);
+    let (face, s, t) = face(direction(layer.rem_euclid(6), s, t));
+    let texel = |n: f64| ((n * size as f64).floor() as i64).clamp(0, size - 1);
+    Some((layer - layer.rem_euclid(6) + face, [texel(s), texel(t)]))
+}
+
+/// The direction of a place on a face, whose coordinates go from -1 to 1.
+fn direction(face: i64, s: f64, t: f64) -> [f64; 3] {
+    match face {
+        0 => [1.0, -t, -s],
+        1 => [-1.0, -t, s],
+        2 => [s, 1.0, t],
+        3 => [s, -1.0, -t],
+        4 => [s, -t, 1.0],
+        _ => [-s, -t, -1.0],
+    }
+}
+
+/// The length of a step in a direction, in texels of the face that it meets; none if it leads to another.
+pub(super) fn on_face(at: [f64; 3], step: [f64; 3], size: i64) -> Option<[f64; 3]> {
+    let to: [f64; 3] = std::array::from_fn(|n| at[n] + step[n] * 1e-6);
+    let ((from_face, s, t), (to_face, u, v)) = (face(at), face(to));
+    let apart = [((u - s) * 1e6, 0.0), ((v - t) * 1e6, 0.0), (0.0, 0.0)];
+    (from_face == to_face).then(|| length(apart, [size, size, 1]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directions_meet_their_faces() {
+        for number in 0..6 {
+            let (found, s, t) = face(direction(number, 0.5, -0.25));
+            assert_eq!((found, s, t), (number, 0.75, 0.375));
+        }
+    }
+
+    #[test]
+    fn beyond_an_edge_lies_a_neighbour() {
+        let size = 8;
+        let centre = |n: i64| (2 * n + 1) as f64 / size as f64 - 1.0;
+        for layer in 0..6 {
+            for n in 0..size {
+                for place in [[-1, n], [size, n], [n, -1], [n, size]] {
+                    let (other, [x, y]) = over_edge(layer, place, size).expect("one face");
+                    assert_ne!(other, layer);
+                    assert!([x, y].into_iter().any(|c| c == 0 || c == size - 1));
+                    let [a, b] =
+                        [direction(layer, centre(place[0]), centre(place[1])), direction(other, centre(x), centre(y))];
+                    let apart: f64 = a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt();
+                    assert!(apart < 3.0 / size as f64, "{layer} {place:?}: {other} {x} {y}");
+                }
+            }
+            assert_eq!(over_edge(layer, [3, 4], size), Some((layer, [3, 4])));
+            assert_eq!(over_edge(layer, [-1, size], size), None);
+        }
+        assert_eq!(over_edge(8, [3, -1], size).map(|(layer, _)| layer / 6), Some(1));
+    }
+}
