@@ -60,12 +60,10 @@ pub(super) fn near(place: [f64; 2], from: [f64; 2], to: [f64; 2], slack: f64) ->
     let [dx, dy] = [to[0] - from[0], to[1] - from[1]];
     let [px, py] = [place[0] - from[0], place[1] - from[1]];
     let length = dx.hypot(dy);
-    // Uncertain places make every distance one that is not large enough.
-    if length == 0.0 {
-        return !(px.hypot(py) > slack);
-    }
-    let along = ((px * dx + py * dy) / (length * length)).clamp(0.0, 1.0);
-    !((px - along * dx).hypot(py - along * dy) > slack)
+    let along = if length == 0.0 { 0.0 } else { ((px * dx + py * dy) / (length * length)).clamp(0.0, 1.0) };
+    let distance = (px - along * dx).hypot(py - along * dy);
+    // A corner without a place is near to everything.
+    distance <= slack || distance.is_nan()
 }
 
 #[cfg(test)]
