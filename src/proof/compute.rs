@@ -24,6 +24,7 @@ use crate::pipeline::ShaderRef;
 use crate::state::{PipelineState, SpecializationEntry};
 use crate::target::{Stage, WaveSize};
 use rspirv::spirv::Op;
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 /// The seeds that inputs come from.
@@ -123,6 +124,8 @@ struct Subject<'a> {
     spec: Vec<(u32, u64, usize)>,
     wave: WaveSize,
     pipelines: Pipelines,
+    /// Why the driver could not run it; it is not asked again.
+    refused: RefCell<Option<String>>,
 }
 
 /// What every pipeline left, for each seed.
@@ -159,6 +162,7 @@ impl<'a> Subject<'a> {
             tools,
             ir,
             wave,
+            refused: RefCell::new(long_table(case.module.bytes())),
         })
     }
 
@@ -311,11 +315,13 @@ impl<'a> Subject<'a> {
 
     /// What the driver leaves, or why it is not asked.
     fn driver(&self, inputs: &Inputs) -> Result<Vec<Vec<u8>>, String> {
-        if let Some(long) = long_table(self.case.module.bytes()) {
-            return Err(format!("a constant of {long} elements, which the driver takes minutes for"));
+        if let Some(why) = self.refused.borrow().as_ref() {
+            return Err(why.clone());
         }
         let shader = Spirv { module: self.case.module.bytes(), entry: self.case.entry, spec: &self.spec };
-        self.tools.judge.compute(&shader, inputs).map(|out| out.bindings)
+        let asked = self.tools.judge.compute(&shader, inputs).map(|out| out.bindings);
+        *self.refused.borrow_mut() = asked.as_ref().err().cloned();
+        asked
     }
 }
 
@@ -338,8 +344,8 @@ fn changes(inputs: &Inputs, results: &[Vec<u8>]) -> Vec<Vec<u8>> {
     inputs.bindings.iter().map(|b| &b.bound).zip(results).map(of).collect()
 }
 
-/// The longest constant of a module, if it is longer than a driver likes.
-fn long_table(module: &[u8]) -> Option<usize> {
+/// Why a driver is not asked about a module: its longest constant, if it is longer than drivers like.
+fn long_table(module: &[u8]) -> Option<String> {
     let (words, _) = module.as_chunks::<4>();
     let mut at = 5;
     let mut longest = 0;
@@ -352,5 +358,6 @@ fn long_table(module: &[u8]) -> Option<usize> {
         }
         at += length;
     }
-    Some(longest).filter(|n| *n > LONGEST_TABLE)
+    let too_long = longest > LONGEST_TABLE;
+    too_long.then(|| format!("a constant of {longest} elements, which the driver takes minutes for"))
 }
