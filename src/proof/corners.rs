@@ -60,13 +60,10 @@ pub(super) fn near(place: [f64; 2], from: [f64; 2], to: [f64; 2], slack: f64) ->
     let [dx, dy] = [to[0] - from[0], to[1] - from[1]];
     let [px, py] = [place[0] - from[0], place[1] - from[1]];
     let length = dx.hypot(dy);
-    // Uncertain places make every distance one that is not large enough.
-    let far = |distance: f64| distance > slack;
-    if length == 0.0 {
-        return !far(px.hypot(py));
-    }
-    let along = ((px * dx + py * dy) / (length * length)).clamp(0.0, 1.0);
-    !far((px - along * dx).hypot(py - along * dy))
+    let along = if length == 0.0 { 0.0 } else { ((px * dx + py * dy) / (length * length)).clamp(0.0, 1.0) };
+    let distance = (px - along * dx).hypot(py - along * dy);
+    // A corner without a place is near to everything.
+    distance <= slack || distance.is_nan()
 }
 
 #[cfg(test)]

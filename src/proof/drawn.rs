@@ -10,7 +10,7 @@ use super::judge::known;
 use super::world::{Known, world};
 use crate::emu::NamedFormat;
 use crate::emu::draw::{self, Pixel, Primitive, Quad, Shaders, Targets, Vertex, VertexId};
-use crate::emu::inputs::{Compare, Draw, Inputs};
+use crate::emu::inputs::{Compare, Draw, Inputs, Topology};
 use crate::error::{Error, Result};
 use crate::ir::interp::{Invocation, Options, Shadow, Texel, World, decode, encode, invoke};
 use crate::ir::{Bits, BuiltIn, Interp, Op, OutputSlot, Shader};
@@ -231,7 +231,7 @@ impl Run<'_> {
     /// Marks the pixels at a primitive's edges.
     fn outline(&mut self, primitive: &Primitive) {
         let corners = primitive.vertices.map(|n| self.corner(n));
-        self.outside += corners.iter().take(if primitive.point { 1 } else { 3 }).filter(|c| !c.inside).count();
+        self.outside += corners.iter().filter(|c| !c.inside && !primitive.point).count();
         let places: Vec<[f64; 2]> = match primitive.point {
             true => corners[0].square().to_vec(),
             false => corners.iter().map(|c| c.at).collect(),
@@ -248,6 +248,21 @@ impl Run<'_> {
                     self.edges.insert([x, y]);
                 }
             }
+        }
+    }
+
+    /// Marks what points whose centre is outside would cover: Vulkan leaves open whether it is drawn.
+    fn outer_points(&mut self) {
+        let corners: Vec<Corner> = (0..self.vertices.len()).map(|n| self.corner(n)).filter(|c| !c.inside).collect();
+        self.outside += corners.len();
+        let [width, height] = self.command.extent;
+        for square in corners.iter().map(Corner::square) {
+            let within = |n: u32, axis: usize| {
+                let n = f64::from(n) + 0.5;
+                square[0][axis] - 1.0 < n && n < square[2][axis] + 1.0
+            };
+            let rows = (0..height).filter(|y| within(*y, 1));
+            self.edges.extend(rows.flat_map(|y| (0..width).filter(|x| within(*x, 0)).map(move |x| [x, y])));
         }
     }
 
@@ -303,6 +318,9 @@ impl Shaders for Run<'_> {
     fn vertices(&mut self, ids: &[VertexId]) -> Result<Vec<Vertex>> {
         self.vertices = ids.iter().map(|id| self.fetch(id)).collect::<Result<_>>()?;
         invoke(self.vertex, &mut self.world, &mut self.vertices, self.options).map_err(|e| e.at("vertex"))?;
+        if self.command.topology == Topology::PointList {
+            self.outer_points();
+        }
         let outputs = self.vertices.iter().flat_map(|vertex| vertex.outputs.values());
         self.vague += outputs.filter(|(_, shadow)| shadow.is_uncertain()).count();
         let vertices = self.vertices.iter().map(|vertex| {
