@@ -15,7 +15,7 @@ use dovetail::proof::{Budget, Case, Difference, Fate, Judge, Outputs, Report, Sp
 use dovetail::state::VertexInputState;
 use std::cell::RefCell;
 use std::path::PathBuf;
-use support::root;
+use support::{glsl, root};
 use vulkan::Lavapipe;
 
 /// Lavapipe, but for one bit of what it wrote.
@@ -56,13 +56,20 @@ fn judged(module: Vec<u8>, judge: &dyn Judge) -> (Report, usize) {
 
 #[test]
 fn a_module_agrees() {
+    let test = "modules::a_module_agrees";
     let vulkan = match Lavapipe::get() {
         Ok(vulkan) => vulkan,
-        Err(why) => return support::skip("modules::a_module_agrees", &why),
+        Err(why) => return support::skip(test, &why),
     };
     let chosen = std::env::var_os("DOVETAIL_MODULE").map(PathBuf::from);
-    let path = chosen.unwrap_or_else(|| root().join("testdata/spirv/glsl450.comp.spv"));
-    let (report, differences) = judged(std::fs::read(&path).expect("a module"), vulkan);
+    let module = match chosen {
+        Some(path) => std::fs::read(path).expect("a module"),
+        None => match glsl(test, &root().join("testdata/coverage/matrices.comp"), "vulkan1.1") {
+            Some(module) => module,
+            None => return,
+        },
+    };
+    let (report, differences) = judged(module, vulkan);
     assert_eq!((report.fate, differences), (Fate::Agreed, 0), "{}", report.reason);
     assert!(report.ran && report.same_as_whole == Some(true) && report.exact + report.floats > 0);
 }

@@ -35,7 +35,10 @@ const USES: &[(&str, &[&str])] = &[
     ("template", &["error", "target", "state", "ir"]),
     ("toolchain", &["error", "target", "glue", "compile", "link", "cache", "keys"]),
     ("pipeline", &["error", "target", "state", "metadata", "glue", "compile", "link", "cache", "keys", "toolchain"]),
-    ("proof", &["error", "target", "state", "ir", "compile", "link", "cache", "toolchain", "pipeline", "emu"]),
+    (
+        "proof",
+        &["error", "target", "state", "ir", "template", "compile", "link", "cache", "toolchain", "pipeline", "emu"],
+    ),
     ("capi", &["error", "target", "state", "abi", "metadata", "reloc", "glue", "compile", "link", "cache", "keys"]),
 ];
 

@@ -42,8 +42,10 @@ pub(super) fn run(
         let args = [old, data[0].0, 0];
         let shadows = [behind, data[0].1, Shadow::NONE];
         let shadow = match op {
-            AtomicOp::FAdd => of_float(AluOp::FAdd, args, shadows, bits, bits, new),
-            AtomicOp::FMin | AtomicOp::FMax => of_float(AluOp::FMin, args, shadows, bits, bits, new),
+            AtomicOp::FAdd => of_float(AluOp::FAdd, args, shadows, bits, bits, new, Default::default()),
+            AtomicOp::FMin | AtomicOp::FMax => {
+                of_float(AluOp::FMin, args, shadows, bits, bits, new, Default::default())
+            }
             AtomicOp::Store | AtomicOp::Exchange => data[0].1,
             _ => Shadow::of_bits(&[behind, data[0].1, data[1].1, address]),
         };

@@ -364,7 +364,7 @@ impl<'a> Machine<'a> {
             let floats = shadows[1].is_float() || shadows[2].is_float();
             Shadow::of_select(shadows[0], chosen, other, to, floats)
         } else if op.takes_float() {
-            of_float(op, args, shadows, from, to, result)
+            of_float(op, args, shadows, from, to, result, self.shader.modes.denorm)
         } else {
             match (Shadow::of_bits(&shadows), op) {
                 // A number that may be rounded on the way is one from here on.

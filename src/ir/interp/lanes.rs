@@ -95,7 +95,7 @@ fn fold(op: ReduceOp, ty: Bits, values: impl Iterator<Item = Lane>) -> Lane {
         let (args, shadows) = ([x.0, y.0, 0], [x.1, y.1, Shadow::NONE]);
         if alu.takes_float() {
             let bits = float(alu, args, ty, ty).unwrap_or(0);
-            (bits, of_float(alu, args, shadows, ty, ty, bits))
+            (bits, of_float(alu, args, shadows, ty, ty, bits, Default::default()))
         } else {
             (integer(alu, args, ty, ty).unwrap_or(0), Shadow::of_bits(&shadows))
         }
@@ -113,7 +113,7 @@ pub(super) fn derivative(m: &Machine<'_>, wave: &mut Wave, inst: &Inst, kind: De
             let (x, y) = (m.arg(wave, v, low | step), m.arg(wave, v, low));
             let args = [x.0, y.0, 0];
             let bits = float(AluOp::FSub, args, ty, ty).unwrap_or(0);
-            (bits, of_float(AluOp::FSub, args, [x.1, y.1, Shadow::NONE], ty, ty, bits))
+            (bits, of_float(AluOp::FSub, args, [x.1, y.1, Shadow::NONE], ty, ty, bits, m.shader.modes.denorm))
         };
         let fine = difference(lane & !step);
         let (bits, shadow) = match kind.fine {

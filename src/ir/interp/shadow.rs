@@ -5,7 +5,7 @@
 //! an error could change a decision (a comparison, a rounding to an integer) the result is *uncertain*, and so is all that
 //! follows from it: there two correct implementations may differ, and nothing is judged.
 
-use super::super::{AluOp, Bits};
+use super::super::{AluOp, Bits, DenormMode};
 use super::number::{decode, encode, exponent, float, power_of_two, real, ulp};
 
 /// A float's exact counterpart. [`Shadow::NONE`] is a value that is known to the bit.
@@ -70,8 +70,16 @@ impl Shadow {
     }
 }
 
-/// The counterpart of a float operation's result.
-pub fn of_float(op: AluOp, args: [u64; 3], shadows: [Shadow; 3], from: Bits, to: Bits, result: u64) -> Shadow {
+/// The counterpart of a float operation's result, where the shader treats denormals like this.
+pub fn of_float(
+    op: AluOp,
+    args: [u64; 3],
+    shadows: [Shadow; 3],
+    from: Bits,
+    to: Bits,
+    result: u64,
+    denormals: [DenormMode; 3],
+) -> Shadow {
     let used = op.arity().min(3);
     let shadows_used = shadows.get(..used).unwrap_or_default();
     if shadows_used.iter().any(|s| s.is_uncertain()) {
@@ -82,7 +90,7 @@ pub fn of_float(op: AluOp, args: [u64; 3], shadows: [Shadow; 3], from: Bits, to:
     for i in 0..used {
         (x[i], b[i]) = shadows[i].number(args[i], from);
         // It may be flushed before it is used.
-        if is_denormal(x[i], from) {
+        if may_be_zero(x[i], from, denormals) {
             b[i] = b[i].max(x[i].abs());
         }
     }
@@ -106,10 +114,10 @@ pub fn of_float(op: AluOp, args: [u64; 3], shadows: [Shadow; 3], from: Bits, to:
         b.iter().all(|b| *b == 0.0) && decode(result, to) == value && (to < Bits::B64 || is_exact_double(op, x));
     // Fused or not is free to choose: exact is what is exact both ways.
     let exact = exact && (op != AluOp::FFma || decode(encode(x[0] * x[1], to), to) == x[0] * x[1]);
-    if exact && is_rounded_right(op) && !is_denormal(value, to) {
+    if exact && is_rounded_right(op) && !may_be_zero(value, to, denormals) {
         return Shadow { value, bound: 0.0 };
     }
-    Shadow { value, bound: spread(op, x, b, value) + allowed(op, x, value, to) }
+    Shadow { value, bound: spread(op, x, b, value) + allowed(op, x, value, to, denormals) }
 }
 
 /// The least normal number of a width.
@@ -121,9 +129,15 @@ fn least(width: Bits) -> f64 {
     }
 }
 
-/// Whether an implementation may take it for zero: doubles are never flushed where anything is compared.
-fn is_denormal(x: f64, width: Bits) -> bool {
-    width != Bits::B64 && x != 0.0 && x.abs() < least(width)
+/// Whether an implementation may take it for zero: a denormal that the shader does not keep. Doubles are never flushed where
+/// anything is compared.
+fn may_be_zero(x: f64, width: Bits, denormals: [DenormMode; 3]) -> bool {
+    let kept = match width {
+        Bits::B16 => denormals[0] == DenormMode::Preserve,
+        Bits::B64 => true,
+        _ => denormals[1] == DenormMode::Preserve,
+    };
+    !kept && x != 0.0 && x.abs() < least(width)
 }
 
 fn narrows(op: AluOp, from: Bits, to: Bits) -> bool {
@@ -221,12 +235,13 @@ fn step_of_quotient(x: f64, y: f64, bx: f64, by: f64, f: fn(f64) -> f64) -> f64 
 }
 
 /// What Vulkan lets an operation err by itself.
-fn allowed(op: AluOp, [x, y, _]: [f64; 3], r: f64, width: Bits) -> f64 {
+fn allowed(op: AluOp, [x, y, _]: [f64; 3], r: f64, width: Bits, denormals: [DenormMode; 3]) -> f64 {
     use AluOp as A;
     let half = width == Bits::B16;
     let u = ulp(r, width);
     // Denormals may be flushed, in operands and results.
-    let flushed = if r.abs() < least(width) && width != Bits::B64 { least(width) } else { 0.0 };
+    let tiny = least(width) / 2.0;
+    let flushed = if r.abs() < least(width) && may_be_zero(tiny, width, denormals) { least(width) } else { 0.0 };
     let error = match op {
         A::FNeg | A::FAbs | A::FCopySign | A::FMin | A::FMax | A::FSign | A::FFloor | A::FCeil | A::FTrunc => 0.0,
         A::FRoundEven | A::FFrexpMant => 0.0,
@@ -258,11 +273,13 @@ fn allowed(op: AluOp, [x, y, _]: [f64; 3], r: f64, width: Bits) -> f64 {
 mod tests {
     use super::*;
 
+    const DENORMALS: [DenormMode; 3] = [DenormMode::Any; 3];
+
     fn shadow(op: AluOp, args: [f32; 2], shadows: [Shadow; 2]) -> Shadow {
         let bits = [u64::from(args[0].to_bits()), u64::from(args[1].to_bits()), 0];
         let to = if op.gives_float() { Bits::B32 } else { Bits::B1 };
         let result = float(op, bits, Bits::B32, to).unwrap();
-        of_float(op, bits, [shadows[0], shadows[1], Shadow::NONE], Bits::B32, to, result)
+        of_float(op, bits, [shadows[0], shadows[1], Shadow::NONE], Bits::B32, to, result, DENORMALS)
     }
 
     #[test]
@@ -281,6 +298,10 @@ mod tests {
         assert!(result.bound >= f64::from(tiny) * 1e38, "{result:?}");
         assert!(shadow(AluOp::FOEq, [tiny, 0.0], [Shadow::NONE; 2]).is_uncertain());
         assert!(shadow(AluOp::FMul, [0.0, 2.0], [Shadow::NONE; 2]).is_exact());
+        let [args, result] = [[tiny, 2.0, 0.0], [tiny * 2.0; 3]].map(|x| x.map(|x| u64::from(x.to_bits())));
+        let kept = [DenormMode::Any, DenormMode::Preserve, DenormMode::Any];
+        let kept = of_float(AluOp::FMul, args, [Shadow::NONE; 3], Bits::B32, Bits::B32, result[0], kept);
+        assert!(kept.is_exact(), "a shader that keeps them: {kept:?}");
     }
 
     #[test]
