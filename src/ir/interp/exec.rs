@@ -9,7 +9,7 @@ use super::lanes;
 use super::memory::Memory;
 use super::number::{decode, encode, float, integer};
 use super::run::{Options, Stats, World, Writer};
-use super::shadow::{Shadow, of_float};
+use super::shadow::{Shadow, is_free, of_float};
 use super::texture::{Sampler, Texture};
 use super::wave::{ENDED, Stop, Wave, lanes as lanes_of};
 use super::{atomic, order};
@@ -363,6 +363,8 @@ impl<'a> Machine<'a> {
             let [chosen, other] = if args[0] & 1 != 0 { both } else { [both[1], both[0]] };
             let floats = shadows[1].is_float() || shadows[2].is_float();
             Shadow::of_select(shadows[0], chosen, other, to, floats)
+        } else if is_free(op, args, from) {
+            Shadow::UNCERTAIN
         } else if op.takes_float() {
             of_float(op, args, shadows, from, to, result, self.shader.modes.denorm)
         } else {

@@ -70,6 +70,20 @@ impl Shadow {
     }
 }
 
+/// Whether an integer operation may give any value, by the table of operations: division by zero, shifts by the width or
+/// more, fields that leave the value.
+pub fn is_free(op: AluOp, [x, y, z]: [u64; 3], width: Bits) -> bool {
+    use AluOp as A;
+    let count = u64::from(width.count());
+    match op {
+        A::UDiv | A::UMod => y == 0,
+        A::SDiv | A::SRem | A::SMod => y == 0 || y == width.mask() && x == 1 << (count - 1),
+        A::Shl | A::LShr | A::AShr => y >= count,
+        A::UBitExtract | A::SBitExtract => y.saturating_add(z) > count,
+        _ => false,
+    }
+}
+
 /// The counterpart of a float operation's result, where the shader treats denormals like this.
 pub fn of_float(
     op: AluOp,
@@ -302,6 +316,14 @@ mod tests {
         let kept = [DenormMode::Any, DenormMode::Preserve, DenormMode::Any];
         let kept = of_float(AluOp::FMul, args, [Shadow::NONE; 3], Bits::B32, Bits::B32, result[0], kept);
         assert!(kept.is_exact(), "a shader that keeps them: {kept:?}");
+    }
+
+    #[test]
+    fn what_may_be_anything_is_told() {
+        let free = |op, x, y| is_free(op, [x, y, 8], Bits::B32);
+        assert!(free(AluOp::UDiv, 1, 0) && free(AluOp::SRem, 0x8000_0000, 0xffff_ffff) && free(AluOp::Shl, 1, 32));
+        assert!(free(AluOp::UBitExtract, 0, 25) && !free(AluOp::UBitExtract, 0, 24));
+        assert!(!free(AluOp::UDiv, 0, 1) && !free(AluOp::SDiv, 5, 0xffff_ffff) && !free(AluOp::LShr, 1, 31));
     }
 
     #[test]
