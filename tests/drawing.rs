@@ -35,24 +35,10 @@ fn run(vulkan: &Lavapipe, case: &Case, vertex: &[u8], module: &[u8]) -> Result<S
     let mut sum = Verdict::default();
     for seed in [1, 2] {
         let mut inputs = case.inputs(seed);
-        let target = |(location, format): (usize, &String)| Target {
-            location: location as u32,
-            format: format.clone(),
-            clear: [0.0; 4],
-            write_mask: 15,
-            blend: None,
-        };
+        let target = |(location, format): (usize, &String)| Target::new(location as u32, format.clone());
         inputs.draw = Some(Draw {
-            topology: Default::default(),
-            vertices: 3,
-            instances: 1,
-            first_vertex: 0,
-            first_instance: 0,
-            indices: Vec::new(),
-            vertex_buffers: Vec::new(),
-            extent: [SIZE, SIZE],
             targets: case.targets.iter().enumerate().map(target).collect(),
-            depth: None,
+            ..Draw::new(Default::default(), 3, [SIZE, SIZE])
         });
         let one = |module| vulkan::Shader { module, entry: "main", spec: &[] };
         let theirs = vulkan.draw(one(vertex), Some(one(module)), &VertexInputState::default(), &inputs);

@@ -23,7 +23,7 @@ fn floats(x: &[f32]) -> Bytes {
 }
 
 fn target(location: u32, format: &str) -> Target {
-    Target { location, format: format.to_owned(), clear: [0.0, 0.0, 0.0, 1.0], write_mask: 15, blend: None }
+    Target { clear: [0.0, 0.0, 0.0, 1.0], ..Target::new(location, format) }
 }
 
 /// The shader pair `varied`.
@@ -48,16 +48,9 @@ fn pair(test: &str, name: &str, topology: Topology, vertices: &[[f32; 8]], targe
         state: PipelineState { vertex: vertex_input, ..Default::default() },
         inputs: Inputs {
             draw: Some(Draw {
-                topology,
-                vertices: vertices.len() as u32,
-                instances: 1,
-                first_vertex: 0,
-                first_instance: 0,
-                indices: Vec::new(),
                 vertex_buffers: vec![VertexBuffer { binding: 0, stride: 32, data: floats(&vertices.concat()) }],
-                extent: [48, 40],
                 targets,
-                depth: None,
+                ..Draw::new(topology, vertices.len() as u32, [48, 40])
             }),
             ..Default::default()
         },
@@ -208,20 +201,13 @@ fn a_texture_is_drawn() {
             push_constants: floats(&[1.0, 1.0, 0.0, 0.0]),
             grid: [0; 3],
             draw: Some(Draw {
-                topology: Topology::TriangleStrip,
-                vertices: 4,
-                instances: 1,
-                first_vertex: 0,
-                first_instance: 0,
-                indices: Vec::new(),
                 vertex_buffers: vec![
                     buffer(0, 8, &[-0.93, -0.91, 0.9, -0.7, -0.5, 0.8, 0.7, 0.9]),
                     buffer(1, 8, &[-0.3, -0.2, 1.3, 0.1, 0.0, 1.4, 1.2, 1.1]),
                     buffer(2, 16, &[1.0; 16]),
                 ],
-                extent: [64, 48],
                 targets: vec![target(0, "B8G8R8A8_UNORM")],
-                depth: None,
+                ..Draw::new(Topology::TriangleStrip, 4, [64, 48])
             }),
         };
         let mut scene = Scene { vertex: vertex.clone(), fragment: fragment.clone(), state: state.clone(), inputs };

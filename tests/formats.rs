@@ -118,7 +118,7 @@ fn module(test: &str, name: &str) -> Option<Vec<u8>> {
 
 fn target(location: usize, format: &str) -> Target {
     let clear = [0.25, 0.5, 0.75, 1.0].map(|x| if format.contains("INT") { x * 4.0 } else { x });
-    Target { location: location as u32, format: format.to_owned(), clear, write_mask: 15, blend: None }
+    Target { clear, ..Target::new(location as u32, format) }
 }
 
 /// Runs a scene on both sides; gives the attachments of each, and the numbers of the export formats in use.
@@ -222,16 +222,11 @@ fn every_format_is_fetched() {
                     buffers.push(VertexBuffer { binding, stride, data: Bytes(data) });
                 }
                 let draw = Draw {
-                    topology: Topology::PointList,
-                    vertices: 32,
                     instances: 7,
-                    first_vertex: 0,
                     first_instance: 1,
-                    indices: Vec::new(),
                     vertex_buffers: buffers,
-                    extent: [SIZE; 2],
                     targets: (0..MANY).map(|n| target(n, kind.wide())).collect(),
-                    depth: None,
+                    ..Draw::new(Topology::PointList, 32, [SIZE; 2])
                 };
                 let inputs = Inputs { draw: Some(draw), ..Default::default() };
                 let mut scene = Scene { vertex: vertex.clone(), fragment: fragment.clone(), state, inputs };
@@ -376,18 +371,7 @@ fn every_format_is_drawn() {
                         element: 0,
                         bound: Bound::StorageBuffer(Bytes(colors)),
                     }],
-                    draw: Some(Draw {
-                        topology: Topology::TriangleList,
-                        vertices: 3,
-                        instances: 1,
-                        first_vertex: 0,
-                        first_instance: 0,
-                        indices: Vec::new(),
-                        vertex_buffers: Vec::new(),
-                        extent: [SIZE; 2],
-                        targets: targets.clone(),
-                        depth: None,
-                    }),
+                    draw: Some(Draw { targets: targets.clone(), ..Draw::new(Topology::TriangleList, 3, [SIZE; 2]) }),
                     ..Default::default()
                 };
                 let mut scene = Scene { vertex: vertex.clone(), fragment: fragment.clone(), state, inputs };

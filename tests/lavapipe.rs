@@ -129,22 +129,9 @@ fn a_triangle_covers_its_pixels() {
     let vertices = [[-1.0, -1.0, 1.0, 0.0, 0.0], [3.0, -1.0, 1.0, 0.0, 0.0], [-1.0, 3.0, 1.0, 0.0, 0.0]].concat();
     let inputs = Inputs {
         draw: Some(Draw {
-            topology: Topology::TriangleList,
-            vertices: 3,
-            instances: 1,
-            first_vertex: 0,
-            first_instance: 0,
-            indices: Vec::new(),
             vertex_buffers: vec![VertexBuffer { binding: 0, stride: 20, data: floats(&vertices) }],
-            extent: [4, 4],
-            targets: vec![Target {
-                location: 0,
-                format: "R8G8B8A8_UNORM".into(),
-                clear: [0.0; 4],
-                write_mask: 15,
-                blend: None,
-            }],
-            depth: None,
+            targets: vec![Target::new(0, "R8G8B8A8_UNORM")],
+            ..Draw::new(Topology::TriangleList, 3, [4, 4])
         }),
         ..Default::default()
     };

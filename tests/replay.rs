@@ -280,20 +280,14 @@ fn a_draw_is_judged_by_pixels() {
         push_constants: floats(&[1.0, 1.0, 0.0, 0.0]),
         grid: [0; 3],
         draw: Some(Draw {
-            topology: Topology::TriangleList,
-            vertices: 3,
             instances: 2,
-            first_vertex: 0,
-            first_instance: 0,
-            indices: Vec::new(),
             vertex_buffers: vec![
                 buffer(0, 8, &[-1.0, -1.0, 3.0, -1.0, -1.0, 3.0]),
                 buffer(1, 8, &[0.0, 0.0, 2.0, 0.0, 0.0, 2.0]),
                 buffer(2, 16, &[1.0; 12]),
             ],
-            extent: [8, 8],
-            targets: vec![Target { location: 0, format: "R8G8B8A8_UNORM".into(), clear, write_mask: 15, blend: None }],
-            depth: None,
+            targets: vec![Target { clear, ..Target::new(0, "R8G8B8A8_UNORM") }],
+            ..Draw::new(Topology::TriangleList, 3, [8, 8])
         }),
     };
     let runner = Runner::new(&bundle, &LlvmCompiler::new()).expect("pipelines");

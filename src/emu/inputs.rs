@@ -192,6 +192,24 @@ pub struct Draw {
     pub depth: Option<Depth>,
 }
 
+impl Draw {
+    /// One instance of `vertices` vertices, with nothing bound.
+    pub fn new(topology: Topology, vertices: u32, extent: [u32; 2]) -> Self {
+        Self {
+            topology,
+            vertices,
+            instances: 1,
+            first_vertex: 0,
+            first_instance: 0,
+            indices: Vec::new(),
+            vertex_buffers: Vec::new(),
+            extent,
+            targets: Vec::new(),
+            depth: None,
+        }
+    }
+}
+
 /// How vertices make primitives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -234,6 +252,13 @@ pub struct Target {
     /// How colours are blended; absent: they replace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blend: Option<Blend>,
+}
+
+impl Target {
+    /// All zeros, and every channel is replaced.
+    pub fn new(location: u32, format: impl Into<String>) -> Self {
+        Self { location, format: format.into(), clear: [0.0; 4], write_mask: all_channels(), blend: None }
+    }
 }
 
 /// How colours are blended.

@@ -205,27 +205,18 @@ impl Scene<'_> {
             VertexBuffer { binding: binding.binding, stride: binding.stride, data }
         });
         let vertex_buffers = vertex_buffers.collect();
-        let targets = self.state.color.attachments.iter().map(|attachment| Target {
-            location: attachment.location,
-            format: match attachment.format.ends_with("INT") {
-                true => attachment.format.clone(),
-                false => target_format(true).to_owned(),
-            },
-            clear: [0.0; 4],
-            write_mask: 15,
-            blend: None,
+        let targets = self.state.color.attachments.iter().map(|attachment| {
+            let format = match attachment.format.ends_with("INT") {
+                true => attachment.format.as_str(),
+                false => target_format(true),
+            };
+            Target::new(attachment.location, format)
         });
         Draw {
-            topology: if points { Topology::PointList } else { Topology::TriangleStrip },
-            vertices: count,
-            instances: 1,
-            first_vertex: 0,
-            first_instance: 0,
-            indices: Vec::new(),
             vertex_buffers,
-            extent: [EDGE, EDGE],
             targets: targets.collect(),
             depth: Some(Depth { clear: 0.5, compare: Compare::Always, write: true }),
+            ..Draw::new(if points { Topology::PointList } else { Topology::TriangleStrip }, count, [EDGE, EDGE])
         }
     }
 

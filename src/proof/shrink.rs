@@ -387,16 +387,11 @@ mod tests {
         let mut inputs = buffers(&[]);
         inputs.bindings = vec![Binding { set: 0, binding: 0, element: 0, bound }];
         inputs.draw = Some(Draw {
-            topology: Default::default(),
-            vertices: 30,
             instances: 4,
             first_vertex: 2,
             first_instance: 1,
-            indices: Vec::new(),
             vertex_buffers: vec![VertexBuffer { binding: 0, stride: 4, data: words(&[5; 32]) }],
-            extent: [64, 48],
-            targets: Vec::new(),
-            depth: None,
+            ..Draw::new(Default::default(), 30, [64, 48])
         });
         let mut fails = |i: &Inputs| {
             let (Some(draw), Bound::CombinedImageSampler(image, _)) = (&i.draw, &i.bindings[0].bound) else {

@@ -84,13 +84,14 @@ fn image(size: u32, levels: u32, data: Vec<u8>) -> Image {
 fn target() -> Target {
     // The backdrop, as the floor fades into it.
     let clear = [0.0388, 0.0465, 0.0688, 1.0];
-    Target { location: 0, format: "R8G8B8A8_SRGB".into(), clear, write_mask: 15, blend: None }
+    Target { clear, ..Target::new(0, "R8G8B8A8_SRGB") }
 }
 
 /// The knot, in a picture of `size` by `size` pixels; `detail` from 1.
 pub fn knot(size: u32, detail: u32) -> Inputs {
     let sun = normalize(SUN);
     let geometry::Mesh { vertices, indices } = mesh(40 * detail, 6 * detail, 14 * detail, sun);
+    let count = indices.len() as u32;
     let view = clip_from_world(EYE, MIDDLE).into_iter().chain(EYE).chain([1.0]).chain(sun).chain([0.0]);
     let sampler = Sampler {
         mag_linear: true,
@@ -107,16 +108,11 @@ pub fn knot(size: u32, detail: u32) -> Inputs {
             bind(1, Bound::CombinedImageSampler(lacquer(256), sampler)),
         ],
         draw: Some(Draw {
-            topology: Topology::TriangleList,
-            vertices: indices.len() as u32,
-            instances: 1,
-            first_vertex: 0,
-            first_instance: 0,
             indices,
             vertex_buffers: vec![VertexBuffer { binding: 0, stride: 24, data: Bytes(vertices) }],
-            extent: [size; 2],
             targets: vec![target()],
             depth: Some(Depth { clear: 1.0, compare: Compare::Less, write: true }),
+            ..Draw::new(Topology::TriangleList, count, [size; 2])
         }),
         ..Default::default()
     }
@@ -129,18 +125,7 @@ pub fn half(size: u32, picture: Vec<u8>) -> Inputs {
     let bound = Bound::CombinedImageSampler(image(size, 1, picture), sampler);
     Inputs {
         bindings: vec![Binding { set: 0, binding: 0, element: 0, bound }],
-        draw: Some(Draw {
-            topology: Topology::TriangleList,
-            vertices: 3,
-            instances: 1,
-            first_vertex: 0,
-            first_instance: 0,
-            indices: Vec::new(),
-            vertex_buffers: Vec::new(),
-            extent: [size / 2; 2],
-            targets: vec![target()],
-            depth: None,
-        }),
+        draw: Some(Draw { targets: vec![target()], ..Draw::new(Topology::TriangleList, 3, [size / 2; 2]) }),
         ..Default::default()
     }
 }

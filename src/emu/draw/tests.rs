@@ -36,22 +36,9 @@ fn vertex(position: [f32; 4], color: [f32; 4]) -> Vertex {
 
 fn command(topology: Topology, vertices: u32, depth: bool) -> Draw {
     Draw {
-        topology,
-        vertices,
-        instances: 1,
-        first_vertex: 0,
-        first_instance: 0,
-        indices: Vec::new(),
-        vertex_buffers: Vec::new(),
-        extent: [8, 8],
-        targets: vec![Target {
-            location: 0,
-            format: "R32G32B32A32_SFLOAT".to_owned(),
-            clear: [-1.0; 4],
-            write_mask: 15,
-            blend: None,
-        }],
+        targets: vec![Target { clear: [-1.0; 4], ..Target::new(0, "R32G32B32A32_SFLOAT") }],
         depth: depth.then_some(Depth { clear: 1.0, compare: Compare::Less, write: true }),
+        ..Draw::new(topology, vertices, [8, 8])
     }
 }
 
