@@ -36,10 +36,15 @@ fn draw(test: &str, vulkan: &Lavapipe, name: &str, vertex: &Path, fragment: &Pat
     inputs.draw = Some(case.draw());
     let mut scene = Scene { vertex, fragment, state, inputs };
     if case.has("alike:") {
-        scene.judge_alike(name, case.number("step"));
+        scene.judge_alike(name, case.number("step").map(|n| n as f32));
         return Some(());
     }
-    scene.judge(vulkan, name, case.number("edges").map_or(EDGES, |n| n as usize), case.number("step"));
+    scene.judge(
+        vulkan,
+        name,
+        case.number("edges").map_or(EDGES, |n| n as usize),
+        case.number("step").map(|n| n as f32),
+    );
     Some(())
 }
 

@@ -32,12 +32,12 @@ fn close(ours: u32, theirs: u32, step: f32) -> bool {
     ours == theirs || (x - y).abs() <= step * y.abs().max(1.0)
 }
 
-/// Texels of an attachment or an image that are apart.
+/// Texels of an attachment or an image that are apart, by more than `bound` of what is up to 1 if it is given.
 ///
 /// # Errors
 /// A format that is unknown.
-pub fn texels_apart(format: &str, ours: &[u8], theirs: &[u8]) -> Result<Vec<Apart>> {
-    let (named, step) = (NamedFormat::new(format)?, step(format));
+pub fn texels_apart(format: &str, ours: &[u8], theirs: &[u8], bound: Option<f32>) -> Result<Vec<Apart>> {
+    let (named, step) = (NamedFormat::new(format)?, bound.unwrap_or_else(|| step(format)));
     let integer = named.format.is_integer();
     let number = |bits: u32| if integer { f64::from(bits) } else { f64::from(f32::from_bits(bits)) };
     let bytes = named.format.bytes().max(1);
@@ -68,15 +68,15 @@ mod tests {
 
     #[test]
     fn colours_are_close_and_integers_are_the_same() {
-        let apart = texels_apart("R8G8B8A8_UNORM", &[10, 20, 30, 40, 1, 2, 3, 4], &[12, 20, 28, 40, 4, 2, 3, 4]);
+        let apart = texels_apart("R8G8B8A8_UNORM", &[10, 20, 30, 40, 1, 2, 3, 4], &[12, 20, 28, 40, 4, 2, 3, 4], None);
         assert_eq!(apart.map(|a| a.iter().map(|a| a.at).collect::<Vec<_>>()), Ok(vec![1]));
-        let apart = texels_apart("R32_UINT", &[1, 0, 0, 0], &[2, 0, 0, 0]).expect("a format");
+        let apart = texels_apart("R32_UINT", &[1, 0, 0, 0], &[2, 0, 0, 0], None).expect("a format");
         assert_eq!(apart.iter().map(|a| (a.ours[0], a.theirs[0])).collect::<Vec<_>>(), [(1.0, 2.0)]);
         let float = |x: f32| x.to_le_bytes();
         assert_eq!(words_apart(&float(2.0), &float(2.0005)), []);
         assert_eq!(words_apart(&float(2.0), &float(2.002)).len(), 1);
         assert_eq!(words_apart(&[1, 0, 0, 0], &[2, 0, 0, 0]).len(), 1);
         assert_eq!(words_apart(&float(f32::NAN), &float(1.0)).len(), 1);
-        assert_eq!(texels_apart("R32_SFLOAT", &float(f32::NAN), &float(1.0)).map(|a| a.len()), Ok(1));
+        assert_eq!(texels_apart("R32_SFLOAT", &float(f32::NAN), &float(1.0), None).map(|a| a.len()), Ok(1));
     }
 }

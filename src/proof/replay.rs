@@ -148,7 +148,7 @@ impl Runner {
             }));
         }
         let apart =
-            format.map_or_else(|| Ok(words_apart(ours, theirs)), |format| texels_apart(format, ours, theirs))?;
+            format.map_or_else(|| Ok(words_apart(ours, theirs)), |format| texels_apart(format, ours, theirs, None))?;
         let edges = if attachment { self.manifest.edges } else { 0 };
         let channels = named.and_then(|named| named.channels().max()).unwrap_or(0) + 1;
         Ok(apart.first().filter(|_| apart.len() > edges).map(|first| Finding {

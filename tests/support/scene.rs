@@ -15,7 +15,7 @@ use dovetail::emu::inputs::{BlendFactor, Bound, Inputs, Target};
 use dovetail::emu::{self, Limits, NamedFormat};
 use dovetail::link::Placement;
 use dovetail::pipeline::{Outcome, PipelineRequest, ShaderRef, build, build_whole};
-use dovetail::proof::{Bundle, Judge, Outputs, StageEntry};
+use dovetail::proof::{Bundle, Judge, Outputs, StageEntry, texels_apart};
 use dovetail::state::{ColorAttachment, PipelineState};
 use dovetail::target::{GfxIp, Stage, WaveSize};
 use dovetail::toolchain::Toolchain;
@@ -108,7 +108,7 @@ impl Scene {
     }
 
     /// Draws by every route and by lavapipe, and compares every attachment and every buffer that can be written.
-    pub fn judge(&mut self, vulkan: &Lavapipe, name: &str, edges: usize, step: Option<f64>) {
+    pub fn judge(&mut self, vulkan: &Lavapipe, name: &str, edges: usize, step: Option<f32>) {
         self.take_colors_from_draw();
         let ask = |inputs: &Inputs| {
             let shader = |module| Shader { module, entry: "main", spec: &[] };
@@ -129,7 +129,7 @@ impl Scene {
         }
     }
 
-    fn compared(&self, ours: &emu::Outcome, theirs: &Outputs, bound: (usize, Option<f64>)) -> Result<(), String> {
+    fn compared(&self, ours: &emu::Outcome, theirs: &Outputs, bound: (usize, Option<f32>)) -> Result<(), String> {
         let draw = self.inputs.draw.as_ref().expect("a draw");
         for ((binding, ours), theirs) in self.inputs.bindings.iter().zip(&ours.bindings).zip(&theirs.bindings) {
             if matches!(binding.bound, Bound::StorageBuffer(_)) && ours != theirs {
@@ -149,7 +149,7 @@ impl Scene {
     }
 
     /// Draws by every route and compares the first two attachments with each other.
-    pub fn judge_alike(&mut self, name: &str, step: Option<f64>) {
+    pub fn judge_alike(&mut self, name: &str, step: Option<f32>) {
         self.take_colors_from_draw();
         for (route, _, elf) in self.pipelines() {
             let at = format!("{name}, {route}");
@@ -165,42 +165,21 @@ impl Scene {
 pub fn compare(
     target: &Target,
     [ours, theirs]: [&[u8]; 2],
-    (allowed, step): (usize, Option<f64>),
+    (allowed, step): (usize, Option<f32>),
 ) -> Result<(), String> {
     if ours.len() != theirs.len() {
         return Err(format!("{} bytes, not {}", ours.len(), theirs.len()));
     }
     let format = NamedFormat::new(&target.format).expect("a format");
-    let integer = format.format.is_integer();
-    let bytes = format.format.bytes();
-    let clear = target.clear.map(|x| if integer { x as u32 } else { x.to_bits() });
+    let clear = target.clear.map(|x| if format.format.is_integer() { x as u32 } else { x.to_bits() });
     let clear = format.encode(clear).expect("a clear colour");
-    let step = step.map_or_else(|| usual_step(&target.format), |step| step as f32);
-    let (mut edges, mut drawn) = (Vec::new(), 0);
-    let mut colors = std::collections::BTreeSet::new();
-    for (n, (a, b)) in ours.chunks(bytes).zip(theirs.chunks(bytes)).enumerate() {
-        drawn += usize::from(b != &clear[..]);
-        colors.insert(b);
-        let close = format.decode(a).into_iter().zip(format.decode(b)).all(|(x, y)| {
-            let [fx, fy] = [x, y].map(f32::from_bits);
-            x == y || !integer && (fx - fy).abs() <= step * fy.abs().max(1.0)
-        });
-        if !close {
-            edges.push((n, format.decode(a).map(f32::from_bits), format.decode(b).map(f32::from_bits)));
-        }
-    }
+    let pixels = || theirs.chunks(format.format.bytes());
+    let drawn = pixels().filter(|pixel| *pixel != &clear[..]).count();
+    let colors: std::collections::BTreeSet<_> = pixels().collect();
     assert!(drawn > 100 && colors.len() > 3, "{drawn} pixels of {} colours prove nothing", colors.len());
-    if edges.len() <= allowed {
+    let apart = texels_apart(&target.format, ours, theirs, step).map_err(|e| e.to_string())?;
+    if apart.len() <= allowed {
         return Ok(());
     }
-    Err(format!("{} of {drawn} pixels differ: {:?}", edges.len(), &edges[..8.min(edges.len())]))
-}
-
-/// Corners are rounded to a fraction of a pixel before or after what is interpolated is worked out.
-fn usual_step(format: &str) -> f32 {
-    match format {
-        name if name.contains("UNORM") || name.contains("SRGB") => 2.1 / 255.0,
-        name if name.contains("16_SFLOAT") => 1.6e-3,
-        _ => 5e-4,
-    }
+    Err(format!("{} of {drawn} pixels differ: {:?}", apart.len(), &apart[..8.min(apart.len())]))
 }
