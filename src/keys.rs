@@ -15,12 +15,15 @@ pub fn stage(request: &StageRequest, compiler: &CompilerId) -> Result<Key> {
     Ok(KeyBuilder::new("dovetail stage elf 1").field("compiler", compiler)?.field("request", request)?.finish())
 }
 
-/// Key of a piece of glue. What writes it is known by its sources' digest (`build.rs`).
+/// What writes glue is known by its sources' digest (`build.rs`).
+const GLUE_DOMAIN: &str = concat!("dovetail glue ", env!("DOVETAIL_GLUE_SOURCES"));
+
+/// Key of a piece of glue.
 ///
 /// # Errors
 /// Bug: the key cannot be serialized.
 pub fn glue(key: &GlueKey) -> Result<Key> {
-    Ok(KeyBuilder::new("dovetail glue 1").field("writer", env!("DOVETAIL_GLUE_SOURCES"))?.field("glue", key)?.finish())
+    Ok(KeyBuilder::new(GLUE_DOMAIN).field("glue", key)?.finish())
 }
 
 #[cfg(test)]
