@@ -23,7 +23,9 @@ use dovetail::emu::inputs::{Binding, Bound, Bytes, Inputs};
 use dovetail::ir::Bits;
 use dovetail::ir::interp::{Memory, Options, Shadow, Verdict};
 use dovetail::pipeline::ShaderRef;
-use dovetail::proof::{Bundle, Judge, Known, Outputs, Pipelines, StageEntry, interpreted, judge, proves_nothing};
+use dovetail::proof::{
+    Bundle, Judge, Known, Outputs, Pipelines, StageEntry, bytes_of, interpreted, judge, proves_nothing,
+};
 use dovetail::state::{PipelineState, SpecializationEntry};
 use dovetail::target::{Stage, WaveSize};
 use support::{assembly, glsl, root};
@@ -57,8 +59,7 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8], wave: WaveSize) -> Result<
             return Judge::compute(vulkan, &shader, inputs);
         }
         let known = interpreted(&ir, inputs, options).map_err(|e| e.to_string())?;
-        let bindings = known.iter().map(|k| k.as_ref().map_or(Vec::new(), |k| k.bytes().expect("bytes"))).collect();
-        Ok(Outputs { bindings, ..Default::default() })
+        Ok(Outputs { bindings: bytes_of(&known).map_err(|e| e.to_string())?, ..Default::default() })
     };
     let bundle = |seed, inputs: &Inputs| {
         let name = format!("{}-wave{}", case.name, wave.lanes());

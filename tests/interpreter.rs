@@ -16,7 +16,7 @@ use dovetail::compile::spirv::translate;
 use dovetail::emu::inputs::{Bound, Inputs};
 use dovetail::ir::interp::{Options, Verdict};
 use dovetail::ir::{AluOp, Op, Shader, Terminator};
-use dovetail::proof::{self, Known, interpreted};
+use dovetail::proof::{self, bytes_of, interpreted, proves_nothing};
 use dovetail::target::Stage;
 use rayon::prelude::*;
 use std::path::PathBuf;
@@ -27,8 +27,7 @@ use vulkan::Lavapipe;
 fn judge(case: &Case, ir: &Shader, inputs: &Inputs, theirs: &[Vec<u8>], lanes: u32) -> Result<Verdict, String> {
     let options = Options { subgroup_size: lanes, shadow: true, limit: 2_000_000, ..Options::default() };
     let known = interpreted(ir, inputs, options).map_err(|e| e.to_string())?;
-    let own = known.iter().map(|k| k.as_ref().map_or(Ok(Vec::new()), Known::bytes)).collect::<Result<Vec<_>, _>>();
-    let own = own.map_err(|e| e.to_string())?;
+    let own = bytes_of(&known).map_err(|e| e.to_string())?;
     proof::judge(case.floor, inputs, &known, &own, theirs).map_err(|e| e.to_string())
 }
 
@@ -55,29 +54,20 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8]) -> Result<String, String> 
         let made = theirs.iter().zip(&inputs.bindings).filter(|(after, b)| was_written(&b.bound, after));
         results.push(made.map(|(bytes, _)| bytes.clone()).collect::<Vec<_>>());
     }
+    if let Some(why) = proves_nothing(&verdict, &results) {
+        return Err(why);
+    }
     let Verdict { exact, floats, loose, uncertain, not_finite, written, .. } = verdict;
-    let summary = format!(
+    Ok(format!(
         "{written} values written; {exact} words exact, {floats} floats ({loose} loose), {uncertain} uncertain, {not_finite} not finite"
-    );
-    let judged = floats + uncertain + not_finite;
-    if written == 0 {
-        return Err("writes nothing".into());
-    }
-    if results[0] == results[1] {
-        return Err("two seeds give the same".into());
-    }
-    if not_finite * 20 > written || (uncertain + loose) * 10 > judged.max(written) {
-        return Err(format!("proves too little: {summary}"));
-    }
-    Ok(summary)
+    ))
 }
 
 /// What the interpreter leaves, where lavapipe cannot judge it.
 fn alone(ir: &Shader, inputs: &Inputs, lanes: u32) -> Result<Vec<Vec<u8>>, String> {
     let options = Options { subgroup_size: lanes, shadow: true, limit: 2_000_000, ..Options::default() };
     let known = interpreted(ir, inputs, options).map_err(|e| e.to_string())?;
-    let left = known.iter().map(|k| k.as_ref().map_or(Ok(Vec::new()), Known::bytes));
-    left.collect::<Result<_, _>>().map_err(|e| e.to_string())
+    bytes_of(&known).map_err(|e| e.to_string())
 }
 
 /// Whether a run changed what is bound.

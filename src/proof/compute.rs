@@ -8,10 +8,9 @@
 use super::contents::Choice;
 use super::declared::Declared;
 use super::driver::{Judge, Spirv};
-use super::judge::{interpreted, judge, proves_nothing};
+use super::judge::{bytes_of, interpreted, judge, proves_nothing};
 use super::pipelines::Pipelines;
 use super::report::{Fate, Report};
-use super::world::Known;
 use crate::compile::Compiler;
 use crate::compile::request::{Module, default_wave};
 use crate::compile::spirv::{reflect, translate};
@@ -323,11 +322,6 @@ impl<'a> Subject<'a> {
         *self.refused.borrow_mut() = asked.as_ref().err().cloned();
         asked
     }
-}
-
-/// The bytes of what was interpreted.
-fn bytes_of(known: &[Option<Known>]) -> Result<Vec<Vec<u8>>> {
-    known.iter().map(|k| k.as_ref().map_or(Ok(Vec::new()), Known::bytes)).collect()
 }
 
 /// Bytes that a run changed.

@@ -11,7 +11,7 @@ use super::compute::{Difference, FLOOR, SEEDS, Tools};
 use super::declared::Declared;
 use super::drawn::{Drawn, interpreted_draw};
 use super::driver::{Outputs, Spirv};
-use super::judge::{judge, proves_nothing};
+use super::judge::{bytes_of, judge, proves_nothing};
 use super::pipelines::Pipelines;
 use super::report::{Fate, Report};
 use super::scene::{Part, Scene, target_format};
@@ -302,10 +302,9 @@ fn outputs(ran: Outcome) -> Outputs {
 
 /// What the interpreter itself says.
 fn own(drawn: &Drawn) -> Result<Outputs> {
-    let bytes = |known: &Option<Known>| known.as_ref().map_or(Ok(Vec::new()), Known::bytes);
-    let bindings = drawn.bindings.iter().map(bytes).collect::<Result<_>>()?;
     let targets = drawn.targets.iter().map(Known::bytes).collect::<Result<_>>()?;
-    Ok(Outputs { bindings, targets, depth: bytes(&drawn.depth)? })
+    let depth = drawn.depth.as_ref().map_or(Ok(Vec::new()), Known::bytes)?;
+    Ok(Outputs { bindings: bytes_of(&drawn.bindings)?, targets, depth })
 }
 
 /// Compares what two left of a draw.

@@ -58,6 +58,14 @@ impl fmt::Display for Disagreement {
     }
 }
 
+/// The bytes of each binding that was interpreted; none of one that cannot be written.
+///
+/// # Errors
+/// What cannot be put into its format.
+pub fn bytes_of(known: &[Option<Known>]) -> Result<Vec<Vec<u8>>> {
+    known.iter().map(|k| k.as_ref().map_or(Ok(Vec::new()), Known::bytes)).collect()
+}
+
 /// Compares what two implementations left in every binding that can be written.
 ///
 /// # Errors

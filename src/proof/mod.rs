@@ -55,7 +55,7 @@ pub use driver::{Judge, Outputs, Spirv};
 pub use failure::{Ask, Saved};
 #[cfg(feature = "cli")]
 pub use inputs_file::{read as read_inputs, write as write_inputs};
-pub use judge::{Disagreement, interpreted, judge, proves_nothing};
+pub use judge::{Disagreement, bytes_of, interpreted, judge, proves_nothing};
 pub use pipelines::Pipelines;
 pub use plain::{Apart, texels_apart, words_apart};
 pub use random::Random;

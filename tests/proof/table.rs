@@ -165,14 +165,13 @@ impl<'a> Summary<'a> {
         }
     }
 
-    /// Items of a fate by reason, without numbers and places.
+    /// Items of a fate by reason, whatever its numbers.
     fn count_reasons(&self, out: &mut String, fate: Fate) {
         let mut reasons: BTreeMap<String, Vec<&Line>> = BTreeMap::new();
         for line in self.lines.iter().filter(|l| l.report.fate == fate) {
             // The last candidate is the most general one, and its reason says most.
             let last = line.report.reason.rsplit("; ").next().unwrap_or_default();
-            let plain: String = last.chars().filter(|c| !c.is_ascii_digit()).take(100).collect();
-            reasons.entry(plain).or_default().push(line);
+            reasons.entry(without_numbers(last).chars().take(100).collect()).or_default().push(line);
         }
         if reasons.is_empty() {
             return;
@@ -195,4 +194,15 @@ impl<'a> Summary<'a> {
         let text = format!("{before}{BEGIN}\n\n{}\n{END}{after}", self.text());
         std::fs::write(page, text).map_err(|e| format!("{}: {e}", page.display()))
     }
+}
+
+/// N for each number.
+fn without_numbers(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars().map(|c| if c.is_ascii_digit() { 'N' } else { c }) {
+        if c != 'N' || !out.ends_with('N') {
+            out.push(c);
+        }
+    }
+    out
 }

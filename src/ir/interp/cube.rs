@@ -1,4 +1,6 @@
 //! Cubes: the face that a direction meets, where on it, and what lies beyond its edges.
+//!
+//! The emulator has the same facts in code of its own: the interpreter judges it, and shares none of its mistakes.
 
 use super::lod::length;
 
