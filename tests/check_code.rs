@@ -348,21 +348,22 @@ fn control_stays_in_the_code() {
 #[test]
 fn lanes_come_back_before_they_work() {
     let test = "check_code::lanes_come_back_before_they_work";
-    let code = |mark: &str, [before, behind]: [&str; 2]| {
+    let code = |mark: &str, [early, right]: [&str; 2]| {
         format!(
             "v_cmp_gt_u32 vcc_lo, 5, v0
             s_and_saveexec_b32 s12, vcc_lo
             {mark} s_cbranch_execz over
-            global_store_dword v0, v1, s[2:3]
-            {before}
+            v_add_nc_u32 v2, v0, v1
+            {early}
+            global_store_dword v2, v1, s[2:3]
+            {right}
             s_or_b32 exec_lo, exec_lo, s12
-            {behind}
             global_store_dword v1, v0, s[2:3]
             s_endpgm"
         )
     };
-    keeps(test, compute, &code("", ["over:", ""]));
-    breaks(test, compute, Rule::Lanes, &code(">", ["", "over:"]));
+    keeps(test, compute, &code("", ["", "over:"]));
+    breaks(test, compute, Rule::Lanes, &code(">", ["over:", ""]));
     // Replaced in the same lanes, or in others.
     let replaced = |mark: &str, between: &str| {
         format!(
@@ -377,6 +378,82 @@ fn lanes_come_back_before_they_work() {
     };
     keeps(test, compute, &replaced("", "v_cmpx_gt_u32 5, v0"));
     breaks(test, compute, Rule::DeadResult, &replaced(">", ""));
+}
+
+#[test]
+fn lanes_are_the_same_by_every_way() {
+    let test = "check_code::lanes_are_the_same_by_every_way";
+    let store = "global_store_dword v0, v1, s[2:3]";
+    // Some of the lanes go another way, and come back at `over` or do not.
+    let some = |restored: &str, over: &str| {
+        format!(
+            "s_mov_b32 s12, exec_lo
+            v_cmpx_gt_u32 5, v0
+            s_cbranch_execz over
+            {store}
+            {restored}
+            {over} s_mov_b32 s12, exec_lo
+            s_and_b32 s13, s12, 1
+            s_cmp_eq_u32 s13, 1
+            s_cbranch_scc1 end
+            {store}
+            end: s_endpgm"
+        )
+    };
+    let restored = "s_or_b32 exec_lo, exec_lo, s12";
+    keeps(test, compute, &some(&format!("over: {restored}"), ""));
+    breaks(test, compute, Rule::Lanes, &some(restored, "over:\n>"));
+    // One way and the other, and then all.
+    let both = |other: &str, joined: &str| {
+        format!(
+            "v_cmp_gt_u32 vcc_lo, 5, v0
+            s_and_saveexec_b32 s12, vcc_lo
+            s_xor_b32 s12, exec_lo, s12
+            {store}
+            {other}
+            s_cbranch_execz joined
+            {store}
+            {joined}
+            s_mov_b32 s12, exec_lo
+            s_and_b32 s13, s12, 1
+            s_cmp_eq_u32 s13, 1
+            s_cbranch_scc1 end
+            {store}
+            end: s_endpgm"
+        )
+    };
+    let others = ["s_andn2_saveexec_b32 s12, s12", "s_or_saveexec_b32 s12, s12\ns_xor_b32 exec_lo, exec_lo, s12"];
+    for other in others {
+        keeps(test, compute, &both(other, &format!("joined: {restored}")));
+        breaks(test, compute, Rule::Lanes, &both(other, &format!("{restored}\njoined:\n>")));
+    }
+    // Lanes leave a loop one after the other, and none is missing behind it.
+    let rounds = |inside: &str, leave: &str| {
+        format!(
+            "s_mov_b32 s12, exec_lo
+            v_cmpx_gt_u32 5, v0
+            s_cbranch_execz over
+            s_mov_b32 s14, 0
+            v_mov_b32 v2, 0
+            again:
+            v_add_nc_u32 v2, v2, v0
+            v_cmp_lt_u32 vcc_lo, 9, v2
+            s_or_b32 s14, vcc_lo, s14
+            s_andn2_b32 exec_lo, exec_lo, s14
+            s_cbranch_execnz again
+            {inside} s_or_b32 exec_lo, exec_lo, s14
+            {store}
+            {leave}
+            s_mov_b32 s12, exec_lo
+            s_and_b32 s13, s12, 1
+            s_cmp_eq_u32 s13, 1
+            s_cbranch_scc1 end
+            {store}
+            end: s_endpgm"
+        )
+    };
+    keeps(test, compute, &rounds("", &format!("over: {restored}")));
+    breaks(test, compute, Rule::Lanes, &rounds("", &format!("{restored}\nover:\n>")));
 }
 
 #[test]

@@ -22,7 +22,7 @@ use rmpv::Value;
 use std::collections::BTreeMap;
 
 /// Mutants of each kind.
-const EACH: usize = 40;
+const EACH: usize = 200;
 
 /// SplitMix64.
 struct Random(u64);
@@ -235,16 +235,16 @@ type Mutation = fn(&Subject<'_>, usize, &mut Random) -> Option<Vec<u8>>;
 
 /// Name, mutation, and how many of [`EACH`] have to be seen.
 const KINDS: [(&str, Mutation, usize); 10] = [
-    ("wait removed", wait_removed, 36),
-    ("wait weakened", wait_weakened, 34),
-    ("source never written", source_swapped, 40),
-    ("destination changed", destination_changed, 18),
-    ("branch one further", |s, i, _| branch_moved(s, i, 1), 18),
-    ("branch one short", |s, i, _| branch_moved(s, i, -1), 18),
-    ("done bit dropped", done_dropped, 40),
-    ("s_endpgm removed", end_removed, 40),
-    ("fewer registers declared", |s, i, _| (i % 97 == 0).then(|| s.with_fewer_registers(s.sites[i].stage))?, 40),
-    ("bit flipped", bit_flipped, 15),
+    ("wait removed", wait_removed, 190),
+    ("wait weakened", wait_weakened, 185),
+    ("source never written", source_swapped, 200),
+    ("destination changed", destination_changed, 110),
+    ("branch one further", |s, i, _| branch_moved(s, i, 1), 120),
+    ("branch one short", |s, i, _| branch_moved(s, i, -1), 95),
+    ("done bit dropped", done_dropped, 200),
+    ("s_endpgm removed", end_removed, 195),
+    ("fewer registers declared", |s, i, _| (i % 97 == 0).then(|| s.with_fewer_registers(s.sites[i].stage))?, 200),
+    ("bit flipped", bit_flipped, 85),
 ];
 
 fn name(s: &Subject<'_>, index: usize) -> &'static str {

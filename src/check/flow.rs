@@ -102,6 +102,27 @@ impl Graph {
         self.blocks.binary_search_by_key(&Some(at), start).ok()
     }
 
+    /// Blocks that the entry leads to, each before those that it leads to, but for the way back of a loop.
+    pub(super) fn order(&self) -> Vec<usize> {
+        let mut order = Vec::new();
+        let mut seen = BTreeSet::from([self.entry]);
+        let mut path = vec![(self.entry, 0)];
+        while let Some((index, nth)) = path.last_mut() {
+            let next = self.blocks.get(*index).and_then(|block| block.next.get(*nth)).copied();
+            *nth += 1;
+            match next {
+                Some(next) if seen.insert(next) => path.push((next, 0)),
+                Some(_) => {}
+                None => {
+                    order.push(*index);
+                    path.pop();
+                }
+            }
+        }
+        order.reverse();
+        order
+    }
+
     /// The instructions of a block.
     pub(super) fn steps_of(&self, block: &Block) -> &[Step] {
         self.steps.get(block.first..=block.last).unwrap_or_default()

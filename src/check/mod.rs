@@ -7,6 +7,7 @@
 //!     ├ values     registers read that nothing has written
 //!     ├ results    arithmetic whose result nothing reads
 //!     ├ lanes      branches that lead lanes of a wave where none is left
+//!     ├ meet       lanes that do not come back where paths meet
 //!     ├ exports    what leaves the shader, and whether it says that it is done
 //!     ├ hazards    clauses, and what gfx10.3 still does not interlock
 //!     └ limits     registers, LDS and scratch against what is declared; operands that no hardware takes
@@ -23,6 +24,9 @@ mod flow;
 mod hazards;
 mod lanes;
 mod limits;
+mod masks;
+mod meet;
+mod names;
 mod report;
 mod results;
 mod solve;
@@ -50,6 +54,7 @@ pub fn check(bytes: &[u8]) -> Result<CodeReport> {
         values::check(&graph, &code, stage, &mut reporter);
         results::check(&graph, &code, &mut reporter);
         lanes::check(&graph, &code, &mut reporter);
+        meet::check(&graph, stage, &mut reporter);
         exports::check(&graph, &code, stage, &mut reporter);
         hazards::check(&graph, &mut reporter);
         limits::check(&graph, stage, &mut reporter);

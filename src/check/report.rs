@@ -30,7 +30,7 @@ pub enum Rule {
     Uninitialised,
     /// No arithmetic whose result nothing reads.
     DeadResult,
-    /// No vector work on a path where no lane is left.
+    /// No vector work on a path where no lane is left, nor where paths meet with some of each other's lanes.
     Lanes,
     /// Waits that this generation needs between dependent instructions.
     Hazard,

@@ -1,0 +1,179 @@
+//! The lanes that are on, by name, and what an instruction does to them.
+//!
+//! Every instruction that leaves lanes out gives those that are on a name of their own, which knows of whom it is a part. A
+//! saved mask keeps the name, and `s_or` with it brings the whole back. What is not understood has no name.
+
+use super::flow::Step;
+use super::names::{Kind, Name, Names};
+use crate::isa::instruction::{Fields, ScalarFields};
+use crate::isa::{Register, RegisterSet, Scalar, Src};
+use crate::target::WaveSize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Names that may meet; of more, nothing is said.
+const MOST: usize = 8;
+
+/// The lanes that are on, as they may be called; none: not known.
+pub(super) type Exec = BTreeSet<Name>;
+
+/// What a scalar register holds as a lane mask.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mask {
+    Lanes(Name),
+    /// The others of a whole.
+    Rest {
+        whole: Name,
+        part: Name,
+    },
+}
+
+/// What holds of lanes at one place.
+#[derive(Clone)]
+pub(super) struct Lanes {
+    wave: WaveSize,
+    pub exec: Exec,
+    /// By the code of a mask's first register.
+    saved: BTreeMap<u8, Mask>,
+}
+
+impl Lanes {
+    /// All lanes, and no mask.
+    pub(super) fn entry(wave: WaveSize) -> Self {
+        Self { wave, exec: [Names::ENTRY].into(), saved: BTreeMap::new() }
+    }
+
+    /// What holds where two paths meet.
+    pub(super) fn meet(&mut self, other: &Self) {
+        match self.exec.is_empty() || other.exec.is_empty() {
+            true => self.exec.clear(),
+            false => self.exec.extend(&other.exec),
+        }
+        if self.exec.len() > MOST {
+            self.exec.clear();
+        }
+        self.saved.retain(|register, mask| other.saved.get(register) == Some(mask));
+    }
+
+    /// Masks of which something is written.
+    pub(super) fn forget(&mut self, writes: &RegisterSet) {
+        let written = |code: u8| writes.contains(Register::sgpr(code));
+        let wide = self.wave == WaveSize::W64;
+        self.saved.retain(|code, _| !written(*code) && !(wide && written(*code + 1)));
+    }
+
+    /// The one name of the lanes that are on.
+    pub(super) fn name(&self) -> Option<Name> {
+        self.exec.first().copied().filter(|_| self.exec.len() == 1)
+    }
+
+    /// What an instruction does; whether it looks at lanes that have not come together.
+    pub(super) fn step(&mut self, step: &Step, names: &mut Names) -> bool {
+        let (exec, saved) = match &step.inst.fields {
+            Fields::Scalar(f) => self.scalar(step, f, names),
+            _ if step.effects.writes.contains(Register::EXEC) => (self.fewer(step, Kind::Part, names), None),
+            _ => (self.exec.clone(), None),
+        };
+        let brings_back = step.name().starts_with("s_or_") || step.name().starts_with("s_cbranch_exec");
+        let looks = step.effects.reads.contains(Register::EXEC) && !brings_back;
+        let mixed = looks && self.is_mixed(names);
+        // One finding is enough.
+        self.exec = if mixed { Exec::new() } else { exec };
+        self.forget(&step.effects.writes);
+        if let Some((register, mask)) = saved {
+            self.saved.insert(register.code(), mask);
+        }
+        mixed
+    }
+
+    /// Whether by one way some of the lanes are on that are on by another. Two parts that share no lane may go on together:
+    /// LLVM has two ways lead to the same code.
+    fn is_mixed(&self, names: &Names) -> bool {
+        let part = |name: &Name| self.exec.iter().any(|other| other != name && names.is_part(*name, *other));
+        self.exec.len() > 1 && self.exec.iter().any(part)
+    }
+
+    /// Some of the lanes that are on.
+    fn fewer(&self, step: &Step, kind: Kind, names: &mut Names) -> Exec {
+        self.name().map(|name| names.part(step.at, name, kind)).into_iter().collect()
+    }
+
+    fn mask(&self, src: Src) -> Option<Mask> {
+        match src {
+            Src::Scalar(Scalar::ExecLo) => self.name().map(Mask::Lanes),
+            Src::Scalar(register) => self.saved.get(&register.code()).copied(),
+            _ => None,
+        }
+    }
+
+    /// The lanes that are on afterwards, and the mask that is saved.
+    fn scalar(&self, step: &Step, f: &ScalarFields, names: &mut Names) -> (Exec, Option<(Scalar, Mask)>) {
+        let plain = step.name().trim_end_matches("_b32").trim_end_matches("_b64");
+        let current = self.name();
+        let Some(dst) = f.dst else { return (self.exec.clone(), None) };
+        let save = |mask: Option<Mask>| mask.map(|mask| (dst, mask));
+        if let Some(how) = plain.strip_suffix("_saveexec") {
+            let before = save(current.map(Mask::Lanes));
+            let exec = match (how, f.srcs[0].and_then(|src| self.mask(src))) {
+                ("s_and", _) => self.fewer(step, Kind::Part, names),
+                ("s_andn2", Some(Mask::Rest { whole, part })) if current == Some(part) => {
+                    [names.part(step.at, whole, Kind::Rest(part))].into()
+                }
+                ("s_or", Some(Mask::Rest { whole, part })) if current == Some(part) => [whole].into(),
+                ("s_or", mask) => self.whole(f.srcs[0], mask, names),
+                _ => Exec::new(),
+            };
+            return (exec, before);
+        }
+        let is_exec = |src: Option<Src>| src == Some(Src::Scalar(Scalar::ExecLo));
+        let other = if is_exec(f.srcs[0]) { f.srcs[1] } else { f.srcs[0] };
+        let mask = other.and_then(|src| self.mask(src));
+        let with_exec = f.srcs.into_iter().any(is_exec);
+        // Of two masks the greater and the less.
+        let nested = current.zip(mask).and_then(|(current, mask)| match mask {
+            Mask::Lanes(other) if names.is_part(current, other) => Some((other, current)),
+            Mask::Lanes(other) if names.is_part(other, current) => Some((current, other)),
+            _ => None,
+        });
+        if dst != Scalar::ExecLo {
+            let mask = match plain {
+                "s_mov" => f.srcs[0].and_then(|src| self.mask(src)),
+                "s_xor" if with_exec => nested.map(|(whole, part)| Mask::Rest { whole, part }),
+                _ => None,
+            };
+            let exec = if dst == Scalar::ExecHi { Exec::new() } else { self.exec.clone() };
+            return (exec, save(mask));
+        }
+        let exec = match (plain, mask) {
+            ("s_mov", Some(Mask::Lanes(name))) => [name].into(),
+            ("s_or", mask) if with_exec => self.whole(other, mask, names),
+            ("s_xor", _) if with_exec => {
+                let rest = nested.map(|(whole, part)| names.part(step.at, whole, Kind::Rest(part)));
+                rest.into_iter().collect()
+            }
+            ("s_andn2", _) if is_exec(f.srcs[0]) => {
+                let kind = match other {
+                    Some(Src::Scalar(register)) => Kind::Left(register.code()),
+                    _ => Kind::Part,
+                };
+                self.fewer(step, kind, names)
+            }
+            ("s_and", _) if with_exec => self.fewer(step, Kind::Part, names),
+            _ => Exec::new(),
+        };
+        (exec, None)
+    }
+
+    /// Lanes together with those of a mask.
+    fn whole(&self, register: Option<Src>, mask: Option<Mask>, names: &Names) -> Exec {
+        let code = match register {
+            Some(Src::Scalar(register)) => register.code(),
+            _ => return Exec::new(),
+        };
+        let one = |name: &Name| match mask {
+            Some(Mask::Lanes(other)) => names.together(*name, other),
+            Some(Mask::Rest { whole, part }) => names.is_part(*name, part).then_some(whole),
+            None => names.with_left(*name, code),
+        };
+        self.exec.iter().map(one).collect::<Option<Exec>>().unwrap_or_default()
+    }
+}

@@ -1,0 +1,150 @@
+//! Lanes that part where a branch divides come back where its paths meet, on each of them: where lanes of different names
+//! meet, something has to bring them together before anything looks at EXEC.
+
+use super::code::StageCode;
+use super::flow::{Graph, Step};
+use super::masks::{Exec, Lanes};
+use super::names::{Kind, Name, Names};
+use super::report::{Reporter, Rule};
+use crate::isa::{Register, RegisterSet};
+use crate::target::WaveSize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Reports where lanes that have not come together are at work.
+pub(super) fn check(graph: &Graph, stage: &StageCode, reporter: &mut Reporter<'_>) {
+    let mut paths = Paths::new(graph, stage.wave);
+    // What a loop does to its lanes is supposed, and held against what comes back: it is corrected twice at most.
+    while paths.round(|_, _| {}) {}
+    paths.round(|step, mixed| {
+        if mixed {
+            reporter.add(Rule::Lanes, step.at, "other lanes are on by one way here than by another");
+        }
+    });
+}
+
+/// What comes back to the header of a loop.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Back {
+    /// The lanes that came in.
+    All,
+    /// Some of them.
+    Fewer,
+    Unknown,
+}
+
+/// Blocks in an order in which each comes behind those that lead to it, but for the ways back of loops.
+struct Paths<'g> {
+    blocks: Vec<Ordered<'g>>,
+    wave: WaveSize,
+    names: Names,
+    /// By block, once it was reached.
+    after: Vec<Option<Lanes>>,
+}
+
+struct Ordered<'g> {
+    steps: &'g [Step],
+    /// Blocks that lead here from before.
+    ahead: Vec<usize>,
+    /// And from behind: this is the header of a loop.
+    behind: Vec<usize>,
+    back: Back,
+    /// What the loop writes.
+    writes: RegisterSet,
+}
+
+impl<'g> Paths<'g> {
+    fn new(graph: &'g Graph, wave: WaveSize) -> Self {
+        let order = graph.order();
+        let places: BTreeMap<usize, usize> = order.iter().enumerate().map(|(place, index)| (*index, place)).collect();
+        let block = |index: &usize| {
+            let steps = graph.blocks.get(*index).map_or(&[][..], |block| graph.steps_of(block));
+            let (ahead, behind) = (Vec::new(), Vec::new());
+            Ordered { steps, ahead, behind, back: Back::All, writes: RegisterSet::EMPTY }
+        };
+        let mut blocks: Vec<Ordered<'_>> = order.iter().map(block).collect();
+        for (from, index) in order.iter().enumerate() {
+            for next in graph.blocks.get(*index).into_iter().flat_map(|block| &block.next) {
+                let Some((to, block)) = places.get(next).and_then(|to| Some((*to, blocks.get_mut(*to)?))) else {
+                    continue;
+                };
+                if from < to { block.ahead.push(from) } else { block.behind.push(from) }
+            }
+        }
+        let writes: Vec<RegisterSet> = (0..blocks.len()).map(|header| written_in_loop(&blocks, header)).collect();
+        for (block, writes) in blocks.iter_mut().zip(writes) {
+            block.back = if writes.contains(Register::EXEC) { Back::Fewer } else { Back::All };
+            block.writes = writes;
+        }
+        Self { after: vec![None; blocks.len()], blocks, wave, names: Names::default() }
+    }
+
+    /// Goes over all blocks; `visit` is told of each instruction whether it looks at lanes that have not come together.
+    /// Says whether something that was supposed of a loop is not so.
+    fn round(&mut self, mut visit: impl FnMut(&Step, bool)) -> bool {
+        for place in 0..self.blocks.len() {
+            let (Some(mut lanes), Some(block)) = (self.start(place), self.blocks.get(place)) else { continue };
+            for step in block.steps {
+                let mixed = lanes.step(step, &mut self.names);
+                visit(step, mixed);
+            }
+            if let Some(after) = self.after.get_mut(place) {
+                *after = Some(lanes);
+            }
+        }
+        let mut wrong = false;
+        for place in 0..self.blocks.len() {
+            let Some(exec) = self.start(place).map(|lanes| lanes.exec) else { continue };
+            let Some(block) = self.blocks.get_mut(place).filter(|b| !b.behind.is_empty()) else { continue };
+            let comes: Vec<&Exec> =
+                block.behind.iter().filter_map(|b| Some(&self.after.get(*b)?.as_ref()?.exec)).collect();
+            let all = comes.iter().all(|other| **other == exec);
+            let part = |name: &Name| exec.first().is_some_and(|first| self.names.is_part(*name, *first));
+            let fewer = comes.iter().all(|other| !other.is_empty() && other.iter().all(part));
+            let back = match block.back {
+                Back::Fewer if all => Back::All,
+                Back::Fewer if fewer => Back::Fewer,
+                Back::All if all => Back::All,
+                _ => Back::Unknown,
+            };
+            wrong |= back != block.back;
+            block.back = back;
+        }
+        wrong
+    }
+
+    /// What holds at the start of a block.
+    fn start(&mut self, place: usize) -> Option<Lanes> {
+        let block = self.blocks.get(place)?;
+        let entry = (place == 0).then(|| Lanes::entry(self.wave));
+        let ahead = block.ahead.iter().filter_map(|way| self.after.get(*way)?.clone());
+        let mut all = entry.into_iter().chain(ahead);
+        let mut lanes = all.next()?;
+        all.for_each(|other| lanes.meet(&other));
+        if !block.behind.is_empty() {
+            lanes.forget(&block.writes);
+            match (block.back, lanes.name(), block.steps.first()) {
+                (Back::All, ..) => {}
+                (Back::Fewer, Some(name), Some(step)) => {
+                    lanes.exec = [self.names.part(step.at, name, Kind::Loop)].into();
+                }
+                _ => lanes.exec.clear(),
+            }
+        }
+        Some(lanes)
+    }
+}
+
+/// What the blocks write from which a way leads back to a header.
+fn written_in_loop(blocks: &[Ordered<'_>], header: usize) -> RegisterSet {
+    let mut writes = RegisterSet::EMPTY;
+    let mut seen = BTreeSet::new();
+    let mut work = blocks.get(header).map_or(Vec::new(), |block| block.behind.clone());
+    while let Some(place) = work.pop() {
+        let Some(block) = blocks.get(place).filter(|_| seen.insert(place)) else { continue };
+        block.steps.iter().for_each(|step| writes = writes.union(&step.effects.writes));
+        if place != header {
+            work.extend(block.ahead.iter().chain(&block.behind).filter(|from| **from >= header));
+        }
+    }
+    writes
+}
