@@ -218,6 +218,9 @@ impl FpFlags {
     pub const ALLOW_RECIPROCAL: Self = Self(16);
     /// Reassociation is allowed.
     pub const REASSOC: Self = Self(32);
+    /// The last step of an inverse trigonometric function, whose result Vulkan lets err by 4096 ulp: whoever judges by
+    /// bounds takes that one, not what the steps of this expansion add up to. Code generators have no use for it.
+    pub const COARSE: Self = Self(64);
 
     /// Whether all of `other` is set.
     pub const fn has(self, other: Self) -> bool {

@@ -156,6 +156,7 @@ pub(super) const FP_FLAGS: &[(&str, FpFlags)] = &[
     ("nsz", FpFlags::NO_SIGNED_ZERO),
     ("arcp", FpFlags::ALLOW_RECIPROCAL),
     ("reassoc", FpFlags::REASSOC),
+    ("coarse", FpFlags::COARSE),
 ];
 
 fn same_kind(a: &Op, b: &Op) -> bool {

@@ -2,7 +2,7 @@
 //!
 //! The emulator has the same facts in code of its own: the interpreter judges it, and shares none of its mistakes.
 
-use super::lod::length;
+use super::lod::{Step, length};
 
 /// Face and its coordinates in [0, 1].
 pub(super) fn face([x, y, z]: [f64; 3]) -> (i64, f64, f64) {
@@ -46,10 +46,12 @@ fn direction(face: i64, s: f64, t: f64) -> [f64; 3] {
 }
 
 /// The length of a step in a direction, in texels of the face that it meets; none if it leads to another.
-pub(super) fn on_face(at: [f64; 3], step: [f64; 3], size: i64) -> Option<[f64; 3]> {
-    let to: [f64; 3] = std::array::from_fn(|n| at[n] + step[n] * 1e-6);
+pub(super) fn on_face(at: [f64; 3], step: Step, size: i64) -> Option<[f64; 3]> {
+    let to: [f64; 3] = std::array::from_fn(|n| at[n] + step[n].0 * 1e-6);
     let ((from_face, s, t), (to_face, u, v)) = (face(at), face(to));
-    let apart = [((u - s) * 1e6, 0.0), ((v - t) * 1e6, 0.0), (0.0, 0.0)];
+    let major = at.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+    let off = step.iter().map(|(_, off)| off).sum::<f64>() / (2.0 * major);
+    let apart = [((u - s) * 1e6, off), ((v - t) * 1e6, off), (0.0, 0.0)];
     (from_face == to_face).then(|| length(apart, [size, size, 1]))
 }
 
@@ -63,6 +65,19 @@ mod tests {
             let (found, s, t) = face(direction(number, 0.5, -0.25));
             assert_eq!((found, s, t), (number, 0.75, 0.375));
         }
+    }
+
+    #[test]
+    fn a_step_is_measured_on_the_face_that_it_is_seen_from() {
+        let step = [(0.1, 1e-3), (0.0, 0.0), (0.0, 0.0)];
+        let near = |found: Option<[f64; 3]>, expected: [f64; 3]| {
+            let found = found.expect("one face");
+            assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?}");
+        };
+        // A tenth of half a face is 1.6 texels, and is off by 0.016 in either direction.
+        near(on_face([0.2, 0.1, 1.0], step, 32), [1.6 - 0.032, 1.6, 1.6 + 0.032]);
+        near(on_face([0.4, 0.2, -2.0], step, 32), [0.8 - 0.016, 0.8, 0.8 + 0.016]);
+        assert_eq!(on_face([1.0 - 1e-9, 0.0, 1.0], step, 32), None);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Instructions, one wave at a time.
 
 use super::super::{
-    AluOp, AtomicOp, Bits, BlockId, BuiltIn, DescriptorPart, Inst, Interp, InterpPlace, LocalId, Op, Scope, Terminator,
-    Type, Value,
+    AluOp, AtomicOp, Bits, BlockId, BuiltIn, DescriptorPart, FpFlags, Inst, Interp, InterpPlace, LocalId, Op, Scope,
+    Terminator, Type, Value,
 };
 use super::Shader;
 use super::lanes;
@@ -215,7 +215,7 @@ impl<'a> Machine<'a> {
                 let Some(result) = inst.result else { return Ok(()) };
                 self.registers_of(result).for_each(|r| wave.set(r, lane, 0, Shadow::UNCERTAIN));
             }
-            Op::Alu(op, _) => self.alu(wave, inst, *op, lane)?,
+            Op::Alu(op, flags) => self.alu(wave, inst, *op, *flags, lane)?,
             Op::Compose => {
                 let Some(result) = inst.result else { return Ok(()) };
                 for (register, &v) in self.registers_of(result).zip(&inst.args) {
@@ -345,7 +345,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn alu(&self, wave: &mut Wave, inst: &Inst, op: AluOp, lane: usize) -> Result<()> {
+    fn alu(&self, wave: &mut Wave, inst: &Inst, op: AluOp, flags: FpFlags, lane: usize) -> Result<()> {
         let (mut args, mut shadows) = ([0; 3], [Shadow::NONE; 3]);
         for (n, &v) in inst.args.iter().take(3).enumerate() {
             (args[n], shadows[n]) = self.arg(wave, v, lane);
@@ -383,7 +383,8 @@ impl<'a> Machine<'a> {
                 (shadow, _) => shadow,
             }
         };
-        self.set(wave, inst, lane, result, shadow);
+        let coarse = self.options.shadow && flags.has(FpFlags::COARSE);
+        self.set(wave, inst, lane, result, if coarse { shadow.coarse(result, to) } else { shadow });
         Ok(())
     }
 

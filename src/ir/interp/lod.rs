@@ -8,6 +8,12 @@ use super::texture::Operands;
 use super::wave::Wave;
 use crate::target::Stage;
 
+/// How exact a level of detail is, and the weight between levels: `mipmapPrecisionBits` is 4 at least, and in lavapipe.
+const LEVEL_STEP: f64 = 1.0 / 16.0;
+
+/// A change of coordinates, and how far each may be off.
+pub(super) type Step = [(f64, f64); 3];
+
 impl Machine<'_> {
     /// The level that sampling is at, before the sampler has its say, between the least and the most that it may be; none
     /// where it may be any.
@@ -27,69 +33,80 @@ impl Machine<'_> {
             None => return Some([0.0; 3]),
         };
         let cube = image.dim == Dim::Cube;
-        let given = |(lod, off): (f64, f64)| [lod - off, lod, lod + off];
         let derived = self.shader.stage == Stage::Fragment;
         let all = |what: fn(u8) -> O| [0, 1, 2].map(|n| operands.float(what(n)).unwrap_or_default());
         let lengths = match image.lod {
             _ if !matches!(image.op, ImageOp::Sample) => return Some([0.0; 3]),
             LodMode::Zero => return Some([0.0; 3]),
-            LodMode::Explicit => return Some(given(extra)),
-            LodMode::Implicit | LodMode::Bias if !derived => return Some(given(extra)),
+            LodMode::Explicit => return Some(quantized(extra)),
+            LodMode::Implicit | LodMode::Bias if !derived => return Some(quantized(extra)),
             LodMode::Gradient => {
                 let at = all(O::Coord);
-                let along = |gradient: [(f64, f64); 3]| match cube {
-                    true => on_face(at.map(|c| c.0), gradient.map(|g| g.0), size[0]),
+                let along = |gradient: Step| match cube {
+                    true => on_face(at.map(|c| c.0), gradient, size[0]),
                     false => Some(length(gradient, size)),
                 };
                 [along(all(O::GradX)), along(all(O::GradY))]
             }
             LodMode::Implicit | LodMode::Bias => {
                 let quad = lane / 4 * 4;
-                let coords = |lane: usize| -> [(f64, f64); 3] {
-                    let mut at = [(0.0, 0.0); 3];
-                    for (meaning, &v) in operands.meaning.iter().zip(&inst.args) {
-                        if let O::Coord(n) = meaning {
-                            let (bits, shadow) = self.arg(wave, v, lane);
-                            at[usize::from(*n)] = (decode(bits, Bits::B32), shadow.bound.max(0.0));
-                        }
-                    }
-                    at
-                };
                 if mask >> quad & 15 != 15 {
                     return None;
                 }
-                let here = coords(quad);
-                if cube && (1..4).any(|n| face(coords(quad + n).map(|c| c.0)).0 != face(here.map(|c| c.0)).0) {
+                let coords: [Step; 4] = std::array::from_fn(|n| self.coordinates(wave, inst, operands, quad + n));
+                let places = coords.map(|c| c.map(|c| c.0));
+                if cube && places.iter().any(|at| face(*at).0 != face(places[0]).0) {
                     return None;
                 }
-                [1, 2].map(|step| {
-                    let there = coords(quad + step);
-                    let apart = [0, 1, 2].map(|n| (there[n].0 - here[n].0, there[n].1 + here[n].1));
-                    let at = here.map(|c| c.0);
-                    match cube {
-                        true => on_face(at, apart.map(|c| c.0), size[0]),
-                        false => Some(length(apart, size)),
-                    }
+                // Differences may be those of either row, or column, and of a cube seen from any of the four places.
+                [[(0, 1), (2, 3)], [(0, 2), (1, 3)]].map(|pairs| {
+                    let each = pairs.iter().flat_map(|(from, to)| {
+                        let [from, to] = [coords[*from], coords[*to]];
+                        let apart = std::array::from_fn(|n| (to[n].0 - from[n].0, to[n].1 + from[n].1));
+                        let seen = if cube { &places[..] } else { &places[..1] };
+                        seen.iter().map(move |at| match cube {
+                            true => on_face(*at, apart, size[0]),
+                            false => Some(length(apart, size)),
+                        })
+                    });
+                    let around = |a: [f64; 3], b: [f64; 3]| [a[0].min(b[0]), a[1], a[2].max(b[2])];
+                    each.reduce(|a, b| Some(around(a?, b?))).flatten()
                 })
             }
         };
         let [Some(x), Some(y)] = lengths else { return None };
         let extra = if image.lod == LodMode::Gradient { (0.0, 0.0) } else { extra };
         let [low, lod, high]: [f64; 3] = std::array::from_fn(|n| x[n].max(y[n]).max(0.0).log2());
-        // Logarithms are approximate, and projected lengths more so.
-        let off = extra.1 + if cube { 0.3 } else { 0.02 };
+        let off = extra.1 + LEVEL_STEP;
         Some([low + extra.0 - off, lod + extra.0, high + extra.0 + off])
+    }
+
+    /// The coordinates of a lane, each with its bound.
+    fn coordinates(&self, wave: &Wave, inst: &Inst, operands: &Operands<'_>, lane: usize) -> Step {
+        let mut at = [(0.0, 0.0); 3];
+        for (meaning, &v) in operands.meaning.iter().zip(&inst.args) {
+            if let ImageOperand::Coord(n) = meaning {
+                let (bits, shadow) = self.arg(wave, v, lane);
+                at[usize::from(*n)] = (decode(bits, Bits::B32), shadow.bound.max(0.0));
+            }
+        }
+        at
     }
 }
 
-/// The length of a difference of coordinates in texels: Vulkan lets it be as little as its greatest component, and as much
-/// as the sum of all, and the coordinates may be off.
-pub(super) fn length(apart: [(f64, f64); 3], size: [i64; 3]) -> [f64; 3] {
-    let texels = [0, 1, 2].map(|n| (apart[n].0.abs() * size[n] as f64, apart[n].1 * size[n] as f64));
+/// A level that is given, as it may be rounded up or down.
+fn quantized((lod, off): (f64, f64)) -> [f64; 3] {
+    [((lod - off) / LEVEL_STEP).floor() * LEVEL_STEP, lod, ((lod + off) / LEVEL_STEP).ceil() * LEVEL_STEP]
+}
+
+/// The length of a difference of coordinates in texels, which may be off: Vulkan's formula. It lets approximations be as
+/// little as the greatest component and as much as 1.4 times the sum, which would prove nothing of the level; no
+/// implementation that is compared here makes use of that.
+pub(super) fn length(apart: Step, size: [i64; 3]) -> [f64; 3] {
+    let texels = [0, 1, 2].map(|n| (apart[n].0 * size[n] as f64, apart[n].1 * size[n] as f64));
     let off: f64 = texels.iter().map(|t| t.1).sum();
-    let [greatest, squares, sum] =
-        texels.iter().fold([0.0, 0.0, 0.0], |[g, q, s]: [f64; 3], (d, _)| [d.max(g), q + d * d, s + d]);
-    [greatest - off, squares.sqrt(), sum + off]
+    let length = texels.iter().map(|t| t.0 * t.0).sum::<f64>().sqrt();
+    [length - off, length, length + off]
 }
 
 #[cfg(test)]
@@ -97,9 +114,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_length_is_between_its_greatest_part_and_their_sum() {
+    fn a_level_that_is_given_may_be_rounded() {
+        assert_eq!(quantized((0.25, 0.0)), [0.25; 3]);
+        assert_eq!(quantized((0.26, 0.0)), [0.25, 0.26, 0.3125]);
+        assert_eq!(quantized((0.25, 0.01)), [0.1875, 0.25, 0.3125]);
+    }
+
+    #[test]
+    fn a_length_is_off_by_what_its_parts_are() {
         let found = length([(0.25, 0.0), (-0.5, 0.01), (7.0, 0.0)], [12, 8, 0]);
-        let expected = [4.0 - 0.08, 5.0, 7.0 + 0.08];
+        let expected = [5.0 - 0.08, 5.0, 5.0 + 0.08];
         assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{found:?}");
     }
 }

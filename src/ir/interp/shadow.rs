@@ -64,6 +64,12 @@ impl Shadow {
         Self { value: x, bound: (x - y).abs() + bx.max(by) }
     }
 
+    /// That of a function of which these bits are the last step, where Vulkan lets it err by 4096 ulp.
+    pub fn coarse(self, bits: u64, width: Bits) -> Self {
+        let (value, bound) = self.number(bits, width);
+        Self { value, bound: bound + 4096.0 * ulp(value, width) }
+    }
+
     /// Whether these are floats rather than plain bits.
     pub fn is_float(self) -> bool {
         self.bound >= 0.0
@@ -316,6 +322,17 @@ mod tests {
         let kept = [DenormMode::Any, DenormMode::Preserve, DenormMode::Any];
         let kept = of_float(AluOp::FMul, args, [Shadow::NONE; 3], Bits::B32, Bits::B32, result[0], kept);
         assert!(kept.is_exact(), "a shader that keeps them: {kept:?}");
+    }
+
+    #[test]
+    fn coarse_functions_have_their_own_bound() {
+        let angle = std::f64::consts::FRAC_PI_4;
+        let bits = encode(angle, Bits::B32);
+        for inner in [Shadow::NONE, Shadow { value: angle, bound: 1e-7 }] {
+            let bound = inner.coarse(bits, Bits::B32).bound;
+            assert!((4096.0 / 2f64.powi(24)..4100.0 / 2f64.powi(24)).contains(&bound), "{bound}");
+        }
+        assert!(Shadow::UNCERTAIN.coarse(bits, Bits::B32).is_uncertain());
     }
 
     #[test]

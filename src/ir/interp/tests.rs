@@ -7,6 +7,12 @@ use crate::error::Result;
 /// Runs one workgroup of 64 whose `v9` is stored by each invocation, and gives the words. `v0` is the lane, `v1` the
 /// local index.
 fn run(body: &str, lanes: u32) -> Result<Vec<u32>> {
+    let words = ran(body, Options { subgroup_size: lanes, limit: 10_000, ..Options::default() })?;
+    Ok(words.bytes().as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect())
+}
+
+/// The same with any options; gives the memory.
+fn ran(body: &str, options: Options) -> Result<Memory> {
     let text = format!(
         "shader upper compute \"t\"\nmodes 64 1 1 any any any any rte rte rte\nres0 \"out\" set0 binding0 storage_buffer count1 written\nblock0:\n\
          v0: b32 = load_builtin[subgroup_local_invocation_id component0]\n\
@@ -19,10 +25,8 @@ fn run(body: &str, lanes: u32) -> Result<Vec<u32>> {
     let shader = parse(&text)?;
     let mut world = World::default();
     world.buffers.insert((0, 0, 0), Memory::new(vec![0; 256]));
-    let options = Options { subgroup_size: lanes, limit: 10_000, ..Options::default() };
     dispatch(&shader, &mut world, [1; 3], options)?;
-    let words = world.buffers[&(0, 0, 0)].bytes().as_chunks::<4>().0.iter();
-    Ok(words.map(|b| u32::from_le_bytes(*b)).collect())
+    Ok(world.buffers.remove(&(0, 0, 0)).unwrap_or_default())
 }
 
 #[test]
@@ -37,6 +41,17 @@ fn subgroups_have_the_size_that_is_asked_for() {
             "v2: b32 = const 0x20\n v3: b1 = ult v1, v2\n v4: b64 = subgroup_ballot v3\n v9: b32 = bit_count v4";
         assert_eq!(run(masks, lanes).unwrap()[0], lanes.min(32));
     }
+}
+
+#[test]
+fn the_last_step_of_a_coarse_function_may_err_by_more() {
+    let options = Options { shadow: true, ..Options::default() };
+    // 1.0, and 4,000 ulp more.
+    let other: Vec<u8> = (0..64).flat_map(|_| (0x3f80_0000 + 4000u32).to_le_bytes()).collect();
+    let one = "v2: b32 = const 0x3f800000\n v9: b32 = fcopysign v2, v2";
+    let wrong = |body: &str| ran(body, options).map(|memory| memory.judge(&other, 0.0).wrong.len());
+    assert_eq!(wrong(&format!("{one} !coarse")).ok(), Some(0));
+    assert_eq!(wrong(one).ok(), Some(64));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Images: texels as 32-bit components, nearest and linear sampling, loads, stores and queries.
 //!
-//! Whoever binds an image decodes its format. A sampled value's bound covers 8 bits of weight between texels, the least
-//! that Vulkan allows; where nearest sampling or a face's edge is too close to call, the result is uncertain.
+//! Whoever binds an image decodes its format. A sampled value's bound covers 8 bits of weight between texels, as many
+//! as lavapipe and the hardware say that they have; where nearest sampling or a face's edge is too close to call, the result is uncertain.
 
 use super::super::{AtomicOp, Bits, Dim, ImageInst, ImageOp, ImageOperand, Inst, LodMode};
 use super::cube::{face, over_edge};
@@ -215,7 +215,10 @@ impl Texture {
     ) -> Sampled {
         let limit = |lod: f64| (lod + sampler.lod[2]).clamp(sampler.lod[0], sampler.lod[1].max(sampler.lod[0]));
         let mut result = self.sample(sampler, at, lod, reference);
-        for end in [low, high].into_iter().filter(|end| limit(*end) != limit(lod)) {
+        // Between whole levels it goes evenly.
+        for end in
+            [low, low.ceil().min(high), high.floor().max(low), high].into_iter().filter(|end| limit(*end) != limit(lod))
+        {
             // A magnified image does not know how much.
             let other =
                 if limit(end).max(limit(lod)) <= 0.0 { result } else { self.sample(sampler, at, end, reference) };
@@ -233,7 +236,8 @@ impl Texture {
         let lod = lod.clamp(0.0, last);
         if sampler.mip == Filter::Nearest {
             let level = (lod + 0.5).ceil() - 1.0;
-            let close = lod > 0.0 && lod < last && ((lod + 0.5).fract() < 0.02 || (lod + 0.5).fract() > 0.98);
+            // Halfway either level may be read.
+            let close = lod > 0.0 && lod < last && (lod + 0.5).fract() == 0.0;
             let mut result = self.level(sampler, filter, level.max(0.0) as usize, at, reference);
             result.iter_mut().filter(|_| close).for_each(|r| r.1 = f64::INFINITY);
             return result;
@@ -243,7 +247,7 @@ impl Texture {
         let b = self.level(sampler, filter, (low + 1.0).min(last) as usize, at, reference);
         std::array::from_fn(|n| {
             let value = a[n].0 * (1.0 - weight) + b[n].0 * weight;
-            (value, a[n].1.max(b[n].1) + (a[n].0 - b[n].0).abs() / 100.0 + self.step / 2.0)
+            (value, a[n].1.max(b[n].1) + self.step / 2.0)
         })
     }
 }
@@ -435,4 +439,30 @@ impl Machine<'_> {
 
 fn sampled((value, bound): (f64, f64)) -> (u64, Shadow) {
     (single(value), Shadow { value, bound })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_covers_the_levels_that_may_be_read() {
+        let level = |x: f32| vec![([x.to_bits(); 4], [Shadow::NONE; 4])];
+        let levels = vec![level(0.0), level(1.0), level(0.0)];
+        let texture = Texture { extent: [1; 3], layers: 1, integer: false, step: 0.0, levels };
+        let at = Coords { at: [0.5; 3], error: [0.0; 3], count: 2, layer: 0, cube: false };
+        let sampler = |mip| Sampler { mip, lod: [0.0, 2.0, 0.0], ..Sampler::default() };
+        let one = |mip, lod| texture.sample_between(&sampler(mip), &at, lod, None)[0];
+        let near = |(value, bound): (f64, f64), expected: (f64, f64)| {
+            assert!((value - expected.0).abs() < 1e-5 && (bound - expected.1).abs() < 1e-5, "{value} {bound}");
+        };
+        near(one(Filter::Linear, [0.25; 3]), (0.25, 0.0));
+        near(one(Filter::Linear, [0.2, 0.25, 0.375]), (0.25, 0.125));
+        // Between the ends the second level is read alone.
+        near(one(Filter::Linear, [0.5, 0.5, 1.5]), (0.5, 0.5));
+        near(one(Filter::Linear, [-3.0, -2.0, 0.0]), (0.0, 0.0));
+        near(one(Filter::Nearest, [0.3, 0.4, 0.45]), (0.0, 0.0));
+        near(one(Filter::Nearest, [0.3, 0.4, 0.55]), (0.0, 1.0));
+        assert!(one(Filter::Nearest, [0.5; 3]).1.is_infinite());
+    }
 }

@@ -6,7 +6,7 @@
 //! line in the tables of `glsl`, a row in the tests.
 
 use super::super::float::FloatOps;
-use crate::ir::{AluOp, Builder, Value};
+use crate::ir::{AluOp, Builder, FpFlags, Op, Value};
 use std::f64::consts::{FRAC_PI_2, LN_2, LOG2_E, PI};
 
 /// Coefficients of a, a³, a⁵ … for atan(a) on [0, 1]: minimax of the relative error, 6.6e-7.
@@ -74,7 +74,7 @@ pub fn atan(b: &mut Builder<'_>, x: Value) -> Value {
         let steep = b.alu(AluOp::FOGt, &[a, one]);
         let t = b.select(steep, inverse, a);
         let r = atan_steep(b, t, steep);
-        b.alu(AluOp::FCopySign, &[r, x])
+        coarse(b, r, x)
     })
 }
 
@@ -90,6 +90,12 @@ fn atan_steep(b: &mut Builder<'_>, t: Value, steep: Value) -> Value {
     let right = b.fk(t, FRAC_PI_2);
     let other = b.fsub(right, r);
     b.select(steep, other, r)
+}
+
+/// An angle with the sign of x, the result of a function that Vulkan lets err by more than its steps here do.
+fn coarse(b: &mut Builder<'_>, angle: Value, x: Value) -> Value {
+    let flags = b.fp.with(FpFlags::COARSE);
+    b.value(Op::Alu(AluOp::FCopySign, flags), &[angle, x], b.ty(x))
 }
 
 /// Angle of the point (x, y); of the origin 0 or π, as IEEE has it, and of an infinite diagonal its slope.
@@ -113,7 +119,7 @@ pub fn atan2(b: &mut Builder<'_>, y: Value, x: Value) -> Value {
         let half_turn = b.fk(x, PI);
         let beyond = b.fsub(half_turn, r);
         let r = b.select(left, beyond, r);
-        b.alu(AluOp::FCopySign, &[r, y])
+        coarse(b, r, y)
     })
 }
 

@@ -5,7 +5,7 @@ use super::super::float::FloatOps;
 use super::super::operands::{from_words, words};
 use super::pack::Norm;
 use super::{math as m, pack as p, vector as v};
-use crate::ir::{AluOp, Builder, Type, Value};
+use crate::ir::{AluOp, Builder, FpFlags, Op, Type, Value, ValueDef};
 
 type Unary = fn(&mut Builder<'_>, Value) -> Value;
 type Row = (&'static str, Unary, fn(f64) -> f64, &'static [f32], f64, f64);
@@ -62,6 +62,17 @@ fn atan2_has_all_four_quadrants_and_the_axes() {
     }
     let got = run_f32(&[f32::INFINITY, f32::INFINITY], |b, a| vec![m::atan2(b, a[0], a[1])])[0];
     close("atan2", &[f32::INFINITY], got, std::f64::consts::FRAC_PI_4, 1e-6, 0.0);
+}
+
+#[test]
+fn inverse_tangents_say_that_they_may_be_coarse() {
+    run_f32(&[1.0, 2.0], |b, v| {
+        for angle in [m::atan(b, v[0]), m::atan2(b, v[0], v[1]), m::asin(b, v[0])] {
+            let ValueDef::Inst(id) = b.shader.values[angle.index()].def else { panic!("a result") };
+            assert!(matches!(b.shader.inst(id).op, Op::Alu(_, flags) if flags.has(FpFlags::COARSE)));
+        }
+        vec![]
+    });
 }
 
 #[test]
