@@ -4,7 +4,6 @@
 use super::declared::Declared;
 use super::images;
 use super::random::Random;
-use super::textures;
 use crate::emu::inputs::{Binding, Bound, Bytes, Inputs};
 use crate::error::{Error, Result};
 use crate::ir::interp::encode;
@@ -28,10 +27,6 @@ pub struct Choice {
     pub numbers: Vec<u32>,
     /// Push constants, dword by dword.
     pub push: Vec<Dword>,
-    /// Uniform buffers, dword by dword.
-    pub uniform: Vec<Dword>,
-    /// Images are smooth, with levels, so that what is filtered is known well; otherwise noise.
-    pub smooth: bool,
     /// Members of push constants by their debug names.
     pub names: BTreeMap<String, Dword>,
     /// Integers of 32 bits in buffers are below this.
@@ -48,8 +43,6 @@ impl Default for Choice {
             grid: [2, 1, 1],
             numbers: vec![16, 32, 64],
             push: Vec::new(),
-            uniform: Vec::new(),
-            smooth: false,
             names: BTreeMap::new(),
             below: 16,
             bytes: [0, 255],
@@ -109,15 +102,7 @@ impl Declared {
                         Bound::StorageBuffer(self.buffer(&types, choice.buffer, &mut random, choice)?)
                     }
                     ResourceKind::UniformBuffer => {
-                        let mut bytes = self.buffer(&types, UNIFORM, &mut random, choice)?;
-                        for (to, dword) in bytes.0.as_chunks_mut::<4>().0.iter_mut().zip(&choice.uniform) {
-                            *to = dword.bits().to_le_bytes();
-                        }
-                        Bound::UniformBuffer(bytes)
-                    }
-                    kind if choice.smooth => {
-                        let fill = textures::Fill { below: choice.below.into(), contrast: 1.0 };
-                        textures::bound(self, kind, &types, false, fill, &mut random)?
+                        Bound::UniformBuffer(self.buffer(&types, UNIFORM, &mut random, choice)?)
                     }
                     ResourceKind::Sampler => Bound::Sampler(images::sampler(linear, None)),
                     ResourceKind::SampledImage => Bound::SampledImage(images::image(self, image()?, &mut random)?),
