@@ -89,7 +89,8 @@ fn a_wrong_bit_differs() {
 /// A driver that dies of a shader is left out, and the interpreter judges.
 #[test]
 fn without_a_driver_the_interpreter_judges() {
-    let module = std::fs::read(root().join("testdata/spirv/glsl450.comp.spv")).expect("a module");
+    let test = "modules::without_a_driver_the_interpreter_judges";
+    let Some(module) = glsl(test, &root().join("testdata/coverage/matrices.comp"), "vulkan1.1") else { return };
     let absent = Absent { why: "the driver died: signal: 6 (SIGABRT)".into(), lanes: 8 };
     let (report, differences) = judged(module, &absent);
     assert_eq!((report.fate, differences), (Fate::AgreedWithInterpreter, 0), "{}", report.reason);
