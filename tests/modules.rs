@@ -11,7 +11,7 @@ mod vulkan;
 use dovetail::compile::llvm::LlvmCompiler;
 use dovetail::compile::request::Module;
 use dovetail::emu::inputs::Inputs;
-use dovetail::proof::{Budget, Case, Difference, Fate, Judge, Outputs, Report, Spirv, Tools, compute};
+use dovetail::proof::{Absent, Budget, Case, Difference, Fate, Judge, Outputs, Report, Spirv, Tools, compute};
 use dovetail::state::VertexInputState;
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -84,4 +84,16 @@ fn a_wrong_bit_differs() {
     let (report, differences) = judged(module, &Liar(vulkan));
     assert_eq!((report.fate, differences), (Fate::Differs, 1), "{}", report.reason);
     assert!(report.reason.contains("the interpreter agrees with the emulator"), "{}", report.reason);
+}
+
+/// A driver that dies of a shader is left out, and the interpreter judges.
+#[test]
+fn without_a_driver_the_interpreter_judges() {
+    let test = "modules::without_a_driver_the_interpreter_judges";
+    let Some(module) = glsl(test, &root().join("testdata/coverage/matrices.comp"), "vulkan1.1") else { return };
+    let absent = Absent { why: "the driver died: signal: 6 (SIGABRT)".into(), lanes: 8 };
+    let (report, differences) = judged(module, &absent);
+    assert_eq!((report.fate, differences), (Fate::AgreedWithInterpreter, 0), "{}", report.reason);
+    assert_eq!(report.reason, absent.why);
+    assert!(report.ran && report.exact + report.floats > 0);
 }

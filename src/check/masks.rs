@@ -58,7 +58,7 @@ impl Lanes {
     pub(super) fn forget(&mut self, writes: &RegisterSet) {
         let written = |code: u8| writes.contains(Register::sgpr(code));
         let wide = self.wave == WaveSize::W64;
-        self.saved.retain(|code, _| !written(*code) && !(wide && written(*code + 1)));
+        self.saved.retain(|code, _| !(written(*code) || wide && written(*code + 1)));
     }
 
     /// The one name of the lanes that are on.

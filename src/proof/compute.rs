@@ -11,6 +11,7 @@ use super::driver::{Judge, Spirv};
 use super::judge::{bytes_of, interpreted, judge, proves_nothing};
 use super::pipelines::Pipelines;
 use super::report::{Fate, Report};
+use super::world::Known;
 use crate::compile::Compiler;
 use crate::compile::request::{Module, default_wave};
 use crate::compile::spirv::{reflect, translate};
@@ -274,14 +275,17 @@ impl<'a> Subject<'a> {
         };
         let mut expected = &theirs;
         if why.is_none() && judge(FLOOR, inputs, &known, whole, &theirs).is_err() {
-            let differs = |options, report: &mut Report| {
-                let other = timed(report, 2, || interpreted(&self.ir, inputs, options)).and_then(|k| bytes_of(&k));
-                other.map(|other| judge(FLOOR, inputs, &known, &other, &own).is_err()).map_err(nothing)
-            };
-            if differs(Options { backwards: true, ..self.options(self.wave.lanes()) }, report)? {
+            let lanes = self.wave.lanes();
+            let other = self.again(Options { backwards: true, ..self.options(lanes) }, inputs, report)?;
+            if judge(FLOOR, inputs, &known, &bytes_of(&other).map_err(nothing)?, &own).is_err() {
                 return Err((Fate::ProvesNothing, "depends on the order of invocations".into()));
             }
-            if differs(self.options(self.tools.judge.subgroup_size()), report)? {
+            let options = Options { shadow: true, ..self.options(self.tools.judge.subgroup_size()) };
+            let other = self.again(options, inputs, report)?;
+            let left = bytes_of(&other).map_err(nothing)?;
+            // At the driver's size it may read what nobody wrote.
+            let doubts = |known: &[_], left: &[_]| judge(FLOOR, inputs, known, left, left).map_or(0, |v| v.uncertain);
+            if judge(FLOOR, inputs, &known, &left, &own).is_err() || doubts(&other, &left) > doubts(&known, &own) {
                 why = Some("depends on which invocations run together".into());
                 expected = &own;
             }
@@ -310,6 +314,16 @@ impl<'a> Subject<'a> {
             })?;
         }
         Ok((verdict, why))
+    }
+
+    /// The interpreter, asked once more.
+    fn again(
+        &self,
+        options: Options,
+        inputs: &Inputs,
+        report: &mut Report,
+    ) -> Result<Vec<Option<Known>>, (Fate, String)> {
+        timed(report, 2, || interpreted(&self.ir, inputs, options)).map_err(|e| (Fate::ProvesNothing, e.to_string()))
     }
 
     /// What the driver leaves, or why it is not asked.

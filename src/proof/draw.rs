@@ -14,7 +14,7 @@ use super::driver::{Outputs, Spirv};
 use super::judge::{bytes_of, judge, proves_nothing};
 use super::pipelines::Pipelines;
 use super::report::{Fate, Report};
-use super::scene::{Part, Scene, target_format};
+use super::scene::{Manner, Part, Scene, target_format};
 use super::world::Known;
 use crate::compile::Compiler;
 use crate::compile::request::{Module, default_wave};
@@ -97,25 +97,27 @@ impl<'a> Pair<'a> {
             (Err(why), _) | (_, Err(why)) => return Report::new(Fate::NotCompiled, why.to_string()),
         };
         let mut report = Report::new(Fate::ProvesNothing, "no inputs");
-        let mut ranked = Vec::new();
-        for seed in SEEDS {
-            match scene.candidates(seed, tools.budget.interpreted) {
-                Ok(all) => ranked.push(self.promising(all, tools)),
-                Err(why) => return Report::new(Fate::ProvesNothing, why.to_string()),
+        for manner in [Manner::Plain, Manner::Calm] {
+            let mut ranked = Vec::new();
+            for seed in SEEDS {
+                match scene.candidates(seed, manner, tools.budget.interpreted) {
+                    Ok(all) => ranked.push(self.promising(all, tools)),
+                    Err(why) => return Report::new(Fate::ProvesNothing, why.to_string()),
+                }
             }
-        }
-        for n in 0..TRIES {
-            let seeds: Vec<&Inputs> = ranked.iter().filter_map(|some| some.get(n)).collect();
-            let [first, second] = seeds[..] else { break };
-            let again = rounded(second);
-            let scenes = [(&precise, first, SEEDS[0]), (&precise, second, SEEDS[1]), (&coarse, &again, SEEDS[1])];
-            let (fate, why) = self.draw_all(&scenes, tools, &mut report);
-            // What was cut with one scene and ran with another has run.
-            if !report.ran || fate != Fate::Cut {
-                (report.fate, report.reason) = (fate, why);
-            }
-            if !matches!(fate, Fate::ProvesNothing | Fate::Cut) {
-                break;
+            for n in 0..TRIES {
+                let seeds: Vec<&Inputs> = ranked.iter().filter_map(|some| some.get(n)).collect();
+                let [first, second] = seeds[..] else { break };
+                let again = rounded(second);
+                let scenes = [(&precise, first, SEEDS[0]), (&precise, second, SEEDS[1]), (&coarse, &again, SEEDS[1])];
+                let (fate, why) = self.draw_all(&scenes, tools, &mut report);
+                // What was cut with one scene and ran with another has run.
+                if !report.ran || fate != Fate::Cut {
+                    (report.fate, report.reason) = (fate, why);
+                }
+                if !matches!(fate, Fate::ProvesNothing | Fate::Cut) {
+                    return report;
+                }
             }
         }
         report

@@ -48,3 +48,26 @@ pub trait Judge {
     /// Lanes of a subgroup.
     fn subgroup_size(&self) -> u32;
 }
+
+/// Nobody: refuses whatever it is asked, so that the interpreter has the only say.
+#[derive(Clone, Debug)]
+pub struct Absent {
+    /// Why there is no driver.
+    pub why: String,
+    /// Lanes of its subgroup, were it there.
+    pub lanes: u32,
+}
+
+impl Judge for Absent {
+    fn compute(&self, _: &Spirv<'_>, _: &Inputs) -> Result<Outputs, String> {
+        Err(self.why.clone())
+    }
+
+    fn draw(&self, _: &Spirv<'_>, _: Option<&Spirv<'_>>, _: &VertexInputState, _: &Inputs) -> Result<Outputs, String> {
+        Err(self.why.clone())
+    }
+
+    fn subgroup_size(&self) -> u32 {
+        self.lanes
+    }
+}

@@ -50,7 +50,7 @@ pub use contents::{Choice, Dword};
 pub use declared::Declared;
 pub use draw::pair;
 pub use drawn::{Drawn, interpreted_draw};
-pub use driver::{Judge, Outputs, Spirv};
+pub use driver::{Absent, Judge, Outputs, Spirv};
 #[cfg(feature = "cli")]
 pub use failure::{Ask, Saved};
 #[cfg(feature = "cli")]

@@ -38,6 +38,15 @@ pub(super) struct Part {
     pub declared: Declared,
 }
 
+/// What is guessed at first, and what is when nothing of that proves anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// Textures of much contrast, attributes of any values.
+    Plain,
+    /// Textures so grey that powers of their texels are known, and, most often, three floats that say how far a corner is.
+    Calm,
+}
+
 /// A guess at what makes a picture.
 #[derive(Clone, Copy, Debug)]
 struct Style {
@@ -58,10 +67,14 @@ struct Style {
     ascending: bool,
     /// Vectors of four are rows of a matrix, in turn.
     basis: bool,
+    /// Vectors of three are barycentric coordinates.
+    barycentric: bool,
+    /// Contrast of textures.
+    contrast: f64,
 }
 
 impl Style {
-    fn guess(random: &mut Random, attributes: usize) -> Self {
+    fn guess(random: &mut Random, attributes: usize, manner: Manner) -> Self {
         let mut one_of = |n: usize| (random.bits() % n as u64) as usize;
         Self {
             // Most often it is the first.
@@ -74,6 +87,8 @@ impl Style {
             shared: one_of(2) == 0,
             ascending: one_of(2) == 0,
             basis: one_of(3) == 0,
+            barycentric: manner == Manner::Calm && one_of(3) > 0,
+            contrast: if manner == Manner::Calm { 1.0 / 32.0 } else { 1.0 },
         }
     }
 }
@@ -90,13 +105,13 @@ impl Scene<'_> {
     ///
     /// # Errors
     /// Unsupported: a kind of resource without contents.
-    pub fn candidates(&self, seed: u64, limit: u64) -> Result<Vec<Inputs>> {
+    pub fn candidates(&self, seed: u64, manner: Manner, limit: u64) -> Result<Vec<Inputs>> {
         let options = Options { subgroup_size: 4, limit, shadow: true, ..Default::default() };
         let mut ranked: Vec<(f64, u64)> = Vec::new();
         let mut failure = None;
         for guess in 0..GUESSES {
             let seed = seed.wrapping_mul(1 << 32).wrapping_add(guess);
-            let inputs = self.inputs(seed, &[self.vertex])?;
+            let inputs = self.inputs(seed, manner, &[self.vertex])?;
             match interpreted_draw(&self.vertex.ir, None, &self.state.vertex, &inputs, options) {
                 Ok(drawn) => {
                     let score = drawn.pixels as f64 / (1.0 + 4.0 * drawn.outside as f64) - drawn.edges as f64;
@@ -115,13 +130,13 @@ impl Scene<'_> {
         }
         ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
         let both = [self.vertex, self.fragment];
-        ranked.into_iter().take(KEPT).map(|(_, seed)| self.inputs(seed, &both)).collect()
+        ranked.into_iter().take(KEPT).map(|(_, seed)| self.inputs(seed, manner, &both)).collect()
     }
 
     /// Inputs from a seed, with the bindings of some shaders.
-    fn inputs(&self, seed: u64, of: &[&Part]) -> Result<Inputs> {
+    fn inputs(&self, seed: u64, manner: Manner, of: &[&Part]) -> Result<Inputs> {
         let mut random = Random::new(seed);
-        let style = Style::guess(&mut random, self.state.vertex.attributes.len());
+        let style = Style::guess(&mut random, self.state.vertex.attributes.len(), manner);
         let mut inputs = Inputs { draw: Some(self.draw(style, &mut random)), ..Default::default() };
         for set in &self.state.layout.sets {
             for binding in &set.bindings {
@@ -177,7 +192,8 @@ impl Scene<'_> {
             }
             kind => {
                 let compared = [self.vertex, self.fragment].into_iter().any(|p| compares(&p.ir, set, binding));
-                textures::bound(&part.declared, kind, &types, compared, style.below, random)?
+                let fill = textures::Fill { below: style.below, contrast: style.contrast };
+                textures::bound(&part.declared, kind, &types, compared, fill, random)?
             }
         })
     }
@@ -195,7 +211,9 @@ impl Scene<'_> {
             for vertex in 0..count {
                 for (component, base) in base.iter().enumerate().take(wide) {
                     words.push(match float {
-                        true if shared => ((base + random.between(0.0, 0.05)) as f32).to_bits(),
+                        true if shared && !(style.barycentric && wide == 3) => {
+                            ((base + random.between(0.0, 0.05)) as f32).to_bits()
+                        }
                         true => element(style, n, vertex, component, wide, random).to_bits(),
                         false => (random.bits() % style.below.max(1)) as u32,
                     });
@@ -246,6 +264,7 @@ fn element(style: Style, attribute: usize, vertex: u32, component: usize, wide: 
         }
         2 if attribute == style.position => random.between(0.2, 0.4),
         3 if attribute == style.position => 1.0,
+        n if style.barycentric && wide == 3 => f64::from(u8::from(vertex as usize % 3 == n)),
         n if style.basis && wide == 4 => {
             near + if (attribute + 3 - style.position.min(3)) % 4 == n { 1.0 } else { 0.0 }
         }

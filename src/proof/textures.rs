@@ -14,7 +14,16 @@ const EDGE: u32 = 32;
 /// Levels.
 const LEVELS: u32 = 4;
 
-/// What is bound to a descriptor that is no buffer. Integers of storage images are below `below`.
+/// How textures and images are filled.
+#[derive(Clone, Copy)]
+pub(super) struct Fill {
+    /// Integers of storage images are below this.
+    pub below: u64,
+    /// How far texels are from grey: 1 is most of what there is.
+    pub contrast: f64,
+}
+
+/// What is bound to a descriptor that is no buffer.
 ///
 /// # Errors
 /// Unsupported: a kind or a format without contents.
@@ -23,7 +32,7 @@ pub(super) fn bound(
     kind: ResourceKind,
     types: &[u32],
     compared: bool,
-    below: u64,
+    fill: Fill,
     random: &mut Random,
 ) -> Result<Bound> {
     let ty = types.iter().find_map(|ty| declared.image(*ty));
@@ -33,12 +42,12 @@ pub(super) fn bound(
         ResourceKind::CombinedImageSampler => {
             let ty = ty()?;
             Bound::CombinedImageSampler(
-                image(declared, ty, true, compared, below, random)?,
+                image(declared, ty, true, compared, fill, random)?,
                 sampler(linear(ty), compared, random),
             )
         }
-        ResourceKind::SampledImage => Bound::SampledImage(image(declared, ty()?, true, compared, below, random)?),
-        ResourceKind::StorageImage => Bound::StorageImage(image(declared, ty()?, false, false, below, random)?),
+        ResourceKind::SampledImage => Bound::SampledImage(image(declared, ty()?, true, compared, fill, random)?),
+        ResourceKind::StorageImage => Bound::StorageImage(image(declared, ty()?, false, false, fill, random)?),
         ResourceKind::Sampler => Bound::Sampler(sampler(true, compared, random)),
         ResourceKind::UniformTexelBuffer => Bound::UniformTexelBuffer(images::texels(declared, ty()?, random)?),
         ResourceKind::StorageTexelBuffer => Bound::StorageTexelBuffer(images::texels(declared, ty()?, random)?),
@@ -64,7 +73,7 @@ fn image(
     ty: ImageType,
     sampled: bool,
     compared: bool,
-    below: u64,
+    fill: Fill,
     random: &mut Random,
 ) -> Result<Image> {
     if ty.multisampled {
@@ -100,10 +109,10 @@ fn image(
             let color = channels.map(|waves| match float || compared {
                 true => {
                     let phase: f64 = waves.iter().zip(at).map(|(wave, at)| wave * at).sum();
-                    (0.5 + 0.4 * phase.sin() - 0.04 * f64::from(level)) as f32
+                    (0.5 + fill.contrast * (0.4 * phase.sin() - 0.04 * f64::from(level))) as f32
                 }
                 .to_bits(),
-                false if named.format.is_integer() => (random.bits() % below.max(1)) as u32,
+                false if named.format.is_integer() => (random.bits() % fill.below.max(1)) as u32,
                 false => (random.between(0.0, 1.0) as f32).to_bits(),
             });
             data.extend(named.encode(color)?);

@@ -9,12 +9,14 @@ use dovetail::compile::spirv::reflect;
 use dovetail::corpus::spec::matches;
 use dovetail::emu::inputs::Inputs;
 use dovetail::proof::{
-    Budget, Bundle, Case, Choice, Difference, FLOOR, Fate, Judge, Report, Spirv, StageEntry, Tools, compute, pair,
+    Absent, Budget, Bundle, Case, Choice, Difference, FLOOR, Fate, Judge, Report, Spirv, StageEntry, Tools, compute,
+    pair,
 };
 use dovetail::target::Stage;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
@@ -25,6 +27,21 @@ pub const FLAG: &str = "--worker";
 const ENTRY: &str = "main";
 /// Big shaders nest deep.
 const STACK: usize = 256 << 20;
+
+/// What a worker is asked: a line.
+#[derive(Serialize, Deserialize)]
+struct Question {
+    item: Item,
+    /// Why the driver is left out, if it is.
+    without_driver: Option<String>,
+}
+
+/// Why there is no answer.
+enum Silence {
+    /// A signal ended the worker.
+    Killed(String),
+    Other(String),
+}
 
 /// A running worker, as its parent has it.
 pub struct Worker {
@@ -62,41 +79,49 @@ impl Worker {
         let _ = self.child.wait();
     }
 
-    fn ask(&mut self, item: &Item, deadline: Duration) -> Result<Report, String> {
-        let question = serde_json::to_string(item).map_err(|e| e.to_string())?;
-        writeln!(self.stdin, "{question}").map_err(|e| e.to_string())?;
+    fn ask(&mut self, question: &Question, deadline: Duration) -> Result<Report, Silence> {
+        let other = |why: String| Silence::Other(why);
+        let line = serde_json::to_string(question).map_err(|e| other(e.to_string()))?;
+        writeln!(self.stdin, "{line}").map_err(|e| other(e.to_string()))?;
         match self.answers.recv_timeout(deadline) {
-            Ok(answer) => serde_json::from_str(&answer).map_err(|e| format!("{e}: {answer}")),
-            Err(RecvTimeoutError::Timeout) => Err(format!("no answer after {} s", deadline.as_secs())),
-            Err(RecvTimeoutError::Disconnected) => match self.child.wait() {
-                Ok(status) => Err(format!("the worker died: {status}")),
-                Err(e) => Err(e.to_string()),
-            },
+            Ok(answer) => serde_json::from_str(&answer).map_err(|e| other(format!("{e}: {answer}"))),
+            Err(RecvTimeoutError::Timeout) => Err(other(format!("no answer after {} s", deadline.as_secs()))),
+            Err(RecvTimeoutError::Disconnected) => Err(match self.child.wait() {
+                Ok(status) if status.signal().is_some() => Silence::Killed(status.to_string()),
+                Ok(status) => other(format!("the worker died: {status}")),
+                Err(e) => other(e.to_string()),
+            }),
         }
     }
 }
 
-/// Asks a worker, and starts one if there is none.
+/// Asks a worker, and starts one if there is none. A worker that a signal ends may have died in the driver, which says nothing
+/// of our code: another one is asked without it. What dies again died of ours.
 pub fn ask(worker: &mut Option<Worker>, item: &Item, deadline: Duration) -> Report {
-    let mut running = match worker.take().map_or_else(Worker::start, Ok) {
-        Ok(running) => running,
-        Err(e) => return Report::new(Fate::JudgeFailed, format!("no worker: {e}")),
+    let mut question = Question { item: item.clone(), without_driver: None };
+    let why = match answer(worker, &question, deadline) {
+        Ok(report) => return report,
+        Err(Silence::Killed(why)) => why,
+        Err(Silence::Other(why)) => return Report::new(Fate::JudgeFailed, why),
     };
-    match running.ask(item, deadline) {
-        // What was given up on runs on in the driver's thread.
-        Ok(report) if !report.reason.contains("vkWaitForFences") => {
-            *worker = Some(running);
-            report
-        }
-        Ok(report) => {
-            running.end();
-            report
-        }
-        Err(why) => {
-            running.end();
-            Report::new(Fate::JudgeFailed, why)
-        }
+    question.without_driver = Some(format!("the driver died: {why}"));
+    answer(worker, &question, deadline).unwrap_or_else(|again| {
+        let (Silence::Killed(again) | Silence::Other(again)) = again;
+        Report::new(Fate::JudgeFailed, format!("the worker died: {why}; without the driver: {again}"))
+    })
+}
+
+fn answer(worker: &mut Option<Worker>, question: &Question, deadline: Duration) -> Result<Report, Silence> {
+    let started = worker.take().map_or_else(Worker::start, Ok);
+    let mut running = started.map_err(|e| Silence::Other(format!("no worker: {e}")))?;
+    let answer = running.ask(question, deadline);
+    // What was given up on runs on in the driver's thread.
+    if answer.as_ref().is_ok_and(|report| !report.reason.contains("vkWaitForFences")) {
+        *worker = Some(running);
+    } else {
+        running.end();
     }
+    answer
 }
 
 /// Answers until there are no more questions.
@@ -106,8 +131,9 @@ pub fn serve() -> ExitCode {
         let vulkan = Lavapipe::get().expect("lavapipe");
         let mut answers = std::io::stdout();
         for line in std::io::stdin().lines().map_while(Result::ok) {
-            let item: Item = serde_json::from_str(&line).expect("an item");
-            let report = judge(&item, &shapes, vulkan);
+            let Question { item, without_driver } = serde_json::from_str(&line).expect("a question");
+            let absent = without_driver.map(|why| Absent { why, lanes: vulkan.subgroup_size });
+            let report = judged(&item, &shapes, absent.as_ref().map_or(vulkan, |absent| absent));
             let answer = serde_json::to_string(&report).expect("a report");
             writeln!(answers, "{answer}").and_then(|()| answers.flush()).expect("the parent listens");
         }
@@ -117,7 +143,7 @@ pub fn serve() -> ExitCode {
     if matches!(ended, Ok(Ok(()))) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn judge(item: &Item, shapes: &Shapes, vulkan: &Lavapipe) -> Report {
+fn judged(item: &Item, shapes: &Shapes, judge: &dyn Judge) -> Report {
     let read = |path| std::fs::read(path).map_err(Into::into).and_then(Module::new);
     let modules: Result<Vec<Module>, _> = item.files.iter().map(read).collect();
     let modules = match modules {
@@ -126,10 +152,10 @@ fn judge(item: &Item, shapes: &Shapes, vulkan: &Lavapipe) -> Report {
     };
     let saved = RefCell::new(None);
     let on_difference = |difference: &Difference<'_>| {
-        saved.borrow_mut().get_or_insert_with(|| save(item, &modules, difference, vulkan));
+        saved.borrow_mut().get_or_insert_with(|| save(item, &modules, difference, judge));
     };
     let compiler = LlvmCompiler::new();
-    let tools = Tools { compiler: &compiler, judge: vulkan, budget: Budget::default(), on_difference: &on_difference };
+    let tools = Tools { compiler: &compiler, judge, budget: Budget::default(), on_difference: &on_difference };
     let mut report = match modules.as_slice() {
         [module] => {
             let choices = shapes.choices(&item.name);
@@ -148,7 +174,7 @@ fn judge(item: &Item, shapes: &Shapes, vulkan: &Lavapipe) -> Report {
 }
 
 /// Saves what failed as a bundle; says where.
-fn save(item: &Item, modules: &[Module], difference: &Difference<'_>, vulkan: &Lavapipe) -> String {
+fn save(item: &Item, modules: &[Module], difference: &Difference<'_>, judge: &dyn Judge) -> String {
     let stages: &[Stage] = if item.is_pair() { &[Stage::Vertex, Stage::Fragment] } else { &[Stage::Compute] };
     let entry = |(stage, module): (&Stage, &Module)| {
         let subgroups = reflect(module).is_ok_and(|info| info.uses_subgroups);
@@ -165,8 +191,8 @@ fn save(item: &Item, modules: &[Module], difference: &Difference<'_>, vulkan: &L
         let spirv: Vec<Spirv<'_>> =
             modules.iter().map(|m| Spirv { module: m.bytes(), entry: ENTRY, spec: &spec }).collect();
         match spirv.as_slice() {
-            [vertex, fragment] => Judge::draw(vulkan, vertex, Some(fragment), &difference.state.vertex, inputs),
-            [one, ..] => Judge::compute(vulkan, one, inputs),
+            [vertex, fragment] => judge.draw(vertex, Some(fragment), &difference.state.vertex, inputs),
+            [one, ..] => judge.compute(one, inputs),
             [] => Err("no module".into()),
         }
     };

@@ -5,6 +5,7 @@ use super::super::{
     Terminator, Type, Value,
 };
 use super::Shader;
+use super::bits::of_float_bits;
 use super::lanes;
 use super::memory::Memory;
 use super::number::{decode, encode, float, integer};
@@ -368,7 +369,7 @@ impl<'a> Machine<'a> {
         } else if op.takes_float() {
             of_float(op, args, shadows, from, to, result, self.shader.modes.denorm)
         } else {
-            match (Shadow::of_bits(&shadows), op) {
+            match (of_float_bits(op, args, shadows, from, result).unwrap_or(Shadow::of_bits(&shadows)), op) {
                 // A number that may be rounded on the way is one from here on.
                 (Shadow::NONE, AluOp::S2F | AluOp::U2F) => {
                     let exact = if op == AluOp::S2F {

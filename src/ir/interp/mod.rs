@@ -4,9 +4,10 @@
 //! the other, each until a barrier or its end. Which lanes run together follows from `order`. Every value is held as
 //! bits in a `u64` a component and lane, with a [`Shadow`] beside it if asked for.
 //! Nothing is guessed: an operation that is not implemented is an error that names it.
-//! To add an operation: an arm of `exec`; arithmetic in `number`, with its error in `shadow`.
+//! To add an operation: an arm of `exec`; arithmetic in `number`, with its error in `shadow`, and in `bits` where it is done on a float's bits.
 
 mod atomic;
+mod bits;
 mod cube;
 mod exec;
 mod lanes;
