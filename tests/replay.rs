@@ -63,7 +63,7 @@ fn compute(test: &str, folder: &Path) -> Option<Bundle> {
         bindings: vec![bind(0, words((0..32u32).map(|n| n.wrapping_mul(0x9e37_79b9) | 1))), bind(1, vec![0; 128])],
         push_constants: Bytes(words([77])),
         grid: [4, 1, 1],
-        draw: None,
+        ..Default::default()
     };
     Some(bundle)
 }
@@ -278,7 +278,6 @@ fn a_draw_is_judged_by_pixels() {
     bundle.inputs = Inputs {
         bindings: vec![Binding { set: 0, binding: 0, element: 0, bound }],
         push_constants: floats(&[1.0, 1.0, 0.0, 0.0]),
-        grid: [0; 3],
         draw: Some(Draw {
             instances: 2,
             vertex_buffers: vec![
@@ -289,6 +288,7 @@ fn a_draw_is_judged_by_pixels() {
             targets: vec![Target { clear, ..Target::new(0, "R8G8B8A8_UNORM") }],
             ..Draw::new(Topology::TriangleList, 3, [8, 8])
         }),
+        ..Default::default()
     };
     let runner = Runner::new(&bundle, &LlvmCompiler::new()).expect("pipelines");
     let left = |inputs: &Inputs| {

@@ -1,7 +1,7 @@
 //! Inputs that make something fail, to smaller inputs that still do.
 //!
 //! What "fails" is a closure, so this knows nothing of shaders. An attempt changes a copy of the best inputs so far and keeps
-//! it if it still fails. First whole things go (workgroups, vertices, the tails of buffers), then contents become zero, by
+//! it if it still fails. First whole things go (workgroups, vertices, pointers, the tails of buffers), then contents become zero, by
 //! halves, and what cannot be zero becomes a plainer number; again until nothing gives. The order is fixed, so the same
 //! failure gives the same inputs, unless the time runs out. Only inputs shrink: the SPIR-V stays as it is.
 //! To shrink something new: a variant of [`Number`] or of [`Contents`].
@@ -103,7 +103,7 @@ impl Contents {
         let bytes = match self {
             Self::PushConstants => &mut inputs.push_constants,
             Self::Binding(n) => match &mut inputs.bindings.get_mut(n)?.bound {
-                Bound::UniformBuffer(data) | Bound::StorageBuffer(data) => data,
+                Bound::UniformBuffer(data) | Bound::StorageBuffer(data) | Bound::PhysicalStorageBuffer(data) => data,
                 Bound::UniformTexelBuffer(texels) | Bound::StorageTexelBuffer(texels) => &mut texels.data,
                 Bound::SampledImage(image) | Bound::StorageImage(image) | Bound::CombinedImageSampler(image, _) => {
                     &mut image.data
@@ -134,6 +134,9 @@ impl Search<'_> {
                 *number.of(inputs)? = n;
                 Some(())
             });
+        }
+        for n in (0..self.best.pointers.len()).rev() {
+            self.attempt(|inputs| (n < inputs.pointers.len()).then(|| _ = inputs.pointers.remove(n)));
         }
         let contents = contents(&self.best);
         for n in 0..self.best.bindings.len() {
@@ -183,7 +186,7 @@ impl Search<'_> {
     /// Cuts the end off a buffer, by elements.
     fn truncate(&mut self, binding: usize) {
         let element = match self.best.bindings.get(binding).map(|b| &b.bound) {
-            Some(Bound::UniformBuffer(_) | Bound::StorageBuffer(_)) => 4,
+            Some(bound) if bound.buffer().is_some() => 4,
             Some(Bound::UniformTexelBuffer(t) | Bound::StorageTexelBuffer(t)) => {
                 NamedFormat::new(&t.format).map_or(0, |format| format.format.bytes())
             }

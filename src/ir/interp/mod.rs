@@ -9,6 +9,7 @@
 mod atomic;
 mod cube;
 mod exec;
+mod global;
 mod lanes;
 mod lod;
 mod memory;
