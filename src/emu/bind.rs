@@ -262,7 +262,7 @@ fn write(
 
 #[cfg(test)]
 mod tests {
-    use super::super::inputs::Bytes;
+    use super::super::inputs::{Bytes, Pointer, Slot};
     use super::*;
     use crate::ir::ResourceKind;
     use crate::state::{BindingLayout, SetLayout};
@@ -299,6 +299,34 @@ mod tests {
 
         let there = Bindings::new(&mut machine, &layout(ResourceKind::StorageBuffer, true), &inputs).unwrap();
         assert_eq!((there.root.len(), there.root[7], there.root[8], there.root[9]), (11, 12, RAW, 1));
+    }
+
+    #[test]
+    fn addresses_stand_where_pointers_are_and_are_no_result() {
+        let slot = |set, binding, element| Slot { set, binding, element };
+        let physical = Bound::PhysicalStorageBuffer(Bytes(vec![9; 16]));
+        let mut inputs = bound(Bound::StorageBuffer(Bytes(vec![7; 12])));
+        inputs.push_constants = Bytes(vec![0; 8]);
+        inputs.bindings.push(Binding { set: 9, binding: 0, element: 0, bound: physical.clone() });
+        let to = slot(9, 0, 0);
+        inputs.pointers = vec![
+            Pointer { within: None, byte: 0, to, offset: 4 },
+            Pointer { within: Some(slot(1, 3, 1)), byte: 4, to, offset: 0 },
+        ];
+        let mut machine = Machine::new(GfxIp::Gfx1030);
+        let layout = layout(ResourceKind::StorageBuffer, false);
+        let there = Bindings::new(&mut machine, &layout, &inputs).unwrap();
+        let address = u64::from(there.root[2]) << 32 | u64::from(there.root[1]);
+        assert_eq!(machine.read(address - 4, 16).unwrap(), [9; 16]);
+        let Home::Bytes(holder, _) = there.homes[0] else { panic!("{there:?}") };
+        assert_eq!(machine.read(holder + 4, 8).unwrap(), (address - 4).to_le_bytes());
+        machine.write(address, &[1]).unwrap();
+        let mut written = vec![9; 16];
+        written[4] = 1;
+        assert_eq!(there.read(&machine, &inputs).unwrap(), [vec![7; 12], written]);
+
+        let inputs = bound(physical);
+        assert!(Bindings::new(&mut machine, &layout, &inputs).is_err(), "the layout has a descriptor there");
     }
 
     #[test]

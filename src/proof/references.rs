@@ -44,12 +44,16 @@ impl Declared {
             let count = made.len() as u32;
             let to = *made.entry(key).or_insert_with(|| {
                 let slot = Slot { set, binding: count, element: 0 };
-                let inner = self.references(pointee, Some(slot), LINKED);
-                let mut data = vec![0; if inner.is_empty() { bytes } else { LINKED }];
-                // References are counted on and down, as if an array were there.
-                let step = self.bytes(pointee, data.len()).max(4);
-                data.chunks_mut(step).for_each(|one| fill(pointee, one));
-                waiting.extend(inner);
+                let linked = !self.references(pointee, Some(slot), LINKED).is_empty();
+                let mut data = vec![0; if linked { LINKED } else { bytes }];
+                // Shaders count references up and down as if an array were there.
+                let align = if linked { 8 } else { 1 };
+                let step = self.bytes(pointee, data.len()).max(1).next_multiple_of(align);
+                for (n, one) in data.chunks_mut(step).enumerate() {
+                    fill(pointee, one);
+                    let inner = self.references(pointee, Some(slot), one.len()).into_iter();
+                    waiting.extend(inner.map(|r| Reference { byte: r.byte + n * step, ..r }));
+                }
                 let bound = Bound::PhysicalStorageBuffer(Bytes(data));
                 inputs.bindings.push(Binding { set, binding: slot.binding, element: 0, bound });
                 slot
@@ -115,5 +119,74 @@ fn constant(ir: &Shader, v: Value) -> Option<usize> {
             _ => None,
         },
         ValueDef::Param(..) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::parse::parse;
+    use rspirv::binary::Assemble;
+    use rspirv::dr::{Builder, Operand};
+    use rspirv::spirv::{Decoration, FunctionControl, StorageClass};
+
+    /// Push constants of two nodes and two numbers, of one of which a function makes the address of a float; a node is a
+    /// pointer to a node, and a float.
+    fn module() -> Vec<u8> {
+        let mut b = Builder::new();
+        let (void, float, number) = (b.type_void(), b.type_float(32, None), b.type_int(64, 0));
+        let address = b.id();
+        let node = b.type_struct([address, float]);
+        b.type_pointer(Some(address), StorageClass::PhysicalStorageBuffer, node);
+        let plain = b.type_struct([float]);
+        let to_plain = b.type_pointer(None, StorageClass::PhysicalStorageBuffer, plain);
+        let block = b.type_struct([address, address, number, number]);
+        for (ty, members) in [(node, 2), (plain, 1), (block, 4)] {
+            for n in 0..members {
+                b.member_decorate(ty, n, Decoration::Offset, [Operand::LiteralBit32(8 * n)]);
+            }
+        }
+        let pointer = b.type_pointer(None, StorageClass::PushConstant, block);
+        b.variable(pointer, None, StorageClass::PushConstant, None);
+        let zero = b.constant_bit64(number, 0);
+        let function = b.type_function(void, []);
+        b.begin_function(void, None, FunctionControl::NONE, function).unwrap();
+        b.begin_block(None).unwrap();
+        b.convert_u_to_ptr(to_plain, None, zero).unwrap();
+        b.ret().unwrap();
+        b.end_function().unwrap();
+        b.module().assemble().iter().flat_map(|w| w.to_le_bytes()).collect()
+    }
+
+    /// The number at byte 24 is counted on round a loop, and stored to.
+    const LOOP: &str = "shader upper compute \"t\"\nmodes 1 1 1 any any any any rte rte rte\nblock0:\n\
+        v0: b32 = const 0x18\n v1: b64 = push_constant[align8] v0\n v2: b32 = const 0x10\n\
+        v3: b64 = push_constant[align8] v2\n v4: b64 = imul v3, v3\n v5: b64 = iadd v1, v4\n jump block1(v5)\n\
+        block1(v6: b64): merge block3 continue block2\n v7: b1 = ieq v6, v4\n branch v7, block3, block2\n\
+        block2:\n global_store[align4] v6, v2\n v8: b64 = iadd v6, v4\n jump block1(v8)\n\
+        block3:\n return\n";
+
+    #[test]
+    fn every_address_gets_a_buffer_and_lists_lead_to_themselves() {
+        let (declared, ir) = (Declared::new(&module()).unwrap(), parse(LOOP).unwrap());
+        let mut inputs = Inputs { push_constants: Bytes(vec![0; 32]), ..Default::default() };
+        let mut filled = 0;
+        declared.add_references(&ir, &mut inputs, 64, |_, to| {
+            to.fill(1);
+            filled += to.len();
+        });
+        let within = |slot: Option<Slot>| inputs.pointers.iter().filter(move |p| p.within == slot);
+        let mut outer: Vec<_> = within(None).map(|p| (p.byte, p.to.binding)).collect();
+        outer.sort_unstable();
+        assert_eq!(outer.iter().map(|p| p.0).collect::<Vec<_>>(), [0, 8, 24], "byte 16 is no address");
+        assert_eq!(outer.iter().map(|p| p.1).collect::<BTreeSet<_>>().len(), 3);
+        // Two nodes, what they lead to, and the float.
+        let sizes: Vec<usize> = inputs.bindings.iter().map(|b| b.bound.storage_buffer().unwrap().0.len()).collect();
+        assert_eq!((sizes.len(), sizes.iter().filter(|n| **n == 64).count()), (4, 1));
+        assert_eq!(sizes.iter().sum::<usize>(), filled);
+        let inner: BTreeSet<Slot> = inputs.pointers.iter().filter(|p| p.within.is_some()).map(|p| p.to).collect();
+        let [last] = inner.iter().copied().collect::<Vec<_>>()[..] else { panic!("{inner:?}") };
+        assert!(within(Some(last)).count() > 50 && within(Some(last)).all(|p| p.to == last));
+        assert!(crate::emu::pointers::Addresses::new(&inputs, |_| 0).is_ok());
     }
 }

@@ -323,7 +323,7 @@ fn contents(inputs: &Inputs) -> Vec<Contents> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emu::inputs::{Binding, Bytes, Draw, Shape, VertexBuffer};
+    use crate::emu::inputs::{Binding, Bytes, Draw, Pointer, Shape, Slot, VertexBuffer};
 
     const ENOUGH: Effort = Effort { runs: 2000, time: Duration::from_secs(3600) };
 
@@ -361,6 +361,16 @@ mod tests {
         assert_eq!(shrunk.inputs, expected);
         assert!(shrunk.smallest && shrunk.runs < 150, "{}", shrunk.runs);
         assert_eq!(shrink(&inputs, ENOUGH, &mut fails), shrunk, "the same again");
+    }
+
+    #[test]
+    fn pointers_go_where_nothing_needs_them() {
+        let mut inputs = buffers(&[&[5; 8], &[6; 8]]);
+        let slot = |binding| Slot { set: 0, binding, element: 0 };
+        let at = |byte, to| Pointer { within: Some(slot(0)), byte, to: slot(to), offset: 0 };
+        inputs.pointers = vec![at(0, 0), at(8, 1), at(16, 1)];
+        let shrunk = shrink(&inputs, ENOUGH, &mut |i: &Inputs| i.pointers.iter().any(|p| p.byte == 8));
+        assert_eq!(shrunk.inputs.pointers, [at(8, 1)]);
     }
 
     #[test]

@@ -12,14 +12,14 @@
 // pointer push 16 12 0
 // physical 10 bits 256
 // physical 11 bits 768
-// physical 12 zeros 1024
+// physical 12 zeros 1030
 // Atomics by address: of 32 and 64 bits, of floats, with and without a use of what was there.
 layout(local_size_x = 32) in;
 
 layout(buffer_reference, std430, buffer_reference_align = 4) buffer Word { uint value; int less; float real; uint spare; };
 layout(buffer_reference, std430, buffer_reference_align = 8) buffer Long { uint64_t value; int64_t less; };
 layout(buffer_reference, std430, buffer_reference_align = 8) buffer Out {
-    uint old[64][8]; uint64_t wide[64][4]; uint most; uint least; uint all; uint any; uint odd; uint sum;
+    uint old[64][8]; uint64_t wide[64][4]; uint most; uint last; uint any; uint odd; uint sum;
 };
 layout(push_constant) uniform P { Word words; Long longs; Out result; } p;
 
@@ -44,9 +44,8 @@ void main() {
     p.result.wide[i][3] = uint64_t(atomicMin(wide.less, -int64_t(i)));
 
     // All lanes on the same words, in any order.
-    uint own = p.words[(i * 5u) & 15u].spare;
     atomicMax(p.result.most, i * 7u % 64u);
-    atomicMin(p.result.least, i);
+    atomicMax(p.result.last, 64u - i);
     atomicOr(p.result.any, 1u << (i & 15u));
     atomicAdd(p.result.sum, i);
     atomicXor(p.result.odd, i << 8);
