@@ -86,7 +86,7 @@ fn fragments_agree() {
     let dir = root().join("testdata/draw");
     let Some(vertex) = glsl(test, &dir.join("screen.vert"), "vulkan1.1") else { return };
     let mut failed = Vec::new();
-    for name in ["inputs", "derivatives", "discards", "sampling", "control"] {
+    for name in ["inputs", "derivatives", "discards", "sampling", "control", "physical"] {
         let path = dir.join(name).with_extension("frag");
         let case = Case::new(name, &std::fs::read_to_string(&path).expect("a case"));
         let Some(module) = glsl(test, &path, &case.target) else { return };

@@ -199,7 +199,6 @@ fn a_texture_is_drawn() {
         let inputs = Inputs {
             bindings: vec![Binding { set: 0, binding: 0, element: 0, bound }],
             push_constants: floats(&[1.0, 1.0, 0.0, 0.0]),
-            grid: [0; 3],
             draw: Some(Draw {
                 vertex_buffers: vec![
                     buffer(0, 8, &[-0.93, -0.91, 0.9, -0.7, -0.5, 0.8, 0.7, 0.9]),
@@ -209,6 +208,7 @@ fn a_texture_is_drawn() {
                 targets: vec![target(0, "B8G8R8A8_UNORM")],
                 ..Draw::new(Topology::TriangleStrip, 4, [64, 48])
             }),
+            ..Default::default()
         };
         let mut scene = Scene { vertex: vertex.clone(), fragment: fragment.clone(), state: state.clone(), inputs };
         scene.judge(vulkan, &format!("texture, linear {linear}, {address:?}"), EDGES, None);

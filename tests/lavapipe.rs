@@ -45,7 +45,7 @@ fn matrices_multiply() {
         bindings: vec![storage(0, floats(&a)), storage(1, floats(&b)), storage(2, Bytes(vec![0; N * N * 4]))],
         push_constants: Bytes([size; 3].iter().flat_map(|x| x.to_le_bytes()).collect()),
         grid: [1, 1, 1],
-        draw: None,
+        ..Default::default()
     };
     let c = as_floats(&vulkan.compute(shader(&module), &inputs).bindings[2]);
     for (row, column) in [(0, 0), (3, 17), (63, 63)] {
@@ -70,7 +70,7 @@ fn rows_become_shares() {
         bindings: vec![storage(0, floats(&a))],
         push_constants: Bytes(push),
         grid: [ROWS as u32, 1, 1],
-        draw: None,
+        ..Default::default()
     };
     let shares = as_floats(&vulkan.compute(shader(&module), &inputs).bindings[0]);
     for (row, before) in shares.chunks(N).zip(a.chunks(N)) {
@@ -103,7 +103,7 @@ fn particles_fall() {
         ],
         push_constants: Bytes::default(),
         grid: [1, 1, 1],
-        draw: None,
+        ..Default::default()
     };
     let out = vulkan.compute(shader(&module), &inputs).bindings;
     let after = as_floats(&out[0]);

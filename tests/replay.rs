@@ -9,10 +9,12 @@ use dovetail::compile::request::Module;
 use dovetail::compile::spirv::translate;
 use dovetail::emu::Limits;
 use dovetail::emu::inputs::{
-    Binding, Bound, Bytes, Draw, Image, Inputs, Sampler, Shape, Target, Topology, VertexBuffer,
+    Binding, Bound, Bytes, Draw, Image, Inputs, Pointer, Sampler, Shape, Slot, Target, Topology, VertexBuffer,
 };
 use dovetail::ir::interp::Options;
-use dovetail::proof::{Answer, Bundle, Cause, Effort, Outputs, Place, Replay, Runner, Saved, StageEntry, interpreted};
+use dovetail::proof::{
+    Answer, Bundle, Cause, Effort, Outputs, Place, Replay, Runner, Saved, StageEntry, bytes_of, interpreted,
+};
 use dovetail::state::SpecializationEntry;
 use dovetail::target::{Stage, WaveSize};
 use std::path::Path;
@@ -30,6 +32,16 @@ layout(push_constant) uniform P { uint added; };
 void main() {
     uint i = gl_GlobalInvocationID.x;
     b[i] = (a[i] ^ 0x1234567u) * factor + added;
+}
+";
+const BY_ADDRESS: &str = "#version 450
+#extension GL_EXT_buffer_reference : require
+layout(local_size_x = 8) in;
+layout(buffer_reference, std430, buffer_reference_align = 4) buffer Words { uint at[]; };
+layout(push_constant) uniform P { Words from; Words to; Words unused; } p;
+void main() {
+    uint i = gl_GlobalInvocationID.x;
+    p.to.at[i] = p.from.at[i] * 3u;
 }
 ";
 const LITERAL: u32 = 0x0123_4567;
@@ -63,7 +75,7 @@ fn compute(test: &str, folder: &Path) -> Option<Bundle> {
         bindings: vec![bind(0, words((0..32u32).map(|n| n.wrapping_mul(0x9e37_79b9) | 1))), bind(1, vec![0; 128])],
         push_constants: Bytes(words([77])),
         grid: [4, 1, 1],
-        draw: None,
+        ..Default::default()
     };
     Some(bundle)
 }
@@ -165,6 +177,52 @@ fn a_wrong_judge_is_found_out_and_replayed_until_mended() {
     std::fs::write(expected, &right(&small.inputs).bindings[1]).expect("mended");
     let (code, said, _) = replay(dir.path(), &failure.path, &[]);
     assert!(code == 0 && said.matches("agrees").count() == 4, "{code}\n{said}");
+}
+
+#[test]
+fn nothing_shrinks_from_under_a_pointer() {
+    let test = "nothing_shrinks_from_under_a_pointer";
+    let dir = tempfile::tempdir().expect("a folder");
+    let source = dir.path().join("address.comp");
+    std::fs::write(&source, BY_ADDRESS).expect("the source");
+    let Some(module) = glsl(test, &source, "vulkan1.2") else { return };
+    let module = Module::new(module).expect("a module");
+    let ir = translate(&module, "main", Stage::Compute, &[]).expect("a shader");
+    let mut bundle = Bundle::new(test, 7, "interpreter", vec![(stage(Stage::Compute), module)]);
+    bundle.state = dovetail::template::state(std::slice::from_ref(&ir)).expect("a state");
+    let slot = |binding| Slot { set: 0, binding, element: 0 };
+    let bind = |binding| {
+        let bound = Bound::PhysicalStorageBuffer(Bytes(words((0..64u32).map(|n| n * 5 + 1))));
+        Binding { set: 0, binding, element: 0, bound }
+    };
+    let pointer = |byte, to| Pointer { within: None, byte, to: slot(to), offset: 0 };
+    bundle.inputs = Inputs {
+        bindings: vec![bind(0), bind(1)],
+        push_constants: Bytes(vec![0; 24]),
+        pointers: vec![pointer(0, 0), pointer(8, 1), pointer(16, 0)],
+        grid: [2, 1, 1],
+        ..Default::default()
+    };
+    let runner = Runner::new(&bundle, &LlvmCompiler::new()).expect("pipelines");
+    // A driver would not survive what the interpreter refuses.
+    let wrong = |inputs: &Inputs| {
+        let known = interpreted(&ir, inputs, Options::default()).expect("accesses inside of buffers");
+        let mut bindings = bytes_of(&known).expect("bytes");
+        bindings[1][20] ^= 1;
+        Outputs { bindings, ..Default::default() }
+    };
+    let failure = saved(&bundle, dir.path(), &runner, &wrong);
+    assert_eq!(failure.replay.cause, Cause::FrontEndOrJudge);
+    let small = Bundle::load(&failure.path).expect("the bundle");
+    assert_eq!((small.inputs.grid, &small.inputs.pointers[..]), ([1; 3], &[pointer(0, 0), pointer(8, 1)][..]));
+    for binding in &small.inputs.bindings {
+        assert_eq!(binding.bound, Bound::PhysicalStorageBuffer(Bytes(vec![0; 32])), "what eight invocations reach");
+    }
+    let (code, said, _) = replay(dir.path(), &failure.path, &[]);
+    assert!(
+        code == 6 && said.contains("binding 1 at byte 20") && said.contains("invocation [5, 0, 0]"),
+        "{code}\n{said}"
+    );
 }
 
 #[test]
@@ -278,7 +336,6 @@ fn a_draw_is_judged_by_pixels() {
     bundle.inputs = Inputs {
         bindings: vec![Binding { set: 0, binding: 0, element: 0, bound }],
         push_constants: floats(&[1.0, 1.0, 0.0, 0.0]),
-        grid: [0; 3],
         draw: Some(Draw {
             instances: 2,
             vertex_buffers: vec![
@@ -289,6 +346,7 @@ fn a_draw_is_judged_by_pixels() {
             targets: vec![Target { clear, ..Target::new(0, "R8G8B8A8_UNORM") }],
             ..Draw::new(Topology::TriangleList, 3, [8, 8])
         }),
+        ..Default::default()
     };
     let runner = Runner::new(&bundle, &LlvmCompiler::new()).expect("pipelines");
     let left = |inputs: &Inputs| {

@@ -10,6 +10,7 @@ use super::image::{
 use super::inputs::{Address, Binding, Bound, Compare, Image, Inputs, Sampler, Shape, Texels};
 use super::machine::Machine;
 use super::named_format::NamedFormat;
+use super::pointers::Addresses;
 use crate::abi::layout::{DescriptorPlace, ResolvedLayout};
 use crate::error::{Context, Error, Result};
 use crate::reloc::symbol::PartLetter;
@@ -26,6 +27,7 @@ pub struct Bindings {
     /// The root table.
     pub root: Vec<u32>,
     homes: Vec<Home>,
+    addresses: Addresses,
 }
 
 /// Where the contents of a binding are.
@@ -59,25 +61,36 @@ impl Bindings {
             let (home, parts) = place(machine, &binding.bound).at(at)?;
             homes.push(home);
             if let Some(to) = places.binding(binding.set, binding.binding) {
+                if parts.is_empty() {
+                    return Err(Error::malformed(format!("the layout has a {:?} here", to.kind))).at(at);
+                }
                 let table = places.set_pointer(binding.set).and_then(|at| root.get(at as usize)).copied();
                 let table = u64::from(super::Memory::HIGH) << 32 | u64::from(table.unwrap_or(0));
                 parts.iter().try_for_each(|part| write(machine, &mut root, table, to, binding, part)).at(at)?;
             }
         }
+        let addresses = Addresses::new(inputs, |n| homes.get(n).map_or(0, Home::address))?;
+        for (n, binding) in inputs.bindings.iter().enumerate() {
+            let (Some(Home::Bytes(address, _)), Some(data)) = (homes.get(n), binding.bound.buffer()) else { continue };
+            let mut bytes = data.0.clone();
+            addresses.write(Some(n), &mut bytes);
+            machine.write(*address, &bytes)?;
+        }
         if let Some(push) = places.push_constants() {
             let mut bytes = inputs.push_constants.0.clone();
+            addresses.write(None, &mut bytes);
             bytes.resize(push.dwords as usize * 4, 0);
             let words = bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b));
             root.iter_mut().skip(push.root as usize).zip(words).for_each(|(to, word)| *to = word);
         }
-        Ok(Self { root, homes })
+        Ok(Self { root, homes, addresses })
     }
 
-    /// The bytes of each binding as they are now, in the order of the inputs; of samplers none.
+    /// The bytes of each binding of the inputs as they are now; of samplers none.
     ///
     /// # Errors
     /// None that inputs could cause.
-    pub fn read(&self, machine: &Machine) -> Result<Vec<Vec<u8>>> {
+    pub fn read(&self, machine: &Machine, inputs: &Inputs) -> Result<Vec<Vec<u8>>> {
         let read = |home: &Home| match home {
             Home::Bytes(address, bytes) => machine.read(*address, *bytes).map(<[u8]>::to_vec),
             Home::Rows(rows) => {
@@ -86,7 +99,18 @@ impl Bindings {
             }
             Home::Nothing => Ok(Vec::new()),
         };
-        self.homes.iter().map(read).collect()
+        let mut left = self.homes.iter().map(read).collect::<Result<Vec<_>>>()?;
+        left.iter_mut().enumerate().for_each(|(n, left)| self.addresses.restore(inputs, n, left));
+        Ok(left)
+    }
+}
+
+impl Home {
+    fn address(&self) -> u64 {
+        match self {
+            Self::Bytes(address, _) => *address,
+            Self::Rows(_) | Self::Nothing => 0,
+        }
     }
 }
 
@@ -100,6 +124,7 @@ fn place(machine: &mut Machine, bound: &Bound) -> Result<(Home, Vec<Part>)> {
             let words = vec![address as u32, (address >> 32) as u32, data.0.len() as u32, RAW];
             (Home::Bytes(address, data.0.len()), vec![(PartLetter::Buffer, words)])
         }
+        Bound::PhysicalStorageBuffer(data) => (Home::Bytes(machine.alloc_with(&data.0)?, data.0.len()), Vec::new()),
         Bound::UniformTexelBuffer(texels) | Bound::StorageTexelBuffer(texels) => typed(machine, texels)?,
         Bound::SampledImage(image) | Bound::StorageImage(image) => {
             let (home, words) = texels(machine, image)?;
@@ -237,7 +262,7 @@ fn write(
 
 #[cfg(test)]
 mod tests {
-    use super::super::inputs::Bytes;
+    use super::super::inputs::{Bytes, Pointer, Slot};
     use super::*;
     use crate::ir::ResourceKind;
     use crate::state::{BindingLayout, SetLayout};
@@ -270,10 +295,38 @@ mod tests {
         let words = machine.read(table, 32).unwrap().to_vec();
         assert!(words[..16].iter().all(|b| *b == 0), "nothing is bound to element 0");
         assert_eq!(words[24..32], [12, 0, 0, 0, 0xac, 0x4f, 0x01, 0x31]);
-        assert_eq!(there.read(&machine).unwrap(), [vec![7; 12]]);
+        assert_eq!(there.read(&machine, &inputs).unwrap(), [vec![7; 12]]);
 
         let there = Bindings::new(&mut machine, &layout(ResourceKind::StorageBuffer, true), &inputs).unwrap();
         assert_eq!((there.root.len(), there.root[7], there.root[8], there.root[9]), (11, 12, RAW, 1));
+    }
+
+    #[test]
+    fn addresses_stand_where_pointers_are_and_are_no_result() {
+        let slot = |set, binding, element| Slot { set, binding, element };
+        let physical = Bound::PhysicalStorageBuffer(Bytes(vec![9; 16]));
+        let mut inputs = bound(Bound::StorageBuffer(Bytes(vec![7; 12])));
+        inputs.push_constants = Bytes(vec![0; 8]);
+        inputs.bindings.push(Binding { set: 9, binding: 0, element: 0, bound: physical.clone() });
+        let to = slot(9, 0, 0);
+        inputs.pointers = vec![
+            Pointer { within: None, byte: 0, to, offset: 4 },
+            Pointer { within: Some(slot(1, 3, 1)), byte: 4, to, offset: 0 },
+        ];
+        let mut machine = Machine::new(GfxIp::Gfx1030);
+        let layout = layout(ResourceKind::StorageBuffer, false);
+        let there = Bindings::new(&mut machine, &layout, &inputs).unwrap();
+        let address = u64::from(there.root[2]) << 32 | u64::from(there.root[1]);
+        assert_eq!(machine.read(address - 4, 16).unwrap(), [9; 16]);
+        let Home::Bytes(holder, _) = there.homes[0] else { panic!("{there:?}") };
+        assert_eq!(machine.read(holder + 4, 8).unwrap(), (address - 4).to_le_bytes());
+        machine.write(address, &[1]).unwrap();
+        let mut written = vec![9; 16];
+        written[4] = 1;
+        assert_eq!(there.read(&machine, &inputs).unwrap(), [vec![7; 12], written]);
+
+        let inputs = bound(physical);
+        assert!(Bindings::new(&mut machine, &layout, &inputs).is_err(), "the layout has a descriptor there");
     }
 
     #[test]
@@ -292,7 +345,7 @@ mod tests {
         let all = image(30 + 2);
         let inputs = bound(Bound::SampledImage(all.clone()));
         let there = Bindings::new(&mut machine, &layout, &inputs).unwrap();
-        assert_eq!(there.read(&machine).unwrap(), [all.data.0]);
+        assert_eq!(there.read(&machine, &inputs).unwrap(), [all.data.0]);
         for texels in [31, 33] {
             let inputs = bound(Bound::SampledImage(image(texels)));
             assert!(Bindings::new(&mut machine, &layout, &inputs).is_err());

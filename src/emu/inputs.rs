@@ -14,6 +14,9 @@ pub struct Inputs {
     pub bindings: Vec<Binding>,
     /// Push constants, from offset 0.
     pub push_constants: Bytes,
+    /// Addresses of buffers that stand in push constants or in buffers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pointers: Vec<Pointer>,
     /// Workgroups in each direction, compute only.
     pub grid: [u32; 3],
     /// What is drawn; absent for compute.
@@ -36,6 +39,44 @@ pub struct Binding {
     pub bound: Bound,
 }
 
+impl Binding {
+    /// What it is called by.
+    pub fn slot(&self) -> Slot {
+        Slot { set: self.set, binding: self.binding, element: self.element }
+    }
+}
+
+/// A binding, by its numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Slot {
+    /// Descriptor set.
+    pub set: u32,
+    /// Binding.
+    pub binding: u32,
+    /// Array element.
+    #[serde(default)]
+    pub element: u32,
+}
+
+/// The address of a buffer where it stands when the run begins. What is there after it as before counts as unchanged, for
+/// no two implementations have the same addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pointer {
+    /// The buffer that it stands in; absent: the push constants.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<Slot>,
+    /// The first of the eight bytes that it takes there.
+    #[serde(default)]
+    pub byte: u32,
+    /// The storage buffer that it points into, with a descriptor or without.
+    pub to: Slot,
+    /// The byte that it points to.
+    #[serde(default)]
+    pub offset: u32,
+}
+
 /// What is bound to one descriptor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -44,6 +85,8 @@ pub enum Bound {
     UniformBuffer(Bytes),
     /// Contents before the run, the whole of the bound range.
     StorageBuffer(Bytes),
+    /// The same without a descriptor, to be reached by its address; set and binding are no more than its name.
+    PhysicalStorageBuffer(Bytes),
     /// Formatted contents.
     UniformTexelBuffer(Texels),
     /// Formatted contents before the run.
@@ -56,6 +99,21 @@ pub enum Bound {
     Sampler(Sampler),
     /// An image with its sampler.
     CombinedImageSampler(Image, Sampler),
+}
+
+impl Bound {
+    /// Contents of a buffer without a format.
+    pub fn buffer(&self) -> Option<&Bytes> {
+        match self {
+            Self::UniformBuffer(data) | Self::StorageBuffer(data) | Self::PhysicalStorageBuffer(data) => Some(data),
+            _ => None,
+        }
+    }
+
+    /// Contents of one that shaders may write.
+    pub fn storage_buffer(&self) -> Option<&Bytes> {
+        self.buffer().filter(|_| !matches!(self, Self::UniformBuffer(_)))
+    }
 }
 
 /// A formatted buffer.
@@ -406,6 +464,10 @@ mod tests {
         let inputs: Inputs = toml::from_str(text).unwrap();
         assert_eq!(inputs.push_constants.0, [1, 0, 0, 0xff]);
         assert_eq!(inputs.bindings[0].bound, Bound::StorageBuffer(Bytes(vec![0, 0, 128, 63, 0, 0, 0, 192])));
+        let pointers = "[[pointers]]\nbyte = 8\nto = { set = 0, binding = 1 }";
+        let inputs: Inputs = toml::from_str(&format!("{text}\n{pointers}")).unwrap();
+        let to = Slot { set: 0, binding: 1, element: 0 };
+        assert_eq!(inputs.pointers, [Pointer { within: None, byte: 8, to, offset: 0 }]);
         let again: Inputs = toml::from_str(&toml::to_string(&inputs).unwrap()).unwrap();
         assert_eq!(again, inputs);
         assert!(toml::from_str::<Inputs>("push_constants = { hex = \"123\" }").is_err());

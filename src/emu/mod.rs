@@ -23,6 +23,7 @@ mod machine;
 mod memory;
 mod mode;
 mod named_format;
+pub mod pointers;
 mod program;
 mod run;
 mod salu;

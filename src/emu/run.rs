@@ -58,5 +58,5 @@ pub fn run_traced(
         (None, false) => return Err(Error::malformed("a graphics pipeline, and no draw")),
         (Some(_), true) => return Err(Error::malformed("a compute pipeline, and a draw")),
     };
-    Ok(Outcome { bindings: bound.read(&machine)?, targets, stats })
+    Ok(Outcome { bindings: bound.read(&machine, inputs)?, targets, stats })
 }

@@ -344,7 +344,7 @@ fn changes(inputs: &Inputs, results: &[Vec<u8>]) -> Vec<Vec<u8>> {
         after.iter().zip(before).filter(|(after, before)| after != before).map(|(after, _)| *after).collect()
     };
     let of = |(bound, after): (&Bound, &Vec<u8>)| match bound {
-        Bound::StorageBuffer(before) => changed(&before.0, after),
+        Bound::StorageBuffer(before) | Bound::PhysicalStorageBuffer(before) => changed(&before.0, after),
         Bound::StorageImage(image) => changed(&image.data.0, after),
         Bound::StorageTexelBuffer(texels) => changed(&texels.data.0, after),
         _ => Vec::new(),

@@ -135,6 +135,9 @@ impl Declared {
             }
             inputs.push_constants = Bytes(data);
         }
+        self.add_references(ir, &mut inputs, choice.buffer, |ty, to| {
+            self.fill(to, ty, &mut random, Place { choice, push: false, packed: false });
+        });
         Ok(inputs)
     }
 
@@ -211,6 +214,8 @@ impl Declared {
                 };
                 put(value, bytes)
             }
+            // An address, which the pointers of the inputs say.
+            Op::TypePointer => put(0, 8),
             Op::TypeVector | Op::TypeMatrix => {
                 let mut at = 0;
                 for _ in 0..self.operand(ty, 1) {

@@ -17,6 +17,8 @@ pub struct Declared {
     strides: BTreeMap<(u32, u32), u32>,
     /// Members whose matrices lie row by row.
     rows: BTreeSet<(u32, u32)>,
+    /// Types of pointers that functions make of numbers.
+    converted: BTreeSet<u32>,
 }
 
 /// A variable outside of functions.
@@ -45,6 +47,8 @@ impl Declared {
     /// # Errors
     /// Malformed: declarations that cannot be read.
     pub fn new(module: &[u8]) -> Result<Self> {
+        let converted = instructions(module).filter(|words| opcode(words) == Op::ConvertUToPtr as u32);
+        let converted = converted.filter_map(|words| words.get(1).copied()).collect();
         let module = dr::load_bytes(declarations(module)).map_err(|e| Error::malformed(e.to_string()))?;
         let (mut decorations, mut members, mut names) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let (mut strides, mut rows) = (BTreeMap::new(), BTreeSet::new());
@@ -100,7 +104,7 @@ impl Declared {
         };
         let variables = values.iter().filter_map(variable).collect();
         let types = values.iter().filter_map(|inst| Some((inst.result_id?, inst.clone()))).collect();
-        Ok(Self { types, variables, decorations, members, names, strides, rows })
+        Ok(Self { types, variables, decorations, members, names, strides, rows, converted })
     }
 
     /// Of the variables at a resource's place, what each points to (of an array of descriptors, one of them).
@@ -117,6 +121,11 @@ impl Declared {
     pub(super) fn push_constants(&self) -> Option<u32> {
         let block = self.variables.iter().find(|v| v.class == StorageClass::PushConstant)?;
         Some(self.pointee(block.pointer))
+    }
+
+    /// What the pointers point to that functions make of numbers.
+    pub(super) fn converted(&self) -> impl Iterator<Item = u32> {
+        self.converted.iter().map(|pointer| self.operand(*pointer, 1))
     }
 
     /// An operand of a type's declaration that is an id or a number; 0 if there is none.
@@ -195,20 +204,31 @@ impl Declared {
     }
 }
 
+/// The instructions of a module, word by word.
+fn instructions(module: &[u8]) -> impl Iterator<Item = Vec<u32>> {
+    let words = |bytes: &[u8]| bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect::<Vec<_>>();
+    let mut rest = module.get(20..).unwrap_or_default();
+    std::iter::from_fn(move || {
+        let length = 4 * (u32::from_le_bytes(*rest.first_chunk()?) >> 16).max(1) as usize;
+        let (inst, after) = rest.split_at_checked(length).unwrap_or((rest, &[]));
+        rest = after;
+        Some(words(inst))
+    })
+}
+
+fn opcode(words: &[u32]) -> u32 {
+    words.first().map_or(0, |word| word & 0xffff)
+}
+
 /// A module without capabilities and functions, whose words may be newer than the reader.
 fn declarations(module: &[u8]) -> Vec<u8> {
-    let (words, _) = module.as_chunks::<4>();
-    let mut out = words.get(..5).unwrap_or_default().to_vec();
-    let mut at = 5;
-    while let Some(word) = words.get(at).map(|b| u32::from_le_bytes(*b)) {
-        let end = at + (word >> 16).max(1) as usize;
-        match word & 0xffff {
-            op if op == Op::Function as u32 => break,
-            // The reader knows it inside of functions only.
-            op if op == Op::Capability as u32 || op == Op::ExecutionModeId as u32 => {}
-            _ => out.extend(words.get(at..end).unwrap_or_default()),
-        }
-        at = end;
-    }
-    out.concat()
+    let kept = instructions(module).take_while(|words| opcode(words) != Op::Function as u32).filter(|words| {
+        // The reader knows it inside of functions only.
+        opcode(words) != Op::Capability as u32 && opcode(words) != Op::ExecutionModeId as u32
+    });
+    let head = module.get(..20).unwrap_or_default().to_vec();
+    kept.fold(head, |mut out, words| {
+        out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        out
+    })
 }

@@ -6,8 +6,7 @@
 //! Only draws where every fragment replaces what was there: no blending, and depth that always passes.
 
 use super::corners::{Corner, near};
-use super::judge::known;
-use super::world::{Known, world};
+use super::world::{Known, known, world};
 use crate::emu::NamedFormat;
 use crate::emu::draw::{self, Pixel, Primitive, Quad, Shaders, Targets, Vertex, VertexId};
 use crate::emu::inputs::{Compare, Draw, Inputs, Topology};

@@ -89,7 +89,7 @@ fn each_table(value: &mut Value, change: &mut dyn FnMut(&mut Table) -> Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emu::inputs::{Binding, Bound, Bytes, Image, Sampler, Shape};
+    use crate::emu::inputs::{Binding, Bound, Bytes, Image, Pointer, Sampler, Shape, Slot};
 
     #[test]
     fn long_contents_stand_beside_the_file() {
@@ -112,7 +112,13 @@ mod tests {
                 bind(1, Bound::StorageBuffer(Bytes(vec![0; 5000]))),
                 bind(2, Bound::StorageBuffer(Bytes(vec![7; 5000]))),
             ],
-            push_constants: Bytes(vec![1, 2, 3, 4]),
+            push_constants: Bytes(vec![1, 2, 3, 4, 5, 6, 7, 8]),
+            pointers: vec![Pointer {
+                within: None,
+                byte: 0,
+                to: Slot { set: 0, binding: 2, element: 0 },
+                offset: 4096,
+            }],
             grid: [1, 2, 3],
             draw: None,
         };

@@ -1,10 +1,10 @@
 //! The judgement on a run: what one implementation left against what another left, by what the interpreter knows of each value.
 
-use super::world::{Known, world};
-use crate::emu::inputs::{Binding, Bound, Inputs};
+use super::world::{Known, known, world};
+use crate::emu::inputs::Inputs;
 use crate::error::{Context, Result};
 use crate::ir::Shader;
-use crate::ir::interp::{Difference, Options, Verdict, World, dispatch};
+use crate::ir::interp::{Difference, Options, Verdict, dispatch};
 use std::fmt;
 
 /// What the interpreter makes of every binding of a compute shader that can be written; none for the others.
@@ -15,24 +15,6 @@ pub fn interpreted(ir: &Shader, inputs: &Inputs, options: Options) -> Result<Vec
     let mut world = world(inputs)?;
     dispatch(ir, &mut world, inputs.grid, options).at(|| "interpreter")?;
     known(inputs, &world)
-}
-
-/// What a world holds of every binding that can be written; none for the others.
-///
-/// # Errors
-/// A format that has no texels.
-pub fn known(inputs: &Inputs, world: &World) -> Result<Vec<Option<Known>>> {
-    let of = |b: &Binding| {
-        let place = (b.set, b.binding, b.element);
-        let format = match &b.bound {
-            Bound::StorageBuffer(_) => return Ok(world.buffers.get(&place).cloned().map(Known::buffer)),
-            Bound::StorageImage(image) => &image.format,
-            Bound::StorageTexelBuffer(texels) => &texels.format,
-            _ => return Ok(None),
-        };
-        world.textures.get(&place).map(|texture| Known::texels(format, texture)).transpose()
-    };
-    inputs.bindings.iter().map(of).collect()
 }
 
 /// Two implementations that left different things.

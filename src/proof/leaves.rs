@@ -15,6 +15,8 @@ pub(super) struct Leaf {
     pub float: bool,
     /// Column and row, if it is of a matrix.
     pub element: Option<[u32; 2]>,
+    /// What it points to, if it is an address.
+    pub pointee: Option<u32>,
 }
 
 /// Where a type stands: matrices have their stride from the struct around them.
@@ -49,8 +51,12 @@ impl Declared {
             Op::TypeFloat | Op::TypeInt => {
                 let bits = Bits::from_count(inner).unwrap_or(Bits::B32);
                 if at + bits.bytes() as usize <= bytes {
-                    out.push(Leaf { at, bits, float: self.opcode(ty) == Op::TypeFloat, element: None });
+                    let float = self.opcode(ty) == Op::TypeFloat;
+                    out.push(Leaf { at, bits, float, element: None, pointee: None });
                 }
+            }
+            Op::TypePointer if at + 8 <= bytes => {
+                out.push(Leaf { at, bits: Bits::B64, float: false, element: None, pointee: Some(count) });
             }
             Op::TypeVector => {
                 let size = self.operand(inner, 0) as usize / 8;

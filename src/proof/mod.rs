@@ -33,6 +33,7 @@ mod leaves;
 mod pipelines;
 mod plain;
 mod random;
+mod references;
 #[cfg(feature = "cli")]
 mod replay;
 mod report;

@@ -105,7 +105,7 @@ impl Runner {
     }
 
     /// What the interpreter knows, in the order of [`places`].
-    fn known(&self, inputs: &Inputs) -> Result<Vec<Known>> {
+    pub(super) fn known(&self, inputs: &Inputs) -> Result<Vec<Known>> {
         let ir = self.compute.as_ref();
         let ir = ir.ok_or_else(|| Error::unsupported("drawing", "the interpreter runs compute shaders"))?;
         let known = interpreted(ir, inputs, Options { shadow: true, ..self.options() })?;
@@ -184,7 +184,7 @@ impl Runner {
 fn places(inputs: &Inputs) -> Vec<(Place, Option<String>)> {
     let binding = |b: &Binding| {
         let format = match &b.bound {
-            Bound::StorageBuffer(_) => None,
+            Bound::StorageBuffer(_) | Bound::PhysicalStorageBuffer(_) => None,
             Bound::StorageTexelBuffer(texels) => Some(texels.format.clone()),
             Bound::StorageImage(image) => Some(image.format.clone()),
             _ => return None,

@@ -1,7 +1,7 @@
 //! Inputs that make something fail, to smaller inputs that still do.
 //!
 //! What "fails" is a closure, so this knows nothing of shaders. An attempt changes a copy of the best inputs so far and keeps
-//! it if it still fails. First whole things go (workgroups, vertices, the tails of buffers), then contents become zero, by
+//! it if it still fails. First whole things go (workgroups, vertices, pointers, the tails of buffers), then contents become zero, by
 //! halves, and what cannot be zero becomes a plainer number; again until nothing gives. The order is fixed, so the same
 //! failure gives the same inputs, unless the time runs out. Only inputs shrink: the SPIR-V stays as it is.
 //! To shrink something new: a variant of [`Number`] or of [`Contents`].
@@ -103,7 +103,7 @@ impl Contents {
         let bytes = match self {
             Self::PushConstants => &mut inputs.push_constants,
             Self::Binding(n) => match &mut inputs.bindings.get_mut(n)?.bound {
-                Bound::UniformBuffer(data) | Bound::StorageBuffer(data) => data,
+                Bound::UniformBuffer(data) | Bound::StorageBuffer(data) | Bound::PhysicalStorageBuffer(data) => data,
                 Bound::UniformTexelBuffer(texels) | Bound::StorageTexelBuffer(texels) => &mut texels.data,
                 Bound::SampledImage(image) | Bound::StorageImage(image) | Bound::CombinedImageSampler(image, _) => {
                     &mut image.data
@@ -134,6 +134,9 @@ impl Search<'_> {
                 *number.of(inputs)? = n;
                 Some(())
             });
+        }
+        for n in (0..self.best.pointers.len()).rev() {
+            self.attempt(|inputs| (n < inputs.pointers.len()).then(|| _ = inputs.pointers.remove(n)));
         }
         let contents = contents(&self.best);
         for n in 0..self.best.bindings.len() {
@@ -183,7 +186,7 @@ impl Search<'_> {
     /// Cuts the end off a buffer, by elements.
     fn truncate(&mut self, binding: usize) {
         let element = match self.best.bindings.get(binding).map(|b| &b.bound) {
-            Some(Bound::UniformBuffer(_) | Bound::StorageBuffer(_)) => 4,
+            Some(bound) if bound.buffer().is_some() => 4,
             Some(Bound::UniformTexelBuffer(t) | Bound::StorageTexelBuffer(t)) => {
                 NamedFormat::new(&t.format).map_or(0, |format| format.format.bytes())
             }
@@ -320,7 +323,7 @@ fn contents(inputs: &Inputs) -> Vec<Contents> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emu::inputs::{Binding, Bytes, Draw, Shape, VertexBuffer};
+    use crate::emu::inputs::{Binding, Bytes, Draw, Pointer, Shape, Slot, VertexBuffer};
 
     const ENOUGH: Effort = Effort { runs: 2000, time: Duration::from_secs(3600) };
 
@@ -358,6 +361,16 @@ mod tests {
         assert_eq!(shrunk.inputs, expected);
         assert!(shrunk.smallest && shrunk.runs < 150, "{}", shrunk.runs);
         assert_eq!(shrink(&inputs, ENOUGH, &mut fails), shrunk, "the same again");
+    }
+
+    #[test]
+    fn pointers_go_where_nothing_needs_them() {
+        let mut inputs = buffers(&[&[5; 8], &[6; 8]]);
+        let slot = |binding| Slot { set: 0, binding, element: 0 };
+        let at = |byte, to| Pointer { within: Some(slot(0)), byte, to: slot(to), offset: 0 };
+        inputs.pointers = vec![at(0, 0), at(8, 1), at(16, 1)];
+        let shrunk = shrink(&inputs, ENOUGH, &mut |i: &Inputs| i.pointers.iter().any(|p| p.byte == 8));
+        assert_eq!(shrunk.inputs.pointers, [at(8, 1)]);
     }
 
     #[test]

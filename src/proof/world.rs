@@ -1,7 +1,8 @@
 //! [`Inputs`] as the interpreter takes them, and what it knows of them after a run.
 
 use crate::emu::NamedFormat;
-use crate::emu::inputs::{Address, Bound, Image, Inputs, Sampler};
+use crate::emu::inputs::{Address, Binding, Bound, Bytes, Image, Inputs, Sampler};
+use crate::emu::pointers::Addresses;
 use crate::error::Result;
 use crate::ir::Bits;
 use crate::ir::interp::{
@@ -11,14 +12,23 @@ use crate::ir::interp::{
 /// What the interpreter takes, of the same inputs.
 ///
 /// # Errors
-/// A format that is unknown, or that has no texels.
+/// A format that is unknown, or that has no texels; pointers that lead nowhere.
 pub fn world(inputs: &Inputs) -> Result<World> {
-    let mut world = World { push_constants: Memory::new(inputs.push_constants.0.clone()), ..Default::default() };
-    for b in &inputs.bindings {
+    let addresses = addresses(inputs)?;
+    let with_addresses = |within, data: &Bytes| {
+        let mut bytes = data.0.clone();
+        addresses.write(within, &mut bytes);
+        Memory::new(bytes)
+    };
+    let mut world = World { push_constants: with_addresses(None, &inputs.push_constants), ..Default::default() };
+    for (n, b) in inputs.bindings.iter().enumerate() {
         let place = (b.set, b.binding, b.element);
+        if b.bound.storage_buffer().is_some() {
+            world.addresses.insert(address(n), place);
+        }
         match &b.bound {
-            Bound::UniformBuffer(data) | Bound::StorageBuffer(data) => {
-                world.buffers.insert(place, Memory::new(data.0.clone()));
+            Bound::UniformBuffer(data) | Bound::StorageBuffer(data) | Bound::PhysicalStorageBuffer(data) => {
+                world.buffers.insert(place, with_addresses(Some(n), data));
             }
             Bound::UniformTexelBuffer(t) | Bound::StorageTexelBuffer(t) => {
                 let format = NamedFormat::new(&t.format)?;
@@ -40,6 +50,38 @@ pub fn world(inputs: &Inputs) -> Result<World> {
         }
     }
     Ok(world)
+}
+
+/// The interpreter's address of a binding, by its position: so far from all others that no arithmetic leads there.
+fn address(binding: usize) -> u64 {
+    (binding as u64 + 1) << 40
+}
+
+fn addresses(inputs: &Inputs) -> Result<Addresses> {
+    Addresses::new(inputs, address)
+}
+
+/// What a world holds of every binding that can be written; none for the others.
+///
+/// # Errors
+/// A format that has no texels.
+pub fn known(inputs: &Inputs, world: &World) -> Result<Vec<Option<Known>>> {
+    let addresses = addresses(inputs)?;
+    let of = |(n, b): (usize, &Binding)| {
+        let place = (b.set, b.binding, b.element);
+        let format = match &b.bound {
+            Bound::StorageBuffer(_) | Bound::PhysicalStorageBuffer(_) => {
+                let mut memory = world.buffers.get(&place).cloned();
+                memory.iter_mut().for_each(|memory| addresses.restore(inputs, n, memory.bytes_mut()));
+                return Ok(memory.map(Known::buffer));
+            }
+            Bound::StorageImage(image) => &image.format,
+            Bound::StorageTexelBuffer(texels) => &texels.format,
+            _ => return Ok(None),
+        };
+        world.textures.get(&place).map(|texture| Known::texels(format, texture)).transpose()
+    };
+    inputs.bindings.iter().enumerate().map(of).collect()
 }
 
 fn texture(image: &Image) -> Result<Texture> {

@@ -2,6 +2,7 @@
 //!
 //! `// grid X Y Z` workgroups (1 1 1), `// floor N` ulps that any float may be off besides its bound (2),
 //! `// at N RANGE` storage buffer at binding N of set 0, `// uniform N RANGE` likewise, `// push RANGE`,
+//! `// physical N RANGE` one without a descriptor, `// pointer push|N BYTE M OFFSET` the address of M plus OFFSET stands there,
 //! `// sampler N linear|nearest`, `// texels N FORMAT WIDTH HEIGHT storage|sampled|combined|shadow …` (see [`texels`]), `// texel_buffer N FORMAT COUNT storage|uniform`,
 //! `// spec ID VALUE BYTES`, `// subgroups` the result depends on the subgroup's size, `// target ENV` (vulkan1.1),
 //! `// unjudged WHY` lavapipe cannot run it: the interpreter alone tells what is right. An element of an array is `N.E`.
@@ -11,7 +12,8 @@
 #![allow(dead_code, reason = "each test program uses its own part of this")]
 
 use dovetail::emu::inputs::{
-    Address, Binding, Bound, Bytes, Compare, Depth, Draw, Image, Inputs, Sampler, Shape, Target, Texels, Topology,
+    Address, Binding, Bound, Bytes, Compare, Depth, Draw, Image, Inputs, Pointer, Sampler, Shape, Slot, Target, Texels,
+    Topology,
 };
 use dovetail::ir::Bits;
 use dovetail::ir::interp::encode;
@@ -119,6 +121,13 @@ impl Case {
                 "grid" => inputs.grid = [1, 2, 3].map(|n| number(line[n]) as u32),
                 "at" => bind(place(), Bound::StorageBuffer(range(&mut random, &line[2..]))),
                 "uniform" => bind(place(), Bound::UniformBuffer(range(&mut random, &line[2..]))),
+                "physical" => bind(place(), Bound::PhysicalStorageBuffer(range(&mut random, &line[2..]))),
+                "pointer" => {
+                    let slot = |n: &str| Slot { set: 0, binding: number(n) as u32, element: 0 };
+                    let within = (line[1] != "push").then(|| slot(line[1]));
+                    let [byte, offset] = [2, 4].map(|n| number(line[n]) as u32);
+                    inputs.pointers.push(Pointer { within, byte, to: slot(line[3]), offset });
+                }
                 "push" => inputs.push_constants = range(&mut random, &line[1..]),
                 "sampler" => bind(place(), Bound::Sampler(filtered(line[2] == "linear"))),
                 "texels" => bind(place(), texels(&mut random, &line[2..])),

@@ -11,7 +11,7 @@ use crate::vulkan::{Lavapipe, Shader};
 use dovetail::cache::{Cache, MemoryStore};
 use dovetail::compile::llvm::LlvmCompiler;
 use dovetail::compile::request::{Module, default_wave};
-use dovetail::emu::inputs::{BlendFactor, Bound, Inputs, Target};
+use dovetail::emu::inputs::{BlendFactor, Inputs, Target};
 use dovetail::emu::{self, Limits, NamedFormat};
 use dovetail::link::Placement;
 use dovetail::pipeline::{Outcome, PipelineRequest, ShaderRef, build, build_whole};
@@ -132,7 +132,7 @@ impl Scene {
     fn compared(&self, ours: &emu::Outcome, theirs: &Outputs, bound: (usize, Option<f32>)) -> Result<(), String> {
         let draw = self.inputs.draw.as_ref().expect("a draw");
         for ((binding, ours), theirs) in self.inputs.bindings.iter().zip(&ours.bindings).zip(&theirs.bindings) {
-            if matches!(binding.bound, Bound::StorageBuffer(_)) && ours != theirs {
+            if binding.bound.storage_buffer().is_some() && ours != theirs {
                 return Err(format!("binding {} differs", binding.binding));
             }
         }

@@ -13,6 +13,7 @@ mod picture;
 
 use ash::vk;
 use dovetail::emu::inputs::{Binding, Bound, Inputs};
+use dovetail::emu::pointers::Addresses;
 use dovetail::proof::{Judge, Outputs};
 use dovetail::state::VertexInputState;
 use picture::{Picture, format};
@@ -224,6 +225,8 @@ struct Run<'a> {
     owned: Owned,
     /// For each binding: the buffer to read back.
     buffers: Vec<Option<usize>>,
+    addresses: Addresses,
+    push_constants: Vec<u8>,
     pictures: Vec<Picture>,
     layout: vk::PipelineLayout,
     descriptors: vk::DescriptorPool,
@@ -234,7 +237,8 @@ struct Run<'a> {
 
 /// What a descriptor of a binding points to.
 struct Pointee {
-    kind: vk::DescriptorType,
+    /// None has no descriptor.
+    kind: Option<vk::DescriptorType>,
     buffer: vk::DescriptorBufferInfo,
     image: vk::DescriptorImageInfo,
     view: vk::BufferView,
@@ -256,6 +260,8 @@ impl<'a> Run<'a> {
             inputs,
             owned: Owned::default(),
             buffers: Vec::new(),
+            addresses: Addresses::default(),
+            push_constants: inputs.push_constants.0.clone(),
             pictures: Vec::new(),
             layout: vk::PipelineLayout::null(),
             descriptors: vk::DescriptorPool::null(),
@@ -265,13 +271,14 @@ impl<'a> Run<'a> {
         };
         let pointees: Vec<Pointee> = inputs.bindings.iter().map(|b| run.bind_one(b)).collect();
         run.make_sets(&pointees);
+        run.write_addresses();
         run
     }
 
     /// A new buffer with these contents.
     fn buffer(&mut self, contents: &[u8]) -> usize {
         let device = &self.vulkan.device;
-        let usage = vk::BufferUsageFlags::from_raw(0x1ff);
+        let usage = vk::BufferUsageFlags::from_raw(0x1ff) | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
         let bytes = contents.len().max(4);
         let info = vk::BufferCreateInfo::default().size(bytes as u64).usage(usage);
         // SAFETY: lavapipe's only memory type is number 0 and can be mapped; the copy stays inside of the allocation.
@@ -287,8 +294,31 @@ impl<'a> Run<'a> {
         self.owned.buffers.len() - 1
     }
 
+    /// Puts addresses where the inputs have pointers.
+    fn write_addresses(&mut self) {
+        if self.inputs.pointers.is_empty() {
+            return;
+        }
+        let buffer = |n: usize| self.buffers[n].map(|n| self.owned.buffers[n]);
+        let address = |n: usize| {
+            let info = vk::BufferDeviceAddressInfo::default().buffer(buffer(n).expect("a buffer").buffer);
+            // SAFETY: the buffer is alive, and was made for its address to be asked.
+            unsafe { self.vulkan.device.get_buffer_device_address(&info) }
+        };
+        let addresses = Addresses::new(self.inputs, address).expect("pointers");
+        for (n, binding) in self.inputs.bindings.iter().enumerate() {
+            if let (Some(b), Some(_)) = (buffer(n), binding.bound.buffer()) {
+                // SAFETY: mapped memory of at least this size, which nothing else touches before the run is submitted.
+                addresses.write(Some(n), unsafe { std::slice::from_raw_parts_mut(b.mapped, b.bytes) });
+            }
+        }
+        addresses.write(None, &mut self.push_constants);
+        self.addresses = addresses;
+    }
+
     fn memory(&mut self, bytes: u64) -> vk::DeviceMemory {
-        let info = vk::MemoryAllocateInfo::default().allocation_size(bytes).memory_type_index(0);
+        let mut flags = vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
+        let info = vk::MemoryAllocateInfo::default().allocation_size(bytes).memory_type_index(0).push_next(&mut flags);
         // SAFETY: the device is alive, the info is a local.
         let memory = unsafe { self.vulkan.device.allocate_memory(&info, None) }.expect("vkAllocateMemory");
         self.owned.memories.push(memory);
@@ -310,6 +340,7 @@ impl<'a> Run<'a> {
                 to.buffer =
                     vk::DescriptorBufferInfo::default().buffer(self.owned.buffers[n].buffer).range(data.0.len() as u64);
             }
+            Bound::PhysicalStorageBuffer(data) => back = Some(self.buffer(&data.0)),
             Bound::UniformTexelBuffer(texels) | Bound::StorageTexelBuffer(texels) => {
                 let n = self.buffer(&texels.data.0);
                 back = Some(n);
@@ -344,7 +375,8 @@ impl<'a> Run<'a> {
     fn make_sets(&mut self, pointees: &[Pointee]) {
         let mut kinds: BTreeMap<u32, BTreeMap<u32, (vk::DescriptorType, u32)>> = BTreeMap::new();
         for (b, to) in self.inputs.bindings.iter().zip(pointees) {
-            let slot = kinds.entry(b.set).or_default().entry(b.binding).or_insert((to.kind, 0));
+            let Some(kind) = to.kind else { continue };
+            let slot = kinds.entry(b.set).or_default().entry(b.binding).or_insert((kind, 0));
             slot.1 = slot.1.max(b.element + 1);
         }
         let count = kinds.keys().last().map_or(0, |last| last + 1);
@@ -382,11 +414,12 @@ impl<'a> Run<'a> {
             let info = vk::DescriptorSetAllocateInfo::default().descriptor_pool(self.descriptors).set_layouts(layouts);
             self.sets = device.allocate_descriptor_sets(&info).expect("vkAllocateDescriptorSets");
             for (b, to) in self.inputs.bindings.iter().zip(pointees) {
+                let Some(kind) = to.kind else { continue };
                 let write = vk::WriteDescriptorSet::default()
                     .dst_set(self.sets[b.set as usize])
                     .dst_binding(b.binding)
                     .dst_array_element(b.element)
-                    .descriptor_type(to.kind)
+                    .descriptor_type(kind)
                     .buffer_info(std::slice::from_ref(&to.buffer))
                     .image_info(std::slice::from_ref(&to.image))
                     .texel_buffer_view(std::slice::from_ref(&to.view))
@@ -430,7 +463,7 @@ impl<'a> Run<'a> {
             if !self.sets.is_empty() {
                 device.cmd_bind_descriptor_sets(self.commands, point, self.layout, 0, &self.sets, &[]);
             }
-            let mut push = self.inputs.push_constants.0.clone();
+            let mut push = self.push_constants.clone();
             push.resize(push.len().next_multiple_of(4), 0);
             if !push.is_empty() {
                 device.cmd_push_constants(self.commands, self.layout, vk::ShaderStageFlags::ALL, 0, &push);
@@ -469,7 +502,8 @@ impl<'a> Run<'a> {
             // SAFETY: mapped memory of at least this size, which nothing writes any more.
             unsafe { std::slice::from_raw_parts(b.mapped, b.bytes) }.to_vec()
         };
-        let bindings = self.buffers.iter().map(|b| b.map(read).unwrap_or_default()).collect();
+        let mut bindings: Vec<_> = self.buffers.iter().map(|b| b.map(read).unwrap_or_default()).collect();
+        bindings.iter_mut().enumerate().for_each(|(n, left)| self.addresses.restore(self.inputs, n, left));
         let mut targets: Vec<Vec<u8>> = attachments.iter().map(|p| read(p.staging)).collect();
         let has_depth = self.inputs.draw.as_ref().is_some_and(|d| d.depth.is_some());
         let depth = if has_depth { targets.pop().unwrap_or_default() } else { Vec::new() };
@@ -501,9 +535,10 @@ impl Drop for Run<'_> {
     }
 }
 
-fn kind(bound: &Bound) -> vk::DescriptorType {
+fn kind(bound: &Bound) -> Option<vk::DescriptorType> {
     use vk::DescriptorType as T;
-    match bound {
+    Some(match bound {
+        Bound::PhysicalStorageBuffer(_) => return None,
         Bound::UniformBuffer(_) => T::UNIFORM_BUFFER,
         Bound::StorageBuffer(_) => T::STORAGE_BUFFER,
         Bound::UniformTexelBuffer(_) => T::UNIFORM_TEXEL_BUFFER,
@@ -512,5 +547,5 @@ fn kind(bound: &Bound) -> vk::DescriptorType {
         Bound::StorageImage(_) => T::STORAGE_IMAGE,
         Bound::Sampler(_) => T::SAMPLER,
         Bound::CombinedImageSampler(..) => T::COMBINED_IMAGE_SAMPLER,
-    }
+    })
 }

@@ -49,11 +49,15 @@ impl<'c> Cx<'_, 'c> {
             }
             Op::BufferSize => Some(self.buffer_size(args)?),
             Op::GlobalLoad { align, access } => Some(self.global_load(*align, *access, args, ty()?)?),
-            Op::GlobalStore { align, access } => nothing(self.global_store(*align, *access, args))?,
+            Op::GlobalStore { align, access } => {
+                self.without_helpers(|| nothing(self.global_store(*align, *access, args)))?
+            }
             Op::GlobalAtomic { op, access: _ } => {
                 let bits = self.atomic_type(*op, args, 1, result)?.bits();
                 let data = args.get(1..).unwrap_or_default();
-                Some(self.atomic_pointer(self.global_atomic_pointer(args)?, *op, data, bits)?)
+                self.without_helpers(|| {
+                    Ok(Some(self.atomic_pointer(self.global_atomic_pointer(args)?, *op, data, bits)?))
+                })?
             }
             Op::TableLoad { align } => Some(self.table_load(*align, args, ty()?)?),
             Op::TexelLoad { access } => Some(self.texel_load(*access, args, ty()?)?),

@@ -26,7 +26,7 @@ pub(super) struct Machine<'a> {
     /// Bytes of scratch of one lane.
     pub scratch_bytes: u32,
     pub stats: Stats,
-    world: &'a mut World,
+    pub world: &'a mut World,
     /// First register of each value.
     first: Vec<usize>,
     /// Scratch offset of each local.
@@ -41,7 +41,7 @@ pub(super) struct Machine<'a> {
 }
 
 /// A descriptor as a value: the resource's number plus one (0 is none), then its array element.
-type Bound = (u32, u32, u32);
+pub(super) type Bound = (u32, u32, u32);
 
 impl<'a> Machine<'a> {
     pub fn new(shader: &'a Shader, world: &'a mut World, options: Options) -> Result<Self> {
@@ -290,6 +290,9 @@ impl<'a> Machine<'a> {
                 };
                 self.set(wave, inst, lane, old.0, old.1);
             }
+            Op::GlobalLoad { .. } | Op::GlobalStore { .. } | Op::GlobalAtomic { .. } => {
+                self.global(wave, inst, lane)?;
+            }
             Op::BufferSize => {
                 let size = self.place(wave, inst, lane).and_then(|p| self.world.buffers.get(&p));
                 self.set(wave, inst, lane, size.map_or(0, |m| m.bytes().len() as u64), Shadow::NONE);
@@ -434,7 +437,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Sets an instruction's result to what stands in memory.
-    fn loaded(&self, wave: &mut Wave, inst: &Inst, lane: usize, memory: &Memory, at: u64, address: Shadow) {
+    pub fn loaded(&self, wave: &mut Wave, inst: &Inst, lane: usize, memory: &Memory, at: u64, address: Shadow) {
         let Some(result) = inst.result else { return };
         let ty: Type = self.shader.ty(result);
         for (register, at) in self.registers_of(result).zip(Memory::components(at, ty)) {
@@ -452,7 +455,7 @@ impl<'a> Machine<'a> {
         self.registers_of(v).map(one).collect()
     }
 
-    fn atomic_width(&self, inst: &Inst, data: usize) -> Bits {
+    pub fn atomic_width(&self, inst: &Inst, data: usize) -> Bits {
         let v = inst.args.get(data).copied().or(inst.result);
         v.map_or(Bits::B32, |v| self.shader.ty(v).bits())
     }
@@ -470,7 +473,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Notes who wrote, if it is watched.
-    fn watch(&mut self, wave: &Wave, lane: usize, place: Option<Bound>, at: u64, bytes: u32) {
+    pub fn watch(&mut self, wave: &Wave, lane: usize, place: Option<Bound>, at: u64, bytes: u32) {
         let Some(watch) = &mut self.world.watch else { return };
         if place == Some(watch.place) && watch.byte.checked_sub(at).is_some_and(|n| n < u64::from(bytes)) {
             let [x, y, _] = self.shader.modes.local_size.map(|n| n.max(1));
@@ -531,7 +534,8 @@ pub(super) fn unsupported(op: &Op) -> Error {
     Error::unsupported("interpreting an operation", format!("{op:?}"))
 }
 
-fn store(memory: &mut Memory, at: u64, address: Shadow, values: &[(u64, Shadow, Bits)]) {
+/// Writes the components of a value.
+pub(super) fn store(memory: &mut Memory, at: u64, address: Shadow, values: &[(u64, Shadow, Bits)]) {
     let mut at = at;
     for &(bits, shadow, width) in values {
         memory.store(at, width, bits, if address.is_exact() { shadow } else { Shadow::UNCERTAIN });

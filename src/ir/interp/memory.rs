@@ -34,6 +34,11 @@ impl Memory {
         &self.bytes
     }
 
+    /// The same contents, changed from outside: what is known of them stays.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+
     /// Whether the byte at an offset was written.
     pub fn is_written(&self, at: usize) -> bool {
         self.written.get(at).copied().unwrap_or(false)

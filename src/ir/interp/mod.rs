@@ -10,6 +10,7 @@ mod atomic;
 mod bits;
 mod cube;
 mod exec;
+mod global;
 mod lanes;
 mod lod;
 mod memory;

@@ -43,6 +43,8 @@ pub struct Stats {
 pub struct World {
     /// Buffers.
     pub buffers: BTreeMap<(u32, u32, u32), Memory>,
+    /// Buffers that can be reached by address, by that of their first byte.
+    pub addresses: BTreeMap<u64, (u32, u32, u32)>,
     /// Images and texel buffers.
     pub textures: BTreeMap<(u32, u32, u32), Texture>,
     /// Samplers.

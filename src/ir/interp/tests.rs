@@ -83,3 +83,32 @@ fn what_is_not_there_is_named() {
     let error = run("v2: b64 = read_clock[device]\n v9: b32 = trunc v2", 8).unwrap_err().to_string();
     assert!(error.contains("ReadClock"), "{error}");
 }
+
+#[test]
+fn addresses_lead_into_buffers_and_nowhere_else() {
+    // What stands at an address in the push constants is doubled, counted up, and stored behind it.
+    let text = "shader upper compute \"t\"\nmodes 1 1 1 any any any any rte rte rte\nblock0:\n\
+        v0: b32 = const 0x0\n v1: b64 = push_constant[align8] v0\n v2: b32 = global_load[align4] v1\n\
+        v3: b32 = iadd v2, v2\n v4: b64 = const 0x8\n v5: b64 = iadd v1, v4\n global_store[align4] v5, v3\n\
+        v6: b32 = const 0x3\n v7: b32 = global_atomic[iadd] v1, v6\n return\n";
+    let shader = parse(text).unwrap();
+    let left = |address: u64| {
+        let mut world = World { push_constants: Memory::new(address.to_le_bytes().to_vec()), ..Default::default() };
+        for (n, base) in [(0, 0x1000), (1, 0x2000)] {
+            world.buffers.insert((0, n, 0), Memory::new([[7, 0, 0, 0]; 4].concat()));
+            world.addresses.insert(base, (0, n, 0));
+        }
+        world.watch = Some(super::Watch { place: (0, 1, 0), byte: 12, writer: None });
+        dispatch(&shader, &mut world, [1; 3], Options { shadow: true, ..Options::default() })?;
+        let watched = world.watch.is_some_and(|watch| watch.writer.is_some());
+        let bytes = |n| world.buffers[&(0, n, 0)].bytes().iter().step_by(4).copied().collect::<Vec<u8>>();
+        Ok::<_, crate::error::Error>((bytes(0), bytes(1), watched))
+    };
+    assert_eq!(left(0x1000).unwrap(), (vec![10, 7, 14, 7], vec![7; 4], false));
+    assert_eq!(left(0x2004).unwrap(), (vec![7; 4], vec![7, 10, 7, 14], true));
+    for (address, where_) in [(0xffc, "0xffc"), (0x1008, "0x1010"), (0x100e, "0x100e"), (0, "0x0"), (0x3000, "0x3000")]
+    {
+        let why = left(address).unwrap_err().to_string();
+        assert!(why.contains(&format!("4 bytes at {where_} are in no buffer")), "{why}");
+    }
+}

@@ -1,0 +1,192 @@
+//! Buffers for the addresses that a module declares among its inputs: where one stands follows from types, or from the
+//! numbers that the shader makes addresses of.
+//!
+//! Each address in the push constants gets a buffer of its own, all of one type within one buffer share theirs, and so do
+//! all of one type within such buffers: lists end, for they lead to themselves.
+
+use super::declared::Declared;
+use crate::emu::inputs::{Binding, Bound, Bytes, Inputs, Pointer, Slot};
+use crate::ir::{AluOp, Op, Shader, Type, Value, ValueDef};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Bytes of a buffer that has addresses in it.
+const LINKED: usize = 1 << 10;
+
+/// An address among the inputs: where, and the type that it points to.
+struct Reference {
+    within: Option<Slot>,
+    byte: usize,
+    pointee: u32,
+}
+
+impl Declared {
+    /// Adds buffers, of so many bytes as a rule, and the pointers to them.
+    pub(super) fn add_references(
+        &self,
+        ir: &Shader,
+        inputs: &mut Inputs,
+        bytes: usize,
+        mut fill: impl FnMut(u32, &mut [u8]),
+    ) {
+        let mut waiting = self.in_push_constants(ir, inputs.push_constants.0.len());
+        for binding in &inputs.bindings {
+            let here = |r: &&crate::ir::Resource| (r.set, r.binding) == (binding.set, binding.binding);
+            let types = ir.resources.iter().find(here).map_or(Vec::new(), |r| self.bound_at(r));
+            let held = binding.bound.buffer().map_or(0, |data| data.0.len());
+            waiting.extend(types.into_iter().flat_map(|ty| self.references(ty, Some(binding.slot()), held)));
+        }
+        // No descriptor has this set.
+        let set = inputs.bindings.iter().map(|b| b.set + 1).max().unwrap_or(0);
+        let mut made: BTreeMap<(Option<Slot>, Option<usize>, u32), Slot> = BTreeMap::new();
+        while let Some(Reference { within, byte, pointee }) = waiting.pop() {
+            let bound = within.filter(|slot| slot.set != set);
+            let key = (bound, within.is_none().then_some(byte), pointee);
+            let count = made.len() as u32;
+            let to = *made.entry(key).or_insert_with(|| {
+                let slot = Slot { set, binding: count, element: 0 };
+                let linked = !self.references(pointee, Some(slot), LINKED).is_empty();
+                let mut data = vec![0; if linked { LINKED } else { bytes }];
+                // Shaders count references up and down as if an array were there.
+                let align = if linked { 8 } else { 1 };
+                let step = self.bytes(pointee, data.len()).max(1).next_multiple_of(align);
+                for (n, one) in data.chunks_mut(step).enumerate() {
+                    fill(pointee, one);
+                    let inner = self.references(pointee, Some(slot), one.len()).into_iter();
+                    waiting.extend(inner.map(|r| Reference { byte: r.byte + n * step, ..r }));
+                }
+                let bound = Bound::PhysicalStorageBuffer(Bytes(data));
+                inputs.bindings.push(Binding { set, binding: slot.binding, element: 0, bound });
+                slot
+            });
+            inputs.pointers.push(Pointer { within, byte: byte as u32, to, offset: 0 });
+        }
+    }
+
+    /// Addresses in push constants: pointers by their type, and what the shader makes one of.
+    fn in_push_constants(&self, ir: &Shader, bytes: usize) -> Vec<Reference> {
+        let mut out = self.push_constants().map_or(Vec::new(), |block| self.references(block, None, bytes));
+        let Some(pointee) = self.converted().max_by_key(|ty| self.bytes(*ty, LINKED)) else { return out };
+        for byte in addresses_in_push_constants(ir) {
+            if byte + 8 <= bytes && !out.iter().any(|r| r.byte == byte) {
+                out.push(Reference { within: None, byte, pointee });
+            }
+        }
+        out
+    }
+
+    /// Pointers in a block of so many bytes.
+    fn references(&self, ty: u32, within: Option<Slot>, bytes: usize) -> Vec<Reference> {
+        let leaves = self.leaves(ty, bytes).into_iter();
+        leaves.filter_map(|leaf| Some(Reference { within, byte: leaf.at, pointee: leaf.pointee? })).collect()
+    }
+}
+
+/// Bytes of push constants that become addresses, as they are or with something added.
+fn addresses_in_push_constants(ir: &Shader) -> BTreeSet<usize> {
+    let accesses = |op: &Op| matches!(op, Op::GlobalLoad { .. } | Op::GlobalStore { .. } | Op::GlobalAtomic { .. });
+    let mut waiting: Vec<Value> =
+        ir.insts.iter().filter(|inst| accesses(&inst.op)).filter_map(|inst| inst.args.first().copied()).collect();
+    let (mut seen, mut out) = (BTreeSet::new(), BTreeSet::new());
+    while let Some(v) = waiting.pop() {
+        if !seen.insert(v.index()) {
+            continue;
+        }
+        match ir.values.get(v.index()).map(|v| v.def) {
+            Some(ValueDef::Inst(id)) => {
+                let inst = ir.inst(id);
+                match inst.op {
+                    Op::Alu(AluOp::IAdd | AluOp::ISub | AluOp::Select, _) | Op::Bitcast => {
+                        waiting.extend(inst.args.iter().filter(|v| ir.ty(**v).bytes() == Type::B64.bytes()));
+                    }
+                    Op::PushConstant { .. } => out.extend(inst.args.first().and_then(|v| constant(ir, *v))),
+                    _ => {}
+                }
+            }
+            Some(ValueDef::Param(block, n)) => {
+                let calls = ir.blocks.iter().filter_map(|b| b.term.as_ref()).flat_map(|term| term.calls());
+                waiting.extend(calls.filter(|call| call.block == block).filter_map(|call| call.args.get(n as usize)));
+            }
+            None => {}
+        }
+    }
+    out
+}
+
+fn constant(ir: &Shader, v: Value) -> Option<usize> {
+    match ir.values.get(v.index())?.def {
+        ValueDef::Inst(id) => match ir.inst(id).op {
+            Op::Const(bits) => usize::try_from(bits).ok(),
+            _ => None,
+        },
+        ValueDef::Param(..) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::parse::parse;
+    use rspirv::binary::Assemble;
+    use rspirv::dr::{Builder, Operand};
+    use rspirv::spirv::{Decoration, FunctionControl, StorageClass};
+
+    /// Push constants of two nodes and two numbers, of one of which a function makes the address of a float; a node is a
+    /// pointer to a node, and a float.
+    fn module() -> Vec<u8> {
+        let mut b = Builder::new();
+        let (void, float, number) = (b.type_void(), b.type_float(32, None), b.type_int(64, 0));
+        let address = b.id();
+        let node = b.type_struct([address, float]);
+        b.type_pointer(Some(address), StorageClass::PhysicalStorageBuffer, node);
+        let plain = b.type_struct([float]);
+        let to_plain = b.type_pointer(None, StorageClass::PhysicalStorageBuffer, plain);
+        let block = b.type_struct([address, address, number, number]);
+        for (ty, members) in [(node, 2), (plain, 1), (block, 4)] {
+            for n in 0..members {
+                b.member_decorate(ty, n, Decoration::Offset, [Operand::LiteralBit32(8 * n)]);
+            }
+        }
+        let pointer = b.type_pointer(None, StorageClass::PushConstant, block);
+        b.variable(pointer, None, StorageClass::PushConstant, None);
+        let zero = b.constant_bit64(number, 0);
+        let function = b.type_function(void, []);
+        b.begin_function(void, None, FunctionControl::NONE, function).unwrap();
+        b.begin_block(None).unwrap();
+        b.convert_u_to_ptr(to_plain, None, zero).unwrap();
+        b.ret().unwrap();
+        b.end_function().unwrap();
+        b.module().assemble().iter().flat_map(|w| w.to_le_bytes()).collect()
+    }
+
+    /// The number at byte 24 is counted on round a loop, and stored to.
+    const LOOP: &str = "shader upper compute \"t\"\nmodes 1 1 1 any any any any rte rte rte\nblock0:\n\
+        v0: b32 = const 0x18\n v1: b64 = push_constant[align8] v0\n v2: b32 = const 0x10\n\
+        v3: b64 = push_constant[align8] v2\n v4: b64 = imul v3, v3\n v5: b64 = iadd v1, v4\n jump block1(v5)\n\
+        block1(v6: b64): merge block3 continue block2\n v7: b1 = ieq v6, v4\n branch v7, block3, block2\n\
+        block2:\n global_store[align4] v6, v2\n v8: b64 = iadd v6, v4\n jump block1(v8)\n\
+        block3:\n return\n";
+
+    #[test]
+    fn every_address_gets_a_buffer_and_lists_lead_to_themselves() {
+        let (declared, ir) = (Declared::new(&module()).unwrap(), parse(LOOP).unwrap());
+        let mut inputs = Inputs { push_constants: Bytes(vec![0; 32]), ..Default::default() };
+        let mut filled = 0;
+        declared.add_references(&ir, &mut inputs, 64, |_, to| {
+            to.fill(1);
+            filled += to.len();
+        });
+        let within = |slot: Option<Slot>| inputs.pointers.iter().filter(move |p| p.within == slot);
+        let mut outer: Vec<_> = within(None).map(|p| (p.byte, p.to.binding)).collect();
+        outer.sort_unstable();
+        assert_eq!(outer.iter().map(|p| p.0).collect::<Vec<_>>(), [0, 8, 24], "byte 16 is no address");
+        assert_eq!(outer.iter().map(|p| p.1).collect::<BTreeSet<_>>().len(), 3);
+        // Two nodes, what they lead to, and the float.
+        let sizes: Vec<usize> = inputs.bindings.iter().map(|b| b.bound.storage_buffer().unwrap().0.len()).collect();
+        assert_eq!((sizes.len(), sizes.iter().filter(|n| **n == 64).count()), (4, 1));
+        assert_eq!(sizes.iter().sum::<usize>(), filled);
+        let inner: BTreeSet<Slot> = inputs.pointers.iter().filter(|p| p.within.is_some()).map(|p| p.to).collect();
+        let [last] = inner.iter().copied().collect::<Vec<_>>()[..] else { panic!("{inner:?}") };
+        assert!(within(Some(last)).count() > 50 && within(Some(last)).all(|p| p.to == last));
+        assert!(crate::emu::pointers::Addresses::new(&inputs, |_| 0).is_ok());
+    }
+}
