@@ -53,6 +53,14 @@ impl Corner {
         let half = self.size / 2.0;
         [[-half, -half], [half, -half], [half, half], [-half, half]].map(|[x, y]| [self.at[0] + x, self.at[1] + y])
     }
+
+    /// Whether the square may reach a column (axis 0) or a row (1) of pixels; that of a point without a place may be anywhere.
+    pub fn may_cover(&self, pixel: u32, axis: usize) -> bool {
+        let square = self.square();
+        let n = f64::from(pixel) + 0.5;
+        let beside = square[0][axis] - 1.0 >= n || square[2][axis] + 1.0 <= n;
+        !beside
+    }
 }
 
 /// Whether a place is nearer than so much to the line between two corners.
@@ -84,6 +92,9 @@ mod tests {
         let corner = Corner::new([exact(1.0), exact(-1.0), exact(0.5), exact(2.0)], 4.0, [8, 8]);
         assert_eq!((corner.at, corner.depth.0, corner.inside), ([6.0, 2.0], 0.25, true));
         assert_eq!(corner.square()[2], [8.0, 4.0]);
+        assert_eq!([2, 3, 8, 9].map(|x| corner.may_cover(x, 0)), [false, true, true, false]);
+        let nowhere = Corner::new([(0.0, f64::INFINITY); 4], 0.0, [8, 8]);
+        assert!(!nowhere.inside && nowhere.may_cover(0, 0) && nowhere.may_cover(7, 1));
         assert!(corner.off < 1e-4);
         let between = Corner::new([exact(0.3), exact(0.3), exact(0.5), exact(1.0)], 1.0, [8, 8]);
         assert!(between.off > 1e-4 && between.off <= ROUNDED);

@@ -255,13 +255,9 @@ impl Run<'_> {
         let corners: Vec<Corner> = (0..self.vertices.len()).map(|n| self.corner(n)).filter(|c| !c.inside).collect();
         self.outside += corners.len();
         let [width, height] = self.command.extent;
-        for square in corners.iter().map(Corner::square) {
-            let within = |n: u32, axis: usize| {
-                let n = f64::from(n) + 0.5;
-                square[0][axis] - 1.0 < n && n < square[2][axis] + 1.0
-            };
-            let rows = (0..height).filter(|y| within(*y, 1));
-            self.edges.extend(rows.flat_map(|y| (0..width).filter(|x| within(*x, 0)).map(move |x| [x, y])));
+        for corner in corners {
+            let rows = (0..height).filter(|y| corner.may_cover(*y, 1));
+            self.edges.extend(rows.flat_map(|y| (0..width).filter(|x| corner.may_cover(*x, 0)).map(move |x| [x, y])));
         }
     }
 
