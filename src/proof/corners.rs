@@ -63,12 +63,13 @@ impl Corner {
     }
 }
 
-/// Whether a place is nearer than so much to the line between two corners.
-pub(super) fn near(place: [f64; 2], from: [f64; 2], to: [f64; 2], slack: f64) -> bool {
+/// Whether a place is nearer than so much to the line between two corners, or to all of the line through them.
+pub(super) fn near(place: [f64; 2], [from, to]: [[f64; 2]; 2], slack: f64, endless: bool) -> bool {
     let [dx, dy] = [to[0] - from[0], to[1] - from[1]];
     let [px, py] = [place[0] - from[0], place[1] - from[1]];
     let length = dx.hypot(dy);
-    let along = if length == 0.0 { 0.0 } else { ((px * dx + py * dy) / (length * length)).clamp(0.0, 1.0) };
+    let along = if length == 0.0 { 0.0 } else { (px * dx + py * dy) / (length * length) };
+    let along = if endless { along } else { along.clamp(0.0, 1.0) };
     let distance = (px - along * dx).hypot(py - along * dy);
     // A corner without a place is near to everything.
     distance <= slack || distance.is_nan()
@@ -80,10 +81,11 @@ mod tests {
 
     #[test]
     fn places_near_a_line_are_near() {
-        assert!(near([2.0, 1.001], [0.0, 1.0], [4.0, 1.0], 0.01));
-        assert!(!near([2.0, 1.1], [0.0, 1.0], [4.0, 1.0], 0.01));
-        assert!(!near([5.0, 1.0], [0.0, 1.0], [4.0, 1.0], 0.01));
-        assert!(near([0.0, 0.0], [f64::NAN, 1.0], [4.0, 1.0], 0.01));
+        let line = [[0.0, 1.0], [4.0, 1.0]];
+        assert!(near([2.0, 1.001], line, 0.01, false));
+        assert!(!near([2.0, 1.1], line, 0.01, false));
+        assert!(!near([5.0, 1.0], line, 0.01, false) && near([5.0, 1.0], line, 0.01, true));
+        assert!(near([0.0, 0.0], [[f64::NAN, 1.0], [4.0, 1.0]], 0.01, false));
     }
 
     #[test]

@@ -166,12 +166,25 @@ impl Run<'_> {
                 .map(|lane| weights(lane, perspective).iter().zip(values).map(|(w, (v, _))| w * v).sum::<f64>());
             let slope = [(1, 0), (3, 2), (2, 0), (3, 1)].map(|(a, b)| (at[a] - at[b]).abs());
             let slope = slope[0].max(slope[1]) + slope[2].max(slope[3]);
+            // In a sliver that goes behind the eye, a value changes more here than from pixel to pixel.
+            let steepness = |lane: usize| {
+                let along = |to: usize| {
+                    let [here, there, zero] = [lane, to, 0].map(|lane| weights(lane, false));
+                    let (mut change, mut sum) = (0.0, 0.0);
+                    for (n, (corner, (value, _))) in corners.iter().zip(values).enumerate() {
+                        change += (there[n] - zero[n]) * (value - at[lane]) / corner.w;
+                        sum += here[n] / corner.w;
+                    }
+                    (change / sum).abs()
+                };
+                if perspective { slope.max(along(1) + along(2)) } else { slope }
+            };
             let largest = values.iter().map(|(v, _)| v.abs()).fold(0.0, f64::max);
             std::array::from_fn(|lane| {
                 let weights = weights(lane, perspective).map(f64::abs);
                 let own: f64 = weights.iter().zip(values).map(|(w, (_, off))| w * off).sum();
                 let reach: f64 = weights.iter().sum();
-                let bound = own + reach * (slope * slack + largest * (2f64.powi(-20) + 2.0 * w_off));
+                let bound = own + reach * (steepness(lane) * slack + largest * (2f64.powi(-20) + 2.0 * w_off));
                 let shadow = if bound.is_finite() { Shadow { value: at[lane], bound } } else { Shadow::UNCERTAIN };
                 (encode(at[lane], Bits::B32), shadow)
             })
@@ -238,12 +251,14 @@ impl Run<'_> {
         // Where a primitive is cut its edges are drawn from corners made anew.
         let least = if !primitive.point && corners.iter().any(|c| !c.inside) { 1.0 / 16.0 } else { 1.0 / 128.0 };
         let slack = corners.iter().map(|c| c.off * 2.0).fold(least, f64::max);
+        // An edge between two sides of the eye goes on where its ends are not.
+        let behind = !primitive.point && corners.iter().any(|c| c.w <= 0.0);
         let [width, height] = self.command.extent;
         for y in 0..height {
             for x in 0..width {
                 let centre = [x, y].map(|n| f64::from(n) + 0.5);
                 let mut edges = places.iter().zip(places.iter().cycle().skip(1));
-                if edges.any(|(a, b)| near(centre, *a, *b, slack)) {
+                if edges.any(|(a, b)| near(centre, [*a, *b], slack, behind)) {
                     self.edges.insert([x, y]);
                 }
             }
