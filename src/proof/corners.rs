@@ -26,11 +26,13 @@ pub(super) struct Corner {
     pub inside: bool,
     /// Pixels of an edge, if it is a point.
     pub size: f64,
+    /// How far that may be off.
+    pub size_off: f64,
 }
 
 impl Corner {
     /// The place of a position in clip space, of which each number may be off.
-    pub fn new([x, y, z, w]: [(f64, f64); 4], size: f64, extent: [u32; 2]) -> Self {
+    pub fn new([x, y, z, w]: [(f64, f64); 4], size: (f64, f64), extent: [u32; 2]) -> Self {
         let w_off = w.1 / w.0.abs();
         let project = |(v, off): (f64, f64)| (v / w.0, off / w.0.abs() + (v / w.0).abs() * (w_off + 2f64.powi(-22)));
         let [x, y, z] = [x, y, z].map(project);
@@ -44,7 +46,8 @@ impl Corner {
             w: w.0,
             w_off,
             inside: w.0 > 1e-3 && x.0.abs() <= 1.0 && y.0.abs() <= 1.0 && (0.0..=1.0).contains(&z.0),
-            size,
+            size: size.0,
+            size_off: size.1,
         }
     }
 
@@ -58,7 +61,8 @@ impl Corner {
     pub fn may_cover(&self, pixel: u32, axis: usize) -> bool {
         let square = self.square();
         let n = f64::from(pixel) + 0.5;
-        let beside = square[0][axis] - 1.0 >= n || square[2][axis] + 1.0 <= n;
+        let margin = 1.0 + self.off + self.size_off;
+        let beside = square[0][axis] - margin >= n || square[2][axis] + margin <= n;
         !beside
     }
 }
@@ -91,14 +95,14 @@ mod tests {
     #[test]
     fn a_position_has_its_place() {
         let exact = |x: f64| (x, 0.0);
-        let corner = Corner::new([exact(1.0), exact(-1.0), exact(0.5), exact(2.0)], 4.0, [8, 8]);
+        let corner = Corner::new([exact(1.0), exact(-1.0), exact(0.5), exact(2.0)], exact(4.0), [8, 8]);
         assert_eq!((corner.at, corner.depth.0, corner.inside), ([6.0, 2.0], 0.25, true));
         assert_eq!(corner.square()[2], [8.0, 4.0]);
         assert_eq!([2, 3, 8, 9].map(|x| corner.may_cover(x, 0)), [false, true, true, false]);
-        let nowhere = Corner::new([(0.0, f64::INFINITY); 4], 0.0, [8, 8]);
+        let nowhere = Corner::new([(0.0, f64::INFINITY); 4], exact(0.0), [8, 8]);
         assert!(!nowhere.inside && nowhere.may_cover(0, 0) && nowhere.may_cover(7, 1));
         assert!(corner.off < 1e-4);
-        let between = Corner::new([exact(0.3), exact(0.3), exact(0.5), exact(1.0)], 1.0, [8, 8]);
+        let between = Corner::new([exact(0.3), exact(0.3), exact(0.5), exact(1.0)], exact(1.0), [8, 8]);
         assert!(between.off > 1e-4 && between.off <= ROUNDED);
     }
 }

@@ -143,7 +143,7 @@ impl Run<'_> {
     fn corner(&self, n: usize) -> Corner {
         let Some(vertex) = self.vertices.get(n) else { return Corner::default() };
         let of = |n| number(output(vertex, OutputSlot::Position(n)));
-        let size = vertex.outputs.get(&OutputSlot::PointSize).map_or(1.0, |s| number(*s).0);
+        let size = vertex.outputs.get(&OutputSlot::PointSize).map_or((1.0, 0.0), |s| number(*s));
         Corner::new([of(0), of(1), of(2), of(3)], size, self.command.extent)
     }
 
@@ -250,7 +250,8 @@ impl Run<'_> {
         };
         // Where a primitive is cut its edges are drawn from corners made anew.
         let least = if !primitive.point && corners.iter().any(|c| !c.inside) { 1.0 / 16.0 } else { 1.0 / 128.0 };
-        let slack = corners.iter().map(|c| c.off * 2.0).fold(least, f64::max);
+        let enlarged = if primitive.point { corners[0].size_off } else { 0.0 };
+        let slack = corners.iter().map(|c| c.off * 2.0).fold(least, f64::max) + enlarged;
         // An edge between two sides of the eye goes on where its ends are not.
         let behind = !primitive.point && corners.iter().any(|c| c.w <= 0.0);
         let [width, height] = self.command.extent;
@@ -265,9 +266,11 @@ impl Run<'_> {
         }
     }
 
-    /// Marks what points whose centre is outside would cover: Vulkan leaves open whether it is drawn.
+    /// Marks what points would cover of which Vulkan leaves open whether they are drawn: those whose centre is outside, and
+    /// those of less than a pixel, which some drivers enlarge to one (`pointSizeRange`).
     fn outer_points(&mut self) {
-        let corners: Vec<Corner> = (0..self.vertices.len()).map(|n| self.corner(n)).filter(|c| !c.inside).collect();
+        let open = |c: &Corner| !c.inside || c.size < 1.0;
+        let corners: Vec<Corner> = (0..self.vertices.len()).map(|n| self.corner(n)).filter(open).collect();
         self.outside += corners.len();
         let [width, height] = self.command.extent;
         for corner in corners {
