@@ -46,7 +46,7 @@ impl Corner {
             w: w.0,
             w_off,
             inside: w.0 > 1e-3 && x.0.abs() <= 1.0 && y.0.abs() <= 1.0 && (0.0..=1.0).contains(&z.0),
-            size: size.0,
+            size: size.0.max(0.0),
             size_off: size.1,
         }
     }

@@ -20,6 +20,9 @@ use clip::{CORNERS, Weights};
 use raster::{Coverage, PIXELS, Point};
 use std::collections::BTreeMap;
 
+/// Pixels of a point's edge at most: half of it has 12.4 bits in PA_SU_POINT_SIZE.
+const LARGEST_POINT: f32 = 8191.875;
+
 /// Which vertex of which instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct VertexId {
@@ -256,7 +259,9 @@ impl Batch<'_> {
                 }
             })
             .collect();
+        // Neither a negative size nor what is no number covers anything.
         let size = corners[0].point_size.unwrap_or(1.0);
+        let size = if size > 0.0 { size.min(LARGEST_POINT) } else { 0.0 };
         self.cover((number, vertices), &outline, f64::from(size));
     }
 

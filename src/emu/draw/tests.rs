@@ -129,6 +129,12 @@ fn points_and_lines() {
         let inside = (2..6).contains(&x) && (2..6).contains(&y);
         assert_eq!(at(&targets, x, y)[0], if inside { 5.0 } else { -1.0 });
     }
+    for size in [-4.0, f32::NAN] {
+        let mut point = vertex([0.0, 0.0, 0.0, 1.0], [5.0; 4]);
+        point.point_size = Some(size);
+        let targets = picture(&command(Topology::PointList, 1, false), vec![point], false, NEVER);
+        assert!((0..64).all(|n| at(&targets, n % 8, n / 8)[0] == -1.0), "{size}");
+    }
     let end = |x: f32, value: f32| vertex([x, 0.125, 0.0, 1.0], [value; 4]);
     let targets = picture(&command(Topology::LineStrip, 2, false), vec![end(-1.0, 0.0), end(1.0, 8.0)], false, NEVER);
     for x in 0..8 {
