@@ -236,11 +236,11 @@ type Mutation = fn(&Subject<'_>, usize, &mut Random) -> Option<Vec<u8>>;
 /// Name, mutation, and how many of [`EACH`] have to be seen.
 const KINDS: [(&str, Mutation, usize); 10] = [
     ("wait removed", wait_removed, 190),
-    ("wait weakened", wait_weakened, 185),
+    ("wait weakened", wait_weakened, 180),
     ("source never written", source_swapped, 200),
     ("destination changed", destination_changed, 110),
-    ("branch one further", |s, i, _| branch_moved(s, i, 1), 120),
-    ("branch one short", |s, i, _| branch_moved(s, i, -1), 95),
+    ("branch one further", |s, i, _| branch_moved(s, i, 1), 110),
+    ("branch one short", |s, i, _| branch_moved(s, i, -1), 100),
     ("done bit dropped", done_dropped, 200),
     ("s_endpgm removed", end_removed, 195),
     ("fewer registers declared", |s, i, _| (i % 97 == 0).then(|| s.with_fewer_registers(s.sites[i].stage))?, 200),
