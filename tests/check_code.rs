@@ -384,6 +384,15 @@ fn lanes_come_back_before_they_work() {
 fn lanes_are_the_same_by_every_way() {
     let test = "check_code::lanes_are_the_same_by_every_way";
     let store = "global_store_dword v0, v1, s[2:3]";
+    // Looks at EXEC, and does something with what it sees.
+    let after = format!(
+        "s_mov_b32 s12, exec_lo
+        s_and_b32 s13, s12, 1
+        s_cmp_eq_u32 s13, 1
+        s_cbranch_scc1 end
+        {store}
+        end: s_endpgm"
+    );
     // Some of the lanes go another way, and come back at `over` or do not.
     let some = |restored: &str, over: &str| {
         format!(
@@ -392,12 +401,7 @@ fn lanes_are_the_same_by_every_way() {
             s_cbranch_execz over
             {store}
             {restored}
-            {over} s_mov_b32 s12, exec_lo
-            s_and_b32 s13, s12, 1
-            s_cmp_eq_u32 s13, 1
-            s_cbranch_scc1 end
-            {store}
-            end: s_endpgm"
+            {over} {after}"
         )
     };
     let restored = "s_or_b32 exec_lo, exec_lo, s12";
@@ -414,12 +418,7 @@ fn lanes_are_the_same_by_every_way() {
             s_cbranch_execz joined
             {store}
             {joined}
-            s_mov_b32 s12, exec_lo
-            s_and_b32 s13, s12, 1
-            s_cmp_eq_u32 s13, 1
-            s_cbranch_scc1 end
-            {store}
-            end: s_endpgm"
+            {after}"
         )
     };
     let others = ["s_andn2_saveexec_b32 s12, s12", "s_or_saveexec_b32 s12, s12\ns_xor_b32 exec_lo, exec_lo, s12"];
@@ -428,7 +427,7 @@ fn lanes_are_the_same_by_every_way() {
         breaks(test, compute, Rule::Lanes, &both(other, &format!("{restored}\njoined:\n>")));
     }
     // Lanes leave a loop one after the other, and none is missing behind it.
-    let rounds = |inside: &str, leave: &str| {
+    let rounds = |leave: &str| {
         format!(
             "s_mov_b32 s12, exec_lo
             v_cmpx_gt_u32 5, v0
@@ -441,19 +440,14 @@ fn lanes_are_the_same_by_every_way() {
             s_or_b32 s14, vcc_lo, s14
             s_andn2_b32 exec_lo, exec_lo, s14
             s_cbranch_execnz again
-            {inside} s_or_b32 exec_lo, exec_lo, s14
+            s_or_b32 exec_lo, exec_lo, s14
             {store}
             {leave}
-            s_mov_b32 s12, exec_lo
-            s_and_b32 s13, s12, 1
-            s_cmp_eq_u32 s13, 1
-            s_cbranch_scc1 end
-            {store}
-            end: s_endpgm"
+            {after}"
         )
     };
-    keeps(test, compute, &rounds("", &format!("over: {restored}")));
-    breaks(test, compute, Rule::Lanes, &rounds("", &format!("{restored}\nover:\n>")));
+    keeps(test, compute, &rounds(&format!("over: {restored}")));
+    breaks(test, compute, Rule::Lanes, &rounds(&format!("{restored}\nover:\n>")));
 }
 
 #[test]

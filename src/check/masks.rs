@@ -89,7 +89,7 @@ impl Lanes {
     /// LLVM has two ways lead to the same code.
     fn is_mixed(&self, names: &Names) -> bool {
         let part = |name: &Name| self.exec.iter().any(|other| other != name && names.is_part(*name, *other));
-        self.exec.len() > 1 && self.exec.iter().any(part)
+        self.exec.iter().any(part)
     }
 
     /// Some of the lanes that are on.

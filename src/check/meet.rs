@@ -14,12 +14,13 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) fn check(graph: &Graph, stage: &StageCode, reporter: &mut Reporter<'_>) {
     let mut paths = Paths::new(graph, stage.wave);
     // What a loop does to its lanes is supposed, and held against what comes back: it is corrected twice at most.
-    while paths.round(|_, _| {}) {}
-    paths.round(|step, mixed| {
-        if mixed {
-            reporter.add(Rule::Lanes, step.at, "other lanes are on by one way here than by another");
-        }
-    });
+    let mut mixed = paths.round();
+    while paths.correct() {
+        mixed = paths.round();
+    }
+    for at in mixed {
+        reporter.add(Rule::Lanes, at, "other lanes are on by one way here than by another");
+    }
 }
 
 /// What comes back to the header of a loop.
@@ -78,23 +79,32 @@ impl<'g> Paths<'g> {
         Self { after: vec![None; blocks.len()], blocks, wave, names: Names::default() }
     }
 
-    /// Goes over all blocks; `visit` is told of each instruction whether it looks at lanes that have not come together.
-    /// Says whether something that was supposed of a loop is not so.
-    fn round(&mut self, mut visit: impl FnMut(&Step, bool)) -> bool {
+    /// Goes over all blocks; gives the instructions that look at lanes that have not come together.
+    fn round(&mut self) -> Vec<u32> {
+        let mut found = Vec::new();
         for place in 0..self.blocks.len() {
             let (Some(mut lanes), Some(block)) = (self.start(place), self.blocks.get(place)) else { continue };
             for step in block.steps {
-                let mixed = lanes.step(step, &mut self.names);
-                visit(step, mixed);
+                if lanes.step(step, &mut self.names) {
+                    found.push(step.at);
+                }
             }
             if let Some(after) = self.after.get_mut(place) {
                 *after = Some(lanes);
             }
         }
+        found
+    }
+
+    /// Holds what was supposed of each loop against what came back; says whether something was not so.
+    fn correct(&mut self) -> bool {
         let mut wrong = false;
         for place in 0..self.blocks.len() {
+            if self.blocks.get(place).is_none_or(|block| block.behind.is_empty()) {
+                continue;
+            }
             let Some(exec) = self.start(place).map(|lanes| lanes.exec) else { continue };
-            let Some(block) = self.blocks.get_mut(place).filter(|b| !b.behind.is_empty()) else { continue };
+            let Some(block) = self.blocks.get_mut(place) else { continue };
             let comes: Vec<&Exec> =
                 block.behind.iter().filter_map(|b| Some(&self.after.get(*b)?.as_ref()?.exec)).collect();
             let all = comes.iter().all(|other| **other == exec);
