@@ -99,10 +99,9 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8], wave: WaveSize) -> Result<
 
 /// A storage buffer that starts as zeros is where results go.
 fn is_output(bound: &Bound) -> bool {
-    match bound {
-        Bound::StorageBuffer(data) | Bound::PhysicalStorageBuffer(data) => data.0.iter().all(|b| *b == 0),
-        Bound::StorageImage(_) | Bound::StorageTexelBuffer(_) => true,
-        _ => false,
+    match bound.storage_buffer() {
+        Some(data) => data.0.iter().all(|b| *b == 0),
+        None => bound.writable().is_some(),
     }
 }
 

@@ -72,12 +72,7 @@ fn alone(ir: &Shader, inputs: &Inputs, lanes: u32) -> Result<Vec<Vec<u8>>, Strin
 
 /// Whether a run changed what is bound.
 fn was_written(bound: &Bound, after: &[u8]) -> bool {
-    match bound {
-        Bound::StorageBuffer(before) | Bound::PhysicalStorageBuffer(before) => before.0 != after,
-        Bound::StorageImage(image) => image.data.0 != after,
-        Bound::StorageTexelBuffer(texels) => texels.data.0 != after,
-        _ => false,
-    }
+    bound.writable().is_some_and(|before| before.0 != after)
 }
 
 /// Shaders as applications have them, and what they run on.

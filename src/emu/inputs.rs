@@ -114,6 +114,15 @@ impl Bound {
     pub fn storage_buffer(&self) -> Option<&Bytes> {
         self.buffer().filter(|_| !matches!(self, Self::UniformBuffer(_)))
     }
+
+    /// Contents before the run of whatever shaders may write: such a buffer, texels, or an image.
+    pub fn writable(&self) -> Option<&Bytes> {
+        match self {
+            Self::StorageTexelBuffer(texels) => Some(&texels.data),
+            Self::StorageImage(image) => Some(&image.data),
+            _ => self.storage_buffer(),
+        }
+    }
 }
 
 /// A formatted buffer.

@@ -176,12 +176,7 @@ fn binding_file(b: &Binding) -> String {
 
 /// How many bytes a shader may have written to this; none where it cannot.
 pub(super) fn written_bytes(bound: &Bound) -> Option<usize> {
-    match bound {
-        Bound::StorageBuffer(data) | Bound::PhysicalStorageBuffer(data) => Some(data.0.len()),
-        Bound::StorageTexelBuffer(texels) => Some(texels.data.0.len()),
-        Bound::StorageImage(image) => Some(image.data.0.len()),
-        _ => None,
-    }
+    bound.writable().map(|data| data.0.len())
 }
 
 fn expected(folder: &Path, inputs: &Inputs) -> Result<Outputs> {

@@ -6,7 +6,7 @@
 //! result depends on the order or the number of invocations that run together, and the interpreter is the judge.
 
 use super::contents::Choice;
-use super::declared::Declared;
+use super::declared::{Declared, instructions, opcode};
 use super::driver::{Judge, Spirv};
 use super::judge::{bytes_of, interpreted, judge, proves_nothing};
 use super::pipelines::Pipelines;
@@ -15,7 +15,7 @@ use super::world::Known;
 use crate::compile::Compiler;
 use crate::compile::request::{Module, default_wave};
 use crate::compile::spirv::{reflect, translate};
-use crate::emu::inputs::{Bound, Inputs};
+use crate::emu::inputs::{Binding, Inputs};
 use crate::emu::{INSTRUCTION_LIMIT, Limits};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ir::Shader;
@@ -343,29 +343,17 @@ fn changes(inputs: &Inputs, results: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let changed = |before: &[u8], after: &[u8]| -> Vec<u8> {
         after.iter().zip(before).filter(|(after, before)| after != before).map(|(after, _)| *after).collect()
     };
-    let of = |(bound, after): (&Bound, &Vec<u8>)| match bound {
-        Bound::StorageBuffer(before) | Bound::PhysicalStorageBuffer(before) => changed(&before.0, after),
-        Bound::StorageImage(image) => changed(&image.data.0, after),
-        Bound::StorageTexelBuffer(texels) => changed(&texels.data.0, after),
-        _ => Vec::new(),
+    let of = |(binding, after): (&Binding, &Vec<u8>)| {
+        binding.bound.writable().map_or(Vec::new(), |before| changed(&before.0, after))
     };
-    inputs.bindings.iter().map(|b| &b.bound).zip(results).map(of).collect()
+    inputs.bindings.iter().zip(results).map(of).collect()
 }
 
 /// Why a driver is not asked about a module: its longest constant, if it is longer than drivers like.
 fn long_table(module: &[u8]) -> Option<String> {
-    let (words, _) = module.as_chunks::<4>();
-    let mut at = 5;
-    let mut longest = 0;
-    while let Some(word) = words.get(at).map(|b| u32::from_le_bytes(*b)) {
-        let length = (word >> 16).max(1) as usize;
-        match word & 0xffff {
-            op if op == Op::Function as u32 => break,
-            op if op == Op::ConstantComposite as u32 => longest = longest.max(length.saturating_sub(3)),
-            _ => {}
-        }
-        at += length;
-    }
+    let declared = instructions(module).take_while(|words| opcode(words) != Op::Function as u32);
+    let constants = declared.filter(|words| opcode(words) == Op::ConstantComposite as u32);
+    let longest = constants.map(|words| words.len().saturating_sub(3)).max().unwrap_or(0);
     let too_long = longest > LONGEST_TABLE;
     too_long.then(|| format!("a constant of {longest} elements, which the driver takes minutes for"))
 }

@@ -205,7 +205,7 @@ impl Declared {
 }
 
 /// The instructions of a module, word by word.
-fn instructions(module: &[u8]) -> impl Iterator<Item = Vec<u32>> {
+pub(super) fn instructions(module: &[u8]) -> impl Iterator<Item = Vec<u32>> {
     let words = |bytes: &[u8]| bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect::<Vec<_>>();
     let mut rest = module.get(20..).unwrap_or_default();
     std::iter::from_fn(move || {
@@ -216,7 +216,8 @@ fn instructions(module: &[u8]) -> impl Iterator<Item = Vec<u32>> {
     })
 }
 
-fn opcode(words: &[u32]) -> u32 {
+/// The opcode of an instruction.
+pub(super) fn opcode(words: &[u32]) -> u32 {
     words.first().map_or(0, |word| word & 0xffff)
 }
 
