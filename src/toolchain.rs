@@ -80,8 +80,10 @@ impl<'a> Toolchain<'a> {
     /// One stage.
     ///
     /// # Errors
-    /// What the compiler says of the shader; environment: the store fails.
+    /// What the compiler says of the shader; environment: the store fails. Malformed: the request is for another module,
+    /// whose key would then lead to this one's code.
     pub fn stage(&self, module: &Module, request: &StageRequest) -> Result<Fetched> {
+        request.check_module(module)?;
         let key = keys::stage(request, &self.id)?;
         if let Some(bytes) = self.cache.get(&key)? {
             return Ok(Fetched::Hit(StageElf(bytes)));
@@ -111,4 +113,48 @@ impl GlueSource for Toolchain<'_> {
 
 fn manifest_key() -> Result<Key> {
     Ok(KeyBuilder::new("dovetail cache manifest 1").field("manifest", "compiler")?.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cache::MemoryStore;
+    use crate::compile::request::{KnownState, TuningOptions};
+    use crate::target::{GfxIp, Stage, WaveSize};
+
+    /// Its "code" of a module is the module.
+    struct Copies(CompilerId);
+
+    impl Compiler for Copies {
+        fn id(&self) -> &CompilerId {
+            &self.0
+        }
+
+        fn compile(&self, module: &Module, _: &StageRequest) -> Result<StageElf> {
+            Ok(StageElf(module.bytes().to_vec()))
+        }
+    }
+
+    #[test]
+    fn code_of_one_module_is_never_kept_under_anothers_key() {
+        let module = |n: u32| Module::new([0x0723_0203, n].into_iter().flat_map(u32::to_le_bytes).collect()).unwrap();
+        let (asked, given) = (module(1), module(2));
+        let request = StageRequest {
+            target: GfxIp::Gfx1030,
+            stage: Stage::Compute,
+            module: asked.digest(),
+            entry_point: "main".into(),
+            specialization: Vec::new(),
+            wave: WaveSize::W32,
+            options: TuningOptions::default(),
+            known: KnownState::default(),
+        };
+        let cache = Cache::new(Box::new(MemoryStore::default()));
+        let compiler = Copies(CompilerId { sources: String::new(), backend: String::new() });
+        let tools = Toolchain::new(&cache, Some(&compiler)).unwrap();
+        let refused = tools.stage(&given, &request).unwrap_err();
+        assert!(refused.to_string().contains("the request is for the module"), "{refused}");
+        assert_eq!(tools.stage(&asked, &request).unwrap(), Fetched::Compiled(StageElf(asked.bytes().to_vec())));
+        assert!(tools.stage(&given, &request).is_err(), "a hit must not hide it");
+    }
 }

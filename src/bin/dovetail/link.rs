@@ -110,7 +110,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     }
     write_file(&args.out, &built.elf)?;
     if args.json {
-        print_json(&serde_json::json!({ "route": built.route, "parts": built.parts, "bytes": built.elf.len() }))?;
+        print_json(&serde_json::json!({
+            "route": built.route, "layout": built.placement, "parts": built.parts, "bytes": built.elf.len(),
+        }))?;
         return Ok(ExitCode::SUCCESS);
     }
     match &built.route {
@@ -123,6 +125,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         println!("  {:<9} {origin:<9} {:>7} bytes", part.stage.name(), part.bytes);
     }
     println!("  pipeline            {:>7} bytes", built.elf.len());
+    if built.placement != args.layout {
+        println!("  laid out adjacent: a branch of the chained layout would not reach from part to part");
+    }
     Ok(ExitCode::SUCCESS)
 }
 
