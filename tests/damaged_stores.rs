@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 const ENTRIES: u32 = 400;
 
@@ -33,59 +33,61 @@ fn value(n: u32) -> Vec<u8> {
     vec![n as u8; [10, 900, 3000, 9000][n as usize % 4] + n as usize]
 }
 
-/// Every entry is right or missing, and the missing ones can be put; gives how many were missing.
-fn recovers(dir: &Path, kind: StoreKind, what: &str) -> u32 {
-    let mut missing = 0;
-    {
-        let cache = Cache::open(dir, kind).unwrap_or_else(|e| panic!("{what}: {e}"));
-        for n in 0..ENTRIES {
-            match cache.get(&key(n)) {
-                Some(found) => assert!(found == value(n), "{what}: entry {n} is wrong"),
-                None => {
-                    missing += 1;
-                    cache.put(&key(n), &value(n)).unwrap_or_else(|e| panic!("{what}: entry {n}: {e}"));
-                }
-            }
+/// The entries that are missing; the others are right.
+fn missing(cache: &Cache, what: &str) -> Vec<u32> {
+    let is_missing = |n: &u32| match cache.get(&key(*n)) {
+        Some(found) => {
+            assert!(found == value(*n), "{what}: entry {n} is wrong");
+            false
         }
-        // What was read before a put set the store aside is missing in the new one.
-        for n in 0..ENTRIES {
-            if cache.get(&key(n)).is_none() {
-                cache.put(&key(n), &value(n)).unwrap_or_else(|e| panic!("{what}: entry {n}: {e}"));
-            }
-        }
-        let notices = cache.notices();
-        let aside = fs::read_dir(dir).unwrap().any(|e| e.unwrap().file_name().to_string_lossy().contains(".bad-"));
-        assert!(aside == notices.iter().any(|line| line.contains("set aside")), "{what}: {notices:?}");
-    }
-    let cache = Cache::open(dir, kind).unwrap();
-    for n in 0..ENTRIES {
-        assert!(cache.get(&key(n)).is_some_and(|found| found == value(n)), "{what}: entry {n} was not kept");
-    }
-    missing
+        None => true,
+    };
+    (0..ENTRIES).filter(is_missing).collect()
 }
 
-fn fill(cache: &Cache) {
-    let next = std::sync::atomic::AtomicU32::new(0);
-    // Many at once: what waits goes into one transaction.
+/// Puts entries from many threads: what waits goes into one transaction.
+fn put(cache: &Cache, entries: &[u32], what: &str) {
+    let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
-        for _ in 0..16 {
+        for _ in 0..16.min(entries.len()) {
             scope.spawn(|| {
-                while let n @ 0..ENTRIES = next.fetch_add(1, Ordering::Relaxed) {
-                    cache.put(&key(n), &value(n)).unwrap();
+                while let Some(&n) = entries.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    cache.put(&key(n), &value(n)).unwrap_or_else(|e| panic!("{what}: entry {n}: {e}"));
                 }
             });
         }
     });
 }
 
+/// Every entry is right or missing, and the missing ones can be put; gives how many were missing.
+fn recovers(dir: &Path, kind: StoreKind, what: &str) -> usize {
+    let cache = Cache::open(dir, kind).unwrap_or_else(|e| panic!("{what}: {e}"));
+    let first = missing(&cache, what);
+    put(&cache, &first, what);
+    // What was whole in a store that a put has set aside is missing in the new one.
+    put(&cache, &missing(&cache, what), what);
+    let notices = cache.notices();
+    let aside = fs::read_dir(dir).unwrap().any(|e| e.unwrap().file_name().to_string_lossy().contains(".bad-"));
+    assert!(aside == notices.iter().any(|line| line.contains("set aside")), "{what}: {notices:?}");
+    drop(cache);
+    let again = missing(&Cache::open(dir, kind).unwrap(), what);
+    assert!(again.is_empty(), "{what}: not kept: {again:?}");
+    first.len()
+}
+
+/// In memory where the system has a place for that: these tests put a hundred thousand entries.
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
 fn filled(kind: StoreKind) -> tempfile::TempDir {
-    let dir = tempfile::tempdir().unwrap();
-    fill(&Cache::open(dir.path(), kind).unwrap());
+    let dir = folder();
+    put(&Cache::open(dir.path(), kind).unwrap(), &(0..ENTRIES).collect::<Vec<_>>(), "new");
     dir
 }
 
 fn copied(from: &Path) -> tempfile::TempDir {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = folder();
     let done = Command::new("cp").arg("-r").arg(from.join(".")).arg(dir.path()).status().unwrap();
     assert!(done.success());
     dir
@@ -103,7 +105,7 @@ fn a_cut_lmdb_file_costs_what_was_cut() {
         let dir = copied(whole.path());
         cut(&dir.path().join("lmdb/data.mdb"), to);
         let missing = recovers(dir.path(), StoreKind::Lmdb, &format!("cut to {to} of {size}"));
-        assert!(missing > 0, "cut to {to}: nothing was lost");
+        assert!(missing > 0 || to > size / 2, "cut to {to}: nothing was lost");
     }
 }
 
@@ -211,7 +213,7 @@ fn what_is_no_lmdb_file_is_set_aside() {
         let dir = copied(whole.path());
         damage(dir.path());
         let missing = recovers(dir.path(), StoreKind::Lmdb, what);
-        assert_eq!(missing, if what.contains("lock") { 0 } else { ENTRIES }, "{what}");
+        assert_eq!(missing, if what.contains("lock") { 0 } else { ENTRIES as usize }, "{what}");
     }
 }
 

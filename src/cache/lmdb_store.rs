@@ -105,7 +105,11 @@ impl LmdbStore {
             };
             match written {
                 Ok(()) => return Ok(()),
-                Err(Failure::Damage(damage)) => lock(&self.notices).push(set_aside(&self.dir, &damage)?),
+                Err(Failure::Damage(damage)) => {
+                    lock(&self.notices).push(set_aside(&self.dir, &damage)?);
+                    // It would go on to find what is whole in the old file, which nobody else sees.
+                    *self.reader.write().unwrap_or_else(PoisonError::into_inner) = None;
+                }
                 Err(Failure::Other(e)) => return Err(e.at(place())),
             }
         }
