@@ -44,12 +44,12 @@ impl<'a> Toolchain<'a> {
     /// With this compiler, or with the one that filled the cache last.
     ///
     /// # Errors
-    /// Environment: the store fails, or there is neither a compiler nor a manifest. Malformed: the manifest.
+    /// Environment: there is neither a compiler nor a manifest. Malformed: the manifest.
     pub fn new(cache: &'a Cache, compiler: Option<&'a dyn Compiler>) -> Result<Self> {
         let id = match compiler {
             Some(compiler) => compiler.id().clone(),
             None => {
-                let manifest = cache.get(&manifest_key()?)?.ok_or_else(|| {
+                let manifest = cache.get(&manifest_key()?).ok_or_else(|| {
                     Error::environment(
                         "no compiler here, and the cache does not say which one filled it: populate it first",
                     )
@@ -63,7 +63,7 @@ impl<'a> Toolchain<'a> {
     /// Notes in the cache's manifest whose code it holds.
     ///
     /// # Errors
-    /// Environment: the store fails.
+    /// Environment: the store is full or fails, or cannot be written.
     pub fn record_compiler(&self) -> Result<()> {
         if self.compiler.is_none() {
             return Ok(());
@@ -80,17 +80,17 @@ impl<'a> Toolchain<'a> {
     /// One stage.
     ///
     /// # Errors
-    /// What the compiler says of the shader; environment: the store fails. Malformed: the request is for another module,
-    /// whose key would then lead to this one's code.
+    /// What the compiler says of the shader. Malformed: the request is for another module, whose key would then lead to
+    /// this one's code.
     pub fn stage(&self, module: &Module, request: &StageRequest) -> Result<Fetched> {
         request.check_module(module)?;
         let key = keys::stage(request, &self.id)?;
-        if let Some(bytes) = self.cache.get(&key)? {
+        if let Some(bytes) = self.cache.get(&key) {
             return Ok(Fetched::Hit(StageElf(bytes)));
         }
         let Some(compiler) = self.compiler else { return Ok(Fetched::NotCached) };
         let elf = compiler.compile(module, request)?;
-        self.cache.put(&key, &elf.0)?;
+        self.cache.keep(&key, &elf.0);
         Ok(Fetched::Compiled(elf))
     }
 }
@@ -100,13 +100,13 @@ impl<'a> Toolchain<'a> {
 impl GlueSource for Toolchain<'_> {
     fn piece(&self, key: &GlueKey) -> Result<Arc<GluePiece>> {
         let name = keys::glue(key)?;
-        if let Some(bytes) = self.cache.get(&name)? {
+        if let Some(bytes) = self.cache.get(&name) {
             let piece = rmp_serde::from_slice(&bytes).map_err(|e| Error::malformed(format!("cached glue: {e}")))?;
             return Ok(Arc::new(piece));
         }
         let piece = glue::emit(key)?;
         let bytes = rmp_serde::to_vec_named(&piece).map_err(|e| Error::bug(format!("glue piece: {e}")))?;
-        self.cache.put(&name, &bytes)?;
+        self.cache.keep(&name, &bytes);
         Ok(Arc::new(piece))
     }
 }

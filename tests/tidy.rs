@@ -31,6 +31,7 @@ const USES: &[(&str, &[&str])] = &[
     // The proof. Nothing in the product's path uses it.
     ("check", &["error", "target", "isa", "metadata", "link"]),
     ("emu", &["error", "target", "state", "isa", "abi", "metadata", "reloc"]),
+    ("files", &["error"]),
     // Bytes and keys only.
     ("cache", &["error"]),
     ("corpus", &["error", "target"]),
@@ -391,6 +392,37 @@ fn the_product_does_not_panic() {
         }
     }
     assert_none(&broken, "panics in the product: give an error, if need be `Error::bug`");
+}
+
+#[test]
+fn the_program_writes_and_prints_in_one_way() {
+    // `files::write` and `out.rs`: a full disk or a closed pipe is an error with an exit code, and no file is half written.
+    const OTHER_WAYS: [&str; 8] = [
+        "fs::write(",
+        "fs::copy(",
+        "File::create",
+        "File::options",
+        "OpenOptions",
+        "stdout()",
+        "stderr().",
+        "std::print",
+    ];
+    let texts = texts();
+    let mut broken = Vec::new();
+    for (name, text) in rust(&texts) {
+        if !name.starts_with("src/bin/") || name == "src/bin/dovetail/out.rs" {
+            continue;
+        }
+        for (number, code) in product_lines(text).filter(|(_, code)| OTHER_WAYS.iter().any(|way| code.contains(way))) {
+            let asks = code.contains("is_terminal()");
+            broken.extend((!asks).then(|| format!("{name}:{number}: {}", code.trim())));
+        }
+    }
+    assert_none(&broken, "output past `files::write` and src/bin/dovetail/out.rs");
+    let main = &texts.iter().find(|(name, _)| name == "src/bin/dovetail/main.rs").expect("the program").1;
+    let mut modules = main.lines().filter(|line| line.starts_with("mod "));
+    assert_eq!(modules.next(), Some("mod out;"), "its macros hold for the modules after it only");
+    assert!(main.contains("#[macro_use]\nmod out;"));
 }
 
 #[test]
