@@ -9,7 +9,9 @@ use super::interface::{BuiltIn, ExportTarget, Interp, NumericKind, OutputSlot};
 use super::lanes::{AmdOp, DerivativeKind, QuadSwap, ReduceOp, SubgroupOp};
 use super::memory::{Access, AtomicOp, BufferKind, DescriptorPart, FenceOrder, MemoryClasses, Scope};
 use super::op::Op;
-use super::shader::{ArgRole, ConstTableId, EntryArg, Local, LocalId, Modes, Resource, ResourceId, SymbolId};
+use super::shader::{
+    ArgRole, ConstTableId, DerivativeGroup, EntryArg, Local, LocalId, Modes, Resource, ResourceId, SymbolId,
+};
 use super::types::{Align, Type};
 use super::words::Word;
 use std::mem::discriminant;
@@ -389,7 +391,16 @@ pub(super) fn modes<C: Codec>(m: &mut Modes, c: &mut C) -> Text {
     for r in &mut m.round {
         c.word(r)?;
     }
-    c.flag("per_sample", &mut m.per_sample)
+    c.flag("per_sample", &mut m.per_sample)?;
+    let [mut quads, mut linear] = [DerivativeGroup::Quads, DerivativeGroup::Linear].map(|group| m.derivatives == group);
+    c.flag("quads", &mut quads)?;
+    c.flag("linear_quads", &mut linear)?;
+    m.derivatives = match (quads, linear) {
+        (true, _) => DerivativeGroup::Quads,
+        (_, true) => DerivativeGroup::Linear,
+        _ => DerivativeGroup::None,
+    };
+    Ok(())
 }
 
 /// A scratch variable.
