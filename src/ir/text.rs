@@ -56,6 +56,7 @@ const IMAGE: ImageInst = ImageInst {
     compare: false,
     offset: false,
     min_lod: false,
+    sparse: false,
     access: ACCESS,
 };
 const MIMG: MimgInst = MimgInst {
@@ -67,6 +68,7 @@ const MIMG: MimgInst = MimgInst {
     lod: LodMode::Implicit,
     clamp: false,
     offset: false,
+    tfe: false,
     access: ACCESS,
 };
 
@@ -359,6 +361,7 @@ fn image<C: Codec>(i: &mut ImageInst, c: &mut C) -> Text {
     c.flag("compare", &mut i.compare)?;
     c.flag("offset", &mut i.offset)?;
     c.flag("min_lod", &mut i.min_lod)?;
+    c.flag("sparse", &mut i.sparse)?;
     access(&mut i.access, c)
 }
 
@@ -374,6 +377,7 @@ fn mimg<C: Codec>(i: &mut MimgInst, c: &mut C) -> Text {
     c.flag("compare", &mut i.compare)?;
     c.flag("clamp", &mut i.clamp)?;
     c.flag("offset", &mut i.offset)?;
+    c.flag("tfe", &mut i.tfe)?;
     access(&mut i.access, c)
 }
 

@@ -102,6 +102,7 @@ impl Lowering<'_, '_> {
             lod: LodMode::Zero,
             clamp: false,
             offset: false,
+            tfe: self.image.sparse,
             access: self.image.access,
         }
     }

@@ -54,6 +54,7 @@ pub fn check(capability: C) -> Result<()> {
         | C::ImageQuery
         | C::InputAttachment
         | C::MinLod
+        | C::SparseResidency
         | C::DerivativeControl
         | C::ComputeDerivativeGroupQuadsKHR
         | C::ComputeDerivativeGroupLinearKHR
