@@ -23,7 +23,7 @@ pub fn run(shader: &mut Shader, wave: WaveSize) -> Result<()> {
     let workgroup = shader.modes.local_size.iter().fold(1u32, |n, &d| n.saturating_mul(d));
     rewrite(shader, |b, inst| match inst.op {
         Op::Subgroup(op) => operation(b, op, inst, wave, stage).map(Rewrite::Value),
-        Op::LoadBuiltIn { builtin, component } => {
+        Op::LoadBuiltIn { builtin, component, .. } => {
             Ok(match builtin_value(b, builtin, component, wave, stage, workgroup) {
                 Some(v) => Rewrite::Value(v),
                 None => Rewrite::Keep,
@@ -264,7 +264,7 @@ fn builtin_value(
         BuiltIn::NumSubgroups if stage == Stage::Compute => b.c32(workgroup.div_ceil(wave.lanes())),
         BuiltIn::SubgroupId if stage == Stage::Compute => {
             // Waves are filled in the order of the linear index.
-            let op = Op::LoadBuiltIn { builtin: BuiltIn::LocalInvocationIndex, component: 0 };
+            let op = Op::load_builtin(BuiltIn::LocalInvocationIndex, 0);
             let (index, shift) = (b.value(op, &[], Type::B32), b.c32(wave.lanes().trailing_zeros()));
             let wave_number = b.alu(AluOp::LShr, &[index, shift]);
             amd(b, AmdOp::ReadFirstLane, &[wave_number])
