@@ -40,6 +40,8 @@ pub struct PipelineState {
     pub color: ColorState,
     /// Rasterizer.
     pub raster: RasterState,
+    /// Views drawn, bit n for view n, each to the layer of its number; 0: no multiview.
+    pub view_mask: u32,
     /// Specialization values, for the stage named or for all.
     pub specialization: Vec<SpecializationEntry>,
     /// Index of the device in a group.

@@ -212,18 +212,57 @@ fn another_gpu_needs_a_full_compile() {
 }
 
 #[test]
-fn per_sample_shading_of_an_interpolating_body_needs_a_full_compile() {
+fn per_sample_shading_of_a_body_for_pixels_needs_a_full_compile() {
     let mut state = state();
     state.color.sample_shading = true;
     let (vs, mut ps) = (vertex().build(), fragment());
+    let StageKind::Fragment(f) = &mut ps.interface.kind else { unreachable!() };
+    // Without smooth inputs too: a sample mask is another, and barycentric coordinates are no input.
+    (f.per_pixel, f.inputs) = (true, vec![]);
     let error = link(&[&vs, &ps.build()], &state, Placement::Adjacent, &EmitGlue).unwrap_err();
     assert!(matches!(error.full_compile(), Some(FullCompile::State { .. })), "{error}");
     let StageKind::Fragment(f) = &mut ps.interface.kind else { unreachable!() };
-    f.per_sample = true;
+    (f.per_pixel, f.per_sample) = (false, true);
     let elf = link(&[&vs, &ps.build()], &state, Placement::Adjacent, &EmitGlue).unwrap();
     // PA_SC_MODE_CNTL_1.PS_ITER_SAMPLE and the place of the position.
     assert_eq!(register(&elf, Register(0xA293)), Some(0x0603_018C));
     assert_eq!(register(&elf, Register(0xA1B8)), Some(1 << 24 | 2 << 16));
+}
+
+#[test]
+fn views_need_a_body_that_exports_them() {
+    let mut state = state();
+    state.view_mask = 0b101;
+    let (mut vs, ps) = (vertex(), fragment().build());
+    let error = link(&[&vs.build(), &ps], &state, Placement::Adjacent, &EmitGlue).unwrap_err();
+    let Some(FullCompile::State { item }) = error.full_compile() else { panic!("{error}") };
+    assert_eq!(item, "view_mask");
+    let StageKind::Vertex(v) = &mut vs.interface.kind else { unreachable!() };
+    v.multiview = true;
+    (v.positions.layer, v.positions.count) = (true, 2);
+    let elf = link(&[&vs.build(), &ps], &state, Placement::Adjacent, &EmitGlue).unwrap();
+    // USE_VTX_RENDER_TARGET_INDX with the vector that it is in.
+    assert_eq!(register(&elf, Register(0xA207)), Some(1 << 18 | 1 << 21 | 1 << 24));
+    assert_eq!(register(&elf, Register(0xA1C3)), Some(0x44));
+}
+
+#[test]
+fn rates_and_coverage_have_their_registers() {
+    let (mut vs, mut ps) = (vertex(), fragment());
+    let StageKind::Vertex(v) = &mut vs.interface.kind else { unreachable!() };
+    (v.positions.shading_rate, v.positions.count) = (true, 2);
+    let StageKind::Fragment(f) = &mut ps.interface.kind else { unreachable!() };
+    (f.fully_covered, f.early_fragment_tests, f.post_depth_coverage) = (true, true, true);
+    let elf = link(&[&vs.build(), &ps.build()], &state(), Placement::Adjacent, &EmitGlue).unwrap();
+    assert_eq!(register(&elf, Register(0xA207)), Some(1 << 21 | 1 << 24 | 1 << 28));
+    assert_eq!(register(&elf, Register(0xA2F8)), Some(1 << 26));
+    let depth = register(&elf, Register(0xA203)).unwrap();
+    assert_eq!(depth >> 23 & 1, 1);
+    let StageKind::Fragment(f) = &mut ps.interface.kind else { unreachable!() };
+    (f.fully_covered, f.post_depth_coverage) = (false, false);
+    let elf = link(&[&vs.build(), &ps.build()], &state(), Placement::Adjacent, &EmitGlue).unwrap();
+    assert_eq!(register(&elf, Register(0xA2F8)), Some(0));
+    assert_eq!(register(&elf, Register(0xA203)), Some(depth & !(1 << 23)));
 }
 
 #[test]

@@ -251,7 +251,17 @@ pub struct Draw {
     pub vertex_buffers: Vec<VertexBuffer>,
     /// Width and height of every attachment, and of the viewport.
     pub extent: [u32; 2],
-    /// Colour attachments.
+    /// Samples of every attachment, at Vulkan's standard places; what is read of an attachment is their average, of
+    /// integers and depth the first.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub samples: u32,
+    /// The pipeline's state has every sample shaded by itself.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub sample_shading: bool,
+    /// Views, bit n for view n: each is drawn to the layer of its number. 0: no views, and one layer.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub view_mask: u32,
+    /// Colour attachments; layers stand one after the other.
     #[serde(default)]
     pub targets: Vec<Target>,
     /// Depth attachment, `D32_SFLOAT`.
@@ -271,9 +281,23 @@ impl Draw {
             indices: Vec::new(),
             vertex_buffers: Vec::new(),
             extent,
+            samples: 1,
+            sample_shading: false,
+            view_mask: 0,
             targets: Vec::new(),
             depth: None,
         }
+    }
+
+    /// Layers of every attachment.
+    pub fn layers(&self) -> u32 {
+        (u32::BITS - self.view_mask.leading_zeros()).max(1)
+    }
+
+    /// The views, in order; without multiview, view 0.
+    pub fn views(&self) -> impl Iterator<Item = u32> + use<> {
+        let mask = self.view_mask.max(1);
+        (0..u32::BITS).filter(move |n| mask >> n & 1 == 1)
     }
 }
 
@@ -396,6 +420,21 @@ pub struct Depth {
 
 fn one() -> u32 {
     1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_one(n: &u32) -> bool {
+    *n == 1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(b: &bool) -> bool {
+    !*b
 }
 
 fn yes() -> bool {

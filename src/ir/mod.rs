@@ -32,6 +32,7 @@ pub mod parse;
 mod print;
 pub mod rewrite;
 mod rules;
+pub mod sample_shading;
 mod shader;
 mod text;
 mod types;

@@ -121,15 +121,18 @@ impl Rule<'_> {
             Op::LoadInput { component, interp, .. } => {
                 self.component(*component)?;
                 match interp {
-                    Interp::At { place: InterpPlace::AtOffset, .. } => self.args(&[Type::B32, Type::B32])?,
-                    Interp::At { place: InterpPlace::AtSample, .. } => self.args(&[Type::B32])?,
+                    Interp::At { place, .. } => self.place(*place)?,
                     _ => self.args(&[])?,
                 }
                 self.scalar_result()
             }
-            Op::LoadBuiltIn { builtin, .. } => {
-                self.args(&[])?;
-                let truth = matches!(builtin, BuiltIn::FrontFacing | BuiltIn::HelperInvocation);
+            Op::LoadBuiltIn { builtin, place, .. } => {
+                if *place != InterpPlace::Center && !builtin.is_interpolated() {
+                    return Err(format!("{builtin:?} has no place in the pixel"));
+                }
+                self.place(*place)?;
+                use BuiltIn as B;
+                let truth = matches!(builtin, B::FrontFacing | B::HelperInvocation | B::FullyCovered);
                 self.result(if truth { Type::B1 } else { Type::B32 })
             }
             Op::StoreOutput { slot, .. } => {
@@ -278,6 +281,15 @@ impl Rule<'_> {
 
     fn local(&self, index: usize) -> Check {
         self.exists("local", index, self.shader.locals.len())
+    }
+
+    /// The operands that say where in the pixel.
+    fn place(&self, place: InterpPlace) -> Check {
+        match place {
+            InterpPlace::AtOffset => self.args(&[Type::B32, Type::B32]),
+            InterpPlace::AtSample => self.args(&[Type::B32]),
+            InterpPlace::Center | InterpPlace::Centroid | InterpPlace::Sample => self.args(&[]),
+        }
     }
 
     fn component(&self, n: u8) -> Check {

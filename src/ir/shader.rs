@@ -284,6 +284,8 @@ pub struct Modes {
     pub early_fragment_tests: bool,
     /// Promise about depth.
     pub depth: DepthMode,
+    /// The sample mask is of what passes the early tests.
+    pub post_depth_coverage: bool,
     /// Pixel centres at integers.
     pub pixel_center_integer: bool,
     /// Denormals by width: 16, 32, 64 bits.

@@ -94,7 +94,7 @@ const OPS: &[(&str, Op)] = &[
     ("descriptor", Op::Descriptor { resource: ResourceId(0), part: DescriptorPart::Buffer, non_uniform: false }),
     ("push_constant", Op::PushConstant { align: Align::A1 }),
     ("load_input", Op::LoadInput { location: 0, component: 0, kind: NumericKind::Float, interp: Interp::Flat }),
-    ("load_builtin", Op::LoadBuiltIn { builtin: BuiltIn::VertexIndex, component: 0 }),
+    ("load_builtin", Op::load_builtin(BuiltIn::VertexIndex, 0)),
     ("store_output", Op::StoreOutput { slot: OutputSlot::Layer, kind: NumericKind::Float }),
     ("image", Op::Image(IMAGE)),
     ("subgroup_elect", Op::Subgroup(SubgroupOp::Elect)),
@@ -244,9 +244,10 @@ pub(super) fn payload<C: Codec>(op: &mut Op, c: &mut C) -> Text {
                 Interp::Vertex(n) => c.number("", n),
             }
         }
-        Op::LoadBuiltIn { builtin, component } => {
+        Op::LoadBuiltIn { builtin, component, place } => {
             c.word(builtin)?;
-            c.number("component", component)
+            c.number("component", component)?;
+            if builtin.is_interpolated() { c.word(place) } else { Ok(()) }
         }
         Op::StoreOutput { slot, kind } => {
             c.word(slot)?;
@@ -404,7 +405,7 @@ pub(super) fn modes<C: Codec>(m: &mut Modes, c: &mut C) -> Text {
         (_, true) => DerivativeGroup::Linear,
         _ => DerivativeGroup::None,
     };
-    Ok(())
+    c.flag("post_depth_coverage", &mut m.post_depth_coverage)
 }
 
 /// A scratch variable.

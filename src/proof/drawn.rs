@@ -157,7 +157,7 @@ impl Run<'_> {
         let w_off = corners.iter().map(|c| c.w_off).fold(if cut { 2f64.powi(-18) } else { 0.0 }, f64::max);
         let weights = |lane: usize, perspective: bool| {
             let lane = &quad.lanes[lane];
-            let [i, j] = if perspective { lane.perspective } else { lane.linear }.map(f64::from);
+            let [i, j] = if perspective { lane.centre.perspective } else { lane.centre.linear }.map(f64::from);
             [1.0 - i - j, i, j]
         };
         let mut out: [Invocation; 4] = Default::default();
@@ -355,7 +355,7 @@ impl Shaders for Run<'_> {
                 point_size: of(OutputSlot::PointSize),
                 clip: row(OutputSlot::ClipDistance),
                 cull: row(OutputSlot::CullDistance),
-                parameters: BTreeMap::new(),
+                ..Vertex::default()
             }
         });
         Ok(vertices.collect())

@@ -10,15 +10,15 @@
 //!   └ on its end: note what `progress` says, go on after it          └ a second thread looks for what hangs
 //! ```
 
+#[path = "../link_support/mod.rs"]
+mod link_support;
 mod mutate;
 mod random;
 mod seeds;
-mod spirv;
-mod targets;
-#[path = "../link_support/mod.rs"]
-mod link_support;
 #[path = "../support/shapes.rs"]
 mod shapes;
+mod spirv;
+mod targets;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::fs;
@@ -70,14 +70,8 @@ struct Options {
 
 impl Options {
     fn parse(args: &[String]) -> Result<Self, String> {
-        let mut out = Self {
-            targets: Vec::new(),
-            time: Duration::from_secs(60),
-            runs: u64::MAX,
-            run: 1,
-            from: 0,
-            child: None,
-        };
+        let mut out =
+            Self { targets: Vec::new(), time: Duration::from_secs(60), runs: u64::MAX, run: 1, from: 0, child: None };
         let mut args = args.iter();
         while let Some(arg) = args.next() {
             let mut value = || args.next().ok_or_else(|| format!("{arg} wants a value"));
@@ -152,7 +146,11 @@ fn parent(target: &Target, options: &Options) -> usize {
     }
     let findings = files(&folder).into_iter().filter(|f| !before.contains(f)).collect::<Vec<_>>();
     let (runs, seconds) = (from - options.from, start.elapsed().as_secs_f64());
-    println!("{:<8} {runs:>10} inputs in {seconds:.0} s ({:.0} a second)", target.name, runs as f64 / seconds.max(1e-3));
+    println!(
+        "{:<8} {runs:>10} inputs in {seconds:.0} s ({:.0} a second)",
+        target.name,
+        runs as f64 / seconds.max(1e-3)
+    );
     findings.iter().for_each(|f| println!("    {}", f.display()));
     findings.len()
 }

@@ -113,6 +113,8 @@ impl Scene {
     /// What the state says of colours, from the draw.
     pub fn take_colors_from_draw(&mut self) {
         let draw = self.inputs.draw.as_ref().expect("a draw");
+        (self.state.color.samples, self.state.color.sample_shading) = (draw.samples, draw.sample_shading);
+        self.state.view_mask = draw.view_mask;
         self.state.color.attachments = draw
             .targets
             .iter()

@@ -612,8 +612,7 @@ pub fn decorations(n: u32) -> Vec<u8> {
 pub fn privates(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     let to_word = m.pointer(StorageClass::Private, m.u32);
-    let variables: Vec<u32> =
-        (0..n).map(|_| m.typed(Op::Variable, to_word, &[StorageClass::Private as u32])).collect();
+    let variables: Vec<u32> = (0..n).map(|_| m.typed(Op::Variable, to_word, &[StorageClass::Private as u32])).collect();
     m.entry.extend(&variables);
     m.begin();
     let mut x = m.load(0);
@@ -633,8 +632,7 @@ pub fn inputs(n: u32) -> Vec<u8> {
     let array = m.global(Op::TypeArray, &[m.u32, length]);
     let to_array = m.pointer(StorageClass::Input, array);
     let to_word = m.pointer(StorageClass::Input, m.u32);
-    let variables: Vec<u32> =
-        (0..n).map(|_| m.typed(Op::Variable, to_array, &[StorageClass::Input as u32])).collect();
+    let variables: Vec<u32> = (0..n).map(|_| m.typed(Op::Variable, to_array, &[StorageClass::Input as u32])).collect();
     for variable in &variables {
         m.decorate(*variable, Decoration::BuiltIn, &[spirv::BuiltIn::SubgroupEqMask as u32]);
     }

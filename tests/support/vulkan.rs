@@ -143,7 +143,8 @@ impl Lavapipe {
         let infos: Vec<_> = stages.iter().map(Stage::info).collect();
         let pipeline = run.graphics_pipeline(&infos, attributes, draw);
         let attachments = run.attachments(draw);
-        run.record_draw(pipeline, draw, &attachments);
+        let sampled = if draw.samples > 1 { run.sampled(draw) } else { attachments.clone() };
+        run.record_draw(pipeline, draw, [&sampled, &attachments]);
         run.finish(&attachments)
     }
 }

@@ -91,8 +91,7 @@ impl<'a> LocalId<'a> {
 
 /// The number that lanes follow, of upper-level built-ins.
 pub(super) fn lane_order(b: &mut Builder<'_>) -> Value {
-    let load =
-        |b: &mut Builder<'_>, builtin, component| b.value(Op::LoadBuiltIn { builtin, component }, &[], Type::B32);
+    let load = |b: &mut Builder<'_>, builtin, component| b.value(Op::load_builtin(builtin, component), &[], Type::B32);
     let modes = &b.shader.modes;
     let [sx, sy, _] = modes.local_size.map(u64::from);
     if modes.derivatives != DerivativeGroup::Quads {

@@ -24,7 +24,7 @@ pub fn run(shader: &mut Shader, wave: WaveSize) -> Result<()> {
     let workgroup = shader.modes.local_size.iter().fold(1u32, |n, &d| n.saturating_mul(d));
     rewrite(shader, |b, inst| match inst.op {
         Op::Subgroup(op) => operation(b, op, inst, wave, stage).map(Rewrite::Value),
-        Op::LoadBuiltIn { builtin, component } => {
+        Op::LoadBuiltIn { builtin, component, .. } => {
             Ok(match builtin_value(b, builtin, component, wave, stage, workgroup) {
                 Some(v) => Rewrite::Value(v),
                 None => Rewrite::Keep,

@@ -5,7 +5,7 @@
 
 use super::{
     dce, entry, fold, legalize_memory, lower_builtins, lower_derivatives, lower_descriptors, lower_images,
-    lower_inputs, lower_outputs, lower_push_constants, lower_subgroup, summarize,
+    lower_inputs, lower_outputs, lower_push_constants, lower_subgroup, multiview, sample_shading, summarize,
 };
 use crate::abi::layout::{DescriptorPlace, PushPlace, ResolvedLayout};
 use crate::error::{Context, Error, Result};
@@ -55,6 +55,8 @@ pub const PASSES: &[(&str, Pass)] = &[
     ("dce", Pass::Plain(dce::run)),
     ("lower_images", Pass::Plain(lower_images::run)),
     ("lower_subgroup", Pass::Plain(lower_subgroup::run)),
+    ("multiview", Pass::Known(multiview::run)),
+    ("sample_shading", Pass::Known(sample_shading::run)),
     ("entry", Pass::Known(entry::run)),
     ("lower_descriptors", Pass::Known(lower_descriptors::run)),
     ("lower_push_constants", Pass::Known(lower_push_constants::run)),

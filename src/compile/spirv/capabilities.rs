@@ -69,6 +69,10 @@ pub fn check(capability: C) -> Result<()> {
         | C::DeviceGroup
         | C::StencilExportEXT
         | C::FragmentBarycentricKHR
+        | C::FragmentShadingRateKHR
+        | C::FragmentFullyCoveredEXT
+        | C::FragmentDensityEXT
+        | C::SampleMaskPostDepthCoverage
         | C::GroupNonUniform
         | C::GroupNonUniformVote
         | C::GroupNonUniformArithmetic

@@ -7,12 +7,12 @@ use super::builtins::{self, Source};
 use super::cx::{Cx, Place, Pointer, Ty, TypeId, Values};
 use super::types::{Layout, Leaf};
 use crate::error::{Error, Result};
+use crate::ir::sample_shading::SampleEffect;
 use crate::ir::{
     Align, AluOp, Bits, BlockId, BuiltIn, Interp, InterpPlace, LocalId, NumericKind, Op, OutputSlot, Shader, Type,
     Value,
 };
 use crate::target::Stage;
-use smallvec::SmallVec;
 use spirv::Decoration;
 use std::collections::BTreeSet;
 
@@ -233,7 +233,7 @@ impl Cx<'_> {
         let wide = if stage == Stage::Vertex { Wide::Channels } else { Wide::Dwords };
         for (leaf, c) in at.into_iter().zip(components(self, id, ty, wide)?) {
             let source = match c.decor.builtin {
-                Some(b) => builtins::input(stage, b, c.component),
+                Some(b) => builtins::input(stage, b, c.component).at(place(&c.decor)),
                 // SPIR-V and Vulkan allow the variable, but no interface of Vulkan feeds it.
                 None if stage == Stage::Compute => {
                     let detail = format!("location {}: only built-ins have a value", c.location);
@@ -246,10 +246,8 @@ impl Cx<'_> {
                     interp: interpolation(self, stage, &c),
                 },
             };
-            let by_sample =
-                matches!(source, Source::Location { interp: Interp::At { place: InterpPlace::Sample, .. }, .. });
-            let modes = &mut self.b.shader.modes;
-            modes.per_sample |= by_sample || builtins::is_per_sample(&source);
+            let asks = source.read().is_some_and(|read| read.effect() == SampleEffect::Asks);
+            self.b.shader.modes.per_sample |= asks && stage == Stage::Fragment;
             leaves.push((leaf, source));
         }
         self.interface.inputs.push(Input { ty, leaves, local: None });
@@ -330,7 +328,7 @@ impl Cx<'_> {
     pub(super) fn load_input(&mut self, input: usize, pointer: &Pointer, volatile: bool) -> Result<Values> {
         let sources = self.sources(input, pointer)?;
         let read = |(ty, source): &(Type, Source)| match source {
-            Source::BuiltIn(BuiltIn::HelperInvocation, _) if volatile => Ok(self.b.value(Op::IsHelper, &[], *ty)),
+            Source::BuiltIn(BuiltIn::HelperInvocation, ..) if volatile => Ok(self.b.value(Op::IsHelper, &[], *ty)),
             _ => self.read_source(source, *ty),
         };
         sources.iter().map(read).collect()
@@ -353,14 +351,23 @@ impl Cx<'_> {
     }
 
     fn read_source(&mut self, source: &Source, ty: Type) -> Result<Value> {
+        self.read_at(source, &[], ty)
+    }
+
+    /// Reads a source whose place wants these operands.
+    fn read_at(&mut self, source: &Source, operands: &[Value], ty: Type) -> Result<Value> {
         Ok(match *source {
             Source::Location { location, component, kind, interp } => {
-                self.b.value(Op::LoadInput { location, component, kind, interp }, &[], ty)
+                let operands = if matches!(interp, Interp::At { .. }) { operands } else { &[] };
+                self.b.value(Op::LoadInput { location, component, kind, interp }, operands, ty)
             }
-            Source::BuiltIn(builtin, component) => self.b.value(Op::LoadBuiltIn { builtin, component }, &[], ty),
+            Source::BuiltIn(builtin, component, place) => {
+                let operands = if builtin.is_interpolated() { operands } else { &[] };
+                self.b.value(Op::LoadBuiltIn { builtin, component, place }, operands, ty)
+            }
             Source::GlobalInvocationId(c) => {
                 let size = self.b.shader.modes.local_size.get(c as usize).copied().unwrap_or(1);
-                let load = |cx: &mut Self, builtin| cx.b.value(Op::LoadBuiltIn { builtin, component: c }, &[], ty);
+                let load = |cx: &mut Self, builtin| cx.b.value(Op::load_builtin(builtin, c), &[], ty);
                 let group = load(self, BuiltIn::WorkgroupId);
                 let local = load(self, BuiltIn::LocalInvocationId);
                 let base = self.b.imul_const(group, u64::from(size));
@@ -370,7 +377,7 @@ impl Cx<'_> {
                 let size = self.b.shader.modes.local_size.get(c as usize).copied().unwrap_or(1);
                 self.b.iconst(ty, u64::from(size))
             }
-            Source::Zero => self.b.iconst(ty, 0),
+            Source::Constant(n) => self.b.iconst(ty, u64::from(n)),
             Source::Unsupported(name) => return Err(Error::unsupported(format!("BuiltIn {name:?}"), "as an input")),
         })
     }
@@ -429,25 +436,8 @@ impl Cx<'_> {
 
     /// The leaves of a part of an input, those that are interpolated at this place.
     fn interpolated(&mut self, input: usize, p: &Pointer, place: InterpPlace, operands: &[Value]) -> Result<Values> {
-        use BuiltIn as B;
-        let one = |cx: &mut Self, (ty, source): (Type, Source)| match source {
-            Source::Location { location, component, kind, interp: Interp::At { perspective, .. } } => {
-                let interp = Interp::At { perspective, place };
-                let args: SmallVec<[Value; 4]> = SmallVec::from_slice(operands);
-                Ok(cx.b.value(Op::LoadInput { location, component, kind, interp }, &args, ty))
-            }
-            Source::BuiltIn(
-                b @ (B::FragCoord
-                | B::PointCoord
-                | B::ClipDistance
-                | B::CullDistance
-                | B::BaryCoord
-                | B::BaryCoordNoPersp),
-                _,
-            ) => Err(Error::unsupported("interpolation function", format!("of BuiltIn {b:?}"))),
-            other => cx.read_source(&other, ty),
-        };
-        self.sources(input, p)?.into_iter().map(|s| one(self, s)).collect()
+        let sources = self.sources(input, p)?;
+        sources.into_iter().map(|(ty, source)| self.read_at(&source.at(place), operands, ty)).collect()
     }
 }
 
@@ -475,10 +465,14 @@ fn interpolation(cx: &Cx<'_>, stage: Stage, c: &Component) -> Interp {
     if stage != Stage::Fragment || c.decor.flat || !float {
         return Interp::Flat;
     }
-    let place = match (c.decor.sample, c.decor.centroid) {
+    Interp::At { perspective: !c.decor.no_perspective, place: place(&c.decor) }
+}
+
+/// Where in the pixel a variable is interpolated.
+fn place(decor: &Decor) -> InterpPlace {
+    match (decor.sample, decor.centroid) {
         (true, _) => InterpPlace::Sample,
         (_, true) => InterpPlace::Centroid,
         _ => InterpPlace::Center,
-    };
-    Interp::At { perspective: !c.decor.no_perspective, place }
+    }
 }

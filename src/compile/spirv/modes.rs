@@ -51,6 +51,7 @@ fn one(cx: &mut Cx<'_>, inst: &Inst, origin_upper_left: &mut bool) -> Result<()>
         M::DepthGreater => cx.b.shader.modes.depth = DepthMode::Greater,
         M::DepthLess => cx.b.shader.modes.depth = DepthMode::Less,
         M::DepthUnchanged => cx.b.shader.modes.depth = DepthMode::Unchanged,
+        M::PostDepthCoverage => cx.b.shader.modes.post_depth_coverage = true,
         M::PixelCenterInteger => cx.b.shader.modes.pixel_center_integer = true,
         M::OriginUpperLeft => *origin_upper_left = true,
         M::DenormFlushToZero => cx.b.shader.modes.denorm[width()?] = DenormMode::Flush,

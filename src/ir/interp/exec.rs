@@ -309,26 +309,22 @@ impl<'a> Machine<'a> {
                     wave.set(register, lane, words.get(n).copied().unwrap_or(0), Shadow::NONE);
                 }
             }
-            Op::LoadInput { location, component, interp, .. } => {
-                if !matches!(
-                    interp,
-                    // There is one sample a pixel, in its middle.
-                    Interp::Flat
-                        | Interp::At {
-                            place: InterpPlace::Center
-                                | InterpPlace::Centroid
-                                | InterpPlace::Sample
-                                | InterpPlace::AtSample,
-                            ..
-                        }
-                ) {
-                    return Err(Error::unsupported("interpreting interpolation", format!("{interp:?}")));
-                }
+            // There is one sample a pixel, in its middle.
+            Op::LoadInput {
+                interp: interp @ (Interp::Vertex(_) | Interp::At { place: InterpPlace::AtOffset, .. }),
+                ..
+            } => {
+                return Err(Error::unsupported("interpreting interpolation", format!("{interp:?}")));
+            }
+            Op::LoadBuiltIn { builtin, place: InterpPlace::AtOffset, .. } => {
+                return Err(Error::unsupported("interpreting interpolation", format!("{builtin:?} at an offset")));
+            }
+            Op::LoadInput { location, component, .. } => {
                 let input = wave.invocations.get(lane).and_then(|i| i.inputs.get(&(*location, *component)));
                 let (bits, shadow) = input.copied().unwrap_or((0, Shadow::NONE));
                 self.set(wave, inst, lane, bits, shadow);
             }
-            Op::LoadBuiltIn { builtin, component } => {
+            Op::LoadBuiltIn { builtin, component, .. } => {
                 let (bits, shadow) = self.builtin(wave, *builtin, *component, lane)?;
                 self.set(wave, inst, lane, bits, shadow);
             }

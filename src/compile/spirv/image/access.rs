@@ -14,7 +14,7 @@ fn address(cx: &mut Cx<'_>, inst: &Inst, shape: &mut Shape, coords: Values, extr
         // Relative to the pixel; from here on an ordinary image.
         shape.dim = Dim::D2;
         for (component, c) in (0u8..2).zip(coords.iter_mut()) {
-            let position = cx.b.value(IrOp::LoadBuiltIn { builtin: BuiltIn::FragCoord, component }, &[], Type::B32);
+            let position = cx.b.value(IrOp::load_builtin(BuiltIn::FragCoord, component), &[], Type::B32);
             let pixel = cx.b.convert(AluOp::F2S, position, Type::B32);
             *c = cx.b.iadd(pixel, *c);
         }
