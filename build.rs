@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// What decides a stage's ELF besides its request and LLVM.
-const COMPILER: &[&str] = &["abi", "compile", "ir", "metadata", "reloc", "state.rs", "target.rs"];
+const COMPILER: &[&str] = &["abi", "compile", "ir", "metadata", "reloc", "state", "state.rs", "target.rs"];
 /// What decides a piece of glue besides its key.
 const GLUE: &[&str] = &["abi", "glue", "isa", "target.rs"];
 
