@@ -4,6 +4,7 @@
 //! To add a kind of resource: a variant of [`Bound`].
 
 use crate::error::{Error, Result};
+use crate::state::ResourceKind;
 use serde::{Deserialize, Serialize};
 
 /// Everything a run is given.
@@ -35,7 +36,7 @@ pub struct Binding {
     /// Array element.
     #[serde(default)]
     pub element: u32,
-    /// What is bound there.
+    /// What is bound there; of a mutable binding it says too which kind this element is of.
     pub bound: Bound,
 }
 
@@ -102,6 +103,21 @@ pub enum Bound {
 }
 
 impl Bound {
+    /// The kind of its descriptor, if it has one.
+    pub fn kind(&self) -> Option<ResourceKind> {
+        Some(match self {
+            Self::UniformBuffer(_) => ResourceKind::UniformBuffer,
+            Self::StorageBuffer(_) => ResourceKind::StorageBuffer,
+            Self::PhysicalStorageBuffer(_) => return None,
+            Self::UniformTexelBuffer(_) => ResourceKind::UniformTexelBuffer,
+            Self::StorageTexelBuffer(_) => ResourceKind::StorageTexelBuffer,
+            Self::SampledImage(_) => ResourceKind::SampledImage,
+            Self::StorageImage(_) => ResourceKind::StorageImage,
+            Self::Sampler(_) => ResourceKind::Sampler,
+            Self::CombinedImageSampler(..) => ResourceKind::CombinedImageSampler,
+        })
+    }
+
     /// Contents of a buffer without a format.
     pub fn buffer(&self) -> Option<&Bytes> {
         match self {

@@ -229,6 +229,14 @@ pub enum ResourceKind {
     InputAttachment,
 }
 
+impl ResourceKind {
+    /// Whether a variable of the kind `used` can work on a descriptor of this kind: the same, or its half of a combined one
+    /// (Vulkan, "Shader Resource and Descriptor Type Correspondence").
+    pub fn serves(self, used: Self) -> bool {
+        used == self || self == Self::CombinedImageSampler && matches!(used, Self::SampledImage | Self::Sampler)
+    }
+}
+
 /// How denormals are treated at one width.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum DenormMode {

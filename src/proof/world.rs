@@ -23,6 +23,7 @@ pub fn world(inputs: &Inputs) -> Result<World> {
     let mut world = World { push_constants: with_addresses(None, &inputs.push_constants), ..Default::default() };
     for (n, b) in inputs.bindings.iter().enumerate() {
         let place = (b.set, b.binding, b.element);
+        world.kinds.extend(b.bound.kind().map(|kind| (place, kind)));
         if b.bound.storage_buffer().is_some() {
             world.addresses.insert(address(n), place);
         }

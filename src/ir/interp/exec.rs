@@ -299,6 +299,9 @@ impl<'a> Machine<'a> {
             }
             Op::Descriptor { resource, part, .. } => {
                 let element = arg(wave, 0).0;
+                if let Some(r) = self.shader.resources.get(resource.index()) {
+                    self.world.check_kind(r, element as u32)?;
+                }
                 let Some(result) = inst.result else { return Ok(()) };
                 let part = match part {
                     DescriptorPart::Sampler => 1,
