@@ -17,9 +17,9 @@ use std::time::Duration;
 use support::shapes::{SHAPES, Shape};
 
 /// CPU time that a shape may take. A debug build takes some tenths of a second for each, a quadratic walk minutes.
-const MOST: Duration = Duration::from_secs(10);
+const MOST: Duration = Duration::from_secs(20);
 /// Then it counts as one that never ends.
-const DEADLINE: Duration = Duration::from_secs(120);
+const DEADLINE: Duration = Duration::from_secs(240);
 const STACK: usize = 2 << 20;
 
 fn compile_without_llvm(bytes: Vec<u8>) -> Result<(), Error> {

@@ -33,6 +33,7 @@ mod print;
 pub mod rewrite;
 mod rules;
 mod shader;
+mod symbols;
 mod text;
 mod types;
 pub mod uniform;
@@ -51,4 +52,5 @@ pub use shader::{
     Level, Local, LocalId, LowerInfo, Merge, Modes, RegClass, Resource, ResourceId, ResourceKind, RoundMode, Shader,
     SpecValue, SymbolId, Terminator, Value, ValueData, ValueDef,
 };
+pub use symbols::Symbols;
 pub use types::{Align, Bits, Type};
