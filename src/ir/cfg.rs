@@ -37,8 +37,7 @@ impl DomTree {
             position[n as usize] = i;
         }
         // By position in `order`, where a dominator always has a lower one.
-        let idom: Vec<usize> =
-            order.iter().map(|&n| parent[n as usize].map_or(0, |p| position[p as usize])).collect();
+        let idom: Vec<usize> = order.iter().map(|&n| parent[n as usize].map_or(0, |p| position[p as usize])).collect();
         let mut size = vec![1u32; order.len()];
         for i in (1..order.len()).rev() {
             let s = size[i];

@@ -19,8 +19,7 @@ struct Walk<'a> {
 
 /// For each node the closest strict dominator; none for the root (node 0) and what it does not reach.
 pub(super) fn immediate_dominators(succs: &[Vec<u32>]) -> Vec<Option<u32>> {
-    let mut walk =
-        Walk { succs, number: vec![NONE; succs.len()], node: Vec::new(), parent: Vec::new() };
+    let mut walk = Walk { succs, number: vec![NONE; succs.len()], node: Vec::new(), parent: Vec::new() };
     walk.run();
     let n = walk.node.len();
     let preds = walk.predecessors();

@@ -5,9 +5,9 @@
 //! level, no parameters. At the lower level its parameters are the hardware's registers, one per [`EntryArg`].
 
 use super::op::Op;
+use super::symbols::Symbols;
 use super::types::{Align, Type};
 use crate::target::{Stage, WaveSize};
-use super::symbols::Symbols;
 use smallvec::SmallVec;
 
 macro_rules! id {

@@ -2,7 +2,7 @@
 //!
 //! Input `n` of a target is a function of its seeds, of the run's number and of `n`: whatever ends the process, the parent knows
 //! which input did. A finding is a panic, an error that calls itself our bug, more than 2 s of CPU time, more than 512 MiB,
-//! or the end of the process. It is written to `target/fuzz/TARGET`; once mended, it moves to `testdata/fuzz/TARGET`,
+//! or the end of the process. It is written to `target/fuzz-findings/TARGET`; once mended, it moves to `testdata/fuzz/TARGET`,
 //! which `tests/fuzz_findings.rs` runs with all other tests.
 //!
 //! ```text
@@ -10,15 +10,16 @@
 //!   └ on its end: note what `progress` says, go on after it          └ a second thread looks for what hangs
 //! ```
 
+#[path = "../link_support/mod.rs"]
+mod link_support;
 mod mutate;
 mod random;
 mod seeds;
-mod spirv;
-mod targets;
-#[path = "../link_support/mod.rs"]
-mod link_support;
 #[path = "../support/shapes.rs"]
 mod shapes;
+mod spirv;
+mod store;
+mod targets;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::fs;
@@ -70,14 +71,8 @@ struct Options {
 
 impl Options {
     fn parse(args: &[String]) -> Result<Self, String> {
-        let mut out = Self {
-            targets: Vec::new(),
-            time: Duration::from_secs(60),
-            runs: u64::MAX,
-            run: 1,
-            from: 0,
-            child: None,
-        };
+        let mut out =
+            Self { targets: Vec::new(), time: Duration::from_secs(60), runs: u64::MAX, run: 1, from: 0, child: None };
         let mut args = args.iter();
         while let Some(arg) = args.next() {
             let mut value = || args.next().ok_or_else(|| format!("{arg} wants a value"));
@@ -152,7 +147,11 @@ fn parent(target: &Target, options: &Options) -> usize {
     }
     let findings = files(&folder).into_iter().filter(|f| !before.contains(f)).collect::<Vec<_>>();
     let (runs, seconds) = (from - options.from, start.elapsed().as_secs_f64());
-    println!("{:<8} {runs:>10} inputs in {seconds:.0} s ({:.0} a second)", target.name, runs as f64 / seconds.max(1e-3));
+    println!(
+        "{:<8} {runs:>10} inputs in {seconds:.0} s ({:.0} a second)",
+        target.name,
+        runs as f64 / seconds.max(1e-3)
+    );
     findings.iter().for_each(|f| println!("    {}", f.display()));
     findings.len()
 }

@@ -4,9 +4,7 @@ use super::link_support::{compute, fragment, state as good_state, vertex};
 use super::shapes::SHAPES;
 use super::targets::KEY;
 use dovetail::cache::entry;
-use dovetail::compile::request::{
-    CompilerId, KnownState, ModuleDigest, StageRequest, TuningOptions,
-};
+use dovetail::compile::request::{CompilerId, KnownState, ModuleDigest, StageRequest, TuningOptions};
 use dovetail::compile::worker::protocol::{self, Hello, PROTOCOL, Request, Response};
 use dovetail::error::{Error, FullCompile};
 use dovetail::glue::{self, GlueKey};
@@ -21,7 +19,8 @@ use std::sync::{Arc, Mutex};
 pub fn spirv() -> Vec<Vec<u8>> {
     let mut out: Vec<Vec<u8>> = SHAPES.iter().map(|(_, _, make)| make(3)).collect();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/spirv");
-    let mut files: Vec<_> = std::fs::read_dir(folder).expect("the modules").map(|e| e.expect("a file").path()).collect();
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).expect("the modules").map(|e| e.expect("a file").path()).collect();
     files.retain(|path| path.extension().is_some_and(|e| e == "spv"));
     files.sort();
     out.extend(files.iter().map(|path| std::fs::read(path).expect("a module")));

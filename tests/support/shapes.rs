@@ -612,8 +612,7 @@ pub fn decorations(n: u32) -> Vec<u8> {
 pub fn privates(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     let to_word = m.pointer(StorageClass::Private, m.u32);
-    let variables: Vec<u32> =
-        (0..n).map(|_| m.typed(Op::Variable, to_word, &[StorageClass::Private as u32])).collect();
+    let variables: Vec<u32> = (0..n).map(|_| m.typed(Op::Variable, to_word, &[StorageClass::Private as u32])).collect();
     m.entry.extend(&variables);
     m.begin();
     let mut x = m.load(0);
@@ -633,8 +632,7 @@ pub fn inputs(n: u32) -> Vec<u8> {
     let array = m.global(Op::TypeArray, &[m.u32, length]);
     let to_array = m.pointer(StorageClass::Input, array);
     let to_word = m.pointer(StorageClass::Input, m.u32);
-    let variables: Vec<u32> =
-        (0..n).map(|_| m.typed(Op::Variable, to_array, &[StorageClass::Input as u32])).collect();
+    let variables: Vec<u32> = (0..n).map(|_| m.typed(Op::Variable, to_array, &[StorageClass::Input as u32])).collect();
     for variable in &variables {
         m.decorate(*variable, Decoration::BuiltIn, &[spirv::BuiltIn::SubgroupEqMask as u32]);
     }
@@ -646,6 +644,20 @@ pub fn inputs(n: u32) -> Vec<u8> {
         let loaded = m.value(Op::Load, m.u32, &[pointer]);
         m.store(0, loaded);
     }
+    m.end();
+    m.finish()
+}
+
+/// A variable that SPIR-V allows and nothing in Vulkan feeds: no built-in, in a compute shader.
+pub fn located_input() -> Vec<u8> {
+    let mut m = Module::new();
+    let to_word = m.pointer(StorageClass::Input, m.u32);
+    let variable = m.typed(Op::Variable, to_word, &[StorageClass::Input as u32]);
+    m.decorate(variable, Decoration::Location, &[0]);
+    m.entry.push(variable);
+    m.begin();
+    let loaded = m.value(Op::Load, m.u32, &[variable]);
+    m.store(0, loaded);
     m.end();
     m.finish()
 }

@@ -37,6 +37,11 @@ pub(super) fn too_much(shader: &Shader) -> Option<String> {
     None
 }
 
+/// Whether more values meet in some block than are kept in registers.
+pub(super) fn many_params(shader: &Shader) -> bool {
+    shader.blocks.iter().any(|block| block.params.len() > MAX_PARAMS)
+}
+
 /// What the scheduler keeps in order.
 fn is_access(op: &Op) -> bool {
     op.has_side_effects()

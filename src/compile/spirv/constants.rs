@@ -90,7 +90,9 @@ impl Constants {
     pub fn mark_used(&mut self, index: u32) {
         let mut todo = vec![index];
         while let Some(index) = todo.pop() {
-            if let (Some(c), Some(marked @ false)) = (self.list.get(index as usize), self.marked.get_mut(index as usize)) {
+            if let (Some(c), Some(marked @ false)) =
+                (self.list.get(index as usize), self.marked.get_mut(index as usize))
+            {
                 *marked = true;
                 self.used.extend(c.spec);
                 todo.extend(&c.parts);
@@ -165,7 +167,8 @@ impl Cx<'_> {
             return Err(inst.not_translated());
         }
         let ty = self.result_type(inst)?;
-        let constant = |bits: Vec<u64>| Constant { ty, leaves: Leaves::Bits(bits.into()), spec: None, parts: Vec::new() };
+        let constant =
+            |bits: Vec<u64>| Constant { ty, leaves: Leaves::Bits(bits.into()), spec: None, parts: Vec::new() };
         let made = match inst.op() {
             Op::ConstantTrue => constant(vec![1]),
             Op::ConstantFalse => constant(vec![0]),
@@ -205,7 +208,8 @@ impl Cx<'_> {
             return Ok(Constant { ty, leaves: Leaves::Bits([default].into()), spec: None, parts: Vec::new() });
         };
         let overrides = &self.constants.overrides;
-        let found = overrides.binary_search_by_key(&id, |(i, _)| *i).ok().and_then(|n| overrides.get(n)).map(|(_, v)| *v);
+        let found =
+            overrides.binary_search_by_key(&id, |(i, _)| *i).ok().and_then(|n| overrides.get(n)).map(|(_, v)| *v);
         let value = match found {
             Some(v) if scalar == Type::B1 => u64::from(v != 0),
             Some(v) => v & scalar.bits().mask(),

@@ -233,7 +233,8 @@ fn translate(cx: &mut Cx<'_>, session: &mut Session<'_>, n: u32, ret: Return, ou
         frame.nesting = outer + cfg.nesting.get(n).copied().unwrap_or(0);
         if frame.nesting > MAX_NESTING {
             let place = format!("block %{}", block.label);
-            let what = Error::unsupported("control-flow nesting", format!("over {MAX_NESTING} constructs in each other"));
+            let what =
+                Error::unsupported("control-flow nesting", format!("over {MAX_NESTING} constructs in each other"));
             return Err(what.at(place));
         }
         for at in &block.insts {
