@@ -20,6 +20,7 @@ mod lower_inputs;
 mod lower_outputs;
 mod lower_push_constants;
 pub mod lower_subgroup;
+mod output_values;
 mod pipeline;
 mod prelude;
 mod subgroup_scan;
