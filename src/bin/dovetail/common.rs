@@ -144,13 +144,6 @@ pub fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
     toml::from_str(&text).map_err(|e| Error::malformed(e.to_string())).at(place)
 }
 
-/// A file for another program to read, gone when it is dropped.
-pub fn scratch(bytes: &[u8]) -> Result<tempfile::NamedTempFile> {
-    let mut file = tempfile::NamedTempFile::new()?;
-    file.write_all(bytes)?;
-    Ok(file)
-}
-
 /// Prints one JSON document.
 pub fn print_json<T: serde::Serialize>(value: &T) -> Result<()> {
     let text = serde_json::to_string_pretty(value).map_err(|e| Error::bug(format!("JSON: {e}")))?;
