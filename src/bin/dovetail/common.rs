@@ -6,7 +6,6 @@ use dovetail::compile::request::{Module, TuningOptions};
 use dovetail::compile::worker::{PoolConfig, WorkerPool};
 use dovetail::error::{Context, Error, Result};
 pub use dovetail::files::write as write_file;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -4,7 +4,7 @@
 //! its shaders give. It is linked adjacent and chained from early parts, compiled whole, and each result is verified, its
 //! code too: errors in it are failures, remarks are counted. With `--tools`, LLVM's readers must take every ELF without a complaint too, and list the code as we do.
 
-use crate::common::{BuildArgs, CacheArgs, JobArgs, print_json, read_module, scratch};
+use crate::common::{BuildArgs, CacheArgs, JobArgs, print_json, read_module};
 use crate::objdump::{self, Listing};
 use crate::progress::Progress;
 use dovetail::check::{self, Rule};
@@ -224,7 +224,7 @@ fn unlinked(tools: &Toolchain<'_>, request: &PipelineRequest<'_>) -> Result<()> 
 
 /// LLVM's readers, which warn of what they do not like and go on.
 fn outside(elf: &[u8]) -> Result<()> {
-    let file = scratch(elf)?;
+    let file = objdump::scratch(elf)?;
     for (tool, options) in [("llvm-readelf-19", &["-a"][..]), ("llvm-objdump-19", &["-d", "-r"])] {
         let out = Command::new(tool).args(options).arg(file.path()).stdout(Stdio::null()).output();
         let out = out.map_err(|e| Error::environment(format!("{tool}: {e}; Debian has it in llvm-19")))?;
