@@ -29,9 +29,9 @@ use dovetail::proof::Random;
 use dovetail::state::{
     BindingLayout, PipelineState, SetLayout, VertexAttribute, VertexBinding, VertexInputState, VertexRate,
 };
-use dovetail::target::{GfxIp, WaveSize};
+use dovetail::target::GfxIp;
 use dovetail::toolchain::Toolchain;
-use scene::Scene;
+use scene::{Arrangement, Scene};
 use std::collections::BTreeSet;
 use support::{glsl, root};
 use vulkan::{Lavapipe, Shader};
@@ -127,7 +127,7 @@ fn run(scene: &mut Scene, tools: &Toolchain<'_>, vulkan: &Lavapipe, at: &str) ->
     let shader = |module| Shader { module, entry: "main", spec: &[] };
     let theirs = vulkan.draw(shader(&scene.vertex), Some(shader(&scene.fragment)), &scene.state.vertex, &scene.inputs);
     let (mut first, mut exports) = (None, BTreeSet::new());
-    for (route, _, elf) in scene.pipelines_by(tools, &[WaveSize::W32]) {
+    for (route, _, elf) in scene.pipelines_by(tools, &[Arrangement::SMALL]) {
         let ours = emu::run(&elf, &scene.state.layout, &scene.inputs, Limits::default());
         let ours = ours.unwrap_or_else(|e| panic!("{at}, {route}: {e}")).targets.expect("targets");
         let ours: Vec<Vec<u8>> = ours.colors.into_iter().map(|c| c.data).collect();

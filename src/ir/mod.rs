@@ -20,6 +20,7 @@
 mod alu;
 mod builder;
 pub mod cfg;
+mod dominators;
 mod effects;
 mod image;
 mod interface;

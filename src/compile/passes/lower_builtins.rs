@@ -116,6 +116,8 @@ impl Place<'_, '_> {
                 self.b.alu(AluOp::IAnd, &[coverage, bit])
             }
             B::ShadingRate => self.shading_rate()?,
+            B::FragInvocationCount if self.per_sample => reloc(self.b, &LinkSymbol::NumSamples),
+            B::FragInvocationCount => self.b.c32(1),
             B::FullyCovered => {
                 let coverage = self.entry.system(System::SampleCoverage)?;
                 let zero = self.b.c32(0);

@@ -34,6 +34,8 @@ struct Input {
 struct Output {
     local: LocalId,
     leaves: Vec<OutputLeaf>,
+    /// A store at an offset of run time was seen.
+    all_written: bool,
 }
 
 #[derive(Debug)]
@@ -72,7 +74,7 @@ impl Decor {
             sample: false,
             per_vertex: false,
         });
-        for decorated in cx.module.decorations(id).iter().filter(|d| d.member == member) {
+        for decorated in cx.module.decorations_of(id, member) {
             let value = decorated.value.unwrap_or(0);
             match decorated.decoration {
                 Decoration::Location => d.location = Some(value),
@@ -105,7 +107,7 @@ struct Component {
 fn struct_id(cx: &Cx<'_>, variable: u32) -> Option<u32> {
     let mut at = cx.module.result_types.get(variable as usize).copied()?;
     for _ in 0..8 {
-        let inst = cx.module.globals.iter().find(|i| i.raw.result_id == Some(at))?;
+        let inst = cx.module.global(at)?;
         at = match inst.op() {
             spirv::Op::TypePointer => inst.id(1).ok()?,
             spirv::Op::TypeArray => inst.id(0).ok()?,
@@ -143,6 +145,9 @@ fn expand(
     vertex: u8,
     out: &mut Vec<Component>,
 ) -> Result<()> {
+    if cx.types.leaf_count(ty)? == 0 {
+        return Ok(());
+    }
     if let Some((elem, count)) = cx.types.vector(ty) {
         if cx.types.scalar(elem) == Some(Type::B64) {
             return Err(Error::unsupported("64-bit stage interface", ""));
@@ -192,11 +197,17 @@ impl Cx<'_> {
     /// Declares an input variable; its position in the interface.
     pub(super) fn declare_input(&mut self, id: u32, ty: TypeId) -> Result<usize> {
         let at = self.types.walk(ty, Layout::PACKED)?;
+        self.spend(at.len())?;
         let stage = self.b.shader.stage;
         let mut leaves = Vec::with_capacity(at.len());
         for (leaf, c) in at.into_iter().zip(components(self, id, ty)?) {
             let source = match c.decor.builtin {
                 Some(b) => builtins::input(stage, b, c.component).at(place(&c.decor)),
+                // SPIR-V and Vulkan allow the variable, but no interface of Vulkan feeds it.
+                None if stage == Stage::Compute => {
+                    let detail = format!("location {}: only built-ins have a value", c.location);
+                    return Err(Error::unsupported("compute shader input without a built-in", detail));
+                }
                 None => Source::Location {
                     location: c.location,
                     component: component(c.component)?,
@@ -215,6 +226,7 @@ impl Cx<'_> {
     /// Declares an output variable; its position in the interface.
     pub(super) fn declare_output(&mut self, id: u32, ty: TypeId) -> Result<usize> {
         let at = self.types.walk(ty, Layout::PACKED)?;
+        self.spend(at.len())?;
         let stage = self.b.shader.stage;
         let mut leaves = Vec::with_capacity(at.len());
         for (at, c) in at.into_iter().zip(components(self, id, ty)?) {
@@ -232,7 +244,7 @@ impl Cx<'_> {
             leaves.push(OutputLeaf { at, slot, kind: kind(self, c.ty), written: false });
         }
         let local = self.new_local(id, ty)?;
-        self.interface.outputs.push(Output { local, leaves });
+        self.interface.outputs.push(Output { local, leaves, all_written: false });
         Ok(self.interface.outputs.len() - 1)
     }
 
@@ -245,11 +257,16 @@ impl Cx<'_> {
     pub(super) fn note_output(&mut self, output: usize, pointer: &Pointer) {
         let size = self.types.size(pointer.ty, pointer.layout);
         let range = pointer.constant..pointer.constant.saturating_add(size);
-        if let Some(o) = self.interface.outputs.get_mut(output) {
-            for leaf in &mut o.leaves {
-                leaf.written |= pointer.dynamic.is_some() || range.contains(&leaf.at.offset);
-            }
+        let Some(o) = self.interface.outputs.get_mut(output).filter(|o| !o.all_written) else { return };
+        if pointer.dynamic.is_some() {
+            o.all_written = true;
+            o.leaves.iter_mut().for_each(|leaf| leaf.written = true);
+            return;
         }
+        // Leaves stand in the order of their offsets.
+        let first = o.leaves.partition_point(|leaf| leaf.at.offset < range.start);
+        let reached = o.leaves.iter_mut().skip(first).take_while(|leaf| range.contains(&leaf.at.offset));
+        reached.for_each(|leaf| leaf.written = true);
     }
 
     /// Fills the exit block.

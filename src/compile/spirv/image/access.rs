@@ -1,12 +1,11 @@
 //! Single texels by integer coordinates: fetches, storage images, input attachments, atomics.
 
 use super::super::cx::{Cx, Inst, Texel, Values};
-use super::super::parse::Decorated;
 use super::operands::{self, Extra, integers};
 use super::shape::{self, Shape, Sources, base, emit, non_uniform, set_texel, texels};
 use crate::error::Result;
 use crate::ir::{Access, AluOp, AtomicOp, BuiltIn, Dim, ImageOp, LodMode, Op as IrOp, Type, Value};
-use spirv::{Decoration, Op};
+use spirv::Op;
 
 /// Integer coordinates with layer and offsets, and what is common to fetches, reads and writes.
 fn address(cx: &mut Cx<'_>, inst: &Inst, shape: &mut Shape, coords: Values, extra: &Extra) -> Result<Sources> {
@@ -99,15 +98,9 @@ fn access(cx: &Cx<'_>, id: u32, descriptor: Value, extra: &Extra) -> Access {
     if let Some(IrOp::Descriptor { resource, .. }) = cx.b.shader.def(descriptor).map(|i| &i.op)
         && let Some(r) = cx.b.shader.resources.get(resource.index())
     {
-        let at_binding = |d: &&Decorated| {
-            d.decoration == Decoration::Binding
-                && d.value == Some(r.binding)
-                && cx.module.decoration(d.target, Decoration::DescriptorSet) == Some(r.set)
-        };
-        for variable in cx.module.decorations.iter().filter(at_binding) {
-            access.coherent |= cx.module.is_decorated(variable.target, Decoration::Coherent);
-            access.volatile |= cx.module.is_decorated(variable.target, Decoration::Volatile);
-        }
+        let (coherent, volatile) = cx.shared_access.get(&(r.set, r.binding)).copied().unwrap_or_default();
+        access.coherent |= coherent;
+        access.volatile |= volatile;
     }
     access
 }
