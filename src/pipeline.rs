@@ -122,12 +122,16 @@ pub fn build(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Result<Out
 /// Compiles a pipeline whole, whether it could be linked or not: better code, for later.
 ///
 /// # Errors
-/// Whatever the compiler or the linker says of the shaders or the state.
+/// Whatever the compiler or the linker says of the shaders or the state; `NeedsFullCompile` never.
 pub fn build_whole(
     request: &PipelineRequest<'_>,
     tools: &Toolchain<'_>,
     reason: Option<&FullCompile>,
 ) -> Result<Outcome> {
+    whole(request, tools, reason).map_err(Error::of_whole_compile)
+}
+
+fn whole(request: &PipelineRequest<'_>, tools: &Toolchain<'_>, reason: Option<&FullCompile>) -> Result<Outcome> {
     let state = request.state;
     let mut fragment_inputs = Vec::new();
     let parts = stages(request, tools, |done| {
@@ -139,6 +143,7 @@ pub fn build_whole(
             layout: Known::Known(state.layout.clone()),
             vertex: Known::Known(state.vertex.clone()),
             params: Known::Known(fragment_inputs.clone()),
+            multiview: Known::Known(state.view_mask != 0),
             colors: Known::Known(state.color.clone()),
         }
     })?;
@@ -176,12 +181,13 @@ fn stages(
 
 /// What cannot change a stage's code stays out of its request, so that pipelines share it.
 fn only_for(stage: Stage, known: KnownState) -> KnownState {
-    let KnownState { layout, vertex, params, colors } = known;
+    let KnownState { layout, vertex, params, multiview, colors } = known;
     let vertex_stage = stage == Stage::Vertex;
     KnownState {
         layout,
         vertex: if vertex_stage { vertex } else { Known::Unknown },
         params: if vertex_stage { params } else { Known::Unknown },
+        multiview: if vertex_stage { multiview } else { Known::Unknown },
         colors: if stage == Stage::Fragment { colors } else { Known::Unknown },
     }
 }

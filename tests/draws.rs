@@ -11,7 +11,7 @@ use dovetail::emu::inputs::{
     Address, Binding, Blend, BlendEquation, BlendFactor, BlendOp, Bound, Bytes, Compare, Depth, Draw, Image, Inputs,
     Sampler, Shape, Target, Topology, VertexBuffer,
 };
-use dovetail::emu::{Machine, Pipeline};
+use dovetail::emu::{self, Limits, Machine, Pipeline};
 use dovetail::ir::ResourceKind;
 use dovetail::metadata::registers::StageRegisters;
 use dovetail::state::{BindingLayout, PipelineState, SetLayout, VertexAttribute, VertexBinding, VertexInputState};
@@ -158,6 +158,37 @@ fn lines_meet_the_judge() {
     scene.judge(vulkan, "lines", EDGES, None);
 }
 
+/// Lavapipe of Mesa 22 draws but the first view where rendering is dynamic, so what each layer holds is said here.
+#[test]
+fn every_view_is_drawn_to_its_layer() {
+    let test = "draws::every_view_is_drawn_to_its_layer";
+    let screen = [[-1.0, -1.0], [3.0, -1.0], [-1.0, 3.0]].map(|[x, y]| [x, y, 0.5, 1.0, 0.0, 0.0, 0.0, 0.0]);
+    for (name, view_mask, reads) in [("views", 0b1011, true), ("views", 0, true), ("views_unread", 0b110, false)] {
+        let targets = vec![target(0, "R32G32B32A32_SINT")];
+        let Some(mut scene) = pair(test, name, Topology::TriangleList, &screen, targets) else { return };
+        scene.inputs.draw.iter_mut().for_each(|draw| draw.view_mask = view_mask);
+        scene.take_colors_from_draw();
+        for (route, _, elf) in scene.pipelines() {
+            let at = format!("{name} {view_mask:#b}, {route}");
+            let drawn = emu::run(&elf, &scene.state.layout, &scene.inputs, Limits::default());
+            let targets = drawn.unwrap_or_else(|e| panic!("{at}: {e}")).targets.expect("targets");
+            let [target] = &targets.colors[..] else { panic!("{at}: not one attachment") };
+            let numbers = target.data.as_chunks::<4>().0.iter().map(|b| i32::from_le_bytes(*b)).collect::<Vec<_>>();
+            let layers: Vec<&[i32]> = numbers.chunks(48 * 40 * 4).collect();
+            assert_eq!(layers.len(), if view_mask == 0 { 1 } else { 32 - view_mask.leading_zeros() as usize }, "{at}");
+            for (layer, numbers) in (0i32..).zip(layers) {
+                let expected = match (view_mask.max(1) >> layer & 1 == 1, reads) {
+                    (false, _) => [0, 0, 0, 1],
+                    (true, true) => [layer, layer, layer, 7],
+                    (true, false) => [9, 8, layer, 7],
+                };
+                let wrong = numbers.chunks(4).find(|texel| *texel != expected);
+                assert_eq!(wrong, None, "{at}: layer {layer}, not {expected:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_texture_is_drawn() {
     let test = "draws::a_texture_is_drawn";
@@ -181,8 +212,13 @@ fn a_texture_is_drawn() {
         |location, format: &str| VertexAttribute { location, binding: location, format: format.to_owned(), offset: 0 };
     let binding = |binding, stride| VertexBinding { binding, stride, rate: Default::default(), divisor: 1 };
     let buffer = |binding, stride, data: &[f32]| VertexBuffer { binding, stride, data: floats(data) };
-    let set =
-        BindingLayout { binding: 0, kind: ResourceKind::CombinedImageSampler, count: 1, dynamic: false, offset: None };
+    let set = BindingLayout {
+        binding: 0,
+        kind: ResourceKind::CombinedImageSampler.into(),
+        count: 1,
+        dynamic: false,
+        offset: None,
+    };
     let mut state = PipelineState {
         vertex: VertexInputState {
             bindings: vec![binding(0, 8), binding(1, 8), binding(2, 16)],

@@ -106,6 +106,8 @@ pub struct KnownState {
     pub vertex: Known<VertexInputState>,
     /// Vertex: the fragment shader's inputs; the body then exports its parameters itself, slot = position in the list.
     pub params: Known<Vec<FragmentInput>>,
+    /// Vertex: whether views are drawn; the body then exports its view as the layer.
+    pub multiview: Known<bool>,
     /// Fragment: the attachments; the body then exports its colours itself.
     pub colors: Known<ColorState>,
 }

@@ -11,11 +11,13 @@ use crate::vulkan::{Lavapipe, Shader};
 use dovetail::cache::{Cache, MemoryStore};
 use dovetail::compile::llvm::LlvmCompiler;
 use dovetail::compile::request::Module;
+use dovetail::compile::spirv::translate;
 use dovetail::emu::inputs::{BlendFactor, Inputs, Target};
 use dovetail::emu::{self, Limits, NamedFormat};
+use dovetail::ir::interp::Options;
 use dovetail::link::Placement;
 use dovetail::pipeline::{Outcome, PipelineRequest, ShaderRef, build, build_whole};
-use dovetail::proof::{Bundle, Judge, Outputs, StageEntry, texels_apart};
+use dovetail::proof::{Bundle, Judge, Outputs, StageEntry, interpreted_draw, texels_apart};
 use dovetail::state::{ColorAttachment, PipelineState};
 use dovetail::target::{GfxIp, Stage, WaveSize};
 use dovetail::toolchain::Toolchain;
@@ -111,6 +113,8 @@ impl Scene {
     /// What the state says of colours, from the draw.
     pub fn take_colors_from_draw(&mut self) {
         let draw = self.inputs.draw.as_ref().expect("a draw");
+        (self.state.color.samples, self.state.color.sample_shading) = (draw.samples, draw.sample_shading);
+        self.state.view_mask = draw.view_mask;
         self.state.color.attachments = draw
             .targets
             .iter()
@@ -172,6 +176,41 @@ impl Scene {
                 let bundle = self.bundle(name, wave, edges);
                 let saved = bundle.report_failure(&root().join("target/bundles"), &LlvmCompiler::new(), &mut { ask });
                 panic!("{name}, {route}: {why}\n{saved}");
+            }
+        }
+    }
+
+    /// Draws by every route and compares with what the interpreter knows, of both shaders' meaning.
+    pub fn judge_interpreted(&mut self, name: &str) {
+        self.take_colors_from_draw();
+        let ir = |spirv: &[u8], stage| {
+            let module = Module::new(spirv.to_vec()).expect("a module");
+            translate(&module, "main", stage, &[]).unwrap_or_else(|e| panic!("{name}: {e}"))
+        };
+        let (vertex, fragment) = (ir(&self.vertex, Stage::Vertex), ir(&self.fragment, Stage::Fragment));
+        for (route, wave, elf) in self.pipelines() {
+            let at = format!("{name}, {route}");
+            let options = Options { subgroup_size: wave.lanes(), shadow: true, ..Default::default() };
+            let drawn = interpreted_draw(&vertex, Some(&fragment), &self.state.vertex, &self.inputs, options);
+            let drawn = drawn.unwrap_or_else(|e| panic!("{at}: {e}"));
+            let ours = emu::run(&elf, &self.state.layout, &self.inputs, Limits::default());
+            let targets = ours.unwrap_or_else(|e| panic!("{at}: {e}")).targets.expect("targets");
+            for (known, color) in drawn.targets.iter().zip(&targets.colors) {
+                let own = known.bytes().expect("bytes");
+                let verdict = known.judge_between(&color.data, &own, 2.0);
+                assert!(
+                    verdict.wrong.is_empty(),
+                    "{at}, {}: {:#?}",
+                    color.state.location,
+                    &verdict.wrong[..4.min(verdict.wrong.len())]
+                );
+                let left: std::collections::BTreeSet<_> = color.data.chunks(16).collect();
+                let open = verdict.loose + verdict.uncertain + verdict.not_finite;
+                assert!(
+                    left.len() > 3 && open * 4 < verdict.written,
+                    "{at}, {}: proves nothing: {verdict:?}",
+                    color.state.location
+                );
             }
         }
     }
