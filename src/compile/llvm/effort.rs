@@ -13,7 +13,7 @@ const MAX_ACCESSES: usize = 1_000;
 /// Instructions in one block.
 const MAX_BLOCK: usize = 1 << 14;
 /// Blocks of a shader: the structurizer looks at all blocks of a region for each of them.
-const MAX_BLOCKS: usize = 1 << 12;
+const MAX_BLOCKS: usize = 1 << 11;
 /// Parameters of one block: coalescing looks at pairs of them.
 const MAX_PARAMS: usize = 1 << 10;
 
