@@ -100,7 +100,7 @@ fn what_is_too_much_for_llvm_gets_simple_code() {
     assert_eq!(compile(memory_in_turn(8)), None);
     for (name, large, why) in [
         ("accesses", memory_in_turn(800), "memory accesses in one block"),
-        ("blocks", switch(5_000), "blocks"),
+        ("blocks", switch(2_500), "blocks"),
         ("phis", cyclic_phis(1_500), "values that meet"),
     ] {
         let start = thread_time();

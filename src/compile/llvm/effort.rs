@@ -1,19 +1,19 @@
 //! How hard LLVM works on a shader: as asked, or as little as it can where its cost would be quadratic.
 //!
 //! Some of LLVM's passes take the square of a block's memory accesses, of a function's blocks or of a block's phis. What is
-//! above the limits here gets code of level 0, which takes time in proportion to its size, rather than none. The choice is a function of the
-//! shader alone, never of the time that something took: the same request gives the same bytes on every machine, and the
-//! limits are part of the sources that every key has a digest of. The ELF says that the choice was made.
+//! above the limits here gets code of level 0, whose time grows with the size, rather than none. The choice is a function
+//! of the shader alone, never of the time that something took: the same request gives the same bytes on every machine, and
+//! the limits are part of the sources that every key has a digest of. The ELF says that the choice was made.
 
 use crate::compile::request::TuningOptions;
 use crate::ir::{Op, Shader};
 
 /// Accesses to memory in one block: the scheduler looks at pairs of them.
-const MAX_ACCESSES: usize = 1 << 10;
+const MAX_ACCESSES: usize = 1_000;
 /// Instructions in one block.
-const MAX_BLOCK: usize = 1 << 15;
+const MAX_BLOCK: usize = 1 << 14;
 /// Blocks of a shader: the structurizer looks at all blocks of a region for each of them.
-const MAX_BLOCKS: usize = 1 << 12;
+const MAX_BLOCKS: usize = 1 << 11;
 /// Parameters of one block: coalescing looks at pairs of them.
 const MAX_PARAMS: usize = 1 << 10;
 
