@@ -17,7 +17,7 @@ pub struct Sources {
 
 /// What decides a stage's ELF, besides its request and the version of LLVM.
 pub const COMPILER: Sources = Sources {
-    hashed: &["abi", "compile", "ir", "metadata", "reloc", "state.rs", "target.rs", "ir/interp/number.rs"],
+    hashed: &["abi", "compile", "ir", "metadata", "reloc", "state", "state.rs", "target.rs", "ir/interp/number.rs"],
     left_out: &[
         // How requests travel to a compiler process.
         "compile/worker",
@@ -54,7 +54,7 @@ pub const GLUE: Sources = Sources {
         "abi/layout.rs",
         "abi/user_data.rs",
     ],
-    harmless: &["error.rs", "ir", "metadata", "reloc", "state.rs"],
+    harmless: &["error.rs", "ir", "metadata", "reloc", "state", "state.rs"],
     crates: &[],
 };
 

@@ -122,12 +122,16 @@ pub fn build(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Result<Out
 /// Compiles a pipeline whole, whether it could be linked or not: better code, for later.
 ///
 /// # Errors
-/// Whatever the compiler or the linker says of the shaders or the state.
+/// Whatever the compiler or the linker says of the shaders or the state; `NeedsFullCompile` never.
 pub fn build_whole(
     request: &PipelineRequest<'_>,
     tools: &Toolchain<'_>,
     reason: Option<&FullCompile>,
 ) -> Result<Outcome> {
+    whole(request, tools, reason).map_err(Error::of_whole_compile)
+}
+
+fn whole(request: &PipelineRequest<'_>, tools: &Toolchain<'_>, reason: Option<&FullCompile>) -> Result<Outcome> {
     let state = request.state;
     let mut fragment_inputs = Vec::new();
     let parts = stages(request, tools, |done| {

@@ -212,8 +212,13 @@ fn a_texture_is_drawn() {
         |location, format: &str| VertexAttribute { location, binding: location, format: format.to_owned(), offset: 0 };
     let binding = |binding, stride| VertexBinding { binding, stride, rate: Default::default(), divisor: 1 };
     let buffer = |binding, stride, data: &[f32]| VertexBuffer { binding, stride, data: floats(data) };
-    let set =
-        BindingLayout { binding: 0, kind: ResourceKind::CombinedImageSampler, count: 1, dynamic: false, offset: None };
+    let set = BindingLayout {
+        binding: 0,
+        kind: ResourceKind::CombinedImageSampler.into(),
+        count: 1,
+        dynamic: false,
+        offset: None,
+    };
     let mut state = PipelineState {
         vertex: VertexInputState {
             bindings: vec![binding(0, 8), binding(1, 8), binding(2, 16)],

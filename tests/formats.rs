@@ -443,7 +443,7 @@ fn every_format_is_drawn() {
                 }
                 let layout = BindingLayout {
                     binding: 0,
-                    kind: ResourceKind::StorageBuffer,
+                    kind: ResourceKind::StorageBuffer.into(),
                     count: 1,
                     dynamic: false,
                     offset: None,

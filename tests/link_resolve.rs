@@ -9,7 +9,7 @@ use dovetail::metadata::document::{Document, get};
 use dovetail::metadata::interface::{ResourceUse, StageKind, UserData};
 use dovetail::metadata::note;
 use dovetail::metadata::registers::{COMPUTE_USER_DATA, Register};
-use dovetail::state::{PipelineState, SpecializationEntry};
+use dovetail::state::{BindingKind, PipelineState, SpecializationEntry};
 use dovetail::target::Stage;
 use link_support::*;
 use rmpv::Value;
@@ -79,6 +79,31 @@ fn every_symbol_has_its_value_and_its_side_effect() {
     ] {
         assert_eq!(value(symbol), (expect, spill), "{symbol}");
     }
+}
+
+#[test]
+fn a_mutable_binding_has_one_offset_a_letter_and_the_stride_of_its_largest() {
+    let mut state = state();
+    let kinds = [ResourceKind::UniformBuffer, ResourceKind::StorageBuffer, ResourceKind::CombinedImageSampler];
+    state.layout.sets[0].bindings[0].kind = BindingKind::Mutable(kinds.into());
+    for (symbol, expect) in
+        [("doff_0_0_b", 0), ("doff_0_0_r", 0), ("doff_0_0_s", 32), ("dstride_0_0", 48), ("doff_0_3_t", 192)]
+    {
+        let elf = linked(&compute().load_symbol(20, symbol), &state).unwrap();
+        let text = section(&elf, 3);
+        assert_eq!(u32::from_le_bytes(text[8..12].try_into().unwrap()), expect, "{symbol}");
+    }
+    let uses = |kind| {
+        let mut part = compute();
+        part.interface.resources.push(ResourceUse { set: 0, binding: 0, kind, count: Some(2) });
+        linked(&part, &state)
+    };
+    for kind in [ResourceKind::StorageBuffer, ResourceKind::SampledImage, ResourceKind::Sampler] {
+        assert!(uses(kind).is_ok(), "{kind:?}");
+    }
+    let why = uses(ResourceKind::StorageImage).unwrap_err();
+    let says = "the shader has a StorageImage, the layout a mutable descriptor of {UniformBuffer, StorageBuffer, Comb";
+    assert!(why.full_compile().is_some() && why.to_string().contains(says), "{why}");
 }
 
 #[test]

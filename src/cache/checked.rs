@@ -26,7 +26,8 @@ impl Checked {
     pub fn new<'a>(reader: &Reader, keys: impl Iterator<Item = &'a [u8]>) -> Result<Self, Damage> {
         let meta = reader.meta_for_writing().ok_or_else(|| Damage::new(0, "or page 1 is no meta page"))?;
         let page_size = reader.page_size();
-        let mut walk = Walk { reader, meta, read: BTreeMap::new(), values: Vec::new(), freed: 0, free: Vec::new() };
+        let (read, trees) = (BTreeMap::new(), BTreeMap::new());
+        let mut walk = Walk { reader, meta, read, trees, values: Vec::new(), freed: 0, free: Vec::new() };
         for number in 0..2 {
             walk.read.insert(number, reader.read(number, 0, page_size)?);
         }
@@ -39,14 +40,19 @@ impl Checked {
             walk.path(key)?;
         }
         walk.apart()?;
-        Ok(Self { page_size, pages: meta.pages, read: walk.read })
+        let mut read = walk.read;
+        read.extend(walk.trees.into_iter().map(|(number, page)| (number, page.into_bytes())));
+        Ok(Self { page_size, pages: meta.pages, read })
     }
 }
 
 struct Walk<'a> {
     reader: &'a Reader,
     meta: Meta,
+    /// Meta pages and overflow pages.
     read: BTreeMap<u64, Vec<u8>>,
+    /// Pages of the two trees; one may be on the way to several keys.
+    trees: BTreeMap<u64, Page>,
     /// Overflow pages that the transaction gives up.
     values: Vec<std::ops::Range<u64>>,
     /// The transaction whose free pages were seen last.
@@ -73,7 +79,10 @@ impl Walk<'_> {
         let mut number = root;
         for level in (0..depth).rev() {
             let level = if level == 0 { Level::Leaf } else { Level::Branch };
-            let page = self.page(number, level, key.len())?;
+            if self.trees.get(&number).is_none_or(|page| page.level() != level) {
+                self.trees.insert(number, self.page(number, level, key.len())?);
+            }
+            let page = &self.trees[&number];
             let found = page.search(key)?;
             let next = found.map(|node| if level == Level::Leaf { node.held() } else { None });
             let child = found.map_or(number, |node| node.child());
@@ -81,7 +90,6 @@ impl Walk<'_> {
                 let count = overflow_pages(size, self.reader.page_size());
                 self.overflow(page, count, 1)?;
             }
-            self.read.insert(number, page.into_bytes());
             number = child;
         }
         Ok(())
@@ -124,7 +132,7 @@ impl Walk<'_> {
                         None => return Err(Damage::new(number, "has no list of free pages")),
                     }
                 }
-                self.read.insert(number, leaf.into_bytes());
+                self.trees.insert(number, leaf);
                 Ok(())
             }
             depth => {
@@ -132,7 +140,7 @@ impl Walk<'_> {
                 for index in 0..branch.len() {
                     self.free_pages(branch.node(index)?.child(), Tree { depth: depth - 1, ..tree })?;
                 }
-                self.read.insert(number, branch.into_bytes());
+                self.trees.insert(number, branch);
                 Ok(())
             }
         }
@@ -158,7 +166,7 @@ impl Walk<'_> {
     /// free, since LMDB does not write what it has given up again.
     fn apart(&self) -> Result<(), Damage> {
         let is_free = |page: &u64| self.free.binary_search(page).is_ok();
-        let mut used = self.read.keys().copied().chain(self.values.iter().cloned().flatten());
+        let mut used = self.read.keys().chain(self.trees.keys()).copied().chain(self.values.iter().cloned().flatten());
         if let Some(page) = used.find(is_free) {
             return Err(Damage::new(page, "is both used and free"));
         }

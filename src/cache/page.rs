@@ -191,6 +191,11 @@ impl Page {
         Ok(Self { number, level, bytes })
     }
 
+    /// Where it stands in its tree.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
     /// Its bytes.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes

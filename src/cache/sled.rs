@@ -1,14 +1,26 @@
 //! sled: a log-structured tree, one process at a time.
 //!
-//! sled answers damage of its files by errors and by panics. Both are caught here; what cannot be opened is set aside.
+//! sled answers damage of its files by errors and by panics. Both are caught here; what cannot be opened is set aside. What
+//! cannot be caught, such as memory that runs out over a damaged length, would end the process: `docs/dependencies.md` says
+//! what this store is for.
 
 use super::aside::{WriteLock, set_aside};
 use super::{Key, Store};
 use crate::error::{Error, Result};
+use std::cell::Cell;
 use std::io::ErrorKind::{InvalidData, NotADirectory, Other, UnexpectedEof};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long an open waits for a database to be closed: threads of sled may hold it a little longer than its handle lives.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+thread_local! {
+    /// Whether a panic of this thread is sled's and is caught, so that nobody is to be frightened by it.
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
 
 /// A sled database. Every put is flushed before it returns: sled loses unflushed puts when the process is killed.
 pub struct SledStore {
@@ -21,13 +33,27 @@ pub struct SledStore {
 enum Failure {
     /// Its files are not what it left, by its own judgement or by a panic.
     Damage(String),
-    /// The system refuses, or another process holds the database.
+    /// The system refuses.
     Other(Error),
+    /// The database is open elsewhere.
+    Held(Error),
 }
 
 /// Runs an operation of sled, which may panic.
 fn guarded<T>(operation: impl FnOnce() -> sled::Result<T>) -> Result<T, Failure> {
-    match catch_unwind(AssertUnwindSafe(operation)) {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let others = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !QUIET.get() {
+                others(panic);
+            }
+        }));
+    });
+    let before = QUIET.replace(true);
+    let done = catch_unwind(AssertUnwindSafe(operation));
+    QUIET.set(before);
+    match done {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(e)) => Err(failed(e)),
         Err(_) => Err(Failure::Damage("it panicked".into())),
@@ -35,10 +61,11 @@ fn guarded<T>(operation: impl FnOnce() -> sled::Result<T>) -> Result<T, Failure>
 }
 
 fn failed(e: sled::Error) -> Failure {
-    let held = |e: &std::io::Error| e.to_string().contains("could not acquire lock");
+    let environment = |e| Error::environment(format!("sled store: {e}"));
     match e {
-        sled::Error::Io(e) if held(&e) || !matches!(e.kind(), InvalidData | NotADirectory | Other | UnexpectedEof) => {
-            Failure::Other(Error::environment(format!("sled store: {e}")))
+        sled::Error::Io(e) if e.to_string().contains("could not acquire lock") => Failure::Held(environment(e)),
+        sled::Error::Io(e) if !matches!(e.kind(), InvalidData | NotADirectory | Other | UnexpectedEof) => {
+            Failure::Other(environment(e))
         }
         e => Failure::Damage(e.to_string()),
     }
@@ -69,7 +96,13 @@ impl SledStore {
         if let Some(db) = &*db {
             return Ok(db.clone());
         }
-        let open = || guarded(|| sled::Config::new().path(&self.dir).open());
+        let started = Instant::now();
+        let open = || loop {
+            match guarded(|| sled::Config::new().path(&self.dir).open()) {
+                Err(Failure::Held(_)) if started.elapsed() < PATIENCE => std::thread::sleep(PATIENCE / 100),
+                opened => break opened,
+            }
+        };
         let opened = match open() {
             Err(Failure::Damage(why)) => {
                 let _lock = WriteLock::take(&self.dir)?;
@@ -80,7 +113,7 @@ impl SledStore {
         };
         match opened {
             Ok(opened) => Ok(db.insert(opened).clone()),
-            Err(Failure::Other(e)) => Err(self.place(e)),
+            Err(Failure::Other(e) | Failure::Held(e)) => Err(self.place(e)),
             Err(Failure::Damage(why)) => Err(self.place(Error::environment(format!("sled store: {why}")))),
         }
     }
@@ -102,7 +135,7 @@ impl Store for SledStore {
         let db = self.database()?;
         match guarded(|| db.get(key.0)) {
             Ok(found) => Ok(found.map(|value| value.to_vec())),
-            Err(Failure::Other(e)) => Err(self.place(e)),
+            Err(Failure::Other(e) | Failure::Held(e)) => Err(self.place(e)),
             Err(Failure::Damage(why)) => Err(self.place(Error::environment(format!("sled store is damaged: {why}")))),
         }
     }
@@ -123,7 +156,7 @@ impl Store for SledStore {
             done => done,
         };
         again.map_err(|failure| match failure {
-            Failure::Other(e) => self.place(e),
+            Failure::Other(e) | Failure::Held(e) => self.place(e),
             Failure::Damage(why) => self.place(Error::environment(format!("sled store: {why}"))),
         })
     }

@@ -4,6 +4,7 @@
 //! To add a kind of resource: a variant of [`Bound`].
 
 use crate::error::{Error, Result};
+use crate::state::ResourceKind;
 use serde::{Deserialize, Serialize};
 
 /// Everything a run is given.
@@ -17,6 +18,9 @@ pub struct Inputs {
     /// Addresses of buffers that stand in push constants or in buffers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pointers: Vec<Pointer>,
+    /// Levels of images that nobody bound memory to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<AbsentLevel>,
     /// Workgroups in each direction, compute only.
     pub grid: [u32; 3],
     /// What is drawn; absent for compute.
@@ -35,7 +39,7 @@ pub struct Binding {
     /// Array element.
     #[serde(default)]
     pub element: u32,
-    /// What is bound there.
+    /// What is bound there; of a mutable binding it says too which kind this element is of.
     pub bound: Bound,
 }
 
@@ -77,6 +81,33 @@ pub struct Pointer {
     pub offset: u32,
 }
 
+/// A level of a sparse image without memory: it reads as zeros, whatever the image's data, and reads can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AbsentLevel {
+    /// The image.
+    pub image: Slot,
+    /// Which level.
+    pub level: u32,
+}
+
+impl AbsentLevel {
+    /// # Errors
+    /// Malformed: the inputs have no image there, or it has no such level.
+    pub fn check(&self, inputs: &Inputs) -> Result<()> {
+        let image = inputs.bindings.iter().find(|b| b.slot() == self.image).and_then(|b| match &b.bound {
+            Bound::SampledImage(image) | Bound::StorageImage(image) | Bound::CombinedImageSampler(image, _) => {
+                Some(image)
+            }
+            _ => None,
+        });
+        match image {
+            Some(image) if self.level < image.levels => Ok(()),
+            _ => Err(Error::malformed(format!("no level {} of an image at {:?}", self.level, self.image))),
+        }
+    }
+}
+
 /// What is bound to one descriptor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -102,6 +133,21 @@ pub enum Bound {
 }
 
 impl Bound {
+    /// The kind of its descriptor, if it has one.
+    pub fn kind(&self) -> Option<ResourceKind> {
+        Some(match self {
+            Self::UniformBuffer(_) => ResourceKind::UniformBuffer,
+            Self::StorageBuffer(_) => ResourceKind::StorageBuffer,
+            Self::PhysicalStorageBuffer(_) => return None,
+            Self::UniformTexelBuffer(_) => ResourceKind::UniformTexelBuffer,
+            Self::StorageTexelBuffer(_) => ResourceKind::StorageTexelBuffer,
+            Self::SampledImage(_) => ResourceKind::SampledImage,
+            Self::StorageImage(_) => ResourceKind::StorageImage,
+            Self::Sampler(_) => ResourceKind::Sampler,
+            Self::CombinedImageSampler(..) => ResourceKind::CombinedImageSampler,
+        })
+    }
+
     /// Contents of a buffer without a format.
     pub fn buffer(&self) -> Option<&Bytes> {
         match self {

@@ -29,6 +29,7 @@ mod images;
 #[cfg(feature = "cli")]
 mod inputs_file;
 mod judge;
+mod kinds;
 mod leaves;
 mod pipelines;
 mod plain;

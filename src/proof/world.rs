@@ -23,6 +23,7 @@ pub fn world(inputs: &Inputs) -> Result<World> {
     let mut world = World { push_constants: with_addresses(None, &inputs.push_constants), ..Default::default() };
     for (n, b) in inputs.bindings.iter().enumerate() {
         let place = (b.set, b.binding, b.element);
+        world.kinds.extend(b.bound.kind().map(|kind| (place, kind)));
         if b.bound.storage_buffer().is_some() {
             world.addresses.insert(address(n), place);
         }
@@ -48,6 +49,13 @@ pub fn world(inputs: &Inputs) -> Result<World> {
                 world.samplers.insert(place, sampler(s));
             }
         }
+    }
+    for absent in &inputs.absent {
+        absent.check(inputs)?;
+        let place = (absent.image.set, absent.image.binding, absent.image.element);
+        *world.absent.entry(place).or_default() |= 1u32.checked_shl(absent.level).unwrap_or(0);
+        let level = world.textures.get_mut(&place).and_then(|t| t.levels.get_mut(absent.level as usize));
+        level.into_iter().flatten().for_each(|texel| *texel = ([0; 4], [Shadow::NONE; 4]));
     }
     Ok(world)
 }

@@ -378,6 +378,8 @@ impl<'a> Run<'a> {
         for (b, to) in self.inputs.bindings.iter().zip(pointees) {
             let Some(kind) = to.kind else { continue };
             let slot = kinds.entry(b.set).or_default().entry(b.binding).or_insert((kind, 0));
+            let same = slot.0 == kind;
+            assert!(same, "VK_EXT_mutable_descriptor_type: set {} binding {} is of several kinds", b.set, b.binding);
             slot.1 = slot.1.max(b.element + 1);
         }
         let count = kinds.keys().last().map_or(0, |last| last + 1);

@@ -6,7 +6,7 @@
 use super::cx::{Cx, Inst, Layout, Memory, Place, Pointer, Texel, Ty, Values};
 use super::types::Leaf;
 use crate::error::{Error, Result};
-use crate::ir::{Access, Align, AluOp, Bits, BufferKind, DescriptorPart, Op as Ir, Type, Value};
+use crate::ir::{Access, Align, AluOp, Bits, BufferKind, DescriptorPart, Op as Ir, ResourceKind, Type, Value};
 use rspirv::dr::Operand;
 use smallvec::SmallVec;
 use spirv::{MemoryAccess, Op};
@@ -270,12 +270,14 @@ impl Cx<'_> {
     fn store_at(&mut self, pointer: &Pointer, extra: u32, value: Value, operands: Operands) -> Result<()> {
         let align = self.align_at(pointer, extra, operands);
         let access = Access { read_only: false, ..both(pointer.access, operands.access) };
+        if let Place::Buffer { resource, .. } = pointer.place
+            && self.resource_kind(resource) == Some(ResourceKind::UniformBuffer)
+        {
+            return Err(Error::malformed("a store to a uniform buffer"));
+        }
         match self.memory(pointer, extra)? {
             Memory::Local(local, offset) => self.b.effect(Ir::LocalStore { local, align }, &[offset, value]),
             Memory::Shared(offset) => self.b.effect(Ir::SharedStore { align, access }, &[offset, value]),
-            Memory::Buffer { kind: BufferKind::Uniform, .. } => {
-                return Err(Error::malformed("a store to a uniform buffer"));
-            }
             Memory::Buffer { descriptor, offset, .. } => {
                 self.b.effect(Ir::BufferStore { align, access }, &[descriptor, offset, value]);
             }

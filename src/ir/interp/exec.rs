@@ -299,6 +299,9 @@ impl<'a> Machine<'a> {
             }
             Op::Descriptor { resource, part, .. } => {
                 let element = arg(wave, 0).0;
+                if let Some(r) = self.shader.resources.get(resource.index()) {
+                    self.world.check_kind(r, element as u32)?;
+                }
                 let Some(result) = inst.result else { return Ok(()) };
                 let part = match part {
                     DescriptorPart::Sampler => 1,
@@ -481,6 +484,11 @@ impl<'a> Machine<'a> {
     pub fn texture(&mut self, wave: &Wave, v: Value, lane: usize) -> Option<&mut Texture> {
         let place = self.place_of(wave, v, lane)?;
         self.world.textures.get_mut(&place)
+    }
+
+    /// The levels without memory of the image that an operand points to.
+    pub fn absent_levels(&self, wave: &Wave, v: Value, lane: usize) -> u32 {
+        self.place_of(wave, v, lane).and_then(|place| self.world.absent.get(&place)).copied().unwrap_or(0)
     }
 
     /// The sampler that an operand points to.

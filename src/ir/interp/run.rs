@@ -1,6 +1,6 @@
 //! Runs: what is bound, grids of workgroups, and quads of single invocations.
 
-use super::super::{BuiltIn, OutputSlot, Shader};
+use super::super::{BuiltIn, OutputSlot, Resource, ResourceKind, Shader};
 use super::exec::Machine;
 use super::memory::Memory;
 use super::texture::{Sampler, Texture};
@@ -47,12 +47,32 @@ pub struct World {
     pub addresses: BTreeMap<u64, (u32, u32, u32)>,
     /// Images and texel buffers.
     pub textures: BTreeMap<(u32, u32, u32), Texture>,
+    /// Levels of images that have no memory, a bit each; their texels are zeros.
+    pub absent: BTreeMap<(u32, u32, u32), u32>,
     /// Samplers.
     pub samplers: BTreeMap<(u32, u32, u32), Sampler>,
+    /// What kind of descriptor is bound, where that is known: a shader that takes it for another kind gets no answer.
+    pub kinds: BTreeMap<(u32, u32, u32), ResourceKind>,
     /// Push constants.
     pub push_constants: Memory,
     /// A byte of which it is asked who wrote it.
     pub watch: Option<Watch>,
+}
+
+impl World {
+    /// A binding may be mutable, and what a shader reads of a descriptor that is of another kind is undefined.
+    ///
+    /// # Errors
+    /// Malformed: such a descriptor is bound there.
+    pub(super) fn check_kind(&self, used: &Resource, element: u32) -> Result<()> {
+        match self.kinds.get(&(used.set, used.binding, element)) {
+            Some(bound) if !bound.serves(used.kind) => {
+                let what = format!("a {bound:?} is bound, the shader loads a {:?}", used.kind);
+                Err(Error::malformed(what).at(format!("set {} binding {} element {element}", used.set, used.binding)))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// A byte of a buffer, and after the run of a compute shader: who wrote it last.
