@@ -3,7 +3,7 @@
 //! What shaders do not say is guessed in the plainest way: 32-bit attributes, one buffer an attribute, RGBA8 colours.
 //! Variables that share a binding, of one shader or of several, are what [`BindingKind::of_uses`] makes of their kinds.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ir::{InstId, NumericKind, Op, OutputSlot, Shader};
 use crate::state::{
     BindingKind, BindingLayout, ColorAttachment, PipelineState, SetLayout, VertexAttribute, VertexBinding, VertexRate,
@@ -38,7 +38,7 @@ pub fn state(shaders: &[Shader]) -> Result<PipelineState> {
 /// Bug: not serializable.
 #[cfg(feature = "cli")]
 pub fn toml(state: &PipelineState) -> Result<String> {
-    toml::to_string_pretty(state).map_err(|e| Error::bug(format!("state as TOML: {e}")))
+    toml::to_string_pretty(state).map_err(|e| crate::error::Error::bug(format!("state as TOML: {e}")))
 }
 
 fn add_resources(state: &mut PipelineState, shader: &Shader) {

@@ -195,7 +195,7 @@ struct TableAllocator {
 impl TableAllocator {
     /// Keeps a given place free from others.
     fn give(&mut self, at: u32, bytes: u32) -> Result<()> {
-        if at % 4 != 0 {
+        if !at.is_multiple_of(4) {
             return Err(Error::malformed(format!("offset {at} is not a multiple of 4")));
         }
         let end = end(at, bytes)?;

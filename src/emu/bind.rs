@@ -320,27 +320,28 @@ mod tests {
             layout.sets[0].bindings[0].kind = BindingKind::Mutable(kinds.iter().copied().collect());
             layout
         };
-        let table = |layout: &ResourceLayout, bounds: [Bound; 2]| {
+        let table = |layout: &ResourceLayout, bytes: usize, bounds: [Bound; 2]| {
             let one = |(element, bound): (u32, Bound)| Binding { set: 1, binding: 3, element, bound };
             let inputs = Inputs { bindings: (0..).zip(bounds).map(one).collect(), ..Default::default() };
             let mut machine = Machine::new(GfxIp::Gfx1030);
             let there = Bindings::new(&mut machine, layout, &inputs)?;
             let table = u64::from(super::super::Memory::HIGH) << 32 | u64::from(there.root[0]);
-            machine.read(table, 96).map(<[u8]>::to_vec)
+            machine.read(table, bytes).map(<[u8]>::to_vec)
         };
         let (buffer, sampler) = (Bound::StorageBuffer(Bytes(vec![7; 12])), Bound::Sampler(Sampler::default()));
         let words: Vec<u8> = sampler_words(&Sampler::default()).iter().flat_map(|word| word.to_le_bytes()).collect();
         let heap = with(&[ResourceKind::StorageBuffer, ResourceKind::CombinedImageSampler]);
-        let bytes = table(&heap, [buffer.clone(), sampler.clone()]).unwrap();
+        let bytes = table(&heap, 96, [buffer.clone(), sampler.clone()]).unwrap();
         assert_eq!(
             (bytes[8], &bytes[48 + 32..][..16]),
             (12, &words[..]),
             "elements of 48 bytes, samplers behind images"
         );
         let heap = with(&[ResourceKind::StorageBuffer, ResourceKind::Sampler]);
-        let bytes = table(&heap, [sampler.clone(), buffer.clone()]).unwrap();
+        let bytes = table(&heap, 32, [sampler.clone(), buffer.clone()]).unwrap();
         assert_eq!((&bytes[..16], bytes[24]), (&words[..], 12));
-        let why = table(&with(&[ResourceKind::UniformBuffer, ResourceKind::Sampler]), [sampler, buffer]).unwrap_err();
+        let uniform = with(&[ResourceKind::UniformBuffer, ResourceKind::Sampler]);
+        let why = table(&uniform, 32, [sampler, buffer]).unwrap_err();
         assert!(
             why.to_string().contains("element 1: malformed input: the layout has a mutable descriptor of"),
             "{why}"
