@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-const ENTRIES: u32 = 400;
+const ENTRIES: u32 = 160;
 
 /// The same numbers in every run (splitmix64).
 struct Random(u64);
@@ -255,7 +255,8 @@ fn damage_while_a_store_is_open_costs_entries_only() {
     });
     drop(cache);
     assert!(damages > 100, "{damages}");
-    let aside = fs::read_dir(dir.path()).unwrap().filter(|e| e.as_ref().unwrap().path().to_string_lossy().contains(".bad-"));
+    let aside =
+        fs::read_dir(dir.path()).unwrap().filter(|e| e.as_ref().unwrap().path().to_string_lossy().contains(".bad-"));
     assert!(aside.count() > 10, "the file was hardly ever damaged when it was written to");
     let fresh = copied(dir.path());
     for old in fs::read_dir(fresh.path()).unwrap().map(|e| e.unwrap().path()) {

@@ -12,7 +12,17 @@ use std::process::{Command, Output, Stdio};
 
 const DOVETAIL: &str = env!("CARGO_BIN_EXE_dovetail");
 const LINK: [&str; 11] = [
-    "link", "--vs", "in/ui.vert.spv", "--fs", "in/ui.frag.spv", "--state", "state.toml", "--cache", "c", "-o", "p.elf",
+    "link",
+    "--vs",
+    "in/ui.vert.spv",
+    "--fs",
+    "in/ui.frag.spv",
+    "--state",
+    "state.toml",
+    "--cache",
+    "c",
+    "-o",
+    "p.elf",
 ];
 
 fn dovetail(dir: &Path, args: &[&str]) -> Output {
@@ -94,7 +104,10 @@ fn a_file_is_written_whole_or_not_at_all() {
     let writing: [(&[&str], &str); 5] = [
         (&["compile", "in/ui.vert.spv", "-o", "out/u.elf"], "out/u.elf"),
         (&["state", "template", "in/ui.vert.spv", "-o", "out/s.toml"], "out/s.toml"),
-        (&["link", "--cs", "in/gemm_f32.comp.spv", "--state", "cs.toml", "--cache", "c", "-o", "out/k.elf"], "out/k.elf"),
+        (
+            &["link", "--cs", "in/gemm_f32.comp.spv", "--state", "cs.toml", "--cache", "c", "-o", "out/k.elf"],
+            "out/k.elf",
+        ),
         (&["run", "p.elf", "--state", "state.toml", "--bindings", "inputs.toml", "-o", "out"], "out/target0.bin"),
         (&["corpus", "extract", "in", "-o", "out"], "out/index.json"),
     ];
@@ -116,7 +129,8 @@ fn a_file_is_written_whole_or_not_at_all() {
         fs::remove_dir_all(&out_dir).unwrap();
     }
     // A cache that takes nothing costs nothing but itself.
-    let out = shell(dir, "ulimit -f 100; exec \"$0\" \"$@\"", &[&LINK[..7], &["--cache", "full", "-o", "q.elf"]].concat());
+    let out =
+        shell(dir, "ulimit -f 100; exec \"$0\" \"$@\"", &[&LINK[..7], &["--cache", "full", "-o", "q.elf"]].concat());
     assert!(out.status.success() && fs::read(dir.join("q.elf")).unwrap() == elf, "{}", said(&out));
     let out = shell(dir, "ulimit -f 0; exec \"$0\" \"$@\"", &["populate", "in", "--cache", "new"]);
     assert_eq!(out.status.code(), Some(5), "{}", said(&out));
@@ -141,7 +155,8 @@ const INPUTS: &str = r#"
 /// Runs with the folder `c` on a mount that cannot be written; root too cannot write there. None where the system lets no
 /// process mount.
 fn read_only(test: &str, dir: &Path, args: &[&str]) -> Option<Output> {
-    let mount = "mount --bind c c && mount -o remount,ro,bind c && ! touch c/x 2> /dev/null || exit 99; exec \"$0\" \"$@\"";
+    let mount =
+        "mount --bind c c && mount -o remount,ro,bind c && ! touch c/x 2> /dev/null || exit 99; exec \"$0\" \"$@\"";
     let mut command = Command::new("unshare");
     command.current_dir(dir).args(["--user", "--map-root-user", "--mount", "sh", "-c", mount, DOVETAIL]).args(args);
     match command.output() {
@@ -165,7 +180,8 @@ fn a_cache_on_media_that_cannot_be_written_is_read() {
     assert!(fs::read(dir.join("p.elf")).unwrap() == elf);
     // What it does not have is made, and not kept.
     good(dir, &["state", "template", "in/gemm_f32.comp.spv", "-o", "cs.toml"]);
-    let compute = ["link", "--cs", "in/gemm_f32.comp.spv", "--state", "cs.toml", "--cache", "c", "--no-unroll", "-o", "k.elf"];
+    let compute =
+        ["link", "--cs", "in/gemm_f32.comp.spv", "--state", "cs.toml", "--cache", "c", "--no-unroll", "-o", "k.elf"];
     let out = read_only(test, dir, &compute).expect("it mounted before");
     assert!(out.status.success() && said(&out).contains("not kept: "), "{}", said(&out));
     assert!(said(&out).contains("Read-only file system"), "{}", said(&out));

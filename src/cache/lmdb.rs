@@ -46,7 +46,9 @@ impl From<heed::Error> for Failure {
 }
 
 fn full() -> Error {
-    Error::environment("LMDB store is full: it is as large as it may get; use another cache directory, or delete this one")
+    Error::environment(
+        "LMDB store is full: it is as large as it may get; use another cache directory, or delete this one",
+    )
 }
 
 fn system(what: &str, e: impl std::fmt::Display) -> Failure {

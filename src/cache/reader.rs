@@ -60,8 +60,7 @@ impl Reader {
         let identity = identity(&file.metadata().map_err(unreadable)?);
         let mut reader = Self { file, page_size: 0, identity };
         // Page 1 is where the page size says; without a right page 0 it is not known, but it is nearly always this.
-        let sizes = [Meta::parse(&reader.read(0, 0, Meta::BYTES)?).map_or(4096, |meta| meta.page_size), 4096];
-        reader.page_size = sizes[0];
+        reader.page_size = Meta::parse(&reader.read(0, 0, Meta::BYTES)?).map_or(4096, |meta| meta.page_size);
         reader.metas()?.newest()?;
         Ok(Some(reader))
     }
