@@ -1,10 +1,14 @@
-//! A hit and a write in each store, by size; and what of a hit is ours: the same read of LMDB without the digest check.
+//! A hit and a write in each store, by size; and what of a hit is ours: the same read without the digest check, and by LMDB's
+//! own code through its map. Writes of eight threads go into common transactions.
 
+#[path = "support/raw_lmdb.rs"]
+mod raw_lmdb;
 #[path = "support/times.rs"]
 mod times;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use dovetail::cache::{Cache, DEFAULT_MAP_BYTES, Key, LmdbStore, Store, StoreKind, entry};
+use raw_lmdb::RawLmdb;
 use times::{Times, head, measuring};
 
 const STORES: [(&str, StoreKind); 3] =
@@ -49,12 +53,17 @@ fn get(c: &mut Criterion) {
             assert_eq!(cache.stats().misses, 0);
         }
         let dir = tempfile::tempdir().expect("a temporary folder");
-        let raw = LmdbStore::open(dir.path(), DEFAULT_MAP_BYTES).expect("a store");
-        (0..entries()).for_each(|n| raw.put(&key(n), &entry::encode(&key(n), &payload(n, size))).expect("put"));
+        let store = LmdbStore::open(&dir.path().join("lmdb"), DEFAULT_MAP_BYTES);
+        (0..entries()).for_each(|n| store.put(&key(n), &entry::encode(&key(n), &payload(n, size))).expect("put"));
         let mut n = 0;
-        let mut hit = || raw.get(&next(&mut n)).expect("get").expect("a hit");
+        let mut hit = || store.get(&next(&mut n)).expect("get").expect("a hit");
         group.bench_function(BenchmarkId::new("lmdb, no digest check", size), |b| b.iter(&mut hit));
         rows.push(("lmdb, no digest check".to_owned(), Times::of(20_000, hit)));
+        let raw = RawLmdb::open(&dir.path().join("lmdb"));
+        let mut n = 0;
+        let mut hit = || raw.get(&next(&mut n).0);
+        group.bench_function(BenchmarkId::new("LMDB's own read", size), |b| b.iter(&mut hit));
+        rows.push(("LMDB's own read".to_owned(), Times::of(20_000, hit)));
 
         head(&format!("hit of {size} bytes among {}", entries()));
         rows.iter().for_each(|(name, times)| times.row(name));
@@ -75,6 +84,20 @@ fn put(c: &mut Criterion) {
         let mut write = || cache.put(&next(&mut n), &bytes).expect("put");
         group.bench_function(BenchmarkId::new(name, size), |b| b.iter(&mut write));
         rows.push((name, Times::of(1_000, write)));
+        if kind == StoreKind::Lmdb {
+            let (cache, bytes) = (&cache, &bytes);
+            let mut round = 0u32;
+            let eight = || {
+                round += 1;
+                std::thread::scope(|scope| {
+                    for thread in 0..8 {
+                        let key = key(8 * round + thread);
+                        scope.spawn(move || cache.put(&key, bytes).expect("put"));
+                    }
+                });
+            };
+            rows.push(("lmdb, eight threads one each", Times::of(if measuring() { 200 } else { 2 }, eight)));
+        }
     }
     head(&format!("write of {size} bytes"));
     rows.iter().for_each(|(name, times)| times.row(name));

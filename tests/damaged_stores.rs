@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-const ENTRIES: u32 = 400;
+const ENTRIES: u32 = 160;
 
 /// The same numbers in every run (splitmix64).
 struct Random(u64);

@@ -74,3 +74,22 @@ fn sled_conforms() {
 fn memory_conforms() {
     conforms(StoreKind::Memory);
 }
+
+#[test]
+fn a_stopped_writer_holds_up_nobody_for_long() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = StoreKind::Lmdb.open(dir.path()).unwrap();
+    store.put(&key(1), b"before").unwrap();
+    let lock = std::fs::File::options().write(true).open(dir.path().join("lmdb.lock")).unwrap();
+    lock.lock().unwrap();
+    let started = std::time::Instant::now();
+    let refused = store.put(&key(2), b"later").unwrap_err();
+    assert!(refused.exit_code() == 5 && refused.to_string().contains("may be stopped"), "{refused}");
+    // It has been waited for once.
+    assert!((0..100).all(|n| store.put(&key(n), b"later").is_err()));
+    assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
+    assert_eq!(store.get(&key(1)).unwrap().unwrap(), b"before");
+    drop(lock);
+    store.put(&key(2), b"later").unwrap();
+    assert_eq!(store.get(&key(2)).unwrap().unwrap(), b"later");
+}

@@ -61,6 +61,7 @@ const UNSAFE: &[&str] = &[
     "tests/support/vulkan/draw.rs",
     "tests/support/vulkan/picture.rs",
     "tests/support/alloc.rs",
+    "benches/support/raw_lmdb.rs",
 ];
 
 /// Folders that are made, not written.

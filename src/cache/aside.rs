@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long a writer waits for another. One transaction takes milliseconds, on a slow disk perhaps a second.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The right to write into the folder of a store. The system gives it back when the process ends, however that is; what is in
 /// the lock file does not matter.
@@ -21,32 +21,37 @@ fn beside(dir: &Path, suffix: &str) -> PathBuf {
 }
 
 impl WriteLock {
-    /// Waits for the lock of a folder, and makes what is above the folder.
+    /// Waits for the lock of a folder, and makes what is above the folder. None if another process keeps it for longer than
+    /// this.
     ///
     /// # Errors
-    /// Environment: nothing can be written there, or another process has kept the lock for half a minute.
-    pub fn take(dir: &Path) -> Result<Self> {
+    /// Environment: nothing can be written there.
+    pub fn take(dir: &Path, patience: Duration) -> Result<Option<Self>> {
         let path = beside(dir, ".lock");
         let place = || path.display().to_string();
         if let Some(parent) = dir.parent() {
             fs::create_dir_all(parent).at(|| parent.display().to_string())?;
         }
         let started = Instant::now();
-        while started.elapsed() < PATIENCE {
+        loop {
             let file = File::options().write(true).create(true).truncate(false).open(&path).at(place)?;
             match file.try_lock() {
                 // Somebody may have deleted the file meanwhile, and then this is not the lock that others see.
-                Ok(()) if is_at(&file, &path) => return Ok(Self(file)),
+                Ok(()) if is_at(&file, &path) => return Ok(Some(Self(file))),
+                Ok(()) | Err(TryLockError::WouldBlock) if started.elapsed() > patience => return Ok(None),
                 Ok(()) | Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_micros(200)),
                 Err(TryLockError::Error(e)) => return Err(Error::from(e).at(place())),
             }
         }
-        Err(Error::environment(format!(
-            "another process has been writing for {} seconds and may be stopped: end it, or use another cache directory",
-            PATIENCE.as_secs()
-        ))
-        .at(place()))
     }
+}
+
+/// What to say where the lock was not to be had.
+pub fn held() -> Error {
+    Error::environment(format!(
+        "another process has been writing for {} seconds and may be stopped: end it, or use another cache directory",
+        PATIENCE.as_secs()
+    ))
 }
 
 fn is_at(file: &File, path: &Path) -> bool {

@@ -3,7 +3,7 @@
 //! It is read without a map and without a lock, so also from media that cannot be written. Entries that several threads put at
 //! once go into one transaction. A file that LMDB did not leave so is set aside by the next put.
 
-use super::aside::{WriteLock, set_aside};
+use super::aside::{PATIENCE, WriteLock, held, set_aside};
 use super::lmdb::{self, Failure};
 use super::page::Damage;
 use super::reader::Reader;
@@ -11,12 +11,14 @@ use super::{Key, Store};
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
 
 /// The largest size of a store: 64 GiB. The file grows as it is filled.
 pub const DEFAULT_MAP_BYTES: usize = 64 << 30;
 /// The largest entry. LMDB would write pages of a larger transaction to the file before its end, and read them back.
-const LARGEST_ENTRY: usize = 256 << 20;
+const LARGEST_ENTRY: usize = 64 << 20;
 /// A transaction takes no further entries after so many bytes.
 const LARGEST_BATCH: usize = 16 << 20;
 
@@ -29,6 +31,8 @@ pub struct LmdbStore {
     /// Held by the thread that writes for all that wait.
     writer: Mutex<()>,
     notices: Mutex<Vec<String>>,
+    /// Another process has kept the lock for too long: to wait as long for each of thousands of entries helps nobody.
+    gave_up: AtomicBool,
 }
 
 /// Entries that wait to be written, and what became of those that did, by the order in which they came.
@@ -54,6 +58,7 @@ impl LmdbStore {
             queue: Mutex::default(),
             writer: Mutex::default(),
             notices: Mutex::default(),
+            gave_up: AtomicBool::default(),
         }
     }
 
@@ -93,8 +98,15 @@ impl LmdbStore {
         (tickets, entries)
     }
 
+    fn write_lock(&self) -> Result<WriteLock> {
+        let patience = if self.gave_up.load(Ordering::Relaxed) { Duration::ZERO } else { PATIENCE };
+        let lock = WriteLock::take(&self.dir, patience)?;
+        self.gave_up.store(lock.is_none(), Ordering::Relaxed);
+        lock.ok_or_else(|| held().at(self.dir.display().to_string()))
+    }
+
     fn write(&self, entries: &BTreeMap<Key, Vec<u8>>) -> Result<()> {
-        let _lock = WriteLock::take(&self.dir)?;
+        let _lock = self.write_lock()?;
         let place = || self.dir.display().to_string();
         // A fresh store is not damaged; if it is all the same, something else is at work.
         for _ in 0..2 {
@@ -145,7 +157,7 @@ impl Store for LmdbStore {
     }
 
     fn check_writable(&self) -> Result<()> {
-        WriteLock::take(&self.dir).map(|_| ())
+        self.write_lock().map(drop)
     }
 
     fn notices(&self) -> Vec<String> {

@@ -3,29 +3,46 @@
 //! A mapped file that is cut short takes its process down, and a damaged one leads LMDB anywhere; a short or wrong answer of
 //! `pread` is an error like any other. Writers are not waited for either: LMDB writes a transaction to pages that neither the
 //! newest nor the second newest state uses, so what was read under one state is right if that state is still the newest
-//! afterwards. If not, the reader begins again.
+//! afterwards. If not, the reader begins again. For the same reason pages of trees are kept while their state is the newest: a
+//! hit reads its value and the meta pages.
 
 use super::page::{Damage, Held, Level, Meta, PAGE_HEADER, Page};
+use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// How often a reader begins again because of writers. Each time a writer has committed within the microseconds of a look-up,
 /// and a commit takes a hundred of them.
 const ATTEMPTS: usize = 64;
 
+/// How many pages of trees are kept: those of some hundred thousand entries, in 16 MiB with the usual page size.
+const KEPT_PAGES: usize = 4096;
+
+/// What is read without asking first whether the file is as long.
+const SMALL: usize = 64 << 10;
+
 /// An open LMDB file.
 pub struct Reader {
     file: File,
     page_size: usize,
+    state: RwLock<Arc<State>>,
     /// Device and inode: another file may take this one's place.
     identity: (u64, u64),
 }
 
 /// The two meta pages as they are in the file.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 struct Metas([Vec<u8>; 2]);
+
+/// Pages of the trees as they are under one pair of meta pages.
+#[derive(Default)]
+struct State {
+    metas: Metas,
+    pages: Mutex<BTreeMap<u64, Arc<Page>>>,
+}
 
 impl Metas {
     fn newest(&self) -> Result<Meta, Damage> {
@@ -58,10 +75,9 @@ impl Reader {
         }
         let file = File::open(path).map_err(unreadable)?;
         let identity = identity(&file.metadata().map_err(unreadable)?);
-        let mut reader = Self { file, page_size: 0, identity };
+        let mut reader = Self { file, page_size: 0, state: RwLock::default(), identity };
         // Page 1 is where the page size says; without a right page 0 it is not known, but it is nearly always this.
-        let sizes = [Meta::parse(&reader.read(0, 0, Meta::BYTES)?).map_or(4096, |meta| meta.page_size), 4096];
-        reader.page_size = sizes[0];
+        reader.page_size = Meta::parse(&reader.read(0, 0, Meta::BYTES)?).map_or(4096, |meta| meta.page_size);
         reader.metas()?.newest()?;
         Ok(Some(reader))
     }
@@ -93,7 +109,7 @@ impl Reader {
         let start = page.checked_mul(self.page_size as u64).and_then(|start| start.checked_add(at as u64));
         let start = start.ok_or_else(|| damaged("is beyond any file".into()))?;
         // A damaged size must not become an allocation: what is not small has to be in the file.
-        if size > self.page_size && start.checked_add(size as u64).is_none_or(|end| end > self.size().unwrap_or(0)) {
+        if size > SMALL && start.checked_add(size as u64).is_none_or(|end| end > self.size().unwrap_or(0)) {
             return Err(damaged("is beyond the end of the file".into()));
         }
         let mut bytes = vec![0; size];
@@ -112,9 +128,12 @@ impl Reader {
         Page::parse(self.read(number, 0, self.page_size)?, number, level)
     }
 
+    /// Both in one call.
     fn metas(&self) -> Result<Metas, Damage> {
-        let first = self.read(0, 0, Meta::BYTES)?;
-        Ok(Metas([first, self.read(1, 0, Meta::BYTES)?]))
+        let mut first = self.read(0, 0, self.page_size + Meta::BYTES)?;
+        let second = first.split_off(self.page_size);
+        first.truncate(Meta::BYTES);
+        Ok(Metas([first, second]))
     }
 
     /// The newest state. `None` unless both meta pages are whole, as LMDB wants them.
@@ -130,42 +149,48 @@ impl Reader {
     /// # Errors
     /// A page on the way is damaged.
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Damage> {
-        let mut before = self.metas()?;
         for _ in 0..ATTEMPTS {
-            let found = before.newest().and_then(|meta| self.find(&meta, key));
-            let after = self.metas()?;
-            if after == before {
+            let state = self.state.read().unwrap_or_else(PoisonError::into_inner).clone();
+            let found = state.metas.newest().and_then(|meta| self.find(&state, &meta, key));
+            let metas = self.metas()?;
+            if metas == state.metas {
                 return found;
             }
-            before = after;
+            *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(State { metas, ..State::default() });
         }
         Err(Damage::new(0, "changes faster than it can be read"))
     }
 
-    fn find(&self, meta: &Meta, key: &[u8]) -> Result<Option<Vec<u8>>, Damage> {
-        let Some(leaf) = self.descend(meta, key, |_| ())? else { return Ok(None) };
-        let Some(node) = leaf.search(key)? else { return Ok(None) };
-        match node.held() {
-            Some(Held::Here(value)) => Ok(Some(value.to_vec())),
-            Some(Held::Overflow { page, size }) => self.read(page, PAGE_HEADER, size).map(Some),
-            None => Err(Damage::new(meta.main.root, "leads to an entry that is none of a cache")),
+    fn find(&self, state: &State, meta: &Meta, key: &[u8]) -> Result<Option<Vec<u8>>, Damage> {
+        let mut number = meta.main.root;
+        for level in (0..meta.main.depth).rev() {
+            let level = if level == 0 { Level::Leaf } else { Level::Branch };
+            let page = self.kept_page(state, number, level)?;
+            let Some(node) = page.search(key)? else { return Ok(None) };
+            if level == Level::Branch {
+                number = node.child();
+                continue;
+            }
+            return match node.held() {
+                Some(Held::Here(value)) => Ok(Some(value.to_vec())),
+                Some(Held::Overflow { page, size }) => self.read(page, PAGE_HEADER, size).map(Some),
+                None => Err(Damage::new(number, "has an entry that is none of a cache")),
+            };
         }
+        Ok(None)
     }
 
-    /// The leaf that would hold a key, and to `visit` each branch above it; none in an empty tree.
-    ///
-    /// # Errors
-    /// A page on the way is damaged.
-    pub fn descend(&self, meta: &Meta, key: &[u8], mut visit: impl FnMut(Page)) -> Result<Option<Page>, Damage> {
-        if meta.main.depth == 0 {
-            return Ok(None);
+    fn kept_page(&self, state: &State, number: u64, level: Level) -> Result<Arc<Page>, Damage> {
+        let kept = || state.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(page) = kept().get(&number).filter(|page| page.level() == level) {
+            return Ok(page.clone());
         }
-        let mut number = meta.main.root;
-        for _ in 1..meta.main.depth {
-            let branch = self.page(number, Level::Branch)?;
-            number = branch.search(key)?.map_or(number, |node| node.child());
-            visit(branch);
+        let page = Arc::new(self.page(number, level)?);
+        let mut pages = kept();
+        if pages.len() >= KEPT_PAGES {
+            pages.clear();
         }
-        self.page(number, Level::Leaf).map(Some)
+        pages.insert(number, page.clone());
+        Ok(page)
     }
 }

@@ -4,7 +4,7 @@
 //! cannot be caught, such as memory that runs out over a damaged length, would end the process: `docs/dependencies.md` says
 //! what this store is for.
 
-use super::aside::{WriteLock, set_aside};
+use super::aside::{WriteLock, held, set_aside};
 use super::{Key, Store};
 use crate::error::{Error, Result};
 use std::cell::Cell;
@@ -105,7 +105,7 @@ impl SledStore {
         };
         let opened = match open() {
             Err(Failure::Damage(why)) => {
-                let _lock = WriteLock::take(&self.dir)?;
+                let _lock = WriteLock::take(&self.dir, super::aside::PATIENCE)?.ok_or_else(held)?;
                 lock(&self.notices).push(set_aside(&self.dir, &why)?);
                 open()
             }
@@ -124,7 +124,7 @@ impl SledStore {
         let broken = db.take();
         // Closing it writes, and may panic too.
         let _ = guarded(|| Ok(drop(broken)));
-        let _lock = WriteLock::take(&self.dir)?;
+        let _lock = WriteLock::take(&self.dir, super::aside::PATIENCE)?.ok_or_else(held)?;
         lock(&self.notices).push(set_aside(&self.dir, &why)?);
         Ok(())
     }
