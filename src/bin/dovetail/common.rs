@@ -93,6 +93,7 @@ impl WorkerArgs {
         WorkerPool::start(PoolConfig {
             program: std::env::current_exe()?,
             args,
+            memory_mib: self.worker_memory,
             workers,
             deadline: Duration::from_secs(self.deadline),
         })
