@@ -5,7 +5,7 @@
 
 use crate::compile::request::{KnownState, Module, StageRequest, TuningOptions};
 use crate::error::{Context, Error, FullCompile, Result};
-use crate::link::{self, Object, Placement};
+use crate::link::{self, Linked, Object, Placement};
 use crate::metadata::interface::StageKind;
 use crate::state::{Known, PipelineState};
 use crate::target::{GfxIp, Stage, WaveSize};
@@ -86,6 +86,8 @@ pub struct Built {
     pub elf: Vec<u8>,
     /// How.
     pub route: Route,
+    /// How its parts were placed: as asked, or adjacent where a branch from part to part would not have reached.
+    pub placement: Placement,
     /// Its stages.
     pub parts: Vec<Part>,
 }
@@ -202,6 +204,6 @@ fn finish(
     }
     let (prepared, parts): (Vec<Object>, Vec<Part>) = parts.into_iter().unzip();
     let objects: Vec<&Object> = prepared.iter().collect();
-    let elf = link::link_objects(&objects, request.state, request.placement, tools)?;
-    Ok(Outcome::Built(Built { elf, route, parts }))
+    let Linked { elf, placement } = link::link_placed(&objects, request.state, request.placement, tools)?;
+    Ok(Outcome::Built(Built { elf, route, placement, parts }))
 }

@@ -11,9 +11,13 @@ use dovetail::emu::inputs::{
     Address, Binding, Blend, BlendEquation, BlendFactor, BlendOp, Bound, Bytes, Compare, Depth, Draw, Image, Inputs,
     Sampler, Shape, Target, Topology, VertexBuffer,
 };
+use dovetail::emu::{Machine, Pipeline};
 use dovetail::ir::ResourceKind;
+use dovetail::metadata::registers::StageRegisters;
 use dovetail::state::{BindingLayout, PipelineState, SetLayout, VertexAttribute, VertexBinding, VertexInputState};
-use scene::{EDGES, Scene};
+use dovetail::target::{GfxIp, Stage};
+use scene::{Arrangement, EDGES, Scene};
+use std::collections::BTreeSet;
 use std::path::Path;
 use support::{glsl, root};
 use vulkan::Lavapipe;
@@ -213,4 +217,47 @@ fn a_texture_is_drawn() {
         let mut scene = Scene { vertex: vertex.clone(), fragment: fragment.clone(), state: state.clone(), inputs };
         scene.judge(vulkan, &format!("texture, linear {linear}, {address:?}"), EDGES, None);
     }
+}
+
+/// Scratch in both stages, with an even and with an odd number of user-data SGPRs: behind them the hardware loads the offset
+/// of the wave's scratch, which no prolog may overwrite.
+#[test]
+fn scratch_is_the_waves_own() {
+    let test = "draws::scratch_is_the_waves_own";
+    let Some(vulkan) = lavapipe(test) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut parities = BTreeSet::new();
+    for step in ["push.a", "push.a + push.b"] {
+        let spirv = ["vert", "frag"].map(|stage| {
+            let text = std::fs::read_to_string(root().join("testdata/draws/scratch").with_extension(stage));
+            let path = folder.path().join("scratch").with_extension(stage);
+            std::fs::write(&path, text.expect("a shader").replace("STEP", step)).expect("a file");
+            glsl(test, &path, "vulkan1.1")
+        });
+        let [Some(vertex), Some(fragment)] = spirv else { return };
+        let targets = vec![target(0, "R32G32B32A32_SFLOAT")];
+        let Some(mut scene) = pair(test, "varied", Topology::TriangleStrip, &corners(5, 2, 0.99), targets) else {
+            return;
+        };
+        (scene.vertex, scene.fragment) = (vertex, fragment);
+        let rows: Vec<f32> = (0..64).map(|n| (n * 37 % 64) as f32 * 0.25).collect();
+        scene.inputs.bindings =
+            vec![Binding { set: 0, binding: 0, element: 0, bound: Bound::UniformBuffer(floats(&rows)) }];
+        scene.inputs.push_constants = Bytes([5u32, 13].into_iter().flat_map(u32::to_le_bytes).collect());
+        scene.inputs.draw.iter_mut().for_each(|draw| draw.extent = [24, 20]);
+        let kind = ResourceKind::UniformBuffer;
+        let binding = BindingLayout { binding: 0, kind, count: 1, dynamic: false, offset: None };
+        scene.state.layout.sets = vec![SetLayout { set: 0, root: None, bindings: vec![binding] }];
+        scene.state.layout.push_constant_bytes = 8;
+        scene.judge_in(&Arrangement::all(), vulkan, step, EDGES, None);
+        for (route, _, elf) in scene.pipelines_in(&[Arrangement::SMALL]) {
+            let words = Pipeline::load(&mut Machine::new(GfxIp::Gfx1030), &elf).expect("a pipeline").registers;
+            for stage in [Stage::Vertex, Stage::Fragment] {
+                let scratch = words.field(StageRegisters::of(stage).scratch_en);
+                assert_eq!(scratch, 1, "{route}: no scratch in the {stage} stage proves nothing");
+            }
+            parities.insert(words.field(StageRegisters::of(Stage::Vertex).user_sgpr) % 2);
+        }
+    }
+    assert_eq!(parities.len(), 2, "an even and an odd number of user SGPRs");
 }

@@ -168,6 +168,35 @@ fn one_bad_input_costs_itself_only() {
         "{text}"
     );
     assert!(!text.contains('\u{1b}'), "{text:?}");
+    // So with whatever else is said.
+    std::fs::copy(path("in/good.spv"), path("\u{1b}[31mred.spv")).unwrap();
+    let out =
+        Command::new(env!("CARGO_BIN_EXE_dovetail")).arg("compile").arg(path("\u{1b}[31mred.spv")).output().unwrap();
+    let said = String::from_utf8(out.stdout).unwrap();
+    assert!(said.contains("/\\u{1b}[31mred.spv: "), "{said:?}");
+}
+
+#[test]
+fn modules_of_more_bytes_than_may_wait_all_come_through() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("in")).unwrap();
+    for n in 0..8 {
+        // A name of 40,000 bytes each for several ids: 400 KiB, of which two may be on their way at once.
+        let mut module = shader(&format!("main{n}"));
+        let name: Vec<u8> =
+            [10_002u32 << 16 | 5, 1].iter().chain(&[0x6161_6161; 10_000]).flat_map(|w| w.to_le_bytes()).collect();
+        let ended = [&name[..name.len() - 4], &[0; 4]].concat();
+        // Names stand behind the execution modes, before the first type.
+        let words: Vec<u32> = module.chunks_exact(4).map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect();
+        let (mut at, mut types) = (5, 0);
+        while types == 0 {
+            if words[at] & 0xffff == 19 { types = at } else { at += (words[at] >> 16) as usize }
+        }
+        module.splice(4 * types..4 * types, ended.repeat(10));
+        std::fs::write(dir.path().join(format!("in/{n}.spv")), module).unwrap();
+    }
+    let (code, json) = populate(dir.path(), &["--input-memory=1"]);
+    assert_eq!((code, json["counts"]["compiled"].as_u64()), (Some(0), Some(8)), "{json}");
 }
 
 #[test]
@@ -210,7 +239,7 @@ fn a_killed_run_loses_nothing_that_was_finished() {
     let cache = Cache::open(&dir.path().join("cache"), StoreKind::Lmdb).unwrap();
     let keys = ["good1", "good2", "good3"].map(key);
     let start = std::time::Instant::now();
-    while keys.iter().any(|k| cache.get(k).unwrap().is_none()) {
+    while keys.iter().any(|k| cache.get(k).is_none()) {
         assert!(start.elapsed().as_secs() < 120, "the other shaders do not get done");
         std::thread::sleep(std::time::Duration::from_millis(50));
     }

@@ -119,8 +119,19 @@ fn walk(directory: &Path, visit: &mut dyn FnMut(Result<PathBuf>)) {
 /// Environment: it cannot be read, or is a pipe, a device, a socket or a directory. Unsupported: it is larger.
 pub fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let (file, length) = open(path)?;
-    read_open(path, file, length, limit)
+    read_open(path, file, length, limit, "")
 }
+
+/// The whole of an input of at most `memory` bytes, which the user can choose.
+///
+/// # Errors
+/// As [`read_file`].
+pub fn read_input(path: &Path, memory: u64) -> Result<Vec<u8>> {
+    let (file, length) = open(path)?;
+    read_open(path, file, length, memory, MEMORY_OPTION)
+}
+
+const MEMORY_OPTION: &str = " (--input-memory)";
 
 /// An ordinary file, opened, and its length. The kind is looked at first: to open a pipe waits for somebody to write to it.
 fn open(path: &Path) -> Result<(File, u64)> {
@@ -137,11 +148,11 @@ fn no_file(path: &Path) -> Error {
     Error::environment("not an ordinary file (a pipe, device, socket or folder)").at(path.display().to_string())
 }
 
-fn read_open(path: &Path, file: impl Read, length: u64, limit: u64) -> Result<Vec<u8>> {
+fn read_open(path: &Path, file: impl Read, length: u64, limit: u64, option: &str) -> Result<Vec<u8>> {
     let place = || path.display().to_string();
     let too_large = |length| {
-        let case = format!("it has {length} bytes, {limit} may be held (--input-memory)");
-        Error::unsupported("file larger than the memory for inputs", case).at(place())
+        Error::unsupported("file of this size", format!("it has {length} bytes, the limit is {limit}{option}"))
+            .at(place())
     };
     if length > limit {
         return Err(too_large(length));
@@ -171,7 +182,7 @@ fn try_read(root: &Path, path: &Path, reading: Reading, visit: &mut dyn FnMut(Re
     if !module && reading.others == Others::Skip {
         return Ok(());
     }
-    let bytes = read_open(path, begin.chain(file), length, reading.memory)?;
+    let bytes = read_open(path, begin.chain(file), length, reading.memory, MEMORY_OPTION)?;
     let name = name_of(root, path);
     if module {
         visit(Ok(Input { name, bytes: little_endian(bytes) }));

@@ -29,8 +29,11 @@ const OP_VECTOR_SHUFFLE: u32 = 79;
 const OP_SHORT_SHUFFLE: u32 = 13;
 const DECORATION_OFFSET: u32 = 35;
 
-/// Gives every encoded module in `bytes` to `visit`: where it lies, and the SPIR-V, little-endian.
-pub fn modules(bytes: &[u8], budget: &mut Budget, visit: &mut dyn FnMut(Range<usize>, Vec<u8>, &mut Budget)) {
+/// Takes a module: where it lies, the SPIR-V, little-endian, and what may still be spent.
+pub type Visit<'a> = dyn FnMut(Range<usize>, Vec<u8>, &mut Budget) + 'a;
+
+/// Gives every encoded module in `bytes` to `visit`.
+pub fn modules(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) {
     let mut from = 0;
     while let Some(at) = bytes.get(from..).and_then(|rest| rest.windows(4).position(|w| w == SMOLV)) {
         let start = from.saturating_add(at);

@@ -104,7 +104,7 @@ pub enum OutputSlot {
     Location {
         /// Location.
         location: u32,
-        /// Component, 0 to 3.
+        /// Component, 0 to 3; of 64 bits the first of two.
         component: u8,
         /// Dual-source index, else 0.
         index: u8,

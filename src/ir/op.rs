@@ -129,7 +129,8 @@ pub enum Op {
     LoadInput {
         /// Location.
         location: u32,
-        /// Component within it, 0 to 3.
+        /// Component within it, 0 to 3. Of 64 bits: the first of two for a fragment input; for a vertex input, which is fetched
+        /// as the attribute of its location whole, the channel.
         component: u8,
         /// What the bits are: decides fetch defaults and conversions.
         kind: NumericKind,

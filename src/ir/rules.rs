@@ -334,7 +334,8 @@ impl Rule<'_> {
         }
         let texel = |lanes| {
             let ty = self.some_result()?;
-            let fits = ty.lanes() == lanes && matches!(ty.bits(), Bits::B16 | Bits::B32 | Bits::B64);
+            let narrow_or_wide = !image.sparse && matches!(ty.bits(), Bits::B16 | Bits::B64);
+            let fits = ty.lanes() == lanes + u32::from(image.sparse) && (ty.bits() == Bits::B32 || narrow_or_wide);
             if fits { Ok(()) } else { Err(format!("the result is {ty}")) }
         };
         match image.op {
@@ -380,7 +381,7 @@ impl Rule<'_> {
                 first + count
             }
             _ => {
-                let lanes = if image.op == MimgOp::Gather4 { 4 } else { channels };
+                let lanes = if image.op == MimgOp::Gather4 { 4 } else { channels } + u32::from(image.tfe);
                 let ty = self.some_result()?;
                 if ty.lanes() != lanes || !matches!(ty.bits(), Bits::B16 | Bits::B32) {
                     return Err(format!("the result is {ty}, the mask has {channels} channels"));

@@ -263,6 +263,18 @@ pub enum DepthMode {
     Unchanged,
 }
 
+/// Which invocations of a workgroup are a quad, whose members derivatives compare.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DerivativeGroup {
+    /// None.
+    #[default]
+    None,
+    /// Two by two neighbours in x and y.
+    Quads,
+    /// Four neighbours by their linear index.
+    Linear,
+}
+
 /// Execution modes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Modes {
@@ -280,8 +292,23 @@ pub struct Modes {
     pub round: [RoundMode; 3],
     /// Shading per sample is needed (SampleId, SamplePosition, sample interpolation).
     pub per_sample: bool,
+    /// Quads of a workgroup, compute only.
+    pub derivatives: DerivativeGroup,
     /// Every specialization constant that shaped the translation, sorted by id.
     pub spec: Vec<SpecValue>,
+}
+
+impl Modes {
+    /// The local id of the n-th invocation in the order of lanes: along x, y and z; where quads are two by two, those four
+    /// follow one another, and the quads likewise.
+    pub fn local_id(&self, n: u32) -> [u32; 3] {
+        let [x, y, _] = self.local_size.map(|n| n.max(1));
+        if self.derivatives != DerivativeGroup::Quads {
+            return [n % x, n / x % y, n / x / y];
+        }
+        let (quad, [wide, high]) = (n / 4, [x / 2, y / 2].map(|n| n.max(1)));
+        [quad % wide * 2 + n % 2, quad / wide % high * 2 + n / 2 % 2, quad / wide / high]
+    }
 }
 
 /// A specialization constant that shaped code.
@@ -349,6 +376,11 @@ pub struct LowerInfo {
 }
 
 impl Shader {
+    /// Invocations have neighbours that derivatives, and levels of detail, are taken from.
+    pub fn has_derivatives(&self) -> bool {
+        self.stage == Stage::Fragment || self.modes.derivatives != DerivativeGroup::None
+    }
+
     /// An empty shader with an entry block.
     pub fn new(name: impl Into<String>, stage: Stage) -> Self {
         Self {

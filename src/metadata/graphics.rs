@@ -13,6 +13,11 @@ use crate::target::Stage;
 
 /// `SPI_SHADER_POS_FORMAT` of one vector.
 const FOUR_COMPONENTS: u32 = 4;
+/// `PA_STEREO_CNTL.STEREO_MODE`: nothing stereoscopic comes from the shader. PAL of 2022 programs 0 without it, which is
+/// SHADER_STEREO_X; PAL of 2025 writes the register itself.
+const STATE_STEREO_X: u32 = 1;
+/// Sample coverage in SPI_PS_INPUT_ENA.
+const SAMPLE_COVERAGE_ENA: u32 = 1 << 14;
 /// `DB_SHADER_CONTROL.Z_ORDER`.
 const LATE_Z: u32 = 0;
 const EARLY_Z_THEN_LATE_Z: u32 = 1;
@@ -34,6 +39,8 @@ pub(super) fn vertex(
     words.set(VGT_STRMOUT_CONFIG, 0);
     words.set(VGT_STRMOUT_BUFFER_CONFIG, 0);
     words.set_field(ia_multi_vgt_param::PRIMGROUP_SIZE, 127)?;
+    words.set(PA_STEREO_CNTL, 0);
+    words.set_field(pa_stereo_cntl::STEREO_MODE, STATE_STEREO_X)?;
 
     let slots = facts.slots.max(vertex.exported_params);
     if slots > spi_vs_out_config::VS_EXPORT_COUNT.max() + 1 {
@@ -188,6 +195,10 @@ pub(super) fn fragment(
     words.set(SPI_SHADER_Z_FORMAT, facts.formats.z_format);
     depth_control(words, stage, fragment, color.alpha_to_coverage)?;
 
+    if fragment.writes_sample_mask || ena & SAMPLE_COVERAGE_ENA != 0 {
+        // The driver shades pixels one by one then, whatever the shading rate.
+        notes.pipeline.insert(Key::PsSampleMask, 1);
+    }
     let own = notes.stages.entry(Stage::Fragment).or_default();
     for (key, holds) in [
         (Key::UsesUavs, stage.interface.writes_memory),

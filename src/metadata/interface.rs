@@ -24,7 +24,8 @@ pub struct StageInterface {
     pub epilog: bool,
     /// What each user-data SGPR holds, from s0.
     pub user_data: Vec<UserData>,
-    /// SGPRs that the hardware loads at entry: user data, then system values. Those above are free for a prolog.
+    /// SGPRs that the hardware loads at entry in any case: user data, then system values. With RSRC2.SCRATCH_EN it loads
+    /// one more, the scratch wave offset; those above are free for a prolog.
     pub entry_sgprs: u32,
     /// Resource bindings used, sorted by set and binding.
     pub resources: Vec<ResourceUse>,

@@ -203,23 +203,26 @@ impl Scene<'_> {
         let points = self.is_of_points();
         let count = if points { POINTS } else { CORNERS };
         let vertex_buffers = attributes.map(|(n, (attribute, binding))| {
-            let wide = attribute.format.split('_').next().unwrap_or_default().matches("32").count();
+            let channels = attribute.format.split('_').next().unwrap_or_default();
+            let bits = if channels.contains("64") { Bits::B64 } else { Bits::B32 };
+            let wide = channels.matches(&bits.count().to_string()).count();
             let float = attribute.format.ends_with("SFLOAT");
-            let mut words = Vec::new();
+            let mut data = Vec::new();
             let shared = style.shared && n != style.position && random.bits() & 1 == 0;
             let base: [f64; 4] = std::array::from_fn(|_| random.between(0.05, 0.9));
             for vertex in 0..count {
                 for (component, base) in base.iter().enumerate().take(wide) {
-                    words.push(match float {
+                    let value = match float {
                         true if shared && !(style.barycentric && wide == 3) => {
-                            ((base + random.between(0.0, 0.05)) as f32).to_bits()
+                            encode(base + random.between(0.0, 0.05), bits)
                         }
-                        true => element(style, n, vertex, component, wide, random).to_bits(),
-                        false => (random.bits() % style.below.max(1)) as u32,
-                    });
+                        true => encode(element(style, n, vertex, component, wide, random).into(), bits),
+                        false => random.bits() % style.below.max(1),
+                    };
+                    data.extend(value.to_le_bytes().into_iter().take(bits.bytes() as usize));
                 }
             }
-            let data = Bytes(words.iter().flat_map(|w| w.to_le_bytes()).collect());
+            let data = Bytes(data);
             VertexBuffer { binding: binding.binding, stride: binding.stride, data }
         });
         let vertex_buffers = vertex_buffers.collect();

@@ -6,6 +6,8 @@ use dovetail::compile::request::{Module, TuningOptions};
 use dovetail::compile::worker::{PoolConfig, WorkerPool};
 use dovetail::corpus::input::read_file;
 use dovetail::error::{Context, Error, Result};
+pub use dovetail::files::write as write_file;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -68,6 +70,14 @@ pub struct CacheArgs {
 impl CacheArgs {
     pub fn open(&self) -> Result<Cache> {
         Cache::open(&self.cache, self.store)
+    }
+
+    /// Says what a cache has met that people should know of.
+    pub fn tell(cache: &Cache) {
+        cache.notices().iter().for_each(|notice| eprintln!("dovetail: {notice}"));
+        if let Some(why) = cache.not_kept() {
+            eprintln!("dovetail: {} results were not kept: {why}", cache.stats().unkept);
+        }
     }
 }
 
@@ -141,12 +151,18 @@ impl TuningArgs {
     }
 }
 
-/// The largest module that fits a worker's frame, and the largest state or specialization file, in bytes.
+/// The largest module that fits a worker's frame, the largest ELF, and the largest state or specialization file, in bytes.
 const MAX_MODULE: u64 = 256 << 20;
+const MAX_ELF: u64 = 1 << 30;
 const MAX_TEXT: u64 = 64 << 20;
 
 pub fn read_module(path: &Path) -> Result<Module> {
     Module::new(read_file(path, MAX_MODULE)?).at(|| path.display().to_string())
+}
+
+/// An ELF file.
+pub fn read_elf(path: &Path) -> Result<Vec<u8>> {
+    read_file(path, MAX_ELF)
 }
 
 /// A text file that somebody wrote.
@@ -161,8 +177,11 @@ pub fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
     toml::from_str(&text).map_err(|e| Error::malformed(e.to_string())).at(place)
 }
 
-pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
-    std::fs::write(path, bytes).at(|| path.display().to_string())
+/// A file for another program to read, gone when it is dropped.
+pub fn scratch(bytes: &[u8]) -> Result<tempfile::NamedTempFile> {
+    let mut file = tempfile::NamedTempFile::new()?;
+    file.write_all(bytes)?;
+    Ok(file)
 }
 
 /// Prints one JSON document.

@@ -4,7 +4,7 @@
 //! fragment modules that belong together) and `spec.toml` (workgroup sizes for modules that leave them open). All of it
 //! depends on the contents and the order of the files only.
 
-use crate::common::InputArgs;
+use crate::common::{InputArgs, write_file};
 use clap::Subcommand;
 use dovetail::corpus::describe::{Entry, Extent, SpecConstant};
 use dovetail::corpus::extract::{Extraction, Extractor, Module, pairs};
@@ -102,7 +102,7 @@ fn extract(paths: &[PathBuf], out: &Path, memory: u64) -> Result<ExitCode> {
     for path in paths {
         input::each_file(path, &mut |file| {
             let searched = file.and_then(|file| {
-                let bytes = input::read_file(&file, memory)?;
+                let bytes = input::read_input(&file, memory)?;
                 extractor.add(&input::below(path, &file), &bytes, memory);
                 Ok(())
             });
@@ -156,6 +156,5 @@ fn write(extraction: &Extraction, out: &Path) -> Result<()> {
 }
 
 fn save(directory: &Path, name: &str, bytes: &[u8]) -> Result<()> {
-    let path = directory.join(name);
-    fs::write(&path, bytes).at(|| path.display().to_string())
+    write_file(&directory.join(name), bytes)
 }

@@ -6,12 +6,13 @@
 
 use super::address;
 use super::entry::{Entry, System};
+use super::local_id::LocalId;
 use super::lower_descriptors::reloc;
 use super::pipeline::Lowering;
 use super::prelude::Prelude;
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::{Access, Align, AluOp, AmdOp, BufferKind, Builder, BuiltIn, Op, Shader, Type, Value};
+use crate::ir::{Access, Align, AluOp, AmdOp, BufferKind, Builder, BuiltIn, Modes, Op, Shader, Type, Value};
 use crate::metadata::interface::{StageKind, UserData};
 use crate::reloc::symbol::LinkSymbol;
 use crate::state::ColorState;
@@ -23,16 +24,17 @@ const SAMPLE_POSITIONS: u64 = 48 * 4;
 /// Lowers `LoadBuiltIn`.
 pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
     let mut prelude = Prelude::default();
-    let local_size = shader.modes.local_size;
+    let modes = shader.modes.clone();
     let per_sample = shader.modes.per_sample
         || reads(shader, BuiltIn::SampleId)
         || reads(shader, BuiltIn::SamplePosition)
         || cx.request.known.colors.get().is_some_and(ColorState::shades_samples);
     rewrite(shader, |b, inst| {
         let Op::LoadBuiltIn { builtin, component } = inst.op else { return Ok(Rewrite::Keep) };
-        let mut at = Place { b, p: &mut prelude, entry: &cx.entry, local_size, per_sample };
+        let local = LocalId::new(&cx.entry, &modes);
+        let mut at = Place { b, p: &mut prelude, entry: &cx.entry, local, per_sample };
         let value = at.load(builtin, component)?;
-        note(cx, builtin, component, local_size);
+        note(cx, builtin, component, &modes);
         Ok(value.map_or(Rewrite::Keep, Rewrite::Value))
     })?;
     prelude.place(shader);
@@ -45,16 +47,13 @@ fn reads(shader: &Shader, which: BuiltIn) -> bool {
 }
 
 /// Which counters of the interface a built-in raises.
-fn note(cx: &mut Lowering<'_>, builtin: BuiltIn, component: u8, local_size: [u32; 3]) {
+fn note(cx: &mut Lowering<'_>, builtin: BuiltIn, component: u8, modes: &Modes) {
     match (&mut cx.interface.kind, builtin) {
         (StageKind::Vertex(v), BuiltIn::InstanceIndex) => v.vgpr_comp_cnt = v.vgpr_comp_cnt.max(3),
         (StageKind::Fragment(f), BuiltIn::SampleId | BuiltIn::SamplePosition) => f.per_sample = true,
-        (StageKind::Compute(c), BuiltIn::LocalInvocationId) if local_size[usize::from(component.min(2))] > 1 => {
-            c.tidig_comp_cnt = c.tidig_comp_cnt.max(u32::from(component));
-        }
-        (StageKind::Compute(c), BuiltIn::LocalInvocationIndex) => {
-            let highest = (0..3).rev().find(|&i| local_size[i as usize] > 1).unwrap_or(0);
-            c.tidig_comp_cnt = c.tidig_comp_cnt.max(highest);
+        (StageKind::Compute(c), BuiltIn::LocalInvocationId | BuiltIn::LocalInvocationIndex) => {
+            let component = Some(component).filter(|_| builtin == BuiltIn::LocalInvocationId);
+            c.tidig_comp_cnt = c.tidig_comp_cnt.max(LocalId::highest(modes, component));
         }
         _ => {}
     }
@@ -64,7 +63,7 @@ struct Place<'a, 'b> {
     b: &'a mut Builder<'b>,
     p: &'a mut Prelude,
     entry: &'a Entry,
-    local_size: [u32; 3],
+    local: LocalId<'a>,
     per_sample: bool,
 }
 
@@ -132,8 +131,8 @@ impl Place<'_, '_> {
                 let offset = self.b.c32(4 * u32::from(component));
                 address::load(self.b, table, offset, Type::B32, Align::A4)
             }
-            B::LocalInvocationId => self.local(n.min(2))?,
-            B::LocalInvocationIndex => self.local_index()?,
+            B::LocalInvocationId => self.local.component(self.b, n.min(2))?,
+            B::LocalInvocationIndex => self.local.index(self.b)?,
             B::PointCoord | B::PrimitiveId | B::Layer | B::ViewportIndex | B::ClipDistance | B::CullDistance
                 if self.b.shader.stage == Stage::Fragment =>
             {
@@ -174,23 +173,6 @@ impl Place<'_, '_> {
         let one = self.b.fconst(Type::B32, 1.0);
         let rest = self.b.alu(AluOp::FSub, &[one, i]);
         Ok(self.b.alu(AluOp::FSub, &[rest, j]))
-    }
-
-    /// A component of the local id: 0 in a dimension of one, so that its register need not be loaded.
-    fn local(&mut self, n: usize) -> Result<Value> {
-        if self.local_size[n] <= 1 {
-            return Ok(self.b.c32(0));
-        }
-        self.entry.system([System::LocalX, System::LocalY, System::LocalZ][n])
-    }
-
-    fn local_index(&mut self) -> Result<Value> {
-        let [sx, sy, _] = self.local_size.map(u64::from);
-        let (x, y, z) = (self.local(0)?, self.local(1)?, self.local(2)?);
-        let y = self.b.imul_const(y, sx);
-        let z = self.b.imul_const(z, sx.saturating_mul(sy));
-        let xy = self.b.iadd(x, y);
-        Ok(self.b.iadd(xy, z))
     }
 }
 

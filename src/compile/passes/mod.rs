@@ -12,6 +12,7 @@ mod fragment_exports;
 mod fragment_outputs;
 mod interpolate;
 pub mod legalize_memory;
+mod local_id;
 mod lower_builtins;
 pub mod lower_derivatives;
 mod lower_descriptors;

@@ -33,6 +33,7 @@ pub fn declare(cx: &mut Cx<'_>, usage: &Usage) -> Result<()> {
         match inst.op() {
             Op::Variable => {
                 let id = inst.result()?;
+                note_access(cx, id);
                 if usage.is_used(id) {
                     let pointer = variable(cx, inst, usage).map_err(|e| e.at(format!("variable %{id}")))?;
                     cx.set_pointer(id, pointer);
@@ -51,6 +52,17 @@ pub fn declare(cx: &mut Cx<'_>, usage: &Usage) -> Result<()> {
         }
     }
     doubt_read_only(cx, &variables)
+}
+
+/// Notes how a binding's variable, used or not, says that it is accessed.
+fn note_access(cx: &mut Cx<'_>, id: u32) {
+    let number = |d| cx.module.decoration(id, d);
+    if let (Some(set), Some(binding)) = (number(Decoration::DescriptorSet), number(Decoration::Binding)) {
+        let is = |d| cx.module.is_decorated(id, d);
+        let (coherent, volatile) = (is(Decoration::Coherent), is(Decoration::Volatile));
+        let noted = cx.shared_access.entry((set, binding)).or_default();
+        *noted = (noted.0 || coherent, noted.1 || volatile);
+    }
 }
 
 /// Takes back `read_only` of storage buffers where the shader may write the same memory by another name.
@@ -298,14 +310,17 @@ fn resource(cx: &mut Cx<'_>, id: u32, kind: ResourceKind, count: Option<u32>, re
     };
     use ResourceKind::{StorageBuffer, StorageImage, StorageTexelBuffer};
     let written = matches!(kind, StorageBuffer | StorageImage | StorageTexelBuffer) && !read_only;
-    let resources = &mut cx.b.shader.resources;
-    if let Some(n) = resources.iter().position(|r| (r.set, r.binding, r.kind, r.count) == (set, binding, kind, count)) {
-        resources[n].written |= written;
-        return Ok(ResourceId(n as u32));
+    if let Some(&known) = cx.bindings.get(&(set, binding, kind, count)) {
+        if let Some(r) = cx.b.shader.resources.get_mut(known.index()) {
+            r.written |= written;
+        }
+        return Ok(known);
     }
     let name = cx.module.name(id).to_owned();
+    let id = ResourceId(cx.b.shader.resources.len() as u32);
     cx.b.shader.resources.push(Resource { name, set, binding, kind, count, written });
-    Ok(ResourceId(cx.b.shader.resources.len() as u32 - 1))
+    cx.bindings.insert((set, binding, kind, count), id);
+    Ok(id)
 }
 
 fn buffer(cx: &mut Cx<'_>, id: u32, class: StorageClass, pointee: TypeId) -> Result<Pointer> {

@@ -305,7 +305,7 @@ fn array_length(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
     let pointer = cx.pointer(inst.id(0)?)?;
     let member = inst.literal(1)?;
     let Ty::Struct { members, .. } = cx.types.get(pointer.ty) else { return Err(inst.malformed("not of a struct")) };
-    let Some((offset, layout)) = cx.types.member(members, member as usize, Layout::EXPLICIT) else {
+    let Some((offset, layout)) = cx.types.member(pointer.ty, member as usize, Layout::EXPLICIT) else {
         return Err(inst.malformed("no such member"));
     };
     let array = members.get(member as usize).map_or(pointer.ty, |m| m.ty);

@@ -132,7 +132,7 @@ fn every_shape_comes_back_from_between_other_bytes() {
 
 #[test]
 fn a_size_that_is_a_lie_is_no_module_and_costs_nothing() {
-    for size in [0u32, 20, 24, 1 << 20, u32::MAX & !3] {
+    for size in [0u32, 20, 24, 1 << 20, !3] {
         let mut packed = encode(&varied(), 0);
         packed[20..24].copy_from_slice(&size.to_le_bytes());
         assert_eq!(decoded(&packed, &mut Budget::new(1 << 16)), [], "{size}");

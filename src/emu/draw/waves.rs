@@ -28,6 +28,8 @@ pub struct Gpu<'a> {
     tables: Tables,
     limits: Limits,
     trace: Option<&'a mut Trace>,
+    /// Offset of every wave's scratch, and its size.
+    scratch: u32,
     /// What was executed.
     pub stats: Stats,
 }
@@ -61,10 +63,11 @@ impl<'a> Gpu<'a> {
         }
         let scratch = pipeline.stages.values().map(|s| s.scratch as usize * s.wave.lanes() as usize).max().unwrap_or(0);
         if scratch != 0 {
-            let address = machine.alloc(scratch)?;
+            // Waves run one after the other in one place of it. It is not the first, so that a wave without its offset shows.
+            let address = machine.alloc(2 * scratch)?;
             tables.set_scratch(machine, GRAPHICS_SCRATCH, address)?;
         }
-        Ok(Self { machine, pipeline, tables, limits, trace, stats: Stats::default() })
+        Ok(Self { machine, pipeline, tables, limits, trace, scratch: scratch as u32, stats: Stats::default() })
     }
 
     /// A wave with its user data, and the first SGPR behind them.
@@ -89,7 +92,7 @@ impl<'a> Gpu<'a> {
     fn vertex_wave(&mut self, stage: &StageCode, ids: &[VertexId]) -> Result<Vec<Vertex>> {
         let (mut wave, next) = self.wave(stage, u64::MAX >> (64 - ids.len()))?;
         if stage.scratch != 0 {
-            set_sgpr(&mut wave, next, 0)?;
+            set_sgpr(&mut wave, next, self.scratch)?;
         }
         let components = self.field(rsrc1_vs::VGPR_COMP_CNT);
         for (lane, id) in ids.iter().enumerate() {
@@ -228,7 +231,7 @@ impl<'a> Gpu<'a> {
         wave.parameters = Some(Arc::new(parameters));
         set_sgpr(&mut wave, next, mask)?;
         if stage.scratch != 0 {
-            set_sgpr(&mut wave, next.saturating_add(1), 0)?;
+            set_sgpr(&mut wave, next.saturating_add(1), self.scratch)?;
         }
         self.set_pixel_inputs(&mut wave, primitives, quads);
         if let Some(trace) = self.trace.as_deref_mut() {

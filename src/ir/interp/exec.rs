@@ -476,9 +476,8 @@ impl<'a> Machine<'a> {
     pub fn watch(&mut self, wave: &Wave, lane: usize, place: Option<Bound>, at: u64, bytes: u32) {
         let Some(watch) = &mut self.world.watch else { return };
         if place == Some(watch.place) && watch.byte.checked_sub(at).is_some_and(|n| n < u64::from(bytes)) {
-            let [x, y, _] = self.shader.modes.local_size.map(|n| n.max(1));
-            let index = wave.first + lane as u32;
-            watch.writer = Some(Writer { workgroup: self.group, local: [index % x, index / x % y, index / x / y] });
+            let local = self.shader.modes.local_id(wave.first + lane as u32);
+            watch.writer = Some(Writer { workgroup: self.group, local });
         }
     }
 
@@ -496,7 +495,7 @@ impl<'a> Machine<'a> {
     fn builtin(&self, wave: &Wave, builtin: BuiltIn, component: u8, lane: usize) -> Result<(u64, Shadow)> {
         use BuiltIn as B;
         let n = usize::from(component);
-        let index = wave.first + lane as u32;
+        let local = self.shader.modes.local_id(wave.first + lane as u32);
         let [x, y, _] = self.shader.modes.local_size.map(|n| n.max(1));
         let lanes = self.options.subgroup_size;
         let own = 1u64 << lane;
@@ -510,8 +509,8 @@ impl<'a> Machine<'a> {
         let bits = match builtin {
             B::NumWorkgroups => self.grid.get(n).copied().unwrap_or(1).into(),
             B::WorkgroupId => self.group.get(n).copied().unwrap_or(0).into(),
-            B::LocalInvocationId => [index % x, index / x % y, index / x / y].get(n).copied().unwrap_or(0).into(),
-            B::LocalInvocationIndex => index.into(),
+            B::LocalInvocationId => local.get(n).copied().unwrap_or(0).into(),
+            B::LocalInvocationIndex => (local[0] + x * (local[1] + y * local[2])).into(),
             B::SubgroupSize => lanes.into(),
             B::SubgroupLocalInvocationId => lane as u64,
             B::SubgroupId => wave.number.into(),
