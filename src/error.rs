@@ -6,6 +6,7 @@
 //! To add a reason for a whole compile, add a variant to [`FullCompile`]; nothing matches on text.
 
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
 
 /// The result of everything fallible in this crate.
@@ -174,6 +175,11 @@ impl Error {
         self
     }
 
+    /// The outermost place, such as the file.
+    pub fn place(&self) -> Option<&str> {
+        self.trail.last().map(String::as_str)
+    }
+
     /// The reason, if this asks for a whole-pipeline compile.
     pub fn full_compile(&self) -> Option<&FullCompile> {
         match &*self.kind {
@@ -228,18 +234,41 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for place in self.trail.iter().rev() {
-            write!(f, "{place}: ")?;
+            write!(f, "{}: ", printable(place))?;
         }
-        match &*self.kind {
-            ErrorKind::Malformed(what) => write!(f, "malformed input: {what}"),
-            ErrorKind::Unsupported { feature, detail } if detail.is_empty() => write!(f, "unsupported: {feature}"),
-            ErrorKind::Unsupported { feature, detail } => write!(f, "unsupported: {feature}: {detail}"),
-            ErrorKind::NeedsFullCompile(reason) => write!(f, "needs a whole-pipeline compile: {reason}"),
-            ErrorKind::Bug(what) => write!(f, "bug in dovetail: {what}"),
-            ErrorKind::Quarantined { death, detail } => write!(f, "the compiler {death} on this shader: {detail}"),
-            ErrorKind::Environment(what) => write!(f, "{what}"),
-        }
+        let what = match &*self.kind {
+            ErrorKind::Malformed(what) => format!("malformed input: {what}"),
+            ErrorKind::Unsupported { feature, detail } if detail.is_empty() => format!("unsupported: {feature}"),
+            ErrorKind::Unsupported { feature, detail } => format!("unsupported: {feature}: {detail}"),
+            ErrorKind::NeedsFullCompile(reason) => format!("needs a whole-pipeline compile: {reason}"),
+            ErrorKind::Bug(what) => format!("bug in dovetail: {what}"),
+            ErrorKind::Quarantined { death, detail } => format!("the compiler {death} on this shader: {detail}"),
+            ErrorKind::Environment(what) => what.clone(),
+        };
+        // The messages of the TOML parser have several lines.
+        f.write_str(&printable_lines(&what))
     }
+}
+
+/// A name from outside as it may be printed: one line, and nothing in it that a terminal would obey.
+pub fn printable(name: &str) -> Cow<'_, str> {
+    escaped(name, char::is_control)
+}
+
+/// The same for text of several lines.
+pub fn printable_lines(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| c.is_control() && c != '\n' && c != '\t')
+}
+
+fn escaped(text: &str, which: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&which) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::new();
+    for c in text.chars() {
+        if which(c) { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    Cow::Owned(out)
 }
 
 impl std::error::Error for Error {}
@@ -259,5 +288,20 @@ pub trait Context<T> {
 impl<T, E: Into<Error>> Context<T> for Result<T, E> {
     fn at<S: Into<String>>(self, place: impl FnOnce() -> S) -> Result<T> {
         self.map_err(|e| e.into().at(place()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_command_a_terminal() {
+        let error = Error::malformed("tag \u{1b}[2J\u{9b}1m of \u{7f}\nsecond line").at("a\nb\u{1b}]0;t\u{7}.spv");
+        assert_eq!(
+            error.to_string(),
+            "a\\nb\\u{1b}]0;t\\u{7}.spv: malformed input: tag \\u{1b}[2J\\u{9b}1m of \\u{7f}\nsecond line"
+        );
+        assert_eq!(printable("plain name"), "plain name");
     }
 }

@@ -1,38 +1,42 @@
 //! Files into the distinct SPIR-V modules in them, with names and origins.
 //!
 //! A file is opened from the outside in: archive members, Qt resources, then in all that is left plain modules and
-//! compressed streams, each of which is opened again. Depth and unpacked size are bounded per file ([`Budget`]); what was
-//! left out is reported, never silently missing.
+//! compressed streams, each of which is opened again. Memory, depth and unpacked size are bounded per file ([`Budget`]);
+//! what was left out is reported, never silently missing. A module is handed on as it is found, and not kept.
 //!
 //! Invariant: two modules of an [`Extraction`] differ in their bytes and in their names, and the same files in the same order
 //! give the same extraction. A module that occurs again under another name keeps what that name says: shaders are
 //! paired by name, and the same vertex shader goes with several fragment shaders.
 
+use super::budget::{Budget, LeftOut, Limit};
 use super::describe::{Description, describe};
-use super::unpack::{Budget, archive, streams};
-use super::{rcc, scan, symbols};
+use super::names::{Called, Names, Place};
+use super::unpack::{archive, streams};
+use super::{rcc, scan, smolv, symbols};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Containers inside containers, at most.
 const MAX_DEPTH: usize = 8;
+/// What is kept of a module besides its names: digest, description, entries of tables.
+const KEPT_BYTES: usize = 1024;
 
 /// A module, and where it was found.
 #[derive(Clone, Debug)]
 pub struct Module {
     /// Unique in the extraction, and a legal file name: `libQt6Quick.scenegraph_shaders_rounded.vert`.
     pub name: String,
-    /// Little-endian SPIR-V.
-    pub bytes: Vec<u8>,
+    /// Size of the little-endian SPIR-V, in bytes.
+    pub bytes: usize,
     /// The way to it: file, then each container's step, such as `libQt6Quick.so.6!rcc:a/b.vert.qsb!zlib@4!@0x84`.
     pub origin: String,
-    /// BLAKE3 of the bytes.
+    /// BLAKE3 of the SPIR-V.
     pub digest: blake3::Hash,
     /// What it says about itself.
     pub description: Description,
     /// What its own names, here and where the same bytes occurred again, say besides the stage: `a.vert` and `a.frag` are
     /// both called `a`. Empty if its name is ours.
-    pub called: Vec<String>,
+    pub called: BTreeSet<Called>,
 }
 
 /// All that was found in the files given to an [`Extractor`].
@@ -40,27 +44,34 @@ pub struct Module {
 pub struct Extraction {
     /// Distinct modules, in the order in which they were found.
     pub modules: Vec<Module>,
-    /// Files that exceeded a limit, so that something in them was not looked at.
-    pub incomplete: Vec<String>,
+    /// Files in which something was not looked at, and why.
+    pub incomplete: Vec<(String, LeftOut)>,
 }
 
 /// Collects modules over any number of files.
-#[derive(Default)]
-pub struct Extractor {
+pub struct Extractor<'a> {
+    /// Takes each distinct module with its little-endian SPIR-V.
+    found: &'a mut dyn FnMut(&Module, Vec<u8>),
     by_digest: BTreeMap<[u8; 32], usize>,
-    names: BTreeSet<String>,
+    names: Names,
     extraction: Extraction,
 }
 
-impl Extractor {
-    /// Adds what is in one file. `name` is for names and origins; the file itself is not opened.
-    pub fn add(&mut self, name: &str, bytes: &[u8]) {
-        let mut budget = Budget::DEFAULT;
-        let place = Place { origin: base_name(name).to_owned(), named: vec![name.to_owned()] };
-        self.open(&place, bytes, MAX_DEPTH, &mut budget);
-        if budget.exceeded {
-            self.extraction.incomplete.push(name.to_owned());
+impl<'a> Extractor<'a> {
+    /// An extractor that hands each distinct module to `found` when it meets it first.
+    pub fn new(found: &'a mut dyn FnMut(&Module, Vec<u8>)) -> Self {
+        let (by_digest, names, extraction) = Default::default();
+        Self { found, by_digest, names, extraction }
+    }
+
+    /// Searches one file. `name` is for names and origins, with what folders the caller wants in them; the file itself is
+    /// not opened. `memory` is what the file and all that is unpacked from it may hold at the same time, in bytes.
+    pub fn add(&mut self, name: &str, bytes: &[u8], memory: u64) {
+        let mut budget = Budget::new(memory);
+        if budget.take(bytes.len()) {
+            self.open(&Place::file(name), bytes, MAX_DEPTH, &mut budget);
         }
+        self.extraction.incomplete.extend(budget.left_out().map(|why| (name.to_owned(), why.clone())));
     }
 
     /// What was found.
@@ -70,7 +81,7 @@ impl Extractor {
 
     fn open(&mut self, place: &Place, bytes: &[u8], depth: usize, budget: &mut Budget) {
         let Some(depth) = depth.checked_sub(1) else {
-            budget.exceeded = true;
+            budget.leave_out(Limit::Depth(MAX_DEPTH));
             return;
         };
         let mut member = |name: &str, data: &[u8], budget: &mut Budget| {
@@ -79,51 +90,69 @@ impl Extractor {
         if archive(bytes, budget, &mut member) {
             return;
         }
-        let mut covered = Vec::new();
-        for resource in rcc::resources(bytes, budget) {
-            covered.push(resource.range);
-            self.open(&place.member("rcc", &resource.path), &resource.data, depth, budget);
-        }
-        let found = scan::modules(bytes);
-        let symbols = if found.is_empty() { BTreeMap::new() } else { symbols::by_offset(bytes) };
-        for found in found {
-            // What a resource holds was found in it already.
-            if !covered.iter().any(|range| range.contains(&found.range.start)) {
+        let mut covered = rcc::resources(bytes, budget, &mut |path, data, budget| {
+            self.open(&place.member("rcc", path), data, depth, budget);
+        });
+        // What a resource holds was found in it already.
+        let outside = gaps(covered.clone(), bytes.len());
+        let mut steps = budget.steps;
+        let mut symbols = None;
+        for found in scan::modules(bytes, &mut steps) {
+            if within(&outside, found.range.start) {
+                let symbols = symbols.get_or_insert_with(|| symbols::by_offset(bytes));
                 let place = match symbols.get(&found.range.start) {
                     Some(symbol) => place.member("symbol", symbol),
                     None => place.step(&format!("@{:#x}", found.range.start)),
                 };
-                self.keep(&place, found.module(bytes));
+                if budget.take(found.range.len()) {
+                    self.keep(&place, found.module(bytes), budget);
+                    budget.give(found.range.len());
+                }
             }
             covered.push(found.range);
+        }
+        budget.steps = steps;
+        let outside = gaps(covered.clone(), bytes.len());
+        smolv::modules(bytes, budget, &mut |range, module, budget| {
+            // It is one if what was decoded is.
+            let whole =
+                scan::modules(&module, &mut budget.steps).next().is_some_and(|found| found.range == (0..module.len()));
+            if whole && within(&outside, range.start) {
+                self.keep(&place.step(&format!("smolv@{:#x}", range.start)), module, budget);
+                covered.push(range);
+            }
+        });
+        if budget.steps == 0 {
+            budget.leave_out(Limit::Steps);
         }
         for gap in gaps(covered, bytes.len()) {
             streams(bytes, gap, budget, &mut |step, data, budget| self.open(&place.step(step), data, depth, budget));
         }
     }
 
-    fn keep(&mut self, place: &Place, bytes: Vec<u8>) {
+    fn keep(&mut self, place: &Place, bytes: Vec<u8>, budget: &mut Budget) {
         let digest = blake3::hash(&bytes);
         let description = describe(&bytes);
         let (wanted, called) = place.name(&description);
-        if let Some(module) = self.by_digest.get(digest.as_bytes()).and_then(|&at| self.extraction.modules.get_mut(at))
-        {
-            module.called.extend(called.filter(|called| !module.called.contains(called)));
+        let known = self.by_digest.get(digest.as_bytes()).and_then(|&at| self.extraction.modules.get_mut(at));
+        if let Some(module) = known {
+            if let Some(called) = called.filter(|called| !module.called.contains(called))
+                && budget.take(called.folder.len() + called.name.len())
+            {
+                module.called.insert(called);
+            }
             return;
         }
-        let name = self.unique(wanted);
+        let kept = KEPT_BYTES + 3 * wanted.len() + 2 * place.origin.len() + description.constants.len() * 16;
+        if !budget.take(kept) {
+            return;
+        }
+        let name = self.names.unique(wanted);
         let called = called.into_iter().collect();
+        let module = Module { name, bytes: bytes.len(), origin: place.origin.clone(), digest, description, called };
+        (self.found)(&module, bytes);
         self.by_digest.insert(*digest.as_bytes(), self.extraction.modules.len());
-        self.extraction.modules.push(Module { name, bytes, origin: place.origin.clone(), digest, description, called });
-    }
-
-    /// `wanted`, or with the first number behind it that makes it unique.
-    fn unique(&mut self, wanted: String) -> String {
-        let numbered = (1u32..).map(|n| format!("{wanted}.{n}"));
-        let name = std::iter::once(wanted.clone()).chain(numbered).find(|name| !self.names.contains(name));
-        let name = name.unwrap_or(wanted);
-        self.names.insert(name.clone());
-        name
+        self.extraction.modules.push(module);
     }
 }
 
@@ -140,92 +169,66 @@ fn gaps(mut covered: Vec<Range<usize>>, len: usize) -> Vec<Range<usize>> {
     gaps
 }
 
-/// Where something is: the way to it, and the names met on that way.
-struct Place {
-    origin: String,
-    named: Vec<String>,
+/// Whether a position is in one of the ranges that [`gaps`] gave.
+fn within(gaps: &[Range<usize>], at: usize) -> bool {
+    let before = gaps.partition_point(|gap| gap.end <= at);
+    gaps.get(before).is_some_and(|gap| gap.contains(&at))
 }
 
-impl Place {
-    fn step(&self, step: &str) -> Self {
-        Self { origin: format!("{}!{step}", self.origin), named: self.named.clone() }
-    }
+/// Vertex and fragment modules that belong together.
+#[derive(Debug, Default)]
+pub struct Pairs<'a> {
+    /// What the two are called, the vertex module, the fragment module; by the modules' names.
+    pub found: Vec<(&'a str, &'a Module, &'a Module)>,
+    /// Combinations that were not looked at, because too many modules of one place are called the same.
+    pub left_out: usize,
+}
 
-    fn member(&self, how: &str, name: &str) -> Self {
-        let mut place = self.step(&format!("{how}:{name}"));
-        place.named.push(name.to_owned());
-        place
-    }
+/// Combinations of one place and name that are looked at. Real ones have a handful; the product of all is no help to anybody.
+const MAX_COMBINATIONS: usize = 4096;
 
-    /// The innermost name behind the name of what holds it, with the stage as ending. If it names the stage itself, also
-    /// what it says besides.
-    fn name(&self, description: &Description) -> (String, Option<String>) {
-        let parts: Vec<String> = match self.named.as_slice() {
-            [.., holder, last] => vec![stem(base_name(holder)).to_owned(), legal(strip_endings(last))],
-            [only] => vec![legal(stem(base_name(only)))],
-            [] => Vec::new(),
+/// Pairs modules that are called the same, where no input of the fragment shader is at a location that the vertex shader does
+/// not write. Names say something in their folder first: only a name that has no partner in its own folder is looked for
+/// elsewhere, and only if there is one folder to find it in.
+pub fn pairs(modules: &[Module]) -> Pairs<'_> {
+    let mut places: BTreeMap<(&str, &str), [Vec<&Module>; 2]> = BTreeMap::new();
+    for module in modules {
+        let stage = match module.description.stage() {
+            Some("vertex") => 0,
+            Some("fragment") => 1,
+            _ => continue,
         };
-        let name = parts.join(".");
-        let ending = match description.stage() {
-            Some("vertex") => "vert",
-            Some("fragment") => "frag",
-            Some("compute") => "comp",
-            Some(other) => other,
-            None => return (name, None),
-        };
-        let mut parts: Vec<&str> = name.split('.').collect();
-        match parts.iter().rposition(|part| *part == ending) {
-            Some(stage) => {
-                parts.remove(stage);
-                let called = parts.join(".");
-                (name, Some(called))
-            }
-            None => (format!("{name}.{ending}"), None),
+        for called in &module.called {
+            places.entry((&called.name, &called.folder)).or_default()[stage].push(module);
         }
     }
-}
-
-fn base_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
-}
-
-/// A file's name up to what says only which kind it is: `libQt6Quick.so.6` is `libQt6Quick`.
-fn stem(name: &str) -> &str {
-    let known = [".so", ".node", ".wz", ".zip", ".whl", ".tgz", ".tar", ".spv", ".qsb"];
-    known.iter().filter_map(|ending| name.find(ending)).filter(|&at| at > 0).min().map_or(name, |at| &name[..at])
-}
-
-/// Endings of files and of the arrays that they were turned into.
-fn strip_endings(name: &str) -> &str {
-    let name = name.strip_suffix(".qsb").or(name.strip_suffix(".spv")).unwrap_or(name);
-    name.strip_suffix("_data").or(name.strip_suffix("_spv")).unwrap_or(name)
-}
-
-fn legal(name: &str) -> String {
-    let legal = |c: char| if c.is_ascii_alphanumeric() || "._-+".contains(c) { c } else { '_' };
-    name.trim_start_matches('/').chars().map(legal).collect()
-}
-
-/// Vertex and fragment modules that belong together: called the same, and no input of the fragment shader at a location that
-/// the vertex shader does not write. Gives what they are called, and both modules.
-pub fn pairs(modules: &[Module]) -> Vec<(&str, &Module, &Module)> {
-    let called_with_stage = |stage: &'static str| {
-        let of_stage = modules.iter().filter(move |m| m.description.stage() == Some(stage));
-        of_stage.flat_map(|m| m.called.iter().map(move |called| (called.as_str(), m)))
-    };
-    let mut fragments: BTreeMap<&str, Vec<&Module>> = BTreeMap::new();
-    for (called, fragment) in called_with_stage("fragment") {
-        fragments.entry(called).or_default().push(fragment);
+    let mut alone: BTreeMap<&str, [Vec<&Vec<&Module>>; 2]> = BTreeMap::new();
+    let mut candidates = Vec::new();
+    for ((name, _), [vertices, fragments]) in &places {
+        match (vertices.is_empty(), fragments.is_empty()) {
+            (false, false) => candidates.push((*name, vertices, fragments)),
+            (false, true) => alone.entry(name).or_default()[0].push(vertices),
+            (true, _) => alone.entry(name).or_default()[1].push(fragments),
+        }
     }
-    let mut pairs = BTreeMap::new();
-    for (called, vertex) in called_with_stage("vertex") {
-        for fragment in fragments.get(called).into_iter().flatten() {
+    for (name, [vertices, fragments]) in alone {
+        if let ([vertices], [fragments]) = (&vertices[..], &fragments[..]) {
+            candidates.push((name, vertices, fragments));
+        }
+    }
+    let mut pairs = Pairs::default();
+    let mut joined = BTreeMap::new();
+    for (name, vertices, fragments) in candidates {
+        let all = vertices.iter().flat_map(|v| fragments.iter().map(move |f| (*v, *f)));
+        pairs.left_out += (vertices.len() * fragments.len()).saturating_sub(MAX_COMBINATIONS);
+        for (vertex, fragment) in all.take(MAX_COMBINATIONS) {
             if fragment.description.inputs.is_subset(&vertex.description.outputs) {
-                pairs.entry((&vertex.name, &fragment.name)).or_insert((called, vertex, *fragment));
+                joined.entry((&vertex.name, &fragment.name)).or_insert((name, vertex, fragment));
             }
         }
     }
-    pairs.into_values().collect()
+    pairs.found = joined.into_values().collect();
+    pairs
 }
 
 #[cfg(test)]
@@ -251,11 +254,25 @@ mod tests {
     }
 
     fn extracted(files: &[(&str, &[u8])]) -> Extraction {
-        let mut extractor = Extractor::default();
+        let mut ignored = |_: &Module, _| {};
+        let mut extractor = Extractor::new(&mut ignored);
         for (name, bytes) in files {
-            extractor.add(name, bytes);
+            extractor.add(name, bytes, 1 << 24);
         }
         extractor.finish()
+    }
+
+    fn contents(file: &[u8]) -> Vec<Vec<u8>> {
+        let mut found = Vec::new();
+        let mut keep = |_: &Module, bytes| found.push(bytes);
+        let mut extractor = Extractor::new(&mut keep);
+        extractor.add("x", file, 1 << 24);
+        drop(extractor);
+        found
+    }
+
+    fn paired(got: &Extraction) -> Vec<(&str, &str, &str)> {
+        pairs(&got.modules).found.iter().map(|(b, v, f)| (*b, v.name.as_str(), f.name.as_str())).collect()
     }
 
     #[test]
@@ -263,8 +280,8 @@ mod tests {
         let inner = zlib(&[&b"head"[..], &module(3)].concat());
         let got = extracted(&[("lib/libx.so.1", &[&[0xff; 8][..], &zlib(&inner)].concat())]);
         let origins: Vec<_> = got.modules.iter().map(|m| (m.name.as_str(), m.origin.as_str())).collect();
-        assert_eq!(origins, [("libx", "libx.so.1!zlib@0x8!zlib@0x0!@0x4")]);
-        assert_eq!(got.modules[0].bytes, module(3));
+        assert_eq!(origins, [("libx", "lib/libx.so.1!zlib@0x8!zlib@0x0!@0x4")]);
+        assert_eq!(contents(&[&[0xff; 8][..], &zlib(&inner)].concat()), [module(3)]);
     }
 
     #[test]
@@ -272,7 +289,37 @@ mod tests {
         let deep = (0..MAX_DEPTH).fold(module(0), |inner, _| zlib(&inner));
         let got = extracted(&[("x", &deep)]);
         assert!(got.modules.is_empty());
-        assert_eq!(got.incomplete, ["x"]);
+        assert_eq!(got.incomplete[0].0, "x");
+        assert!(got.incomplete[0].1.to_string().contains("containers inside each other"));
+    }
+
+    #[test]
+    fn memory_is_one_budget_over_all_levels() {
+        // Each level fits, all of them together do not; one level less does.
+        let level = |inner: &[u8]| zlib(&[inner, &vec![0; 3 << 20]].concat());
+        let nested = |levels| (0..levels).fold(module(0), |inner, _| level(&inner));
+        for (levels, fits) in [(5, true), (6, false)] {
+            let got = extracted(&[("x", &nested(levels))]);
+            assert_eq!(got.modules.len(), usize::from(fits), "{levels} levels of 3 MiB in 16 MiB");
+            assert_eq!(got.incomplete.is_empty(), fits);
+        }
+    }
+
+    #[test]
+    fn what_is_kept_of_modules_is_in_the_budget() {
+        let numbered = |n: u32| {
+            let mut words = tiny(1);
+            words[12] = n;
+            stored(&words, ByteOrder::Little)
+        };
+        let all = |count: u32| (0..count).flat_map(numbered).collect::<Vec<u8>>();
+        let got = extracted(&[("x", &all(10_000))]);
+        assert_eq!((got.modules.len(), got.incomplete.len()), (10_000, 0));
+        let got = extracted(&[("x", &all(20_000))]);
+        assert!(
+            got.modules.len() < 20_000 && got.incomplete.len() == 1,
+            "a description takes a kilobyte, and there are 16 MiB"
+        );
     }
 
     #[test]
@@ -292,9 +339,51 @@ mod tests {
             ("a.frag.spv", &reads_1),
             ("b.frag.spv", &reads_1),
         ]);
-        let pairs: Vec<_> =
-            pairs(&got.modules).iter().map(|(b, v, f)| (*b, v.name.as_str(), f.name.as_str())).collect();
-        assert_eq!(pairs, [("a", "a.vert", "a.frag")]);
+        assert_eq!(paired(&got), [("a", "a.vert", "a.frag")]);
+    }
+
+    /// The same interface in other bytes.
+    fn nth(n: u32, model: u32, class: u32, location: u32) -> Vec<u8> {
+        let mut bytes = stage(model, class, location);
+        bytes[8..12].copy_from_slice(&n.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn a_name_is_looked_for_in_its_own_folder_first() {
+        let (vertex, fragment) = (|n| nth(n, 0, 3, 1), |n| nth(n, 4, 1, 1));
+        let got = extracted(&[
+            ("fog/main.vert.spv", &vertex(1)),
+            ("fog/main.frag.spv", &fragment(1)),
+            ("sky/main.vert.spv", &vertex(2)),
+            ("sky/main.frag.spv", &fragment(2)),
+            // The same bytes in a third place belong to what is there.
+            ("sun/main.vert.spv", &vertex(1)),
+            ("sun/main.frag.spv", &fragment(3)),
+            // A pair in two folders; and three that could go with each other, of which nobody knows which do.
+            ("vs/glow.vert.spv", &vertex(4)),
+            ("fs/glow.frag.spv", &fragment(4)),
+            ("a/lost.vert.spv", &vertex(5)),
+            ("b/lost.vert.spv", &vertex(6)),
+            ("c/lost.frag.spv", &fragment(5)),
+        ]);
+        let expected = [
+            ("glow", "glow.vert", "glow.frag"),
+            ("main", "main.vert", "main.frag"),
+            ("main", "main.vert", "main.frag.2"),
+            ("main", "main.vert.1", "main.frag.1"),
+        ];
+        assert_eq!(paired(&got), expected);
+    }
+
+    #[test]
+    fn the_product_of_equal_names_is_bounded_and_named() {
+        let files: Vec<Vec<u8>> = (0..100).map(|n| nth(n, 0, 3, 1)).chain((0..100).map(|n| nth(n, 4, 1, 1))).collect();
+        let name = |n: usize| if n < 100 { "a.vert.spv" } else { "a.frag.spv" };
+        let files: Vec<_> = files.iter().enumerate().map(|(n, bytes)| (name(n), bytes.as_slice())).collect();
+        let got = extracted(&files);
+        let pairs = pairs(&got.modules);
+        assert_eq!((pairs.found.len(), pairs.left_out), (MAX_COMBINATIONS, 10_000 - MAX_COMBINATIONS));
     }
 
     proptest! {
@@ -308,7 +397,7 @@ mod tests {
             let modules: Vec<_> = names.iter().map(|&n| module(n)).collect();
             let stored = modules.iter().enumerate();
             let file: Vec<u8> = stored.flat_map(|(i, m)| if packed >> (i % 8) & 1 == 1 { zlib(m) } else { m.clone() }).collect();
-            let mut got: Vec<_> = extracted(&[("x", &file)]).modules.into_iter().map(|m| m.bytes).collect();
+            let mut got = contents(&file);
             let mut expected = modules;
             got.sort();
             expected.sort();

@@ -1,13 +1,16 @@
-//! Paths into the modules that `populate` works through.
+//! Paths into the modules that `populate` works through, one at a time.
 //!
 //! Invariant: the order is that of the paths given, and by name inside a directory, whatever the file system says; links to
 //! directories are not followed, so a walk ends. Files that do not begin like a module are passed over, unless they are to be
-//! searched as well.
+//! searched as well. What cannot be read costs itself only: it is handed on as an error that names it. A file's size is
+//! looked at before the file is read, and no more than one file is held.
 
-use super::extract::Extractor;
+use super::budget;
+use super::extract::{Extractor, Module};
 use super::scan;
 use crate::error::{Context, Error, Result};
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// A module to compile.
@@ -28,65 +31,182 @@ pub enum Others {
     Search,
 }
 
-/// Reads every module under `paths`.
-pub fn gather(paths: &[PathBuf], others: Others) -> Result<Vec<Input>> {
-    let mut inputs = Vec::new();
+/// How inputs are read.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading {
+    /// What to do with files that are no plain modules.
+    pub others: Others,
+    /// Bytes that a file, and all that is unpacked from it, may hold at the same time.
+    pub memory: u64,
+}
+
+impl Default for Reading {
+    fn default() -> Self {
+        Self { others: Others::Skip, memory: budget::DEFAULT_MEMORY }
+    }
+}
+
+/// Hands every module under `paths` to `visit`, and an error for each file, folder or path that gave none or not all.
+pub fn modules(paths: &[PathBuf], reading: Reading, visit: &mut dyn FnMut(Result<Input>)) {
     for path in paths {
-        for file in files(path)? {
-            read(path, &file, others, &mut inputs)?;
+        let mut met = false;
+        let mut note = |input: Result<Input>| {
+            met = true;
+            visit(input);
+        };
+        each_file(path, &mut |file| match file {
+            Ok(file) => read(path, &file, reading, &mut note),
+            Err(e) => note(Err(e)),
+        });
+        if !met {
+            let hint = if reading.others == Others::Skip { "; --search looks inside of other files" } else { "" };
+            visit(Err(Error::malformed(format!("no SPIR-V module in it{hint}")).at(path.display().to_string())));
         }
     }
-    Ok(inputs)
+}
+
+/// Hands the file itself, or every file under a directory, to `visit` in order, and an error for what cannot be read.
+pub fn each_file(path: &Path, visit: &mut dyn FnMut(Result<PathBuf>)) {
+    let place = || path.display().to_string();
+    match fs::metadata(path).at(place) {
+        Ok(metadata) if metadata.is_dir() => walk(path, visit),
+        Ok(metadata) if metadata.is_file() => visit(Ok(path.to_owned())),
+        Ok(_) => visit(Err(no_file(path))),
+        Err(e) => visit(Err(e)),
+    }
 }
 
 /// The file itself, or every file under a directory, in order.
+///
+/// # Errors
+/// Environment: something there cannot be read.
 pub fn files(path: &Path) -> Result<Vec<PathBuf>> {
-    let metadata = fs::metadata(path).at(|| path.display().to_string())?;
     let mut found = Vec::new();
-    if metadata.is_dir() {
-        walk(path, &mut found)?
-    } else {
-        found.push(path.to_owned())
-    }
-    Ok(found)
+    each_file(path, &mut |file| found.push(file));
+    found.into_iter().collect()
 }
 
-fn walk(directory: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
+fn walk(directory: &Path, visit: &mut dyn FnMut(Result<PathBuf>)) {
     let place = || directory.display().to_string();
-    let entries: std::io::Result<Vec<_>> = fs::read_dir(directory).at(place)?.collect();
-    let mut entries = entries.at(place)?;
+    let mut entries = Vec::new();
+    match fs::read_dir(directory).at(place) {
+        Ok(all) => {
+            for entry in all {
+                match entry.at(place) {
+                    Ok(entry) => entries.push(entry),
+                    Err(e) => visit(Err(e)),
+                }
+            }
+        }
+        Err(e) => visit(Err(e)),
+    }
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
         let path = entry.path();
-        let kind = entry.file_type().at(|| path.display().to_string())?;
-        if kind.is_dir() {
-            walk(&path, found)?;
-        } else if kind.is_file() || kind.is_symlink() && path.is_file() {
-            found.push(path);
+        match entry.file_type().at(|| path.display().to_string()) {
+            Ok(kind) if kind.is_dir() => walk(&path, visit),
+            Ok(kind) if kind.is_file() || kind.is_symlink() && path.is_file() => visit(Ok(path)),
+            // Sockets, pipes and links to nowhere or to folders lie in many a directory, and are nobody's shaders.
+            Ok(_) => {}
+            Err(e) => visit(Err(e)),
         }
     }
-    Ok(())
 }
 
-fn read(root: &Path, file: &Path, others: Others, inputs: &mut Vec<Input>) -> Result<()> {
-    let bytes = fs::read(file).at(|| file.display().to_string())?;
-    let name = name_of(root, file);
-    if scan::starts_with_magic(&bytes) {
-        inputs.push(Input { name, bytes: little_endian(bytes) });
-    } else if file.extension().is_some_and(|extension| extension == "spv") {
-        return Err(Error::malformed("no SPIR-V magic").at(file.display().to_string()));
-    } else if others == Others::Search {
-        let mut extractor = Extractor::default();
-        extractor.add(&name, &bytes);
-        inputs.extend(extractor.finish().modules.into_iter().map(|m| Input { name: m.name, bytes: m.bytes }));
+/// The whole of a file of at most `limit` bytes.
+///
+/// # Errors
+/// Environment: it cannot be read, or is a pipe, a device, a socket or a directory. Unsupported: it is larger.
+pub fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let (file, length) = open(path)?;
+    read_open(path, file, length, limit, "")
+}
+
+/// The whole of an input of at most `memory` bytes, which the user can choose.
+///
+/// # Errors
+/// As [`read_file`].
+pub fn read_input(path: &Path, memory: u64) -> Result<Vec<u8>> {
+    let (file, length) = open(path)?;
+    read_open(path, file, length, memory, MEMORY_OPTION)
+}
+
+const MEMORY_OPTION: &str = " (--input-memory)";
+
+/// An ordinary file, opened, and its length. The kind is looked at first: to open a pipe waits for somebody to write to it.
+fn open(path: &Path) -> Result<(File, u64)> {
+    let place = || path.display().to_string();
+    if !fs::metadata(path).at(place)?.is_file() {
+        return Err(no_file(path));
     }
-    Ok(())
+    let file = File::open(path).at(place)?;
+    let length = file.metadata().at(place)?.len();
+    Ok((file, length))
 }
 
+fn no_file(path: &Path) -> Error {
+    Error::environment("not an ordinary file (a pipe, device, socket or folder)").at(path.display().to_string())
+}
+
+fn read_open(path: &Path, file: impl Read, length: u64, limit: u64, option: &str) -> Result<Vec<u8>> {
+    let place = || path.display().to_string();
+    let too_large = |length| {
+        Error::unsupported("file of this size", format!("it has {length} bytes, the limit is {limit}{option}"))
+            .at(place())
+    };
+    if length > limit {
+        return Err(too_large(length));
+    }
+    let mut bytes = Vec::new();
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes).at(place)?;
+    // It may have grown meanwhile.
+    let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    if length > limit { Err(too_large(length)) } else { Ok(bytes) }
+}
+
+fn read(root: &Path, path: &Path, reading: Reading, visit: &mut dyn FnMut(Result<Input>)) {
+    if let Err(e) = try_read(root, path, reading, visit) {
+        visit(Err(e));
+    }
+}
+
+fn try_read(root: &Path, path: &Path, reading: Reading, visit: &mut dyn FnMut(Result<Input>)) -> Result<()> {
+    let place = || path.display().to_string();
+    let (mut file, length) = open(path)?;
+    let mut begin = Vec::new();
+    Read::by_ref(&mut file).take(4).read_to_end(&mut begin).at(place)?;
+    let module = scan::starts_with_magic(&begin);
+    if !module && path.extension().is_some_and(|extension| extension == "spv") {
+        return Err(Error::malformed("no SPIR-V magic").at(place()));
+    }
+    if !module && reading.others == Others::Skip {
+        return Ok(());
+    }
+    let bytes = read_open(path, begin.chain(file), length, reading.memory, MEMORY_OPTION)?;
+    let name = name_of(root, path);
+    if module {
+        visit(Ok(Input { name, bytes: little_endian(bytes) }));
+        return Ok(());
+    }
+    let mut found = |module: &Module, bytes| visit(Ok(Input { name: module.name.clone(), bytes }));
+    let mut extractor = Extractor::new(&mut found);
+    extractor.add(&name, &bytes, reading.memory);
+    match extractor.finish().incomplete.into_iter().next() {
+        Some((_, why)) => Err(Error::unsupported("file not searched to its end", why.to_string()).at(place())),
+        None => Ok(()),
+    }
+}
+
+/// The path below `root`, as reports call it: without `.spv`.
 fn name_of(root: &Path, file: &Path) -> String {
-    let below = file.strip_prefix(root).ok().filter(|below| !below.as_os_str().is_empty());
-    let name = below.or(file.file_name().map(Path::new)).unwrap_or(file).display().to_string();
+    let name = below(root, file);
     name.strip_suffix(".spv").map(str::to_owned).unwrap_or(name)
+}
+
+/// The path below `root`, or the file's own name if it was given itself.
+pub fn below(root: &Path, file: &Path) -> String {
+    let below = file.strip_prefix(root).ok().filter(|below| !below.as_os_str().is_empty());
+    below.or(file.file_name().map(Path::new)).unwrap_or(file).display().to_string()
 }
 
 fn little_endian(mut bytes: Vec<u8>) -> Vec<u8> {
@@ -102,6 +222,17 @@ mod tests {
     use crate::corpus::scan::ByteOrder;
     use crate::corpus::scan::tests::{stored, tiny};
 
+    fn names(paths: &[PathBuf], reading: Reading) -> (Vec<String>, Vec<Error>) {
+        let (mut names, mut errors) = (Vec::new(), Vec::new());
+        modules(paths, reading, &mut |input| match input {
+            Ok(input) => names.push(input.name),
+            Err(e) => errors.push(e),
+        });
+        (names, errors)
+    }
+
+    const SEARCH: Reading = Reading { others: Others::Search, memory: 1 << 20 };
+
     #[test]
     fn directories_are_read_in_order_and_other_files_passed_over() {
         let dir = tempfile::tempdir().unwrap();
@@ -112,18 +243,42 @@ mod tests {
         fs::write(dir.path().join("a.spv"), &little).unwrap();
         fs::write(dir.path().join("z.bin"), [&[0xff; 4][..], &stored(&tiny(2), ByteOrder::Little)].concat()).unwrap();
         let paths = [dir.path().to_owned()];
-        let names = |others| gather(&paths, others).unwrap().into_iter().map(|i| i.name).collect::<Vec<_>>();
-        assert_eq!(names(Others::Skip), ["a", "b/two", "c"]);
-        assert_eq!(names(Others::Search), ["a", "b/two", "c", "z.bin"]);
-        assert!(gather(&paths, Others::Skip).unwrap().iter().all(|i| i.bytes == little));
+        assert_eq!(names(&paths, Reading::default()).0, ["a", "b/two", "c"]);
+        assert_eq!(names(&paths, SEARCH).0, ["a", "b/two", "c", "z.bin"]);
+        modules(&paths, Reading::default(), &mut |input| assert_eq!(input.unwrap().bytes, little));
     }
 
     #[test]
-    fn a_missing_path_and_a_false_module_are_errors() {
+    fn what_cannot_be_read_costs_itself_only() {
         let dir = tempfile::tempdir().unwrap();
-        let missing = gather(&[dir.path().join("none")], Others::Skip).unwrap_err();
-        assert_eq!(missing.exit_code(), 5);
-        fs::write(dir.path().join("x.spv"), b"text").unwrap();
-        assert_eq!(gather(&[dir.path().to_owned()], Others::Skip).unwrap_err().exit_code(), 2);
+        let path = |name: &str| dir.path().join(name);
+        for folder in ["empty", "mixed"] {
+            fs::create_dir(path(folder)).unwrap();
+        }
+        fs::write(path("mixed/a.spv"), b"").unwrap();
+        fs::write(path("mixed/b.spv"), b"text").unwrap();
+        fs::write(path("mixed/c.spv"), stored(&tiny(1), ByteOrder::Little)).unwrap();
+        fs::write(path("other.txt"), b"text").unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
+        let sparse = fs::File::create(path("sparse.spv")).unwrap();
+        std::io::Write::write_all(&mut &sparse, &scan::MAGIC.to_le_bytes()).unwrap();
+        sparse.set_len(3 << 30).unwrap();
+        let given = ["none", "empty", "mixed", "other.txt", "socket", "/dev/zero", "sparse.spv"].map(path);
+        let (names, errors) = names(&given, Reading::default());
+        assert_eq!(names, ["c"]);
+        let whose = ["none", "empty", "mixed/a.spv", "mixed/b.spv", "other.txt", "socket", "/dev/zero", "sparse.spv"];
+        assert_eq!(errors.len(), whose.len(), "{errors:?}");
+        for ((error, whose), code) in errors.iter().zip(whose).zip([5, 2, 2, 2, 2, 5, 5, 3]) {
+            assert_eq!((error.exit_code(), error.to_string().contains(whose)), (code, true), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_not_searched_to_its_end_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("bomb"), crate::corpus::unpack::tests::zlib(&vec![0; 2 << 20])).unwrap();
+        let (found, errors) = names(&[dir.path().join("bomb")], SEARCH);
+        assert_eq!(found.len(), 0);
+        assert!(errors[0].to_string().contains("bomb: unsupported: file not searched to its end"), "{errors:?}");
     }
 }

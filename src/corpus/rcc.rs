@@ -14,7 +14,8 @@
 //! each file to the next. So we look for a root, then nearby for names that fit all its nodes, then for data that fits all
 //! its files. What does not fit is left to the search for streams, which finds the same modules without their names.
 
-use super::unpack::{Budget, Stream};
+use super::budget::Budget;
+use super::unpack::Stream;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -29,18 +30,13 @@ const ALIGN: usize = 64;
 /// Positions that are tried in one binary: real ones need a hundredth, made ones must end.
 const MAX_WORK: usize = 1 << 31;
 
-/// A file from a resource tree.
-pub struct Resource {
-    /// Its path in the tree, without the leading slash.
-    pub path: String,
-    /// Where its stored form lies in the binary.
-    pub range: Range<usize>,
-    /// Its contents, unpacked.
-    pub data: Vec<u8>,
-}
-
-/// Every file of every resource tree in `bytes`.
-pub fn resources(bytes: &[u8], budget: &mut Budget) -> Vec<Resource> {
+/// Gives every file of every resource tree in `bytes` to `visit`: its path in the tree without the leading slash, and its
+/// contents, unpacked. Returns where their stored forms lie.
+pub fn resources(
+    bytes: &[u8],
+    budget: &mut Budget,
+    visit: &mut dyn FnMut(&str, &[u8], &mut Budget),
+) -> Vec<Range<usize>> {
     let trees = trees(bytes);
     let names = if trees.is_empty() { Vec::new() } else { name_positions(bytes) };
     let mut work = MAX_WORK;
@@ -48,11 +44,17 @@ pub fn resources(bytes: &[u8], budget: &mut Budget) -> Vec<Resource> {
     for tree in trees {
         let Some(name_base) = locate_names(bytes, &tree, &names, &mut work) else { continue };
         let Some(data_base) = locate_data(bytes, &tree, name_base, &mut work) else { continue };
-        found.extend(tree.paths(bytes, name_base).into_iter().filter_map(|(path, file)| {
-            let range = stored(bytes, data_base.checked_add(file.data)?)?;
-            let data = unpacked(bytes.get(range.clone())?, file.flags, budget)?;
-            Some(Resource { path, range, data })
-        }));
+        for (path, file) in tree.paths(bytes, name_base) {
+            let range = data_base.checked_add(file.data).and_then(|at| stored(bytes, at));
+            let Some((range, stored)) = range.and_then(|range| Some((range.clone(), bytes.get(range)?))) else {
+                continue;
+            };
+            if let Some(data) = unpacked(stored, file.flags, budget) {
+                visit(&path, &data, budget);
+                budget.release(data);
+                found.push(range);
+            }
+        }
     }
     found
 }
@@ -273,7 +275,7 @@ fn unpacked(stored: &[u8], flags: u16, budget: &mut Budget) -> Option<Vec<u8>> {
         // `qCompress` writes the size first.
         FLAG_ZLIB => Stream::Zlib.inflate(stored.get(4..)?, budget).map(|(data, _)| data),
         FLAG_ZSTD => Stream::Zstd.inflate(stored, budget).map(|(data, _)| data),
-        _ => Some(stored.to_vec()),
+        _ => budget.hold(stored),
     }
 }
 
@@ -323,7 +325,9 @@ mod tests {
     }
 
     fn found(file: &[u8]) -> Vec<(String, Vec<u8>)> {
-        resources(file, &mut Budget::DEFAULT.clone()).into_iter().map(|r| (r.path, r.data)).collect()
+        let mut found = Vec::new();
+        resources(file, &mut Budget::default(), &mut |path, data, _| found.push((path.to_owned(), data.to_vec())));
+        found
     }
 
     #[test]

@@ -59,20 +59,22 @@ impl Found {
     }
 }
 
-/// Every module in `bytes`, in the order in which they lie.
-pub fn modules(bytes: &[u8]) -> Vec<Found> {
-    let mut found = Vec::new();
+/// Every module in `bytes`, in the order in which they lie. The instructions that it takes come off `steps`: beginnings that
+/// come to nothing may lead through each other's bytes, each to the end. None are left if the search was broken off.
+pub fn modules<'a>(bytes: &'a [u8], steps: &'a mut u64) -> impl Iterator<Item = Found> + 'a {
     let mut from = 0;
-    while let Some((start, order)) = next_magic(bytes, from) {
-        match walk(bytes, start, order) {
-            Some(end) => {
-                found.push(Found { range: start..end, order });
-                from = end;
+    std::iter::from_fn(move || {
+        while let Some((start, order)) = next_magic(bytes, from).filter(|_| *steps > 0) {
+            match walk(bytes, start, order, steps) {
+                Some(end) => {
+                    from = end;
+                    return Some(Found { range: start..end, order });
+                }
+                None => from = start.saturating_add(1),
             }
-            None => from = start.saturating_add(1),
         }
-    }
-    found
+        None
+    })
 }
 
 /// Whether the bytes begin like a module, which is how a file is recognised whatever its name.
@@ -107,7 +109,7 @@ impl Words<'_> {
 }
 
 /// Where the module that starts at `start` ends, if it is one.
-fn walk(bytes: &[u8], start: usize, order: ByteOrder) -> Option<usize> {
+fn walk(bytes: &[u8], start: usize, order: ByteOrder, steps: &mut u64) -> Option<usize> {
     let words = Words { bytes: bytes.get(start..)?, order };
     let bound = check_header(&words)?;
     let mut at = HEADER_WORDS;
@@ -115,6 +117,7 @@ fn walk(bytes: &[u8], start: usize, order: ByteOrder) -> Option<usize> {
     let mut in_function = false;
     let mut end = None;
     while let Some((op, count)) = instruction(&words, at) {
+        *steps = steps.checked_sub(1)?;
         let next = at.checked_add(count)?;
         let id = |operand: usize| words.get(at.saturating_add(operand)).is_some_and(|id| id != 0 && id < bound);
         if in_function {
@@ -238,19 +241,39 @@ pub(crate) mod tests {
             .collect()
     }
 
+    fn all(bytes: &[u8]) -> Vec<Found> {
+        modules(bytes, &mut u64::MAX.clone()).collect()
+    }
+
+    #[test]
+    fn beginnings_that_lead_through_each_other_are_broken_off() {
+        // Each opens a function, and one instruction of it jumps over the beginnings that follow, to a tail without an end.
+        let (count, tail) = (1000u32, 200_000u32);
+        let open = [MAGIC, 0x0001_0300, 0, 8, 0, 2 << 16 | 17, 1, 5 << 16 | 54, 1, 4, 0, 2, 2 << 16 | 248, 5];
+        let mut words = Vec::new();
+        for left in (0..count).rev() {
+            words.extend(open);
+            words.push((left * 15 + 1) << 16);
+        }
+        words.extend(std::iter::repeat_n(1 << 16, tail as usize));
+        let mut steps = 1_000_000;
+        assert_eq!(modules(&stored(&words, ByteOrder::Little), &mut steps).count(), 0);
+        assert_eq!(steps, 0, "without a bound it would be {count} times {tail} instructions");
+    }
+
     #[test]
     fn a_module_ends_before_what_is_no_instruction() {
         let module = stored(&tiny(0), ByteOrder::Little);
         let mut file = module.clone();
         file.extend([0xff; 64]);
-        assert_eq!(modules(&file), [Found { range: 0..module.len(), order: ByteOrder::Little }]);
+        assert_eq!(all(&file), [Found { range: 0..module.len(), order: ByteOrder::Little }]);
     }
 
     #[test]
     fn a_torn_module_is_none() {
         let module = stored(&tiny(0), ByteOrder::Little);
         for cut in 0..module.len() {
-            assert!(modules(&module[..cut]).is_empty(), "cut at {cut}");
+            assert!(all(&module[..cut]).is_empty(), "cut at {cut}");
         }
     }
 
@@ -258,7 +281,7 @@ pub(crate) mod tests {
     fn layout_out_of_order_is_none() {
         let mut words = tiny(0);
         words.splice(5..10, [3 << 16 | 14, 0, 1, 2 << 16 | 17, 1]);
-        assert!(modules(&stored(&words, ByteOrder::Little)).is_empty());
+        assert!(all(&stored(&words, ByteOrder::Little)).is_empty());
     }
 
     #[test]
@@ -266,14 +289,14 @@ pub(crate) mod tests {
         for (at, bad) in [(1, 0x0002_0000), (1, 0x0001_0701), (3, 0), (3, MAX_BOUND + 1), (4, 1)] {
             let mut words = tiny(0);
             words[at] = bad;
-            assert!(modules(&stored(&words, ByteOrder::Little)).is_empty(), "word {at} = {bad:#x}");
+            assert!(all(&stored(&words, ByteOrder::Little)).is_empty(), "word {at} = {bad:#x}");
         }
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..2048)) {
-            modules(&bytes);
+            all(&bytes);
         }
 
         #[test]
@@ -282,7 +305,7 @@ pub(crate) mod tests {
         ) {
             let mut words = tiny(0);
             words.extend(body.iter().map(|(count, op)| count << 16 | op));
-            for found in modules(&stored(&words, ByteOrder::Little)) {
+            for found in all(&stored(&words, ByteOrder::Little)) {
                 prop_assert!(found.range.end <= words.len() * 4);
             }
         }
@@ -300,7 +323,7 @@ pub(crate) mod tests {
                 file.extend(stored(&tiny(*names), order));
                 expected.push(stored(&tiny(*names), ByteOrder::Little));
             }
-            let got: Vec<_> = modules(&file).iter().map(|f| f.module(&file)).collect();
+            let got: Vec<_> = all(&file).iter().map(|f| f.module(&file)).collect();
             prop_assert_eq!(got, expected);
         }
     }

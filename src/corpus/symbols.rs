@@ -7,20 +7,24 @@ use object::read::elf::{ElfFile32, ElfFile64, FileHeader};
 use object::{Endianness, Object, ObjectSegment, ObjectSymbol, ReadRef, SymbolKind};
 use std::collections::BTreeMap;
 
+/// An ELF file with more segments than this was made to be slow: linkers write about ten.
+const MAX_SEGMENTS: usize = 256;
+
 /// Symbol names by the file offset of what they name.
-pub fn by_offset(bytes: &[u8]) -> BTreeMap<usize, String> {
+pub fn by_offset(bytes: &[u8]) -> BTreeMap<usize, &str> {
     if let Ok(elf) = ElfFile64::<Endianness>::parse(bytes) {
-        return names(&elf);
+        return names(&elf, bytes.len());
     }
-    ElfFile32::<Endianness>::parse(bytes).map(|elf| names(&elf)).unwrap_or_default()
+    ElfFile32::<Endianness>::parse(bytes).map(|elf| names(&elf, bytes.len())).unwrap_or_default()
 }
 
-fn names<'data, H, R>(elf: &object::read::elf::ElfFile<'data, H, R>) -> BTreeMap<usize, String>
+/// At most so many bytes of names: symbols may share one long string, and each is searched for its end.
+fn names<'data, H, R>(elf: &object::read::elf::ElfFile<'data, H, R>, mut bytes: usize) -> BTreeMap<usize, &'data str>
 where
     H: FileHeader,
     R: ReadRef<'data>,
 {
-    let segments: Vec<_> = elf.segments().map(|s| (s.address(), s.file_range())).collect();
+    let segments: Vec<_> = elf.segments().take(MAX_SEGMENTS).map(|s| (s.address(), s.file_range())).collect();
     let offset_of = |address: u64| {
         segments.iter().find_map(|(start, (offset, size))| {
             let within = address.checked_sub(*start).filter(|within| within < size)?;
@@ -28,5 +32,12 @@ where
         })
     };
     let objects = elf.symbols().chain(elf.dynamic_symbols()).filter(|s| s.kind() == SymbolKind::Data);
-    objects.filter_map(|s| Some((offset_of(s.address())?, s.name().ok()?.to_owned()))).collect()
+    let placed = objects.filter_map(|s| Some((offset_of(s.address())?, s)));
+    placed
+        .map_while(|(at, symbol)| {
+            let name = symbol.name().ok()?;
+            bytes = bytes.checked_sub(name.len())?;
+            Some((at, name))
+        })
+        .collect()
 }

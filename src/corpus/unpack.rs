@@ -4,46 +4,10 @@
 //! large one ends in a note of what was left out, not in a full memory. A container that is damaged gives what was readable
 //! or nothing. A new kind of stream gets a line in [`Stream::ALL`] and an arm in [`Stream::inflate`].
 
+use super::budget::{Budget, Limit};
 use flate2::bufread::{GzDecoder, ZlibDecoder};
 use std::io::{Cursor, Read};
 use std::ops::Range;
-
-/// How much may still be unpacked from one input file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
-    /// Bytes left for all of its members together.
-    pub bytes: u64,
-    /// Bytes that one member may have, which bounds the memory.
-    pub one: u64,
-    /// Streams and members that may still be tried.
-    pub members: u32,
-    /// Whether anything was left out.
-    pub exceeded: bool,
-}
-
-impl Budget {
-    /// Enough for every source of the corpus; a file that needs more is not one.
-    pub const DEFAULT: Self = Self { bytes: 4 << 30, one: 1 << 29, members: 1_000_000, exceeded: false };
-
-    fn read(&mut self, from: impl Read) -> Option<Vec<u8>> {
-        let Some(members) = self.members.checked_sub(1) else {
-            self.exceeded = true;
-            return None;
-        };
-        self.members = members;
-        let mut out = Vec::new();
-        let allowed = self.bytes.min(self.one);
-        let read = from.take(allowed.saturating_add(1)).read_to_end(&mut out);
-        let len = u64::try_from(out.len()).unwrap_or(u64::MAX);
-        // What a broken stream gave before it broke was unpacked too.
-        self.bytes = self.bytes.saturating_sub(len);
-        if len > allowed {
-            self.exceeded = true;
-            return None;
-        }
-        read.ok().map(|_| out)
-    }
-}
 
 /// A compressed stream that needs no name or table to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,16 +18,19 @@ pub enum Stream {
     Gzip,
     /// RFC 8878.
     Zstd,
+    /// The .xz file format 1.2.
+    Xz,
 }
 
 impl Stream {
-    const ALL: [Self; 3] = [Self::Zlib, Self::Gzip, Self::Zstd];
+    const ALL: [Self; 4] = [Self::Zlib, Self::Gzip, Self::Zstd, Self::Xz];
 
     fn name(self) -> &'static str {
         match self {
             Self::Zlib => "zlib",
             Self::Gzip => "gzip",
             Self::Zstd => "zstd",
+            Self::Xz => "xz",
         }
     }
 
@@ -74,21 +41,34 @@ impl Stream {
             (Self::Zlib, [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..]) => true,
             (Self::Gzip, [0x1f, 0x8b, 8, flags, ..]) => flags & 0xe0 == 0,
             (Self::Zstd, [0x28, 0xb5, 0x2f, 0xfd, ..]) => true,
+            (Self::Xz, [0xfd, b'7', b'z', b'X', b'Z', 0, ..]) => true,
             _ => false,
         }
     }
 
-    /// The contents, and how many bytes of `bytes` they were made of.
+    /// The contents, which the caller releases, and how many bytes of `bytes` they were made of.
     pub fn inflate(self, bytes: &[u8], budget: &mut Budget) -> Option<(Vec<u8>, usize)> {
         let mut source = Cursor::new(bytes);
         let out = match self {
-            Self::Zlib => budget.read(ZlibDecoder::new(&mut source)),
-            Self::Gzip => budget.read(GzDecoder::new(&mut source)),
-            Self::Zstd => budget.read(zstd::Decoder::with_buffer(&mut source).ok()?.single_frame()),
+            Self::Zlib => budget.hold(ZlibDecoder::new(&mut source)),
+            Self::Gzip => budget.hold(GzDecoder::new(&mut source)),
+            Self::Zstd => {
+                let mut decoder = zstd::Decoder::with_buffer(&mut source).ok()?.single_frame();
+                decoder.window_log_max(budget.memory.max(1).ilog2().clamp(MIN_WINDOW_LOG, MAX_WINDOW_LOG)).ok()?;
+                budget.hold(decoder)
+            }
+            Self::Xz => {
+                let kib = u32::try_from(budget.memory >> 10).unwrap_or(u32::MAX);
+                budget.hold(lzma_rust2::XzReader::new_mem_limit(&mut source, false, kib))
+            }
         }?;
         Some((out, usize::try_from(source.position()).ok()?))
     }
 }
+
+/// The zstd windows that decoders must be able to hold: the format's smallest, and what the `zstd` program takes by default.
+const MIN_WINDOW_LOG: u32 = 10;
+const MAX_WINDOW_LOG: u32 = 27;
 
 /// The smallest content worth looking into: a header of a module and one instruction.
 const MIN_CONTENT: usize = 28;
@@ -103,11 +83,15 @@ pub fn streams(bytes: &[u8], range: Range<usize>, budget: &mut Budget, visit: &m
         let stream = Stream::ALL.into_iter().find(|s| s.begins(rest));
         let opened = stream.and_then(|s| Some((s, s.inflate(rest, budget)?)));
         at = match opened {
-            Some((stream, (out, used))) if out.len() >= MIN_CONTENT => {
-                visit(&format!("{}@{at:#x}", stream.name()), &out, budget);
-                at.saturating_add(used.max(1))
+            Some((stream, (out, used))) => {
+                let real = out.len() >= MIN_CONTENT;
+                if real {
+                    visit(&format!("{}@{at:#x}", stream.name()), &out, budget);
+                }
+                budget.release(out);
+                at.saturating_add(if real { used.max(1) } else { 1 })
             }
-            _ => at.saturating_add(1),
+            None => at.saturating_add(1),
         };
     }
 }
@@ -126,25 +110,41 @@ pub fn archive(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) -> bool
 fn zip_members(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) -> Option<()> {
     let mut zip = zip::ZipArchive::new(Cursor::new(bytes)).ok()?;
     for index in 0..zip.len() {
-        let Ok(file) = zip.by_index(index) else { continue };
+        let file = match zip.by_index(index) {
+            Ok(file) => file,
+            Err(e) => {
+                budget.leave_out(Limit::Archive(format!("zip member {index}: {e}")));
+                continue;
+            }
+        };
         let name = String::from_utf8_lossy(file.name_raw()).into_owned();
-        if let Some(data) = budget.read(file) {
-            visit(&name, &data, budget);
-        }
+        member(&name, file, budget, visit);
     }
     Some(())
 }
 
 fn tar_members(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) -> Option<()> {
     let mut tar = tar::Archive::new(Cursor::new(bytes));
-    for entry in tar.entries().ok()? {
-        let Ok(entry) = entry else { break };
+    for (index, entry) in tar.entries().ok()?.enumerate() {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(_) if index == 0 => return None,
+            Err(e) => {
+                budget.leave_out(Limit::Archive(format!("tar after {index} members: {e}")));
+                break;
+            }
+        };
         let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-        if let Some(data) = budget.read(entry) {
-            visit(&name, &data, budget);
-        }
+        member(&name, entry, budget, visit);
     }
     Some(())
+}
+
+fn member(name: &str, from: impl Read, budget: &mut Budget, visit: &mut Visit<'_>) {
+    if let Some(data) = budget.hold(from) {
+        visit(name, &data, budget);
+        budget.release(data);
+    }
 }
 
 #[cfg(test)]
@@ -171,20 +171,42 @@ pub(crate) mod tests {
         encoder.finish().unwrap()
     }
 
+    fn xz(data: &[u8]) -> Vec<u8> {
+        let mut encoder = lzma_rust2::XzWriter::new(Vec::new(), lzma_rust2::XzOptions::default()).unwrap();
+        encoder.write_all(data).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn what_was_read_is_free_again_afterwards() {
+        let file: Vec<u8> = (0..5).flat_map(|n| zlib(&[n; 1000])).collect();
+        let mut budget = Budget { memory: 1500, ..Budget::default() };
+        assert_eq!(all_streams(&file, &mut budget).len(), 5);
+        assert_eq!((budget.memory, budget.left_out()), (1500, None));
+    }
+
+    #[test]
+    fn a_dictionary_larger_than_the_memory_is_left_out_and_named() {
+        let file = xz(&[7; 1000]);
+        let mut budget = Budget { memory: 1 << 20, ..Budget::default() };
+        assert_eq!(all_streams(&file, &mut budget), [], "the default dictionary is of 8 MiB");
+        assert!(budget.left_out().is_some());
+    }
+
     #[test]
     fn a_bomb_is_cut_by_the_budget() {
         let bomb = zlib(&vec![0; 1 << 22]);
-        let mut budget = Budget { bytes: 1 << 16, ..Budget::DEFAULT };
+        let mut budget = Budget { unpacked: 1 << 16, ..Budget::default() };
         assert_eq!(all_streams(&bomb, &mut budget), []);
-        assert!(budget.exceeded);
+        assert!(budget.left_out().is_some());
     }
 
     #[test]
     fn members_are_counted() {
         let file: Vec<u8> = (0..5).flat_map(|n| zlib(&[n; 100])).collect();
-        let mut budget = Budget { members: 3, ..Budget::DEFAULT };
+        let mut budget = Budget { members: 3, ..Budget::default() };
         assert_eq!(all_streams(&file, &mut budget).len(), 3);
-        assert!(budget.exceeded);
+        assert!(budget.left_out().is_some());
     }
 
     #[test]
@@ -201,7 +223,7 @@ pub(crate) mod tests {
         let tar = tar.into_inner().unwrap();
         for bytes in [zip, tar] {
             let mut got = Vec::new();
-            let is_archive = archive(&bytes, &mut Budget::DEFAULT.clone(), &mut |name, data, _| {
+            let is_archive = archive(&bytes, &mut Budget::default(), &mut |name, data, _| {
                 got.push((name.to_owned(), data.to_vec()));
             });
             assert!(is_archive);
@@ -211,17 +233,18 @@ pub(crate) mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_survived(start in 0usize..5, bytes in proptest::collection::vec(any::<u8>(), 0..1024)) {
-            let starts: [&[u8]; 5] = [&[], b"PK\x03\x04", &[0x78, 0x9c], &[0x1f, 0x8b, 8, 0], &[0x28, 0xb5, 0x2f, 0xfd]];
+        fn any_bytes_are_survived(start in 0usize..6, bytes in proptest::collection::vec(any::<u8>(), 0..1024)) {
+            let starts: [&[u8]; 6] =
+                [&[], b"PK\x03\x04", &[0x78, 0x9c], &[0x1f, 0x8b, 8, 0], &[0x28, 0xb5, 0x2f, 0xfd], b"\xfd7zXZ\0"];
             let file: Vec<u8> = starts[start].iter().chain(&bytes).copied().collect();
-            let mut budget = Budget { bytes: 1 << 20, ..Budget::DEFAULT };
+            let mut budget = Budget { unpacked: 1 << 20, ..Budget::default() };
             all_streams(&file, &mut budget);
             archive(&file, &mut budget, &mut |_, _, _| {});
         }
 
         #[test]
         fn streams_are_found_between_anything(
-            parts in proptest::collection::vec((0usize..50, 0usize..3, proptest::collection::vec(any::<u8>(), 40..300)), 1..5),
+            parts in proptest::collection::vec((0usize..50, 0usize..4, proptest::collection::vec(any::<u8>(), 40..300)), 1..5),
         ) {
             let mut file = Vec::new();
             let mut expected = Vec::new();
@@ -230,12 +253,13 @@ pub(crate) mod tests {
                 let (stream, packed) = match kind {
                     0 => (Stream::Zlib, zlib(&data)),
                     1 => (Stream::Gzip, gzip(&data)),
-                    _ => (Stream::Zstd, zstd::encode_all(&data[..], 1).unwrap()),
+                    2 => (Stream::Zstd, zstd::encode_all(&data[..], 1).unwrap()),
+                    _ => (Stream::Xz, xz(&data)),
                 };
                 expected.push((format!("{}@{:#x}", stream.name(), file.len()), data));
                 file.extend(packed);
             }
-            prop_assert_eq!(all_streams(&file, &mut Budget::DEFAULT.clone()), expected);
+            prop_assert_eq!(all_streams(&file, &mut Budget::default()), expected);
         }
     }
 }

@@ -4,6 +4,7 @@ use dovetail::cache::{Cache, StoreKind};
 use dovetail::compile::Compiler;
 use dovetail::compile::request::{Module, TuningOptions};
 use dovetail::compile::worker::{PoolConfig, WorkerPool};
+use dovetail::corpus::input::read_file;
 use dovetail::error::{Context, Error, Result};
 pub use dovetail::files::write as write_file;
 use std::path::{Path, PathBuf};
@@ -23,19 +24,34 @@ pub struct BuildArgs {
 /// How many things are done at once.
 #[derive(clap::Args)]
 pub struct JobArgs {
-    /// Shaders or pipelines at once; the default is the number of processors.
-    #[arg(long, short, value_name = "N")]
-    jobs: Option<usize>,
+    /// Shaders or pipelines at once, 1 to 1024; the default is the number of processors.
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
 }
 
 impl JobArgs {
     pub fn count(&self) -> usize {
-        self.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1)
+        self.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
     }
 
     pub fn threads(&self) -> Result<rayon::ThreadPool> {
         let threads = rayon::ThreadPoolBuilder::new().num_threads(self.count()).build();
         threads.map_err(|e| Error::environment(format!("threads: {e}")))
+    }
+}
+
+/// How inputs are read.
+#[derive(clap::Args)]
+pub struct InputArgs {
+    /// Memory for input files, in MiB, 1 to 1048576: a file and all that is unpacked from it, at every level of nesting, may
+    /// hold so much at once. What needs more is left out and named.
+    #[arg(long, default_value_t = 512, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    input_memory: u64,
+}
+
+impl InputArgs {
+    pub fn bytes(&self) -> u64 {
+        self.input_memory << 20
     }
 }
 
@@ -67,11 +83,12 @@ impl CacheArgs {
 /// How compilation is run and guarded.
 #[derive(clap::Args)]
 pub struct WorkerArgs {
-    /// Longest time for one shader, in seconds; then its worker is killed, and after a second try the shader is quarantined.
-    #[arg(long, default_value_t = 60, value_name = "SECONDS")]
+    /// Longest processor time for one shader, in seconds, 1 to 86400; then its worker is killed, and after a second try the
+    /// shader is quarantined. What other processes use is not counted; by the clock on the wall it may take ten times as long.
+    #[arg(long, default_value_t = 60, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub deadline: u64,
-    /// Address-space limit of a worker process in MiB.
-    #[arg(long, default_value_t = 4096, value_name = "MIB")]
+    /// Address space that a worker process may take beyond its program and libraries, in MiB, 64 to 1048576.
+    #[arg(long, default_value_t = 4096, value_name = "MIB", value_parser = clap::value_parser!(u64).range(64..=1 << 20))]
     pub worker_memory: u64,
     /// Worker fault for tests, see `dovetail worker --help`.
     #[arg(long, hide = true)]
@@ -85,6 +102,7 @@ impl WorkerArgs {
         WorkerPool::start(PoolConfig {
             program: std::env::current_exe()?,
             args,
+            memory_mib: self.worker_memory,
             workers,
             deadline: Duration::from_secs(self.deadline),
         })
@@ -132,20 +150,37 @@ impl TuningArgs {
     }
 }
 
+/// The largest module that fits a worker's frame, the largest ELF, and the largest state or specialization file, in bytes.
+const MAX_MODULE: u64 = 256 << 20;
+const MAX_ELF: u64 = 1 << 30;
+const MAX_TEXT: u64 = 64 << 20;
+
 pub fn read_module(path: &Path) -> Result<Module> {
-    let place = || path.display().to_string();
-    Module::new(std::fs::read(path).at(place)?).at(place)
+    Module::new(read_file(path, MAX_MODULE)?).at(|| path.display().to_string())
+}
+
+/// An ELF file.
+pub fn read_elf(path: &Path) -> Result<Vec<u8>> {
+    read_file(path, MAX_ELF)
+}
+
+/// A text file that somebody wrote.
+pub fn read_text(path: &Path) -> Result<String> {
+    let text = String::from_utf8(read_file(path, MAX_TEXT)?);
+    text.map_err(|e| Error::malformed(format!("no UTF-8 text: {e}"))).at(|| path.display().to_string())
 }
 
 pub fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
     let place = || path.display().to_string();
-    let text = std::fs::read_to_string(path).at(place)?;
+    let text = read_text(path)?;
     toml::from_str(&text).map_err(|e| Error::malformed(e.to_string())).at(place)
 }
 
 /// Prints one JSON document.
 pub fn print_json<T: serde::Serialize>(value: &T) -> Result<()> {
     let text = serde_json::to_string_pretty(value).map_err(|e| Error::bug(format!("JSON: {e}")))?;
-    println!("{text}");
+    // JSON need not escape the control characters after ASCII, and terminals obey them.
+    let escaped = |c: char| if c.is_control() && c != '\n' { format!("\\u{:04x}", u32::from(c)) } else { c.into() };
+    println!("{}", text.chars().map(escaped).collect::<String>());
     Ok(())
 }

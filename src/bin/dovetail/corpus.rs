@@ -4,13 +4,13 @@
 //! fragment modules that belong together) and `spec.toml` (workgroup sizes for modules that leave them open). All of it
 //! depends on the contents and the order of the files only.
 
-use crate::common::write_file;
+use crate::common::{InputArgs, write_file};
 use clap::Subcommand;
 use dovetail::corpus::describe::{Entry, Extent, SpecConstant};
 use dovetail::corpus::extract::{Extraction, Extractor, Module, pairs};
 use dovetail::corpus::input;
 use dovetail::corpus::spec::{SpecFile, suggest};
-use dovetail::error::{Context, Error, Result};
+use dovetail::error::{Context, Error, Result, printable};
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,9 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Search files for SPIR-V: plain, in zip, tar, gzip, zlib and zstd, and in Qt resources.
+    /// Search files for SPIR-V: plain, in zip, tar, gzip, zlib, zstd and xz, and in Qt resources.
+    ///
+    /// What cannot be read, or not to its end, costs itself only: it is named, and the exit code is 1.
     Extract {
         /// Files, and directories to search through.
         #[arg(required = true)]
@@ -33,6 +35,8 @@ enum Command {
         /// Directory to write to; made if missing.
         #[arg(short, long)]
         out: PathBuf,
+        #[command(flatten)]
+        input: InputArgs,
     },
     Check(crate::corpus_check::Args),
 }
@@ -40,7 +44,7 @@ enum Command {
 /// Runs the command.
 pub fn run(args: Args) -> Result<ExitCode> {
     match args.command {
-        Command::Extract { paths, out } => extract(&paths, &out).map(|()| ExitCode::SUCCESS),
+        Command::Extract { paths, out, input } => extract(&paths, &out, input.bytes()),
         Command::Check(args) => crate::corpus_check::run(&args),
     }
 }
@@ -59,8 +63,8 @@ struct IndexEntry<'a> {
     workgroup: Option<[Extent; 3]>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     constants: &'a [SpecConstant],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    called: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    called: Vec<&'a str>,
 }
 
 impl<'a> IndexEntry<'a> {
@@ -71,12 +75,12 @@ impl<'a> IndexEntry<'a> {
             file: file_name(module),
             origin: &module.origin,
             blake3: module.digest.to_hex().to_string(),
-            bytes: module.bytes.len(),
+            bytes: module.bytes,
             entries: &about.entries,
             cooperative_matrix: about.cooperative_matrix,
             workgroup: about.workgroup,
             constants: &about.constants,
-            called: &module.called,
+            called: module.called.iter().map(|called| called.name.as_str()).collect(),
         }
     }
 }
@@ -85,35 +89,47 @@ fn file_name(module: &Module) -> String {
     format!("{}.spv", module.name)
 }
 
-fn extract(paths: &[PathBuf], out: &Path) -> Result<()> {
-    let mut extractor = Extractor::default();
-    for path in paths {
-        for file in input::files(path)? {
-            let bytes = fs::read(&file).at(|| file.display().to_string())?;
-            extractor.add(&file.display().to_string(), &bytes);
+fn extract(paths: &[PathBuf], out: &Path, memory: u64) -> Result<ExitCode> {
+    fs::create_dir_all(out).at(|| out.display().to_string())?;
+    let mut saved = Ok(());
+    let mut save_module = |module: &Module, bytes: Vec<u8>| {
+        if saved.is_ok() {
+            saved = save(out, &file_name(module), &bytes);
         }
+    };
+    let mut extractor = Extractor::new(&mut save_module);
+    let mut bad = Vec::new();
+    for path in paths {
+        input::each_file(path, &mut |file| {
+            let searched = file.and_then(|file| {
+                let bytes = input::read_input(&file, memory)?;
+                extractor.add(&input::below(path, &file), &bytes, memory);
+                Ok(())
+            });
+            bad.extend(searched.err().map(|e| e.to_string()));
+        });
     }
     let extraction = extractor.finish();
-    for file in &extraction.incomplete {
-        eprintln!("{file}: larger or deeper than the limits; not all of it was searched");
+    saved?;
+    let incomplete = extraction.incomplete.iter();
+    bad.extend(incomplete.map(|(file, why)| format!("{}: not searched to its end: {why}", printable(file))));
+    for why in &bad {
+        eprintln!("{why}");
     }
     if extraction.modules.is_empty() {
         return Err(Error::malformed("no SPIR-V module in the given paths"));
     }
-    write(&extraction, out)
+    write(&extraction, out)?;
+    Ok(ExitCode::from(u8::from(!bad.is_empty())))
 }
 
 fn write(extraction: &Extraction, out: &Path) -> Result<()> {
-    fs::create_dir_all(out).at(|| out.display().to_string())?;
     let modules = &extraction.modules;
-    for module in modules {
-        save(out, &file_name(module), &module.bytes)?;
-    }
     let index: Vec<_> = modules.iter().map(IndexEntry::new).collect();
     let index = serde_json::to_vec_pretty(&index).map_err(|e| Error::bug(e.to_string()).at("index.json"))?;
     save(out, "index.json", &index)?;
     let pairs = pairs(modules);
-    let lines = pairs.iter().map(|(base, v, f)| format!("{base}\t{}\t{}\n", file_name(v), file_name(f)));
+    let lines = pairs.found.iter().map(|(base, v, f)| format!("{base}\t{}\t{}\n", file_name(v), file_name(f)));
     save(
         out,
         "pairs.tsv",
@@ -127,7 +143,15 @@ fn write(extraction: &Extraction, out: &Path) -> Result<()> {
         }
     }
     save(out, "spec.toml", spec.to_toml().as_bytes())?;
-    println!("{}: {} modules, {} vertex+fragment pairs", out.display(), modules.len(), pairs.len());
+    println!(
+        "{}: {} modules, {} vertex+fragment pairs",
+        printable(&out.display().to_string()),
+        modules.len(),
+        pairs.found.len()
+    );
+    if pairs.left_out > 0 {
+        println!("{} combinations of modules of one place and name were not looked at", pairs.left_out);
+    }
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use dovetail::check::{self, Rule};
 use dovetail::compile::request::{KnownState, Module, default_wave};
 use dovetail::compile::spirv;
 use dovetail::corpus::spec::SpecFile;
-use dovetail::error::{Context, Error, Result};
+use dovetail::error::{Context, Error, Result, printable};
 use dovetail::link::{Placement, verify};
 use dovetail::pipeline::{self, Built, Outcome, PipelineRequest, Route, ShaderRef};
 use dovetail::state::{PipelineState, SpecializationEntry};
@@ -308,10 +308,10 @@ fn print(checked: &[Checked]) {
     }
     for c in checked {
         if let Some(first) = c.listing.as_ref().and_then(|listing| listing.first.as_ref()) {
-            println!("{} listing: {first}", c.name);
+            println!("{} listing: {first}", printable(&c.name));
         }
         for (route, why) in &c.failures {
-            println!("{} {route}: {why}", c.name);
+            println!("{} {route}: {why}", printable(&c.name));
         }
     }
 }

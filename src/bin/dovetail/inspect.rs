@@ -1,6 +1,6 @@
 //! `dovetail inspect`: everything an ELF of ours says, decoded.
 
-use crate::common::print_json;
+use crate::common::{print_json, read_elf};
 use dovetail::error::{Context, Error, Result};
 use dovetail::metadata::document::{Document, Map};
 use dovetail::metadata::note;
@@ -81,7 +81,7 @@ struct Register {
 
 pub fn run(args: &Args) -> Result<ExitCode> {
     let place = || args.file.display().to_string();
-    let bytes = std::fs::read(&args.file).at(place)?;
+    let bytes = read_elf(&args.file)?;
     let mut report = inspect(&bytes).at(place)?;
     if !args.no_code {
         report.code = Some(disassemble(&args.file, &report.symbols)?);

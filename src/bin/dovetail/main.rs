@@ -8,6 +8,7 @@ mod common;
 mod compile;
 mod corpus;
 mod corpus_check;
+mod feed;
 mod inspect;
 mod link;
 mod objdump;

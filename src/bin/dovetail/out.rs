@@ -2,9 +2,10 @@
 //!
 //! The macros of the standard library panic where the other end is closed or the disk is full; those of this file, which stand
 //! in their place in the whole program, do not. The first failure of standard output is remembered and becomes the exit code;
-//! standard error is the last resort, and its failures have nowhere to go.
+//! standard error is the last resort, and its failures have nowhere to go. Names in what is said come from files that others
+//! made, so control characters are escaped here, for the whole program.
 
-use dovetail::error::{Error, Result};
+use dovetail::error::{Error, Result, printable_lines};
 use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -34,7 +35,8 @@ pub fn say(text: fmt::Arguments<'_>, end: &str) {
     let mut first = FAILED.lock().unwrap_or_else(PoisonError::into_inner);
     if first.is_none() {
         let mut out = io::stdout().lock();
-        let said = out.write_fmt(text).and_then(|()| out.write_all(end.as_bytes()));
+        let text = text.to_string();
+        let said = out.write_all(printable_lines(&text).as_bytes()).and_then(|()| out.write_all(end.as_bytes()));
         *first = said.err().map(|e| failed(&e));
     }
 }
@@ -50,7 +52,7 @@ pub fn try_say(text: &str) -> Result<()> {
 
 /// A line on standard error.
 pub fn complain(text: fmt::Arguments<'_>) {
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", printable_lines(&text.to_string()));
 }
 
 /// What the program exits with: the code of the command, or that of its output if only that has failed.

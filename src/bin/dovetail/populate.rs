@@ -1,13 +1,14 @@
 //! `dovetail populate`: SPIR-V files into a cache of unlinked ELFs, many at once.
 
-use crate::common::{BuildArgs, CacheArgs, JobArgs, print_json};
+use crate::common::{BuildArgs, CacheArgs, InputArgs, JobArgs, print_json, read_text};
+use crate::feed::{Fed, feed};
 use crate::progress::Progress;
 use dovetail::compile::request::{Module, StageRequest, default_wave};
 use dovetail::compile::spirv::{ModuleInfo, reflect};
 use dovetail::compile::{StageElf, unlinked};
-use dovetail::corpus::input::{Input, Others, gather};
+use dovetail::corpus::input::{self, Input, Others, Reading};
 use dovetail::corpus::spec::SpecFile;
-use dovetail::error::{Context, Death, Error, ErrorKind, Result};
+use dovetail::error::{Context, Death, Error, ErrorKind, Result, printable};
 use dovetail::target::{GfxIp, WaveSize};
 use dovetail::toolchain::{Fetched, Toolchain};
 use rayon::prelude::*;
@@ -21,7 +22,8 @@ use std::time::{Duration, Instant};
 /// Compile SPIR-V shaders early into the cache.
 ///
 /// Each vertex, fragment and compute entry point becomes one unlinked ELF under a key of everything that decides its code.
-/// What is in the cache already is not compiled again. An interrupted run loses nothing that was finished.
+/// What is in the cache already is not compiled again. An interrupted run loses nothing that was finished. A file or folder
+/// that cannot be read costs itself only: the summary names it, and the exit code is 1.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  dovetail populate shaders/ --cache cache --spec spec.toml --jobs 4")]
 pub struct Args {
@@ -42,6 +44,8 @@ pub struct Args {
     /// Also search files that are not SPIR-V for modules inside.
     #[arg(long)]
     search: bool,
+    #[command(flatten)]
+    input: InputArgs,
     /// Print the summary as JSON.
     #[arg(long)]
     json: bool,
@@ -128,6 +132,19 @@ struct Done {
     cooperative_matrix: bool,
 }
 
+/// A file, folder or archive that could not be read, or not all of it.
+#[derive(Serialize)]
+struct InputError {
+    path: String,
+    why: String,
+}
+
+/// What an input came to.
+enum Event {
+    Shader(Done),
+    Input(InputError),
+}
+
 #[derive(Serialize)]
 struct Summary {
     counts: BTreeMap<&'static str, usize>,
@@ -135,22 +152,16 @@ struct Summary {
     unsupported: BTreeMap<String, usize>,
     seconds: f64,
     broken_cache_entries: u64,
+    input_errors: Vec<InputError>,
     shaders: Vec<Done>,
 }
 
 pub fn run(args: &Args) -> Result<ExitCode> {
     let started = Instant::now();
     let spec = match &args.spec {
-        Some(path) => {
-            let place = || path.display().to_string();
-            SpecFile::parse(&std::fs::read_to_string(path).at(place)?).at(place)?
-        }
+        Some(path) => SpecFile::parse(&read_text(path)?).at(|| path.display().to_string())?,
         None => SpecFile::default(),
     };
-    let inputs = gather(&args.paths, if args.search { Others::Search } else { Others::Skip })?;
-    if inputs.is_empty() {
-        return Err(Error::malformed("no SPIR-V module in the given paths"));
-    }
     let cache = args.build.cache.open()?;
     // Before anything is compiled that could not be kept.
     cache.check_writable()?;
@@ -158,28 +169,27 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let tools = Toolchain::new(&cache, compiler.as_deref())?;
     tools.record_compiler()?;
     let pool = args.jobs.threads()?;
-    let items: Vec<Item> =
-        pool.install(|| inputs.into_par_iter().flat_map_iter(|input| items(args, &spec, input)).collect());
-    let progress = Progress::new(items.len(), "compiling");
-    let mut done: Vec<Done> = pool.install(|| {
-        items
-            .into_par_iter()
-            .map(|item| {
-                let started = Instant::now();
-                let outcome = compile(&tools, &item);
-                progress.tick();
-                Done {
-                    name: item.name,
-                    outcome,
-                    milliseconds: started.elapsed().as_secs_f64() * 1e3,
-                    cooperative_matrix: item.cooperative_matrix,
-                }
-            })
-            .collect()
+    let progress = Progress::new(0, "compiling");
+    let others = if args.search { Others::Search } else { Others::Skip };
+    let reading = Reading { others, memory: args.input.bytes() };
+    let (mut feeder, queue) = feed::<Result<Input>>(reading.memory);
+    // Modules are compiled while others are still looked for, so that no more of them are held than have room.
+    let mut events: Vec<(usize, Event)> = std::thread::scope(|scope| {
+        let progress = &progress;
+        scope.spawn(move || {
+            input::modules(&args.paths, reading, &mut |input| {
+                let bytes = input.as_ref().map_or(0, |input| (input.bytes.len() + input.name.len()) as u64);
+                progress.found(1);
+                feeder.put(input, bytes);
+            });
+        });
+        pool.install(|| {
+            queue.into_iter().par_bridge().flat_map_iter(|fed| work(args, &spec, &tools, progress, fed)).collect()
+        })
     });
     progress.finish();
-    done.sort_by(|a, b| a.name.cmp(&b.name));
-    let summary = summarize(done, started.elapsed(), cache.stats().bad);
+    events.sort_by(|a, b| (a.1.name(), a.0).cmp(&(b.1.name(), b.0)));
+    let summary = summarize(events, started.elapsed(), cache.stats().bad);
     if args.json {
         print_json(&summary)?;
     } else {
@@ -192,12 +202,50 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     }
     let bad = |name: &str| summary.counts.get(name).copied().unwrap_or(0);
     let failed = Outcome::NAMES[2..].iter().map(|n| bad(n)).sum::<usize>() > 0;
-    Ok(ExitCode::from(u8::from(failed)))
+    Ok(ExitCode::from(u8::from(failed || !summary.input_errors.is_empty())))
+}
+
+impl Event {
+    fn name(&self) -> &str {
+        match self {
+            Self::Shader(done) => &done.name,
+            Self::Input(error) => &error.path,
+        }
+    }
+}
+
+/// Compiles all entry points of an input. Each event has the input's number.
+fn work(
+    args: &Args,
+    spec: &SpecFile,
+    tools: &Toolchain<'_>,
+    progress: &Progress,
+    mut fed: Fed<Result<Input>>,
+) -> Vec<(usize, Event)> {
+    let input = match &mut fed.item {
+        Ok(input) => std::mem::replace(input, Input { name: input.name.clone(), bytes: Vec::new() }),
+        Err(e) => {
+            progress.tick();
+            let path = printable(e.place().unwrap_or_default()).into_owned();
+            return vec![(fed.number, Event::Input(InputError { path, why: e.to_string() }))];
+        }
+    };
+    let items = items(args, spec, input);
+    progress.found(items.len().saturating_sub(1));
+    let one = |item: Item| {
+        let started = Instant::now();
+        let outcome = compile(tools, &item);
+        progress.tick();
+        let milliseconds = started.elapsed().as_secs_f64() * 1e3;
+        let done = Done { name: item.name, outcome, milliseconds, cooperative_matrix: item.cooperative_matrix };
+        (fed.number, Event::Shader(done))
+    };
+    items.into_par_iter().map(one).collect()
 }
 
 /// The entry points of one module. Nothing in a module may stop the run: our own bugs are caught here too.
 fn items(args: &Args, spec: &SpecFile, input: Input) -> Vec<Item> {
-    let name = input.name.clone();
+    let name = printable(&input.name).into_owned();
     let reflected = catch_unwind(AssertUnwindSafe(|| -> Result<(Module, ModuleInfo)> {
         let module = Module::new(input.bytes)?;
         let info = reflect(&module)?;
@@ -233,7 +281,7 @@ fn items(args: &Args, spec: &SpecFile, input: Input) -> Vec<Item> {
             }),
             None => Err(Error::unsupported(format!("execution model {}", entry.model), entry.name.clone())),
         };
-        let name = if several { format!("{name}:{}", entry.name) } else { name.clone() };
+        let name = if several { format!("{name}:{}", printable(&entry.name)) } else { name.clone() };
         out.push(Item { name, work, cooperative_matrix: info.cooperative_matrix });
     }
     if out.is_empty() {
@@ -262,23 +310,31 @@ fn compile(tools: &Toolchain<'_>, item: &Item) -> Outcome {
     }
 }
 
-fn summarize(shaders: Vec<Done>, elapsed: Duration, broken: u64) -> Summary {
+fn summarize(events: Vec<(usize, Event)>, elapsed: Duration, broken: u64) -> Summary {
     let mut summary = Summary {
         counts: BTreeMap::new(),
         cooperative_matrix: BTreeMap::new(),
         unsupported: BTreeMap::new(),
         seconds: elapsed.as_secs_f64(),
         broken_cache_entries: broken,
+        input_errors: Vec::new(),
         shaders: Vec::new(),
     };
-    for done in &shaders {
+    for (_, event) in events {
+        let done = match event {
+            Event::Shader(done) => done,
+            Event::Input(error) => {
+                summary.input_errors.push(error);
+                continue;
+            }
+        };
         let counts = if done.cooperative_matrix { &mut summary.cooperative_matrix } else { &mut summary.counts };
         *counts.entry(Outcome::NAMES[done.outcome.index()]).or_default() += 1;
         if let Outcome::Unsupported { feature, .. } = &done.outcome {
-            *summary.unsupported.entry(feature.clone()).or_default() += 1;
+            *summary.unsupported.entry(printable(feature).into_owned()).or_default() += 1;
         }
+        summary.shaders.push(done);
     }
-    summary.shaders = shaders;
     summary
 }
 
@@ -315,6 +371,12 @@ fn print(summary: &Summary) {
                 println!("{}: code of level 0, not of the level asked for: {why}", done.name);
             }
             _ => {}
+        }
+    }
+    if !summary.input_errors.is_empty() {
+        println!("inputs that were not read, or not to their end: {}", summary.input_errors.len());
+        for error in &summary.input_errors {
+            println!("  {}", error.why);
         }
     }
     let mut slow: Vec<&Done> =

@@ -3,6 +3,7 @@
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const EVERY: Duration = Duration::from_secs(5);
@@ -10,7 +11,7 @@ const EVERY: Duration = Duration::from_secs(5);
 /// Counts finished items; says nothing in the first two seconds.
 pub struct Progress {
     bar: Option<ProgressBar>,
-    total: u64,
+    total: AtomicU64,
     started: Instant,
     plain: Mutex<(u64, Instant)>,
 }
@@ -26,7 +27,15 @@ impl Progress {
             bar
         });
         let now = Instant::now();
-        Self { bar, total: total as u64, started: now, plain: Mutex::new((0, now)) }
+        Self { bar, total: AtomicU64::new(total as u64), started: now, plain: Mutex::new((0, now)) }
+    }
+
+    /// More to do has been found.
+    pub fn found(&self, more: usize) {
+        let total = self.total.fetch_add(more as u64, Ordering::Relaxed).saturating_add(more as u64);
+        if let Some(bar) = &self.bar {
+            bar.set_length(total);
+        }
     }
 
     pub fn tick(&self) {
@@ -36,11 +45,12 @@ impl Progress {
         }
         let Ok(mut plain) = self.plain.lock() else { return };
         plain.0 += 1;
-        if plain.1.elapsed() >= EVERY && plain.0 < self.total {
+        let total = self.total.load(Ordering::Relaxed);
+        if plain.1.elapsed() >= EVERY && plain.0 < total {
             plain.1 = Instant::now();
             let rate = plain.0 as f64 / self.started.elapsed().as_secs_f64();
-            let eta = (self.total - plain.0) as f64 / rate;
-            eprintln!("{}/{}, {rate:.0}/s, ETA {eta:.0} s", plain.0, self.total);
+            let eta = (total - plain.0) as f64 / rate;
+            eprintln!("{}/{}, {rate:.0}/s, ETA {eta:.0} s", plain.0, total);
         }
     }
 

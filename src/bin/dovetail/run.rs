@@ -1,6 +1,6 @@
 //! `dovetail run`: a pipeline ELF on the emulator.
 
-use crate::common::{print_json, read_toml, write_file};
+use crate::common::{print_json, read_elf, read_toml, write_file};
 use crate::trace;
 use dovetail::emu::inputs::Inputs;
 use dovetail::emu::{self, Follow, Limits, Outcome, Stats, Trace};
@@ -47,7 +47,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<ExitCode> {
     let place = || args.pipeline.display().to_string();
-    let elf = std::fs::read(&args.pipeline).at(place)?;
+    let elf = read_elf(&args.pipeline)?;
     let state: PipelineState = args.state.as_deref().map(read_toml).transpose()?.unwrap_or_default();
     let inputs = read_inputs(&args.bindings)?;
     let limits = args.limit.map_or_else(Limits::default, |instructions| Limits { instructions });

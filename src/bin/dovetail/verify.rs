@@ -1,6 +1,6 @@
 //! `dovetail verify`: would PAL load this, and does its code keep the rules of the hardware?
 
-use crate::common::print_json;
+use crate::common::{print_json, read_elf};
 use dovetail::check::{self, CodeReport};
 use dovetail::error::{Context, Result};
 use dovetail::link::{VerifyReport, verify};
@@ -43,7 +43,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let mut all = Vec::new();
     for file in &args.files {
         let name = file.display().to_string();
-        let bytes = std::fs::read(file).at(|| name.clone())?;
+        let bytes = read_elf(file)?;
         let report = verify(&bytes).at(|| name.clone())?;
         let code = args.code.then(|| check::check(&bytes)).transpose().at(|| name.clone())?;
         all.push(Verified { file: name, report, code });

@@ -2,27 +2,31 @@
 
 use dovetail::compile::worker::Fault;
 use dovetail::error::{Error, Result};
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit};
 use std::process::ExitCode;
 
 /// Compile requests from standard input (started by other subcommands).
 #[derive(clap::Args)]
 pub struct Args {
-    /// Address-space limit in MiB.
+    /// Address space that it may take beyond what it has when it starts, in MiB.
     #[arg(long)]
     memory_mib: Option<u64>,
-    /// Misbehave on one entry point: abort, hang, hoard or babble, a colon, its name. For tests of the parent.
+    /// Misbehave on one entry point: abort, hang, sleep, hoard, hoard-in-llvm or babble, a colon, its name. For tests of the
+    /// parent.
     #[arg(long)]
     fault: Option<Fault>,
 }
 
 pub fn run(args: &Args) -> Result<ExitCode> {
     if let Some(mib) = args.memory_mib {
-        let bytes =
-            mib.checked_mul(1 << 20).ok_or_else(|| Error::malformed(format!("--memory-mib {mib} is too much")))?;
+        let bytes = mib.checked_mul(1 << 20).and_then(|bytes| bytes.checked_add(address_space()));
+        let bytes = bytes.ok_or_else(|| Error::malformed(format!("--memory-mib {mib} is too much")))?;
         let limit = Rlimit { current: Some(bytes), maximum: Some(bytes) };
         setrlimit(Resource::As, limit).map_err(|e| Error::environment(format!("address-space limit: {e}")))?;
     }
+    // Nobody waits for the answer once the parent was killed.
+    let no_orphan = set_parent_process_death_signal(Some(Signal::KILL));
+    no_orphan.map_err(|e| Error::environment(format!("signal at the parent's death: {e}")))?;
     // A core file for each crash would fill the disk of a build farm.
     let no_core = Rlimit { current: Some(0), maximum: Some(0) };
     setrlimit(Resource::Core, no_core).map_err(|e| Error::environment(format!("core limit: {e}")))?;
@@ -30,8 +34,16 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// What this process has mapped, in bytes: the program and its libraries, whose size is not the shader's doing (proc(5): `statm`).
+fn address_space() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = statm.split_whitespace().next().and_then(|pages| pages.parse::<u64>().ok()).unwrap_or_default();
+    pages.saturating_mul(rustix::param::page_size() as u64)
+}
+
 #[cfg(feature = "llvm")]
 fn serve(fault: Option<&Fault>) -> Result<()> {
+    dovetail::compile::llvm::abort_out_of_memory();
     dovetail::compile::worker::serve(&dovetail::compile::llvm::LlvmCompiler::new(), fault)
 }
 

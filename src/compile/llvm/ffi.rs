@@ -144,3 +144,16 @@ pub(super) fn insert_parsed<'c>(ctx: &'c Context, b: &Builder<'c>, text: &str, m
     unsafe { LLVMInsertIntoBuilder(b.as_mut_ptr(), LLVMInstructionClone(inst.as_value_ref())) };
     Ok(())
 }
+
+// SAFETY: the declaration is that of the C++ standard library, which LLVM is linked with.
+unsafe extern "C" {
+    /// `std::set_new_handler(void (*)())`: the libraries of GCC and of Clang give it the same name.
+    #[link_name = "_ZSt15set_new_handlerPFvvE"]
+    fn set_new_handler(handler: Option<extern "C" fn()>) -> Option<extern "C" fn()>;
+}
+
+/// What C++ calls, from any thread, when an allocation fails. The handler must not return: C++ would try again for ever.
+pub(super) fn on_failed_allocation(handler: extern "C" fn()) {
+    // SAFETY: the declaration is that of the C++ standard; it may be called at any time, and what it returns is not owned.
+    unsafe { set_new_handler(Some(handler)) };
+}

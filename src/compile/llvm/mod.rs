@@ -1,7 +1,8 @@
 //! Lower-level IR to an AMDGPU object through LLVM 19.
 //!
 //! `emit` is the way through; `function` and `blocks` make the module, `ops` sends each operation to its class (`alu*`,
-//! `buffer`, `memory`, `atomic`, `image`, `lanes`, `sync`), `values` holds what they share, `ffi` what inkwell lacks.
+//! `buffer`, `memory`, `atomic`, `image`, `lanes`, `sync`), `values` holds what they share, `ffi` what inkwell lacks,
+//! `out_of_memory` what becomes of a process without memory.
 //! No LLVM type leaves this folder. To add an operation: its arm in `ops`, its translation in the class it belongs to,
 //! a case in `tests`.
 
@@ -20,11 +21,13 @@ mod image;
 mod lanes;
 mod memory;
 mod ops;
+mod out_of_memory;
 mod sync;
 mod values;
 
 pub use compiler::LlvmCompiler;
 pub use emit::{DumpStage, Object, Timings, dump_ir, emit_object};
+pub use out_of_memory::{abort_out_of_memory, hoard};
 
 #[cfg(test)]
 mod tests;

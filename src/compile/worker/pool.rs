@@ -3,6 +3,7 @@
 //! The tasks live on one thread of their own; callers on any thread hand over a job and wait for its answer. Deadlines
 //! and dead processes are the tasks' business, so that a caller sees an answer or a typed error and nothing else.
 
+use super::clock;
 use super::protocol::{self, Hello, PROTOCOL, Request, Response};
 use crate::compile::request::{CompilerId, Module, StageRequest};
 use crate::compile::{Compiler, StageElf};
@@ -22,15 +23,24 @@ pub struct PoolConfig {
     pub program: PathBuf,
     /// Its arguments.
     pub args: Vec<String>,
+    /// Address space that the arguments give each process beyond its program, in MiB. Only for messages.
+    pub memory_mib: u64,
     /// Processes at once.
     pub workers: usize,
-    /// Longest wait for one answer.
+    /// Longest processor time of a worker for one answer. By the clock on the wall it may take ten times as long.
     pub deadline: Duration,
 }
 
+/// How long an idle worker may take to end once its input has ended.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// How long a worker may take to start, at least: a busy machine must not look like a broken program.
+const HELLO: Duration = Duration::from_secs(60);
+
 /// Compiles in worker processes.
 pub struct WorkerPool {
-    jobs: mpsc::Sender<Job>,
+    /// There until the pool is dropped, as is the thread.
+    jobs: Option<mpsc::Sender<Job>>,
+    thread: Option<std::thread::JoinHandle<()>>,
     id: CompilerId,
 }
 
@@ -48,9 +58,21 @@ impl WorkerPool {
     pub fn start(config: PoolConfig) -> Result<Self> {
         let (jobs, queue) = mpsc::channel::<Job>(config.workers.max(1));
         let (ready, started) = std_mpsc::sync_channel(1);
-        std::thread::Builder::new().name("dovetail-workers".into()).spawn(move || run(config, queue, &ready))?;
+        let thread = std::thread::Builder::new().name("dovetail-workers".into());
+        let thread = thread.spawn(move || run(config, queue, &ready))?;
         let id = started.recv().map_err(|_| Error::bug("the worker thread ended before it began"))??;
-        Ok(Self { jobs, id })
+        Ok(Self { jobs: Some(jobs), thread: Some(thread), id })
+    }
+}
+
+impl Drop for WorkerPool {
+    fn drop(&mut self) {
+        // Without jobs to come, each task dismisses its worker and ends.
+        drop(self.jobs.take());
+        if let Some(thread) = self.thread.take() {
+            // If it panicked, its workers ended with it.
+            let _ = thread.join();
+        }
     }
 }
 
@@ -65,7 +87,8 @@ impl Compiler for WorkerPool {
         let frame = protocol::frame(&Request { id, module: module.bytes().to_vec(), request: request.clone() })?;
         let (answer, wait) = std_mpsc::sync_channel(1);
         let gone = || Error::bug("the worker thread is gone");
-        self.jobs.blocking_send(Job { frame, id, answer }).map_err(|_| gone())?;
+        let jobs = self.jobs.as_ref().ok_or_else(gone)?;
+        jobs.blocking_send(Job { frame, id, answer }).map_err(|_| gone())?;
         wait.recv().map_err(|_| gone())?
     }
 }
@@ -104,7 +127,7 @@ fn run(config: PoolConfig, queue: mpsc::Receiver<Job>, ready: &std_mpsc::SyncSen
 
 async fn supervise(config: Arc<PoolConfig>, queue: Arc<Mutex<mpsc::Receiver<Job>>>, mut worker: Option<Worker>) {
     loop {
-        let Some(job) = queue.lock().await.recv().await else { return };
+        let Some(job) = queue.lock().await.recv().await else { break };
         let mut result = attempt(&config, &mut worker, &job).await;
         if result.as_ref().is_err_and(|e| matches!(e, Attempt::Died(..))) {
             result = attempt(&config, &mut worker, &job).await;
@@ -115,6 +138,9 @@ async fn supervise(config: Arc<PoolConfig>, queue: Arc<Mutex<mpsc::Receiver<Job>
             Err(Attempt::NoWorker(e)) => Err(e),
         };
         let _ = job.answer.send(answer);
+    }
+    if let Some(worker) = worker {
+        worker.dismiss().await;
     }
 }
 
@@ -133,17 +159,20 @@ async fn attempt(
         Some(worker) => worker,
         None => Worker::start(config).await.map_err(Attempt::NoWorker)?,
     };
-    let outcome = tokio::time::timeout(config.deadline, worker.ask(job)).await;
+    let outcome = clock::watch(worker.child.id(), config.deadline, worker.ask(job)).await;
     match outcome {
         Ok(Ok(response)) if response.id == job.id => {
             *slot = Some(worker);
             Ok(response.result)
         }
-        Ok(Ok(response)) => Err(Attempt::Died(Death::Garbled, format!("answer {} to request {}", response.id, job.id))),
-        Ok(Err(e)) => Err(worker.autopsy(e).await),
-        Err(_) => {
-            let _ = worker.child.kill().await;
-            Err(Attempt::Died(Death::TimedOut, format!("no answer in {:?}", config.deadline)))
+        Ok(Ok(response)) => {
+            worker.end().await;
+            Err(Attempt::Died(Death::Garbled, format!("answer {} to request {}", response.id, job.id)))
+        }
+        Ok(Err(e)) => Err(worker.autopsy(e, config).await),
+        Err(why) => {
+            worker.end().await;
+            Err(Attempt::Died(Death::TimedOut, why))
         }
     }
 }
@@ -172,16 +201,14 @@ impl Worker {
         };
         let errors = tokio::spawn(last_words(errors));
         let mut output = BufReader::new(output);
-        let hello = tokio::time::timeout(config.deadline, read::<Hello>(&mut output))
-            .await
-            .map_err(|_| Error::environment("worker did not say hello in time"))??;
-        if hello.protocol != PROTOCOL {
-            return Err(Error::unsupported(
-                format!("worker protocol {}", hello.protocol),
-                format!("this program speaks {PROTOCOL}"),
-            ));
+        match hello(&mut output, clock::wall_limit(config.deadline).max(HELLO)).await {
+            Ok(compiler) => Ok(Self { child, input, output, errors, compiler }),
+            Err(e) => {
+                let _ = child.kill().await;
+                let said = tokio::time::timeout(FAREWELL, errors).await.ok().and_then(|r| r.ok()).unwrap_or_default();
+                Err(if said.is_empty() { e } else { e.at(format!("the worker does not start: {said}")) })
+            }
         }
-        Ok(Self { child, input, output, errors, compiler: hello.compiler })
     }
 
     async fn ask(&mut self, job: &Job) -> Result<Response> {
@@ -190,30 +217,54 @@ impl Worker {
         read(&mut self.output).await
     }
 
-    /// What a worker that broke its pipe or the protocol died of.
-    async fn autopsy(mut self, broken: Error) -> Attempt {
-        let grace = Duration::from_secs(2);
-        let status = tokio::time::timeout(grace, self.child.wait()).await;
+    /// Kills the process and waits for it.
+    async fn end(&mut self) {
+        // It fails where the process has ended and been waited for.
         let _ = self.child.kill().await;
-        let said = tokio::time::timeout(grace, self.errors).await.ok().and_then(|r| r.ok()).unwrap_or_default();
+    }
+
+    /// Lets an idle worker go, which ends when its input does.
+    async fn dismiss(self) {
+        let Self { mut child, input, .. } = self;
+        drop(input);
+        if tokio::time::timeout(FAREWELL, child.wait()).await.is_err() {
+            let _ = child.kill().await;
+        }
+    }
+
+    /// What a worker that broke its pipe or the protocol died of.
+    async fn autopsy(mut self, broken: Error, config: &PoolConfig) -> Attempt {
+        let status = tokio::time::timeout(FAREWELL, self.child.wait()).await;
+        self.end().await;
+        let said = tokio::time::timeout(FAREWELL, self.errors).await.ok().and_then(|r| r.ok()).unwrap_or_default();
         match status {
             Ok(Ok(status)) => {
-                let death = if said.contains("memory allocation of")
-                    || said.contains("out of memory")
-                    || said.contains("bad_alloc")
-                {
-                    Death::OutOfMemory
+                let mut detail = describe(status);
+                if !said.is_empty() {
+                    detail = format!("{detail}: {said}");
+                }
+                if ["memory allocation of", "out of memory", "bad_alloc"].iter().any(|words| said.contains(words)) {
+                    let limit = config.memory_mib;
+                    let detail = format!("it needs more than {limit} MiB (--worker-memory): {detail}");
+                    Attempt::Died(Death::OutOfMemory, detail)
                 } else {
-                    Death::Crashed
-                };
-                Attempt::Died(
-                    death,
-                    format!("{}{}", describe(status), if said.is_empty() { said } else { format!(": {said}") }),
-                )
+                    Attempt::Died(Death::Crashed, detail)
+                }
             }
             _ => Attempt::Died(Death::Garbled, broken.to_string()),
         }
     }
+}
+
+/// Who compiles in a worker that has just started.
+async fn hello(output: &mut BufReader<ChildStdout>, limit: Duration) -> Result<CompilerId> {
+    let hello = tokio::time::timeout(limit, read::<Hello>(output)).await;
+    let hello = hello.map_err(|_| Error::environment(format!("worker did not say hello in {limit:?}")))??;
+    if hello.protocol != PROTOCOL {
+        let ours = format!("this program speaks {PROTOCOL}");
+        return Err(Error::unsupported(format!("worker protocol {}", hello.protocol), ours));
+    }
+    Ok(hello.compiler)
 }
 
 fn describe(status: ExitStatus) -> String {
@@ -236,8 +287,8 @@ async fn last_words(mut errors: impl tokio::io::AsyncRead + Unpin) -> String {
         tail.drain(..excess);
     }
     let text = String::from_utf8_lossy(&tail);
-    let telling =
-        text.lines().find(|l| l.contains("LLVM ERROR") || l.contains("panicked") || l.contains("memory allocation"));
+    const TELLING: [&str; 4] = ["LLVM ERROR", "panicked", "memory allocation", "out of memory"];
+    let telling = text.lines().find(|line| TELLING.iter().any(|words| line.contains(words)));
     telling.or_else(|| text.lines().rfind(|l| !l.trim().is_empty())).unwrap_or_default().trim().to_owned()
 }
 

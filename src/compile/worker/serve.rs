@@ -18,19 +18,27 @@ pub struct Fault {
 enum FaultKind {
     Abort,
     Hang,
+    Sleep,
     Hoard,
+    HoardInLlvm,
     Babble,
 }
 
 impl FromStr for Fault {
     type Err = Error;
     fn from_str(s: &str) -> Result<Self> {
-        let wrong = || Error::malformed(format!("fault `{s}`: abort, hang, hoard or babble, a colon, an entry point"));
+        let wrong = || {
+            Error::malformed(format!(
+                "fault `{s}`: abort, hang, sleep, hoard, hoard-in-llvm or babble, a colon, an entry point"
+            ))
+        };
         let (kind, entry_point) = s.split_once(':').ok_or_else(wrong)?;
         let kind = match kind {
             "abort" => FaultKind::Abort,
             "hang" => FaultKind::Hang,
+            "sleep" => FaultKind::Sleep,
             "hoard" => FaultKind::Hoard,
+            "hoard-in-llvm" => FaultKind::HoardInLlvm,
             "babble" => FaultKind::Babble,
             _ => return Err(wrong()),
         };
@@ -60,14 +68,34 @@ pub fn serve(compiler: &dyn Compiler, fault: Option<&Fault>) -> Result<()> {
         if let Some(fault) = fault.filter(|f| f.entry_point == request.entry_point) {
             match fault.kind {
                 FaultKind::Abort => std::process::abort(),
-                FaultKind::Hang => std::thread::sleep(std::time::Duration::from_secs(3600)),
+                FaultKind::Hang => hang(),
+                FaultKind::Sleep => std::thread::sleep(std::time::Duration::from_secs(3600)),
                 FaultKind::Hoard => hoard(),
+                FaultKind::HoardInLlvm => hoard_in_llvm(),
                 FaultKind::Babble => say(b"\xff\xff\xff\xffno frame")?,
             }
         }
         let result = Module::new(module).and_then(|m| compiler.compile(&m, &request)).map(|StageElf(bytes)| bytes);
         say(&protocol::frame(&Response { id, result })?)?;
     }
+}
+
+/// Computes without an end, as a compiler does that hangs.
+fn hang() {
+    loop {
+        std::hint::spin_loop();
+    }
+}
+
+/// Has LLVM allocate until the address-space limit stops it: in C++, which throws where Rust aborts.
+#[cfg(feature = "llvm")]
+fn hoard_in_llvm() {
+    crate::compile::llvm::hoard();
+}
+
+#[cfg(not(feature = "llvm"))]
+fn hoard_in_llvm() {
+    hoard();
 }
 
 /// Allocates until the address-space limit stops it.

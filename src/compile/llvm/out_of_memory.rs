@@ -1,0 +1,41 @@
+//! A process whose memory is at its end says so before it dies.
+//!
+//! C++ throws when an allocation fails. LLVM is built without exceptions, so this one goes through it into Rust, which aborts
+//! with words about foreign exceptions. A handler for failed allocations comes first.
+
+use super::ffi;
+use inkwell::context::Context;
+use std::fs::File;
+use std::io::{Read, Write};
+
+/// From now on a failed allocation of C++ ends the process with a message. Rust's own do so already.
+pub fn abort_out_of_memory() {
+    ffi::on_failed_allocation(abort);
+}
+
+/// Nothing here may allocate.
+extern "C" fn abort() {
+    let mut text = [0; 2048];
+    let length = File::open("/proc/self/status").and_then(|mut file| file.read(&mut text)).unwrap_or_default();
+    // A line such as `VmSize:\t  250000 kB`.
+    let status = std::str::from_utf8(&text[..length]).unwrap_or_default();
+    let size = status.lines().find_map(|line| line.strip_prefix("VmSize:")).unwrap_or(" unknown").trim();
+    let mut to = std::io::stderr();
+    for part in ["out of memory in LLVM, address space in use, with the program itself: ", size, "\n"] {
+        // There is nobody else to tell.
+        let _ = to.write_all(part.as_bytes());
+    }
+    std::process::abort()
+}
+
+/// Has LLVM allocate without an end: for tests of those who watch this process.
+pub fn hoard() {
+    let context = Context::create();
+    let int = context.i32_type();
+    let mut values = vec![int.const_zero().into(); 1 << 20];
+    for n in 0.. {
+        // Each constant is another one, and LLVM keeps them all.
+        values[0] = int.const_int(n, false).into();
+        context.const_struct(&values, false);
+    }
+}
