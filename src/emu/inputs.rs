@@ -155,7 +155,11 @@ pub struct Image {
     /// Levels.
     #[serde(default = "one")]
     pub levels: u32,
-    /// Texels, tightly packed: level by level, in it layer by layer (or slice by slice), in it row by row.
+    /// Samples of a texel; of several, one level.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub samples: u32,
+    /// Texels, tightly packed: level by level, in it layer by layer (or slice by slice), in it sample by sample, in it row
+    /// by row.
     pub data: Bytes,
 }
 
@@ -396,6 +400,10 @@ pub struct Depth {
 
 fn one() -> u32 {
     1
+}
+
+fn is_one(n: &u32) -> bool {
+    *n == 1
 }
 
 fn yes() -> bool {

@@ -229,7 +229,7 @@ impl Search<'_> {
                     |l| image.extent.iter().map(|x| x.checked_shr(l).unwrap_or(0).max(1) as usize).product::<usize>();
                 let longest = image.extent.iter().max()?.ilog2();
                 let texels = (image.levels <= longest + 1).then(|| (0..image.levels).map(level).sum::<usize>())?;
-                image.data.0 = texel.repeat(texels * image.layers as usize);
+                image.data.0 = texel.repeat(texels * image.layers as usize * image.samples as usize);
                 Some(())
             });
         }
@@ -394,6 +394,7 @@ mod tests {
             layers: 1,
             arrayed: false,
             levels: 2,
+            samples: 1,
             data: texels,
         };
         let bound = Bound::CombinedImageSampler(image, Default::default());
