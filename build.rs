@@ -1,41 +1,51 @@
 //! Digests of the sources that decide what a cache entry holds: a build that might write other code has other keys, and
-//! nobody has to remember a version number.
+//! nobody has to remember a version number. `build/sources.rs` says which sources those are.
 
+#[path = "build/sources.rs"]
+mod sources;
+
+use sources::{COMPILER, GLUE, Sources};
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// What decides a stage's ELF besides its request and LLVM.
-const COMPILER: &[&str] = &["abi", "compile", "ir", "metadata", "reloc", "state.rs", "target.rs"];
-/// What decides a piece of glue besides its key.
-const GLUE: &[&str] = &["abi", "glue", "isa", "target.rs"];
-
 fn main() -> io::Result<()> {
-    let src = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("src");
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    for watched in ["src", "build", "Cargo.lock"] {
+        println!("cargo::rerun-if-changed={watched}");
+    }
+    let mut files = Vec::new();
+    collect(&root.join("src"), &mut files)?;
+    files.sort();
+    let locked = fs::read_to_string(root.join("Cargo.lock"))?;
     for (name, sources) in [("DOVETAIL_COMPILER_SOURCES", COMPILER), ("DOVETAIL_GLUE_SOURCES", GLUE)] {
-        let mut files = Vec::new();
-        for source in sources {
-            println!("cargo::rerun-if-changed=src/{source}");
-            collect(&src.join(source), &mut files)?;
-        }
-        files.sort();
-        let mut hash = blake3::Hasher::new();
-        for file in files {
-            let text = fs::read(&file)?;
-            let name = file.strip_prefix(&src).map_err(io::Error::other)?.to_string_lossy().replace('\\', "/");
-            for part in [name.as_bytes(), &text] {
-                hash.update(&(part.len() as u64).to_le_bytes()).update(part);
-            }
-        }
-        println!("cargo::rustc-env={name}={}", &hash.finalize().to_hex()[..32]);
+        println!("cargo::rustc-env={name}={}", digest(&root.join("src"), &files, &locked, &sources)?);
     }
     Ok(())
 }
 
-/// Every file below; tests are none of what decides.
-fn collect(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
-    if path.ends_with("tests") || path.ends_with("tests.rs") {
-        return Ok(());
+/// The first half of the BLAKE3 of files and versions, each framed by its length.
+fn digest(src: &Path, files: &[PathBuf], locked: &str, sources: &Sources) -> io::Result<String> {
+    let mut hash = blake3::Hasher::new();
+    let mut add = |part: &[u8]| {
+        hash.update(&(part.len() as u64).to_le_bytes()).update(part);
+    };
+    for file in files {
+        let name = file.strip_prefix(src).map_err(io::Error::other)?.to_string_lossy().replace('\\', "/");
+        if sources.contains(&name) {
+            add(name.as_bytes());
+            add(&fs::read(file)?);
+        }
     }
+    for name in sources.crates {
+        let heading = format!("name = \"{name}\"\n");
+        let found = locked.split("[[package]]\n").find(|package| package.starts_with(&heading));
+        add(found.ok_or_else(|| io::Error::other(format!("Cargo.lock has no {name}")))?.as_bytes());
+    }
+    Ok(hash.finalize().to_hex()[..32].to_owned())
+}
+
+/// Every file below a folder.
+fn collect(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     if path.is_dir() {
         for entry in fs::read_dir(path)? {
             collect(&entry?.path(), files)?;

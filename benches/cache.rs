@@ -43,7 +43,7 @@ fn get(c: &mut Criterion) {
             let cache = Cache::open(dir.path(), kind).expect("a store");
             (0..entries()).for_each(|n| cache.put(&key(n), &payload(n, size)).expect("put"));
             let mut n = 0;
-            let mut hit = || cache.get(&next(&mut n)).expect("get").expect("a hit");
+            let mut hit = || cache.get(&next(&mut n)).expect("a hit");
             group.bench_function(BenchmarkId::new(name, size), |b| b.iter(&mut hit));
             rows.push((name.to_owned(), Times::of(20_000, hit)));
             assert_eq!(cache.stats().misses, 0);

@@ -182,6 +182,35 @@ impl Error {
         }
     }
 
+    /// The same failure where everything was compiled whole, so that asking for that would lead nowhere: what the reason
+    /// then means.
+    #[must_use]
+    pub fn of_whole_compile(self) -> Self {
+        let Self { kind, trail } = self;
+        let kind = match *kind {
+            ErrorKind::NeedsFullCompile(reason) => {
+                let detail = reason.to_string();
+                match reason {
+                    // The code has the state's own values and layout: what still differs is nothing that code could have.
+                    FullCompile::Specialization { .. } | FullCompile::ResourceLayout { .. } => {
+                        ErrorKind::Malformed(detail)
+                    }
+                    FullCompile::TooManyValues { what, count } => ErrorKind::Unsupported {
+                        feature: format!("this many {what}"),
+                        detail: format!("{count}, compiled whole too"),
+                    },
+                    FullCompile::State { item } => ErrorKind::Unsupported {
+                        feature: format!("state `{item}`"),
+                        detail: "compiled whole too".into(),
+                    },
+                    FullCompile::Mismatch { .. } => ErrorKind::Bug(format!("parts of one request: {detail}")),
+                }
+            }
+            other => other,
+        };
+        Self { kind: Box::new(kind), trail }
+    }
+
     /// Process exit code of the command line for this kind: 2 malformed, 3 unsupported, 4 needs a whole compile,
     /// 5 the world outside, 70 our bug, 71 a compiler that died.
     pub fn exit_code(&self) -> u8 {

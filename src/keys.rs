@@ -51,7 +51,7 @@ mod tests {
         let StageRequest { target: _, stage: _, module: _, entry_point: _, specialization: _, wave: _, options, known } =
             base.clone();
         let TuningOptions { unroll: _, licm: _, vgpr_limit: _, scheduler: _, opt_level: _, cu_mode: _ } = options;
-        let KnownState { layout: _, vertex: _, params: _, colors: _ } = known;
+        let KnownState { layout: _, vertex: _, params: _, multiview: _, colors: _ } = known;
         let with = |f: &dyn Fn(&mut StageRequest)| {
             let mut r = base.clone();
             f(&mut r);
@@ -76,6 +76,8 @@ mod tests {
             with(&|r| r.known.layout = Known::Known(Default::default())),
             with(&|r| r.known.vertex = Known::Known(Default::default())),
             with(&|r| r.known.params = Known::Known(Vec::new())),
+            with(&|r| r.known.multiview = Known::Known(false)),
+            with(&|r| r.known.multiview = Known::Known(true)),
             with(&|r| r.known.colors = Known::Known(Default::default())),
         ];
         let n = keys.len();

@@ -34,6 +34,7 @@ pub mod compile;
 pub mod corpus;
 pub mod emu;
 pub mod error;
+pub mod files;
 pub mod glue;
 pub mod ir;
 pub mod isa;

@@ -5,7 +5,7 @@
 
 use crate::compile::request::{KnownState, Module, StageRequest, TuningOptions};
 use crate::error::{Context, Error, FullCompile, Result};
-use crate::link::{self, Object, Placement};
+use crate::link::{self, Linked, Object, Placement};
 use crate::metadata::interface::StageKind;
 use crate::state::{Known, PipelineState};
 use crate::target::{GfxIp, Stage, WaveSize};
@@ -86,6 +86,8 @@ pub struct Built {
     pub elf: Vec<u8>,
     /// How.
     pub route: Route,
+    /// How its parts were placed: as asked, or adjacent where a branch from part to part would not have reached.
+    pub placement: Placement,
     /// Its stages.
     pub parts: Vec<Part>,
 }
@@ -120,12 +122,16 @@ pub fn build(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Result<Out
 /// Compiles a pipeline whole, whether it could be linked or not: better code, for later.
 ///
 /// # Errors
-/// Whatever the compiler or the linker says of the shaders or the state.
+/// Whatever the compiler or the linker says of the shaders or the state; `NeedsFullCompile` never.
 pub fn build_whole(
     request: &PipelineRequest<'_>,
     tools: &Toolchain<'_>,
     reason: Option<&FullCompile>,
 ) -> Result<Outcome> {
+    whole(request, tools, reason).map_err(Error::of_whole_compile)
+}
+
+fn whole(request: &PipelineRequest<'_>, tools: &Toolchain<'_>, reason: Option<&FullCompile>) -> Result<Outcome> {
     let state = request.state;
     let mut fragment_inputs = Vec::new();
     let parts = stages(request, tools, |done| {
@@ -137,6 +143,7 @@ pub fn build_whole(
             layout: Known::Known(state.layout.clone()),
             vertex: Known::Known(state.vertex.clone()),
             params: Known::Known(fragment_inputs.clone()),
+            multiview: Known::Known(state.view_mask != 0),
             colors: Known::Known(state.color.clone()),
         }
     })?;
@@ -174,12 +181,13 @@ fn stages(
 
 /// What cannot change a stage's code stays out of its request, so that pipelines share it.
 fn only_for(stage: Stage, known: KnownState) -> KnownState {
-    let KnownState { layout, vertex, params, colors } = known;
+    let KnownState { layout, vertex, params, multiview, colors } = known;
     let vertex_stage = stage == Stage::Vertex;
     KnownState {
         layout,
         vertex: if vertex_stage { vertex } else { Known::Unknown },
         params: if vertex_stage { params } else { Known::Unknown },
+        multiview: if vertex_stage { multiview } else { Known::Unknown },
         colors: if stage == Stage::Fragment { colors } else { Known::Unknown },
     }
 }
@@ -202,6 +210,6 @@ fn finish(
     }
     let (prepared, parts): (Vec<Object>, Vec<Part>) = parts.into_iter().unzip();
     let objects: Vec<&Object> = prepared.iter().collect();
-    let elf = link::link_objects(&objects, request.state, request.placement, tools)?;
-    Ok(Outcome::Built(Built { elf, route, parts }))
+    let Linked { elf, placement } = link::link_placed(&objects, request.state, request.placement, tools)?;
+    Ok(Outcome::Built(Built { elf, route, placement, parts }))
 }

@@ -2,10 +2,14 @@
 //!
 //! Everything has a default, so that a compute pipeline without resources is the empty file. Unknown keys are refused.
 
-use crate::ir::ResourceKind;
+mod kind;
+
 use crate::target::Stage;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+pub use crate::ir::ResourceKind;
+pub use kind::BindingKind;
 
 /// A fact that may be missing while a stage is compiled early. "Unknown" is not a default value: code must differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
@@ -40,6 +44,8 @@ pub struct PipelineState {
     pub color: ColorState,
     /// Rasterizer.
     pub raster: RasterState,
+    /// Views drawn, bit n for view n, each to the layer of its number; 0: no multiview.
+    pub view_mask: u32,
     /// Specialization values, for the stage named or for all.
     pub specialization: Vec<SpecializationEntry>,
     /// Index of the device in a group.
@@ -89,15 +95,16 @@ pub struct SetLayout {
 pub struct BindingLayout {
     /// Binding number.
     pub binding: u32,
-    /// Kind of descriptor.
-    pub kind: ResourceKind,
+    /// Kind of its descriptors.
+    pub kind: BindingKind,
     /// Array length.
     #[serde(default = "one")]
     pub count: u32,
     /// A dynamic buffer: its descriptor stands in the root table rather than in the set's table.
     #[serde(default)]
     pub dynamic: bool,
-    /// Byte offset in the set's table (root dword for a dynamic buffer); absent: packed in order of binding numbers.
+    /// Byte offset in the set's table (root dword for a dynamic buffer); absent: packed in order of binding numbers, around
+    /// those that are given.
     #[serde(default)]
     pub offset: Option<u32>,
 }

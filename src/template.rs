@@ -1,26 +1,27 @@
 //! Shaders to a pipeline state that fits them: bindings, push constants, attributes and attachments by declaration.
 //!
 //! What shaders do not say is guessed in the plainest way: 32-bit attributes, one buffer an attribute, RGBA8 colours.
+//! Variables that share a binding, of one shader or of several, are what [`BindingKind::of_uses`] makes of their kinds.
 
 use crate::error::{Error, Result};
 use crate::ir::{InstId, NumericKind, Op, OutputSlot, Shader};
 use crate::state::{
-    BindingLayout, ColorAttachment, PipelineState, SetLayout, VertexAttribute, VertexBinding, VertexRate,
+    BindingKind, BindingLayout, ColorAttachment, PipelineState, SetLayout, VertexAttribute, VertexBinding, VertexRate,
 };
 use crate::target::Stage;
 use std::collections::BTreeMap;
 
 /// Array length assumed for a run-time array of descriptors.
-const RUNTIME_ARRAY: u32 = 64;
+pub const RUNTIME_ARRAY: u32 = 64;
 
 /// A state for the pipeline of these upper-level shaders.
 ///
 /// # Errors
-/// Malformed: two shaders declare the same binding as different kinds.
+/// None that shaders could cause.
 pub fn state(shaders: &[Shader]) -> Result<PipelineState> {
     let mut state = PipelineState::default();
     for shader in shaders {
-        add_resources(&mut state, shader)?;
+        add_resources(&mut state, shader);
         state.layout.push_constant_bytes = state.layout.push_constant_bytes.max(shader.push_constant_bytes);
         match shader.stage {
             Stage::Vertex => add_attributes(&mut state, shader),
@@ -40,7 +41,7 @@ pub fn toml(state: &PipelineState) -> Result<String> {
     toml::to_string_pretty(state).map_err(|e| Error::bug(format!("state as TOML: {e}")))
 }
 
-fn add_resources(state: &mut PipelineState, shader: &Shader) -> Result<()> {
+fn add_resources(state: &mut PipelineState, shader: &Shader) {
     for r in &shader.resources {
         let sets = &mut state.layout.sets;
         let at = sets.iter().position(|s| s.set == r.set).unwrap_or_else(|| {
@@ -50,21 +51,22 @@ fn add_resources(state: &mut PipelineState, shader: &Shader) -> Result<()> {
         let bindings = &mut sets[at].bindings;
         let count = r.count.unwrap_or(RUNTIME_ARRAY);
         match bindings.iter_mut().find(|b| b.binding == r.binding) {
-            Some(b) if b.kind == r.kind => b.count = b.count.max(count),
+            // Vulkan wants as many descriptors as the longest array has, and lets a shorter one be.
             Some(b) => {
-                return Err(Error::malformed(format!(
-                    "set {} binding {} is {:?} in one shader and {:?} in another",
-                    r.set, r.binding, b.kind, r.kind
-                )));
+                b.kind = BindingKind::of_uses(b.kind.kinds().chain([r.kind]));
+                b.count = b.count.max(count);
             }
-            None => {
-                bindings.push(BindingLayout { binding: r.binding, kind: r.kind, count, dynamic: false, offset: None })
-            }
+            None => bindings.push(BindingLayout {
+                binding: r.binding,
+                kind: r.kind.into(),
+                count,
+                dynamic: false,
+                offset: None,
+            }),
         }
         bindings.sort_by_key(|b| b.binding);
     }
     state.layout.sets.sort_by_key(|s| s.set);
-    Ok(())
 }
 
 /// Instructions that are in some block.

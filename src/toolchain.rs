@@ -44,12 +44,12 @@ impl<'a> Toolchain<'a> {
     /// With this compiler, or with the one that filled the cache last.
     ///
     /// # Errors
-    /// Environment: the store fails, or there is neither a compiler nor a manifest. Malformed: the manifest.
+    /// Environment: there is neither a compiler nor a manifest. Malformed: the manifest.
     pub fn new(cache: &'a Cache, compiler: Option<&'a dyn Compiler>) -> Result<Self> {
         let id = match compiler {
             Some(compiler) => compiler.id().clone(),
             None => {
-                let manifest = cache.get(&manifest_key()?)?.ok_or_else(|| {
+                let manifest = cache.get(&manifest_key()?).ok_or_else(|| {
                     Error::environment(
                         "no compiler here, and the cache does not say which one filled it: populate it first",
                     )
@@ -63,7 +63,7 @@ impl<'a> Toolchain<'a> {
     /// Notes in the cache's manifest whose code it holds.
     ///
     /// # Errors
-    /// Environment: the store fails.
+    /// Environment: the store is full or fails, or cannot be written.
     pub fn record_compiler(&self) -> Result<()> {
         if self.compiler.is_none() {
             return Ok(());
@@ -80,15 +80,17 @@ impl<'a> Toolchain<'a> {
     /// One stage.
     ///
     /// # Errors
-    /// What the compiler says of the shader; environment: the store fails.
+    /// What the compiler says of the shader. Malformed: the request is for another module, whose key would then lead to
+    /// this one's code.
     pub fn stage(&self, module: &Module, request: &StageRequest) -> Result<Fetched> {
+        request.check_module(module)?;
         let key = keys::stage(request, &self.id)?;
-        if let Some(bytes) = self.cache.get(&key)? {
+        if let Some(bytes) = self.cache.get(&key) {
             return Ok(Fetched::Hit(StageElf(bytes)));
         }
         let Some(compiler) = self.compiler else { return Ok(Fetched::NotCached) };
         let elf = compiler.compile(module, request)?;
-        self.cache.put(&key, &elf.0)?;
+        self.cache.keep(&key, &elf.0);
         Ok(Fetched::Compiled(elf))
     }
 }
@@ -98,17 +100,61 @@ impl<'a> Toolchain<'a> {
 impl GlueSource for Toolchain<'_> {
     fn piece(&self, key: &GlueKey) -> Result<Arc<GluePiece>> {
         let name = keys::glue(key)?;
-        if let Some(bytes) = self.cache.get(&name)? {
+        if let Some(bytes) = self.cache.get(&name) {
             let piece = rmp_serde::from_slice(&bytes).map_err(|e| Error::malformed(format!("cached glue: {e}")))?;
             return Ok(Arc::new(piece));
         }
         let piece = glue::emit(key)?;
         let bytes = rmp_serde::to_vec_named(&piece).map_err(|e| Error::bug(format!("glue piece: {e}")))?;
-        self.cache.put(&name, &bytes)?;
+        self.cache.keep(&name, &bytes);
         Ok(Arc::new(piece))
     }
 }
 
 fn manifest_key() -> Result<Key> {
     Ok(KeyBuilder::new("dovetail cache manifest 1").field("manifest", "compiler")?.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cache::MemoryStore;
+    use crate::compile::request::{KnownState, TuningOptions};
+    use crate::target::{GfxIp, Stage, WaveSize};
+
+    /// Its "code" of a module is the module.
+    struct Copies(CompilerId);
+
+    impl Compiler for Copies {
+        fn id(&self) -> &CompilerId {
+            &self.0
+        }
+
+        fn compile(&self, module: &Module, _: &StageRequest) -> Result<StageElf> {
+            Ok(StageElf(module.bytes().to_vec()))
+        }
+    }
+
+    #[test]
+    fn code_of_one_module_is_never_kept_under_anothers_key() {
+        let module = |n: u32| Module::new([0x0723_0203, n].into_iter().flat_map(u32::to_le_bytes).collect()).unwrap();
+        let (asked, given) = (module(1), module(2));
+        let request = StageRequest {
+            target: GfxIp::Gfx1030,
+            stage: Stage::Compute,
+            module: asked.digest(),
+            entry_point: "main".into(),
+            specialization: Vec::new(),
+            wave: WaveSize::W32,
+            options: TuningOptions::default(),
+            known: KnownState::default(),
+        };
+        let cache = Cache::new(Box::new(MemoryStore::default()));
+        let compiler = Copies(CompilerId { sources: String::new(), backend: String::new() });
+        let tools = Toolchain::new(&cache, Some(&compiler)).unwrap();
+        let refused = tools.stage(&given, &request).unwrap_err();
+        assert!(refused.to_string().contains("the request is for the module"), "{refused}");
+        assert_eq!(tools.stage(&asked, &request).unwrap(), Fetched::Compiled(StageElf(asked.bytes().to_vec())));
+        assert!(tools.stage(&given, &request).is_err(), "a hit must not hide it");
+    }
 }

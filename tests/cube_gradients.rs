@@ -75,6 +75,7 @@ fn lowered(direction: [f32; 3], dx: [f32; 3], dy: [f32; 3], layer: f32) -> Vec<f
         compare: false,
         offset: false,
         min_lod: false,
+        sparse: false,
         access: Default::default(),
     };
     let numbers: Vec<f32> = direction.into_iter().chain([layer]).chain(dx).chain(dy).collect();

@@ -11,9 +11,13 @@ use dovetail::emu::inputs::{
     Address, Binding, Blend, BlendEquation, BlendFactor, BlendOp, Bound, Bytes, Compare, Depth, Draw, Image, Inputs,
     Sampler, Shape, Target, Topology, VertexBuffer,
 };
+use dovetail::emu::{self, Limits, Machine, Pipeline};
 use dovetail::ir::ResourceKind;
+use dovetail::metadata::registers::StageRegisters;
 use dovetail::state::{BindingLayout, PipelineState, SetLayout, VertexAttribute, VertexBinding, VertexInputState};
-use scene::{EDGES, Scene};
+use dovetail::target::{GfxIp, Stage};
+use scene::{Arrangement, EDGES, Scene};
+use std::collections::BTreeSet;
 use std::path::Path;
 use support::{glsl, root};
 use vulkan::Lavapipe;
@@ -154,6 +158,37 @@ fn lines_meet_the_judge() {
     scene.judge(vulkan, "lines", EDGES, None);
 }
 
+/// Lavapipe of Mesa 22 draws but the first view where rendering is dynamic, so what each layer holds is said here.
+#[test]
+fn every_view_is_drawn_to_its_layer() {
+    let test = "draws::every_view_is_drawn_to_its_layer";
+    let screen = [[-1.0, -1.0], [3.0, -1.0], [-1.0, 3.0]].map(|[x, y]| [x, y, 0.5, 1.0, 0.0, 0.0, 0.0, 0.0]);
+    for (name, view_mask, reads) in [("views", 0b1011, true), ("views", 0, true), ("views_unread", 0b110, false)] {
+        let targets = vec![target(0, "R32G32B32A32_SINT")];
+        let Some(mut scene) = pair(test, name, Topology::TriangleList, &screen, targets) else { return };
+        scene.inputs.draw.iter_mut().for_each(|draw| draw.view_mask = view_mask);
+        scene.take_colors_from_draw();
+        for (route, _, elf) in scene.pipelines() {
+            let at = format!("{name} {view_mask:#b}, {route}");
+            let drawn = emu::run(&elf, &scene.state.layout, &scene.inputs, Limits::default());
+            let targets = drawn.unwrap_or_else(|e| panic!("{at}: {e}")).targets.expect("targets");
+            let [target] = &targets.colors[..] else { panic!("{at}: not one attachment") };
+            let numbers = target.data.as_chunks::<4>().0.iter().map(|b| i32::from_le_bytes(*b)).collect::<Vec<_>>();
+            let layers: Vec<&[i32]> = numbers.chunks(48 * 40 * 4).collect();
+            assert_eq!(layers.len(), if view_mask == 0 { 1 } else { 32 - view_mask.leading_zeros() as usize }, "{at}");
+            for (layer, numbers) in (0i32..).zip(layers) {
+                let expected = match (view_mask.max(1) >> layer & 1 == 1, reads) {
+                    (false, _) => [0, 0, 0, 1],
+                    (true, true) => [layer, layer, layer, 7],
+                    (true, false) => [9, 8, layer, 7],
+                };
+                let wrong = numbers.chunks(4).find(|texel| *texel != expected);
+                assert_eq!(wrong, None, "{at}: layer {layer}, not {expected:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_texture_is_drawn() {
     let test = "draws::a_texture_is_drawn";
@@ -178,8 +213,13 @@ fn a_texture_is_drawn() {
         |location, format: &str| VertexAttribute { location, binding: location, format: format.to_owned(), offset: 0 };
     let binding = |binding, stride| VertexBinding { binding, stride, rate: Default::default(), divisor: 1 };
     let buffer = |binding, stride, data: &[f32]| VertexBuffer { binding, stride, data: floats(data) };
-    let set =
-        BindingLayout { binding: 0, kind: ResourceKind::CombinedImageSampler, count: 1, dynamic: false, offset: None };
+    let set = BindingLayout {
+        binding: 0,
+        kind: ResourceKind::CombinedImageSampler.into(),
+        count: 1,
+        dynamic: false,
+        offset: None,
+    };
     let mut state = PipelineState {
         vertex: VertexInputState {
             bindings: vec![binding(0, 8), binding(1, 8), binding(2, 16)],
@@ -214,4 +254,47 @@ fn a_texture_is_drawn() {
         let mut scene = Scene { vertex: vertex.clone(), fragment: fragment.clone(), state: state.clone(), inputs };
         scene.judge(vulkan, &format!("texture, linear {linear}, {address:?}"), EDGES, None);
     }
+}
+
+/// Scratch in both stages, with an even and with an odd number of user-data SGPRs: behind them the hardware loads the offset
+/// of the wave's scratch, which no prolog may overwrite.
+#[test]
+fn scratch_is_the_waves_own() {
+    let test = "draws::scratch_is_the_waves_own";
+    let Some(vulkan) = lavapipe(test) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut parities = BTreeSet::new();
+    for step in ["push.a", "push.a + push.b"] {
+        let spirv = ["vert", "frag"].map(|stage| {
+            let text = std::fs::read_to_string(root().join("testdata/draws/scratch").with_extension(stage));
+            let path = folder.path().join("scratch").with_extension(stage);
+            std::fs::write(&path, text.expect("a shader").replace("STEP", step)).expect("a file");
+            glsl(test, &path, "vulkan1.1")
+        });
+        let [Some(vertex), Some(fragment)] = spirv else { return };
+        let targets = vec![target(0, "R32G32B32A32_SFLOAT")];
+        let Some(mut scene) = pair(test, "varied", Topology::TriangleStrip, &corners(5, 2, 0.99), targets) else {
+            return;
+        };
+        (scene.vertex, scene.fragment) = (vertex, fragment);
+        let rows: Vec<f32> = (0..64).map(|n| (n * 37 % 64) as f32 * 0.25).collect();
+        scene.inputs.bindings =
+            vec![Binding { set: 0, binding: 0, element: 0, bound: Bound::UniformBuffer(floats(&rows)) }];
+        scene.inputs.push_constants = Bytes([5u32, 13].into_iter().flat_map(u32::to_le_bytes).collect());
+        scene.inputs.draw.iter_mut().for_each(|draw| draw.extent = [24, 20]);
+        let kind = ResourceKind::UniformBuffer;
+        let binding = BindingLayout { binding: 0, kind, count: 1, dynamic: false, offset: None };
+        scene.state.layout.sets = vec![SetLayout { set: 0, root: None, bindings: vec![binding] }];
+        scene.state.layout.push_constant_bytes = 8;
+        scene.judge_in(&Arrangement::all(), vulkan, step, EDGES, None);
+        for (route, _, elf) in scene.pipelines_in(&[Arrangement::SMALL]) {
+            let words = Pipeline::load(&mut Machine::new(GfxIp::Gfx1030), &elf).expect("a pipeline").registers;
+            for stage in [Stage::Vertex, Stage::Fragment] {
+                let scratch = words.field(StageRegisters::of(stage).scratch_en);
+                assert_eq!(scratch, 1, "{route}: no scratch in the {stage} stage proves nothing");
+            }
+            parities.insert(words.field(StageRegisters::of(Stage::Vertex).user_sgpr) % 2);
+        }
+    }
+    assert_eq!(parities.len(), 2, "an even and an odd number of user SGPRs");
 }

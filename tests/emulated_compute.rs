@@ -31,8 +31,13 @@ fn run(name: &str, wave: WaveSize, buffers: &[Vec<f32>], push: &[u32], grid: [u3
         known: Default::default(),
     };
     let part = LlvmCompiler::new().compile(&module, &request).expect("compiles");
-    let binding =
-        |binding| BindingLayout { binding, kind: ResourceKind::StorageBuffer, count: 1, dynamic: false, offset: None };
+    let binding = |binding| BindingLayout {
+        binding,
+        kind: ResourceKind::StorageBuffer.into(),
+        count: 1,
+        dynamic: false,
+        offset: None,
+    };
     let bindings = (0..).take(buffers.len()).map(binding).collect();
     let layout = ResourceLayout {
         sets: vec![SetLayout { set: 0, root: None, bindings }],

@@ -63,12 +63,14 @@ fn known(state: &str) -> Result<KnownState> {
     let wrong = |e: toml::de::Error| Error::malformed(format!("state: {e}"));
     let mut tables: toml::Table = state.parse().map_err(wrong)?;
     let inputs = tables.remove("fragment_inputs").map(toml::Value::try_into).transpose().map_err(wrong)?;
-    let [layout, vertex, colors] = ["layout", "vertex", "color"].map(|key| tables.contains_key(key));
+    let [layout, vertex, colors, views] =
+        ["layout", "vertex", "color", "view_mask"].map(|key| tables.contains_key(key));
     let state: PipelineState = tables.try_into().map_err(wrong)?;
     Ok(KnownState {
         layout: some(layout, state.layout),
         vertex: some(vertex, state.vertex),
         params: some(inputs.is_some(), inputs.unwrap_or_default()),
+        multiview: some(views, state.view_mask != 0),
         colors: some(colors, state.color),
     })
 }

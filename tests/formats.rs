@@ -17,6 +17,8 @@ use dovetail::abi::fetch::FetchPlan;
 use dovetail::abi::formats::{Format, Number};
 use dovetail::cache::{Cache, MemoryStore};
 use dovetail::compile::llvm::LlvmCompiler;
+use dovetail::compile::request::Module;
+use dovetail::compile::spirv::translate;
 use dovetail::emu::inputs::{
     Binding, Blend, BlendEquation, BlendFactor as F, BlendOp as O, Bound, Bytes, Draw, Inputs, Target, Topology,
     VertexBuffer,
@@ -29,9 +31,10 @@ use dovetail::proof::Random;
 use dovetail::state::{
     BindingLayout, PipelineState, SetLayout, VertexAttribute, VertexBinding, VertexInputState, VertexRate,
 };
-use dovetail::target::{GfxIp, WaveSize};
+use dovetail::target::{GfxIp, Stage};
+use dovetail::template;
 use dovetail::toolchain::Toolchain;
-use scene::Scene;
+use scene::{Arrangement, Scene};
 use std::collections::BTreeSet;
 use support::{glsl, root};
 use vulkan::{Lavapipe, Shader};
@@ -127,7 +130,7 @@ fn run(scene: &mut Scene, tools: &Toolchain<'_>, vulkan: &Lavapipe, at: &str) ->
     let shader = |module| Shader { module, entry: "main", spec: &[] };
     let theirs = vulkan.draw(shader(&scene.vertex), Some(shader(&scene.fragment)), &scene.state.vertex, &scene.inputs);
     let (mut first, mut exports) = (None, BTreeSet::new());
-    for (route, _, elf) in scene.pipelines_by(tools, &[WaveSize::W32]) {
+    for (route, _, elf) in scene.pipelines_by(tools, &[Arrangement::SMALL]) {
         let ours = emu::run(&elf, &scene.state.layout, &scene.inputs, Limits::default());
         let ours = ours.unwrap_or_else(|e| panic!("{at}, {route}: {e}")).targets.expect("targets");
         let ours: Vec<Vec<u8>> = ours.colors.into_iter().map(|c| c.data).collect();
@@ -254,6 +257,89 @@ fn every_format_is_fetched() {
     eprintln!("{count} formats fetched");
 }
 
+/// Buffers for the attributes of a shader in the formats of its template, or in others, every second by instance.
+fn fetching(stages: [Vec<u8>; 2], formats: &[&str], round: usize, targets: Vec<Target>, random: &mut Random) -> Scene {
+    let [vertex, fragment] = stages;
+    let ir = translate(&Module::new(vertex.clone()).expect("a module"), "main", Stage::Vertex, &[]).expect("a shader");
+    let mut state = template::state(&[ir]).expect("a state");
+    let mut vertex_buffers = Vec::new();
+    let VertexInputState { bindings, attributes } = &mut state.vertex;
+    for (n, (binding, attribute)) in bindings.iter_mut().zip(attributes).enumerate() {
+        if let Some(format) = formats.get(n % formats.len().max(1)) {
+            attribute.format = (*format).to_owned();
+        }
+        let elements: Vec<Vec<u8>> = (0..33).map(|_| element(random, &attribute.format)).collect();
+        let bytes = elements[0].len() as u32;
+        attribute.offset = 8 * (n as u32 % 2);
+        binding.stride = (bytes + attribute.offset).next_multiple_of(8) + 8 * (n as u32 % 3);
+        binding.rate = if n % 2 == round { VertexRate::Instance } else { VertexRate::Vertex };
+        binding.divisor = 1 + (n / 2 % 3) as u32 * (n % 2 == round) as u32;
+        let mut data = vec![0xa5; 33 * binding.stride as usize];
+        for (to, from) in data.chunks_mut(binding.stride as usize).zip(&elements) {
+            to[attribute.offset as usize..][..from.len()].copy_from_slice(from);
+        }
+        vertex_buffers.push(VertexBuffer { binding: binding.binding, stride: binding.stride, data: Bytes(data) });
+    }
+    let draw = Draw {
+        instances: 7,
+        first_instance: 1,
+        vertex_buffers,
+        targets,
+        ..Draw::new(Topology::PointList, 32, [SIZE; 2])
+    };
+    Scene { vertex, fragment, state, inputs: Inputs { draw: Some(draw), ..Default::default() } }
+}
+
+/// A shader of 64-bit inputs reads formats of 64 bits with as many channels, and no others. Of integers lavapipe 22.3 reads
+/// the third and fourth channel as zero: there the interpreter judges alone.
+#[test]
+fn wide_formats_are_fetched() {
+    let test = "formats::wide_formats_are_fetched";
+    let vulkan = match Lavapipe::get() {
+        Ok(vulkan) => vulkan,
+        Err(why) => return support::skip(test, &why),
+    };
+    let mut random = Random::new(11);
+    for kind in [Kind::Float, Kind::Uint, Kind::Sint] {
+        let names = [format!("fetch_wide_{}.vert", kind.name()), "fetch_wide.frag".to_owned()];
+        let [Some(vertex), Some(fragment)] = names.map(|name| module(test, &name)) else { return };
+        for round in 0..2 {
+            let targets = (0..7).map(|n| target(n, "R32G32B32A32_UINT")).collect();
+            let stages = [vertex.clone(), fragment.clone()];
+            let mut scene = fetching(stages, &[], round, targets, &mut random);
+            let name = format!("{kind:?}, {round}");
+            scene.judge_interpreted(&name);
+            if kind == Kind::Float {
+                scene.judge(vulkan, &name, 0, None);
+            }
+        }
+    }
+}
+
+/// Formats of up to 16 bits a channel into inputs of 16 bits. Lavapipe has no `storageInputOutput16`: the interpreter judges.
+#[test]
+fn narrow_inputs_are_fetched() {
+    let test = "formats::narrow_inputs_are_fetched";
+    let mut random = Random::new(13);
+    for kind in [Kind::Float, Kind::Uint, Kind::Sint] {
+        let names = ["narrow_", ""].map(|form| format!("fetch_{form}{}", kind.name()));
+        let [vertex, fragment] = [format!("{}.vert", names[0]), format!("{}.frag", names[1])];
+        let [Some(vertex), Some(fragment)] = [vertex, fragment].map(|name| module(test, &name)) else { return };
+        let fits = |name: &String| {
+            let format = Format::parse(name).expect("a format");
+            let plain = ["SFLOAT", "UNORM", "UINT", "SINT"].iter().any(|end| name.ends_with(end));
+            format.max_bits() <= 16 && plain && NamedFormat::new(name).is_ok()
+        };
+        let formats: Vec<String> = fetched(kind).into_iter().filter(fits).collect();
+        for names in formats.chunks(MANY) {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let targets = (0..MANY).map(|n| target(n, kind.wide())).collect();
+            let mut scene = fetching([vertex.clone(), fragment.clone()], &names, 0, targets, &mut random);
+            scene.judge_interpreted(names[0]);
+        }
+    }
+}
+
 /// Formats of this kind that attachments can have.
 fn drawn(kind: Kind) -> Vec<String> {
     let can = |name: &String| Format::parse(name).is_ok_and(|f| f.is_color() && Kind::of(&f) == kind);
@@ -357,7 +443,7 @@ fn every_format_is_drawn() {
                 }
                 let layout = BindingLayout {
                     binding: 0,
-                    kind: ResourceKind::StorageBuffer,
+                    kind: ResourceKind::StorageBuffer.into(),
                     count: 1,
                     dynamic: false,
                     offset: None,

@@ -2,7 +2,7 @@
 
 mod link_support;
 
-use dovetail::link::{EmitGlue, Placement, link, verify};
+use dovetail::link::{EmitGlue, Object, Placement, link, link_placed, verify};
 use link_support::*;
 
 fn linked(parts: &[Unlinked], placement: Placement) -> Vec<u8> {
@@ -73,21 +73,40 @@ fn chained_parts_branch() {
     let (ps, ps_size, _) = symbol(&readelf, "_amdgpu_ps_main");
     let code = instructions(&tool("llvm-objdump-19", &["-d"], &elf).unwrap());
     assert_eq!(code.iter().filter(|(_, t)| t.starts_with("s_branch")).count(), 3);
-    let target = |end: u32| -> u32 {
-        let text = at(&code, end - 4);
-        let words = text.strip_prefix("s_branch ").unwrap_or_else(|| panic!("{text} at {end:#x}"));
-        end.wrapping_add_signed(i32::from(words.parse::<u16>().unwrap() as i16) * 4)
+    let branch = |(at, text): &(u32, String)| -> Option<(u32, u32)> {
+        let words = text.strip_prefix("s_branch ")?.parse::<u16>().unwrap() as i16;
+        Some((at + 4, (at + 4).wrapping_add_signed(i32::from(words) * 4)))
     };
-    assert_eq!(target(vs + vs_size), body);
-    assert_ne!(target(body + body_size), 0);
-    let epilog = target(ps + ps_size);
-    assert!(
-        at(&code, epilog).starts_with("v_cvt_pkrtz") || at(&code, epilog).starts_with("exp"),
-        "{}",
-        at(&code, epilog)
-    );
-    assert!(target(body + body_size) != epilog);
-    assert!(body > ps, "the parts do not stand in the order in which they run");
+    let branches: Vec<(u32, u32)> = code.iter().filter_map(branch).collect();
+    let from = |start: u32, end: u32| -> Vec<u32> {
+        branches.iter().filter(|(at, _)| (start..=end).contains(at)).map(|(_, to)| *to).collect()
+    };
+    assert_eq!(branches.iter().filter(|(_, to)| *to == body).count(), 1, "the prolog goes on into the body");
+    let [params] = from(body, body + body_size)[..] else { panic!("the body does not go on: {branches:?}") };
+    assert!(params < body, "the parts do not stand in the order in which they run");
+    let [colors] = from(ps, ps + ps_size)[..] else { panic!("the fragment body does not go on: {branches:?}") };
+    let text = at(&code, colors);
+    assert!(text.starts_with("v_cvt_pkrtz") || text.starts_with("exp"), "{text}");
+    // Tools are given what the stage's symbol covers: all its parts, and nothing of the other stage.
+    let spans = |start, size, part: u32| (start..start + size).contains(&part);
+    assert!(spans(vs, vs_size, params) && spans(vs, vs_size, body + body_size - 1));
+    assert!(spans(ps, ps_size, colors) && vs + vs_size <= ps);
+}
+
+/// A branch reaches 128 KiB. What cannot be chained is placed adjacent, and that is said.
+#[test]
+fn parts_too_far_for_a_branch_are_placed_adjacent() {
+    let placed = |instructions: usize| {
+        let mut large = vertex();
+        let end = large.code.len();
+        large.code.splice(end - 1..end - 1, std::iter::repeat_n(0xBF80_0000, instructions));
+        let parts = [large.build(), fragment().build()].map(|bytes| Object::parse(&bytes).unwrap());
+        let linked = link_placed(&[&parts[0], &parts[1]], &state(), Placement::Chained, &EmitGlue).unwrap();
+        assert!(verify(&linked.elf).unwrap().is_ok());
+        linked.placement
+    };
+    assert_eq!(placed(1000), Placement::Chained);
+    assert_eq!(placed(1 << 15), Placement::Adjacent);
 }
 
 #[test]
@@ -165,16 +184,6 @@ fn constant_data_is_merged_by_name_and_relocated_by_the_loader() {
         // The addend stays in place for the loader.
         assert!(objdump.contains("s_mov_b32 s8, 4"), "{objdump}");
     }
-}
-
-#[test]
-fn a_joint_that_no_branch_reaches_is_refused_and_not_needed_adjacent() {
-    let mut large = fragment();
-    large.code = vec![S_NOP; 0x9000];
-    linked(&[vertex(), large.clone()], Placement::Adjacent);
-    let (vs, ps) = (vertex().build(), large.build());
-    let error = link(&[&vs, &ps], &state(), Placement::Chained, &EmitGlue).unwrap_err();
-    assert!(matches!(error.kind(), dovetail::error::ErrorKind::Unsupported { .. }), "{error}");
 }
 
 #[test]

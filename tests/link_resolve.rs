@@ -9,7 +9,7 @@ use dovetail::metadata::document::{Document, get};
 use dovetail::metadata::interface::{ResourceUse, StageKind, UserData};
 use dovetail::metadata::note;
 use dovetail::metadata::registers::{COMPUTE_USER_DATA, Register};
-use dovetail::state::{PipelineState, SpecializationEntry};
+use dovetail::state::{BindingKind, PipelineState, SpecializationEntry};
 use dovetail::target::Stage;
 use link_support::*;
 use rmpv::Value;
@@ -79,6 +79,31 @@ fn every_symbol_has_its_value_and_its_side_effect() {
     ] {
         assert_eq!(value(symbol), (expect, spill), "{symbol}");
     }
+}
+
+#[test]
+fn a_mutable_binding_has_one_offset_a_letter_and_the_stride_of_its_largest() {
+    let mut state = state();
+    let kinds = [ResourceKind::UniformBuffer, ResourceKind::StorageBuffer, ResourceKind::CombinedImageSampler];
+    state.layout.sets[0].bindings[0].kind = BindingKind::Mutable(kinds.into());
+    for (symbol, expect) in
+        [("doff_0_0_b", 0), ("doff_0_0_r", 0), ("doff_0_0_s", 32), ("dstride_0_0", 48), ("doff_0_3_t", 192)]
+    {
+        let elf = linked(&compute().load_symbol(20, symbol), &state).unwrap();
+        let text = section(&elf, 3);
+        assert_eq!(u32::from_le_bytes(text[8..12].try_into().unwrap()), expect, "{symbol}");
+    }
+    let uses = |kind| {
+        let mut part = compute();
+        part.interface.resources.push(ResourceUse { set: 0, binding: 0, kind, count: Some(2) });
+        linked(&part, &state)
+    };
+    for kind in [ResourceKind::StorageBuffer, ResourceKind::SampledImage, ResourceKind::Sampler] {
+        assert!(uses(kind).is_ok(), "{kind:?}");
+    }
+    let why = uses(ResourceKind::StorageImage).unwrap_err();
+    let says = "the shader has a StorageImage, the layout a mutable descriptor of {UniformBuffer, StorageBuffer, Comb";
+    assert!(why.full_compile().is_some() && why.to_string().contains(says), "{why}");
 }
 
 #[test]
@@ -212,18 +237,57 @@ fn another_gpu_needs_a_full_compile() {
 }
 
 #[test]
-fn per_sample_shading_of_an_interpolating_body_needs_a_full_compile() {
+fn per_sample_shading_of_a_body_for_pixels_needs_a_full_compile() {
     let mut state = state();
     state.color.sample_shading = true;
     let (vs, mut ps) = (vertex().build(), fragment());
+    let StageKind::Fragment(f) = &mut ps.interface.kind else { unreachable!() };
+    // Without smooth inputs too: a sample mask is another, and barycentric coordinates are no input.
+    (f.per_pixel, f.inputs) = (true, vec![]);
     let error = link(&[&vs, &ps.build()], &state, Placement::Adjacent, &EmitGlue).unwrap_err();
     assert!(matches!(error.full_compile(), Some(FullCompile::State { .. })), "{error}");
     let StageKind::Fragment(f) = &mut ps.interface.kind else { unreachable!() };
-    f.per_sample = true;
+    (f.per_pixel, f.per_sample) = (false, true);
     let elf = link(&[&vs, &ps.build()], &state, Placement::Adjacent, &EmitGlue).unwrap();
     // PA_SC_MODE_CNTL_1.PS_ITER_SAMPLE and the place of the position.
     assert_eq!(register(&elf, Register(0xA293)), Some(0x0603_018C));
     assert_eq!(register(&elf, Register(0xA1B8)), Some(1 << 24 | 2 << 16));
+}
+
+#[test]
+fn views_need_a_body_that_exports_them() {
+    let mut state = state();
+    state.view_mask = 0b101;
+    let (mut vs, ps) = (vertex(), fragment().build());
+    let error = link(&[&vs.build(), &ps], &state, Placement::Adjacent, &EmitGlue).unwrap_err();
+    let Some(FullCompile::State { item }) = error.full_compile() else { panic!("{error}") };
+    assert_eq!(item, "view_mask");
+    let StageKind::Vertex(v) = &mut vs.interface.kind else { unreachable!() };
+    v.multiview = true;
+    (v.positions.layer, v.positions.count) = (true, 2);
+    let elf = link(&[&vs.build(), &ps], &state, Placement::Adjacent, &EmitGlue).unwrap();
+    // USE_VTX_RENDER_TARGET_INDX with the vector that it is in.
+    assert_eq!(register(&elf, Register(0xA207)), Some(1 << 18 | 1 << 21 | 1 << 24));
+    assert_eq!(register(&elf, Register(0xA1C3)), Some(0x44));
+}
+
+#[test]
+fn rates_and_coverage_have_their_registers() {
+    let (mut vs, mut ps) = (vertex(), fragment());
+    let StageKind::Vertex(v) = &mut vs.interface.kind else { unreachable!() };
+    (v.positions.shading_rate, v.positions.count) = (true, 2);
+    let StageKind::Fragment(f) = &mut ps.interface.kind else { unreachable!() };
+    (f.fully_covered, f.early_fragment_tests, f.post_depth_coverage) = (true, true, true);
+    let elf = link(&[&vs.build(), &ps.build()], &state(), Placement::Adjacent, &EmitGlue).unwrap();
+    assert_eq!(register(&elf, Register(0xA207)), Some(1 << 21 | 1 << 24 | 1 << 28));
+    assert_eq!(register(&elf, Register(0xA2F8)), Some(1 << 26));
+    let depth = register(&elf, Register(0xA203)).unwrap();
+    assert_eq!(depth >> 23 & 1, 1);
+    let StageKind::Fragment(f) = &mut ps.interface.kind else { unreachable!() };
+    (f.fully_covered, f.post_depth_coverage) = (false, false);
+    let elf = link(&[&vs.build(), &ps.build()], &state(), Placement::Adjacent, &EmitGlue).unwrap();
+    assert_eq!(register(&elf, Register(0xA2F8)), Some(0));
+    assert_eq!(register(&elf, Register(0xA203)), Some(depth & !(1 << 23)));
 }
 
 #[test]

@@ -180,18 +180,46 @@ fn metadata_keys() {
     change(|m| set(m, ".type", "Ngg".into()));
     change(|m| drop_key(m, ".api"));
     change(|m| drop_key(m, ".internal_pipeline_hash"));
-    change(|m| set(m, ".user_data_limit", 161.into()));
+    change(|m| set(m, ".user_data_limit", 129.into()));
+    change(|m| set(m, ".ps_sample_mask", true.into()));
     change(|m| set(m, ".spill_threshold", 100.into()));
     change(|m| drop_key(within(m, &[".shaders", ".pixel"]), ".api_shader_hash"));
     change(|m| set(within(m, &[".shaders", ".vertex"]), ".hardware_mapping", Value::Array(vec![".gs".into()])));
     change(|m| set(within(m, &[".hardware_stages", ".vs"]), ".entry_point", "_amdgpu_vs_main_fetchless".into()));
     change(|m| drop_key(within(m, &[".hardware_stages", ".ps"]), ".wavefront_size"));
     change(|m| drop_key(within(m, &[".hardware_stages", ".ps"]), ".vgpr_count"));
+    let change = |change: fn(&mut Map)| breaks(Rule::Metadata, &with_map(compute_elf(), change));
+    change(|m| drop_key(within(m, &[".hardware_stages", ".cs"]), ".threadgroup_dimensions"));
+    change(|m| {
+        set(within(m, &[".hardware_stages", ".cs"]), ".threadgroup_dimensions", Value::Array(vec![1.into(); 3]))
+    });
+    change(|m| set(within(m, &[".hardware_stages", ".cs"]), ".lds_size", 77.into()));
+}
+
+/// PAL hands it to the driver, which then shades pixels one by one.
+#[test]
+fn sample_masks_are_told_of() {
+    let said = |fragment: Unlinked| {
+        let elf = link(&[&vertex().build(), &fragment.build()], &state(), Placement::Adjacent, &EmitGlue).unwrap();
+        assert!(broken(&elf).is_empty(), "{:?}", broken(&elf));
+        let (at, len) = content(&elf, NOTE);
+        let document = Document::parse(note::metadata(&elf[at..at + len]).unwrap()).unwrap();
+        get(&document.pipeline, ".ps_sample_mask").and_then(Value::as_bool)
+    };
+    assert_eq!(said(fragment()), None);
+    let mut reads = fragment();
+    for register in [0xA1B3, 0xA1B4] {
+        let at = reads.registers.iter().position(|(n, _)| *n == register).unwrap();
+        reads.registers[at].1 |= 1 << 14;
+    }
+    assert_eq!(said(reads), Some(true));
 }
 
 #[test]
 fn mandatory_registers() {
-    for register in [0xA204, 0xA206, 0xA2F9, 0xA293, 0xA2AD, 0xA203, 0xA1B8, 0xA2A1, 0xA310, 0xA2F8, 0x2C4A, 0x2C0B] {
+    for register in
+        [0xA210, 0xA204, 0xA206, 0xA2F9, 0xA293, 0xA2AD, 0xA203, 0xA1B8, 0xA2A1, 0xA310, 0xA2F8, 0x2C4A, 0x2C0B]
+    {
         let elf = with_map(graphics(), |m| set_register(m, register, |_| None));
         assert!(broken(&elf).contains(&Rule::MandatoryRegisters), "{register:#x}: {:?}", broken(&elf));
     }
@@ -230,7 +258,7 @@ fn user_data() {
     change(0x2C4C, |_| None);
     change(0x2C4E, |_| Some(0x1000_0000));
     change(0x2C4E, |_| Some(0x1000_0004));
-    change(0x2C4E, |_| Some(160));
+    change(0x2C4E, |_| Some(128));
     change(0x2C4E, |_| Some(0x1234_5678));
     change(0x2C4C + 9, |_| Some(0));
 }
@@ -246,7 +274,9 @@ fn entries() {
     breaks(Rule::Entry, &patch(elf.clone(), last + 16, &[0xff, 0xff]));
     breaks(Rule::Entry, &patch(elf.clone(), last + 4, &[0x02]));
     let vertex_name = elf[last - 24..last - 20].to_vec();
-    breaks(Rule::Entry, &patch(elf, last, &vertex_name));
+    breaks(Rule::Entry, &patch(elf.clone(), last, &vertex_name));
+    // A stage's symbol that leaves its last part out.
+    breaks(Rule::Entry, &patch(elf, last + 16, &[4, 0]));
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! What stages are told and what they tell: pairs of `testdata/stages` drawn by linked and whole pipelines on the emulator,
 //! and by lavapipe; and so the screens of `testdata/draw`.
 //!
-//! The fragment shader's header has what to draw: `// draw TOPOLOGY VERTICES [INSTANCES FIRST_VERTEX FIRST_INSTANCE]` (triangles 3),
+//! A fragment shader is GLSL (`.frag`), or assembly where GLSL has no words for it (`.frag.spvasm`). Its header has what to draw: `// draw TOPOLOGY VERTICES [INSTANCES FIRST_VERTEX FIRST_INSTANCE]` (triangles 3),
 //! `// indices N…`, `// depth COMPARE CLEAR`, `// extent WIDTH HEIGHT` (32 32), `// attachment FORMAT` by location,
+//! `// interpreted: WHY` lavapipe is not asked, the interpreter tells what is right,
+//! `// samples N [shaded]` (by the state, each by itself),
 //! `// alike: WHY` lavapipe is not asked, the first two attachments must be the same; `// edges N` pixels that may differ (12), `// step X` that numbers may be off, and resources as coverage cases have them.
 #![cfg(feature = "llvm")]
 
@@ -20,12 +22,14 @@ use dovetail::compile::spirv::translate;
 use dovetail::target::Stage;
 use scene::{EDGES, Scene};
 use std::path::{Path, PathBuf};
-use support::{glsl, root};
+use support::{assembly, glsl, root};
 use vulkan::Lavapipe;
 
 fn draw(test: &str, vulkan: &Lavapipe, name: &str, vertex: &Path, fragment: &Path) -> Option<()> {
     let case = Case::new(name, &std::fs::read_to_string(fragment).expect("a shader"));
-    let (vertex, fragment) = (glsl(test, vertex, &case.target)?, glsl(test, fragment, &case.target)?);
+    let assembled = fragment.extension().is_some_and(|e| e == "spvasm");
+    let fragment = if assembled { assembly(test, fragment)? } else { glsl(test, fragment, &case.target)? };
+    let vertex = glsl(test, vertex, &case.target)?;
     let ir = |spirv: &[u8], stage| {
         let module = Module::new(spirv.to_vec()).expect("a module");
         translate(&module, "main", stage, &[]).unwrap_or_else(|e| panic!("{name}: {e}"))
@@ -35,6 +39,10 @@ fn draw(test: &str, vulkan: &Lavapipe, name: &str, vertex: &Path, fragment: &Pat
     let mut inputs = case.inputs(1);
     inputs.draw = Some(case.draw());
     let mut scene = Scene { vertex, fragment, state, inputs };
+    if case.has("interpreted:") {
+        scene.judge_interpreted(name);
+        return Some(());
+    }
     if case.has("alike:") {
         scene.judge_alike(name, case.number("step").map(|n| n as f32));
         return Some(());
@@ -54,11 +62,17 @@ fn fragments(folder: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(root().join("testdata").join(folder)).expect("the cases");
     let paths = entries.map(|entry| entry.expect("a case").path());
     let mut paths: Vec<PathBuf> = paths
-        .filter(|p| p.extension().is_some_and(|e| e == "frag"))
-        .filter(|p| p.file_stem().is_some_and(|name| name.to_string_lossy().contains(&only)))
+        .filter(|p| p.to_string_lossy().ends_with(".frag") || p.to_string_lossy().ends_with(".frag.spvasm"))
+        .filter(|p| name(p).contains(&only))
         .collect();
     paths.sort();
     paths
+}
+
+/// What a case is called.
+fn name(fragment: &Path) -> String {
+    let file = fragment.file_name().unwrap_or_default().to_string_lossy();
+    file.split('.').next().unwrap_or_default().to_owned()
 }
 
 fn draw_all(test: &str, cases: &[(PathBuf, PathBuf)]) {
@@ -67,7 +81,7 @@ fn draw_all(test: &str, cases: &[(PathBuf, PathBuf)]) {
         Err(why) => return support::skip(test, &why),
     };
     for (vertex, fragment) in cases {
-        let name = fragment.file_stem().unwrap_or_default().to_string_lossy();
+        let name = name(fragment);
         if draw(test, vulkan, &name, vertex, fragment).is_none() {
             return;
         }
@@ -77,7 +91,8 @@ fn draw_all(test: &str, cases: &[(PathBuf, PathBuf)]) {
 
 #[test]
 fn stages_agree() {
-    let pairs = fragments("stages").into_iter().map(|fragment| (fragment.with_extension("vert"), fragment));
+    let vertex = |fragment: &Path| fragment.with_file_name(name(fragment)).with_extension("vert");
+    let pairs = fragments("stages").into_iter().map(|fragment| (vertex(&fragment), fragment));
     draw_all("stages::stages_agree", &pairs.collect::<Vec<_>>());
 }
 
@@ -85,6 +100,6 @@ fn stages_agree() {
 #[test]
 fn screens_agree() {
     let screen = root().join("testdata/draw/screen.vert");
-    let ours = fragments("draw").into_iter().filter(|p| p.file_stem().is_some_and(|name| name != "triangle"));
+    let ours = fragments("draw").into_iter().filter(|p| name(p) != "triangle");
     draw_all("stages::screens_agree", &ours.map(|fragment| (screen.clone(), fragment)).collect::<Vec<_>>());
 }

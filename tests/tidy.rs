@@ -3,8 +3,11 @@
 //! Each rule gives the places that break it; the tables at the top are the only exceptions. A new module gets a line in
 //! [`USES`], which is the project's map: a module may use those named, never the reverse.
 
+#[path = "../build/sources.rs"]
+mod sources;
 mod support;
 
+use sources::Sources;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,6 +31,7 @@ const USES: &[(&str, &[&str])] = &[
     // The proof. Nothing in the product's path uses it.
     ("check", &["error", "target", "isa", "metadata", "link"]),
     ("emu", &["error", "target", "state", "isa", "abi", "metadata", "reloc"]),
+    ("files", &["error"]),
     // Bytes and keys only.
     ("cache", &["error"]),
     ("corpus", &["error", "target"]),
@@ -201,6 +205,100 @@ fn the_order_of_modules_is_an_order() {
     }
 }
 
+/// The file below `src` that a path of an import means: `crate::a::b::C` is `a/b.rs` if there is such a file, and otherwise
+/// the file that `a/mod.rs` takes `b` from. `from` is the importing file.
+fn imported_file(from: &str, path: &str, files: &BTreeMap<&str, &str>) -> Option<String> {
+    let mut at: Vec<&str> = from.trim_end_matches(".rs").split('/').filter(|part| *part != "mod").collect();
+    let mut names = path.split("::").map(str::trim).peekable();
+    while let Some(step) = names.next_if(|name| matches!(*name, "crate" | "super" | "self")) {
+        match step {
+            "crate" => at.clear(),
+            "super" => drop(at.pop()),
+            _ => {}
+        }
+    }
+    let existing = |at: &[&str]| {
+        let path = at.join("/");
+        [format!("{path}.rs"), format!("{path}/mod.rs")].into_iter().find(|file| files.contains_key(file.as_str()))
+    };
+    let mut found = existing(&at);
+    for name in names {
+        at.push(name);
+        match existing(&at) {
+            Some(file) => found = Some(file),
+            None => {
+                let list = found.as_deref().and_then(|file| files.get(file)).copied().unwrap_or_default();
+                let statements = joined(list);
+                let exports = statements.iter().filter_map(|(_, line)| line.trim().strip_prefix("pub use "));
+                let source = exports
+                    .filter_map(|rest| rest.split_once("::"))
+                    .find(|(_, items)| word_positions(items, name).next().is_some());
+                let (source, _) = source?;
+                at.pop();
+                at.push(source);
+                return existing(&at);
+            }
+        }
+    }
+    found
+}
+
+/// The paths of a line that begin at the crate, a parent or the module itself, lists taken apart.
+fn import_paths(line: &str) -> Vec<String> {
+    let mut paths = Vec::new();
+    for prefix in ["crate::", "super::", "self::"] {
+        for at in word_positions(line, prefix.trim_end_matches(':')).collect::<Vec<_>>() {
+            let Some(rest) = line[at..].strip_prefix(prefix) else { continue };
+            // `super::super::x` is one path, from its first word.
+            if line[..at].ends_with("::") {
+                continue;
+            }
+            let head: String = rest.chars().take_while(|c| is_word(*c) || *c == ':').collect();
+            let stem = head.trim_end_matches(':');
+            match rest[head.len()..].strip_prefix('{') {
+                Some(list) => paths.extend(top_level_names(list).into_iter().map(|name| {
+                    let name: String = name.trim().chars().take_while(|c| is_word(*c) || *c == ':').collect();
+                    format!("{prefix}{stem}::{name}").replace("::::", "::")
+                })),
+                None => paths.push(format!("{prefix}{stem}")),
+            }
+        }
+    }
+    paths
+}
+
+/// What decides an entry of the cache is in its key: nothing that is hashed takes code from what is not.
+#[test]
+fn keys_know_every_source() {
+    let texts = texts();
+    let files: BTreeMap<&str, &str> =
+        rust(&texts).filter_map(|(name, text)| Some((name.strip_prefix("src/")?, text))).collect();
+    let mut broken = Vec::new();
+    for (what, sources) in [("stage", sources::COMPILER), ("glue", sources::GLUE)] {
+        let Sources { hashed, left_out, harmless, crates: _ } = sources;
+        for path in hashed.iter().chain(left_out).chain(harmless) {
+            if !root().join("src").join(path).exists() {
+                broken.push(format!("{what}: {path} is not there"));
+            }
+        }
+        for (name, text) in files.iter().filter(|(name, _)| sources.contains(name)) {
+            let product: Vec<String> = product_lines(text).map(|(_, line)| line.to_owned()).collect();
+            for (number, line) in joined(&product.join("\n")) {
+                // A list of modules declares files, which are hashed by their place.
+                for path in import_paths(&line) {
+                    let Some(file) = imported_file(name, &path, &files) else { continue };
+                    let known = sources.contains(&file)
+                        || harmless.iter().any(|h| file == *h || file.starts_with(&format!("{h}/")));
+                    if !known && !file.ends_with("mod.rs") {
+                        broken.push(format!("{what}: {name}:{number} takes `{path}` from {file}"));
+                    }
+                }
+            }
+        }
+    }
+    assert_none(&broken, "build/sources.rs does not hash what decides");
+}
+
 #[test]
 fn files_are_of_readable_size() {
     let texts = texts();
@@ -297,6 +395,37 @@ fn the_product_does_not_panic() {
 }
 
 #[test]
+fn the_program_writes_and_prints_in_one_way() {
+    // `files::write` and `out.rs`: a full disk or a closed pipe is an error with an exit code, and no file is half written.
+    const OTHER_WAYS: [&str; 8] = [
+        "fs::write(",
+        "fs::copy(",
+        "File::create",
+        "File::options",
+        "OpenOptions",
+        "stdout()",
+        "stderr().",
+        "std::print",
+    ];
+    let texts = texts();
+    let mut broken = Vec::new();
+    for (name, text) in rust(&texts) {
+        if !name.starts_with("src/bin/") || name == "src/bin/dovetail/out.rs" {
+            continue;
+        }
+        for (number, code) in product_lines(text).filter(|(_, code)| OTHER_WAYS.iter().any(|way| code.contains(way))) {
+            let asks = code.contains("is_terminal()");
+            broken.extend((!asks).then(|| format!("{name}:{number}: {}", code.trim())));
+        }
+    }
+    assert_none(&broken, "output past `files::write` and src/bin/dovetail/out.rs");
+    let main = &texts.iter().find(|(name, _)| name == "src/bin/dovetail/main.rs").expect("the program").1;
+    let mut modules = main.lines().filter(|line| line.starts_with("mod "));
+    assert_eq!(modules.next(), Some("mod out;"), "its macros hold for the modules after it only");
+    assert!(main.contains("#[macro_use]\nmod out;"));
+}
+
+#[test]
 fn every_allowed_lint_has_a_reason() {
     let mut broken = Vec::new();
     for (name, text) in rust(&texts()) {
@@ -359,6 +488,12 @@ fn the_rules_see_what_they_are_for() {
     assert_eq!(crate_modules("use crate::{a::b, c::{d, e}, f};"), ["a", "c", "f"]);
     assert_eq!(crate_modules("let x = crate::link::plan($crate::glue::X, crate::abi::Y);"), ["link", "abi"]);
     assert_eq!(joined("use crate::{\n    a,\n    b,\n};\nfn f() {}")[0], (1, "use crate::{a,b,};".to_owned()));
+    assert_eq!(import_paths("use super::super::{a::B, C};"), ["super::super::a::B", "super::super::C"]);
+    let files = BTreeMap::from([("a/mod.rs", "pub use b::{C, D};\nmod b;"), ("a/b.rs", ""), ("e.rs", "")]);
+    let file = |from, path| imported_file(from, path, &files);
+    assert_eq!(file("e.rs", "crate::a::C").as_deref(), Some("a/b.rs"));
+    assert_eq!(file("a/b.rs", "super::D").as_deref(), Some("a/b.rs"));
+    assert_eq!(file("a/b.rs", "super::super::e").as_deref(), Some("e.rs"));
     assert_eq!(word_positions("unsafe_op unsafe { }", "unsafe").collect::<Vec<_>>(), [10]);
     let text = "a\n#[cfg(test)]\nmod t;\nb\n#[cfg(test)]\nmod u {\n    fn f() {\n    }\n    use x;\n}\nc";
     assert_eq!(product_lines(text).map(|(n, _)| n).collect::<Vec<_>>(), [1, 4, 11]);

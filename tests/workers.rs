@@ -130,7 +130,7 @@ fn a_killed_run_loses_nothing_that_was_finished() {
     let cache = Cache::open(&dir.path().join("cache"), StoreKind::Lmdb).unwrap();
     let keys = ["good1", "good2", "good3"].map(key);
     let start = std::time::Instant::now();
-    while keys.iter().any(|k| cache.get(k).unwrap().is_none()) {
+    while keys.iter().any(|k| cache.get(k).is_none()) {
         assert!(start.elapsed().as_secs() < 120, "the other shaders do not get done");
         std::thread::sleep(std::time::Duration::from_millis(50));
     }

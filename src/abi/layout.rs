@@ -1,12 +1,16 @@
 //! Where every descriptor stands: a [`ResourceLayout`] with nothing left implicit.
 //!
 //! The root table is what the driver's user data are taken from: one dword a set pointer, four a dynamic buffer, then
-//! push constants. Offsets in sets are packed by binding number unless given. Sizes: pal-abi 1.2.
+//! push constants. Sizes: pal-abi 1.2.
+//!
+//! In a set's table, bindings with a given offset stand there, and no two may overlap. The others are packed in the order of
+//! binding numbers: each at the first place that is not before the end of the binding before it, given or packed, and
+//! where it touches no other.
 
-use crate::error::{Error, Result};
-use crate::ir::ResourceKind;
+use crate::error::{Context, Error, Result};
 use crate::reloc::symbol::PartLetter;
-use crate::state::{BindingLayout, ResourceLayout, SetLayout};
+use crate::state::ResourceKind;
+use crate::state::{BindingKind, BindingLayout, ResourceLayout, SetLayout};
 use std::collections::BTreeMap;
 
 pub use crate::metadata::user_data::MAX_ROOT_DWORDS;
@@ -24,44 +28,47 @@ pub const fn descriptor_bytes(kind: ResourceKind) -> u32 {
     }
 }
 
+/// Which descriptors one of this kind has in it.
+fn has_part(kind: ResourceKind, part: PartLetter) -> bool {
+    use ResourceKind as K;
+    match part {
+        PartLetter::Buffer => matches!(kind, K::UniformBuffer | K::StorageBuffer),
+        PartLetter::TexelBuffer => matches!(kind, K::UniformTexelBuffer | K::StorageTexelBuffer),
+        PartLetter::Sampler => matches!(kind, K::Sampler | K::CombinedImageSampler),
+        PartLetter::Image => {
+            matches!(kind, K::SampledImage | K::StorageImage | K::InputAttachment | K::CombinedImageSampler)
+        }
+    }
+}
+
 /// Where the sampler of a combined image and sampler stands, behind its image.
 pub const COMBINED_SAMPLER_OFFSET: u32 = 32;
 
 /// Where a binding's first descriptor stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DescriptorPlace {
     /// Kind the layout declares.
-    pub kind: ResourceKind,
+    pub kind: BindingKind,
     /// Array length.
     pub count: u32,
     /// In the root table rather than in the set's table.
     pub in_root: bool,
     /// Byte offset in that table.
     pub offset: u32,
-    /// Bytes from one array element to the next.
+    /// Bytes from one array element to the next: those of the largest kind.
     pub stride: u32,
 }
 
 impl DescriptorPlace {
-    /// Byte offset of this half of the first descriptor; `None` if this kind has no such half.
+    /// Byte offset of this part of the first descriptor; `None` if no kind here has such a part.
+    ///
+    /// Code finds a part by this one offset whatever kind an element is of. So where elements may be combined descriptors,
+    /// those that are only samplers have them where combined ones have theirs.
     pub fn part_offset(&self, part: PartLetter) -> Option<u32> {
-        use ResourceKind as K;
-        let has = match part {
-            PartLetter::Buffer => matches!(self.kind, K::UniformBuffer | K::StorageBuffer),
-            PartLetter::TexelBuffer => matches!(self.kind, K::UniformTexelBuffer | K::StorageTexelBuffer),
-            PartLetter::Sampler => matches!(self.kind, K::Sampler | K::CombinedImageSampler),
-            PartLetter::Image => {
-                matches!(self.kind, K::SampledImage | K::StorageImage | K::InputAttachment | K::CombinedImageSampler)
-            }
-        };
-        let second = part == PartLetter::Sampler && self.kind == K::CombinedImageSampler;
+        let combined = self.kind.kinds().any(|kind| kind == ResourceKind::CombinedImageSampler);
+        let second = part == PartLetter::Sampler && combined;
+        let has = self.kind.kinds().any(|kind| has_part(kind, part));
         has.then(|| self.offset.saturating_add(if second { COMBINED_SAMPLER_OFFSET } else { 0 }))
-    }
-
-    /// Whether a shader that declares this kind can work on what stands here: the same, or its half of a combined one.
-    pub fn serves(&self, used: ResourceKind) -> bool {
-        let half = matches!(used, ResourceKind::SampledImage | ResourceKind::Sampler);
-        used == self.kind || (half && self.kind == ResourceKind::CombinedImageSampler)
     }
 }
 
@@ -116,31 +123,26 @@ impl ResolvedLayout {
     fn add_bindings(&mut self, set: &SetLayout, root: &mut RootAllocator) -> Result<()> {
         let mut bindings: Vec<&BindingLayout> = set.bindings.iter().collect();
         bindings.sort_by_key(|b| b.binding);
-        let mut next = 0u32;
+        let name = |b: &BindingLayout| format!("set {} binding {}", set.set, b.binding);
+        let mut table = TableAllocator::default();
+        for b in bindings.iter().filter(|b| !b.dynamic) {
+            if let Some(at) = b.offset {
+                table.give(at, size(b).at(|| name(b))?.bytes).at(|| name(b))?;
+            }
+        }
         for b in bindings {
-            let name = || format!("set {} binding {}", set.set, b.binding);
-            let stride = descriptor_bytes(b.kind);
-            let bytes = stride
-                .checked_mul(b.count.max(1))
-                .ok_or_else(|| Error::malformed(format!("{}: array of {} is too large", name(), b.count)))?;
+            let Size { stride, bytes } = size(b).at(|| name(b))?;
             let offset = if b.dynamic {
-                if !matches!(b.kind, ResourceKind::UniformBuffer | ResourceKind::StorageBuffer) {
-                    return Err(Error::malformed(format!("{}: only buffers can be dynamic", name())));
+                if !matches!(b.kind, BindingKind::One(ResourceKind::UniformBuffer | ResourceKind::StorageBuffer)) {
+                    return Err(Error::malformed(format!("{}: only buffers can be dynamic", name(b))));
                 }
-                root.place(b.offset, bytes / 4, name)? * 4
+                root.place(b.offset, bytes / 4, || name(b))? * 4
             } else {
-                let at = b.offset.unwrap_or(next);
-                if at % 4 != 0 {
-                    return Err(Error::malformed(format!("{}: offset {at} is not a multiple of 4", name())));
-                }
-                next = at
-                    .checked_add(bytes)
-                    .ok_or_else(|| Error::malformed(format!("{}: offset {at} is too large", name())))?;
-                at
+                table.place(b.offset, bytes).at(|| name(b))?
             };
-            let place = DescriptorPlace { kind: b.kind, count: b.count, in_root: b.dynamic, offset, stride };
+            let place = DescriptorPlace { kind: b.kind.clone(), count: b.count, in_root: b.dynamic, offset, stride };
             if self.bindings.insert((set.set, b.binding), place).is_some() {
-                return Err(Error::malformed(format!("{} is laid out twice", name())));
+                return Err(Error::malformed(format!("{} is laid out twice", name(b))));
             }
         }
         Ok(())
@@ -165,6 +167,68 @@ impl ResolvedLayout {
     pub fn root_dwords(&self) -> u32 {
         self.root_dwords
     }
+}
+
+/// Bytes of one descriptor of a binding, and of all.
+struct Size {
+    stride: u32,
+    bytes: u32,
+}
+
+fn size(b: &BindingLayout) -> Result<Size> {
+    let stride = b.kind.kinds().map(descriptor_bytes).max();
+    let stride = stride.ok_or_else(|| Error::malformed("a mutable binding without kinds"))?;
+    let bytes = stride.checked_mul(b.count.max(1));
+    let bytes = bytes.ok_or_else(|| Error::malformed(format!("array of {} is too large", b.count)))?;
+    Ok(Size { stride, bytes })
+}
+
+/// Hands out bytes of a set's table: first all given places, then places in the order of binding numbers.
+#[derive(Default)]
+struct TableAllocator {
+    /// Places that others may not touch: from, to.
+    taken: BTreeMap<u32, u32>,
+    /// End of the binding before.
+    next: u32,
+}
+
+impl TableAllocator {
+    /// Keeps a given place free from others.
+    fn give(&mut self, at: u32, bytes: u32) -> Result<()> {
+        if at % 4 != 0 {
+            return Err(Error::malformed(format!("offset {at} is not a multiple of 4")));
+        }
+        let end = end(at, bytes)?;
+        if let Some((from, to)) = self.touched(at, end) {
+            return Err(Error::malformed(format!(
+                "bytes {at} to {end} overlap those of another binding, {from} to {to}"
+            )));
+        }
+        self.taken.insert(at, end);
+        Ok(())
+    }
+
+    /// The place of the next binding.
+    fn place(&mut self, given: Option<u32>, bytes: u32) -> Result<u32> {
+        let mut at = given.unwrap_or(self.next);
+        if given.is_none() && !self.taken.is_empty() {
+            while let Some((_, to)) = self.touched(at, end(at, bytes)?) {
+                at = to;
+            }
+            self.taken.insert(at, end(at, bytes)?);
+        }
+        self.next = end(at, bytes)?;
+        Ok(at)
+    }
+
+    /// The last place that has some of these bytes.
+    fn touched(&self, from: u32, to: u32) -> Option<(u32, u32)> {
+        self.taken.range(..to).next_back().map(|(a, b)| (*a, *b)).filter(|&(_, end)| from < end)
+    }
+}
+
+fn end(at: u32, bytes: u32) -> Result<u32> {
+    at.checked_add(bytes).ok_or_else(|| Error::malformed(format!("offset {at} is too large")))
 }
 
 /// Hands out root dwords, given ones and then packed ones, and refuses overlaps.
@@ -199,7 +263,62 @@ mod tests {
     use super::*;
 
     fn binding(binding: u32, kind: ResourceKind, dynamic: bool) -> BindingLayout {
-        BindingLayout { binding, kind, count: 1, dynamic, offset: None }
+        BindingLayout { binding, kind: kind.into(), count: 1, dynamic, offset: None }
+    }
+
+    fn one_set(bindings: Vec<BindingLayout>) -> Result<ResolvedLayout> {
+        let sets = vec![SetLayout { set: 0, root: None, bindings }];
+        ResolvedLayout::new(&ResourceLayout { sets, ..Default::default() })
+    }
+
+    /// Where samplers stand, of 16 bytes each, by the offsets that they are given.
+    fn samplers(offsets: &[Option<u32>]) -> Result<Vec<u32>> {
+        let one = |(n, offset): (u32, &Option<u32>)| BindingLayout {
+            offset: *offset,
+            ..binding(n, ResourceKind::Sampler, false)
+        };
+        let layout = one_set((0..).zip(offsets).map(one).collect())?;
+        Ok((0..offsets.len() as u32).filter_map(|n| layout.binding(0, n)).map(|place| place.offset).collect())
+    }
+
+    #[test]
+    fn given_offsets_never_overlap_and_packed_ones_flow_around() {
+        assert_eq!(samplers(&[Some(64), None, Some(0), None]).unwrap(), [64, 80, 0, 16]);
+        assert_eq!(samplers(&[None, Some(0), None]).unwrap(), [16, 0, 32]);
+        assert_eq!(samplers(&[None, None, Some(16), None, Some(40), None]).unwrap(), [0, 56, 16, 72, 40, 88]);
+        for overlapping in [[Some(0), Some(0)], [Some(32), Some(44)], [Some(20), Some(8)]] {
+            let why = samplers(&overlapping).unwrap_err();
+            assert_eq!(why.exit_code(), 2, "{why}");
+            assert!(why.to_string().contains("set 0 binding 1: malformed input: bytes"), "{why}");
+        }
+        assert!(samplers(&[Some(6)]).unwrap_err().to_string().contains("not a multiple of 4"));
+        assert!(samplers(&[Some(u32::MAX - 7)]).unwrap_err().to_string().contains("too large"));
+    }
+
+    #[test]
+    fn mutable_descriptors_take_the_room_of_the_largest() {
+        use ResourceKind as K;
+        let mutable = |kinds: &[K]| BindingLayout {
+            kind: BindingKind::Mutable(kinds.iter().copied().collect()),
+            count: 3,
+            ..binding(0, K::Sampler, false)
+        };
+        let place = |kinds: &[K]| one_set(vec![mutable(kinds)]).unwrap().binding(0, 0).cloned().unwrap();
+        let parts = |kinds: &[K]| {
+            let place = place(kinds);
+            let of = |part| place.part_offset(part);
+            let letters = [PartLetter::Buffer, PartLetter::Image, PartLetter::Sampler, PartLetter::TexelBuffer];
+            (place.stride, letters.map(of))
+        };
+        assert_eq!(parts(&[K::UniformBuffer, K::StorageBuffer]), (16, [Some(0), None, None, None]));
+        let heap = [K::StorageBuffer, K::StorageImage, K::UniformTexelBuffer];
+        assert_eq!(parts(&heap), (32, [Some(0), Some(0), None, Some(0)]));
+        assert_eq!(parts(&[K::Sampler, K::SampledImage]), (32, [None, Some(0), Some(0), None]));
+        assert_eq!(parts(&[K::Sampler, K::CombinedImageSampler]), (48, [None, Some(0), Some(32), None]));
+        let refused = |b: BindingLayout| one_set(vec![b]).unwrap_err().to_string();
+        assert!(refused(mutable(&[])).contains("without kinds"));
+        let dynamic = BindingLayout { dynamic: true, ..mutable(&[K::UniformBuffer, K::StorageBuffer]) };
+        assert!(refused(dynamic).contains("only buffers can be dynamic"));
     }
 
     #[test]

@@ -1,71 +1,119 @@
-//! LMDB through heed: a memory-mapped tree that several processes read and write at once.
+//! One transaction of LMDB through heed, on checked copies of its pages.
+//!
+//! LMDB trusts its file, and a file may be damaged, or cut short at any moment. So LMDB does not get to read it: what the
+//! transaction will read is read and checked before ([`Checked`]) and given to LMDB in place of its map ([`mmap::replace`]).
+//! It writes by `pwrite`, as always. `docs/cache-format.md` argues it.
 
-use super::{Key, Store};
-use crate::error::{Error, Result};
+use super::checked::Checked;
+use super::page::{Damage, overflow_pages};
+use super::reader::Reader;
+use super::{Key, mmap};
+use crate::error::Error;
 use heed::types::Bytes;
-use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions};
+use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, MdbError};
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
-/// Address space reserved for the map, and so the largest size of a store: 64 GiB. The file grows as it is filled.
-pub const DEFAULT_MAP_BYTES: usize = 64 << 30;
+/// One environment at a time in this process: heed has a table of them, and [`mmap::replace`] looks for its map.
+static ENVIRONMENT: Mutex<()> = Mutex::new(());
 
-/// An LMDB environment with one database.
-pub struct LmdbStore {
-    env: Env,
-    db: Database<'static, Bytes, Bytes>,
+/// Why nothing was written.
+pub enum Failure {
+    /// The file is not what LMDB left.
+    Damage(Damage),
+    /// The file is full, the disk is full, the system refuses.
+    Other(Error),
 }
 
-impl LmdbStore {
-    /// Opens or makes the environment in a directory, with room for `map_bytes`.
-    ///
-    /// # Errors
-    /// Environment: the directory cannot be made, or the files in it are not LMDB's.
-    pub fn open(dir: &Path, map_bytes: usize) -> Result<Self> {
-        let at = |e: Error| e.at(dir.display().to_string());
-        std::fs::create_dir_all(dir).map_err(|e| at(e.into()))?;
-        let mut options = EnvOpenOptions::new();
-        options.map_size(map_bytes).max_readers(512);
-        // SAFETY: NO_META_SYNC only gives up the last transactions of a machine (not process) crash, never the file's
-        // consistency; NO_TLS ties read slots to transactions, not threads. The map is private to LMDB: nothing else in
-        // this crate opens or truncates the file. As with any mapped file, another program must not cut it short.
-        let env = unsafe {
-            options.flags(EnvFlags::NO_META_SYNC);
-            options.open(dir)
+impl From<Damage> for Failure {
+    fn from(damage: Damage) -> Self {
+        Self::Damage(damage)
+    }
+}
+
+impl From<heed::Error> for Failure {
+    fn from(e: heed::Error) -> Self {
+        use MdbError::{Corrupted, CursorFull, Invalid, PageFull, PageNotFound, Panic, Problem, VersionMismatch};
+        match e {
+            heed::Error::Mdb(MdbError::MapFull) => Self::Other(full()),
+            heed::Error::Mdb(
+                Corrupted | CursorFull | Invalid | PageFull | PageNotFound | Panic | Problem | VersionMismatch,
+            ) => Self::Damage(Damage::new(0, format!("or others are not usable ({e})"))),
+            e => Self::Other(Error::environment(format!("LMDB store: {e}"))),
         }
-        .map_err(failed)
-        .map_err(at)?;
-        let txn = env.write_txn().map_err(failed).map_err(at)?;
-        let made = env
-            .create_databases_and_commit(txn, |open, txn| {
-                open.create_database::<Bytes, Bytes>(txn, None).map(CommitOrAbort::<_, ()>::Commit)
-            })
-            .map_err(failed)
-            .map_err(at)?;
-        let CommitOrAbort::Commit(db) = made else {
-            return Err(at(Error::bug("LMDB's first transaction was not committed")));
-        };
-        Ok(Self { env, db })
     }
 }
 
-fn failed(e: heed::Error) -> Error {
-    match e {
-        heed::Error::Mdb(heed::MdbError::MapFull) => {
-            Error::environment("LMDB store is full: its map is as large as it may get; use another cache directory")
+fn full() -> Error {
+    Error::environment(
+        "LMDB store is full: it is as large as it may get; use another cache directory, or delete this one",
+    )
+}
+
+fn system(what: &str, e: impl std::fmt::Display) -> Failure {
+    Failure::Other(Error::environment(format!("LMDB store: {what}: {e}")))
+}
+
+/// Puts entries into the file of a folder, all or none, and makes the file if it is not there. The caller holds the lock that
+/// keeps other writers away. The file may grow to `limit` bytes.
+pub fn write(dir: &Path, limit: usize, entries: &BTreeMap<Key, Vec<u8>>) -> Result<(), Failure> {
+    // A panic under the lock leaves an environment open at worst, and the next one is refused by name.
+    let _one = ENVIRONMENT.lock().unwrap_or_else(PoisonError::into_inner);
+    let dir = dir.canonicalize().map_err(|e| system("folder", e))?;
+    let file = dir.join("data.mdb");
+    let reader = match Reader::open(&file)? {
+        Some(reader) => reader,
+        None => {
+            // LMDB makes a file of two meta pages.
+            drop(environment(&dir, 1 << 20)?);
+            Reader::open(&file)?.ok_or_else(|| Damage::new(0, "is not there, although LMDB has just made it"))?
         }
-        e => Error::environment(format!("LMDB store: {e}")),
+    };
+    let checked = Checked::new(&reader, entries.keys().map(|key| &key.0[..]))?;
+    let length = map_length(&checked, limit, entries).ok_or_else(|| Failure::Other(full()))?;
+    let env = environment(&dir, length)?;
+    // SAFETY: the map of the environment that was just opened with this length, which is the only one of this file: the lock
+    // above is held. No transaction has begun, so that nothing refers into the map; LMDB does not write to it without
+    // MDB_WRITEMAP.
+    unsafe { mmap::replace(&file, length, &checked) }.map_err(|e| system("map", e))?;
+    let database = database(&env)?;
+    let mut transaction = env.write_txn()?;
+    for (key, bytes) in entries {
+        database.put(&mut transaction, &key.0, bytes)?;
+    }
+    Ok(transaction.commit()?)
+}
+
+fn environment(dir: &Path, length: usize) -> Result<Env, heed::Error> {
+    let mut options = EnvOpenOptions::new();
+    options.map_size(length);
+    // SAFETY: NO_META_SYNC only gives up the last transactions of a machine (not process) crash, never the file's
+    // consistency. NO_LOCK leaves it to us that there is one writer, which the caller's lock does, and that no LMDB reader
+    // is there: our reader is none, and needs no protection from writers. The map is replaced before it is read.
+    unsafe {
+        options.flags(EnvFlags::NO_META_SYNC | EnvFlags::NO_LOCK);
+        options.open(dir)
     }
 }
 
-impl Store for LmdbStore {
-    fn get(&self, key: &Key) -> Result<Option<Vec<u8>>> {
-        let txn = self.env.read_txn().map_err(failed)?;
-        Ok(self.db.get(&txn, &key.0).map_err(failed)?.map(<[u8]>::to_vec))
+fn database(env: &Env) -> Result<Database<'_, Bytes, Bytes>, Failure> {
+    let made = env.create_databases_and_commit(env.write_txn()?, |open, transaction| {
+        open.create_database::<Bytes, Bytes>(transaction, None).map(CommitOrAbort::<_, ()>::Commit)
+    })?;
+    match made {
+        CommitOrAbort::Commit(database) => Ok(database),
+        CommitOrAbort::Abort(()) => Err(Failure::Other(Error::bug("LMDB's database was not opened"))),
     }
+}
 
-    fn put(&self, key: &Key, bytes: &[u8]) -> Result<()> {
-        let mut txn = self.env.write_txn().map_err(failed)?;
-        self.db.put(&mut txn, &key.0, bytes).map_err(failed)?;
-        txn.commit().map_err(failed)
-    }
+/// Room for all pages, the new entries, and the pages of trees that change: LMDB copies each on the way to a leaf and may
+/// split it. Not more: the map is address space, which a process may be short of.
+fn map_length(checked: &Checked, limit: usize, entries: &BTreeMap<Key, Vec<u8>>) -> Option<usize> {
+    const TREE_PAGES: u64 = 64;
+    let page_size = checked.page_size as u64;
+    let values: u64 = entries.values().map(|bytes| overflow_pages(bytes.len(), checked.page_size)).sum();
+    let wanted = (checked.pages + values + TREE_PAGES * (entries.len() as u64 + 4)).checked_mul(page_size)?;
+    let length = wanted.min(limit as u64).next_multiple_of(1 << 16);
+    usize::try_from(length).ok().filter(|_| length > checked.pages * page_size)
 }

@@ -1,6 +1,6 @@
 //! What a backend must do: keep bytes under keys.
 
-use super::{Key, LmdbStore, MemoryStore, SledStore};
+use super::{DEFAULT_MAP_BYTES, Key, LmdbStore, MemoryStore, SledStore};
 use crate::error::{Error, Result};
 use std::path::Path;
 use std::str::FromStr;
@@ -10,14 +10,27 @@ pub trait Store: Send + Sync {
     /// The bytes under a key.
     ///
     /// # Errors
-    /// Environment: the backend fails.
+    /// Environment: what there is cannot be read, being damaged or out of reach.
     fn get(&self, key: &Key) -> Result<Option<Vec<u8>>>;
 
-    /// Keeps bytes under a key, replacing what was there.
+    /// Keeps bytes under a key, replacing what was there. Damage that is in the way is set aside.
     ///
     /// # Errors
-    /// Environment: the backend is full or fails.
+    /// Environment: the backend is full or fails, or its place cannot be written.
     fn put(&self, key: &Key, bytes: &[u8]) -> Result<()>;
+
+    /// Whether something could be put, as far as can be told without doing it.
+    ///
+    /// # Errors
+    /// Environment: why not.
+    fn check_writable(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// What was done about damage since this was asked last: a line each, for people.
+    fn notices(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// The backends.
@@ -39,7 +52,7 @@ impl StoreKind {
     /// Environment: it cannot be made or opened.
     pub fn open(self, dir: &Path) -> Result<Box<dyn Store>> {
         Ok(match self {
-            Self::Lmdb => Box::new(LmdbStore::open(&dir.join("lmdb"), super::DEFAULT_MAP_BYTES)?),
+            Self::Lmdb => Box::new(LmdbStore::open(&dir.join("lmdb"), DEFAULT_MAP_BYTES)),
             Self::Sled => Box::new(SledStore::open(&dir.join("sled"))?),
             Self::Memory => Box::new(MemoryStore::default()),
         })

@@ -10,6 +10,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ModuleDigest(pub [u8; 32]);
 
+impl ModuleDigest {
+    /// The first bytes in hexadecimal, to tell modules apart in messages.
+    fn short(self) -> String {
+        self.0.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
 /// A SPIR-V module, hashed once.
 #[derive(Clone, Debug)]
 pub struct Module {
@@ -76,6 +83,20 @@ pub struct StageRequest {
     pub known: KnownState,
 }
 
+impl StageRequest {
+    /// Holds the request against the module that comes with it.
+    ///
+    /// # Errors
+    /// Malformed: it names another module.
+    pub fn check_module(&self, module: &Module) -> Result<()> {
+        if self.module == module.digest() {
+            return Ok(());
+        }
+        let [asked, given] = [self.module, module.digest()].map(|digest| digest.short());
+        Err(Error::malformed(format!("the request is for the module {asked}…, and the module given is {given}…")))
+    }
+}
+
 /// What is known of the pipeline while a stage is compiled. An early compile knows nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownState {
@@ -85,6 +106,8 @@ pub struct KnownState {
     pub vertex: Known<VertexInputState>,
     /// Vertex: the fragment shader's inputs; the body then exports its parameters itself, slot = position in the list.
     pub params: Known<Vec<FragmentInput>>,
+    /// Vertex: whether views are drawn; the body then exports its view as the layer.
+    pub multiview: Known<bool>,
     /// Fragment: the attachments; the body then exports its colours itself.
     pub colors: Known<ColorState>,
 }

@@ -15,6 +15,7 @@ use crate::abi::layout::{DescriptorPlace, ResolvedLayout};
 use crate::error::{Context, Error, Result};
 use crate::reloc::symbol::PartLetter;
 use crate::state::ResourceLayout;
+use std::collections::BTreeSet;
 
 /// Dword 3 of a raw buffer: 32_UINT, all components, bytes checked against the size.
 const RAW: u32 = 0x3101_4fac;
@@ -55,14 +56,17 @@ impl Bindings {
                 *pointer = table as u32;
             }
         }
-        let mut homes = Vec::new();
+        let (mut homes, mut slots) = (Vec::new(), BTreeSet::new());
         for binding in &inputs.bindings {
             let at = || format!("set {} binding {} element {}", binding.set, binding.binding, binding.element);
+            if !slots.insert(binding.slot()) {
+                return Err(Error::malformed("bound twice")).at(at);
+            }
             let (home, parts) = place(machine, &binding.bound).at(at)?;
             homes.push(home);
             if let Some(to) = places.binding(binding.set, binding.binding) {
-                if parts.is_empty() {
-                    return Err(Error::malformed(format!("the layout has a {:?} here", to.kind))).at(at);
+                if !binding.bound.kind().is_some_and(|kind| to.kind.serves(kind)) {
+                    return Err(Error::malformed(format!("the layout has a {} here", to.kind))).at(at);
                 }
                 let table = places.set_pointer(binding.set).and_then(|at| root.get(at as usize)).copied();
                 let table = u64::from(super::Memory::HIGH) << 32 | u64::from(table.unwrap_or(0));
@@ -126,7 +130,7 @@ fn place(machine: &mut Machine, bound: &Bound) -> Result<(Home, Vec<Part>)> {
         }
         Bound::PhysicalStorageBuffer(data) => (Home::Bytes(machine.alloc_with(&data.0)?, data.0.len()), Vec::new()),
         Bound::UniformTexelBuffer(texels) | Bound::StorageTexelBuffer(texels) => typed(machine, texels)?,
-        Bound::SampledImage(image) | Bound::StorageImage(image) => {
+        Bound::SampledImage(image) | Bound::InputAttachment(image) | Bound::StorageImage(image) => {
             let (home, words) = texels(machine, image)?;
             (home, vec![(PartLetter::Image, words)])
         }
@@ -256,8 +260,7 @@ fn write(
     binding: &Binding,
     (part, words): &Part,
 ) -> Result<()> {
-    let first =
-        to.part_offset(*part).ok_or_else(|| Error::malformed(format!("the layout has a {:?} here", to.kind)))?;
+    let first = to.part_offset(*part).ok_or_else(|| Error::malformed(format!("the layout has a {} here", to.kind)))?;
     if binding.element >= to.count.max(1) {
         return Err(Error::malformed(format!("the layout has {} elements", to.count)));
     }
@@ -275,11 +278,11 @@ mod tests {
     use super::super::inputs::{Bytes, Pointer, Slot};
     use super::*;
     use crate::ir::ResourceKind;
-    use crate::state::{BindingLayout, SetLayout};
+    use crate::state::{BindingKind, BindingLayout, SetLayout};
     use crate::target::GfxIp;
 
     fn layout(kind: ResourceKind, dynamic: bool) -> ResourceLayout {
-        let binding = BindingLayout { binding: 3, kind, count: 2, dynamic, offset: None };
+        let binding = BindingLayout { binding: 3, kind: kind.into(), count: 2, dynamic, offset: None };
         ResourceLayout {
             sets: vec![SetLayout { set: 1, root: None, bindings: vec![binding] }],
             push_constant_bytes: 8,
@@ -309,6 +312,49 @@ mod tests {
 
         let there = Bindings::new(&mut machine, &layout(ResourceKind::StorageBuffer, true), &inputs).unwrap();
         assert_eq!((there.root.len(), there.root[7], there.root[8], there.root[9]), (11, 12, RAW, 1));
+    }
+
+    #[test]
+    fn elements_of_a_mutable_binding_are_of_the_kind_that_is_bound() {
+        let with = |kinds: &[ResourceKind]| {
+            let mut layout = layout(ResourceKind::Sampler, false);
+            layout.sets[0].bindings[0].kind = BindingKind::Mutable(kinds.iter().copied().collect());
+            layout
+        };
+        let table = |layout: &ResourceLayout, bounds: [Bound; 2]| {
+            let one = |(element, bound): (u32, Bound)| Binding { set: 1, binding: 3, element, bound };
+            let inputs = Inputs { bindings: (0..).zip(bounds).map(one).collect(), ..Default::default() };
+            let mut machine = Machine::new(GfxIp::Gfx1030);
+            let there = Bindings::new(&mut machine, layout, &inputs)?;
+            let table = u64::from(super::super::Memory::HIGH) << 32 | u64::from(there.root[0]);
+            machine.read(table, 96).map(<[u8]>::to_vec)
+        };
+        let (buffer, sampler) = (Bound::StorageBuffer(Bytes(vec![7; 12])), Bound::Sampler(Sampler::default()));
+        let words: Vec<u8> = sampler_words(&Sampler::default()).iter().flat_map(|word| word.to_le_bytes()).collect();
+        let heap = with(&[ResourceKind::StorageBuffer, ResourceKind::CombinedImageSampler]);
+        let bytes = table(&heap, [buffer.clone(), sampler.clone()]).unwrap();
+        assert_eq!(
+            (bytes[8], &bytes[48 + 32..][..16]),
+            (12, &words[..]),
+            "elements of 48 bytes, samplers behind images"
+        );
+        let heap = with(&[ResourceKind::StorageBuffer, ResourceKind::Sampler]);
+        let bytes = table(&heap, [sampler.clone(), buffer.clone()]).unwrap();
+        assert_eq!((&bytes[..16], bytes[24]), (&words[..], 12));
+        let why = table(&with(&[ResourceKind::UniformBuffer, ResourceKind::Sampler]), [sampler, buffer]).unwrap_err();
+        assert!(
+            why.to_string().contains("element 1: malformed input: the layout has a mutable descriptor of"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn a_place_is_bound_once() {
+        let mut inputs = bound(Bound::Sampler(Sampler::default()));
+        inputs.bindings.push(inputs.bindings[0].clone());
+        let layout = layout(ResourceKind::CombinedImageSampler, false);
+        let why = Bindings::new(&mut Machine::new(GfxIp::Gfx1030), &layout, &inputs).unwrap_err();
+        assert!(why.to_string().contains("set 1 binding 3 element 1: malformed input: bound twice"), "{why}");
     }
 
     #[test]

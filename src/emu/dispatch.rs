@@ -8,11 +8,9 @@ use super::wave::{POISON, Wave};
 use crate::error::{Error, Result};
 use crate::isa::{Scalar, Sgpr, Vgpr};
 use crate::metadata::registers::{COMPUTE_NUM_THREAD, Registers, compute_num_thread, compute_pgm_rsrc2 as rsrc2};
-use crate::metadata::user_data::pal;
+use crate::metadata::user_data::{MAX_ROOT_DWORDS, pal};
 use crate::target::{Stage, WaveSize};
 
-/// Dwords of the root table.
-const ROOT_DWORDS: usize = 160;
 /// Bytes of the global table: the scratch descriptors come first.
 const GLOBAL_TABLE_BYTES: usize = 256;
 /// A unit of RSRC2.LDS_SIZE.
@@ -39,8 +37,8 @@ impl Tables {
     /// # Errors
     /// Malformed: more root dwords than there are.
     pub fn new(machine: &mut Machine, pipeline: &Pipeline, root: &[u32]) -> Result<Self> {
-        if root.len() > ROOT_DWORDS {
-            return Err(Error::malformed(format!("{} root dwords: PAL has {ROOT_DWORDS}", root.len())));
+        if root.len() > MAX_ROOT_DWORDS as usize {
+            return Err(Error::malformed(format!("{} root dwords: PAL has {MAX_ROOT_DWORDS}", root.len())));
         }
         let threshold = pipeline.spill_threshold as usize;
         let spilled = root.iter().enumerate().map(|(n, dword)| if n >= threshold { *dword } else { POISON });
@@ -63,7 +61,7 @@ impl Tables {
                 }
                 // The high half of a pointer has no number of its own.
                 pal::NOT_MAPPED | pal::PER_SHADER_TABLE => high.take().unwrap_or(POISON),
-                number if (number as usize) < ROOT_DWORDS => self.root.get(number as usize).copied().unwrap_or(POISON),
+                number if number < MAX_ROOT_DWORDS => self.root.get(number as usize).copied().unwrap_or(POISON),
                 number => match self.others.iter().find(|(known, _)| *known == number) {
                     Some((_, value)) => *value,
                     None => return Err(Error::unsupported("user data", format!("{number:#x}"))),

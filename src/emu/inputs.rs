@@ -4,6 +4,7 @@
 //! To add a kind of resource: a variant of [`Bound`].
 
 use crate::error::{Error, Result};
+use crate::state::ResourceKind;
 use serde::{Deserialize, Serialize};
 
 /// Everything a run is given.
@@ -35,7 +36,7 @@ pub struct Binding {
     /// Array element.
     #[serde(default)]
     pub element: u32,
-    /// What is bound there.
+    /// What is bound there; of a mutable binding it says too which kind this element is of.
     pub bound: Bound,
 }
 
@@ -93,6 +94,8 @@ pub enum Bound {
     StorageTexelBuffer(Texels),
     /// An image without a sampler.
     SampledImage(Image),
+    /// An image that each pixel reads its own texel of.
+    InputAttachment(Image),
     /// An image that is read and written by texel.
     StorageImage(Image),
     /// A sampler.
@@ -102,6 +105,22 @@ pub enum Bound {
 }
 
 impl Bound {
+    /// The kind of its descriptor, if it has one.
+    pub fn kind(&self) -> Option<ResourceKind> {
+        Some(match self {
+            Self::UniformBuffer(_) => ResourceKind::UniformBuffer,
+            Self::StorageBuffer(_) => ResourceKind::StorageBuffer,
+            Self::PhysicalStorageBuffer(_) => return None,
+            Self::UniformTexelBuffer(_) => ResourceKind::UniformTexelBuffer,
+            Self::StorageTexelBuffer(_) => ResourceKind::StorageTexelBuffer,
+            Self::SampledImage(_) => ResourceKind::SampledImage,
+            Self::InputAttachment(_) => ResourceKind::InputAttachment,
+            Self::StorageImage(_) => ResourceKind::StorageImage,
+            Self::Sampler(_) => ResourceKind::Sampler,
+            Self::CombinedImageSampler(..) => ResourceKind::CombinedImageSampler,
+        })
+    }
+
     /// Contents of a buffer without a format.
     pub fn buffer(&self) -> Option<&Bytes> {
         match self {
@@ -255,7 +274,17 @@ pub struct Draw {
     pub vertex_buffers: Vec<VertexBuffer>,
     /// Width and height of every attachment, and of the viewport.
     pub extent: [u32; 2],
-    /// Colour attachments.
+    /// Samples of every attachment, at Vulkan's standard places; what is read of an attachment is their average, of
+    /// integers and depth the first.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub samples: u32,
+    /// The pipeline's state has every sample shaded by itself.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub sample_shading: bool,
+    /// Views, bit n for view n: each is drawn to the layer of its number. 0: no views, and one layer.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub view_mask: u32,
+    /// Colour attachments; layers stand one after the other.
     #[serde(default)]
     pub targets: Vec<Target>,
     /// Depth attachment, `D32_SFLOAT`.
@@ -275,9 +304,23 @@ impl Draw {
             indices: Vec::new(),
             vertex_buffers: Vec::new(),
             extent,
+            samples: 1,
+            sample_shading: false,
+            view_mask: 0,
             targets: Vec::new(),
             depth: None,
         }
+    }
+
+    /// Layers of every attachment.
+    pub fn layers(&self) -> u32 {
+        (u32::BITS - self.view_mask.leading_zeros()).max(1)
+    }
+
+    /// The views, in order; without multiview, view 0.
+    pub fn views(&self) -> impl Iterator<Item = u32> + use<> {
+        let mask = self.view_mask.max(1);
+        (0..u32::BITS).filter(move |n| mask >> n & 1 == 1)
     }
 }
 
@@ -402,8 +445,19 @@ fn one() -> u32 {
     1
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_one(n: &u32) -> bool {
     *n == 1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(b: &bool) -> bool {
+    !*b
 }
 
 fn yes() -> bool {

@@ -1,8 +1,10 @@
 //! The fetch prolog: loads a vertex body's attributes into v4 and up and goes on into the body.
 //!
 //! Contract (pal-abi 2.3): entry SGPRs and v0 to v3 stay as they are, all loads have arrived at the end, and registers above
-//! the entry SGPRs and above the fetched VGPRs are free for the prolog. Descriptors are loaded in batches as large as the
-//! free SGPRs allow: a load reads its descriptor when it is issued, so the next batch may overwrite it.
+//! the entry SGPRs and above the fetched VGPRs are free for the prolog. The SGPR after the user data is an entry SGPR too:
+//! the hardware puts the scratch wave offset there if RSRC2.SCRATCH_EN is set. It is left alone in any case: that costs
+//! one register of 104, and bodies with and without scratch share a prolog. Descriptors are loaded in batches as large as
+//! the free SGPRs allow: a load reads its descriptor when it is issued, so the next batch may overwrite it.
 
 use super::divide::{Division, division};
 use super::piece::{Attach, GluePiece, Recorder};
@@ -24,9 +26,12 @@ pub struct FetchKey {
     pub base_vertex: Option<u32>,
     /// SGPR of the first instance.
     pub base_instance: Option<u32>,
-    /// SGPRs that the body expects untouched.
+    /// SGPRs that the body expects untouched: those that the hardware loads, with the scratch wave offset.
     pub entry_sgprs: u32,
 }
+
+/// SGPRs of the scratch wave offset.
+const SCRATCH_OFFSET_SGPRS: u32 = 1;
 
 /// Registers that a wave may use; the file has two more.
 const SGPR_LIMIT: u32 = 104;
@@ -38,7 +43,7 @@ const DESCRIPTOR_SGPRS: u32 = 4;
 const MAX_OFFSET: u32 = 0xfff;
 
 impl FetchKey {
-    /// The key for a body with these user data.
+    /// The key for a body with these user data and this many entry SGPRs, the scratch wave offset not counted.
     ///
     /// # Errors
     /// Malformed: the body was not given what a prolog needs.
@@ -57,7 +62,7 @@ impl FetchKey {
             vertex_buffer_table: register(UserData::VertexBufferTable, loads)?,
             base_vertex: register(UserData::BaseVertex, vertex)?,
             base_instance: register(UserData::BaseInstance, instance)?,
-            entry_sgprs: if loads { entry_sgprs } else { 0 },
+            entry_sgprs: if loads { entry_sgprs.saturating_add(SCRATCH_OFFSET_SGPRS) } else { 0 },
             plan,
         })
     }

@@ -2,6 +2,7 @@
 //!
 //! Built fresh by whoever needs it; edges to blocks that do not exist are left out, so a broken shader does no harm.
 
+use super::dominators::immediate_dominators;
 use super::shader::{BlockId, Shader, Terminator};
 
 /// A tree of dominators, with every question answered in constant time.
@@ -27,57 +28,27 @@ impl DomTree {
         self.parent.get(b.index()).copied().flatten().map(BlockId)
     }
 
-    /// From the nodes in reverse postorder (the root first) and the edges that lead to each.
-    fn new(count: usize, order: &[u32], into: &[Vec<u32>]) -> Self {
-        let mut position = vec![usize::MAX; count];
+    /// Of a graph by its edges (root: node 0), with the nodes in reverse postorder.
+    pub fn new(succs: &[Vec<u32>], order: &[u32]) -> Self {
+        let count = succs.len();
+        let parent = immediate_dominators(succs);
+        let mut position = vec![0; count];
         for (i, &n) in order.iter().enumerate() {
             position[n as usize] = i;
         }
-        // By position in `order`; a dominator always has a lower one, so two fingers meet.
-        let mut idom = vec![usize::MAX; order.len()];
-        if let Some(root) = idom.first_mut() {
-            *root = 0;
-        }
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for (i, &n) in order.iter().enumerate().skip(1) {
-                let mut new = usize::MAX;
-                for &p in &into[n as usize] {
-                    let p = position[p as usize];
-                    if p == usize::MAX || idom[p] == usize::MAX {
-                        continue;
-                    }
-                    let mut other = p;
-                    if new != usize::MAX {
-                        while new != other {
-                            if new > other {
-                                new = idom[new];
-                            } else {
-                                other = idom[other];
-                            }
-                        }
-                    }
-                    new = other;
-                }
-                if new != idom[i] {
-                    idom[i] = new;
-                    changed = true;
-                }
-            }
-        }
+        // By position in `order`, where a dominator always has a lower one.
+        let idom: Vec<usize> = order.iter().map(|&n| parent[n as usize].map_or(0, |p| position[p as usize])).collect();
         let mut size = vec![1u32; order.len()];
         for i in (1..order.len()).rev() {
             let s = size[i];
             size[idom[i]] += s;
         }
         let mut next = vec![0u32; order.len()];
-        let mut tree = Self { parent: vec![None; count], span: vec![None; count] };
+        let mut tree = Self { parent, span: vec![None; count] };
         for (i, &n) in order.iter().enumerate() {
             let first = if i == 0 { 0 } else { next[idom[i]] };
             if i > 0 {
                 next[idom[i]] += size[i];
-                tree.parent[n as usize] = Some(order[idom[i]]);
             }
             next[i] = first + 1;
             tree.span[n as usize] = Some((first, first + size[i] - 1));
@@ -115,8 +86,9 @@ impl Cfg {
                 preds[t.index()].push(BlockId(i as u32));
             }
         }
-        let order = reverse_postorder(count, 0, &numbers(&succs));
-        let dom = DomTree::new(count, &order, &numbers(&preds));
+        let edges = numbers(&succs);
+        let order = reverse_postorder(count, 0, &edges);
+        let dom = DomTree::new(&edges, &order);
         Self { preds, succs, order: order.into_iter().map(BlockId).collect(), dom }
     }
 

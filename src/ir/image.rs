@@ -27,7 +27,8 @@ impl Dim {
     }
 }
 
-/// What an upper-level image operation does. Results are vectors of the texel width unless said otherwise.
+/// What an upper-level image operation does. Results are vectors of the texel width unless said otherwise; those of a
+/// sparse one have a lane more, behind the texel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ImageOp {
     /// Filtered, with a sampler → 4 components; with a comparator → 1.
@@ -86,6 +87,8 @@ pub struct ImageInst {
     pub offset: bool,
     /// Has a minimum level.
     pub min_lod: bool,
+    /// Tells in a last lane whether all that was read has memory: 0 if so. The texel has 32 bits a component.
+    pub sparse: bool,
     /// How memory is accessed.
     pub access: Access,
 }
@@ -236,7 +239,7 @@ pub enum MimgOp {
 }
 
 /// A lower-level image operation: an `image_*` instruction with its descriptors explicit.
-/// The result has as many lanes as `dmask` has bits (Gather4: four).
+/// The result has as many lanes as `dmask` has bits (Gather4: four), and with `tfe` the status behind them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MimgInst {
     /// What.
@@ -255,6 +258,8 @@ pub struct MimgInst {
     pub clamp: bool,
     /// `_o`: packed offset.
     pub offset: bool,
+    /// Texture fail enable: a register more gets 0 where all that was read has memory.
+    pub tfe: bool,
     /// How memory is accessed.
     pub access: Access,
 }

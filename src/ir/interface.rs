@@ -70,6 +70,10 @@ pub enum BuiltIn {
     PrimitiveId,
     Layer,
     ViewportIndex,
+    /// Vulkan's flags of a fragment's size: 1 and 2 for two and four rows, 4 and 8 for two and four columns.
+    ShadingRate,
+    /// b1: the primitive covers all of the fragment.
+    FullyCovered,
     /// Up to 8.
     ClipDistance,
     /// Up to 8.
@@ -97,6 +101,16 @@ pub enum BuiltIn {
     SubgroupLtMask,
 }
 
+impl BuiltIn {
+    /// Whether it is interpolated, so that it has a place in the pixel.
+    pub const fn is_interpolated(self) -> bool {
+        matches!(
+            self,
+            Self::PointCoord | Self::ClipDistance | Self::CullDistance | Self::BaryCoord | Self::BaryCoordNoPersp
+        )
+    }
+}
+
 /// Where an output component goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum OutputSlot {
@@ -104,7 +118,7 @@ pub enum OutputSlot {
     Location {
         /// Location.
         location: u32,
-        /// Component, 0 to 3.
+        /// Component, 0 to 3; of 64 bits the first of two.
         component: u8,
         /// Dual-source index, else 0.
         index: u8,
@@ -121,6 +135,8 @@ pub enum OutputSlot {
     Layer,
     /// Viewport index.
     ViewportIndex,
+    /// Size of the fragments asked for, in Vulkan's flags.
+    ShadingRate,
     /// Depth.
     FragDepth,
     /// Stencil reference.

@@ -20,6 +20,7 @@
 mod alu;
 mod builder;
 pub mod cfg;
+mod dominators;
 mod effects;
 mod image;
 mod interface;
@@ -31,6 +32,7 @@ pub mod parse;
 mod print;
 pub mod rewrite;
 mod rules;
+pub mod sample_shading;
 mod shader;
 mod text;
 mod types;
@@ -46,8 +48,8 @@ pub use lanes::{AmdOp, DerivativeKind, QuadSwap, ReduceOp, SubgroupOp};
 pub use memory::{Access, AtomicOp, BufferKind, DescriptorPart, FenceOrder, MemoryClasses, Scope};
 pub use op::Op;
 pub use shader::{
-    ArgRole, BasicBlock, BlockCall, BlockId, ConstTable, ConstTableId, DenormMode, DepthMode, EntryArg, Inst, InstId,
-    Level, Local, LocalId, LowerInfo, Merge, Modes, RegClass, Resource, ResourceId, ResourceKind, RoundMode, Shader,
-    SpecValue, SymbolId, Terminator, Value, ValueData, ValueDef,
+    ArgRole, BasicBlock, BlockCall, BlockId, ConstTable, ConstTableId, DenormMode, DepthMode, DerivativeGroup,
+    EntryArg, Inst, InstId, Level, Local, LocalId, LowerInfo, Merge, Modes, RegClass, Resource, ResourceId,
+    ResourceKind, RoundMode, Shader, SpecValue, SymbolId, Terminator, Value, ValueData, ValueDef,
 };
 pub use types::{Align, Bits, Type};

@@ -2,7 +2,7 @@
 
 use super::alu::{AluOp, FpFlags};
 use super::image::{ImageInst, MimgInst};
-use super::interface::{BuiltIn, ExportTarget, Interp, NumericKind, OutputSlot};
+use super::interface::{BuiltIn, ExportTarget, Interp, InterpPlace, NumericKind, OutputSlot};
 use super::lanes::{AmdOp, DerivativeKind, SubgroupOp};
 use super::memory::{Access, AtomicOp, BufferKind, DescriptorPart, FenceOrder, MemoryClasses, Scope};
 use super::shader::{ConstTableId, LocalId, ResourceId, SymbolId};
@@ -129,19 +129,23 @@ pub enum Op {
     LoadInput {
         /// Location.
         location: u32,
-        /// Component within it, 0 to 3.
+        /// Component within it, 0 to 3. Of 64 bits: the first of two for a fragment input; for a vertex input, which is fetched
+        /// as the attribute of its location whole, the channel.
         component: u8,
         /// What the bits are: decides fetch defaults and conversions.
         kind: NumericKind,
         /// How a fragment input comes to a pixel; `Flat` for a vertex input.
         interp: Interp,
     },
-    /// → one component of a built-in input: b1 for truth values, else b32 (64 bits for subgroup masks: two components).
+    /// (for a place at an offset: x, y; at a sample: its index) → one component of a built-in input: b1 for truth values,
+    /// else b32 (64 bits for subgroup masks: two components).
     LoadBuiltIn {
         /// Which.
         builtin: BuiltIn,
         /// Component.
         component: u8,
+        /// Where in the pixel, if it is interpolated; else `Center`.
+        place: InterpPlace,
     },
     /// value. Only in the block that returns, once per slot.
     StoreOutput {
@@ -252,4 +256,11 @@ pub enum Op {
     },
     /// Lane and cube primitives.
     Amd(AmdOp),
+}
+
+impl Op {
+    /// Reads a built-in where it is, or at the pixel's centre.
+    pub const fn load_builtin(builtin: BuiltIn, component: u8) -> Self {
+        Self::LoadBuiltIn { builtin, component, place: InterpPlace::Center }
+    }
 }

@@ -121,15 +121,18 @@ impl Rule<'_> {
             Op::LoadInput { component, interp, .. } => {
                 self.component(*component)?;
                 match interp {
-                    Interp::At { place: InterpPlace::AtOffset, .. } => self.args(&[Type::B32, Type::B32])?,
-                    Interp::At { place: InterpPlace::AtSample, .. } => self.args(&[Type::B32])?,
+                    Interp::At { place, .. } => self.place(*place)?,
                     _ => self.args(&[])?,
                 }
                 self.scalar_result()
             }
-            Op::LoadBuiltIn { builtin, .. } => {
-                self.args(&[])?;
-                let truth = matches!(builtin, BuiltIn::FrontFacing | BuiltIn::HelperInvocation);
+            Op::LoadBuiltIn { builtin, place, .. } => {
+                if *place != InterpPlace::Center && !builtin.is_interpolated() {
+                    return Err(format!("{builtin:?} has no place in the pixel"));
+                }
+                self.place(*place)?;
+                use BuiltIn as B;
+                let truth = matches!(builtin, B::FrontFacing | B::HelperInvocation | B::FullyCovered);
                 self.result(if truth { Type::B1 } else { Type::B32 })
             }
             Op::StoreOutput { slot, .. } => {
@@ -280,6 +283,15 @@ impl Rule<'_> {
         self.exists("local", index, self.shader.locals.len())
     }
 
+    /// The operands that say where in the pixel.
+    fn place(&self, place: InterpPlace) -> Check {
+        match place {
+            InterpPlace::AtOffset => self.args(&[Type::B32, Type::B32]),
+            InterpPlace::AtSample => self.args(&[Type::B32]),
+            InterpPlace::Center | InterpPlace::Centroid | InterpPlace::Sample => self.args(&[]),
+        }
+    }
+
     fn component(&self, n: u8) -> Check {
         if n < 4 { Ok(()) } else { Err(format!("component {n}")) }
     }
@@ -334,7 +346,8 @@ impl Rule<'_> {
         }
         let texel = |lanes| {
             let ty = self.some_result()?;
-            let fits = ty.lanes() == lanes && matches!(ty.bits(), Bits::B16 | Bits::B32 | Bits::B64);
+            let narrow_or_wide = !image.sparse && matches!(ty.bits(), Bits::B16 | Bits::B64);
+            let fits = ty.lanes() == lanes + u32::from(image.sparse) && (ty.bits() == Bits::B32 || narrow_or_wide);
             if fits { Ok(()) } else { Err(format!("the result is {ty}")) }
         };
         match image.op {
@@ -380,7 +393,7 @@ impl Rule<'_> {
                 first + count
             }
             _ => {
-                let lanes = if image.op == MimgOp::Gather4 { 4 } else { channels };
+                let lanes = if image.op == MimgOp::Gather4 { 4 } else { channels } + u32::from(image.tfe);
                 let ty = self.some_result()?;
                 if ty.lanes() != lanes || !matches!(ty.bits(), Bits::B16 | Bits::B32) {
                     return Err(format!("the result is {ty}, the mask has {channels} channels"));

@@ -231,6 +231,14 @@ pub enum ResourceKind {
     InputAttachment,
 }
 
+impl ResourceKind {
+    /// Whether a variable of the kind `used` can work on a descriptor of this kind: the same, or its half of a combined one
+    /// (Vulkan, "Shader Resource and Descriptor Type Correspondence").
+    pub fn serves(self, used: Self) -> bool {
+        used == self || self == Self::CombinedImageSampler && matches!(used, Self::SampledImage | Self::Sampler)
+    }
+}
+
 /// How denormals are treated at one width.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum DenormMode {
@@ -265,6 +273,18 @@ pub enum DepthMode {
     Unchanged,
 }
 
+/// Which invocations of a workgroup are a quad, whose members derivatives compare.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DerivativeGroup {
+    /// None.
+    #[default]
+    None,
+    /// Two by two neighbours in x and y.
+    Quads,
+    /// Four neighbours by their linear index.
+    Linear,
+}
+
 /// Execution modes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Modes {
@@ -274,6 +294,8 @@ pub struct Modes {
     pub early_fragment_tests: bool,
     /// Promise about depth.
     pub depth: DepthMode,
+    /// The sample mask is of what passes the early tests.
+    pub post_depth_coverage: bool,
     /// Pixel centres at integers.
     pub pixel_center_integer: bool,
     /// Denormals by width: 16, 32, 64 bits.
@@ -282,8 +304,23 @@ pub struct Modes {
     pub round: [RoundMode; 3],
     /// Shading per sample is needed (SampleId, SamplePosition, sample interpolation).
     pub per_sample: bool,
+    /// Quads of a workgroup, compute only.
+    pub derivatives: DerivativeGroup,
     /// Every specialization constant that shaped the translation, sorted by id.
     pub spec: Vec<SpecValue>,
+}
+
+impl Modes {
+    /// The local id of the n-th invocation in the order of lanes: along x, y and z; where quads are two by two, those four
+    /// follow one another, and the quads likewise.
+    pub fn local_id(&self, n: u32) -> [u32; 3] {
+        let [x, y, _] = self.local_size.map(|n| n.max(1));
+        if self.derivatives != DerivativeGroup::Quads {
+            return [n % x, n / x % y, n / x / y];
+        }
+        let (quad, [wide, high]) = (n / 4, [x / 2, y / 2].map(|n| n.max(1)));
+        [quad % wide * 2 + n % 2, quad / wide % high * 2 + n / 2 % 2, quad / wide / high]
+    }
 }
 
 /// A specialization constant that shaped code.
@@ -351,6 +388,11 @@ pub struct LowerInfo {
 }
 
 impl Shader {
+    /// Invocations have neighbours that derivatives, and levels of detail, are taken from.
+    pub fn has_derivatives(&self) -> bool {
+        self.stage == Stage::Fragment || self.modes.derivatives != DerivativeGroup::None
+    }
+
     /// An empty shader with an entry block.
     pub fn new(name: impl Into<String>, stage: Stage) -> Self {
         Self {

@@ -9,7 +9,9 @@ use super::interface::{BuiltIn, ExportTarget, Interp, NumericKind, OutputSlot};
 use super::lanes::{AmdOp, DerivativeKind, QuadSwap, ReduceOp, SubgroupOp};
 use super::memory::{Access, AtomicOp, BufferKind, DescriptorPart, FenceOrder, MemoryClasses, Scope};
 use super::op::Op;
-use super::shader::{ArgRole, ConstTableId, EntryArg, Local, LocalId, Modes, Resource, ResourceId, SymbolId};
+use super::shader::{
+    ArgRole, ConstTableId, DerivativeGroup, EntryArg, Local, LocalId, Modes, Resource, ResourceId, SymbolId,
+};
 use super::types::{Align, Type};
 use super::words::Word;
 use std::mem::discriminant;
@@ -54,6 +56,7 @@ const IMAGE: ImageInst = ImageInst {
     compare: false,
     offset: false,
     min_lod: false,
+    sparse: false,
     access: ACCESS,
 };
 const MIMG: MimgInst = MimgInst {
@@ -65,6 +68,7 @@ const MIMG: MimgInst = MimgInst {
     lod: LodMode::Implicit,
     clamp: false,
     offset: false,
+    tfe: false,
     access: ACCESS,
 };
 
@@ -90,7 +94,7 @@ const OPS: &[(&str, Op)] = &[
     ("descriptor", Op::Descriptor { resource: ResourceId(0), part: DescriptorPart::Buffer, non_uniform: false }),
     ("push_constant", Op::PushConstant { align: Align::A1 }),
     ("load_input", Op::LoadInput { location: 0, component: 0, kind: NumericKind::Float, interp: Interp::Flat }),
-    ("load_builtin", Op::LoadBuiltIn { builtin: BuiltIn::VertexIndex, component: 0 }),
+    ("load_builtin", Op::load_builtin(BuiltIn::VertexIndex, 0)),
     ("store_output", Op::StoreOutput { slot: OutputSlot::Layer, kind: NumericKind::Float }),
     ("image", Op::Image(IMAGE)),
     ("subgroup_elect", Op::Subgroup(SubgroupOp::Elect)),
@@ -240,9 +244,10 @@ pub(super) fn payload<C: Codec>(op: &mut Op, c: &mut C) -> Text {
                 Interp::Vertex(n) => c.number("", n),
             }
         }
-        Op::LoadBuiltIn { builtin, component } => {
+        Op::LoadBuiltIn { builtin, component, place } => {
             c.word(builtin)?;
-            c.number("component", component)
+            c.number("component", component)?;
+            if builtin.is_interpolated() { c.word(place) } else { Ok(()) }
         }
         Op::StoreOutput { slot, kind } => {
             c.word(slot)?;
@@ -357,6 +362,7 @@ fn image<C: Codec>(i: &mut ImageInst, c: &mut C) -> Text {
     c.flag("compare", &mut i.compare)?;
     c.flag("offset", &mut i.offset)?;
     c.flag("min_lod", &mut i.min_lod)?;
+    c.flag("sparse", &mut i.sparse)?;
     access(&mut i.access, c)
 }
 
@@ -372,6 +378,7 @@ fn mimg<C: Codec>(i: &mut MimgInst, c: &mut C) -> Text {
     c.flag("compare", &mut i.compare)?;
     c.flag("clamp", &mut i.clamp)?;
     c.flag("offset", &mut i.offset)?;
+    c.flag("tfe", &mut i.tfe)?;
     access(&mut i.access, c)
 }
 
@@ -389,7 +396,16 @@ pub(super) fn modes<C: Codec>(m: &mut Modes, c: &mut C) -> Text {
     for r in &mut m.round {
         c.word(r)?;
     }
-    c.flag("per_sample", &mut m.per_sample)
+    c.flag("per_sample", &mut m.per_sample)?;
+    let [mut quads, mut linear] = [DerivativeGroup::Quads, DerivativeGroup::Linear].map(|group| m.derivatives == group);
+    c.flag("quads", &mut quads)?;
+    c.flag("linear_quads", &mut linear)?;
+    m.derivatives = match (quads, linear) {
+        (true, _) => DerivativeGroup::Quads,
+        (_, true) => DerivativeGroup::Linear,
+        _ => DerivativeGroup::None,
+    };
+    c.flag("post_depth_coverage", &mut m.post_depth_coverage)
 }
 
 /// A scratch variable.

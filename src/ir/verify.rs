@@ -10,6 +10,7 @@ use super::rules;
 use super::shader::{BlockCall, BlockId, InstId, Level, Merge, Shader, Terminator, Value, ValueDef};
 use super::types::Type;
 use crate::error::{Error, Result};
+use std::collections::BTreeSet;
 
 /// Checks every rule of the shader's level.
 ///
@@ -52,7 +53,7 @@ impl<'a> Verifier<'a> {
         let bug = |what: String| Error::bug(format!("shader `{}`: {what}", self.shader.name));
         self.header().map_err(bug)?;
         self.place_values().map_err(bug)?;
-        let mut outputs = Vec::new();
+        let mut outputs = BTreeSet::new();
         for id in self.shader.block_ids() {
             outputs.clear();
             for (i, &inst_id) in self.shader.block(id).insts.iter().enumerate() {
@@ -150,16 +151,12 @@ impl<'a> Verifier<'a> {
         Ok(())
     }
 
-    fn output(&self, id: BlockId, op: &Op, seen: &mut Vec<super::interface::OutputSlot>) -> Check {
+    fn output(&self, id: BlockId, op: &Op, seen: &mut BTreeSet<super::interface::OutputSlot>) -> Check {
         let Op::StoreOutput { slot, .. } = *op else { return Ok(()) };
         if !matches!(self.shader.block(id).term, Some(Terminator::Return(_))) {
             return Err("an output is stored only in a block that returns".into());
         }
-        if seen.contains(&slot) {
-            return Err("this output is stored already".into());
-        }
-        seen.push(slot);
-        Ok(())
+        if seen.insert(slot) { Ok(()) } else { Err("this output is stored already".into()) }
     }
 
     fn end(&self, id: BlockId) -> Check {

@@ -3,8 +3,11 @@
 //! | | adjacent | chained |
 //! |---|---|---|
 //! | a stage's first part | at 256 | at 256 |
-//! | its other parts | right behind, at 64 | anywhere, at 64 |
-//! | a joint | none: control falls through the padding | an `s_branch` behind the part |
+//! | its other parts | in the order in which they run, at 64 | the last to run comes first, at 64 |
+//! | a joint | none: control falls through the padding | an `s_branch` after the part |
+//!
+//! The parts of a stage stand together in both, so that the stage's symbol covers all its code: that is what
+//! `GetShaderCode` gives to tools. An `s_branch` reaches 128 KiB; where a joint is longer, the parts are placed adjacent.
 //!
 //! Fence: after this no offset changes; the writer consumes exactly this. To add a layout: a variant of [`Placement`] and
 //! its order of parts.
@@ -21,7 +24,7 @@ pub enum Placement {
     /// Parts that run one after the other stand one after the other.
     #[default]
     Adjacent,
-    /// Parts stand apart, each once, joined by branches.
+    /// Parts are joined by branches, wherever in the stage they stand.
     Chained,
 }
 
@@ -50,6 +53,20 @@ pub(super) struct PlacedPart<'u> {
     pub joint: Option<u32>,
 }
 
+impl PlacedPart<'_> {
+    /// Whether the branch of its joint reaches the next part: a signed 16-bit count of dwords from the next instruction.
+    fn branch_reaches(&self) -> bool {
+        let end = i64::from(self.offset) + i64::from(self.size);
+        self.joint.is_none_or(|next| i16::try_from((i64::from(next) - end) / i64::from(DWORD)).is_ok())
+    }
+
+    /// Where it ends, its branch included.
+    pub(super) fn end(&self) -> u32 {
+        // `place` has computed this sum before.
+        self.offset.saturating_add(self.size)
+    }
+}
+
 /// An output section of constant data.
 pub(super) struct PlacedData<'u> {
     pub name: &'u str,
@@ -62,6 +79,8 @@ pub(super) struct PlacedData<'u> {
 
 /// Where everything stands.
 pub(super) struct Layout<'u> {
+    /// How the parts were placed: as asked, or adjacent where a branch would not reach.
+    pub placement: Placement,
     /// In order of their offsets.
     pub parts: Vec<PlacedPart<'u>>,
     /// End of the last part.
@@ -77,6 +96,15 @@ impl<'u> Layout<'u> {
     /// # Errors
     /// Malformed: parts too large for 32-bit offsets.
     pub(super) fn new(unit: &'u Unit<'_>, placement: Placement) -> Result<Self> {
+        let layout = Self::placed(unit, placement)?;
+        if layout.parts.iter().all(PlacedPart::branch_reaches) {
+            Ok(layout)
+        } else {
+            Self::placed(unit, Placement::Adjacent)
+        }
+    }
+
+    fn placed(unit: &'u Unit<'_>, placement: Placement) -> Result<Self> {
         let mut parts: Vec<PlacedPart<'u>> = Vec::new();
         for (stage, of_stage) in unit.stages.iter().enumerate() {
             for (index, part) in of_stage.parts().enumerate() {
@@ -90,13 +118,13 @@ impl<'u> Layout<'u> {
                 placed.size = placed.size.checked_add(DWORD).ok_or_else(too_large)?;
                 placed.joint = Some(0);
             }
-            // First parts in the order of the stages, then the others from the last to the first.
-            parts.sort_by_key(|p| if p.id.part == 0 { (0, p.id.stage) } else { (usize::MAX - p.id.part, p.id.stage) });
+            // A stage begins with its first part; the others follow from the last to the first.
+            parts.sort_by_key(|p| (p.id.stage, if p.id.part == 0 { 0 } else { usize::MAX - p.id.part }));
         }
         let code_end = place(&mut parts)?;
         resolve_joints(&mut parts)?;
         let tail = code_end.checked_next_multiple_of(PART_ALIGN).and_then(|n| n.checked_add(TAIL_LINES * PART_ALIGN));
-        Ok(Self { parts, code_end, text_size: tail.ok_or_else(too_large)?, data: place_data(unit)? })
+        Ok(Self { placement, parts, code_end, text_size: tail.ok_or_else(too_large)?, data: place_data(unit)? })
     }
 
     /// A part by its id.

@@ -60,6 +60,28 @@ pub fn link_objects(
     placement: Placement,
     glue: &dyn GlueSource,
 ) -> Result<Vec<u8>> {
+    link_placed(objects, state, placement, glue).map(|linked| linked.elf)
+}
+
+/// A final ELF and how its parts came to stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Linked {
+    /// The ELF.
+    pub elf: Vec<u8>,
+    /// As asked; or adjacent, where a branch from part to part would not have reached.
+    pub placement: Placement,
+}
+
+/// As [`link_objects`], and says how the parts were placed.
+///
+/// # Errors
+/// As [`link_objects`].
+pub fn link_placed(
+    objects: &[&Object],
+    state: &PipelineState,
+    placement: Placement,
+    glue: &dyn GlueSource,
+) -> Result<Linked> {
     let layout = ResolvedLayout::new(&state.layout).at(|| "resource layout")?;
     let unit = attach(objects, state, glue)?;
     let places = Layout::new(&unit, placement)?;
@@ -71,7 +93,8 @@ pub fn link_objects(
     let target = first.object.interface().target;
     let document = document(&unit, state, &layout, &resolved)?;
     let note = note::write_section(target, &document);
-    Output { target, unit: &unit, layout: &places, placement, resolved: &resolved, note: &note }.write()
+    let elf = Output { target, unit: &unit, layout: &places, resolved: &resolved, note: &note }.write()?;
+    Ok(Linked { elf, placement: places.placement })
 }
 
 /// The metadata of the final ELF.

@@ -65,9 +65,9 @@ impl Values<'_> {
         Ok(match symbol {
             LinkSymbol::DescriptorOffset { set, binding, part } => {
                 let place = self.place(*set, *binding)?;
-                let offset = place.part_offset(*part).ok_or_else(|| {
-                    layout_error(*set, *binding, format!("a {:?} has no such descriptor", place.kind))
-                })?;
+                let offset = place
+                    .part_offset(*part)
+                    .ok_or_else(|| layout_error(*set, *binding, format!("a {} has no such descriptor", place.kind)))?;
                 Value { bits: offset, spilled: place.in_root.then_some(offset / 4) }
             }
             LinkSymbol::DescriptorStride { set, binding } => Value::plain(self.place(*set, *binding)?.stride),
@@ -149,11 +149,11 @@ impl Values<'_> {
         for used in &object.interface.resources {
             let ResourceUse { set, binding, kind, count } = *used;
             let place = self.place(set, binding)?;
-            if !place.serves(kind) {
+            if !place.kind.serves(kind) {
                 return Err(layout_error(
                     set,
                     binding,
-                    format!("the shader has a {kind:?}, the layout a {:?}", place.kind),
+                    format!("the shader has a {kind:?}, the layout a {}", place.kind),
                 ));
             }
             if count.is_some_and(|n| n > place.count) {

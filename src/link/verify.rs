@@ -3,7 +3,7 @@
 //! Every violation is reported, not only the first. The check knows nothing of how the ELF came about; it takes the bytes
 //! and the loader's rules. To add a rule: a variant of [`Rule`], a check, and a mutation in the tests that breaks it.
 
-use super::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, shf, sht, stt};
+use super::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
 use crate::error::Result;
 use crate::metadata::document::{Document, Map, get};
 use crate::metadata::note::{self, isa_name};
@@ -87,6 +87,11 @@ impl VerifyReport {
         }
     }
 }
+
+/// Sample coverage in SPI_PS_INPUT_ENA.
+const SAMPLE_COVERAGE: u32 = 1 << 14;
+/// Bytes of a unit of COMPUTE_PGM_RSRC2.LDS_SIZE.
+const LDS_UNIT: u32 = 512;
 
 /// Registers of 6.1 that PAL reads unconditionally from a graphics ELF.
 const MANDATORY: [Register; 13] = [
@@ -272,10 +277,20 @@ impl Metadata<'_> {
         for (stage, own) in &stages {
             stage_words(*stage, own, &words, report);
             self.entry(*stage, report);
+            if *stage == Stage::Compute {
+                compute_keys(own, &words, report);
+            }
         }
         if expected.contains(&Stage::Vertex) {
             graphics_words(&words, report);
+            let uses = words.field(spi_ps_input_ena::ENA) & SAMPLE_COVERAGE != 0
+                || words.field(db_shader_control::MASK_EXPORT_ENABLE) == 1;
+            let said = get(pipeline, ".ps_sample_mask").and_then(Value::as_bool).unwrap_or(false);
+            report.require(uses == said, Rule::Metadata, || {
+                format!(".ps_sample_mask {said}, and the registers say {uses}")
+            });
         }
+        self.parts(report);
         report.stages = found;
         self.tail(report);
     }
@@ -287,7 +302,9 @@ impl Metadata<'_> {
         let hash = get(pipeline, ".internal_pipeline_hash");
         report.require(is_hash(hash), rule, || ".internal_pipeline_hash is no pair of numbers".into());
         let limit = number(pipeline, ".user_data_limit");
-        report.require(limit.is_some_and(|n| n <= 160), rule, || format!(".user_data_limit {limit:?}"));
+        report.require(limit.is_some_and(|n| n <= user_data::MAX_ROOT_DWORDS), rule, || {
+            format!(".user_data_limit {limit:?}: metadata 2.x has {} dwords", user_data::MAX_ROOT_DWORDS)
+        });
         let spill = number(pipeline, ".spill_threshold");
         let fits = spill.is_some_and(|s| s == 0xffff || limit.is_some_and(|l| s < l));
         report.require(fits, rule, || format!(".spill_threshold {spill:?} with .user_data_limit {limit:?}"));
@@ -335,6 +352,21 @@ impl Metadata<'_> {
             s.home == Home::Section(index) && s.kind == stt::FUNC && s.size > 0 && s.value % 256 == 0 && inside
         });
         report.require(right, Rule::Entry, || format!("no entry `{name}` at a multiple of 256 with a size"));
+    }
+
+    /// Tools are given the bytes of a stage's symbol, so that must cover every part.
+    fn parts(&self, report: &mut VerifyReport) {
+        let code = |s: &&Symbol<'_>| {
+            s.kind == stt::FUNC && self.elf.section(".text").is_some_and(|(i, _)| s.home == Home::Section(i))
+        };
+        let ranges = |local: bool| {
+            let symbols = self.elf.symbols.iter().filter(code).filter(move |s| s.local == local);
+            symbols.map(|s| (s.name, s.value..s.value.saturating_add(s.size)))
+        };
+        for (name, part) in ranges(true) {
+            let covered = ranges(false).any(|(_, stage)| stage.start <= part.start && part.end <= stage.end);
+            report.require(covered, Rule::Entry, || format!("part `{name}` is outside of its stage's symbol"));
+        }
     }
 
     /// The prefetcher reads beyond the last instruction: three lines of `s_code_end` keep it from what follows.
@@ -415,8 +447,26 @@ fn stage_words(stage: Stage, own: &Map, words: &Registers, report: &mut VerifyRe
     }
 }
 
+/// What the loader takes from a compute stage besides registers.
+fn compute_keys(own: &Map, words: &Registers, report: &mut VerifyReport) {
+    let sizes: Vec<u64> = (0..3)
+        .filter_map(|n| words.get(COMPUTE_NUM_THREAD.nth(n)))
+        .map(|word| compute_num_thread::NUM_THREAD_FULL.of(word).into())
+        .collect();
+    let said = get(own, ".threadgroup_dimensions").and_then(Value::as_array);
+    let said: Option<Vec<u64>> = said.map(|sizes| sizes.iter().filter_map(Value::as_u64).collect());
+    // A register that is missing is another rule's.
+    report.require(sizes.len() < 3 || said.as_ref() == Some(&sizes), Rule::Metadata, || {
+        format!(".threadgroup_dimensions {said:?} with COMPUTE_NUM_THREAD {sizes:?}")
+    });
+    let lds = words.field(compute_pgm_rsrc2::LDS_SIZE) * LDS_UNIT;
+    let said = number(own, ".lds_size");
+    report
+        .require(said == Some(lds), Rule::Metadata, || format!(".lds_size {said:?} with {lds} bytes in the register"));
+}
+
 fn graphics_words(words: &Registers, report: &mut VerifyReport) {
-    for register in MANDATORY.into_iter().chain([VGT_SHADER_STAGES_EN, SPI_PS_INPUT_CNTL]) {
+    for register in MANDATORY.into_iter().chain([VGT_SHADER_STAGES_EN, SPI_PS_INPUT_CNTL, PA_STEREO_CNTL]) {
         report.require(words.get(register).is_some(), Rule::MandatoryRegisters, || format!("no {}", register.name()));
     }
     let rule = Rule::Registers;

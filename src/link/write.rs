@@ -6,7 +6,7 @@
 use super::attach::Unit;
 use super::elf::{MACHINE, OSABI_PAL, RELOCATABLE, shf, sht, size, stt};
 use super::input::{LoadReloc, Patched};
-use super::layout::{ENTRY_ALIGN, Layout, PartId, Placement};
+use super::layout::{ENTRY_ALIGN, Layout, PartId, PlacedPart};
 use super::resolve::Resolved;
 use crate::error::{Context, Error, Result};
 use crate::reloc::apply::apply;
@@ -27,7 +27,6 @@ pub(super) struct Output<'a> {
     pub target: GfxIp,
     pub unit: &'a Unit<'a>,
     pub layout: &'a Layout<'a>,
-    pub placement: Placement,
     /// By stage.
     pub resolved: &'a [Resolved],
     /// Content of `.note`.
@@ -172,10 +171,11 @@ impl<'a> Output<'a> {
             if let Some(next) = placed.joint {
                 let at = u32::try_from(text.len()).map_err(|_| too_many())?;
                 text.extend_from_slice(&S_BRANCH.to_le_bytes());
-                apply(&mut text, at, RelocKind::Rel16, next.into(), at.into()).map_err(|_| {
-                    let joint =
-                        format!("behind `{}`: {at:#x} to {next:#x}; adjacent parts need none", placed.part.symbol);
-                    Error::unsupported("joint beyond a branch's reach", joint)
+                apply(&mut text, at, RelocKind::Rel16, next.into(), at.into()).map_err(|e| {
+                    Error::bug(format!(
+                        "the joint after `{}`, which the layout found to reach: {e}",
+                        placed.part.symbol
+                    ))
                 })?;
             }
             let values = self.resolved.get(placed.id.stage).map_or(&[][..], |r| &r.values);
@@ -245,15 +245,12 @@ impl<'a> Output<'a> {
             out.push(code(placed.part.symbol, placed.offset, placed.size, true));
         }
         for (index, stage) in self.unit.stages.iter().enumerate() {
-            let count = stage.parts().count();
-            let part = |part| self.layout.part(PartId { stage: index, part });
-            let first = part(0).ok_or_else(|| Error::bug("a stage without parts"))?;
-            let last = match self.placement {
-                Placement::Adjacent => part(count - 1).ok_or_else(|| Error::bug("a stage without parts"))?,
-                Placement::Chained => first,
-            };
-            let end = last.offset.checked_add(last.size).ok_or_else(too_many)?;
-            out.push(code(stage.stage().entry_symbol(), first.offset, end - first.offset, false));
+            let first = self.layout.part(PartId { stage: index, part: 0 });
+            let first = first.ok_or_else(|| Error::bug("a stage without parts"))?;
+            // The parts of a stage stand together, the first one first.
+            let ends = self.layout.parts.iter().filter(|p| p.id.stage == index).map(PlacedPart::end);
+            let size = ends.max().unwrap_or(0).saturating_sub(first.offset);
+            out.push(code(stage.stage().entry_symbol(), first.offset, size, false));
         }
         Ok((out, targets))
     }

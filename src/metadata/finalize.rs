@@ -19,6 +19,8 @@ pub const NO_SPILL: u32 = 0xFFFF;
 /// SGPRs and VGPRs a wave may have, as LLPC states them.
 const SGPR_LIMIT: u32 = 104;
 const VGPR_LIMIT: u32 = 256;
+/// Bytes of a unit of COMPUTE_PGM_RSRC2.LDS_SIZE.
+const LDS_UNIT: u32 = 512;
 
 /// What the link knows of one stage.
 #[derive(Clone, Copy, Debug)]
@@ -102,7 +104,9 @@ fn stage_registers(notes: &mut Notes, facts: &StageFacts<'_>) -> Result<u32> {
     let registers = StageRegisters::of(interface.stage);
     let fields = notes.stages.entry(interface.stage).or_default();
     let count = |fields: &Fields, key| fields.get(&key).copied().unwrap_or(0);
-    let sgprs = count(fields, Key::SgprCount).max(facts.glue_sgprs).max(interface.entry_sgprs).max(1);
+    let words = &mut notes.registers;
+    let loaded = interface.entry_sgprs.saturating_add(words.field(registers.scratch_en));
+    let sgprs = count(fields, Key::SgprCount).max(facts.glue_sgprs).max(loaded).max(1);
     let vgprs = count(fields, Key::VgprCount).max(facts.glue_vgprs).max(entry_vgprs(interface)).max(1);
     if vgprs > VGPR_LIMIT {
         return Err(Error::malformed(format!("{vgprs} VGPRs")));
@@ -113,7 +117,6 @@ fn stage_registers(notes: &mut Notes, facts: &StageFacts<'_>) -> Result<u32> {
     fields.insert(Key::VgprLimit, VGPR_LIMIT);
     let scratch = *fields.entry(Key::ScratchMemorySize).or_insert(0);
     fields.insert(Key::WavefrontSize, interface.wave.lanes());
-    let words = &mut notes.registers;
     words.set_field(registers.vgprs, (vgprs - 1) / interface.wave.vgpr_granule())?;
     // Not fitting here means damaged counts, not our mistake.
     let sgpr_granules = (sgprs - 1) / 8;
@@ -182,6 +185,8 @@ fn compute(notes: &mut Notes, facts: &StageFacts<'_>) -> Result<()> {
         words.set(COMPUTE_NUM_THREAD.nth(n), word);
     }
     words.set(super::registers::COMPUTE_PGM_RSRC3, 0);
+    let lds = words.field(compute_pgm_rsrc2::LDS_SIZE) * LDS_UNIT;
+    notes.stages.entry(Stage::Compute).or_default().insert(Key::LdsSize, lds);
     Ok(())
 }
 

@@ -13,9 +13,17 @@ use crate::target::Stage;
 
 /// `SPI_SHADER_POS_FORMAT` of one vector.
 const FOUR_COMPONENTS: u32 = 4;
+/// `PA_STEREO_CNTL.STEREO_MODE`: nothing stereoscopic comes from the shader. PAL of 2022 programs 0 without it, which is
+/// SHADER_STEREO_X; PAL of 2025 writes the register itself.
+const STATE_STEREO_X: u32 = 1;
+/// Sample coverage in SPI_PS_INPUT_ENA.
+const SAMPLE_COVERAGE_ENA: u32 = 1 << 14;
 /// `DB_SHADER_CONTROL.Z_ORDER`.
 const LATE_Z: u32 = 0;
 const EARLY_Z_THEN_LATE_Z: u32 = 1;
+
+/// `PA_SC_AA_CONFIG.COVERAGE_TO_SHADER_SELECT`: of what a primitive covers fully.
+const INNER_COVERAGE: u32 = 1;
 
 /// What a vertex stage decides.
 pub(super) fn vertex(
@@ -24,6 +32,10 @@ pub(super) fn vertex(
     vertex: &VertexInterface,
     facts: &Facts<'_>,
 ) -> Result<()> {
+    if facts.state.view_mask != 0 && !vertex.multiview {
+        // Every view would be drawn to the first layer.
+        return Err(Error::needs_full(FullCompile::State { item: "view_mask".into() }));
+    }
     let words = &mut notes.registers;
     let positions = &vertex.positions;
     words.set_field(rsrc1_vs::VGPR_COMP_CNT, vgpr_comp_cnt(stage.interface, vertex.vgpr_comp_cnt))?;
@@ -34,6 +46,8 @@ pub(super) fn vertex(
     words.set(VGT_STRMOUT_CONFIG, 0);
     words.set(VGT_STRMOUT_BUFFER_CONFIG, 0);
     words.set_field(ia_multi_vgt_param::PRIMGROUP_SIZE, 127)?;
+    words.set(PA_STEREO_CNTL, 0);
+    words.set_field(pa_stereo_cntl::STEREO_MODE, STATE_STEREO_X)?;
 
     let slots = facts.slots.max(vertex.exported_params);
     if slots > spi_vs_out_config::VS_EXPORT_COUNT.max() + 1 {
@@ -76,13 +90,14 @@ fn out_control(words: &mut Registers, positions: &PositionExports) -> Result<()>
     if distances > 8 {
         return Err(Error::malformed(format!("{clips} clip and {culls} cull distances")));
     }
-    let misc = positions.point_size || positions.layer || positions.viewport_index;
+    let misc = positions.has_misc();
     let below = |n: u32| (1u32 << n) - 1;
     words.set(PA_CL_VS_OUT_CNTL, 0);
     for (field, value) in [
         (f::USE_VTX_POINT_SIZE, u32::from(positions.point_size)),
         (f::USE_VTX_RENDER_TARGET_INDX, u32::from(positions.layer)),
         (f::USE_VTX_VIEWPORT_INDX, u32::from(positions.viewport_index)),
+        (f::USE_VTX_VRS_RATE, u32::from(positions.shading_rate)),
         (f::VS_OUT_MISC_VEC_ENA, u32::from(misc)),
         // On gfx10.3 distances travel on the side bus too.
         (f::VS_OUT_MISC_SIDE_BUS_ENA, u32::from(misc || distances > 0)),
@@ -132,7 +147,8 @@ fn rasterizer(words: &mut Registers, facts: &Facts<'_>) -> Result<()> {
     }
     words.set(PA_SC_SHADER_CONTROL, 0);
     words.set(PA_SC_AA_CONFIG, 0);
-    words.set_field(pa_sc_aa_config::COVERAGE_TO_SHADER_SELECT, u32::from(facts.state.raster.inner_coverage))
+    let coverage = if facts.state.raster.inner_coverage { INNER_COVERAGE } else { 0 };
+    words.set_field(pa_sc_aa_config::COVERAGE_TO_SHADER_SELECT, coverage)
 }
 
 /// What a fragment stage decides.
@@ -144,13 +160,10 @@ pub(super) fn fragment(
 ) -> Result<()> {
     let words = &mut notes.registers;
     let color = &facts.state.color;
-    let asked_per_sample = color.shades_samples();
-    let interpolates = fragment.inputs.iter().any(|i| !i.flat && !i.per_vertex);
-    if asked_per_sample && !fragment.per_sample && interpolates {
-        // The body interpolates at the pixel's centre, and would have to at the sample.
+    if color.shades_samples() && fragment.per_pixel {
         return Err(Error::needs_full(FullCompile::State { item: "color.sample_shading".into() }));
     }
-    let per_sample = fragment.per_sample || asked_per_sample;
+    let per_sample = fragment.per_sample || color.shades_samples();
 
     let (ena, addr) = (words.get(SPI_PS_INPUT_ENA).unwrap_or(0), words.get(SPI_PS_INPUT_ADDR).unwrap_or(0));
     // No pixel wave starts without a pair of barycentrics; what is enabled has its place, which ADDR gives.
@@ -182,12 +195,19 @@ pub(super) fn fragment(
     let location = if per_sample && !fragment.pixel_center_integer { 2 } else { 0 };
     words.set_field(spi_baryc_cntl::POS_FLOAT_LOCATION, location)?;
     words.set_field(pa_sc_mode_cntl_1::PS_ITER_SAMPLE, u32::from(per_sample))?;
+    if fragment.fully_covered {
+        words.set_field(pa_sc_aa_config::COVERAGE_TO_SHADER_SELECT, INNER_COVERAGE)?;
+    }
 
     words.set(SPI_SHADER_COL_FORMAT, facts.formats.col_format);
     words.set(CB_SHADER_MASK, facts.formats.cb_mask);
     words.set(SPI_SHADER_Z_FORMAT, facts.formats.z_format);
     depth_control(words, stage, fragment, color.alpha_to_coverage)?;
 
+    if fragment.writes_sample_mask || ena & SAMPLE_COVERAGE_ENA != 0 {
+        // The driver shades pixels one by one then, whatever the shading rate.
+        notes.pipeline.insert(Key::PsSampleMask, 1);
+    }
     let own = notes.stages.entry(Stage::Fragment).or_default();
     for (key, holds) in [
         (Key::UsesUavs, stage.interface.writes_memory),
@@ -229,6 +249,7 @@ fn depth_control(
         (f::DEPTH_BEFORE_SHADER, u32::from(early)),
         (f::KILL_ENABLE, u32::from(fragment.kills)),
         (f::CONSERVATIVE_Z_EXPORT, conservative),
+        (f::PRE_SHADER_DEPTH_COVERAGE_ENABLE, u32::from(fragment.post_depth_coverage)),
         (f::ALPHA_TO_MASK_DISABLE, u32::from(fragment.writes_sample_mask || !alpha_to_coverage)),
     ] {
         words.set_field(field, value)?;

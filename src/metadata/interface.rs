@@ -24,7 +24,8 @@ pub struct StageInterface {
     pub epilog: bool,
     /// What each user-data SGPR holds, from s0.
     pub user_data: Vec<UserData>,
-    /// SGPRs that the hardware loads at entry: user data, then system values. Those above are free for a prolog.
+    /// SGPRs that the hardware loads at entry in any case: user data, then system values. With RSRC2.SCRATCH_EN it loads
+    /// one more, the scratch wave offset; those above are free for a prolog.
     pub entry_sgprs: u32,
     /// Resource bindings used, sorted by set and binding.
     pub resources: Vec<ResourceUse>,
@@ -68,6 +69,8 @@ pub struct VertexInterface {
     pub vgpr_comp_cnt: u32,
     /// PrimitiveId is used.
     pub uses_primitive_id: bool,
+    /// The body exports its view as the layer.
+    pub multiview: bool,
 }
 
 /// One vertex fetch: the dwords one shader location needs.
@@ -158,10 +161,19 @@ pub struct PositionExports {
     pub layer: bool,
     /// Viewport index is written.
     pub viewport_index: bool,
+    /// Shading rate is written.
+    pub shading_rate: bool,
     /// Number of clip distances.
     pub clip_distances: u8,
     /// Number of cull distances.
     pub cull_distances: u8,
+}
+
+impl PositionExports {
+    /// There is a vector of what is no position and no distance.
+    pub const fn has_misc(&self) -> bool {
+        self.point_size || self.layer || self.viewport_index || self.shading_rate
+    }
 }
 
 /// Fragment stage.
@@ -187,12 +199,18 @@ pub struct FragmentInterface {
     pub kills: bool,
     /// Depth and stencil tests before the shader.
     pub early_fragment_tests: bool,
+    /// The sample mask that is read is of what passes these tests.
+    pub post_depth_coverage: bool,
+    /// Coverage that is read means fully covered.
+    pub fully_covered: bool,
     /// Promise about depth.
     pub depth_mode: DepthMode,
     /// Pixel centres at integers.
     pub pixel_center_integer: bool,
-    /// Needs shading per sample.
+    /// Needs shading per sample: the body reads its inputs at the sample.
     pub per_sample: bool,
+    /// The body reads inputs in the pixel that it would have to read at the sample where the state shades every sample.
+    pub per_pixel: bool,
     /// Where the body exports itself: its SPI_SHADER_COL_FORMAT, CB_SHADER_MASK, SPI_SHADER_Z_FORMAT.
     pub exported: Option<ExportedFormats>,
 }

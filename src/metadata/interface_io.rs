@@ -12,7 +12,7 @@ use rmpv::{Value, ValueRef};
 use serde::Serialize;
 
 /// Raised with every change of the interface's meaning; a part of another generation cannot be linked.
-pub const GENERATION: u32 = 1;
+pub const GENERATION: u32 = 2;
 
 /// Everything under this prefix is ours, and gone from a final ELF.
 pub const PREFIX: &str = ".dovetail.";

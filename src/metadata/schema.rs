@@ -74,6 +74,7 @@ pub enum Key {
     UserDataLimit,
     SpillThreshold,
     UsesViewportArrayIndex,
+    PsSampleMask,
     VertexInputs,
     ColorExports,
     EntryPoint,
@@ -83,6 +84,7 @@ pub enum Key {
     VgprLimit,
     ScratchMemorySize,
     LdsSize,
+    ThreadgroupDimensions,
     WavefrontSize,
     UsesUavs,
     WritesUavs,
@@ -103,7 +105,7 @@ const fn row(key: Key, name: &'static str, place: Place, ty: Type, merge: Merge,
     Row { key, name, place, ty, merge, owner }
 }
 
-const TABLE: [Row; 23] = {
+const TABLE: [Row; 25] = {
     use Merge::{Max, Min, Or, Same};
     use Owner::{Code, Link, Unlinked};
     use Place::{Pipeline, Stage};
@@ -118,6 +120,7 @@ const TABLE: [Row; 23] = {
         row(Key::UserDataLimit, ".user_data_limit", Pipeline, Uint, Max, Code),
         row(Key::SpillThreshold, ".spill_threshold", Pipeline, Uint, Min, Code),
         row(Key::UsesViewportArrayIndex, ".uses_viewport_array_index", Pipeline, Bool, Or, Link),
+        row(Key::PsSampleMask, ".ps_sample_mask", Pipeline, Bool, Or, Link),
         row(Key::VertexInputs, ".vertexInputs", Pipeline, Other, Same, Unlinked),
         row(Key::ColorExports, ".colorExports", Pipeline, Other, Same, Unlinked),
         row(Key::EntryPoint, ".entry_point", Stage, Other, Same, Code),
@@ -127,6 +130,7 @@ const TABLE: [Row; 23] = {
         row(Key::VgprLimit, ".vgpr_limit", Stage, Uint, Max, Code),
         row(Key::ScratchMemorySize, ".scratch_memory_size", Stage, Uint, Max, Code),
         row(Key::LdsSize, ".lds_size", Stage, Uint, Max, Code),
+        row(Key::ThreadgroupDimensions, ".threadgroup_dimensions", Stage, Other, Same, Link),
         row(Key::WavefrontSize, ".wavefront_size", Stage, Uint, Same, Code),
         row(Key::UsesUavs, ".uses_uavs", Stage, Bool, Or, Link),
         row(Key::WritesUavs, ".writes_uavs", Stage, Bool, Or, Link),

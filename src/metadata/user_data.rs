@@ -2,8 +2,9 @@
 //!
 //! A number below [`MAX_ROOT_DWORDS`] is a dword of the root table; the others name something that PAL provides.
 
-/// Most root dwords that PAL has.
-pub const MAX_ROOT_DWORDS: u32 = 160;
+/// Root dwords that every PAL has which reads metadata 2.6. Those from June 2024 on have 160; the ones before leave the
+/// SGPR of a larger number unmapped without a word, and an ELF does not know which of them loads it.
+pub const MAX_ROOT_DWORDS: u32 = 128;
 
 /// Numbers that PAL gives to what it provides itself.
 pub mod pal {

@@ -5,6 +5,7 @@
 use super::finalize::FinalNotes;
 use super::msgpack::Writer;
 use super::notes::Fields;
+use super::registers::{COMPUTE_NUM_THREAD, Registers, compute_num_thread};
 use super::schema::{Key, Place, Type};
 use crate::target::Stage;
 
@@ -53,7 +54,7 @@ fn pipeline(out: &mut Writer, notes: &FinalNotes) {
                 out.map(notes.notes.stages.len());
                 for (stage, fields) in &notes.notes.stages {
                     out.str(stage.hardware_name());
-                    hardware_stage(out, *stage, fields);
+                    hardware_stage(out, *stage, fields, &notes.notes.registers);
                 }
             }
             Key::Registers => {
@@ -82,14 +83,25 @@ fn shaders(out: &mut Writer, shaders: &[(Stage, [u64; 2])]) {
     }
 }
 
-fn hardware_stage(out: &mut Writer, stage: Stage, fields: &Fields) {
-    out.map(fields.len() + 1);
+fn hardware_stage(out: &mut Writer, stage: Stage, fields: &Fields, registers: &Registers) {
+    let is_compute = stage == Stage::Compute;
+    out.map(fields.len() + if is_compute { 2 } else { 1 });
     for key in Key::all().filter(|k| k.place() == Place::Stage) {
-        if key == Key::EntryPoint {
-            out.str(key.name());
-            out.str(stage.entry_symbol());
-        } else {
-            number(out, key, fields);
+        match key {
+            Key::EntryPoint => {
+                out.str(key.name());
+                out.str(stage.entry_symbol());
+            }
+            // PAL of 2025 asserts that a compute stage has it.
+            Key::ThreadgroupDimensions if is_compute => {
+                out.str(key.name());
+                out.array(3);
+                for n in 0..3 {
+                    let word = registers.get(COMPUTE_NUM_THREAD.nth(n)).unwrap_or(0);
+                    out.uint(compute_num_thread::NUM_THREAD_FULL.of(word).into());
+                }
+            }
+            _ => number(out, key, fields),
         }
     }
 }

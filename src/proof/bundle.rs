@@ -104,7 +104,11 @@ impl Bundle {
         let place = || folder.display().to_string();
         let partial = parent.join(format!(".{name}.{}", std::process::id()));
         remove(&partial).at(place)?;
-        self.write(&partial).at(place)?;
+        if let Err(e) = self.write(&partial) {
+            // Half a bundle is of no use, and a full disk has no room for it.
+            let _ = remove(&partial);
+            return Err(e.at(place()));
+        }
         remove(&folder).at(place)?;
         fs::rename(&partial, &folder).at(place)?;
         Ok(folder)

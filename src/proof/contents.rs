@@ -3,6 +3,7 @@
 
 use super::declared::Declared;
 use super::images;
+use super::kinds::Descriptors;
 use super::random::Random;
 use crate::emu::inputs::{Binding, Bound, Bytes, Inputs};
 use crate::error::{Error, Result};
@@ -90,9 +91,10 @@ impl Declared {
         let mut inputs = Inputs { grid: choice.grid, ..Default::default() };
         // Integers are never filtered, and one sampler may serve all images.
         let linear = !ir.resources.iter().any(|r| self.bound_at(r).iter().any(|ty| self.is_integer_image(*ty)));
-        for r in &ir.resources {
-            let types = self.bound_at(r);
-            for element in 0..r.count.unwrap_or(RUNTIME_ARRAY) {
+        for descriptors in Descriptors::all(&[ir]) {
+            for element in 0..descriptors.count(RUNTIME_ARRAY) {
+                let r = descriptors.element(element);
+                let types = self.made_as(&r);
                 let image = || {
                     let ty = types.iter().find_map(|ty| self.image(*ty));
                     ty.ok_or_else(|| Error::bug("an image without a type"))
@@ -105,8 +107,9 @@ impl Declared {
                         Bound::UniformBuffer(self.buffer(&types, UNIFORM, &mut random, choice)?)
                     }
                     ResourceKind::Sampler => Bound::Sampler(images::sampler(linear, None)),
-                    ResourceKind::SampledImage | ResourceKind::InputAttachment => {
-                        Bound::SampledImage(images::image(self, image()?, &mut random)?)
+                    ResourceKind::SampledImage => Bound::SampledImage(images::image(self, image()?, &mut random)?),
+                    ResourceKind::InputAttachment => {
+                        Bound::InputAttachment(images::image(self, image()?, &mut random)?)
                     }
                     ResourceKind::StorageImage => Bound::StorageImage(images::image(self, image()?, &mut random)?),
                     ResourceKind::CombinedImageSampler => {

@@ -12,7 +12,7 @@ use crate::emu::draw::{self, Pixel, Primitive, Quad, Shaders, Targets, Vertex, V
 use crate::emu::inputs::{Compare, Draw, Inputs, Topology};
 use crate::error::{Error, Result};
 use crate::ir::interp::{Invocation, Options, Shadow, Texel, World, decode, encode, invoke};
-use crate::ir::{Bits, BuiltIn, Interp, Op, OutputSlot, Shader};
+use crate::ir::{Bits, BuiltIn, Inst, Interp, NumericKind, Op, OutputSlot, Shader};
 use crate::state::{VertexInputState, VertexRate};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -150,6 +150,7 @@ impl<'a> Run<'a> {
 
     fn run_vertices(&mut self) -> Result<()> {
         invoke(self.vertex, &mut self.world, &mut self.vertices, self.options).map_err(|e| e.at("vertex"))?;
+        widen_outputs(self.vertex, &mut self.vertices);
         let outputs = self.vertices.iter().flat_map(|vertex| vertex.outputs.values());
         self.vague += outputs.filter(|(_, shadow)| shadow.is_uncertain()).count();
         Ok(())
@@ -184,9 +185,10 @@ impl<'a> Run<'a> {
             let at = n.saturating_mul(binding.stride.into()).saturating_add(attribute.offset.into());
             let data = buffer.data.0.get(usize::try_from(at).unwrap_or(usize::MAX)..).unwrap_or_default();
             for (component, bits) in (0..).zip(texel(&attribute.format, data)?) {
-                out.inputs.insert((attribute.location, component), (u64::from(bits), Shadow::NONE));
+                out.inputs.insert((attribute.location, component), (bits, Shadow::NONE));
             }
         }
+        narrow_inputs(self.vertex, std::slice::from_mut(&mut out));
         Ok(out)
     }
 
@@ -207,7 +209,7 @@ impl<'a> Run<'a> {
         let w_off = corners.iter().map(|c| c.w_off).fold(if cut { 2f64.powi(-18) } else { 0.0 }, f64::max);
         let weights = |lane: usize, perspective: bool| {
             let lane = &quad.lanes[lane];
-            let [i, j] = if perspective { lane.perspective } else { lane.linear }.map(f64::from);
+            let [i, j] = if perspective { lane.centre.perspective } else { lane.centre.linear }.map(f64::from);
             [1.0 - i - j, i, j]
         };
         let mut out: [Invocation; 4] = Default::default();
@@ -241,7 +243,7 @@ impl<'a> Run<'a> {
             })
         };
         let vertices = primitive.vertices.map(|n| self.vertices.get(n));
-        for inst in fragment.blocks.iter().flat_map(|b| &b.insts).map(|id| fragment.inst(*id)) {
+        for inst in placed(fragment) {
             let Op::LoadInput { location, component, interp, .. } = inst.op else { continue };
             if out[0].inputs.contains_key(&(location, component)) {
                 continue;
@@ -264,7 +266,7 @@ impl<'a> Run<'a> {
         let distances = |slot| vertices.map(|v| number(v.map_or((0, Shadow::UNCERTAIN), |v| output(v, slot))));
         let mut interpolated = Vec::new();
         for inst in fragment.blocks.iter().flat_map(|b| &b.insts).map(|id| fragment.inst(*id)) {
-            let Op::LoadBuiltIn { builtin, component } = inst.op else { continue };
+            let Op::LoadBuiltIn { builtin, component, .. } = inst.op else { continue };
             let (values, perspective) = match builtin {
                 BuiltIn::ClipDistance => (distances(OutputSlot::ClipDistance(component)), true),
                 BuiltIn::CullDistance => (distances(OutputSlot::CullDistance(component)), true),
@@ -304,6 +306,7 @@ impl<'a> Run<'a> {
             }
             pixel.helper = covered == 0;
         }
+        narrow_inputs(fragment, &mut out);
         out
     }
 
@@ -380,18 +383,26 @@ impl<'a> Run<'a> {
 }
 
 /// The components of an attribute, as bits.
-fn texel(format: &str, data: &[u8]) -> Result<[u32; 4]> {
-    let one = if format.ends_with("INT") { 1 } else { 1f32.to_bits() };
-    let wide = format.split('_').next().unwrap_or_default().matches("32").count();
-    if format.starts_with("R32") && matches!(wide, 1..=4) {
+fn texel(format: &str, data: &[u8]) -> Result<[u64; 4]> {
+    let channels = format.split('_').next().unwrap_or_default();
+    let float = !format.ends_with("INT");
+    let plain =
+        |width: &str| Some(channels.matches(width).count()).filter(|_| channels.starts_with(&format!("R{width}")));
+    let from = |one: u64, count: usize, values: &mut dyn Iterator<Item = u64>| {
         let mut out = [0, 0, 0, one];
-        for (to, from) in out.iter_mut().zip(data.as_chunks::<4>().0).take(wide) {
-            *to = u32::from_le_bytes(*from);
-        }
-        return Ok(out);
+        out.iter_mut().zip(values).take(count).for_each(|(to, from)| *to = from);
+        out
+    };
+    if let Some(count) = plain("64") {
+        let one = if float { 1f64.to_bits() } else { 1 };
+        return Ok(from(one, count, &mut data.as_chunks().0.iter().map(|b| u64::from_le_bytes(*b))));
+    }
+    if let Some(count) = plain("32") {
+        let one = if float { u64::from(1f32.to_bits()) } else { 1 };
+        return Ok(from(one, count, &mut data.as_chunks().0.iter().map(|b| u32::from_le_bytes(*b).into())));
     }
     let format = NamedFormat::new(format)?;
-    Ok(data.get(..format.format.bytes()).map_or([0; 4], |texel| format.decode(texel)))
+    Ok(data.get(..format.format.bytes()).map_or([0; 4], |texel| format.decode(texel).map(u64::from)))
 }
 
 impl Shaders for Run<'_> {
@@ -409,7 +420,7 @@ impl Shaders for Run<'_> {
                 point_size: of(OutputSlot::PointSize),
                 clip: row(OutputSlot::ClipDistance),
                 cull: row(OutputSlot::CullDistance),
-                parameters: BTreeMap::new(),
+                ..Vertex::default()
             }
         });
         Ok(vertices.collect())
@@ -430,6 +441,7 @@ impl Shaders for Run<'_> {
                 pixels.extend(four);
             }
             invoke(fragment, &mut self.world, &mut pixels, self.options).map_err(|e| e.at("fragment"))?;
+            widen_outputs(fragment, &mut pixels);
         }
         for (quad, n) in quads.iter().flat_map(|quad| (0..4).map(move |n| (quad, n))).enumerate().filter_map(
             |(number, (quad, n))| {
@@ -449,6 +461,55 @@ impl Shaders for Run<'_> {
             }
         }
         Ok(vec![Default::default(); quads.len()])
+    }
+}
+
+/// Instructions that stand in a block.
+fn placed(shader: &Shader) -> impl Iterator<Item = &Inst> {
+    shader.blocks.iter().flat_map(|b| &b.insts).map(|id| shader.inst(*id))
+}
+
+/// Outputs of 16 bits as the 32 that they cross to the next stage with.
+fn widen_outputs(shader: &Shader, invocations: &mut [Invocation]) {
+    let mut narrow: BTreeMap<OutputSlot, NumericKind> = BTreeMap::new();
+    for inst in placed(shader) {
+        if let (Op::StoreOutput { slot, kind }, Some(&v)) = (&inst.op, inst.args.first())
+            && shader.ty(v).bits() == Bits::B16
+        {
+            narrow.insert(*slot, *kind);
+        }
+    }
+    for (slot, kind) in narrow {
+        for (bits, _) in invocations.iter_mut().filter_map(|i| i.outputs.get_mut(&slot)) {
+            *bits = match kind {
+                NumericKind::Float => encode(decode(*bits, Bits::B16), Bits::B32),
+                NumericKind::Sint => u64::from(*bits as u16 as i16 as u32),
+                NumericKind::Uint => *bits,
+            };
+        }
+    }
+}
+
+/// Inputs of 16 bits, which come as 32: a float is rounded once more, whichever way.
+fn narrow_inputs(shader: &Shader, invocations: &mut [Invocation]) {
+    let mut narrow: BTreeSet<(u32, u8)> = BTreeSet::new();
+    for inst in placed(shader) {
+        if let (Op::LoadInput { location, component, kind: NumericKind::Float, .. }, Some(v)) = (&inst.op, inst.result)
+            && shader.ty(v).bits() == Bits::B16
+        {
+            narrow.insert((*location, *component));
+        }
+    }
+    for at in narrow {
+        for (bits, shadow) in invocations.iter_mut().filter_map(|i| i.inputs.get_mut(&at)) {
+            let (value, bound) = number((*bits, *shadow));
+            *bits = encode(decode(*bits, Bits::B32), Bits::B16);
+            let exact = decode(*bits, Bits::B16) == value && bound == 0.0;
+            let step = value.abs().max(2f64.powi(-14)) * 2f64.powi(-10);
+            if !exact && !shadow.is_uncertain() {
+                *shadow = Shadow { value, bound: bound + step };
+            }
+        }
     }
 }
 

@@ -31,6 +31,7 @@ mod indices;
 #[cfg(feature = "cli")]
 mod inputs_file;
 mod judge;
+mod kinds;
 mod leaves;
 mod pipelines;
 mod plain;

@@ -30,8 +30,11 @@ impl Declared {
     ) {
         let mut waiting = self.of_numbers(ir, inputs);
         for binding in &inputs.bindings {
-            let here = |r: &&crate::ir::Resource| (r.set, r.binding) == (binding.set, binding.binding);
-            let types = ir.resources.iter().find(here).map_or(Vec::new(), |r| self.bound_at(r));
+            let here = |r: &&crate::ir::Resource| {
+                (r.set, r.binding) == (binding.set, binding.binding)
+                    && binding.bound.kind().is_some_and(|kind| kind.serves(r.kind))
+            };
+            let types = ir.resources.iter().find(here).map_or(Vec::new(), |r| self.made_as(r));
             let held = binding.bound.buffer().map_or(0, |data| data.0.len());
             waiting.extend(types.into_iter().flat_map(|ty| self.references(ty, Some(binding.slot()), held)));
         }

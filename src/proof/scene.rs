@@ -7,6 +7,7 @@
 
 use super::declared::Declared;
 use super::framing::{Attribute, Block, Framed, Framing, Knobs, Place, apply};
+use super::kinds::Descriptors;
 use super::random::Random;
 use super::reads::Reads;
 use super::textures;
@@ -209,17 +210,20 @@ impl Scene<'_> {
         let mut random = Random::new(seed);
         let style = Style::guess(&mut random, &self.position_attributes(reads), manner);
         let mut inputs = Inputs { draw: Some(self.draw(style, &mut random)), ..Default::default() };
+        let all = Descriptors::all(&[&self.vertex.ir, &self.fragment.ir]);
         for set in &self.state.layout.sets {
             for binding in &set.bindings {
                 let here = |r: &Resource| (r.set, r.binding) == (set.set, binding.binding);
-                let buffer = matches!(binding.kind, ResourceKind::UniformBuffer | ResourceKind::StorageBuffer);
+                let is_buffer = |kind| matches!(kind, ResourceKind::UniformBuffer | ResourceKind::StorageBuffer);
+                let buffer = binding.kind.kinds().all(is_buffer);
                 if !buffer && !of.iter().any(|part| part.ir.resources.iter().any(here)) {
                     continue;
                 }
+                let Some(descriptors) = all.iter().find(|some| here(&some.element(0))) else { continue };
                 // Whatever else is bound, this is bound to the same.
                 let mut random = Random::new(seed ^ u64::from(set.set) << 40 ^ u64::from(binding.binding) << 20);
                 for element in 0..binding.count {
-                    let bound = self.bound(set.set, binding.binding, style, &mut random)?;
+                    let bound = self.bound(&descriptors.element(element), style, &mut random)?;
                     inputs.bindings.push(Binding { set: set.set, binding: binding.binding, element, bound });
                 }
             }
@@ -244,18 +248,18 @@ impl Scene<'_> {
         Ok((inputs, style))
     }
 
-    fn bound(&self, set: u32, binding: u32, style: Style, random: &mut Random) -> Result<Bound> {
+    fn bound(&self, resource: &Resource, style: Style, random: &mut Random) -> Result<Bound> {
         let parts = [self.vertex, self.fragment].into_iter();
         let declared = parts.filter_map(|part| {
-            let here = |r: &&Resource| (r.set, r.binding) == (set, binding);
-            let resource = part.ir.resources.iter().find(here)?;
-            let types = part.declared.bound_at(resource);
-            Some((part, resource, types))
+            let same = |r: &Resource| (r.set, r.binding) == (resource.set, resource.binding);
+            part.ir.resources.iter().any(same).then(|| (part, part.declared.made_as(resource)))
         });
-        // Of blocks that both declare, the longer.
-        let found = declared
-            .max_by_key(|(part, _, types)| types.iter().map(|ty| part.declared.bytes(*ty, LARGEST)).max().unwrap_or(0));
-        let (part, resource, types) = found.ok_or_else(|| Error::bug("a binding that no shader declares"))?;
+        // Of blocks that both declare, the longer; of a sampler and its image, the image.
+        let found = declared.max_by_key(|(part, types)| {
+            let image = types.iter().any(|ty| part.declared.image(*ty).is_some());
+            (image, types.iter().map(|ty| part.declared.bytes(*ty, LARGEST)).max().unwrap_or(0))
+        });
+        let (part, types) = found.ok_or_else(|| Error::bug("a binding that no shader declares"))?;
         let block = || {
             let widest = types.iter().max_by_key(|ty| part.declared.bytes(**ty, LARGEST)).copied().unwrap_or(0);
             let length = part.declared.bytes(widest, LARGEST);
@@ -272,7 +276,7 @@ impl Scene<'_> {
                 }
             }
             kind => {
-                let compared = [self.vertex, self.fragment].into_iter().any(|p| compares(&p.ir, set, binding));
+                let compared = [self.vertex, self.fragment].into_iter().any(|p| compares(&p.ir, resource));
                 let fill = textures::Fill { below: style.below, contrast: style.contrast };
                 textures::bound(&part.declared, kind, &types, compared, fill, random)?
             }
@@ -284,23 +288,26 @@ impl Scene<'_> {
         let points = self.is_of_points();
         let count = if points { POINTS } else { CORNERS };
         let vertex_buffers = attributes.map(|(n, (attribute, binding))| {
-            let wide = attribute.format.split('_').next().unwrap_or_default().matches("32").count();
+            let channels = attribute.format.split('_').next().unwrap_or_default();
+            let bits = if channels.contains("64") { Bits::B64 } else { Bits::B32 };
+            let wide = channels.matches(&bits.count().to_string()).count();
             let float = attribute.format.ends_with("SFLOAT");
-            let mut words = Vec::new();
+            let mut data = Vec::new();
             let shared = style.shared && n != style.position && random.bits() & 1 == 0;
             let base: [f64; 4] = std::array::from_fn(|_| random.between(0.05, 0.9));
             for vertex in 0..count {
                 for (component, base) in base.iter().enumerate().take(wide) {
-                    words.push(match float {
+                    let value = match float {
                         true if shared && !(style.barycentric && wide == 3) => {
-                            ((base + random.between(0.0, 0.05)) as f32).to_bits()
+                            encode(base + random.between(0.0, 0.05), bits)
                         }
-                        true => element(style, n, vertex, component, wide, random).to_bits(),
-                        false => (random.bits() % style.below.max(1)) as u32,
-                    });
+                        true => encode(element(style, n, vertex, component, wide, random).into(), bits),
+                        false => random.bits() % style.below.max(1),
+                    };
+                    data.extend(value.to_le_bytes().into_iter().take(bits.bytes() as usize));
                 }
             }
-            let data = Bytes(words.iter().flat_map(|w| w.to_le_bytes()).collect());
+            let data = Bytes(data);
             VertexBuffer { binding: binding.binding, stride: binding.stride, data }
         });
         let vertex_buffers = vertex_buffers.collect();
@@ -377,11 +384,11 @@ fn fill(declared: &Declared, ty: u32, style: Style, random: &mut Random, to: &mu
 }
 
 /// Whether a shader samples a binding with a comparison.
-fn compares(shader: &Shader, set: u32, binding: u32) -> bool {
+fn compares(shader: &Shader, of: &Resource) -> bool {
     let here = |v: crate::ir::Value| {
         let crate::ir::ValueDef::Inst(id) = shader.values.get(v.index()).map(|v| v.def)? else { return None };
         let Op::Descriptor { resource, .. } = shader.inst(id).op else { return None };
-        shader.resources.get(resource.index()).filter(|r| (r.set, r.binding) == (set, binding))
+        shader.resources.get(resource.index()).filter(|r| (r.set, r.binding) == (of.set, of.binding))
     };
     shader.insts.iter().any(|inst| match inst.op {
         Op::Image(image) if image.compare => inst.args.iter().take(2).any(|v| here(*v).is_some()),

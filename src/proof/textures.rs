@@ -46,9 +46,8 @@ pub(super) fn bound(
                 sampler(linear(ty), compared, random),
             )
         }
-        ResourceKind::SampledImage | ResourceKind::InputAttachment => {
-            Bound::SampledImage(image(declared, ty()?, true, compared, fill, random)?)
-        }
+        ResourceKind::SampledImage => Bound::SampledImage(image(declared, ty()?, true, compared, fill, random)?),
+        ResourceKind::InputAttachment => Bound::InputAttachment(image(declared, ty()?, true, compared, fill, random)?),
         ResourceKind::StorageImage => Bound::StorageImage(image(declared, ty()?, false, false, fill, random)?),
         ResourceKind::Sampler => Bound::Sampler(sampler(true, compared, random)),
         ResourceKind::UniformTexelBuffer => Bound::UniformTexelBuffer(images::texels(declared, ty()?, random)?),

@@ -23,6 +23,7 @@ pub fn world(inputs: &Inputs) -> Result<World> {
     let mut world = World { push_constants: with_addresses(None, &inputs.push_constants), ..Default::default() };
     for (n, b) in inputs.bindings.iter().enumerate() {
         let place = (b.set, b.binding, b.element);
+        world.kinds.extend(b.bound.kind().map(|kind| (place, kind)));
         if b.bound.storage_buffer().is_some() {
             world.addresses.insert(address(n), place);
         }
@@ -37,7 +38,7 @@ pub fn world(inputs: &Inputs) -> Result<World> {
                 let integer = format.format.is_integer();
                 world.textures.insert(place, Texture { extent, layers: 1, samples: 1, integer, step: 0.0, levels });
             }
-            Bound::SampledImage(image) | Bound::StorageImage(image) => {
+            Bound::SampledImage(image) | Bound::InputAttachment(image) | Bound::StorageImage(image) => {
                 world.textures.insert(place, texture(image)?);
             }
             Bound::Sampler(s) => {

@@ -145,7 +145,7 @@ impl Run<'_> {
                 let at = (*location * 4 + u32::from(*component)) as usize;
                 Some(vec![u64::from(self.world.inputs[at])])
             }
-            Op::LoadBuiltIn { builtin, component } => Some(vec![match builtin {
+            Op::LoadBuiltIn { builtin, component, .. } => Some(vec![match builtin {
                 BuiltIn::WorkgroupId => 2,
                 BuiltIn::LocalInvocationId => 1 + u64::from(*component),
                 BuiltIn::VertexIndex => 7,

@@ -315,7 +315,13 @@ pub fn compute() -> Unlinked {
 /// State that suits the shaders above.
 pub fn state() -> PipelineState {
     use dovetail::ir::ResourceKind;
-    let binding = |binding, kind, dynamic| BindingLayout { binding, kind, count: 2, dynamic, offset: None };
+    let binding = |binding, kind: ResourceKind, dynamic| BindingLayout {
+        binding,
+        kind: kind.into(),
+        count: 2,
+        dynamic,
+        offset: None,
+    };
     PipelineState {
         layout: ResourceLayout {
             sets: vec![

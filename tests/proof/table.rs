@@ -192,7 +192,7 @@ impl<'a> Summary<'a> {
         let parts = text.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
         let (before, after) = parts.ok_or_else(|| format!("{}: no markers", page.display()))?;
         let text = format!("{before}{BEGIN}\n\n{}\n{END}{after}", self.text());
-        std::fs::write(page, text).map_err(|e| format!("{}: {e}", page.display()))
+        dovetail::files::write(page, text.as_bytes()).map_err(|e| e.to_string())
     }
 }
 

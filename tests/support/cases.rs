@@ -95,6 +95,9 @@ impl Case {
             indices: find("indices").map_or(Vec::new(), |l| l[1..].iter().map(|n| number(n) as u32).collect()),
             vertex_buffers: Vec::new(),
             extent,
+            samples: find("samples").map_or(1, |l| number(&l[1]) as u32),
+            sample_shading: find("samples").is_some_and(|l| l.len() > 2 && l[2] == "shaded"),
+            view_mask: 0,
             targets: self.targets.iter().enumerate().map(target).collect(),
             depth: find("depth").map(|l| Depth {
                 clear: number(&l[2]) as f32,

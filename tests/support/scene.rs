@@ -10,12 +10,14 @@ use crate::support::root;
 use crate::vulkan::{Lavapipe, Shader};
 use dovetail::cache::{Cache, MemoryStore};
 use dovetail::compile::llvm::LlvmCompiler;
-use dovetail::compile::request::{Module, default_wave};
+use dovetail::compile::request::Module;
+use dovetail::compile::spirv::translate;
 use dovetail::emu::inputs::{BlendFactor, Inputs, Target};
 use dovetail::emu::{self, Limits, NamedFormat};
+use dovetail::ir::interp::Options;
 use dovetail::link::Placement;
 use dovetail::pipeline::{Outcome, PipelineRequest, ShaderRef, build, build_whole};
-use dovetail::proof::{Bundle, Judge, Outputs, StageEntry, texels_apart};
+use dovetail::proof::{Bundle, Judge, Outputs, StageEntry, interpreted_draw, texels_apart};
 use dovetail::state::{ColorAttachment, PipelineState};
 use dovetail::target::{GfxIp, Stage, WaveSize};
 use dovetail::toolchain::Toolchain;
@@ -35,19 +37,54 @@ pub struct Scene {
 /// Pixels that only one of both has drawn: how many may be.
 pub const EDGES: usize = 12;
 
+/// What a pipeline state leaves to whoever builds the pipeline.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrangement {
+    /// Lanes of a vertex wave.
+    pub vertex: WaveSize,
+    /// Lanes of a fragment wave.
+    pub fragment: WaveSize,
+    /// Layout of the parts.
+    pub placement: Placement,
+}
+
+impl Arrangement {
+    /// Small waves, parts that fall through.
+    pub const SMALL: Self = Self { vertex: WaveSize::W32, fragment: WaveSize::W32, placement: Placement::Adjacent };
+    /// Large waves, parts that branch.
+    pub const LARGE: Self = Self { vertex: WaveSize::W64, fragment: WaveSize::W64, placement: Placement::Chained };
+
+    /// Every combination.
+    pub fn all() -> Vec<Self> {
+        let waves = [WaveSize::W32, WaveSize::W64];
+        let sizes = waves.into_iter().flat_map(|vertex| waves.map(|fragment| (vertex, fragment)));
+        let both = [Placement::Adjacent, Placement::Chained];
+        sizes.flat_map(|(vertex, fragment)| both.map(|placement| Self { vertex, fragment, placement })).collect()
+    }
+}
+
 impl Scene {
-    /// ELFs of both routes, for fragment waves of both sizes.
+    /// ELFs of both routes, each in two arrangements that have nothing in common.
     pub fn pipelines(&self) -> Vec<(String, WaveSize, Vec<u8>)> {
-        let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), LlvmCompiler::new());
-        let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
-        self.pipelines_by(&tools, &[WaveSize::W32, default_wave(Stage::Fragment, false)])
+        self.pipelines_in(&[Arrangement::SMALL, Arrangement::LARGE])
     }
 
-    /// The same, for these fragment waves, with a cache that has early parts already.
-    pub fn pipelines_by(&self, tools: &Toolchain<'_>, waves: &[WaveSize]) -> Vec<(String, WaveSize, Vec<u8>)> {
+    /// The same in these arrangements.
+    pub fn pipelines_in(&self, arrangements: &[Arrangement]) -> Vec<(String, WaveSize, Vec<u8>)> {
+        let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), LlvmCompiler::new());
+        let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
+        self.pipelines_by(&tools, arrangements)
+    }
+
+    /// The same, with a cache that has early parts already.
+    pub fn pipelines_by(
+        &self,
+        tools: &Toolchain<'_>,
+        arrangements: &[Arrangement],
+    ) -> Vec<(String, WaveSize, Vec<u8>)> {
         let modules = [&self.vertex, &self.fragment].map(|spirv| Module::new(spirv.clone()).expect("a module"));
         let mut out = Vec::new();
-        for &wave in waves {
+        for &arrangement in arrangements {
             let shader = |stage, module, wave| ShaderRef {
                 module,
                 entry_point: "main".to_owned(),
@@ -57,17 +94,17 @@ impl Scene {
             };
             let request = PipelineRequest {
                 shaders: vec![
-                    shader(Stage::Vertex, &modules[0], WaveSize::W32),
-                    shader(Stage::Fragment, &modules[1], wave),
+                    shader(Stage::Vertex, &modules[0], arrangement.vertex),
+                    shader(Stage::Fragment, &modules[1], arrangement.fragment),
                 ],
                 state: &self.state,
                 target: GfxIp::Gfx1030,
                 options: Default::default(),
-                placement: Placement::Adjacent,
+                placement: arrangement.placement,
             };
             for (name, outcome) in [("linked", build(&request, tools)), ("whole", build_whole(&request, tools, None))] {
                 let Ok(Outcome::Built(built)) = outcome else { panic!("{name}: {outcome:?}") };
-                out.push((format!("{name}, {wave:?}"), wave, built.elf));
+                out.push((format!("{name}, {arrangement:?}"), arrangement.fragment, built.elf));
             }
         }
         out
@@ -76,6 +113,8 @@ impl Scene {
     /// What the state says of colours, from the draw.
     pub fn take_colors_from_draw(&mut self) {
         let draw = self.inputs.draw.as_ref().expect("a draw");
+        (self.state.color.samples, self.state.color.sample_shading) = (draw.samples, draw.sample_shading);
+        self.state.view_mask = draw.view_mask;
         self.state.color.attachments = draw
             .targets
             .iter()
@@ -109,6 +148,18 @@ impl Scene {
 
     /// Draws by every route and by lavapipe, and compares every attachment and every buffer that can be written.
     pub fn judge(&mut self, vulkan: &Lavapipe, name: &str, edges: usize, step: Option<f32>) {
+        self.judge_in(&[Arrangement::SMALL, Arrangement::LARGE], vulkan, name, edges, step);
+    }
+
+    /// The same in these arrangements.
+    pub fn judge_in(
+        &mut self,
+        arrangements: &[Arrangement],
+        vulkan: &Lavapipe,
+        name: &str,
+        edges: usize,
+        step: Option<f32>,
+    ) {
         self.take_colors_from_draw();
         let ask = |inputs: &Inputs| {
             let shader = |module| Shader { module, entry: "main", spec: &[] };
@@ -116,7 +167,7 @@ impl Scene {
             Judge::draw(vulkan, &shader(&self.vertex), Some(&fragment), &self.state.vertex, inputs)
         };
         let theirs = ask(&self.inputs).unwrap_or_else(|why| panic!("{name}: {why}"));
-        for (route, wave, elf) in self.pipelines() {
+        for (route, wave, elf) in self.pipelines_in(arrangements) {
             let compared = || {
                 let ours = emu::run(&elf, &self.state.layout, &self.inputs, Limits::default());
                 self.compared(&ours.map_err(|e| e.to_string())?, &theirs, (edges, step))
@@ -125,6 +176,41 @@ impl Scene {
                 let bundle = self.bundle(name, wave, edges);
                 let saved = bundle.report_failure(&root().join("target/bundles"), &LlvmCompiler::new(), &mut { ask });
                 panic!("{name}, {route}: {why}\n{saved}");
+            }
+        }
+    }
+
+    /// Draws by every route and compares with what the interpreter knows, of both shaders' meaning.
+    pub fn judge_interpreted(&mut self, name: &str) {
+        self.take_colors_from_draw();
+        let ir = |spirv: &[u8], stage| {
+            let module = Module::new(spirv.to_vec()).expect("a module");
+            translate(&module, "main", stage, &[]).unwrap_or_else(|e| panic!("{name}: {e}"))
+        };
+        let (vertex, fragment) = (ir(&self.vertex, Stage::Vertex), ir(&self.fragment, Stage::Fragment));
+        for (route, wave, elf) in self.pipelines() {
+            let at = format!("{name}, {route}");
+            let options = Options { subgroup_size: wave.lanes(), shadow: true, ..Default::default() };
+            let drawn = interpreted_draw(&vertex, Some(&fragment), &self.state.vertex, &self.inputs, options);
+            let drawn = drawn.unwrap_or_else(|e| panic!("{at}: {e}"));
+            let ours = emu::run(&elf, &self.state.layout, &self.inputs, Limits::default());
+            let targets = ours.unwrap_or_else(|e| panic!("{at}: {e}")).targets.expect("targets");
+            for (known, color) in drawn.targets.iter().zip(&targets.colors) {
+                let own = known.bytes().expect("bytes");
+                let verdict = known.judge_between(&color.data, &own, 2.0);
+                assert!(
+                    verdict.wrong.is_empty(),
+                    "{at}, {}: {:#?}",
+                    color.state.location,
+                    &verdict.wrong[..4.min(verdict.wrong.len())]
+                );
+                let left: std::collections::BTreeSet<_> = color.data.chunks(16).collect();
+                let open = verdict.loose + verdict.uncertain + verdict.not_finite;
+                assert!(
+                    left.len() > 3 && open * 4 < verdict.written,
+                    "{at}, {}: proves nothing: {verdict:?}",
+                    color.state.location
+                );
             }
         }
     }

@@ -143,7 +143,8 @@ impl Lavapipe {
         let infos: Vec<_> = stages.iter().map(Stage::info).collect();
         let pipeline = run.graphics_pipeline(&infos, attributes, draw);
         let attachments = run.attachments(draw);
-        run.record_draw(pipeline, draw, &attachments);
+        let sampled = if draw.samples > 1 { run.sampled(draw) } else { attachments.clone() };
+        run.record_draw(pipeline, draw, [&sampled, &attachments]);
         run.finish(&attachments)
     }
 }
@@ -371,7 +372,7 @@ impl<'a> Run<'a> {
                 to.view = unsafe { self.vulkan.device.create_buffer_view(&info, None) }.expect("vkCreateBufferView");
                 self.owned.buffer_views.push(to.view);
             }
-            Bound::SampledImage(image) | Bound::StorageImage(image) => {
+            Bound::SampledImage(image) | Bound::InputAttachment(image) | Bound::StorageImage(image) => {
                 let picture = self.picture(image);
                 back = Some(picture.staging);
                 to.image.image_view = picture.view;
@@ -396,6 +397,8 @@ impl<'a> Run<'a> {
         for (b, to) in self.inputs.bindings.iter().zip(pointees) {
             let Some(kind) = to.kind else { continue };
             let slot = kinds.entry(b.set).or_default().entry(b.binding).or_insert((kind, 0));
+            let same = slot.0 == kind;
+            assert!(same, "VK_EXT_mutable_descriptor_type: set {} binding {} is of several kinds", b.set, b.binding);
             slot.1 = slot.1.max(b.element + 1);
         }
         let count = kinds.keys().last().map_or(0, |last| last + 1);
@@ -564,6 +567,7 @@ fn kind(bound: &Bound) -> Option<vk::DescriptorType> {
         Bound::UniformTexelBuffer(_) => T::UNIFORM_TEXEL_BUFFER,
         Bound::StorageTexelBuffer(_) => T::STORAGE_TEXEL_BUFFER,
         Bound::SampledImage(_) => T::SAMPLED_IMAGE,
+        Bound::InputAttachment(_) => T::INPUT_ATTACHMENT,
         Bound::StorageImage(_) => T::STORAGE_IMAGE,
         Bound::Sampler(_) => T::SAMPLER,
         Bound::CombinedImageSampler(..) => T::COMBINED_IMAGE_SAMPLER,

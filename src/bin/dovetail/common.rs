@@ -5,6 +5,8 @@ use dovetail::compile::Compiler;
 use dovetail::compile::request::{Module, TuningOptions};
 use dovetail::compile::worker::{PoolConfig, WorkerPool};
 use dovetail::error::{Context, Error, Result};
+pub use dovetail::files::write as write_file;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -52,6 +54,14 @@ pub struct CacheArgs {
 impl CacheArgs {
     pub fn open(&self) -> Result<Cache> {
         Cache::open(&self.cache, self.store)
+    }
+
+    /// Says what a cache has met that people should know of.
+    pub fn tell(cache: &Cache) {
+        cache.notices().iter().for_each(|notice| eprintln!("dovetail: {notice}"));
+        if let Some(why) = cache.not_kept() {
+            eprintln!("dovetail: {} results were not kept: {why}", cache.stats().unkept);
+        }
     }
 }
 
@@ -134,8 +144,11 @@ pub fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
     toml::from_str(&text).map_err(|e| Error::malformed(e.to_string())).at(place)
 }
 
-pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
-    std::fs::write(path, bytes).at(|| path.display().to_string())
+/// A file for another program to read, gone when it is dropped.
+pub fn scratch(bytes: &[u8]) -> Result<tempfile::NamedTempFile> {
+    let mut file = tempfile::NamedTempFile::new()?;
+    file.write_all(bytes)?;
+    Ok(file)
 }
 
 /// Prints one JSON document.

@@ -4,6 +4,7 @@
 //! fragment modules that belong together) and `spec.toml` (workgroup sizes for modules that leave them open). All of it
 //! depends on the contents and the order of the files only.
 
+use crate::common::write_file;
 use clap::Subcommand;
 use dovetail::corpus::describe::{Entry, Extent, SpecConstant};
 use dovetail::corpus::extract::{Extraction, Extractor, Module, pairs};
@@ -131,6 +132,5 @@ fn write(extraction: &Extraction, out: &Path) -> Result<()> {
 }
 
 fn save(directory: &Path, name: &str, bytes: &[u8]) -> Result<()> {
-    let path = directory.join(name);
-    fs::write(&path, bytes).at(|| path.display().to_string())
+    write_file(&directory.join(name), bytes)
 }

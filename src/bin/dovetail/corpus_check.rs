@@ -4,7 +4,7 @@
 //! its shaders give. It is linked adjacent and chained from early parts, compiled whole, and each result is verified, its
 //! code too; with `--tools`, LLVM's readers must take every ELF without a complaint too, and list the code as we do.
 
-use crate::common::{BuildArgs, JobArgs, print_json, read_module};
+use crate::common::{BuildArgs, CacheArgs, JobArgs, print_json, read_module, scratch};
 use crate::objdump::{self, Listing};
 use crate::progress::Progress;
 use dovetail::check;
@@ -94,6 +94,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             .collect()
     });
     progress.finish();
+    CacheArgs::tell(&cache);
     if args.json {
         print_json(&checked)?;
     } else {
@@ -211,8 +212,7 @@ fn unlinked(tools: &Toolchain<'_>, request: &PipelineRequest<'_>) -> Result<()> 
 
 /// LLVM's readers, which warn of what they do not like and go on.
 fn outside(elf: &[u8]) -> Result<()> {
-    let file = tempfile::NamedTempFile::new()?;
-    std::fs::write(file.path(), elf)?;
+    let file = scratch(elf)?;
     for (tool, options) in [("llvm-readelf-19", &["-a"][..]), ("llvm-objdump-19", &["-d", "-r"])] {
         let out = Command::new(tool).args(options).arg(file.path()).stdout(Stdio::null()).output();
         let out = out.map_err(|e| Error::environment(format!("{tool}: {e}; Debian has it in llvm-19")))?;

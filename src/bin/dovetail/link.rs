@@ -1,6 +1,6 @@
 //! `dovetail link`: shaders and a state to a pipeline ELF.
 
-use crate::common::{BuildArgs, print_json, read_module, read_toml, write_file};
+use crate::common::{BuildArgs, CacheArgs, print_json, read_module, read_toml, write_file};
 use crate::populate::wave;
 use dovetail::compile::request::{Module, default_wave};
 use dovetail::compile::spirv::{self, ModuleInfo};
@@ -95,8 +95,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         placement: args.layout,
     };
     let outcome =
-        if args.whole { pipeline::build_whole(&request, &tools, None)? } else { pipeline::build(&request, &tools)? };
-    let built = match outcome {
+        if args.whole { pipeline::build_whole(&request, &tools, None) } else { pipeline::build(&request, &tools) };
+    CacheArgs::tell(&cache);
+    let built = match outcome? {
         Outcome::Built(built) => built,
         Outcome::NotCached(stage) => {
             eprintln!("dovetail: the {stage} shader is not in the cache, and there is no compiler");
@@ -110,7 +111,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     }
     write_file(&args.out, &built.elf)?;
     if args.json {
-        print_json(&serde_json::json!({ "route": built.route, "parts": built.parts, "bytes": built.elf.len() }))?;
+        print_json(&serde_json::json!({
+            "route": built.route, "layout": built.placement, "parts": built.parts, "bytes": built.elf.len(),
+        }))?;
         return Ok(ExitCode::SUCCESS);
     }
     match &built.route {
@@ -123,6 +126,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         println!("  {:<9} {origin:<9} {:>7} bytes", part.stage.name(), part.bytes);
     }
     println!("  pipeline            {:>7} bytes", built.elf.len());
+    if built.placement != args.layout {
+        println!("  laid out adjacent: a branch of the chained layout would not reach from part to part");
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,5 +1,9 @@
 //! The `dovetail` program: each subcommand is a file, and does nothing that the library cannot.
 
+// First: the macros it defines are the program's own `println!` and the like.
+#[macro_use]
+mod out;
+
 mod common;
 mod compile;
 mod corpus;
@@ -56,7 +60,8 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    dovetail::cache::file_size_limit_is_an_error();
+    out::finish(match Cli::parse().command {
         Command::Populate(args) => populate::run(&args),
         Command::Link(args) => link::run(&args),
         Command::Compile(args) => compile::run(&args),
@@ -67,12 +72,5 @@ fn main() -> ExitCode {
         Command::Corpus(args) => corpus::run(args),
         Command::State(args) => state::run(&args),
         Command::Worker(args) => worker::run(&args),
-    };
-    match result {
-        Ok(code) => code,
-        Err(e) => {
-            eprintln!("dovetail: {e}");
-            ExitCode::from(e.exit_code())
-        }
-    }
+    })
 }

@@ -3,6 +3,7 @@
 //! The disassembler takes one wave size for a whole file, so a pipeline of two is listed twice, and each stage compared in its
 //! own. Blanks count alike: it writes two after the name of an image instruction with scattered addresses.
 
+use crate::common::scratch;
 use dovetail::emu::{Machine, Pipeline};
 use dovetail::error::{Context, Error, Result};
 use dovetail::isa::disassemble;
@@ -126,8 +127,7 @@ fn successor(words: &[u32], start: u64, end: u64) -> Option<u64> {
 }
 
 fn listed(elf: &[u8], wave: WaveSize) -> Result<String> {
-    let file = tempfile::NamedTempFile::new()?;
-    std::fs::write(file.path(), elf)?;
+    let file = scratch(elf)?;
     let tool = "llvm-objdump-19";
     let attributes = format!("--mattr=+wavefrontsize{}", wave.lanes());
     let out = Command::new(tool).args(["-d", "-z", &attributes]).arg(file.path()).output();

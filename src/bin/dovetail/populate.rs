@@ -1,6 +1,6 @@
 //! `dovetail populate`: SPIR-V files into a cache of unlinked ELFs, many at once.
 
-use crate::common::{BuildArgs, JobArgs, print_json};
+use crate::common::{BuildArgs, CacheArgs, JobArgs, print_json};
 use crate::progress::Progress;
 use dovetail::compile::request::{Module, StageRequest, default_wave};
 use dovetail::compile::spirv::{ModuleInfo, reflect};
@@ -151,6 +151,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         return Err(Error::malformed("no SPIR-V module in the given paths"));
     }
     let cache = args.build.cache.open()?;
+    // Before anything is compiled that could not be kept.
+    cache.check_writable()?;
     let compiler = args.build.worker.start_if_built(args.jobs.count())?;
     let tools = Toolchain::new(&cache, compiler.as_deref())?;
     tools.record_compiler()?;
@@ -181,6 +183,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         print_json(&summary)?;
     } else {
         print(&summary);
+    }
+    CacheArgs::tell(&cache);
+    if let Some(why) = cache.not_kept() {
+        // Keeping them was what this was for.
+        return Ok(ExitCode::from(why.exit_code()));
     }
     let bad = |name: &str| summary.counts.get(name).copied().unwrap_or(0);
     let failed = Outcome::NAMES[2..].iter().map(|n| bad(n)).sum::<usize>() > 0;

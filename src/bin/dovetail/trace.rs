@@ -4,18 +4,16 @@
 use dovetail::emu::{Change, Event, Executed};
 use dovetail::error::{Error, Result};
 use std::fmt::Write as _;
-use std::io::Write as _;
 
 /// Prints what it is told.
 pub fn printer(json: bool) -> impl FnMut(Event) -> Result<()> + 'static {
-    let mut out = std::io::stdout();
     move |event| {
         let text = match (json, &event) {
             (true, _) => format!("{}\n", serde_json::to_string(&event).map_err(|e| Error::bug(format!("JSON: {e}")))?),
             (false, Event::Invocation { name, lane, lanes }) => format!("{name}: lane {lane} of {lanes}\n"),
             (false, Event::Instruction(executed)) => lines(executed),
         };
-        Ok(out.write_all(text.as_bytes())?)
+        crate::out::try_say(&text)
     }
 }
 

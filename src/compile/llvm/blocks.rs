@@ -12,28 +12,30 @@ use inkwell::basic_block::BasicBlock;
 use inkwell::context::Context;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicValue, PhiValue};
+use std::collections::BTreeSet;
 
 /// Reachable blocks, in reverse postorder.
 pub(super) fn reverse_postorder(shader: &Shader) -> Result<Vec<BlockId>> {
     let mut seen = vec![false; shader.blocks.len()];
     let mut order = Vec::new();
-    // A block and how many of its successors have been looked at.
-    let mut stack = vec![(Shader::ENTRY, 0usize)];
+    // A block, its successors, and how many of them have been looked at.
+    let mut stack = vec![(Shader::ENTRY, terminator(shader, Shader::ENTRY)?.calls(), 0usize)];
     if let Some(entry) = seen.get_mut(0) {
         *entry = true;
     }
-    while let Some((block, next)) = stack.pop() {
-        let calls = terminator(shader, block)?.calls();
-        if let Some(call) = calls.get(next) {
-            stack.push((block, next + 1));
+    while let Some((block, calls, next)) = stack.last_mut() {
+        let block = *block;
+        if let Some(call) = calls.get(*next).copied() {
+            *next += 1;
             let seen = seen
                 .get_mut(call.block.index())
                 .ok_or_else(|| Error::bug(format!("{block} jumps to {}, which there is not", call.block)))?;
             if !std::mem::replace(seen, true) {
-                stack.push((call.block, 0));
+                stack.push((call.block, terminator(shader, call.block)?.calls(), 0));
             }
         } else {
             order.push(block);
+            stack.pop();
         }
     }
     order.reverse();
@@ -151,12 +153,11 @@ impl<'c> Blocks<'c> {
             }
             Terminator::Switch { value, cases, default } => {
                 let value = cx.i(*value)?;
-                let mut seen = vec![default.block];
+                let mut seen = BTreeSet::from([default.block]);
                 let default = self.edge(cx, default, false)?;
                 let mut targets = Vec::with_capacity(cases.len());
                 for (literal, call) in cases {
-                    let twice = seen.contains(&call.block);
-                    seen.push(call.block);
+                    let twice = !seen.insert(call.block);
                     targets.push((value.get_type().const_int(*literal, false), self.edge(cx, call, twice)?));
                 }
                 cx.b.build_switch(value, default, &targets)?;

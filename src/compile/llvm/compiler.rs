@@ -33,6 +33,7 @@ impl Compiler for LlvmCompiler {
 
     fn compile(&self, module: &Module, request: &StageRequest) -> Result<StageElf> {
         let run = || -> Result<StageElf> {
+            request.check_module(module)?;
             let shader = spirv::translate(module, &request.entry_point, request.stage, &request.specialization)?;
             let lowered = passes::lower(shader, request)?;
             let object = emit_object(&lowered.shader, request.target, &request.options)?;

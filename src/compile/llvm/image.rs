@@ -101,7 +101,8 @@ impl<'c> Cx<'_, 'c> {
             out.push(self.float(operands.one()?)?);
         }
         let policy = self.c32(load_policy(inst.access)).into();
-        out.extend([image, sampler, self.cbool(inst.unnormalized).into(), self.c32(0).into(), policy]);
+        let fail = self.c32(u32::from(inst.tfe)).into();
+        out.extend([image, sampler, self.cbool(inst.unnormalized).into(), fail, policy]);
         self.call(&name, &overloads, &out).and_then(|v| self.image_result(v, ty))
     }
 
@@ -115,6 +116,7 @@ impl<'c> Cx<'_, 'c> {
         self.image_result(v, ty)
     }
 
+    /// A read; where `data` is a structure, of the texel and the status of the memory that it is in.
     fn image_read(
         &self,
         name: &str,
@@ -126,7 +128,8 @@ impl<'c> Cx<'_, 'c> {
     ) -> Result<Llvm<'c>> {
         let mut out: Vec<Llvm<'c>> = vec![self.c32(u32::from(dmask)).into()];
         out.extend(coords);
-        out.extend([image, self.c32(0).into(), self.c32(load_policy(access)).into()]);
+        let fail = u32::from(data.is_struct_type());
+        out.extend([image, self.c32(fail).into(), self.c32(load_policy(access)).into()]);
         self.call(name, &[data, first_type(coords)?], &out)
     }
 
@@ -168,8 +171,12 @@ impl<'c> Cx<'_, 'c> {
         let ty = ty.ok_or_else(|| Error::bug("an image operation without a result"))?;
         let lanes = if ty.bits() == Bits::B64 { 2 * ty.lanes() } else { ty.lanes() };
         let channels = if inst.op == MimgOp::Gather4 { 4 } else { inst.dmask.count_ones() };
-        if lanes != channels || channels == 0 {
+        if lanes != channels + u32::from(inst.tfe) || channels == 0 {
             return Err(Error::bug(format!("image data of type {ty} with channel mask {:#x}", inst.dmask)));
+        }
+        if inst.tfe {
+            let fields = [self.f32_vector(channels), self.i32_type().into()];
+            return Ok(self.ctx.struct_type(&fields, false).into());
         }
         match ty.bits() {
             Bits::B16 => self.float_type(ty),
@@ -181,7 +188,15 @@ impl<'c> Cx<'_, 'c> {
     fn image_result(&self, v: Llvm<'c>, ty: Option<Type>) -> Result<Llvm<'c>> {
         match ty {
             Some(ty) if ty.bits() == Bits::B64 => self.cast(v, self.int_type(ty)?),
-            _ => Ok(v),
+            _ => match v {
+                // The texel and its status in one vector.
+                Llvm::StructValue(both) => {
+                    let mut lanes = self.lanes(self.b.build_extract_value(both, 0, "")?)?;
+                    lanes.push(self.cast(self.b.build_extract_value(both, 1, "")?, self.f32_type().into())?);
+                    self.gather(&lanes)
+                }
+                v => Ok(v),
+            },
         }
     }
 

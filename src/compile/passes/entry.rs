@@ -205,7 +205,7 @@ fn needs(shader: &Shader, cx: &Lowering<'_>) -> Result<UserDataNeeds> {
                         n.spill |= part == DescriptorPart::Buffer;
                     }
                     Some(layout) => {
-                        if super::pipeline::place_of(layout, r, part)?.in_root {
+                        if super::pipeline::place_of(layout, r)?.in_root {
                             n.spill = true;
                         } else {
                             n.sets.insert(r.set);

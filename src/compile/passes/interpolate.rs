@@ -5,6 +5,7 @@
 //! | flat | `interp_mov` P0 |
 //! | of one vertex | `interp_mov` P0, P10, P20 of an attribute that passes vertices through |
 //! | centre, centroid, sample | `interp` with that (i, j) pair; centroid is the centre where the wave says so |
+//! | barycentric coordinates | the pair itself, and what is left of 1 |
 //! | at an offset, at a sample | `interp` with a pair shifted by its derivatives; perspective: of (i/w, j/w, 1/w) |
 //!
 //! An attribute channel is always 32 bits: half floats are interpolated as floats and then rounded, small integers are
@@ -20,7 +21,6 @@ use crate::ir::{
     AluOp, Bits, Builder, BuiltIn, DerivativeKind, Inst, Interp, InterpPlace, NumericKind, Op, Shader, Type, Value,
 };
 use crate::metadata::interface::{ComponentType, FragmentInput, Semantic, StageKind};
-use crate::state::ColorState;
 use std::collections::BTreeMap;
 
 /// Attributes that the hardware has.
@@ -48,23 +48,8 @@ struct Read {
     interp: Interp,
 }
 
-/// A state that shades every sample moves what is interpolated in the pixel to its sample.
-fn at_samples(shader: &mut Shader) {
-    shader.modes.per_sample = true;
-    for inst in &mut shader.insts {
-        if let Op::LoadInput { interp: Interp::At { place, .. }, .. } = &mut inst.op
-            && matches!(place, InterpPlace::Center | InterpPlace::Centroid)
-        {
-            *place = InterpPlace::Sample;
-        }
-    }
-}
-
 /// Lowers every attribute of a fragment shader.
 pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
-    if cx.request.known.colors.get().is_some_and(ColorState::shades_samples) {
-        at_samples(shader);
-    }
     let mut attributes: BTreeMap<Attribute, u8> = BTreeMap::new();
     for inst in live_insts(shader) {
         let Some(read) = read(shader, inst) else { continue };
@@ -96,21 +81,25 @@ pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
         .iter_mut()
         .zip([[System::PerspCenter, System::PerspCentroid], [System::LinearCenter, System::LinearCentroid]])
     {
-        *may_be = uses_pair(shader, &cx.entry, center)? && uses_pair(shader, &cx.entry, centroid)?;
+        *may_be = uses_pair(shader, center) && uses_pair(shader, centroid);
     }
     let shared = Shared { centroid_may_be_center };
     let mut prelude = Prelude::default();
     let entry = &cx.entry;
     rewrite(shader, |b, inst| {
-        let Some(read) = read(b.shader, inst) else { return Ok(Rewrite::Keep) };
-        let channels = channels(b.shader, inst, read);
         let mut at = At { b, p: &mut prelude, entry, shared: &shared };
+        if let Some((interp, vertex)) = weight(inst) {
+            return at.weight(interp, &inst.args, vertex).map(Rewrite::Value);
+        }
+        let Some(read) = read(at.b.shader, inst) else { return Ok(Rewrite::Keep) };
+        let channels = channels(at.b.shader, inst, read);
         let pair = at.pair(read.interp, &inst.args)?;
         let mut dwords = Vec::new();
         for (attribute, channel) in channels {
             let number = *numbers.get(&attribute).ok_or_else(|| Error::bug("an attribute without a number"))?;
             dwords.push(at.channel(number, channel, read.interp, pair)?);
         }
+        let b = at.b;
         let ty = inst.result.map_or(Type::B32, |v| b.ty(v));
         let whole = b.compose(&dwords);
         Ok(Rewrite::Value(match ty.bits() {
@@ -136,14 +125,23 @@ fn pair_of(perspective: bool, place: InterpPlace) -> System {
     }
 }
 
-/// Whether the shader uses a pair: for an attribute, or already by itself, as barycentric coordinates.
-fn uses_pair(shader: &Shader, entry: &Entry, pair: System) -> Result<bool> {
-    let register = entry.system(pair)?;
-    Ok(live_insts(shader).any(|inst| {
-        let interp = read(shader, inst).map(|r| r.interp);
-        let own = matches!(interp, Some(Interp::At { perspective, place }) if pair_of(perspective, place) == pair);
-        own || inst.args.contains(&register)
-    }))
+/// Whether the shader uses a pair: for an attribute, or as barycentric coordinates.
+fn uses_pair(shader: &Shader, pair: System) -> bool {
+    live_insts(shader).any(|inst| {
+        let interp = weight(inst).map(|(interp, _)| interp).or_else(|| Some(read(shader, inst)?.interp));
+        matches!(interp, Some(Interp::At { perspective, place }) if pair_of(perspective, place) == pair)
+    })
+}
+
+/// Which vertex's weight an instruction reads, if it reads a barycentric coordinate, and where.
+fn weight(inst: &Inst) -> Option<(Interp, u8)> {
+    let Op::LoadBuiltIn { builtin, component, place } = inst.op else { return None };
+    let perspective = match builtin {
+        BuiltIn::BaryCoord => true,
+        BuiltIn::BaryCoordNoPersp => false,
+        _ => return None,
+    };
+    Some((Interp::At { perspective, place }, component))
 }
 
 /// What an instruction reads, if it reads an attribute.
@@ -154,10 +152,10 @@ fn read(shader: &Shader, inst: &Inst) -> Option<Read> {
         interp: Interp::Flat,
     };
     // Linear across the primitive, which is in perspective on the screen.
-    let smooth = |semantic, channel| Read {
+    let smooth = |semantic, channel, place| Read {
         attribute: Attribute { semantic, flat: false, per_vertex: false, ty: ComponentType::F32 },
         channel,
-        interp: Interp::At { perspective: true, place: InterpPlace::Center },
+        interp: Interp::At { perspective: true, place },
     };
     Some(match inst.op {
         Op::LoadInput { location, component, kind, interp } => {
@@ -172,10 +170,10 @@ fn read(shader: &Shader, inst: &Inst) -> Option<Read> {
             };
             Read { attribute, channel: component, interp }
         }
-        Op::LoadBuiltIn { builtin, component } => match builtin {
-            BuiltIn::PointCoord => smooth(Semantic::PointCoord, component),
-            BuiltIn::ClipDistance => smooth(Semantic::ClipDistance(component / 4), component % 4),
-            BuiltIn::CullDistance => smooth(Semantic::CullDistance(component / 4), component % 4),
+        Op::LoadBuiltIn { builtin, component, place } => match builtin {
+            BuiltIn::PointCoord => smooth(Semantic::PointCoord, component, place),
+            BuiltIn::ClipDistance => smooth(Semantic::ClipDistance(component / 4), component % 4, place),
+            BuiltIn::CullDistance => smooth(Semantic::CullDistance(component / 4), component % 4, place),
             BuiltIn::PrimitiveId => flat(Semantic::PrimitiveId, NumericKind::Uint, 0),
             BuiltIn::Layer => flat(Semantic::Layer, NumericKind::Uint, 0),
             BuiltIn::ViewportIndex => flat(Semantic::ViewportIndex, NumericKind::Uint, 0),
@@ -218,6 +216,21 @@ impl At<'_, '_> {
                 self.b.value(Op::InterpMov { attr, channel, vertex }, &[mask], Type::B32)
             }
             _ => self.b.value(Op::InterpMov { attr, channel, vertex: P0 }, &[mask], Type::B32),
+        })
+    }
+
+    /// The weight of a vertex: the hardware has those of the second and third.
+    fn weight(&mut self, interp: Interp, args: &[Value], vertex: u8) -> Result<Value> {
+        let pair = self.pair(interp, args)?;
+        let [i, j] = pair.ok_or_else(|| Error::bug("barycentric coordinates that are not interpolated"))?;
+        Ok(match vertex {
+            0 => {
+                let one = self.b.fconst(Type::B32, 1.0);
+                let rest = self.b.alu(AluOp::FSub, &[one, i]);
+                self.b.alu(AluOp::FSub, &[rest, j])
+            }
+            1 => i,
+            _ => j,
         })
     }
 

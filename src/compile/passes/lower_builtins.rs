@@ -1,20 +1,20 @@
 //! Built-in inputs: entry registers, and arithmetic on them.
 //!
 //! What the rasterizer carries as an attribute (point coordinate, layer, viewport, primitive id, clip and cull
-//! distances) is `lower_inputs`' business; subgroups were `lower_subgroup`'s. Unknown at compile time and
+//! distances) and barycentric coordinates are `lower_inputs`' business; subgroups were `lower_subgroup`'s. Unknown at compile time and
 //! hence relocations: device index, number of samples, sample pattern.
 
 use super::address;
 use super::entry::{Entry, System};
+use super::local_id::LocalId;
 use super::lower_descriptors::reloc;
 use super::pipeline::Lowering;
 use super::prelude::Prelude;
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::{Access, Align, AluOp, AmdOp, BufferKind, Builder, BuiltIn, Op, Shader, Type, Value};
+use crate::ir::{Access, Align, AluOp, AmdOp, BufferKind, Builder, BuiltIn, Modes, Op, Shader, Type, Value};
 use crate::metadata::interface::{StageKind, UserData};
 use crate::reloc::symbol::LinkSymbol;
-use crate::state::ColorState;
 use crate::target::Stage;
 
 /// Byte offset of the sample positions' buffer descriptor in the global table (pal-abi 4).
@@ -23,38 +23,38 @@ const SAMPLE_POSITIONS: u64 = 48 * 4;
 /// Lowers `LoadBuiltIn`.
 pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
     let mut prelude = Prelude::default();
-    let local_size = shader.modes.local_size;
-    let per_sample = shader.modes.per_sample
-        || reads(shader, BuiltIn::SampleId)
-        || reads(shader, BuiltIn::SamplePosition)
-        || cx.request.known.colors.get().is_some_and(ColorState::shades_samples);
+    let modes = shader.modes.clone();
+    let per_sample = shader.modes.per_sample;
+    if reads(shader, BuiltIn::FullyCovered) && reads(shader, BuiltIn::SampleMaskIn) {
+        let why = "a wave has one coverage, of what is touched or of what is covered fully";
+        return Err(Error::unsupported("FullyCoveredEXT beside SampleMask", why));
+    }
     rewrite(shader, |b, inst| {
-        let Op::LoadBuiltIn { builtin, component } = inst.op else { return Ok(Rewrite::Keep) };
-        let mut at = Place { b, p: &mut prelude, entry: &cx.entry, local_size, per_sample };
+        let Op::LoadBuiltIn { builtin, component, .. } = inst.op else { return Ok(Rewrite::Keep) };
+        let local = LocalId::new(&cx.entry, &modes);
+        let mut at = Place { b, p: &mut prelude, entry: &cx.entry, local, per_sample };
         let value = at.load(builtin, component)?;
-        note(cx, builtin, component, local_size);
+        note(cx, builtin, component, &modes);
         Ok(value.map_or(Rewrite::Keep, Rewrite::Value))
     })?;
     prelude.place(shader);
     Ok(())
 }
 
-/// Whether a built-in is read at all.
+/// Whether the first component of a built-in is read.
 fn reads(shader: &Shader, which: BuiltIn) -> bool {
-    super::entry::live_insts(shader).any(|i| matches!(i.op, Op::LoadBuiltIn { builtin, .. } if builtin == which))
+    let is = |op: &Op| matches!(*op, Op::LoadBuiltIn { builtin, component: 0, .. } if builtin == which);
+    super::entry::live_insts(shader).any(|i| is(&i.op))
 }
 
 /// Which counters of the interface a built-in raises.
-fn note(cx: &mut Lowering<'_>, builtin: BuiltIn, component: u8, local_size: [u32; 3]) {
+fn note(cx: &mut Lowering<'_>, builtin: BuiltIn, component: u8, modes: &Modes) {
     match (&mut cx.interface.kind, builtin) {
         (StageKind::Vertex(v), BuiltIn::InstanceIndex) => v.vgpr_comp_cnt = v.vgpr_comp_cnt.max(3),
-        (StageKind::Fragment(f), BuiltIn::SampleId | BuiltIn::SamplePosition) => f.per_sample = true,
-        (StageKind::Compute(c), BuiltIn::LocalInvocationId) if local_size[usize::from(component.min(2))] > 1 => {
-            c.tidig_comp_cnt = c.tidig_comp_cnt.max(u32::from(component));
-        }
-        (StageKind::Compute(c), BuiltIn::LocalInvocationIndex) => {
-            let highest = (0..3).rev().find(|&i| local_size[i as usize] > 1).unwrap_or(0);
-            c.tidig_comp_cnt = c.tidig_comp_cnt.max(highest);
+        (StageKind::Fragment(f), BuiltIn::FullyCovered) => f.fully_covered = true,
+        (StageKind::Compute(c), BuiltIn::LocalInvocationId | BuiltIn::LocalInvocationIndex) => {
+            let component = Some(component).filter(|_| builtin == BuiltIn::LocalInvocationId);
+            c.tidig_comp_cnt = c.tidig_comp_cnt.max(LocalId::highest(modes, component));
         }
         _ => {}
     }
@@ -64,7 +64,7 @@ struct Place<'a, 'b> {
     b: &'a mut Builder<'b>,
     p: &'a mut Prelude,
     entry: &'a Entry,
-    local_size: [u32; 3],
+    local: LocalId<'a>,
     per_sample: bool,
 }
 
@@ -114,13 +114,17 @@ impl Place<'_, '_> {
                 let bit = self.b.alu(AluOp::Shl, &[one, sample]);
                 self.b.alu(AluOp::IAnd, &[coverage, bit])
             }
+            B::ShadingRate => self.shading_rate()?,
+            B::FullyCovered => {
+                let coverage = self.entry.system(System::SampleCoverage)?;
+                let zero = self.b.c32(0);
+                self.b.alu(AluOp::INe, &[coverage, zero])
+            }
             B::HelperInvocation => {
                 // At entry, so that later demotes do not count.
                 let live = self.p.value(self.b.shader, Op::Amd(AmdOp::LiveMask), &[], Type::B1);
                 self.b.alu(AluOp::INot, &[live])
             }
-            B::BaryCoord => self.barycentric(System::PerspCenter, component)?,
-            B::BaryCoordNoPersp => self.barycentric(System::LinearCenter, component)?,
 
             B::WorkgroupId => {
                 self.entry.system([System::WorkgroupX, System::WorkgroupY, System::WorkgroupZ][n.min(2)])?
@@ -132,9 +136,16 @@ impl Place<'_, '_> {
                 let offset = self.b.c32(4 * u32::from(component));
                 address::load(self.b, table, offset, Type::B32, Align::A4)
             }
-            B::LocalInvocationId => self.local(n.min(2))?,
-            B::LocalInvocationIndex => self.local_index()?,
-            B::PointCoord | B::PrimitiveId | B::Layer | B::ViewportIndex | B::ClipDistance | B::CullDistance
+            B::LocalInvocationId => self.local.component(self.b, n.min(2))?,
+            B::LocalInvocationIndex => self.local.index(self.b)?,
+            B::PointCoord
+            | B::PrimitiveId
+            | B::Layer
+            | B::ViewportIndex
+            | B::ClipDistance
+            | B::CullDistance
+            | B::BaryCoord
+            | B::BaryCoordNoPersp
                 if self.b.shader.stage == Stage::Fragment =>
             {
                 return Ok(None);
@@ -148,7 +159,14 @@ impl Place<'_, '_> {
             | B::SubgroupGtMask
             | B::SubgroupLeMask
             | B::SubgroupLtMask => return Ok(None),
-            B::PointCoord | B::PrimitiveId | B::Layer | B::ViewportIndex | B::ClipDistance | B::CullDistance => {
+            B::PointCoord
+            | B::PrimitiveId
+            | B::Layer
+            | B::ViewportIndex
+            | B::ClipDistance
+            | B::CullDistance
+            | B::BaryCoord
+            | B::BaryCoordNoPersp => {
                 let stage = self.b.shader.stage;
                 return Err(Error::unsupported(
                     format!("BuiltIn {builtin:?}"),
@@ -164,33 +182,14 @@ impl Place<'_, '_> {
         Ok(self.b.iadd(id, base))
     }
 
-    /// Weights of the three vertices: the hardware has the second and third.
-    fn barycentric(&mut self, pair: System, component: u8) -> Result<Value> {
-        let pair = self.entry.system(pair)?;
-        if component > 0 {
-            return Ok(self.b.extract(pair, u32::from(component.min(2)) - 1));
-        }
-        let (i, j) = (self.b.extract(pair, 0), self.b.extract(pair, 1));
-        let one = self.b.fconst(Type::B32, 1.0);
-        let rest = self.b.alu(AluOp::FSub, &[one, i]);
-        Ok(self.b.alu(AluOp::FSub, &[rest, j]))
-    }
-
-    /// A component of the local id: 0 in a dimension of one, so that its register need not be loaded.
-    fn local(&mut self, n: usize) -> Result<Value> {
-        if self.local_size[n] <= 1 {
-            return Ok(self.b.c32(0));
-        }
-        self.entry.system([System::LocalX, System::LocalY, System::LocalZ][n])
-    }
-
-    fn local_index(&mut self) -> Result<Value> {
-        let [sx, sy, _] = self.local_size.map(u64::from);
-        let (x, y, z) = (self.local(0)?, self.local(1)?, self.local(2)?);
-        let y = self.b.imul_const(y, sx);
-        let z = self.b.imul_const(z, sx.saturating_mul(sy));
-        let xy = self.b.iadd(x, y);
-        Ok(self.b.iadd(xy, z))
+    /// Logarithms of the fragment's width and height, which are Vulkan's flags: width in bits 2 and 3, height in 0 and 1.
+    fn shading_rate(&mut self) -> Result<Value> {
+        let ancillary = self.entry.system(System::Ancillary)?;
+        let (two, four) = (self.b.c32(2), self.b.c32(4));
+        let x = self.b.alu(AluOp::UBitExtract, &[ancillary, two, two]);
+        let y = self.b.alu(AluOp::UBitExtract, &[ancillary, four, two]);
+        let x = self.b.alu(AluOp::Shl, &[x, two]);
+        Ok(self.b.alu(AluOp::IOr, &[x, y]))
     }
 }
 

@@ -1,12 +1,12 @@
 //! Derivatives to differences of a quad: two moves by DPP, a subtraction, and the whole in quads that helpers complete.
 //!
 //! The mark for whole quads (`Wqm`) stands around the difference: without it nothing computes the operand in helper
-//! lanes. 16 bits are moved in 32-bit registers and subtracted as what they are.
+//! lanes, which only fragment shaders have. 16 bits are moved in 32-bit registers and subtracted as what they are.
 
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
 use crate::ir::{AluOp, AmdOp, Bits, Builder, DerivativeKind, Op, Shader, Type, Value};
-use crate::target::WaveSize;
+use crate::target::{Stage, WaveSize};
 
 /// Lowers every derivative.
 ///
@@ -48,6 +48,9 @@ fn derivative(b: &mut Builder<'_>, kind: DerivativeKind, v: Value) -> Result<Val
     });
     let difference = b.alu(AluOp::FSub, &[first, second]);
     let difference = b.convert(AluOp::ZExt, difference, Type::B32);
-    let whole = b.value(Op::Amd(AmdOp::Wqm), &[difference], Type::B32);
+    let whole = match b.shader.stage {
+        Stage::Fragment => b.value(Op::Amd(AmdOp::Wqm), &[difference], Type::B32),
+        _ => difference,
+    };
     Ok(b.convert(AluOp::Trunc, whole, ty))
 }

@@ -14,10 +14,10 @@ use super::address;
 use super::entry::Entry;
 use super::pipeline::{Lowering, place_of, resource, set_pointer};
 use super::prelude::Prelude;
-use crate::abi::layout::{COMBINED_SAMPLER_OFFSET, ResolvedLayout};
+use crate::abi::layout::ResolvedLayout;
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::{Align, AluOp, AmdOp, Builder, DescriptorPart, Op, Resource, ResourceKind, Shader, Type, Value};
+use crate::ir::{Align, AluOp, AmdOp, Builder, DescriptorPart, Op, Resource, Shader, Type, Value};
 use crate::metadata::interface::UserData;
 use crate::reloc::symbol::{LinkSymbol, PartLetter};
 
@@ -73,13 +73,7 @@ impl Load<'_, '_> {
 
     fn unknown(&mut self, entry: &Entry, index: Value) -> Result<(Value, Value)> {
         let (set, binding) = (self.r.set, self.r.binding);
-        let letter = match self.part {
-            DescriptorPart::Buffer => PartLetter::Buffer,
-            DescriptorPart::Image => PartLetter::Image,
-            DescriptorPart::Sampler => PartLetter::Sampler,
-            DescriptorPart::TexelBuffer => PartLetter::TexelBuffer,
-        };
-        let base = reloc(self.b, &LinkSymbol::DescriptorOffset { set, binding, part: letter });
+        let base = reloc(self.b, &LinkSymbol::DescriptorOffset { set, binding, part: self.letter() });
         let offset = if self.b.shader.as_const(index) == Some(0) {
             base
         } else {
@@ -100,12 +94,10 @@ impl Load<'_, '_> {
     }
 
     fn known(&mut self, cx: &mut Lowering<'_>, layout: &ResolvedLayout, index: Value) -> Result<(Value, Value)> {
-        let place = place_of(layout, self.r, self.part)?;
-        let second = self.part == DescriptorPart::Sampler && place.kind == ResourceKind::CombinedImageSampler;
+        let place = place_of(layout, self.r)?;
         let start = place
-            .offset
-            .checked_add(if second { COMBINED_SAMPLER_OFFSET } else { 0 })
-            .ok_or_else(|| Error::malformed(format!("descriptor offset {} is too large", place.offset)))?;
+            .part_offset(self.letter())
+            .ok_or_else(|| Error::bug(format!("a {:?} of a {:?}", self.part, self.r.kind)))?;
         let scaled = self.b.imul_const(index, u64::from(place.stride));
         let start = self.b.c32(start);
         let offset = self.b.iadd(scaled, start);
@@ -118,6 +110,15 @@ impl Load<'_, '_> {
             cx.spilled_from(root);
         }
         Ok((self.set_table(&cx.entry, PointerPlace::Known(root.saturating_mul(4)))?, offset))
+    }
+
+    fn letter(&self) -> PartLetter {
+        match self.part {
+            DescriptorPart::Buffer => PartLetter::Buffer,
+            DescriptorPart::Image => PartLetter::Image,
+            DescriptorPart::Sampler => PartLetter::Sampler,
+            DescriptorPart::TexelBuffer => PartLetter::TexelBuffer,
+        }
     }
 
     /// Address of the set's table.

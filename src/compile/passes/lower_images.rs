@@ -11,16 +11,16 @@ use crate::ir::{
     AluOp, AtomicOp, Bits, Builder, Dim, ImageInst, ImageOp, ImageOperand, Inst, LodMode, MimgDim, MimgInst, MimgOp,
     Op, Shader, Type, Value,
 };
-use crate::target::{Stage, WaveSize};
+use crate::target::WaveSize;
 
 /// Lowers every image operation.
 ///
 /// # Errors
 /// Forms that the hardware does not have.
 pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
-    let stage = shader.stage;
+    let derivatives = shader.has_derivatives();
     rewrite(shader, |b, inst| match inst.op {
-        Op::Image(image) => match (Lowering { b, image, inst, stage }).run()? {
+        Op::Image(image) => match (Lowering { b, image, inst, derivatives }).run()? {
             Some(v) => Ok(Rewrite::Value(v)),
             None => Ok(Rewrite::Remove),
         },
@@ -32,7 +32,7 @@ struct Lowering<'a, 'b> {
     b: &'a mut Builder<'b>,
     image: ImageInst,
     inst: &'a Inst,
-    stage: Stage,
+    derivatives: bool,
 }
 
 /// Level of detail of a sampling instruction: its form, its operand where one leads, and where one follows.
@@ -102,6 +102,7 @@ impl Lowering<'_, '_> {
             lod: LodMode::Zero,
             clamp: false,
             offset: false,
+            tfe: self.image.sparse,
             access: self.image.access,
         }
     }
@@ -156,9 +157,9 @@ impl Lowering<'_, '_> {
         Ok(self.b.value(Op::Mimg(inst), &args, ty))
     }
 
-    /// Only fragment shaders have neighbours to take a level from; elsewhere the level is what is added to 0.
+    /// Where there are no neighbours to take a level from, it is what is added to 0.
     fn level(&mut self, face: Option<&cube::Face>) -> Result<Level> {
-        let derivatives = self.stage == Stage::Fragment;
+        let derivatives = self.derivatives;
         let lod = self.operand(ImageOperand::Lod);
         let min_lod = self.operand(ImageOperand::MinLod);
         let gather = matches!(self.image.op, ImageOp::Gather(_));

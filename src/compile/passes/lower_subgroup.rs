@@ -3,6 +3,7 @@
 //! Lanes exchange 32 bits at a time: 64 bits go as two pieces, less than 32 widened (`Pieces`). Reductions and scans are in
 //! `subgroup_scan.rs`. Runs before built-ins are lowered: the subgroup's number is made from the invocation's.
 
+use super::local_id;
 use super::lower_derivatives::quad_perm;
 use super::subgroup_scan::{self, all_lanes};
 use crate::error::{Error, Result};
@@ -23,7 +24,7 @@ pub fn run(shader: &mut Shader, wave: WaveSize) -> Result<()> {
     let workgroup = shader.modes.local_size.iter().fold(1u32, |n, &d| n.saturating_mul(d));
     rewrite(shader, |b, inst| match inst.op {
         Op::Subgroup(op) => operation(b, op, inst, wave, stage).map(Rewrite::Value),
-        Op::LoadBuiltIn { builtin, component } => {
+        Op::LoadBuiltIn { builtin, component, .. } => {
             Ok(match builtin_value(b, builtin, component, wave, stage, workgroup) {
                 Some(v) => Rewrite::Value(v),
                 None => Rewrite::Keep,
@@ -263,9 +264,7 @@ fn builtin_value(
         BuiltIn::SubgroupLocalInvocationId => lane_id(b),
         BuiltIn::NumSubgroups if stage == Stage::Compute => b.c32(workgroup.div_ceil(wave.lanes())),
         BuiltIn::SubgroupId if stage == Stage::Compute => {
-            // Waves are filled in the order of the linear index.
-            let op = Op::LoadBuiltIn { builtin: BuiltIn::LocalInvocationIndex, component: 0 };
-            let (index, shift) = (b.value(op, &[], Type::B32), b.c32(wave.lanes().trailing_zeros()));
+            let (index, shift) = (local_id::lane_order(b), b.c32(wave.lanes().trailing_zeros()));
             let wave_number = b.alu(AluOp::LShr, &[index, shift]);
             amd(b, AmdOp::ReadFirstLane, &[wave_number])
         }

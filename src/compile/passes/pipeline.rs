@@ -5,12 +5,12 @@
 
 use super::{
     dce, entry, fold, legalize_memory, lower_builtins, lower_derivatives, lower_descriptors, lower_images,
-    lower_inputs, lower_outputs, lower_push_constants, lower_subgroup, summarize,
+    lower_inputs, lower_outputs, lower_push_constants, lower_subgroup, multiview, sample_shading, summarize,
 };
 use crate::abi::layout::{DescriptorPlace, PushPlace, ResolvedLayout};
 use crate::error::{Context, Error, Result};
 use crate::ir::verify::{verify, verify_between};
-use crate::ir::{DescriptorPart, Level, Resource, ResourceId, ResourceKind, Shader};
+use crate::ir::{Level, Resource, ResourceId, Shader};
 use crate::metadata::interface::{
     ComputeInterface, FragmentInterface, StageInterface, StageKind, UserData, VertexInterface,
 };
@@ -55,6 +55,8 @@ pub const PASSES: &[(&str, Pass)] = &[
     ("dce", Pass::Plain(dce::run)),
     ("lower_images", Pass::Plain(lower_images::run)),
     ("lower_subgroup", Pass::Plain(lower_subgroup::run)),
+    ("multiview", Pass::Known(multiview::run)),
+    ("sample_shading", Pass::Known(sample_shading::run)),
     ("entry", Pass::Known(entry::run)),
     ("lower_descriptors", Pass::Known(lower_descriptors::run)),
     ("lower_push_constants", Pass::Known(lower_push_constants::run)),
@@ -97,6 +99,10 @@ pub fn lower_with(mut shader: Shader, request: &StageRequest, dump: &mut dyn FnM
         return Err(Error::bug(format!("{} is not an upper-level {} shader", shader.name, request.stage)));
     }
     let mut cx = Lowering::new(request).at(|| "known resource layout")?;
+    // The link asks this of all that is declared, read or not, and could only ask for the same compile again.
+    if let Some(layout) = &cx.layout {
+        shader.resources.iter().try_for_each(|r| place_of(layout, r).map(|_| ()))?;
+    }
     dump("upper", &shader);
     if cfg!(debug_assertions) {
         verify(&shader).at(|| "before lowering")?;
@@ -196,26 +202,13 @@ pub(super) fn push_place(layout: &ResolvedLayout) -> Result<PushPlace> {
 }
 
 /// Where a binding stands in a known layout that has such a descriptor there.
-pub(super) fn place_of<'l>(
-    layout: &'l ResolvedLayout,
-    r: &Resource,
-    part: DescriptorPart,
-) -> Result<&'l DescriptorPlace> {
-    use ResourceKind as K;
+pub(super) fn place_of<'l>(layout: &'l ResolvedLayout, r: &Resource) -> Result<&'l DescriptorPlace> {
     let at = || format!("set {} binding {}", r.set, r.binding);
     let place = layout.binding(r.set, r.binding).ok_or_else(|| Error::malformed("not in the known layout").at(at()))?;
-    let fits = match part {
-        DescriptorPart::Buffer => matches!(place.kind, K::UniformBuffer | K::StorageBuffer),
-        DescriptorPart::Image => {
-            matches!(place.kind, K::SampledImage | K::StorageImage | K::InputAttachment | K::CombinedImageSampler)
-        }
-        DescriptorPart::Sampler => matches!(place.kind, K::Sampler | K::CombinedImageSampler),
-        DescriptorPart::TexelBuffer => matches!(place.kind, K::UniformTexelBuffer | K::StorageTexelBuffer),
-    };
-    if fits {
+    if place.kind.serves(r.kind) {
         Ok(place)
     } else {
-        Err(Error::malformed(format!("the known layout has a {:?}, the shader reads a {part:?}", place.kind)).at(at()))
+        Err(Error::malformed(format!("the shader has a {:?}, the layout a {}", r.kind, place.kind)).at(at()))
     }
 }
 

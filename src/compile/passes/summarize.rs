@@ -17,9 +17,10 @@ pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
         StageKind::Vertex(_) => {}
         StageKind::Fragment(f) => {
             f.early_fragment_tests = shader.modes.early_fragment_tests;
+            // Without early tests there is nothing that the mask could come after.
+            f.post_depth_coverage = shader.modes.post_depth_coverage && shader.modes.early_fragment_tests;
             f.depth_mode = shader.modes.depth;
             f.pixel_center_integer = shader.modes.pixel_center_integer;
-            f.per_sample |= shader.modes.per_sample;
         }
         StageKind::Compute(c) => {
             c.local_size = shader.modes.local_size;

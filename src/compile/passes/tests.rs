@@ -50,7 +50,7 @@ fn too_many_values_at_a_joint_ask_for_a_whole_compile() {
     assert_eq!(too_many(inputs(133).err().unwrap()), ("vertex inputs".into(), 137));
     let params = |count: u32| {
         vertex(|b| {
-            let v = b.value(Op::LoadBuiltIn { builtin: BuiltIn::VertexIndex, component: 0 }, &[], Type::B32);
+            let v = b.value(Op::load_builtin(BuiltIn::VertexIndex, 0), &[], Type::B32);
             for (location, component) in (0..count).map(component) {
                 b.effect(
                     Op::StoreOutput { slot: OutputSlot::Location { location, component, index: 0 }, kind: F32 },

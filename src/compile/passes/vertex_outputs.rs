@@ -222,7 +222,7 @@ fn channels(outputs: &Outputs) -> Result<BTreeMap<(Semantic, u8), Channel>> {
             }
             OutputSlot::Layer => add(Semantic::Layer, 0, uint, Source::Slot(slot, 0)),
             OutputSlot::ViewportIndex => add(Semantic::ViewportIndex, 0, uint, Source::Slot(slot, 0)),
-            OutputSlot::Position(_) | OutputSlot::PointSize => {}
+            OutputSlot::Position(_) | OutputSlot::PointSize | OutputSlot::ShadingRate => {}
             OutputSlot::FragDepth | OutputSlot::FragStencilRef | OutputSlot::SampleMask => {
                 return Err(Error::malformed(format!("a vertex shader stores {slot:?}")));
             }

@@ -1,6 +1,6 @@
 //! Position exports of a vertex shader.
 //!
-//! Vectors, in order: position; if used, point size, layer and viewport; clip and then cull distances, four a vector. The
+//! Vectors, in order: position; if used, point size, shading rate, layer and viewport; clip and then cull distances, four a vector. The
 //! last carries `done`. A shader without a position exports (0, 0, 0, 1), since the hardware waits for one.
 
 use super::lower_outputs::{Outputs, stored};
@@ -35,10 +35,11 @@ pub(super) fn plan(outputs: &Outputs) -> Result<Positions> {
         point_size: outputs.has(OutputSlot::PointSize),
         layer: outputs.has(OutputSlot::Layer),
         viewport_index: outputs.has(OutputSlot::ViewportIndex),
+        shading_rate: outputs.has(OutputSlot::ShadingRate),
         clip_distances: clip,
         cull_distances: cull,
     };
-    let misc = summary.point_size || summary.layer || summary.viewport_index;
+    let misc = summary.has_misc();
     summary.count = 1 + u32::from(misc) + distances.len().div_ceil(4) as u32;
     Ok(Positions { summary, misc, distances })
 }
@@ -73,7 +74,7 @@ impl Positions {
         [0, 1, 2, 3].map(|n| stored(b, stores, OutputSlot::Position(n), Type::B32))
     }
 
-    /// x point size, z layer in the low and viewport in the high half.
+    /// x point size, y shading rate, z layer in the low and viewport in the high half.
     fn misc(&self, b: &mut Builder<'_>, stores: &BTreeMap<OutputSlot, Value>) -> (u8, [Value; 4]) {
         let undef = b.undef(Type::B32);
         let mut values = [undef; 4];
@@ -81,6 +82,11 @@ impl Positions {
         if self.summary.point_size {
             values[0] = stored(b, stores, OutputSlot::PointSize, Type::B32);
             enable |= 1;
+        }
+        if self.summary.shading_rate {
+            let flags = stored(b, stores, OutputSlot::ShadingRate, Type::B32);
+            values[1] = shading_rate(b, flags);
+            enable |= 2;
         }
         if self.summary.layer {
             values[2] = stored(b, stores, OutputSlot::Layer, Type::B32);
@@ -95,4 +101,19 @@ impl Positions {
         }
         (enable, values)
     }
+}
+
+/// The hardware's rate of Vulkan's flags: the logarithm of the width in bits 2 and 3, of the height in bits 4 and 5. What is
+/// wider or higher than two pixels is taken as two, the most that there is.
+fn shading_rate(b: &mut Builder<'_>, flags: Value) -> Value {
+    let zero = b.c32(0);
+    let mut side = |flag: u32, to: u32| {
+        let mask = b.c32(flag);
+        let own = b.alu(AluOp::IAnd, &[flags, mask]);
+        let large = b.alu(AluOp::INe, &[own, zero]);
+        let rate = b.c32(1 << to);
+        b.select(large, rate, zero)
+    };
+    let (width, height) = (side(0b1100, 2), side(0b0011, 4));
+    b.alu(AluOp::IOr, &[width, height])
 }

@@ -115,10 +115,10 @@ fn chain(cx: &mut Cx<'_>, inst: &Inst, mut p: Pointer, first: usize) -> Result<(
             }
             Ty::Struct { .. } => {
                 let index = cx.const_u32(id)? as usize;
-                let Ty::Struct { members, .. } = cx.types.get(p.ty) else { break };
-                let Some((offset, layout)) = cx.types.member(members, index, p.layout) else {
+                let Some((offset, layout)) = cx.types.member(p.ty, index, p.layout) else {
                     return Err(inst.malformed(format!("no member {index}")));
                 };
+                let Ty::Struct { members, .. } = cx.types.get(p.ty) else { break };
                 let Some(m) = members.get(index) else { return Err(inst.malformed(format!("no member {index}"))) };
                 p.access.coherent |= m.coherent;
                 p.access.volatile |= m.volatile;

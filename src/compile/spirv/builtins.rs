@@ -3,7 +3,8 @@
 //! To add one: a line in [`input`] or [`output`].
 
 use crate::error::{Error, Result};
-use crate::ir::{BuiltIn, Interp, NumericKind, OutputSlot};
+use crate::ir::sample_shading::FragmentRead;
+use crate::ir::{BuiltIn, Interp, InterpPlace, NumericKind, OutputSlot};
 use crate::target::Stage;
 use spirv::BuiltIn as Spv;
 
@@ -21,21 +22,40 @@ pub enum Source {
         /// How it comes to a pixel.
         interp: Interp,
     },
-    /// A built-in's component.
-    BuiltIn(BuiltIn, u8),
+    /// A built-in's component, and where in the pixel if it is interpolated.
+    BuiltIn(BuiltIn, u8, InterpPlace),
     /// Workgroup number times size plus local number.
     GlobalInvocationId(u8),
     /// A constant of the execution mode.
     WorkgroupSize(u8),
-    /// Always zero.
-    Zero,
+    /// Always this integer.
+    Constant(u32),
     /// Refused where it is read.
     Unsupported(Spv),
 }
 
-/// Whether reading this means shading per sample.
-pub fn is_per_sample(source: &Source) -> bool {
-    matches!(source, Source::BuiltIn(BuiltIn::SampleId | BuiltIn::SamplePosition, _))
+impl Source {
+    /// The same at another place in the pixel, if it is interpolated.
+    pub fn at(self, place: InterpPlace) -> Self {
+        match self {
+            Self::BuiltIn(builtin, component, _) if builtin.is_interpolated() => {
+                Self::BuiltIn(builtin, component, place)
+            }
+            Self::Location { location, component, kind, interp: Interp::At { perspective, .. } } => {
+                Self::Location { location, component, kind, interp: Interp::At { perspective, place } }
+            }
+            other => other,
+        }
+    }
+
+    /// What a fragment shader reads here, if it is an input of its own.
+    pub fn read(&self) -> Option<FragmentRead> {
+        match *self {
+            Self::Location { interp, .. } => Some(FragmentRead::Location(interp)),
+            Self::BuiltIn(builtin, _, place) => Some(FragmentRead::BuiltIn(builtin, place)),
+            _ => None,
+        }
+    }
 }
 
 /// A component of a built-in input.
@@ -69,6 +89,10 @@ pub fn input(stage: Stage, builtin: Spv, component: u32) -> Source {
         (Stage::Fragment, Spv::ViewportIndex) => (B::ViewportIndex, 1),
         (Stage::Fragment, Spv::ClipDistance) => (B::ClipDistance, 8),
         (Stage::Fragment, Spv::CullDistance) => (B::CullDistance, 8),
+        (Stage::Fragment, Spv::ShadingRateKHR) => (B::ShadingRate, 1),
+        (Stage::Fragment, Spv::FullyCoveredEXT) => (B::FullyCovered, 1),
+        // Without a fragment density map a fragment is a pixel and has one invocation, says Vulkan; there is no map.
+        (Stage::Fragment, Spv::FragSizeEXT | Spv::FragInvocationCountEXT) => return Source::Constant(1),
         (Stage::Fragment, Spv::BaryCoordKHR) => (B::BaryCoord, 3),
         (Stage::Fragment, Spv::BaryCoordNoPerspKHR) => (B::BaryCoordNoPersp, 3),
         (Stage::Compute, Spv::NumWorkgroups) => (B::NumWorkgroups, 3),
@@ -82,7 +106,7 @@ pub fn input(stage: Stage, builtin: Spv, component: u32) -> Source {
         _ => return Source::Unsupported(builtin),
     };
     // Lane masks are four words of which two can have ones; so are sample masks beyond the first word.
-    if c < components { Source::BuiltIn(ours, c) } else { Source::Zero }
+    if c < components { Source::BuiltIn(ours, c, InterpPlace::Center) } else { Source::Constant(0) }
 }
 
 /// The slot of a component of a built-in output; `None` where nobody can see it.
@@ -98,6 +122,7 @@ pub fn output(stage: Stage, builtin: Spv, component: u32) -> Result<Option<Outpu
         (Stage::Vertex, Spv::CullDistance) if c < 8 => OutputSlot::CullDistance(c),
         (Stage::Vertex, Spv::Layer) => OutputSlot::Layer,
         (Stage::Vertex, Spv::ViewportIndex) => OutputSlot::ViewportIndex,
+        (Stage::Vertex, Spv::PrimitiveShadingRateKHR) => OutputSlot::ShadingRate,
         (Stage::Fragment, Spv::FragDepth) => OutputSlot::FragDepth,
         (Stage::Fragment, Spv::FragStencilRefEXT) => OutputSlot::FragStencilRef,
         (Stage::Fragment, Spv::SampleMask) if c == 0 => OutputSlot::SampleMask,

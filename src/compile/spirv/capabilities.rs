@@ -26,6 +26,7 @@ pub fn check(capability: C) -> Result<()> {
         | C::StorageBuffer16BitAccess
         | C::UniformAndStorageBuffer16BitAccess
         | C::StoragePushConstant16
+        | C::StorageInputOutput16
         | C::StorageBuffer8BitAccess
         | C::UniformAndStorageBuffer8BitAccess
         | C::StoragePushConstant8
@@ -53,7 +54,10 @@ pub fn check(capability: C) -> Result<()> {
         | C::ImageQuery
         | C::InputAttachment
         | C::MinLod
+        | C::SparseResidency
         | C::DerivativeControl
+        | C::ComputeDerivativeGroupQuadsKHR
+        | C::ComputeDerivativeGroupLinearKHR
         | C::InterpolationFunction
         | C::MultiViewport
         | C::ShaderLayer
@@ -65,6 +69,10 @@ pub fn check(capability: C) -> Result<()> {
         | C::DeviceGroup
         | C::StencilExportEXT
         | C::FragmentBarycentricKHR
+        | C::FragmentShadingRateKHR
+        | C::FragmentFullyCoveredEXT
+        | C::FragmentDensityEXT
+        | C::SampleMaskPostDepthCoverage
         | C::GroupNonUniform
         | C::GroupNonUniformVote
         | C::GroupNonUniformArithmetic

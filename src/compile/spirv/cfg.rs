@@ -5,6 +5,8 @@
 
 use super::parse::{Block, Function, Inst};
 use crate::error::{Error, Result};
+use crate::ir::BlockId;
+use crate::ir::cfg::DomTree;
 use rspirv::dr::Operand;
 use smallvec::SmallVec;
 use spirv::Op;
@@ -29,10 +31,13 @@ pub struct Cfg {
     pub headers: Vec<Option<Header>>,
     /// Reachable blocks that return.
     pub returns: usize,
-    /// For each block, the span of its subtree in the dominator tree.
-    spans: Vec<(u32, u32)>,
+    /// For each block, how many constructs its header opened and its merge block has not closed.
+    pub nesting: Vec<u32>,
+    dom: DomTree,
     /// Label and position, sorted.
     labels: Vec<(u32, usize)>,
+    /// For each phi (by its id) and predecessor (by its label), sorted: the id that comes from there.
+    incoming: Vec<(u32, u32, u32)>,
 }
 
 impl Cfg {
@@ -52,10 +57,12 @@ impl Cfg {
             reachable: vec![false; n],
             headers: vec![None; n],
             returns: 0,
-            spans: Vec::new(),
+            nesting: vec![0; n],
+            dom: DomTree::new(&[], &[]),
             labels,
+            incoming: incoming(f)?,
         };
-        let mut successors = Vec::with_capacity(n);
+        let mut successors: Vec<Vec<u32>> = Vec::with_capacity(n);
         for b in &f.blocks {
             successors.push(cfg.successors(b)?);
         }
@@ -66,7 +73,9 @@ impl Cfg {
             }
         }
         cfg.visit(&successors);
-        cfg.spans = dominators(&cfg.order, &successors);
+        let order: Vec<u32> = cfg.order.iter().map(|b| *b as u32).collect();
+        cfg.dom = DomTree::new(&successors, &order);
+        cfg.nest();
         let returns = |n: &&usize| {
             let last = f.blocks.get(**n).and_then(|b| b.insts.last()).map(Inst::op);
             matches!(last, Some(Op::Return | Op::ReturnValue))
@@ -77,9 +86,19 @@ impl Cfg {
 
     /// Whether every path to reachable block `b` leads through `a`.
     pub fn dominates(&self, a: usize, b: usize) -> bool {
-        match (self.spans.get(a), self.spans.get(b)) {
-            (Some(a), Some(b)) => a.0 <= b.0 && b.1 <= a.1,
-            _ => false,
+        self.dom.dominates(BlockId(a as u32), BlockId(b as u32))
+    }
+
+    /// The id that a phi takes from a predecessor.
+    ///
+    /// # Errors
+    /// Malformed: none.
+    pub fn incoming(&self, phi: &Inst, from: u32) -> Result<u32> {
+        let wanted = (phi.result()?, from);
+        let at = self.incoming.partition_point(|(phi, label, _)| (*phi, *label) < wanted);
+        match self.incoming.get(at) {
+            Some(&(phi, label, id)) if (phi, label) == wanted => Ok(id),
+            _ => Err(phi.malformed(format!("no value for predecessor %{from}"))),
         }
     }
 
@@ -97,9 +116,10 @@ impl Cfg {
     }
 
     /// What a block's terminator may jump to, then what it declares: a merge block comes after the blocks it merges.
-    fn successors(&self, b: &Block) -> Result<SmallVec<[usize; 2]>> {
-        let Some(last) = b.insts.last() else { return Ok(SmallVec::new()) };
-        targets(last)?.into_iter().map(|id| self.target(id).map_err(|e| e.at(last.place()))).collect()
+    fn successors(&self, b: &Block) -> Result<Vec<u32>> {
+        let Some(last) = b.insts.last() else { return Ok(Vec::new()) };
+        let position = |id| self.target(id).map(|n| n as u32).map_err(|e| e.at(last.place()));
+        targets(last)?.into_iter().map(position).collect()
     }
 
     fn header(&self, b: &Block) -> Result<Option<Header>> {
@@ -113,16 +133,16 @@ impl Cfg {
     }
 
     /// Postorder by an explicit stack, then turned round.
-    fn visit(&mut self, successors: &[SmallVec<[usize; 2]>]) {
+    fn visit(&mut self, successors: &[Vec<u32>]) {
         let mut stack: Vec<(usize, usize)> = Vec::new();
         if let Some(first) = self.reachable.first_mut() {
             *first = true;
             stack.push((0, 0));
         }
         while let Some((block, next)) = stack.last_mut() {
-            let out = successors.get(*block).map_or(&[][..], |s| s.as_slice());
+            let out = successors.get(*block).map_or(&[][..], Vec::as_slice);
             // The last successor first: a selection's merge, and a loop's exit, then come after its body.
-            let target = out.len().checked_sub(*next + 1).and_then(|n| out.get(n)).copied();
+            let target = out.len().checked_sub(*next + 1).and_then(|n| out.get(n)).map(|n| *n as usize);
             *next += 1;
             match target {
                 Some(t) => {
@@ -139,59 +159,45 @@ impl Cfg {
         }
         self.order.reverse();
     }
-}
 
-/// Spans of subtrees in the dominator tree; an unreachable block's is empty and within none.
-///
-/// Immediate dominators by iteration over the order (Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm).
-fn dominators(order: &[usize], successors: &[SmallVec<[usize; 2]>]) -> Vec<(u32, u32)> {
-    const NONE: usize = usize::MAX;
-    let n = successors.len();
-    let mut rank = vec![NONE; n];
-    order.iter().enumerate().for_each(|(r, b)| rank[*b] = r);
-    let mut predecessors: Vec<SmallVec<[usize; 2]>> = vec![SmallVec::new(); order.len()];
-    for (r, b) in order.iter().enumerate() {
-        successors[*b].iter().for_each(|s| predecessors[rank[*s]].push(r));
-    }
-    // By rank from here on.
-    let mut idom = vec![NONE; order.len()];
-    if let Some(first) = idom.first_mut() {
-        *first = 0;
-    }
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for r in 1..order.len() {
-            let mut new = NONE;
-            for &p in predecessors[r].iter().filter(|p| idom[**p] != NONE) {
-                let (mut a, mut b) = (p, if new == NONE { p } else { new });
-                while a != b {
-                    if a > b { a = idom[a] } else { b = idom[b] }
-                }
-                new = a;
+    /// A block is as deep as its dominator, one deeper if that is a header, and as deep as the header that it merges.
+    fn nest(&mut self) {
+        let mut headers: Vec<Option<usize>> = vec![None; self.headers.len()];
+        for (n, header) in self.headers.iter().enumerate() {
+            if let Some(Header::Selection(merge) | Header::Loop(merge, _)) = *header
+                && let Some(slot) = headers.get_mut(merge)
+            {
+                *slot = Some(n);
             }
-            changed |= idom[r] != new;
-            idom[r] = new;
+        }
+        let depth = |nesting: &[u32], n: usize| nesting.get(n).copied().unwrap_or(0);
+        for &n in &self.order {
+            let merged = headers.get(n).copied().flatten().filter(|h| *h != n && self.dominates(*h, n));
+            let parent = self.dom.parent(BlockId(n as u32)).map(|p| p.index());
+            let deep = match (merged, parent) {
+                (Some(header), _) => depth(&self.nesting, header),
+                (None, Some(p)) => {
+                    depth(&self.nesting, p) + u32::from(self.headers.get(p).is_some_and(Option::is_some))
+                }
+                (None, None) => 0,
+            };
+            if let Some(slot) = self.nesting.get_mut(n) {
+                *slot = deep;
+            }
         }
     }
-    // A dominator has a lower rank than what it dominates: sizes by one pass up, starts by one pass down.
-    let mut size = vec![1u32; order.len()];
-    for r in (1..order.len()).rev() {
-        size[idom[r]] += size[r];
+}
+
+/// See [`Cfg::incoming`]; of a predecessor that a phi names twice, the first value.
+fn incoming(f: &Function) -> Result<Vec<(u32, u32, u32)>> {
+    let mut out = Vec::new();
+    for phi in f.blocks.iter().flat_map(|b| b.insts.iter().take_while(|i| i.op() == Op::Phi)) {
+        for n in (0..phi.len()).step_by(2) {
+            out.push((phi.result()?, phi.id(n + 1)?, phi.id(n)?));
+        }
     }
-    let mut start = vec![0u32; order.len()];
-    let mut next: Vec<u32> = vec![1; order.len()];
-    for r in 1..order.len() {
-        let d = idom[r];
-        start[r] = next[d];
-        next[d] += size[r];
-        next[r] = start[r] + 1;
-    }
-    let mut spans = vec![(u32::MAX, 0); n];
-    for (r, b) in order.iter().enumerate() {
-        spans[*b] = (start[r], start[r] + size[r]);
-    }
-    spans
+    out.sort_by_key(|(phi, label, _)| (*phi, *label));
+    Ok(out)
 }
 
 /// Labels that a terminator may jump to.

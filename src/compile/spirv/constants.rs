@@ -2,17 +2,21 @@
 //!
 //! A constant is folded when it is declared, with the specialization values of the request; it becomes IR where it is
 //! used. Only values of specialization constants that are used are recorded in `Modes::spec`, since only those shape code.
+//! A constant knows the constants that it was made of, not all that those stand on: a chain of sums would copy every list.
 
 use super::cx::{Cx, Values};
 use super::parse::Inst;
-use super::types::{Layout, Ty, TypeId};
+use super::types::{Layout, MAX_LEAVES, Ty, TypeId};
 use crate::error::{Error, Result};
 use crate::ir::{Align, ConstTable, ConstTableId, SpecValue, Type};
 use spirv::{Decoration, Op};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Leaves of all constants together beyond which a module is refused.
 const MAX_TOTAL: usize = 1 << 22;
+
+/// The bits of what is null or undefined.
+static ZEROS: [u64; MAX_LEAVES as usize] = [0; MAX_LEAVES as usize];
 
 /// The leaves of a constant.
 #[derive(Clone, Debug)]
@@ -29,8 +33,10 @@ pub enum Leaves {
 pub(super) struct Constant {
     pub ty: TypeId,
     pub leaves: Leaves,
-    /// `SpecId`s that it stands on, sorted.
-    pub spec: Vec<u32>,
+    /// Its own `SpecId`.
+    pub spec: Option<u32>,
+    /// Constants that it was made of and that stand on some `SpecId`.
+    pub parts: Vec<u32>,
 }
 
 /// The constants of a module.
@@ -40,9 +46,14 @@ pub struct Constants {
     total: usize,
     /// The request's values, sorted by id.
     pub(super) overrides: Vec<(u32, u64)>,
-    /// Each specialization constant.
-    values: Vec<SpecValue>,
+    /// Each specialization constant, by id.
+    values: BTreeMap<u32, SpecValue>,
     used: BTreeSet<u32>,
+    /// By constant: everything it stands on is in `used`.
+    marked: Vec<bool>,
+    /// Tables made so far, by constant and by the digest of their bytes.
+    tables: BTreeMap<u32, ConstTableId>,
+    contents: BTreeMap<[u8; 32], ConstTableId>,
 }
 
 impl Constants {
@@ -58,6 +69,7 @@ impl Constants {
             return Err(Error::malformed("too many constants"));
         }
         self.list.push(constant);
+        self.marked.push(false);
         Ok(self.list.len() as u32 - 1)
     }
 
@@ -76,14 +88,21 @@ impl Constants {
 
     /// Records that code stands on a constant.
     pub fn mark_used(&mut self, index: u32) {
-        if let Some(c) = self.list.get(index as usize) {
-            self.used.extend(&c.spec);
+        let mut todo = vec![index];
+        while let Some(index) = todo.pop() {
+            if let (Some(c), Some(marked @ false)) =
+                (self.list.get(index as usize), self.marked.get_mut(index as usize))
+            {
+                *marked = true;
+                self.used.extend(c.spec);
+                todo.extend(&c.parts);
+            }
         }
     }
 
     /// Every specialization value used so far, sorted by id.
     pub fn used(&self) -> Vec<SpecValue> {
-        self.used.iter().filter_map(|id| self.values.iter().find(|v| v.id == *id).copied()).collect()
+        self.used.iter().filter_map(|id| self.values.get(id).copied()).collect()
     }
 }
 
@@ -105,17 +124,20 @@ impl Cx<'_> {
     }
 
     /// Bits of every leaf of a constant (undefined ones zero).
-    pub(super) fn constant_bits(&self, index: u32) -> Result<Box<[u64]>> {
+    pub(super) fn constant_bits(&self, index: u32) -> Result<&[u64]> {
         let Some(c) = self.constants.get(index) else { return Err(Error::bug("constant out of range")) };
         Ok(match &c.leaves {
-            Leaves::Bits(bits) => bits.clone(),
-            Leaves::Null | Leaves::Undef => vec![0; self.types.leaf_count(c.ty)?].into(),
+            Leaves::Bits(bits) => bits,
+            Leaves::Null | Leaves::Undef => ZEROS.get(..self.types.leaf_count(c.ty)?).unwrap_or(&[]),
         })
     }
 
     /// A table with a constant's bytes, tightly packed.
     pub(super) fn constant_table(&mut self, index: u32) -> Result<ConstTableId> {
         self.constants.mark_used(index);
+        if let Some(table) = self.constants.tables.get(&index) {
+            return Ok(*table);
+        }
         let bits = self.constant_bits(index)?;
         let ty = self.constants.get(index).map_or(TypeId(0), |c| c.ty);
         let leaves = self.types.walk(ty, Layout::PACKED)?;
@@ -126,13 +148,14 @@ impl Cx<'_> {
                 to.copy_from_slice(bits.to_le_bytes().get(..len).unwrap_or(&[]));
             }
         }
-        let table = ConstTable { bytes, align: Align::A16 };
+        let digest = *blake3::hash(&bytes).as_bytes();
         let tables = &mut self.b.shader.tables;
-        let found = tables.iter().position(|t| *t == table).unwrap_or_else(|| {
-            tables.push(table);
-            tables.len() - 1
+        let table = *self.constants.contents.entry(digest).or_insert_with(|| {
+            tables.push(ConstTable { bytes, align: Align::A16 });
+            ConstTableId(tables.len() as u32 - 1)
         });
-        Ok(ConstTableId(found as u32))
+        self.constants.tables.insert(index, table);
+        Ok(table)
     }
 
     /// Declares the constant of an instruction.
@@ -144,7 +167,8 @@ impl Cx<'_> {
             return Err(inst.not_translated());
         }
         let ty = self.result_type(inst)?;
-        let constant = |bits: Vec<u64>| Constant { ty, leaves: Leaves::Bits(bits.into()), spec: Vec::new() };
+        let constant =
+            |bits: Vec<u64>| Constant { ty, leaves: Leaves::Bits(bits.into()), spec: None, parts: Vec::new() };
         let made = match inst.op() {
             Op::ConstantTrue => constant(vec![1]),
             Op::ConstantFalse => constant(vec![0]),
@@ -155,8 +179,8 @@ impl Cx<'_> {
                 let default = self.literal_bits(inst, ty)?;
                 self.specialized(inst, ty, default)?
             }
-            Op::ConstantNull => Constant { ty, leaves: Leaves::Null, spec: Vec::new() },
-            Op::Undef => Constant { ty, leaves: Leaves::Undef, spec: Vec::new() },
+            Op::ConstantNull => Constant { ty, leaves: Leaves::Null, spec: None, parts: Vec::new() },
+            Op::Undef => Constant { ty, leaves: Leaves::Undef, spec: None, parts: Vec::new() },
             Op::ConstantComposite | Op::SpecConstantComposite => self.composite(inst, ty)?,
             _ => self.fold(inst, ty)?,
         };
@@ -181,48 +205,52 @@ impl Cx<'_> {
     fn specialized(&mut self, inst: &Inst, ty: TypeId, default: u64) -> Result<Constant> {
         let Some(scalar) = self.types.scalar(ty) else { return Err(inst.malformed("a number of no scalar type")) };
         let Some(id) = self.module.decoration(inst.result()?, Decoration::SpecId) else {
-            return Ok(Constant { ty, leaves: Leaves::Bits([default].into()), spec: Vec::new() });
+            return Ok(Constant { ty, leaves: Leaves::Bits([default].into()), spec: None, parts: Vec::new() });
         };
-        let found = self.constants.overrides.iter().find(|(i, _)| *i == id).map(|(_, v)| *v);
+        let overrides = &self.constants.overrides;
+        let found =
+            overrides.binary_search_by_key(&id, |(i, _)| *i).ok().and_then(|n| overrides.get(n)).map(|(_, v)| *v);
         let value = match found {
             Some(v) if scalar == Type::B1 => u64::from(v != 0),
             Some(v) => v & scalar.bits().mask(),
             None => default,
         };
-        self.constants.values.push(SpecValue { id, value, default });
-        Ok(Constant { ty, leaves: Leaves::Bits([value].into()), spec: vec![id] })
+        self.constants.values.entry(id).or_insert(SpecValue { id, value, default });
+        Ok(Constant { ty, leaves: Leaves::Bits([value].into()), spec: Some(id), parts: Vec::new() })
     }
 
-    /// The constant that an operand is, with what it stands on added to `spec`.
-    pub(super) fn constant_operand(&self, inst: &Inst, n: usize, spec: &mut Vec<u32>) -> Result<(TypeId, Box<[u64]>)> {
+    /// The constant that an operand is; added to `parts` if it stands on a specialization value.
+    pub(super) fn constant_operand(&self, inst: &Inst, n: usize, parts: &mut Vec<u32>) -> Result<(TypeId, &[u64])> {
         let id = inst.id(n)?;
-        let super::cx::Def::Constant(index) = self.def(id)? else {
+        let super::cx::Def::Constant(index) = *self.def(id)? else {
             return Err(inst.malformed(format!("%{id} is not a constant")));
         };
-        let Some(c) = self.constants.get(*index) else { return Err(Error::bug("constant out of range")) };
-        for s in &c.spec {
-            if let Err(at) = spec.binary_search(s) {
-                spec.insert(at, *s);
-            }
+        let Some(c) = self.constants.get(index) else { return Err(Error::bug("constant out of range")) };
+        if c.spec.is_some() || !c.parts.is_empty() {
+            parts.push(index);
         }
-        Ok((c.ty, self.constant_bits(*index)?))
+        Ok((c.ty, self.constant_bits(index)?))
     }
 
     fn composite(&mut self, inst: &Inst, ty: TypeId) -> Result<Constant> {
-        let mut spec = Vec::new();
+        let mut parts = Vec::new();
         let mut bits = Vec::with_capacity(self.types.leaf_count(ty)?);
-        let parts = match self.types.get(ty) {
+        let count = match self.types.get(ty) {
             Ty::Struct { members, .. } => members.len(),
             Ty::Vector { count, .. } | Ty::Matrix { count, .. } => *count as usize,
             Ty::Array { len, .. } => *len as usize,
             _ => return Err(inst.malformed("not a composite type")),
         };
-        if parts != inst.len() {
+        if count != inst.len() {
             return Err(inst.malformed("wrong number of constituents"));
         }
         for n in 0..inst.len() {
-            bits.extend(self.constant_operand(inst, n, &mut spec)?.1);
+            bits.extend(self.constant_operand(inst, n, &mut parts)?.1);
+            // Before a list of large parts takes memory that no type asks for.
+            if bits.len() > MAX_LEAVES as usize {
+                return Err(inst.malformed("the constant does not fit its type"));
+            }
         }
-        Ok(Constant { ty, leaves: Leaves::Bits(bits.into()), spec })
+        Ok(Constant { ty, leaves: Leaves::Bits(bits.into()), spec: None, parts })
     }
 }

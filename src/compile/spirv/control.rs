@@ -76,7 +76,7 @@ fn edge(cx: &mut Cx<'_>, frame: &mut Frame<'_>, label: u32) -> Result<BlockCall>
     let mut args = Vec::new();
     let mut offsets = Vec::new();
     for phi in block.insts.iter().take_while(|i| i.op() == Op::Phi) {
-        let value = incoming(phi, from)?;
+        let value = cfg.incoming(phi, from)?;
         if !cx.is_logical_pointer(cx.result_type(phi)?) {
             args.extend(cx.values(value).map_err(|e| e.at(phi.place()))?);
             continue;
@@ -98,16 +98,6 @@ fn edge(cx: &mut Cx<'_>, frame: &mut Frame<'_>, label: u32) -> Result<BlockCall>
     let types = frame.params.get(to).map_or(&[][..], Vec::as_slice);
     check(cx, &args, types)?;
     args.extend(offsets);
-    cx.work += args.len();
+    cx.spend(args.len())?;
     Ok(BlockCall { block: start, args })
-}
-
-/// The id that a phi takes from a predecessor.
-pub(super) fn incoming(phi: &Inst, from: u32) -> Result<u32> {
-    for n in (0..phi.len()).step_by(2) {
-        if phi.id(n + 1)? == from {
-            return phi.id(n);
-        }
-    }
-    Err(phi.malformed(format!("no value for predecessor %{from}")))
 }

@@ -18,6 +18,7 @@ use crate::ir::{
 };
 use smallvec::SmallVec;
 use spirv::Decoration;
+use std::collections::BTreeMap;
 
 /// Leaf values of a SPIR-V value.
 pub type Values = SmallVec<[Value; 4]>;
@@ -157,6 +158,9 @@ pub enum Memory {
     Global(Value),
 }
 
+/// Bound of [`Cx::work`]: composites are copied and empty functions called without any instruction.
+const MAX_WORK: usize = 1 << 24;
+
 /// A translation under way.
 #[derive(Debug)]
 pub struct Cx<'a> {
@@ -172,13 +176,19 @@ pub struct Cx<'a> {
     pub(super) interface: Interface,
     /// The one block that returns.
     pub(super) exit: BlockId,
-    /// Values that definitions and jumps hold so far, and calls: work that the number of instructions may not show.
-    pub(super) work: usize,
+    /// Values read, defined and passed by jumps so far, and calls: work that the number of instructions may not show.
+    work: usize,
     /// Position in `defs` plus one, by id.
     slots: Vec<u32>,
     defs: Vec<Def>,
-    /// Descriptors made in the current block.
-    descriptors: Vec<(BlockId, ResourceId, u32, DescriptorPart, Value)>,
+    /// Bindings declared so far.
+    pub(super) bindings: BTreeMap<(u32, u32, ResourceKind, Option<u32>), ResourceId>,
+    /// By set and binding, whether a variable there is coherent or volatile.
+    pub(super) shared_access: BTreeMap<(u32, u32), (bool, bool)>,
+    /// The block that `descriptors` is of.
+    descriptor_block: BlockId,
+    /// Descriptors made in it.
+    descriptors: BTreeMap<(ResourceId, u32, DescriptorPart), Value>,
 }
 
 impl<'a> Cx<'a> {
@@ -195,8 +205,23 @@ impl<'a> Cx<'a> {
             work: 0,
             slots: vec![0; module.bound as usize],
             defs: Vec::new(),
-            descriptors: Vec::new(),
+            bindings: BTreeMap::new(),
+            shared_access: BTreeMap::new(),
+            descriptor_block: Shader::ENTRY,
+            descriptors: BTreeMap::new(),
         }
+    }
+
+    /// Counts work, and values to be made, before memory is taken for them.
+    ///
+    /// # Errors
+    /// Unsupported: too much in all.
+    pub(super) fn spend(&mut self, work: usize) -> Result<()> {
+        self.work = self.work.saturating_add(work);
+        if self.work <= MAX_WORK {
+            return Ok(());
+        }
+        Err(Error::unsupported("shader size", format!("over {MAX_WORK} values after inlining")))
     }
 
     /// What an id stands for.
@@ -267,11 +292,17 @@ impl<'a> Cx<'a> {
     /// # Errors
     /// Malformed: not a value; unsupported: a pointer that cannot be one.
     pub fn values(&mut self, id: u32) -> Result<Values> {
+        if let Def::Values(v) = self.def(id)? {
+            let count = v.len();
+            self.spend(count)?;
+        }
         match self.def(id)? {
             Def::Values(v) => Ok(v.clone()),
             Def::Constant(c) => {
                 let c = *c;
-                self.constant_values(c)
+                let values = self.constant_values(c)?;
+                self.spend(values.len())?;
+                Ok(values)
             }
             Def::Pointer(p) => match &p.place {
                 Place::Global(_) => {
@@ -385,13 +416,14 @@ impl<'a> Cx<'a> {
     /// The descriptor of a binding's element.
     pub fn descriptor(&mut self, resource: ResourceId, index: Index, part: DescriptorPart, non_uniform: bool) -> Value {
         let block = self.b.block();
-        if self.descriptors.first().is_some_and(|d| d.0 != block) {
+        if self.descriptor_block != block {
             self.descriptors.clear();
+            self.descriptor_block = block;
         }
         if let Index::Const(n) = index
-            && let Some(d) = self.descriptors.iter().find(|d| (d.0, d.1, d.2, d.3) == (block, resource, n, part))
+            && let Some(v) = self.descriptors.get(&(resource, n, part))
         {
-            return d.4;
+            return *v;
         }
         let ty = if part == DescriptorPart::Image { Type::DESC8 } else { Type::DESC4 };
         let at = match index {
@@ -400,7 +432,7 @@ impl<'a> Cx<'a> {
         };
         let v = self.b.value(Op::Descriptor { resource, part, non_uniform }, &[at], ty);
         if let Index::Const(n) = index {
-            self.descriptors.push((block, resource, n, part, v));
+            self.descriptors.insert((resource, n, part), v);
         }
         v
     }

@@ -13,29 +13,29 @@ use spirv::Op;
 impl Cx<'_> {
     /// The constant that an operation on constants gives.
     pub(super) fn fold(&mut self, inst: &Inst, ty: TypeId) -> Result<Constant> {
-        let mut spec = Vec::new();
+        let mut parts = Vec::new();
         let bits = match inst.op() {
             Op::CompositeExtract => {
-                let (from, bits) = self.constant_operand(inst, 0, &mut spec)?;
+                let (from, bits) = self.constant_operand(inst, 0, &mut parts)?;
                 let (at, len) = self.leaf_range(inst, from, 1)?;
                 bits.get(at..at + len).unwrap_or(&[]).to_vec()
             }
             Op::CompositeInsert => {
-                let (_, part) = self.constant_operand(inst, 0, &mut spec)?;
-                let (whole, bits) = self.constant_operand(inst, 1, &mut spec)?;
+                let (_, part) = self.constant_operand(inst, 0, &mut parts)?;
+                let (whole, bits) = self.constant_operand(inst, 1, &mut parts)?;
                 let (at, len) = self.leaf_range(inst, whole, 2)?;
-                let mut bits = bits.into_vec();
+                let mut bits = bits.to_vec();
                 if let Some(to) = bits.get_mut(at..at + len)
                     && part.len() == len
                 {
-                    to.copy_from_slice(&part);
+                    to.copy_from_slice(part);
                 }
                 bits
             }
             Op::VectorShuffle => {
-                let (_, a) = self.constant_operand(inst, 0, &mut spec)?;
-                let (_, b) = self.constant_operand(inst, 1, &mut spec)?;
-                let both: Vec<u64> = a.iter().chain(&b).copied().collect();
+                let (_, a) = self.constant_operand(inst, 0, &mut parts)?;
+                let (_, b) = self.constant_operand(inst, 1, &mut parts)?;
+                let both: Vec<u64> = a.iter().chain(b).copied().collect();
                 (2..inst.len())
                     .map(|n| Ok(both.get(inst.literal(n)? as usize).copied().unwrap_or(0)))
                     .collect::<Result<_>>()?
@@ -44,7 +44,7 @@ impl Cx<'_> {
             op if !folds(op) => return Err(inst.not_translated()),
             _ => {
                 let operands =
-                    (0..inst.len()).map(|n| self.constant_operand(inst, n, &mut spec)).collect::<Result<Vec<_>>>()?;
+                    (0..inst.len()).map(|n| self.constant_operand(inst, n, &mut parts)).collect::<Result<Vec<_>>>()?;
                 let Some(to) = self.types.component(ty) else { return Err(inst.unsupported("of this type")) };
                 (0..self.types.leaf_count(ty)?)
                     .map(|i| {
@@ -60,7 +60,7 @@ impl Cx<'_> {
                     .collect::<Result<_>>()?
             }
         };
-        Ok(Constant { ty, leaves: Leaves::Bits(bits.into()), spec })
+        Ok(Constant { ty, leaves: Leaves::Bits(bits.into()), spec: None, parts })
     }
 
     /// First leaf and number of leaves of the part that literal indices from operand `first` on name.

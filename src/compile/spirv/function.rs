@@ -18,8 +18,9 @@ use std::rc::Rc;
 /// Instructions beyond which inlining stops.
 const MAX_INSTS: usize = 1 << 18;
 
-/// Bound of [`Cx::work`]: composites are copied and empty functions called without any instruction.
-const MAX_WORK: usize = 1 << 23;
+/// Constructs in constructs beyond which a shader is refused: what SPIR-V's universal limits ask of an implementation. LLVM
+/// walks nested loops by recursion, and some of its passes take the square of their depth.
+const MAX_NESTING: u32 = 1023;
 
 /// Where a function's returns go.
 #[derive(Debug)]
@@ -51,6 +52,8 @@ pub(super) struct Frame<'m> {
     pub ret: Return,
     /// The block being translated.
     pub current: usize,
+    /// Constructs around it, those around the calls included.
+    pub nesting: u32,
 }
 
 /// Control flow of functions, made when first called.
@@ -81,7 +84,7 @@ impl Cfgs {
 pub(super) fn entry(cx: &mut Cx<'_>, usage: &Usage, id: u32) -> Result<()> {
     let Def::Function(n) = *cx.def(id)? else { return Err(Error::malformed(format!("%{id} is not a function"))) };
     let mut session = Session { usage, cfgs: Cfgs::default(), owners: owners(cx.module) };
-    translate(cx, &mut session, n, Return::Exit)?;
+    translate(cx, &mut session, n, Return::Exit, 0)?;
     Ok(())
 }
 
@@ -128,12 +131,15 @@ impl Session<'_> {
             }
         }
         if control::is_terminator(at.op()) {
-            for label in cfg::targets(at)? {
+            let mut labels = cfg::targets(at)?;
+            labels.sort_unstable();
+            labels.dedup();
+            for label in labels {
                 let to = frame.blocks.get(frame.cfg.target(label)?);
                 let phis = to.map_or(&[][..], |b| b.insts.as_slice()).iter().take_while(|i| i.op() == Op::Phi);
                 let from = frame.blocks.get(frame.current).map_or(0, |b| b.label);
                 for phi in phis {
-                    self.check_use(frame, control::incoming(phi, from)?)?;
+                    self.check_use(frame, frame.cfg.incoming(phi, from)?)?;
                 }
             }
         }
@@ -142,7 +148,7 @@ impl Session<'_> {
 }
 
 /// Translates an `OpFunctionCall`.
-fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &Inst) -> Result<()> {
+fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &Inst, nesting: u32) -> Result<()> {
     let Def::Function(n) = *cx.def(at.id(0)?)? else { return Err(at.malformed("not a function")) };
     let Some(f) = cx.module.functions.get(n as usize) else { return Err(Error::bug("function out of range")) };
     let args = at.ids_from(1)?;
@@ -155,7 +161,7 @@ fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &Inst) -> Result<()> {
     // Arguments are read before the callee's ids are forgotten.
     let args = args.iter().map(|id| argument(cx, *id)).collect::<Result<Vec<_>>>()?;
     for inst in f.blocks.iter().flat_map(|b| &b.insts) {
-        cx.work += 1;
+        cx.spend(1)?;
         if let Some(id) = inst.raw.result_id {
             cx.forget(id);
         }
@@ -176,7 +182,7 @@ fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &Inst) -> Result<()> {
             Return::Join(block, types)
         }
     };
-    match translate(cx, session, n, ret)? {
+    match translate(cx, session, n, ret, nesting)? {
         Return::Here(Some((block, returned))) => {
             cx.b.switch_to(block);
             match returned {
@@ -202,8 +208,8 @@ fn argument(cx: &mut Cx<'_>, id: u32) -> Result<Def> {
     }
 }
 
-/// Translates a function's body from the current block on.
-fn translate(cx: &mut Cx<'_>, session: &mut Session<'_>, n: u32, ret: Return) -> Result<Return> {
+/// Translates a function's body from the current block on, with so many constructs around it.
+fn translate(cx: &mut Cx<'_>, session: &mut Session<'_>, n: u32, ret: Return, outer: u32) -> Result<Return> {
     let Some(f) = cx.module.functions.get(n as usize) else { return Err(Error::bug("function out of range")) };
     if f.blocks.is_empty() {
         return Err(f.def.malformed("a function without a body"));
@@ -216,6 +222,7 @@ fn translate(cx: &mut Cx<'_>, session: &mut Session<'_>, n: u32, ret: Return) ->
         blocks: &f.blocks,
         ret,
         current: 0,
+        nesting: outer,
         cfg: Rc::clone(&cfg),
     };
     prepare(cx, &mut frame)?;
@@ -223,10 +230,18 @@ fn translate(cx: &mut Cx<'_>, session: &mut Session<'_>, n: u32, ret: Return) ->
         let (Some(block), Some(Some(start))) = (f.blocks.get(n), frame.starts.get(n)) else { continue };
         cx.b.switch_to(*start);
         frame.current = n;
+        frame.nesting = outer + cfg.nesting.get(n).copied().unwrap_or(0);
+        if frame.nesting > MAX_NESTING {
+            let place = format!("block %{}", block.label);
+            let what =
+                Error::unsupported("control-flow nesting", format!("over {MAX_NESTING} constructs in each other"));
+            return Err(what.at(place));
+        }
         for at in &block.insts {
             one(cx, session, &mut frame, at)?;
-            if cx.b.shader.insts.len() > MAX_INSTS || cx.work > MAX_WORK {
-                return Err(Error::unsupported("shader size", "too much after inlining"));
+            cx.spend(0)?;
+            if cx.b.shader.insts.len() > MAX_INSTS {
+                return Err(Error::unsupported("shader size", format!("over {MAX_INSTS} instructions after inlining")));
             }
         }
     }
@@ -275,7 +290,7 @@ fn prepare(cx: &mut Cx<'_>, frame: &mut Frame<'_>) -> Result<()> {
 fn one(cx: &mut Cx<'_>, session: &mut Session<'_>, frame: &mut Frame<'_>, at: &Inst) -> Result<()> {
     session.check_uses(frame, at).map_err(|e| e.at(at.place()))?;
     match at.op() {
-        Op::FunctionCall => call(cx, session, at),
+        Op::FunctionCall => call(cx, session, at, frame.nesting),
         Op::Variable => variable(cx, session, at),
         Op::Phi => Ok(()),
         Op::SelectionMerge | Op::LoopMerge => {

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::ir::{Align, Bits, BufferKind, Local, LocalId, Resource, ResourceId, ResourceKind};
 use rspirv::dr::Operand;
 use spirv::{Decoration, Op, StorageClass};
+use std::collections::BTreeSet;
 
 /// Bytes of one local variable beyond which a shader is refused.
 const MAX_LOCAL: u32 = 1 << 20;
@@ -33,6 +34,7 @@ pub fn declare(cx: &mut Cx<'_>, usage: &Usage) -> Result<()> {
         match inst.op() {
             Op::Variable => {
                 let id = inst.result()?;
+                note_access(cx, id);
                 if usage.is_used(id) {
                     let pointer = variable(cx, inst, usage).map_err(|e| e.at(format!("variable %{id}")))?;
                     cx.set_pointer(id, pointer);
@@ -53,19 +55,44 @@ pub fn declare(cx: &mut Cx<'_>, usage: &Usage) -> Result<()> {
     doubt_read_only(cx, &variables)
 }
 
+/// Notes how a binding's variable, used or not, says that it is accessed.
+fn note_access(cx: &mut Cx<'_>, id: u32) {
+    let number = |d| cx.module.decoration(id, d);
+    if let (Some(set), Some(binding)) = (number(Decoration::DescriptorSet), number(Decoration::Binding)) {
+        let is = |d| cx.module.is_decorated(id, d);
+        let (coherent, volatile) = (is(Decoration::Coherent), is(Decoration::Volatile));
+        let noted = cx.shared_access.entry((set, binding)).or_default();
+        *noted = (noted.0 || coherent, noted.1 || volatile);
+    }
+}
+
 /// Takes back `read_only` of storage buffers where the shader may write the same memory by another name.
 ///
-/// Compilers mark buffers of GLSL's `readonly` alike, whether another binding aliases them or not, and programs that
-/// work in place rely on it.
+/// `NonWritable` says that nothing is written through this variable. Whether a load may be moved over a store through
+/// another is a matter of aliasing: by SPIR-V 2.18.2, under the memory models of Vulkan, two variables may be taken for
+/// different memory unless both are `Aliased`, and `Restrict` adds nothing. But compilers mark buffers of GLSL's `readonly`
+/// alike, whether another binding aliases them or not, and programs that work in place rely on it. And two variables of one
+/// binding are the same descriptors, whatever they are decorated with. So this is what is taken for never written
+/// (`Access::read_only`, which allows the scalar cache and loads that no store holds up):
+///
+/// | variable | never written |
+/// | --- | --- |
+/// | `Aliased`, `Coherent`, `Volatile` | not known |
+/// | uniform block | yes: no variable can write it, and what can is not `Aliased` |
+/// | `NonWritable`, and another variable of its binding is written | not known |
+/// | `NonWritable`, `Restrict` | yes |
+/// | `NonWritable` | where the shader writes no buffer at all, and has no addresses of buffers |
 fn doubt_read_only(cx: &mut Cx<'_>, variables: &[u32]) -> Result<()> {
     use ResourceKind::{StorageBuffer, StorageTexelBuffer};
     let physical = cx.module.capabilities.contains(&spirv::Capability::PhysicalStorageBufferAddresses);
-    let written =
-        cx.b.shader.resources.iter().any(|r| r.written && matches!(r.kind, StorageBuffer | StorageTexelBuffer));
-    for &id in variables.iter().filter(|_| physical || written) {
+    let of = |r: &Resource| (r.set, r.binding);
+    let written = |r: &&Resource| r.written && matches!(r.kind, StorageBuffer | StorageTexelBuffer);
+    let written: BTreeSet<(u32, u32)> = cx.b.shader.resources.iter().filter(written).map(of).collect();
+    for &id in variables.iter().filter(|_| physical || !written.is_empty()) {
         let mut pointer = cx.pointer(id)?;
-        let storage = matches!(pointer.place, Place::Buffer { kind: BufferKind::Storage, .. });
-        if storage && !cx.module.is_decorated(id, Decoration::Restrict) {
+        let Place::Buffer { resource, kind: BufferKind::Storage, .. } = pointer.place else { continue };
+        let here = cx.b.shader.resources.get(resource.index()).is_some_and(|r| written.contains(&of(r)));
+        if here || !cx.module.is_decorated(id, Decoration::Restrict) {
             pointer.access.read_only = false;
             cx.set_pointer(id, pointer);
         }
@@ -299,14 +326,17 @@ fn resource(cx: &mut Cx<'_>, id: u32, kind: ResourceKind, count: Option<u32>, re
     };
     use ResourceKind::{StorageBuffer, StorageImage, StorageTexelBuffer};
     let written = matches!(kind, StorageBuffer | StorageImage | StorageTexelBuffer) && !read_only;
-    let resources = &mut cx.b.shader.resources;
-    if let Some(n) = resources.iter().position(|r| (r.set, r.binding, r.kind, r.count) == (set, binding, kind, count)) {
-        resources[n].written |= written;
-        return Ok(ResourceId(n as u32));
+    if let Some(&known) = cx.bindings.get(&(set, binding, kind, count)) {
+        if let Some(r) = cx.b.shader.resources.get_mut(known.index()) {
+            r.written |= written;
+        }
+        return Ok(known);
     }
     let name = cx.module.name(id).to_owned();
+    let id = ResourceId(cx.b.shader.resources.len() as u32);
     cx.b.shader.resources.push(Resource { name, set, binding, kind, count, written });
-    Ok(ResourceId(cx.b.shader.resources.len() as u32 - 1))
+    cx.bindings.insert((set, binding, kind, count), id);
+    Ok(id)
 }
 
 fn buffer(cx: &mut Cx<'_>, id: u32, class: StorageClass, pointee: TypeId) -> Result<Pointer> {
@@ -316,19 +346,18 @@ fn buffer(cx: &mut Cx<'_>, id: u32, class: StorageClass, pointee: TypeId) -> Res
     };
     let read_only = !members.is_empty() && members.iter().all(|m| m.non_writable);
     let read_only = read_only || cx.module.is_decorated(id, Decoration::NonWritable);
+    let aliased = cx.module.is_decorated(id, Decoration::Aliased);
     let uniform = class == StorageClass::Uniform && !buffer_block;
-    let (kind, buffer) = if uniform {
-        (ResourceKind::UniformBuffer, BufferKind::Uniform)
-    } else {
-        (ResourceKind::StorageBuffer, BufferKind::Storage)
-    };
+    let kind = if uniform { ResourceKind::UniformBuffer } else { ResourceKind::StorageBuffer };
+    // The rules of uniform buffers are for memory that nothing writes.
+    let buffer = if uniform && !aliased { BufferKind::Uniform } else { BufferKind::Storage };
     let resource = resource(cx, id, kind, count, read_only)?;
     let place = Place::Buffer { resource, index: Index::Const(0), kind: buffer };
     let mut pointer = Pointer::new(place, pointee, Layout::EXPLICIT);
     pointer.access.coherent = cx.module.is_decorated(id, Decoration::Coherent);
     pointer.access.volatile = cx.module.is_decorated(id, Decoration::Volatile);
-    let aliased = cx.module.is_decorated(id, Decoration::Aliased);
-    pointer.access.read_only = uniform || read_only && !aliased && !pointer.access.coherent && !pointer.access.volatile;
+    let plain = !aliased && !pointer.access.coherent && !pointer.access.volatile;
+    pointer.access.read_only = buffer == BufferKind::Uniform || read_only && plain;
     Ok(pointer)
 }
 

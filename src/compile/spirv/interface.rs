@@ -7,11 +7,12 @@ use super::builtins::{self, Source};
 use super::cx::{Cx, Place, Pointer, Ty, TypeId, Values};
 use super::types::{Layout, Leaf};
 use crate::error::{Error, Result};
+use crate::ir::sample_shading::SampleEffect;
 use crate::ir::{
-    Align, AluOp, BlockId, BuiltIn, Interp, InterpPlace, LocalId, NumericKind, Op, OutputSlot, Shader, Type, Value,
+    Align, AluOp, Bits, BlockId, BuiltIn, Interp, InterpPlace, LocalId, NumericKind, Op, OutputSlot, Shader, Type,
+    Value,
 };
 use crate::target::Stage;
-use smallvec::SmallVec;
 use spirv::Decoration;
 use std::collections::BTreeSet;
 
@@ -34,6 +35,8 @@ struct Input {
 struct Output {
     local: LocalId,
     leaves: Vec<OutputLeaf>,
+    /// A store at an offset of run time was seen.
+    all_written: bool,
 }
 
 #[derive(Debug)]
@@ -72,7 +75,7 @@ impl Decor {
             sample: false,
             per_vertex: false,
         });
-        for decorated in cx.module.decorations(id).iter().filter(|d| d.member == member) {
+        for decorated in cx.module.decorations_of(id, member) {
             let value = decorated.value.unwrap_or(0);
             match decorated.decoration {
                 Decoration::Location => d.location = Some(value),
@@ -105,7 +108,7 @@ struct Component {
 fn struct_id(cx: &Cx<'_>, variable: u32) -> Option<u32> {
     let mut at = cx.module.result_types.get(variable as usize).copied()?;
     for _ in 0..8 {
-        let inst = cx.module.globals.iter().find(|i| i.raw.result_id == Some(at))?;
+        let inst = cx.module.global(at)?;
         at = match inst.op() {
             spirv::Op::TypePointer => inst.id(1).ok()?,
             spirv::Op::TypeArray => inst.id(0).ok()?,
@@ -115,69 +118,101 @@ fn struct_id(cx: &Cx<'_>, variable: u32) -> Option<u32> {
     None
 }
 
+/// How 64-bit components are counted: by channels of the attribute at their location, as vertices are fetched, or by the
+/// dwords they take in one location after the other, as parameters are exported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wide {
+    Channels,
+    Dwords,
+}
+
 /// Takes a variable apart into components, in leaf order.
-fn components(cx: &Cx<'_>, id: u32, ty: TypeId) -> Result<Vec<Component>> {
+fn components(cx: &Cx<'_>, id: u32, ty: TypeId, wide: Wide) -> Result<Vec<Component>> {
     cx.types.leaf_count(ty)?;
     let decor = Decor::of(cx, id, None, None);
-    let mut out = Vec::new();
     let block = struct_id(cx, id);
-    let mut location = decor.location.unwrap_or(0);
+    let location = decor.location.unwrap_or(0);
+    let mut walk = Walk { cx, wide, vertex: 0, location, out: Vec::new() };
     match *cx.types.get(ty) {
         Ty::Array { elem, len, .. } if decor.per_vertex => {
             for vertex in 0..len.min(3) {
-                let mut location = decor.location.unwrap_or(0);
-                expand(cx, elem, decor, block, &mut location, vertex as u8, &mut out)?;
+                (walk.vertex, walk.location) = (vertex as u8, location);
+                walk.expand(elem, decor, block)?;
             }
         }
-        _ => expand(cx, ty, decor, block, &mut location, 0, &mut out)?,
+        _ => walk.expand(ty, decor, block)?,
     }
-    Ok(out)
+    Ok(walk.out)
 }
 
-fn expand(
-    cx: &Cx<'_>,
-    ty: TypeId,
-    decor: Decor,
-    block: Option<u32>,
-    location: &mut u32,
+/// A way through a variable's type.
+struct Walk<'a, 'b> {
+    cx: &'a Cx<'b>,
+    wide: Wide,
     vertex: u8,
-    out: &mut Vec<Component>,
-) -> Result<()> {
-    if let Some((elem, count)) = cx.types.vector(ty) {
-        if cx.types.scalar(elem) == Some(Type::B64) {
-            return Err(Error::unsupported("64-bit stage interface", ""));
+    /// Next location, or within a built-in the next component.
+    location: u32,
+    out: Vec<Component>,
+}
+
+impl Walk<'_, '_> {
+    fn expand(&mut self, ty: TypeId, decor: Decor, block: Option<u32>) -> Result<()> {
+        let types = &self.cx.types;
+        if types.leaf_count(ty)? == 0 {
+            return Ok(());
         }
-        for i in 0..count {
-            // The elements of an array of a built-in are further components of it.
-            let component = if decor.builtin.is_some() { *location + i } else { decor.component + i };
-            out.push(Component { ty: elem, location: *location, component, vertex, decor });
+        if let Some((elem, count)) = types.vector(ty) {
+            self.vector(elem, count, decor);
+            return Ok(());
         }
-        *location = location.saturating_add(if decor.builtin.is_some() { count } else { 1 });
-        return Ok(());
-    }
-    match cx.types.get(ty) {
-        Ty::Matrix { column: elem, count } | Ty::Array { elem, len: count, .. } => {
-            for _ in 0..*count {
-                expand(cx, *elem, decor, block, location, vertex, out)?;
-            }
-        }
-        Ty::Struct { members, .. } => {
-            for (n, m) in members.iter().enumerate() {
-                let decor = match block {
-                    Some(id) => Decor::of(cx, id, Some(n as u32), Some(Decor { location: None, ..decor })),
-                    None => Decor { location: None, ..decor },
-                };
-                if let Some(at) = decor.location {
-                    *location = at;
+        match types.get(ty) {
+            Ty::Matrix { column: elem, count } | Ty::Array { elem, len: count, .. } => {
+                for _ in 0..*count {
+                    self.expand(*elem, decor, block)?;
                 }
-                let mut of_builtin = 0;
-                let at = if decor.builtin.is_some() { &mut of_builtin } else { &mut *location };
-                expand(cx, m.ty, decor, None, at, vertex, out)?;
             }
+            Ty::Struct { members, .. } => {
+                for (n, m) in members.iter().enumerate() {
+                    let decor = match block {
+                        Some(id) => Decor::of(self.cx, id, Some(n as u32), Some(Decor { location: None, ..decor })),
+                        None => Decor { location: None, ..decor },
+                    };
+                    self.location = decor.location.unwrap_or(self.location);
+                    let before = self.location;
+                    if decor.builtin.is_some() {
+                        self.location = 0;
+                    }
+                    self.expand(m.ty, decor, None)?;
+                    if decor.builtin.is_some() {
+                        self.location = before;
+                    }
+                }
+            }
+            _ => return Err(Error::malformed("a type that no stage interface has")),
         }
-        _ => return Err(Error::malformed("a type that no stage interface has")),
+        Ok(())
     }
-    Ok(())
+
+    fn vector(&mut self, elem: TypeId, count: u32, decor: Decor) {
+        let wide = self.cx.types.scalar(elem) == Some(Type::B64);
+        let dwords = if wide { 2 } else { 1 };
+        for i in 0..count {
+            let (location, component) = match self.wide {
+                // The elements of an array of a built-in are further components of it.
+                _ if decor.builtin.is_some() => (self.location, self.location + i),
+                Wide::Channels => (self.location, decor.component / dwords + i),
+                // Of 32 bits, all are in one location.
+                Wide::Dwords if !wide => (self.location, decor.component + i),
+                Wide::Dwords => {
+                    let dword = decor.component + 2 * i;
+                    (self.location.saturating_add(dword / 4), dword % 4)
+                }
+            };
+            self.out.push(Component { ty: elem, location, component, vertex: self.vertex, decor });
+        }
+        let taken = if decor.builtin.is_some() { count } else { (decor.component + dwords * count).div_ceil(4).max(1) };
+        self.location = self.location.saturating_add(taken);
+    }
 }
 
 fn kind(cx: &Cx<'_>, ty: TypeId) -> NumericKind {
@@ -192,11 +227,18 @@ impl Cx<'_> {
     /// Declares an input variable; its position in the interface.
     pub(super) fn declare_input(&mut self, id: u32, ty: TypeId) -> Result<usize> {
         let at = self.types.walk(ty, Layout::PACKED)?;
+        self.spend(at.len())?;
         let stage = self.b.shader.stage;
         let mut leaves = Vec::with_capacity(at.len());
-        for (leaf, c) in at.into_iter().zip(components(self, id, ty)?) {
+        let wide = if stage == Stage::Vertex { Wide::Channels } else { Wide::Dwords };
+        for (leaf, c) in at.into_iter().zip(components(self, id, ty, wide)?) {
             let source = match c.decor.builtin {
-                Some(b) => builtins::input(stage, b, c.component),
+                Some(b) => builtins::input(stage, b, c.component).at(place(&c.decor)),
+                // SPIR-V and Vulkan allow the variable, but no interface of Vulkan feeds it.
+                None if stage == Stage::Compute => {
+                    let detail = format!("location {}: only built-ins have a value", c.location);
+                    return Err(Error::unsupported("compute shader input without a built-in", detail));
+                }
                 None => Source::Location {
                     location: c.location,
                     component: component(c.component)?,
@@ -204,10 +246,8 @@ impl Cx<'_> {
                     interp: interpolation(self, stage, &c),
                 },
             };
-            let by_sample =
-                matches!(source, Source::Location { interp: Interp::At { place: InterpPlace::Sample, .. }, .. });
-            let modes = &mut self.b.shader.modes;
-            modes.per_sample |= by_sample || builtins::is_per_sample(&source);
+            let asks = source.read().is_some_and(|read| read.effect() == SampleEffect::Asks);
+            self.b.shader.modes.per_sample |= asks && stage == Stage::Fragment;
             leaves.push((leaf, source));
         }
         self.interface.inputs.push(Input { ty, leaves, local: None });
@@ -217,9 +257,10 @@ impl Cx<'_> {
     /// Declares an output variable; its position in the interface.
     pub(super) fn declare_output(&mut self, id: u32, ty: TypeId) -> Result<usize> {
         let at = self.types.walk(ty, Layout::PACKED)?;
+        self.spend(at.len())?;
         let stage = self.b.shader.stage;
         let mut leaves = Vec::with_capacity(at.len());
-        for (at, c) in at.into_iter().zip(components(self, id, ty)?) {
+        for (at, c) in at.into_iter().zip(components(self, id, ty, Wide::Dwords)?) {
             let slot = match c.decor.builtin {
                 Some(b) => match builtins::output(stage, b, c.component)? {
                     Some(slot) => slot,
@@ -234,7 +275,7 @@ impl Cx<'_> {
             leaves.push(OutputLeaf { at, slot, kind: kind(self, c.ty), written: false });
         }
         let local = self.new_local(id, ty)?;
-        self.interface.outputs.push(Output { local, leaves });
+        self.interface.outputs.push(Output { local, leaves, all_written: false });
         Ok(self.interface.outputs.len() - 1)
     }
 
@@ -247,11 +288,16 @@ impl Cx<'_> {
     pub(super) fn note_output(&mut self, output: usize, pointer: &Pointer) {
         let size = self.types.size(pointer.ty, pointer.layout);
         let range = pointer.constant..pointer.constant.saturating_add(size);
-        if let Some(o) = self.interface.outputs.get_mut(output) {
-            for leaf in &mut o.leaves {
-                leaf.written |= pointer.dynamic.is_some() || range.contains(&leaf.at.offset);
-            }
+        let Some(o) = self.interface.outputs.get_mut(output).filter(|o| !o.all_written) else { return };
+        if pointer.dynamic.is_some() {
+            o.all_written = true;
+            o.leaves.iter_mut().for_each(|leaf| leaf.written = true);
+            return;
         }
+        // Leaves stand in the order of their offsets.
+        let first = o.leaves.partition_point(|leaf| leaf.at.offset < range.start);
+        let reached = o.leaves.iter_mut().skip(first).take_while(|leaf| range.contains(&leaf.at.offset));
+        reached.for_each(|leaf| leaf.written = true);
     }
 
     /// Fills the exit block.
@@ -263,7 +309,8 @@ impl Cx<'_> {
         let mut taken = BTreeSet::new();
         for o in &outputs {
             for leaf in o.leaves.iter().filter(|l| l.written) {
-                if !taken.insert(leaf.slot) {
+                let mut places = places(leaf.slot, leaf.at.ty);
+                if !places.all(|place| taken.insert(place)) {
                     return Err(Error::malformed(format!("two outputs at {:?}", leaf.slot)));
                 }
                 let offset = self.b.c32(leaf.at.offset);
@@ -281,7 +328,7 @@ impl Cx<'_> {
     pub(super) fn load_input(&mut self, input: usize, pointer: &Pointer, volatile: bool) -> Result<Values> {
         let sources = self.sources(input, pointer)?;
         let read = |(ty, source): &(Type, Source)| match source {
-            Source::BuiltIn(BuiltIn::HelperInvocation, _) if volatile => Ok(self.b.value(Op::IsHelper, &[], *ty)),
+            Source::BuiltIn(BuiltIn::HelperInvocation, ..) if volatile => Ok(self.b.value(Op::IsHelper, &[], *ty)),
             _ => self.read_source(source, *ty),
         };
         sources.iter().map(read).collect()
@@ -304,14 +351,23 @@ impl Cx<'_> {
     }
 
     fn read_source(&mut self, source: &Source, ty: Type) -> Result<Value> {
+        self.read_at(source, &[], ty)
+    }
+
+    /// Reads a source whose place wants these operands.
+    fn read_at(&mut self, source: &Source, operands: &[Value], ty: Type) -> Result<Value> {
         Ok(match *source {
             Source::Location { location, component, kind, interp } => {
-                self.b.value(Op::LoadInput { location, component, kind, interp }, &[], ty)
+                let operands = if matches!(interp, Interp::At { .. }) { operands } else { &[] };
+                self.b.value(Op::LoadInput { location, component, kind, interp }, operands, ty)
             }
-            Source::BuiltIn(builtin, component) => self.b.value(Op::LoadBuiltIn { builtin, component }, &[], ty),
+            Source::BuiltIn(builtin, component, place) => {
+                let operands = if builtin.is_interpolated() { operands } else { &[] };
+                self.b.value(Op::LoadBuiltIn { builtin, component, place }, operands, ty)
+            }
             Source::GlobalInvocationId(c) => {
                 let size = self.b.shader.modes.local_size.get(c as usize).copied().unwrap_or(1);
-                let load = |cx: &mut Self, builtin| cx.b.value(Op::LoadBuiltIn { builtin, component: c }, &[], ty);
+                let load = |cx: &mut Self, builtin| cx.b.value(Op::load_builtin(builtin, c), &[], ty);
                 let group = load(self, BuiltIn::WorkgroupId);
                 let local = load(self, BuiltIn::LocalInvocationId);
                 let base = self.b.imul_const(group, u64::from(size));
@@ -321,7 +377,7 @@ impl Cx<'_> {
                 let size = self.b.shader.modes.local_size.get(c as usize).copied().unwrap_or(1);
                 self.b.iconst(ty, u64::from(size))
             }
-            Source::Zero => self.b.iconst(ty, 0),
+            Source::Constant(n) => self.b.iconst(ty, u64::from(n)),
             Source::Unsupported(name) => return Err(Error::unsupported(format!("BuiltIn {name:?}"), "as an input")),
         })
     }
@@ -359,26 +415,41 @@ impl Cx<'_> {
     /// Interpolates an input at another place than it is decorated with; `operands` as [`InterpPlace`] says.
     ///
     /// # Errors
-    /// Unsupported: an input indexed at run time, or what is no fragment input.
+    /// Malformed: no input. Unsupported: a built-in that changes within a pixel.
     pub fn interpolate_at(&mut self, pointer: u32, place: InterpPlace, operands: &[Value]) -> Result<Values> {
         let p = self.pointer(pointer)?;
         let Place::Input(input) = p.place else {
-            return Err(Error::unsupported("interpolation function", "of what is not an input"));
+            return Err(Error::malformed("an interpolation function of what is not an input"));
         };
-        if p.dynamic.is_some() {
-            return Err(Error::unsupported("interpolation function", "of an input indexed at run time"));
+        if p.dynamic.is_none() {
+            return self.interpolated(input, &p, place, operands);
         }
-        let sources = self.sources(input, &p)?;
-        let one = |cx: &mut Self, (ty, source): (Type, Source)| match source {
-            Source::Location { location, component, kind, interp: Interp::At { perspective, .. } } => {
-                let interp = Interp::At { perspective, place };
-                let args: SmallVec<[Value; 4]> = SmallVec::from_slice(operands);
-                Ok(cx.b.value(Op::LoadInput { location, component, kind, interp }, &args, ty))
-            }
-            other => cx.read_source(&other, ty),
+        // Which element it is only the run tells: all are interpolated, and one is taken from the copy.
+        let Some(ty) = self.interface.inputs.get(input).map(|i| i.ty) else {
+            return Err(Error::bug("input out of range"));
         };
-        sources.into_iter().map(|s| one(self, s)).collect()
+        let values = self.interpolated(input, &Pointer::new(p.place.clone(), ty, Layout::PACKED), place, operands)?;
+        let copy = Place::Local(self.new_local(pointer, ty)?);
+        self.store(&Pointer::new(copy.clone(), ty, Layout::PACKED), &values, Default::default())?;
+        self.load(&Pointer { place: copy, ..p }, Default::default())
     }
+
+    /// The leaves of a part of an input, those that are interpolated at this place.
+    fn interpolated(&mut self, input: usize, p: &Pointer, place: InterpPlace, operands: &[Value]) -> Result<Values> {
+        let sources = self.sources(input, p)?;
+        sources.into_iter().map(|(ty, source)| self.read_at(&source.at(place), operands, ty)).collect()
+    }
+}
+
+/// The slots of 32 bits that an output takes.
+fn places(slot: OutputSlot, ty: Type) -> impl Iterator<Item = OutputSlot> {
+    let high = match slot {
+        OutputSlot::Location { location, component, index } if ty == Type::B64 => {
+            Some(OutputSlot::Location { location, component: component + 1, index })
+        }
+        _ => None,
+    };
+    [slot].into_iter().chain(high)
 }
 
 fn component(n: u32) -> Result<u8> {
@@ -386,17 +457,22 @@ fn component(n: u32) -> Result<u8> {
 }
 
 fn interpolation(cx: &Cx<'_>, stage: Stage, c: &Component) -> Interp {
-    let float = matches!(cx.types.get(c.ty), Ty::Float { .. });
+    // Vulkan wants `Flat` of every integer and of 64 bits: there is no other way.
+    let float = matches!(cx.types.get(c.ty), Ty::Float { bits } if *bits != Bits::B64);
     if c.decor.per_vertex {
         return Interp::Vertex(c.vertex);
     }
     if stage != Stage::Fragment || c.decor.flat || !float {
         return Interp::Flat;
     }
-    let place = match (c.decor.sample, c.decor.centroid) {
+    Interp::At { perspective: !c.decor.no_perspective, place: place(&c.decor) }
+}
+
+/// Where in the pixel a variable is interpolated.
+fn place(decor: &Decor) -> InterpPlace {
+    match (decor.sample, decor.centroid) {
         (true, _) => InterpPlace::Sample,
         (_, true) => InterpPlace::Centroid,
         _ => InterpPlace::Center,
-    };
-    Interp::At { perspective: !c.decor.no_perspective, place }
+    }
 }

@@ -6,7 +6,7 @@
 use super::cx::{Cx, Inst, Layout, Memory, Place, Pointer, Texel, Ty, Values};
 use super::types::Leaf;
 use crate::error::{Error, Result};
-use crate::ir::{Access, Align, AluOp, Bits, BufferKind, DescriptorPart, Op as Ir, Type, Value};
+use crate::ir::{Access, Align, AluOp, Bits, BufferKind, DescriptorPart, Op as Ir, ResourceKind, Type, Value};
 use rspirv::dr::Operand;
 use smallvec::SmallVec;
 use spirv::{MemoryAccess, Op};
@@ -270,12 +270,14 @@ impl Cx<'_> {
     fn store_at(&mut self, pointer: &Pointer, extra: u32, value: Value, operands: Operands) -> Result<()> {
         let align = self.align_at(pointer, extra, operands);
         let access = Access { read_only: false, ..both(pointer.access, operands.access) };
+        if let Place::Buffer { resource, .. } = pointer.place
+            && self.resource_kind(resource) == Some(ResourceKind::UniformBuffer)
+        {
+            return Err(Error::malformed("a store to a uniform buffer"));
+        }
         match self.memory(pointer, extra)? {
             Memory::Local(local, offset) => self.b.effect(Ir::LocalStore { local, align }, &[offset, value]),
             Memory::Shared(offset) => self.b.effect(Ir::SharedStore { align, access }, &[offset, value]),
-            Memory::Buffer { kind: BufferKind::Uniform, .. } => {
-                return Err(Error::malformed("a store to a uniform buffer"));
-            }
             Memory::Buffer { descriptor, offset, .. } => {
                 self.b.effect(Ir::BufferStore { align, access }, &[descriptor, offset, value]);
             }
@@ -305,7 +307,7 @@ fn array_length(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
     let pointer = cx.pointer(inst.id(0)?)?;
     let member = inst.literal(1)?;
     let Ty::Struct { members, .. } = cx.types.get(pointer.ty) else { return Err(inst.malformed("not of a struct")) };
-    let Some((offset, layout)) = cx.types.member(members, member as usize, Layout::EXPLICIT) else {
+    let Some((offset, layout)) = cx.types.member(pointer.ty, member as usize, Layout::EXPLICIT) else {
         return Err(inst.malformed("no such member"));
     };
     let array = members.get(member as usize).map_or(pointer.ty, |m| m.ty);

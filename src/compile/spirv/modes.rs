@@ -2,7 +2,7 @@
 
 use super::cx::{Cx, Inst};
 use crate::error::{Error, Result};
-use crate::ir::{DenormMode, DepthMode, RoundMode};
+use crate::ir::{DenormMode, DepthMode, DerivativeGroup, RoundMode};
 use crate::target::Stage;
 use rspirv::dr::Operand;
 use spirv::{BuiltIn, ExecutionMode as M, Op};
@@ -46,9 +46,12 @@ fn one(cx: &mut Cx<'_>, inst: &Inst, origin_upper_left: &mut bool) -> Result<()>
             cx.b.shader.modes.local_size = size;
         }
         M::EarlyFragmentTests => cx.b.shader.modes.early_fragment_tests = true,
+        M::DerivativeGroupQuadsKHR => cx.b.shader.modes.derivatives = DerivativeGroup::Quads,
+        M::DerivativeGroupLinearKHR => cx.b.shader.modes.derivatives = DerivativeGroup::Linear,
         M::DepthGreater => cx.b.shader.modes.depth = DepthMode::Greater,
         M::DepthLess => cx.b.shader.modes.depth = DepthMode::Less,
         M::DepthUnchanged => cx.b.shader.modes.depth = DepthMode::Unchanged,
+        M::PostDepthCoverage => cx.b.shader.modes.post_depth_coverage = true,
         M::PixelCenterInteger => cx.b.shader.modes.pixel_center_integer = true,
         M::OriginUpperLeft => *origin_upper_left = true,
         M::DenormFlushToZero => cx.b.shader.modes.denorm[width()?] = DenormMode::Flush,
@@ -83,6 +86,14 @@ fn workgroup_size(cx: &mut Cx<'_>) -> Result<()> {
     }
     let size = cx.b.shader.modes.local_size;
     let total = size.iter().try_fold(1u32, |n, s| n.checked_mul(*s));
+    let whole = match cx.b.shader.modes.derivatives {
+        DerivativeGroup::None => true,
+        DerivativeGroup::Quads => size[0].is_multiple_of(2) && size[1].is_multiple_of(2),
+        DerivativeGroup::Linear => total.is_none_or(|n| n.is_multiple_of(4)),
+    };
+    if !whole {
+        return Err(Error::malformed(format!("a workgroup of {size:?} is not made of whole quads")));
+    }
     match total {
         Some(1..=1024) => Ok(()),
         Some(0) => Err(Error::malformed("a workgroup of no invocations")),

@@ -135,6 +135,13 @@ pub struct Decorated {
     pub builtin: Option<spirv::BuiltIn>,
 }
 
+impl Decorated {
+    /// What they are sorted by.
+    fn key(&self) -> (u32, Option<u32>, u32) {
+        (self.target, self.member, self.decoration as u32)
+    }
+}
+
 /// An entry point.
 #[derive(Clone, Debug)]
 pub struct EntryPoint {
@@ -183,7 +190,7 @@ pub struct Parsed {
     pub modes: Vec<Inst>,
     /// `OpName`, sorted by id.
     pub names: Vec<(u32, String)>,
-    /// Sorted by target, each target's in file order.
+    /// Sorted by target, member and decoration, then in file order.
     pub decorations: Vec<Decorated>,
     /// Types, constants, global variables.
     pub globals: Vec<Inst>,
@@ -191,29 +198,52 @@ pub struct Parsed {
     pub functions: Vec<Function>,
     /// Result type of each id, 0 where it has none.
     pub result_types: Vec<u32>,
+    /// Position in `globals` plus one, by result id.
+    globals_by_id: Vec<u32>,
 }
 
 impl Parsed {
+    /// The type, constant or global variable of an id.
+    pub fn global(&self, id: u32) -> Option<&Inst> {
+        let at = self.globals_by_id.get(id as usize)?.checked_sub(1)?;
+        self.globals.get(at as usize)
+    }
+
+    /// The decorations of a key that they are sorted by.
+    fn decorated<K: Ord>(&self, key: impl Fn(&Decorated) -> K, wanted: &K) -> &[Decorated] {
+        let start = self.decorations.partition_point(|d| key(d) < *wanted);
+        let rest = self.decorations.get(start..).unwrap_or(&[]);
+        rest.get(..rest.partition_point(|d| key(d) == *wanted)).unwrap_or(&[])
+    }
+
     /// The decorations of an id and of its members.
     pub fn decorations(&self, id: u32) -> &[Decorated] {
-        let start = self.decorations.partition_point(|d| d.target < id);
-        let len = self.decorations.get(start..).map_or(0, |rest| rest.partition_point(|d| d.target == id));
-        self.decorations.get(start..start + len).unwrap_or(&[])
+        self.decorated(|d| d.target, &id)
+    }
+
+    /// The decorations of an id itself, or of one of its members.
+    pub fn decorations_of(&self, id: u32, member: Option<u32>) -> &[Decorated] {
+        self.decorated(|d| (d.target, d.member), &(id, member))
+    }
+
+    /// All decorations of one kind of an id (not of its members), in file order.
+    fn of_kind(&self, id: u32, decoration: Decoration) -> &[Decorated] {
+        self.decorated(Decorated::key, &(id, None, decoration as u32))
     }
 
     /// Whether an id (not a member) is decorated so.
     pub fn is_decorated(&self, id: u32, decoration: Decoration) -> bool {
-        self.decorations(id).iter().any(|d| d.member.is_none() && d.decoration == decoration)
+        !self.of_kind(id, decoration).is_empty()
     }
 
     /// The number of a decoration of an id (not a member).
     pub fn decoration(&self, id: u32, decoration: Decoration) -> Option<u32> {
-        self.decorations(id).iter().find(|d| d.member.is_none() && d.decoration == decoration).and_then(|d| d.value)
+        self.of_kind(id, decoration).first().and_then(|d| d.value)
     }
 
     /// The built-in that an id (not a member) is.
     pub fn builtin(&self, id: u32) -> Option<spirv::BuiltIn> {
-        self.decorations(id).iter().filter(|d| d.member.is_none()).find_map(|d| d.builtin)
+        self.of_kind(id, Decoration::BuiltIn).first().and_then(|d| d.builtin)
     }
 
     /// The debug name of an id, empty if none.
@@ -251,8 +281,14 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
         return Err(Error::malformed("the last function has no OpFunctionEnd"));
     }
     let mut out = loader.out;
+    out.decorations.sort_by_key(Decorated::key);
     expand_groups(&mut out, &loader.groups)?;
-    out.decorations.sort_by_key(|d| d.target);
+    out.globals_by_id = vec![0; out.bound as usize];
+    for (inst, n) in out.globals.iter().zip(1..) {
+        if let Some(slot) = inst.raw.result_id.and_then(|id| out.globals_by_id.get_mut(id as usize)) {
+            *slot = n;
+        }
+    }
     Ok(out)
 }
 
@@ -502,17 +538,22 @@ fn decoration(inst: &Inst, target: u32, member: Option<u32>, at: usize) -> Resul
 /// Gives the decorations of groups to their targets.
 fn expand_groups(out: &mut Parsed, groups: &[Inst]) -> Result<()> {
     const MAX: usize = 1 << 20;
+    if groups.is_empty() {
+        return Ok(());
+    }
+    let mut all = out.decorations.clone();
     for inst in groups {
-        let group = inst.id(0)?;
-        let of_group: Vec<Decorated> = out.decorations.iter().filter(|d| d.target == group).cloned().collect();
+        let of_group = out.decorations(inst.id(0)?);
         let members = inst.op() == Op::GroupMemberDecorate;
         for at in (1..inst.len()).step_by(if members { 2 } else { 1 }) {
             let (target, member) = (inst.id(at)?, if members { Some(inst.literal(at + 1)?) } else { None });
-            out.decorations.extend(of_group.iter().map(|d| Decorated { target, member, ..d.clone() }));
-            if out.decorations.len() > MAX {
+            all.extend(of_group.iter().map(|d| Decorated { target, member, ..d.clone() }));
+            if all.len() > MAX {
                 return Err(inst.malformed("too many decorations"));
             }
         }
     }
+    all.sort_by_key(Decorated::key);
+    out.decorations = all;
     Ok(())
 }

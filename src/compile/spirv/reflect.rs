@@ -94,9 +94,7 @@ fn spec_constants(parsed: &Parsed) -> Result<Vec<SpecConstantInfo>> {
         };
         let result = inst.result()?;
         let Some(id) = parsed.decoration(result, Decoration::SpecId) else { continue };
-        let ty = inst.result_type()?;
-        let ty = parsed.globals.iter().find(|i| i.raw.result_id == Some(ty));
-        let bits = match ty {
+        let bits = match parsed.global(inst.result_type()?) {
             Some(t) if matches!(t.op(), Op::TypeInt | Op::TypeFloat) => t.literal(0)?,
             _ => 1,
         };
@@ -111,7 +109,7 @@ fn spec_constants(parsed: &Parsed) -> Result<Vec<SpecConstantInfo>> {
 impl ModuleInfo {
     /// Of these values, those of constants that the module has: sorted, each id once, the last value given for it.
     pub fn specialization(&self, values: &[(u32, u64)]) -> Vec<(u32, u64)> {
-        let known = values.iter().filter(|(id, _)| self.spec_constants.iter().any(|c| c.id == *id));
+        let known = values.iter().filter(|(id, _)| self.spec_constants.binary_search_by_key(id, |c| c.id).is_ok());
         known.copied().collect::<std::collections::BTreeMap<_, _>>().into_iter().collect()
     }
 }

@@ -105,7 +105,7 @@ fn lane_op(cx: &mut Cx<'_>, op: SubgroupOp, args: &[Value], ty: Type) -> Value {
 }
 
 fn built_in(cx: &mut Cx<'_>, builtin: BuiltIn, component: u8) -> Value {
-    cx.b.value(IrOp::LoadBuiltIn { builtin, component }, &[], Type::B32)
+    cx.b.value(IrOp::load_builtin(builtin, component), &[], Type::B32)
 }
 
 /// The operation on each component of operand `at`.

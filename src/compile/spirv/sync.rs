@@ -102,6 +102,9 @@ fn derivative(cx: &mut Cx<'_>, inst: &Inst, op: Op) -> Result<bool> {
         Op::FwidthFine => (true, true, true),
         _ => return Ok(false),
     };
+    if !cx.b.shader.has_derivatives() {
+        return Err(inst.malformed("a derivative where invocations make no quads"));
+    }
     let mut results: Vec<Value> = Vec::new();
     for v in cx.values(inst.id(0)?)? {
         if !matches!(cx.b.ty(v), Type::B16 | Type::B32) {

@@ -3,15 +3,18 @@
 //! A value of any type is a flat list of *leaves*: scalars in the order of struct members, array elements, matrix
 //! columns and vector components. There are two memory layouts: the one that `Offset`, `ArrayStride` and `MatrixStride`
 //! decorations say ([`Layout::explicit`]), and for memory that nobody else sees a tightly packed one, with truth values
-//! as 32 bits. To add a type: a variant of [`Ty`], its leaves in [`Types::add`], its place in [`Types::walk`].
+//! as 32 bits. What a type of other types is made of is added up when it is declared: a struct of structs twice each has
+//! 2^depth parts, and only a walk that is bounded by [`Types::leaf_count`] may go through them.
+//! To add a type: a variant of [`Ty`], its leaves in [`Types::add`], its place in [`Types::walk`].
 
 use crate::error::{Error, Result};
 use crate::ir::{Bits, Type};
+use std::sync::LazyLock;
 
-/// Nesting of types beyond which a module is refused, so that walks over types are bounded.
+/// Nesting of types beyond which a module is refused: walks over types are recursive.
 const MAX_DEPTH: u32 = 64;
 /// Leaves beyond which a type is not taken apart into values.
-const MAX_LEAVES: u32 = 1 << 14;
+pub(super) const MAX_LEAVES: u32 = 1 << 14;
 
 /// A type of the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -103,7 +106,22 @@ struct TyData {
     leaves: u32,
     /// Bytes in the tightly packed layout, saturating.
     packed: u32,
+    /// Natural alignment in the packed layout: that of the widest scalar.
+    align: u32,
     depth: u32,
+    /// Of a struct: each member's place.
+    parts: Box<[Part]>,
+    /// Of a struct: bytes by decorations, saturating. Nothing outside of a struct changes them.
+    explicit: u32,
+}
+
+/// Where a member of a struct stands.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    /// Bytes before it in the packed layout, saturating.
+    packed: u32,
+    /// Leaves before it, saturating.
+    leaves: u32,
 }
 
 /// Which rule places the parts of a value in memory, and what an enclosing member said of matrices.
@@ -150,42 +168,60 @@ impl Types {
     /// A new type.
     ///
     /// # Errors
-    /// Malformed: nested too deep.
+    /// Unsupported: nested too deep.
     pub fn add(&mut self, ty: Ty) -> Result<TypeId> {
-        let scalar = |bits: Bits| (1u32, bits.bytes(), 0);
+        let data = |leaves, packed, align, depth| TyData {
+            ty: Ty::Void,
+            leaves,
+            packed,
+            align,
+            depth,
+            parts: Box::default(),
+            explicit: 0,
+        };
+        let scalar = |bits: Bits| data(1, bits.bytes(), bits.bytes(), 0);
         let times = |elem: TypeId, n: u32| {
             let e = self.data(elem);
-            (e.leaves.saturating_mul(n), e.packed.saturating_mul(n), e.depth + 1)
+            data(e.leaves.saturating_mul(n), e.packed.saturating_mul(n), e.align, e.depth + 1)
         };
-        let (leaves, packed, depth) = match &ty {
-            Ty::Void | Ty::Function => (0, 0, 0),
+        let made = match &ty {
+            Ty::Void | Ty::Function => data(0, 0, 1, 0),
+            // A truth value stands as 32 bits.
             Ty::Bool => scalar(Bits::B32),
             Ty::Int { bits, .. } | Ty::Float { bits } => scalar(*bits),
             Ty::Vector { elem, count } | Ty::Matrix { column: elem, count } => times(*elem, *count),
             Ty::Array { elem, len, .. } => times(*elem, *len),
-            Ty::RuntimeArray { elem, .. } => (u32::MAX, u32::MAX, self.data(*elem).depth + 1),
-            Ty::Struct { members, .. } => {
-                let (mut leaves, mut end, mut depth, mut align) = (0u32, 0u32, 0, 1);
-                for m in members {
-                    let e = self.data(m.ty);
-                    leaves = leaves.saturating_add(e.leaves);
-                    end = align_up(end, self.packed_align(m.ty)).saturating_add(e.packed);
-                    depth = depth.max(e.depth + 1);
-                    align = align.max(self.packed_align(m.ty));
-                }
-                // Padded, so that the members of every element of an array are aligned.
-                (leaves, align_up(end, align), depth)
-            }
+            Ty::RuntimeArray { elem, .. } => data(u32::MAX, u32::MAX, 1, self.data(*elem).depth + 1),
+            Ty::Struct { members, .. } => self.structure(members),
             Ty::Pointer { class: spirv::StorageClass::PhysicalStorageBuffer, .. } => scalar(Bits::B64),
-            Ty::Pointer { .. } => (0, 0, 0),
-            Ty::Image { .. } | Ty::Sampler => (1, 0, 0),
-            Ty::SampledImage { .. } => (2, 0, 0),
+            Ty::Pointer { .. } => data(0, 0, 1, 0),
+            Ty::Image { .. } | Ty::Sampler => data(1, 0, 1, 0),
+            Ty::SampledImage { .. } => data(2, 0, 1, 0),
         };
-        if depth > MAX_DEPTH {
-            return Err(Error::malformed(format!("types nested more than {MAX_DEPTH} deep")));
+        if made.depth > MAX_DEPTH {
+            return Err(Error::unsupported("type nesting", format!("types over {MAX_DEPTH} deep in each other")));
         }
-        self.list.push(TyData { ty, leaves, packed, depth });
+        self.list.push(TyData { ty, ..made });
         Ok(TypeId(self.list.len() as u32 - 1))
+    }
+
+    fn structure(&self, members: &[Member]) -> TyData {
+        let (mut leaves, mut end, mut depth, mut align, mut explicit) = (0u32, 0u32, 0, 1, 0);
+        let mut parts = Vec::with_capacity(members.len());
+        for m in members {
+            let e = self.data(m.ty);
+            let packed = align_up(end, e.align);
+            parts.push(Part { packed, leaves });
+            leaves = leaves.saturating_add(e.leaves);
+            end = packed.saturating_add(e.packed);
+            depth = depth.max(e.depth + 1);
+            align = align.max(e.align);
+            let size = self.size(m.ty, member_layout(m, Layout::EXPLICIT));
+            explicit = explicit.max(m.offset.saturating_add(size));
+        }
+        // Padded, so that the members of every element of an array are aligned.
+        let packed = align_up(end, align);
+        TyData { ty: Ty::Void, leaves, packed, align, depth, parts: parts.into(), explicit }
     }
 
     /// Gives a forward-declared pointer its pointee.
@@ -197,8 +233,16 @@ impl Types {
     }
 
     fn data(&self, id: TypeId) -> &TyData {
-        const VOID: &TyData = &TyData { ty: Ty::Void, leaves: 0, packed: 0, depth: 0 };
-        self.list.get(id.0 as usize).unwrap_or(VOID)
+        static VOID: LazyLock<TyData> = LazyLock::new(|| TyData {
+            ty: Ty::Void,
+            leaves: 0,
+            packed: 0,
+            align: 1,
+            depth: 0,
+            parts: Box::default(),
+            explicit: 0,
+        });
+        self.list.get(id.0 as usize).unwrap_or(&VOID)
     }
 
     /// The IR type of a scalar (of a pointer to physical memory: its address).
@@ -260,6 +304,9 @@ impl Types {
     }
 
     fn push_leaf_types(&self, id: TypeId, out: &mut Vec<Type>) {
+        if self.data(id).leaves == 0 {
+            return;
+        }
         let mut repeat = |elem: TypeId, n: u32| {
             let start = out.len();
             self.push_leaf_types(elem, out);
@@ -289,13 +336,7 @@ impl Types {
 
     /// Natural alignment in the packed layout: that of the widest scalar.
     pub fn packed_align(&self, id: TypeId) -> u32 {
-        match self.get(id) {
-            Ty::Vector { elem, .. } | Ty::Matrix { column: elem, .. } | Ty::Array { elem, .. } => {
-                self.packed_align(*elem)
-            }
-            Ty::Struct { members, .. } => members.iter().map(|m| self.packed_align(m.ty)).max().unwrap_or(1),
-            _ => self.scalar(id).map_or(1, |t| t.bytes()),
-        }
+        self.data(id).align
     }
 
     /// Size in bytes.
@@ -318,11 +359,7 @@ impl Types {
                 (n - 1).saturating_mul(layout.matrix_stride).saturating_add(one)
             }
             Ty::Array { elem, len, .. } => self.stride(id, *elem, layout).saturating_mul(*len),
-            Ty::Struct { members, .. } => members
-                .iter()
-                .map(|m| m.offset.saturating_add(self.size(m.ty, member_layout(m, layout))))
-                .max()
-                .unwrap_or(0),
+            Ty::Struct { .. } => self.data(id).explicit,
             Ty::RuntimeArray { .. } => 0,
             _ => self.data(id).packed,
         }
@@ -336,17 +373,14 @@ impl Types {
         }
     }
 
-    /// Offset of a struct member, and the layout within it.
-    pub fn member(&self, members: &[Member], index: usize, layout: Layout) -> Option<(u32, Layout)> {
+    /// Offset of a struct's member, and the layout within it.
+    pub fn member(&self, structure: TypeId, index: usize, layout: Layout) -> Option<(u32, Layout)> {
+        let Ty::Struct { members, .. } = self.get(structure) else { return None };
         let m = members.get(index)?;
         if layout.explicit {
             return Some((m.offset, member_layout(m, layout)));
         }
-        let mut at = 0u32;
-        for before in members.get(..index)? {
-            at = align_up(at, self.packed_align(before.ty)).saturating_add(self.data(before.ty).packed);
-        }
-        Some((align_up(at, self.packed_align(m.ty)), layout))
+        Some((self.data(structure).parts.get(index)?.packed, layout))
     }
 
     /// Offset between the columns of a matrix, and the layout within one.
@@ -393,15 +427,8 @@ impl Types {
                 }
             }
             Ty::Struct { members, .. } => {
-                let mut packed = 0u32;
-                for m in members {
-                    let (offset, inner) = if layout.explicit {
-                        (m.offset, member_layout(m, layout))
-                    } else {
-                        let offset = align_up(packed, self.packed_align(m.ty));
-                        packed = offset.saturating_add(self.data(m.ty).packed);
-                        (offset, layout)
-                    };
+                for (n, m) in members.iter().enumerate() {
+                    let (offset, inner) = self.member(id, n, layout).unwrap_or((0, layout));
                     self.walk_into(m.ty, inner, at.saturating_add(offset), out)?;
                 }
             }
@@ -424,7 +451,7 @@ impl Types {
                 (index < *len).then(|| ((index as usize).saturating_mul(leaves(*elem)), *elem))
             }
             Ty::Struct { members, .. } => {
-                let before = members.get(..index as usize)?.iter().map(|m| leaves(m.ty)).sum();
+                let before = self.data(id).parts.get(index as usize)?.leaves as usize;
                 Some((before, members.get(index as usize)?.ty))
             }
             _ => None,

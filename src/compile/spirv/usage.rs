@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::ir::ConstTableId;
 use rspirv::dr::Operand;
 use spirv::Op;
+use std::collections::BTreeSet;
 
 /// Calls nested deeper than this are refused.
 const MAX_CALL_DEPTH: usize = 96;
@@ -47,6 +48,7 @@ impl Usage {
         let bound = module.bound as usize;
         let mut usage =
             Self { used: vec![false; bound], roots: vec![0; bound], variables: vec![Variable::default(); bound] };
+        let interface: BTreeSet<u32> = interface.iter().copied().collect();
         for inst in module.globals.iter().filter(|i| i.op() == Op::Variable) {
             usage.variable(inst);
             // An initialized output is written though no instruction mentions it.

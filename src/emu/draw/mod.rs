@@ -1,12 +1,13 @@
 //! Drawing: vertices to primitives to pixels, as the fixed parts of the machine do it between and behind the shaders.
 //!
-//! The shaders are a trait: [`waves::Gpu`] runs machine code, tests give closures. One sample a pixel; viewport and
-//! attachments have one size, depth goes from 0 to 1, nothing is culled, counter-clockwise is the front.
+//! The shaders are a trait: [`waves::Gpu`] runs machine code, tests give closures. Viewport and attachments have one size,
+//! every sample has its plane of an attachment, layer by layer; depth goes from 0 to 1, nothing is culled, counter-clockwise is the front.
 
 mod assembly;
 mod blend;
 mod clip;
 mod raster;
+mod samples;
 mod target;
 pub mod user_data;
 pub mod waves;
@@ -18,6 +19,7 @@ use crate::error::{Context, Error, Result};
 use assembly::Kind;
 use clip::{CORNERS, Weights};
 use raster::{Coverage, PIXELS, Point};
+use samples::MAX_SAMPLES;
 use std::collections::BTreeMap;
 
 /// Pixels of a point's edge at most: half of it has 12.4 bits in PA_SU_POINT_SIZE.
@@ -41,6 +43,10 @@ pub struct Vertex {
     pub position: [f32; 4],
     /// Width of a point in pixels.
     pub point_size: Option<f32>,
+    /// Layer that it is drawn to.
+    pub layer: u32,
+    /// Size of fragments, as the hardware's register has it: logarithms of width and height in bits 2 to 5.
+    pub rate: u32,
     /// Distances from the planes that clip.
     pub clip: Vec<f32>,
     /// Distances from the planes that cull.
@@ -60,11 +66,17 @@ pub struct Primitive {
     pub front: bool,
     /// It is a point: i and j are coordinates on it.
     pub point: bool,
+    /// Layer that it is drawn to.
+    pub layer: u32,
+    /// Size of its fragments; see [`Vertex::rate`].
+    pub rate: u32,
 }
 
-/// One pixel of a quad, covered or not.
+/// What a place of a pixel knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Lane {
+pub struct Spot {
+    /// In pixels from the first corner.
+    pub place: [f32; 2],
     /// Weights of the second and third vertex with perspective.
     pub perspective: [f32; 2],
     /// The same, linear on the screen.
@@ -75,6 +87,25 @@ pub struct Lane {
     pub w: f32,
 }
 
+/// One pixel of a quad, covered or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Lane {
+    /// Its centre.
+    pub centre: Spot,
+    /// The sample that is shaded; of a quad of pixels the first.
+    pub sample: Spot,
+    /// A point inside of the primitive.
+    pub centroid: Spot,
+    /// A bit for each sample that the primitive covers.
+    pub covered: u32,
+    /// Samples that what is shaded here goes to.
+    pub live: u32,
+    /// The primitive covers all of it.
+    pub fully: bool,
+    /// Depth of each sample.
+    pub depths: [f32; MAX_SAMPLES],
+}
+
 /// Two by two pixels of a primitive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quad {
@@ -82,8 +113,10 @@ pub struct Quad {
     pub primitive: usize,
     /// The first pixel.
     pub at: [u32; 2],
-    /// A bit for each covered pixel.
+    /// A bit for each pixel that is shaded.
     pub covered: u8,
+    /// The one sample that is shaded, where each is by itself.
+    pub sample: Option<u32>,
     /// Every pixel.
     pub lanes: [Lane; 4],
 }
@@ -95,6 +128,8 @@ pub struct Pixel {
     pub alive: bool,
     /// Its own depth.
     pub depth: Option<f32>,
+    /// Samples that it goes to; absent: all.
+    pub mask: Option<u32>,
     /// Colours: location, components of 32 bits, channels sent.
     pub colors: Vec<(u32, [u32; 4], u8)>,
 }
@@ -117,6 +152,12 @@ pub trait Shaders {
     fn discards(&self) -> bool {
         false
     }
+    /// Every sample is shaded by itself.
+    fn per_sample(&self) -> bool {
+        false
+    }
+    /// From here on this view is drawn.
+    fn view(&mut self, _number: u32) {}
 }
 
 /// What is drawn onto.
@@ -134,11 +175,20 @@ impl Targets {
     /// # Errors
     /// Malformed: formats, sizes.
     pub fn new(draw: &inputs::Draw) -> Result<Self> {
-        let colors =
-            draw.targets.iter().map(|t| ColorTarget::new(t, draw.extent).at(|| format!("target {}", t.location)));
+        samples::places(draw.samples)?;
+        let planes = draw.samples.checked_mul(draw.layers());
+        let height = planes.and_then(|planes| draw.extent[1].checked_mul(planes));
+        let extent = [draw.extent[0], height.ok_or_else(|| Error::malformed("attachments of too many planes"))?];
+        let colors = draw.targets.iter().map(|t| ColorTarget::new(t, extent).at(|| format!("target {}", t.location)));
         let colors = colors.collect::<Result<Vec<_>>>()?;
-        Ok(Self { colors, depth: draw.depth.map(|depth| DepthTarget::new(depth, draw.extent)) })
+        Ok(Self { colors, depth: draw.depth.map(|depth| DepthTarget::new(depth, extent)) })
     }
+}
+
+/// Where a pixel's sample is in an attachment: layers one below the other, each with a plane a sample.
+fn plane(command: &inputs::Draw, [x, y]: [u32; 2], layer: u32, sample: u32) -> [u32; 2] {
+    let layer = layer.min(command.layers() - 1);
+    [x, y + command.extent[1] * (layer * command.samples + sample)]
 }
 
 /// Quads shaded at once.
@@ -151,6 +201,20 @@ const GUARD: f64 = 16.0;
 /// # Errors
 /// What goes wrong in the shaders.
 pub fn draw(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Targets) -> Result<()> {
+    for view in command.views() {
+        shaders.view(view);
+        draw_view(shaders, command, targets)?;
+    }
+    for color in &mut targets.colors {
+        color.resolve(command.samples, command.extent[1])?;
+    }
+    if let Some(depth) = &mut targets.depth {
+        depth.resolve(command.samples, command.extent[1]);
+    }
+    Ok(())
+}
+
+fn draw_view(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Targets) -> Result<()> {
     let mut number = 0;
     for instance in 0..command.instances {
         // An index that comes twice is one vertex.
@@ -182,8 +246,15 @@ pub fn draw(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Tar
         if shaders.discards() {
             continue;
         }
-        let mut batch =
-            Batch { kind: Kind::of(command.topology), command, vertices, primitives: vec![], quads: vec![] };
+        let mut batch = Batch {
+            kind: Kind::of(command.topology),
+            command,
+            samples: samples::places(command.samples)?,
+            per_sample: shaders.per_sample(),
+            vertices,
+            primitives: vec![],
+            quads: vec![],
+        };
         for corners in corners {
             batch.rasterize(number, corners);
             number += 1;
@@ -200,6 +271,8 @@ pub fn draw(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Tar
 struct Batch<'a> {
     kind: Kind,
     command: &'a inputs::Draw,
+    samples: Vec<Point>,
+    per_sample: bool,
     vertices: Vec<Vertex>,
     primitives: Vec<Primitive>,
     quads: Vec<Quad>,
@@ -293,20 +366,36 @@ impl Batch<'_> {
             _ => return,
         };
         for corners in &triangles {
-            raster::triangle(&corners.map(|c| c.at), self.command.extent, |coverage| {
-                self.quads.push(quad(primitive, corners, &coverage));
+            raster::triangle(&corners.map(|c| c.at), self.command.extent, &self.samples, |coverage| {
+                let quad = |sample| quad(primitive, corners, &coverage, &self.samples, sample);
+                if self.per_sample {
+                    self.quads.extend((0..self.command.samples).map(|n| quad(Some(n))).filter(|q| q.covered != 0));
+                } else {
+                    self.quads.push(quad(None));
+                }
             });
         }
-        self.primitives.push(Primitive { number, vertices, front, point: self.kind == Kind::Point });
+        let Vertex { layer, rate, .. } = self.vertices[vertices[0]];
+        self.primitives.push(Primitive { number, vertices, front, point: self.kind == Kind::Point, layer, rate });
     }
 
     /// Shades what waits, and merges it in order.
     fn shade(&mut self, shaders: &mut dyn Shaders, targets: &mut Targets) -> Result<()> {
         let early = shaders.early_depth();
+        let command = self.command;
+        let layer = |primitives: &[Primitive], quad: &Quad| primitives.get(quad.primitive).map_or(0, |p| p.layer);
         if let Some(depth) = targets.depth.as_mut().filter(|_| early) {
             for quad in &mut self.quads {
-                for n in covered(quad.covered) {
-                    if !depth.test(pixel(quad, n), quad.lanes[n].depth) {
+                let layer = layer(&self.primitives, quad);
+                for n in ones(quad.covered.into()) {
+                    let at = pixel(quad, n);
+                    let lane = &mut quad.lanes[n];
+                    for sample in ones(lane.live) {
+                        if !depth.test(plane(command, at, layer, sample as u32), lane.depths[sample]) {
+                            lane.live &= !(1 << sample);
+                        }
+                    }
+                    if lane.live == 0 {
                         quad.covered &= !(1 << n);
                     }
                 }
@@ -319,14 +408,17 @@ impl Batch<'_> {
         };
         for (quad, pixels) in self.quads.iter().zip(shaded) {
             for (n, shaded) in pixels.iter().enumerate().filter(|(n, p)| quad.covered >> n & 1 == 1 && p.alive) {
-                let at = pixel(quad, n);
-                let depth = shaded.depth.unwrap_or(quad.lanes[n].depth);
-                if !early && targets.depth.as_mut().is_some_and(|target| !target.test(at, depth)) {
-                    continue;
-                }
-                for (location, color, channels) in &shaded.colors {
-                    if let Some(target) = targets.colors.iter_mut().find(|t| t.state.location == *location) {
-                        target.write(at, *color, *channels)?;
+                let lane = &quad.lanes[n];
+                for sample in ones(lane.live & shaded.mask.unwrap_or(u32::MAX)) {
+                    let at = plane(command, pixel(quad, n), layer(&self.primitives, quad), sample as u32);
+                    let depth = shaded.depth.unwrap_or(lane.depths[sample]);
+                    if !early && targets.depth.as_mut().is_some_and(|target| !target.test(at, depth)) {
+                        continue;
+                    }
+                    for (location, color, channels) in &shaded.colors {
+                        if let Some(target) = targets.colors.iter_mut().find(|t| t.state.location == *location) {
+                            target.write(at, *color, *channels)?;
+                        }
                     }
                 }
             }
@@ -337,30 +429,49 @@ impl Batch<'_> {
     }
 }
 
-fn covered(mask: u8) -> impl Iterator<Item = usize> {
-    (0..4).filter(move |n| mask >> n & 1 == 1)
+fn ones(mask: u32) -> impl Iterator<Item = usize> {
+    (0..MAX_SAMPLES).filter(move |n| mask >> n & 1 == 1)
 }
 
 fn pixel(quad: &Quad, n: usize) -> [u32; 2] {
     [quad.at[0] + PIXELS[n][0], quad.at[1] + PIXELS[n][1]]
 }
 
-/// What every pixel of a quad knows.
-fn quad(primitive: usize, corners: &[Corner; 3], coverage: &Coverage) -> Quad {
-    let lanes = coverage.weights.map(|weights| {
-        let sum =
-            |value: &dyn Fn(&Corner) -> f64| -> f64 { weights.iter().zip(corners).map(|(w, c)| w * value(c)).sum() };
-        let inverse_w = sum(&|c| c.inverse_w);
-        let perspective = |n: usize| (sum(&|c| c.perspective[n] * c.inverse_w) / inverse_w) as f32;
-        let linear = |n: usize| sum(&|c| c.linear[n]) as f32;
+/// What every pixel of a quad knows, where this sample is shaded by itself or all of the pixel at once.
+fn quad(primitive: usize, corners: &[Corner; 3], coverage: &Coverage, places: &[Point], only: Option<u32>) -> Quad {
+    let lanes: [Lane; 4] = std::array::from_fn(|n| {
+        let covered = coverage.covered[n];
+        let at = |sample: usize| spot(corners, coverage.at_samples[sample][n], places[sample]);
+        let centre = spot(corners, coverage.weights[n], [0.5; 2]);
+        let all = places.len() as u32 == covered.count_ones();
+        let mut depths = [0.0; MAX_SAMPLES];
+        (0..places.len()).for_each(|sample| depths[sample] = at(sample).depth);
         Lane {
-            perspective: [perspective(1), perspective(2)],
-            linear: [linear(1), linear(2)],
-            depth: sum(&|c| c.depth) as f32,
-            w: (1.0 / inverse_w) as f32,
+            centre,
+            sample: at(only.unwrap_or(0) as usize),
+            centroid: if all || covered == 0 { centre } else { at(covered.trailing_zeros() as usize) },
+            covered,
+            live: covered & only.map_or(u32::MAX, |sample| 1 << sample),
+            fully: coverage.fully >> n & 1 == 1,
+            depths,
         }
     });
-    Quad { primitive, at: coverage.at, covered: coverage.covered, lanes }
+    let covered = (0..4).filter(|n| lanes[*n].live != 0).fold(0, |mask, n| mask | 1 << n);
+    Quad { primitive, at: coverage.at, covered, sample: only, lanes }
+}
+
+fn spot(corners: &[Corner; 3], weights: Weights, place: Point) -> Spot {
+    let sum = |value: &dyn Fn(&Corner) -> f64| -> f64 { weights.iter().zip(corners).map(|(w, c)| w * value(c)).sum() };
+    let inverse_w = sum(&|c| c.inverse_w);
+    let perspective = |n: usize| (sum(&|c| c.perspective[n] * c.inverse_w) / inverse_w) as f32;
+    let linear = |n: usize| sum(&|c| c.linear[n]) as f32;
+    Spot {
+        place: place.map(|x| x as f32),
+        perspective: [perspective(1), perspective(2)],
+        linear: [linear(1), linear(2)],
+        depth: sum(&|c| c.depth) as f32,
+        w: (1.0 / inverse_w) as f32,
+    }
 }
 
 #[cfg(test)]

@@ -1,20 +1,24 @@
 //! Triangles on the screen to quads of pixels.
 //!
-//! Corners are rounded to 1/256 of a pixel; from there on all is exact: a pixel is covered if its centre is inside, or on
-//! a top or left edge. So an edge that two triangles share covers each of its pixels exactly once.
+//! Corners are rounded to 1/256 of a pixel; from there on all is exact: a sample is covered if it is inside, or on a top or
+//! left edge. So an edge that two triangles share covers each sample exactly once. One sample is the pixel's centre.
 
 /// A corner: its place in pixels.
 pub type Point = [f64; 2];
 
 /// Two by two pixels, of which at least one is covered. Pixels are numbered row by row.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Coverage {
     /// The first pixel; both numbers are even.
     pub at: [u32; 2],
-    /// A bit for each covered pixel.
-    pub covered: u8,
+    /// Of each pixel a bit for each covered sample.
+    pub covered: [u32; 4],
+    /// A bit for each pixel that is covered to its corners.
+    pub fully: u8,
     /// Weights of the corners at each pixel's centre, linear on the screen; beyond the triangle too.
     pub weights: [[f64; 3]; 4],
+    /// The same at each sample.
+    pub at_samples: Vec<[[f64; 3]; 4]>,
 }
 
 /// Pixel `n` of a quad, relative to its first.
@@ -53,8 +57,8 @@ fn fixed(point: Point) -> [i64; 2] {
     point.map(|x| (x * ONE as f64).round_ties_even().clamp(-1e9, 1e9) as i64)
 }
 
-/// The quads that a triangle covers on a screen of this size, row by row.
-pub fn triangle(corners: &[Point; 3], extent: [u32; 2], mut each: impl FnMut(Coverage)) {
+/// The quads that a triangle covers on a screen of this size, row by row, with samples at these places of a pixel.
+pub fn triangle(corners: &[Point; 3], extent: [u32; 2], samples: &[Point], mut each: impl FnMut(Coverage)) {
     let mut points = corners.map(fixed);
     let turned = Edge { from: points[0], to: points[1] }.side(points[2]) < 0;
     if turned {
@@ -74,23 +78,36 @@ pub fn triangle(corners: &[Point; 3], extent: [u32; 2], mut each: impl FnMut(Cov
         (from, (most.unwrap_or(0).div_euclid(ONE) + 1).clamp(0, last) as u32)
     };
     let ((left, right), (top, bottom)) = (range(0), range(1));
+    let samples: Vec<[i64; 2]> = samples.iter().map(|place| place.map(|x| (x * ONE as f64) as i64)).collect();
+    let sides = |[px, py]: [u32; 2], [x, y]: [i64; 2]| {
+        [0, 1, 2].map(|e: usize| edges[e].side([i64::from(px) * ONE + x, i64::from(py) * ONE + y]))
+    };
+    let weights = |sides: [i64; 3]| {
+        let [wa, wb, wc] = sides.map(|side| side as f64 / area as f64);
+        if turned { [wa, wc, wb] } else { [wa, wb, wc] }
+    };
+    let inside = |sides: &[i64; 3]| sides.iter().zip(&edges).all(|(s, edge)| *s > 0 || *s == 0 && edge.top_or_left());
     for y in (top..bottom).step_by(2) {
         for x in (left..right).step_by(2) {
-            let mut quad = Coverage { at: [x, y], covered: 0, weights: [[0.0; 3]; 4] };
-            for (n, [dx, dy]) in PIXELS.into_iter().enumerate() {
-                let [px, py] = [x + dx, y + dy];
-                let centre = [px, py].map(|p| i64::from(p) * ONE + ONE / 2);
-                let sides = [0, 1, 2].map(|e| edges[e].side(centre));
-                let inside = sides.iter().zip(&edges).all(|(s, edge)| *s > 0 || *s == 0 && edge.top_or_left());
-                if inside && px < extent[0] && py < extent[1] {
-                    quad.covered |= 1 << n;
-                }
-                let [wa, wb, wc] = sides.map(|side| side as f64 / area as f64);
-                quad.weights[n] = if turned { [wa, wc, wb] } else { [wa, wb, wc] };
+            let pixels = PIXELS.map(|[dx, dy]| [x + dx, y + dy]);
+            let covered = pixels.map(|at| {
+                let on_screen = at[0] < extent[0] && at[1] < extent[1];
+                let bits = samples.iter().enumerate().filter(|(_, place)| on_screen && inside(&sides(at, **place)));
+                bits.fold(0, |mask, (n, _)| mask | 1u32 << n)
+            });
+            if covered == [0; 4] {
+                continue;
             }
-            if quad.covered != 0 {
-                each(quad);
-            }
+            let full = |at: [u32; 2]| {
+                [[0, 0], [ONE, 0], [0, ONE], [ONE, ONE]].iter().all(|c| sides(at, *c).iter().all(|s| *s >= 0))
+            };
+            each(Coverage {
+                at: [x, y],
+                covered,
+                fully: (0..4).filter(|n| full(pixels[*n])).fold(0, |mask, n| mask | 1 << n),
+                weights: pixels.map(|at| weights(sides(at, [ONE / 2; 2]))),
+                at_samples: samples.iter().map(|place| pixels.map(|at| weights(sides(at, *place)))).collect(),
+            });
         }
     }
 }
@@ -113,9 +130,9 @@ mod tests {
     fn count(triangles: &[[Point; 3]]) -> Vec<u32> {
         let mut hits = vec![0; (SIZE * SIZE) as usize];
         for corners in triangles {
-            triangle(corners, [SIZE; 2], |quad| {
+            triangle(corners, [SIZE; 2], &[[0.5; 2]], |quad| {
                 for (n, [dx, dy]) in PIXELS.into_iter().enumerate() {
-                    if quad.covered >> n & 1 == 1 {
+                    if quad.covered[n] == 1 {
                         hits[((quad.at[1] + dy) * SIZE + quad.at[0] + dx) as usize] += 1;
                     }
                 }
@@ -139,7 +156,7 @@ mod tests {
         let corners = [[0.0, 0.0], [8.0, 0.0], [0.0, 8.0]];
         for corners in [corners, [corners[0], corners[2], corners[1]]] {
             let mut quads = 0;
-            triangle(&corners, [SIZE; 2], |quad| {
+            triangle(&corners, [SIZE; 2], &[[0.5; 2]], |quad| {
                 quads += 1;
                 for (n, [dx, dy]) in PIXELS.into_iter().enumerate() {
                     let centre = [quad.at[0] + dx, quad.at[1] + dy].map(|p| f64::from(p) + 0.5);

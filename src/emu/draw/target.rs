@@ -65,6 +65,34 @@ impl ColorTarget {
         Ok(())
     }
 
+    /// Makes a plane a layer of a plane a sample: the average, of integers the first.
+    ///
+    /// # Errors
+    /// A bug: texels that the format cannot encode.
+    pub fn resolve(&mut self, samples: u32, height: u32) -> Result<()> {
+        if samples == 1 {
+            return Ok(());
+        }
+        let format = self.format.clone();
+        let texel = format.format.bytes();
+        let plane = self.extent[0] as usize * height as usize * texel;
+        let mut data = Vec::with_capacity(self.data.len() / samples as usize);
+        for layer in self.data.chunks_exact((plane * samples as usize).max(1)) {
+            for at in (0..plane).step_by(texel) {
+                let planes = layer.chunks_exact(plane).map(|p| format.decode(&p[at..at + texel]));
+                let planes: Vec<[u32; 4]> = planes.collect();
+                let mean = |n: usize| {
+                    let sum: f64 = planes.iter().map(|texel| f64::from(f32::from_bits(texel[n]))).sum();
+                    ((sum / f64::from(samples)) as f32).to_bits()
+                };
+                let mixed = if format.format.is_integer() { planes[0] } else { std::array::from_fn(mean) };
+                data.extend(format.encode(mixed)?);
+            }
+        }
+        (self.data, self.extent[1]) = (data, self.extent[1] / samples);
+        Ok(())
+    }
+
     /// The picture, four bytes a pixel, on the sRGB curve if the format is; integers are no picture.
     pub fn picture(&self) -> Option<Vec<u8>> {
         let curve = self.state.format.contains("SRGB");
@@ -97,6 +125,13 @@ impl DepthTarget {
     /// An attachment, cleared.
     pub fn new(state: inputs::Depth, extent: [u32; 2]) -> Self {
         Self { width: extent[0], data: vec![state.clear; extent[0] as usize * extent[1] as usize], state }
+    }
+
+    /// Keeps the first sample of each pixel, layer by layer.
+    pub fn resolve(&mut self, samples: u32, height: u32) {
+        let plane = self.width as usize * height as usize;
+        let layers = self.data.chunks_exact((plane * samples as usize).max(1));
+        self.data = layers.flat_map(|layer| &layer[..plane]).copied().collect();
     }
 
     /// Whether a fragment passes, which then writes its depth.

@@ -20,10 +20,10 @@ impl Shaders for Given {
             let [p0, p1, p2] =
                 primitives[quad.primitive].vertices.map(|n| vertices[n].parameters[&0].map(f32::from_bits));
             std::array::from_fn(|n| {
-                let [i, j] = if self.linear { quad.lanes[n].linear } else { quad.lanes[n].perspective };
+                let [i, j] = if self.linear { quad.lanes[n].centre.linear } else { quad.lanes[n].centre.perspective };
                 let color = std::array::from_fn(|c| (p0[c] + i * (p1[c] - p0[c]) + j * (p2[c] - p0[c])).to_bits());
                 let alive = !(self.kill)(pixel(quad, n));
-                Pixel { alive, depth: None, colors: vec![(0, color, 15)] }
+                Pixel { alive, depth: None, mask: None, colors: vec![(0, color, 15)] }
             })
         };
         Ok(quads.iter().map(shade).collect())
@@ -183,7 +183,7 @@ impl Shaders for Numbered {
             let Primitive { number, vertices: [first, ..], .. } = primitives[quad.primitive];
             let [primitive, vertex, instance, _] = vertices[first].parameters[&0];
             let color = [primitive, vertex, instance, (number as f32).to_bits()];
-            [(); 4].map(|()| Pixel { alive: true, depth: None, colors: vec![(0, color, 15)] })
+            [(); 4].map(|()| Pixel { alive: true, depth: None, mask: None, colors: vec![(0, color, 15)] })
         };
         Ok(quads.iter().map(shade).collect())
     }

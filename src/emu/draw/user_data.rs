@@ -1,8 +1,11 @@
-//! What the user data of a draw point to, besides descriptor sets: the table of vertex buffers, and the draw's numbers.
+//! What the user data of a draw point to, besides descriptor sets: the table of vertex buffers, the places of samples, and
+//! the draw's numbers.
 
+use super::samples;
 use crate::emu::dispatch::Tables;
 use crate::emu::inputs::Draw;
 use crate::emu::machine::Machine;
+use crate::emu::memory::Memory;
 use crate::error::{Error, Result};
 use crate::metadata::user_data::pal;
 
@@ -11,6 +14,9 @@ const WORD3: u32 = 0xfac | 20 << 12 | 1 << 24;
 /// Out of range is what is beyond the records, or beyond the bytes.
 const BY_RECORDS: u32 = 1 << 28;
 const BY_BYTES: u32 = 3 << 28;
+
+/// Byte of the entry for the places of samples in the global table (pal-abi 4).
+const SAMPLE_POSITIONS: u64 = 48 * 4;
 
 /// Adds the table of vertex buffers, and what else a draw's user data may hold.
 pub fn add_tables(machine: &mut Machine, draw: &Draw, tables: &mut Tables) -> Result<()> {
@@ -33,6 +39,11 @@ pub fn add_tables(machine: &mut Machine, draw: &Draw, tables: &mut Tables) -> Re
         let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
         machine.write(table + 16 * u64::from(b.binding), &bytes)?;
     }
+    let places = samples::table();
+    let address = machine.alloc_with(&places)?;
+    let words = [address as u32, (address >> 32) as u32, places.len() as u32, WORD3 | BY_BYTES];
+    let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+    machine.write((u64::from(Memory::HIGH) << 32 | u64::from(tables.global)) + SAMPLE_POSITIONS, &bytes)?;
     tables.others.extend([
         (pal::VERTEX_BUFFER_TABLE, table as u32),
         (pal::BASE_VERTEX, draw.first_vertex),

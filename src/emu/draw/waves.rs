@@ -14,10 +14,11 @@ use crate::emu::wave::{POISON, Wave};
 use crate::error::{Error, Result};
 use crate::isa::Vgpr;
 use crate::metadata::registers::{
-    self as reg, cb_shader_mask, db_shader_control, pa_cl_clip_cntl, pa_cl_vs_out_cntl, rsrc1_vs, spi_baryc_cntl,
-    spi_ps_in_control, spi_ps_input_addr, spi_ps_input_cntl, spi_ps_input_ena, spi_shader_col_format,
-    spi_vs_out_config, vgt_primitiveid_en,
+    self as reg, cb_shader_mask, db_shader_control, pa_cl_clip_cntl, pa_cl_vs_out_cntl, pa_sc_aa_config,
+    pa_sc_mode_cntl_1, rsrc1_vs, spi_baryc_cntl, spi_ps_in_control, spi_ps_input_addr, spi_ps_input_cntl,
+    spi_ps_input_ena, spi_shader_col_format, spi_vs_out_config, vgt_primitiveid_en,
 };
+use crate::metadata::user_data::pal;
 use crate::target::Stage;
 use std::sync::Arc;
 
@@ -28,6 +29,8 @@ pub struct Gpu<'a> {
     tables: Tables,
     limits: Limits,
     trace: Option<&'a mut Trace>,
+    /// Offset of every wave's scratch, and its size.
+    scratch: u32,
     /// What was executed.
     pub stats: Stats,
 }
@@ -61,10 +64,11 @@ impl<'a> Gpu<'a> {
         }
         let scratch = pipeline.stages.values().map(|s| s.scratch as usize * s.wave.lanes() as usize).max().unwrap_or(0);
         if scratch != 0 {
-            let address = machine.alloc(scratch)?;
+            // Waves run one after the other in one place of it. It is not the first, so that a wave without its offset shows.
+            let address = machine.alloc(2 * scratch)?;
             tables.set_scratch(machine, GRAPHICS_SCRATCH, address)?;
         }
-        Ok(Self { machine, pipeline, tables, limits, trace, stats: Stats::default() })
+        Ok(Self { machine, pipeline, tables, limits, trace, scratch: scratch as u32, stats: Stats::default() })
     }
 
     /// A wave with its user data, and the first SGPR behind them.
@@ -89,7 +93,7 @@ impl<'a> Gpu<'a> {
     fn vertex_wave(&mut self, stage: &StageCode, ids: &[VertexId]) -> Result<Vec<Vertex>> {
         let (mut wave, next) = self.wave(stage, u64::MAX >> (64 - ids.len()))?;
         if stage.scratch != 0 {
-            set_sgpr(&mut wave, next, 0)?;
+            set_sgpr(&mut wave, next, self.scratch)?;
         }
         let components = self.field(rsrc1_vs::VGPR_COMP_CNT);
         for (lane, id) in ids.iter().enumerate() {
@@ -163,6 +167,14 @@ impl<'a> Gpu<'a> {
         if self.field(out::USE_VTX_POINT_SIZE) == 1 {
             vertex.point_size = misc.and_then(|row| row[0]);
         }
+        let word = |enabled, n: usize| match (self.field(enabled), misc.and_then(|row| row[n])) {
+            (0, _) => Ok(0),
+            (_, Some(word)) => Ok(word.to_bits()),
+            _ => Err(Error::malformed(format!("lane {n} of the second position vector is used and not exported"))),
+        };
+        vertex.rate = word(out::USE_VTX_VRS_RATE, 1)?;
+        // The viewport is in the high half.
+        vertex.layer = word(out::USE_VTX_RENDER_TARGET_INDX, 2)? & 0xffff;
         let rows = [take(self.field(out::VS_OUT_CCDIST0_VEC_ENA)), take(self.field(out::VS_OUT_CCDIST1_VEC_ENA))];
         let distances = |mask: u32| -> Result<Vec<f32>> {
             let each = (0..8).filter(|n| mask >> n & 1 == 1).map(|n| {
@@ -228,7 +240,7 @@ impl<'a> Gpu<'a> {
         wave.parameters = Some(Arc::new(parameters));
         set_sgpr(&mut wave, next, mask)?;
         if stage.scratch != 0 {
-            set_sgpr(&mut wave, next.saturating_add(1), 0)?;
+            set_sgpr(&mut wave, next.saturating_add(1), self.scratch)?;
         }
         self.set_pixel_inputs(&mut wave, primitives, quads);
         if let Some(trace) = self.trace.as_deref_mut() {
@@ -245,35 +257,49 @@ impl<'a> Gpu<'a> {
         let [places, enabled] = [spi_ps_input_addr::ENA, spi_ps_input_ena::ENA].map(|field| self.field(field));
         let all_bits = self.field(spi_baryc_cntl::FRONT_FACE_ALL_BITS) == 1;
         let corner = self.field(spi_baryc_cntl::POS_FLOAT_ULC) == 1;
+        let at_sample = self.field(spi_baryc_cntl::POS_FLOAT_LOCATION) == 2;
+        let inner = self.field(pa_sc_aa_config::COVERAGE_TO_SHADER_SELECT) == 1;
+        let tested = self.field(db_shader_control::PRE_SHADER_DEPTH_COVERAGE_ENABLE) == 1;
         for (number, quad) in quads.iter().enumerate() {
             for (n, lane) in quad.lanes.iter().enumerate() {
                 let [x, y] = super::pixel(quad, n);
-                let middle = if corner { 0.0 } else { 0.5 };
-                let front = primitives.get(quad.primitive).is_some_and(|p| p.front);
+                let primitive = primitives.get(quad.primitive);
+                let front = primitive.is_some_and(|p| p.front);
+                let (centre, sample) = (&lane.centre, &lane.sample);
+                let position = if at_sample { sample } else { centre };
+                let [dx, dy] = if corner { [0.0; 2] } else { position.place };
+                let coverage = match (inner, tested) {
+                    (true, _) if lane.fully => lane.covered,
+                    (true, _) => 0,
+                    (false, true) => lane.live,
+                    (false, false) => lane.covered,
+                };
+                // Where samples are shaded by themselves, fragments are pixels.
+                let rate = if quad.sample.is_some() { 0 } else { primitive.map_or(0, |p| p.rate & 0x3c) };
                 let f = |x: f32| x.to_bits();
                 let pair = |[i, j]: [f32; 2]| vec![f(i), f(j)];
                 let inputs: [Vec<u32>; 16] = [
-                    pair(lane.perspective),
-                    pair(lane.perspective),
-                    pair(lane.perspective),
-                    vec![f(lane.perspective[0] / lane.w), f(lane.perspective[1] / lane.w), f(1.0 / lane.w)],
-                    pair(lane.linear),
-                    pair(lane.linear),
-                    pair(lane.linear),
+                    pair(sample.perspective),
+                    pair(centre.perspective),
+                    pair(lane.centroid.perspective),
+                    vec![f(centre.perspective[0] / centre.w), f(centre.perspective[1] / centre.w), f(1.0 / centre.w)],
+                    pair(sample.linear),
+                    pair(centre.linear),
+                    pair(lane.centroid.linear),
                     vec![POISON],
-                    vec![f(x as f32 + middle)],
-                    vec![f(y as f32 + middle)],
-                    vec![f(lane.depth)],
-                    vec![f(lane.w)],
+                    vec![f(x as f32 + dx)],
+                    vec![f(y as f32 + dy)],
+                    vec![f(position.depth)],
+                    vec![f(position.w)],
                     vec![match (front, all_bits) {
                         (true, true) => u32::MAX,
                         (false, true) => 0,
                         (true, false) => f(1.0),
                         (false, false) => f(-1.0),
                     }],
-                    // Sample, layer and the rest of it are 0.
-                    vec![0],
-                    vec![u32::from(quad.covered >> n & 1)],
+                    // Layer and the rest of it are 0.
+                    vec![rate | quad.sample.unwrap_or(0) << 8],
+                    vec![coverage],
                     vec![x | y << 16],
                 ];
                 let mut register = 0;
@@ -299,7 +325,6 @@ impl<'a> Gpu<'a> {
         let lanes = |exec: u64| crate::emu::wave::ones(exec).filter(|lane| lane / 4 < quads.len());
         let covered: u64 = quads.iter().enumerate().map(|(n, quad)| u64::from(quad.covered) << (4 * n)).sum();
         let alive = exported.iter().rfind(|e| e.vm).map_or(covered, |e| e.exec & covered);
-        let mut alive = alive;
         for export in exported {
             let values = |lane: usize| [0, 1, 2, 3].map(|n: usize| export.values[n][lane]);
             match export.target {
@@ -318,8 +343,8 @@ impl<'a> Gpu<'a> {
                         if self.field(db_shader_control::Z_EXPORT_ENABLE) == 1 {
                             out[lane / 4][lane % 4].depth = Some(f32::from_bits(export.values[0][lane]));
                         }
-                        if self.field(db_shader_control::MASK_EXPORT_ENABLE) == 1 && export.values[2][lane] & 1 == 0 {
-                            alive &= !(1 << lane);
+                        if self.field(db_shader_control::MASK_EXPORT_ENABLE) == 1 {
+                            out[lane / 4][lane % 4].mask = Some(export.values[2][lane]);
                         }
                     }
                 }
@@ -395,5 +420,14 @@ impl Shaders for Gpu<'_> {
 
     fn discards(&self) -> bool {
         self.field(pa_cl_clip_cntl::DX_RASTERIZATION_KILL) == 1
+    }
+
+    fn per_sample(&self) -> bool {
+        self.field(pa_sc_mode_cntl_1::PS_ITER_SAMPLE) == 1
+    }
+
+    fn view(&mut self, number: u32) {
+        let others = self.tables.others.iter_mut();
+        others.filter(|(what, _)| *what == pal::VIEW_ID).for_each(|(_, value)| *value = number);
     }
 }

@@ -316,6 +316,9 @@ impl<'a> Machine<'a> {
             }
             Op::Descriptor { resource, part, .. } => {
                 let element = arg(wave, 0).0;
+                if let Some(r) = self.shader.resources.get(resource.index()) {
+                    self.world.check_kind(r, element as u32)?;
+                }
                 let Some(result) = inst.result else { return Ok(()) };
                 let part = match part {
                     DescriptorPart::Sampler => 1,
@@ -326,26 +329,22 @@ impl<'a> Machine<'a> {
                     wave.set(register, lane, words.get(n).copied().unwrap_or(0), Shadow::NONE);
                 }
             }
-            Op::LoadInput { location, component, interp, .. } => {
-                if !matches!(
-                    interp,
-                    // There is one sample a pixel, in its middle.
-                    Interp::Flat
-                        | Interp::At {
-                            place: InterpPlace::Center
-                                | InterpPlace::Centroid
-                                | InterpPlace::Sample
-                                | InterpPlace::AtSample,
-                            ..
-                        }
-                ) {
-                    return Err(Error::unsupported("interpreting interpolation", format!("{interp:?}")));
-                }
+            // There is one sample a pixel, in its middle.
+            Op::LoadInput {
+                interp: interp @ (Interp::Vertex(_) | Interp::At { place: InterpPlace::AtOffset, .. }),
+                ..
+            } => {
+                return Err(Error::unsupported("interpreting interpolation", format!("{interp:?}")));
+            }
+            Op::LoadBuiltIn { builtin, place: InterpPlace::AtOffset, .. } => {
+                return Err(Error::unsupported("interpreting interpolation", format!("{builtin:?} at an offset")));
+            }
+            Op::LoadInput { location, component, .. } => {
                 let input = wave.invocations.get(lane).and_then(|i| i.inputs.get(&(*location, *component)));
                 let (bits, shadow) = input.copied().unwrap_or((0, Shadow::NONE));
                 self.set(wave, inst, lane, bits, shadow);
             }
-            Op::LoadBuiltIn { builtin, component } => {
+            Op::LoadBuiltIn { builtin, component, .. } => {
                 let (bits, shadow) = self.builtin(wave, *builtin, *component, lane)?;
                 self.set(wave, inst, lane, bits, shadow);
             }
@@ -506,9 +505,8 @@ impl<'a> Machine<'a> {
     pub fn watch(&mut self, wave: &Wave, lane: usize, place: Option<Bound>, at: u64, bytes: u32) {
         let Some(watch) = &mut self.world.watch else { return };
         if place == Some(watch.place) && watch.byte.checked_sub(at).is_some_and(|n| n < u64::from(bytes)) {
-            let [x, y, _] = self.shader.modes.local_size.map(|n| n.max(1));
-            let index = wave.first + lane as u32;
-            watch.writer = Some(Writer { workgroup: self.group, local: [index % x, index / x % y, index / x / y] });
+            let local = self.shader.modes.local_id(wave.first + lane as u32);
+            watch.writer = Some(Writer { workgroup: self.group, local });
         }
     }
 
@@ -526,7 +524,7 @@ impl<'a> Machine<'a> {
     fn builtin(&self, wave: &Wave, builtin: BuiltIn, component: u8, lane: usize) -> Result<(u64, Shadow)> {
         use BuiltIn as B;
         let n = usize::from(component);
-        let index = wave.first + lane as u32;
+        let local = self.shader.modes.local_id(wave.first + lane as u32);
         let [x, y, _] = self.shader.modes.local_size.map(|n| n.max(1));
         let lanes = self.options.subgroup_size;
         let own = 1u64 << lane;
@@ -540,8 +538,8 @@ impl<'a> Machine<'a> {
         let bits = match builtin {
             B::NumWorkgroups => self.grid.get(n).copied().unwrap_or(1).into(),
             B::WorkgroupId => self.group.get(n).copied().unwrap_or(0).into(),
-            B::LocalInvocationId => [index % x, index / x % y, index / x / y].get(n).copied().unwrap_or(0).into(),
-            B::LocalInvocationIndex => index.into(),
+            B::LocalInvocationId => local.get(n).copied().unwrap_or(0).into(),
+            B::LocalInvocationIndex => (local[0] + x * (local[1] + y * local[2])).into(),
             B::SubgroupSize => lanes.into(),
             B::SubgroupLocalInvocationId => lane as u64,
             B::SubgroupId => wave.number.into(),

@@ -6,7 +6,6 @@ use super::exec::Machine;
 use super::number::decode;
 use super::texture::Operands;
 use super::wave::Wave;
-use crate::target::Stage;
 
 /// How exact a level of detail is, and the weight between levels: `mipmapPrecisionBits` is 4 at least, and in lavapipe.
 const LEVEL_STEP: f64 = 1.0 / 16.0;
@@ -33,7 +32,7 @@ impl Machine<'_> {
             None => return Some([0.0; 3]),
         };
         let cube = image.dim == Dim::Cube;
-        let derived = self.shader.stage == Stage::Fragment;
+        let derived = self.shader.has_derivatives();
         let all = |what: fn(u8) -> O| [0, 1, 2].map(|n| operands.float(what(n)).unwrap_or_default());
         let lengths = match image.lod {
             _ if !matches!(image.op, ImageOp::Sample) => return Some([0.0; 3]),

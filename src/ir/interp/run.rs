@@ -1,6 +1,6 @@
 //! Runs: what is bound, grids of workgroups, and quads of single invocations.
 
-use super::super::{BuiltIn, OutputSlot, Shader};
+use super::super::{BuiltIn, OutputSlot, Resource, ResourceKind, Shader};
 use super::exec::Machine;
 use super::memory::Memory;
 use super::texture::{Sampler, Texture};
@@ -49,6 +49,8 @@ pub struct World {
     pub textures: BTreeMap<(u32, u32, u32), Texture>,
     /// Samplers.
     pub samplers: BTreeMap<(u32, u32, u32), Sampler>,
+    /// What kind of descriptor is bound, where that is known: a shader that takes it for another kind gets no answer.
+    pub kinds: BTreeMap<(u32, u32, u32), ResourceKind>,
     /// Push constants.
     pub push_constants: Memory,
     /// Sets and bindings of which several variables are, one of them declared to be the only one (`Restrict`).
@@ -69,6 +71,20 @@ impl World {
             memory.is_some_and(|m| (0..4).any(|n| m.is_written(*word as usize * 4 + n)))
         };
         self.seen.iter().filter(written).copied().collect()
+    }
+
+    /// A binding may be mutable, and what a shader reads of a descriptor that is of another kind is undefined.
+    ///
+    /// # Errors
+    /// Malformed: such a descriptor is bound there.
+    pub(super) fn check_kind(&self, used: &Resource, element: u32) -> Result<()> {
+        match self.kinds.get(&(used.set, used.binding, element)) {
+            Some(bound) if !bound.serves(used.kind) => {
+                let what = format!("a {bound:?} is bound, the shader loads a {:?}", used.kind);
+                Err(Error::malformed(what).at(format!("set {} binding {} element {element}", used.set, used.binding)))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What lavapipe cannot be asked: large subgroups, rotation, limits, and refusals.
 
+use super::super::ResourceKind;
 use super::super::parse::parse;
 use super::{Memory, Options, World, dispatch};
 use crate::error::Result;
@@ -111,4 +112,20 @@ fn addresses_lead_into_buffers_and_nowhere_else() {
         let why = left(address).unwrap_err().to_string();
         assert!(why.contains(&format!("4 bytes at {where_} are in no buffer")), "{why}");
     }
+}
+
+#[test]
+fn a_descriptor_of_another_kind_gives_no_answer() {
+    let text = "shader upper compute \"t\"\nmodes 1 1 1 any any any any rte rte rte\nres0 \"out\" set0 binding0 storage_buffer count1 written\nblock0:\n\
+         v0: b32 = const 0x0\n v1: b32x4 = descriptor[res0 buffer] v0\n buffer_store[align4] v1, v0, v0\n return\n";
+    let shader = parse(text).unwrap();
+    let with = |kind| {
+        let mut world = World::default();
+        world.buffers.insert((0, 0, 0), Memory::new(vec![0; 256]));
+        world.kinds.insert((0, 0, 0), kind);
+        dispatch(&shader, &mut world, [1; 3], Options::default())
+    };
+    assert!(with(ResourceKind::StorageBuffer).is_ok());
+    let why = with(ResourceKind::UniformBuffer).unwrap_err().to_string();
+    assert!(why.contains("set 0 binding 0 element 0") && why.contains("a UniformBuffer is bound"), "{why}");
 }

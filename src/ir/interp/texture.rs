@@ -149,7 +149,7 @@ impl Texture {
                 continue;
             }
             let scale = if sampler.unnormalized { 1.0 } else { size as f64 };
-            let x = at.at[n] * scale;
+            let x = at.at[n] * scale + at.offset[n];
             let error = at.error[n] * scale + x.abs() * 2f64.powi(-22) + 1.0 / 512.0;
             let (taps, unsure) = match at.cube && filter == Filter::Linear {
                 true => Self::taps_beyond(x),
@@ -258,6 +258,8 @@ impl Texture {
 struct Coords {
     at: [f64; 3],
     error: [f64; 3],
+    /// Texels of whichever level is read.
+    offset: [f64; 3],
     count: usize,
     layer: i64,
     cube: bool,
@@ -293,14 +295,16 @@ impl Operands<'_> {
         for n in 0..count {
             (at[n], error[n]) = self.float(ImageOperand::Coord(n as u8)).unwrap_or_default();
         }
+        let offset = [0, 1, 2].map(|n| self.int(ImageOperand::Offset(n)) as f64);
         let last = i64::from(if self.image.dim == Dim::Cube { layers / 6 } else { layers }).max(1) - 1;
         let layer = self.float(ImageOperand::Layer).map_or(0, |(x, _)| (x.round_ties_even() as i64).clamp(0, last));
         if self.image.dim != Dim::Cube {
-            return Coords { at, error, count, layer, cube: false };
+            return Coords { at, error, offset, count, layer, cube: false };
         }
         let (face, s, t) = face(at);
         let error = error.iter().sum::<f64>() / at.iter().fold(1e-30, |m, x| x.abs().max(m)) + 1e-6;
-        Coords { at: [s, t, 0.0], error: [error, error, 0.0], count: 2, layer: layer * 6 + face, cube: true }
+        let (at, error) = ([s, t, 0.0], [error, error, 0.0]);
+        Coords { at, error, offset, count: 2, layer: layer * 6 + face, cube: true }
     }
 }
 
@@ -310,8 +314,13 @@ impl Machine<'_> {
         for lane in lanes(mask) {
             let values = inst.args.iter().map(|&v| self.arg(wave, v, lane)).collect();
             let operands = Operands { image, meaning: &meaning, values };
-            let results = self.image_lane(wave, inst, &operands, lane, mask)?;
+            let mut results = self.image_lane(wave, inst, &operands, lane, mask)?;
             let Some(result) = inst.result else { continue };
+            if image.sparse {
+                // Whatever is bound has memory.
+                results.resize(self.registers_of(result).len().saturating_sub(1), (0, Shadow::NONE));
+                results.push((0, Shadow::NONE));
+            }
             let doubtful = !operands.values.iter().all(|v| !v.1.is_uncertain());
             for (register, (bits, shadow)) in self.registers_of(result).zip(results) {
                 let shadow = if doubtful { Shadow::UNCERTAIN } else { shadow };
@@ -397,12 +406,7 @@ impl Machine<'_> {
             ImageOp::Sample | ImageOp::Gather(_) if texture.integer => return Err(unsupported(&inst.op)),
             ImageOp::Sample => {
                 let sampler = sampler.unwrap_or_default();
-                let mut coords = operands.coords(texture.layers);
-                let level = lod[1].max(0.0).min(texture.levels.len() as f64) as usize;
-                for n in 0..coords.count {
-                    let offset = operands.int(O::Offset(n as u8)) as f64;
-                    coords.at[n] += offset / if sampler.unnormalized { 1.0 } else { texture.size(level)[n] as f64 };
-                }
+                let coords = operands.coords(texture.layers);
                 let reference = operands.float(O::Compare);
                 let result = texture.sample_between(&sampler, &coords, lod, reference);
                 let bound = |bound: f64| if known_lod.is_some() { bound } else { f64::INFINITY };
@@ -425,7 +429,8 @@ impl Machine<'_> {
                 let corners = [[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 0.0]];
                 let one = corners.map(|[dx, dy]| {
                     let at = [(base[0] + dx + 0.5) / size[0] as f64, (base[1] + dy + 0.5) / size[1] as f64, 0.0];
-                    let at = Coords { at, error: [0.0; 3], count: 2, layer: coords.layer, cube: false };
+                    let [error, offset] = [[0.0; 3]; 2];
+                    let at = Coords { at, error, offset, count: 2, layer: coords.layer, cube: false };
                     let mut result =
                         texture.level(&point, Filter::Nearest, 0, &at, reference)[usize::from(component & 3)];
                     if close {
@@ -453,7 +458,8 @@ mod tests {
         let level = |x: f32| vec![([x.to_bits(); 4], [Shadow::NONE; 4])];
         let levels = vec![level(0.0), level(1.0), level(0.0)];
         let texture = Texture { extent: [1; 3], layers: 1, samples: 1, integer: false, step: 0.0, levels };
-        let at = Coords { at: [0.5; 3], error: [0.0; 3], count: 2, layer: 0, cube: false };
+        let [error, offset] = [[0.0; 3]; 2];
+        let at = Coords { at: [0.5; 3], error, offset, count: 2, layer: 0, cube: false };
         let sampler = |mip| Sampler { mip, lod: [0.0, 2.0, 0.0], ..Sampler::default() };
         let one = |mip, lod| texture.sample_between(&sampler(mip), &at, lod, None)[0];
         let near = |(value, bound): (f64, f64), expected: (f64, f64)| {

@@ -57,8 +57,10 @@ impl Run<'_> {
         let scissors = [area(draw)];
         let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
         let raster = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
-        let samples =
-            vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(vk::SampleCountFlags::TYPE_1);
+        let samples = vk::PipelineMultisampleStateCreateInfo::default()
+            .rasterization_samples(vk::SampleCountFlags::from_raw(draw.samples))
+            .sample_shading_enable(draw.sample_shading)
+            .min_sample_shading(1.0);
         let mut depth = vk::PipelineDepthStencilStateCreateInfo::default();
         if let Some(d) = draw.depth {
             depth = depth.depth_test_enable(true).depth_write_enable(d.write).depth_compare_op(compare(d.compare));
@@ -87,8 +89,17 @@ impl Run<'_> {
         pipeline
     }
 
-    /// Colour attachments in the order of the targets, then depth.
+    /// Colour attachments in the order of the targets, then depth, of as many samples as the draw has.
+    pub(super) fn sampled(&mut self, draw: &Draw) -> Vec<Picture> {
+        self.pictures_of(draw, draw.samples)
+    }
+
+    /// What is read back: colour attachments in the order of the targets, then depth, of one sample each.
     pub(super) fn attachments(&mut self, draw: &Draw) -> Vec<Picture> {
+        self.pictures_of(draw, 1)
+    }
+
+    fn pictures_of(&mut self, draw: &Draw, samples: u32) -> Vec<Picture> {
         let mut formats: Vec<&str> = draw.targets.iter().map(|t| t.format.as_str()).collect();
         formats.extend(draw.depth.map(|_| DEPTH_FORMAT));
         let [width, height] = draw.extent;
@@ -108,14 +119,20 @@ impl Run<'_> {
             let region = vk::BufferImageCopy::default().image_subresource(layers);
             let region = region.image_extent(vk::Extent3D { width, height, depth: 1 });
             let staging = self.buffer(&vec![0; bytes]);
-            let picture = self.empty_picture(&image, vec![region], staging);
+            let picture = self.attachment(&image, vec![region], staging, samples);
             self.barrier(&picture, vk::ImageLayout::UNDEFINED);
             picture
         });
         pictures.collect()
     }
 
-    pub(super) fn record_draw(&mut self, pipeline: vk::Pipeline, draw: &Draw, attachments: &[Picture]) {
+    /// Draws onto the attachments; where they have several samples, these are resolved into the others.
+    pub(super) fn record_draw(
+        &mut self,
+        pipeline: vk::Pipeline,
+        draw: &Draw,
+        [attachments, resolved]: [&[Picture]; 2],
+    ) {
         let buffers: Vec<(u32, usize)> =
             draw.vertex_buffers.iter().map(|b| (b.binding, self.buffer(&b.data.0))).collect();
         let indices: Vec<u8> = draw.indices.iter().flat_map(|i| i.to_le_bytes()).collect();
@@ -131,12 +148,26 @@ impl Run<'_> {
         // By location; where there is none, nothing is attached.
         let count = draw.targets.iter().map(|t| t.location + 1).max().unwrap_or(0);
         let mut colors = vec![vk::RenderingAttachmentInfo::default(); count as usize];
-        for (target, picture) in draw.targets.iter().zip(attachments) {
-            colors[target.location as usize] = attach(picture, clear_color(&target.format, target.clear));
+        for (target, (picture, resolved)) in draw.targets.iter().zip(attachments.iter().zip(resolved)) {
+            let mut color = attach(picture, clear_color(&target.format, target.clear));
+            if draw.samples > 1 {
+                let integer = target.format.contains("INT");
+                let mode = if integer { vk::ResolveModeFlags::SAMPLE_ZERO } else { vk::ResolveModeFlags::AVERAGE };
+                let layout = vk::ImageLayout::GENERAL;
+                color = color.resolve_mode(mode).resolve_image_view(resolved.view).resolve_image_layout(layout);
+            }
+            colors[target.location as usize] = color;
         }
         let depth = draw.depth.zip(attachments.last()).map(|(d, picture)| {
             let depth_stencil = vk::ClearDepthStencilValue { depth: d.clear, stencil: 0 };
-            attach(picture, vk::ClearValue { depth_stencil })
+            let depth = attach(picture, vk::ClearValue { depth_stencil });
+            match resolved.last().filter(|_| draw.samples > 1) {
+                Some(resolved) => depth
+                    .resolve_mode(vk::ResolveModeFlags::SAMPLE_ZERO)
+                    .resolve_image_view(resolved.view)
+                    .resolve_image_layout(vk::ImageLayout::GENERAL),
+                None => depth,
+            }
         });
         let mut info = vk::RenderingInfo::default().render_area(area(draw)).layer_count(1).color_attachments(&colors);
         if let Some(depth) = &depth {

@@ -106,6 +106,17 @@ impl Run<'_> {
         regions: Vec<vk::BufferImageCopy>,
         staging: usize,
     ) -> Picture {
+        self.attachment(image, regions, staging, 1)
+    }
+
+    /// The same with several samples a pixel; of these only attachments.
+    pub(super) fn attachment(
+        &mut self,
+        image: &Image,
+        regions: Vec<vk::BufferImageCopy>,
+        staging: usize,
+        samples: u32,
+    ) -> Picture {
         use vk::ImageUsageFlags as U;
         let (ty, view) = match (image.shape, image.arrayed) {
             (Shape::D1, false) => (vk::ImageType::TYPE_1D, vk::ImageViewType::TYPE_1D),
@@ -122,6 +133,9 @@ impl Run<'_> {
         let mut usage = U::TRANSFER_SRC | U::TRANSFER_DST | U::SAMPLED;
         usage |= if storage { U::STORAGE } else { U::empty() };
         usage |= if image.shape == Shape::D2 && !image.arrayed { attach } else { U::empty() };
+        if samples > 1 {
+            usage = attach;
+        }
         let cube = image.shape == Shape::Cube;
         let flags = if cube { vk::ImageCreateFlags::CUBE_COMPATIBLE } else { Default::default() };
         let [width, height, depth] = image.extent;
@@ -132,7 +146,7 @@ impl Run<'_> {
             .extent(vk::Extent3D { width, height, depth })
             .mip_levels(image.levels)
             .array_layers(image.layers)
-            .samples(vk::SampleCountFlags::TYPE_1)
+            .samples(vk::SampleCountFlags::from_raw(samples))
             .usage(usage);
         let range = vk::ImageSubresourceRange::default()
             .aspect_mask(aspect(&image.format))

@@ -20,7 +20,7 @@ const DIMS: [MimgDim; 8] = [
 fn plain(op: MimgOp, dim: MimgDim, dmask: u8) -> MimgInst {
     let lod = LodMode::Implicit;
     let (access, unnormalized) = (Access::default(), false);
-    MimgInst { op, dim, dmask, unnormalized, compare: false, lod, clamp: false, offset: false, access }
+    MimgInst { op, dim, dmask, unnormalized, compare: false, lod, clamp: false, offset: false, tfe: false, access }
 }
 
 fn sampling(op: MimgOp) -> bool {
@@ -96,6 +96,27 @@ fn sampling_in_every_form() {
     has(&compiles(&around(zero, &[], lanes(1))), &["image_sample_c_lz_o"]);
     let partial = plain(MimgOp::Sample, MimgDim::D2, 0b0101);
     has(&compiles(&around(partial, &[], lanes(2))), &["image_sample ", "dmask:0x5"]);
+}
+
+#[test]
+fn reads_tell_of_residency() {
+    for dim in DIMS {
+        for (op, dmask, texel) in [
+            (MimgOp::Sample, 15u8, 4),
+            (MimgOp::Sample, 1, 1),
+            (MimgOp::Gather4, 2, 4),
+            (MimgOp::Load, 15, 4),
+            (MimgOp::LoadMip, 15, 4),
+        ] {
+            let multisampled = matches!(dim, MimgDim::D2Msaa | MimgDim::D2ArrayMsaa);
+            let gathered = matches!(dim, MimgDim::D2 | MimgDim::Cube | MimgDim::D2Array);
+            if op == MimgOp::Gather4 && !gathered || multisampled && op != MimgOp::Load {
+                continue;
+            }
+            let inst = MimgInst { tfe: true, ..plain(op, dim, dmask) };
+            has(&compiles(&around(inst, &[], lanes(texel + 1))), &["tfe"]);
+        }
+    }
 }
 
 #[test]

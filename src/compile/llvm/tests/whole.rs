@@ -126,6 +126,7 @@ fn with_everything_known_a_body_needs_no_glue() {
         layout: Known::Unknown,
         vertex: Known::Known(vertex),
         params: Known::Known(vec![float(0, 3), float(1, 15)]),
+        multiview: Known::Known(false),
         colors: Known::Known(ColorState { attachments: vec![color], ..ColorState::default() }),
     };
     for (name, wanted) in [

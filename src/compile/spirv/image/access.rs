@@ -1,12 +1,10 @@
 //! Single texels by integer coordinates: fetches, storage images, input attachments, atomics.
 
 use super::super::cx::{Cx, Inst, Texel, Values};
-use super::super::parse::Decorated;
 use super::operands::{self, Extra, integers};
-use super::shape::{self, Shape, Sources, base, emit, non_uniform, set_texel, texels};
+use super::shape::{self, Shape, Sources, base, non_uniform, read_texel, set_texel, texels};
 use crate::error::Result;
 use crate::ir::{Access, AluOp, AtomicOp, BuiltIn, Dim, ImageOp, LodMode, Op as IrOp, Type, Value};
-use spirv::{Decoration, Op};
 
 /// Integer coordinates with layer and offsets, and what is common to fetches, reads and writes.
 fn address(cx: &mut Cx<'_>, inst: &Inst, shape: &mut Shape, coords: Values, extra: &Extra) -> Result<Sources> {
@@ -16,7 +14,7 @@ fn address(cx: &mut Cx<'_>, inst: &Inst, shape: &mut Shape, coords: Values, extr
         // Relative to the pixel; from here on an ordinary image.
         shape.dim = Dim::D2;
         for (component, c) in (0u8..2).zip(coords.iter_mut()) {
-            let position = cx.b.value(IrOp::LoadBuiltIn { builtin: BuiltIn::FragCoord, component }, &[], Type::B32);
+            let position = cx.b.value(IrOp::load_builtin(BuiltIn::FragCoord, component), &[], Type::B32);
             let pixel = cx.b.convert(AluOp::F2S, position, Type::B32);
             *c = cx.b.iadd(pixel, *c);
         }
@@ -39,11 +37,11 @@ fn integer_lod(extra: &Extra) -> LodMode {
     if extra.level.is_some() { LodMode::Explicit } else { LodMode::Zero }
 }
 
-/// Fetches and reads.
+/// Fetches (with a sampled image) and reads, that tell of residency if sparse.
 ///
 /// # Errors
 /// Malformed operands.
-pub fn read(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
+pub fn read(cx: &mut Cx<'_>, inst: &Inst, fetch: bool, sparse: bool) -> Result<()> {
     let id = inst.id(0)?;
     let ty = cx.type_id(id)?;
     let mut shape = shape::of(cx, ty)?;
@@ -51,14 +49,14 @@ pub fn read(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
     let coords = integers(cx, inst.id(1)?)?;
     let extra = operands::read(cx, inst, 2, false)?;
     // An input attachment is never written by whom it is read.
-    let op = if inst.op() == Op::ImageFetch || shape.dim == Dim::SubpassData { ImageOp::Fetch } else { ImageOp::Load };
+    let op = if fetch || shape.dim == Dim::SubpassData { ImageOp::Fetch } else { ImageOp::Load };
     let mut source = address(cx, inst, &mut shape, coords, &extra)?;
     source.image = Some(descriptor);
     let mut image = base(shape, op, access(cx, id, descriptor, &extra));
     image.lod = integer_lod(&extra);
-    let texel = emit(cx, inst, image, &source, texels(shape, 4))?;
-    let parts = cx.b.split(texel);
-    set_texel(cx, inst, shape, &parts)
+    image.sparse = sparse;
+    let texel = read_texel(cx, inst, image, &source, (shape, 4))?;
+    set_texel(cx, inst, shape, texel)
 }
 
 /// Writes.
@@ -99,15 +97,9 @@ fn access(cx: &Cx<'_>, id: u32, descriptor: Value, extra: &Extra) -> Access {
     if let Some(IrOp::Descriptor { resource, .. }) = cx.b.shader.def(descriptor).map(|i| &i.op)
         && let Some(r) = cx.b.shader.resources.get(resource.index())
     {
-        let at_binding = |d: &&Decorated| {
-            d.decoration == Decoration::Binding
-                && d.value == Some(r.binding)
-                && cx.module.decoration(d.target, Decoration::DescriptorSet) == Some(r.set)
-        };
-        for variable in cx.module.decorations.iter().filter(at_binding) {
-            access.coherent |= cx.module.is_decorated(variable.target, Decoration::Coherent);
-            access.volatile |= cx.module.is_decorated(variable.target, Decoration::Volatile);
-        }
+        let (coherent, volatile) = cx.shared_access.get(&(r.set, r.binding)).copied().unwrap_or_default();
+        access.coherent |= coherent;
+        access.volatile |= volatile;
     }
     access
 }

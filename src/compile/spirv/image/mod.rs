@@ -15,20 +15,33 @@ pub use access::texel_atomic;
 use super::cx::{Cx, Inst, Values};
 use super::operands::set_result;
 use crate::error::Result;
-use crate::ir::ImageOp;
+use crate::ir::{AluOp, ImageOp};
 use spirv::Op;
-use std::ops::RangeInclusive;
 
-/// Opcodes whose results carry residency.
-const SPARSE: RangeInclusive<u32> = Op::ImageSparseSampleImplicitLod as u32..=Op::ImageSparseRead as u32;
+/// An instruction that tells of residency as the one that does the same without, and whether it was one.
+fn plain(op: Op) -> (Op, bool) {
+    let plain = match op {
+        Op::ImageSparseSampleImplicitLod => Op::ImageSampleImplicitLod,
+        Op::ImageSparseSampleExplicitLod => Op::ImageSampleExplicitLod,
+        Op::ImageSparseSampleDrefImplicitLod => Op::ImageSampleDrefImplicitLod,
+        Op::ImageSparseSampleDrefExplicitLod => Op::ImageSampleDrefExplicitLod,
+        Op::ImageSparseFetch => Op::ImageFetch,
+        Op::ImageSparseGather => Op::ImageGather,
+        Op::ImageSparseDrefGather => Op::ImageDrefGather,
+        Op::ImageSparseRead => Op::ImageRead,
+        other => return (other, false),
+    };
+    (plain, true)
+}
 
 /// Translates an image instruction; false: not one.
 ///
 /// # Errors
-/// Malformed operands; unsupported: sparse residency, some rare forms.
+/// Malformed operands; unsupported: some rare forms.
 pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
-    let kind = |gather, compare, projective| sample::Kind { gather, compare, projective };
-    match inst.op() {
+    let (op, sparse) = plain(inst.op());
+    let kind = |gather, compare, projective| sample::Kind { gather, compare, projective, sparse };
+    match op {
         Op::SampledImage => {
             let parts = [cx.value(inst.id(0)?)?, cx.value(inst.id(1)?)?];
             set_result(cx, inst, Values::from_slice(&parts))?;
@@ -51,13 +64,23 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
         }
         Op::ImageGather => sample::translate(cx, inst, kind(true, false, false))?,
         Op::ImageDrefGather => sample::translate(cx, inst, kind(true, true, false))?,
-        Op::ImageFetch | Op::ImageRead => access::read(cx, inst)?,
+        Op::ImageFetch => access::read(cx, inst, true, sparse)?,
+        Op::ImageRead => access::read(cx, inst, false, sparse)?,
+        Op::ImageSparseTexelsResident => {
+            let (code, zero) = (operands::integer(cx, inst.id(0)?)?, cx.b.c32(0));
+            let resident = cx.b.alu(AluOp::IEq, &[code, zero]);
+            set_result(cx, inst, Values::from_slice(&[resident]))?;
+        }
         Op::ImageWrite => access::write(cx, inst)?,
         Op::ImageQuerySizeLod | Op::ImageQuerySize => query::size(cx, inst)?,
         Op::ImageQueryLevels => query::count(cx, inst, ImageOp::QueryLevels)?,
         Op::ImageQuerySamples => query::count(cx, inst, ImageOp::QuerySamples)?,
         Op::ImageQueryLod => query::lod(cx, inst)?,
-        op if SPARSE.contains(&(op as u32)) => return Err(inst.not_translated()),
+        // Reserved.
+        Op::ImageSparseSampleProjImplicitLod
+        | Op::ImageSparseSampleProjExplicitLod
+        | Op::ImageSparseSampleProjDrefImplicitLod
+        | Op::ImageSparseSampleProjDrefExplicitLod => return Err(inst.not_translated()),
         _ => return Ok(false),
     }
     Ok(true)

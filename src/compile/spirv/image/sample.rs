@@ -3,9 +3,9 @@
 use super::super::cx::{Cx, Inst, Values};
 use super::super::float::FloatOps;
 use super::operands::{self, Extra, float, floats};
-use super::shape::{self, Sources, base, emit, non_uniform, set_texel, texels};
+use super::shape::{self, Sources, Texel, base, non_uniform, read_texel, set_texel};
 use crate::error::Result;
-use crate::ir::{ImageInst, ImageOp, LodMode};
+use crate::ir::{AluOp, ImageInst, ImageOp, LodMode};
 
 /// A sampling instruction, taken apart.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub struct Kind {
     pub compare: bool,
     /// The coordinate ends with its divisor.
     pub projective: bool,
+    /// The result tells of residency.
+    pub sparse: bool,
 }
 
 /// Translates a sampling instruction.
@@ -55,26 +57,29 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst, kind: Kind) -> Result<()> {
     access.non_uniform = non_uniform(cx, id, &leaves);
     let mut image = base(shape, op, access);
     image.compare = kind.compare;
+    image.sparse = kind.sparse;
     // A gather without a level takes the base level.
     let base_level = kind.gather && extra.lod == LodMode::Implicit;
     image.lod = if base_level { LodMode::Zero } else { extra.lod };
     let gather_offsets = complete(&mut image, &mut source, extra);
-    let parts = if gather_offsets.is_empty() {
-        let ty = texels(shape, if kind.compare && !kind.gather { 1 } else { 4 });
-        let v = emit(cx, inst, image, &source, ty)?;
-        cx.b.split(v)
-    } else {
-        // Each gather gives its own lower left texel.
-        image.offset = true;
-        let mut parts = Values::new();
-        for offsets in gather_offsets {
-            source.offsets = offsets;
-            let four = emit(cx, inst, image, &source, texels(shape, 4))?;
-            parts.push(cx.b.extract(four, 3));
-        }
-        parts
-    };
-    set_texel(cx, inst, shape, &parts)
+    if gather_offsets.is_empty() {
+        let lanes = if kind.compare && !kind.gather { 1 } else { 4 };
+        let texel = read_texel(cx, inst, image, &source, (shape, lanes))?;
+        return set_texel(cx, inst, shape, texel);
+    }
+    // Each gather gives its own lower left texel.
+    image.offset = true;
+    let mut all = Texel { parts: Values::new(), code: None };
+    for offsets in gather_offsets {
+        source.offsets = offsets;
+        let one = read_texel(cx, inst, image, &source, (shape, 4))?;
+        all.parts.extend(one.parts.last().copied());
+        all.code = match (all.code, one.code) {
+            (Some(a), Some(b)) => Some(cx.b.alu(AluOp::IOr, &[a, b])),
+            (a, b) => a.or(b),
+        };
+    }
+    set_texel(cx, inst, shape, all)
 }
 
 /// Moves what the image operands said into an operation that samples; gives the offsets of separate gathers.

@@ -150,6 +150,7 @@ pub fn base(shape: Shape, op: ImageOp, access: Access) -> ImageInst {
         compare: false,
         offset: false,
         min_lod: false,
+        sparse: false,
         access,
     }
 }
@@ -167,6 +168,14 @@ pub fn texels(shape: Shape, lanes: u32) -> Type {
     Type::vector(bits, lanes).unwrap_or(Type::scalar(bits))
 }
 
+/// What an operation read.
+pub struct Texel {
+    /// Its components.
+    pub parts: Values,
+    /// 0 where all of it has memory; of a sparse operation.
+    pub code: Option<Value>,
+}
+
 /// Appends an operation with a result of this type.
 ///
 /// # Errors
@@ -176,17 +185,51 @@ pub fn emit(cx: &mut Cx<'_>, inst: &Inst, image: ImageInst, source: &Sources, ty
     Ok(cx.b.value(IrOp::Image(image), &args, ty))
 }
 
-/// Sets the result of an instruction to as many texel components as its type has, in their width.
+/// Appends an operation that reads `lanes` components of a texel.
+///
+/// # Errors
+/// Malformed: an operand is missing. Unsupported: residency of what is not an image of 32 bits a component.
+pub fn read_texel(
+    cx: &mut Cx<'_>,
+    inst: &Inst,
+    image: ImageInst,
+    source: &Sources,
+    (shape, lanes): (Shape, u32),
+) -> Result<Texel> {
+    if image.sparse && (image.dim == Dim::Buffer || shape.texel == Type::B64) {
+        return Err(inst.unsupported("residency of texel buffers or of texels of 64 bits"));
+    }
+    let v = emit(cx, inst, image, source, texels(shape, lanes + u32::from(image.sparse)))?;
+    let mut parts = cx.b.split(v);
+    let code = if image.sparse { parts.pop() } else { None };
+    Ok(Texel { parts, code })
+}
+
+/// Sets the result of an instruction to as many texel components as its type has, in their width; where it tells of
+/// residency to a structure of the code and those.
 ///
 /// # Errors
 /// Malformed: the result type is none of a texel.
-pub fn set_texel(cx: &mut Cx<'_>, inst: &Inst, shape: Shape, parts: &[Value]) -> Result<()> {
-    let ty = cx.result_type(inst)?;
+pub fn set_texel(cx: &mut Cx<'_>, inst: &Inst, shape: Shape, Texel { parts, code }: Texel) -> Result<()> {
+    let mut ty = cx.result_type(inst)?;
+    let mut first = None;
+    if let Some(code) = code {
+        let members = match cx.types.get(ty) {
+            Ty::Struct { members, .. } => members.iter().map(|m| m.ty).collect::<Vec<_>>(),
+            _ => Vec::new(),
+        };
+        let &[number, texel] = &members[..] else { return Err(inst.malformed("no structure of a code and a texel")) };
+        let number = cx.types.scalar(number).filter(|ty| *ty != Type::B1);
+        let number = number.ok_or_else(|| inst.malformed("a residency code is an integer"))?;
+        first = Some(cx.b.zext_or_trunc(code, number));
+        ty = texel;
+    }
     let count = cx.types.leaf_count(ty)?;
     let want = cx.types.component(ty).ok_or_else(|| inst.malformed("a texel is a scalar or vector"))?;
     let parts = parts.get(..count).ok_or_else(|| inst.malformed(format!("a texel has no {count} components")))?;
     let parts: Values = parts.iter().map(|&p| from_texel(cx, shape, p, want)).collect();
-    cx.set(inst.result()?, parts);
+    let all: Values = first.into_iter().chain(parts).collect();
+    cx.set(inst.result()?, all);
     Ok(())
 }
 

@@ -1,0 +1,78 @@
+//! Which sources decide what a cache entry holds. `build.rs` hashes them into every key; `tests/tidy.rs` holds that none of
+//! them imports a file of this crate that is neither hashed nor named as harmless.
+
+/// The sources that decide one kind of entry. Paths are below `src`; a folder stands for all files in it.
+pub struct Sources {
+    /// Files and folders that are hashed.
+    pub hashed: &'static [&'static str],
+    /// Files and folders among them that are not: they cannot change a byte of the entry.
+    pub left_out: &'static [&'static str],
+    /// Files that are imported and need no hash: error texts, and data that reaches the result through the key alone.
+    #[allow(dead_code, reason = "the build hashes, and the test looks at what it does not")]
+    pub harmless: &'static [&'static str],
+    /// Crates whose version (of `Cargo.lock`) is hashed too.
+    #[allow(dead_code, reason = "as above")]
+    pub crates: &'static [&'static str],
+}
+
+/// What decides a stage's ELF, besides its request and the version of LLVM.
+pub const COMPILER: Sources = Sources {
+    hashed: &["abi", "compile", "ir", "metadata", "reloc", "state", "state.rs", "target.rs", "ir/interp/number.rs"],
+    left_out: &[
+        // How requests travel to a compiler process.
+        "compile/worker",
+        // The judge of the front end; constants are folded by its arithmetic, which is hashed.
+        "ir/interp",
+        // The text form of the IR, for tests and people.
+        "ir/parse.rs",
+        "ir/print.rs",
+        // What only the link does.
+        "metadata/finalize.rs",
+        "metadata/graphics.rs",
+        "metadata/merge.rs",
+        "metadata/write_v2.rs",
+        "reloc/apply.rs",
+        "reloc/kind.rs",
+    ],
+    harmless: &["error.rs"],
+    crates: &["inkwell", "llvm-sys", "object", "rmp-serde", "rmpv", "rspirv", "serde", "spirv"],
+};
+
+/// What decides a piece of glue, besides its key.
+pub const GLUE: Sources = Sources {
+    hashed: &["abi", "glue", "isa", "target.rs"],
+    left_out: &[
+        // Judges and people read code with these; nothing is written by them.
+        "isa/decode.rs",
+        "isa/disassemble.rs",
+        "isa/effects.rs",
+        "isa/instruction.rs",
+        "isa/listing.rs",
+        "isa/print.rs",
+        "isa/register_set.rs",
+        // The plans of resources and user data, which glue does not see.
+        "abi/layout.rs",
+        "abi/user_data.rs",
+    ],
+    harmless: &["error.rs", "ir", "metadata", "reloc", "state", "state.rs"],
+    crates: &[],
+};
+
+impl Sources {
+    /// Whether a file, by its path below `src` with `/`, is hashed. Of two entries that fit the longer one decides.
+    pub fn contains(&self, file: &str) -> bool {
+        let fits =
+            |entry: &&&str| file == **entry || file.strip_prefix(**entry).is_some_and(|rest| rest.starts_with('/'));
+        let longest = |entries: &[&str]| entries.iter().filter(fits).map(|e| e.len()).max();
+        !is_test(file) && longest(self.hashed) > longest(self.left_out)
+    }
+}
+
+/// Whether a file holds tests only, by its name.
+pub fn is_test(file: &str) -> bool {
+    const NAMES: [&str; 4] = ["tests", "oracle", "effects_oracle", "simulate"];
+    file.split('/').any(|part| {
+        let stem = part.trim_end_matches(".rs");
+        NAMES.contains(&stem) || stem.starts_with("simulate_")
+    })
+}

@@ -1,0 +1,64 @@
+//! What the program says, on standard output and standard error.
+//!
+//! The macros of the standard library panic where the other end is closed or the disk is full; those of this file, which stand
+//! in their place in the whole program, do not. The first failure of standard output is remembered and becomes the exit code;
+//! standard error is the last resort, and its failures have nowhere to go.
+
+use dovetail::error::{Error, Result};
+use std::fmt;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+
+macro_rules! print {
+    ($($arg:tt)*) => { $crate::out::say(format_args!($($arg)*), "") };
+}
+
+macro_rules! println {
+    () => { $crate::out::say(format_args!(""), "\n") };
+    ($($arg:tt)*) => { $crate::out::say(format_args!($($arg)*), "\n") };
+}
+
+macro_rules! eprintln {
+    ($($arg:tt)*) => { $crate::out::complain(format_args!($($arg)*)) };
+}
+
+static FAILED: Mutex<Option<Error>> = Mutex::new(None);
+
+fn failed(e: &io::Error) -> Error {
+    Error::environment(format!("standard output: {e}"))
+}
+
+/// Prints, unless that has failed before.
+pub fn say(text: fmt::Arguments<'_>, end: &str) {
+    let mut first = FAILED.lock().unwrap_or_else(PoisonError::into_inner);
+    if first.is_none() {
+        let mut out = io::stdout().lock();
+        let said = out.write_fmt(text).and_then(|()| out.write_all(end.as_bytes()));
+        *first = said.err().map(|e| failed(&e));
+    }
+}
+
+/// Prints, for who has to stop when nobody reads on.
+///
+/// # Errors
+/// Environment: standard output is closed or full.
+pub fn try_say(text: &str) -> Result<()> {
+    say(format_args!("{text}"), "");
+    FAILED.lock().unwrap_or_else(PoisonError::into_inner).clone().map_or(Ok(()), Err)
+}
+
+/// A line on standard error.
+pub fn complain(text: fmt::Arguments<'_>) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// What the program exits with: the code of the command, or that of its output if only that has failed.
+pub fn finish(result: Result<ExitCode>) -> ExitCode {
+    let flushed = io::stdout().flush().map_err(|e| failed(&e));
+    let said = FAILED.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(flushed, Err);
+    result.and_then(|code| said.map(|()| code)).unwrap_or_else(|e| {
+        eprintln!("dovetail: {e}");
+        ExitCode::from(e.exit_code())
+    })
+}

@@ -1,0 +1,71 @@
+//! One writer at a time, and damaged stores out of the way.
+
+use crate::error::{Context, Error, Result};
+use std::ffi::OsString;
+use std::fs::{self, File, TryLockError};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long a writer waits for another. One transaction takes milliseconds, on a slow disk perhaps a second.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The right to write into the folder of a store. The system gives it back when the process ends, however that is; what is in
+/// the lock file does not matter.
+pub struct WriteLock(#[expect(dead_code, reason = "it is held, not used")] File);
+
+fn beside(dir: &Path, suffix: &str) -> PathBuf {
+    let mut name = dir.file_name().map_or_else(|| OsString::from("store"), OsString::from);
+    name.push(suffix);
+    dir.with_file_name(name)
+}
+
+impl WriteLock {
+    /// Waits for the lock of a folder, and makes what is above the folder.
+    ///
+    /// # Errors
+    /// Environment: nothing can be written there, or another process has kept the lock for half a minute.
+    pub fn take(dir: &Path) -> Result<Self> {
+        let path = beside(dir, ".lock");
+        let place = || path.display().to_string();
+        if let Some(parent) = dir.parent() {
+            fs::create_dir_all(parent).at(|| parent.display().to_string())?;
+        }
+        let started = Instant::now();
+        while started.elapsed() < PATIENCE {
+            let file = File::options().write(true).create(true).truncate(false).open(&path).at(place)?;
+            match file.try_lock() {
+                // Somebody may have deleted the file meanwhile, and then this is not the lock that others see.
+                Ok(()) if is_at(&file, &path) => return Ok(Self(file)),
+                Ok(()) | Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_micros(200)),
+                Err(TryLockError::Error(e)) => return Err(Error::from(e).at(place())),
+            }
+        }
+        Err(Error::environment(format!(
+            "another process has been writing for {} seconds and may be stopped: end it, or use another cache directory",
+            PATIENCE.as_secs()
+        ))
+        .at(place()))
+    }
+}
+
+fn is_at(file: &File, path: &Path) -> bool {
+    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    file.metadata().ok().map(identity) == fs::metadata(path).ok().map(identity)
+}
+
+/// Renames a store to the first free `<name>.bad-N`, and says so. The caller holds the lock.
+///
+/// # Errors
+/// Environment: it cannot be renamed.
+pub fn set_aside(dir: &Path, why: &dyn std::fmt::Display) -> Result<String> {
+    let place = || dir.display().to_string();
+    let free = (1u32..).map(|n| beside(dir, &format!(".bad-{n}"))).find(|path| fs::symlink_metadata(path).is_err());
+    let to = free.ok_or_else(|| Error::environment("too many damaged stores beside it: delete some").at(place()))?;
+    fs::rename(dir, &to).at(|| format!("{}: damaged ({why}), and cannot be set aside", place()))?;
+    Ok(format!(
+        "{}: damaged ({why}); set aside as {}, which may be deleted, and begun anew",
+        place(),
+        to.file_name().unwrap_or_default().display()
+    ))
+}

@@ -1,0 +1,154 @@
+//! The default store: an LMDB file in a folder of its own, for several processes at once.
+//!
+//! It is read without a map and without a lock, so also from media that cannot be written. Entries that several threads put at
+//! once go into one transaction. A file that LMDB did not leave so is set aside by the next put.
+
+use super::aside::{WriteLock, set_aside};
+use super::lmdb::{self, Failure};
+use super::page::Damage;
+use super::reader::Reader;
+use super::{Key, Store};
+use crate::error::{Error, Result};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+/// The largest size of a store: 64 GiB. The file grows as it is filled.
+pub const DEFAULT_MAP_BYTES: usize = 64 << 30;
+/// The largest entry. LMDB would write pages of a larger transaction to the file before its end, and read them back.
+const LARGEST_ENTRY: usize = 256 << 20;
+/// A transaction takes no further entries after so many bytes.
+const LARGEST_BATCH: usize = 16 << 20;
+
+/// An LMDB file.
+pub struct LmdbStore {
+    dir: PathBuf,
+    limit: usize,
+    reader: RwLock<Option<Arc<Reader>>>,
+    queue: Mutex<Queue>,
+    /// Held by the thread that writes for all that wait.
+    writer: Mutex<()>,
+    notices: Mutex<Vec<String>>,
+}
+
+/// Entries that wait to be written, and what became of those that did, by the order in which they came.
+#[derive(Default)]
+struct Queue {
+    tickets: u64,
+    waiting: BTreeMap<u64, (Key, Vec<u8>)>,
+    done: BTreeMap<u64, Result<()>>,
+}
+
+/// What these locks guard is whole after any panic between two of its operations, so a poisoned lock is still good.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl LmdbStore {
+    /// The store in a folder, which may grow to `limit` bytes. Nothing is made before something is put.
+    pub fn open(dir: &Path, limit: usize) -> Self {
+        Self {
+            dir: dir.to_owned(),
+            limit,
+            reader: RwLock::default(),
+            queue: Mutex::default(),
+            writer: Mutex::default(),
+            notices: Mutex::default(),
+        }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.dir.join("data.mdb")
+    }
+
+    fn open_reader(&self) -> Result<Option<Arc<Reader>>, Damage> {
+        let reader = Reader::open(&self.file())?.map(Arc::new);
+        self.reader.write().unwrap_or_else(PoisonError::into_inner).clone_from(&reader);
+        Ok(reader)
+    }
+
+    fn find(&self, key: &Key) -> Result<Option<Vec<u8>>, Damage> {
+        let reader = self.reader.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(reader) = reader.map_or_else(|| self.open_reader(), |reader| Ok(Some(reader)))? else {
+            return Ok(None);
+        };
+        match reader.get(&key.0) {
+            Ok(Some(value)) => Ok(Some(value)),
+            // Set aside, or deleted; what was put since is in another file.
+            _ if reader.is_replaced(&self.file()) => self.open_reader()?.map_or(Ok(None), |reader| reader.get(&key.0)),
+            other => other,
+        }
+    }
+
+    /// Some of the entries that wait, and their tickets. Of a key that is put twice the later value stays.
+    fn batch(&self) -> (Vec<u64>, BTreeMap<Key, Vec<u8>>) {
+        let waiting = &mut lock(&self.queue).waiting;
+        let (mut tickets, mut entries, mut bytes) = (Vec::new(), BTreeMap::new(), 0);
+        while bytes < LARGEST_BATCH {
+            let Some((ticket, (key, value))) = waiting.pop_first() else { break };
+            bytes += value.len();
+            tickets.push(ticket);
+            entries.insert(key, value);
+        }
+        (tickets, entries)
+    }
+
+    fn write(&self, entries: &BTreeMap<Key, Vec<u8>>) -> Result<()> {
+        let _lock = WriteLock::take(&self.dir)?;
+        let place = || self.dir.display().to_string();
+        // A fresh store is not damaged; if it is all the same, something else is at work.
+        for _ in 0..2 {
+            let written = match std::fs::create_dir(&self.dir) {
+                Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(Error::from(e).at(place())),
+                Err(_) if !self.dir.is_dir() => Err(Failure::Damage(Damage::new(0, "cannot be in what is no folder"))),
+                _ => lmdb::write(&self.dir, self.limit, entries),
+            };
+            match written {
+                Ok(()) => return Ok(()),
+                Err(Failure::Damage(damage)) => {
+                    lock(&self.notices).push(set_aside(&self.dir, &damage)?);
+                    // It would go on to find what is whole in the old file, which nobody else sees.
+                    *self.reader.write().unwrap_or_else(PoisonError::into_inner) = None;
+                }
+                Err(Failure::Other(e)) => return Err(e.at(place())),
+            }
+        }
+        Err(Error::environment("the new store is damaged too: another program writes to it").at(place()))
+    }
+}
+
+impl Store for LmdbStore {
+    fn get(&self, key: &Key) -> Result<Option<Vec<u8>>> {
+        self.find(key).map_err(|damage| Error::environment(damage.to_string()).at(self.file().display().to_string()))
+    }
+
+    fn put(&self, key: &Key, bytes: &[u8]) -> Result<()> {
+        if bytes.len() > LARGEST_ENTRY {
+            return Err(Error::environment(format!("an entry of {} bytes: at most {LARGEST_ENTRY}", bytes.len())));
+        }
+        let ticket = {
+            let mut queue = lock(&self.queue);
+            queue.tickets += 1;
+            let ticket = queue.tickets;
+            queue.waiting.insert(ticket, (*key, bytes.to_vec()));
+            ticket
+        };
+        let _writer = lock(&self.writer);
+        loop {
+            if let Some(result) = lock(&self.queue).done.remove(&ticket) {
+                return result;
+            }
+            let (tickets, entries) = self.batch();
+            let result = self.write(&entries);
+            lock(&self.queue).done.extend(tickets.into_iter().map(|ticket| (ticket, result.clone())));
+        }
+    }
+
+    fn check_writable(&self) -> Result<()> {
+        WriteLock::take(&self.dir).map(|_| ())
+    }
+
+    fn notices(&self) -> Vec<String> {
+        std::mem::take(&mut *lock(&self.notices))
+    }
+}

@@ -1,0 +1,76 @@
+//! Where the kernel would end a process over a file, it gets no reason to.
+
+use super::checked::Checked;
+use std::io;
+use std::path::Path;
+
+/// Puts memory of this process in place of the map that LMDB has made of its file: the pages that were checked, and none of
+/// the file. What another program does to the file no longer reaches LMDB then. The rest cannot be read at all in a debug
+/// build, so that every test shows that nothing else is read; otherwise it is zeros.
+///
+/// # Errors
+/// The system's; and [`io::ErrorKind::NotFound`] where `/proc/self/maps` does not show exactly one such map.
+///
+/// # Safety
+/// `length` is the size of the map that LMDB has made of `file`, and nothing refers into it but LMDB, which writes by
+/// `pwrite` only.
+pub unsafe fn replace(file: &Path, length: usize, checked: &Checked) -> io::Result<()> {
+    let base = find(file, length)?;
+    let rest = if cfg!(debug_assertions) { libc::PROT_NONE } else { libc::PROT_READ };
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+    let base = base as *mut libc::c_void;
+    // SAFETY: the range is one map of LMDB's, by the caller's promise; it stays mapped, and LMDB unmaps it as a whole.
+    if unsafe { libc::mmap(base, length, rest, flags, -1, 0) } == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    let system_page = system_page()?;
+    for (number, bytes) in &checked.read {
+        let start = usize::try_from(*number).ok().and_then(|n| n.checked_mul(checked.page_size));
+        let start = start.filter(|start| start.checked_add(bytes.len()).is_some_and(|end| end <= length));
+        let start = start.ok_or_else(|| io::Error::other("a page is outside of the map"))?;
+        let first = start & !(system_page - 1);
+        let end = (start + bytes.len()).next_multiple_of(system_page).min(length);
+        // SAFETY: within the map that was just made, which is ours and which no reference leads into.
+        unsafe {
+            let at = base.cast::<u8>();
+            if libc::mprotect(at.add(first).cast(), end - first, libc::PROT_READ | libc::PROT_WRITE) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            at.add(start).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+        }
+    }
+    Ok(())
+}
+
+fn system_page() -> io::Result<usize> {
+    // SAFETY: asks for a number.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).map_err(io::Error::other)
+}
+
+/// The address of the only read-only shared map of a file from its beginning on with this length.
+fn find(file: &Path, length: usize) -> io::Result<usize> {
+    let path = file.to_str().map(|path| path.replace('\n', "\\012"));
+    let maps = std::fs::read_to_string("/proc/self/maps")?;
+    let mut found = maps.lines().filter_map(|line| {
+        let (range, rest) = line.split_once(' ')?;
+        let (start, end) = range.split_once('-')?;
+        let (start, end) = (usize::from_str_radix(start, 16).ok()?, usize::from_str_radix(end, 16).ok()?);
+        let begins = rest.strip_prefix("r--s 00000000 ")?;
+        // Device and inode stand between, and then blanks; file systems in layers give others than `stat` does.
+        let name = begins.splitn(3, ' ').nth(2)?.trim_start();
+        (end - start == length && path.as_deref() == Some(name)).then_some(start)
+    });
+    match (found.next(), found.next()) {
+        (Some(base), None) => Ok(base),
+        _ => Err(io::Error::new(io::ErrorKind::NotFound, "LMDB's map is not in /proc/self/maps")),
+    }
+}
+
+/// Makes the limit on the size of files (`ulimit -f`) an error of the write that reaches it. Left alone, it ends the process.
+/// For programs: the disposition of `SIGXFSZ` belongs to the whole process.
+pub fn file_size_limit_is_an_error() {
+    // SAFETY: no handler is installed; ignoring a signal has no precondition.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+    }
+}

@@ -1,0 +1,34 @@
+//! Multiview: the layer that a vertex shader draws to is its view.
+//!
+//! | views | a vertex shader |
+//! |---|---|
+//! | unknown, or known that there are none | draws to the layer that it says, or to the first |
+//! | known that there are some | draws to the layer of its view's number; it may not say another |
+//!
+//! The driver draws once a view, with the view's number in the user data of both stages: a fragment shader is the same code.
+
+use super::pipeline::Lowering;
+use crate::error::{Error, Result};
+use crate::ir::{BlockId, Builder, BuiltIn, NumericKind, Op, OutputSlot, Shader, Terminator, Type};
+use crate::metadata::interface::StageKind;
+
+/// Stores the view as the layer at every end.
+pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
+    let StageKind::Vertex(interface) = &mut cx.interface.kind else { return Ok(()) };
+    if cx.request.known.multiview.get() != Some(&true) {
+        return Ok(());
+    }
+    interface.multiview = true;
+    let says = |inst: &crate::ir::Inst| matches!(inst.op, Op::StoreOutput { slot: OutputSlot::Layer, .. });
+    if super::entry::live_insts(shader).any(says) {
+        return Err(Error::malformed("the shader writes Layer, and the state has a view mask, which decides it"));
+    }
+    let returns = |b: &BlockId| matches!(shader.block(*b).term, Some(Terminator::Return(_)));
+    let ends: Vec<BlockId> = shader.block_ids().filter(returns).collect();
+    for block in ends {
+        let mut b = Builder::new(shader, block);
+        let view = b.value(Op::load_builtin(BuiltIn::ViewIndex, 0), &[], Type::B32);
+        b.effect(Op::StoreOutput { slot: OutputSlot::Layer, kind: NumericKind::Uint }, &[view]);
+    }
+    Ok(())
+}

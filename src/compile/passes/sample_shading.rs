@@ -1,0 +1,29 @@
+//! Whether every sample is shaded by itself, and then all inputs that move: by the table of [`crate::ir::sample_shading`].
+//!
+//! | who asks | the shader |
+//! |---|---|
+//! | the shader itself, or the known state | reads at the sample; `per_sample` |
+//! | nobody, or an unknown state may | reads in the pixel; `per_pixel` if that is other code, which a state that asks cannot use |
+
+use super::entry::live_insts;
+use super::pipeline::Lowering;
+use crate::error::Result;
+use crate::ir::Shader;
+use crate::ir::sample_shading::{FragmentRead, SampleEffect, move_to_sample};
+use crate::metadata::interface::StageKind;
+use crate::state::ColorState;
+
+/// Decides, and moves what moves.
+pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
+    let StageKind::Fragment(interface) = &mut cx.interface.kind else { return Ok(()) };
+    let has = |effect| live_insts(shader).filter_map(|i| FragmentRead::of(&i.op)).any(|r| r.effect() == effect);
+    let asked = cx.request.known.colors.get().is_some_and(ColorState::shades_samples);
+    let per_sample = asked || shader.modes.per_sample || has(SampleEffect::Asks);
+    interface.per_sample = per_sample;
+    interface.per_pixel = !per_sample && has(SampleEffect::Code);
+    shader.modes.per_sample = per_sample;
+    if per_sample {
+        shader.insts.iter_mut().for_each(|inst| move_to_sample(&mut inst.op));
+    }
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! Fragment inputs where every sample is shaded by itself: the one table of what that makes of each.
+//!
+//! | input | shaded once a pixel | every sample by itself | what changes |
+//! |---|---|---|---|
+//! | flat, or of one vertex | | the same | nothing |
+//! | interpolated at the centre or a covered point | there | at the sample | the code |
+//! | interpolated at the sample (`Sample`) | is not possible | there | it asks for samples |
+//! | interpolated at an offset from the centre, or at the sample of a number | there | there | nothing |
+//! | `SampleId`, `SamplePosition` | is not possible | its own | it asks for samples |
+//! | `SampleMask` | a bit for every covered sample | its own bit | the code |
+//! | `FragCoord` | the centre | the sample | a register (`SPI_BARYC_CNTL.POS_FLOAT_LOCATION`) |
+//! | any other | | the same | nothing |
+//!
+//! Interpolated are locations that are not flat, the point coordinate, clip and cull distances, and barycentric
+//! coordinates ([`BuiltIn::is_interpolated`]).
+//!
+//! Vulkan ("Sample Shading") evaluates each value at the location of its sample where the factor is 1, and the factor is 1
+//! where the state says so and where the shader's interface has `SampleId` or `SamplePosition`. `Sample` needs one shading a
+//! sample likewise. So it makes no difference who asks, and a shader that asks by itself is right under either state. A
+//! covered sample is a point inside of both pixel and primitive, which is all that `Centroid` wants.
+
+use super::interface::{BuiltIn, Interp, InterpPlace};
+use super::op::Op;
+
+/// What is read of a fragment shader's inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FragmentRead {
+    /// A location.
+    Location(Interp),
+    /// A built-in; the place counts where it is interpolated.
+    BuiltIn(BuiltIn, InterpPlace),
+}
+
+/// What shading every sample by itself makes of a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SampleEffect {
+    /// Nothing, or what a register does alone.
+    Nothing,
+    /// Code that reads it must be other code.
+    Code,
+    /// The read itself asks for one shading a sample.
+    Asks,
+}
+
+impl FragmentRead {
+    /// What an operation reads, if it reads an input.
+    pub const fn of(op: &Op) -> Option<Self> {
+        match *op {
+            Op::LoadInput { interp, .. } => Some(Self::Location(interp)),
+            Op::LoadBuiltIn { builtin, place, .. } => Some(Self::BuiltIn(builtin, place)),
+            _ => None,
+        }
+    }
+
+    /// The table.
+    pub const fn effect(self) -> SampleEffect {
+        match self {
+            Self::Location(Interp::Flat | Interp::Vertex(_)) => SampleEffect::Nothing,
+            Self::Location(Interp::At { place, .. }) => place.effect(),
+            Self::BuiltIn(builtin, place) if builtin.is_interpolated() => place.effect(),
+            Self::BuiltIn(BuiltIn::SampleId | BuiltIn::SamplePosition, _) => SampleEffect::Asks,
+            Self::BuiltIn(BuiltIn::SampleMaskIn, _) => SampleEffect::Code,
+            Self::BuiltIn(..) => SampleEffect::Nothing,
+        }
+    }
+}
+
+impl InterpPlace {
+    const fn effect(self) -> SampleEffect {
+        match self {
+            Self::Center | Self::Centroid => SampleEffect::Code,
+            Self::Sample => SampleEffect::Asks,
+            Self::AtOffset | Self::AtSample => SampleEffect::Nothing,
+        }
+    }
+}
+
+/// Makes a read what it is where every sample is shaded by itself: what is interpolated in the pixel moves to the sample.
+pub fn move_to_sample(op: &mut Op) {
+    let place = match op {
+        Op::LoadInput { interp: Interp::At { place, .. }, .. } => place,
+        Op::LoadBuiltIn { builtin, place, .. } if builtin.is_interpolated() => place,
+        _ => return,
+    };
+    if place.effect() == SampleEffect::Code {
+        *place = InterpPlace::Sample;
+    }
+}

@@ -1,0 +1,172 @@
+//! What the descriptors of a binding are: all of one kind, or each one of several (a mutable binding).
+//!
+//! A shader's variable is of one kind. Several variables may share a binding, in one module or in several stages;
+//! [`BindingKind::of_uses`] says what a layout has there. An image and a sampler are a combined descriptor: each variable
+//! reads its half. Kinds that no one descriptor serves make a mutable binding (`VK_EXT_mutable_descriptor_type`, the
+//! descriptor heaps of Direct3D 12): each array element holds one of them.
+
+use crate::ir::ResourceKind;
+use serde::de::{self, IntoDeserializer, MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// The key of a mutable binding's list in a state file.
+const MUTABLE: &str = "mutable";
+
+/// Kind of a binding's descriptors. In a state file a name, `"sampled_image"`, or a list of them,
+/// `{ mutable = ["sampled_image", "storage_buffer"] }`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BindingKind {
+    /// Every descriptor is of this kind.
+    One(ResourceKind),
+    /// Each descriptor is of one of these kinds, and takes the room of the largest.
+    Mutable(BTreeSet<ResourceKind>),
+}
+
+impl BindingKind {
+    /// The kind of a binding that variables of these kinds share.
+    pub fn of_uses(uses: impl IntoIterator<Item = ResourceKind>) -> Self {
+        use ResourceKind::{CombinedImageSampler, SampledImage, Sampler};
+        let mut kinds: BTreeSet<ResourceKind> = uses.into_iter().collect();
+        let halves = [SampledImage, Sampler].iter().filter(|half| kinds.contains(half)).count();
+        // One shader may read both halves of one element, so both have to be there.
+        if halves == 2 || halves == 1 && kinds.contains(&CombinedImageSampler) {
+            kinds.retain(|kind| !matches!(kind, SampledImage | Sampler));
+            kinds.insert(CombinedImageSampler);
+        }
+        match kinds.first() {
+            Some(&kind) if kinds.len() == 1 => Self::One(kind),
+            _ => Self::Mutable(kinds),
+        }
+    }
+
+    /// The kinds that a descriptor there may be of.
+    pub fn kinds(&self) -> impl Iterator<Item = ResourceKind> + '_ {
+        let (one, several) = match self {
+            Self::One(kind) => (Some(*kind), None),
+            Self::Mutable(kinds) => (None, Some(kinds)),
+        };
+        one.into_iter().chain(several.into_iter().flatten().copied())
+    }
+
+    /// Whether a variable of this kind can work on some descriptor there.
+    pub fn serves(&self, used: ResourceKind) -> bool {
+        self.kinds().any(|kind| kind.serves(used))
+    }
+}
+
+impl From<ResourceKind> for BindingKind {
+    fn from(kind: ResourceKind) -> Self {
+        Self::One(kind)
+    }
+}
+
+impl fmt::Display for BindingKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::One(kind) => write!(f, "{kind:?}"),
+            Self::Mutable(kinds) => write!(f, "mutable descriptor of {kinds:?}"),
+        }
+    }
+}
+
+impl Serialize for BindingKind {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::One(kind) => kind.serialize(to),
+            Self::Mutable(kinds) => {
+                let mut map = to.serialize_map(Some(1))?;
+                map.serialize_entry(MUTABLE, kinds)?;
+                map.end()
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for BindingKind {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(KindVisitor)
+    }
+}
+
+/// Takes a name, or a map with the one key [`MUTABLE`]; so that a wrong name is refused by name.
+struct KindVisitor;
+
+impl<'de> Visitor<'de> for KindVisitor {
+    type Value = BindingKind;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a kind of descriptor, or {{ {MUTABLE} = [kinds] }}")
+    }
+
+    fn visit_str<E: de::Error>(self, name: &str) -> Result<BindingKind, E> {
+        ResourceKind::deserialize(name.into_deserializer()).map(BindingKind::One)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<BindingKind, A::Error> {
+        let mut kinds = None;
+        while let Some(key) = map.next_key::<String>()? {
+            if key != MUTABLE || kinds.is_some() {
+                return Err(de::Error::unknown_field(&key, &[MUTABLE]));
+            }
+            kinds = Some(map.next_value()?);
+        }
+        kinds.map(BindingKind::Mutable).ok_or_else(|| de::Error::missing_field(MUTABLE))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::BindingLayout;
+    use ResourceKind as K;
+
+    #[test]
+    fn halves_are_combined_and_other_mixtures_mutable() {
+        let of = |kinds: &[K]| BindingKind::of_uses(kinds.iter().copied());
+        let mutable = |kinds: &[K]| BindingKind::Mutable(kinds.iter().copied().collect());
+        assert_eq!(of(&[K::Sampler, K::Sampler]), BindingKind::One(K::Sampler));
+        for combined in [
+            &[K::Sampler, K::SampledImage][..],
+            &[K::CombinedImageSampler, K::Sampler],
+            &[K::SampledImage, K::CombinedImageSampler],
+            &[K::SampledImage, K::CombinedImageSampler, K::Sampler],
+        ] {
+            assert_eq!(of(combined), BindingKind::One(K::CombinedImageSampler));
+        }
+        let both = [K::UniformBuffer, K::StorageBuffer];
+        assert_eq!(of(&both), mutable(&both));
+        assert_eq!(of(&[K::SampledImage, K::StorageBuffer]), mutable(&[K::SampledImage, K::StorageBuffer]));
+        let heap = [K::Sampler, K::UniformTexelBuffer, K::SampledImage];
+        assert_eq!(of(&heap), mutable(&[K::CombinedImageSampler, K::UniformTexelBuffer]));
+        assert!(
+            of(&heap).serves(K::Sampler) && of(&heap).serves(K::SampledImage) && !of(&heap).serves(K::StorageImage)
+        );
+    }
+
+    #[test]
+    fn kinds_are_names_or_a_list_in_files_and_messages() {
+        let heap = BindingKind::Mutable([K::StorageBuffer, K::SampledImage].into());
+        for kind in [BindingKind::One(K::StorageImage), heap.clone()] {
+            let layout = BindingLayout { binding: 3, kind, count: 2, dynamic: false, offset: Some(8) };
+            let bytes = rmp_serde::to_vec_named(&layout).unwrap();
+            assert_eq!(rmp_serde::from_slice::<BindingLayout>(&bytes).unwrap(), layout);
+            let text = toml::to_string_pretty(&layout).unwrap();
+            assert_eq!(toml::from_str::<BindingLayout>(&text).unwrap(), layout);
+        }
+        let read = |kind: &str| toml::from_str::<BindingLayout>(&format!("binding = 0\nkind = {kind}"));
+        assert_eq!(read("{ mutable = [\"sampled_image\", \"storage_buffer\"] }").unwrap().kind, heap);
+        for (kind, says) in [
+            ("\"texture\"", "unknown variant `texture`"),
+            ("{ kinds = [] }", "unknown field `kinds`"),
+            ("{ mutable = [\"texture\"] }", "unknown variant `texture`"),
+            ("{}", "missing field `mutable`"),
+            ("3", "expected a kind of descriptor"),
+        ] {
+            let why = read(kind).unwrap_err().to_string();
+            assert!(why.contains(says) && why.contains("line 2"), "{why}");
+        }
+    }
+}

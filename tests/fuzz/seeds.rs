@@ -1,0 +1,126 @@
+//! Valid inputs, made from `testdata` and by the tests' own writers; no outside tool is needed.
+
+use super::link_support::{compute, fragment, state as good_state, vertex};
+use super::shapes::SHAPES;
+use super::targets::KEY;
+use dovetail::cache::entry;
+use dovetail::compile::request::{CompilerId, KnownState, ModuleDigest, StageRequest, TuningOptions};
+use dovetail::compile::worker::protocol::{self, Hello, PROTOCOL, Request, Response};
+use dovetail::error::{Error, FullCompile};
+use dovetail::glue::{self, GlueKey};
+use dovetail::link::{Placement, link};
+use dovetail::state::PipelineState;
+use dovetail::target::{GfxIp, Stage, WaveSize};
+use std::io::{Cursor, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+/// Modules of every shape, small, and those of `testdata/spirv`.
+pub fn spirv() -> Vec<Vec<u8>> {
+    let mut out: Vec<Vec<u8>> = SHAPES.iter().map(|(_, _, make)| make(3)).collect();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/spirv");
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).expect("the modules").map(|e| e.expect("a file").path()).collect();
+    files.retain(|path| path.extension().is_some_and(|e| e == "spv"));
+    files.sort();
+    out.extend(files.iter().map(|path| std::fs::read(path).expect("a module")));
+    out
+}
+
+/// Parts of every stage with relocations and data, and linked pipelines.
+pub fn elf() -> Vec<Vec<u8>> {
+    let mut ps = fragment().load_symbol(6, "doff_0_0_b").load_symbol(7, "pushconst");
+    ps.data.push((".rodata".into(), 16, vec![7; 24]));
+    let parts = [vertex().load_symbol(9, "descset_1").build(), ps.build(), compute().build()];
+    let glue = dovetail::link::EmitGlue;
+    let graphics = link(&[&parts[0], &parts[1]], &good_state(), Placement::Adjacent, &glue).expect("a pipeline");
+    let mut out = parts.to_vec();
+    out.push(link(&[&parts[2]], &good_state(), Placement::Adjacent, &glue).expect("a pipeline"));
+    out.push(graphics);
+    out
+}
+
+/// Sections of notes.
+pub fn note() -> Vec<Vec<u8>> {
+    vec![vertex().note(), fragment().note(), compute().note()]
+}
+
+/// States of pipelines as text: an empty one, and one with something of everything.
+pub fn state() -> Vec<Vec<u8>> {
+    let text = |state: &PipelineState| toml::to_string(state).expect("a state as text").into_bytes();
+    vec![text(&good_state()), text(&PipelineState::default())]
+}
+
+/// Entries whole, and what is in them.
+pub fn entry() -> Vec<Vec<u8>> {
+    let seen = Mutex::new(Vec::new());
+    let keep = |key: &GlueKey| {
+        let piece = glue::emit(key)?;
+        seen.lock().expect("pieces").push(rmp_serde::to_vec_named(&piece).expect("a piece"));
+        Ok(Arc::new(piece))
+    };
+    link(&[&vertex().build(), &fragment().build()], &good_state(), Placement::Adjacent, &keep).expect("a pipeline");
+    let mut out = seen.into_inner().expect("pieces");
+    out.push(rmp_serde::to_vec_named(&compiler()).expect("an id"));
+    let whole: Vec<Vec<u8>> = out.iter().chain([&compute().build()]).map(|bytes| entry::encode(&KEY, bytes)).collect();
+    out.extend(whole);
+    out
+}
+
+fn compiler() -> CompilerId {
+    CompilerId { sources: "0123456789abcdef".into(), backend: "llvm 19.1.7".into() }
+}
+
+/// Every message of both sides.
+pub fn frame() -> Vec<Vec<u8>> {
+    let request = StageRequest {
+        target: GfxIp::Gfx1030,
+        stage: Stage::Fragment,
+        module: ModuleDigest([3; 32]),
+        entry_point: "main".into(),
+        specialization: vec![(0, 1), (7, u64::MAX)],
+        wave: WaveSize::W64,
+        options: TuningOptions::default(),
+        known: KnownState::default(),
+    };
+    let errors = [
+        Error::malformed("word 3").at("a place"),
+        Error::unsupported("a feature", "a detail"),
+        Error::needs_full(FullCompile::TooManyValues { what: "values".into(), count: 200 }),
+        Error::bug("ours"),
+    ];
+    let answers = errors.into_iter().map(Err).chain([Ok(vec![1, 2, 3])]);
+    let mut out = vec![
+        protocol::frame(&Hello { protocol: PROTOCOL, compiler: compiler() }).expect("a frame"),
+        protocol::frame(&Request { id: 1, module: vec![3, 2, 35, 7], request }).expect("a frame"),
+    ];
+    out.extend(answers.map(|result| protocol::frame(&Response { id: 9, result }).expect("a frame")));
+    out
+}
+
+/// A module bare, compressed, in archives, and in archives in archives.
+pub fn archive() -> Vec<Vec<u8>> {
+    let module = super::shapes::ifs(1);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(&module).expect("to memory");
+    let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+    zlib.write_all(&module).expect("to memory");
+    let (gzip, zlib) = (gzip.finish().expect("to memory"), zlib.finish().expect("to memory"));
+    let zstd = zstd::encode_all(module.as_slice(), 1).expect("to memory");
+    let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, bytes) in [("a/b.vert.spv", &module), ("c.gz", &gzip)] {
+        zip.start_file(name, zip::write::SimpleFileOptions::default()).expect("to memory");
+        zip.write_all(bytes).expect("to memory");
+    }
+    let zip = zip.finish().expect("to memory").into_inner();
+    let mut tar = tar::Builder::new(Vec::new());
+    for (name, bytes) in [("d.frag.spv", &module), ("e.zip", &zip)] {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(bytes.len() as u64);
+        header.set_cksum();
+        tar.append_data(&mut header, name, bytes.as_slice()).expect("to memory");
+    }
+    let tar = tar.into_inner().expect("to memory");
+    let twice = zstd::encode_all(tar.as_slice(), 1).expect("to memory");
+    vec![module, gzip, zlib, zstd, zip, tar, twice]
+}

@@ -1,0 +1,193 @@
+//! What is fuzzed: how its inputs are made, and what must not become of them.
+//!
+//! To add a target: a line in [`TARGETS`], seeds in `seeds.rs`.
+
+use super::link_support::{compute, fragment, state, vertex};
+use super::random::Random;
+use super::{mutate, seeds, spirv};
+use dovetail::abi::layout::ResolvedLayout;
+use dovetail::cache::{Key, entry};
+use dovetail::compile::passes;
+use dovetail::compile::request::{CompilerId, KnownState, Module, StageRequest, TuningOptions, default_wave};
+use dovetail::compile::spirv::{reflect, translate};
+use dovetail::compile::worker::protocol;
+use dovetail::corpus::describe::describe;
+use dovetail::corpus::extract::Extractor;
+use dovetail::error::{Error, ErrorKind, Result};
+use dovetail::glue::GluePiece;
+use dovetail::link::{EmitGlue, Object, Placement, link, verify};
+use dovetail::metadata::document::Document;
+use dovetail::metadata::notes::Notes;
+use dovetail::metadata::{interface_io, note};
+use dovetail::state::PipelineState;
+use dovetail::target::{GfxIp, Stage};
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{LazyLock, Mutex};
+
+/// Something that reads what others wrote.
+pub struct Target {
+    /// Its name, and that of its folder of past findings.
+    pub name: &'static str,
+    seeds: fn() -> Vec<Vec<u8>>,
+    change: fn(&mut Random, &[Vec<u8>]) -> Vec<u8>,
+    run: fn(&[u8]) -> Result<()>,
+}
+
+/// All of them.
+pub const TARGETS: &[Target] = &[
+    Target { name: "spirv", seeds: seeds::spirv, change: spirv::change, run: compile },
+    Target { name: "elf", seeds: seeds::elf, change: mutate::bytes, run: link_parts },
+    Target { name: "note", seeds: seeds::note, change: mutate::bytes, run: read_note },
+    Target { name: "state", seeds: seeds::state, change: mutate::bytes, run: read_state },
+    Target { name: "entry", seeds: seeds::entry, change: mutate::bytes, run: read_entry },
+    Target { name: "frame", seeds: seeds::frame, change: mutate::bytes, run: read_frame },
+    Target { name: "archive", seeds: seeds::archive, change: mutate::bytes, run: extract },
+];
+
+impl Target {
+    /// Its valid inputs, made once.
+    pub fn seeds(&self) -> &'static [Vec<u8>] {
+        static MADE: Mutex<BTreeMap<&str, &[Vec<u8>]>> = Mutex::new(BTreeMap::new());
+        let mut made = MADE.lock().expect("seeds");
+        *made.entry(self.name).or_insert_with(|| (self.seeds)().leak())
+    }
+
+    /// Input `n` of a run. The first ones are the seeds themselves.
+    pub fn input(&self, run: u64, n: u64) -> Vec<u8> {
+        let seeds = self.seeds();
+        match usize::try_from(n).ok().and_then(|n| seeds.get(n)) {
+            Some(seed) => seed.clone(),
+            None => (self.change)(&mut Random::new(run, n), seeds),
+        }
+    }
+
+    /// Reads an input.
+    ///
+    /// # Errors
+    /// What is wrong: it panicked, or the error says that it is our own mistake.
+    pub fn judge(&self, input: &[u8]) -> std::result::Result<(), String> {
+        match catch_unwind(AssertUnwindSafe(|| (self.run)(input))) {
+            Err(panic) => Err(format!("panic: {}", message(&*panic))),
+            Ok(Err(e)) if matches!(e.kind(), ErrorKind::Bug(_)) => Err(e.to_string()),
+            Ok(_) => Ok(()),
+        }
+    }
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
+}
+
+/// The first error that is our own mistake; other errors are answers.
+fn no_bug<T>(result: Result<T>) -> Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(e) if matches!(e.kind(), ErrorKind::Bug(_)) => Err(e),
+        Err(_) => Ok(None),
+    }
+}
+
+/// All of a module's way but LLVM.
+fn compile(bytes: &[u8]) -> Result<()> {
+    describe(bytes);
+    let module = Module::new(bytes.to_vec())?;
+    let info = reflect(&module)?;
+    for entry in info.entry_points.iter().take(4) {
+        let Some(stage) = entry.stage else { continue };
+        let request = StageRequest {
+            target: GfxIp::Gfx1030,
+            stage,
+            module: module.digest(),
+            entry_point: entry.name.clone(),
+            specialization: info.specialization(&[(0, 1), (1, 2), (3, 64)]),
+            wave: default_wave(stage, info.uses_subgroups),
+            options: TuningOptions::default(),
+            known: KnownState::default(),
+        };
+        if let Some(shader) = no_bug(translate(&module, &entry.name, stage, &request.specialization))? {
+            no_bug(passes::lower(shader, &request))?;
+        }
+    }
+    Ok(())
+}
+
+/// A part with good parts for the other stages, in both layouts; and as if it were a final ELF.
+fn link_parts(bytes: &[u8]) -> Result<()> {
+    static GOOD: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| [vertex().build(), fragment().build()]);
+    no_bug(verify(bytes))?;
+    let stage = Object::parse(bytes)?.stage();
+    let parts: Vec<&[u8]> = match stage {
+        Stage::Vertex => vec![bytes, &GOOD[1]],
+        Stage::Fragment => vec![&GOOD[0], bytes],
+        Stage::Compute => vec![bytes],
+    };
+    linked(&parts, &state())
+}
+
+/// What is linked must keep every rule.
+fn linked(parts: &[&[u8]], state: &PipelineState) -> Result<()> {
+    for placement in [Placement::Adjacent, Placement::Chained] {
+        if let Some(elf) = no_bug(link(parts, state, placement, &EmitGlue))? {
+            let report = verify(&elf)?;
+            if !report.is_ok() {
+                return Err(Error::bug(format!("a linked ELF breaks rules: {:?}", report.violations)));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn read_note(bytes: &[u8]) -> Result<()> {
+    no_bug(note::read_notes(bytes))?;
+    let document = Document::parse(note::metadata(bytes)?)?;
+    // What was read can be written and read again.
+    Document::parse(&document.to_bytes()).map_err(|e| Error::bug(format!("written again: {e}")))?;
+    for stage in [Stage::Vertex, Stage::Fragment, Stage::Compute] {
+        no_bug(Notes::from_unlinked(&document, stage))?;
+    }
+    no_bug(interface_io::extract(&document.pipeline))?;
+    Ok(())
+}
+
+fn read_state(bytes: &[u8]) -> Result<()> {
+    static GOOD: LazyLock<[Vec<u8>; 3]> = LazyLock::new(|| [vertex().build(), fragment().build(), compute().build()]);
+    let Ok(text) = std::str::from_utf8(bytes) else { return Ok(()) };
+    let Ok(state) = toml::from_str::<PipelineState>(text) else { return Ok(()) };
+    no_bug(ResolvedLayout::new(&state.layout))?;
+    linked(&[&GOOD[0], &GOOD[1]], &state)?;
+    linked(&[&GOOD[2]], &state)
+}
+
+/// The key of every entry that is fuzzed.
+pub const KEY: Key = Key([7; 32]);
+
+/// An entry, and what entries hold, as if their digest were right.
+fn read_entry(bytes: &[u8]) -> Result<()> {
+    if let Ok(payload) = entry::decode(&KEY, bytes) {
+        drop(rmp_serde::from_slice::<GluePiece>(payload));
+        no_bug(Object::parse(payload))?;
+    }
+    drop(rmp_serde::from_slice::<GluePiece>(bytes));
+    drop(rmp_serde::from_slice::<CompilerId>(bytes));
+    Ok(())
+}
+
+fn read_frame(bytes: &[u8]) -> Result<()> {
+    let Some((head, body)) = bytes.split_first_chunk::<4>() else { return Ok(()) };
+    let length = protocol::frame_length(*head)?;
+    let body = body.get(..length.min(body.len())).unwrap_or(&[]);
+    no_bug(protocol::parse::<protocol::Hello>(body))?;
+    no_bug(protocol::parse::<protocol::Request>(body))?;
+    no_bug(protocol::parse::<protocol::Response>(body))?;
+    Ok(())
+}
+
+fn extract(bytes: &[u8]) -> Result<()> {
+    let mut extractor = Extractor::default();
+    extractor.add("fuzzed", bytes);
+    extractor.finish();
+    Ok(())
+}

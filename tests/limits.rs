@@ -1,0 +1,81 @@
+//! Time and stack that a module may cost in the parent and before LLVM: linear in its size, whatever its shape.
+//!
+//! Every shape goes through reflection, translation and all passes on a thread of 2 MiB, the least that any thread of
+//! ours has, within a deadline that a walk of quadratic cost misses by far.
+
+mod support {
+    pub mod shapes;
+}
+
+use dovetail::compile::passes;
+use dovetail::compile::request::{KnownState, Module, StageRequest, TuningOptions};
+use dovetail::compile::spirv::{reflect, translate};
+use dovetail::error::{Error, ErrorKind};
+use dovetail::target::{GfxIp, Stage, WaveSize};
+use std::sync::mpsc;
+use std::time::Duration;
+use support::shapes::{SHAPES, Shape};
+
+/// CPU time that a shape may take. A debug build takes some tenths of a second for each, a quadratic walk minutes.
+const MOST: Duration = Duration::from_secs(10);
+/// Then it counts as one that never ends.
+const DEADLINE: Duration = Duration::from_secs(120);
+const STACK: usize = 2 << 20;
+
+fn compile_without_llvm(bytes: Vec<u8>) -> Result<(), Error> {
+    let module = Module::new(bytes)?;
+    let info = reflect(&module)?;
+    let specialization = info.specialization(&[(3, 7)]);
+    let request = StageRequest {
+        target: GfxIp::Gfx1030,
+        stage: Stage::Compute,
+        module: module.digest(),
+        entry_point: "main".into(),
+        specialization,
+        wave: WaveSize::W32,
+        options: TuningOptions::default(),
+        known: KnownState::default(),
+    };
+    let shader = translate(&module, "main", Stage::Compute, &request.specialization)?;
+    passes::lower(shader, &request)?;
+    Ok(())
+}
+
+/// What became of a shape, and the CPU time that it took; none: it was not ready in time.
+fn outcome(&(_, size, make): &Shape) -> Option<(Result<(), Error>, Duration)> {
+    let (done, wait) = mpsc::channel();
+    let run = move || {
+        let module = make(size);
+        let start = thread_time();
+        let outcome = compile_without_llvm(module);
+        // The receiver is gone if this took too long.
+        let _ = done.send((outcome, thread_time() - start));
+    };
+    std::thread::Builder::new().stack_size(STACK).spawn(run).expect("a thread");
+    wait.recv_timeout(DEADLINE).ok()
+}
+
+fn thread_time() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}
+
+#[test]
+fn every_shape_is_compiled_or_refused_by_name_in_linear_time() {
+    let only = std::env::var("DOVETAIL_SHAPE").unwrap_or_default();
+    let mut broken = Vec::new();
+    for shape in SHAPES.iter().filter(|s| s.0.contains(&only)) {
+        let Some((outcome, took)) = outcome(shape) else {
+            // What goes on running would slow down whatever came next.
+            broken.push(format!("{}: not in {DEADLINE:?}, and those after it were not tried", shape.0));
+            break;
+        };
+        let what = outcome.as_ref().map_or_else(Error::to_string, |()| "compiled".to_owned());
+        eprintln!("{took:>10.2?}  {}: {what}", shape.0);
+        let named = outcome.map_or_else(|e| matches!(e.kind(), ErrorKind::Unsupported { .. }), |()| true);
+        if took > MOST || !named {
+            broken.push(format!("{}: {what}, {took:?}", shape.0));
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
