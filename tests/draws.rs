@@ -206,6 +206,7 @@ fn a_texture_is_drawn() {
         layers: 1,
         arrayed: false,
         levels: 1,
+        samples: 1,
         data,
     };
     let attribute =

@@ -2,7 +2,7 @@
 //! emulator what lavapipe draws.
 //!
 //! With `DOVETAIL_PAIRS` set, all pairs of the extracted corpora whose names contain its value are judged too, and what
-//! became of each is printed.
+//! became of each is printed; with `DOVETAIL_PAIRS_IN`, those of the extracted corpus in that folder instead.
 #![cfg(feature = "llvm")]
 
 mod support;
@@ -10,7 +10,8 @@ mod support;
 mod vulkan;
 
 use dovetail::compile::llvm::LlvmCompiler;
-use dovetail::proof::{Fate, Report, Spirv, Tools, pair};
+use dovetail::compile::request::Module;
+use dovetail::proof::{Case, Fate, Report, Spirv, Tools, compute, pair};
 use std::collections::BTreeMap;
 use support::{glsl, root};
 use vulkan::Lavapipe;
@@ -22,24 +23,16 @@ fn judged(vulkan: &Lavapipe, vertex: &[u8], fragment: &[u8]) -> Report {
     pair(&vertex, &fragment, &tools)
 }
 
-#[test]
-fn pairs_agree() {
-    let test = "pairs::pairs_agree";
+/// Judges pairs of GLSL files; fails with those that do not agree.
+fn agree(test: &str, pairs: &[(&str, &str)], fate: Fate) {
     let vulkan = match Lavapipe::get() {
         Ok(vulkan) => vulkan,
         Err(why) => return support::skip(test, &why),
     };
     let dir = root().join("testdata");
     let mut failed = Vec::new();
-    for (vertex, fragment, fate) in [
-        ("shaders/ui.vert", "shaders/ui.frag", Fate::Agreed),
-        ("draws/varied.vert", "draws/varied.frag", Fate::Agreed),
-        ("draws/skin.vert", "draws/skin.frag", Fate::Agreed),
-        ("draws/halves.vert", "draws/halves.frag", Fate::Agreed),
-        // Lavapipe 22.3 does not have VK_EXT_mutable_descriptor_type.
-        ("draws/heap.vert", "draws/heap.frag", Fate::AgreedWithInterpreter),
-    ] {
-        let read = |name: &str| glsl(test, &dir.join(name), "vulkan1.1");
+    for (vertex, fragment) in pairs {
+        let read = |name: &str| glsl(test, &dir.join(name), "vulkan1.2");
         let (Some(a), Some(b)) = (read(vertex), read(fragment)) else { return };
         let report = judged(vulkan, &a, &b);
         eprintln!("{vertex}, {fragment}: {report:?}");
@@ -51,6 +44,62 @@ fn pairs_agree() {
 }
 
 #[test]
+fn pairs_agree() {
+    let pairs = [
+        ("shaders/ui.vert", "shaders/ui.frag"),
+        ("draws/varied.vert", "draws/varied.frag"),
+        ("draws/skin.vert", "draws/skin.frag"),
+        ("draws/halves.vert", "draws/halves.frag"),
+    ];
+    agree("pairs::pairs_agree", &pairs, Fate::Agreed);
+    // Lavapipe 22.3 does not have VK_EXT_mutable_descriptor_type.
+    agree("pairs::pairs_agree", &[("draws/heap.vert", "draws/heap.frag")], Fate::AgreedWithInterpreter);
+}
+
+/// Whatever the position is made of, a scene is found that has it before the eye: matrices as structures of columns or rows,
+/// quaternions, nodes by address, points whose size the distance decides.
+#[test]
+fn scenes_are_found_by_evaluation() {
+    let shaded = ["columns", "rows", "quaternion", "addressed"].map(|v| format!("pairs/{v}.vert"));
+    let mut pairs: Vec<(&str, &str)> = shaded.iter().map(|v| (v.as_str(), "pairs/shaded.frag")).collect();
+    pairs.push(("pairs/particles.vert", "pairs/particles.frag"));
+    agree("pairs::scenes_are_found_by_evaluation", &pairs, Fate::Agreed);
+}
+
+/// Nobody but the interpreter can judge these here: lavapipe has no such attachments, or does not know the capability.
+#[test]
+fn contents_are_made_for_what_lavapipe_cannot_run() {
+    let pairs = [("pairs/columns.vert", "pairs/attached.frag"), ("pairs/columns.vert", "pairs/weighed.frag")];
+    agree("pairs::contents_are_made_for_what_lavapipe_cannot_run", &pairs, Fate::AgreedWithInterpreter);
+}
+
+/// Distances that a fragment shader reads; textures out of arrays, chosen by numbers that must be in range.
+#[test]
+fn contents_are_made() {
+    let pairs = [("pairs/cut.vert", "pairs/cut.frag"), ("pairs/columns.vert", "pairs/chosen.frag")];
+    agree("pairs::contents_are_made", &pairs, Fate::Agreed);
+}
+
+/// The same of compute shaders: descriptors of arrays, texels of three channels, and addresses that are two words.
+#[test]
+fn contents_are_made_for_compute_shaders() {
+    let test = "pairs::contents_are_made_for_compute_shaders";
+    let vulkan = match Lavapipe::get() {
+        Ok(vulkan) => vulkan,
+        Err(why) => return support::skip(test, &why),
+    };
+    for name in ["chosen", "halves"] {
+        let path = root().join("testdata/pairs").join(name).with_extension("comp");
+        let Some(module) = glsl(test, &path, "vulkan1.2") else { return };
+        let module = Module::new(module).expect("a module");
+        let tools =
+            Tools { compiler: &LlvmCompiler::new(), judge: vulkan, budget: Default::default(), on_difference: &|_| () };
+        let report = compute(&Case { module: &module, entry: "main", spec: &[], choices: &[] }, &tools);
+        assert_eq!(report.fate, Fate::Agreed, "{name}: {}", report.reason);
+    }
+}
+
+#[test]
 fn pairs_of_the_corpus() {
     let test = "pairs::pairs_of_the_corpus";
     let Ok(only) = std::env::var("DOVETAIL_PAIRS") else { return };
@@ -59,8 +108,11 @@ fn pairs_of_the_corpus() {
         Err(why) => return support::skip(test, &why),
     };
     let mut fates: BTreeMap<Fate, usize> = BTreeMap::new();
-    for source in ["warzone2100", "pyside6"] {
-        let dir = root().join("corpus").join(source);
+    let folders = match std::env::var_os("DOVETAIL_PAIRS_IN") {
+        Some(folder) => vec![folder.into()],
+        None => ["warzone2100", "pyside6"].map(|source| root().join("corpus").join(source)).to_vec(),
+    };
+    for dir in folders {
         let Ok(list) = std::fs::read_to_string(dir.join("pairs.tsv")) else { continue };
         for line in list.lines().skip(1).filter(|line| line.contains(&only)) {
             let [_, vertex, fragment] = line.split('\t').collect::<Vec<_>>()[..] else { continue };

@@ -328,6 +328,7 @@ fn a_draw_is_judged_by_pixels() {
         layers: 1,
         arrayed: false,
         levels: 1,
+        samples: 1,
         data: Bytes(texels),
     };
     let bound = Bound::CombinedImageSampler(image, Sampler::default());

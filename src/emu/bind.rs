@@ -135,7 +135,7 @@ fn place(machine: &mut Machine, bound: &Bound, absent: &[u32]) -> Result<(Home, 
         }
         Bound::PhysicalStorageBuffer(data) => (Home::Bytes(machine.alloc_with(&data.0)?, data.0.len()), Vec::new()),
         Bound::UniformTexelBuffer(texels) | Bound::StorageTexelBuffer(texels) => typed(machine, texels)?,
-        Bound::SampledImage(image) | Bound::StorageImage(image) => {
+        Bound::SampledImage(image) | Bound::InputAttachment(image) | Bound::StorageImage(image) => {
             let (home, words) = texels(machine, image, absent)?;
             (home, vec![(PartLetter::Image, words)])
         }
@@ -167,7 +167,15 @@ fn selects(selects: [u8; 4]) -> u32 {
 fn texels(machine: &mut Machine, image: &Image, absent: &[u32]) -> Result<(Home, Vec<u32>)> {
     let format = NamedFormat::new(&image.format)?;
     let [width, height, depth] = image.extent;
+    let several = image.samples > 1;
+    if several
+        && (image.shape != Shape::D2 || image.levels != 1 || !image.samples.is_power_of_two() || image.samples > 8)
+    {
+        return Err(Error::malformed(format!("an image of {} samples and {} levels", image.samples, image.levels)));
+    }
     let shape = match (image.shape, image.arrayed) {
+        (Shape::D2, false) if several => HwShape::D2Msaa,
+        (Shape::D2, true) if several => HwShape::D2MsaaArray,
         (Shape::D1, false) => HwShape::D1,
         (Shape::D1, true) => HwShape::D1Array,
         (Shape::D2, false) => HwShape::D2,
@@ -176,7 +184,8 @@ fn texels(machine: &mut Machine, image: &Image, absent: &[u32]) -> Result<(Home,
         (Shape::Cube, _) => HwShape::Cube,
     };
     let slices = if shape == HwShape::D3 { depth } else { image.layers };
-    let last_level = image.levels.saturating_sub(1);
+    // Of samples their logarithm stands where levels do.
+    let last_level = if several { image.samples.ilog2() } else { image.levels.saturating_sub(1) };
     let mut descriptor = ImageDescriptor {
         base: 0,
         format: format.number,
@@ -191,7 +200,7 @@ fn texels(machine: &mut Machine, image: &Image, absent: &[u32]) -> Result<(Home,
         min_lod: 0.0,
         selects: format.selects,
     };
-    let bytes = Texture::new(descriptor)?.slice_bytes() * u64::from(slices.max(1));
+    let bytes = Texture::new(descriptor)?.slice_bytes() * u64::from(slices.max(1)) * u64::from(image.samples.max(1));
     descriptor.base = machine.alloc(bytes as usize)?;
     let texture = Texture::new(descriptor)?;
     let mut rows = Vec::new();
@@ -199,8 +208,9 @@ fn texels(machine: &mut Machine, image: &Image, absent: &[u32]) -> Result<(Home,
     for level in 0..image.levels {
         let [width, height, slices] = texture.extent(level);
         let bytes = width as usize * format.format.bytes();
-        for (slice, y) in (0..slices).flat_map(|slice| (0..height).map(move |y| (slice, y))) {
-            let row = texture.address(Place { level, at: [0, y, slice], sample: 0 });
+        let rows_of = |slice| (0..image.samples).flat_map(move |sample| (0..height).map(move |y| (slice, sample, y)));
+        for (slice, sample, y) in (0..slices).flat_map(rows_of) {
+            let row = texture.address(Place { level, at: [0, y, slice], sample });
             let (Some(row), Some((now, later))) = (row, data.split_at_checked(bytes)) else {
                 return Err(Error::malformed("an image with too few texels"));
             };
@@ -386,6 +396,29 @@ mod tests {
     }
 
     #[test]
+    fn images_of_several_samples_keep_each() {
+        let image = |samples: u32, layers: u32| Image {
+            format: "R32_SFLOAT".into(),
+            shape: Shape::D2,
+            extent: [3, 2, 1],
+            layers,
+            arrayed: layers > 1,
+            levels: 1,
+            samples,
+            data: Bytes((0..6 * 4 * samples * layers).map(|n| n as u8).collect()),
+        };
+        let layout = layout(ResourceKind::SampledImage, false);
+        for (samples, layers) in [(2, 1), (4, 1), (4, 3), (8, 2)] {
+            let mut machine = Machine::new(GfxIp::Gfx1030);
+            let inputs = bound(Bound::SampledImage(image(samples, layers)));
+            let there = Bindings::new(&mut machine, &layout, &inputs).unwrap();
+            assert_eq!(there.read(&machine, &inputs).unwrap(), [image(samples, layers).data.0]);
+        }
+        let inputs = bound(Bound::SampledImage(Image { levels: 2, ..image(4, 1) }));
+        assert!(Bindings::new(&mut Machine::new(GfxIp::Gfx1030), &layout, &inputs).is_err());
+    }
+
+    #[test]
     fn images_keep_their_texels_and_know_their_number() {
         let image = |texels: usize| Image {
             format: "R8G8B8A8_UNORM".into(),
@@ -394,6 +427,7 @@ mod tests {
             layers: 1,
             arrayed: false,
             levels: 2,
+            samples: 1,
             data: Bytes((0..texels * 4).map(|n| n as u8).collect()),
         };
         let mut machine = Machine::new(GfxIp::Gfx1030);

@@ -124,6 +124,8 @@ pub enum Bound {
     StorageTexelBuffer(Texels),
     /// An image without a sampler.
     SampledImage(Image),
+    /// An image that each pixel reads its own texel of.
+    InputAttachment(Image),
     /// An image that is read and written by texel.
     StorageImage(Image),
     /// A sampler.
@@ -142,6 +144,7 @@ impl Bound {
             Self::UniformTexelBuffer(_) => ResourceKind::UniformTexelBuffer,
             Self::StorageTexelBuffer(_) => ResourceKind::StorageTexelBuffer,
             Self::SampledImage(_) => ResourceKind::SampledImage,
+            Self::InputAttachment(_) => ResourceKind::InputAttachment,
             Self::StorageImage(_) => ResourceKind::StorageImage,
             Self::Sampler(_) => ResourceKind::Sampler,
             Self::CombinedImageSampler(..) => ResourceKind::CombinedImageSampler,
@@ -201,7 +204,11 @@ pub struct Image {
     /// Levels.
     #[serde(default = "one")]
     pub levels: u32,
-    /// Texels, tightly packed: level by level, in it layer by layer (or slice by slice), in it row by row.
+    /// Samples of a texel; of several, one level.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub samples: u32,
+    /// Texels, tightly packed: level by level, in it layer by layer (or slice by slice), in it sample by sample, in it row
+    /// by row.
     pub data: Bytes,
 }
 

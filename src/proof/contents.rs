@@ -108,6 +108,9 @@ impl Declared {
                     }
                     ResourceKind::Sampler => Bound::Sampler(images::sampler(linear, None)),
                     ResourceKind::SampledImage => Bound::SampledImage(images::image(self, image()?, &mut random)?),
+                    ResourceKind::InputAttachment => {
+                        Bound::InputAttachment(images::image(self, image()?, &mut random)?)
+                    }
                     ResourceKind::StorageImage => Bound::StorageImage(images::image(self, image()?, &mut random)?),
                     ResourceKind::CombinedImageSampler => {
                         let ty = image()?;
@@ -120,7 +123,6 @@ impl Declared {
                     ResourceKind::StorageTexelBuffer => {
                         Bound::StorageTexelBuffer(images::texels(self, image()?, &mut random)?)
                     }
-                    other => return Err(Error::unsupported("contents", format!("{other:?}"))),
                 };
                 inputs.bindings.push(Binding { set: r.set, binding: r.binding, element, bound });
             }
@@ -137,6 +139,7 @@ impl Declared {
             }
             inputs.push_constants = Bytes(data);
         }
+        self.limit_indices(ir, &mut inputs);
         self.add_references(ir, &mut inputs, choice.buffer, |ty, to| {
             self.fill(to, ty, &mut random, Place { choice, push: false, packed: false });
         });

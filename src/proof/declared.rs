@@ -17,6 +17,8 @@ pub struct Declared {
     strides: BTreeMap<(u32, u32), u32>,
     /// Members whose matrices lie row by row.
     rows: BTreeSet<(u32, u32)>,
+    /// Variables that say that their memory is reached through no other.
+    restrict: BTreeSet<u32>,
     /// Types of pointers that functions make of numbers.
     converted: BTreeSet<u32>,
 }
@@ -41,17 +43,26 @@ pub(super) struct ImageType {
     pub format: ImageFormat,
 }
 
+impl ImageType {
+    /// Samples of a texel that an image of it gets.
+    pub fn samples(self) -> u32 {
+        if self.multisampled { 4 } else { 1 }
+    }
+}
+
 impl Declared {
     /// Reads a module.
     ///
     /// # Errors
     /// Malformed: declarations that cannot be read.
     pub fn new(module: &[u8]) -> Result<Self> {
-        let converted = instructions(module).filter(|words| opcode(words) == Op::ConvertUToPtr as u32);
+        // Of what is cast, only pointers count.
+        let makes_pointers = [Op::ConvertUToPtr, Op::Bitcast].map(|op| op as u32);
+        let converted = instructions(module).filter(|words| makes_pointers.contains(&opcode(words)));
         let converted = converted.filter_map(|words| words.get(1).copied()).collect();
         let module = dr::load_bytes(declarations(module)).map_err(|e| Error::malformed(e.to_string()))?;
         let (mut decorations, mut members, mut names) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        let (mut strides, mut rows) = (BTreeMap::new(), BTreeSet::new());
+        let (mut strides, mut rows, mut restrict) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
         for inst in &module.annotations {
             match (inst.class.opcode, inst.operands.as_slice()) {
                 (Op::Decorate, [Operand::IdRef(id), Operand::Decoration(d), Operand::LiteralBit32(n)]) => {
@@ -85,6 +96,9 @@ impl Declared {
                 ) => {
                     rows.insert((*id, *member));
                 }
+                (Op::Decorate, [Operand::IdRef(id), Operand::Decoration(Decoration::Restrict)]) => {
+                    restrict.insert(*id);
+                }
                 _ => {}
             }
         }
@@ -104,7 +118,7 @@ impl Declared {
         };
         let variables = values.iter().filter_map(variable).collect();
         let types = values.iter().filter_map(|inst| Some((inst.result_id?, inst.clone()))).collect();
-        Ok(Self { types, variables, decorations, members, names, strides, rows, converted })
+        Ok(Self { types, variables, decorations, members, names, strides, rows, restrict, converted })
     }
 
     /// Of the variables at a resource's place, what each points to (of an array of descriptors, one of them).
@@ -117,6 +131,17 @@ impl Declared {
         self.variables.iter().filter(here).map(|v| self.pointee(v.pointer)).collect()
     }
 
+    /// Sets and bindings of which several variables are, one of them declared to be the only way to its memory.
+    pub(super) fn restricted(&self) -> BTreeSet<(u32, u32)> {
+        let place = |v: &Variable| {
+            let decoration = |d| self.decorations.get(&(v.id, d)).copied();
+            Some((decoration(Decoration::DescriptorSet)?, decoration(Decoration::Binding)?))
+        };
+        let at = |place_of| self.variables.iter().filter(move |v| place(v) == Some(place_of));
+        let alone = self.variables.iter().filter(|v| self.restrict.contains(&v.id)).filter_map(place);
+        alone.filter(|place| at(*place).count() > 1).collect()
+    }
+
     /// The block of push constants.
     pub(super) fn push_constants(&self) -> Option<u32> {
         let block = self.variables.iter().find(|v| v.class == StorageClass::PushConstant)?;
@@ -125,7 +150,7 @@ impl Declared {
 
     /// What the pointers point to that functions make of numbers.
     pub(super) fn converted(&self) -> impl Iterator<Item = u32> {
-        self.converted.iter().map(|pointer| self.operand(*pointer, 1))
+        self.converted.iter().filter(|ty| self.opcode(**ty) == Op::TypePointer).map(|ty| self.operand(*ty, 1))
     }
 
     /// An operand of a type's declaration that is an id or a number; 0 if there is none.

@@ -5,7 +5,8 @@
 //! scenes, by rank ──────────────────────┴─> drawn by the interpreter (bounds), the judge, and each pipeline ─> Report
 //! ```
 //!
-//! Two seeds are drawn onto floats, and the second once more onto bytes. Where a scene proves nothing the next is taken.
+//! Two seeds are drawn onto floats, and the second once more onto bytes. Where a scene proves nothing the next is taken; so
+//! is where the judges do not agree with each other. If they do so on no scene whose edges stand still, that is told.
 
 use super::compute::{Difference, FLOOR, SEEDS, Tools};
 use super::declared::Declared;
@@ -14,7 +15,7 @@ use super::driver::{Outputs, Spirv};
 use super::judge::{bytes_of, judge, proves_nothing};
 use super::pipelines::Pipelines;
 use super::report::{Fate, Report};
-use super::scene::{Manner, Part, Scene, target_format};
+use super::scene::{Candidate, Manner, Part, Scene, target_format};
 use super::world::Known;
 use crate::compile::Compiler;
 use crate::compile::request::{Module, default_wave};
@@ -65,6 +66,30 @@ struct Shown {
     without_driver: Option<String>,
 }
 
+/// What came of a scene that shows nothing.
+struct Failed {
+    fate: Fate,
+    why: String,
+    /// The judges do not agree with each other.
+    dispute: Option<Dispute>,
+}
+
+impl From<(Fate, String)> for Failed {
+    fn from((fate, why): (Fate, String)) -> Self {
+        Self { fate, why, dispute: None }
+    }
+}
+
+/// What somebody left of a scene, and what should have been.
+struct Dispute {
+    inputs: Inputs,
+    precise: bool,
+    seed: u64,
+    route: &'static str,
+    expected: Vec<Vec<u8>>,
+    what: String,
+}
+
 const STAGES: [Stage; 2] = [Stage::Vertex, Stage::Fragment];
 
 impl<'a> Pair<'a> {
@@ -97,6 +122,11 @@ impl<'a> Pair<'a> {
             (Err(why), _) | (_, Err(why)) => return Report::new(Fate::NotCompiled, why.to_string()),
         };
         let mut report = Report::new(Fate::ProvesNothing, "no inputs");
+        let mut disputes: Vec<Dispute> = Vec::new();
+        let noted = |disputes: &[Dispute]| match disputes {
+            [] => String::new(),
+            [first, ..] => format!("the judges do not agree on {} scenes, the first: {}", disputes.len(), first.what),
+        };
         for manner in [Manner::Plain, Manner::Calm] {
             let mut ranked = Vec::new();
             for seed in SEEDS {
@@ -106,44 +136,81 @@ impl<'a> Pair<'a> {
                 }
             }
             for n in 0..TRIES {
-                let seeds: Vec<&Inputs> = ranked.iter().filter_map(|some| some.get(n)).collect();
+                let seeds: Vec<&Candidate> = ranked.iter().filter_map(|some| some.get(n)).collect();
                 let [first, second] = seeds[..] else { break };
-                let again = rounded(second);
-                let scenes = [(&precise, first, SEEDS[0]), (&precise, second, SEEDS[1]), (&coarse, &again, SEEDS[1])];
-                let (fate, why) = self.draw_all(&scenes, tools, &mut report);
+                let again = rounded(&second.inputs);
+                let scenes = [
+                    (&precise, &first.inputs, SEEDS[0]),
+                    (&precise, &second.inputs, SEEDS[1]),
+                    (&coarse, &again, SEEDS[1]),
+                ];
+                let (fate, why) = match self.draw_all(&scenes, tools, &mut report) {
+                    Ok(outcome) => outcome,
+                    Err(Failed { fate, why, dispute }) => {
+                        let steady = first.steady && second.steady;
+                        disputes.extend(dispute.filter(|_| steady || fate == Fate::Differs));
+                        (fate, why)
+                    }
+                };
                 // What was cut with one scene and ran with another has run.
                 if !report.ran || fate != Fate::Cut {
                     (report.fate, report.reason) = (fate, why);
                 }
-                if !matches!(fate, Fate::ProvesNothing | Fate::Cut) {
-                    return report;
+                match fate {
+                    Fate::ProvesNothing | Fate::Cut => {}
+                    Fate::Differs => {
+                        disputes.pop().iter().for_each(|dispute| self.tell(dispute, [&precise, &coarse], tools));
+                        return report;
+                    }
+                    _ => {
+                        let notes = [std::mem::take(&mut report.reason), noted(&disputes)];
+                        report.reason = notes.into_iter().filter(|n| !n.is_empty()).collect::<Vec<_>>().join("; ");
+                        return report;
+                    }
                 }
             }
+        }
+        if let Some(first) = disputes.first() {
+            self.tell(first, [&precise, &coarse], tools);
+            (report.fate, report.reason) = (Fate::Differs, noted(&disputes));
         }
         report
     }
 
-    /// The scenes of which most is known for certain.
-    fn promising(&self, all: Vec<Inputs>, tools: &Tools<'_>) -> Vec<Inputs> {
+    fn tell(&self, dispute: &Dispute, [precise, coarse]: [&Pipelines; 2], tools: &Tools<'_>) {
+        (tools.on_difference)(&Difference {
+            inputs: &dispute.inputs,
+            state: if dispute.precise { &precise.state } else { &coarse.state },
+            wave: default_wave(Stage::Fragment, self.modules[1].1.uses_subgroups),
+            seed: dispute.seed,
+            route: dispute.route,
+            expected: &dispute.expected,
+            what: &dispute.what,
+        });
+    }
+
+    /// The scenes of which most is known for certain; those whose edges stand still come first.
+    fn promising(&self, all: Vec<Candidate>, tools: &Tools<'_>) -> Vec<Candidate> {
         let (mut good, mut others) = (Vec::new(), Vec::new());
-        for inputs in all {
+        for candidate in all {
             if good.len() == TRIES {
                 break;
             }
             let doubts = || -> Option<f64> {
-                let drawn = self.interpret(&inputs, tools).ok()?;
+                let drawn = self.interpret(&candidate.inputs, tools).ok()?;
                 let own = own(&drawn).ok()?;
-                let verdict = compare(&drawn, &inputs, &own, &own).ok()?;
+                let verdict = compare(&drawn, &candidate.inputs, &own, &own).ok()?;
                 let Verdict { loose, uncertain, not_finite, written, .. } = verdict;
                 Some((loose + uncertain + not_finite) as f64 / written.max(1) as f64)
             };
             match doubts().unwrap_or(f64::INFINITY) {
-                doubts if doubts < CERTAIN => good.push(inputs),
-                doubts => others.push((doubts, inputs)),
+                doubts if doubts < CERTAIN => good.push(candidate),
+                doubts => others.push((!candidate.steady, doubts, candidate)),
             }
         }
-        others.sort_by(|a, b| a.0.total_cmp(&b.0));
-        good.into_iter().chain(others.into_iter().map(|(_, inputs)| inputs)).take(TRIES).collect()
+        others.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        good.sort_by_key(|candidate| !candidate.steady);
+        good.into_iter().chain(others.into_iter().map(|(.., candidate)| candidate)).take(TRIES).collect()
     }
 
     fn interpret(&self, inputs: &Inputs, tools: &Tools<'_>) -> Result<Drawn> {
@@ -176,21 +243,17 @@ impl<'a> Pair<'a> {
         scenes: &[(&Pipelines, &Inputs, u64)],
         tools: &Tools<'_>,
         report: &mut Report,
-    ) -> (Fate, String) {
+    ) -> Result<(Fate, String), Failed> {
         let mut sum = Verdict::default();
         let (mut left, mut pixels, mut without_driver) = (Vec::new(), usize::MAX, None);
         let (mut alike, mut all) = (0, 0);
         for (pipelines, inputs, seed) in scenes {
-            match self.draw(pipelines, inputs, *seed, tools, report) {
-                Ok(shown) => {
-                    sum.add(&shown.verdict);
-                    left.push(shown.left);
-                    pixels = pixels.min(shown.pixels);
-                    (alike, all) = (alike + shown.alike.0, all + shown.alike.1);
-                    without_driver = without_driver.or(shown.without_driver);
-                }
-                Err(fate) => return fate,
-            }
+            let shown = self.draw(pipelines, inputs, *seed, tools, report)?;
+            sum.add(&shown.verdict);
+            left.push(shown.left);
+            pixels = pixels.min(shown.pixels);
+            (alike, all) = (alike + shown.alike.0, all + shown.alike.1);
+            without_driver = without_driver.or(shown.without_driver);
         }
         (report.exact, report.floats) = (sum.exact, sum.floats);
         left.truncate(SEEDS.len());
@@ -203,18 +266,19 @@ impl<'a> Pair<'a> {
                     && too_few.or(proves_nothing(&certain, &left)).is_none()
                     && alike as f64 > ALIKE * all as f64 =>
             {
-                return (Fate::Agreed, format!("by a plain bound, {alike} of {all} values: the interpreter's {why}"));
+                let why = format!("by a plain bound, {alike} of {all} values: the interpreter's {why}");
+                return Ok((Fate::Agreed, why));
             }
             nothing => nothing,
         };
-        match (nothing, without_driver) {
+        Ok(match (nothing, without_driver) {
             (Some(why), _) => (Fate::ProvesNothing, why),
             (None, Some(why)) => (Fate::AgreedWithInterpreter, why),
             (None, None) => {
                 let whole_only = |why: &String| format!("whole only: {why}");
                 (Fate::Agreed, scenes.iter().find_map(|s| s.0.not_linked.as_ref()).map_or(String::new(), whole_only))
             }
-        }
+        })
     }
 
     fn draw(
@@ -224,8 +288,8 @@ impl<'a> Pair<'a> {
         seed: u64,
         tools: &Tools<'_>,
         report: &mut Report,
-    ) -> Result<Shown, (Fate, String)> {
-        let nothing = |why: Error| (Fate::ProvesNothing, why.to_string());
+    ) -> Result<Shown, Failed> {
+        let nothing = |why: Error| Failed::from((Fate::ProvesNothing, why.to_string()));
         let limits = Limits { instructions: tools.budget.emulated };
         let mut runs = Vec::new();
         for (route, elf) in &pipelines.elfs {
@@ -237,7 +301,7 @@ impl<'a> Pair<'a> {
             runs.push((*route, outputs(ran)));
         }
         report.ran = true;
-        let Some((_, whole)) = runs.last().cloned() else { return Err((Fate::NotRun, "no pipeline".into())) };
+        let Some((_, whole)) = runs.last().cloned() else { return Err((Fate::NotRun, "no pipeline".into()).into()) };
         let drawn = self.interpret(inputs, tools).map_err(nothing)?;
         if runs.len() > 1 {
             let bytes = runs.iter().all(|(_, linked)| *linked == whole);
@@ -255,21 +319,22 @@ impl<'a> Pair<'a> {
         for (route, ours) in &runs {
             verdict = compare(&drawn, inputs, ours, &theirs).map_err(|why| {
                 let what = format!("seed {seed}, {route}: {why}");
-                (tools.on_difference)(&Difference {
-                    inputs,
-                    state: &pipelines.state,
-                    wave: default_wave(Stage::Fragment, self.modules[1].1.uses_subgroups),
+                let judges = compare(&drawn, inputs, &own, &theirs);
+                let (fate, who) = match (&judges, compare(&drawn, inputs, ours, &own)) {
+                    (Ok(_), _) => (Fate::Differs, "the interpreter agrees with what was expected".to_owned()),
+                    (_, Ok(_)) => (Fate::ProvesNothing, "the interpreter agrees with the emulator".to_owned()),
+                    (Err(why), _) => (Fate::ProvesNothing, format!("the interpreter agrees with neither: {why}")),
+                };
+                let why = format!("{what}; {who}");
+                let dispute = Dispute {
+                    inputs: inputs.clone(),
+                    precise: is_precise(inputs),
                     seed,
                     route,
-                    expected: &[theirs.bindings.clone(), theirs.targets.clone()].concat(),
-                    what: &what,
-                });
-                let interpreter = match (compare(&drawn, inputs, &own, &theirs), compare(&drawn, inputs, ours, &own)) {
-                    (Ok(_), _) => "the interpreter agrees with what was expected".to_owned(),
-                    (_, Ok(_)) => "the interpreter agrees with the emulator".to_owned(),
-                    (Err(why), _) => format!("the interpreter agrees with neither: {why}"),
+                    expected: [theirs.bindings.clone(), theirs.targets.clone()].concat(),
+                    what: why.clone(),
                 };
-                (Fate::Differs, format!("{what}; {interpreter}"))
+                Failed { fate, why, dispute: Some(dispute) }
             })?;
         }
         let targets = drawn.targets.iter().zip(whole.targets.iter().zip(&theirs.targets));
@@ -291,6 +356,12 @@ fn rounded(inputs: &Inputs) -> Inputs {
         target.format = target_format(false).to_owned();
     }
     inputs
+}
+
+/// Whether floats are drawn onto attachments that do not round them.
+fn is_precise(inputs: &Inputs) -> bool {
+    let targets = inputs.draw.iter().flat_map(|draw| &draw.targets);
+    targets.filter(|t| !t.format.ends_with("INT")).all(|t| t.format == target_format(true))
 }
 
 fn outputs(ran: Outcome) -> Outputs {

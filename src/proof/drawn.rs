@@ -46,26 +46,43 @@ pub fn interpreted_draw(
     inputs: &Inputs,
     options: Options,
 ) -> Result<Drawn> {
-    let command = inputs.draw.as_ref().ok_or_else(|| Error::malformed("no draw"))?;
-    if command.targets.iter().any(|t| t.blend.is_some()) || command.depth.is_some_and(|d| d.compare != Compare::Always)
-    {
-        return Err(Error::unsupported("interpreting a draw", "fragments that do not replace what was there"));
-    }
-    let mut run = Run {
-        vertex,
-        fragment,
-        attributes,
-        command,
-        options,
-        world: world(inputs)?,
-        vertices: Vec::new(),
-        pixels: BTreeMap::new(),
-        edges: BTreeSet::new(),
-        outside: 0,
-        vague: 0,
-    };
+    let mut run = Run::new(vertex, fragment, attributes, inputs, options)?;
+    let command = run.command;
     draw::draw(&mut run, command, &mut Targets::new(command)?)?;
     run.drawn(inputs)
+}
+
+/// What the interpreter makes of the vertices of a draw that is not indexed, and of one instance.
+///
+/// # Errors
+/// As [`interpreted_draw`].
+pub(super) fn interpreted_corners(
+    vertex: &Shader,
+    attributes: &VertexInputState,
+    inputs: &Inputs,
+    options: Options,
+) -> Result<Corners> {
+    let mut run = Run::new(vertex, None, attributes, inputs, options)?;
+    let ids = (0..run.command.vertices).map(|vertex| VertexId { vertex, instance: 0, primitive: 0 });
+    run.vertices = ids.map(|id| run.fetch(&id)).collect::<Result<_>>()?;
+    run.run_vertices()?;
+    let distances = run.vertices.iter().flat_map(|v| &v.outputs).filter_map(|(slot, value)| match slot {
+        OutputSlot::ClipDistance(_) | OutputSlot::CullDistance(_) => Some(number(*value)),
+        _ => None,
+    });
+    let cut = distances.filter(|(distance, off)| distance.is_nan() || distance <= off).count();
+    Ok(Corners { all: (0..run.vertices.len()).map(|n| run.corner(n)).collect(), cut, vague: run.vague })
+}
+
+/// The vertices of a draw on the screen.
+#[derive(Debug)]
+pub(super) struct Corners {
+    /// Each.
+    pub all: Vec<Corner>,
+    /// Distances from planes that cut something off.
+    pub cut: usize,
+    /// Outputs that may be anything.
+    pub vague: usize,
 }
 
 /// What is known of a pixel.
@@ -103,7 +120,42 @@ fn number((bits, shadow): (u64, Shadow)) -> (f64, f64) {
     if shadow.is_float() { (shadow.value, shadow.bound) } else { (float(bits), 0.0) }
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    fn new(
+        vertex: &'a Shader,
+        fragment: Option<&'a Shader>,
+        attributes: &'a VertexInputState,
+        inputs: &'a Inputs,
+        options: Options,
+    ) -> Result<Self> {
+        let command = inputs.draw.as_ref().ok_or_else(|| Error::malformed("no draw"))?;
+        let tested = command.depth.is_some_and(|d| d.compare != Compare::Always);
+        if tested || command.targets.iter().any(|t| t.blend.is_some()) {
+            return Err(Error::unsupported("interpreting a draw", "fragments that do not replace what was there"));
+        }
+        Ok(Self {
+            vertex,
+            fragment,
+            attributes,
+            command,
+            options,
+            world: world(inputs)?,
+            vertices: Vec::new(),
+            pixels: BTreeMap::new(),
+            edges: BTreeSet::new(),
+            outside: 0,
+            vague: 0,
+        })
+    }
+
+    fn run_vertices(&mut self) -> Result<()> {
+        invoke(self.vertex, &mut self.world, &mut self.vertices, self.options).map_err(|e| e.at("vertex"))?;
+        widen_outputs(self.vertex, &mut self.vertices);
+        let outputs = self.vertices.iter().flat_map(|vertex| vertex.outputs.values());
+        self.vague += outputs.filter(|(_, shadow)| shadow.is_uncertain()).count();
+        Ok(())
+    }
+
     /// What the fixed part loads for a vertex.
     fn fetch(&self, id: &VertexId) -> Result<Invocation> {
         let mut out = Invocation::default();
@@ -211,6 +263,19 @@ impl Run<'_> {
         let plain = |value: f64| (encode(value, Bits::B32), Shadow::NONE);
         let unit = |n: usize| [0, 1, 2].map(|k| (f64::from(u8::from(k == n)), 0.0));
         let sprite = [spread(unit(1), false), spread(unit(2), false)];
+        let distances = |slot| vertices.map(|v| number(v.map_or((0, Shadow::UNCERTAIN), |v| output(v, slot))));
+        let mut interpolated = Vec::new();
+        for inst in fragment.blocks.iter().flat_map(|b| &b.insts).map(|id| fragment.inst(*id)) {
+            let Op::LoadBuiltIn { builtin, component, .. } = inst.op else { continue };
+            let (values, perspective) = match builtin {
+                BuiltIn::ClipDistance => (distances(OutputSlot::ClipDistance(component)), true),
+                BuiltIn::CullDistance => (distances(OutputSlot::CullDistance(component)), true),
+                BuiltIn::BaryCoord if !primitive.point => (unit(component.into()), true),
+                BuiltIn::BaryCoordNoPersp if !primitive.point => (unit(component.into()), false),
+                _ => continue,
+            };
+            interpolated.push((builtin, component, spread(values, perspective)));
+        }
         let inverse = corners.map(|c| (1.0 / c.w, c.w_off / c.w));
         let fourth = spread(inverse, false);
         let depth = spread(corners.map(|c| c.depth), false);
@@ -229,6 +294,9 @@ impl Run<'_> {
             }
             for (component, value) in (0..).zip(sprite) {
                 pixel.builtins.insert((BuiltIn::PointCoord, component), value[n]);
+            }
+            for (builtin, component, values) in &interpolated {
+                pixel.builtins.insert((*builtin, *component), values[n]);
             }
             let covered = u64::from(quad.covered >> n & 1);
             for (builtin, value) in [
@@ -345,13 +413,10 @@ fn texel(format: &str, data: &[u8]) -> Result<[u64; 4]> {
 impl Shaders for Run<'_> {
     fn vertices(&mut self, ids: &[VertexId]) -> Result<Vec<Vertex>> {
         self.vertices = ids.iter().map(|id| self.fetch(id)).collect::<Result<_>>()?;
-        invoke(self.vertex, &mut self.world, &mut self.vertices, self.options).map_err(|e| e.at("vertex"))?;
-        widen_outputs(self.vertex, &mut self.vertices);
+        self.run_vertices()?;
         if self.command.topology == Topology::PointList {
             self.outer_points();
         }
-        let outputs = self.vertices.iter().flat_map(|vertex| vertex.outputs.values());
-        self.vague += outputs.filter(|(_, shadow)| shadow.is_uncertain()).count();
         let vertices = self.vertices.iter().map(|vertex| {
             let of = |slot| vertex.outputs.get(&slot).map(|(bits, _)| f32::from_bits(*bits as u32));
             let row = |slot: fn(u8) -> OutputSlot| (0..8).map_while(|n| of(slot(n))).collect();

@@ -26,23 +26,21 @@ pub(super) fn sampler(linear: bool, depth: Option<bool>) -> Sampler {
 /// An image of a type.
 ///
 /// # Errors
-/// Unsupported: a format without texels here, several samples a texel.
+/// Unsupported: a format without texels here.
 pub(super) fn image(declared: &Declared, ty: ImageType, random: &mut Random) -> Result<Image> {
-    if ty.multisampled {
-        return Err(Error::unsupported("contents", "an image of several samples"));
-    }
     let (shape, extent, faces) = match ty.dim {
         Dim::Dim1D => (Shape::D1, [EDGE, 1, 1], 1),
-        Dim::Dim2D | Dim::DimRect => (Shape::D2, [EDGE, EDGE, 1], 1),
+        Dim::Dim2D | Dim::DimRect | Dim::DimSubpassData => (Shape::D2, [EDGE, EDGE, 1], 1),
         Dim::Dim3D => (Shape::D3, [EDGE, EDGE, EDGE / 2], 1),
         Dim::DimCube => (Shape::Cube, [EDGE, EDGE, 1], 6),
         other => return Err(Error::unsupported("contents", format!("an image of {other:?}"))),
     };
     let layers = if ty.arrayed { 2 * faces } else { faces };
     let format = format(declared, ty)?;
-    let count = extent.iter().product::<u32>() * layers;
+    let samples = ty.samples();
+    let count = extent.iter().product::<u32>() * layers * samples;
     let data = contents(&format, count as usize, random)?;
-    Ok(Image { format, shape, extent, layers, arrayed: ty.arrayed, levels: 1, data })
+    Ok(Image { format, shape, extent, layers, arrayed: ty.arrayed, levels: 1, samples, data })
 }
 
 /// A texel buffer of a type.

@@ -102,6 +102,7 @@ mod tests {
             layers: 1,
             arrayed: false,
             levels: 1,
+            samples: 1,
             data: Bytes((0..=255).cycle().take(1024).collect()),
         };
         let sampler = Sampler { max_lod: 0.1, ..Default::default() };

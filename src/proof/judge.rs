@@ -4,7 +4,8 @@ use super::world::{Known, known, world};
 use crate::emu::inputs::Inputs;
 use crate::error::{Context, Result};
 use crate::ir::Shader;
-use crate::ir::interp::{Difference, Options, Verdict, dispatch};
+use crate::ir::interp::{Difference, Options, Verdict, World, dispatch};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// What the interpreter makes of every binding of a compute shader that can be written; none for the others.
@@ -12,9 +13,30 @@ use std::fmt;
 /// # Errors
 /// What the interpreter does not have, its instruction limit, or inputs that are none.
 pub fn interpreted(ir: &Shader, inputs: &Inputs, options: Options) -> Result<Vec<Option<Known>>> {
-    let mut world = world(inputs)?;
-    dispatch(ir, &mut world, inputs.grid, options).at(|| "interpreter")?;
-    known(inputs, &world)
+    interpreted_where(ir, inputs, &BTreeSet::new(), options)
+}
+
+/// The same, where several variables are on these sets and bindings, one of them declared `Restrict`.
+///
+/// # Errors
+/// As [`interpreted`].
+pub(super) fn interpreted_where(
+    ir: &Shader,
+    inputs: &Inputs,
+    restricted: &BTreeSet<(u32, u32)>,
+    options: Options,
+) -> Result<Vec<Option<Known>>> {
+    let run = |conflicts| -> Result<World> {
+        let mut world = World { restricted: restricted.clone(), conflicts, ..world(inputs)? };
+        dispatch(ir, &mut world, inputs.grid, options).at(|| "interpreter")?;
+        Ok(world)
+    };
+    let mut done = run(BTreeSet::new())?;
+    let conflicts = done.contradicted();
+    if !conflicts.is_empty() {
+        done = run(conflicts)?;
+    }
+    known(inputs, &done)
 }
 
 /// Two implementations that left different things.

@@ -35,10 +35,40 @@ impl Declared {
         out
     }
 
-    /// Bytes that a type takes, arrays without a length being empty; `limit` at most.
+    /// Bytes that a type takes, `limit` at most, which arrays without a length reach.
     pub(super) fn bytes(&self, ty: u32, limit: usize) -> usize {
-        let last = self.leaves(ty, limit).into_iter().map(|leaf| leaf.at + leaf.bits.bytes() as usize).max();
-        last.unwrap_or(0)
+        self.end(ty, Place::default()).min(limit)
+    }
+
+    /// Where the last scalar of a type ends that begins at 0.
+    fn end(&self, ty: u32, Place { stride, rows, .. }: Place) -> usize {
+        let (inner, count) = (self.operand(ty, 0), self.operand(ty, 1));
+        let place = Place { at: 0, stride, rows };
+        match self.opcode(ty) {
+            Op::TypeFloat | Op::TypeInt => Bits::from_count(inner).unwrap_or(Bits::B32).bytes() as usize,
+            Op::TypePointer => 8,
+            Op::TypeVector => count as usize * self.end(inner, place),
+            Op::TypeMatrix => {
+                let (column, height) = (self.end(inner, place), self.operand(inner, 1));
+                let scalar = column / height.max(1) as usize;
+                let (far, near) = if rows { (height, count) } else { (count, height) };
+                (far.max(1) - 1) as usize * stride.unwrap_or(column) + near as usize * scalar
+            }
+            Op::TypeArray => {
+                let last = (self.operand(count, 0) as usize).max(1) - 1;
+                last.saturating_mul(self.stride(ty).unwrap_or(0)).saturating_add(self.end(inner, place))
+            }
+            Op::TypeRuntimeArray => usize::MAX,
+            Op::TypeStruct => {
+                let member = |n: u32| {
+                    let (stride, rows) = self.matrix_layout(ty, n);
+                    let at = self.offset(ty, n).unwrap_or(0);
+                    at.saturating_add(self.end(self.operand(ty, n as usize), Place { at: 0, stride, rows }))
+                };
+                (0..self.operands(ty) as u32).map(member).max().unwrap_or(0)
+            }
+            _ => 0,
+        }
     }
 
     fn walk(&self, ty: u32, place: Place, bytes: usize, out: &mut Vec<Leaf>) {

@@ -25,7 +25,9 @@ mod drawn;
 mod driver;
 #[cfg(feature = "cli")]
 mod failure;
+mod framing;
 mod images;
+mod indices;
 #[cfg(feature = "cli")]
 mod inputs_file;
 mod judge;
@@ -34,6 +36,7 @@ mod leaves;
 mod pipelines;
 mod plain;
 mod random;
+mod reads;
 mod references;
 #[cfg(feature = "cli")]
 mod replay;

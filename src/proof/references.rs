@@ -28,7 +28,7 @@ impl Declared {
         bytes: usize,
         mut fill: impl FnMut(u32, &mut [u8]),
     ) {
-        let mut waiting = self.in_push_constants(ir, inputs.push_constants.0.len());
+        let mut waiting = self.of_numbers(ir, inputs);
         for binding in &inputs.bindings {
             let here = |r: &&crate::ir::Resource| {
                 (r.set, r.binding) == (binding.set, binding.binding)
@@ -38,6 +38,8 @@ impl Declared {
             let held = binding.bound.buffer().map_or(0, |data| data.0.len());
             waiting.extend(types.into_iter().flat_map(|ty| self.references(ty, Some(binding.slot()), held)));
         }
+        // Another shader of the pipeline may have been there.
+        waiting.retain(|r| !inputs.pointers.iter().any(|p| (p.within, p.byte as usize) == (r.within, r.byte)));
         // No descriptor has this set.
         let set = inputs.bindings.iter().map(|b| b.set + 1).max().unwrap_or(0);
         let mut made: BTreeMap<(Option<Slot>, Option<usize>, u32), Slot> = BTreeMap::new();
@@ -65,13 +67,23 @@ impl Declared {
         }
     }
 
-    /// Addresses in push constants: pointers by their type, and what the shader makes one of.
-    fn in_push_constants(&self, ir: &Shader, bytes: usize) -> Vec<Reference> {
-        let mut out = self.push_constants().map_or(Vec::new(), |block| self.references(block, None, bytes));
+    /// Addresses in push constants: pointers by their type; and there and in buffers what the shader makes one of.
+    fn of_numbers(&self, ir: &Shader, inputs: &Inputs) -> Vec<Reference> {
+        let held = inputs.push_constants.0.len();
+        let mut out = self.push_constants().map_or(Vec::new(), |block| self.references(block, None, held));
         let Some(pointee) = self.converted().max_by_key(|ty| self.bytes(*ty, LINKED)) else { return out };
-        for byte in addresses_in_push_constants(ir) {
-            if byte + 8 <= bytes && !out.iter().any(|r| r.byte == byte) {
-                out.push(Reference { within: None, byte, pointee });
+        for (place, byte) in numbers_as_addresses(ir) {
+            let here = |b: &&Binding| place == Some((b.set, b.binding)) && b.bound.buffer().is_some();
+            let bound = inputs
+                .bindings
+                .iter()
+                .filter(here)
+                .map(|b| (Some(b.slot()), b.bound.buffer().map_or(0, |b| b.0.len())));
+            let push = place.is_none().then_some((None, held));
+            for (within, bytes) in bound.chain(push) {
+                if byte + 8 <= bytes && !out.iter().any(|r| (r.within, r.byte) == (within, byte)) {
+                    out.push(Reference { within, byte, pointee });
+                }
             }
         }
         out
@@ -84,8 +96,9 @@ impl Declared {
     }
 }
 
-/// Bytes of push constants that become addresses, as they are or with something added.
-fn addresses_in_push_constants(ir: &Shader) -> BTreeSet<usize> {
+/// Where in push constants, or in the buffer of a set and binding, numbers begin that become addresses: as they are, put
+/// together of halves, or with something added.
+fn numbers_as_addresses(ir: &Shader) -> BTreeSet<(Option<(u32, u32)>, usize)> {
     let accesses = |op: &Op| matches!(op, Op::GlobalLoad { .. } | Op::GlobalStore { .. } | Op::GlobalAtomic { .. });
     let mut waiting: Vec<Value> =
         ir.insts.iter().filter(|inst| accesses(&inst.op)).filter_map(|inst| inst.args.first().copied()).collect();
@@ -101,8 +114,14 @@ fn addresses_in_push_constants(ir: &Shader) -> BTreeSet<usize> {
                     Op::Alu(AluOp::IAdd | AluOp::ISub | AluOp::Select, _) | Op::Bitcast => {
                         waiting.extend(inst.args.iter().filter(|v| ir.ty(**v).bytes() == Type::B64.bytes()));
                     }
-                    Op::PushConstant { .. } => out.extend(inst.args.first().and_then(|v| constant(ir, *v))),
-                    _ => {}
+                    // Of two halves the low one stands first.
+                    Op::Alu(AluOp::IOr, _) => {
+                        let halves = inst.args.iter().filter_map(|v| ir.def(*v));
+                        let low = halves.filter(|half| matches!(half.op, Op::Alu(AluOp::ZExt, _)));
+                        out.extend(low.filter_map(|half| half.args.first()).filter_map(|v| loaded_from(ir, *v)));
+                    }
+                    Op::Compose => out.extend(inst.args.first().and_then(|v| loaded_from(ir, *v))),
+                    _ => out.extend(loaded_from(ir, v)),
                 }
             }
             Some(ValueDef::Param(block, n)) => {
@@ -113,6 +132,24 @@ fn addresses_in_push_constants(ir: &Shader) -> BTreeSet<usize> {
         }
     }
     out
+}
+
+/// Where a value is loaded from, or the vector that it is a component of.
+fn loaded_from(ir: &Shader, v: Value) -> Option<(Option<(u32, u32)>, usize)> {
+    let inst = ir.def(v)?;
+    match inst.op {
+        Op::PushConstant { .. } => Some((None, constant(ir, *inst.args.first()?)?)),
+        Op::BufferLoad { .. } => {
+            let Op::Descriptor { resource, .. } = ir.def(*inst.args.first()?)?.op else { return None };
+            let r = ir.resources.get(resource.index())?;
+            Some((Some((r.set, r.binding)), constant(ir, *inst.args.get(1)?)?))
+        }
+        Op::Extract(n) => {
+            let (place, at) = loaded_from(ir, *inst.args.first()?)?;
+            Some((place, at + usize::from(n) * ir.ty(v).bytes() as usize))
+        }
+        _ => None,
+    }
 }
 
 fn constant(ir: &Shader, v: Value) -> Option<usize> {
@@ -168,6 +205,23 @@ mod tests {
         block1(v6: b64): merge block3 continue block2\n v7: b1 = ieq v6, v4\n branch v7, block3, block2\n\
         block2:\n global_store[align4] v6, v2\n v8: b64 = iadd v6, v4\n jump block1(v8)\n\
         block3:\n return\n";
+
+    /// A quarter of push constants and one of a uniform buffer, put together of halves; an index is no address.
+    const HALVES: &str = "shader upper compute \"t\"\nmodes 1 1 1 any any any any rte rte rte\n\
+        res0 \"block\" set1 binding2 uniform_buffer count1\nblock0:\n\
+        v0: b32 = const 0x10\n v1: b32x4 = push_constant[align4] v0\n v2: b32 = extract[2] v1\n\
+        v3: b32 = extract[3] v1\n v4: b32x2 = compose v2, v3\n v5: b64 = bitcast v4\n\
+        v6: b32 = const 0x0\n v7: b32x4 = descriptor[res0 buffer] v6\n v8: b32 = buffer_load[uniform align4] v7, v0\n\
+        v9: b32 = const 0x14\n v10: b32 = buffer_load[uniform align4] v7, v9\n v11: b64 = zext v8\n v12: b64 = zext v10\n\
+        v13: b32 = const 0x20\n v14: b64 = shl v12, v13\n v15: b64 = ior v11, v14\n v16: b32 = push_constant[align4] v6\n\
+        v17: b64 = zext v16\n v18: b64 = iadd v15, v17\n v19: b32 = global_load[align4] v18\n\
+        global_store[align4] v5, v19\n return\n";
+
+    #[test]
+    fn addresses_are_found_in_halves_and_in_buffers() {
+        let found = numbers_as_addresses(&parse(HALVES).unwrap());
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), [(None, 24), (Some((1, 2)), 16)]);
+    }
 
     #[test]
     fn every_address_gets_a_buffer_and_lists_lead_to_themselves() {

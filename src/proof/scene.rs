@@ -2,17 +2,18 @@
 //! declares.
 //!
 //! Shaders do not say what makes a picture of them: which attribute is the position, which matrix projects it. So scenes
-//! are guessed ([`Style`]), the interpreter runs their few vertices, and those that cover most of the screen, and least
-//! beyond it, are taken first.
+//! are guessed ([`Style`]), the interpreter runs their few vertices, and what the position is made of is changed until it
+//! lies well ([`framing`](super::framing)). Those that cover most of the screen are taken first.
 
 use super::declared::Declared;
-use super::drawn::interpreted_draw;
+use super::framing::{Attribute, Block, Framed, Framing, Knobs, Place, apply};
 use super::kinds::Descriptors;
 use super::random::Random;
+use super::reads::Reads;
 use super::textures;
 use crate::emu::inputs::{Binding, Bound, Bytes, Compare, Depth, Draw, Inputs, Target, Topology, VertexBuffer};
 use crate::error::{Error, Result};
-use crate::ir::interp::{Options, encode};
+use crate::ir::interp::encode;
 use crate::ir::{Bits, BuiltIn, Op, Resource, ResourceKind, Shader};
 use crate::state::PipelineState;
 
@@ -28,8 +29,10 @@ const LARGEST: usize = 1 << 16;
 /// Scenes that are guessed at most, and those that are kept.
 const GUESSES: u64 = 240;
 const KEPT: usize = 24;
-/// Pixels that are enough of a picture.
-const ENOUGH: f64 = 400.0;
+/// The share of the screen that is enough of a picture.
+const ENOUGH: f64 = 0.4;
+/// Elements of an array of descriptors that a position may be made of.
+const ELEMENTS: u32 = 4;
 
 /// One shader of a pair.
 pub(super) struct Part {
@@ -75,11 +78,13 @@ struct Style {
 }
 
 impl Style {
-    fn guess(random: &mut Random, attributes: usize, manner: Manner) -> Self {
+    /// A guess, of attributes that the position is made of.
+    fn guess(random: &mut Random, attributes: &[usize], manner: Manner) -> Self {
         let mut one_of = |n: usize| (random.bits() % n as u64) as usize;
+        // Most often it is the first.
+        let position = if one_of(2) == 0 { 0 } else { one_of(attributes.len().max(1)) };
         Self {
-            // Most often it is the first.
-            position: if one_of(2) == 0 { 0 } else { one_of(attributes.max(1)) },
+            position: attributes.get(position).copied().unwrap_or(0),
             reach: [0.8, 0.8, 0.5, 0.4, 2.0, 8.0][one_of(6)],
             middle: [0.0, 0.0, 0.5][one_of(3)],
             floats: [[0.25, 1.0], [0.25, 1.0], [0.0, 0.4], [0.5, 4.0], [-1.0, 1.0]][one_of(5)],
@@ -101,28 +106,36 @@ pub(super) struct Scene<'a> {
     pub state: &'a PipelineState,
 }
 
+/// Inputs that may make a picture.
+pub(super) struct Candidate {
+    pub inputs: Inputs,
+    /// Every corner lies before the eye, and the edges stand still: whoever draws it draws the same pixels.
+    pub steady: bool,
+}
+
 impl Scene<'_> {
     /// Inputs for one seed, the most promising first.
     ///
     /// # Errors
     /// Unsupported: a kind of resource without contents.
-    pub fn candidates(&self, seed: u64, manner: Manner, limit: u64) -> Result<Vec<Inputs>> {
-        let options = Options { subgroup_size: 4, limit, shadow: true, ..Default::default() };
-        let mut ranked: Vec<(f64, u64)> = Vec::new();
+    pub fn candidates(&self, seed: u64, manner: Manner, limit: u64) -> Result<Vec<Candidate>> {
+        let reads = Reads::of_position(&self.vertex.ir);
+        let mut framing = Framing::new(&self.vertex.ir, &self.state.vertex, limit);
+        let mut ranked: Vec<(f64, u64, Framed)> = Vec::new();
         let mut failure = None;
         for guess in 0..GUESSES {
             let seed = seed.wrapping_mul(1 << 32).wrapping_add(guess);
-            let inputs = self.inputs(seed, manner, &[self.vertex])?;
-            match interpreted_draw(&self.vertex.ir, None, &self.state.vertex, &inputs, options) {
-                Ok(drawn) => {
-                    let score = drawn.pixels as f64 / (1.0 + 4.0 * drawn.outside as f64) - drawn.edges as f64;
+            let (inputs, style) = self.inputs(seed, manner, &reads, &[self.vertex])?;
+            let knobs = self.knobs(&inputs, &reads);
+            match framing.frame(&inputs, &knobs, style.noise, seed) {
+                Ok(framed) => {
                     // What a fragment shader makes of values that nobody wrote proves nothing.
-                    let score = if drawn.vague > 0 { score / 16.0 } else { score };
-                    ranked.push((score, seed));
+                    let known = if framed.vague > 0 { framed.covered / 16.0 } else { framed.covered };
+                    ranked.push((if framed.flaw == 0.0 { known } else { -framed.flaw }, seed, framed));
                 }
                 Err(why) => failure = Some(why),
             }
-            if ranked.iter().filter(|(score, _)| *score > ENOUGH).count() >= KEPT {
+            if ranked.iter().filter(|(score, ..)| *score > ENOUGH).count() >= KEPT {
                 break;
             }
         }
@@ -131,19 +144,79 @@ impl Scene<'_> {
         }
         ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
         let both = [self.vertex, self.fragment];
-        ranked.into_iter().take(KEPT).map(|(_, seed)| self.inputs(seed, manner, &both)).collect()
+        let candidate = |(_, seed, framed): (f64, u64, Framed)| {
+            let (mut inputs, _) = self.inputs(seed, manner, &reads, &both)?;
+            apply(&mut inputs, &framed.writes);
+            Ok(Candidate { inputs, steady: framed.flaw == 0.0 })
+        };
+        ranked.into_iter().take(KEPT).map(candidate).collect()
     }
 
-    /// Inputs from a seed, with the bindings of some shaders.
-    fn inputs(&self, seed: u64, manner: Manner, of: &[&Part]) -> Result<Inputs> {
+    /// The floats that the position is made of.
+    fn knobs(&self, inputs: &Inputs, reads: &Reads) -> Knobs {
+        let mut knobs = Knobs::default();
+        let Part { ir, declared } = self.vertex;
+        let mut add = |place: Place, floats: Vec<usize>| {
+            if !floats.is_empty() {
+                knobs.blocks.push(Block { place, floats });
+            }
+        };
+        let floats = |ty: u32, bytes: usize| {
+            let leaves = declared.leaves(ty, bytes).into_iter();
+            leaves.filter(|leaf| leaf.float && leaf.bits == Bits::B32).map(|leaf| leaf.at)
+        };
+        if let Some(block) = declared.push_constants() {
+            let all = floats(block, inputs.push_constants.0.len());
+            add(Place::Push, all.filter(|at| reads.push_constants.has(*at)).collect());
+        }
+        for binding in &inputs.bindings {
+            let Some(data) = binding.bound.buffer() else { continue };
+            if let Bound::PhysicalStorageBuffer(_) = binding.bound {
+                let words = data.0.as_chunks::<4>().0.iter().enumerate().filter(|_| reads.addresses);
+                let float = |word: &[u8; 4]| (1e-4..1e4).contains(&f32::from_le_bytes(*word).abs());
+                let found = words.filter(|(_, word)| float(word)).map(|(n, _)| n * 4);
+                add(Place::Bound(binding.slot()), found.collect());
+                continue;
+            }
+            let here = |r: &&Resource| (r.set, r.binding) == (binding.set, binding.binding);
+            let read = reads.buffers.get(&(binding.set, binding.binding)).filter(|_| binding.element < ELEMENTS);
+            let (Some(read), Some(resource)) = (read, ir.resources.iter().find(here)) else { continue };
+            let types = declared.bound_at(resource);
+            let Some(ty) = types.into_iter().max_by_key(|ty| declared.bytes(*ty, LARGEST)) else { continue };
+            add(Place::Bound(binding.slot()), floats(ty, data.0.len()).filter(|at| read.has(*at)).collect());
+        }
+        let attributes = self.position_attributes(reads).into_iter();
+        knobs.attributes = attributes.map(|n| Attribute { buffer: n, wide: self.wide(n) }).collect();
+        knobs
+    }
+
+    /// Attributes of 32-bit floats that the position is made of; all if it is made of none.
+    fn position_attributes(&self, reads: &Reads) -> Vec<usize> {
+        let all = || self.state.vertex.attributes.iter().enumerate();
+        let float = |n: &usize| self.state.vertex.attributes[*n].format.ends_with("SFLOAT") && self.wide(*n) > 0;
+        let read = all().filter(|(_, a)| reads.attributes.contains(&a.location)).map(|(n, _)| n).filter(float);
+        let read: Vec<usize> = read.collect();
+        if read.is_empty() { all().map(|(n, _)| n).filter(float).collect() } else { read }
+    }
+
+    /// Components of 32 bits of an attribute.
+    fn wide(&self, n: usize) -> usize {
+        let format = self.state.vertex.attributes.get(n).map_or("", |a| a.format.as_str());
+        format.split('_').next().unwrap_or_default().matches("32").count()
+    }
+
+    /// Inputs from a seed, with the buffers of both shaders and the images of some.
+    fn inputs(&self, seed: u64, manner: Manner, reads: &Reads, of: &[&Part]) -> Result<(Inputs, Style)> {
         let mut random = Random::new(seed);
-        let style = Style::guess(&mut random, self.state.vertex.attributes.len(), manner);
+        let style = Style::guess(&mut random, &self.position_attributes(reads), manner);
         let mut inputs = Inputs { draw: Some(self.draw(style, &mut random)), ..Default::default() };
         let all = Descriptors::all(&[&self.vertex.ir, &self.fragment.ir]);
         for set in &self.state.layout.sets {
             for binding in &set.bindings {
                 let here = |r: &Resource| (r.set, r.binding) == (set.set, binding.binding);
-                if !of.iter().any(|part| part.ir.resources.iter().any(here)) {
+                let is_buffer = |kind| matches!(kind, ResourceKind::UniformBuffer | ResourceKind::StorageBuffer);
+                let buffer = binding.kind.kinds().all(is_buffer);
+                if !buffer && !of.iter().any(|part| part.ir.resources.iter().any(here)) {
                     continue;
                 }
                 let Some(descriptors) = all.iter().find(|some| here(&some.element(0))) else { continue };
@@ -163,7 +236,16 @@ impl Scene<'_> {
             }
         }
         inputs.push_constants = Bytes(bytes);
-        Ok(inputs)
+        for part in [self.vertex, self.fragment] {
+            part.declared.limit_indices(&part.ir, &mut inputs);
+        }
+        for part in [self.vertex, self.fragment] {
+            let mut random = Random::new(!seed);
+            part.declared.add_references(&part.ir, &mut inputs, OPEN, |ty, to| {
+                fill(&part.declared, ty, style, &mut random, to);
+            });
+        }
+        Ok((inputs, style))
     }
 
     fn bound(&self, resource: &Resource, style: Style, random: &mut Random) -> Result<Bound> {

@@ -105,9 +105,10 @@ impl Contents {
             Self::Binding(n) => match &mut inputs.bindings.get_mut(n)?.bound {
                 Bound::UniformBuffer(data) | Bound::StorageBuffer(data) | Bound::PhysicalStorageBuffer(data) => data,
                 Bound::UniformTexelBuffer(texels) | Bound::StorageTexelBuffer(texels) => &mut texels.data,
-                Bound::SampledImage(image) | Bound::StorageImage(image) | Bound::CombinedImageSampler(image, _) => {
-                    &mut image.data
-                }
+                Bound::SampledImage(image)
+                | Bound::InputAttachment(image)
+                | Bound::StorageImage(image)
+                | Bound::CombinedImageSampler(image, _) => &mut image.data,
                 Bound::Sampler(_) => return None,
             },
             Self::VertexBuffer(n) => &mut inputs.draw.as_mut()?.vertex_buffers.get_mut(n)?.data,
@@ -204,9 +205,10 @@ impl Search<'_> {
     fn image(&mut self, binding: usize) {
         fn image(inputs: &mut Inputs, binding: usize) -> Option<&mut Image> {
             match &mut inputs.bindings.get_mut(binding)?.bound {
-                Bound::SampledImage(image) | Bound::StorageImage(image) | Bound::CombinedImageSampler(image, _) => {
-                    Some(image)
-                }
+                Bound::SampledImage(image)
+                | Bound::InputAttachment(image)
+                | Bound::StorageImage(image)
+                | Bound::CombinedImageSampler(image, _) => Some(image),
                 _ => None,
             }
         }
@@ -229,7 +231,7 @@ impl Search<'_> {
                     |l| image.extent.iter().map(|x| x.checked_shr(l).unwrap_or(0).max(1) as usize).product::<usize>();
                 let longest = image.extent.iter().max()?.ilog2();
                 let texels = (image.levels <= longest + 1).then(|| (0..image.levels).map(level).sum::<usize>())?;
-                image.data.0 = texel.repeat(texels * image.layers as usize);
+                image.data.0 = texel.repeat(texels * image.layers as usize * image.samples as usize);
                 Some(())
             });
         }
@@ -394,6 +396,7 @@ mod tests {
             layers: 1,
             arrayed: false,
             levels: 2,
+            samples: 1,
             data: texels,
         };
         let bound = Bound::CombinedImageSampler(image, Default::default());

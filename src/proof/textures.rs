@@ -47,6 +47,7 @@ pub(super) fn bound(
             )
         }
         ResourceKind::SampledImage => Bound::SampledImage(image(declared, ty()?, true, compared, fill, random)?),
+        ResourceKind::InputAttachment => Bound::InputAttachment(image(declared, ty()?, true, compared, fill, random)?),
         ResourceKind::StorageImage => Bound::StorageImage(image(declared, ty()?, false, false, fill, random)?),
         ResourceKind::Sampler => Bound::Sampler(sampler(true, compared, random)),
         ResourceKind::UniformTexelBuffer => Bound::UniformTexelBuffer(images::texels(declared, ty()?, random)?),
@@ -76,18 +77,16 @@ fn image(
     fill: Fill,
     random: &mut Random,
 ) -> Result<Image> {
-    if ty.multisampled {
-        return Err(Error::unsupported("contents", "an image of several samples"));
-    }
     let (shape, extent, faces) = match ty.dim {
         Dim::Dim1D => (Shape::D1, [EDGE, 1, 1], 1),
-        Dim::Dim2D | Dim::DimRect => (Shape::D2, [EDGE, EDGE, 1], 1),
+        Dim::Dim2D | Dim::DimRect | Dim::DimSubpassData => (Shape::D2, [EDGE, EDGE, 1], 1),
         Dim::Dim3D => (Shape::D3, [EDGE, EDGE, 8], 1),
         Dim::DimCube => (Shape::Cube, [EDGE, EDGE, 1], 6),
         other => return Err(Error::unsupported("contents", format!("an image of {other:?}"))),
     };
     let layers = if ty.arrayed { 2 * faces } else { faces };
-    let levels = if sampled { LEVELS } else { 1 };
+    let samples = ty.samples();
+    let levels = if sampled && samples == 1 && ty.dim != Dim::DimSubpassData { LEVELS } else { 1 };
     let float = sampled && !declared.is_integer(ty.sampled);
     let format = match (compared, float, random.bits() % 4) {
         (true, ..) => "D32_SFLOAT".to_owned(),
@@ -101,7 +100,7 @@ fn image(
     let mut data = Vec::new();
     for level in 0..levels {
         let [width, height, depth] = extent.map(|n| (n >> level).max(1));
-        for (slice, y, x) in (0..layers * depth)
+        for (slice, y, x) in (0..layers * depth * samples)
             .flat_map(|z| (0..height).map(move |y| (z, y)))
             .flat_map(|(z, y)| (0..width).map(move |x| (z, y, x)))
         {
@@ -118,5 +117,5 @@ fn image(
             data.extend(named.encode(color)?);
         }
     }
-    Ok(Image { format, shape, extent, layers, arrayed: ty.arrayed, levels, data: Bytes(data) })
+    Ok(Image { format, shape, extent, layers, arrayed: ty.arrayed, levels, samples, data: Bytes(data) })
 }

@@ -36,9 +36,9 @@ pub fn world(inputs: &Inputs) -> Result<World> {
                 let levels = vec![texels(&format, &t.data.0)];
                 let extent = [levels[0].len() as u32, 1, 1];
                 let integer = format.format.is_integer();
-                world.textures.insert(place, Texture { extent, layers: 1, integer, step: 0.0, levels });
+                world.textures.insert(place, Texture { extent, layers: 1, samples: 1, integer, step: 0.0, levels });
             }
-            Bound::SampledImage(image) | Bound::StorageImage(image) => {
+            Bound::SampledImage(image) | Bound::InputAttachment(image) | Bound::StorageImage(image) => {
                 world.textures.insert(place, texture(image)?);
             }
             Bound::Sampler(s) => {
@@ -97,12 +97,14 @@ fn texture(image: &Image) -> Result<Texture> {
     let mut rest = texels(&format, &image.data.0);
     let mut levels = Vec::new();
     for level in 0..image.levels.min(32) {
-        let count = image.extent.iter().map(|x| (x >> level).max(1)).fold(image.layers, u32::saturating_mul);
+        let count =
+            image.extent.iter().map(|x| (x >> level).max(1)).fold(image.layers * image.samples, u32::saturating_mul);
         let tail = rest.split_off((count as usize).min(rest.len()));
         levels.push(std::mem::replace(&mut rest, tail));
     }
     let step = if format.is_normalized() { format.step(0, 1.0) } else { 0.0 };
-    Ok(Texture { extent: image.extent, layers: image.layers, integer: format.format.is_integer(), step, levels })
+    let (integer, samples) = (format.format.is_integer(), image.samples);
+    Ok(Texture { extent: image.extent, layers: image.layers * samples, samples, integer, step, levels })
 }
 
 fn texels(format: &NamedFormat, data: &[u8]) -> Vec<Texel> {

@@ -231,6 +231,7 @@ fn texels(random: &mut Random, words: &[&str]) -> Bound {
         layers,
         arrayed: shape.ends_with("_array"),
         levels,
+        samples: 1,
         data: pixels(random, words[0], count as usize),
     };
     let sampler = Sampler {

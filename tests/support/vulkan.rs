@@ -161,11 +161,30 @@ impl Judge for Lavapipe {
         attributes: &VertexInputState,
         inputs: &Inputs,
     ) -> Result<Outputs, String> {
-        refused(|| Lavapipe::draw(self, *vertex, fragment.copied(), attributes, inputs))
+        refused(|| {
+            fragment.iter().for_each(|f| refuse_unknown(f));
+            Lavapipe::draw(self, *vertex, fragment.copied(), attributes, inputs)
+        })
     }
 
     fn subgroup_size(&self) -> u32 {
         self.subgroup_size
+    }
+}
+
+/// Refuses what this driver does not say that it lacks, and what no run here can give it.
+fn refuse_unknown(shader: &Shader<'_>) {
+    // OpCapability of two words, and which.
+    const UNKNOWN: [(u32, &str); 2] = [
+        (40, "input attachments: draws here have no render pass with subpasses"),
+        (5284, "lavapipe does not know FragmentBarycentricKHR"),
+    ];
+    let words = shader.module.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).skip(5);
+    let words: Vec<u32> = words.take(256).collect();
+    for capability in words.as_chunks::<2>().0.iter().take_while(|w| w[0] == 2 << 16 | 17) {
+        if let Some((_, why)) = UNKNOWN.iter().find(|(number, _)| *number == capability[1]) {
+            panic!("{why}");
+        }
     }
 }
 
@@ -353,7 +372,7 @@ impl<'a> Run<'a> {
                 to.view = unsafe { self.vulkan.device.create_buffer_view(&info, None) }.expect("vkCreateBufferView");
                 self.owned.buffer_views.push(to.view);
             }
-            Bound::SampledImage(image) | Bound::StorageImage(image) => {
+            Bound::SampledImage(image) | Bound::InputAttachment(image) | Bound::StorageImage(image) => {
                 let picture = self.picture(image);
                 back = Some(picture.staging);
                 to.image.image_view = picture.view;
@@ -409,8 +428,9 @@ impl<'a> Run<'a> {
             if count == 0 {
                 return;
             }
+            let all: u32 = kinds.values().flat_map(|set| set.values()).map(|(_, count)| count).sum();
             let sizes: Vec<_> = (0..=7)
-                .map(|n| vk::DescriptorPoolSize::default().ty(vk::DescriptorType::from_raw(n)).descriptor_count(256))
+                .map(|n| vk::DescriptorPoolSize::default().ty(vk::DescriptorType::from_raw(n)).descriptor_count(all))
                 .collect();
             let info = vk::DescriptorPoolCreateInfo::default().max_sets(count).pool_sizes(&sizes);
             self.descriptors = device.create_descriptor_pool(&info, None).expect("vkCreateDescriptorPool");
@@ -547,6 +567,7 @@ fn kind(bound: &Bound) -> Option<vk::DescriptorType> {
         Bound::UniformTexelBuffer(_) => T::UNIFORM_TEXEL_BUFFER,
         Bound::StorageTexelBuffer(_) => T::STORAGE_TEXEL_BUFFER,
         Bound::SampledImage(_) => T::SAMPLED_IMAGE,
+        Bound::InputAttachment(_) => T::INPUT_ATTACHMENT,
         Bound::StorageImage(_) => T::STORAGE_IMAGE,
         Bound::Sampler(_) => T::SAMPLER,
         Bound::CombinedImageSampler(..) => T::COMBINED_IMAGE_SAMPLER,

@@ -295,6 +295,7 @@ fn shared(cx: &mut Cx<'_>, inst: &Inst, pointee: TypeId) -> Result<Pointer> {
         return Err(Error::unsupported("workgroup memory", format!("{end} bytes")));
     }
     cx.b.shader.shared_bytes = cx.b.shader.shared_bytes.max(end);
+    cx.b.shader.shared_variables.push(start..end);
     let mut pointer = Pointer::new(Place::Shared, pointee, layout);
     pointer.constant = start;
     Ok(pointer)

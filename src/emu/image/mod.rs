@@ -230,6 +230,15 @@ fn info(texture: &Texture, fields: &ImageFields, wave: &Wave, lane: usize) -> Re
     Ok([width, height, layers, levels])
 }
 
+/// The layer of a face: of the number that joins both, eight count for a cube, of which six are there. The cube is clamped to
+/// those of the view and the face stays (PAL and Mesa rely on it from gfx9 on).
+fn cube_layer(joined: f32, layers: u32) -> f32 {
+    let joined = joined.round_ties_even();
+    let cube = (joined / 8.0).floor();
+    let last = (layers / 6).max(1) - 1;
+    cube.clamp(0.0, last as f32) * 6.0 + (joined - cube * 8.0)
+}
+
 /// The coordinates of a sample.
 fn coordinates(fields: &ImageFields, form: Form, operands: &SampleOperands, sampled: &Sampled<'_>) -> Coordinates {
     let [s, t, r] = operands.at;
@@ -242,11 +251,9 @@ fn coordinates(fields: &ImageFields, form: Form, operands: &SampleOperands, samp
         cube: fields.dim == CUBE,
     };
     match fields.dim {
-        // Eight faces a cube, of which six are there.
         CUBE => {
             out.at = [s - 1.0, t - 1.0, 0.0];
-            let number = r.round_ties_even().max(0.0);
-            out.layer = (number / 8.0).floor() * 6.0 + number % 8.0;
+            out.layer = cube_layer(r, sampled.texture.extent(0)[2]);
         }
         4 if !query => out.layer = t,
         5 if !query => out.layer = r,

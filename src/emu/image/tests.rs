@@ -141,6 +141,16 @@ fn comparisons_are_filtered_after_they_are_made() {
 }
 
 #[test]
+fn a_cube_beyond_the_last_keeps_its_face() {
+    // Two cubes; the number joins the face and eight times the cube.
+    for (cube, there) in [(-3.0, 0.0), (-1.0, 0.0), (0.0, 0.0), (1.0, 1.0), (2.0, 1.0), (100.0, 1.0)] {
+        for face in [0.0, 2.0, 5.0] {
+            assert_eq!(cube_layer(cube * 8.0 + face, 12), there * 6.0 + face, "cube {cube}, face {face}");
+        }
+    }
+}
+
+#[test]
 fn a_cube_has_no_seams() {
     // Each texel holds its direction's x: filtered at an edge, both sides agree.
     let image = ImageDescriptor { depth: 5, ..view(FLOAT, Shape::Cube) };

@@ -13,7 +13,7 @@ use super::run::{Options, Stats, World, Writer};
 use super::shadow::{Shadow, is_free, of_float};
 use super::texture::{Sampler, Texture};
 use super::wave::{ENDED, Stop, Wave, lanes as lanes_of};
-use super::{atomic, order};
+use super::{atomic, bounds, order};
 use crate::error::{Context, Error, Result};
 use smallvec::SmallVec;
 
@@ -27,6 +27,8 @@ pub(super) struct Machine<'a> {
     pub scratch_bytes: u32,
     pub stats: Stats,
     pub world: &'a mut World,
+    /// What each access to workgroup memory may reach.
+    pub(super) reach: bounds::Reach,
     /// First register of each value.
     first: Vec<usize>,
     /// Scratch offset of each local.
@@ -77,6 +79,7 @@ impl<'a> Machine<'a> {
             scratch_bytes,
             stats: Stats::default(),
             world,
+            reach: bounds::Reach::new(shader),
             first,
             locals,
             tables: shader.tables.iter().map(|t| Memory::new(t.bytes.clone())).collect(),
@@ -237,30 +240,44 @@ impl<'a> Machine<'a> {
                 let (offset, shadow) = arg(wave, 0);
                 let empty = Memory::default();
                 let table = self.tables.get(table.index()).unwrap_or(&empty);
+                let shadow = bounds::within(shadow, table, offset, self.bytes_of(inst, None));
                 self.loaded(wave, inst, lane, table, offset, shadow);
             }
             Op::PushConstant { .. } => {
                 let (offset, shadow) = arg(wave, 0);
-                self.loaded(wave, inst, lane, &self.world.push_constants, offset, shadow);
+                let memory = &self.world.push_constants;
+                let shadow = bounds::within(shadow, memory, offset, self.bytes_of(inst, None));
+                self.loaded(wave, inst, lane, memory, offset, shadow);
             }
             Op::SharedLoad { .. } => {
                 let (offset, shadow) = arg(wave, 0);
-                self.loaded(wave, inst, lane, &self.shared, offset, shadow);
+                let inside = self.in_shared(inst, offset, self.bytes_of(inst, None));
+                self.loaded(wave, inst, lane, &self.shared, offset, if inside { shadow } else { Shadow::UNCERTAIN });
             }
             Op::SharedStore { .. } => {
                 let (offset, shadow) = arg(wave, 0);
                 let values = self.values(wave, inst, 1, lane);
-                store(&mut self.shared, offset, shadow, &values);
+                if self.in_shared(inst, offset, self.bytes_of(inst, Some(1))) {
+                    store(&mut self.shared, offset, shadow, &values);
+                } else {
+                    self.shared.forget();
+                }
             }
             Op::SharedAtomic(op) => {
                 let (offset, shadow) = arg(wave, 0);
                 let data = [arg(wave, 1), arg(wave, 2)];
                 let bits = self.atomic_width(inst, 1);
-                let old = atomic::run(&mut self.shared, offset, *op, bits, data, shadow);
-                self.set(wave, inst, lane, old.0, old.1);
+                if self.in_shared(inst, offset, bits.bytes()) {
+                    let old = atomic::run(&mut self.shared, offset, *op, bits, data, shadow);
+                    self.set(wave, inst, lane, old.0, old.1);
+                } else {
+                    self.shared.forget();
+                    self.set(wave, inst, lane, 0, Shadow::UNCERTAIN);
+                }
             }
-            Op::BufferLoad { .. } => {
+            Op::BufferLoad { access, .. } => {
                 let ((offset, shadow), place) = (arg(wave, 1), self.place(wave, inst, lane));
+                let shadow = self.seen_unwritten(inst, place, access.read_only, offset, shadow);
                 let empty = Memory::default();
                 let memory = place.and_then(|p| self.world.buffers.get(&p)).unwrap_or(&empty);
                 self.loaded(wave, inst, lane, memory, offset, shadow);
@@ -421,14 +438,15 @@ impl<'a> Machine<'a> {
         let size = self.shader.locals.get(local.index()).map_or(0, |l| u64::from(l.bytes));
         let start = self.locals.get(local.index()).copied().unwrap_or(0);
         let inside = offset.checked_add(u64::from(ty.bytes())).is_some_and(|end| end <= size);
-        // Nothing is there beyond a local's end.
-        let nowhere = u64::MAX / 2;
         let base = u64::from(self.scratch_bytes) * lane as u64 + u64::from(start);
-        let at = if inside { base + offset } else { nowhere };
+        // Beyond a local's end may be anything, and what is written there may hit anything.
+        let (at, shadow) = if inside { (base + offset, shadow) } else { (u64::MAX / 2, Shadow::UNCERTAIN) };
         if inst.result.is_some() {
             let scratch = std::mem::take(&mut wave.scratch);
             self.loaded(wave, inst, lane, &scratch, at, shadow);
             wave.scratch = scratch;
+        } else if !inside {
+            wave.scratch.forget();
         } else {
             let values = self.values(wave, inst, 1, lane);
             store(&mut wave.scratch, at, shadow, &values);
@@ -452,6 +470,18 @@ impl<'a> Machine<'a> {
         let bits = self.shader.ty(v).bits();
         let one = |r| (wave.get(r, lane), if tainted { Shadow::UNCERTAIN } else { wave.shadow(r, lane) }, bits);
         self.registers_of(v).map(one).collect()
+    }
+
+    /// Bytes of an operand, or of the result.
+    fn bytes_of(&self, inst: &Inst, operand: Option<usize>) -> u32 {
+        let value = operand.map_or(inst.result, |n| inst.args.get(n).copied());
+        value.map_or(0, |v| self.shader.ty(v).bytes())
+    }
+
+    /// Whether an access to workgroup memory stays within the variable that it is one of.
+    fn in_shared(&self, inst: &Inst, offset: u64, bytes: u32) -> bool {
+        let all = self.shader.shared_bytes;
+        self.reach.of(self.shader, inst, all).is_some_and(|reach| bounds::inside(&reach, offset, bytes))
     }
 
     pub fn atomic_width(&self, inst: &Inst, data: usize) -> Bits {

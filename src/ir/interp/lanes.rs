@@ -22,7 +22,11 @@ pub(super) fn subgroup(m: &Machine<'_>, wave: &mut Wave, inst: &Inst, op: Subgro
     let certain = Shadow::of_bits(&active().map(|l| values[l].1).collect::<Vec<_>>());
     let truths = active().fold(0, |bits, l| bits | (values[l].0 & 1) << l);
     let first = mask.trailing_zeros() as usize;
-    let from = |at: Option<usize>| at.and_then(|at| values.get(at)).copied().unwrap_or((0, Shadow::NONE));
+    // What comes from a lane that is not there, or does not take part, is undefined.
+    let from = |at: Option<usize>| {
+        let there = at.filter(|at| *at < size && mask >> at & 1 != 0);
+        there.and_then(|at| values.get(at)).copied().unwrap_or((0, Shadow::UNCERTAIN))
+    };
     let results: Vec<(usize, Lane)> = active()
         .map(|lane| {
             let (n, behind) = operand(wave, lane);

@@ -29,6 +29,11 @@ impl Memory {
         Self { shadows, ..Self::new(vec![0; bytes]) }
     }
 
+    /// Whatever is in it may be something else from here on.
+    pub(super) fn forget(&mut self) {
+        self.shadows = vec![(Shadow::UNCERTAIN, 0); self.bytes.len().div_ceil(2)];
+    }
+
     /// Its contents.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes

@@ -8,6 +8,7 @@
 
 mod atomic;
 mod bits;
+mod bounds;
 mod cube;
 mod exec;
 mod global;

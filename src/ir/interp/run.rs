@@ -8,7 +8,7 @@ use super::wave::{Stop, Wave};
 use crate::error::{Error, Result};
 use crate::target::Stage;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,11 +55,26 @@ pub struct World {
     pub kinds: BTreeMap<(u32, u32, u32), ResourceKind>,
     /// Push constants.
     pub push_constants: Memory,
+    /// Sets and bindings of which several variables are, one of them declared to be the only one (`Restrict`).
+    pub restricted: BTreeSet<(u32, u32)>,
+    /// Words of buffers that such variables, or those that are never written, read in the last run.
+    pub seen: BTreeSet<((u32, u32, u32), u64)>,
+    /// Of those, what is written too: it is uncertain which of the two is first.
+    pub conflicts: BTreeSet<((u32, u32, u32), u64)>,
     /// A byte of which it is asked who wrote it.
     pub watch: Option<Watch>,
 }
 
 impl World {
+    /// Of what was read by a name that says that nobody writes it: the words that were written.
+    pub fn contradicted(&self) -> BTreeSet<((u32, u32, u32), u64)> {
+        let written = |(place, word): &&((u32, u32, u32), u64)| {
+            let memory = self.buffers.get(place);
+            memory.is_some_and(|m| (0..4).any(|n| m.is_written(*word as usize * 4 + n)))
+        };
+        self.seen.iter().filter(written).copied().collect()
+    }
+
     /// A binding may be mutable, and what a shader reads of a descriptor that is of another kind is undefined.
     ///
     /// # Errors

@@ -20,8 +20,10 @@ pub type Texel = ([u32; 4], [Shadow; 4]);
 pub struct Texture {
     /// Width, height, depth of level 0.
     pub extent: [u32; 3],
-    /// Layers.
+    /// Layers; of several samples a texel, each is one of them.
     pub layers: u32,
+    /// Samples of a texel.
+    pub samples: u32,
     /// Components are integers: what a missing or border one is.
     pub integer: bool,
     /// Distance of neighbouring values of a normalised format, in which filters may compute; 0 for floats.
@@ -359,6 +361,7 @@ impl Machine<'_> {
         if image.dim == Dim::Cube {
             (layer, at[2]) = (at[2], 0);
         }
+        layer = layer * i64::from(texture.samples) + operands.int(O::SampleIndex);
         let level = if image.lod == LodMode::Explicit { operands.int(O::Lod).max(0) as usize } else { 0 };
         Ok(match image.op {
             ImageOp::Fetch | ImageOp::Load => {
@@ -392,7 +395,7 @@ impl Machine<'_> {
             }
             ImageOp::QuerySize => {
                 let [x, y, z] = texture.size(level);
-                let layers = i64::from(texture.layers);
+                let layers = i64::from(texture.layers / texture.samples.max(1));
                 let last = if image.dim == Dim::Cube { layers / 6 } else { layers };
                 let size = match (image.dim, image.arrayed) {
                     // Layers stand third, whatever is unused before them.
@@ -402,7 +405,7 @@ impl Machine<'_> {
                 size.map(|n| (n as u64, Shadow::NONE)).to_vec()
             }
             ImageOp::QueryLevels => vec![(texture.levels.len() as u64, Shadow::NONE)],
-            ImageOp::QuerySamples => vec![(1, Shadow::NONE)],
+            ImageOp::QuerySamples => vec![(texture.samples.into(), Shadow::NONE)],
             ImageOp::Sample | ImageOp::Gather(_) if texture.integer => return Err(unsupported(&inst.op)),
             ImageOp::Sample => {
                 let sampler = sampler.unwrap_or_default();
@@ -459,7 +462,7 @@ mod tests {
     fn a_value_covers_the_levels_that_may_be_read() {
         let level = |x: f32| vec![([x.to_bits(); 4], [Shadow::NONE; 4])];
         let levels = vec![level(0.0), level(1.0), level(0.0)];
-        let texture = Texture { extent: [1; 3], layers: 1, integer: false, step: 0.0, levels };
+        let texture = Texture { extent: [1; 3], layers: 1, samples: 1, integer: false, step: 0.0, levels };
         let [error, offset] = [[0.0; 3]; 2];
         let at = Coords { at: [0.5; 3], error, offset, count: 2, layer: 0, cube: false };
         let sampler = |mip| Sampler { mip, lod: [0.0, 2.0, 0.0], ..Sampler::default() };

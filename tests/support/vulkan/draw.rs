@@ -112,6 +112,7 @@ impl Run<'_> {
                 layers: 1,
                 arrayed: false,
                 levels: 1,
+                samples: 1,
                 data: Bytes::default(),
             };
             let layers = vk::ImageSubresourceLayers::default().aspect_mask(aspect(name)).layer_count(1);

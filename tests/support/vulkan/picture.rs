@@ -70,6 +70,7 @@ impl Run<'_> {
 
     /// An image with its contents on the way, in the general layout.
     pub(super) fn picture(&mut self, image: &Image) -> Picture {
+        assert!(image.samples == 1, "an image of several samples: nothing can be copied into one");
         let texel = texel_bytes(&image.format);
         let mut regions = Vec::new();
         let mut offset = 0;

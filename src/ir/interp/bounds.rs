@@ -1,0 +1,158 @@
+//! What an access may reach. Beyond the array that it indexes, or the variable, what is read is undefined, and what is
+//! written may hit anything; nor is what a variable that is never written reads where another writes the same memory.
+
+use super::super::{AluOp, Inst, Op, Shader};
+use super::exec::{Bound, Machine};
+use super::memory::Memory;
+use super::shadow::Shadow;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// How certain an address in memory of its own is, by whether it leads into it.
+pub(super) fn within(address: Shadow, memory: &Memory, at: u64, bytes: u32) -> Shadow {
+    if inside(&(0..memory.bytes().len() as u32), at, bytes) { address } else { Shadow::UNCERTAIN }
+}
+
+/// Whether so many bytes lie in a range.
+pub(super) fn inside(range: &Range<u32>, at: u64, bytes: u32) -> bool {
+    at >= u64::from(range.start) && at.checked_add(bytes.into()).is_some_and(|end| end <= u64::from(range.end))
+}
+
+/// The variables of workgroup memory.
+pub(super) struct Reach {
+    variables: Vec<Range<u32>>,
+    /// Sets and bindings that something writes.
+    written: BTreeSet<(u32, u32)>,
+}
+
+impl Reach {
+    pub fn new(shader: &Shader) -> Self {
+        let written = shader.resources.iter().filter(|r| r.written).map(|r| (r.set, r.binding)).collect();
+        Self { variables: shader.shared_variables.clone(), written }
+    }
+
+    /// The variable of an access, by the constant part of its offset; of memory without variables all of it.
+    pub fn of(&self, shader: &Shader, inst: &Inst, all: u32) -> Option<Range<u32>> {
+        let offset = *inst.args.first()?;
+        let constant = shader.as_const(offset).or_else(|| {
+            let def = shader.def(offset)?;
+            let sum = matches!(def.op, Op::Alu(AluOp::IAdd, _));
+            def.args.iter().filter(|_| sum).find_map(|v| shader.as_const(*v))
+        });
+        let constant = constant.unwrap_or(0) as u32;
+        if self.variables.is_empty() {
+            return Some(0..all);
+        }
+        // Blocks that are laid out explicitly share their memory: the longest counts.
+        let here = self.variables.iter().filter(|variable| variable.contains(&constant));
+        here.max_by_key(|variable| variable.end).cloned()
+    }
+}
+
+impl Machine<'_> {
+    /// How certain a load from a buffer is. Of a variable that is never written, but whose binding is, what is written at
+    /// any time of the run may be seen or not.
+    pub(super) fn seen_unwritten(
+        &mut self,
+        inst: &Inst,
+        place: Option<Bound>,
+        read_only: bool,
+        at: u64,
+        address: Shadow,
+    ) -> Shadow {
+        let Some(place) = place.filter(|p| self.reach.written.contains(&(p.0, p.1))) else { return address };
+        if !read_only && !self.world.restricted.contains(&(place.0, place.1)) {
+            return address;
+        }
+        let bytes = inst.result.map_or(0, |v| self.shader.ty(v).bytes());
+        let words = at / 4..at.saturating_add(u64::from(bytes)).div_ceil(4).min(at / 4 + 64);
+        let conflict = words.clone().any(|word| self.world.conflicts.contains(&(place, word)));
+        let memory = self.world.buffers.get(&place);
+        let written = (at..at.saturating_add(bytes.into()))
+            .any(|byte| memory.is_some_and(|m| usize::try_from(byte).is_ok_and(|byte| m.is_written(byte))));
+        self.world.seen.extend(words.map(|word| (place, word)));
+        if conflict || written && read_only { Shadow::UNCERTAIN } else { address }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::parse::parse;
+    use super::super::{Memory, Options, World, dispatch};
+
+    /// Runs a workgroup of 8 that stores `v20` of each invocation, whose number is `v1`: of each, whether it is known.
+    fn known(header: &str, body: &str, variables: &[std::ops::Range<u32>]) -> Vec<bool> {
+        let text = format!(
+            "shader upper compute \"t\"\nmodes 8 1 1 any any any any rte rte rte\n{header}\
+             res0 \"out\" set0 binding0 storage_buffer count1 written\nblock0:\n\
+             v0: b32 = const 0x0\n v1: b32 = load_builtin[local_invocation_index component0]\n\
+             v2: b32 = const 0x4\n v3: b32 = imul v1, v2\n v4: b32x4 = descriptor[res0 buffer] v0\n\
+             {body}\nbuffer_store[align4] v4, v3, v20\n return\n"
+        );
+        let mut shader = parse(&text).expect("a shader");
+        shader.shared_variables = variables.to_vec();
+        let mut world = World::default();
+        world.buffers.insert((0, 0, 0), Memory::new(vec![0xff; 32]));
+        let options = Options { subgroup_size: 8, shadow: true, ..Options::default() };
+        dispatch(&shader, &mut world, [1; 3], options).expect("a run");
+        let conflicts = world.contradicted();
+        if !conflicts.is_empty() {
+            world = World { conflicts, ..World::default() };
+            world.buffers.insert((0, 0, 0), Memory::new(vec![0xff; 32]));
+            dispatch(&shader, &mut world, [1; 3], options).expect("a run");
+        }
+        let memory = world.buffers.remove(&(0, 0, 0)).expect("the buffer");
+        (0..8).map(|n| !memory.load(n * 4, super::super::super::Bits::B32).1.is_uncertain()).collect()
+    }
+
+    #[test]
+    fn beyond_a_local_is_nothing_known() {
+        // Four dwords, each written; eight invocations read one each.
+        let header = "local0 \"array\" 16 align4\n";
+        let stores: String = [0, 4, 8, 12]
+            .map(|at| format!("v5{at}: b32 = const {at:#x}\n local_store[local0 align4] v5{at}, v1\n"))
+            .concat();
+        let read = "v10: b32 = imul v3, v11\n v20: b32 = local_load[local0 align4] v10";
+        let found = known(header, &format!("v11: b32 = const 0x1\n{stores}{read}"), &[]);
+        assert_eq!(found, [true, true, true, true, false, false, false, false]);
+        // What is written beyond it may hit it.
+        let beyond = format!("{stores}v12: b32 = const 0x10\n local_store[local0 align4] v12, v1\n");
+        let read = "v13: b32 = const 0x0\n v20: b32 = local_load[local0 align4] v13";
+        assert_eq!(known(header, &format!("{beyond}{read}"), &[]), [false; 8]);
+    }
+
+    #[test]
+    fn beyond_a_variable_of_the_workgroup_is_nothing_known() {
+        // Two arrays of four; one after the other is read by the first's name.
+        let header = "shared 32\n";
+        let fill = "shared_store[align4] v3, v1\n barrier[exec workgroup]\n";
+        let fill = fill.replace("barrier[exec workgroup]\n", "");
+        let read = "v20: b32 = shared_load[align4] v3";
+        let two = [0..16, 16..32];
+        let within = known(header, &format!("{fill}{read}"), &[]);
+        assert_eq!(within, [true; 8], "all is one");
+        let fill = "v10: b32 = const 0x10\n v11: b1 = ult v3, v10\n v12: b32 = const 0xc\n\
+             v13: b32 = select v11, v3, v12\n shared_store[align4] v13, v0\n ";
+        assert_eq!(known(header, &format!("{fill}{read}"), &two)[4..], [false; 4]);
+        assert_eq!(known(header, &format!("{fill}{read}"), &two)[..4], [true; 4]);
+    }
+
+    #[test]
+    fn lanes_that_do_not_take_part_give_nothing_known() {
+        let up = "v10: b32 = const 0x2\n v20: b32 = subgroup_shuffle_up v1, v10";
+        assert_eq!(known("", up, &[]), [false, false, true, true, true, true, true, true]);
+        let far = "v10: b32 = const 0x6\n v11: b32 = iadd v1, v10\n v20: b32 = subgroup_shuffle v1, v11";
+        assert_eq!(known("", far, &[]), [true, true, false, false, false, false, false, false]);
+    }
+
+    #[test]
+    fn a_variable_that_nobody_writes_and_somebody_does_is_not_known() {
+        let load = |how: &str| {
+            format!(
+                "v10: b32 = buffer_load[storage align4{how}] v4, v3\n v11: b32 = const 0x1\n v20: b32 = iadd v10, v11"
+            )
+        };
+        assert_eq!(known("", &load(" read_only"), &[]), [false; 8], "the store comes later");
+        assert_eq!(known("", &load(""), &[]), [true; 8]);
+    }
+}

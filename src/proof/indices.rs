@@ -1,0 +1,40 @@
+//! Numbers that choose a descriptor of an array, kept to those that are bound: beyond them is nothing to read.
+
+use super::declared::Declared;
+use super::reads::{Extent, Reads};
+use crate::emu::inputs::{Bound, Inputs};
+use crate::ir::{Bits, Resource, Shader};
+
+impl Declared {
+    /// Makes small what the shader's descriptors are chosen by: integers of push constants and of buffers.
+    pub(super) fn limit_indices(&self, ir: &Shader, inputs: &mut Inputs) {
+        let arrays = ir.resources.iter().filter(|r| r.count != Some(1));
+        let elements = |r: &Resource| {
+            inputs.bindings.iter().filter(|b| (b.set, b.binding) == (r.set, r.binding)).map(|b| b.element + 1).max()
+        };
+        let Some(least) = arrays.filter_map(elements).min() else { return };
+        let reads = Reads::of_indices(ir);
+        if let Some(block) = self.push_constants() {
+            self.limit(block, &reads.push_constants, least, &mut inputs.push_constants.0);
+        }
+        for binding in &mut inputs.bindings {
+            let place = (binding.set, binding.binding);
+            let resource = ir.resources.iter().find(|r| (r.set, r.binding) == place);
+            let (Some(resource), Some(read)) = (resource, reads.buffers.get(&place)) else { continue };
+            let (Bound::UniformBuffer(data) | Bound::StorageBuffer(data)) = &mut binding.bound else { continue };
+            for ty in self.bound_at(resource) {
+                self.limit(ty, read, least, &mut data.0);
+            }
+        }
+    }
+
+    fn limit(&self, ty: u32, read: &Extent, least: u32, data: &mut [u8]) {
+        let leaves = self.leaves(ty, data.len()).into_iter();
+        let integers = leaves.filter(|leaf| !leaf.float && leaf.pointee.is_none() && leaf.bits == Bits::B32);
+        for leaf in integers.filter(|leaf| read.has(leaf.at)) {
+            if let Some(to) = data.get_mut(leaf.at..).and_then(|rest| rest.first_chunk_mut()) {
+                *to = (u32::from_le_bytes(*to) % least.max(1)).to_le_bytes();
+            }
+        }
+    }
+}
