@@ -150,7 +150,7 @@ impl Walk<'_> {
     fn list(&mut self, at: u64, list: &[u8]) -> Result<(), Damage> {
         let wrong = || Damage::new(at, "has a broken list of free pages");
         let count = u64_at(list, 0).and_then(|n| usize::try_from(n).ok()).ok_or_else(wrong)?;
-        if list.len() % 8 != 0 || count >= list.len() / 8 {
+        if !list.len().is_multiple_of(8) || count >= list.len() / 8 {
             return Err(wrong());
         }
         let mut above = self.meta.pages;

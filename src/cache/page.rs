@@ -185,7 +185,7 @@ impl Page {
         if u64_at(&bytes, 0) != Some(number) || u16_at(&bytes, 10) != Some(flags) {
             return Err(Damage::new(number, format!("is no {level:?} page").to_lowercase()));
         }
-        if lower < PAGE_HEADER || lower > bytes.len() || lower % 2 != 0 {
+        if lower < PAGE_HEADER || lower > bytes.len() || !lower.is_multiple_of(2) {
             return Err(Damage::new(number, "has a number of nodes that does not fit"));
         }
         Ok(Self { number, level, bytes })

@@ -123,7 +123,10 @@ impl SledStore {
         let mut db = lock(&self.db);
         let broken = db.take();
         // Closing it writes, and may panic too.
-        let _ = guarded(|| Ok(drop(broken)));
+        let _ = guarded(|| {
+            drop(broken);
+            Ok(())
+        });
         let _lock = WriteLock::take(&self.dir, super::aside::PATIENCE)?.ok_or_else(held)?;
         lock(&self.notices).push(set_aside(&self.dir, &why)?);
         Ok(())
@@ -169,6 +172,9 @@ impl Store for SledStore {
 impl Drop for SledStore {
     fn drop(&mut self) {
         let db = lock(&self.db).take();
-        let _ = guarded(|| Ok(drop(db)));
+        let _ = guarded(|| {
+            drop(db);
+            Ok(())
+        });
     }
 }
