@@ -57,7 +57,7 @@ fn decoded_size(bytes: &[u8]) -> Option<usize> {
     let size = usize::try_from(size).ok()?;
     let spirv = version & 0x00ff_ffff;
     let legal = version >> 24 <= 1 && spirv & 0xff == 0 && (0x0001_0000..=0x0001_0600).contains(&spirv);
-    let plausible = size % 4 == 0 && size > 20 && size / 64 <= bytes.len();
+    let plausible = size.is_multiple_of(4) && size > 20 && size / 64 <= bytes.len();
     (legal && plausible && bound != 0 && schema == 0).then_some(size)
 }
 

@@ -84,7 +84,8 @@ impl CacheArgs {
 #[derive(clap::Args)]
 pub struct WorkerArgs {
     /// Longest processor time for one shader, in seconds, 1 to 86400; then its worker is killed, and after a second try the
-    /// shader is quarantined. What other processes use is not counted; by the clock on the wall it may take ten times as long.
+    /// shader is quarantined. What other processes use is not counted; a worker that
+    /// waits instead of computing may do so ten times as long.
     #[arg(long, default_value_t = 60, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub deadline: u64,
     /// Address space that a worker process may take beyond its program and libraries, in MiB, 64 to 1048576.

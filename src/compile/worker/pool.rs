@@ -27,7 +27,7 @@ pub struct PoolConfig {
     pub memory_mib: u64,
     /// Processes at once.
     pub workers: usize,
-    /// Longest processor time of a worker for one answer. By the clock on the wall it may take ten times as long.
+    /// Longest processor time of a worker for one answer. One that waits instead of computing may do so ten times as long.
     pub deadline: Duration,
 }
 
@@ -201,7 +201,7 @@ impl Worker {
         };
         let errors = tokio::spawn(last_words(errors));
         let mut output = BufReader::new(output);
-        match hello(&mut output, clock::wall_limit(config.deadline).max(HELLO)).await {
+        match hello(&mut output, clock::wait_limit(config.deadline).max(HELLO)).await {
             Ok(compiler) => Ok(Self { child, input, output, errors, compiler }),
             Err(e) => {
                 let _ = child.kill().await;
