@@ -36,7 +36,7 @@ pub const SHAPES: &[Shape] = &[
     ("private variables", 30_000, privates),
     ("input blocks", 4_000, inputs),
     ("pointers of pointers", 60_000, chains),
-    ("a composite built up", 16_000, inserts),
+    ("a composite built up", 1_500, inserts),
 ];
 
 /// A module under construction: a storage buffer of words, and a main function.
