@@ -11,6 +11,8 @@ mod random;
 mod seeds;
 #[path = "fuzz/spirv.rs"]
 mod spirv;
+#[path = "fuzz/store.rs"]
+mod store;
 #[path = "fuzz/targets.rs"]
 mod targets;
 

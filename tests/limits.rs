@@ -17,16 +17,23 @@ use std::time::Duration;
 use support::shapes::{SHAPES, Shape};
 
 /// CPU time that a shape may take. A debug build takes some tenths of a second for each, a quadratic walk minutes.
-const MOST: Duration = Duration::from_secs(10);
+const MOST: Duration = Duration::from_secs(20);
 /// Then it counts as one that never ends.
-const DEADLINE: Duration = Duration::from_secs(120);
+const DEADLINE: Duration = Duration::from_secs(240);
 const STACK: usize = 2 << 20;
 
 fn compile_without_llvm(bytes: Vec<u8>) -> Result<(), Error> {
     let module = Module::new(bytes)?;
     let info = reflect(&module)?;
     let specialization = info.specialization(&[(3, 7)]);
-    let request = StageRequest {
+    let request = request(&module, specialization);
+    let shader = translate(&module, "main", Stage::Compute, &request.specialization)?;
+    passes::lower(shader, &request)?;
+    Ok(())
+}
+
+fn request(module: &Module, specialization: Vec<(u32, u64)>) -> StageRequest {
+    StageRequest {
         target: GfxIp::Gfx1030,
         stage: Stage::Compute,
         module: module.digest(),
@@ -35,10 +42,7 @@ fn compile_without_llvm(bytes: Vec<u8>) -> Result<(), Error> {
         wave: WaveSize::W32,
         options: TuningOptions::default(),
         known: KnownState::default(),
-    };
-    let shader = translate(&module, "main", Stage::Compute, &request.specialization)?;
-    passes::lower(shader, &request)?;
-    Ok(())
+    }
 }
 
 /// What became of a shape, and the CPU time that it took; none: it was not ready in time.
@@ -78,4 +82,37 @@ fn every_shape_is_compiled_or_refused_by_name_in_linear_time() {
         }
     }
     assert!(broken.is_empty(), "{broken:#?}");
+}
+
+/// What LLVM would take minutes for gets simple code, and says so. The limits are of what a shader is, not of time.
+#[cfg(feature = "llvm")]
+#[test]
+fn what_is_too_much_for_llvm_gets_simple_code() {
+    use dovetail::compile::Compiler;
+    use dovetail::compile::llvm::LlvmCompiler;
+    use dovetail::compile::unlinked::simplified;
+    use support::shapes::{cyclic_phis, memory_in_turn, switch};
+    let compile = |bytes: Vec<u8>| {
+        let module = Module::new(bytes).expect("a module");
+        let elf = LlvmCompiler::new().compile(&module, &request(&module, Vec::new())).expect("code");
+        simplified(&elf, GfxIp::Gfx1030).expect("an unlinked ELF")
+    };
+    assert_eq!(compile(memory_in_turn(8)), None);
+    for (name, large, why) in [
+        ("accesses", memory_in_turn(800), "memory accesses in one block"),
+        ("blocks", switch(5_000), "blocks"),
+        ("phis", cyclic_phis(1_500), "values that meet"),
+    ] {
+        let start = thread_time();
+        let said = compile(large).unwrap_or_default();
+        assert!(said.contains(why), "{name}: {said}");
+        let took = thread_time() - start;
+        assert!(took < 3 * MOST, "{name}: {took:?}");
+    }
+}
+
+#[test]
+fn an_input_that_nothing_feeds_is_refused_by_name() {
+    let refused = compile_without_llvm(support::shapes::located_input()).expect_err("no value for it");
+    assert!(matches!(refused.kind(), ErrorKind::Unsupported { feature, .. } if feature.contains("without a built-in")));
 }

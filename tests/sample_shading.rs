@@ -55,6 +55,8 @@ const CASES: &[(&str, &str, bool, u32)] = &[
     ("in float gl_ClipDistance[1];", "gl_ClipDistance[0] + gl_SampleID", false, PERSP_SAMPLE | ANCILLARY),
     ("", "gl_BaryCoordEXT.y", true, PERSP_SAMPLE),
     ("", "gl_BaryCoordNoPerspEXT.x + gl_SampleID", false, LINEAR_SAMPLE | ANCILLARY),
+    ("", "gl_FragInvocationCountEXT", true, 0),
+    ("", "gl_FragInvocationCountEXT + gl_SampleID", false, ANCILLARY),
     ("layout(location = 1) flat in int b;", "b", false, 0),
     ("", "gl_FragCoord.x", false, 0),
     ("", "float(gl_FrontFacing)", false, 0),
@@ -65,6 +67,7 @@ fn fragment(declares: &str, reads: &str) -> String {
     format!(
         "#version 450
         #extension GL_EXT_fragment_shader_barycentric : enable
+        #extension GL_EXT_fragment_invocation_density : enable
         {declares}
         layout(location = 0) out vec4 color;
         void main() {{ color = vec4({reads}); }}"

@@ -3,7 +3,8 @@
 //!
 //! The fragment shader numbers its inputs densely and decides; the vertex shader exports what is read and nothing else.
 //! An attribute that nobody produces, or whose channels read are all constants that the rasterizer has built in, costs no
-//! export at all. A vertex body that exports by itself (its fragment shader was known) uses the attribute's number as slot.
+//! export at all. Slots are numbered without gaps, by an epilog and by a body that exports by itself alike: a slot that is
+//! counted and not exported to would be waited for, or read as what an earlier wave left there.
 
 use crate::error::{Error, FullCompile, Result};
 use crate::metadata::interface::{FragmentInput, ParamSource, Semantic, VertexParam};
@@ -19,7 +20,7 @@ pub struct ParamPlan {
     pub exports: Vec<ParamExport>,
     /// What each attribute of the fragment shader is, by its number.
     pub attributes: Vec<Attribute>,
-    /// Slots that exist: the highest one exported + 1.
+    /// Slots that exist; all of them are exported to.
     pub slots: u32,
 }
 
@@ -130,25 +131,20 @@ impl ParamPlan {
             let count = u32::try_from(inputs.len()).unwrap_or(u32::MAX);
             return Err(Error::needs_full(FullCompile::TooManyValues { what: "fragment inputs".into(), count }));
         }
-        let body_exports = params.iter().any(|p| p.source == ParamSource::Exported);
         let mut plan = Self::default();
         let mut assigned: Vec<(Semantic, u8)> = Vec::new();
-        for (number, input) in (0u8..).zip(inputs) {
-            let mut read = input.channels;
-            if !body_exports {
-                let same = inputs.iter().filter(|other| other.semantic == input.semantic);
-                read = same.fold(0, |all, i| all | i.channels);
-            }
+        for input in inputs {
+            let same = inputs.iter().filter(|other| other.semantic == input.semantic);
+            let read = same.fold(0, |all, i| all | i.channels);
             let channels = channels(input.semantic, read, params)?;
             check_made(input.semantic, &channels)?;
-            let shared = assigned.iter().find(|(semantic, _)| *semantic == input.semantic && !body_exports);
+            let shared = assigned.iter().find(|(semantic, _)| *semantic == input.semantic);
             let supply = match (shared, default_for(&channels, input)) {
                 (Some((_, slot)), _) => Supply::Slot(*slot),
                 (None, _) if input.semantic == Semantic::PointCoord => Supply::PointCoord,
                 (None, Some(vector)) => Supply::Default(vector),
                 (None, None) => {
-                    let next = u8::try_from(plan.exports.len()).unwrap_or(u8::MAX);
-                    let slot = if body_exports { number } else { next };
+                    let slot = u8::try_from(plan.exports.len()).unwrap_or(u8::MAX);
                     plan.exports.push(ParamExport { slot, channels });
                     assigned.push((input.semantic, slot));
                     Supply::Slot(slot)
@@ -157,7 +153,7 @@ impl ParamPlan {
             let half = input.ty.bits == 16;
             plan.attributes.push(Attribute { supply, flat: input.flat, per_vertex: input.per_vertex, half });
         }
-        plan.slots = plan.exports.iter().map(|e| u32::from(e.slot) + 1).max().unwrap_or(0);
+        plan.slots = plan.exports.len() as u32;
         Ok(plan)
     }
 
@@ -211,8 +207,7 @@ fn channels(semantic: Semantic, read: u8, params: &[VertexParam]) -> Result<[Opt
                 ParamSource::Constant(_) if half == 1 => ParamSource::Constant(0),
                 other => other,
             };
-            // A body exports a channel to every attribute that reads it.
-            if place.replace(source).is_some_and(|before| before != ParamSource::Exported || before != source) {
+            if place.replace(source).is_some() {
                 return Err(Error::malformed(format!("{semantic:?} channel {channel} is written twice")));
             }
         }
@@ -278,13 +273,15 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_exports_gives_every_attribute_its_own_slot() {
-        let exported = VertexParam { source: ParamSource::Exported, ..constants(4, &[0])[0].clone() };
+    fn a_body_that_exports_leaves_no_slot_out() {
+        let exported = |n| VertexParam { source: ParamSource::Exported, ..constants(n, &[0])[0].clone() };
         let flat = FragmentInput { flat: true, ..input(4, 1) };
-        let inputs = [input(9, 1), input(4, 1), flat];
-        let plan = ParamPlan::new(&inputs, &[exported.clone(), exported]).expect("plan");
-        assert_eq!(plan.control_words(), [0x20, 1, 0x402]);
-        assert_eq!((plan.slots, plan.epilog_exports().count()), (3, 0));
+        // Nobody writes the first, and the third is a vector of the rasterizer's own.
+        let inputs = [input(9, 1), input(4, 1), input(2, 1), flat, input(7, 1)];
+        let params = [vec![exported(4), exported(7)], constants(2, &[ONE])].concat();
+        let plan = ParamPlan::new(&inputs, &params).expect("plan");
+        assert_eq!(plan.control_words(), [0x20, 0, 0x220, 0x400, 1]);
+        assert_eq!((plan.slots, plan.epilog_exports().count()), (2, 0));
     }
 
     #[test]

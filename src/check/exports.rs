@@ -3,7 +3,11 @@
 //! | stage | every path to `s_endpgm` | and |
 //! |---|---|---|
 //! | vertex | a position that is done; all declared positions and parameters | nothing after the position that is done but parameters |
-//! | fragment | an export that is done | nothing after it |
+//! | fragment, if it is waited for | an export that is done | nothing after it |
+//!
+//! A fragment shader is waited for if it declares a colour or depth format, or may kill pixels: the exports then bring
+//! the values and the mask of pixels that live. Any other ends without one: before gfx10 the hardware wanted a null
+//! export there, from gfx10 on it does not (pal-abi 7; LLVM and Mesa leave it out).
 
 use super::code::{Code, StageCode};
 use super::flow::{Graph, Step};
@@ -11,7 +15,8 @@ use super::report::{Reporter, Rule};
 use super::solve::{Flow, forwards};
 use crate::isa::instruction::{ExportFields, Fields};
 use crate::metadata::registers::{
-    Registers, SPI_PS_INPUT_CNTL, spi_shader_col_format, spi_shader_pos_format, spi_shader_z_format, spi_vs_out_config,
+    Registers, SPI_PS_INPUT_CNTL, db_shader_control, spi_shader_col_format, spi_shader_pos_format, spi_shader_z_format,
+    spi_vs_out_config,
 };
 use crate::target::Stage;
 
@@ -30,6 +35,21 @@ struct Exported {
     done: bool,
     maybe_done: bool,
     stage: Stage,
+    /// The hardware waits for the export that is done.
+    waited: bool,
+}
+
+/// Whether a stage has to end its exports.
+fn is_waited_for(stage: Stage, words: &Registers) -> bool {
+    match stage {
+        Stage::Vertex => true,
+        Stage::Fragment => {
+            words.field(spi_shader_col_format::ALL) != 0
+                || words.field(spi_shader_z_format::Z_EXPORT_FORMAT) != 0
+                || words.field(db_shader_control::KILL_ENABLE) == 1
+        }
+        Stage::Compute => false,
+    }
 }
 
 impl Exported {
@@ -61,7 +81,8 @@ impl Flow for Exported {
 /// Reports exports and attributes that are not declared, and paths that do not end theirs.
 pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter: &mut Reporter<'_>) {
     let words = &code.registers;
-    let nothing = Exported { surely: 0, done: false, maybe_done: false, stage: stage.stage };
+    let waited = is_waited_for(stage.stage, words);
+    let nothing = Exported { surely: 0, done: false, maybe_done: false, stage: stage.stage, waited };
     let attributes = (0..32).take_while(|n| words.get(SPI_PS_INPUT_CNTL.nth(*n)).is_some()).count();
     forwards(graph, nothing, |before, step| match &step.inst.fields {
         Fields::Export(f) => {
@@ -119,13 +140,12 @@ fn objection(stage: Stage, f: &ExportFields, words: &Registers) -> Option<String
 
 /// What is missing where a path ends.
 fn unfinished(before: &Exported, words: &Registers) -> Option<String> {
-    if before.stage == Stage::Compute {
-        return None;
-    }
-    if !before.done {
+    let graphics = before.stage != Stage::Compute;
+    // One that began its exports has to end them, waited for or not.
+    if !before.done && (before.waited || graphics && before.surely != 0) {
         return Some("not every path here has an export that is done".to_owned());
     }
-    if before.stage == Stage::Fragment {
+    if before.stage != Stage::Vertex {
         return None;
     }
     let has = |target: u8| before.surely >> target & 1 == 1;

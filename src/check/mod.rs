@@ -4,7 +4,8 @@
 //! bytes ── code ──> Code        words, parts, and what the metadata declares of each stage
 //!   per stage ── flow ──> Graph     reachable instructions, their effects, basic blocks
 //!     ├ waits      results used before they have arrived, exports overwritten, barriers with work outstanding
-//!     ├ values     registers read that nothing has written
+//!     ├ values     registers read that nothing has written, or not for the lanes at work (written)
+//!     ├ handover   what is loaded at entry and replaced before the body that reads it
 //!     ├ results    arithmetic whose result nothing reads
 //!     ├ lanes      branches that lead lanes of a wave where none is left
 //!     ├ meet       lanes that do not come back where paths meet
@@ -13,7 +14,8 @@
 //!     └ limits     registers, LDS and scratch against what is declared; operands that no hardware takes
 //! ```
 //!
-//! Invariant: code that LLVM wrote breaks no rule; each place where that took a weaker rule is named in `docs/proof.md`.
+//! Invariant: code that LLVM wrote has no errors; each place where that took a weaker rule is named in `docs/proof.md`.
+//! What breaks a rule is an error, or a remark where all it costs is work ([`Rule::severity`]).
 //! The judge shares the decoder and the ELF reader with the rest, and no rule: it knows nothing of how code is made.
 //! To add a rule: a variant of [`Rule`], a pass or a line in one, and a good and a bad case in `tests/check_code.rs`.
 
@@ -21,6 +23,7 @@ mod code;
 mod entry;
 mod exports;
 mod flow;
+mod handover;
 mod hazards;
 mod lanes;
 mod limits;
@@ -32,8 +35,9 @@ mod results;
 mod solve;
 mod values;
 mod waits;
+mod written;
 
-pub use report::{CodeReport, Finding, Place, Rule, StageReport};
+pub use report::{CodeReport, Finding, Place, Rule, Severity, StageReport};
 
 use crate::error::Result;
 use code::Code;
@@ -52,6 +56,7 @@ pub fn check(bytes: &[u8]) -> Result<CodeReport> {
         let graph = Graph::new(&code, stage, &mut reporter);
         waits::check(&graph, &mut reporter);
         values::check(&graph, &code, stage, &mut reporter);
+        handover::check(&graph, &code, stage, &mut reporter);
         results::check(&graph, &code, &mut reporter);
         lanes::check(&graph, &code, &mut reporter);
         meet::check(&graph, stage, &mut reporter);

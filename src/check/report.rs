@@ -44,6 +44,38 @@ pub enum Rule {
     Memory,
     /// Exports and attributes as the registers declare them, ended by one that is done.
     Export,
+    /// What the hardware sets before the first instruction is there when a body reads it, whatever ran before.
+    Entry,
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// A wave may hang, lose lanes, read what has another meaning, or break the ABI; or that cannot be excluded.
+    Error,
+    /// Waste: the code is right and does work for nothing.
+    Remark,
+}
+
+impl Rule {
+    /// What breaking it means.
+    pub const fn severity(self) -> Severity {
+        match self {
+            // Which dwords of a wide result are read, compilers find out after they have chosen its instructions.
+            Self::DeadResult | Self::Unreachable => Severity::Remark,
+            _ => Severity::Error,
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Error => "error",
+            Self::Remark => "remark",
+        })
+    }
 }
 
 impl fmt::Display for Rule {
@@ -74,8 +106,10 @@ impl fmt::Display for Place {
 /// One rule broken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// Which.
+    /// The rule.
     pub rule: Rule,
+    /// How bad that is.
+    pub severity: Severity,
     /// Stage.
     pub stage: Stage,
     /// Where.
@@ -90,7 +124,7 @@ pub struct Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}: {:?}: ", self.stage, self.place, self.rule)?;
+        write!(f, "{}: {} {}: {:?}: ", self.severity, self.stage, self.place, self.rule)?;
         if let Some(register) = &self.register {
             write!(f, "{register} ")?;
         }
@@ -115,14 +149,24 @@ pub struct StageReport {
 pub struct CodeReport {
     /// Stages followed.
     pub stages: Vec<StageReport>,
-    /// Everything that is wrong, by stage and place.
+    /// Errors and remarks, by stage and place.
     pub findings: Vec<Finding>,
 }
 
 impl CodeReport {
-    /// Whether no rule is broken.
+    /// Whether there is no error.
     pub fn is_ok(&self) -> bool {
-        self.findings.is_empty()
+        self.errors().next().is_none()
+    }
+
+    /// The errors among the findings.
+    pub fn errors(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.severity == Severity::Error)
+    }
+
+    /// The remarks among the findings.
+    pub fn remarks(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.severity == Severity::Remark)
     }
 }
 
@@ -166,6 +210,7 @@ impl<'a> Reporter<'a> {
         }
         let finding = Finding {
             rule,
+            severity: rule.severity(),
             stage: self.stage.stage,
             place: self.place(at),
             register: register.map(|r| r.to_string()),

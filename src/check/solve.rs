@@ -7,6 +7,10 @@ use std::collections::BTreeSet;
 pub(super) trait Flow: Clone {
     /// What an instruction does to them.
     fn step(&mut self, step: &Step);
+    /// Whether [`Flow::branch`] says anything.
+    const BRANCHES: bool = false;
+    /// What a conditional branch that was taken, or not, tells beside.
+    fn branch(&mut self, _branch: &Step, _taken: bool) {}
     /// What holds where two paths meet; whether that changed this one. Facts only ever get weaker, so the end is reached.
     fn join(&mut self, other: &Self) -> bool;
 }
@@ -21,9 +25,17 @@ pub(super) fn forwards<F: Flow>(graph: &Graph, entry: F, mut visit: impl FnMut(&
     while let Some(index) = work.pop_first() {
         let Some((block, Some(mut facts))) = graph.blocks.get(index).zip(before.get(index).cloned()) else { continue };
         graph.steps_of(block).iter().for_each(|step| facts.step(step));
+        let branch = graph.steps_of(block).last().filter(|_| F::BRANCHES && block.next.len() == 2);
+        let target = branch.and_then(|step| graph.target(step));
         for &next in &block.next {
+            let told = branch.map(|branch| {
+                let mut facts = facts.clone();
+                facts.branch(branch, target == Some(next));
+                facts
+            });
+            let facts = told.as_ref().unwrap_or(&facts);
             let changed = match before.get_mut(next) {
-                Some(Some(known)) => known.join(&facts),
+                Some(Some(known)) => known.join(facts),
                 Some(unknown) => {
                     *unknown = Some(facts.clone());
                     true

@@ -1,46 +1,19 @@
 //! Registers that are read before anything has written them.
 //!
-//! A scalar register has to be written on every path to its reader. A vector register on some path: lanes that took another
-//! one are the reader's business, which LLVM knows and the code does not say. A write under any EXEC counts, and of any part.
+//! Addresses, descriptors and masks have to be written on every path to their reader, or, where a vector instruction is the
+//! reader, on every path on which a lane is on there ([`super::written`]). Other registers on some path: lanes that took
+//! another one are the reader's business, which LLVM knows and the code does not say. A write under any EXEC counts, and of
+//! any part.
 
 use super::code::{Code, StageCode};
 use super::entry;
 use super::flow::{Graph, Step};
 use super::report::{Reporter, Rule};
-use super::solve::{Flow, forwards};
+use super::solve::forwards;
+use super::written::{Written, is_copy};
 use crate::isa::instruction::Fields;
-use crate::isa::{Effects, Register, RegisterSet, Scalar, Src};
+use crate::isa::{Register, RegisterSet, Scalar, Src};
 use crate::target::WaveSize;
-
-#[derive(Clone)]
-struct Written {
-    /// On every path.
-    surely: RegisterSet,
-    /// On some path.
-    maybe: RegisterSet,
-}
-
-impl Flow for Written {
-    fn step(&mut self, step: &Step) {
-        let Effects { reads, writes, .. } = &step.effects;
-        self.maybe = self.maybe.union(writes);
-        // A copy of what may be nothing may be nothing.
-        let sure = !is_copy(step) || scalars(reads).without(&self.surely).is_empty();
-        self.surely = if sure { self.surely.union(writes) } else { self.surely.without(writes) };
-    }
-
-    fn join(&mut self, other: &Self) -> bool {
-        let (surely, maybe) = (self.surely.intersection(&other.surely), self.maybe.union(&other.maybe));
-        let changed = surely != self.surely || maybe != self.maybe;
-        (self.surely, self.maybe) = (surely, maybe);
-        changed
-    }
-}
-
-/// Where paths meet, LLVM copies what one of them has no value for.
-fn is_copy(step: &Step) -> bool {
-    matches!(step.name(), "s_mov_b32" | "s_mov_b64" | "v_mov_b32")
-}
 
 /// The upper half of a wide addend: LLVM adds 32 bits by the wide operation too, and reads the lower half of the sum.
 fn any_upper_half(step: &Step) -> RegisterSet {
@@ -68,7 +41,13 @@ fn strict(step: &Step) -> RegisterSet {
     special.mask(Register::VCC, WaveSize::W64);
     special.insert(Register::SCC);
     special.insert(Register::M0);
-    if is_copy(step) { RegisterSet::EMPTY } else { reads.intersection(&special) }
+    if is_copy(step) || step.name() == "v_mov_b32" { RegisterSet::EMPTY } else { reads.intersection(&special) }
+}
+
+/// Scalar loads and arithmetic are done whether or not a lane is on, and so is what names its lane itself.
+fn does_nothing_without_lanes(step: &Step) -> bool {
+    let vector = !matches!(step.inst.fields, Fields::Scalar(_) | Fields::Smem(_));
+    vector && step.effects.reads.contains(Register::EXEC) && !step.name().starts_with("v_readfirstlane")
 }
 
 fn scalars(set: &RegisterSet) -> RegisterSet {
@@ -78,10 +57,13 @@ fn scalars(set: &RegisterSet) -> RegisterSet {
 /// Reports them.
 pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter: &mut Reporter<'_>) {
     let set = entry::registers(stage, &code.registers);
-    forwards(graph, Written { surely: set, maybe: set }, |before, step| {
+    forwards(graph, Written::entry(stage.wave, set), |before, step| {
         let reads = &step.effects.reads;
-        let missing = reads.without(&before.maybe).without(&any_upper_half(step));
-        let unsure = strict(step).without(&before.surely);
+        let missing = reads.without(before.maybe()).without(&any_upper_half(step));
+        let mut unsure = strict(step).without(before.surely());
+        if !unsure.is_empty() && does_nothing_without_lanes(step) {
+            unsure = unsure.without(&before.where_lanes_are());
+        }
         if let Some(register) = missing.iter().next() {
             reporter.register(Rule::Uninitialised, step, register, "is read and nothing has written it");
         } else if let Some(register) = unsure.iter().next() {

@@ -56,13 +56,18 @@ impl Bindings {
                 *pointer = table as u32;
             }
         }
+        for absent in &inputs.absent {
+            absent.check(inputs)?;
+        }
         let (mut homes, mut slots) = (Vec::new(), BTreeSet::new());
         for binding in &inputs.bindings {
+            let absent = inputs.absent.iter().filter(|absent| absent.image == binding.slot());
+            let absent: Vec<u32> = absent.map(|absent| absent.level).collect();
             let at = || format!("set {} binding {} element {}", binding.set, binding.binding, binding.element);
             if !slots.insert(binding.slot()) {
                 return Err(Error::malformed("bound twice")).at(at);
             }
-            let (home, parts) = place(machine, &binding.bound).at(at)?;
+            let (home, parts) = place(machine, &binding.bound, &absent).at(at)?;
             homes.push(home);
             if let Some(to) = places.binding(binding.set, binding.binding) {
                 if !binding.bound.kind().is_some_and(|kind| to.kind.serves(kind)) {
@@ -121,7 +126,7 @@ impl Home {
 /// A half of a descriptor.
 type Part = (PartLetter, Vec<u32>);
 
-fn place(machine: &mut Machine, bound: &Bound) -> Result<(Home, Vec<Part>)> {
+fn place(machine: &mut Machine, bound: &Bound, absent: &[u32]) -> Result<(Home, Vec<Part>)> {
     Ok(match bound {
         Bound::UniformBuffer(data) | Bound::StorageBuffer(data) => {
             let address = machine.alloc_with(&data.0)?;
@@ -131,12 +136,12 @@ fn place(machine: &mut Machine, bound: &Bound) -> Result<(Home, Vec<Part>)> {
         Bound::PhysicalStorageBuffer(data) => (Home::Bytes(machine.alloc_with(&data.0)?, data.0.len()), Vec::new()),
         Bound::UniformTexelBuffer(texels) | Bound::StorageTexelBuffer(texels) => typed(machine, texels)?,
         Bound::SampledImage(image) | Bound::InputAttachment(image) | Bound::StorageImage(image) => {
-            let (home, words) = texels(machine, image)?;
+            let (home, words) = texels(machine, image, absent)?;
             (home, vec![(PartLetter::Image, words)])
         }
         Bound::Sampler(sampler) => (Home::Nothing, vec![(PartLetter::Sampler, sampler_words(sampler))]),
         Bound::CombinedImageSampler(image, sampler) => {
-            let (home, words) = texels(machine, image)?;
+            let (home, words) = texels(machine, image, absent)?;
             (home, vec![(PartLetter::Image, words), (PartLetter::Sampler, sampler_words(sampler))])
         }
     })
@@ -159,7 +164,7 @@ fn selects(selects: [u8; 4]) -> u32 {
     (0..).step_by(3).zip(selects).map(|(low, select)| u32::from(select) << low).sum()
 }
 
-fn texels(machine: &mut Machine, image: &Image) -> Result<(Home, Vec<u32>)> {
+fn texels(machine: &mut Machine, image: &Image, absent: &[u32]) -> Result<(Home, Vec<u32>)> {
     let format = NamedFormat::new(&image.format)?;
     let [width, height, depth] = image.extent;
     let several = image.samples > 1;
@@ -209,7 +214,11 @@ fn texels(machine: &mut Machine, image: &Image) -> Result<(Home, Vec<u32>)> {
             let (Some(row), Some((now, later))) = (row, data.split_at_checked(bytes)) else {
                 return Err(Error::malformed("an image with too few texels"));
             };
-            machine.write(row, now)?;
+            if absent.contains(&level) {
+                machine.set_absent(row, bytes);
+            } else {
+                machine.write(row, now)?;
+            }
             rows.push((row, bytes));
             data = later;
         }

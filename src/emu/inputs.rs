@@ -18,6 +18,9 @@ pub struct Inputs {
     /// Addresses of buffers that stand in push constants or in buffers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pointers: Vec<Pointer>,
+    /// Levels of images that nobody bound memory to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<AbsentLevel>,
     /// Workgroups in each direction, compute only.
     pub grid: [u32; 3],
     /// What is drawn; absent for compute.
@@ -76,6 +79,34 @@ pub struct Pointer {
     /// The byte that it points to.
     #[serde(default)]
     pub offset: u32,
+}
+
+/// A level of a sparse image without memory: it reads as zeros, whatever the image's data, and reads can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AbsentLevel {
+    /// The image.
+    pub image: Slot,
+    /// Which level.
+    pub level: u32,
+}
+
+impl AbsentLevel {
+    /// # Errors
+    /// Malformed: the inputs have no image there, or it has no such level.
+    pub fn check(&self, inputs: &Inputs) -> Result<()> {
+        let image = inputs.bindings.iter().find(|b| b.slot() == self.image).and_then(|b| match &b.bound {
+            Bound::SampledImage(image)
+            | Bound::InputAttachment(image)
+            | Bound::StorageImage(image)
+            | Bound::CombinedImageSampler(image, _) => Some(image),
+            _ => None,
+        });
+        match image {
+            Some(image) if self.level < image.levels => Ok(()),
+            _ => Err(Error::malformed(format!("no level {} of an image at {:?}", self.level, self.image))),
+        }
+    }
 }
 
 /// What is bound to one descriptor.

@@ -78,6 +78,11 @@ impl Machine {
         self.memory.write(address, bytes)
     }
 
+    /// Takes the memory behind a range of zeros away; see [`Memory::set_absent`].
+    pub fn set_absent(&mut self, address: u64, bytes: usize) {
+        self.memory.set_absent(address, bytes);
+    }
+
     /// New memory with these bytes.
     pub fn alloc_with(&mut self, bytes: &[u8]) -> Result<u64> {
         let address = self.alloc(bytes.len())?;

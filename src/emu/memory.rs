@@ -6,6 +6,7 @@
 
 use super::watch::Watch;
 use crate::error::{Error, Result};
+use std::cell::Cell;
 
 /// The window. Below 2^47, for descriptors hold 48 bits of an address.
 const WINDOW: u64 = 0x7f12_0000_0000;
@@ -17,6 +18,9 @@ const ALIGN: u64 = 256;
 #[derive(Debug, Default)]
 pub struct Memory {
     blocks: Vec<Block>,
+    /// First and last address of what has an address and no memory.
+    absent: Vec<(u64, u64)>,
+    missed: Cell<bool>,
     /// What the waves of a workgroup tell each other.
     pub watch: Watch,
 }
@@ -49,6 +53,27 @@ impl Memory {
         }
         self.blocks.push(Block { address, bytes: vec![0; bytes] });
         Ok(address)
+    }
+
+    /// From here on a range, which holds zeros, has no memory: a page of a sparse image that nobody bound.
+    pub fn set_absent(&mut self, address: u64, bytes: usize) {
+        self.absent.push((address, address + (bytes as u64).saturating_sub(1)));
+    }
+
+    /// The bytes of a texel, as zeros where it has no memory.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn texel(&self, address: u64, bytes: usize) -> Result<&[u8]> {
+        if self.absent.iter().any(|(first, last)| (*first..=*last).contains(&address)) {
+            self.missed.set(true);
+        }
+        self.read(address, bytes)
+    }
+
+    /// Whether a texel without memory was read since this was asked.
+    pub fn take_missed(&self) -> bool {
+        self.missed.take()
     }
 
     /// The bytes of a range.

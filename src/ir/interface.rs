@@ -74,6 +74,8 @@ pub enum BuiltIn {
     ShadingRate,
     /// b1: the primitive covers all of the fragment.
     FullyCovered,
+    /// Invocations of a fragment.
+    FragInvocationCount,
     /// Up to 8.
     ClipDistance,
     /// Up to 8.

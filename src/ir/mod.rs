@@ -34,6 +34,7 @@ pub mod rewrite;
 mod rules;
 pub mod sample_shading;
 mod shader;
+mod symbols;
 mod text;
 mod types;
 pub mod uniform;
@@ -52,4 +53,5 @@ pub use shader::{
     EntryArg, Inst, InstId, Level, Local, LocalId, LowerInfo, Merge, Modes, RegClass, Resource, ResourceId,
     ResourceKind, RoundMode, Shader, SpecValue, SymbolId, Terminator, Value, ValueData, ValueDef,
 };
+pub use symbols::Symbols;
 pub use types::{Align, Bits, Type};

@@ -323,7 +323,9 @@ impl Parser {
                 in_turn(s.symbols.len())?;
                 let mut name = String::new();
                 r.string(&mut name)?;
-                s.symbols.push(name);
+                if s.symbols.intern(&name).index() + 1 != s.symbols.len() {
+                    return Err(format!("symbol `{name}` stands twice"));
+                }
             }
             _ => return Err(format!("unknown header `{word}`")),
         }

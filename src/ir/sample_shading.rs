@@ -8,6 +8,7 @@
 //! | interpolated at an offset from the centre, or at the sample of a number | there | there | nothing |
 //! | `SampleId`, `SamplePosition` | is not possible | its own | it asks for samples |
 //! | `SampleMask` | a bit for every covered sample | its own bit | the code |
+//! | `FragInvocationCountEXT` | 1 | the number of samples | the code |
 //! | `FragCoord` | the centre | the sample | a register (`SPI_BARYC_CNTL.POS_FLOAT_LOCATION`) |
 //! | any other | | the same | nothing |
 //!
@@ -59,7 +60,7 @@ impl FragmentRead {
             Self::Location(Interp::At { place, .. }) => place.effect(),
             Self::BuiltIn(builtin, place) if builtin.is_interpolated() => place.effect(),
             Self::BuiltIn(BuiltIn::SampleId | BuiltIn::SamplePosition, _) => SampleEffect::Asks,
-            Self::BuiltIn(BuiltIn::SampleMaskIn, _) => SampleEffect::Code,
+            Self::BuiltIn(BuiltIn::SampleMaskIn | BuiltIn::FragInvocationCount, _) => SampleEffect::Code,
             Self::BuiltIn(..) => SampleEffect::Nothing,
         }
     }

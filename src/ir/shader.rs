@@ -5,6 +5,7 @@
 //! level, no parameters. At the lower level its parameters are the hardware's registers, one per [`EntryArg`].
 
 use super::op::Op;
+use super::symbols::Symbols;
 use super::types::{Align, Type};
 use crate::target::{Stage, WaveSize};
 use smallvec::SmallVec;
@@ -73,7 +74,7 @@ pub struct Shader {
     /// Bytes of push constants declared (end of the block), 0 if none.
     pub push_constant_bytes: u32,
     /// Symbols that relocations name.
-    pub symbols: Vec<String>,
+    pub symbols: Symbols,
     /// Execution modes.
     pub modes: Modes,
     /// What only a lower-level shader has.
@@ -408,7 +409,7 @@ impl Shader {
             shared_variables: Vec::new(),
             resources: Vec::new(),
             push_constant_bytes: 0,
-            symbols: Vec::new(),
+            symbols: Symbols::default(),
             modes: Modes::default(),
             lower: None,
         }
@@ -452,11 +453,7 @@ impl Shader {
 
     /// The id of a symbol, interned.
     pub fn symbol(&mut self, name: &str) -> SymbolId {
-        let i = self.symbols.iter().position(|s| s == name).unwrap_or_else(|| {
-            self.symbols.push(name.to_owned());
-            self.symbols.len() - 1
-        });
-        SymbolId(i as u32)
+        self.symbols.intern(name)
     }
 
     /// A block.

@@ -397,6 +397,7 @@ pub(super) fn modes<C: Codec>(m: &mut Modes, c: &mut C) -> Text {
         c.word(r)?;
     }
     c.flag("per_sample", &mut m.per_sample)?;
+    c.flag("post_depth_coverage", &mut m.post_depth_coverage)?;
     let [mut quads, mut linear] = [DerivativeGroup::Quads, DerivativeGroup::Linear].map(|group| m.derivatives == group);
     c.flag("quads", &mut quads)?;
     c.flag("linear_quads", &mut linear)?;
@@ -405,7 +406,7 @@ pub(super) fn modes<C: Codec>(m: &mut Modes, c: &mut C) -> Text {
         (_, true) => DerivativeGroup::Linear,
         _ => DerivativeGroup::None,
     };
-    c.flag("post_depth_coverage", &mut m.post_depth_coverage)
+    Ok(())
 }
 
 /// A scratch variable.

@@ -114,6 +114,7 @@ words! {
         ViewportIndex "viewport_index",
         ShadingRate "shading_rate",
         FullyCovered "fully_covered",
+        FragInvocationCount "frag_invocation_count",
         ClipDistance "clip_distance",
         CullDistance "cull_distance",
         BaryCoord "bary_coord",

@@ -148,6 +148,20 @@ impl RegisterSet {
         out
     }
 
+    /// SGPRs, VCC, M0 and EXEC, each as the bit of its code.
+    pub const fn scalar_bits(&self) -> u128 {
+        let Self([low, high, ..]) = *self;
+        (high as u128) << 64 | low as u128
+    }
+
+    /// The set of these bits.
+    #[must_use]
+    pub const fn from_scalar_bits(bits: u128) -> Self {
+        let mut out = Self::EMPTY;
+        (out.0[0], out.0[1]) = (bits as u64, (bits >> 64) as u64);
+        out
+    }
+
     /// Its registers, in the order of their codes.
     pub fn iter(&self) -> impl Iterator<Item = Register> + '_ {
         (0u16..).zip(self.0).flat_map(|(index, word)| {
@@ -185,5 +199,7 @@ mod tests {
         mask.mask(Register::EXEC, WaveSize::W64);
         assert_eq!(mask.iter().count(), 2);
         assert!(mask.intersection(&set).is_empty() && set.without(&set).is_empty());
+        assert_eq!((set.scalar_bits(), mask.scalar_bits()), (3 << 106, 3 << 126));
+        assert_eq!(RegisterSet::from_scalar_bits(3 << 126), mask);
     }
 }

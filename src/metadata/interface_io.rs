@@ -21,6 +21,13 @@ pub const PREFIX: &str = ".dovetail.";
 pub const LLPC_UNLINKED_KEYS: [&str; 2] = [".vertexInputs", ".colorExports"];
 
 const GENERATION_KEY: &str = ".dovetail.generation";
+
+/// Why the code is simpler than asked for, only where it is. No part of the interface: it changes nothing for the link.
+pub const SIMPLIFIED_KEY: &str = ".dovetail.simplified";
+
+/// What stands under [`PREFIX`] and is no field of an interface.
+const NOT_INTERFACE: [&str; 2] = ["generation", "simplified"];
+
 const KIND: &str = "kind";
 
 /// Writes an interface into the pipeline map of an unlinked ELF.
@@ -88,7 +95,7 @@ fn decode(pipeline: &Map) -> std::result::Result<StageInterface, Box<dyn std::er
     for (key, value) in pipeline {
         let Some(field) = key.as_str().and_then(|k| k.strip_prefix(PREFIX)) else { continue };
         match field.split_once('.') {
-            _ if field == "generation" => {}
+            _ if NOT_INTERFACE.contains(&field) => {}
             None => top.push((field.into(), value.as_ref())),
             Some((stage, field)) => {
                 let entry = (field.into(), value.as_ref());
@@ -110,7 +117,7 @@ fn decode(pipeline: &Map) -> std::result::Result<StageInterface, Box<dyn std::er
 fn same_keys(interface: &StageInterface, pipeline: &Map) -> Result<()> {
     let known = keys(interface)?;
     let ours = || pipeline.iter().filter_map(|(k, _)| k.as_str()?.strip_prefix(PREFIX));
-    if let Some(key) = ours().find(|key| *key != "generation" && !known.iter().any(|k| k == key)) {
+    if let Some(key) = ours().find(|key| !NOT_INTERFACE.contains(key) && !known.iter().any(|k| k == key)) {
         return Err(Error::malformed(format!("stage interface: unknown key {PREFIX}{key}")));
     }
     match known.iter().find(|key| !ours().any(|k| k == *key)) {

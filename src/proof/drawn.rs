@@ -279,6 +279,9 @@ impl<'a> Run<'a> {
         let inverse = corners.map(|c| (1.0 / c.w, c.w_off / c.w));
         let fourth = spread(inverse, false);
         let depth = spread(corners.map(|c| c.depth), false);
+        // Of the provoking vertex; two pixels are the most that a fragment is wide or high.
+        let asked = vertices[0].and_then(|v| v.outputs.get(&OutputSlot::ShadingRate)).map_or(0, |(bits, _)| *bits);
+        let rate = u64::from(asked & 12 != 0) << 2 | u64::from(asked & 3 != 0);
         for (n, pixel) in out.iter_mut().enumerate() {
             let at = [0, 1].map(|axis| f64::from(quad.at[axis] + (n as u32 >> axis & 1)) + 0.5);
             let (z, w) = if primitive.point {
@@ -299,6 +302,8 @@ impl<'a> Run<'a> {
             for (builtin, value) in [
                 (BuiltIn::FrontFacing, primitive.front.into()),
                 (BuiltIn::SampleId, 0),
+                (BuiltIn::FragInvocationCount, 1),
+                (BuiltIn::ShadingRate, rate),
                 (BuiltIn::SampleMaskIn, covered),
                 (BuiltIn::Layer, 0),
             ] {

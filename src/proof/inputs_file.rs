@@ -120,6 +120,7 @@ mod tests {
                 to: Slot { set: 0, binding: 2, element: 0 },
                 offset: 4096,
             }],
+            absent: vec![],
             grid: [1, 2, 3],
             draw: None,
         };

@@ -50,6 +50,13 @@ pub fn world(inputs: &Inputs) -> Result<World> {
             }
         }
     }
+    for absent in &inputs.absent {
+        absent.check(inputs)?;
+        let place = (absent.image.set, absent.image.binding, absent.image.element);
+        *world.absent.entry(place).or_default() |= 1u32.checked_shl(absent.level).unwrap_or(0);
+        let level = world.textures.get_mut(&place).and_then(|t| t.levels.get_mut(absent.level as usize));
+        level.into_iter().flatten().for_each(|texel| *texel = ([0; 4], [Shadow::NONE; 4]));
+    }
     Ok(world)
 }
 

@@ -1,13 +1,15 @@
 #version 450
 #extension GL_ARB_sparse_texture2 : require
 #extension GL_NV_compute_shader_derivatives : require
-// Reads that tell whether all that was read has memory: the texel is that of the read without, the code is not its value.
+// Reads that tell whether all that was read has memory. The first and the last level of one image have none.
 // grid 2 1 1
 // unjudged lavapipe 22.3 has no sparse images
-// at 0 zeros 3072
-// at 6 zeros 768
+// at 0 zeros 3840
+// at 6 zeros 960
 // at 1 floats 64 -2 2
 // texels 2 R32G32B32A32_SFLOAT 16 8 combined linear 4
+// absent 2 0
+// absent 2 3
 // texels 3 D32_SFLOAT 16 8 shadow linear
 // texels 4 R32G32B32A32_SFLOAT 8 8 storage
 // texels 5 R32_UINT 8 8 combined nearest
@@ -47,4 +49,7 @@ void main() {
     put(10u, sparseTextureGatherARB(shadow, at, 0.5, t), t);
     code = sparseTexelFetchARB(numbers, p, 0, n);
     put(11u, code, vec4(n & 0xffffu));
+    put(12u, sparseTexelFetchARB(image, p, 0, t), t);
+    put(13u, sparseTextureLodARB(image, at, 0.5, t), t);
+    put(14u, sparseTextureLodARB(image, at, 7.0, t), t);
 }

@@ -1,4 +1,5 @@
 #version 450
+#extension GL_EXT_fragment_invocation_density : require
 // alike: lavapipe takes what is not decorated from the pixel's centre. Where the state shades every sample, Vulkan has all of it evaluated at the sample, which FragCoord gives.
 // samples 4 shaded
 // draw triangles 3
@@ -14,6 +15,6 @@ layout(location = 1) out vec4 b;
 void main() {
     vec2 at = gl_FragCoord.xy / 16.0 - 1.0;
     // Products, for the average of what is linear would be that of the centre.
-    a = vec4(smooth_.xy / smooth_.z * linear_, inside.x * (gl_ClipDistance[0] / smooth_.z - 7.0) / inside.z, bitCount(gl_SampleMaskIn[0]));
-    b = vec4(at * at, at.x * at.x, 1.0);
+    a = vec4(smooth_.xy / smooth_.z * linear_, inside.x * (gl_ClipDistance[0] / smooth_.z - 7.0) / inside.z, bitCount(gl_SampleMaskIn[0]) * gl_FragInvocationCountEXT);
+    b = vec4(at * at, at.x * at.x, 4.0);
 }

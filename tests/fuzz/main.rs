@@ -2,7 +2,7 @@
 //!
 //! Input `n` of a target is a function of its seeds, of the run's number and of `n`: whatever ends the process, the parent knows
 //! which input did. A finding is a panic, an error that calls itself our bug, more than 2 s of CPU time, more than 512 MiB,
-//! or the end of the process. It is written to `target/fuzz/TARGET`; once mended, it moves to `testdata/fuzz/TARGET`,
+//! or the end of the process. It is written to `target/fuzz-findings/TARGET`; once mended, it moves to `testdata/fuzz/TARGET`,
 //! which `tests/fuzz_findings.rs` runs with all other tests.
 //!
 //! ```text
@@ -18,6 +18,7 @@ mod seeds;
 #[path = "../support/shapes.rs"]
 mod shapes;
 mod spirv;
+mod store;
 mod targets;
 
 use rustix::process::{Resource, Rlimit, setrlimit};

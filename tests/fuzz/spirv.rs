@@ -5,8 +5,8 @@
 
 use super::mutate;
 use super::random::Random;
-use rspirv::grammar::{CoreInstructionTable, OperandKind, OperandQuantifier};
-use spirv::Op;
+use rspirv::grammar::{INSTRUCTION_TABLE, LogicalOperand, OperandKind, OperandQuantifier};
+use std::sync::LazyLock;
 
 const HEADER: usize = 5;
 const NUMBERS: [u32; 12] = [0, 1, 2, 3, 4, 16, 31, 32, 64, 0xffff, 0x7fff_ffff, u32::MAX];
@@ -16,7 +16,7 @@ pub fn change(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
     if random.once_in(8) {
         return mutate::bytes(random, seeds);
     }
-    let mut module = Module::of(random.pick(seeds));
+    let mut module = Module::of(&seeds[random.below(seeds.len())]);
     let changes = 1 + random.below(3) * random.below(5);
     for _ in 0..changes {
         module.change(random, seeds);
@@ -104,7 +104,7 @@ impl Module {
                 self.insts[at].push(if random.once_in(2) { id } else { literal });
             }
             6 => {
-                let other = Self::of(random.pick(seeds));
+                let other = Self::of(&seeds[random.below(seeds.len())]);
                 let Some(lent) = other.insts.get(random.below(other.insts.len())) else { return };
                 let mut lent = lent.clone();
                 let kinds = words(&lent);
@@ -151,12 +151,21 @@ impl Module {
     }
 }
 
+/// Operands by opcode.
+static GRAMMAR: LazyLock<Vec<Option<&'static [LogicalOperand]>>> = LazyLock::new(|| {
+    let mut table = vec![None; 1 << 16];
+    for inst in INSTRUCTION_TABLE.iter() {
+        table[inst.opcode as usize] = Some(inst.operands);
+    }
+    table
+});
+
 /// What the words of an instruction are, by the grammar; what it does not tell counts as a number.
 fn words(inst: &[u32]) -> Vec<Word> {
     let mut out = vec![Word::Literal; inst.len()];
-    let Some(op) = Op::from_u32(inst[0] & 0xffff) else { return out };
+    let Some(Some(operands)) = GRAMMAR.get((inst[0] & 0xffff) as usize) else { return out };
     let mut at = 1;
-    for operand in CoreInstructionTable::get(op).operands {
+    for operand in *operands {
         let word = match operand.kind {
             OperandKind::IdResult => Word::Result,
             OperandKind::IdResultType | OperandKind::IdRef | OperandKind::IdScope | OperandKind::IdMemorySemantics => {

@@ -4,7 +4,7 @@
 
 use super::link_support::{compute, fragment, state, vertex};
 use super::random::Random;
-use super::{mutate, seeds, spirv};
+use super::{mutate, seeds, spirv, store};
 use dovetail::abi::layout::ResolvedLayout;
 use dovetail::cache::{Key, entry};
 use dovetail::compile::passes;
@@ -42,6 +42,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "note", seeds: seeds::note, change: mutate::bytes, run: read_note },
     Target { name: "state", seeds: seeds::state, change: mutate::bytes, run: read_state },
     Target { name: "entry", seeds: seeds::entry, change: mutate::bytes, run: read_entry },
+    Target { name: "store", seeds: store::seeds, change: mutate::bytes, run: store::read },
     Target { name: "frame", seeds: seeds::frame, change: mutate::bytes, run: read_frame },
     Target { name: "archive", seeds: seeds::archive, change: mutate::bytes, run: extract },
 ];

@@ -54,6 +54,8 @@ pub struct Unlinked {
     pub registers: Vec<(u32, u32)>,
     pub sgprs: u32,
     pub vgprs: u32,
+    /// Bytes of scratch memory a lane.
+    pub scratch: u32,
     pub symbol: String,
     pub joint: bool,
     pub flags: u32,
@@ -80,6 +82,7 @@ impl Unlinked {
             registers,
             sgprs: 12,
             vgprs: 10,
+            scratch: 0,
             joint,
             flags: 0x36,
             pipeline: Map::new(),
@@ -100,7 +103,7 @@ impl Unlinked {
         let stage = self.interface.stage;
         let mut own = Map::new();
         set(&mut own, ".entry_point", self.symbol.as_str().into());
-        set(&mut own, ".scratch_memory_size", 0.into());
+        set(&mut own, ".scratch_memory_size", self.scratch.into());
         set(&mut own, ".sgpr_count", self.sgprs.into());
         set(&mut own, ".vgpr_count", self.vgprs.into());
         let mut pipeline = Map::new();

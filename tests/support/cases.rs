@@ -4,7 +4,7 @@
 //! `// at N RANGE` storage buffer at binding N of set 0, `// uniform N RANGE` likewise, `// push RANGE`,
 //! `// physical N RANGE` one without a descriptor, `// pointer push|N BYTE M OFFSET` the address of M plus OFFSET stands there,
 //! `// sampler N linear|nearest`, `// texels N FORMAT WIDTH HEIGHT storage|sampled|combined|shadow …` (see [`texels`]), `// texel_buffer N FORMAT COUNT storage|uniform`,
-//! `// spec ID VALUE BYTES`, `// subgroups` the result depends on the subgroup's size, `// target ENV` (vulkan1.1),
+//! `// absent N LEVEL` of the image at N has no memory, `// spec ID VALUE BYTES`, `// subgroups` the result depends on the subgroup's size, `// target ENV` (vulkan1.1),
 //! `// unjudged WHY` lavapipe cannot run it: the interpreter alone tells what is right. An element of an array is `N.E`.
 //! RANGE: `floats COUNT LOW HIGH`, `doubles …`, `halves …`, `bits COUNT` (dwords), `below COUNT N` (dwords), `zeros COUNT`,
 //! `dwords N…` as they are; several, separated by `,`, follow one another.
@@ -12,8 +12,8 @@
 #![allow(dead_code, reason = "each test program uses its own part of this")]
 
 use dovetail::emu::inputs::{
-    Address, Binding, Bound, Bytes, Compare, Depth, Draw, Image, Inputs, Pointer, Sampler, Shape, Slot, Target, Texels,
-    Topology,
+    AbsentLevel, Address, Binding, Bound, Bytes, Compare, Depth, Draw, Image, Inputs, Pointer, Sampler, Shape, Slot,
+    Target, Texels, Topology,
 };
 use dovetail::ir::Bits;
 use dovetail::ir::interp::encode;
@@ -130,6 +130,10 @@ impl Case {
                     let within = (line[1] != "push").then(|| slot(line[1]));
                     let [byte, offset] = [2, 4].map(|n| number(line[n]) as u32);
                     inputs.pointers.push(Pointer { within, byte, to: slot(line[3]), offset });
+                }
+                "absent" => {
+                    let image = Slot { set: 0, binding: number(line[1]) as u32, element: 0 };
+                    inputs.absent.push(AbsentLevel { image, level: number(line[2]) as u32 });
                 }
                 "push" => inputs.push_constants = range(&mut random, &line[1..]),
                 "sampler" => bind(place(), Bound::Sampler(filtered(line[2] == "linear"))),

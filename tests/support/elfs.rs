@@ -163,6 +163,19 @@ impl Builder<'_> {
         self.pipeline(&pair, WaveSize::W64, |state| state.color.attachments.clear())
     }
 
+    /// The pipelines of `testdata/check`: compute shaders, pairs of one name, vertex shaders without a fragment shader.
+    pub fn right(&mut self) -> Option<()> {
+        let files = files("check", &["vert", "comp"]);
+        for wave in [WaveSize::W32, WaveSize::W64] {
+            for path in &files {
+                let pair = [path.clone(), path.with_extension("frag")];
+                let shaders = if pair[1].exists() { &pair[..] } else { &pair[..1] };
+                self.pipeline(shaders, wave, |_| {})?;
+            }
+        }
+        Some(())
+    }
+
     /// The cases of `testdata/coverage`.
     pub fn coverage(&mut self, waves: &[WaveSize]) -> Option<()> {
         for path in files("coverage", &["comp", "spvasm"]) {

@@ -75,7 +75,7 @@ impl Probe {
             bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect::<Vec<_>>()
         };
         let mode = match self.model {
-            ExecutionModel::GLCompute => inst(Op::ExecutionMode, &[MAIN, ExecutionMode::LocalSize as u32, 1, 1, 1]),
+            ExecutionModel::GLCompute => inst(Op::ExecutionMode, &[MAIN, ExecutionMode::LocalSize as u32, 2, 2, 1]),
             ExecutionModel::Fragment => inst(Op::ExecutionMode, &[MAIN, ExecutionMode::OriginUpperLeft as u32]),
             _ => Vec::new(),
         };

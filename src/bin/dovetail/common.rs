@@ -6,7 +6,6 @@ use dovetail::compile::request::{Module, TuningOptions};
 use dovetail::compile::worker::{PoolConfig, WorkerPool};
 use dovetail::error::{Context, Error, Result};
 pub use dovetail::files::write as write_file;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -142,13 +141,6 @@ pub fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
     let place = || path.display().to_string();
     let text = std::fs::read_to_string(path).at(place)?;
     toml::from_str(&text).map_err(|e| Error::malformed(e.to_string())).at(place)
-}
-
-/// A file for another program to read, gone when it is dropped.
-pub fn scratch(bytes: &[u8]) -> Result<tempfile::NamedTempFile> {
-    let mut file = tempfile::NamedTempFile::new()?;
-    file.write_all(bytes)?;
-    Ok(file)
 }
 
 /// Prints one JSON document.

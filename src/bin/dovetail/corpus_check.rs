@@ -2,12 +2,12 @@
 //!
 //! A pipeline is a line of `pairs.tsv`, or a compute module with the values of `spec.toml`. Its state is the template that
 //! its shaders give. It is linked adjacent and chained from early parts, compiled whole, and each result is verified, its
-//! code too; with `--tools`, LLVM's readers must take every ELF without a complaint too, and list the code as we do.
+//! code too: errors in it are failures, remarks are counted. With `--tools`, LLVM's readers must take every ELF without a complaint too, and list the code as we do.
 
-use crate::common::{BuildArgs, CacheArgs, JobArgs, print_json, read_module, scratch};
+use crate::common::{BuildArgs, CacheArgs, JobArgs, print_json, read_module};
 use crate::objdump::{self, Listing};
 use crate::progress::Progress;
-use dovetail::check;
+use dovetail::check::{self, Rule};
 use dovetail::compile::request::{KnownState, Module, default_wave};
 use dovetail::compile::spirv;
 use dovetail::corpus::spec::SpecFile;
@@ -20,7 +20,7 @@ use dovetail::template;
 use dovetail::toolchain::Toolchain;
 use rayon::prelude::*;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -63,6 +63,9 @@ struct Checked {
     /// Invocations of a workgroup, compute only.
     invocations: Option<u64>,
     failures: BTreeMap<&'static str, String>,
+    /// What the checker of the code remarks, by rule, all routes together.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    remarks: BTreeMap<Rule, usize>,
     /// Our listing against LLVM's, of all routes together.
     #[serde(skip_serializing_if = "Option::is_none")]
     listing: Option<Listing>,
@@ -138,8 +141,14 @@ fn collect(dir: &Path) -> Result<Vec<Pipeline>> {
 
 fn check(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Checked {
     let kind = if p.files.len() == 1 { "compute" } else { "pair" };
-    let mut checked =
-        Checked { name: p.name.clone(), kind, invocations: None, failures: BTreeMap::new(), listing: None };
+    let mut checked = Checked {
+        name: p.name.clone(),
+        kind,
+        invocations: None,
+        failures: BTreeMap::new(),
+        remarks: BTreeMap::new(),
+        listing: None,
+    };
     let loaded = match load(p) {
         Ok(loaded) => loaded,
         Err(e) => {
@@ -167,7 +176,7 @@ fn check(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Checked {
         } else {
             pipeline::build(&request, tools)
         };
-        match built.and_then(|outcome| judge(args, route, outcome)) {
+        match built.and_then(|outcome| judge(args, route, outcome, &mut checked.remarks)) {
             Ok(Some(listing)) => checked.listing.get_or_insert_default().add(listing),
             Ok(None) => {}
             Err(why) => drop(checked.failures.insert(route, why.to_string())),
@@ -177,7 +186,7 @@ fn check(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Checked {
 }
 
 /// Whether a result is what the route promised, and loads; and with the tools, how it is listed.
-fn judge(args: &Args, route: &str, outcome: Outcome) -> Result<Option<Listing>> {
+fn judge(args: &Args, route: &str, outcome: Outcome, remarks: &mut BTreeMap<Rule, usize>) -> Result<Option<Listing>> {
     let Built { elf, route: went, .. } = match outcome {
         Outcome::Built(built) => built,
         Outcome::NotCached(stage) => return Err(Error::environment(format!("{stage} shader not cached, no compiler"))),
@@ -189,8 +198,11 @@ fn judge(args: &Args, route: &str, outcome: Outcome) -> Result<Option<Listing>> 
         return Err(Error::bug(v.to_string()));
     }
     let code = check::check(&elf)?;
-    if let Some(finding) = code.findings.first() {
-        return Err(Error::bug(format!("{} findings in the code, the first: {finding}", code.findings.len())));
+    for remark in code.remarks() {
+        *remarks.entry(remark.rule).or_default() += 1;
+    }
+    if let Some(first) = code.errors().next() {
+        return Err(Error::bug(format!("{} errors in the code, the first: {first}", code.errors().count())));
     }
     if !args.tools {
         return Ok(None);
@@ -212,7 +224,7 @@ fn unlinked(tools: &Toolchain<'_>, request: &PipelineRequest<'_>) -> Result<()> 
 
 /// LLVM's readers, which warn of what they do not like and go on.
 fn outside(elf: &[u8]) -> Result<()> {
-    let file = scratch(elf)?;
+    let file = objdump::scratch(elf)?;
     for (tool, options) in [("llvm-readelf-19", &["-a"][..]), ("llvm-objdump-19", &["-d", "-r"])] {
         let out = Command::new(tool).args(options).arg(file.path()).stdout(Stdio::null()).output();
         let out = out.map_err(|e| Error::environment(format!("{tool}: {e}; Debian has it in llvm-19")))?;
@@ -284,6 +296,10 @@ fn print(checked: &[Checked]) {
             let real = of.iter().filter(|c| c.failures.is_empty() && c.invocations >= Some(64)).count();
             println!("         {real:>5} of the good ones have workgroups of at least 64 invocations");
         }
+    }
+    for rule in checked.iter().flat_map(|c| c.remarks.keys()).collect::<BTreeSet<_>>() {
+        let counts: Vec<usize> = checked.iter().filter_map(|c| c.remarks.get(rule).copied()).collect();
+        println!("remarks  {:>5} {rule} in {} pipelines", counts.iter().sum::<usize>(), counts.len());
     }
     let mut all = Listing::default();
     checked.iter().filter_map(|c| c.listing.clone()).for_each(|listing| all.add(listing));

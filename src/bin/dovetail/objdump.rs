@@ -3,7 +3,6 @@
 //! The disassembler takes one wave size for a whole file, so a pipeline of two is listed twice, and each stage compared in its
 //! own. Blanks count alike: it writes two after the name of an image instruction with scattered addresses.
 
-use crate::common::scratch;
 use dovetail::emu::{Machine, Pipeline};
 use dovetail::error::{Context, Error, Result};
 use dovetail::isa::disassemble;
@@ -12,7 +11,15 @@ use dovetail::target::{GfxIp, WaveSize};
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object, ObjectSection};
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::process::Command;
+
+/// A file for another program to read, gone when it is dropped.
+pub fn scratch(bytes: &[u8]) -> Result<tempfile::NamedTempFile> {
+    let mut file = tempfile::NamedTempFile::new()?;
+    file.write_all(bytes)?;
+    Ok(file)
+}
 
 /// What a comparison found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]

@@ -4,6 +4,7 @@ use crate::common::{BuildArgs, CacheArgs, JobArgs, print_json};
 use crate::progress::Progress;
 use dovetail::compile::request::{Module, StageRequest, default_wave};
 use dovetail::compile::spirv::{ModuleInfo, reflect};
+use dovetail::compile::{StageElf, unlinked};
 use dovetail::corpus::input::{Input, Others, gather};
 use dovetail::corpus::spec::SpecFile;
 use dovetail::error::{Context, Death, Error, ErrorKind, Result};
@@ -71,8 +72,8 @@ struct Work {
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "result", rename_all = "snake_case")]
 enum Outcome {
-    Compiled { bytes: usize },
-    Cached { bytes: usize },
+    Compiled { bytes: usize, simplified: Option<String> },
+    Cached { bytes: usize, simplified: Option<String> },
     NotCached,
     Unsupported { feature: String, detail: String },
     NeedsWholeCompile { reason: String },
@@ -250,9 +251,11 @@ fn compile(tools: &Toolchain<'_>, item: &Item) -> Outcome {
         Ok(work) => work,
         Err(e) => return Outcome::of_error(e),
     };
+    // What cannot be read here is read again by whoever links it, and refused there.
+    let simplified = |elf: &StageElf| unlinked::simplified(elf, work.request.target).ok().flatten();
     match catch_unwind(AssertUnwindSafe(|| tools.stage(&work.module, &work.request))) {
-        Ok(Ok(Fetched::Hit(elf))) => Outcome::Cached { bytes: elf.0.len() },
-        Ok(Ok(Fetched::Compiled(elf))) => Outcome::Compiled { bytes: elf.0.len() },
+        Ok(Ok(Fetched::Hit(elf))) => Outcome::Cached { bytes: elf.0.len(), simplified: simplified(&elf) },
+        Ok(Ok(Fetched::Compiled(elf))) => Outcome::Compiled { bytes: elf.0.len(), simplified: simplified(&elf) },
         Ok(Ok(Fetched::NotCached)) => Outcome::NotCached,
         Ok(Err(e)) => Outcome::of_error(&e),
         Err(_) => Outcome::Failed { why: "bug in dovetail: panic".into() },
@@ -308,6 +311,9 @@ fn print(summary: &Summary) {
                 println!("{}: {why}", done.name);
             }
             Outcome::NeedsWholeCompile { reason } => println!("{}: {reason}", done.name),
+            Outcome::Compiled { simplified: Some(why), .. } | Outcome::Cached { simplified: Some(why), .. } => {
+                println!("{}: code of level 0, not of the level asked for: {why}", done.name);
+            }
             _ => {}
         }
     }

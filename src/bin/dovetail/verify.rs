@@ -10,7 +10,8 @@ use std::process::ExitCode;
 
 /// Check linked pipeline ELFs by the rules of the PAL loader, and their code by those of the hardware.
 ///
-/// Exit code 1 if a rule is broken; each violation names its rule.
+/// Exit code 1 if a rule of the loader is broken, or the code has an error; each violation and each finding names its rule.
+/// Remarks on the code, which tell of waste, leave the exit code at 0.
 #[derive(clap::Args)]
 pub struct Args {
     /// Linked ELFs.
@@ -65,5 +66,7 @@ fn print(v: &Verified) {
     for s in &code.stages {
         println!("  {}: {} instructions in {} blocks followed", s.stage, s.instructions, s.blocks);
     }
+    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    println!("  code: {}, {}", count(code.errors().count(), "error"), count(code.remarks().count(), "remark"));
     code.findings.iter().for_each(|finding| println!("  {finding}"));
 }

@@ -1,5 +1,6 @@
 //! The whole way of one stage: translate, lower, emit, add the joint.
 
+use super::effort;
 use super::emit::emit_object;
 use crate::compile::request::{CompilerId, Module, StageRequest};
 use crate::compile::{Compiler, StageElf, passes, spirv, unlinked};
@@ -36,8 +37,9 @@ impl Compiler for LlvmCompiler {
             request.check_module(module)?;
             let shader = spirv::translate(module, &request.entry_point, request.stage, &request.specialization)?;
             let lowered = passes::lower(shader, request)?;
-            let object = emit_object(&lowered.shader, request.target, &request.options)?;
-            unlinked::write(&object.bytes, &lowered.interface)
+            let (options, simplified) = effort::options(&lowered.shader, &request.options);
+            let object = emit_object(&lowered.shader, request.target, &options)?;
+            unlinked::write_simplified(&object.bytes, &lowered.interface, simplified.as_deref())
         };
         run().at(|| format!("{} `{}`", request.stage, request.entry_point))
     }

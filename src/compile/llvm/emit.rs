@@ -4,6 +4,7 @@
 //! the process. The module verifier and the checks of the translation keep the last away; any diagnostic of severity
 //! Error fails the compile, whatever emission says.
 
+use super::effort;
 use super::ffi::Diagnosed;
 use super::function;
 use crate::compile::request::TuningOptions;
@@ -122,10 +123,12 @@ fn check(diagnosed: &Diagnosed) -> Result<()> {
 }
 
 fn optimize(module: &Module<'_>, machine: &TargetMachine, shader: &Shader, options: &TuningOptions) -> Result<()> {
-    if options.opt_level == 0 {
-        return Ok(());
-    }
-    let pipeline = pipeline(shader, options);
+    let pipeline = match options.opt_level {
+        // Even the fastest register allocator copies each of the values that meet past all others.
+        0 if effort::many_params(shader) => "function(reg2mem)".to_owned(),
+        0 => return Ok(()),
+        _ => pipeline(shader, options),
+    };
     module
         .run_passes(&pipeline, machine, PassBuilderOptions::create())
         .map_err(|e| Error::bug(format!("LLVM passes `{pipeline}`: {e}")))

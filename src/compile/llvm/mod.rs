@@ -12,6 +12,7 @@ mod atomic;
 mod blocks;
 mod buffer;
 mod compiler;
+mod effort;
 mod emit;
 mod ffi;
 mod function;

@@ -24,7 +24,6 @@ const SAMPLE_POSITIONS: u64 = 48 * 4;
 pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
     let mut prelude = Prelude::default();
     let modes = shader.modes.clone();
-    let per_sample = shader.modes.per_sample;
     if reads(shader, BuiltIn::FullyCovered) && reads(shader, BuiltIn::SampleMaskIn) {
         let why = "a wave has one coverage, of what is touched or of what is covered fully";
         return Err(Error::unsupported("FullyCoveredEXT beside SampleMask", why));
@@ -32,7 +31,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
     rewrite(shader, |b, inst| {
         let Op::LoadBuiltIn { builtin, component, .. } = inst.op else { return Ok(Rewrite::Keep) };
         let local = LocalId::new(&cx.entry, &modes);
-        let mut at = Place { b, p: &mut prelude, entry: &cx.entry, local, per_sample };
+        let mut at = Place { b, p: &mut prelude, entry: &cx.entry, local, per_sample: modes.per_sample };
         let value = at.load(builtin, component)?;
         note(cx, builtin, component, &modes);
         Ok(value.map_or(Rewrite::Keep, Rewrite::Value))
@@ -115,6 +114,8 @@ impl Place<'_, '_> {
                 self.b.alu(AluOp::IAnd, &[coverage, bit])
             }
             B::ShadingRate => self.shading_rate()?,
+            B::FragInvocationCount if self.per_sample => reloc(self.b, &LinkSymbol::NumSamples),
+            B::FragInvocationCount => self.b.c32(1),
             B::FullyCovered => {
                 let coverage = self.entry.system(System::SampleCoverage)?;
                 let zero = self.b.c32(0);

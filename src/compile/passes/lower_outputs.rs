@@ -4,11 +4,12 @@
 //! store is undefined there, and one that every block leaves undefined does not exist: front ends store whole built-in
 //! blocks of which the shader wrote one member.
 
-use super::entry::{MAX_VGPRS, live_insts};
+use super::entry::MAX_VGPRS;
+use super::output_values::{constant, undefined_outputs};
 use super::pipeline::Lowering;
 use super::{fragment_outputs, vertex_outputs};
 use crate::error::{Error, FullCompile, Result};
-use crate::ir::{BlockId, Builder, Inst, NumericKind, Op, OutputSlot, RegClass, Shader, Terminator, Type, Value};
+use crate::ir::{BlockId, Builder, NumericKind, Op, OutputSlot, RegClass, Shader, Terminator, Type, Value};
 use crate::target::Stage;
 use std::collections::BTreeMap;
 
@@ -33,6 +34,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
 /// Takes the stores out of the shader.
 fn collect(shader: &mut Shader) -> Result<Outputs> {
     let mut out = Outputs { slots: BTreeMap::new(), ends: Vec::new() };
+    let undefined = undefined_outputs(shader);
     for block in shader.block_ids() {
         let mut stores = BTreeMap::new();
         let mut rest = Vec::new();
@@ -43,7 +45,7 @@ fn collect(shader: &mut Shader) -> Result<Outputs> {
                 continue;
             };
             let &[value] = inst.args.as_slice() else { return Err(Error::bug("an output store without a value")) };
-            if shader.def(value).is_some_and(|d| d.op == Op::Undef) {
+            if undefined.contains(&value) {
                 stores.remove(&slot);
                 continue;
             }
@@ -75,37 +77,6 @@ impl Outputs {
         let first = bits.next()??;
         bits.all(|b| b == Some(first)).then_some(first)
     }
-}
-
-/// The bits of a constant, also of one that was kept in a local: front ends collect outputs there. If every store that
-/// touches the place puts the same bits there, a load of it has those, or nothing was stored and it may have any.
-fn constant(shader: &Shader, v: Value) -> Option<u64> {
-    let Some(Inst { op: Op::LocalLoad { local, .. }, args, .. }) = shader.def(v) else { return shader.as_const(v) };
-    let (offset, bytes) = (shader.as_const(*args.first()?)?, u64::from(shader.ty(v).bytes()));
-    let mut bits = None;
-    for store in live_insts(shader) {
-        let &Op::LocalStore { local: other, .. } = &store.op else { continue };
-        let &[at, value] = store.args.as_slice() else { return None };
-        if other != *local {
-            continue;
-        }
-        let (at, lane) = (shader.as_const(at)?, u64::from(shader.ty(value).element().bytes()));
-        if offset + bytes <= at || at + u64::from(shader.ty(value).bytes()) <= offset {
-            continue;
-        }
-        if lane != bytes || offset < at || !(offset - at).is_multiple_of(lane) {
-            return None;
-        }
-        let stored = match shader.def(value) {
-            Some(Inst { op: Op::Compose, args, .. }) => *args.get(usize::try_from((offset - at) / lane).ok()?)?,
-            _ => value,
-        };
-        let stored = shader.as_const(stored)?;
-        if bits.replace(stored).is_some_and(|other| other != stored) {
-            return None;
-        }
-    }
-    bits
 }
 
 /// What a block stores to a slot.

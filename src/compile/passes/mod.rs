@@ -22,6 +22,7 @@ mod lower_outputs;
 mod lower_push_constants;
 pub mod lower_subgroup;
 mod multiview;
+mod output_values;
 mod pipeline;
 mod prelude;
 mod sample_shading;

@@ -2,27 +2,28 @@
 
 use crate::ir::{InstId, Op, Shader, Type, Value};
 use smallvec::SmallVec;
+use std::collections::BTreeMap;
 
 /// Instructions for the top of the entry block, of entry parameters and of each other only.
 #[derive(Default)]
 pub(super) struct Prelude {
     insts: Vec<InstId>,
+    /// Each by what it is: operation, operands, type.
+    made: BTreeMap<(String, SmallVec<[Value; 4]>, Type), Value>,
 }
 
 impl Prelude {
     /// An instruction with a result. Equal ones are made once.
     pub(super) fn value(&mut self, shader: &mut Shader, op: Op, args: &[Value], ty: Type) -> Value {
-        let same = |shader: &Shader, id: InstId| {
-            let inst = shader.inst(id);
-            let same = inst.op == op && inst.args.as_slice() == args && inst.result.is_some_and(|v| shader.ty(v) == ty);
-            inst.result.filter(|_| same)
-        };
-        if let Some(v) = self.insts.iter().find_map(|&id| same(shader, id)) {
+        let args = SmallVec::from_slice(args);
+        let what = (format!("{op:?}"), args.clone(), ty);
+        if let Some(&v) = self.made.get(&what) {
             return v;
         }
         let v = Value(shader.values.len() as u32);
-        let id = shader.add_inst(op, SmallVec::from_slice(args), Some(ty));
+        let id = shader.add_inst(op, args, Some(ty));
         self.insts.push(id);
+        self.made.insert(what, v);
         v
     }
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | unknown, not a constant | a returned VGPR |
 //! | unknown, the same constant at every end | bits in the interface, no register |
-//! | known and read | an export to the slot that is the input's place in the list, unless a vector of constants is built in |
+//! | known and read | an export to the slot that the plan of parameters gives it, unless a vector of constants is built in |
 //! | known and not read | nothing |
 //!
 //! Clip and cull distances, layer and viewport are parameters too, in case the fragment shader reads them.
@@ -102,7 +102,7 @@ fn give_back(
     lower_outputs::fall_through(shader, ends, "vertex parameters")
 }
 
-/// Exports what the fragment shader reads, each input to the slot that is its number.
+/// Exports what the fragment shader reads.
 fn export(
     shader: &mut Shader,
     interface: &mut VertexInterface,
@@ -127,9 +127,15 @@ fn export(
         }
     }
     let plan = ParamPlan::new(inputs, &params)?;
-    for vector in &plan.exports {
-        let meaning = inputs.get(usize::from(vector.slot)).map(|i| i.semantic);
-        let own: Vec<&Channel> = channels.iter().copied().filter(|c| Some(c.semantic) == meaning).collect();
+    // Inputs of one meaning share a slot.
+    let by_slot: BTreeMap<u8, Semantic> = (inputs.iter().zip(&plan.attributes))
+        .filter_map(|(input, attribute)| match attribute.supply {
+            Supply::Slot(slot) => Some((slot, input.semantic)),
+            _ => None,
+        })
+        .collect();
+    for (slot, meaning) in by_slot {
+        let own: Vec<&Channel> = channels.iter().copied().filter(|c| c.semantic == meaning).collect();
         let enable = own.iter().fold(0, |mask, c| mask | 1 << c.component);
         for (block, stores) in &outputs.ends {
             let mut b = Builder::new(shader, *block);
@@ -138,7 +144,7 @@ fn export(
             for c in &own {
                 values[usize::from(c.component & 3)] = c.value(&mut b, outputs, stores, primitive_id);
             }
-            push_export(&mut b, ExportTarget::Param(vector.slot), enable, values, false);
+            push_export(&mut b, ExportTarget::Param(slot), enable, values, false);
         }
     }
     interface.exported_params = plan.slots;

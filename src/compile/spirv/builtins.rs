@@ -91,8 +91,9 @@ pub fn input(stage: Stage, builtin: Spv, component: u32) -> Source {
         (Stage::Fragment, Spv::CullDistance) => (B::CullDistance, 8),
         (Stage::Fragment, Spv::ShadingRateKHR) => (B::ShadingRate, 1),
         (Stage::Fragment, Spv::FullyCoveredEXT) => (B::FullyCovered, 1),
-        // Without a fragment density map a fragment is a pixel and has one invocation, says Vulkan; there is no map.
-        (Stage::Fragment, Spv::FragSizeEXT | Spv::FragInvocationCountEXT) => return Source::Constant(1),
+        (Stage::Fragment, Spv::FragInvocationCountEXT) => (B::FragInvocationCount, 1),
+        // Vulkan: (1, 1) without a fragment density map, and no state has one.
+        (Stage::Fragment, Spv::FragSizeEXT) => return Source::Constant(1),
         (Stage::Fragment, Spv::BaryCoordKHR) => (B::BaryCoord, 3),
         (Stage::Fragment, Spv::BaryCoordNoPerspKHR) => (B::BaryCoordNoPersp, 3),
         (Stage::Compute, Spv::NumWorkgroups) => (B::NumWorkgroups, 3),

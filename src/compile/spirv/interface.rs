@@ -436,8 +436,13 @@ impl Cx<'_> {
 
     /// The leaves of a part of an input, those that are interpolated at this place.
     fn interpolated(&mut self, input: usize, p: &Pointer, place: InterpPlace, operands: &[Value]) -> Result<Values> {
-        let sources = self.sources(input, p)?;
-        sources.into_iter().map(|(ty, source)| self.read_at(&source.at(place), operands, ty)).collect()
+        let one = |cx: &mut Self, (ty, source): (Type, Source)| match source {
+            Source::BuiltIn(b @ BuiltIn::FragCoord, ..) => {
+                Err(Error::unsupported("interpolation function", format!("of BuiltIn {b:?}")))
+            }
+            other => cx.read_at(&other.at(place), operands, ty),
+        };
+        self.sources(input, p)?.into_iter().map(|s| one(self, s)).collect()
     }
 }
 

@@ -8,9 +8,10 @@ mod object_file;
 
 use super::StageElf;
 use crate::error::{Context, Error, Result};
-use crate::metadata::document::Document;
+use crate::metadata::document::{Document, get, set};
 use crate::metadata::interface::StageInterface;
 use crate::metadata::{interface_io, note};
+use crate::target::GfxIp;
 use object_file::{ObjectFile, Reloc, Symbol};
 
 const TEXT: &str = ".text";
@@ -28,23 +29,44 @@ const R_AMDGPU_REL16: u32 = 14;
 /// A bug: the object is not what our code generators make (another machine, no body at the start of `.text`, code behind
 /// it), or its metadata cannot be read.
 pub fn write(object: &[u8], interface: &StageInterface) -> Result<StageElf> {
+    write_simplified(object, interface, None)
+}
+
+/// As [`write`], with a note of why the code is simpler than asked for.
+///
+/// # Errors
+/// See [`write`].
+pub fn write_simplified(object: &[u8], interface: &StageInterface, why: Option<&str>) -> Result<StageElf> {
     let made = || -> Result<Vec<u8>> {
         let mut file = ObjectFile::read(object, interface.target)?;
         let end = cut_padding(&mut file, interface)?;
         if interface.epilog {
             add_branch(&mut file, end)?;
         }
-        file.note = note::write_section(interface.target, &metadata(&file.note, interface)?);
+        file.note = note::write_section(interface.target, &metadata(&file.note, interface, why)?);
         file.write()
     };
     made().map(StageElf).at(|| format!("unlinked ELF of `{}`", interface.entry_point))
 }
 
 /// The metadata document with the interface in it.
-fn metadata(notes: &[u8], interface: &StageInterface) -> Result<Vec<u8>> {
+fn metadata(notes: &[u8], interface: &StageInterface, simplified: Option<&str>) -> Result<Vec<u8>> {
     let mut document = Document::parse(note::metadata(notes)?)?;
     interface_io::embed(interface, &mut document.pipeline)?;
+    if let Some(why) = simplified {
+        set(&mut document.pipeline, interface_io::SIMPLIFIED_KEY, why.into());
+    }
     Ok(document.to_bytes())
+}
+
+/// Why the code of an unlinked ELF is simpler than asked for; none: it is not.
+///
+/// # Errors
+/// No unlinked ELF for this target.
+pub fn simplified(elf: &StageElf, target: GfxIp) -> Result<Option<String>> {
+    let file = ObjectFile::read(&elf.0, target)?;
+    let document = Document::parse(note::metadata(&file.note)?)?;
+    Ok(get(&document.pipeline, interface_io::SIMPLIFIED_KEY).and_then(|why| why.as_str().map(str::to_owned)))
 }
 
 /// Cuts `.text` where the body's symbol ends, and returns that offset.

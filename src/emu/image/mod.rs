@@ -74,7 +74,7 @@ pub fn execute(
     for lane in wave.active() {
         // Nothing is read from or written to the null descriptor.
         let Some(texture) = &texture else {
-            results.push((lane, [0; 4]));
+            results.push((lane, [0; 4], false));
             continue;
         };
         let at = |e: Error| e.at(format!("lane {lane}"));
@@ -92,7 +92,7 @@ pub fn execute(
             (Image::Load { mip }, _) => load(texture, fields, wave, lane, mip, memory),
             _ => Err(Error::bug("a sampling instruction without a sampler")),
         };
-        results.push((lane, result.map_err(at)?));
+        results.push((lane, result.map_err(at)?, memory.take_missed()));
     }
     let four = matches!(op, Image::Samples | Image::Sample(Form { gives: Gives::Four, .. }));
     let returns = match op {
@@ -103,20 +103,20 @@ pub fn execute(
     if returns {
         let dmask = if four { 15 } else { fields.dmask };
         let narrow = texture.as_ref().filter(|_| fields.d16).map(|t| |c| t.format.narrow(c));
-        for (lane, components) in results {
-            put(wave, fields, lane, dmask, components, narrow.as_ref());
+        for (lane, components, missed) in results {
+            put(wave, fields, lane, dmask, (components, missed), narrow.as_ref());
         }
     }
     Ok(())
 }
 
-/// Writes the components of the mask to the data registers of a lane.
+/// Writes the components of the mask to the data registers of a lane; behind them whether a texel had no memory.
 fn put(
     wave: &mut Wave,
     fields: &ImageFields,
     lane: usize,
     dmask: u8,
-    components: [u32; 4],
+    (components, missed): ([u32; 4], bool),
     narrow: Option<&impl Fn(u32) -> u32>,
 ) {
     let chosen: Vec<u32> = (0..4).filter(|n| dmask >> n & 1 == 1).map(|n| components[n]).collect();
@@ -126,8 +126,7 @@ fn put(
         Some(narrow) => chosen.chunks(2).map(|c| narrow(c[0]) | c.get(1).map_or(0, |c| narrow(*c) << 16)).collect(),
         None => vec![0; chosen.len().div_ceil(2)],
     };
-    // The status behind the data: resident.
-    let status = (fields.tfe || fields.lwe).then_some(0);
+    let status = (fields.tfe || fields.lwe).then_some(u32::from(missed));
     for (n, word) in words.into_iter().chain(status).enumerate() {
         wave.set_vgpr(fields.data, n, lane, word);
     }

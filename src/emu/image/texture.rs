@@ -96,7 +96,7 @@ impl Texture {
     /// The components of a texel as they are stored; outside of the view there is none.
     pub fn texel(&self, memory: &Memory, place: Place) -> Result<Option<[u32; 4]>> {
         let Some(address) = self.address(place) else { return Ok(None) };
-        memory.read(address, self.format.bytes()).map(|bytes| Some(self.format.decode(bytes)))
+        memory.texel(address, self.format.bytes()).map(|bytes| Some(self.format.decode(bytes)))
     }
 
     /// Components in the order that the view gives them.

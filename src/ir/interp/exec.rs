@@ -516,6 +516,11 @@ impl<'a> Machine<'a> {
         self.world.textures.get_mut(&place)
     }
 
+    /// The levels without memory of the image that an operand points to.
+    pub fn absent_levels(&self, wave: &Wave, v: Value, lane: usize) -> u32 {
+        self.place_of(wave, v, lane).and_then(|place| self.world.absent.get(&place)).copied().unwrap_or(0)
+    }
+
     /// The sampler that an operand points to.
     pub fn sampler(&self, wave: &Wave, v: Value, lane: usize) -> Option<Sampler> {
         self.world.samplers.get(&self.place_of(wave, v, lane)?).copied()

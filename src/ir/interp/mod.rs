@@ -17,6 +17,7 @@ mod lod;
 mod memory;
 mod number;
 mod order;
+mod residency;
 mod run;
 mod shadow;
 #[cfg(test)]

@@ -47,6 +47,8 @@ pub struct World {
     pub addresses: BTreeMap<u64, (u32, u32, u32)>,
     /// Images and texel buffers.
     pub textures: BTreeMap<(u32, u32, u32), Texture>,
+    /// Levels of images that have no memory, a bit each; their texels are zeros.
+    pub absent: BTreeMap<(u32, u32, u32), u32>,
     /// Samplers.
     pub samplers: BTreeMap<(u32, u32, u32), Sampler>,
     /// What kind of descriptor is bound, where that is known: a shader that takes it for another kind gets no answer.

@@ -7,6 +7,7 @@ use super::super::{AtomicOp, Bits, Dim, ImageInst, ImageOp, ImageOperand, Inst, 
 use super::cube::{face, over_edge};
 use super::exec::{Machine, atomic_value, single, unsupported};
 use super::number::decode;
+use super::residency::Touched;
 use super::shadow::Shadow;
 use super::wave::{Wave, lanes};
 use crate::error::Result;
@@ -314,12 +315,13 @@ impl Machine<'_> {
         for lane in lanes(mask) {
             let values = inst.args.iter().map(|&v| self.arg(wave, v, lane)).collect();
             let operands = Operands { image, meaning: &meaning, values };
-            let mut results = self.image_lane(wave, inst, &operands, lane, mask)?;
+            let mut touched = Touched::default();
+            let mut results = self.image_lane(wave, inst, &operands, (lane, mask), &mut touched)?;
             let Some(result) = inst.result else { continue };
             if image.sparse {
-                // Whatever is bound has memory.
+                let absent = inst.args.first().map_or(0, |v| self.absent_levels(wave, *v, lane));
                 results.resize(self.registers_of(result).len().saturating_sub(1), (0, Shadow::NONE));
-                results.push((0, Shadow::NONE));
+                results.push(touched.code(absent));
             }
             let doubtful = !operands.values.iter().all(|v| !v.1.is_uncertain());
             for (register, (bits, shadow)) in self.registers_of(result).zip(results) {
@@ -335,8 +337,8 @@ impl Machine<'_> {
         wave: &mut Wave,
         inst: &Inst,
         operands: &Operands<'_>,
-        lane: usize,
-        mask: u64,
+        (lane, mask): (usize, u64),
+        touched: &mut Touched,
     ) -> Result<Vec<(u64, Shadow)>> {
         use ImageOperand as O;
         let image = operands.image;
@@ -363,6 +365,7 @@ impl Machine<'_> {
         let level = if image.lod == LodMode::Explicit { operands.int(O::Lod).max(0) as usize } else { 0 };
         Ok(match image.op {
             ImageOp::Fetch | ImageOp::Load => {
+                *touched = Touched::exactly(texture.place(level, at, layer).map_or(0, |(level, _)| 1 << level));
                 let (texel, shadows) = texture.texel(level, at, layer);
                 texel.iter().zip(shadows).map(|(x, s)| (u64::from(*x), s)).collect()
             }
@@ -406,6 +409,7 @@ impl Machine<'_> {
             ImageOp::Sample | ImageOp::Gather(_) if texture.integer => return Err(unsupported(&inst.op)),
             ImageOp::Sample => {
                 let sampler = sampler.unwrap_or_default();
+                *touched = Touched::sampled(image, &sampler, known_lod, texture.levels.len());
                 let coords = operands.coords(texture.layers);
                 let reference = operands.float(O::Compare);
                 let result = texture.sample_between(&sampler, &coords, lod, reference);
@@ -414,6 +418,7 @@ impl Machine<'_> {
             }
             ImageOp::Gather(component) if image.dim == Dim::D2 => {
                 let sampler = sampler.unwrap_or_default();
+                *touched = Touched::sampled(image, &sampler, known_lod, texture.levels.len());
                 let coords = operands.coords(texture.layers);
                 let size = texture.size(0);
                 let reference = operands.float(O::Compare);

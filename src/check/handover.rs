@@ -1,0 +1,67 @@
+//! What the hardware sets before the first instruction belongs to the body: a prolog runs before it, and may replace only
+//! what the body does not read.
+//!
+//! Which registers those are, the register words say alone ([`entry`]): user data, workgroup ids, the offset of the wave's
+//! scratch memory behind them, vertex and instance ids. What the body reads without having written it comes from there.
+
+use super::code::{Code, StageCode};
+use super::entry;
+use super::flow::{Graph, Step};
+use super::report::{Reporter, Rule};
+use super::solve::{Flow, forwards};
+use crate::isa::{Register, RegisterSet};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Registers set at entry that the prolog replaced, each with the dword of the instruction.
+#[derive(Clone)]
+struct Replaced<'c> {
+    at_entry: &'c RegisterSet,
+    /// Dwords of the prolog.
+    prolog: &'c Range<u32>,
+    by: BTreeMap<Register, u32>,
+}
+
+impl Flow for Replaced<'_> {
+    fn step(&mut self, step: &Step) {
+        let writes = step.effects.writes.intersection(self.at_entry);
+        for register in writes.iter() {
+            if self.prolog.contains(&step.at) {
+                self.by.insert(register, step.at);
+            } else {
+                self.by.remove(&register);
+            }
+        }
+    }
+
+    fn join(&mut self, other: &Self) -> bool {
+        let known = self.by.len();
+        other.by.iter().for_each(|(register, at)| {
+            self.by.entry(*register).or_insert(*at);
+        });
+        self.by.len() != known
+    }
+}
+
+/// Reports what a body reads and does not get.
+pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter: &mut Reporter<'_>) {
+    let dwords = |role: &str| {
+        let part = code.part(stage.entry).filter(|part| code.role(stage, part) == role);
+        part.map(|part| part.start..part.end)
+    };
+    let Some(prolog) = dwords("prolog") else { return };
+    let mut at_entry = entry::registers(stage, &code.registers);
+    // Every part may turn lanes off and on.
+    let mut exec = RegisterSet::EMPTY;
+    exec.mask(Register::EXEC, stage.wave);
+    at_entry = at_entry.without(&exec);
+    let nothing = Replaced { at_entry: &at_entry, prolog: &prolog, by: BTreeMap::new() };
+    forwards(graph, nothing, |before, step| {
+        let body = code.part(step.at).is_some_and(|part| code.role(stage, part) == "body");
+        let lost = step.effects.reads.iter().find_map(|register| Some((register, *before.by.get(&register)?)));
+        if let (true, Some((register, at))) = (body, lost) {
+            let what = "is read as it was set at entry, and was replaced by";
+            reporter.early(Rule::Entry, step, Some(register), Some(at), what);
+        }
+    });
+}
