@@ -96,9 +96,10 @@ impl AbsentLevel {
     /// Malformed: the inputs have no image there, or it has no such level.
     pub fn check(&self, inputs: &Inputs) -> Result<()> {
         let image = inputs.bindings.iter().find(|b| b.slot() == self.image).and_then(|b| match &b.bound {
-            Bound::SampledImage(image) | Bound::StorageImage(image) | Bound::CombinedImageSampler(image, _) => {
-                Some(image)
-            }
+            Bound::SampledImage(image)
+            | Bound::InputAttachment(image)
+            | Bound::StorageImage(image)
+            | Bound::CombinedImageSampler(image, _) => Some(image),
             _ => None,
         });
         match image {

@@ -120,6 +120,11 @@ fn numbers_as_addresses(ir: &Shader) -> BTreeSet<(Option<(u32, u32)>, usize)> {
                         let low = halves.filter(|half| matches!(half.op, Op::Alu(AluOp::ZExt, _)));
                         out.extend(low.filter_map(|half| half.args.first()).filter_map(|v| loaded_from(ir, *v)));
                     }
+                    Op::LocalLoad { local, .. } => {
+                        let here = |op: &Op| matches!(op, Op::LocalStore { local: other, .. } if *other == local);
+                        let stored = ir.insts.iter().filter(|inst| here(&inst.op)).filter_map(|inst| inst.args.get(1));
+                        waiting.extend(stored.filter(|v| ir.ty(**v).bytes() == Type::B64.bytes()));
+                    }
                     Op::Compose => out.extend(inst.args.first().and_then(|v| loaded_from(ir, *v))),
                     _ => out.extend(loaded_from(ir, v)),
                 }

@@ -1,8 +1,8 @@
 #version 450
 // What stands in attachments at this pixel, of one sample and of four, and samples of a texture.
-layout(input_attachment_index = 0, set = 0, binding = 0) uniform subpassInput albedo;
-layout(input_attachment_index = 1, set = 0, binding = 1) uniform subpassInputMS lit;
-layout(set = 0, binding = 2) uniform sampler2DMS samples;
+layout(input_attachment_index = 0, set = 1, binding = 0) uniform subpassInput albedo;
+layout(input_attachment_index = 1, set = 1, binding = 1) uniform subpassInputMS lit;
+layout(set = 1, binding = 2) uniform sampler2DMS samples;
 layout(location = 0) in vec3 normal;
 layout(location = 1) in vec4 color;
 layout(location = 0) out vec4 result;

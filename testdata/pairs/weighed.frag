@@ -1,11 +1,10 @@
 #version 450
 #extension GL_EXT_fragment_shader_barycentric : require
-// Weights of corners, and a value of each.
-layout(location = 1) pervertexEXT in vec4 color[];
+// Weights of the corners, with perspective and without.
+layout(location = 1) in vec4 color;
 layout(location = 0) in vec3 normal;
 layout(location = 0) out vec4 result;
 
 void main() {
-    vec3 w = gl_BaryCoordEXT;
-    result = color[0] * w.x + color[1] * w.y + color[2] * w.z + vec4(gl_BaryCoordNoPerspEXT, normal.z);
+    result = vec4(gl_BaryCoordEXT, normal.z) + color * vec4(gl_BaryCoordNoPerspEXT, 1.0);
 }
