@@ -77,6 +77,7 @@ fn image(size: u32, levels: u32, data: Vec<u8>) -> Image {
         layers: 1,
         arrayed: false,
         levels,
+        samples: 1,
         data: Bytes(data),
     }
 }
