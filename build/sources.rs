@@ -17,7 +17,18 @@ pub struct Sources {
 
 /// What decides a stage's ELF, besides its request and the version of LLVM.
 pub const COMPILER: Sources = Sources {
-    hashed: &["abi", "compile", "ir", "metadata", "reloc", "state", "state.rs", "target.rs", "ir/interp/number.rs"],
+    hashed: &[
+        "abi",
+        "compile",
+        "ir",
+        "isa",
+        "metadata",
+        "reloc",
+        "state",
+        "state.rs",
+        "target.rs",
+        "ir/interp/number.rs",
+    ],
     left_out: &[
         // How requests travel to a compiler process.
         "compile/worker",
@@ -26,6 +37,11 @@ pub const COMPILER: Sources = Sources {
         // The text form of the IR, for tests and people.
         "ir/parse.rs",
         "ir/print.rs",
+        // Of the instruction set, a compile only reads code, to see which values it makes.
+        "isa/decode.rs",
+        "isa/encode.rs",
+        "isa/listing.rs",
+        "isa/print.rs",
         // What only the link does.
         "metadata/finalize.rs",
         "metadata/graphics.rs",

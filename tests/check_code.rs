@@ -308,7 +308,7 @@ fn lanes_come_back_before_they_work() {
         )
     };
     keeps(test, compute, &code("", ["", "over:"]));
-    breaks(test, compute, Rule::Lanes, &code(">", ["over:", ""]));
+    breaks(test, compute, Rule::Idle, &code(">", ["over:", ""]));
     // Replaced in the same lanes, or in others.
     let replaced = |mark: &str, between: &str| {
         format!(

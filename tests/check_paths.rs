@@ -60,7 +60,7 @@ fn what_is_set_at_entry_reaches_the_body() {
     ];
     for (part, register, body) in cases {
         let write =
-            |r: &str| if r.starts_with('v') { format!("v_mov_b32 {r}, 0") } else { format!("s_mov_b32 {r}, 0") };
+            |r: &str| if r.starts_with('v') { format!("v_mov_b32_e32 {r}, 0") } else { format!("s_mov_b32 {r}, 0") };
         // Others may be replaced.
         let Some(found) = check_both(part, "s_mov_b32 s8, 0\ns_mov_b32 s5, 0", body) else { return };
         assert!(found.is_empty(), "{register}: {found:#?}");
@@ -227,6 +227,29 @@ fn waste_is_a_remark() {
     assert!(said.contains("0 errors, 1 remark") && said.contains("remark: compute body"), "{said}");
     let json = String::from_utf8_lossy(&verify(&waste, &["--json"]).stdout).into_owned();
     assert!(json.contains(r#""severity": "remark""#), "{json}");
+
+    // A branch for "never", just where the lanes of whole quads are left.
+    let never = "s_mov_b32 s12, exec_lo
+        s_wqm_b32 exec_lo, exec_lo
+        s_and_b32 exec_lo, exec_lo, s12
+        > s_cbranch_execz never
+        s_branch end
+        never:
+        v_mov_b32 v1, 0
+        end:
+        global_store_dword v0, v1, s[2:3]
+        s_endpgm";
+    breaks(test, compute, Rule::Idle, never);
+    let never = assemble(test, WaveSize::W32, never).expect("assembled before");
+    assert!(check(&linked(compute(), never.words, Placement::Adjacent)).expect("code").is_ok());
+
+    // A value that the shader never made, stored; its address, and arithmetic on it, are another matter.
+    breaks(test, compute, Rule::Undefined, "> global_store_dwordx2 v0, v[1:2], s[2:3]\ns_endpgm");
+    breaks(test, compute, Rule::Undefined, "> ds_write2_b32 v0, v1, v2 offset1:1\ns_endpgm");
+    breaks(test, compute, Rule::Uninitialised, "> global_store_dword v2, v1, s[2:3]\ns_endpgm");
+    let stored =
+        assemble(test, WaveSize::W32, "global_store_dword v0, v2, s[2:3]\ns_endpgm").expect("assembled before");
+    assert!(check(&linked(compute(), stored.words, Placement::Adjacent)).expect("code").is_ok());
 
     let wrong = assemble(test, WaveSize::W32, "v_mov_b32 v2, s20\nglobal_store_dword v0, v2, s[2:3]\ns_endpgm");
     let wrong = linked(compute(), wrong.expect("assembled before").words, Placement::Adjacent);

@@ -1,5 +1,6 @@
 //! Where the last lane is gone, there is no vector work to do: a branch taken only with EXEC zero leads to what brings
-//! lanes back, or to the end. Elsewhere it leads to the wrong place.
+//! lanes back, or to the end. Elsewhere it leads to the wrong place, or means "never": what is done there changes nothing,
+//! so this is a remark.
 
 use super::code::Code;
 use super::flow::{Graph, Step};
@@ -12,7 +13,7 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, reporter: &mut Reporter<'_>)
         let Some(branch) = graph.steps_of(block).last() else { continue };
         let target = if leaves_nobody(graph.steps_of(block)) { graph.target(branch) } else { None };
         if let Some(idle) = target.and_then(|index| idle(graph, code, branch, index)) {
-            reporter.early(Rule::Lanes, branch, None, Some(idle), "no lane is left for");
+            reporter.early(Rule::Idle, branch, None, Some(idle), "no lane is left for");
         }
     }
 }

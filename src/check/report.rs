@@ -28,10 +28,14 @@ pub enum Rule {
     ExecWhileExport,
     /// No read of a register that nothing has written.
     Uninitialised,
+    /// What a body stores or exports has a value.
+    Undefined,
     /// No arithmetic whose result nothing reads.
     DeadResult,
-    /// No vector work on a path where no lane is left, nor where paths meet with some of each other's lanes.
+    /// No vector work where paths meet with some of each other's lanes.
     Lanes,
+    /// No vector work on a path where no lane is left.
+    Idle,
     /// Waits that this generation needs between dependent instructions.
     Hazard,
     /// A clause holds instructions of one kind.
@@ -54,7 +58,7 @@ pub enum Rule {
 pub enum Severity {
     /// A wave may hang, lose lanes, read what has another meaning, or break the ABI; or that cannot be excluded.
     Error,
-    /// Waste: the code is right and does work for nothing.
+    /// Waste: the code is right and does work for nothing, or for a value that the shader leaves undefined.
     Remark,
 }
 
@@ -63,7 +67,9 @@ impl Rule {
     pub const fn severity(self) -> Severity {
         match self {
             // Which dwords of a wide result are read, compilers find out after they have chosen its instructions.
-            Self::DeadResult | Self::Unreachable => Severity::Remark,
+            // And what is done for no lane is not done: LLVM branches on EXEC = 0 for "never", after any mask.
+            // A shader may store what it never gave a value: what arrives is undefined, and nothing else is.
+            Self::DeadResult | Self::Idle | Self::Undefined | Self::Unreachable => Severity::Remark,
             _ => Severity::Error,
         }
     }

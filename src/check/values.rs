@@ -44,6 +44,25 @@ fn strict(step: &Step) -> RegisterSet {
     if is_copy(step) || step.name() == "v_mov_b32" { RegisterSet::EMPTY } else { reads.intersection(&special) }
 }
 
+/// Vector registers that are sent to memory or out of the shader as they are.
+fn leaving(step: &Step) -> RegisterSet {
+    let name = step.name();
+    let entry = step.inst.entry;
+    let mut set = RegisterSet::EMPTY;
+    match &step.inst.fields {
+        Fields::Export(_) => set = step.effects.reads.vector_part(),
+        Fields::Buffer(f) if name.contains("_store_") => set.vgprs(f.data, entry.data_registers()),
+        Fields::Flat(f) if name.contains("_store_") => set.vgprs(f.data, entry.data_registers()),
+        Fields::Image(f) if name.contains("_store") => set.vgprs(f.data, f.data_registers(name)),
+        Fields::Ds(f) if name.starts_with("ds_write") => {
+            let kinds = entry.src.iter().skip(1);
+            f.data.into_iter().zip(kinds).for_each(|(data, kind)| set.vgprs(data, kind.registers()));
+        }
+        _ => {}
+    }
+    set
+}
+
 /// Scalar loads and arithmetic are done whether or not a lane is on, and so is what names its lane itself.
 fn does_nothing_without_lanes(step: &Step) -> bool {
     let vector = !matches!(step.inst.fields, Fields::Scalar(_) | Fields::Smem(_));
@@ -64,7 +83,12 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter:
         if !unsure.is_empty() && does_nothing_without_lanes(step) {
             unsure = unsure.without(&before.where_lanes_are());
         }
-        if let Some(register) = missing.iter().next() {
+        let body = code.part(step.at).is_some_and(|part| code.role(stage, part) == "body");
+        let data = if missing.is_empty() || !body { RegisterSet::EMPTY } else { leaving(step) };
+        if let Some(register) = missing.intersection(&data).iter().next() {
+            reporter.register(Rule::Undefined, step, register, "is sent away and nothing has written it");
+        }
+        if let Some(register) = missing.without(&data).iter().next() {
             reporter.register(Rule::Uninitialised, step, register, "is read and nothing has written it");
         } else if let Some(register) = unsure.iter().next() {
             reporter.register(Rule::Uninitialised, step, register, "is read and not written on every path here");

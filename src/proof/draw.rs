@@ -71,7 +71,7 @@ struct Failed {
     fate: Fate,
     why: String,
     /// The judges do not agree with each other.
-    dispute: Option<Dispute>,
+    dispute: Option<Box<Dispute>>,
 }
 
 impl From<(Fate, String)> for Failed {
@@ -148,7 +148,7 @@ impl<'a> Pair<'a> {
                     Ok(outcome) => outcome,
                     Err(Failed { fate, why, dispute }) => {
                         let steady = first.steady && second.steady;
-                        disputes.extend(dispute.filter(|_| steady || fate == Fate::Differs));
+                        disputes.extend(dispute.filter(|_| steady || fate == Fate::Differs).map(|dispute| *dispute));
                         (fate, why)
                     }
                 };
@@ -334,7 +334,7 @@ impl<'a> Pair<'a> {
                     expected: [theirs.bindings.clone(), theirs.targets.clone()].concat(),
                     what: why.clone(),
                 };
-                Failed { fate, why, dispute: Some(dispute) }
+                Failed { fate, why, dispute: Some(Box::new(dispute)) }
             })?;
         }
         let targets = drawn.targets.iter().zip(whole.targets.iter().zip(&theirs.targets));

@@ -42,11 +42,8 @@ impl Extent {
 impl Reads {
     /// What decides where a vertex shader's corners lie, and what its clip distances and point sizes are.
     pub fn of_position(ir: &Shader) -> Self {
-        let place = |slot| match slot {
-            OutputSlot::Position(_) | OutputSlot::PointSize => true,
-            OutputSlot::ClipDistance(_) | OutputSlot::CullDistance(_) => true,
-            _ => false,
-        };
+        use OutputSlot as O;
+        let place = |slot| matches!(slot, O::Position(_) | O::PointSize | O::ClipDistance(_) | O::CullDistance(_));
         Self::of(ir, |op| matches!(*op, Op::StoreOutput { slot, .. } if place(slot)))
     }
 

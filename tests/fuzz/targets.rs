@@ -11,6 +11,7 @@ use dovetail::compile::passes;
 use dovetail::compile::request::{CompilerId, KnownState, Module, StageRequest, TuningOptions, default_wave};
 use dovetail::compile::spirv::{reflect, translate};
 use dovetail::compile::worker::protocol;
+use dovetail::corpus::budget::DEFAULT_MEMORY;
 use dovetail::corpus::describe::describe;
 use dovetail::corpus::extract::Extractor;
 use dovetail::error::{Error, ErrorKind, Result};
@@ -187,8 +188,9 @@ fn read_frame(bytes: &[u8]) -> Result<()> {
 }
 
 fn extract(bytes: &[u8]) -> Result<()> {
-    let mut extractor = Extractor::default();
-    extractor.add("fuzzed", bytes);
+    let mut taken = |_: &_, _: Vec<u8>| {};
+    let mut extractor = Extractor::new(&mut taken);
+    extractor.add("fuzzed", bytes, DEFAULT_MEMORY);
     extractor.finish();
     Ok(())
 }

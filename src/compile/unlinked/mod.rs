@@ -2,8 +2,10 @@
 //!
 //! Three things change. The padding behind the code goes, so that the section ends where the code does. A body that
 //! continues in an epilog gets a branch to `dovetail.next` there, outside of its symbol: the linker leaves it away where
-//! the epilog follows directly. The metadata note gets the stage's interface. `docs/unlinked-elf.md` has the layout.
+//! the epilog follows directly. The metadata note gets the stage's interface, less what the code does not make after all.
+//! `docs/unlinked-elf.md` has the layout.
 
+mod made;
 mod object_file;
 
 use super::StageElf;
@@ -43,16 +45,22 @@ pub fn write_simplified(object: &[u8], interface: &StageInterface, why: Option<&
         if interface.epilog {
             add_branch(&mut file, end)?;
         }
-        file.note = note::write_section(interface.target, &metadata(&file.note, interface, why)?);
+        file.note = note::write_section(interface.target, &metadata(&file, interface, why)?);
         file.write()
     };
     made().map(StageElf).at(|| format!("unlinked ELF of `{}`", interface.entry_point))
 }
 
 /// The metadata document with the interface in it.
-fn metadata(notes: &[u8], interface: &StageInterface, simplified: Option<&str>) -> Result<Vec<u8>> {
-    let mut document = Document::parse(note::metadata(notes)?)?;
-    interface_io::embed(interface, &mut document.pipeline)?;
+fn metadata(file: &ObjectFile<'_>, interface: &StageInterface, simplified: Option<&str>) -> Result<Vec<u8>> {
+    let mut document = Document::parse(note::metadata(&file.note)?)?;
+    if interface.epilog {
+        let text = file.sections.get(file.section(TEXT)?).ok_or_else(|| Error::bug("no .text"))?;
+        let made = made::without_unmade(interface, &text.data, &document.pipeline)?;
+        interface_io::embed(&made, &mut document.pipeline)?;
+    } else {
+        interface_io::embed(interface, &mut document.pipeline)?;
+    }
     if let Some(why) = simplified {
         set(&mut document.pipeline, interface_io::SIMPLIFIED_KEY, why.into());
     }
