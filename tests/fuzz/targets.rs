@@ -53,7 +53,7 @@ impl Target {
     pub fn seeds(&self) -> &'static [Vec<u8>] {
         static MADE: Mutex<BTreeMap<&str, &[Vec<u8>]>> = Mutex::new(BTreeMap::new());
         let mut made = MADE.lock().expect("seeds");
-        *made.entry(self.name).or_insert_with(|| (self.seeds)().leak())
+        made.entry(self.name).or_insert_with(|| (self.seeds)().leak())
     }
 
     /// Input `n` of a run. The first ones are the seeds themselves.
