@@ -53,8 +53,8 @@ fn what_is_set_at_entry_reaches_the_body() {
         Some(adjacent)
     };
     // The scratch offset, a descriptor set, the vertex id.
-    let cases: [(fn() -> Unlinked, &str, &str); 3] = [
-        (vertex_with_scratch, "s7", "v_add_nc_u32 v4, s7, v4"),
+    let cases = [
+        (vertex_with_scratch as fn() -> Unlinked, "s7", "v_add_nc_u32 v4, s7, v4"),
         (vertex, "s2", "s_mov_b32 s9, s2\nv_mov_b32 v4, s9"),
         (vertex, "v0", "v_cvt_f32_u32 v4, v0"),
     ];
