@@ -338,7 +338,7 @@ fn mutants_are_seen() {
     let verbose = std::env::var_os("DOVETAIL_MUTANTS").is_some();
     let mut below = Vec::new();
     for (kind, mutation, floor) in KINDS {
-        let (mut made, mut seen, mut tries) = (0, 0, 0);
+        let (mut made, mut seen, mut errors, mut tries) = (0, 0, 0, 0);
         let mut by: BTreeMap<String, usize> = BTreeMap::new();
         while made < EACH {
             tries += 1;
@@ -350,10 +350,11 @@ fn mutants_are_seen() {
                 continue;
             }
             made += 1;
-            let rule = match check(&mutant) {
-                Ok(report) => report.findings.first().map(|f| f.rule.to_string()),
-                Err(_) => Some("refused".to_owned()),
+            let (rule, error) = match check(&mutant) {
+                Ok(report) => (report.findings.first().map(|f| f.rule.to_string()), !report.is_ok()),
+                Err(_) => (Some("refused".to_owned()), true),
             };
+            errors += usize::from(error);
             seen += usize::from(rule.is_some());
             if verbose && rule.is_none() {
                 let wave = if subject.name.contains("wave32") { WaveSize::W32 } else { WaveSize::W64 };
@@ -363,7 +364,7 @@ fn mutants_are_seen() {
             *by.entry(rule.unwrap_or_else(|| "not seen".to_owned())).or_default() += 1;
         }
         let rules: Vec<String> = by.iter().map(|(rule, n)| format!("{rule} {n}")).collect();
-        eprintln!("{kind:<26} {seen:>3} of {made}   {}", rules.join(", "));
+        eprintln!("{kind:<26} {seen:>3} of {made}, {errors:>3} by an error   {}", rules.join(", "));
         if seen < floor {
             below.push(format!("{kind}: {seen} of {made}, at least {floor}"));
         }
