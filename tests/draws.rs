@@ -264,11 +264,12 @@ fn scratch_is_the_waves_own() {
     let Some(vulkan) = lavapipe(test) else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let mut parities = BTreeSet::new();
-    for step in ["push.a", "push.a + push.b"] {
+    for step in ["push.a", "(push.a + push.b)"] {
         let spirv = ["vert", "frag"].map(|stage| {
             let text = std::fs::read_to_string(root().join("testdata/draws/scratch").with_extension(stage));
             let path = folder.path().join("scratch").with_extension(stage);
-            std::fs::write(&path, text.expect("a shader").replace("STEP", step)).expect("a file");
+            std::fs::write(&path, text.expect("a shader").replace("STEP push.a", &format!("STEP {step}")))
+                .expect("a file");
             glsl(test, &path, "vulkan1.1")
         });
         let [Some(vertex), Some(fragment)] = spirv else { return };

@@ -1,4 +1,5 @@
 #version 450
+#define STEP push.a
 // An array in scratch memory, as in the vertex shader.
 layout(location = 0) in vec4 color;
 layout(location = 0) out vec4 shaded;

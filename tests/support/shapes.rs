@@ -7,7 +7,7 @@
 #[path = "shape_module.rs"]
 mod shape_module;
 
-use shape_module::Module;
+use shape_module::{Loop, Module};
 use spirv::{Decoration, Op, StorageClass};
 
 /// A shape by name, the size at which its limits are tested, and its module.
