@@ -57,12 +57,11 @@ fn pairs_agree() {
 }
 
 /// Whatever the position is made of, a scene is found that has it before the eye: matrices as structures of columns or rows,
-/// quaternions, nodes by address, points whose size the distance decides.
+/// quaternions, nodes by address.
 #[test]
 fn scenes_are_found_by_evaluation() {
     let shaded = ["columns", "rows", "quaternion", "addressed"].map(|v| format!("pairs/{v}.vert"));
-    let mut pairs: Vec<(&str, &str)> = shaded.iter().map(|v| (v.as_str(), "pairs/shaded.frag")).collect();
-    pairs.push(("pairs/particles.vert", "pairs/particles.frag"));
+    let pairs: Vec<(&str, &str)> = shaded.iter().map(|v| (v.as_str(), "pairs/shaded.frag")).collect();
     agree("pairs::scenes_are_found_by_evaluation", &pairs, Fate::Agreed);
 }
 
