@@ -139,18 +139,6 @@ impl Place<'_, '_> {
             }
             B::LocalInvocationId => self.local.component(self.b, n.min(2))?,
             B::LocalInvocationIndex => self.local.index(self.b)?,
-            B::PointCoord
-            | B::PrimitiveId
-            | B::Layer
-            | B::ViewportIndex
-            | B::ClipDistance
-            | B::CullDistance
-            | B::BaryCoord
-            | B::BaryCoordNoPersp
-                if self.b.shader.stage == Stage::Fragment =>
-            {
-                return Ok(None);
-            }
             B::SubgroupSize
             | B::SubgroupId
             | B::NumSubgroups
@@ -169,6 +157,9 @@ impl Place<'_, '_> {
             | B::BaryCoord
             | B::BaryCoordNoPersp => {
                 let stage = self.b.shader.stage;
+                if stage == Stage::Fragment {
+                    return Ok(None);
+                }
                 return Err(Error::unsupported(
                     format!("BuiltIn {builtin:?}"),
                     format!("as an input of a {stage} shader"),
