@@ -221,8 +221,8 @@ fn attributes(cx: &Cx<'_, '_>, options: &TuningOptions) {
     if options.vgpr_limit > 0 {
         set("amdgpu-num-vgpr", &options.vgpr_limit.to_string());
     }
-    if !options.scheduler.is_empty() {
-        set("amdgpu-sched-strategy", &options.scheduler);
+    if !options.llvm.scheduler.is_empty() {
+        set("amdgpu-sched-strategy", &options.llvm.scheduler);
     }
 }
 

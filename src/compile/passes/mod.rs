@@ -34,4 +34,4 @@ mod vertex_positions;
 #[cfg(test)]
 mod tests;
 
-pub use pipeline::{Lowered, Lowering, PASSES, Pass, lower, lower_with};
+pub use pipeline::{Lowered, Lowering, PASSES, Pass, lower, lower_watched};

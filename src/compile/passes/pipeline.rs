@@ -17,14 +17,26 @@ use crate::metadata::interface::{
 use crate::target::{Stage, WaveSize};
 
 use crate::compile::request::StageRequest;
+use crate::compile::watch::{Made, Unwatched, Watch};
 
-/// A shader that a code generator can take, and what the linker must know of it.
+/// A shader that a code generator can take, and what the linker must know of it. [`lower`] alone makes it, and only of a
+/// shader that keeps every rule of the lower level.
 #[derive(Clone, Debug)]
 pub struct Lowered {
+    shader: Shader,
+    interface: StageInterface,
+}
+
+impl Lowered {
     /// Lower-level IR.
-    pub shader: Shader,
+    pub fn shader(&self) -> &Shader {
+        &self.shader
+    }
+
     /// Pre-link metadata.
-    pub interface: StageInterface,
+    pub fn interface(&self) -> &StageInterface {
+        &self.interface
+    }
 }
 
 /// A pass.
@@ -87,14 +99,14 @@ pub struct Lowering<'r> {
 /// Unsupported built-ins and interfaces by name, `NeedsFullCompile` where a joint cannot carry the values, malformed
 /// known state, bugs that the verifier finds.
 pub fn lower(shader: Shader, request: &StageRequest) -> Result<Lowered> {
-    lower_with(shader, request, &mut |_, _| {})
+    lower_watched(shader, request, &mut Unwatched)
 }
 
-/// As [`lower`], showing the shader after each pass.
+/// As [`lower`], with someone who looks at the shader after each pass.
 ///
 /// # Errors
-/// See [`lower`].
-pub fn lower_with(mut shader: Shader, request: &StageRequest, dump: &mut dyn FnMut(&str, &Shader)) -> Result<Lowered> {
+/// See [`lower`]; the watcher's own.
+pub fn lower_watched(mut shader: Shader, request: &StageRequest, watch: &mut dyn Watch) -> Result<Lowered> {
     if shader.level != Level::Upper || shader.stage != request.stage {
         return Err(Error::bug(format!("{} is not an upper-level {} shader", shader.name, request.stage)));
     }
@@ -103,20 +115,18 @@ pub fn lower_with(mut shader: Shader, request: &StageRequest, dump: &mut dyn FnM
     if let Some(layout) = &cx.layout {
         shader.resources.iter().try_for_each(|r| place_of(layout, r).map(|_| ()))?;
     }
-    dump("upper", &shader);
     if cfg!(debug_assertions) {
         verify(&shader).at(|| "before lowering")?;
     }
     for (name, pass) in PASSES {
         pass.run(&mut shader, &mut cx).at(|| *name)?;
-        dump(name, &shader);
+        watch.done(name, Made::Shader(&shader))?;
         if cfg!(debug_assertions) {
             verify_between(&shader).at(|| format!("after {name}"))?;
         }
     }
-    if cfg!(debug_assertions) {
-        verify(&shader).at(|| "after lowering")?;
-    }
+    verify(&shader).at(|| "after lowering")?;
+    watch.done("lower", Made::Shader(&shader))?;
     Ok(Lowered { shader, interface: cx.interface })
 }
 
