@@ -32,6 +32,7 @@ pub(crate) mod shf {
     pub const WRITE: u64 = 1;
     pub const ALLOC: u64 = 2;
     pub const EXECUTE: u64 = 4;
+    #[cfg(feature = "llvm")]
     pub const MERGE: u64 = 0x10;
     pub const INFO_LINK: u64 = 0x40;
 }
@@ -40,6 +41,7 @@ pub(crate) mod shf {
 pub(crate) mod stt {
     pub const OBJECT: u8 = 1;
     pub const FUNC: u8 = 2;
+    #[cfg(feature = "llvm")]
     pub const SECTION: u8 = 3;
 }
 
@@ -70,6 +72,7 @@ pub(crate) struct Section<'a> {
     pub flags: u64,
     pub align: u64,
     /// Bytes of an entry, where the section is a table; else 0.
+    #[cfg(feature = "llvm")]
     pub entry_size: u64,
     pub link: u32,
     pub info: u32,
@@ -175,6 +178,7 @@ fn read_section<'a>(
         kind: section.sh_type(LE).0,
         flags: section.sh_flags(LE).0,
         align: section.sh_addralign(LE),
+        #[cfg(feature = "llvm")]
         entry_size: section.sh_entsize(LE),
         link: section.sh_link(LE),
         info: section.sh_info(LE),

@@ -8,7 +8,7 @@ use crate::target::Stage;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-pub use crate::ir::ResourceKind;
+pub use crate::kinds::ResourceKind;
 pub use kind::BindingKind;
 
 /// A fact that may be missing while a stage is compiled early. "Unknown" is not a default value: code must differ.

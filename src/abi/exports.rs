@@ -228,7 +228,7 @@ fn export_format(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::NumericKind;
+    use crate::kinds::NumericKind;
     use crate::metadata::interface::ComponentType;
 
     fn attachment(location: u32, format: &str) -> ColorAttachment {

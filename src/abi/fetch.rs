@@ -7,7 +7,7 @@
 
 use super::formats::{Format, Number, buffer_number};
 use crate::error::{Context, Error, FullCompile, Result};
-use crate::ir::NumericKind;
+use crate::kinds::NumericKind;
 use crate::metadata::interface::{ComponentType, VertexInput};
 use crate::state::{VertexAttribute, VertexBinding, VertexInputState, VertexRate};
 use crate::target::GfxIp;

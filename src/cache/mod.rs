@@ -14,6 +14,7 @@ mod memory;
 mod mmap;
 mod page;
 mod reader;
+#[cfg(feature = "sled")]
 mod sled;
 mod store;
 
@@ -21,6 +22,7 @@ pub use key::{Key, KeyBuilder};
 pub use lmdb_store::{DEFAULT_MAP_BYTES, LmdbStore};
 pub use memory::MemoryStore;
 pub use mmap::file_size_limit_is_an_error;
+#[cfg(feature = "sled")]
 pub use sled::SledStore;
 pub use store::{Store, StoreKind};
 

@@ -1,6 +1,6 @@
 //! What a backend must do: keep bytes under keys.
 
-use super::{DEFAULT_MAP_BYTES, Key, LmdbStore, MemoryStore, SledStore};
+use super::{DEFAULT_MAP_BYTES, Key, LmdbStore, MemoryStore};
 use crate::error::{Error, Result};
 use std::path::Path;
 use std::str::FromStr;
@@ -53,7 +53,10 @@ impl StoreKind {
     pub fn open(self, dir: &Path) -> Result<Box<dyn Store>> {
         Ok(match self {
             Self::Lmdb => Box::new(LmdbStore::open(&dir.join("lmdb"), DEFAULT_MAP_BYTES)),
-            Self::Sled => Box::new(SledStore::open(&dir.join("sled"))?),
+            #[cfg(feature = "sled")]
+            Self::Sled => Box::new(super::SledStore::open(&dir.join("sled"))?),
+            #[cfg(not(feature = "sled"))]
+            Self::Sled => return Err(Error::environment("this dovetail was built without sled (feature `sled`)")),
             Self::Memory => Box::new(MemoryStore::default()),
         })
     }

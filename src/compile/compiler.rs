@@ -3,24 +3,8 @@
 use super::backend::Generator;
 use super::request::{CompilerId, Module, StageRequest};
 use super::watch::{Made, Unwatched, Watch};
-use super::{passes, spirv, unlinked};
+use super::{Compiler, StageElf, passes, spirv, unlinked};
 use crate::error::{Context, Result};
-
-/// An unlinked ELF (or, with every item known, one that needs no glue): what the cache holds and the linker takes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StageElf(pub Vec<u8>);
-
-/// Something that compiles stages: in this process, or in worker processes.
-pub trait Compiler: Send + Sync {
-    /// What decides code besides the request; part of every key.
-    fn id(&self) -> &CompilerId;
-
-    /// Compiles one stage. Deterministic: the same request and module give the same bytes.
-    ///
-    /// # Errors
-    /// Malformed or unsupported SPIR-V, too many values at a joint (`NeedsFullCompile`), bugs, dead workers.
-    fn compile(&self, module: &Module, request: &StageRequest) -> Result<StageElf>;
-}
 
 /// Compiles in this process, with one code generator.
 #[derive(Debug)]

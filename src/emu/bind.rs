@@ -286,7 +286,7 @@ fn write(
 mod tests {
     use super::super::inputs::{Bytes, Pointer, Slot};
     use super::*;
-    use crate::ir::ResourceKind;
+    use crate::kinds::ResourceKind;
     use crate::state::{BindingKind, BindingLayout, SetLayout};
     use crate::target::GfxIp;
 

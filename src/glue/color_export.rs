@@ -7,8 +7,8 @@
 use super::piece::{Attach, GluePiece, Recorder};
 use crate::abi::exports::{ColorExport, ColorExportPlan, ExportFormat, MAX_TARGETS};
 use crate::error::{Error, Result};
-use crate::ir::NumericKind;
 use crate::isa::{ExpSources, ExpTarget, Inst, Op, Src, Vgpr};
+use crate::kinds::NumericKind;
 use crate::metadata::interface::{ColorOutput, ComponentType, FragmentInterface};
 use crate::target::GfxIp;
 use serde::{Deserialize, Serialize};

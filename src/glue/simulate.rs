@@ -221,9 +221,9 @@ fn expected(format: &Format, input: &VertexInput, binding: &VertexBinding, offse
     for component in input.component..input.component + input.count {
         let Some(position) = format.position(component) else {
             let one = match (input.ty.kind, input.ty.bits) {
-                (crate::ir::NumericKind::Float, 16) => 0x3c00,
-                (crate::ir::NumericKind::Float, 64) => 0x3ff0_0000_0000_0000,
-                (crate::ir::NumericKind::Float, _) => 0x3f80_0000,
+                (crate::kinds::NumericKind::Float, 16) => 0x3c00,
+                (crate::kinds::NumericKind::Float, 64) => 0x3ff0_0000_0000_0000,
+                (crate::kinds::NumericKind::Float, _) => 0x3f80_0000,
                 _ => 1u64,
             };
             let value = if component == 3 { one } else { 0 };
@@ -241,7 +241,7 @@ fn expected(format: &Format, input: &VertexInput, binding: &VertexBinding, offse
         let value = convert(raw(at, bit, u32::from(width)), width, format.number);
         all.push(match (input.ty.kind, input.ty.bits) {
             (_, 32) => value,
-            (crate::ir::NumericKind::Float, _) => narrow(value),
+            (crate::kinds::NumericKind::Float, _) => narrow(value),
             (_, bits) => value & ((1 << bits) - 1),
         });
     }

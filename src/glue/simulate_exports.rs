@@ -81,9 +81,9 @@ fn expected(color: &ColorValue) -> Export {
     let half = color.ty == component_type("f16");
     let wide = |register: u32| match (color.ty.kind, bits) {
         (_, 32) => name(register),
-        (crate::ir::NumericKind::Float, _) => format!("v_cvt_f32_f16(v{register})"),
-        (crate::ir::NumericKind::Sint, _) => format!("v_bfe_i32(v{register},0,{bits})"),
-        (crate::ir::NumericKind::Uint, _) => format!("v_bfe_u32(v{register},0,{bits})"),
+        (crate::kinds::NumericKind::Float, _) => format!("v_cvt_f32_f16(v{register})"),
+        (crate::kinds::NumericKind::Sint, _) => format!("v_bfe_i32(v{register},0,{bits})"),
+        (crate::kinds::NumericKind::Uint, _) => format!("v_bfe_u32(v{register},0,{bits})"),
     };
     let op = match color.format {
         ExportFormat::Fp16 if half => "v_pack_b32_f16",

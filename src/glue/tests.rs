@@ -75,9 +75,9 @@ struct CaseColor {
 pub(super) fn component_type(text: &str) -> ComponentType {
     let (kind, bits) = text.split_at(1);
     let kind = match kind {
-        "f" => crate::ir::NumericKind::Float,
-        "i" => crate::ir::NumericKind::Sint,
-        "u" => crate::ir::NumericKind::Uint,
+        "f" => crate::kinds::NumericKind::Float,
+        "i" => crate::kinds::NumericKind::Sint,
+        "u" => crate::kinds::NumericKind::Uint,
         other => panic!("type {other}"),
     };
     ComponentType { kind, bits: bits.parse().expect("width") }
@@ -343,7 +343,7 @@ proptest::proptest! {
         let channels = [Some(ParamSource::Vgpr(a)), Some(ParamSource::Constant(b)), None, Some(ParamSource::Exported)];
         let params = ParamExportKey { exports: vec![ParamExport { slot: target, channels }] };
         let format = crate::abi::exports::ExportFormat::Fp16;
-        let ty = ComponentType { kind: crate::ir::NumericKind::Sint, bits: target };
+        let ty = ComponentType { kind: crate::kinds::NumericKind::Sint, bits: target };
         let colors = vec![ColorValue { target, format, ty, vgprs: [Some(a), Some(b), Some(c), Some(e)] }];
         let depth = DepthValues { depth: Some(d), stencil: None, sample_mask: None };
         let color = ColorExportKey { depth, colors, dummy: false };

@@ -1,17 +1,5 @@
 //! What enters and leaves a stage: built-ins, inputs and how they are interpolated, outputs, export targets.
 
-/// What the bits of an interface variable are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NumericKind {
-    /// IEEE float of its width.
-    Float,
-    /// Signed integer.
-    Sint,
-    /// Unsigned integer.
-    Uint,
-}
-
 /// How a fragment input comes to a pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Interp {

@@ -24,9 +24,11 @@ mod dominators;
 mod effects;
 mod image;
 mod interface;
+#[cfg(feature = "proof")]
 pub mod interp;
 mod lanes;
 mod memory;
+pub mod number;
 mod op;
 pub mod parse;
 mod print;
@@ -41,17 +43,18 @@ pub mod uniform;
 pub mod verify;
 mod words;
 
+pub use crate::kinds::{DepthMode, NumericKind, ResourceKind, SpecValue};
 pub use alu::{AluOp, FpFlags, Sig};
 pub use builder::Builder;
 pub use image::{Dim, ImageInst, ImageOp, ImageOperand, LodMode, MimgDim, MimgInst, MimgOp};
-pub use interface::{BuiltIn, ExportTarget, Interp, InterpPlace, NumericKind, OutputSlot};
+pub use interface::{BuiltIn, ExportTarget, Interp, InterpPlace, OutputSlot};
 pub use lanes::{AmdOp, DerivativeKind, QuadSwap, ReduceOp, SubgroupOp};
 pub use memory::{Access, AtomicOp, BufferKind, DescriptorPart, FenceOrder, MemoryClasses, Scope};
 pub use op::Op;
 pub use shader::{
-    ArgRole, BasicBlock, BlockCall, BlockId, ConstTable, ConstTableId, DenormMode, DepthMode, DerivativeGroup,
-    EntryArg, Inst, InstId, Level, Local, LocalId, LowerInfo, Merge, Modes, RegClass, Resource, ResourceId,
-    ResourceKind, RoundMode, Shader, SpecValue, SymbolId, Terminator, Value, ValueData, ValueDef,
+    ArgRole, BasicBlock, BlockCall, BlockId, ConstTable, ConstTableId, DenormMode, DerivativeGroup, EntryArg, Inst,
+    InstId, Level, Local, LocalId, LowerInfo, Merge, Modes, RegClass, Resource, ResourceId, RoundMode, Shader,
+    SymbolId, Terminator, Value, ValueData, ValueDef,
 };
 pub use symbols::Symbols;
 pub use types::{Align, Bits, Type};

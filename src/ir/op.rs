@@ -2,11 +2,12 @@
 
 use super::alu::{AluOp, FpFlags};
 use super::image::{ImageInst, MimgInst};
-use super::interface::{BuiltIn, ExportTarget, Interp, InterpPlace, NumericKind, OutputSlot};
+use super::interface::{BuiltIn, ExportTarget, Interp, InterpPlace, OutputSlot};
 use super::lanes::{AmdOp, DerivativeKind, SubgroupOp};
 use super::memory::{Access, AtomicOp, BufferKind, DescriptorPart, FenceOrder, MemoryClasses, Scope};
 use super::shader::{ConstTableId, LocalId, ResourceId, SymbolId};
 use super::types::Align;
+use crate::kinds::NumericKind;
 
 /// What an instruction does. "→ T" is the result; no arrow, no result.
 #[derive(Clone, Debug, PartialEq)]

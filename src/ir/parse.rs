@@ -6,12 +6,13 @@
 use super::op::Op;
 use super::shader::{
     ArgRole, BasicBlock, BlockCall, BlockId, ConstTable, EntryArg, Inst, InstId, Local, LowerInfo, Merge, RegClass,
-    Resource, ResourceKind, Shader, Terminator, Value, ValueData, ValueDef,
+    Resource, Shader, Terminator, Value, ValueData, ValueDef,
 };
 use super::text::{self, Codec, FP_FLAGS, Text};
 use super::types::{Align, Bits, Type};
 use super::words::Word;
 use crate::error::{Error, Result};
+use crate::kinds::ResourceKind;
 use crate::target::{Stage, WaveSize};
 use smallvec::SmallVec;
 

@@ -3,10 +3,11 @@
 //! Values keep their numbers, so that a pass's output can be laid beside its input. Numbers need not be dense.
 
 use super::op::Op;
-use super::shader::{BasicBlock, BlockCall, Inst, InstId, Merge, Shader, SpecValue, Terminator, Value};
+use super::shader::{BasicBlock, BlockCall, Inst, InstId, Merge, Shader, Terminator, Value};
 use super::text::{self, Codec, FP_FLAGS, Text};
 use super::types::Type;
 use super::words::Word;
+use crate::kinds::SpecValue;
 use std::fmt::{self, Write as _};
 
 /// Writes words, one space before each.

@@ -7,6 +7,7 @@
 use super::op::Op;
 use super::symbols::Symbols;
 use super::types::{Align, Type};
+use crate::kinds::{DepthMode, ResourceKind, SpecValue};
 use crate::target::{Stage, WaveSize};
 use smallvec::SmallVec;
 
@@ -216,30 +217,6 @@ pub struct Resource {
     pub written: bool,
 }
 
-/// Kinds of descriptors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[allow(missing_docs, reason = "the names are Vulkan's own")]
-pub enum ResourceKind {
-    UniformBuffer,
-    StorageBuffer,
-    SampledImage,
-    Sampler,
-    CombinedImageSampler,
-    StorageImage,
-    UniformTexelBuffer,
-    StorageTexelBuffer,
-    InputAttachment,
-}
-
-impl ResourceKind {
-    /// Whether a variable of the kind `used` can work on a descriptor of this kind: the same, or its half of a combined one
-    /// (Vulkan, "Shader Resource and Descriptor Type Correspondence").
-    pub fn serves(self, used: Self) -> bool {
-        used == self || self == Self::CombinedImageSampler && matches!(used, Self::SampledImage | Self::Sampler)
-    }
-}
-
 /// How denormals are treated at one width.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum DenormMode {
@@ -260,18 +237,6 @@ pub enum RoundMode {
     NearestEven,
     /// Towards zero.
     TowardZero,
-}
-
-/// What a fragment shader promises of the depth it writes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[allow(missing_docs, reason = "the names are SPIR-V's own")]
-pub enum DepthMode {
-    #[default]
-    Any,
-    Greater,
-    Less,
-    Unchanged,
 }
 
 /// Which invocations of a workgroup are a quad, whose members derivatives compare.
@@ -322,17 +287,6 @@ impl Modes {
         let (quad, [wide, high]) = (n / 4, [x / 2, y / 2].map(|n| n.max(1)));
         [quad % wide * 2 + n % 2, quad / wide % high * 2 + n / 2 % 2, quad / wide / high]
     }
-}
-
-/// A specialization constant that shaped code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-pub struct SpecValue {
-    /// `SpecId`.
-    pub id: u32,
-    /// Bits that the code was made for.
-    pub value: u64,
-    /// Bits that it has where nobody specializes it.
-    pub default: u64,
 }
 
 /// Scalar or vector register file.

@@ -5,7 +5,7 @@
 
 use super::alu::{AluOp, FpFlags};
 use super::image::{Dim, ImageInst, ImageOp, LodMode, MimgDim, MimgInst, MimgOp};
-use super::interface::{BuiltIn, ExportTarget, Interp, NumericKind, OutputSlot};
+use super::interface::{BuiltIn, ExportTarget, Interp, OutputSlot};
 use super::lanes::{AmdOp, DerivativeKind, QuadSwap, ReduceOp, SubgroupOp};
 use super::memory::{Access, AtomicOp, BufferKind, DescriptorPart, FenceOrder, MemoryClasses, Scope};
 use super::op::Op;
@@ -14,6 +14,7 @@ use super::shader::{
 };
 use super::types::{Align, Type};
 use super::words::Word;
+use crate::kinds::NumericKind;
 use std::mem::discriminant;
 
 /// A failure to read is a message; the parser adds the line.

@@ -3,10 +3,11 @@
 //! A variant with a payload stands here with a prototype; `text.rs` visits the payload. To add a variant: its word here.
 
 use super::image::{Dim, ImageOp, LodMode, MimgDim, MimgOp};
-use super::interface::{BuiltIn, ExportTarget, Interp, InterpPlace, NumericKind, OutputSlot};
+use super::interface::{BuiltIn, ExportTarget, Interp, InterpPlace, OutputSlot};
 use super::lanes::{QuadSwap, ReduceOp};
 use super::memory::{AtomicOp, BufferKind, DescriptorPart, FenceOrder, Scope};
-use super::shader::{ArgRole, DenormMode, DepthMode, Level, RegClass, ResourceKind, RoundMode};
+use super::shader::{ArgRole, DenormMode, Level, RegClass, RoundMode};
+use crate::kinds::{DepthMode, NumericKind, ResourceKind};
 use crate::target::{Stage, WaveSize};
 use std::mem::discriminant;
 

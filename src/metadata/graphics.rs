@@ -8,7 +8,7 @@ use super::notes::Notes;
 use super::registers::*;
 use super::schema::Key;
 use crate::error::{Error, FullCompile, Result};
-use crate::ir::DepthMode;
+use crate::kinds::DepthMode;
 use crate::target::Stage;
 
 /// `SPI_SHADER_POS_FORMAT` of one vector.

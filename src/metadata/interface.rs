@@ -3,7 +3,7 @@
 //! Written into the unlinked ELF's note, read by the linker, gone from the final ELF. One struct is the whole contract;
 //! `docs/unlinked-elf.md` describes each key.
 
-use crate::ir::{DepthMode, NumericKind, ResourceKind, SpecValue};
+use crate::kinds::{DepthMode, NumericKind, ResourceKind, SpecValue};
 use crate::target::{GfxIp, Stage, WaveSize};
 use serde::{Deserialize, Serialize};
 

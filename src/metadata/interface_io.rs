@@ -8,7 +8,7 @@ use super::document::{Map, get};
 use super::interface::{ColorOutput, ComponentType, StageInterface, StageKind, VertexInput};
 use super::msgpack::Writer;
 use crate::error::{Error, FullCompile, Result};
-use crate::ir::NumericKind;
+use crate::kinds::NumericKind;
 use rmpv::{Value, ValueRef};
 
 /// Raised with every change of the interface's meaning; a part of another generation cannot be linked.
@@ -222,10 +222,10 @@ mod tests {
             epilog: false,
             user_data: vec![UserData::GlobalTable, UserData::PerShaderTable, UserData::DescriptorSet(3)],
             entry_sgprs: 9,
-            resources: vec![ResourceUse { set: 3, binding: 1, kind: crate::ir::ResourceKind::Sampler, count: None }],
+            resources: vec![ResourceUse { set: 3, binding: 1, kind: crate::kinds::ResourceKind::Sampler, count: None }],
             push_constant_bytes: 12,
             spill_threshold: Some(4),
-            specialization: vec![crate::ir::SpecValue { id: 7, value: u64::MAX, default: 0 }],
+            specialization: vec![crate::kinds::SpecValue { id: 7, value: u64::MAX, default: 0 }],
             writes_memory: false,
             kind,
         }

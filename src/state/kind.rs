@@ -5,7 +5,7 @@
 //! reads its half. Kinds that no one descriptor serves make a mutable binding (`VK_EXT_mutable_descriptor_type`, the
 //! descriptor heaps of Direct3D 12): each array element holds one of them.
 
-use crate::ir::ResourceKind;
+use crate::kinds::ResourceKind;
 use serde::de::{self, IntoDeserializer, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

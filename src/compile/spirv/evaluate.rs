@@ -3,7 +3,7 @@
 //! Arithmetic is the interpreter's, which is exact to the last digit: a test sees the error of a formula and its steps, not
 //! of an instruction.
 
-use crate::ir::interp::{float, integer};
+use crate::ir::number::{float, integer};
 use crate::ir::{AluOp, Bits, Builder, Op, Shader, Type, Value};
 use crate::target::Stage;
 

@@ -2,8 +2,8 @@
 
 use super::super::{AluOp, AtomicOp, Bits};
 use super::memory::Memory;
-use super::number::{float, integer};
 use super::shadow::{Shadow, of_float};
+use crate::ir::number::{float, integer};
 
 /// The value that is written, if one is. `data` is the operand and, for compare-exchange, the comparator.
 pub(super) fn value(op: AtomicOp, bits: Bits, old: u64, [data, comparator]: [u64; 2]) -> Option<u64> {

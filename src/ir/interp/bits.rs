@@ -4,8 +4,8 @@
 //! an interval lies between what becomes of its ends.
 
 use super::super::{AluOp, Bits};
-use super::number::{decode, encode, integer};
 use super::shadow::Shadow;
+use crate::ir::number::{decode, encode, integer};
 
 /// The counterpart of the result, as a float; none where the operation keeps no order, or an end is no positive float.
 pub fn of_float_bits(op: AluOp, args: [u64; 3], shadows: [Shadow; 3], width: Bits, result: u64) -> Option<Shadow> {

@@ -8,13 +8,13 @@ use super::Shader;
 use super::bits::of_float_bits;
 use super::lanes;
 use super::memory::Memory;
-use super::number::{decode, encode, float, integer};
 use super::run::{Options, Stats, World, Writer};
 use super::shadow::{Shadow, is_free, of_float};
 use super::texture::{Sampler, Texture};
 use super::wave::{ENDED, Stop, Wave, lanes as lanes_of};
 use super::{atomic, bounds, order};
 use crate::error::{Context, Error, Result};
+use crate::ir::number::{decode, encode, float, integer};
 use smallvec::SmallVec;
 
 /// A shader ready to run, and the workgroup that runs.
@@ -392,12 +392,12 @@ impl<'a> Machine<'a> {
                 // A number that may be rounded on the way is one from here on.
                 (Shadow::NONE, AluOp::S2F | AluOp::U2F) => {
                     let exact = if op == AluOp::S2F {
-                        super::number::signed(args[0], from.count()) as f64
+                        crate::ir::number::signed(args[0], from.count()) as f64
                     } else {
                         args[0] as f64
                     };
                     let value = decode(result, to);
-                    let bound = if value == exact { 0.0 } else { super::number::ulp(value, to) };
+                    let bound = if value == exact { 0.0 } else { crate::ir::number::ulp(value, to) };
                     Shadow { value: exact, bound }
                 }
                 (shadow, _) => shadow,

@@ -2,10 +2,10 @@
 
 use super::super::{AluOp, Bits, DerivativeKind, Inst, QuadSwap, ReduceOp, SubgroupOp};
 use super::exec::Machine;
-use super::number::{decode, float, integer};
 use super::shadow::{Shadow, of_float};
 use super::wave::{Wave, lanes};
 use crate::error::Result;
+use crate::ir::number::{decode, float, integer};
 
 /// Bits and what stands behind them.
 type Lane = (u64, Shadow);

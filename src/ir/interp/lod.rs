@@ -3,9 +3,9 @@
 use super::super::{Bits, Dim, ImageOp, ImageOperand, Inst, LodMode};
 use super::cube::{face, on_face};
 use super::exec::Machine;
-use super::number::decode;
 use super::texture::Operands;
 use super::wave::Wave;
+use crate::ir::number::decode;
 
 /// How exact a level of detail is, and the weight between levels: `mipmapPrecisionBits` is 4 at least, and in lavapipe.
 const LEVEL_STEP: f64 = 1.0 / 16.0;

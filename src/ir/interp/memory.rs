@@ -3,8 +3,8 @@
 //! Reads out of range give 0, writes out of range are dropped, component by component.
 
 use super::super::{Bits, Type};
-use super::number::{decode, ulp};
 use super::shadow::Shadow;
+use crate::ir::number::{decode, ulp};
 
 /// Bytes, and what stands behind them.
 #[derive(Clone, Debug, Default)]

@@ -4,7 +4,7 @@
 //! the other, each until a barrier or its end. Which lanes run together follows from `order`. Every value is held as
 //! bits in a `u64` a component and lane, with a [`Shadow`] beside it if asked for.
 //! Nothing is guessed: an operation that is not implemented is an error that names it.
-//! To add an operation: an arm of `exec`; arithmetic in `number`, with its error in `shadow`, and in `bits` where it is done on a float's bits.
+//! To add an operation: an arm of `exec`; arithmetic in `ir::number`, with its error in `shadow`, and in `bits` where it is done on a float's bits.
 
 mod atomic;
 mod bits;
@@ -15,7 +15,6 @@ mod global;
 mod lanes;
 mod lod;
 mod memory;
-mod number;
 mod order;
 mod residency;
 mod run;
@@ -25,8 +24,8 @@ mod tests;
 mod texture;
 mod wave;
 
+pub use super::number::{decode, encode, float, integer};
 pub use memory::{Difference, Memory, Verdict};
-pub use number::{decode, encode, float, integer};
 pub use run::{Invocation, Options, Stats, Watch, World, Writer, dispatch, invoke};
 pub use shadow::Shadow;
 pub use texture::{AddressMode, Filter, Sampler, Texel, Texture};

@@ -6,7 +6,7 @@
 //! follows from it: there two correct implementations may differ, and nothing is judged.
 
 use super::super::{AluOp, Bits, DenormMode};
-use super::number::{decode, encode, exponent, float, power_of_two, real, ulp};
+use crate::ir::number::{decode, encode, exponent, float, power_of_two, real, ulp};
 
 /// A float's exact counterpart. [`Shadow::NONE`] is a value that is known to the bit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -115,7 +115,7 @@ pub fn of_float(
         }
     }
     if op == AluOp::FLdexp {
-        (x[1], b[1]) = (super::number::signed(args[1], 32) as f64, 0.0);
+        (x[1], b[1]) = (crate::ir::number::signed(args[1], 32) as f64, 0.0);
         if !shadows[1].is_exact() {
             return Shadow::UNCERTAIN;
         }

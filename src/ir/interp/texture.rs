@@ -6,11 +6,11 @@
 use super::super::{AtomicOp, Bits, Dim, ImageInst, ImageOp, ImageOperand, Inst, LodMode};
 use super::cube::{face, over_edge};
 use super::exec::{Machine, atomic_value, single, unsupported};
-use super::number::decode;
 use super::residency::Touched;
 use super::shadow::Shadow;
 use super::wave::{Wave, lanes};
 use crate::error::Result;
+use crate::ir::number::decode;
 
 /// A texel: four components of 32 bits, and what stands behind them.
 pub type Texel = ([u32; 4], [Shadow; 4]);

@@ -4,7 +4,7 @@
 //! rounded right, since a double has more than twice their digits. Fused operations are the exception and done in width.
 //! To add an operation: an arm of [`integer`] or [`real`].
 
-use super::super::{AluOp, Bits};
+use super::{AluOp, Bits};
 
 /// The number that a float's bits are.
 pub fn decode(bits: u64, width: Bits) -> f64 {
