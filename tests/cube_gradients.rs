@@ -1,4 +1,5 @@
 //! Cube coordinates and gradients that `lower_images` makes, evaluated and compared with the slope of the projection.
+#![cfg(feature = "cli")]
 
 use dovetail::compile::passes::lower_images;
 use dovetail::ir::{AluOp, AmdOp, Builder, Dim, ImageInst, ImageOp, LodMode, Op, Shader, Terminator, Type, Value};

@@ -1,6 +1,7 @@
 //! Damaged stores: whatever has happened to its files, a store opens, serves no wrong byte, and keeps what is put next.
 //!
 //! In a debug build LMDB faults on any page that was not checked before, so these tests also hold that all of them are.
+#![cfg(feature = "sled")]
 
 use dovetail::cache::{Cache, Key, StoreKind};
 use std::fs;

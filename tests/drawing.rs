@@ -1,6 +1,7 @@
 //! Draws under test: the interpreter runs vertices and quads, lavapipe draws the same, and the attachments agree.
 //!
 //! One triangle covers the screen, so that every quad is whole. A case counts as in `interpreter`.
+#![cfg(feature = "cli")]
 
 #[path = "support/cases.rs"]
 mod cases;

@@ -20,6 +20,7 @@
 //! What a pass makes is verified, and every text printed is parsed and printed again. Behind the shader comes what the
 //! passes noted for the linker, where they noted anything: the fields of the `StageInterface` that changed.
 //! `DOVETAIL_BLESS=1` rewrites what is expected.
+#![cfg(feature = "cli")]
 
 use dovetail::compile::passes::{PASSES, Pass, PassContext};
 use dovetail::compile::request::{KnownState, ModuleDigest, StageRequest, TuningOptions};

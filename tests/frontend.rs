@@ -1,4 +1,5 @@
 //! The SPIR-V front end judged by what its IR computes: GLSL in, one invocation run, memory and outputs compared.
+#![cfg(feature = "cli")]
 
 mod invocation;
 mod support;

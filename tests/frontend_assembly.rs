@@ -1,4 +1,5 @@
 //! The SPIR-V front end on assembly that no GLSL gives, and on what is wrong.
+#![cfg(feature = "cli")]
 
 mod invocation;
 mod support;

@@ -2,6 +2,7 @@
 //!
 //! Sources and the script that compiles them are in `testdata/spirv`. Every result must pass the verifier; beyond that,
 //! each test looks for what a wrong translation would lose. To add an instruction: use it in one of the shaders.
+#![cfg(feature = "cli")]
 
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::translate;

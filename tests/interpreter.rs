@@ -3,6 +3,7 @@
 //! Each case of `testdata/coverage` runs on two seeds. It counts only if it can fail: it wrote something, the seeds give
 //! different results, and few of its values are free to be anything. Shaders that do not look at their subgroup's size
 //! must agree at every size.
+#![cfg(feature = "cli")]
 
 #[path = "support/cases.rs"]
 mod cases;

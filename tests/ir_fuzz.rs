@@ -1,4 +1,5 @@
 //! Broken IR text never panics: parser, verifier and, on what they accept, every pass.
+#![cfg(feature = "proof")]
 
 use dovetail::compile::passes::{PASSES, Pass, PassContext};
 use dovetail::compile::request::{KnownState, ModuleDigest, StageRequest, TuningOptions};

@@ -1,4 +1,5 @@
 //! The judge itself: lavapipe runs what it is given, and its answers are those that can be worked out by hand.
+#![cfg(feature = "proof")]
 
 mod support;
 #[path = "support/vulkan.rs"]

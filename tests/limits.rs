@@ -2,6 +2,7 @@
 //!
 //! Every shape goes through reflection, translation and all passes on a thread of 2 MiB, the least that any thread of
 //! ours has, within a deadline that a walk of quadratic cost misses by far.
+#![cfg(feature = "compiler")]
 
 mod support {
     pub mod shapes;

@@ -3,7 +3,7 @@
 mod link_support;
 
 use dovetail::error::{Error, ErrorKind, FullCompile};
-use dovetail::ir::{ResourceKind, SpecValue};
+use dovetail::kinds::{ResourceKind, SpecValue};
 use dovetail::link::{EmitGlue, Object, Placement, link, verify};
 use dovetail::metadata::document::{Document, get};
 use dovetail::metadata::interface::{ResourceUse, StageKind, UserData};

@@ -1,4 +1,5 @@
 //! One set of claims for every backend of the cache.
+#![cfg(feature = "sled")]
 
 use dovetail::cache::{Cache, Key, Store, StoreKind};
 use std::path::Path;

@@ -2,6 +2,7 @@
 //!
 //! The little machine here knows straight-line code of the operations that the pass emits. Lanes that are off hold
 //! garbage; values behind `set_inactive` are computed by every lane until `strict_wwm`.
+#![cfg(feature = "cli")]
 
 use dovetail::compile::passes::lower_subgroup;
 use dovetail::ir::{AluOp, AmdOp, Builder, Op, QuadSwap, ReduceOp, Shader, SubgroupOp, Terminator, Type, Value};

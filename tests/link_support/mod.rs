@@ -320,7 +320,7 @@ pub fn compute() -> Unlinked {
 
 /// State that suits the shaders above.
 pub fn state() -> PipelineState {
-    use dovetail::ir::ResourceKind;
+    use dovetail::kinds::ResourceKind;
     let binding = |binding, kind: ResourceKind, dynamic| BindingLayout {
         binding,
         kind: kind.into(),
