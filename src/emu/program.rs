@@ -14,6 +14,8 @@ use std::sync::Arc;
 pub struct Step {
     /// What was decoded.
     pub inst: Instruction,
+    /// Its length.
+    pub dwords: u8,
     /// What it does.
     pub run: Run,
     /// For statistics.
@@ -111,7 +113,7 @@ impl Step {
         let class = Class::of(&inst);
         let run = run.unwrap_or(Run::Unknown);
         let issue = Issue::of(&inst, &run);
-        Self { inst, run, class, issue }
+        Self { inst, dwords: inst.dwords(), run, class, issue }
     }
 
     /// Whether the emulator knows what it does.

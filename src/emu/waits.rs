@@ -249,7 +249,7 @@ fn of_global(op: global::Global, inst: &Instruction, f: &FlatFields) -> (Kind, R
 
 fn of_image(op: image::Image, inst: &Instruction, f: &ImageFields) -> (Kind, Registers) {
     use image::Image;
-    let all = f.data_registers(inst.entry.mnemonic) + u8::from(f.tfe || f.lwe);
+    let all = f.data_registers(inst.entry) + f.status_registers();
     let (kind, count) = match op {
         Image::Sample(_) => (Kind::Sample, all),
         Image::Atomic { compares, .. } if f.cache.glc => (Kind::Load, if compares { all / 2 } else { all }),

@@ -40,7 +40,7 @@ pub(super) fn without_unmade(interface: &StageInterface, code: &[u8], pipeline: 
             return Ok(out);
         }
         made = made.union(&effects.writes);
-        rest = rest.get(usize::from(inst.dwords)..).unwrap_or_default();
+        rest = rest.get(usize::from(inst.dwords())..).unwrap_or_default();
     }
     let is_made = |n: u32| u8::try_from(n).is_ok_and(|n| made.contains(Register::vgpr(n)));
     match &mut out.kind {
