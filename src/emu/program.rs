@@ -101,13 +101,13 @@ impl Step {
         let name = inst.entry.mnemonic;
         let run = match &inst.fields {
             Fields::Scalar(_) => {
-                control::resolve(name).map(Run::Control).or_else(|| salu::resolve(name).map(Run::Salu))
+                control::resolve(name).map(Run::Control).or_else(|| salu::resolve(inst.entry).map(Run::Salu))
             }
             Fields::Vector(fields) => valu::resolve(&inst, fields).map(Run::Valu),
-            Fields::Buffer(_) => buffer::resolve(name).map(Run::Buffer),
-            Fields::Flat(_) => global::resolve(name).map(Run::Global),
-            Fields::Ds(_) => lds::resolve(name).map(Run::Ds),
-            Fields::Image(_) => image::resolve(name).map(Run::Image),
+            Fields::Buffer(_) => buffer::resolve(inst.entry).map(Run::Buffer),
+            Fields::Flat(_) => global::resolve(inst.entry).map(Run::Global),
+            Fields::Ds(_) => lds::resolve(inst.entry).map(Run::Ds),
+            Fields::Image(_) => image::resolve(inst.entry).map(Run::Image),
             Fields::Smem(_) | Fields::Interp(_) | Fields::Export(_) => Some(Run::Only),
         };
         let class = Class::of(&inst);

@@ -67,5 +67,5 @@ pub use reg::{InlineFloat, Scalar, Sgpr, Special, Src, Vgpr};
 pub use register_set::{Register, RegisterSet};
 pub use table::{Entry, Kind};
 pub use tables::Op;
-pub use traits::{Latency, Traits};
+pub use traits::{AtomicOp, Latency, Traits};
 pub use waitcnt::Waitcnt;

@@ -4,7 +4,7 @@
 //! the order in which the assembler writes them; memory instructions give their data alone, the rest of their operands
 //! follows from the format. Everything else that tells one operation from another is a trait.
 
-use super::{Format, Latency, Op, Traits};
+use super::{AtomicOp, Format, Latency, Op, Traits};
 
 /// How an operand is read or written: width, and what floats, halves and inline constants mean in it (isa-gfx10 1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -80,6 +80,8 @@ pub struct Entry {
     pub latency: Latency,
     /// What the operands do not say.
     pub traits: Traits,
+    /// What an atomic does, at most one.
+    pub(super) atomic: &'static [AtomicOp],
 }
 
 impl PartialEq for Entry {
@@ -95,6 +97,11 @@ impl Entry {
     /// Whether it has any of these traits.
     pub const fn is(&self, traits: Traits) -> bool {
         self.traits.any(traits)
+    }
+
+    /// What an atomic does with a memory cell, where there is one such thing.
+    pub fn atomic(&self) -> Option<AtomicOp> {
+        self.atomic.first().copied()
     }
 
     /// Registers of the data that a memory instruction moves.

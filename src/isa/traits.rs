@@ -81,6 +81,7 @@ traits! {
     NO_MEMORY "A DS instruction that touches no LDS.";
     BYTE "Moves bytes.";
     HALF "Moves 16 bits.";
+    SIGNED "A load extends the sign.";
 
     // Images: what it is, and address operands in the order of the hardware.
     SAMPLES "Takes a sampler.";
@@ -114,6 +115,41 @@ traits! {
     SCALAR_RESULT "Writes an SGPR.";
     CONSTANT_SECOND "Source 1 is the 32-bit constant that always follows.";
     CONSTANT_THIRD "Source 2 is the 32-bit constant that always follows.";
+}
+
+/// What an atomic makes of a memory cell and its operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum AtomicOp {
+    Swap,
+    /// The operand, if the cell is what was expected.
+    CompareSwap,
+    /// The same, compared as floats.
+    FloatCompareSwap,
+    Add,
+    FloatAdd,
+    Sub,
+    /// The operand less the cell.
+    ReverseSub,
+    /// Not below 0.
+    SubClamped,
+    SignedMin,
+    SignedMax,
+    UnsignedMin,
+    UnsignedMax,
+    FloatMin,
+    FloatMax,
+    And,
+    Or,
+    Xor,
+    /// Up to the operand, then 0.
+    Inc,
+    /// Down to 0, then the operand.
+    Dec,
+    /// Bits of the first operand become those of the second.
+    MaskedOr,
+    /// Less the first operand, or more by the second where it would be negative.
+    Wrap,
 }
 
 /// How long a result takes, by the unit that makes it. Classes are those that LLVM's and Mesa's schedulers tell apart on

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 /// A table, and the operations that it names.
 macro_rules! opcodes {
     ($($op:ident $format:ident $number:literal $name:literal
-       [$($dst:ident)*] [$($src:ident)*] $latency:ident [$($of:ident)*];)*) => {
+       [$($dst:ident)*] [$($src:ident)*] $latency:ident [$($of:ident)*] $(=> $atomic:ident)?;)*) => {
         /// An operation, by the assembler's name for it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u16)]
@@ -27,6 +27,7 @@ macro_rules! opcodes {
                 src: &[$($crate::isa::Kind::$src,)*],
                 latency: $crate::isa::Latency::$latency,
                 traits: $crate::isa::Traits::NONE$(.and($crate::isa::Traits::$of))*,
+                atomic: &[$($crate::isa::AtomicOp::$atomic)?],
             },
         )*];
     };
