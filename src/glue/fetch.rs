@@ -34,8 +34,6 @@ pub struct FetchKey {
 /// SGPRs of the scratch wave offset.
 const SCRATCH_OFFSET_SGPRS: u32 = 1;
 
-/// Registers that a wave may use; the file has two more.
-const SGPR_LIMIT: u32 = 104;
 const VERTEX_ID: Vgpr = Vgpr(0);
 const INSTANCE_ID: Vgpr = Vgpr(3);
 const DESCRIPTOR_BYTES: u32 = 16;
@@ -106,9 +104,10 @@ impl<'a> Prolog<'a> {
             }
         }
         // Above the entry registers: the table's address, a large offset, descriptors.
-        let pair = self.key.entry_sgprs.min(SGPR_LIMIT).next_multiple_of(2);
+        let limit = self.out.gfx.registers().usable_sgprs;
+        let pair = self.key.entry_sgprs.min(limit).next_multiple_of(2);
         let descriptors = (pair + 3).next_multiple_of(DESCRIPTOR_SGPRS);
-        let room = SGPR_LIMIT.saturating_sub(descriptors) / DESCRIPTOR_SGPRS;
+        let room = limit.saturating_sub(descriptors) / DESCRIPTOR_SGPRS;
         if room == 0 {
             return Err(Error::malformed(format!("{} entry SGPRs leave no room to fetch", self.key.entry_sgprs)));
         }

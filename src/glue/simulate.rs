@@ -156,7 +156,7 @@ impl Lane {
                     Op::VSubNcU32 => a.wrapping_sub(b),
                     Op::VLshrrevB32 => b >> (a & 31),
                     Op::VAndB32 => a & b,
-                    Op::VMulHiU32 => (u64::from(a) * u64::from(b) >> 32) as u32,
+                    Op::VMulHiU32 => ((u64::from(a) * u64::from(b)) >> 32) as u32,
                     other => panic!("{other:?}"),
                 };
                 self.write(dst, value);

@@ -4,6 +4,7 @@
 //! bits made by [`Src::from_bits`] is canonical: it is a literal only when no inline constant says the same.
 
 use super::Kind;
+use crate::target::GfxIp;
 use std::fmt;
 
 /// A scalar general register, s0 to s105.
@@ -15,8 +16,8 @@ pub struct Sgpr(u8);
 pub struct Vgpr(pub u8);
 
 impl Sgpr {
-    /// How many there are; the same on every gfx10 and gfx11 part.
-    pub const COUNT: u8 = 106;
+    /// How many an operand can name; the same on every gfx10 and gfx11 part.
+    pub const COUNT: u8 = GfxIp::Gfx1030.registers().sgprs as u8;
 
     /// The register of this number, if there is one.
     pub const fn new(number: u8) -> Option<Self> {
@@ -30,6 +31,9 @@ impl Sgpr {
 }
 
 impl Vgpr {
+    /// How many an operand can name; the same on every part.
+    pub const COUNT: u16 = GfxIp::Gfx1030.registers().vgprs as u16;
+
     /// Its number.
     pub const fn number(self) -> u8 {
         self.0

@@ -111,8 +111,8 @@ fn source(code: u32, literal: Option<u32>) -> Result<Src> {
 }
 
 fn vgprs(first: Vgpr, count: u8) -> Result<()> {
-    let end = usize::from(first.0) + usize::from(count);
-    if end <= 256 { Ok(()) } else { Err(Error::malformed(format!("{count} registers from {first} on"))) }
+    let fits = u16::from(first.0) + u16::from(count) <= Vgpr::COUNT;
+    if fits { Ok(()) } else { Err(Error::malformed(format!("{count} registers from {first} on"))) }
 }
 
 fn scalars(first: Scalar, count: u8) -> Result<()> {

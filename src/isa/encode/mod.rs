@@ -122,7 +122,7 @@ fn scalars(what: &str, first: Scalar, count: u8) -> Result<u32> {
 
 /// The number of the first of `count` vector registers.
 fn vgprs(what: &str, first: Vgpr, count: u8) -> Result<u32> {
-    let fits = u16::from(first.0) + u16::from(count) <= 256;
+    let fits = u16::from(first.0) + u16::from(count) <= Vgpr::COUNT;
     ensure(fits, || format!("{what}: no group of {count} registers begins at {first}"))?;
     Ok(u32::from(first.0))
 }

@@ -9,7 +9,7 @@ impl Encoder<'_> {
     pub(super) fn scalar(&mut self, f: &ScalarFields) -> Result<()> {
         let entry = self.inst.entry;
         let number = u32::from(entry.number);
-        ensure(f.dst.is_some() == !entry.dst.is_empty(), || "result: one too many or too few".to_owned())?;
+        ensure(f.dst.is_some() != entry.dst.is_empty(), || "result: one too many or too few".to_owned())?;
         let dst = match f.dst {
             Some(dst) => self.scalars("result", dst, entry.dst_kind(0))?,
             None => 0,
