@@ -4,7 +4,6 @@
 //! questions look through locals, vectors and block parameters. What nothing gives bits is not written: an epilog that
 //! exported it would read a register that holds whatever was left there.
 
-use super::entry::live_insts;
 use crate::ir::{Inst, Op, Shader, Terminator, Value, ValueDef};
 use std::collections::BTreeSet;
 
@@ -33,7 +32,7 @@ pub(super) fn constant(shader: &Shader, v: Value) -> Option<u64> {
 
 /// The values that are stored to outputs and have no bits.
 pub(super) fn undefined_outputs(shader: &Shader) -> BTreeSet<Value> {
-    let stores = live_insts(shader).filter(|inst| matches!(inst.op, Op::StoreOutput { .. }));
+    let stores = shader.live_insts().filter(|inst| matches!(inst.op, Op::StoreOutput { .. }));
     let stored = stores.filter_map(|store| store.args.first().copied());
     stored.filter(|&v| is_undefined(shader, (v, 0), &mut BTreeSet::new())).collect()
 }
@@ -76,7 +75,7 @@ fn stored_at(shader: &Shader, (load, lane): Lane) -> Option<Vec<Lane>> {
     let bytes = u64::from(shader.ty(load).element().bytes());
     let offset = shader.as_const(*args.first()?)? + u64::from(lane) * bytes;
     let mut all = Vec::new();
-    for store in live_insts(shader) {
+    for store in shader.live_insts() {
         let &Op::LocalStore { local: other, .. } = &store.op else { continue };
         if other != *local {
             continue;
