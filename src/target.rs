@@ -29,6 +29,37 @@ impl GfxIp {
     }
 }
 
+/// The register files of a GPU, for whoever hands out registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RegisterFiles {
+    /// SGPRs that an operand can name.
+    pub sgprs: u32,
+    /// SGPRs that a wave may use, of those.
+    pub usable_sgprs: u32,
+    /// VGPRs that an operand can name, and a wave may use.
+    pub vgprs: u32,
+    /// VGPRs for all waves of a SIMD, by wave size: 32, 64.
+    pub physical_vgprs: [u32; 2],
+    /// VGPRs that a wave is given at a time, by wave size. RSRC1.VGPRS counts in half of it ([`WaveSize::vgpr_granule`]).
+    pub vgpr_allocation: [u32; 2],
+}
+
+impl GfxIp {
+    /// Its register files. VGPRs as LLVM's `getTotalNumVGPRs` and `getVGPRAllocGranule` have them; 104 is the `.sgpr_limit`
+    /// of PAL's pipelines.
+    pub const fn registers(self) -> RegisterFiles {
+        match self {
+            Self::Gfx1030 => RegisterFiles {
+                sgprs: 106,
+                usable_sgprs: 104,
+                vgprs: 256,
+                physical_vgprs: [1024, 512],
+                vgpr_allocation: [16, 8],
+            },
+        }
+    }
+}
+
 impl fmt::Display for GfxIp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

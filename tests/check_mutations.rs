@@ -82,7 +82,7 @@ impl<'a> Subject<'a> {
                 let effects = inst.effects(wave);
                 written[stage] = written[stage].union(&effects.writes);
                 let file = start as usize + 4 * at;
-                at += usize::from(inst.dwords);
+                at += usize::from(inst.dwords());
                 sites.push(Site { file, inst, effects, stage });
             }
         }
@@ -155,7 +155,7 @@ const V: u32 = 256;
 
 /// Where an instruction names registers that it reads.
 fn sources(site: &Site) -> &'static [Place] {
-    match (site.inst.entry.format, site.inst.dwords) {
+    match (site.inst.entry.format, site.inst.dwords()) {
         (Format::Vop1 | Format::Vopc, 1) => &[(0, 0, 9, S)],
         (Format::Vop2, 1) => &[(0, 0, 9, S), (0, 9, 8, V)],
         (Format::Vop3 | Format::Vop3p, 2) => &[(1, 0, 9, S), (1, 9, 9, S), (1, 18, 9, S)],
@@ -322,7 +322,7 @@ fn end_removed(s: &Subject<'_>, index: usize, _: &mut Random) -> Option<Vec<u8>>
 
 fn bit_flipped(s: &Subject<'_>, index: usize, random: &mut Random) -> Option<Vec<u8>> {
     let site = &s.sites[index];
-    let word = random.below(usize::from(site.inst.dwords).min(2));
+    let word = random.below(usize::from(site.inst.dwords()).min(2));
     let at = site.file + 4 * word;
     (name(s, index) != "s_nop").then(|| s.with_word(at, s.word(at) ^ 1 << random.below(32)))
 }

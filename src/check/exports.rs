@@ -13,6 +13,7 @@ use super::code::{Code, StageCode};
 use super::flow::{Graph, Step};
 use super::report::{Reporter, Rule};
 use super::solve::{Flow, forwards};
+use crate::isa::Op;
 use crate::isa::instruction::{ExportFields, Fields};
 use crate::metadata::registers::{
     Registers, SPI_PS_INPUT_CNTL, db_shader_control, spi_shader_col_format, spi_shader_pos_format, spi_shader_z_format,
@@ -95,7 +96,7 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter:
         Fields::Interp(f) if usize::from(f.attribute) >= attributes => {
             reporter.add(Rule::Export, step.at, format!("attribute {} of {attributes}", f.attribute));
         }
-        Fields::Scalar(_) if step.name() == "s_endpgm" => {
+        Fields::Scalar(_) if step.op() == Op::SEndpgm => {
             if let Some(why) = unfinished(before, words) {
                 reporter.add(Rule::Export, step.at, why);
             }

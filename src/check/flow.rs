@@ -5,7 +5,7 @@
 use super::code::{Code, StageCode};
 use super::report::{Reporter, Rule};
 use crate::isa::instruction::{Fields, Instruction};
-use crate::isa::{Effects, Format, Scalar, Src, disassemble};
+use crate::isa::{Effects, Format, Op, Scalar, Src, Traits, disassemble};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A reachable instruction.
@@ -17,9 +17,14 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// The assembler's name.
-    pub(super) fn name(&self) -> &'static str {
-        self.inst.entry.mnemonic
+    /// The operation.
+    pub(super) fn op(&self) -> Op {
+        self.inst.entry.op
+    }
+
+    /// Whether the operation has any of these traits.
+    pub(super) fn is(&self, traits: Traits) -> bool {
+        self.inst.entry.is(traits)
     }
 
     /// The constant of a scalar instruction that has one.
@@ -31,7 +36,7 @@ impl Step {
     }
 
     fn end(&self) -> u32 {
-        self.at.saturating_add(self.inst.dwords.into())
+        self.at.saturating_add(self.inst.dwords().into())
     }
 }
 
@@ -143,17 +148,11 @@ fn relative(step: &Step) -> Option<u32> {
 /// Where control goes after an instruction, as far as its words say.
 fn exit(code: &Code<'_>, step: &Step) -> Exit {
     let target = relative(step);
-    match step.name() {
-        "s_endpgm"
-        | "s_endpgm_saved"
-        | "s_endpgm_ordered_ps_done"
-        | "s_code_end"
-        | "s_rfe_b64"
-        | "s_swappc_b64"
-        | "s_call_b64" => Exit::default(),
-        "s_setpc_b64" => Exit { falls: false, jumps: long_branch(code, step) },
-        "s_branch" => Exit { falls: false, jumps: target },
-        name if name.starts_with("s_cbranch") => Exit { falls: true, jumps: target },
+    match step.op() {
+        Op::SCodeEnd | Op::SCallB64 => Exit::default(),
+        Op::SSetpcB64 => Exit { falls: false, jumps: long_branch(code, step) },
+        _ if step.is(Traits::ENDS.and(Traits::JUMPS)) => Exit::default(),
+        _ if is_branch(step) => Exit { falls: step.is(Traits::CONDITIONAL), jumps: target },
         _ => Exit { falls: true, jumps: None },
     }
 }
@@ -169,10 +168,10 @@ fn long_branch(code: &Code<'_>, step: &Step) -> Option<u32> {
         let read = |at: u32| disassemble(code.target, code.words.get(at as usize..)?).ok();
         let getpc = read(first)?;
         let add = read(first + 1)?;
-        let addc = read(first + 1 + u32::from(add.dwords))?;
-        let whole = u32::from(getpc.dwords + add.dwords + addc.dwords) == back;
-        let names = [getpc.entry.mnemonic, add.entry.mnemonic, addc.entry.mnemonic];
-        if !whole || names != ["s_getpc_b64", "s_add_u32", "s_addc_u32"] {
+        let addc = read(first + 1 + u32::from(add.dwords()))?;
+        let whole = u32::from(getpc.dwords() + add.dwords() + addc.dwords()) == back;
+        let ops = [getpc, add, addc].map(|inst| inst.entry.op);
+        if !whole || ops != [Op::SGetpcB64, Op::SAddU32, Op::SAddcU32] {
             return None;
         }
         let Fields::Scalar(pc) = &getpc.fields else { return None };
@@ -251,8 +250,8 @@ impl Walk<'_, '_> {
         match disassemble(self.code.target, rest) {
             Ok(inst) => {
                 let padding = at >= part.end;
-                let name = inst.entry.mnemonic;
-                if name == "s_code_end" || padding && name != "s_nop" {
+                let op = inst.entry.op;
+                if op == Op::SCodeEnd || padding && op != Op::SNop {
                     self.reporter.add(Rule::End, at, "the path runs into what fills the code's end");
                     return None;
                 }
@@ -269,8 +268,8 @@ impl Walk<'_, '_> {
     /// Where control goes, with a finding where that is nowhere, or not known.
     fn followed(&mut self, step: &Step) -> Exit {
         let mut exit = exit(self.code, step);
-        match step.name() {
-            "s_rfe_b64" | "s_swappc_b64" | "s_call_b64" | "s_setpc_b64" if exit.jumps.is_none() => {
+        match step.op() {
+            Op::SRfeB64 | Op::SSwappcB64 | Op::SCallB64 | Op::SSetpcB64 if exit.jumps.is_none() => {
                 self.reporter.add(Rule::Unfollowed, step.at, "leads to an address that is not in the code");
             }
             _ if is_branch(step) => {
@@ -309,7 +308,7 @@ impl Walk<'_, '_> {
                 }
                 let rest = self.code.words.get(at as usize..).unwrap_or_default();
                 let inst = disassemble(self.code.target, rest);
-                let filling = inst.as_ref().is_ok_and(|i| matches!(i.entry.mnemonic, "s_nop" | "s_code_end"));
+                let filling = inst.as_ref().is_ok_and(|i| matches!(i.entry.op, Op::SNop | Op::SCodeEnd));
                 if !filling {
                     self.reporter.add(Rule::Unreachable, at, "no path leads here");
                     break;
@@ -339,5 +338,5 @@ impl Walk<'_, '_> {
 }
 
 fn is_branch(step: &Step) -> bool {
-    step.inst.entry.format == Format::Sopp && (step.name() == "s_branch" || step.name().starts_with("s_cbranch"))
+    step.inst.entry.format == Format::Sopp && step.is(Traits::BRANCH)
 }

@@ -5,8 +5,8 @@
 use super::flow::{Graph, Step};
 use super::report::{Reporter, Rule};
 use super::solve::{Flow, forwards};
-use crate::isa::Format;
 use crate::isa::instruction::Fields;
+use crate::isa::{Format, Op, Traits};
 
 /// Wait states between a float atomic and a change of the denormal mode.
 const ATOMIC_TO_DENORM: u8 = 3;
@@ -20,12 +20,12 @@ struct Since {
 
 impl Flow for Since {
     fn step(&mut self, step: &Step) {
-        if is_float_atomic(step) {
+        if step.is(Traits::FLOAT_ATOMIC) {
             *self = Self { states: 0, at: step.at };
-        } else if matches!(step.inst.fields, Fields::Vector(_) | Fields::Interp(_)) || is_wait(step.name()) {
+        } else if matches!(step.inst.fields, Fields::Vector(_) | Fields::Interp(_)) || step.is(Traits::WAITS) {
             self.states = ATOMIC_TO_DENORM;
         } else {
-            let states = if step.name() == "s_nop" { step.imm().min(15) as u8 + 1 } else { 1 };
+            let states = if step.op() == Op::SNop { step.imm().min(15) as u8 + 1 } else { 1 };
             self.states = self.states.saturating_add(states).min(ATOMIC_TO_DENORM);
         }
     }
@@ -42,15 +42,15 @@ impl Flow for Since {
 /// Reports both.
 pub(super) fn check(graph: &Graph, reporter: &mut Reporter<'_>) {
     forwards(graph, Since { states: ATOMIC_TO_DENORM, at: 0 }, |before, step| {
-        if step.name() == "s_denorm_mode" && before.states < ATOMIC_TO_DENORM {
+        if step.op() == Op::SDenormMode && before.states < ATOMIC_TO_DENORM {
             reporter.early(Rule::Hazard, step, None, Some(before.at), "fewer than 3 wait states behind");
         }
     });
     for block in &graph.blocks {
         let steps = graph.steps_of(block);
-        for (n, step) in steps.iter().enumerate().filter(|(_, step)| step.name() == "s_clause") {
+        for (n, step) in steps.iter().enumerate().filter(|(_, step)| step.op() == Op::SClause) {
             let count = usize::from(step.imm() & 63) + 1;
-            let inside = steps.iter().skip(n + 1).filter(|s| s.name() != "s_nop").take(count);
+            let inside = steps.iter().skip(n + 1).filter(|s| s.op() != Op::SNop).take(count);
             let kinds: Vec<Option<u8>> = inside.map(clause_kind).collect();
             let whole = kinds.len() == count && kinds.iter().all(|kind| kind.is_some() && Some(kind) == kinds.first());
             if !whole || count > 63 {
@@ -70,14 +70,4 @@ fn clause_kind(step: &Step) -> Option<u8> {
         Fields::Ds(_) => Some(3),
         _ => None,
     }
-}
-
-fn is_float_atomic(step: &Step) -> bool {
-    let name = step.name();
-    let memory = matches!(step.inst.fields, Fields::Buffer(_) | Fields::Flat(_) | Fields::Image(_));
-    memory && ["atomic_fmin", "atomic_fmax", "atomic_fcmpswap"].iter().any(|part| name.contains(part))
-}
-
-fn is_wait(name: &str) -> bool {
-    name.starts_with("s_waitcnt") && name != "s_waitcnt_depctr" || name == "s_wait_idle"
 }

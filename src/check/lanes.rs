@@ -4,8 +4,9 @@
 
 use super::code::Code;
 use super::flow::{Graph, Step};
+use super::mask_op::{MaskOp, mask_op};
 use super::report::{Reporter, Rule};
-use crate::isa::{Access, Register};
+use crate::isa::{Access, Op, Register, Traits};
 
 /// Reports branches that leave nobody at work.
 pub(super) fn check(graph: &Graph, code: &Code<'_>, reporter: &mut Reporter<'_>) {
@@ -21,10 +22,12 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, reporter: &mut Reporter<'_>)
 /// Whether a block takes lanes away and then branches if none is left. Without the former the branch means "never": LLVM
 /// writes it, and the opposite one for "always", where it found a uniform condition to be constant.
 fn leaves_nobody(steps: &[Step]) -> bool {
-    let last = steps.last().is_some_and(|step| step.name() == "s_cbranch_execz");
+    let last = steps.last().is_some_and(|step| step.op() == Op::SCbranchExecz);
     let write = steps.iter().rfind(|step| step.effects.writes.contains(Register::EXEC));
-    let fewer = ["v_cmpx", "s_and_", "s_andn2_", "s_xor_"];
-    last && write.is_some_and(|step| fewer.iter().any(|start| step.name().starts_with(start)))
+    last && write.is_some_and(|step| {
+        let fewer = matches!(mask_op(step.op()), Some((_, MaskOp::And | MaskOp::Andn2 | MaskOp::Xor)));
+        step.is(Traits::EXEC_OUT) || fewer
+    })
 }
 
 /// The first vector work from here on, before EXEC changes, the part ends or the path divides.

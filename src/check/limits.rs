@@ -4,11 +4,8 @@ use super::code::StageCode;
 use super::flow::{Graph, Step};
 use super::report::{Reporter, Rule};
 use crate::isa::instruction::{Fields, VectorFields, VectorForm};
-use crate::isa::{BufferFormat, Format, Kind, Register, Scalar, Src};
+use crate::isa::{BufferFormat, Format, Kind, Register, Scalar, Src, Traits};
 use crate::target::WaveSize;
-
-/// LDS instructions that use no LDS.
-const NO_LDS: [&str; 4] = ["ds_swizzle_b32", "ds_permute_b32", "ds_bpermute_b32", "ds_nop"];
 
 /// Reports both.
 pub(super) fn check(graph: &Graph, stage: &StageCode, reporter: &mut Reporter<'_>) {
@@ -43,7 +40,7 @@ fn registers(stage: &StageCode, step: &Step, reporter: &mut Reporter<'_>) {
 
 fn memory(stage: &StageCode, step: &Step, reporter: &mut Reporter<'_>) {
     match &step.inst.fields {
-        Fields::Ds(f) if !f.gds && !NO_LDS.contains(&step.name()) => {
+        Fields::Ds(f) if !f.gds && !step.is(Traits::NO_MEMORY) => {
             if stage.lds == 0 {
                 reporter.add(Rule::Memory, step.at, "LDS is used and none is declared");
             } else if last_byte(step, f.offsets) > stage.lds {
@@ -61,21 +58,16 @@ fn memory(stage: &StageCode, step: &Step, reporter: &mut Reporter<'_>) {
 fn last_byte(step: &Step, offsets: [u8; 2]) -> u32 {
     let entry = step.inst.entry;
     let width = entry.dst.first().or(entry.src.get(1)).map_or(0, |kind| 4 * u32::from(kind.registers()));
-    let name = step.name();
-    if ["read2", "write2", "wrxchg2"].iter().any(|part| name.contains(part)) {
-        let each = if name.ends_with("b64") { 8 } else { 4 };
-        let stride = if name.contains("st64") { 64 * each } else { each };
+    if step.is(Traits::TWO_OFFSETS) {
+        // A load's result holds both elements, each of a store's sources one.
+        let each = if entry.src.len() > 1 { 4 * u32::from(entry.src_kind(1).registers()) } else { width / 2 };
+        let stride = if step.is(Traits::STRIDE_64) { 64 * each } else { each };
         return offsets.iter().map(|offset| u32::from(*offset) * stride + each).max().unwrap_or(0);
     }
-    // Bytes and halves are moved by instructions whose names say so.
-    let narrow = ["_b8", "_u8", "_i8"].iter().any(|part| name.contains(part));
-    let half = ["_b16", "_u16", "_i16"].iter().any(|part| name.contains(part));
-    let width = if narrow {
-        1
-    } else if half {
-        2
-    } else {
-        width
+    let width = match () {
+        () if step.is(Traits::BYTE) => 1,
+        () if step.is(Traits::HALF) => 2,
+        () => width,
     };
     u32::from(u16::from_le_bytes(offsets)) + width
 }
@@ -83,7 +75,7 @@ fn last_byte(step: &Step, offsets: [u8; 2]) -> u32 {
 /// What is wrong with the operands, if anything is.
 fn operands(wave: WaveSize, step: &Step) -> Option<String> {
     match &step.inst.fields {
-        Fields::Vector(f) => constant_bus(step, f).or_else(|| vector_groups(wave, step, f)),
+        Fields::Vector(f) => constant_bus(wave, step, f).or_else(|| vector_groups(wave, step, f)),
         Fields::Scalar(f) => {
             let srcs = f.srcs.iter().zip(step.inst.entry.src).filter_map(|(src, kind)| match src {
                 Some(Src::Scalar(s)) => Some((*s, kind.registers())),
@@ -93,7 +85,7 @@ fn operands(wave: WaveSize, step: &Step) -> Option<String> {
             srcs.chain(dst).find_map(misaligned)
         }
         Fields::Smem(f) => {
-            let base = if step.name().contains("buffer") { 4 } else { 2 };
+            let base = if step.is(Traits::DESCRIPTOR) { 4 } else { 2 };
             let data = step.inst.entry.dst.first().map(|kind| (f.data, kind.registers()));
             data.into_iter().chain([(f.base, base)]).find_map(misaligned)
         }
@@ -102,7 +94,7 @@ fn operands(wave: WaveSize, step: &Step) -> Option<String> {
             format.map(|n| format!("no buffer format {n}"))
         }
         Fields::Image(f) => {
-            (f.dmask == 0 && !step.name().contains("gather")).then(|| "an image access without components".to_owned())
+            (f.dmask == 0 && !step.is(Traits::FOUR)).then(|| "an image access without components".to_owned())
         }
         _ => None,
     }
@@ -130,27 +122,15 @@ fn vector_groups(wave: WaveSize, step: &Step, f: &VectorFields) -> Option<String
 }
 
 /// A vector instruction reads at most two scalar values, and 64-bit shifts one.
-fn constant_bus(step: &Step, f: &VectorFields) -> Option<String> {
-    let name = step.name();
-    if matches!(name, "v_readlane_b32" | "v_writelane_b32") || name.starts_with("v_permlane") {
-        return None;
+fn constant_bus(wave: WaveSize, step: &Step, f: &VectorFields) -> Option<String> {
+    let entry = step.inst.entry;
+    let (values, most) = (entry.scalar_values(f, wave), entry.scalar_limit());
+    if values > most {
+        return Some(format!("{values} scalar values are read, {most} can be"));
     }
-    let mut values: Vec<Src> = Vec::with_capacity(3);
-    for src in f.srcs.iter().flatten() {
-        let scalar = matches!(src, Src::Scalar(s) if *s != Scalar::Null) || matches!(src, Src::Literal(_));
-        if scalar && !values.contains(src) {
-            values.push(*src);
-        }
-    }
-    if name.starts_with("v_div_fmas") && !values.contains(&Src::Scalar(Scalar::VccLo)) {
-        values.push(Src::Scalar(Scalar::VccLo));
-    }
-    let shift = matches!(name, "v_lshlrev_b64" | "v_lshrrev_b64" | "v_ashrrev_i64");
-    let most = if shift { 1 } else { 2 };
-    let literals = values.iter().filter(|v| matches!(v, Src::Literal(_))).count();
+    let mut literals = f.srcs.iter().flatten().filter(|src| matches!(src, Src::Literal(_)));
+    let first = literals.next();
     let parts = matches!(f.form, VectorForm::Sdwa(_) | VectorForm::Dpp16(_) | VectorForm::Dpp8 { .. });
-    if values.len() > most {
-        return Some(format!("{} scalar values are read, {most} can be", values.len()));
-    }
-    (literals > 1 || parts && literals > 0).then(|| "a literal where there can be none".to_owned())
+    let more = literals.any(|other| Some(other) != first);
+    (more || parts && first.is_some()).then(|| "a literal where there can be none".to_owned())
 }

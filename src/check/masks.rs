@@ -4,9 +4,10 @@
 //! saved mask keeps the name, and `s_or` with it brings the whole back. What is not understood has no name.
 
 use super::flow::Step;
+use super::mask_op::{MaskForm, MaskOp, mask_op};
 use super::names::{Kind, Name, Names};
 use crate::isa::instruction::{Fields, ScalarFields};
-use crate::isa::{Register, RegisterSet, Scalar, Src};
+use crate::isa::{Register, RegisterSet, Scalar, Src, Traits};
 use crate::target::WaveSize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,7 +74,7 @@ impl Lanes {
             _ if step.effects.writes.contains(Register::EXEC) => (self.fewer(step, Kind::Part, names), None),
             _ => (self.exec.clone(), None),
         };
-        let brings_back = step.name().starts_with("s_or_") || step.name().starts_with("s_cbranch_exec");
+        let brings_back = matches!(mask_op(step.op()), Some((_, MaskOp::Or))) || step.is(Traits::EXEC_IN);
         let looks = step.effects.reads.contains(Register::EXEC) && !brings_back;
         let mixed = looks && self.is_mixed(names);
         // One finding is enough.
@@ -107,19 +108,20 @@ impl Lanes {
 
     /// The lanes that are on afterwards, and the mask that is saved.
     fn scalar(&self, step: &Step, f: &ScalarFields, names: &mut Names) -> (Exec, Option<(Scalar, Mask)>) {
-        let plain = step.name().trim_end_matches("_b32").trim_end_matches("_b64");
+        let (form, how) = mask_op(step.op())
+            .map_or((MaskForm::Plain, None), |(form, op)| (form, Some(op).filter(|_| form != MaskForm::Write)));
         let current = self.name();
         let Some(dst) = f.dst else { return (self.exec.clone(), None) };
         let save = |mask: Option<Mask>| mask.map(|mask| (dst, mask));
-        if let Some(how) = plain.strip_suffix("_saveexec") {
+        if form == MaskForm::Save {
             let before = save(current.map(Mask::Lanes));
             let exec = match (how, f.srcs[0].and_then(|src| self.mask(src))) {
-                ("s_and", _) => self.fewer(step, Kind::Part, names),
-                ("s_andn2", Some(Mask::Rest { whole, part })) if current == Some(part) => {
+                (Some(MaskOp::And), _) => self.fewer(step, Kind::Part, names),
+                (Some(MaskOp::Andn2), Some(Mask::Rest { whole, part })) if current == Some(part) => {
                     [names.part(step.at, whole, Kind::Rest(part))].into()
                 }
-                ("s_or", Some(Mask::Rest { whole, part })) if current == Some(part) => [whole].into(),
-                ("s_or", mask) => self.whole(f.srcs[0], mask, names),
+                (Some(MaskOp::Or), Some(Mask::Rest { whole, part })) if current == Some(part) => [whole].into(),
+                (Some(MaskOp::Or), mask) => self.whole(f.srcs[0], mask, names),
                 _ => Exec::new(),
             };
             return (exec, before);
@@ -135,29 +137,29 @@ impl Lanes {
             _ => None,
         });
         if dst != Scalar::ExecLo {
-            let mask = match plain {
-                "s_mov" => f.srcs[0].and_then(|src| self.mask(src)),
-                "s_xor" if with_exec => nested.map(|(whole, part)| Mask::Rest { whole, part }),
+            let mask = match how {
+                Some(MaskOp::Mov) => f.srcs[0].and_then(|src| self.mask(src)),
+                Some(MaskOp::Xor) if with_exec => nested.map(|(whole, part)| Mask::Rest { whole, part }),
                 _ => None,
             };
             let exec = if dst == Scalar::ExecHi { Exec::new() } else { self.exec.clone() };
             return (exec, save(mask));
         }
-        let exec = match (plain, mask) {
-            ("s_mov", Some(Mask::Lanes(name))) => [name].into(),
-            ("s_or", mask) if with_exec => self.whole(other, mask, names),
-            ("s_xor", _) if with_exec => {
+        let exec = match (how, mask) {
+            (Some(MaskOp::Mov), Some(Mask::Lanes(name))) => [name].into(),
+            (Some(MaskOp::Or), mask) if with_exec => self.whole(other, mask, names),
+            (Some(MaskOp::Xor), _) if with_exec => {
                 let rest = nested.map(|(whole, part)| names.part(step.at, whole, Kind::Rest(part)));
                 rest.into_iter().collect()
             }
-            ("s_andn2", _) if is_exec(f.srcs[0]) => {
+            (Some(MaskOp::Andn2), _) if is_exec(f.srcs[0]) => {
                 let kind = match other {
                     Some(Src::Scalar(register)) => Kind::Left(register.code()),
                     _ => Kind::Part,
                 };
                 self.fewer(step, kind, names)
             }
-            ("s_and", _) if with_exec => self.fewer(step, Kind::Part, names),
+            (Some(MaskOp::And), _) if with_exec => self.fewer(step, Kind::Part, names),
             _ => Exec::new(),
         };
         (exec, None)

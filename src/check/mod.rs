@@ -27,6 +27,7 @@ mod handover;
 mod hazards;
 mod lanes;
 mod limits;
+mod mask_op;
 mod masks;
 mod meet;
 mod names;

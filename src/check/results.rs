@@ -7,7 +7,7 @@ use super::code::Code;
 use super::flow::{Graph, Step};
 use super::report::{Reporter, Rule};
 use crate::isa::instruction::{Fields, VectorDst, VectorForm};
-use crate::isa::{Access, Register, RegisterSet, Vgpr};
+use crate::isa::{Access, Op, Register, RegisterSet, Traits, Vgpr};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Live {
@@ -79,8 +79,10 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, reporter: &mut Reporter<'_>)
 /// What LLVM does not always clean up: a mask saved whose lanes nobody brings back before the end, and copies.
 fn is_left_behind(step: &Step) -> bool {
     match &step.inst.fields {
-        Fields::Scalar(_) => step.effects.reads.contains(Register::EXEC) || step.name().starts_with("s_mov_b"),
-        Fields::Vector(f) => step.name() == "v_mov_b32" && matches!(f.form, VectorForm::Short | VectorForm::Long),
+        Fields::Scalar(_) => {
+            step.effects.reads.contains(Register::EXEC) || matches!(step.op(), Op::SMovB32 | Op::SMovB64)
+        }
+        Fields::Vector(f) => step.op() == Op::VMovB32 && matches!(f.form, VectorForm::Short | VectorForm::Long),
         _ => false,
     }
 }
@@ -89,17 +91,11 @@ fn is_left_behind(step: &Step) -> bool {
 fn is_whole(step: &Step) -> bool {
     match &step.inst.fields {
         Fields::Vector(f) => {
-            let half = step.inst.entry.dst.first().is_some_and(|kind| kind.is_half());
             let plain = matches!(f.form, VectorForm::Short | VectorForm::Long);
             let vector = matches!(f.dst, Some(VectorDst::Vgpr(_)));
-            vector
-                && plain
-                && !half
-                && !step.effects.indirect
-                && !step.name().starts_with("v_writelane")
-                && !step.name().starts_with("v_permlane")
+            vector && plain && !step.effects.indirect && !step.is(Traits::PARTIAL)
         }
-        Fields::Interp(_) => !step.name().ends_with("f16"),
-        _ => matches!(step.effects.access, Access::VectorLoad(_) | Access::Lds) && !step.name().contains("d16"),
+        Fields::Interp(_) => !step.is(Traits::PARTIAL),
+        _ => matches!(step.effects.access, Access::VectorLoad(_) | Access::Lds) && !step.is(Traits::PARTIAL),
     }
 }

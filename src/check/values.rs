@@ -12,13 +12,13 @@ use super::report::{Reporter, Rule};
 use super::solve::forwards;
 use super::written::{Written, is_copy};
 use crate::isa::instruction::Fields;
-use crate::isa::{Register, RegisterSet, Scalar, Src};
+use crate::isa::{Op, Register, RegisterSet, Scalar, Src, Traits};
 use crate::target::WaveSize;
 
 /// The upper half of a wide addend: LLVM adds 32 bits by the wide operation too, and reads the lower half of the sum.
 fn any_upper_half(step: &Step) -> RegisterSet {
     let mut set = RegisterSet::EMPTY;
-    if let (Fields::Vector(f), "v_mad_u64_u32" | "v_mad_i64_i32") = (&step.inst.fields, step.name()) {
+    if let (Fields::Vector(f), Op::VMadU64U32 | Op::VMadI64I32) = (&step.inst.fields, step.op()) {
         match f.srcs[2] {
             Some(Src::Vgpr(v)) => v.0.checked_add(1).into_iter().for_each(|v| set.insert(Register::vgpr(v))),
             Some(Src::Scalar(Scalar::Sgpr(s))) => set.insert(Register::sgpr(s.number() + 1)),
@@ -33,7 +33,7 @@ fn strict(step: &Step) -> RegisterSet {
     let reads = &step.effects.reads;
     let memory = matches!(step.inst.fields, Fields::Smem(_) | Fields::Buffer(_) | Fields::Image(_) | Fields::Flat(_));
     // Lanes are brought back by a mask that was saved on every path.
-    let restores = step.name().starts_with("s_or_b") && step.effects.writes.contains(Register::EXEC);
+    let restores = matches!(step.op(), Op::SOrB32 | Op::SOrB64) && step.effects.writes.contains(Register::EXEC);
     if memory || restores {
         return scalars(reads);
     }
@@ -41,20 +41,20 @@ fn strict(step: &Step) -> RegisterSet {
     special.mask(Register::VCC, WaveSize::W64);
     special.insert(Register::SCC);
     special.insert(Register::M0);
-    if is_copy(step) || step.name() == "v_mov_b32" { RegisterSet::EMPTY } else { reads.intersection(&special) }
+    if is_copy(step) || step.op() == Op::VMovB32 { RegisterSet::EMPTY } else { reads.intersection(&special) }
 }
 
 /// Vector registers that are sent to memory or out of the shader as they are.
 fn leaving(step: &Step) -> RegisterSet {
-    let name = step.name();
     let entry = step.inst.entry;
     let mut set = RegisterSet::EMPTY;
     match &step.inst.fields {
         Fields::Export(_) => set = step.effects.reads.vector_part(),
-        Fields::Buffer(f) if name.contains("_store_") => set.vgprs(f.data, entry.data_registers()),
-        Fields::Flat(f) if name.contains("_store_") => set.vgprs(f.data, entry.data_registers()),
-        Fields::Image(f) if name.contains("_store") => set.vgprs(f.data, f.data_registers(name)),
-        Fields::Ds(f) if name.starts_with("ds_write") => {
+        _ if !entry.is(Traits::STORES) => {}
+        Fields::Buffer(f) => set.vgprs(f.data, entry.data_registers()),
+        Fields::Flat(f) => set.vgprs(f.data, entry.data_registers()),
+        Fields::Image(f) => set.vgprs(f.data, f.data_registers(entry)),
+        Fields::Ds(f) => {
             let kinds = entry.src.iter().skip(1);
             f.data.into_iter().zip(kinds).for_each(|(data, kind)| set.vgprs(data, kind.registers()));
         }
@@ -66,7 +66,7 @@ fn leaving(step: &Step) -> RegisterSet {
 /// Scalar loads and arithmetic are done whether or not a lane is on, and so is what names its lane itself.
 fn does_nothing_without_lanes(step: &Step) -> bool {
     let vector = !matches!(step.inst.fields, Fields::Scalar(_) | Fields::Smem(_));
-    vector && step.effects.reads.contains(Register::EXEC) && !step.name().starts_with("v_readfirstlane")
+    vector && step.effects.reads.contains(Register::EXEC) && step.op() != Op::VReadfirstlaneB32
 }
 
 fn scalars(set: &RegisterSet) -> RegisterSet {

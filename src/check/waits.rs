@@ -8,7 +8,7 @@ use super::flow::{Graph, Step};
 use super::report::{Reporter, Rule};
 use super::solve::{Flow, forwards};
 use crate::isa::instruction::Fields;
-use crate::isa::{Access, ExportKind, Register, RegisterSet, Scalar, Src, VectorPath};
+use crate::isa::{Access, ExportKind, Op, Register, RegisterSet, Scalar, Src, Traits, VectorPath, Waitcnt};
 
 const SETTLED: u8 = u8::MAX;
 /// Kinds of operations on a counter, as bits.
@@ -139,19 +139,19 @@ impl Outstanding {
 
     fn waits(&mut self, step: &Step) {
         let imm = step.imm();
-        let field = |low: u16, high: u16, most: u16| (imm >> low & most | high) as u8;
         // A count in a register is at least the constant beside it, and not known to be less.
         let null = matches!(&step.inst.fields, Fields::Scalar(f) if f.srcs[0] == Some(Src::Scalar(Scalar::Null)));
-        match step.name() {
-            "s_waitcnt" => {
-                self.wait_vm(field(0, imm >> 14 << 4, 15));
-                self.wait_exp(field(4, 0, 7));
-                self.wait_lgkm(field(8, 0, 63));
+        match step.op() {
+            Op::SWaitcnt => {
+                let Waitcnt { vm, exp, lgkm } = Waitcnt::from_imm(imm);
+                self.wait_vm(vm);
+                self.wait_exp(exp);
+                self.wait_lgkm(lgkm);
             }
-            "s_waitcnt_vmcnt" if null => self.wait_vm(imm.min(63) as u8),
-            "s_waitcnt_lgkmcnt" if null => self.wait_lgkm(imm.min(63) as u8),
-            "s_waitcnt_expcnt" if null => self.wait_exp(imm.min(7) as u8),
-            "s_wait_idle" => *self = Self::nothing(),
+            Op::SWaitcntVmcnt if null => self.wait_vm(imm.min(63) as u8),
+            Op::SWaitcntLgkmcnt if null => self.wait_lgkm(imm.min(63) as u8),
+            Op::SWaitcntExpcnt if null => self.wait_exp(imm.min(7) as u8),
+            Op::SWaitIdle => *self = Self::nothing(),
             _ => {}
         }
     }
@@ -259,11 +259,11 @@ fn uses(before: &Outstanding, step: &Step, reporter: &mut Reporter<'_>) {
             "is written while it may still be read by",
         );
     }
-    if step.name() == "s_barrier" && before.lgkm.kinds & kind::LDS != 0 {
+    if step.is(Traits::BARRIER) && before.lgkm.kinds & kind::LDS != 0 {
         let last = Some(before.lgkm.last);
         reporter.early(Rule::Wait, step, None, last, "the barrier does not wait for");
     }
-    if step.name().starts_with("buffer_gl") && before.vm.kinds != 0 {
+    if matches!(step.op(), Op::BufferGl0Inv | Op::BufferGl1Inv) && before.vm.kinds != 0 {
         let last = Some(before.vm.last);
         reporter.early(Rule::Wait, step, None, last, "the cache is invalidated before the answer of");
     }

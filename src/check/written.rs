@@ -7,9 +7,11 @@
 //! for all. A branch on EXEC or VCC tells on one side that the mask is not zero, and on the other that it is.
 
 use super::flow::Step;
+use super::mask_op::MaskForm::{Plain, Save, Write};
+use super::mask_op::{MaskOp, mask_op};
 use super::solve::Flow;
 use crate::isa::instruction::{Fields, ScalarFields};
-use crate::isa::{Effects, Register, RegisterSet, Scalar, Src};
+use crate::isa::{Effects, Format, Op, Register, RegisterSet, Scalar, Src};
 use crate::target::WaveSize;
 
 /// Scalar registers by their codes: SGPRs, VCC, M0, EXEC.
@@ -82,9 +84,9 @@ impl Written {
     /// The masks that an instruction writes, each with what it vouches for.
     fn masks(&self, step: &Step) -> Vec<(u8, Scalars)> {
         match &step.inst.fields {
-            Fields::Scalar(f) => self.scalar(step.name(), f),
+            Fields::Scalar(f) => self.scalar(step, f),
             // A comparison gives no bit to a lane that is off.
-            Fields::Vector(_) if step.name().starts_with("v_cmp") => {
+            Fields::Vector(_) if step.inst.entry.format == Format::Vopc => {
                 let masks = step.effects.writes.scalar_bits();
                 let written = (0..COUNT).filter(|code| masks >> code & 1 == 1);
                 written.zip(EXEC..=EXEC + 1).map(|(code, exec)| (code, self.of(exec))).collect()
@@ -93,28 +95,24 @@ impl Written {
         }
     }
 
-    fn scalar(&self, name: &str, f: &ScalarFields) -> Vec<(u8, Scalars)> {
-        let (plain, halves) = match (name.strip_suffix("_b32"), name.strip_suffix("_b64")) {
-            (Some(plain), _) => (plain, 1),
-            (_, Some(plain)) => (plain, 2),
-            _ => return Vec::new(),
-        };
+    fn scalar(&self, step: &Step, f: &ScalarFields) -> Vec<(u8, Scalars)> {
+        let entry = step.inst.entry;
+        let halves = entry.dst_kind(0).registers();
         let Some(dst) = f.dst.map(Scalar::code) else { return Vec::new() };
         let mut out = Vec::new();
         for half in 0..halves {
             let [a, b] = [f.srcs[0], f.srcs[1]].map(|src| self.of_operand(src, half));
             let (dst, exec) = (dst.saturating_add(half), EXEC + half);
             let on = self.of(exec);
-            match plain {
-                "s_mov" | "s_wqm" | "s_andn2" => out.push((dst, a)),
-                "s_and" => out.push((dst, a | b)),
-                "s_or" | "s_xor" | "s_cselect" => out.push((dst, a & b)),
-                "s_and_saveexec" => out.extend([(dst, on), (exec, a | on)]),
-                "s_or_saveexec" | "s_xor_saveexec" => out.extend([(dst, on), (exec, a & on)]),
-                "s_andn2_saveexec" => out.extend([(dst, on), (exec, a)]),
-                "s_andn1_saveexec" => out.extend([(dst, on), (exec, on)]),
-                "s_andn2_wrexec" => out.extend([(dst, a), (exec, a)]),
-                "s_andn1_wrexec" => out.extend([(dst, on), (exec, on)]),
+            match mask_op(entry.op) {
+                Some((Plain, MaskOp::Mov | MaskOp::Wqm | MaskOp::Andn2)) => out.push((dst, a)),
+                Some((Plain, MaskOp::And)) => out.push((dst, a | b)),
+                Some((Plain, MaskOp::Or | MaskOp::Xor | MaskOp::Select)) => out.push((dst, a & b)),
+                Some((Save, MaskOp::And)) => out.extend([(dst, on), (exec, a | on)]),
+                Some((Save, MaskOp::Or | MaskOp::Xor)) => out.extend([(dst, on), (exec, a & on)]),
+                Some((Save, MaskOp::Andn2)) => out.extend([(dst, on), (exec, a)]),
+                Some((Save | Write, MaskOp::Andn1)) => out.extend([(dst, on), (exec, on)]),
+                Some((Write, MaskOp::Andn2)) => out.extend([(dst, a), (exec, a)]),
                 _ => {}
             }
         }
@@ -125,7 +123,7 @@ impl Written {
     fn copy(&mut self, step: &Step) {
         let Fields::Scalar(f) = &step.inst.fields else { return };
         let (Some(dst), Some(Src::Scalar(src))) = (f.dst, f.srcs[0]) else { return };
-        let count = if step.name().ends_with("b64") { 2 } else { 1 };
+        let count = step.inst.entry.dst_kind(0).registers();
         let before = self.clone();
         for half in 0..count {
             let (to, from) = (dst.code().saturating_add(half), src.code().saturating_add(half));
@@ -179,11 +177,11 @@ impl Flow for Written {
     }
 
     fn branch(&mut self, branch: &Step, taken: bool) {
-        match branch.name() {
-            "s_cbranch_execz" => self.told(EXEC, taken),
-            "s_cbranch_execnz" => self.told(EXEC, !taken),
-            "s_cbranch_vccz" => self.told(VCC, taken),
-            "s_cbranch_vccnz" => self.told(VCC, !taken),
+        match branch.op() {
+            Op::SCbranchExecz => self.told(EXEC, taken),
+            Op::SCbranchExecnz => self.told(EXEC, !taken),
+            Op::SCbranchVccz => self.told(VCC, taken),
+            Op::SCbranchVccnz => self.told(VCC, !taken),
             _ => {}
         }
     }
@@ -207,6 +205,6 @@ impl Flow for Written {
 
 /// Where paths meet, LLVM copies what one of them has no value for.
 pub(super) fn is_copy(step: &Step) -> bool {
-    matches!(step.name(), "s_mov_b32" | "s_mov_b64")
+    matches!(step.op(), Op::SMovB32 | Op::SMovB64)
         && matches!(&step.inst.fields, Fields::Scalar(f) if matches!(f.srcs[0], Some(Src::Scalar(_))))
 }

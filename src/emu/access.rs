@@ -1,7 +1,7 @@
-//! What a memory instruction moves between registers and bytes, by its name: shared by buffers, addresses and LDS.
+//! What a memory instruction moves between registers and bytes, by its row: shared by buffers, addresses and LDS.
 
 use super::wave::Wave;
-use crate::isa::Vgpr;
+use crate::isa::{Entry, Traits, Vgpr};
 
 /// One element of an access: registers on one side, bytes on the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,26 +23,20 @@ pub enum Half {
     High,
 }
 
-/// The element of a name's last part, such as `ubyte_d16_hi` or `dwordx3`.
-pub fn element(name: &str) -> Option<Element> {
-    let (name, half) = match (name.strip_suffix("_d16_hi"), name.strip_suffix("_d16")) {
-        (Some(name), _) => (name, Some(Half::High)),
-        (_, Some(name)) => (name, Some(Half::Low)),
-        _ => (name, None),
+/// The element of a plain load or store.
+pub fn element(entry: &Entry) -> Element {
+    let bytes = match () {
+        () if entry.is(Traits::BYTE) => 1,
+        () if entry.is(Traits::HALF) => 2,
+        // A load's result, or the data of a store: of LDS after the address.
+        () => 4 * usize::from(entry.dst.first().or(entry.src.last()).map_or(0, |kind| kind.registers())),
     };
-    let (bytes, signed) = match name {
-        "ubyte" | "byte" => (1, false),
-        "sbyte" => (1, true),
-        "ushort" => (2, false),
-        // In halves there is no sign to extend.
-        "sshort" | "short" => (2, true),
-        "dword" => (4, false),
-        "dwordx2" => (8, false),
-        "dwordx3" => (12, false),
-        "dwordx4" => (16, false),
-        _ => return None,
+    let half = match () {
+        () if entry.is(Traits::HIGH_HALF) => Some(Half::High),
+        () if entry.is(Traits::LOADS) && entry.is(Traits::PARTIAL) => Some(Half::Low),
+        () => None,
     };
-    Some(Element { bytes, signed, half })
+    Element { bytes, signed: entry.is(Traits::SIGNED), half }
 }
 
 impl Element {

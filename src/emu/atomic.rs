@@ -1,5 +1,7 @@
 //! What atomic operations make of a memory cell, for buffers, images, addresses and LDS alike.
 
+use crate::isa::{AtomicOp, Entry, Traits};
+
 /// A cell and the operands, in the low bits.
 #[derive(Clone, Copy)]
 pub struct Cell {
@@ -26,35 +28,34 @@ impl Cell {
 /// The new value; wider than the cell is cut.
 pub type Atomic = fn(Cell) -> u64;
 
-/// The operation of a name without prefix, `rtn` and type, such as `add` or `smax`; `ty` as in `u32`.
-pub fn resolve(name: &str, ty: &str) -> Option<Atomic> {
-    Some(match (name, ty.chars().next()) {
-        ("swap" | "wrxchg", _) => |c| c.data,
-        ("cmpswap" | "cmpst", None | Some('b')) => |c| if c.old == c.compare { c.data } else { c.old },
-        ("fcmpswap", _) | ("cmpst", Some('f')) => |c| if c.float(c.old) == c.float(c.compare) { c.data } else { c.old },
-        ("add", Some('f')) => |c| {
+/// What an operation does.
+pub fn resolve(op: AtomicOp) -> Atomic {
+    match op {
+        AtomicOp::Swap => |c| c.data,
+        AtomicOp::CompareSwap => |c| if c.old == c.compare { c.data } else { c.old },
+        AtomicOp::FloatCompareSwap => |c| if c.float(c.old) == c.float(c.compare) { c.data } else { c.old },
+        AtomicOp::FloatAdd => |c| {
             let sum = f32::from_bits(c.old as u32) + f32::from_bits(c.data as u32);
             u64::from(sum.to_bits())
         },
-        ("add", _) => |c| c.old.wrapping_add(c.data),
-        ("sub", _) => |c| c.old.wrapping_sub(c.data),
-        ("csub", _) => |c| c.old.saturating_sub(c.data),
-        ("rsub", _) => |c| c.data.wrapping_sub(c.old),
-        ("smin", _) | ("min", Some('i')) => |c| if c.signed(c.data) < c.signed(c.old) { c.data } else { c.old },
-        ("smax", _) | ("max", Some('i')) => |c| if c.signed(c.data) > c.signed(c.old) { c.data } else { c.old },
-        ("umin", _) | ("min", Some('u')) => |c| c.old.min(c.data),
-        ("umax", _) | ("max", Some('u')) => |c| c.old.max(c.data),
-        ("fmin", _) | ("min", Some('f')) => |c| if c.float(c.data) < c.float(c.old) { c.data } else { c.old },
-        ("fmax", _) | ("max", Some('f')) => |c| if c.float(c.data) > c.float(c.old) { c.data } else { c.old },
-        ("and", _) => |c| c.old & c.data,
-        ("or", _) => |c| c.old | c.data,
-        ("xor", _) => |c| c.old ^ c.data,
-        ("inc", _) => |c| if c.old >= c.data { 0 } else { c.old + 1 },
-        ("dec", _) => |c| if c.old == 0 || c.old > c.data { c.data } else { c.old - 1 },
-        ("mskor", _) => |c| c.old & !c.data | c.compare,
-        ("wrap", _) => |c| if c.old >= c.data { c.old - c.data } else { c.old.wrapping_add(c.compare) },
-        _ => return None,
-    })
+        AtomicOp::Add => |c| c.old.wrapping_add(c.data),
+        AtomicOp::Sub => |c| c.old.wrapping_sub(c.data),
+        AtomicOp::SubClamped => |c| c.old.saturating_sub(c.data),
+        AtomicOp::ReverseSub => |c| c.data.wrapping_sub(c.old),
+        AtomicOp::SignedMin => |c| if c.signed(c.data) < c.signed(c.old) { c.data } else { c.old },
+        AtomicOp::SignedMax => |c| if c.signed(c.data) > c.signed(c.old) { c.data } else { c.old },
+        AtomicOp::UnsignedMin => |c| c.old.min(c.data),
+        AtomicOp::UnsignedMax => |c| c.old.max(c.data),
+        AtomicOp::FloatMin => |c| if c.float(c.data) < c.float(c.old) { c.data } else { c.old },
+        AtomicOp::FloatMax => |c| if c.float(c.data) > c.float(c.old) { c.data } else { c.old },
+        AtomicOp::And => |c| c.old & c.data,
+        AtomicOp::Or => |c| c.old | c.data,
+        AtomicOp::Xor => |c| c.old ^ c.data,
+        AtomicOp::Inc => |c| if c.old >= c.data { 0 } else { c.old + 1 },
+        AtomicOp::Dec => |c| if c.old == 0 || c.old > c.data { c.data } else { c.old - 1 },
+        AtomicOp::MaskedOr => |c| c.old & !c.data | c.compare,
+        AtomicOp::Wrap => |c| if c.old >= c.data { c.old - c.data } else { c.old.wrapping_add(c.compare) },
+    }
 }
 
 /// An atomic instruction on memory.
@@ -68,11 +69,11 @@ pub struct MemoryAtomic {
     pub compares: bool,
 }
 
-/// The instruction of a name such as `global_atomic_smax_x2`.
-pub fn of_memory(mnemonic: &str) -> Option<MemoryAtomic> {
-    let (_, name) = mnemonic.split_once("_atomic_")?;
-    let (name, bits) = name.strip_suffix("_x2").map_or((name, 32), |name| (name, 64));
-    Some(MemoryAtomic { apply: resolve(name, "")?, bits, compares: name.ends_with("cmpswap") })
+/// The atomic of a row that has one. Images have cells of 32 bits.
+pub fn of_memory(entry: &Entry) -> Option<MemoryAtomic> {
+    let compares = entry.is(Traits::COMPARES);
+    let dwords = entry.data_registers().max(1) / if compares { 2 } else { 1 };
+    Some(MemoryAtomic { apply: resolve(entry.atomic()?), bits: 32 * u32::from(dwords.max(1)), compares })
 }
 
 #[cfg(test)]
@@ -81,19 +82,18 @@ mod tests {
 
     #[test]
     fn cells_change_as_described() {
-        let new = |name, ty, old, data, compare| {
-            resolve(name, ty).expect(name)(Cell { old, data, compare, bits: 32 }) & 0xffff_ffff
-        };
-        assert_eq!(new("smin", "", 3, 0xffff_ffff, 0), 0xffff_ffff);
-        assert_eq!(new("umin", "", 3, 0xffff_ffff, 0), 3);
-        assert_eq!(new("max", "i32", 0xffff_fff0, 0xffff_fff5, 0), 0xffff_fff5);
-        assert_eq!([new("inc", "", 5, 5, 0), new("inc", "", 4, 5, 0), new("inc", "", 9, 5, 0)], [0, 5, 0]);
-        assert_eq!([new("dec", "", 0, 5, 0), new("dec", "", 4, 5, 0), new("dec", "", 9, 5, 0)], [5, 3, 5]);
-        assert_eq!([new("cmpswap", "", 7, 1, 7), new("cmpswap", "", 7, 1, 8)], [1, 7]);
-        assert_eq!([new("wrap", "b32", 7, 5, 9), new("wrap", "b32", 3, 5, 9)], [2, 12]);
-        assert_eq!(new("csub", "", 3, 5, 0), 0);
-        assert_eq!(new("mskor", "b32", 0b1111, 0b0110, 0b0010), 0b1011);
-        assert_eq!(f32::from_bits(new("fmin", "", 1f32.to_bits().into(), (-2f32).to_bits().into(), 0) as u32), -2.0);
-        assert_eq!(f32::from_bits(new("add", "f32", 1f32.to_bits().into(), 2f32.to_bits().into(), 0) as u32), 3.0);
+        use AtomicOp::*;
+        let new = |op, old, data, compare| resolve(op)(Cell { old, data, compare, bits: 32 }) & 0xffff_ffff;
+        assert_eq!(new(SignedMin, 3, 0xffff_ffff, 0), 0xffff_ffff);
+        assert_eq!(new(UnsignedMin, 3, 0xffff_ffff, 0), 3);
+        assert_eq!(new(SignedMax, 0xffff_fff0, 0xffff_fff5, 0), 0xffff_fff5);
+        assert_eq!([new(Inc, 5, 5, 0), new(Inc, 4, 5, 0), new(Inc, 9, 5, 0)], [0, 5, 0]);
+        assert_eq!([new(Dec, 0, 5, 0), new(Dec, 4, 5, 0), new(Dec, 9, 5, 0)], [5, 3, 5]);
+        assert_eq!([new(CompareSwap, 7, 1, 7), new(CompareSwap, 7, 1, 8)], [1, 7]);
+        assert_eq!([new(Wrap, 7, 5, 9), new(Wrap, 3, 5, 9)], [2, 12]);
+        assert_eq!(new(SubClamped, 3, 5, 0), 0);
+        assert_eq!(new(MaskedOr, 0b1111, 0b0110, 0b0010), 0b1011);
+        assert_eq!(f32::from_bits(new(FloatMin, 1f32.to_bits().into(), (-2f32).to_bits().into(), 0) as u32), -2.0);
+        assert_eq!(f32::from_bits(new(FloatAdd, 1f32.to_bits().into(), 2f32.to_bits().into(), 0) as u32), 3.0);
     }
 }

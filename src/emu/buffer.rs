@@ -10,7 +10,7 @@ use super::memory::Memory;
 use super::wave::Wave;
 use crate::error::{Error, Result};
 use crate::isa::instruction::{BufferFields, Instruction};
-use crate::isa::{BufferFormat, Kind, Scalar, Vgpr};
+use crate::isa::{BufferFormat, Entry, Kind, Op, Scalar, Traits, Vgpr};
 
 /// A buffer descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,30 +109,41 @@ pub struct Typed {
     high: bool,
 }
 
-/// The operation of a name.
-pub fn resolve(name: &str) -> Option<Buffer> {
-    if name == "buffer_gl0_inv" || name == "buffer_gl1_inv" {
+/// The operation of a row.
+pub fn resolve(entry: &Entry) -> Option<Buffer> {
+    if entry.is(Traits::INVALIDATES) {
         return Some(Buffer::Nothing);
     }
-    if let Some(atomic) = atomic::of_memory(name) {
+    if let Some(atomic) = atomic::of_memory(entry) {
         return Some(Buffer::Atomic(atomic));
     }
-    let name = name.strip_prefix('t').unwrap_or(name).strip_prefix("buffer_")?;
-    let (load, rest) = match name.strip_prefix("load_") {
-        Some(rest) => (true, rest),
-        None => (false, name.strip_prefix("store_")?),
+    let load = entry.is(Traits::LOADS);
+    Some(match typed(entry.op) {
+        Some(typed) if load => Buffer::LoadFormat(typed),
+        Some(typed) => Buffer::StoreFormat(typed),
+        None if load => Buffer::Load(access::element(entry)),
+        None => Buffer::Store(access::element(entry)),
+    })
+}
+
+/// Components of a formatted access, and whether they are halves.
+fn typed(op: Op) -> Option<Typed> {
+    use Op::*;
+    let (components, d16) = match op {
+        BufferLoadFormatX | BufferStoreFormatX | TbufferLoadFormatX | TbufferStoreFormatX => (1, false),
+        BufferLoadFormatXy | BufferStoreFormatXy | TbufferLoadFormatXy | TbufferStoreFormatXy => (2, false),
+        BufferLoadFormatXyz | BufferStoreFormatXyz | TbufferLoadFormatXyz | TbufferStoreFormatXyz => (3, false),
+        BufferLoadFormatXyzw | BufferStoreFormatXyzw | TbufferLoadFormatXyzw | TbufferStoreFormatXyzw => (4, false),
+        BufferLoadFormatD16X | BufferStoreFormatD16X | TbufferLoadFormatD16X | TbufferStoreFormatD16X => (1, true),
+        BufferLoadFormatD16HiX | BufferStoreFormatD16HiX => (1, true),
+        BufferLoadFormatD16Xy | BufferStoreFormatD16Xy | TbufferLoadFormatD16Xy | TbufferStoreFormatD16Xy => (2, true),
+        BufferLoadFormatD16Xyz | BufferStoreFormatD16Xyz => (3, true),
+        TbufferLoadFormatD16Xyz | TbufferStoreFormatD16Xyz => (3, true),
+        BufferLoadFormatD16Xyzw | BufferStoreFormatD16Xyzw => (4, true),
+        TbufferLoadFormatD16Xyzw | TbufferStoreFormatD16Xyzw => (4, true),
+        _ => return None,
     };
-    if let Some(format) = rest.strip_prefix("format_") {
-        let (d16, high, channels) = match (format.strip_prefix("d16_hi_"), format.strip_prefix("d16_")) {
-            (Some(channels), _) => (true, true, channels),
-            (_, Some(channels)) => (true, false, channels),
-            _ => (false, false, format),
-        };
-        let typed = Typed { components: channels.len(), d16, high };
-        return Some(if load { Buffer::LoadFormat(typed) } else { Buffer::StoreFormat(typed) });
-    }
-    let element = access::element(rest)?;
-    Some(if load { Buffer::Load(element) } else { Buffer::Store(element) })
+    Some(Typed { components, d16, high: matches!(op, BufferLoadFormatD16HiX | BufferStoreFormatD16HiX) })
 }
 
 /// The place of one lane's access.

@@ -5,7 +5,7 @@ use super::waits::Counter;
 use super::wave::{State, Wave};
 use crate::error::{Error, Result};
 use crate::isa::instruction::ScalarFields;
-use crate::isa::{Kind, Scalar};
+use crate::isa::{Kind, Scalar, Waitcnt};
 
 /// A resolved control instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,14 +106,14 @@ pub fn execute(op: Control, fields: &ScalarFields, wave: &mut Wave) -> Result<()
             wave.waits.wait(counter, usize::try_from(most).unwrap_or(usize::MAX));
         }
         Control::Wait(Wait::Fields) => {
-            let imm = usize::from(fields.imm);
+            let counts = Waitcnt::from_imm(fields.imm);
             let fields = [
-                (Counter::Vector, imm & 15 | imm >> 14 << 4, 63),
-                (Counter::Export, imm >> 4 & 7, 7),
-                (Counter::Scalar, imm >> 8 & 63, 63),
+                (Counter::Vector, counts.vm, Waitcnt::NONE.vm),
+                (Counter::Export, counts.exp, Waitcnt::NONE.exp),
+                (Counter::Scalar, counts.lgkm, Waitcnt::NONE.lgkm),
             ];
             for (counter, most, _) in fields.into_iter().filter(|(_, most, all)| most != all) {
-                wave.waits.wait(counter, most);
+                wave.waits.wait(counter, usize::from(most));
             }
         }
         Control::End => wave.state = State::Ended,

@@ -6,8 +6,8 @@ use super::lds::Lds;
 use super::memory::Memory;
 use super::wave::{PRIVATE_APERTURE, SHARED_APERTURE, Wave};
 use crate::error::{Error, Result};
-use crate::isa::Format;
 use crate::isa::instruction::{FlatFields, Instruction};
+use crate::isa::{Entry, Format, Traits};
 
 /// What an instruction does with each lane.
 #[derive(Clone, Copy)]
@@ -20,15 +20,14 @@ pub enum Global {
     Atomic(MemoryAtomic),
 }
 
-/// The operation of a name.
-pub fn resolve(name: &str) -> Option<Global> {
-    if let Some(atomic) = atomic::of_memory(name) {
-        return Some(Global::Atomic(atomic));
-    }
-    let (_, rest) = name.split_once('_')?;
-    match rest.strip_prefix("load_") {
-        Some(rest) => access::element(rest).map(Global::Load),
-        None => access::element(rest.strip_prefix("store_")?).map(Global::Store),
+/// The operation of a row.
+pub fn resolve(entry: &Entry) -> Option<Global> {
+    let own = entry.is(Traits::OWN_ADDRESS);
+    match atomic::of_memory(entry) {
+        _ if own => None,
+        Some(atomic) => Some(Global::Atomic(atomic)),
+        None if entry.is(Traits::LOADS) => Some(Global::Load(access::element(entry))),
+        None => Some(Global::Store(access::element(entry))),
     }
 }
 

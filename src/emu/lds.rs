@@ -2,13 +2,13 @@
 //!
 //! Outside of the workgroup's part reads give 0 and writes are dropped.
 
-use super::access::{Element, Half, number};
+use super::access::{self, Element, number};
 use super::atomic::{self, Atomic, Cell};
 use super::watch::Watch;
 use super::wave::{Wave, ones};
 use crate::error::{Error, Result};
-use crate::isa::Scalar;
 use crate::isa::instruction::{DsFields, Instruction};
+use crate::isa::{AtomicOp, Entry, Kind, Op, Scalar, Traits};
 
 /// A workgroup's part.
 #[derive(Clone, Debug, Default)]
@@ -88,61 +88,32 @@ pub enum Permute {
     Swizzle,
 }
 
-/// The operation of a name.
-pub fn resolve(name: &str) -> Option<Ds> {
-    let plain = |bytes, signed, half| Element { bytes, signed, half };
-    Some(match name.strip_prefix("ds_")? {
-        "nop" => Ds::Nothing,
-        "read_b32" => Ds::Load(plain(4, false, None)),
-        "read_b64" => Ds::Load(plain(8, false, None)),
-        "read_b96" => Ds::Load(plain(12, false, None)),
-        "read_b128" => Ds::Load(plain(16, false, None)),
-        "read_u8" => Ds::Load(plain(1, false, None)),
-        "read_i8" => Ds::Load(plain(1, true, None)),
-        "read_u16" => Ds::Load(plain(2, false, None)),
-        "read_i16" => Ds::Load(plain(2, true, None)),
-        "read_u8_d16" => Ds::Load(plain(1, false, Some(Half::Low))),
-        "read_u8_d16_hi" => Ds::Load(plain(1, false, Some(Half::High))),
-        "read_i8_d16" => Ds::Load(plain(1, true, Some(Half::Low))),
-        "read_i8_d16_hi" => Ds::Load(plain(1, true, Some(Half::High))),
-        "read_u16_d16" => Ds::Load(plain(2, false, Some(Half::Low))),
-        "read_u16_d16_hi" => Ds::Load(plain(2, false, Some(Half::High))),
-        "write_b8" => Ds::Store(plain(1, false, None)),
-        "write_b16" => Ds::Store(plain(2, false, None)),
-        "write_b8_d16_hi" => Ds::Store(plain(1, false, Some(Half::High))),
-        "write_b16_d16_hi" => Ds::Store(plain(2, false, Some(Half::High))),
-        "write_b32" => Ds::Store(plain(4, false, None)),
-        "write_b64" => Ds::Store(plain(8, false, None)),
-        "write_b96" => Ds::Store(plain(12, false, None)),
-        "write_b128" => Ds::Store(plain(16, false, None)),
-        "read2_b32" => Ds::Load2(4, 4),
-        "read2_b64" => Ds::Load2(8, 8),
-        "read2st64_b32" => Ds::Load2(4, 256),
-        "read2st64_b64" => Ds::Load2(8, 512),
-        "write2_b32" => Ds::Store2(4, 4),
-        "write2_b64" => Ds::Store2(8, 8),
-        "write2st64_b32" => Ds::Store2(4, 256),
-        "write2st64_b64" => Ds::Store2(8, 512),
-        "wrxchg2_rtn_b32" => Ds::Exchange2(4, 4),
-        "wrxchg2_rtn_b64" => Ds::Exchange2(8, 8),
-        "wrxchg2st64_rtn_b32" => Ds::Exchange2(4, 256),
-        "wrxchg2st64_rtn_b64" => Ds::Exchange2(8, 512),
-        "bpermute_b32" => Ds::Permute(Permute::Pull),
-        "permute_b32" => Ds::Permute(Permute::Push),
-        "swizzle_b32" => Ds::Permute(Permute::Swizzle),
-        "read_addtid_b32" => Ds::Own { store: false },
-        "write_addtid_b32" => Ds::Own { store: true },
-        "append" => Ds::Count { append: true },
-        "consume" => Ds::Count { append: false },
-        rest => {
-            let (rest, ty) = rest.rsplit_once('_')?;
-            let (rest, returns) = rest.strip_suffix("_rtn").map_or((rest, false), |rest| (rest, true));
-            let bits = match ty.get(1..)? {
-                "32" => 32,
-                "64" => 64,
-                _ => return None,
-            };
-            Ds::Atomic(atomic::resolve(rest, ty)?, bits, returns)
+/// The operation of a row.
+pub fn resolve(entry: &Entry) -> Option<Ds> {
+    let bytes = |kind: Kind| 4 * usize::from(kind.registers());
+    if entry.is(Traits::TWO_OFFSETS) {
+        // A load's result holds both elements, each source after the address one.
+        let each = if entry.src.len() > 1 { bytes(entry.src_kind(1)) } else { bytes(entry.dst_kind(0)) / 2 };
+        let unit = if entry.is(Traits::STRIDE_64) { 64 * each } else { each };
+        return Some(match () {
+            () if entry.is(Traits::LOADS) => Ds::Load2(each, unit),
+            () if entry.is(Traits::STORES) => Ds::Store2(each, unit),
+            () => Ds::Exchange2(each, unit),
+        });
+    }
+    Some(match entry.op {
+        Op::DsNop => Ds::Nothing,
+        Op::DsBpermuteB32 => Ds::Permute(Permute::Pull),
+        Op::DsPermuteB32 => Ds::Permute(Permute::Push),
+        Op::DsSwizzleB32 => Ds::Permute(Permute::Swizzle),
+        Op::DsAppend => Ds::Count { append: true },
+        Op::DsConsume => Ds::Count { append: false },
+        _ if entry.is(Traits::OWN_ADDRESS) => Ds::Own { store: entry.is(Traits::STORES) },
+        _ if entry.is(Traits::LOADS) => Ds::Load(access::element(entry)),
+        _ if entry.is(Traits::STORES) => Ds::Store(access::element(entry)),
+        _ => {
+            let bits = 8 * bytes(entry.src_kind(1)) as u32;
+            Ds::Atomic(atomic::resolve(entry.atomic()?), bits, !entry.dst.is_empty())
         }
     })
 }
@@ -196,7 +167,7 @@ pub fn execute(op: Ds, inst: &Instruction, f: &DsFields, wave: &mut Wave, lds: &
                 let width = bits as usize / 8;
                 let [first, second] = f.data.map(|data| number(&dwords(width).take(wave, data, lane)));
                 // A compare and swap has what it expects first (pal-abi 11 has the order turned around).
-                let swaps = inst.entry.mnemonic.starts_with("ds_cmpst");
+                let swaps = matches!(inst.entry.atomic(), Some(AtomicOp::CompareSwap | AtomicOp::FloatCompareSwap));
                 let (data, compare) = if swaps { (second, first) } else { (first, second) };
                 let old = number(&lds.read(place(one), width)?);
                 let new = atomic(Cell { old, data, compare, bits }).to_le_bytes();

@@ -180,7 +180,7 @@ impl Machine {
         if step.class > Class::Smem {
             stats.lane_operations += u64::from(wave.exec().count_ones());
         }
-        wave.pc = address.wrapping_add(4 * u64::from(step.inst.dwords));
+        wave.pc = address.wrapping_add(4 * u64::from(step.dwords));
         wave.begin();
         if let Some(issue) = &step.issue {
             wave.waits.begin(issue);

@@ -14,6 +14,8 @@ use std::sync::Arc;
 pub struct Step {
     /// What was decoded.
     pub inst: Instruction,
+    /// Its length.
+    pub dwords: u8,
     /// What it does.
     pub run: Run,
     /// For statistics.
@@ -99,19 +101,19 @@ impl Step {
         let name = inst.entry.mnemonic;
         let run = match &inst.fields {
             Fields::Scalar(_) => {
-                control::resolve(name).map(Run::Control).or_else(|| salu::resolve(name).map(Run::Salu))
+                control::resolve(name).map(Run::Control).or_else(|| salu::resolve(inst.entry).map(Run::Salu))
             }
             Fields::Vector(fields) => valu::resolve(&inst, fields).map(Run::Valu),
-            Fields::Buffer(_) => buffer::resolve(name).map(Run::Buffer),
-            Fields::Flat(_) => global::resolve(name).map(Run::Global),
-            Fields::Ds(_) => lds::resolve(name).map(Run::Ds),
-            Fields::Image(_) => image::resolve(name).map(Run::Image),
+            Fields::Buffer(_) => buffer::resolve(inst.entry).map(Run::Buffer),
+            Fields::Flat(_) => global::resolve(inst.entry).map(Run::Global),
+            Fields::Ds(_) => lds::resolve(inst.entry).map(Run::Ds),
+            Fields::Image(_) => image::resolve(inst.entry).map(Run::Image),
             Fields::Smem(_) | Fields::Interp(_) | Fields::Export(_) => Some(Run::Only),
         };
         let class = Class::of(&inst);
         let run = run.unwrap_or(Run::Unknown);
         let issue = Issue::of(&inst, &run);
-        Self { inst, run, class, issue }
+        Self { inst, dwords: inst.dwords(), run, class, issue }
     }
 
     /// Whether the emulator knows what it does.

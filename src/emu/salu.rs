@@ -6,7 +6,7 @@
 use super::wave::Wave;
 use crate::error::Result;
 use crate::isa::instruction::ScalarFields;
-use crate::isa::{Entry, Kind, Scalar};
+use crate::isa::{Entry, Kind, Op, Scalar};
 
 /// What a scalar operation reads.
 #[derive(Clone, Copy)]
@@ -54,38 +54,40 @@ pub enum Salu {
     },
 }
 
-/// The operation of a name.
-pub fn resolve(mnemonic: &str) -> Option<Salu> {
-    if let Some(name) = mnemonic.strip_suffix("_saveexec_b32").or(mnemonic.strip_suffix("_saveexec_b64")) {
-        return combine(name).map(|combine| Salu::Exec { combine, write: false });
+/// The operation of a row.
+pub fn resolve(entry: &Entry) -> Option<Salu> {
+    if let Some((combine, write)) = exec_operation(entry.op) {
+        return Some(Salu::Exec { combine, write });
     }
-    if let Some(name) = mnemonic.strip_suffix("_wrexec_b32").or(mnemonic.strip_suffix("_wrexec_b64")) {
-        return combine(name).map(|combine| Salu::Exec { combine, write: true });
-    }
-    let indexed = match mnemonic {
-        "s_movrels_b32" | "s_movrels_b64" => Some([true, false]),
-        "s_movreld_b32" | "s_movreld_b64" => Some([false, true]),
-        "s_movrelsd_2_b32" => Some([true, true]),
+    let indexed = match entry.op {
+        Op::SMovrelsB32 | Op::SMovrelsB64 => Some([true, false]),
+        Op::SMovreldB32 | Op::SMovreldB64 => Some([false, true]),
+        Op::SMovrelsd2B32 => Some([true, true]),
         _ => None,
     };
     if let Some(indexed) = indexed {
         return Some(Salu::MoveRelative { indexed });
     }
-    test(mnemonic).map(Salu::Test).or_else(|| value(mnemonic).map(Salu::Value))
+    test(entry.mnemonic).map(Salu::Test).or_else(|| value(entry.mnemonic).map(Salu::Value))
 }
 
-fn combine(name: &str) -> Option<fn(u64, u64) -> u64> {
-    Some(match name {
-        "s_and" => |s, exec| s & exec,
-        "s_or" => |s, exec| s | exec,
-        "s_xor" => |s, exec| s ^ exec,
-        "s_andn2" => |s, exec| s & !exec,
-        "s_orn2" => |s, exec| s | !exec,
-        "s_andn1" => |s, exec| !s & exec,
-        "s_orn1" => |s, exec| !s | exec,
-        "s_nand" => |s, exec| !(s & exec),
-        "s_nor" => |s, exec| !(s | exec),
-        "s_xnor" => |s, exec| !(s ^ exec),
+/// New EXEC of source and old, and whether the destination gets the new one.
+type ExecOperation = (fn(u64, u64) -> u64, bool);
+
+fn exec_operation(op: Op) -> Option<ExecOperation> {
+    Some(match op {
+        Op::SAndSaveexecB32 | Op::SAndSaveexecB64 => (|s, exec| s & exec, false),
+        Op::SOrSaveexecB32 | Op::SOrSaveexecB64 => (|s, exec| s | exec, false),
+        Op::SXorSaveexecB32 | Op::SXorSaveexecB64 => (|s, exec| s ^ exec, false),
+        Op::SAndn2SaveexecB32 | Op::SAndn2SaveexecB64 => (|s, exec| s & !exec, false),
+        Op::SOrn2SaveexecB32 | Op::SOrn2SaveexecB64 => (|s, exec| s | !exec, false),
+        Op::SAndn1SaveexecB32 | Op::SAndn1SaveexecB64 => (|s, exec| !s & exec, false),
+        Op::SOrn1SaveexecB32 | Op::SOrn1SaveexecB64 => (|s, exec| !s | exec, false),
+        Op::SNandSaveexecB32 | Op::SNandSaveexecB64 => (|s, exec| !(s & exec), false),
+        Op::SNorSaveexecB32 | Op::SNorSaveexecB64 => (|s, exec| !(s | exec), false),
+        Op::SXnorSaveexecB32 | Op::SXnorSaveexecB64 => (|s, exec| !(s ^ exec), false),
+        Op::SAndn1WrexecB32 | Op::SAndn1WrexecB64 => (|s, exec| !s & exec, true),
+        Op::SAndn2WrexecB32 | Op::SAndn2WrexecB64 => (|s, exec| s & !exec, true),
         _ => return None,
     })
 }
@@ -262,6 +264,11 @@ fn value(name: &str) -> Option<fn(Args) -> (u64, bool)> {
     })
 }
 
+fn compares_unsigned(op: Op) -> bool {
+    use Op::{SCmpkEqU32, SCmpkGeU32, SCmpkGtU32, SCmpkLeU32, SCmpkLgU32, SCmpkLtU32};
+    matches!(op, SCmpkEqU32 | SCmpkLgU32 | SCmpkGtU32 | SCmpkGeU32 | SCmpkLtU32 | SCmpkLeU32)
+}
+
 /// Executes one operation.
 pub fn execute(op: Salu, entry: &Entry, fields: &ScalarFields, wave: &mut Wave) -> Result<()> {
     let kind = |i: usize| entry.src.get(i).copied().unwrap_or(Kind::B32);
@@ -275,8 +282,9 @@ pub fn execute(op: Salu, entry: &Entry, fields: &ScalarFields, wave: &mut Wave) 
     if entry.format == crate::isa::Format::Sopk {
         // Only comparisons of unsigned numbers take the constant without its sign.
         let signed = u64::from(i32::from(fields.imm.cast_signed()).cast_unsigned());
-        let constant = if entry.mnemonic.ends_with("_u32") { u64::from(fields.imm) } else { signed };
-        if entry.mnemonic.starts_with("s_cmpk") { b = constant } else { a = constant }
+        let constant = if compares_unsigned(entry.op) { u64::from(fields.imm) } else { signed };
+        // A comparison has the register first.
+        if entry.dst.is_empty() { b = constant } else { a = constant }
     }
     match op {
         Salu::Test(test) => wave.scc = test(Args { a, b, old: 0, scc: wave.scc }),

@@ -4,24 +4,25 @@ use super::buffer::Descriptor;
 use super::memory::Memory;
 use super::wave::Wave;
 use crate::error::{Error, Result};
-use crate::isa::Scalar;
 use crate::isa::instruction::{Instruction, SmemFields};
+use crate::isa::{Scalar, Traits};
 
 /// Executes one instruction.
 pub fn execute(inst: &Instruction, fields: &SmemFields, wave: &mut Wave, memory: &Memory) -> Result<()> {
     let soffset = fields.soffset.map_or(0, |s| u64::from(wave.scalar(s)));
     let offset = soffset.wrapping_add_signed(i64::from(fields.offset));
     let registers = usize::from(inst.entry.data_registers());
-    let words = match inst.entry.mnemonic {
+    let entry = inst.entry;
+    let words = match () {
         // Time stands still: a result that depended on it could not be compared.
-        "s_memtime" | "s_memrealtime" => vec![0; registers],
-        "s_dcache_inv" | "s_gl1_inv" => return Ok(()),
-        name if name.starts_with("s_load_") => {
+        () if entry.is(Traits::TIMER) => vec![0; registers],
+        () if entry.is(Traits::INVALIDATES) => return Ok(()),
+        () if entry.is(Traits::LOADS) && !entry.is(Traits::DESCRIPTOR) => {
             let address = wave.scalar64(fields.base).wrapping_add(offset) & !3;
             let bytes = memory.read(address, 4 * registers)?;
             bytes.chunks_exact(4).map(|word| super::access::number(word) as u32).collect()
         }
-        name if name.starts_with("s_buffer_load_") => {
+        () if entry.is(Traits::LOADS) => {
             let descriptor = Descriptor::read(wave, fields.base);
             let first = offset & !3;
             // Dwords beyond the end are 0 one by one (K).
@@ -34,7 +35,7 @@ pub fn execute(inst: &Instruction, fields: &SmemFields, wave: &mut Wave, memory:
             };
             (0..registers).map(read).collect::<Result<_>>()?
         }
-        other => return Err(Error::unsupported("scalar memory instruction", other)),
+        () => return Err(Error::unsupported("scalar memory instruction", entry.mnemonic)),
     };
     for (n, word) in words.into_iter().enumerate() {
         if fields.data != Scalar::Null {

@@ -11,7 +11,7 @@ use super::program::Run;
 use super::watch::Stored;
 use super::{buffer, global, image};
 use crate::isa::instruction::{BufferFields, ExportFields, Fields, FlatFields, ImageFields, Instruction};
-use crate::isa::{Scalar, Vgpr};
+use crate::isa::{Op, Scalar, Traits, Vgpr};
 
 /// A counter of outstanding operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -184,11 +184,11 @@ impl Issue {
     pub fn of(inst: &Instruction, run: &Run) -> Option<Self> {
         let none = Registers::default();
         let (kind, results, sources) = match (run, &inst.fields) {
-            (_, Fields::Scalar(_)) if inst.entry.mnemonic.starts_with("s_sendmsg") => (Kind::Message, none, none),
+            (_, Fields::Scalar(_)) if inst.entry.is(Traits::MESSAGE) => (Kind::Message, none, none),
             (_, Fields::Smem(f)) if !inst.entry.dst.is_empty() => {
                 (Kind::Smem, Registers::scalar(f.data, inst.entry.data_registers()), none)
             }
-            (_, Fields::Ds(f)) if !inst.entry.mnemonic.ends_with("nop") => {
+            (_, Fields::Ds(f)) if inst.entry.op != Op::DsNop => {
                 let count = inst.entry.dst.first().map_or(0, |kind| kind.registers());
                 (Kind::Lds, Registers::vector([(f.dst, count)]), none)
             }
@@ -249,7 +249,7 @@ fn of_global(op: global::Global, inst: &Instruction, f: &FlatFields) -> (Kind, R
 
 fn of_image(op: image::Image, inst: &Instruction, f: &ImageFields) -> (Kind, Registers) {
     use image::Image;
-    let all = f.data_registers(inst.entry.mnemonic) + u8::from(f.tfe || f.lwe);
+    let all = f.data_registers(inst.entry) + f.status_registers();
     let (kind, count) = match op {
         Image::Sample(_) => (Kind::Sample, all),
         Image::Atomic { compares, .. } if f.cache.glc => (Kind::Load, if compares { all / 2 } else { all }),

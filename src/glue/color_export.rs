@@ -7,7 +7,7 @@
 use super::piece::{Attach, GluePiece, Recorder};
 use crate::abi::exports::{ColorExport, ColorExportPlan, ExportFormat, MAX_TARGETS};
 use crate::error::{Error, Result};
-use crate::isa::{ExpSources, ExpTarget, Inst, Op, Src, Vgpr};
+use crate::isa::{ExpSources, ExpTarget, Instruction, Op, Src, Vgpr};
 use crate::kinds::NumericKind;
 use crate::metadata::interface::{ColorOutput, ComponentType, FragmentInterface};
 use crate::target::GfxIp;
@@ -93,7 +93,7 @@ impl ColorValue {
 }
 
 pub(super) fn emit(gfx: GfxIp, key: &ColorExportKey) -> Result<GluePiece> {
-    let mut epilog = Epilog::new(key);
+    let mut epilog = Epilog::new(gfx, key);
     epilog.depth()?;
     for color in &key.colors {
         epilog.color(color)?;
@@ -103,7 +103,7 @@ pub(super) fn emit(gfx: GfxIp, key: &ColorExportKey) -> Result<GluePiece> {
         epilog.out.mov(zero, Src::Int(0));
         epilog.exports.push((ExpTarget::Mrt(0), ExpSources::Full([Some(zero), None, None, None])));
     }
-    epilog.finish(gfx)
+    epilog.finish()
 }
 
 struct Epilog<'a> {
@@ -121,9 +121,9 @@ struct Value {
 }
 
 impl<'a> Epilog<'a> {
-    fn new(key: &'a ColorExportKey) -> Self {
+    fn new(gfx: GfxIp, key: &'a ColorExportKey) -> Self {
         let next_vgpr = key.registers().max().map_or(0, |last| last.saturating_add(1));
-        Self { key, out: Recorder::default(), next_vgpr, exports: Vec::new() }
+        Self { key, out: Recorder::new(gfx), next_vgpr, exports: Vec::new() }
     }
 
     fn depth(&mut self) -> Result<()> {
@@ -193,13 +193,11 @@ impl<'a> Epilog<'a> {
         for (wide, value) in wide.iter_mut().zip(values) {
             let Some(value) = value else { continue };
             let target = self.target(value)?;
-            let width = Src::from_bits(u32::from(ty.bits));
+            let field = [value.register.into(), Src::Int(0), Src::from_bits(u32::from(ty.bits))];
             match ty.kind {
-                NumericKind::Float => {
-                    self.out.push(Inst::Vop1 { op: Op::VCvtF32F16, dst: target.register, src: value.register.into() });
-                }
-                NumericKind::Sint => self.out.vop3(Op::VBfeI32, target.register, value.register, Src::Int(0), width),
-                NumericKind::Uint => self.out.vop3(Op::VBfeU32, target.register, value.register, Src::Int(0), width),
+                NumericKind::Float => self.out.vector(Op::VCvtF32F16, target.register, &[value.register.into()]),
+                NumericKind::Sint => self.out.vector(Op::VBfeI32, target.register, &field),
+                NumericKind::Uint => self.out.vector(Op::VBfeU32, target.register, &field),
             }
             *wide = Some(target);
         }
@@ -213,23 +211,19 @@ impl<'a> Epilog<'a> {
             let Some(any) = low.filter(|low| low.ours).or(high).or(low) else { continue };
             let target = self.target(any)?;
             let [low, high] = [low, high].map(|value| value.map_or(Src::Int(0), |v| v.register.into()));
-            if op == Op::VCvtPkrtzF16F32 {
-                self.out.vop2(op, target.register, low, high);
-            } else {
-                self.out.vop3(op, target.register, low, high, Src::Int(0));
-            }
+            self.out.vector2(op, target.register, low, high);
             *pair = Some(target.register);
         }
         Ok(ExpSources::Packed(pairs))
     }
 
-    fn finish(self, gfx: GfxIp) -> Result<GluePiece> {
+    fn finish(self) -> Result<GluePiece> {
         let Self { mut out, exports, .. } = self;
         let last = exports.len().wrapping_sub(1);
         for (i, (target, sources)) in exports.into_iter().enumerate() {
-            out.push(Inst::Exp { target, sources, done: i == last, vm: true });
+            out.push(Instruction::export(out.gfx, target, sources, i == last, true)?);
         }
         out.end_program();
-        out.finish(gfx, "color_export_shader", Attach::After)
+        out.finish("color_export_shader", Attach::After)
     }
 }

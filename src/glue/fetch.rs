@@ -10,7 +10,8 @@ use super::divide::{Division, division};
 use super::piece::{Attach, GluePiece, Recorder};
 use crate::abi::fetch::{FetchLoad, FetchPlan, FetchedDword, MAX_JOINT_VGPRS, SYSTEM_VGPRS, VertexIndex};
 use crate::error::{Error, Result};
-use crate::isa::{Buffer, BufferAddress, BufferFormat, Cache, Inst, Op, Scalar, Sgpr, Src, Vgpr, Waitcnt};
+use crate::isa::instruction::{BufferFields, Fields};
+use crate::isa::{BufferFormat, Cache, Instruction, Op, Scalar, Sgpr, Src, Vgpr, Waitcnt};
 use crate::metadata::interface::UserData;
 use crate::target::{GfxIp, Stage};
 use serde::{Deserialize, Serialize};
@@ -33,8 +34,6 @@ pub struct FetchKey {
 /// SGPRs of the scratch wave offset.
 const SCRATCH_OFFSET_SGPRS: u32 = 1;
 
-/// Registers that a wave may use; the file has two more.
-const SGPR_LIMIT: u32 = 104;
 const VERTEX_ID: Vgpr = Vgpr(0);
 const INSTANCE_ID: Vgpr = Vgpr(3);
 const DESCRIPTOR_BYTES: u32 = 16;
@@ -69,10 +68,10 @@ impl FetchKey {
 }
 
 pub(super) fn emit(gfx: GfxIp, key: &FetchKey) -> Result<GluePiece> {
-    let mut prolog = Prolog::new(key)?;
+    let mut prolog = Prolog::new(gfx, key)?;
     prolog.fetch()?;
     prolog.settle()?;
-    prolog.out.finish(gfx, Stage::Vertex.entry_symbol(), Attach::Before)
+    prolog.out.finish(Stage::Vertex.entry_symbol(), Attach::Before)
 }
 
 struct Prolog<'a> {
@@ -87,10 +86,10 @@ struct Prolog<'a> {
 }
 
 impl<'a> Prolog<'a> {
-    fn new(key: &'a FetchKey) -> Result<Self> {
+    fn new(gfx: GfxIp, key: &'a FetchKey) -> Result<Self> {
         let fetched = u32::try_from(key.plan.dwords.len()).ok().filter(|count| *count <= MAX_JOINT_VGPRS);
         let next_vgpr = SYSTEM_VGPRS + fetched.ok_or_else(|| Error::malformed("too many vertex inputs"))?;
-        Ok(Self { key, out: Recorder::default(), next_vgpr, indices: Vec::new(), loaded: Vec::new() })
+        Ok(Self { key, out: Recorder::new(gfx), next_vgpr, indices: Vec::new(), loaded: Vec::new() })
     }
 
     fn fetch(&mut self) -> Result<()> {
@@ -105,16 +104,17 @@ impl<'a> Prolog<'a> {
             }
         }
         // Above the entry registers: the table's address, a large offset, descriptors.
-        let pair = self.key.entry_sgprs.min(SGPR_LIMIT).next_multiple_of(2);
+        let limit = self.out.gfx.registers().usable_sgprs;
+        let pair = self.key.entry_sgprs.min(limit).next_multiple_of(2);
         let descriptors = (pair + 3).next_multiple_of(DESCRIPTOR_SGPRS);
-        let room = SGPR_LIMIT.saturating_sub(descriptors) / DESCRIPTOR_SGPRS;
+        let room = limit.saturating_sub(descriptors) / DESCRIPTOR_SGPRS;
         if room == 0 {
             return Err(Error::malformed(format!("{} entry SGPRs leave no room to fetch", self.key.entry_sgprs)));
         }
         let table = self.out.sgprs(pair, 2)?;
         let low = self.user(self.key.vertex_buffer_table)?;
         // Driver memory shares the high half of its addresses with the code.
-        self.out.push(Inst::Sop1 { op: Op::SGetpcB64, dst: Scalar::Sgpr(table), src: None });
+        self.out.push(Instruction::scalar(self.out.gfx, Op::SGetpcB64, Some(Scalar::Sgpr(table)), &[]));
         self.out.smov(table, low);
         self.place_loads()?;
         for batch in bindings.chunks(room as usize) {
@@ -128,14 +128,14 @@ impl<'a> Prolog<'a> {
             for load in &plan.loads {
                 self.index(load.index, load.skip)?;
             }
-            self.out.push(Inst::Waitcnt(Waitcnt::LGKM));
+            self.out.push(Instruction::wait(self.out.gfx, Waitcnt::LGKM));
             for (load, data) in plan.loads.iter().zip(self.loaded.clone()) {
                 if let Some((_, resource)) = places.iter().find(|(binding, _)| *binding == load.binding) {
                     self.load(load, data, *resource, pair + 2)?;
                 }
             }
         }
-        self.out.push(Inst::Waitcnt(Waitcnt::VM));
+        self.out.push(Instruction::wait(self.out.gfx, Waitcnt::VM));
         Ok(())
     }
 
@@ -148,7 +148,7 @@ impl<'a> Prolog<'a> {
         let offset = binding.checked_mul(DESCRIPTOR_BYTES).filter(|offset| *offset < 1 << 20);
         let offset = offset.and_then(|offset| i32::try_from(offset).ok());
         let offset = offset.ok_or_else(|| Error::malformed(format!("vertex binding {binding} is out of reach")))?;
-        self.out.push(Inst::Smem { op: Op::SLoadDwordx4, data, base, offset, soffset: None });
+        self.out.push(Instruction::scalar_load(self.out.gfx, Op::SLoadDwordx4, data, base, offset));
         Ok(())
     }
 
@@ -164,7 +164,7 @@ impl<'a> Prolog<'a> {
         } else {
             let base = self.index(index, 0)?;
             let register = self.temporary(1)?;
-            self.out.vop2(Op::VAddNcU32, register, Src::from_bits(skip), base);
+            self.out.vector2(Op::VAddNcU32, register, Src::from_bits(skip), base);
             register
         };
         self.indices.push(((index, skip), register));
@@ -175,16 +175,16 @@ impl<'a> Prolog<'a> {
         match index {
             VertexIndex::Vertex => {
                 let base = self.user(self.key.base_vertex)?;
-                self.out.vop2(Op::VAddNcU32, register, base, VERTEX_ID);
+                self.out.vector2(Op::VAddNcU32, register, base, VERTEX_ID);
             }
             VertexIndex::Instance { divisor } => {
                 let base = self.user(self.key.base_instance)?;
                 match division(divisor) {
                     None => self.out.mov(register, base),
-                    Some(Division::Shift(0)) => self.out.vop2(Op::VAddNcU32, register, base, INSTANCE_ID),
+                    Some(Division::Shift(0)) => self.out.vector2(Op::VAddNcU32, register, base, INSTANCE_ID),
                     Some(by) => {
                         self.divide(register, by)?;
-                        self.out.vop2(Op::VAddNcU32, register, base, register);
+                        self.out.vector2(Op::VAddNcU32, register, base, register);
                     }
                 }
             }
@@ -195,24 +195,24 @@ impl<'a> Prolog<'a> {
     fn divide(&mut self, register: Vgpr, by: Division) -> Result<()> {
         let shift = |out: &mut Recorder, by: u32| {
             if by != 0 {
-                out.vop2(Op::VLshrrevB32, register, Src::from_bits(by), register);
+                out.vector2(Op::VLshrrevB32, register, Src::from_bits(by), register);
             }
         };
         match by {
             Division::Shift(amount) => {
-                self.out.vop2(Op::VLshrrevB32, register, Src::from_bits(amount), INSTANCE_ID);
+                self.out.vector2(Op::VLshrrevB32, register, Src::from_bits(amount), INSTANCE_ID);
             }
             Division::Multiply { multiplier, shift: amount } => {
                 let multiplier = Src::from_bits(multiplier);
-                self.out.vop3(Op::VMulHiU32, register, multiplier, INSTANCE_ID, Src::Int(0));
+                self.out.vector2(Op::VMulHiU32, register, multiplier, INSTANCE_ID);
                 shift(&mut self.out, amount);
             }
             Division::MultiplyAdd { multiplier, shift: amount } => {
                 let high = self.temporary(1)?;
-                self.out.vop3(Op::VMulHiU32, high, Src::from_bits(multiplier), INSTANCE_ID, Src::Int(0));
-                self.out.vop2(Op::VSubNcU32, register, INSTANCE_ID, high);
+                self.out.vector2(Op::VMulHiU32, high, Src::from_bits(multiplier), INSTANCE_ID);
+                self.out.vector2(Op::VSubNcU32, register, INSTANCE_ID, high);
                 shift(&mut self.out, 1);
-                self.out.vop2(Op::VAddNcU32, register, register, high);
+                self.out.vector2(Op::VAddNcU32, register, register, high);
                 shift(&mut self.out, amount);
             }
         }
@@ -256,7 +256,7 @@ impl<'a> Prolog<'a> {
         };
         let format = BufferFormat::new(load.format);
         let format = format.ok_or_else(|| Error::malformed(format!("no buffer format {}", load.format)))?;
-        let address = BufferAddress::Index(self.index(load.index, load.skip)?);
+        let vaddr = self.index(load.index, load.skip)?;
         let soffset = match load.offset & !MAX_OFFSET {
             0 => Src::Int(0),
             large => {
@@ -266,17 +266,20 @@ impl<'a> Prolog<'a> {
             }
         };
         let offset = u16::try_from(load.offset & MAX_OFFSET).map_err(|_| Error::bug("the field has 12 bits"))?;
-        let cache = Cache::default();
-        self.out.push(Inst::Buffer(Buffer {
-            op,
+        let fields = BufferFields {
             data,
-            address,
-            resource,
+            vaddr,
+            idxen: true,
+            offen: false,
+            resource: Scalar::Sgpr(resource),
             soffset,
             offset,
-            format: Some(format),
-            cache,
-        }));
+            format: Some(format.number()),
+            lds: false,
+            tfe: false,
+            cache: Cache::default(),
+        };
+        self.out.push(Instruction::new(self.out.gfx, op, Fields::Buffer(fields)));
         Ok(())
     }
 
@@ -299,8 +302,8 @@ impl<'a> Prolog<'a> {
             let place = if load.half { component / 2 } else { component };
             let from = self.out.vgpr(u32::from(from.number()) + u32::from(place))?;
             match bits {
-                _ if load.half && component % 2 == 1 => self.out.vop2(Op::VLshrrevB32, register, Src::Int(16), from),
-                8 | 16 => self.out.vop2(Op::VAndB32, register, Src::from_bits((1 << bits) - 1), from),
+                _ if load.half && component % 2 == 1 => self.out.vector2(Op::VLshrrevB32, register, Src::Int(16), from),
+                8 | 16 => self.out.vector2(Op::VAndB32, register, Src::from_bits((1 << bits) - 1), from),
                 _ if from != register => self.out.mov(register, from),
                 _ => {}
             }

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::target::{GfxIp, Stage};
 
 pub(super) fn emit(gfx: GfxIp) -> Result<GluePiece> {
-    let mut out = Recorder::default();
+    let mut out = Recorder::new(gfx);
     out.end_program();
-    out.finish(gfx, Stage::Fragment.entry_symbol(), Attach::Alone)
+    out.finish(Stage::Fragment.entry_symbol(), Attach::Alone)
 }

@@ -3,7 +3,7 @@
 use super::piece::{Attach, GluePiece, Recorder};
 use crate::abi::params::{MAX_ATTRIBUTES, ParamExport, ParamPlan};
 use crate::error::{Error, Result};
-use crate::isa::{ExpSources, ExpTarget, Inst, Src, Vgpr};
+use crate::isa::{ExpSources, ExpTarget, Instruction, Src, Vgpr};
 use crate::metadata::interface::ParamSource;
 use crate::target::GfxIp;
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,7 @@ impl ParamExportKey {
 }
 
 pub(super) fn emit(gfx: GfxIp, key: &ParamExportKey) -> Result<GluePiece> {
-    let mut out = Recorder::default();
+    let mut out = Recorder::new(gfx);
     let constants = constants(key, &mut out)?;
     for export in &key.exports {
         let mut sources = [None; 4];
@@ -48,10 +48,10 @@ pub(super) fn emit(gfx: GfxIp, key: &ParamExportKey) -> Result<GluePiece> {
         let slot = Some(export.slot).filter(|slot| usize::from(*slot) < MAX_ATTRIBUTES);
         let slot = slot.ok_or_else(|| Error::malformed(format!("no parameter slot {}", export.slot)))?;
         let target = ExpTarget::Param(slot);
-        out.push(Inst::Exp { target, sources: ExpSources::Full(sources), done: false, vm: false });
+        out.push(Instruction::export(gfx, target, ExpSources::Full(sources), false, false)?);
     }
     out.end_program();
-    out.finish(gfx, "dovetail_param_export", Attach::After)
+    out.finish("dovetail_param_export", Attach::After)
 }
 
 /// A register for each constant: exports read registers only.

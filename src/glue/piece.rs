@@ -1,8 +1,8 @@
 //! A piece of machine code, and the recorder that writes it and notes which registers it touches.
 
 use crate::error::{Error, Result};
-use crate::isa::{self, Inst, Op, Scalar, Sgpr, Src, Vgpr};
-use crate::target::GfxIp;
+use crate::isa::{self, Instruction, Op, Scalar, Sgpr, Src, Vgpr};
+use crate::target::{GfxIp, WaveSize};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -34,15 +34,19 @@ pub struct GluePiece {
 }
 
 /// Instructions on their way to becoming a piece.
-#[derive(Default)]
 pub(super) struct Recorder {
-    insts: Vec<Inst>,
+    pub(super) gfx: GfxIp,
+    insts: Vec<Instruction>,
     sgprs: u32,
     vgprs: u32,
 }
 
 impl Recorder {
-    pub(super) fn push(&mut self, inst: Inst) {
+    pub(super) fn new(gfx: GfxIp) -> Self {
+        Self { gfx, insts: Vec::new(), sgprs: 0, vgprs: 0 }
+    }
+
+    pub(super) fn push(&mut self, inst: Instruction) {
         self.insts.push(inst);
     }
 
@@ -62,27 +66,29 @@ impl Recorder {
     }
 
     pub(super) fn mov(&mut self, dst: Vgpr, src: impl Into<Src>) {
-        self.push(Inst::Vop1 { op: Op::VMovB32, dst, src: src.into() });
+        self.vector(Op::VMovB32, dst, &[src.into()]);
     }
 
     pub(super) fn smov(&mut self, dst: Sgpr, src: impl Into<Src>) {
-        self.push(Inst::Sop1 { op: Op::SMovB32, dst: Scalar::Sgpr(dst), src: Some(src.into()) });
+        self.push(Instruction::scalar(self.gfx, Op::SMovB32, Some(Scalar::Sgpr(dst)), &[src.into()]));
     }
 
-    pub(super) fn vop2(&mut self, op: Op, dst: Vgpr, a: impl Into<Src>, b: impl Into<Src>) {
-        self.push(Inst::Vop2 { op, dst, srcs: [a.into(), b.into()] });
+    pub(super) fn vector(&mut self, op: Op, dst: Vgpr, srcs: &[Src]) {
+        self.push(Instruction::vector(self.gfx, op, dst, srcs));
     }
 
-    pub(super) fn vop3(&mut self, op: Op, dst: Vgpr, a: impl Into<Src>, b: impl Into<Src>, c: impl Into<Src>) {
-        self.push(Inst::Vop3 { op, dst, srcs: [a.into(), b.into(), c.into()] });
+    /// A vector operation of two sources.
+    pub(super) fn vector2(&mut self, op: Op, dst: Vgpr, a: impl Into<Src>, b: impl Into<Src>) {
+        self.vector(op, dst, &[a.into(), b.into()]);
     }
 
     pub(super) fn end_program(&mut self) {
-        self.push(Inst::Sopp { op: Op::SEndpgm, imm: 0 });
+        self.push(Instruction::program(self.gfx, Op::SEndpgm, 0));
     }
 
-    pub(super) fn finish(self, gfx: GfxIp, symbol: &'static str, attach: Attach) -> Result<GluePiece> {
-        let code = isa::encode_all(gfx, &self.insts)?;
+    pub(super) fn finish(self, symbol: &'static str, attach: Attach) -> Result<GluePiece> {
+        // Glue has no lane masks, the only operands that depend on the wave size.
+        let code = isa::encode_all(self.gfx, WaveSize::W64, &self.insts)?;
         Ok(GluePiece { code, symbol: Cow::Borrowed(symbol), attach, sgprs: self.sgprs, vgprs: self.vgprs })
     }
 }

@@ -8,9 +8,11 @@
 use super::tests::{component_type, instructions};
 use super::*;
 use crate::abi::formats::{Format, Number, buffer_number};
-use crate::isa::{self, Buffer, BufferAddress, Inst, Op, Scalar, Src, Vgpr, Waitcnt};
+use crate::isa::instruction::{BufferFields, Fields, VectorDst};
+use crate::isa::{Entry, Instruction, Op, Scalar, Src, Vgpr, Waitcnt};
 use crate::metadata::interface::{ComponentType, UserData, VertexInput};
 use crate::state::{VertexAttribute, VertexBinding, VertexInputState, VertexRate};
+use crate::target::WaveSize;
 use std::collections::BTreeMap;
 
 const HIGH: u64 = 0x7fff_0000_0000;
@@ -115,49 +117,52 @@ impl Lane {
         assert!(self.vector_pending.is_empty() && self.scalar_pending.is_empty(), "loads are still on their way");
     }
 
-    fn step(&mut self, inst: Inst) {
-        match inst {
-            Inst::Sop1 { op: Op::SGetpcB64, dst, .. } => {
-                self.sgprs.insert(u32::from(dst.code()), 0xdead_beef);
-                self.sgprs.insert(u32::from(dst.code()) + 1, (HIGH >> 32) as u32);
+    fn step(&mut self, inst: Instruction) {
+        match (inst.entry.op, inst.fields) {
+            (Op::SGetpcB64, Fields::Scalar(f)) => {
+                let dst = u32::from(f.dst.expect("a pair").code());
+                self.sgprs.insert(dst, 0xdead_beef);
+                self.sgprs.insert(dst + 1, (HIGH >> 32) as u32);
             }
-            Inst::Sop1 { op: Op::SMovB32, dst, src: Some(src) } => {
-                let value = self.source(src);
-                self.sgprs.insert(u32::from(dst.code()), value);
+            (Op::SMovB32, Fields::Scalar(f)) => {
+                let value = self.source(f.srcs[0].expect("a source"));
+                self.sgprs.insert(u32::from(f.dst.expect("a register").code()), value);
             }
-            Inst::Smem { op: Op::SLoadDwordx4, data, base, offset, soffset: None } => {
-                let base = u32::from(base.number());
+            (Op::SLoadDwordx4, Fields::Smem(f)) => {
+                assert_eq!(f.soffset, None);
+                let base = u32::from(f.base.code());
                 let address = u64::from(self.sgprs[&(base + 1)]) << 32 | u64::from(self.sgprs[&base]);
-                let offset = u64::try_from(offset).expect("no negative offset");
+                let offset = u64::try_from(f.offset).expect("no negative offset");
                 let binding = (address + offset - HIGH - u64::from(TABLE)) / 16;
                 let stride = self.strides[usize::try_from(binding).expect("small")];
                 let address = self.base() | HIGH;
                 let records = (BUFFER_BYTES as u32).checked_div(stride).unwrap_or(BUFFER_BYTES as u32);
                 let words = [address as u32, (address >> 32) as u32 | stride << 16, records, 0];
-                for (register, word) in (u32::from(data.number())..).zip(words) {
+                for (register, word) in (u32::from(f.data.code())..).zip(words) {
                     self.scalar_pending.insert(register, word);
                 }
             }
-            Inst::Waitcnt(Waitcnt::LGKM) => self.sgprs.append(&mut self.scalar_pending),
-            Inst::Waitcnt(Waitcnt::VM) => self.vgprs.append(&mut self.vector_pending),
-            Inst::Vop1 { op: Op::VMovB32, dst, src } => self.write(dst, self.source(src)),
-            Inst::Vop2 { op, dst, srcs: [a, b] } => {
-                let [a, b] = [self.source(a), self.source(b)];
+            (Op::SWaitcnt, Fields::Scalar(f)) => match Waitcnt::from_imm(f.imm) {
+                Waitcnt::LGKM => self.sgprs.append(&mut self.scalar_pending),
+                Waitcnt::VM => self.vgprs.append(&mut self.vector_pending),
+                other => panic!("{other}"),
+            },
+            (op, Fields::Vector(f)) => {
+                let Some(VectorDst::Vgpr(dst)) = f.dst else { panic!("{op:?}") };
+                let [a, b] = [f.srcs[0], f.srcs[1]].map(|src| src.map_or(0, |src| self.source(src)));
                 let value = match op {
+                    Op::VMovB32 => a,
                     Op::VAddNcU32 => a.wrapping_add(b),
                     Op::VSubNcU32 => a.wrapping_sub(b),
                     Op::VLshrrevB32 => b >> (a & 31),
                     Op::VAndB32 => a & b,
+                    Op::VMulHiU32 => ((u64::from(a) * u64::from(b)) >> 32) as u32,
                     other => panic!("{other:?}"),
                 };
                 self.write(dst, value);
             }
-            Inst::Vop3 { op: Op::VMulHiU32, dst, srcs: [a, b, _] } => {
-                let product = u64::from(self.source(a)) * u64::from(self.source(b));
-                self.write(dst, (product >> 32) as u32);
-            }
-            Inst::Buffer(buffer) => self.load(&buffer),
-            other => panic!("{other}"),
+            (_, Fields::Buffer(f)) => self.load(inst.entry, &f),
+            _ => panic!("{}", inst.text(WaveSize::W64)),
         }
     }
 
@@ -167,17 +172,17 @@ impl Lane {
         self.vgprs.insert(register, value);
     }
 
-    fn load(&mut self, buffer: &Buffer) {
-        let BufferAddress::Index(index) = buffer.address else { panic!("not structured") };
-        let index = self.source(index.into());
+    fn load(&mut self, entry: &Entry, buffer: &BufferFields) {
+        assert!(buffer.idxen && !buffer.offen, "not structured");
+        let index = self.source(buffer.vaddr.into());
         let word = |i: u8| {
-            let register = isa::Sgpr::new(buffer.resource.number() + i).expect("in range");
-            self.source(Src::Scalar(Scalar::Sgpr(register)))
+            let register = Scalar::from_code(buffer.resource.code() + i).expect("in range");
+            self.source(Src::Scalar(register))
         };
         let base = u64::from(word(1) & 0xffff) << 32 | u64::from(word(0));
         let stride = word(1) >> 16;
         let soffset = self.source(buffer.soffset);
-        let (widths, number) = self.formats[&buffer.format.expect("typed").number()].clone();
+        let (widths, number) = self.formats[&buffer.format.expect("typed")].clone();
         let size = widths.iter().map(|w| u32::from(*w)).sum::<u32>() / 8;
         let offset = u32::from(buffer.offset);
         assert!(index < word(2), "index {index} is out of range");
@@ -185,18 +190,27 @@ impl Lane {
         let address = base + u64::from(soffset) + u64::from(index) * u64::from(stride) + u64::from(offset);
         assert_eq!(address % u64::from(size.min(4)), 0, "a load of {size} bytes is not aligned");
         let at = usize::try_from(address - HIGH - self.base()).expect("inside");
-        let name = buffer.op.mnemonic();
-        let count = name.rsplit('_').next().expect("suffix").len();
+        let (count, halves) = match entry.op {
+            Op::TbufferLoadFormatX => (1, false),
+            Op::TbufferLoadFormatXy => (2, false),
+            Op::TbufferLoadFormatXyz => (3, false),
+            Op::TbufferLoadFormatXyzw => (4, false),
+            Op::TbufferLoadFormatD16X => (1, true),
+            Op::TbufferLoadFormatD16Xy => (2, true),
+            Op::TbufferLoadFormatD16Xyz => (3, true),
+            Op::TbufferLoadFormatD16Xyzw => (4, true),
+            other => panic!("{other:?}"),
+        };
         let mut bit = 0;
         let mut values = Vec::new();
         for width in widths.iter().take(count) {
             values.push(convert(raw(at, bit, u32::from(*width)), *width, number));
             bit += u32::from(*width);
         }
-        assert_eq!(values.len(), count, "{name} of {widths:?}");
+        assert_eq!(values.len(), count, "{} of {widths:?}", entry.mnemonic);
         let data = u32::from(buffer.data.number());
         for (i, value) in (0u32..).zip(values) {
-            let (register, value) = if name.contains("d16") {
+            let (register, value) = if halves {
                 let register = data + i / 2;
                 // The half that is not written stays what it was, and nobody knows what that is.
                 let old = self.vector_pending.get(&register).copied().unwrap_or(0xabcd_abcd);

@@ -7,7 +7,8 @@ use super::tests::{component_type, instructions};
 use super::*;
 use crate::abi::exports::ExportFormat;
 use crate::abi::params::ParamExport;
-use crate::isa::{ExpSources, ExpTarget, Inst, Op, Src, Vgpr};
+use crate::isa::instruction::{Fields, VectorDst};
+use crate::isa::{ExpSources, ExpTarget, Op, Src, Vgpr};
 use crate::metadata::interface::{ComponentType, ParamSource};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -40,7 +41,8 @@ impl Lane {
 
     fn compute(&mut self, op: Op, dst: Vgpr, srcs: &[Src]) {
         let srcs: Vec<String> = srcs.iter().map(|src| self.source(*src)).collect();
-        let value = if op == Op::VMovB32 { srcs.concat() } else { format!("{}({})", op.mnemonic(), srcs.join(",")) };
+        let name = op.entry(GfxIp::Gfx1030).mnemonic;
+        let value = if op == Op::VMovB32 { srcs.concat() } else { format!("{name}({})", srcs.join(",")) };
         self.top = self.top.max(u32::from(dst.number()) + 1);
         self.registers.insert(dst, value);
     }
@@ -48,22 +50,26 @@ impl Lane {
     fn run(piece: &GluePiece, valid_mask: bool) -> Self {
         let mut lane = Self::default();
         for inst in instructions(&piece.code) {
-            match inst {
-                Inst::Vop1 { op, dst, src } => lane.compute(op, dst, &[src]),
-                Inst::Vop2 { op, dst, srcs } => lane.compute(op, dst, &srcs),
-                Inst::Vop3 { op, dst, srcs } => lane.compute(op, dst, &srcs[..op.sources()]),
-                Inst::Exp { target, sources, done, vm } => {
-                    assert_eq!(vm, valid_mask);
-                    let (list, packed) = match sources {
+            let op = inst.entry.op;
+            match inst.fields {
+                Fields::Vector(f) => {
+                    let Some(VectorDst::Vgpr(dst)) = f.dst else { panic!("{op:?}") };
+                    let srcs: Vec<Src> = f.srcs.into_iter().flatten().collect();
+                    lane.compute(op, dst, &srcs);
+                }
+                Fields::Export(f) => {
+                    assert_eq!(f.vm, valid_mask);
+                    let target = ExpTarget::from_number(f.target).expect("a target");
+                    let (list, packed) = match f.sources() {
                         ExpSources::Full(list) => (list.to_vec(), false),
                         ExpSources::Packed(list) => (list.to_vec(), true),
                     };
                     let sources = list.into_iter().map(|v| v.map(|v| lane.source(v.into()))).collect();
                     lane.exports.push(Export { target: target.to_string(), sources, packed });
-                    lane.done.push(done);
+                    lane.done.push(f.done);
                 }
-                Inst::Sopp { op: Op::SEndpgm, .. } => {}
-                other => panic!("{other}"),
+                Fields::Scalar(_) if op == Op::SEndpgm => {}
+                _ => panic!("{op:?}"),
             }
         }
         assert!(lane.top <= piece.vgprs, "{} VGPRs are named, {} declared", lane.top, piece.vgprs);

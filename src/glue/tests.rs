@@ -2,7 +2,8 @@
 //! `DOVETAIL_BLESS=1`. The text is our own disassembly, and LLVM's disassembler must say the same.
 
 use super::*;
-use crate::isa::{self, Inst};
+use crate::isa::instruction::{Fields, VectorDst};
+use crate::isa::{self, Instruction};
 use crate::metadata::interface::{
     ColorOutput, ComponentType, FragmentInput, FragmentInterface, ParamSource, Semantic, UserData, VertexInput,
     VertexInterface, VertexParam,
@@ -150,14 +151,14 @@ fn case_plan(case: Case) -> Result<GluePlan> {
 }
 
 /// The instructions of a piece.
-pub(super) fn instructions(code: &[u8]) -> Vec<Inst> {
+pub(super) fn instructions(code: &[u8]) -> Vec<Instruction> {
     let dwords: Vec<u32> = code.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
     let mut rest = dwords.as_slice();
     let mut insts = Vec::new();
     while !rest.is_empty() {
-        let (inst, length) = isa::decode(GfxIp::Gfx1030, WaveSize::W64, rest).expect("our own code");
+        let inst = isa::disassemble(GfxIp::Gfx1030, rest).expect("our own code");
         insts.push(inst);
-        rest = &rest[length..];
+        rest = &rest[usize::from(inst.dwords())..];
     }
     insts
 }
@@ -167,7 +168,7 @@ fn show(plan: &GluePlan) -> String {
     for key in plan.keys() {
         let piece = emit(key).expect("emits");
         assert_eq!(emit(key).as_ref(), Ok(&piece), "equal keys give equal bytes");
-        let lines: Vec<String> = instructions(&piece.code).iter().map(Inst::to_string).collect();
+        let lines: Vec<String> = instructions(&piece.code).iter().map(|inst| inst.text(WaveSize::W64)).collect();
         if let Some(theirs) = isa::oracle::disassemble("pieces_are_as_written_down", WaveSize::W64, &piece.code) {
             assert_eq!(lines, theirs);
         }
@@ -249,16 +250,19 @@ fn prologs_write_above_the_entry_state() {
         let Some(key) = &plan.fetch else { continue };
         let PieceKey::Fetch(fetch) = &key.piece else { panic!("a fetch key") };
         for inst in instructions(&emit(key).expect("emits").code) {
-            let (scalar, vector) = match inst {
-                Inst::Sop1 { dst, .. } | Inst::Sop2 { dst, .. } => (Some(u32::from(dst.code())), None),
-                Inst::Smem { data, .. } => (Some(u32::from(data.number())), None),
-                Inst::Vop1 { dst, .. } | Inst::Vop2 { dst, .. } | Inst::Vop3 { dst, .. } => (None, Some(dst)),
-                Inst::Buffer(buffer) => (None, Some(buffer.data)),
-                Inst::Waitcnt(_) => (None, None),
-                other => panic!("{other} in a prolog"),
+            let text = inst.text(WaveSize::W64);
+            let (scalar, vector) = match inst.fields {
+                Fields::Scalar(f) => (f.dst.map(|dst| u32::from(dst.code())), None),
+                Fields::Smem(f) => (Some(u32::from(f.data.code())), None),
+                Fields::Vector(f) => match f.dst {
+                    Some(VectorDst::Vgpr(dst)) => (None, Some(dst)),
+                    other => panic!("{other:?} in a prolog"),
+                },
+                Fields::Buffer(f) => (None, Some(f.data)),
+                _ => panic!("{text} in a prolog"),
             };
-            assert!(scalar.is_none_or(|s| s >= fetch.entry_sgprs && s < 104), "{inst} in {}", path.display());
-            assert!(vector.is_none_or(|v| v.number() >= 4), "{inst} in {}", path.display());
+            assert!(scalar.is_none_or(|s| s >= fetch.entry_sgprs && s < 104), "{text} in {}", path.display());
+            assert!(vector.is_none_or(|v| v.number() >= 4), "{text} in {}", path.display());
         }
     }
 }

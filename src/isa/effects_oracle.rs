@@ -6,14 +6,7 @@ use crate::isa::instruction::{Fields, Instruction};
 use crate::target::{GfxIp, WaveSize};
 
 /// Instructions that are no example of what they name: their operands are no registers that they use.
-const BY_NAME: [&str; 6] = [
-    "s_subvector_loop_begin",
-    "s_subvector_loop_end",
-    "image_bvh_intersect_ray",
-    "image_bvh64_intersect_ray",
-    "s_atc_probe",
-    "s_atc_probe_buffer",
-];
+const BY_NAME: [&str; 4] = ["s_subvector_loop_begin", "s_subvector_loop_end", "s_atc_probe", "s_atc_probe_buffer"];
 
 /// Where the table's example is none that the assembler takes, and forms that the table has no example of.
 const MORE: &[&str] = &[

@@ -1,40 +1,71 @@
-//! AMDGPU machine instructions: registers and operands, instructions, and their two forms, dwords and text.
+//! AMDGPU machine instructions: one table of operations, one model of an instruction, and its two forms, dwords and text.
 //!
-//! [`Inst`] is what glue writes: [`encode`] turns it into dwords, `Display` into the text that LLVM's disassembler prints for
-//! those dwords. [`disassemble`] reads whatever anyone may have written as an [`instruction::Instruction`], every opcode of
-//! the machine; [`decode`] narrows that to an [`Inst`]. Invariant: they agree, for every instruction in [`Op::ALL`]; the
-//! tests of `oracle` hold it against `llvm-mc`.
-//! To add an instruction to glue: a line in `op.rs`; its number is in the table under `tables/`. Only a new encoding format
-//! needs a variant of [`Inst`] and code. To add a generation: a table, and its field positions in `encode.rs` and
-//! `disassemble.rs`.
+//! ```text
+//! tables/gfx1030.rs   a row an operation: format, number, operands, latency class, traits
+//!   └ Op, Entry
+//! Instruction { entry, fields }       made by build.rs, read by the emulator, the checker, effects()
+//!   ├ encode ──> dwords ──> disassemble ──> Instruction      the same value again
+//!   ├ text()     what LLVM's disassembler prints for those dwords
+//!   └ Assembler  labels, relocated literals
+//! ```
+//!
+//! To write an instruction: a constructor of `build.rs` ([`Instruction::vector`] takes the shortest form), fields set for the
+//! rest, then [`encode`]. What a form does not take is an error that names the operand; the rules are in `operands.rs`, for
+//! whoever wants to ask first ([`Entry::vector_source`], [`Entry::modifiers`]).
+//!
+//! ```
+//! use dovetail::isa::{Instruction, Op, Sgpr, Src, Vgpr, encode};
+//! use dovetail::target::{GfxIp, WaveSize};
+//!
+//! let gfx = GfxIp::Gfx1030;
+//! let s4 = Src::from(Sgpr::new(4).unwrap());
+//! // The second source is no VGPR: the long form.
+//! let add = Instruction::vector(gfx, Op::VAddF32, Vgpr(0), &[Vgpr(1).into(), s4]);
+//! assert_eq!(add.text(WaveSize::W32), "v_add_f32_e64 v0, v1, s4");
+//! let mut dwords = Vec::new();
+//! encode(gfx, WaveSize::W32, &add, &mut dwords)?;
+//! assert_eq!(dwords, [0xd503_0000, 0x0000_0901]);
+//! # Ok::<(), dovetail::error::Error>(())
+//! ```
+//!
+//! To add an operation: a row in the table, nothing else, unless it does what no trait says yet; then a line in `traits.rs`
+//! and a use of it in `effects.rs`. To add a generation: a table of the same operations (what is new there too), and its
+//! field positions in `encode/` and `decode/`. The tests in `oracle/` hold every row and every form against `llvm-mc`.
 
+mod assemble;
 mod buffer_format;
+mod build;
 mod decode;
-mod disassemble;
 mod effects;
 #[cfg(test)]
 mod effects_oracle;
 mod encode;
-mod inst;
+mod export;
+mod format;
 pub mod instruction;
 mod listing;
-mod op;
+mod operands;
 #[cfg(test)]
 pub(crate) mod oracle;
-mod print;
 mod reg;
 mod register_set;
 mod table;
 mod tables;
+mod traits;
+mod waitcnt;
 
+pub use assemble::{Assembled, Assembler, Label, Relocation};
 pub use buffer_format::BufferFormat;
-pub use decode::decode;
-pub use disassemble::disassemble;
+pub use decode::disassemble;
 pub use effects::{Access, Effects, ExportKind, VectorPath};
 pub use encode::{encode, encode_all};
-pub use inst::{Buffer, BufferAddress, Cache, ExpSources, ExpTarget, Inst, LaneMask, Waitcnt};
-pub use op::{Format, Op};
+pub use export::{ExpSources, ExpTarget};
+pub use format::Format;
+pub use instruction::{Cache, Instruction};
+pub use operands::Takes;
 pub use reg::{InlineFloat, Scalar, Sgpr, Special, Src, Vgpr};
 pub use register_set::{Register, RegisterSet};
 pub use table::{Entry, Kind};
-pub use tables::opcode;
+pub use tables::Op;
+pub use traits::{AtomicOp, Latency, Traits};
+pub use waitcnt::Waitcnt;

@@ -3,6 +3,8 @@
 //! A scalar source field holds 8 of the 9 bits, a scalar destination 7, a VGPR field the number alone. A [`Src`] of 32
 //! bits made by [`Src::from_bits`] is canonical: it is a literal only when no inline constant says the same.
 
+use super::Kind;
+use crate::target::GfxIp;
 use std::fmt;
 
 /// A scalar general register, s0 to s105.
@@ -14,8 +16,8 @@ pub struct Sgpr(u8);
 pub struct Vgpr(pub u8);
 
 impl Sgpr {
-    /// How many there are; the same on every gfx10 and gfx11 part.
-    pub const COUNT: u8 = 106;
+    /// How many an operand can name; the same on every gfx10 and gfx11 part.
+    pub const COUNT: u8 = GfxIp::Gfx1030.registers().sgprs as u8;
 
     /// The register of this number, if there is one.
     pub const fn new(number: u8) -> Option<Self> {
@@ -29,6 +31,9 @@ impl Sgpr {
 }
 
 impl Vgpr {
+    /// How many an operand can name; the same on every part.
+    pub const COUNT: u16 = GfxIp::Gfx1030.registers().vgprs as u16;
+
     /// Its number.
     pub const fn number(self) -> u8 {
         self.0
@@ -148,6 +153,27 @@ impl InlineFloat {
     ];
     const FIRST_CODE: u16 = 240;
 
+    /// The value that a 16-bit operation sees.
+    pub fn half_bits(self) -> u16 {
+        match self {
+            Self::InverseTwoPi => 0x3118,
+            // Powers of two: sign, the exponent with another bias, no mantissa.
+            _ => {
+                let [.., high] = self.bits().to_le_bytes();
+                let exponent = (self.bits() >> 23 & 0xff) as u16 + 15 - 127;
+                u16::from(high >> 7) << 15 | exponent << 10
+            }
+        }
+    }
+
+    /// The value that a 64-bit operation sees.
+    pub fn double_bits(self) -> u64 {
+        match self {
+            Self::InverseTwoPi => 0x3fc4_5f30_6dc9_c882,
+            _ => f64::from(f32::from_bits(self.bits())).to_bits(),
+        }
+    }
+
     /// The value that a 32-bit operation sees.
     pub fn bits(self) -> u32 {
         Self::ALL.iter().find(|(float, _, _)| *float == self).map_or(0, |(_, bits, _)| *bits)
@@ -179,6 +205,39 @@ impl Src {
         }
         let float = InlineFloat::ALL.iter().find(|(_, pattern, _)| *pattern == bits);
         float.map_or(Self::Literal(bits), |(float, _, _)| Self::Float(*float))
+    }
+
+    /// The shortest operand that an operand of this kind reads as `value`; `None` where there is none, as a wide literal has
+    /// 32 bits (isa-gfx10 1.2: those of an integer are the low half, those of a double the high one).
+    pub fn constant(kind: Kind, value: u64) -> Option<Self> {
+        let low = value as u32;
+        let is_int = |signed: i64| i8::try_from(signed).ok().filter(|i| (-16..=64).contains(i)).map(Self::Int);
+        let float = |bits: &dyn Fn(InlineFloat) -> u64| {
+            InlineFloat::ALL.iter().map(|row| row.0).find(|float| bits(*float) == value).map(Self::Float)
+        };
+        match kind {
+            Kind::B32 | Kind::F32 => u32::try_from(value).ok().map(Self::from_bits),
+            Kind::B16 | Kind::F16 => {
+                let half = u16::try_from(value).ok()?;
+                let short = is_int(half.cast_signed().into()).or_else(|| float(&|f| f.half_bits().into()));
+                short.or(Some(Self::Literal(low)))
+            }
+            // An integer fills both halves with its sign, a float the low one alone.
+            Kind::P16 | Kind::PF16 => {
+                let word = u32::try_from(value).ok()?;
+                let short = is_int(word.cast_signed().into()).or_else(|| float(&|f| f.half_bits().into()));
+                short.or(Some(Self::Literal(word)))
+            }
+            Kind::B64 | Kind::F64 => {
+                let short = is_int(value.cast_signed()).or_else(|| float(&InlineFloat::double_bits));
+                short.or_else(|| match kind {
+                    Kind::F64 if low == 0 => Some(Self::Literal((value >> 32) as u32)),
+                    Kind::B64 => u32::try_from(value).ok().map(Self::Literal),
+                    _ => None,
+                })
+            }
+            Kind::B96 | Kind::B128 | Kind::B256 | Kind::B512 | Kind::Mask => None,
+        }
     }
 
     /// The 9-bit code, or `None` for an integer that has none.
@@ -280,6 +339,31 @@ mod tests {
         assert_eq!(Src::from_code(255, None), None);
         assert_eq!(Src::Int(65).code(), None);
         assert_eq!(Src::Int(-17).code(), None);
+    }
+
+    #[test]
+    fn constants_are_those_of_the_operands_kind() {
+        let float = Some(Src::Float(InlineFloat::One));
+        assert_eq!(Src::constant(Kind::F16, 0x3c00), float);
+        assert_eq!(Src::constant(Kind::F32, 0x3f80_0000), float);
+        assert_eq!(Src::constant(Kind::F64, 1f64.to_bits()), float);
+        assert_eq!(Src::constant(Kind::PF16, 0x3c00), float);
+        assert_eq!(Src::constant(Kind::PF16, 0x3c00_3c00), Some(Src::Literal(0x3c00_3c00)));
+        assert_eq!(Src::constant(Kind::B16, 0xffff), Some(Src::Int(-1)));
+        assert_eq!(Src::constant(Kind::B16, 0x1_0000), None);
+        assert_eq!(Src::constant(Kind::B64, u64::MAX), Some(Src::Int(-1)));
+        assert_eq!(Src::constant(Kind::B64, 0xffff_ffff), Some(Src::Literal(0xffff_ffff)));
+        assert_eq!(Src::constant(Kind::B64, 1 << 32), None);
+        assert_eq!(Src::constant(Kind::F64, 1.5f64.to_bits()), Some(Src::Literal(0x3ff8_0000)));
+        assert_eq!(Src::constant(Kind::F64, 0.1f64.to_bits()), None);
+        for (kind, bits) in [(Kind::F16, 0x3118), (Kind::F32, 0x3e22_f983), (Kind::F64, 0x3fc4_5f30_6dc9_c882)] {
+            assert_eq!(Src::constant(kind, bits), Some(Src::Float(InlineFloat::InverseTwoPi)));
+        }
+        for (float, f16) in
+            InlineFloat::ALL.iter().zip([0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400])
+        {
+            assert_eq!(float.0.half_bits(), f16);
+        }
     }
 
     #[test]

@@ -2,9 +2,9 @@
 //!
 //! The tables themselves are data, one file a generation under `tables/`. A row gives registers written and values read in
 //! the order in which the assembler writes them; memory instructions give their data alone, the rest of their operands
-//! follows from the format.
+//! follows from the format. Everything else that tells one operation from another is a trait.
 
-use super::Format;
+use super::{AtomicOp, Format, Latency, Op, Traits};
 
 /// How an operand is read or written: width, and what floats, halves and inline constants mean in it (isa-gfx10 1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -62,8 +62,10 @@ impl Kind {
 }
 
 /// A row of an opcode table.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Entry {
+    /// The operation.
+    pub op: Op,
     /// The encoding.
     pub format: Format,
     /// The opcode in it.
@@ -74,11 +76,51 @@ pub struct Entry {
     pub dst: &'static [Kind],
     /// Values read.
     pub src: &'static [Kind],
+    /// How long the result takes.
+    pub latency: Latency,
+    /// What the operands do not say.
+    pub traits: Traits,
+    /// What an atomic does, at most one.
+    pub(super) atomic: &'static [AtomicOp],
 }
 
+impl PartialEq for Entry {
+    /// A table has one row for each operation, and a generation one table.
+    fn eq(&self, other: &Self) -> bool {
+        (self.op, self.format, self.number) == (other.op, other.format, other.number)
+    }
+}
+
+impl Eq for Entry {}
+
 impl Entry {
+    /// Whether it has any of these traits.
+    pub const fn is(&self, traits: Traits) -> bool {
+        self.traits.any(traits)
+    }
+
+    /// What an atomic does with a memory cell, where there is one such thing.
+    pub fn atomic(&self) -> Option<AtomicOp> {
+        self.atomic.first().copied()
+    }
+
     /// Registers of the data that a memory instruction moves.
     pub fn data_registers(&self) -> u8 {
         self.dst.first().or(self.src.first()).map_or(0, |kind| kind.registers())
+    }
+
+    /// The kind of a result, 32 bits where the row has none.
+    pub fn dst_kind(&self, i: usize) -> Kind {
+        self.dst.get(i).copied().unwrap_or(Kind::B32)
+    }
+
+    /// The kind of a source, 32 bits where the row has none.
+    pub fn src_kind(&self, i: usize) -> Kind {
+        self.src.get(i).copied().unwrap_or(Kind::B32)
+    }
+
+    /// The second result is a mask, whose register takes the place of `abs` and `op_sel` in the long form (VOP3B).
+    pub fn has_mask_result(&self) -> bool {
+        self.dst.len() > 1
     }
 }

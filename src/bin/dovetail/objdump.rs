@@ -78,8 +78,8 @@ pub fn compare(elf: &[u8]) -> Result<Listing> {
             }
             let rest = usize::try_from(offset / 4).ok().and_then(|n| words.get(n..)).unwrap_or_default();
             let ours = match disassemble(GfxIp::Gfx1030, rest) {
-                Ok(inst) if usize::from(inst.dwords) == length => inst.text(wave),
-                Ok(inst) => format!("{} of {} dwords", inst.text(wave), inst.dwords),
+                Ok(inst) if usize::from(inst.dwords()) == length => inst.text(wave),
+                Ok(inst) => format!("{} of {} dwords", inst.text(wave), inst.dwords()),
                 Err(e) => e.to_string(),
             };
             let theirs = theirs.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -117,7 +117,7 @@ fn successor(words: &[u32], start: u64, end: u64) -> Option<u64> {
     let (mut at, mut after) = (start, Some(end));
     while at < end {
         let inst = disassemble(GfxIp::Gfx1030, words.get(usize::try_from(at / 4).ok()?..)?).ok()?;
-        at += 4 * u64::from(inst.dwords);
+        at += 4 * u64::from(inst.dwords());
         let Fields::Scalar(fields) = &inst.fields else {
             after = Some(end);
             continue;

@@ -35,7 +35,7 @@ pub(super) fn vgprs(interface: &StageInterface, code: &[u8], registers: &Registe
             return Ok(None);
         }
         written = written.union(&effects.writes);
-        rest = rest.get(usize::from(inst.dwords)..).unwrap_or_default();
+        rest = rest.get(usize::from(inst.dwords())..).unwrap_or_default();
     }
     Ok(Some(written))
 }

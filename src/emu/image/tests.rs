@@ -203,7 +203,7 @@ fn run(
             wave.set_vgpr(Vgpr(*register), 0, lane, *value);
         }
     }
-    execute(resolve(inst.entry.mnemonic).expect("known"), &inst, fields, &mut wave, memory).expect("executes");
+    execute(resolve(inst.entry).expect("known"), &inst, fields, &mut wave, memory).expect("executes");
     move |n| [0, 1, 2, 3].map(|lane| wave.vgpr(Vgpr(20), n, lane))
 }
 

@@ -72,11 +72,11 @@ fn what_is_not_done_is_listed() {
     let (mut at, mut unknown, mut done) = (0, BTreeSet::new(), 0);
     while let Some(rest) = words.get(at..).filter(|rest| !rest.is_empty()) {
         let step = Step::new(crate::isa::disassemble(GfxIp::Gfx1030, rest).expect("of the assembler"));
-        at += usize::from(step.inst.dwords);
+        at += usize::from(step.dwords);
         if step.is_done() {
             done += 1;
         } else {
-            let own = &rest[..usize::from(step.inst.dwords)];
+            let own = &rest[..usize::from(step.dwords)];
             let stopped = stop(own).expect("nothing is skipped over in silence");
             assert_eq!(stopped, step.inst.entry.mnemonic);
             unknown.insert(step.inst.entry.mnemonic);

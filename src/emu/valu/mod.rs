@@ -20,7 +20,7 @@ use super::mode::Mode;
 use super::wave::{LANES, Lanes, Wave, ones};
 use crate::error::{Error, Result};
 use crate::isa::instruction::{Instruction, Modifiers, VectorDst, VectorFields, VectorForm};
-use crate::isa::{Kind, Scalar, Src, Vgpr};
+use crate::isa::{Kind, Op, Scalar, Src, Traits, Vgpr};
 use compare::Test;
 use cross::Cross;
 
@@ -77,16 +77,13 @@ pub fn resolve(inst: &Instruction, fields: &VectorFields) -> Option<Valu> {
     let integer = inst.entry.dst.first().is_some_and(|kind| !kind.is_float());
     if fields.mods.clamp && integer && int::resolve(name).is_some() {
         let lane = int::saturating(name)?;
-        return Some(if name.starts_with("v_pk_") {
+        return Some(if inst.entry.is(Traits::PACKED) {
             Valu::Packed { lane, fused: false }
         } else {
             Valu::Value { lane, fused: false }
         });
     }
-    let fused = matches!(
-        name,
-        "v_fmac_f32" | "v_fmac_f16" | "v_fmac_legacy_f32" | "v_dot2c_f32_f16" | "v_dot4c_i32_i8" | "v_pk_fmac_f16"
-    );
+    let fused = inst.entry.is(Traits::TIED);
     let special = match name {
         "v_nop" | "v_pipeflush" | "v_clrexcp" => Valu::Nop,
         "v_cndmask_b32" => Valu::Select,
@@ -105,7 +102,7 @@ pub fn resolve(inst: &Instruction, fields: &VectorFields) -> Option<Valu> {
             let (sum, overflow) = product.overflowing_add(c.cast_signed());
             (sum.cast_unsigned(), overflow)
         }),
-        _ if name.starts_with("v_pk_") => {
+        _ if inst.entry.is(Traits::PACKED) => {
             Valu::Packed { lane: half::resolve(name).or_else(|| int::resolve(name))?, fused }
         }
         _ => {
@@ -242,7 +239,7 @@ pub fn execute(op: Valu, inst: &Instruction, fields: &VectorFields, wave: &mut W
                 let values = operands.values.each_ref().map(|values| values[i]);
                 result[i] = packed::mix(mode, &fields.mods, kind, values);
             }
-            let high = inst.entry.mnemonic == "v_fma_mixhi_f16";
+            let high = inst.entry.is(Traits::HIGH_HALF);
             store(kind, high, vgpr()?, &mut result, exec, wave)
         }
         Valu::Test { test, exec: to_exec } => {
@@ -328,7 +325,7 @@ fn move_relative(
     wave: &mut Wave,
 ) -> Result<()> {
     let m0 = wave.scalar(Scalar::M0);
-    let split = inst.entry.mnemonic == "v_movrelsd_2_b32";
+    let split = inst.entry.op == Op::VMovrelsd2B32;
     let step = |used: bool, value: u32| if used { value as usize } else { 0 };
     let [source, target] =
         if split { [step(from, m0 & 0x3ff), step(to, m0 >> 16 & 0x3ff)] } else { [step(from, m0), step(to, m0)] };

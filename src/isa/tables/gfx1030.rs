@@ -1,1154 +1,1150 @@
-//! The instructions of gfx10.3: format, number in it, mnemonic, registers written, registers and values read.
+//! The instructions of gfx10.3: a row each.
 //!
-//! Every number that the disassembler knows, with its own word for it; the long forms of VOP1, VOP2 and VOPC in VOP3 follow
-//! from their rows (`entry` in the module above). Checked against the disassembler's view in `testdata/isa/opcodes-gfx1030.tsv`.
+//! Columns: the operation, its format, its number there, the assembler's name, registers written, values read, latency class,
+//! traits, which are all that is not an operand, and after `=>` what an atomic does. Sorted by format, then number. The long
+//! forms of VOP1, VOP2 and VOPC in VOP3 follow from their rows (`entry` in the module above). Names and numbers are checked
+//! against the disassembler's view in `testdata/isa/opcodes-gfx1030.tsv`, operands and modifiers by the tests in `oracle`.
 
-use super::{Entry, row};
-use crate::isa::op::Format::*;
-use crate::isa::table::Kind::*;
-
-/// Sorted by format, then number.
-pub(super) const ENTRIES: &[Entry] = &[
-    row(Sop2, 0, "s_add_u32", &[B32], &[B32, B32]),
-    row(Sop2, 1, "s_sub_u32", &[B32], &[B32, B32]),
-    row(Sop2, 2, "s_add_i32", &[B32], &[B32, B32]),
-    row(Sop2, 3, "s_sub_i32", &[B32], &[B32, B32]),
-    row(Sop2, 4, "s_addc_u32", &[B32], &[B32, B32]),
-    row(Sop2, 5, "s_subb_u32", &[B32], &[B32, B32]),
-    row(Sop2, 6, "s_min_i32", &[B32], &[B32, B32]),
-    row(Sop2, 7, "s_min_u32", &[B32], &[B32, B32]),
-    row(Sop2, 8, "s_max_i32", &[B32], &[B32, B32]),
-    row(Sop2, 9, "s_max_u32", &[B32], &[B32, B32]),
-    row(Sop2, 10, "s_cselect_b32", &[B32], &[B32, B32]),
-    row(Sop2, 11, "s_cselect_b64", &[B64], &[B64, B64]),
-    row(Sop2, 14, "s_and_b32", &[B32], &[B32, B32]),
-    row(Sop2, 15, "s_and_b64", &[B64], &[B64, B64]),
-    row(Sop2, 16, "s_or_b32", &[B32], &[B32, B32]),
-    row(Sop2, 17, "s_or_b64", &[B64], &[B64, B64]),
-    row(Sop2, 18, "s_xor_b32", &[B32], &[B32, B32]),
-    row(Sop2, 19, "s_xor_b64", &[B64], &[B64, B64]),
-    row(Sop2, 20, "s_andn2_b32", &[B32], &[B32, B32]),
-    row(Sop2, 21, "s_andn2_b64", &[B64], &[B64, B64]),
-    row(Sop2, 22, "s_orn2_b32", &[B32], &[B32, B32]),
-    row(Sop2, 23, "s_orn2_b64", &[B64], &[B64, B64]),
-    row(Sop2, 24, "s_nand_b32", &[B32], &[B32, B32]),
-    row(Sop2, 25, "s_nand_b64", &[B64], &[B64, B64]),
-    row(Sop2, 26, "s_nor_b32", &[B32], &[B32, B32]),
-    row(Sop2, 27, "s_nor_b64", &[B64], &[B64, B64]),
-    row(Sop2, 28, "s_xnor_b32", &[B32], &[B32, B32]),
-    row(Sop2, 29, "s_xnor_b64", &[B64], &[B64, B64]),
-    row(Sop2, 30, "s_lshl_b32", &[B32], &[B32, B32]),
-    row(Sop2, 31, "s_lshl_b64", &[B64], &[B64, B32]),
-    row(Sop2, 32, "s_lshr_b32", &[B32], &[B32, B32]),
-    row(Sop2, 33, "s_lshr_b64", &[B64], &[B64, B32]),
-    row(Sop2, 34, "s_ashr_i32", &[B32], &[B32, B32]),
-    row(Sop2, 35, "s_ashr_i64", &[B64], &[B64, B32]),
-    row(Sop2, 36, "s_bfm_b32", &[B32], &[B32, B32]),
-    row(Sop2, 37, "s_bfm_b64", &[B64], &[B32, B32]),
-    row(Sop2, 38, "s_mul_i32", &[B32], &[B32, B32]),
-    row(Sop2, 39, "s_bfe_u32", &[B32], &[B32, B32]),
-    row(Sop2, 40, "s_bfe_i32", &[B32], &[B32, B32]),
-    row(Sop2, 41, "s_bfe_u64", &[B64], &[B64, B32]),
-    row(Sop2, 42, "s_bfe_i64", &[B64], &[B64, B32]),
-    row(Sop2, 44, "s_absdiff_i32", &[B32], &[B32, B32]),
-    row(Sop2, 46, "s_lshl1_add_u32", &[B32], &[B32, B32]),
-    row(Sop2, 47, "s_lshl2_add_u32", &[B32], &[B32, B32]),
-    row(Sop2, 48, "s_lshl3_add_u32", &[B32], &[B32, B32]),
-    row(Sop2, 49, "s_lshl4_add_u32", &[B32], &[B32, B32]),
-    row(Sop2, 50, "s_pack_ll_b32_b16", &[B32], &[B32, B32]),
-    row(Sop2, 51, "s_pack_lh_b32_b16", &[B32], &[B32, B32]),
-    row(Sop2, 52, "s_pack_hh_b32_b16", &[B32], &[B32, B32]),
-    row(Sop2, 53, "s_mul_hi_u32", &[B32], &[B32, B32]),
-    row(Sop2, 54, "s_mul_hi_i32", &[B32], &[B32, B32]),
-    row(Sopk, 0, "s_movk_i32", &[B32], &[]),
-    row(Sopk, 1, "s_version", &[], &[]),
-    row(Sopk, 2, "s_cmovk_i32", &[B32], &[]),
-    row(Sopk, 3, "s_cmpk_eq_i32", &[], &[B32]),
-    row(Sopk, 4, "s_cmpk_lg_i32", &[], &[B32]),
-    row(Sopk, 5, "s_cmpk_gt_i32", &[], &[B32]),
-    row(Sopk, 6, "s_cmpk_ge_i32", &[], &[B32]),
-    row(Sopk, 7, "s_cmpk_lt_i32", &[], &[B32]),
-    row(Sopk, 8, "s_cmpk_le_i32", &[], &[B32]),
-    row(Sopk, 9, "s_cmpk_eq_u32", &[], &[B32]),
-    row(Sopk, 10, "s_cmpk_lg_u32", &[], &[B32]),
-    row(Sopk, 11, "s_cmpk_gt_u32", &[], &[B32]),
-    row(Sopk, 12, "s_cmpk_ge_u32", &[], &[B32]),
-    row(Sopk, 13, "s_cmpk_lt_u32", &[], &[B32]),
-    row(Sopk, 14, "s_cmpk_le_u32", &[], &[B32]),
-    row(Sopk, 15, "s_addk_i32", &[B32], &[]),
-    row(Sopk, 16, "s_mulk_i32", &[B32], &[]),
-    row(Sopk, 18, "s_getreg_b32", &[B32], &[]),
-    row(Sopk, 19, "s_setreg_b32", &[], &[B32]),
-    row(Sopk, 21, "s_setreg_imm32_b32", &[], &[]),
-    row(Sopk, 22, "s_call_b64", &[B64], &[]),
-    row(Sopk, 23, "s_waitcnt_vscnt", &[], &[B32]),
-    row(Sopk, 24, "s_waitcnt_vmcnt", &[], &[B32]),
-    row(Sopk, 25, "s_waitcnt_expcnt", &[], &[B32]),
-    row(Sopk, 26, "s_waitcnt_lgkmcnt", &[], &[B32]),
-    row(Sopk, 27, "s_subvector_loop_begin", &[], &[B32]),
-    row(Sopk, 28, "s_subvector_loop_end", &[], &[B32]),
-    row(Sop1, 3, "s_mov_b32", &[B32], &[B32]),
-    row(Sop1, 4, "s_mov_b64", &[B64], &[B64]),
-    row(Sop1, 5, "s_cmov_b32", &[B32], &[B32]),
-    row(Sop1, 6, "s_cmov_b64", &[B64], &[B64]),
-    row(Sop1, 7, "s_not_b32", &[B32], &[B32]),
-    row(Sop1, 8, "s_not_b64", &[B64], &[B64]),
-    row(Sop1, 9, "s_wqm_b32", &[B32], &[B32]),
-    row(Sop1, 10, "s_wqm_b64", &[B64], &[B64]),
-    row(Sop1, 11, "s_brev_b32", &[B32], &[B32]),
-    row(Sop1, 12, "s_brev_b64", &[B64], &[B64]),
-    row(Sop1, 13, "s_bcnt0_i32_b32", &[B32], &[B32]),
-    row(Sop1, 14, "s_bcnt0_i32_b64", &[B32], &[B64]),
-    row(Sop1, 15, "s_bcnt1_i32_b32", &[B32], &[B32]),
-    row(Sop1, 16, "s_bcnt1_i32_b64", &[B32], &[B64]),
-    row(Sop1, 17, "s_ff0_i32_b32", &[B32], &[B32]),
-    row(Sop1, 18, "s_ff0_i32_b64", &[B32], &[B64]),
-    row(Sop1, 19, "s_ff1_i32_b32", &[B32], &[B32]),
-    row(Sop1, 20, "s_ff1_i32_b64", &[B32], &[B64]),
-    row(Sop1, 21, "s_flbit_i32_b32", &[B32], &[B32]),
-    row(Sop1, 22, "s_flbit_i32_b64", &[B32], &[B64]),
-    row(Sop1, 23, "s_flbit_i32", &[B32], &[B32]),
-    row(Sop1, 24, "s_flbit_i32_i64", &[B32], &[B64]),
-    row(Sop1, 25, "s_sext_i32_i8", &[B32], &[B32]),
-    row(Sop1, 26, "s_sext_i32_i16", &[B32], &[B32]),
-    row(Sop1, 27, "s_bitset0_b32", &[B32], &[B32]),
-    row(Sop1, 28, "s_bitset0_b64", &[B64], &[B32]),
-    row(Sop1, 29, "s_bitset1_b32", &[B32], &[B32]),
-    row(Sop1, 30, "s_bitset1_b64", &[B64], &[B32]),
-    row(Sop1, 31, "s_getpc_b64", &[B64], &[]),
-    row(Sop1, 32, "s_setpc_b64", &[], &[B64]),
-    row(Sop1, 33, "s_swappc_b64", &[B64], &[B64]),
-    row(Sop1, 34, "s_rfe_b64", &[], &[B64]),
-    row(Sop1, 36, "s_and_saveexec_b64", &[B64], &[B64]),
-    row(Sop1, 37, "s_or_saveexec_b64", &[B64], &[B64]),
-    row(Sop1, 38, "s_xor_saveexec_b64", &[B64], &[B64]),
-    row(Sop1, 39, "s_andn2_saveexec_b64", &[B64], &[B64]),
-    row(Sop1, 40, "s_orn2_saveexec_b64", &[B64], &[B64]),
-    row(Sop1, 41, "s_nand_saveexec_b64", &[B64], &[B64]),
-    row(Sop1, 42, "s_nor_saveexec_b64", &[B64], &[B64]),
-    row(Sop1, 43, "s_xnor_saveexec_b64", &[B64], &[B64]),
-    row(Sop1, 44, "s_quadmask_b32", &[B32], &[B32]),
-    row(Sop1, 45, "s_quadmask_b64", &[B64], &[B64]),
-    row(Sop1, 46, "s_movrels_b32", &[B32], &[B32]),
-    row(Sop1, 47, "s_movrels_b64", &[B64], &[B64]),
-    row(Sop1, 48, "s_movreld_b32", &[B32], &[B32]),
-    row(Sop1, 49, "s_movreld_b64", &[B64], &[B64]),
-    row(Sop1, 52, "s_abs_i32", &[B32], &[B32]),
-    row(Sop1, 55, "s_andn1_saveexec_b64", &[B64], &[B64]),
-    row(Sop1, 56, "s_orn1_saveexec_b64", &[B64], &[B64]),
-    row(Sop1, 57, "s_andn1_wrexec_b64", &[B64], &[B64]),
-    row(Sop1, 58, "s_andn2_wrexec_b64", &[B64], &[B64]),
-    row(Sop1, 59, "s_bitreplicate_b64_b32", &[B64], &[B32]),
-    row(Sop1, 60, "s_and_saveexec_b32", &[B32], &[B32]),
-    row(Sop1, 61, "s_or_saveexec_b32", &[B32], &[B32]),
-    row(Sop1, 62, "s_xor_saveexec_b32", &[B32], &[B32]),
-    row(Sop1, 63, "s_andn2_saveexec_b32", &[B32], &[B32]),
-    row(Sop1, 64, "s_orn2_saveexec_b32", &[B32], &[B32]),
-    row(Sop1, 65, "s_nand_saveexec_b32", &[B32], &[B32]),
-    row(Sop1, 66, "s_nor_saveexec_b32", &[B32], &[B32]),
-    row(Sop1, 67, "s_xnor_saveexec_b32", &[B32], &[B32]),
-    row(Sop1, 68, "s_andn1_saveexec_b32", &[B32], &[B32]),
-    row(Sop1, 69, "s_orn1_saveexec_b32", &[B32], &[B32]),
-    row(Sop1, 70, "s_andn1_wrexec_b32", &[B32], &[B32]),
-    row(Sop1, 71, "s_andn2_wrexec_b32", &[B32], &[B32]),
-    row(Sop1, 73, "s_movrelsd_2_b32", &[B32], &[B32]),
-    row(Sopc, 0, "s_cmp_eq_i32", &[], &[B32, B32]),
-    row(Sopc, 1, "s_cmp_lg_i32", &[], &[B32, B32]),
-    row(Sopc, 2, "s_cmp_gt_i32", &[], &[B32, B32]),
-    row(Sopc, 3, "s_cmp_ge_i32", &[], &[B32, B32]),
-    row(Sopc, 4, "s_cmp_lt_i32", &[], &[B32, B32]),
-    row(Sopc, 5, "s_cmp_le_i32", &[], &[B32, B32]),
-    row(Sopc, 6, "s_cmp_eq_u32", &[], &[B32, B32]),
-    row(Sopc, 7, "s_cmp_lg_u32", &[], &[B32, B32]),
-    row(Sopc, 8, "s_cmp_gt_u32", &[], &[B32, B32]),
-    row(Sopc, 9, "s_cmp_ge_u32", &[], &[B32, B32]),
-    row(Sopc, 10, "s_cmp_lt_u32", &[], &[B32, B32]),
-    row(Sopc, 11, "s_cmp_le_u32", &[], &[B32, B32]),
-    row(Sopc, 12, "s_bitcmp0_b32", &[], &[B32, B32]),
-    row(Sopc, 13, "s_bitcmp1_b32", &[], &[B32, B32]),
-    row(Sopc, 14, "s_bitcmp0_b64", &[], &[B64, B32]),
-    row(Sopc, 15, "s_bitcmp1_b64", &[], &[B64, B32]),
-    row(Sopc, 18, "s_cmp_eq_u64", &[], &[B64, B64]),
-    row(Sopc, 19, "s_cmp_lg_u64", &[], &[B64, B64]),
-    row(Sopp, 0, "s_nop", &[], &[]),
-    row(Sopp, 1, "s_endpgm", &[], &[]),
-    row(Sopp, 2, "s_branch", &[], &[]),
-    row(Sopp, 3, "s_wakeup", &[], &[]),
-    row(Sopp, 4, "s_cbranch_scc0", &[], &[]),
-    row(Sopp, 5, "s_cbranch_scc1", &[], &[]),
-    row(Sopp, 6, "s_cbranch_vccz", &[], &[]),
-    row(Sopp, 7, "s_cbranch_vccnz", &[], &[]),
-    row(Sopp, 8, "s_cbranch_execz", &[], &[]),
-    row(Sopp, 9, "s_cbranch_execnz", &[], &[]),
-    row(Sopp, 10, "s_barrier", &[], &[]),
-    row(Sopp, 11, "s_setkill", &[], &[]),
-    row(Sopp, 12, "s_waitcnt", &[], &[]),
-    row(Sopp, 13, "s_sethalt", &[], &[]),
-    row(Sopp, 14, "s_sleep", &[], &[]),
-    row(Sopp, 15, "s_setprio", &[], &[]),
-    row(Sopp, 16, "s_sendmsg", &[], &[]),
-    row(Sopp, 17, "s_sendmsghalt", &[], &[]),
-    row(Sopp, 18, "s_trap", &[], &[]),
-    row(Sopp, 19, "s_icache_inv", &[], &[]),
-    row(Sopp, 20, "s_incperflevel", &[], &[]),
-    row(Sopp, 21, "s_decperflevel", &[], &[]),
-    row(Sopp, 22, "s_ttracedata", &[], &[]),
-    row(Sopp, 23, "s_cbranch_cdbgsys", &[], &[]),
-    row(Sopp, 24, "s_cbranch_cdbguser", &[], &[]),
-    row(Sopp, 25, "s_cbranch_cdbgsys_or_user", &[], &[]),
-    row(Sopp, 26, "s_cbranch_cdbgsys_and_user", &[], &[]),
-    row(Sopp, 27, "s_endpgm_saved", &[], &[]),
-    row(Sopp, 30, "s_endpgm_ordered_ps_done", &[], &[]),
-    row(Sopp, 31, "s_code_end", &[], &[]),
-    row(Sopp, 32, "s_inst_prefetch", &[], &[]),
-    row(Sopp, 33, "s_clause", &[], &[]),
-    row(Sopp, 34, "s_wait_idle", &[], &[]),
-    row(Sopp, 35, "s_waitcnt_depctr", &[], &[]),
-    row(Sopp, 36, "s_round_mode", &[], &[]),
-    row(Sopp, 37, "s_denorm_mode", &[], &[]),
-    row(Sopp, 40, "s_ttracedata_imm", &[], &[]),
-    row(Smem, 0, "s_load_dword", &[B32], &[]),
-    row(Smem, 1, "s_load_dwordx2", &[B64], &[]),
-    row(Smem, 2, "s_load_dwordx4", &[B128], &[]),
-    row(Smem, 3, "s_load_dwordx8", &[B256], &[]),
-    row(Smem, 4, "s_load_dwordx16", &[B512], &[]),
-    row(Smem, 8, "s_buffer_load_dword", &[B32], &[]),
-    row(Smem, 9, "s_buffer_load_dwordx2", &[B64], &[]),
-    row(Smem, 10, "s_buffer_load_dwordx4", &[B128], &[]),
-    row(Smem, 11, "s_buffer_load_dwordx8", &[B256], &[]),
-    row(Smem, 12, "s_buffer_load_dwordx16", &[B512], &[]),
-    row(Smem, 31, "s_gl1_inv", &[], &[]),
-    row(Smem, 32, "s_dcache_inv", &[], &[]),
-    row(Smem, 36, "s_memtime", &[B64], &[]),
-    row(Smem, 37, "s_memrealtime", &[B64], &[]),
-    row(Smem, 38, "s_atc_probe", &[], &[]),
-    row(Smem, 39, "s_atc_probe_buffer", &[], &[]),
-    row(Vop2, 1, "v_cndmask_b32", &[B32], &[F32, F32, Mask]),
-    row(Vop2, 2, "v_dot2c_f32_f16", &[F32], &[PF16, PF16]),
-    row(Vop2, 3, "v_add_f32", &[F32], &[F32, F32]),
-    row(Vop2, 4, "v_sub_f32", &[F32], &[F32, F32]),
-    row(Vop2, 5, "v_subrev_f32", &[F32], &[F32, F32]),
-    row(Vop2, 6, "v_fmac_legacy_f32", &[F32], &[F32, F32]),
-    row(Vop2, 7, "v_mul_legacy_f32", &[F32], &[F32, F32]),
-    row(Vop2, 8, "v_mul_f32", &[F32], &[F32, F32]),
-    row(Vop2, 9, "v_mul_i32_i24", &[B32], &[B32, B32]),
-    row(Vop2, 10, "v_mul_hi_i32_i24", &[B32], &[B32, B32]),
-    row(Vop2, 11, "v_mul_u32_u24", &[B32], &[B32, B32]),
-    row(Vop2, 12, "v_mul_hi_u32_u24", &[B32], &[B32, B32]),
-    row(Vop2, 13, "v_dot4c_i32_i8", &[B32], &[B32, B32]),
-    row(Vop2, 15, "v_min_f32", &[F32], &[F32, F32]),
-    row(Vop2, 16, "v_max_f32", &[F32], &[F32, F32]),
-    row(Vop2, 17, "v_min_i32", &[B32], &[B32, B32]),
-    row(Vop2, 18, "v_max_i32", &[B32], &[B32, B32]),
-    row(Vop2, 19, "v_min_u32", &[B32], &[B32, B32]),
-    row(Vop2, 20, "v_max_u32", &[B32], &[B32, B32]),
-    row(Vop2, 22, "v_lshrrev_b32", &[B32], &[B32, B32]),
-    row(Vop2, 24, "v_ashrrev_i32", &[B32], &[B32, B32]),
-    row(Vop2, 26, "v_lshlrev_b32", &[B32], &[B32, B32]),
-    row(Vop2, 27, "v_and_b32", &[B32], &[B32, B32]),
-    row(Vop2, 28, "v_or_b32", &[B32], &[B32, B32]),
-    row(Vop2, 29, "v_xor_b32", &[B32], &[B32, B32]),
-    row(Vop2, 30, "v_xnor_b32", &[B32], &[B32, B32]),
-    row(Vop2, 37, "v_add_nc_u32", &[B32], &[B32, B32]),
-    row(Vop2, 38, "v_sub_nc_u32", &[B32], &[B32, B32]),
-    row(Vop2, 39, "v_subrev_nc_u32", &[B32], &[B32, B32]),
-    row(Vop2, 40, "v_add_co_ci_u32", &[B32, Mask], &[B32, B32, Mask]),
-    row(Vop2, 41, "v_sub_co_ci_u32", &[B32, Mask], &[B32, B32, Mask]),
-    row(Vop2, 42, "v_subrev_co_ci_u32", &[B32, Mask], &[B32, B32, Mask]),
-    row(Vop2, 43, "v_fmac_f32", &[F32], &[F32, F32]),
-    row(Vop2, 44, "v_fmamk_f32", &[F32], &[F32, F32, F32]),
-    row(Vop2, 45, "v_fmaak_f32", &[F32], &[F32, F32, F32]),
-    row(Vop2, 47, "v_cvt_pkrtz_f16_f32", &[B32], &[F32, F32]),
-    row(Vop2, 50, "v_add_f16", &[F16], &[F16, F16]),
-    row(Vop2, 51, "v_sub_f16", &[F16], &[F16, F16]),
-    row(Vop2, 52, "v_subrev_f16", &[F16], &[F16, F16]),
-    row(Vop2, 53, "v_mul_f16", &[F16], &[F16, F16]),
-    row(Vop2, 54, "v_fmac_f16", &[F16], &[F16, F16]),
-    row(Vop2, 55, "v_fmamk_f16", &[F16], &[F16, F16, F16]),
-    row(Vop2, 56, "v_fmaak_f16", &[F16], &[F16, F16, F16]),
-    row(Vop2, 57, "v_max_f16", &[F16], &[F16, F16]),
-    row(Vop2, 58, "v_min_f16", &[F16], &[F16, F16]),
-    row(Vop2, 59, "v_ldexp_f16", &[F16], &[F16, B16]),
-    row(Vop2, 60, "v_pk_fmac_f16", &[PF16], &[PF16, PF16]),
-    row(Vop1, 0, "v_nop", &[], &[]),
-    row(Vop1, 1, "v_mov_b32", &[B32], &[B32]),
-    row(Vop1, 2, "v_readfirstlane_b32", &[B32], &[B32]),
-    row(Vop1, 3, "v_cvt_i32_f64", &[B32], &[F64]),
-    row(Vop1, 4, "v_cvt_f64_i32", &[F64], &[B32]),
-    row(Vop1, 5, "v_cvt_f32_i32", &[F32], &[B32]),
-    row(Vop1, 6, "v_cvt_f32_u32", &[F32], &[B32]),
-    row(Vop1, 7, "v_cvt_u32_f32", &[B32], &[F32]),
-    row(Vop1, 8, "v_cvt_i32_f32", &[B32], &[F32]),
-    row(Vop1, 10, "v_cvt_f16_f32", &[F16], &[F32]),
-    row(Vop1, 11, "v_cvt_f32_f16", &[F32], &[F16]),
-    row(Vop1, 12, "v_cvt_rpi_i32_f32", &[B32], &[F32]),
-    row(Vop1, 13, "v_cvt_flr_i32_f32", &[B32], &[F32]),
-    row(Vop1, 14, "v_cvt_off_f32_i4", &[F32], &[B32]),
-    row(Vop1, 15, "v_cvt_f32_f64", &[F32], &[F64]),
-    row(Vop1, 16, "v_cvt_f64_f32", &[F64], &[F32]),
-    row(Vop1, 17, "v_cvt_f32_ubyte0", &[F32], &[B32]),
-    row(Vop1, 18, "v_cvt_f32_ubyte1", &[F32], &[B32]),
-    row(Vop1, 19, "v_cvt_f32_ubyte2", &[F32], &[B32]),
-    row(Vop1, 20, "v_cvt_f32_ubyte3", &[F32], &[B32]),
-    row(Vop1, 21, "v_cvt_u32_f64", &[B32], &[F64]),
-    row(Vop1, 22, "v_cvt_f64_u32", &[F64], &[B32]),
-    row(Vop1, 23, "v_trunc_f64", &[F64], &[F64]),
-    row(Vop1, 24, "v_ceil_f64", &[F64], &[F64]),
-    row(Vop1, 25, "v_rndne_f64", &[F64], &[F64]),
-    row(Vop1, 26, "v_floor_f64", &[F64], &[F64]),
-    row(Vop1, 27, "v_pipeflush", &[], &[]),
-    row(Vop1, 32, "v_fract_f32", &[F32], &[F32]),
-    row(Vop1, 33, "v_trunc_f32", &[F32], &[F32]),
-    row(Vop1, 34, "v_ceil_f32", &[F32], &[F32]),
-    row(Vop1, 35, "v_rndne_f32", &[F32], &[F32]),
-    row(Vop1, 36, "v_floor_f32", &[F32], &[F32]),
-    row(Vop1, 37, "v_exp_f32", &[F32], &[F32]),
-    row(Vop1, 39, "v_log_f32", &[F32], &[F32]),
-    row(Vop1, 42, "v_rcp_f32", &[F32], &[F32]),
-    row(Vop1, 43, "v_rcp_iflag_f32", &[F32], &[F32]),
-    row(Vop1, 46, "v_rsq_f32", &[F32], &[F32]),
-    row(Vop1, 47, "v_rcp_f64", &[F64], &[F64]),
-    row(Vop1, 49, "v_rsq_f64", &[F64], &[F64]),
-    row(Vop1, 51, "v_sqrt_f32", &[F32], &[F32]),
-    row(Vop1, 52, "v_sqrt_f64", &[F64], &[F64]),
-    row(Vop1, 53, "v_sin_f32", &[F32], &[F32]),
-    row(Vop1, 54, "v_cos_f32", &[F32], &[F32]),
-    row(Vop1, 55, "v_not_b32", &[B32], &[B32]),
-    row(Vop1, 56, "v_bfrev_b32", &[B32], &[B32]),
-    row(Vop1, 57, "v_ffbh_u32", &[B32], &[B32]),
-    row(Vop1, 58, "v_ffbl_b32", &[B32], &[B32]),
-    row(Vop1, 59, "v_ffbh_i32", &[B32], &[B32]),
-    row(Vop1, 60, "v_frexp_exp_i32_f64", &[B32], &[F64]),
-    row(Vop1, 61, "v_frexp_mant_f64", &[F64], &[F64]),
-    row(Vop1, 62, "v_fract_f64", &[F64], &[F64]),
-    row(Vop1, 63, "v_frexp_exp_i32_f32", &[B32], &[F32]),
-    row(Vop1, 64, "v_frexp_mant_f32", &[F32], &[F32]),
-    row(Vop1, 65, "v_clrexcp", &[], &[]),
-    row(Vop1, 66, "v_movreld_b32", &[B32], &[B32]),
-    row(Vop1, 67, "v_movrels_b32", &[B32], &[B32]),
-    row(Vop1, 68, "v_movrelsd_b32", &[B32], &[B32]),
-    row(Vop1, 72, "v_movrelsd_2_b32", &[B32], &[B32]),
-    row(Vop1, 80, "v_cvt_f16_u16", &[F16], &[B16]),
-    row(Vop1, 81, "v_cvt_f16_i16", &[F16], &[B16]),
-    row(Vop1, 82, "v_cvt_u16_f16", &[B16], &[F16]),
-    row(Vop1, 83, "v_cvt_i16_f16", &[B16], &[F16]),
-    row(Vop1, 84, "v_rcp_f16", &[F16], &[F16]),
-    row(Vop1, 85, "v_sqrt_f16", &[F16], &[F16]),
-    row(Vop1, 86, "v_rsq_f16", &[F16], &[F16]),
-    row(Vop1, 87, "v_log_f16", &[F16], &[F16]),
-    row(Vop1, 88, "v_exp_f16", &[F16], &[F16]),
-    row(Vop1, 89, "v_frexp_mant_f16", &[F16], &[F16]),
-    row(Vop1, 90, "v_frexp_exp_i16_f16", &[B16], &[F16]),
-    row(Vop1, 91, "v_floor_f16", &[F16], &[F16]),
-    row(Vop1, 92, "v_ceil_f16", &[F16], &[F16]),
-    row(Vop1, 93, "v_trunc_f16", &[F16], &[F16]),
-    row(Vop1, 94, "v_rndne_f16", &[F16], &[F16]),
-    row(Vop1, 95, "v_fract_f16", &[F16], &[F16]),
-    row(Vop1, 96, "v_sin_f16", &[F16], &[F16]),
-    row(Vop1, 97, "v_cos_f16", &[F16], &[F16]),
-    row(Vop1, 98, "v_sat_pk_u8_i16", &[B16], &[B32]),
-    row(Vop1, 99, "v_cvt_norm_i16_f16", &[B16], &[F16]),
-    row(Vop1, 100, "v_cvt_norm_u16_f16", &[B16], &[F16]),
-    row(Vop1, 101, "v_swap_b32", &[B32], &[B32]),
-    row(Vop1, 104, "v_swaprel_b32", &[B32], &[B32]),
-    row(Vopc, 0, "v_cmp_f_f32", &[Mask], &[F32, F32]),
-    row(Vopc, 1, "v_cmp_lt_f32", &[Mask], &[F32, F32]),
-    row(Vopc, 2, "v_cmp_eq_f32", &[Mask], &[F32, F32]),
-    row(Vopc, 3, "v_cmp_le_f32", &[Mask], &[F32, F32]),
-    row(Vopc, 4, "v_cmp_gt_f32", &[Mask], &[F32, F32]),
-    row(Vopc, 5, "v_cmp_lg_f32", &[Mask], &[F32, F32]),
-    row(Vopc, 6, "v_cmp_ge_f32", &[Mask], &[F32, F32]),
-    row(Vopc, 7, "v_cmp_o_f32", &[Mask], &[F32, F32]),
-    row(Vopc, 8, "v_cmp_u_f32", &[Mask], &[F32, F32]),
-    row(Vopc, 9, "v_cmp_nge_f32", &[Mask], &[F32, F32]),
-    row(Vopc, 10, "v_cmp_nlg_f32", &[Mask], &[F32, F32]),
-    row(Vopc, 11, "v_cmp_ngt_f32", &[Mask], &[F32, F32]),
-    row(Vopc, 12, "v_cmp_nle_f32", &[Mask], &[F32, F32]),
-    row(Vopc, 13, "v_cmp_neq_f32", &[Mask], &[F32, F32]),
-    row(Vopc, 14, "v_cmp_nlt_f32", &[Mask], &[F32, F32]),
-    row(Vopc, 15, "v_cmp_tru_f32", &[Mask], &[F32, F32]),
-    row(Vopc, 16, "v_cmpx_f_f32", &[], &[F32, F32]),
-    row(Vopc, 17, "v_cmpx_lt_f32", &[], &[F32, F32]),
-    row(Vopc, 18, "v_cmpx_eq_f32", &[], &[F32, F32]),
-    row(Vopc, 19, "v_cmpx_le_f32", &[], &[F32, F32]),
-    row(Vopc, 20, "v_cmpx_gt_f32", &[], &[F32, F32]),
-    row(Vopc, 21, "v_cmpx_lg_f32", &[], &[F32, F32]),
-    row(Vopc, 22, "v_cmpx_ge_f32", &[], &[F32, F32]),
-    row(Vopc, 23, "v_cmpx_o_f32", &[], &[F32, F32]),
-    row(Vopc, 24, "v_cmpx_u_f32", &[], &[F32, F32]),
-    row(Vopc, 25, "v_cmpx_nge_f32", &[], &[F32, F32]),
-    row(Vopc, 26, "v_cmpx_nlg_f32", &[], &[F32, F32]),
-    row(Vopc, 27, "v_cmpx_ngt_f32", &[], &[F32, F32]),
-    row(Vopc, 28, "v_cmpx_nle_f32", &[], &[F32, F32]),
-    row(Vopc, 29, "v_cmpx_neq_f32", &[], &[F32, F32]),
-    row(Vopc, 30, "v_cmpx_nlt_f32", &[], &[F32, F32]),
-    row(Vopc, 31, "v_cmpx_tru_f32", &[], &[F32, F32]),
-    row(Vopc, 32, "v_cmp_f_f64", &[Mask], &[F64, F64]),
-    row(Vopc, 33, "v_cmp_lt_f64", &[Mask], &[F64, F64]),
-    row(Vopc, 34, "v_cmp_eq_f64", &[Mask], &[F64, F64]),
-    row(Vopc, 35, "v_cmp_le_f64", &[Mask], &[F64, F64]),
-    row(Vopc, 36, "v_cmp_gt_f64", &[Mask], &[F64, F64]),
-    row(Vopc, 37, "v_cmp_lg_f64", &[Mask], &[F64, F64]),
-    row(Vopc, 38, "v_cmp_ge_f64", &[Mask], &[F64, F64]),
-    row(Vopc, 39, "v_cmp_o_f64", &[Mask], &[F64, F64]),
-    row(Vopc, 40, "v_cmp_u_f64", &[Mask], &[F64, F64]),
-    row(Vopc, 41, "v_cmp_nge_f64", &[Mask], &[F64, F64]),
-    row(Vopc, 42, "v_cmp_nlg_f64", &[Mask], &[F64, F64]),
-    row(Vopc, 43, "v_cmp_ngt_f64", &[Mask], &[F64, F64]),
-    row(Vopc, 44, "v_cmp_nle_f64", &[Mask], &[F64, F64]),
-    row(Vopc, 45, "v_cmp_neq_f64", &[Mask], &[F64, F64]),
-    row(Vopc, 46, "v_cmp_nlt_f64", &[Mask], &[F64, F64]),
-    row(Vopc, 47, "v_cmp_tru_f64", &[Mask], &[F64, F64]),
-    row(Vopc, 48, "v_cmpx_f_f64", &[], &[F64, F64]),
-    row(Vopc, 49, "v_cmpx_lt_f64", &[], &[F64, F64]),
-    row(Vopc, 50, "v_cmpx_eq_f64", &[], &[F64, F64]),
-    row(Vopc, 51, "v_cmpx_le_f64", &[], &[F64, F64]),
-    row(Vopc, 52, "v_cmpx_gt_f64", &[], &[F64, F64]),
-    row(Vopc, 53, "v_cmpx_lg_f64", &[], &[F64, F64]),
-    row(Vopc, 54, "v_cmpx_ge_f64", &[], &[F64, F64]),
-    row(Vopc, 55, "v_cmpx_o_f64", &[], &[F64, F64]),
-    row(Vopc, 56, "v_cmpx_u_f64", &[], &[F64, F64]),
-    row(Vopc, 57, "v_cmpx_nge_f64", &[], &[F64, F64]),
-    row(Vopc, 58, "v_cmpx_nlg_f64", &[], &[F64, F64]),
-    row(Vopc, 59, "v_cmpx_ngt_f64", &[], &[F64, F64]),
-    row(Vopc, 60, "v_cmpx_nle_f64", &[], &[F64, F64]),
-    row(Vopc, 61, "v_cmpx_neq_f64", &[], &[F64, F64]),
-    row(Vopc, 62, "v_cmpx_nlt_f64", &[], &[F64, F64]),
-    row(Vopc, 63, "v_cmpx_tru_f64", &[], &[F64, F64]),
-    row(Vopc, 128, "v_cmp_f_i32", &[Mask], &[B32, B32]),
-    row(Vopc, 129, "v_cmp_lt_i32", &[Mask], &[B32, B32]),
-    row(Vopc, 130, "v_cmp_eq_i32", &[Mask], &[B32, B32]),
-    row(Vopc, 131, "v_cmp_le_i32", &[Mask], &[B32, B32]),
-    row(Vopc, 132, "v_cmp_gt_i32", &[Mask], &[B32, B32]),
-    row(Vopc, 133, "v_cmp_ne_i32", &[Mask], &[B32, B32]),
-    row(Vopc, 134, "v_cmp_ge_i32", &[Mask], &[B32, B32]),
-    row(Vopc, 135, "v_cmp_t_i32", &[Mask], &[B32, B32]),
-    row(Vopc, 136, "v_cmp_class_f32", &[Mask], &[F32, B32]),
-    row(Vopc, 137, "v_cmp_lt_i16", &[Mask], &[B16, B16]),
-    row(Vopc, 138, "v_cmp_eq_i16", &[Mask], &[B16, B16]),
-    row(Vopc, 139, "v_cmp_le_i16", &[Mask], &[B16, B16]),
-    row(Vopc, 140, "v_cmp_gt_i16", &[Mask], &[B16, B16]),
-    row(Vopc, 141, "v_cmp_ne_i16", &[Mask], &[B16, B16]),
-    row(Vopc, 142, "v_cmp_ge_i16", &[Mask], &[B16, B16]),
-    row(Vopc, 143, "v_cmp_class_f16", &[Mask], &[F16, B32]),
-    row(Vopc, 144, "v_cmpx_f_i32", &[], &[B32, B32]),
-    row(Vopc, 145, "v_cmpx_lt_i32", &[], &[B32, B32]),
-    row(Vopc, 146, "v_cmpx_eq_i32", &[], &[B32, B32]),
-    row(Vopc, 147, "v_cmpx_le_i32", &[], &[B32, B32]),
-    row(Vopc, 148, "v_cmpx_gt_i32", &[], &[B32, B32]),
-    row(Vopc, 149, "v_cmpx_ne_i32", &[], &[B32, B32]),
-    row(Vopc, 150, "v_cmpx_ge_i32", &[], &[B32, B32]),
-    row(Vopc, 151, "v_cmpx_t_i32", &[], &[B32, B32]),
-    row(Vopc, 152, "v_cmpx_class_f32", &[], &[F32, B32]),
-    row(Vopc, 153, "v_cmpx_lt_i16", &[], &[B16, B16]),
-    row(Vopc, 154, "v_cmpx_eq_i16", &[], &[B16, B16]),
-    row(Vopc, 155, "v_cmpx_le_i16", &[], &[B16, B16]),
-    row(Vopc, 156, "v_cmpx_gt_i16", &[], &[B16, B16]),
-    row(Vopc, 157, "v_cmpx_ne_i16", &[], &[B16, B16]),
-    row(Vopc, 158, "v_cmpx_ge_i16", &[], &[B16, B16]),
-    row(Vopc, 159, "v_cmpx_class_f16", &[], &[F16, B32]),
-    row(Vopc, 160, "v_cmp_f_i64", &[Mask], &[B64, B64]),
-    row(Vopc, 161, "v_cmp_lt_i64", &[Mask], &[B64, B64]),
-    row(Vopc, 162, "v_cmp_eq_i64", &[Mask], &[B64, B64]),
-    row(Vopc, 163, "v_cmp_le_i64", &[Mask], &[B64, B64]),
-    row(Vopc, 164, "v_cmp_gt_i64", &[Mask], &[B64, B64]),
-    row(Vopc, 165, "v_cmp_ne_i64", &[Mask], &[B64, B64]),
-    row(Vopc, 166, "v_cmp_ge_i64", &[Mask], &[B64, B64]),
-    row(Vopc, 167, "v_cmp_t_i64", &[Mask], &[B64, B64]),
-    row(Vopc, 168, "v_cmp_class_f64", &[Mask], &[F64, B32]),
-    row(Vopc, 169, "v_cmp_lt_u16", &[Mask], &[B16, B16]),
-    row(Vopc, 170, "v_cmp_eq_u16", &[Mask], &[B16, B16]),
-    row(Vopc, 171, "v_cmp_le_u16", &[Mask], &[B16, B16]),
-    row(Vopc, 172, "v_cmp_gt_u16", &[Mask], &[B16, B16]),
-    row(Vopc, 173, "v_cmp_ne_u16", &[Mask], &[B16, B16]),
-    row(Vopc, 174, "v_cmp_ge_u16", &[Mask], &[B16, B16]),
-    row(Vopc, 176, "v_cmpx_f_i64", &[], &[B64, B64]),
-    row(Vopc, 177, "v_cmpx_lt_i64", &[], &[B64, B64]),
-    row(Vopc, 178, "v_cmpx_eq_i64", &[], &[B64, B64]),
-    row(Vopc, 179, "v_cmpx_le_i64", &[], &[B64, B64]),
-    row(Vopc, 180, "v_cmpx_gt_i64", &[], &[B64, B64]),
-    row(Vopc, 181, "v_cmpx_ne_i64", &[], &[B64, B64]),
-    row(Vopc, 182, "v_cmpx_ge_i64", &[], &[B64, B64]),
-    row(Vopc, 183, "v_cmpx_t_i64", &[], &[B64, B64]),
-    row(Vopc, 184, "v_cmpx_class_f64", &[], &[F64, B32]),
-    row(Vopc, 185, "v_cmpx_lt_u16", &[], &[B16, B16]),
-    row(Vopc, 186, "v_cmpx_eq_u16", &[], &[B16, B16]),
-    row(Vopc, 187, "v_cmpx_le_u16", &[], &[B16, B16]),
-    row(Vopc, 188, "v_cmpx_gt_u16", &[], &[B16, B16]),
-    row(Vopc, 189, "v_cmpx_ne_u16", &[], &[B16, B16]),
-    row(Vopc, 190, "v_cmpx_ge_u16", &[], &[B16, B16]),
-    row(Vopc, 192, "v_cmp_f_u32", &[Mask], &[B32, B32]),
-    row(Vopc, 193, "v_cmp_lt_u32", &[Mask], &[B32, B32]),
-    row(Vopc, 194, "v_cmp_eq_u32", &[Mask], &[B32, B32]),
-    row(Vopc, 195, "v_cmp_le_u32", &[Mask], &[B32, B32]),
-    row(Vopc, 196, "v_cmp_gt_u32", &[Mask], &[B32, B32]),
-    row(Vopc, 197, "v_cmp_ne_u32", &[Mask], &[B32, B32]),
-    row(Vopc, 198, "v_cmp_ge_u32", &[Mask], &[B32, B32]),
-    row(Vopc, 199, "v_cmp_t_u32", &[Mask], &[B32, B32]),
-    row(Vopc, 200, "v_cmp_f_f16", &[Mask], &[F16, F16]),
-    row(Vopc, 201, "v_cmp_lt_f16", &[Mask], &[F16, F16]),
-    row(Vopc, 202, "v_cmp_eq_f16", &[Mask], &[F16, F16]),
-    row(Vopc, 203, "v_cmp_le_f16", &[Mask], &[F16, F16]),
-    row(Vopc, 204, "v_cmp_gt_f16", &[Mask], &[F16, F16]),
-    row(Vopc, 205, "v_cmp_lg_f16", &[Mask], &[F16, F16]),
-    row(Vopc, 206, "v_cmp_ge_f16", &[Mask], &[F16, F16]),
-    row(Vopc, 207, "v_cmp_o_f16", &[Mask], &[F16, F16]),
-    row(Vopc, 208, "v_cmpx_f_u32", &[], &[B32, B32]),
-    row(Vopc, 209, "v_cmpx_lt_u32", &[], &[B32, B32]),
-    row(Vopc, 210, "v_cmpx_eq_u32", &[], &[B32, B32]),
-    row(Vopc, 211, "v_cmpx_le_u32", &[], &[B32, B32]),
-    row(Vopc, 212, "v_cmpx_gt_u32", &[], &[B32, B32]),
-    row(Vopc, 213, "v_cmpx_ne_u32", &[], &[B32, B32]),
-    row(Vopc, 214, "v_cmpx_ge_u32", &[], &[B32, B32]),
-    row(Vopc, 215, "v_cmpx_t_u32", &[], &[B32, B32]),
-    row(Vopc, 216, "v_cmpx_f_f16", &[], &[F16, F16]),
-    row(Vopc, 217, "v_cmpx_lt_f16", &[], &[F16, F16]),
-    row(Vopc, 218, "v_cmpx_eq_f16", &[], &[F16, F16]),
-    row(Vopc, 219, "v_cmpx_le_f16", &[], &[F16, F16]),
-    row(Vopc, 220, "v_cmpx_gt_f16", &[], &[F16, F16]),
-    row(Vopc, 221, "v_cmpx_lg_f16", &[], &[F16, F16]),
-    row(Vopc, 222, "v_cmpx_ge_f16", &[], &[F16, F16]),
-    row(Vopc, 223, "v_cmpx_o_f16", &[], &[F16, F16]),
-    row(Vopc, 224, "v_cmp_f_u64", &[Mask], &[B64, B64]),
-    row(Vopc, 225, "v_cmp_lt_u64", &[Mask], &[B64, B64]),
-    row(Vopc, 226, "v_cmp_eq_u64", &[Mask], &[B64, B64]),
-    row(Vopc, 227, "v_cmp_le_u64", &[Mask], &[B64, B64]),
-    row(Vopc, 228, "v_cmp_gt_u64", &[Mask], &[B64, B64]),
-    row(Vopc, 229, "v_cmp_ne_u64", &[Mask], &[B64, B64]),
-    row(Vopc, 230, "v_cmp_ge_u64", &[Mask], &[B64, B64]),
-    row(Vopc, 231, "v_cmp_t_u64", &[Mask], &[B64, B64]),
-    row(Vopc, 232, "v_cmp_u_f16", &[Mask], &[F16, F16]),
-    row(Vopc, 233, "v_cmp_nge_f16", &[Mask], &[F16, F16]),
-    row(Vopc, 234, "v_cmp_nlg_f16", &[Mask], &[F16, F16]),
-    row(Vopc, 235, "v_cmp_ngt_f16", &[Mask], &[F16, F16]),
-    row(Vopc, 236, "v_cmp_nle_f16", &[Mask], &[F16, F16]),
-    row(Vopc, 237, "v_cmp_neq_f16", &[Mask], &[F16, F16]),
-    row(Vopc, 238, "v_cmp_nlt_f16", &[Mask], &[F16, F16]),
-    row(Vopc, 239, "v_cmp_tru_f16", &[Mask], &[F16, F16]),
-    row(Vopc, 240, "v_cmpx_f_u64", &[], &[B64, B64]),
-    row(Vopc, 241, "v_cmpx_lt_u64", &[], &[B64, B64]),
-    row(Vopc, 242, "v_cmpx_eq_u64", &[], &[B64, B64]),
-    row(Vopc, 243, "v_cmpx_le_u64", &[], &[B64, B64]),
-    row(Vopc, 244, "v_cmpx_gt_u64", &[], &[B64, B64]),
-    row(Vopc, 245, "v_cmpx_ne_u64", &[], &[B64, B64]),
-    row(Vopc, 246, "v_cmpx_ge_u64", &[], &[B64, B64]),
-    row(Vopc, 247, "v_cmpx_t_u64", &[], &[B64, B64]),
-    row(Vopc, 248, "v_cmpx_u_f16", &[], &[F16, F16]),
-    row(Vopc, 249, "v_cmpx_nge_f16", &[], &[F16, F16]),
-    row(Vopc, 250, "v_cmpx_nlg_f16", &[], &[F16, F16]),
-    row(Vopc, 251, "v_cmpx_ngt_f16", &[], &[F16, F16]),
-    row(Vopc, 252, "v_cmpx_nle_f16", &[], &[F16, F16]),
-    row(Vopc, 253, "v_cmpx_neq_f16", &[], &[F16, F16]),
-    row(Vopc, 254, "v_cmpx_nlt_f16", &[], &[F16, F16]),
-    row(Vopc, 255, "v_cmpx_tru_f16", &[], &[F16, F16]),
-    row(Vop3, 257, "v_cndmask_b32", &[B32], &[F32, F32, Mask]),
-    row(Vop3, 320, "v_fma_legacy_f32", &[F32], &[F32, F32, F32]),
-    row(Vop3, 322, "v_mad_i32_i24", &[B32], &[B32, B32, B32]),
-    row(Vop3, 323, "v_mad_u32_u24", &[B32], &[B32, B32, B32]),
-    row(Vop3, 324, "v_cubeid_f32", &[F32], &[F32, F32, F32]),
-    row(Vop3, 325, "v_cubesc_f32", &[F32], &[F32, F32, F32]),
-    row(Vop3, 326, "v_cubetc_f32", &[F32], &[F32, F32, F32]),
-    row(Vop3, 327, "v_cubema_f32", &[F32], &[F32, F32, F32]),
-    row(Vop3, 328, "v_bfe_u32", &[B32], &[B32, B32, B32]),
-    row(Vop3, 329, "v_bfe_i32", &[B32], &[B32, B32, B32]),
-    row(Vop3, 330, "v_bfi_b32", &[B32], &[B32, B32, B32]),
-    row(Vop3, 331, "v_fma_f32", &[F32], &[F32, F32, F32]),
-    row(Vop3, 332, "v_fma_f64", &[F64], &[F64, F64, F64]),
-    row(Vop3, 333, "v_lerp_u8", &[B32], &[B32, B32, B32]),
-    row(Vop3, 334, "v_alignbit_b32", &[B32], &[B32, B32, B32]),
-    row(Vop3, 335, "v_alignbyte_b32", &[B32], &[B32, B32, B32]),
-    row(Vop3, 336, "v_mullit_f32", &[F32], &[F32, F32, F32]),
-    row(Vop3, 337, "v_min3_f32", &[F32], &[F32, F32, F32]),
-    row(Vop3, 338, "v_min3_i32", &[B32], &[B32, B32, B32]),
-    row(Vop3, 339, "v_min3_u32", &[B32], &[B32, B32, B32]),
-    row(Vop3, 340, "v_max3_f32", &[F32], &[F32, F32, F32]),
-    row(Vop3, 341, "v_max3_i32", &[B32], &[B32, B32, B32]),
-    row(Vop3, 342, "v_max3_u32", &[B32], &[B32, B32, B32]),
-    row(Vop3, 343, "v_med3_f32", &[F32], &[F32, F32, F32]),
-    row(Vop3, 344, "v_med3_i32", &[B32], &[B32, B32, B32]),
-    row(Vop3, 345, "v_med3_u32", &[B32], &[B32, B32, B32]),
-    row(Vop3, 346, "v_sad_u8", &[B32], &[B32, B32, B32]),
-    row(Vop3, 347, "v_sad_hi_u8", &[B32], &[B32, B32, B32]),
-    row(Vop3, 348, "v_sad_u16", &[B32], &[B32, B32, B32]),
-    row(Vop3, 349, "v_sad_u32", &[B32], &[B32, B32, B32]),
-    row(Vop3, 350, "v_cvt_pk_u8_f32", &[B32], &[F32, B32, B32]),
-    row(Vop3, 351, "v_div_fixup_f32", &[F32], &[F32, F32, F32]),
-    row(Vop3, 352, "v_div_fixup_f64", &[F64], &[F64, F64, F64]),
-    row(Vop3, 356, "v_add_f64", &[F64], &[F64, F64]),
-    row(Vop3, 357, "v_mul_f64", &[F64], &[F64, F64]),
-    row(Vop3, 358, "v_min_f64", &[F64], &[F64, F64]),
-    row(Vop3, 359, "v_max_f64", &[F64], &[F64, F64]),
-    row(Vop3, 360, "v_ldexp_f64", &[F64], &[F64, B32]),
-    row(Vop3, 361, "v_mul_lo_u32", &[B32], &[B32, B32]),
-    row(Vop3, 362, "v_mul_hi_u32", &[B32], &[B32, B32]),
-    row(Vop3, 364, "v_mul_hi_i32", &[B32], &[B32, B32]),
-    row(Vop3, 365, "v_div_scale_f32", &[F32, Mask], &[F32, F32, F32]),
-    row(Vop3, 366, "v_div_scale_f64", &[F64, Mask], &[F64, F64, F64]),
-    row(Vop3, 367, "v_div_fmas_f32", &[F32], &[F32, F32, F32]),
-    row(Vop3, 368, "v_div_fmas_f64", &[F64], &[F64, F64, F64]),
-    row(Vop3, 369, "v_msad_u8", &[B32], &[B32, B32, B32]),
-    row(Vop3, 370, "v_qsad_pk_u16_u8", &[B64], &[B64, B32, B64]),
-    row(Vop3, 371, "v_mqsad_pk_u16_u8", &[B64], &[B64, B32, B64]),
-    row(Vop3, 372, "v_trig_preop_f64", &[F64], &[F64, B32]),
-    row(Vop3, 373, "v_mqsad_u32_u8", &[B128], &[B64, B32, B128]),
-    row(Vop3, 374, "v_mad_u64_u32", &[B64, Mask], &[B32, B32, B64]),
-    row(Vop3, 375, "v_mad_i64_i32", &[B64, Mask], &[B32, B32, B64]),
-    row(Vop3, 376, "v_xor3_b32", &[B32], &[B32, B32, B32]),
-    row(Vop3, 512, "v_interp_p1_f32", &[F32], &[F32]),
-    row(Vop3, 513, "v_interp_p2_f32", &[F32], &[F32]),
-    row(Vop3, 514, "v_interp_mov_f32", &[F32], &[B32]),
-    row(Vop3, 767, "v_lshlrev_b64", &[B64], &[B32, B64]),
-    row(Vop3, 768, "v_lshrrev_b64", &[B64], &[B32, B64]),
-    row(Vop3, 769, "v_ashrrev_i64", &[B64], &[B32, B64]),
-    row(Vop3, 771, "v_add_nc_u16", &[B16], &[B16, B16]),
-    row(Vop3, 772, "v_sub_nc_u16", &[B16], &[B16, B16]),
-    row(Vop3, 773, "v_mul_lo_u16", &[B16], &[B16, B16]),
-    row(Vop3, 775, "v_lshrrev_b16", &[B16], &[B16, B16]),
-    row(Vop3, 776, "v_ashrrev_i16", &[B16], &[B16, B16]),
-    row(Vop3, 777, "v_max_u16", &[B16], &[B16, B16]),
-    row(Vop3, 778, "v_max_i16", &[B16], &[B16, B16]),
-    row(Vop3, 779, "v_min_u16", &[B16], &[B16, B16]),
-    row(Vop3, 780, "v_min_i16", &[B16], &[B16, B16]),
-    row(Vop3, 781, "v_add_nc_i16", &[B16], &[B16, B16]),
-    row(Vop3, 782, "v_sub_nc_i16", &[B16], &[B16, B16]),
-    row(Vop3, 783, "v_add_co_u32", &[B32, Mask], &[B32, B32]),
-    row(Vop3, 784, "v_sub_co_u32", &[B32, Mask], &[B32, B32]),
-    row(Vop3, 785, "v_pack_b32_f16", &[B32], &[F16, F16]),
-    row(Vop3, 786, "v_cvt_pknorm_i16_f16", &[B32], &[F16, F16]),
-    row(Vop3, 787, "v_cvt_pknorm_u16_f16", &[B32], &[F16, F16]),
-    row(Vop3, 788, "v_lshlrev_b16", &[B16], &[B16, B16]),
-    row(Vop3, 793, "v_subrev_co_u32", &[B32, Mask], &[B32, B32]),
-    row(Vop3, 832, "v_mad_u16", &[B16], &[B16, B16, B16]),
-    row(Vop3, 834, "v_interp_p1ll_f16", &[F32], &[F32]),
-    row(Vop3, 835, "v_interp_p1lv_f16", &[F32], &[F32, F16]),
-    row(Vop3, 836, "v_perm_b32", &[B32], &[B32, B32, B32]),
-    row(Vop3, 837, "v_xad_u32", &[B32], &[B32, B32, B32]),
-    row(Vop3, 838, "v_lshl_add_u32", &[B32], &[B32, B32, B32]),
-    row(Vop3, 839, "v_add_lshl_u32", &[B32], &[B32, B32, B32]),
-    row(Vop3, 843, "v_fma_f16", &[F16], &[F16, F16, F16]),
-    row(Vop3, 849, "v_min3_f16", &[F16], &[F16, F16, F16]),
-    row(Vop3, 850, "v_min3_i16", &[B16], &[B16, B16, B16]),
-    row(Vop3, 851, "v_min3_u16", &[B16], &[B16, B16, B16]),
-    row(Vop3, 852, "v_max3_f16", &[F16], &[F16, F16, F16]),
-    row(Vop3, 853, "v_max3_i16", &[B16], &[B16, B16, B16]),
-    row(Vop3, 854, "v_max3_u16", &[B16], &[B16, B16, B16]),
-    row(Vop3, 855, "v_med3_f16", &[F16], &[F16, F16, F16]),
-    row(Vop3, 856, "v_med3_i16", &[B16], &[B16, B16, B16]),
-    row(Vop3, 857, "v_med3_u16", &[B16], &[B16, B16, B16]),
-    row(Vop3, 858, "v_interp_p2_f16", &[F16], &[F32, F32]),
-    row(Vop3, 862, "v_mad_i16", &[B16], &[B16, B16, B16]),
-    row(Vop3, 863, "v_div_fixup_f16", &[F16], &[F16, F16, F16]),
-    row(Vop3, 864, "v_readlane_b32", &[B32], &[B32, B32]),
-    row(Vop3, 865, "v_writelane_b32", &[B32], &[B32, B32]),
-    row(Vop3, 866, "v_ldexp_f32", &[F32], &[F32, B32]),
-    row(Vop3, 867, "v_bfm_b32", &[B32], &[B32, B32]),
-    row(Vop3, 868, "v_bcnt_u32_b32", &[B32], &[B32, B32]),
-    row(Vop3, 869, "v_mbcnt_lo_u32_b32", &[B32], &[B32, B32]),
-    row(Vop3, 870, "v_mbcnt_hi_u32_b32", &[B32], &[B32, B32]),
-    row(Vop3, 872, "v_cvt_pknorm_i16_f32", &[B32], &[F32, F32]),
-    row(Vop3, 873, "v_cvt_pknorm_u16_f32", &[B32], &[F32, F32]),
-    row(Vop3, 874, "v_cvt_pk_u16_u32", &[B32], &[B32, B32]),
-    row(Vop3, 875, "v_cvt_pk_i16_i32", &[B32], &[B32, B32]),
-    row(Vop3, 877, "v_add3_u32", &[B32], &[B32, B32, B32]),
-    row(Vop3, 879, "v_lshl_or_b32", &[B32], &[B32, B32, B32]),
-    row(Vop3, 881, "v_and_or_b32", &[B32], &[B32, B32, B32]),
-    row(Vop3, 882, "v_or3_b32", &[B32], &[B32, B32, B32]),
-    row(Vop3, 883, "v_mad_u32_u16", &[B32], &[B16, B16, B32]),
-    row(Vop3, 885, "v_mad_i32_i16", &[B32], &[B16, B16, B32]),
-    row(Vop3, 886, "v_sub_nc_i32", &[B32], &[B32, B32]),
-    row(Vop3, 887, "v_permlane16_b32", &[B32], &[B32, B32, B32]),
-    row(Vop3, 888, "v_permlanex16_b32", &[B32], &[B32, B32, B32]),
-    row(Vop3, 895, "v_add_nc_i32", &[B32], &[B32, B32]),
-    row(Vop3p, 0, "v_pk_mad_i16", &[P16], &[P16, P16, P16]),
-    row(Vop3p, 1, "v_pk_mul_lo_u16", &[P16], &[P16, P16]),
-    row(Vop3p, 2, "v_pk_add_i16", &[P16], &[P16, P16]),
-    row(Vop3p, 3, "v_pk_sub_i16", &[P16], &[P16, P16]),
-    row(Vop3p, 4, "v_pk_lshlrev_b16", &[P16], &[P16, P16]),
-    row(Vop3p, 5, "v_pk_lshrrev_b16", &[P16], &[P16, P16]),
-    row(Vop3p, 6, "v_pk_ashrrev_i16", &[P16], &[P16, P16]),
-    row(Vop3p, 7, "v_pk_max_i16", &[P16], &[P16, P16]),
-    row(Vop3p, 8, "v_pk_min_i16", &[P16], &[P16, P16]),
-    row(Vop3p, 9, "v_pk_mad_u16", &[P16], &[P16, P16, P16]),
-    row(Vop3p, 10, "v_pk_add_u16", &[P16], &[P16, P16]),
-    row(Vop3p, 11, "v_pk_sub_u16", &[P16], &[P16, P16]),
-    row(Vop3p, 12, "v_pk_max_u16", &[P16], &[P16, P16]),
-    row(Vop3p, 13, "v_pk_min_u16", &[P16], &[P16, P16]),
-    row(Vop3p, 14, "v_pk_fma_f16", &[PF16], &[PF16, PF16, PF16]),
-    row(Vop3p, 15, "v_pk_add_f16", &[PF16], &[PF16, PF16]),
-    row(Vop3p, 16, "v_pk_mul_f16", &[PF16], &[PF16, PF16]),
-    row(Vop3p, 17, "v_pk_min_f16", &[PF16], &[PF16, PF16]),
-    row(Vop3p, 18, "v_pk_max_f16", &[PF16], &[PF16, PF16]),
-    row(Vop3p, 19, "v_dot2_f32_f16", &[F32], &[PF16, PF16, F32]),
-    row(Vop3p, 20, "v_dot2_i32_i16", &[B32], &[P16, P16, B32]),
-    row(Vop3p, 21, "v_dot2_u32_u16", &[B32], &[P16, P16, B32]),
-    row(Vop3p, 22, "v_dot4_i32_i8", &[B32], &[B32, B32, B32]),
-    row(Vop3p, 23, "v_dot4_u32_u8", &[B32], &[B32, B32, B32]),
-    row(Vop3p, 24, "v_dot8_i32_i4", &[B32], &[B32, B32, B32]),
-    row(Vop3p, 25, "v_dot8_u32_u4", &[B32], &[B32, B32, B32]),
-    row(Vop3p, 32, "v_fma_mix_f32", &[F32], &[F32, F32, F32]),
-    row(Vop3p, 33, "v_fma_mixlo_f16", &[F16], &[F32, F32, F32]),
-    row(Vop3p, 34, "v_fma_mixhi_f16", &[F16], &[F32, F32, F32]),
-    row(Vintrp, 0, "v_interp_p1_f32", &[F32], &[F32]),
-    row(Vintrp, 1, "v_interp_p2_f32", &[F32], &[F32]),
-    row(Vintrp, 2, "v_interp_mov_f32", &[F32], &[B32]),
-    row(Ds, 0, "ds_add_u32", &[], &[B32, B32]),
-    row(Ds, 1, "ds_sub_u32", &[], &[B32, B32]),
-    row(Ds, 2, "ds_rsub_u32", &[], &[B32, B32]),
-    row(Ds, 3, "ds_inc_u32", &[], &[B32, B32]),
-    row(Ds, 4, "ds_dec_u32", &[], &[B32, B32]),
-    row(Ds, 5, "ds_min_i32", &[], &[B32, B32]),
-    row(Ds, 6, "ds_max_i32", &[], &[B32, B32]),
-    row(Ds, 7, "ds_min_u32", &[], &[B32, B32]),
-    row(Ds, 8, "ds_max_u32", &[], &[B32, B32]),
-    row(Ds, 9, "ds_and_b32", &[], &[B32, B32]),
-    row(Ds, 10, "ds_or_b32", &[], &[B32, B32]),
-    row(Ds, 11, "ds_xor_b32", &[], &[B32, B32]),
-    row(Ds, 12, "ds_mskor_b32", &[], &[B32, B32, B32]),
-    row(Ds, 13, "ds_write_b32", &[], &[B32, B32]),
-    row(Ds, 14, "ds_write2_b32", &[], &[B32, B32, B32]),
-    row(Ds, 15, "ds_write2st64_b32", &[], &[B32, B32, B32]),
-    row(Ds, 16, "ds_cmpst_b32", &[], &[B32, B32, B32]),
-    row(Ds, 17, "ds_cmpst_f32", &[], &[B32, B32, B32]),
-    row(Ds, 18, "ds_min_f32", &[], &[B32, B32]),
-    row(Ds, 19, "ds_max_f32", &[], &[B32, B32]),
-    row(Ds, 20, "ds_nop", &[], &[]),
-    row(Ds, 21, "ds_add_f32", &[], &[B32, B32]),
-    row(Ds, 24, "ds_gws_sema_release_all", &[], &[]),
-    row(Ds, 25, "ds_gws_init", &[], &[B32]),
-    row(Ds, 26, "ds_gws_sema_v", &[], &[]),
-    row(Ds, 27, "ds_gws_sema_br", &[], &[B32]),
-    row(Ds, 28, "ds_gws_sema_p", &[], &[]),
-    row(Ds, 29, "ds_gws_barrier", &[], &[B32]),
-    row(Ds, 30, "ds_write_b8", &[], &[B32, B32]),
-    row(Ds, 31, "ds_write_b16", &[], &[B32, B32]),
-    row(Ds, 32, "ds_add_rtn_u32", &[B32], &[B32, B32]),
-    row(Ds, 33, "ds_sub_rtn_u32", &[B32], &[B32, B32]),
-    row(Ds, 34, "ds_rsub_rtn_u32", &[B32], &[B32, B32]),
-    row(Ds, 35, "ds_inc_rtn_u32", &[B32], &[B32, B32]),
-    row(Ds, 36, "ds_dec_rtn_u32", &[B32], &[B32, B32]),
-    row(Ds, 37, "ds_min_rtn_i32", &[B32], &[B32, B32]),
-    row(Ds, 38, "ds_max_rtn_i32", &[B32], &[B32, B32]),
-    row(Ds, 39, "ds_min_rtn_u32", &[B32], &[B32, B32]),
-    row(Ds, 40, "ds_max_rtn_u32", &[B32], &[B32, B32]),
-    row(Ds, 41, "ds_and_rtn_b32", &[B32], &[B32, B32]),
-    row(Ds, 42, "ds_or_rtn_b32", &[B32], &[B32, B32]),
-    row(Ds, 43, "ds_xor_rtn_b32", &[B32], &[B32, B32]),
-    row(Ds, 44, "ds_mskor_rtn_b32", &[B32], &[B32, B32, B32]),
-    row(Ds, 45, "ds_wrxchg_rtn_b32", &[B32], &[B32, B32]),
-    row(Ds, 46, "ds_wrxchg2_rtn_b32", &[B64], &[B32, B32, B32]),
-    row(Ds, 47, "ds_wrxchg2st64_rtn_b32", &[B64], &[B32, B32, B32]),
-    row(Ds, 48, "ds_cmpst_rtn_b32", &[B32], &[B32, B32, B32]),
-    row(Ds, 49, "ds_cmpst_rtn_f32", &[B32], &[B32, B32, B32]),
-    row(Ds, 50, "ds_min_rtn_f32", &[B32], &[B32, B32]),
-    row(Ds, 51, "ds_max_rtn_f32", &[B32], &[B32, B32]),
-    row(Ds, 52, "ds_wrap_rtn_b32", &[B32], &[B32, B32, B32]),
-    row(Ds, 53, "ds_swizzle_b32", &[B32], &[B32]),
-    row(Ds, 54, "ds_read_b32", &[B32], &[B32]),
-    row(Ds, 55, "ds_read2_b32", &[B64], &[B32]),
-    row(Ds, 56, "ds_read2st64_b32", &[B64], &[B32]),
-    row(Ds, 57, "ds_read_i8", &[B32], &[B32]),
-    row(Ds, 58, "ds_read_u8", &[B32], &[B32]),
-    row(Ds, 59, "ds_read_i16", &[B32], &[B32]),
-    row(Ds, 60, "ds_read_u16", &[B32], &[B32]),
-    row(Ds, 61, "ds_consume", &[B32], &[]),
-    row(Ds, 62, "ds_append", &[B32], &[]),
-    row(Ds, 63, "ds_ordered_count", &[B32], &[B32]),
-    row(Ds, 64, "ds_add_u64", &[], &[B32, B64]),
-    row(Ds, 65, "ds_sub_u64", &[], &[B32, B64]),
-    row(Ds, 66, "ds_rsub_u64", &[], &[B32, B64]),
-    row(Ds, 67, "ds_inc_u64", &[], &[B32, B64]),
-    row(Ds, 68, "ds_dec_u64", &[], &[B32, B64]),
-    row(Ds, 69, "ds_min_i64", &[], &[B32, B64]),
-    row(Ds, 70, "ds_max_i64", &[], &[B32, B64]),
-    row(Ds, 71, "ds_min_u64", &[], &[B32, B64]),
-    row(Ds, 72, "ds_max_u64", &[], &[B32, B64]),
-    row(Ds, 73, "ds_and_b64", &[], &[B32, B64]),
-    row(Ds, 74, "ds_or_b64", &[], &[B32, B64]),
-    row(Ds, 75, "ds_xor_b64", &[], &[B32, B64]),
-    row(Ds, 76, "ds_mskor_b64", &[], &[B32, B64, B64]),
-    row(Ds, 77, "ds_write_b64", &[], &[B32, B64]),
-    row(Ds, 78, "ds_write2_b64", &[], &[B32, B64, B64]),
-    row(Ds, 79, "ds_write2st64_b64", &[], &[B32, B64, B64]),
-    row(Ds, 80, "ds_cmpst_b64", &[], &[B32, B64, B64]),
-    row(Ds, 81, "ds_cmpst_f64", &[], &[B32, B64, B64]),
-    row(Ds, 82, "ds_min_f64", &[], &[B32, B64]),
-    row(Ds, 83, "ds_max_f64", &[], &[B32, B64]),
-    row(Ds, 85, "ds_add_rtn_f32", &[B32], &[B32, B32]),
-    row(Ds, 96, "ds_add_rtn_u64", &[B64], &[B32, B64]),
-    row(Ds, 97, "ds_sub_rtn_u64", &[B64], &[B32, B64]),
-    row(Ds, 98, "ds_rsub_rtn_u64", &[B64], &[B32, B64]),
-    row(Ds, 99, "ds_inc_rtn_u64", &[B64], &[B32, B64]),
-    row(Ds, 100, "ds_dec_rtn_u64", &[B64], &[B32, B64]),
-    row(Ds, 101, "ds_min_rtn_i64", &[B64], &[B32, B64]),
-    row(Ds, 102, "ds_max_rtn_i64", &[B64], &[B32, B64]),
-    row(Ds, 103, "ds_min_rtn_u64", &[B64], &[B32, B64]),
-    row(Ds, 104, "ds_max_rtn_u64", &[B64], &[B32, B64]),
-    row(Ds, 105, "ds_and_rtn_b64", &[B64], &[B32, B64]),
-    row(Ds, 106, "ds_or_rtn_b64", &[B64], &[B32, B64]),
-    row(Ds, 107, "ds_xor_rtn_b64", &[B64], &[B32, B64]),
-    row(Ds, 108, "ds_mskor_rtn_b64", &[B64], &[B32, B64, B64]),
-    row(Ds, 109, "ds_wrxchg_rtn_b64", &[B64], &[B32, B64]),
-    row(Ds, 110, "ds_wrxchg2_rtn_b64", &[B128], &[B32, B64, B64]),
-    row(Ds, 111, "ds_wrxchg2st64_rtn_b64", &[B128], &[B32, B64, B64]),
-    row(Ds, 112, "ds_cmpst_rtn_b64", &[B64], &[B32, B64, B64]),
-    row(Ds, 113, "ds_cmpst_rtn_f64", &[B64], &[B32, B64, B64]),
-    row(Ds, 114, "ds_min_rtn_f64", &[B64], &[B32, B64]),
-    row(Ds, 115, "ds_max_rtn_f64", &[B64], &[B32, B64]),
-    row(Ds, 118, "ds_read_b64", &[B64], &[B32]),
-    row(Ds, 119, "ds_read2_b64", &[B128], &[B32]),
-    row(Ds, 120, "ds_read2st64_b64", &[B128], &[B32]),
-    row(Ds, 126, "ds_condxchg32_rtn_b64", &[B64], &[B32, B64]),
-    row(Ds, 160, "ds_write_b8_d16_hi", &[], &[B32, B32]),
-    row(Ds, 161, "ds_write_b16_d16_hi", &[], &[B32, B32]),
-    row(Ds, 162, "ds_read_u8_d16", &[B32], &[B32]),
-    row(Ds, 163, "ds_read_u8_d16_hi", &[B32], &[B32]),
-    row(Ds, 164, "ds_read_i8_d16", &[B32], &[B32]),
-    row(Ds, 165, "ds_read_i8_d16_hi", &[B32], &[B32]),
-    row(Ds, 166, "ds_read_u16_d16", &[B32], &[B32]),
-    row(Ds, 167, "ds_read_u16_d16_hi", &[B32], &[B32]),
-    row(Ds, 176, "ds_write_addtid_b32", &[], &[B32]),
-    row(Ds, 177, "ds_read_addtid_b32", &[B32], &[]),
-    row(Ds, 178, "ds_permute_b32", &[B32], &[B32, B32]),
-    row(Ds, 179, "ds_bpermute_b32", &[B32], &[B32, B32]),
-    row(Ds, 222, "ds_write_b96", &[], &[B32, B96]),
-    row(Ds, 223, "ds_write_b128", &[], &[B32, B128]),
-    row(Ds, 254, "ds_read_b96", &[B96], &[B32]),
-    row(Ds, 255, "ds_read_b128", &[B128], &[B32]),
-    row(Flat, 8, "flat_load_ubyte", &[B32], &[]),
-    row(Flat, 9, "flat_load_sbyte", &[B32], &[]),
-    row(Flat, 10, "flat_load_ushort", &[B32], &[]),
-    row(Flat, 11, "flat_load_sshort", &[B32], &[]),
-    row(Flat, 12, "flat_load_dword", &[B32], &[]),
-    row(Flat, 13, "flat_load_dwordx2", &[B64], &[]),
-    row(Flat, 14, "flat_load_dwordx4", &[B128], &[]),
-    row(Flat, 15, "flat_load_dwordx3", &[B96], &[]),
-    row(Flat, 24, "flat_store_byte", &[], &[B32]),
-    row(Flat, 25, "flat_store_byte_d16_hi", &[], &[B32]),
-    row(Flat, 26, "flat_store_short", &[], &[B32]),
-    row(Flat, 27, "flat_store_short_d16_hi", &[], &[B32]),
-    row(Flat, 28, "flat_store_dword", &[], &[B32]),
-    row(Flat, 29, "flat_store_dwordx2", &[], &[B64]),
-    row(Flat, 30, "flat_store_dwordx4", &[], &[B128]),
-    row(Flat, 31, "flat_store_dwordx3", &[], &[B96]),
-    row(Flat, 32, "flat_load_ubyte_d16", &[B32], &[]),
-    row(Flat, 33, "flat_load_ubyte_d16_hi", &[B32], &[]),
-    row(Flat, 34, "flat_load_sbyte_d16", &[B32], &[]),
-    row(Flat, 35, "flat_load_sbyte_d16_hi", &[B32], &[]),
-    row(Flat, 36, "flat_load_short_d16", &[B32], &[]),
-    row(Flat, 37, "flat_load_short_d16_hi", &[B32], &[]),
-    row(Flat, 48, "flat_atomic_swap", &[], &[B32]),
-    row(Flat, 49, "flat_atomic_cmpswap", &[], &[B64]),
-    row(Flat, 50, "flat_atomic_add", &[], &[B32]),
-    row(Flat, 51, "flat_atomic_sub", &[], &[B32]),
-    row(Flat, 53, "flat_atomic_smin", &[], &[B32]),
-    row(Flat, 54, "flat_atomic_umin", &[], &[B32]),
-    row(Flat, 55, "flat_atomic_smax", &[], &[B32]),
-    row(Flat, 56, "flat_atomic_umax", &[], &[B32]),
-    row(Flat, 57, "flat_atomic_and", &[], &[B32]),
-    row(Flat, 58, "flat_atomic_or", &[], &[B32]),
-    row(Flat, 59, "flat_atomic_xor", &[], &[B32]),
-    row(Flat, 60, "flat_atomic_inc", &[], &[B32]),
-    row(Flat, 61, "flat_atomic_dec", &[], &[B32]),
-    row(Flat, 62, "flat_atomic_fcmpswap", &[], &[B64]),
-    row(Flat, 63, "flat_atomic_fmin", &[], &[B32]),
-    row(Flat, 64, "flat_atomic_fmax", &[], &[B32]),
-    row(Flat, 80, "flat_atomic_swap_x2", &[], &[B64]),
-    row(Flat, 81, "flat_atomic_cmpswap_x2", &[], &[B128]),
-    row(Flat, 82, "flat_atomic_add_x2", &[], &[B64]),
-    row(Flat, 83, "flat_atomic_sub_x2", &[], &[B64]),
-    row(Flat, 85, "flat_atomic_smin_x2", &[], &[B64]),
-    row(Flat, 86, "flat_atomic_umin_x2", &[], &[B64]),
-    row(Flat, 87, "flat_atomic_smax_x2", &[], &[B64]),
-    row(Flat, 88, "flat_atomic_umax_x2", &[], &[B64]),
-    row(Flat, 89, "flat_atomic_and_x2", &[], &[B64]),
-    row(Flat, 90, "flat_atomic_or_x2", &[], &[B64]),
-    row(Flat, 91, "flat_atomic_xor_x2", &[], &[B64]),
-    row(Flat, 92, "flat_atomic_inc_x2", &[], &[B64]),
-    row(Flat, 93, "flat_atomic_dec_x2", &[], &[B64]),
-    row(Flat, 94, "flat_atomic_fcmpswap_x2", &[], &[B128]),
-    row(Flat, 95, "flat_atomic_fmin_x2", &[], &[B64]),
-    row(Flat, 96, "flat_atomic_fmax_x2", &[], &[B64]),
-    row(Scratch, 8, "scratch_load_ubyte", &[B32], &[]),
-    row(Scratch, 9, "scratch_load_sbyte", &[B32], &[]),
-    row(Scratch, 10, "scratch_load_ushort", &[B32], &[]),
-    row(Scratch, 11, "scratch_load_sshort", &[B32], &[]),
-    row(Scratch, 12, "scratch_load_dword", &[B32], &[]),
-    row(Scratch, 13, "scratch_load_dwordx2", &[B64], &[]),
-    row(Scratch, 14, "scratch_load_dwordx4", &[B128], &[]),
-    row(Scratch, 15, "scratch_load_dwordx3", &[B96], &[]),
-    row(Scratch, 24, "scratch_store_byte", &[], &[B32]),
-    row(Scratch, 25, "scratch_store_byte_d16_hi", &[], &[B32]),
-    row(Scratch, 26, "scratch_store_short", &[], &[B32]),
-    row(Scratch, 27, "scratch_store_short_d16_hi", &[], &[B32]),
-    row(Scratch, 28, "scratch_store_dword", &[], &[B32]),
-    row(Scratch, 29, "scratch_store_dwordx2", &[], &[B64]),
-    row(Scratch, 30, "scratch_store_dwordx4", &[], &[B128]),
-    row(Scratch, 31, "scratch_store_dwordx3", &[], &[B96]),
-    row(Scratch, 32, "scratch_load_ubyte_d16", &[B32], &[]),
-    row(Scratch, 33, "scratch_load_ubyte_d16_hi", &[B32], &[]),
-    row(Scratch, 34, "scratch_load_sbyte_d16", &[B32], &[]),
-    row(Scratch, 35, "scratch_load_sbyte_d16_hi", &[B32], &[]),
-    row(Scratch, 36, "scratch_load_short_d16", &[B32], &[]),
-    row(Scratch, 37, "scratch_load_short_d16_hi", &[B32], &[]),
-    row(Global, 8, "global_load_ubyte", &[B32], &[]),
-    row(Global, 9, "global_load_sbyte", &[B32], &[]),
-    row(Global, 10, "global_load_ushort", &[B32], &[]),
-    row(Global, 11, "global_load_sshort", &[B32], &[]),
-    row(Global, 12, "global_load_dword", &[B32], &[]),
-    row(Global, 13, "global_load_dwordx2", &[B64], &[]),
-    row(Global, 14, "global_load_dwordx4", &[B128], &[]),
-    row(Global, 15, "global_load_dwordx3", &[B96], &[]),
-    row(Global, 22, "global_load_dword_addtid", &[B32], &[]),
-    row(Global, 23, "global_store_dword_addtid", &[], &[B32]),
-    row(Global, 24, "global_store_byte", &[], &[B32]),
-    row(Global, 25, "global_store_byte_d16_hi", &[], &[B32]),
-    row(Global, 26, "global_store_short", &[], &[B32]),
-    row(Global, 27, "global_store_short_d16_hi", &[], &[B32]),
-    row(Global, 28, "global_store_dword", &[], &[B32]),
-    row(Global, 29, "global_store_dwordx2", &[], &[B64]),
-    row(Global, 30, "global_store_dwordx4", &[], &[B128]),
-    row(Global, 31, "global_store_dwordx3", &[], &[B96]),
-    row(Global, 32, "global_load_ubyte_d16", &[B32], &[]),
-    row(Global, 33, "global_load_ubyte_d16_hi", &[B32], &[]),
-    row(Global, 34, "global_load_sbyte_d16", &[B32], &[]),
-    row(Global, 35, "global_load_sbyte_d16_hi", &[B32], &[]),
-    row(Global, 36, "global_load_short_d16", &[B32], &[]),
-    row(Global, 37, "global_load_short_d16_hi", &[B32], &[]),
-    row(Global, 48, "global_atomic_swap", &[], &[B32]),
-    row(Global, 49, "global_atomic_cmpswap", &[], &[B64]),
-    row(Global, 50, "global_atomic_add", &[], &[B32]),
-    row(Global, 51, "global_atomic_sub", &[], &[B32]),
-    row(Global, 52, "global_atomic_csub", &[], &[B32]),
-    row(Global, 53, "global_atomic_smin", &[], &[B32]),
-    row(Global, 54, "global_atomic_umin", &[], &[B32]),
-    row(Global, 55, "global_atomic_smax", &[], &[B32]),
-    row(Global, 56, "global_atomic_umax", &[], &[B32]),
-    row(Global, 57, "global_atomic_and", &[], &[B32]),
-    row(Global, 58, "global_atomic_or", &[], &[B32]),
-    row(Global, 59, "global_atomic_xor", &[], &[B32]),
-    row(Global, 60, "global_atomic_inc", &[], &[B32]),
-    row(Global, 61, "global_atomic_dec", &[], &[B32]),
-    row(Global, 62, "global_atomic_fcmpswap", &[], &[B64]),
-    row(Global, 63, "global_atomic_fmin", &[], &[B32]),
-    row(Global, 64, "global_atomic_fmax", &[], &[B32]),
-    row(Global, 80, "global_atomic_swap_x2", &[], &[B64]),
-    row(Global, 81, "global_atomic_cmpswap_x2", &[], &[B128]),
-    row(Global, 82, "global_atomic_add_x2", &[], &[B64]),
-    row(Global, 83, "global_atomic_sub_x2", &[], &[B64]),
-    row(Global, 85, "global_atomic_smin_x2", &[], &[B64]),
-    row(Global, 86, "global_atomic_umin_x2", &[], &[B64]),
-    row(Global, 87, "global_atomic_smax_x2", &[], &[B64]),
-    row(Global, 88, "global_atomic_umax_x2", &[], &[B64]),
-    row(Global, 89, "global_atomic_and_x2", &[], &[B64]),
-    row(Global, 90, "global_atomic_or_x2", &[], &[B64]),
-    row(Global, 91, "global_atomic_xor_x2", &[], &[B64]),
-    row(Global, 92, "global_atomic_inc_x2", &[], &[B64]),
-    row(Global, 93, "global_atomic_dec_x2", &[], &[B64]),
-    row(Global, 94, "global_atomic_fcmpswap_x2", &[], &[B128]),
-    row(Global, 95, "global_atomic_fmin_x2", &[], &[B64]),
-    row(Global, 96, "global_atomic_fmax_x2", &[], &[B64]),
-    row(Mubuf, 0, "buffer_load_format_x", &[B32], &[]),
-    row(Mubuf, 1, "buffer_load_format_xy", &[B64], &[]),
-    row(Mubuf, 2, "buffer_load_format_xyz", &[B96], &[]),
-    row(Mubuf, 3, "buffer_load_format_xyzw", &[B128], &[]),
-    row(Mubuf, 4, "buffer_store_format_x", &[], &[B32]),
-    row(Mubuf, 5, "buffer_store_format_xy", &[], &[B64]),
-    row(Mubuf, 6, "buffer_store_format_xyz", &[], &[B96]),
-    row(Mubuf, 7, "buffer_store_format_xyzw", &[], &[B128]),
-    row(Mubuf, 8, "buffer_load_ubyte", &[B32], &[]),
-    row(Mubuf, 9, "buffer_load_sbyte", &[B32], &[]),
-    row(Mubuf, 10, "buffer_load_ushort", &[B32], &[]),
-    row(Mubuf, 11, "buffer_load_sshort", &[B32], &[]),
-    row(Mubuf, 12, "buffer_load_dword", &[B32], &[]),
-    row(Mubuf, 13, "buffer_load_dwordx2", &[B64], &[]),
-    row(Mubuf, 14, "buffer_load_dwordx4", &[B128], &[]),
-    row(Mubuf, 15, "buffer_load_dwordx3", &[B96], &[]),
-    row(Mubuf, 24, "buffer_store_byte", &[], &[B32]),
-    row(Mubuf, 25, "buffer_store_byte_d16_hi", &[], &[B32]),
-    row(Mubuf, 26, "buffer_store_short", &[], &[B32]),
-    row(Mubuf, 27, "buffer_store_short_d16_hi", &[], &[B32]),
-    row(Mubuf, 28, "buffer_store_dword", &[], &[B32]),
-    row(Mubuf, 29, "buffer_store_dwordx2", &[], &[B64]),
-    row(Mubuf, 30, "buffer_store_dwordx4", &[], &[B128]),
-    row(Mubuf, 31, "buffer_store_dwordx3", &[], &[B96]),
-    row(Mubuf, 32, "buffer_load_ubyte_d16", &[B32], &[]),
-    row(Mubuf, 33, "buffer_load_ubyte_d16_hi", &[B32], &[]),
-    row(Mubuf, 34, "buffer_load_sbyte_d16", &[B32], &[]),
-    row(Mubuf, 35, "buffer_load_sbyte_d16_hi", &[B32], &[]),
-    row(Mubuf, 36, "buffer_load_short_d16", &[B32], &[]),
-    row(Mubuf, 37, "buffer_load_short_d16_hi", &[B32], &[]),
-    row(Mubuf, 38, "buffer_load_format_d16_hi_x", &[B32], &[]),
-    row(Mubuf, 39, "buffer_store_format_d16_hi_x", &[], &[B32]),
-    row(Mubuf, 48, "buffer_atomic_swap", &[], &[B32]),
-    row(Mubuf, 49, "buffer_atomic_cmpswap", &[], &[B64]),
-    row(Mubuf, 50, "buffer_atomic_add", &[], &[B32]),
-    row(Mubuf, 51, "buffer_atomic_sub", &[], &[B32]),
-    row(Mubuf, 52, "buffer_atomic_csub", &[], &[B32]),
-    row(Mubuf, 53, "buffer_atomic_smin", &[], &[B32]),
-    row(Mubuf, 54, "buffer_atomic_umin", &[], &[B32]),
-    row(Mubuf, 55, "buffer_atomic_smax", &[], &[B32]),
-    row(Mubuf, 56, "buffer_atomic_umax", &[], &[B32]),
-    row(Mubuf, 57, "buffer_atomic_and", &[], &[B32]),
-    row(Mubuf, 58, "buffer_atomic_or", &[], &[B32]),
-    row(Mubuf, 59, "buffer_atomic_xor", &[], &[B32]),
-    row(Mubuf, 60, "buffer_atomic_inc", &[], &[B32]),
-    row(Mubuf, 61, "buffer_atomic_dec", &[], &[B32]),
-    row(Mubuf, 62, "buffer_atomic_fcmpswap", &[], &[B64]),
-    row(Mubuf, 63, "buffer_atomic_fmin", &[], &[B32]),
-    row(Mubuf, 64, "buffer_atomic_fmax", &[], &[B32]),
-    row(Mubuf, 80, "buffer_atomic_swap_x2", &[], &[B64]),
-    row(Mubuf, 81, "buffer_atomic_cmpswap_x2", &[], &[B128]),
-    row(Mubuf, 82, "buffer_atomic_add_x2", &[], &[B64]),
-    row(Mubuf, 83, "buffer_atomic_sub_x2", &[], &[B64]),
-    row(Mubuf, 85, "buffer_atomic_smin_x2", &[], &[B64]),
-    row(Mubuf, 86, "buffer_atomic_umin_x2", &[], &[B64]),
-    row(Mubuf, 87, "buffer_atomic_smax_x2", &[], &[B64]),
-    row(Mubuf, 88, "buffer_atomic_umax_x2", &[], &[B64]),
-    row(Mubuf, 89, "buffer_atomic_and_x2", &[], &[B64]),
-    row(Mubuf, 90, "buffer_atomic_or_x2", &[], &[B64]),
-    row(Mubuf, 91, "buffer_atomic_xor_x2", &[], &[B64]),
-    row(Mubuf, 92, "buffer_atomic_inc_x2", &[], &[B64]),
-    row(Mubuf, 93, "buffer_atomic_dec_x2", &[], &[B64]),
-    row(Mubuf, 94, "buffer_atomic_fcmpswap_x2", &[], &[B128]),
-    row(Mubuf, 95, "buffer_atomic_fmin_x2", &[], &[B64]),
-    row(Mubuf, 96, "buffer_atomic_fmax_x2", &[], &[B64]),
-    row(Mubuf, 113, "buffer_gl0_inv", &[], &[]),
-    row(Mubuf, 114, "buffer_gl1_inv", &[], &[]),
-    row(Mubuf, 128, "buffer_load_format_d16_x", &[B32], &[]),
-    row(Mubuf, 129, "buffer_load_format_d16_xy", &[B32], &[]),
-    row(Mubuf, 130, "buffer_load_format_d16_xyz", &[B64], &[]),
-    row(Mubuf, 131, "buffer_load_format_d16_xyzw", &[B64], &[]),
-    row(Mubuf, 132, "buffer_store_format_d16_x", &[], &[B32]),
-    row(Mubuf, 133, "buffer_store_format_d16_xy", &[], &[B32]),
-    row(Mubuf, 134, "buffer_store_format_d16_xyz", &[], &[B64]),
-    row(Mubuf, 135, "buffer_store_format_d16_xyzw", &[], &[B64]),
-    row(Mtbuf, 0, "tbuffer_load_format_x", &[B32], &[]),
-    row(Mtbuf, 1, "tbuffer_load_format_xy", &[B64], &[]),
-    row(Mtbuf, 2, "tbuffer_load_format_xyz", &[B96], &[]),
-    row(Mtbuf, 3, "tbuffer_load_format_xyzw", &[B128], &[]),
-    row(Mtbuf, 4, "tbuffer_store_format_x", &[], &[B32]),
-    row(Mtbuf, 5, "tbuffer_store_format_xy", &[], &[B64]),
-    row(Mtbuf, 6, "tbuffer_store_format_xyz", &[], &[B96]),
-    row(Mtbuf, 7, "tbuffer_store_format_xyzw", &[], &[B128]),
-    row(Mtbuf, 8, "tbuffer_load_format_d16_x", &[B32], &[]),
-    row(Mtbuf, 9, "tbuffer_load_format_d16_xy", &[B32], &[]),
-    row(Mtbuf, 10, "tbuffer_load_format_d16_xyz", &[B64], &[]),
-    row(Mtbuf, 11, "tbuffer_load_format_d16_xyzw", &[B64], &[]),
-    row(Mtbuf, 12, "tbuffer_store_format_d16_x", &[], &[B32]),
-    row(Mtbuf, 13, "tbuffer_store_format_d16_xy", &[], &[B32]),
-    row(Mtbuf, 14, "tbuffer_store_format_d16_xyz", &[], &[B64]),
-    row(Mtbuf, 15, "tbuffer_store_format_d16_xyzw", &[], &[B64]),
-    row(Mimg, 0, "image_load", &[], &[]),
-    row(Mimg, 1, "image_load_mip", &[], &[]),
-    row(Mimg, 2, "image_load_pck", &[], &[]),
-    row(Mimg, 3, "image_load_pck_sgn", &[], &[]),
-    row(Mimg, 4, "image_load_mip_pck", &[], &[]),
-    row(Mimg, 5, "image_load_mip_pck_sgn", &[], &[]),
-    row(Mimg, 8, "image_store", &[], &[]),
-    row(Mimg, 9, "image_store_mip", &[], &[]),
-    row(Mimg, 10, "image_store_pck", &[], &[]),
-    row(Mimg, 11, "image_store_mip_pck", &[], &[]),
-    row(Mimg, 14, "image_get_resinfo", &[], &[]),
-    row(Mimg, 15, "image_atomic_swap", &[], &[]),
-    row(Mimg, 16, "image_atomic_cmpswap", &[], &[]),
-    row(Mimg, 17, "image_atomic_add", &[], &[]),
-    row(Mimg, 18, "image_atomic_sub", &[], &[]),
-    row(Mimg, 20, "image_atomic_smin", &[], &[]),
-    row(Mimg, 21, "image_atomic_umin", &[], &[]),
-    row(Mimg, 22, "image_atomic_smax", &[], &[]),
-    row(Mimg, 23, "image_atomic_umax", &[], &[]),
-    row(Mimg, 24, "image_atomic_and", &[], &[]),
-    row(Mimg, 25, "image_atomic_or", &[], &[]),
-    row(Mimg, 26, "image_atomic_xor", &[], &[]),
-    row(Mimg, 27, "image_atomic_inc", &[], &[]),
-    row(Mimg, 28, "image_atomic_dec", &[], &[]),
-    row(Mimg, 29, "image_atomic_fcmpswap", &[], &[]),
-    row(Mimg, 30, "image_atomic_fmin", &[], &[]),
-    row(Mimg, 31, "image_atomic_fmax", &[], &[]),
-    row(Mimg, 32, "image_sample", &[], &[]),
-    row(Mimg, 33, "image_sample_cl", &[], &[]),
-    row(Mimg, 34, "image_sample_d", &[], &[]),
-    row(Mimg, 35, "image_sample_d_cl", &[], &[]),
-    row(Mimg, 36, "image_sample_l", &[], &[]),
-    row(Mimg, 37, "image_sample_b", &[], &[]),
-    row(Mimg, 38, "image_sample_b_cl", &[], &[]),
-    row(Mimg, 39, "image_sample_lz", &[], &[]),
-    row(Mimg, 40, "image_sample_c", &[], &[]),
-    row(Mimg, 41, "image_sample_c_cl", &[], &[]),
-    row(Mimg, 42, "image_sample_c_d", &[], &[]),
-    row(Mimg, 43, "image_sample_c_d_cl", &[], &[]),
-    row(Mimg, 44, "image_sample_c_l", &[], &[]),
-    row(Mimg, 45, "image_sample_c_b", &[], &[]),
-    row(Mimg, 46, "image_sample_c_b_cl", &[], &[]),
-    row(Mimg, 47, "image_sample_c_lz", &[], &[]),
-    row(Mimg, 48, "image_sample_o", &[], &[]),
-    row(Mimg, 49, "image_sample_cl_o", &[], &[]),
-    row(Mimg, 50, "image_sample_d_o", &[], &[]),
-    row(Mimg, 51, "image_sample_d_cl_o", &[], &[]),
-    row(Mimg, 52, "image_sample_l_o", &[], &[]),
-    row(Mimg, 53, "image_sample_b_o", &[], &[]),
-    row(Mimg, 54, "image_sample_b_cl_o", &[], &[]),
-    row(Mimg, 55, "image_sample_lz_o", &[], &[]),
-    row(Mimg, 56, "image_sample_c_o", &[], &[]),
-    row(Mimg, 57, "image_sample_c_cl_o", &[], &[]),
-    row(Mimg, 58, "image_sample_c_d_o", &[], &[]),
-    row(Mimg, 59, "image_sample_c_d_cl_o", &[], &[]),
-    row(Mimg, 60, "image_sample_c_l_o", &[], &[]),
-    row(Mimg, 61, "image_sample_c_b_o", &[], &[]),
-    row(Mimg, 62, "image_sample_c_b_cl_o", &[], &[]),
-    row(Mimg, 63, "image_sample_c_lz_o", &[], &[]),
-    row(Mimg, 64, "image_gather4", &[], &[]),
-    row(Mimg, 65, "image_gather4_cl", &[], &[]),
-    row(Mimg, 68, "image_gather4_l", &[], &[]),
-    row(Mimg, 69, "image_gather4_b", &[], &[]),
-    row(Mimg, 70, "image_gather4_b_cl", &[], &[]),
-    row(Mimg, 71, "image_gather4_lz", &[], &[]),
-    row(Mimg, 72, "image_gather4_c", &[], &[]),
-    row(Mimg, 73, "image_gather4_c_cl", &[], &[]),
-    row(Mimg, 76, "image_gather4_c_l", &[], &[]),
-    row(Mimg, 77, "image_gather4_c_b", &[], &[]),
-    row(Mimg, 78, "image_gather4_c_b_cl", &[], &[]),
-    row(Mimg, 79, "image_gather4_c_lz", &[], &[]),
-    row(Mimg, 80, "image_gather4_o", &[], &[]),
-    row(Mimg, 81, "image_gather4_cl_o", &[], &[]),
-    row(Mimg, 84, "image_gather4_l_o", &[], &[]),
-    row(Mimg, 85, "image_gather4_b_o", &[], &[]),
-    row(Mimg, 86, "image_gather4_b_cl_o", &[], &[]),
-    row(Mimg, 87, "image_gather4_lz_o", &[], &[]),
-    row(Mimg, 88, "image_gather4_c_o", &[], &[]),
-    row(Mimg, 89, "image_gather4_c_cl_o", &[], &[]),
-    row(Mimg, 92, "image_gather4_c_l_o", &[], &[]),
-    row(Mimg, 93, "image_gather4_c_b_o", &[], &[]),
-    row(Mimg, 94, "image_gather4_c_b_cl_o", &[], &[]),
-    row(Mimg, 95, "image_gather4_c_lz_o", &[], &[]),
-    row(Mimg, 96, "image_get_lod", &[], &[]),
-    row(Mimg, 97, "image_gather4h", &[], &[]),
-    row(Mimg, 104, "image_sample_cd", &[], &[]),
-    row(Mimg, 105, "image_sample_cd_cl", &[], &[]),
-    row(Mimg, 106, "image_sample_c_cd", &[], &[]),
-    row(Mimg, 107, "image_sample_c_cd_cl", &[], &[]),
-    row(Mimg, 108, "image_sample_cd_o", &[], &[]),
-    row(Mimg, 109, "image_sample_cd_cl_o", &[], &[]),
-    row(Mimg, 110, "image_sample_c_cd_o", &[], &[]),
-    row(Mimg, 111, "image_sample_c_cd_cl_o", &[], &[]),
-    row(Mimg, 128, "image_msaa_load", &[], &[]),
-    row(Mimg, 162, "image_sample_d_g16", &[], &[]),
-    row(Mimg, 163, "image_sample_d_cl_g16", &[], &[]),
-    row(Mimg, 170, "image_sample_c_d_g16", &[], &[]),
-    row(Mimg, 171, "image_sample_c_d_cl_g16", &[], &[]),
-    row(Mimg, 178, "image_sample_d_o_g16", &[], &[]),
-    row(Mimg, 179, "image_sample_d_cl_o_g16", &[], &[]),
-    row(Mimg, 186, "image_sample_c_d_o_g16", &[], &[]),
-    row(Mimg, 187, "image_sample_c_d_cl_o_g16", &[], &[]),
-    row(Mimg, 230, "image_bvh_intersect_ray", &[], &[]),
-    row(Mimg, 231, "image_bvh64_intersect_ray", &[], &[]),
-    row(Mimg, 232, "image_sample_cd_g16", &[], &[]),
-    row(Mimg, 233, "image_sample_cd_cl_g16", &[], &[]),
-    row(Mimg, 234, "image_sample_c_cd_g16", &[], &[]),
-    row(Mimg, 235, "image_sample_c_cd_cl_g16", &[], &[]),
-    row(Mimg, 236, "image_sample_cd_o_g16", &[], &[]),
-    row(Mimg, 237, "image_sample_cd_cl_o_g16", &[], &[]),
-    row(Mimg, 238, "image_sample_c_cd_o_g16", &[], &[]),
-    row(Mimg, 239, "image_sample_c_cd_cl_o_g16", &[], &[]),
-    row(Exp, 0, "exp", &[], &[]),
-];
+opcodes! {
+    SAddU32 Sop2 0 "s_add_u32" [B32] [B32 B32] Salu [SCC_OUT];
+    SSubU32 Sop2 1 "s_sub_u32" [B32] [B32 B32] Salu [SCC_OUT];
+    SAddI32 Sop2 2 "s_add_i32" [B32] [B32 B32] Salu [SCC_OUT];
+    SSubI32 Sop2 3 "s_sub_i32" [B32] [B32 B32] Salu [SCC_OUT];
+    SAddcU32 Sop2 4 "s_addc_u32" [B32] [B32 B32] Salu [SCC_IN SCC_OUT];
+    SSubbU32 Sop2 5 "s_subb_u32" [B32] [B32 B32] Salu [SCC_IN SCC_OUT];
+    SMinI32 Sop2 6 "s_min_i32" [B32] [B32 B32] Salu [SCC_OUT];
+    SMinU32 Sop2 7 "s_min_u32" [B32] [B32 B32] Salu [SCC_OUT];
+    SMaxI32 Sop2 8 "s_max_i32" [B32] [B32 B32] Salu [SCC_OUT];
+    SMaxU32 Sop2 9 "s_max_u32" [B32] [B32 B32] Salu [SCC_OUT];
+    SCselectB32 Sop2 10 "s_cselect_b32" [B32] [B32 B32] Salu [SCC_IN];
+    SCselectB64 Sop2 11 "s_cselect_b64" [B64] [B64 B64] Salu [SCC_IN];
+    SAndB32 Sop2 14 "s_and_b32" [B32] [B32 B32] Salu [SCC_OUT];
+    SAndB64 Sop2 15 "s_and_b64" [B64] [B64 B64] Salu [SCC_OUT];
+    SOrB32 Sop2 16 "s_or_b32" [B32] [B32 B32] Salu [SCC_OUT];
+    SOrB64 Sop2 17 "s_or_b64" [B64] [B64 B64] Salu [SCC_OUT];
+    SXorB32 Sop2 18 "s_xor_b32" [B32] [B32 B32] Salu [SCC_OUT];
+    SXorB64 Sop2 19 "s_xor_b64" [B64] [B64 B64] Salu [SCC_OUT];
+    SAndn2B32 Sop2 20 "s_andn2_b32" [B32] [B32 B32] Salu [SCC_OUT];
+    SAndn2B64 Sop2 21 "s_andn2_b64" [B64] [B64 B64] Salu [SCC_OUT];
+    SOrn2B32 Sop2 22 "s_orn2_b32" [B32] [B32 B32] Salu [SCC_OUT];
+    SOrn2B64 Sop2 23 "s_orn2_b64" [B64] [B64 B64] Salu [SCC_OUT];
+    SNandB32 Sop2 24 "s_nand_b32" [B32] [B32 B32] Salu [SCC_OUT];
+    SNandB64 Sop2 25 "s_nand_b64" [B64] [B64 B64] Salu [SCC_OUT];
+    SNorB32 Sop2 26 "s_nor_b32" [B32] [B32 B32] Salu [SCC_OUT];
+    SNorB64 Sop2 27 "s_nor_b64" [B64] [B64 B64] Salu [SCC_OUT];
+    SXnorB32 Sop2 28 "s_xnor_b32" [B32] [B32 B32] Salu [SCC_OUT];
+    SXnorB64 Sop2 29 "s_xnor_b64" [B64] [B64 B64] Salu [SCC_OUT];
+    SLshlB32 Sop2 30 "s_lshl_b32" [B32] [B32 B32] Salu [SCC_OUT];
+    SLshlB64 Sop2 31 "s_lshl_b64" [B64] [B64 B32] Salu [SCC_OUT];
+    SLshrB32 Sop2 32 "s_lshr_b32" [B32] [B32 B32] Salu [SCC_OUT];
+    SLshrB64 Sop2 33 "s_lshr_b64" [B64] [B64 B32] Salu [SCC_OUT];
+    SAshrI32 Sop2 34 "s_ashr_i32" [B32] [B32 B32] Salu [SCC_OUT];
+    SAshrI64 Sop2 35 "s_ashr_i64" [B64] [B64 B32] Salu [SCC_OUT];
+    SBfmB32 Sop2 36 "s_bfm_b32" [B32] [B32 B32] Salu [];
+    SBfmB64 Sop2 37 "s_bfm_b64" [B64] [B32 B32] Salu [];
+    SMulI32 Sop2 38 "s_mul_i32" [B32] [B32 B32] Salu [];
+    SBfeU32 Sop2 39 "s_bfe_u32" [B32] [B32 B32] Salu [SCC_OUT];
+    SBfeI32 Sop2 40 "s_bfe_i32" [B32] [B32 B32] Salu [SCC_OUT];
+    SBfeU64 Sop2 41 "s_bfe_u64" [B64] [B64 B32] Salu [SCC_OUT];
+    SBfeI64 Sop2 42 "s_bfe_i64" [B64] [B64 B32] Salu [SCC_OUT];
+    SAbsdiffI32 Sop2 44 "s_absdiff_i32" [B32] [B32 B32] Salu [SCC_OUT];
+    SLshl1AddU32 Sop2 46 "s_lshl1_add_u32" [B32] [B32 B32] Salu [SCC_OUT];
+    SLshl2AddU32 Sop2 47 "s_lshl2_add_u32" [B32] [B32 B32] Salu [SCC_OUT];
+    SLshl3AddU32 Sop2 48 "s_lshl3_add_u32" [B32] [B32 B32] Salu [SCC_OUT];
+    SLshl4AddU32 Sop2 49 "s_lshl4_add_u32" [B32] [B32 B32] Salu [SCC_OUT];
+    SPackLlB32B16 Sop2 50 "s_pack_ll_b32_b16" [B32] [B32 B32] Salu [];
+    SPackLhB32B16 Sop2 51 "s_pack_lh_b32_b16" [B32] [B32 B32] Salu [];
+    SPackHhB32B16 Sop2 52 "s_pack_hh_b32_b16" [B32] [B32 B32] Salu [];
+    SMulHiU32 Sop2 53 "s_mul_hi_u32" [B32] [B32 B32] Salu [];
+    SMulHiI32 Sop2 54 "s_mul_hi_i32" [B32] [B32 B32] Salu [];
+    SMovkI32 Sopk 0 "s_movk_i32" [B32] [] Salu [];
+    SVersion Sopk 1 "s_version" [] [] Salu [];
+    SCmovkI32 Sopk 2 "s_cmovk_i32" [B32] [] Salu [SCC_IN TIED];
+    SCmpkEqI32 Sopk 3 "s_cmpk_eq_i32" [] [B32] Salu [SCC_OUT];
+    SCmpkLgI32 Sopk 4 "s_cmpk_lg_i32" [] [B32] Salu [SCC_OUT];
+    SCmpkGtI32 Sopk 5 "s_cmpk_gt_i32" [] [B32] Salu [SCC_OUT];
+    SCmpkGeI32 Sopk 6 "s_cmpk_ge_i32" [] [B32] Salu [SCC_OUT];
+    SCmpkLtI32 Sopk 7 "s_cmpk_lt_i32" [] [B32] Salu [SCC_OUT];
+    SCmpkLeI32 Sopk 8 "s_cmpk_le_i32" [] [B32] Salu [SCC_OUT];
+    SCmpkEqU32 Sopk 9 "s_cmpk_eq_u32" [] [B32] Salu [SCC_OUT];
+    SCmpkLgU32 Sopk 10 "s_cmpk_lg_u32" [] [B32] Salu [SCC_OUT];
+    SCmpkGtU32 Sopk 11 "s_cmpk_gt_u32" [] [B32] Salu [SCC_OUT];
+    SCmpkGeU32 Sopk 12 "s_cmpk_ge_u32" [] [B32] Salu [SCC_OUT];
+    SCmpkLtU32 Sopk 13 "s_cmpk_lt_u32" [] [B32] Salu [SCC_OUT];
+    SCmpkLeU32 Sopk 14 "s_cmpk_le_u32" [] [B32] Salu [SCC_OUT];
+    SAddkI32 Sopk 15 "s_addk_i32" [B32] [] Salu [SCC_OUT TIED];
+    SMulkI32 Sopk 16 "s_mulk_i32" [B32] [] Salu [TIED];
+    SGetregB32 Sopk 18 "s_getreg_b32" [B32] [] Salu [ACTS];
+    SSetregB32 Sopk 19 "s_setreg_b32" [] [B32] Salu [];
+    SSetregImm32B32 Sopk 21 "s_setreg_imm32_b32" [] [B32] Salu [];
+    SCallB64 Sopk 22 "s_call_b64" [B64] [] Control [ACTS BRANCH];
+    SWaitcntVscnt Sopk 23 "s_waitcnt_vscnt" [] [B32] None [WAITS];
+    SWaitcntVmcnt Sopk 24 "s_waitcnt_vmcnt" [] [B32] None [WAITS];
+    SWaitcntExpcnt Sopk 25 "s_waitcnt_expcnt" [] [B32] None [WAITS];
+    SWaitcntLgkmcnt Sopk 26 "s_waitcnt_lgkmcnt" [] [B32] None [WAITS];
+    SSubvectorLoopBegin Sopk 27 "s_subvector_loop_begin" [] [B32] Control [ACTS BRANCH CONDITIONAL];
+    SSubvectorLoopEnd Sopk 28 "s_subvector_loop_end" [] [B32] Control [ACTS BRANCH CONDITIONAL];
+    SMovB32 Sop1 3 "s_mov_b32" [B32] [B32] Salu [];
+    SMovB64 Sop1 4 "s_mov_b64" [B64] [B64] Salu [];
+    SCmovB32 Sop1 5 "s_cmov_b32" [B32] [B32] Salu [SCC_IN TIED];
+    SCmovB64 Sop1 6 "s_cmov_b64" [B64] [B64] Salu [SCC_IN TIED];
+    SNotB32 Sop1 7 "s_not_b32" [B32] [B32] Salu [SCC_OUT];
+    SNotB64 Sop1 8 "s_not_b64" [B64] [B64] Salu [SCC_OUT];
+    SWqmB32 Sop1 9 "s_wqm_b32" [B32] [B32] Salu [SCC_OUT];
+    SWqmB64 Sop1 10 "s_wqm_b64" [B64] [B64] Salu [SCC_OUT];
+    SBrevB32 Sop1 11 "s_brev_b32" [B32] [B32] Salu [];
+    SBrevB64 Sop1 12 "s_brev_b64" [B64] [B64] Salu [];
+    SBcnt0I32B32 Sop1 13 "s_bcnt0_i32_b32" [B32] [B32] Salu [SCC_OUT];
+    SBcnt0I32B64 Sop1 14 "s_bcnt0_i32_b64" [B32] [B64] Salu [SCC_OUT];
+    SBcnt1I32B32 Sop1 15 "s_bcnt1_i32_b32" [B32] [B32] Salu [SCC_OUT];
+    SBcnt1I32B64 Sop1 16 "s_bcnt1_i32_b64" [B32] [B64] Salu [SCC_OUT];
+    SFf0I32B32 Sop1 17 "s_ff0_i32_b32" [B32] [B32] Salu [];
+    SFf0I32B64 Sop1 18 "s_ff0_i32_b64" [B32] [B64] Salu [];
+    SFf1I32B32 Sop1 19 "s_ff1_i32_b32" [B32] [B32] Salu [];
+    SFf1I32B64 Sop1 20 "s_ff1_i32_b64" [B32] [B64] Salu [];
+    SFlbitI32B32 Sop1 21 "s_flbit_i32_b32" [B32] [B32] Salu [];
+    SFlbitI32B64 Sop1 22 "s_flbit_i32_b64" [B32] [B64] Salu [];
+    SFlbitI32 Sop1 23 "s_flbit_i32" [B32] [B32] Salu [];
+    SFlbitI32I64 Sop1 24 "s_flbit_i32_i64" [B32] [B64] Salu [];
+    SSextI32I8 Sop1 25 "s_sext_i32_i8" [B32] [B32] Salu [];
+    SSextI32I16 Sop1 26 "s_sext_i32_i16" [B32] [B32] Salu [];
+    SBitset0B32 Sop1 27 "s_bitset0_b32" [B32] [B32] Salu [TIED];
+    SBitset0B64 Sop1 28 "s_bitset0_b64" [B64] [B32] Salu [TIED];
+    SBitset1B32 Sop1 29 "s_bitset1_b32" [B32] [B32] Salu [TIED];
+    SBitset1B64 Sop1 30 "s_bitset1_b64" [B64] [B32] Salu [TIED];
+    SGetpcB64 Sop1 31 "s_getpc_b64" [B64] [] Salu [];
+    SSetpcB64 Sop1 32 "s_setpc_b64" [] [B64] Control [ACTS JUMPS];
+    SSwappcB64 Sop1 33 "s_swappc_b64" [B64] [B64] Control [ACTS JUMPS];
+    SRfeB64 Sop1 34 "s_rfe_b64" [] [B64] Control [ACTS JUMPS];
+    SAndSaveexecB64 Sop1 36 "s_and_saveexec_b64" [B64] [B64] Salu [SCC_OUT EXEC_COMBINED];
+    SOrSaveexecB64 Sop1 37 "s_or_saveexec_b64" [B64] [B64] Salu [SCC_OUT EXEC_COMBINED];
+    SXorSaveexecB64 Sop1 38 "s_xor_saveexec_b64" [B64] [B64] Salu [SCC_OUT EXEC_COMBINED];
+    SAndn2SaveexecB64 Sop1 39 "s_andn2_saveexec_b64" [B64] [B64] Salu [SCC_OUT EXEC_COMBINED];
+    SOrn2SaveexecB64 Sop1 40 "s_orn2_saveexec_b64" [B64] [B64] Salu [SCC_OUT EXEC_COMBINED];
+    SNandSaveexecB64 Sop1 41 "s_nand_saveexec_b64" [B64] [B64] Salu [SCC_OUT EXEC_COMBINED];
+    SNorSaveexecB64 Sop1 42 "s_nor_saveexec_b64" [B64] [B64] Salu [SCC_OUT EXEC_COMBINED];
+    SXnorSaveexecB64 Sop1 43 "s_xnor_saveexec_b64" [B64] [B64] Salu [SCC_OUT EXEC_COMBINED];
+    SQuadmaskB32 Sop1 44 "s_quadmask_b32" [B32] [B32] Salu [SCC_OUT];
+    SQuadmaskB64 Sop1 45 "s_quadmask_b64" [B64] [B64] Salu [SCC_OUT];
+    SMovrelsB32 Sop1 46 "s_movrels_b32" [B32] [B32] Salu [M0_IN INDIRECT];
+    SMovrelsB64 Sop1 47 "s_movrels_b64" [B64] [B64] Salu [M0_IN INDIRECT];
+    SMovreldB32 Sop1 48 "s_movreld_b32" [B32] [B32] Salu [M0_IN INDIRECT];
+    SMovreldB64 Sop1 49 "s_movreld_b64" [B64] [B64] Salu [M0_IN INDIRECT];
+    SAbsI32 Sop1 52 "s_abs_i32" [B32] [B32] Salu [SCC_OUT];
+    SAndn1SaveexecB64 Sop1 55 "s_andn1_saveexec_b64" [B64] [B64] Salu [SCC_OUT EXEC_COMBINED];
+    SOrn1SaveexecB64 Sop1 56 "s_orn1_saveexec_b64" [B64] [B64] Salu [SCC_OUT EXEC_COMBINED];
+    SAndn1WrexecB64 Sop1 57 "s_andn1_wrexec_b64" [B64] [B64] Salu [SCC_OUT EXEC_COMBINED];
+    SAndn2WrexecB64 Sop1 58 "s_andn2_wrexec_b64" [B64] [B64] Salu [SCC_OUT EXEC_COMBINED];
+    SBitreplicateB64B32 Sop1 59 "s_bitreplicate_b64_b32" [B64] [B32] Salu [];
+    SAndSaveexecB32 Sop1 60 "s_and_saveexec_b32" [B32] [B32] Salu [SCC_OUT EXEC_COMBINED];
+    SOrSaveexecB32 Sop1 61 "s_or_saveexec_b32" [B32] [B32] Salu [SCC_OUT EXEC_COMBINED];
+    SXorSaveexecB32 Sop1 62 "s_xor_saveexec_b32" [B32] [B32] Salu [SCC_OUT EXEC_COMBINED];
+    SAndn2SaveexecB32 Sop1 63 "s_andn2_saveexec_b32" [B32] [B32] Salu [SCC_OUT EXEC_COMBINED];
+    SOrn2SaveexecB32 Sop1 64 "s_orn2_saveexec_b32" [B32] [B32] Salu [SCC_OUT EXEC_COMBINED];
+    SNandSaveexecB32 Sop1 65 "s_nand_saveexec_b32" [B32] [B32] Salu [SCC_OUT EXEC_COMBINED];
+    SNorSaveexecB32 Sop1 66 "s_nor_saveexec_b32" [B32] [B32] Salu [SCC_OUT EXEC_COMBINED];
+    SXnorSaveexecB32 Sop1 67 "s_xnor_saveexec_b32" [B32] [B32] Salu [SCC_OUT EXEC_COMBINED];
+    SAndn1SaveexecB32 Sop1 68 "s_andn1_saveexec_b32" [B32] [B32] Salu [SCC_OUT EXEC_COMBINED];
+    SOrn1SaveexecB32 Sop1 69 "s_orn1_saveexec_b32" [B32] [B32] Salu [SCC_OUT EXEC_COMBINED];
+    SAndn1WrexecB32 Sop1 70 "s_andn1_wrexec_b32" [B32] [B32] Salu [SCC_OUT EXEC_COMBINED];
+    SAndn2WrexecB32 Sop1 71 "s_andn2_wrexec_b32" [B32] [B32] Salu [SCC_OUT EXEC_COMBINED];
+    SMovrelsd2B32 Sop1 73 "s_movrelsd_2_b32" [B32] [B32] Salu [M0_IN INDIRECT];
+    SCmpEqI32 Sopc 0 "s_cmp_eq_i32" [] [B32 B32] Salu [SCC_OUT];
+    SCmpLgI32 Sopc 1 "s_cmp_lg_i32" [] [B32 B32] Salu [SCC_OUT];
+    SCmpGtI32 Sopc 2 "s_cmp_gt_i32" [] [B32 B32] Salu [SCC_OUT];
+    SCmpGeI32 Sopc 3 "s_cmp_ge_i32" [] [B32 B32] Salu [SCC_OUT];
+    SCmpLtI32 Sopc 4 "s_cmp_lt_i32" [] [B32 B32] Salu [SCC_OUT];
+    SCmpLeI32 Sopc 5 "s_cmp_le_i32" [] [B32 B32] Salu [SCC_OUT];
+    SCmpEqU32 Sopc 6 "s_cmp_eq_u32" [] [B32 B32] Salu [SCC_OUT];
+    SCmpLgU32 Sopc 7 "s_cmp_lg_u32" [] [B32 B32] Salu [SCC_OUT];
+    SCmpGtU32 Sopc 8 "s_cmp_gt_u32" [] [B32 B32] Salu [SCC_OUT];
+    SCmpGeU32 Sopc 9 "s_cmp_ge_u32" [] [B32 B32] Salu [SCC_OUT];
+    SCmpLtU32 Sopc 10 "s_cmp_lt_u32" [] [B32 B32] Salu [SCC_OUT];
+    SCmpLeU32 Sopc 11 "s_cmp_le_u32" [] [B32 B32] Salu [SCC_OUT];
+    SBitcmp0B32 Sopc 12 "s_bitcmp0_b32" [] [B32 B32] Salu [SCC_OUT];
+    SBitcmp1B32 Sopc 13 "s_bitcmp1_b32" [] [B32 B32] Salu [SCC_OUT];
+    SBitcmp0B64 Sopc 14 "s_bitcmp0_b64" [] [B64 B32] Salu [SCC_OUT];
+    SBitcmp1B64 Sopc 15 "s_bitcmp1_b64" [] [B64 B32] Salu [SCC_OUT];
+    SCmpEqU64 Sopc 18 "s_cmp_eq_u64" [] [B64 B64] Salu [SCC_OUT];
+    SCmpLgU64 Sopc 19 "s_cmp_lg_u64" [] [B64 B64] Salu [SCC_OUT];
+    SNop Sopp 0 "s_nop" [] [] None [];
+    SEndpgm Sopp 1 "s_endpgm" [] [] Control [ENDS];
+    SBranch Sopp 2 "s_branch" [] [] Control [BRANCH];
+    SWakeup Sopp 3 "s_wakeup" [] [] None [];
+    SCbranchScc0 Sopp 4 "s_cbranch_scc0" [] [] Control [SCC_IN BRANCH CONDITIONAL];
+    SCbranchScc1 Sopp 5 "s_cbranch_scc1" [] [] Control [SCC_IN BRANCH CONDITIONAL];
+    SCbranchVccz Sopp 6 "s_cbranch_vccz" [] [] Control [VCC_IN BRANCH CONDITIONAL];
+    SCbranchVccnz Sopp 7 "s_cbranch_vccnz" [] [] Control [VCC_IN BRANCH CONDITIONAL];
+    SCbranchExecz Sopp 8 "s_cbranch_execz" [] [] Control [EXEC_IN BRANCH CONDITIONAL];
+    SCbranchExecnz Sopp 9 "s_cbranch_execnz" [] [] Control [EXEC_IN BRANCH CONDITIONAL];
+    SBarrier Sopp 10 "s_barrier" [] [] Control [BARRIER];
+    SSetkill Sopp 11 "s_setkill" [] [] None [];
+    SWaitcnt Sopp 12 "s_waitcnt" [] [] None [WAITS];
+    SSethalt Sopp 13 "s_sethalt" [] [] None [];
+    SSleep Sopp 14 "s_sleep" [] [] None [];
+    SSetprio Sopp 15 "s_setprio" [] [] None [];
+    SSendmsg Sopp 16 "s_sendmsg" [] [] Message [M0_IN MESSAGE];
+    SSendmsghalt Sopp 17 "s_sendmsghalt" [] [] Message [M0_IN MESSAGE];
+    STrap Sopp 18 "s_trap" [] [] None [];
+    SIcacheInv Sopp 19 "s_icache_inv" [] [] None [];
+    SIncperflevel Sopp 20 "s_incperflevel" [] [] None [];
+    SDecperflevel Sopp 21 "s_decperflevel" [] [] None [];
+    STtracedata Sopp 22 "s_ttracedata" [] [] None [M0_IN];
+    SCbranchCdbgsys Sopp 23 "s_cbranch_cdbgsys" [] [] Control [BRANCH CONDITIONAL];
+    SCbranchCdbguser Sopp 24 "s_cbranch_cdbguser" [] [] Control [BRANCH CONDITIONAL];
+    SCbranchCdbgsysOrUser Sopp 25 "s_cbranch_cdbgsys_or_user" [] [] Control [BRANCH CONDITIONAL];
+    SCbranchCdbgsysAndUser Sopp 26 "s_cbranch_cdbgsys_and_user" [] [] Control [BRANCH CONDITIONAL];
+    SEndpgmSaved Sopp 27 "s_endpgm_saved" [] [] Control [ENDS];
+    SEndpgmOrderedPsDone Sopp 30 "s_endpgm_ordered_ps_done" [] [] Control [ENDS];
+    SCodeEnd Sopp 31 "s_code_end" [] [] None [];
+    SInstPrefetch Sopp 32 "s_inst_prefetch" [] [] None [];
+    SClause Sopp 33 "s_clause" [] [] None [];
+    SWaitIdle Sopp 34 "s_wait_idle" [] [] None [WAITS];
+    SWaitcntDepctr Sopp 35 "s_waitcnt_depctr" [] [] None [];
+    SRoundMode Sopp 36 "s_round_mode" [] [] None [];
+    SDenormMode Sopp 37 "s_denorm_mode" [] [] None [];
+    STtracedataImm Sopp 40 "s_ttracedata_imm" [] [] None [];
+    SLoadDword Smem 0 "s_load_dword" [B32] [] Smem [LOADS];
+    SLoadDwordx2 Smem 1 "s_load_dwordx2" [B64] [] Smem [LOADS];
+    SLoadDwordx4 Smem 2 "s_load_dwordx4" [B128] [] Smem [LOADS];
+    SLoadDwordx8 Smem 3 "s_load_dwordx8" [B256] [] Smem [LOADS];
+    SLoadDwordx16 Smem 4 "s_load_dwordx16" [B512] [] Smem [LOADS];
+    SBufferLoadDword Smem 8 "s_buffer_load_dword" [B32] [] Smem [LOADS DESCRIPTOR];
+    SBufferLoadDwordx2 Smem 9 "s_buffer_load_dwordx2" [B64] [] Smem [LOADS DESCRIPTOR];
+    SBufferLoadDwordx4 Smem 10 "s_buffer_load_dwordx4" [B128] [] Smem [LOADS DESCRIPTOR];
+    SBufferLoadDwordx8 Smem 11 "s_buffer_load_dwordx8" [B256] [] Smem [LOADS DESCRIPTOR];
+    SBufferLoadDwordx16 Smem 12 "s_buffer_load_dwordx16" [B512] [] Smem [LOADS DESCRIPTOR];
+    SGl1Inv Smem 31 "s_gl1_inv" [] [] Smem [INVALIDATES];
+    SDcacheInv Smem 32 "s_dcache_inv" [] [] Smem [INVALIDATES];
+    SMemtime Smem 36 "s_memtime" [B64] [] Smem [TIMER];
+    SMemrealtime Smem 37 "s_memrealtime" [B64] [] Smem [TIMER];
+    SAtcProbe Smem 38 "s_atc_probe" [] [] Smem [];
+    SAtcProbeBuffer Smem 39 "s_atc_probe_buffer" [] [] Smem [DESCRIPTOR];
+    VCndmaskB32 Vop2 1 "v_cndmask_b32" [B32] [F32 F32 Mask] Valu [SDWA DPP];
+    VDot2cF32F16 Vop2 2 "v_dot2c_f32_f16" [F32] [PF16 PF16] Valu [TIED NO_LONG DPP];
+    VAddF32 Vop2 3 "v_add_f32" [F32] [F32 F32] Valu [SDWA DPP CLAMP OMOD];
+    VSubF32 Vop2 4 "v_sub_f32" [F32] [F32 F32] Valu [SDWA DPP CLAMP OMOD];
+    VSubrevF32 Vop2 5 "v_subrev_f32" [F32] [F32 F32] Valu [SDWA DPP CLAMP OMOD];
+    VFmacLegacyF32 Vop2 6 "v_fmac_legacy_f32" [F32] [F32 F32] Valu [TIED CLAMP OMOD];
+    VMulLegacyF32 Vop2 7 "v_mul_legacy_f32" [F32] [F32 F32] Valu [SDWA DPP CLAMP OMOD];
+    VMulF32 Vop2 8 "v_mul_f32" [F32] [F32 F32] Valu [SDWA DPP CLAMP OMOD];
+    VMulI32I24 Vop2 9 "v_mul_i32_i24" [B32] [B32 B32] Valu [SDWA DPP CLAMP];
+    VMulHiI32I24 Vop2 10 "v_mul_hi_i32_i24" [B32] [B32 B32] Valu [SDWA DPP];
+    VMulU32U24 Vop2 11 "v_mul_u32_u24" [B32] [B32 B32] Valu [SDWA DPP CLAMP];
+    VMulHiU32U24 Vop2 12 "v_mul_hi_u32_u24" [B32] [B32 B32] Valu [SDWA DPP];
+    VDot4cI32I8 Vop2 13 "v_dot4c_i32_i8" [B32] [B32 B32] Valu [TIED NO_LONG DPP];
+    VMinF32 Vop2 15 "v_min_f32" [F32] [F32 F32] Valu [SDWA DPP CLAMP OMOD];
+    VMaxF32 Vop2 16 "v_max_f32" [F32] [F32 F32] Valu [SDWA DPP CLAMP OMOD];
+    VMinI32 Vop2 17 "v_min_i32" [B32] [B32 B32] Valu [SDWA DPP];
+    VMaxI32 Vop2 18 "v_max_i32" [B32] [B32 B32] Valu [SDWA DPP];
+    VMinU32 Vop2 19 "v_min_u32" [B32] [B32 B32] Valu [SDWA DPP];
+    VMaxU32 Vop2 20 "v_max_u32" [B32] [B32 B32] Valu [SDWA DPP];
+    VLshrrevB32 Vop2 22 "v_lshrrev_b32" [B32] [B32 B32] Valu [SDWA DPP];
+    VAshrrevI32 Vop2 24 "v_ashrrev_i32" [B32] [B32 B32] Valu [SDWA DPP];
+    VLshlrevB32 Vop2 26 "v_lshlrev_b32" [B32] [B32 B32] Valu [SDWA DPP];
+    VAndB32 Vop2 27 "v_and_b32" [B32] [B32 B32] Valu [SDWA DPP];
+    VOrB32 Vop2 28 "v_or_b32" [B32] [B32 B32] Valu [SDWA DPP];
+    VXorB32 Vop2 29 "v_xor_b32" [B32] [B32 B32] Valu [SDWA DPP];
+    VXnorB32 Vop2 30 "v_xnor_b32" [B32] [B32 B32] Valu [SDWA DPP];
+    VAddNcU32 Vop2 37 "v_add_nc_u32" [B32] [B32 B32] Valu [SDWA DPP CLAMP];
+    VSubNcU32 Vop2 38 "v_sub_nc_u32" [B32] [B32 B32] Valu [SDWA DPP CLAMP];
+    VSubrevNcU32 Vop2 39 "v_subrev_nc_u32" [B32] [B32 B32] Valu [SDWA DPP CLAMP];
+    VAddCoCiU32 Vop2 40 "v_add_co_ci_u32" [B32 Mask] [B32 B32 Mask] Valu [SDWA DPP CLAMP];
+    VSubCoCiU32 Vop2 41 "v_sub_co_ci_u32" [B32 Mask] [B32 B32 Mask] Valu [SDWA DPP CLAMP];
+    VSubrevCoCiU32 Vop2 42 "v_subrev_co_ci_u32" [B32 Mask] [B32 B32 Mask] Valu [SDWA DPP CLAMP];
+    VFmacF32 Vop2 43 "v_fmac_f32" [F32] [F32 F32] Valu [TIED DPP CLAMP OMOD];
+    VFmamkF32 Vop2 44 "v_fmamk_f32" [F32] [F32 F32 F32] Valu [NO_LONG CONSTANT_SECOND];
+    VFmaakF32 Vop2 45 "v_fmaak_f32" [F32] [F32 F32 F32] Valu [NO_LONG CONSTANT_THIRD];
+    VCvtPkrtzF16F32 Vop2 47 "v_cvt_pkrtz_f16_f32" [B32] [F32 F32] Valu [SDWA DPP CLAMP OMOD];
+    VAddF16 Vop2 50 "v_add_f16" [F16] [F16 F16] Valu [PARTIAL SDWA DPP CLAMP OMOD];
+    VSubF16 Vop2 51 "v_sub_f16" [F16] [F16 F16] Valu [PARTIAL SDWA DPP CLAMP OMOD];
+    VSubrevF16 Vop2 52 "v_subrev_f16" [F16] [F16 F16] Valu [PARTIAL SDWA DPP CLAMP OMOD];
+    VMulF16 Vop2 53 "v_mul_f16" [F16] [F16 F16] Valu [PARTIAL SDWA DPP CLAMP OMOD];
+    VFmacF16 Vop2 54 "v_fmac_f16" [F16] [F16 F16] Valu [TIED PARTIAL DPP CLAMP OMOD];
+    VFmamkF16 Vop2 55 "v_fmamk_f16" [F16] [F16 F16 F16] Valu [PARTIAL NO_LONG CONSTANT_SECOND];
+    VFmaakF16 Vop2 56 "v_fmaak_f16" [F16] [F16 F16 F16] Valu [PARTIAL NO_LONG CONSTANT_THIRD];
+    VMaxF16 Vop2 57 "v_max_f16" [F16] [F16 F16] Valu [PARTIAL SDWA DPP CLAMP OMOD];
+    VMinF16 Vop2 58 "v_min_f16" [F16] [F16 F16] Valu [PARTIAL SDWA DPP CLAMP OMOD];
+    VLdexpF16 Vop2 59 "v_ldexp_f16" [F16] [F16 B16] Valu [PARTIAL SDWA DPP CLAMP OMOD];
+    VPkFmacF16 Vop2 60 "v_pk_fmac_f16" [PF16] [PF16 PF16] Valu [TIED NO_LONG PACKED];
+    VNop Vop1 0 "v_nop" [] [] Valu [ANY_LANES DPP];
+    VMovB32 Vop1 1 "v_mov_b32" [B32] [B32] Valu [SDWA DPP];
+    VReadfirstlaneB32 Vop1 2 "v_readfirstlane_b32" [B32] [B32] Valu [NO_LONG VECTOR_FIRST SCALAR_RESULT];
+    VCvtI32F64 Vop1 3 "v_cvt_i32_f64" [B32] [F64] Double [CLAMP OMOD];
+    VCvtF64I32 Vop1 4 "v_cvt_f64_i32" [F64] [B32] Double [CLAMP OMOD];
+    VCvtF32I32 Vop1 5 "v_cvt_f32_i32" [F32] [B32] Valu [SDWA DPP CLAMP OMOD];
+    VCvtF32U32 Vop1 6 "v_cvt_f32_u32" [F32] [B32] Valu [SDWA DPP CLAMP OMOD];
+    VCvtU32F32 Vop1 7 "v_cvt_u32_f32" [B32] [F32] Valu [SDWA DPP CLAMP OMOD];
+    VCvtI32F32 Vop1 8 "v_cvt_i32_f32" [B32] [F32] Valu [SDWA DPP CLAMP OMOD];
+    VCvtF16F32 Vop1 10 "v_cvt_f16_f32" [F16] [F32] Valu [PARTIAL SDWA DPP CLAMP OMOD];
+    VCvtF32F16 Vop1 11 "v_cvt_f32_f16" [F32] [F16] Valu [SDWA DPP CLAMP OMOD];
+    VCvtRpiI32F32 Vop1 12 "v_cvt_rpi_i32_f32" [B32] [F32] Valu [SDWA DPP CLAMP];
+    VCvtFlrI32F32 Vop1 13 "v_cvt_flr_i32_f32" [B32] [F32] Valu [SDWA DPP CLAMP];
+    VCvtOffF32I4 Vop1 14 "v_cvt_off_f32_i4" [F32] [B32] Valu [SDWA DPP CLAMP OMOD];
+    VCvtF32F64 Vop1 15 "v_cvt_f32_f64" [F32] [F64] Double [CLAMP OMOD];
+    VCvtF64F32 Vop1 16 "v_cvt_f64_f32" [F64] [F32] Double [CLAMP OMOD];
+    VCvtF32Ubyte0 Vop1 17 "v_cvt_f32_ubyte0" [F32] [B32] Valu [SDWA DPP CLAMP OMOD];
+    VCvtF32Ubyte1 Vop1 18 "v_cvt_f32_ubyte1" [F32] [B32] Valu [SDWA DPP CLAMP OMOD];
+    VCvtF32Ubyte2 Vop1 19 "v_cvt_f32_ubyte2" [F32] [B32] Valu [SDWA DPP CLAMP OMOD];
+    VCvtF32Ubyte3 Vop1 20 "v_cvt_f32_ubyte3" [F32] [B32] Valu [SDWA DPP CLAMP OMOD];
+    VCvtU32F64 Vop1 21 "v_cvt_u32_f64" [B32] [F64] Double [CLAMP OMOD];
+    VCvtF64U32 Vop1 22 "v_cvt_f64_u32" [F64] [B32] Double [CLAMP OMOD];
+    VTruncF64 Vop1 23 "v_trunc_f64" [F64] [F64] Double [CLAMP OMOD];
+    VCeilF64 Vop1 24 "v_ceil_f64" [F64] [F64] Double [CLAMP OMOD];
+    VRndneF64 Vop1 25 "v_rndne_f64" [F64] [F64] Double [CLAMP OMOD];
+    VFloorF64 Vop1 26 "v_floor_f64" [F64] [F64] Double [CLAMP OMOD];
+    VPipeflush Vop1 27 "v_pipeflush" [] [] Valu [];
+    VFractF32 Vop1 32 "v_fract_f32" [F32] [F32] Valu [SDWA DPP CLAMP OMOD];
+    VTruncF32 Vop1 33 "v_trunc_f32" [F32] [F32] Valu [SDWA DPP CLAMP OMOD];
+    VCeilF32 Vop1 34 "v_ceil_f32" [F32] [F32] Valu [SDWA DPP CLAMP OMOD];
+    VRndneF32 Vop1 35 "v_rndne_f32" [F32] [F32] Valu [SDWA DPP CLAMP OMOD];
+    VFloorF32 Vop1 36 "v_floor_f32" [F32] [F32] Valu [SDWA DPP CLAMP OMOD];
+    VExpF32 Vop1 37 "v_exp_f32" [F32] [F32] Transcendental [SDWA DPP CLAMP OMOD];
+    VLogF32 Vop1 39 "v_log_f32" [F32] [F32] Transcendental [SDWA DPP CLAMP OMOD];
+    VRcpF32 Vop1 42 "v_rcp_f32" [F32] [F32] Transcendental [SDWA DPP CLAMP OMOD];
+    VRcpIflagF32 Vop1 43 "v_rcp_iflag_f32" [F32] [F32] Transcendental [SDWA DPP CLAMP OMOD];
+    VRsqF32 Vop1 46 "v_rsq_f32" [F32] [F32] Transcendental [SDWA DPP CLAMP OMOD];
+    VRcpF64 Vop1 47 "v_rcp_f64" [F64] [F64] DoubleTranscendental [CLAMP OMOD];
+    VRsqF64 Vop1 49 "v_rsq_f64" [F64] [F64] DoubleTranscendental [CLAMP OMOD];
+    VSqrtF32 Vop1 51 "v_sqrt_f32" [F32] [F32] Transcendental [SDWA DPP CLAMP OMOD];
+    VSqrtF64 Vop1 52 "v_sqrt_f64" [F64] [F64] DoubleTranscendental [CLAMP OMOD];
+    VSinF32 Vop1 53 "v_sin_f32" [F32] [F32] Transcendental [SDWA DPP CLAMP OMOD];
+    VCosF32 Vop1 54 "v_cos_f32" [F32] [F32] Transcendental [SDWA DPP CLAMP OMOD];
+    VNotB32 Vop1 55 "v_not_b32" [B32] [B32] Valu [SDWA DPP];
+    VBfrevB32 Vop1 56 "v_bfrev_b32" [B32] [B32] Valu [SDWA DPP];
+    VFfbhU32 Vop1 57 "v_ffbh_u32" [B32] [B32] Valu [SDWA DPP];
+    VFfblB32 Vop1 58 "v_ffbl_b32" [B32] [B32] Valu [SDWA DPP];
+    VFfbhI32 Vop1 59 "v_ffbh_i32" [B32] [B32] Valu [SDWA DPP];
+    VFrexpExpI32F64 Vop1 60 "v_frexp_exp_i32_f64" [B32] [F64] Double [CLAMP OMOD];
+    VFrexpMantF64 Vop1 61 "v_frexp_mant_f64" [F64] [F64] Double [CLAMP OMOD];
+    VFractF64 Vop1 62 "v_fract_f64" [F64] [F64] Double [CLAMP OMOD];
+    VFrexpExpI32F32 Vop1 63 "v_frexp_exp_i32_f32" [B32] [F32] Valu [SDWA DPP CLAMP];
+    VFrexpMantF32 Vop1 64 "v_frexp_mant_f32" [F32] [F32] Valu [SDWA DPP CLAMP OMOD];
+    VClrexcp Vop1 65 "v_clrexcp" [] [] Valu [];
+    VMovreldB32 Vop1 66 "v_movreld_b32" [B32] [B32] Valu [M0_IN INDIRECT SDWA DPP];
+    VMovrelsB32 Vop1 67 "v_movrels_b32" [B32] [B32] Valu [M0_IN INDIRECT SDWA DPP VECTOR_FIRST];
+    VMovrelsdB32 Vop1 68 "v_movrelsd_b32" [B32] [B32] Valu [M0_IN INDIRECT SDWA DPP VECTOR_FIRST];
+    VMovrelsd2B32 Vop1 72 "v_movrelsd_2_b32" [B32] [B32] Valu [M0_IN INDIRECT SDWA DPP VECTOR_FIRST];
+    VCvtF16U16 Vop1 80 "v_cvt_f16_u16" [F16] [B16] Valu [PARTIAL SDWA DPP CLAMP OMOD];
+    VCvtF16I16 Vop1 81 "v_cvt_f16_i16" [F16] [B16] Valu [PARTIAL SDWA DPP CLAMP OMOD];
+    VCvtU16F16 Vop1 82 "v_cvt_u16_f16" [B16] [F16] Valu [PARTIAL SDWA DPP CLAMP OMOD];
+    VCvtI16F16 Vop1 83 "v_cvt_i16_f16" [B16] [F16] Valu [PARTIAL SDWA DPP CLAMP OMOD];
+    VRcpF16 Vop1 84 "v_rcp_f16" [F16] [F16] Transcendental [PARTIAL SDWA DPP CLAMP OMOD];
+    VSqrtF16 Vop1 85 "v_sqrt_f16" [F16] [F16] Transcendental [PARTIAL SDWA DPP CLAMP OMOD];
+    VRsqF16 Vop1 86 "v_rsq_f16" [F16] [F16] Transcendental [PARTIAL SDWA DPP CLAMP OMOD];
+    VLogF16 Vop1 87 "v_log_f16" [F16] [F16] Transcendental [PARTIAL SDWA DPP CLAMP OMOD];
+    VExpF16 Vop1 88 "v_exp_f16" [F16] [F16] Transcendental [PARTIAL SDWA DPP CLAMP OMOD];
+    VFrexpMantF16 Vop1 89 "v_frexp_mant_f16" [F16] [F16] Valu [PARTIAL SDWA DPP CLAMP OMOD];
+    VFrexpExpI16F16 Vop1 90 "v_frexp_exp_i16_f16" [B16] [F16] Valu [PARTIAL SDWA DPP CLAMP OMOD];
+    VFloorF16 Vop1 91 "v_floor_f16" [F16] [F16] Valu [PARTIAL SDWA DPP CLAMP OMOD];
+    VCeilF16 Vop1 92 "v_ceil_f16" [F16] [F16] Valu [PARTIAL SDWA DPP CLAMP OMOD];
+    VTruncF16 Vop1 93 "v_trunc_f16" [F16] [F16] Valu [PARTIAL SDWA DPP CLAMP OMOD];
+    VRndneF16 Vop1 94 "v_rndne_f16" [F16] [F16] Valu [PARTIAL SDWA DPP CLAMP OMOD];
+    VFractF16 Vop1 95 "v_fract_f16" [F16] [F16] Valu [PARTIAL SDWA DPP CLAMP OMOD];
+    VSinF16 Vop1 96 "v_sin_f16" [F16] [F16] Transcendental [PARTIAL SDWA DPP CLAMP OMOD];
+    VCosF16 Vop1 97 "v_cos_f16" [F16] [F16] Transcendental [PARTIAL SDWA DPP CLAMP OMOD];
+    VSatPkU8I16 Vop1 98 "v_sat_pk_u8_i16" [B16] [B32] Valu [PARTIAL SDWA DPP];
+    VCvtNormI16F16 Vop1 99 "v_cvt_norm_i16_f16" [B16] [F16] Valu [PARTIAL SDWA DPP CLAMP OMOD];
+    VCvtNormU16F16 Vop1 100 "v_cvt_norm_u16_f16" [B16] [F16] Valu [PARTIAL SDWA DPP CLAMP OMOD];
+    VSwapB32 Vop1 101 "v_swap_b32" [B32] [B32] Valu [TIED SWAPS NO_LONG VECTOR_FIRST];
+    VSwaprelB32 Vop1 104 "v_swaprel_b32" [B32] [B32] Valu [TIED M0_IN INDIRECT SWAPS NO_LONG VECTOR_FIRST];
+    VCmpFF32 Vopc 0 "v_cmp_f_f32" [Mask] [F32 F32] Valu [SDWA CLAMP];
+    VCmpLtF32 Vopc 1 "v_cmp_lt_f32" [Mask] [F32 F32] Valu [SDWA CLAMP];
+    VCmpEqF32 Vopc 2 "v_cmp_eq_f32" [Mask] [F32 F32] Valu [SDWA CLAMP];
+    VCmpLeF32 Vopc 3 "v_cmp_le_f32" [Mask] [F32 F32] Valu [SDWA CLAMP];
+    VCmpGtF32 Vopc 4 "v_cmp_gt_f32" [Mask] [F32 F32] Valu [SDWA CLAMP];
+    VCmpLgF32 Vopc 5 "v_cmp_lg_f32" [Mask] [F32 F32] Valu [SDWA CLAMP];
+    VCmpGeF32 Vopc 6 "v_cmp_ge_f32" [Mask] [F32 F32] Valu [SDWA CLAMP];
+    VCmpOF32 Vopc 7 "v_cmp_o_f32" [Mask] [F32 F32] Valu [SDWA CLAMP];
+    VCmpUF32 Vopc 8 "v_cmp_u_f32" [Mask] [F32 F32] Valu [SDWA CLAMP];
+    VCmpNgeF32 Vopc 9 "v_cmp_nge_f32" [Mask] [F32 F32] Valu [SDWA CLAMP];
+    VCmpNlgF32 Vopc 10 "v_cmp_nlg_f32" [Mask] [F32 F32] Valu [SDWA CLAMP];
+    VCmpNgtF32 Vopc 11 "v_cmp_ngt_f32" [Mask] [F32 F32] Valu [SDWA CLAMP];
+    VCmpNleF32 Vopc 12 "v_cmp_nle_f32" [Mask] [F32 F32] Valu [SDWA CLAMP];
+    VCmpNeqF32 Vopc 13 "v_cmp_neq_f32" [Mask] [F32 F32] Valu [SDWA CLAMP];
+    VCmpNltF32 Vopc 14 "v_cmp_nlt_f32" [Mask] [F32 F32] Valu [SDWA CLAMP];
+    VCmpTruF32 Vopc 15 "v_cmp_tru_f32" [Mask] [F32 F32] Valu [SDWA CLAMP];
+    VCmpxFF32 Vopc 16 "v_cmpx_f_f32" [] [F32 F32] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxLtF32 Vopc 17 "v_cmpx_lt_f32" [] [F32 F32] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxEqF32 Vopc 18 "v_cmpx_eq_f32" [] [F32 F32] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxLeF32 Vopc 19 "v_cmpx_le_f32" [] [F32 F32] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxGtF32 Vopc 20 "v_cmpx_gt_f32" [] [F32 F32] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxLgF32 Vopc 21 "v_cmpx_lg_f32" [] [F32 F32] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxGeF32 Vopc 22 "v_cmpx_ge_f32" [] [F32 F32] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxOF32 Vopc 23 "v_cmpx_o_f32" [] [F32 F32] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxUF32 Vopc 24 "v_cmpx_u_f32" [] [F32 F32] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxNgeF32 Vopc 25 "v_cmpx_nge_f32" [] [F32 F32] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxNlgF32 Vopc 26 "v_cmpx_nlg_f32" [] [F32 F32] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxNgtF32 Vopc 27 "v_cmpx_ngt_f32" [] [F32 F32] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxNleF32 Vopc 28 "v_cmpx_nle_f32" [] [F32 F32] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxNeqF32 Vopc 29 "v_cmpx_neq_f32" [] [F32 F32] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxNltF32 Vopc 30 "v_cmpx_nlt_f32" [] [F32 F32] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxTruF32 Vopc 31 "v_cmpx_tru_f32" [] [F32 F32] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpFF64 Vopc 32 "v_cmp_f_f64" [Mask] [F64 F64] Double [CLAMP];
+    VCmpLtF64 Vopc 33 "v_cmp_lt_f64" [Mask] [F64 F64] Double [CLAMP];
+    VCmpEqF64 Vopc 34 "v_cmp_eq_f64" [Mask] [F64 F64] Double [CLAMP];
+    VCmpLeF64 Vopc 35 "v_cmp_le_f64" [Mask] [F64 F64] Double [CLAMP];
+    VCmpGtF64 Vopc 36 "v_cmp_gt_f64" [Mask] [F64 F64] Double [CLAMP];
+    VCmpLgF64 Vopc 37 "v_cmp_lg_f64" [Mask] [F64 F64] Double [CLAMP];
+    VCmpGeF64 Vopc 38 "v_cmp_ge_f64" [Mask] [F64 F64] Double [CLAMP];
+    VCmpOF64 Vopc 39 "v_cmp_o_f64" [Mask] [F64 F64] Double [CLAMP];
+    VCmpUF64 Vopc 40 "v_cmp_u_f64" [Mask] [F64 F64] Double [CLAMP];
+    VCmpNgeF64 Vopc 41 "v_cmp_nge_f64" [Mask] [F64 F64] Double [CLAMP];
+    VCmpNlgF64 Vopc 42 "v_cmp_nlg_f64" [Mask] [F64 F64] Double [CLAMP];
+    VCmpNgtF64 Vopc 43 "v_cmp_ngt_f64" [Mask] [F64 F64] Double [CLAMP];
+    VCmpNleF64 Vopc 44 "v_cmp_nle_f64" [Mask] [F64 F64] Double [CLAMP];
+    VCmpNeqF64 Vopc 45 "v_cmp_neq_f64" [Mask] [F64 F64] Double [CLAMP];
+    VCmpNltF64 Vopc 46 "v_cmp_nlt_f64" [Mask] [F64 F64] Double [CLAMP];
+    VCmpTruF64 Vopc 47 "v_cmp_tru_f64" [Mask] [F64 F64] Double [CLAMP];
+    VCmpxFF64 Vopc 48 "v_cmpx_f_f64" [] [F64 F64] Double [EXEC_OUT CLAMP];
+    VCmpxLtF64 Vopc 49 "v_cmpx_lt_f64" [] [F64 F64] Double [EXEC_OUT CLAMP];
+    VCmpxEqF64 Vopc 50 "v_cmpx_eq_f64" [] [F64 F64] Double [EXEC_OUT CLAMP];
+    VCmpxLeF64 Vopc 51 "v_cmpx_le_f64" [] [F64 F64] Double [EXEC_OUT CLAMP];
+    VCmpxGtF64 Vopc 52 "v_cmpx_gt_f64" [] [F64 F64] Double [EXEC_OUT CLAMP];
+    VCmpxLgF64 Vopc 53 "v_cmpx_lg_f64" [] [F64 F64] Double [EXEC_OUT CLAMP];
+    VCmpxGeF64 Vopc 54 "v_cmpx_ge_f64" [] [F64 F64] Double [EXEC_OUT CLAMP];
+    VCmpxOF64 Vopc 55 "v_cmpx_o_f64" [] [F64 F64] Double [EXEC_OUT CLAMP];
+    VCmpxUF64 Vopc 56 "v_cmpx_u_f64" [] [F64 F64] Double [EXEC_OUT CLAMP];
+    VCmpxNgeF64 Vopc 57 "v_cmpx_nge_f64" [] [F64 F64] Double [EXEC_OUT CLAMP];
+    VCmpxNlgF64 Vopc 58 "v_cmpx_nlg_f64" [] [F64 F64] Double [EXEC_OUT CLAMP];
+    VCmpxNgtF64 Vopc 59 "v_cmpx_ngt_f64" [] [F64 F64] Double [EXEC_OUT CLAMP];
+    VCmpxNleF64 Vopc 60 "v_cmpx_nle_f64" [] [F64 F64] Double [EXEC_OUT CLAMP];
+    VCmpxNeqF64 Vopc 61 "v_cmpx_neq_f64" [] [F64 F64] Double [EXEC_OUT CLAMP];
+    VCmpxNltF64 Vopc 62 "v_cmpx_nlt_f64" [] [F64 F64] Double [EXEC_OUT CLAMP];
+    VCmpxTruF64 Vopc 63 "v_cmpx_tru_f64" [] [F64 F64] Double [EXEC_OUT CLAMP];
+    VCmpFI32 Vopc 128 "v_cmp_f_i32" [Mask] [B32 B32] Valu [SDWA];
+    VCmpLtI32 Vopc 129 "v_cmp_lt_i32" [Mask] [B32 B32] Valu [SDWA];
+    VCmpEqI32 Vopc 130 "v_cmp_eq_i32" [Mask] [B32 B32] Valu [SDWA];
+    VCmpLeI32 Vopc 131 "v_cmp_le_i32" [Mask] [B32 B32] Valu [SDWA];
+    VCmpGtI32 Vopc 132 "v_cmp_gt_i32" [Mask] [B32 B32] Valu [SDWA];
+    VCmpNeI32 Vopc 133 "v_cmp_ne_i32" [Mask] [B32 B32] Valu [SDWA];
+    VCmpGeI32 Vopc 134 "v_cmp_ge_i32" [Mask] [B32 B32] Valu [SDWA];
+    VCmpTI32 Vopc 135 "v_cmp_t_i32" [Mask] [B32 B32] Valu [SDWA];
+    VCmpClassF32 Vopc 136 "v_cmp_class_f32" [Mask] [F32 B32] Valu [SDWA];
+    VCmpLtI16 Vopc 137 "v_cmp_lt_i16" [Mask] [B16 B16] Valu [SDWA];
+    VCmpEqI16 Vopc 138 "v_cmp_eq_i16" [Mask] [B16 B16] Valu [SDWA];
+    VCmpLeI16 Vopc 139 "v_cmp_le_i16" [Mask] [B16 B16] Valu [SDWA];
+    VCmpGtI16 Vopc 140 "v_cmp_gt_i16" [Mask] [B16 B16] Valu [SDWA];
+    VCmpNeI16 Vopc 141 "v_cmp_ne_i16" [Mask] [B16 B16] Valu [SDWA];
+    VCmpGeI16 Vopc 142 "v_cmp_ge_i16" [Mask] [B16 B16] Valu [SDWA];
+    VCmpClassF16 Vopc 143 "v_cmp_class_f16" [Mask] [F16 B32] Valu [SDWA];
+    VCmpxFI32 Vopc 144 "v_cmpx_f_i32" [] [B32 B32] Valu [EXEC_OUT SDWA];
+    VCmpxLtI32 Vopc 145 "v_cmpx_lt_i32" [] [B32 B32] Valu [EXEC_OUT SDWA];
+    VCmpxEqI32 Vopc 146 "v_cmpx_eq_i32" [] [B32 B32] Valu [EXEC_OUT SDWA];
+    VCmpxLeI32 Vopc 147 "v_cmpx_le_i32" [] [B32 B32] Valu [EXEC_OUT SDWA];
+    VCmpxGtI32 Vopc 148 "v_cmpx_gt_i32" [] [B32 B32] Valu [EXEC_OUT SDWA];
+    VCmpxNeI32 Vopc 149 "v_cmpx_ne_i32" [] [B32 B32] Valu [EXEC_OUT SDWA];
+    VCmpxGeI32 Vopc 150 "v_cmpx_ge_i32" [] [B32 B32] Valu [EXEC_OUT SDWA];
+    VCmpxTI32 Vopc 151 "v_cmpx_t_i32" [] [B32 B32] Valu [EXEC_OUT SDWA];
+    VCmpxClassF32 Vopc 152 "v_cmpx_class_f32" [] [F32 B32] Valu [EXEC_OUT SDWA];
+    VCmpxLtI16 Vopc 153 "v_cmpx_lt_i16" [] [B16 B16] Valu [EXEC_OUT SDWA];
+    VCmpxEqI16 Vopc 154 "v_cmpx_eq_i16" [] [B16 B16] Valu [EXEC_OUT SDWA];
+    VCmpxLeI16 Vopc 155 "v_cmpx_le_i16" [] [B16 B16] Valu [EXEC_OUT SDWA];
+    VCmpxGtI16 Vopc 156 "v_cmpx_gt_i16" [] [B16 B16] Valu [EXEC_OUT SDWA];
+    VCmpxNeI16 Vopc 157 "v_cmpx_ne_i16" [] [B16 B16] Valu [EXEC_OUT SDWA];
+    VCmpxGeI16 Vopc 158 "v_cmpx_ge_i16" [] [B16 B16] Valu [EXEC_OUT SDWA];
+    VCmpxClassF16 Vopc 159 "v_cmpx_class_f16" [] [F16 B32] Valu [EXEC_OUT SDWA];
+    VCmpFI64 Vopc 160 "v_cmp_f_i64" [Mask] [B64 B64] Valu [];
+    VCmpLtI64 Vopc 161 "v_cmp_lt_i64" [Mask] [B64 B64] Valu [];
+    VCmpEqI64 Vopc 162 "v_cmp_eq_i64" [Mask] [B64 B64] Valu [];
+    VCmpLeI64 Vopc 163 "v_cmp_le_i64" [Mask] [B64 B64] Valu [];
+    VCmpGtI64 Vopc 164 "v_cmp_gt_i64" [Mask] [B64 B64] Valu [];
+    VCmpNeI64 Vopc 165 "v_cmp_ne_i64" [Mask] [B64 B64] Valu [];
+    VCmpGeI64 Vopc 166 "v_cmp_ge_i64" [Mask] [B64 B64] Valu [];
+    VCmpTI64 Vopc 167 "v_cmp_t_i64" [Mask] [B64 B64] Valu [];
+    VCmpClassF64 Vopc 168 "v_cmp_class_f64" [Mask] [F64 B32] Double [];
+    VCmpLtU16 Vopc 169 "v_cmp_lt_u16" [Mask] [B16 B16] Valu [SDWA];
+    VCmpEqU16 Vopc 170 "v_cmp_eq_u16" [Mask] [B16 B16] Valu [SDWA];
+    VCmpLeU16 Vopc 171 "v_cmp_le_u16" [Mask] [B16 B16] Valu [SDWA];
+    VCmpGtU16 Vopc 172 "v_cmp_gt_u16" [Mask] [B16 B16] Valu [SDWA];
+    VCmpNeU16 Vopc 173 "v_cmp_ne_u16" [Mask] [B16 B16] Valu [SDWA];
+    VCmpGeU16 Vopc 174 "v_cmp_ge_u16" [Mask] [B16 B16] Valu [SDWA];
+    VCmpxFI64 Vopc 176 "v_cmpx_f_i64" [] [B64 B64] Valu [EXEC_OUT];
+    VCmpxLtI64 Vopc 177 "v_cmpx_lt_i64" [] [B64 B64] Valu [EXEC_OUT];
+    VCmpxEqI64 Vopc 178 "v_cmpx_eq_i64" [] [B64 B64] Valu [EXEC_OUT];
+    VCmpxLeI64 Vopc 179 "v_cmpx_le_i64" [] [B64 B64] Valu [EXEC_OUT];
+    VCmpxGtI64 Vopc 180 "v_cmpx_gt_i64" [] [B64 B64] Valu [EXEC_OUT];
+    VCmpxNeI64 Vopc 181 "v_cmpx_ne_i64" [] [B64 B64] Valu [EXEC_OUT];
+    VCmpxGeI64 Vopc 182 "v_cmpx_ge_i64" [] [B64 B64] Valu [EXEC_OUT];
+    VCmpxTI64 Vopc 183 "v_cmpx_t_i64" [] [B64 B64] Valu [EXEC_OUT];
+    VCmpxClassF64 Vopc 184 "v_cmpx_class_f64" [] [F64 B32] Double [EXEC_OUT];
+    VCmpxLtU16 Vopc 185 "v_cmpx_lt_u16" [] [B16 B16] Valu [EXEC_OUT SDWA];
+    VCmpxEqU16 Vopc 186 "v_cmpx_eq_u16" [] [B16 B16] Valu [EXEC_OUT SDWA];
+    VCmpxLeU16 Vopc 187 "v_cmpx_le_u16" [] [B16 B16] Valu [EXEC_OUT SDWA];
+    VCmpxGtU16 Vopc 188 "v_cmpx_gt_u16" [] [B16 B16] Valu [EXEC_OUT SDWA];
+    VCmpxNeU16 Vopc 189 "v_cmpx_ne_u16" [] [B16 B16] Valu [EXEC_OUT SDWA];
+    VCmpxGeU16 Vopc 190 "v_cmpx_ge_u16" [] [B16 B16] Valu [EXEC_OUT SDWA];
+    VCmpFU32 Vopc 192 "v_cmp_f_u32" [Mask] [B32 B32] Valu [SDWA];
+    VCmpLtU32 Vopc 193 "v_cmp_lt_u32" [Mask] [B32 B32] Valu [SDWA];
+    VCmpEqU32 Vopc 194 "v_cmp_eq_u32" [Mask] [B32 B32] Valu [SDWA];
+    VCmpLeU32 Vopc 195 "v_cmp_le_u32" [Mask] [B32 B32] Valu [SDWA];
+    VCmpGtU32 Vopc 196 "v_cmp_gt_u32" [Mask] [B32 B32] Valu [SDWA];
+    VCmpNeU32 Vopc 197 "v_cmp_ne_u32" [Mask] [B32 B32] Valu [SDWA];
+    VCmpGeU32 Vopc 198 "v_cmp_ge_u32" [Mask] [B32 B32] Valu [SDWA];
+    VCmpTU32 Vopc 199 "v_cmp_t_u32" [Mask] [B32 B32] Valu [SDWA];
+    VCmpFF16 Vopc 200 "v_cmp_f_f16" [Mask] [F16 F16] Valu [SDWA CLAMP];
+    VCmpLtF16 Vopc 201 "v_cmp_lt_f16" [Mask] [F16 F16] Valu [SDWA CLAMP];
+    VCmpEqF16 Vopc 202 "v_cmp_eq_f16" [Mask] [F16 F16] Valu [SDWA CLAMP];
+    VCmpLeF16 Vopc 203 "v_cmp_le_f16" [Mask] [F16 F16] Valu [SDWA CLAMP];
+    VCmpGtF16 Vopc 204 "v_cmp_gt_f16" [Mask] [F16 F16] Valu [SDWA CLAMP];
+    VCmpLgF16 Vopc 205 "v_cmp_lg_f16" [Mask] [F16 F16] Valu [SDWA CLAMP];
+    VCmpGeF16 Vopc 206 "v_cmp_ge_f16" [Mask] [F16 F16] Valu [SDWA CLAMP];
+    VCmpOF16 Vopc 207 "v_cmp_o_f16" [Mask] [F16 F16] Valu [SDWA CLAMP];
+    VCmpxFU32 Vopc 208 "v_cmpx_f_u32" [] [B32 B32] Valu [EXEC_OUT SDWA];
+    VCmpxLtU32 Vopc 209 "v_cmpx_lt_u32" [] [B32 B32] Valu [EXEC_OUT SDWA];
+    VCmpxEqU32 Vopc 210 "v_cmpx_eq_u32" [] [B32 B32] Valu [EXEC_OUT SDWA];
+    VCmpxLeU32 Vopc 211 "v_cmpx_le_u32" [] [B32 B32] Valu [EXEC_OUT SDWA];
+    VCmpxGtU32 Vopc 212 "v_cmpx_gt_u32" [] [B32 B32] Valu [EXEC_OUT SDWA];
+    VCmpxNeU32 Vopc 213 "v_cmpx_ne_u32" [] [B32 B32] Valu [EXEC_OUT SDWA];
+    VCmpxGeU32 Vopc 214 "v_cmpx_ge_u32" [] [B32 B32] Valu [EXEC_OUT SDWA];
+    VCmpxTU32 Vopc 215 "v_cmpx_t_u32" [] [B32 B32] Valu [EXEC_OUT SDWA];
+    VCmpxFF16 Vopc 216 "v_cmpx_f_f16" [] [F16 F16] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxLtF16 Vopc 217 "v_cmpx_lt_f16" [] [F16 F16] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxEqF16 Vopc 218 "v_cmpx_eq_f16" [] [F16 F16] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxLeF16 Vopc 219 "v_cmpx_le_f16" [] [F16 F16] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxGtF16 Vopc 220 "v_cmpx_gt_f16" [] [F16 F16] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxLgF16 Vopc 221 "v_cmpx_lg_f16" [] [F16 F16] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxGeF16 Vopc 222 "v_cmpx_ge_f16" [] [F16 F16] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxOF16 Vopc 223 "v_cmpx_o_f16" [] [F16 F16] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpFU64 Vopc 224 "v_cmp_f_u64" [Mask] [B64 B64] Valu [];
+    VCmpLtU64 Vopc 225 "v_cmp_lt_u64" [Mask] [B64 B64] Valu [];
+    VCmpEqU64 Vopc 226 "v_cmp_eq_u64" [Mask] [B64 B64] Valu [];
+    VCmpLeU64 Vopc 227 "v_cmp_le_u64" [Mask] [B64 B64] Valu [];
+    VCmpGtU64 Vopc 228 "v_cmp_gt_u64" [Mask] [B64 B64] Valu [];
+    VCmpNeU64 Vopc 229 "v_cmp_ne_u64" [Mask] [B64 B64] Valu [];
+    VCmpGeU64 Vopc 230 "v_cmp_ge_u64" [Mask] [B64 B64] Valu [];
+    VCmpTU64 Vopc 231 "v_cmp_t_u64" [Mask] [B64 B64] Valu [];
+    VCmpUF16 Vopc 232 "v_cmp_u_f16" [Mask] [F16 F16] Valu [SDWA CLAMP];
+    VCmpNgeF16 Vopc 233 "v_cmp_nge_f16" [Mask] [F16 F16] Valu [SDWA CLAMP];
+    VCmpNlgF16 Vopc 234 "v_cmp_nlg_f16" [Mask] [F16 F16] Valu [SDWA CLAMP];
+    VCmpNgtF16 Vopc 235 "v_cmp_ngt_f16" [Mask] [F16 F16] Valu [SDWA CLAMP];
+    VCmpNleF16 Vopc 236 "v_cmp_nle_f16" [Mask] [F16 F16] Valu [SDWA CLAMP];
+    VCmpNeqF16 Vopc 237 "v_cmp_neq_f16" [Mask] [F16 F16] Valu [SDWA CLAMP];
+    VCmpNltF16 Vopc 238 "v_cmp_nlt_f16" [Mask] [F16 F16] Valu [SDWA CLAMP];
+    VCmpTruF16 Vopc 239 "v_cmp_tru_f16" [Mask] [F16 F16] Valu [SDWA CLAMP];
+    VCmpxFU64 Vopc 240 "v_cmpx_f_u64" [] [B64 B64] Valu [EXEC_OUT];
+    VCmpxLtU64 Vopc 241 "v_cmpx_lt_u64" [] [B64 B64] Valu [EXEC_OUT];
+    VCmpxEqU64 Vopc 242 "v_cmpx_eq_u64" [] [B64 B64] Valu [EXEC_OUT];
+    VCmpxLeU64 Vopc 243 "v_cmpx_le_u64" [] [B64 B64] Valu [EXEC_OUT];
+    VCmpxGtU64 Vopc 244 "v_cmpx_gt_u64" [] [B64 B64] Valu [EXEC_OUT];
+    VCmpxNeU64 Vopc 245 "v_cmpx_ne_u64" [] [B64 B64] Valu [EXEC_OUT];
+    VCmpxGeU64 Vopc 246 "v_cmpx_ge_u64" [] [B64 B64] Valu [EXEC_OUT];
+    VCmpxTU64 Vopc 247 "v_cmpx_t_u64" [] [B64 B64] Valu [EXEC_OUT];
+    VCmpxUF16 Vopc 248 "v_cmpx_u_f16" [] [F16 F16] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxNgeF16 Vopc 249 "v_cmpx_nge_f16" [] [F16 F16] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxNlgF16 Vopc 250 "v_cmpx_nlg_f16" [] [F16 F16] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxNgtF16 Vopc 251 "v_cmpx_ngt_f16" [] [F16 F16] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxNleF16 Vopc 252 "v_cmpx_nle_f16" [] [F16 F16] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxNeqF16 Vopc 253 "v_cmpx_neq_f16" [] [F16 F16] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxNltF16 Vopc 254 "v_cmpx_nlt_f16" [] [F16 F16] Valu [EXEC_OUT SDWA CLAMP];
+    VCmpxTruF16 Vopc 255 "v_cmpx_tru_f16" [] [F16 F16] Valu [EXEC_OUT SDWA CLAMP];
+    VFmaLegacyF32 Vop3 320 "v_fma_legacy_f32" [F32] [F32 F32 F32] Valu [CLAMP OMOD];
+    VMadI32I24 Vop3 322 "v_mad_i32_i24" [B32] [B32 B32 B32] Valu [CLAMP];
+    VMadU32U24 Vop3 323 "v_mad_u32_u24" [B32] [B32 B32 B32] Valu [CLAMP];
+    VCubeidF32 Vop3 324 "v_cubeid_f32" [F32] [F32 F32 F32] Valu [CLAMP OMOD];
+    VCubescF32 Vop3 325 "v_cubesc_f32" [F32] [F32 F32 F32] Valu [CLAMP OMOD];
+    VCubetcF32 Vop3 326 "v_cubetc_f32" [F32] [F32 F32 F32] Valu [CLAMP OMOD];
+    VCubemaF32 Vop3 327 "v_cubema_f32" [F32] [F32 F32 F32] Valu [CLAMP OMOD];
+    VBfeU32 Vop3 328 "v_bfe_u32" [B32] [B32 B32 B32] Valu [];
+    VBfeI32 Vop3 329 "v_bfe_i32" [B32] [B32 B32 B32] Valu [];
+    VBfiB32 Vop3 330 "v_bfi_b32" [B32] [B32 B32 B32] Valu [];
+    VFmaF32 Vop3 331 "v_fma_f32" [F32] [F32 F32 F32] Valu [CLAMP OMOD];
+    VFmaF64 Vop3 332 "v_fma_f64" [F64] [F64 F64 F64] Double [CLAMP OMOD];
+    VLerpU8 Vop3 333 "v_lerp_u8" [B32] [B32 B32 B32] Valu [];
+    VAlignbitB32 Vop3 334 "v_alignbit_b32" [B32] [B32 B32 B32] Valu [];
+    VAlignbyteB32 Vop3 335 "v_alignbyte_b32" [B32] [B32 B32 B32] Valu [];
+    VMullitF32 Vop3 336 "v_mullit_f32" [F32] [F32 F32 F32] Valu [CLAMP OMOD];
+    VMin3F32 Vop3 337 "v_min3_f32" [F32] [F32 F32 F32] Valu [CLAMP OMOD];
+    VMin3I32 Vop3 338 "v_min3_i32" [B32] [B32 B32 B32] Valu [];
+    VMin3U32 Vop3 339 "v_min3_u32" [B32] [B32 B32 B32] Valu [];
+    VMax3F32 Vop3 340 "v_max3_f32" [F32] [F32 F32 F32] Valu [CLAMP OMOD];
+    VMax3I32 Vop3 341 "v_max3_i32" [B32] [B32 B32 B32] Valu [];
+    VMax3U32 Vop3 342 "v_max3_u32" [B32] [B32 B32 B32] Valu [];
+    VMed3F32 Vop3 343 "v_med3_f32" [F32] [F32 F32 F32] Valu [CLAMP OMOD];
+    VMed3I32 Vop3 344 "v_med3_i32" [B32] [B32 B32 B32] Valu [];
+    VMed3U32 Vop3 345 "v_med3_u32" [B32] [B32 B32 B32] Valu [];
+    VSadU8 Vop3 346 "v_sad_u8" [B32] [B32 B32 B32] Valu [CLAMP];
+    VSadHiU8 Vop3 347 "v_sad_hi_u8" [B32] [B32 B32 B32] Valu [CLAMP];
+    VSadU16 Vop3 348 "v_sad_u16" [B32] [B32 B32 B32] Valu [CLAMP];
+    VSadU32 Vop3 349 "v_sad_u32" [B32] [B32 B32 B32] Valu [CLAMP];
+    VCvtPkU8F32 Vop3 350 "v_cvt_pk_u8_f32" [B32] [F32 B32 B32] Valu [CLAMP];
+    VDivFixupF32 Vop3 351 "v_div_fixup_f32" [F32] [F32 F32 F32] Valu [CLAMP OMOD];
+    VDivFixupF64 Vop3 352 "v_div_fixup_f64" [F64] [F64 F64 F64] Double [CLAMP OMOD];
+    VAddF64 Vop3 356 "v_add_f64" [F64] [F64 F64] Double [CLAMP OMOD];
+    VMulF64 Vop3 357 "v_mul_f64" [F64] [F64 F64] Double [CLAMP OMOD];
+    VMinF64 Vop3 358 "v_min_f64" [F64] [F64 F64] Double [CLAMP OMOD];
+    VMaxF64 Vop3 359 "v_max_f64" [F64] [F64 F64] Double [CLAMP OMOD];
+    VLdexpF64 Vop3 360 "v_ldexp_f64" [F64] [F64 B32] Double [CLAMP OMOD];
+    VMulLoU32 Vop3 361 "v_mul_lo_u32" [B32] [B32 B32] QuarterRate [];
+    VMulHiU32 Vop3 362 "v_mul_hi_u32" [B32] [B32 B32] QuarterRate [];
+    VMulHiI32 Vop3 364 "v_mul_hi_i32" [B32] [B32 B32] QuarterRate [];
+    VDivScaleF32 Vop3 365 "v_div_scale_f32" [F32 Mask] [F32 F32 F32] Valu [CLAMP OMOD];
+    VDivScaleF64 Vop3 366 "v_div_scale_f64" [F64 Mask] [F64 F64 F64] Double [CLAMP OMOD];
+    VDivFmasF32 Vop3 367 "v_div_fmas_f32" [F32] [F32 F32 F32] Valu [VCC_IN CLAMP OMOD];
+    VDivFmasF64 Vop3 368 "v_div_fmas_f64" [F64] [F64 F64 F64] Double [VCC_IN CLAMP OMOD];
+    VMsadU8 Vop3 369 "v_msad_u8" [B32] [B32 B32 B32] Valu [CLAMP];
+    VQsadPkU16U8 Vop3 370 "v_qsad_pk_u16_u8" [B64] [B64 B32 B64] QuarterRate [CLAMP];
+    VMqsadPkU16U8 Vop3 371 "v_mqsad_pk_u16_u8" [B64] [B64 B32 B64] QuarterRate [CLAMP];
+    VTrigPreopF64 Vop3 372 "v_trig_preop_f64" [F64] [F64 B32] Double [CLAMP OMOD];
+    VMqsadU32U8 Vop3 373 "v_mqsad_u32_u8" [B128] [B64 B32 B128] QuarterRate [CLAMP];
+    VMadU64U32 Vop3 374 "v_mad_u64_u32" [B64 Mask] [B32 B32 B64] QuarterRate [CLAMP];
+    VMadI64I32 Vop3 375 "v_mad_i64_i32" [B64 Mask] [B32 B32 B64] QuarterRate [CLAMP];
+    VXor3B32 Vop3 376 "v_xor3_b32" [B32] [B32 B32 B32] Valu [];
+    VInterpP1F32E64 Vop3 512 "v_interp_p1_f32" [F32] [F32] Interp [M0_IN CLAMP OMOD];
+    VInterpP2F32E64 Vop3 513 "v_interp_p2_f32" [F32] [F32] Interp [TIED M0_IN CLAMP OMOD];
+    VInterpMovF32E64 Vop3 514 "v_interp_mov_f32" [F32] [B32] Interp [M0_IN];
+    VLshlrevB64 Vop3 767 "v_lshlrev_b64" [B64] [B32 B64] Wide [ONE_SCALAR];
+    VLshrrevB64 Vop3 768 "v_lshrrev_b64" [B64] [B32 B64] Wide [ONE_SCALAR];
+    VAshrrevI64 Vop3 769 "v_ashrrev_i64" [B64] [B32 B64] Wide [ONE_SCALAR];
+    VAddNcU16 Vop3 771 "v_add_nc_u16" [B16] [B16 B16] Valu [PARTIAL CLAMP OP_SEL];
+    VSubNcU16 Vop3 772 "v_sub_nc_u16" [B16] [B16 B16] Valu [PARTIAL CLAMP OP_SEL];
+    VMulLoU16 Vop3 773 "v_mul_lo_u16" [B16] [B16 B16] Valu [PARTIAL];
+    VLshrrevB16 Vop3 775 "v_lshrrev_b16" [B16] [B16 B16] Valu [PARTIAL];
+    VAshrrevI16 Vop3 776 "v_ashrrev_i16" [B16] [B16 B16] Valu [PARTIAL];
+    VMaxU16 Vop3 777 "v_max_u16" [B16] [B16 B16] Valu [PARTIAL];
+    VMaxI16 Vop3 778 "v_max_i16" [B16] [B16 B16] Valu [PARTIAL];
+    VMinU16 Vop3 779 "v_min_u16" [B16] [B16 B16] Valu [PARTIAL];
+    VMinI16 Vop3 780 "v_min_i16" [B16] [B16 B16] Valu [PARTIAL];
+    VAddNcI16 Vop3 781 "v_add_nc_i16" [B16] [B16 B16] Valu [PARTIAL CLAMP OP_SEL];
+    VSubNcI16 Vop3 782 "v_sub_nc_i16" [B16] [B16 B16] Valu [PARTIAL CLAMP OP_SEL];
+    VAddCoU32 Vop3 783 "v_add_co_u32" [B32 Mask] [B32 B32] Valu [CLAMP];
+    VSubCoU32 Vop3 784 "v_sub_co_u32" [B32 Mask] [B32 B32] Valu [CLAMP];
+    VPackB32F16 Vop3 785 "v_pack_b32_f16" [B32] [F16 F16] Valu [CLAMP OP_SEL];
+    VCvtPknormI16F16 Vop3 786 "v_cvt_pknorm_i16_f16" [B32] [F16 F16] Valu [CLAMP OP_SEL];
+    VCvtPknormU16F16 Vop3 787 "v_cvt_pknorm_u16_f16" [B32] [F16 F16] Valu [CLAMP OP_SEL];
+    VLshlrevB16 Vop3 788 "v_lshlrev_b16" [B16] [B16 B16] Valu [PARTIAL];
+    VSubrevCoU32 Vop3 793 "v_subrev_co_u32" [B32 Mask] [B32 B32] Valu [CLAMP];
+    VMadU16 Vop3 832 "v_mad_u16" [B16] [B16 B16 B16] Valu [PARTIAL CLAMP OP_SEL];
+    VInterpP1llF16 Vop3 834 "v_interp_p1ll_f16" [F32] [F32] Interp [M0_IN CLAMP OMOD];
+    VInterpP1lvF16 Vop3 835 "v_interp_p1lv_f16" [F32] [F32 F16] Interp [M0_IN CLAMP OMOD];
+    VPermB32 Vop3 836 "v_perm_b32" [B32] [B32 B32 B32] Valu [];
+    VXadU32 Vop3 837 "v_xad_u32" [B32] [B32 B32 B32] Valu [];
+    VLshlAddU32 Vop3 838 "v_lshl_add_u32" [B32] [B32 B32 B32] Valu [];
+    VAddLshlU32 Vop3 839 "v_add_lshl_u32" [B32] [B32 B32 B32] Valu [];
+    VFmaF16 Vop3 843 "v_fma_f16" [F16] [F16 F16 F16] Valu [PARTIAL CLAMP OMOD OP_SEL];
+    VMin3F16 Vop3 849 "v_min3_f16" [F16] [F16 F16 F16] Valu [PARTIAL CLAMP OMOD OP_SEL];
+    VMin3I16 Vop3 850 "v_min3_i16" [B16] [B16 B16 B16] Valu [PARTIAL CLAMP OP_SEL];
+    VMin3U16 Vop3 851 "v_min3_u16" [B16] [B16 B16 B16] Valu [PARTIAL CLAMP OP_SEL];
+    VMax3F16 Vop3 852 "v_max3_f16" [F16] [F16 F16 F16] Valu [PARTIAL CLAMP OMOD OP_SEL];
+    VMax3I16 Vop3 853 "v_max3_i16" [B16] [B16 B16 B16] Valu [PARTIAL CLAMP OP_SEL];
+    VMax3U16 Vop3 854 "v_max3_u16" [B16] [B16 B16 B16] Valu [PARTIAL CLAMP OP_SEL];
+    VMed3F16 Vop3 855 "v_med3_f16" [F16] [F16 F16 F16] Valu [PARTIAL CLAMP OMOD OP_SEL];
+    VMed3I16 Vop3 856 "v_med3_i16" [B16] [B16 B16 B16] Valu [PARTIAL CLAMP OP_SEL];
+    VMed3U16 Vop3 857 "v_med3_u16" [B16] [B16 B16 B16] Valu [PARTIAL CLAMP OP_SEL];
+    VInterpP2F16 Vop3 858 "v_interp_p2_f16" [F16] [F32 F32] Interp [M0_IN PARTIAL CLAMP];
+    VMadI16 Vop3 862 "v_mad_i16" [B16] [B16 B16 B16] Valu [PARTIAL CLAMP OP_SEL];
+    VDivFixupF16 Vop3 863 "v_div_fixup_f16" [F16] [F16 F16 F16] Valu [PARTIAL CLAMP OMOD OP_SEL];
+    VReadlaneB32 Vop3 864 "v_readlane_b32" [B32] [B32 B32] Valu [ANY_LANES VECTOR_FIRST SCALAR_REST LANE_SELECT SCALAR_RESULT];
+    VWritelaneB32 Vop3 865 "v_writelane_b32" [B32] [B32 B32] Valu [ANY_LANES PARTIAL SCALAR_FIRST SCALAR_REST LANE_SELECT];
+    VLdexpF32 Vop3 866 "v_ldexp_f32" [F32] [F32 B32] Valu [CLAMP OMOD];
+    VBfmB32 Vop3 867 "v_bfm_b32" [B32] [B32 B32] Valu [];
+    VBcntU32B32 Vop3 868 "v_bcnt_u32_b32" [B32] [B32 B32] Valu [];
+    VMbcntLoU32B32 Vop3 869 "v_mbcnt_lo_u32_b32" [B32] [B32 B32] Valu [];
+    VMbcntHiU32B32 Vop3 870 "v_mbcnt_hi_u32_b32" [B32] [B32 B32] Valu [];
+    VCvtPknormI16F32 Vop3 872 "v_cvt_pknorm_i16_f32" [B32] [F32 F32] Valu [CLAMP];
+    VCvtPknormU16F32 Vop3 873 "v_cvt_pknorm_u16_f32" [B32] [F32 F32] Valu [CLAMP];
+    VCvtPkU16U32 Vop3 874 "v_cvt_pk_u16_u32" [B32] [B32 B32] Valu [];
+    VCvtPkI16I32 Vop3 875 "v_cvt_pk_i16_i32" [B32] [B32 B32] Valu [];
+    VAdd3U32 Vop3 877 "v_add3_u32" [B32] [B32 B32 B32] Valu [];
+    VLshlOrB32 Vop3 879 "v_lshl_or_b32" [B32] [B32 B32 B32] Valu [];
+    VAndOrB32 Vop3 881 "v_and_or_b32" [B32] [B32 B32 B32] Valu [];
+    VOr3B32 Vop3 882 "v_or3_b32" [B32] [B32 B32 B32] Valu [];
+    VMadU32U16 Vop3 883 "v_mad_u32_u16" [B32] [B16 B16 B32] Valu [CLAMP OP_SEL];
+    VMadI32I16 Vop3 885 "v_mad_i32_i16" [B32] [B16 B16 B32] Valu [CLAMP OP_SEL];
+    VSubNcI32 Vop3 886 "v_sub_nc_i32" [B32] [B32 B32] Valu [CLAMP];
+    VPermlane16B32 Vop3 887 "v_permlane16_b32" [B32] [B32 B32 B32] Valu [PARTIAL OP_SEL VECTOR_FIRST SCALAR_REST];
+    VPermlanex16B32 Vop3 888 "v_permlanex16_b32" [B32] [B32 B32 B32] Valu [PARTIAL OP_SEL VECTOR_FIRST SCALAR_REST];
+    VAddNcI32 Vop3 895 "v_add_nc_i32" [B32] [B32 B32] Valu [CLAMP];
+    VPkMadI16 Vop3p 0 "v_pk_mad_i16" [P16] [P16 P16 P16] Valu [CLAMP PACKED];
+    VPkMulLoU16 Vop3p 1 "v_pk_mul_lo_u16" [P16] [P16 P16] Valu [CLAMP PACKED];
+    VPkAddI16 Vop3p 2 "v_pk_add_i16" [P16] [P16 P16] Valu [CLAMP PACKED];
+    VPkSubI16 Vop3p 3 "v_pk_sub_i16" [P16] [P16 P16] Valu [CLAMP PACKED];
+    VPkLshlrevB16 Vop3p 4 "v_pk_lshlrev_b16" [P16] [P16 P16] Valu [CLAMP PACKED];
+    VPkLshrrevB16 Vop3p 5 "v_pk_lshrrev_b16" [P16] [P16 P16] Valu [CLAMP PACKED];
+    VPkAshrrevI16 Vop3p 6 "v_pk_ashrrev_i16" [P16] [P16 P16] Valu [CLAMP PACKED];
+    VPkMaxI16 Vop3p 7 "v_pk_max_i16" [P16] [P16 P16] Valu [CLAMP PACKED];
+    VPkMinI16 Vop3p 8 "v_pk_min_i16" [P16] [P16 P16] Valu [CLAMP PACKED];
+    VPkMadU16 Vop3p 9 "v_pk_mad_u16" [P16] [P16 P16 P16] Valu [CLAMP PACKED];
+    VPkAddU16 Vop3p 10 "v_pk_add_u16" [P16] [P16 P16] Valu [CLAMP PACKED];
+    VPkSubU16 Vop3p 11 "v_pk_sub_u16" [P16] [P16 P16] Valu [CLAMP PACKED];
+    VPkMaxU16 Vop3p 12 "v_pk_max_u16" [P16] [P16 P16] Valu [CLAMP PACKED];
+    VPkMinU16 Vop3p 13 "v_pk_min_u16" [P16] [P16 P16] Valu [CLAMP PACKED];
+    VPkFmaF16 Vop3p 14 "v_pk_fma_f16" [PF16] [PF16 PF16 PF16] Valu [CLAMP PACKED];
+    VPkAddF16 Vop3p 15 "v_pk_add_f16" [PF16] [PF16 PF16] Valu [CLAMP PACKED];
+    VPkMulF16 Vop3p 16 "v_pk_mul_f16" [PF16] [PF16 PF16] Valu [CLAMP PACKED];
+    VPkMinF16 Vop3p 17 "v_pk_min_f16" [PF16] [PF16 PF16] Valu [CLAMP PACKED];
+    VPkMaxF16 Vop3p 18 "v_pk_max_f16" [PF16] [PF16 PF16] Valu [CLAMP PACKED];
+    VDot2F32F16 Vop3p 19 "v_dot2_f32_f16" [F32] [PF16 PF16 F32] Valu [CLAMP];
+    VDot2I32I16 Vop3p 20 "v_dot2_i32_i16" [B32] [P16 P16 B32] Valu [CLAMP];
+    VDot2U32U16 Vop3p 21 "v_dot2_u32_u16" [B32] [P16 P16 B32] Valu [CLAMP];
+    VDot4I32I8 Vop3p 22 "v_dot4_i32_i8" [B32] [B32 B32 B32] Valu [CLAMP];
+    VDot4U32U8 Vop3p 23 "v_dot4_u32_u8" [B32] [B32 B32 B32] Valu [CLAMP];
+    VDot8I32I4 Vop3p 24 "v_dot8_i32_i4" [B32] [B32 B32 B32] Valu [CLAMP];
+    VDot8U32U4 Vop3p 25 "v_dot8_u32_u4" [B32] [B32 B32 B32] Valu [CLAMP];
+    VFmaMixF32 Vop3p 32 "v_fma_mix_f32" [F32] [F32 F32 F32] Valu [CLAMP MIX];
+    VFmaMixloF16 Vop3p 33 "v_fma_mixlo_f16" [F16] [F32 F32 F32] Valu [PARTIAL CLAMP MIX];
+    VFmaMixhiF16 Vop3p 34 "v_fma_mixhi_f16" [F16] [F32 F32 F32] Valu [PARTIAL CLAMP MIX HIGH_HALF];
+    VInterpP1F32 Vintrp 0 "v_interp_p1_f32" [F32] [F32] Interp [M0_IN];
+    VInterpP2F32 Vintrp 1 "v_interp_p2_f32" [F32] [F32] Interp [TIED M0_IN];
+    VInterpMovF32 Vintrp 2 "v_interp_mov_f32" [F32] [B32] Interp [M0_IN];
+    DsAddU32 Ds 0 "ds_add_u32" [] [B32 B32] Lds [ATOMIC] => Add;
+    DsSubU32 Ds 1 "ds_sub_u32" [] [B32 B32] Lds [ATOMIC] => Sub;
+    DsRsubU32 Ds 2 "ds_rsub_u32" [] [B32 B32] Lds [ATOMIC] => ReverseSub;
+    DsIncU32 Ds 3 "ds_inc_u32" [] [B32 B32] Lds [ATOMIC] => Inc;
+    DsDecU32 Ds 4 "ds_dec_u32" [] [B32 B32] Lds [ATOMIC] => Dec;
+    DsMinI32 Ds 5 "ds_min_i32" [] [B32 B32] Lds [ATOMIC] => SignedMin;
+    DsMaxI32 Ds 6 "ds_max_i32" [] [B32 B32] Lds [ATOMIC] => SignedMax;
+    DsMinU32 Ds 7 "ds_min_u32" [] [B32 B32] Lds [ATOMIC] => UnsignedMin;
+    DsMaxU32 Ds 8 "ds_max_u32" [] [B32 B32] Lds [ATOMIC] => UnsignedMax;
+    DsAndB32 Ds 9 "ds_and_b32" [] [B32 B32] Lds [ATOMIC] => And;
+    DsOrB32 Ds 10 "ds_or_b32" [] [B32 B32] Lds [ATOMIC] => Or;
+    DsXorB32 Ds 11 "ds_xor_b32" [] [B32 B32] Lds [ATOMIC] => Xor;
+    DsMskorB32 Ds 12 "ds_mskor_b32" [] [B32 B32 B32] Lds [ATOMIC] => MaskedOr;
+    DsWriteB32 Ds 13 "ds_write_b32" [] [B32 B32] Lds [STORES];
+    DsWrite2B32 Ds 14 "ds_write2_b32" [] [B32 B32 B32] Lds [STORES TWO_OFFSETS];
+    DsWrite2st64B32 Ds 15 "ds_write2st64_b32" [] [B32 B32 B32] Lds [STORES TWO_OFFSETS STRIDE_64];
+    DsCmpstB32 Ds 16 "ds_cmpst_b32" [] [B32 B32 B32] Lds [ATOMIC] => CompareSwap;
+    DsCmpstF32 Ds 17 "ds_cmpst_f32" [] [B32 B32 B32] Lds [ATOMIC] => FloatCompareSwap;
+    DsMinF32 Ds 18 "ds_min_f32" [] [B32 B32] Lds [ATOMIC] => FloatMin;
+    DsMaxF32 Ds 19 "ds_max_f32" [] [B32 B32] Lds [ATOMIC] => FloatMax;
+    DsNop Ds 20 "ds_nop" [] [] Lds [NO_MEMORY];
+    DsAddF32 Ds 21 "ds_add_f32" [] [B32 B32] Lds [ATOMIC] => FloatAdd;
+    DsGwsSemaReleaseAll Ds 24 "ds_gws_sema_release_all" [] [] Lds [GDS M0_IN];
+    DsGwsInit Ds 25 "ds_gws_init" [] [B32] Lds [GDS M0_IN];
+    DsGwsSemaV Ds 26 "ds_gws_sema_v" [] [] Lds [GDS M0_IN];
+    DsGwsSemaBr Ds 27 "ds_gws_sema_br" [] [B32] Lds [GDS M0_IN];
+    DsGwsSemaP Ds 28 "ds_gws_sema_p" [] [] Lds [GDS M0_IN];
+    DsGwsBarrier Ds 29 "ds_gws_barrier" [] [B32] Lds [GDS M0_IN];
+    DsWriteB8 Ds 30 "ds_write_b8" [] [B32 B32] Lds [STORES BYTE];
+    DsWriteB16 Ds 31 "ds_write_b16" [] [B32 B32] Lds [STORES HALF];
+    DsAddRtnU32 Ds 32 "ds_add_rtn_u32" [B32] [B32 B32] Lds [ATOMIC] => Add;
+    DsSubRtnU32 Ds 33 "ds_sub_rtn_u32" [B32] [B32 B32] Lds [ATOMIC] => Sub;
+    DsRsubRtnU32 Ds 34 "ds_rsub_rtn_u32" [B32] [B32 B32] Lds [ATOMIC] => ReverseSub;
+    DsIncRtnU32 Ds 35 "ds_inc_rtn_u32" [B32] [B32 B32] Lds [ATOMIC] => Inc;
+    DsDecRtnU32 Ds 36 "ds_dec_rtn_u32" [B32] [B32 B32] Lds [ATOMIC] => Dec;
+    DsMinRtnI32 Ds 37 "ds_min_rtn_i32" [B32] [B32 B32] Lds [ATOMIC] => SignedMin;
+    DsMaxRtnI32 Ds 38 "ds_max_rtn_i32" [B32] [B32 B32] Lds [ATOMIC] => SignedMax;
+    DsMinRtnU32 Ds 39 "ds_min_rtn_u32" [B32] [B32 B32] Lds [ATOMIC] => UnsignedMin;
+    DsMaxRtnU32 Ds 40 "ds_max_rtn_u32" [B32] [B32 B32] Lds [ATOMIC] => UnsignedMax;
+    DsAndRtnB32 Ds 41 "ds_and_rtn_b32" [B32] [B32 B32] Lds [ATOMIC] => And;
+    DsOrRtnB32 Ds 42 "ds_or_rtn_b32" [B32] [B32 B32] Lds [ATOMIC] => Or;
+    DsXorRtnB32 Ds 43 "ds_xor_rtn_b32" [B32] [B32 B32] Lds [ATOMIC] => Xor;
+    DsMskorRtnB32 Ds 44 "ds_mskor_rtn_b32" [B32] [B32 B32 B32] Lds [ATOMIC] => MaskedOr;
+    DsWrxchgRtnB32 Ds 45 "ds_wrxchg_rtn_b32" [B32] [B32 B32] Lds [ATOMIC] => Swap;
+    DsWrxchg2RtnB32 Ds 46 "ds_wrxchg2_rtn_b32" [B64] [B32 B32 B32] Lds [ATOMIC TWO_OFFSETS];
+    DsWrxchg2st64RtnB32 Ds 47 "ds_wrxchg2st64_rtn_b32" [B64] [B32 B32 B32] Lds [ATOMIC TWO_OFFSETS STRIDE_64];
+    DsCmpstRtnB32 Ds 48 "ds_cmpst_rtn_b32" [B32] [B32 B32 B32] Lds [ATOMIC] => CompareSwap;
+    DsCmpstRtnF32 Ds 49 "ds_cmpst_rtn_f32" [B32] [B32 B32 B32] Lds [ATOMIC] => FloatCompareSwap;
+    DsMinRtnF32 Ds 50 "ds_min_rtn_f32" [B32] [B32 B32] Lds [ATOMIC] => FloatMin;
+    DsMaxRtnF32 Ds 51 "ds_max_rtn_f32" [B32] [B32 B32] Lds [ATOMIC] => FloatMax;
+    DsWrapRtnB32 Ds 52 "ds_wrap_rtn_b32" [B32] [B32 B32 B32] Lds [ATOMIC] => Wrap;
+    DsSwizzleB32 Ds 53 "ds_swizzle_b32" [B32] [B32] Lds [NO_MEMORY];
+    DsReadB32 Ds 54 "ds_read_b32" [B32] [B32] Lds [LOADS];
+    DsRead2B32 Ds 55 "ds_read2_b32" [B64] [B32] Lds [LOADS TWO_OFFSETS];
+    DsRead2st64B32 Ds 56 "ds_read2st64_b32" [B64] [B32] Lds [LOADS TWO_OFFSETS STRIDE_64];
+    DsReadI8 Ds 57 "ds_read_i8" [B32] [B32] Lds [LOADS SIGNED BYTE];
+    DsReadU8 Ds 58 "ds_read_u8" [B32] [B32] Lds [LOADS BYTE];
+    DsReadI16 Ds 59 "ds_read_i16" [B32] [B32] Lds [LOADS SIGNED HALF];
+    DsReadU16 Ds 60 "ds_read_u16" [B32] [B32] Lds [LOADS HALF];
+    DsConsume Ds 61 "ds_consume" [B32] [] Lds [ATOMIC M0_IN];
+    DsAppend Ds 62 "ds_append" [B32] [] Lds [ATOMIC M0_IN];
+    DsOrderedCount Ds 63 "ds_ordered_count" [B32] [B32] Lds [ATOMIC GDS M0_IN];
+    DsAddU64 Ds 64 "ds_add_u64" [] [B32 B64] Lds [ATOMIC] => Add;
+    DsSubU64 Ds 65 "ds_sub_u64" [] [B32 B64] Lds [ATOMIC] => Sub;
+    DsRsubU64 Ds 66 "ds_rsub_u64" [] [B32 B64] Lds [ATOMIC] => ReverseSub;
+    DsIncU64 Ds 67 "ds_inc_u64" [] [B32 B64] Lds [ATOMIC] => Inc;
+    DsDecU64 Ds 68 "ds_dec_u64" [] [B32 B64] Lds [ATOMIC] => Dec;
+    DsMinI64 Ds 69 "ds_min_i64" [] [B32 B64] Lds [ATOMIC] => SignedMin;
+    DsMaxI64 Ds 70 "ds_max_i64" [] [B32 B64] Lds [ATOMIC] => SignedMax;
+    DsMinU64 Ds 71 "ds_min_u64" [] [B32 B64] Lds [ATOMIC] => UnsignedMin;
+    DsMaxU64 Ds 72 "ds_max_u64" [] [B32 B64] Lds [ATOMIC] => UnsignedMax;
+    DsAndB64 Ds 73 "ds_and_b64" [] [B32 B64] Lds [ATOMIC] => And;
+    DsOrB64 Ds 74 "ds_or_b64" [] [B32 B64] Lds [ATOMIC] => Or;
+    DsXorB64 Ds 75 "ds_xor_b64" [] [B32 B64] Lds [ATOMIC] => Xor;
+    DsMskorB64 Ds 76 "ds_mskor_b64" [] [B32 B64 B64] Lds [ATOMIC] => MaskedOr;
+    DsWriteB64 Ds 77 "ds_write_b64" [] [B32 B64] Lds [STORES];
+    DsWrite2B64 Ds 78 "ds_write2_b64" [] [B32 B64 B64] Lds [STORES TWO_OFFSETS];
+    DsWrite2st64B64 Ds 79 "ds_write2st64_b64" [] [B32 B64 B64] Lds [STORES TWO_OFFSETS STRIDE_64];
+    DsCmpstB64 Ds 80 "ds_cmpst_b64" [] [B32 B64 B64] Lds [ATOMIC] => CompareSwap;
+    DsCmpstF64 Ds 81 "ds_cmpst_f64" [] [B32 B64 B64] Lds [ATOMIC] => FloatCompareSwap;
+    DsMinF64 Ds 82 "ds_min_f64" [] [B32 B64] Lds [ATOMIC] => FloatMin;
+    DsMaxF64 Ds 83 "ds_max_f64" [] [B32 B64] Lds [ATOMIC] => FloatMax;
+    DsAddRtnF32 Ds 85 "ds_add_rtn_f32" [B32] [B32 B32] Lds [ATOMIC] => FloatAdd;
+    DsAddRtnU64 Ds 96 "ds_add_rtn_u64" [B64] [B32 B64] Lds [ATOMIC] => Add;
+    DsSubRtnU64 Ds 97 "ds_sub_rtn_u64" [B64] [B32 B64] Lds [ATOMIC] => Sub;
+    DsRsubRtnU64 Ds 98 "ds_rsub_rtn_u64" [B64] [B32 B64] Lds [ATOMIC] => ReverseSub;
+    DsIncRtnU64 Ds 99 "ds_inc_rtn_u64" [B64] [B32 B64] Lds [ATOMIC] => Inc;
+    DsDecRtnU64 Ds 100 "ds_dec_rtn_u64" [B64] [B32 B64] Lds [ATOMIC] => Dec;
+    DsMinRtnI64 Ds 101 "ds_min_rtn_i64" [B64] [B32 B64] Lds [ATOMIC] => SignedMin;
+    DsMaxRtnI64 Ds 102 "ds_max_rtn_i64" [B64] [B32 B64] Lds [ATOMIC] => SignedMax;
+    DsMinRtnU64 Ds 103 "ds_min_rtn_u64" [B64] [B32 B64] Lds [ATOMIC] => UnsignedMin;
+    DsMaxRtnU64 Ds 104 "ds_max_rtn_u64" [B64] [B32 B64] Lds [ATOMIC] => UnsignedMax;
+    DsAndRtnB64 Ds 105 "ds_and_rtn_b64" [B64] [B32 B64] Lds [ATOMIC] => And;
+    DsOrRtnB64 Ds 106 "ds_or_rtn_b64" [B64] [B32 B64] Lds [ATOMIC] => Or;
+    DsXorRtnB64 Ds 107 "ds_xor_rtn_b64" [B64] [B32 B64] Lds [ATOMIC] => Xor;
+    DsMskorRtnB64 Ds 108 "ds_mskor_rtn_b64" [B64] [B32 B64 B64] Lds [ATOMIC] => MaskedOr;
+    DsWrxchgRtnB64 Ds 109 "ds_wrxchg_rtn_b64" [B64] [B32 B64] Lds [ATOMIC] => Swap;
+    DsWrxchg2RtnB64 Ds 110 "ds_wrxchg2_rtn_b64" [B128] [B32 B64 B64] Lds [ATOMIC TWO_OFFSETS];
+    DsWrxchg2st64RtnB64 Ds 111 "ds_wrxchg2st64_rtn_b64" [B128] [B32 B64 B64] Lds [ATOMIC TWO_OFFSETS STRIDE_64];
+    DsCmpstRtnB64 Ds 112 "ds_cmpst_rtn_b64" [B64] [B32 B64 B64] Lds [ATOMIC] => CompareSwap;
+    DsCmpstRtnF64 Ds 113 "ds_cmpst_rtn_f64" [B64] [B32 B64 B64] Lds [ATOMIC] => FloatCompareSwap;
+    DsMinRtnF64 Ds 114 "ds_min_rtn_f64" [B64] [B32 B64] Lds [ATOMIC] => FloatMin;
+    DsMaxRtnF64 Ds 115 "ds_max_rtn_f64" [B64] [B32 B64] Lds [ATOMIC] => FloatMax;
+    DsReadB64 Ds 118 "ds_read_b64" [B64] [B32] Lds [LOADS];
+    DsRead2B64 Ds 119 "ds_read2_b64" [B128] [B32] Lds [LOADS TWO_OFFSETS];
+    DsRead2st64B64 Ds 120 "ds_read2st64_b64" [B128] [B32] Lds [LOADS TWO_OFFSETS STRIDE_64];
+    DsCondxchg32RtnB64 Ds 126 "ds_condxchg32_rtn_b64" [B64] [B32 B64] Lds [ATOMIC];
+    DsWriteB8D16Hi Ds 160 "ds_write_b8_d16_hi" [] [B32 B32] Lds [STORES BYTE HIGH_HALF];
+    DsWriteB16D16Hi Ds 161 "ds_write_b16_d16_hi" [] [B32 B32] Lds [STORES HALF HIGH_HALF];
+    DsReadU8D16 Ds 162 "ds_read_u8_d16" [B32] [B32] Lds [LOADS BYTE PARTIAL];
+    DsReadU8D16Hi Ds 163 "ds_read_u8_d16_hi" [B32] [B32] Lds [LOADS BYTE HIGH_HALF PARTIAL];
+    DsReadI8D16 Ds 164 "ds_read_i8_d16" [B32] [B32] Lds [LOADS SIGNED BYTE PARTIAL];
+    DsReadI8D16Hi Ds 165 "ds_read_i8_d16_hi" [B32] [B32] Lds [LOADS SIGNED BYTE HIGH_HALF PARTIAL];
+    DsReadU16D16 Ds 166 "ds_read_u16_d16" [B32] [B32] Lds [LOADS HALF PARTIAL];
+    DsReadU16D16Hi Ds 167 "ds_read_u16_d16_hi" [B32] [B32] Lds [LOADS HALF HIGH_HALF PARTIAL];
+    DsWriteAddtidB32 Ds 176 "ds_write_addtid_b32" [] [B32] Lds [STORES OWN_ADDRESS M0_IN];
+    DsReadAddtidB32 Ds 177 "ds_read_addtid_b32" [B32] [] Lds [LOADS OWN_ADDRESS M0_IN];
+    DsPermuteB32 Ds 178 "ds_permute_b32" [B32] [B32 B32] Lds [NO_MEMORY];
+    DsBpermuteB32 Ds 179 "ds_bpermute_b32" [B32] [B32 B32] Lds [NO_MEMORY];
+    DsWriteB96 Ds 222 "ds_write_b96" [] [B32 B96] Lds [STORES];
+    DsWriteB128 Ds 223 "ds_write_b128" [] [B32 B128] Lds [STORES];
+    DsReadB96 Ds 254 "ds_read_b96" [B96] [B32] Lds [LOADS];
+    DsReadB128 Ds 255 "ds_read_b128" [B128] [B32] Lds [LOADS];
+    FlatLoadUbyte Flat 8 "flat_load_ubyte" [B32] [] VectorMemory [LOADS BYTE];
+    FlatLoadSbyte Flat 9 "flat_load_sbyte" [B32] [] VectorMemory [LOADS SIGNED BYTE];
+    FlatLoadUshort Flat 10 "flat_load_ushort" [B32] [] VectorMemory [LOADS HALF];
+    FlatLoadSshort Flat 11 "flat_load_sshort" [B32] [] VectorMemory [LOADS SIGNED HALF];
+    FlatLoadDword Flat 12 "flat_load_dword" [B32] [] VectorMemory [LOADS];
+    FlatLoadDwordx2 Flat 13 "flat_load_dwordx2" [B64] [] VectorMemory [LOADS];
+    FlatLoadDwordx4 Flat 14 "flat_load_dwordx4" [B128] [] VectorMemory [LOADS];
+    FlatLoadDwordx3 Flat 15 "flat_load_dwordx3" [B96] [] VectorMemory [LOADS];
+    FlatStoreByte Flat 24 "flat_store_byte" [] [B32] VectorMemory [STORES BYTE];
+    FlatStoreByteD16Hi Flat 25 "flat_store_byte_d16_hi" [] [B32] VectorMemory [STORES BYTE HIGH_HALF];
+    FlatStoreShort Flat 26 "flat_store_short" [] [B32] VectorMemory [STORES HALF];
+    FlatStoreShortD16Hi Flat 27 "flat_store_short_d16_hi" [] [B32] VectorMemory [STORES HALF HIGH_HALF];
+    FlatStoreDword Flat 28 "flat_store_dword" [] [B32] VectorMemory [STORES];
+    FlatStoreDwordx2 Flat 29 "flat_store_dwordx2" [] [B64] VectorMemory [STORES];
+    FlatStoreDwordx4 Flat 30 "flat_store_dwordx4" [] [B128] VectorMemory [STORES];
+    FlatStoreDwordx3 Flat 31 "flat_store_dwordx3" [] [B96] VectorMemory [STORES];
+    FlatLoadUbyteD16 Flat 32 "flat_load_ubyte_d16" [B32] [] VectorMemory [LOADS BYTE PARTIAL];
+    FlatLoadUbyteD16Hi Flat 33 "flat_load_ubyte_d16_hi" [B32] [] VectorMemory [LOADS BYTE HIGH_HALF PARTIAL];
+    FlatLoadSbyteD16 Flat 34 "flat_load_sbyte_d16" [B32] [] VectorMemory [LOADS SIGNED BYTE PARTIAL];
+    FlatLoadSbyteD16Hi Flat 35 "flat_load_sbyte_d16_hi" [B32] [] VectorMemory [LOADS SIGNED BYTE HIGH_HALF PARTIAL];
+    FlatLoadShortD16 Flat 36 "flat_load_short_d16" [B32] [] VectorMemory [LOADS HALF PARTIAL];
+    FlatLoadShortD16Hi Flat 37 "flat_load_short_d16_hi" [B32] [] VectorMemory [LOADS HALF HIGH_HALF PARTIAL];
+    FlatAtomicSwap Flat 48 "flat_atomic_swap" [] [B32] VectorMemory [ATOMIC] => Swap;
+    FlatAtomicCmpswap Flat 49 "flat_atomic_cmpswap" [] [B64] VectorMemory [ATOMIC COMPARES] => CompareSwap;
+    FlatAtomicAdd Flat 50 "flat_atomic_add" [] [B32] VectorMemory [ATOMIC] => Add;
+    FlatAtomicSub Flat 51 "flat_atomic_sub" [] [B32] VectorMemory [ATOMIC] => Sub;
+    FlatAtomicSmin Flat 53 "flat_atomic_smin" [] [B32] VectorMemory [ATOMIC] => SignedMin;
+    FlatAtomicUmin Flat 54 "flat_atomic_umin" [] [B32] VectorMemory [ATOMIC] => UnsignedMin;
+    FlatAtomicSmax Flat 55 "flat_atomic_smax" [] [B32] VectorMemory [ATOMIC] => SignedMax;
+    FlatAtomicUmax Flat 56 "flat_atomic_umax" [] [B32] VectorMemory [ATOMIC] => UnsignedMax;
+    FlatAtomicAnd Flat 57 "flat_atomic_and" [] [B32] VectorMemory [ATOMIC] => And;
+    FlatAtomicOr Flat 58 "flat_atomic_or" [] [B32] VectorMemory [ATOMIC] => Or;
+    FlatAtomicXor Flat 59 "flat_atomic_xor" [] [B32] VectorMemory [ATOMIC] => Xor;
+    FlatAtomicInc Flat 60 "flat_atomic_inc" [] [B32] VectorMemory [ATOMIC] => Inc;
+    FlatAtomicDec Flat 61 "flat_atomic_dec" [] [B32] VectorMemory [ATOMIC] => Dec;
+    FlatAtomicFcmpswap Flat 62 "flat_atomic_fcmpswap" [] [B64] VectorMemory [ATOMIC COMPARES FLOAT_ATOMIC] => FloatCompareSwap;
+    FlatAtomicFmin Flat 63 "flat_atomic_fmin" [] [B32] VectorMemory [ATOMIC FLOAT_ATOMIC] => FloatMin;
+    FlatAtomicFmax Flat 64 "flat_atomic_fmax" [] [B32] VectorMemory [ATOMIC FLOAT_ATOMIC] => FloatMax;
+    FlatAtomicSwapX2 Flat 80 "flat_atomic_swap_x2" [] [B64] VectorMemory [ATOMIC] => Swap;
+    FlatAtomicCmpswapX2 Flat 81 "flat_atomic_cmpswap_x2" [] [B128] VectorMemory [ATOMIC COMPARES] => CompareSwap;
+    FlatAtomicAddX2 Flat 82 "flat_atomic_add_x2" [] [B64] VectorMemory [ATOMIC] => Add;
+    FlatAtomicSubX2 Flat 83 "flat_atomic_sub_x2" [] [B64] VectorMemory [ATOMIC] => Sub;
+    FlatAtomicSminX2 Flat 85 "flat_atomic_smin_x2" [] [B64] VectorMemory [ATOMIC] => SignedMin;
+    FlatAtomicUminX2 Flat 86 "flat_atomic_umin_x2" [] [B64] VectorMemory [ATOMIC] => UnsignedMin;
+    FlatAtomicSmaxX2 Flat 87 "flat_atomic_smax_x2" [] [B64] VectorMemory [ATOMIC] => SignedMax;
+    FlatAtomicUmaxX2 Flat 88 "flat_atomic_umax_x2" [] [B64] VectorMemory [ATOMIC] => UnsignedMax;
+    FlatAtomicAndX2 Flat 89 "flat_atomic_and_x2" [] [B64] VectorMemory [ATOMIC] => And;
+    FlatAtomicOrX2 Flat 90 "flat_atomic_or_x2" [] [B64] VectorMemory [ATOMIC] => Or;
+    FlatAtomicXorX2 Flat 91 "flat_atomic_xor_x2" [] [B64] VectorMemory [ATOMIC] => Xor;
+    FlatAtomicIncX2 Flat 92 "flat_atomic_inc_x2" [] [B64] VectorMemory [ATOMIC] => Inc;
+    FlatAtomicDecX2 Flat 93 "flat_atomic_dec_x2" [] [B64] VectorMemory [ATOMIC] => Dec;
+    FlatAtomicFcmpswapX2 Flat 94 "flat_atomic_fcmpswap_x2" [] [B128] VectorMemory [ATOMIC COMPARES FLOAT_ATOMIC] => FloatCompareSwap;
+    FlatAtomicFminX2 Flat 95 "flat_atomic_fmin_x2" [] [B64] VectorMemory [ATOMIC FLOAT_ATOMIC] => FloatMin;
+    FlatAtomicFmaxX2 Flat 96 "flat_atomic_fmax_x2" [] [B64] VectorMemory [ATOMIC FLOAT_ATOMIC] => FloatMax;
+    ScratchLoadUbyte Scratch 8 "scratch_load_ubyte" [B32] [] VectorMemory [LOADS BYTE];
+    ScratchLoadSbyte Scratch 9 "scratch_load_sbyte" [B32] [] VectorMemory [LOADS SIGNED BYTE];
+    ScratchLoadUshort Scratch 10 "scratch_load_ushort" [B32] [] VectorMemory [LOADS HALF];
+    ScratchLoadSshort Scratch 11 "scratch_load_sshort" [B32] [] VectorMemory [LOADS SIGNED HALF];
+    ScratchLoadDword Scratch 12 "scratch_load_dword" [B32] [] VectorMemory [LOADS];
+    ScratchLoadDwordx2 Scratch 13 "scratch_load_dwordx2" [B64] [] VectorMemory [LOADS];
+    ScratchLoadDwordx4 Scratch 14 "scratch_load_dwordx4" [B128] [] VectorMemory [LOADS];
+    ScratchLoadDwordx3 Scratch 15 "scratch_load_dwordx3" [B96] [] VectorMemory [LOADS];
+    ScratchStoreByte Scratch 24 "scratch_store_byte" [] [B32] VectorMemory [STORES BYTE];
+    ScratchStoreByteD16Hi Scratch 25 "scratch_store_byte_d16_hi" [] [B32] VectorMemory [STORES BYTE HIGH_HALF];
+    ScratchStoreShort Scratch 26 "scratch_store_short" [] [B32] VectorMemory [STORES HALF];
+    ScratchStoreShortD16Hi Scratch 27 "scratch_store_short_d16_hi" [] [B32] VectorMemory [STORES HALF HIGH_HALF];
+    ScratchStoreDword Scratch 28 "scratch_store_dword" [] [B32] VectorMemory [STORES];
+    ScratchStoreDwordx2 Scratch 29 "scratch_store_dwordx2" [] [B64] VectorMemory [STORES];
+    ScratchStoreDwordx4 Scratch 30 "scratch_store_dwordx4" [] [B128] VectorMemory [STORES];
+    ScratchStoreDwordx3 Scratch 31 "scratch_store_dwordx3" [] [B96] VectorMemory [STORES];
+    ScratchLoadUbyteD16 Scratch 32 "scratch_load_ubyte_d16" [B32] [] VectorMemory [LOADS BYTE PARTIAL];
+    ScratchLoadUbyteD16Hi Scratch 33 "scratch_load_ubyte_d16_hi" [B32] [] VectorMemory [LOADS BYTE HIGH_HALF PARTIAL];
+    ScratchLoadSbyteD16 Scratch 34 "scratch_load_sbyte_d16" [B32] [] VectorMemory [LOADS SIGNED BYTE PARTIAL];
+    ScratchLoadSbyteD16Hi Scratch 35 "scratch_load_sbyte_d16_hi" [B32] [] VectorMemory [LOADS SIGNED BYTE HIGH_HALF PARTIAL];
+    ScratchLoadShortD16 Scratch 36 "scratch_load_short_d16" [B32] [] VectorMemory [LOADS HALF PARTIAL];
+    ScratchLoadShortD16Hi Scratch 37 "scratch_load_short_d16_hi" [B32] [] VectorMemory [LOADS HALF HIGH_HALF PARTIAL];
+    GlobalLoadUbyte Global 8 "global_load_ubyte" [B32] [] VectorMemory [LOADS BYTE];
+    GlobalLoadSbyte Global 9 "global_load_sbyte" [B32] [] VectorMemory [LOADS SIGNED BYTE];
+    GlobalLoadUshort Global 10 "global_load_ushort" [B32] [] VectorMemory [LOADS HALF];
+    GlobalLoadSshort Global 11 "global_load_sshort" [B32] [] VectorMemory [LOADS SIGNED HALF];
+    GlobalLoadDword Global 12 "global_load_dword" [B32] [] VectorMemory [LOADS];
+    GlobalLoadDwordx2 Global 13 "global_load_dwordx2" [B64] [] VectorMemory [LOADS];
+    GlobalLoadDwordx4 Global 14 "global_load_dwordx4" [B128] [] VectorMemory [LOADS];
+    GlobalLoadDwordx3 Global 15 "global_load_dwordx3" [B96] [] VectorMemory [LOADS];
+    GlobalLoadDwordAddtid Global 22 "global_load_dword_addtid" [B32] [] VectorMemory [LOADS OWN_ADDRESS];
+    GlobalStoreDwordAddtid Global 23 "global_store_dword_addtid" [] [B32] VectorMemory [STORES OWN_ADDRESS];
+    GlobalStoreByte Global 24 "global_store_byte" [] [B32] VectorMemory [STORES BYTE];
+    GlobalStoreByteD16Hi Global 25 "global_store_byte_d16_hi" [] [B32] VectorMemory [STORES BYTE HIGH_HALF];
+    GlobalStoreShort Global 26 "global_store_short" [] [B32] VectorMemory [STORES HALF];
+    GlobalStoreShortD16Hi Global 27 "global_store_short_d16_hi" [] [B32] VectorMemory [STORES HALF HIGH_HALF];
+    GlobalStoreDword Global 28 "global_store_dword" [] [B32] VectorMemory [STORES];
+    GlobalStoreDwordx2 Global 29 "global_store_dwordx2" [] [B64] VectorMemory [STORES];
+    GlobalStoreDwordx4 Global 30 "global_store_dwordx4" [] [B128] VectorMemory [STORES];
+    GlobalStoreDwordx3 Global 31 "global_store_dwordx3" [] [B96] VectorMemory [STORES];
+    GlobalLoadUbyteD16 Global 32 "global_load_ubyte_d16" [B32] [] VectorMemory [LOADS BYTE PARTIAL];
+    GlobalLoadUbyteD16Hi Global 33 "global_load_ubyte_d16_hi" [B32] [] VectorMemory [LOADS BYTE HIGH_HALF PARTIAL];
+    GlobalLoadSbyteD16 Global 34 "global_load_sbyte_d16" [B32] [] VectorMemory [LOADS SIGNED BYTE PARTIAL];
+    GlobalLoadSbyteD16Hi Global 35 "global_load_sbyte_d16_hi" [B32] [] VectorMemory [LOADS SIGNED BYTE HIGH_HALF PARTIAL];
+    GlobalLoadShortD16 Global 36 "global_load_short_d16" [B32] [] VectorMemory [LOADS HALF PARTIAL];
+    GlobalLoadShortD16Hi Global 37 "global_load_short_d16_hi" [B32] [] VectorMemory [LOADS HALF HIGH_HALF PARTIAL];
+    GlobalAtomicSwap Global 48 "global_atomic_swap" [] [B32] VectorMemory [ATOMIC] => Swap;
+    GlobalAtomicCmpswap Global 49 "global_atomic_cmpswap" [] [B64] VectorMemory [ATOMIC COMPARES] => CompareSwap;
+    GlobalAtomicAdd Global 50 "global_atomic_add" [] [B32] VectorMemory [ATOMIC] => Add;
+    GlobalAtomicSub Global 51 "global_atomic_sub" [] [B32] VectorMemory [ATOMIC] => Sub;
+    GlobalAtomicCsub Global 52 "global_atomic_csub" [] [B32] VectorMemory [ATOMIC] => SubClamped;
+    GlobalAtomicSmin Global 53 "global_atomic_smin" [] [B32] VectorMemory [ATOMIC] => SignedMin;
+    GlobalAtomicUmin Global 54 "global_atomic_umin" [] [B32] VectorMemory [ATOMIC] => UnsignedMin;
+    GlobalAtomicSmax Global 55 "global_atomic_smax" [] [B32] VectorMemory [ATOMIC] => SignedMax;
+    GlobalAtomicUmax Global 56 "global_atomic_umax" [] [B32] VectorMemory [ATOMIC] => UnsignedMax;
+    GlobalAtomicAnd Global 57 "global_atomic_and" [] [B32] VectorMemory [ATOMIC] => And;
+    GlobalAtomicOr Global 58 "global_atomic_or" [] [B32] VectorMemory [ATOMIC] => Or;
+    GlobalAtomicXor Global 59 "global_atomic_xor" [] [B32] VectorMemory [ATOMIC] => Xor;
+    GlobalAtomicInc Global 60 "global_atomic_inc" [] [B32] VectorMemory [ATOMIC] => Inc;
+    GlobalAtomicDec Global 61 "global_atomic_dec" [] [B32] VectorMemory [ATOMIC] => Dec;
+    GlobalAtomicFcmpswap Global 62 "global_atomic_fcmpswap" [] [B64] VectorMemory [ATOMIC COMPARES FLOAT_ATOMIC] => FloatCompareSwap;
+    GlobalAtomicFmin Global 63 "global_atomic_fmin" [] [B32] VectorMemory [ATOMIC FLOAT_ATOMIC] => FloatMin;
+    GlobalAtomicFmax Global 64 "global_atomic_fmax" [] [B32] VectorMemory [ATOMIC FLOAT_ATOMIC] => FloatMax;
+    GlobalAtomicSwapX2 Global 80 "global_atomic_swap_x2" [] [B64] VectorMemory [ATOMIC] => Swap;
+    GlobalAtomicCmpswapX2 Global 81 "global_atomic_cmpswap_x2" [] [B128] VectorMemory [ATOMIC COMPARES] => CompareSwap;
+    GlobalAtomicAddX2 Global 82 "global_atomic_add_x2" [] [B64] VectorMemory [ATOMIC] => Add;
+    GlobalAtomicSubX2 Global 83 "global_atomic_sub_x2" [] [B64] VectorMemory [ATOMIC] => Sub;
+    GlobalAtomicSminX2 Global 85 "global_atomic_smin_x2" [] [B64] VectorMemory [ATOMIC] => SignedMin;
+    GlobalAtomicUminX2 Global 86 "global_atomic_umin_x2" [] [B64] VectorMemory [ATOMIC] => UnsignedMin;
+    GlobalAtomicSmaxX2 Global 87 "global_atomic_smax_x2" [] [B64] VectorMemory [ATOMIC] => SignedMax;
+    GlobalAtomicUmaxX2 Global 88 "global_atomic_umax_x2" [] [B64] VectorMemory [ATOMIC] => UnsignedMax;
+    GlobalAtomicAndX2 Global 89 "global_atomic_and_x2" [] [B64] VectorMemory [ATOMIC] => And;
+    GlobalAtomicOrX2 Global 90 "global_atomic_or_x2" [] [B64] VectorMemory [ATOMIC] => Or;
+    GlobalAtomicXorX2 Global 91 "global_atomic_xor_x2" [] [B64] VectorMemory [ATOMIC] => Xor;
+    GlobalAtomicIncX2 Global 92 "global_atomic_inc_x2" [] [B64] VectorMemory [ATOMIC] => Inc;
+    GlobalAtomicDecX2 Global 93 "global_atomic_dec_x2" [] [B64] VectorMemory [ATOMIC] => Dec;
+    GlobalAtomicFcmpswapX2 Global 94 "global_atomic_fcmpswap_x2" [] [B128] VectorMemory [ATOMIC COMPARES FLOAT_ATOMIC] => FloatCompareSwap;
+    GlobalAtomicFminX2 Global 95 "global_atomic_fmin_x2" [] [B64] VectorMemory [ATOMIC FLOAT_ATOMIC] => FloatMin;
+    GlobalAtomicFmaxX2 Global 96 "global_atomic_fmax_x2" [] [B64] VectorMemory [ATOMIC FLOAT_ATOMIC] => FloatMax;
+    BufferLoadFormatX Mubuf 0 "buffer_load_format_x" [B32] [] VectorMemory [LOADS];
+    BufferLoadFormatXy Mubuf 1 "buffer_load_format_xy" [B64] [] VectorMemory [LOADS];
+    BufferLoadFormatXyz Mubuf 2 "buffer_load_format_xyz" [B96] [] VectorMemory [LOADS];
+    BufferLoadFormatXyzw Mubuf 3 "buffer_load_format_xyzw" [B128] [] VectorMemory [LOADS];
+    BufferStoreFormatX Mubuf 4 "buffer_store_format_x" [] [B32] VectorMemory [STORES];
+    BufferStoreFormatXy Mubuf 5 "buffer_store_format_xy" [] [B64] VectorMemory [STORES];
+    BufferStoreFormatXyz Mubuf 6 "buffer_store_format_xyz" [] [B96] VectorMemory [STORES];
+    BufferStoreFormatXyzw Mubuf 7 "buffer_store_format_xyzw" [] [B128] VectorMemory [STORES];
+    BufferLoadUbyte Mubuf 8 "buffer_load_ubyte" [B32] [] VectorMemory [LOADS BYTE];
+    BufferLoadSbyte Mubuf 9 "buffer_load_sbyte" [B32] [] VectorMemory [LOADS SIGNED BYTE];
+    BufferLoadUshort Mubuf 10 "buffer_load_ushort" [B32] [] VectorMemory [LOADS HALF];
+    BufferLoadSshort Mubuf 11 "buffer_load_sshort" [B32] [] VectorMemory [LOADS SIGNED HALF];
+    BufferLoadDword Mubuf 12 "buffer_load_dword" [B32] [] VectorMemory [LOADS];
+    BufferLoadDwordx2 Mubuf 13 "buffer_load_dwordx2" [B64] [] VectorMemory [LOADS];
+    BufferLoadDwordx4 Mubuf 14 "buffer_load_dwordx4" [B128] [] VectorMemory [LOADS];
+    BufferLoadDwordx3 Mubuf 15 "buffer_load_dwordx3" [B96] [] VectorMemory [LOADS];
+    BufferStoreByte Mubuf 24 "buffer_store_byte" [] [B32] VectorMemory [STORES BYTE];
+    BufferStoreByteD16Hi Mubuf 25 "buffer_store_byte_d16_hi" [] [B32] VectorMemory [STORES BYTE HIGH_HALF];
+    BufferStoreShort Mubuf 26 "buffer_store_short" [] [B32] VectorMemory [STORES HALF];
+    BufferStoreShortD16Hi Mubuf 27 "buffer_store_short_d16_hi" [] [B32] VectorMemory [STORES HALF HIGH_HALF];
+    BufferStoreDword Mubuf 28 "buffer_store_dword" [] [B32] VectorMemory [STORES];
+    BufferStoreDwordx2 Mubuf 29 "buffer_store_dwordx2" [] [B64] VectorMemory [STORES];
+    BufferStoreDwordx4 Mubuf 30 "buffer_store_dwordx4" [] [B128] VectorMemory [STORES];
+    BufferStoreDwordx3 Mubuf 31 "buffer_store_dwordx3" [] [B96] VectorMemory [STORES];
+    BufferLoadUbyteD16 Mubuf 32 "buffer_load_ubyte_d16" [B32] [] VectorMemory [LOADS BYTE PARTIAL];
+    BufferLoadUbyteD16Hi Mubuf 33 "buffer_load_ubyte_d16_hi" [B32] [] VectorMemory [LOADS BYTE HIGH_HALF PARTIAL];
+    BufferLoadSbyteD16 Mubuf 34 "buffer_load_sbyte_d16" [B32] [] VectorMemory [LOADS SIGNED BYTE PARTIAL];
+    BufferLoadSbyteD16Hi Mubuf 35 "buffer_load_sbyte_d16_hi" [B32] [] VectorMemory [LOADS SIGNED BYTE HIGH_HALF PARTIAL];
+    BufferLoadShortD16 Mubuf 36 "buffer_load_short_d16" [B32] [] VectorMemory [LOADS HALF PARTIAL];
+    BufferLoadShortD16Hi Mubuf 37 "buffer_load_short_d16_hi" [B32] [] VectorMemory [LOADS HALF HIGH_HALF PARTIAL];
+    BufferLoadFormatD16HiX Mubuf 38 "buffer_load_format_d16_hi_x" [B32] [] VectorMemory [LOADS HIGH_HALF PARTIAL];
+    BufferStoreFormatD16HiX Mubuf 39 "buffer_store_format_d16_hi_x" [] [B32] VectorMemory [STORES HIGH_HALF];
+    BufferAtomicSwap Mubuf 48 "buffer_atomic_swap" [] [B32] VectorMemory [ATOMIC] => Swap;
+    BufferAtomicCmpswap Mubuf 49 "buffer_atomic_cmpswap" [] [B64] VectorMemory [ATOMIC COMPARES] => CompareSwap;
+    BufferAtomicAdd Mubuf 50 "buffer_atomic_add" [] [B32] VectorMemory [ATOMIC] => Add;
+    BufferAtomicSub Mubuf 51 "buffer_atomic_sub" [] [B32] VectorMemory [ATOMIC] => Sub;
+    BufferAtomicCsub Mubuf 52 "buffer_atomic_csub" [] [B32] VectorMemory [ATOMIC] => SubClamped;
+    BufferAtomicSmin Mubuf 53 "buffer_atomic_smin" [] [B32] VectorMemory [ATOMIC] => SignedMin;
+    BufferAtomicUmin Mubuf 54 "buffer_atomic_umin" [] [B32] VectorMemory [ATOMIC] => UnsignedMin;
+    BufferAtomicSmax Mubuf 55 "buffer_atomic_smax" [] [B32] VectorMemory [ATOMIC] => SignedMax;
+    BufferAtomicUmax Mubuf 56 "buffer_atomic_umax" [] [B32] VectorMemory [ATOMIC] => UnsignedMax;
+    BufferAtomicAnd Mubuf 57 "buffer_atomic_and" [] [B32] VectorMemory [ATOMIC] => And;
+    BufferAtomicOr Mubuf 58 "buffer_atomic_or" [] [B32] VectorMemory [ATOMIC] => Or;
+    BufferAtomicXor Mubuf 59 "buffer_atomic_xor" [] [B32] VectorMemory [ATOMIC] => Xor;
+    BufferAtomicInc Mubuf 60 "buffer_atomic_inc" [] [B32] VectorMemory [ATOMIC] => Inc;
+    BufferAtomicDec Mubuf 61 "buffer_atomic_dec" [] [B32] VectorMemory [ATOMIC] => Dec;
+    BufferAtomicFcmpswap Mubuf 62 "buffer_atomic_fcmpswap" [] [B64] VectorMemory [ATOMIC COMPARES FLOAT_ATOMIC] => FloatCompareSwap;
+    BufferAtomicFmin Mubuf 63 "buffer_atomic_fmin" [] [B32] VectorMemory [ATOMIC FLOAT_ATOMIC] => FloatMin;
+    BufferAtomicFmax Mubuf 64 "buffer_atomic_fmax" [] [B32] VectorMemory [ATOMIC FLOAT_ATOMIC] => FloatMax;
+    BufferAtomicSwapX2 Mubuf 80 "buffer_atomic_swap_x2" [] [B64] VectorMemory [ATOMIC] => Swap;
+    BufferAtomicCmpswapX2 Mubuf 81 "buffer_atomic_cmpswap_x2" [] [B128] VectorMemory [ATOMIC COMPARES] => CompareSwap;
+    BufferAtomicAddX2 Mubuf 82 "buffer_atomic_add_x2" [] [B64] VectorMemory [ATOMIC] => Add;
+    BufferAtomicSubX2 Mubuf 83 "buffer_atomic_sub_x2" [] [B64] VectorMemory [ATOMIC] => Sub;
+    BufferAtomicSminX2 Mubuf 85 "buffer_atomic_smin_x2" [] [B64] VectorMemory [ATOMIC] => SignedMin;
+    BufferAtomicUminX2 Mubuf 86 "buffer_atomic_umin_x2" [] [B64] VectorMemory [ATOMIC] => UnsignedMin;
+    BufferAtomicSmaxX2 Mubuf 87 "buffer_atomic_smax_x2" [] [B64] VectorMemory [ATOMIC] => SignedMax;
+    BufferAtomicUmaxX2 Mubuf 88 "buffer_atomic_umax_x2" [] [B64] VectorMemory [ATOMIC] => UnsignedMax;
+    BufferAtomicAndX2 Mubuf 89 "buffer_atomic_and_x2" [] [B64] VectorMemory [ATOMIC] => And;
+    BufferAtomicOrX2 Mubuf 90 "buffer_atomic_or_x2" [] [B64] VectorMemory [ATOMIC] => Or;
+    BufferAtomicXorX2 Mubuf 91 "buffer_atomic_xor_x2" [] [B64] VectorMemory [ATOMIC] => Xor;
+    BufferAtomicIncX2 Mubuf 92 "buffer_atomic_inc_x2" [] [B64] VectorMemory [ATOMIC] => Inc;
+    BufferAtomicDecX2 Mubuf 93 "buffer_atomic_dec_x2" [] [B64] VectorMemory [ATOMIC] => Dec;
+    BufferAtomicFcmpswapX2 Mubuf 94 "buffer_atomic_fcmpswap_x2" [] [B128] VectorMemory [ATOMIC COMPARES FLOAT_ATOMIC] => FloatCompareSwap;
+    BufferAtomicFminX2 Mubuf 95 "buffer_atomic_fmin_x2" [] [B64] VectorMemory [ATOMIC FLOAT_ATOMIC] => FloatMin;
+    BufferAtomicFmaxX2 Mubuf 96 "buffer_atomic_fmax_x2" [] [B64] VectorMemory [ATOMIC FLOAT_ATOMIC] => FloatMax;
+    BufferGl0Inv Mubuf 113 "buffer_gl0_inv" [] [] VectorMemory [INVALIDATES];
+    BufferGl1Inv Mubuf 114 "buffer_gl1_inv" [] [] VectorMemory [INVALIDATES];
+    BufferLoadFormatD16X Mubuf 128 "buffer_load_format_d16_x" [B32] [] VectorMemory [LOADS PARTIAL];
+    BufferLoadFormatD16Xy Mubuf 129 "buffer_load_format_d16_xy" [B32] [] VectorMemory [LOADS];
+    BufferLoadFormatD16Xyz Mubuf 130 "buffer_load_format_d16_xyz" [B64] [] VectorMemory [LOADS PARTIAL];
+    BufferLoadFormatD16Xyzw Mubuf 131 "buffer_load_format_d16_xyzw" [B64] [] VectorMemory [LOADS];
+    BufferStoreFormatD16X Mubuf 132 "buffer_store_format_d16_x" [] [B32] VectorMemory [STORES];
+    BufferStoreFormatD16Xy Mubuf 133 "buffer_store_format_d16_xy" [] [B32] VectorMemory [STORES];
+    BufferStoreFormatD16Xyz Mubuf 134 "buffer_store_format_d16_xyz" [] [B64] VectorMemory [STORES];
+    BufferStoreFormatD16Xyzw Mubuf 135 "buffer_store_format_d16_xyzw" [] [B64] VectorMemory [STORES];
+    TbufferLoadFormatX Mtbuf 0 "tbuffer_load_format_x" [B32] [] VectorMemory [LOADS];
+    TbufferLoadFormatXy Mtbuf 1 "tbuffer_load_format_xy" [B64] [] VectorMemory [LOADS];
+    TbufferLoadFormatXyz Mtbuf 2 "tbuffer_load_format_xyz" [B96] [] VectorMemory [LOADS];
+    TbufferLoadFormatXyzw Mtbuf 3 "tbuffer_load_format_xyzw" [B128] [] VectorMemory [LOADS];
+    TbufferStoreFormatX Mtbuf 4 "tbuffer_store_format_x" [] [B32] VectorMemory [STORES];
+    TbufferStoreFormatXy Mtbuf 5 "tbuffer_store_format_xy" [] [B64] VectorMemory [STORES];
+    TbufferStoreFormatXyz Mtbuf 6 "tbuffer_store_format_xyz" [] [B96] VectorMemory [STORES];
+    TbufferStoreFormatXyzw Mtbuf 7 "tbuffer_store_format_xyzw" [] [B128] VectorMemory [STORES];
+    TbufferLoadFormatD16X Mtbuf 8 "tbuffer_load_format_d16_x" [B32] [] VectorMemory [LOADS PARTIAL];
+    TbufferLoadFormatD16Xy Mtbuf 9 "tbuffer_load_format_d16_xy" [B32] [] VectorMemory [LOADS];
+    TbufferLoadFormatD16Xyz Mtbuf 10 "tbuffer_load_format_d16_xyz" [B64] [] VectorMemory [LOADS PARTIAL];
+    TbufferLoadFormatD16Xyzw Mtbuf 11 "tbuffer_load_format_d16_xyzw" [B64] [] VectorMemory [LOADS];
+    TbufferStoreFormatD16X Mtbuf 12 "tbuffer_store_format_d16_x" [] [B32] VectorMemory [STORES];
+    TbufferStoreFormatD16Xy Mtbuf 13 "tbuffer_store_format_d16_xy" [] [B32] VectorMemory [STORES];
+    TbufferStoreFormatD16Xyz Mtbuf 14 "tbuffer_store_format_d16_xyz" [] [B64] VectorMemory [STORES];
+    TbufferStoreFormatD16Xyzw Mtbuf 15 "tbuffer_store_format_d16_xyzw" [] [B64] VectorMemory [STORES];
+    ImageLoad Mimg 0 "image_load" [] [] VectorMemory [LOADS];
+    ImageLoadMip Mimg 1 "image_load_mip" [] [] VectorMemory [LOADS LEVEL];
+    ImageLoadPck Mimg 2 "image_load_pck" [] [] VectorMemory [LOADS RAW];
+    ImageLoadPckSgn Mimg 3 "image_load_pck_sgn" [] [] VectorMemory [LOADS RAW];
+    ImageLoadMipPck Mimg 4 "image_load_mip_pck" [] [] VectorMemory [LOADS LEVEL RAW];
+    ImageLoadMipPckSgn Mimg 5 "image_load_mip_pck_sgn" [] [] VectorMemory [LOADS LEVEL RAW];
+    ImageStore Mimg 8 "image_store" [] [] VectorMemory [STORES];
+    ImageStoreMip Mimg 9 "image_store_mip" [] [] VectorMemory [STORES LEVEL];
+    ImageStorePck Mimg 10 "image_store_pck" [] [] VectorMemory [STORES RAW];
+    ImageStoreMipPck Mimg 11 "image_store_mip_pck" [] [] VectorMemory [STORES LEVEL RAW];
+    ImageGetResinfo Mimg 14 "image_get_resinfo" [] [] VectorMemory [SIZE_QUERY];
+    ImageAtomicSwap Mimg 15 "image_atomic_swap" [] [] VectorMemory [ATOMIC] => Swap;
+    ImageAtomicCmpswap Mimg 16 "image_atomic_cmpswap" [] [] VectorMemory [ATOMIC COMPARES] => CompareSwap;
+    ImageAtomicAdd Mimg 17 "image_atomic_add" [] [] VectorMemory [ATOMIC] => Add;
+    ImageAtomicSub Mimg 18 "image_atomic_sub" [] [] VectorMemory [ATOMIC] => Sub;
+    ImageAtomicSmin Mimg 20 "image_atomic_smin" [] [] VectorMemory [ATOMIC] => SignedMin;
+    ImageAtomicUmin Mimg 21 "image_atomic_umin" [] [] VectorMemory [ATOMIC] => UnsignedMin;
+    ImageAtomicSmax Mimg 22 "image_atomic_smax" [] [] VectorMemory [ATOMIC] => SignedMax;
+    ImageAtomicUmax Mimg 23 "image_atomic_umax" [] [] VectorMemory [ATOMIC] => UnsignedMax;
+    ImageAtomicAnd Mimg 24 "image_atomic_and" [] [] VectorMemory [ATOMIC] => And;
+    ImageAtomicOr Mimg 25 "image_atomic_or" [] [] VectorMemory [ATOMIC] => Or;
+    ImageAtomicXor Mimg 26 "image_atomic_xor" [] [] VectorMemory [ATOMIC] => Xor;
+    ImageAtomicInc Mimg 27 "image_atomic_inc" [] [] VectorMemory [ATOMIC] => Inc;
+    ImageAtomicDec Mimg 28 "image_atomic_dec" [] [] VectorMemory [ATOMIC] => Dec;
+    ImageAtomicFcmpswap Mimg 29 "image_atomic_fcmpswap" [] [] VectorMemory [ATOMIC COMPARES FLOAT_ATOMIC] => FloatCompareSwap;
+    ImageAtomicFmin Mimg 30 "image_atomic_fmin" [] [] VectorMemory [ATOMIC FLOAT_ATOMIC] => FloatMin;
+    ImageAtomicFmax Mimg 31 "image_atomic_fmax" [] [] VectorMemory [ATOMIC FLOAT_ATOMIC] => FloatMax;
+    ImageSample Mimg 32 "image_sample" [] [] Sample [LOADS SAMPLES];
+    ImageSampleCl Mimg 33 "image_sample_cl" [] [] Sample [LOADS SAMPLES LEAST_LEVEL];
+    ImageSampleD Mimg 34 "image_sample_d" [] [] Sample [LOADS SAMPLES GRADIENTS];
+    ImageSampleDCl Mimg 35 "image_sample_d_cl" [] [] Sample [LOADS SAMPLES GRADIENTS LEAST_LEVEL];
+    ImageSampleL Mimg 36 "image_sample_l" [] [] Sample [LOADS SAMPLES LEVEL];
+    ImageSampleB Mimg 37 "image_sample_b" [] [] Sample [LOADS SAMPLES BIAS];
+    ImageSampleBCl Mimg 38 "image_sample_b_cl" [] [] Sample [LOADS SAMPLES BIAS LEAST_LEVEL];
+    ImageSampleLz Mimg 39 "image_sample_lz" [] [] Sample [LOADS SAMPLES LEVEL_ZERO];
+    ImageSampleC Mimg 40 "image_sample_c" [] [] Sample [LOADS SAMPLES REFERENCE];
+    ImageSampleCCl Mimg 41 "image_sample_c_cl" [] [] Sample [LOADS SAMPLES REFERENCE LEAST_LEVEL];
+    ImageSampleCD Mimg 42 "image_sample_c_d" [] [] Sample [LOADS SAMPLES REFERENCE GRADIENTS];
+    ImageSampleCDCl Mimg 43 "image_sample_c_d_cl" [] [] Sample [LOADS SAMPLES REFERENCE GRADIENTS LEAST_LEVEL];
+    ImageSampleCL Mimg 44 "image_sample_c_l" [] [] Sample [LOADS SAMPLES REFERENCE LEVEL];
+    ImageSampleCB Mimg 45 "image_sample_c_b" [] [] Sample [LOADS SAMPLES BIAS REFERENCE];
+    ImageSampleCBCl Mimg 46 "image_sample_c_b_cl" [] [] Sample [LOADS SAMPLES BIAS REFERENCE LEAST_LEVEL];
+    ImageSampleCLz Mimg 47 "image_sample_c_lz" [] [] Sample [LOADS SAMPLES REFERENCE LEVEL_ZERO];
+    ImageSampleO Mimg 48 "image_sample_o" [] [] Sample [LOADS SAMPLES OFFSET];
+    ImageSampleClO Mimg 49 "image_sample_cl_o" [] [] Sample [LOADS SAMPLES OFFSET LEAST_LEVEL];
+    ImageSampleDO Mimg 50 "image_sample_d_o" [] [] Sample [LOADS SAMPLES OFFSET GRADIENTS];
+    ImageSampleDClO Mimg 51 "image_sample_d_cl_o" [] [] Sample [LOADS SAMPLES OFFSET GRADIENTS LEAST_LEVEL];
+    ImageSampleLO Mimg 52 "image_sample_l_o" [] [] Sample [LOADS SAMPLES OFFSET LEVEL];
+    ImageSampleBO Mimg 53 "image_sample_b_o" [] [] Sample [LOADS SAMPLES OFFSET BIAS];
+    ImageSampleBClO Mimg 54 "image_sample_b_cl_o" [] [] Sample [LOADS SAMPLES OFFSET BIAS LEAST_LEVEL];
+    ImageSampleLzO Mimg 55 "image_sample_lz_o" [] [] Sample [LOADS SAMPLES OFFSET LEVEL_ZERO];
+    ImageSampleCO Mimg 56 "image_sample_c_o" [] [] Sample [LOADS SAMPLES OFFSET REFERENCE];
+    ImageSampleCClO Mimg 57 "image_sample_c_cl_o" [] [] Sample [LOADS SAMPLES OFFSET REFERENCE LEAST_LEVEL];
+    ImageSampleCDO Mimg 58 "image_sample_c_d_o" [] [] Sample [LOADS SAMPLES OFFSET REFERENCE GRADIENTS];
+    ImageSampleCDClO Mimg 59 "image_sample_c_d_cl_o" [] [] Sample [LOADS SAMPLES OFFSET REFERENCE GRADIENTS LEAST_LEVEL];
+    ImageSampleCLO Mimg 60 "image_sample_c_l_o" [] [] Sample [LOADS SAMPLES OFFSET REFERENCE LEVEL];
+    ImageSampleCBO Mimg 61 "image_sample_c_b_o" [] [] Sample [LOADS SAMPLES OFFSET BIAS REFERENCE];
+    ImageSampleCBClO Mimg 62 "image_sample_c_b_cl_o" [] [] Sample [LOADS SAMPLES OFFSET BIAS REFERENCE LEAST_LEVEL];
+    ImageSampleCLzO Mimg 63 "image_sample_c_lz_o" [] [] Sample [LOADS SAMPLES OFFSET REFERENCE LEVEL_ZERO];
+    ImageGather4 Mimg 64 "image_gather4" [] [] Sample [LOADS SAMPLES FOUR];
+    ImageGather4Cl Mimg 65 "image_gather4_cl" [] [] Sample [LOADS SAMPLES FOUR LEAST_LEVEL];
+    ImageGather4L Mimg 68 "image_gather4_l" [] [] Sample [LOADS SAMPLES FOUR LEVEL];
+    ImageGather4B Mimg 69 "image_gather4_b" [] [] Sample [LOADS SAMPLES FOUR BIAS];
+    ImageGather4BCl Mimg 70 "image_gather4_b_cl" [] [] Sample [LOADS SAMPLES FOUR BIAS LEAST_LEVEL];
+    ImageGather4Lz Mimg 71 "image_gather4_lz" [] [] Sample [LOADS SAMPLES FOUR LEVEL_ZERO];
+    ImageGather4C Mimg 72 "image_gather4_c" [] [] Sample [LOADS SAMPLES FOUR REFERENCE];
+    ImageGather4CCl Mimg 73 "image_gather4_c_cl" [] [] Sample [LOADS SAMPLES FOUR REFERENCE LEAST_LEVEL];
+    ImageGather4CL Mimg 76 "image_gather4_c_l" [] [] Sample [LOADS SAMPLES FOUR REFERENCE LEVEL];
+    ImageGather4CB Mimg 77 "image_gather4_c_b" [] [] Sample [LOADS SAMPLES FOUR BIAS REFERENCE];
+    ImageGather4CBCl Mimg 78 "image_gather4_c_b_cl" [] [] Sample [LOADS SAMPLES FOUR BIAS REFERENCE LEAST_LEVEL];
+    ImageGather4CLz Mimg 79 "image_gather4_c_lz" [] [] Sample [LOADS SAMPLES FOUR REFERENCE LEVEL_ZERO];
+    ImageGather4O Mimg 80 "image_gather4_o" [] [] Sample [LOADS SAMPLES FOUR OFFSET];
+    ImageGather4ClO Mimg 81 "image_gather4_cl_o" [] [] Sample [LOADS SAMPLES FOUR OFFSET LEAST_LEVEL];
+    ImageGather4LO Mimg 84 "image_gather4_l_o" [] [] Sample [LOADS SAMPLES FOUR OFFSET LEVEL];
+    ImageGather4BO Mimg 85 "image_gather4_b_o" [] [] Sample [LOADS SAMPLES FOUR OFFSET BIAS];
+    ImageGather4BClO Mimg 86 "image_gather4_b_cl_o" [] [] Sample [LOADS SAMPLES FOUR OFFSET BIAS LEAST_LEVEL];
+    ImageGather4LzO Mimg 87 "image_gather4_lz_o" [] [] Sample [LOADS SAMPLES FOUR OFFSET LEVEL_ZERO];
+    ImageGather4CO Mimg 88 "image_gather4_c_o" [] [] Sample [LOADS SAMPLES FOUR OFFSET REFERENCE];
+    ImageGather4CClO Mimg 89 "image_gather4_c_cl_o" [] [] Sample [LOADS SAMPLES FOUR OFFSET REFERENCE LEAST_LEVEL];
+    ImageGather4CLO Mimg 92 "image_gather4_c_l_o" [] [] Sample [LOADS SAMPLES FOUR OFFSET REFERENCE LEVEL];
+    ImageGather4CBO Mimg 93 "image_gather4_c_b_o" [] [] Sample [LOADS SAMPLES FOUR OFFSET BIAS REFERENCE];
+    ImageGather4CBClO Mimg 94 "image_gather4_c_b_cl_o" [] [] Sample [LOADS SAMPLES FOUR OFFSET BIAS REFERENCE LEAST_LEVEL];
+    ImageGather4CLzO Mimg 95 "image_gather4_c_lz_o" [] [] Sample [LOADS SAMPLES FOUR OFFSET REFERENCE LEVEL_ZERO];
+    ImageGetLod Mimg 96 "image_get_lod" [] [] Sample [LOADS SAMPLES];
+    ImageGather4h Mimg 97 "image_gather4h" [] [] Sample [LOADS SAMPLES FOUR];
+    ImageSampleCd Mimg 104 "image_sample_cd" [] [] Sample [LOADS SAMPLES GRADIENTS];
+    ImageSampleCdCl Mimg 105 "image_sample_cd_cl" [] [] Sample [LOADS SAMPLES GRADIENTS LEAST_LEVEL];
+    ImageSampleCCd Mimg 106 "image_sample_c_cd" [] [] Sample [LOADS SAMPLES REFERENCE GRADIENTS];
+    ImageSampleCCdCl Mimg 107 "image_sample_c_cd_cl" [] [] Sample [LOADS SAMPLES REFERENCE GRADIENTS LEAST_LEVEL];
+    ImageSampleCdO Mimg 108 "image_sample_cd_o" [] [] Sample [LOADS SAMPLES OFFSET GRADIENTS];
+    ImageSampleCdClO Mimg 109 "image_sample_cd_cl_o" [] [] Sample [LOADS SAMPLES OFFSET GRADIENTS LEAST_LEVEL];
+    ImageSampleCCdO Mimg 110 "image_sample_c_cd_o" [] [] Sample [LOADS SAMPLES OFFSET REFERENCE GRADIENTS];
+    ImageSampleCCdClO Mimg 111 "image_sample_c_cd_cl_o" [] [] Sample [LOADS SAMPLES OFFSET REFERENCE GRADIENTS LEAST_LEVEL];
+    ImageMsaaLoad Mimg 128 "image_msaa_load" [] [] VectorMemory [LOADS FOUR];
+    ImageSampleDG16 Mimg 162 "image_sample_d_g16" [] [] Sample [LOADS SAMPLES GRADIENTS G16];
+    ImageSampleDClG16 Mimg 163 "image_sample_d_cl_g16" [] [] Sample [LOADS SAMPLES GRADIENTS G16 LEAST_LEVEL];
+    ImageSampleCDG16 Mimg 170 "image_sample_c_d_g16" [] [] Sample [LOADS SAMPLES REFERENCE GRADIENTS G16];
+    ImageSampleCDClG16 Mimg 171 "image_sample_c_d_cl_g16" [] [] Sample [LOADS SAMPLES REFERENCE GRADIENTS G16 LEAST_LEVEL];
+    ImageSampleDOG16 Mimg 178 "image_sample_d_o_g16" [] [] Sample [LOADS SAMPLES OFFSET GRADIENTS G16];
+    ImageSampleDClOG16 Mimg 179 "image_sample_d_cl_o_g16" [] [] Sample [LOADS SAMPLES OFFSET GRADIENTS G16 LEAST_LEVEL];
+    ImageSampleCDOG16 Mimg 186 "image_sample_c_d_o_g16" [] [] Sample [LOADS SAMPLES OFFSET REFERENCE GRADIENTS G16];
+    ImageSampleCDClOG16 Mimg 187 "image_sample_c_d_cl_o_g16" [] [] Sample [LOADS SAMPLES OFFSET REFERENCE GRADIENTS G16 LEAST_LEVEL];
+    ImageBvhIntersectRay Mimg 230 "image_bvh_intersect_ray" [] [] VectorMemory [LOADS RAY];
+    ImageBvh64IntersectRay Mimg 231 "image_bvh64_intersect_ray" [] [] VectorMemory [LOADS RAY];
+    ImageSampleCdG16 Mimg 232 "image_sample_cd_g16" [] [] Sample [LOADS SAMPLES GRADIENTS G16];
+    ImageSampleCdClG16 Mimg 233 "image_sample_cd_cl_g16" [] [] Sample [LOADS SAMPLES GRADIENTS G16 LEAST_LEVEL];
+    ImageSampleCCdG16 Mimg 234 "image_sample_c_cd_g16" [] [] Sample [LOADS SAMPLES REFERENCE GRADIENTS G16];
+    ImageSampleCCdClG16 Mimg 235 "image_sample_c_cd_cl_g16" [] [] Sample [LOADS SAMPLES REFERENCE GRADIENTS G16 LEAST_LEVEL];
+    ImageSampleCdOG16 Mimg 236 "image_sample_cd_o_g16" [] [] Sample [LOADS SAMPLES OFFSET GRADIENTS G16];
+    ImageSampleCdClOG16 Mimg 237 "image_sample_cd_cl_o_g16" [] [] Sample [LOADS SAMPLES OFFSET GRADIENTS G16 LEAST_LEVEL];
+    ImageSampleCCdOG16 Mimg 238 "image_sample_c_cd_o_g16" [] [] Sample [LOADS SAMPLES OFFSET REFERENCE GRADIENTS G16];
+    ImageSampleCCdClOG16 Mimg 239 "image_sample_c_cd_cl_o_g16" [] [] Sample [LOADS SAMPLES OFFSET REFERENCE GRADIENTS G16 LEAST_LEVEL];
+    Exp Exp 0 "exp" [] [] Export [];
+}

@@ -1,18 +1,55 @@
-//! Opcode tables, by generation.
+//! Opcode tables, by generation, and the two ways into them: by operation and by number.
+
+use super::Format;
+use super::table::Entry;
+use crate::target::GfxIp;
+pub use gfx1030::Op;
+use std::sync::LazyLock;
+
+/// A table, and the operations that it names.
+macro_rules! opcodes {
+    ($($op:ident $format:ident $number:literal $name:literal
+       [$($dst:ident)*] [$($src:ident)*] $latency:ident [$($of:ident)*] $(=> $atomic:ident)?;)*) => {
+        /// An operation, by the assembler's name for it.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u16)]
+        #[allow(missing_docs, reason = "each is its own mnemonic")]
+        pub enum Op { $($op,)* }
+
+        /// By operation.
+        pub(super) static ENTRIES: &[$crate::isa::Entry] = &[$(
+            $crate::isa::Entry {
+                op: Op::$op,
+                format: $crate::isa::Format::$format,
+                number: $number,
+                mnemonic: $name,
+                dst: &[$($crate::isa::Kind::$dst,)*],
+                src: &[$($crate::isa::Kind::$src,)*],
+                latency: $crate::isa::Latency::$latency,
+                traits: $crate::isa::Traits::NONE$(.and($crate::isa::Traits::$of))*,
+                atomic: &[$($crate::isa::AtomicOp::$atomic)?],
+            },
+        )*];
+    };
+}
 
 mod gfx1030;
 
-use super::table::{Entry, Kind};
-use super::{Format, Op};
-use crate::target::GfxIp;
-use std::collections::BTreeMap;
-use std::sync::LazyLock;
+/// Where the long forms of VOP1 and VOP2 begin among the numbers of VOP3; VOPC begins at 0.
+const VOP1_IN_VOP3: u16 = 384;
+const VOP2_IN_VOP3: u16 = 256;
 
-/// Where the VOP2 numbers begin among those of VOP3: every VOP2 instruction has its long form there.
-pub(super) const VOP2_IN_VOP3: u32 = 256;
+impl Op {
+    /// Every operation of a generation.
+    pub fn all(gfx: GfxIp) -> impl Iterator<Item = Self> {
+        entries(gfx).iter().map(|row| row.op)
+    }
 
-const fn row(format: Format, number: u16, mnemonic: &'static str, dst: &'static [Kind], src: &'static [Kind]) -> Entry {
-    Entry { format, number, mnemonic, dst, src }
+    /// Its row.
+    pub fn entry(self, gfx: GfxIp) -> &'static Entry {
+        // Rows stand in the order of the operations: both come from the same lines.
+        &entries(gfx)[self as usize]
+    }
 }
 
 const fn entries(gfx: GfxIp) -> &'static [Entry] {
@@ -21,60 +58,50 @@ const fn entries(gfx: GfxIp) -> &'static [Entry] {
     }
 }
 
-/// The number of an instruction in its own format (a VOP2 number, not that of its VOP3 form).
-pub const fn opcode(gfx: GfxIp, op: Op) -> u16 {
-    match gfx {
-        GfxIp::Gfx1030 => GFX1030_OPS[op as usize],
+/// The number of a row among those of VOP3: its own, or that of its long form.
+pub(super) fn long_number(entry: &Entry) -> u16 {
+    match entry.format {
+        Format::Vop1 => VOP1_IN_VOP3 + entry.number,
+        Format::Vop2 => VOP2_IN_VOP3 + entry.number,
+        _ => entry.number,
     }
 }
 
-/// Looked up when this crate is compiled: a name that a table does not have does not compile.
-static GFX1030_OPS: [u16; Op::ALL.len()] = numbers(GfxIp::Gfx1030);
+/// Rows by format and number; a row with a long form stands under VOP3 too.
+struct ByNumber(Vec<Vec<Option<&'static Entry>>>);
 
-const fn numbers(gfx: GfxIp) -> [u16; Op::ALL.len()] {
-    let mut numbers = [0; Op::ALL.len()];
-    let rows = entries(gfx);
-    let mut i = 0;
-    while i < numbers.len() {
-        let op = Op::ALL[i];
-        let mut at = 0;
-        while rows[at].format as u8 != op.format() as u8 || !same(rows[at].mnemonic, op.mnemonic()) {
-            at += 1;
+impl ByNumber {
+    fn new(rows: &'static [Entry]) -> Self {
+        let mut table = vec![Vec::new(); Format::ALL.len()];
+        let mut put = |format: Format, number: u16, row| {
+            let Some(numbers): Option<&mut Vec<_>> = table.get_mut(format as usize) else { return };
+            let number = usize::from(number);
+            numbers.resize(numbers.len().max(number + 1), None);
+            numbers[number] = Some(row);
+        };
+        for row in rows {
+            put(row.format, row.number, row);
+            if row.format.is_short_vector() && !row.is(super::Traits::NO_LONG) {
+                put(Format::Vop3, long_number(row), row);
+            }
         }
-        numbers[i] = rows[at].number;
-        i += 1;
+        Self(table)
     }
-    numbers
-}
-
-const fn same(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    let mut i = 0;
-    while a.len() == b.len() && i < a.len() && a[i] == b[i] {
-        i += 1;
-    }
-    a.len() == b.len() && i == a.len()
 }
 
 /// The row of a number; for VOP3 also those of the short formats, whose long forms it holds.
 pub(super) fn entry(gfx: GfxIp, format: Format, number: u16) -> Option<&'static Entry> {
-    static GFX1030: LazyLock<BTreeMap<(Format, u16), &'static Entry>> =
-        LazyLock::new(|| entries(GfxIp::Gfx1030).iter().map(|row| ((row.format, row.number), row)).collect());
-    let table = match gfx {
-        GfxIp::Gfx1030 => &GFX1030,
+    static GFX1030: LazyLock<ByNumber> = LazyLock::new(|| ByNumber::new(entries(GfxIp::Gfx1030)));
+    let ByNumber(table) = match gfx {
+        GfxIp::Gfx1030 => &*GFX1030,
     };
-    let promoted = match (format, number) {
-        (Format::Vop3, 0..256) => table.get(&(Format::Vopc, number)),
-        (Format::Vop3, 256..320) => table.get(&(Format::Vop2, number - 256)),
-        (Format::Vop3, 384..512) => table.get(&(Format::Vop1, number - 384)),
-        _ => None,
-    };
-    promoted.or_else(|| table.get(&(format, number))).copied()
+    table.get(format as usize)?.get(usize::from(number)).copied().flatten()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     /// The table of all opcodes that the disassembler knows.
     const GFX1030: &str = include_str!("../../../testdata/isa/opcodes-gfx1030.tsv");
@@ -98,21 +125,12 @@ mod tests {
     #[test]
     fn rows_are_the_disassemblers_and_in_order() {
         let known: BTreeMap<(&str, u16), &str> = rows().map(|(f, n, m)| ((f, n), m)).collect();
-        for row in entries(GfxIp::Gfx1030) {
+        let rows = entries(GfxIp::Gfx1030);
+        for (n, row) in rows.iter().enumerate() {
             assert_eq!(known.get(&(row.format.name(), row.number)), Some(&row.mnemonic));
+            assert_eq!(row.op as usize, n);
+            assert_eq!(row.op.entry(GfxIp::Gfx1030), row);
         }
-    }
-
-    #[test]
-    fn what_glue_says_of_operands_is_in_the_table() {
-        for &op in Op::ALL {
-            let number = opcode(GfxIp::Gfx1030, op);
-            let row = entry(GfxIp::Gfx1030, op.format(), number).expect("a row");
-            assert_eq!(row.mnemonic, op.mnemonic());
-            assert_eq!(
-                row.data_registers(),
-                if op.data_registers() == 0 { row.data_registers() } else { op.data_registers() }
-            );
-        }
+        assert!(rows.is_sorted_by_key(|row| (row.format, row.number)));
     }
 }

@@ -1,0 +1,53 @@
+//! Scalar operations on lane masks, of either width.
+
+use crate::isa::Op;
+
+/// What becomes of the operands' bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MaskOp {
+    Mov,
+    /// Whole quads.
+    Wqm,
+    And,
+    Or,
+    Xor,
+    /// The first operand inverted.
+    Andn1,
+    /// The second operand inverted.
+    Andn2,
+    /// One or the other.
+    Select,
+}
+
+/// Where EXEC takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MaskForm {
+    /// As an operand or not at all.
+    Plain,
+    /// It is the second operand and gets the result; the old one is saved.
+    Save,
+    /// It is the second operand; it and the destination get the result.
+    Write,
+}
+
+/// What an operation does with masks, if it is one of these.
+pub(super) fn mask_op(op: Op) -> Option<(MaskForm, MaskOp)> {
+    use MaskForm::{Plain, Save, Write};
+    Some(match op {
+        Op::SMovB32 | Op::SMovB64 => (Plain, MaskOp::Mov),
+        Op::SWqmB32 | Op::SWqmB64 => (Plain, MaskOp::Wqm),
+        Op::SAndB32 | Op::SAndB64 => (Plain, MaskOp::And),
+        Op::SOrB32 | Op::SOrB64 => (Plain, MaskOp::Or),
+        Op::SXorB32 | Op::SXorB64 => (Plain, MaskOp::Xor),
+        Op::SAndn2B32 | Op::SAndn2B64 => (Plain, MaskOp::Andn2),
+        Op::SCselectB32 | Op::SCselectB64 => (Plain, MaskOp::Select),
+        Op::SAndSaveexecB32 | Op::SAndSaveexecB64 => (Save, MaskOp::And),
+        Op::SOrSaveexecB32 | Op::SOrSaveexecB64 => (Save, MaskOp::Or),
+        Op::SXorSaveexecB32 | Op::SXorSaveexecB64 => (Save, MaskOp::Xor),
+        Op::SAndn1SaveexecB32 | Op::SAndn1SaveexecB64 => (Save, MaskOp::Andn1),
+        Op::SAndn2SaveexecB32 | Op::SAndn2SaveexecB64 => (Save, MaskOp::Andn2),
+        Op::SAndn1WrexecB32 | Op::SAndn1WrexecB64 => (Write, MaskOp::Andn1),
+        Op::SAndn2WrexecB32 | Op::SAndn2WrexecB64 => (Write, MaskOp::Andn2),
+        _ => return None,
+    })
+}

@@ -1,0 +1,204 @@
+//! Code put together: branches to labels, and literals that the linker fills in.
+
+use super::encode::encode;
+use super::instruction::{Fields, Instruction};
+use super::{Src, Traits};
+use crate::error::{Context, Error, Result};
+use crate::target::{GfxIp, WaveSize};
+
+/// A place in the code, of the assembler that made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Label(usize);
+
+/// A literal whose value the linker knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Relocation<S> {
+    /// Byte of the literal in the code.
+    pub offset: u32,
+    /// Whose value it is.
+    pub symbol: S,
+}
+
+/// Finished code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assembled<S> {
+    /// Machine code.
+    pub dwords: Vec<u32>,
+    /// In the order of their places.
+    pub relocations: Vec<Relocation<S>>,
+}
+
+/// Writes instructions one after the other; `S` is what names a symbol.
+pub struct Assembler<S> {
+    gfx: GfxIp,
+    wave: WaveSize,
+    dwords: Vec<u32>,
+    /// Where each label is, in dwords.
+    labels: Vec<Option<usize>>,
+    /// Branches: where, and to what.
+    branches: Vec<(usize, Label)>,
+    relocations: Vec<Relocation<S>>,
+}
+
+impl<S> Assembler<S> {
+    /// No code yet.
+    pub fn new(gfx: GfxIp, wave: WaveSize) -> Self {
+        Self { gfx, wave, dwords: Vec::new(), labels: Vec::new(), branches: Vec::new(), relocations: Vec::new() }
+    }
+
+    /// Appends an instruction.
+    ///
+    /// # Errors
+    /// As [`encode`].
+    pub fn push(&mut self, inst: &Instruction) -> Result<()> {
+        encode(self.gfx, self.wave, inst, &mut self.dwords)
+    }
+
+    /// Appends an instruction whose one literal gets the value of `symbol`; what stands there now is the addend. Such a
+    /// literal is never an inline constant, and no other operand shares it.
+    ///
+    /// # Errors
+    /// As [`encode`]; a bug of the caller: not exactly one operand is a literal.
+    pub fn push_relocated(&mut self, inst: &Instruction, symbol: S) -> Result<()> {
+        let srcs: &[Option<Src>] = match &inst.fields {
+            Fields::Scalar(f) => &f.srcs,
+            Fields::Vector(f) => &f.srcs,
+            _ => &[],
+        };
+        let literals = srcs.iter().filter(|src| matches!(src, Some(Src::Literal(_)))).count();
+        if literals != 1 {
+            let why = Error::bug(format!("{literals} literals where the linker fills in one"));
+            return Err(why).at(|| inst.text(self.wave));
+        }
+        self.push(inst)?;
+        // A literal is the last dword of its instruction.
+        let offset = byte_offset(self.dwords.len() - 1)?;
+        self.relocations.push(Relocation { offset, symbol });
+        Ok(())
+    }
+
+    /// A label, to be placed by [`Assembler::place`].
+    pub fn label(&mut self) -> Label {
+        self.labels.push(None);
+        Label(self.labels.len() - 1)
+    }
+
+    /// The next instruction is where the label is.
+    ///
+    /// # Errors
+    /// A bug of the caller: it has a place, or is another assembler's.
+    pub fn place(&mut self, label: Label) -> Result<()> {
+        let here = self.dwords.len();
+        match self.labels.get_mut(label.0) {
+            Some(place @ None) => {
+                *place = Some(here);
+                Ok(())
+            }
+            Some(Some(_)) => Err(Error::bug("a label with two places")),
+            None => Err(Error::bug("a label of another assembler")),
+        }
+    }
+
+    /// Appends a branch to a label, placed before or afterwards.
+    ///
+    /// # Errors
+    /// As [`encode`]; a bug of the caller: the instruction is no branch.
+    pub fn branch(&mut self, inst: &Instruction, target: Label) -> Result<()> {
+        if !inst.entry.is(Traits::BRANCH) {
+            return Err(Error::bug("no branch")).at(|| inst.text(self.wave));
+        }
+        self.branches.push((self.dwords.len(), target));
+        self.push(inst)
+    }
+
+    /// The code, every branch with its distance.
+    ///
+    /// # Errors
+    /// Unsupported: a branch over more than 32,767 dwords. A bug of the caller: a label without a place.
+    pub fn finish(mut self) -> Result<Assembled<S>> {
+        for (at, label) in &self.branches {
+            let place = self.labels.get(label.0).copied().flatten();
+            let place = place.ok_or_else(|| Error::bug(format!("the branch at dword {at} goes to no place")))?;
+            // Counted from the next instruction; a branch is one dword.
+            let distance = place as i64 - (*at as i64 + 1);
+            let near = i16::try_from(distance).map_err(|_| {
+                Error::unsupported("branch distance", format!("{distance} dwords from dword {at}: 16 bits"))
+            })?;
+            if let Some(word) = self.dwords.get_mut(*at) {
+                *word = *word & 0xffff_0000 | u32::from(near.cast_unsigned());
+            }
+        }
+        Ok(Assembled { dwords: self.dwords, relocations: self.relocations })
+    }
+}
+
+fn byte_offset(dword: usize) -> Result<u32> {
+    u32::try_from(4 * dword as u64).map_err(|_| Error::unsupported("code size", "4 GiB"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::{InlineFloat, Op, Scalar, Vgpr, disassemble};
+
+    const GFX: GfxIp = GfxIp::Gfx1030;
+
+    fn branch(op: Op) -> Instruction {
+        Instruction::program(GFX, op, 0)
+    }
+
+    #[test]
+    fn branches_reach_their_labels_in_both_directions() {
+        let mut code = Assembler::<()>::new(GFX, WaveSize::W32);
+        let (top, end) = (code.label(), code.label());
+        code.place(top).expect("free");
+        code.push(&branch(Op::SNop)).expect("encodes");
+        code.branch(&branch(Op::SCbranchScc1), end).expect("encodes");
+        code.branch(&branch(Op::SBranch), top).expect("encodes");
+        code.place(end).expect("free");
+        assert!(code.place(end).is_err());
+        assert!(code.branch(&branch(Op::SNop), end).is_err());
+        let dwords = code.finish().expect("placed").dwords;
+        let text: Vec<String> =
+            (0..3).map(|at| disassemble(GFX, &dwords[at..]).expect("ours").text(WaveSize::W32)).collect();
+        assert_eq!(text, ["s_nop 0", "s_cbranch_scc1 1", "s_branch 65533"]);
+    }
+
+    #[test]
+    fn a_branch_too_far_and_a_label_nowhere_are_errors() {
+        let mut code = Assembler::<()>::new(GFX, WaveSize::W32);
+        let label = code.label();
+        code.branch(&branch(Op::SBranch), label).expect("encodes");
+        for _ in 0..0x7fff {
+            code.push(&branch(Op::SNop)).expect("encodes");
+        }
+        code.place(label).expect("free");
+        let far = code.label();
+        code.push(&branch(Op::SNop)).expect("encodes");
+        code.place(far).expect("free");
+        code.branches[0].1 = far;
+        assert!(code.finish().expect_err("too far").to_string().contains("32768 dwords"));
+        let mut code = Assembler::<()>::new(GFX, WaveSize::W32);
+        let label = code.label();
+        code.branch(&branch(Op::SBranch), label).expect("encodes");
+        assert!(code.finish().expect_err("nowhere").to_string().contains("no place"));
+    }
+
+    #[test]
+    fn relocations_name_the_byte_of_their_literal() {
+        let mut code = Assembler::new(GFX, WaveSize::W64);
+        let srcs = [Src::Literal(0), Src::Scalar(Scalar::M0), Vgpr(1).into()];
+        let three = Instruction::vector(GFX, Op::VAdd3U32, Vgpr(0), &srcs);
+        code.push_relocated(&three, "a").expect("one literal");
+        let scalar = Instruction::scalar(GFX, Op::SMovB32, Some(Scalar::M0), &[Src::Literal(4)]);
+        code.push_relocated(&scalar, "b").expect("one literal");
+        let twice = Instruction::scalar(GFX, Op::SAddU32, Some(Scalar::M0), &[Src::Literal(0), Src::Literal(0)]);
+        assert!(code.push_relocated(&twice, "c").expect_err("shared").to_string().contains("2 literals"));
+        let inline = Instruction::scalar(GFX, Op::SMovB32, Some(Scalar::M0), &[Src::Float(InlineFloat::One)]);
+        assert!(code.push_relocated(&inline, "d").is_err());
+        let Assembled { dwords, relocations } = code.finish().expect("no branches");
+        let places: Vec<(u32, &str)> = relocations.iter().map(|r| (r.offset, r.symbol)).collect();
+        assert_eq!(places, [(8, "a"), (16, "b")]);
+        assert_eq!((dwords[2], dwords[4]), (0, 4));
+    }
+}

@@ -1,0 +1,112 @@
+//! Instructions made: constructors for whoever writes code.
+//!
+//! They fill in what the operation and its operands decide: the shortest form, VCC where a form has no room for another mask.
+//! Anything else is a field of the result, to be set: modifiers, DPP, cache policy. `encode` judges the whole.
+
+use super::instruction::*;
+use super::{Entry, ExpSources, ExpTarget, Format, Kind, Op, Scalar, Sgpr, Src, Traits, Vgpr, Waitcnt};
+use crate::error::{Error, Result};
+use crate::target::GfxIp;
+
+impl Instruction {
+    /// An operation with these fields.
+    pub fn new(gfx: GfxIp, op: Op, fields: Fields) -> Self {
+        Self { entry: op.entry(gfx), fields }
+    }
+
+    /// SOPP: program control with its constant.
+    pub fn program(gfx: GfxIp, op: Op, imm: u16) -> Self {
+        Self::new(gfx, op, Fields::Scalar(ScalarFields { dst: None, srcs: [None; 2], imm }))
+    }
+
+    /// `s_waitcnt`.
+    pub fn wait(gfx: GfxIp, counts: Waitcnt) -> Self {
+        Self::program(gfx, Op::SWaitcnt, counts.imm())
+    }
+
+    /// SOP1, SOP2, SOPC.
+    pub fn scalar(gfx: GfxIp, op: Op, dst: Option<Scalar>, srcs: &[Src]) -> Self {
+        let srcs = [0, 1].map(|i| srcs.get(i).copied());
+        Self::new(gfx, op, Fields::Scalar(ScalarFields { dst, srcs, imm: 0 }))
+    }
+
+    /// SOPK: a register, which the operation writes or reads, and a constant.
+    pub fn scalar_constant(gfx: GfxIp, op: Op, register: Scalar, imm: u16) -> Self {
+        let entry = op.entry(gfx);
+        let dst = (!entry.dst.is_empty()).then_some(register);
+        let src = (!entry.src.is_empty()).then_some(Src::Scalar(register));
+        Self { entry, fields: Fields::Scalar(ScalarFields { dst, srcs: [src, None], imm }) }
+    }
+
+    /// SMEM: registers from an address or through a descriptor.
+    pub fn scalar_load(gfx: GfxIp, op: Op, data: Sgpr, base: Sgpr, offset: i32) -> Self {
+        let (data, base) = (Scalar::Sgpr(data), Scalar::Sgpr(base));
+        Self::new(gfx, op, Fields::Smem(SmemFields { data, base, offset, soffset: None, cache: Cache::default() }))
+    }
+
+    /// VOP1, VOP2, VOPC, VOP3, VOP3P in the shortest form that takes these operands.
+    pub fn vector(gfx: GfxIp, op: Op, dst: impl Into<Option<VectorDst>>, srcs: &[Src]) -> Self {
+        let entry = op.entry(gfx);
+        let mut srcs = [0, 1, 2].map(|i| srcs.get(i).copied());
+        if srcs[2].is_none() && entry.src_kind(2) == Kind::Mask {
+            srcs[2] = Some(Src::Scalar(Scalar::VccLo));
+        }
+        let halves = entry.format == Format::Vop3p && !entry.is(Traits::MIX);
+        let mut fields = VectorFields {
+            dst: dst.into(),
+            mask: entry.has_mask_result().then_some(Scalar::VccLo),
+            srcs,
+            mods: Modifiers { op_sel_hi: if halves { 7 } else { 0 }, ..Modifiers::default() },
+            form: VectorForm::Short,
+        };
+        if !fits_short(entry, &fields) {
+            fields.form = VectorForm::Long;
+        }
+        Self { entry, fields: Fields::Vector(fields) }
+    }
+
+    /// EXP.
+    ///
+    /// # Errors
+    /// A bug of the caller: there is no such target.
+    pub fn export(gfx: GfxIp, target: ExpTarget, sources: ExpSources, done: bool, vm: bool) -> Result<Self> {
+        let number = target.number().ok_or_else(|| Error::bug(format!("no export target {target}")))?;
+        let (list, width, compr) = match sources {
+            ExpSources::Full(list) => (list, 1, false),
+            // Each dword stands for two channels.
+            ExpSources::Packed([a, b]) => ([a, b, None, None], 2, true),
+        };
+        let mask = (1u8 << width) - 1;
+        let enabled = (0u8..4).zip(list).filter(|(_, v)| v.is_some()).fold(0, |all, (i, _)| all | mask << (width * i));
+        let data = list.map(|v| v.unwrap_or(Vgpr(0)));
+        let fields = ExportFields { target: number, enabled, data, compr, done, vm };
+        Ok(Self::new(gfx, Op::Exp, Fields::Export(fields)))
+    }
+}
+
+/// Whether the one-dword form takes these operands.
+fn fits_short(entry: &Entry, f: &VectorFields) -> bool {
+    let vcc = Scalar::VccLo;
+    let sources = (0..).zip(f.srcs).all(|(i, src)| match src {
+        Some(src) if entry.src_kind(i) == Kind::Mask => src == Src::Scalar(vcc),
+        Some(src) => entry.vector_source(&VectorForm::Short, i).accepts(src),
+        None => true,
+    });
+    let compares = entry.format == Format::Vopc && !entry.dst.is_empty();
+    entry.has_form(&VectorForm::Short)
+        && sources
+        && (!compares || f.dst == Some(VectorDst::Scalar(vcc)))
+        && f.mask.is_none_or(|mask| mask == vcc)
+}
+
+impl From<Vgpr> for Option<VectorDst> {
+    fn from(v: Vgpr) -> Self {
+        Some(VectorDst::Vgpr(v))
+    }
+}
+
+impl From<Scalar> for Option<VectorDst> {
+    fn from(s: Scalar) -> Self {
+        Some(VectorDst::Scalar(s))
+    }
+}

@@ -1,0 +1,83 @@
+//! Where exports go, and what they send.
+
+use super::Vgpr;
+use super::instruction::ExportFields;
+use std::fmt;
+
+/// Where an export goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ExpTarget {
+    /// Colour target 0 to 7.
+    Mrt(u8),
+    /// Depth, stencil, sample mask.
+    Mrtz,
+    /// Nowhere: only says that the shader is done.
+    Null,
+    /// Position vector 0 to 4.
+    Pos(u8),
+    /// Primitive.
+    Prim,
+    /// Parameter 0 to 31.
+    Param(u8),
+}
+
+impl ExpTarget {
+    /// The target of this number.
+    pub const fn from_number(number: u8) -> Option<Self> {
+        Some(match number {
+            0..=7 => Self::Mrt(number),
+            8 => Self::Mrtz,
+            9 => Self::Null,
+            12..=16 => Self::Pos(number - 12),
+            20 => Self::Prim,
+            32..=63 => Self::Param(number - 32),
+            _ => return None,
+        })
+    }
+
+    /// Its number, or `None` where the index is too large.
+    pub fn number(self) -> Option<u8> {
+        let (first, index, count) = match self {
+            Self::Mrt(n) => (0, n, 8),
+            Self::Mrtz => (8, 0, 1),
+            Self::Null => (9, 0, 1),
+            Self::Pos(n) => (12, n, 5),
+            Self::Prim => (20, 0, 1),
+            Self::Param(n) => (32, n, 32),
+        };
+        (index < count).then_some(first + index)
+    }
+}
+
+impl fmt::Display for ExpTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mrt(n) => write!(f, "mrt{n}"),
+            Self::Mrtz => f.write_str("mrtz"),
+            Self::Null => f.write_str("null"),
+            Self::Pos(n) => write!(f, "pos{n}"),
+            Self::Prim => f.write_str("prim"),
+            Self::Param(n) => write!(f, "param{n}"),
+        }
+    }
+}
+
+/// What an export sends; a source that is not there is `off`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ExpSources {
+    /// Four dwords.
+    Full([Option<Vgpr>; 4]),
+    /// Two dwords of two halves each (`compr`).
+    Packed([Option<Vgpr>; 2]),
+}
+
+impl ExportFields {
+    /// What is sent.
+    pub fn sources(&self) -> ExpSources {
+        let source = |i: usize, mask: u8| (self.enabled & mask != 0).then_some(self.data[i]);
+        match self.compr {
+            true => ExpSources::Packed([source(0, 0x3), source(1, 0xc)]),
+            false => ExpSources::Full([source(0, 1), source(1, 2), source(2, 4), source(3, 8)]),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The instruction: its row of the opcode table, and every field of its encoding.
+//!
+//! The one model: `disassemble` gives it, `encode` takes it, code that writes instructions makes it (`build.rs`). Operands
+//! that an encoding leaves implicit (VCC as carry, the constant of `v_fmaak`) are there too, so a reader need not know the
+//! encoding to know the operands. A value can hold a combination that no encoding has; `encode` names what is wrong with it.
+
+mod memory;
+mod vector;
+
+use super::table::Entry;
+use super::{Scalar, Src, Traits};
+pub use memory::{Addresses, BufferFields, Cache, DsFields, ExportFields, FlatFields, ImageFields};
+pub use vector::{Dpp16, InterpFields, Modifiers, Sdwa, VectorDst, VectorFields, VectorForm};
+
+/// One machine instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instruction {
+    /// What it is.
+    pub entry: &'static Entry,
+    /// Its operands.
+    pub fields: Fields,
+}
+
+/// Operands, by kind of encoding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fields {
+    /// SOP1, SOP2, SOPC, SOPK, SOPP.
+    Scalar(ScalarFields),
+    /// SMEM.
+    Smem(SmemFields),
+    /// VOP1, VOP2, VOPC, VOP3, VOP3P.
+    Vector(VectorFields),
+    /// VINTRP, and the interpolation instructions in VOP3.
+    Interp(InterpFields),
+    /// DS.
+    Ds(DsFields),
+    /// FLAT, GLOBAL, SCRATCH.
+    Flat(FlatFields),
+    /// MUBUF, MTBUF.
+    Buffer(BufferFields),
+    /// MIMG.
+    Image(ImageFields),
+    /// EXP.
+    Export(ExportFields),
+}
+
+/// A scalar operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScalarFields {
+    /// First register written.
+    pub dst: Option<Scalar>,
+    /// Values read.
+    pub srcs: [Option<Src>; 2],
+    /// The 16-bit constant of SOPK and SOPP.
+    pub imm: u16,
+}
+
+/// A scalar load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SmemFields {
+    /// First register loaded.
+    pub data: Scalar,
+    /// First register of the address or descriptor.
+    pub base: Scalar,
+    /// Bytes added, signed.
+    pub offset: i32,
+    /// Register added.
+    pub soffset: Option<Scalar>,
+    /// Cache policy.
+    pub cache: Cache,
+}
+
+impl Instruction {
+    /// Its length.
+    pub fn dwords(&self) -> u8 {
+        let is_literal = |srcs: &[Option<Src>]| srcs.iter().any(|src| matches!(src, Some(Src::Literal(_))));
+        match &self.fields {
+            Fields::Scalar(f) => self.entry.format.dwords() + u8::from(is_literal(&f.srcs)),
+            Fields::Vector(f) => match f.form {
+                VectorForm::Short => {
+                    let constant = self.entry.is(Traits::CONSTANT_SECOND.and(Traits::CONSTANT_THIRD));
+                    1 + u8::from(constant || is_literal(&f.srcs))
+                }
+                VectorForm::Long => 2 + u8::from(is_literal(&f.srcs)),
+                VectorForm::Sdwa(_) | VectorForm::Dpp16(_) | VectorForm::Dpp8 { .. } => 2,
+            },
+            Fields::Image(f) => self.entry.format.dwords() + f.nsa_dwords(),
+            _ => self.entry.format.dwords(),
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! [`Instruction`] to text, in the words of LLVM's disassembler: what a trace shows, and what decoding is checked by.
+
+mod memory;
+mod registers;
+mod vector;
+
+use super::instruction::{Fields, Instruction, ScalarFields, SmemFields, VectorForm};
+use super::{Cache, Format, InlineFloat, Kind, Op, Scalar, Src, Traits, Waitcnt};
+use crate::target::WaveSize;
+use registers::{Scalars, Vgprs, hex};
+
+impl Instruction {
+    /// The assembler's text; the wave size decides how wide a lane mask is.
+    pub fn text(&self, wave: WaveSize) -> String {
+        let mut out = Listing { inst: self, wave, operands: Vec::new(), tail: String::new() };
+        let mnemonic = out.fill();
+        let operands = if out.operands.is_empty() { String::new() } else { format!(" {}", out.operands.join(", ")) };
+        format!("{mnemonic}{operands}{}", out.tail)
+    }
+}
+
+struct Listing<'a> {
+    inst: &'a Instruction,
+    wave: WaveSize,
+    operands: Vec<String>,
+    tail: String,
+}
+
+impl Listing<'_> {
+    fn fill(&mut self) -> String {
+        let name = self.inst.entry.mnemonic;
+        let mut mnemonic = name.to_owned();
+        match &self.inst.fields {
+            Fields::Scalar(f) => self.scalar(f),
+            Fields::Smem(f) => self.smem(f),
+            Fields::Vector(f) => {
+                let entry = self.inst.entry;
+                let suffixed = entry.format.is_short_vector() && !entry.is(Traits::NO_LONG);
+                let operands = !(entry.dst.is_empty() && entry.src.is_empty());
+                mnemonic += match f.form {
+                    // What has no operands is written alike in every form.
+                    _ if !operands => "",
+                    VectorForm::Short if suffixed => "_e32",
+                    VectorForm::Long if suffixed => "_e64",
+                    VectorForm::Sdwa(_) => "_sdwa",
+                    VectorForm::Dpp16(_) | VectorForm::Dpp8 { .. } => "_dpp",
+                    _ => "",
+                };
+                self.vector(f);
+            }
+            Fields::Interp(f) => {
+                mnemonic += match self.inst.entry.format {
+                    Format::Vintrp => "_e32",
+                    // Those that have a short form too.
+                    _ if matches!(
+                        self.inst.entry.op,
+                        Op::VInterpP1F32E64 | Op::VInterpP2F32E64 | Op::VInterpMovF32E64
+                    ) =>
+                    {
+                        "_e64"
+                    }
+                    _ => "",
+                };
+                self.interp(f);
+            }
+            Fields::Ds(f) => self.ds(f),
+            Fields::Flat(f) => self.flat(f),
+            Fields::Buffer(f) => self.buffer(f),
+            Fields::Image(f) => self.image(f),
+            Fields::Export(f) => mnemonic = self.export(f, name),
+        }
+        mnemonic
+    }
+
+    fn push(&mut self, text: impl ToString) {
+        self.operands.push(text.to_string());
+    }
+
+    fn tail(&mut self, flags: &[(bool, &str)]) {
+        for (_, text) in flags.iter().filter(|(set, _)| *set) {
+            self.tail.push(' ');
+            self.tail.push_str(text);
+        }
+    }
+
+    fn cache(&mut self, cache: Cache) {
+        self.tail(&[(cache.glc, "glc"), (cache.slc, "slc"), (cache.dlc, "dlc")]);
+    }
+
+    fn scalar_register(&self, s: Scalar, kind: Kind) -> String {
+        let count = match (kind, self.wave) {
+            (Kind::Mask, WaveSize::W64) => 2,
+            _ => kind.registers(),
+        };
+        Scalars(s, count).to_string()
+    }
+
+    fn source(&self, src: Src, kind: Kind) -> String {
+        match src {
+            Src::Scalar(s) => self.scalar_register(s, kind),
+            Src::Vgpr(v) => Vgprs(v, kind.registers()).to_string(),
+            Src::Float(InlineFloat::InverseTwoPi) if matches!(kind, Kind::F64 | Kind::B64) => {
+                "0.15915494309189532".to_owned()
+            }
+            // A constant that did not have to follow the instruction prints like one that did not.
+            Src::Literal(bits) if !kind.is_half() => match Src::from_bits(bits) {
+                Src::Float(_) if kind == Kind::F64 => src.to_string(),
+                short => short.to_string(),
+            },
+            Src::Literal(bits) => format!("{:#x}", bits & 0xffff),
+            Src::Float(float) if kind == Kind::B16 => format!("{:#x}", float.half_bits()),
+            _ => src.to_string(),
+        }
+    }
+
+    fn scalar(&mut self, f: &ScalarFields) {
+        let entry = self.inst.entry;
+        let kind = |kinds: &[Kind], i: usize| kinds.get(i).copied().unwrap_or(Kind::B32);
+        if let Some(dst) = f.dst {
+            let text = self.scalar_register(dst, kind(entry.dst, 0));
+            self.push(text);
+        }
+        let hardware = matches!(entry.op, Op::SSetregB32 | Op::SSetregImm32B32);
+        if hardware {
+            self.push(hardware_register(f.imm));
+        }
+        for (i, src) in f.srcs.iter().enumerate() {
+            if let Some(src) = src {
+                let text = self.source(*src, kind(entry.src, i));
+                self.push(text);
+            }
+        }
+        match (entry.format, entry.op) {
+            (Format::Sopk, Op::SGetregB32) => self.push(hardware_register(f.imm)),
+            (Format::Sopk, _) if hardware => {}
+            (Format::Sopk | Format::Sopp, _) if entry.is(Traits::BRANCH) => self.push(f.imm),
+            (Format::Sopk, Op::SVersion) if f.imm != 0 => self.push(f.imm),
+            (Format::Sopk, _) => self.push(format!("{:#x}", f.imm)),
+            (_, Op::SWaitcnt) => self.push(Waitcnt::from_imm(f.imm)),
+            (_, Op::SInstPrefetch | Op::SClause | Op::SRoundMode | Op::STtracedataImm | Op::SWaitcntDepctr) => {
+                self.push(format!("{:#x}", f.imm));
+            }
+            (_, Op::SSendmsg | Op::SSendmsghalt) => self.push(message(f.imm)),
+            (_, Op::SNop | Op::SSleep | Op::SSetprio | Op::SDenormMode | Op::STrap | Op::SSethalt | Op::SSetkill)
+            | (_, Op::SIncperflevel | Op::SDecperflevel) => self.push(small(f.imm)),
+            _ => {}
+        }
+    }
+
+    fn smem(&mut self, f: &SmemFields) {
+        let entry = self.inst.entry;
+        if entry.is(Traits::INVALIDATES) {
+            return;
+        }
+        match entry.dst.is_empty() {
+            // A probe has a number there.
+            true => self.push(small(f.data.code().into())),
+            false => self.push(Scalars(f.data, entry.data_registers())),
+        }
+        if entry.is(Traits::TIMER) {
+            return;
+        }
+        self.push(Scalars(f.base, if entry.is(Traits::DESCRIPTOR) { 4 } else { 2 }));
+        match (f.soffset, f.offset) {
+            (None, 0) => self.push("null"),
+            (None, n) => self.push(hex(n)),
+            (Some(s), 0) => self.push(s),
+            (Some(s), n) => self.push(format!("{s} offset:{}", hex(n))),
+        }
+        self.cache(f.cache);
+    }
+}
+
+/// A number as the assembler writes constants: those that an inline constant has in decimal.
+fn small(number: u16) -> String {
+    if number > 64 { format!("{number:#x}") } else { number.to_string() }
+}
+
+fn hardware_register(imm: u16) -> String {
+    const NAMES: [(u16, &str); 12] = [
+        (1, "HW_REG_MODE"),
+        (2, "HW_REG_STATUS"),
+        (3, "HW_REG_TRAPSTS"),
+        (5, "HW_REG_GPR_ALLOC"),
+        (6, "HW_REG_LDS_ALLOC"),
+        (7, "HW_REG_IB_STS"),
+        (15, "HW_REG_SH_MEM_BASES"),
+        (20, "HW_REG_FLAT_SCR_LO"),
+        (21, "HW_REG_FLAT_SCR_HI"),
+        (23, "HW_REG_HW_ID1"),
+        (24, "HW_REG_HW_ID2"),
+        (29, "HW_REG_SHADER_CYCLES"),
+    ];
+    let (register, offset, bits) = (imm & 63, imm >> 6 & 31, (imm >> 11) + 1);
+    let name = NAMES.iter().find(|(number, _)| *number == register);
+    let name = name.map_or_else(|| register.to_string(), |(_, name)| (*name).to_owned());
+    if (offset, bits) == (0, 32) { format!("hwreg({name})") } else { format!("hwreg({name}, {offset}, {bits})") }
+}
+
+fn message(imm: u16) -> String {
+    match imm {
+        9 => "sendmsg(MSG_GS_ALLOC_REQ)".to_owned(),
+        1 => "sendmsg(MSG_INTERRUPT)".to_owned(),
+        _ => format!("sendmsg({}, {}, {})", imm & 15, imm >> 4 & 7, imm >> 8 & 3),
+    }
+}

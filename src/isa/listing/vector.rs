@@ -1,0 +1,144 @@
+//! Vector operations and interpolation: operands, modifiers, and what a form adds.
+
+use super::Listing;
+use super::registers::Vgprs;
+use crate::isa::instruction::{InterpFields, VectorDst, VectorFields, VectorForm};
+use crate::isa::{Format, Kind, Src, Traits};
+use std::fmt::Write;
+
+impl Listing<'_> {
+    pub(super) fn vector(&mut self, f: &VectorFields) {
+        let entry = self.inst.entry;
+        let mixed = entry.is(Traits::MIX);
+        match f.dst {
+            Some(VectorDst::Vgpr(v)) => self.push(Vgprs(v, entry.dst[0].registers())),
+            Some(VectorDst::Scalar(s)) => {
+                let text = self.scalar_register(s, entry.dst[0]);
+                self.push(text);
+            }
+            None => {}
+        }
+        if let Some(mask) = f.mask {
+            let text = self.scalar_register(mask, Kind::Mask);
+            self.push(text);
+        }
+        let packed = entry.format == Format::Vop3p;
+        let constant = entry.is(Traits::CONSTANT_SECOND.and(Traits::CONSTANT_THIRD));
+        let absolute = if mixed { f.mods.neg_hi } else { f.mods.abs };
+        for (i, kind) in entry.src.iter().enumerate() {
+            let Some(src) = f.srcs[i] else { continue };
+            let mut text = match src {
+                // The constant of these has a place of its own, and prints as it lies there.
+                Src::Literal(_) if constant => src.to_string(),
+                _ => self.source(src, *kind),
+            };
+            let (abs, neg) = (absolute >> i & 1 == 1, f.mods.neg >> i & 1 == 1 && (!packed || mixed));
+            let register = matches!(src, Src::Vgpr(_) | Src::Scalar(_) | Src::Special(_));
+            if abs {
+                text = format!("|{text}|");
+            }
+            if neg && (abs || register) {
+                text.insert(0, '-');
+            } else if neg {
+                // A minus before a constant would be its own.
+                text = format!("neg({text})");
+            }
+            if let VectorForm::Sdwa(sdwa) = f.form
+                && sdwa.sext.get(i) == Some(&true)
+            {
+                text = format!("sext({text})");
+            }
+            self.push(text);
+        }
+        if packed {
+            self.packed_modifiers(f, mixed);
+        } else if f.mods.op_sel != 0 {
+            // The destination's bit comes last, except where the bits mean something else.
+            let count = if entry.is(Traits::SCALAR_REST) { 2 } else { entry.src.len() + 1 };
+            let bit = |i: usize| f.mods.op_sel >> if i == entry.src.len() { 3 } else { i } & 1;
+            let list: Vec<String> = (0..count).map(|i| bit(i).to_string()).collect();
+            let _ = write!(self.tail, " op_sel:[{}]", list.join(","));
+        }
+        self.tail(&[(f.mods.clamp, "clamp")]);
+        self.multiplier(f.mods.omod);
+        self.form(f);
+    }
+
+    fn multiplier(&mut self, omod: u8) {
+        self.tail(&[(omod == 1, "mul:2"), (omod == 2, "mul:4"), (omod == 3, "div:2")]);
+    }
+
+    fn packed_modifiers(&mut self, f: &VectorFields, mixed: bool) {
+        let count = self.inst.entry.src.len();
+        let all = (1 << count) - 1;
+        let usual = if mixed { 0 } else { all };
+        let sets = [
+            ("op_sel", f.mods.op_sel, 0),
+            ("op_sel_hi", f.mods.op_sel_hi & all, usual),
+            ("neg_lo", if mixed { 0 } else { f.mods.neg }, 0),
+            ("neg_hi", if mixed { 0 } else { f.mods.neg_hi }, 0),
+        ];
+        for (name, set, _) in sets.into_iter().filter(|(_, set, usual)| set != usual) {
+            let list: Vec<String> = (0..count).map(|i| (set >> i & 1).to_string()).collect();
+            let _ = write!(self.tail, " {name}:[{}]", list.join(","));
+        }
+    }
+
+    fn form(&mut self, f: &VectorFields) {
+        const SELECT: [&str; 7] = ["BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD"];
+        const UNUSED: [&str; 3] = ["UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"];
+        let select = |n: u8| SELECT.get(usize::from(n)).copied().unwrap_or("?");
+        match f.form {
+            VectorForm::Short | VectorForm::Long => {}
+            VectorForm::Sdwa(sdwa) => {
+                if matches!(f.dst, Some(VectorDst::Vgpr(_))) {
+                    let unused = UNUSED.get(usize::from(sdwa.dst_unused)).copied().unwrap_or("?");
+                    let _ = write!(self.tail, " dst_sel:{} dst_unused:{unused}", select(sdwa.dst_sel));
+                }
+                for (i, sel) in sdwa.src_sel.into_iter().enumerate().take(self.inst.entry.src.len()) {
+                    let _ = write!(self.tail, " src{i}_sel:{}", select(sel));
+                }
+            }
+            VectorForm::Dpp8 { lanes, fi } => {
+                let list: Vec<String> = (0..8).map(|i| (lanes >> (3 * i) & 7).to_string()).collect();
+                let _ = write!(self.tail, " dpp8:[{}]", list.join(","));
+                self.tail(&[(fi, "fi:1")]);
+            }
+            VectorForm::Dpp16(dpp) => {
+                let n = dpp.ctrl & 15;
+                let control = match dpp.ctrl {
+                    0..=0xff => {
+                        let list: Vec<String> = (0..4).map(|i| (dpp.ctrl >> (2 * i) & 3).to_string()).collect();
+                        format!("quad_perm:[{}]", list.join(","))
+                    }
+                    0x101..=0x10f => format!("row_shl:{n}"),
+                    0x111..=0x11f => format!("row_shr:{n}"),
+                    0x121..=0x12f => format!("row_ror:{n}"),
+                    0x140 => "row_mirror".to_owned(),
+                    0x141 => "row_half_mirror".to_owned(),
+                    0x150..=0x15f => format!("row_share:{n}"),
+                    0x160..=0x16f => format!("row_xmask:{n}"),
+                    other => format!("/* {other:#x} */"),
+                };
+                let _ = write!(self.tail, " {control} row_mask:{:#x} bank_mask:{:#x}", dpp.row_mask, dpp.bank_mask);
+                self.tail(&[(dpp.bound_ctrl, "bound_ctrl:1"), (dpp.fi, "fi:1")]);
+            }
+        }
+    }
+
+    pub(super) fn interp(&mut self, f: &InterpFields) {
+        self.push(f.dst);
+        let source = match f.src {
+            Src::Int(n) => ["p10", "p20", "p0"].get(usize::from(n.unsigned_abs())).copied().unwrap_or("?").to_owned(),
+            src => src.to_string(),
+        };
+        self.push(source);
+        let channel = ["x", "y", "z", "w"].get(usize::from(f.channel)).copied().unwrap_or("?");
+        self.push(format!("attr{}.{channel}", f.attribute));
+        if let Some(addend) = f.addend {
+            self.push(addend);
+        }
+        self.tail(&[(f.high, "high"), (f.mods.clamp, "clamp")]);
+        self.multiplier(f.mods.omod);
+    }
+}

@@ -1,0 +1,70 @@
+//! `llvm-mc-19` as assembler and disassembler, thousands of instructions in one run.
+
+use super::support;
+use crate::target::WaveSize;
+use std::collections::BTreeMap;
+
+/// One answer a line of input: what came out, or what was said against it.
+pub(super) type Answers = Vec<Result<String, String>>;
+
+fn run(test: &str, wave: WaveSize, args: &[&str], lines: &[String]) -> Option<(String, BTreeMap<usize, String>)> {
+    let tool = support::tool(test, "llvm-mc-19")?;
+    let attributes = format!("-mattr=+wavefrontsize{},-wavefrontsize{}", wave.lanes(), 96 - wave.lanes());
+    let all: Vec<&str> =
+        ["-arch=amdgcn", "-mcpu=gfx1030", &attributes].into_iter().chain(args.iter().copied()).collect();
+    let output = tool.output(&all, lines.join("\n").as_bytes());
+    let said = String::from_utf8(output.stderr).expect("text");
+    let complaints = said.lines().filter_map(|line| {
+        let (number, rest) = line.strip_prefix("<stdin>:")?.split_once(':')?;
+        let (_, what) = rest.split_once(": ")?;
+        // A remark about an operand that the assembler takes all the same is none.
+        let refused = what.starts_with("error") || what.contains("invalid instruction encoding");
+        refused.then(|| Some((number.parse::<usize>().ok()? - 1, what.to_owned())))?
+    });
+    let complaints = complaints.collect();
+    Some((String::from_utf8(output.stdout).expect("text"), complaints))
+}
+
+/// Outputs in order, to the lines that nothing was said against.
+fn answers(count: usize, mut outputs: impl Iterator<Item = String>, complaints: &BTreeMap<usize, String>) -> Answers {
+    let answer = |line: usize| match complaints.get(&line) {
+        Some(why) => Err(why.clone()),
+        None => outputs.next().ok_or_else(|| "no answer".to_owned()),
+    };
+    let all = (0..count).map(answer).collect();
+    assert_eq!(outputs.next(), None, "more answers than questions");
+    all
+}
+
+/// The bytes of each line of assembler text, as `[0x..,0x..]`.
+pub(super) fn assemble(test: &str, wave: WaveSize, texts: &[String]) -> Option<Answers> {
+    let (output, complaints) = run(test, wave, &["-show-encoding"], texts)?;
+    let encodings = output.lines().filter_map(|line| line.split("encoding: ").nth(1)).map(str::to_owned);
+    Some(answers(texts.len(), encodings, &complaints))
+}
+
+/// The text of each block of bytes.
+pub(super) fn listings(test: &str, wave: WaveSize, blocks: &[String]) -> Option<Answers> {
+    let (output, complaints) = run(test, wave, &["--disassemble"], blocks)?;
+    let lines = output.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('.'));
+    // Lists of image addresses come after two blanks.
+    let texts = lines.map(|line| line.split(" ;").next().unwrap_or("").trim().replace("  ", " "));
+    Some(answers(blocks.len(), texts, &complaints))
+}
+
+/// Bytes as both tools write them.
+pub(super) fn block(dwords: &[u32]) -> String {
+    let bytes = dwords.iter().flat_map(|dword| dword.to_le_bytes()).map(|byte| format!("{byte:#04x}"));
+    format!("[{}]", bytes.collect::<Vec<_>>().join(","))
+}
+
+/// The disassembler's text of each instruction of `code`.
+pub(crate) fn disassemble(test: &str, wave: WaveSize, code: &[u8]) -> Option<Vec<String>> {
+    let tool = support::tool(test, "llvm-mc-19")?;
+    let bytes: Vec<String> = code.iter().map(|b| format!("{b:#04x}")).collect();
+    let attributes = format!("-mattr=+wavefrontsize{}", wave.lanes());
+    let args = ["-arch=amdgcn", "-mcpu=gfx1030", "--disassemble", &attributes];
+    let text = String::from_utf8(tool.run(&args, bytes.join(" ").as_bytes())).expect("text");
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('.'));
+    Some(lines.map(|line| line.split(" ;").next().unwrap_or("").trim().to_owned()).collect())
+}

@@ -1,0 +1,442 @@
+//! Random legal instructions of a row, in each of its forms.
+//!
+//! What is legal is asked of the rules that the encoder goes by (`operands.rs`): if they allow too much, the assembler says so.
+
+use super::GFX;
+use crate::isa::instruction::*;
+use crate::isa::*;
+use crate::target::WaveSize;
+
+/// Numbers that are the same in every run (xorshift).
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    pub(super) fn below(&mut self, bound: u32) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (((self.0 >> 32) * u64::from(bound)) >> 32) as u32
+    }
+
+    fn chance(&mut self, of: u32) -> bool {
+        self.below(of) == 0
+    }
+
+    fn bits(&mut self) -> u32 {
+        // Edges are as good as anything between them.
+        match self.below(4) {
+            0 => 1 << self.below(32),
+            1 => u32::MAX >> self.below(32),
+            _ => (self.below(1 << 16) << 16) | self.below(1 << 16),
+        }
+    }
+
+    fn vgpr(&mut self, count: u8) -> Vgpr {
+        let last = 256 - u32::from(count.max(1));
+        Vgpr(match self.below(8) {
+            0 => last,
+            1 => 0,
+            _ => self.below(last + 1),
+        } as u8)
+    }
+
+    fn sgpr(&mut self, count: u8) -> Scalar {
+        let align = u32::from(count.clamp(1, 4).next_power_of_two());
+        let groups = (u32::from(Sgpr::COUNT) - u32::from(count.max(1))) / align + 1;
+        Scalar::Sgpr(Sgpr::new((self.below(groups) * align) as u8).expect("in range"))
+    }
+
+    /// An SGPR group, or a named register of that size.
+    fn scalar(&mut self, count: u8) -> Scalar {
+        match (self.below(6), count) {
+            (0, 1 | 2) => Scalar::VccLo,
+            (1, 1) => Scalar::M0,
+            (2, 1 | 2) => Scalar::ExecLo,
+            (3, 1) => Scalar::VccHi,
+            _ => self.sgpr(count),
+        }
+    }
+}
+
+fn registers(kind: Kind, wave: WaveSize) -> u8 {
+    if kind == Kind::Mask && wave == WaveSize::W64 { 2 } else { kind.registers() }
+}
+
+/// A literal that this kind of operand has no inline constant for.
+fn literal(random: &mut Random, kind: Kind) -> Src {
+    loop {
+        let bits = random.bits();
+        let (value, literal) = match kind {
+            Kind::B16 | Kind::F16 => (u64::from(bits & 0xffff), bits & 0xffff),
+            Kind::P16 | Kind::PF16 => (u64::from(bits & 0xffff), bits & 0xffff),
+            Kind::F64 => (u64::from(bits) << 32, bits),
+            _ => (u64::from(bits), bits),
+        };
+        // What one kind writes as a short constant, the text shows so for all.
+        let long = |kind, value| matches!(Src::constant(kind, value), Some(Src::Literal(_)));
+        if long(kind, value) && long(Kind::B32, literal.into()) {
+            return Src::Literal(literal);
+        }
+    }
+}
+
+fn source(random: &mut Random, takes: Takes, kind: Kind, wave: WaveSize) -> Src {
+    let count = registers(kind, wave);
+    loop {
+        let src = match random.below(8) {
+            0 | 1 => Src::Vgpr(random.vgpr(count)),
+            2 | 3 => Src::Scalar(random.scalar(count)),
+            4 => Src::Int(random.below(81) as i8 - 16),
+            // Among 16-bit integers the tool knows inline floats by their bits, and writes those back as literals.
+            5 if kind == Kind::B16 => continue,
+            5 => Src::from_code(240 + random.below(9) as u16, None).expect("an inline float"),
+            6 if count == 1 => Src::Special([Special::Scc, Special::Vccz, Special::Execz][random.below(3) as usize]),
+            7 if takes.literal => literal(random, kind),
+            _ => continue,
+        };
+        if takes.accepts(src) {
+            return src;
+        }
+    }
+}
+
+/// Random subsets of what is allowed.
+fn modifiers(random: &mut Random, allowed: Modifiers) -> Modifiers {
+    let mut set = |mask: u8| if random.chance(2) { 0 } else { random.below(256) as u8 & mask };
+    let mut mods = Modifiers {
+        abs: set(allowed.abs),
+        neg: set(allowed.neg),
+        neg_hi: set(allowed.neg_hi),
+        op_sel: set(allowed.op_sel),
+        op_sel_hi: set(allowed.op_sel_hi),
+        omod: set(allowed.omod),
+        clamp: false,
+    };
+    mods.clamp = allowed.clamp && random.chance(3);
+    mods
+}
+
+fn cache(random: &mut Random) -> Cache {
+    Cache { glc: random.chance(3), slc: random.chance(3), dlc: random.chance(3) }
+}
+
+fn scalar_fields(random: &mut Random, entry: &'static Entry, wave: WaveSize) -> Fields {
+    let dst = entry.dst.first().map(|kind| random.scalar(registers(*kind, wave)));
+    let mut srcs = [None; 2];
+    for (i, kind) in entry.src.iter().enumerate() {
+        srcs[i] = Some(source(random, entry.scalar_source(), *kind, wave));
+    }
+    if srcs.iter().all(|src| matches!(src, Some(Src::Literal(_)))) {
+        srcs[1] = srcs[0];
+    }
+    let imm = match entry.format {
+        Format::Sopk | Format::Sopp => random.bits() as u16,
+        _ => 0,
+    };
+    let imm = match entry.op {
+        // Fields without a meaning are not written down.
+        Op::SWaitcnt => imm & 0xff7f,
+        Op::SSendmsg | Op::SSendmsghalt => 9,
+        // Low numbers have names.
+        Op::SVersion => imm & 0xff | 0x80,
+        Op::SWaitcntDepctr => imm,
+        Op::SGetregB32 | Op::SSetregB32 | Op::SSetregImm32B32 => {
+            imm & !63 | [1, 2, 3, 5, 6, 7, 15, 20, 21][random.below(9) as usize]
+        }
+        Op::SNop | Op::SSleep | Op::SSetprio | Op::STrap | Op::SSethalt | Op::SSetkill => imm,
+        Op::SDenormMode | Op::SRoundMode => imm & 15,
+        Op::SClause | Op::SInstPrefetch => imm,
+        Op::SIncperflevel | Op::SDecperflevel | Op::STtracedataImm => imm,
+        _ if entry.format == Format::Sopp && !entry.is(Traits::BRANCH) => 0,
+        _ => imm,
+    };
+    Fields::Scalar(ScalarFields { dst, srcs, imm })
+}
+
+fn smem_fields(random: &mut Random, entry: &'static Entry) -> Fields {
+    let data = random.sgpr(entry.data_registers());
+    if entry.is(Traits::INVALIDATES) {
+        let none = Scalar::Null;
+        let cache = Cache::default();
+        return Fields::Smem(SmemFields { data: none, base: none, offset: 0, soffset: None, cache });
+    }
+    if entry.is(Traits::TIMER) {
+        let cache = Cache::default();
+        return Fields::Smem(SmemFields { data, base: Scalar::Null, offset: 0, soffset: None, cache });
+    }
+    let base = random.sgpr(if entry.is(Traits::DESCRIPTOR) { 4 } else { 2 });
+    let soffset = random.chance(2).then(|| if random.chance(4) { Scalar::M0 } else { random.sgpr(1) });
+    let negative = !entry.is(Traits::DESCRIPTOR) && random.chance(3);
+    let magnitude = (random.bits() & 0xf_ffff) as i32;
+    let offset = if negative { -magnitude } else { magnitude };
+    let mut cache = Cache { slc: false, ..cache(random) };
+    if entry.dst.is_empty() {
+        cache = Cache::default();
+    }
+    Fields::Smem(SmemFields { data, base, offset, soffset, cache })
+}
+
+fn forms(random: &mut Random, entry: &Entry) -> Vec<VectorForm> {
+    let sdwa = Sdwa {
+        dst_sel: if entry.format == Format::Vopc { 6 } else { random.below(7) as u8 },
+        dst_unused: if entry.format == Format::Vopc { 0 } else { random.below(3) as u8 },
+        // The fields of a source that is not there are 0.
+        src_sel: [random.below(7) as u8, if entry.src.len() > 1 { random.below(7) as u8 } else { 0 }],
+        sext: [0, 1].map(|i| entry.src.get(i).is_some_and(|k| !k.is_float()) && random.chance(3)),
+    };
+    let (low, n) = (random.below(0x100) as u16, random.below(15) as u16 + 1);
+    let controls = [low, 0x100 | n, 0x110 | n, 0x120 | n, 0x140, 0x141, 0x150 | n, 0x160 | n];
+    let dpp = Dpp16 {
+        ctrl: controls[random.below(8) as usize],
+        fi: random.chance(3),
+        bound_ctrl: random.chance(2),
+        bank_mask: random.below(16) as u8,
+        row_mask: random.below(16) as u8,
+    };
+    let lanes = VectorForm::Dpp8 { lanes: random.bits() & 0xff_ffff, fi: random.chance(2) };
+    let all = [VectorForm::Short, VectorForm::Long, VectorForm::Sdwa(sdwa), VectorForm::Dpp16(dpp), lanes];
+    all.into_iter().filter(|form| entry.has_form(form)).collect()
+}
+
+fn vector_fields(random: &mut Random, entry: &'static Entry, form: VectorForm, wave: WaveSize) -> Fields {
+    let vcc_only = form != VectorForm::Long;
+    let mask_count = registers(Kind::Mask, wave);
+    let mut mask_register = |free: bool| match free && !random.chance(4) {
+        true => random.sgpr(mask_count),
+        false => Scalar::VccLo,
+    };
+    let (mask_result, carry_in) = (mask_register(!vcc_only), mask_register(!vcc_only));
+    let compare = mask_register(!vcc_only || matches!(form, VectorForm::Sdwa(_)));
+    let dst = entry.dst.first().map(|kind| match kind {
+        Kind::Mask => VectorDst::Scalar(compare),
+        _ if entry.is(Traits::SCALAR_RESULT) => VectorDst::Scalar(random.sgpr(1)),
+        kind => VectorDst::Vgpr(random.vgpr(kind.registers())),
+    });
+    let mut mods = modifiers(random, entry.modifiers(&form));
+    if entry.format == Format::Vop3p && entry.src.len() == 2 {
+        // The bit of the source that is not there is always set.
+        mods.op_sel_hi |= 4;
+    }
+    loop {
+        let mut srcs = [None; 3];
+        let mut bits = None;
+        for (i, kind) in entry.src.iter().enumerate() {
+            let takes = entry.vector_source(&form, i);
+            srcs[i] = Some(match kind {
+                Kind::Mask => Src::Scalar(carry_in),
+                // Literals here have 16 bits for the tool, whatever `op_sel_hi` says.
+                Kind::F32 if entry.is(Traits::MIX) => source(random, takes, Kind::F16, wave),
+                _ => source(random, takes, *kind, wave),
+            });
+            if let Some(Src::Literal(this)) = srcs[i] {
+                srcs[i] = Some(Src::Literal(*bits.get_or_insert(this)));
+            }
+        }
+        let fields = VectorFields { dst, mask: entry.has_mask_result().then_some(mask_result), srcs, mods, form };
+        if entry.scalar_values(&fields, wave) <= entry.scalar_limit() {
+            return Fields::Vector(fields);
+        }
+    }
+}
+
+fn interp_fields(random: &mut Random, entry: &'static Entry) -> Fields {
+    let parameter = matches!(entry.op, Op::VInterpMovF32 | Op::VInterpMovF32E64);
+    let half = matches!(entry.op, Op::VInterpP1llF16 | Op::VInterpP1lvF16 | Op::VInterpP2F16);
+    let long = entry.format == Format::Vop3;
+    let mods = Modifiers {
+        clamp: entry.is(Traits::CLAMP) && long && random.chance(3),
+        omod: if entry.is(Traits::OMOD) && long { random.below(4) as u8 } else { 0 },
+        ..Modifiers::default()
+    };
+    Fields::Interp(InterpFields {
+        dst: random.vgpr(1),
+        src: if parameter { Src::Int(random.below(3) as i8) } else { Src::Vgpr(random.vgpr(1)) },
+        addend: (entry.src.len() > 1).then(|| Src::Vgpr(random.vgpr(1))),
+        attribute: random.below(33) as u8,
+        channel: random.below(4) as u8,
+        high: half && random.chance(2),
+        mods,
+    })
+}
+
+fn ds_fields(random: &mut Random, entry: &'static Entry) -> Fields {
+    let zero = Vgpr(0);
+    let own = entry.is(Traits::OWN_ADDRESS);
+    let mut registers = entry.src.iter().map(|kind| kind.registers());
+    let mut next = || registers.next().map_or(zero, |count| random.vgpr(count));
+    let addr = if own { zero } else { next() };
+    let data = [next(), next()];
+    let dst = entry.dst.first().map_or(zero, |kind| random.vgpr(kind.registers()));
+    let gds = entry.is(Traits::GDS) || !entry.is(Traits::NO_MEMORY) && random.chance(4);
+    let offsets = if entry.op == Op::DsNop { [0; 2] } else { [0; 2].map(|_: u8| random.bits() as u8) };
+    Fields::Ds(DsFields { dst, addr, data, offsets, gds: gds && entry.op != Op::DsNop })
+}
+
+fn flat_fields(random: &mut Random, entry: &'static Entry) -> Fields {
+    let zero = Vgpr(0);
+    let (scratch, flat) = (entry.format == Format::Scratch, entry.format == Format::Flat);
+    let own = entry.is(Traits::OWN_ADDRESS);
+    let saddr = (!flat && random.chance(2)).then(|| random.sgpr(if scratch { 1 } else { 2 }));
+    let no_vaddr = scratch && (saddr.is_some() || random.chance(3));
+    let mut cache = cache(random);
+    if entry.op == Op::GlobalAtomicCsub {
+        cache.glc = true;
+    }
+    let data = if entry.dst.is_empty() { random.vgpr(entry.data_registers()) } else { zero };
+    let returns = entry.is(Traits::ATOMIC) && cache.glc;
+    let dst = if !entry.dst.is_empty() || returns { random.vgpr(entry.data_registers()) } else { zero };
+    let wide = saddr.is_none() && !scratch;
+    let addr = if own || no_vaddr { zero } else { random.vgpr(if wide { 2 } else { 1 }) };
+    let offset = match random.bits() as i32 {
+        n if flat => n & 0x7ff,
+        n => (n << 20) >> 20,
+    };
+    Fields::Flat(FlatFields { dst, addr, data, saddr, no_vaddr, offset, lds: false, cache })
+}
+
+fn buffer_fields(random: &mut Random, entry: &'static Entry) -> Fields {
+    let zero = Vgpr(0);
+    if entry.is(Traits::INVALIDATES) {
+        let (resource, soffset) =
+            (Scalar::Sgpr(Sgpr::new(0).expect("s0")), Src::Scalar(Scalar::Sgpr(Sgpr::new(0).expect("s0"))));
+        return Fields::Buffer(BufferFields {
+            data: zero,
+            vaddr: zero,
+            idxen: false,
+            offen: false,
+            resource,
+            soffset,
+            offset: 0,
+            format: None,
+            lds: false,
+            tfe: false,
+            cache: Cache::default(),
+        });
+    }
+    let (idxen, offen) = (random.chance(2), random.chance(2));
+    // The tool knows no `tfe` on typed access.
+    let tfe = entry.format == Format::Mubuf && entry.is(Traits::LOADS) && random.chance(4);
+    let lds = entry.op == Op::BufferLoadDword && !tfe && random.chance(4);
+    let soffset = match random.below(4) {
+        0 => Src::Int(random.below(81) as i8 - 16),
+        1 => Src::Scalar(Scalar::M0),
+        _ => Src::Scalar(random.sgpr(1)),
+    };
+    let mut cache = cache(random);
+    // The tool knows no `dlc` on atomics of buffers.
+    cache.dlc &= !entry.is(Traits::ATOMIC);
+    if entry.op == Op::BufferAtomicCsub {
+        cache.glc = true;
+    }
+    Fields::Buffer(BufferFields {
+        data: if lds { zero } else { random.vgpr(entry.data_registers() + u8::from(tfe)) },
+        vaddr: if idxen || offen { random.vgpr(u8::from(idxen) + u8::from(offen)) } else { zero },
+        idxen,
+        offen,
+        resource: random.sgpr(4),
+        soffset,
+        offset: (random.bits() & 0xfff) as u16,
+        format: (entry.format == Format::Mtbuf).then(|| random.below(128) as u8),
+        lds,
+        tfe,
+        cache,
+    })
+}
+
+fn image_fields(random: &mut Random, entry: &'static Entry) -> Fields {
+    let zero = Vgpr(0);
+    let s0 = Scalar::Sgpr(Sgpr::new(0).expect("s0"));
+    let ray = entry.is(Traits::RAY);
+    let atomic = entry.is(Traits::ATOMIC);
+    let width = if entry.is(Traits::COMPARES) { 2 } else { 1 };
+    let stores = entry.is(Traits::STORES);
+    let mut f = ImageFields {
+        data: zero,
+        addresses: Addresses::new(&[zero]),
+        nsa: random.chance(2),
+        resource: s0,
+        sampler: if entry.is(Traits::SAMPLES) { random.sgpr(4) } else { s0 },
+        dim: match () {
+            () if ray => 0,
+            // Samples of a pixel are loaded, never filtered.
+            () if entry.is(Traits::SAMPLES.and(Traits::LEVEL)) => random.below(6) as u8,
+            () if entry.is(Traits::FOUR) => 6 + random.below(2) as u8,
+            () => random.below(8) as u8,
+        },
+        // Of an atomic the mask says how wide the cell is.
+        dmask: match () {
+            () if ray => 15,
+            () if atomic => (1 << width) - 1,
+            // The tool counts the mask's components, the hardware gives four samples of one.
+            () if entry.op == Op::ImageMsaaLoad => 15,
+            () if entry.is(Traits::FOUR) => 1 << random.below(4),
+            () => random.below(15) as u8 + 1,
+        },
+        unorm: !ray && random.chance(2),
+        r128: ray || random.chance(12),
+        a16: random.chance(3),
+        d16: !ray
+            && !atomic
+            && entry.op != Op::ImageGetLod
+            && !entry.is(Traits::SIZE_QUERY)
+            && !entry.is(Traits::RAW)
+            && random.chance(4),
+        tfe: !ray && !stores && random.chance(5),
+        lwe: !ray && !stores && random.chance(12),
+        cache: if ray { Cache::default() } else { cache(random) },
+    };
+    if ray {
+        f.unorm = true;
+    }
+    if entry.is(Traits::COMPARES) || entry.is(Traits::FOUR) && f.d16 {
+        // Three registers: the tool has none of that size.
+        f.tfe = false;
+    }
+    f.resource = random.sgpr(if ray { 4 } else { 8 });
+    // Halves of four are four registers before the tool has read the flag.
+    let most = if entry.is(Traits::FOUR) { 4 } else { f.data_registers(entry) };
+    f.data = random.vgpr(most + f.status_registers());
+    let count = f.address_registers(entry);
+    f.nsa &= count > 1;
+    let list: Vec<Vgpr> = (0..count).map(|_| random.vgpr(1)).collect();
+    f.addresses = if f.nsa { Addresses::new(&list) } else { Addresses::new(&[random.vgpr(count)]) };
+    Fields::Image(f)
+}
+
+fn export_fields(random: &mut Random) -> Fields {
+    let targets: Vec<u8> = (0..=9).chain(12..=16).chain([20]).chain(32..=63).collect();
+    let compr = random.chance(3);
+    let enabled = if compr { [0, 3, 12, 15][random.below(4) as usize] } else { random.below(16) as u8 };
+    // A register that is not sent is not written down.
+    let sent = |i: usize| if compr { i < 2 && enabled >> (2 * i) & 3 != 0 } else { enabled >> i & 1 == 1 };
+    let data = [0, 1, 2, 3].map(|i| if sent(i) { random.vgpr(1) } else { Vgpr(0) });
+    Fields::Export(ExportFields {
+        target: targets[random.below(targets.len() as u32) as usize],
+        enabled,
+        data,
+        compr,
+        done: random.chance(2),
+        vm: random.chance(2),
+    })
+}
+
+/// One instruction in each form of an operation.
+pub(super) fn instructions(random: &mut Random, op: Op, wave: WaveSize) -> Vec<Instruction> {
+    let entry = op.entry(GFX);
+    let fields = match entry.format {
+        _ if entry.latency == Latency::Interp => interp_fields(random, entry),
+        Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp => scalar_fields(random, entry, wave),
+        Format::Smem => smem_fields(random, entry),
+        Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vop3p | Format::Vintrp => {
+            let forms = forms(random, entry).into_iter();
+            let inst = |form| Instruction { entry, fields: vector_fields(random, entry, form, wave) };
+            return forms.map(inst).collect();
+        }
+        Format::Ds => ds_fields(random, entry),
+        Format::Flat | Format::Scratch | Format::Global => flat_fields(random, entry),
+        Format::Mubuf | Format::Mtbuf => buffer_fields(random, entry),
+        Format::Mimg => image_fields(random, entry),
+        Format::Exp => export_fields(random),
+    };
+    vec![Instruction { entry, fields }]
+}

@@ -1,0 +1,110 @@
+//! What the machine could not execute as meant is an error that names the operand, and no word.
+
+use super::GFX;
+use crate::isa::instruction::*;
+use crate::isa::*;
+use crate::target::WaveSize;
+
+fn refused(inst: &Instruction) -> String {
+    let mut out = vec![7];
+    let said = encode(GFX, WaveSize::W64, inst, &mut out).map_or_else(|e| e.to_string(), |()| String::new());
+    assert!(said.is_empty() || out == [7], "a refused instruction leaves nothing behind");
+    said
+}
+
+fn s(n: u8) -> Scalar {
+    Scalar::Sgpr(Sgpr::new(n).expect("in range"))
+}
+
+fn vector(op: Op, srcs: &[Src]) -> Instruction {
+    Instruction::vector(GFX, op, Vgpr(0), srcs)
+}
+
+/// With another value in the fields of one kind.
+macro_rules! with {
+    ($inst:expr, $kind:ident, $($field:ident).+ = $value:expr) => {{
+        let mut inst = $inst;
+        let Fields::$kind(f) = &mut inst.fields else { panic!("{}", inst.text(WaveSize::W64)) };
+        f.$($field).+ = $value;
+        inst
+    }};
+}
+
+#[test]
+fn what_cannot_be_executed_is_refused_by_name() {
+    let v: Src = Vgpr(1).into();
+    let reg = |n| Src::Scalar(s(n));
+    let lit = Src::Literal;
+    let load = |data, base, offset| {
+        let base = Sgpr::new(base).expect("in range");
+        Instruction::scalar_load(GFX, Op::SLoadDwordx4, Sgpr::new(data).expect("in range"), base, offset)
+    };
+    let add = vector(Op::VAddF32, &[v, v]);
+    let sdwa = Sdwa { dst_sel: 6, dst_unused: 0, src_sel: [6; 2], sext: [false; 2] };
+    let sources = ExpSources::Full([Some(Vgpr(0)), None, None, None]);
+    let export = Instruction::export(GFX, ExpTarget::Mrt(0), sources, true, true).expect("a target");
+    let move_ = |dst, src| Instruction::scalar(GFX, Op::SMovB64, Some(dst), &[src]);
+    let cases = [
+        // Operands.
+        (vector(Op::VAddNcU32, &[lit(100), lit(200)]), "source 1, 0xc8: a second literal"),
+        (vector(Op::VBfeU32, &[reg(1), reg(2), reg(3)]), "3 scalar values, 2 can be read"),
+        (vector(Op::VLshlrevB64, &[reg(1), reg(2)]), "2 scalar values, 1 can be read"),
+        (vector(Op::VAddF32, &[v]), "source 1: one too many or too few"),
+        (vector(Op::VAddF32, &[v, v, v]), "source 2: one too many or too few"),
+        (vector(Op::VFmaF64, &[Vgpr(255).into(), v, v]), "no group of 2 registers begins at v255"),
+        (vector(Op::VReadfirstlaneB32, &[v]), "result: another kind"),
+        (with!(add, Vector, form = VectorForm::Dpp8 { lanes: 1 << 24, fi: false }), "lanes: 16777216"),
+        (
+            with!(with!(add, Vector, srcs = [Some(v), Some(reg(3)), None]), Vector, form = VectorForm::Short),
+            "source 1: s3",
+        ),
+        (
+            with!(with!(add, Vector, srcs = [Some(lit(77)), Some(v), None]), Vector, form = VectorForm::Sdwa(sdwa)),
+            "source 0: 0x4d",
+        ),
+        (with!(add, Vector, form = VectorForm::Sdwa(Sdwa { dst_sel: 7, ..sdwa })), "dst_sel: no part 7"),
+        (vector(Op::VReadlaneB32, &[v, lit(77)]), "result: another kind"),
+        (move_(s(1), Src::Int(0)), "no group of 2 registers begins at s1"),
+        (move_(s(0), v), "source 0: v1 has no place here"),
+        (move_(Scalar::M0, Src::Int(0)), "no group of 2 registers begins at m0"),
+        (move_(s(0), Src::Int(65)), "source 0, 65: no inline constant"),
+        (load(0, 1, 0), "base: no group of 2"),
+        (load(104, 0, 0), "data: no group of 4"),
+        (load(2, 0, 0), "data: no group of 4"),
+        (load(0, 0, 1 << 20), "offset: 1048576 does not fit 21 bits"),
+        // Modifiers and forms.
+        (with!(add, Vector, mods.clamp = true), "modifier clamp"),
+        (with!(vector(Op::VAddNcU32, &[v, v]), Vector, mods.neg = 1), "modifier neg"),
+        (
+            with!(with!(vector(Op::VAddNcU32, &[v, v]), Vector, form = VectorForm::Long), Vector, mods.abs = 2),
+            "modifier abs",
+        ),
+        (
+            with!(vector(Op::VFmacF32, &[v, v]), Vector, form = VectorForm::Sdwa(sdwa)),
+            "form: v_fmac_f32 has no such one",
+        ),
+        (with!(vector(Op::VFmaF32, &[v, v, v]), Vector, form = VectorForm::Short), "form: v_fma_f32"),
+        (with!(vector(Op::VAddCoCiU32, &[v, v]), Vector, mask = Some(s(4))), "mask: VCC in this form"),
+        // The rest.
+        (with!(export, Export, target = 10), "target: no export target 10"),
+        (with!(export, Export, enabled = 16), "components: 16 does not fit 4 bits"),
+        (Instruction { entry: Op::VAddF32.entry(GFX), ..export }, "operands of another format than VOP2"),
+    ];
+    for (inst, why) in cases {
+        let said = refused(&inst);
+        assert!(said.contains(why), "{}: `{said}`, not `{why}`", inst.text(WaveSize::W64));
+    }
+    assert_eq!(refused(&vector(Op::VBfeU32, &[reg(1), reg(2), reg(1)])), "", "the same twice is one");
+    assert!(Instruction::export(GFX, ExpTarget::Mrt(8), sources, true, true).is_err());
+}
+
+#[test]
+fn a_mask_of_64_lanes_is_a_pair() {
+    let v: Src = Vgpr(2).into();
+    let masked = |s| Instruction::vector(GFX, Op::VCndmaskB32, Vgpr(1), &[Src::Int(0), v, Src::Scalar(s)]);
+    assert_eq!(masked(s(4)).text(WaveSize::W64), "v_cndmask_b32_e64 v1, 0, v2, s[4:5]");
+    assert_eq!(masked(Scalar::VccLo).text(WaveSize::W64), "v_cndmask_b32_e32 v1, 0, v2, vcc");
+    let odd = masked(s(5));
+    assert!(encode(GFX, WaveSize::W32, &odd, &mut Vec::new()).is_ok());
+    assert!(refused(&odd).contains("no group of 2 registers begins at s5"));
+}

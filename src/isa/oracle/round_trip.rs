@@ -1,0 +1,136 @@
+//! Every row in every form: ours to bytes to the disassembler's text and back through the assembler.
+
+use super::random::{Random, instructions};
+use super::{GFX, llvm};
+use crate::isa::instruction::{Fields, VectorForm};
+use crate::isa::{Instruction, Kind, Op, Src, disassemble, encode};
+use crate::target::WaveSize;
+use std::collections::BTreeMap;
+
+/// Rounds over the whole table.
+const ROUNDS: u64 = 12;
+
+/// What `llvm-mc-19` does not take, and why.
+const NOT_TAKEN: &[(&str, &str)] = &[];
+
+/// What its disassembler says otherwise than its assembler takes it, and why.
+fn says_otherwise(inst: &Instruction) -> Option<&'static str> {
+    match &inst.fields {
+        Fields::Ds(_) if inst.entry.op == Op::DsSwizzleB32 => Some("the pattern is spelled out"),
+        Fields::Scalar(_) if inst.entry.op == Op::SWaitcntDepctr => Some("the fields are spelled out"),
+        _ => neither(inst),
+    }
+}
+
+/// What its assembler reads otherwise than its disassembler says it, and why.
+fn reads_otherwise(inst: &Instruction) -> Option<&'static str> {
+    match &inst.fields {
+        Fields::Vector(f) if inst.entry.src.is_empty() && f.form != VectorForm::Short => Some("no name for this form"),
+        Fields::Vector(f) => {
+            let wide = |i: usize| inst.entry.src_kind(i) == Kind::F64 && matches!(f.srcs[i], Some(Src::Literal(_)));
+            let changed = |i: usize| (f.mods.abs | f.mods.neg) >> i & 1 == 1;
+            (0..3).any(|i| wide(i) && changed(i)).then_some("a double's literal takes no sign")
+        }
+        _ => neither(inst),
+    }
+}
+
+/// What both tools have otherwise.
+fn neither(inst: &Instruction) -> Option<&'static str> {
+    match &inst.fields {
+        Fields::Image(f) if f.lwe && !f.tfe => Some("the status register is left out"),
+        _ => None,
+    }
+}
+
+fn samples(wave: WaveSize) -> Vec<Instruction> {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ u64::from(wave.lanes()));
+    let round = |_| Op::all(GFX).flat_map(|op| instructions(&mut random, op, wave)).collect::<Vec<_>>();
+    (0..ROUNDS).flat_map(round).collect()
+}
+
+fn dwords(inst: &Instruction, wave: WaveSize) -> Vec<u32> {
+    let mut dwords = Vec::new();
+    encode(GFX, wave, inst, &mut dwords).unwrap_or_else(|e| panic!("{e}"));
+    dwords
+}
+
+#[test]
+fn decoding_undoes_encoding() {
+    for wave in [WaveSize::W32, WaveSize::W64] {
+        for inst in samples(wave) {
+            let mut code = dwords(&inst, wave);
+            assert_eq!(code.len(), usize::from(inst.dwords()), "{}", inst.text(wave));
+            assert_eq!(disassemble(GFX, &code), Ok(inst), "{} {code:x?}", inst.text(wave));
+            code.push(0xbf80_0000);
+            assert_eq!(disassemble(GFX, &code), Ok(inst), "{} and another", inst.text(wave));
+            code.truncate(usize::from(inst.dwords()) - 1);
+            assert!(disassemble(GFX, &code).is_err(), "{} without its last dword", inst.text(wave));
+        }
+    }
+}
+
+/// What is wrong, by operation, a few examples each.
+#[derive(Default)]
+struct Wrong(BTreeMap<&'static str, Vec<String>>);
+
+impl Wrong {
+    fn add(&mut self, inst: &Instruction, what: String) {
+        let known = NOT_TAKEN.iter().any(|(name, _)| *name == inst.entry.mnemonic);
+        if !known {
+            self.0.entry(inst.entry.mnemonic).or_default().push(what);
+        }
+    }
+
+    fn none(&self) {
+        let shown: Vec<String> = self.0.values().flat_map(|list| list.iter().take(2).cloned()).collect();
+        let counts: Vec<String> = self.0.iter().map(|(name, list)| format!("{name} {}", list.len())).collect();
+        assert!(self.0.is_empty(), "{}\n{}", shown.join("\n"), counts.join(", "));
+    }
+}
+
+#[test]
+fn the_disassembler_says_what_we_print() {
+    let mut wrong = Wrong::default();
+    for wave in [WaveSize::W32, WaveSize::W64] {
+        let insts = samples(wave);
+        let blocks: Vec<String> = insts.iter().map(|inst| llvm::block(&dwords(inst, wave))).collect();
+        let Some(answers) = llvm::listings("the_disassembler_says_what_we_print", wave, &blocks) else { return };
+        for (inst, theirs) in insts.iter().zip(answers) {
+            let ours = inst.text(wave);
+            if theirs.as_ref() != Ok(&ours) && says_otherwise(inst).is_none() {
+                wrong.add(inst, format!("ours:   {ours}\ntheirs: {theirs:?}"));
+            }
+        }
+    }
+    wrong.none();
+}
+
+#[test]
+fn the_assembler_reads_our_text_as_our_bytes() {
+    let mut wrong = Wrong::default();
+    for wave in [WaveSize::W32, WaveSize::W64] {
+        let insts = samples(wave);
+        let texts: Vec<String> = insts.iter().map(|inst| inst.text(wave)).collect();
+        let Some(answers) = llvm::assemble("the_assembler_reads_our_text_as_our_bytes", wave, &texts) else { return };
+        for ((inst, text), theirs) in insts.iter().zip(texts).zip(answers) {
+            let ours = llvm::block(&dwords(inst, wave));
+            if theirs.as_ref() != Ok(&ours) && reads_otherwise(inst).is_none() {
+                wrong.add(inst, format!("{text}\n  ours:   {ours}\n  theirs: {theirs:?}"));
+            }
+        }
+    }
+    wrong.none();
+}
+
+#[test]
+fn every_row_is_tried() {
+    let insts = samples(WaveSize::W32);
+    let unseen: Vec<&str> = Op::all(GFX)
+        .map(|op| op.entry(GFX))
+        .filter(|entry| !insts.iter().any(|inst| inst.entry == *entry))
+        .map(|entry| entry.mnemonic)
+        .collect();
+    assert!(unseen.is_empty(), "{unseen:?}");
+    assert!(NOT_TAKEN.iter().all(|(name, why)| !why.is_empty() && insts.iter().any(|i| i.entry.mnemonic == *name)));
+}

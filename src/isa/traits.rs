@@ -1,0 +1,205 @@
+//! Traits and latency classes: the columns of the opcode table beside the operands.
+//!
+//! Whatever a reader of code has to know of an operation, and does not see in its operands, is a trait of its row. Nothing
+//! else decides by the name of an instruction.
+
+/// A set of traits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traits(u128);
+
+impl Traits {
+    /// No trait.
+    pub const NONE: Self = Self(0);
+
+    /// Those in either.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether any of `others` is in the set.
+    pub const fn any(self, others: Self) -> bool {
+        self.0 & others.0 != 0
+    }
+}
+
+macro_rules! traits {
+    ($($name:ident $what:literal;)*) => {
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "bit numbers of the constants below")]
+        enum Bit { $($name,)* }
+
+        impl Traits {
+            $(#[doc = $what] pub const $name: Self = Self(1 << Bit::$name as u32);)*
+
+            /// Every trait with its name.
+            pub const ALL: &'static [(Self, &'static str)] = &[$((Self::$name, stringify!($name)),)*];
+        }
+    };
+}
+
+traits! {
+    // Registers that are used and not written down.
+    SCC_IN "Reads SCC.";
+    SCC_OUT "Writes SCC.";
+    VCC_IN "Reads VCC, which is no operand.";
+    EXEC_IN "Scalar, and reads EXEC.";
+    EXEC_OUT "Writes the EXEC of the wave: `v_cmpx`.";
+    EXEC_COMBINED "Reads and writes EXEC, as many bits as the destination has.";
+    M0_IN "Reads M0, which is no operand.";
+    ANY_LANES "Vector, and does not read EXEC.";
+
+    // How the destination and the sources are tied.
+    TIED "The old destination is an operand.";
+    PARTIAL "A part of the destination stays as it was: 16-bit results, halves loaded, single lanes.";
+    HIGH_HALF "Uses the high half of its data register.";
+    SWAPS "Source and destination change places.";
+    INDIRECT "M0 moves the number of a register operand.";
+    ACTS "Does more than to write registers.";
+
+    // Control.
+    BRANCH "May go to the target that its constant names.";
+    CONDITIONAL "May go on with the next instruction.";
+    JUMPS "Goes to an address in registers.";
+    ENDS "Ends the wave.";
+    BARRIER "Waits for the workgroup.";
+    WAITS "Waits for a counter.";
+    MESSAGE "Sends a message.";
+
+    // Memory.
+    LOADS "Reads memory.";
+    STORES "Writes memory.";
+    ATOMIC "Reads and writes memory; of VMEM instructions those with `glc` return the old value.";
+    COMPARES "An atomic with two operands, half of its data each.";
+    FLOAT_ATOMIC "An atomic of VMEM that depends on the denormal mode.";
+    INVALIDATES "Invalidates a cache; no operands.";
+    TIMER "Reads a clock; no address.";
+    DESCRIPTOR "Scalar memory through a buffer descriptor.";
+    OWN_ADDRESS "The lane's number is the address (`addtid`).";
+    TWO_OFFSETS "Two accesses, an 8-bit offset each in units of the data.";
+    STRIDE_64 "Those units are of 64 elements.";
+    GDS "Global data share or global wave sync: the `gds` bit is always set.";
+    NO_MEMORY "A DS instruction that touches no LDS.";
+    BYTE "Moves bytes.";
+    HALF "Moves 16 bits.";
+    SIGNED "A load extends the sign.";
+
+    // Images: what it is, and address operands in the order of the hardware.
+    SAMPLES "Takes a sampler.";
+    FOUR "Four components whatever the mask says.";
+    RAY "Ray intersection.";
+    SIZE_QUERY "The address is a mip level.";
+    RAW "Components are not unpacked.";
+    OFFSET "Texels are added.";
+    BIAS "A bias of the level.";
+    REFERENCE "A reference to compare with.";
+    GRADIENTS "Gradients.";
+    G16 "Gradients are halves.";
+    LEVEL "A level of detail.";
+    LEAST_LEVEL "A least level of detail.";
+    LEVEL_ZERO "The level is 0; no operand.";
+
+    // Vector forms, and what they take.
+    NO_LONG "A short vector instruction without a form in VOP3.";
+    SDWA "Has an SDWA form.";
+    DPP "Has DPP16 and DPP8 forms.";
+    CLAMP "The long form takes `clamp`.";
+    OMOD "The long form takes `mul:2`, `mul:4`, `div:2`.";
+    OP_SEL "The VOP3 form takes `op_sel`.";
+    PACKED "Packed halves.";
+    MIX "`v_fma_mix`: `op_sel_hi` says which sources are halves, `neg_hi` is `abs`.";
+    ONE_SCALAR "Reads one scalar value at most, where others read two.";
+    VECTOR_FIRST "Source 0 is a VGPR.";
+    SCALAR_FIRST "Source 0 is no VGPR.";
+    SCALAR_REST "The sources after the first are no VGPRs.";
+    LANE_SELECT "Source 1 is a lane's number: no literal.";
+    SCALAR_RESULT "Writes an SGPR.";
+    CONSTANT_SECOND "Source 1 is the 32-bit constant that always follows.";
+    CONSTANT_THIRD "Source 2 is the 32-bit constant that always follows.";
+}
+
+/// What an atomic makes of a memory cell and its operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum AtomicOp {
+    Swap,
+    /// The operand, if the cell is what was expected.
+    CompareSwap,
+    /// The same, compared as floats.
+    FloatCompareSwap,
+    Add,
+    FloatAdd,
+    Sub,
+    /// The operand less the cell.
+    ReverseSub,
+    /// Not below 0.
+    SubClamped,
+    SignedMin,
+    SignedMax,
+    UnsignedMin,
+    UnsignedMax,
+    FloatMin,
+    FloatMax,
+    And,
+    Or,
+    Xor,
+    /// Up to the operand, then 0.
+    Inc,
+    /// Down to 0, then the operand.
+    Dec,
+    /// Bits of the first operand become those of the second.
+    MaskedOr,
+    /// Less the first operand, or more by the second where it would be negative.
+    Wrap,
+}
+
+/// How long a result takes, by the unit that makes it. Classes are those that LLVM's and Mesa's schedulers tell apart on
+/// gfx10; the cycles belong to whoever schedules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Latency {
+    /// No result: waits, hints, modes.
+    None,
+    /// Branches, the program counter, barriers, the end.
+    Control,
+    /// Scalar arithmetic.
+    Salu,
+    /// Scalar memory.
+    Smem,
+    /// Vector arithmetic at full rate.
+    Valu,
+    /// 64-bit integers.
+    Wide,
+    /// 32-bit multiplication with 64 bits inside.
+    QuarterRate,
+    /// Reciprocals, roots, exponentials, angles.
+    Transcendental,
+    /// Doubles.
+    Double,
+    /// Reciprocals and roots of doubles.
+    DoubleTranscendental,
+    /// Parameter interpolation.
+    Interp,
+    /// Local data share.
+    Lds,
+    /// Buffers, images without sampler, memory by address.
+    VectorMemory,
+    /// Sampled images.
+    Sample,
+    /// Exports.
+    Export,
+    /// Messages.
+    Message,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Traits;
+
+    #[test]
+    fn every_trait_has_a_bit_of_its_own() {
+        let all = Traits::ALL.iter().fold(Traits::NONE, |all, (one, name)| {
+            assert!(!all.any(*one), "{name}");
+            all.and(*one)
+        });
+        assert_eq!(all.0.count_ones() as usize, Traits::ALL.len());
+    }
+}
