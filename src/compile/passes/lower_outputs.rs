@@ -5,7 +5,7 @@
 //! blocks of which the shader wrote one member.
 
 use super::entry::MAX_VGPRS;
-use super::output_values::{constant, undefined_outputs};
+use super::output_values::Origins;
 use super::pipeline::Lowering;
 use super::{fragment_outputs, vertex_outputs};
 use crate::error::{Error, FullCompile, Result};
@@ -19,6 +19,8 @@ pub(super) struct Outputs {
     pub(super) slots: BTreeMap<OutputSlot, (NumericKind, Type)>,
     /// The blocks that return, each with its stores.
     pub(super) ends: Vec<(BlockId, BTreeMap<OutputSlot, Value>)>,
+    /// The bits of each slot that has the same constant at every end.
+    constants: BTreeMap<OutputSlot, u64>,
 }
 
 /// Lowers `StoreOutput` and `Return`.
@@ -33,8 +35,8 @@ pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
 
 /// Takes the stores out of the shader.
 fn collect(shader: &mut Shader) -> Result<Outputs> {
-    let mut out = Outputs { slots: BTreeMap::new(), ends: Vec::new() };
-    let undefined = undefined_outputs(shader);
+    let mut out = Outputs { slots: BTreeMap::new(), ends: Vec::new(), constants: BTreeMap::new() };
+    let undefined = Origins::new(shader).undefined_outputs();
     for block in shader.block_ids() {
         let mut stores = BTreeMap::new();
         let mut rest = Vec::new();
@@ -62,6 +64,15 @@ fn collect(shader: &mut Shader) -> Result<Outputs> {
             _ => {}
         }
     }
+    let mut origins = Origins::new(shader);
+    for &slot in out.slots.keys() {
+        let mut bits = out.ends.iter().map(|(_, stores)| stores.get(&slot).and_then(|&v| origins.constant(v)));
+        if let Some(first) = bits.next().flatten()
+            && bits.all(|b| b == Some(first))
+        {
+            out.constants.insert(slot, first);
+        }
+    }
     Ok(out)
 }
 
@@ -72,10 +83,8 @@ impl Outputs {
     }
 
     /// The bits of a slot that has the same constant at every end.
-    pub(super) fn constant(&self, shader: &Shader, slot: OutputSlot) -> Option<u64> {
-        let mut bits = self.ends.iter().map(|(_, stores)| stores.get(&slot).and_then(|&v| constant(shader, v)));
-        let first = bits.next()??;
-        bits.all(|b| b == Some(first)).then_some(first)
+    pub(super) fn constant(&self, slot: OutputSlot) -> Option<u64> {
+        self.constants.get(&slot).copied()
     }
 }
 
