@@ -8,8 +8,9 @@
 mod support;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use dovetail::compile::llvm::{LlvmCompiler, emit_object};
-use dovetail::compile::{Compiler, passes, unlinked};
+use dovetail::compile::llvm::LlvmCompiler;
+use dovetail::compile::watch::{Timings, Unwatched};
+use dovetail::compile::{Compiler, passes};
 use dovetail::error::Result;
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -19,43 +20,38 @@ use support::{Input, cpu};
 
 /// Every so many modules of the corpus are in the sample.
 const CORPUS_STEP: usize = 20;
-const PHASES: [&str; 6] =
-    ["parse and translate", "passes", "to LLVM IR", "LLVM optimizer", "LLVM code generator", "unlinked ELF"];
+/// Rows of the tables, and the phase with which each ends: those before it that are no row's are counted in it.
+const ROWS: [(&str, &str); 6] = [
+    ("parse and translate", "upper"),
+    ("passes", "lower"),
+    ("to LLVM IR", "llvm"),
+    ("LLVM optimizer", "llvm-opt"),
+    ("LLVM code generator", "asm"),
+    ("LLVM's object to unlinked ELF", "elf"),
+];
 /// Which of them are LLVM's own.
 const LLVM: std::ops::Range<usize> = 3..5;
 
-type Split = [Duration; PHASES.len()];
+type Split = [Duration; ROWS.len()];
 
-/// What a compile takes, phase by phase.
-fn split(input: &Input) -> Result<Split> {
-    let start = cpu();
-    let shader = input.translate()?;
-    let translated = cpu();
-    let lowered = passes::lower(shader, &input.request)?;
-    let lowered_at = cpu();
-    let object = emit_object(&lowered.shader, input.request.target, &input.request.options)?;
-    let emitted = cpu();
-    black_box(unlinked::write(&object.bytes, &lowered.interface)?);
-    let written = cpu();
-    // LLVM's phases are measured inside by the wall clock: their shares are put on this thread's CPU time.
-    let t = object.timings;
-    let wall = t.translate + t.optimize + t.codegen;
-    let part = |d: Duration| (emitted - lowered_at).mul_f64(d.as_secs_f64() / wall.as_secs_f64().max(1e-9));
-    Ok([
-        translated - start,
-        lowered_at - translated,
-        part(t.translate),
-        part(t.optimize),
-        part(t.codegen),
-        written - emitted,
-    ])
+/// What a compile takes in CPU time, phase by phase.
+fn split(compiler: &LlvmCompiler, input: &Input) -> Result<Split> {
+    let mut watch = Timings::new(cpu, Unwatched);
+    black_box(compiler.compile_watched(&input.module, &input.request, &mut watch)?);
+    let mut split = Split::default();
+    let mut row = 0;
+    for (phase, took) in watch.phases {
+        split[row] += took;
+        row += usize::from(ROWS[row].1 == phase && row + 1 < ROWS.len());
+    }
+    Ok(split)
 }
 
 /// The least of several runs, phase by phase: what else the machine does can only add.
-fn best(input: &Input, runs: usize) -> Result<Split> {
-    let mut best = split(input)?;
+fn best(compiler: &LlvmCompiler, input: &Input, runs: usize) -> Result<Split> {
+    let mut best = split(compiler, input)?;
     for _ in 1..runs {
-        for (least, now) in best.iter_mut().zip(split(input)?) {
+        for (least, now) in best.iter_mut().zip(split(compiler, input)?) {
             *least = now.min(*least);
         }
     }
@@ -71,11 +67,12 @@ fn percent(part: Duration, all: Duration) -> f64 {
 }
 
 fn table(what: &str, inputs: &[Input], runs: usize) {
+    let compiler = LlvmCompiler::new();
     let mut total = Split::default();
     let mut each = Vec::new();
     let mut refused: BTreeMap<String, usize> = BTreeMap::new();
     for input in inputs {
-        match best(input, runs) {
+        match best(&compiler, input, runs) {
             Ok(split) => {
                 total.iter_mut().zip(split).for_each(|(t, d)| *t += d);
                 each.push((percent(ours(&split), split.iter().sum()), ours(&split), &input.name));
@@ -85,7 +82,7 @@ fn table(what: &str, inputs: &[Input], runs: usize) {
     }
     let all: Duration = total.iter().sum();
     println!("\n| {what}: {} shaders | CPU ms | share |\n| --- | ---: | ---: |", each.len());
-    for (phase, time) in PHASES.iter().zip(&total) {
+    for ((phase, _), time) in ROWS.iter().zip(&total) {
         println!("| {phase} | {:.1} | {:.1} % |", time.as_secs_f64() * 1e3, percent(*time, all));
     }
     println!("| **ours together** | {:.1} | {:.1} % |", ours(&total).as_secs_f64() * 1e3, percent(ours(&total), all));

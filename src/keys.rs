@@ -29,7 +29,7 @@ pub fn glue(key: &GlueKey) -> Result<Key> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compile::request::{KnownState, ModuleDigest, TuningOptions};
+    use crate::compile::request::{KnownState, LlvmOptions, ModuleDigest, TuningOptions};
     use crate::state::Known;
     use crate::target::{GfxIp, Stage, WaveSize};
 
@@ -50,7 +50,8 @@ mod tests {
         // Taken apart without `..`: a new field breaks this test until it has a row below.
         let StageRequest { target: _, stage: _, module: _, entry_point: _, specialization: _, wave: _, options, known } =
             base.clone();
-        let TuningOptions { unroll: _, licm: _, vgpr_limit: _, scheduler: _, opt_level: _, cu_mode: _ } = options;
+        let TuningOptions { unroll: _, licm: _, vgpr_limit: _, cu_mode: _, llvm } = options;
+        let LlvmOptions { scheduler: _, opt_level: _ } = llvm;
         let KnownState { layout: _, vertex: _, params: _, multiview: _, colors: _ } = known;
         let with = |f: &dyn Fn(&mut StageRequest)| {
             let mut r = base.clone();
@@ -70,8 +71,8 @@ mod tests {
             with(&|r| r.options.unroll = false),
             with(&|r| r.options.licm = false),
             with(&|r| r.options.vgpr_limit = 64),
-            with(&|r| r.options.scheduler = "max-ilp".into()),
-            with(&|r| r.options.opt_level = 1),
+            with(&|r| r.options.llvm.scheduler = "max-ilp".into()),
+            with(&|r| r.options.llvm.opt_level = 1),
             with(&|r| r.options.cu_mode = true),
             with(&|r| r.known.layout = Known::Known(Default::default())),
             with(&|r| r.known.vertex = Known::Known(Default::default())),

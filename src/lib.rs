@@ -32,6 +32,7 @@ pub mod check;
 pub mod compile;
 #[cfg(feature = "cli")]
 pub mod corpus;
+pub(crate) mod elf;
 pub mod emu;
 pub mod error;
 pub mod files;

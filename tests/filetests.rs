@@ -21,7 +21,7 @@
 //! passes noted for the linker, where they noted anything: the fields of the `StageInterface` that changed.
 //! `DOVETAIL_BLESS=1` rewrites what is expected.
 
-use dovetail::compile::passes::{Lowering, PASSES, Pass};
+use dovetail::compile::passes::{PASSES, Pass, PassContext};
 use dovetail::compile::request::{KnownState, ModuleDigest, StageRequest, TuningOptions};
 use dovetail::error::{Error, Result};
 use dovetail::ir::parse::parse;
@@ -147,7 +147,7 @@ fn json(interface: &StageInterface) -> Result<Json> {
     serde_json::to_value(interface).map_err(|e| Error::bug(format!("interface: {e}")))
 }
 
-fn run_pass(words: &[&str], shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<String> {
+fn run_pass(words: &[&str], shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<String> {
     let before = json(cx.interface())?;
     let find = |name| PASSES.iter().find(|(n, _)| *n == name).map(|(_, pass)| *pass);
     let pass = match *words {
@@ -167,7 +167,7 @@ fn run(case: &str, state: &str) -> Result<String> {
     let directives = case.lines().filter_map(|l| l.strip_prefix("; RUN: "));
     let directives: Vec<Vec<&str>> = directives.map(|d| d.split_whitespace().collect()).collect();
     let request = request(&directives, &shader, state)?;
-    let mut cx = Lowering::new(&request)?;
+    let mut cx = PassContext::new(&request)?;
     let mut out = String::new();
     for words in &directives {
         out = match words[..] {

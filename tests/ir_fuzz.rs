@@ -1,6 +1,6 @@
 //! Broken IR text never panics: parser, verifier and, on what they accept, every pass.
 
-use dovetail::compile::passes::{Lowering, PASSES, Pass};
+use dovetail::compile::passes::{PASSES, Pass, PassContext};
 use dovetail::compile::request::{KnownState, ModuleDigest, StageRequest, TuningOptions};
 use dovetail::ir::parse::parse;
 use dovetail::ir::uniform::Uniformity;
@@ -126,7 +126,7 @@ proptest! {
         }
         if whole {
             let request = unknown(&shader, WaveSize::W32);
-            let mut cx = Lowering::new(&request).expect("nothing that could be wrong");
+            let mut cx = PassContext::new(&request).expect("nothing that could be wrong");
             let mut shader = shader;
             for (name, pass) in PASSES {
                 if pass.run(&mut shader, &mut cx).is_err() {

@@ -96,7 +96,7 @@ fn what_is_too_much_for_llvm_gets_simple_code() {
     let compile = |bytes: Vec<u8>| {
         let module = Module::new(bytes).expect("a module");
         let elf = LlvmCompiler::new().compile(&module, &request(&module, Vec::new())).expect("code");
-        simplified(&elf, GfxIp::Gfx1030).expect("an unlinked ELF")
+        simplified(&elf).expect("an unlinked ELF")
     };
     assert_eq!(compile(memory_in_turn(8)), None);
     for (name, large, why) in [

@@ -16,6 +16,7 @@ use support::root;
 /// A module of `src`, and those it may use. The order is from the leaves up; nothing may use what stands below it.
 const USES: &[(&str, &[&str])] = &[
     ("error", &[]),
+    ("elf", &["error"]),
     ("target", &["error"]),
     ("ir", &["error", "target"]),
     ("state", &["error", "target", "ir"]),
@@ -25,11 +26,11 @@ const USES: &[(&str, &[&str])] = &[
     ("abi", &["error", "target", "state", "ir", "metadata", "reloc"]),
     // Glue and compile do not know each other.
     ("glue", &["error", "target", "state", "ir", "isa", "abi", "metadata", "reloc"]),
-    ("compile", &["error", "target", "state", "ir", "isa", "abi", "metadata", "reloc"]),
+    ("compile", &["error", "elf", "target", "state", "ir", "isa", "abi", "metadata", "reloc"]),
     // The linker is what a driver loads: no compiler in it.
-    ("link", &["error", "target", "state", "isa", "abi", "metadata", "reloc", "glue"]),
+    ("link", &["error", "elf", "target", "state", "isa", "abi", "metadata", "reloc", "glue"]),
     // The proof. Nothing in the product's path uses it.
-    ("check", &["error", "target", "isa", "metadata", "link"]),
+    ("check", &["error", "elf", "target", "isa", "metadata", "link"]),
     ("emu", &["error", "target", "state", "isa", "abi", "metadata", "reloc"]),
     ("files", &["error"]),
     // Bytes and keys only.

@@ -1,7 +1,7 @@
 //! A final ELF to what is checked: the words of `.text`, the parts in them, and what the metadata declares of each stage.
 
+use crate::elf::{Elf, Home, stt};
 use crate::error::{Context, Error, Result};
-use crate::link::elf::{Elf, Home, stt};
 use crate::metadata::document::{Document, Map, get, submap};
 use crate::metadata::note;
 use crate::metadata::registers::{Register, Registers, StageRegisters, compute_pgm_rsrc2, rsrc2_ps};

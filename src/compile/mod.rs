@@ -1,33 +1,20 @@
 //! SPIR-V to unlinked ELF, one stage at a time, and whole pipelines by the same way with every item known.
 //!
-//! `spirv` translates one entry point to upper-level IR, `passes` lower it to what the hardware has, `llvm` makes an
-//! object of it, `unlinked` adds the pre-link metadata and the joint.
+//! `compiler` is the way: `spirv` translates one entry point to upper-level IR, `passes` lower it to what the hardware has,
+//! a `backend::Generator` makes machine code of it (`llvm` is one), and `unlinked` writes the ELF with the pre-link metadata
+//! and the joint.
 
+pub mod backend;
+pub mod compiler;
 pub mod passes;
 pub mod request;
 pub mod spirv;
 pub mod unlinked;
+pub mod watch;
 
 #[cfg(feature = "llvm")]
 pub mod llvm;
 #[cfg(feature = "cli")]
 pub mod worker;
 
-use crate::error::Result;
-use request::{CompilerId, Module, StageRequest};
-
-/// An unlinked ELF (or, with every item known, one that needs no glue): what the cache holds and the linker takes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StageElf(pub Vec<u8>);
-
-/// Something that compiles stages: in this process, or in worker processes.
-pub trait Compiler: Send + Sync {
-    /// What decides code besides the request; part of every key.
-    fn id(&self) -> &CompilerId;
-
-    /// Compiles one stage. Deterministic: the same request and module give the same bytes.
-    ///
-    /// # Errors
-    /// Malformed or unsupported SPIR-V, too many values at a joint (`NeedsFullCompile`), bugs, dead workers.
-    fn compile(&self, module: &Module, request: &StageRequest) -> Result<StageElf>;
-}
+pub use compiler::{Compiler, StageElf};

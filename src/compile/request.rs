@@ -116,23 +116,37 @@ pub struct KnownState {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TuningOptions {
-    /// Unroll loops in LLVM's pass pipeline.
+    /// Unroll loops.
     pub unroll: bool,
     /// Hoist loop invariants.
     pub licm: bool,
     /// Upper bound for VGPRs, 0 for none.
     pub vgpr_limit: u32,
-    /// LLVM's scheduling strategy attribute, empty for the default.
-    pub scheduler: String,
-    /// LLVM code generation level, 0 to 3.
-    pub opt_level: u8,
     /// Compute: workgroups on a single compute unit rather than a workgroup processor.
     pub cu_mode: bool,
+    /// What only LLVM has.
+    pub llvm: LlvmOptions,
 }
 
 impl Default for TuningOptions {
     fn default() -> Self {
-        Self { unroll: true, licm: true, vgpr_limit: 0, scheduler: String::new(), opt_level: 2, cu_mode: false }
+        Self { unroll: true, licm: true, vgpr_limit: 0, cu_mode: false, llvm: LlvmOptions::default() }
+    }
+}
+
+/// Options of LLVM's code generator; another generator does not look at them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LlvmOptions {
+    /// Scheduling strategy attribute, empty for the default.
+    pub scheduler: String,
+    /// Code generation level, 0 to 3.
+    pub opt_level: u8,
+}
+
+impl Default for LlvmOptions {
+    fn default() -> Self {
+        Self { scheduler: String::new(), opt_level: 2 }
     }
 }
 

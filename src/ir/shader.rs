@@ -445,6 +445,11 @@ impl Shader {
         id
     }
 
+    /// Instructions that stand in a block, in the order of blocks.
+    pub fn live_insts(&self) -> impl Iterator<Item = &Inst> {
+        self.blocks.iter().flat_map(|b| &b.insts).map(|&id| self.inst(id))
+    }
+
     /// A new scratch variable.
     pub fn add_local(&mut self, local: Local) -> LocalId {
         self.locals.push(local);

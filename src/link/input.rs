@@ -4,7 +4,7 @@
 //! section and points at a link-time symbol or at constant data, the joint's branch is cut off, and the notes are
 //! those of the one stage that the interface names. An object is made once and linked many times.
 
-use super::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
+use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
 use crate::error::{Context, Error, FullCompile, Result};
 use crate::metadata::document::Document;
 use crate::metadata::interface::StageInterface;

@@ -15,7 +15,6 @@
 //! rules of PAL's loader, and shares nothing with the writer but the reading of ELF.
 
 mod attach;
-pub(crate) mod elf;
 mod input;
 mod layout;
 mod resolve;

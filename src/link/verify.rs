@@ -3,7 +3,7 @@
 //! Every violation is reported, not only the first. The check knows nothing of how the ELF came about; it takes the bytes
 //! and the loader's rules. To add a rule: a variant of [`Rule`], a check, and a mutation in the tests that breaks it.
 
-use super::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
+use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
 use crate::error::Result;
 use crate::metadata::document::{Document, Map, get};
 use crate::metadata::note::{self, isa_name};

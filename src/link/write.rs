@@ -4,10 +4,10 @@
 //! constant data. All sizes are reserved first; a section that comes out otherwise is a bug, not a shifted file.
 
 use super::attach::Unit;
-use super::elf::{MACHINE, OSABI_PAL, RELOCATABLE, shf, sht, size, stt};
 use super::input::{LoadReloc, Patched};
 use super::layout::{ENTRY_ALIGN, Layout, PartId, PlacedPart};
 use super::resolve::Resolved;
+use crate::elf::{MACHINE, OSABI_PAL, RELOCATABLE, shf, sht, size, stt};
 use crate::error::{Context, Error, Result};
 use crate::reloc::apply::apply;
 use crate::reloc::kind::RelocKind;

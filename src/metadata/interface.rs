@@ -7,6 +7,10 @@ use crate::ir::{DepthMode, NumericKind, ResourceKind, SpecValue};
 use crate::target::{GfxIp, Stage, WaveSize};
 use serde::{Deserialize, Serialize};
 
+/// VGPRs in which values can pass a joint, into a body or out of it: as many as LLVM's calling conventions have
+/// (llvm/lib/Target/AMDGPU/AMDGPUCallingConv.td).
+pub const MAX_JOINT_VGPRS: u32 = 136;
+
 /// Everything the linker must know of a compiled stage besides its code, symbols, relocations and PAL registers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageInterface {

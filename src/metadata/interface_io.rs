@@ -4,12 +4,12 @@
 //! fields' serde forms, structs as maps. `.vertexInputs` and `.colorExports` say part of it once more in the words of LLPC
 //! (pal-abi 2.1), for its tools; nothing reads them back. A new field needs no code here, but a new [`GENERATION`].
 
-use super::document::{Map, get, set};
+use super::document::{Map, get};
 use super::interface::{ColorOutput, ComponentType, StageInterface, StageKind, VertexInput};
+use super::msgpack::Writer;
 use crate::error::{Error, FullCompile, Result};
 use crate::ir::NumericKind;
 use rmpv::{Value, ValueRef};
-use serde::Serialize;
 
 /// Raised with every change of the interface's meaning; a part of another generation cannot be linked.
 pub const GENERATION: u32 = 2;
@@ -30,35 +30,52 @@ const NOT_INTERFACE: [&str; 2] = ["generation", "simplified"];
 
 const KIND: &str = "kind";
 
-/// Writes an interface into the pipeline map of an unlinked ELF.
+/// An interface as entries of the pipeline map of an unlinked ELF: how many there are, and their msgpack bytes.
 ///
 /// # Errors
 /// A bug: a field without a msgpack form.
-pub fn embed(interface: &StageInterface, pipeline: &mut Map) -> Result<()> {
-    set(pipeline, GENERATION_KEY, GENERATION.into());
-    for (field, value) in fields(interface)? {
-        if field == KIND {
-            for (stage, own) in string_map(value) {
-                for (field, value) in string_map(own) {
-                    set(pipeline, &format!("{PREFIX}{stage}.{field}"), value);
-                }
+pub(super) fn entries(interface: &StageInterface) -> Result<(usize, Vec<u8>)> {
+    let bytes = rmp_serde::to_vec_named(interface).map_err(|e| Error::bug(format!("stage interface: {e}")))?;
+    let fields = read(&bytes)?;
+    let mut out = Writer::with_capacity(bytes.len() + 1024);
+    let mut count = 1;
+    out.str(GENERATION_KEY);
+    out.uint(GENERATION.into());
+    for (field, value) in map_entries(&fields) {
+        if field != KIND {
+            out.str(&format!("{PREFIX}{field}"));
+            out.value(value);
+            count += 1;
+            continue;
+        }
+        for (stage, own) in map_entries(value) {
+            for (field, value) in map_entries(own) {
+                out.str(&format!("{PREFIX}{stage}.{field}"));
+                out.value(value);
+                count += 1;
             }
-        } else {
-            set(pipeline, &format!("{PREFIX}{field}"), value);
         }
     }
     match &interface.kind {
         StageKind::Vertex(v) => {
-            set(pipeline, LLPC_UNLINKED_KEYS[0], Value::Array(v.inputs.iter().map(vertex_input).collect()));
+            out.str(LLPC_UNLINKED_KEYS[0]);
+            out.array(v.inputs.len());
+            v.inputs.iter().for_each(|input| vertex_input(&mut out, input));
+            count += 1;
         }
         StageKind::Fragment(f) => {
-            let depth = depth_export(f.depth.is_some(), f.stencil.is_some(), f.sample_mask.is_some());
-            let exports = f.colors.iter().enumerate().map(|(target, c)| color_export(target, c)).chain(depth);
-            set(pipeline, LLPC_UNLINKED_KEYS[1], Value::Array(exports.collect()));
+            out.str(LLPC_UNLINKED_KEYS[1]);
+            let extra = [f.depth, f.stencil, f.sample_mask].map(|vgpr| vgpr.is_some());
+            out.array(f.colors.len() + usize::from(extra.contains(&true)));
+            f.colors.iter().enumerate().for_each(|(target, color)| color_export(&mut out, target, color));
+            if extra.contains(&true) {
+                depth_export(&mut out, extra);
+            }
+            count += 1;
         }
         StageKind::Compute(_) => {}
     }
-    Ok(())
+    Ok((count, out.finish()))
 }
 
 /// Reads an interface from the pipeline map of an unlinked ELF.
@@ -126,25 +143,28 @@ fn same_keys(interface: &StageInterface, pipeline: &Map) -> Result<()> {
     }
 }
 
-/// The keys that [`embed`] writes for an interface, without prefix and generation.
+/// The keys that [`entries`] writes for an interface, without prefix and generation.
 fn keys(interface: &StageInterface) -> Result<Vec<String>> {
     let bytes = rmp_serde::to_vec_named(interface).map_err(|e| Error::bug(format!("stage interface: {e}")))?;
-    let value = rmpv::decode::read_value_ref(&mut bytes.as_slice());
-    let value = value.map_err(|e| Error::bug(format!("stage interface: {e}")))?;
     let mut keys = Vec::new();
-    for (field, value) in entries(&value) {
+    for (field, value) in map_entries(&read(&bytes)?) {
         if field != KIND {
             keys.push(field.to_owned());
             continue;
         }
-        for (stage, own) in entries(value) {
-            keys.extend(entries(own).map(|(field, _)| format!("{stage}.{field}")));
+        for (stage, own) in map_entries(value) {
+            keys.extend(map_entries(own).map(|(field, _)| format!("{stage}.{field}")));
         }
     }
     Ok(keys)
 }
 
-fn entries<'a>(value: &'a ValueRef<'a>) -> impl Iterator<Item = (&'a str, &'a ValueRef<'a>)> {
+fn read(bytes: &[u8]) -> Result<ValueRef<'_>> {
+    let mut rest = bytes;
+    rmpv::decode::read_value_ref(&mut rest).map_err(|e| Error::bug(format!("stage interface: {e}")))
+}
+
+fn map_entries<'a>(value: &'a ValueRef<'a>) -> impl Iterator<Item = (&'a str, &'a ValueRef<'a>)> {
     let map = if let ValueRef::Map(map) = value { map.as_slice() } else { &[] };
     map.iter().filter_map(|(key, value)| match key {
         ValueRef::String(key) => Some((key.as_str()?, value)),
@@ -152,42 +172,30 @@ fn entries<'a>(value: &'a ValueRef<'a>) -> impl Iterator<Item = (&'a str, &'a Va
     })
 }
 
-fn fields(value: &impl Serialize) -> Result<Vec<(String, Value)>> {
-    let bytes = rmp_serde::to_vec_named(value).map_err(|e| Error::bug(format!("stage interface: {e}")))?;
-    let value =
-        rmpv::decode::read_value(&mut bytes.as_slice()).map_err(|e| Error::bug(format!("stage interface: {e}")))?;
-    Ok(string_map(value))
+fn vertex_input(out: &mut Writer, input: &VertexInput) {
+    out.array(3);
+    out.uint(input.location.into());
+    out.uint(input.component.into());
+    out.str(&type_name(input.ty, u32::from(input.count)));
 }
 
-fn string_map(value: Value) -> Vec<(String, Value)> {
-    let Value::Map(map) = value else { return Vec::new() };
-    map.into_iter().filter_map(|(k, v)| Some((k.as_str()?.to_owned(), v))).collect()
-}
-
-fn vertex_input(input: &VertexInput) -> Value {
-    Value::Array(vec![
-        input.location.into(),
-        input.component.into(),
-        type_name(input.ty, u32::from(input.count)).into(),
-    ])
-}
-
-fn color_export(target: usize, color: &ColorOutput) -> Value {
+fn color_export(out: &mut Writer, target: usize, color: &ColorOutput) {
     // The type covers the channels up to the last one written.
     let count = 8 - u32::from(color.channels.leading_zeros() as u8);
-    Value::Array(vec![
-        target.into(),
-        color.location.into(),
-        (color.ty.kind == NumericKind::Sint).into(),
-        type_name(color.ty, count).into(),
-    ])
+    out.array(4);
+    out.uint(target as u64);
+    out.uint(color.location.into());
+    out.bool(color.ty.kind == NumericKind::Sint);
+    out.str(&type_name(color.ty, count));
 }
 
 /// LLPC's pseudo target 8, whose location is a mask of channels: depth (always), stencil, sample mask.
-fn depth_export(depth: bool, stencil: bool, mask: bool) -> Option<Value> {
-    let channels = 1 | u32::from(stencil) << 1 | u32::from(mask) << 2;
-    (depth || stencil || mask)
-        .then(|| Value::Array(vec![8.into(), channels.into(), false.into(), type_name(ComponentType::F32, 4).into()]))
+fn depth_export(out: &mut Writer, [_, stencil, mask]: [bool; 3]) {
+    out.array(4);
+    out.uint(8);
+    out.uint(1 | u64::from(stencil) << 1 | u64::from(mask) << 2);
+    out.bool(false);
+    out.str(&type_name(ComponentType::F32, 4));
 }
 
 fn type_name(ty: ComponentType, count: u32) -> String {
@@ -198,6 +206,7 @@ fn type_name(ty: ComponentType, count: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metadata::document::set;
     use crate::metadata::interface::{
         ComputeInterface, FragmentInterface, ParamSource, ResourceUse, Semantic, UserData, VertexInterface, VertexParam,
     };
@@ -245,23 +254,30 @@ mod tests {
         ]
     }
 
+    /// The entries, read by another decoder.
+    fn map(interface: &StageInterface) -> Map {
+        let (count, bytes) = entries(interface).unwrap();
+        let mut whole = Writer::default();
+        whole.map(count);
+        let whole = [whole.finish(), bytes].concat();
+        let mut rest = whole.as_slice();
+        let Value::Map(map) = rmpv::decode::read_value(&mut rest).unwrap() else { panic!("no map") };
+        assert!(rest.is_empty());
+        map
+    }
+
     #[test]
     fn every_stage_round_trips_through_bytes() {
         for interface in samples() {
-            let mut map = vec![(Value::from(".spill_threshold"), Value::from(3))];
-            embed(&interface, &mut map).unwrap();
-            let doc = crate::metadata::document::Document { version: None, pipeline: map };
-            let back = crate::metadata::document::Document::parse(&doc.to_bytes()).unwrap();
-            assert_eq!(extract(&back.pipeline).unwrap(), interface);
+            let mut map = map(&interface);
+            set(&mut map, ".spill_threshold", 3.into());
+            assert_eq!(extract(&map).unwrap(), interface);
         }
     }
 
     #[test]
     fn llpc_keys_say_the_same() {
-        let mut map = Map::new();
-        for interface in samples() {
-            embed(&interface, &mut map).unwrap();
-        }
+        let map: Map = samples().iter().flat_map(map).collect();
         assert_eq!(get(&map, ".vertexInputs").unwrap().to_string(), r#"[[2, 1, "v3i16"]]"#);
         assert_eq!(
             get(&map, ".colorExports").unwrap().to_string(),
@@ -271,8 +287,7 @@ mod tests {
 
     #[test]
     fn missing_unknown_and_foreign_fields_are_refused() {
-        let mut map = Map::new();
-        embed(&samples()[0], &mut map).unwrap();
+        let map = map(&samples()[0]);
         for i in 0..map.len() {
             let (key, _) = &map[i];
             if !key.as_str().unwrap().starts_with(PREFIX) {

@@ -1,7 +1,7 @@
 //! PAL notes: what the pipeline ELF says about its code, before and after the link.
 //!
 //! [`note`] frames bytes, [`document`] is the msgpack tree in them, [`interface_io`] keeps a stage's pre-link interface in
-//! that tree. For the link, [`notes`] turns a part's document into numbers, [`merge`] folds those of all parts,
+//! that tree, [`write_unlinked`] writes the whole of an unlinked ELF's. For the link, [`notes`] turns a part's document into numbers, [`merge`] folds those of all parts,
 //! [`finalize`] adds what only the pipeline state decides, and [`write_v2`] encodes the result. [`schema`] and
 //! [`registers`] are the tables that all of them follow.
 
@@ -17,4 +17,5 @@ pub mod notes;
 pub mod registers;
 pub mod schema;
 pub mod user_data;
+pub mod write_unlinked;
 pub mod write_v2;

@@ -53,6 +53,17 @@ impl Writer {
         }
     }
 
+    /// A value that was read before.
+    pub(super) fn value(&mut self, value: &rmpv::ValueRef<'_>) {
+        // Writing to a vector does not fail.
+        let _ = rmpv::encode::write_value_ref(&mut self.0, value);
+    }
+
+    /// Bytes that are msgpack already.
+    pub(super) fn raw(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
     pub(super) fn bool(&mut self, value: bool) {
         self.0.push(if value { 0xc3 } else { 0xc2 });
     }

@@ -6,7 +6,9 @@
 
 use dovetail::metadata::document::{Document, Map, set};
 use dovetail::metadata::interface::*;
-use dovetail::metadata::{interface_io, note};
+use dovetail::metadata::notes::Fields;
+use dovetail::metadata::registers::Registers;
+use dovetail::metadata::{note, write_unlinked};
 use dovetail::state::*;
 use dovetail::target::{GfxIp, Stage, WaveSize};
 use rmpv::Value;
@@ -101,16 +103,17 @@ impl Unlinked {
 
     pub fn note(&self) -> Vec<u8> {
         let stage = self.interface.stage;
+        let document =
+            write_unlinked::document(&self.symbol, &Fields::new(), &Registers::default(), &self.interface, None);
+        let mut pipeline = Document::parse(&document.unwrap()).unwrap().pipeline;
         let mut own = Map::new();
         set(&mut own, ".entry_point", self.symbol.as_str().into());
         set(&mut own, ".scratch_memory_size", self.scratch.into());
         set(&mut own, ".sgpr_count", self.sgprs.into());
         set(&mut own, ".vgpr_count", self.vgprs.into());
-        let mut pipeline = Map::new();
         set(&mut pipeline, ".hardware_stages", Value::Map(vec![(stage.hardware_name().into(), Value::Map(own))]));
         let registers = self.registers.iter().map(|&(r, w)| (r.into(), w.into())).collect();
         set(&mut pipeline, ".registers", Value::Map(registers));
-        interface_io::embed(&self.interface, &mut pipeline).unwrap();
         for (key, value) in &self.pipeline {
             set(&mut pipeline, key.as_str().unwrap(), value.clone());
         }

@@ -2,7 +2,7 @@
 
 use dovetail::cache::{Cache, StoreKind};
 use dovetail::compile::Compiler;
-use dovetail::compile::request::{Module, TuningOptions};
+use dovetail::compile::request::{LlvmOptions, Module, TuningOptions};
 use dovetail::compile::worker::{PoolConfig, WorkerPool};
 use dovetail::corpus::input::read_file;
 use dovetail::error::{Context, Error, Result};
@@ -144,9 +144,8 @@ impl TuningArgs {
             unroll: !self.no_unroll,
             licm: !self.no_licm,
             vgpr_limit: self.vgpr_limit,
-            scheduler: self.scheduler.clone(),
-            opt_level: self.opt_level,
             cu_mode: self.cu_mode,
+            llvm: LlvmOptions { scheduler: self.scheduler.clone(), opt_level: self.opt_level },
         }
     }
 }

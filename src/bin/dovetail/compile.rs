@@ -1,11 +1,27 @@
 //! `dovetail compile`: one module in this process, with every phase open to view.
 
-use crate::common::{TuningArgs, read_module, write_file};
+use crate::common::TuningArgs;
+#[cfg(feature = "llvm")]
+use crate::common::{print_json, read_module, write_file};
 use crate::populate::wave;
+#[cfg(feature = "llvm")]
+use dovetail::compile::{
+    backend::Generator,
+    compiler::StageCompiler,
+    request::{StageRequest, default_wave},
+    spirv,
+    watch::{Made, Timings, Watch, wall_clock},
+};
+#[cfg(feature = "llvm")]
+use dovetail::error::Context;
 use dovetail::error::{Error, Result};
+#[cfg(feature = "llvm")]
+use dovetail::ir::verify::verify_between;
 use dovetail::target::{GfxIp, Stage, WaveSize};
 use std::path::PathBuf;
 use std::process::ExitCode;
+#[cfg(feature = "llvm")]
+use std::time::Duration;
 
 /// Compile one shader early to an unlinked ELF, or show any phase of it.
 ///
@@ -13,7 +29,7 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(
     after_help = "Phases: upper (as the front end made it), each pass by name, lower (as the code generator takes it), \
-    llvm, llvm-opt, asm.\nExample:\n  dovetail compile a.frag.spv --dump lower --dump asm"
+    then the code generator's own: llvm, llvm-opt, asm.\nExample:\n  dovetail compile a.frag.spv --dump lower --dump asm"
 )]
 pub struct Args {
     /// SPIR-V file.
@@ -40,6 +56,12 @@ pub struct Args {
     /// Verify the IR after every pass, as debug builds always do.
     #[arg(long)]
     verify_ir: bool,
+    /// Print what each phase took.
+    #[arg(long)]
+    timings: bool,
+    /// Print the timings as JSON.
+    #[arg(long, requires = "timings")]
+    json: bool,
     #[command(flatten)]
     tuning: TuningArgs,
 }
@@ -57,72 +79,91 @@ pub fn run(_: &Args) -> Result<ExitCode> {
 
 #[cfg(feature = "llvm")]
 pub fn run(args: &Args) -> Result<ExitCode> {
-    use dovetail::compile::request::{StageRequest, default_wave};
-    use dovetail::compile::{llvm, passes, spirv, unlinked};
-    use dovetail::error::Context;
-    use dovetail::ir::verify::{verify, verify_between};
+    compile(args, &dovetail::compile::llvm::LlvmCompiler::new())
+}
 
+#[cfg(feature = "llvm")]
+fn compile<G: Generator>(args: &Args, compiler: &StageCompiler<G>) -> Result<ExitCode> {
     let place = || args.file.display().to_string();
     let module = read_module(&args.file)?;
     let info = spirv::reflect(&module).at(place)?;
     let (entry_point, stage) = choose(&info.entry_points, args.entry.as_deref()).at(place)?;
-    let options = args.tuning.options();
     let request = StageRequest {
         target: args.target,
         stage,
         module: module.digest(),
         specialization: info.specialization(&args.spec),
         wave: args.wave.unwrap_or_else(|| default_wave(stage, info.uses_subgroups)),
-        options: options.clone(),
+        options: args.tuning.options(),
         known: Default::default(),
         entry_point,
     };
     let mut wanted = args.dump.clone();
     wanted.extend(std::env::var("DOVETAIL_DUMP"));
-    let mut seen = Vec::new();
-    let mut broken = None;
-    let upper = spirv::translate(&module, &request.entry_point, stage, &request.specialization).at(place)?;
-    let lowered = passes::lower_with(upper, &request, &mut |phase, shader| {
-        seen.push(phase.to_owned());
-        if wanted.iter().any(|w| w == phase) {
-            println!("; ---- {phase}\n{shader}");
-        }
-        if args.verify_ir && broken.is_none() {
-            broken = verify_between(shader).err().map(|e| e.at(phase.to_owned()));
-        }
-    })
-    .at(place)?;
-    if let Some(e) = broken {
-        return Err(e);
+    let mut watch = Timings::new(wall_clock, Show { wanted: &wanted, verify: args.verify_ir });
+    let elf = compiler.compile_watched(&module, &request, &mut watch).at(place)?;
+    let phases = watch.phases;
+    if let Some(unknown) = wanted.iter().find(|w| !phases.iter().any(|(phase, _)| w == phase)) {
+        let names: Vec<_> = phases.iter().map(|(phase, _)| *phase).collect();
+        return Err(Error::malformed(format!("no phase `{unknown}`; there are {}", names.join(", "))));
     }
-    if args.verify_ir {
-        verify(&lowered.shader).at(|| "after lowering")?;
+    if args.timings {
+        print_timings(&phases, args.json)?;
     }
-    for (phase, stage) in [
-        ("llvm", llvm::DumpStage::Translated),
-        ("llvm-opt", llvm::DumpStage::Optimized),
-        ("asm", llvm::DumpStage::Assembly),
-    ] {
-        seen.push(phase.to_owned());
-        if wanted.iter().any(|w| w == phase) {
-            println!("; ---- {phase}\n{}", llvm::dump_ir(&lowered.shader, args.target, &options, stage).at(place)?);
-        }
-    }
-    if wanted.iter().any(|w| w == "lower") {
-        println!("; ---- lower\n{}", lowered.shader);
-    }
-    seen.push("lower".to_owned());
-    if let Some(unknown) = wanted.iter().find(|w| !seen.contains(w)) {
-        return Err(Error::malformed(format!("no phase `{unknown}`; there are {}", seen.join(", "))));
-    }
-    let object = llvm::emit_object(&lowered.shader, args.target, &options).at(place)?;
-    let elf = unlinked::write(&object.bytes, &lowered.interface).at(place)?;
     match &args.out {
         Some(out) => write_file(out, &elf.0)?,
-        None if wanted.is_empty() => println!("{}: {} bytes; give -o to keep them", place(), elf.0.len()),
+        None if wanted.is_empty() && !args.timings => {
+            println!("{}: {} bytes; give -o to keep them", place(), elf.0.len());
+        }
         None => {}
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the phases that were asked for, and verifies the IR between passes.
+#[cfg(feature = "llvm")]
+struct Show<'a> {
+    wanted: &'a [String],
+    verify: bool,
+}
+
+#[cfg(feature = "llvm")]
+impl Watch for Show<'_> {
+    fn done(&mut self, phase: &'static str, made: Made<'_>) -> Result<()> {
+        let wanted = self.wanted.iter().any(|w| w == phase);
+        match made {
+            Made::Shader(shader) => {
+                if wanted {
+                    println!("; ---- {phase}\n{shader}");
+                }
+                if self.verify { verify_between(shader).at(|| phase) } else { Ok(()) }
+            }
+            Made::Text(text) if wanted => {
+                println!("; ---- {phase}\n{}", text()?);
+                Ok(())
+            }
+            Made::Bytes if wanted => {
+                Err(Error::malformed(format!("phase `{phase}` has no text; see `dovetail inspect`")))
+            }
+            Made::Text(_) | Made::Bytes => Ok(()),
+        }
+    }
+}
+
+#[cfg(feature = "llvm")]
+fn print_timings(phases: &[(&str, Duration)], json: bool) -> Result<()> {
+    let total: Duration = phases.iter().map(|(_, took)| *took).sum();
+    let micros = |took: Duration| took.as_secs_f64() * 1e6;
+    if json {
+        let rows: Vec<_> =
+            phases.iter().map(|(phase, took)| serde_json::json!({ "phase": phase, "us": micros(*took) })).collect();
+        return print_json(&rows);
+    }
+    println!("{:<22} {:>10} {:>7}", "phase", "us", "share");
+    for (phase, took) in phases.iter().copied().chain([("all", total)]) {
+        println!("{phase:<22} {:>10.1} {:>6.1}%", micros(took), 100.0 * micros(took) / micros(total).max(0.1));
+    }
+    Ok(())
 }
 
 #[cfg(feature = "llvm")]

@@ -4,7 +4,7 @@
 //! its shaders give. It is linked adjacent and chained from early parts, compiled whole, and each result is verified, its
 //! code too: errors in it are failures, remarks are counted. With `--tools`, LLVM's readers must take every ELF without a complaint too, and list the code as we do.
 
-use crate::common::{BuildArgs, CacheArgs, JobArgs, print_json, read_module};
+use crate::common::{BuildArgs, CacheArgs, JobArgs, print_json, read_module, write_file};
 use crate::objdump::{self, Listing};
 use crate::progress::Progress;
 use dovetail::check::{self, Rule};
@@ -42,6 +42,9 @@ pub struct Args {
     /// Have llvm-readelf-19 and llvm-objdump-19 read every ELF, and compare our disassembly with theirs.
     #[arg(long)]
     tools: bool,
+    /// Write the BLAKE3 digest of every ELF, early parts too, to FILE: two compilers that make the same code write the same file.
+    #[arg(long, value_name = "FILE")]
+    digests: Option<PathBuf>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -63,6 +66,9 @@ struct Checked {
     /// Invocations of a workgroup, compute only.
     invocations: Option<u64>,
     failures: BTreeMap<&'static str, String>,
+    /// BLAKE3 of each ELF: of the early parts by their stages, of the pipelines by their routes.
+    #[serde(skip)]
+    digests: BTreeMap<&'static str, blake3::Hash>,
     /// What the checker of the code remarks, by rule, all routes together.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     remarks: BTreeMap<Rule, usize>,
@@ -98,6 +104,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     });
     progress.finish();
     CacheArgs::tell(&cache);
+    if let Some(file) = &args.digests {
+        write_file(file, digests(&checked).as_bytes())?;
+    }
     if args.json {
         print_json(&checked)?;
     } else {
@@ -146,6 +155,7 @@ fn check(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Checked {
         kind,
         invocations: None,
         failures: BTreeMap::new(),
+        digests: BTreeMap::new(),
         remarks: BTreeMap::new(),
         listing: None,
     };
@@ -165,9 +175,9 @@ fn check(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Checked {
             options: args.build.tuning.options(),
             placement: if route == "chained" { Placement::Chained } else { Placement::Adjacent },
         };
-        if args.tools
+        if (args.tools || args.digests.is_some())
             && route == ROUTES[0]
-            && let Err(why) = unlinked(tools, &request)
+            && let Err(why) = unlinked(args, tools, &request, &mut checked.digests)
         {
             checked.failures.insert("unlinked", why.to_string());
         }
@@ -176,7 +186,7 @@ fn check(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Checked {
         } else {
             pipeline::build(&request, tools)
         };
-        match built.and_then(|outcome| judge(args, route, outcome, &mut checked.remarks)) {
+        match built.and_then(|outcome| judge(args, route, outcome, &mut checked)) {
             Ok(Some(listing)) => checked.listing.get_or_insert_default().add(listing),
             Ok(None) => {}
             Err(why) => drop(checked.failures.insert(route, why.to_string())),
@@ -186,7 +196,7 @@ fn check(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Checked {
 }
 
 /// Whether a result is what the route promised, and loads; and with the tools, how it is listed.
-fn judge(args: &Args, route: &str, outcome: Outcome, remarks: &mut BTreeMap<Rule, usize>) -> Result<Option<Listing>> {
+fn judge(args: &Args, route: &'static str, outcome: Outcome, checked: &mut Checked) -> Result<Option<Listing>> {
     let Built { elf, route: went, .. } = match outcome {
         Outcome::Built(built) => built,
         Outcome::NotCached(stage) => return Err(Error::environment(format!("{stage} shader not cached, no compiler"))),
@@ -194,12 +204,13 @@ fn judge(args: &Args, route: &str, outcome: Outcome, remarks: &mut BTreeMap<Rule
     if let (Route::Whole(why), true) = (&went, route != "whole") {
         return Err(Error::unsupported("linking this pipeline", why.clone().unwrap_or_default()));
     }
+    checked.digests.insert(route, blake3::hash(&elf));
     if let Some(v) = verify(&elf)?.violations.first() {
         return Err(Error::bug(v.to_string()));
     }
     let code = check::check(&elf)?;
     for remark in code.remarks() {
-        *remarks.entry(remark.rule).or_default() += 1;
+        *checked.remarks.entry(remark.rule).or_default() += 1;
     }
     if let Some(first) = code.errors().next() {
         return Err(Error::bug(format!("{} errors in the code, the first: {first}", code.errors().count())));
@@ -211,11 +222,18 @@ fn judge(args: &Args, route: &str, outcome: Outcome, remarks: &mut BTreeMap<Rule
     objdump::compare(&elf).map(Some)
 }
 
-/// Whether LLVM's readers take every early part.
-fn unlinked(tools: &Toolchain<'_>, request: &PipelineRequest<'_>) -> Result<()> {
+/// The digests of the early parts, and with the tools, whether LLVM's readers take them.
+fn unlinked(
+    args: &Args,
+    tools: &Toolchain<'_>,
+    request: &PipelineRequest<'_>,
+    digests: &mut BTreeMap<&'static str, blake3::Hash>,
+) -> Result<()> {
     for shader in &request.shaders {
         let fetched = tools.stage(shader.module, &request.stage(shader, KnownState::default()))?;
-        if let Some(elf) = fetched.elf() {
+        let Some(elf) = fetched.elf() else { continue };
+        digests.insert(shader.stage.name(), blake3::hash(&elf.0));
+        if args.tools {
             outside(&elf.0).at(|| format!("unlinked {} stage", shader.stage))?;
         }
     }
@@ -275,6 +293,17 @@ impl Loaded {
             })
             .collect()
     }
+}
+
+/// A line for each ELF, in the order of the pipelines: digest, route or stage, name.
+fn digests(checked: &[Checked]) -> String {
+    let mut out = String::new();
+    for c in checked {
+        for (what, digest) in &c.digests {
+            out += &format!("{digest} {what} {}\n", printable(&c.name));
+        }
+    }
+    out
 }
 
 fn print(checked: &[Checked]) {

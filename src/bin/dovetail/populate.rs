@@ -300,7 +300,7 @@ fn compile(tools: &Toolchain<'_>, item: &Item) -> Outcome {
         Err(e) => return Outcome::of_error(e),
     };
     // What cannot be read here is read again by whoever links it, and refused there.
-    let simplified = |elf: &StageElf| unlinked::simplified(elf, work.request.target).ok().flatten();
+    let simplified = |elf: &StageElf| unlinked::simplified(elf).ok().flatten();
     match catch_unwind(AssertUnwindSafe(|| tools.stage(&work.module, &work.request))) {
         Ok(Ok(Fetched::Hit(elf))) => Outcome::Cached { bytes: elf.0.len(), simplified: simplified(&elf) },
         Ok(Ok(Fetched::Compiled(elf))) => Outcome::Compiled { bytes: elf.0.len(), simplified: simplified(&elf) },

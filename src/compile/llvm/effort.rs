@@ -1,12 +1,16 @@
 //! How hard LLVM works on a shader: as asked, or as little as it can where its cost would be quadratic.
 //!
-//! Some of LLVM's passes take the square of a block's memory accesses, of a function's blocks or of a block's phis. What is
-//! above the limits here gets code of level 0, whose time grows with the size, rather than none. The choice is a function
-//! of the shader alone, never of the time that something took: the same request gives the same bytes on every machine, and
-//! the limits are part of the sources that every key has a digest of. The ELF says that the choice was made.
+//! Some of LLVM's passes take the square of a function's blocks or of a block's phis, and its scheduler that of a block's
+//! memory accesses. What is above the limits here gets code of level 0, whose time grows with the size, rather than none.
+//! Accesses are counted after the pass pipeline, which promotes local variables: what is left is what the scheduler sees.
+//! The choice is a function of the shader alone, never of the time that something took: the same request gives the same
+//! bytes on every machine, and the limits are part of the sources that every key has a digest of. The ELF says that the
+//! choice was made.
 
-use crate::compile::request::TuningOptions;
-use crate::ir::{Op, Shader};
+use crate::ir::Shader;
+use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::module::Module;
+use inkwell::values::{CallSiteValue, InstructionOpcode, InstructionValue};
 
 /// Accesses to memory in one block: the scheduler looks at pairs of them.
 const MAX_ACCESSES: usize = 1_000;
@@ -17,8 +21,8 @@ const MAX_BLOCKS: usize = 1 << 11;
 /// Parameters of one block: coalescing looks at pairs of them.
 const MAX_PARAMS: usize = 1 << 10;
 
-/// The limit that a shader is over, in words for people.
-pub(super) fn too_much(shader: &Shader) -> Option<String> {
+/// The limit that a shader is over before any of LLVM's passes, in words for people.
+pub(super) fn too_large(shader: &Shader) -> Option<String> {
     if shader.blocks.len() > MAX_BLOCKS {
         return Some(format!("{} blocks, over {MAX_BLOCKS}", shader.blocks.len()));
     }
@@ -29,10 +33,6 @@ pub(super) fn too_much(shader: &Shader) -> Option<String> {
         if block.params.len() > MAX_PARAMS {
             return Some(format!("{} values that meet in one block, over {MAX_PARAMS}", block.params.len()));
         }
-        let accesses = block.insts.iter().filter(|&&i| is_access(&shader.inst(i).op)).count();
-        if accesses > MAX_ACCESSES {
-            return Some(format!("{accesses} memory accesses in one block, over {MAX_ACCESSES}"));
-        }
     }
     None
 }
@@ -42,16 +42,29 @@ pub(super) fn many_params(shader: &Shader) -> bool {
     shader.blocks.iter().any(|block| block.params.len() > MAX_PARAMS)
 }
 
-/// What the scheduler keeps in order.
-fn is_access(op: &Op) -> bool {
-    op.has_side_effects()
-        || matches!(op, Op::LocalLoad { .. } | Op::SharedLoad { .. } | Op::BufferLoad { .. } | Op::GlobalLoad { .. })
+/// The limit that a module is over after the pass pipeline, in words for people.
+pub(super) fn too_many_accesses(module: &Module<'_>) -> Option<String> {
+    let blocks = module.get_functions().flat_map(|function| function.get_basic_blocks());
+    let counts = blocks.map(|block| block.get_instructions().filter(|inst| is_access(*inst)).count());
+    let most = counts.max().filter(|&most| most > MAX_ACCESSES)?;
+    Some(format!("{most} memory accesses in one block, over {MAX_ACCESSES}"))
 }
 
-/// The options that a shader is compiled with: those asked for, or level 0.
-pub(super) fn options(shader: &Shader, asked: &TuningOptions) -> (TuningOptions, Option<String>) {
-    match too_much(shader) {
-        Some(why) if asked.opt_level > 0 => (TuningOptions { opt_level: 0, ..asked.clone() }, Some(why)),
-        _ => (asked.clone(), None),
+/// What the scheduler keeps in order.
+fn is_access(inst: InstructionValue<'_>) -> bool {
+    match inst.get_opcode() {
+        InstructionOpcode::Load
+        | InstructionOpcode::Store
+        | InstructionOpcode::AtomicRMW
+        | InstructionOpcode::AtomicCmpXchg
+        | InstructionOpcode::Fence => true,
+        InstructionOpcode::Call => {
+            let callee = CallSiteValue::try_from(inst).ok().and_then(|call| call.get_called_fn_value());
+            let memory = Attribute::get_named_enum_kind_id("memory");
+            let effects = callee.and_then(|f| f.get_enum_attribute(AttributeLoc::Function, memory));
+            // `memory(none)` is 0.
+            effects.is_none_or(|effects| effects.get_enum_value() != 0)
+        }
+        _ => false,
     }
 }

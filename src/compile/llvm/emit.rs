@@ -8,6 +8,7 @@ use super::effort;
 use super::ffi::Diagnosed;
 use super::function;
 use crate::compile::request::TuningOptions;
+use crate::compile::watch::{Made, Unwatched, Watch};
 use crate::error::{Error, Result};
 use crate::ir::{Merge, Shader};
 use crate::target::GfxIp;
@@ -19,94 +20,67 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Once;
-use std::time::{Duration, Instant};
 
 /// A relocatable AMDGPU object.
-#[derive(Clone, Debug)]
-pub struct Object {
+#[derive(Debug)]
+pub(super) struct Object {
     /// The ELF.
     pub bytes: Vec<u8>,
-    /// What it took.
-    pub timings: Timings,
+    /// Why the code is simpler than asked for; `None`: it is not.
+    pub simplified: Option<String>,
 }
 
-/// Time spent in each phase.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Timings {
-    /// Our IR to LLVM's, verified.
-    pub translate: Duration,
-    /// Our pass pipeline.
-    pub optimize: Duration,
-    /// LLVM's code generator and object writer.
-    pub codegen: Duration,
-}
-
-/// How far [`dump_ir`] goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DumpStage {
-    /// As translated.
-    Translated,
-    /// After our pass pipeline.
-    Optimized,
-    /// The assembly.
-    Assembly,
-}
-
-/// Lower-level IR to an object.
+/// Lower-level IR to a relocatable AMDGPU object. Its phases are `llvm`, `llvm-opt`; `asm` ends with the call.
 ///
 /// # Errors
 /// `NeedsFullCompile` for more values than registers can carry; unsupported features; what LLVM reports is a bug of ours.
-pub fn emit_object(shader: &Shader, target: GfxIp, options: &TuningOptions) -> Result<Object> {
-    with_module(shader, target, options, |module, machine, diagnosed, mut timings| {
-        timings.optimize = timed(|| optimize(module, machine, shader, options))?;
-        let mut bytes = Vec::new();
-        timings.codegen = timed(|| {
-            bytes = write(module, machine, FileType::Object)?;
-            Ok(())
-        })?;
-        check(diagnosed)?;
-        Ok(Object { bytes, timings })
-    })
-}
-
-/// LLVM's view of a shader as text, for people.
-///
-/// # Errors
-/// As [`emit_object`].
-pub fn dump_ir(shader: &Shader, target: GfxIp, options: &TuningOptions, stage: DumpStage) -> Result<String> {
-    with_module(shader, target, options, |module, machine, diagnosed, _| {
-        if stage != DumpStage::Translated {
-            optimize(module, machine, shader, options)?;
-        }
-        let text = if stage == DumpStage::Assembly {
-            String::from_utf8_lossy(&write(module, machine, FileType::Assembly)?).into_owned()
-        } else {
-            module.print_to_string().to_string()
-        };
-        check(diagnosed)?;
-        Ok(text)
-    })
-}
-
-fn with_module<T>(
+pub(super) fn emit_object(
     shader: &Shader,
     target: GfxIp,
     options: &TuningOptions,
-    use_it: impl FnOnce(&Module<'_>, &TargetMachine, &Diagnosed, Timings) -> Result<T>,
-) -> Result<T> {
-    let machine = machine(target, options.opt_level)?;
-    let diagnosed = Diagnosed::new();
-    let start = Instant::now();
-    let module = function::build(diagnosed.context(), &machine, shader, options)?;
-    module.verify().map_err(|e| Error::bug(format!("LLVM's verifier: {}", e.to_string().trim_end())))?;
-    let timings = Timings { translate: start.elapsed(), ..Timings::default() };
-    use_it(&module, &machine, &diagnosed, timings)
+    watch: &mut dyn Watch,
+) -> Result<Object> {
+    generate(shader, target, options, FileType::Object, watch)
 }
 
-fn timed(f: impl FnOnce() -> Result<()>) -> Result<Duration> {
-    let start = Instant::now();
-    f()?;
-    Ok(start.elapsed())
+/// LLVM's assembly of a shader, for people.
+///
+/// # Errors
+/// As [`emit_object`].
+pub(super) fn emit_assembly(shader: &Shader, target: GfxIp, options: &TuningOptions) -> Result<String> {
+    let assembly = generate(shader, target, options, FileType::Assembly, &mut Unwatched)?;
+    Ok(String::from_utf8_lossy(&assembly.bytes).into_owned())
+}
+
+fn generate(
+    shader: &Shader,
+    target: GfxIp,
+    options: &TuningOptions,
+    kind: FileType,
+    watch: &mut dyn Watch,
+) -> Result<Object> {
+    let asked = options.llvm.opt_level;
+    let mut simplified = effort::too_large(shader).filter(|_| asked > 0);
+    let level = if simplified.is_some() { 0 } else { asked };
+    let mut machine = machine(target, level)?;
+    let diagnosed = Diagnosed::new();
+    let module = function::build(diagnosed.context(), &machine, shader, options)?;
+    module.verify().map_err(|e| Error::bug(format!("LLVM's verifier: {}", e.to_string().trim_end())))?;
+    let text = || Ok(module.print_to_string().to_string());
+    watch.done("llvm", Made::Text(&text))?;
+    optimize(&module, &machine, shader, level, options)?;
+    watch.done("llvm-opt", Made::Text(&text))?;
+    if level > 0 {
+        simplified = effort::too_many_accesses(&module);
+        if simplified.is_some() {
+            machine = self::machine(target, 0)?;
+        }
+    }
+    let bytes = write(&module, &machine, kind)?;
+    match diagnosed.take_errors().as_slice() {
+        [] => Ok(Object { bytes, simplified }),
+        errors => Err(Error::bug(format!("LLVM's code generator: {}", errors.join("; ")))),
+    }
 }
 
 fn write(module: &Module<'_>, machine: &TargetMachine, kind: FileType) -> Result<Vec<u8>> {
@@ -115,15 +89,14 @@ fn write(module: &Module<'_>, machine: &TargetMachine, kind: FileType) -> Result
     Ok(buffer.as_slice().to_vec())
 }
 
-fn check(diagnosed: &Diagnosed) -> Result<()> {
-    match diagnosed.take_errors().as_slice() {
-        [] => Ok(()),
-        errors => Err(Error::bug(format!("LLVM's code generator: {}", errors.join("; ")))),
-    }
-}
-
-fn optimize(module: &Module<'_>, machine: &TargetMachine, shader: &Shader, options: &TuningOptions) -> Result<()> {
-    let pipeline = match options.opt_level {
+fn optimize(
+    module: &Module<'_>,
+    machine: &TargetMachine,
+    shader: &Shader,
+    level: u8,
+    options: &TuningOptions,
+) -> Result<()> {
+    let pipeline = match level {
         // Even the fastest register allocator copies each of the values that meet past all others.
         0 if effort::many_params(shader) => "function(reg2mem)".to_owned(),
         0 => return Ok(()),

@@ -9,6 +9,7 @@ use super::values::Cx;
 use crate::compile::request::TuningOptions;
 use crate::error::{Error, FullCompile, Result};
 use crate::ir::{BlockId, DenormMode, EntryArg, Level, LowerInfo, Op, RegClass, RoundMode, Shader, Terminator, Type};
+use crate::metadata::interface::MAX_JOINT_VGPRS;
 use crate::target::{Stage, WaveSize};
 use inkwell::AddressSpace;
 use inkwell::attributes::{Attribute, AttributeLoc};
@@ -18,8 +19,7 @@ use inkwell::targets::TargetMachine;
 use inkwell::types::BasicMetadataTypeEnum;
 use inkwell::values::FunctionValue;
 
-/// Registers that a calling convention can pass or return; beyond them LLVM ends the process.
-const MAX_VGPRS: u32 = 136;
+/// SGPRs that a calling convention can pass or return; beyond them LLVM ends the process.
 const MAX_SGPRS: u32 = 44;
 /// Invocations that the hardware runs as one workgroup.
 const MAX_WORKGROUP: u32 = 1024;
@@ -124,7 +124,7 @@ fn check_counts(shader: &Shader, info: &LowerInfo, returns: &[Type]) -> Result<(
     let args: Vec<_> = info.args.iter().map(|a| (a.class, a.ty)).collect();
     let returns: Vec<_> = info.returns.iter().copied().zip(returns.iter().copied()).collect();
     for (what, list) in [(inputs, args), (outputs, returns)] {
-        for (class, max) in [(RegClass::Sgpr, MAX_SGPRS), (RegClass::Vgpr, MAX_VGPRS)] {
+        for (class, max) in [(RegClass::Sgpr, MAX_SGPRS), (RegClass::Vgpr, MAX_JOINT_VGPRS)] {
             let count = list.iter().filter(|(c, _)| *c == class).map(|(_, t)| dwords(*t)).sum();
             if count > max {
                 return Err(Error::needs_full(FullCompile::TooManyValues { what: what.to_owned(), count }));
@@ -221,8 +221,8 @@ fn attributes(cx: &Cx<'_, '_>, options: &TuningOptions) {
     if options.vgpr_limit > 0 {
         set("amdgpu-num-vgpr", &options.vgpr_limit.to_string());
     }
-    if !options.scheduler.is_empty() {
-        set("amdgpu-sched-strategy", &options.scheduler);
+    if !options.llvm.scheduler.is_empty() {
+        set("amdgpu-sched-strategy", &options.llvm.scheduler);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Lower-level IR to an AMDGPU object through LLVM 19.
 //!
-//! `emit` is the way through; `function` and `blocks` make the module, `ops` sends each operation to its class (`alu*`,
+//! `generator` is the seam, `emit` the way through LLVM, `object` reads what comes out; `function` and `blocks` make the module, `ops` sends each operation to its class (`alu*`,
 //! `buffer`, `memory`, `atomic`, `image`, `lanes`, `sync`), `values` holds what they share, `ffi` what inkwell lacks,
 //! `out_of_memory` what becomes of a process without memory.
 //! No LLVM type leaves this folder. To add an operation: its arm in `ops`, its translation in the class it belongs to,
@@ -12,21 +12,22 @@ mod alu_int;
 mod atomic;
 mod blocks;
 mod buffer;
-mod compiler;
 mod effort;
 mod emit;
 mod ffi;
 mod function;
+mod generator;
 mod image;
 mod lanes;
 mod memory;
+mod object;
 mod ops;
 mod out_of_memory;
 mod sync;
 mod values;
+mod written;
 
-pub use compiler::LlvmCompiler;
-pub use emit::{DumpStage, Object, Timings, dump_ir, emit_object};
+pub use generator::{Llvm, LlvmCompiler};
 pub use out_of_memory::{abort_out_of_memory, hoard};
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 //! Every driver table lies in the same 4 GiB as the code, so a pointer is one SGPR and the high half that of the program
 //! counter. The 64-bit address is built once, in the prelude.
 
-use super::entry::Entry;
+use super::entry_values::Entry;
 use super::prelude::Prelude;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ir::{Align, Builder, Op, Shader, Type, Value};
 use crate::metadata::interface::UserData;
 
@@ -43,11 +43,4 @@ pub(super) fn widen(p: &mut Prelude, b: &mut Builder<'_>, low: Value) -> Value {
 /// Loads from a table.
 pub(super) fn load(b: &mut Builder<'_>, address: Value, offset: Value, ty: Type, align: Align) -> Value {
     b.value(Op::TableLoad { align }, &[address, offset], ty)
-}
-
-impl Entry {
-    /// The SGPR with this user data, which the plan promised.
-    pub(super) fn user(&self, which: UserData) -> Result<Value> {
-        self.find_user(which).ok_or_else(|| Error::bug(format!("user data {which:?} are used but not planned")))
-    }
 }

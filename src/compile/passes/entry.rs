@@ -9,124 +9,17 @@
 //! The code generator drops fragment inputs that nothing uses; every SGPR is declared, used or not, because the
 //! scratch offset follows the last.
 
-use super::pipeline::Lowering;
+use super::context::{PassContext, place_of, push_dwords, resource as resource_of};
+use super::entry_values::{Entry, systems_of, vertex_inputs};
 use crate::abi::user_data::{self, UserDataNeeds};
 use crate::error::{Error, FullCompile, Result};
-use crate::ir::{
-    ArgRole, Bits, BuiltIn, DescriptorPart, EntryArg, LowerInfo, NumericKind, Op, RegClass, Shader, Type, Value,
-};
-use crate::metadata::interface::{ComponentType, StageKind, UserData, VertexInput};
+use crate::ir::{ArgRole, BuiltIn, DescriptorPart, EntryArg, LowerInfo, Op, RegClass, Shader, Type};
+use crate::metadata::interface::{MAX_JOINT_VGPRS, StageKind};
 use crate::state::Known;
 use crate::target::Stage;
-use std::collections::BTreeMap;
-
-/// VGPRs that can be passed or returned (lowering-llvm 1.3).
-pub(super) const MAX_VGPRS: u32 = 136;
-
-/// The entry registers, by meaning.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Entry {
-    user: Vec<(UserData, Value)>,
-    /// System values in the order of the module's table, SGPRs first.
-    pub(super) system: BTreeMap<System, Value>,
-    /// Fetched vertex dwords: by location, component and component type.
-    pub(super) fetched: BTreeMap<(u32, u8, ComponentType), Vec<Value>>,
-}
-
-impl Entry {
-    /// The SGPR with this user data, if there is one.
-    pub(super) fn find_user(&self, which: UserData) -> Option<Value> {
-        self.user.iter().find(|(u, _)| *u == which).map(|&(_, v)| v)
-    }
-
-    /// A system value, of the stage that has it.
-    pub(super) fn system(&self, which: System) -> Result<Value> {
-        let found = self.system.get(&which).copied();
-        found.ok_or_else(|| Error::bug(format!("{} is not an entry register of this stage", which.name())))
-    }
-}
-
-macro_rules! systems {
-    ($( $variant:ident $name:literal $class:ident $lanes:literal; )*) => {
-        /// A register that the hardware fills, in hardware order within its stage.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub(super) enum System { $( $variant, )* }
-        impl System {
-            /// Name for people.
-            pub(super) const fn name(self) -> &'static str {
-                match self { $( Self::$variant => $name, )* }
-            }
-            const fn class(self) -> RegClass {
-                match self { $( Self::$variant => RegClass::$class, )* }
-            }
-            fn ty(self) -> Type {
-                let lanes = match self { $( Self::$variant => $lanes, )* };
-                Type::vector(Bits::B32, lanes).unwrap_or(Type::B32)
-            }
-        }
-    };
-}
-
-systems! {
-    VertexId "vertex_id" Vgpr 1;
-    RelativeVertexId "relative_vertex_id" Vgpr 1;
-    PrimitiveId "primitive_id" Vgpr 1;
-    InstanceId "instance_id" Vgpr 1;
-    PrimMask "prim_mask" Sgpr 1;
-    PerspSample "persp_sample" Vgpr 2;
-    PerspCenter "persp_center" Vgpr 2;
-    PerspCentroid "persp_centroid" Vgpr 2;
-    PerspPull "persp_pull_model" Vgpr 3;
-    LinearSample "linear_sample" Vgpr 2;
-    LinearCenter "linear_center" Vgpr 2;
-    LinearCentroid "linear_centroid" Vgpr 2;
-    LineStipple "line_stipple" Vgpr 1;
-    PosX "pos_x" Vgpr 1;
-    PosY "pos_y" Vgpr 1;
-    PosZ "pos_z" Vgpr 1;
-    PosW "pos_w" Vgpr 1;
-    FrontFace "front_face" Vgpr 1;
-    Ancillary "ancillary" Vgpr 1;
-    SampleCoverage "sample_coverage" Vgpr 1;
-    FixedXy "fixed_xy" Vgpr 1;
-    WorkgroupX "workgroup_x" Sgpr 1;
-    WorkgroupY "workgroup_y" Sgpr 1;
-    WorkgroupZ "workgroup_z" Sgpr 1;
-    GroupSize "group_size" Sgpr 1;
-    LocalX "local_x" Vgpr 1;
-    LocalY "local_y" Vgpr 1;
-    LocalZ "local_z" Vgpr 1;
-}
-
-const fn systems_of(stage: Stage) -> &'static [System] {
-    use System as S;
-    match stage {
-        Stage::Vertex => &[S::VertexId, S::RelativeVertexId, S::PrimitiveId, S::InstanceId],
-        Stage::Fragment => &[
-            S::PrimMask,
-            S::PerspSample,
-            S::PerspCenter,
-            S::PerspCentroid,
-            S::PerspPull,
-            S::LinearSample,
-            S::LinearCenter,
-            S::LinearCentroid,
-            S::LineStipple,
-            S::PosX,
-            S::PosY,
-            S::PosZ,
-            S::PosW,
-            S::FrontFace,
-            S::Ancillary,
-            S::SampleCoverage,
-            S::FixedXy,
-        ],
-        Stage::Compute => &[S::WorkgroupX, S::WorkgroupY, S::WorkgroupZ, S::GroupSize, S::LocalX, S::LocalY, S::LocalZ],
-    }
-}
 
 /// Gives the entry block its parameters.
-pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
+pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     if !shader.block(Shader::ENTRY).params.is_empty() {
         return Err(Error::bug("the entry block has parameters before the entry is lowered"));
     }
@@ -167,7 +60,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
     }
 
     let vgprs: u32 = args.iter().filter(|a| a.class == RegClass::Vgpr).map(|a| a.ty.lanes()).sum();
-    if vgprs > MAX_VGPRS {
+    if vgprs > MAX_JOINT_VGPRS {
         return Err(Error::needs_full(FullCompile::TooManyValues { what: "vertex inputs".into(), count: vgprs }));
     }
     let symbol = if fetch_in_prolog { shader.stage.unlinked_symbol() } else { shader.stage.entry_symbol() };
@@ -192,12 +85,12 @@ pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
 }
 
 /// What the shader reads of its user data.
-fn needs(shader: &Shader, cx: &Lowering<'_>) -> Result<UserDataNeeds> {
+fn needs(shader: &Shader, cx: &PassContext<'_>) -> Result<UserDataNeeds> {
     let mut n = UserDataNeeds::default();
-    for inst in live_insts(shader) {
+    for inst in shader.live_insts() {
         match inst.op {
             Op::Descriptor { resource, part, .. } => {
-                let r = super::pipeline::resource(shader, resource)?;
+                let r = resource_of(shader, resource)?;
                 match &cx.layout {
                     // A buffer may turn out to stand in the root table, and then is read through the spill table.
                     None => {
@@ -205,7 +98,7 @@ fn needs(shader: &Shader, cx: &Lowering<'_>) -> Result<UserDataNeeds> {
                         n.spill |= part == DescriptorPart::Buffer;
                     }
                     Some(layout) => {
-                        if super::pipeline::place_of(layout, r)?.in_root {
+                        if place_of(layout, r)?.in_root {
                             n.spill = true;
                         } else {
                             n.sets.insert(r.set);
@@ -213,7 +106,7 @@ fn needs(shader: &Shader, cx: &Lowering<'_>) -> Result<UserDataNeeds> {
                     }
                 }
             }
-            Op::PushConstant { .. } => match super::lower_push_constants::dwords(shader, inst) {
+            Op::PushConstant { .. } => match push_dwords(shader, inst) {
                 Some(load) => {
                     n.push_constants.insert(load);
                 }
@@ -232,37 +125,4 @@ fn needs(shader: &Shader, cx: &Lowering<'_>) -> Result<UserDataNeeds> {
         }
     }
     Ok(n)
-}
-
-/// Instructions that stand in a block.
-pub(super) fn live_insts(shader: &Shader) -> impl Iterator<Item = &crate::ir::Inst> {
-    shader.blocks.iter().flat_map(|b| &b.insts).map(|&id| shader.inst(id))
-}
-
-/// The fetches: runs of components of one location and type.
-pub(super) fn vertex_inputs(shader: &Shader) -> Result<Vec<VertexInput>> {
-    let mut runs: BTreeMap<(u32, ComponentType), (u8, u8)> = BTreeMap::new();
-    for inst in live_insts(shader) {
-        let Op::LoadInput { location, component, kind, .. } = inst.op else { continue };
-        let ty = inst.result.map_or(Type::B32, |v| shader.ty(v));
-        let run = runs.entry((location, component_type(kind, ty)?)).or_insert((component, component));
-        *run = (run.0.min(component), run.1.max(component));
-    }
-    let one = |((location, ty), (first, last)): ((u32, ComponentType), (u8, u8))| VertexInput {
-        location,
-        component: first,
-        count: last - first + 1,
-        ty,
-    };
-    Ok(runs.into_iter().map(one).collect())
-}
-
-/// The interface's name of a scalar type.
-pub(super) fn component_type(kind: NumericKind, ty: Type) -> Result<ComponentType> {
-    match ty.bits() {
-        Bits::B8 | Bits::B16 | Bits::B32 | Bits::B64 if ty.is_scalar() => {
-            Ok(ComponentType { kind, bits: ty.bits().count() as u8 })
-        }
-        _ => Err(Error::bug(format!("an interface component of type {ty}"))),
-    }
 }

@@ -1,8 +1,8 @@
 //! Vertex fetch in the body itself, for a known vertex state: what the prolog does otherwise, by the same plan.
 
 use super::address;
-use super::entry::{Entry, System, vertex_inputs};
-use super::pipeline::Lowering;
+use super::context::PassContext;
+use super::entry_values::{Entry, System, vertex_inputs};
 use super::prelude::Prelude;
 use crate::abi::fetch::{FetchLoad, FetchPlan, FetchedDword, VertexIndex};
 use crate::error::{Error, Result};
@@ -14,7 +14,7 @@ use crate::state::VertexInputState;
 const DESCRIPTOR_BYTES: u32 = 16;
 
 /// Fetches every input at the top of the shader and fills in [`Entry::fetched`].
-pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>, state: &VertexInputState) -> Result<()> {
+pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>, state: &VertexInputState) -> Result<()> {
     let inputs = vertex_inputs(shader)?;
     let plan = FetchPlan::new(cx.request.target, &inputs, state)?;
     let mut prelude = Prelude::default();

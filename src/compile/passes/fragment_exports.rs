@@ -10,7 +10,7 @@
 //!
 //! Depth goes first, the last export is the one that is `done`. A component without value beside one with is zero.
 
-use super::lower_outputs::{Outputs, stored};
+use super::outputs::{Outputs, stored};
 use crate::abi::exports::{ColorExport, ColorExportPlan, ExportFormat};
 use crate::error::{Context, Error, Result};
 use crate::ir::{AluOp, Bits, Builder, ExportTarget, NumericKind, Op, OutputSlot, Shader, Type, Value};

@@ -8,17 +8,17 @@
 //! With an unknown colour state the body always falls through: only the epilog knows whether something must be exported
 //! in spite of there being no output. Small values are zero-extended in their register; the epilog knows their type.
 
-use super::entry::{component_type, live_insts};
+use super::context::PassContext;
+use super::entry_values::component_type;
 use super::fragment_exports;
-use super::lower_outputs::{self, Outputs, stored};
-use super::pipeline::Lowering;
+use super::outputs::{self, Outputs, stored};
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Bits, Builder, Op, OutputSlot, Shader, Type};
 use crate::metadata::interface::{ColorOutput, FragmentInterface, StageKind};
 use std::collections::BTreeMap;
 
 /// Lowers the outputs of a fragment shader.
-pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>, outputs: &Outputs) -> Result<()> {
+pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>, outputs: &Outputs) -> Result<()> {
     let StageKind::Fragment(interface) = &mut cx.interface.kind else {
         return Err(Error::bug("fragment outputs of another stage"));
     };
@@ -26,7 +26,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>, outputs: &Outputs)
     interface.writes_stencil = outputs.has(OutputSlot::FragStencilRef);
     interface.writes_sample_mask = outputs.has(OutputSlot::SampleMask);
     interface.colors = colors(outputs)?;
-    interface.kills = live_insts(shader).any(|i| i.op == Op::DemoteIf);
+    interface.kills = shader.live_insts().any(|i| i.op == Op::DemoteIf);
     if let Some(state) = cx.request.known.colors.get() {
         return fragment_exports::run(shader, interface, outputs, cx.request.target, state);
     }
@@ -67,7 +67,7 @@ fn give_back(shader: &mut Shader, interface: &mut FragmentInterface, outputs: &O
         }
         ends.push((*block, values));
     }
-    lower_outputs::fall_through(shader, ends, "fragment colours")
+    outputs::fall_through(shader, ends, "fragment colours")
 }
 
 /// The colour outputs by location and index.

@@ -11,9 +11,9 @@
 //! An attribute channel is always 32 bits: half floats are interpolated as floats and then rounded, small integers are
 //! the low bits, 64 bits are two channels. The list in the interface is in order of attribute numbers.
 
-use super::entry::{Entry, System, live_insts};
+use super::context::{PassContext, dword_places};
+use super::entry_values::{Entry, System};
 use super::lower_builtins::sample_offset;
-use super::pipeline::Lowering;
 use super::prelude::Prelude;
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
@@ -49,9 +49,9 @@ struct Read {
 }
 
 /// Lowers every attribute of a fragment shader.
-pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
+pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     let mut attributes: BTreeMap<Attribute, u8> = BTreeMap::new();
-    for inst in live_insts(shader) {
+    for inst in shader.live_insts() {
         let Some(read) = read(shader, inst) else { continue };
         for (attribute, channel) in channels(shader, inst, read) {
             *attributes.entry(attribute).or_default() |= 1 << channel;
@@ -127,7 +127,7 @@ fn pair_of(perspective: bool, place: InterpPlace) -> System {
 
 /// Whether the shader uses a pair: for an attribute, or as barycentric coordinates.
 fn uses_pair(shader: &Shader, pair: System) -> bool {
-    live_insts(shader).any(|inst| {
+    shader.live_insts().any(|inst| {
         let interp = weight(inst).map(|(interp, _)| interp).or_else(|| Some(read(shader, inst)?.interp));
         matches!(interp, Some(Interp::At { perspective, place }) if pair_of(perspective, place) == pair)
     })
@@ -187,7 +187,7 @@ fn read(shader: &Shader, inst: &Inst) -> Option<Read> {
 fn channels(shader: &Shader, inst: &Inst, read: Read) -> Vec<(Attribute, u8)> {
     let wide = inst.result.is_some_and(|v| shader.ty(v).bits() == Bits::B64);
     let Semantic::Location(location) = read.attribute.semantic else { return vec![(read.attribute, read.channel)] };
-    super::pipeline::dword_places(location, read.channel, wide)
+    dword_places(location, read.channel, wide)
         .into_iter()
         .map(|(location, channel)| (Attribute { semantic: Semantic::Location(location), ..read.attribute }, channel))
         .collect()

@@ -4,7 +4,7 @@
 //! quads of lanes (`DerivativeGroupQuads`), four numbers in turn are given to two by two invocations; the quads follow
 //! along x, then y, then z. Linear groups are quads of lanes as they are.
 
-use super::entry::{Entry, System};
+use super::entry_values::{Entry, System};
 use crate::error::Result;
 use crate::ir::{AluOp, Builder, BuiltIn, DerivativeGroup, Modes, Op, Type, Value};
 

@@ -5,10 +5,10 @@
 //! hence relocations: device index, number of samples, sample pattern.
 
 use super::address;
-use super::entry::{Entry, System};
+use super::context::PassContext;
+use super::entry_values::{Entry, System};
 use super::local_id::LocalId;
 use super::lower_descriptors::reloc;
-use super::pipeline::Lowering;
 use super::prelude::Prelude;
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
@@ -21,7 +21,7 @@ use crate::target::Stage;
 const SAMPLE_POSITIONS: u64 = 48 * 4;
 
 /// Lowers `LoadBuiltIn`.
-pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
+pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     let mut prelude = Prelude::default();
     let modes = shader.modes.clone();
     if reads(shader, BuiltIn::FullyCovered) && reads(shader, BuiltIn::SampleMaskIn) {
@@ -43,11 +43,11 @@ pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
 /// Whether the first component of a built-in is read.
 fn reads(shader: &Shader, which: BuiltIn) -> bool {
     let is = |op: &Op| matches!(*op, Op::LoadBuiltIn { builtin, component: 0, .. } if builtin == which);
-    super::entry::live_insts(shader).any(|i| is(&i.op))
+    shader.live_insts().any(|i| is(&i.op))
 }
 
 /// Which counters of the interface a built-in raises.
-fn note(cx: &mut Lowering<'_>, builtin: BuiltIn, component: u8, modes: &Modes) {
+fn note(cx: &mut PassContext<'_>, builtin: BuiltIn, component: u8, modes: &Modes) {
     match (&mut cx.interface.kind, builtin) {
         (StageKind::Vertex(v), BuiltIn::InstanceIndex) => v.vgpr_comp_cnt = v.vgpr_comp_cnt.max(3),
         (StageKind::Fragment(f), BuiltIn::FullyCovered) => f.fully_covered = true,

@@ -11,8 +11,8 @@
 //! An index that the shader does not call non-uniform is made a scalar, so that the descriptor is one too.
 
 use super::address;
-use super::entry::Entry;
-use super::pipeline::{Lowering, place_of, resource, set_pointer};
+use super::context::{PassContext, place_of, resource, set_pointer};
+use super::entry_values::Entry;
 use super::prelude::Prelude;
 use crate::abi::layout::ResolvedLayout;
 use crate::error::{Error, Result};
@@ -22,7 +22,7 @@ use crate::metadata::interface::UserData;
 use crate::reloc::symbol::{LinkSymbol, PartLetter};
 
 /// Lowers `Descriptor` and `BufferSize`.
-pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
+pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     let mut prelude = Prelude::default();
     rewrite(shader, |b, inst| match (&inst.op, inst.args.as_slice()) {
         (Op::Descriptor { resource: id, part, non_uniform }, &[index]) => {
@@ -53,7 +53,7 @@ struct Load<'a, 'b> {
 }
 
 impl Load<'_, '_> {
-    fn run(&mut self, cx: &mut Lowering<'_>, index: Value, non_uniform: bool, ty: Type) -> Result<Value> {
+    fn run(&mut self, cx: &mut PassContext<'_>, index: Value, non_uniform: bool, ty: Type) -> Result<Value> {
         let index = if non_uniform || self.b.shader.as_const(index).is_some() {
             index
         } else {
@@ -93,7 +93,7 @@ impl Load<'_, '_> {
         Ok((address::widen(self.prelude, self.b, low), offset))
     }
 
-    fn known(&mut self, cx: &mut Lowering<'_>, layout: &ResolvedLayout, index: Value) -> Result<(Value, Value)> {
+    fn known(&mut self, cx: &mut PassContext<'_>, layout: &ResolvedLayout, index: Value) -> Result<(Value, Value)> {
         let place = place_of(layout, self.r)?;
         let start = place
             .part_offset(self.letter())

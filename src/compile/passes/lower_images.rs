@@ -2,7 +2,7 @@
 //!
 //! What is decided here: the shape the instruction has, the order of address components, where the level of detail
 //! comes from, and what a query reads from the descriptor. Texel buffers become typed buffer accesses. Bits stay bits: whether a
-//! format is integer or float is the descriptor's business. To add an operation: an arm of `Lowering::run`.
+//! format is integer or float is the descriptor's business. To add an operation: an arm of `ImageLowering::run`.
 
 use super::cube;
 use crate::error::{Error, Result};
@@ -20,7 +20,7 @@ use crate::target::WaveSize;
 pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     let derivatives = shader.has_derivatives();
     rewrite(shader, |b, inst| match inst.op {
-        Op::Image(image) => match (Lowering { b, image, inst, derivatives }).run()? {
+        Op::Image(image) => match (ImageLowering { b, image, inst, derivatives }).run()? {
             Some(v) => Ok(Rewrite::Value(v)),
             None => Ok(Rewrite::Remove),
         },
@@ -28,7 +28,7 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     })
 }
 
-struct Lowering<'a, 'b> {
+struct ImageLowering<'a, 'b> {
     b: &'a mut Builder<'b>,
     image: ImageInst,
     inst: &'a Inst,
@@ -43,7 +43,7 @@ struct Level {
     clamp: bool,
 }
 
-impl Lowering<'_, '_> {
+impl ImageLowering<'_, '_> {
     fn run(&mut self) -> Result<Option<Value>> {
         if self.image.dim == Dim::Buffer {
             return self.texel_buffer();

@@ -7,8 +7,8 @@
 //!
 //! Fragment inputs are numbered densely, locations first and built-ins behind them; see `interpolate`.
 
-use super::entry::{Entry, component_type};
-use super::pipeline::Lowering;
+use super::context::PassContext;
+use super::entry_values::{Entry, component_type};
 use super::{address, fetch, interpolate};
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
@@ -16,7 +16,7 @@ use crate::ir::{AluOp, Bits, Builder, Inst, NumericKind, Op, Shader, Type, Value
 use crate::target::Stage;
 
 /// Lowers `LoadInput`, and the built-ins that are attributes.
-pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
+pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     match shader.stage {
         Stage::Vertex => {
             if let Some(state) = cx.request.known.vertex.get() {

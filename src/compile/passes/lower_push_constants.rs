@@ -6,8 +6,8 @@
 //! | known | `UserData::Root(dword)` | spill table, at constant + offset |
 
 use super::address;
-use super::entry::Entry;
-use super::pipeline::{Lowering, push_place};
+use super::context::{PassContext, push_dwords, push_place};
+use super::entry_values::Entry;
 use super::prelude::Prelude;
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
@@ -16,7 +16,7 @@ use crate::metadata::interface::UserData;
 use crate::reloc::symbol::LinkSymbol;
 
 /// Lowers `PushConstant`.
-pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
+pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     let mut prelude = Prelude::default();
     rewrite(shader, |b, inst| {
         let Op::PushConstant { align } = inst.op else { return Ok(Rewrite::Keep) };
@@ -52,17 +52,8 @@ fn start(p: &mut Prelude, shader: &mut Shader, entry: &Entry) -> Result<Value> {
     Ok(address::join(p, shader, low, high))
 }
 
-/// The dwords that a load at a constant, naturally aligned offset takes: first and count.
-pub(super) fn dwords(shader: &Shader, inst: &Inst) -> Option<(u32, u32)> {
-    let offset = u32::try_from(shader.as_const(*inst.args.first()?)?).ok()?;
-    let ty = shader.ty(inst.result?);
-    let unit = ty.bits().bytes().min(4);
-    let end = offset.checked_add(ty.bytes())?;
-    (ty.bits() != Bits::B1 && offset.is_multiple_of(unit)).then(|| (offset / 4, end.div_ceil(4) - offset / 4))
-}
-
 fn from_registers(b: &mut Builder<'_>, entry: &Entry, inst: &Inst) -> Option<Value> {
-    let (first, count) = dwords(b.shader, inst)?;
+    let (first, count) = push_dwords(b.shader, inst)?;
     let regs: Option<Vec<Value>> =
         (first..first.checked_add(count)?).map(|d| entry.find_user(UserData::PushConstant(d))).collect();
     let regs = regs?;

@@ -3,9 +3,11 @@
 //! The order of all passes is in `pipeline`.
 
 mod address;
+mod context;
 mod cube;
 pub mod dce;
 mod entry;
+mod entry_values;
 mod fetch;
 pub mod fold;
 mod fragment_exports;
@@ -23,6 +25,7 @@ mod lower_push_constants;
 pub mod lower_subgroup;
 mod multiview;
 mod output_values;
+mod outputs;
 mod pipeline;
 mod prelude;
 mod sample_shading;
@@ -34,4 +37,5 @@ mod vertex_positions;
 #[cfg(test)]
 mod tests;
 
-pub use pipeline::{Lowered, Lowering, PASSES, Pass, lower, lower_with};
+pub use context::PassContext;
+pub use pipeline::{Lowered, PASSES, Pass, lower, lower_watched};

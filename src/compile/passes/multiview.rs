@@ -7,20 +7,20 @@
 //!
 //! The driver draws once a view, with the view's number in the user data of both stages: a fragment shader is the same code.
 
-use super::pipeline::Lowering;
+use super::context::PassContext;
 use crate::error::{Error, Result};
 use crate::ir::{BlockId, Builder, BuiltIn, NumericKind, Op, OutputSlot, Shader, Terminator, Type};
 use crate::metadata::interface::StageKind;
 
 /// Stores the view as the layer at every end.
-pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
+pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     let StageKind::Vertex(interface) = &mut cx.interface.kind else { return Ok(()) };
     if cx.request.known.multiview.get() != Some(&true) {
         return Ok(());
     }
     interface.multiview = true;
     let says = |inst: &crate::ir::Inst| matches!(inst.op, Op::StoreOutput { slot: OutputSlot::Layer, .. });
-    if super::entry::live_insts(shader).any(says) {
+    if shader.live_insts().any(says) {
         return Err(Error::malformed("the shader writes Layer, and the state has a view mask, which decides it"));
     }
     let returns = |b: &BlockId| matches!(shader.block(*b).term, Some(Terminator::Return(_)));

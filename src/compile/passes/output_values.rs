@@ -4,7 +4,6 @@
 //! questions look through locals, vectors and block parameters. What nothing gives bits is not written: an epilog that
 //! exported it would read a register that holds whatever was left there.
 
-use super::entry::live_insts;
 use crate::ir::{BlockCall, BlockId, Inst, LocalId, Op, Shader, Terminator, Value, ValueDef};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,7 +57,7 @@ impl<'a> Origins<'a> {
             calls.entry(call.block).or_default().push(call);
         }
         let mut stores: BTreeMap<LocalId, Stores> = BTreeMap::new();
-        for inst in live_insts(shader) {
+        for inst in shader.live_insts() {
             let (&Op::LocalStore { local, .. }, &[at, value]) = (&inst.op, inst.args.as_slice()) else { continue };
             let all = stores.entry(local).or_default();
             all.widest = all.widest.max(u64::from(shader.ty(value).bytes()));
@@ -105,7 +104,7 @@ impl<'a> Origins<'a> {
 
     /// The values that are stored to outputs and have no bits.
     pub(super) fn undefined_outputs(&mut self) -> BTreeSet<Value> {
-        let stores = live_insts(self.shader).filter(|inst| matches!(inst.op, Op::StoreOutput { .. }));
+        let stores = self.shader.live_insts().filter(|inst| matches!(inst.op, Op::StoreOutput { .. }));
         let stored: Vec<Value> = stores.filter_map(|store| store.args.first().copied()).collect();
         self.find_undefined(stored.iter().map(|&v| Holder::Lane(v, 0)).collect());
         stored.into_iter().filter(|&v| self.is_undefined(Holder::Lane(v, 0))).collect()

@@ -5,8 +5,7 @@
 //! | the shader itself, or the known state | reads at the sample; `per_sample` |
 //! | nobody, or an unknown state may | reads in the pixel; `per_pixel` if that is other code, which a state that asks cannot use |
 
-use super::entry::live_insts;
-use super::pipeline::Lowering;
+use super::context::PassContext;
 use crate::error::Result;
 use crate::ir::Shader;
 use crate::ir::sample_shading::{FragmentRead, SampleEffect, move_to_sample};
@@ -14,9 +13,9 @@ use crate::metadata::interface::StageKind;
 use crate::state::ColorState;
 
 /// Decides, and moves what moves.
-pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
+pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     let StageKind::Fragment(interface) = &mut cx.interface.kind else { return Ok(()) };
-    let has = |effect| live_insts(shader).filter_map(|i| FragmentRead::of(&i.op)).any(|r| r.effect() == effect);
+    let has = |effect| shader.live_insts().filter_map(|i| FragmentRead::of(&i.op)).any(|r| r.effect() == effect);
     let asked = cx.request.known.colors.get().is_some_and(ColorState::shades_samples);
     let per_sample = asked || shader.modes.per_sample || has(SampleEffect::Asks);
     interface.per_sample = per_sample;

@@ -1,18 +1,17 @@
 //! What the interface says of the shader as a whole, read off its code and modes; the end of lowering.
 
-use super::entry::live_insts;
-use super::pipeline::Lowering;
+use super::context::PassContext;
 use crate::error::Result;
 use crate::ir::{AtomicOp, Inst, Level, MimgOp, Op, Resource, Shader};
 use crate::metadata::interface::{ResourceUse, StageKind};
 
 /// Fills what no single pass knows. Runs on lower-level code.
-pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>) -> Result<()> {
+pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     let interface = &mut cx.interface;
     interface.resources = resources(&shader.resources);
     interface.push_constant_bytes = shader.push_constant_bytes;
     interface.specialization.clone_from(&shader.modes.spec);
-    interface.writes_memory = live_insts(shader).any(writes_memory);
+    interface.writes_memory = shader.live_insts().any(writes_memory);
     match &mut interface.kind {
         StageKind::Vertex(_) => {}
         StageKind::Fragment(f) => {

@@ -10,13 +10,13 @@
 //! Clip and cull distances, layer and viewport are parameters too, in case the fragment shader reads them.
 //! Half floats cross as floats and small integers zero-extended, 64 bits as two channels: a channel is 32 bits.
 
-use super::entry::{System, component_type};
-use super::lower_outputs::{self, Outputs, stored};
-use super::pipeline::Lowering;
+use super::context::{PassContext, dword_places};
+use super::entry_values::{System, component_type};
+use super::outputs::{self, Outputs, push_export, stored};
 use super::vertex_positions;
 use crate::abi::params::{ParamPlan, Supply};
 use crate::error::{Error, Result};
-use crate::ir::{AluOp, Bits, Builder, ExportTarget, NumericKind, Op, OutputSlot, Shader, Type, Value};
+use crate::ir::{AluOp, Bits, Builder, ExportTarget, NumericKind, OutputSlot, Shader, Type, Value};
 use crate::metadata::interface::{
     ComponentType, FragmentInput, ParamSource, Semantic, StageKind, VertexInterface, VertexParam,
 };
@@ -41,7 +41,7 @@ enum Source {
 }
 
 /// Lowers the outputs of a vertex shader.
-pub(super) fn run(shader: &mut Shader, cx: &mut Lowering<'_>, outputs: &Outputs) -> Result<()> {
+pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>, outputs: &Outputs) -> Result<()> {
     let primitive_id = cx.entry.system(System::PrimitiveId)?;
     let plan = vertex_positions::plan(outputs)?;
     let mut channels = channels(outputs)?;
@@ -99,7 +99,7 @@ fn give_back(
         let values = returned.iter().map(|c| c.value(&mut b, outputs, stores, primitive_id)).collect();
         ends.push((*block, values));
     }
-    lower_outputs::fall_through(shader, ends, "vertex parameters")
+    outputs::fall_through(shader, ends, "vertex parameters")
 }
 
 /// Exports what the fragment shader reads.
@@ -150,11 +150,6 @@ fn export(
     interface.exported_params = plan.slots;
     interface.params = params;
     Ok(())
-}
-
-/// An export of 32-bit values.
-pub(super) fn push_export(b: &mut Builder<'_>, target: ExportTarget, enable: u8, values: [Value; 4], done: bool) {
-    b.effect(Op::Export { target, enable, compressed: false, done, valid_mask: false }, &values);
 }
 
 /// The bits of a channel that is the same constant at every end.
@@ -214,8 +209,7 @@ fn channels(outputs: &Outputs) -> Result<BTreeMap<(Semantic, u8), Channel>> {
                 component_type(kind, ty)?;
                 let wide = ty.bits() == Bits::B64;
                 let kind = if wide { NumericKind::Uint } else { kind };
-                for (dword, (location, channel)) in (0..).zip(super::pipeline::dword_places(location, component, wide))
-                {
+                for (dword, (location, channel)) in (0..).zip(dword_places(location, component, wide)) {
                     let ty = ComponentType { kind, bits: 32 };
                     add(Semantic::Location(location), channel, ty, Source::Slot(slot, dword));
                 }

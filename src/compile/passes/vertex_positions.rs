@@ -3,8 +3,8 @@
 //! Vectors, in order: position; if used, point size, shading rate, layer and viewport; clip and then cull distances, four a vector. The
 //! last carries `done`. A shader without a position exports (0, 0, 0, 1), since the hardware waits for one.
 
-use super::lower_outputs::{Outputs, stored};
-use super::vertex_outputs::push_export;
+use super::outputs::push_export;
+use super::outputs::{Outputs, stored};
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Builder, ExportTarget, OutputSlot, Type, Value};
 use crate::metadata::interface::PositionExports;

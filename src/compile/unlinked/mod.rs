@@ -1,128 +1,95 @@
-//! An object of the code generator to an unlinked ELF: what the cache holds and the linker takes.
+//! Machine code and the stage's interface to an unlinked ELF: what the cache holds and the linker takes.
 //!
-//! Three things change. The padding behind the code goes, so that the section ends where the code does. A body that
-//! continues in an epilog gets a branch to `dovetail.next` there, outside of its symbol: the linker leaves it away where
-//! the epilog follows directly. The metadata note gets the stage's interface, less what the code does not make after all.
-//! `docs/unlinked-elf.md` has the layout.
+//! A body that continues in an epilog gets a branch to `dovetail.next` after its last instruction, outside of its symbol:
+//! the linker leaves the branch out where the epilog follows directly. The metadata note has the generator's register words
+//! and counts, and the interface less the results that the code does not write. `docs/unlinked-elf.md` has the layout.
 
-mod made;
-mod object_file;
+mod file;
+mod unwritten;
 
 use super::StageElf;
+use super::backend::{MachineCode, Patch, Target};
+use crate::elf::Elf;
 use crate::error::{Context, Error, Result};
-use crate::metadata::document::{Document, get, set};
+use crate::metadata::document::{Document, get};
 use crate::metadata::interface::StageInterface;
-use crate::metadata::{interface_io, note};
-use crate::target::GfxIp;
-use object_file::{ObjectFile, Reloc, Symbol};
+use crate::metadata::{interface_io, note, write_unlinked};
+use crate::reloc::kind::RelocKind;
+use crate::reloc::symbol::LinkSymbol;
 
-const TEXT: &str = ".text";
 /// `s_branch 0`: its low half is the distance that R_AMDGPU_REL16 fills in.
 const S_BRANCH: u32 = 0xbf82_0000;
 /// `s_nop 0`.
 const S_NOP: u32 = 0xbf80_0000;
-/// `s_code_end`, with which LLVM pads.
-const S_CODE_END: u32 = 0xbf9f_0000;
-const R_AMDGPU_REL16: u32 = 14;
 
-/// Adds the joint and the interface to an object.
+/// Writes the unlinked ELF of a stage.
 ///
 /// # Errors
-/// A bug: the object is not what our code generators make (another machine, no body at the start of `.text`, code behind
-/// it), or its metadata cannot be read.
-pub fn write(object: &[u8], interface: &StageInterface) -> Result<StageElf> {
-    write_simplified(object, interface, None)
-}
-
-/// As [`write`], with a note of why the code is simpler than asked for.
-///
-/// # Errors
-/// See [`write`].
-pub fn write_simplified(object: &[u8], interface: &StageInterface, why: Option<&str>) -> Result<StageElf> {
-    let made = || -> Result<Vec<u8>> {
-        let mut file = ObjectFile::read(object, interface.target)?;
-        let end = cut_padding(&mut file, interface)?;
+/// A bug: the code has no function at its start, its parts contradict each other, or it is larger than a file of 4 GiB.
+pub fn write(mut code: MachineCode, interface: &StageInterface) -> Result<StageElf> {
+    let mut run = || -> Result<Vec<u8>> {
+        let mut interface = interface.clone();
+        end_body(&mut code)?;
         if interface.epilog {
-            add_branch(&mut file, end)?;
+            add_joint(&mut code)?;
+            if let Some(written) = &code.written {
+                unwritten::drop_unwritten(&mut interface, written);
+            }
         }
-        file.note = note::write_section(interface.target, &metadata(&file, interface, why)?);
-        file.write()
+        let body = code.functions.first().ok_or_else(|| Error::bug("machine code without a function"))?;
+        let metadata = write_unlinked::document(
+            &body.symbol,
+            &code.counts,
+            &code.registers,
+            &interface,
+            code.simplified.as_deref(),
+        )?;
+        file::write(&code, interface.target, &note::write_section(interface.target, &metadata))
     };
-    made().map(StageElf).at(|| format!("unlinked ELF of `{}`", interface.entry_point))
-}
-
-/// The metadata document with the interface in it.
-fn metadata(file: &ObjectFile<'_>, interface: &StageInterface, simplified: Option<&str>) -> Result<Vec<u8>> {
-    let mut document = Document::parse(note::metadata(&file.note)?)?;
-    if interface.epilog {
-        let text = file.sections.get(file.section(TEXT)?).ok_or_else(|| Error::bug("no .text"))?;
-        let made = made::without_unmade(interface, &text.data, &document.pipeline)?;
-        interface_io::embed(&made, &mut document.pipeline)?;
-    } else {
-        interface_io::embed(interface, &mut document.pipeline)?;
-    }
-    if let Some(why) = simplified {
-        set(&mut document.pipeline, interface_io::SIMPLIFIED_KEY, why.into());
-    }
-    Ok(document.to_bytes())
+    run().map(StageElf).at(|| format!("unlinked ELF of `{}`", interface.entry_point))
 }
 
 /// Why the code of an unlinked ELF is simpler than asked for; none: it is not.
 ///
 /// # Errors
-/// No unlinked ELF for this target.
-pub fn simplified(elf: &StageElf, target: GfxIp) -> Result<Option<String>> {
-    let file = ObjectFile::read(&elf.0, target)?;
-    let document = Document::parse(note::metadata(&file.note)?)?;
+/// No unlinked ELF.
+pub fn simplified(elf: &StageElf) -> Result<Option<String>> {
+    let file = Elf::parse(&elf.0)?;
+    let (_, note) = file.section(file::NOTE).ok_or_else(|| Error::malformed("no section .note"))?;
+    let document = Document::parse(note::metadata(note.data)?)?;
     Ok(get(&document.pipeline, interface_io::SIMPLIFIED_KEY).and_then(|why| why.as_str().map(str::to_owned)))
 }
 
-/// Cuts `.text` where the body's symbol ends, and returns that offset.
-fn cut_padding(file: &mut ObjectFile<'_>, interface: &StageInterface) -> Result<u64> {
-    // Only a body that waits for a prolog has a name of its own.
-    let stage = interface.stage;
-    let name = if interface.prolog { stage.unlinked_symbol() } else { stage.entry_symbol() };
-    let index = file.section(TEXT)?;
-    let body = file
-        .symbols
-        .iter_mut()
-        .find(|s| s.section == Some(index) && s.name == name)
-        .ok_or_else(|| Error::bug(format!("the object does not define {name}")))?;
-    let (start, end) = (body.value, body.value.saturating_add(body.size));
-    if start != 0 || !end.is_multiple_of(4) {
-        return Err(Error::bug(format!("the body is at {start:#x}..{end:#x} of {TEXT}, not at its start")));
+/// Gives a body without instructions one: its results are where they were passed, and no part of a pipeline is empty.
+fn end_body(code: &mut MachineCode) -> Result<()> {
+    let starts = code.functions.first().is_some_and(|body| body.start == 0);
+    if !starts || !code.code.len().is_multiple_of(4) {
+        return Err(Error::bug(
+            "machine code that does not start with the stage's body, or ends within an instruction",
+        ));
     }
-    let text = file.sections.get_mut(index).ok_or_else(|| Error::bug("no .text"))?;
-    let padding = usize::try_from(end).ok().and_then(|end| text.data.get(end..));
-    let padding = padding.ok_or_else(|| Error::bug(format!("the body ends at {end:#x}, behind {TEXT}")))?;
-    if !padding.chunks(4).all(|word| word == S_CODE_END.to_le_bytes()) {
-        return Err(Error::bug("something else than padding follows the body"));
-    }
-    let kept = text.data.len() - padding.len();
-    text.data.to_mut().truncate(kept);
-    if text.relocs.iter().any(|r| r.offset.saturating_add(4) > end) {
-        return Err(Error::bug("a relocation of .text is outside of the body"));
-    }
-    if end == 0 {
-        // A body whose results are where they were passed. No part of a pipeline is empty: one instruction is.
-        text.data.to_mut().extend_from_slice(&S_NOP.to_le_bytes());
+    if let [body] = code.functions.as_mut_slice()
+        && body.size == 0
+        && code.code.is_empty()
+    {
+        code.code.extend_from_slice(&S_NOP.to_le_bytes());
         body.size = 4;
     }
-    Ok(body.size)
-}
-
-/// The joint: a branch behind the body, and the symbol it goes to.
-fn add_branch(file: &mut ObjectFile<'_>, end: u64) -> Result<()> {
-    let index = file.section(TEXT)?;
-    let symbol = file.add_symbol(Symbol::undefined(NEXT));
-    let text = file.sections.get_mut(index).ok_or_else(|| Error::bug("no .text"))?;
-    text.data.to_mut().extend_from_slice(&S_BRANCH.to_le_bytes());
-    text.relocs.push(Reloc { offset: end, kind: R_AMDGPU_REL16, symbol });
     Ok(())
 }
 
-/// The name of [`crate::reloc::symbol::LinkSymbol::Next`].
-const NEXT: &str = "dovetail.next";
+/// The joint: a branch after the body to what the link puts there.
+fn add_joint(code: &mut MachineCode) -> Result<()> {
+    let offset = u32::try_from(code.code.len()).map_err(|_| Error::bug("more than 4 GiB of code"))?;
+    match code.functions.first() {
+        // What follows the body in the file is what it falls through to.
+        Some(body) if body.size == offset => {}
+        _ => return Err(Error::bug("a body with an epilog is not the last function of its code")),
+    }
+    code.code.extend_from_slice(&S_BRANCH.to_le_bytes());
+    code.patches.push(Patch { offset, kind: RelocKind::Rel16, target: Target::Link(LinkSymbol::Next) });
+    Ok(())
+}
 
 #[cfg(test)]
 mod tests;

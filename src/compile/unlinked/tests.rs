@@ -1,60 +1,23 @@
-//! Unlinked ELFs of small shaders, judged by LLVM's tools and read back.
-#![cfg(feature = "llvm")]
+//! Unlinked ELFs of code made by hand, judged by LLVM's tools and read back.
 
-use super::{S_BRANCH, write};
-use crate::compile::llvm::emit_object;
-use crate::compile::request::TuningOptions;
-use crate::ir::{
-    Align, ArgRole, Builder, ConstTable, ConstTableId, DepthMode, EntryArg, Level, LowerInfo, Op, RegClass, Shader,
-    Terminator, Type,
-};
-use crate::metadata::document::Document;
+use super::{S_BRANCH, simplified, write};
+use crate::compile::backend::{ConstantData, Function, MachineCode, Patch, Table, Target};
+use crate::elf::{Elf, Home};
+use crate::error::ErrorKind;
+use crate::ir::DepthMode;
+use crate::isa::{self, RegisterSet};
+use crate::metadata::document::{Document, get};
 use crate::metadata::interface::{
-    ComponentType, ComputeInterface, FragmentInterface, StageInterface, StageKind, VertexInput, VertexInterface,
+    ColorOutput, ComponentType, ComputeInterface, FragmentInterface, StageInterface, StageKind, VertexInput,
+    VertexInterface,
 };
 use crate::metadata::notes::Notes;
+use crate::metadata::registers::{Register, Registers};
+use crate::metadata::schema::Key;
 use crate::metadata::{interface_io, note};
+use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
 use crate::target::{GfxIp, Stage, WaveSize};
-
-/// A shader that returns (or, for compute, stores nothing) a relocated value out of a table.
-fn shader(stage: Stage, epilog: bool) -> Shader {
-    let mut shader = Shader::new("main", stage);
-    shader.level = Level::Lower;
-    shader.modes.local_size = [64, 1, 1];
-    let args = [RegClass::Sgpr, RegClass::Vgpr]
-        .into_iter()
-        .map(|class| {
-            shader.add_param(Shader::ENTRY, Type::B32);
-            EntryArg { class, ty: Type::B32, role: ArgRole::System("test") }
-        })
-        .collect();
-    shader.lower = Some(LowerInfo {
-        wave: WaveSize::W64,
-        args,
-        returns: if epilog { vec![RegClass::Vgpr] } else { vec![] },
-        symbol: stage.unlinked_symbol().to_owned(),
-        color_export: stage == Stage::Fragment,
-        depth_export: false,
-    });
-    shader.tables.push(ConstTable { bytes: (0..64).collect(), align: Align::A4 });
-    let symbol = shader.symbol("doff_0_3_b");
-    let p = shader.block(Shader::ENTRY).params.clone();
-    let mut b = Builder::new(&mut shader, Shader::ENTRY);
-    let reloc = b.value(Op::Reloc(symbol), &[], Type::B32);
-    let at = b.alu(crate::ir::AluOp::IAnd, &[p[1], reloc]);
-    let v = b.value(Op::ConstLoad { table: ConstTableId(0), align: Align::A4 }, &[at], Type::B32);
-    if epilog {
-        b.terminate(Terminator::Return(vec![v]));
-    } else {
-        let high = b.value(Op::AddressHigh, &[], Type::B32);
-        let pair = b.compose(&[p[0], high]);
-        let address = b.bitcast(pair, Type::B64);
-        b.effect(Op::GlobalStore { align: Align::A4, access: Default::default() }, &[address, v]);
-        b.terminate(Terminator::Return(vec![]));
-    }
-    shader
-}
 
 fn interface(stage: Stage, epilog: bool) -> StageInterface {
     let input = VertexInput { location: 2, component: 0, count: 3, ty: ComponentType::F32 };
@@ -81,8 +44,40 @@ fn interface(stage: Stage, epilog: bool) -> StageInterface {
     }
 }
 
-fn object(stage: Stage, epilog: bool) -> Vec<u8> {
-    emit_object(&shader(stage, epilog), GfxIp::Gfx1030, &TuningOptions::default()).unwrap().bytes
+/// Four instructions that load a relocated value and the address of a table; a body with an epilog ends where that starts.
+fn code(stage: Stage, epilog: bool) -> MachineCode {
+    let mut words = vec![
+        // s_mov_b32 s4, doff_0_3_b; s_add_u32 s2, s2, table0@rel32@lo+4
+        0xbe84_03ff,
+        0,
+        0x8002_ff02,
+        4,
+    ];
+    if !epilog {
+        words.push(0xbf81_0000);
+    }
+    let size = 4 * words.len() as u32;
+    let symbol = LinkSymbol::parse("doff_0_3_b");
+    MachineCode {
+        code: words.iter().flat_map(|w: &u32| w.to_le_bytes()).collect(),
+        functions: vec![Function { symbol: stage.unlinked_symbol().into(), start: 0, size }],
+        constants: vec![
+            ConstantData { bytes: (0..64).collect(), align: 16, entry: None },
+            ConstantData { bytes: vec![7; 32], align: 8, entry: Some(8) },
+        ],
+        tables: vec![
+            Table { name: None, section: 1, start: 8, size: 8 },
+            Table { name: Some("table0".into()), section: 0, start: 0, size: 64 },
+        ],
+        patches: vec![
+            Patch { offset: 4, kind: RelocKind::Abs32Lo, target: Target::Link(symbol) },
+            Patch { offset: 12, kind: RelocKind::Rel32Lo, target: Target::Table(1) },
+        ],
+        counts: [(Key::VgprCount, 6), (Key::SgprCount, 9), (Key::ScratchMemorySize, 0)].into(),
+        registers: Registers::default(),
+        written: None,
+        simplified: None,
+    }
 }
 
 fn tool(tool: &str, args: &[&str], bytes: &[u8]) -> String {
@@ -97,89 +92,129 @@ fn tool(tool: &str, args: &[&str], bytes: &[u8]) -> String {
 #[test]
 fn llvm_s_tools_accept_every_stage() {
     for (stage, epilog) in [(Stage::Vertex, true), (Stage::Fragment, true), (Stage::Compute, false)] {
-        let elf = write(&object(stage, epilog), &interface(stage, epilog)).unwrap().0;
+        let elf = write(code(stage, epilog), &interface(stage, epilog)).unwrap().0;
         let headers = tool("llvm-readelf-19", &["-a"], &elf);
-        for wanted in
-            ["AMDGPU - PAL", "gfx1030", stage.unlinked_symbol(), "doff_0_3_b", "NT_AMDGPU_METADATA", ".rodata"]
-        {
+        for wanted in [
+            "AMDGPU - PAL",
+            "gfx1030",
+            stage.unlinked_symbol(),
+            "doff_0_3_b",
+            "NT_AMDGPU_METADATA",
+            ".rodata.cst8",
+            "R_AMDGPU_REL32_LO      0000000000000000 table0",
+        ] {
             assert!(headers.contains(wanted), "no `{wanted}` in\n{headers}");
         }
-        assert!(!headers.contains("GNU-stack"), "{headers}");
         assert_eq!(headers.contains("R_AMDGPU_REL16"), epilog, "{headers}");
-        let code = tool("llvm-objdump-19", &["-d", "-r"], &elf);
-        assert!(code.contains("R_AMDGPU_ABS32_LO\tdoff_0_3_b"), "{code}");
-        assert!(!code.contains("s_code_end"), "{code}");
-        let last = code.lines().rev().find(|l| l.contains("//")).unwrap();
-        assert_eq!(last.contains("s_branch"), epilog, "{code}");
-        assert_eq!(last.contains("s_endpgm"), !epilog, "{code}");
-        assert_eq!(code.contains("R_AMDGPU_REL16\tdovetail.next"), epilog, "{code}");
+        let listing = tool("llvm-objdump-19", &["-d", "-r"], &elf);
+        assert!(listing.contains("R_AMDGPU_ABS32_LO\tdoff_0_3_b"), "{listing}");
+        let last = listing.lines().rev().find(|l| l.contains("//")).unwrap();
+        assert_eq!(last.contains("s_branch"), epilog, "{listing}");
+        assert_eq!(last.contains("s_endpgm"), !epilog, "{listing}");
+        assert_eq!(listing.contains("R_AMDGPU_REL16\tdovetail.next"), epilog, "{listing}");
     }
 }
 
 #[test]
-fn the_branch_is_behind_the_body_s_symbol() {
+fn what_is_written_is_what_is_read() {
     let (stage, epilog) = (Stage::Fragment, true);
-    let elf = write(&object(stage, epilog), &interface(stage, epilog)).unwrap().0;
-    let file = super::ObjectFile::read(&elf, GfxIp::Gfx1030).unwrap();
-    let text = &file.sections[file.section(".text").unwrap()];
+    let elf = write(code(stage, epilog), &interface(stage, epilog)).unwrap().0;
+    let file = Elf::parse(&elf).unwrap();
+    let (_, text) = file.section(".text").unwrap();
     let body = file.symbols.iter().find(|s| s.name == stage.unlinked_symbol()).unwrap();
+    // The branch is after the body's symbol.
     assert_eq!(body.size + 4, text.data.len() as u64);
     assert_eq!(text.data[body.size as usize..], S_BRANCH.to_le_bytes());
-    assert_eq!(LinkSymbol::parse(super::NEXT), LinkSymbol::Next);
-    let joint = text.relocs.iter().find(|r| r.kind == 14).unwrap();
-    assert_eq!((joint.offset, file.symbols[joint.symbol].name), (body.size, "dovetail.next"));
+    let relocations: Vec<_> = file.section(".rel.text").unwrap().1.rels().unwrap();
+    let against: Vec<_> = relocations.iter().map(|r| (r.offset, file.symbol(r.symbol).unwrap().name)).collect();
+    assert_eq!(against, [(4, "doff_0_3_b"), (12, "table0"), (16, "dovetail.next")]);
+    let (rodata, _) = file.section(".rodata").unwrap();
+    let table = file.symbols.iter().find(|s| s.name == "table0").unwrap();
+    assert_eq!((table.home, table.value, table.size, table.local), (Home::Section(rodata), 0, 64, true));
+    assert_eq!(file.section(".rodata.cst8").unwrap().1.data, [7; 32]);
+}
+
+#[test]
+fn several_functions_are_several_symbols() {
+    let mut two = code(Stage::Compute, false);
+    two.functions[0].size = 8;
+    two.functions.push(Function { symbol: "helper".into(), start: 8, size: 12 });
+    two.patches.push(Patch { offset: 16, kind: RelocKind::Rel32, target: Target::Function(1) });
+    let elf = write(two, &interface(Stage::Compute, false)).unwrap().0;
+    let file = Elf::parse(&elf).unwrap();
+    let helper = file.symbols.iter().find(|s| s.name == "helper").unwrap();
+    assert_eq!((helper.value, helper.size, helper.local), (8, 12, false));
+    let relocations = file.section(".rel.text").unwrap().1.rels().unwrap();
+    assert_eq!(file.symbol(relocations.last().unwrap().symbol).unwrap().name, "helper");
 }
 
 #[test]
 fn a_body_without_instructions_gets_one() {
-    let mut shader = shader(Stage::Fragment, true);
-    let p = shader.block(Shader::ENTRY).params.clone();
-    shader.blocks[0].insts.clear();
-    shader.blocks[0].term = Some(Terminator::Return(vec![p[0]]));
-    if let Some(info) = &mut shader.lower {
-        info.returns = vec![RegClass::Sgpr];
-    }
-    let object = emit_object(&shader, GfxIp::Gfx1030, &TuningOptions::default()).unwrap().bytes;
-    let elf = write(&object, &interface(Stage::Fragment, true)).unwrap().0;
-    let code = tool("llvm-objdump-19", &["-d"], &elf);
-    let lines: Vec<_> = code.lines().filter(|l| l.contains("//")).collect();
-    assert!(lines.len() == 2 && lines[0].contains("s_nop") && lines[1].contains("s_branch"), "{code}");
+    let symbol = Stage::Fragment.unlinked_symbol().into();
+    let empty = MachineCode { functions: vec![Function { symbol, start: 0, size: 0 }], ..MachineCode::default() };
+    let elf = write(empty, &interface(Stage::Fragment, true)).unwrap().0;
+    let listing = tool("llvm-objdump-19", &["-d"], &elf);
+    let lines: Vec<_> = listing.lines().filter(|l| l.contains("//")).collect();
+    assert!(lines.len() == 2 && lines[0].contains("s_nop") && lines[1].contains("s_branch"), "{listing}");
 }
 
 #[test]
-fn the_note_carries_interface_and_registers() {
+fn the_note_carries_interface_counts_and_registers() {
     let interface = interface(Stage::Vertex, true);
-    let elf = write(&object(Stage::Vertex, true), &interface).unwrap().0;
-    let file = super::ObjectFile::read(&elf, GfxIp::Gfx1030).unwrap();
-    let document = Document::parse(note::metadata(&file.note).unwrap()).unwrap();
+    let mut code = code(Stage::Vertex, true);
+    code.registers.set(Register(0x2c4a), 0x082c_0000);
+    code.simplified = Some("too long".into());
+    let elf = write(code, &interface).unwrap();
+    assert_eq!(simplified(&elf).unwrap().as_deref(), Some("too long"));
+    let file = Elf::parse(&elf.0).unwrap();
+    let document = Document::parse(note::metadata(file.section(".note").unwrap().1.data).unwrap()).unwrap();
     assert_eq!(interface_io::extract(&document.pipeline).unwrap(), interface);
     let notes = Notes::from_unlinked(&document, Stage::Vertex).unwrap();
-    // SPI_SHADER_PGM_RSRC1_VS, denormals of 32 bits flushed.
-    let rsrc1 = notes.registers.iter().find(|(r, _)| r.0 == 0x2c4a).unwrap().1;
-    assert_eq!(rsrc1 & 0x0fff_0000, 0x082c_0000);
+    assert_eq!(notes.registers.iter().collect::<Vec<_>>(), [(Register(0x2c4a), 0x082c_0000)]);
+    assert_eq!(notes.stages[&Stage::Vertex][&Key::SgprCount], 9);
+    // Keys in the order of LLVM's writer.
+    let stages = get(&document.pipeline, ".hardware_stages").unwrap().to_string();
+    let places = [".entry_point", ".scratch_memory_size", ".sgpr_count", ".vgpr_count"].map(|key| stages.find(key));
+    assert!(places.is_sorted() && places[0].is_some(), "{stages}");
 }
 
 #[test]
-fn same_object_same_bytes_and_writing_again_changes_nothing_but_the_joint() {
-    let (object, interface) = (object(Stage::Compute, false), interface(Stage::Compute, false));
-    let once = write(&object, &interface).unwrap().0;
-    assert_eq!(once, write(&object, &interface).unwrap().0);
-    assert_eq!(once, write(&once, &interface).unwrap().0);
+fn results_that_are_never_written_leave_the_interface() {
+    let mut interface = interface(Stage::Fragment, true);
+    let StageKind::Fragment(fragment) = &mut interface.kind else { panic!("no fragment shader") };
+    fragment.colors = vec![ColorOutput {
+        location: 0,
+        index: 0,
+        channels: 0b1111,
+        ty: ComponentType::F32,
+        vgprs: [Some(0), Some(1), Some(2), Some(3)],
+    }];
+    (fragment.depth, fragment.writes_depth) = (Some(4), true);
+    let mut code = code(Stage::Fragment, true);
+    let mut written = RegisterSet::EMPTY;
+    [0, 2, 3].into_iter().for_each(|n| written.insert(isa::Register::vgpr(n)));
+    code.written = Some(written);
+    let elf = write(code, &interface).unwrap().0;
+    let file = Elf::parse(&elf).unwrap();
+    let document = Document::parse(note::metadata(file.section(".note").unwrap().1.data).unwrap()).unwrap();
+    let StageKind::Fragment(read) = interface_io::extract(&document.pipeline).unwrap().kind else { panic!() };
+    assert_eq!((read.colors[0].channels, read.colors[0].vgprs), (0b1101, [Some(0), None, Some(2), Some(3)]));
+    assert_eq!((read.depth, read.writes_depth), (None, false));
 }
 
 #[test]
-fn what_is_no_object_of_ours_is_refused() {
-    let (object, interface) = (object(Stage::Compute, false), interface(Stage::Compute, false));
-    for cut in (0..object.len()).step_by(37) {
-        // Some cuts only take the end of a string table; none may panic.
-        let _ = write(&object[..cut], &interface);
-    }
-    assert!(write(&object[..40], &interface).is_err());
-    for (at, byte) in [(7, 0), (18, 62), (48, 0x41)] {
-        let mut wrong = object.clone();
-        wrong[at] = byte;
-        assert!(write(&wrong, &interface).is_err(), "byte {at}");
-    }
-    // Another stage's body.
-    assert!(write(&object, &self::interface(Stage::Vertex, true)).is_err());
+fn same_code_same_bytes_and_contradictions_are_refused() {
+    let interface = interface(Stage::Compute, false);
+    let make = || code(Stage::Compute, false);
+    assert_eq!(write(make(), &interface).unwrap(), write(make(), &interface).unwrap());
+    let refused = |change: &dyn Fn(&mut MachineCode)| {
+        let mut wrong = make();
+        change(&mut wrong);
+        assert!(matches!(write(wrong, &interface).unwrap_err().kind(), ErrorKind::Bug(_)));
+    };
+    refused(&|c| c.functions.clear());
+    refused(&|c| c.functions[0].start = 4);
+    refused(&|c| c.code.truncate(7));
+    refused(&|c| c.patches[0].target = Target::Table(2));
+    refused(&|c| c.patches[0].target = Target::Function(1));
 }

@@ -1,8 +1,9 @@
 //! Control flow, order, modes, and what a bad shader gives.
 
 use super::{assembly, compiles, compute, has, llvm_tool, params, shader, store};
-use crate::compile::llvm::emit_object;
+use crate::compile::llvm::emit::emit_object;
 use crate::compile::request::TuningOptions;
+use crate::compile::watch::Unwatched;
 use crate::error::{ErrorKind, FullCompile};
 use crate::ir::{
     Access, Align, AluOp, AmdOp, BlockCall, BufferKind, Builder, DenormMode, FenceOrder, Local, MemoryClasses, Merge,
@@ -226,7 +227,10 @@ fn bad_shaders_give_errors_and_the_process_lives() {
     assert!(e.to_string().contains("exceeds limit"), "{e}");
 
     let options = TuningOptions { vgpr_limit: 1, ..TuningOptions::default() };
-    assert!(matches!(emit_object(&deep, GfxIp::Gfx1030, &options).unwrap_err().kind(), ErrorKind::Malformed(_)));
+    assert!(matches!(
+        emit_object(&deep, GfxIp::Gfx1030, &options, &mut Unwatched).unwrap_err().kind(),
+        ErrorKind::Malformed(_)
+    ));
 
     let mut large = compute(WaveSize::W32, &[], |_, _, _| vec![]);
     large.shared_bytes = 65537;
@@ -250,7 +254,7 @@ fn bad_shaders_give_errors_and_the_process_lives() {
 fn objects_are_deterministic_and_disassemble() {
     let make = || {
         let shader = compute(WaveSize::W32, &[Type::B32; 2], |b, _, v| vec![b.alu(AluOp::FDiv, v)]);
-        emit_object(&shader, GfxIp::Gfx1030, &TuningOptions::default()).unwrap().bytes
+        emit_object(&shader, GfxIp::Gfx1030, &TuningOptions::default(), &mut Unwatched).unwrap().bytes
     };
     let object = make();
     assert_eq!(object, make());

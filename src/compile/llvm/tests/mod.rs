@@ -6,10 +6,12 @@ mod fragment;
 mod image;
 mod lanes;
 mod memory;
+mod object;
 mod whole;
 
-use super::{DumpStage, dump_ir, emit_object};
+use super::emit::{emit_assembly, emit_object};
 use crate::compile::request::TuningOptions;
+use crate::compile::watch::Unwatched;
 use crate::error::Result;
 use crate::ir::{
     Access, Align, ArgRole, Builder, EntryArg, Level, LowerInfo, Op, RegClass, Shader, Terminator, Type, Value,
@@ -72,8 +74,8 @@ pub(super) fn store(b: &mut Builder<'_>, descriptor: Value, offset: u32, v: Valu
 /// The assembly. Also makes the object, which must not fail where the text did not.
 pub(super) fn assembly(shader: &Shader) -> Result<String> {
     let options = TuningOptions::default();
-    emit_object(shader, GfxIp::Gfx1030, &options)?;
-    dump_ir(shader, GfxIp::Gfx1030, &options, DumpStage::Assembly)
+    emit_object(shader, GfxIp::Gfx1030, &options, &mut Unwatched)?;
+    emit_assembly(shader, GfxIp::Gfx1030, &options)
 }
 
 /// The assembly of a shader that must compile.

@@ -1,7 +1,7 @@
 //! The bytes of an ELF to its sections, symbols and relocations, with every name and bound checked.
 //!
-//! One reader for what goes in and for what came out: 64-bit little-endian AMDGPU ELFs, at any alignment in memory.
-//! Nothing here knows what a section is for.
+//! One reader for a code generator's objects, for unlinked ELFs and for pipeline ELFs: 64-bit little-endian AMDGPU ELFs, at
+//! any alignment in memory. Nothing here knows what a section is for.
 
 use crate::error::{Error, Result};
 use object::LittleEndian as LE;
@@ -32,6 +32,7 @@ pub(crate) mod shf {
     pub const WRITE: u64 = 1;
     pub const ALLOC: u64 = 2;
     pub const EXECUTE: u64 = 4;
+    pub const MERGE: u64 = 0x10;
     pub const INFO_LINK: u64 = 0x40;
 }
 
@@ -39,6 +40,7 @@ pub(crate) mod shf {
 pub(crate) mod stt {
     pub const OBJECT: u8 = 1;
     pub const FUNC: u8 = 2;
+    pub const SECTION: u8 = 3;
 }
 
 /// Bytes of an entry.
@@ -67,6 +69,8 @@ pub(crate) struct Section<'a> {
     pub kind: u32,
     pub flags: u64,
     pub align: u64,
+    /// Bytes of an entry, where the section is a table; else 0.
+    pub entry_size: u64,
     pub link: u32,
     pub info: u32,
     pub data: &'a [u8],
@@ -171,6 +175,7 @@ fn read_section<'a>(
         kind: section.sh_type(LE).0,
         flags: section.sh_flags(LE).0,
         align: section.sh_addralign(LE),
+        entry_size: section.sh_entsize(LE),
         link: section.sh_link(LE),
         info: section.sh_info(LE),
         data: section.data(LE, bytes).map_err(broken)?,

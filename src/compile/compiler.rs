@@ -1,0 +1,66 @@
+//! The one way of a stage: translate, lower, generate code, write the unlinked ELF.
+
+use super::backend::Generator;
+use super::request::{CompilerId, Module, StageRequest};
+use super::watch::{Made, Unwatched, Watch};
+use super::{passes, spirv, unlinked};
+use crate::error::{Context, Result};
+
+/// An unlinked ELF (or, with every item known, one that needs no glue): what the cache holds and the linker takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StageElf(pub Vec<u8>);
+
+/// Something that compiles stages: in this process, or in worker processes.
+pub trait Compiler: Send + Sync {
+    /// What decides code besides the request; part of every key.
+    fn id(&self) -> &CompilerId;
+
+    /// Compiles one stage. Deterministic: the same request and module give the same bytes.
+    ///
+    /// # Errors
+    /// Malformed or unsupported SPIR-V, too many values at a joint (`NeedsFullCompile`), bugs, dead workers.
+    fn compile(&self, module: &Module, request: &StageRequest) -> Result<StageElf>;
+}
+
+/// Compiles in this process, with one code generator.
+#[derive(Debug)]
+pub struct StageCompiler<G> {
+    id: CompilerId,
+    generator: G,
+}
+
+impl<G: Generator> StageCompiler<G> {
+    /// With this code generator.
+    pub fn with(generator: G) -> Self {
+        let sources = env!("DOVETAIL_COMPILER_SOURCES").to_owned();
+        Self { id: CompilerId { sources, backend: generator.name() }, generator }
+    }
+
+    /// As [`Compiler::compile`], with someone who looks on.
+    ///
+    /// # Errors
+    /// As [`Compiler::compile`], and the watcher's own.
+    pub fn compile_watched(&self, module: &Module, request: &StageRequest, watch: &mut dyn Watch) -> Result<StageElf> {
+        let mut run = || -> Result<StageElf> {
+            request.check_module(module)?;
+            let shader = spirv::translate(module, &request.entry_point, request.stage, &request.specialization)?;
+            watch.done("upper", Made::Shader(&shader))?;
+            let lowered = passes::lower_watched(shader, request, watch)?;
+            let code = self.generator.generate(&lowered, &request.options, watch)?;
+            let elf = unlinked::write(code, lowered.interface())?;
+            watch.done("elf", Made::Bytes)?;
+            Ok(elf)
+        };
+        run().at(|| format!("{} `{}`", request.stage, request.entry_point))
+    }
+}
+
+impl<G: Generator> Compiler for StageCompiler<G> {
+    fn id(&self) -> &CompilerId {
+        &self.id
+    }
+
+    fn compile(&self, module: &Module, request: &StageRequest) -> Result<StageElf> {
+        self.compile_watched(module, request, &mut Unwatched)
+    }
+}

@@ -1,0 +1,49 @@
+//! LLVM behind the seam.
+
+use super::emit::{Object, emit_assembly, emit_object};
+use super::object;
+use crate::compile::backend::{Generator, MachineCode};
+use crate::compile::compiler::StageCompiler;
+use crate::compile::passes::Lowered;
+use crate::compile::request::TuningOptions;
+use crate::compile::watch::{Made, Watch};
+use crate::error::Result;
+
+/// LLVM 19, as it is linked in.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Llvm;
+
+/// Compiles in this process. LLVM can end it on bad luck: put it into a worker where that must not happen.
+pub type LlvmCompiler = StageCompiler<Llvm>;
+
+impl LlvmCompiler {
+    /// With the LLVM that is linked in.
+    pub fn new() -> Self {
+        Self::with(Llvm)
+    }
+}
+
+impl Default for LlvmCompiler {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Generator for Llvm {
+    fn name(&self) -> String {
+        let (major, minor, patch) = inkwell::support::get_llvm_version();
+        format!("llvm {major}.{minor}.{patch}")
+    }
+
+    fn generate(&self, lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<MachineCode> {
+        let (shader, interface) = (lowered.shader(), lowered.interface());
+        let Object { bytes, simplified } = emit_object(shader, interface.target, options, watch)?;
+        // The code generator changes the module: its assembly is made from the shader again.
+        let assembly = || emit_assembly(shader, interface.target, options);
+        watch.done("asm", Made::Text(&assembly))?;
+        let mut code = object::read(&bytes, interface)?;
+        code.simplified = simplified;
+        watch.done("object", Made::Bytes)?;
+        Ok(code)
+    }
+}

@@ -1,0 +1,156 @@
+//! LLVM's object file to [`MachineCode`].
+//!
+//! LLVM writes a relocatable ELF with its own metadata note. Taken from it: the code without the padding after it, read-only
+//! data, relocations, the counts and register words of the note. What else is there is a bug: nothing of it is dropped
+//! without a look.
+
+use super::written;
+use crate::compile::backend::{ConstantData, Function, MachineCode, Patch, Table, Target};
+use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
+use crate::error::{Context, Error, Result};
+use crate::metadata::document::Document;
+use crate::metadata::interface::StageInterface;
+use crate::metadata::note;
+use crate::metadata::notes::Notes;
+use crate::reloc::kind::RelocKind;
+use crate::reloc::symbol::LinkSymbol;
+
+const TEXT: &str = ".text";
+const REL_TEXT: &str = ".rel.text";
+const NOTE: &str = ".note";
+const RODATA: &str = ".rodata";
+/// Start of the names of sections of constants that may be merged; the size of an entry follows.
+const MERGEABLE: &str = ".rodata.cst";
+/// `s_code_end`, with which LLVM pads.
+const S_CODE_END: u32 = 0xbf9f_0000;
+
+/// Reads an object of one stage's body.
+///
+/// # Errors
+/// A bug: the object is not what our use of LLVM makes (another machine, no body at the start of `.text`, code or data in
+/// other places), or its metadata cannot be read.
+pub(super) fn read(object: &[u8], interface: &StageInterface) -> Result<MachineCode> {
+    // Whatever is wrong with the object, no input of the user's is to blame.
+    let bug = |e: Error| Error::bug(format!("LLVM's object: {e}"));
+    let elf = Elf::parse(object).map_err(bug)?;
+    let flags = interface.target.elf_flags();
+    if (elf.os_abi, elf.machine, elf.file_type, elf.flags) != (OSABI_PAL, MACHINE, RELOCATABLE, flags) {
+        return Err(Error::bug(format!("LLVM's object is not a relocatable one of PAL's for {}", interface.target)));
+    }
+    let (text_index, text) = elf.section(TEXT).ok_or_else(|| Error::bug("LLVM's object has no .text"))?;
+    let body = body(&elf, interface, text_index, text)?;
+    let mut code = MachineCode {
+        code: text.data.get(..body.size as usize).unwrap_or_default().to_vec(),
+        functions: vec![body],
+        ..MachineCode::default()
+    };
+    let tables = read_data(&elf, &mut code)?;
+    read_patches(&elf, &tables, &mut code).map_err(bug)?;
+    read_note(&elf, interface, &mut code).map_err(bug)?;
+    if interface.epilog {
+        code.written = written::vgprs(interface, &code.code, &code.registers).at(|| "LLVM's object")?;
+    }
+    Ok(code)
+}
+
+/// The body: the one function, at the start of `.text`, with nothing but padding after it.
+fn body(elf: &Elf<'_>, interface: &StageInterface, text_index: u32, text: &Section<'_>) -> Result<Function> {
+    // Only a body that waits for a prolog has a name of its own.
+    let stage = interface.stage;
+    let name = if interface.prolog { stage.unlinked_symbol() } else { stage.entry_symbol() };
+    let found = elf.symbols.iter().find(|s| s.home == Home::Section(text_index) && s.name == name);
+    let body = found.ok_or_else(|| Error::bug(format!("LLVM's object does not define {name}")))?;
+    let (start, end) = (body.value, body.value.saturating_add(body.size));
+    if start != 0 || !end.is_multiple_of(4) {
+        return Err(Error::bug(format!("LLVM's object: the body is at {start:#x}..{end:#x} of {TEXT}")));
+    }
+    let padding = usize::try_from(end).ok().and_then(|end| text.data.get(end..));
+    let padding = padding.ok_or_else(|| Error::bug(format!("LLVM's object: the body leaves {TEXT} at {end:#x}")))?;
+    if !padding.chunks(4).all(|word| word == S_CODE_END.to_le_bytes()) {
+        return Err(Error::bug("LLVM's object: something else than padding follows the body"));
+    }
+    let size = u32::try_from(end).map_err(|_| Error::bug("LLVM's object: more than 4 GiB of code"))?;
+    Ok(Function { symbol: name.to_owned(), start: 0, size })
+}
+
+/// Read-only data and the tables in it. Gives the position of a table by the number of its symbol.
+fn read_data(elf: &Elf<'_>, code: &mut MachineCode) -> Result<Vec<Option<usize>>> {
+    let mut positions = vec![None; elf.sections.len()];
+    for (section, position) in elf.sections.iter().zip(&mut positions) {
+        if section.is_uploaded() && section.name != TEXT {
+            *position = Some(code.constants.len());
+            code.constants.push(constants(section)?);
+        }
+    }
+    let mut tables = vec![None; elf.symbols.len()];
+    for (symbol, table) in elf.symbols.iter().zip(&mut tables) {
+        let Home::Section(section) = symbol.home else { continue };
+        let Some(section) = positions.get(section as usize).copied().flatten() else { continue };
+        let name = match symbol.kind {
+            stt::SECTION if symbol.value == 0 => None,
+            stt::OBJECT if symbol.local => Some(symbol.name.to_owned()),
+            _ => return Err(Error::bug(format!("LLVM's object: {} in {RODATA} is no local table", symbol.name))),
+        };
+        let word = |n: u64| u32::try_from(n).map_err(|_| Error::bug("LLVM's object: more than 4 GiB of data"));
+        let (start, size) = (word(symbol.value)?, word(symbol.size)?);
+        *table = Some(code.tables.len());
+        code.tables.push(Table { name, section, start, size });
+    }
+    Ok(tables)
+}
+
+fn constants(section: &Section<'_>) -> Result<ConstantData> {
+    let other = || Error::bug(format!("LLVM's object: section {}", section.name));
+    let entry = match section.name.strip_prefix(MERGEABLE) {
+        Some(size) => Some(size.parse().map_err(|_| other())?),
+        None => None,
+    };
+    let flags = if entry.is_some() { shf::ALLOC | shf::MERGE } else { shf::ALLOC };
+    let named = entry.is_some() || section.name == RODATA;
+    let sized = section.entry_size == u64::from(entry.unwrap_or(0));
+    let align = u32::try_from(section.align).ok().filter(|align| align.is_power_of_two());
+    match align {
+        Some(align) if named && sized && section.kind == sht::PROGBITS && section.flags == flags => {
+            Ok(ConstantData { bytes: section.data.to_vec(), align, entry })
+        }
+        _ => Err(other()),
+    }
+}
+
+fn read_patches(elf: &Elf<'_>, tables: &[Option<usize>], code: &mut MachineCode) -> Result<()> {
+    for section in &elf.sections {
+        if section.kind == sht::RELA || section.kind == sht::REL && section.name != REL_TEXT {
+            return Err(Error::bug(format!("relocations in {}", section.name)));
+        }
+    }
+    let Some((_, section)) = elf.section(REL_TEXT) else { return Ok(()) };
+    for rel in section.rels()? {
+        let kind = RelocKind::from_number(rel.kind)?;
+        let offset = u32::try_from(rel.offset).unwrap_or(u32::MAX);
+        if offset.saturating_add(kind.bytes()) as usize > code.code.len() {
+            return Err(Error::bug(format!("{kind} at {offset:#x} is outside of the body")));
+        }
+        let table = || tables.get(rel.symbol as usize).copied().flatten();
+        let target = match elf.symbol(rel.symbol) {
+            Some(Symbol { home: Home::Undefined, name, .. }) if !name.is_empty() => {
+                Target::Link(LinkSymbol::parse(name))
+            }
+            _ => Target::Table(table().ok_or_else(|| Error::bug(format!("{kind} at {offset:#x}: no symbol")))?),
+        };
+        code.patches.push(Patch { offset, kind, target });
+    }
+    code.patches.sort_by_key(|patch| patch.offset);
+    Ok(())
+}
+
+fn read_note(elf: &Elf<'_>, interface: &StageInterface, code: &mut MachineCode) -> Result<()> {
+    let (_, section) = elf.section(NOTE).ok_or_else(|| Error::bug("no section .note"))?;
+    let document = Document::parse(note::metadata(section.data)?)?;
+    let mut notes = Notes::from_unlinked(&document, interface.stage)?;
+    if !notes.pipeline.is_empty() {
+        return Err(Error::bug(format!("metadata of the whole pipeline: {:?}", notes.pipeline)));
+    }
+    code.counts = notes.stages.remove(&interface.stage).unwrap_or_default();
+    code.registers = notes.registers;
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! LLVM's objects, read into machine code.
+
+use super::{compute, store};
+use crate::compile::backend::{MachineCode, Target};
+use crate::compile::llvm::emit::emit_object;
+use crate::compile::llvm::object::read;
+use crate::compile::request::TuningOptions;
+use crate::compile::watch::Unwatched;
+use crate::error::{ErrorKind, Result};
+use crate::ir::{Align, AluOp, ConstTable, ConstTableId, Op, Shader, Terminator, Type};
+use crate::metadata::interface::{ComputeInterface, StageInterface, StageKind, VertexInterface};
+use crate::metadata::schema::Key;
+use crate::reloc::kind::RelocKind;
+use crate::reloc::symbol::LinkSymbol;
+use crate::target::{GfxIp, Stage, WaveSize};
+
+fn interface(stage: Stage) -> StageInterface {
+    StageInterface {
+        target: GfxIp::Gfx1030,
+        stage,
+        wave: WaveSize::W32,
+        entry_point: "main".into(),
+        prolog: stage == Stage::Vertex,
+        epilog: false,
+        user_data: vec![],
+        entry_sgprs: 1,
+        spill_threshold: None,
+        resources: vec![],
+        push_constant_bytes: 0,
+        specialization: vec![],
+        writes_memory: true,
+        kind: match stage {
+            Stage::Vertex => StageKind::Vertex(VertexInterface::default()),
+            _ => StageKind::Compute(ComputeInterface::default()),
+        },
+    }
+}
+
+/// Adds a relocated value to one out of a table.
+fn object() -> Vec<u8> {
+    let mut shader: Shader = compute(WaveSize::W32, &[Type::B32], |_, _, v| v.to_vec());
+    let symbol = shader.symbol("doff_0_3_b");
+    shader.tables.push(ConstTable { bytes: (0..64).collect(), align: Align::A4 });
+    let params = shader.block(Shader::ENTRY).params.clone();
+    shader.blocks[0].insts.clear();
+    shader.blocks[0].term = None;
+    let mut b = crate::ir::Builder::new(&mut shader, Shader::ENTRY);
+    let reloc = b.value(Op::Reloc(symbol), &[], Type::B32);
+    let value = b.value(Op::ConstLoad { table: ConstTableId(0), align: Align::A4 }, &[params[1]], Type::B32);
+    let sum = b.alu(AluOp::IAdd, &[reloc, value]);
+    store(&mut b, params[0], 0, sum);
+    b.terminate(Terminator::Return(vec![]));
+    emit_object(&shader, GfxIp::Gfx1030, &TuningOptions::default(), &mut Unwatched).unwrap().bytes
+}
+
+fn parsed(object: &[u8]) -> Result<MachineCode> {
+    read(object, &interface(Stage::Compute))
+}
+
+#[test]
+fn an_object_becomes_code_data_and_patches() {
+    let code = parsed(&object()).unwrap();
+    let body = &code.functions[0];
+    assert_eq!((body.symbol.as_str(), body.start, body.size as usize), ("_amdgpu_cs_main", 0, code.code.len()));
+    // s_endpgm is last: the padding is gone.
+    assert_eq!(code.code[code.code.len() - 4..], 0xbf81_0000u32.to_le_bytes());
+    assert_eq!(code.constants[0].bytes, (0..64).collect::<Vec<u8>>());
+    let table = code.tables.iter().position(|t| t.name.as_deref() == Some("table0")).unwrap();
+    assert_eq!((code.tables[table].section, code.tables[table].start, code.tables[table].size), (0, 0, 64));
+    let (link, data): (Vec<_>, Vec<_>) = code.patches.iter().partition(|p| matches!(p.target, Target::Link(_)));
+    let symbol = Target::Link(LinkSymbol::parse("doff_0_3_b"));
+    assert!(link.iter().all(|p| p.kind == RelocKind::Abs32Lo && p.target == symbol) && link.len() == 1);
+    assert!(
+        data.iter().all(|p| matches!(p.target, Target::Table(t) if code.tables[t].section == 0)) && !data.is_empty()
+    );
+    assert!(code.counts[&Key::VgprCount] > 0 && !code.registers.is_empty());
+}
+
+#[test]
+fn what_is_no_object_of_ours_is_our_bug() {
+    let object = object();
+    for cut in (0..object.len()).step_by(37) {
+        // Some cuts only take the end of a string table; none may panic.
+        let _ = parsed(&object[..cut]);
+    }
+    let refused = |object: &[u8], stage: Stage, what: &str| {
+        let kind = read(object, &interface(stage)).expect_err(what).kind().clone();
+        assert!(matches!(kind, ErrorKind::Bug(_)), "{what}: {kind:?}");
+    };
+    refused(&object[..40], Stage::Compute, "cut");
+    for (at, byte, what) in [(7, 0, "ABI"), (18, 62, "machine"), (48, 0x41, "target")] {
+        let mut wrong = object.clone();
+        wrong[at] = byte;
+        refused(&wrong, Stage::Compute, what);
+    }
+    refused(&object, Stage::Vertex, "another stage's body");
+}

@@ -1,0 +1,142 @@
+//! The entry registers by their meaning, and what a vertex shader has fetched.
+
+use crate::error::{Error, Result};
+use crate::ir::{Bits, NumericKind, Op, RegClass, Shader, Type, Value};
+use crate::metadata::interface::{ComponentType, UserData, VertexInput};
+use crate::target::Stage;
+use std::collections::BTreeMap;
+
+/// The entry registers, by meaning.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Entry {
+    pub(super) user: Vec<(UserData, Value)>,
+    /// System values in the order of the module's table, SGPRs first.
+    pub(super) system: BTreeMap<System, Value>,
+    /// Fetched vertex dwords: by location, component and component type.
+    pub(super) fetched: BTreeMap<(u32, u8, ComponentType), Vec<Value>>,
+}
+
+impl Entry {
+    /// The SGPR with this user data, if there is one.
+    pub(super) fn find_user(&self, which: UserData) -> Option<Value> {
+        self.user.iter().find(|(u, _)| *u == which).map(|&(_, v)| v)
+    }
+
+    /// The SGPR with this user data, which the plan promised.
+    pub(super) fn user(&self, which: UserData) -> Result<Value> {
+        self.find_user(which).ok_or_else(|| Error::bug(format!("user data {which:?} are used but not planned")))
+    }
+
+    /// A system value, of the stage that has it.
+    pub(super) fn system(&self, which: System) -> Result<Value> {
+        let found = self.system.get(&which).copied();
+        found.ok_or_else(|| Error::bug(format!("{} is not an entry register of this stage", which.name())))
+    }
+}
+
+macro_rules! systems {
+    ($( $variant:ident $name:literal $class:ident $lanes:literal; )*) => {
+        /// A register that the hardware fills, in hardware order within its stage.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub(super) enum System { $( $variant, )* }
+        impl System {
+            /// Name for people.
+            pub(super) const fn name(self) -> &'static str {
+                match self { $( Self::$variant => $name, )* }
+            }
+            pub(super) const fn class(self) -> RegClass {
+                match self { $( Self::$variant => RegClass::$class, )* }
+            }
+            pub(super) fn ty(self) -> Type {
+                let lanes = match self { $( Self::$variant => $lanes, )* };
+                Type::vector(Bits::B32, lanes).unwrap_or(Type::B32)
+            }
+        }
+    };
+}
+
+systems! {
+    VertexId "vertex_id" Vgpr 1;
+    RelativeVertexId "relative_vertex_id" Vgpr 1;
+    PrimitiveId "primitive_id" Vgpr 1;
+    InstanceId "instance_id" Vgpr 1;
+    PrimMask "prim_mask" Sgpr 1;
+    PerspSample "persp_sample" Vgpr 2;
+    PerspCenter "persp_center" Vgpr 2;
+    PerspCentroid "persp_centroid" Vgpr 2;
+    PerspPull "persp_pull_model" Vgpr 3;
+    LinearSample "linear_sample" Vgpr 2;
+    LinearCenter "linear_center" Vgpr 2;
+    LinearCentroid "linear_centroid" Vgpr 2;
+    LineStipple "line_stipple" Vgpr 1;
+    PosX "pos_x" Vgpr 1;
+    PosY "pos_y" Vgpr 1;
+    PosZ "pos_z" Vgpr 1;
+    PosW "pos_w" Vgpr 1;
+    FrontFace "front_face" Vgpr 1;
+    Ancillary "ancillary" Vgpr 1;
+    SampleCoverage "sample_coverage" Vgpr 1;
+    FixedXy "fixed_xy" Vgpr 1;
+    WorkgroupX "workgroup_x" Sgpr 1;
+    WorkgroupY "workgroup_y" Sgpr 1;
+    WorkgroupZ "workgroup_z" Sgpr 1;
+    GroupSize "group_size" Sgpr 1;
+    LocalX "local_x" Vgpr 1;
+    LocalY "local_y" Vgpr 1;
+    LocalZ "local_z" Vgpr 1;
+}
+
+pub(super) const fn systems_of(stage: Stage) -> &'static [System] {
+    use System as S;
+    match stage {
+        Stage::Vertex => &[S::VertexId, S::RelativeVertexId, S::PrimitiveId, S::InstanceId],
+        Stage::Fragment => &[
+            S::PrimMask,
+            S::PerspSample,
+            S::PerspCenter,
+            S::PerspCentroid,
+            S::PerspPull,
+            S::LinearSample,
+            S::LinearCenter,
+            S::LinearCentroid,
+            S::LineStipple,
+            S::PosX,
+            S::PosY,
+            S::PosZ,
+            S::PosW,
+            S::FrontFace,
+            S::Ancillary,
+            S::SampleCoverage,
+            S::FixedXy,
+        ],
+        Stage::Compute => &[S::WorkgroupX, S::WorkgroupY, S::WorkgroupZ, S::GroupSize, S::LocalX, S::LocalY, S::LocalZ],
+    }
+}
+
+/// The fetches: runs of components of one location and type.
+pub(super) fn vertex_inputs(shader: &Shader) -> Result<Vec<VertexInput>> {
+    let mut runs: BTreeMap<(u32, ComponentType), (u8, u8)> = BTreeMap::new();
+    for inst in shader.live_insts() {
+        let Op::LoadInput { location, component, kind, .. } = inst.op else { continue };
+        let ty = inst.result.map_or(Type::B32, |v| shader.ty(v));
+        let run = runs.entry((location, component_type(kind, ty)?)).or_insert((component, component));
+        *run = (run.0.min(component), run.1.max(component));
+    }
+    let one = |((location, ty), (first, last)): ((u32, ComponentType), (u8, u8))| VertexInput {
+        location,
+        component: first,
+        count: last - first + 1,
+        ty,
+    };
+    Ok(runs.into_iter().map(one).collect())
+}
+
+/// The interface's name of a scalar type.
+pub(super) fn component_type(kind: NumericKind, ty: Type) -> Result<ComponentType> {
+    match ty.bits() {
+        Bits::B8 | Bits::B16 | Bits::B32 | Bits::B64 if ty.is_scalar() => {
+            Ok(ComponentType { kind, bits: ty.bits().count() as u8 })
+        }
+        _ => Err(Error::bug(format!("an interface component of type {ty}"))),
+    }
+}

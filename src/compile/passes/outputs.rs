@@ -1,0 +1,63 @@
+//! The outputs of a shader on their way to exports or to the epilog: which slots, and what each returning block stores.
+
+use crate::error::{Error, FullCompile, Result};
+use crate::ir::{
+    BlockId, Builder, ExportTarget, NumericKind, Op, OutputSlot, RegClass, Shader, Terminator, Type, Value,
+};
+use crate::metadata::interface::MAX_JOINT_VGPRS;
+use std::collections::BTreeMap;
+
+/// The outputs of a shader.
+pub(super) struct Outputs {
+    /// Every slot that is written somewhere.
+    pub(super) slots: BTreeMap<OutputSlot, (NumericKind, Type)>,
+    /// The blocks that return, each with its stores.
+    pub(super) ends: Vec<(BlockId, BTreeMap<OutputSlot, Value>)>,
+    /// The bits of each slot that has the same constant at every end.
+    pub(super) constants: BTreeMap<OutputSlot, u64>,
+}
+
+impl Outputs {
+    /// Whether a slot is written.
+    pub(super) fn has(&self, slot: OutputSlot) -> bool {
+        self.slots.contains_key(&slot)
+    }
+
+    /// The bits of a slot that has the same constant at every end.
+    pub(super) fn constant(&self, slot: OutputSlot) -> Option<u64> {
+        self.constants.get(&slot).copied()
+    }
+}
+
+/// What a block stores to a slot.
+pub(super) fn stored(b: &mut Builder<'_>, stores: &BTreeMap<OutputSlot, Value>, slot: OutputSlot, ty: Type) -> Value {
+    match stores.get(&slot) {
+        Some(&v) => v,
+        None => b.undef(ty),
+    }
+}
+
+/// Ends every returning block with these values in VGPRs. Without any, the function still has to return something to
+/// fall through into its epilog: the first user SGPR costs no instruction.
+pub(super) fn fall_through(shader: &mut Shader, ends: Vec<(BlockId, Vec<Value>)>, what: &str) -> Result<()> {
+    let count = ends.first().map_or(0, |(_, v)| v.len());
+    if count > MAX_JOINT_VGPRS as usize {
+        return Err(Error::needs_full(FullCompile::TooManyValues { what: what.to_owned(), count: count as u32 }));
+    }
+    let first_sgpr = shader.block(Shader::ENTRY).params.first().copied();
+    let first_sgpr = first_sgpr.ok_or_else(|| Error::bug("an entry block without registers"))?;
+    for (block, mut values) in ends {
+        if values.is_empty() {
+            values.push(first_sgpr);
+        }
+        shader.block_mut(block).term = Some(Terminator::Return(values));
+    }
+    let info = shader.lower.as_mut().ok_or_else(|| Error::bug("outputs are lowered before the entry"))?;
+    info.returns = if count == 0 { vec![RegClass::Sgpr] } else { vec![RegClass::Vgpr; count] };
+    Ok(())
+}
+
+/// An export of 32-bit values.
+pub(super) fn push_export(b: &mut Builder<'_>, target: ExportTarget, enable: u8, values: [Value; 4], done: bool) {
+    b.effect(Op::Export { target, enable, compressed: false, done, valid_mask: false }, &values);
+}

@@ -1,0 +1,55 @@
+//! The metadata document of an unlinked ELF: the counts and registers of its code, and the stage's interface.
+//!
+//! [`super::notes`] and [`super::interface_io`] read it. It has no version: PAL never sees it.
+
+use super::interface::StageInterface;
+use super::interface_io;
+use super::msgpack::Writer;
+use super::notes::Fields;
+use super::registers::Registers;
+use super::schema::Key;
+use crate::error::Result;
+
+/// Encodes the document. `symbol` is the name of the stage's body; `simplified`, why its code is simpler than asked for.
+///
+/// # Errors
+/// A bug: a field of the interface without a msgpack form.
+pub fn document(
+    symbol: &str,
+    counts: &Fields,
+    registers: &Registers,
+    interface: &StageInterface,
+    simplified: Option<&str>,
+) -> Result<Vec<u8>> {
+    let (fields, interface_bytes) = interface_io::entries(interface)?;
+    let mut out = Writer::with_capacity(interface_bytes.len() + 256);
+    out.map(1);
+    out.str("amdpal.pipelines");
+    out.array(1);
+    out.map(2 + fields + usize::from(simplified.is_some()));
+    out.str(Key::HardwareStages.name());
+    out.map(1);
+    out.str(interface.stage.hardware_name());
+    // In the order of their names, as LLVM writes them.
+    let mut counts: Vec<_> = counts.iter().map(|(key, value)| (key.name(), *value)).collect();
+    counts.sort_unstable();
+    out.map(1 + counts.len());
+    out.str(Key::EntryPoint.name());
+    out.str(symbol);
+    for (name, value) in counts {
+        out.str(name);
+        out.uint(value.into());
+    }
+    out.str(Key::Registers.name());
+    out.map(registers.len());
+    for (register, word) in registers.iter() {
+        out.uint(register.0.into());
+        out.uint(word.into());
+    }
+    out.raw(&interface_bytes);
+    if let Some(why) = simplified {
+        out.str(interface_io::SIMPLIFIED_KEY);
+        out.str(why);
+    }
+    Ok(out.finish())
+}
