@@ -63,27 +63,12 @@ fn from_spirv_to_a_pipeline_that_loads() {
     assert!(verified.contains("\"violations\": []") && verified.contains("\"findings\": []"), "{verified}");
 }
 
-const UI_INPUTS: &str = r#"
-    push_constants = { f32 = [1.0, 1.0, 0.0, 0.0] }
-    bindings = [{ set = 0, binding = 0, bound = { combined_image_sampler = [
-        { format = "R8G8B8A8_UNORM", extent = [1, 1, 1], data = { hex = "ff8000ff" } }, {} ] } }]
-    [draw]
-    vertices = 3
-    extent = [4, 4]
-    targets = [{ location = 0, format = "R8G8B8A8_UNORM" }]
-    vertex_buffers = [
-        { binding = 0, stride = 8, data = { f32 = [-1.0, -1.0, 3.0, -1.0, -1.0, 3.0] } },
-        { binding = 1, stride = 8, data = { zeros = 24 } },
-        { binding = 2, stride = 16, data = { f32 = [1.0, 1.0, 0.5, 1.0, 1.0, 1.0, 0.5, 1.0, 1.0, 1.0, 0.5, 1.0] } },
-    ]
-"#;
-
 #[test]
 fn a_pipeline_runs_without_a_gpu() {
     let Some(dir) = prepared("a_pipeline_runs_without_a_gpu") else { return };
     let dir = dir.path();
     good(dir, &[&LINK[..], &["-o", "p.elf"]].concat());
-    std::fs::write(dir.join("inputs.toml"), UI_INPUTS).unwrap();
+    std::fs::write(dir.join("inputs.toml"), shaders::UI_INPUTS).unwrap();
     let run = ["run", "p.elf", "--state", "state.toml", "--bindings", "inputs.toml", "-o", "out", "--stats"];
     assert!(good(dir, &run).contains("interpolation"));
     assert_eq!(std::fs::read(dir.join("out/target0.bin")).unwrap(), [255, 128, 0, 255].repeat(16));
@@ -156,7 +141,7 @@ fn a_vertex_and_a_pixel_are_followed_through_all_parts() {
     let Some(dir) = prepared("a_vertex_and_a_pixel_are_followed_through_all_parts") else { return };
     let dir = dir.path();
     good(dir, &[&LINK[..], &["-o", "p.elf"]].concat());
-    std::fs::write(dir.join("inputs.toml"), UI_INPUTS).unwrap();
+    std::fs::write(dir.join("inputs.toml"), shaders::UI_INPUTS).unwrap();
     let run = ["run", "p.elf", "--state", "state.toml", "--bindings", "inputs.toml", "--trace"];
     let vertex = good(dir, &[&run[..], &["vertex:1"]].concat());
     assert!(vertex.starts_with("vertex 1 of instance 0: lane 1 of "), "{vertex}");

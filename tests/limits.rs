@@ -27,8 +27,9 @@ fn compile_without_llvm(bytes: Vec<u8>) -> Result<(), Error> {
     let module = Module::new(bytes)?;
     let info = reflect(&module)?;
     let specialization = info.specialization(&[(3, 7)]);
-    let request = request(&module, specialization);
-    let shader = translate(&module, "main", Stage::Compute, &request.specialization)?;
+    let stage = info.entry_points.first().and_then(|entry| entry.stage).expect("an entry point");
+    let request = StageRequest { stage, ..request(&module, specialization) };
+    let shader = translate(&module, "main", stage, &request.specialization)?;
     passes::lower(shader, &request)?;
     Ok(())
 }
@@ -92,7 +93,7 @@ fn what_is_too_much_for_llvm_gets_simple_code() {
     use dovetail::compile::Compiler;
     use dovetail::compile::llvm::LlvmCompiler;
     use dovetail::compile::unlinked::simplified;
-    use support::shapes::{cyclic_phis, memory_in_turn, switch};
+    use support::shapes::{cyclic_phis, memory_in_turn, multiplies, switch};
     let compile = |bytes: Vec<u8>| {
         let module = Module::new(bytes).expect("a module");
         let elf = LlvmCompiler::new().compile(&module, &request(&module, Vec::new())).expect("code");
@@ -103,6 +104,7 @@ fn what_is_too_much_for_llvm_gets_simple_code() {
         ("accesses", memory_in_turn(800), "memory accesses in one block"),
         ("blocks", switch(2_500), "blocks"),
         ("phis", cyclic_phis(1_500), "values that meet"),
+        ("multiplications", multiplies(2_000), "multiplications"),
     ] {
         let start = thread_time();
         let said = compile(large).unwrap_or_default();
@@ -110,6 +112,91 @@ fn what_is_too_much_for_llvm_gets_simple_code() {
         let took = thread_time() - start;
         assert!(took < 3 * MOST, "{name}: {took:?}");
     }
+}
+
+/// Texts and trees of as many levels, in every form that their formats have.
+fn deep(levels: usize) -> (Vec<String>, Vec<Vec<u8>>) {
+    let path = vec!["a"; levels].join(".");
+    let (open, close) = ("[".repeat(levels), "]".repeat(levels));
+    let texts = vec![
+        format!("{path} = 1"),
+        format!("[{path}]\nb = 1"),
+        format!("[[{path}]]\nb = 1"),
+        format!("a = {open}{close}"),
+        format!("a = {open}"),
+        format!("a = {}1{}", "{a=".repeat(levels), "}".repeat(levels)),
+        open,
+        "(".repeat(levels),
+        "{".repeat(levels),
+        "-".repeat(levels),
+    ];
+    // MessagePack: arrays of one, maps of one pair whose value, or whose key, is the next.
+    let trees = [&[0x91][..], &[0x81, 0xa1, b'a'], &[0x81], &[0xdd, 0, 0, 0, 1], &[0xc7, 1, 1]];
+    (texts, trees.map(|level| level.repeat(levels)).to_vec())
+}
+
+#[test]
+fn what_lies_deep_in_a_file_is_read_or_refused() {
+    use dovetail::compile::worker::protocol::{self, Hello, Request, Response};
+    use dovetail::metadata::document::Document;
+    use dovetail::state::PipelineState;
+    let read = || {
+        for levels in [10, 1_000, 200_000] {
+            let (texts, trees) = deep(levels);
+            for text in texts {
+                let state = toml::from_str::<PipelineState>(&text);
+                let inputs = toml::from_str::<dovetail::emu::inputs::Inputs>(&text);
+                assert!(state.is_err() && inputs.is_err(), "none has such fields");
+                assert!(dovetail::ir::parse::parse(&text).is_err());
+                #[cfg(feature = "cli")]
+                assert!(dovetail::corpus::spec::SpecFile::parse(&text).is_err());
+            }
+            for tree in trees {
+                assert!(Document::parse(&tree).is_err());
+                assert!(protocol::parse::<Hello>(&tree).is_err());
+                assert!(protocol::parse::<Request>(&tree).is_err());
+                assert!(protocol::parse::<Response>(&tree).is_err());
+            }
+        }
+    };
+    let thread = std::thread::Builder::new().stack_size(STACK).spawn(read).expect("a thread");
+    if let Err(panic) = thread.join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+/// A module that has this before its functions, and functions that nobody could read.
+fn with_broken_functions(declarations: &[u32], words: usize) -> Vec<u8> {
+    let mut module = vec![0x0723_0203, 0x0001_0400, 0, 100, 0];
+    module.extend(declarations);
+    // OpFunction, then an opcode that there is not.
+    module.extend([5 << 16 | 54, 1, 2, 0, 3]);
+    module.extend(std::iter::repeat_n(1 << 16 | 0xfff, words));
+    module.iter().flat_map(|w| w.to_le_bytes()).collect()
+}
+
+#[test]
+fn the_parent_reads_what_stands_before_functions_only() {
+    let main = u32::from_le_bytes(*b"main");
+    let declared = [
+        [2 << 16 | 17, 1].as_slice(),
+        &[5 << 16 | 15, 5, 2, main, 0],
+        // A constant with a name, twice decorated: the first counts.
+        &[3 << 16 | 5, 9, u32::from_le_bytes(*b"wid\0")],
+        &[4 << 16 | 71, 9, 1, 7, 4 << 16 | 71, 9, 1, 8],
+        &[4 << 16 | 21, 3, 64, 0, 5 << 16 | 50, 3, 9, 5, 1],
+    ]
+    .concat();
+    let module = Module::new(with_broken_functions(&declared, 1 << 20)).expect("a module");
+    let info = reflect(&module).expect("what is declared");
+    assert_eq!(info.entry_points.len(), 1);
+    let constant = &info.spec_constants[0];
+    assert_eq!((constant.id, constant.default, constant.bits, constant.name.as_str()), (7, 5 | 1 << 32, 64, "wid"));
+    assert!(translate(&module, "main", Stage::Compute, &[]).is_err());
+
+    let many = [5 << 16 | 15, 5, 2, main, 0].repeat(5000);
+    let refused = reflect(&Module::new(with_broken_functions(&many, 1)).expect("a module")).expect_err("too many");
+    assert!(matches!(refused.kind(), ErrorKind::Unsupported { feature, .. } if feature.contains("entry points")));
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn an_output_that_cannot_be_written_is_an_error_with_a_code() {
 fn a_file_is_written_whole_or_not_at_all() {
     let Some(dir) = prepared("a_file_is_written_whole_or_not_at_all") else { return };
     let dir = dir.path();
-    fs::write(dir.join("inputs.toml"), INPUTS).unwrap();
+    fs::write(dir.join("inputs.toml"), shaders::UI_INPUTS).unwrap();
     let elf = fs::read(dir.join("p.elf")).unwrap();
     let writing: [(&[&str], &str); 5] = [
         (&["compile", "in/ui.vert.spv", "-o", "out/u.elf"], "out/u.elf"),
@@ -136,21 +136,6 @@ fn a_file_is_written_whole_or_not_at_all() {
     assert_eq!(out.status.code(), Some(5), "{}", said(&out));
     assert!(said(&out).contains("File too large"), "{}", said(&out));
 }
-
-const INPUTS: &str = r#"
-    push_constants = { f32 = [1.0, 1.0, 0.0, 0.0] }
-    bindings = [{ set = 0, binding = 0, bound = { combined_image_sampler = [
-        { format = "R8G8B8A8_UNORM", extent = [1, 1, 1], data = { hex = "ff8000ff" } }, {} ] } }]
-    [draw]
-    vertices = 3
-    extent = [4, 4]
-    targets = [{ location = 0, format = "R8G8B8A8_UNORM" }]
-    vertex_buffers = [
-        { binding = 0, stride = 8, data = { zeros = 24 } },
-        { binding = 1, stride = 8, data = { zeros = 24 } },
-        { binding = 2, stride = 16, data = { zeros = 48 } },
-    ]
-"#;
 
 /// Runs with the folder `c` on a mount that cannot be written; root too cannot write there. None where the system lets no
 /// process mount.

@@ -55,6 +55,17 @@ pub fn decode<'a>(key: &Key, bytes: &'a [u8]) -> Result<&'a [u8], BadEntry> {
     if right { Ok(&signed[HEAD..]) } else { Err(BadEntry::Digest) }
 }
 
+/// As [`decode`], in place.
+///
+/// # Errors
+/// As [`decode`].
+pub fn into_payload(key: &Key, mut bytes: Vec<u8>) -> Result<Vec<u8>, BadEntry> {
+    let length = decode(key, &bytes)?.len();
+    bytes.truncate(HEAD + length);
+    bytes.drain(..HEAD);
+    Ok(bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,6 +75,7 @@ mod tests {
         let key = Key([7; 32]);
         let good = encode(&key, b"some code");
         assert_eq!(decode(&key, &good), Ok(&b"some code"[..]));
+        assert_eq!(into_payload(&key, good.clone()), Ok(b"some code".to_vec()));
         assert_eq!(decode(&Key([8; 32]), &good), Err(BadEntry::Digest));
         for i in 0..good.len() {
             let mut bad = good.clone();

@@ -77,10 +77,10 @@ impl Cache {
             // No entry is empty, so this is a bad one.
             Some(Vec::new())
         });
-        match found.as_deref().map(|bytes| entry::decode(key, bytes)) {
+        match found.map(|bytes| entry::into_payload(key, bytes)) {
             Some(Ok(payload)) => {
                 self.hits.fetch_add(1, Ordering::Relaxed);
-                return Some(payload.to_vec());
+                return Some(payload);
             }
             Some(Err(_)) => {
                 self.bad.fetch_add(1, Ordering::Relaxed);

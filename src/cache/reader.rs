@@ -28,19 +28,19 @@ const SMALL: usize = 64 << 10;
 pub struct Reader {
     file: File,
     page_size: usize,
-    state: RwLock<Arc<State>>,
+    state: RwLock<Option<Arc<State>>>,
     /// Device and inode: another file may take this one's place.
     identity: (u64, u64),
 }
 
 /// The two meta pages as they are in the file.
-#[derive(Clone, Default, PartialEq, Eq)]
-struct Metas([Vec<u8>; 2]);
+struct Metas([[u8; Meta::BYTES]; 2]);
 
-/// Pages of the trees as they are under one pair of meta pages.
-#[derive(Default)]
+/// The newest state of the file, and pages of its trees.
 struct State {
-    metas: Metas,
+    meta: Meta,
+    /// The meta page that the next transaction will write, as it is before that.
+    next: [u8; Meta::BYTES],
     pages: Mutex<BTreeMap<u64, Arc<Page>>>,
 }
 
@@ -49,6 +49,11 @@ impl Metas {
         let metas = self.0.iter().filter_map(|bytes| Meta::parse(bytes));
         metas.max_by_key(|meta| meta.transaction).ok_or_else(|| Damage::new(0, "and page 1 are no meta pages"))
     }
+}
+
+/// Which meta page the transaction after this state writes.
+fn next_page(meta: &Meta) -> usize {
+    usize::from(meta.transaction.is_multiple_of(2))
 }
 
 fn identity(metadata: &Metadata) -> (u64, u64) {
@@ -105,19 +110,27 @@ impl Reader {
     /// # Errors
     /// The file ends before, or the device fails.
     pub fn read(&self, page: u64, at: usize, size: usize) -> Result<Vec<u8>, Damage> {
-        let damaged = |what: String| Damage::new(page, what);
-        let start = page.checked_mul(self.page_size as u64).and_then(|start| start.checked_add(at as u64));
-        let start = start.ok_or_else(|| damaged("is beyond any file".into()))?;
         // A damaged size must not become an allocation: what is not small has to be in the file.
-        if size > SMALL && start.checked_add(size as u64).is_none_or(|end| end > self.size().unwrap_or(0)) {
-            return Err(damaged("is beyond the end of the file".into()));
+        if size > SMALL
+            && self.place(page, at)?.checked_add(size as u64).is_none_or(|end| end > self.size().unwrap_or(0))
+        {
+            return Err(Damage::new(page, "is beyond the end of the file"));
         }
         let mut bytes = vec![0; size];
-        match self.file.read_exact_at(&mut bytes, start) {
-            Ok(()) => Ok(bytes),
-            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Err(damaged("is beyond the end of the file".into())),
-            Err(e) => Err(damaged(format!("cannot be read ({e})"))),
-        }
+        self.read_into(&mut bytes, page, at)?;
+        Ok(bytes)
+    }
+
+    fn place(&self, page: u64, at: usize) -> Result<u64, Damage> {
+        let start = page.checked_mul(self.page_size as u64).and_then(|start| start.checked_add(at as u64));
+        start.ok_or_else(|| Damage::new(page, "is beyond any file"))
+    }
+
+    fn read_into(&self, bytes: &mut [u8], page: u64, at: usize) -> Result<(), Damage> {
+        self.file.read_exact_at(bytes, self.place(page, at)?).map_err(|e| match e.kind() {
+            io::ErrorKind::UnexpectedEof => Damage::new(page, "is beyond the end of the file"),
+            _ => Damage::new(page, format!("cannot be read ({e})")),
+        })
     }
 
     /// A branch or leaf page.
@@ -128,12 +141,14 @@ impl Reader {
         Page::parse(self.read(number, 0, self.page_size)?, number, level)
     }
 
-    /// Both in one call.
+    fn meta_page(&self, number: usize) -> Result<[u8; Meta::BYTES], Damage> {
+        let mut bytes = [0; Meta::BYTES];
+        self.read_into(&mut bytes, number as u64, 0)?;
+        Ok(bytes)
+    }
+
     fn metas(&self) -> Result<Metas, Damage> {
-        let mut first = self.read(0, 0, self.page_size + Meta::BYTES)?;
-        let second = first.split_off(self.page_size);
-        first.truncate(Meta::BYTES);
-        Ok(Metas([first, second]))
+        Ok(Metas([self.meta_page(0)?, self.meta_page(1)?]))
     }
 
     /// The newest state. `None` unless both meta pages are whole, as LMDB wants them.
@@ -151,19 +166,23 @@ impl Reader {
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Damage> {
         for _ in 0..ATTEMPTS {
             let state = self.state.read().unwrap_or_else(PoisonError::into_inner).clone();
-            let found = state.metas.newest().and_then(|meta| self.find(&state, &meta, key));
-            let metas = self.metas()?;
-            if metas == state.metas {
-                return found;
+            if let Some(state) = state {
+                let found = self.find(&state, key);
+                if self.meta_page(next_page(&state.meta))? == state.next {
+                    return found;
+                }
             }
-            *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(State { metas, ..State::default() });
+            let metas = self.metas()?;
+            let meta = metas.newest()?;
+            let state = State { meta, next: metas.0[next_page(&meta)], pages: Mutex::default() };
+            *self.state.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(state));
         }
         Err(Damage::new(0, "changes faster than it can be read"))
     }
 
-    fn find(&self, state: &State, meta: &Meta, key: &[u8]) -> Result<Option<Vec<u8>>, Damage> {
-        let mut number = meta.main.root;
-        for level in (0..meta.main.depth).rev() {
+    fn find(&self, state: &State, key: &[u8]) -> Result<Option<Vec<u8>>, Damage> {
+        let mut number = state.meta.main.root;
+        for level in (0..state.meta.main.depth).rev() {
             let level = if level == 0 { Level::Leaf } else { Level::Branch };
             let page = self.kept_page(state, number, level)?;
             let Some(node) = page.search(key)? else { return Ok(None) };

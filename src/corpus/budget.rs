@@ -20,6 +20,8 @@ pub struct Budget {
     pub members: u32,
     /// Instructions that may still be walked in search for modules.
     pub steps: u64,
+    /// Steps that were allowed so far.
+    pub(super) searched: u64,
     pub(super) memory_limit: u64,
     pub(super) left_out: Option<LeftOut>,
 }
@@ -50,7 +52,12 @@ impl fmt::Display for Limit {
             Self::Unpacked => write!(f, "more than {} GiB unpacked", Budget::UNPACKED >> 30),
             Self::Members => write!(f, "more than {} members and streams", Budget::MEMBERS),
             Self::Depth(depth) => write!(f, "more than {depth} containers inside each other"),
-            Self::Steps => write!(f, "more than {} instructions to try", Budget::STEPS),
+            Self::Steps => write!(
+                f,
+                "beginnings of modules that lead through each other: more than {} instructions to try for each byte, or {} in all",
+                Budget::STEPS_PER_BYTE,
+                Budget::STEPS
+            ),
             Self::Archive(why) => f.write_str(why),
         }
     }
@@ -79,12 +86,24 @@ impl Default for Budget {
 impl Budget {
     const UNPACKED: u64 = 4 << 30;
     const MEMBERS: u32 = 1_000_000;
+    /// Instructions that may be walked for each byte that is searched. Modules one after the other need a quarter.
+    const STEPS_PER_BYTE: u64 = 16;
+    /// For the first bytes, so that a file without any has not used up what it may.
+    const FIRST_STEPS: u64 = 1 << 10;
+    /// In all.
     const STEPS: u64 = 1 << 30;
 
     /// For one file, with this many bytes of memory.
     pub fn new(memory: u64) -> Self {
-        let (unpacked, members, steps) = (Self::UNPACKED, Self::MEMBERS, Self::STEPS);
-        Self { memory, unpacked, members, steps, memory_limit: memory, left_out: None }
+        let (unpacked, members) = (Self::UNPACKED, Self::MEMBERS);
+        Self { memory, unpacked, members, steps: Self::FIRST_STEPS, searched: 0, memory_limit: memory, left_out: None }
+    }
+
+    /// Allows as many steps as the search of so many bytes may take: the time for a file is in proportion to what is in it.
+    pub fn search(&mut self, bytes: usize) {
+        let before = self.searched;
+        self.searched = before.saturating_add(size(bytes).saturating_mul(Self::STEPS_PER_BYTE)).min(Self::STEPS);
+        self.steps = self.steps.saturating_add(self.searched.saturating_sub(before));
     }
 
     /// What was left out, if anything was.

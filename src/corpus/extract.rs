@@ -93,6 +93,7 @@ impl<'a> Extractor<'a> {
         let mut covered = rcc::resources(bytes, budget, &mut |path, data, budget| {
             self.open(&place.member("rcc", path), data, depth, budget);
         });
+        budget.search(bytes.len());
         // What a resource holds was found in it already.
         let outside = gaps(covered.clone(), bytes.len());
         let mut steps = budget.steps;
@@ -235,7 +236,7 @@ pub fn pairs(modules: &[Module]) -> Pairs<'_> {
 mod tests {
     use super::*;
     use crate::corpus::scan::ByteOrder;
-    use crate::corpus::scan::tests::{stored, tiny};
+    use crate::corpus::scan::tests::{leading_through_each_other, stored, tiny};
     use crate::corpus::unpack::tests::zlib;
     use proptest::prelude::*;
 
@@ -302,6 +303,23 @@ mod tests {
             let got = extracted(&[("x", &nested(levels))]);
             assert_eq!(got.modules.len(), usize::from(fits), "{levels} levels of 3 MiB in 16 MiB");
             assert_eq!(got.incomplete.is_empty(), fits);
+        }
+    }
+
+    #[test]
+    fn the_search_takes_time_in_proportion_to_the_file() {
+        let leading = |count| stored(&leading_through_each_other(count, 200 * count), ByteOrder::Little);
+        for count in [100, 1000] {
+            // A module before is found; one after might be.
+            let file = [module(1), leading(count)].concat();
+            let mut budget = Budget::new(1 << 24);
+            let mut ignored = |_: &Module, _| {};
+            let mut extractor = Extractor::new(&mut ignored);
+            extractor.open(&Place::file("x"), &file, MAX_DEPTH, &mut budget);
+            assert_eq!(extractor.finish().modules.len(), 1);
+            assert_eq!(budget.steps, 0, "{count} walks through {} instructions each", 200 * count);
+            let said = budget.left_out().map(ToString::to_string).unwrap_or_default();
+            assert!(said.contains("lead through each other"), "{said}");
         }
     }
 

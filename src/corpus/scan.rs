@@ -245,10 +245,9 @@ pub(crate) mod tests {
         modules(bytes, &mut u64::MAX.clone()).collect()
     }
 
-    #[test]
-    fn beginnings_that_lead_through_each_other_are_broken_off() {
-        // Each opens a function, and one instruction of it jumps over the beginnings that follow, to a tail without an end.
-        let (count, tail) = (1000u32, 200_000u32);
+    /// Beginnings that each open a function, of which one instruction jumps over the beginnings that follow, to a tail of
+    /// single words without an end.
+    pub(crate) fn leading_through_each_other(count: u32, tail: u32) -> Vec<u32> {
         let open = [MAGIC, 0x0001_0300, 0, 8, 0, 2 << 16 | 17, 1, 5 << 16 | 54, 1, 4, 0, 2, 2 << 16 | 248, 5];
         let mut words = Vec::new();
         for left in (0..count).rev() {
@@ -256,6 +255,13 @@ pub(crate) mod tests {
             words.push((left * 15 + 1) << 16);
         }
         words.extend(std::iter::repeat_n(1 << 16, tail as usize));
+        words
+    }
+
+    #[test]
+    fn beginnings_that_lead_through_each_other_are_broken_off() {
+        let (count, tail) = (1000, 200_000);
+        let words = leading_through_each_other(count, tail);
         let mut steps = 1_000_000;
         assert_eq!(modules(&stored(&words, ByteOrder::Little), &mut steps).count(), 0);
         assert_eq!(steps, 0, "without a bound it would be {count} times {tail} instructions");

@@ -28,6 +28,15 @@ pub fn verify_between(shader: &Shader) -> Result<()> {
     Verifier::new(shader).run(true)
 }
 
+/// Checks the types of the instructions that were made since there were `before`: for a front end, whose input decides them.
+///
+/// # Errors
+/// The first instruction that breaks the rule of its operation, and how.
+pub fn check_types(shader: &Shader, before: usize) -> std::result::Result<(), String> {
+    let made = shader.insts.get(before..).unwrap_or_default();
+    made.iter().try_for_each(|inst| rules::check(shader, inst, false))
+}
+
 /// Where a value is made: block and position in it; parameters stand before position 1.
 #[derive(Clone, Copy)]
 struct Place {

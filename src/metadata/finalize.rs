@@ -88,7 +88,7 @@ pub fn finalize(mut notes: Notes, facts: &Facts<'_>) -> Result<FinalNotes> {
             StageKind::Compute(_) => compute(&mut notes, stage).at(|| name)?,
         }
     }
-    user_data_limits(&mut notes, facts, mapped_end);
+    user_data_limits(&mut notes, facts, mapped_end)?;
     let is_compute = facts.stages.iter().any(|s| s.interface.stage == Stage::Compute);
     Ok(FinalNotes {
         notes,
@@ -191,7 +191,7 @@ fn compute(notes: &mut Notes, facts: &StageFacts<'_>) -> Result<()> {
 }
 
 /// How far PAL must keep the root table, and from where on it must write it to memory.
-fn user_data_limits(notes: &mut Notes, facts: &Facts<'_>, mapped_end: u32) {
+fn user_data_limits(notes: &mut Notes, facts: &Facts<'_>, mapped_end: u32) -> Result<()> {
     let known = facts.stages.iter().filter_map(|s| s.interface.spill_threshold);
     let spill = known.chain(facts.spill_threshold).min();
     let spill = spill.into_iter().chain(notes.pipeline.get(&Key::SpillThreshold).copied()).min();
@@ -201,7 +201,13 @@ fn user_data_limits(notes: &mut Notes, facts: &Facts<'_>, mapped_end: u32) {
         // PAL dislikes 0 where there is a root table.
         None => mapped_end.max(u32::from(root_dwords > 0)),
     };
-    notes.pipeline.insert(Key::SpillThreshold, spill.unwrap_or(NO_SPILL).min(NO_SPILL));
+    let spill = spill.unwrap_or(NO_SPILL).min(NO_SPILL);
     let limit = limit.max(notes.pipeline.get(&Key::UserDataLimit).copied().unwrap_or(0));
+    if spill != NO_SPILL && spill >= limit {
+        let reads = format!("a part reads the root table in memory from dword {spill} on");
+        return Err(Error::malformed(format!("{reads}, and with this layout it has {limit} dwords")));
+    }
+    notes.pipeline.insert(Key::SpillThreshold, spill);
     notes.pipeline.insert(Key::UserDataLimit, limit);
+    Ok(())
 }

@@ -6,17 +6,24 @@
 use super::mutate;
 use super::random::Random;
 use rspirv::grammar::{INSTRUCTION_TABLE, LogicalOperand, OperandKind, OperandQuantifier};
-use std::sync::LazyLock;
+use std::borrow::Cow;
+use std::sync::{LazyLock, OnceLock};
 
 const HEADER: usize = 5;
 const NUMBERS: [u32; 12] = [0, 1, 2, 3, 4, 16, 31, 32, 64, 0xffff, 0x7fff_ffff, u32::MAX];
 
-/// A changed module; one in eight is changed without regard to what it means.
+/// The seeds as instructions, made once.
+static SEEDS: OnceLock<Vec<Module>> = OnceLock::new();
+
+/// A changed module; one in eight is changed without regard to what it means. Of two seeds the smaller one: the largest takes
+/// as long as a hundred of the smallest.
 pub fn change(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
     if random.once_in(8) {
         return mutate::bytes(random, seeds);
     }
-    let mut module = Module::of(&seeds[random.below(seeds.len())]);
+    let seeds = SEEDS.get_or_init(|| seeds.iter().map(|bytes| Module::of(bytes)).collect());
+    let pair = [random.pick(seeds), random.pick(seeds)];
+    let mut module = pair[usize::from(pair[1].insts.len() < pair[0].insts.len())].clone();
     let changes = 1 + random.below(3) * random.below(5);
     for _ in 0..changes {
         module.change(random, seeds);
@@ -25,9 +32,11 @@ pub fn change(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// A module as instructions.
+#[derive(Clone)]
 struct Module {
     header: Vec<u32>,
-    insts: Vec<Vec<u32>>,
+    /// Those that are as in the seed are not copied.
+    insts: Vec<Cow<'static, [u32]>>,
 }
 
 /// What a word of an instruction is.
@@ -41,22 +50,24 @@ enum Word {
 impl Module {
     fn of(bytes: &[u8]) -> Self {
         let words: Vec<u32> = bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
-        let (header, mut rest) = words.split_at(HEADER.min(words.len()));
+        let (header, mut rest) = words.leak().split_at(HEADER.min(bytes.len() / 4));
         let mut insts = Vec::new();
         while let Some(&first) = rest.first() {
             let (inst, after) = rest.split_at(((first >> 16) as usize).clamp(1, rest.len()));
-            insts.push(inst.to_vec());
+            insts.push(Cow::Borrowed(inst));
             rest = after;
         }
         Self { header: header.to_vec(), insts }
     }
 
     fn bytes(&self) -> Vec<u8> {
-        let mut out: Vec<u8> = self.header.iter().flat_map(|w| w.to_le_bytes()).collect();
+        let words = self.header.len() + self.insts.iter().map(|inst| inst.len()).sum::<usize>();
+        let mut out = Vec::with_capacity(4 * words);
+        self.header.iter().for_each(|w| out.extend_from_slice(&w.to_le_bytes()));
         for inst in &self.insts {
             let first = (inst.len() as u32) << 16 | inst[0] & 0xffff;
-            out.extend(first.to_le_bytes());
-            out.extend(inst[1..].iter().flat_map(|w| w.to_le_bytes()));
+            out.extend_from_slice(&first.to_le_bytes());
+            inst[1..].iter().for_each(|w| out.extend_from_slice(&w.to_le_bytes()));
         }
         out
     }
@@ -77,7 +88,7 @@ impl Module {
         1 + random.below(self.bound().saturating_sub(1).min(1 << 20) as usize) as u32
     }
 
-    fn change(&mut self, random: &mut Random, seeds: &[Vec<u8>]) {
+    fn change(&mut self, random: &mut Random, seeds: &[Self]) {
         let count = self.insts.len();
         if count == 0 {
             return;
@@ -87,26 +98,26 @@ impl Module {
             0 => drop(self.insts.remove(at)),
             1 => {
                 let copy = self.renewed(at);
-                self.insts.insert(at + 1, copy);
+                self.insts.insert(at + 1, copy.into());
             }
             2 => self.insts.swap(at, (at + 1) % count),
             3 => {
                 // The same operands for another operation.
                 let other = self.insts[random.below(count)][0];
-                self.insts[at][0] = other;
+                self.insts[at].to_mut()[0] = other;
             }
             4 => {
                 let len = self.insts[at].len();
-                self.insts[at].truncate(1 + random.below(len));
+                self.insts[at].to_mut().truncate(1 + random.below(len));
             }
             5 => {
                 let (id, literal) = (self.any_id(random), *random.pick(&NUMBERS));
-                self.insts[at].push(if random.once_in(2) { id } else { literal });
+                self.insts[at].to_mut().push(if random.once_in(2) { id } else { literal });
             }
             6 => {
-                let other = Self::of(&seeds[random.below(seeds.len())]);
+                let other = random.pick(seeds);
                 let Some(lent) = other.insts.get(random.below(other.insts.len())) else { return };
-                let mut lent = lent.clone();
+                let mut lent = lent.to_vec();
                 let kinds = words(&lent);
                 for (word, kind) in lent.iter_mut().zip(kinds).skip(1) {
                     match kind {
@@ -115,7 +126,7 @@ impl Module {
                         Word::Literal => {}
                     }
                 }
-                self.insts.insert(at, lent);
+                self.insts.insert(at, lent.into());
             }
             _ => self.operand(random, at),
         }
@@ -123,7 +134,7 @@ impl Module {
 
     /// A copy of an instruction with a result of its own.
     fn renewed(&mut self, at: usize) -> Vec<u32> {
-        let mut copy = self.insts[at].clone();
+        let mut copy = self.insts[at].to_vec();
         if let Some(n) = words(&copy).iter().position(|w| *w == Word::Result) {
             copy[n] = self.new_id();
         }
@@ -147,7 +158,7 @@ impl Module {
                 _ => self.insts[at][n] ^ (1 << random.below(32)),
             },
         };
-        self.insts[at][n] = word;
+        self.insts[at].to_mut()[n] = word;
     }
 }
 

@@ -11,6 +11,8 @@ use dovetail::compile::passes;
 use dovetail::compile::request::{CompilerId, KnownState, Module, StageRequest, TuningOptions, default_wave};
 use dovetail::compile::spirv::{reflect, translate};
 use dovetail::compile::worker::protocol;
+#[cfg(feature = "llvm")]
+use dovetail::compile::{Compiler, llvm::LlvmCompiler};
 use dovetail::corpus::budget::DEFAULT_MEMORY;
 use dovetail::corpus::describe::describe;
 use dovetail::corpus::extract::Extractor;
@@ -92,7 +94,11 @@ fn no_bug<T>(result: Result<T>) -> Result<Option<T>> {
     }
 }
 
-/// All of a module's way but LLVM.
+/// LLVM takes as long as a thousand of the ways before it: one module in so many goes on to it.
+#[cfg(feature = "llvm")]
+const WITH_LLVM: u16 = 1024;
+
+/// All of a module's way up to LLVM, and of some modules the rest.
 fn compile(bytes: &[u8]) -> Result<()> {
     describe(bytes);
     let module = Module::new(bytes.to_vec())?;
@@ -110,7 +116,13 @@ fn compile(bytes: &[u8]) -> Result<()> {
             known: KnownState::default(),
         };
         if let Some(shader) = no_bug(translate(&module, &entry.name, stage, &request.specialization))? {
-            no_bug(passes::lower(shader, &request))?;
+            let lowered = no_bug(passes::lower(shader, &request))?;
+            #[cfg(feature = "llvm")]
+            if lowered.is_some() && u16::from_le_bytes([request.module.0[0], request.module.0[1]]) % WITH_LLVM == 0 {
+                no_bug(LlvmCompiler::new().compile(&module, &request))?;
+            }
+            #[cfg(not(feature = "llvm"))]
+            drop(lowered);
         }
     }
     Ok(())

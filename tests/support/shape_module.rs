@@ -1,6 +1,6 @@
-//! SPIR-V modules under construction, instruction by instruction: a compute shader with one storage buffer of words.
+//! SPIR-V modules under construction, instruction by instruction: a compute or vertex shader with one storage buffer of words.
 
-use spirv::{Decoration, Op, StorageClass};
+use spirv::{Decoration, ExecutionModel, Op, StorageClass};
 use std::collections::BTreeMap;
 
 /// A module under construction: a storage buffer of words, and a main function.
@@ -19,6 +19,7 @@ pub struct Module {
     pub to_u32: u32,
     pub out: u32,
     pub main: u32,
+    pub model: ExecutionModel,
 }
 
 pub fn op(to: &mut Vec<u32>, op: Op, operands: &[u32]) {
@@ -43,6 +44,7 @@ impl Module {
             to_u32: 0,
             out: 0,
             main: 0,
+            model: ExecutionModel::GLCompute,
         };
         m.main = m.id();
         m.void = m.global(Op::TypeVoid, &[]);
@@ -122,6 +124,17 @@ impl Module {
         id
     }
 
+    /// Makes a vertex shader of it: the output of one word at location 0.
+    pub fn vertex_output(&mut self) -> u32 {
+        self.model = ExecutionModel::Vertex;
+        let class = StorageClass::Output;
+        let to_output = self.pointer(class, self.u32);
+        let variable = self.typed(Op::Variable, to_output, &[class as u32]);
+        self.decorate(variable, Decoration::Location, &[0]);
+        self.entry.push(variable);
+        variable
+    }
+
     pub fn effect(&mut self, code: Op, operands: &[u32]) {
         op(&mut self.code, code, operands);
     }
@@ -179,8 +192,10 @@ impl Module {
         op(&mut words, Op::Capability, &[spirv::Capability::Shader as u32]);
         op(&mut words, Op::MemoryModel, &[0, 1]);
         let main = u32::from_le_bytes(*b"main");
-        op(&mut words, Op::EntryPoint, &[&[5, self.main, main, 0], self.entry.as_slice()].concat());
-        op(&mut words, Op::ExecutionMode, &[self.main, spirv::ExecutionMode::LocalSize as u32, 1, 1, 1]);
+        op(&mut words, Op::EntryPoint, &[&[self.model as u32, self.main, main, 0], self.entry.as_slice()].concat());
+        if self.model == ExecutionModel::GLCompute {
+            op(&mut words, Op::ExecutionMode, &[self.main, spirv::ExecutionMode::LocalSize as u32, 1, 1, 1]);
+        }
         words.extend(self.notes);
         words.extend(self.globals);
         words.extend(self.code);

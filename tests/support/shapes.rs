@@ -1,6 +1,6 @@
 //! Modules of a shape that grows without bound: what makes a compiler slow when one of its walks is not linear.
 //!
-//! Each function takes a size and gives a valid compute module. To add a shape: a function, a line in [`SHAPES`].
+//! Each function takes a size and gives a valid module. To add a shape: a function, a line in [`SHAPES`].
 
 #![allow(dead_code, reason = "each program uses its own part of this")]
 
@@ -40,6 +40,8 @@ pub const SHAPES: &[Shape] = &[
     ("input blocks", 4_000, inputs),
     ("pointers of pointers", 60_000, chains),
     ("a composite built up", 1_500, inserts),
+    ("an output through phis", 30_000, output_of_phis),
+    ("ends whose output was kept in a variable", 20_000, ends_of_kept_output),
 ];
 
 /// Struct in struct, twice each: 2^depth leaves. Only a pointer to it is used.
@@ -220,6 +222,60 @@ pub fn ifs(n: u32) -> Vec<u8> {
         m.label(then);
         m.store(1, number);
         m.effect(Op::Branch, &[merge]);
+        m.label(merge);
+    }
+    m.end();
+    m.finish()
+}
+
+/// What a vertex shader writes was never given a value on as many ways that join one after the other.
+pub fn output_of_phis(n: u32) -> Vec<u8> {
+    let mut m = Module::new();
+    let output = m.vertex_output();
+    m.begin();
+    let mut from = m.id();
+    m.effect(Op::Branch, &[from]);
+    m.label(from);
+    let x = m.load(0);
+    let mut value = m.value(Op::Undef, m.u32, &[]);
+    for i in 0..n {
+        let (then, merge) = (m.id(), m.id());
+        let number = m.int(i);
+        let condition = m.value(Op::IEqual, m.bool, &[x, number]);
+        let other = m.value(Op::Undef, m.u32, &[]);
+        m.effect(Op::SelectionMerge, &[merge, 0]);
+        m.effect(Op::BranchConditional, &[condition, then, merge]);
+        m.label(then);
+        m.effect(Op::Branch, &[merge]);
+        m.label(merge);
+        value = m.value(Op::Phi, m.u32, &[value, from, other, then]);
+        m.effect(Op::Store, &[output, value]);
+        from = merge;
+    }
+    m.end();
+    m.finish()
+}
+
+/// A vertex shader that keeps what it writes in a variable, and ends at as many places.
+pub fn ends_of_kept_output(n: u32) -> Vec<u8> {
+    let mut m = Module::new();
+    let output = m.vertex_output();
+    let to_word = m.pointer(StorageClass::Private, m.u32);
+    let kept = m.typed(Op::Variable, to_word, &[StorageClass::Private as u32]);
+    m.entry.push(kept);
+    m.begin();
+    let x = m.load(0);
+    for i in 0..n {
+        let (then, merge) = (m.id(), m.id());
+        let number = m.int(i);
+        let condition = m.value(Op::IEqual, m.bool, &[x, number]);
+        m.effect(Op::SelectionMerge, &[merge, 0]);
+        m.effect(Op::BranchConditional, &[condition, then, merge]);
+        m.label(then);
+        m.effect(Op::Store, &[kept, number]);
+        let last = m.value(Op::Load, m.u32, &[kept]);
+        m.effect(Op::Store, &[output, last]);
+        m.effect(Op::Return, &[]);
         m.label(merge);
     }
     m.end();

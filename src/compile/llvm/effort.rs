@@ -7,7 +7,7 @@
 //! bytes on every machine, and the limits are part of the sources that every key has a digest of. The ELF says that the
 //! choice was made.
 
-use crate::ir::Shader;
+use crate::ir::{AluOp, Op, Shader};
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::module::Module;
 use inkwell::values::{CallSiteValue, InstructionOpcode, InstructionValue};
@@ -20,6 +20,9 @@ const MAX_BLOCK: usize = 1 << 14;
 const MAX_BLOCKS: usize = 1 << 11;
 /// Parameters of one block: coalescing looks at pairs of them.
 const MAX_PARAMS: usize = 1 << 10;
+
+/// Multiplications of integers that follow from each other: strength reduction takes each product apart into all its factors.
+const MAX_PRODUCTS: u32 = 1 << 9;
 
 /// The limit that a shader is over before any of LLVM's passes, in words for people.
 pub(super) fn too_large(shader: &Shader) -> Option<String> {
@@ -34,7 +37,24 @@ pub(super) fn too_large(shader: &Shader) -> Option<String> {
             return Some(format!("{} values that meet in one block, over {MAX_PARAMS}", block.params.len()));
         }
     }
-    None
+    let products = longest_product(shader);
+    let follow = "multiplications of integers that follow from each other";
+    (products > MAX_PRODUCTS).then(|| format!("{products} {follow}, over {MAX_PRODUCTS}"))
+}
+
+/// The longest chain of integer multiplications, also with sums between; blocks' parameters begin chains of their own.
+fn longest_product(shader: &Shader) -> u32 {
+    let mut lengths = vec![0u32; shader.values.len()];
+    for inst in shader.live_insts() {
+        let (Op::Alu(op @ (AluOp::IMul | AluOp::IAdd | AluOp::ISub), _), Some(result)) = (&inst.op, inst.result) else {
+            continue;
+        };
+        let longest = inst.args.iter().filter_map(|v| lengths.get(v.index()).copied()).max().unwrap_or(0);
+        if let Some(length) = lengths.get_mut(result.index()) {
+            *length = longest + u32::from(*op == AluOp::IMul);
+        }
+    }
+    lengths.into_iter().max().unwrap_or(0)
 }
 
 /// Whether more values meet in some block than are kept in registers.

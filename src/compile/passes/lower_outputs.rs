@@ -5,7 +5,7 @@
 //! blocks of which the shader wrote one member.
 
 use super::context::PassContext;
-use super::output_values::undefined_outputs;
+use super::output_values::Origins;
 use super::outputs::Outputs;
 use super::{fragment_outputs, vertex_outputs};
 use crate::error::{Error, Result};
@@ -25,8 +25,8 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
 
 /// Takes the stores out of the shader.
 fn collect(shader: &mut Shader) -> Result<Outputs> {
-    let mut out = Outputs { slots: BTreeMap::new(), ends: Vec::new() };
-    let undefined = undefined_outputs(shader);
+    let mut out = Outputs { slots: BTreeMap::new(), ends: Vec::new(), constants: BTreeMap::new() };
+    let undefined = Origins::new(shader).undefined_outputs();
     for block in shader.block_ids() {
         let mut stores = BTreeMap::new();
         let mut rest = Vec::new();
@@ -52,6 +52,15 @@ fn collect(shader: &mut Shader) -> Result<Outputs> {
             Some(Terminator::Return(_)) => out.ends.push((block, stores)),
             _ if !stores.is_empty() => return Err(Error::bug(format!("{block} stores outputs and does not return"))),
             _ => {}
+        }
+    }
+    let mut origins = Origins::new(shader);
+    for &slot in out.slots.keys() {
+        let mut bits = out.ends.iter().map(|(_, stores)| stores.get(&slot).and_then(|&v| origins.constant(v)));
+        if let Some(first) = bits.next().flatten()
+            && bits.all(|b| b == Some(first))
+        {
+            out.constants.insert(slot, first);
         }
     }
     Ok(out)

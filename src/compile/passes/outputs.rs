@@ -1,6 +1,5 @@
 //! The outputs of a shader on their way to exports or to the epilog: which slots, and what each returning block stores.
 
-use super::output_values::constant;
 use crate::error::{Error, FullCompile, Result};
 use crate::ir::{
     BlockId, Builder, ExportTarget, NumericKind, Op, OutputSlot, RegClass, Shader, Terminator, Type, Value,
@@ -14,6 +13,8 @@ pub(super) struct Outputs {
     pub(super) slots: BTreeMap<OutputSlot, (NumericKind, Type)>,
     /// The blocks that return, each with its stores.
     pub(super) ends: Vec<(BlockId, BTreeMap<OutputSlot, Value>)>,
+    /// The bits of each slot that has the same constant at every end.
+    pub(super) constants: BTreeMap<OutputSlot, u64>,
 }
 
 impl Outputs {
@@ -23,10 +24,8 @@ impl Outputs {
     }
 
     /// The bits of a slot that has the same constant at every end.
-    pub(super) fn constant(&self, shader: &Shader, slot: OutputSlot) -> Option<u64> {
-        let mut bits = self.ends.iter().map(|(_, stores)| stores.get(&slot).and_then(|&v| constant(shader, v)));
-        let first = bits.next()??;
-        bits.all(|b| b == Some(first)).then_some(first)
+    pub(super) fn constant(&self, slot: OutputSlot) -> Option<u64> {
+        self.constants.get(&slot).copied()
     }
 }
 

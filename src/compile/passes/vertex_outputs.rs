@@ -84,7 +84,7 @@ fn give_back(
 ) -> Result<()> {
     let mut returned = Vec::new();
     for &c in channels {
-        let source = match constant(shader, outputs, c) {
+        let source = match constant(outputs, c) {
             Some(bits) => ParamSource::Constant(bits),
             None => {
                 returned.push(c);
@@ -118,7 +118,7 @@ fn export(
             .any(|i| i.semantic == c.semantic && i.channels.checked_shr(u32::from(c.component)).unwrap_or(0) & 1 == 1)
     };
     let channels: Vec<&Channel> = channels.iter().filter(read).collect();
-    let source = |c: &Channel| constant(shader, outputs, *c).map_or(ParamSource::Exported, ParamSource::Constant);
+    let source = |c: &Channel| constant(outputs, *c).map_or(ParamSource::Exported, ParamSource::Constant);
     let mut params: Vec<VertexParam> = channels.iter().map(|c| c.param(source(c))).collect();
     let plan = ParamPlan::new(inputs, &params)?;
     for (input, attribute) in inputs.iter().zip(&plan.attributes) {
@@ -153,14 +153,14 @@ fn export(
 }
 
 /// The bits of a channel that is the same constant at every end.
-fn constant(shader: &Shader, outputs: &Outputs, c: Channel) -> Option<u32> {
+fn constant(outputs: &Outputs, c: Channel) -> Option<u32> {
     let Source::Slot(slot, dword) = c.from else { return None };
     let &(kind, ty) = outputs.slots.get(&slot)?;
     // A half is converted on its way; that is the folder's work, not ours.
     if kind == NumericKind::Float && ty.bits() == Bits::B16 {
         return None;
     }
-    Some((outputs.constant(shader, slot)? >> (32 * dword)) as u32)
+    Some((outputs.constant(slot)? >> (32 * dword)) as u32)
 }
 
 impl Channel {

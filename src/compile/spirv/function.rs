@@ -10,6 +10,7 @@ use super::parse::{Block, Function, Parsed};
 use super::types::Layout;
 use super::{control, inst, usage::Usage};
 use crate::error::{Error, Result};
+use crate::ir::verify::check_types;
 use crate::ir::{BlockId, Merge, Terminator, Type, Value};
 use rspirv::dr::Operand;
 use spirv::Op;
@@ -238,7 +239,13 @@ fn translate(cx: &mut Cx<'_>, session: &mut Session<'_>, n: u32, ret: Return, ou
             return Err(what.at(place));
         }
         for at in &block.insts {
+            let before = cx.b.shader.insts.len();
             one(cx, session, &mut frame, at)?;
+            // Translations check what they choose by; that all other operands have types that fit is seen here, once for all.
+            // What a call made has been checked one by one.
+            if at.op() != Op::FunctionCall {
+                check_types(&*cx.b.shader, before).map_err(|why| at.malformed(why))?;
+            }
             cx.spend(0)?;
             if cx.b.shader.insts.len() > MAX_INSTS {
                 return Err(Error::unsupported("shader size", format!("over {MAX_INSTS} instructions after inlining")));

@@ -11,6 +11,8 @@ use spirv::{Decoration, Op};
 
 /// Bound of ids that SPIR-V's universal limits allow.
 const MAX_BOUND: u32 = 0x40_0000;
+/// Words before the first instruction.
+pub(super) const HEADER: usize = 5;
 
 /// A decoded instruction and where it stands in the file.
 #[derive(Clone, Debug)]
@@ -311,37 +313,51 @@ struct Framed {
     names: Vec<(u32, String)>,
 }
 
-fn frame(bytes: &[u8]) -> Result<Framed> {
+/// The words of a module in either byte order.
+///
+/// # Errors
+/// Malformed: no SPIR-V, or less than a header.
+pub(super) fn words(bytes: &[u8]) -> Result<Vec<u32>> {
     let swap = match bytes.first_chunk::<4>().map(|b| u32::from_le_bytes(*b)) {
         Some(spirv::MAGIC_NUMBER) => false,
         Some(m) if m.swap_bytes() == spirv::MAGIC_NUMBER => true,
         _ => return Err(Error::malformed("no SPIR-V magic number").at("word 0")),
     };
-    let words: Vec<u32> = bytes
-        .as_chunks::<4>()
-        .0
-        .iter()
-        .map(|b| if swap { u32::from_be_bytes(*b) } else { u32::from_le_bytes(*b) })
-        .collect();
+    let word = |b: &[u8; 4]| if swap { u32::from_be_bytes(*b) } else { u32::from_le_bytes(*b) };
+    let words: Vec<u32> = bytes.as_chunks::<4>().0.iter().map(word).collect();
+    if words.len() < HEADER { Err(Error::malformed("the header is cut off")) } else { Ok(words) }
+}
+
+/// The words of the instruction at a place; none at the end.
+///
+/// # Errors
+/// Malformed: its length leads out of the module.
+pub(super) fn instruction(words: &[u32], at: usize) -> Result<Option<&[u32]>> {
+    let Some(&first) = words.get(at) else { return Ok(None) };
+    let len = (first >> 16) as usize;
+    let inst = if len == 0 { None } else { words.get(at..at + len) };
+    inst.map(Some)
+        .ok_or_else(|| Error::malformed(format!("an instruction of {len} words does not fit")).at(format!("word {at}")))
+}
+
+/// The literal string at the front of these words.
+pub(super) fn string(words: &[u32]) -> String {
+    let text: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).take_while(|b| *b != 0).collect();
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+fn frame(bytes: &[u8]) -> Result<Framed> {
+    let words = words(bytes)?;
     let mut out = Vec::with_capacity(bytes.len());
     let mut offsets = Vec::with_capacity(words.len() / 4);
     let mut names = Vec::new();
-    let header = words.get(..5).ok_or_else(|| Error::malformed("the header is cut off"))?;
-    header.iter().for_each(|w| out.extend_from_slice(&w.to_le_bytes()));
-    let mut at = 5;
-    while let Some(&first) = words.get(at) {
-        let len = (first >> 16) as usize;
-        let inst = match len {
-            0 => None,
-            _ => words.get(at..at + len),
-        }
-        .ok_or_else(|| {
-            Error::malformed(format!("an instruction of {len} words does not fit")).at(format!("word {at}"))
-        })?;
+    words.iter().take(HEADER).for_each(|w| out.extend_from_slice(&w.to_le_bytes()));
+    let mut at = HEADER;
+    while let Some(inst) = instruction(&words, at)? {
+        let (first, len) = (inst.first().copied().unwrap_or_default(), inst.len());
         if first & 0xffff == Op::Name as u32 {
             if let [_, id, name @ ..] = inst {
-                let text: Vec<u8> = name.iter().flat_map(|w| w.to_le_bytes()).take_while(|b| *b != 0).collect();
-                names.push((*id, String::from_utf8_lossy(&text).into_owned()));
+                names.push((*id, string(name)));
             }
         } else if !is_debug(first & 0xffff) && !beyond::is_capability(inst) {
             offsets.push(at as u32);

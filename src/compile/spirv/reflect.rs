@@ -1,11 +1,11 @@
 //! What a module offers, without translating it: entry points, capabilities, specialization constants.
 
-use super::parse::{self, Parsed};
+use super::{beyond, parse};
 use crate::compile::request::Module;
-use crate::error::Result;
+use crate::error::{Context, Error, Result};
 use crate::target::Stage;
-use rspirv::dr::Operand;
 use spirv::{Capability, Decoration, ExecutionModel, Op};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An entry point.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct SpecConstantInfo {
 pub struct ModuleInfo {
     /// Entry points in file order.
     pub entry_points: Vec<EntryPointInfo>,
-    /// Declared capabilities, SPIR-V's names.
+    /// Declared capabilities, SPIR-V's names, each once.
     pub capabilities: Vec<String>,
     /// Some subgroup capability is declared: wave size can change meaning.
     pub uses_subgroups: bool,
@@ -46,25 +46,125 @@ pub struct ModuleInfo {
     pub spec_constants: Vec<SpecConstantInfo>,
 }
 
-/// Reads what a module offers.
+/// Entry points of one module, at most. Each becomes a compile of its own.
+const MAX_ENTRY_POINTS: usize = 4096;
+
+/// Reads what a module offers, in time and memory in proportion to what stands before its functions. These are not looked at:
+/// what is wrong with them is for [`super::translate`] to say.
 ///
 /// # Errors
-/// Malformed or unsupported words.
+/// Malformed: what stands before the functions does not keep to the form of SPIR-V. Unsupported: an unknown capability or
+/// execution model, or more than 4096 entry points.
 pub fn reflect(module: &Module) -> Result<ModuleInfo> {
-    let parsed = parse::parse(module.bytes())?;
-    let entry_points = parsed.entry_points.iter().map(|e| EntryPointInfo {
-        name: e.name.clone(),
-        stage: stage(e.model),
-        model: format!("{:?}", e.model),
-    });
-    let capabilities: Vec<String> = parsed.capabilities.iter().map(|c| format!("{c:?}")).collect();
+    let words = parse::words(module.bytes())?;
+    let mut facts = Facts::default();
+    declarations(&words, |op, operands| facts.read(op, operands))?;
+    let (mut spec_constants, results) = facts.spec_constants();
+    // Names come before what they name, and most are of other things.
+    let mut unnamed: BTreeMap<u32, usize> = results.into_iter().zip(0..).collect();
+    declarations(&words, |op, operands| {
+        if let (Op::Name, [id, text @ ..]) = (op, operands)
+            && let Some(constant) = unnamed.remove(id).and_then(|n| spec_constants.get_mut(n))
+        {
+            constant.name = parse::string(text);
+        }
+        Ok(())
+    })?;
+    let capabilities: Vec<String> = facts.capabilities.iter().map(|c| format!("{c:?}")).collect();
     Ok(ModuleInfo {
-        entry_points: entry_points.collect(),
-        uses_subgroups: parsed.capabilities.iter().any(|c| is_subgroup(*c)),
-        cooperative_matrix: capabilities.iter().any(|c| c.starts_with("CooperativeMatrix")),
+        entry_points: facts.entry_points,
+        uses_subgroups: capabilities.iter().any(|name| is_subgroup(name)),
+        cooperative_matrix: capabilities.iter().any(|name| name.starts_with("CooperativeMatrix")),
         capabilities,
-        spec_constants: spec_constants(&parsed)?,
+        spec_constants,
     })
+}
+
+/// Calls `read` with opcode and operands of each instruction before the first function.
+fn declarations(words: &[u32], mut read: impl FnMut(Op, &[u32]) -> Result<()>) -> Result<()> {
+    let mut at = parse::HEADER;
+    while let Some(inst) = parse::instruction(words, at)? {
+        let op = inst.first().and_then(|first| Op::from_u32(first & 0xffff));
+        if op == Some(Op::Function) {
+            break;
+        }
+        if let (Some(op), [_, operands @ ..]) = (op, inst)
+            && !beyond::is_capability(inst)
+        {
+            read(op, operands).at(|| format!("word {at} (Op{op:?})"))?;
+        }
+        at += inst.len();
+    }
+    Ok(())
+}
+
+/// Declarations as they are met.
+#[derive(Default)]
+struct Facts {
+    entry_points: Vec<EntryPointInfo>,
+    capabilities: BTreeSet<Capability>,
+    /// `SpecId` by id, also of groups of decorations.
+    spec_ids: BTreeMap<u32, u32>,
+    /// Bits by numeric type.
+    widths: BTreeMap<u32, u32>,
+    /// Type, result and default; no type counts as boolean.
+    constants: Vec<(Option<u32>, u32, u64)>,
+}
+
+impl Facts {
+    fn read(&mut self, op: Op, operands: &[u32]) -> Result<()> {
+        let unknown = |what: &str, n: u32| Error::unsupported(format!("{what} {n}"), "of an unknown extension");
+        match (op, operands) {
+            (Op::Capability, &[n]) => {
+                self.capabilities.insert(Capability::from_u32(n).ok_or_else(|| unknown("capability", n))?);
+            }
+            (Op::EntryPoint, [model, _, name @ ..]) => {
+                if self.entry_points.len() == MAX_ENTRY_POINTS {
+                    return Err(Error::unsupported("entry points", format!("over {MAX_ENTRY_POINTS} in one module")));
+                }
+                let known = ExecutionModel::from_u32(*model).ok_or_else(|| unknown("execution model", *model))?;
+                let (name, stage) = (parse::string(name), stage(known));
+                self.entry_points.push(EntryPointInfo { name, stage, model: format!("{known:?}") });
+            }
+            (Op::Decorate, &[id, decoration, value]) if decoration == Decoration::SpecId as u32 => {
+                self.spec_ids.entry(id).or_insert(value);
+            }
+            (Op::GroupDecorate, [group, targets @ ..]) => {
+                if let Some(&value) = self.spec_ids.get(group) {
+                    targets.iter().for_each(|id| _ = self.spec_ids.entry(*id).or_insert(value));
+                }
+            }
+            (Op::TypeInt | Op::TypeFloat, [id, bits, ..]) => {
+                self.widths.insert(*id, *bits);
+            }
+            (Op::SpecConstantTrue | Op::SpecConstantFalse, &[_, result]) => {
+                self.constants.push((None, result, u64::from(op == Op::SpecConstantTrue)));
+            }
+            (Op::SpecConstant, &[ty, result, low, ref high @ ..]) => {
+                let high = high.first().copied().unwrap_or(0);
+                self.constants.push((Some(ty), result, u64::from(low) | u64::from(high) << 32));
+            }
+            (Op::Capability | Op::EntryPoint | Op::SpecConstantTrue | Op::SpecConstantFalse | Op::SpecConstant, _) => {
+                return Err(Error::malformed("not as many operands as it has"));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Sorted by `SpecId`, each with its result id.
+    fn spec_constants(&self) -> (Vec<SpecConstantInfo>, Vec<u32>) {
+        let described = self.constants.iter().filter_map(|&(ty, result, default)| {
+            let id = *self.spec_ids.get(&result)?;
+            let bits = ty.map_or(1, |ty| self.widths.get(&ty).copied().unwrap_or(1));
+            Some((SpecConstantInfo { id, default, bits, name: String::new() }, result))
+        });
+        let mut all: Vec<_> = described.collect();
+        // Compilers declare one constant twice where it is a workgroup size as well.
+        all.sort_by_key(|(constant, _)| constant.id);
+        all.dedup_by_key(|(constant, _)| constant.id);
+        all.into_iter().unzip()
+    }
 }
 
 /// The stage of an execution model, if one that is compiled here.
@@ -77,33 +177,8 @@ pub fn stage(model: ExecutionModel) -> Option<Stage> {
     }
 }
 
-fn is_subgroup(capability: Capability) -> bool {
-    let name = format!("{capability:?}");
-    name.starts_with("GroupNonUniform") || name.starts_with("Subgroup") || name == "Groups"
-}
-
-fn spec_constants(parsed: &Parsed) -> Result<Vec<SpecConstantInfo>> {
-    let mut out = Vec::new();
-    for inst in &parsed.globals {
-        let default = match (inst.op(), inst.raw.operands.first()) {
-            (Op::SpecConstantTrue, _) => 1,
-            (Op::SpecConstantFalse, _) => 0,
-            (Op::SpecConstant, Some(Operand::LiteralBit32(x))) => u64::from(*x),
-            (Op::SpecConstant, Some(Operand::LiteralBit64(x))) => *x,
-            _ => continue,
-        };
-        let result = inst.result()?;
-        let Some(id) = parsed.decoration(result, Decoration::SpecId) else { continue };
-        let bits = match parsed.global(inst.result_type()?) {
-            Some(t) if matches!(t.op(), Op::TypeInt | Op::TypeFloat) => t.literal(0)?,
-            _ => 1,
-        };
-        out.push(SpecConstantInfo { id, default, bits, name: parsed.name(result).to_owned() });
-    }
-    // Compilers declare one constant twice where it is a workgroup size as well.
-    out.sort_by_key(|c| c.id);
-    out.dedup_by_key(|c| c.id);
-    Ok(out)
+fn is_subgroup(capability: &str) -> bool {
+    capability.starts_with("GroupNonUniform") || capability.starts_with("Subgroup") || capability == "Groups"
 }
 
 impl ModuleInfo {

@@ -13,6 +13,8 @@ pub const PROTOCOL: u32 = 1;
 
 /// Longest frame either side accepts, in bytes.
 pub const MAX_FRAME: u32 = 256 << 20;
+/// Values in values of a message: a real one has a dozen, and the reader calls itself for each.
+const MAX_DEPTH: usize = 64;
 
 /// What a worker says first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,5 +76,7 @@ pub fn frame_length(head: [u8; 4]) -> Result<usize> {
 /// # Errors
 /// Malformed: something else.
 pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
-    rmp_serde::from_slice(body).map_err(|e| Error::malformed(format!("worker message: {e}")))
+    let mut reader = rmp_serde::Deserializer::from_read_ref(body);
+    reader.set_max_depth(MAX_DEPTH);
+    T::deserialize(&mut reader).map_err(|e| Error::malformed(format!("worker message: {e}")))
 }
