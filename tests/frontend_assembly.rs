@@ -236,3 +236,76 @@ fn cut_off_and_changed_words_give_errors_not_panics() {
         translate_all(changed);
     }
 }
+
+/// Around the interface of a vertex shader, in assembly.
+fn vertex(decorations: &str, body: &str, interface: &str) -> String {
+    format!(
+        "OpCapability Shader
+        OpCapability Float64
+        OpMemoryModel Logical GLSL450
+        OpEntryPoint Vertex %main \"main\" {interface}
+        {decorations}
+        %void = OpTypeVoid
+        %fn = OpTypeFunction %void
+        %u32 = OpTypeInt 32 0
+        %f32 = OpTypeFloat 32
+        %f64 = OpTypeFloat 64
+        %v2 = OpTypeVector %f32 2
+        %v4 = OpTypeVector %f32 4
+        %d3 = OpTypeVector %f64 3
+        %n0 = OpConstant %u32 0
+        {body}"
+    )
+}
+
+/// glslang counts locations as OpenGL does where it is told to: a `dvec3` then shares one with the next attribute.
+#[test]
+fn inputs_of_one_location_have_one_width() {
+    let body = "%in_f32 = OpTypePointer Input %v4
+        %in_f64 = OpTypePointer Input %d3
+        %narrow = OpVariable %in_f32 Input
+        %wide = OpVariable %in_f64 Input
+        %main = OpFunction %void None %fn
+        %entry = OpLabel
+        %x = OpLoad %d3 %wide
+        %y = OpLoad %v4 %narrow
+        OpReturn
+        OpFunctionEnd";
+    for (location, malformed) in [(3, false), (4, true), (5, true), (6, false)] {
+        let decorations = format!("OpDecorate %wide Location 4\nOpDecorate %narrow Location {location}");
+        let source = vertex(&decorations, body, "%wide %narrow");
+        let Some(module) = assemble("inputs_of_one_location_have_one_width", &source) else { return };
+        match translate(&module, "main", Stage::Vertex, &[]) {
+            Ok(_) => assert!(!malformed, "location {location}"),
+            Err(error) => {
+                assert!(malformed && matches!(error.kind(), ErrorKind::Malformed(_)), "location {location}: {error}");
+                assert!(error.to_string().contains(&format!("location {location}")), "{error}");
+            }
+        }
+    }
+}
+
+/// OpenGL has samplers in structs, Vulkan has not.
+#[test]
+fn samplers_in_a_struct_are_malformed() {
+    let body = "%image = OpTypeImage %f32 2D 0 0 0 1 Unknown
+        %sampled = OpTypeSampledImage %image
+        %struct = OpTypeStruct %sampled
+        %to_struct = OpTypePointer UniformConstant %struct
+        %to_sampled = OpTypePointer UniformConstant %sampled
+        %textures = OpVariable %to_struct UniformConstant
+        %zero = OpConstantNull %v2
+        %level = OpConstant %f32 0
+        %main = OpFunction %void None %fn
+        %entry = OpLabel
+        %at = OpAccessChain %to_sampled %textures %n0
+        %texture = OpLoad %sampled %at
+        %texel = OpImageSampleExplicitLod %v4 %texture %zero Lod %level
+        OpReturn
+        OpFunctionEnd";
+    let source = vertex("OpDecorate %textures DescriptorSet 0\nOpDecorate %textures Binding 0", body, "");
+    let Some(module) = assemble("samplers_in_a_struct_are_malformed", &source) else { return };
+    let error = translate(&module, "main", Stage::Vertex, &[]).expect_err("no descriptor");
+    assert!(matches!(error.kind(), ErrorKind::Malformed(_)), "{error}");
+    assert!(error.to_string().contains("in a struct"), "{error}");
+}

@@ -57,18 +57,20 @@ fn pairs_agree() {
 }
 
 /// Whatever the position is made of, a scene is found that has it before the eye: matrices as structures of columns or rows,
-/// quaternions, nodes by address.
+/// quaternions, nodes by address, points whose size the distance decides.
 #[test]
 fn scenes_are_found_by_evaluation() {
     let shaded = ["columns", "rows", "quaternion", "addressed"].map(|v| format!("pairs/{v}.vert"));
-    let pairs: Vec<(&str, &str)> = shaded.iter().map(|v| (v.as_str(), "pairs/shaded.frag")).collect();
+    let mut pairs: Vec<(&str, &str)> = shaded.iter().map(|v| (v.as_str(), "pairs/shaded.frag")).collect();
+    pairs.push(("pairs/particles.vert", "pairs/particles.frag"));
     agree("pairs::scenes_are_found_by_evaluation", &pairs, Fate::Agreed);
 }
 
 /// Nobody but the interpreter can judge these here: lavapipe has no such attachments, or does not know the capability.
 #[test]
 fn contents_are_made_for_what_lavapipe_cannot_run() {
-    let pairs = [("pairs/columns.vert", "pairs/attached.frag"), ("pairs/columns.vert", "pairs/weighed.frag")];
+    let pairs = ["attached", "weighed", "vertices"].map(|f| ("pairs/columns.vert", format!("pairs/{f}.frag")));
+    let pairs: Vec<(&str, &str)> = pairs.iter().map(|(v, f)| (*v, f.as_str())).collect();
     agree("pairs::contents_are_made_for_what_lavapipe_cannot_run", &pairs, Fate::AgreedWithInterpreter);
 }
 

@@ -57,6 +57,11 @@ impl Corner {
         [[-half, -half], [half, -half], [half, half], [-half, half]].map(|[x, y]| [self.at[0] + x, self.at[1] + y])
     }
 
+    /// How far an edge of that square may be off, in pixels: it is rounded, or made of a centre and a size that are.
+    pub fn square_off(&self) -> f64 {
+        self.off.max(ROUNDED / 2.0) + ROUNDED / 4.0 + self.size_off / 2.0
+    }
+
     /// Whether the square may reach a column (axis 0) or a row (1) of pixels; that of a point without a place may be anywhere.
     pub fn may_cover(&self, pixel: u32, axis: usize) -> bool {
         let square = self.square();

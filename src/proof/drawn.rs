@@ -205,7 +205,10 @@ impl<'a> Run<'a> {
         let corners = primitive.vertices.map(|n| self.corner(n));
         // Beyond the screen a primitive may be cut, which makes corners anew.
         let cut = !primitive.point && corners.iter().any(|c| !c.inside);
-        let slack = corners.iter().map(|c| c.off).fold(if cut { 1.0 / 128.0 } else { 0.0 }, f64::max);
+        let slack = match primitive.point {
+            true => corners[0].square_off(),
+            false => corners.iter().map(|c| c.off).fold(if cut { 1.0 / 128.0 } else { 0.0 }, f64::max),
+        };
         let w_off = corners.iter().map(|c| c.w_off).fold(if cut { 2f64.powi(-18) } else { 0.0 }, f64::max);
         let weights = |lane: usize, perspective: bool| {
             let lane = &quad.lanes[lane];
@@ -245,16 +248,20 @@ impl<'a> Run<'a> {
         let vertices = primitive.vertices.map(|n| self.vertices.get(n));
         for inst in placed(fragment) {
             let Op::LoadInput { location, component, interp, .. } = inst.op else { continue };
+            let slot = OutputSlot::Location { location, component, index: 0 };
+            let values = vertices.map(|v| v.map_or((0, Shadow::UNCERTAIN), |v| output(v, slot)));
+            if let Interp::Vertex(_) = interp {
+                out.iter_mut().for_each(|pixel| _ = pixel.vertices.insert((location, component), values));
+                continue;
+            }
             if out[0].inputs.contains_key(&(location, component)) {
                 continue;
             }
-            let slot = OutputSlot::Location { location, component, index: 0 };
-            let values = vertices.map(|v| v.map_or((0, Shadow::UNCERTAIN), |v| output(v, slot)));
             let values = match interp {
-                Interp::At { .. } if primitive.point => [values[0]; 4],
+                // The same at each pixel, but some drivers divide by w and multiply by it again.
+                Interp::At { .. } if primitive.point => spread([number(values[0]); 3], false),
                 Interp::At { perspective, .. } => spread(values.map(number), perspective),
-                Interp::Vertex(n) => [values[usize::from(n) % 3]; 4],
-                Interp::Flat => [values[0]; 4],
+                Interp::Flat | Interp::Vertex(_) => [values[0]; 4],
             };
             for (pixel, value) in out.iter_mut().zip(values) {
                 pixel.inputs.insert((location, component), value);
@@ -506,7 +513,11 @@ fn narrow_inputs(shader: &Shader, invocations: &mut [Invocation]) {
         }
     }
     for at in narrow {
-        for (bits, shadow) in invocations.iter_mut().filter_map(|i| i.inputs.get_mut(&at)) {
+        let each = |i| -> Vec<&mut (u64, Shadow)> {
+            let Invocation { inputs, vertices, .. }: &mut Invocation = i;
+            inputs.get_mut(&at).into_iter().chain(vertices.get_mut(&at).into_iter().flatten()).collect()
+        };
+        for (bits, shadow) in invocations.iter_mut().flat_map(each) {
             let (value, bound) = number((*bits, *shadow));
             *bits = encode(decode(*bits, Bits::B32), Bits::B16);
             let exact = decode(*bits, Bits::B16) == value && bound == 0.0;

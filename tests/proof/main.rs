@@ -27,6 +27,7 @@ use std::time::{Duration, Instant};
 /// How the program is called.
 #[derive(Debug)]
 struct Args {
+    corpus: PathBuf,
     sample: Option<usize>,
     case: String,
     source: String,
@@ -38,8 +39,9 @@ struct Args {
 }
 
 const USAGE: &str =
-    "proof [--sample N] [--case SUBSTRING] [--source NAME] [--jobs N] [--deadline SECONDS] [--json FILE]
+    "proof [--corpus DIR] [--sample N] [--case SUBSTRING] [--source NAME] [--jobs N] [--deadline SECONDS] [--json FILE]
       [--from FILE]... [--write]
+  --corpus DIR  folders that `corpus extract` wrote, instead of those below corpus/
   --sample N    about so many items, spread evenly over sources and kinds
   --json FILE   one line an item: what became of it
   --from FILE   takes the lines of an earlier --json as they are and runs what they do not have
@@ -56,6 +58,7 @@ struct Line {
 fn args() -> Result<Args, String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut out = Args {
+        corpus: support::root().join("corpus"),
         sample: None,
         case: String::new(),
         source: String::new(),
@@ -70,6 +73,7 @@ fn args() -> Result<Args, String> {
         let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
         let number = |text: String| text.parse::<usize>().map_err(|_| format!("`{text}` is no number"));
         match word.as_str() {
+            "--corpus" => out.corpus = value()?.into(),
             "--sample" => out.sample = Some(number(value()?)?),
             "--case" => out.case = value()?,
             "--source" => out.source = value()?,
@@ -99,8 +103,7 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<bool, String> {
-    let folder = support::root().join("corpus");
-    let mut items = items::all(&folder).map_err(|e| e.to_string())?;
+    let mut items = items::all(&args.corpus).map_err(|e| e.to_string())?;
     items.retain(|i| i.name.contains(&args.case) && i.source.contains(&args.source));
     if let Some(n) = args.sample {
         items = items::sample(items, n);

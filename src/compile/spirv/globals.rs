@@ -372,6 +372,10 @@ fn opaque(cx: &mut Cx<'_>, id: u32, pointee: TypeId) -> Result<Pointer> {
         Ty::Image { dim: spirv::Dim::DimBuffer, sampled: 2, .. } => K::StorageTexelBuffer,
         Ty::Image { sampled: 1, .. } => K::SampledImage,
         Ty::Image { sampled: 2, .. } => K::StorageImage,
+        Ty::Struct { .. } => {
+            let why = "images and samplers in a struct: Vulkan has no descriptor for it, declare each as a variable";
+            return Err(Error::malformed(why));
+        }
         _ => return Err(Error::unsupported("resource type", format!("{:?}", cx.types.get(ty)))),
     };
     let read_only = cx.module.is_decorated(id, Decoration::NonWritable);

@@ -14,13 +14,15 @@ use crate::ir::{
 };
 use crate::target::Stage;
 use spirv::Decoration;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The inputs and outputs in use.
 #[derive(Debug, Default)]
 pub struct Interface {
     inputs: Vec<Input>,
     outputs: Vec<Output>,
+    /// Whether the inputs of a location are of 64 bits.
+    wide: BTreeMap<u32, bool>,
 }
 
 #[derive(Debug)]
@@ -29,6 +31,25 @@ struct Input {
     leaves: Vec<(Leaf, Source)>,
     /// Copy for indexing at run time.
     local: Option<LocalId>,
+}
+
+impl Interface {
+    /// An attribute has one format, so that inputs of one location are either all of 64 bits or none of them. OpenGL counts
+    /// one location for a `dvec4`, Vulkan two.
+    fn check_widths(&mut self, added: &[(Leaf, Source)]) -> Result<()> {
+        for (leaf, source) in added {
+            let Source::Location { location, component, .. } = source else { continue };
+            let is_wide = leaf.ty.bits() == Bits::B64;
+            // The third and fourth channel of 64 bits are in the next location.
+            let taken = location.saturating_add(u32::from(is_wide && *component >= 2));
+            if *self.wide.entry(taken).or_insert(is_wide) != is_wide {
+                let why = format!("location {taken} is an input of 64 bits and another of fewer");
+                let rule = "in Vulkan vectors of 3 and 4 such channels take two locations";
+                return Err(Error::malformed(format!("{why}: {rule}")));
+            }
+        }
+        Ok(())
+    }
 }
 
 #[derive(Debug)]
@@ -249,6 +270,9 @@ impl Cx<'_> {
             let asks = source.read().is_some_and(|read| read.effect() == SampleEffect::Asks);
             self.b.shader.modes.per_sample |= asks && stage == Stage::Fragment;
             leaves.push((leaf, source));
+        }
+        if stage == Stage::Vertex {
+            self.interface.check_widths(&leaves)?;
         }
         self.interface.inputs.push(Input { ty, leaves, local: None });
         Ok(self.interface.inputs.len() - 1)

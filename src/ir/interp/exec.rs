@@ -330,17 +330,18 @@ impl<'a> Machine<'a> {
                 }
             }
             // There is one sample a pixel, in its middle.
-            Op::LoadInput {
-                interp: interp @ (Interp::Vertex(_) | Interp::At { place: InterpPlace::AtOffset, .. }),
-                ..
-            } => {
+            Op::LoadInput { interp: interp @ Interp::At { place: InterpPlace::AtOffset, .. }, .. } => {
                 return Err(Error::unsupported("interpreting interpolation", format!("{interp:?}")));
             }
             Op::LoadBuiltIn { builtin, place: InterpPlace::AtOffset, .. } => {
                 return Err(Error::unsupported("interpreting interpolation", format!("{builtin:?} at an offset")));
             }
-            Op::LoadInput { location, component, .. } => {
-                let input = wave.invocations.get(lane).and_then(|i| i.inputs.get(&(*location, *component)));
+            Op::LoadInput { location, component, interp, .. } => {
+                let at = (*location, *component);
+                let input = wave.invocations.get(lane).and_then(|invocation| match interp {
+                    Interp::Vertex(n) => invocation.vertices.get(&at).and_then(|each| each.get(usize::from(*n))),
+                    _ => invocation.inputs.get(&at),
+                });
                 let (bits, shadow) = input.copied().unwrap_or((0, Shadow::NONE));
                 self.set(wave, inst, lane, bits, shadow);
             }

@@ -115,6 +115,8 @@ pub struct Writer {
 pub struct Invocation {
     /// Inputs by location and component: bits, and what stands behind them.
     pub inputs: BTreeMap<(u32, u8), (u64, super::Shadow)>,
+    /// Inputs that come as they are at each vertex of the primitive (`PerVertexKHR`), likewise.
+    pub vertices: BTreeMap<(u32, u8), [(u64, super::Shadow); 3]>,
     /// Built-in inputs by component, likewise.
     pub builtins: BTreeMap<(BuiltIn, u8), (u64, super::Shadow)>,
     /// Only there for its quad; after the run: or discarded.
