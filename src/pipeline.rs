@@ -84,7 +84,7 @@ pub struct Part {
 pub struct Built {
     /// The pipeline ELF.
     pub elf: Vec<u8>,
-    /// How.
+    /// Linked or compiled whole.
     pub route: Route,
     /// How its parts were placed: as asked, or adjacent where a branch from part to part would not have reached.
     pub placement: Placement,

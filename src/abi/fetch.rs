@@ -36,7 +36,7 @@ pub struct FetchLoad {
     pub binding: u32,
     /// Which element.
     pub index: VertexIndex,
-    /// Added to the index, because the attribute lies that many strides behind its element.
+    /// Added to the index, because the attribute lies that many strides after its element.
     pub skip: u32,
     /// Byte offset in the element.
     pub offset: u32,

@@ -41,7 +41,7 @@ fn has_part(kind: ResourceKind, part: PartLetter) -> bool {
     }
 }
 
-/// Where the sampler of a combined image and sampler stands, behind its image.
+/// Where the sampler of a combined image and sampler stands, after its image.
 pub const COMBINED_SAMPLER_OFFSET: u32 = 32;
 
 /// Where a binding's first descriptor stands.

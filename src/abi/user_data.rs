@@ -151,7 +151,7 @@ mod tests {
         // One dword more: the whole load goes, and the spill table comes.
         let over = plan(Stage::Compute, &needs(2, &[(0, 13)]));
         assert_eq!(over, [U::GlobalTable, U::PerShaderTable, U::DescriptorSet(0), U::DescriptorSet(1), U::SpillTable]);
-        // A smaller load behind it still fits, and overlapping loads share registers.
+        // A smaller load after it still fits, and overlapping loads share registers.
         let mixed = plan(Stage::Compute, &needs(2, &[(0, 13), (20, 2), (21, 2)]));
         assert!(mixed.contains(&U::PushConstant(22)) && !mixed.contains(&U::PushConstant(0)));
         assert_eq!(mixed.len(), 2 + 2 + 3 + 1);

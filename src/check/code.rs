@@ -124,7 +124,7 @@ impl<'a> Code<'a> {
         })
     }
 
-    /// The part that a dword is in, or in the padding behind which it is.
+    /// The part that a dword is in; a dword of padding belongs to the part before it.
     pub(super) fn part(&self, at: u32) -> Option<&Part<'a>> {
         self.parts.iter().rfind(|p| p.start <= at)
     }

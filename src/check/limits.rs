@@ -54,7 +54,7 @@ fn memory(stage: &StageCode, step: &Step, reporter: &mut Reporter<'_>) {
     }
 }
 
-/// The byte behind the last one that an access at address 0 touches.
+/// The byte after the last one that an access at address 0 touches.
 fn last_byte(step: &Step, offsets: [u8; 2]) -> u32 {
     let entry = step.inst.entry;
     let width = entry.dst.first().or(entry.src.get(1)).map_or(0, |kind| 4 * u32::from(kind.registers()));

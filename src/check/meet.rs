@@ -33,7 +33,7 @@ enum Back {
     Unknown,
 }
 
-/// Blocks in an order in which each comes behind those that lead to it, but for the ways back of loops.
+/// Blocks in an order in which each comes after those that lead to it, but for the ways back of loops.
 struct Paths<'g> {
     blocks: Vec<Ordered<'g>>,
     wave: WaveSize,
@@ -46,7 +46,7 @@ struct Ordered<'g> {
     steps: &'g [Step],
     /// Blocks that lead here from before.
     ahead: Vec<usize>,
-    /// And from behind: this is the header of a loop.
+    /// And from after: this is the header of a loop.
     behind: Vec<usize>,
     back: Back,
     /// What the loop writes.

@@ -118,13 +118,13 @@ pub struct Finding {
     pub severity: Severity,
     /// Stage.
     pub stage: Stage,
-    /// Where.
+    /// Instruction that breaks the rule.
     pub place: Place,
     /// On which register.
     pub register: Option<String>,
     /// What is still outstanding, or would have been needed before.
     pub issued: Option<Place>,
-    /// How.
+    /// Explanation, with the values.
     pub what: String,
 }
 
@@ -198,7 +198,7 @@ impl<'a> Reporter<'a> {
         self.insert(rule, step.at, Some(register), None, what.into());
     }
 
-    /// An instruction comes too early behind another.
+    /// An instruction comes too early after another.
     pub(super) fn early(
         &mut self,
         rule: Rule,

@@ -32,7 +32,7 @@ pub struct Entry {
 pub struct Extent {
     /// Invocations, with all constants at their defaults.
     pub default: u32,
-    /// `SpecId` of the constant behind it.
+    /// `SpecId` of the constant after it.
     pub spec_id: Option<u32>,
 }
 

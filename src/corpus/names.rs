@@ -46,7 +46,7 @@ impl Place {
         Self { origin, folder, name: name.to_owned(), holder: Some(self.name.clone()) }
     }
 
-    /// The innermost name behind the name of what holds it, with the stage as ending. If it names the stage itself, also
+    /// The innermost name after the name of what holds it, with the stage as ending. If it names the stage itself, also
     /// what it is called.
     pub fn name(&self, description: &Description) -> (String, Option<Called>) {
         let name = match &self.holder {

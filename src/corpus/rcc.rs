@@ -95,7 +95,7 @@ fn size32(bytes: &[u8], at: usize) -> Option<usize> {
 fn trees(bytes: &[u8]) -> Vec<Tree> {
     let mut found: Vec<Tree> = Vec::new();
     for (at, root) in bytes.windows(14).enumerate() {
-        // The root: no name, a directory, a child count, and its first child right behind it.
+        // The root: no name, a directory, a child count, and its first child directly after it.
         if root.starts_with(&[0, 0, 0, 0, 0, 2]) && root.ends_with(&[0, 0, 0, 1]) {
             let inside = found.last().is_some_and(|tree| tree.range.contains(&at));
             found.extend((!inside).then(|| Tree::parse(bytes, at)).flatten());
@@ -105,7 +105,7 @@ fn trees(bytes: &[u8]) -> Vec<Tree> {
 }
 
 impl Tree {
-    /// The tree whose root is at `start`: nodes in breadth-first order, each directory's children right behind those before.
+    /// The tree whose root is at `start`: nodes in breadth-first order, each directory's children directly after those before.
     fn parse(bytes: &[u8], start: usize) -> Option<Self> {
         let mut nodes = Vec::new();
         let mut announced = 1;
@@ -254,7 +254,7 @@ fn leads_on(bytes: &[u8], base: usize, offsets: &[usize]) -> bool {
     })
 }
 
-/// The data of a tree with one file has no chain to follow, but stands next to the names. Here: behind them.
+/// The data of a tree with one file has no chain to follow, but stands next to the names. Here the data stand after the names.
 fn first_behind(bytes: &[u8], names_end: usize) -> Option<usize> {
     let filled = |at: &usize| stored(bytes, *at).is_some_and(|range| !range.is_empty());
     (names_end..names_end.saturating_add(ALIGN)).filter(|at| at % 16 == 0).find(filled)

@@ -242,7 +242,7 @@ impl Writer {
 struct Shape {
     typed: bool,
     result: bool,
-    /// Operands behind type and result that are distances from the result.
+    /// Operands after type and result that are distances from the result.
     ids: u32,
     /// Whether the others are varints, or plain words.
     varints: bool,

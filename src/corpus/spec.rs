@@ -68,7 +68,7 @@ impl SpecFile {
         matching.flat_map(|(_, values)| values).map(|(&id, &value)| (id, value)).collect()
     }
 
-    /// Adds an entry behind the others.
+    /// Adds an entry after the others.
     pub fn push(&mut self, name: impl Into<String>, values: Values) {
         self.rules.push((name.into(), values));
     }

@@ -65,7 +65,7 @@ pub struct MemoryAtomic {
     pub apply: Atomic,
     /// Width of the cell.
     pub bits: u32,
-    /// It has a second operand behind the first; other instructions' registers end there.
+    /// It has a second operand after the first; other instructions' registers end there.
     pub compares: bool,
 }
 

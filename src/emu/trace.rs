@@ -73,7 +73,7 @@ impl FromStr for Follow {
 pub enum Event {
     /// It begins.
     Invocation {
-        /// Which.
+        /// Name of the invocation, by stage and place.
         name: String,
         /// Its lane.
         lane: usize,

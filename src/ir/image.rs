@@ -28,7 +28,7 @@ impl Dim {
 }
 
 /// What an upper-level image operation does. Results are vectors of the texel width unless said otherwise; those of a
-/// sparse one have a lane more, behind the texel.
+/// sparse one have a lane more, after the texel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ImageOp {
     /// Filtered, with a sampler → 4 components; with a comparator → 1.
@@ -71,7 +71,7 @@ pub enum LodMode {
 /// An upper-level image operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ImageInst {
-    /// What.
+    /// Operation.
     pub op: ImageOp,
     /// Shape.
     pub dim: Dim,
@@ -239,10 +239,10 @@ pub enum MimgOp {
 }
 
 /// A lower-level image operation: an `image_*` instruction with its descriptors explicit.
-/// The result has as many lanes as `dmask` has bits (Gather4: four), and with `tfe` the status behind them.
+/// The result has as many lanes as `dmask` has bits (Gather4: four), and with `tfe` the status after them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MimgInst {
-    /// What.
+    /// Operation.
     pub op: MimgOp,
     /// Shape.
     pub dim: MimgDim,

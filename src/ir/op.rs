@@ -52,14 +52,14 @@ pub enum Op {
     SharedLoad {
         /// Known alignment of the address.
         align: Align,
-        /// How.
+        /// Volatility and coherence of the access.
         access: Access,
     },
     /// offset, value.
     SharedStore {
         /// Known alignment of the address.
         align: Align,
-        /// How.
+        /// Volatility and coherence of the access.
         access: Access,
     },
     /// offset, data (for compare-exchange: new value, comparator) → old value.
@@ -70,21 +70,21 @@ pub enum Op {
         kind: BufferKind,
         /// Known alignment of the offset.
         align: Align,
-        /// How.
+        /// Volatility and coherence of the access.
         access: Access,
     },
     /// descriptor, offset, value; out of range is dropped.
     BufferStore {
         /// Known alignment of the offset.
         align: Align,
-        /// How.
+        /// Volatility and coherence of the access.
         access: Access,
     },
     /// descriptor, offset, data (compare-exchange: new value, comparator) → old value.
     BufferAtomic {
-        /// What.
+        /// Operation on the memory.
         op: AtomicOp,
-        /// How.
+        /// Volatility and coherence of the access.
         access: Access,
     },
     /// descriptor → size of the bound range in bytes.
@@ -93,21 +93,21 @@ pub enum Op {
     GlobalLoad {
         /// Known alignment.
         align: Align,
-        /// How.
+        /// Volatility and coherence of the access.
         access: Access,
     },
     /// address, value.
     GlobalStore {
         /// Known alignment.
         align: Align,
-        /// How.
+        /// Volatility and coherence of the access.
         access: Access,
     },
     /// address, data (compare-exchange: new value, comparator) → old value.
     GlobalAtomic {
-        /// What.
+        /// Operation on the memory.
         op: AtomicOp,
-        /// How.
+        /// Volatility and coherence of the access.
         access: Access,
     },
 
@@ -141,7 +141,7 @@ pub enum Op {
     /// (for a place at an offset: x, y; at a sample: its index) → one component of a built-in input: b1 for truth values,
     /// else b32 (64 bits for subgroup masks: two components).
     LoadBuiltIn {
-        /// Which.
+        /// Built-in that is read.
         builtin: BuiltIn,
         /// Component.
         component: u8,
@@ -204,19 +204,19 @@ pub enum Op {
     Mimg(MimgInst),
     /// descriptor, index (b32) → vector or scalar of 32-bit components, converted by the descriptor's format.
     TexelLoad {
-        /// How.
+        /// Volatility and coherence of the access.
         access: Access,
     },
     /// descriptor, index, value.
     TexelStore {
-        /// How.
+        /// Volatility and coherence of the access.
         access: Access,
     },
     /// descriptor, index, data (compare-exchange: new value, comparator) → old value.
     TexelAtomic {
-        /// What.
+        /// Operation on the memory.
         op: AtomicOp,
-        /// How.
+        /// Volatility and coherence of the access.
         access: Access,
     },
     /// descriptor, vertex index → vector or scalar of 32-bit components, converted by this format.

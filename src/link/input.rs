@@ -170,7 +170,7 @@ impl Reader<'_, '_> {
         })?;
         self.code_len = u32::try_from(code.len()).unwrap_or(u32::MAX);
         if interface.epilog {
-            // The joint's branch stands right behind the body and is not counted in it.
+            // The joint's branch stands directly after the body and is not counted in it.
             let branch = text.data.get(code.len()..).and_then(|rest| rest.first_chunk::<4>());
             if branch.is_none_or(|b| u32::from_le_bytes(*b) & 0xffff_0000 != 0xbf82_0000) {
                 return Err(Error::malformed("the body goes on into an epilog, and no s_branch follows it"));

@@ -32,7 +32,7 @@ pub enum Placement {
 pub(super) const ENTRY_ALIGN: u32 = 256;
 /// What other parts are aligned to, a line of the instruction cache.
 pub(super) const PART_ALIGN: u32 = 64;
-/// Lines of `s_code_end` behind the last instruction, for the prefetcher.
+/// Lines of `s_code_end` after the last instruction, for the prefetcher.
 const TAIL_LINES: u32 = 3;
 
 /// Which part of which stage.
@@ -49,7 +49,7 @@ pub(super) struct PlacedPart<'u> {
     pub offset: u32,
     /// Bytes of code, and of the branch if there is one.
     pub size: u32,
-    /// Where the branch behind it goes.
+    /// Where the branch after it goes.
     pub joint: Option<u32>,
 }
 

@@ -50,9 +50,9 @@ pub enum Rule {
 /// One rule broken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Violation {
-    /// Which.
+    /// The rule.
     pub rule: Rule,
-    /// How.
+    /// How it is broken, with the values.
     pub what: String,
 }
 

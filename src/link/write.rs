@@ -19,7 +19,7 @@ const S_CODE_END: u32 = 0xBF9F_0000;
 const S_BRANCH: u32 = 0xBF82_0000;
 /// Section index of `.text` in every final ELF.
 const TEXT: u16 = 3;
-/// Section index of the first section behind those that are always there.
+/// Section index of the first section after those that are always there.
 const FIRST_OPTIONAL: u16 = 5;
 
 /// What is written.

@@ -165,7 +165,7 @@ pub(super) fn vgpr_comp_cnt(interface: &StageInterface, body: u32) -> u32 {
 fn compute(notes: &mut Notes, facts: &StageFacts<'_>) -> Result<()> {
     let StageKind::Compute(compute) = &facts.interface.kind else { return Ok(()) };
     let words = &mut notes.registers;
-    // Entry SGPRs behind the user data: the three workgroup ids, and the group's size.
+    // Entry SGPRs after the user data: the three workgroup ids, and the group's size.
     let user = u32::try_from(facts.interface.user_data.len()).unwrap_or(u32::MAX);
     let system = facts.interface.entry_sgprs.saturating_sub(user);
     if !(3..=4).contains(&system) {

@@ -82,7 +82,7 @@ pub(super) fn vertex(
     Ok(())
 }
 
-/// PA_CL_VS_OUT_CNTL: what the vectors behind the first carry.
+/// PA_CL_VS_OUT_CNTL: what the vectors after the first carry.
 fn out_control(words: &mut Registers, positions: &PositionExports) -> Result<()> {
     use pa_cl_vs_out_cntl as f;
     let (clips, culls) = (u32::from(positions.clip_distances), u32::from(positions.cull_distances));
@@ -104,7 +104,7 @@ fn out_control(words: &mut Registers, positions: &PositionExports) -> Result<()>
         (f::VS_OUT_CCDIST0_VEC_ENA, u32::from(distances > 0)),
         (f::VS_OUT_CCDIST1_VEC_ENA, u32::from(distances > 4)),
         (f::CLIP_DIST_ENA, below(clips)),
-        // Cull distances stand behind the clip distances; a point is culled by the latter too.
+        // Cull distances stand after the clip distances; a point is culled by the latter too.
         (f::CULL_DIST_ENA, below(distances)),
     ] {
         words.set_field(field, value)?;

@@ -278,7 +278,7 @@ pub struct ResourceUse {
     pub set: u32,
     /// Binding.
     pub binding: u32,
-    /// Kind.
+    /// Kind of the descriptor.
     pub kind: ResourceKind,
     /// Array length; `None` is a run-time array.
     pub count: Option<u32>,

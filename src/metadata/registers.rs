@@ -13,7 +13,7 @@ use crate::target::Stage;
 pub struct Register(pub u32);
 
 impl Register {
-    /// The n-th register behind this one, of a row of equals.
+    /// The n-th register after this one, in a row of registers with the same fields.
     pub const fn nth(self, n: u32) -> Self {
         Self(self.0.wrapping_add(n))
     }

@@ -115,7 +115,7 @@ fn float(bits: u64) -> f64 {
     decode(bits, Bits::B32)
 }
 
-/// The number behind a value, and how far it may be off.
+/// A value, and how far it may be off.
 fn number((bits, shadow): (u64, Shadow)) -> (f64, f64) {
     if shadow.is_float() { (shadow.value, shadow.bound) } else { (float(bits), 0.0) }
 }

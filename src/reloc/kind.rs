@@ -28,7 +28,7 @@ pub enum Calculation {
     Absolute,
     /// S + A - P
     Relative,
-    /// (S + A - P - 4) / 4: a branch's distance in instructions from the one behind it.
+    /// (S + A - P - 4) / 4: a branch's distance in instructions from the one after it.
     Branch,
 }
 

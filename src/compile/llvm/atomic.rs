@@ -1,4 +1,4 @@
-//! Read-modify-write operations, by what the memory behind them has: instructions of its own, LLVM's `atomicrmw`, or,
+//! Read-modify-write operations, by what the hardware offers for the memory: instructions of its own, LLVM's `atomicrmw`, or,
 //! where neither knows the operation (float sums on buffers and images of gfx10), a compare-and-swap loop.
 //!
 //! All are monotonic; order comes from the fences around them.
@@ -45,7 +45,7 @@ const fn is_float(op: AtomicOp) -> bool {
 }
 
 impl<'c> Cx<'_, 'c> {
-    /// An atomic on a buffer, texel or image. `data` are the IR operands behind the address; `bits` the width.
+    /// An atomic on a buffer, texel or image. `data` are the IR operands after the address; `bits` the width.
     pub fn atomic_at(&self, place: &dyn AtomicPlace<'c>, op: AtomicOp, data: &[Value], bits: Bits) -> Result<Llvm<'c>> {
         if !matches!(bits, Bits::B32 | Bits::B64) {
             return Err(Error::unsupported(format!("atomics of {} bits", bits.count()), ""));

@@ -2,7 +2,7 @@
 //!
 //! Scalar register arguments are passed dword by dword (`inreg`), as aligned vectors would cost moves; vector register
 //! arguments stay whole, as a fragment shader's n-th one is hardware input n. Every register the hardware loads is an
-//! argument, used or not: LLVM finds its own scratch offset behind the last one.
+//! argument, used or not: LLVM finds its own scratch offset after the last one.
 
 use super::blocks::{Blocks, dwords, return_types, reverse_postorder};
 use super::values::Cx;

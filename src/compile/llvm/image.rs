@@ -1,6 +1,6 @@
 //! Image instructions: `llvm.amdgcn.image.*`.
 //!
-//! A name is op, modifiers and shape; operands come in LLVM's order, which is ours with the descriptors moved behind the
+//! A name is op, modifiers and shape; operands come in LLVM's order, which is ours with the descriptors moved after the
 //! address. LLVM ends the process when a result has fewer lanes than the channel mask, and reads stray registers when
 //! stored data has, so both are checked.
 

@@ -5,7 +5,7 @@
 //! | unknown | entry VGPRs from v4 on, one a dword; 8 and 16 bits are the low bits of theirs |
 //! | known | typed loads at the top of the shader, or the default (0, 0, 0, 1); see `fetch` |
 //!
-//! Fragment inputs are numbered densely, locations first and built-ins behind them; see `interpolate`.
+//! Fragment inputs are numbered densely, locations first and built-ins after them; see `interpolate`.
 
 use super::context::PassContext;
 use super::entry_values::{Entry, component_type};

@@ -1,4 +1,4 @@
-//! Drawing: vertices to primitives to pixels, as the fixed parts of the machine do it between and behind the shaders.
+//! Drawing: vertices to primitives to pixels, as the fixed parts of the machine do it between and after the shaders.
 //!
 //! The shaders are a trait: [`waves::Gpu`] runs machine code, tests give closures. Viewport and attachments have one size,
 //! every sample has its plane of an attachment, layer by layer; depth goes from 0 to 1, nothing is culled, counter-clockwise is the front.

@@ -71,7 +71,7 @@ impl<'a> Gpu<'a> {
         Ok(Self { machine, pipeline, tables, limits, trace, scratch: scratch as u32, stats: Stats::default() })
     }
 
-    /// A wave with its user data, and the first SGPR behind them.
+    /// A wave with its user data, and the first SGPR after them.
     fn wave(&self, stage: &StageCode, exec: u64) -> Result<(Wave, u8)> {
         let mut wave = Wave::new(stage.wave, stage.entry, stage.mode, exec);
         wave.limit_vgprs(stage.vgprs);

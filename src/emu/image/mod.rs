@@ -110,7 +110,7 @@ pub fn execute(
     Ok(())
 }
 
-/// Writes the components of the mask to the data registers of a lane; behind them whether a texel had no memory.
+/// Writes the components of the mask to the data registers of a lane; after them whether a texel had no memory.
 fn put(
     wave: &mut Wave,
     fields: &ImageFields,

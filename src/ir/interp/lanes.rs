@@ -7,7 +7,7 @@ use super::wave::{Wave, lanes};
 use crate::error::Result;
 use crate::ir::number::{decode, float, integer};
 
-/// Bits and what stands behind them.
+/// Bits and their shadow.
 type Lane = (u64, Shadow);
 
 /// Runs a subgroup operation on the active lanes.

@@ -1,4 +1,4 @@
-//! Byte-addressed memory with a [`Shadow`] behind every float, and the comparison with what another implementation wrote.
+//! Byte-addressed memory with a [`Shadow`] (exact value and error bound) for every float, and the comparison with what another implementation wrote.
 //!
 //! Reads out of range give 0, writes out of range are dropped, component by component.
 
@@ -6,7 +6,7 @@ use super::super::{Bits, Type};
 use super::shadow::Shadow;
 use crate::ir::number::{decode, ulp};
 
-/// Bytes, and what stands behind them.
+/// Bytes, and the shadows of the floats in them.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     bytes: Vec<u8>,

@@ -113,7 +113,7 @@ pub struct Writer {
 /// One vertex or fragment.
 #[derive(Clone, Debug, Default)]
 pub struct Invocation {
-    /// Inputs by location and component: bits, and what stands behind them.
+    /// Inputs by location and component: bits, and their shadows.
     pub inputs: BTreeMap<(u32, u8), (u64, super::Shadow)>,
     /// Inputs that come as they are at each vertex of the primitive (`PerVertexKHR`), likewise.
     pub vertices: BTreeMap<(u32, u8), [(u64, super::Shadow); 3]>,
@@ -123,7 +123,7 @@ pub struct Invocation {
     pub helper: bool,
     /// It is uncertain whether it is there at all; after the run: or which way it went.
     pub doubtful: bool,
-    /// After the run: outputs, and what stands behind them.
+    /// After the run: outputs, and their shadows.
     pub outputs: BTreeMap<OutputSlot, (u64, super::Shadow)>,
 }
 

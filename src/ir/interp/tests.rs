@@ -63,7 +63,7 @@ fn rotation_stays_in_its_cluster() {
 
 #[test]
 fn lanes_that_part_meet_again() {
-    // Odd lanes go round three times, even ones once; behind the loop all are there.
+    // Odd lanes go round three times, even ones once; after the loop all are there.
     let body = "v2: b32 = const 0x1\n v3: b32 = iand v1, v2\n v4: b32 = iadd v3, v3\n jump block1(v4)\n\
         block1(v5: b32): merge block3 continue block2\n\
          v6: b32 = const 0x0\n v7: b1 = ieq v5, v6\n branch v7, block3, block2\n\
@@ -87,7 +87,7 @@ fn what_is_not_there_is_named() {
 
 #[test]
 fn addresses_lead_into_buffers_and_nowhere_else() {
-    // What stands at an address in the push constants is doubled, counted up, and stored behind it.
+    // What stands at an address in the push constants is doubled, counted up, and stored after it.
     let text = "shader upper compute \"t\"\nmodes 1 1 1 any any any any rte rte rte\nblock0:\n\
         v0: b32 = const 0x0\n v1: b64 = push_constant[align8] v0\n v2: b32 = global_load[align4] v1\n\
         v3: b32 = iadd v2, v2\n v4: b64 = const 0x8\n v5: b64 = iadd v1, v4\n global_store[align4] v5, v3\n\

@@ -12,7 +12,7 @@ use super::wave::{Wave, lanes};
 use crate::error::Result;
 use crate::ir::number::decode;
 
-/// A texel: four components of 32 bits, and what stands behind them.
+/// A texel: four components of 32 bits, and the exact value and error bound of each.
 pub type Texel = ([u32; 4], [Shadow; 4]);
 
 /// An image, a cube (six layers a cube) or a texel buffer.

@@ -68,7 +68,7 @@ impl Wave {
         self.bits.get(register * self.width + lane).copied().unwrap_or(0)
     }
 
-    /// What stands behind a component.
+    /// The exact value and the error bound of a component.
     pub fn shadow(&self, register: usize, lane: usize) -> Shadow {
         self.shadows.get(register * self.width + lane).copied().unwrap_or(Shadow::NONE)
     }

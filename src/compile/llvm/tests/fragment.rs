@@ -4,7 +4,7 @@ use super::{compiles, has, params, shader};
 use crate::ir::{Bits, Builder, ExportTarget, Op, RegClass, Shader, Terminator, Type, Value};
 use crate::target::{Stage, WaveSize};
 
-/// The sixteen hardware inputs, behind user data and the primitive mask in s2.
+/// The sixteen hardware inputs, after user data and the primitive mask in s2.
 fn fragment(wave: WaveSize, returns: &[RegClass], body: impl FnOnce(&mut Builder<'_>, &[Value])) -> Shader {
     let vector = |n| Type::vector(Bits::B32, n).unwrap();
     let mut args = vec![(RegClass::Sgpr, Type::B32); 3];
