@@ -1,20 +1,36 @@
 //! Dovetail: a shader cache creator and pipeline linker for AMD GPUs.
 //!
 //! ```text
+//! the way of a shader                                                                          judges beside it
+//!
 //! SPIR-V words
-//!   └ compile::spirv     parse, check, translate one entry point       ─> ir::Shader, upper level
-//!       └ compile::passes    descriptors, inputs, outputs, images, …   ─> ir::Shader, lower level + StageInterface
-//!           └ compile::llvm      LLVM's AMDGPU back end                ─> object with relocations
-//!               └ compile::unlinked  joint and pre-link metadata       ─> unlinked ELF ──> cache
+//!   └ compile::spirv     parse, check, translate one entry point   ─> ir::Shader, upper level  <── ir::interp
+//!       └ compile::passes    descriptors, inputs, outputs, …       ─> Lowered: lower level     <── ir::verify
+//!           └ compile::llvm      a compile::backend::Generator     ─> MachineCode
+//!               └ compile::unlinked  joint, pre-link metadata      ─> unlinked ELF ──> cache
 //! unlinked ELFs + state::PipelineState
 //!   └ abi       plans: how attributes are fetched, parameters packed, colours exported
 //!   └ glue      plan -> keys -> prologs and epilogs in machine code (isa), no compiler
-//!   └ link      attach, lay out, resolve relocations, merge and finalize metadata, write  ─> pipeline ELF
+//!   └ link      attach, lay out, resolve relocations, merge and finalize metadata, write
+//!               ─> pipeline ELF                                                  <── link::verify, check, emu, proof
 //! ```
 //!
-//! [`toolchain::Toolchain`] finds stage ELFs in a [`cache::Cache`] or has them compiled, [`pipeline::build`] makes a pipeline
-//! of them: linked where it can be, whole where the link answers [`error::ErrorKind::NeedsFullCompile`].
-//! A driver builds this crate with `--no-default-features`: everything but `compile::llvm` is there, LLVM is not.
+//! [`compile`] is the way of one stage, in `compile::compiler`. [`toolchain::Toolchain`] finds stage ELFs in a
+//! [`cache::Cache`] or has them compiled, [`pipeline::build`] makes a pipeline of them: linked where it can be, whole where
+//! the link answers [`error::ErrorKind::NeedsFullCompile`].
+//!
+//! | a change of | goes to |
+//! | --- | --- |
+//! | a SPIR-V instruction | `compile/spirv/inst.rs`, and the file of its class that the arm names |
+//! | how a register or metadata key is merged | the tables of `metadata/registers.rs` and `metadata/schema.rs` |
+//! | the lowering of an image operand | `compile/passes/lower_images.rs` |
+//! | a code generator | `compile/backend.rs` is the trait, `compile/llvm/generator.rs` an example |
+//! | a machine instruction | `isa/mod.rs` says how |
+//! | a cache store | `cache/store.rs` is the trait |
+//! | what an error says, or its exit code | `error.rs`, `docs/errors.md` |
+//!
+//! A driver builds this crate with `--no-default-features`: linker and cache, no compiler. The features are `compiler` (front
+//! end and passes), `llvm` (the code generator), `proof` (the judges), `sled` (a store) and `cli` (the program).
 //!
 //! ```
 //! use dovetail::abi::layout::ResolvedLayout;

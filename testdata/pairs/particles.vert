@@ -1,5 +1,5 @@
 #version 450
-// Points that a buffer moves, smaller the farther they are.
+// Points that a buffer moves, smaller the farther they are, down to six pixels.
 struct Particle {
     vec3 position;
     float age;
@@ -25,6 +25,6 @@ void main() {
     vec4 v = vec4(p.position + p.velocity * frame.time, 1.0);
     v = frame.view[0] * v.x + frame.view[1] * v.y + frame.view[2] * v.z + frame.view[3] * v.w;
     gl_Position = vec4(v.xy * frame.lens.xy, v.z * frame.lens.z + frame.lens.w, -v.z);
-    gl_PointSize = p.size * frame.pixels / gl_Position.w;
+    gl_PointSize = max(p.size * frame.pixels / gl_Position.w, 6.0);
     age = p.age;
 }

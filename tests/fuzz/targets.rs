@@ -118,7 +118,8 @@ fn compile(bytes: &[u8]) -> Result<()> {
         if let Some(shader) = no_bug(translate(&module, &entry.name, stage, &request.specialization))? {
             let lowered = no_bug(passes::lower(shader, &request))?;
             #[cfg(feature = "llvm")]
-            if lowered.is_some() && u16::from_le_bytes([request.module.0[0], request.module.0[1]]) % WITH_LLVM == 0 {
+            let number = u16::from_le_bytes([request.module.0[0], request.module.0[1]]);
+            if lowered.is_some() && number.is_multiple_of(WITH_LLVM) {
                 no_bug(LlvmCompiler::new().compile(&module, &request))?;
             }
             #[cfg(not(feature = "llvm"))]
