@@ -7,7 +7,7 @@
 //! ..  32 BLAKE3           keyed by the entry's key, over everything before: an entry under a wrong key is broken too
 //! ```
 
-use super::Key;
+use super::key::Key;
 
 const VERSION: [u8; 4] = *b"DVT\x01";
 const HEAD: usize = 12;

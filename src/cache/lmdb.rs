@@ -5,9 +5,10 @@
 //! It writes by `pwrite`, as always. `docs/cache-format.md` argues it.
 
 use super::checked::Checked;
+use super::key::Key;
+use super::mmap;
 use super::page::{Damage, overflow_pages};
 use super::reader::Reader;
-use super::{Key, mmap};
 use crate::error::Error;
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, MdbError};

@@ -4,10 +4,11 @@
 //! once go into one transaction. A file that LMDB did not leave so is set aside by the next put.
 
 use super::aside::{PATIENCE, WriteLock, held, set_aside};
+use super::key::Key;
 use super::lmdb::{self, Failure};
 use super::page::Damage;
 use super::reader::Reader;
-use super::{Key, Store};
+use super::store::Store;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,7 @@
 //! A store that lives as long as the process.
 
-use super::{Key, Store};
+use super::key::Key;
+use super::store::Store;
 use crate::error::Result;
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};

@@ -8,6 +8,7 @@ mod aside;
 mod checked;
 pub mod entry;
 mod key;
+mod kind;
 mod lmdb;
 mod lmdb_store;
 mod memory;
@@ -19,12 +20,13 @@ mod sled;
 mod store;
 
 pub use key::{Key, KeyBuilder};
+pub use kind::StoreKind;
 pub use lmdb_store::{DEFAULT_MAP_BYTES, LmdbStore};
 pub use memory::MemoryStore;
 pub use mmap::file_size_limit_is_an_error;
 #[cfg(feature = "sled")]
 pub use sled::SledStore;
-pub use store::{Store, StoreKind};
+pub use store::Store;
 
 use crate::error::{Error, Result};
 use std::path::Path;

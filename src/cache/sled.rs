@@ -5,7 +5,8 @@
 //! what this store is for.
 
 use super::aside::{WriteLock, held, set_aside};
-use super::{Key, Store};
+use super::key::Key;
+use super::store::Store;
 use crate::error::{Error, Result};
 use std::cell::Cell;
 use std::io::ErrorKind::{InvalidData, NotADirectory, Other, UnexpectedEof};

@@ -2,7 +2,7 @@
 //!
 //! To support a capability: translate what it brings, then add it here.
 
-use super::parse::Inst;
+use super::instruction::Inst;
 use crate::error::{Error, Result};
 use rspirv::dr::Operand;
 use spirv::{AddressingModel, Capability as C, MemoryModel};

@@ -3,7 +3,8 @@
 //! The order is a reverse postorder, so that every block comes after its dominators and after all predecessors but those
 //! of back edges, whatever order the module has them in.
 
-use super::parse::{Block, Function, Inst};
+use super::instruction::Inst;
+use super::parse::{Block, Function};
 use crate::error::{Error, Result};
 use crate::ir::BlockId;
 use crate::ir::cfg::DomTree;

@@ -1,7 +1,7 @@
 //! Composites: their leaves are moved about, nothing is computed.
 
 use super::cx::{Cx, Inst, TypeId, Values};
-use super::function::{at_offset, check, joinable};
+use super::join::{at_offset, check, joinable};
 use crate::error::Result;
 use crate::ir::{AluOp, Type, Value};
 use spirv::Op;

@@ -5,7 +5,7 @@
 //! A constant knows the constants that it was made of, not all that those stand on: a chain of sums would copy every list.
 
 use super::cx::{Cx, Values};
-use super::parse::Inst;
+use super::instruction::Inst;
 use super::types::{Layout, MAX_LEAVES, Ty, TypeId};
 use crate::error::{Error, Result};
 use crate::ir::{Align, ConstTable, ConstTableId, SpecValue, Type};

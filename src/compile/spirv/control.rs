@@ -5,7 +5,8 @@
 
 use super::cfg::{self, Cfg};
 use super::cx::{Cx, Def, Inst};
-use super::function::{Frame, at_offset, check, joinable};
+use super::function::Frame;
+use super::join::{at_offset, check, joinable};
 use crate::error::{Error, Result};
 use crate::ir::{BlockCall, Op as Ir, Terminator, Type};
 use spirv::Op;

@@ -4,7 +4,7 @@
 //! values in the block that uses them. Per-opcode modules take `&mut Cx` and one [`Inst`]: they read operands with
 //! [`Cx::values`], [`Cx::value`], [`Cx::pointer`], and set their result with [`Cx::set`] or [`Cx::set_pointer`].
 
-pub use super::parse::Inst;
+pub use super::instruction::Inst;
 pub use super::types::{Layout, Ty, TypeId};
 
 use super::constants::Constants;

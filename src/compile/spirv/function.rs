@@ -6,12 +6,13 @@
 
 use super::cfg::{self, Cfg, Header};
 use super::cx::{Cx, Def, Inst, Place, Pointer, Ty, Values};
+use super::join::check;
 use super::parse::{Block, Function, Parsed};
 use super::types::Layout;
 use super::{control, inst, usage::Usage};
 use crate::error::{Error, Result};
 use crate::ir::verify::check_types;
-use crate::ir::{BlockId, Merge, Terminator, Type, Value};
+use crate::ir::{BlockId, Merge, Terminator, Type};
 use rspirv::dr::Operand;
 use spirv::Op;
 use std::rc::Rc;
@@ -377,28 +378,5 @@ impl Return {
             }
         }
         Ok(())
-    }
-}
-
-/// Values passed to parameters must have their types.
-pub(super) fn check(cx: &Cx<'_>, values: &[Value], types: &[Type]) -> Result<()> {
-    let same = values.len() == types.len() && values.iter().zip(types).all(|(v, t)| cx.b.ty(*v) == *t);
-    if same { Ok(()) } else { Err(Error::malformed("a value of another type than the place it goes to")) }
-}
-
-/// Where a join of pointers, `OpPhi` or `OpSelect`, can be one pointer: the same place, another offset.
-pub(super) fn joinable(a: &Pointer, b: &Pointer) -> bool {
-    a.place == b.place && a.ty == b.ty && a.layout == b.layout
-}
-
-/// The pointer at a run-time offset into the place of another.
-pub(super) fn at_offset(cx: &Cx<'_>, like: &Pointer, offset: Value) -> Pointer {
-    let natural = crate::ir::Align::from_bytes(cx.types.packed_align(like.ty).min(8));
-    Pointer {
-        dynamic: Some(offset),
-        // The other side's offset is not known yet, but no pointee stands below its scalars' alignment.
-        dynamic_align: natural.unwrap_or(crate::ir::Align::A1),
-        constant: 0,
-        ..like.clone()
     }
 }

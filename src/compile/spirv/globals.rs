@@ -5,7 +5,7 @@
 
 use super::constants::Leaves;
 use super::cx::{Cx, Def, Index, Place, Pointer};
-use super::parse::Inst;
+use super::instruction::Inst;
 use super::types::{Layout, Member, Ty, TypeId};
 use super::usage::Usage;
 use crate::error::{Error, Result};

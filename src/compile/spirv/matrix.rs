@@ -58,7 +58,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
         _ => return Ok(false),
     };
     let types = cx.types.leaf_types(cx.result_type(inst)?)?;
-    super::function::check(cx, &values, &types)?;
+    super::join::check(cx, &values, &types)?;
     cx.set(inst.result()?, values);
     Ok(true)
 }

@@ -5,7 +5,8 @@
 
 use super::constants::{Constants, Leaves};
 use super::cx::{Cx, Def};
-use super::parse::{Function, Inst, Parsed};
+use super::instruction::Inst;
+use super::parse::{Function, Parsed};
 use crate::error::{Error, Result};
 use crate::ir::ConstTableId;
 use rspirv::dr::Operand;

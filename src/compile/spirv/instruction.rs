@@ -1,0 +1,113 @@
+//! One instruction of a module, decoded, with where it stands: what every message names.
+
+use crate::error::{Error, Result};
+use rspirv::dr::{self, Operand};
+use spirv::Op;
+
+/// A decoded instruction and where it stands in the file.
+#[derive(Clone, Debug)]
+pub struct Inst {
+    /// Decoded.
+    pub raw: dr::Instruction,
+    /// Word offset in the file.
+    pub word: u32,
+}
+
+impl Inst {
+    /// Its opcode.
+    pub fn op(&self) -> Op {
+        self.raw.class.opcode
+    }
+
+    /// Result id.
+    ///
+    /// # Errors
+    /// Malformed: it has none.
+    pub fn result(&self) -> Result<u32> {
+        self.raw.result_id.ok_or_else(|| self.malformed("no result id"))
+    }
+
+    /// Result type id.
+    ///
+    /// # Errors
+    /// Malformed: it has none.
+    pub fn result_type(&self) -> Result<u32> {
+        self.raw.result_type.ok_or_else(|| self.malformed("no result type"))
+    }
+
+    /// Number of operands, without result type and result.
+    pub fn len(&self) -> usize {
+        self.raw.operands.len()
+    }
+
+    /// Whether there are no operands.
+    pub fn is_empty(&self) -> bool {
+        self.raw.operands.is_empty()
+    }
+
+    /// Operand `n` as an id.
+    ///
+    /// # Errors
+    /// Malformed: absent, or not an id.
+    pub fn id(&self, n: usize) -> Result<u32> {
+        match self.raw.operands.get(n) {
+            Some(Operand::IdRef(id) | Operand::IdScope(id) | Operand::IdMemorySemantics(id)) => Ok(*id),
+            _ => Err(self.malformed(format!("operand {n} is not an id"))),
+        }
+    }
+
+    /// Operand `n` as an id, if there are so many.
+    ///
+    /// # Errors
+    /// Malformed: present, but not an id.
+    pub fn opt_id(&self, n: usize) -> Result<Option<u32>> {
+        if n < self.len() { self.id(n).map(Some) } else { Ok(None) }
+    }
+
+    /// All operands from `n` on as ids.
+    ///
+    /// # Errors
+    /// Malformed: one is not an id.
+    pub fn ids_from(&self, n: usize) -> Result<Vec<u32>> {
+        (n..self.len()).map(|i| self.id(i)).collect()
+    }
+
+    /// Operand `n` as a literal number.
+    ///
+    /// # Errors
+    /// Malformed: absent, or not a literal.
+    pub fn literal(&self, n: usize) -> Result<u32> {
+        match self.raw.operands.get(n) {
+            Some(Operand::LiteralBit32(x) | Operand::LiteralExtInstInteger(x)) => Ok(*x),
+            _ => Err(self.malformed(format!("operand {n} is not a literal"))),
+        }
+    }
+
+    /// Operand `n` as it was decoded.
+    ///
+    /// # Errors
+    /// Malformed: absent.
+    pub fn operand(&self, n: usize) -> Result<&Operand> {
+        self.raw.operands.get(n).ok_or_else(|| self.malformed(format!("operand {n} is missing")))
+    }
+
+    /// A malformed input at this instruction.
+    pub fn malformed(&self, what: impl Into<String>) -> Error {
+        Error::malformed(what).at(self.place())
+    }
+
+    /// An unsupported feature, named by this opcode.
+    pub fn unsupported(&self, detail: impl Into<String>) -> Error {
+        Error::unsupported(format!("Op{:?}", self.op()), detail).at(self.place())
+    }
+
+    /// An instruction that nothing here translates, whatever its operands are.
+    pub fn not_translated(&self) -> Error {
+        self.unsupported(super::NOT_TRANSLATED)
+    }
+
+    /// For error trails.
+    pub fn place(&self) -> String {
+        format!("word {} (Op{:?})", self.word, self.op())
+    }
+}
