@@ -1,7 +1,7 @@
 //! The lanes that are on, by name, and what an instruction does to them.
 //!
-//! Every instruction that leaves lanes out gives those that are on a name of their own, which knows of whom it is a part. A
-//! saved mask keeps the name, and `s_or` with it brings the whole back. What is not understood has no name.
+//! An instruction that switches lanes off gives the set of lanes that stay on a new name, and notes of which set it is a part.
+//! A saved mask keeps its name, so that `s_or` with it restores the whole set. A mask that is not understood has no name.
 
 use super::flow::Step;
 use super::mask_op::{MaskForm, MaskOp, mask_op};
@@ -130,7 +130,7 @@ impl Lanes {
         let other = if is_exec(f.srcs[0]) { f.srcs[1] } else { f.srcs[0] };
         let mask = other.and_then(|src| self.mask(src));
         let with_exec = f.srcs.into_iter().any(is_exec);
-        // Of two masks the greater and the less.
+        // The larger of the two sets and the one that is a part of it.
         let nested = current.zip(mask).and_then(|(current, mask)| match mask {
             Mask::Lanes(other) if names.is_part(current, other) => Some((other, current)),
             Mask::Lanes(other) if names.is_part(other, current) => Some((current, other)),

@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Reports where lanes that have not come together are at work.
 pub(super) fn check(graph: &Graph, stage: &StageCode, reporter: &mut Reporter<'_>) {
     let mut paths = Paths::new(graph, stage.wave);
-    // What a loop does to its lanes is supposed, and held against what comes back: it is corrected twice at most.
+    // The masks at a loop's header are assumed, then compared with those at its back edges; the assumption is corrected at most
+    // twice.
     let mut mixed = paths.round();
     while paths.correct() {
         mixed = paths.round();

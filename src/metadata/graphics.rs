@@ -231,7 +231,7 @@ fn depth_control(
     use db_shader_control as f;
     let early = fragment.early_fragment_tests;
     let writes = stage.interface.writes_memory;
-    // A pixel that will fail still has to write, unless the tests come first by decree.
+    // Memory writes happen also where the depth test fails, unless the shader declares early tests: so test late.
     let late = writes && !early;
     let conservative = match fragment.depth_mode {
         DepthMode::Any | DepthMode::Unchanged => 0,

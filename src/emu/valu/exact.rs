@@ -1,6 +1,7 @@
-//! Doubles rounded in any direction: the result to nearest, moved to its neighbour where the exact value is on the other side.
+//! Doubles rounded in any direction: the result of rounding to nearest, moved to its neighbour where the exact value is on
+//! the other side.
 //!
-//! Which side that is, numbers of every bit from the smallest product to the largest decide; slow, and rarely used.
+//! The side is decided with big integers that hold every bit from the smallest product to the largest: slow, and rarely used.
 
 use crate::emu::mode::{Mode, Round};
 use std::cmp::Ordering;

@@ -102,7 +102,7 @@ impl Listing<'_> {
             Src::Float(InlineFloat::InverseTwoPi) if matches!(kind, Kind::F64 | Kind::B64) => {
                 "0.15915494309189532".to_owned()
             }
-            // A constant that did not have to follow the instruction prints like one that did not.
+            // LLVM prints a literal whose value has an inline form in that form.
             Src::Literal(bits) if !kind.is_half() => match Src::from_bits(bits) {
                 Src::Float(_) if kind == Kind::F64 => src.to_string(),
                 short => short.to_string(),

@@ -111,7 +111,7 @@ fn approximations_are_the_hardware_s_own() {
 
 #[test]
 fn what_could_trap_does_not() {
-    // A constant zero divisor, which LLVM would make of the whole shader what it likes.
+    // A constant zero divisor: undefined in LLVM, which may then drop the whole shader.
     let shader = compute(WaveSize::W32, &[Type::B32], |b, _, v| {
         let zero = b.c32(0);
         vec![b.alu(AluOp::UDiv, &[v[0], zero]), v[0]]

@@ -36,7 +36,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
     if set != "GLSL.std.450" {
         return Err(Error::unsupported(format!("instruction set {set}"), inst.place()));
     }
-    // What is promised of the result does not hold for the steps to it.
+    // Fast-math flags of the instruction are about its result, not about the intermediate values of its expansion.
     cx.b.fp = FpFlags(cx.b.fp.0 & FpFlags::NO_CONTRACT.0);
     let number = inst.literal(1)?;
     let op = G::from_u32(number).ok_or_else(|| Error::unsupported(format!("GLSL.std.450 {number}"), inst.place()))?;

@@ -1,4 +1,4 @@
-//! Kind and gathers: everything that takes a sampler and float coordinates.
+//! Sampling and gathering: the image instructions that take a sampler and float coordinates.
 
 use super::super::cx::{Cx, Inst, Values};
 use super::super::float::FloatOps;
