@@ -21,13 +21,14 @@ use support::{Input, cpu};
 /// Every so many modules of the corpus are in the sample.
 const CORPUS_STEP: usize = 20;
 /// Rows of the tables, and the phase with which each ends: those before it that are no row's are counted in it.
-const ROWS: [(&str, &str); 6] = [
+const ROWS: [(&str, &str); 7] = [
     ("parse and translate", "upper"),
     ("passes", "lower"),
     ("to LLVM IR", "llvm"),
     ("LLVM optimizer", "llvm-opt"),
     ("LLVM code generator", "asm"),
-    ("LLVM's object to unlinked ELF", "elf"),
+    ("reading LLVM's object", "object"),
+    ("unlinked ELF", "elf"),
 ];
 /// Which of them are LLVM's own.
 const LLVM: std::ops::Range<usize> = 3..5;
