@@ -110,7 +110,7 @@ impl Memory {
     }
 
     /// Compares what two other implementations wrote, by what this one knows of each value: which bytes are floats, and
-    /// how far they may be apart.
+    /// how far they may be from each other, or each of them from the value that is known.
     pub fn judge_between(&self, first: &[u8], other: &[u8], floor_ulps: f64) -> Verdict {
         let mut verdict = Verdict::default();
         if let Some(bytes) = [first, other].iter().find(|bytes| bytes.len() != self.bytes.len()) {
@@ -180,7 +180,9 @@ impl Memory {
         let limit = 8.0 * (own - shadow.value).abs() + shadow.bound + floor_ulps * ulp(own, bits);
         verdict.floats += 1;
         verdict.loose += usize::from(limit > 0.05 * own.abs().max(0.2));
-        if ours.is_nan() || theirs.is_nan() || (ours - theirs).abs() > limit {
+        // Both may be right and on either side of what is known, and then as far apart as twice the limit.
+        let near = |a: f64, b: f64| (a - b).abs() <= limit;
+        if !(near(ours, theirs) || near(ours, own) && near(theirs, own)) {
             verdict.wrong.push(Difference { at, ours, theirs, limit });
         }
         size
@@ -196,7 +198,7 @@ pub struct Difference {
     pub ours: f64,
     /// The other's.
     pub theirs: f64,
-    /// How far they may be apart.
+    /// How far they may be apart, or each from the interpreter's value.
     pub limit: f64,
 }
 
@@ -266,5 +268,19 @@ mod tests {
         assert_eq!((near.wrong.len(), near.floats, near.exact, near.uncertain, near.written), (0, 1, 1, 1, 3));
         assert_eq!(m.judge(&other(1.002, 4), 0.0).wrong.len(), 2);
         assert_eq!(m.judge(&other(f32::NAN, 5), 0.0).wrong.len(), 1);
+    }
+
+    #[test]
+    fn two_on_either_side_of_what_is_known_may_both_be_right() {
+        let mut m = Memory::new(vec![0; 4]);
+        m.store(0, Bits::B32, u64::from(1f32.to_bits()), Shadow { value: 1.0, bound: 1e-3 });
+        let wrong =
+            |ours: f32, theirs: f32| m.judge_between(&ours.to_le_bytes(), &theirs.to_le_bytes(), 0.0).wrong.len();
+        assert_eq!(wrong(0.9995, 1.0009), 0);
+        // Near to each other, though not to what is known: what both make of it is the same.
+        assert_eq!(wrong(1.0015, 1.0012), 0);
+        assert_eq!(wrong(0.9995, 1.0011), 1);
+        assert_eq!(wrong(0.9985, 1.0009), 1);
+        assert_eq!(wrong(f32::NAN, f32::NAN), 1);
     }
 }

@@ -207,8 +207,8 @@ fn is_rounded_right(op: AluOp) -> bool {
 /// How far the operands' errors reach into the result.
 fn spread(op: AluOp, [x, y, _]: [f64; 3], [bx, by, bz]: [f64; 3], r: f64) -> f64 {
     use AluOp as A;
-    // A step of a function that is constant between integers.
-    let step = |f: fn(f64) -> f64, height: f64| if f(x - bx) == f(x + bx) { 0.0 } else { height };
+    // A function that goes in steps: what it gives at the ends of where the operand may be, which may be many steps apart.
+    let steps = |f: fn(f64) -> f64| (f(x - bx) - f(x)).abs().max((f(x + bx) - f(x)).abs());
     match op {
         A::FAdd | A::FSub => bx + by,
         A::FMul => bx * y.abs() + by * x.abs() + bx * by,
@@ -221,12 +221,12 @@ fn spread(op: AluOp, [x, y, _]: [f64; 3], [bx, by, bz]: [f64; 3], r: f64) -> f64
         A::FMod => {
             bx + by * (x / y).abs() + if bx + by > 0.0 { step_of_quotient(x, y, bx, by, f64::floor) } else { 0.0 }
         }
-        A::FSign => step(|x| if x == 0.0 { 0.0 } else { x.signum() }, 2.0),
-        A::FFloor => step(f64::floor, 1.0),
-        A::FCeil => step(f64::ceil, 1.0),
-        A::FTrunc => step(f64::trunc, 1.0),
-        A::FRoundEven => step(f64::round_ties_even, 1.0),
-        A::FFract => bx + step(f64::floor, 1.0),
+        A::FSign => steps(|x| if x == 0.0 { 0.0 } else { x.signum() }),
+        A::FFloor => steps(f64::floor),
+        A::FCeil => steps(f64::ceil),
+        A::FTrunc => steps(f64::trunc),
+        A::FRoundEven => steps(f64::round_ties_even),
+        A::FFract => bx + steps(f64::floor).min(1.0),
         A::FMin | A::FMax => bx.max(by),
         A::FSqrt => bx.sqrt().min(bx / r.abs()),
         A::FRsq => bx * r.abs().powi(3) * 0.5 / (1.0 - bx * r * r).max(0.0),
@@ -350,5 +350,18 @@ mod tests {
         assert!(shadow(AluOp::FOLt, [1.0, 1.5], [near, Shadow::NONE]).is_exact());
         let floor = shadow(AluOp::FFloor, [1.0, 0.0], [near, Shadow::NONE]);
         assert_eq!(floor.bound, 1.0);
+    }
+
+    #[test]
+    fn what_goes_in_steps_goes_as_many_as_the_operand_may() {
+        let bound =
+            |op, value: f64, bound| shadow(op, [value as f32, 0.0], [Shadow { value, bound }, Shadow::NONE]).bound;
+        for op in [AluOp::FFloor, AluOp::FCeil, AluOp::FTrunc, AluOp::FRoundEven] {
+            assert_eq!([0.125, 3.0, 40.0].map(|off| bound(op, 1000.25, off) >= off.floor()), [true; 3], "{op:?}");
+            assert!(bound(op, 1000.25, 40.0) <= 41.0);
+        }
+        assert_eq!(bound(AluOp::FFloor, 1000.25, 0.125), 0.0);
+        assert!(bound(AluOp::FFract, 1000.25, 40.0) >= 1.0);
+        assert_eq!([bound(AluOp::FSign, 0.5, 0.25), bound(AluOp::FSign, 0.5, 1.0)], [0.0, 2.0]);
     }
 }
