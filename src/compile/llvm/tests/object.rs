@@ -7,7 +7,7 @@ use crate::compile::llvm::object::read;
 use crate::compile::request::TuningOptions;
 use crate::compile::watch::Unwatched;
 use crate::error::{ErrorKind, Result};
-use crate::ir::{Align, AluOp, ConstTable, ConstTableId, Op, Shader, Terminator, Type};
+use crate::ir::{Align, AluOp, ConstTable, ConstTableId, Local, Op, Shader, Terminator, Type};
 use crate::metadata::interface::{ComputeInterface, StageInterface, StageKind, VertexInterface};
 use crate::metadata::schema::Key;
 use crate::reloc::kind::RelocKind;
@@ -94,4 +94,28 @@ fn what_is_no_object_of_ours_is_our_bug() {
         refused(&wrong, Stage::Compute, what);
     }
     refused(&object, Stage::Vertex, "another stage's body");
+}
+
+/// What LLVM's passes promote to registers is no access that its scheduler would see.
+#[test]
+fn locals_are_no_memory_accesses() {
+    let chain = |stored: bool| {
+        let shader = compute(WaveSize::W32, &[Type::B32], |b, descriptor, v| {
+            let local = b.shader.add_local(Local { name: "a".into(), bytes: 4, align: Align::A4 });
+            let at = b.c32(0);
+            let mut last = v[0];
+            for n in 0..1_200 {
+                b.effect(Op::LocalStore { local, align: Align::A4 }, &[at, last]);
+                let read = b.value(Op::LocalLoad { local, align: Align::A4 }, &[at], Type::B32);
+                last = b.alu(AluOp::IXor, &[read, v[0]]);
+                if stored {
+                    store(b, descriptor, 4 * n, last);
+                }
+            }
+            vec![last]
+        });
+        emit_object(&shader, GfxIp::Gfx1030, &TuningOptions::default(), &mut Unwatched).unwrap().simplified
+    };
+    assert_eq!(chain(false), None);
+    assert!(chain(true).is_some_and(|why| why.contains("memory accesses")));
 }
