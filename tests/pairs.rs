@@ -11,7 +11,7 @@ mod vulkan;
 
 use dovetail::compile::llvm::LlvmCompiler;
 use dovetail::compile::request::Module;
-use dovetail::proof::{Case, Fate, Report, Spirv, Tools, compute, pair};
+use dovetail::proof::{Case, Fate, Judge, Report, Spirv, Tools, compute, pair};
 use std::collections::BTreeMap;
 use support::{glsl, root};
 use vulkan::Lavapipe;
@@ -97,6 +97,30 @@ fn contents_are_made_for_compute_shaders() {
             Tools { compiler: &LlvmCompiler::new(), judge: vulkan, budget: Default::default(), on_difference: &|_| () };
         let report = compute(&Case { module: &module, entry: "main", spec: &[], choices: &[] }, &tools);
         assert_eq!(report.fate, Fate::Agreed, "{name}: {}", report.reason);
+    }
+}
+
+/// An array without a length, which lavapipe says it does not have: what it makes of one is no difference, and is named.
+#[test]
+fn nobody_is_held_to_what_the_driver_lacks() {
+    let test = "pairs::nobody_is_held_to_what_the_driver_lacks";
+    let vulkan = match Lavapipe::get() {
+        Ok(vulkan) => vulkan,
+        Err(why) => return support::skip(test, &why),
+    };
+    let Some(module) = glsl(test, &root().join("testdata/pairs/heap.comp"), "vulkan1.2") else { return };
+    let lack = vulkan.lacks(&Spirv { module: &module, entry: "main", spec: &[] });
+    let module = Module::new(module).expect("a module");
+    let tools =
+        Tools { compiler: &LlvmCompiler::new(), judge: vulkan, budget: Default::default(), on_difference: &|_| () };
+    let report = compute(&Case { module: &module, entry: "main", spec: &[], choices: &[] }, &tools);
+    let Some(lack) = lack else {
+        return assert_eq!(report.fate, Fate::Agreed, "{}", report.reason);
+    };
+    assert!(lack.contains("runtimeDescriptorArray"), "{lack}");
+    match report.fate {
+        Fate::Agreed => {}
+        fate => assert_eq!((fate, report.reason), (Fate::AgreedWithInterpreter, lack)),
     }
 }
 

@@ -291,6 +291,9 @@ impl<'a> Subject<'a> {
             let doubts = |known: &[_], left: &[_]| judge(FLOOR, inputs, known, left, left).map_or(0, |v| v.uncertain);
             if judge(FLOOR, inputs, &known, &left, &own).is_err() || doubts(&other, &left) > doubts(&known, &own) {
                 why = Some("depends on which invocations run together".into());
+            }
+            why = why.or_else(|| self.tools.judge.lacks(&self.spirv()));
+            if why.is_some() {
                 expected = &own;
             }
         }
@@ -335,10 +338,13 @@ impl<'a> Subject<'a> {
         if let Some(why) = self.refused.borrow().as_ref() {
             return Err(why.clone());
         }
-        let shader = Spirv { module: self.case.module.bytes(), entry: self.case.entry, spec: &self.spec };
-        let asked = self.tools.judge.compute(&shader, inputs).map(|out| out.bindings);
+        let asked = self.tools.judge.compute(&self.spirv(), inputs).map(|out| out.bindings);
         *self.refused.borrow_mut() = asked.as_ref().err().cloned();
         asked
+    }
+
+    fn spirv(&self) -> Spirv<'_> {
+        Spirv { module: self.case.module.bytes(), entry: self.case.entry, spec: &self.spec }
     }
 }
 

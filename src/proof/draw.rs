@@ -311,8 +311,13 @@ impl<'a> Pair<'a> {
         }
         let own = own(&drawn).map_err(nothing)?;
         let theirs = tools.judge.draw(self.sources[0], Some(self.sources[1]), &pipelines.state.vertex, inputs);
+        let differs = |theirs: &Outputs| runs.iter().any(|(_, ours)| compare(&drawn, inputs, ours, theirs).is_err());
+        let lacks = || self.sources.iter().find_map(|source| tools.judge.lacks(source));
         let (theirs, without_driver) = match theirs {
-            Ok(theirs) => (theirs, None),
+            Ok(theirs) => match differs(&theirs).then(lacks).flatten() {
+                None => (theirs, None),
+                lacking => (own.clone(), lacking),
+            },
             Err(why) => (own.clone(), Some(why)),
         };
         let mut verdict = Verdict::default();

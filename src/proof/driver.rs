@@ -47,6 +47,12 @@ pub trait Judge {
 
     /// Lanes of a subgroup.
     fn subgroup_size(&self) -> u32;
+
+    /// What a module asks for that this implementation says it does not have, and runs all the same. What it answers then may be
+    /// right, but proves nobody wrong.
+    fn lacks(&self, _: &Spirv<'_>) -> Option<String> {
+        None
+    }
 }
 
 /// Nobody: refuses whatever it is asked, so that the interpreter has the only say.

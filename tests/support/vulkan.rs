@@ -8,6 +8,8 @@
 
 #[path = "vulkan/draw.rs"]
 mod draw;
+#[path = "vulkan/lacks.rs"]
+mod lacks;
 #[path = "vulkan/picture.rs"]
 mod picture;
 
@@ -34,6 +36,8 @@ pub struct Lavapipe {
     queue: Mutex<vk::Queue>,
     /// Lanes of a subgroup.
     pub subgroup_size: u32,
+    /// Capabilities whose features it does not have.
+    lacks: Vec<lacks::Lack>,
 }
 
 /// Names of formats.
@@ -95,7 +99,8 @@ impl Lavapipe {
                 .push_next(&mut divisors);
             let device = instance.create_device(physical, &info, None).map_err(|e| format!("lavapipe: {e}"))?;
             let queue = Mutex::new(device.get_device_queue(0, 0));
-            Ok(Self { _entry: entry, instance, physical, device, queue, subgroup_size })
+            let lacks = lacks::lacking(&v12);
+            Ok(Self { _entry: entry, instance, physical, device, queue, subgroup_size, lacks })
         }
     }
 
@@ -170,19 +175,22 @@ impl Judge for Lavapipe {
     fn subgroup_size(&self) -> u32 {
         self.subgroup_size
     }
+
+    fn lacks(&self, shader: &Shader<'_>) -> Option<String> {
+        let declared = lacks::capabilities(shader.module);
+        let lack = self.lacks.iter().find(|(capability, _)| declared.contains(&(*capability as u32)));
+        lack.map(|(_, feature)| format!("lavapipe does not have {feature}"))
+    }
 }
 
 /// Refuses what this driver does not say that it lacks, and what no run here can give it.
 fn refuse_unknown(shader: &Shader<'_>) {
-    // OpCapability of two words, and which.
     const UNKNOWN: [(u32, &str); 2] = [
         (40, "input attachments: draws here have no render pass with subpasses"),
         (5284, "lavapipe does not know FragmentBarycentricKHR"),
     ];
-    let words = shader.module.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).skip(5);
-    let words: Vec<u32> = words.take(256).collect();
-    for capability in words.as_chunks::<2>().0.iter().take_while(|w| w[0] == 2 << 16 | 17) {
-        if let Some((_, why)) = UNKNOWN.iter().find(|(number, _)| *number == capability[1]) {
+    for capability in lacks::capabilities(shader.module) {
+        if let Some((_, why)) = UNKNOWN.iter().find(|(number, _)| *number == capability) {
             panic!("{why}");
         }
     }

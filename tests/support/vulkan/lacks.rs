@@ -1,0 +1,75 @@
+//! Capabilities that modules declare, and those for which the driver does not have the feature.
+
+use ash::vk;
+use spirv::Capability;
+
+/// A capability, and the feature that it needs.
+pub type Lack = (Capability, &'static str);
+
+/// Capabilities of descriptor indexing that a module may not declare without a feature, where it is not there. Drivers run such
+/// modules, and some right: lavapipe of Mesa 22.3 samples zeros out of an array without a length where invocations choose.
+pub fn lacking(has: &vk::PhysicalDeviceVulkan12Features<'_>) -> Vec<Lack> {
+    use Capability as C;
+    let features = [
+        (has.runtime_descriptor_array, C::RuntimeDescriptorArray, "runtimeDescriptorArray"),
+        (
+            has.shader_input_attachment_array_dynamic_indexing,
+            C::InputAttachmentArrayDynamicIndexing,
+            "shaderInputAttachmentArrayDynamicIndexing",
+        ),
+        (
+            has.shader_uniform_texel_buffer_array_dynamic_indexing,
+            C::UniformTexelBufferArrayDynamicIndexing,
+            "shaderUniformTexelBufferArrayDynamicIndexing",
+        ),
+        (
+            has.shader_storage_texel_buffer_array_dynamic_indexing,
+            C::StorageTexelBufferArrayDynamicIndexing,
+            "shaderStorageTexelBufferArrayDynamicIndexing",
+        ),
+        (
+            has.shader_uniform_buffer_array_non_uniform_indexing,
+            C::UniformBufferArrayNonUniformIndexing,
+            "shaderUniformBufferArrayNonUniformIndexing",
+        ),
+        (
+            has.shader_sampled_image_array_non_uniform_indexing,
+            C::SampledImageArrayNonUniformIndexing,
+            "shaderSampledImageArrayNonUniformIndexing",
+        ),
+        (
+            has.shader_storage_buffer_array_non_uniform_indexing,
+            C::StorageBufferArrayNonUniformIndexing,
+            "shaderStorageBufferArrayNonUniformIndexing",
+        ),
+        (
+            has.shader_storage_image_array_non_uniform_indexing,
+            C::StorageImageArrayNonUniformIndexing,
+            "shaderStorageImageArrayNonUniformIndexing",
+        ),
+        (
+            has.shader_input_attachment_array_non_uniform_indexing,
+            C::InputAttachmentArrayNonUniformIndexing,
+            "shaderInputAttachmentArrayNonUniformIndexing",
+        ),
+        (
+            has.shader_uniform_texel_buffer_array_non_uniform_indexing,
+            C::UniformTexelBufferArrayNonUniformIndexing,
+            "shaderUniformTexelBufferArrayNonUniformIndexing",
+        ),
+        (
+            has.shader_storage_texel_buffer_array_non_uniform_indexing,
+            C::StorageTexelBufferArrayNonUniformIndexing,
+            "shaderStorageTexelBufferArrayNonUniformIndexing",
+        ),
+    ];
+    features.into_iter().filter(|(has, ..)| *has == vk::FALSE).map(|(_, capability, name)| (capability, name)).collect()
+}
+
+/// The capabilities that a module declares, by their numbers.
+pub fn capabilities(module: &[u8]) -> Vec<u32> {
+    let words: Vec<u32> = module.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).skip(5).collect();
+    // They come first, two words each.
+    let first = words.as_chunks::<2>().0.iter().take_while(|w| w[0] == 2 << 16 | 17);
+    first.map(|w| w[1]).collect()
+}
