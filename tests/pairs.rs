@@ -23,6 +23,13 @@ fn judged(vulkan: &Lavapipe, vertex: &[u8], fragment: &[u8]) -> Report {
     pair(&vertex, &fragment, &tools)
 }
 
+fn computed(vulkan: &Lavapipe, module: Vec<u8>) -> Report {
+    let module = Module::new(module).expect("a module");
+    let tools =
+        Tools { compiler: &LlvmCompiler::new(), judge: vulkan, budget: Default::default(), on_difference: &|_| () };
+    compute(&Case { module: &module, entry: "main", spec: &[], choices: &[] }, &tools)
+}
+
 /// Judges pairs of GLSL files; fails with those that do not agree.
 fn agree(test: &str, pairs: &[(&str, &str)], fate: Fate) {
     let vulkan = match Lavapipe::get() {
@@ -92,10 +99,7 @@ fn contents_are_made_for_compute_shaders() {
     for name in ["chosen", "halves"] {
         let path = root().join("testdata/pairs").join(name).with_extension("comp");
         let Some(module) = glsl(test, &path, "vulkan1.2") else { return };
-        let module = Module::new(module).expect("a module");
-        let tools =
-            Tools { compiler: &LlvmCompiler::new(), judge: vulkan, budget: Default::default(), on_difference: &|_| () };
-        let report = compute(&Case { module: &module, entry: "main", spec: &[], choices: &[] }, &tools);
+        let report = computed(vulkan, module);
         assert_eq!(report.fate, Fate::Agreed, "{name}: {}", report.reason);
     }
 }
@@ -110,10 +114,7 @@ fn nobody_is_held_to_what_the_driver_lacks() {
     };
     let Some(module) = glsl(test, &root().join("testdata/pairs/heap.comp"), "vulkan1.2") else { return };
     let lack = vulkan.lacks(&Spirv { module: &module, entry: "main", spec: &[] });
-    let module = Module::new(module).expect("a module");
-    let tools =
-        Tools { compiler: &LlvmCompiler::new(), judge: vulkan, budget: Default::default(), on_difference: &|_| () };
-    let report = compute(&Case { module: &module, entry: "main", spec: &[], choices: &[] }, &tools);
+    let report = computed(vulkan, module);
     let Some(lack) = lack else {
         return assert_eq!(report.fate, Fate::Agreed, "{}", report.reason);
     };

@@ -151,7 +151,7 @@ fn exit(code: &Code<'_>, step: &Step) -> Exit {
     match step.op() {
         Op::SCodeEnd | Op::SCallB64 => Exit::default(),
         Op::SSetpcB64 => Exit { falls: false, jumps: long_branch(code, step) },
-        _ if step.is(Traits::ENDS.and(Traits::JUMPS)) => Exit::default(),
+        _ if step.is(Traits::ENDS.or(Traits::JUMPS)) => Exit::default(),
         _ if is_branch(step) => Exit { falls: step.is(Traits::CONDITIONAL), jumps: target },
         _ => Exit { falls: true, jumps: None },
     }

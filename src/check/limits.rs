@@ -58,11 +58,8 @@ fn memory(stage: &StageCode, step: &Step, reporter: &mut Reporter<'_>) {
 fn last_byte(step: &Step, offsets: [u8; 2]) -> u32 {
     let entry = step.inst.entry;
     let width = entry.dst.first().or(entry.src.get(1)).map_or(0, |kind| 4 * u32::from(kind.registers()));
-    if step.is(Traits::TWO_OFFSETS) {
-        // A load's result holds both elements, each of a store's sources one.
-        let each = if entry.src.len() > 1 { 4 * u32::from(entry.src_kind(1).registers()) } else { width / 2 };
-        let stride = if step.is(Traits::STRIDE_64) { 64 * each } else { each };
-        return offsets.iter().map(|offset| u32::from(*offset) * stride + each).max().unwrap_or(0);
+    if let Some((each, unit)) = entry.two_offsets() {
+        return offsets.iter().map(|offset| u32::from(*offset) * unit + each).max().unwrap_or(0);
     }
     let width = match () {
         () if step.is(Traits::BYTE) => 1,

@@ -46,18 +46,13 @@ impl<W: Watch> Timings<W> {
     pub fn new(clock: fn() -> Duration, inner: W) -> Self {
         Self { phases: Vec::new(), clock, last: clock(), inner }
     }
-
-    /// Starts the clock of the next phase anew.
-    pub fn restart(&mut self) {
-        self.last = (self.clock)();
-    }
 }
 
 impl<W: Watch> Watch for Timings<W> {
     fn done(&mut self, phase: &'static str, made: Made<'_>) -> Result<()> {
         self.phases.push((phase, (self.clock)().saturating_sub(self.last)));
         self.inner.done(phase, made)?;
-        self.restart();
+        self.last = (self.clock)();
         Ok(())
     }
 }

@@ -91,10 +91,8 @@ pub enum Permute {
 /// The operation of a row.
 pub fn resolve(entry: &Entry) -> Option<Ds> {
     let bytes = |kind: Kind| 4 * usize::from(kind.registers());
-    if entry.is(Traits::TWO_OFFSETS) {
-        // A load's result holds both elements, each source after the address one.
-        let each = if entry.src.len() > 1 { bytes(entry.src_kind(1)) } else { bytes(entry.dst_kind(0)) / 2 };
-        let unit = if entry.is(Traits::STRIDE_64) { 64 * each } else { each };
+    if let Some((each, unit)) = entry.two_offsets() {
+        let (each, unit) = (each as usize, unit as usize);
         return Some(match () {
             () if entry.is(Traits::LOADS) => Ds::Load2(each, unit),
             () if entry.is(Traits::STORES) => Ds::Store2(each, unit),

@@ -53,6 +53,7 @@ mod table;
 mod tables;
 mod traits;
 mod waitcnt;
+pub mod words;
 
 pub use assemble::{Assembled, Assembler, Label, Relocation};
 pub use buffer_format::BufferFormat;

@@ -109,6 +109,15 @@ impl Entry {
         self.dst.first().or(self.src.first()).map_or(0, |kind| kind.registers())
     }
 
+    /// Of an LDS operation with two offsets: the bytes of an element, and of a unit of the offsets.
+    pub fn two_offsets(&self) -> Option<(u32, u32)> {
+        let bytes = |kind: Kind| 4 * u32::from(kind.registers());
+        // A load's result holds both elements, each source after the address one.
+        let each = if self.src.len() > 1 { bytes(self.src_kind(1)) } else { bytes(self.dst_kind(0)) / 2 };
+        let unit = if self.is(Traits::STRIDE_64) { 64 * each } else { each };
+        self.is(Traits::TWO_OFFSETS).then_some((each, unit))
+    }
+
     /// The kind of a result, 32 bits where the row has none.
     pub fn dst_kind(&self, i: usize) -> Kind {
         self.dst.get(i).copied().unwrap_or(Kind::B32)

@@ -13,7 +13,7 @@ impl Traits {
 
     /// Those in either.
     #[must_use]
-    pub const fn and(self, other: Self) -> Self {
+    pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
@@ -198,7 +198,7 @@ mod tests {
     fn every_trait_has_a_bit_of_its_own() {
         let all = Traits::ALL.iter().fold(Traits::NONE, |all, (one, name)| {
             assert!(!all.any(*one), "{name}");
-            all.and(*one)
+            all.or(*one)
         });
         assert_eq!(all.0.count_ones() as usize, Traits::ALL.len());
     }

@@ -64,7 +64,11 @@ pub(super) struct Part<'u> {
 impl UnitStage<'_> {
     /// The parts in the order in which they run.
     pub(super) fn parts(&self) -> impl Iterator<Item = Part<'_>> {
-        let body = Part { symbol: self.body_symbol(), code: &self.object.code, patches: &self.object.patches };
+        let body = Part {
+            symbol: self.object.interface.body_symbol(),
+            code: &self.object.code,
+            patches: &self.object.patches,
+        };
         let before = self.prolog.as_deref().map(glue_part);
         let after = self.epilog.as_deref().map(glue_part);
         before.into_iter().chain([body]).chain(after)
@@ -86,11 +90,6 @@ impl UnitStage<'_> {
     /// Index of the body among the parts.
     pub(super) fn body_index(&self) -> usize {
         usize::from(self.prolog.is_some())
-    }
-
-    fn body_symbol(&self) -> &'static str {
-        let stage = self.stage();
-        if self.object.interface.prolog { stage.unlinked_symbol() } else { stage.entry_symbol() }
     }
 }
 

@@ -6,6 +6,7 @@
 
 use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
 use crate::error::{Context, Error, FullCompile, Result};
+use crate::isa::words::S_BRANCH;
 use crate::metadata::document::Document;
 use crate::metadata::interface::StageInterface;
 use crate::metadata::notes::Notes;
@@ -157,8 +158,7 @@ impl Reader<'_, '_> {
         if let Some(other) = functions.next() {
             return Err(Error::malformed(format!("two functions, `{}` and `{}`", body.name, other.name)));
         }
-        let stage = interface.stage;
-        let expected = if interface.prolog { stage.unlinked_symbol() } else { stage.entry_symbol() };
+        let expected = interface.body_symbol();
         if body.name != expected {
             return Err(Error::malformed(format!("the body is `{}`, not `{expected}`", body.name)));
         }
@@ -172,7 +172,7 @@ impl Reader<'_, '_> {
         if interface.epilog {
             // The joint's branch stands directly after the body and is not counted in it.
             let branch = text.data.get(code.len()..).and_then(|rest| rest.first_chunk::<4>());
-            if branch.is_none_or(|b| u32::from_le_bytes(*b) & 0xffff_0000 != 0xbf82_0000) {
+            if branch.is_none_or(|b| u32::from_le_bytes(*b) & 0xffff_0000 != S_BRANCH) {
                 return Err(Error::malformed("the body goes on into an epilog, and no s_branch follows it"));
             }
         }

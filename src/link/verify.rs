@@ -5,6 +5,7 @@
 
 use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
 use crate::error::Result;
+use crate::isa::words::S_CODE_END;
 use crate::metadata::document::{Document, Map, get};
 use crate::metadata::note::{self, isa_name};
 use crate::metadata::notes::unlinked_key;
@@ -373,7 +374,7 @@ impl Metadata<'_> {
     fn tail(&self, report: &mut VerifyReport) {
         let Some((_, text)) = self.elf.section(".text") else { return };
         let (words, _) = text.data.as_chunks::<4>();
-        let ends = words.iter().rev().take_while(|w| u32::from_le_bytes(**w) == 0xBF9F_0000).count();
+        let ends = words.iter().rev().take_while(|w| u32::from_le_bytes(**w) == S_CODE_END).count();
         report.require(ends >= 48 && text.data.len() % 64 == 0, Rule::Padding, || {
             format!("{ends} s_code_end behind the code, in .text of {:#x} bytes", text.data.len())
         });

@@ -9,14 +9,12 @@ use super::layout::{ENTRY_ALIGN, Layout, PartId, PlacedPart};
 use super::resolve::Resolved;
 use crate::elf::{MACHINE, OSABI_PAL, RELOCATABLE, shf, sht, size, stt};
 use crate::error::{Context, Error, Result};
+use crate::isa::words::{S_BRANCH, S_CODE_END, S_NOP};
 use crate::reloc::apply::apply;
 use crate::reloc::kind::RelocKind;
 use crate::target::GfxIp;
 use std::borrow::Cow;
 
-const S_NOP: u32 = 0xBF80_0000;
-const S_CODE_END: u32 = 0xBF9F_0000;
-const S_BRANCH: u32 = 0xBF82_0000;
 /// Section index of `.text` in every final ELF.
 const TEXT: u16 = 3;
 /// Section index of the first section after those that are always there.

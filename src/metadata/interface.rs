@@ -46,6 +46,13 @@ pub struct StageInterface {
     pub kind: StageKind,
 }
 
+impl StageInterface {
+    /// The symbol of the stage's body: only one that waits for a prolog has a name of its own.
+    pub fn body_symbol(&self) -> &'static str {
+        if self.prolog { self.stage.unlinked_symbol() } else { self.stage.entry_symbol() }
+    }
+}
+
 /// What only one kind of stage has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -41,21 +41,11 @@ pub(super) fn entries(interface: &StageInterface) -> Result<(usize, Vec<u8>)> {
     let mut count = 1;
     out.str(GENERATION_KEY);
     out.uint(GENERATION.into());
-    for (field, value) in map_entries(&fields) {
-        if field != KIND {
-            out.str(&format!("{PREFIX}{field}"));
-            out.value(value);
-            count += 1;
-            continue;
-        }
-        for (stage, own) in map_entries(value) {
-            for (field, value) in map_entries(own) {
-                out.str(&format!("{PREFIX}{stage}.{field}"));
-                out.value(value);
-                count += 1;
-            }
-        }
-    }
+    each_field(&fields, &mut |key, value| {
+        out.str(&format!("{PREFIX}{key}"));
+        out.value(value);
+        count += 1;
+    });
     match &interface.kind {
         StageKind::Vertex(v) => {
             out.str(LLPC_UNLINKED_KEYS[0]);
@@ -147,16 +137,21 @@ fn same_keys(interface: &StageInterface, pipeline: &Map) -> Result<()> {
 fn keys(interface: &StageInterface) -> Result<Vec<String>> {
     let bytes = rmp_serde::to_vec_named(interface).map_err(|e| Error::bug(format!("stage interface: {e}")))?;
     let mut keys = Vec::new();
-    for (field, value) in map_entries(&read(&bytes)?) {
+    each_field(&read(&bytes)?, &mut |key, _| keys.push(key.to_owned()));
+    Ok(keys)
+}
+
+/// Each field by its key without the prefix: those of one stage only with the stage's name before theirs.
+fn each_field<'a>(fields: &'a ValueRef<'a>, f: &mut dyn FnMut(&str, &'a ValueRef<'a>)) {
+    for (field, value) in map_entries(fields) {
         if field != KIND {
-            keys.push(field.to_owned());
+            f(field, value);
             continue;
         }
         for (stage, own) in map_entries(value) {
-            keys.extend(map_entries(own).map(|(field, _)| format!("{stage}.{field}")));
+            map_entries(own).for_each(|(field, value)| f(&format!("{stage}.{field}"), value));
         }
     }
-    Ok(keys)
 }
 
 fn read(bytes: &[u8]) -> Result<ValueRef<'_>> {

@@ -314,7 +314,7 @@ impl<'a> Pair<'a> {
         let differs = |theirs: &Outputs| runs.iter().any(|(_, ours)| compare(&drawn, inputs, ours, theirs).is_err());
         let lacks = || self.sources.iter().find_map(|source| tools.judge.lacks(source));
         let (theirs, without_driver) = match theirs {
-            Ok(theirs) => match differs(&theirs).then(lacks).flatten() {
+            Ok(theirs) => match lacks().filter(|_| differs(&theirs)) {
                 None => (theirs, None),
                 lacking => (own.clone(), lacking),
             },

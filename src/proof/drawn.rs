@@ -12,7 +12,7 @@ use crate::emu::draw::{self, Pixel, Primitive, Quad, Shaders, Targets, Vertex, V
 use crate::emu::inputs::{Compare, Draw, Inputs, Topology};
 use crate::error::{Error, Result};
 use crate::ir::interp::{Invocation, Options, Shadow, Texel, World, decode, encode, invoke};
-use crate::ir::{Bits, BuiltIn, Inst, Interp, NumericKind, Op, OutputSlot, Shader};
+use crate::ir::{Bits, BuiltIn, Interp, NumericKind, Op, OutputSlot, Shader};
 use crate::state::{VertexInputState, VertexRate};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -246,7 +246,7 @@ impl<'a> Run<'a> {
             })
         };
         let vertices = primitive.vertices.map(|n| self.vertices.get(n));
-        for inst in placed(fragment) {
+        for inst in fragment.live_insts() {
             let Op::LoadInput { location, component, interp, .. } = inst.op else { continue };
             let slot = OutputSlot::Location { location, component, index: 0 };
             let values = vertices.map(|v| v.map_or((0, Shadow::UNCERTAIN), |v| output(v, slot)));
@@ -272,7 +272,7 @@ impl<'a> Run<'a> {
         let sprite = [spread(unit(1), false), spread(unit(2), false)];
         let distances = |slot| vertices.map(|v| number(v.map_or((0, Shadow::UNCERTAIN), |v| output(v, slot))));
         let mut interpolated = Vec::new();
-        for inst in fragment.blocks.iter().flat_map(|b| &b.insts).map(|id| fragment.inst(*id)) {
+        for inst in fragment.live_insts() {
             let Op::LoadBuiltIn { builtin, component, .. } = inst.op else { continue };
             let (values, perspective) = match builtin {
                 BuiltIn::ClipDistance => (distances(OutputSlot::ClipDistance(component)), true),
@@ -476,15 +476,10 @@ impl Shaders for Run<'_> {
     }
 }
 
-/// Instructions that stand in a block.
-fn placed(shader: &Shader) -> impl Iterator<Item = &Inst> {
-    shader.blocks.iter().flat_map(|b| &b.insts).map(|id| shader.inst(*id))
-}
-
 /// Outputs of 16 bits as the 32 that they cross to the next stage with.
 fn widen_outputs(shader: &Shader, invocations: &mut [Invocation]) {
     let mut narrow: BTreeMap<OutputSlot, NumericKind> = BTreeMap::new();
-    for inst in placed(shader) {
+    for inst in shader.live_insts() {
         if let (Op::StoreOutput { slot, kind }, Some(&v)) = (&inst.op, inst.args.first())
             && shader.ty(v).bits() == Bits::B16
         {
@@ -505,7 +500,7 @@ fn widen_outputs(shader: &Shader, invocations: &mut [Invocation]) {
 /// Inputs of 16 bits, which come as 32: a float is rounded once more, whichever way.
 fn narrow_inputs(shader: &Shader, invocations: &mut [Invocation]) {
     let mut narrow: BTreeSet<(u32, u8)> = BTreeSet::new();
-    for inst in placed(shader) {
+    for inst in shader.live_insts() {
         if let (Op::LoadInput { location, component, kind: NumericKind::Float, .. }, Some(v)) = (&inst.op, inst.result)
             && shader.ty(v).bits() == Bits::B16
         {

@@ -54,8 +54,7 @@ impl Reads {
 
     /// What the operands of some instructions are made of.
     fn of(ir: &Shader, root: impl Fn(&Op) -> bool) -> Self {
-        let placed = || ir.blocks.iter().flat_map(|b| &b.insts).map(|id| ir.inst(*id));
-        let roots = placed().filter(|inst| root(&inst.op));
+        let roots = ir.live_insts().filter(|inst| root(&inst.op));
         let mut waiting: Vec<Value> = roots.flat_map(|inst| inst.args.iter().copied()).collect();
         let (mut out, mut seen, mut branches) = (Self::default(), BTreeSet::new(), false);
         while let Some(value) = waiting.pop() {
@@ -69,7 +68,7 @@ impl Reads {
                     waiting.extend(inst.args.iter().copied());
                     if let Op::LocalLoad { local, .. } = inst.op {
                         let here = |op: &Op| matches!(op, Op::LocalStore { local: other, .. } if *other == local);
-                        waiting.extend(placed().filter(|i| here(&i.op)).flat_map(|i| i.args.iter().copied()));
+                        waiting.extend(ir.live_insts().filter(|i| here(&i.op)).flat_map(|i| i.args.iter().copied()));
                     }
                 }
                 Some(ValueDef::Param(block, n)) => {

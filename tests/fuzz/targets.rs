@@ -94,9 +94,20 @@ fn no_bug<T>(result: Result<T>) -> Result<Option<T>> {
     }
 }
 
-/// LLVM takes as long as a thousand of the ways before it: one module in so many goes on to it.
+/// LLVM and the unlinked ELF, for one module in 1,024: LLVM takes as long as a thousand of the ways before it.
 #[cfg(feature = "llvm")]
-const WITH_LLVM: u16 = 1024;
+fn with_llvm(module: &Module, request: &StageRequest) -> Result<()> {
+    let number = u16::from_le_bytes([request.module.0[0], request.module.0[1]]);
+    if number.is_multiple_of(1024) {
+        no_bug(LlvmCompiler::new().compile(module, request))?;
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "llvm"))]
+fn with_llvm(_: &Module, _: &StageRequest) -> Result<()> {
+    Ok(())
+}
 
 /// All of a module's way up to LLVM, and of some modules the rest.
 fn compile(bytes: &[u8]) -> Result<()> {
@@ -116,14 +127,9 @@ fn compile(bytes: &[u8]) -> Result<()> {
             known: KnownState::default(),
         };
         if let Some(shader) = no_bug(translate(&module, &entry.name, stage, &request.specialization))? {
-            let lowered = no_bug(passes::lower(shader, &request))?;
-            #[cfg(feature = "llvm")]
-            let number = u16::from_le_bytes([request.module.0[0], request.module.0[1]]);
-            if lowered.is_some() && number.is_multiple_of(WITH_LLVM) {
-                no_bug(LlvmCompiler::new().compile(&module, &request))?;
+            if no_bug(passes::lower(shader, &request))?.is_some() {
+                with_llvm(&module, &request)?;
             }
-            #[cfg(not(feature = "llvm"))]
-            drop(lowered);
         }
     }
     Ok(())

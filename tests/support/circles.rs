@@ -29,77 +29,76 @@ fn inline_paths(line: &str) -> Vec<String> {
     starts.filter(|(at, _)| !line[..*at].ends_with(':')).map(|(at, _)| whole(at)).collect()
 }
 
-#[test]
-fn files_do_not_import_each_other_in_large_circles() {
-    let texts = texts();
-    let product: Vec<(&str, &str)> =
-        rust(&texts).filter_map(|(name, text)| Some((name.strip_prefix("src/")?, text))).collect();
-    let module_of = |file: &str| -> Vec<String> {
-        let path = file.trim_end_matches(".rs").trim_end_matches("/mod");
-        if path == "lib" { Vec::new() } else { path.split('/').map(str::to_owned).collect() }
-    };
-    let modules: BTreeMap<Vec<String>, String> =
-        product.iter().filter(|(f, _)| !f.starts_with("bin/")).map(|(f, _)| (module_of(f), (*f).to_owned())).collect();
-    let mut imports: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (module, file) in &modules {
-        let text = product.iter().find(|(f, _)| f == file).map_or("", |(_, t)| *t);
-        let code = text.split("#[cfg(test)]\nmod").next().unwrap_or_default();
-        for (_, line) in joined(code) {
+/// Files of the product by their modules' paths.
+type Modules = BTreeMap<Vec<String>, String>;
+
+/// The file that a path names when it stands in `module`; none: one of another crate, or the root.
+fn imported(modules: &Modules, module: &[String], path: &str) -> Option<String> {
+    let mut parts = path.split("::").map(|part| part.trim().to_owned()).peekable();
+    let mut base = module.to_vec();
+    match parts.peek()?.as_str() {
+        "crate" => base.clear(),
+        "self" | "super" => {}
+        child if modules.contains_key(&[module, &[child.to_owned()]].concat()) => {}
+        _ => return None,
+    }
+    parts.next_if(|part| part == "crate" || part == "self");
+    while parts.next_if(|part| part == "super").is_some() {
+        base.pop();
+    }
+    base.extend(parts);
+    file_of(modules, &base).filter(|file| file != "lib.rs")
+}
+
+/// What each file imports, its tests left out.
+fn imports(modules: &Modules, texts: &BTreeMap<&str, &str>) -> BTreeMap<String, BTreeSet<String>> {
+    let mut imports: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (module, file) in modules {
+        let product = texts[file.as_str()].split("#[cfg(test)]\nmod").next().unwrap_or_default();
+        for (_, line) in joined(product) {
             let line = line.trim().trim_start_matches("pub ").trim_start_matches("pub(super) ");
             let paths = match line.strip_prefix("use ") {
                 Some(used) => use_paths(used.trim_end_matches(';')),
                 None => inline_paths(line),
             };
-            for path in paths {
-                let mut parts: Vec<String> = path.split("::").map(|p| p.trim().to_owned()).collect();
-                let mut base = module.clone();
-                match parts[0].as_str() {
-                    "crate" => base.clear(),
-                    "self" => {}
-                    "super" => {
-                        base.pop();
-                    }
-                    child if modules.contains_key(&[module.as_slice(), &[child.to_owned()]].concat()) => {
-                        parts.insert(0, String::new());
-                    }
-                    _ => continue,
-                }
-                parts.remove(0);
-                while parts.first().is_some_and(|p| p == "super") {
-                    base.pop();
-                    parts.remove(0);
-                }
-                base.extend(parts);
-                let to = file_of(&modules, &base).filter(|to| to != file && to != "lib.rs");
-                imports.entry(file.clone()).or_default().extend(to);
-            }
+            let files = paths.iter().filter_map(|path| imported(modules, module, path)).filter(|to| to != file);
+            imports.entry(file.clone()).or_default().extend(files);
         }
     }
-    let reachable = |from: &str| {
-        let (mut seen, mut work) = (BTreeSet::new(), vec![from.to_owned()]);
-        while let Some(file) = work.pop() {
-            for to in imports.get(&file).into_iter().flatten() {
-                if seen.insert(to.clone()) {
-                    work.push(to.clone());
-                }
-            }
-        }
-        seen
+    imports
+}
+
+/// The files that imports lead to.
+fn reachable(imports: &BTreeMap<String, BTreeSet<String>>, from: &str) -> BTreeSet<String> {
+    let (mut seen, mut work) = (BTreeSet::new(), vec![from.to_owned()]);
+    while let Some(file) = work.pop() {
+        work.extend(imports.get(&file).into_iter().flatten().filter(|to| seen.insert((*to).clone())).cloned());
+    }
+    seen
+}
+
+#[test]
+fn files_do_not_import_each_other_in_large_circles() {
+    let texts = texts();
+    let texts: BTreeMap<&str, &str> =
+        rust(&texts).filter_map(|(name, text)| Some((name.strip_prefix("src/")?, text))).collect();
+    let module_of = |file: &str| -> Vec<String> {
+        let path = file.trim_end_matches(".rs").trim_end_matches("/mod");
+        if path == "lib" { Vec::new() } else { path.split('/').map(str::to_owned).collect() }
     };
-    let reach: BTreeMap<&String, BTreeSet<String>> = modules.values().map(|f| (f, reachable(f))).collect();
-    let mut circles: Vec<Vec<&String>> = Vec::new();
-    for (file, to) in &reach {
-        let circle: Vec<&String> =
-            reach.iter().filter(|(f, back)| to.contains(**f) && back.contains(*file)).map(|(f, _)| *f).collect();
-        if circle.len() > MAX_CIRCLE && !circles.contains(&circle) {
-            circles.push(circle);
-        }
-    }
+    let library = texts.keys().filter(|file| !file.starts_with("bin/"));
+    let modules: Modules = library.map(|file| (module_of(file), (*file).to_owned())).collect();
+    let imports = imports(&modules, &texts);
+    assert!(imports.len() > 200, "the imports of {} files only were read", imports.len());
+    let reach: BTreeMap<&String, BTreeSet<String>> = imports.keys().map(|f| (f, reachable(&imports, f))).collect();
+    let circle = |file: &String| -> Vec<&String> {
+        reach.iter().filter(|(f, back)| reach[file].contains(**f) && back.contains(file)).map(|(f, _)| *f).collect()
+    };
+    let circles: BTreeSet<Vec<&String>> = imports.keys().map(circle).filter(|c| c.len() > MAX_CIRCLE).collect();
     let known = |circle: &Vec<&String>| {
         KNOWN_CIRCLES.iter().any(|(file, most)| circle.iter().any(|f| f == file) && circle.len() <= *most)
     };
     let broken: Vec<String> =
         circles.iter().filter(|c| !known(c)).map(|c| format!("{} files: {c:?}", c.len())).collect();
     assert_none(&broken, "files that import each other in a circle");
-    assert!(imports.len() > 200, "the imports of {} files only were read", imports.len());
 }

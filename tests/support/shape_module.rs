@@ -181,6 +181,18 @@ impl Module {
         self.effect(Op::Store, &[word, value]);
     }
 
+    /// Opens a selection: where a value is this number, control goes through the block `then`, which it opens. Gives the
+    /// number, `then`, and the block where both ways meet.
+    pub fn when(&mut self, value: u32, n: u32) -> (u32, u32, u32) {
+        let (then, merge) = (self.id(), self.id());
+        let number = self.int(n);
+        let condition = self.value(Op::IEqual, self.bool, &[value, number]);
+        self.effect(Op::SelectionMerge, &[merge, 0]);
+        self.effect(Op::BranchConditional, &[condition, then, merge]);
+        self.label(then);
+        (number, then, merge)
+    }
+
     /// Whether a word of the buffer is this number.
     pub fn word_is(&mut self, word: u32, n: u32) -> u32 {
         let (loaded, n) = (self.load(word), self.int(n));

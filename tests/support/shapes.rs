@@ -214,12 +214,7 @@ pub fn ifs(n: u32) -> Vec<u8> {
     m.begin();
     let x = m.load(0);
     for i in 0..n {
-        let (then, merge) = (m.id(), m.id());
-        let number = m.int(i);
-        let condition = m.value(Op::IEqual, m.bool, &[x, number]);
-        m.effect(Op::SelectionMerge, &[merge, 0]);
-        m.effect(Op::BranchConditional, &[condition, then, merge]);
-        m.label(then);
+        let (number, _, merge) = m.when(x, i);
         m.store(1, number);
         m.effect(Op::Branch, &[merge]);
         m.label(merge);
@@ -239,13 +234,8 @@ pub fn output_of_phis(n: u32) -> Vec<u8> {
     let x = m.load(0);
     let mut value = m.value(Op::Undef, m.u32, &[]);
     for i in 0..n {
-        let (then, merge) = (m.id(), m.id());
-        let number = m.int(i);
-        let condition = m.value(Op::IEqual, m.bool, &[x, number]);
         let other = m.value(Op::Undef, m.u32, &[]);
-        m.effect(Op::SelectionMerge, &[merge, 0]);
-        m.effect(Op::BranchConditional, &[condition, then, merge]);
-        m.label(then);
+        let (_, then, merge) = m.when(x, i);
         m.effect(Op::Branch, &[merge]);
         m.label(merge);
         value = m.value(Op::Phi, m.u32, &[value, from, other, then]);
@@ -266,12 +256,7 @@ pub fn ends_of_kept_output(n: u32) -> Vec<u8> {
     m.begin();
     let x = m.load(0);
     for i in 0..n {
-        let (then, merge) = (m.id(), m.id());
-        let number = m.int(i);
-        let condition = m.value(Op::IEqual, m.bool, &[x, number]);
-        m.effect(Op::SelectionMerge, &[merge, 0]);
-        m.effect(Op::BranchConditional, &[condition, then, merge]);
-        m.label(then);
+        let (number, _, merge) = m.when(x, i);
         m.effect(Op::Store, &[kept, number]);
         let last = m.value(Op::Load, m.u32, &[kept]);
         m.effect(Op::Store, &[output, last]);
@@ -294,12 +279,7 @@ pub fn breaks(n: u32) -> Vec<u8> {
     m.effect(Op::Branch, &[body]);
     m.label(body);
     for i in 0..n {
-        let (out, on) = (m.id(), m.id());
-        let number = m.int(i);
-        let condition = m.value(Op::IEqual, m.bool, &[x, number]);
-        m.effect(Op::SelectionMerge, &[on, 0]);
-        m.effect(Op::BranchConditional, &[condition, out, on]);
-        m.label(out);
+        let (number, _, on) = m.when(x, i);
         m.store(1, number);
         m.effect(Op::Branch, &[merge]);
         m.label(on);

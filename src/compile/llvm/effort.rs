@@ -64,14 +64,15 @@ pub(super) fn many_params(shader: &Shader) -> bool {
 
 /// The limit that a module is over after the pass pipeline, in words for people.
 pub(super) fn too_many_accesses(module: &Module<'_>) -> Option<String> {
+    let memory = Attribute::get_named_enum_kind_id("memory");
     let blocks = module.get_functions().flat_map(|function| function.get_basic_blocks());
-    let counts = blocks.map(|block| block.get_instructions().filter(|inst| is_access(*inst)).count());
+    let counts = blocks.map(|block| block.get_instructions().filter(|inst| is_access(*inst, memory)).count());
     let most = counts.max().filter(|&most| most > MAX_ACCESSES)?;
     Some(format!("{most} memory accesses in one block, over {MAX_ACCESSES}"))
 }
 
-/// What the scheduler keeps in order.
-fn is_access(inst: InstructionValue<'_>) -> bool {
+/// What the scheduler keeps in order. `memory` is the number of the attribute of that name.
+fn is_access(inst: InstructionValue<'_>, memory: u32) -> bool {
     match inst.get_opcode() {
         InstructionOpcode::Load
         | InstructionOpcode::Store
@@ -80,7 +81,6 @@ fn is_access(inst: InstructionValue<'_>) -> bool {
         | InstructionOpcode::Fence => true,
         InstructionOpcode::Call => {
             let callee = CallSiteValue::try_from(inst).ok().and_then(|call| call.get_called_fn_value());
-            let memory = Attribute::get_named_enum_kind_id("memory");
             let effects = callee.and_then(|f| f.get_enum_attribute(AttributeLoc::Function, memory));
             // `memory(none)` is 0.
             effects.is_none_or(|effects| effects.get_enum_value() != 0)

@@ -8,6 +8,7 @@ use super::written;
 use crate::compile::backend::{ConstantData, Function, MachineCode, Patch, Table, Target};
 use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
 use crate::error::{Context, Error, Result};
+use crate::isa::words::S_CODE_END;
 use crate::metadata::document::Document;
 use crate::metadata::interface::StageInterface;
 use crate::metadata::note;
@@ -21,8 +22,6 @@ const NOTE: &str = ".note";
 const RODATA: &str = ".rodata";
 /// Start of the names of sections of constants that may be merged; the size of an entry follows.
 const MERGEABLE: &str = ".rodata.cst";
-/// `s_code_end`, with which LLVM pads.
-const S_CODE_END: u32 = 0xbf9f_0000;
 
 /// Reads an object of one stage's body.
 ///
@@ -55,9 +54,7 @@ pub(super) fn read(object: &[u8], interface: &StageInterface) -> Result<MachineC
 
 /// The body: the one function, at the start of `.text`, with nothing but padding after it.
 fn body(elf: &Elf<'_>, interface: &StageInterface, text_index: u32, text: &Section<'_>) -> Result<Function> {
-    // Only a body that waits for a prolog has a name of its own.
-    let stage = interface.stage;
-    let name = if interface.prolog { stage.unlinked_symbol() } else { stage.entry_symbol() };
+    let name = interface.body_symbol();
     let found = elf.symbols.iter().find(|s| s.home == Home::Section(text_index) && s.name == name);
     let body = found.ok_or_else(|| Error::bug(format!("LLVM's object does not define {name}")))?;
     let (start, end) = (body.value, body.value.saturating_add(body.size));

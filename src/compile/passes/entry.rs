@@ -9,7 +9,7 @@
 //! The code generator drops fragment inputs that nothing uses; every SGPR is declared, used or not, because the
 //! scratch offset follows the last.
 
-use super::context::{PassContext, place_of, push_dwords, resource as resource_of};
+use super::context::{PassContext, place_of, push_dwords, resource};
 use super::entry_values::{Entry, systems_of, vertex_inputs};
 use crate::abi::user_data::{self, UserDataNeeds};
 use crate::error::{Error, FullCompile, Result};
@@ -63,7 +63,6 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     if vgprs > MAX_JOINT_VGPRS {
         return Err(Error::needs_full(FullCompile::TooManyValues { what: "vertex inputs".into(), count: vgprs }));
     }
-    let symbol = if fetch_in_prolog { shader.stage.unlinked_symbol() } else { shader.stage.entry_symbol() };
     let sgprs = args.iter().filter(|a| a.class == RegClass::Sgpr).count() as u32;
 
     cx.interface.user_data = entry.user.iter().map(|&(u, _)| cx.placed(u)).collect::<Result<_>>()?;
@@ -77,7 +76,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
         wave: cx.request.wave,
         args,
         returns: Vec::new(),
-        symbol: symbol.to_owned(),
+        symbol: cx.interface.body_symbol().to_owned(),
         color_export: false,
         depth_export: false,
     });
@@ -89,8 +88,8 @@ fn needs(shader: &Shader, cx: &PassContext<'_>) -> Result<UserDataNeeds> {
     let mut n = UserDataNeeds::default();
     for inst in shader.live_insts() {
         match inst.op {
-            Op::Descriptor { resource, part, .. } => {
-                let r = resource_of(shader, resource)?;
+            Op::Descriptor { resource: id, part, .. } => {
+                let r = resource(shader, id)?;
                 match &cx.layout {
                     // A buffer may turn out to stand in the root table, and then is read through the spill table.
                     None => {

@@ -9,15 +9,18 @@ use super::output_values::Origins;
 use super::outputs::Outputs;
 use super::{fragment_outputs, vertex_outputs};
 use crate::error::{Error, Result};
-use crate::ir::{Op, Shader, Terminator};
+use crate::ir::{Op, OutputSlot, Shader, Terminator};
 use crate::target::Stage;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Lowers `StoreOutput` and `Return`.
 pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
-    let outputs = collect(shader)?;
+    let mut outputs = collect(shader)?;
     match shader.stage {
-        Stage::Vertex => vertex_outputs::run(shader, cx, &outputs),
+        Stage::Vertex => {
+            outputs.constants = constants(shader, &outputs);
+            vertex_outputs::run(shader, cx, &outputs)
+        }
         Stage::Fragment => fragment_outputs::run(shader, cx, &outputs),
         Stage::Compute => Ok(()),
     }
@@ -26,7 +29,10 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
 /// Takes the stores out of the shader.
 fn collect(shader: &mut Shader) -> Result<Outputs> {
     let mut out = Outputs { slots: BTreeMap::new(), ends: Vec::new(), constants: BTreeMap::new() };
-    let undefined = Origins::new(shader).undefined_outputs();
+    let undefined = match shader.stage {
+        Stage::Compute => BTreeSet::new(),
+        Stage::Vertex | Stage::Fragment => Origins::new(shader).undefined_outputs(),
+    };
     for block in shader.block_ids() {
         let mut stores = BTreeMap::new();
         let mut rest = Vec::new();
@@ -54,14 +60,20 @@ fn collect(shader: &mut Shader) -> Result<Outputs> {
             _ => {}
         }
     }
+    Ok(out)
+}
+
+/// The bits of each slot that has the same constant at every end.
+fn constants(shader: &Shader, outputs: &Outputs) -> BTreeMap<OutputSlot, u64> {
     let mut origins = Origins::new(shader);
-    for &slot in out.slots.keys() {
-        let mut bits = out.ends.iter().map(|(_, stores)| stores.get(&slot).and_then(|&v| origins.constant(v)));
+    let mut common = BTreeMap::new();
+    for &slot in outputs.slots.keys() {
+        let mut bits = outputs.ends.iter().map(|(_, stores)| stores.get(&slot).and_then(|&v| origins.constant(v)));
         if let Some(first) = bits.next().flatten()
             && bits.all(|b| b == Some(first))
         {
-            out.constants.insert(slot, first);
+            common.insert(slot, first);
         }
     }
-    Ok(out)
+    common
 }

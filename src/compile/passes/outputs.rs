@@ -13,7 +13,7 @@ pub(super) struct Outputs {
     pub(super) slots: BTreeMap<OutputSlot, (NumericKind, Type)>,
     /// The blocks that return, each with its stores.
     pub(super) ends: Vec<(BlockId, BTreeMap<OutputSlot, Value>)>,
-    /// The bits of each slot that has the same constant at every end.
+    /// Vertex: the bits of each slot that has the same constant at every end.
     pub(super) constants: BTreeMap<OutputSlot, u64>,
 }
 

@@ -11,16 +11,13 @@ use super::StageElf;
 use super::backend::{MachineCode, Patch, Target};
 use crate::elf::Elf;
 use crate::error::{Context, Error, Result};
+use crate::isa::words::{S_BRANCH, S_NOP};
 use crate::metadata::document::{Document, get};
 use crate::metadata::interface::StageInterface;
 use crate::metadata::{interface_io, note, write_unlinked};
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
-
-/// `s_branch 0`: its low half is the distance that R_AMDGPU_REL16 fills in.
-const S_BRANCH: u32 = 0xbf82_0000;
-/// `s_nop 0`.
-const S_NOP: u32 = 0xbf80_0000;
+use std::borrow::Cow;
 
 /// Writes the unlinked ELF of a stage.
 ///
@@ -28,12 +25,12 @@ const S_NOP: u32 = 0xbf80_0000;
 /// A bug: the code has no function at its start, its parts contradict each other, or it is larger than a file of 4 GiB.
 pub fn write(mut code: MachineCode, interface: &StageInterface) -> Result<StageElf> {
     let mut run = || -> Result<Vec<u8>> {
-        let mut interface = interface.clone();
+        let mut interface = Cow::Borrowed(interface);
         end_body(&mut code)?;
         if interface.epilog {
             add_joint(&mut code)?;
             if let Some(written) = &code.written {
-                unwritten::drop_unwritten(&mut interface, written);
+                unwritten::drop_unwritten(interface.to_mut(), written);
             }
         }
         let body = code.functions.first().ok_or_else(|| Error::bug("machine code without a function"))?;

@@ -1,10 +1,11 @@
 //! Unlinked ELFs of code made by hand, judged by LLVM's tools and read back.
 
-use super::{S_BRANCH, simplified, write};
+use super::{simplified, write};
 use crate::compile::backend::{ConstantData, Function, MachineCode, Patch, Table, Target};
 use crate::elf::{Elf, Home};
 use crate::error::ErrorKind;
 use crate::ir::DepthMode;
+use crate::isa::words::S_BRANCH;
 use crate::isa::{self, RegisterSet};
 use crate::metadata::document::{Document, get};
 use crate::metadata::interface::{

@@ -220,7 +220,7 @@ mod tests {
         let gfx = crate::target::GfxIp::Gfx1030;
         let rows: Vec<&Entry> = Op::all(gfx).map(|op| op.entry(gfx)).filter(|e| e.format == Format::Mimg).collect();
         let unknown: Vec<&&Entry> = rows.iter().filter(|entry| resolve(entry).is_none()).collect();
-        let expected = |e: &Entry| e.is(Traits::RAY.and(Traits::RAW)) || e.op == Op::ImageGather4h;
+        let expected = |e: &Entry| e.is(Traits::RAY.or(Traits::RAW)) || e.op == Op::ImageGather4h;
         assert!(rows.len() > 90 && unknown.iter().all(|entry| expected(entry)), "{unknown:?}");
     }
 }

@@ -59,7 +59,7 @@ impl Reader<'_> {
         let word = self.word;
         let second = self.take()?;
         let entry = self.entry(Format::Smem, bits(word, 25, 18))?;
-        if entry.is(Traits::INVALIDATES.and(Traits::TIMER)) {
+        if entry.is(Traits::INVALIDATES.or(Traits::TIMER)) {
             // No address: what stands in its fields is nothing.
             let data = if entry.dst.is_empty() { Scalar::Null } else { scalar(bits(word, 12, 6))? };
             scalars(data, entry.data_registers())?;

@@ -78,7 +78,7 @@ impl Instruction {
             Fields::Scalar(f) => self.entry.format.dwords() + u8::from(is_literal(&f.srcs)),
             Fields::Vector(f) => match f.form {
                 VectorForm::Short => {
-                    let constant = self.entry.is(Traits::CONSTANT_SECOND.and(Traits::CONSTANT_THIRD));
+                    let constant = self.entry.is(Traits::CONSTANT_SECOND.or(Traits::CONSTANT_THIRD));
                     1 + u8::from(constant || is_literal(&f.srcs))
                 }
                 VectorForm::Long => 2 + u8::from(is_literal(&f.srcs)),

@@ -23,7 +23,7 @@ impl Listing<'_> {
             self.push(text);
         }
         let packed = entry.format == Format::Vop3p;
-        let constant = entry.is(Traits::CONSTANT_SECOND.and(Traits::CONSTANT_THIRD));
+        let constant = entry.is(Traits::CONSTANT_SECOND.or(Traits::CONSTANT_THIRD));
         let absolute = if mixed { f.mods.neg_hi } else { f.mods.abs };
         for (i, kind) in entry.src.iter().enumerate() {
             let Some(src) = f.srcs[i] else { continue };

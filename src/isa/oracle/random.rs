@@ -359,7 +359,7 @@ fn image_fields(random: &mut Random, entry: &'static Entry) -> Fields {
         dim: match () {
             () if ray => 0,
             // Samples of a pixel are loaded, never filtered.
-            () if entry.is(Traits::SAMPLES.and(Traits::LEVEL)) => random.below(6) as u8,
+            () if entry.is(Traits::SAMPLES.or(Traits::LEVEL)) => random.below(6) as u8,
             () if entry.is(Traits::FOUR) => 6 + random.below(2) as u8,
             () => random.below(8) as u8,
         },

@@ -26,7 +26,7 @@ macro_rules! opcodes {
                 dst: &[$($crate::isa::Kind::$dst,)*],
                 src: &[$($crate::isa::Kind::$src,)*],
                 latency: $crate::isa::Latency::$latency,
-                traits: $crate::isa::Traits::NONE$(.and($crate::isa::Traits::$of))*,
+                traits: $crate::isa::Traits::NONE$(.or($crate::isa::Traits::$of))*,
                 atomic: &[$($crate::isa::AtomicOp::$atomic)?],
             },
         )*];

@@ -68,8 +68,7 @@ pub fn lacking(has: &vk::PhysicalDeviceVulkan12Features<'_>) -> Vec<Lack> {
 
 /// The capabilities that a module declares, by their numbers.
 pub fn capabilities(module: &[u8]) -> Vec<u32> {
-    let words: Vec<u32> = module.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).skip(5).collect();
-    // They come first, two words each.
-    let first = words.as_chunks::<2>().0.iter().take_while(|w| w[0] == 2 << 16 | 17);
-    first.map(|w| w[1]).collect()
+    // They come first after the header of five words. Each has two: length and opcode, and the capability.
+    let pairs = module.get(20..).unwrap_or_default().as_chunks::<8>().0.iter().map(|pair| u64::from_le_bytes(*pair));
+    pairs.map_while(|pair| (pair as u32 == 2 << 16 | 17).then_some((pair >> 32) as u32)).collect()
 }
