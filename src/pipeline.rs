@@ -70,7 +70,7 @@ pub enum Route {
 
 /// Where a part came from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Part {
+pub struct PartOrigin {
     /// Stage.
     pub stage: Stage,
     /// It was in the cache.
@@ -89,7 +89,7 @@ pub struct Built {
     /// How its parts were placed: as asked, or adjacent where a branch from part to part would not have reached.
     pub placement: Placement,
     /// Its stages.
-    pub parts: Vec<Part>,
+    pub parts: Vec<PartOrigin>,
 }
 
 /// The answer to a [`PipelineRequest`].
@@ -158,7 +158,7 @@ fn stages(
     request: &PipelineRequest<'_>,
     tools: &Toolchain<'_>,
     mut known: impl FnMut(&[Object]) -> KnownState,
-) -> Result<std::result::Result<Vec<(Object, Part)>, Stage>> {
+) -> Result<std::result::Result<Vec<(Object, PartOrigin)>, Stage>> {
     let mut shaders: Vec<&ShaderRef<'_>> = request.shaders.iter().collect();
     shaders.sort_by_key(|s| std::cmp::Reverse(s.stage));
     let mut prepared: Vec<Object> = Vec::new();
@@ -172,7 +172,7 @@ fn stages(
             Fetched::NotCached => return Ok(Err(shader.stage)),
         };
         prepared.push(Object::parse(&elf.0).at(place)?);
-        parts.push(Part { stage: shader.stage, hit, bytes: elf.0.len() });
+        parts.push(PartOrigin { stage: shader.stage, hit, bytes: elf.0.len() });
     }
     let mut both: Vec<_> = prepared.into_iter().zip(parts).collect();
     both.sort_by_key(|(_, part)| part.stage);
@@ -202,13 +202,13 @@ fn specialization(state: &PipelineState, shader: &ShaderRef<'_>) -> Vec<(u32, u6
 fn finish(
     request: &PipelineRequest<'_>,
     tools: &Toolchain<'_>,
-    parts: Vec<(Object, Part)>,
+    parts: Vec<(Object, PartOrigin)>,
     route: Route,
 ) -> Result<Outcome> {
     if parts.is_empty() {
         return Err(Error::malformed("a pipeline without shaders"));
     }
-    let (prepared, parts): (Vec<Object>, Vec<Part>) = parts.into_iter().unzip();
+    let (prepared, parts): (Vec<Object>, Vec<PartOrigin>) = parts.into_iter().unzip();
     let objects: Vec<&Object> = prepared.iter().collect();
     let Linked { elf, placement } = link::link_placed(&objects, request.state, request.placement, tools)?;
     Ok(Outcome::Built(Built { elf, route, placement, parts }))

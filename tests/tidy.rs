@@ -115,7 +115,7 @@ fn word_positions<'a>(line: &'a str, word: &'a str) -> impl Iterator<Item = usiz
     })
 }
 
-/// First segments of the paths behind `crate::` in a line, the braces of a list included.
+/// First segments of the paths after `crate::` in a line, the braces of a list included.
 fn crate_modules(line: &str) -> Vec<String> {
     let mut modules = Vec::new();
     for (at, prefix) in line.match_indices("crate::") {

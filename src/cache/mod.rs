@@ -2,7 +2,7 @@
 //!
 //! [`Key`] names what is wanted, [`entry`] wraps what is kept (version first, digest last), a [`Store`] keeps it, and
 //! [`Cache`] is the three together: it never hands out a byte that its digest does not vouch for. What is damaged is a miss
-//! and is counted; `docs/cache-format.md` says what damage can do. To add a backend: a file with a `Store`, a variant of [`StoreKind`]; `tests/stores.rs` does the rest.
+//! and is counted; `docs/cache-format.md` says what damage can do. To add a backend: a file with a `Store`, a variant of [`StoreKind`]; `tests/driver/stores.rs` does the rest.
 
 mod aside;
 mod checked;

@@ -17,16 +17,16 @@ pub(super) struct Code<'a> {
     pub target: GfxIp,
     pub words: Vec<u32>,
     /// In order of their start.
-    pub parts: Vec<Part<'a>>,
+    pub parts: Vec<CodeSpan<'a>>,
     pub stages: Vec<StageCode>,
     pub registers: Registers,
 }
 
 /// A run of code that a symbol names; offsets are in dwords.
-pub(super) struct Part<'a> {
+pub(super) struct CodeSpan<'a> {
     pub symbol: &'a str,
     pub start: u32,
-    /// Behind its last instruction.
+    /// Byte after its last instruction.
     pub end: u32,
 }
 
@@ -76,7 +76,7 @@ impl<'a> Code<'a> {
             let range = dword(symbol.value).zip(symbol.value.checked_add(symbol.size).and_then(dword));
             let (start, end) =
                 range.ok_or_else(|| Error::malformed(format!("symbol `{}` leaves .text", symbol.name)))?;
-            parts.push(Part { symbol: symbol.name, start, end });
+            parts.push(CodeSpan { symbol: symbol.name, start, end });
         }
         parts.sort_by_key(|p| p.start);
         // A stage's symbol covers all its parts where they are adjacent.
@@ -125,12 +125,12 @@ impl<'a> Code<'a> {
     }
 
     /// The part that a dword is in; a dword of padding belongs to the part before it.
-    pub(super) fn part(&self, at: u32) -> Option<&Part<'a>> {
+    pub(super) fn part(&self, at: u32) -> Option<&CodeSpan<'a>> {
         self.parts.iter().rfind(|p| p.start <= at)
     }
 
     /// What a part is to its stage.
-    pub(super) fn role(&self, stage: &StageCode, part: &Part<'_>) -> &'static str {
+    pub(super) fn role(&self, stage: &StageCode, part: &CodeSpan<'_>) -> &'static str {
         let [entry, body] = [stage.stage.entry_symbol(), stage.stage.unlinked_symbol()];
         let split = entry != body && self.parts.iter().any(|p| p.symbol == body);
         match part.symbol {

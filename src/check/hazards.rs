@@ -43,7 +43,7 @@ impl Flow for Since {
 pub(super) fn check(graph: &Graph, reporter: &mut Reporter<'_>) {
     forwards(graph, Since { states: ATOMIC_TO_DENORM, at: 0 }, |before, step| {
         if step.op() == Op::SDenormMode && before.states < ATOMIC_TO_DENORM {
-            reporter.early(Rule::Hazard, step, None, Some(before.at), "fewer than 3 wait states behind");
+            reporter.early(Rule::Hazard, step, None, Some(before.at), "fewer than 3 wait states after");
         }
     });
     for block in &graph.blocks {

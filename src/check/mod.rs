@@ -17,7 +17,7 @@
 //! Invariant: code that LLVM wrote has no errors; each place where that took a weaker rule is named in `docs/proof.md`.
 //! What breaks a rule is an error, or a remark where all it costs is work ([`Rule::severity`]).
 //! The judge shares the decoder and the ELF reader with the rest, and no rule: it knows nothing of how code is made.
-//! To add a rule: a variant of [`Rule`], a pass or a line in one, and a good and a bad case in `tests/check_code.rs`.
+//! To add a rule: a variant of [`Rule`], a pass or a line in one, and a good and a bad case in `tests/code/rules.rs`.
 
 mod code;
 mod entry;
@@ -38,7 +38,7 @@ mod values;
 mod waits;
 mod written;
 
-pub use report::{CodeReport, Finding, Place, Rule, Severity, StageReport};
+pub use report::{CodeReport, Finding, InstructionPlace, Rule, Severity, StageReport};
 
 use crate::error::Result;
 use code::Code;

@@ -92,7 +92,7 @@ impl fmt::Display for Rule {
 
 /// An instruction in its place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct InstructionPlace {
     /// Part: prolog, body or epilog.
     pub part: &'static str,
     /// Byte in the part.
@@ -103,7 +103,7 @@ pub struct Place {
     pub instruction: String,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for InstructionPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}+{:#x} `{}`", self.part, self.offset, self.instruction)
     }
@@ -119,11 +119,11 @@ pub struct Finding {
     /// Stage.
     pub stage: Stage,
     /// Instruction that breaks the rule.
-    pub place: Place,
+    pub place: InstructionPlace,
     /// On which register.
     pub register: Option<String>,
     /// What is still outstanding, or would have been needed before.
-    pub issued: Option<Place>,
+    pub issued: Option<InstructionPlace>,
     /// Explanation, with the values.
     pub what: String,
 }
@@ -226,14 +226,14 @@ impl<'a> Reporter<'a> {
         self.found.insert((at, rule), finding);
     }
 
-    fn place(&self, at: u32) -> Place {
+    fn place(&self, at: u32) -> InstructionPlace {
         let part = self.code.part(at);
         let rest = self.code.words.get(at as usize..).unwrap_or_default();
         let instruction = match disassemble(self.code.target, rest) {
             Ok(inst) => inst.text(self.stage.wave),
             Err(_) => rest.first().map_or_else(|| "end of .text".to_owned(), |word| format!(".long {word:#010x}")),
         };
-        Place {
+        InstructionPlace {
             part: part.map_or("no part", |p| self.code.role(self.stage, p)),
             offset: part.map_or(0, |p| at.saturating_sub(p.start)).saturating_mul(4),
             address: at.saturating_mul(4),

@@ -10,7 +10,7 @@
 
 use super::budget::{Budget, LeftOut, Limit};
 use super::describe::{Description, describe};
-use super::names::{Called, Names, Place};
+use super::names::{ArchivePath, Called, Names};
 use super::unpack::{archive, streams};
 use super::{rcc, scan, smolv, symbols};
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,7 +69,7 @@ impl<'a> Extractor<'a> {
     pub fn add(&mut self, name: &str, bytes: &[u8], memory: u64) {
         let mut budget = Budget::new(memory);
         if budget.take(bytes.len()) {
-            self.open(&Place::file(name), bytes, MAX_DEPTH, &mut budget);
+            self.open(&ArchivePath::file(name), bytes, MAX_DEPTH, &mut budget);
         }
         self.extraction.incomplete.extend(budget.left_out().map(|why| (name.to_owned(), why.clone())));
     }
@@ -79,7 +79,7 @@ impl<'a> Extractor<'a> {
         self.extraction
     }
 
-    fn open(&mut self, place: &Place, bytes: &[u8], depth: usize, budget: &mut Budget) {
+    fn open(&mut self, place: &ArchivePath, bytes: &[u8], depth: usize, budget: &mut Budget) {
         let Some(depth) = depth.checked_sub(1) else {
             budget.leave_out(Limit::Depth(MAX_DEPTH));
             return;
@@ -131,7 +131,7 @@ impl<'a> Extractor<'a> {
         }
     }
 
-    fn keep(&mut self, place: &Place, bytes: Vec<u8>, budget: &mut Budget) {
+    fn keep(&mut self, place: &ArchivePath, bytes: Vec<u8>, budget: &mut Budget) {
         let digest = blake3::hash(&bytes);
         let description = describe(&bytes);
         let (wanted, called) = place.name(&description);
@@ -315,7 +315,7 @@ mod tests {
             let mut budget = Budget::new(1 << 24);
             let mut ignored = |_: &Module, _| {};
             let mut extractor = Extractor::new(&mut ignored);
-            extractor.open(&Place::file("x"), &file, MAX_DEPTH, &mut budget);
+            extractor.open(&ArchivePath::file("x"), &file, MAX_DEPTH, &mut budget);
             assert_eq!(extractor.finish().modules.len(), 1);
             assert_eq!(budget.steps, 0, "{count} walks through {} instructions each", 200 * count);
             let said = budget.left_out().map(ToString::to_string).unwrap_or_default();

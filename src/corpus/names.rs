@@ -21,7 +21,7 @@ pub struct Called {
 }
 
 /// Where something is: the way to it, and the names met on that way.
-pub struct Place {
+pub struct ArchivePath {
     pub origin: String,
     /// The way to the folder of the innermost name.
     folder: String,
@@ -30,7 +30,7 @@ pub struct Place {
     holder: Option<String>,
 }
 
-impl Place {
+impl ArchivePath {
     pub fn file(path: &str) -> Self {
         Self { origin: clip(path, MAX_STEP), folder: clip(folder(path), MAX_STEP), name: path.to_owned(), holder: None }
     }
@@ -81,7 +81,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// `wanted`, or with the first number behind it that makes it unique.
+    /// `wanted`, or with the first number after it that makes it unique.
     pub fn unique(&mut self, wanted: String) -> String {
         let mut name = wanted.clone();
         while self.taken.contains(&name) {
@@ -153,7 +153,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_name_becomes_a_legal_one(path in ".{0,1500}", member in ".{0,1500}") {
-            let place = Place::file(&path).member("in", &member).step("@0x0");
+            let place = ArchivePath::file(&path).member("in", &member).step("@0x0");
             let (name, _) = place.name(&Description::default());
             prop_assert!(name.len() <= MAX_NAME + 16 && name.chars().all(|c| c.is_ascii_graphic() && c != '/'));
             prop_assert!(place.origin.len() <= 3 * MAX_STEP);

@@ -5,7 +5,7 @@
 //! nothing is bound to are null.
 
 use super::image::{
-    Clamp, Compare as CompareBits, ImageDescriptor, Place, SamplerDescriptor, Shape as HwShape, Texture,
+    Clamp, Compare as CompareBits, ImageDescriptor, SamplerDescriptor, Shape as HwShape, TexelPosition, Texture,
 };
 use super::inputs::{Address, Binding, Bound, Compare, Image, Inputs, Sampler, Shape, Texels};
 use super::machine::Machine;
@@ -124,9 +124,9 @@ impl Home {
 }
 
 /// A half of a descriptor.
-type Part = (PartLetter, Vec<u32>);
+type DescriptorWords = (PartLetter, Vec<u32>);
 
-fn place(machine: &mut Machine, bound: &Bound, absent: &[u32]) -> Result<(Home, Vec<Part>)> {
+fn place(machine: &mut Machine, bound: &Bound, absent: &[u32]) -> Result<(Home, Vec<DescriptorWords>)> {
     Ok(match bound {
         Bound::UniformBuffer(data) | Bound::StorageBuffer(data) => {
             let address = machine.alloc_with(&data.0)?;
@@ -147,7 +147,7 @@ fn place(machine: &mut Machine, bound: &Bound, absent: &[u32]) -> Result<(Home, 
     })
 }
 
-fn typed(machine: &mut Machine, texels: &Texels) -> Result<(Home, Vec<Part>)> {
+fn typed(machine: &mut Machine, texels: &Texels) -> Result<(Home, Vec<DescriptorWords>)> {
     let format = NamedFormat::new(&texels.format)?;
     let address = machine.alloc_with(&texels.data.0)?;
     let stride = format.format.bytes();
@@ -210,7 +210,7 @@ fn texels(machine: &mut Machine, image: &Image, absent: &[u32]) -> Result<(Home,
         let bytes = width as usize * format.format.bytes();
         let rows_of = |slice| (0..image.samples).flat_map(move |sample| (0..height).map(move |y| (slice, sample, y)));
         for (slice, sample, y) in (0..slices).flat_map(rows_of) {
-            let row = texture.address(Place { level, at: [0, y, slice], sample });
+            let row = texture.address(TexelPosition { level, at: [0, y, slice], sample });
             let (Some(row), Some((now, later))) = (row, data.split_at_checked(bytes)) else {
                 return Err(Error::malformed("an image with too few texels"));
             };
@@ -267,7 +267,7 @@ fn write(
     table: u64,
     to: &DescriptorPlace,
     binding: &Binding,
-    (part, words): &Part,
+    (part, words): &DescriptorWords,
 ) -> Result<()> {
     let first = to.part_offset(*part).ok_or_else(|| Error::malformed(format!("the layout has a {} here", to.kind)))?;
     if binding.element >= to.count.max(1) {
@@ -345,7 +345,7 @@ mod tests {
         assert_eq!(
             (bytes[8], &bytes[48 + 32..][..16]),
             (12, &words[..]),
-            "elements of 48 bytes, samplers behind images"
+            "elements of 48 bytes, samplers after images"
         );
         let heap = with(&[ResourceKind::StorageBuffer, ResourceKind::Sampler]);
         let bytes = table(&heap, 32, [sampler.clone(), buffer.clone()]).unwrap();

@@ -147,14 +147,14 @@ fn typed(op: Op) -> Option<Typed> {
 }
 
 /// The place of one lane's access.
-struct Place {
+struct BufferAddress {
     descriptor: Descriptor,
     index: u64,
     offset: u64,
     soffset: u64,
 }
 
-impl Place {
+impl BufferAddress {
     fn address(&self, bytes: u64) -> Option<u64> {
         self.descriptor.address(self.index, self.offset + bytes, self.soffset)
     }
@@ -181,7 +181,7 @@ pub fn execute(op: Buffer, inst: &Instruction, f: &BufferFields, wave: &mut Wave
         // The sum has 32 bits: compilers fold constants into the instruction whatever they are added to.
         let offset = if f.offen { wave.vgpr(f.vaddr, usize::from(f.idxen), lane) } else { 0 };
         let offset = u64::from(offset.wrapping_add(u32::from(f.offset)));
-        let place = Place { descriptor, index: index + thread, offset, soffset };
+        let place = BufferAddress { descriptor, index: index + thread, offset, soffset };
         match op {
             Buffer::Nothing => {}
             Buffer::Load(element) => {
@@ -250,7 +250,7 @@ fn format(f: &BufferFields, descriptor: &Descriptor) -> Result<Format> {
 }
 
 /// Components after the descriptor's selection; out of range all are 0 (K).
-fn read_texel(place: &Place, format: &Format, memory: &Memory) -> Result<[u32; 4]> {
+fn read_texel(place: &BufferAddress, format: &Format, memory: &Memory) -> Result<[u32; 4]> {
     let mut bytes = Vec::with_capacity(16);
     let mut inside = true;
     for at in (0..format.bytes()).step_by(4) {

@@ -33,14 +33,14 @@ pub fn resolve(entry: &Entry) -> Option<Global> {
 
 /// Where the bytes of a lane are.
 #[derive(Clone, Copy)]
-enum Place {
+enum LaneAddress {
     Memory(u64),
     Lds(u64),
     /// Byte of the lane's own scratch.
     Scratch(u64),
 }
 
-impl Place {
+impl LaneAddress {
     /// The place some bytes further.
     fn plus(self, bytes: u64) -> Self {
         match self {
@@ -85,7 +85,7 @@ pub fn execute(
                     let place = place.plus(at as u64);
                     match (place.address(wave, lane), place) {
                         (Some(address), _) => bytes.extend(memory.read(address, part)?),
-                        (None, Place::Lds(at)) => bytes.extend(lds.read(at, part)?),
+                        (None, LaneAddress::Lds(at)) => bytes.extend(lds.read(at, part)?),
                         (None, _) => {}
                     }
                 }
@@ -97,7 +97,7 @@ pub fn execute(
                     let place = place.plus(4 * n as u64);
                     match (place.address(wave, lane), place) {
                         (Some(address), _) => memory.write(address, part)?,
-                        (None, Place::Lds(at)) => lds.write(at, part),
+                        (None, LaneAddress::Lds(at)) => lds.write(at, part),
                         (None, _) => {}
                     }
                 }
@@ -125,13 +125,13 @@ pub fn execute(
     Ok(())
 }
 
-fn place(format: Format, f: &FlatFields, wave: &Wave, lane: usize) -> Place {
+fn place(format: Format, f: &FlatFields, wave: &Wave, lane: usize) -> LaneAddress {
     let low = u64::from(wave.vgpr(f.addr, 0, lane));
     let offset = i64::from(f.offset);
     if format == Format::Scratch {
         let base = if f.no_vaddr { 0 } else { low };
         let scalar = f.saddr.map_or(0, |s| u64::from(wave.scalar(s)));
-        return Place::Scratch((base + scalar).wrapping_add_signed(offset) & 0xffff_ffff);
+        return LaneAddress::Scratch((base + scalar).wrapping_add_signed(offset) & 0xffff_ffff);
     }
     let address = match f.saddr {
         Some(s) => wave.scalar64(s).wrapping_add(low),
@@ -139,8 +139,8 @@ fn place(format: Format, f: &FlatFields, wave: &Wave, lane: usize) -> Place {
     };
     let address = address.wrapping_add_signed(offset);
     match (format, (address >> 32) as u32) {
-        (Format::Flat, SHARED_APERTURE) => Place::Lds(address & 0xffff_ffff),
-        (Format::Flat, PRIVATE_APERTURE) => Place::Scratch(address & 0xffff_ffff),
-        _ => Place::Memory(address),
+        (Format::Flat, SHARED_APERTURE) => LaneAddress::Lds(address & 0xffff_ffff),
+        (Format::Flat, PRIVATE_APERTURE) => LaneAddress::Scratch(address & 0xffff_ffff),
+        _ => LaneAddress::Memory(address),
     }
 }

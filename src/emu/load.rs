@@ -26,12 +26,12 @@ pub struct Pipeline {
     /// First root dword that the code reads from the spill table.
     pub spill_threshold: u32,
     /// Its parts, by address.
-    pub parts: Vec<Part>,
+    pub parts: Vec<CodePart>,
 }
 
 /// A part of a stage's code, by its symbol; it goes on until the next one begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct CodePart {
     /// Address of its first byte.
     pub start: u64,
     /// Its place in the code's section.
@@ -43,7 +43,7 @@ pub struct Part {
 }
 
 /// The parts that symbols name. A stage's own symbol names its first part, which is a prolog if the body has one too.
-fn parts(file: &ElfFile64<'_, LittleEndian>, places: &Places) -> Vec<Part> {
+fn parts(file: &ElfFile64<'_, LittleEndian>, places: &Places) -> Vec<CodePart> {
     let text: Vec<_> = file.symbols().filter(|s| s.kind() == object::SymbolKind::Text).collect();
     let has = |name: &str| text.iter().any(|symbol| symbol.name() == Ok(name));
     let stages = [Stage::Vertex, Stage::Fragment, Stage::Compute];
@@ -56,9 +56,9 @@ fn parts(file: &ElfFile64<'_, LittleEndian>, places: &Places) -> Vec<Part> {
     let part = |symbol: &object::read::elf::ElfSymbol64<'_, '_, LittleEndian>| {
         let start = places.get(&symbol.section_index()?.0)?.checked_add(symbol.address())?;
         let name = symbol.name().ok()?;
-        Some(Part { start, offset: symbol.address(), symbol: name.to_owned(), role: role(name) })
+        Some(CodePart { start, offset: symbol.address(), symbol: name.to_owned(), role: role(name) })
     };
-    let mut parts: Vec<Part> = text.iter().filter_map(part).collect();
+    let mut parts: Vec<CodePart> = text.iter().filter_map(part).collect();
     parts.sort_by_key(|part| part.start);
     parts
 }

@@ -78,7 +78,7 @@ impl Machine {
         self.memory.write(address, bytes)
     }
 
-    /// Takes the memory behind a range of zeros away; see [`Memory::set_absent`].
+    /// Takes the memory of a range of zeros away; see [`Memory::set_absent`].
     pub fn set_absent(&mut self, address: u64, bytes: usize) {
         self.memory.set_absent(address, bytes);
     }

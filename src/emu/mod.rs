@@ -38,7 +38,7 @@ pub use dispatch::{Tables, set_sgpr};
 pub use export::Export;
 pub use format::Format;
 pub use interp::{Parameters, Plane};
-pub use load::{Part, Pipeline, StageCode};
+pub use load::{CodePart, Pipeline, StageCode};
 pub use machine::{INSTRUCTION_LIMIT, Limits, Machine, Stats};
 pub use memory::Memory;
 pub use mode::Mode;

@@ -3,7 +3,7 @@
 //! [`Follow`] says which invocation; whoever starts waves tells [`Trace`] where in them it is. Registers are looked at from
 //! outside, before and after, so that an instruction's own reads stay its own.
 
-use super::load::Part;
+use super::load::CodePart;
 use super::program::Step;
 use super::wave::Wave;
 use crate::error::{Error, Result};
@@ -155,7 +155,7 @@ impl Snapshot {
 pub struct Trace {
     follow: Follow,
     sink: Box<dyn FnMut(Event) -> Result<()>>,
-    parts: Vec<Part>,
+    parts: Vec<CodePart>,
     /// Wave of the workgroup, and lane.
     target: Option<(usize, usize)>,
     before: Option<Snapshot>,
@@ -179,7 +179,7 @@ impl Trace {
     }
 
     /// The parts of the pipeline that runs.
-    pub(super) fn set_parts(&mut self, parts: &[Part]) {
+    pub(super) fn set_parts(&mut self, parts: &[CodePart]) {
         self.parts = parts.to_vec();
     }
 

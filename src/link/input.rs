@@ -237,7 +237,7 @@ impl Reader<'_, '_> {
             }
         }
         if joint && !joined {
-            return Err(Error::malformed("the branch behind the body has no relocation to dovetail.next"));
+            return Err(Error::malformed("the branch after the body has no relocation to dovetail.next"));
         }
         Ok((patches, loads))
     }

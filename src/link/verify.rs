@@ -376,7 +376,7 @@ impl Metadata<'_> {
         let (words, _) = text.data.as_chunks::<4>();
         let ends = words.iter().rev().take_while(|w| u32::from_le_bytes(**w) == S_CODE_END).count();
         report.require(ends >= 48 && text.data.len() % 64 == 0, Rule::Padding, || {
-            format!("{ends} s_code_end behind the code, in .text of {:#x} bytes", text.data.len())
+            format!("{ends} s_code_end after the code, in .text of {:#x} bytes", text.data.len())
         });
     }
 }

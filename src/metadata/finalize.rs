@@ -169,7 +169,7 @@ fn compute(notes: &mut Notes, facts: &StageFacts<'_>) -> Result<()> {
     let user = u32::try_from(facts.interface.user_data.len()).unwrap_or(u32::MAX);
     let system = facts.interface.entry_sgprs.saturating_sub(user);
     if !(3..=4).contains(&system) {
-        return Err(Error::malformed(format!("{system} SGPRs behind the user data, not three ids and a group size")));
+        return Err(Error::malformed(format!("{system} SGPRs after the user data, not three ids and a group size")));
     }
     for field in [compute_pgm_rsrc2::TGID_X_EN, compute_pgm_rsrc2::TGID_Y_EN, compute_pgm_rsrc2::TGID_Z_EN] {
         words.set_field(field, 1)?;

@@ -6,7 +6,7 @@
 use super::document::{Document, Map, get, submap};
 use super::interface_io;
 use super::registers::{Register, Registers};
-use super::schema::{Key, Owner, Place, Type};
+use super::schema::{Key, KeyScope, Owner, Type};
 use crate::error::{Context, Error, Result};
 use crate::target::Stage;
 use rmpv::Value;
@@ -34,7 +34,7 @@ impl Notes {
     /// link's to give.
     pub fn from_unlinked(document: &Document, stage: Stage) -> Result<Self> {
         let pipeline = &document.pipeline;
-        let mut out = Self { pipeline: fields(pipeline, Place::Pipeline)?, ..Self::default() };
+        let mut out = Self { pipeline: fields(pipeline, KeyScope::Pipeline)?, ..Self::default() };
         let stages = submap(pipeline, Key::HardwareStages.name())?
             .ok_or_else(|| Error::malformed("metadata has no .hardware_stages"))?;
         for (name, value) in stages {
@@ -44,7 +44,7 @@ impl Notes {
             if name.as_str() != Some(stage.hardware_name()) {
                 return Err(Error::malformed(format!("metadata: hardware stage {name} in a {stage} ELF")));
             }
-            out.stages.insert(stage, fields(own, Place::Stage).at(|| stage.hardware_name())?);
+            out.stages.insert(stage, fields(own, KeyScope::Stage).at(|| stage.hardware_name())?);
         }
         if let Some(own) = out.stages.get(&stage) {
             // Their absence would look like a shader that needs no registers at all.
@@ -66,11 +66,11 @@ impl Notes {
 }
 
 /// The numbers among the keys of a map.
-fn fields(map: &Map, place: Place) -> Result<Fields> {
+fn fields(map: &Map, place: KeyScope) -> Result<Fields> {
     let mut out = Fields::new();
     for (name, value) in map {
         let text = name.as_str().unwrap_or_default();
-        if place == Place::Pipeline && text.starts_with(interface_io::PREFIX) {
+        if place == KeyScope::Pipeline && text.starts_with(interface_io::PREFIX) {
             continue;
         }
         let key =

@@ -7,7 +7,7 @@ use std::fmt;
 
 /// Where a key stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum KeyScope {
     /// In `amdpal.pipelines[0]`.
     Pipeline,
     /// In a map of `.hardware_stages`.
@@ -95,20 +95,20 @@ pub enum Key {
 struct Row {
     key: Key,
     name: &'static str,
-    place: Place,
+    place: KeyScope,
     ty: Type,
     merge: Merge,
     owner: Owner,
 }
 
-const fn row(key: Key, name: &'static str, place: Place, ty: Type, merge: Merge, owner: Owner) -> Row {
+const fn row(key: Key, name: &'static str, place: KeyScope, ty: Type, merge: Merge, owner: Owner) -> Row {
     Row { key, name, place, ty, merge, owner }
 }
 
 const TABLE: [Row; 25] = {
+    use KeyScope::{Pipeline, Stage};
     use Merge::{Max, Min, Or, Same};
     use Owner::{Code, Link, Unlinked};
-    use Place::{Pipeline, Stage};
     use Type::{Bool, Other, Uint};
     [
         row(Key::Type, ".type", Pipeline, Other, Same, Link),
@@ -141,7 +141,7 @@ const TABLE: [Row; 25] = {
 
 impl Key {
     /// The key of this name in this place.
-    pub fn parse(place: Place, name: &str) -> Option<Self> {
+    pub fn parse(place: KeyScope, name: &str) -> Option<Self> {
         TABLE.iter().find(|r| r.place == place && r.name == name).map(|r| r.key)
     }
 
@@ -161,7 +161,7 @@ impl Key {
     }
 
     /// Where it stands.
-    pub fn place(self) -> Place {
+    pub fn place(self) -> KeyScope {
         self.row().place
     }
 
@@ -197,6 +197,6 @@ mod tests {
             assert_eq!(row.key as usize, i, "{}", row.name);
             assert_eq!(Key::parse(row.place, row.name), Some(row.key));
         }
-        assert_eq!(Key::parse(Place::Stage, ".type"), None);
+        assert_eq!(Key::parse(KeyScope::Stage, ".type"), None);
     }
 }

@@ -6,7 +6,7 @@ use super::finalize::FinalNotes;
 use super::msgpack::Writer;
 use super::notes::Fields;
 use super::registers::{COMPUTE_NUM_THREAD, Registers, compute_num_thread};
-use super::schema::{Key, Place, Type};
+use super::schema::{Key, KeyScope, Type};
 use crate::target::Stage;
 
 /// Major and minor version that we write.
@@ -31,7 +31,7 @@ fn pipeline(out: &mut Writer, notes: &FinalNotes) {
     let structured =
         [Key::Type, Key::Api, Key::InternalPipelineHash, Key::Shaders, Key::HardwareStages, Key::Registers];
     out.map(structured.len() + fields.len());
-    for key in Key::all().filter(|k| k.place() == Place::Pipeline) {
+    for key in Key::all().filter(|k| k.place() == KeyScope::Pipeline) {
         match key {
             Key::Type => {
                 out.str(key.name());
@@ -86,7 +86,7 @@ fn shaders(out: &mut Writer, shaders: &[(Stage, [u64; 2])]) {
 fn hardware_stage(out: &mut Writer, stage: Stage, fields: &Fields, registers: &Registers) {
     let is_compute = stage == Stage::Compute;
     out.map(fields.len() + if is_compute { 2 } else { 1 });
-    for key in Key::all().filter(|k| k.place() == Place::Stage) {
+    for key in Key::all().filter(|k| k.place() == KeyScope::Stage) {
         match key {
             Key::EntryPoint => {
                 out.str(key.name());

@@ -19,7 +19,7 @@ pub enum Answer {
 /// Something that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum ResultPlace {
     /// A buffer or an image.
     Binding {
         /// Descriptor set.
@@ -39,7 +39,7 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     /// The first place that differs.
-    pub place: Place,
+    pub place: ResultPlace,
     /// Values in it that differ.
     pub count: usize,
     /// The first of them: byte, or of attachments x and y.
@@ -158,7 +158,7 @@ impl fmt::Display for Finding {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ResultPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Binding { set, binding, element: 0 } => write!(f, "set {set}, binding {binding}"),
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     fn wrong(byte: usize) -> Answer {
-        let place = Place::Binding { set: 0, binding: 1, element: 0 };
+        let place = ResultPlace::Binding { set: 0, binding: 1, element: 0 };
         let (ours, expected) = (vec![1.0], vec![2.0]);
         Answer::Differs(Finding { place, count: 1, at: vec![byte], ours, expected, limit: None, writer: None })
     }

@@ -73,7 +73,7 @@ impl Dword {
 
 /// What is being filled.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct Filling<'a> {
     choice: &'a Choice,
     /// Push constants hold sizes.
     push: bool,
@@ -129,7 +129,7 @@ impl Declared {
         }
         if let Some(block) = self.push_constants() {
             let mut data = vec![0; ir.push_constant_bytes as usize];
-            self.fill(&mut data, block, &mut random, Place { choice, push: true, packed: false });
+            self.fill(&mut data, block, &mut random, Filling { choice, push: true, packed: false });
             let floats = self.float_offsets(block, 0);
             for (n, (to, dword)) in data.as_chunks_mut::<4>().0.iter_mut().zip(&choice.push).enumerate() {
                 // A list for a family of shaders may name sizes where one of them has a scale, which stays random.
@@ -141,7 +141,7 @@ impl Declared {
         }
         self.limit_indices(ir, &mut inputs);
         self.add_references(ir, &mut inputs, choice.buffer, |ty, to| {
-            self.fill(to, ty, &mut random, Place { choice, push: false, packed: false });
+            self.fill(to, ty, &mut random, Filling { choice, push: false, packed: false });
         });
         Ok(inputs)
     }
@@ -150,7 +150,7 @@ impl Declared {
         let ty = types.iter().max_by_key(|ty| self.floats(**ty));
         let ty = ty.ok_or_else(|| Error::bug("a resource without a variable"))?;
         let mut data = vec![0; bytes];
-        self.fill(&mut data, *ty, random, Place { choice, push: false, packed: false });
+        self.fill(&mut data, *ty, random, Filling { choice, push: false, packed: false });
         Ok(Bytes(data))
     }
 
@@ -187,7 +187,7 @@ impl Declared {
     }
 
     /// Fills as much of a value as there is room for; gives its bytes.
-    fn fill(&self, to: &mut [u8], ty: u32, random: &mut Random, place: Place<'_>) -> usize {
+    fn fill(&self, to: &mut [u8], ty: u32, random: &mut Random, place: Filling<'_>) -> usize {
         let mut put = |value: u64, bytes: usize| {
             to.iter_mut().zip(value.to_le_bytes()).take(bytes).for_each(|(to, from)| *to = from);
             bytes
@@ -248,7 +248,7 @@ impl Declared {
                 for (n, member) in members.enumerate() {
                     let at = self.offset(ty, n as u32).unwrap_or(end);
                     let rest = to.get_mut(at..).unwrap_or_default();
-                    end = at.saturating_add(self.fill(rest, member, random, Place { packed, ..place }));
+                    end = at.saturating_add(self.fill(rest, member, random, Filling { packed, ..place }));
                     let named = self.member_name(ty, n as u32).and_then(|name| choice.names.get(name));
                     if let (Some(dword), Some(to)) = (named.filter(|_| place.push), to.get_mut(at..at + 4)) {
                         to.copy_from_slice(&dword.bits().to_le_bytes());

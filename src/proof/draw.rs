@@ -15,7 +15,7 @@ use super::driver::{Outputs, Spirv};
 use super::judge::{bytes_of, judge, proves_nothing};
 use super::pipelines::Pipelines;
 use super::report::{Fate, Report};
-use super::scene::{Candidate, Manner, Part, Scene, target_format};
+use super::scene::{Candidate, Manner, Scene, SceneShader, target_format};
 use super::world::Known;
 use crate::compile::Compiler;
 use crate::compile::request::{Module, default_wave};
@@ -49,7 +49,7 @@ pub fn pair(vertex: &Spirv<'_>, fragment: &Spirv<'_>, tools: &Tools<'_>) -> Repo
 struct Pair<'a> {
     sources: [&'a Spirv<'a>; 2],
     modules: [(Module, spirv::ModuleInfo); 2],
-    parts: [Part; 2],
+    parts: [SceneShader; 2],
     state: PipelineState,
 }
 
@@ -100,7 +100,7 @@ impl<'a> Pair<'a> {
             let spec: Vec<(u32, u64)> = source.spec.iter().map(|s| (s.0, s.1)).collect();
             let ir = spirv::translate(&module, source.entry, stage, &info.specialization(&spec))?;
             let declared = Declared::new(source.module)?;
-            Ok(((module, info), Part { ir, declared }))
+            Ok(((module, info), SceneShader { ir, declared }))
         };
         let (vertex_module, vertex_part) = load(vertex, Stage::Vertex).at(|| "vertex")?;
         let (fragment_module, fragment_part) = load(fragment, Stage::Fragment).at(|| "fragment")?;

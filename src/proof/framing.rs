@@ -30,7 +30,7 @@ const FARTHEST: f64 = 6.0;
 
 /// Where numbers stand among the inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
+pub(super) enum InputPlace {
     /// In the push constants.
     Push,
     /// In a buffer.
@@ -43,7 +43,7 @@ pub(super) enum Place {
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     /// Where it is.
-    pub place: Place,
+    pub place: InputPlace,
     /// Offsets of the floats.
     pub floats: Vec<usize>,
 }
@@ -67,7 +67,7 @@ pub(super) struct Knobs {
 /// A number that is put among the inputs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Write {
-    to: Place,
+    to: InputPlace,
     byte: usize,
     value: f32,
 }
@@ -172,11 +172,11 @@ impl<'a> Framing<'a> {
 pub(super) fn apply(inputs: &mut Inputs, writes: &[Write]) {
     for write in writes {
         let bytes = match write.to {
-            Place::Push => Some(&mut inputs.push_constants.0),
-            Place::Vertices(n) => {
+            InputPlace::Push => Some(&mut inputs.push_constants.0),
+            InputPlace::Vertices(n) => {
                 inputs.draw.as_mut().and_then(|draw| draw.vertex_buffers.get_mut(n)).map(|b| &mut b.data.0)
             }
-            Place::Bound(slot) => {
+            InputPlace::Bound(slot) => {
                 let found = inputs.bindings.iter_mut().find(|b| b.slot() == slot);
                 found.and_then(|b| match &mut b.bound {
                     Bound::UniformBuffer(b) | Bound::StorageBuffer(b) | Bound::PhysicalStorageBuffer(b) => {
@@ -292,7 +292,7 @@ fn attribute_writes(
     let each = (0..count).map(|n| {
         // Corners that no rounding moves, as long as no matrix does.
         let value = (value(n / wide.max(1), n % wide.max(1)) * 64.0).round() / 64.0;
-        Write { to: Place::Vertices(buffer), byte: n * 4, value: value as f32 }
+        Write { to: InputPlace::Vertices(buffer), byte: n * 4, value: value as f32 }
     });
     each.collect()
 }

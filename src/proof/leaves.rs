@@ -21,7 +21,7 @@ pub(super) struct Leaf {
 
 /// Where a type stands: matrices have their stride from the struct around them.
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct TypeOffset {
     at: usize,
     stride: Option<usize>,
     rows: bool,
@@ -31,19 +31,19 @@ impl Declared {
     /// The scalars of a type that lie within so many bytes, in order of declaration.
     pub(super) fn leaves(&self, ty: u32, bytes: usize) -> Vec<Leaf> {
         let mut out = Vec::new();
-        self.walk(ty, Place::default(), bytes, &mut out);
+        self.walk(ty, TypeOffset::default(), bytes, &mut out);
         out
     }
 
     /// Bytes that a type takes, `limit` at most, which arrays without a length reach.
     pub(super) fn bytes(&self, ty: u32, limit: usize) -> usize {
-        self.end(ty, Place::default()).min(limit)
+        self.end(ty, TypeOffset::default()).min(limit)
     }
 
     /// Where the last scalar of a type ends that begins at 0.
-    fn end(&self, ty: u32, Place { stride, rows, .. }: Place) -> usize {
+    fn end(&self, ty: u32, TypeOffset { stride, rows, .. }: TypeOffset) -> usize {
         let (inner, count) = (self.operand(ty, 0), self.operand(ty, 1));
-        let place = Place { at: 0, stride, rows };
+        let place = TypeOffset { at: 0, stride, rows };
         match self.opcode(ty) {
             Op::TypeFloat | Op::TypeInt => Bits::from_count(inner).unwrap_or(Bits::B32).bytes() as usize,
             Op::TypePointer => 8,
@@ -63,7 +63,7 @@ impl Declared {
                 let member = |n: u32| {
                     let (stride, rows) = self.matrix_layout(ty, n);
                     let at = self.offset(ty, n).unwrap_or(0);
-                    at.saturating_add(self.end(self.operand(ty, n as usize), Place { at: 0, stride, rows }))
+                    at.saturating_add(self.end(self.operand(ty, n as usize), TypeOffset { at: 0, stride, rows }))
                 };
                 (0..self.operands(ty) as u32).map(member).max().unwrap_or(0)
             }
@@ -71,8 +71,8 @@ impl Declared {
         }
     }
 
-    fn walk(&self, ty: u32, place: Place, bytes: usize, out: &mut Vec<Leaf>) {
-        let Place { at, stride, rows } = place;
+    fn walk(&self, ty: u32, place: TypeOffset, bytes: usize, out: &mut Vec<Leaf>) {
+        let TypeOffset { at, stride, rows } = place;
         if at >= bytes {
             return;
         }
@@ -91,7 +91,7 @@ impl Declared {
             Op::TypeVector => {
                 let size = self.operand(inner, 0) as usize / 8;
                 for n in 0..count as usize {
-                    self.walk(inner, Place { at: at + n * size, ..place }, bytes, out);
+                    self.walk(inner, TypeOffset { at: at + n * size, ..place }, bytes, out);
                 }
             }
             Op::TypeMatrix => {
@@ -102,7 +102,7 @@ impl Declared {
                     let (far, near) = if rows { (row, column) } else { (column, row) };
                     let at = at + far as usize * stride + near as usize * size;
                     let from = out.len();
-                    self.walk(scalar, Place { at, ..place }, bytes, out);
+                    self.walk(scalar, TypeOffset { at, ..place }, bytes, out);
                     out.iter_mut().skip(from).for_each(|leaf| leaf.element = Some([column, row]));
                 }
             }
@@ -111,14 +111,14 @@ impl Declared {
                 let fixed = self.opcode(ty) == Op::TypeArray;
                 let length = if fixed { self.operand(count, 0) as usize } else { usize::MAX };
                 for at in (at..bytes).step_by(step).take(length) {
-                    self.walk(inner, Place { at, ..place }, bytes, out);
+                    self.walk(inner, TypeOffset { at, ..place }, bytes, out);
                 }
             }
             Op::TypeStruct => {
                 for n in 0..self.operands(ty) as u32 {
                     let at = at + self.offset(ty, n).unwrap_or(0);
                     let (stride, rows) = self.matrix_layout(ty, n);
-                    self.walk(self.operand(ty, n as usize), Place { at, stride, rows }, bytes, out);
+                    self.walk(self.operand(ty, n as usize), TypeOffset { at, stride, rows }, bytes, out);
                 }
             }
             _ => {}

@@ -47,7 +47,7 @@ mod textures;
 mod world;
 
 #[cfg(feature = "cli")]
-pub use answer::{Answer, Cause, Finding, Place, Replay};
+pub use answer::{Answer, Cause, Finding, Replay, ResultPlace};
 #[cfg(feature = "cli")]
 pub use bundle::{Bundle, FORMAT, Manifest, StageEntry};
 pub use compute::{Budget, Case, Difference, FLOOR, SEEDS, Tools, compute};

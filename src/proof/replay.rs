@@ -3,7 +3,7 @@
 //!
 //! What the interpreter knows decides how far values may be apart. Where it has no answer, as of draws, a plain bound does.
 
-use super::answer::{Answer, Cause, Finding, Place, Replay};
+use super::answer::{Answer, Cause, Finding, Replay, ResultPlace};
 use super::bundle::{Bundle, Manifest, written_bytes};
 use super::driver::Outputs;
 use super::judge::interpreted;
@@ -121,7 +121,7 @@ impl Runner {
     fn compare(
         &self,
         inputs: &Inputs,
-        (place, format): (Place, Option<&str>),
+        (place, format): (ResultPlace, Option<&str>),
         known: Option<&Known>,
         [ours, theirs]: [&[u8]; 2],
     ) -> Result<Option<Finding>> {
@@ -131,7 +131,7 @@ impl Runner {
         }
         let named = format.map(NamedFormat::new).transpose()?;
         let (bytes, held) = named.as_ref().map_or((4, 1), |n| (n.format.bytes(), n.channels().count().max(1)));
-        let attachment = matches!(place, Place::Target(_) | Place::Depth);
+        let attachment = matches!(place, ResultPlace::Target(_) | ResultPlace::Depth);
         let width = inputs.draw.as_ref().map_or(1, |draw| draw.extent[0] as usize).max(1);
         let stands = |texel: usize| if attachment { vec![texel % width, texel / width] } else { vec![texel * bytes] };
         if let Some(known) = known {
@@ -166,7 +166,9 @@ impl Runner {
     fn traced(&self, inputs: &Inputs, answer: Answer) -> Answer {
         let Answer::Differs(found) = answer else { return answer };
         let writer = match (found.place, found.at[..].first()) {
-            (Place::Binding { set, binding, element }, Some(at)) => self.writer(inputs, (set, binding, element), *at),
+            (ResultPlace::Binding { set, binding, element }, Some(at)) => {
+                self.writer(inputs, (set, binding, element), *at)
+            }
             _ => None,
         };
         Answer::Differs(Finding { writer, ..found })
@@ -181,7 +183,7 @@ impl Runner {
 }
 
 /// Everything that can be written, and its format; none for buffers without one.
-fn places(inputs: &Inputs) -> Vec<(Place, Option<String>)> {
+fn places(inputs: &Inputs) -> Vec<(ResultPlace, Option<String>)> {
     let binding = |b: &Binding| {
         let format = match &b.bound {
             Bound::StorageBuffer(_) | Bound::PhysicalStorageBuffer(_) => None,
@@ -189,11 +191,12 @@ fn places(inputs: &Inputs) -> Vec<(Place, Option<String>)> {
             Bound::StorageImage(image) => Some(image.format.clone()),
             _ => return None,
         };
-        Some((Place::Binding { set: b.set, binding: b.binding, element: b.element }, format))
+        Some((ResultPlace::Binding { set: b.set, binding: b.binding, element: b.element }, format))
     };
     let draw = inputs.draw.iter();
-    let targets = draw.clone().flat_map(|d| &d.targets).map(|t| (Place::Target(t.location), Some(t.format.clone())));
-    let depth = draw.filter_map(|d| d.depth).map(|_| (Place::Depth, Some("R32_SFLOAT".to_owned())));
+    let targets =
+        draw.clone().flat_map(|d| &d.targets).map(|t| (ResultPlace::Target(t.location), Some(t.format.clone())));
+    let depth = draw.filter_map(|d| d.depth).map(|_| (ResultPlace::Depth, Some("R32_SFLOAT".to_owned())));
     inputs.bindings.iter().filter_map(binding).chain(targets).chain(depth).collect()
 }
 

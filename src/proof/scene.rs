@@ -6,7 +6,7 @@
 //! lies well ([`framing`](super::framing)). Those that cover most of the screen are taken first.
 
 use super::declared::Declared;
-use super::framing::{Attribute, Block, Framed, Framing, Knobs, Place, apply};
+use super::framing::{Attribute, Block, Framed, Framing, InputPlace, Knobs, apply};
 use super::kinds::Descriptors;
 use super::random::Random;
 use super::reads::Reads;
@@ -35,7 +35,7 @@ const ENOUGH: f64 = 0.4;
 const ELEMENTS: u32 = 4;
 
 /// One shader of a pair.
-pub(super) struct Part {
+pub(super) struct SceneShader {
     /// The shader.
     pub ir: Shader,
     /// What its module declares.
@@ -101,8 +101,8 @@ impl Style {
 
 /// A pair of shaders that inputs are made for.
 pub(super) struct Scene<'a> {
-    pub vertex: &'a Part,
-    pub fragment: &'a Part,
+    pub vertex: &'a SceneShader,
+    pub fragment: &'a SceneShader,
     pub state: &'a PipelineState,
 }
 
@@ -155,8 +155,8 @@ impl Scene<'_> {
     /// The floats that the position is made of.
     fn knobs(&self, inputs: &Inputs, reads: &Reads) -> Knobs {
         let mut knobs = Knobs::default();
-        let Part { ir, declared } = self.vertex;
-        let mut add = |place: Place, floats: Vec<usize>| {
+        let SceneShader { ir, declared } = self.vertex;
+        let mut add = |place: InputPlace, floats: Vec<usize>| {
             if !floats.is_empty() {
                 knobs.blocks.push(Block { place, floats });
             }
@@ -167,7 +167,7 @@ impl Scene<'_> {
         };
         if let Some(block) = declared.push_constants() {
             let all = floats(block, inputs.push_constants.0.len());
-            add(Place::Push, all.filter(|at| reads.push_constants.has(*at)).collect());
+            add(InputPlace::Push, all.filter(|at| reads.push_constants.has(*at)).collect());
         }
         for binding in &inputs.bindings {
             let Some(data) = binding.bound.buffer() else { continue };
@@ -175,7 +175,7 @@ impl Scene<'_> {
                 let words = data.0.as_chunks::<4>().0.iter().enumerate().filter(|_| reads.addresses);
                 let float = |word: &[u8; 4]| (1e-4..1e4).contains(&f32::from_le_bytes(*word).abs());
                 let found = words.filter(|(_, word)| float(word)).map(|(n, _)| n * 4);
-                add(Place::Bound(binding.slot()), found.collect());
+                add(InputPlace::Bound(binding.slot()), found.collect());
                 continue;
             }
             let here = |r: &&Resource| (r.set, r.binding) == (binding.set, binding.binding);
@@ -183,7 +183,7 @@ impl Scene<'_> {
             let (Some(read), Some(resource)) = (read, ir.resources.iter().find(here)) else { continue };
             let types = declared.bound_at(resource);
             let Some(ty) = types.into_iter().max_by_key(|ty| declared.bytes(*ty, LARGEST)) else { continue };
-            add(Place::Bound(binding.slot()), floats(ty, data.0.len()).filter(|at| read.has(*at)).collect());
+            add(InputPlace::Bound(binding.slot()), floats(ty, data.0.len()).filter(|at| read.has(*at)).collect());
         }
         let attributes = self.position_attributes(reads).into_iter();
         knobs.attributes = attributes.map(|n| Attribute { buffer: n, wide: self.wide(n) }).collect();
@@ -206,7 +206,7 @@ impl Scene<'_> {
     }
 
     /// Inputs from a seed, with the buffers of both shaders and the images of some.
-    fn inputs(&self, seed: u64, manner: Manner, reads: &Reads, of: &[&Part]) -> Result<(Inputs, Style)> {
+    fn inputs(&self, seed: u64, manner: Manner, reads: &Reads, of: &[&SceneShader]) -> Result<(Inputs, Style)> {
         let mut random = Random::new(seed);
         let style = Style::guess(&mut random, &self.position_attributes(reads), manner);
         let mut inputs = Inputs { draw: Some(self.draw(style, &mut random)), ..Default::default() };

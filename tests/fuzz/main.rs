@@ -3,14 +3,14 @@
 //! Input `n` of a target is a function of its seeds, of the run's number and of `n`: whatever ends the process, the parent knows
 //! which input did. A finding is a panic, an error that calls itself our bug, more than 2 s of CPU time, more than 512 MiB,
 //! or the end of the process. It is written to `target/fuzz-findings/TARGET`; once mended, it moves to `testdata/fuzz/TARGET`,
-//! which `tests/fuzz_findings.rs` runs with all other tests.
+//! which `tests/ir/fuzz_findings.rs` runs with all other tests.
 //!
 //! ```text
 //! main ── for each target ──> child process (address space bounded) ──> n in turn: make, run, judge
 //!   └ on its end: note what `progress` says, go on after it          └ a second thread looks for what hangs
 //! ```
 
-#[path = "../link_support/mod.rs"]
+#[path = "../support/link_support.rs"]
 mod link_support;
 mod mutate;
 mod random;

@@ -62,7 +62,7 @@ impl Case {
         self.lines.iter().any(|l| l[0] == key)
     }
 
-    /// The number behind a word of the header.
+    /// The number after a word of the header.
     pub fn number(&self, key: &str) -> Option<f64> {
         self.lines.iter().find(|l| l[0] == key).map(|l| number(&l[1]))
     }

@@ -47,6 +47,20 @@ pub fn without(test: &str, why: &str) {
     writeln!(list, "{test}: {why}").expect("the list of skipped tests");
 }
 
+/// Whether this process runs `test`, named with its modules, and no other. If not, it starts itself as such a process,
+/// fails where that fails, and the caller returns: for a test that looks at what belongs to its whole process.
+#[must_use]
+pub fn alone(test: &str) -> bool {
+    const ALONE: &str = "DOVETAIL_TEST_ALONE";
+    if env::var_os(ALONE).is_some_and(|named| named == *test) {
+        return true;
+    }
+    let program = env::current_exe().expect("this program");
+    let status = Command::new(program).args(["--exact", test, "--nocapture"]).env(ALONE, test).status();
+    assert!(status.expect("this program again").success(), "{test} failed in a process of its own");
+    false
+}
+
 /// In `PATH` as it is called, or without its version in LLVM's own folder.
 fn find(name: &str) -> Option<PathBuf> {
     let in_path = env::split_paths(&env::var_os("PATH")?).map(|dir| dir.join(name)).collect::<Vec<_>>();

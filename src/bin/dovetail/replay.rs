@@ -2,7 +2,7 @@
 
 use crate::common::{WorkerArgs, print_json, write_file};
 use dovetail::error::{Context, Error, Result};
-use dovetail::proof::{Answer, Bundle, Finding, Place, Replay, Runner};
+use dovetail::proof::{Answer, Bundle, Finding, Replay, ResultPlace, Runner};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -109,7 +109,7 @@ fn next(args: &Args, elf: &str, answer: &Answer) -> String {
         Answer::Differs(Finding { writer: Some(writer), .. }) => {
             format!("{run} --trace local:{}:{}", list(&writer.workgroup), list(&writer.local))
         }
-        Answer::Differs(Finding { place: Place::Target(_) | Place::Depth, at, .. }) => {
+        Answer::Differs(Finding { place: ResultPlace::Target(_) | ResultPlace::Depth, at, .. }) => {
             let pixel = at.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
             format!("{run} --trace pixel:{pixel}")
         }

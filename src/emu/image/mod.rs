@@ -11,7 +11,7 @@ mod texture;
 
 pub use descriptor::{Clamp, Compare, ImageDescriptor, SamplerDescriptor, Shape};
 pub use form::resolve;
-pub use texture::{Place, Texture};
+pub use texture::{TexelPosition, Texture};
 
 use super::access;
 use super::atomic::{Atomic, Cell};
@@ -133,7 +133,7 @@ fn put(
 }
 
 /// The place that integer coordinates name.
-fn place(fields: &ImageFields, [x, y, z, w, mip]: [u32; 5]) -> Place {
+fn place(fields: &ImageFields, [x, y, z, w, mip]: [u32; 5]) -> TexelPosition {
     let (at, sample) = match fields.dim {
         0 => ([x, 0, 0], 0),
         4 => ([x, 0, y], 0),
@@ -142,7 +142,7 @@ fn place(fields: &ImageFields, [x, y, z, w, mip]: [u32; 5]) -> Place {
         7 => ([x, y, z], w),
         _ => ([x, y, z], 0),
     };
-    Place { level: mip, at, sample }
+    TexelPosition { level: mip, at, sample }
 }
 
 fn load(
@@ -162,7 +162,7 @@ fn samples(texture: &Texture, fields: &ImageFields, wave: &Wave, lane: usize, me
     let component = fields.dmask.trailing_zeros() as usize;
     let mut out = [0; 4];
     for (out, sample) in out.iter_mut().zip(0..) {
-        let texel = texture.texel(memory, Place { sample, ..first })?;
+        let texel = texture.texel(memory, TexelPosition { sample, ..first })?;
         *out = texel.and_then(|texel| texture.selected(texel).get(component).copied()).unwrap_or(0);
     }
     Ok(out)

@@ -5,7 +5,7 @@
 
 use super::cube;
 use super::descriptor::{SamplerDescriptor, Shape};
-use super::texture::{Place, Texture};
+use super::texture::{TexelPosition, Texture};
 use crate::emu::memory::Memory;
 use crate::error::Result;
 
@@ -192,7 +192,7 @@ impl Sampled<'_> {
             }
         };
         let texel = match place {
-            Some(at) => self.texture.texel(self.memory, Place { level, at, sample: 0 })?,
+            Some(at) => self.texture.texel(self.memory, TexelPosition { level, at, sample: 0 })?,
             None => None,
         };
         let texel = texel.unwrap_or_else(|| self.border());

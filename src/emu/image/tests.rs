@@ -47,7 +47,7 @@ fn sampler() -> SamplerDescriptor {
 const FLOAT: u16 = 22;
 
 /// Memory with an image whose texels are a function of their place.
-fn filled(image: ImageDescriptor, value: impl Fn(Place) -> f32) -> (Memory, Texture) {
+fn filled(image: ImageDescriptor, value: impl Fn(TexelPosition) -> f32) -> (Memory, Texture) {
     let mut memory = Memory::default();
     let mut t = texture(image);
     let bytes = t.slice_bytes() * u64::from(t.image.layers(0)) * u64::from(t.image.samples());
@@ -56,7 +56,7 @@ fn filled(image: ImageDescriptor, value: impl Fn(Place) -> f32) -> (Memory, Text
         let [width, height, layers] = t.extent(level);
         for n in 0..width * height * layers {
             let at = [n % width, n / width % height, n / width / height];
-            let place = Place { level, at, sample: 0 };
+            let place = TexelPosition { level, at, sample: 0 };
             t.store(&mut memory, place, [value(place).to_bits(); 4]).expect("stores");
         }
     }
@@ -224,7 +224,7 @@ fn loads_and_stores_by_lane() {
 
     let data = (20, [5.0f32, 6.0, 7.0, 8.0].map(f32::to_bits));
     let _ = run([op(STORE, 1, 1), 0], &t, &mut memory, 0b0110, &[x, y, data]);
-    let texel = |at: [u32; 3]| t.texel(&memory, Place { at, ..Place::default() }).unwrap().unwrap()[0];
+    let texel = |at: [u32; 3]| t.texel(&memory, TexelPosition { at, ..TexelPosition::default() }).unwrap().unwrap()[0];
     assert_eq!([texel([1, 0, 0]), texel([2, 3, 0])].map(f32::from_bits), [1.0, 6.0]);
 }
 

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 
 /// A texel of a view: level, coordinates in it, and layer or depth in the third.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct TexelPosition {
     /// Level, counted in the view.
     pub level: u32,
     /// Column, row, and layer or depth.
@@ -78,7 +78,7 @@ impl Texture {
     }
 
     /// The byte address of a texel.
-    pub fn address(&self, place: Place) -> Option<u64> {
+    pub fn address(&self, place: TexelPosition) -> Option<u64> {
         let image = &self.image;
         let extent = self.extent(place.level);
         let inside = place.at.iter().zip(extent).all(|(at, n)| *at < n);
@@ -94,7 +94,7 @@ impl Texture {
     }
 
     /// The components of a texel as they are stored; outside of the view there is none.
-    pub fn texel(&self, memory: &Memory, place: Place) -> Result<Option<[u32; 4]>> {
+    pub fn texel(&self, memory: &Memory, place: TexelPosition) -> Result<Option<[u32; 4]>> {
         let Some(address) = self.address(place) else { return Ok(None) };
         memory.texel(address, self.format.bytes()).map(|bytes| Some(self.format.decode(bytes)))
     }
@@ -105,7 +105,7 @@ impl Texture {
     }
 
     /// Writes a texel, its components in the order that the view gives them; outside of the view nothing.
-    pub fn store(&self, memory: &mut Memory, place: Place, components: [u32; 4]) -> Result<()> {
+    pub fn store(&self, memory: &mut Memory, place: TexelPosition, components: [u32; 4]) -> Result<()> {
         let Some(address) = self.address(place) else { return Ok(()) };
         let stored = [4, 5, 6, 7].map(|wanted| {
             let from = self.image.selects.iter().position(|select| *select == wanted);
@@ -126,20 +126,23 @@ mod tests {
         let t = texture(ImageDescriptor { extent: [70, 6], max_mip: 2, last_level: 2, ..view(22, Shape::D2Array) });
         let t = Texture { image: ImageDescriptor { depth: 3, ..t.image }, ..t };
         assert_eq!(t.slice_bytes(), 4 * (128 * 6 + 64 * 3 + 64));
-        let at = |level, at| t.address(Place { level, at, sample: 0 }).map(|a| a - t.image.base);
+        let at = |level, at| t.address(TexelPosition { level, at, sample: 0 }).map(|a| a - t.image.base);
         assert_eq!(at(2, [0, 0, 0]), Some(0));
         assert_eq!(at(1, [0, 1, 0]), Some(4 * (64 + 64)));
         assert_eq!(at(0, [3, 1, 2]), Some(4 * (64 + 64 * 3 + 128 + 3) + 2 * t.slice_bytes()));
         assert_eq!([at(0, [70, 0, 0]), at(1, [35, 0, 0]), at(0, [0, 0, 4]), at(3, [0, 0, 0])], [None; 4]);
         let one = Texture { image: ImageDescriptor { base_level: 1, base_array: 1, ..t.image }, ..t.clone() };
         assert_eq!(one.extent(0), [35, 3, 3]);
-        assert_eq!(one.address(Place::default()), t.address(Place { level: 1, at: [0, 0, 1], sample: 0 }));
+        assert_eq!(
+            one.address(TexelPosition::default()),
+            t.address(TexelPosition { level: 1, at: [0, 0, 1], sample: 0 })
+        );
     }
 
     #[test]
     fn samples_are_slices() {
         let t = texture(ImageDescriptor { extent: [8, 8], last_level: 2, ..view(56, Shape::D2Msaa) });
-        let at = |sample| t.address(Place { sample, at: [1, 0, 0], level: 0 }).map(|a| a - t.image.base);
+        let at = |sample| t.address(TexelPosition { sample, at: [1, 0, 0], level: 0 }).map(|a| a - t.image.base);
         assert_eq!([at(0), at(3), at(4)], [Some(4), Some(4 + 3 * 8 * 256), None]);
     }
 
@@ -149,9 +152,9 @@ mod tests {
         let base = memory.alloc(256).unwrap();
         let t = texture(ImageDescriptor { base, selects: [6, 5, 4, 7], ..view(56, Shape::D2) });
         let color = [0.0f32, 0.2, 1.0, 0.4].map(f32::to_bits);
-        t.store(&mut memory, Place::default(), color).unwrap();
+        t.store(&mut memory, TexelPosition::default(), color).unwrap();
         assert_eq!(memory.read(base, 4), Ok(&[255, 51, 0, 102][..]));
-        let texel = t.texel(&memory, Place::default()).unwrap().unwrap();
+        let texel = t.texel(&memory, TexelPosition::default()).unwrap().unwrap();
         assert_eq!(t.selected(texel), color);
     }
 }

@@ -1,0 +1,16 @@
+//! The judges of machine code judged: our listing against LLVM's, and the checker against code that breaks its rules.
+
+#[path = "../support/by_hand.rs"]
+mod by_hand;
+#[path = "../support/cases.rs"]
+mod cases;
+#[path = "../support/elfs.rs"]
+mod elfs;
+#[path = "../support/link_support.rs"]
+mod link_support;
+mod listing;
+mod mutations;
+mod paths;
+mod rules;
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,498 @@
+//! The checker of machine code: what LLVM and the glue write passes, and each rule is broken by code written by hand.
+
+use crate::by_hand::{assemble, breaks, findings, keeps, linked};
+use crate::elfs::{Builder, build_all};
+use crate::link_support::{compute, fragment, vertex};
+use dovetail::check::{Rule, check};
+use dovetail::link::Placement;
+use dovetail::target::WaveSize;
+
+/// Everything built passes.
+fn passes(test: &'static str, least: usize, make: impl FnOnce(&mut Builder<'_>) -> Option<()>) {
+    let Some(built) = build_all(test, make) else { return };
+    let mut wrong = Vec::new();
+    let mut instructions = 0;
+    for one in &built {
+        let report = check(&one.elf).unwrap_or_else(|e| panic!("{}: {e}", one.name));
+        instructions += report.stages.iter().map(|s| s.instructions).sum::<usize>();
+        wrong.extend(report.findings.iter().map(|finding| format!("{}: {finding}", one.name)));
+    }
+    eprintln!("{} pipelines, {instructions} instructions", built.len());
+    assert!(wrong.is_empty(), "{} findings:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(built.len() >= least, "{}", built.len());
+}
+
+#[test]
+fn real_pipelines_pass() {
+    passes("rules::real_pipelines_pass", 80, |b| b.shaders());
+}
+
+#[test]
+fn glue_passes() {
+    passes("rules::glue_passes", 30, |b| b.glue());
+}
+
+#[test]
+fn coverage_cases_pass_in_waves_of_32() {
+    passes("rules::coverage_cases_pass_in_waves_of_32", 120, |b| b.coverage(&[WaveSize::W32]));
+}
+
+/// Shaders that rules took for wrong and that are right: what a rule remarks of them is waste.
+#[test]
+fn right_code_has_no_error() {
+    let test = "rules::right_code_has_no_error";
+    let Some(built) = build_all(test, |b| b.right()) else { return };
+    assert!(built.len() >= 36, "{}", built.len());
+    for one in &built {
+        let report = check(&one.elf).unwrap_or_else(|e| panic!("{}: {e}", one.name));
+        let errors: Vec<String> = report.errors().map(ToString::to_string).collect();
+        assert!(errors.is_empty(), "{}: {}", one.name, errors.join("\n"));
+    }
+}
+
+#[test]
+fn coverage_cases_pass_in_waves_of_64() {
+    passes("rules::coverage_cases_pass_in_waves_of_64", 120, |b| b.coverage(&[WaveSize::W64]));
+}
+
+#[test]
+fn scalar_loads_are_waited_for() {
+    let test = "rules::scalar_loads_are_waited_for";
+    let code = |wait: &str, mark: &str| {
+        format!(
+            "s_load_dword s12, s[2:3], null
+            s_load_dword s13, s[2:3], 0x4
+            {wait}
+            {mark} v_mov_b32 v2, s12
+            s_waitcnt lgkmcnt(0)
+            v_add_nc_u32 v2, v2, s13
+            global_store_dword v0, v2, s[2:3]
+            s_endpgm"
+        )
+    };
+    keeps(test, compute, &code("s_waitcnt lgkmcnt(0)", ""));
+    breaks(test, compute, Rule::Wait, &code("", ">"));
+    // Scalar loads come in any order.
+    breaks(test, compute, Rule::Wait, &code("s_waitcnt lgkmcnt(1)", ">"));
+    breaks(test, compute, Rule::Wait, &code("s_waitcnt vmcnt(0)", ">"));
+    let overwritten = "s_load_dword s12, s[2:3], null
+        > s_mov_b32 s12, 0
+        v_mov_b32 v2, s12
+        global_store_dword v0, v2, s[2:3]
+        s_endpgm";
+    let Some(code) = assemble(test, WaveSize::W32, overwritten) else { return };
+    let found = findings(&linked(compute(), code.words, Placement::Adjacent));
+    assert_eq!(found[0].rule, Rule::Wait);
+    assert_eq!(found[0].place.offset, code.bad.expect("marked"));
+    assert_eq!(found[0].register.as_deref(), Some("s12"));
+    let issued = found[0].issued.as_ref().expect("the load");
+    assert_eq!(
+        (issued.part, issued.offset, issued.instruction.as_str()),
+        ("body", 0, "s_load_dword s12, s[2:3], null")
+    );
+}
+
+#[test]
+fn vector_loads_come_in_order() {
+    let test = "rules::vector_loads_come_in_order";
+    let code = |count: u32, mark: &str| {
+        format!(
+            "global_load_dword v2, v0, s[2:3]
+            global_load_dword v3, v0, s[2:3] offset:4
+            s_waitcnt vmcnt(1)
+            v_add_nc_u32 v2, v2, v0
+            s_waitcnt vmcnt({count})
+            {mark} v_add_nc_u32 v2, v2, v3
+            global_store_dword v0, v2, s[2:3]
+            s_endpgm"
+        )
+    };
+    keeps(test, compute, &code(0, ""));
+    breaks(test, compute, Rule::Wait, &code(1, ">"));
+    // A later load of the same kind may replace an earlier one, a sample may not.
+    let twice = |second: &str| {
+        format!(
+            "s_load_dwordx8 s[12:19], s[2:3], null
+            s_waitcnt lgkmcnt(0)
+            global_load_dword v2, v0, s[2:3]
+            {second}
+            s_waitcnt vmcnt(0)
+            global_store_dword v0, v2, s[2:3]
+            s_endpgm"
+        )
+    };
+    keeps(test, compute, &twice("global_load_dword v2, v0, s[2:3] offset:8"));
+    keeps(test, compute, &twice("image_load v2, v[0:1], s[12:19] dmask:0x1 dim:SQ_RSRC_IMG_2D unorm"));
+    let sample = "> image_sample v2, v[0:1], s[12:19], s[12:15] dmask:0x1 dim:SQ_RSRC_IMG_2D";
+    breaks(test, compute, Rule::Wait, &twice(sample));
+    // Flat loads may answer from either memory: only waiting for all of both will do.
+    let flat = |wait: &str, mark: &str| {
+        format!(
+            "flat_load_dword v2, v[0:1]
+            {wait}
+            {mark} v_add_nc_u32 v2, v2, v0
+            global_store_dword v0, v2, s[2:3]
+            s_endpgm"
+        )
+    };
+    keeps(test, compute, &flat("s_waitcnt vmcnt(0) lgkmcnt(0)", ""));
+    breaks(test, compute, Rule::Wait, &flat("s_waitcnt vmcnt(0)", ">"));
+    breaks(test, compute, Rule::Wait, &flat("s_waitcnt lgkmcnt(0)", ">"));
+}
+
+#[test]
+fn the_worst_path_counts() {
+    let test = "rules::the_worst_path_counts";
+    let joined = |wait: &str, mark: &str| {
+        format!(
+            "v_mov_b32 v2, 0
+            s_cmp_eq_u32 s7, 0
+            s_cbranch_scc1 over
+            global_load_dword v2, v0, s[2:3]
+            {wait}
+            over:
+            {mark} v_add_nc_u32 v2, v2, v0
+            global_store_dword v0, v2, s[2:3]
+            s_endpgm"
+        )
+    };
+    keeps(test, compute, &joined("s_waitcnt vmcnt(0)", ""));
+    breaks(test, compute, Rule::Wait, &joined("", ">"));
+    let around = |wait: &str, mark: &str| {
+        format!(
+            "v_mov_b32 v2, 0
+            s_mov_b32 s12, 0
+            again:
+            {mark} v_add_nc_u32 v3, v2, v0
+            global_store_dword v0, v3, s[2:3]
+            global_load_dword v2, v0, s[2:3]
+            s_add_u32 s12, s12, 1
+            s_cmp_lt_u32 s12, s7
+            {wait}
+            s_cbranch_scc1 again
+            s_endpgm"
+        )
+    };
+    keeps(test, compute, &around("s_waitcnt vmcnt(0)", ""));
+    breaks(test, compute, Rule::Wait, &around("", ">"));
+}
+
+#[test]
+fn barriers_wait_for_lds() {
+    let test = "rules::barriers_wait_for_lds";
+    let code = |wait: &str, mark: &str, load: &str| {
+        format!(
+            "ds_write_b32 v0, v1
+            {wait}
+            {mark} s_barrier
+            {load}
+            s_waitcnt lgkmcnt(0)
+            global_store_dword v0, v2, s[2:3]
+            s_endpgm"
+        )
+    };
+    keeps(test, compute, &code("s_waitcnt lgkmcnt(0)", "", "ds_read_b32 v2, v0 offset:508"));
+    breaks(test, compute, Rule::Wait, &code("", ">", "ds_read_b32 v2, v0"));
+    breaks(test, compute, Rule::Memory, &code("s_waitcnt lgkmcnt(0)", "", "> ds_read_b32 v2, v0 offset:512"));
+}
+
+#[test]
+fn exports_are_read_before_their_registers_change() {
+    let test = "rules::exports_are_read_before_their_registers_change";
+    let code = |wait: &str, next: &str| {
+        format!(
+            "exp pos0 v4, v5, v6, v7 done
+            {wait}
+            {next}
+            v_mov_b32 v0, v4
+            s_nop 0"
+        )
+    };
+    keeps(test, vertex, &code("s_waitcnt expcnt(0)", "v_mov_b32 v4, 0"));
+    keeps(test, vertex, &code("", ""));
+    breaks(test, vertex, Rule::Wait, &code("", "> v_mov_b32 v4, 0"));
+    keeps(test, vertex, &code("s_waitcnt expcnt(0)", "s_mov_b32 exec_lo, -1"));
+    breaks(test, vertex, Rule::ExecWhileExport, &code("", "> s_mov_b32 exec_lo, -1"));
+}
+
+#[test]
+fn registers_are_written_before_they_are_read() {
+    let test = "rules::registers_are_written_before_they_are_read";
+    let code = |source: &str, mark: &str| {
+        format!(
+            "{mark} v_add_nc_u32 v2, v0, {source}
+            global_store_dword v0, v2, s[2:3]
+            s_endpgm"
+        )
+    };
+    for set in ["v1", "s6", "s7", "s10"] {
+        keeps(test, compute, &code(set, ""));
+    }
+    // The second component is the last that is loaded, and the per-shader table has no value.
+    for unset in ["v2", "s11", "vcc_lo", "m0"] {
+        breaks(test, compute, Rule::Uninitialised, &code(unset, ">"));
+    }
+    let one_path = |other: &str, mark: &str| {
+        format!(
+            "s_cmp_eq_u32 s7, 0
+            s_cbranch_scc1 over
+            s_mov_b64 s[12:13], s[2:3]
+            {other}
+            over:
+            {mark} global_store_dword v0, v1, s[12:13]
+            s_endpgm"
+        )
+    };
+    breaks(test, compute, Rule::Uninitialised, &one_path("", ">"));
+    keeps(test, compute, &one_path("s_branch over", "").replacen("s_cmp", "s_mov_b64 s[12:13], s[4:5]\ns_cmp", 1));
+    let dead = "> v_add_nc_u32 v3, v0, v1\nglobal_store_dword v0, v1, s[2:3]\ns_endpgm";
+    breaks(test, compute, Rule::DeadResult, dead);
+}
+
+#[test]
+fn control_stays_in_the_code() {
+    let test = "rules::control_stays_in_the_code";
+    breaks(test, compute, Rule::Branch, "> .long 0xbf8203e8");
+    // Into the literal of the move.
+    let middle = "s_cmp_eq_u32 s7, 0
+        > .long 0xbf840001
+        v_mov_b32 v2, 0x7e0402ff
+        global_store_dword v0, v2, s[2:3]
+        s_endpgm";
+    let Some(code) = assemble(test, WaveSize::W32, middle) else { return };
+    let found = findings(&linked(compute(), code.words, Placement::Adjacent));
+    assert!(found.iter().any(|f| f.rule == Rule::Branch && Some(f.place.offset) == code.bad), "{found:#?}");
+    breaks(test, compute, Rule::Decode, "v_nop\n> .long 0xffffffff");
+    breaks(test, compute, Rule::Unreachable, "s_endpgm\n> s_endpgm");
+    breaks(test, compute, Rule::Unfollowed, "> s_setpc_b64 s[2:3]");
+    let far = |distance: &str| {
+        format!(
+            "s_getpc_b64 s[12:13]
+            pc:
+            s_add_u32 s12, s12, {distance}
+            s_addc_u32 s13, s13, 0
+            s_setpc_b64 s[12:13]
+            there:
+            s_endpgm"
+        )
+    };
+    keeps(test, compute, &far("there-pc"));
+    let Some(code) = assemble(test, WaveSize::W32, "v_nop") else { return };
+    let found = findings(&linked(compute(), code.words, Placement::Adjacent));
+    assert_eq!(found.iter().map(|f| f.rule).collect::<Vec<_>>(), [Rule::End]);
+}
+
+#[test]
+fn lanes_come_back_before_they_work() {
+    let test = "rules::lanes_come_back_before_they_work";
+    let code = |mark: &str, [early, right]: [&str; 2]| {
+        format!(
+            "v_cmp_gt_u32 vcc_lo, 5, v0
+            s_and_saveexec_b32 s12, vcc_lo
+            {mark} s_cbranch_execz over
+            v_add_nc_u32 v2, v0, v1
+            {early}
+            global_store_dword v2, v1, s[2:3]
+            {right}
+            s_or_b32 exec_lo, exec_lo, s12
+            global_store_dword v1, v0, s[2:3]
+            s_endpgm"
+        )
+    };
+    keeps(test, compute, &code("", ["", "over:"]));
+    breaks(test, compute, Rule::Idle, &code(">", ["over:", ""]));
+    // Replaced in the same lanes, or in others.
+    let replaced = |mark: &str, between: &str| {
+        format!(
+            "s_mov_b32 s12, exec_lo
+            {mark} v_add_nc_u32 v2, v0, v1
+            {between}
+            v_sub_nc_u32 v2, v0, v1
+            s_mov_b32 exec_lo, s12
+            global_store_dword v0, v2, s[2:3]
+            s_endpgm"
+        )
+    };
+    keeps(test, compute, &replaced("", "v_cmpx_gt_u32 5, v0"));
+    breaks(test, compute, Rule::DeadResult, &replaced(">", ""));
+}
+
+#[test]
+fn lanes_are_the_same_by_every_way() {
+    let test = "rules::lanes_are_the_same_by_every_way";
+    let store = "global_store_dword v0, v1, s[2:3]";
+    // Looks at EXEC, and does something with what it sees.
+    let after = format!(
+        "s_mov_b32 s12, exec_lo
+        s_and_b32 s13, s12, 1
+        s_cmp_eq_u32 s13, 1
+        s_cbranch_scc1 end
+        {store}
+        end: s_endpgm"
+    );
+    // Some of the lanes go another way, and come back at `over` or do not.
+    let some = |restored: &str, over: &str| {
+        format!(
+            "s_mov_b32 s12, exec_lo
+            v_cmpx_gt_u32 5, v0
+            s_cbranch_execz over
+            {store}
+            {restored}
+            {over} {after}"
+        )
+    };
+    let restored = "s_or_b32 exec_lo, exec_lo, s12";
+    keeps(test, compute, &some(&format!("over: {restored}"), ""));
+    breaks(test, compute, Rule::Lanes, &some(restored, "over:\n>"));
+    // One way and the other, and then all.
+    let both = |other: &str, joined: &str| {
+        format!(
+            "v_cmp_gt_u32 vcc_lo, 5, v0
+            s_and_saveexec_b32 s12, vcc_lo
+            s_xor_b32 s12, exec_lo, s12
+            {store}
+            {other}
+            s_cbranch_execz joined
+            {store}
+            {joined}
+            {after}"
+        )
+    };
+    let others = ["s_andn2_saveexec_b32 s12, s12", "s_or_saveexec_b32 s12, s12\ns_xor_b32 exec_lo, exec_lo, s12"];
+    for other in others {
+        keeps(test, compute, &both(other, &format!("joined: {restored}")));
+        breaks(test, compute, Rule::Lanes, &both(other, &format!("{restored}\njoined:\n>")));
+    }
+    // Lanes leave a loop one after the other, and none is missing after it.
+    let rounds = |leave: &str| {
+        format!(
+            "s_mov_b32 s12, exec_lo
+            v_cmpx_gt_u32 5, v0
+            s_cbranch_execz over
+            s_mov_b32 s14, 0
+            v_mov_b32 v2, 0
+            again:
+            v_add_nc_u32 v2, v2, v0
+            v_cmp_lt_u32 vcc_lo, 9, v2
+            s_or_b32 s14, vcc_lo, s14
+            s_andn2_b32 exec_lo, exec_lo, s14
+            s_cbranch_execnz again
+            s_or_b32 exec_lo, exec_lo, s14
+            {store}
+            {leave}
+            {after}"
+        )
+    };
+    keeps(test, compute, &rounds(&format!("over: {restored}")));
+    breaks(test, compute, Rule::Lanes, &rounds(&format!("{restored}\nover:\n>")));
+}
+
+#[test]
+fn the_hazards_of_the_generation() {
+    let test = "rules::the_hazards_of_the_generation";
+    let atomic = |between: &str, mark: &str| {
+        format!("global_atomic_fmin v0, v1, s[2:3]\n{between}\n{mark} s_denorm_mode 3\ns_endpgm")
+    };
+    breaks(test, compute, Rule::Hazard, &atomic("", ">"));
+    breaks(test, compute, Rule::Hazard, &atomic("s_nop 1", ">"));
+    keeps(test, compute, &atomic("s_nop 2", ""));
+    keeps(test, compute, &atomic("v_nop", ""));
+    let clause = |mark: &str, between: &str| {
+        format!(
+            "{mark} s_clause 0x1
+            global_load_dword v2, v0, s[2:3]
+            {between}
+            global_load_dword v3, v0, s[2:3] offset:4
+            s_waitcnt vmcnt(0)
+            global_store_dwordx2 v0, v[2:3], s[2:3]
+            s_endpgm"
+        )
+    };
+    keeps(test, compute, &clause("", ""));
+    breaks(test, compute, Rule::Clause, &clause(">", "s_waitcnt vmcnt(0)"));
+}
+
+#[test]
+fn what_is_used_is_declared() {
+    let test = "rules::what_is_used_is_declared";
+    let used = |register: &str, mark: &str| {
+        format!(
+            "{mark} s_mov_b32 {register}, 0
+            v_mov_b32 v2, 0
+            global_store_dword v0, v2, s[2:3]
+            s_endpgm"
+        )
+    };
+    keeps(test, compute, &used("s23", ""));
+    breaks(test, compute, Rule::Registers, &used("s24", ">"));
+    let wide = "> global_load_dword v16, v0, s[2:3]\ns_endpgm";
+    breaks(test, compute, Rule::Registers, wide);
+    keeps(test, compute, &wide.replace("> ", "").replace("v16", "v15"));
+    // A pair that begins at an odd register.
+    breaks(test, compute, Rule::Operands, "> .long 0xbe8d0480\ns_endpgm");
+    // Three scalar values.
+    let bus = "> .long 0xd54b0002\n.long 0x00100602\nglobal_store_dword v0, v2, s[2:3]\ns_endpgm";
+    breaks(test, compute, Rule::Operands, bus);
+}
+
+#[test]
+fn what_leaves_the_shader_is_declared_and_done() {
+    let test = "rules::what_leaves_the_shader_is_declared_and_done";
+    let position = |done: &str, more: &str| format!("{more}\nexp pos0 v4, v5, v6, v7 {done}\ns_nop 0");
+    keeps(test, vertex, &position("done", ""));
+    breaks(test, vertex, Rule::Export, &position("done", "> exp param5 v4, v4, v4, v4"));
+    breaks(test, vertex, Rule::Export, &position("done", "> exp mrt0 v4, v4, v4, v4"));
+    breaks(test, vertex, Rule::Export, &position("done", "> exp pos1 v4, v4, v4, v4"));
+    let Some(code) = assemble(test, WaveSize::W32, &position("", "")) else { return };
+    let found = findings(&linked(vertex(), code.words, Placement::Adjacent));
+    assert_eq!(found.iter().map(|f| (f.rule, f.place.part)).collect::<Vec<_>>(), [(Rule::Export, "epilog")]);
+    let color = |attribute: u32, mark: &str| {
+        format!(
+            "s_mov_b32 m0, s4
+            {mark} v_interp_p1_f32 v2, v0, attr{attribute}.x
+            v_interp_p2_f32 v2, v1, attr0.x
+            v_mov_b32 v3, v2"
+        )
+    };
+    keeps(test, fragment, &color(0, ""));
+    breaks(test, fragment, Rule::Export, &color(3, ">"));
+}
+
+#[test]
+fn joints_are_crossed() {
+    let test = "rules::joints_are_crossed";
+    let body = |wait: &str| {
+        format!(
+            "v_mov_b32 v2, 0
+            v_mov_b32 v3, 0
+            global_load_dword v0, v2, s[2:3]
+            {wait}"
+        )
+    };
+    // Its descriptor set is one register: the high half comes with it.
+    let text = |wait: &str| format!("s_mov_b32 s3, s2\n{}", body(wait));
+    keeps(test, fragment, &text("s_waitcnt vmcnt(0)"));
+    let Some(code) = assemble(test, WaveSize::W64, &text("")) else { return };
+    for placement in [Placement::Adjacent, Placement::Chained] {
+        let found = findings(&linked(fragment(), code.words.clone(), placement));
+        let finding = found.first().expect("a finding");
+        assert_eq!((finding.rule, finding.place.part, finding.register.as_deref()), (Rule::Wait, "epilog", Some("v0")));
+        assert_eq!(finding.issued.as_ref().map(|i| i.part), Some("body"), "{finding}");
+    }
+}
+
+#[test]
+fn any_bytes_are_judged_or_refused() {
+    let Some(code) = assemble("rules::any_bytes_are_judged_or_refused", WaveSize::W32, "s_endpgm") else { return };
+    let elf = linked(compute(), code.words, Placement::Adjacent);
+    for cut in 0..elf.len() {
+        let _ = check(&elf[..cut]);
+    }
+    for at in 0..elf.len() {
+        for flip in [0x01, 0x80, 0xff] {
+            let mut other = elf.clone();
+            other[at] ^= flip;
+            let _ = check(&other);
+        }
+    }
+}

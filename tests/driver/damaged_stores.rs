@@ -1,0 +1,311 @@
+//! Damaged stores: whatever has happened to its files, a store opens, serves no wrong byte, and keeps what is put next.
+//!
+//! In a debug build LMDB faults on any page that was not checked before, so these tests also hold that all of them are.
+
+use dovetail::cache::{Cache, Key, StoreKind};
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+const ENTRIES: u32 = 160;
+
+/// The same numbers in every run (splitmix64).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % limit
+    }
+}
+
+fn key(n: u32) -> Key {
+    Key(*blake3::hash(&n.to_le_bytes()).as_bytes())
+}
+
+/// In the leaf, in one overflow page, in several.
+fn value(n: u32) -> Vec<u8> {
+    vec![n as u8; [10, 900, 3000, 9000][n as usize % 4] + n as usize]
+}
+
+/// The entries that are missing; the others are right.
+fn missing(cache: &Cache, what: &str) -> Vec<u32> {
+    let is_missing = |n: &u32| match cache.get(&key(*n)) {
+        Some(found) => {
+            assert!(found == value(*n), "{what}: entry {n} is wrong");
+            false
+        }
+        None => true,
+    };
+    (0..ENTRIES).filter(is_missing).collect()
+}
+
+/// Puts entries from many threads: what waits goes into one transaction.
+fn put(cache: &Cache, entries: &[u32], what: &str) {
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..16.min(entries.len()) {
+            scope.spawn(|| {
+                while let Some(&n) = entries.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    cache.put(&key(n), &value(n)).unwrap_or_else(|e| panic!("{what}: entry {n}: {e}"));
+                }
+            });
+        }
+    });
+}
+
+/// Every entry is right or missing, and the missing ones can be put; gives how many were missing.
+fn recovers(dir: &Path, kind: StoreKind, what: &str) -> usize {
+    let cache = Cache::open(dir, kind).unwrap_or_else(|e| panic!("{what}: {e}"));
+    let first = missing(&cache, what);
+    put(&cache, &first, what);
+    // What was whole in a store that a put has set aside is missing in the new one.
+    put(&cache, &missing(&cache, what), what);
+    let notices = cache.notices();
+    let aside = fs::read_dir(dir).unwrap().any(|e| e.unwrap().file_name().to_string_lossy().contains(".bad-"));
+    assert!(aside == notices.iter().any(|line| line.contains("set aside")), "{what}: {notices:?}");
+    drop(cache);
+    let again = missing(&Cache::open(dir, kind).unwrap(), what);
+    assert!(again.is_empty(), "{what}: not kept: {again:?}");
+    first.len()
+}
+
+/// In memory where the system has a place for that: these tests put a hundred thousand entries.
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
+fn filled(kind: StoreKind) -> tempfile::TempDir {
+    let dir = folder();
+    put(&Cache::open(dir.path(), kind).unwrap(), &(0..ENTRIES).collect::<Vec<_>>(), "new");
+    dir
+}
+
+fn copied(from: &Path) -> tempfile::TempDir {
+    let dir = folder();
+    let done = Command::new("cp").arg("-r").arg(from.join(".")).arg(dir.path()).status().unwrap();
+    assert!(done.success());
+    dir
+}
+
+fn cut(file: &Path, size: u64) {
+    fs::File::options().write(true).open(file).unwrap().set_len(size).unwrap();
+}
+
+#[test]
+fn a_cut_lmdb_file_costs_what_was_cut() {
+    let whole = filled(StoreKind::Lmdb);
+    let size = fs::metadata(whole.path().join("lmdb/data.mdb")).unwrap().len();
+    for to in [0, 1, 152, 4095, 4096, 8191, 8192, 12288, size / 2, size - 4096, size - 1] {
+        let dir = copied(whole.path());
+        cut(&dir.path().join("lmdb/data.mdb"), to);
+        let missing = recovers(dir.path(), StoreKind::Lmdb, &format!("cut to {to} of {size}"));
+        assert!(missing > 0 || to > size / 2, "cut to {to}: nothing was lost");
+    }
+}
+
+/// Bytes of a file that are of one kind of page.
+fn pages(file: &Path, kind: &str) -> Vec<u64> {
+    let bytes = fs::read(file).unwrap();
+    let headed = |page: &[u8], number: usize| u64::from_le_bytes(page[..8].try_into().unwrap()) == number as u64;
+    let of = |(number, page): (usize, &[u8])| {
+        let flags = if headed(page, number) { u16::from_le_bytes(page[10..12].try_into().unwrap()) } else { 0 };
+        let found = match flags {
+            1 => "branch",
+            2 => "leaf",
+            4 => "overflow",
+            8 => "meta",
+            _ => "other",
+        };
+        (found == kind).then_some(number as u64)
+    };
+    bytes.chunks(4096).enumerate().filter_map(of).collect()
+}
+
+#[test]
+fn damaged_pages_of_lmdb_are_missing_entries_or_a_fresh_store() {
+    let whole = filled(StoreKind::Lmdb);
+    let mut random = Random(1);
+    let mut lost = 0;
+    for round in 0..200 {
+        let dir = copied(whole.path());
+        let path = dir.path().join("lmdb/data.mdb");
+        let kind = ["meta", "branch", "leaf", "overflow", "other"][round % 5];
+        let all = pages(&path, kind);
+        let page = all[random.below(all.len() as u64) as usize];
+        let file = fs::File::options().read(true).write(true).open(&path).unwrap();
+        // Heads and nodes' offsets are what leads anywhere, so half of the damage goes there.
+        let range = if random.below(2) == 0 { 152 } else { 4096 };
+        let what = match random.below(4) {
+            0 => {
+                let bytes: Vec<u8> = (0..512).map(|_| random.below(256) as u8).collect();
+                file.write_all_at(&bytes, 4096 * page + 512 * random.below(8)).unwrap();
+                "512 random bytes"
+            }
+            1 => {
+                file.write_all_at(&[0; 4096], 4096 * page).unwrap();
+                "zeros"
+            }
+            _ => {
+                for _ in 0..=random.below(3) {
+                    let at = 4096 * page + random.below(range);
+                    let mut byte = [0];
+                    file.read_exact_at(&mut byte, at).unwrap();
+                    file.write_all_at(&[byte[0] ^ (1 << random.below(8))], at).unwrap();
+                }
+                "flipped bits"
+            }
+        };
+        lost += recovers(dir.path(), StoreKind::Lmdb, &format!("round {round}: {what} in {kind} page {page}"));
+    }
+    assert!(lost > 0, "200 damages did none");
+}
+
+#[test]
+fn pages_in_the_place_of_others_lead_nowhere() {
+    let whole = filled(StoreKind::Lmdb);
+    let mut random = Random(2);
+    for round in 0..60 {
+        let dir = copied(whole.path());
+        let path = dir.path().join("lmdb/data.mdb");
+        let bytes = fs::read(&path).unwrap();
+        let pages = bytes.len() as u64 / 4096;
+        let (from, to) = (random.below(pages), random.below(pages));
+        let mut page = bytes[4096 * from as usize..][..4096].to_vec();
+        if round % 2 == 0 {
+            // Even where it says that it belongs there: two ways lead to the same nodes.
+            page[..8].copy_from_slice(&to.to_le_bytes());
+        }
+        fs::File::options().write(true).open(&path).unwrap().write_all_at(&page, 4096 * to).unwrap();
+        recovers(dir.path(), StoreKind::Lmdb, &format!("page {from} in the place of {to}"));
+    }
+}
+
+#[test]
+fn what_is_no_lmdb_file_is_set_aside() {
+    type Damage = fn(&Path);
+    let damages: [(&str, Damage); 8] = [
+        ("a folder for data.mdb", |dir| {
+            fs::remove_file(dir.join("lmdb/data.mdb")).unwrap();
+            fs::create_dir(dir.join("lmdb/data.mdb")).unwrap();
+        }),
+        ("a FIFO for data.mdb", |dir| {
+            fs::remove_file(dir.join("lmdb/data.mdb")).unwrap();
+            assert!(Command::new("mkfifo").arg(dir.join("lmdb/data.mdb")).status().unwrap().success());
+        }),
+        ("a text for data.mdb", |dir| fs::write(dir.join("lmdb/data.mdb"), "text\n".repeat(9000)).unwrap()),
+        ("a file for the folder", |dir| {
+            fs::remove_dir_all(dir.join("lmdb")).unwrap();
+            fs::write(dir.join("lmdb"), "text").unwrap();
+        }),
+        ("no folder", |dir| fs::remove_dir_all(dir.join("lmdb")).unwrap()),
+        ("a broken lock file", |dir| fs::write(dir.join("lmdb.lock"), "text").unwrap()),
+        ("a lock of LMDB's", |dir| fs::write(dir.join("lmdb/lock.mdb"), [0xa5; 8192]).unwrap()),
+        ("no lock file", |dir| fs::remove_file(dir.join("lmdb.lock")).unwrap()),
+    ];
+    let whole = filled(StoreKind::Lmdb);
+    for (what, damage) in damages {
+        let dir = copied(whole.path());
+        damage(dir.path());
+        let missing = recovers(dir.path(), StoreKind::Lmdb, what);
+        assert_eq!(missing, if what.contains("lock") { 0 } else { ENTRIES as usize }, "{what}");
+    }
+}
+
+#[test]
+fn damage_while_a_store_is_open_costs_entries_only() {
+    let whole = filled(StoreKind::Lmdb);
+    let size = fs::metadata(whole.path().join("lmdb/data.mdb")).unwrap().len();
+    let dir = copied(whole.path());
+    let path = dir.path().join("lmdb/data.mdb");
+    let cache = Cache::open(dir.path(), StoreKind::Lmdb).unwrap();
+    let (mut random, stop) = (Random(3), AtomicBool::new(false));
+    let mut damages = 0;
+    std::thread::scope(|scope| {
+        for thread in 0..3 {
+            let (cache, stop) = (&cache, &stop);
+            scope.spawn(move || {
+                let mut random = Random(thread);
+                while !stop.load(Ordering::Relaxed) {
+                    let n = random.below(u64::from(ENTRIES)) as u32;
+                    match cache.get(&key(n)) {
+                        Some(found) => assert!(found == value(n), "entry {n} is wrong"),
+                        // Cut again and again, a fresh store may be damaged before it is written to.
+                        None => drop(cache.put(&key(n), &value(n))),
+                    }
+                }
+            });
+        }
+        for _ in 0..200 {
+            std::thread::sleep(std::time::Duration::from_micros(random.below(10_000)));
+            let Ok(file) = fs::File::options().write(true).open(&path) else { continue };
+            damages += 1;
+            match random.below(3) {
+                0 => file.set_len(random.below(size)).unwrap(),
+                1 => file.write_all_at(&[0xff; 4096], 4096 * (2 + random.below(40))).unwrap(),
+                _ => file.set_len(4096 * random.below(4)).unwrap(),
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    drop(cache);
+    assert!(damages > 100, "{damages}");
+    let aside =
+        fs::read_dir(dir.path()).unwrap().filter(|e| e.as_ref().unwrap().path().to_string_lossy().contains(".bad-"));
+    assert!(aside.count() > 10, "the file was hardly ever damaged when it was written to");
+    let fresh = copied(dir.path());
+    for old in fs::read_dir(fresh.path()).unwrap().map(|e| e.unwrap().path()) {
+        if old.to_string_lossy().contains(".bad-") {
+            fs::remove_dir_all(old).unwrap();
+        }
+    }
+    recovers(fresh.path(), StoreKind::Lmdb, "what was left");
+}
+
+/// Files of a folder, biggest first.
+fn files(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()) {
+        if entry.is_dir() { found.extend(files(&entry)) } else { found.push(entry) }
+    }
+    found.sort_by_key(|path| std::cmp::Reverse(fs::metadata(path).unwrap().len()));
+    found
+}
+
+#[test]
+fn damaged_sled_files_are_missing_entries_or_a_fresh_store() {
+    let whole = filled(StoreKind::Sled);
+    let mut random = Random(4);
+    for round in 0..60 {
+        let dir = copied(whole.path());
+        let all = files(&dir.path().join("sled"));
+        let path = &all[random.below(all.len() as u64) as usize];
+        let size = fs::metadata(path).unwrap().len();
+        let what = match round % 4 {
+            0 => {
+                cut(path, 0);
+                "emptied"
+            }
+            1 => {
+                cut(path, random.below(size + 1));
+                "cut"
+            }
+            _ if size == 0 => "left",
+            _ => {
+                let mut bytes = fs::read(path).unwrap();
+                for _ in 0..=random.below(3) {
+                    bytes[random.below(size) as usize] ^= 1 << random.below(8);
+                }
+                fs::write(path, bytes).unwrap();
+                "flipped bits"
+            }
+        };
+        let name = path.file_name().unwrap().display();
+        recovers(dir.path(), StoreKind::Sled, &format!("round {round}: {name} {what}"));
+    }
+}

@@ -1,0 +1,15 @@
+//! The half that a driver loads: where the linker puts things, what it resolves and refuses, what stores survive.
+//!
+//! The one program of tests that builds without the compiler.
+
+#[cfg(feature = "sled")]
+mod damaged_stores;
+mod kills;
+mod layout;
+#[path = "../support/link_support.rs"]
+mod link_support;
+mod resolve;
+mod robust;
+#[cfg(feature = "sled")]
+mod stores;
+mod verify;

@@ -1,0 +1,368 @@
+//! The value of each link-time symbol, its side effects, and the refusals that tell a caller what to do.
+
+use crate::link_support::*;
+use dovetail::error::{Error, ErrorKind, FullCompile};
+use dovetail::kinds::{ResourceKind, SpecValue};
+use dovetail::link::{EmitGlue, Object, Placement, link, verify};
+use dovetail::metadata::document::{Document, get};
+use dovetail::metadata::interface::{ResourceUse, StageKind, UserData};
+use dovetail::metadata::note;
+use dovetail::metadata::registers::{COMPUTE_USER_DATA, Register};
+use dovetail::state::{BindingKind, PipelineState, SpecializationEntry};
+use dovetail::target::Stage;
+use rmpv::Value;
+
+fn linked(part: &Unlinked, state: &PipelineState) -> Result<Vec<u8>, Error> {
+    link(&[&part.build()], state, Placement::Adjacent, &EmitGlue)
+}
+
+/// The bytes of a section, found without the linker's own reader.
+fn section(elf: &[u8], index: usize) -> &[u8] {
+    let word = |at: usize| u64::from_le_bytes(elf[at..at + 8].try_into().unwrap()) as usize;
+    let header = 64 + 64 * index;
+    &elf[word(header + 24)..word(header + 24) + word(header + 32)]
+}
+
+fn document(elf: &[u8]) -> Document {
+    Document::parse(note::metadata(section(elf, 4)).unwrap()).unwrap()
+}
+
+fn number(elf: &[u8], key: &str) -> u64 {
+    get(&document(elf).pipeline, key).unwrap().as_u64().unwrap()
+}
+
+fn register(elf: &[u8], register: Register) -> Option<u64> {
+    let doc = document(elf);
+    let words = get(&doc.pipeline, ".registers").unwrap().as_map().unwrap();
+    words.iter().find(|(k, _)| k.as_u64() == Some(register.0.into())).and_then(|(_, v)| v.as_u64())
+}
+
+/// What the literal of a symbol became, and the spill threshold.
+fn value(symbol: &str) -> (u32, u64) {
+    let mut part = compute().load_symbol(20, symbol);
+    if let Some(place) = symbol.strip_prefix("doff_0_2") {
+        assert_eq!(place, "_b");
+        part = part.load_symbol(21, "dusespill_0_2");
+    }
+    let mut state = state();
+    state.symbols.insert("mine".into(), 77);
+    let elf = linked(&part, &state).unwrap();
+    assert!(verify(&elf).unwrap().is_ok(), "{:?}", verify(&elf).unwrap().violations);
+    let text = section(&elf, 3);
+    // Behind the s_nop and the opcode.
+    (u32::from_le_bytes(text[8..12].try_into().unwrap()), number(&elf, ".spill_threshold"))
+}
+
+const NO_SPILL: u64 = 0xffff;
+
+#[test]
+fn every_symbol_has_its_value_and_its_side_effect() {
+    // Root: pointers of sets 0 and 1, eight dwords of the dynamic buffers, push constants.
+    for (symbol, expect, spill) in [
+        ("doff_0_0_b", 0, NO_SPILL),
+        ("doff_0_1_r", 32, NO_SPILL),
+        ("doff_0_1_s", 64, NO_SPILL),
+        ("dstride_0_1", 48, NO_SPILL),
+        ("doff_0_3_t", 128, NO_SPILL),
+        ("dstride_0_3", 16, NO_SPILL),
+        ("dusespill_0_0", 0, NO_SPILL),
+        ("dusespill_0_2", 1, 2),
+        ("doff_0_2_b", 8, 2),
+        ("descset_1", 4, 1),
+        ("pushconst", 40, 10),
+        ("$numsamples", 4, NO_SPILL),
+        ("$samplePatternIdx", 32, NO_SPILL),
+        ("$deviceIdx", 3, NO_SPILL),
+        ("mine", 77, NO_SPILL),
+    ] {
+        assert_eq!(value(symbol), (expect, spill), "{symbol}");
+    }
+}
+
+#[test]
+fn a_mutable_binding_has_one_offset_a_letter_and_the_stride_of_its_largest() {
+    let mut state = state();
+    let kinds = [ResourceKind::UniformBuffer, ResourceKind::StorageBuffer, ResourceKind::CombinedImageSampler];
+    state.layout.sets[0].bindings[0].kind = BindingKind::Mutable(kinds.into());
+    for (symbol, expect) in
+        [("doff_0_0_b", 0), ("doff_0_0_r", 0), ("doff_0_0_s", 32), ("dstride_0_0", 48), ("doff_0_3_t", 192)]
+    {
+        let elf = linked(&compute().load_symbol(20, symbol), &state).unwrap();
+        let text = section(&elf, 3);
+        assert_eq!(u32::from_le_bytes(text[8..12].try_into().unwrap()), expect, "{symbol}");
+    }
+    let uses = |kind| {
+        let mut part = compute();
+        part.interface.resources.push(ResourceUse { set: 0, binding: 0, kind, count: Some(2) });
+        linked(&part, &state)
+    };
+    for kind in [ResourceKind::StorageBuffer, ResourceKind::SampledImage, ResourceKind::Sampler] {
+        assert!(uses(kind).is_ok(), "{kind:?}");
+    }
+    let why = uses(ResourceKind::StorageImage).unwrap_err();
+    let says = "the shader has a StorageImage, the layout a mutable descriptor of {UniformBuffer, StorageBuffer, Comb";
+    assert!(why.full_compile().is_some() && why.to_string().contains(says), "{why}");
+}
+
+#[test]
+fn addends_in_place_are_added() {
+    let mut part = compute();
+    part.code = vec![s_mov_literal(9), 0xffff_fff0, S_ENDPGM];
+    part.relocations.push((4, ABS32_LO, Against::Open("doff_0_1_s".into())));
+    let elf = linked(&part, &state()).unwrap();
+    assert_eq!(section(&elf, 3)[4..8], 48u32.to_le_bytes());
+}
+
+#[test]
+fn user_data_become_pal_numbers() {
+    let elf = linked(&compute(), &state()).unwrap();
+    let user: Vec<Option<u64>> = (0..8).map(|n| register(&elf, COMPUTE_USER_DATA.nth(n))).collect();
+    let expect = [Some(0x1000_0000), None, Some(0x1000_0006), None, Some(0), Some(11), Some(0x1000_0002), None];
+    assert_eq!(user, expect);
+    assert_eq!(number(&elf, ".user_data_limit"), 12);
+    // USER_SGPR 7, the three ids and the group size, TIDIG_COMP_CNT 1.
+    assert_eq!(register(&elf, Register(0x2E13)), Some(7 << 1 | 0b1111 << 7 | 1 << 11));
+    assert_eq!(register(&elf, Register(0x2E07)), Some(8));
+    // wave32: (10 - 1) / 8 and (12 - 1) / 8.
+    assert_eq!(register(&elf, Register(0x2E12)), Some(0x602C_0000 | 1 | 1 << 6));
+}
+
+#[test]
+fn spilled_pipelines_keep_the_whole_root_table() {
+    let elf = linked(&compute().load_symbol(20, "pushconst"), &state()).unwrap();
+    assert_eq!(number(&elf, ".user_data_limit"), 14);
+    let mut known = compute();
+    known.interface.spill_threshold = Some(5);
+    assert_eq!(number(&linked(&known, &state()).unwrap(), ".spill_threshold"), 5);
+}
+
+fn full_compile(part: &Unlinked, state: &PipelineState) -> FullCompile {
+    let error = linked(part, state).unwrap_err();
+    error.full_compile().unwrap_or_else(|| panic!("{error}")).clone()
+}
+
+fn layout_reason(part: &Unlinked) -> (u32, u32) {
+    match full_compile(part, &state()) {
+        FullCompile::ResourceLayout { set, binding, .. } => (set, binding),
+        other => panic!("{other}"),
+    }
+}
+
+fn malformed(part: &Unlinked, state: &PipelineState) -> String {
+    let error = linked(part, state).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Malformed(_)), "{error}");
+    error.to_string()
+}
+
+#[test]
+fn layouts_that_the_code_cannot_serve_need_a_full_compile() {
+    // Another kind of descriptor.
+    assert_eq!(layout_reason(&compute().load_symbol(20, "doff_0_0_r")), (0, 0));
+    assert_eq!(layout_reason(&compute().load_symbol(20, "doff_0_3_s")), (0, 3));
+    // A root buffer that the code reads from the set's table.
+    assert_eq!(layout_reason(&compute().load_symbol(20, "doff_0_2_b")), (0, 2));
+    let uses = |binding, kind| {
+        let mut part = compute();
+        part.interface.resources.push(ResourceUse { set: 0, binding, kind, count: Some(1) });
+        part
+    };
+    assert_eq!(layout_reason(&uses(0, ResourceKind::StorageBuffer)), (0, 0));
+    assert_eq!(layout_reason(&uses(3, ResourceKind::SampledImage)), (0, 3));
+    // Half of a combined descriptor is fine.
+    assert!(linked(&uses(1, ResourceKind::Sampler), &state()).is_ok());
+    let mut many = uses(0, ResourceKind::UniformBuffer);
+    many.interface.resources[0].count = Some(3);
+    assert!(malformed(&many, &state()).contains("3 descriptors, the layout 2"));
+}
+
+#[test]
+fn other_specialization_values_need_a_full_compile() {
+    let mut part = compute();
+    let made_for = |id, value, default| SpecValue { id, value, default };
+    part.interface.specialization = vec![made_for(4, 10, 10), made_for(9, 1, 1)];
+    let entry = |stage, id, value| SpecializationEntry { stage, id, value };
+    let mut state = state();
+    for (entries, ok) in [
+        (vec![], true),
+        (vec![entry(None, 4, 10), entry(None, 5, 3)], true),
+        (vec![entry(None, 4, 11)], false),
+        (vec![entry(None, 4, 11), entry(Some(Stage::Compute), 4, 10)], true),
+        (vec![entry(Some(Stage::Fragment), 4, 11)], true),
+    ] {
+        state.specialization = entries.clone();
+        match linked(&part, &state) {
+            Ok(_) => assert!(ok, "{entries:?}"),
+            Err(e) => assert!(!ok && e.full_compile() == Some(&FullCompile::Specialization { id: 4 }), "{e}"),
+        }
+    }
+    // A state that says nothing asks for the default.
+    part.interface.specialization = vec![made_for(4, 10, 1)];
+    state.specialization = vec![];
+    assert!(linked(&part, &state).is_err());
+    state.specialization = vec![entry(None, 4, 10)];
+    assert!(linked(&part, &state).is_ok());
+}
+
+#[test]
+fn missing_things_are_named_with_stage_and_symbol() {
+    for (symbol, says) in
+        [("doff_5_0_b", "no binding 0 in set 5"), ("descset_7", "no set 7"), ("theirs", "gives `theirs` no value")]
+    {
+        let text = malformed(&compute().load_symbol(20, symbol), &state());
+        assert!(text.contains(says) && text.contains("compute stage `main`") && text.contains(symbol), "{text}");
+    }
+    let mut odd = state();
+    odd.color.samples = 3;
+    assert!(malformed(&compute().load_symbol(20, "$numsamples"), &odd).contains("3 samples"));
+    let mut nothing = state();
+    nothing.layout.push_constant_bytes = 0;
+    let mut part = compute();
+    part.interface.user_data[5] = UserData::Root(3);
+    assert!(malformed(&part.clone().load_symbol(20, "pushconst"), &nothing).contains("no push constants"));
+    part.interface.push_constant_bytes = 8;
+    assert!(malformed(&part, &nothing).contains("8 bytes of push constants"));
+    part = compute();
+    part.interface.user_data.retain(|u| *u != UserData::SpillTable);
+    part.interface.entry_sgprs -= 1;
+    assert!(malformed(&part.load_symbol(20, "descset_1"), &state()).contains("spill table"));
+}
+
+#[test]
+fn another_gpu_needs_a_full_compile() {
+    let mut part = compute();
+    part.flags = 0x41;
+    assert!(matches!(full_compile(&part, &state()), FullCompile::Mismatch { .. }));
+}
+
+#[test]
+fn per_sample_shading_of_a_body_for_pixels_needs_a_full_compile() {
+    let mut state = state();
+    state.color.sample_shading = true;
+    let (vs, mut ps) = (vertex().build(), fragment());
+    let StageKind::Fragment(f) = &mut ps.interface.kind else { unreachable!() };
+    // Without smooth inputs too: a sample mask is another, and barycentric coordinates are no input.
+    (f.per_pixel, f.inputs) = (true, vec![]);
+    let error = link(&[&vs, &ps.build()], &state, Placement::Adjacent, &EmitGlue).unwrap_err();
+    assert!(matches!(error.full_compile(), Some(FullCompile::State { .. })), "{error}");
+    let StageKind::Fragment(f) = &mut ps.interface.kind else { unreachable!() };
+    (f.per_pixel, f.per_sample) = (false, true);
+    let elf = link(&[&vs, &ps.build()], &state, Placement::Adjacent, &EmitGlue).unwrap();
+    // PA_SC_MODE_CNTL_1.PS_ITER_SAMPLE and the place of the position.
+    assert_eq!(register(&elf, Register(0xA293)), Some(0x0603_018C));
+    assert_eq!(register(&elf, Register(0xA1B8)), Some(1 << 24 | 2 << 16));
+}
+
+#[test]
+fn views_need_a_body_that_exports_them() {
+    let mut state = state();
+    state.view_mask = 0b101;
+    let (mut vs, ps) = (vertex(), fragment().build());
+    let error = link(&[&vs.build(), &ps], &state, Placement::Adjacent, &EmitGlue).unwrap_err();
+    let Some(FullCompile::State { item }) = error.full_compile() else { panic!("{error}") };
+    assert_eq!(item, "view_mask");
+    let StageKind::Vertex(v) = &mut vs.interface.kind else { unreachable!() };
+    v.multiview = true;
+    (v.positions.layer, v.positions.count) = (true, 2);
+    let elf = link(&[&vs.build(), &ps], &state, Placement::Adjacent, &EmitGlue).unwrap();
+    // USE_VTX_RENDER_TARGET_INDX with the vector that it is in.
+    assert_eq!(register(&elf, Register(0xA207)), Some(1 << 18 | 1 << 21 | 1 << 24));
+    assert_eq!(register(&elf, Register(0xA1C3)), Some(0x44));
+}
+
+#[test]
+fn rates_and_coverage_have_their_registers() {
+    let (mut vs, mut ps) = (vertex(), fragment());
+    let StageKind::Vertex(v) = &mut vs.interface.kind else { unreachable!() };
+    (v.positions.shading_rate, v.positions.count) = (true, 2);
+    let StageKind::Fragment(f) = &mut ps.interface.kind else { unreachable!() };
+    (f.fully_covered, f.early_fragment_tests, f.post_depth_coverage) = (true, true, true);
+    let elf = link(&[&vs.build(), &ps.build()], &state(), Placement::Adjacent, &EmitGlue).unwrap();
+    assert_eq!(register(&elf, Register(0xA207)), Some(1 << 21 | 1 << 24 | 1 << 28));
+    assert_eq!(register(&elf, Register(0xA2F8)), Some(1 << 26));
+    let depth = register(&elf, Register(0xA203)).unwrap();
+    assert_eq!(depth >> 23 & 1, 1);
+    let StageKind::Fragment(f) = &mut ps.interface.kind else { unreachable!() };
+    (f.fully_covered, f.post_depth_coverage) = (false, false);
+    let elf = link(&[&vs.build(), &ps.build()], &state(), Placement::Adjacent, &EmitGlue).unwrap();
+    assert_eq!(register(&elf, Register(0xA2F8)), Some(0));
+    assert_eq!(register(&elf, Register(0xA203)), Some(depth & !(1 << 23)));
+}
+
+#[test]
+fn graphics_registers_follow_from_interfaces_and_state() {
+    let mut state = state();
+    state.raster.discard = true;
+    state.raster.clip_plane_mask = 5;
+    let mut vs = vertex();
+    let StageKind::Vertex(v) = &mut vs.interface.kind else { unreachable!() };
+    v.positions.count = 3;
+    v.positions.point_size = true;
+    v.positions.clip_distances = 2;
+    v.positions.cull_distances = 1;
+    let mut ps = fragment();
+    ps.interface.writes_memory = true;
+    let StageKind::Fragment(f) = &mut ps.interface.kind else { unreachable!() };
+    f.kills = true;
+    f.depth = Some(4);
+    f.writes_depth = true;
+    let elf = link(&[&vs.build(), &ps.build()], &state, Placement::Adjacent, &EmitGlue).unwrap();
+    for (number, expect, name) in [
+        (0xA207, 0b11 | 0b111 << 8 | 1 << 16 | 1 << 21 | 1 << 22 | 1 << 24, "PA_CL_VS_OUT_CNTL"),
+        (0xA1C3, 0x444, "SPI_SHADER_POS_FORMAT"),
+        (0xA204, 5 | 1 << 22 | 1 << 24, "PA_CL_CLIP_CNTL"),
+        (0xA203, 1 | 1 << 6 | 1 << 9 | 1 << 11, "DB_SHADER_CONTROL: late Z"),
+        (0xA1C4, 1, "SPI_SHADER_Z_FORMAT"),
+        (0xA1C5, 4, "SPI_SHADER_COL_FORMAT"),
+        (0xA08F, 15, "CB_SHADER_MASK"),
+        (0xA206, 0x43F, "PA_CL_VTE_CNTL"),
+        (0xA2F9, 0x2D, "PA_SU_VTX_CNTL"),
+        (0xA293, 0x0602_018C, "PA_SC_MODE_CNTL_1"),
+        (0xA1B1, 0, "SPI_VS_OUT_CONFIG: one slot"),
+        (0xA191, 0, "SPI_PS_INPUT_CNTL_0"),
+        (0xA1B6, 1, "SPI_PS_IN_CONTROL"),
+        // VS_W32_EN and two primitive groups.
+        (0xA2D5, 1 << 23 | 2 << 15, "VGT_SHADER_STAGES_EN"),
+        // A prolog gets the instance id; the seven user SGPRs are below 32.
+        (0x2C4B, 7 << 1, "SPI_SHADER_PGM_RSRC2_VS"),
+    ] {
+        assert_eq!(register(&elf, Register(number)), Some(expect), "{name}");
+    }
+    assert_eq!(register(&elf, Register(0x2C4A)).unwrap() >> 24 & 3, 3, "VGPR_COMP_CNT");
+    assert!(verify(&elf).unwrap().is_ok(), "{:?}", verify(&elf).unwrap().violations);
+}
+
+fn refused(change: impl FnOnce(&mut Unlinked)) -> String {
+    let mut part = compute();
+    change(&mut part);
+    Object::parse(&part.build()).unwrap_err().to_string()
+}
+
+#[test]
+fn broken_unlinked_elfs_are_refused_by_name() {
+    let open = |name: &str| Against::Open(name.into());
+    assert!(refused(|p| p.symbol = "main".into()).contains("`main`, not `_amdgpu_cs_main`"));
+    assert!(refused(|p| p.relocations.push((2, ABS32_LO, open("dovetail.next")))).contains("a joint inside"));
+    assert!(refused(|p| p.relocations.push((6, ABS32_LO, open("mine")))).contains("outside its 0x8 bytes"));
+    assert!(refused(|p| p.relocations.push((0, 7, open("mine")))).contains("relocation kind 7"));
+    assert!(refused(|p| p.relocations.push((0, REL16, open("mine")))).contains("takes R_AMDGPU_ABS32_LO"));
+    assert!(refused(|p| p.data.push((".rodata".into(), 3, vec![0]))).contains("alignment 3"));
+    assert!(refused(|p| p.registers.push((0xA08F, 15))).contains("CB_SHADER_MASK is the link's"));
+    assert!(refused(|p| p.pipeline.push((".colour".into(), Value::from(1)))).contains("unknown key"));
+    assert!(refused(|p| p.interface.epilog = true).contains("no s_branch follows"));
+    assert!(refused(|p| p.code.clear()).contains("body at 0x0 with 0x0 bytes"));
+    let mut joint = fragment();
+    joint.joint = false;
+    joint.code.extend([S_ENDPGM]);
+    let mut bytes = joint.build();
+    assert!(Object::parse(&bytes).unwrap_err().to_string().contains("no s_branch follows"));
+    bytes.truncate(300);
+    assert!(Object::parse(&bytes).unwrap_err().to_string().contains("malformed input: ELF"));
+}
+
+#[test]
+fn prepared_objects_say_what_they_leave_open() {
+    let part = compute().load_symbol(20, "pushconst").load_symbol(21, "descset_0").load_symbol(22, "pushconst");
+    let object = Object::parse(&part.build()).unwrap();
+    assert_eq!(object.open_symbols(), ["descset_0", "pushconst"]);
+    assert_eq!(object.stage(), Stage::Compute);
+}

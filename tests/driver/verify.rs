@@ -1,0 +1,308 @@
+//! Each rule of `link::verify` against a final ELF that breaks it and nothing else.
+
+use crate::link_support::*;
+use dovetail::link::verify::Rule;
+use dovetail::link::{EmitGlue, Placement, link, verify};
+use dovetail::metadata::document::{Document, Map, get, set};
+use dovetail::metadata::note;
+use rmpv::Value;
+
+fn graphics() -> Vec<u8> {
+    let mut ps = fragment();
+    ps.code.extend([s_mov_literal(8), 0]);
+    ps.relocations.push((24, ABS32_LO, Against::Section(".rodata".into())));
+    ps.data.push((".rodata".into(), 4, vec![1; 8]));
+    link(&[&vertex().build(), &ps.build()], &state(), Placement::Adjacent, &EmitGlue).unwrap()
+}
+
+fn compute_elf() -> Vec<u8> {
+    link(&[&compute().build()], &state(), Placement::Adjacent, &EmitGlue).unwrap()
+}
+
+/// Where a section's header is.
+fn header(index: usize) -> usize {
+    64 + 64 * index
+}
+
+fn word(elf: &[u8], at: usize) -> usize {
+    u64::from_le_bytes(elf[at..at + 8].try_into().unwrap()) as usize
+}
+
+/// Where a section's bytes are.
+fn content(elf: &[u8], index: usize) -> (usize, usize) {
+    (word(elf, header(index) + 24), word(elf, header(index) + 32))
+}
+
+const SYMTAB: usize = 2;
+const TEXT: usize = 3;
+const NOTE: usize = 4;
+const REL_TEXT: usize = 5;
+const RODATA: usize = 6;
+
+/// Replaces a section's bytes by others at the end of the file.
+fn replace(elf: &mut Vec<u8>, index: usize, bytes: &[u8]) {
+    elf.resize(elf.len().next_multiple_of(256), 0);
+    let at = elf.len() as u64;
+    elf[header(index) + 24..header(index) + 32].copy_from_slice(&at.to_le_bytes());
+    elf[header(index) + 32..header(index) + 40].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
+    elf.extend(bytes);
+}
+
+/// Changes the metadata.
+fn with_document(mut elf: Vec<u8>, change: impl FnOnce(&mut Document)) -> Vec<u8> {
+    let (at, len) = content(&elf, NOTE);
+    let mut document = Document::parse(note::metadata(&elf[at..at + len]).unwrap()).unwrap();
+    change(&mut document);
+    let section = note::write_section(dovetail::target::GfxIp::Gfx1030, &document.to_bytes());
+    replace(&mut elf, NOTE, &section);
+    elf
+}
+
+fn with_map(elf: Vec<u8>, change: impl FnOnce(&mut Map)) -> Vec<u8> {
+    with_document(elf, |d| change(&mut d.pipeline))
+}
+
+fn within<'a>(map: &'a mut Map, path: &[&str]) -> &'a mut Map {
+    path.iter().fold(map, |map, key| {
+        let found = map.iter_mut().find(|(k, _)| k.as_str() == Some(key));
+        match found {
+            Some((_, Value::Map(inner))) => inner,
+            _ => panic!("no map {key}"),
+        }
+    })
+}
+
+fn set_register(map: &mut Map, register: u32, change: impl Fn(u32) -> Option<u32>) {
+    let words = within(map, &[".registers"]);
+    let at = words.iter().position(|(k, _)| k.as_u64() == Some(register.into()));
+    let old = at.map_or(0, |i| words[i].1.as_u64().unwrap() as u32);
+    let old_at = at.unwrap_or(words.len());
+    match change(old) {
+        Some(new) if at.is_some() => words[old_at].1 = new.into(),
+        Some(new) => words.push((register.into(), new.into())),
+        None => drop(words.remove(old_at)),
+    }
+}
+
+fn drop_key(map: &mut Map, key: &str) {
+    let before = map.len();
+    map.retain(|(k, _)| k.as_str() != Some(key));
+    assert_eq!(map.len() + 1, before, "{key}");
+}
+
+/// The rules that an ELF breaks.
+fn broken(elf: &[u8]) -> Vec<Rule> {
+    let mut rules: Vec<Rule> = verify(elf).unwrap().violations.iter().map(|v| v.rule).collect();
+    rules.dedup();
+    rules
+}
+
+#[track_caller]
+fn breaks(rule: Rule, elf: &[u8]) {
+    let report = verify(elf).unwrap();
+    assert_eq!(broken(elf), [rule], "{:#?}", report.violations);
+}
+
+fn patch(mut elf: Vec<u8>, at: usize, bytes: &[u8]) -> Vec<u8> {
+    elf[at..at + bytes.len()].copy_from_slice(bytes);
+    elf
+}
+
+#[test]
+fn what_the_linker_writes_breaks_none() {
+    assert!(broken(&graphics()).is_empty());
+    assert!(broken(&compute_elf()).is_empty());
+    // The way of mutating breaks none either.
+    assert!(broken(&with_document(graphics(), |_| {})).is_empty());
+}
+
+#[test]
+fn identification() {
+    breaks(Rule::Identification, &patch(graphics(), 7, &[64]));
+    breaks(Rule::Identification, &patch(graphics(), 8, &[1]));
+    breaks(Rule::Identification, &patch(graphics(), 16, &[3]));
+    breaks(Rule::Identification, &patch(graphics(), 18, &[62]));
+    breaks(Rule::Identification, &patch(graphics(), 48, &[0x41]));
+}
+
+#[test]
+fn sections() {
+    // Not executable; linked to no names; writable constant data.
+    breaks(Rule::Sections, &patch(graphics(), header(TEXT) + 8, &[2]));
+    breaks(Rule::Sections, &patch(graphics(), header(TEXT) + 48, &[64, 0]));
+    breaks(Rule::Sections, &patch(graphics(), header(RODATA) + 8, &[3]));
+    assert!(verify(&patch(graphics(), header(SYMTAB) + 40, &[0])).is_err_and(|e| e.to_string().contains("ELF")));
+}
+
+#[test]
+fn nothing_is_left_to_link() {
+    let elf = graphics();
+    let (symbols, _) = content(&elf, SYMTAB);
+    // The first local symbol, of the constant data: nowhere.
+    let undefined = patch(elf.clone(), symbols + 24 + 6, &[0, 0]);
+    assert_eq!(broken(&undefined), [Rule::Linked, Rule::Relocations]);
+    breaks(Rule::Linked, &with_map(elf.clone(), |m| set(m, ".dovetail.generation", 1.into())));
+    breaks(Rule::Linked, &with_map(elf.clone(), |m| set(m, ".vertexInputs", Value::Array(vec![]))));
+    breaks(Rule::Linked, &with_map(elf, |m| set_register(m, 0x2C4E, |_| Some(0x8000_0001))));
+    let mut named = graphics();
+    let (strings, len) = content(&named, 1);
+    let mut table = named[strings..strings + len].to_vec();
+    let at = table.len() as u32;
+    table.extend(b"doff_0_0_b\0");
+    replace(&mut named, 1, &table);
+    breaks(Rule::Linked, &patch(named, symbols + 24, &at.to_le_bytes()));
+}
+
+#[test]
+fn notes_and_version() {
+    let mut elf = graphics();
+    let (at, len) = content(&elf, NOTE);
+    let metadata = note::metadata(&elf[at..at + len]).unwrap().to_vec();
+    let mut section = vec![];
+    note::write_note(&mut section, "AMDGPU", note::NT_AMDGPU_METADATA, &metadata);
+    replace(&mut elf, NOTE, &section);
+    breaks(Rule::Notes, &elf);
+    let mut section = vec![];
+    note::write_note(&mut section, "AMD", note::NT_AMD_HSA_ISA_NAME, b"amdgcn--amdpal--gfx1030");
+    replace(&mut elf, NOTE, &section);
+    breaks(Rule::Notes, &elf);
+    breaks(Rule::Notes, &patch(graphics(), at, &[0xff, 0xff, 0xff, 0xff]));
+    breaks(Rule::Notes, &patch(graphics(), header(NOTE) + 4, &[1]));
+    breaks(Rule::Version, &with_document(graphics(), |d| d.version = None));
+    breaks(Rule::Version, &with_document(graphics(), |d| d.version = Some((1, 0))));
+}
+
+#[test]
+fn metadata_keys() {
+    let change = |change: fn(&mut Map)| breaks(Rule::Metadata, &with_map(graphics(), change));
+    change(|m| set(m, ".type", "Ngg".into()));
+    change(|m| drop_key(m, ".api"));
+    change(|m| drop_key(m, ".internal_pipeline_hash"));
+    change(|m| set(m, ".user_data_limit", 129.into()));
+    change(|m| set(m, ".ps_sample_mask", true.into()));
+    change(|m| set(m, ".spill_threshold", 100.into()));
+    change(|m| drop_key(within(m, &[".shaders", ".pixel"]), ".api_shader_hash"));
+    change(|m| set(within(m, &[".shaders", ".vertex"]), ".hardware_mapping", Value::Array(vec![".gs".into()])));
+    change(|m| set(within(m, &[".hardware_stages", ".vs"]), ".entry_point", "_amdgpu_vs_main_fetchless".into()));
+    change(|m| drop_key(within(m, &[".hardware_stages", ".ps"]), ".wavefront_size"));
+    change(|m| drop_key(within(m, &[".hardware_stages", ".ps"]), ".vgpr_count"));
+    let change = |change: fn(&mut Map)| breaks(Rule::Metadata, &with_map(compute_elf(), change));
+    change(|m| drop_key(within(m, &[".hardware_stages", ".cs"]), ".threadgroup_dimensions"));
+    change(|m| {
+        set(within(m, &[".hardware_stages", ".cs"]), ".threadgroup_dimensions", Value::Array(vec![1.into(); 3]))
+    });
+    change(|m| set(within(m, &[".hardware_stages", ".cs"]), ".lds_size", 77.into()));
+}
+
+/// PAL hands it to the driver, which then shades pixels one by one.
+#[test]
+fn sample_masks_are_told_of() {
+    let said = |fragment: Unlinked| {
+        let elf = link(&[&vertex().build(), &fragment.build()], &state(), Placement::Adjacent, &EmitGlue).unwrap();
+        assert!(broken(&elf).is_empty(), "{:?}", broken(&elf));
+        let (at, len) = content(&elf, NOTE);
+        let document = Document::parse(note::metadata(&elf[at..at + len]).unwrap()).unwrap();
+        get(&document.pipeline, ".ps_sample_mask").and_then(Value::as_bool)
+    };
+    assert_eq!(said(fragment()), None);
+    let mut reads = fragment();
+    for register in [0xA1B3, 0xA1B4] {
+        let at = reads.registers.iter().position(|(n, _)| *n == register).unwrap();
+        reads.registers[at].1 |= 1 << 14;
+    }
+    assert_eq!(said(reads), Some(true));
+}
+
+#[test]
+fn mandatory_registers() {
+    for register in
+        [0xA210, 0xA204, 0xA206, 0xA2F9, 0xA293, 0xA2AD, 0xA203, 0xA1B8, 0xA2A1, 0xA310, 0xA2F8, 0x2C4A, 0x2C0B]
+    {
+        let elf = with_map(graphics(), |m| set_register(m, register, |_| None));
+        assert!(broken(&elf).contains(&Rule::MandatoryRegisters), "{register:#x}: {:?}", broken(&elf));
+    }
+    for register in [0xA1B6, 0xA1B4, 0xA1B3, 0xA191, 0xA2D5] {
+        let elf = with_map(graphics(), |m| set_register(m, register, |_| None));
+        assert!(broken(&elf).contains(&Rule::MandatoryRegisters), "{register:#x}: {:?}", broken(&elf));
+    }
+    breaks(Rule::MandatoryRegisters, &with_map(compute_elf(), |m| set_register(m, 0x2E08, |_| None)));
+}
+
+#[test]
+fn register_words() {
+    let change = |register, change: fn(u32) -> Option<u32>| {
+        breaks(Rule::Registers, &with_map(graphics(), |m| set_register(m, register, change)));
+    };
+    change(0x2C4A, |w| Some(w ^ 1));
+    change(0x2C4A, |w| Some(w ^ 1 << 6));
+    change(0xA1B6, |w| Some(w ^ 1 << 15));
+    change(0xA1B6, |w| Some(w | 5));
+    change(0x2C0B, |w| Some(w | 1));
+    change(0x2C0B, |w| Some(w | 1 << 27));
+    change(0xA191, |w| Some(w | 7));
+    change(0xA193, |_| Some(0));
+    change(0xA1B3, |_| Some(4));
+    change(0xA1C3, |_| Some(0));
+    change(0xA1C4, |_| Some(1));
+    change(0xA1B1, |_| Some(1 << 7));
+    breaks(Rule::Registers, &with_map(graphics(), |m| set_register(m, 0x1234, |_| Some(0))));
+}
+
+#[test]
+fn user_data() {
+    let change = |register, change: fn(u32) -> Option<u32>| {
+        breaks(Rule::UserData, &with_map(graphics(), |m| set_register(m, register, change)));
+    };
+    change(0x2C4C, |_| None);
+    change(0x2C4E, |_| Some(0x1000_0000));
+    change(0x2C4E, |_| Some(0x1000_0004));
+    change(0x2C4E, |_| Some(128));
+    change(0x2C4E, |_| Some(0x1234_5678));
+    change(0x2C4C + 9, |_| Some(0));
+}
+
+#[test]
+fn entries() {
+    let elf = graphics();
+    let (symbols, len) = content(&elf, SYMTAB);
+    // The entry of the fragment stage is the last symbol.
+    let last = symbols + len - 24;
+    breaks(Rule::Entry, &patch(elf.clone(), last + 16, &[0; 8]));
+    breaks(Rule::Entry, &patch(elf.clone(), last + 8, &[64]));
+    breaks(Rule::Entry, &patch(elf.clone(), last + 16, &[0xff, 0xff]));
+    breaks(Rule::Entry, &patch(elf.clone(), last + 4, &[0x02]));
+    let vertex_name = elf[last - 24..last - 20].to_vec();
+    breaks(Rule::Entry, &patch(elf.clone(), last, &vertex_name));
+    // A stage's symbol that leaves its last part out.
+    breaks(Rule::Entry, &patch(elf, last + 16, &[4, 0]));
+}
+
+#[test]
+fn relocations() {
+    let elf = graphics();
+    let (rels, _) = content(&elf, REL_TEXT);
+    breaks(Rule::Relocations, &patch(elf.clone(), rels + 8, &[7]));
+    breaks(Rule::Relocations, &patch(elf.clone(), rels, &[0xff, 0xff]));
+    breaks(Rule::Relocations, &patch(elf.clone(), rels + 12, &[99]));
+    breaks(Rule::Relocations, &patch(elf.clone(), header(REL_TEXT) + 44, &[4]));
+    breaks(Rule::Relocations, &patch(elf.clone(), header(REL_TEXT) + 32, &[15]));
+    breaks(Rule::Relocations, &patch(elf, header(REL_TEXT) + 4, &[4]));
+}
+
+#[test]
+fn padding() {
+    let elf = graphics();
+    let (text, len) = content(&elf, TEXT);
+    breaks(Rule::Padding, &patch(elf, text + len - 4, &S_NOP.to_le_bytes()));
+    let mut short = graphics();
+    let bytes = short[text..text + len - 64].to_vec();
+    replace(&mut short, TEXT, &bytes);
+    breaks(Rule::Padding, &short);
+}
+
+#[test]
+fn unlinked_elfs_are_not_final() {
+    let rules = broken(&vertex().build());
+    assert!(rules.contains(&Rule::Linked) && rules.contains(&Rule::Version), "{rules:?}");
+    assert!(get(&Map::new(), ".type").is_none());
+}

@@ -1,0 +1,119 @@
+//! Compute shaders all the way: GLSL to SPIR-V, compiled, linked, loaded and dispatched on the emulator, and the results
+//! compared with what plain Rust makes of the same numbers.
+
+use crate::shaders;
+use dovetail::abi::layout::ResolvedLayout;
+use dovetail::compile::Compiler;
+use dovetail::compile::llvm::LlvmCompiler;
+use dovetail::compile::request::{Module, StageRequest};
+use dovetail::emu::{Limits, Machine, Pipeline};
+use dovetail::ir::ResourceKind;
+use dovetail::link::{EmitGlue, Placement, link};
+use dovetail::state::{BindingLayout, PipelineState, ResourceLayout, SetLayout};
+use dovetail::target::{GfxIp, Stage, WaveSize};
+
+/// Runs a shader of `testdata/shaders` on storage buffers of floats: those of set 0, in order of their bindings.
+fn run(name: &str, wave: WaveSize, buffers: &[Vec<f32>], push: &[u32], grid: [u32; 3]) -> Option<Vec<Vec<f32>>> {
+    let dir = tempfile::tempdir().expect("a folder");
+    let module = Module::new(std::fs::read(shaders::spirv(name, dir.path(), name)?).expect("written")).expect("SPIR-V");
+    let request = StageRequest {
+        target: GfxIp::Gfx1030,
+        stage: Stage::Compute,
+        module: module.digest(),
+        entry_point: "main".to_owned(),
+        specialization: vec![],
+        wave,
+        options: Default::default(),
+        known: Default::default(),
+    };
+    let part = LlvmCompiler::new().compile(&module, &request).expect("compiles");
+    let binding = |binding| BindingLayout {
+        binding,
+        kind: ResourceKind::StorageBuffer.into(),
+        count: 1,
+        dynamic: false,
+        offset: None,
+    };
+    let bindings = (0..).take(buffers.len()).map(binding).collect();
+    let layout = ResourceLayout {
+        sets: vec![SetLayout { set: 0, root: None, bindings }],
+        push_constant_bytes: 4 * push.len() as u32,
+        push_constant_root: None,
+    };
+    let places = ResolvedLayout::new(&layout).expect("a layout");
+    let state = PipelineState { layout, ..PipelineState::default() };
+    let elf = link(&[&part.0], &state, Placement::Adjacent, &EmitGlue).expect("links");
+
+    let mut machine = Machine::new(GfxIp::Gfx1030);
+    let pipeline = Pipeline::load(&mut machine, &elf).expect("loads");
+    let mut root = vec![0; places.root_dwords() as usize];
+    let mut table = vec![0; 16 * buffers.len()];
+    let mut addresses = Vec::new();
+    for (binding, values) in (0..).zip(buffers) {
+        let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+        let address = machine.alloc_with(&bytes).expect("room");
+        let descriptor = [address as u32, (address >> 32) as u32, bytes.len() as u32, 0x3101_4fac];
+        let at = places.binding(0, binding).expect("laid out").offset as usize;
+        let words: Vec<u8> = descriptor.into_iter().flat_map(u32::to_le_bytes).collect();
+        table[at..at + 16].copy_from_slice(&words);
+        addresses.push(address);
+    }
+    let table = machine.alloc_with(&table).expect("room");
+    root[places.set_pointer(0).expect("set 0") as usize] = table as u32;
+    let first = places.push_constants().map_or(0, |place| place.root as usize);
+    root[first..first + push.len()].copy_from_slice(push);
+    let limits = Limits { instructions: 10_000_000 };
+    machine.dispatch(&pipeline, &root, grid, limits).expect("runs");
+    let read = |(address, values): (&u64, &Vec<f32>)| {
+        let bytes = machine.read(*address, 4 * values.len()).expect("ours");
+        bytes.chunks_exact(4).map(|x| f32::from_le_bytes(x.try_into().expect("four"))).collect()
+    };
+    Some(addresses.iter().zip(buffers).map(read).collect())
+}
+
+fn numbers(count: usize, seed: u32) -> Vec<f32> {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as f32 / 8_388_608.0 - 1.0
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+#[test]
+fn matrices_are_multiplied() {
+    let (m, n, k) = (64, 128, 32);
+    let [a, b] = [numbers(m * k, 1), numbers(k * n, 2)];
+    for wave in [WaveSize::W32, WaveSize::W64] {
+        let buffers = [a.clone(), b.clone(), vec![0.0; m * n]];
+        let push = [m as u32, n as u32, k as u32];
+        let Some(after) = run("gemm_f32.comp", wave, &buffers, &push, [2, 1, 1]) else { return };
+        for row in 0..m {
+            for column in 0..n {
+                let sum = (0..k).fold(0.0f32, |sum, i| a[row * k + i].mul_add(b[i * n + column], sum));
+                assert_eq!(after[2][row * n + column], sum, "{wave:?} {row}, {column}");
+            }
+        }
+    }
+}
+
+#[test]
+fn softmax_goes_through_subgroups_and_barriers() {
+    let (rows, n, scale) = (2, 600, 3.0f32);
+    let before = numbers(rows * n, 3);
+    for wave in [WaveSize::W32, WaveSize::W64] {
+        let push = [n as u32, scale.to_bits()];
+        let Some(after) = run("softmax.comp", wave, std::slice::from_ref(&before), &push, [rows as u32, 1, 1]) else {
+            return;
+        };
+        for row in 0..rows {
+            let scaled: Vec<f64> = before[row * n..][..n].iter().map(|x| f64::from(*x * scale)).collect();
+            let most = scaled.iter().copied().fold(f64::MIN, f64::max);
+            let sum: f64 = scaled.iter().map(|x| (x - most).exp()).sum();
+            for (i, x) in scaled.iter().enumerate() {
+                let (wanted, got) = ((x - most).exp() / sum, f64::from(after[0][row * n + i]));
+                assert!((got / wanted - 1.0).abs() < 1e-5, "{wave:?} {row}, {i}: {got}, not {wanted}");
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Nothing is supported without a case: what the front end translates is found out by asking it, what the cases make use of
+//! is read from their SPIR-V, and each feature of the first that is missing in the second is named.
+//!
+//! The cases are all shaders of the folders below, each of which is run against lavapipe by the test file beside its name.
+//! An exemption has its reason, and goes when its feature gets a case.
+
+use crate::cases::Case;
+use crate::support::{assembly, glsl, root};
+use crate::{features, probe};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+
+/// Folders of cases, and what runs every shader of them.
+const CASES: &[(&str, &str)] = &[
+    ("coverage", "compute_cases and interpreted_compute"),
+    ("draw", "interpreted_draws"),
+    ("draws", "draws"),
+    ("stages", "draw_cases"),
+    ("formats", "formats"),
+];
+
+/// What has no case of its own, and why.
+const EXEMPT: &[(&str, &str)] = &[
+    ("BuiltIn FragStencilRefEXT, output of Fragment", "draws have no stencil attachment"),
+    ("capability StencilExportEXT", "draws have no stencil attachment"),
+    ("execution mode StencilRefReplacingEXT", "draws have no stencil attachment"),
+    ("BuiltIn WorkgroupSize, input of GLCompute", "valid modules have it as a constant, which has cases"),
+    ("OpImageQuerySamples", "inputs have no multisampled images"),
+    ("capability ImageMSArray", "inputs have no multisampled images"),
+    ("capability StorageImageMultisample", "inputs have no multisampled images"),
+    ("image operand SAMPLE", "inputs have no multisampled images"),
+    ("capability InputAttachment", "draws have no input attachments"),
+    ("capability InputAttachmentArrayDynamicIndexing", "draws have no input attachments"),
+    ("capability InputAttachmentArrayNonUniformIndexing", "draws have no input attachments"),
+    ("OpReadClockKHR", "no two runs agree on the time"),
+    ("capability ShaderClockKHR", "no two runs agree on the time"),
+    ("capability ImageRect", "Vulkan has no such image"),
+    ("capability SampledRect", "Vulkan has no such image"),
+    ("capability Int64ImageEXT", "neither lavapipe nor the interpreter has texels of 64 bits"),
+    ("capability ShaderLayer", "glslang declares ShaderViewportIndexLayerEXT for the same"),
+    ("capability ShaderViewportIndex", "glslang declares ShaderViewportIndexLayerEXT for the same"),
+    ("execution mode PixelCenterInteger", "Vulkan forbids it"),
+    ("execution mode RequireFullQuadsKHR", "the assembler of bookworm cannot write a fragment shader with it"),
+];
+
+/// Names of what every case makes use of, with the first case that does.
+fn occurring(test: &str) -> Option<&'static BTreeMap<String, String>> {
+    static ALL: OnceLock<Option<BTreeMap<String, String>>> = OnceLock::new();
+    ALL.get_or_init(|| read_cases(test)).as_ref()
+}
+
+fn read_cases(test: &str) -> Option<BTreeMap<String, String>> {
+    let mut out = BTreeMap::new();
+    for (folder, _) in CASES {
+        let entries = std::fs::read_dir(root().join("testdata").join(folder)).expect("a folder of cases");
+        let mut paths: Vec<_> = entries.map(|entry| entry.expect("a case").path()).collect();
+        paths.sort();
+        for path in paths {
+            let extension = path.extension().unwrap_or_default().to_string_lossy().into_owned();
+            let case = Case::new("", &std::fs::read_to_string(&path).expect("a case"));
+            let module = match extension.as_str() {
+                "spvasm" => assembly(test, &path)?,
+                "vert" | "frag" | "comp" => glsl(test, &path, &case.target)?,
+                _ => continue,
+            };
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            for feature in features::of(&module) {
+                out.entry(feature).or_insert_with(|| format!("{folder}/{name}"));
+            }
+        }
+    }
+    Some(out)
+}
+
+#[test]
+fn everything_supported_has_a_case() {
+    let test = "coverage::everything_supported_has_a_case";
+    let Some(occurring) = occurring(test) else { return };
+    let supported = probe::supported();
+    let exempt: BTreeMap<&str, &str> = EXEMPT.iter().copied().collect();
+    let without: Vec<&String> =
+        supported.iter().filter(|name| !occurring.contains_key(*name) && !exempt.contains_key(name.as_str())).collect();
+    assert!(without.is_empty(), "{} of {} features have no case: {without:#?}", without.len(), supported.len());
+    let idle: Vec<&&str> =
+        exempt.keys().filter(|name| occurring.contains_key(**name) || !supported.contains(**name)).collect();
+    assert!(idle.is_empty(), "exempt without need: {idle:?}");
+    eprintln!("{} features, {} of them exempt", supported.len(), exempt.len());
+}
+
+/// The probe is not too strict: whatever a case makes use of is found to be supported.
+#[test]
+fn whatever_has_a_case_is_found_supported() {
+    let test = "coverage::whatever_has_a_case_is_found_supported";
+    let Some(occurring) = occurring(test) else { return };
+    let supported = probe::supported();
+    // Forms of images are not asked for.
+    let missed: BTreeSet<_> =
+        occurring.iter().filter(|(name, _)| !supported.contains(*name) && !name.contains(" image ")).collect();
+    assert!(missed.is_empty(), "{missed:#?}");
+}
+
+/// Image types that Vulkan has and a front end meets.
+#[test]
+fn every_form_of_image_has_a_case() {
+    let test = "coverage::every_form_of_image_has_a_case";
+    let Some(occurring) = occurring(test) else { return };
+    let sampled = ["Dim1D", "Dim1D array", "Dim2D", "Dim2D array", "Dim3D", "DimCube", "DimCube array", "DimBuffer"];
+    let storage = ["Dim1D", "Dim1D array", "Dim2D", "Dim2D array", "Dim3D", "DimCube", "DimCube array", "DimBuffer"];
+    let wanted = sampled.map(|form| format!("sampled image {form}")).into_iter();
+    let wanted = wanted.chain(storage.map(|form| format!("storage image {form}")));
+    let without: Vec<String> = wanted.filter(|form| !occurring.contains_key(form)).collect();
+    assert!(without.is_empty(), "{without:#?}");
+}

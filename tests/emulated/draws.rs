@@ -1,0 +1,295 @@
+//! Draws judged: linked and whole pipelines on the emulator against lavapipe, pixel by pixel.
+
+use crate::scene::{Arrangement, EDGES, Scene};
+use crate::support;
+use crate::support::{glsl, root};
+use crate::vulkan::Lavapipe;
+use dovetail::emu::inputs::{
+    Address, Binding, Blend, BlendEquation, BlendFactor, BlendOp, Bound, Bytes, Compare, Depth, Draw, Image, Inputs,
+    Sampler, Shape, Target, Topology, VertexBuffer,
+};
+use dovetail::emu::{self, Limits, Machine, Pipeline};
+use dovetail::ir::ResourceKind;
+use dovetail::metadata::registers::StageRegisters;
+use dovetail::state::{BindingLayout, PipelineState, SetLayout, VertexAttribute, VertexBinding, VertexInputState};
+use dovetail::target::{GfxIp, Stage};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+fn floats(x: &[f32]) -> Bytes {
+    Bytes(x.iter().flat_map(|x| x.to_le_bytes()).collect())
+}
+
+fn target(location: u32, format: &str) -> Target {
+    Target { clear: [0.0, 0.0, 0.0, 1.0], ..Target::new(location, format) }
+}
+
+/// The shader pair `varied`.
+fn varied(test: &str, topology: Topology, vertices: &[[f32; 8]]) -> Option<Scene> {
+    let targets = vec![target(0, "R8G8B8A8_UNORM"), target(1, "R32G32B32A32_UINT"), target(2, "R32G32B32A32_SFLOAT")];
+    pair(test, "varied", topology, vertices, targets)
+}
+
+/// A shader pair that takes vertices of position and colour.
+fn pair(test: &str, name: &str, topology: Topology, vertices: &[[f32; 8]], targets: Vec<Target>) -> Option<Scene> {
+    let path = root().join("testdata/draws").join(name);
+    let [vertex, fragment] = ["vert", "frag"].map(|stage| glsl(test, &path.with_extension(stage), "vulkan1.1"));
+    let attribute =
+        |location, offset| VertexAttribute { location, binding: 0, format: "R32G32B32A32_SFLOAT".to_owned(), offset };
+    let vertex_input = VertexInputState {
+        bindings: vec![VertexBinding { binding: 0, stride: 32, rate: Default::default(), divisor: 1 }],
+        attributes: vec![attribute(0, 0), attribute(1, 16)],
+    };
+    Some(Scene {
+        vertex: vertex?,
+        fragment: fragment?,
+        state: PipelineState { vertex: vertex_input, ..Default::default() },
+        inputs: Inputs {
+            draw: Some(Draw {
+                vertex_buffers: vec![VertexBuffer { binding: 0, stride: 32, data: floats(&vertices.concat()) }],
+                targets,
+                ..Draw::new(topology, vertices.len() as u32, [48, 40])
+            }),
+            ..Default::default()
+        },
+    })
+}
+
+fn lavapipe(test: &str) -> Option<&'static Lavapipe> {
+    Lavapipe::get().map_err(|why| support::skip(test, &why)).ok()
+}
+
+/// Numbers that look random, the same every time, from -1 to 1.
+fn noise(seed: u32) -> impl FnMut() -> f32 {
+    let mut state = seed;
+    move || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as f32 / (1 << 23) as f32 - 1.0
+    }
+}
+
+/// Corners up to `reach` half screens from the middle; what lavapipe clips it gives NaN for values linear on the screen.
+fn corners(count: usize, seed: u32, reach: f32) -> Vec<[f32; 8]> {
+    let mut next = noise(seed);
+    let mut corner = || {
+        let w = 1.5 + next();
+        let color = [next(), next(), next()].map(|c| c.abs());
+        [next() * reach * w, next() * reach * w, (next() * 0.5 + 0.5) * w, w, color[0], color[1], color[2], 0.75]
+    };
+    (0..count).map(|_| corner()).collect()
+}
+
+#[test]
+fn triangles_meet_the_judge() {
+    let test = "draws::triangles_meet_the_judge";
+    let Some(vulkan) = lavapipe(test) else { return };
+    for seed in 1..4 {
+        let Some(mut scene) = varied(test, Topology::TriangleStrip, &corners(7, seed, 0.99)) else { return };
+        scene.judge(vulkan, &format!("strip {seed}"), EDGES, None);
+        if let Some(draw) = &mut scene.inputs.draw {
+            draw.topology = Topology::TriangleList;
+            draw.indices = vec![4, 1, 0, 3, 2, 1, 5, 4, 2];
+            draw.vertices = 9;
+            draw.first_vertex = 1;
+            draw.instances = 2;
+            draw.first_instance = 3;
+            draw.depth = Some(Depth { clear: 0.9, compare: Compare::LessOrEqual, write: true });
+            let over = |source, destination, op| BlendEquation { source, destination, op };
+            draw.targets[0].blend = Some(Blend {
+                color: over(BlendFactor::SrcAlpha, BlendFactor::OneMinusSrcAlpha, BlendOp::Add),
+                alpha: over(BlendFactor::One, BlendFactor::One, BlendOp::Max),
+            });
+            draw.targets[2].format = "R16G16B16A16_SFLOAT".to_owned();
+            draw.targets[1].write_mask = 0b1101;
+        }
+        scene.judge(vulkan, &format!("indexed {seed}"), EDGES, None);
+    }
+}
+
+#[test]
+fn what_crosses_the_eye_is_clipped() {
+    let test = "draws::what_crosses_the_eye_is_clipped";
+    let Some(vulkan) = lavapipe(test) else { return };
+    let mut floor = corners(6, 9, 1.3);
+    for (n, vertex) in floor.iter_mut().enumerate() {
+        // Every third vertex is behind the eye.
+        let w = if n % 3 == 2 { -0.5 } else { 1.0 + n as f32 * 0.3 };
+        (vertex[2], vertex[3]) = (w - 0.4, w);
+    }
+    let Some(mut scene) = varied(test, Topology::TriangleList, &floor) else { return };
+    scene.inputs.draw.iter_mut().for_each(|draw| draw.targets.truncate(2));
+    scene.judge(vulkan, "behind", EDGES, None);
+}
+
+#[test]
+fn distances_clip_and_are_read() {
+    let test = "draws::distances_clip_and_are_read";
+    let Some(vulkan) = lavapipe(test) else { return };
+    for seed in 1..4 {
+        let targets = vec![target(0, "R32G32B32A32_SFLOAT")];
+        let vertices = corners(7, seed, 0.99);
+        let Some(mut scene) = pair(test, "clipped", Topology::TriangleStrip, &vertices, targets) else { return };
+        scene.judge(vulkan, &format!("distances {seed}"), EDGES, None);
+    }
+}
+
+#[test]
+fn points_meet_the_judge() {
+    let test = "draws::points_meet_the_judge";
+    let Some(vulkan) = lavapipe(test) else { return };
+    let points = corners(24, 5, 0.9);
+    // Of points whose centre is outside lavapipe draws what remains: all are inside.
+    let Some(mut scene) = varied(test, Topology::PointList, &points) else { return };
+    scene.judge(vulkan, "points", EDGES, None);
+}
+
+#[test]
+fn lines_meet_the_judge() {
+    let test = "draws::lines_meet_the_judge";
+    let Some(vulkan) = lavapipe(test) else { return };
+    let Some(mut scene) = varied(test, Topology::LineStrip, &corners(9, 3, 0.9)) else { return };
+    scene.inputs.draw.iter_mut().for_each(|draw| draw.targets.truncate(2));
+    scene.judge(vulkan, "lines", EDGES, None);
+}
+
+/// Lavapipe of Mesa 22 draws but the first view where rendering is dynamic, so what each layer holds is said here.
+#[test]
+fn every_view_is_drawn_to_its_layer() {
+    let test = "draws::every_view_is_drawn_to_its_layer";
+    let screen = [[-1.0, -1.0], [3.0, -1.0], [-1.0, 3.0]].map(|[x, y]| [x, y, 0.5, 1.0, 0.0, 0.0, 0.0, 0.0]);
+    for (name, view_mask, reads) in [("views", 0b1011, true), ("views", 0, true), ("views_unread", 0b110, false)] {
+        let targets = vec![target(0, "R32G32B32A32_SINT")];
+        let Some(mut scene) = pair(test, name, Topology::TriangleList, &screen, targets) else { return };
+        scene.inputs.draw.iter_mut().for_each(|draw| draw.view_mask = view_mask);
+        scene.take_colors_from_draw();
+        for (route, _, elf) in scene.pipelines() {
+            let at = format!("{name} {view_mask:#b}, {route}");
+            let drawn = emu::run(&elf, &scene.state.layout, &scene.inputs, Limits::default());
+            let targets = drawn.unwrap_or_else(|e| panic!("{at}: {e}")).targets.expect("targets");
+            let [target] = &targets.colors[..] else { panic!("{at}: not one attachment") };
+            let numbers = target.data.as_chunks::<4>().0.iter().map(|b| i32::from_le_bytes(*b)).collect::<Vec<_>>();
+            let layers: Vec<&[i32]> = numbers.chunks(48 * 40 * 4).collect();
+            assert_eq!(layers.len(), if view_mask == 0 { 1 } else { 32 - view_mask.leading_zeros() as usize }, "{at}");
+            for (layer, numbers) in (0i32..).zip(layers) {
+                let expected = match (view_mask.max(1) >> layer & 1 == 1, reads) {
+                    (false, _) => [0, 0, 0, 1],
+                    (true, true) => [layer, layer, layer, 7],
+                    (true, false) => [9, 8, layer, 7],
+                };
+                let wrong = numbers.chunks(4).find(|texel| *texel != expected);
+                assert_eq!(wrong, None, "{at}: layer {layer}, not {expected:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_texture_is_drawn() {
+    let test = "draws::a_texture_is_drawn";
+    let shaders = root().join("testdata/shaders");
+    let read = |name: &str| glsl(test, &shaders.join(Path::new(name)), "vulkan1.1");
+    let (Some(vulkan), Some(vertex), Some(fragment)) = (lavapipe(test), read("ui.vert"), read("ui.frag")) else {
+        return;
+    };
+    let mut next = noise(7);
+    let data = Bytes((0..16 * 8 * 4).map(|_| (next() * 127.0 + 128.0) as u8).collect());
+    let image = Image {
+        format: "R8G8B8A8_UNORM".to_owned(),
+        shape: Shape::D2,
+        extent: [16, 8, 1],
+        layers: 1,
+        arrayed: false,
+        levels: 1,
+        samples: 1,
+        data,
+    };
+    let attribute =
+        |location, format: &str| VertexAttribute { location, binding: location, format: format.to_owned(), offset: 0 };
+    let binding = |binding, stride| VertexBinding { binding, stride, rate: Default::default(), divisor: 1 };
+    let buffer = |binding, stride, data: &[f32]| VertexBuffer { binding, stride, data: floats(data) };
+    let set = BindingLayout {
+        binding: 0,
+        kind: ResourceKind::CombinedImageSampler.into(),
+        count: 1,
+        dynamic: false,
+        offset: None,
+    };
+    let mut state = PipelineState {
+        vertex: VertexInputState {
+            bindings: vec![binding(0, 8), binding(1, 8), binding(2, 16)],
+            attributes: vec![
+                attribute(0, "R32G32_SFLOAT"),
+                attribute(1, "R32G32_SFLOAT"),
+                attribute(2, "R32G32B32A32_SFLOAT"),
+            ],
+        },
+        ..Default::default()
+    };
+    state.layout.sets = vec![SetLayout { set: 0, root: None, bindings: vec![set] }];
+    state.layout.push_constant_bytes = 16;
+    for (linear, address) in [(false, Address::Repeat), (true, Address::MirroredRepeat), (true, Address::ClampToBorder)]
+    {
+        let sampler = Sampler { mag_linear: linear, min_linear: linear, address: [address; 3], ..Default::default() };
+        let bound = Bound::CombinedImageSampler(image.clone(), sampler);
+        let inputs = Inputs {
+            bindings: vec![Binding { set: 0, binding: 0, element: 0, bound }],
+            push_constants: floats(&[1.0, 1.0, 0.0, 0.0]),
+            draw: Some(Draw {
+                vertex_buffers: vec![
+                    buffer(0, 8, &[-0.93, -0.91, 0.9, -0.7, -0.5, 0.8, 0.7, 0.9]),
+                    buffer(1, 8, &[-0.3, -0.2, 1.3, 0.1, 0.0, 1.4, 1.2, 1.1]),
+                    buffer(2, 16, &[1.0; 16]),
+                ],
+                targets: vec![target(0, "B8G8R8A8_UNORM")],
+                ..Draw::new(Topology::TriangleStrip, 4, [64, 48])
+            }),
+            ..Default::default()
+        };
+        let mut scene = Scene { vertex: vertex.clone(), fragment: fragment.clone(), state: state.clone(), inputs };
+        scene.judge(vulkan, &format!("texture, linear {linear}, {address:?}"), EDGES, None);
+    }
+}
+
+/// Scratch in both stages, with an even and with an odd number of user-data SGPRs: after them the hardware loads the offset
+/// of the wave's scratch, which no prolog may overwrite.
+#[test]
+fn scratch_is_the_waves_own() {
+    let test = "draws::scratch_is_the_waves_own";
+    let Some(vulkan) = lavapipe(test) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut parities = BTreeSet::new();
+    for step in ["push.a", "(push.a + push.b)"] {
+        let spirv = ["vert", "frag"].map(|stage| {
+            let text = std::fs::read_to_string(root().join("testdata/draws/scratch").with_extension(stage));
+            let path = folder.path().join("scratch").with_extension(stage);
+            std::fs::write(&path, text.expect("a shader").replace("STEP push.a", &format!("STEP {step}")))
+                .expect("a file");
+            glsl(test, &path, "vulkan1.1")
+        });
+        let [Some(vertex), Some(fragment)] = spirv else { return };
+        let targets = vec![target(0, "R32G32B32A32_SFLOAT")];
+        let Some(mut scene) = pair(test, "varied", Topology::TriangleStrip, &corners(5, 2, 0.99), targets) else {
+            return;
+        };
+        (scene.vertex, scene.fragment) = (vertex, fragment);
+        let rows: Vec<f32> = (0..64).map(|n| (n * 37 % 64) as f32 * 0.25).collect();
+        scene.inputs.bindings =
+            vec![Binding { set: 0, binding: 0, element: 0, bound: Bound::UniformBuffer(floats(&rows)) }];
+        scene.inputs.push_constants = Bytes([5u32, 13].into_iter().flat_map(u32::to_le_bytes).collect());
+        scene.inputs.draw.iter_mut().for_each(|draw| draw.extent = [24, 20]);
+        let kind = ResourceKind::UniformBuffer;
+        let binding = BindingLayout { binding: 0, kind: kind.into(), count: 1, dynamic: false, offset: None };
+        scene.state.layout.sets = vec![SetLayout { set: 0, root: None, bindings: vec![binding] }];
+        scene.state.layout.push_constant_bytes = 8;
+        scene.judge_in(&Arrangement::all(), vulkan, step, EDGES, None);
+        for (route, _, elf) in scene.pipelines_in(&[Arrangement::SMALL]) {
+            let words = Pipeline::load(&mut Machine::new(GfxIp::Gfx1030), &elf).expect("a pipeline").registers;
+            for stage in [Stage::Vertex, Stage::Fragment] {
+                let scratch = words.field(StageRegisters::of(stage).scratch_en);
+                assert_eq!(scratch, 1, "{route}: no scratch in the {stage} stage proves nothing");
+            }
+            parities.insert(words.field(StageRegisters::of(Stage::Vertex).user_sgpr) % 2);
+        }
+    }
+    assert_eq!(parities.len(), 2, "an even and an odd number of user SGPRs");
+}

@@ -1,0 +1,29 @@
+//! Pipelines, linked in both layouts and compiled whole, on the emulator: what they compute is what lavapipe or plain Rust
+//! makes of the same inputs.
+
+mod bindings;
+#[path = "../support/cases.rs"]
+mod cases;
+mod compute_cases;
+mod compute_kernels;
+mod coverage;
+mod draw_cases;
+mod draws;
+#[path = "../support/features.rs"]
+mod features;
+mod formats;
+mod picture;
+#[path = "../support/probe.rs"]
+mod probe;
+mod reflected_modules;
+mod reflected_pairs;
+mod replay;
+mod sample_shading;
+#[path = "../support/scene.rs"]
+mod scene;
+#[path = "../support/shaders.rs"]
+mod shaders;
+#[path = "../support/mod.rs"]
+mod support;
+#[path = "../support/vulkan.rs"]
+mod vulkan;

@@ -1,0 +1,39 @@
+//! The picture in the README, small: the same shaders, states and generator, by linked and whole pipelines on the emulator
+//! and by lavapipe.
+
+#[path = "../../testdata/picture/geometry.rs"]
+mod geometry;
+#[path = "../../testdata/picture/scene.rs"]
+mod picture;
+
+use crate::scene::Scene;
+use crate::support;
+use crate::support::{glsl, root};
+use crate::vulkan::Lavapipe;
+use dovetail::emu::inputs::Inputs;
+use dovetail::state::PipelineState;
+
+const SIZE: u32 = 64;
+
+fn scene(test: &str, name: &str, inputs: Inputs) -> Option<Scene> {
+    let path = root().join("testdata/picture").join(name);
+    let stage = |extension| glsl(test, &path.with_extension(extension), "vulkan1.1");
+    let text = std::fs::read_to_string(path.with_extension("toml")).expect("a state");
+    let state: PipelineState = toml::from_str(&text).expect("a state");
+    Some(Scene { vertex: stage("vert")?, fragment: stage("frag")?, state, inputs })
+}
+
+#[test]
+fn the_picture_is_lavapipes() {
+    let test = "picture::the_picture_is_lavapipes";
+    let vulkan = match Lavapipe::get() {
+        Ok(vulkan) => vulkan,
+        Err(why) => return support::skip(test, &why),
+    };
+    let Some(mut knot) = scene(test, "knot", picture::knot(SIZE, 1)) else { return };
+    // Where the knot ends, a pixel of it or of the floor: few of so many edges.
+    knot.judge(vulkan, "knot", 40, Some(4.0 / 255.0));
+    let noise = (0..SIZE * SIZE * 4).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let Some(mut half) = scene(test, "half", picture::half(SIZE, noise)) else { return };
+    half.judge(vulkan, "half", 0, Some(4.0 / 255.0));
+}

@@ -1,0 +1,160 @@
+//! Pairs of a vertex and a fragment shader, with inputs made from what they declare: every pipeline of them draws on the
+//! emulator what lavapipe draws.
+//!
+//! With `DOVETAIL_PAIRS` set, all pairs of the extracted corpora whose names contain its value are judged too, and what
+//! became of each is printed; with `DOVETAIL_PAIRS_IN`, those of the extracted corpus in that folder instead.
+
+use crate::support;
+use crate::support::{glsl, root};
+use crate::vulkan::Lavapipe;
+use dovetail::compile::llvm::LlvmCompiler;
+use dovetail::compile::request::Module;
+use dovetail::proof::{Case, Fate, Judge, Report, Spirv, Tools, compute, pair};
+use std::collections::BTreeMap;
+
+fn judged(vulkan: &Lavapipe, vertex: &[u8], fragment: &[u8]) -> Report {
+    let [vertex, fragment] = [vertex, fragment].map(|module| Spirv { module, entry: "main", spec: &[] });
+    let tools =
+        Tools { compiler: &LlvmCompiler::new(), judge: vulkan, budget: Default::default(), on_difference: &|_| () };
+    pair(&vertex, &fragment, &tools)
+}
+
+fn computed(vulkan: &Lavapipe, module: Vec<u8>) -> Report {
+    let module = Module::new(module).expect("a module");
+    let tools =
+        Tools { compiler: &LlvmCompiler::new(), judge: vulkan, budget: Default::default(), on_difference: &|_| () };
+    compute(&Case { module: &module, entry: "main", spec: &[], choices: &[] }, &tools)
+}
+
+/// Judges pairs of GLSL files; fails with those that do not agree.
+fn agree(test: &str, pairs: &[(&str, &str)], fate: Fate) {
+    let vulkan = match Lavapipe::get() {
+        Ok(vulkan) => vulkan,
+        Err(why) => return support::skip(test, &why),
+    };
+    let dir = root().join("testdata");
+    let mut failed = Vec::new();
+    for (vertex, fragment) in pairs {
+        let read = |name: &str| glsl(test, &dir.join(name), "vulkan1.2");
+        let (Some(a), Some(b)) = (read(vertex), read(fragment)) else { return };
+        let report = judged(vulkan, &a, &b);
+        eprintln!("{vertex}, {fragment}: {report:?}");
+        if report.fate != fate || report.same_as_whole != Some(true) {
+            failed.push(format!("{vertex}, {fragment}: {}: {}", report.fate, report.reason));
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+#[test]
+fn pairs_agree() {
+    let pairs = [
+        ("shaders/ui.vert", "shaders/ui.frag"),
+        ("draws/varied.vert", "draws/varied.frag"),
+        ("draws/skin.vert", "draws/skin.frag"),
+        ("draws/halves.vert", "draws/halves.frag"),
+    ];
+    agree("reflected_pairs::pairs_agree", &pairs, Fate::Agreed);
+    // Lavapipe 22.3 does not have VK_EXT_mutable_descriptor_type.
+    agree("reflected_pairs::pairs_agree", &[("draws/heap.vert", "draws/heap.frag")], Fate::AgreedWithInterpreter);
+}
+
+/// Whatever the position is made of, a scene is found that has it before the eye: matrices as structures of columns or rows,
+/// quaternions, nodes by address, points whose size the distance decides.
+#[test]
+fn scenes_are_found_by_evaluation() {
+    let shaded = ["columns", "rows", "quaternion", "addressed"].map(|v| format!("pairs/{v}.vert"));
+    let mut pairs: Vec<(&str, &str)> = shaded.iter().map(|v| (v.as_str(), "pairs/shaded.frag")).collect();
+    pairs.push(("pairs/particles.vert", "pairs/particles.frag"));
+    agree("reflected_pairs::scenes_are_found_by_evaluation", &pairs, Fate::Agreed);
+}
+
+/// Nobody but the interpreter can judge these here: lavapipe has no such attachments, or does not know the capability.
+#[test]
+fn contents_are_made_for_what_lavapipe_cannot_run() {
+    let pairs = ["attached", "weighed", "vertices"].map(|f| ("pairs/columns.vert", format!("pairs/{f}.frag")));
+    let pairs: Vec<(&str, &str)> = pairs.iter().map(|(v, f)| (*v, f.as_str())).collect();
+    agree("reflected_pairs::contents_are_made_for_what_lavapipe_cannot_run", &pairs, Fate::AgreedWithInterpreter);
+}
+
+/// Distances that a fragment shader reads; textures out of arrays, chosen by numbers that must be in range.
+#[test]
+fn contents_are_made() {
+    let pairs = [("pairs/cut.vert", "pairs/cut.frag"), ("pairs/columns.vert", "pairs/chosen.frag")];
+    agree("reflected_pairs::contents_are_made", &pairs, Fate::Agreed);
+}
+
+/// The same of compute shaders: descriptors of arrays, texels of three channels, and addresses that are two words.
+#[test]
+fn contents_are_made_for_compute_shaders() {
+    let test = "reflected_pairs::contents_are_made_for_compute_shaders";
+    let vulkan = match Lavapipe::get() {
+        Ok(vulkan) => vulkan,
+        Err(why) => return support::skip(test, &why),
+    };
+    for name in ["chosen", "halves"] {
+        let path = root().join("testdata/pairs").join(name).with_extension("comp");
+        let Some(module) = glsl(test, &path, "vulkan1.2") else { return };
+        let report = computed(vulkan, module);
+        assert_eq!(report.fate, Fate::Agreed, "{name}: {}", report.reason);
+    }
+}
+
+/// An array without a length, which lavapipe says it does not have: what it makes of one is no difference, and is named.
+#[test]
+fn nobody_is_held_to_what_the_driver_lacks() {
+    let test = "reflected_pairs::nobody_is_held_to_what_the_driver_lacks";
+    let vulkan = match Lavapipe::get() {
+        Ok(vulkan) => vulkan,
+        Err(why) => return support::skip(test, &why),
+    };
+    let Some(module) = glsl(test, &root().join("testdata/pairs/heap.comp"), "vulkan1.2") else { return };
+    let lack = vulkan.lacks(&Spirv { module: &module, entry: "main", spec: &[] });
+    let report = computed(vulkan, module);
+    let Some(lack) = lack else {
+        return assert_eq!(report.fate, Fate::Agreed, "{}", report.reason);
+    };
+    assert!(lack.contains("runtimeDescriptorArray"), "{lack}");
+    match report.fate {
+        Fate::Agreed => {}
+        fate => assert_eq!((fate, report.reason), (Fate::AgreedWithInterpreter, lack)),
+    }
+}
+
+#[test]
+fn pairs_of_the_corpus() {
+    let test = "reflected_pairs::pairs_of_the_corpus";
+    let Ok(only) = std::env::var("DOVETAIL_PAIRS") else { return };
+    let vulkan = match Lavapipe::get() {
+        Ok(vulkan) => vulkan,
+        Err(why) => return support::skip(test, &why),
+    };
+    let mut fates: BTreeMap<Fate, usize> = BTreeMap::new();
+    let folders = match std::env::var_os("DOVETAIL_PAIRS_IN") {
+        Some(folder) => vec![folder.into()],
+        None => ["warzone2100", "pyside6"].map(|source| root().join("corpus").join(source)).to_vec(),
+    };
+    for dir in folders {
+        let Ok(list) = std::fs::read_to_string(dir.join("pairs.tsv")) else { continue };
+        for line in list.lines().skip(1).filter(|line| line.contains(&only)) {
+            let [_, vertex, fragment] = line.split('\t').collect::<Vec<_>>()[..] else { continue };
+            let [a, b] = [vertex, fragment].map(|name| std::fs::read(dir.join(name)).expect("a module"));
+            let start = std::time::Instant::now();
+            let report = judged(vulkan, &a, &b);
+            let milliseconds = start.elapsed().as_millis();
+            let short = |name: &str| name.trim_end_matches(".spv").rsplit('_').next().unwrap_or_default().to_owned();
+            *fates.entry(report.fate).or_default() += 1;
+            println!(
+                "{}\t{}\t{}\t{:?}\t{:?}\t{}\t{}\t{vertex}\t{fragment}",
+                report.fate,
+                short(vertex),
+                milliseconds,
+                report.same_as_whole,
+                report.same_bytes,
+                report.floats,
+                report.reason
+            );
+        }
+    }
+    println!("{fates:?}");
+}

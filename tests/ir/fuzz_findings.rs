@@ -1,0 +1,74 @@
+//! What fuzzing once found stays mended, and every target survives its seeds and a first look.
+//!
+//! The targets are those of `tests/fuzz`. A file of `testdata/fuzz/TARGET` is an input that once made its reader panic, hang,
+//! take too much memory or call an input its own bug.
+
+#[path = "../fuzz/mutate.rs"]
+mod mutate;
+#[path = "../fuzz/random.rs"]
+mod random;
+#[path = "../fuzz/seeds.rs"]
+mod seeds;
+#[path = "../fuzz/spirv.rs"]
+mod spirv;
+#[path = "../fuzz/store.rs"]
+mod store;
+#[path = "../fuzz/targets.rs"]
+mod targets;
+
+use crate::{link_support, shapes};
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+use targets::{TARGETS, Target};
+
+/// Each is run so often, changed, in a debug build.
+const CHANGED: u64 = 400;
+/// CPU time for one input in a debug build, which is some ten times slower than the one that fuzzes.
+const MOST: Duration = Duration::from_secs(10);
+
+fn past(target: &Target) -> Vec<(String, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/fuzz").join(target.name);
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut files: Vec<_> = entries.map(|e| e.expect("a finding").path()).collect();
+    files.sort();
+    files.iter().map(|path| (path.display().to_string(), fs::read(path).expect("a finding"))).collect()
+}
+
+/// On a stack as small as the smallest in the product.
+fn judged(target: &'static Target, inputs: Vec<(String, Vec<u8>)>) {
+    let run = move || {
+        for (name, input) in inputs {
+            let start = thread_time();
+            if let Err(what) = target.judge(&input) {
+                panic!("{name}: {what}");
+            }
+            let took = thread_time() - start;
+            assert!(took < MOST, "{name}: {took:?}");
+        }
+    };
+    let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(run).expect("a thread");
+    if let Err(panic) = thread.join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+fn thread_time() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}
+
+#[test]
+fn past_findings_stay_mended() {
+    for target in TARGETS {
+        judged(target, past(target));
+    }
+}
+
+#[test]
+fn every_target_survives_its_seeds_and_some_changes() {
+    for target in TARGETS {
+        let last = target.seeds().len() as u64 + CHANGED;
+        judged(target, (0..last).map(|n| (format!("{} input {n}", target.name), target.input(1, n))).collect());
+    }
+}

@@ -1,0 +1,201 @@
+//! Time and stack that a module may cost in the parent and before LLVM: linear in its size, whatever its shape.
+//!
+//! Every shape goes through reflection, translation and all passes on a thread of 2 MiB, the least that any thread of
+//! ours has, within a deadline that a walk of quadratic cost misses by far.
+
+use crate::shapes::{SHAPES, Shape};
+use dovetail::compile::passes;
+use dovetail::compile::request::{KnownState, Module, StageRequest, TuningOptions};
+use dovetail::compile::spirv::{reflect, translate};
+use dovetail::error::{Error, ErrorKind};
+use dovetail::target::{GfxIp, Stage, WaveSize};
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// CPU time that a shape may take. A debug build takes some tenths of a second for each, a quadratic walk minutes.
+const MOST: Duration = Duration::from_secs(20);
+/// Then it counts as one that never ends.
+const DEADLINE: Duration = Duration::from_secs(240);
+const STACK: usize = 2 << 20;
+
+fn compile_without_llvm(bytes: Vec<u8>) -> Result<(), Error> {
+    let module = Module::new(bytes)?;
+    let info = reflect(&module)?;
+    let specialization = info.specialization(&[(3, 7)]);
+    let stage = info.entry_points.first().and_then(|entry| entry.stage).expect("an entry point");
+    let request = StageRequest { stage, ..request(&module, specialization) };
+    let shader = translate(&module, "main", stage, &request.specialization)?;
+    passes::lower(shader, &request)?;
+    Ok(())
+}
+
+fn request(module: &Module, specialization: Vec<(u32, u64)>) -> StageRequest {
+    StageRequest {
+        target: GfxIp::Gfx1030,
+        stage: Stage::Compute,
+        module: module.digest(),
+        entry_point: "main".into(),
+        specialization,
+        wave: WaveSize::W32,
+        options: TuningOptions::default(),
+        known: KnownState::default(),
+    }
+}
+
+/// What became of a shape, and the CPU time that it took; none: it was not ready in time.
+fn outcome(&(_, size, make): &Shape) -> Option<(Result<(), Error>, Duration)> {
+    let (done, wait) = mpsc::channel();
+    let run = move || {
+        let module = make(size);
+        let start = thread_time();
+        let outcome = compile_without_llvm(module);
+        // The receiver is gone if this took too long.
+        let _ = done.send((outcome, thread_time() - start));
+    };
+    std::thread::Builder::new().stack_size(STACK).spawn(run).expect("a thread");
+    wait.recv_timeout(DEADLINE).ok()
+}
+
+fn thread_time() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}
+
+#[test]
+fn every_shape_is_compiled_or_refused_by_name_in_linear_time() {
+    let only = std::env::var("DOVETAIL_SHAPE").unwrap_or_default();
+    let mut broken = Vec::new();
+    for shape in SHAPES.iter().filter(|s| s.0.contains(&only)) {
+        let Some((outcome, took)) = outcome(shape) else {
+            // What goes on running would slow down whatever came next.
+            broken.push(format!("{}: not in {DEADLINE:?}, and those after it were not tried", shape.0));
+            break;
+        };
+        let what = outcome.as_ref().map_or_else(Error::to_string, |()| "compiled".to_owned());
+        eprintln!("{took:>10.2?}  {}: {what}", shape.0);
+        let named = outcome.map_or_else(|e| matches!(e.kind(), ErrorKind::Unsupported { .. }), |()| true);
+        if took > MOST || !named {
+            broken.push(format!("{}: {what}, {took:?}", shape.0));
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+/// What LLVM would take minutes for gets simple code, and says so. The limits are of what a shader is, not of time.
+#[cfg(feature = "llvm")]
+#[test]
+fn what_is_too_much_for_llvm_gets_simple_code() {
+    use crate::shapes::{cyclic_phis, memory_in_turn, multiplies, switch};
+    use dovetail::compile::Compiler;
+    use dovetail::compile::llvm::LlvmCompiler;
+    use dovetail::compile::unlinked::simplified;
+    let compile = |bytes: Vec<u8>| {
+        let module = Module::new(bytes).expect("a module");
+        let elf = LlvmCompiler::new().compile(&module, &request(&module, Vec::new())).expect("code");
+        simplified(&elf).expect("an unlinked ELF")
+    };
+    assert_eq!(compile(memory_in_turn(8)), None);
+    for (name, large, why) in [
+        ("accesses", memory_in_turn(800), "memory accesses in one block"),
+        ("blocks", switch(2_500), "blocks"),
+        ("phis", cyclic_phis(1_500), "values that meet"),
+        ("multiplications", multiplies(2_000), "multiplications"),
+    ] {
+        let start = thread_time();
+        let said = compile(large).unwrap_or_default();
+        assert!(said.contains(why), "{name}: {said}");
+        let took = thread_time() - start;
+        assert!(took < 3 * MOST, "{name}: {took:?}");
+    }
+}
+
+/// Texts and trees of as many levels, in every form that their formats have.
+fn deep(levels: usize) -> (Vec<String>, Vec<Vec<u8>>) {
+    let path = vec!["a"; levels].join(".");
+    let (open, close) = ("[".repeat(levels), "]".repeat(levels));
+    let texts = vec![
+        format!("{path} = 1"),
+        format!("[{path}]\nb = 1"),
+        format!("[[{path}]]\nb = 1"),
+        format!("a = {open}{close}"),
+        format!("a = {open}"),
+        format!("a = {}1{}", "{a=".repeat(levels), "}".repeat(levels)),
+        open,
+        "(".repeat(levels),
+        "{".repeat(levels),
+        "-".repeat(levels),
+    ];
+    // MessagePack: arrays of one, maps of one pair whose value, or whose key, is the next.
+    let trees = [&[0x91][..], &[0x81, 0xa1, b'a'], &[0x81], &[0xdd, 0, 0, 0, 1], &[0xc7, 1, 1]];
+    (texts, trees.map(|level| level.repeat(levels)).to_vec())
+}
+
+#[test]
+fn what_lies_deep_in_a_file_is_read_or_refused() {
+    use dovetail::compile::worker::protocol::{self, Hello, Request, Response};
+    use dovetail::metadata::document::Document;
+    use dovetail::state::PipelineState;
+    let read = || {
+        for levels in [10, 1_000, 200_000] {
+            let (texts, trees) = deep(levels);
+            for text in texts {
+                let state = toml::from_str::<PipelineState>(&text);
+                let inputs = toml::from_str::<dovetail::emu::inputs::Inputs>(&text);
+                assert!(state.is_err() && inputs.is_err(), "none has such fields");
+                assert!(dovetail::ir::parse::parse(&text).is_err());
+                #[cfg(feature = "cli")]
+                assert!(dovetail::corpus::spec::SpecFile::parse(&text).is_err());
+            }
+            for tree in trees {
+                assert!(Document::parse(&tree).is_err());
+                assert!(protocol::parse::<Hello>(&tree).is_err());
+                assert!(protocol::parse::<Request>(&tree).is_err());
+                assert!(protocol::parse::<Response>(&tree).is_err());
+            }
+        }
+    };
+    let thread = std::thread::Builder::new().stack_size(STACK).spawn(read).expect("a thread");
+    if let Err(panic) = thread.join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+/// A module that has this before its functions, and functions that nobody could read.
+fn with_broken_functions(declarations: &[u32], words: usize) -> Vec<u8> {
+    let mut module = vec![0x0723_0203, 0x0001_0400, 0, 100, 0];
+    module.extend(declarations);
+    // OpFunction, then an opcode that there is not.
+    module.extend([5 << 16 | 54, 1, 2, 0, 3]);
+    module.extend(std::iter::repeat_n(1 << 16 | 0xfff, words));
+    module.iter().flat_map(|w| w.to_le_bytes()).collect()
+}
+
+#[test]
+fn the_parent_reads_what_stands_before_functions_only() {
+    let main = u32::from_le_bytes(*b"main");
+    let declared = [
+        [2 << 16 | 17, 1].as_slice(),
+        &[5 << 16 | 15, 5, 2, main, 0],
+        // A constant with a name, twice decorated: the first counts.
+        &[3 << 16 | 5, 9, u32::from_le_bytes(*b"wid\0")],
+        &[4 << 16 | 71, 9, 1, 7, 4 << 16 | 71, 9, 1, 8],
+        &[4 << 16 | 21, 3, 64, 0, 5 << 16 | 50, 3, 9, 5, 1],
+    ]
+    .concat();
+    let module = Module::new(with_broken_functions(&declared, 1 << 20)).expect("a module");
+    let info = reflect(&module).expect("what is declared");
+    assert_eq!(info.entry_points.len(), 1);
+    let constant = &info.spec_constants[0];
+    assert_eq!((constant.id, constant.default, constant.bits, constant.name.as_str()), (7, 5 | 1 << 32, 64, "wid"));
+    assert!(translate(&module, "main", Stage::Compute, &[]).is_err());
+
+    let many = [5 << 16 | 15, 5, 2, main, 0].repeat(5000);
+    let refused = reflect(&Module::new(with_broken_functions(&many, 1)).expect("a module")).expect_err("too many");
+    assert!(matches!(refused.kind(), ErrorKind::Unsupported { feature, .. } if feature.contains("entry points")));
+}
+
+#[test]
+fn an_input_that_nothing_feeds_is_refused_by_name() {
+    let refused = compile_without_llvm(crate::shapes::located_input()).expect_err("no value for it");
+    assert!(matches!(refused.kind(), ErrorKind::Unsupported { feature, .. } if feature.contains("without a built-in")));
+}

@@ -1,0 +1,26 @@
+//! From SPIR-V to IR: what the front end and the passes make, run by the interpreter and compared with lavapipe, with plain
+//! Rust or with what the file of a case says; and what they refuse. No LLVM.
+
+mod assembly;
+mod broken_text;
+#[path = "../support/cases.rs"]
+mod cases;
+mod cube_gradients;
+mod filetests;
+mod fuzz_findings;
+mod glsl;
+mod instructions;
+mod interpreted_compute;
+mod interpreted_draws;
+mod invocation;
+mod lavapipe;
+mod limits;
+#[path = "../support/link_support.rs"]
+mod link_support;
+#[path = "../support/shapes.rs"]
+mod shapes;
+mod subgroup_lanes;
+#[path = "../support/mod.rs"]
+mod support;
+#[path = "../support/vulkan.rs"]
+mod vulkan;
