@@ -7,10 +7,11 @@
 #[path = "support/mod.rs"]
 mod support;
 
-use criterion::{Criterion, criterion_group, criterion_main};
-use dovetail::compile::llvm::LlvmCompiler;
+use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use dovetail::compile::backend::Generator;
+use dovetail::compile::llvm::{Llvm, LlvmCompiler};
 use dovetail::compile::watch::{Timings, Unwatched};
-use dovetail::compile::{Compiler, passes};
+use dovetail::compile::{Compiler, passes, unlinked};
 use dovetail::error::Result;
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -128,6 +129,12 @@ fn compile(c: &mut Criterion) {
         group.bench_function(&input.name, |b| b.iter(whole));
         let front = || passes::lower(input.translate().expect("translated"), &input.request).expect("lowered");
         group.bench_function(format!("{}, without LLVM", input.name), |b| b.iter(front));
+        let lowered = front();
+        let code = Llvm.generate(&lowered, &input.request.options, &mut Unwatched).expect("code");
+        let elf = |code| unlinked::write(code, lowered.interface()).expect("an ELF");
+        group.bench_function(format!("{}, unlinked ELF", input.name), |b| {
+            b.iter_batched(|| code.clone(), elf, BatchSize::SmallInput)
+        });
     }
     group.finish();
     table("testdata", &testdata, if measuring() { 10 } else { 1 });

@@ -79,8 +79,8 @@ impl Graph {
         let mut blocks: Vec<Block> = Vec::new();
         let mut starts = BTreeMap::new();
         for (index, step) in steps.iter().enumerate() {
-            let behind = index.checked_sub(1).and_then(|i| steps.get(i));
-            let joined = behind.is_some_and(|b| b.end() == step.at && exit(code, b).falls_only());
+            let before = index.checked_sub(1).and_then(|i| steps.get(i));
+            let joined = before.is_some_and(|b| b.end() == step.at && exit(code, b).falls_only());
             // A joint is a border, even where control falls over it.
             let enters = code.parts.iter().any(|p| p.start == step.at);
             if leaders.contains(&step.at) || enters || !joined {
@@ -216,12 +216,12 @@ impl Walk<'_, '_> {
             while !self.steps.contains_key(&at) {
                 let Some(step) = self.decode(at) else { break };
                 let exit = self.followed(&step);
-                let behind = step.end();
+                let after = step.end();
                 self.steps.insert(at, step);
                 if let Some(target) = exit.jumps {
                     self.leaders.insert(target);
                     if exit.falls {
-                        self.leaders.insert(behind);
+                        self.leaders.insert(after);
                     }
                     if !self.steps.contains_key(&target) {
                         work.push(target);
@@ -230,7 +230,7 @@ impl Walk<'_, '_> {
                 if !exit.falls {
                     break;
                 }
-                at = behind;
+                at = after;
             }
         }
         self.overlaps();

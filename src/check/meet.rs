@@ -46,9 +46,9 @@ struct Paths<'g> {
 struct Ordered<'g> {
     steps: &'g [Step],
     /// Blocks that lead here from before.
-    ahead: Vec<usize>,
+    forward: Vec<usize>,
     /// And from after: this is the header of a loop.
-    behind: Vec<usize>,
+    backward: Vec<usize>,
     back: Back,
     /// What the loop writes.
     writes: RegisterSet,
@@ -60,8 +60,8 @@ impl<'g> Paths<'g> {
         let places: BTreeMap<usize, usize> = order.iter().enumerate().map(|(place, index)| (*index, place)).collect();
         let block = |index: &usize| {
             let steps = graph.blocks.get(*index).map_or(&[][..], |block| graph.steps_of(block));
-            let (ahead, behind) = (Vec::new(), Vec::new());
-            Ordered { steps, ahead, behind, back: Back::All, writes: RegisterSet::EMPTY }
+            let (forward, backward) = (Vec::new(), Vec::new());
+            Ordered { steps, forward, backward, back: Back::All, writes: RegisterSet::EMPTY }
         };
         let mut blocks: Vec<Ordered<'_>> = order.iter().map(block).collect();
         for (from, index) in order.iter().enumerate() {
@@ -69,7 +69,7 @@ impl<'g> Paths<'g> {
                 let Some((to, block)) = places.get(next).and_then(|to| Some((*to, blocks.get_mut(*to)?))) else {
                     continue;
                 };
-                if from < to { block.ahead.push(from) } else { block.behind.push(from) }
+                if from < to { block.forward.push(from) } else { block.backward.push(from) }
             }
         }
         let writes: Vec<RegisterSet> = (0..blocks.len()).map(|header| written_in_loop(&blocks, header)).collect();
@@ -101,13 +101,13 @@ impl<'g> Paths<'g> {
     fn correct(&mut self) -> bool {
         let mut wrong = false;
         for place in 0..self.blocks.len() {
-            if self.blocks.get(place).is_none_or(|block| block.behind.is_empty()) {
+            if self.blocks.get(place).is_none_or(|block| block.backward.is_empty()) {
                 continue;
             }
             let Some(exec) = self.start(place).map(|lanes| lanes.exec) else { continue };
             let Some(block) = self.blocks.get_mut(place) else { continue };
             let comes: Vec<&Exec> =
-                block.behind.iter().filter_map(|b| Some(&self.after.get(*b)?.as_ref()?.exec)).collect();
+                block.backward.iter().filter_map(|b| Some(&self.after.get(*b)?.as_ref()?.exec)).collect();
             let all = comes.iter().all(|other| **other == exec);
             let part = |name: &Name| exec.first().is_some_and(|first| self.names.is_part(*name, *first));
             let fewer = comes.iter().all(|other| !other.is_empty() && other.iter().all(part));
@@ -127,11 +127,11 @@ impl<'g> Paths<'g> {
     fn start(&mut self, place: usize) -> Option<Lanes> {
         let block = self.blocks.get(place)?;
         let entry = (place == 0).then(|| Lanes::entry(self.wave));
-        let ahead = block.ahead.iter().filter_map(|way| self.after.get(*way)?.clone());
+        let ahead = block.forward.iter().filter_map(|way| self.after.get(*way)?.clone());
         let mut all = entry.into_iter().chain(ahead);
         let mut lanes = all.next()?;
         all.for_each(|other| lanes.meet(&other));
-        if !block.behind.is_empty() {
+        if !block.backward.is_empty() {
             lanes.forget(&block.writes);
             match (block.back, lanes.name(), block.steps.first()) {
                 (Back::All, ..) => {}
@@ -149,12 +149,12 @@ impl<'g> Paths<'g> {
 fn written_in_loop(blocks: &[Ordered<'_>], header: usize) -> RegisterSet {
     let mut writes = RegisterSet::EMPTY;
     let mut seen = BTreeSet::new();
-    let mut work = blocks.get(header).map_or(Vec::new(), |block| block.behind.clone());
+    let mut work = blocks.get(header).map_or(Vec::new(), |block| block.backward.clone());
     while let Some(place) = work.pop() {
         let Some(block) = blocks.get(place).filter(|_| seen.insert(place)) else { continue };
         block.steps.iter().for_each(|step| writes = writes.union(&step.effects.writes));
         if place != header {
-            work.extend(block.ahead.iter().chain(&block.behind).filter(|from| **from >= header));
+            work.extend(block.forward.iter().chain(&block.backward).filter(|from| **from >= header));
         }
     }
     writes

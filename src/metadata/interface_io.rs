@@ -2,10 +2,13 @@
 //!
 //! Each field is a key: `.dovetail.<field>`, and `.dovetail.<stage>.<field>` for what only one stage has; the values are the
 //! fields' serde forms, structs as maps. `.vertexInputs` and `.colorExports` say part of it once more in the words of LLPC
-//! (pal-abi 2.1), for its tools; nothing reads them back. A new field needs no code here, but a new [`GENERATION`].
+//! (pal-abi 2.1), for its tools; nothing reads them back. A new field needs its name in a table here, and a new [`GENERATION`].
 
 use super::document::{Map, get};
-use super::interface::{ColorOutput, ComponentType, StageInterface, StageKind, VertexInput};
+use super::interface::{
+    ColorOutput, ComponentType, ComputeInterface, FragmentInterface, StageInterface, StageKind, VertexInput,
+    VertexInterface,
+};
 use super::msgpack::Writer;
 use crate::error::{Error, FullCompile, Result};
 use crate::kinds::NumericKind;
@@ -26,46 +29,79 @@ const GENERATION_KEY: &str = ".dovetail.generation";
 pub const SIMPLIFIED_KEY: &str = ".dovetail.simplified";
 
 /// What stands under [`PREFIX`] and is no field of an interface.
-const NOT_INTERFACE: [&str; 2] = ["generation", "simplified"];
+const NOT_INTERFACE: [&str; 2] = [GENERATION_KEY, SIMPLIFIED_KEY];
 
 const KIND: &str = "kind";
 
-/// An interface as entries of the pipeline map of an unlinked ELF: how many there are, and their msgpack bytes.
+/// The keys of a struct's fields, and the function that writes them. A field that is not listed does not compile.
+macro_rules! fields {
+    ($struct:ident $(but $other:ident)?, $prefix:literal, $keys:ident, $write:ident: $($field:ident)*) => {
+        const $keys: &[&str] = &[$(concat!(".dovetail.", $prefix, stringify!($field))),*];
+
+        fn $write(out: &mut Writer, fields: &$struct) -> Result<()> {
+            let $struct { $($field,)* $($other: _)? } = fields;
+            $(
+                out.str(concat!(".dovetail.", $prefix, stringify!($field)));
+                out.serde($field).map_err(|e| Error::bug(format!("stage interface: {}: {e}", stringify!($field))))?;
+            )*
+            Ok(())
+        }
+    };
+}
+
+fields!(StageInterface but kind, "", STAGE_KEYS, write_stage:
+    target stage wave entry_point prolog epilog user_data entry_sgprs resources push_constant_bytes spill_threshold
+    specialization writes_memory);
+fields!(VertexInterface, "vertex.", VERTEX_KEYS, write_vertex:
+    inputs params exported_params positions vgpr_comp_cnt uses_primitive_id multiview);
+fields!(FragmentInterface, "fragment.", FRAGMENT_KEYS, write_fragment:
+    inputs colors depth stencil sample_mask writes_depth writes_stencil writes_sample_mask kills early_fragment_tests
+    post_depth_coverage fully_covered depth_mode pixel_center_integer per_sample per_pixel exported);
+fields!(ComputeInterface, "compute.", COMPUTE_KEYS, write_compute: local_size tidig_comp_cnt lds_bytes);
+
+/// The keys of the fields that only this kind of stage has.
+const fn kind_keys(kind: &StageKind) -> &'static [&'static str] {
+    match kind {
+        StageKind::Vertex(_) => VERTEX_KEYS,
+        StageKind::Fragment(_) => FRAGMENT_KEYS,
+        StageKind::Compute(_) => COMPUTE_KEYS,
+    }
+}
+
+/// How many entries of the pipeline map [`write`] makes of an interface.
+pub(super) fn entries(interface: &StageInterface) -> usize {
+    let llpc = usize::from(!matches!(interface.kind, StageKind::Compute(_)));
+    1 + STAGE_KEYS.len() + kind_keys(&interface.kind).len() + llpc
+}
+
+/// Writes an interface as entries of the pipeline map of an unlinked ELF.
 ///
 /// # Errors
 /// A bug: a field without a msgpack form.
-pub(super) fn entries(interface: &StageInterface) -> Result<(usize, Vec<u8>)> {
-    let bytes = rmp_serde::to_vec_named(interface).map_err(|e| Error::bug(format!("stage interface: {e}")))?;
-    let fields = read(&bytes)?;
-    let mut out = Writer::with_capacity(bytes.len() + 1024);
-    let mut count = 1;
+pub(super) fn write(out: &mut Writer, interface: &StageInterface) -> Result<()> {
     out.str(GENERATION_KEY);
     out.uint(GENERATION.into());
-    each_field(&fields, &mut |key, value| {
-        out.str(&format!("{PREFIX}{key}"));
-        out.value(value);
-        count += 1;
-    });
+    write_stage(out, interface)?;
     match &interface.kind {
         StageKind::Vertex(v) => {
+            write_vertex(out, v)?;
             out.str(LLPC_UNLINKED_KEYS[0]);
             out.array(v.inputs.len());
-            v.inputs.iter().for_each(|input| vertex_input(&mut out, input));
-            count += 1;
+            v.inputs.iter().for_each(|input| vertex_input(out, input));
         }
         StageKind::Fragment(f) => {
+            write_fragment(out, f)?;
             out.str(LLPC_UNLINKED_KEYS[1]);
             let extra = [f.depth, f.stencil, f.sample_mask].map(|vgpr| vgpr.is_some());
             out.array(f.colors.len() + usize::from(extra.contains(&true)));
-            f.colors.iter().enumerate().for_each(|(target, color)| color_export(&mut out, target, color));
+            f.colors.iter().enumerate().for_each(|(target, color)| color_export(out, target, color));
             if extra.contains(&true) {
-                depth_export(&mut out, extra);
+                depth_export(out, extra);
             }
-            count += 1;
         }
-        StageKind::Compute(_) => {}
+        StageKind::Compute(c) => write_compute(out, c)?,
     }
-    Ok((count, out.finish()))
+    Ok(())
 }
 
 /// Reads an interface from the pipeline map of an unlinked ELF.
@@ -100,9 +136,9 @@ fn decode(pipeline: &Map) -> std::result::Result<StageInterface, Box<dyn std::er
     let mut top: Vec<(ValueRef<'_>, ValueRef<'_>)> = Vec::new();
     let mut kinds: Vec<(&str, Vec<(ValueRef<'_>, ValueRef<'_>)>)> = Vec::new();
     for (key, value) in pipeline {
-        let Some(field) = key.as_str().and_then(|k| k.strip_prefix(PREFIX)) else { continue };
+        let Some((key, field)) = key.as_str().and_then(|k| Some((k, k.strip_prefix(PREFIX)?))) else { continue };
         match field.split_once('.') {
-            _ if NOT_INTERFACE.contains(&field) => {}
+            _ if NOT_INTERFACE.contains(&key) => {}
             None => top.push((field.into(), value.as_ref())),
             Some((stage, field)) => {
                 let entry = (field.into(), value.as_ref());
@@ -122,49 +158,15 @@ fn decode(pipeline: &Map) -> std::result::Result<StageInterface, Box<dyn std::er
 
 /// A key that says something we would ignore is a key that we misread, and one that is not there cannot be guessed.
 fn same_keys(interface: &StageInterface, pipeline: &Map) -> Result<()> {
-    let known = keys(interface)?;
-    let ours = || pipeline.iter().filter_map(|(k, _)| k.as_str()?.strip_prefix(PREFIX));
-    if let Some(key) = ours().find(|key| !NOT_INTERFACE.contains(key) && !known.iter().any(|k| k == key)) {
-        return Err(Error::malformed(format!("stage interface: unknown key {PREFIX}{key}")));
+    let known = || STAGE_KEYS.iter().chain(kind_keys(&interface.kind)).copied();
+    let ours = || pipeline.iter().filter_map(|(k, _)| k.as_str().filter(|k| k.starts_with(PREFIX)));
+    if let Some(key) = ours().find(|key| !NOT_INTERFACE.contains(key) && !known().any(|k| k == *key)) {
+        return Err(Error::malformed(format!("stage interface: unknown key {key}")));
     }
-    match known.iter().find(|key| !ours().any(|k| k == *key)) {
-        Some(key) => Err(Error::malformed(format!("stage interface: no key {PREFIX}{key}"))),
+    match known().find(|key| !ours().any(|k| k == *key)) {
+        Some(key) => Err(Error::malformed(format!("stage interface: no key {key}"))),
         None => Ok(()),
     }
-}
-
-/// The keys that [`entries`] writes for an interface, without prefix and generation.
-fn keys(interface: &StageInterface) -> Result<Vec<String>> {
-    let bytes = rmp_serde::to_vec_named(interface).map_err(|e| Error::bug(format!("stage interface: {e}")))?;
-    let mut keys = Vec::new();
-    each_field(&read(&bytes)?, &mut |key, _| keys.push(key.to_owned()));
-    Ok(keys)
-}
-
-/// Each field by its key without the prefix: those of one stage only with the stage's name before theirs.
-fn each_field<'a>(fields: &'a ValueRef<'a>, f: &mut dyn FnMut(&str, &'a ValueRef<'a>)) {
-    for (field, value) in map_entries(fields) {
-        if field != KIND {
-            f(field, value);
-            continue;
-        }
-        for (stage, own) in map_entries(value) {
-            map_entries(own).for_each(|(field, value)| f(&format!("{stage}.{field}"), value));
-        }
-    }
-}
-
-fn read(bytes: &[u8]) -> Result<ValueRef<'_>> {
-    let mut rest = bytes;
-    rmpv::decode::read_value_ref(&mut rest).map_err(|e| Error::bug(format!("stage interface: {e}")))
-}
-
-fn map_entries<'a>(value: &'a ValueRef<'a>) -> impl Iterator<Item = (&'a str, &'a ValueRef<'a>)> {
-    let map = if let ValueRef::Map(map) = value { map.as_slice() } else { &[] };
-    map.iter().filter_map(|(key, value)| match key {
-        ValueRef::String(key) => Some((key.as_str()?, value)),
-        _ => None,
-    })
 }
 
 fn vertex_input(out: &mut Writer, input: &VertexInput) {
@@ -202,9 +204,7 @@ fn type_name(ty: ComponentType, count: u32) -> String {
 mod tests {
     use super::*;
     use crate::metadata::document::set;
-    use crate::metadata::interface::{
-        ComputeInterface, FragmentInterface, ParamSource, ResourceUse, Semantic, UserData, VertexInterface, VertexParam,
-    };
+    use crate::metadata::interface::{ParamSource, ResourceUse, Semantic, UserData, VertexParam};
     use crate::target::{GfxIp, Stage, WaveSize};
 
     fn interface(stage: Stage, kind: StageKind) -> StageInterface {
@@ -251,10 +251,10 @@ mod tests {
 
     /// The entries, read by another decoder.
     fn map(interface: &StageInterface) -> Map {
-        let (count, bytes) = entries(interface).unwrap();
         let mut whole = Writer::default();
-        whole.map(count);
-        let whole = [whole.finish(), bytes].concat();
+        whole.map(entries(interface));
+        write(&mut whole, interface).unwrap();
+        let whole = whole.finish();
         let mut rest = whole.as_slice();
         let Value::Map(map) = rmpv::decode::read_value(&mut rest).unwrap() else { panic!("no map") };
         assert!(rest.is_empty());

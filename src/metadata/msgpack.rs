@@ -53,15 +53,12 @@ impl Writer {
         }
     }
 
-    /// A value that was read before.
-    pub(super) fn value(&mut self, value: &rmpv::ValueRef<'_>) {
-        // Writing to a vector does not fail.
-        let _ = rmpv::encode::write_value_ref(&mut self.0, value);
-    }
-
-    /// Bytes that are msgpack already.
-    pub(super) fn raw(&mut self, bytes: &[u8]) {
-        self.0.extend_from_slice(bytes);
+    /// A value by its serde form, structs as maps.
+    ///
+    /// # Errors
+    /// The value has no msgpack form.
+    pub(super) fn serde(&mut self, value: &impl serde::Serialize) -> Result<(), rmp_serde::encode::Error> {
+        value.serialize(&mut rmp_serde::Serializer::new(&mut self.0).with_struct_map())
     }
 
     pub(super) fn bool(&mut self, value: bool) {

@@ -21,12 +21,11 @@ pub fn document(
     interface: &StageInterface,
     simplified: Option<&str>,
 ) -> Result<Vec<u8>> {
-    let (fields, interface_bytes) = interface_io::entries(interface)?;
-    let mut out = Writer::with_capacity(interface_bytes.len() + 256);
+    let mut out = Writer::with_capacity(2048);
     out.map(1);
     out.str("amdpal.pipelines");
     out.array(1);
-    out.map(2 + fields + usize::from(simplified.is_some()));
+    out.map(2 + interface_io::entries(interface) + usize::from(simplified.is_some()));
     out.str(Key::HardwareStages.name());
     out.map(1);
     out.str(interface.stage.hardware_name());
@@ -46,7 +45,7 @@ pub fn document(
         out.uint(register.0.into());
         out.uint(word.into());
     }
-    out.raw(&interface_bytes);
+    interface_io::write(&mut out, interface)?;
     if let Some(why) = simplified {
         out.str(interface_io::SIMPLIFIED_KEY);
         out.str(why);

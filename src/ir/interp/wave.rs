@@ -102,7 +102,7 @@ impl Wave {
         }
     }
 
-    /// The lanes that run next, those that stand furthest behind, and where.
+    /// The lanes that run next, those with the earliest place in the order, and where.
     pub fn next(&self) -> Option<(u32, u64)> {
         let first = *self.at.iter().min()?;
         if first == ENDED {
