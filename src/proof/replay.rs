@@ -1,10 +1,12 @@
 //! A bundle, run again: every pipeline on the emulator, and the interpreter, against what was expected; and by who agrees
 //! with whom, where to look for the bug.
 //!
-//! What the interpreter knows decides how far values may be apart. Where it has no answer, as of draws, a plain bound does.
+//! What the interpreter knows decides how far values may be apart. Where it has no answer, as of draws that blend, a plain
+//! bound does.
 
 use super::answer::{Answer, Cause, Finding, Replay, ResultPlace};
 use super::bundle::{Bundle, Manifest, written_bytes};
+use super::drawn::interpreted_draw;
 use super::driver::Outputs;
 use super::judge::interpreted;
 use super::pipelines::Pipelines;
@@ -25,7 +27,7 @@ use crate::target::Stage;
 const EMULATED: u64 = 200_000_000;
 const INTERPRETED: u64 = 20_000_000;
 
-/// A bundle's pipelines, made, and its shader for the interpreter.
+/// A bundle's pipelines, made, and its shaders for the interpreter.
 #[derive(Clone, Debug)]
 pub struct Runner {
     /// The pipelines.
@@ -33,7 +35,7 @@ pub struct Runner {
     /// What compiled them.
     pub compiler: CompilerId,
     manifest: Manifest,
-    compute: Option<Shader>,
+    shaders: Vec<Shader>,
 }
 
 impl Runner {
@@ -42,20 +44,18 @@ impl Runner {
     /// # Errors
     /// What the compiler or the linker says.
     pub fn new(bundle: &Bundle, compiler: &dyn Compiler) -> Result<Self> {
-        let (mut shaders, mut compute) = (Vec::new(), None);
+        let (mut sources, mut shaders) = (Vec::new(), Vec::new());
         for (entry, module) in bundle.manifest.stages.iter().zip(&bundle.modules) {
             let spec_ids: Vec<u32> = reflect(module)?.spec_constants.iter().map(|c| c.id).collect();
-            if entry.stage == Stage::Compute {
-                let value = |id: &u32| Some((*id, bundle.state.specialized(entry.stage, *id)?));
-                let spec: Vec<_> = spec_ids.iter().filter_map(value).collect();
-                compute = Some(translate(module, &entry.entry_point, entry.stage, &spec)?);
-            }
+            let value = |id: &u32| Some((*id, bundle.state.specialized(entry.stage, *id)?));
+            let spec: Vec<_> = spec_ids.iter().filter_map(value).collect();
+            shaders.push(translate(module, &entry.entry_point, entry.stage, &spec)?);
             let entry_point = entry.entry_point.clone();
-            shaders.push(ShaderRef { module, entry_point, stage: entry.stage, wave: entry.wave, spec_ids });
+            sources.push(ShaderRef { module, entry_point, stage: entry.stage, wave: entry.wave, spec_ids });
         }
         let options = bundle.manifest.options.clone();
-        let pipelines = Pipelines::tuned(shaders, bundle.state.clone(), options, compiler)?;
-        Ok(Self { pipelines, compiler: compiler.id().clone(), manifest: bundle.manifest.clone(), compute })
+        let pipelines = Pipelines::tuned(sources, bundle.state.clone(), options, compiler)?;
+        Ok(Self { pipelines, compiler: compiler.id().clone(), manifest: bundle.manifest.clone(), shaders })
     }
 
     /// Runs every pipeline and the interpreter, and holds them against what was expected.
@@ -106,10 +106,18 @@ impl Runner {
 
     /// What the interpreter knows, in the order of [`places`].
     pub(super) fn known(&self, inputs: &Inputs) -> Result<Vec<Known>> {
-        let ir = self.compute.as_ref();
-        let ir = ir.ok_or_else(|| Error::unsupported("drawing", "the interpreter runs compute shaders"))?;
-        let known = interpreted(ir, inputs, Options { shadow: true, ..self.options() })?;
-        Ok(known.into_iter().flatten().collect())
+        let options = Options { shadow: true, ..self.options() };
+        if let Some(compute) = self.shader(Stage::Compute) {
+            return Ok(interpreted(compute, inputs, options)?.into_iter().flatten().collect());
+        }
+        let vertex = self.shader(Stage::Vertex).ok_or_else(|| Error::malformed("a draw without a vertex shader"))?;
+        let attributes = &self.pipelines.state.vertex;
+        let drawn = interpreted_draw(vertex, self.shader(Stage::Fragment), attributes, inputs, options)?;
+        Ok(drawn.bindings.into_iter().flatten().chain(drawn.targets).chain(drawn.depth).collect())
+    }
+
+    fn shader(&self, stage: Stage) -> Option<&Shader> {
+        self.shaders.iter().find(|shader| shader.stage == stage)
     }
 
     fn options(&self) -> Options {
@@ -177,7 +185,7 @@ impl Runner {
     fn writer(&self, inputs: &Inputs, place: (u32, u32, u32), byte: usize) -> Option<Writer> {
         let mut world = world(inputs).ok()?;
         world.watch = Some(Watch { place, byte: byte as u64, writer: None });
-        dispatch(self.compute.as_ref()?, &mut world, inputs.grid, self.options()).ok()?;
+        dispatch(self.shader(Stage::Compute)?, &mut world, inputs.grid, self.options()).ok()?;
         world.watch?.writer
     }
 }
