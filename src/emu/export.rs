@@ -1,27 +1,9 @@
 //! Exports: collected for whoever draws with them.
 
+use super::fixed_function::Export;
 use super::wave::{LANES, Wave};
 use crate::error::Result;
 use crate::isa::instruction::ExportFields;
-
-/// What one export instruction sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Export {
-    /// Target number: 0–7 colours, 8 depth, 9 null, 12–16 positions, 20 primitive, 32–63 parameters.
-    pub target: u8,
-    /// Components sent, a bit each.
-    pub enabled: u8,
-    /// Two registers of two halves.
-    pub compr: bool,
-    /// Last of its kind.
-    pub done: bool,
-    /// `exec` says which pixels are alive.
-    pub vm: bool,
-    /// Lanes that sent.
-    pub exec: u64,
-    /// The registers, lane by lane; of a compressed export the first two.
-    pub values: Box<[[u32; LANES]; 4]>,
-}
 
 /// Executes one export.
 pub fn execute(fields: &ExportFields, wave: &mut Wave) -> Result<()> {

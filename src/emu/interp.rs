@@ -8,16 +8,6 @@ use crate::error::{Error, Result};
 use crate::isa::instruction::{Instruction, InterpFields};
 use crate::isa::{Kind, Scalar, Src};
 
-/// P0, P10, P20 of a channel, as bits.
-pub type Plane = [u32; 3];
-
-/// By primitive of the wave, then attribute, then channel.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Parameters {
-    /// The planes.
-    pub primitives: Vec<Vec<[Plane; 4]>>,
-}
-
 /// Executes one instruction.
 pub fn execute(inst: &Instruction, fields: &InterpFields, wave: &mut Wave) -> Result<()> {
     let parameters = wave.parameters.clone();

@@ -2,6 +2,7 @@
 //!
 //! What no class knows is a step too, and an error only if a wave comes to it.
 
+use super::issue::issued;
 use super::waits::Issue;
 use super::{buffer, control, global, image, lds, salu, valu};
 use crate::error::{Error, Result};
@@ -112,7 +113,7 @@ impl Step {
         };
         let class = Class::of(&inst);
         let run = run.unwrap_or(Run::Unknown);
-        let issue = Issue::of(&inst, &run);
+        let issue = issued(&inst, &run);
         Self { inst, dwords: inst.dwords(), run, class, issue }
     }
 

@@ -3,8 +3,7 @@
 //! Registers that nothing has written hold [`POISON`], so that what depends on them shows. EXEC, VCC and M0 live in the
 //! scalar file under their operand codes.
 
-use super::export::Export;
-use super::interp::Parameters;
+use super::fixed_function::{Export, Parameters};
 use super::mode::{Mode, Round, to_f16};
 use super::waits::{Register, Waits};
 use crate::error::{Error, Result};

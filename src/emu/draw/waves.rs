@@ -4,8 +4,7 @@
 use super::target::{converted, export_format};
 use super::{Pixel, Primitive, Quad, Shaders, Vertex, VertexId};
 use crate::emu::dispatch::{Tables, set_sgpr};
-use crate::emu::export::Export;
-use crate::emu::interp::{Parameters, Plane};
+use crate::emu::fixed_function::{Export, Parameters, Plane};
 use crate::emu::load::{Pipeline, StageCode};
 use crate::emu::machine::{Limits, Machine, Stats};
 use crate::emu::mode::{Round, from_f16, to_f16};

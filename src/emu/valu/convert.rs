@@ -1,7 +1,7 @@
 //! Conversions between formats (isa-gfx10 3.6): floats saturate into integers, NaN gives 0.
 
-use super::Lane;
 use super::float::f32s;
+use super::lane::Lane;
 use crate::emu::mode::{Round, from_f16, odd_add, to_f16};
 
 /// The operation of a name.

@@ -3,7 +3,7 @@
 //! Used together they make num/den correctly rounded; each follows its own rules, so that code between them sees what it
 //! would see on the machine.
 
-use super::Lane;
+use super::lane::Lane;
 use crate::emu::mode::{Mode, odd_add, power, to_f32};
 
 /// An operation with a result and a mask bit.

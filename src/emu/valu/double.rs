@@ -1,6 +1,6 @@
 //! Double-precision arithmetic.
 
-use super::Lane;
+use super::lane::Lane;
 use super::transcendental;
 
 macro_rules! f64s {

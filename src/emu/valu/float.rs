@@ -2,7 +2,7 @@
 //!
 //! Operands come with their modifiers applied; MODE decides of denormals and rounding. To add an operation: a line.
 
-use super::Lane;
+use super::lane::Lane;
 use crate::emu::mode::Mode;
 
 macro_rules! f32s {

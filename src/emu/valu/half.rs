@@ -1,7 +1,7 @@
 //! Half-precision arithmetic (isa-gfx10 3.5): f64 holds every sum and product of halves, so each result is rounded once.
 
-use super::Lane;
 use super::float::scaled;
+use super::lane::Lane;
 use super::transcendental;
 
 macro_rules! f16s {

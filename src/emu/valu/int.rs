@@ -2,7 +2,7 @@
 //!
 //! To add one: a line in the list of its width. Halves come and go in the low 16 bits, whichever half they are of.
 
-use super::Lane;
+use super::lane::Lane;
 
 macro_rules! u32s {
     (|$a:ident| $e:expr) => {

@@ -13,6 +13,7 @@ mod exact;
 mod float;
 mod half;
 mod int;
+mod lane;
 mod packed;
 mod transcendental;
 
@@ -23,9 +24,7 @@ use crate::isa::instruction::{Instruction, Modifiers, VectorDst, VectorFields, V
 use crate::isa::{Kind, Op, Scalar, Src, Traits, Vgpr};
 use compare::Test;
 use cross::Cross;
-
-/// What one lane computes of its operands' bits.
-pub type Lane = fn(Mode, [u64; 3]) -> u64;
+use lane::Lane;
 
 /// A resolved vector operation.
 #[derive(Clone, Copy)]

@@ -1,6 +1,6 @@
 //! Packed halves and mixed precision (isa-gfx10 3.5).
 
-use super::Lane;
+use super::lane::Lane;
 use crate::emu::mode::{Mode, from_f16};
 use crate::isa::Kind;
 use crate::isa::instruction::Modifiers;

@@ -3,7 +3,7 @@
 //! The machine approximates; here is the correctly rounded value, within any bound it may promise. In f32 these operations
 //! flush denormals whatever MODE says (K).
 
-use super::Lane;
+use super::lane::Lane;
 use std::f64::consts::TAU;
 
 /// The operation of a name.
