@@ -2,7 +2,6 @@
 //! written may hit anything; nor is what a variable that is never written reads where another writes the same memory.
 
 use super::super::{AluOp, Inst, Op, Shader};
-use super::exec::{Bound, Machine};
 use super::memory::Memory;
 use super::shadow::Shadow;
 use std::collections::BTreeSet;
@@ -22,7 +21,7 @@ pub(super) fn inside(range: &Range<u32>, at: u64, bytes: u32) -> bool {
 pub(super) struct Reach {
     variables: Vec<Range<u32>>,
     /// Sets and bindings that something writes.
-    written: BTreeSet<(u32, u32)>,
+    pub written: BTreeSet<(u32, u32)>,
 }
 
 impl Reach {
@@ -46,32 +45,6 @@ impl Reach {
         // Blocks that are laid out explicitly share their memory: the longest counts.
         let here = self.variables.iter().filter(|variable| variable.contains(&constant));
         here.max_by_key(|variable| variable.end).cloned()
-    }
-}
-
-impl Machine<'_> {
-    /// How certain a load from a buffer is. Of a variable that is never written, but whose binding is, what is written at
-    /// any time of the run may be seen or not.
-    pub(super) fn seen_unwritten(
-        &mut self,
-        inst: &Inst,
-        place: Option<Bound>,
-        read_only: bool,
-        at: u64,
-        address: Shadow,
-    ) -> Shadow {
-        let Some(place) = place.filter(|p| self.reach.written.contains(&(p.0, p.1))) else { return address };
-        if !read_only && !self.world.restricted.contains(&(place.0, place.1)) {
-            return address;
-        }
-        let bytes = inst.result.map_or(0, |v| self.shader.ty(v).bytes());
-        let words = at / 4..at.saturating_add(u64::from(bytes)).div_ceil(4).min(at / 4 + 64);
-        let conflict = words.clone().any(|word| self.world.conflicts.contains(&(place, word)));
-        let memory = self.world.buffers.get(&place);
-        let written = (at..at.saturating_add(bytes.into()))
-            .any(|byte| memory.is_some_and(|m| usize::try_from(byte).is_ok_and(|byte| m.is_written(byte))));
-        self.world.seen.extend(words.map(|word| (place, word)));
-        if conflict || written && read_only { Shadow::UNCERTAIN } else { address }
     }
 }
 

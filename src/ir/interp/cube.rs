@@ -2,7 +2,18 @@
 //!
 //! The emulator has the same facts in code of its own: the interpreter judges it, and shares none of its mistakes.
 
-use super::lod::{Step, length};
+/// A change of coordinates, and how far each may be off.
+pub(super) type Step = [(f64, f64); 3];
+
+/// The length of a difference of coordinates in texels, which may be off: Vulkan's formula. It lets approximations be as
+/// little as the greatest component and as much as 1.4 times the sum, which would prove nothing of the level; no
+/// implementation that is compared here makes use of that.
+pub(super) fn length(apart: Step, size: [i64; 3]) -> [f64; 3] {
+    let texels = [0, 1, 2].map(|n| (apart[n].0 * size[n] as f64, apart[n].1 * size[n] as f64));
+    let off: f64 = texels.iter().map(|t| t.1).sum();
+    let length = texels.iter().map(|t| t.0 * t.0).sum::<f64>().sqrt();
+    [length - off, length, length + off]
+}
 
 /// Face and its coordinates in [0, 1].
 pub(super) fn face([x, y, z]: [f64; 3]) -> (i64, f64, f64) {

@@ -1,114 +1,20 @@
 //! Instructions, one wave at a time.
 
 use super::super::{
-    AluOp, AtomicOp, Bits, BlockId, BuiltIn, DescriptorPart, FpFlags, Inst, Interp, InterpPlace, LocalId, Op, Scope,
-    Terminator, Type, Value,
+    AluOp, Bits, BuiltIn, DescriptorPart, FpFlags, Inst, Interp, InterpPlace, LocalId, Op, Scope, Terminator, Value,
 };
 use super::Shader;
 use super::bits::of_float_bits;
-use super::lanes;
+use super::machine::{Bound, Machine, store, unsupported};
 use super::memory::Memory;
-use super::run::{Options, Stats, World, Writer};
 use super::shadow::{Shadow, is_free, of_float};
-use super::texture::{Sampler, Texture};
 use super::wave::{ENDED, Stop, Wave, lanes as lanes_of};
-use super::{atomic, bounds, order};
+use super::{atomic, bounds, lanes};
 use crate::error::{Context, Error, Result};
-use crate::ir::number::{decode, encode, float, integer};
+use crate::ir::number::{decode, float, integer};
 use smallvec::SmallVec;
 
-/// A shader ready to run, and the workgroup that runs.
-pub(super) struct Machine<'a> {
-    pub shader: &'a Shader,
-    pub options: Options,
-    /// Registers that the values take, one a component.
-    pub registers: usize,
-    /// Bytes of scratch of one lane.
-    pub scratch_bytes: u32,
-    pub stats: Stats,
-    pub world: &'a mut World,
-    /// What each access to workgroup memory may reach.
-    pub(super) reach: bounds::Reach,
-    /// First register of each value.
-    first: Vec<usize>,
-    /// Scratch offset of each local.
-    locals: Vec<u32>,
-    tables: Vec<Memory>,
-    /// Blocks in the order in which lanes wait for each other, and the place of each block in it.
-    order: Vec<BlockId>,
-    positions: Vec<u32>,
-    shared: Memory,
-    group: [u32; 3],
-    grid: [u32; 3],
-}
-
-/// A descriptor as a value: the resource's number plus one (0 is none), then its array element.
-pub(super) type Bound = (u32, u32, u32);
-
-impl<'a> Machine<'a> {
-    pub fn new(shader: &'a Shader, world: &'a mut World, options: Options) -> Result<Self> {
-        let size = options.subgroup_size;
-        if !size.is_power_of_two() || !(4..=64).contains(&size) {
-            return Err(Error::malformed(format!("subgroups of {size}")));
-        }
-        let mut registers = 0;
-        let first = shader.values.iter().map(|v| {
-            registers += v.ty.lanes() as usize;
-            registers - v.ty.lanes() as usize
-        });
-        let first = first.collect();
-        let mut scratch_bytes = 0u32;
-        let mut locals = Vec::new();
-        for local in &shader.locals {
-            scratch_bytes = scratch_bytes.next_multiple_of(local.align.bytes());
-            locals.push(scratch_bytes);
-            scratch_bytes = scratch_bytes.saturating_add(local.bytes);
-        }
-        scratch_bytes = scratch_bytes.next_multiple_of(16);
-        if scratch_bytes > 1 << 20 {
-            return Err(Error::unsupported("scratch size", format!("{scratch_bytes} bytes a lane")));
-        }
-        let order = order::order(shader);
-        let mut positions = vec![ENDED; shader.blocks.len()];
-        for (n, block) in order.iter().enumerate() {
-            positions[block.index()] = n as u32;
-        }
-        Ok(Self {
-            options,
-            registers,
-            scratch_bytes,
-            stats: Stats::default(),
-            world,
-            reach: bounds::Reach::new(shader),
-            first,
-            locals,
-            tables: shader.tables.iter().map(|t| Memory::new(t.bytes.clone())).collect(),
-            order,
-            positions,
-            shared: Memory::default(),
-            group: [0; 3],
-            grid: [1; 3],
-            shader,
-        })
-    }
-
-    /// The next workgroup, with fresh shared memory.
-    pub fn start_group(&mut self, group: [u32; 3], grid: [u32; 3]) {
-        self.shared = Memory::unwritten(self.shader.shared_bytes as usize, self.options.shadow);
-        (self.group, self.grid) = (group, grid);
-    }
-
-    /// Where a block stands in the order.
-    pub fn position(&self, block: BlockId) -> u32 {
-        self.positions.get(block.index()).copied().unwrap_or(ENDED)
-    }
-
-    /// The registers of a value's components.
-    pub fn registers_of(&self, v: Value) -> std::ops::Range<usize> {
-        let first = self.first.get(v.index()).copied().unwrap_or(0);
-        first..first + self.shader.ty(v).lanes() as usize
-    }
-
+impl Machine<'_> {
     /// Runs until a barrier or the end.
     pub fn run(&mut self, wave: &mut Wave) -> Result<Stop> {
         let shader = self.shader;
@@ -176,20 +82,6 @@ impl<'a> Machine<'a> {
         let (bits, shadow) = self.arg(wave, v, lane);
         wave.tainted |= u64::from(!shadow.is_exact() && shadow != Shadow::NONE) << lane;
         bits
-    }
-
-    /// First component of a value.
-    pub fn arg(&self, wave: &Wave, v: Value, lane: usize) -> (u64, Shadow) {
-        let register = self.first.get(v.index()).copied().unwrap_or(0);
-        (wave.get(register, lane), wave.shadow(register, lane))
-    }
-
-    /// Sets the first component of an instruction's result.
-    pub fn set(&self, wave: &mut Wave, inst: &Inst, lane: usize, bits: u64, shadow: Shadow) {
-        if let Some(result) = inst.result {
-            let register = self.first.get(result.index()).copied().unwrap_or(0);
-            wave.set(register, lane, bits & self.shader.ty(result).bits().mask(), shadow);
-        }
     }
 
     fn inst(&mut self, wave: &mut Wave, inst: &Inst, mask: u64) -> Result<()> {
@@ -454,25 +346,6 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Sets an instruction's result to what stands in memory.
-    pub fn loaded(&self, wave: &mut Wave, inst: &Inst, lane: usize, memory: &Memory, at: u64, address: Shadow) {
-        let Some(result) = inst.result else { return };
-        let ty: Type = self.shader.ty(result);
-        for (register, at) in self.registers_of(result).zip(Memory::components(at, ty)) {
-            let (bits, shadow) = memory.load(at, ty.bits());
-            wave.set(register, lane, bits, if address.is_exact() { shadow } else { Shadow::UNCERTAIN });
-        }
-    }
-
-    /// The components of an operand, with their widths; a tainted lane's are uncertain.
-    pub fn values(&self, wave: &Wave, inst: &Inst, n: usize, lane: usize) -> SmallVec<[(u64, Shadow, Bits); 4]> {
-        let Some(&v) = inst.args.get(n) else { return SmallVec::new() };
-        let tainted = wave.tainted >> lane & 1 != 0;
-        let bits = self.shader.ty(v).bits();
-        let one = |r| (wave.get(r, lane), if tainted { Shadow::UNCERTAIN } else { wave.shadow(r, lane) }, bits);
-        self.registers_of(v).map(one).collect()
-    }
-
     /// Bytes of an operand, or of the result.
     fn bytes_of(&self, inst: &Inst, operand: Option<usize>) -> u32 {
         let value = operand.map_or(inst.result, |n| inst.args.get(n).copied());
@@ -485,46 +358,9 @@ impl<'a> Machine<'a> {
         self.reach.of(self.shader, inst, all).is_some_and(|reach| bounds::inside(&reach, offset, bytes))
     }
 
-    pub fn atomic_width(&self, inst: &Inst, data: usize) -> Bits {
-        let v = inst.args.get(data).copied().or(inst.result);
-        v.map_or(Bits::B32, |v| self.shader.ty(v).bits())
-    }
-
     /// What a descriptor operand points to, by set, binding and element.
     fn place(&self, wave: &Wave, inst: &Inst, lane: usize) -> Option<Bound> {
         self.place_of(wave, *inst.args.first()?, lane)
-    }
-
-    fn place_of(&self, wave: &Wave, v: Value, lane: usize) -> Option<Bound> {
-        let registers = self.registers_of(v);
-        let number = wave.get(registers.start, lane).checked_sub(1)?;
-        let resource = self.shader.resources.get(usize::try_from(number).ok()?)?;
-        Some((resource.set, resource.binding, wave.get(registers.start + 1, lane) as u32))
-    }
-
-    /// Notes who wrote, if it is watched.
-    pub fn watch(&mut self, wave: &Wave, lane: usize, place: Option<Bound>, at: u64, bytes: u32) {
-        let Some(watch) = &mut self.world.watch else { return };
-        if place == Some(watch.place) && watch.byte.checked_sub(at).is_some_and(|n| n < u64::from(bytes)) {
-            let local = self.shader.modes.local_id(wave.first + lane as u32);
-            watch.writer = Some(Writer { workgroup: self.group, local });
-        }
-    }
-
-    /// The texture that an image operand points to.
-    pub fn texture(&mut self, wave: &Wave, v: Value, lane: usize) -> Option<&mut Texture> {
-        let place = self.place_of(wave, v, lane)?;
-        self.world.textures.get_mut(&place)
-    }
-
-    /// The levels without memory of the image that an operand points to.
-    pub fn absent_levels(&self, wave: &Wave, v: Value, lane: usize) -> u32 {
-        self.place_of(wave, v, lane).and_then(|place| self.world.absent.get(&place)).copied().unwrap_or(0)
-    }
-
-    /// The sampler that an operand points to.
-    pub fn sampler(&self, wave: &Wave, v: Value, lane: usize) -> Option<Sampler> {
-        self.world.samplers.get(&self.place_of(wave, v, lane)?).copied()
     }
 
     fn builtin(&self, wave: &Wave, builtin: BuiltIn, component: u8, lane: usize) -> Result<(u64, Shadow)> {
@@ -561,28 +397,28 @@ impl<'a> Machine<'a> {
         };
         Ok((bits, Shadow::NONE))
     }
-}
 
-/// The error for an operation that is not here.
-pub(super) fn unsupported(op: &Op) -> Error {
-    Error::unsupported("interpreting an operation", format!("{op:?}"))
-}
-
-/// Writes the components of a value.
-pub(super) fn store(memory: &mut Memory, at: u64, address: Shadow, values: &[(u64, Shadow, Bits)]) {
-    let mut at = at;
-    for &(bits, shadow, width) in values {
-        memory.store(at, width, bits, if address.is_exact() { shadow } else { Shadow::UNCERTAIN });
-        at = at.wrapping_add(u64::from(width.bytes()));
+    /// How certain a load from a buffer is. Of a variable that is never written, but whose binding is, what is written at
+    /// any time of the run may be seen or not.
+    fn seen_unwritten(
+        &mut self,
+        inst: &Inst,
+        place: Option<Bound>,
+        read_only: bool,
+        at: u64,
+        address: Shadow,
+    ) -> Shadow {
+        let Some(place) = place.filter(|p| self.reach.written.contains(&(p.0, p.1))) else { return address };
+        if !read_only && !self.world.restricted.contains(&(place.0, place.1)) {
+            return address;
+        }
+        let bytes = inst.result.map_or(0, |v| self.shader.ty(v).bytes());
+        let words = at / 4..at.saturating_add(u64::from(bytes)).div_ceil(4).min(at / 4 + 64);
+        let conflict = words.clone().any(|word| self.world.conflicts.contains(&(place, word)));
+        let memory = self.world.buffers.get(&place);
+        let written = (at..at.saturating_add(bytes.into()))
+            .any(|byte| memory.is_some_and(|m| usize::try_from(byte).is_ok_and(|byte| m.is_written(byte))));
+        self.world.seen.extend(words.map(|word| (place, word)));
+        if conflict || written && read_only { Shadow::UNCERTAIN } else { address }
     }
-}
-
-/// An atomic on a value that stands elsewhere than in memory.
-pub(super) fn atomic_value(op: AtomicOp, bits: Bits, old: u64, data: [u64; 2]) -> Option<u64> {
-    atomic::value(op, bits, old, data)
-}
-
-/// A number's bits as a float of 32 bits.
-pub(super) fn single(x: f64) -> u64 {
-    encode(x, Bits::B32)
 }

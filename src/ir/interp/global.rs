@@ -2,7 +2,7 @@
 
 use super::super::{AtomicOp, Inst, Op};
 use super::atomic;
-use super::exec::{Bound, Machine, store};
+use super::machine::{Bound, Machine, store};
 use super::shadow::Shadow;
 use super::wave::Wave;
 use crate::error::{Error, Result};

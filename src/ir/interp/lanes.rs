@@ -1,7 +1,7 @@
 //! Operations across the lanes of a wave: votes, shuffles, reductions, and differences in a quad.
 
 use super::super::{AluOp, Bits, DerivativeKind, Inst, QuadSwap, ReduceOp, SubgroupOp};
-use super::exec::Machine;
+use super::machine::Machine;
 use super::shadow::{Shadow, of_float};
 use super::wave::{Wave, lanes};
 use crate::error::Result;

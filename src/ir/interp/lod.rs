@@ -1,17 +1,14 @@
 //! The level of detail that an image is sampled at, and how far implementations may be apart in it.
 
 use super::super::{Bits, Dim, ImageOp, ImageOperand, Inst, LodMode};
-use super::cube::{face, on_face};
-use super::exec::Machine;
-use super::texture::Operands;
+use super::cube::{Step, face, length, on_face};
+use super::image::Operands;
+use super::machine::Machine;
 use super::wave::Wave;
 use crate::ir::number::decode;
 
 /// How exact a level of detail is, and the weight between levels: `mipmapPrecisionBits` is 4 at least, and in lavapipe.
 const LEVEL_STEP: f64 = 1.0 / 16.0;
-
-/// A change of coordinates, and how far each may be off.
-pub(super) type Step = [(f64, f64); 3];
 
 impl Machine<'_> {
     /// The level that sampling is at, before the sampler has its say, between the least and the most that it may be; none
@@ -96,16 +93,6 @@ impl Machine<'_> {
 /// A level that is given, as it may be rounded up or down.
 fn quantized((lod, off): (f64, f64)) -> [f64; 3] {
     [((lod - off) / LEVEL_STEP).floor() * LEVEL_STEP, lod, ((lod + off) / LEVEL_STEP).ceil() * LEVEL_STEP]
-}
-
-/// The length of a difference of coordinates in texels, which may be off: Vulkan's formula. It lets approximations be as
-/// little as the greatest component and as much as 1.4 times the sum, which would prove nothing of the level; no
-/// implementation that is compared here makes use of that.
-pub(super) fn length(apart: Step, size: [i64; 3]) -> [f64; 3] {
-    let texels = [0, 1, 2].map(|n| (apart[n].0 * size[n] as f64, apart[n].1 * size[n] as f64));
-    let off: f64 = texels.iter().map(|t| t.1).sum();
-    let length = texels.iter().map(|t| t.0 * t.0).sum::<f64>().sqrt();
-    [length - off, length, length + off]
 }
 
 #[cfg(test)]

@@ -12,8 +12,10 @@ mod bounds;
 mod cube;
 mod exec;
 mod global;
+mod image;
 mod lanes;
 mod lod;
+mod machine;
 mod memory;
 mod order;
 mod residency;
@@ -23,11 +25,13 @@ mod shadow;
 mod tests;
 mod texture;
 mod wave;
+mod world;
 
 pub use super::number::{decode, encode, float, integer};
 pub use memory::{Difference, Memory, Verdict};
-pub use run::{Invocation, Options, Stats, Watch, World, Writer, dispatch, invoke};
+pub use run::{dispatch, invoke};
 pub use shadow::Shadow;
 pub use texture::{AddressMode, Filter, Sampler, Texel, Texture};
+pub use world::{Invocation, Options, Stats, Watch, World, Writer};
 
 use super::Shader;

@@ -1,10 +1,10 @@
 //! One subgroup: its registers, and where each of its lanes stands.
 
 use super::super::{BlockCall, BlockId, Value};
-use super::exec::Machine;
+use super::machine::Machine;
 use super::memory::Memory;
-use super::run::Invocation;
 use super::shadow::Shadow;
+use super::world::Invocation;
 
 /// Why a wave stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
