@@ -7,7 +7,8 @@
 
 use super::formats::{Format, Number};
 use crate::error::{Context, Error, Result};
-use crate::metadata::interface::{ColorOutput, ExportedFormats, FragmentInterface};
+use crate::kinds::NumericKind;
+use crate::metadata::interface::{ColorOutput, ComponentType, ExportedFormats, FragmentInterface};
 use crate::state::{ColorAttachment, ColorState};
 use crate::target::GfxIp;
 use serde::{Deserialize, Serialize};
@@ -50,9 +51,42 @@ impl ExportFormat {
         }
     }
 
+    /// What a component of this type becomes before it is sent.
+    pub fn packing(self, ty: ComponentType) -> Packing {
+        match self {
+            Self::R32 | Self::Gr32 | Self::Ar32 | Self::Abgr32 => Packing::Wide,
+            Self::Fp16 if ty.kind == NumericKind::Float && ty.bits == 16 => Packing::Halves,
+            Self::Fp16 => Packing::RoundedHalves,
+            Self::Unorm16 => Packing::Unorm16,
+            Self::Snorm16 => Packing::Snorm16,
+            Self::Uint16 => Packing::Uint16,
+            Self::Sint16 => Packing::Sint16,
+        }
+    }
+
     fn sends_any_of(self, channels: u8) -> bool {
         self.components().into_iter().flatten().any(|component| channels >> component & 1 == 1)
     }
+}
+
+/// How components are brought into the registers of an export. A value of another kind than the attachment's is the
+/// application's mistake; its bits are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    /// One component a register, widened to 32 bits.
+    Wide,
+    /// Two halves, as they are.
+    Halves,
+    /// Two floats of 32 bits, rounded towards zero to halves.
+    RoundedHalves,
+    /// Two floats to 16 bits for 0..1.
+    Unorm16,
+    /// Two floats to 16 bits for -1..1.
+    Snorm16,
+    /// Two integers, clamped to 16 bits, unsigned.
+    Uint16,
+    /// Two integers, clamped to 16 bits, signed.
+    Sint16,
 }
 
 /// How a fragment shader's results are exported.

@@ -5,7 +5,7 @@
 //! again: a conversion takes the place of its source only if nothing else wants that source.
 
 use super::piece::{Attach, GluePiece, Recorder};
-use crate::abi::exports::{ColorExport, ColorExportPlan, ExportFormat, MAX_TARGETS};
+use crate::abi::exports::{ColorExport, ColorExportPlan, ExportFormat, MAX_TARGETS, Packing};
 use crate::error::{Error, Result};
 use crate::isa::{ExpSources, ExpTarget, Instruction, Op, Src, Vgpr};
 use crate::kinds::NumericKind;
@@ -146,24 +146,16 @@ impl<'a> Epilog<'a> {
         for (value, register) in values.iter_mut().zip(color.vgprs) {
             *value = register.map(|register| self.value(register)).transpose()?;
         }
-        let half = color.ty == ComponentType { kind: NumericKind::Float, bits: 16 };
-        let sources = match color.format {
-            ExportFormat::R32 | ExportFormat::Gr32 | ExportFormat::Ar32 | ExportFormat::Abgr32 => {
-                ExpSources::Full(self.widen(values, color.ty)?.map(|value| value.map(|v| v.register)))
-            }
-            ExportFormat::Fp16 if half => self.pack(Op::VPackB32F16, values)?,
-            packed => {
-                // A value of another kind than the attachment's is the application's mistake; its bits are taken.
-                let op = match packed {
-                    ExportFormat::Unorm16 => Op::VCvtPknormU16F32,
-                    ExportFormat::Snorm16 => Op::VCvtPknormI16F32,
-                    ExportFormat::Uint16 => Op::VCvtPkU16U32,
-                    ExportFormat::Sint16 => Op::VCvtPkI16I32,
-                    _ => Op::VCvtPkrtzF16F32,
-                };
-                let values = self.widen(values, color.ty)?;
-                self.pack(op, values)?
-            }
+        let packing = color.format.packing(color.ty);
+        let wide = if packing == Packing::Halves { values } else { self.widen(values, color.ty)? };
+        let sources = match packing {
+            Packing::Wide => ExpSources::Full(wide.map(|value| value.map(|v| v.register))),
+            Packing::Halves => self.pack(Op::VPackB32F16, wide)?,
+            Packing::RoundedHalves => self.pack(Op::VCvtPkrtzF16F32, wide)?,
+            Packing::Unorm16 => self.pack(Op::VCvtPknormU16F32, wide)?,
+            Packing::Snorm16 => self.pack(Op::VCvtPknormI16F32, wide)?,
+            Packing::Uint16 => self.pack(Op::VCvtPkU16U32, wide)?,
+            Packing::Sint16 => self.pack(Op::VCvtPkI16I32, wide)?,
         };
         self.exports.push((ExpTarget::Mrt(color.target), sources));
         Ok(())

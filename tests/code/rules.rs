@@ -55,6 +55,25 @@ fn coverage_cases_pass_in_waves_of_64() {
     passes("rules::coverage_cases_pass_in_waves_of_64", 120, |b| b.coverage(&[WaveSize::W64]));
 }
 
+/// What a shader gets that is too large for LLVM's passes: wasteful, and right.
+#[test]
+fn simple_code_has_no_error() {
+    let test = "rules::simple_code_has_no_error";
+    let built = build_all(test, |b| {
+        b.options.llvm.opt_level = 0;
+        b.shaders()?;
+        b.coverage(&[WaveSize::W64])
+    });
+    let Some(built) = built else { return };
+    let mut errors = Vec::new();
+    for one in &built {
+        let report = check(&one.elf).unwrap_or_else(|e| panic!("{}: {e}", one.name));
+        errors.extend(report.errors().map(|error| format!("{}: {error}", one.name)));
+    }
+    assert!(errors.is_empty(), "{} errors:\n{}", errors.len(), errors.join("\n"));
+    assert!(built.len() >= 200, "{}", built.len());
+}
+
 #[test]
 fn scalar_loads_are_waited_for() {
     let test = "rules::scalar_loads_are_waited_for";

@@ -5,7 +5,7 @@
 use crate::support::{assembly, glsl, root};
 use dovetail::cache::{Cache, MemoryStore};
 use dovetail::compile::llvm::LlvmCompiler;
-use dovetail::compile::request::Module;
+use dovetail::compile::request::{Module, TuningOptions};
 use dovetail::compile::spirv;
 use dovetail::link::Placement;
 use dovetail::pipeline::{Outcome, PipelineRequest, Route, ShaderRef, build, build_whole};
@@ -27,6 +27,8 @@ pub struct Built {
 pub struct Builder<'a> {
     test: &'static str,
     tools: Toolchain<'a>,
+    /// How shaders are compiled.
+    pub options: TuningOptions,
     /// What was built.
     pub built: Vec<Built>,
 }
@@ -35,7 +37,7 @@ pub struct Builder<'a> {
 pub fn build_all(test: &'static str, f: impl FnOnce(&mut Builder<'_>) -> Option<()>) -> Option<Vec<Built>> {
     let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), LlvmCompiler::new());
     let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
-    let mut builder = Builder { test, tools, built: Vec::new() };
+    let mut builder = Builder { test, tools, options: TuningOptions::default(), built: Vec::new() };
     f(&mut builder)?;
     Some(builder.built)
 }
@@ -104,7 +106,7 @@ impl Builder<'_> {
                 shaders: refs.clone(),
                 state: &state,
                 target: GfxIp::Gfx1030,
-                options: Default::default(),
+                options: self.options.clone(),
                 placement,
             };
             let name = format!("{}, wave{}, {route}", names.join(" + "), wave.lanes());

@@ -11,7 +11,7 @@
 //! Depth goes first, the last export is the one that is `done`. A component without value beside one with is zero.
 
 use super::outputs::{Outputs, stored};
-use crate::abi::exports::{ColorExport, ColorExportPlan, ExportFormat};
+use crate::abi::exports::{ColorExport, ColorExportPlan, Packing};
 use crate::error::{Context, Error, Result};
 use crate::ir::{AluOp, Bits, Builder, ExportTarget, NumericKind, Op, OutputSlot, Shader, Type, Value};
 use crate::metadata::interface::{ColorOutput, FragmentInterface};
@@ -87,25 +87,19 @@ impl End<'_, '_> {
     }
 
     fn color(&mut self, export: &ColorExport, color: &ColorOutput) -> Result<()> {
+        let packing = export.format.packing(color.ty);
         let mut sent = [None; 4];
         for (value, component) in sent.iter_mut().zip(export.format.components()) {
             let Some(component) = component.filter(|c| color.channels >> c & 1 == 1) else { continue };
             let slot = OutputSlot::Location { location: color.location, component, index: color.index };
             let bits = Bits::from_count(u32::from(color.ty.bits)).ok_or_else(|| Error::bug("a colour of no width"))?;
             let v = stored(self.b, self.stores, slot, Type::scalar(bits));
-            *value = Some(if export.format == ExportFormat::Fp16 && bits == Bits::B16 && is_float(color) {
-                v
-            } else {
-                self.widen(v, color)
-            });
+            *value = Some(if packing == Packing::Halves { v } else { self.widen(v, color) });
         }
         let undef = self.b.undef(Type::B32);
         let mut values = [undef; 4];
         let mut enable = 0;
-        let compressed = !matches!(
-            export.format,
-            ExportFormat::R32 | ExportFormat::Gr32 | ExportFormat::Ar32 | ExportFormat::Abgr32
-        );
+        let compressed = packing != Packing::Wide;
         if compressed {
             for (n, pair) in sent.chunks_exact(2).enumerate() {
                 if let &[low, high] = pair
@@ -113,7 +107,7 @@ impl End<'_, '_> {
                 {
                     let zero = Type::scalar(self.b.ty(any).bits());
                     let [low, high] = [low, high].map(|v| v.unwrap_or_else(|| self.b.iconst(zero, 0)));
-                    values[n] = self.pack(export.format, low, high);
+                    values[n] = self.pack(packing, low, high);
                     enable |= 3 << (2 * n);
                 }
             }
@@ -140,13 +134,13 @@ impl End<'_, '_> {
     }
 
     /// Two channels in one register.
-    fn pack(&mut self, format: ExportFormat, low: Value, high: Value) -> Value {
-        match format {
-            ExportFormat::Unorm16 => self.b.alu(AluOp::PackNorm16, &[low, high]),
-            ExportFormat::Snorm16 => self.b.alu(AluOp::PackSnorm16, &[low, high]),
-            ExportFormat::Uint16 | ExportFormat::Sint16 => {
+    fn pack(&mut self, packing: Packing, low: Value, high: Value) -> Value {
+        match packing {
+            Packing::Unorm16 => self.b.alu(AluOp::PackNorm16, &[low, high]),
+            Packing::Snorm16 => self.b.alu(AluOp::PackSnorm16, &[low, high]),
+            Packing::Uint16 | Packing::Sint16 => {
                 let halves = [low, high].map(|v| {
-                    let clamped = if format == ExportFormat::Uint16 {
+                    let clamped = if packing == Packing::Uint16 {
                         let most = self.b.c32(u32::from(u16::MAX));
                         self.b.alu(AluOp::UMin, &[v, most])
                     } else {
@@ -158,8 +152,8 @@ impl End<'_, '_> {
                 });
                 self.join(halves)
             }
-            _ if self.b.ty(low) == Type::B16 => self.join([low, high]),
-            _ => self.b.alu(AluOp::PackHalfRtz, &[low, high]),
+            Packing::RoundedHalves => self.b.alu(AluOp::PackHalfRtz, &[low, high]),
+            Packing::Halves | Packing::Wide => self.join([low, high]),
         }
     }
 
@@ -167,8 +161,4 @@ impl End<'_, '_> {
         let pair = self.b.compose(&halves);
         self.b.bitcast(pair, Type::B32)
     }
-}
-
-fn is_float(color: &ColorOutput) -> bool {
-    color.ty.kind == NumericKind::Float
 }
