@@ -4,9 +4,9 @@
 //! the process. The module verifier and the checks of the translation keep the last away; any diagnostic of severity
 //! Error fails the compile, whatever emission says.
 
-use super::effort;
 use super::ffi::Diagnosed;
 use super::function;
+use super::{defined, effort};
 use crate::compile::request::TuningOptions;
 use crate::compile::watch::{Made, Unwatched, Watch};
 use crate::error::{Error, Result};
@@ -75,6 +75,9 @@ fn generate(
         if simplified.is_some() {
             machine = self::machine(target, 0)?;
         }
+    }
+    if level == 0 || simplified.is_some() {
+        defined::define(&module);
     }
     let bytes = write(&module, &machine, kind)?;
     match diagnosed.take_errors().as_slice() {
