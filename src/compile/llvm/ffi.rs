@@ -11,8 +11,9 @@ use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::types::{BasicTypeEnum, IntType};
 use inkwell::values::{AsValueRef, BasicValueEnum, InstructionValue, IntValue, PointerValue};
 use llvm_sys::core::{
-    LLVMBuildAtomicRMW, LLVMBuildFreeze, LLVMContextSetDiagnosticHandler, LLVMDisposeMessage,
-    LLVMGetDiagInfoDescription, LLVMGetDiagInfoSeverity, LLVMInsertIntoBuilder, LLVMInstructionClone,
+    LLVMBuildAtomicRMW, LLVMBuildFreeze, LLVMConstNull, LLVMContextSetDiagnosticHandler, LLVMDisposeMessage,
+    LLVMGetDiagInfoDescription, LLVMGetDiagInfoSeverity, LLVMGetOperand, LLVMInsertIntoBuilder, LLVMInstructionClone,
+    LLVMIsUndef, LLVMSetOperand, LLVMTypeOf,
 };
 use llvm_sys::prelude::LLVMDiagnosticInfoRef;
 use llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp, LLVMDiagnosticSeverity};
@@ -51,6 +52,21 @@ impl Diagnosed {
     /// Errors reported so far, taken out.
     pub fn take_errors(&self) -> Vec<String> {
         self.errors.take()
+    }
+}
+
+/// Puts zeros in place of an instruction's undefined operands. (Inkwell asserts that each operand has a basic type; a
+/// call of an intrinsic may have metadata.)
+pub(super) fn define_operands(inst: InstructionValue<'_>) {
+    for n in 0..inst.get_num_operands() {
+        // SAFETY: the instruction is alive as long as its context, and it has an operand of this number. An undefined
+        // value is a constant whose type has a null value, which may stand wherever it may.
+        unsafe {
+            let operand = LLVMGetOperand(inst.as_value_ref(), n);
+            if LLVMIsUndef(operand) != 0 {
+                LLVMSetOperand(inst.as_value_ref(), n, LLVMConstNull(LLVMTypeOf(operand)));
+            }
+        }
     }
 }
 
