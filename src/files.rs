@@ -1,4 +1,4 @@
-//! Files that are there whole or not at all.
+//! Writes files so that they appear whole or not at all.
 
 use crate::error::{Context, Result};
 use std::ffi::OsString;

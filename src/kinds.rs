@@ -1,4 +1,4 @@
-//! Words of shader interfaces that the IR, the pipeline state and the metadata share.
+//! Terms of shader interfaces that the IR, the pipeline state and the metadata share.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! A pipeline from its shaders: linked from parts where it can be, compiled whole where it cannot.
+//! Builds a pipeline from its shaders: linked from parts where it can be, compiled whole where it cannot.
 //!
 //! The parts come from a [`Toolchain`]; the link itself never sees it. A whole compile is the same way with every item
 //! known: the fragment stage first, then the vertex stage knowing what it reads, then the same link with empty glue.

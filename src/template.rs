@@ -1,4 +1,4 @@
-//! Shaders to a pipeline state that fits them: bindings, push constants, attributes and attachments by declaration.
+//! Derives a pipeline state that fits given shaders: bindings, push constants, attributes and attachments by declaration.
 //!
 //! What shaders do not say is guessed in the plainest way: 32-bit attributes, one buffer an attribute, RGBA8 colours.
 //! Variables that share a binding, of one shader or of several, are what [`BindingKind::of_uses`] makes of their kinds.

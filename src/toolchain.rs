@@ -1,4 +1,4 @@
-//! Stage ELFs from the cache where it has them, from the compiler where it does not.
+//! Gets stage ELFs from the cache, or from the compiler where the cache has none.
 //!
 //! A driver has a cache and no compiler: it computes the same keys with the [`CompilerId`] that the cache's manifest
 //! records, and a miss is [`Fetched::NotCached`], not an error.

@@ -1,4 +1,4 @@
-//! Fragment outputs and attachments to a plan: which target gets what in which format, and the registers that say so
+//! Plans the exports of a fragment shader: which target gets what in which format, and the registers that describe it
 //! (pal-abi 7).
 //!
 //! Targets are compacted: the n-th exported location is target n, `SPI_SHADER_COL_FORMAT` counts targets and

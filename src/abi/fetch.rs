@@ -1,4 +1,4 @@
-//! Vertex inputs and vertex state to a plan: which loads, and what each input register takes from them.
+//! Plans vertex fetches: which loads there are, and what each input register takes from them.
 //!
 //! Rules (pal-abi 8.1, 8.2): a typed load may touch several channels only if the hardware's alignment, four bytes for
 //! anything that large, is Vulkan's too; that is so for packed words and channels of 32 and 64 bits. Channels of 8 and

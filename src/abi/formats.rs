@@ -1,4 +1,4 @@
-//! Vulkan's format names taken apart: channels from the lowest bit up, number format, and the hardware's numbers.
+//! Takes Vulkan's format names apart: channels from the lowest bit up, number format, and the hardware's numbers.
 //!
 //! Names are read by their grammar (channel letter and width, repeated; number format; `PACKn` where the first channel
 //! named is the most significant), then held against the layouts that exist. To add a layout: a line in `PACKED`; to make

@@ -1,4 +1,4 @@
-//! Where every descriptor stands: a [`ResourceLayout`] with nothing left implicit.
+//! A [`ResourceLayout`]: the place of every descriptor, with nothing left implicit.
 //!
 //! The root table is what the driver's user data are taken from: one dword a set pointer, four a dynamic buffer, then
 //! push constants. Sizes: pal-abi 1.2.

@@ -1,4 +1,4 @@
-//! Fragment inputs and vertex parameters to a plan: which vectors are exported to which slot, and the
+//! Plans parameter exports: which vectors are exported to which slot, and the
 //! `SPI_PS_INPUT_CNTL` word of each attribute (pal-abi 9).
 //!
 //! The fragment shader numbers its inputs densely and decides; the vertex shader exports what is read and nothing else.

@@ -1,4 +1,4 @@
-//! One writer at a time, and damaged stores out of the way.
+//! The lock that admits one writer at a time, and moving damaged stores aside.
 
 use crate::error::{Context, Error, Result};
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! What LMDB will read of its file in one transaction, read and checked before.
+//! Reads and checks everything that LMDB will read of its file in one transaction, before LMDB does.
 //!
 //! A put reads the meta pages, the way from the root to the leaf of each key, the first page of a value that is replaced, and
 //! the tree of free pages; nothing else (`docs/cache-format.md` says why). All of it is checked here for all that LMDB takes

@@ -1,4 +1,4 @@
-//! Where the kernel would end a process over a file, it gets no reason to.
+//! Memory maps that cannot end the process when their file is cut short.
 
 use super::checked::Checked;
 use std::io;

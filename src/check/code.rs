@@ -1,4 +1,4 @@
-//! A final ELF to what is checked: the words of `.text`, the parts in them, and what the metadata declares of each stage.
+//! Reads from a final ELF what is checked: the words of `.text`, the parts in them, and what the metadata declares of each stage.
 
 use crate::elf::{Elf, Home, stt};
 use crate::error::{Context, Error, Result};

@@ -1,4 +1,4 @@
-//! Which registers the hardware has set before a stage's first instruction, by the register words alone (pal-abi 2.3 to 2.5).
+//! Finds which registers the hardware has set before a stage's first instruction, by the register words alone (pal-abi 2.3 to 2.5).
 
 use super::code::StageCode;
 use crate::isa::{Register, RegisterSet, Vgpr};

@@ -1,4 +1,4 @@
-//! What gfx10.3 leaves to the code beside the counters (isa-gfx10 7.2): one hazard, and the rules of clauses.
+//! What gfx10.3 leaves to the code besides the counters (isa-gfx10 7.2): one hazard, and the rules of clauses.
 //!
 //! The other hazards of LLVM's and Mesa's lists belong to gfx10.1 or gfx11; data dependencies are interlocked.
 

@@ -1,4 +1,4 @@
-//! Where the last lane is gone, there is no vector work to do: a branch taken only with EXEC zero leads to what brings
+//! With no lane left there is no vector work to do: a branch taken only with EXEC zero leads to what brings
 //! lanes back, or to the end. Elsewhere it leads to the wrong place, or means "never": what is done there changes nothing,
 //! so this is a remark.
 

@@ -1,4 +1,4 @@
-//! Lanes that part where a branch divides come back where its paths meet, on each of them: where lanes of different names
+//! Lanes that a branch separates come together again where its paths meet: where lanes of different names
 //! meet, something has to bring them together before anything looks at EXEC.
 
 use super::code::StageCode;

@@ -1,4 +1,4 @@
-//! The one way of a stage: translate, lower, generate code, write the unlinked ELF.
+//! Compiles a stage: translate, lower, generate code, write the unlinked ELF. Every caller goes through here.
 
 use super::backend::Generator;
 use super::request::{CompilerId, Module, StageRequest};

@@ -1,4 +1,4 @@
-//! SPIR-V to unlinked ELF, one stage at a time, and whole pipelines by the same way with every item known.
+//! Compiles SPIR-V to unlinked ELFs, one stage at a time; whole pipelines go the same way, with everything known.
 //!
 //! `request` says what is wanted, and is all that a driver sees of this folder besides [`Compiler`]. `compiler` is the way:
 //! `spirv` translates one entry point to upper-level IR, `passes` lower it to what the hardware has, a

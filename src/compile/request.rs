@@ -1,4 +1,4 @@
-//! What decides a stage's code: the stencil. All of it is in the cache key, nothing else is seen by the compiler.
+//! Everything that decides a stage's code. All of it is in the cache key, and the compiler sees nothing else.
 
 use crate::error::{Error, Result};
 use crate::metadata::interface::FragmentInput;

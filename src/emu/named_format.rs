@@ -1,4 +1,4 @@
-//! Vulkan's format names to the hardware's formats: the number of a descriptor, and which component each channel is.
+//! Maps Vulkan's format names to the hardware's formats: the number of a descriptor, and which component each channel is.
 
 use super::format::Format;
 use crate::abi::formats::{self, Channel, Number};

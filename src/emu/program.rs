@@ -1,4 +1,4 @@
-//! Machine code to steps: each instruction decoded once, its operation resolved by name.
+//! Decodes machine code into steps: each instruction once, its operation resolved by name.
 //!
 //! What no class knows is a step too, and an error only if a wave comes to it.
 

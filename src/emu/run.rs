@@ -1,4 +1,4 @@
-//! A pipeline ELF and what it is given, to what it leaves behind.
+//! Runs a pipeline ELF on given inputs and collects what it leaves.
 
 use super::bind::Bindings;
 use super::dispatch::Tables;

@@ -1,4 +1,4 @@
-//! Text to shader: reads what `print.rs` writes, line by line; lines that open with `;` are comments.
+//! Parses a shader: reads what `print.rs` writes, line by line; lines that open with `;` are comments.
 //!
 //! Only the form is checked here, `verify` checks the meaning. Values keep their numbers, so uses may stand before
 //! definitions; numbers that nobody defines are an error where they are used.

@@ -1,4 +1,4 @@
-//! Shader to text: a header of records, then blocks, one instruction a line. `parse.rs` reads exactly this.
+//! Prints a shader: a header of records, then blocks, one instruction a line. `parse.rs` reads exactly this.
 //!
 //! Values keep their numbers, so that a pass's output can be laid beside its input. Numbers need not be dense.
 

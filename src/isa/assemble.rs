@@ -1,4 +1,4 @@
-//! Code put together: branches to labels, and literals that the linker fills in.
+//! Assembles code: instructions, branches to labels, and literals that the linker fills in.
 
 use super::encode::encode;
 use super::instruction::{Fields, Instruction};

@@ -1,4 +1,4 @@
-//! Instructions made: constructors for whoever writes code.
+//! Constructors of instructions, for whoever writes code.
 //!
 //! They fill in what the operation and its operands decide: the shortest form, VCC where a form has no room for another mask.
 //! Anything else is a field of the result, to be set: modifiers, DPP, cache policy. `encode` judges the whole.

@@ -1,4 +1,4 @@
-//! Objects and glue to a [`Unit`]: for each stage its parts in the order in which they run.
+//! Collects objects and glue into a [`Unit`]: for each stage its parts in the order in which they run.
 //!
 //! Fence: after this the parts and their order are fixed; nothing is added. The pieces come from a [`GlueSource`], so that
 //! a caller may keep them; the linker itself remembers nothing.

@@ -1,4 +1,4 @@
-//! An unlinked ELF to an [`Object`]: the body's code, what it leaves open, its constant data, its notes.
+//! Reads an unlinked ELF into an [`Object`]: the body's code, what it leaves open, its constant data, its notes.
 //!
 //! Nothing in the bytes is trusted. What holds afterwards: the code is whole dwords, every relocation lies inside its
 //! section and points at a link-time symbol or at constant data, the joint's branch is cut off, and the notes are

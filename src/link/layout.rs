@@ -1,4 +1,4 @@
-//! A unit to its [`Layout`]: where every part and every byte of constant data stands.
+//! Lays a unit out: the offset of every part and of every byte of constant data.
 //!
 //! | | adjacent | chained |
 //! |---|---|---|

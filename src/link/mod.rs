@@ -1,4 +1,4 @@
-//! Unlinked ELFs and a pipeline state to the final pipeline ELF, in microseconds and without a compiler.
+//! Links unlinked ELFs and a pipeline state into the final pipeline ELF, in microseconds and without a compiler.
 //!
 //! ```text
 //! bytes ── input ──> Object      code, open symbols, constant data, notes: checked, made once

@@ -1,4 +1,4 @@
-//! A value for each link-time symbol, from the resource layout and the state (pal-abi 1.2).
+//! Gives each link-time symbol its value, from the resource layout and the state (pal-abi 1.2).
 //!
 //! Besides the value there is one side effect: a symbol that makes the shader read the root table through memory lowers
 //! the spill threshold, the first root dword that PAL has to write there. To add a symbol: an arm in [`Values::of`].

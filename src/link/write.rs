@@ -1,4 +1,4 @@
-//! A layout, its values and the notes to the bytes of the final ELF (pal-abi 2.6, 3).
+//! Writes the final ELF from a layout, its values and the notes (pal-abi 2.6, 3).
 //!
 //! Sections: null, `.strtab`, `.symtab`, `.text`, `.note`, `.rel.text` if there is anything to relocate at load, then
 //! constant data. All sizes are reserved first; a section that comes out otherwise is a bug, not a shifted file.

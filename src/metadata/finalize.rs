@@ -1,4 +1,4 @@
-//! Merged notes and the pipeline state to the notes of the final ELF: user data, resources, and every register that PAL
+//! Makes the notes of the final ELF from merged notes and the pipeline state: user data, resources, every register that PAL
 //! reads whether the shader needs it or not (pal-abi 2.8, 6).
 //!
 //! Invariant: RSRC1 agrees with the register counts, which cover bodies, glue and what the hardware loads at entry. What

@@ -1,4 +1,4 @@
-//! A [`StageInterface`] in the pipeline map of an unlinked ELF, and out of it again.
+//! Writes a [`StageInterface`] into the pipeline map of an unlinked ELF, and reads it back.
 //!
 //! Each field is a key: `.dovetail.<field>`, and `.dovetail.<stage>.<field>` for what only one stage has; the values are the
 //! fields' serde forms, structs as maps. `.vertexInputs` and `.colorExports` say part of it once more in the words of LLPC

@@ -1,4 +1,4 @@
-//! The notes of several parts to those of one pipeline, by the rules of the tables (pal-abi 2.7).
+//! Merges the notes of several parts into those of one pipeline, by the rules of the tables (pal-abi 2.7).
 //!
 //! The order of the parts does not matter: every rule is commutative, and a contradiction is an error in any order.
 

@@ -1,4 +1,4 @@
-//! ELF notes: the bytes of a `.note` section to records, and back.
+//! ELF notes: reads the records of a `.note` section, and writes them.
 //!
 //! Name and descriptor are each padded to four bytes (pal-abi 3.2). PAL takes the first note of type 32 and does not look
 //! at its name; we look at both.

@@ -1,4 +1,4 @@
-//! The metadata document of an unlinked ELF to [`Notes`]: numbers by key and register, ready to be merged.
+//! Decodes the metadata document of an unlinked ELF into [`Notes`]: numbers by key and register, ready to be merged.
 //!
 //! Invariant: only keys and registers of the tables, and none but 0 that belongs to the link. What is decoded here once
 //! is not decoded again while linking.

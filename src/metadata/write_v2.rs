@@ -1,4 +1,4 @@
-//! Final notes to the bytes of a metadata document, version 2.6: raw registers (pal-abi 3.3, 5).
+//! Encodes final notes as a metadata document of version 2.6: raw registers (pal-abi 3.3, 5).
 //!
 //! The version comes first, because PAL scans for it. Keys follow in the order of the schema table.
 

@@ -1,4 +1,4 @@
-//! A pair of shaders judged: translated, compiled in every way, drawn by the emulator and by the judge, and compared.
+//! Judges a pair of shaders: translated, compiled in every way, drawn by the emulator and by the judge, and compared.
 //!
 //! ```text
 //! vertex, fragment ─> state, pipelines ─┐

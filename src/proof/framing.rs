@@ -1,4 +1,4 @@
-//! Contents that bring a picture before the eye: the position is evaluated, and what it is made of is changed until every
+//! Finds contents that bring a picture into view: the position is evaluated, and what it is made of is changed until every
 //! corner is in front, away from w = 0, known well enough for the edges to stand still, and enough of the screen is covered.
 //!
 //! Nobody says what the bytes are that a position is made of: matrices in columns or rows, alone or as the members of other

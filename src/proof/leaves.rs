@@ -1,4 +1,4 @@
-//! A type with a layout to the scalars that it holds: where each lies, and which element of a matrix it is.
+//! Lists the scalars that a type with a layout holds: where each lies, and which element of a matrix it is.
 
 use super::declared::Declared;
 use crate::ir::Bits;

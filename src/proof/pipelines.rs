@@ -1,4 +1,4 @@
-//! A pipeline made in every way there is: linked from early parts in both layouts, and compiled whole.
+//! Makes a pipeline in every way there is: linked from early parts in both layouts, and compiled whole.
 
 use crate::cache::{Cache, MemoryStore};
 use crate::compile::Compiler;

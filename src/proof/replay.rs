@@ -1,4 +1,4 @@
-//! A bundle, run again: every pipeline on the emulator, and the interpreter, against what was expected; and by who agrees
+//! Runs a bundle again: every pipeline on the emulator, and the interpreter, against what was expected; and by who agrees
 //! with whom, where to look for the bug.
 //!
 //! What the interpreter knows decides how far values may be apart. Where it has no answer, as of draws that blend, a plain

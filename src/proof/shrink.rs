@@ -1,4 +1,4 @@
-//! Inputs that make something fail, to smaller inputs that still do.
+//! Shrinks inputs that make something fail to smaller ones that still do.
 //!
 //! What "fails" is a closure, so this knows nothing of shaders. An attempt changes a copy of the best inputs so far and keeps
 //! it if it still fails. First whole things go (workgroups, vertices, pointers, the tails of buffers), then contents become zero, by

@@ -1,4 +1,4 @@
-//! From the thread that reads inputs to those that work on them: all that waits, and all that is worked on, is bounded.
+//! The queue between the thread that reads inputs and those that work on them, bounded in what waits and what is worked on.
 
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! Our listing of a linked ELF against llvm-objdump-19's, line by line: length, mnemonic and operands of every instruction.
+//! Compares our listing of a linked ELF with llvm-objdump-19's, line by line: length, mnemonic and operands of every instruction.
 //!
 //! The disassembler takes one wave size for a whole file, so a pipeline of two is listed twice, and each stage compared in its
 //! own. Blanks count alike: it writes two after the name of an image instruction with scattered addresses.

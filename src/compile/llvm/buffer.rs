@@ -1,4 +1,4 @@
-//! Memory behind buffer descriptors: raw, by texel, and by vertex format.
+//! Memory accessed through buffer descriptors: raw, by texel, and by vertex format.
 //!
 //! Intrinsics take no alignment and are never split, so an access is cut here into what its alignment and the
 //! instruction's widths allow: one to four dwords (sixteen through the scalar cache), or single bytes and shorts.

@@ -57,11 +57,6 @@ fn longest_product(shader: &Shader) -> u32 {
     lengths.into_iter().max().unwrap_or(0)
 }
 
-/// Whether more values meet in some block than are kept in registers.
-pub(super) fn many_params(shader: &Shader) -> bool {
-    shader.blocks.iter().any(|block| block.params.len() > MAX_PARAMS)
-}
-
 /// The limit that a module is over after the pass pipeline, in words for people.
 pub(super) fn too_many_accesses(module: &Module<'_>) -> Option<String> {
     let memory = Attribute::get_named_enum_kind_id("memory");

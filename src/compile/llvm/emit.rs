@@ -1,4 +1,4 @@
-//! A shader to an object: translation, our pass pipeline, LLVM's code generator.
+//! Turns a shader into an object: translation, our pass pipeline, LLVM's code generator.
 //!
 //! LLVM reports what it cannot do in three ways: an error return, a diagnostic while emission "succeeds", or the end of
 //! the process. The module verifier and the checks of the translation keep the last away; any diagnostic of severity
@@ -68,7 +68,9 @@ fn generate(
     module.verify().map_err(|e| Error::bug(format!("LLVM's verifier: {}", e.to_string().trim_end())))?;
     let text = || Ok(module.print_to_string().to_string());
     watch.done("llvm", Made::Text(&text))?;
-    optimize(&module, &machine, shader, level, options)?;
+    if level > 0 {
+        run(&module, &machine, &pipeline(shader, options))?;
+    }
     watch.done("llvm-opt", Made::Text(&text))?;
     if level > 0 {
         simplified = effort::too_many_accesses(&module);
@@ -77,6 +79,7 @@ fn generate(
         }
     }
     if level == 0 || simplified.is_some() {
+        run(&module, &machine, defined::PASSES)?;
         defined::define(&module);
     }
     let bytes = write(&module, &machine, kind)?;
@@ -92,22 +95,10 @@ fn write(module: &Module<'_>, machine: &TargetMachine, kind: FileType) -> Result
     Ok(buffer.as_slice().to_vec())
 }
 
-fn optimize(
-    module: &Module<'_>,
-    machine: &TargetMachine,
-    shader: &Shader,
-    level: u8,
-    options: &TuningOptions,
-) -> Result<()> {
-    let pipeline = match level {
-        // Even the fastest register allocator copies each of the values that meet past all others.
-        0 if effort::many_params(shader) => "function(reg2mem)".to_owned(),
-        0 => return Ok(()),
-        _ => pipeline(shader, options),
-    };
+fn run(module: &Module<'_>, machine: &TargetMachine, passes: &str) -> Result<()> {
     module
-        .run_passes(&pipeline, machine, PassBuilderOptions::create())
-        .map_err(|e| Error::bug(format!("LLVM passes `{pipeline}`: {e}")))
+        .run_passes(passes, machine, PassBuilderOptions::create())
+        .map_err(|e| Error::bug(format!("LLVM passes `{passes}`: {e}")))
 }
 
 /// Short on purpose: `default<O2>` takes three times as long for the same code, as the code generator repeats most of it.

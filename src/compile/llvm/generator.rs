@@ -1,4 +1,4 @@
-//! LLVM behind the seam.
+//! LLVM as a [`Generator`].
 
 use super::emit::{Object, emit_assembly, emit_object};
 use super::object;

@@ -1,4 +1,4 @@
-//! Memory behind pointers: scratch, constant tables, workgroup memory, global memory, descriptor tables.
+//! Memory accessed through pointers: scratch, constant tables, workgroup memory, global memory, descriptor tables.
 
 use super::buffer::memory_type;
 use super::ffi;

@@ -1,4 +1,4 @@
-//! Lower-level IR to an AMDGPU object through LLVM 19.
+//! Turns lower-level IR into an AMDGPU object with LLVM 19.
 //!
 //! `generator` is the seam, `emit` the way through LLVM, `object` reads what comes out; `function` and `blocks` make the module, `ops` sends each operation to its class (`alu*`,
 //! `buffer`, `memory`, `atomic`, `image`, `lanes`, `sync`), `values` holds what they share, `ffi` what inkwell lacks,

@@ -1,4 +1,4 @@
-//! LLVM's object file to [`MachineCode`].
+//! Reads LLVM's object file into [`MachineCode`].
 //!
 //! LLVM writes a relocatable ELF with its own metadata note. Taken from it: the code without the padding after it, read-only
 //! data, relocations, the counts and register words of the note. What else is there is a bug: nothing of it is dropped

@@ -1,4 +1,4 @@
-//! One instruction: which part of the translation it belongs to.
+//! Sends each instruction to the part of the translation that handles it.
 
 use super::atomic::{BufferPlace, TexelPlace};
 use super::values::{Cx, Llvm};

@@ -1,4 +1,4 @@
-//! A process whose memory is at its end says so before it dies.
+//! Makes a process that runs out of memory say so before it dies.
 //!
 //! C++ throws when an allocation fails. LLVM is built without exceptions, so this one goes through it into Rust, which aborts
 //! with words about foreign exceptions. A handler for failed allocations comes first.

@@ -1,4 +1,4 @@
-//! Which VGPRs LLVM's code may have written, read off its instructions.
+//! Finds the VGPRs that LLVM's code may have written, from its instructions.
 //!
 //! What was in a register at the entry counts: a value may be returned where it came.
 

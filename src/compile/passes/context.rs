@@ -1,4 +1,4 @@
-//! What the passes hand on to each other: the request, the known layout, the entry registers, the growing interface.
+//! What the passes pass on to each other: the request, the known layout, the entry registers, the growing interface.
 
 use super::entry_values::Entry;
 use crate::abi::layout::{DescriptorPlace, PushPlace, ResolvedLayout};

@@ -1,4 +1,4 @@
-//! A direction to a cube face and the place on it, and gradients likewise.
+//! Finds the cube face that a direction meets and the place on it, and projects gradients likewise.
 //!
 //! The face's `s` and `t` run from 1 to 2, as the instruction wants them. Faces 0 to 5 are +X -X +Y -Y +Z -Z; the
 //! axes of each are in [`Face::gradient`].

@@ -1,4 +1,4 @@
-//! Buffer accesses to widths that one instruction moves; runs last, at the lower level.
+//! Splits buffer accesses into widths that one instruction moves; runs last, at the lower level.
 //!
 //! Buffer instructions carry no alignment and no code generator splits them, so each is cut here by what is known:
 //!

@@ -1,4 +1,4 @@
-//! Derivatives to differences of a quad: two moves by DPP, a subtraction, and the whole in quads that helpers complete.
+//! Turns derivatives into differences within a quad: two moves by DPP, a subtraction, and the whole in quads that helpers complete.
 //!
 //! The mark for whole quads (`Wqm`) stands around the difference: without it nothing computes the operand in helper
 //! lanes, which only fragment shaders have. 16 bits are moved in 32-bit registers and subtracted as what they are.

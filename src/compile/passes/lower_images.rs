@@ -1,4 +1,4 @@
-//! Image operations in SPIR-V's terms to instructions on explicit descriptors.
+//! Turns image operations in SPIR-V's terms into instructions on explicit descriptors.
 //!
 //! What is decided here: the shape the instruction has, the order of address components, where the level of detail
 //! comes from, and what a query reads from the descriptor. Texel buffers become typed buffer accesses. Bits stay bits: whether a

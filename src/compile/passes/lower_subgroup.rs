@@ -1,4 +1,4 @@
-//! Subgroup operations and built-ins to lane primitives, for waves of 32 and 64 lanes.
+//! Turns subgroup operations and built-ins into lane primitives, for waves of 32 and 64 lanes.
 //!
 //! Lanes exchange 32 bits at a time: 64 bits go as two pieces, less than 32 widened (`Pieces`). Reductions and scans are in
 //! `subgroup_scan.rs`. Runs before built-ins are lowered: the subgroup's number is made from the invocation's.

@@ -1,4 +1,4 @@
-//! Upper-level IR to lower-level IR: one pass a file, each a decision table of what is known and what is not.
+//! Turns upper-level IR into lower-level IR: one pass a file, each a decision table of what is known and what is not.
 //!
 //! The order of all passes is in `pipeline`.
 

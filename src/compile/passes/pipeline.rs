@@ -1,4 +1,4 @@
-//! Lowering: upper-level IR of one entry point to lower-level IR and the stage's pre-link metadata.
+//! Lowers one entry point: upper-level IR becomes lower-level IR and the stage's pre-link metadata.
 //!
 //! [`PASSES`] is the table of contents. What is known of the pipeline becomes a constant, what is unknown a relocation,
 //! an entry argument or a returned value; each pass opens with its table of which. To add a pass: a file, a line here.

@@ -1,4 +1,4 @@
-//! SPIR-V's built-ins to ours: which exist as inputs, which as outputs, per stage.
+//! Maps SPIR-V's built-ins to ours: which exist as inputs, which as outputs, per stage.
 //!
 //! To add one: a line in [`input`] or [`output`].
 

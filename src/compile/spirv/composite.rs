@@ -1,4 +1,4 @@
-//! Composites: their leaves are moved about, nothing is computed.
+//! Composites: their leaves are rearranged, nothing is computed.
 
 use super::cx::{Cx, Inst, TypeId, Values};
 use super::join::{at_offset, check, joinable};

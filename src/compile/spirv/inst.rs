@@ -1,4 +1,4 @@
-//! Which module translates an instruction.
+//! Sends each instruction to the module that translates it.
 
 use super::cx::{Cx, Inst};
 use super::{access, arith, atomic, composite, convert, dot, glsl, image, matrix, memory, subgroup, sync};

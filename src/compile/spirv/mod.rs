@@ -1,4 +1,4 @@
-//! SPIR-V words to upper-level IR: parse, check, translate one entry point with every call inlined.
+//! Translates SPIR-V into upper-level IR: parse, check, translate one entry point with every call inlined.
 //!
 //! [`parse`] frames and decodes words, `usage` finds what the entry point reaches, `globals` declares types, constants and
 //! variables, `function` walks blocks and inlines calls, and per-opcode modules translate single instructions over

@@ -1,4 +1,4 @@
-//! SPIR-V words to a module in sections: entry points, decorations, globals, functions as blocks of instructions.
+//! Parses SPIR-V words into a module in sections: entry points, decorations, globals, functions as blocks of instructions.
 //!
 //! Words are framed here first (either byte order), so that debug instructions never reach the decoder and every
 //! instruction keeps its word offset; `rspirv` decodes the operands. Nothing is translated yet.

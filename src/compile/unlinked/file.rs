@@ -1,4 +1,4 @@
-//! Machine code to the bytes of a relocatable ELF: sections, symbols, relocations; in this order, so that equal content
+//! Writes machine code as a relocatable ELF: sections, symbols, relocations; in this order, so that equal content
 //! gives equal bytes.
 
 use crate::compile::backend::{ConstantData, MachineCode, Target};

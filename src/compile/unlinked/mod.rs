@@ -1,4 +1,4 @@
-//! Machine code and the stage's interface to an unlinked ELF: what the cache holds and the linker takes.
+//! Writes machine code and the stage's interface as an unlinked ELF: what the cache holds and the linker takes.
 //!
 //! A body that continues in an epilog gets a branch to `dovetail.next` after its last instruction, outside of its symbol:
 //! the linker leaves the branch out where the epilog follows directly. The metadata note has the generator's register words

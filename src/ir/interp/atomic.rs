@@ -1,4 +1,4 @@
-//! Atomics: the old value out, the new one in. Lanes take their turn in order of their numbers.
+//! Atomics: the old value is read, the new one written. Lanes take their turns in the order of their numbers.
 
 use super::super::{AluOp, AtomicOp, Bits};
 use super::memory::Memory;

@@ -1,4 +1,4 @@
-//! In which order blocks run, so that lanes that part meet again where they can.
+//! The order in which blocks run, so that lanes that diverged meet again where they can.
 //!
 //! The lanes whose place in this order is the earliest run first. It is a topological order without back edges, so lanes
 //! wait at a join for all that can still come; and every block of a loop stands before the blocks that the loop leaves to,

@@ -1,4 +1,4 @@
-//! Dwords to [`Instruction`]: every encoding of gfx10.3 (isa-gfx10 2.1, 2.2).
+//! Decodes dwords to an [`Instruction`]: every encoding of gfx10.3 (isa-gfx10 2.1, 2.2).
 //!
 //! Input bytes are judged, never trusted: an opcode that no row has, an operand that does not exist, a register group that
 //! leaves the register file, or a missing dword is an error that shows the word.

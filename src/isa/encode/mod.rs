@@ -1,4 +1,4 @@
-//! Instruction to dwords: every form that `disassemble` knows (field positions: isa-gfx10 2.2).
+//! Encodes an instruction as dwords: every form that `disassemble` knows (field positions: isa-gfx10 2.2).
 //!
 //! Whatever the machine could not execute as meant is refused, by the operand's name: a form that the operation does not
 //! have, an operand or modifier that the form does not take, a register group out of its file or misaligned, two literals,

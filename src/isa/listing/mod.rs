@@ -1,4 +1,4 @@
-//! [`Instruction`] to text, in the words of LLVM's disassembler: what a trace shows, and what decoding is checked by.
+//! Writes an [`Instruction`] as text, in the words of LLVM's disassembler: what a trace shows, and what decoding is checked by.
 
 mod memory;
 mod registers;

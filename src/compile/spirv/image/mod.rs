@@ -1,4 +1,4 @@
-//! Image instructions to [`ImageInst`]: sampling, gathers, fetches, storage images, texel atomics, queries.
+//! Translates image instructions to [`ImageInst`]: sampling, gathers, fetches, storage images, texel atomics, queries.
 //!
 //! Everything that can be arithmetic is done here: projective division, offsets of integer coordinates, the pixel
 //! position of input attachments, four gathers for four offsets, and the conversion of what came back to the result
