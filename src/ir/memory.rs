@@ -15,6 +15,15 @@ pub struct Access {
     pub read_only: bool,
 }
 
+impl Access {
+    /// Whether a load from a buffer of this kind goes through the scalar cache (lower level), which neither sees writes
+    /// nor takes operands that differ between lanes.
+    pub fn is_scalar(self, kind: BufferKind) -> bool {
+        let unwritten = kind == BufferKind::Uniform || self.read_only;
+        unwritten && !self.non_uniform && !self.coherent && !self.volatile
+    }
+}
+
 /// Which rules a buffer follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BufferKind {

@@ -64,7 +64,7 @@ pub enum Op {
     },
     /// offset, data (for compare-exchange: new value, comparator) → old value.
     SharedAtomic(AtomicOp),
-    /// descriptor, offset → T; out of range gives 0.
+    /// descriptor, offset → T; out of range gives 0. Lower level: what one instruction moves, see `legalize_memory`.
     BufferLoad {
         /// Uniform or storage.
         kind: BufferKind,
@@ -73,7 +73,7 @@ pub enum Op {
         /// Volatility and coherence of the access.
         access: Access,
     },
-    /// descriptor, offset, value; out of range is dropped.
+    /// descriptor, offset, value; out of range is dropped. Lower level: as [`Op::BufferLoad`].
     BufferStore {
         /// Known alignment of the offset.
         align: Align,
@@ -87,8 +87,6 @@ pub enum Op {
         /// Volatility and coherence of the access.
         access: Access,
     },
-    /// descriptor → size of the bound range in bytes.
-    BufferSize,
     /// address (b64) → T from global memory.
     GlobalLoad {
         /// Known alignment.
@@ -110,6 +108,9 @@ pub enum Op {
         /// Volatility and coherence of the access.
         access: Access,
     },
+
+    /// descriptor → size of the bound range in bytes. Upper level only.
+    BufferSize,
 
     // ---- interfaces, upper level only
     /// index (b32) → descriptor: [`super::Type::DESC4`] for buffers, samplers, texel buffers, `DESC8` for images.

@@ -8,7 +8,7 @@ use super::lanes::{AmdOp, SubgroupOp};
 use super::memory::{AtomicOp, DescriptorPart};
 use super::op::Op;
 use super::shader::{Inst, Level, Shader, Value};
-use super::types::{Bits, Type};
+use super::types::{Align, Bits, Type};
 
 type Check = Result<(), String>;
 
@@ -20,6 +20,7 @@ pub fn level(op: &Op) -> Option<Level> {
         | Op::LoadInput { .. }
         | Op::LoadBuiltIn { .. }
         | Op::StoreOutput { .. }
+        | Op::BufferSize
         | Op::Image(_)
         | Op::Subgroup(_)
         | Op::Derivative(_) => Some(Level::Upper),
@@ -46,7 +47,9 @@ pub(super) fn check(shader: &Shader, inst: &Inst, either_level: bool) -> Check {
         return Err(format!("no operation of the {name} level"));
     }
     let types: Vec<Type> = inst.args.iter().map(|&v: &Value| shader.ty(v)).collect();
-    Rule { shader, types: &types, result: inst.result.map(|v| shader.ty(v)) }.check(&inst.op)
+    let rule = Rule { shader, types: &types, result: inst.result.map(|v| shader.ty(v)) };
+    rule.check(&inst.op)?;
+    if !either_level && shader.level == Level::Lower { rule.lowered(&inst.op) } else { Ok(()) }
 }
 
 struct Rule<'a> {
@@ -197,6 +200,30 @@ impl Rule<'_> {
             }
             Op::Amd(op) => self.amd(op),
         }
+    }
+
+    /// What the passes have made of an operation of both levels, so that a code generator may rely on it.
+    fn lowered(&self, op: &Op) -> Check {
+        match *op {
+            Op::BufferLoad { kind, align, access } if access.is_scalar(kind) => {
+                let ty = self.some_result()?;
+                let fits = ty.bits() == Bits::B32 && ty.lanes().is_power_of_two() && align >= Align::A4;
+                if fits { Ok(()) } else { Err(format!("no scalar load gives {ty}, or less than dwords")) }
+            }
+            Op::BufferLoad { align, .. } => Self::moved_at_once(self.some_result()?, align),
+            Op::BufferStore { align, .. } => Self::moved_at_once(self.types[2], align),
+            _ => Ok(()),
+        }
+    }
+
+    /// What one vector instruction moves: one to four dwords, or less than one.
+    fn moved_at_once(ty: Type, align: Align) -> Check {
+        let fits = match ty.bits() {
+            Bits::B8 | Bits::B16 => ty.is_scalar(),
+            bits => bits == Bits::B32 && ty.lanes() <= 4,
+        };
+        let aligned = align.bytes() >= ty.bits().bytes();
+        if fits && aligned { Ok(()) } else { Err(format!("no instruction moves {ty} aligned to {}", align.bytes())) }
     }
 
     fn args(&self, want: &[Type]) -> Check {

@@ -39,15 +39,14 @@ impl<'c> Cx<'_, 'c> {
                 let data = args.get(1..).unwrap_or_default();
                 Some(self.atomic_pointer(self.shared_atomic_pointer(args)?, *op, data, bits)?)
             }
-            Op::BufferLoad { kind, align, access } => Some(self.buffer_load(*kind, *align, *access, args, ty()?)?),
-            Op::BufferStore { align, access } => nothing(self.buffer_store(*align, *access, args))?,
+            Op::BufferLoad { kind, align: _, access } => Some(self.buffer_load(*kind, *access, args, ty()?)?),
+            Op::BufferStore { align: _, access } => nothing(self.buffer_store(*access, args))?,
             Op::BufferAtomic { op, access } => {
                 let (descriptor, offset) = (self.int(Self::arg(args, 0)?)?, self.int(Self::arg(args, 1)?)?);
                 let place = BufferPlace { descriptor, offset, access: *access };
                 let bits = self.atomic_type(*op, args, 2, result)?.bits();
                 Some(self.atomic_at(&place, *op, args.get(2..).unwrap_or_default(), bits)?)
             }
-            Op::BufferSize => Some(self.buffer_size(args)?),
             Op::GlobalLoad { align, access } => Some(self.global_load(*align, *access, args, ty()?)?),
             Op::GlobalStore { align, access } => {
                 self.without_helpers(|| nothing(self.global_store(*align, *access, args)))?
@@ -93,6 +92,7 @@ impl<'c> Cx<'_, 'c> {
             | Op::LoadInput { .. }
             | Op::LoadBuiltIn { .. }
             | Op::StoreOutput { .. }
+            | Op::BufferSize
             | Op::Image(_)
             | Op::Subgroup(_)
             | Op::Derivative(_) => {

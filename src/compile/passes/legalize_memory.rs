@@ -25,7 +25,8 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     rewrite(shader, |b, inst| match inst.op {
         Op::BufferLoad { kind, align, access } => {
             let ty = inst.result.map(|v| b.ty(v)).ok_or_else(|| Error::bug("a load without a result"))?;
-            if ty.bits() == Bits::B32 && matches!(ty.lanes(), 1..=4) && align >= Align::A4 {
+            let one = if access.is_scalar(kind) { matches!(ty.lanes(), 1 | 2 | 4) } else { ty.lanes() <= 4 };
+            if ty.bits() == Bits::B32 && one && align >= Align::A4 {
                 return Ok(Rewrite::Keep);
             }
             Load { kind, align, access, descriptor: inst.args[0], offset: inst.args[1] }.run(b, ty).map(Rewrite::Value)
@@ -60,9 +61,7 @@ struct Load {
 
 impl Load {
     fn run(&self, b: &mut Builder<'_>, ty: Type) -> Result<Value> {
-        let fixed = self.kind == BufferKind::Uniform || self.access.read_only;
-        let scalar = fixed && !self.access.non_uniform && !self.access.coherent && !self.access.volatile;
-        let (unit, parts) = match (scalar, self.align >= Align::A4) {
+        let (unit, parts) = match (self.access.is_scalar(self.kind), self.align >= Align::A4) {
             (true, true) => {
                 let dwords = ty.bytes().div_ceil(4);
                 (Bits::B32, self.pieces(b, Bits::B32, dwords, &[16, 8, 4, 2, 1]))

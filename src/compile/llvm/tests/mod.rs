@@ -10,6 +10,7 @@ mod object;
 mod whole;
 
 use super::emit::{emit_assembly, emit_object};
+use crate::compile::passes;
 use crate::compile::request::TuningOptions;
 use crate::compile::watch::Unwatched;
 use crate::error::Result;
@@ -71,11 +72,21 @@ pub(super) fn store(b: &mut Builder<'_>, descriptor: Value, offset: u32, v: Valu
     b.effect(Op::BufferStore { align: Align::A4, access: Access::default() }, &[descriptor, offset, v]);
 }
 
+/// The passes on lower-level code that a code generator relies on.
+fn lowered(shader: &Shader) -> Result<Shader> {
+    let mut shader = shader.clone();
+    let wave = shader.lower.as_ref().map_or(WaveSize::W32, |l| l.wave);
+    for pass in [passes::legalize_memory::run] {
+        pass(&mut shader, wave)?;
+    }
+    Ok(shader)
+}
+
 /// The assembly. Also makes the object, which must not fail where the text did not.
 pub(super) fn assembly(shader: &Shader) -> Result<String> {
-    let options = TuningOptions::default();
-    emit_object(shader, GfxIp::Gfx1030, &options, &mut Unwatched)?;
-    emit_assembly(shader, GfxIp::Gfx1030, &options)
+    let (shader, options) = (lowered(shader)?, TuningOptions::default());
+    emit_object(&shader, GfxIp::Gfx1030, &options, &mut Unwatched)?;
+    emit_assembly(&shader, GfxIp::Gfx1030, &options)
 }
 
 /// The assembly of a shader that must compile.
