@@ -9,7 +9,7 @@ pub struct Access {
     pub volatile: bool,
     /// Not worth keeping in a cache.
     pub nontemporal: bool,
-    /// The descriptor may differ between lanes.
+    /// The descriptor may differ between lanes; of a buffer load at the lower level: or the offset.
     pub non_uniform: bool,
     /// Never written while the shader runs: may be read through the scalar cache.
     pub read_only: bool,

@@ -2,18 +2,22 @@
 //!
 //! Buffer instructions carry no alignment and no code generator splits them, so each is cut here by what is known:
 //!
-//! | descriptor and memory | alignment | becomes |
+//! | operands and memory | alignment | becomes |
 //! | --- | --- | --- |
 //! | one for the wave, never written (scalar cache) | 4 or more | 1, 2, 4, 8 or 16 dwords, rounded up to whole ones |
 //! | likewise | 1, 2 | the dword around each piece, shifted |
 //! | any other load, stores | 4 or more, whole dwords | 1 to 4 dwords |
 //! | likewise | else | single bytes or pairs of bytes |
 //!
+//! Whether an operand is one for the wave is [`Uniformity`]'s answer; a load that would go through the scalar cache and must
+//! not is marked `non_uniform`.
+//!
 //! Afterwards a buffer access has type `b32`, a vector of it, `b16` or `b8`. Memory behind pointers stays: its
 //! accesses carry their alignment to the code generator.
 
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
+use crate::ir::uniform::Uniformity;
 use crate::ir::{Access, Align, AluOp, Bits, BufferKind, Builder, Op, Shader, Type, Value};
 use crate::target::WaveSize;
 
@@ -22,6 +26,7 @@ use crate::target::WaveSize;
 /// # Errors
 /// None but bugs.
 pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
+    mark_divergent(shader);
     rewrite(shader, |b, inst| match inst.op {
         Op::BufferLoad { kind, align, access } => {
             let ty = inst.result.map(|v| b.ty(v)).ok_or_else(|| Error::bug("a load without a result"))?;
@@ -49,6 +54,27 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
         }
         _ => Ok(Rewrite::Keep),
     })
+}
+
+/// Keeps loads whose descriptor or offset differs between lanes from the scalar cache.
+fn mark_divergent(shader: &mut Shader) {
+    let scalar = |op: &Op| matches!(op, Op::BufferLoad { kind, access, .. } if access.is_scalar(*kind));
+    if !shader.live_insts().any(|inst| scalar(&inst.op)) {
+        return;
+    }
+    let uniformity = Uniformity::new(shader);
+    for block in shader.block_ids() {
+        for id in shader.block(block).insts.clone() {
+            let inst = shader.inst_mut(id);
+            let differs = |&v: &Value| !uniformity.is_uniform_in(v, block);
+            if scalar(&inst.op)
+                && inst.args.iter().any(differs)
+                && let Op::BufferLoad { access, .. } = &mut inst.op
+            {
+                access.non_uniform = true;
+            }
+        }
+    }
 }
 
 struct Load {
