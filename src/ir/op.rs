@@ -164,7 +164,8 @@ pub enum Op {
     Derivative(DerivativeKind),
 
     // ---- order and lifetime, both levels
-    /// Wait for all invocations of the scope, with memory made visible as told.
+    /// Wait for all invocations of the scope, with memory made visible as told. Lower level: wait only (workgroups of compute
+    /// shaders), or move nothing across (subgroups); fences beside it order the memory.
     Barrier {
         /// Who waits.
         exec: Scope,

@@ -5,10 +5,11 @@
 use super::image::{Dim, ImageInst, ImageOp, ImageOperand, LodMode, MimgInst, MimgOp};
 use super::interface::{BuiltIn, Interp, InterpPlace, OutputSlot};
 use super::lanes::{AmdOp, SubgroupOp};
-use super::memory::{AtomicOp, DescriptorPart};
+use super::memory::{AtomicOp, DescriptorPart, Scope};
 use super::op::Op;
 use super::shader::{Inst, Level, Shader, Value};
 use super::types::{Align, Bits, Type};
+use crate::target::Stage;
 
 type Check = Result<(), String>;
 
@@ -212,6 +213,11 @@ impl Rule<'_> {
             }
             Op::BufferLoad { align, .. } => Self::moved_at_once(self.some_result()?, align),
             Op::BufferStore { align, .. } => Self::moved_at_once(self.types[2], align),
+            Op::Barrier { .. } if op.orders_memory() => Err("a barrier orders no memory, fences beside it do".into()),
+            Op::Barrier { exec: Scope::Subgroup, .. } => Ok(()),
+            Op::Barrier { exec: Scope::Workgroup, .. } if self.shader.stage == Stage::Compute => Ok(()),
+            Op::Barrier { exec, .. } => Err(format!("no barrier of a {} shader waits for {exec:?}", self.shader.stage)),
+            Op::Fence { .. } if !op.orders_memory() => Err("a fence that orders nothing".into()),
             _ => Ok(()),
         }
     }

@@ -70,7 +70,7 @@ impl<'c> Cx<'_, 'c> {
             Op::TypedLoad { format, offset } => Some(self.typed_load(*format, *offset, args, ty()?)?),
             Op::Mimg(mimg) => self.mimg(mimg, args, result)?,
 
-            Op::Barrier { exec, memory, order, classes } => nothing(self.barrier(*exec, *memory, *order, *classes))?,
+            Op::Barrier { exec, .. } => nothing(self.barrier(*exec))?,
             Op::Fence { scope, order, classes } => nothing(self.fence(*scope, *order, *classes))?,
             Op::DemoteIf => nothing(self.demote_if(Self::arg(args, 0)?))?,
             Op::IsHelper => Some(self.is_helper()?),

@@ -8,24 +8,13 @@ use crate::target::Stage;
 use inkwell::values::BasicValue;
 
 impl<'c> Cx<'_, 'c> {
-    /// Release before, wait, acquire after: the instruction alone waits for nobody's memory.
-    pub fn barrier(&self, exec: Scope, memory: Scope, order: FenceOrder, classes: MemoryClasses) -> Result<()> {
-        if matches!(order, FenceOrder::Release | FenceOrder::AcqRel) {
-            self.fence(memory, FenceOrder::Release, classes)?;
-        }
+    /// Waits, and orders no memory: fences do.
+    pub fn barrier(&self, exec: Scope) -> Result<()> {
         match exec {
-            Scope::Workgroup if self.shader.stage == Stage::Compute => {
-                self.call_void("llvm.amdgcn.s.barrier", &[], &[])?;
-            }
-            // A wave runs in step: only LLVM must not move anything.
-            Scope::Workgroup | Scope::Subgroup => self.call_void("llvm.amdgcn.wave.barrier", &[], &[])?,
-            Scope::Invocation => {}
-            Scope::Device | Scope::System => return Err(Error::unsupported("OpControlBarrier of device scope", "")),
+            Scope::Workgroup => self.call_void("llvm.amdgcn.s.barrier", &[], &[]),
+            Scope::Subgroup => self.call_void("llvm.amdgcn.wave.barrier", &[], &[]),
+            Scope::Invocation | Scope::Device | Scope::System => Err(Error::bug(format!("a barrier of {exec:?}"))),
         }
-        if matches!(order, FenceOrder::Acquire | FenceOrder::AcqRel) {
-            self.fence(memory, FenceOrder::Acquire, classes)?;
-        }
-        Ok(())
     }
 
     /// A fence. One for workgroup memory alone says so, which spares it the caches.

@@ -76,7 +76,7 @@ pub(super) fn store(b: &mut Builder<'_>, descriptor: Value, offset: u32, v: Valu
 fn lowered(shader: &Shader) -> Result<Shader> {
     let mut shader = shader.clone();
     let wave = shader.lower.as_ref().map_or(WaveSize::W32, |l| l.wave);
-    for pass in [passes::legalize_memory::run] {
+    for pass in [passes::lower_barriers::run, passes::legalize_memory::run] {
         pass(&mut shader, wave)?;
     }
     Ok(shader)
