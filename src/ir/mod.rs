@@ -49,7 +49,7 @@ pub use builder::Builder;
 pub use image::{Dim, ImageInst, ImageOp, ImageOperand, LodMode, MimgDim, MimgInst, MimgOp};
 pub use interface::{BuiltIn, ExportTarget, Interp, InterpPlace, OutputSlot};
 pub use lanes::{AmdOp, DerivativeKind, QuadSwap, ReduceOp, SubgroupOp};
-pub use memory::{Access, AtomicOp, BufferKind, DescriptorPart, FenceOrder, MemoryClasses, Scope};
+pub use memory::{Access, AtomicMemory, AtomicOp, BufferKind, DescriptorPart, FenceOrder, MemoryClasses, Scope};
 pub use op::Op;
 pub use shader::{
     ArgRole, BasicBlock, BlockCall, BlockId, ConstTable, ConstTableId, DenormMode, DerivativeGroup, EntryArg, Inst,

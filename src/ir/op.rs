@@ -73,7 +73,8 @@ pub enum Op {
         /// Volatility and coherence of the access.
         access: Access,
     },
-    /// descriptor, offset, value; out of range is dropped. Lower level: as [`Op::BufferLoad`].
+    /// descriptor, offset, value; out of range is dropped, and at both levels what a helper writes, as with all that writes
+    /// through a descriptor. Lower level: as [`Op::BufferLoad`].
     BufferStore {
         /// Known alignment of the offset.
         align: Align,
@@ -94,14 +95,14 @@ pub enum Op {
         /// Volatility and coherence of the access.
         access: Access,
     },
-    /// address, value.
+    /// address, value. Upper level: not in helpers, as all that writes memory. Lower level: in whoever comes here.
     GlobalStore {
         /// Known alignment.
         align: Align,
         /// Volatility and coherence of the access.
         access: Access,
     },
-    /// address, data (compare-exchange: new value, comparator) → old value.
+    /// address, data (compare-exchange: new value, comparator) → old value. Helpers: as for stores.
     GlobalAtomic {
         /// Operation on the memory.
         op: AtomicOp,
@@ -187,7 +188,7 @@ pub enum Op {
     },
     /// condition (b1): where true, the invocation becomes a helper.
     DemoteIf,
-    /// → whether the invocation is a helper now (b1).
+    /// → whether the invocation is a helper now (b1). Upper level only.
     IsHelper,
     /// → device clock, b64.
     ReadClock(Scope),

@@ -5,7 +5,7 @@
 use super::image::{Dim, ImageInst, ImageOp, ImageOperand, LodMode, MimgInst, MimgOp};
 use super::interface::{BuiltIn, Interp, InterpPlace, OutputSlot};
 use super::lanes::{AmdOp, SubgroupOp};
-use super::memory::{AtomicOp, DescriptorPart, Scope};
+use super::memory::{AtomicMemory, AtomicOp, DescriptorPart, Scope};
 use super::op::Op;
 use super::shader::{Inst, Level, Shader, Value};
 use super::types::{Align, Bits, Type};
@@ -22,6 +22,7 @@ pub fn level(op: &Op) -> Option<Level> {
         | Op::LoadBuiltIn { .. }
         | Op::StoreOutput { .. }
         | Op::BufferSize
+        | Op::IsHelper
         | Op::Image(_)
         | Op::Subgroup(_)
         | Op::Derivative(_) => Some(Level::Upper),
@@ -218,7 +219,26 @@ impl Rule<'_> {
             Op::Barrier { exec: Scope::Workgroup, .. } if self.shader.stage == Stage::Compute => Ok(()),
             Op::Barrier { exec, .. } => Err(format!("no barrier of a {} shader waits for {exec:?}", self.shader.stage)),
             Op::Fence { .. } if !op.orders_memory() => Err("a fence that orders nothing".into()),
+            Op::SharedAtomic(op) => self.has_instruction(op, AtomicMemory::Shared, 1),
+            Op::GlobalAtomic { op, .. } => self.has_instruction(op, AtomicMemory::Global, 1),
+            Op::BufferAtomic { op, .. } | Op::TexelAtomic { op, .. } => {
+                self.has_instruction(op, AtomicMemory::Descriptor, 2)
+            }
+            Op::Mimg(MimgInst { op: MimgOp::Atomic(op), .. }) => self.has_instruction(op, AtomicMemory::Descriptor, 1),
+            Op::DemoteIf | Op::Amd(AmdOp::LiveMask) if self.shader.stage != Stage::Fragment => {
+                Err(format!("a {} shader has no helpers", self.shader.stage))
+            }
             _ => Ok(()),
+        }
+    }
+
+    /// An atomic whose data stand from operand `data` on.
+    fn has_instruction(&self, op: AtomicOp, memory: AtomicMemory, data: usize) -> Check {
+        let bits = self.types.get(data).copied().or(self.result).map_or(Bits::B32, Type::bits);
+        if op.has_instruction(memory, bits) {
+            Ok(())
+        } else {
+            Err(format!("no instruction is an atomic {op:?} of {} bits there", bits.count()))
         }
     }
 

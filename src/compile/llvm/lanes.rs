@@ -6,7 +6,7 @@
 use super::values::{Cx, Llvm, as_int, as_vector};
 use crate::error::{Error, Result};
 use crate::ir::{AmdOp, Bits, Type, Value};
-use crate::target::{Stage, WaveSize};
+use crate::target::WaveSize;
 
 impl<'c> Cx<'_, 'c> {
     /// One lane or cube primitive.
@@ -39,7 +39,7 @@ impl<'c> Cx<'_, 'c> {
             AmdOp::SetInactive => self.call("llvm.amdgcn.set.inactive", &[i32t], &[int(0)?, int(1)?]),
             AmdOp::StrictWwm => self.call("llvm.amdgcn.strict.wwm", &[i32t], &[int(0)?]),
             AmdOp::Wqm => self.call("llvm.amdgcn.wqm", &[i32t], &[int(0)?]),
-            AmdOp::LiveMask => self.live_mask(),
+            AmdOp::LiveMask => self.call("llvm.amdgcn.live.mask", &[], &[]),
             AmdOp::CubeId => self.cube("llvm.amdgcn.cubeid", args),
             AmdOp::CubeS => self.cube("llvm.amdgcn.cubesc", args),
             AmdOp::CubeT => self.cube("llvm.amdgcn.cubetc", args),
@@ -86,14 +86,6 @@ impl<'c> Cx<'_, 'c> {
         match self.wave() {
             WaveSize::W32 => Ok(low),
             WaveSize::W64 => self.call("llvm.amdgcn.mbcnt.hi", &[], &[self.lane(halves, 1)?, low]),
-        }
-    }
-
-    /// Real pixels: everything, outside of fragment shaders.
-    pub fn live_mask(&self) -> Result<Llvm<'c>> {
-        match self.shader.stage {
-            Stage::Fragment => self.call("llvm.amdgcn.live.mask", &[], &[]),
-            Stage::Vertex | Stage::Compute => Ok(self.cbool(true).into()),
         }
     }
 

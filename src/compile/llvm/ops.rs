@@ -48,15 +48,11 @@ impl<'c> Cx<'_, 'c> {
                 Some(self.atomic_at(&place, *op, args.get(2..).unwrap_or_default(), bits)?)
             }
             Op::GlobalLoad { align, access } => Some(self.global_load(*align, *access, args, ty()?)?),
-            Op::GlobalStore { align, access } => {
-                self.without_helpers(|| nothing(self.global_store(*align, *access, args)))?
-            }
+            Op::GlobalStore { align, access } => nothing(self.global_store(*align, *access, args))?,
             Op::GlobalAtomic { op, access: _ } => {
                 let bits = self.atomic_type(*op, args, 1, result)?.bits();
                 let data = args.get(1..).unwrap_or_default();
-                self.without_helpers(|| {
-                    Ok(Some(self.atomic_pointer(self.global_atomic_pointer(args)?, *op, data, bits)?))
-                })?
+                Some(self.atomic_pointer(self.global_atomic_pointer(args)?, *op, data, bits)?)
             }
             Op::TableLoad { align } => Some(self.table_load(*align, args, ty()?)?),
             Op::TexelLoad { access } => Some(self.texel_load(*access, args, ty()?)?),
@@ -73,7 +69,6 @@ impl<'c> Cx<'_, 'c> {
             Op::Barrier { exec, .. } => nothing(self.barrier(*exec))?,
             Op::Fence { scope, order, classes } => nothing(self.fence(*scope, *order, *classes))?,
             Op::DemoteIf => nothing(self.demote_if(Self::arg(args, 0)?))?,
-            Op::IsHelper => Some(self.is_helper()?),
             Op::ReadClock(scope) => Some(self.read_clock(*scope)?),
             Op::Reloc(symbol) => Some(self.reloc(*symbol)?),
             Op::AddressHigh => {
@@ -93,6 +88,7 @@ impl<'c> Cx<'_, 'c> {
             | Op::LoadBuiltIn { .. }
             | Op::StoreOutput { .. }
             | Op::BufferSize
+            | Op::IsHelper
             | Op::Image(_)
             | Op::Subgroup(_)
             | Op::Derivative(_) => {

@@ -1,8 +1,8 @@
 //! Instructions, one wave at a time.
 
 use super::super::{
-    AluOp, AtomicOp, Bits, BlockId, BuiltIn, DescriptorPart, FpFlags, Inst, Interp, InterpPlace, LocalId, Op, Scope,
-    Terminator, Type, Value,
+    AluOp, AmdOp, AtomicOp, Bits, BlockId, BuiltIn, DescriptorPart, FpFlags, Inst, Interp, InterpPlace, LocalId, Op,
+    Scope, Terminator, Type, Value,
 };
 use super::Shader;
 use super::bits::of_float_bits;
@@ -361,6 +361,7 @@ impl<'a> Machine<'a> {
                 wave.helpers |= (cond & 1) << lane;
             }
             Op::IsHelper => self.set(wave, inst, lane, wave.helpers >> lane & 1, Shadow::NONE),
+            Op::Amd(AmdOp::LiveMask) => self.set(wave, inst, lane, !wave.helpers >> lane & 1, Shadow::NONE),
             other => return Err(unsupported(other)),
         }
         Ok(())

@@ -11,7 +11,7 @@ const DPP: AmdOp = AmdOp::Dpp { ctrl: 0x111, row_mask: 15, bank_mask: 15, bound_
 fn every_lane_primitive_compiles_in_both_wave_sizes() {
     let b32 = Type::B32;
     let permlane = AmdOp::PermlaneX16 { low: u32::MAX, high: u32::MAX, fetch_inactive: true };
-    let cases: [(AmdOp, &[Type], Type); 14] = [
+    let cases: [(AmdOp, &[Type], Type); 13] = [
         (AmdOp::ReadLane, &[b32, b32], b32),
         (AmdOp::WriteLane, &[b32, b32, b32], b32),
         (AmdOp::Ballot, &[Type::B1], Type::B64),
@@ -21,7 +21,6 @@ fn every_lane_primitive_compiles_in_both_wave_sizes() {
         (AmdOp::BPermute, &[b32, b32], b32),
         (AmdOp::SetInactive, &[b32, b32], b32),
         (AmdOp::StrictWwm, &[b32], b32),
-        (AmdOp::LiveMask, &[], Type::B1),
         (AmdOp::CubeId, &[b32, b32, b32], b32),
         (AmdOp::CubeS, &[b32, b32, b32], b32),
         (AmdOp::CubeT, &[b32, b32, b32], b32),

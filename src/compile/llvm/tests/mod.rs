@@ -15,7 +15,7 @@ use crate::compile::request::TuningOptions;
 use crate::compile::watch::Unwatched;
 use crate::error::Result;
 use crate::ir::{
-    Access, Align, ArgRole, Builder, EntryArg, Level, LowerInfo, Op, RegClass, Shader, Terminator, Type, Value,
+    Access, Align, AluOp, ArgRole, Builder, EntryArg, Level, LowerInfo, Op, RegClass, Shader, Terminator, Type, Value,
 };
 use crate::target::{GfxIp, Stage, WaveSize};
 
@@ -66,8 +66,9 @@ pub(super) fn compute(
     shader
 }
 
-/// Stores a value to a buffer, so that it is used.
+/// Stores a value to a buffer, so that it is used. A truth value has no form in memory and is stored as a number.
 pub(super) fn store(b: &mut Builder<'_>, descriptor: Value, offset: u32, v: Value) {
+    let v = if b.ty(v) == Type::B1 { b.convert(AluOp::ZExt, v, Type::B32) } else { v };
     let offset = b.c32(offset);
     b.effect(Op::BufferStore { align: Align::A4, access: Access::default() }, &[descriptor, offset, v]);
 }
@@ -76,7 +77,12 @@ pub(super) fn store(b: &mut Builder<'_>, descriptor: Value, offset: u32, v: Valu
 fn lowered(shader: &Shader) -> Result<Shader> {
     let mut shader = shader.clone();
     let wave = shader.lower.as_ref().map_or(WaveSize::W32, |l| l.wave);
-    for pass in [passes::lower_barriers::run, passes::legalize_memory::run] {
+    for pass in [
+        passes::lower_barriers::run,
+        passes::lower_helpers::run,
+        passes::lower_atomics::run,
+        passes::legalize_memory::run,
+    ] {
         pass(&mut shader, wave)?;
     }
     Ok(shader)
