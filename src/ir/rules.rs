@@ -219,6 +219,10 @@ impl Rule<'_> {
             Op::Barrier { exec: Scope::Workgroup, .. } if self.shader.stage == Stage::Compute => Ok(()),
             Op::Barrier { exec, .. } => Err(format!("no barrier of a {} shader waits for {exec:?}", self.shader.stage)),
             Op::Fence { .. } if !op.orders_memory() => Err("a fence that orders nothing".into()),
+            Op::Alu(op, _) => match self.types[0].bits() {
+                bits if op.has_instruction(bits) => Ok(()),
+                bits => Err(format!("no instruction is {} of {} bits", op.name(), bits.count())),
+            },
             Op::SharedAtomic(op) => self.has_instruction(op, AtomicMemory::Shared, 1),
             Op::GlobalAtomic { op, .. } => self.has_instruction(op, AtomicMemory::Global, 1),
             Op::BufferAtomic { op, .. } | Op::TexelAtomic { op, .. } => {

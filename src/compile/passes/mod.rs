@@ -15,6 +15,7 @@ mod fragment_outputs;
 mod interpolate;
 pub mod legalize_memory;
 mod local_id;
+pub mod lower_arithmetic;
 pub mod lower_atomics;
 pub mod lower_barriers;
 mod lower_builtins;
