@@ -40,6 +40,7 @@ mod symbols;
 mod text;
 mod types;
 pub mod uniform;
+mod uniform_locals;
 pub mod verify;
 mod words;
 
