@@ -458,8 +458,15 @@ impl Rule<'_> {
                 first
             }
         };
-        match self.types[rest..].iter().find(|t| **t != Type::B32 && **t != Type::B16) {
-            Some(t) => Err(format!("an address component is {t}")),
+        // The packed offset and the comparator have 32 bits always; all else is of one width.
+        let address = &self.types[rest..];
+        let compare = image.compare.then(|| usize::from(image.offset) + usize::from(image.lod == LodMode::Bias));
+        let fixed = |n: usize| (image.offset && n == 0) || compare == Some(n);
+        let width = address.iter().enumerate().find(|(n, _)| !fixed(*n)).map_or(Type::B32, |(_, t)| *t);
+        let wrong = |(n, t): &(usize, &Type)| **t != if fixed(*n) { Type::B32 } else { width };
+        match address.iter().enumerate().find(wrong) {
+            _ if width != Type::B32 && width != Type::B16 => Err(format!("an address component is {width}")),
+            Some((_, t)) => Err(format!("an address of {width} has a component of {t}")),
             None => Ok(()),
         }
     }
@@ -495,6 +502,17 @@ impl Rule<'_> {
         if n == 0 || (n.is_power_of_two() && n <= 64) { Ok(()) } else { Err(format!("clusters of {n}")) }
     }
 
+    /// A mask has a bit for each lane of the wave, as far as its size is known yet.
+    fn mask(&self, ty: Type) -> Check {
+        let wave = self.shader.lower.as_ref().map(|lower| lower.wave.lanes());
+        let fits = ty == Type::B32 || ty == Type::B64;
+        if fits && wave.is_none_or(|lanes| lanes == ty.total_bits()) {
+            Ok(())
+        } else {
+            Err(format!("{ty} is no mask of the wave's lanes"))
+        }
+    }
+
     fn amd(&self, op: &AmdOp) -> Check {
         let b32 = |count| self.args(&vec![Type::B32; count]).and(self.result(Type::B32));
         match op {
@@ -502,11 +520,15 @@ impl Rule<'_> {
                 let ty = self.one()?;
                 Self::in_memory(ty).and(self.result(ty))
             }
+            // Row broadcasts and whole-wave shifts went with gfx10.
+            AmdOp::Dpp { ctrl: ctrl @ (0x130..=0x13f | 0x142 | 0x143 | 0x170..), .. } => {
+                Err(format!("DPP control {ctrl:#x} is not one of gfx10"))
+            }
             AmdOp::ReadLane | AmdOp::Dpp { .. } | AmdOp::PermlaneX16 { .. } => b32(2),
             AmdOp::BPermute | AmdOp::SetInactive => b32(2),
             AmdOp::WriteLane => b32(3),
-            AmdOp::Ballot => self.args(&[Type::B1]).and(self.result(Type::B64)),
-            AmdOp::MaskBitCount => self.args(&[Type::B64]).and(self.result(Type::B32)),
+            AmdOp::Ballot => self.args(&[Type::B1]).and(self.mask(self.some_result()?)),
+            AmdOp::MaskBitCount => self.mask(self.one()?).and(self.result(Type::B32)),
             AmdOp::StrictWwm | AmdOp::Wqm => b32(1),
             AmdOp::LiveMask => self.args(&[]).and(self.result(Type::B1)),
             AmdOp::CubeId | AmdOp::CubeS | AmdOp::CubeT | AmdOp::CubeMa => b32(3),

@@ -80,7 +80,7 @@ impl<'c> Cx<'_, 'c> {
             Op::Export { target, enable, compressed, done, valid_mask } => {
                 nothing(self.export(*target, *enable, *compressed, (*done, *valid_mask), args))?
             }
-            Op::Amd(op) => Some(self.amd(*op, args)?),
+            Op::Amd(op) => Some(self.amd(*op, args, ty()?)?),
 
             Op::Descriptor { .. }
             | Op::PushConstant { .. }
