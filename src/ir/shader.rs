@@ -174,7 +174,7 @@ pub enum Terminator {
         default: BlockCall,
     },
     /// End of the invocation. Upper level: no values. Lower level: one value for each of [`LowerInfo::returns`];
-    /// none means that the program ends here, some that it falls through into an epilog.
+    /// [`LowerInfo::epilog`] says whether the program ends here or falls through.
     Return(Vec<Value>),
     /// Never reached.
     Unreachable,
@@ -332,8 +332,10 @@ pub struct LowerInfo {
     pub wave: WaveSize,
     /// One for each parameter of the entry block, in order.
     pub args: Vec<EntryArg>,
-    /// One for each value of a `Return`; empty: the program ends there.
+    /// One for each value of a `Return`.
     pub returns: Vec<RegClass>,
+    /// A return falls through into an epilog, with or without values.
+    pub epilog: bool,
     /// Symbol of the function.
     pub symbol: String,
     /// A colour may be exported (shape of the early exit).

@@ -10,6 +10,7 @@ use super::rules;
 use super::shader::{BlockCall, BlockId, InstId, Level, Merge, Shader, Terminator, Value, ValueDef};
 use super::types::Type;
 use crate::error::{Error, Result};
+use crate::target::Stage;
 use std::collections::BTreeSet;
 
 /// Checks every rule of the shader's level.
@@ -94,6 +95,9 @@ impl<'a> Verifier<'a> {
             (None, Level::Upper) if params.is_empty() => Ok(()),
             (None, Level::Upper) => Err("an upper-level entry block has parameters".into()),
             (None, Level::Lower) => Err("a lower-level shader without its entry arguments".into()),
+            (Some(_), Level::Lower) if s.shared_bytes > 0 && s.stage != Stage::Compute => {
+                Err(format!("workgroup memory in a {} shader", s.stage))
+            }
             (Some(lower), _) => {
                 let args: Vec<Option<Type>> = lower.args.iter().map(|a| Some(a.ty)).collect();
                 match args.iter().zip(&params).position(|(a, p)| a != p) {
@@ -211,6 +215,9 @@ impl<'a> Verifier<'a> {
                 let wanted = s.lower.as_ref().map_or(0, |l| l.returns.len());
                 if values.len() != wanted {
                     return Err(format!("{wanted} values expected, {} returned", values.len()));
+                }
+                if wanted > 0 && !s.lower.as_ref().is_some_and(|l| l.epilog) {
+                    return Err("values are returned, and there is no epilog".into());
                 }
                 match values.iter().find(|v| s.ty(**v).bits() == super::types::Bits::B1) {
                     Some(v) => Err(format!("{v} is a truth value, which no register holds")),

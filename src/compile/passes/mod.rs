@@ -14,6 +14,7 @@ mod fragment_exports;
 mod fragment_outputs;
 mod interpolate;
 pub mod legalize_memory;
+pub mod limits;
 mod local_id;
 pub mod lower_arithmetic;
 pub mod lower_atomics;

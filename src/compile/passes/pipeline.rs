@@ -5,7 +5,7 @@
 
 use super::context::{PassContext, place_of};
 use super::{
-    dce, entry, fold, legalize_memory, lower_arithmetic, lower_atomics, lower_barriers, lower_builtins,
+    dce, entry, fold, legalize_memory, limits, lower_arithmetic, lower_atomics, lower_barriers, lower_builtins,
     lower_derivatives, lower_descriptors, lower_helpers, lower_images, lower_inputs, lower_outputs,
     lower_push_constants, lower_subgroup, multiview, sample_shading, summarize,
 };
@@ -81,6 +81,7 @@ pub const PASSES: &[(&str, Pass)] = &[
     ("lower_arithmetic", Pass::Plain(lower_arithmetic::run)),
     ("fold_lower", Pass::Plain(fold::run)),
     ("dce_lower", Pass::Plain(dce::run)),
+    ("limits", Pass::Plain(limits::run)),
     ("summarize", Pass::Known(summarize::run)),
 ];
 

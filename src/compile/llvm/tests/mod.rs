@@ -35,6 +35,7 @@ pub(super) fn shader(stage: Stage, wave: WaveSize, args: &[(RegClass, Type)], re
         wave,
         args,
         returns: returns.to_vec(),
+        epilog: !returns.is_empty(),
         symbol: stage.unlinked_symbol().to_owned(),
         color_export: stage == Stage::Fragment,
         depth_export: false,
@@ -83,6 +84,7 @@ fn lowered(shader: &Shader) -> Result<Shader> {
         passes::lower_atomics::run,
         passes::legalize_memory::run,
         passes::lower_arithmetic::run,
+        passes::limits::run,
     ] {
         pass(&mut shader, wave)?;
     }
