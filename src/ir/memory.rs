@@ -11,8 +11,10 @@ pub struct Access {
     pub volatile: bool,
     /// Not worth keeping in a cache.
     pub nontemporal: bool,
-    /// The descriptor may differ between lanes; of a buffer load at the lower level: or the offset.
+    /// The descriptor may differ between lanes.
     pub non_uniform: bool,
+    /// An operand may differ between lanes, as far as is known (buffer loads of the lower level).
+    pub divergent: bool,
     /// Never written while the shader runs: may be read through the scalar cache.
     pub read_only: bool,
 }
@@ -22,7 +24,7 @@ impl Access {
     /// nor takes operands that differ between lanes.
     pub fn is_scalar(self, kind: BufferKind) -> bool {
         let unwritten = kind == BufferKind::Uniform || self.read_only;
-        unwritten && !self.non_uniform && !self.coherent && !self.volatile
+        unwritten && !self.non_uniform && !self.divergent && !self.coherent && !self.volatile
     }
 }
 

@@ -6,11 +6,12 @@
 //! | --- | --- | --- |
 //! | one for the wave, never written (scalar cache) | 4 or more | 1, 2, 4, 8 or 16 dwords, rounded up to whole ones |
 //! | likewise | 1, 2 | the dword around each piece, shifted |
+//! | different between lanes, never written | 4 or more | 1 to 4 dwords, rounded up to whole ones |
 //! | any other load, stores | 4 or more, whole dwords | 1 to 4 dwords |
 //! | likewise | else | single bytes or pairs of bytes |
 //!
 //! Whether an operand is one for the wave is [`Uniformity`]'s answer; a load that would go through the scalar cache and must
-//! not is marked `non_uniform`.
+//! not is marked `divergent`.
 //!
 //! Afterwards a buffer access has type `b32`, a vector of it, `b16` or `b8`. Memory behind pointers stays: its
 //! accesses carry their alignment to the code generator.
@@ -71,7 +72,7 @@ fn mark_divergent(shader: &mut Shader) {
                 && inst.args.iter().any(differs)
                 && let Op::BufferLoad { access, .. } = &mut inst.op
             {
-                access.non_uniform = true;
+                access.divergent = true;
             }
         }
     }
@@ -87,17 +88,19 @@ struct Load {
 
 impl Load {
     fn run(&self, b: &mut Builder<'_>, ty: Type) -> Result<Value> {
-        let (unit, parts) = match (self.access.is_scalar(self.kind), self.align >= Align::A4) {
-            (true, true) => {
-                let dwords = ty.bytes().div_ceil(4);
-                (Bits::B32, self.pieces(b, Bits::B32, dwords, &[16, 8, 4, 2, 1]))
+        let scalar = self.access.is_scalar(self.kind);
+        let unwritten = Access { divergent: false, ..self.access }.is_scalar(self.kind);
+        let (unit, parts) = match (scalar, self.align >= Align::A4) {
+            (_, true) if unwritten => {
+                let lengths = if scalar { &[16, 8, 4, 2, 1] } else { vector_lengths(Bits::B32) };
+                (Bits::B32, self.pieces(b, Bits::B32, ty.bytes().div_ceil(4), lengths))
             }
-            (true, false) => {
+            (true, _) => {
                 let unit = unit(self.align, ty.bytes());
                 let parts = (0..ty.bytes() / unit.bytes()).map(|i| self.shifted(b, unit, i * unit.bytes())).collect();
                 (unit, parts)
             }
-            (false, _) => {
+            _ => {
                 let unit = unit(self.align, ty.bytes());
                 (unit, self.pieces(b, unit, ty.bytes() / unit.bytes(), vector_lengths(unit)))
             }
