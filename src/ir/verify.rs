@@ -10,7 +10,6 @@ use super::rules;
 use super::shader::{BlockCall, BlockId, InstId, Level, Merge, Shader, Terminator, Value, ValueDef};
 use super::types::Type;
 use crate::error::{Error, Result};
-use crate::target::Stage;
 use std::collections::BTreeSet;
 
 /// Checks every rule of the shader's level.
@@ -95,9 +94,6 @@ impl<'a> Verifier<'a> {
             (None, Level::Upper) if params.is_empty() => Ok(()),
             (None, Level::Upper) => Err("an upper-level entry block has parameters".into()),
             (None, Level::Lower) => Err("a lower-level shader without its entry arguments".into()),
-            (Some(_), Level::Lower) if s.shared_bytes > 0 && s.stage != Stage::Compute => {
-                Err(format!("workgroup memory in a {} shader", s.stage))
-            }
             (Some(lower), _) => {
                 let args: Vec<Option<Type>> = lower.args.iter().map(|a| Some(a.ty)).collect();
                 match args.iter().zip(&params).position(|(a, p)| a != p) {

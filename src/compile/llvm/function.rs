@@ -9,7 +9,7 @@ use super::values::Cx;
 use crate::compile::request::TuningOptions;
 use crate::error::{Error, Result};
 use crate::ir::cfg::Cfg;
-use crate::ir::{BlockId, DenormMode, EntryArg, Level, LowerInfo, Op, RegClass, RoundMode, Shader, Terminator, Type};
+use crate::ir::{BlockId, EntryArg, Level, LowerInfo, Op, RegClass, Shader, Terminator, Type};
 use crate::target::{Stage, WaveSize};
 use inkwell::AddressSpace;
 use inkwell::attributes::{Attribute, AttributeLoc};
@@ -163,7 +163,6 @@ fn attributes(cx: &Cx<'_, '_>, options: &TuningOptions) {
         WaveSize::W32 => "+wavefrontsize32",
         WaveSize::W64 => "+wavefrontsize64",
     };
-    let modes = &cx.shader.modes;
     match cx.shader.stage {
         Stage::Compute => {
             let cu = if options.cu_mode { "+cumode" } else { "-cumode" };
@@ -178,13 +177,9 @@ fn attributes(cx: &Cx<'_, '_>, options: &TuningOptions) {
         }
         Stage::Vertex => set("target-features", wave),
     }
-    // 32-bit denormals are flushed unless the shader keeps them, which Vulkan allows and the hardware is fast at.
-    // 16 and 64 bits share one mode; they are kept unless one is flushed and the other does not mind.
-    let [d16, d32, d64] = modes.denorm;
-    let keep = |keep: bool| if keep { "ieee" } else { "preserve-sign" };
-    set("denormal-fp-math-f32", keep(d32 == DenormMode::Preserve));
-    let flush = [d16, d64].contains(&DenormMode::Flush) && ![d16, d64].contains(&DenormMode::Preserve);
-    set("denormal-fp-math", keep(!flush));
+    let [single, others] = cx.shader.modes.keeps_denormals().map(|keep| if keep { "ieee" } else { "preserve-sign" });
+    set("denormal-fp-math-f32", single);
+    set("denormal-fp-math", others);
     if options.vgpr_limit > 0 {
         set("amdgpu-num-vgpr", &options.vgpr_limit.to_string());
     }
@@ -195,13 +190,12 @@ fn attributes(cx: &Cx<'_, '_>, options: &TuningOptions) {
 
 /// Which rounding fields of the MODE register a shader sets, as `s_setreg` names them: register 1, offset at bit 6, width
 /// minus one at bit 11.
-fn round_field(round: [RoundMode; 3]) -> Option<u32> {
-    let [r16, r32, r64] = round.map(|r| r == RoundMode::TowardZero);
-    match (r32, r16 || r64) {
-        (false, false) => None,
-        (true, false) => Some(1 | 1 << 11),
-        (false, true) => Some(1 | 2 << 6 | 1 << 11),
-        (true, true) => Some(1 | 3 << 11),
+fn round_field(toward_zero: [bool; 2]) -> Option<u32> {
+    match toward_zero {
+        [false, false] => None,
+        [true, false] => Some(1 | 1 << 11),
+        [false, true] => Some(1 | 2 << 6 | 1 << 11),
+        [true, true] => Some(1 | 3 << 11),
     }
 }
 const TO_NEAREST_EVEN: u32 = 0;
@@ -268,7 +262,7 @@ impl<'c> Cx<'_, 'c> {
     /// Rounding towards zero where the shader asks for it. It changes what instructions do, not what LLVM folds:
     /// constants are still folded to nearest even.
     fn set_mode(&self, round: u32) -> Result<()> {
-        if let Some(field) = round_field(self.shader.modes.round) {
+        if let Some(field) = round_field(self.shader.modes.rounds_toward_zero()) {
             let width = (field >> 11) + 1;
             let round = self.c32(round & ((1 << width) - 1));
             self.call_void("llvm.amdgcn.s.setreg", &[], &[self.c32(field).into(), round.into()])?;

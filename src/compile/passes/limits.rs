@@ -4,7 +4,7 @@
 //! | what | most | above |
 //! | --- | --- | --- |
 //! | invocations of a workgroup | 1024 (and one at least) | refused |
-//! | workgroup memory | 65,536 bytes | refused |
+//! | workgroup memory | 65,536 bytes, in compute shaders | refused |
 //! | SGPRs, VGPRs that the entry takes or a return gives | 44, 136 | needs a whole compile |
 
 use crate::error::{Error, FullCompile, Result};
@@ -22,13 +22,17 @@ const MAX_SHARED: u32 = 1 << 16;
 /// Refuses what is too much.
 ///
 /// # Errors
-/// Unsupported: a workgroup too large, or memory of it; `NeedsFullCompile` for more values than registers can carry.
+/// Unsupported: a workgroup too large, or memory of it; malformed: such memory in another stage; `NeedsFullCompile` for more
+/// values than registers can carry.
 pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     let size = shader.modes.local_size;
     let invocations = size.iter().fold(1u32, |n, d| n.saturating_mul(*d));
     if shader.stage == Stage::Compute && !(1..=MAX_WORKGROUP).contains(&invocations) {
         let detail = format!("{size:?}, in all 1 to {MAX_WORKGROUP} invocations");
         return Err(Error::unsupported("workgroup size", detail));
+    }
+    if shader.stage != Stage::Compute && shader.shared_bytes > 0 {
+        return Err(Error::malformed(format!("workgroup memory in a {} shader", shader.stage)));
     }
     if shader.shared_bytes > MAX_SHARED {
         let detail = format!("{} bytes, the hardware has {MAX_SHARED}", shader.shared_bytes);

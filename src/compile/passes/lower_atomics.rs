@@ -114,9 +114,10 @@ impl Place {
 
 /// What an image's texel holds now, as the device sees it.
 fn load_texel(b: &mut Builder<'_>, image: MimgInst, address: &[Value], ty: Type) -> Value {
-    let loaded = if ty == Type::B64 { Type::vector(Bits::B32, 2).unwrap_or(ty) } else { ty };
+    let (loaded, dmask) = if ty == Type::B64 { (Type::vector(Bits::B32, 2).unwrap_or(ty), 3) } else { (ty, 1) };
     let access = Access { coherent: true, ..image.access };
-    let texel = b.value(Op::Mimg(MimgInst { op: MimgOp::Load, access, ..image }), address, loaded);
+    let load = MimgInst { op: MimgOp::Load, dmask, tfe: false, access, ..image };
+    let texel = b.value(Op::Mimg(load), address, loaded);
     b.bitcast(texel, ty)
 }
 

@@ -21,6 +21,7 @@ use smallvec::SmallVec;
 /// None but bugs.
 pub fn run(shader: &mut Shader, wave: WaveSize) -> Result<()> {
     let stage = shader.stage;
+    let wave = shader.lower.as_ref().map_or(wave, |lower| lower.wave);
     let workgroup = shader.modes.local_size.iter().fold(1u32, |n, &d| n.saturating_mul(d));
     rewrite(shader, |b, inst| match inst.op {
         Op::Subgroup(op) => operation(b, op, inst, wave, stage).map(Rewrite::Value),
