@@ -11,6 +11,8 @@ use super::shader::{BlockId, LocalId, Shader};
 
 /// Locals times blocks that are looked at; above it all locals count as different, as the table would be large.
 const MAX_TABLE: usize = 1 << 22;
+/// Entries of that table, and blocks, that are looked at in all; above it likewise, as it would take long.
+const MAX_WORK: usize = 1 << 27;
 
 /// What is known of the locals; all are the same at first.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +23,8 @@ pub(super) struct Locals {
     stored: Vec<Vec<LocalId>>,
     /// By block, where all lanes that leave it meet again.
     meeting: Vec<Option<BlockId>>,
+    /// What was looked at so far.
+    work: usize,
 }
 
 impl Locals {
@@ -41,6 +45,7 @@ impl Locals {
             differs: vec![vec![false; blocks]; locals],
             stored: shader.block_ids().map(stores).collect(),
             meeting: cfg.meeting_points(),
+            work: 0,
         }
     }
 
@@ -65,20 +70,36 @@ impl Locals {
         let mut ways = cfg.succs[block.index()].clone();
         ways.sort_unstable();
         ways.dedup();
+        let meeting = self.meeting[block.index()];
+        let stored: Vec<Vec<LocalId>> = ways.iter().map(|&way| self.stored_before(cfg, way, meeting)).collect();
+        if stored.iter().all(Vec::is_empty) {
+            return;
+        }
         let reached: Vec<Vec<bool>> = ways.iter().map(|&way| reach(cfg, way, None)).collect();
-        for (n, &way) in ways.iter().enumerate() {
-            let before = reach(cfg, way, self.meeting[block.index()]);
-            let mut stored: Vec<LocalId> =
-                (0..before.len()).filter(|&b| before[b]).flat_map(|b| self.stored[b].iter().copied()).collect();
-            stored.sort_unstable();
-            stored.dedup();
-            for local in stored {
+        let pairs: usize = stored.iter().map(|locals| locals.len() * (ways.len() - 1)).sum();
+        self.work += cfg.succs.len().saturating_mul(ways.len() + pairs);
+        if self.work > MAX_WORK {
+            self.differs.clear();
+            return;
+        }
+        for (n, locals) in stored.iter().enumerate() {
+            for local in locals {
                 let Some(differs) = self.differs.get_mut(local.index()) else { continue };
                 for (_, other) in reached.iter().enumerate().filter(|(m, _)| *m != n) {
                     differs.iter_mut().zip(other).for_each(|(d, o)| *d |= o);
                 }
             }
         }
+    }
+
+    /// What is stored on a way to where lanes meet again.
+    fn stored_before(&self, cfg: &Cfg, way: BlockId, meeting: Option<BlockId>) -> Vec<LocalId> {
+        let before = reach(cfg, way, meeting);
+        let blocks = before.iter().zip(&self.stored).filter(|(reached, _)| **reached);
+        let mut stored: Vec<LocalId> = blocks.flat_map(|(_, locals)| locals).copied().collect();
+        stored.sort_unstable();
+        stored.dedup();
+        stored
     }
 }
 
