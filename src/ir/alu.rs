@@ -88,8 +88,8 @@ alu_table! {
     FindILsb "find_ilsb" 1 ToB32 false "Index of the lowest one; none: -1.";
     FindUMsb "find_umsb" 1 ToB32 false "Index of the highest one; none: -1.";
     FindSMsb "find_smsb" 1 ToB32 false "Index of the highest bit that differs from the sign; none: -1.";
-    UBitExtract "ubit_extract" 3 FirstSame false "Unsigned field: value, offset, count (0 to width).";
-    SBitExtract "sbit_extract" 3 FirstSame false "Sign-extended field: value, offset, count (0 to width).";
+    UBitExtract "ubit_extract" 3 FirstSame false "Unsigned field: value, offset, count (0 to width; lower level: below it).";
+    SBitExtract "sbit_extract" 3 FirstSame false "Sign-extended field: value, offset, count (0 to width; lower level: below it).";
     IEq "ieq" 2 Compare false "Equal bits.";
     INe "ine" 2 Compare false "Different bits.";
     ULt "ult" 2 Compare false "Unsigned less.";
@@ -136,6 +136,9 @@ alu_table! {
     FPow "fpow" 2 Same true "exp2(y*log2(x)).";
     FSin "fsin" 1 Same true "Sine of radians.";
     FCos "fcos" 1 Same true "Cosine of radians.";
+    FMulZero "fmul_zero" 2 All32 true "Product of 32-bit floats; zero times anything is zero.";
+    FSinTurn "fsin_turn" 1 Same true "Sine of revolutions, of which there are few.";
+    FCosTurn "fcos_turn" 1 Same true "Cosine of revolutions, of which there are few.";
     FLdexp "fldexp" 2 FirstSame true "x * 2^n with an integer n.";
     FFrexpMant "ffrexp_mant" 1 Same true "Mantissa in [0.5, 1), or x if zero, Inf, NaN.";
     FFrexpExp "ffrexp_exp" 1 ToB32 true "Exponent to the mantissa of `ffrexp_mant`.";
@@ -190,6 +193,19 @@ impl AluOp {
             Self::S2F | Self::U2F => true,
             Self::F2S | Self::F2U | Self::FFrexpExp | Self::PackNorm16 | Self::PackSnorm16 | Self::PackHalfRtz => false,
             _ => self.takes_float() && !matches!(self.sig(), Sig::Compare),
+        }
+    }
+
+    /// Whether `lower_arithmetic` leaves the operation on operands of this width to code generators.
+    pub const fn has_instruction(self, bits: Bits) -> bool {
+        match self {
+            Self::SMod | Self::FindSMsb | Self::FRem | Self::FMod | Self::FSign | Self::FIsNan | Self::FIsInf => false,
+            Self::FPow | Self::FSin | Self::FCos | Self::FQuantize16 | Self::FConvRtz => false,
+            Self::UMulHigh | Self::SMulHigh | Self::UBitExtract | Self::SBitExtract => matches!(bits, Bits::B32),
+            Self::FRcp | Self::FRsq | Self::FExp2 | Self::FLog2 | Self::FSinTurn | Self::FCosTurn => {
+                !matches!(bits, Bits::B64)
+            }
+            _ => true,
         }
     }
 

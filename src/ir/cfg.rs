@@ -92,6 +92,22 @@ impl Cfg {
         Self { preds, succs, order: order.into_iter().map(BlockId).collect(), dom }
     }
 
+    /// By block, the closest one that every way from it to an end leads through; none where there is no such block.
+    pub fn meeting_points(&self) -> Vec<Option<BlockId>> {
+        // Dominators of the graph turned round: node 0 is behind all ends, block n is node n + 1.
+        let mut back = vec![Vec::new(); self.succs.len() + 1];
+        for (n, succs) in (1..).zip(&self.succs) {
+            succs.iter().for_each(|s| back[s.index() + 1].push(n));
+            if succs.is_empty() {
+                back[0].push(n);
+            }
+        }
+        let order = reverse_postorder(back.len(), 0, &back);
+        let tree = DomTree::new(&back, &order);
+        let meeting = |n: u32| tree.parent(BlockId(n)).and_then(|p| p.0.checked_sub(1)).map(BlockId);
+        (1..back.len() as u32).map(meeting).collect()
+    }
+
     /// Whether the entry reaches this block.
     pub fn reachable(&self, b: BlockId) -> bool {
         self.dom.dominates(Shader::ENTRY, b)

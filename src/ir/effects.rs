@@ -1,10 +1,20 @@
 //! What an operation does besides giving its result: the one place that says what may be removed.
 
 use super::image::{ImageOp, MimgOp};
-use super::memory::AtomicOp;
+use super::memory::{AtomicOp, FenceOrder, MemoryClasses, Scope};
 use super::op::Op;
 
 impl Op {
+    /// Whether a barrier or a fence orders accesses to memory between invocations.
+    pub fn orders_memory(&self) -> bool {
+        match *self {
+            Self::Barrier { memory: scope, order, classes, .. } | Self::Fence { scope, order, classes } => {
+                scope != Scope::Invocation && order != FenceOrder::None && classes != MemoryClasses::default()
+            }
+            _ => false,
+        }
+    }
+
     /// Whether the instruction has to stay even if nobody uses its result.
     pub const fn has_side_effects(&self) -> bool {
         match self {

@@ -207,20 +207,6 @@ impl MimgDim {
             _ => 2,
         }
     }
-
-    /// As LLVM's intrinsic names spell it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::D1 => "1d",
-            Self::D2 => "2d",
-            Self::D3 => "3d",
-            Self::Cube => "cube",
-            Self::D1Array => "1darray",
-            Self::D2Array => "2darray",
-            Self::D2Msaa => "2dmsaa",
-            Self::D2ArrayMsaa => "2darraymsaa",
-        }
-    }
 }
 
 /// What a lower-level image operation does.

@@ -87,9 +87,9 @@ pub enum AmdOp {
     ReadLane,
     /// value b32 (uniform), lane (uniform), old b32 → old with that lane replaced.
     WriteLane,
-    /// → b64 mask of active lanes where b1 is true.
+    /// → mask of active lanes where b1 is true, as wide as the wave: b32 or b64.
     Ballot,
-    /// mask b64 → number of its ones below the own lane, b32.
+    /// mask, as wide as the wave → number of its ones below the own lane, b32.
     MaskBitCount,
     /// old b32, source b32 → moved within rows of 16 (DPP); a lane without source takes old, or 0 by `bound_zero`.
     Dpp {

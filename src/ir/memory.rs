@@ -1,5 +1,7 @@
 //! Memory as operations name it: which, how it is accessed, and what orders it.
 
+use super::types::Bits;
+
 /// How memory is accessed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Access {
@@ -11,8 +13,19 @@ pub struct Access {
     pub nontemporal: bool,
     /// The descriptor may differ between lanes.
     pub non_uniform: bool,
+    /// An operand may differ between lanes, as far as is known (buffer loads of the lower level).
+    pub divergent: bool,
     /// Never written while the shader runs: may be read through the scalar cache.
     pub read_only: bool,
+}
+
+impl Access {
+    /// Whether a load from a buffer of this kind goes through the scalar cache (lower level), which neither sees writes
+    /// nor takes operands that differ between lanes.
+    pub fn is_scalar(self, kind: BufferKind) -> bool {
+        let unwritten = kind == BufferKind::Uniform || self.read_only;
+        unwritten && !self.non_uniform && !self.divergent && !self.coherent && !self.volatile
+    }
 }
 
 /// Which rules a buffer follows.
@@ -72,6 +85,30 @@ pub enum AtomicOp {
     FMin,
     /// Float maximum.
     FMax,
+}
+
+/// Memory, as far as the atomics that the hardware has for it differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AtomicMemory {
+    /// Workgroup memory.
+    Shared,
+    /// By address.
+    Global,
+    /// Behind a descriptor: buffers, texel buffers, images.
+    Descriptor,
+}
+
+impl AtomicOp {
+    /// Whether code generators make one instruction of it; else `lower_atomics` makes something else of it.
+    pub const fn has_instruction(self, memory: AtomicMemory, bits: Bits) -> bool {
+        match (self, memory, bits) {
+            (Self::Store, ..) => false,
+            (Self::FAdd, AtomicMemory::Shared, Bits::B32) => true,
+            (Self::FAdd, ..) => false,
+            (Self::FMin | Self::FMax, AtomicMemory::Descriptor, Bits::B64) => false,
+            _ => true,
+        }
+    }
 }
 
 /// Who takes part.

@@ -15,7 +15,8 @@
 //!
 //! To add an operation: a variant in `op.rs` (arithmetic: one line of the table in `alu.rs`), its rule in `rules.rs`, its
 //! mnemonic and fields in `text.rs`, what it does besides its result in `effects.rs`, whether lanes may differ in it in
-//! `uniform.rs`, its meaning in `compile/llvm`.
+//! `uniform.rs`, its meaning in `compile/llvm`. What the hardware does in several steps is a pass, and `Rule::lowered` forbids it
+//! behind that, so that code generators do not each have to know.
 
 mod alu;
 mod builder;
@@ -40,6 +41,7 @@ mod symbols;
 mod text;
 mod types;
 pub mod uniform;
+mod uniform_locals;
 pub mod verify;
 mod words;
 
@@ -49,7 +51,7 @@ pub use builder::Builder;
 pub use image::{Dim, ImageInst, ImageOp, ImageOperand, LodMode, MimgDim, MimgInst, MimgOp};
 pub use interface::{BuiltIn, ExportTarget, Interp, InterpPlace, OutputSlot};
 pub use lanes::{AmdOp, DerivativeKind, QuadSwap, ReduceOp, SubgroupOp};
-pub use memory::{Access, AtomicOp, BufferKind, DescriptorPart, FenceOrder, MemoryClasses, Scope};
+pub use memory::{Access, AtomicMemory, AtomicOp, BufferKind, DescriptorPart, FenceOrder, MemoryClasses, Scope};
 pub use op::Op;
 pub use shader::{
     ArgRole, BasicBlock, BlockCall, BlockId, ConstTable, ConstTableId, DenormMode, DerivativeGroup, EntryArg, Inst,

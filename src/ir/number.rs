@@ -241,6 +241,10 @@ pub fn real(op: AluOp, [x, y, z]: [f64; 3]) -> Option<f64> {
         A::FPow => (y * x.log2()).exp2(),
         A::FSin => x.sin(),
         A::FCos => x.cos(),
+        A::FMulZero if x == 0.0 || y == 0.0 => 0.0,
+        A::FMulZero => x * y,
+        A::FSinTurn => (x * std::f64::consts::TAU).sin(),
+        A::FCosTurn => (x * std::f64::consts::TAU).cos(),
         A::FLdexp => x * 2f64.powf(y.clamp(-2200.0, 2200.0) / 2.0) * 2f64.powf(y.clamp(-2200.0, 2200.0) / 2.0),
         A::FFrexpMant if x == 0.0 || !x.is_finite() => x,
         A::FFrexpMant => {
@@ -285,6 +289,7 @@ pub fn from_floats(op: AluOp, x: f64, y: f64, to: Bits) -> Option<u64> {
             let e = if small { exponent(x * 2f64.powi(64)) - 64 } else { exponent(x) };
             i64::from(e + 1) as u64
         }
+        A::PackHalfRtz => f64_to_half(x, true) | f64_to_half(y, true) << 16,
         A::PackSnorm16 => {
             let field = |x: f64| (x.clamp(-1.0, 1.0) * 32767.0).round_ties_even() as i64 as u64 & 0xffff;
             field(x) | field(y) << 16

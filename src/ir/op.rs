@@ -64,7 +64,7 @@ pub enum Op {
     },
     /// offset, data (for compare-exchange: new value, comparator) → old value.
     SharedAtomic(AtomicOp),
-    /// descriptor, offset → T; out of range gives 0.
+    /// descriptor, offset → T; out of range gives 0. Lower level: what one instruction moves, see `legalize_memory`.
     BufferLoad {
         /// Uniform or storage.
         kind: BufferKind,
@@ -73,7 +73,8 @@ pub enum Op {
         /// Volatility and coherence of the access.
         access: Access,
     },
-    /// descriptor, offset, value; out of range is dropped.
+    /// descriptor, offset, value; out of range is dropped, and at both levels what a helper writes, as with all that writes
+    /// through a descriptor. Lower level: as [`Op::BufferLoad`].
     BufferStore {
         /// Known alignment of the offset.
         align: Align,
@@ -87,8 +88,6 @@ pub enum Op {
         /// Volatility and coherence of the access.
         access: Access,
     },
-    /// descriptor → size of the bound range in bytes.
-    BufferSize,
     /// address (b64) → T from global memory.
     GlobalLoad {
         /// Known alignment.
@@ -96,20 +95,23 @@ pub enum Op {
         /// Volatility and coherence of the access.
         access: Access,
     },
-    /// address, value.
+    /// address, value. Upper level: not in helpers, as all that writes memory. Lower level: in whoever comes here.
     GlobalStore {
         /// Known alignment.
         align: Align,
         /// Volatility and coherence of the access.
         access: Access,
     },
-    /// address, data (compare-exchange: new value, comparator) → old value.
+    /// address, data (compare-exchange: new value, comparator) → old value. Helpers: as for stores.
     GlobalAtomic {
         /// Operation on the memory.
         op: AtomicOp,
         /// Volatility and coherence of the access.
         access: Access,
     },
+
+    /// descriptor → size of the bound range in bytes. Upper level only.
+    BufferSize,
 
     // ---- interfaces, upper level only
     /// index (b32) → descriptor: [`super::Type::DESC4`] for buffers, samplers, texel buffers, `DESC8` for images.
@@ -163,7 +165,8 @@ pub enum Op {
     Derivative(DerivativeKind),
 
     // ---- order and lifetime, both levels
-    /// Wait for all invocations of the scope, with memory made visible as told.
+    /// Wait for all invocations of the scope, with memory made visible as told. Lower level: wait only (workgroups of compute
+    /// shaders), or move nothing across (subgroups); fences beside it order the memory.
     Barrier {
         /// Who waits.
         exec: Scope,
@@ -185,7 +188,7 @@ pub enum Op {
     },
     /// condition (b1): where true, the invocation becomes a helper.
     DemoteIf,
-    /// → whether the invocation is a helper now (b1).
+    /// → whether the invocation is a helper now (b1). Upper level only.
     IsHelper,
     /// → device clock, b64.
     ReadClock(Scope),

@@ -266,6 +266,7 @@ impl Parser {
                     wave: WaveSize::W32,
                     args: Vec::new(),
                     returns: Vec::new(),
+                    epilog: false,
                     symbol: String::new(),
                     color_export: false,
                     depth_export: false,
@@ -274,6 +275,7 @@ impl Parser {
                 r.string(&mut lower.symbol)?;
                 r.flag("color_export", &mut lower.color_export)?;
                 r.flag("depth_export", &mut lower.depth_export)?;
+                r.flag("epilog", &mut lower.epilog)?;
                 s.lower = Some(lower);
                 return Ok(());
             }

@@ -160,7 +160,9 @@ impl Shader {
         }
         let Some(lower) = &self.lower else { return Ok(()) };
         write!(f, "lower {} {}", lower.wave.name(), quoted(&lower.symbol))?;
-        for (name, set) in [(" color_export", lower.color_export), (" depth_export", lower.depth_export)] {
+        for (name, set) in
+            [(" color_export", lower.color_export), (" depth_export", lower.depth_export), (" epilog", lower.epilog)]
+        {
             f.write_str(if set { name } else { "" })?;
         }
         writeln!(f)?;

@@ -27,6 +27,11 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
     for id in shader.block_ids() {
         let block = shader.block_mut(id);
         let (insts, term) = (std::mem::take(&mut block.insts), block.term.take());
+        // A selection belongs to the branch, a loop to the block that is jumped back to.
+        let selection = match block.merge {
+            Merge::Selection(_) => std::mem::take(&mut block.merge),
+            Merge::None | Merge::Loop { .. } => Merge::None,
+        };
         let mut b = Builder::new(shader, id);
         for inst_id in insts {
             let mut inst = b.shader.inst(inst_id).clone();
@@ -49,10 +54,10 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
             }
         }
         let end = b.block();
-        shader.block_mut(end).term = term;
-        // A selection belongs to the branch, a loop to the block that is jumped back to.
-        if let Merge::Selection(_) = shader.block(id).merge {
-            shader.block_mut(end).merge = std::mem::take(&mut shader.block_mut(id).merge);
+        let end = shader.block_mut(end);
+        end.term = term;
+        if selection != Merge::None {
+            end.merge = selection;
         }
     }
     rename(shader, &renames);

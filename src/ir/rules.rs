@@ -5,10 +5,11 @@
 use super::image::{Dim, ImageInst, ImageOp, ImageOperand, LodMode, MimgInst, MimgOp};
 use super::interface::{BuiltIn, Interp, InterpPlace, OutputSlot};
 use super::lanes::{AmdOp, SubgroupOp};
-use super::memory::{AtomicOp, DescriptorPart};
+use super::memory::{AtomicMemory, AtomicOp, DescriptorPart, Scope};
 use super::op::Op;
 use super::shader::{Inst, Level, Shader, Value};
-use super::types::{Bits, Type};
+use super::types::{Align, Bits, Type};
+use crate::target::Stage;
 
 type Check = Result<(), String>;
 
@@ -20,6 +21,8 @@ pub fn level(op: &Op) -> Option<Level> {
         | Op::LoadInput { .. }
         | Op::LoadBuiltIn { .. }
         | Op::StoreOutput { .. }
+        | Op::BufferSize
+        | Op::IsHelper
         | Op::Image(_)
         | Op::Subgroup(_)
         | Op::Derivative(_) => Some(Level::Upper),
@@ -46,7 +49,9 @@ pub(super) fn check(shader: &Shader, inst: &Inst, either_level: bool) -> Check {
         return Err(format!("no operation of the {name} level"));
     }
     let types: Vec<Type> = inst.args.iter().map(|&v: &Value| shader.ty(v)).collect();
-    Rule { shader, types: &types, result: inst.result.map(|v| shader.ty(v)) }.check(&inst.op)
+    let rule = Rule { shader, types: &types, result: inst.result.map(|v| shader.ty(v)) };
+    rule.check(&inst.op)?;
+    if !either_level && shader.level == Level::Lower { rule.lowered(&inst.op) } else { Ok(()) }
 }
 
 struct Rule<'a> {
@@ -197,6 +202,58 @@ impl Rule<'_> {
             }
             Op::Amd(op) => self.amd(op),
         }
+    }
+
+    /// What the passes have made of an operation of both levels, so that a code generator may rely on it.
+    fn lowered(&self, op: &Op) -> Check {
+        match *op {
+            Op::BufferLoad { kind, align, access } if access.is_scalar(kind) => {
+                let ty = self.some_result()?;
+                let fits = ty.bits() == Bits::B32 && ty.lanes().is_power_of_two() && align >= Align::A4;
+                if fits { Ok(()) } else { Err(format!("no scalar load gives {ty}, or less than dwords")) }
+            }
+            Op::BufferLoad { align, .. } => Self::moved_at_once(self.some_result()?, align),
+            Op::BufferStore { align, .. } => Self::moved_at_once(self.types[2], align),
+            Op::Barrier { .. } if op.orders_memory() => Err("a barrier orders no memory, fences beside it do".into()),
+            Op::Barrier { exec: Scope::Subgroup, .. } => Ok(()),
+            Op::Barrier { exec: Scope::Workgroup, .. } if self.shader.stage == Stage::Compute => Ok(()),
+            Op::Barrier { exec, .. } => Err(format!("no barrier of a {} shader waits for {exec:?}", self.shader.stage)),
+            Op::Fence { .. } if !op.orders_memory() => Err("a fence that orders nothing".into()),
+            Op::Alu(op, _) => match self.types[0].bits() {
+                bits if op.has_instruction(bits) => Ok(()),
+                bits => Err(format!("no instruction is {} of {} bits", op.name(), bits.count())),
+            },
+            Op::SharedAtomic(op) => self.has_instruction(op, AtomicMemory::Shared, 1),
+            Op::GlobalAtomic { op, .. } => self.has_instruction(op, AtomicMemory::Global, 1),
+            Op::BufferAtomic { op, .. } | Op::TexelAtomic { op, .. } => {
+                self.has_instruction(op, AtomicMemory::Descriptor, 2)
+            }
+            Op::Mimg(MimgInst { op: MimgOp::Atomic(op), .. }) => self.has_instruction(op, AtomicMemory::Descriptor, 1),
+            Op::DemoteIf | Op::Amd(AmdOp::LiveMask) if self.shader.stage != Stage::Fragment => {
+                Err(format!("a {} shader has no helpers", self.shader.stage))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// An atomic whose data stand from operand `data` on.
+    fn has_instruction(&self, op: AtomicOp, memory: AtomicMemory, data: usize) -> Check {
+        let bits = self.types.get(data).copied().or(self.result).map_or(Bits::B32, Type::bits);
+        if op.has_instruction(memory, bits) {
+            Ok(())
+        } else {
+            Err(format!("no instruction is an atomic {op:?} of {} bits there", bits.count()))
+        }
+    }
+
+    /// What one vector instruction moves: one to four dwords, or less than one.
+    fn moved_at_once(ty: Type, align: Align) -> Check {
+        let fits = match ty.bits() {
+            Bits::B8 | Bits::B16 => ty.is_scalar(),
+            bits => bits == Bits::B32 && ty.lanes() <= 4,
+        };
+        let aligned = align.bytes() >= ty.bits().bytes();
+        if fits && aligned { Ok(()) } else { Err(format!("no instruction moves {ty} aligned to {}", align.bytes())) }
     }
 
     fn args(&self, want: &[Type]) -> Check {
@@ -401,8 +458,15 @@ impl Rule<'_> {
                 first
             }
         };
-        match self.types[rest..].iter().find(|t| **t != Type::B32 && **t != Type::B16) {
-            Some(t) => Err(format!("an address component is {t}")),
+        // The packed offset and the comparator have 32 bits always; all else is of one width.
+        let address = &self.types[rest..];
+        let compare = image.compare.then(|| usize::from(image.offset) + usize::from(image.lod == LodMode::Bias));
+        let fixed = |n: usize| (image.offset && n == 0) || compare == Some(n);
+        let width = address.iter().enumerate().find(|(n, _)| !fixed(*n)).map_or(Type::B32, |(_, t)| *t);
+        let wrong = |(n, t): &(usize, &Type)| **t != if fixed(*n) { Type::B32 } else { width };
+        match address.iter().enumerate().find(wrong) {
+            _ if width != Type::B32 && width != Type::B16 => Err(format!("an address component is {width}")),
+            Some((_, t)) => Err(format!("an address of {width} has a component of {t}")),
             None => Ok(()),
         }
     }
@@ -438,6 +502,17 @@ impl Rule<'_> {
         if n == 0 || (n.is_power_of_two() && n <= 64) { Ok(()) } else { Err(format!("clusters of {n}")) }
     }
 
+    /// A mask has a bit for each lane of the wave, as far as its size is known yet.
+    fn mask(&self, ty: Type) -> Check {
+        let wave = self.shader.lower.as_ref().map(|lower| lower.wave.lanes());
+        let fits = ty == Type::B32 || ty == Type::B64;
+        if fits && wave.is_none_or(|lanes| lanes == ty.total_bits()) {
+            Ok(())
+        } else {
+            Err(format!("{ty} is no mask of the wave's lanes"))
+        }
+    }
+
     fn amd(&self, op: &AmdOp) -> Check {
         let b32 = |count| self.args(&vec![Type::B32; count]).and(self.result(Type::B32));
         match op {
@@ -445,11 +520,15 @@ impl Rule<'_> {
                 let ty = self.one()?;
                 Self::in_memory(ty).and(self.result(ty))
             }
+            // Row broadcasts and whole-wave shifts went with gfx10.
+            AmdOp::Dpp { ctrl: ctrl @ (0x130..=0x13f | 0x142 | 0x143 | 0x170..), .. } => {
+                Err(format!("DPP control {ctrl:#x} is not one of gfx10"))
+            }
             AmdOp::ReadLane | AmdOp::Dpp { .. } | AmdOp::PermlaneX16 { .. } => b32(2),
             AmdOp::BPermute | AmdOp::SetInactive => b32(2),
             AmdOp::WriteLane => b32(3),
-            AmdOp::Ballot => self.args(&[Type::B1]).and(self.result(Type::B64)),
-            AmdOp::MaskBitCount => self.args(&[Type::B64]).and(self.result(Type::B32)),
+            AmdOp::Ballot => self.args(&[Type::B1]).and(self.mask(self.some_result()?)),
+            AmdOp::MaskBitCount => self.mask(self.one()?).and(self.result(Type::B32)),
             AmdOp::StrictWwm | AmdOp::Wqm => b32(1),
             AmdOp::LiveMask => self.args(&[]).and(self.result(Type::B1)),
             AmdOp::CubeId | AmdOp::CubeS | AmdOp::CubeT | AmdOp::CubeMa => b32(3),

@@ -174,7 +174,7 @@ pub enum Terminator {
         default: BlockCall,
     },
     /// End of the invocation. Upper level: no values. Lower level: one value for each of [`LowerInfo::returns`];
-    /// none means that the program ends here, some that it falls through into an epilog.
+    /// [`LowerInfo::epilog`] says whether the program ends here or falls through.
     Return(Vec<Value>),
     /// Never reached.
     Unreachable,
@@ -277,6 +277,22 @@ pub struct Modes {
 }
 
 impl Modes {
+    /// Whether denormals of 32 bits are kept, and whether those of 16 and 64 bits are, for which the hardware has one mode.
+    ///
+    /// Those of 32 bits are flushed unless the shader keeps them, which Vulkan allows and the hardware is fast at. The others
+    /// are kept unless one width is flushed and the other does not mind.
+    pub fn keeps_denormals(&self) -> [bool; 2] {
+        let [d16, d32, d64] = self.denorm;
+        let flush = [d16, d64].contains(&DenormMode::Flush) && ![d16, d64].contains(&DenormMode::Preserve);
+        [d32 == DenormMode::Preserve, !flush]
+    }
+
+    /// Whether 32 bits are rounded towards zero, and whether 16 and 64 bits are, for which the hardware has one mode.
+    pub fn rounds_toward_zero(&self) -> [bool; 2] {
+        let [r16, r32, r64] = self.round.map(|r| r == RoundMode::TowardZero);
+        [r32, r16 || r64]
+    }
+
     /// The local id of the n-th invocation in the order of lanes: along x, y and z; where quads are two by two, those four
     /// follow one another, and the quads likewise.
     pub fn local_id(&self, n: u32) -> [u32; 3] {
@@ -332,8 +348,10 @@ pub struct LowerInfo {
     pub wave: WaveSize,
     /// One for each parameter of the entry block, in order.
     pub args: Vec<EntryArg>,
-    /// One for each value of a `Return`; empty: the program ends there.
+    /// One for each value of a `Return`.
     pub returns: Vec<RegClass>,
+    /// A return falls through into an epilog, with or without values.
+    pub epilog: bool,
     /// Symbol of the function.
     pub symbol: String,
     /// A colour may be exported (shape of the early exit).

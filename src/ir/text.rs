@@ -45,8 +45,14 @@ pub(super) trait Codec {
     fn ty(&mut self, x: &mut Type) -> Text;
 }
 
-const ACCESS: Access =
-    Access { coherent: false, volatile: false, nontemporal: false, non_uniform: false, read_only: false };
+const ACCESS: Access = Access {
+    coherent: false,
+    volatile: false,
+    nontemporal: false,
+    non_uniform: false,
+    divergent: false,
+    read_only: false,
+};
 const CLASSES: MemoryClasses = MemoryClasses { buffer: false, image: false, shared: false };
 const IMAGE: ImageInst = ImageInst {
     op: ImageOp::Sample,
@@ -340,6 +346,7 @@ fn access<C: Codec>(a: &mut Access, c: &mut C) -> Text {
     c.flag("volatile", &mut a.volatile)?;
     c.flag("nontemporal", &mut a.nontemporal)?;
     c.flag("non_uniform", &mut a.non_uniform)?;
+    c.flag("divergent", &mut a.divergent)?;
     c.flag("read_only", &mut a.read_only)
 }
 

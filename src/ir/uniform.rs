@@ -1,16 +1,18 @@
 //! Which values are the same in every lane that computes them (lower level).
 //!
-//! Sources of divergence are vector registers, lane primitives and memory that may change. It spreads along operands,
-//! and through control. Where lanes part at a branch, each way out of it is followed: a block that two of them reach
-//! gives its parameters different values to different lanes. If some lanes go round a loop while others leave it, they
-//! leave in different iterations: what the loop computed then differs between lanes *outside* it, though not inside,
-//! and its exits are ways that part as those of a branch do. In a graph that is not reducible every parameter is divergent.
+//! Sources of divergence are vector registers, lane primitives and memory that may change; `uniform_locals` says which
+//! scratch memory does. It spreads along operands, and through control. Where lanes part at a branch, each way out of it is
+//! followed: a block that two of them reach gives its parameters different values to different lanes. If some lanes go
+//! round a loop while others leave it, they leave in different iterations: what the loop computed then differs between
+//! lanes *outside* it, though not inside, and its exits are ways that part as those of a branch do. In a graph that is not
+//! reducible every parameter is divergent.
 
 use super::cfg::Cfg;
 use super::lanes::AmdOp;
 use super::memory::BufferKind;
 use super::op::Op;
 use super::shader::{BlockId, RegClass, Shader, Terminator, Value};
+use super::uniform_locals::Locals;
 
 /// The answer for one shader as it is now.
 #[derive(Clone, Debug)]
@@ -26,6 +28,8 @@ pub struct Uniformity {
     position: Vec<usize>,
     /// Every cycle is a loop with one way in.
     reducible: bool,
+    /// Scratch variables.
+    locals: Locals,
 }
 
 #[derive(Clone, Debug)]
@@ -46,6 +50,7 @@ impl Uniformity {
             around: vec![Vec::new(); shader.blocks.len()],
             position: vec![0; shader.blocks.len()],
             reducible: true,
+            locals: Locals::new(shader, &cfg),
         };
         for id in shader.block_ids() {
             let block = shader.block(id);
@@ -110,6 +115,11 @@ impl Uniformity {
             for &id in &cfg.order {
                 for &i in &shader.block(id).insts {
                     let inst = shader.inst(i);
+                    if let Op::LocalStore { local, .. } = inst.op
+                        && inst.args.iter().any(|&a| !self.is_uniform_in(a, id))
+                    {
+                        changed |= self.locals.stored_apart(local);
+                    }
                     let Some(v) = inst.result else { continue };
                     let uniform = self.rule(&inst.op, &inst.args, id);
                     changed |= !uniform && !std::mem::replace(&mut self.divergent[v.index()], true);
@@ -130,6 +140,7 @@ impl Uniformity {
                 if !parted[id.index()] && !self.is_uniform_in(selector, id) {
                     parted[id.index()] = true;
                     changed = true;
+                    self.locals.part(cfg, id);
                     let ways = cfg.succs[id.index()].clone();
                     self.part(shader, cfg, &ways, &self.around[id.index()].clone());
                 }
@@ -198,6 +209,7 @@ impl Uniformity {
             Op::Const(_) | Op::Undef | Op::Reloc(_) | Op::AddressHigh => true,
             Op::Alu(..) | Op::Compose | Op::Extract(_) | Op::Bitcast => same(),
             Op::ConstLoad { .. } | Op::TableLoad { .. } | Op::BufferSize | Op::PushConstant { .. } => same(),
+            Op::LocalLoad { local, .. } => self.reducible && same() && !self.locals.differs(*local, block),
             Op::BufferLoad { kind, access, .. } => {
                 let fixed = access.read_only || *kind == BufferKind::Uniform;
                 fixed && !access.volatile && same()

@@ -212,6 +212,9 @@ impl<'a> Verifier<'a> {
                 if values.len() != wanted {
                     return Err(format!("{wanted} values expected, {} returned", values.len()));
                 }
+                if wanted > 0 && !s.lower.as_ref().is_some_and(|l| l.epilog) {
+                    return Err("values are returned, and there is no epilog".into());
+                }
                 match values.iter().find(|v| s.ty(**v).bits() == super::types::Bits::B1) {
                     Some(v) => Err(format!("{v} is a truth value, which no register holds")),
                     None => Ok(()),

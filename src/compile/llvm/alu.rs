@@ -4,11 +4,12 @@
 //! "any value" and could change what the rest of the shader does; so amounts are masked, divisors replaced, and
 //! conversions frozen.
 
-use super::values::{Cx, Llvm, as_float};
+use super::values::{Cx, Llvm};
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Bits, FpFlags, Inst, Type, Value};
 use inkwell::values::{FastMathFlags, FloatValue, IntValue};
 use inkwell::{FloatPredicate, IntPredicate};
+use std::cmp::Ordering;
 
 impl<'c> Cx<'_, 'c> {
     /// One arithmetic instruction.
@@ -29,7 +30,7 @@ impl<'c> Cx<'_, 'c> {
         match op {
             A::Select => self.select(args),
             A::ZExt | A::SExt | A::Trunc => self.int_convert(op, self.i(args[0])?, ty),
-            A::F2S | A::F2U | A::S2F | A::U2F | A::FConv | A::FConvRtz => self.float_convert(op, args[0], ty),
+            A::F2S | A::F2U | A::S2F | A::U2F | A::FConv => self.float_convert(op, args[0], ty),
             _ if op.takes_float() => self.float_op(op, flags, args),
             _ => self.int_op(op, args),
         }
@@ -72,42 +73,17 @@ impl<'c> Cx<'_, 'c> {
             }
             A::S2F => Ok(b.build_signed_int_to_float(self.i(v)?, self.float_bits(ty.bits())?, "")?.into()),
             A::U2F => Ok(b.build_unsigned_int_to_float(self.i(v)?, self.float_bits(ty.bits())?, "")?.into()),
-            _ => self.float_resize(op == A::FConvRtz, self.f(v)?, self.shader.ty(v).bits(), ty.bits()),
+            _ => self.float_resize(self.f(v)?, ty.bits()),
         }
     }
 
-    fn float_resize(&self, toward_zero: bool, x: FloatValue<'c>, from: Bits, to: Bits) -> Result<Llvm<'c>> {
-        let target = self.float_bits(to)?;
-        if from == to {
-            return Ok(x.into());
-        }
-        if from < to {
-            return Ok(self.b.build_float_ext(x, target, "")?.into());
-        }
-        if !toward_zero {
-            return Ok(self.b.build_float_trunc(x, target, "")?.into());
-        }
-        // Truncations can be done one after the other; only the last step has an instruction.
-        let single = if from == Bits::B64 { self.truncate_double(x)? } else { x };
-        if to == Bits::B32 {
-            return Ok(single.into());
-        }
-        let zero = self.f32_type().const_zero();
-        let pair = self.call("llvm.amdgcn.cvt.pkrtz", &[], &[single.into(), zero.into()])?;
-        self.lane(super::values::as_vector(pair)?, 0)
-    }
-
-    /// 64 to 32 bits towards zero: to nearest, and one step back where that went away from zero.
-    fn truncate_double(&self, x: FloatValue<'c>) -> Result<FloatValue<'c>> {
-        let b = self.b;
-        let near = b.build_float_trunc(x, self.f32_type(), "")?;
-        let back = b.build_float_ext(near, x.get_type(), "")?;
-        let (mag, orig) = (self.call_same("llvm.fabs", &[back.into()])?, self.call_same("llvm.fabs", &[x.into()])?);
-        let over = b.build_float_compare(FloatPredicate::OGT, as_float(mag)?, as_float(orig)?, "")?;
-        let bits = self.cast(near.into(), self.i32_type().into())?.into_int_value();
-        let less = b.build_int_sub(bits, self.c32(1), "")?;
-        let bits = b.build_select(over, less, bits, "")?;
-        as_float(self.cast(bits, self.f32_type().into())?)
+    fn float_resize(&self, x: FloatValue<'c>, to: Bits) -> Result<Llvm<'c>> {
+        let (from, target) = (x.get_type(), self.float_bits(to)?);
+        Ok(match from.get_bit_width().cmp(&to.count()) {
+            Ordering::Equal => x.into(),
+            Ordering::Less => self.b.build_float_ext(x, target, "")?.into(),
+            Ordering::Greater => self.b.build_float_trunc(x, target, "")?.into(),
+        })
     }
 
     /// Puts fast-math flags on an instruction; a folded constant has none to take.

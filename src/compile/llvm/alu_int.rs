@@ -30,7 +30,6 @@ impl<'c> Cx<'_, 'c> {
             A::UMod => b.build_int_unsigned_rem(x, self.safe_divisor(x, y, false)?, "")?.into(),
             A::SDiv => b.build_int_signed_div(x, self.safe_divisor(x, y, true)?, "")?.into(),
             A::SRem => b.build_int_signed_rem(x, self.safe_divisor(x, y, true)?, "")?.into(),
-            A::SMod => self.smod(x, y)?,
             A::INeg => b.build_int_sub(ty.const_zero(), x, "")?.into(),
             A::IAbs => self.call("llvm.abs", &[ty.into()], &[x.into(), self.cbool(false).into()])?,
             A::IAnd => b.build_and(x, y, "")?.into(),
@@ -57,14 +56,10 @@ impl<'c> Cx<'_, 'c> {
                 self.found(x, n)?
             }
             A::FindUMsb => self.find_msb(x)?,
-            A::FindSMsb => {
-                // Bits that equal the sign become zero.
-                let sign = b.build_right_shift(x, ty.const_int(u64::from(width - 1), false), true, "")?;
-                self.find_msb(b.build_xor(x, sign, "")?)?
-            }
             A::UBitExtract | A::SBitExtract => {
-                let (offset, count) = (y, self.i(Self::arg(args, 2)?)?);
-                self.bit_extract(op == A::SBitExtract, x, offset, count)?
+                let name = if op == A::SBitExtract { "llvm.amdgcn.sbfe" } else { "llvm.amdgcn.ubfe" };
+                let count = self.i(Self::arg(args, 2)?)?;
+                self.call(name, &[ty.into()], &[x.into(), y.into(), count.into()])?
             }
             A::SDot4 | A::SDot4Sat | A::UDot4 | A::UDot4Sat => {
                 let name = if matches!(op, A::SDot4 | A::SDot4Sat) { "llvm.amdgcn.sdot4" } else { "llvm.amdgcn.udot4" };
@@ -100,18 +95,6 @@ impl<'c> Cx<'_, 'c> {
         as_int(b.build_select(bad, ty.const_int(1, false), y, "")?)
     }
 
-    /// Remainder with the divisor's sign.
-    fn smod(&self, x: IntValue<'c>, y: IntValue<'c>) -> Result<Llvm<'c>> {
-        let b = self.b;
-        let y = self.safe_divisor(x, y, true)?;
-        let zero = y.get_type().const_zero();
-        let rem = b.build_int_signed_rem(x, y, "")?;
-        let differ = b.build_int_compare(IntPredicate::SLT, b.build_xor(rem, y, "")?, zero, "")?;
-        let nonzero = b.build_int_compare(IntPredicate::NE, rem, zero, "")?;
-        let add = b.build_and(differ, nonzero, "")?;
-        Ok(b.build_select(add, b.build_int_add(rem, y, "")?, rem, "")?)
-    }
-
     fn carry(&self, name: &str, x: IntValue<'c>, y: IntValue<'c>) -> Result<Llvm<'c>> {
         let pair = self.call_same(name, &[x.into(), y.into()])?;
         Ok(self.b.build_extract_value(pair.into_struct_value(), 1, "")?)
@@ -133,39 +116,5 @@ impl<'c> Cx<'_, 'c> {
         let zeros = as_int(self.call("llvm.ctlz", &[ty.into()], &[x.into(), self.cbool(true).into()])?)?;
         let top = ty.const_int(u64::from(ty.get_bit_width() - 1), false);
         self.found(x, self.b.build_int_sub(top, zeros, "")?)
-    }
-
-    /// A field of `count` bits from `offset`; 32 bits have instructions that do all counts but 32.
-    fn bit_extract(
-        &self,
-        signed: bool,
-        x: IntValue<'c>,
-        offset: IntValue<'c>,
-        count: IntValue<'c>,
-    ) -> Result<Llvm<'c>> {
-        let b = self.b;
-        let ty = x.get_type();
-        let width = ty.get_bit_width();
-        let whole = b.build_int_compare(IntPredicate::UGE, count, self.c32(width), "")?;
-        if width == 32 {
-            let name = if signed { "llvm.amdgcn.sbfe" } else { "llvm.amdgcn.ubfe" };
-            let field = self.call(name, &[ty.into()], &[x.into(), offset.into(), count.into()])?;
-            return Ok(b.build_select(whole, Llvm::from(x), field, "")?);
-        }
-        let to_width = |n: IntValue<'c>| -> Result<IntValue<'c>> {
-            let n = if width > 32 { b.build_int_z_extend(n, ty, "")? } else { b.build_int_truncate(n, ty, "")? };
-            Ok(b.build_and(n, ty.const_int(u64::from(width - 1), false), "")?)
-        };
-        let (offset, bits) = (to_width(offset)?, to_width(count)?);
-        let low = b.build_right_shift(x, offset, false, "")?;
-        let one = ty.const_int(1, false);
-        let mask = b.build_int_sub(b.build_left_shift(one, bits, "")?, one, "")?;
-        let mut field = b.build_and(low, mask, "")?;
-        if signed {
-            // Flipping the field's top bit and subtracting it again extends the sign. No bits: no top bit.
-            let top = b.build_xor(mask, b.build_right_shift(mask, one, false, "")?, "")?;
-            field = b.build_int_sub(b.build_xor(field, top, "")?, top, "")?;
-        }
-        Ok(b.build_select(whole, Llvm::from(x), field.into(), "")?)
     }
 }

@@ -1,15 +1,14 @@
-//! Read-modify-write operations, by what the hardware offers for the memory: instructions of its own, LLVM's `atomicrmw`, or,
-//! where neither knows the operation (float sums on buffers and images of gfx10), a compare-and-swap loop.
+//! Read-modify-write operations, by what the hardware offers for the memory: instructions of its own, or LLVM's `atomicrmw`.
 //!
-//! All are monotonic; order comes from the fences around them.
+//! What neither has is a loop already, see `lower_atomics`. All are monotonic; order comes from the fences around them.
 
 use super::buffer::{load_policy, store_policy};
 use super::ffi::{self, RmwOp};
-use super::values::{Cx, Llvm, as_int};
+use super::values::{Cx, Llvm};
 use crate::error::{Error, Result};
 use crate::ir::{Access, AtomicOp, Bits, Value};
-use inkwell::values::{BasicValue, IntValue, PointerValue};
-use inkwell::{AtomicOrdering, IntPredicate};
+use inkwell::AtomicOrdering;
+use inkwell::values::{BasicValue, PointerValue};
 
 /// Where an atomic operation of the hardware's own goes.
 pub(super) trait AtomicPlace<'c> {
@@ -20,10 +19,10 @@ pub(super) trait AtomicPlace<'c> {
 }
 
 /// The hardware's operation in intrinsic names.
-fn hardware_name(op: AtomicOp, bits: Bits) -> Option<&'static str> {
+fn hardware_name(op: AtomicOp) -> Option<&'static str> {
     use AtomicOp as A;
     Some(match op {
-        A::Store | A::Exchange => "swap",
+        A::Exchange => "swap",
         A::CompareExchange => "cmpswap",
         A::IAdd => "add",
         A::ISub => "sub",
@@ -34,9 +33,9 @@ fn hardware_name(op: AtomicOp, bits: Bits) -> Option<&'static str> {
         A::And => "and",
         A::Or => "or",
         A::Xor => "xor",
-        A::FMin if bits == Bits::B32 => "fmin",
-        A::FMax if bits == Bits::B32 => "fmax",
-        A::FMin | A::FMax | A::FAdd | A::Load => return None,
+        A::FMin => "fmin",
+        A::FMax => "fmax",
+        A::Load | A::Store | A::FAdd => return None,
     })
 }
 
@@ -47,60 +46,14 @@ const fn is_float(op: AtomicOp) -> bool {
 impl<'c> Cx<'_, 'c> {
     /// An atomic on a buffer, texel or image. `data` are the IR operands after the address; `bits` the width.
     pub fn atomic_at(&self, place: &dyn AtomicPlace<'c>, op: AtomicOp, data: &[Value], bits: Bits) -> Result<Llvm<'c>> {
-        if !matches!(bits, Bits::B32 | Bits::B64) {
-            return Err(Error::unsupported(format!("atomics of {} bits", bits.count()), ""));
-        }
         if op == AtomicOp::Load {
             return place.read(self, bits.count());
         }
-        if let Some(name) = hardware_name(op, bits) {
-            let float = is_float(op);
-            let data: Vec<_> =
-                data.iter().map(|&v| if float { self.float(v) } else { self.int(v) }).collect::<Result<_>>()?;
-            return place.operate(self, name, &data);
-        }
-        let operand = self.float(Self::arg(data, 0)?)?;
-        let int = self.int_bits(bits.count())?;
-        let name = match op {
-            AtomicOp::FMin => Some("llvm.minnum"),
-            AtomicOp::FMax => Some("llvm.maxnum"),
-            _ => None,
-        };
-        self.swap_loop(as_int(self.cast(place.read(self, bits.count())?, int.into())?)?, |old| {
-            let value = self.cast(old.into(), operand.get_type())?;
-            let new = match name {
-                Some(name) => self.call_same(name, &[value, operand])?,
-                None => {
-                    let sum = self.b.build_float_add(value.into_float_value(), operand.into_float_value(), "")?;
-                    sum.into()
-                }
-            };
-            let new = self.cast(new, int.into())?;
-            as_int(place.operate(self, "cmpswap", &[new, old.into()])?)
-        })
-    }
-
-    /// Tries with what memory was last seen to hold until nobody came in between. `attempt` takes the value believed to
-    /// be there and returns the one that was.
-    fn swap_loop(
-        &self,
-        first: IntValue<'c>,
-        attempt: impl FnOnce(IntValue<'c>) -> Result<IntValue<'c>>,
-    ) -> Result<Llvm<'c>> {
-        let b = self.b;
-        let before = b.get_insert_block().ok_or_else(|| Error::bug("no block to loop in"))?;
-        let again = self.ctx.append_basic_block(self.function, "swap");
-        let done = self.ctx.append_basic_block(self.function, "swapped");
-        b.build_unconditional_branch(again)?;
-        b.position_at_end(again);
-        let believed = b.build_phi(first.get_type(), "")?;
-        let old = believed.as_basic_value().into_int_value();
-        let found = attempt(old)?;
-        believed.add_incoming(&[(&first as &dyn BasicValue<'c>, before), (&found, again)]);
-        let same = b.build_int_compare(IntPredicate::EQ, found, old, "")?;
-        b.build_conditional_branch(same, done, again)?;
-        b.position_at_end(done);
-        Ok(found.into())
+        let name = hardware_name(op).ok_or_else(|| Error::bug(format!("an atomic {op:?} behind a descriptor")))?;
+        let float = is_float(op);
+        let data: Vec<_> =
+            data.iter().map(|&v| if float { self.float(v) } else { self.int(v) }).collect::<Result<_>>()?;
+        place.operate(self, name, &data)
     }
 
     /// An atomic behind a pointer. `data` are the IR operands behind the address, `bits` the width.
@@ -135,7 +88,8 @@ impl<'c> Cx<'_, 'c> {
                 )?;
                 return Ok(self.b.build_extract_value(pair, 0, "")?);
             }
-            A::Store | A::Exchange => RmwOp::LLVMAtomicRMWBinOpXchg,
+            A::Store => return Err(Error::bug("an atomic store is an exchange")),
+            A::Exchange => RmwOp::LLVMAtomicRMWBinOpXchg,
             A::IAdd => RmwOp::LLVMAtomicRMWBinOpAdd,
             A::ISub => RmwOp::LLVMAtomicRMWBinOpSub,
             A::SMin => RmwOp::LLVMAtomicRMWBinOpMin,

@@ -14,34 +14,6 @@ use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicValue, PhiValue};
 use std::collections::BTreeSet;
 
-/// Reachable blocks, in reverse postorder.
-pub(super) fn reverse_postorder(shader: &Shader) -> Result<Vec<BlockId>> {
-    let mut seen = vec![false; shader.blocks.len()];
-    let mut order = Vec::new();
-    // A block, its successors, and how many of them have been looked at.
-    let mut stack = vec![(Shader::ENTRY, terminator(shader, Shader::ENTRY)?.calls(), 0usize)];
-    if let Some(entry) = seen.get_mut(0) {
-        *entry = true;
-    }
-    while let Some((block, calls, next)) = stack.last_mut() {
-        let block = *block;
-        if let Some(call) = calls.get(*next).copied() {
-            *next += 1;
-            let seen = seen
-                .get_mut(call.block.index())
-                .ok_or_else(|| Error::bug(format!("{block} jumps to {}, which there is not", call.block)))?;
-            if !std::mem::replace(seen, true) {
-                stack.push((call.block, terminator(shader, call.block)?.calls(), 0));
-            }
-        } else {
-            order.push(block);
-            stack.pop();
-        }
-    }
-    order.reverse();
-    Ok(order)
-}
-
 fn terminator(shader: &Shader, block: BlockId) -> Result<&Terminator> {
     shader
         .blocks
@@ -207,6 +179,16 @@ impl<'c> Blocks<'c> {
             return Ok(());
         };
         let mut result = ty.get_poison();
+        if values.is_empty() {
+            // LLVM ends a program that returns nothing: the first SGPR stays where it is, which costs no instruction.
+            let first = cx.info.args.iter().position(|arg| arg.class == RegClass::Sgpr);
+            let first = first.and_then(|n| shader.block(Shader::ENTRY).params.get(n).copied());
+            if let Some(first) = first {
+                let words = return_values(cx, RegClass::Sgpr, first)?;
+                let first = *words.first().ok_or_else(|| Error::bug("a register of no dwords"))?;
+                result = cx.b.build_insert_value(result, first, 0, "")?.into_struct_value();
+            }
+        }
         let mut n = 0;
         for (&v, class) in values.iter().zip(&cx.info.returns) {
             // What is not defined needs no register of its own.

@@ -4,12 +4,12 @@
 //! arguments stay whole, as a fragment shader's n-th one is hardware input n. Every register the hardware loads is an
 //! argument, used or not: LLVM finds its own scratch offset after the last one.
 
-use super::blocks::{Blocks, dwords, return_types, reverse_postorder};
+use super::blocks::{Blocks, dwords, return_types};
 use super::values::Cx;
 use crate::compile::request::TuningOptions;
-use crate::error::{Error, FullCompile, Result};
-use crate::ir::{BlockId, DenormMode, EntryArg, Level, LowerInfo, Op, RegClass, RoundMode, Shader, Terminator, Type};
-use crate::metadata::interface::MAX_JOINT_VGPRS;
+use crate::error::{Error, Result};
+use crate::ir::cfg::Cfg;
+use crate::ir::{BlockId, EntryArg, Level, LowerInfo, Op, RegClass, Shader, Terminator, Type};
 use crate::target::{Stage, WaveSize};
 use inkwell::AddressSpace;
 use inkwell::attributes::{Attribute, AttributeLoc};
@@ -19,10 +19,6 @@ use inkwell::targets::TargetMachine;
 use inkwell::types::BasicMetadataTypeEnum;
 use inkwell::values::FunctionValue;
 
-/// SGPRs that a calling convention can pass or return; beyond them LLVM ends the process.
-const MAX_SGPRS: u32 = 44;
-/// Invocations that the hardware runs as one workgroup.
-const MAX_WORKGROUP: u32 = 1024;
 /// Fewer VGPRs than one instruction can name end the process.
 const MIN_VGPR_LIMIT: u32 = 24;
 
@@ -41,9 +37,8 @@ pub(super) fn build<'c>(
     options: &TuningOptions,
 ) -> Result<Module<'c>> {
     let info = lower_info(shader)?;
-    let order = reverse_postorder(shader)?;
+    let order = Cfg::new(shader).order;
     let returns = return_shape(shader, info, &order)?;
-    check_counts(shader, info, &returns)?;
     if (1..MIN_VGPR_LIMIT).contains(&options.vgpr_limit) {
         return Err(Error::malformed(format!("a limit of {} VGPRs: at least {MIN_VGPR_LIMIT}", options.vgpr_limit)));
     }
@@ -80,17 +75,6 @@ fn lower_info(shader: &Shader) -> Result<&LowerInfo> {
     if info.args.len() != params {
         return Err(Error::bug(format!("{} entry arguments for {params} parameters", info.args.len())));
     }
-    if shader.shared_bytes > 0 && shader.stage != Stage::Compute {
-        return Err(Error::bug(format!("workgroup memory in a {} shader", shader.stage)));
-    }
-    if shader.stage == Stage::Compute && !(1..=MAX_WORKGROUP).contains(&workgroup_size(shader)) {
-        let detail = format!("{:?}, in all 1 to {MAX_WORKGROUP} invocations", shader.modes.local_size);
-        return Err(Error::unsupported("workgroup size", detail));
-    }
-    if shader.shared_bytes > 65536 {
-        let detail = format!("{} bytes, the hardware has 65536", shader.shared_bytes);
-        return Err(Error::unsupported("workgroup memory size", detail));
-    }
     Ok(info)
 }
 
@@ -113,25 +97,6 @@ fn return_shape(shader: &Shader, info: &LowerInfo, order: &[BlockId]) -> Result<
         return Err(Error::bug(format!("{} values returned, {} declared", types.len(), info.returns.len())));
     }
     Ok(types)
-}
-
-fn check_counts(shader: &Shader, info: &LowerInfo, returns: &[Type]) -> Result<()> {
-    let (inputs, outputs) = match shader.stage {
-        Stage::Vertex => ("vertex inputs", "vertex parameters"),
-        Stage::Fragment => ("fragment inputs", "fragment colours"),
-        Stage::Compute => ("compute arguments", "compute results"),
-    };
-    let args: Vec<_> = info.args.iter().map(|a| (a.class, a.ty)).collect();
-    let returns: Vec<_> = info.returns.iter().copied().zip(returns.iter().copied()).collect();
-    for (what, list) in [(inputs, args), (outputs, returns)] {
-        for (class, max) in [(RegClass::Sgpr, MAX_SGPRS), (RegClass::Vgpr, MAX_JOINT_VGPRS)] {
-            let count = list.iter().filter(|(c, _)| *c == class).map(|(_, t)| dwords(*t)).sum();
-            if count > max {
-                return Err(Error::needs_full(FullCompile::TooManyValues { what: what.to_owned(), count }));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// The calling convention's number in LLVM.
@@ -168,8 +133,10 @@ fn declare<'c>(
         scalar.resize(params.len() + types.len(), arg.class == RegClass::Sgpr);
         params.extend(types);
     }
-    let ty = if info.returns.is_empty() {
+    let ty = if !info.epilog {
         ctx.void_type().fn_type(&params, false)
+    } else if info.returns.is_empty() {
+        ctx.struct_type(&[ctx.i32_type().into()], false).fn_type(&params, false)
     } else {
         let mut fields = Vec::new();
         for (class, ty) in info.returns.iter().zip(returns) {
@@ -196,7 +163,6 @@ fn attributes(cx: &Cx<'_, '_>, options: &TuningOptions) {
         WaveSize::W32 => "+wavefrontsize32",
         WaveSize::W64 => "+wavefrontsize64",
     };
-    let modes = &cx.shader.modes;
     match cx.shader.stage {
         Stage::Compute => {
             let cu = if options.cu_mode { "+cumode" } else { "-cumode" };
@@ -211,13 +177,9 @@ fn attributes(cx: &Cx<'_, '_>, options: &TuningOptions) {
         }
         Stage::Vertex => set("target-features", wave),
     }
-    // 32-bit denormals are flushed unless the shader keeps them, which Vulkan allows and the hardware is fast at.
-    // 16 and 64 bits share one mode; they are kept unless one is flushed and the other does not mind.
-    let [d16, d32, d64] = modes.denorm;
-    let keep = |keep: bool| if keep { "ieee" } else { "preserve-sign" };
-    set("denormal-fp-math-f32", keep(d32 == DenormMode::Preserve));
-    let flush = [d16, d64].contains(&DenormMode::Flush) && ![d16, d64].contains(&DenormMode::Preserve);
-    set("denormal-fp-math", keep(!flush));
+    let [single, others] = cx.shader.modes.keeps_denormals().map(|keep| if keep { "ieee" } else { "preserve-sign" });
+    set("denormal-fp-math-f32", single);
+    set("denormal-fp-math", others);
     if options.vgpr_limit > 0 {
         set("amdgpu-num-vgpr", &options.vgpr_limit.to_string());
     }
@@ -228,13 +190,12 @@ fn attributes(cx: &Cx<'_, '_>, options: &TuningOptions) {
 
 /// Which rounding fields of the MODE register a shader sets, as `s_setreg` names them: register 1, offset at bit 6, width
 /// minus one at bit 11.
-fn round_field(round: [RoundMode; 3]) -> Option<u32> {
-    let [r16, r32, r64] = round.map(|r| r == RoundMode::TowardZero);
-    match (r32, r16 || r64) {
-        (false, false) => None,
-        (true, false) => Some(1 | 1 << 11),
-        (false, true) => Some(1 | 2 << 6 | 1 << 11),
-        (true, true) => Some(1 | 3 << 11),
+fn round_field(toward_zero: [bool; 2]) -> Option<u32> {
+    match toward_zero {
+        [false, false] => None,
+        [true, false] => Some(1 | 1 << 11),
+        [false, true] => Some(1 | 2 << 6 | 1 << 11),
+        [true, true] => Some(1 | 3 << 11),
     }
 }
 const TO_NEAREST_EVEN: u32 = 0;
@@ -301,7 +262,7 @@ impl<'c> Cx<'_, 'c> {
     /// Rounding towards zero where the shader asks for it. It changes what instructions do, not what LLVM folds:
     /// constants are still folded to nearest even.
     fn set_mode(&self, round: u32) -> Result<()> {
-        if let Some(field) = round_field(self.shader.modes.round) {
+        if let Some(field) = round_field(self.shader.modes.rounds_toward_zero()) {
             let width = (field >> 11) + 1;
             let round = self.c32(round & ((1 << width) - 1));
             self.call_void("llvm.amdgcn.s.setreg", &[], &[self.c32(field).into(), round.into()])?;

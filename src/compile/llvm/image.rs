@@ -73,7 +73,7 @@ impl<'c> Cx<'_, 'c> {
             (MimgOp::GetLod, MimgDim::D2Array) => MimgDim::D2,
             (_, dim) => dim,
         };
-        name = format!("{name}.{}", dim.name());
+        name = format!("{name}.{}", spelled(dim));
 
         let data = self.image_data(inst, ty)?;
         let mut overloads = vec![data];
@@ -109,7 +109,7 @@ impl<'c> Cx<'_, 'c> {
     fn image_load(&self, inst: &MimgInst, operands: &mut Operands<'_>, ty: Option<Type>) -> Result<Llvm<'c>> {
         let image = self.int(operands.one()?)?;
         let mip = inst.op == MimgOp::LoadMip;
-        let name = format!("llvm.amdgcn.image.load.{}{}", if mip { "mip." } else { "" }, inst.dim.name());
+        let name = format!("llvm.amdgcn.image.load.{}{}", if mip { "mip." } else { "" }, spelled(inst.dim));
         let data = self.image_data(inst, ty)?;
         let coords = self.ints(operands.take(inst.dim.coords() + usize::from(mip))?)?;
         let v = self.image_read(&name, data, inst.dmask, &coords, image, inst.access)?;
@@ -137,7 +137,7 @@ impl<'c> Cx<'_, 'c> {
         let image = self.int(operands.one()?)?;
         let value = operands.one()?;
         let mip = inst.op == MimgOp::StoreMip;
-        let name = format!("llvm.amdgcn.image.store.{}{}", if mip { "mip." } else { "" }, inst.dim.name());
+        let name = format!("llvm.amdgcn.image.store.{}{}", if mip { "mip." } else { "" }, spelled(inst.dim));
         // Stores take floats only, whatever the bits are.
         let data = self.cast(self.value(value)?, self.image_data(inst, Some(self.shader.ty(value)))?)?;
         let coords = self.ints(operands.take(inst.dim.coords() + usize::from(mip))?)?;
@@ -160,7 +160,7 @@ impl<'c> Cx<'_, 'c> {
     fn resinfo(&self, inst: &MimgInst, operands: &mut Operands<'_>, ty: Option<Type>) -> Result<Llvm<'c>> {
         let image = self.int(operands.one()?)?;
         let mip = self.ints(operands.take(1)?)?;
-        let name = format!("llvm.amdgcn.image.getresinfo.{}", inst.dim.name());
+        let name = format!("llvm.amdgcn.image.getresinfo.{}", spelled(inst.dim));
         let data = self.image_data(inst, ty)?;
         let v = self.image_read(&name, data, inst.dmask, &mip, image, Access::default())?;
         self.image_result(v, ty)
@@ -213,6 +213,20 @@ fn first_type<'c>(values: &[Llvm<'c>]) -> Result<BasicTypeEnum<'c>> {
     values.first().map(|v| v.get_type()).ok_or_else(|| Error::bug("an image operation without coordinates"))
 }
 
+/// A shape as intrinsic names spell it.
+const fn spelled(dim: MimgDim) -> &'static str {
+    match dim {
+        MimgDim::D1 => "1d",
+        MimgDim::D2 => "2d",
+        MimgDim::D3 => "3d",
+        MimgDim::Cube => "cube",
+        MimgDim::D1Array => "1darray",
+        MimgDim::D2Array => "2darray",
+        MimgDim::D2Msaa => "2dmsaa",
+        MimgDim::D2ArrayMsaa => "2darraymsaa",
+    }
+}
+
 /// A texel of an image.
 struct ImagePlace<'c> {
     image: Llvm<'c>,
@@ -223,7 +237,7 @@ struct ImagePlace<'c> {
 
 impl<'c> AtomicPlace<'c> for ImagePlace<'c> {
     fn operate(&self, cx: &Cx<'_, 'c>, name: &str, data: &[Llvm<'c>]) -> Result<Llvm<'c>> {
-        let name = format!("llvm.amdgcn.image.atomic.{name}.{}", self.dim.name());
+        let name = format!("llvm.amdgcn.image.atomic.{name}.{}", spelled(self.dim));
         let overloads = [first_type(data)?, first_type(&self.coords)?];
         let mut out = data.to_vec();
         out.extend(&self.coords);
@@ -232,7 +246,7 @@ impl<'c> AtomicPlace<'c> for ImagePlace<'c> {
     }
 
     fn read(&self, cx: &Cx<'_, 'c>, bits: u32) -> Result<Llvm<'c>> {
-        let name = format!("llvm.amdgcn.image.load.{}", self.dim.name());
+        let name = format!("llvm.amdgcn.image.load.{}", spelled(self.dim));
         let access = Access { coherent: true, ..self.access };
         let (data, dmask) = (cx.f32_vector(bits / 32), if bits == 64 { 3 } else { 1 });
         let v = cx.image_read(&name, data, dmask, &self.coords, self.image, access)?;

@@ -1,16 +1,14 @@
 //! Operations across lanes, and the cube-map helpers.
 //!
-//! Lane-moving instructions are 32 bits wide; the passes above split what is wider. `ballot` must have the wave's own
-//! width: LLVM ends the process on the other one.
+//! Lane-moving instructions are 32 bits wide; the passes above split what is wider.
 
 use super::values::{Cx, Llvm, as_int, as_vector};
 use crate::error::{Error, Result};
-use crate::ir::{AmdOp, Bits, Type, Value};
-use crate::target::{Stage, WaveSize};
+use crate::ir::{AmdOp, Type, Value};
 
 impl<'c> Cx<'_, 'c> {
     /// One lane or cube primitive.
-    pub fn amd(&self, op: AmdOp, args: &[Value]) -> Result<Llvm<'c>> {
+    pub fn amd(&self, op: AmdOp, args: &[Value], ty: Type) -> Result<Llvm<'c>> {
         let arg = |n| Self::arg(args, n);
         let int = |n| self.dword(arg(n)?);
         let i32t = self.i32_type().into();
@@ -18,13 +16,9 @@ impl<'c> Cx<'_, 'c> {
             AmdOp::ReadFirstLane => self.read_first_lane(arg(0)?),
             AmdOp::ReadLane => self.call("llvm.amdgcn.readlane", &[i32t], &[int(0)?, int(1)?]),
             AmdOp::WriteLane => self.call("llvm.amdgcn.writelane", &[i32t], &[int(0)?, int(1)?, int(2)?]),
-            AmdOp::Ballot => self.ballot(arg(0)?),
+            AmdOp::Ballot => self.ballot(arg(0)?, ty),
             AmdOp::MaskBitCount => self.mask_bit_count(arg(0)?),
             AmdOp::Dpp { ctrl, row_mask, bank_mask, bound_zero } => {
-                // Row broadcasts and whole-wave shifts went with gfx10.
-                if matches!(ctrl, 0x130..=0x13f | 0x142 | 0x143) || ctrl > 0x16f {
-                    return Err(Error::bug(format!("DPP control {ctrl:#x} is not one of gfx10")));
-                }
                 let imm = |n: u32| self.c32(n).into();
                 let (row, bank) = (imm(u32::from(row_mask)), imm(u32::from(bank_mask)));
                 let args = [int(0)?, int(1)?, imm(u32::from(ctrl)), row, bank, self.cbool(bound_zero).into()];
@@ -39,7 +33,7 @@ impl<'c> Cx<'_, 'c> {
             AmdOp::SetInactive => self.call("llvm.amdgcn.set.inactive", &[i32t], &[int(0)?, int(1)?]),
             AmdOp::StrictWwm => self.call("llvm.amdgcn.strict.wwm", &[i32t], &[int(0)?]),
             AmdOp::Wqm => self.call("llvm.amdgcn.wqm", &[i32t], &[int(0)?]),
-            AmdOp::LiveMask => self.live_mask(),
+            AmdOp::LiveMask => self.call("llvm.amdgcn.live.mask", &[], &[]),
             AmdOp::CubeId => self.cube("llvm.amdgcn.cubeid", args),
             AmdOp::CubeS => self.cube("llvm.amdgcn.cubesc", args),
             AmdOp::CubeT => self.cube("llvm.amdgcn.cubetc", args),
@@ -66,35 +60,19 @@ impl<'c> Cx<'_, 'c> {
         self.gather(&parts)
     }
 
-    fn ballot(&self, v: Value) -> Result<Llvm<'c>> {
-        let cond = self.i(v)?;
-        match self.wave() {
-            WaveSize::W64 => self.call("llvm.amdgcn.ballot", &[self.ctx.i64_type().into()], &[cond.into()]),
-            WaveSize::W32 => {
-                let mask = as_int(self.call("llvm.amdgcn.ballot", &[self.i32_type().into()], &[cond.into()])?)?;
-                Ok(self.b.build_int_z_extend(mask, self.ctx.i64_type(), "")?.into())
-            }
-        }
+    /// The mask has the wave's own width, which is the only one that LLVM takes.
+    fn ballot(&self, v: Value, mask: Type) -> Result<Llvm<'c>> {
+        self.call("llvm.amdgcn.ballot", &[self.int_type(mask)?], &[self.i(v)?.into()])
     }
 
     fn mask_bit_count(&self, v: Value) -> Result<Llvm<'c>> {
-        if self.shader.ty(v).bits() != Bits::B64 {
-            return Err(Error::bug("a lane mask has 64 bits"));
+        let zero = self.c32(0).into();
+        if self.shader.ty(v) == Type::B32 {
+            return self.call("llvm.amdgcn.mbcnt.lo", &[], &[self.int(v)?, zero]);
         }
         let halves = as_vector(self.cast(self.int(v)?, self.i32_vector(2))?)?;
-        let low = self.call("llvm.amdgcn.mbcnt.lo", &[], &[self.lane(halves, 0)?, self.c32(0).into()])?;
-        match self.wave() {
-            WaveSize::W32 => Ok(low),
-            WaveSize::W64 => self.call("llvm.amdgcn.mbcnt.hi", &[], &[self.lane(halves, 1)?, low]),
-        }
-    }
-
-    /// Real pixels: everything, outside of fragment shaders.
-    pub fn live_mask(&self) -> Result<Llvm<'c>> {
-        match self.shader.stage {
-            Stage::Fragment => self.call("llvm.amdgcn.live.mask", &[], &[]),
-            Stage::Vertex | Stage::Compute => Ok(self.cbool(true).into()),
-        }
+        let low = self.call("llvm.amdgcn.mbcnt.lo", &[], &[self.lane(halves, 0)?, zero])?;
+        self.call("llvm.amdgcn.mbcnt.hi", &[], &[self.lane(halves, 1)?, low])
     }
 
     fn cube(&self, name: &str, args: &[Value]) -> Result<Llvm<'c>> {

@@ -1,6 +1,5 @@
 //! Memory accessed through pointers: scratch, constant tables, workgroup memory, global memory, descriptor tables.
 
-use super::buffer::memory_type;
 use super::ffi;
 use super::function::{CONSTANT, GLOBAL};
 use super::values::{Cx, Llvm};
@@ -62,20 +61,19 @@ impl<'c> Cx<'_, 'c> {
     }
 
     fn load(&self, pointer: PointerValue<'c>, align: Align, access: Access, ty: Type) -> Result<Llvm<'c>> {
-        let memory = memory_type(ty);
-        let value = self.b.build_load(self.int_type(memory)?, pointer, "")?;
+        let value = self.b.build_load(self.int_type(ty)?, pointer, "")?;
         if let Some(inst) = value.as_instruction_value() {
-            self.qualify(inst, align, access, memory)?;
+            self.qualify(inst, align, access, ty)?;
             if access.read_only && !access.volatile && !access.coherent {
                 self.mark(inst, "invariant.load", &[])?;
             }
         }
-        self.of_memory_form(value, ty)
+        Ok(value)
     }
 
     fn store(&self, pointer: PointerValue<'c>, value: Value, align: Align, access: Access) -> Result<()> {
-        let inst = self.b.build_store(pointer, self.memory_form(value)?)?;
-        self.qualify(inst, align, access, memory_type(self.shader.ty(value)))
+        let inst = self.b.build_store(pointer, self.int(value)?)?;
+        self.qualify(inst, align, access, self.shader.ty(value))
     }
 
     /// Alignment, coherence and the like. A coherent access of a size that has an atomic form is one; a larger one is

@@ -39,25 +39,20 @@ impl<'c> Cx<'_, 'c> {
                 let data = args.get(1..).unwrap_or_default();
                 Some(self.atomic_pointer(self.shared_atomic_pointer(args)?, *op, data, bits)?)
             }
-            Op::BufferLoad { kind, align, access } => Some(self.buffer_load(*kind, *align, *access, args, ty()?)?),
-            Op::BufferStore { align, access } => nothing(self.buffer_store(*align, *access, args))?,
+            Op::BufferLoad { kind, align: _, access } => Some(self.buffer_load(*kind, *access, args, ty()?)?),
+            Op::BufferStore { align: _, access } => nothing(self.buffer_store(*access, args))?,
             Op::BufferAtomic { op, access } => {
                 let (descriptor, offset) = (self.int(Self::arg(args, 0)?)?, self.int(Self::arg(args, 1)?)?);
                 let place = BufferPlace { descriptor, offset, access: *access };
                 let bits = self.atomic_type(*op, args, 2, result)?.bits();
                 Some(self.atomic_at(&place, *op, args.get(2..).unwrap_or_default(), bits)?)
             }
-            Op::BufferSize => Some(self.buffer_size(args)?),
             Op::GlobalLoad { align, access } => Some(self.global_load(*align, *access, args, ty()?)?),
-            Op::GlobalStore { align, access } => {
-                self.without_helpers(|| nothing(self.global_store(*align, *access, args)))?
-            }
+            Op::GlobalStore { align, access } => nothing(self.global_store(*align, *access, args))?,
             Op::GlobalAtomic { op, access: _ } => {
                 let bits = self.atomic_type(*op, args, 1, result)?.bits();
                 let data = args.get(1..).unwrap_or_default();
-                self.without_helpers(|| {
-                    Ok(Some(self.atomic_pointer(self.global_atomic_pointer(args)?, *op, data, bits)?))
-                })?
+                Some(self.atomic_pointer(self.global_atomic_pointer(args)?, *op, data, bits)?)
             }
             Op::TableLoad { align } => Some(self.table_load(*align, args, ty()?)?),
             Op::TexelLoad { access } => Some(self.texel_load(*access, args, ty()?)?),
@@ -71,10 +66,9 @@ impl<'c> Cx<'_, 'c> {
             Op::TypedLoad { format, offset } => Some(self.typed_load(*format, *offset, args, ty()?)?),
             Op::Mimg(mimg) => self.mimg(mimg, args, result)?,
 
-            Op::Barrier { exec, memory, order, classes } => nothing(self.barrier(*exec, *memory, *order, *classes))?,
+            Op::Barrier { exec, .. } => nothing(self.barrier(*exec))?,
             Op::Fence { scope, order, classes } => nothing(self.fence(*scope, *order, *classes))?,
             Op::DemoteIf => nothing(self.demote_if(Self::arg(args, 0)?))?,
-            Op::IsHelper => Some(self.is_helper()?),
             Op::ReadClock(scope) => Some(self.read_clock(*scope)?),
             Op::Reloc(symbol) => Some(self.reloc(*symbol)?),
             Op::AddressHigh => {
@@ -86,13 +80,15 @@ impl<'c> Cx<'_, 'c> {
             Op::Export { target, enable, compressed, done, valid_mask } => {
                 nothing(self.export(*target, *enable, *compressed, (*done, *valid_mask), args))?
             }
-            Op::Amd(op) => Some(self.amd(*op, args)?),
+            Op::Amd(op) => Some(self.amd(*op, args, ty()?)?),
 
             Op::Descriptor { .. }
             | Op::PushConstant { .. }
             | Op::LoadInput { .. }
             | Op::LoadBuiltIn { .. }
             | Op::StoreOutput { .. }
+            | Op::BufferSize
+            | Op::IsHelper
             | Op::Image(_)
             | Op::Subgroup(_)
             | Op::Derivative(_) => {

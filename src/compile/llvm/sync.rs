@@ -1,31 +1,18 @@
 //! Order between invocations, helper lanes, exports, interpolation, link-time values.
 
 use super::ffi;
-use super::values::{Cx, Llvm, as_int};
+use super::values::{Cx, Llvm};
 use crate::error::{Error, Result};
 use crate::ir::{ExportTarget, FenceOrder, MemoryClasses, Op, Scope, SymbolId, Type, Value};
-use crate::target::Stage;
-use inkwell::values::BasicValue;
 
 impl<'c> Cx<'_, 'c> {
-    /// Release before, wait, acquire after: the instruction alone waits for nobody's memory.
-    pub fn barrier(&self, exec: Scope, memory: Scope, order: FenceOrder, classes: MemoryClasses) -> Result<()> {
-        if matches!(order, FenceOrder::Release | FenceOrder::AcqRel) {
-            self.fence(memory, FenceOrder::Release, classes)?;
-        }
+    /// Waits, and orders no memory: fences do.
+    pub fn barrier(&self, exec: Scope) -> Result<()> {
         match exec {
-            Scope::Workgroup if self.shader.stage == Stage::Compute => {
-                self.call_void("llvm.amdgcn.s.barrier", &[], &[])?;
-            }
-            // A wave runs in step: only LLVM must not move anything.
-            Scope::Workgroup | Scope::Subgroup => self.call_void("llvm.amdgcn.wave.barrier", &[], &[])?,
-            Scope::Invocation => {}
-            Scope::Device | Scope::System => return Err(Error::unsupported("OpControlBarrier of device scope", "")),
+            Scope::Workgroup => self.call_void("llvm.amdgcn.s.barrier", &[], &[]),
+            Scope::Subgroup => self.call_void("llvm.amdgcn.wave.barrier", &[], &[]),
+            Scope::Invocation | Scope::Device | Scope::System => Err(Error::bug(format!("a barrier of {exec:?}"))),
         }
-        if matches!(order, FenceOrder::Acquire | FenceOrder::AcqRel) {
-            self.fence(memory, FenceOrder::Acquire, classes)?;
-        }
-        Ok(())
     }
 
     /// A fence. One for workgroup memory alone says so, which spares it the caches.
@@ -56,38 +43,8 @@ impl<'c> Cx<'_, 'c> {
 
     /// Where true, the invocation becomes a helper; the intrinsic takes who stays.
     pub fn demote_if(&self, cond: Value) -> Result<()> {
-        if self.shader.stage != Stage::Fragment {
-            return Err(Error::bug(format!("an invocation of a {} shader is demoted", self.shader.stage)));
-        }
         let keep = self.b.build_not(self.i(cond)?, "")?;
         self.call_void("llvm.amdgcn.wqm.demote", &[], &[keep.into()])
-    }
-
-    pub fn is_helper(&self) -> Result<Llvm<'c>> {
-        Ok(self.b.build_not(as_int(self.live_mask()?)?, "")?.into())
-    }
-
-    /// Runs an access by address in real pixels only; LLVM sees to that itself where there is a descriptor, and only there.
-    pub fn without_helpers(&self, access: impl FnOnce() -> Result<Option<Llvm<'c>>>) -> Result<Option<Llvm<'c>>> {
-        if self.shader.stage != Stage::Fragment {
-            return access();
-        }
-        let b = self.b;
-        let here = || b.get_insert_block().ok_or_else(|| Error::bug("no block to part"));
-        let (before, live) = (here()?, as_int(self.live_mask()?)?);
-        let real = self.ctx.append_basic_block(self.function, "real");
-        let all = self.ctx.append_basic_block(self.function, "all");
-        b.build_conditional_branch(live, real, all)?;
-        b.position_at_end(real);
-        let result = access()?;
-        let after = here()?;
-        b.build_unconditional_branch(all)?;
-        b.position_at_end(all);
-        let Some(result) = result else { return Ok(None) };
-        let phi = b.build_phi(result.get_type(), "")?;
-        let none = result.get_type().const_zero();
-        phi.add_incoming(&[(&result as &dyn BasicValue<'c>, after), (&none, before)]);
-        Ok(Some(phi.as_basic_value()))
     }
 
     pub fn read_clock(&self, scope: Scope) -> Result<Llvm<'c>> {

@@ -76,6 +76,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
         wave: cx.request.wave,
         args,
         returns: Vec::new(),
+        epilog: false,
         symbol: cx.interface.body_symbol().to_owned(),
         color_export: false,
         depth_export: false,

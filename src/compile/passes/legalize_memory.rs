@@ -2,18 +2,23 @@
 //!
 //! Buffer instructions carry no alignment and no code generator splits them, so each is cut here by what is known:
 //!
-//! | descriptor and memory | alignment | becomes |
+//! | operands and memory | alignment | becomes |
 //! | --- | --- | --- |
 //! | one for the wave, never written (scalar cache) | 4 or more | 1, 2, 4, 8 or 16 dwords, rounded up to whole ones |
 //! | likewise | 1, 2 | the dword around each piece, shifted |
+//! | different between lanes, never written | 4 or more | 1 to 4 dwords, rounded up to whole ones |
 //! | any other load, stores | 4 or more, whole dwords | 1 to 4 dwords |
 //! | likewise | else | single bytes or pairs of bytes |
+//!
+//! Whether an operand is one for the wave is [`Uniformity`]'s answer; a load that would go through the scalar cache and must
+//! not is marked `divergent`.
 //!
 //! Afterwards a buffer access has type `b32`, a vector of it, `b16` or `b8`. Memory behind pointers stays: its
 //! accesses carry their alignment to the code generator.
 
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
+use crate::ir::uniform::Uniformity;
 use crate::ir::{Access, Align, AluOp, Bits, BufferKind, Builder, Op, Shader, Type, Value};
 use crate::target::WaveSize;
 
@@ -22,10 +27,12 @@ use crate::target::WaveSize;
 /// # Errors
 /// None but bugs.
 pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
+    mark_divergent(shader);
     rewrite(shader, |b, inst| match inst.op {
         Op::BufferLoad { kind, align, access } => {
             let ty = inst.result.map(|v| b.ty(v)).ok_or_else(|| Error::bug("a load without a result"))?;
-            if ty.bits() == Bits::B32 && matches!(ty.lanes(), 1..=4) && align >= Align::A4 {
+            let one = if access.is_scalar(kind) { matches!(ty.lanes(), 1 | 2 | 4) } else { ty.lanes() <= 4 };
+            if ty.bits() == Bits::B32 && one && align >= Align::A4 {
                 return Ok(Rewrite::Keep);
             }
             Load { kind, align, access, descriptor: inst.args[0], offset: inst.args[1] }.run(b, ty).map(Rewrite::Value)
@@ -50,6 +57,27 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     })
 }
 
+/// Keeps loads whose descriptor or offset differs between lanes from the scalar cache.
+fn mark_divergent(shader: &mut Shader) {
+    let scalar = |op: &Op| matches!(op, Op::BufferLoad { kind, access, .. } if access.is_scalar(*kind));
+    if !shader.live_insts().any(|inst| scalar(&inst.op)) {
+        return;
+    }
+    let uniformity = Uniformity::new(shader);
+    for block in shader.block_ids() {
+        for id in shader.block(block).insts.clone() {
+            let inst = shader.inst_mut(id);
+            let differs = |&v: &Value| !uniformity.is_uniform_in(v, block);
+            if scalar(&inst.op)
+                && inst.args.iter().any(differs)
+                && let Op::BufferLoad { access, .. } = &mut inst.op
+            {
+                access.divergent = true;
+            }
+        }
+    }
+}
+
 struct Load {
     kind: BufferKind,
     align: Align,
@@ -60,19 +88,19 @@ struct Load {
 
 impl Load {
     fn run(&self, b: &mut Builder<'_>, ty: Type) -> Result<Value> {
-        let fixed = self.kind == BufferKind::Uniform || self.access.read_only;
-        let scalar = fixed && !self.access.non_uniform && !self.access.coherent && !self.access.volatile;
+        let scalar = self.access.is_scalar(self.kind);
+        let unwritten = Access { divergent: false, ..self.access }.is_scalar(self.kind);
         let (unit, parts) = match (scalar, self.align >= Align::A4) {
-            (true, true) => {
-                let dwords = ty.bytes().div_ceil(4);
-                (Bits::B32, self.pieces(b, Bits::B32, dwords, &[16, 8, 4, 2, 1]))
+            (_, true) if unwritten => {
+                let lengths = if scalar { &[16, 8, 4, 2, 1] } else { vector_lengths(Bits::B32) };
+                (Bits::B32, self.pieces(b, Bits::B32, ty.bytes().div_ceil(4), lengths))
             }
-            (true, false) => {
+            (true, _) => {
                 let unit = unit(self.align, ty.bytes());
                 let parts = (0..ty.bytes() / unit.bytes()).map(|i| self.shifted(b, unit, i * unit.bytes())).collect();
                 (unit, parts)
             }
-            (false, _) => {
+            _ => {
                 let unit = unit(self.align, ty.bytes());
                 (unit, self.pieces(b, unit, ty.bytes() / unit.bytes(), vector_lengths(unit)))
             }

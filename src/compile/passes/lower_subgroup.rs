@@ -21,6 +21,7 @@ use smallvec::SmallVec;
 /// None but bugs.
 pub fn run(shader: &mut Shader, wave: WaveSize) -> Result<()> {
     let stage = shader.stage;
+    let wave = shader.lower.as_ref().map_or(wave, |lower| lower.wave);
     let workgroup = shader.modes.local_size.iter().fold(1u32, |n, &d| n.saturating_mul(d));
     rewrite(shader, |b, inst| match inst.op {
         Op::Subgroup(op) => operation(b, op, inst, wave, stage).map(Rewrite::Value),
@@ -65,24 +66,32 @@ pub(super) fn amd(b: &mut Builder<'_>, op: AmdOp, args: &[Value]) -> Value {
     b.value(Op::Amd(op), args, Type::B32)
 }
 
+/// A mask of the wave's lanes, one bit each.
+const fn mask_type(wave: WaveSize) -> Type {
+    match wave {
+        WaveSize::W32 => Type::B32,
+        WaveSize::W64 => Type::B64,
+    }
+}
+
 /// The number of this lane.
-fn lane_id(b: &mut Builder<'_>) -> Value {
-    let all = b.iconst(Type::B64, u64::MAX);
+fn lane_id(b: &mut Builder<'_>, wave: WaveSize) -> Value {
+    let all = b.iconst(mask_type(wave), u64::MAX);
     amd(b, AmdOp::MaskBitCount, &[all])
 }
 
-pub(super) fn ballot(b: &mut Builder<'_>, v: Value) -> Value {
-    b.value(Op::Amd(AmdOp::Ballot), &[v], Type::B64)
+fn ballot(b: &mut Builder<'_>, v: Value, wave: WaveSize) -> Value {
+    b.value(Op::Amd(AmdOp::Ballot), &[v], mask_type(wave))
 }
 
-fn any(b: &mut Builder<'_>, v: Value) -> Value {
-    let (mask, none) = (ballot(b, v), b.iconst(Type::B64, 0));
+fn any(b: &mut Builder<'_>, v: Value, wave: WaveSize) -> Value {
+    let (mask, none) = (ballot(b, v, wave), b.iconst(mask_type(wave), 0));
     b.alu(AluOp::INe, &[mask, none])
 }
 
-fn all(b: &mut Builder<'_>, v: Value) -> Value {
+fn all(b: &mut Builder<'_>, v: Value, wave: WaveSize) -> Value {
     let not = b.alu(AluOp::INot, &[v]);
-    let (mask, none) = (ballot(b, not), b.iconst(Type::B64, 0));
+    let (mask, none) = (ballot(b, not, wave), b.iconst(mask_type(wave), 0));
     b.alu(AluOp::IEq, &[mask, none])
 }
 
@@ -96,14 +105,17 @@ fn operation(b: &mut Builder<'_>, op: SubgroupOp, inst: &Inst, wave: WaveSize, s
     Ok(match op {
         SubgroupOp::Elect => {
             let on = b.cbool(true);
-            let active = ballot(b, on);
+            let active = ballot(b, on, wave);
             let first = b.alu(AluOp::FindILsb, &[active]);
-            let own = lane_id(b);
+            let own = lane_id(b, wave);
             b.alu(AluOp::IEq, &[own, first])
         }
-        SubgroupOp::Ballot => ballot(b, arg(0)?),
-        SubgroupOp::All => all(b, arg(0)?),
-        SubgroupOp::Any => any(b, arg(0)?),
+        SubgroupOp::Ballot => {
+            let mask = ballot(b, arg(0)?, wave);
+            b.convert(AluOp::ZExt, mask, Type::B64)
+        }
+        SubgroupOp::All => all(b, arg(0)?, wave),
+        SubgroupOp::Any => any(b, arg(0)?, wave),
         SubgroupOp::AllEqual => {
             let v = arg(0)?;
             let mut equal = b.cbool(true);
@@ -112,7 +124,7 @@ fn operation(b: &mut Builder<'_>, op: SubgroupOp, inst: &Inst, wave: WaveSize, s
                 let same = b.alu(AluOp::IEq, &[p, first]);
                 equal = b.alu(AluOp::IAnd, &[equal, same]);
             }
-            all(b, equal)
+            all(b, equal, wave)
         }
         SubgroupOp::Broadcast => {
             let lane = arg(1)?;
@@ -122,18 +134,18 @@ fn operation(b: &mut Builder<'_>, op: SubgroupOp, inst: &Inst, wave: WaveSize, s
         SubgroupOp::Shuffle => shuffle(b, arg(0)?, arg(1)?, wave),
         SubgroupOp::ShuffleXor => shuffle_xor(b, arg(0)?, arg(1)?, wave),
         SubgroupOp::ShuffleUp => {
-            let own = lane_id(b);
+            let own = lane_id(b, wave);
             let from = b.alu(AluOp::ISub, &[own, arg(1)?]);
             shuffle(b, arg(0)?, from, wave)
         }
         SubgroupOp::ShuffleDown => {
-            let own = lane_id(b);
+            let own = lane_id(b, wave);
             let from = b.alu(AluOp::IAdd, &[own, arg(1)?]);
             shuffle(b, arg(0)?, from, wave)
         }
         SubgroupOp::Rotate(cluster) => {
             let size = if cluster == 0 { wave.lanes() } else { u32::from(cluster).min(wave.lanes()) };
-            let own = lane_id(b);
+            let own = lane_id(b, wave);
             let (inside, outside) = (b.c32(size - 1), b.c32(!(size - 1)));
             let sum = b.alu(AluOp::IAdd, &[own, arg(1)?]);
             let (low, high) = (b.alu(AluOp::IAnd, &[sum, inside]), b.alu(AluOp::IAnd, &[own, outside]));
@@ -144,8 +156,8 @@ fn operation(b: &mut Builder<'_>, op: SubgroupOp, inst: &Inst, wave: WaveSize, s
             let whole = cluster == 0 || u32::from(cluster) >= wave.lanes();
             let v = arg(0)?;
             match op {
-                ReduceOp::And if whole && b.ty(v) == Type::B1 => all(b, v),
-                ReduceOp::Or if whole && b.ty(v) == Type::B1 => any(b, v),
+                ReduceOp::And if whole && b.ty(v) == Type::B1 => all(b, v, wave),
+                ReduceOp::Or if whole && b.ty(v) == Type::B1 => any(b, v, wave),
                 _ => {
                     let lanes = if whole { wave.lanes() } else { u32::from(cluster) };
                     all_lanes(b, v, op, |b, s| subgroup_scan::reduce(b, s, lanes))
@@ -201,7 +213,7 @@ fn shuffle_xor(b: &mut Builder<'_>, v: Value, mask: Value, wave: WaveSize) -> Va
             moved(b, v, |b, p| amd(b, op, &[p, p]))
         }
         _ => {
-            let own = lane_id(b);
+            let own = lane_id(b, wave);
             let from = b.alu(AluOp::IXor, &[own, mask]);
             shuffle(b, v, from, wave)
         }
@@ -261,7 +273,7 @@ fn builtin_value(
 ) -> Option<Value> {
     Some(match builtin {
         BuiltIn::SubgroupSize => b.c32(wave.lanes()),
-        BuiltIn::SubgroupLocalInvocationId => lane_id(b),
+        BuiltIn::SubgroupLocalInvocationId => lane_id(b, wave),
         BuiltIn::NumSubgroups if stage == Stage::Compute => b.c32(workgroup.div_ceil(wave.lanes())),
         BuiltIn::SubgroupId if stage == Stage::Compute => {
             let (index, shift) = (local_id::lane_order(b), b.c32(wave.lanes().trailing_zeros()));
@@ -279,14 +291,11 @@ fn builtin_value(
 
 /// A dword of the mask of lanes equal to, below or above the own one.
 fn lane_mask(b: &mut Builder<'_>, which: BuiltIn, component: u8, wave: WaveSize) -> Value {
-    let (ty, dwords) = match wave {
-        WaveSize::W32 => (Type::B32, 1),
-        WaveSize::W64 => (Type::B64, 2),
-    };
-    if component >= dwords {
+    let ty = mask_type(wave);
+    if u32::from(component) >= ty.bytes() / 4 {
         return b.c32(0);
     }
-    let own = lane_id(b);
+    let own = lane_id(b, wave);
     let own = b.convert(AluOp::ZExt, own, ty);
     let shifted = |b: &mut Builder<'_>, bits: u64| {
         let bits = b.iconst(ty, bits);

@@ -37,23 +37,18 @@ pub(super) fn stored(b: &mut Builder<'_>, stores: &BTreeMap<OutputSlot, Value>, 
     }
 }
 
-/// Ends every returning block with these values in VGPRs. Without any, the function still has to return something to
-/// fall through into its epilog: the first user SGPR costs no instruction.
+/// Ends every returning block with these values in VGPRs, and falls through into the epilog.
 pub(super) fn fall_through(shader: &mut Shader, ends: Vec<(BlockId, Vec<Value>)>, what: &str) -> Result<()> {
     let count = ends.first().map_or(0, |(_, v)| v.len());
     if count > MAX_JOINT_VGPRS as usize {
         return Err(Error::needs_full(FullCompile::TooManyValues { what: what.to_owned(), count: count as u32 }));
     }
-    let first_sgpr = shader.block(Shader::ENTRY).params.first().copied();
-    let first_sgpr = first_sgpr.ok_or_else(|| Error::bug("an entry block without registers"))?;
-    for (block, mut values) in ends {
-        if values.is_empty() {
-            values.push(first_sgpr);
-        }
+    for (block, values) in ends {
         shader.block_mut(block).term = Some(Terminator::Return(values));
     }
     let info = shader.lower.as_mut().ok_or_else(|| Error::bug("outputs are lowered before the entry"))?;
-    info.returns = if count == 0 { vec![RegClass::Sgpr] } else { vec![RegClass::Vgpr; count] };
+    info.returns = vec![RegClass::Vgpr; count];
+    info.epilog = true;
     Ok(())
 }
 

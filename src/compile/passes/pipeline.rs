@@ -5,8 +5,9 @@
 
 use super::context::{PassContext, place_of};
 use super::{
-    dce, entry, fold, legalize_memory, lower_builtins, lower_derivatives, lower_descriptors, lower_images,
-    lower_inputs, lower_outputs, lower_push_constants, lower_subgroup, multiview, sample_shading, summarize,
+    dce, entry, fold, legalize_memory, limits, lower_arithmetic, lower_atomics, lower_barriers, lower_builtins,
+    lower_derivatives, lower_descriptors, lower_helpers, lower_images, lower_inputs, lower_outputs,
+    lower_push_constants, lower_subgroup, multiview, sample_shading, summarize,
 };
 use crate::compile::request::StageRequest;
 use crate::compile::watch::{Made, Unwatched, Watch};
@@ -73,9 +74,14 @@ pub const PASSES: &[(&str, Pass)] = &[
     ("lower_inputs", Pass::Known(lower_inputs::run)),
     ("lower_derivatives", Pass::Plain(lower_derivatives::run)),
     ("lower_outputs", Pass::Known(lower_outputs::run)),
+    ("lower_barriers", Pass::Plain(lower_barriers::run)),
+    ("lower_helpers", Pass::Plain(lower_helpers::run)),
+    ("lower_atomics", Pass::Plain(lower_atomics::run)),
     ("legalize_memory", Pass::Plain(legalize_memory::run)),
+    ("lower_arithmetic", Pass::Plain(lower_arithmetic::run)),
     ("fold_lower", Pass::Plain(fold::run)),
     ("dce_lower", Pass::Plain(dce::run)),
+    ("limits", Pass::Plain(limits::run)),
     ("summarize", Pass::Known(summarize::run)),
 ];
 

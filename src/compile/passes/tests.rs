@@ -1,5 +1,8 @@
 //! What a file case would be too long for. The decision tables themselves are tested in `testdata/ir`.
 
+#[cfg(feature = "proof")]
+mod steps;
+
 use super::lower;
 use crate::compile::request::{KnownState, ModuleDigest, StageRequest, TuningOptions};
 use crate::error::{Error, FullCompile, Result};

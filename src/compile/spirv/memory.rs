@@ -95,6 +95,7 @@ fn both(a: Access, b: Access) -> Access {
         volatile: a.volatile || b.volatile,
         nontemporal: a.nontemporal || b.nontemporal,
         non_uniform: a.non_uniform || b.non_uniform,
+        divergent: a.divergent || b.divergent,
         read_only: (a.read_only || b.read_only) && !a.volatile && !b.volatile,
     }
 }

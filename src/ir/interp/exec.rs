@@ -1,7 +1,8 @@
 //! Instructions, one wave at a time.
 
 use super::super::{
-    AluOp, Bits, BuiltIn, DescriptorPart, FpFlags, Inst, Interp, InterpPlace, LocalId, Op, Scope, Terminator, Value,
+    AluOp, AmdOp, Bits, BuiltIn, DescriptorPart, FpFlags, Inst, Interp, InterpPlace, LocalId, Op, Scope, Terminator,
+    Value,
 };
 use super::Shader;
 use super::bits::of_float_bits;
@@ -253,6 +254,7 @@ impl Machine<'_> {
                 wave.helpers |= (cond & 1) << lane;
             }
             Op::IsHelper => self.set(wave, inst, lane, wave.helpers >> lane & 1, Shadow::NONE),
+            Op::Amd(AmdOp::LiveMask) => self.set(wave, inst, lane, !wave.helpers >> lane & 1, Shadow::NONE),
             other => return Err(unsupported(other)),
         }
         Ok(())

@@ -10,7 +10,16 @@ const FLOATS: [Bits; 3] = [Bits::B16, Bits::B32, Bits::B64];
 const WITH_BOOL: [Bits; 5] = [Bits::B1, Bits::B8, Bits::B16, Bits::B32, Bits::B64];
 
 /// Operations that 64-bit floats do not have.
-const NO_DOUBLE: [AluOp; 6] = [AluOp::FExp2, AluOp::FLog2, AluOp::FPow, AluOp::FSin, AluOp::FCos, AluOp::FQuantize16];
+const NO_DOUBLE: [AluOp; 8] = [
+    AluOp::FExp2,
+    AluOp::FLog2,
+    AluOp::FPow,
+    AluOp::FSin,
+    AluOp::FCos,
+    AluOp::FSinTurn,
+    AluOp::FCosTurn,
+    AluOp::FQuantize16,
+];
 
 fn one(op: AluOp, args: &[Type], ty: Type) -> crate::ir::Shader {
     compute(WaveSize::W32, args, |b, _, v| vec![b.value(Op::Alu(op, FpFlags::NONE), v, ty)])

@@ -209,7 +209,8 @@ fn too_many_values_are_refused_before_llvm() {
 
 #[test]
 fn bad_shaders_give_errors_and_the_process_lives() {
-    let upper = Shader::new("main", Stage::Compute);
+    let mut upper = Shader::new("main", Stage::Compute);
+    upper.modes.local_size = [1; 3];
     assert!(matches!(assembly(&upper).unwrap_err().kind(), ErrorKind::Bug(_)));
 
     // LLVM says that scratch is too large by a diagnostic, and writes an object all the same.

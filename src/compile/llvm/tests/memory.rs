@@ -7,8 +7,14 @@ use crate::ir::{
 };
 use crate::target::{Stage, WaveSize};
 
-const PLAIN: Access =
-    Access { coherent: false, volatile: false, nontemporal: false, non_uniform: false, read_only: false };
+const PLAIN: Access = Access {
+    coherent: false,
+    volatile: false,
+    nontemporal: false,
+    non_uniform: false,
+    divergent: false,
+    read_only: false,
+};
 const COHERENT: Access = Access { coherent: true, ..PLAIN };
 const VOLATILE: Access = Access { volatile: true, ..PLAIN };
 const STREAMED: Access = Access { nontemporal: true, ..PLAIN };
@@ -17,7 +23,7 @@ const READ_ONLY: Access = Access { read_only: true, ..PLAIN };
 
 /// Types that memory is accessed with.
 fn types() -> Vec<Type> {
-    let mut out = vec![Type::B1];
+    let mut out = Vec::new();
     for bits in [Bits::B8, Bits::B16, Bits::B32, Bits::B64] {
         for lanes in [1, 2, 3, 4, 8] {
             out.extend(Type::vector(bits, lanes));
@@ -205,7 +211,7 @@ fn tables_are_read_by_scalar_loads_behind_the_code_s_own_address() {
     let offset = b.value(Op::Reloc(symbol), &[], Type::B32);
     let d = b.value(Op::TableLoad { align: Align::A16 }, &[base, offset], Type::DESC4);
     let image = b.value(Op::TableLoad { align: Align::A16 }, &[base, offset], Type::DESC8);
-    let size = b.value(Op::BufferSize, &[d], Type::B32);
+    let size = b.extract(d, 2);
     store(&mut b, d, 0, size);
     store(&mut b, d, 64, image);
     b.terminate(Terminator::Return(vec![]));

@@ -10,11 +10,12 @@ mod object;
 mod whole;
 
 use super::emit::{emit_assembly, emit_object};
+use crate::compile::passes;
 use crate::compile::request::TuningOptions;
 use crate::compile::watch::Unwatched;
 use crate::error::Result;
 use crate::ir::{
-    Access, Align, ArgRole, Builder, EntryArg, Level, LowerInfo, Op, RegClass, Shader, Terminator, Type, Value,
+    Access, Align, AluOp, ArgRole, Builder, EntryArg, Level, LowerInfo, Op, RegClass, Shader, Terminator, Type, Value,
 };
 use crate::target::{GfxIp, Stage, WaveSize};
 
@@ -34,6 +35,7 @@ pub(super) fn shader(stage: Stage, wave: WaveSize, args: &[(RegClass, Type)], re
         wave,
         args,
         returns: returns.to_vec(),
+        epilog: !returns.is_empty(),
         symbol: stage.unlinked_symbol().to_owned(),
         color_export: stage == Stage::Fragment,
         depth_export: false,
@@ -65,17 +67,35 @@ pub(super) fn compute(
     shader
 }
 
-/// Stores a value to a buffer, so that it is used.
+/// Stores a value to a buffer, so that it is used. A truth value has no form in memory and is stored as a number.
 pub(super) fn store(b: &mut Builder<'_>, descriptor: Value, offset: u32, v: Value) {
+    let v = if b.ty(v) == Type::B1 { b.convert(AluOp::ZExt, v, Type::B32) } else { v };
     let offset = b.c32(offset);
     b.effect(Op::BufferStore { align: Align::A4, access: Access::default() }, &[descriptor, offset, v]);
 }
 
+/// The passes on lower-level code that a code generator relies on.
+fn lowered(shader: &Shader) -> Result<Shader> {
+    let mut shader = shader.clone();
+    let wave = shader.lower.as_ref().map_or(WaveSize::W32, |l| l.wave);
+    for pass in [
+        passes::lower_barriers::run,
+        passes::lower_helpers::run,
+        passes::lower_atomics::run,
+        passes::legalize_memory::run,
+        passes::lower_arithmetic::run,
+        passes::limits::run,
+    ] {
+        pass(&mut shader, wave)?;
+    }
+    Ok(shader)
+}
+
 /// The assembly. Also makes the object, which must not fail where the text did not.
 pub(super) fn assembly(shader: &Shader) -> Result<String> {
-    let options = TuningOptions::default();
-    emit_object(shader, GfxIp::Gfx1030, &options, &mut Unwatched)?;
-    emit_assembly(shader, GfxIp::Gfx1030, &options)
+    let (shader, options) = (lowered(shader)?, TuningOptions::default());
+    emit_object(&shader, GfxIp::Gfx1030, &options, &mut Unwatched)?;
+    emit_assembly(&shader, GfxIp::Gfx1030, &options)
 }
 
 /// The assembly of a shader that must compile.

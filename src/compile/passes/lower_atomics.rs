@@ -1,0 +1,152 @@
+//! Atomics that the hardware does not have (gfx10.3), as loops around one that it has: compare and swap.
+//!
+//! | operation | workgroup memory | by address | buffers, texel buffers, images |
+//! | --- | --- | --- | --- |
+//! | float sum, 32 bits | stays | loop | loop |
+//! | float sum, 64 bits | loop | loop | loop |
+//! | float minimum, maximum, 64 bits | stays | stays | loop (the hardware could, LLVM 19 does not select it) |
+//! | store | exchange | exchange | exchange |
+//!
+//! A loop tries with what memory was last seen to hold until nobody came in between. All atomics are relaxed; fences around
+//! them order other accesses. Helpers must not come here: see `lower_helpers`, which runs before.
+
+use crate::error::{Error, Result};
+use crate::ir::rewrite::{Rewrite, rewrite};
+use crate::ir::{
+    Access, AluOp, AtomicMemory, AtomicOp, Bits, BlockCall, Builder, FpFlags, Inst, Merge, MimgInst, MimgOp, Op,
+    Shader, Terminator, Type, Value,
+};
+use crate::target::WaveSize;
+
+/// Lowers what has no instruction.
+///
+/// # Errors
+/// None but bugs.
+pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
+    rewrite(shader, |b, inst| {
+        if becomes_loop(b.shader, inst) {
+            return swap_loop(b, inst).map(Rewrite::Value);
+        }
+        let Some(op) = exchange(&inst.op) else { return Ok(Rewrite::Keep) };
+        let ty = inst.result.map(|v| b.ty(v));
+        let made = b.push(op, inst.args.clone(), ty);
+        Ok(b.shader.inst(made).result.map_or(Rewrite::Remove, Rewrite::Value))
+    })
+}
+
+/// An atomic store in the form that the hardware has.
+fn exchange(op: &Op) -> Option<Op> {
+    let exchange = AtomicOp::Exchange;
+    Some(match *op {
+        Op::SharedAtomic(AtomicOp::Store) => Op::SharedAtomic(exchange),
+        Op::BufferAtomic { op: AtomicOp::Store, access } => Op::BufferAtomic { op: exchange, access },
+        Op::TexelAtomic { op: AtomicOp::Store, access } => Op::TexelAtomic { op: exchange, access },
+        Op::GlobalAtomic { op: AtomicOp::Store, access } => Op::GlobalAtomic { op: exchange, access },
+        Op::Mimg(image) if image.op == MimgOp::Atomic(AtomicOp::Store) => {
+            Op::Mimg(MimgInst { op: MimgOp::Atomic(exchange), ..image })
+        }
+        _ => return None,
+    })
+}
+
+/// Whether an instruction is an atomic that becomes a loop.
+pub(super) fn becomes_loop(shader: &Shader, inst: &Inst) -> bool {
+    let Some((op, place)) = atomic(&inst.op) else { return false };
+    let data = inst.args.get(place.first_data()).map(|&v| shader.ty(v).bits());
+    op != AtomicOp::Store && data.is_some_and(|bits| !op.has_instruction(place.memory(), bits))
+}
+
+/// An atomic's own instruction, without what it does.
+#[derive(Clone, Copy)]
+enum Place {
+    Shared,
+    Global(Access),
+    Buffer(Access),
+    Texel(Access),
+    Image(MimgInst),
+}
+
+fn atomic(op: &Op) -> Option<(AtomicOp, Place)> {
+    Some(match *op {
+        Op::SharedAtomic(op) => (op, Place::Shared),
+        Op::GlobalAtomic { op, access } => (op, Place::Global(access)),
+        Op::BufferAtomic { op, access } => (op, Place::Buffer(access)),
+        Op::TexelAtomic { op, access } => (op, Place::Texel(access)),
+        Op::Mimg(image) => match image.op {
+            MimgOp::Atomic(op) => (op, Place::Image(image)),
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
+
+impl Place {
+    fn memory(self) -> AtomicMemory {
+        match self {
+            Self::Shared => AtomicMemory::Shared,
+            Self::Global(_) => AtomicMemory::Global,
+            Self::Buffer(_) | Self::Texel(_) | Self::Image(_) => AtomicMemory::Descriptor,
+        }
+    }
+
+    /// Where the data stand among the operands: behind the address, but for images.
+    fn first_data(self) -> usize {
+        match self {
+            Self::Shared | Self::Global(_) | Self::Image(_) => 1,
+            Self::Buffer(_) | Self::Texel(_) => 2,
+        }
+    }
+
+    /// Another operation at the same place, with these data; `address` are the operands around them.
+    fn operate(self, b: &mut Builder<'_>, op: AtomicOp, address: &[Value], data: &[Value], ty: Type) -> Value {
+        let what = match self {
+            Self::Shared => Op::SharedAtomic(op),
+            Self::Global(access) => Op::GlobalAtomic { op, access },
+            Self::Buffer(access) => Op::BufferAtomic { op, access },
+            Self::Texel(access) => Op::TexelAtomic { op, access },
+            Self::Image(image) if op == AtomicOp::Load => return load_texel(b, image, address, ty),
+            Self::Image(image) => Op::Mimg(MimgInst { op: MimgOp::Atomic(op), ..image }),
+        };
+        let (before, after) = address.split_at(self.first_data().min(address.len()));
+        b.value(what, &[before, data, after].concat(), ty)
+    }
+}
+
+/// What an image's texel holds now, as the device sees it.
+fn load_texel(b: &mut Builder<'_>, image: MimgInst, address: &[Value], ty: Type) -> Value {
+    let (loaded, dmask) = if ty == Type::B64 { (Type::vector(Bits::B32, 2).unwrap_or(ty), 3) } else { (ty, 1) };
+    let access = Access { coherent: true, ..image.access };
+    let load = MimgInst { op: MimgOp::Load, dmask, tfe: false, access, ..image };
+    let texel = b.value(Op::Mimg(load), address, loaded);
+    b.bitcast(texel, ty)
+}
+
+fn swap_loop(b: &mut Builder<'_>, inst: &Inst) -> Result<Value> {
+    let (op, place) = atomic(&inst.op).ok_or_else(|| Error::bug("a loop around no atomic"))?;
+    let combine = match op {
+        AtomicOp::FAdd => AluOp::FAdd,
+        AtomicOp::FMin => AluOp::FMin,
+        AtomicOp::FMax => AluOp::FMax,
+        other => return Err(Error::bug(format!("no loop makes an atomic {other:?}"))),
+    };
+    let mut address = inst.args.clone();
+    let data = address.remove(place.first_data());
+    let ty = b.ty(data);
+    let first = place.operate(b, AtomicOp::Load, &address, &[], ty);
+    let (again, done) = (b.new_block(), b.new_block());
+    b.jump(again, &[first]);
+
+    b.switch_to(again);
+    b.set_merge(Merge::Loop { merge: done, continue_to: again });
+    let believed = b.shader.add_param(again, ty);
+    let flags = std::mem::replace(&mut b.fp, FpFlags::NO_CONTRACT);
+    let new = b.alu(combine, &[believed, data]);
+    b.fp = flags;
+    let found = place.operate(b, AtomicOp::CompareExchange, &address, &[new, believed], ty);
+    let same = b.alu(AluOp::IEq, &[found, believed]);
+    let retry = BlockCall { block: again, args: vec![found] };
+    b.terminate(Terminator::Branch { cond: same, then: BlockCall::to(done), els: retry });
+
+    b.switch_to(done);
+    Ok(found)
+}

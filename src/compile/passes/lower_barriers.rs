@@ -1,0 +1,62 @@
+//! Barriers to their parts: what was written before becomes visible, the wave waits, what others wrote is seen.
+//!
+//! | a barrier's | is | becomes |
+//! | --- | --- | --- |
+//! | order | release, or both | a release fence of its scope and memory, before |
+//! | order | acquire, or both | an acquire fence likewise, after |
+//! | execution scope | workgroup, compute | a bare barrier of the workgroup: `s_barrier` |
+//! | execution scope | subgroup, or workgroup of another stage | a bare barrier of the subgroup: nothing waits, as a wave runs in step |
+//! | execution scope | invocation | nothing |
+//! | execution scope | device, system | refused |
+//!
+//! Afterwards a barrier orders no memory, and every fence orders some.
+
+use crate::error::{Error, Result};
+use crate::ir::rewrite::{Rewrite, rewrite};
+use crate::ir::{Builder, FenceOrder, MemoryClasses, Op, Scope, Shader};
+use crate::target::{Stage, WaveSize};
+
+/// Takes every barrier apart.
+///
+/// # Errors
+/// Unsupported: a barrier that other workgroups take part in.
+pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
+    let waits = shader.stage == Stage::Compute;
+    rewrite(shader, |b, inst| match inst.op {
+        Op::Barrier { exec, memory, order, classes } => {
+            if matches!(order, FenceOrder::Release | FenceOrder::AcqRel) {
+                fence(b, memory, FenceOrder::Release, classes);
+            }
+            match exec {
+                Scope::Workgroup if waits => bare(b, Scope::Workgroup),
+                Scope::Workgroup | Scope::Subgroup => bare(b, Scope::Subgroup),
+                Scope::Invocation => {}
+                Scope::Device | Scope::System => {
+                    return Err(Error::unsupported("OpControlBarrier of device scope", ""));
+                }
+            }
+            if matches!(order, FenceOrder::Acquire | FenceOrder::AcqRel) {
+                fence(b, memory, FenceOrder::Acquire, classes);
+            }
+            Ok(Rewrite::Remove)
+        }
+        Op::Fence { scope, order, classes } => {
+            fence(b, scope, order, classes);
+            Ok(Rewrite::Remove)
+        }
+        _ => Ok(Rewrite::Keep),
+    })
+}
+
+fn bare(b: &mut Builder<'_>, exec: Scope) {
+    let (memory, order, classes) = (Scope::Invocation, FenceOrder::None, MemoryClasses::default());
+    b.effect(Op::Barrier { exec, memory, order, classes }, &[]);
+}
+
+/// A fence, if it orders anything.
+fn fence(b: &mut Builder<'_>, scope: Scope, order: FenceOrder, classes: MemoryClasses) {
+    let op = Op::Fence { scope, order, classes };
+    if op.orders_memory() {
+        b.effect(op, &[]);
+    }
+}

@@ -1,0 +1,68 @@
+//! What helper invocations must not do, as branches around it (fragment shaders).
+//!
+//! | operation | in a fragment shader | elsewhere |
+//! | --- | --- | --- |
+//! | store or atomic by address | in real pixels only; a helper's atomic gives 0 | stays |
+//! | atomic that becomes a loop (`lower_atomics`) | likewise: a helper would never see its swap succeed | stays |
+//! | `IsHelper` | the live mask, inverted | false |
+//!
+//! Other writes go through a descriptor. They stay: a code generator runs them with helpers switched off, as the hardware needs
+//! that for exports and image stores anyhow.
+
+use super::lower_atomics;
+use crate::error::Result;
+use crate::ir::rewrite::{Rewrite, rewrite};
+use crate::ir::{AluOp, AmdOp, BlockCall, Builder, Inst, Merge, Op, Shader, Terminator, Type, Value};
+use crate::target::{Stage, WaveSize};
+
+/// Puts what helpers must not do behind branches.
+///
+/// # Errors
+/// None but bugs.
+pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
+    let helpers = shader.stage == Stage::Fragment;
+    rewrite(shader, |b, inst| {
+        Ok(match inst.op {
+            Op::IsHelper if helpers => {
+                let live = live(b);
+                Rewrite::Value(b.alu(AluOp::INot, &[live]))
+            }
+            Op::IsHelper => Rewrite::Value(b.cbool(false)),
+            Op::GlobalStore { .. } | Op::GlobalAtomic { .. } if helpers => in_real_pixels(b, inst),
+            _ if helpers && lower_atomics::becomes_loop(b.shader, inst) => in_real_pixels(b, inst),
+            _ => Rewrite::Keep,
+        })
+    })
+}
+
+fn live(b: &mut Builder<'_>) -> Value {
+    b.value(Op::Amd(AmdOp::LiveMask), &[], Type::B1)
+}
+
+/// The instruction behind a branch; what it gives is 0 in helpers.
+fn in_real_pixels(b: &mut Builder<'_>, inst: &Inst) -> Rewrite {
+    // A block says of one thing only where it ends: the loop that it is the header of comes first.
+    if let Merge::Loop { .. } = b.shader.block(b.block()).merge {
+        let branch = b.new_block();
+        b.jump(branch, &[]);
+        b.switch_to(branch);
+    }
+    let live = live(b);
+    let (real, all) = (b.new_block(), b.new_block());
+    let ty = inst.result.map(|v| b.ty(v));
+    let nothing = ty.map(|ty| b.iconst(ty, 0));
+    b.set_merge(Merge::Selection(all));
+    let els = BlockCall { block: all, args: nothing.into_iter().collect() };
+    b.terminate(Terminator::Branch { cond: live, then: BlockCall::to(real), els });
+
+    b.switch_to(real);
+    let made = b.push(inst.op.clone(), inst.args.clone(), ty);
+    let made = b.shader.inst(made).result;
+    b.jump(all, made.as_slice());
+
+    b.switch_to(all);
+    match ty {
+        Some(ty) => Rewrite::Value(b.shader.add_param(all, ty)),
+        None => Rewrite::Remove,
+    }
+}

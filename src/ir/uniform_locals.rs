@@ -1,0 +1,124 @@
+//! Which locals (scratch variables) hold the same in every lane that reads them: the part of [`super::uniform`] for memory
+//! that is each lane's own.
+//!
+//! A local differs everywhere if a store gives lanes different values, or puts them at different places. Stores of one value
+//! still leave lanes with different ones where only some of them come by: where lanes part, and one way to where they all
+//! meet again leads past a store, the local differs from then on in every block that another way leads to as well.
+
+use super::cfg::Cfg;
+use super::op::Op;
+use super::shader::{BlockId, LocalId, Shader};
+
+/// Locals times blocks that are looked at; above it all locals count as different, as the table would be large.
+const MAX_TABLE: usize = 1 << 22;
+/// Entries of that table, and blocks, that are looked at in all; above it likewise, as it would take long.
+const MAX_WORK: usize = 1 << 27;
+
+/// What is known of the locals; all are the same at first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Locals {
+    /// By local, the blocks in which it differs.
+    differs: Vec<Vec<bool>>,
+    /// By block, the locals that it stores to.
+    stored: Vec<Vec<LocalId>>,
+    /// By block, where all lanes that leave it meet again.
+    meeting: Vec<Option<BlockId>>,
+    /// What was looked at so far.
+    work: usize,
+}
+
+impl Locals {
+    /// Of a shader; the table stays empty where it has no locals, or too many.
+    pub fn new(shader: &Shader, cfg: &Cfg) -> Self {
+        let (locals, blocks) = (shader.locals.len(), shader.blocks.len());
+        if locals == 0 || locals.saturating_mul(blocks) > MAX_TABLE {
+            return Self::default();
+        }
+        let stores = |block: BlockId| {
+            let mut stored: Vec<LocalId> =
+                shader.block(block).insts.iter().filter_map(|&i| stores(&shader.inst(i).op)).collect();
+            stored.sort_unstable();
+            stored.dedup();
+            stored
+        };
+        Self {
+            differs: vec![vec![false; blocks]; locals],
+            stored: shader.block_ids().map(stores).collect(),
+            meeting: cfg.meeting_points(),
+            work: 0,
+        }
+    }
+
+    /// Whether lanes that read a local together in this block may get different values from one place.
+    pub fn differs(&self, local: LocalId, block: BlockId) -> bool {
+        self.differs.get(local.index()).and_then(|d| d.get(block.index())).copied().unwrap_or(true)
+    }
+
+    /// Notes a store of different values, or to different places. Says whether that is new.
+    pub fn stored_apart(&mut self, local: LocalId) -> bool {
+        let Some(differs) = self.differs.get_mut(local.index()) else { return false };
+        let new = differs.contains(&false);
+        differs.fill(true);
+        new
+    }
+
+    /// Notes that lanes part at the end of this block.
+    pub fn part(&mut self, cfg: &Cfg, block: BlockId) {
+        if self.differs.is_empty() {
+            return;
+        }
+        let mut ways = cfg.succs[block.index()].clone();
+        ways.sort_unstable();
+        ways.dedup();
+        let meeting = self.meeting[block.index()];
+        let stored: Vec<Vec<LocalId>> = ways.iter().map(|&way| self.stored_before(cfg, way, meeting)).collect();
+        if stored.iter().all(Vec::is_empty) {
+            return;
+        }
+        let reached: Vec<Vec<bool>> = ways.iter().map(|&way| reach(cfg, way, None)).collect();
+        let pairs: usize = stored.iter().map(|locals| locals.len() * (ways.len() - 1)).sum();
+        self.work += cfg.succs.len().saturating_mul(ways.len() + pairs);
+        if self.work > MAX_WORK {
+            self.differs.clear();
+            return;
+        }
+        for (n, locals) in stored.iter().enumerate() {
+            for local in locals {
+                let Some(differs) = self.differs.get_mut(local.index()) else { continue };
+                for (_, other) in reached.iter().enumerate().filter(|(m, _)| *m != n) {
+                    differs.iter_mut().zip(other).for_each(|(d, o)| *d |= o);
+                }
+            }
+        }
+    }
+
+    /// What is stored on a way to where lanes meet again.
+    fn stored_before(&self, cfg: &Cfg, way: BlockId, meeting: Option<BlockId>) -> Vec<LocalId> {
+        let before = reach(cfg, way, meeting);
+        let blocks = before.iter().zip(&self.stored).filter(|(reached, _)| **reached);
+        let mut stored: Vec<LocalId> = blocks.flat_map(|(_, locals)| locals).copied().collect();
+        stored.sort_unstable();
+        stored.dedup();
+        stored
+    }
+}
+
+/// The local that an operation stores to.
+fn stores(op: &Op) -> Option<LocalId> {
+    match op {
+        Op::LocalStore { local, .. } => Some(*local),
+        _ => None,
+    }
+}
+
+/// The blocks that can follow, this one among them, up to a last one that is not.
+fn reach(cfg: &Cfg, from: BlockId, last: Option<BlockId>) -> Vec<bool> {
+    let mut seen = vec![false; cfg.succs.len()];
+    let mut todo = vec![from];
+    while let Some(block) = todo.pop() {
+        if Some(block) != last && !std::mem::replace(&mut seen[block.index()], true) {
+            todo.extend(&cfg.succs[block.index()]);
+        }
+    }
+    seen
+}
