@@ -9,6 +9,7 @@ use super::memory::{AtomicOp, DescriptorPart};
 use super::op::Op;
 use super::shader::{Inst, Level, Shader, Value};
 use super::types::{Bits, Type};
+use smallvec::SmallVec;
 
 type Check = Result<(), String>;
 
@@ -45,7 +46,7 @@ pub(super) fn check(shader: &Shader, inst: &Inst, either_level: bool) -> Check {
         let name = if shader.level == Level::Upper { "upper" } else { "lower" };
         return Err(format!("no operation of the {name} level"));
     }
-    let types: Vec<Type> = inst.args.iter().map(|&v: &Value| shader.ty(v)).collect();
+    let types: SmallVec<[Type; 16]> = inst.args.iter().map(|&v: &Value| shader.ty(v)).collect();
     Rule { shader, types: &types, result: inst.result.map(|v| shader.ty(v)) }.check(&inst.op)
 }
 
@@ -73,7 +74,7 @@ impl Rule<'_> {
                 if ty.is_scalar() {
                     return Err("one scalar is no vector".into());
                 }
-                self.args(&vec![ty.element(); ty.lanes() as usize])
+                self.all(ty.lanes() as usize, ty.element())
             }
             Op::Extract(lane) => {
                 let ty = self.one()?;
@@ -201,6 +202,12 @@ impl Rule<'_> {
 
     fn args(&self, want: &[Type]) -> Check {
         self.prefix(want, 0)
+    }
+
+    /// So many operands of one type.
+    fn all(&self, count: usize, want: Type) -> Check {
+        let want: SmallVec<[Type; 16]> = SmallVec::from_elem(want, count);
+        self.args(&want)
     }
 
     /// These operands, then `more` of any type.
@@ -356,7 +363,7 @@ impl Rule<'_> {
             ImageOp::Fetch | ImageOp::Load => texel(4),
             ImageOp::Store => self.no_result(),
             ImageOp::Atomic(op) => {
-                let data: Vec<Type> = operands
+                let data: SmallVec<[Type; 2]> = operands
                     .iter()
                     .zip(self.types)
                     .filter(|(o, _)| matches!(o, ImageOperand::Data | ImageOperand::AtomicCompare))
@@ -413,7 +420,7 @@ impl Rule<'_> {
             if !ty.is_scalar() {
                 return Err(format!("{ty} is no scalar"));
             }
-            let want: Vec<Type> = std::iter::once(ty).chain(more.iter().copied()).collect();
+            let want: SmallVec<[Type; 4]> = std::iter::once(ty).chain(more.iter().copied()).collect();
             self.args(&want).and(self.result(ty))
         };
         match op {
@@ -439,7 +446,7 @@ impl Rule<'_> {
     }
 
     fn amd(&self, op: &AmdOp) -> Check {
-        let b32 = |count| self.args(&vec![Type::B32; count]).and(self.result(Type::B32));
+        let b32 = |count| self.all(count, Type::B32).and(self.result(Type::B32));
         match op {
             AmdOp::ReadFirstLane => {
                 let ty = self.one()?;

@@ -46,7 +46,7 @@ impl Cfg {
     ///
     /// # Errors
     /// Malformed: branches to what is no block of the function, or to its first one.
-    pub fn of(f: &Function) -> Result<Self> {
+    pub fn of(f: &Function<'_>) -> Result<Self> {
         let mut labels: Vec<(u32, usize)> = f.blocks.iter().enumerate().map(|(n, b)| (b.label, n)).collect();
         labels.sort_unstable();
         if labels.windows(2).any(|w| matches!(w, [a, b] if a.0 == b.0)) {
@@ -94,7 +94,7 @@ impl Cfg {
     ///
     /// # Errors
     /// Malformed: none.
-    pub fn incoming(&self, phi: &Inst, from: u32) -> Result<u32> {
+    pub fn incoming(&self, phi: &Inst<'_>, from: u32) -> Result<u32> {
         let wanted = (phi.result()?, from);
         let at = self.incoming.partition_point(|(phi, label, _)| (*phi, *label) < wanted);
         match self.incoming.get(at) {
@@ -117,13 +117,13 @@ impl Cfg {
     }
 
     /// What a block's terminator may jump to, then what it declares: a merge block comes after the blocks it merges.
-    fn successors(&self, b: &Block) -> Result<Vec<u32>> {
+    fn successors(&self, b: &Block<'_>) -> Result<Vec<u32>> {
         let Some(last) = b.insts.last() else { return Ok(Vec::new()) };
         let position = |id| self.target(id).map(|n| n as u32).map_err(|e| e.at(last.place()));
         targets(last)?.into_iter().map(position).collect()
     }
 
-    fn header(&self, b: &Block) -> Result<Option<Header>> {
+    fn header(&self, b: &Block<'_>) -> Result<Option<Header>> {
         let Some(merge) = b.insts.len().checked_sub(2).and_then(|n| b.insts.get(n)) else { return Ok(None) };
         let target = |n: usize| self.target(merge.id(n)?).map_err(|e| e.at(merge.place()));
         Ok(match merge.op() {
@@ -190,7 +190,7 @@ impl Cfg {
 }
 
 /// See [`Cfg::incoming`]; of a predecessor that a phi names twice, the first value.
-fn incoming(f: &Function) -> Result<Vec<(u32, u32, u32)>> {
+fn incoming(f: &Function<'_>) -> Result<Vec<(u32, u32, u32)>> {
     let mut out = Vec::new();
     for phi in f.blocks.iter().flat_map(|b| b.insts.iter().take_while(|i| i.op() == Op::Phi)) {
         for n in (0..phi.len()).step_by(2) {
@@ -202,7 +202,7 @@ fn incoming(f: &Function) -> Result<Vec<(u32, u32, u32)>> {
 }
 
 /// Labels that a terminator may jump to.
-pub fn targets(inst: &Inst) -> Result<SmallVec<[u32; 2]>> {
+pub fn targets(inst: &Inst<'_>) -> Result<SmallVec<[u32; 2]>> {
     Ok(match inst.op() {
         Op::Branch => SmallVec::from_slice(&[inst.id(0)?]),
         Op::BranchConditional => SmallVec::from_slice(&[inst.id(1)?, inst.id(2)?]),
@@ -218,7 +218,7 @@ pub fn targets(inst: &Inst) -> Result<SmallVec<[u32; 2]>> {
 }
 
 /// Literal of case `n` of an `OpSwitch` at operand position.
-pub fn case(inst: &Inst, n: usize) -> Result<u64> {
+pub fn case(inst: &Inst<'_>, n: usize) -> Result<u64> {
     match inst.operand(n)? {
         Operand::LiteralBit32(x) => Ok(u64::from(*x)),
         Operand::LiteralBit64(x) => Ok(*x),

@@ -162,8 +162,8 @@ impl Cx<'_> {
     ///
     /// # Errors
     /// Malformed or unsupported operands.
-    pub(super) fn declare_constant(&mut self, inst: &Inst) -> Result<u32> {
-        if inst.raw.result_type.is_none() {
+    pub(super) fn declare_constant(&mut self, inst: &Inst<'_>) -> Result<u32> {
+        if inst.result_type.is_none() {
             return Err(inst.not_translated());
         }
         let ty = self.result_type(inst)?;
@@ -192,7 +192,7 @@ impl Cx<'_> {
         self.constants.add(made)
     }
 
-    fn literal_bits(&self, inst: &Inst, ty: TypeId) -> Result<u64> {
+    fn literal_bits(&self, inst: &Inst<'_>, ty: TypeId) -> Result<u64> {
         let Some(scalar) = self.types.scalar(ty) else { return Err(inst.malformed("a number of no scalar type")) };
         let bits = match inst.operand(0)? {
             rspirv::dr::Operand::LiteralBit32(x) => u64::from(*x),
@@ -202,7 +202,7 @@ impl Cx<'_> {
         Ok(bits & scalar.bits().mask())
     }
 
-    fn specialized(&mut self, inst: &Inst, ty: TypeId, default: u64) -> Result<Constant> {
+    fn specialized(&mut self, inst: &Inst<'_>, ty: TypeId, default: u64) -> Result<Constant> {
         let Some(scalar) = self.types.scalar(ty) else { return Err(inst.malformed("a number of no scalar type")) };
         let Some(id) = self.module.decoration(inst.result()?, Decoration::SpecId) else {
             return Ok(Constant { ty, leaves: Leaves::Bits([default].into()), spec: None, parts: Vec::new() });
@@ -220,7 +220,7 @@ impl Cx<'_> {
     }
 
     /// The constant that an operand is; added to `parts` if it stands on a specialization value.
-    pub(super) fn constant_operand(&self, inst: &Inst, n: usize, parts: &mut Vec<u32>) -> Result<(TypeId, &[u64])> {
+    pub(super) fn constant_operand(&self, inst: &Inst<'_>, n: usize, parts: &mut Vec<u32>) -> Result<(TypeId, &[u64])> {
         let id = inst.id(n)?;
         let super::cx::Def::Constant(index) = *self.def(id)? else {
             return Err(inst.malformed(format!("%{id} is not a constant")));
@@ -232,7 +232,7 @@ impl Cx<'_> {
         Ok((c.ty, self.constant_bits(index)?))
     }
 
-    fn composite(&mut self, inst: &Inst, ty: TypeId) -> Result<Constant> {
+    fn composite(&mut self, inst: &Inst<'_>, ty: TypeId) -> Result<Constant> {
         let mut parts = Vec::new();
         let mut bits = Vec::with_capacity(self.types.leaf_count(ty)?);
         let count = match self.types.get(ty) {

@@ -21,7 +21,7 @@ pub fn is_terminator(op: Op) -> bool {
 ///
 /// # Errors
 /// Malformed or unsupported operands.
-pub(super) fn translate(cx: &mut Cx<'_>, frame: &mut Frame<'_>, at: &Inst) -> Result<()> {
+pub(super) fn translate(cx: &mut Cx<'_>, frame: &mut Frame<'_>, at: &Inst<'_>) -> Result<()> {
     match at.op() {
         Op::Branch => {
             let to = edge(cx, frame, at.id(0)?)?;
@@ -85,7 +85,7 @@ fn edge(cx: &mut Cx<'_>, frame: &mut Frame<'_>, label: u32) -> Result<BlockCall>
         let pointer = cx.pointer(value)?;
         let result = phi.result()?;
         let first = match cx.def(result) {
-            Ok(Def::Pointer(known)) if joinable(known, &pointer) => false,
+            Ok(Def::Pointer(known)) if joinable(cx.pointer_at(*known)?, &pointer) => false,
             Ok(_) => return Err(phi.unsupported("of pointers into different variables")),
             Err(_) => true,
         };
@@ -96,7 +96,7 @@ fn edge(cx: &mut Cx<'_>, frame: &mut Frame<'_>, label: u32) -> Result<BlockCall>
         }
         offsets.push(cx.byte_offset(&pointer, 0));
     }
-    let types = frame.params.get(to).map_or(&[][..], Vec::as_slice);
+    let types = frame.params.get(to).map_or(&[][..], |types| types.as_slice());
     check(cx, &args, types)?;
     args.extend(offsets);
     cx.spend(args.len())?;

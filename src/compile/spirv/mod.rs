@@ -1,6 +1,6 @@
 //! SPIR-V words to upper-level IR: parse, check, translate one entry point with every call inlined.
 //!
-//! [`parse`] frames and decodes words, `usage` finds what the entry point reaches, `globals` declares types, constants and
+//! `words` frames and `decode` decodes instructions, [`parse`] sorts them into sections, `usage` finds what the entry point reaches, `globals` declares types, constants and
 //! variables, `function` walks blocks and inlines calls, and per-opcode modules translate single instructions over
 //! [`cx::Cx`]. Bad input gives errors that name the word and the instruction.
 //! To add an instruction: an arm in the module of its family; a new family is one line in `inst`.
@@ -17,6 +17,7 @@ mod constants;
 mod control;
 mod convert;
 pub mod cx;
+mod decode;
 mod dot;
 mod finish;
 mod float;
@@ -40,6 +41,7 @@ mod subgroup;
 mod sync;
 mod types;
 mod usage;
+mod words;
 
 #[cfg(test)]
 mod evaluate;
@@ -59,7 +61,9 @@ pub const NOT_TRANSLATED: &str = "not translated";
 /// # Errors
 /// Malformed or unsupported SPIR-V; no such entry point.
 pub fn translate(module: &Module, entry: &str, stage: Stage, spec: &[(u32, u64)]) -> Result<Shader> {
-    let parsed = parse::parse(module.bytes())?;
+    let decoded = decode::decode(module.bytes())?;
+    let insts = decoded.insts();
+    let parsed = parse::parse(&decoded, &insts)?;
     parsed.capabilities.iter().try_for_each(|c| capabilities::check(*c))?;
     let Some(point) = parsed.entry_points.iter().find(|e| e.name == entry && reflect::stage(e.model) == Some(stage))
     else {

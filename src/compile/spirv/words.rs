@@ -1,0 +1,45 @@
+//! The words of a module, framed into instructions. Nothing is decoded yet.
+
+use crate::error::{Error, Result};
+
+/// Words before the first instruction.
+pub(super) const HEADER: usize = 5;
+
+/// The words of a module in either byte order.
+///
+/// # Errors
+/// Malformed: no SPIR-V, or less than a header.
+pub(super) fn words(bytes: &[u8]) -> Result<Vec<u32>> {
+    let swap = match bytes.first_chunk::<4>().map(|b| u32::from_le_bytes(*b)) {
+        Some(spirv::MAGIC_NUMBER) => false,
+        Some(m) if m.swap_bytes() == spirv::MAGIC_NUMBER => true,
+        _ => return Err(Error::malformed("no SPIR-V magic number").at("word 0")),
+    };
+    let word = |b: &[u8; 4]| if swap { u32::from_be_bytes(*b) } else { u32::from_le_bytes(*b) };
+    let words: Vec<u32> = bytes.as_chunks::<4>().0.iter().map(word).collect();
+    if words.len() < HEADER { Err(Error::malformed("the header is cut off")) } else { Ok(words) }
+}
+
+/// The words of the instruction at a place; none at the end.
+///
+/// # Errors
+/// Malformed: its length leads out of the module.
+pub(super) fn instruction(words: &[u32], at: usize) -> Result<Option<&[u32]>> {
+    let Some(&first) = words.get(at) else { return Ok(None) };
+    let len = (first >> 16) as usize;
+    let inst = if len == 0 { None } else { words.get(at..at + len) };
+    inst.map(Some)
+        .ok_or_else(|| Error::malformed(format!("an instruction of {len} words does not fit")).at(format!("word {at}")))
+}
+
+/// The literal string at the front of these words.
+pub(super) fn string(words: &[u32]) -> String {
+    let text: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).take_while(|b| *b != 0).collect();
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// The literal string at the front of these words, if it is one.
+pub(super) fn utf8(words: &[u32]) -> Option<String> {
+    let text: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).take_while(|b| *b != 0).collect();
+    String::from_utf8(text).ok()
+}
