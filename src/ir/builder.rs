@@ -2,10 +2,10 @@
 
 use super::alu::{AluOp, FpFlags};
 use super::op::Op;
+use super::pool::ConstPool;
 use super::shader::{BlockCall, BlockId, InstId, Merge, Shader, Terminator, Value};
 use super::types::{Bits, Type};
 use smallvec::SmallVec;
-use std::collections::BTreeMap;
 
 /// A cursor at the end of a block. Types are the caller's duty; `verify` checks them.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub struct Builder<'a> {
     pub shader: &'a mut Shader,
     block: BlockId,
     /// Constants already made in the current block.
-    consts: BTreeMap<(Type, u64), Value>,
+    consts: ConstPool,
     /// Flags of the float operations that follow.
     pub fp: FpFlags,
 }
@@ -22,7 +22,7 @@ pub struct Builder<'a> {
 impl<'a> Builder<'a> {
     /// At the end of `block`.
     pub fn new(shader: &'a mut Shader, block: BlockId) -> Self {
-        Self { shader, block, consts: BTreeMap::new(), fp: FpFlags::NONE }
+        Self { shader, block, consts: ConstPool::default(), fp: FpFlags::NONE }
     }
 
     /// The current block.
@@ -33,9 +33,14 @@ impl<'a> Builder<'a> {
     /// Continue at the end of another block.
     pub fn switch_to(&mut self, block: BlockId) {
         if block != self.block {
-            self.block = block;
-            self.consts.clear();
+            self.restart(block);
         }
+    }
+
+    /// Continue at the end of a block whose instructions have been taken out.
+    pub(super) fn restart(&mut self, block: BlockId) {
+        self.block = block;
+        self.consts.clear();
     }
 
     /// A new block.
@@ -75,11 +80,11 @@ impl<'a> Builder<'a> {
     /// A constant of this scalar type; bits above its width are dropped.
     pub fn iconst(&mut self, ty: Type, bits: u64) -> Value {
         let bits = bits & ty.bits().mask();
-        if let Some(&v) = self.consts.get(&(ty, bits)) {
+        if let Some(v) = self.consts.get(ty, bits) {
             return v;
         }
         let v = self.value(Op::Const(bits), &[], ty);
-        self.consts.insert((ty, bits), v);
+        self.consts.insert(ty, bits, v);
         v
     }
 

@@ -4,12 +4,14 @@
 //! an instruction's result or a block's parameter. The entry block is block 0; it has no predecessors and, at the upper
 //! level, no parameters. At the lower level its parameters are the hardware's registers, one per [`EntryArg`].
 
+use super::cfg::{Cfg, CfgCache};
 use super::op::Op;
 use super::symbols::Symbols;
 use super::types::{Align, Type};
 use crate::kinds::{DepthMode, ResourceKind, SpecValue};
 use crate::target::{Stage, WaveSize};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 macro_rules! id {
     ($name:ident, $doc:literal, $prefix:literal) => {
@@ -80,6 +82,7 @@ pub struct Shader {
     pub modes: Modes,
     /// What only a lower-level shader has.
     pub lower: Option<LowerInfo>,
+    cfg: CfgCache,
 }
 
 /// Type and origin of a value.
@@ -109,6 +112,18 @@ pub struct Inst {
     pub args: SmallVec<[Value; 4]>,
     /// Its result, if it has one.
     pub result: Option<Value>,
+}
+
+impl Inst {
+    /// Stands where an instruction has been taken out for a moment.
+    pub(super) fn none() -> Self {
+        Self { op: Op::Undef, args: SmallVec::new(), result: None }
+    }
+
+    /// Its results: none or one, as all operations have at present.
+    pub fn results(&self) -> &[Value] {
+        self.result.as_slice()
+    }
 }
 
 /// A basic block.
@@ -366,6 +381,7 @@ impl Shader {
             symbols: Symbols::default(),
             modes: Modes::default(),
             lower: None,
+            cfg: CfgCache::default(),
         }
     }
 
@@ -456,6 +472,11 @@ impl Shader {
         }
     }
 
+    /// The graph of the blocks as it is now. Made again only if a jump has changed since it was last asked for.
+    pub fn cfg(&self) -> Arc<Cfg> {
+        self.cfg.get(self)
+    }
+
     /// Ids of all blocks.
     pub fn block_ids(&self) -> impl Iterator<Item = BlockId> + use<> {
         (0..self.blocks.len() as u32).map(BlockId)
@@ -471,38 +492,47 @@ impl BlockCall {
 
 impl Terminator {
     /// Every jump of this terminator.
-    pub fn calls(&self) -> Vec<&BlockCall> {
+    pub fn calls(&self) -> impl Iterator<Item = &BlockCall> {
+        let (first, cases, last): (_, &[(u64, BlockCall)], _) = match self {
+            Self::Jump(c) => (Some(c), &[], None),
+            Self::Branch { then, els, .. } => (Some(then), &[], Some(els)),
+            Self::Switch { cases, default, .. } => (None, cases, Some(default)),
+            Self::Return(_) | Self::Unreachable => (None, &[], None),
+        };
+        first.into_iter().chain(cases.iter().map(|(_, c)| c)).chain(last)
+    }
+
+    /// The n-th jump, in the order of [`Terminator::calls`].
+    pub fn call(&self, n: usize) -> Option<&BlockCall> {
         match self {
-            Self::Jump(c) => vec![c],
-            Self::Branch { then, els, .. } => vec![then, els],
-            Self::Switch { cases, default, .. } => cases.iter().map(|(_, c)| c).chain([default]).collect(),
-            Self::Return(_) | Self::Unreachable => Vec::new(),
+            Self::Jump(c) => Some(c).filter(|_| n == 0),
+            Self::Branch { then, els, .. } => [then, els].get(n).copied(),
+            Self::Switch { cases, default, .. } if n == cases.len() => Some(default),
+            Self::Switch { cases, .. } => cases.get(n).map(|(_, c)| c),
+            Self::Return(_) | Self::Unreachable => None,
         }
     }
 
     /// Every jump, to change.
-    pub fn calls_mut(&mut self) -> Vec<&mut BlockCall> {
-        match self {
-            Self::Jump(c) => vec![c],
-            Self::Branch { then, els, .. } => vec![then, els],
-            Self::Switch { cases, default, .. } => cases.iter_mut().map(|(_, c)| c).chain([default]).collect(),
-            Self::Return(_) | Self::Unreachable => Vec::new(),
-        }
+    pub fn calls_mut(&mut self) -> impl Iterator<Item = &mut BlockCall> {
+        self.parts_mut().1
     }
 
     /// Every value it uses itself (conditions and returns), then those it passes on.
-    pub fn values_mut(&mut self) -> Vec<&mut Value> {
-        match self {
-            Self::Jump(c) => c.args.iter_mut().collect(),
-            Self::Branch { cond, then, els } => {
-                std::iter::once(cond).chain(then.args.iter_mut()).chain(els.args.iter_mut()).collect()
-            }
-            Self::Switch { value, cases, default } => std::iter::once(value)
-                .chain(cases.iter_mut().flat_map(|(_, c)| c.args.iter_mut()))
-                .chain(default.args.iter_mut())
-                .collect(),
-            Self::Return(values) => values.iter_mut().collect(),
-            Self::Unreachable => Vec::new(),
-        }
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
+        let (own, calls) = self.parts_mut();
+        own.iter_mut().chain(calls.flat_map(|c| &mut c.args))
+    }
+
+    /// The values it uses itself, and its jumps.
+    fn parts_mut(&mut self) -> (&mut [Value], impl Iterator<Item = &mut BlockCall>) {
+        let (own, first, cases, last): (&mut [Value], _, &mut [(u64, BlockCall)], _) = match self {
+            Self::Jump(c) => (&mut [], Some(c), &mut [], None),
+            Self::Branch { cond, then, els } => (std::slice::from_mut(cond), Some(then), &mut [], Some(els)),
+            Self::Switch { value, cases, default } => (std::slice::from_mut(value), None, cases, Some(default)),
+            Self::Return(values) => (values, None, &mut [], None),
+            Self::Unreachable => (&mut [], None, &mut [], None),
+        };
+        (own, first.into_iter().chain(cases.iter_mut().map(|(_, c)| c)).chain(last))
     }
 }

@@ -18,20 +18,20 @@ use std::collections::BTreeSet;
 pub(super) fn reverse_postorder(shader: &Shader) -> Result<Vec<BlockId>> {
     let mut seen = vec![false; shader.blocks.len()];
     let mut order = Vec::new();
-    // A block, its successors, and how many of them have been looked at.
-    let mut stack = vec![(Shader::ENTRY, terminator(shader, Shader::ENTRY)?.calls(), 0usize)];
+    // A block, how it ends, and how many of its successors have been looked at.
+    let mut stack = vec![(Shader::ENTRY, terminator(shader, Shader::ENTRY)?, 0usize)];
     if let Some(entry) = seen.get_mut(0) {
         *entry = true;
     }
-    while let Some((block, calls, next)) = stack.last_mut() {
+    while let Some((block, term, next)) = stack.last_mut() {
         let block = *block;
-        if let Some(call) = calls.get(*next).copied() {
+        if let Some(call) = term.call(*next) {
             *next += 1;
             let seen = seen
                 .get_mut(call.block.index())
                 .ok_or_else(|| Error::bug(format!("{block} jumps to {}, which there is not", call.block)))?;
             if !std::mem::replace(seen, true) {
-                stack.push((call.block, terminator(shader, call.block)?.calls(), 0));
+                stack.push((call.block, terminator(shader, call.block)?, 0));
             }
         } else {
             order.push(block);

@@ -6,8 +6,8 @@
 use super::instruction::Inst;
 use super::parse::{Block, Function};
 use crate::error::{Error, Result};
-use crate::ir::BlockId;
 use crate::ir::cfg::DomTree;
+use crate::ir::{BlockId, Graph};
 use rspirv::dr::Operand;
 use smallvec::SmallVec;
 use spirv::Op;
@@ -59,11 +59,11 @@ impl Cfg {
             headers: vec![None; n],
             returns: 0,
             nesting: vec![0; n],
-            dom: DomTree::new(&[], &[]),
+            dom: DomTree::default(),
             labels,
             incoming: incoming(f)?,
         };
-        let mut successors: Vec<Vec<u32>> = Vec::with_capacity(n);
+        let mut successors = Graph::with_capacity(n);
         for b in &f.blocks {
             successors.push(cfg.successors(b)?);
         }
@@ -74,8 +74,8 @@ impl Cfg {
             }
         }
         cfg.visit(&successors);
-        let order: Vec<u32> = cfg.order.iter().map(|b| *b as u32).collect();
-        cfg.dom = DomTree::new(&successors, &order);
+        let order: Vec<BlockId> = cfg.order.iter().map(|b| BlockId(*b as u32)).collect();
+        cfg.dom = DomTree::new(&successors, &successors.reversed(), &order);
         cfg.nest();
         let returns = |n: &&usize| {
             let last = f.blocks.get(**n).and_then(|b| b.insts.last()).map(Inst::op);
@@ -117,9 +117,9 @@ impl Cfg {
     }
 
     /// What a block's terminator may jump to, then what it declares: a merge block comes after the blocks it merges.
-    fn successors(&self, b: &Block<'_>) -> Result<Vec<u32>> {
-        let Some(last) = b.insts.last() else { return Ok(Vec::new()) };
-        let position = |id| self.target(id).map(|n| n as u32).map_err(|e| e.at(last.place()));
+    fn successors(&self, b: &Block<'_>) -> Result<SmallVec<[BlockId; 2]>> {
+        let Some(last) = b.insts.last() else { return Ok(SmallVec::new()) };
+        let position = |id| self.target(id).map(|n| BlockId(n as u32)).map_err(|e| e.at(last.place()));
         targets(last)?.into_iter().map(position).collect()
     }
 
@@ -134,16 +134,16 @@ impl Cfg {
     }
 
     /// Postorder by an explicit stack, then turned round.
-    fn visit(&mut self, successors: &[Vec<u32>]) {
+    fn visit(&mut self, successors: &Graph) {
         let mut stack: Vec<(usize, usize)> = Vec::new();
         if let Some(first) = self.reachable.first_mut() {
             *first = true;
             stack.push((0, 0));
         }
         while let Some((block, next)) = stack.last_mut() {
-            let out = successors.get(*block).map_or(&[][..], Vec::as_slice);
+            let out = successors.of(BlockId(*block as u32));
             // The last successor first: a selection's merge, and a loop's exit, then come after its body.
-            let target = out.len().checked_sub(*next + 1).and_then(|n| out.get(n)).map(|n| *n as usize);
+            let target = out.len().checked_sub(*next + 1).and_then(|n| out.get(n)).map(|n| n.index());
             *next += 1;
             match target {
                 Some(t) => {

@@ -14,7 +14,7 @@ pub fn drop_unreachable(shader: &mut Shader, exit: BlockId) {
             continue;
         }
         if let Some(term) = &shader.block(b).term {
-            stack.extend(term.calls().iter().map(|c| c.block));
+            stack.extend(term.calls().map(|c| c.block));
         }
     }
     let mut kept = reached.clone();
@@ -56,7 +56,7 @@ pub fn drop_unreachable(shader: &mut Shader, exit: BlockId) {
             }
         }
         if let Some(term) = &mut block.term {
-            term.calls_mut().into_iter().for_each(|c| c.block = renumbered[c.block.index()]);
+            term.calls_mut().for_each(|c| c.block = renumbered[c.block.index()]);
         }
     }
     for value in &mut shader.values {
