@@ -7,6 +7,9 @@ use super::shader::{BlockCall, BlockId, InstId, Merge, Shader, Terminator, Value
 use super::types::{Bits, Type};
 use smallvec::SmallVec;
 
+/// Room for the first instructions of a block: most have no more.
+const FIRST_INSTS: usize = 32;
+
 /// A cursor at the end of a block. Types are the caller's duty; `verify` checks them.
 #[derive(Debug)]
 pub struct Builder<'a> {
@@ -61,7 +64,11 @@ impl<'a> Builder<'a> {
     /// Any instruction.
     pub fn push(&mut self, op: Op, args: impl Into<SmallVec<[Value; 4]>>, ty: Option<Type>) -> InstId {
         let id = self.shader.add_inst(op, args.into(), ty);
-        self.shader.block_mut(self.block).insts.push(id);
+        let insts = &mut self.shader.block_mut(self.block).insts;
+        if insts.is_empty() {
+            insts.reserve(FIRST_INSTS);
+        }
+        insts.push(id);
         id
     }
 

@@ -28,17 +28,18 @@ pub enum Rewrite {
 pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst) -> Result<Rewrite>) -> Result<()> {
     let order = Order::of(shader);
     let mut names = Names(Vec::new());
-    let mut insts = Vec::new();
+    let longest = shader.blocks.iter().map(|b| b.insts.len()).max().unwrap_or(0);
+    let mut insts = Vec::with_capacity(longest);
     let blocks = shader.block_ids();
     let mut b = Builder::new(shader, Shader::ENTRY);
     for id in blocks {
         b.restart(id);
         b.fp = FpFlags::NONE;
         let block = b.shader.block_mut(id);
-        // The list that one block no longer needs takes the instructions of the next.
-        std::mem::swap(&mut block.insts, &mut insts);
+        insts.clear();
+        insts.append(&mut block.insts);
         let term = block.term.take();
-        for inst_id in insts.drain(..) {
+        for &inst_id in &insts {
             let mut inst = std::mem::replace(b.shader.inst_mut(inst_id), Inst::none());
             inst.args.iter_mut().for_each(|v| *v = names.of(*v));
             let made = rule(&mut b, &inst);
@@ -80,7 +81,8 @@ impl Order {
         let cfg = shader.cfg();
         let first = |b: BlockId| cfg.dom.parent(b).is_none_or(|p| p < b);
         // In code that nothing reaches, a use may stand before its value.
-        let idle = |b: BlockId| shader.block(b).insts.is_empty() && shader.block(b).term == Some(Terminator::Unreachable);
+        let idle =
+            |b: BlockId| shader.block(b).insts.is_empty() && shader.block(b).term == Some(Terminator::Unreachable);
         let known = shader.block_ids().all(|b| if cfg.reachable(b) { first(b) } else { idle(b) });
         if known { Self::DefinitionsFirst } else { Self::Other }
     }

@@ -11,6 +11,7 @@ use super::types::{Align, Type};
 use crate::kinds::{DepthMode, ResourceKind, SpecValue};
 use crate::target::{Stage, WaveSize};
 use smallvec::SmallVec;
+use std::fmt;
 use std::sync::Arc;
 
 macro_rules! id {
@@ -385,6 +386,12 @@ impl Shader {
         }
     }
 
+    /// Makes room for so many more instructions with their results.
+    pub fn reserve(&mut self, insts: usize) {
+        self.insts.reserve(insts);
+        self.values.reserve(insts);
+    }
+
     /// The entry block.
     pub const ENTRY: BlockId = BlockId(0);
 
@@ -427,7 +434,7 @@ impl Shader {
     }
 
     /// The id of a symbol, interned.
-    pub fn symbol(&mut self, name: &str) -> SymbolId {
+    pub fn symbol(&mut self, name: impl fmt::Display) -> SymbolId {
         self.symbols.intern(name)
     }
 

@@ -1,26 +1,40 @@
 //! Link-time symbols of a shader, each once.
 
 use super::shader::SymbolId;
-use std::collections::BTreeMap;
+use std::fmt::{self, Write};
 use std::ops::Deref;
 
 /// Names by number, and numbers by name.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Symbols {
     list: Vec<String>,
-    by_name: BTreeMap<String, SymbolId>,
+    /// In the order of their names.
+    sorted: Vec<SymbolId>,
+    /// Where the name that is asked for is written.
+    wanted: String,
 }
 
 impl Symbols {
     /// The number of a name, the next free one if it is new.
-    pub fn intern(&mut self, name: &str) -> SymbolId {
-        if let Some(&known) = self.by_name.get(name) {
-            return known;
+    pub fn intern(&mut self, name: impl fmt::Display) -> SymbolId {
+        self.wanted.clear();
+        // Writing to memory gives no error of its own; a name that has one is cut off there.
+        _ = write!(self.wanted, "{name}");
+        match self.sorted.binary_search_by(|id| self.list[id.index()].as_str().cmp(&self.wanted)) {
+            Ok(known) => self.sorted[known],
+            Err(place) => {
+                let id = SymbolId(self.list.len() as u32);
+                self.list.push(self.wanted.clone());
+                self.sorted.insert(place, id);
+                id
+            }
         }
-        let id = SymbolId(self.list.len() as u32);
-        self.list.push(name.to_owned());
-        self.by_name.insert(name.to_owned(), id);
-        id
+    }
+}
+
+impl PartialEq for Symbols {
+    fn eq(&self, other: &Self) -> bool {
+        self.list == other.list
     }
 }
 

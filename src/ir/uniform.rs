@@ -108,7 +108,11 @@ impl Uniformity {
         let mut label: Vec<Option<usize>> = vec![None; cfg.len()];
         let mut joins = Vec::new();
         for &b in &cfg.order {
-            let direct = ways.iter().enumerate().filter(|(_, w)| **w == b && !loops.iter().any(|&l| all.header(l) == b)).map(|(i, _)| i);
+            let direct = ways
+                .iter()
+                .enumerate()
+                .filter(|(_, w)| **w == b && !loops.iter().any(|&l| all.header(l) == b))
+                .map(|(i, _)| i);
             let forward = cfg.preds(b).iter().filter(|p| all.position(**p) < all.position(b));
             let (new, join) = merged(direct.chain(forward.filter_map(|p| label[p.index()])));
             let new = if join { Some(ways.len() + b.index()) } else { new };

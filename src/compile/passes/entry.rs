@@ -17,6 +17,7 @@ use crate::ir::{ArgRole, BuiltIn, DescriptorPart, EntryArg, LowerInfo, Op, RegCl
 use crate::metadata::interface::{MAX_JOINT_VGPRS, StageKind};
 use crate::state::Known;
 use crate::target::Stage;
+use std::fmt::Write;
 
 /// Gives the entry block its parameters.
 pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
@@ -38,7 +39,9 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     };
 
     for which in user_data::plan(shader.stage, &needs) {
-        let role = ArgRole::UserData(format!("{which:?}"));
+        let mut name = String::with_capacity(32);
+        _ = write!(name, "{which:?}");
+        let role = ArgRole::UserData(name);
         entry.user.push((which, add(shader, RegClass::Sgpr, Type::B32, role)));
     }
     for &s in systems_of(shader.stage) {

@@ -97,7 +97,9 @@ fn perform(cx: &mut Cx<'_>, inst: &Inst<'_>, op: AtomicOp, data: &[Value], ty: T
     } else {
         match cx.memory(&pointer, 0)? {
             Memory::Shared(offset) => (IrOp::SharedAtomic(op), smallvec![offset]),
-            Memory::Buffer { descriptor, offset, .. } => (IrOp::BufferAtomic { op, access }, smallvec![descriptor, offset]),
+            Memory::Buffer { descriptor, offset, .. } => {
+                (IrOp::BufferAtomic { op, access }, smallvec![descriptor, offset])
+            }
             Memory::Global(address) => (IrOp::GlobalAtomic { op, access }, smallvec![address]),
             Memory::Local(..) => return Err(inst.unsupported("on a variable of the invocation")),
         }

@@ -40,14 +40,14 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
             all
         }
         Op::VectorShuffle => {
-            let mut both = cx.values(inst.id(0)?)?;
-            both.extend(cx.values(inst.id(1)?)?);
+            let (a, b) = (cx.values(inst.id(0)?)?, cx.values(inst.id(1)?)?);
+            let get = |i: usize| a.get(i).or_else(|| b.get(i.checked_sub(a.len())?)).copied();
             let Some(ty) = cx.types.component(cx.result_type(inst)?) else { return Err(inst.malformed("no vector")) };
             let mut out = Values::new();
             for n in 2..inst.len() {
                 out.push(match inst.literal(n)? {
                     u32::MAX => cx.b.undef(ty),
-                    i => *both.get(i as usize).ok_or_else(|| inst.malformed(format!("component {i} out of range")))?,
+                    i => get(i as usize).ok_or_else(|| inst.malformed(format!("component {i} out of range")))?,
                 });
             }
             out

@@ -84,10 +84,10 @@ fn edge(cx: &mut Cx<'_>, frame: &mut Frame<'_>, label: u32) -> Result<BlockCall>
         }
         let pointer = cx.pointer(value)?;
         let result = phi.result()?;
-        let first = match cx.def(result) {
-            Ok(Def::Pointer(known)) if joinable(cx.pointer_at(*known)?, &pointer) => false,
-            Ok(_) => return Err(phi.unsupported("of pointers into different variables")),
-            Err(_) => true,
+        let first = match cx.known(result) {
+            Some(Def::Pointer(known)) if joinable(cx.pointer_at(*known)?, &pointer) => false,
+            Some(_) => return Err(phi.unsupported("of pointers into different variables")),
+            None => true,
         };
         if first {
             let param = cx.b.shader.add_param(start, Type::B32);

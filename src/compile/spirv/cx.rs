@@ -235,10 +235,13 @@ impl<'a> Cx<'a> {
     /// # Errors
     /// Malformed: nothing (yet).
     pub fn def(&self, id: u32) -> Result<&Def> {
+        self.known(id).ok_or_else(|| Error::malformed(format!("%{id} is not defined here")))
+    }
+
+    /// What an id stands for, if it does for anything yet.
+    pub(super) fn known(&self, id: u32) -> Option<&Def> {
         let slot = self.slots.get(id as usize).copied().unwrap_or(0) as usize;
-        slot.checked_sub(1)
-            .and_then(|i| self.defs.get(i))
-            .ok_or_else(|| Error::malformed(format!("%{id} is not defined here")))
+        self.defs.get(slot.checked_sub(1)?)
     }
 
     /// Says what an id stands for; the last word counts.

@@ -131,7 +131,10 @@ impl Decoder<'_> {
                 [_, ty, id, op, rest @ ..] if opcode == Op::SpecConstantOp as u32 => {
                     if !Op::from_u32(*op).is_some_and(fold_scalar::folds) {
                         let name = Op::from_u32(*op).map_or_else(|| op.to_string(), |op| format!("{op:?}"));
-                        return Err(place(Error::unsupported(format!("OpSpecConstantOp {name}"), super::NOT_TRANSLATED)));
+                        return Err(place(Error::unsupported(
+                            format!("OpSpecConstantOp {name}"),
+                            super::NOT_TRANSLATED,
+                        )));
                     }
                     moved.clear();
                     moved.extend([*ty, *id]);

@@ -89,8 +89,11 @@ fn dot(b: &mut Builder<'_>, signs: Signs, (x, y): (&[Value], &[Value]), accumula
         return accumulate(b, signs.left, sum, accumulator);
     }
     let mut sum = b.iconst(ty, 0);
-    let (x, y) =
-        if packed { (unpack(b, signs.left, x[0]), unpack(b, signs.right, y[0])) } else { (Values::from_slice(x), Values::from_slice(y)) };
+    let (x, y) = if packed {
+        (unpack(b, signs.left, x[0]), unpack(b, signs.right, y[0]))
+    } else {
+        (Values::from_slice(x), Values::from_slice(y))
+    };
     for (x, y) in x.into_iter().zip(y) {
         let (x, y) = (resize(b, signs.left, x, ty), resize(b, signs.right, y, ty));
         let product = b.alu(AluOp::IMul, &[x, y]);

@@ -8,7 +8,7 @@ use super::cfg::{self, Cfg, Header};
 use super::cx::{Cx, Def, Inst, Place, Pointer, Ty, Values};
 use super::join::check;
 use super::parse::{Block, Function, Parsed};
-use super::types::{LeafTypes, Layout};
+use super::types::{Layout, LeafTypes};
 use super::{control, inst, usage::Usage};
 use crate::error::{Error, Result};
 use crate::ir::verify::check_types;

@@ -42,9 +42,7 @@ pub fn declare(cx: &mut Cx<'_>, usage: &Usage) -> Result<()> {
                 }
             }
             Op::TypeForwardPointer => forward_pointer(cx, inst)?,
-            op if op.is_type() && inst.result_id.is_some() => {
-                declare_type(cx, inst).map_err(|e| e.at(inst.place()))?
-            }
+            op if op.is_type() && inst.result_id.is_some() => declare_type(cx, inst).map_err(|e| e.at(inst.place()))?,
             Op::ExtInst => {} // non-semantic information
             _ => {
                 let c = cx.declare_constant(inst).map_err(|e| e.at(inst.place()))?;
@@ -163,7 +161,7 @@ fn declare_type(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
         Op::TypePointer => {
             let Operand::StorageClass(class) = *inst.operand(0)? else { return Err(inst.malformed("no class")) };
             let pointee = cx.named_type(inst.id(1)?)?;
-            if let Ok(Def::Type(forward)) = cx.def(id) {
+            if let Some(Def::Type(forward)) = cx.known(id) {
                 let forward = *forward;
                 cx.types.set_pointee(forward, pointee, stride);
                 return Ok(());

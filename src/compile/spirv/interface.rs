@@ -13,6 +13,7 @@ use crate::ir::{
     Value,
 };
 use crate::target::Stage;
+use smallvec::SmallVec;
 use spirv::Decoration;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -358,7 +359,7 @@ impl Cx<'_> {
         sources.iter().map(read).collect()
     }
 
-    fn sources(&self, input: usize, pointer: &Pointer) -> Result<Vec<(Type, Source)>> {
+    fn sources(&self, input: usize, pointer: &Pointer) -> Result<SmallVec<[(Type, Source); 4]>> {
         let Some(i) = self.interface.inputs.get(input) else { return Err(Error::bug("input out of range")) };
         let leaves = self.types.walk(pointer.ty, pointer.layout)?;
         leaves

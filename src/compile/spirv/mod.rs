@@ -71,6 +71,7 @@ pub fn translate(module: &Module, entry: &str, stage: Stage, spec: &[(u32, u64)]
     };
     let usage = usage::Usage::of(&parsed, point.function, &point.interface)?;
     let mut shader = Shader::new(entry, stage);
+    shader.reserve(2 * insts.len());
     let mut cx = cx::Cx::new(&parsed, &mut shader);
     cx.constants.overrides = spec.to_vec();
     globals::declare(&mut cx, &usage)?;

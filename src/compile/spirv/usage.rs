@@ -221,8 +221,8 @@ impl Usage {
         if v.escapes || !v.dynamic || v.stored == 0 {
             return Ok(None);
         }
-        match cx.def(v.stored) {
-            Ok(Def::Constant(c)) => {
+        match cx.known(v.stored) {
+            Some(Def::Constant(c)) => {
                 let c = *c;
                 let known =
                     |constants: &Constants| constants.get(c).is_some_and(|c| matches!(c.leaves, Leaves::Bits(_)));

@@ -34,12 +34,21 @@ pub(super) fn instruction(words: &[u32], at: usize) -> Result<Option<&[u32]>> {
 
 /// The literal string at the front of these words.
 pub(super) fn string(words: &[u32]) -> String {
-    let text: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).take_while(|b| *b != 0).collect();
-    String::from_utf8_lossy(&text).into_owned()
+    match String::from_utf8(text(words)) {
+        Ok(text) => text,
+        Err(e) => String::from_utf8_lossy(e.as_bytes()).into_owned(),
+    }
 }
 
 /// The literal string at the front of these words, if it is one.
 pub(super) fn utf8(words: &[u32]) -> Option<String> {
-    let text: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).take_while(|b| *b != 0).collect();
-    String::from_utf8(text).ok()
+    String::from_utf8(text(words)).ok()
+}
+
+/// The bytes before the first zero.
+fn text(words: &[u32]) -> Vec<u8> {
+    let len = words.iter().position(|w| w.to_le_bytes().contains(&0)).unwrap_or(words.len());
+    let mut text = Vec::with_capacity(4 * (len + 1));
+    text.extend(words.iter().take(len + 1).flat_map(|w| w.to_le_bytes()).take_while(|b| *b != 0));
+    text
 }
