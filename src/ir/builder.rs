@@ -40,6 +40,11 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// The constants of the current block.
+    pub(super) fn pool(&mut self) -> &mut ConstPool {
+        &mut self.consts
+    }
+
     /// Continue at the end of a block whose instructions have been taken out.
     pub(super) fn restart(&mut self, block: BlockId) {
         self.block = block;

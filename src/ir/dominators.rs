@@ -94,7 +94,8 @@ impl Forest {
             return this;
         }
         this.visit(BlockId(0), 0);
-        let mut stack = vec![(BlockId(0), 0usize)];
+        let mut stack = Vec::with_capacity(succs.len());
+        stack.push((BlockId(0), 0usize));
         while let Some((block, next)) = stack.last_mut() {
             match succs.of(*block).get(*next) {
                 Some(&to) => {

@@ -68,7 +68,8 @@ impl Graph {
         }
         let mut seen = vec![false; self.len()];
         seen[0] = true;
-        let mut stack = vec![(BlockId(0), 0usize)];
+        let mut stack = Vec::with_capacity(self.len());
+        stack.push((BlockId(0), 0usize));
         while let Some((block, next)) = stack.last_mut() {
             match self.of(*block).get(*next) {
                 Some(&to) => {

@@ -30,6 +30,7 @@ pub mod interp;
 mod lanes;
 pub mod loops;
 mod memory;
+mod name;
 pub mod number;
 mod op;
 pub mod parse;
@@ -54,6 +55,7 @@ pub use image::{Dim, ImageInst, ImageOp, ImageOperand, LodMode, MimgDim, MimgIns
 pub use interface::{BuiltIn, ExportTarget, Interp, InterpPlace, OutputSlot};
 pub use lanes::{AmdOp, DerivativeKind, QuadSwap, ReduceOp, SubgroupOp};
 pub use memory::{Access, AtomicOp, BufferKind, DescriptorPart, FenceOrder, MemoryClasses, Scope};
+pub use name::Name;
 pub use op::Op;
 pub use shader::{
     ArgRole, BasicBlock, BlockCall, BlockId, ConstTable, ConstTableId, DenormMode, DerivativeGroup, EntryArg, Inst,

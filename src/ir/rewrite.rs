@@ -6,7 +6,8 @@
 
 use super::alu::FpFlags;
 use super::builder::Builder;
-use super::shader::{BlockId, Inst, Merge, Shader, Terminator, Value};
+use super::pool::ConstPool;
+use super::shader::{BlockId, Inst, InstId, Merge, Shader, Terminator, Value};
 use crate::error::{Error, Result};
 
 /// What a rule makes of an instruction.
@@ -27,11 +28,12 @@ pub enum Rewrite {
 /// Those of the rule; a bug if a replacement has another type.
 pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst) -> Result<Rewrite>) -> Result<()> {
     let order = Order::of(shader);
-    let mut names = Names(Vec::new());
-    let longest = shader.blocks.iter().map(|b| b.insts.len()).max().unwrap_or(0);
-    let mut insts = Vec::with_capacity(longest);
+    let Scratch { mut insts, names, mut consts } = std::mem::take(&mut shader.scratch);
+    let mut names = Names(names);
+    names.0.clear();
     let blocks = shader.block_ids();
     let mut b = Builder::new(shader, Shader::ENTRY);
+    std::mem::swap(b.pool(), &mut consts);
     for id in blocks {
         b.restart(id);
         b.fp = FpFlags::NONE;
@@ -61,11 +63,27 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
             b.shader.block_mut(end).merge = merge;
         }
     }
+    std::mem::swap(b.pool(), &mut consts);
     match order {
         Order::Other if !names.0.is_empty() => rename(shader, &names),
         _ => {}
     }
+    shader.scratch = Scratch { insts, names: names.0, consts };
     Ok(())
+}
+
+/// Memory that one rewrite leaves to the next.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    insts: Vec<InstId>,
+    names: Vec<Option<Value>>,
+    consts: ConstPool,
+}
+
+impl Clone for Scratch {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
 }
 
 /// Whether a walk from the first block to the last meets every value before its uses.

@@ -5,7 +5,9 @@
 //! level, no parameters. At the lower level its parameters are the hardware's registers, one per [`EntryArg`].
 
 use super::cfg::{Cfg, CfgCache};
+use super::name::Name;
 use super::op::Op;
+use super::rewrite::Scratch;
 use super::symbols::Symbols;
 use super::types::{Align, Type};
 use crate::kinds::{DepthMode, ResourceKind, SpecValue};
@@ -54,7 +56,7 @@ pub enum Level {
 #[derive(Clone, Debug)]
 pub struct Shader {
     /// Entry point name.
-    pub name: String,
+    pub name: Name,
     /// Stage.
     pub stage: Stage,
     /// Which operations may appear.
@@ -84,6 +86,7 @@ pub struct Shader {
     /// What only a lower-level shader has.
     pub lower: Option<LowerInfo>,
     cfg: CfgCache,
+    pub(super) scratch: Scratch,
 }
 
 /// Type and origin of a value.
@@ -200,7 +203,7 @@ pub enum Terminator {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Local {
     /// Name for people.
-    pub name: String,
+    pub name: Name,
     /// Size in bytes.
     pub bytes: u32,
     /// Alignment.
@@ -220,7 +223,7 @@ pub struct ConstTable {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
     /// Name for people.
-    pub name: String,
+    pub name: Name,
     /// Descriptor set.
     pub set: u32,
     /// Binding.
@@ -329,7 +332,7 @@ pub struct EntryArg {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArgRole {
     /// User data, by its meaning (text of `metadata::UserData`).
-    UserData(String),
+    UserData(Name),
     /// A system value of the hardware, by name.
     System(&'static str),
     /// A fetched vertex attribute component.
@@ -351,7 +354,7 @@ pub struct LowerInfo {
     /// One for each value of a `Return`; empty: the program ends there.
     pub returns: Vec<RegClass>,
     /// Symbol of the function.
-    pub symbol: String,
+    pub symbol: Name,
     /// A colour may be exported (shape of the early exit).
     pub color_export: bool,
     /// Depth, stencil or sample mask may be exported.
@@ -365,7 +368,7 @@ impl Shader {
     }
 
     /// An empty shader with an entry block.
-    pub fn new(name: impl Into<String>, stage: Stage) -> Self {
+    pub fn new(name: impl Into<Name>, stage: Stage) -> Self {
         Self {
             name: name.into(),
             stage,
@@ -383,6 +386,7 @@ impl Shader {
             modes: Modes::default(),
             lower: None,
             cfg: CfgCache::default(),
+            scratch: Scratch::default(),
         }
     }
 

@@ -1,30 +1,27 @@
 //! Link-time symbols of a shader, each once.
 
+use super::name::Name;
 use super::shader::SymbolId;
-use std::fmt::{self, Write};
+use std::fmt;
 use std::ops::Deref;
 
 /// Names by number, and numbers by name.
 #[derive(Clone, Debug, Default)]
 pub struct Symbols {
-    list: Vec<String>,
+    list: Vec<Name>,
     /// In the order of their names.
     sorted: Vec<SymbolId>,
-    /// Where the name that is asked for is written.
-    wanted: String,
 }
 
 impl Symbols {
     /// The number of a name, the next free one if it is new.
     pub fn intern(&mut self, name: impl fmt::Display) -> SymbolId {
-        self.wanted.clear();
-        // Writing to memory gives no error of its own; a name that has one is cut off there.
-        _ = write!(self.wanted, "{name}");
-        match self.sorted.binary_search_by(|id| self.list[id.index()].as_str().cmp(&self.wanted)) {
+        let wanted = Name::of(name);
+        match self.sorted.binary_search_by(|id| self.list[id.index()].cmp(&wanted)) {
             Ok(known) => self.sorted[known],
             Err(place) => {
                 let id = SymbolId(self.list.len() as u32);
-                self.list.push(self.wanted.clone());
+                self.list.push(wanted);
                 self.sorted.insert(place, id);
                 id
             }
@@ -39,9 +36,9 @@ impl PartialEq for Symbols {
 }
 
 impl Deref for Symbols {
-    type Target = [String];
+    type Target = [Name];
 
-    fn deref(&self) -> &[String] {
+    fn deref(&self) -> &[Name] {
         &self.list
     }
 }

@@ -13,11 +13,10 @@ use super::context::{PassContext, place_of, push_dwords, resource};
 use super::entry_values::{Entry, systems_of, vertex_inputs};
 use crate::abi::user_data::{self, UserDataNeeds};
 use crate::error::{Error, FullCompile, Result};
-use crate::ir::{ArgRole, BuiltIn, DescriptorPart, EntryArg, LowerInfo, Op, RegClass, Shader, Type};
+use crate::ir::{ArgRole, BuiltIn, DescriptorPart, EntryArg, LowerInfo, Name, Op, RegClass, Shader, Type};
 use crate::metadata::interface::{MAX_JOINT_VGPRS, StageKind};
 use crate::state::Known;
 use crate::target::Stage;
-use std::fmt::Write;
 
 /// Gives the entry block its parameters.
 pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
@@ -31,7 +30,8 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
         needs.vertex_buffers = true;
         needs.base = true;
     }
-    let mut args = Vec::new();
+    let mut args = Vec::with_capacity(32);
+    shader.block_mut(Shader::ENTRY).params.reserve(32);
     let mut entry = Entry::default();
     let mut add = |shader: &mut Shader, class, ty, role| {
         args.push(EntryArg { class, ty, role });
@@ -39,9 +39,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     };
 
     for which in user_data::plan(shader.stage, &needs) {
-        let mut name = String::with_capacity(32);
-        _ = write!(name, "{which:?}");
-        let role = ArgRole::UserData(name);
+        let role = ArgRole::UserData(Name::of(format_args!("{which:?}")));
         entry.user.push((which, add(shader, RegClass::Sgpr, Type::B32, role)));
     }
     for &s in systems_of(shader.stage) {
@@ -79,7 +77,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
         wave: cx.request.wave,
         args,
         returns: Vec::new(),
-        symbol: cx.interface.body_symbol().to_owned(),
+        symbol: cx.interface.body_symbol().into(),
         color_export: false,
         depth_export: false,
     });

@@ -17,7 +17,7 @@ use super::prelude::Prelude;
 use crate::abi::layout::ResolvedLayout;
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::{Align, AluOp, AmdOp, Builder, DescriptorPart, Op, Resource, Shader, Type, Value};
+use crate::ir::{Align, AluOp, AmdOp, Builder, DescriptorPart, Name, Op, Resource, Shader, Type, Value};
 use crate::metadata::interface::UserData;
 use crate::reloc::symbol::{LinkSymbol, PartLetter};
 
@@ -27,7 +27,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     rewrite(shader, |b, inst| match (&inst.op, inst.args.as_slice()) {
         (Op::Descriptor { resource: id, part, non_uniform }, &[index]) => {
             let Resource { set, binding, kind, count, written, .. } = *resource(b.shader, *id)?;
-            let r = Resource { name: String::new(), set, binding, kind, count, written };
+            let r = Resource { name: Name::default(), set, binding, kind, count, written };
             let ty = inst.result.map_or(Type::DESC4, |v| b.ty(v));
             let mut load = Load { b, prelude: &mut prelude, r: &r, part: *part };
             Ok(Rewrite::Value(load.run(cx, index, *non_uniform, ty)?))

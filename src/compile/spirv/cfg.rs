@@ -135,7 +135,7 @@ impl Cfg {
 
     /// Postorder by an explicit stack, then turned round.
     fn visit(&mut self, successors: &Graph) {
-        let mut stack: Vec<(usize, usize)> = Vec::new();
+        let mut stack: Vec<(usize, usize)> = Vec::with_capacity(self.reachable.len());
         if let Some(first) = self.reachable.first_mut() {
             *first = true;
             stack.push((0, 0));

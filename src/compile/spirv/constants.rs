@@ -58,6 +58,11 @@ pub struct Constants {
 }
 
 impl Constants {
+    /// None, with room for some.
+    pub(super) fn with_capacity(count: usize) -> Self {
+        Self { list: Vec::with_capacity(count), marked: Vec::with_capacity(count), ..Self::default() }
+    }
+
     /// Adds a constant.
     ///
     /// # Errors

@@ -150,11 +150,10 @@ enum Wide {
 
 /// Takes a variable apart into components, in leaf order.
 fn components(cx: &Cx<'_>, id: u32, ty: TypeId, wide: Wide) -> Result<Vec<Component>> {
-    cx.types.leaf_count(ty)?;
     let decor = Decor::of(cx, id, None, None);
     let block = struct_id(cx, id);
     let location = decor.location.unwrap_or(0);
-    let mut walk = Walk { cx, wide, vertex: 0, location, out: Vec::new() };
+    let mut walk = Walk { cx, wide, vertex: 0, location, out: Vec::with_capacity(cx.types.leaf_count(ty)?) };
     match *cx.types.get(ty) {
         Ty::Array { elem, len, .. } if decor.per_vertex => {
             for vertex in 0..len.min(3) {

@@ -161,7 +161,7 @@ impl Cx<'_> {
             _ => {}
         }
         let leaves = self.types.walk(pointer.ty, pointer.layout)?;
-        let mut out: SmallVec<[Option<Value>; 4]> = SmallVec::from_elem(None, leaves.len());
+        let mut out: SmallVec<[Option<Value>; 16]> = SmallVec::from_elem(None, leaves.len());
         for group in groups(&leaves) {
             let wide = self.load_at(pointer, group.offset, group.ty, operands)?;
             for (lane, leaf) in (0..).zip(group.leaves) {

@@ -7,6 +7,7 @@ use super::decode::Decoded;
 use super::instruction::Inst;
 use super::words;
 use crate::error::{Error, Result};
+use crate::ir::Name;
 use rspirv::dr::Operand;
 use spirv::{Decoration, Op};
 
@@ -137,11 +138,11 @@ impl<'m> Parsed<'m> {
     }
 
     /// The debug name of an id, empty if none.
-    pub fn name(&self, id: u32) -> String {
+    pub fn name(&self, id: u32) -> Name {
         let find = |m: &Decoded| {
             let n = m.names.binary_search_by_key(&id, |(n, _)| *n).ok()?;
             let inst = words::instruction(&m.words, m.names.get(n)?.1 as usize).ok()??;
-            inst.get(2..).map(words::string)
+            inst.get(2..).map(words::name)
         };
         self.module.and_then(find).unwrap_or_default()
     }
@@ -153,11 +154,14 @@ impl<'m> Parsed<'m> {
 /// Malformed order of instructions; what could not be decoded.
 pub fn parse<'m>(module: &'m Decoded, insts: &'m [Inst<'m>]) -> Result<Parsed<'m>> {
     let bound = module.bound as usize;
+    let before = insts.iter().take_while(|i| i.op() != Op::Function).count();
     let out = Parsed {
         bound: module.bound,
         module: Some(module),
         result_types: vec![0; bound],
-        globals: Vec::with_capacity(insts.iter().take_while(|i| i.op() != Op::Function).count()),
+        globals: Vec::with_capacity(before),
+        decorations: Vec::with_capacity(before / 2),
+        capabilities: Vec::with_capacity(8),
         ..Parsed::default()
     };
     let mut loader = Loader { insts, out, function: None, groups: Vec::new() };

@@ -11,7 +11,6 @@ use crate::error::{Error, Result};
 use crate::ir::ConstTableId;
 use rspirv::dr::Operand;
 use spirv::Op;
-use std::collections::BTreeSet;
 
 /// Calls nested deeper than this are refused.
 const MAX_CALL_DEPTH: usize = 96;
@@ -49,12 +48,13 @@ impl Usage {
         let bound = module.bound as usize;
         let mut usage =
             Self { used: vec![false; bound], roots: vec![0; bound], variables: vec![Variable::default(); bound] };
-        let interface: BTreeSet<u32> = interface.iter().copied().collect();
+        let mut interface: Vec<u32> = interface.to_vec();
+        interface.sort_unstable();
         for inst in module.globals.iter().filter(|i| i.op() == Op::Variable) {
             usage.variable(inst);
             // An initialized output is written though no instruction mentions it.
             let output = matches!(inst.operand(0)?, Operand::StorageClass(spirv::StorageClass::Output));
-            if output && inst.len() > 1 && inst.result_id.is_some_and(|id| interface.contains(&id)) {
+            if output && inst.len() > 1 && inst.result_id.is_some_and(|id| interface.binary_search(&id).is_ok()) {
                 usage.mark(inst.result()?);
             }
         }

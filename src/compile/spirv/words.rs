@@ -1,6 +1,8 @@
 //! The words of a module, framed into instructions. Nothing is decoded yet.
 
 use crate::error::{Error, Result};
+use crate::ir::Name;
+use smallvec::SmallVec;
 
 /// Words before the first instruction.
 pub(super) const HEADER: usize = 5;
@@ -37,6 +39,15 @@ pub(super) fn string(words: &[u32]) -> String {
     match String::from_utf8(text(words)) {
         Ok(text) => text,
         Err(e) => String::from_utf8_lossy(e.as_bytes()).into_owned(),
+    }
+}
+
+/// The literal string at the front of these words as a name.
+pub(super) fn name(words: &[u32]) -> Name {
+    let text: SmallVec<[u8; 64]> = words.iter().flat_map(|w| w.to_le_bytes()).take_while(|b| *b != 0).collect();
+    match std::str::from_utf8(&text) {
+        Ok(text) => text.into(),
+        Err(_) => string(words).into(),
     }
 }
 

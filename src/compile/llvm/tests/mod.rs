@@ -34,7 +34,7 @@ pub(super) fn shader(stage: Stage, wave: WaveSize, args: &[(RegClass, Type)], re
         wave,
         args,
         returns: returns.to_vec(),
-        symbol: stage.unlinked_symbol().to_owned(),
+        symbol: stage.unlinked_symbol().into(),
         color_export: stage == Stage::Fragment,
         depth_export: false,
     });
