@@ -4,16 +4,17 @@
 //! out, so a broken shader does no harm.
 
 use super::dominators::immediate_dominators;
-use super::graph::Graph;
+use super::graph::{Graph, PerBlock};
 use super::loops::Loops;
 use super::shader::{BlockId, Shader};
+use smallvec::smallvec;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A tree of dominators, with every question answered in constant time.
 #[derive(Clone, Debug, Default)]
 pub struct DomTree {
     /// By block; `None` out of reach.
-    nodes: Vec<Option<DomNode>>,
+    nodes: PerBlock<Option<DomNode>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +47,7 @@ impl DomTree {
     /// Of a graph by its edges (root: block 0), with the blocks in an order in which dominators come first.
     pub fn new(succs: &Graph, preds: &Graph, order: &[BlockId]) -> Self {
         let parents = immediate_dominators(succs, preds);
-        let mut nodes: Vec<Option<DomNode>> = vec![None; succs.len()];
+        let mut nodes: PerBlock<Option<DomNode>> = smallvec![None; succs.len()];
         for b in order {
             // Until all sizes are known, `last` is the size of the subtree.
             nodes[b.index()] = Some(DomNode { parent: parents[b.index()], first: 0, last: 1 });
@@ -58,7 +59,7 @@ impl DomTree {
             }
         }
         // Where the next subtree of each block starts.
-        let mut next = vec![0u32; succs.len()];
+        let mut next: PerBlock<u32> = smallvec![0; succs.len()];
         for b in order {
             let Some(node) = &mut nodes[b.index()] else { continue };
             let size = node.last;
@@ -79,7 +80,7 @@ pub struct Cfg {
     succs: Graph,
     preds: Graph,
     /// Blocks that the entry reaches, each before its successors but for back edges.
-    pub order: Vec<BlockId>,
+    pub order: PerBlock<BlockId>,
     /// Dominators.
     pub dom: DomTree,
     loops: OnceLock<Loops>,

@@ -4,8 +4,9 @@
 //! Iteration to a fixpoint is simpler, and quadratic where many ways of different depth meet, as at the end of a loop with
 //! many breaks.
 
-use super::graph::Graph;
+use super::graph::{Graph, PerBlock};
 use super::shader::BlockId;
+use smallvec::smallvec;
 
 const NONE: u32 = u32::MAX;
 
@@ -31,7 +32,7 @@ struct Node {
 }
 
 /// For each block the closest strict dominator; none for the root (block 0) and what it does not reach.
-pub(super) fn immediate_dominators(succs: &Graph, preds: &Graph) -> Vec<Option<BlockId>> {
+pub(super) fn immediate_dominators(succs: &Graph, preds: &Graph) -> PerBlock<Option<BlockId>> {
     let mut forest = Forest::new(succs);
     let n = forest.reached;
     for w in (1..n).rev() {
@@ -55,7 +56,7 @@ pub(super) fn immediate_dominators(succs: &Graph, preds: &Graph) -> Vec<Option<B
             v = forest.node(v).next;
         }
     }
-    let mut out = vec![None; succs.len()];
+    let mut out = smallvec![None; succs.len()];
     for w in 1..n {
         let (idom, semi) = (forest.node(w).idom, forest.node(w).semi);
         if idom != semi {
@@ -68,10 +69,10 @@ pub(super) fn immediate_dominators(succs: &Graph, preds: &Graph) -> Vec<Option<B
 }
 
 struct Forest {
-    nodes: Vec<Node>,
+    nodes: PerBlock<Node>,
     /// How many nodes have a number.
     reached: u32,
-    path: Vec<u32>,
+    path: PerBlock<u32>,
 }
 
 impl Forest {
@@ -89,12 +90,12 @@ impl Forest {
             next: NONE,
         };
         let nodes = (0..succs.len() as u32).map(node).collect();
-        let mut this = Self { nodes, reached: 0, path: Vec::new() };
+        let mut this = Self { nodes, reached: 0, path: PerBlock::new() };
         if succs.is_empty() {
             return this;
         }
         this.visit(BlockId(0), 0);
-        let mut stack = Vec::with_capacity(succs.len());
+        let mut stack = PerBlock::with_capacity(succs.len());
         stack.push((BlockId(0), 0usize));
         while let Some((block, next)) = stack.last_mut() {
             match succs.of(*block).get(*next) {

@@ -1,19 +1,23 @@
 //! A directed graph of blocks: the edges of all of them in one list, each block's a range of it.
 
 use super::shader::BlockId;
+use smallvec::{SmallVec, smallvec};
 
 /// Edges by block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Graph {
     /// Where each block's edges end in `targets`; they start where those of the block before end.
-    ends: Vec<u32>,
-    targets: Vec<BlockId>,
+    ends: PerBlock<u32>,
+    targets: PerBlock<BlockId>,
 }
+
+/// One entry a block; most functions have few.
+pub type PerBlock<T> = SmallVec<[T; 16]>;
 
 impl Graph {
     /// No blocks, with room for some.
     pub fn with_capacity(blocks: usize) -> Self {
-        Self { ends: Vec::with_capacity(blocks), targets: Vec::with_capacity(2 * blocks) }
+        Self { ends: PerBlock::with_capacity(blocks), targets: PerBlock::with_capacity(2 * blocks) }
     }
 
     /// The next block, with its edges.
@@ -41,7 +45,7 @@ impl Graph {
 
     /// Every edge turned round; those of one block in the order of the blocks that they came from.
     pub fn reversed(&self) -> Self {
-        let mut ends = vec![0u32; self.len()];
+        let mut ends: PerBlock<u32> = smallvec![0; self.len()];
         for to in &self.targets {
             ends[to.index()] += 1;
         }
@@ -50,7 +54,7 @@ impl Graph {
         for end in &mut ends {
             sum += std::mem::replace(end, sum);
         }
-        let mut targets = vec![BlockId(0); self.targets.len()];
+        let mut targets: PerBlock<BlockId> = smallvec![BlockId(0); self.targets.len()];
         for from in (0..self.len() as u32).map(BlockId) {
             for to in self.of(from) {
                 targets[ends[to.index()] as usize] = from;
@@ -61,14 +65,14 @@ impl Graph {
     }
 
     /// Blocks that the first reaches, each before its successors but for back edges.
-    pub fn reverse_postorder(&self) -> Vec<BlockId> {
-        let mut out = Vec::with_capacity(self.len());
+    pub fn reverse_postorder(&self) -> PerBlock<BlockId> {
+        let mut out = PerBlock::with_capacity(self.len());
         if self.is_empty() {
             return out;
         }
-        let mut seen = vec![false; self.len()];
+        let mut seen: PerBlock<bool> = smallvec![false; self.len()];
         seen[0] = true;
-        let mut stack = Vec::with_capacity(self.len());
+        let mut stack = PerBlock::with_capacity(self.len());
         stack.push((BlockId(0), 0usize));
         while let Some((block, next)) = stack.last_mut() {
             match self.of(*block).get(*next) {

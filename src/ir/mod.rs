@@ -50,7 +50,7 @@ mod words;
 pub use crate::kinds::{DepthMode, NumericKind, ResourceKind, SpecValue};
 pub use alu::{AluOp, FpFlags, Sig};
 pub use builder::Builder;
-pub use graph::Graph;
+pub use graph::{Graph, PerBlock};
 pub use image::{Dim, ImageInst, ImageOp, ImageOperand, LodMode, MimgDim, MimgInst, MimgOp};
 pub use interface::{BuiltIn, ExportTarget, Interp, InterpPlace, OutputSlot};
 pub use lanes::{AmdOp, DerivativeKind, QuadSwap, ReduceOp, SubgroupOp};

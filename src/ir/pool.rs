@@ -60,7 +60,7 @@ impl ConstPool {
 
     fn grow(&mut self) {
         let free = Slot { generation: u64::MAX, bits: 0, ty: Type::B1, value: Value(0) };
-        let new = vec![free; (2 * self.slots.len()).max(32)];
+        let new = vec![free; (2 * self.slots.len()).max(128)];
         let old = std::mem::replace(&mut self.slots, new);
         self.live = 0;
         let now = self.generation;

@@ -31,6 +31,7 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
     let Scratch { mut insts, names, mut consts } = std::mem::take(&mut shader.scratch);
     let mut names = Names(names);
     names.0.clear();
+    insts.reserve(shader.blocks.iter().map(|b| b.insts.len()).max().unwrap_or(0));
     let blocks = shader.block_ids();
     let mut b = Builder::new(shader, Shader::ENTRY);
     std::mem::swap(b.pool(), &mut consts);
@@ -130,7 +131,7 @@ impl Names {
             return Err(Error::bug("replaced by another type"));
         }
         if self.0.len() <= old.index() {
-            self.0.resize(b.shader.values.len(), None);
+            self.0.resize(b.shader.values.capacity(), None);
         }
         self.0[old.index()] = Some(new);
         Ok(made)

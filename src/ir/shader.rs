@@ -392,6 +392,7 @@ impl Shader {
 
     /// Makes room for so many more instructions with their results.
     pub fn reserve(&mut self, insts: usize) {
+        self.blocks.reserve(insts / 32);
         self.insts.reserve(insts);
         self.values.reserve(insts);
     }
@@ -433,6 +434,9 @@ impl Shader {
 
     /// A new scratch variable.
     pub fn add_local(&mut self, local: Local) -> LocalId {
+        if self.locals.is_empty() {
+            self.locals.reserve(32);
+        }
         self.locals.push(local);
         LocalId(self.locals.len() as u32 - 1)
     }

@@ -6,6 +6,7 @@
 use crate::error::Result;
 use crate::ir::{BasicBlock, BlockId, Shader, Terminator, Value, ValueDef};
 use crate::target::WaveSize;
+use smallvec::SmallVec;
 
 /// Removes what nothing needs.
 ///
@@ -30,28 +31,28 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
 
 /// By value, whether it is needed.
 fn live_values(shader: &Shader) -> Vec<bool> {
-    let mut todo: Vec<Value> = Vec::with_capacity(shader.values.len() / 4);
-    let mut passed = Passed { first: vec![0; shader.values.len()], entries: Vec::new() };
+    let mut todo: SmallVec<[Value; 64]> = SmallVec::new();
+    let mut passed = Passed { first: Vec::new(), entries: Vec::new() };
     for block in &shader.blocks {
         let effects = block.insts.iter().map(|&i| shader.inst(i)).filter(|i| i.op.has_side_effects());
-        todo.extend(effects.flat_map(|i| &i.args));
+        todo.extend(effects.flat_map(|i| &i.args).copied());
         let Some(term) = &block.term else { continue };
         match term {
             Terminator::Branch { cond, .. } => todo.push(*cond),
             Terminator::Switch { value, .. } => todo.push(*value),
-            Terminator::Return(values) => todo.extend(values),
+            Terminator::Return(values) => todo.extend_from_slice(values),
             Terminator::Jump(_) | Terminator::Unreachable => {}
         }
         for call in term.calls() {
             let params = &shader.block(call.block).params;
-            params.iter().zip(&call.args).for_each(|(p, a)| passed.note(*p, *a));
+            params.iter().zip(&call.args).for_each(|(p, a)| passed.note(*p, *a, shader.values.len()));
         }
     }
     let mut live = vec![false; shader.values.len()];
     while let Some(v) = todo.pop() {
         if !std::mem::replace(&mut live[v.index()], true) {
             match shader.def(v) {
-                Some(inst) => todo.extend(&inst.args),
+                Some(inst) => todo.extend_from_slice(&inst.args),
                 None => todo.extend(passed.to(v)),
             }
         }
@@ -68,14 +69,17 @@ struct Passed {
 }
 
 impl Passed {
-    fn note(&mut self, param: Value, arg: Value) {
+    /// One of so many values is passed to a parameter.
+    fn note(&mut self, param: Value, arg: Value, values: usize) {
+        self.first.resize(values, 0);
         let next = std::mem::replace(&mut self.first[param.index()], self.entries.len() as u32 + 1);
         self.entries.push((arg, next));
     }
 
     fn to(&self, param: Value) -> impl Iterator<Item = Value> {
         let entry = |at: u32| at.checked_sub(1).and_then(|n| self.entries.get(n as usize)).copied();
-        std::iter::successors(entry(self.first[param.index()]), move |(_, next)| entry(*next)).map(|(v, _)| v)
+        let first = self.first.get(param.index()).map_or(0, |n| *n);
+        std::iter::successors(entry(first), move |(_, next)| entry(*next)).map(|(v, _)| v)
     }
 }
 

@@ -33,6 +33,8 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     let mut args = Vec::with_capacity(32);
     shader.block_mut(Shader::ENTRY).params.reserve(32);
     let mut entry = Entry::default();
+    entry.user.reserve(16);
+    entry.system.reserve(systems_of(shader.stage).len());
     let mut add = |shader: &mut Shader, class, ty, role| {
         args.push(EntryArg { class, ty, role });
         shader.add_param(Shader::ENTRY, ty)
@@ -44,7 +46,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     }
     for &s in systems_of(shader.stage) {
         let v = add(shader, s.class(), s.ty(), ArgRole::System(s.name()));
-        entry.system.insert(s, v);
+        entry.system.push((s, v));
     }
     if fetch_in_prolog {
         for input in &inputs {

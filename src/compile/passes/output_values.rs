@@ -75,7 +75,7 @@ impl<'a> Origins<'a> {
         let mut calls: Vec<(BlockId, &BlockCall)> = calls.map(|call| (call.block, call)).collect();
         calls.sort_by_key(|(block, _)| *block);
         let mut stores = vec![Stores::default(); shader.locals.len()];
-        let mut placed = Vec::new();
+        let mut placed = Vec::with_capacity(32);
         for inst in shader.live_insts() {
             let (&Op::LocalStore { local, .. }, &[at, value]) = (&inst.op, inst.args.as_slice()) else { continue };
             let Some(all) = stores.get_mut(local.index()) else { continue };
@@ -92,8 +92,8 @@ impl<'a> Origins<'a> {
             stores,
             placed,
             holders: BTreeMap::new(),
-            found: Vec::new(),
-            takers: Vec::new(),
+            found: Vec::with_capacity(64),
+            takers: Vec::with_capacity(64),
             constants: BTreeMap::new(),
         }
     }
@@ -115,7 +115,7 @@ impl<'a> Origins<'a> {
 
     /// The bits that all of these have which have any.
     fn common(&mut self, stored: Holders) -> Option<u64> {
-        self.find_undefined(stored.to_vec());
+        self.find_undefined(stored.iter().copied().collect());
         let mut bits = None;
         for holder in stored.into_iter().filter(|&holder| !self.is_undefined(holder)) {
             let Holder::Lane(value, lane) = holder else { return None };
@@ -133,7 +133,7 @@ impl<'a> Origins<'a> {
     /// The values that are stored to outputs and have no bits.
     pub(super) fn undefined_outputs(&mut self) -> BTreeSet<Value> {
         let stores = self.shader.live_insts().filter(|inst| matches!(inst.op, Op::StoreOutput { .. }));
-        let stored: Vec<Value> = stores.filter_map(|store| store.args.first().copied()).collect();
+        let stored: SmallVec<[Value; 32]> = stores.filter_map(|store| store.args.first().copied()).collect();
         self.find_undefined(stored.iter().map(|&v| Holder::Lane(v, 0)).collect());
         stored.into_iter().filter(|&v| self.is_undefined(Holder::Lane(v, 0))).collect()
     }
@@ -155,8 +155,8 @@ impl<'a> Origins<'a> {
     /// Finds out of these, and of all that they come from, whether nothing gives them bits: none were made, or they come from
     /// such by vectors, locals and block parameters. What depends on itself and nothing else has none either. Each is looked
     /// at once, and none by recursion: a module may lead a value through as many blocks as it likes.
-    fn find_undefined(&mut self, mut open: Vec<Holder>) {
-        let mut defined = Vec::new();
+    fn find_undefined(&mut self, mut open: SmallVec<[Holder; 32]>) {
+        let mut defined: SmallVec<[u32; 32]> = SmallVec::new();
         while let Some(holder) = open.pop() {
             let at = self.place_of(holder);
             let found = &mut self.found[at as usize];

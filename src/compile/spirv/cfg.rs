@@ -7,9 +7,9 @@ use super::instruction::Inst;
 use super::parse::{Block, Function};
 use crate::error::{Error, Result};
 use crate::ir::cfg::DomTree;
-use crate::ir::{BlockId, Graph};
+use crate::ir::{BlockId, Graph, PerBlock};
 use rspirv::dr::Operand;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use spirv::Op;
 
 /// What `OpSelectionMerge` or `OpLoopMerge` declares, as positions of blocks.
@@ -25,18 +25,18 @@ pub enum Header {
 #[derive(Debug)]
 pub struct Cfg {
     /// Reachable blocks, in order of translation.
-    pub order: Vec<usize>,
+    pub order: PerBlock<usize>,
     /// Which are reachable.
-    pub reachable: Vec<bool>,
+    pub reachable: PerBlock<bool>,
     /// What each block declares.
-    pub headers: Vec<Option<Header>>,
+    pub headers: PerBlock<Option<Header>>,
     /// Reachable blocks that return.
     pub returns: usize,
     /// For each block, how many constructs its header opened and its merge block has not closed.
-    pub nesting: Vec<u32>,
+    pub nesting: PerBlock<u32>,
     dom: DomTree,
     /// Label and position, sorted.
-    labels: Vec<(u32, usize)>,
+    labels: PerBlock<(u32, usize)>,
     /// For each phi (by its id) and predecessor (by its label), sorted: the id that comes from there.
     incoming: Vec<(u32, u32, u32)>,
 }
@@ -47,18 +47,18 @@ impl Cfg {
     /// # Errors
     /// Malformed: branches to what is no block of the function, or to its first one.
     pub fn of(f: &Function<'_>) -> Result<Self> {
-        let mut labels: Vec<(u32, usize)> = f.blocks.iter().enumerate().map(|(n, b)| (b.label, n)).collect();
+        let mut labels: PerBlock<(u32, usize)> = f.blocks.iter().enumerate().map(|(n, b)| (b.label, n)).collect();
         labels.sort_unstable();
         if labels.windows(2).any(|w| matches!(w, [a, b] if a.0 == b.0)) {
             return Err(f.def.malformed("two blocks of one label"));
         }
         let n = f.blocks.len();
         let mut cfg = Self {
-            order: Vec::with_capacity(n),
-            reachable: vec![false; n],
-            headers: vec![None; n],
+            order: PerBlock::with_capacity(n),
+            reachable: smallvec![false; n],
+            headers: smallvec![None; n],
             returns: 0,
-            nesting: vec![0; n],
+            nesting: smallvec![0; n],
             dom: DomTree::default(),
             labels,
             incoming: incoming(f)?,
@@ -74,7 +74,7 @@ impl Cfg {
             }
         }
         cfg.visit(&successors);
-        let order: Vec<BlockId> = cfg.order.iter().map(|b| BlockId(*b as u32)).collect();
+        let order: PerBlock<BlockId> = cfg.order.iter().map(|b| BlockId(*b as u32)).collect();
         cfg.dom = DomTree::new(&successors, &successors.reversed(), &order);
         cfg.nest();
         let returns = |n: &&usize| {
@@ -135,7 +135,7 @@ impl Cfg {
 
     /// Postorder by an explicit stack, then turned round.
     fn visit(&mut self, successors: &Graph) {
-        let mut stack: Vec<(usize, usize)> = Vec::with_capacity(self.reachable.len());
+        let mut stack: PerBlock<(usize, usize)> = PerBlock::new();
         if let Some(first) = self.reachable.first_mut() {
             *first = true;
             stack.push((0, 0));
@@ -163,7 +163,7 @@ impl Cfg {
 
     /// A block is as deep as its dominator, one deeper if that is a header, and as deep as the header that it merges.
     fn nest(&mut self) {
-        let mut headers: Vec<Option<usize>> = vec![None; self.headers.len()];
+        let mut headers: PerBlock<Option<usize>> = smallvec![None; self.headers.len()];
         for (n, header) in self.headers.iter().enumerate() {
             if let Some(Header::Selection(merge) | Header::Loop(merge, _)) = *header
                 && let Some(slot) = headers.get_mut(merge)

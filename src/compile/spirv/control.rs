@@ -7,6 +7,7 @@ use super::cfg::{self, Cfg};
 use super::cx::{Cx, Def, Inst};
 use super::function::Frame;
 use super::join::{at_offset, check, joinable};
+use super::types::LeafTypes;
 use crate::error::{Error, Result};
 use crate::ir::{BlockCall, Op as Ir, Terminator, Type};
 use spirv::Op;
@@ -96,8 +97,10 @@ fn edge(cx: &mut Cx<'_>, frame: &mut Frame<'_>, label: u32) -> Result<BlockCall>
         }
         offsets.push(cx.byte_offset(&pointer, 0));
     }
-    let types = frame.params.get(to).map_or(&[][..], |types| types.as_slice());
-    check(cx, &args, types)?;
+    let params = frame.params.get(to).map_or(0, |n| *n as usize);
+    let params = cx.b.shader.block(start).params.iter().take(params);
+    let types: LeafTypes = params.map(|p| cx.b.ty(*p)).collect();
+    check(cx, &args, &types)?;
     args.extend(offsets);
     cx.spend(args.len())?;
     Ok(BlockCall { block: start, args })

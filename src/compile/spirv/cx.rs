@@ -202,7 +202,7 @@ impl<'a> Cx<'a> {
         let exit = shader.add_block();
         Self {
             module,
-            types: Types::default(),
+            types: Types::with_capacity(module.globals.len() / 2),
             b: Builder::new(shader, Shader::ENTRY),
             constants: Constants::with_capacity(module.globals.len()),
             interface: Interface::default(),

@@ -341,6 +341,13 @@ fn literals(count: usize, rest: &mut Rest<'_>, out: &mut Vec<Operand>) -> Option
     })
 }
 
+fn ids(count: usize, rest: &mut Rest<'_>, out: &mut Vec<Operand>) -> Option<()> {
+    (0..count).try_for_each(|_| {
+        out.push(Operand::IdRef(rest.next()?));
+        Some(())
+    })
+}
+
 /// What follows a decoration.
 fn decoration(d: Decoration, rest: &mut Rest<'_>, out: &mut Vec<Operand>) -> Option<()> {
     use Decoration as D;
@@ -386,6 +393,7 @@ fn execution_mode(mode: ExecutionMode, rest: &mut Rest<'_>, out: &mut Vec<Operan
     use ExecutionMode as M;
     match mode {
         M::LocalSize => literals(3, rest, out),
+        M::LocalSizeId => ids(3, rest, out),
         M::OriginUpperLeft | M::EarlyFragmentTests | M::DepthReplacing => Some(()),
         _ => None,
     }
@@ -419,11 +427,7 @@ fn image_operands(mask: ImageOperands, rest: &mut Rest<'_>, out: &mut Vec<Operan
     if !(one | I::GRAD).contains(mask) {
         return None;
     }
-    let ids = (mask & one).iter().count() + if mask.contains(I::GRAD) { 2 } else { 0 };
-    (0..ids).try_for_each(|_| {
-        out.push(Operand::IdRef(rest.next()?));
-        Some(())
-    })
+    ids((mask & one).iter().count() + if mask.contains(I::GRAD) { 2 } else { 0 }, rest, out)
 }
 
 /// An enumerant that the decoder does not know belongs to an extension; everything else is broken.

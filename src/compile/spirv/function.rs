@@ -12,9 +12,9 @@ use super::types::{Layout, LeafTypes};
 use super::{control, inst, usage::Usage};
 use crate::error::{Error, Result};
 use crate::ir::verify::check_types;
-use crate::ir::{BlockId, Merge, Terminator};
+use crate::ir::{BlockId, Merge, PerBlock, Terminator};
 use rspirv::dr::Operand;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use spirv::Op;
 use std::rc::Rc;
 
@@ -49,9 +49,9 @@ pub(super) struct Frame<'m> {
     pub cfg: Rc<Cfg>,
     pub blocks: &'m [Block<'m>],
     /// The IR block that each block starts with; those not reachable have one only if a header declares them.
-    pub starts: Vec<Option<BlockId>>,
-    /// Types of the values that a block's phis take, in order.
-    pub params: Vec<LeafTypes>,
+    pub starts: PerBlock<Option<BlockId>>,
+    /// How many values a block's phis take: the first parameters of its IR block.
+    pub params: PerBlock<u32>,
     pub ret: Return,
     /// The block being translated.
     pub current: usize,
@@ -219,8 +219,8 @@ fn translate(cx: &mut Cx<'_>, session: &mut Session<'_>, n: u32, ret: Return, ou
     let cfg = session.cfgs.get(n as usize, f)?;
     let mut frame = Frame {
         function: n,
-        starts: vec![None; f.blocks.len()],
-        params: vec![LeafTypes::new(); f.blocks.len()],
+        starts: smallvec![None; f.blocks.len()],
+        params: smallvec![0; f.blocks.len()],
         blocks: &f.blocks,
         ret,
         current: 0,
@@ -284,11 +284,11 @@ fn prepare(cx: &mut Cx<'_>, frame: &mut Frame<'_>) -> Result<()> {
             let types = cx.types.leaf_types(ty)?;
             let values: Values = types.iter().map(|t| cx.b.shader.add_param(start, *t)).collect();
             if let Some(params) = frame.params.get_mut(n) {
-                params.extend(types);
+                *params += types.len() as u32;
             }
             cx.set(phi.result()?, values);
         }
-        if n == 0 && !frame.params.first().is_none_or(|params| params.is_empty()) {
+        if n == 0 && frame.params.first().is_some_and(|params| *params > 0) {
             return Err(Error::malformed("OpPhi in a function's first block"));
         }
     }

@@ -126,6 +126,9 @@ struct Component {
     decor: Decor,
 }
 
+/// The components of a variable; most are a vector.
+type Components = SmallVec<[Component; 4]>;
+
 /// The variable's struct type by id, for its member decorations.
 fn struct_id(cx: &Cx<'_>, variable: u32) -> Option<u32> {
     let mut at = cx.module.result_types.get(variable as usize).copied()?;
@@ -149,11 +152,11 @@ enum Wide {
 }
 
 /// Takes a variable apart into components, in leaf order.
-fn components(cx: &Cx<'_>, id: u32, ty: TypeId, wide: Wide) -> Result<Vec<Component>> {
+fn components(cx: &Cx<'_>, id: u32, ty: TypeId, wide: Wide) -> Result<Components> {
     let decor = Decor::of(cx, id, None, None);
     let block = struct_id(cx, id);
     let location = decor.location.unwrap_or(0);
-    let mut walk = Walk { cx, wide, vertex: 0, location, out: Vec::with_capacity(cx.types.leaf_count(ty)?) };
+    let mut walk = Walk { cx, wide, vertex: 0, location, out: Components::with_capacity(cx.types.leaf_count(ty)?) };
     match *cx.types.get(ty) {
         Ty::Array { elem, len, .. } if decor.per_vertex => {
             for vertex in 0..len.min(3) {
@@ -173,7 +176,7 @@ struct Walk<'a, 'b> {
     vertex: u8,
     /// Next location, or within a built-in the next component.
     location: u32,
-    out: Vec<Component>,
+    out: Components,
 }
 
 impl Walk<'_, '_> {

@@ -166,6 +166,11 @@ pub struct Types {
 }
 
 impl Types {
+    /// None, with room for some.
+    pub(super) fn with_capacity(count: usize) -> Self {
+        Self { list: Vec::with_capacity(count) }
+    }
+
     /// What a type is.
     pub fn get(&self, id: TypeId) -> &Ty {
         self.list.get(id.0 as usize).map_or(&Ty::Void, |d| &d.ty)
