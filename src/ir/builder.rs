@@ -1,4 +1,5 @@
-//! Appends instructions to a block. Constants are interned per block; nothing else is folded here but the trivial.
+//! Appends instructions to a block. A constant of this block or of the entry block is used again; nothing else is folded here
+//! but the trivial.
 
 use super::alu::{AluOp, FpFlags};
 use super::op::Op;
@@ -16,7 +17,7 @@ pub struct Builder<'a> {
     /// What is built.
     pub shader: &'a mut Shader,
     block: BlockId,
-    /// Constants already made in the current block.
+    /// Constants that can be used again.
     consts: ConstPool,
     /// Flags of the float operations that follow.
     pub fp: FpFlags,
@@ -25,7 +26,9 @@ pub struct Builder<'a> {
 impl<'a> Builder<'a> {
     /// At the end of `block`.
     pub fn new(shader: &'a mut Shader, block: BlockId) -> Self {
-        Self { shader, block, consts: ConstPool::default(), fp: FpFlags::NONE }
+        let mut consts = ConstPool::default();
+        consts.start(block, true);
+        Self { shader, block, consts, fp: FpFlags::NONE }
     }
 
     /// The current block.
@@ -40,7 +43,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The constants of the current block.
+    /// The constants that can be used again.
     pub(super) fn pool(&mut self) -> &mut ConstPool {
         &mut self.consts
     }
@@ -48,7 +51,7 @@ impl<'a> Builder<'a> {
     /// Continue at the end of a block whose instructions have been taken out.
     pub(super) fn restart(&mut self, block: BlockId) {
         self.block = block;
-        self.consts.clear();
+        self.consts.start(block, false);
     }
 
     /// A new block.
@@ -98,6 +101,11 @@ impl<'a> Builder<'a> {
         let v = self.value(Op::Const(bits), &[], ty);
         self.consts.insert(ty, bits, v);
         v
+    }
+
+    /// The first that stands here of constants that are alike.
+    pub fn same_const(&mut self, ty: Type, bits: u64) -> Option<Value> {
+        self.consts.get(ty, bits)
     }
 
     /// A 32-bit integer.

@@ -1,12 +1,13 @@
 //! The graph of blocks: predecessors, reverse postorder, dominators.
 //!
-//! [`Shader::cfg`] makes it once and gives the same again until a jump changes; edges to blocks that do not exist are left
-//! out, so a broken shader does no harm.
+//! [`Shader::cfg`](super::Shader::cfg) makes it once and gives the same again until a jump changes; edges to blocks that do
+//! not exist are left out, so a broken shader does no harm.
 
 use super::dominators::immediate_dominators;
 use super::graph::{Graph, PerBlock};
+use super::ids::BlockId;
 use super::loops::Loops;
-use super::shader::{BlockId, Shader};
+
 use smallvec::smallvec;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -87,10 +88,8 @@ pub struct Cfg {
 }
 
 impl Cfg {
-    /// The graph as it is now.
-    pub fn new(shader: &Shader) -> Self {
-        let mut succs = Graph::with_capacity(shader.blocks.len());
-        shader.block_ids().for_each(|b| succs.push(targets(shader, b)));
+    /// Of the edges.
+    pub(super) fn new(succs: Graph) -> Self {
         let preds = succs.reversed();
         let order = succs.reverse_postorder();
         let dom = DomTree::new(&succs, &preds, &order);
@@ -114,25 +113,13 @@ impl Cfg {
 
     /// Whether the entry reaches this block.
     pub fn reachable(&self, b: BlockId) -> bool {
-        self.dom.dominates(Shader::ENTRY, b)
+        self.dom.dominates(BlockId::ENTRY, b)
     }
 
     /// The loops, found when they are first asked for.
     pub fn loops(&self) -> &Loops {
         self.loops.get_or_init(|| Loops::new(self))
     }
-
-    /// Whether the shader has the same edges still.
-    fn is_of(&self, shader: &Shader) -> bool {
-        self.succs.len() == shader.blocks.len()
-            && shader.block_ids().all(|b| targets(shader, b).eq(self.succs.of(b).iter().copied()))
-    }
-}
-
-/// Where a block jumps to, as far as there are such blocks.
-fn targets(shader: &Shader, b: BlockId) -> impl Iterator<Item = BlockId> {
-    let calls = shader.block(b).term.iter().flat_map(|term| term.calls());
-    calls.map(|call| call.block).filter(|to| to.index() < shader.blocks.len())
 }
 
 /// The last graph of a shader. Whoever asks gets it only if every jump is as it was, so a change needs no notice.
@@ -140,11 +127,12 @@ fn targets(shader: &Shader, b: BlockId) -> impl Iterator<Item = BlockId> {
 pub(super) struct CfgCache(Mutex<Option<Arc<Cfg>>>);
 
 impl CfgCache {
-    pub(super) fn get(&self, shader: &Shader) -> Arc<Cfg> {
+    /// The last one if it is right still, or a new one.
+    pub(super) fn get(&self, is_right: impl Fn(&Cfg) -> bool, make: impl FnOnce() -> Cfg) -> Arc<Cfg> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*known {
-            Some(cfg) if cfg.is_of(shader) => Arc::clone(cfg),
-            _ => Arc::clone(known.insert(Arc::new(Cfg::new(shader)))),
+            Some(cfg) if is_right(cfg) => Arc::clone(cfg),
+            _ => Arc::clone(known.insert(Arc::new(make()))),
         }
     }
 }
@@ -161,9 +149,9 @@ mod tests {
     use crate::ir::parse::parse;
     use crate::ir::{BlockCall, Terminator};
 
-    fn graph(blocks: &str) -> Cfg {
+    fn graph(blocks: &str) -> Arc<Cfg> {
         let text = format!("shader upper compute \"t\"\n{blocks}");
-        Cfg::new(&parse(&text).expect("test text"))
+        parse(&text).expect("test text").cfg()
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! many breaks.
 
 use super::graph::{Graph, PerBlock};
-use super::shader::BlockId;
+use super::ids::BlockId;
 use smallvec::smallvec;
 
 const NONE: u32 = u32::MAX;

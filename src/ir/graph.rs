@@ -1,6 +1,6 @@
 //! A directed graph of blocks: the edges of all of them in one list, each block's a range of it.
 
-use super::shader::BlockId;
+use super::ids::BlockId;
 use smallvec::{SmallVec, smallvec};
 
 /// Edges by block.

@@ -1,7 +1,7 @@
 //! Natural loops: what can come back to a header that dominates it.
 
 use super::cfg::Cfg;
-use super::shader::BlockId;
+use super::ids::BlockId;
 use smallvec::SmallVec;
 
 /// The loops of a graph, outer ones before those in them.

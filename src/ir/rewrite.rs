@@ -6,8 +6,9 @@
 
 use super::alu::FpFlags;
 use super::builder::Builder;
-use super::pool::ConstPool;
-use super::shader::{BlockId, Inst, InstId, Merge, Shader, Terminator, Value};
+use super::op::Op;
+use super::scratch::Scratch;
+use super::shader::{BlockId, Inst, Merge, Shader, Terminator, Value};
 use crate::error::{Error, Result};
 
 /// What a rule makes of an instruction.
@@ -35,6 +36,7 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
     let blocks = shader.block_ids();
     let mut b = Builder::new(shader, Shader::ENTRY);
     std::mem::swap(b.pool(), &mut consts);
+    b.pool().start(Shader::ENTRY, true);
     for id in blocks {
         b.restart(id);
         b.fp = FpFlags::NONE;
@@ -48,8 +50,16 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
             let made = rule(&mut b, &inst);
             let made = made.and_then(|made| names.note(&b, &inst, made));
             let made = made.map_err(|e| e.at(format!("`{}`", b.shader.inst_text(&inst))))?;
+            let constant = match inst.op {
+                Op::Const(bits) => inst.result.map(|v| (v, bits)),
+                _ => None,
+            };
             *b.shader.inst_mut(inst_id) = inst;
             if made == Rewrite::Keep {
+                if let Some((v, bits)) = constant {
+                    let ty = b.ty(v);
+                    b.pool().note(ty, bits, v);
+                }
                 let here = b.block();
                 b.shader.block_mut(here).insts.push(inst_id);
             }
@@ -71,20 +81,6 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
     }
     shader.scratch = Scratch { insts, names: names.0, consts };
     Ok(())
-}
-
-/// Memory that one rewrite leaves to the next.
-#[derive(Debug, Default)]
-pub(super) struct Scratch {
-    insts: Vec<InstId>,
-    names: Vec<Option<Value>>,
-    consts: ConstPool,
-}
-
-impl Clone for Scratch {
-    fn clone(&self) -> Self {
-        Self::default()
-    }
 }
 
 /// Whether a walk from the first block to the last meets every value before its uses.

@@ -5,9 +5,10 @@
 //! level, no parameters. At the lower level its parameters are the hardware's registers, one per [`EntryArg`].
 
 use super::cfg::{Cfg, CfgCache};
+use super::graph::Graph;
 use super::name::Name;
 use super::op::Op;
-use super::rewrite::Scratch;
+use super::scratch::Scratch;
 use super::symbols::Symbols;
 use super::types::{Align, Type};
 use crate::kinds::{DepthMode, ResourceKind, SpecValue};
@@ -16,32 +17,7 @@ use smallvec::SmallVec;
 use std::fmt;
 use std::sync::Arc;
 
-macro_rules! id {
-    ($name:ident, $doc:literal, $prefix:literal) => {
-        #[doc = $doc]
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct $name(pub u32);
-        impl $name {
-            /// Position in its arena.
-            pub const fn index(self) -> usize {
-                self.0 as usize
-            }
-        }
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(f, concat!($prefix, "{}"), self.0)
-            }
-        }
-    };
-}
-
-id!(Value, "A value: an instruction's result or a block parameter.", "v");
-id!(InstId, "An instruction.", "i");
-id!(BlockId, "A basic block.", "block");
-id!(LocalId, "A local (scratch) variable.", "local");
-id!(ConstTableId, "A table of constant bytes.", "table");
-id!(ResourceId, "A resource binding.", "res");
-id!(SymbolId, "A link-time symbol.", "sym");
+pub use super::ids::{BlockId, ConstTableId, InstId, LocalId, ResourceId, SymbolId, Value};
 
 /// Which operations may appear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -398,7 +374,7 @@ impl Shader {
     }
 
     /// The entry block.
-    pub const ENTRY: BlockId = BlockId(0);
+    pub const ENTRY: BlockId = BlockId::ENTRY;
 
     /// A new empty block.
     pub fn add_block(&mut self) -> BlockId {
@@ -489,7 +465,21 @@ impl Shader {
 
     /// The graph of the blocks as it is now. Made again only if a jump has changed since it was last asked for.
     pub fn cfg(&self) -> Arc<Cfg> {
-        self.cfg.get(self)
+        let is_of = |cfg: &Cfg| {
+            let same = |b: BlockId| self.targets(b).eq(cfg.succs(b).iter().copied());
+            cfg.len() == self.blocks.len() && self.block_ids().all(same)
+        };
+        self.cfg.get(is_of, || {
+            let mut succs = Graph::with_capacity(self.blocks.len());
+            self.block_ids().for_each(|b| succs.push(self.targets(b)));
+            Cfg::new(succs)
+        })
+    }
+
+    /// Where a block jumps to, as far as there are such blocks.
+    fn targets(&self, b: BlockId) -> impl Iterator<Item = BlockId> {
+        let calls = self.block(b).term.iter().flat_map(|term| term.calls());
+        calls.map(|call| call.block).filter(|to| to.index() < self.blocks.len())
     }
 
     /// Ids of all blocks.

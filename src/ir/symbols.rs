@@ -1,7 +1,7 @@
 //! Link-time symbols of a shader, each once.
 
+use super::ids::SymbolId;
 use super::name::Name;
-use super::shader::SymbolId;
 use std::fmt;
 use std::ops::Deref;
 

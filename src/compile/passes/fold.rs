@@ -1,4 +1,4 @@
-//! Folds arithmetic on constants, trivial identities, vectors taken apart as they were put together, and branches
+//! Folds constants that are alike, arithmetic on constants, trivial identities, vectors taken apart as they were put together, and branches
 //! whose condition is known.
 //!
 //! One walk in block order. Floats are folded only where every operand and the result is zero or a normal number, so
@@ -53,6 +53,7 @@ fn fold_branch(shader: &mut Shader, id: crate::ir::BlockId) {
 fn fold(b: &mut Builder<'_>, inst: &Inst, floats: bool) -> Option<Value> {
     let ty = b.ty(inst.result?);
     match &inst.op {
+        Op::Const(bits) => b.same_const(ty, *bits),
         Op::Alu(op, _) => {
             let consts: SmallVec<[Option<u64>; 4]> = inst.args.iter().map(|&a| b.shader.as_const(a)).collect();
             if let Some(known) = consts.iter().copied().collect::<Option<SmallVec<[u64; 4]>>>() {
