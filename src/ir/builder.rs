@@ -1,11 +1,15 @@
-//! Appends instructions to a block. Constants are interned per block; nothing else is folded here but the trivial.
+//! Appends instructions to a block. A constant of this block or of the entry block is used again; nothing else is folded here
+//! but the trivial.
 
 use super::alu::{AluOp, FpFlags};
 use super::op::Op;
+use super::pool::ConstPool;
 use super::shader::{BlockCall, BlockId, InstId, Merge, Shader, Terminator, Value};
 use super::types::{Bits, Type};
 use smallvec::SmallVec;
-use std::collections::BTreeMap;
+
+/// Room for the first instructions of a block: most have no more.
+const FIRST_INSTS: usize = 32;
 
 /// A cursor at the end of a block. Types are the caller's duty; `verify` checks them.
 #[derive(Debug)]
@@ -13,8 +17,8 @@ pub struct Builder<'a> {
     /// What is built.
     pub shader: &'a mut Shader,
     block: BlockId,
-    /// Constants already made in the current block.
-    consts: BTreeMap<(Type, u64), Value>,
+    /// Constants that can be used again.
+    consts: ConstPool,
     /// Flags of the float operations that follow.
     pub fp: FpFlags,
 }
@@ -22,7 +26,9 @@ pub struct Builder<'a> {
 impl<'a> Builder<'a> {
     /// At the end of `block`.
     pub fn new(shader: &'a mut Shader, block: BlockId) -> Self {
-        Self { shader, block, consts: BTreeMap::new(), fp: FpFlags::NONE }
+        let mut consts = ConstPool::default();
+        consts.start(block, true);
+        Self { shader, block, consts, fp: FpFlags::NONE }
     }
 
     /// The current block.
@@ -33,9 +39,19 @@ impl<'a> Builder<'a> {
     /// Continue at the end of another block.
     pub fn switch_to(&mut self, block: BlockId) {
         if block != self.block {
-            self.block = block;
-            self.consts.clear();
+            self.restart(block);
         }
+    }
+
+    /// The constants that can be used again.
+    pub(super) fn pool(&mut self) -> &mut ConstPool {
+        &mut self.consts
+    }
+
+    /// Continue at the end of a block whose instructions have been taken out.
+    pub(super) fn restart(&mut self, block: BlockId) {
+        self.block = block;
+        self.consts.start(block, false);
     }
 
     /// A new block.
@@ -56,7 +72,11 @@ impl<'a> Builder<'a> {
     /// Any instruction.
     pub fn push(&mut self, op: Op, args: impl Into<SmallVec<[Value; 4]>>, ty: Option<Type>) -> InstId {
         let id = self.shader.add_inst(op, args.into(), ty);
-        self.shader.block_mut(self.block).insts.push(id);
+        let insts = &mut self.shader.block_mut(self.block).insts;
+        if insts.is_empty() {
+            insts.reserve(FIRST_INSTS);
+        }
+        insts.push(id);
         id
     }
 
@@ -75,12 +95,17 @@ impl<'a> Builder<'a> {
     /// A constant of this scalar type; bits above its width are dropped.
     pub fn iconst(&mut self, ty: Type, bits: u64) -> Value {
         let bits = bits & ty.bits().mask();
-        if let Some(&v) = self.consts.get(&(ty, bits)) {
+        if let Some(v) = self.consts.get(ty, bits) {
             return v;
         }
         let v = self.value(Op::Const(bits), &[], ty);
-        self.consts.insert((ty, bits), v);
+        self.consts.insert(ty, bits, v);
         v
+    }
+
+    /// The first that stands here of constants that are alike.
+    pub fn same_const(&mut self, ty: Type, bits: u64) -> Option<Value> {
+        self.consts.get(ty, bits)
     }
 
     /// A 32-bit integer.

@@ -1,158 +1,170 @@
 //! The graph of blocks: predecessors, reverse postorder, dominators.
 //!
-//! Built fresh by whoever needs it; edges to blocks that do not exist are left out, so a broken shader does no harm.
+//! [`Shader::cfg`](super::Shader::cfg) makes it once and gives the same again until a jump changes; edges to blocks that do
+//! not exist are left out, so a broken shader does no harm.
 
 use super::dominators::immediate_dominators;
-use super::shader::{BlockId, Shader, Terminator};
+use super::graph::{Graph, PerBlock};
+use super::ids::BlockId;
+use super::loops::Loops;
+
+use smallvec::smallvec;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A tree of dominators, with every question answered in constant time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct DomTree {
-    /// Parent; `None` for roots and for what is out of reach.
-    parent: Vec<Option<u32>>,
-    /// First and last number of the subtree; `None` out of reach.
-    span: Vec<Option<(u32, u32)>>,
+    /// By block; `None` out of reach.
+    nodes: PerBlock<Option<DomNode>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct DomNode {
+    /// `None` for the root.
+    parent: Option<BlockId>,
+    /// First and last number of the subtree.
+    first: u32,
+    last: u32,
 }
 
 impl DomTree {
+    fn node(&self, b: BlockId) -> Option<DomNode> {
+        self.nodes.get(b.index()).copied().flatten()
+    }
+
     /// Whether every way from the root to `b` leads through `a`. Reflexive; false if either is out of reach.
     pub fn dominates(&self, a: BlockId, b: BlockId) -> bool {
-        match (self.span.get(a.index()).copied().flatten(), self.span.get(b.index()).copied().flatten()) {
-            (Some((first, last)), Some((n, _))) => first <= n && n <= last,
+        match (self.node(a), self.node(b)) {
+            (Some(a), Some(b)) => a.first <= b.first && b.first <= a.last,
             _ => false,
         }
     }
 
     /// The closest strict dominator.
     pub fn parent(&self, b: BlockId) -> Option<BlockId> {
-        self.parent.get(b.index()).copied().flatten().map(BlockId)
+        self.node(b).and_then(|n| n.parent)
     }
 
-    /// Of a graph by its edges (root: node 0), with the nodes in reverse postorder.
-    pub fn new(succs: &[Vec<u32>], order: &[u32]) -> Self {
-        let count = succs.len();
-        let parent = immediate_dominators(succs);
-        let mut position = vec![0; count];
-        for (i, &n) in order.iter().enumerate() {
-            position[n as usize] = i;
+    /// Of a graph by its edges (root: block 0), with the blocks in an order in which dominators come first.
+    pub fn new(succs: &Graph, preds: &Graph, order: &[BlockId]) -> Self {
+        let parents = immediate_dominators(succs, preds);
+        let mut nodes: PerBlock<Option<DomNode>> = smallvec![None; succs.len()];
+        for b in order {
+            // Until all sizes are known, `last` is the size of the subtree.
+            nodes[b.index()] = Some(DomNode { parent: parents[b.index()], first: 0, last: 1 });
         }
-        // By position in `order`, where a dominator always has a lower one.
-        let idom: Vec<usize> = order.iter().map(|&n| parent[n as usize].map_or(0, |p| position[p as usize])).collect();
-        let mut size = vec![1u32; order.len()];
-        for i in (1..order.len()).rev() {
-            let s = size[i];
-            size[idom[i]] += s;
-        }
-        let mut next = vec![0u32; order.len()];
-        let mut tree = Self { parent, span: vec![None; count] };
-        for (i, &n) in order.iter().enumerate() {
-            let first = if i == 0 { 0 } else { next[idom[i]] };
-            if i > 0 {
-                next[idom[i]] += size[i];
+        for b in order.iter().rev() {
+            let Some(DomNode { parent: Some(parent), last: size, .. }) = nodes[b.index()] else { continue };
+            if let Some(above) = &mut nodes[parent.index()] {
+                above.last += size;
             }
-            next[i] = first + 1;
-            tree.span[n as usize] = Some((first, first + size[i] - 1));
         }
-        tree
+        // Where the next subtree of each block starts.
+        let mut next: PerBlock<u32> = smallvec![0; succs.len()];
+        for b in order {
+            let Some(node) = &mut nodes[b.index()] else { continue };
+            let size = node.last;
+            if let Some(parent) = node.parent {
+                node.first = next[parent.index()];
+                next[parent.index()] += size;
+            }
+            node.last = node.first + size - 1;
+            next[b.index()] = node.first + 1;
+        }
+        Self { nodes }
     }
 }
 
 /// The graph of a shader's blocks.
 #[derive(Clone, Debug)]
 pub struct Cfg {
-    /// Predecessors, one entry an edge.
-    pub preds: Vec<Vec<BlockId>>,
-    /// Successors, one entry an edge.
-    pub succs: Vec<Vec<BlockId>>,
+    succs: Graph,
+    preds: Graph,
     /// Blocks that the entry reaches, each before its successors but for back edges.
-    pub order: Vec<BlockId>,
+    pub order: PerBlock<BlockId>,
     /// Dominators.
     pub dom: DomTree,
+    loops: OnceLock<Loops>,
 }
 
 impl Cfg {
-    /// The graph as it is now.
-    pub fn new(shader: &Shader) -> Self {
-        let count = shader.blocks.len();
-        let succs: Vec<Vec<BlockId>> = shader
-            .blocks
-            .iter()
-            .map(|b| b.term.as_ref().map(Terminator::calls).unwrap_or_default())
-            .map(|calls| calls.iter().map(|c| c.block).filter(|b| b.index() < count).collect())
-            .collect();
-        let mut preds = vec![Vec::new(); count];
-        for (i, targets) in succs.iter().enumerate() {
-            for t in targets {
-                preds[t.index()].push(BlockId(i as u32));
-            }
-        }
-        let edges = numbers(&succs);
-        let order = reverse_postorder(count, 0, &edges);
-        let dom = DomTree::new(&edges, &order);
-        Self { preds, succs, order: order.into_iter().map(BlockId).collect(), dom }
+    /// Of the edges.
+    pub(super) fn new(succs: Graph) -> Self {
+        let preds = succs.reversed();
+        let order = succs.reverse_postorder();
+        let dom = DomTree::new(&succs, &preds, &order);
+        Self { succs, preds, order, dom, loops: OnceLock::new() }
+    }
+
+    /// How many blocks there are.
+    pub(super) fn len(&self) -> usize {
+        self.succs.len()
+    }
+
+    /// Predecessors, one entry an edge.
+    pub fn preds(&self, b: BlockId) -> &[BlockId] {
+        self.preds.of(b)
+    }
+
+    /// Successors, one entry an edge.
+    pub fn succs(&self, b: BlockId) -> &[BlockId] {
+        self.succs.of(b)
     }
 
     /// By block, the closest one that every way from it to an end leads through; none where there is no such block.
     pub fn meeting_points(&self) -> Vec<Option<BlockId>> {
-        // Dominators of the graph turned round: node 0 is behind all ends, block n is node n + 1.
-        let mut back = vec![Vec::new(); self.succs.len() + 1];
-        for (n, succs) in (1..).zip(&self.succs) {
-            succs.iter().for_each(|s| back[s.index() + 1].push(n));
-            if succs.is_empty() {
-                back[0].push(n);
-            }
-        }
-        let order = reverse_postorder(back.len(), 0, &back);
-        let tree = DomTree::new(&back, &order);
-        let meeting = |n: u32| tree.parent(BlockId(n)).and_then(|p| p.0.checked_sub(1)).map(BlockId);
-        (1..back.len() as u32).map(meeting).collect()
+        // Dominators of the graph turned round: node 0 comes after all ends, block n is node n + 1.
+        let node = |b: BlockId| BlockId(b.0 + 1);
+        let blocks = || (0..self.len() as u32).map(BlockId);
+        let mut back = Graph::with_capacity(self.len() + 1);
+        back.push(blocks().filter(|b| self.succs(*b).is_empty()).map(node));
+        blocks().for_each(|b| back.push(self.preds(b).iter().copied().map(node)));
+        let order = back.reverse_postorder();
+        let tree = DomTree::new(&back, &back.reversed(), &order);
+        blocks().map(|b| tree.parent(node(b)).and_then(|p| p.0.checked_sub(1)).map(BlockId)).collect()
     }
 
     /// Whether the entry reaches this block.
     pub fn reachable(&self, b: BlockId) -> bool {
-        self.dom.dominates(Shader::ENTRY, b)
+        self.dom.dominates(BlockId::ENTRY, b)
+    }
+
+    /// The loops, found when they are first asked for.
+    pub fn loops(&self) -> &Loops {
+        self.loops.get_or_init(|| Loops::new(self))
     }
 }
 
-fn numbers(edges: &[Vec<BlockId>]) -> Vec<Vec<u32>> {
-    edges.iter().map(|e| e.iter().map(|b| b.0).collect()).collect()
-}
+/// The last graph of a shader. Whoever asks gets it only if every jump is as it was, so a change needs no notice.
+#[derive(Debug, Default)]
+pub(super) struct CfgCache(Mutex<Option<Arc<Cfg>>>);
 
-fn reverse_postorder(count: usize, root: u32, succs: &[Vec<u32>]) -> Vec<u32> {
-    let mut out = Vec::new();
-    if root as usize >= count {
-        return out;
-    }
-    let mut seen = vec![false; count];
-    seen[root as usize] = true;
-    let mut stack = vec![(root, 0usize)];
-    while let Some((node, next)) = stack.last_mut() {
-        match succs[*node as usize].get(*next) {
-            Some(&s) => {
-                *next += 1;
-                if !seen[s as usize] {
-                    seen[s as usize] = true;
-                    stack.push((s, 0));
-                }
-            }
-            None => {
-                out.push(*node);
-                stack.pop();
-            }
+impl CfgCache {
+    /// The last one if it is right still, or a new one.
+    pub(super) fn get(&self, is_right: impl Fn(&Cfg) -> bool, make: impl FnOnce() -> Cfg) -> Arc<Cfg> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*known {
+            Some(cfg) if is_right(cfg) => Arc::clone(cfg),
+            _ => Arc::clone(known.insert(Arc::new(make()))),
         }
     }
-    out.reverse();
-    out
+}
+
+impl Clone for CfgCache {
+    fn clone(&self) -> Self {
+        Self(Mutex::new(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::ir::parse::parse;
+    use crate::ir::{BlockCall, Terminator};
 
-    fn graph(blocks: &str) -> Cfg {
+    fn graph(blocks: &str) -> Arc<Cfg> {
         let text = format!("shader upper compute \"t\"\n{blocks}");
-        Cfg::new(&parse(&text).expect("test text"))
+        parse(&text).expect("test text").cfg()
     }
 
     #[test]
@@ -164,5 +176,16 @@ mod tests {
         assert_eq!(cfg.dom.parent(b(3)), Some(b(0)));
         assert!(cfg.dom.dominates(b(0), b(2)) && !cfg.dom.dominates(b(1), b(3)));
         assert!(!cfg.reachable(b(4)));
+        assert_eq!(cfg.preds(b(3)), [1, 2, 4].map(b));
+    }
+
+    #[test]
+    fn a_graph_is_kept_until_a_jump_changes() {
+        let text = "shader upper compute \"t\"\nblock0:\n jump block1\nblock1:\n return\nblock2:\n return";
+        let mut shader = parse(text).expect("test text");
+        let first = shader.cfg();
+        assert!(Arc::ptr_eq(&first, &shader.cfg()) && first.loops().is_empty());
+        shader.blocks[0].term = Some(Terminator::Jump(BlockCall::to(BlockId(2))));
+        assert!(!first.reachable(BlockId(2)) && shader.cfg().reachable(BlockId(2)));
     }
 }

@@ -4,120 +4,146 @@
 //! Iteration to a fixpoint is simpler, and quadratic where many ways of different depth meet, as at the end of a loop with
 //! many breaks.
 
-const NONE: usize = usize::MAX;
+use super::graph::{Graph, PerBlock};
+use super::ids::BlockId;
+use smallvec::smallvec;
 
-/// Numbers are those of a depth-first walk from the root: a dominator's is lower.
-struct Walk<'a> {
-    succs: &'a [Vec<u32>],
-    /// By node; `NONE` out of reach.
-    number: Vec<usize>,
-    /// By number: the node.
-    node: Vec<usize>,
-    /// By number: the parent in the walk.
-    parent: Vec<usize>,
+const NONE: u32 = u32::MAX;
+
+/// What is known of a node. All but `number` is by number, and numbers are those of a depth-first walk from the root: a
+/// dominator's is lower.
+#[derive(Clone)]
+struct Node {
+    /// Of the block at this place; `NONE` out of reach.
+    number: u32,
+    /// Block of this number.
+    block: BlockId,
+    /// The parent in the walk.
+    parent: u32,
+    /// The parent in the trees of what is done, whose paths shorten as they are followed.
+    ancestor: u32,
+    /// The node of least semidominator on the path up, as far as it was followed.
+    label: u32,
+    semi: u32,
+    idom: u32,
+    /// First of the list of nodes whose semidominator this is, and the next of the list that this is in.
+    first: u32,
+    next: u32,
 }
 
-/// For each node the closest strict dominator; none for the root (node 0) and what it does not reach.
-pub(super) fn immediate_dominators(succs: &[Vec<u32>]) -> Vec<Option<u32>> {
-    let mut walk = Walk { succs, number: vec![NONE; succs.len()], node: Vec::new(), parent: Vec::new() };
-    walk.run();
-    let n = walk.node.len();
-    let preds = walk.predecessors();
-    let mut forest = Forest { ancestor: vec![NONE; n], label: (0..n).collect(), semi: (0..n).collect() };
-    let mut idom = vec![0usize; n];
-    // Nodes whose semidominator is the index, as lists.
-    let (mut first, mut next) = (vec![NONE; n], vec![NONE; n]);
+/// For each block the closest strict dominator; none for the root (block 0) and what it does not reach.
+pub(super) fn immediate_dominators(succs: &Graph, preds: &Graph) -> PerBlock<Option<BlockId>> {
+    let mut forest = Forest::new(succs);
+    let n = forest.reached;
     for w in (1..n).rev() {
-        for &v in &preds[w] {
-            let u = forest.eval(v);
-            forest.semi[w] = forest.semi[w].min(forest.semi[u]);
+        let block = forest.node(w).block;
+        for &from in preds.of(block) {
+            let v = forest.nodes[from.index()].number;
+            if v != NONE {
+                let u = forest.eval(v);
+                let semi = forest.node(w).semi.min(forest.node(u).semi);
+                forest.node(w).semi = semi;
+            }
         }
-        let semi = forest.semi[w];
-        next[w] = std::mem::replace(&mut first[semi], w);
-        let parent = walk.parent[w];
-        forest.ancestor[w] = parent;
-        let mut v = std::mem::replace(&mut first[parent], NONE);
+        let (semi, parent) = (forest.node(w).semi, forest.node(w).parent);
+        forest.node(w).next = std::mem::replace(&mut forest.node(semi).first, w);
+        forest.node(w).ancestor = parent;
+        let mut v = std::mem::replace(&mut forest.node(parent).first, NONE);
         while v != NONE {
             let u = forest.eval(v);
-            idom[v] = if forest.semi[u] < forest.semi[v] { u } else { parent };
-            v = next[v];
+            let closer = forest.node(u).semi < forest.node(v).semi;
+            forest.node(v).idom = if closer { u } else { parent };
+            v = forest.node(v).next;
         }
     }
+    let mut out = smallvec![None; succs.len()];
     for w in 1..n {
-        if idom[w] != forest.semi[w] {
-            idom[w] = idom[idom[w]];
+        let (idom, semi) = (forest.node(w).idom, forest.node(w).semi);
+        if idom != semi {
+            forest.node(w).idom = forest.node(idom).idom;
         }
-    }
-    let mut out = vec![None; succs.len()];
-    for w in 1..n {
-        out[walk.node[w]] = Some(walk.node[idom[w]] as u32);
+        let idom = forest.node(w).idom;
+        out[forest.node(w).block.index()] = Some(forest.node(idom).block);
     }
     out
 }
 
-impl Walk<'_> {
-    fn run(&mut self) {
-        if self.succs.is_empty() {
-            return;
+struct Forest {
+    nodes: PerBlock<Node>,
+    /// How many nodes have a number.
+    reached: u32,
+    path: PerBlock<u32>,
+}
+
+impl Forest {
+    /// Numbers what the root reaches.
+    fn new(succs: &Graph) -> Self {
+        let node = |number: u32| Node {
+            number: NONE,
+            block: BlockId(0),
+            parent: 0,
+            ancestor: NONE,
+            label: number,
+            semi: number,
+            idom: 0,
+            first: NONE,
+            next: NONE,
+        };
+        let nodes = (0..succs.len() as u32).map(node).collect();
+        let mut this = Self { nodes, reached: 0, path: PerBlock::new() };
+        if succs.is_empty() {
+            return this;
         }
-        self.visit(0, 0);
-        let mut stack = vec![(0usize, 0usize)];
-        while let Some((node, next)) = stack.last_mut() {
-            match self.succs[*node].get(*next) {
+        this.visit(BlockId(0), 0);
+        let mut stack = PerBlock::with_capacity(succs.len());
+        stack.push((BlockId(0), 0usize));
+        while let Some((block, next)) = stack.last_mut() {
+            match succs.of(*block).get(*next) {
                 Some(&to) => {
                     *next += 1;
-                    let (from, to) = (self.number[*node], to as usize);
-                    if self.number[to] == NONE {
-                        self.visit(to, from);
+                    let from = this.nodes[block.index()].number;
+                    if this.nodes[to.index()].number == NONE {
+                        this.visit(to, from);
                         stack.push((to, 0));
                     }
                 }
                 None => _ = stack.pop(),
             }
         }
+        this
     }
 
-    fn visit(&mut self, node: usize, parent: usize) {
-        self.number[node] = self.node.len();
-        self.node.push(node);
-        self.parent.push(parent);
+    fn visit(&mut self, block: BlockId, parent: u32) {
+        let number = self.reached;
+        self.reached += 1;
+        self.nodes[block.index()].number = number;
+        let node = self.node(number);
+        (node.block, node.parent) = (block, parent);
     }
 
-    fn predecessors(&self) -> Vec<Vec<usize>> {
-        let mut preds = vec![Vec::new(); self.node.len()];
-        for (from, &node) in self.node.iter().enumerate() {
-            for &to in &self.succs[node] {
-                preds[self.number[to as usize]].push(from);
-            }
-        }
-        preds
+    fn node(&mut self, number: u32) -> &mut Node {
+        &mut self.nodes[number as usize]
     }
-}
 
-/// Trees of what is done, with paths that shorten as they are followed.
-struct Forest {
-    ancestor: Vec<usize>,
-    /// The node of least semidominator on the path up, as far as it was followed.
-    label: Vec<usize>,
-    semi: Vec<usize>,
-}
-
-impl Forest {
-    fn eval(&mut self, v: usize) -> usize {
-        let mut path = Vec::new();
+    fn eval(&mut self, v: u32) -> u32 {
         let mut at = v;
-        while self.ancestor[at] != NONE && self.ancestor[self.ancestor[at]] != NONE {
-            path.push(at);
-            at = self.ancestor[at];
-        }
-        while let Some(at) = path.pop() {
-            let above = self.ancestor[at];
-            if self.semi[self.label[above]] < self.semi[self.label[at]] {
-                self.label[at] = self.label[above];
+        loop {
+            let above = self.node(at).ancestor;
+            if above == NONE || self.node(above).ancestor == NONE {
+                break;
             }
-            self.ancestor[at] = self.ancestor[above];
+            self.path.push(at);
+            at = above;
         }
-        self.label[v]
+        while let Some(at) = self.path.pop() {
+            let above = self.node(at).ancestor;
+            let (label, higher) = (self.node(at).label, self.node(above).label);
+            if self.node(higher).semi < self.node(label).semi {
+                self.node(at).label = higher;
+            }
+            self.node(at).ancestor = self.node(above).ancestor;
+        }
+        self.node(v).label
     }
 }
 
@@ -154,7 +180,10 @@ mod tests {
                 proptest::collection::vec(proptest::collection::vec(0..n as u32, 0..4), n)
             }),
         ) {
-            prop_assert_eq!(immediate_dominators(&edges), by_definition(&edges));
+            let mut graph = Graph::default();
+            edges.iter().for_each(|targets| graph.push(targets.iter().map(|t| BlockId(*t))));
+            let found = immediate_dominators(&graph, &graph.reversed());
+            prop_assert_eq!(found.into_iter().map(|d| d.map(|d| d.0)).collect::<Vec<_>>(), by_definition(&edges));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Image operations of both levels. The operand order is defined here, once.
 
 use super::memory::{Access, AtomicOp};
+use smallvec::{SmallVec, smallvec};
 
 /// Shape of an image as SPIR-V says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -126,9 +127,9 @@ pub enum ImageOperand {
 
 impl ImageInst {
     /// The operands, in the order of [`super::Inst::args`].
-    pub fn operands(&self) -> Vec<ImageOperand> {
+    pub fn operands(&self) -> SmallVec<[ImageOperand; 16]> {
         use ImageOperand as O;
-        let mut out = vec![O::Image];
+        let mut out: SmallVec<[ImageOperand; 16]> = smallvec![O::Image];
         let sampling = matches!(self.op, ImageOp::Sample | ImageOp::Gather(_) | ImageOp::QueryLod);
         if sampling {
             out.push(O::Sampler);

@@ -23,19 +23,25 @@ mod builder;
 pub mod cfg;
 mod dominators;
 mod effects;
+mod graph;
+mod ids;
 mod image;
 mod interface;
 #[cfg(feature = "proof")]
 pub mod interp;
 mod lanes;
+pub mod loops;
 mod memory;
+mod name;
 pub mod number;
 mod op;
 pub mod parse;
+mod pool;
 mod print;
 pub mod rewrite;
 mod rules;
 pub mod sample_shading;
+mod scratch;
 mod shader;
 mod symbols;
 mod text;
@@ -48,15 +54,17 @@ mod words;
 pub use crate::kinds::{DepthMode, NumericKind, ResourceKind, SpecValue};
 pub use alu::{AluOp, FpFlags, Sig};
 pub use builder::Builder;
+pub use graph::{Graph, PerBlock};
+pub use ids::{BlockId, ConstTableId, InstId, LocalId, ResourceId, SymbolId, Value};
 pub use image::{Dim, ImageInst, ImageOp, ImageOperand, LodMode, MimgDim, MimgInst, MimgOp};
 pub use interface::{BuiltIn, ExportTarget, Interp, InterpPlace, OutputSlot};
 pub use lanes::{AmdOp, DerivativeKind, QuadSwap, ReduceOp, SubgroupOp};
 pub use memory::{Access, AtomicMemory, AtomicOp, BufferKind, DescriptorPart, FenceOrder, MemoryClasses, Scope};
+pub use name::Name;
 pub use op::Op;
 pub use shader::{
-    ArgRole, BasicBlock, BlockCall, BlockId, ConstTable, ConstTableId, DenormMode, DerivativeGroup, EntryArg, Inst,
-    InstId, Level, Local, LocalId, LowerInfo, Merge, Modes, RegClass, Resource, ResourceId, RoundMode, Shader,
-    SymbolId, Terminator, Value, ValueData, ValueDef,
+    ArgRole, BasicBlock, BlockCall, ConstTable, DenormMode, DerivativeGroup, EntryArg, Inst, Level, Local, LowerInfo,
+    Merge, Modes, RegClass, Resource, RoundMode, Shader, Terminator, ValueData, ValueDef,
 };
 pub use symbols::Symbols;
 pub use types::{Align, Bits, Type};

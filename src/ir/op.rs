@@ -1,11 +1,11 @@
 //! The operations. Payload here, operands (in the order each variant documents) in [`super::Inst::args`].
 
 use super::alu::{AluOp, FpFlags};
+use super::ids::{ConstTableId, LocalId, ResourceId, SymbolId};
 use super::image::{ImageInst, MimgInst};
 use super::interface::{BuiltIn, ExportTarget, Interp, InterpPlace, OutputSlot};
 use super::lanes::{AmdOp, DerivativeKind, SubgroupOp};
 use super::memory::{Access, AtomicOp, BufferKind, DescriptorPart, FenceOrder, MemoryClasses, Scope};
-use super::shader::{ConstTableId, LocalId, ResourceId, SymbolId};
 use super::types::Align;
 use crate::kinds::NumericKind;
 

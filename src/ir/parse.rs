@@ -3,6 +3,7 @@
 //! Only the form is checked here, `verify` checks the meaning. Values keep their numbers, so uses may stand before
 //! definitions; numbers that nobody defines are an error where they are used.
 
+use super::name::Name;
 use super::op::Op;
 use super::shader::{
     ArgRole, BasicBlock, BlockCall, BlockId, ConstTable, EntryArg, Inst, InstId, Local, LowerInfo, Merge, RegClass,
@@ -205,9 +206,9 @@ impl Codec for Reader<'_> {
     fn hex<T: Copy + TryFrom<u64> + Into<u64>>(&mut self, x: &mut T) -> Text {
         self.glued("", x)
     }
-    fn string(&mut self, x: &mut String) -> Text {
+    fn string(&mut self, x: &mut Name) -> Text {
         let Some(Token::Quoted(s)) = self.peek() else { return Err(format!("string expected{}", self.found())) };
-        *x = s.clone();
+        *x = s.as_str().into();
         self.next += 1;
         Ok(())
     }
@@ -267,7 +268,7 @@ impl Parser {
                     args: Vec::new(),
                     returns: Vec::new(),
                     epilog: false,
-                    symbol: String::new(),
+                    symbol: Name::EMPTY,
                     color_export: false,
                     depth_export: false,
                 };
@@ -302,13 +303,13 @@ impl Parser {
         match kind {
             "local" => {
                 in_turn(s.locals.len())?;
-                let mut local = Local { name: String::new(), bytes: 0, align: Align::A1 };
+                let mut local = Local { name: Name::default(), bytes: 0, align: Align::A1 };
                 text::local(&mut local, r)?;
                 s.locals.push(local);
             }
             "table" => {
                 in_turn(s.tables.len())?;
-                let (mut align, mut digits) = (Align::A1, String::new());
+                let (mut align, mut digits) = (Align::A1, Name::default());
                 r.align(&mut align)?;
                 r.string(&mut digits)?;
                 s.tables
@@ -318,13 +319,13 @@ impl Parser {
                 in_turn(s.resources.len())?;
                 let kind = ResourceKind::UniformBuffer;
                 let mut res =
-                    Resource { name: String::new(), set: 0, binding: 0, kind, count: Some(1), written: false };
+                    Resource { name: Name::default(), set: 0, binding: 0, kind, count: Some(1), written: false };
                 text::resource(&mut res, r)?;
                 s.resources.push(res);
             }
             "sym" => {
                 in_turn(s.symbols.len())?;
-                let mut name = String::new();
+                let mut name = Name::default();
                 r.string(&mut name)?;
                 if s.symbols.intern(&name).index() + 1 != s.symbols.len() {
                     return Err(format!("symbol `{name}` stands twice"));

@@ -2,6 +2,7 @@
 //!
 //! Values keep their numbers, so that a pass's output can be laid beside its input. Numbers need not be dense.
 
+use super::name::Name;
 use super::op::Op;
 use super::shader::{BasicBlock, BlockCall, Inst, InstId, Merge, Shader, Terminator, Value};
 use super::text::{self, Codec, FP_FLAGS, Text};
@@ -37,7 +38,7 @@ impl Codec for Writer {
         let n: u64 = (*x).into();
         self.put(format_args!("{n:#x}"))
     }
-    fn string(&mut self, x: &mut String) -> Text {
+    fn string(&mut self, x: &mut Name) -> Text {
         self.put(quoted(x))
     }
     fn ty(&mut self, x: &mut Type) -> Text {

@@ -1,10 +1,14 @@
 //! Replaces instructions by other code: the frame that most passes share.
 //!
 //! A rule sees every instruction once, in block order, with a builder at its place. It may build anything there, new blocks
-//! included; what follows goes on where the builder stands afterwards. Uses of a replaced value are renamed at the end.
+//! included; what follows goes on where the builder stands afterwards. Uses of a replaced value are renamed as they are passed,
+//! by a second walk only where blocks do not stand in an order that has definitions first.
 
+use super::alu::FpFlags;
 use super::builder::Builder;
-use super::shader::{Inst, InstId, Merge, Shader, Value};
+use super::op::Op;
+use super::scratch::Scratch;
+use super::shader::{BlockId, Inst, Merge, Shader, Terminator, Value};
 use crate::error::{Error, Result};
 
 /// What a rule makes of an instruction.
@@ -18,73 +22,127 @@ pub enum Rewrite {
     Remove,
 }
 
-/// Applies a rule to every instruction. The rule sees operands that are renamed already.
+/// Applies a rule to every instruction. The rule sees operands that are renamed already, and has the instruction to itself:
+/// while it looks at it, the shader does not have it.
 ///
 /// # Errors
 /// Those of the rule; a bug if a replacement has another type.
 pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst) -> Result<Rewrite>) -> Result<()> {
-    let mut renames: Vec<Option<Value>> = vec![None; shader.values.len()];
-    for id in shader.block_ids() {
-        let block = shader.block_mut(id);
-        let (insts, term) = (std::mem::take(&mut block.insts), block.term.take());
+    let order = Order::of(shader);
+    let Scratch { mut insts, names, mut consts } = std::mem::take(&mut shader.scratch);
+    let mut names = Names(names);
+    names.0.clear();
+    insts.reserve(shader.blocks.iter().map(|b| b.insts.len()).max().unwrap_or(0));
+    let blocks = shader.block_ids();
+    let mut b = Builder::new(shader, Shader::ENTRY);
+    std::mem::swap(b.pool(), &mut consts);
+    b.pool().start(Shader::ENTRY, true);
+    for id in blocks {
+        b.restart(id);
+        b.fp = FpFlags::NONE;
+        let block = b.shader.block_mut(id);
         // A selection belongs to the branch, a loop to the block that is jumped back to.
         let selection = match block.merge {
             Merge::Selection(_) => std::mem::take(&mut block.merge),
             Merge::None | Merge::Loop { .. } => Merge::None,
         };
-        let mut b = Builder::new(shader, id);
-        for inst_id in insts {
-            let mut inst = b.shader.inst(inst_id).clone();
-            inst.args.iter_mut().for_each(|v| *v = renamed(&renames, *v));
-            let text = |b: &Builder<'_>| b.shader.inst_text(&inst);
-            let made = match rule(&mut b, &inst).map_err(|e| e.at(format!("`{}`", text(&b))))? {
-                Rewrite::Value(new) => Rewrite::Value(renamed(&renames, new)),
-                other => other,
+        insts.clear();
+        insts.append(&mut block.insts);
+        let term = block.term.take();
+        for &inst_id in &insts {
+            let mut inst = std::mem::replace(b.shader.inst_mut(inst_id), Inst::none());
+            inst.args.iter_mut().for_each(|v| *v = names.of(*v));
+            let made = rule(&mut b, &inst);
+            let made = made.and_then(|made| names.note(&b, &inst, made));
+            let made = made.map_err(|e| e.at(format!("`{}`", b.shader.inst_text(&inst))))?;
+            let constant = match inst.op {
+                Op::Const(bits) => inst.result.map(|v| (v, bits)),
+                _ => None,
             };
-            match (made, inst.result) {
-                (Rewrite::Keep, _) => keep(&mut b, inst_id),
-                // Code that nothing reaches may come back to itself; a name must not.
-                (Rewrite::Value(new), Some(old)) if new == old => keep(&mut b, inst_id),
-                (Rewrite::Value(new), Some(old)) if b.ty(new) == b.ty(old) => renames[old.index()] = Some(new),
-                (Rewrite::Value(_), None) => {}
-                (Rewrite::Value(_), Some(_)) => {
-                    return Err(Error::bug(format!("`{}`: replaced by another type", text(&b))));
+            *b.shader.inst_mut(inst_id) = inst;
+            if made == Rewrite::Keep {
+                if let Some((v, bits)) = constant {
+                    let ty = b.ty(v);
+                    b.pool().note(ty, bits, v);
                 }
-                (Rewrite::Remove, _) => {}
+                let here = b.block();
+                b.shader.block_mut(here).insts.push(inst_id);
             }
         }
         let end = b.block();
-        let end = shader.block_mut(end);
+        let end = b.shader.block_mut(end);
         end.term = term;
+        end.term.iter_mut().flat_map(Terminator::values_mut).for_each(|v| *v = names.of(*v));
         if selection != Merge::None {
             end.merge = selection;
         }
     }
-    rename(shader, &renames);
+    std::mem::swap(b.pool(), &mut consts);
+    match order {
+        Order::Other if !names.0.is_empty() => rename(shader, &names),
+        _ => {}
+    }
+    shader.scratch = Scratch { insts, names: names.0, consts };
     Ok(())
 }
 
-fn keep(b: &mut Builder<'_>, inst: InstId) {
-    let here = b.block();
-    b.shader.block_mut(here).insts.push(inst);
+/// Whether a walk from the first block to the last meets every value before its uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    DefinitionsFirst,
+    /// Some use may have been passed before its value got another name.
+    Other,
 }
 
-/// Follows renamings to their end.
-fn renamed(renames: &[Option<Value>], mut v: Value) -> Value {
-    while let Some(Some(new)) = renames.get(v.index()) {
-        v = *new;
+impl Order {
+    fn of(shader: &Shader) -> Self {
+        let cfg = shader.cfg();
+        let first = |b: BlockId| cfg.dom.parent(b).is_none_or(|p| p < b);
+        // In code that nothing reaches, a use may stand before its value.
+        let idle =
+            |b: BlockId| shader.block(b).insts.is_empty() && shader.block(b).term == Some(Terminator::Unreachable);
+        let known = shader.block_ids().all(|b| if cfg.reachable(b) { first(b) } else { idle(b) });
+        if known { Self::DefinitionsFirst } else { Self::Other }
     }
-    v
+}
+
+/// Values that have another name now, by value; shorter than the list of values, or empty, if later ones have none.
+struct Names(Vec<Option<Value>>);
+
+impl Names {
+    /// Follows renamings to their end.
+    fn of(&self, mut v: Value) -> Value {
+        while let Some(Some(new)) = self.0.get(v.index()) {
+            v = *new;
+        }
+        v
+    }
+
+    /// Notes what a rule made of an instruction.
+    fn note(&mut self, b: &Builder<'_>, inst: &Inst, made: Rewrite) -> Result<Rewrite> {
+        let (Rewrite::Value(new), Some(old)) = (made, inst.result) else { return Ok(made) };
+        let new = self.of(new);
+        if new == old {
+            // Code that nothing reaches may come back to itself; a name must not.
+            return Ok(Rewrite::Keep);
+        }
+        if b.ty(new) != b.ty(old) {
+            return Err(Error::bug("replaced by another type"));
+        }
+        if self.0.len() <= old.index() {
+            self.0.resize(b.shader.values.capacity(), None);
+        }
+        self.0[old.index()] = Some(new);
+        Ok(made)
+    }
 }
 
 /// Renames every use of every value that has another name now. Renamings may be chained, not circular.
-pub fn rename(shader: &mut Shader, renames: &[Option<Value>]) {
+fn rename(shader: &mut Shader, names: &Names) {
     for block in &mut shader.blocks {
         for &id in &block.insts {
-            shader.insts[id.index()].args.iter_mut().for_each(|v| *v = renamed(renames, *v));
+            shader.insts[id.index()].args.iter_mut().for_each(|v| *v = names.of(*v));
         }
-        if let Some(term) = &mut block.term {
-            term.values_mut().into_iter().for_each(|v| *v = renamed(renames, *v));
-        }
+        block.term.iter_mut().flat_map(Terminator::values_mut).for_each(|v| *v = names.of(*v));
     }
 }

@@ -10,6 +10,7 @@ use super::op::Op;
 use super::shader::{Inst, Level, Shader, Value};
 use super::types::{Align, Bits, Type};
 use crate::target::Stage;
+use smallvec::SmallVec;
 
 type Check = Result<(), String>;
 
@@ -48,7 +49,7 @@ pub(super) fn check(shader: &Shader, inst: &Inst, either_level: bool) -> Check {
         let name = if shader.level == Level::Upper { "upper" } else { "lower" };
         return Err(format!("no operation of the {name} level"));
     }
-    let types: Vec<Type> = inst.args.iter().map(|&v: &Value| shader.ty(v)).collect();
+    let types: SmallVec<[Type; 16]> = inst.args.iter().map(|&v: &Value| shader.ty(v)).collect();
     let rule = Rule { shader, types: &types, result: inst.result.map(|v| shader.ty(v)) };
     rule.check(&inst.op)?;
     if !either_level && shader.level == Level::Lower { rule.lowered(&inst.op) } else { Ok(()) }
@@ -78,7 +79,7 @@ impl Rule<'_> {
                 if ty.is_scalar() {
                     return Err("one scalar is no vector".into());
                 }
-                self.args(&vec![ty.element(); ty.lanes() as usize])
+                self.all(ty.lanes() as usize, ty.element())
             }
             Op::Extract(lane) => {
                 let ty = self.one()?;
@@ -260,6 +261,12 @@ impl Rule<'_> {
         self.prefix(want, 0)
     }
 
+    /// So many operands of one type.
+    fn all(&self, count: usize, want: Type) -> Check {
+        let want: SmallVec<[Type; 16]> = SmallVec::from_elem(want, count);
+        self.args(&want)
+    }
+
     /// These operands, then `more` of any type.
     fn prefix(&self, want: &[Type], more: usize) -> Check {
         if self.types.len() != want.len() + more {
@@ -413,7 +420,7 @@ impl Rule<'_> {
             ImageOp::Fetch | ImageOp::Load => texel(4),
             ImageOp::Store => self.no_result(),
             ImageOp::Atomic(op) => {
-                let data: Vec<Type> = operands
+                let data: SmallVec<[Type; 2]> = operands
                     .iter()
                     .zip(self.types)
                     .filter(|(o, _)| matches!(o, ImageOperand::Data | ImageOperand::AtomicCompare))
@@ -477,7 +484,7 @@ impl Rule<'_> {
             if !ty.is_scalar() {
                 return Err(format!("{ty} is no scalar"));
             }
-            let want: Vec<Type> = std::iter::once(ty).chain(more.iter().copied()).collect();
+            let want: SmallVec<[Type; 4]> = std::iter::once(ty).chain(more.iter().copied()).collect();
             self.args(&want).and(self.result(ty))
         };
         match op {
@@ -514,7 +521,7 @@ impl Rule<'_> {
     }
 
     fn amd(&self, op: &AmdOp) -> Check {
-        let b32 = |count| self.args(&vec![Type::B32; count]).and(self.result(Type::B32));
+        let b32 = |count| self.all(count, Type::B32).and(self.result(Type::B32));
         match op {
             AmdOp::ReadFirstLane => {
                 let ty = self.one()?;

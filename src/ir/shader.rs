@@ -4,39 +4,20 @@
 //! an instruction's result or a block's parameter. The entry block is block 0; it has no predecessors and, at the upper
 //! level, no parameters. At the lower level its parameters are the hardware's registers, one per [`EntryArg`].
 
+use super::cfg::{Cfg, CfgCache};
+use super::graph::Graph;
+use super::name::Name;
 use super::op::Op;
+use super::scratch::Scratch;
 use super::symbols::Symbols;
 use super::types::{Align, Type};
 use crate::kinds::{DepthMode, ResourceKind, SpecValue};
 use crate::target::{Stage, WaveSize};
 use smallvec::SmallVec;
+use std::fmt;
+use std::sync::Arc;
 
-macro_rules! id {
-    ($name:ident, $doc:literal, $prefix:literal) => {
-        #[doc = $doc]
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct $name(pub u32);
-        impl $name {
-            /// Position in its arena.
-            pub const fn index(self) -> usize {
-                self.0 as usize
-            }
-        }
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(f, concat!($prefix, "{}"), self.0)
-            }
-        }
-    };
-}
-
-id!(Value, "A value: an instruction's result or a block parameter.", "v");
-id!(InstId, "An instruction.", "i");
-id!(BlockId, "A basic block.", "block");
-id!(LocalId, "A local (scratch) variable.", "local");
-id!(ConstTableId, "A table of constant bytes.", "table");
-id!(ResourceId, "A resource binding.", "res");
-id!(SymbolId, "A link-time symbol.", "sym");
+pub use super::ids::{BlockId, ConstTableId, InstId, LocalId, ResourceId, SymbolId, Value};
 
 /// Which operations may appear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +32,7 @@ pub enum Level {
 #[derive(Clone, Debug)]
 pub struct Shader {
     /// Entry point name.
-    pub name: String,
+    pub name: Name,
     /// Stage.
     pub stage: Stage,
     /// Which operations may appear.
@@ -80,6 +61,8 @@ pub struct Shader {
     pub modes: Modes,
     /// What only a lower-level shader has.
     pub lower: Option<LowerInfo>,
+    cfg: CfgCache,
+    pub(super) scratch: Scratch,
 }
 
 /// Type and origin of a value.
@@ -109,6 +92,18 @@ pub struct Inst {
     pub args: SmallVec<[Value; 4]>,
     /// Its result, if it has one.
     pub result: Option<Value>,
+}
+
+impl Inst {
+    /// Stands where an instruction has been taken out for a moment.
+    pub(super) fn none() -> Self {
+        Self { op: Op::Undef, args: SmallVec::new(), result: None }
+    }
+
+    /// Its results: none or one, as all operations have at present.
+    pub fn results(&self) -> &[Value] {
+        self.result.as_slice()
+    }
 }
 
 /// A basic block.
@@ -184,7 +179,7 @@ pub enum Terminator {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Local {
     /// Name for people.
-    pub name: String,
+    pub name: Name,
     /// Size in bytes.
     pub bytes: u32,
     /// Alignment.
@@ -204,7 +199,7 @@ pub struct ConstTable {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
     /// Name for people.
-    pub name: String,
+    pub name: Name,
     /// Descriptor set.
     pub set: u32,
     /// Binding.
@@ -329,7 +324,7 @@ pub struct EntryArg {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArgRole {
     /// User data, by its meaning (text of `metadata::UserData`).
-    UserData(String),
+    UserData(Name),
     /// A system value of the hardware, by name.
     System(&'static str),
     /// A fetched vertex attribute component.
@@ -353,7 +348,7 @@ pub struct LowerInfo {
     /// A return falls through into an epilog, with or without values.
     pub epilog: bool,
     /// Symbol of the function.
-    pub symbol: String,
+    pub symbol: Name,
     /// A colour may be exported (shape of the early exit).
     pub color_export: bool,
     /// Depth, stencil or sample mask may be exported.
@@ -367,7 +362,7 @@ impl Shader {
     }
 
     /// An empty shader with an entry block.
-    pub fn new(name: impl Into<String>, stage: Stage) -> Self {
+    pub fn new(name: impl Into<Name>, stage: Stage) -> Self {
         Self {
             name: name.into(),
             stage,
@@ -384,11 +379,20 @@ impl Shader {
             symbols: Symbols::default(),
             modes: Modes::default(),
             lower: None,
+            cfg: CfgCache::default(),
+            scratch: Scratch::default(),
         }
     }
 
+    /// Makes room for so many more instructions with their results.
+    pub fn reserve(&mut self, insts: usize) {
+        self.blocks.reserve(insts / 32);
+        self.insts.reserve(insts);
+        self.values.reserve(insts);
+    }
+
     /// The entry block.
-    pub const ENTRY: BlockId = BlockId(0);
+    pub const ENTRY: BlockId = BlockId::ENTRY;
 
     /// A new empty block.
     pub fn add_block(&mut self) -> BlockId {
@@ -424,12 +428,15 @@ impl Shader {
 
     /// A new scratch variable.
     pub fn add_local(&mut self, local: Local) -> LocalId {
+        if self.locals.is_empty() {
+            self.locals.reserve(32);
+        }
         self.locals.push(local);
         LocalId(self.locals.len() as u32 - 1)
     }
 
     /// The id of a symbol, interned.
-    pub fn symbol(&mut self, name: &str) -> SymbolId {
+    pub fn symbol(&mut self, name: impl fmt::Display) -> SymbolId {
         self.symbols.intern(name)
     }
 
@@ -474,6 +481,25 @@ impl Shader {
         }
     }
 
+    /// The graph of the blocks as it is now. Made again only if a jump has changed since it was last asked for.
+    pub fn cfg(&self) -> Arc<Cfg> {
+        let is_of = |cfg: &Cfg| {
+            let same = |b: BlockId| self.targets(b).eq(cfg.succs(b).iter().copied());
+            cfg.len() == self.blocks.len() && self.block_ids().all(same)
+        };
+        self.cfg.get(is_of, || {
+            let mut succs = Graph::with_capacity(self.blocks.len());
+            self.block_ids().for_each(|b| succs.push(self.targets(b)));
+            Cfg::new(succs)
+        })
+    }
+
+    /// Where a block jumps to, as far as there are such blocks.
+    fn targets(&self, b: BlockId) -> impl Iterator<Item = BlockId> {
+        let calls = self.block(b).term.iter().flat_map(|term| term.calls());
+        calls.map(|call| call.block).filter(|to| to.index() < self.blocks.len())
+    }
+
     /// Ids of all blocks.
     pub fn block_ids(&self) -> impl Iterator<Item = BlockId> + use<> {
         (0..self.blocks.len() as u32).map(BlockId)
@@ -489,38 +515,47 @@ impl BlockCall {
 
 impl Terminator {
     /// Every jump of this terminator.
-    pub fn calls(&self) -> Vec<&BlockCall> {
+    pub fn calls(&self) -> impl Iterator<Item = &BlockCall> {
+        let (first, cases, last): (_, &[(u64, BlockCall)], _) = match self {
+            Self::Jump(c) => (Some(c), &[], None),
+            Self::Branch { then, els, .. } => (Some(then), &[], Some(els)),
+            Self::Switch { cases, default, .. } => (None, cases, Some(default)),
+            Self::Return(_) | Self::Unreachable => (None, &[], None),
+        };
+        first.into_iter().chain(cases.iter().map(|(_, c)| c)).chain(last)
+    }
+
+    /// The n-th jump, in the order of [`Terminator::calls`].
+    pub fn call(&self, n: usize) -> Option<&BlockCall> {
         match self {
-            Self::Jump(c) => vec![c],
-            Self::Branch { then, els, .. } => vec![then, els],
-            Self::Switch { cases, default, .. } => cases.iter().map(|(_, c)| c).chain([default]).collect(),
-            Self::Return(_) | Self::Unreachable => Vec::new(),
+            Self::Jump(c) => Some(c).filter(|_| n == 0),
+            Self::Branch { then, els, .. } => [then, els].get(n).copied(),
+            Self::Switch { cases, default, .. } if n == cases.len() => Some(default),
+            Self::Switch { cases, .. } => cases.get(n).map(|(_, c)| c),
+            Self::Return(_) | Self::Unreachable => None,
         }
     }
 
     /// Every jump, to change.
-    pub fn calls_mut(&mut self) -> Vec<&mut BlockCall> {
-        match self {
-            Self::Jump(c) => vec![c],
-            Self::Branch { then, els, .. } => vec![then, els],
-            Self::Switch { cases, default, .. } => cases.iter_mut().map(|(_, c)| c).chain([default]).collect(),
-            Self::Return(_) | Self::Unreachable => Vec::new(),
-        }
+    pub fn calls_mut(&mut self) -> impl Iterator<Item = &mut BlockCall> {
+        self.parts_mut().1
     }
 
     /// Every value it uses itself (conditions and returns), then those it passes on.
-    pub fn values_mut(&mut self) -> Vec<&mut Value> {
-        match self {
-            Self::Jump(c) => c.args.iter_mut().collect(),
-            Self::Branch { cond, then, els } => {
-                std::iter::once(cond).chain(then.args.iter_mut()).chain(els.args.iter_mut()).collect()
-            }
-            Self::Switch { value, cases, default } => std::iter::once(value)
-                .chain(cases.iter_mut().flat_map(|(_, c)| c.args.iter_mut()))
-                .chain(default.args.iter_mut())
-                .collect(),
-            Self::Return(values) => values.iter_mut().collect(),
-            Self::Unreachable => Vec::new(),
-        }
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
+        let (own, calls) = self.parts_mut();
+        own.iter_mut().chain(calls.flat_map(|c| &mut c.args))
+    }
+
+    /// The values it uses itself, and its jumps.
+    fn parts_mut(&mut self) -> (&mut [Value], impl Iterator<Item = &mut BlockCall>) {
+        let (own, first, cases, last): (&mut [Value], _, &mut [(u64, BlockCall)], _) = match self {
+            Self::Jump(c) => (&mut [], Some(c), &mut [], None),
+            Self::Branch { cond, then, els } => (std::slice::from_mut(cond), Some(then), &mut [], Some(els)),
+            Self::Switch { value, cases, default } => (std::slice::from_mut(value), None, cases, Some(default)),
+            Self::Return(values) => (values, None, &mut [], None),
+            Self::Unreachable => (&mut [], None, &mut [], None),
+        };
+        (own, first.into_iter().chain(cases.iter_mut().map(|(_, c)| c)).chain(last))
     }
 }

@@ -1,33 +1,44 @@
 //! Link-time symbols of a shader, each once.
 
-use super::shader::SymbolId;
-use std::collections::BTreeMap;
+use super::ids::SymbolId;
+use super::name::Name;
+use std::fmt;
 use std::ops::Deref;
 
 /// Names by number, and numbers by name.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Symbols {
-    list: Vec<String>,
-    by_name: BTreeMap<String, SymbolId>,
+    list: Vec<Name>,
+    /// In the order of their names.
+    sorted: Vec<SymbolId>,
 }
 
 impl Symbols {
     /// The number of a name, the next free one if it is new.
-    pub fn intern(&mut self, name: &str) -> SymbolId {
-        if let Some(&known) = self.by_name.get(name) {
-            return known;
+    pub fn intern(&mut self, name: impl fmt::Display) -> SymbolId {
+        let wanted = Name::of(name);
+        match self.sorted.binary_search_by(|id| self.list[id.index()].cmp(&wanted)) {
+            Ok(known) => self.sorted[known],
+            Err(place) => {
+                let id = SymbolId(self.list.len() as u32);
+                self.list.push(wanted);
+                self.sorted.insert(place, id);
+                id
+            }
         }
-        let id = SymbolId(self.list.len() as u32);
-        self.list.push(name.to_owned());
-        self.by_name.insert(name.to_owned(), id);
-        id
+    }
+}
+
+impl PartialEq for Symbols {
+    fn eq(&self, other: &Self) -> bool {
+        self.list == other.list
     }
 }
 
 impl Deref for Symbols {
-    type Target = [String];
+    type Target = [Name];
 
-    fn deref(&self) -> &[String] {
+    fn deref(&self) -> &[Name] {
         &self.list
     }
 }

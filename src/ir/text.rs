@@ -8,6 +8,7 @@ use super::image::{Dim, ImageInst, ImageOp, LodMode, MimgDim, MimgInst, MimgOp};
 use super::interface::{BuiltIn, ExportTarget, Interp, OutputSlot};
 use super::lanes::{AmdOp, DerivativeKind, QuadSwap, ReduceOp, SubgroupOp};
 use super::memory::{Access, AtomicOp, BufferKind, DescriptorPart, FenceOrder, MemoryClasses, Scope};
+use super::name::Name;
 use super::op::Op;
 use super::shader::{
     ArgRole, ConstTableId, DerivativeGroup, EntryArg, Local, LocalId, Modes, Resource, ResourceId, SymbolId,
@@ -31,7 +32,7 @@ pub(super) trait Codec {
     /// A hexadecimal number.
     fn hex<T: Copy + TryFrom<u64> + Into<u64>>(&mut self, x: &mut T) -> Text;
     /// A quoted string.
-    fn string(&mut self, x: &mut String) -> Text;
+    fn string(&mut self, x: &mut Name) -> Text;
 
     /// An alignment.
     fn align(&mut self, x: &mut Align) -> Text {
@@ -450,11 +451,11 @@ pub(super) fn entry_arg<C: Codec>(a: &mut EntryArg, c: &mut C) -> Text {
     match &mut a.role {
         ArgRole::UserData(name) => c.string(name),
         ArgRole::System(name) => {
-            let mut text = (*name).to_owned();
+            let mut text = Name::from(*name);
             c.string(&mut text)?;
             // Only a parsed text brings a name of its own; such shaders live in tests and tools, and names are few.
-            if text != *name {
-                *name = text.leak();
+            if *text != **name {
+                *name = text.to_string().leak();
             }
             Ok(())
         }

@@ -13,6 +13,7 @@ use super::memory::BufferKind;
 use super::op::Op;
 use super::shader::{BlockId, RegClass, Shader, Terminator, Value};
 use super::uniform_locals::Locals;
+use std::sync::Arc;
 
 /// The answer for one shader as it is now.
 #[derive(Clone, Debug)]
@@ -21,36 +22,23 @@ pub struct Uniformity {
     divergent: Vec<bool>,
     /// Block that makes each value.
     home: Vec<BlockId>,
-    loops: Vec<Loop>,
-    /// By block, the loops around it.
-    around: Vec<Vec<usize>>,
-    /// By block, its place in reverse postorder.
-    position: Vec<usize>,
-    /// Every cycle is a loop with one way in.
-    reducible: bool,
+    cfg: Arc<Cfg>,
+    /// By loop, whether lanes leave it in different iterations.
+    divergent_exit: Vec<bool>,
     /// Scratch variables.
     locals: Locals,
-}
-
-#[derive(Clone, Debug)]
-struct Loop {
-    header: BlockId,
-    /// Lanes leave it in different iterations.
-    divergent_exit: bool,
 }
 
 impl Uniformity {
     /// Analyses a shader; one without entry arguments (upper level) has no scalar registers.
     pub fn new(shader: &Shader) -> Self {
-        let cfg = Cfg::new(shader);
+        let cfg = shader.cfg();
         let mut this = Self {
             divergent: vec![false; shader.values.len()],
             home: vec![Shader::ENTRY; shader.values.len()],
-            loops: Vec::new(),
-            around: vec![Vec::new(); shader.blocks.len()],
-            position: vec![0; shader.blocks.len()],
-            reducible: true,
             locals: Locals::new(shader, &cfg),
+            divergent_exit: vec![false; cfg.loops().len()],
+            cfg: Arc::clone(&cfg),
         };
         for id in shader.block_ids() {
             let block = shader.block(id);
@@ -59,12 +47,11 @@ impl Uniformity {
                 this.home[v.index()] = id;
             }
         }
-        this.find_loops(&cfg);
         for id in shader.block_ids() {
             for (i, &p) in shader.block(id).params.iter().enumerate() {
                 let scalar =
                     || shader.lower.as_ref().and_then(|l| l.args.get(i)).is_some_and(|a| a.class == RegClass::Sgpr);
-                this.divergent[p.index()] = if id == Shader::ENTRY { !scalar() } else { !this.reducible };
+                this.divergent[p.index()] = if id == Shader::ENTRY { !scalar() } else { !cfg.loops().are_all() };
             }
         }
         this.spread(shader, &cfg);
@@ -78,32 +65,9 @@ impl Uniformity {
 
     /// Whether lanes that are in `block` together agree on the value.
     pub fn is_uniform_in(&self, v: Value, block: BlockId) -> bool {
-        let left = |&l: &usize| self.loops[l].divergent_exit && !self.around[block.index()].contains(&l);
-        self.is_uniform(v) && !self.around[self.home[v.index()].index()].iter().any(left)
-    }
-
-    /// Natural loops, and whether there are other cycles.
-    fn find_loops(&mut self, cfg: &Cfg) {
-        for (i, b) in cfg.order.iter().enumerate() {
-            self.position[b.index()] = i;
-        }
-        for &header in &cfg.order {
-            let back = |p: &&BlockId| cfg.reachable(**p) && self.position[p.index()] >= self.position[header.index()];
-            let mut todo: Vec<BlockId> = cfg.preds[header.index()].iter().filter(back).copied().collect();
-            self.reducible &= todo.iter().all(|&p| cfg.dom.dominates(header, p));
-            if todo.is_empty() {
-                continue;
-            }
-            let l = self.loops.len();
-            self.loops.push(Loop { header, divergent_exit: false });
-            self.around[header.index()].push(l);
-            while let Some(b) = todo.pop() {
-                if cfg.reachable(b) && !self.around[b.index()].contains(&l) {
-                    self.around[b.index()].push(l);
-                    todo.extend(&cfg.preds[b.index()]);
-                }
-            }
-        }
+        let loops = self.cfg.loops();
+        let left = |&l: &u32| self.divergent_exit[l as usize] && !loops.around(block).contains(&l);
+        self.is_uniform(v) && !loops.around(self.home[v.index()]).iter().any(left)
     }
 
     /// To the fixpoint: divergence only ever grows.
@@ -141,22 +105,26 @@ impl Uniformity {
                     parted[id.index()] = true;
                     changed = true;
                     self.locals.part(cfg, id);
-                    let ways = cfg.succs[id.index()].clone();
-                    self.part(shader, cfg, &ways, &self.around[id.index()].clone());
+                    self.part(shader, cfg, cfg.succs(id), cfg.loops().around(id));
                 }
             }
         }
     }
 
     /// Lanes part into these ways (a block twice: two edges to it), all inside of these loops.
-    fn part(&mut self, shader: &Shader, cfg: &Cfg, ways: &[BlockId], loops: &[usize]) {
+    fn part(&mut self, shader: &Shader, cfg: &Cfg, ways: &[BlockId], loops: &[u32]) {
+        let all = cfg.loops();
         // By block, the way that leads there: one of `ways`, or a number of its own where ways join. Back edges are not
         // followed, so that one walk in order is enough; what they bring to a header is looked at afterwards.
-        let mut label: Vec<Option<usize>> = vec![None; cfg.succs.len()];
+        let mut label: Vec<Option<usize>> = vec![None; cfg.len()];
         let mut joins = Vec::new();
         for &b in &cfg.order {
-            let direct = ways.iter().enumerate().filter(|(_, w)| **w == b && !self.is_header(b, loops)).map(|(i, _)| i);
-            let forward = cfg.preds[b.index()].iter().filter(|p| self.position[p.index()] < self.position[b.index()]);
+            let direct = ways
+                .iter()
+                .enumerate()
+                .filter(|(_, w)| **w == b && !loops.iter().any(|&l| all.header(l) == b))
+                .map(|(i, _)| i);
+            let forward = cfg.preds(b).iter().filter(|p| all.position(**p) < all.position(b));
             let (new, join) = merged(direct.chain(forward.filter_map(|p| label[p.index()])));
             let new = if join { Some(ways.len() + b.index()) } else { new };
             label[b.index()] = new;
@@ -166,15 +134,15 @@ impl Uniformity {
         }
         let mut left = Vec::new();
         for &l in loops {
-            let header = self.loops[l].header;
+            let header = all.header(l);
             let direct = ways.iter().enumerate().filter(|(_, w)| **w == header).map(|(i, _)| i);
-            let back = cfg.preds[header.index()].iter().filter_map(|p| label[p.index()]);
+            let back = cfg.preds(header).iter().filter_map(|p| label[p.index()]);
             let (round, join) = merged(direct.chain(back));
             if join {
                 joins.push(header);
             }
-            let outside = |b: &&BlockId| label[b.index()].is_some() && !self.around[b.index()].contains(&l);
-            if round.is_some() && !self.loops[l].divergent_exit && cfg.order.iter().any(|b| outside(&b)) {
+            let outside = |b: &&BlockId| label[b.index()].is_some() && !all.around(**b).contains(&l);
+            if round.is_some() && !self.divergent_exit[l as usize] && cfg.order.iter().any(|b| outside(&b)) {
                 left.push(l);
             }
         }
@@ -184,22 +152,17 @@ impl Uniformity {
             }
         }
         for l in left {
-            self.loops[l].divergent_exit = true;
-            let inside = |b: &BlockId| self.around[b.index()].contains(&l);
+            self.divergent_exit[l as usize] = true;
+            let inside = |b: &BlockId| all.around(*b).contains(&l);
             let exits: Vec<BlockId> = cfg
                 .order
                 .iter()
                 .filter(|b| inside(b))
-                .flat_map(|b| cfg.succs[b.index()].iter().copied().filter(|s| !inside(s)))
+                .flat_map(|b| cfg.succs(*b).iter().copied().filter(|s| !inside(s)))
                 .collect();
-            let outer: Vec<usize> =
-                self.around[self.loops[l].header.index()].iter().copied().filter(|&o| o != l).collect();
+            let outer: Vec<u32> = all.around(all.header(l)).iter().copied().filter(|&o| o != l).collect();
             self.part(shader, cfg, &exits, &outer);
         }
-    }
-
-    fn is_header(&self, b: BlockId, loops: &[usize]) -> bool {
-        loops.iter().any(|&l| self.loops[l].header == b)
     }
 
     /// Whether an operation gives the same in every lane, as far as its operands do.
@@ -209,7 +172,7 @@ impl Uniformity {
             Op::Const(_) | Op::Undef | Op::Reloc(_) | Op::AddressHigh => true,
             Op::Alu(..) | Op::Compose | Op::Extract(_) | Op::Bitcast => same(),
             Op::ConstLoad { .. } | Op::TableLoad { .. } | Op::BufferSize | Op::PushConstant { .. } => same(),
-            Op::LocalLoad { local, .. } => self.reducible && same() && !self.locals.differs(*local, block),
+            Op::LocalLoad { local, .. } => self.cfg.loops().are_all() && same() && !self.locals.differs(*local, block),
             Op::BufferLoad { kind, access, .. } => {
                 let fixed = access.read_only || *kind == BufferKind::Uniform;
                 fixed && !access.volatile && same()
@@ -217,7 +180,7 @@ impl Uniformity {
             Op::GlobalLoad { access, .. } => access.read_only && !access.volatile && same(),
             Op::Amd(amd) => match amd {
                 // One value for all lanes there, but another each time round a cycle.
-                AmdOp::ReadFirstLane | AmdOp::ReadLane | AmdOp::Ballot => self.reducible,
+                AmdOp::ReadFirstLane | AmdOp::ReadLane | AmdOp::Ballot => self.cfg.loops().are_all(),
                 AmdOp::StrictWwm | AmdOp::Wqm | AmdOp::CubeId | AmdOp::CubeS | AmdOp::CubeT | AmdOp::CubeMa => same(),
                 _ => false,
             },

@@ -67,7 +67,7 @@ impl Locals {
         if self.differs.is_empty() {
             return;
         }
-        let mut ways = cfg.succs[block.index()].clone();
+        let mut ways = cfg.succs(block).to_vec();
         ways.sort_unstable();
         ways.dedup();
         let meeting = self.meeting[block.index()];
@@ -77,7 +77,7 @@ impl Locals {
         }
         let reached: Vec<Vec<bool>> = ways.iter().map(|&way| reach(cfg, way, None)).collect();
         let pairs: usize = stored.iter().map(|locals| locals.len() * (ways.len() - 1)).sum();
-        self.work += cfg.succs.len().saturating_mul(ways.len() + pairs);
+        self.work += cfg.len().saturating_mul(ways.len() + pairs);
         if self.work > MAX_WORK {
             self.differs.clear();
             return;
@@ -113,11 +113,11 @@ fn stores(op: &Op) -> Option<LocalId> {
 
 /// The blocks that can follow, this one among them, up to a last one that is not.
 fn reach(cfg: &Cfg, from: BlockId, last: Option<BlockId>) -> Vec<bool> {
-    let mut seen = vec![false; cfg.succs.len()];
+    let mut seen = vec![false; cfg.len()];
     let mut todo = vec![from];
     while let Some(block) = todo.pop() {
         if Some(block) != last && !std::mem::replace(&mut seen[block.index()], true) {
-            todo.extend(&cfg.succs[block.index()]);
+            todo.extend(cfg.succs(block));
         }
     }
     seen

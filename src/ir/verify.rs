@@ -7,10 +7,12 @@
 use super::cfg::Cfg;
 use super::op::Op;
 use super::rules;
-use super::shader::{BlockCall, BlockId, InstId, Level, Merge, Shader, Terminator, Value, ValueDef};
+use super::shader::{BlockCall, BlockId, EntryArg, InstId, Level, Merge, Shader, Terminator, Value, ValueDef};
 use super::types::Type;
 use crate::error::{Error, Result};
+use smallvec::SmallVec;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Checks every rule of the shader's level.
 ///
@@ -48,14 +50,14 @@ struct Verifier<'a> {
     shader: &'a Shader,
     /// By value; `None`: nothing in a block makes it.
     places: Vec<Option<Place>>,
-    cfg: Cfg,
+    cfg: Arc<Cfg>,
 }
 
 type Check = Result<(), String>;
 
 impl<'a> Verifier<'a> {
     fn new(shader: &'a Shader) -> Self {
-        Self { shader, places: vec![None; shader.values.len()], cfg: Cfg::new(shader) }
+        Self { shader, places: vec![None; shader.values.len()], cfg: shader.cfg() }
     }
 
     fn run(mut self, either_level: bool) -> Result<()> {
@@ -85,18 +87,18 @@ impl<'a> Verifier<'a> {
         if s.blocks.is_empty() {
             return Err("no entry block".into());
         }
-        if !self.cfg.preds[0].is_empty() {
-            return Err(format!("the entry block has a predecessor, {}", self.cfg.preds[0][0]));
+        if let Some(pred) = self.cfg.preds(Shader::ENTRY).first() {
+            return Err(format!("the entry block has a predecessor, {pred}"));
         }
-        let params: Vec<Option<Type>> =
-            s.block(Shader::ENTRY).params.iter().map(|v| s.values.get(v.index()).map(|d| d.ty)).collect();
+        let params = &s.block(Shader::ENTRY).params;
         match (&s.lower, s.level) {
             (None, Level::Upper) if params.is_empty() => Ok(()),
             (None, Level::Upper) => Err("an upper-level entry block has parameters".into()),
             (None, Level::Lower) => Err("a lower-level shader without its entry arguments".into()),
             (Some(lower), _) => {
-                let args: Vec<Option<Type>> = lower.args.iter().map(|a| Some(a.ty)).collect();
-                match args.iter().zip(&params).position(|(a, p)| a != p) {
+                let args = &lower.args;
+                let differ = |(a, p): (&EntryArg, &Value)| s.values.get(p.index()).is_none_or(|d| d.ty != a.ty);
+                match args.iter().zip(params).position(differ) {
                     Some(i) => Err(format!("entry argument {i} and its parameter differ in type")),
                     None if args.len() != params.len() => {
                         Err(format!("{} entry arguments, {} parameters", args.len(), params.len()))
@@ -196,7 +198,7 @@ impl<'a> Verifier<'a> {
                 if !ty.is_scalar() {
                     return Err("the selector is no scalar".into());
                 }
-                let mut literals: Vec<u64> = cases.iter().map(|(n, _)| *n).collect();
+                let mut literals: SmallVec<[u64; 16]> = cases.iter().map(|(n, _)| *n).collect();
                 literals.sort_unstable();
                 if literals.windows(2).any(|w| w[0] == w[1]) {
                     return Err("a case stands twice".into());

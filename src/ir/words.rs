@@ -6,6 +6,7 @@ use super::image::{Dim, ImageOp, LodMode, MimgDim, MimgOp};
 use super::interface::{BuiltIn, ExportTarget, Interp, InterpPlace, OutputSlot};
 use super::lanes::{QuadSwap, ReduceOp};
 use super::memory::{AtomicOp, BufferKind, DescriptorPart, FenceOrder, Scope};
+use super::name::Name;
 use super::shader::{ArgRole, DenormMode, Level, RegClass, RoundMode};
 use crate::kinds::{DepthMode, NumericKind, ResourceKind};
 use crate::target::{Stage, WaveSize};
@@ -59,7 +60,7 @@ words! {
     WaveSize "wave size" { W32 "wave32", W64 "wave64", }
     RegClass "register class" { Sgpr "sgpr", Vgpr "vgpr", }
     ArgRole "role" {
-        UserData(String::new()) "user",
+        UserData(Name::EMPTY) "user",
         System("") "system",
         VertexInput { location: 0, component: 0 } "vertex",
     }

@@ -96,7 +96,7 @@ fn request(directives: &[Vec<&str>], shader: &Shader, state: &str) -> Result<Sta
         target: GfxIp::Gfx1030,
         stage: shader.stage,
         module: ModuleDigest([0; 32]),
-        entry_point: shader.name.clone(),
+        entry_point: shader.name.to_string(),
         specialization: Vec::new(),
         wave: match one(2)? {
             Some("wave64") => WaveSize::W64,

@@ -8,7 +8,6 @@ use super::blocks::{Blocks, dwords, return_types};
 use super::values::Cx;
 use crate::compile::request::TuningOptions;
 use crate::error::{Error, Result};
-use crate::ir::cfg::Cfg;
 use crate::ir::{BlockId, EntryArg, Level, LowerInfo, Op, RegClass, Shader, Terminator, Type};
 use crate::target::{Stage, WaveSize};
 use inkwell::AddressSpace;
@@ -37,7 +36,7 @@ pub(super) fn build<'c>(
     options: &TuningOptions,
 ) -> Result<Module<'c>> {
     let info = lower_info(shader)?;
-    let order = Cfg::new(shader).order;
+    let order = shader.cfg().order.to_vec();
     let returns = return_shape(shader, info, &order)?;
     if (1..MIN_VGPR_LIMIT).contains(&options.vgpr_limit) {
         return Err(Error::malformed(format!("a limit of {} VGPRs: at least {MIN_VGPR_LIMIT}", options.vgpr_limit)));

@@ -115,9 +115,9 @@ pub(super) fn place_of<'l>(layout: &'l ResolvedLayout, r: &Resource) -> Result<&
 
 /// The 32-bit channels that an interface component takes, as location and channel: 64 bits take two, and run on into
 /// the next location.
-pub(super) fn dword_places(location: u32, component: u8, wide: bool) -> Vec<(u32, u8)> {
+pub(super) fn dword_places(location: u32, component: u8, wide: bool) -> impl Iterator<Item = (u32, u8)> {
     let count = if wide { 2 } else { 1 };
-    (component..component.saturating_add(count)).map(|c| (location.saturating_add(u32::from(c / 4)), c % 4)).collect()
+    (component..component.saturating_add(count)).map(move |c| (location.saturating_add(u32::from(c / 4)), c % 4))
 }
 
 /// The dwords that a load at a constant, naturally aligned offset takes: first and count.

@@ -26,7 +26,7 @@ pub fn project(b: &mut Builder<'_>, direction: [Value; 3]) -> Face {
 
 impl Face {
     /// `s`, `t`, face; the (rounded) layer of a cube array counts eight faces.
-    pub fn coords(&self, b: &mut Builder<'_>, layer: Option<Value>) -> Vec<Value> {
+    pub fn coords(&self, b: &mut Builder<'_>, layer: Option<Value>) -> [Value; 3] {
         let middle = b.fconst(Type::B32, 1.5);
         let s = b.alu(AluOp::FFma, &[self.s, self.scale, middle]);
         let t = b.alu(AluOp::FFma, &[self.t, self.scale, middle]);
@@ -37,7 +37,7 @@ impl Face {
             }
             None => self.id,
         };
-        vec![s, t, face]
+        [s, t, face]
     }
 
     /// The change of `s` and `t` where the direction changes by `d`.

@@ -13,7 +13,7 @@ use super::context::{PassContext, place_of, push_dwords, resource};
 use super::entry_values::{Entry, systems_of, vertex_inputs};
 use crate::abi::user_data::{self, UserDataNeeds};
 use crate::error::{Error, FullCompile, Result};
-use crate::ir::{ArgRole, BuiltIn, DescriptorPart, EntryArg, LowerInfo, Op, RegClass, Shader, Type};
+use crate::ir::{ArgRole, BuiltIn, DescriptorPart, EntryArg, LowerInfo, Name, Op, RegClass, Shader, Type};
 use crate::metadata::interface::{MAX_JOINT_VGPRS, StageKind};
 use crate::state::Known;
 use crate::target::Stage;
@@ -30,20 +30,23 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
         needs.vertex_buffers = true;
         needs.base = true;
     }
-    let mut args = Vec::new();
+    let mut args = Vec::with_capacity(32);
+    shader.block_mut(Shader::ENTRY).params.reserve(32);
     let mut entry = Entry::default();
+    entry.user.reserve(16);
+    entry.system.reserve(systems_of(shader.stage).len());
     let mut add = |shader: &mut Shader, class, ty, role| {
         args.push(EntryArg { class, ty, role });
         shader.add_param(Shader::ENTRY, ty)
     };
 
     for which in user_data::plan(shader.stage, &needs) {
-        let role = ArgRole::UserData(format!("{which:?}"));
+        let role = ArgRole::UserData(Name::of(format_args!("{which:?}")));
         entry.user.push((which, add(shader, RegClass::Sgpr, Type::B32, role)));
     }
     for &s in systems_of(shader.stage) {
         let v = add(shader, s.class(), s.ty(), ArgRole::System(s.name()));
-        entry.system.insert(s, v);
+        entry.system.push((s, v));
     }
     if fetch_in_prolog {
         for input in &inputs {
@@ -77,7 +80,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
         args,
         returns: Vec::new(),
         epilog: false,
-        symbol: cx.interface.body_symbol().to_owned(),
+        symbol: cx.interface.body_symbol().into(),
         color_export: false,
         depth_export: false,
     });

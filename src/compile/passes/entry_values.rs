@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub(super) struct Entry {
     pub(super) user: Vec<(UserData, Value)>,
     /// System values in the order of the module's table, SGPRs first.
-    pub(super) system: BTreeMap<System, Value>,
+    pub(super) system: Vec<(System, Value)>,
     /// Fetched vertex dwords: by location, component and component type.
     pub(super) fetched: BTreeMap<(u32, u8, ComponentType), Vec<Value>>,
 }
@@ -29,7 +29,7 @@ impl Entry {
 
     /// A system value, of the stage that has it.
     pub(super) fn system(&self, which: System) -> Result<Value> {
-        let found = self.system.get(&which).copied();
+        let found = self.system.iter().find(|(s, _)| *s == which).map(|(_, v)| *v);
         found.ok_or_else(|| Error::bug(format!("{} is not an entry register of this stage", which.name())))
     }
 }

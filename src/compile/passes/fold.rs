@@ -1,4 +1,4 @@
-//! Folds arithmetic on constants, trivial identities, vectors taken apart as they were put together, and branches
+//! Folds constants that are alike, arithmetic on constants, trivial identities, vectors taken apart as they were put together, and branches
 //! whose condition is known.
 //!
 //! One walk in block order. Floats are folded only where every operand and the result is zero or a normal number, so
@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::ir::rewrite::{Rewrite, rewrite};
 use crate::ir::{AluOp, Bits, Builder, Inst, Op, RoundMode, Shader, Terminator, Type, Value};
 use crate::target::WaveSize;
+use smallvec::SmallVec;
 
 /// Folds what is known.
 ///
@@ -52,9 +53,10 @@ fn fold_branch(shader: &mut Shader, id: crate::ir::BlockId) {
 fn fold(b: &mut Builder<'_>, inst: &Inst, floats: bool) -> Option<Value> {
     let ty = b.ty(inst.result?);
     match &inst.op {
+        Op::Const(bits) => b.same_const(ty, *bits),
         Op::Alu(op, _) => {
-            let consts: Vec<Option<u64>> = inst.args.iter().map(|&a| b.shader.as_const(a)).collect();
-            if let Some(known) = consts.iter().copied().collect::<Option<Vec<u64>>>() {
+            let consts: SmallVec<[Option<u64>; 4]> = inst.args.iter().map(|&a| b.shader.as_const(a)).collect();
+            if let Some(known) = consts.iter().copied().collect::<Option<SmallVec<[u64; 4]>>>() {
                 let from = b.ty(*inst.args.first()?);
                 let bits = integer(*op, &known, from.bits(), ty.bits())
                     .or_else(|| floats.then(|| float(*op, &known, from.bits(), ty.bits())).flatten());
@@ -230,7 +232,7 @@ fn float(op: AluOp, args: &[u64], from: Bits, to: Bits) -> Option<u64> {
     if !op.takes_float() {
         return None;
     }
-    let args: Vec<f64> = args.iter().map(read).collect::<Option<_>>()?;
+    let args: SmallVec<[f64; 4]> = args.iter().map(read).collect::<Option<_>>()?;
     let a = *args.first()?;
     let b = args.get(1).copied().unwrap_or(0.0);
     // The sum, difference and product of two singles, rounded to double and then to single, are rounded right.

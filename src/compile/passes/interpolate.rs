@@ -21,6 +21,7 @@ use crate::ir::{
     AluOp, Bits, Builder, BuiltIn, DerivativeKind, Inst, Interp, InterpPlace, NumericKind, Op, Shader, Type, Value,
 };
 use crate::metadata::interface::{ComponentType, FragmentInput, Semantic, StageKind};
+use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
 
 /// Attributes that the hardware has.
@@ -94,7 +95,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
         let Some(read) = read(at.b.shader, inst) else { return Ok(Rewrite::Keep) };
         let channels = channels(at.b.shader, inst, read);
         let pair = at.pair(read.interp, &inst.args)?;
-        let mut dwords = Vec::new();
+        let mut dwords: SmallVec<[Value; 2]> = SmallVec::new();
         for (attribute, channel) in channels {
             let number = *numbers.get(&attribute).ok_or_else(|| Error::bug("an attribute without a number"))?;
             dwords.push(at.channel(number, channel, read.interp, pair)?);
@@ -184,11 +185,12 @@ fn read(shader: &Shader, inst: &Inst) -> Option<Read> {
 }
 
 /// The channels of a read: 64 bits take two, and may run into the next location.
-fn channels(shader: &Shader, inst: &Inst, read: Read) -> Vec<(Attribute, u8)> {
+fn channels(shader: &Shader, inst: &Inst, read: Read) -> SmallVec<[(Attribute, u8); 2]> {
     let wide = inst.result.is_some_and(|v| shader.ty(v).bits() == Bits::B64);
-    let Semantic::Location(location) = read.attribute.semantic else { return vec![(read.attribute, read.channel)] };
+    let Semantic::Location(location) = read.attribute.semantic else {
+        return smallvec![(read.attribute, read.channel)];
+    };
     dword_places(location, read.channel, wide)
-        .into_iter()
         .map(|(location, channel)| (Attribute { semantic: Semantic::Location(location), ..read.attribute }, channel))
         .collect()
 }

@@ -17,7 +17,7 @@ use super::prelude::Prelude;
 use crate::abi::layout::ResolvedLayout;
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::{Align, AluOp, AmdOp, Builder, DescriptorPart, Op, Resource, Shader, Type, Value};
+use crate::ir::{Align, AluOp, AmdOp, Builder, DescriptorPart, Name, Op, Resource, Shader, Type, Value};
 use crate::metadata::interface::UserData;
 use crate::reloc::symbol::{LinkSymbol, PartLetter};
 
@@ -26,7 +26,8 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     let mut prelude = Prelude::default();
     rewrite(shader, |b, inst| match (&inst.op, inst.args.as_slice()) {
         (Op::Descriptor { resource: id, part, non_uniform }, &[index]) => {
-            let r = resource(b.shader, *id)?.clone();
+            let Resource { set, binding, kind, count, written, .. } = *resource(b.shader, *id)?;
+            let r = Resource { name: Name::default(), set, binding, kind, count, written };
             let ty = inst.result.map_or(Type::DESC4, |v| b.ty(v));
             let mut load = Load { b, prelude: &mut prelude, r: &r, part: *part };
             Ok(Rewrite::Value(load.run(cx, index, *non_uniform, ty)?))
@@ -41,7 +42,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
 
 /// The value that a linker supplies.
 pub(super) fn reloc(b: &mut Builder<'_>, symbol: &LinkSymbol) -> Value {
-    let id = b.shader.symbol(&symbol.to_string());
+    let id = b.shader.symbol(symbol);
     b.value(Op::Reloc(id), &[], Type::B32)
 }
 

@@ -12,6 +12,7 @@ use crate::ir::{
     Op, Shader, Type, Value,
 };
 use crate::target::WaveSize;
+use smallvec::{SmallVec, smallvec};
 
 /// Lowers every image operation.
 ///
@@ -28,6 +29,9 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     })
 }
 
+/// Operands of an image instruction.
+type Values = SmallVec<[Value; 16]>;
+
 struct ImageLowering<'a, 'b> {
     b: &'a mut Builder<'b>,
     image: ImageInst,
@@ -38,7 +42,7 @@ struct ImageLowering<'a, 'b> {
 /// Level of detail of a sampling instruction: its form, its operand where one leads, and where one follows.
 struct Level {
     mode: LodMode,
-    before: Vec<Value>,
+    before: Values,
     after: Option<Value>,
     clamp: bool,
 }
@@ -68,7 +72,7 @@ impl ImageLowering<'_, '_> {
     }
 
     /// Operands numbered by coordinate.
-    fn each(&self, wanted: impl Fn(u8) -> ImageOperand) -> Vec<Value> {
+    fn each(&self, wanted: impl Fn(u8) -> ImageOperand) -> Values {
         (0..3).map_while(|n| self.operand(wanted(n))).collect()
     }
 
@@ -130,20 +134,20 @@ impl ImageLowering<'_, '_> {
             _ => None,
         };
         match (&face, layer) {
-            (Some(face), layer) => coords = face.coords(self.b, layer),
+            (Some(face), layer) => coords = SmallVec::from_slice(&face.coords(self.b, layer)),
             (None, layer) => coords.extend(layer),
         }
         let level = if query { Level::implicit() } else { self.level(face.as_ref())? };
 
-        let mut args = vec![self.need(ImageOperand::Image)?, self.need(ImageOperand::Sampler)?];
+        let mut args: Values = smallvec![self.need(ImageOperand::Image)?, self.need(ImageOperand::Sampler)?];
         let offsets = self.each(ImageOperand::Offset);
         if !offsets.is_empty() {
             args.push(self.packed_offset(&offsets));
         }
         let bias = level.mode == LodMode::Bias;
-        args.extend(level.before.iter().filter(|_| bias));
+        args.extend(level.before.iter().copied().filter(|_| bias));
         args.extend(self.operand(ImageOperand::Compare));
-        args.extend(level.before.iter().filter(|_| !bias));
+        args.extend(level.before.iter().copied().filter(|_| !bias));
         args.extend(coords);
         args.extend(level.after);
         let inst = MimgInst {
@@ -169,17 +173,17 @@ impl ImageLowering<'_, '_> {
                 let (dx, dy) = (self.each(ImageOperand::GradX), self.each(ImageOperand::GradY));
                 let gradients = match (face, &dx[..], &dy[..]) {
                     (Some(face), &[x, y, z], &[u, v, w]) => {
-                        let mut g = face.gradient(self.b, [x, y, z]).to_vec();
+                        let mut g = Values::from_slice(&face.gradient(self.b, [x, y, z]));
                         g.extend(face.gradient(self.b, [u, v, w]));
                         g
                     }
-                    _ => [dx, dy].concat(),
+                    _ => dx.into_iter().chain(dy).collect(),
                 };
                 level(LodMode::Gradient, gradients, min_lod)
             }
             // A gather without a level reads the base level.
             LodMode::Implicit if gather && min_lod.is_none() => Level::zero(),
-            LodMode::Implicit if derivatives && !gather => level(LodMode::Implicit, Vec::new(), min_lod),
+            LodMode::Implicit if derivatives && !gather => level(LodMode::Implicit, Values::new(), min_lod),
             LodMode::Bias if derivatives => level(LodMode::Bias, lod.into_iter().collect(), min_lod),
             LodMode::Zero | LodMode::Implicit | LodMode::Explicit | LodMode::Bias => {
                 let known_zero = |v: Value| self.b.shader.as_const(v) == Some(0);
@@ -193,7 +197,9 @@ impl ImageLowering<'_, '_> {
                 };
                 match lod {
                     None => Level::zero(),
-                    Some(lod) => Level { mode: LodMode::Explicit, before: Vec::new(), after: Some(lod), clamp: false },
+                    Some(lod) => {
+                        Level { mode: LodMode::Explicit, before: Values::new(), after: Some(lod), clamp: false }
+                    }
                 }
             }
         })
@@ -202,7 +208,7 @@ impl ImageLowering<'_, '_> {
     /// Six bits for each dimension, one byte apart.
     fn packed_offset(&mut self, offsets: &[Value]) -> Value {
         let b = &mut *self.b;
-        let known: Option<Vec<u64>> = offsets.iter().map(|&o| b.shader.as_const(o)).collect();
+        let known: Option<SmallVec<[u64; 4]>> = offsets.iter().map(|&o| b.shader.as_const(o)).collect();
         if let Some(known) = known {
             let packed = known.iter().enumerate().map(|(i, o)| ((o & 63) as u32) << (8 * i)).sum();
             return b.c32(packed);
@@ -221,7 +227,7 @@ impl ImageLowering<'_, '_> {
     // ---- texels by integer coordinates
 
     /// Coordinates, layer, sample; a texel offset is added, there is no operand for it.
-    fn texel_address(&mut self) -> Vec<Value> {
+    fn texel_address(&mut self) -> Values {
         let mut address = self.each(ImageOperand::Coord);
         for (c, o) in address.iter_mut().zip(self.each(ImageOperand::Offset)) {
             *c = self.b.iadd(*c, o);
@@ -244,7 +250,7 @@ impl ImageLowering<'_, '_> {
         let (dmask, loaded) = loaded_as(ty);
         let mut inst = self.mimg(op, self.dim(true)?, dmask);
         inst.access = image.access;
-        let mut args = vec![self.need(ImageOperand::Image)?];
+        let mut args: Values = smallvec![self.need(ImageOperand::Image)?];
         args.extend(self.texel_address());
         args.extend(mip);
         let v = self.b.value(Op::Mimg(inst), &args, loaded);
@@ -258,7 +264,7 @@ impl ImageLowering<'_, '_> {
         let dmask = (1u8 << self.b.ty(data).lanes()) - 1;
         let mut inst = self.mimg(op, self.dim(true)?, dmask);
         inst.access = image.access;
-        let mut args = vec![self.need(ImageOperand::Image)?, data];
+        let mut args: Values = smallvec![self.need(ImageOperand::Image)?, data];
         args.extend(self.texel_address());
         args.extend(mip);
         self.b.effect(Op::Mimg(inst), &args);
@@ -277,7 +283,7 @@ impl ImageLowering<'_, '_> {
         let data = self.need(ImageOperand::Data)?;
         let ty = self.b.ty(data);
         let inst = self.mimg(MimgOp::Atomic(op), self.dim(true)?, if ty == Type::B64 { 3 } else { 1 });
-        let mut args = vec![self.need(ImageOperand::Image)?, data];
+        let mut args: Values = smallvec![self.need(ImageOperand::Image)?, data];
         args.extend(self.operand(ImageOperand::AtomicCompare));
         args.extend(self.texel_address());
         Ok(Some(self.b.value(Op::Mimg(inst), &args, ty)))
@@ -332,7 +338,7 @@ impl ImageLowering<'_, '_> {
             }
             ImageOp::Atomic(op) => {
                 let data = self.need(ImageOperand::Data)?;
-                let mut args = vec![descriptor, index, data];
+                let mut args: Values = smallvec![descriptor, index, data];
                 args.extend(self.operand(ImageOperand::AtomicCompare));
                 let ty = self.b.ty(data);
                 Ok(Some(self.b.value(Op::TexelAtomic { op, access }, &args, ty)))
@@ -395,7 +401,7 @@ impl ImageLowering<'_, '_> {
 
 impl Level {
     fn zero() -> Self {
-        Self { mode: LodMode::Zero, before: Vec::new(), after: None, clamp: false }
+        Self { mode: LodMode::Zero, before: Values::new(), after: None, clamp: false }
     }
 
     fn implicit() -> Self {

@@ -35,13 +35,9 @@ fn collect(shader: &mut Shader) -> Result<Outputs> {
     };
     for block in shader.block_ids() {
         let mut stores = BTreeMap::new();
-        let mut rest = Vec::new();
-        for id in std::mem::take(&mut shader.block_mut(block).insts) {
-            let inst = shader.inst(id);
-            let Op::StoreOutput { slot, kind } = inst.op else {
-                rest.push(id);
-                continue;
-            };
+        let mut insts = std::mem::take(&mut shader.block_mut(block).insts);
+        for inst in insts.iter().map(|id| shader.inst(*id)) {
+            let Op::StoreOutput { slot, kind } = inst.op else { continue };
             let &[value] = inst.args.as_slice() else { return Err(Error::bug("an output store without a value")) };
             if undefined.contains(&value) {
                 stores.remove(&slot);
@@ -53,7 +49,8 @@ fn collect(shader: &mut Shader) -> Result<Outputs> {
             }
             stores.insert(slot, value);
         }
-        shader.block_mut(block).insts = rest;
+        insts.retain(|id| !matches!(shader.inst(*id).op, Op::StoreOutput { .. }));
+        shader.block_mut(block).insts = insts;
         match shader.block(block).term {
             Some(Terminator::Return(_)) => out.ends.push((block, stores)),
             _ if !stores.is_empty() => return Err(Error::bug(format!("{block} stores outputs and does not return"))),

@@ -14,6 +14,7 @@ use crate::ir::rewrite::{Rewrite, rewrite};
 use crate::ir::{Align, AluOp, Bits, Builder, FpFlags, Inst, Op, Shader, Type, Value};
 use crate::metadata::interface::UserData;
 use crate::reloc::symbol::LinkSymbol;
+use smallvec::SmallVec;
 
 /// Lowers `PushConstant`.
 pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
@@ -45,7 +46,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
 /// Address of the push constants, wherever they start.
 fn start(p: &mut Prelude, shader: &mut Shader, entry: &Entry) -> Result<Value> {
     let low = entry.user(UserData::SpillTable)?;
-    let symbol = shader.symbol(&LinkSymbol::PushConstants.to_string());
+    let symbol = shader.symbol(&LinkSymbol::PushConstants);
     let start = p.value(shader, Op::Reloc(symbol), &[], Type::B32);
     let low = p.value(shader, Op::Alu(AluOp::IAdd, FpFlags::NONE), &[low, start], Type::B32);
     let high = address::high(p, shader);
@@ -54,13 +55,13 @@ fn start(p: &mut Prelude, shader: &mut Shader, entry: &Entry) -> Result<Value> {
 
 fn from_registers(b: &mut Builder<'_>, entry: &Entry, inst: &Inst) -> Option<Value> {
     let (first, count) = push_dwords(b.shader, inst)?;
-    let regs: Option<Vec<Value>> =
+    let regs: Option<SmallVec<[Value; 8]>> =
         (first..first.checked_add(count)?).map(|d| entry.find_user(UserData::PushConstant(d))).collect();
     let regs = regs?;
     let offset = u32::try_from(b.shader.as_const(*inst.args.first()?)?).ok()?;
     let ty = b.ty(inst.result?);
     let bytes = ty.bits().bytes();
-    let mut lanes = Vec::new();
+    let mut lanes: SmallVec<[Value; 4]> = SmallVec::new();
     for lane in 0..ty.lanes() {
         let at = offset + lane * bytes;
         let dword = regs.get((at / 4 - first) as usize).copied()?;

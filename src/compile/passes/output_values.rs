@@ -5,6 +5,7 @@
 //! exported it would read a register that holds whatever was left there.
 
 use crate::ir::{BlockCall, BlockId, Inst, LocalId, Op, Shader, Terminator, Value, ValueDef};
+use smallvec::{SmallVec, smallvec};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What has bits.
@@ -16,35 +17,53 @@ enum Holder {
     Place(LocalId, u64, u64),
 }
 
+/// Few holders have more sources than a vector has lanes.
+type Holders = SmallVec<[Holder; 4]>;
+
 /// What gives a holder its bits.
 enum Origin {
     /// Nothing: it was never made.
     Nothing,
     /// Others, each on some path.
-    From(Vec<Holder>),
+    From(Holders),
     /// Something else.
     Work,
 }
 
-/// The stores to a local.
-#[derive(Default)]
+/// What is known of the stores to a local.
+#[derive(Clone, Default)]
 struct Stores {
-    /// First byte and value, sorted; of those whose place is known.
-    placed: Vec<(u64, Value)>,
     /// Bytes of the largest.
     widest: u64,
     /// Some place is not known.
     anywhere: bool,
 }
 
+/// What has been found of a holder.
+#[derive(Default)]
+struct Found {
+    /// It has been asked for.
+    asked: bool,
+    /// Nothing gives it bits.
+    undefined: bool,
+    /// The first in `takers` of those that come from it, plus one.
+    takers: u32,
+}
+
 /// Where the values of a shader come from.
 pub(super) struct Origins<'a> {
     shader: &'a Shader,
-    /// The jumps to each block.
-    calls: BTreeMap<BlockId, Vec<&'a BlockCall>>,
-    stores: BTreeMap<LocalId, Stores>,
-    /// What was asked for, and whether nothing gives it bits.
-    undefined: BTreeMap<Holder, bool>,
+    /// The jumps, by the block that they go to.
+    calls: Vec<(BlockId, &'a BlockCall)>,
+    /// By local.
+    stores: Vec<Stores>,
+    /// Local, first byte and value of each store whose place is known, sorted.
+    placed: Vec<(LocalId, u64, Value)>,
+    /// Places in `found`.
+    holders: BTreeMap<Holder, u32>,
+    found: Vec<Found>,
+    /// A holder by its place, and the next in its list plus one.
+    takers: Vec<(u32, u32)>,
     /// The bits of places of locals that were asked for.
     constants: BTreeMap<Holder, Option<u64>>,
 }
@@ -52,22 +71,31 @@ pub(super) struct Origins<'a> {
 impl<'a> Origins<'a> {
     /// Those of a shader as it is now.
     pub(super) fn new(shader: &'a Shader) -> Self {
-        let mut calls: BTreeMap<BlockId, Vec<&BlockCall>> = BTreeMap::new();
-        for call in shader.blocks.iter().filter_map(|b| b.term.as_ref()).flat_map(Terminator::calls) {
-            calls.entry(call.block).or_default().push(call);
-        }
-        let mut stores: BTreeMap<LocalId, Stores> = BTreeMap::new();
+        let calls = shader.blocks.iter().filter_map(|b| b.term.as_ref()).flat_map(Terminator::calls);
+        let mut calls: Vec<(BlockId, &BlockCall)> = calls.map(|call| (call.block, call)).collect();
+        calls.sort_by_key(|(block, _)| *block);
+        let mut stores = vec![Stores::default(); shader.locals.len()];
+        let mut placed = Vec::with_capacity(32);
         for inst in shader.live_insts() {
             let (&Op::LocalStore { local, .. }, &[at, value]) = (&inst.op, inst.args.as_slice()) else { continue };
-            let all = stores.entry(local).or_default();
+            let Some(all) = stores.get_mut(local.index()) else { continue };
             all.widest = all.widest.max(u64::from(shader.ty(value).bytes()));
             match shader.as_const(at) {
-                Some(at) => all.placed.push((at, value)),
+                Some(at) => placed.push((local, at, value)),
                 None => all.anywhere = true,
             }
         }
-        stores.values_mut().for_each(|all| all.placed.sort_unstable());
-        Self { shader, calls, stores, undefined: BTreeMap::new(), constants: BTreeMap::new() }
+        placed.sort_unstable();
+        Self {
+            shader,
+            calls,
+            stores,
+            placed,
+            holders: BTreeMap::new(),
+            found: Vec::with_capacity(64),
+            takers: Vec::with_capacity(64),
+            constants: BTreeMap::new(),
+        }
     }
 
     /// The bits of a constant, also of one that was kept in a local: if every store that touches the place puts the same bits
@@ -86,8 +114,8 @@ impl<'a> Origins<'a> {
     }
 
     /// The bits that all of these have which have any.
-    fn common(&mut self, stored: Vec<Holder>) -> Option<u64> {
-        self.find_undefined(stored.clone());
+    fn common(&mut self, stored: Holders) -> Option<u64> {
+        self.find_undefined(stored.iter().copied().collect());
         let mut bits = None;
         for holder in stored.into_iter().filter(|&holder| !self.is_undefined(holder)) {
             let Holder::Lane(value, lane) = holder else { return None };
@@ -105,45 +133,63 @@ impl<'a> Origins<'a> {
     /// The values that are stored to outputs and have no bits.
     pub(super) fn undefined_outputs(&mut self) -> BTreeSet<Value> {
         let stores = self.shader.live_insts().filter(|inst| matches!(inst.op, Op::StoreOutput { .. }));
-        let stored: Vec<Value> = stores.filter_map(|store| store.args.first().copied()).collect();
+        let stored: SmallVec<[Value; 32]> = stores.filter_map(|store| store.args.first().copied()).collect();
         self.find_undefined(stored.iter().map(|&v| Holder::Lane(v, 0)).collect());
         stored.into_iter().filter(|&v| self.is_undefined(Holder::Lane(v, 0))).collect()
     }
 
     /// What [`Self::find_undefined`] has found.
     fn is_undefined(&self, holder: Holder) -> bool {
-        self.undefined.get(&holder).copied().unwrap_or(false)
+        self.holders.get(&holder).is_some_and(|n| self.found[*n as usize].undefined)
+    }
+
+    /// The place of a holder in `found`.
+    fn place_of(&mut self, holder: Holder) -> u32 {
+        let found = &mut self.found;
+        *self.holders.entry(holder).or_insert_with(|| {
+            found.push(Found::default());
+            found.len() as u32 - 1
+        })
     }
 
     /// Finds out of these, and of all that they come from, whether nothing gives them bits: none were made, or they come from
     /// such by vectors, locals and block parameters. What depends on itself and nothing else has none either. Each is looked
     /// at once, and none by recursion: a module may lead a value through as many blocks as it likes.
-    fn find_undefined(&mut self, mut open: Vec<Holder>) {
-        let mut takers: BTreeMap<Holder, Vec<Holder>> = BTreeMap::new();
-        let mut defined = Vec::new();
+    fn find_undefined(&mut self, mut open: SmallVec<[Holder; 32]>) {
+        let mut defined: SmallVec<[u32; 32]> = SmallVec::new();
         while let Some(holder) = open.pop() {
-            if self.undefined.contains_key(&holder) {
+            let at = self.place_of(holder);
+            let found = &mut self.found[at as usize];
+            if std::mem::replace(&mut found.asked, true) {
                 continue;
             }
-            self.undefined.insert(holder, true);
+            found.undefined = true;
             match self.origin(holder) {
                 Origin::Nothing => {}
-                Origin::Work => defined.push(holder),
+                Origin::Work => defined.push(at),
                 Origin::From(sources) => {
                     for source in sources {
-                        if self.undefined.get(&source) == Some(&false) {
-                            defined.push(holder);
+                        let from = self.place_of(source);
+                        let from = &mut self.found[from as usize];
+                        if from.asked && !from.undefined {
+                            defined.push(at);
                         } else {
-                            takers.entry(source).or_default().push(holder);
+                            self.takers.push((at, from.takers));
+                            from.takers = self.takers.len() as u32;
                             open.push(source);
                         }
                     }
                 }
             }
         }
-        while let Some(holder) = defined.pop() {
-            if self.undefined.insert(holder, false) == Some(true) {
-                defined.extend(takers.remove(&holder).unwrap_or_default());
+        while let Some(at) = defined.pop() {
+            let found = &mut self.found[at as usize];
+            if std::mem::take(&mut found.undefined) {
+                let mut next = std::mem::take(&mut found.takers);
+                while let Some(&(taker, after)) = next.checked_sub(1).and_then(|n| self.takers.get(n as usize)) {
+                    defined.push(taker);
+                    next = after;
+                }
             }
         }
     }
@@ -157,10 +203,10 @@ impl<'a> Origins<'a> {
             None => self.passed(v, lane),
             Some(inst) => match inst.op {
                 Op::Undef => return Origin::Nothing,
-                Op::Compose => inst.args.get(usize::from(lane)).map(|&part| vec![Holder::Lane(part, 0)]),
-                Op::Extract(which) => inst.args.first().map(|&whole| vec![Holder::Lane(whole, which)]),
+                Op::Compose => inst.args.get(usize::from(lane)).map(|&part| smallvec![Holder::Lane(part, 0)]),
+                Op::Extract(which) => inst.args.first().map(|&whole| smallvec![Holder::Lane(whole, which)]),
                 Op::Bitcast => inst.args.first().map(|&from| lanes(self.shader, from)),
-                Op::LocalLoad { .. } => self.place(v, lane).map(|place| vec![place]),
+                Op::LocalLoad { .. } => self.place(v, lane).map(|place| smallvec![place]),
                 _ => None,
             },
         };
@@ -168,13 +214,14 @@ impl<'a> Origins<'a> {
     }
 
     /// What is passed to a block's parameter; none if it comes from outside, as those of the entry do.
-    fn passed(&self, v: Value, lane: u8) -> Option<Vec<Holder>> {
+    fn passed(&self, v: Value, lane: u8) -> Option<Holders> {
         let ValueDef::Param(block, nth) = self.shader.values.get(v.index())?.def else { return None };
         if block == Shader::ENTRY {
             return None;
         }
-        let calls = self.calls.get(&block).into_iter().flatten();
-        calls.map(|call| Some(Holder::Lane(*call.args.get(nth as usize)?, lane))).collect()
+        let first = self.calls.partition_point(|(to, _)| *to < block);
+        let calls = self.calls[first..].iter().take_while(|(to, _)| *to == block);
+        calls.map(|(_, call)| Some(Holder::Lane(*call.args.get(nth as usize)?, lane))).collect()
     }
 
     /// Where a load reads one of its lanes; none if that is not known.
@@ -186,15 +233,16 @@ impl<'a> Origins<'a> {
     }
 
     /// The lanes that stores put at a place; none if not all of them are known.
-    fn stored_at(&self, place: Holder) -> Option<Vec<Holder>> {
+    fn stored_at(&self, place: Holder) -> Option<Holders> {
         let Holder::Place(local, offset, bytes) = place else { return None };
-        let Some(stores) = self.stores.get(&local) else { return Some(Vec::new()) };
+        let Some(stores) = self.stores.get(local.index()) else { return Some(Holders::new()) };
         if stores.anywhere {
             return None;
         }
-        let first = stores.placed.partition_point(|&(at, _)| at.saturating_add(stores.widest) <= offset);
-        let mut all = Vec::new();
-        for &(at, value) in stores.placed[first..].iter().take_while(|&&(at, _)| at < offset + bytes) {
+        let before = |&(l, at, _): &(LocalId, u64, Value)| (l, at.saturating_add(stores.widest)) <= (local, offset);
+        let placed = &self.placed[self.placed.partition_point(before)..];
+        let mut all = Holders::new();
+        for &(_, at, value) in placed.iter().take_while(|&&(l, at, _)| l == local && at < offset + bytes) {
             let (size, each) = (self.shader.ty(value).bytes(), self.shader.ty(value).element().bytes());
             let (size, each) = (u64::from(size), u64::from(each));
             if at.saturating_add(size) <= offset {
@@ -209,6 +257,6 @@ impl<'a> Origins<'a> {
     }
 }
 
-fn lanes(shader: &Shader, v: Value) -> Vec<Holder> {
+fn lanes(shader: &Shader, v: Value) -> Holders {
     (0..).take(shader.ty(v).lanes() as usize).map(|lane| Holder::Lane(v, lane)).collect()
 }

@@ -1,29 +1,24 @@
 //! Values that several places share: instructions at the top of the entry block, which dominates everything.
 
-use crate::ir::{InstId, Op, Shader, Type, Value};
+use crate::ir::{Inst, InstId, Op, Shader, Type, Value};
 use smallvec::SmallVec;
-use std::collections::BTreeMap;
 
 /// Instructions for the top of the entry block, of entry parameters and of each other only.
 #[derive(Default)]
 pub(super) struct Prelude {
     insts: Vec<InstId>,
-    /// Each by what it is: operation, operands, type.
-    made: BTreeMap<(String, SmallVec<[Value; 4]>, Type), Value>,
 }
 
 impl Prelude {
-    /// An instruction with a result. Equal ones are made once.
+    /// An instruction with a result. Equal ones are made once; there are few to look through.
     pub(super) fn value(&mut self, shader: &mut Shader, op: Op, args: &[Value], ty: Type) -> Value {
-        let args = SmallVec::from_slice(args);
-        let what = (format!("{op:?}"), args.clone(), ty);
-        if let Some(&v) = self.made.get(&what) {
+        let same = |i: &&Inst| i.op == op && i.args.as_slice() == args && i.result.is_some_and(|v| shader.ty(v) == ty);
+        let made = self.insts.iter().map(|&id| shader.inst(id)).find(same);
+        if let Some(v) = made.and_then(|i| i.result) {
             return v;
         }
         let v = Value(shader.values.len() as u32);
-        let id = shader.add_inst(op, args, Some(ty));
-        self.insts.push(id);
-        self.made.insert(what, v);
+        self.insts.push(shader.add_inst(op, SmallVec::from_slice(args), Some(ty)));
         v
     }
 

@@ -12,7 +12,7 @@ use spirv::Op;
 ///
 /// # Errors
 /// Malformed or unsupported operands.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
+pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
     match inst.op() {
         Op::AccessChain | Op::InBoundsAccessChain => {
             let base = cx.pointer(inst.id(0)?)?;
@@ -62,7 +62,7 @@ impl Cx<'_> {
 }
 
 /// Moves a pointer by an index times a stride.
-fn step(cx: &mut Cx<'_>, inst: &Inst, p: &mut Pointer, index: u32, stride: u32) -> Result<()> {
+fn step(cx: &mut Cx<'_>, inst: &Inst<'_>, p: &mut Pointer, index: u32, stride: u32) -> Result<()> {
     if let Some(bits) = cx.const_bits(index)? {
         p.constant = p.constant.wrapping_add((bits as u32).wrapping_mul(stride));
         return Ok(());
@@ -78,7 +78,7 @@ fn step(cx: &mut Cx<'_>, inst: &Inst, p: &mut Pointer, index: u32, stride: u32) 
     Ok(())
 }
 
-fn chain(cx: &mut Cx<'_>, inst: &Inst, mut p: Pointer, first: usize) -> Result<()> {
+fn chain(cx: &mut Cx<'_>, inst: &Inst<'_>, mut p: Pointer, first: usize) -> Result<()> {
     let result = inst.result()?;
     p.access.non_uniform |= cx.non_uniform(result) || cx.non_uniform(inst.id(0)?);
     for n in first..inst.len() {

@@ -66,7 +66,7 @@ fn simple(op: Op) -> Option<AluOp> {
 ///
 /// # Errors
 /// Malformed operands.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
+pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
     if let Some(op) = simple(inst.op()) {
         let values = by_component(cx, inst, op.arity(), |cx, args| {
             let float = args.iter().all(|v| matches!(cx.b.ty(*v), Type::B16 | Type::B32 | Type::B64));
@@ -105,7 +105,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
     Ok(true)
 }
 
-fn component(cx: &Cx<'_>, inst: &Inst) -> Result<Type> {
+fn component(cx: &Cx<'_>, inst: &Inst<'_>) -> Result<Type> {
     let ty = cx.result_type(inst)?;
     cx.types.component(ty).ok_or_else(|| inst.malformed("the result is neither scalar nor vector"))
 }
@@ -113,7 +113,7 @@ fn component(cx: &Cx<'_>, inst: &Inst) -> Result<Type> {
 /// Applies a function to the n-th components of the first `arity` operands, for each n; checks types.
 fn by_component(
     cx: &mut Cx<'_>,
-    inst: &Inst,
+    inst: &Inst<'_>,
     arity: usize,
     mut f: impl FnMut(&mut Cx<'_>, &[Value]) -> Result<Value>,
 ) -> Result<Values> {
@@ -138,7 +138,7 @@ fn by_component(
     Ok(out)
 }
 
-fn shift(cx: &mut Cx<'_>, inst: &Inst, op: AluOp) -> Result<Values> {
+fn shift(cx: &mut Cx<'_>, inst: &Inst<'_>, op: AluOp) -> Result<Values> {
     let to = component(cx, inst)?;
     let count = cx.types.leaf_count(cx.result_type(inst)?)?;
     let values = cx.values_n(inst.id(0)?, count)?;
@@ -155,12 +155,12 @@ fn shift(cx: &mut Cx<'_>, inst: &Inst, op: AluOp) -> Result<Values> {
 }
 
 /// Offset and count of a bit field, as 32 bits.
-fn field(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<[Value; 2]> {
+fn field(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<[Value; 2]> {
     let (offset, count) = (cx.value(inst.id(at)?)?, cx.value(inst.id(at + 1)?)?);
     Ok([cx.b.zext_or_trunc(offset, Type::B32), cx.b.zext_or_trunc(count, Type::B32)])
 }
 
-fn extract_field(cx: &mut Cx<'_>, inst: &Inst, op: AluOp) -> Result<Values> {
+fn extract_field(cx: &mut Cx<'_>, inst: &Inst<'_>, op: AluOp) -> Result<Values> {
     let [offset, count] = field(cx, inst, 1)?;
     by_component(cx, inst, 1, |cx, args| {
         let [v] = *args else { return Err(inst.malformed("no base")) };
@@ -168,7 +168,7 @@ fn extract_field(cx: &mut Cx<'_>, inst: &Inst, op: AluOp) -> Result<Values> {
     })
 }
 
-fn insert_field(cx: &mut Cx<'_>, inst: &Inst) -> Result<Values> {
+fn insert_field(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<Values> {
     let [offset, count] = field(cx, inst, 2)?;
     by_component(cx, inst, 2, |cx, args| {
         let [base, insert] = *args else { return Err(inst.malformed("no base")) };
@@ -190,7 +190,7 @@ fn insert_field(cx: &mut Cx<'_>, inst: &Inst) -> Result<Values> {
 }
 
 /// A struct of two: all low results, then all high ones.
-fn pair(cx: &mut Cx<'_>, inst: &Inst, low: AluOp, high: AluOp) -> Result<Values> {
+fn pair(cx: &mut Cx<'_>, inst: &Inst<'_>, low: AluOp, high: AluOp) -> Result<Values> {
     let (a, b) = (cx.values(inst.id(0)?)?, cx.values(inst.id(1)?)?);
     if cx.types.leaf_types(cx.result_type(inst)?)?.len() != 2 * a.len() || a.len() != b.len() {
         return Err(inst.malformed("the result type does not fit the operands"));
@@ -209,7 +209,7 @@ fn pair(cx: &mut Cx<'_>, inst: &Inst, low: AluOp, high: AluOp) -> Result<Values>
     Ok(out)
 }
 
-fn fold(cx: &mut Cx<'_>, inst: &Inst, op: AluOp) -> Result<Values> {
+fn fold(cx: &mut Cx<'_>, inst: &Inst<'_>, op: AluOp) -> Result<Values> {
     let all = cx.values(inst.id(0)?)?;
     if all.iter().any(|v| cx.b.ty(*v) != Type::B1) {
         return Err(inst.malformed("not of truth values"));

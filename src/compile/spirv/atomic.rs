@@ -3,19 +3,20 @@
 //! Memory semantics become fences around a relaxed operation: a release before it, an acquire after it. An atomic flag
 //! is a 32-bit integer, 0 when clear.
 
-use super::cx::{Cx, Inst, Memory, Place};
+use super::cx::{Cx, Inst, Memory, Place, Values};
 use super::image;
 use super::operands::{result_component, set_result};
 use super::sync::{fence, scope, semantics};
 use crate::error::Result;
 use crate::ir::{Access, AluOp, AtomicOp, FenceOrder, Op as IrOp, Type, Value};
+use smallvec::smallvec;
 use spirv::Op;
 
 /// Translates an atomic instruction; false: not one.
 ///
 /// # Errors
 /// Malformed operands, memory that has no atomics.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
+pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
     let Some(op) = operation(inst.op()) else { return Ok(false) };
     let compare_exchange = op == AtomicOp::CompareExchange;
     let scope = scope(cx, inst, 1)?;
@@ -31,13 +32,13 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
     if !matches!(ty, Type::B32 | Type::B64) {
         return Err(inst.unsupported(format!("on {} bits", ty.bits().count())));
     }
-    let data: Vec<Value> = match inst.op() {
-        Op::AtomicLoad => vec![],
-        Op::AtomicIIncrement | Op::AtomicIDecrement | Op::AtomicFlagTestAndSet => vec![cx.b.iconst(ty, 1)],
-        Op::AtomicFlagClear => vec![cx.b.iconst(ty, 0)],
+    let data: Values = match inst.op() {
+        Op::AtomicLoad => smallvec![],
+        Op::AtomicIIncrement | Op::AtomicIDecrement | Op::AtomicFlagTestAndSet => smallvec![cx.b.iconst(ty, 1)],
+        Op::AtomicFlagClear => smallvec![cx.b.iconst(ty, 0)],
         // Two semantics, then the new value and the comparator.
-        _ if compare_exchange => vec![cx.value(inst.id(4)?)?, cx.value(inst.id(5)?)?],
-        _ => vec![cx.value(inst.id(3)?)?],
+        _ if compare_exchange => smallvec![cx.value(inst.id(4)?)?, cx.value(inst.id(5)?)?],
+        _ => smallvec![cx.value(inst.id(3)?)?],
     };
     if data.iter().any(|&d| cx.b.ty(d) != ty) {
         return Err(inst.malformed("data of another type than the memory"));
@@ -55,9 +56,9 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
         Some(old) if inst.op() == Op::AtomicFlagTestAndSet => {
             let zero = cx.b.iconst(ty, 0);
             let was_set = cx.b.alu(AluOp::INe, &[old, zero]);
-            set_result(cx, inst, vec![was_set])?;
+            set_result(cx, inst, [was_set].as_slice())?;
         }
-        Some(old) => set_result(cx, inst, vec![old])?,
+        Some(old) => set_result(cx, inst, [old].as_slice())?,
         None => {}
     }
     Ok(true)
@@ -86,7 +87,7 @@ fn operation(op: Op) -> Option<AtomicOp> {
 }
 
 /// The operation itself, by the memory that operand 0 points to; the old value, which a store does not have.
-fn perform(cx: &mut Cx<'_>, inst: &Inst, op: AtomicOp, data: &[Value], ty: Type) -> Result<Option<Value>> {
+fn perform(cx: &mut Cx<'_>, inst: &Inst<'_>, op: AtomicOp, data: &[Value], ty: Type) -> Result<Option<Value>> {
     let id = inst.id(0)?;
     let pointer = cx.pointer(id)?;
     let mut access = Access { coherent: true, ..pointer.access };
@@ -95,14 +96,16 @@ fn perform(cx: &mut Cx<'_>, inst: &Inst, op: AtomicOp, data: &[Value], ty: Type)
         image::texel_atomic(cx, inst, texel, op, access)?
     } else {
         match cx.memory(&pointer, 0)? {
-            Memory::Shared(offset) => (IrOp::SharedAtomic(op), vec![offset]),
-            Memory::Buffer { descriptor, offset, .. } => (IrOp::BufferAtomic { op, access }, vec![descriptor, offset]),
-            Memory::Global(address) => (IrOp::GlobalAtomic { op, access }, vec![address]),
+            Memory::Shared(offset) => (IrOp::SharedAtomic(op), smallvec![offset]),
+            Memory::Buffer { descriptor, offset, .. } => {
+                (IrOp::BufferAtomic { op, access }, smallvec![descriptor, offset])
+            }
+            Memory::Global(address) => (IrOp::GlobalAtomic { op, access }, smallvec![address]),
             Memory::Local(..) => return Err(inst.unsupported("on a variable of the invocation")),
         }
     };
     let args = [place.as_slice(), data].concat();
-    if inst.raw.result_id.is_none() {
+    if inst.result_id.is_none() {
         cx.b.effect(op, &args);
         return Ok(None);
     }

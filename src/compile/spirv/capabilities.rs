@@ -128,7 +128,7 @@ pub fn check(capability: C) -> Result<()> {
 ///
 /// # Errors
 /// Unsupported models, by name.
-pub fn check_memory_model(inst: &Inst) -> Result<()> {
+pub fn check_memory_model(inst: &Inst<'_>) -> Result<()> {
     match (inst.operand(0)?, inst.operand(1)?) {
         (
             Operand::AddressingModel(AddressingModel::Logical | AddressingModel::PhysicalStorageBuffer64),

@@ -6,10 +6,10 @@
 use super::instruction::Inst;
 use super::parse::{Block, Function};
 use crate::error::{Error, Result};
-use crate::ir::BlockId;
 use crate::ir::cfg::DomTree;
+use crate::ir::{BlockId, Graph, PerBlock};
 use rspirv::dr::Operand;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use spirv::Op;
 
 /// What `OpSelectionMerge` or `OpLoopMerge` declares, as positions of blocks.
@@ -25,18 +25,18 @@ pub enum Header {
 #[derive(Debug)]
 pub struct Cfg {
     /// Reachable blocks, in order of translation.
-    pub order: Vec<usize>,
+    pub order: PerBlock<usize>,
     /// Which are reachable.
-    pub reachable: Vec<bool>,
+    pub reachable: PerBlock<bool>,
     /// What each block declares.
-    pub headers: Vec<Option<Header>>,
+    pub headers: PerBlock<Option<Header>>,
     /// Reachable blocks that return.
     pub returns: usize,
     /// For each block, how many constructs its header opened and its merge block has not closed.
-    pub nesting: Vec<u32>,
+    pub nesting: PerBlock<u32>,
     dom: DomTree,
     /// Label and position, sorted.
-    labels: Vec<(u32, usize)>,
+    labels: PerBlock<(u32, usize)>,
     /// For each phi (by its id) and predecessor (by its label), sorted: the id that comes from there.
     incoming: Vec<(u32, u32, u32)>,
 }
@@ -46,24 +46,24 @@ impl Cfg {
     ///
     /// # Errors
     /// Malformed: branches to what is no block of the function, or to its first one.
-    pub fn of(f: &Function) -> Result<Self> {
-        let mut labels: Vec<(u32, usize)> = f.blocks.iter().enumerate().map(|(n, b)| (b.label, n)).collect();
+    pub fn of(f: &Function<'_>) -> Result<Self> {
+        let mut labels: PerBlock<(u32, usize)> = f.blocks.iter().enumerate().map(|(n, b)| (b.label, n)).collect();
         labels.sort_unstable();
         if labels.windows(2).any(|w| matches!(w, [a, b] if a.0 == b.0)) {
             return Err(f.def.malformed("two blocks of one label"));
         }
         let n = f.blocks.len();
         let mut cfg = Self {
-            order: Vec::with_capacity(n),
-            reachable: vec![false; n],
-            headers: vec![None; n],
+            order: PerBlock::with_capacity(n),
+            reachable: smallvec![false; n],
+            headers: smallvec![None; n],
             returns: 0,
-            nesting: vec![0; n],
-            dom: DomTree::new(&[], &[]),
+            nesting: smallvec![0; n],
+            dom: DomTree::default(),
             labels,
             incoming: incoming(f)?,
         };
-        let mut successors: Vec<Vec<u32>> = Vec::with_capacity(n);
+        let mut successors = Graph::with_capacity(n);
         for b in &f.blocks {
             successors.push(cfg.successors(b)?);
         }
@@ -74,8 +74,8 @@ impl Cfg {
             }
         }
         cfg.visit(&successors);
-        let order: Vec<u32> = cfg.order.iter().map(|b| *b as u32).collect();
-        cfg.dom = DomTree::new(&successors, &order);
+        let order: PerBlock<BlockId> = cfg.order.iter().map(|b| BlockId(*b as u32)).collect();
+        cfg.dom = DomTree::new(&successors, &successors.reversed(), &order);
         cfg.nest();
         let returns = |n: &&usize| {
             let last = f.blocks.get(**n).and_then(|b| b.insts.last()).map(Inst::op);
@@ -94,7 +94,7 @@ impl Cfg {
     ///
     /// # Errors
     /// Malformed: none.
-    pub fn incoming(&self, phi: &Inst, from: u32) -> Result<u32> {
+    pub fn incoming(&self, phi: &Inst<'_>, from: u32) -> Result<u32> {
         let wanted = (phi.result()?, from);
         let at = self.incoming.partition_point(|(phi, label, _)| (*phi, *label) < wanted);
         match self.incoming.get(at) {
@@ -117,13 +117,13 @@ impl Cfg {
     }
 
     /// What a block's terminator may jump to, then what it declares: a merge block comes after the blocks it merges.
-    fn successors(&self, b: &Block) -> Result<Vec<u32>> {
-        let Some(last) = b.insts.last() else { return Ok(Vec::new()) };
-        let position = |id| self.target(id).map(|n| n as u32).map_err(|e| e.at(last.place()));
+    fn successors(&self, b: &Block<'_>) -> Result<SmallVec<[BlockId; 2]>> {
+        let Some(last) = b.insts.last() else { return Ok(SmallVec::new()) };
+        let position = |id| self.target(id).map(|n| BlockId(n as u32)).map_err(|e| e.at(last.place()));
         targets(last)?.into_iter().map(position).collect()
     }
 
-    fn header(&self, b: &Block) -> Result<Option<Header>> {
+    fn header(&self, b: &Block<'_>) -> Result<Option<Header>> {
         let Some(merge) = b.insts.len().checked_sub(2).and_then(|n| b.insts.get(n)) else { return Ok(None) };
         let target = |n: usize| self.target(merge.id(n)?).map_err(|e| e.at(merge.place()));
         Ok(match merge.op() {
@@ -134,16 +134,16 @@ impl Cfg {
     }
 
     /// Postorder by an explicit stack, then turned round.
-    fn visit(&mut self, successors: &[Vec<u32>]) {
-        let mut stack: Vec<(usize, usize)> = Vec::new();
+    fn visit(&mut self, successors: &Graph) {
+        let mut stack: PerBlock<(usize, usize)> = PerBlock::new();
         if let Some(first) = self.reachable.first_mut() {
             *first = true;
             stack.push((0, 0));
         }
         while let Some((block, next)) = stack.last_mut() {
-            let out = successors.get(*block).map_or(&[][..], Vec::as_slice);
+            let out = successors.of(BlockId(*block as u32));
             // The last successor first: a selection's merge, and a loop's exit, then come after its body.
-            let target = out.len().checked_sub(*next + 1).and_then(|n| out.get(n)).map(|n| *n as usize);
+            let target = out.len().checked_sub(*next + 1).and_then(|n| out.get(n)).map(|n| n.index());
             *next += 1;
             match target {
                 Some(t) => {
@@ -163,7 +163,7 @@ impl Cfg {
 
     /// A block is as deep as its dominator, one deeper if that is a header, and as deep as the header that it merges.
     fn nest(&mut self) {
-        let mut headers: Vec<Option<usize>> = vec![None; self.headers.len()];
+        let mut headers: PerBlock<Option<usize>> = smallvec![None; self.headers.len()];
         for (n, header) in self.headers.iter().enumerate() {
             if let Some(Header::Selection(merge) | Header::Loop(merge, _)) = *header
                 && let Some(slot) = headers.get_mut(merge)
@@ -190,7 +190,7 @@ impl Cfg {
 }
 
 /// See [`Cfg::incoming`]; of a predecessor that a phi names twice, the first value.
-fn incoming(f: &Function) -> Result<Vec<(u32, u32, u32)>> {
+fn incoming(f: &Function<'_>) -> Result<Vec<(u32, u32, u32)>> {
     let mut out = Vec::new();
     for phi in f.blocks.iter().flat_map(|b| b.insts.iter().take_while(|i| i.op() == Op::Phi)) {
         for n in (0..phi.len()).step_by(2) {
@@ -202,7 +202,7 @@ fn incoming(f: &Function) -> Result<Vec<(u32, u32, u32)>> {
 }
 
 /// Labels that a terminator may jump to.
-pub fn targets(inst: &Inst) -> Result<SmallVec<[u32; 2]>> {
+pub fn targets(inst: &Inst<'_>) -> Result<SmallVec<[u32; 2]>> {
     Ok(match inst.op() {
         Op::Branch => SmallVec::from_slice(&[inst.id(0)?]),
         Op::BranchConditional => SmallVec::from_slice(&[inst.id(1)?, inst.id(2)?]),
@@ -218,7 +218,7 @@ pub fn targets(inst: &Inst) -> Result<SmallVec<[u32; 2]>> {
 }
 
 /// Literal of case `n` of an `OpSwitch` at operand position.
-pub fn case(inst: &Inst, n: usize) -> Result<u64> {
+pub fn case(inst: &Inst<'_>, n: usize) -> Result<u64> {
     match inst.operand(n)? {
         Operand::LiteralBit32(x) => Ok(u64::from(*x)),
         Operand::LiteralBit64(x) => Ok(*x),

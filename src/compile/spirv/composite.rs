@@ -10,12 +10,12 @@ use spirv::Op;
 ///
 /// # Errors
 /// Malformed operands.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
+pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
     let values = match inst.op() {
         Op::CompositeConstruct => {
             let mut all = Values::new();
-            for id in inst.ids_from(0)? {
-                all.extend(cx.values(id)?);
+            for id in inst.ids_from(0) {
+                all.extend(cx.values(id?)?);
             }
             all
         }
@@ -40,14 +40,14 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
             all
         }
         Op::VectorShuffle => {
-            let mut both = cx.values(inst.id(0)?)?;
-            both.extend(cx.values(inst.id(1)?)?);
+            let (a, b) = (cx.values(inst.id(0)?)?, cx.values(inst.id(1)?)?);
+            let get = |i: usize| a.get(i).or_else(|| b.get(i.checked_sub(a.len())?)).copied();
             let Some(ty) = cx.types.component(cx.result_type(inst)?) else { return Err(inst.malformed("no vector")) };
             let mut out = Values::new();
             for n in 2..inst.len() {
                 out.push(match inst.literal(n)? {
                     u32::MAX => cx.b.undef(ty),
-                    i => *both.get(i as usize).ok_or_else(|| inst.malformed(format!("component {i} out of range")))?,
+                    i => get(i as usize).ok_or_else(|| inst.malformed(format!("component {i} out of range")))?,
                 });
             }
             out
@@ -75,7 +75,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
 }
 
 /// The component that an index of run time names; out of range: any value.
-fn extract_dynamic(cx: &mut Cx<'_>, inst: &Inst, all: &[Value], index: u32) -> Result<Values> {
+fn extract_dynamic(cx: &mut Cx<'_>, inst: &Inst<'_>, all: &[Value], index: u32) -> Result<Values> {
     if let Some(bits) = cx.const_bits(index)? {
         let found = all.get(bits as usize).or(all.last()).copied();
         return Ok(found.into_iter().collect());
@@ -92,7 +92,7 @@ fn extract_dynamic(cx: &mut Cx<'_>, inst: &Inst, all: &[Value], index: u32) -> R
     Ok(Values::from_slice(&[out]))
 }
 
-fn insert_dynamic(cx: &mut Cx<'_>, inst: &Inst) -> Result<Values> {
+fn insert_dynamic(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<Values> {
     let mut all = cx.values(inst.id(0)?)?;
     let part = cx.value(inst.id(1)?)?;
     if all.first().is_some_and(|v| cx.b.ty(*v) != cx.b.ty(part)) {
@@ -116,7 +116,7 @@ fn insert_dynamic(cx: &mut Cx<'_>, inst: &Inst) -> Result<Values> {
 }
 
 /// `None`: the result was a pointer, and has been set.
-fn select(cx: &mut Cx<'_>, inst: &Inst) -> Result<Option<Values>> {
+fn select(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<Option<Values>> {
     let cond = cx.values(inst.id(0)?)?;
     if cond.iter().any(|c| cx.b.ty(*c) != Type::B1) {
         return Err(inst.malformed("the condition is no truth value"));

@@ -9,6 +9,7 @@ use super::instruction::Inst;
 use super::types::{Layout, MAX_LEAVES, Ty, TypeId};
 use crate::error::{Error, Result};
 use crate::ir::{Align, ConstTable, ConstTableId, SpecValue, Type};
+use smallvec::{SmallVec, smallvec};
 use spirv::{Decoration, Op};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +23,7 @@ static ZEROS: [u64; MAX_LEAVES as usize] = [0; MAX_LEAVES as usize];
 #[derive(Clone, Debug)]
 pub enum Leaves {
     /// Bits of each.
-    Bits(Box<[u64]>),
+    Bits(SmallVec<[u64; 2]>),
     /// All zero.
     Null,
     /// Any value.
@@ -57,6 +58,11 @@ pub struct Constants {
 }
 
 impl Constants {
+    /// None, with room for some.
+    pub(super) fn with_capacity(count: usize) -> Self {
+        Self { list: Vec::with_capacity(count), marked: Vec::with_capacity(count), ..Self::default() }
+    }
+
     /// Adds a constant.
     ///
     /// # Errors
@@ -88,14 +94,21 @@ impl Constants {
 
     /// Records that code stands on a constant.
     pub fn mark_used(&mut self, index: u32) {
-        let mut todo = vec![index];
+        if self.marked.get(index as usize) != Some(&false) {
+            return;
+        }
+        let mut todo = smallvec![index];
+        self.mark_parts(&mut todo);
+    }
+
+    fn mark_parts(&mut self, todo: &mut SmallVec<[u32; 8]>) {
         while let Some(index) = todo.pop() {
             if let (Some(c), Some(marked @ false)) =
                 (self.list.get(index as usize), self.marked.get_mut(index as usize))
             {
                 *marked = true;
                 self.used.extend(c.spec);
-                todo.extend(&c.parts);
+                todo.extend(c.parts.iter().copied());
             }
         }
     }
@@ -116,11 +129,12 @@ impl Cx<'_> {
             Some(bits) if ty.is_scalar() => cx.b.iconst(ty, bits),
             _ => cx.b.undef(ty),
         };
-        Ok(match c.leaves.clone() {
-            Leaves::Bits(bits) => types.iter().zip(bits).map(|(&ty, bits)| one(self, ty, Some(bits))).collect(),
-            Leaves::Null => types.iter().map(|&ty| one(self, ty, Some(0))).collect(),
-            Leaves::Undef => types.iter().map(|&ty| one(self, ty, None)).collect(),
-        })
+        let bits: SmallVec<[u64; 16]> = match &c.leaves {
+            Leaves::Bits(bits) => SmallVec::from_slice(bits),
+            Leaves::Null => SmallVec::from_elem(0, types.len()),
+            Leaves::Undef => return Ok(types.iter().map(|&ty| one(self, ty, None)).collect()),
+        };
+        Ok(types.iter().zip(bits).map(|(&ty, bits)| one(self, ty, Some(bits))).collect())
     }
 
     /// Bits of every leaf of a constant (undefined ones zero).
@@ -162,19 +176,19 @@ impl Cx<'_> {
     ///
     /// # Errors
     /// Malformed or unsupported operands.
-    pub(super) fn declare_constant(&mut self, inst: &Inst) -> Result<u32> {
-        if inst.raw.result_type.is_none() {
+    pub(super) fn declare_constant(&mut self, inst: &Inst<'_>) -> Result<u32> {
+        if inst.result_type.is_none() {
             return Err(inst.not_translated());
         }
         let ty = self.result_type(inst)?;
         let constant =
-            |bits: Vec<u64>| Constant { ty, leaves: Leaves::Bits(bits.into()), spec: None, parts: Vec::new() };
+            |bits: u64| Constant { ty, leaves: Leaves::Bits(smallvec![bits]), spec: None, parts: Vec::new() };
         let made = match inst.op() {
-            Op::ConstantTrue => constant(vec![1]),
-            Op::ConstantFalse => constant(vec![0]),
+            Op::ConstantTrue => constant(1),
+            Op::ConstantFalse => constant(0),
             Op::SpecConstantTrue => self.specialized(inst, ty, 1)?,
             Op::SpecConstantFalse => self.specialized(inst, ty, 0)?,
-            Op::Constant => constant(vec![self.literal_bits(inst, ty)?]),
+            Op::Constant => constant(self.literal_bits(inst, ty)?),
             Op::SpecConstant => {
                 let default = self.literal_bits(inst, ty)?;
                 self.specialized(inst, ty, default)?
@@ -192,7 +206,7 @@ impl Cx<'_> {
         self.constants.add(made)
     }
 
-    fn literal_bits(&self, inst: &Inst, ty: TypeId) -> Result<u64> {
+    fn literal_bits(&self, inst: &Inst<'_>, ty: TypeId) -> Result<u64> {
         let Some(scalar) = self.types.scalar(ty) else { return Err(inst.malformed("a number of no scalar type")) };
         let bits = match inst.operand(0)? {
             rspirv::dr::Operand::LiteralBit32(x) => u64::from(*x),
@@ -202,10 +216,10 @@ impl Cx<'_> {
         Ok(bits & scalar.bits().mask())
     }
 
-    fn specialized(&mut self, inst: &Inst, ty: TypeId, default: u64) -> Result<Constant> {
+    fn specialized(&mut self, inst: &Inst<'_>, ty: TypeId, default: u64) -> Result<Constant> {
         let Some(scalar) = self.types.scalar(ty) else { return Err(inst.malformed("a number of no scalar type")) };
         let Some(id) = self.module.decoration(inst.result()?, Decoration::SpecId) else {
-            return Ok(Constant { ty, leaves: Leaves::Bits([default].into()), spec: None, parts: Vec::new() });
+            return Ok(Constant { ty, leaves: Leaves::Bits(smallvec![default]), spec: None, parts: Vec::new() });
         };
         let overrides = &self.constants.overrides;
         let found =
@@ -216,11 +230,11 @@ impl Cx<'_> {
             None => default,
         };
         self.constants.values.entry(id).or_insert(SpecValue { id, value, default });
-        Ok(Constant { ty, leaves: Leaves::Bits([value].into()), spec: Some(id), parts: Vec::new() })
+        Ok(Constant { ty, leaves: Leaves::Bits(smallvec![value]), spec: Some(id), parts: Vec::new() })
     }
 
     /// The constant that an operand is; added to `parts` if it stands on a specialization value.
-    pub(super) fn constant_operand(&self, inst: &Inst, n: usize, parts: &mut Vec<u32>) -> Result<(TypeId, &[u64])> {
+    pub(super) fn constant_operand(&self, inst: &Inst<'_>, n: usize, parts: &mut Vec<u32>) -> Result<(TypeId, &[u64])> {
         let id = inst.id(n)?;
         let super::cx::Def::Constant(index) = *self.def(id)? else {
             return Err(inst.malformed(format!("%{id} is not a constant")));
@@ -232,9 +246,9 @@ impl Cx<'_> {
         Ok((c.ty, self.constant_bits(index)?))
     }
 
-    fn composite(&mut self, inst: &Inst, ty: TypeId) -> Result<Constant> {
+    fn composite(&mut self, inst: &Inst<'_>, ty: TypeId) -> Result<Constant> {
         let mut parts = Vec::new();
-        let mut bits = Vec::with_capacity(self.types.leaf_count(ty)?);
+        let mut bits = SmallVec::with_capacity(self.types.leaf_count(ty)?);
         let count = match self.types.get(ty) {
             Ty::Struct { members, .. } => members.len(),
             Ty::Vector { count, .. } | Ty::Matrix { count, .. } => *count as usize,
@@ -245,12 +259,12 @@ impl Cx<'_> {
             return Err(inst.malformed("wrong number of constituents"));
         }
         for n in 0..inst.len() {
-            bits.extend(self.constant_operand(inst, n, &mut parts)?.1);
+            bits.extend_from_slice(self.constant_operand(inst, n, &mut parts)?.1);
             // Before a list of large parts takes memory that no type asks for.
             if bits.len() > MAX_LEAVES as usize {
                 return Err(inst.malformed("the constant does not fit its type"));
             }
         }
-        Ok(Constant { ty, leaves: Leaves::Bits(bits.into()), spec: None, parts })
+        Ok(Constant { ty, leaves: Leaves::Bits(bits), spec: None, parts })
     }
 }

@@ -7,6 +7,7 @@ use super::cfg::{self, Cfg};
 use super::cx::{Cx, Def, Inst};
 use super::function::Frame;
 use super::join::{at_offset, check, joinable};
+use super::types::LeafTypes;
 use crate::error::{Error, Result};
 use crate::ir::{BlockCall, Op as Ir, Terminator, Type};
 use spirv::Op;
@@ -21,7 +22,7 @@ pub fn is_terminator(op: Op) -> bool {
 ///
 /// # Errors
 /// Malformed or unsupported operands.
-pub(super) fn translate(cx: &mut Cx<'_>, frame: &mut Frame<'_>, at: &Inst) -> Result<()> {
+pub(super) fn translate(cx: &mut Cx<'_>, frame: &mut Frame<'_>, at: &Inst<'_>) -> Result<()> {
     match at.op() {
         Op::Branch => {
             let to = edge(cx, frame, at.id(0)?)?;
@@ -84,10 +85,10 @@ fn edge(cx: &mut Cx<'_>, frame: &mut Frame<'_>, label: u32) -> Result<BlockCall>
         }
         let pointer = cx.pointer(value)?;
         let result = phi.result()?;
-        let first = match cx.def(result) {
-            Ok(Def::Pointer(known)) if joinable(known, &pointer) => false,
-            Ok(_) => return Err(phi.unsupported("of pointers into different variables")),
-            Err(_) => true,
+        let first = match cx.known(result) {
+            Some(Def::Pointer(known)) if joinable(cx.pointer_at(*known)?, &pointer) => false,
+            Some(_) => return Err(phi.unsupported("of pointers into different variables")),
+            None => true,
         };
         if first {
             let param = cx.b.shader.add_param(start, Type::B32);
@@ -96,8 +97,10 @@ fn edge(cx: &mut Cx<'_>, frame: &mut Frame<'_>, label: u32) -> Result<BlockCall>
         }
         offsets.push(cx.byte_offset(&pointer, 0));
     }
-    let types = frame.params.get(to).map_or(&[][..], Vec::as_slice);
-    check(cx, &args, types)?;
+    let params = frame.params.get(to).map_or(0, |n| *n as usize);
+    let params = cx.b.shader.block(start).params.iter().take(params);
+    let types: LeafTypes = params.map(|p| cx.b.ty(*p)).collect();
+    check(cx, &args, &types)?;
     args.extend(offsets);
     cx.spend(args.len())?;
     Ok(BlockCall { block: start, args })

@@ -9,7 +9,7 @@ use spirv::{Decoration, Op};
 ///
 /// # Errors
 /// Malformed operands.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
+pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
     let narrower = |cx: &Cx<'_>, to: Type| -> Result<bool> {
         let from = cx.types.component(cx.type_id(inst.id(0)?)?);
         Ok(from.is_some_and(|from| from.bits() > to.bits()))
@@ -56,7 +56,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
 }
 
 /// How a float conversion rounds: only its own decoration counts here, the shader's modes are applied below.
-fn rounding(cx: &Cx<'_>, inst: &Inst, _to: Type) -> Result<AluOp> {
+fn rounding(cx: &Cx<'_>, inst: &Inst<'_>, _to: Type) -> Result<AluOp> {
     match cx.module.decoration(inst.result()?, Decoration::FPRoundingMode) {
         Some(mode) if mode == spirv::FPRoundingMode::RTZ as u32 => Ok(AluOp::FConvRtz),
         None => Ok(AluOp::FConv),
@@ -65,7 +65,7 @@ fn rounding(cx: &Cx<'_>, inst: &Inst, _to: Type) -> Result<AluOp> {
     }
 }
 
-fn bitcast(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
+fn bitcast(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
     let result = inst.result()?;
     let types = cx.types.leaf_types(cx.result_type(inst)?)?;
     let from = cx.values(inst.id(0)?)?;

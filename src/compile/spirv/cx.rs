@@ -32,8 +32,8 @@ pub enum Def {
     Constant(u32),
     /// A value.
     Values(Values),
-    /// A pointer other than one that is a value (an address in physical memory).
-    Pointer(Box<Pointer>),
+    /// A pointer other than one that is a value (an address in physical memory), by its position in the list of them.
+    Pointer(PointerId),
     /// A function, by its position in the module.
     Function(u32),
     /// An imported instruction set, by its position in the module.
@@ -48,6 +48,10 @@ pub enum Index {
     /// A value's.
     Dynamic(Value),
 }
+
+/// A pointer of a translation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PointerId(u32);
 
 /// What a pointer points into.
 #[derive(Clone, Debug, PartialEq)]
@@ -165,7 +169,7 @@ const MAX_WORK: usize = 1 << 24;
 #[derive(Debug)]
 pub struct Cx<'a> {
     /// The module.
-    pub module: &'a Parsed,
+    pub module: &'a Parsed<'a>,
     /// Its types.
     pub types: Types,
     /// Where IR goes.
@@ -181,6 +185,7 @@ pub struct Cx<'a> {
     /// Position in `defs` plus one, by id.
     slots: Vec<u32>,
     defs: Vec<Def>,
+    pointers: Vec<Pointer>,
     /// Bindings declared so far.
     pub(super) bindings: BTreeMap<(u32, u32, ResourceKind, Option<u32>), ResourceId>,
     /// By set and binding, whether a variable there is coherent or volatile.
@@ -193,18 +198,19 @@ pub struct Cx<'a> {
 
 impl<'a> Cx<'a> {
     /// An empty translation, at the start of the shader's entry block.
-    pub fn new(module: &'a Parsed, shader: &'a mut Shader) -> Self {
+    pub fn new(module: &'a Parsed<'a>, shader: &'a mut Shader) -> Self {
         let exit = shader.add_block();
         Self {
             module,
-            types: Types::default(),
+            types: Types::with_capacity(module.globals.len() / 2),
             b: Builder::new(shader, Shader::ENTRY),
-            constants: Constants::default(),
+            constants: Constants::with_capacity(module.globals.len()),
             interface: Interface::default(),
             exit,
             work: 0,
             slots: vec![0; module.bound as usize],
-            defs: Vec::new(),
+            defs: Vec::with_capacity(module.result_types.len() / 2),
+            pointers: Vec::with_capacity(module.result_types.len() / 8),
             bindings: BTreeMap::new(),
             shared_access: BTreeMap::new(),
             descriptor_block: Shader::ENTRY,
@@ -229,10 +235,13 @@ impl<'a> Cx<'a> {
     /// # Errors
     /// Malformed: nothing (yet).
     pub fn def(&self, id: u32) -> Result<&Def> {
+        self.known(id).ok_or_else(|| Error::malformed(format!("%{id} is not defined here")))
+    }
+
+    /// What an id stands for, if it does for anything yet.
+    pub(super) fn known(&self, id: u32) -> Option<&Def> {
         let slot = self.slots.get(id as usize).copied().unwrap_or(0) as usize;
-        slot.checked_sub(1)
-            .and_then(|i| self.defs.get(i))
-            .ok_or_else(|| Error::malformed(format!("%{id} is not defined here")))
+        self.defs.get(slot.checked_sub(1)?)
     }
 
     /// Says what an id stands for; the last word counts.
@@ -283,7 +292,7 @@ impl<'a> Cx<'a> {
     ///
     /// # Errors
     /// Malformed: it has none.
-    pub fn result_type(&self, inst: &Inst) -> Result<TypeId> {
+    pub fn result_type(&self, inst: &Inst<'_>) -> Result<TypeId> {
         self.named_type(inst.result_type()?)
     }
 
@@ -304,11 +313,8 @@ impl<'a> Cx<'a> {
                 self.spend(values.len())?;
                 Ok(values)
             }
-            Def::Pointer(p) => match &p.place {
-                Place::Global(_) => {
-                    let p = p.clone();
-                    Ok(SmallVec::from_slice(&[self.address(&p, 0)]))
-                }
+            Def::Pointer(p) => match self.pointers.get(p.0 as usize).cloned() {
+                Some(p) if matches!(p.place, Place::Global(_)) => Ok(SmallVec::from_slice(&[self.address(&p, 0)])),
                 _ => Err(Error::unsupported("pointer as a value", format!("%{id}"))),
             },
             _ => Err(Error::malformed(format!("%{id} is not a value"))),
@@ -342,7 +348,13 @@ impl<'a> Cx<'a> {
 
     /// Sets a pointer result.
     pub fn set_pointer(&mut self, id: u32, pointer: Pointer) {
-        self.define(id, Def::Pointer(Box::new(pointer)));
+        self.pointers.push(pointer);
+        self.define(id, Def::Pointer(PointerId(self.pointers.len() as u32 - 1)));
+    }
+
+    /// The pointer that a definition names.
+    pub(super) fn pointer_at(&self, at: PointerId) -> Result<&Pointer> {
+        self.pointers.get(at.0 as usize).ok_or_else(|| Error::bug("pointer out of range"))
     }
 
     /// The pointer that an id is.
@@ -351,7 +363,7 @@ impl<'a> Cx<'a> {
     /// Malformed: it is none.
     pub fn pointer(&mut self, id: u32) -> Result<Pointer> {
         match self.def(id)? {
-            Def::Pointer(p) => Ok((**p).clone()),
+            Def::Pointer(p) => self.pointer_at(*p).cloned(),
             Def::Values(_) | Def::Constant(_) => {
                 let Ty::Pointer { class: spirv::StorageClass::PhysicalStorageBuffer, pointee, .. } =
                     *self.types.get(self.type_id(id)?)
@@ -398,7 +410,7 @@ impl<'a> Cx<'a> {
     }
 
     /// An unsupported feature, named by the instruction's opcode.
-    pub fn unsupported(&self, inst: &Inst, detail: impl Into<String>) -> Error {
+    pub fn unsupported(&self, inst: &Inst<'_>, detail: impl Into<String>) -> Error {
         inst.unsupported(detail)
     }
 
@@ -408,7 +420,7 @@ impl<'a> Cx<'a> {
     /// Malformed: no such import.
     pub fn import(&self, id: u32) -> Result<&str> {
         match self.def(id)? {
-            Def::Import(n) => Ok(self.module.imports.get(*n as usize).map_or("", |(_, name)| name)),
+            Def::Import(n) => Ok(self.module.imports.get(*n as usize).map_or("", |(_, name)| *name)),
             _ => Err(Error::malformed(format!("%{id} is not an instruction set"))),
         }
     }

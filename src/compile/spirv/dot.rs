@@ -4,7 +4,7 @@
 //! is taken apart, extended to the result's width and summed. Only the last sum, with the accumulator, saturates:
 //! SPIR-V leaves an overflow before that undefined. Dot products of halves come as a stand-in, see `beyond`.
 
-use super::cx::{Cx, Inst};
+use super::cx::{Cx, Inst, Values};
 use super::float::FloatOps;
 use super::operands::{result_component, set_result};
 use crate::error::Result;
@@ -22,7 +22,7 @@ struct Signs {
 ///
 /// # Errors
 /// Malformed operands.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
+pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
     let (left, right, accumulates) = match inst.op() {
         Op::SDot => (true, true, false),
         Op::UDot => (false, false, false),
@@ -89,8 +89,11 @@ fn dot(b: &mut Builder<'_>, signs: Signs, (x, y): (&[Value], &[Value]), accumula
         return accumulate(b, signs.left, sum, accumulator);
     }
     let mut sum = b.iconst(ty, 0);
-    let (x, y) =
-        if packed { (unpack(b, signs.left, x[0]), unpack(b, signs.right, y[0])) } else { (x.to_vec(), y.to_vec()) };
+    let (x, y) = if packed {
+        (unpack(b, signs.left, x[0]), unpack(b, signs.right, y[0]))
+    } else {
+        (Values::from_slice(x), Values::from_slice(y))
+    };
     for (x, y) in x.into_iter().zip(y) {
         let (x, y) = (resize(b, signs.left, x, ty), resize(b, signs.right, y, ty));
         let product = b.alu(AluOp::IMul, &[x, y]);
@@ -122,15 +125,14 @@ fn pack(b: &mut Builder<'_>, x: &[Value]) -> Value {
 }
 
 /// The four bytes of a word, extended.
-fn unpack(b: &mut Builder<'_>, signed: bool, word: Value) -> Vec<Value> {
+fn unpack(b: &mut Builder<'_>, signed: bool, word: Value) -> Values {
     let width = b.c32(8);
     let op = if signed { AluOp::SBitExtract } else { AluOp::UBitExtract };
-    [0, 8, 16, 24]
-        .map(|at| {
-            let at = b.c32(at);
-            b.alu(op, &[word, at, width])
-        })
-        .to_vec()
+    let byte = |at: u32| {
+        let at = b.c32(at);
+        b.alu(op, &[word, at, width])
+    };
+    [0, 8, 16, 24].map(byte).into_iter().collect()
 }
 
 #[cfg(test)]

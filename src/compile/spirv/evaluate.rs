@@ -8,7 +8,7 @@ use crate::ir::{AluOp, Bits, Builder, Op, Shader, Type, Value};
 use crate::target::Stage;
 
 /// Builds a block from constants of these types and bits, evaluates it, and gives the bits of its results.
-pub fn run(args: &[(Type, u64)], f: impl FnOnce(&mut Builder<'_>, &[Value]) -> Vec<Value>) -> Vec<u64> {
+pub fn run<V: AsRef<[Value]>>(args: &[(Type, u64)], f: impl FnOnce(&mut Builder<'_>, &[Value]) -> V) -> Vec<u64> {
     let mut shader = Shader::new("test", Stage::Compute);
     let mut b = Builder::new(&mut shader, Shader::ENTRY);
     // Parameters, not constants: nothing may be folded on the way.
@@ -35,11 +35,11 @@ pub fn run(args: &[(Type, u64)], f: impl FnOnce(&mut Builder<'_>, &[Value]) -> V
             other => panic!("not evaluated: {other:?}"),
         };
     }
-    results.iter().map(|r| bits[r.index()][0]).collect()
+    results.as_ref().iter().map(|r| bits[r.index()][0]).collect()
 }
 
 /// [`run`] on floats of 32 bits.
-pub fn run_f32(args: &[f32], f: impl FnOnce(&mut Builder<'_>, &[Value]) -> Vec<Value>) -> Vec<f32> {
+pub fn run_f32<V: AsRef<[Value]>>(args: &[f32], f: impl FnOnce(&mut Builder<'_>, &[Value]) -> V) -> Vec<f32> {
     let args: Vec<(Type, u64)> = args.iter().map(|x| (Type::B32, u64::from(x.to_bits()))).collect();
     run(&args, f).into_iter().map(|bits| f32::from_bits(bits as u32)).collect()
 }

@@ -2,19 +2,20 @@
 //!
 //! Blocks that a reachable header declares stay, empty and never reached, so that the structure stays whole.
 
-use crate::ir::{BlockId, ImageOp, Merge, Op, Shader, Terminator, ValueDef};
+use crate::ir::{BlockId, ImageOp, Merge, Op, PerBlock, Shader, Terminator, ValueDef};
+use smallvec::{SmallVec, smallvec};
 
 /// Drops unreachable blocks; `exit` stays in any case.
 pub fn drop_unreachable(shader: &mut Shader, exit: BlockId) {
     let count = shader.blocks.len();
-    let mut reached = vec![false; count];
-    let mut stack = vec![Shader::ENTRY];
+    let mut reached: PerBlock<bool> = smallvec![false; count];
+    let mut stack: PerBlock<BlockId> = smallvec![Shader::ENTRY];
     while let Some(b) = stack.pop() {
         if std::mem::replace(&mut reached[b.index()], true) {
             continue;
         }
         if let Some(term) = &shader.block(b).term {
-            stack.extend(term.calls().iter().map(|c| c.block));
+            stack.extend(term.calls().map(|c| c.block));
         }
     }
     let mut kept = reached.clone();
@@ -29,7 +30,7 @@ pub fn drop_unreachable(shader: &mut Shader, exit: BlockId) {
             }
         }
     }
-    let mut renumbered = Vec::with_capacity(count);
+    let mut renumbered = PerBlock::with_capacity(count);
     let mut next = 0;
     for (n, block) in shader.blocks.iter_mut().enumerate() {
         renumbered.push(BlockId(next));
@@ -56,7 +57,7 @@ pub fn drop_unreachable(shader: &mut Shader, exit: BlockId) {
             }
         }
         if let Some(term) = &mut block.term {
-            term.calls_mut().into_iter().for_each(|c| c.block = renumbered[c.block.index()]);
+            term.calls_mut().for_each(|c| c.block = renumbered[c.block.index()]);
         }
     }
     for value in &mut shader.values {
@@ -68,7 +69,7 @@ pub fn drop_unreachable(shader: &mut Shader, exit: BlockId) {
 
 /// Takes back `written` of bindings that no store or atomic names.
 pub fn note_written(shader: &mut Shader) {
-    let mut written = vec![false; shader.resources.len()];
+    let mut written: SmallVec<[bool; 16]> = smallvec![false; shader.resources.len()];
     for &id in shader.blocks.iter().flat_map(|b| &b.insts) {
         let inst = shader.inst(id);
         let writes = match &inst.op {

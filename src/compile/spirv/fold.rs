@@ -13,7 +13,7 @@ use spirv::Op;
 
 impl Cx<'_> {
     /// The constant that an operation on constants gives.
-    pub(super) fn fold(&mut self, inst: &Inst, ty: TypeId) -> Result<Constant> {
+    pub(super) fn fold(&mut self, inst: &Inst<'_>, ty: TypeId) -> Result<Constant> {
         let mut parts = Vec::new();
         let bits = match inst.op() {
             Op::CompositeExtract => {
@@ -65,7 +65,7 @@ impl Cx<'_> {
     }
 
     /// First leaf and number of leaves of the part that literal indices from operand `first` on name.
-    pub(super) fn leaf_range(&self, inst: &Inst, mut ty: TypeId, first: usize) -> Result<(usize, usize)> {
+    pub(super) fn leaf_range(&self, inst: &Inst<'_>, mut ty: TypeId, first: usize) -> Result<(usize, usize)> {
         let mut at = 0usize;
         for n in first..inst.len() {
             let index = inst.literal(n)?;

@@ -8,12 +8,13 @@ use super::cfg::{self, Cfg, Header};
 use super::cx::{Cx, Def, Inst, Place, Pointer, Ty, Values};
 use super::join::check;
 use super::parse::{Block, Function, Parsed};
-use super::types::Layout;
+use super::types::{Layout, LeafTypes};
 use super::{control, inst, usage::Usage};
 use crate::error::{Error, Result};
 use crate::ir::verify::check_types;
-use crate::ir::{BlockId, Merge, Terminator, Type};
+use crate::ir::{BlockId, Merge, PerBlock, Terminator};
 use rspirv::dr::Operand;
+use smallvec::{SmallVec, smallvec};
 use spirv::Op;
 use std::rc::Rc;
 
@@ -32,7 +33,7 @@ pub(super) enum Return {
     /// Its one return ends in this place, with these values, once it has been translated.
     Here(Option<(BlockId, Returned)>),
     /// To a continuation, with the result as its parameters.
-    Join(BlockId, Vec<Type>),
+    Join(BlockId, LeafTypes),
 }
 
 /// The result of a call.
@@ -46,11 +47,11 @@ pub(super) enum Returned {
 pub(super) struct Frame<'m> {
     pub function: u32,
     pub cfg: Rc<Cfg>,
-    pub blocks: &'m [Block],
+    pub blocks: &'m [Block<'m>],
     /// The IR block that each block starts with; those not reachable have one only if a header declares them.
-    pub starts: Vec<Option<BlockId>>,
-    /// Types of the values that a block's phis take, in order.
-    pub params: Vec<Vec<Type>>,
+    pub starts: PerBlock<Option<BlockId>>,
+    /// How many values a block's phis take: the first parameters of its IR block.
+    pub params: PerBlock<u32>,
     pub ret: Return,
     /// The block being translated.
     pub current: usize,
@@ -63,7 +64,7 @@ pub(super) struct Frame<'m> {
 struct Cfgs(Vec<Option<Rc<Cfg>>>);
 
 impl Cfgs {
-    fn get(&mut self, n: usize, f: &Function) -> Result<Rc<Cfg>> {
+    fn get(&mut self, n: usize, f: &Function<'_>) -> Result<Rc<Cfg>> {
         if self.0.len() <= n {
             self.0.resize(n + 1, None);
         }
@@ -98,7 +99,7 @@ struct Session<'s> {
     owners: Vec<Option<(u32, u32)>>,
 }
 
-fn owners(module: &Parsed) -> Vec<Option<(u32, u32)>> {
+fn owners(module: &Parsed<'_>) -> Vec<Option<(u32, u32)>> {
     let mut owners = vec![None; module.bound as usize];
     let mut own = |id: Option<u32>, by: (u32, u32)| {
         if let Some(slot) = id.and_then(|id| owners.get_mut(id as usize)) {
@@ -106,9 +107,9 @@ fn owners(module: &Parsed) -> Vec<Option<(u32, u32)>> {
         }
     };
     for (f, n) in module.functions.iter().zip(0..) {
-        f.params.iter().for_each(|p| own(p.raw.result_id, (n, 0)));
+        f.params.iter().for_each(|p| own(p.result_id, (n, 0)));
         for (b, at) in f.blocks.iter().zip(0..) {
-            b.insts.iter().for_each(|i| own(i.raw.result_id, (n, at)));
+            b.insts.iter().for_each(|i| own(i.result_id, (n, at)));
         }
     }
     owners
@@ -124,9 +125,9 @@ impl Session<'_> {
         }
     }
 
-    fn check_uses(&self, frame: &Frame<'_>, at: &Inst) -> Result<()> {
+    fn check_uses(&self, frame: &Frame<'_>, at: &Inst<'_>) -> Result<()> {
         if at.op() != Op::Phi {
-            for operand in &at.raw.operands {
+            for operand in at.operands {
                 if let Operand::IdRef(id) | Operand::IdScope(id) | Operand::IdMemorySemantics(id) = operand {
                     self.check_use(frame, *id)?;
                 }
@@ -138,7 +139,7 @@ impl Session<'_> {
             labels.dedup();
             for label in labels {
                 let to = frame.blocks.get(frame.cfg.target(label)?);
-                let phis = to.map_or(&[][..], |b| b.insts.as_slice()).iter().take_while(|i| i.op() == Op::Phi);
+                let phis = to.map_or(&[][..], |b| b.insts).iter().take_while(|i| i.op() == Op::Phi);
                 let from = frame.blocks.get(frame.current).map_or(0, |b| b.label);
                 for phi in phis {
                     self.check_use(frame, frame.cfg.incoming(phi, from)?)?;
@@ -150,21 +151,20 @@ impl Session<'_> {
 }
 
 /// Translates an `OpFunctionCall`.
-fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &Inst, nesting: u32) -> Result<()> {
+fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &Inst<'_>, nesting: u32) -> Result<()> {
     let Def::Function(n) = *cx.def(at.id(0)?)? else { return Err(at.malformed("not a function")) };
     let Some(f) = cx.module.functions.get(n as usize) else { return Err(Error::bug("function out of range")) };
-    let args = at.ids_from(1)?;
-    if args.len() != f.params.len() {
+    if at.ids_from(1).count() != f.params.len() {
         return Err(at.malformed("wrong number of arguments"));
     }
     if f.blocks.is_empty() {
         return Err(at.unsupported("of an imported function"));
     }
     // Arguments are read before the callee's ids are forgotten.
-    let args = args.iter().map(|id| argument(cx, *id)).collect::<Result<Vec<_>>>()?;
-    for inst in f.blocks.iter().flat_map(|b| &b.insts) {
+    let args = at.ids_from(1).map(|id| argument(cx, id?)).collect::<Result<SmallVec<[Def; 8]>>>()?;
+    for inst in f.blocks.iter().flat_map(|b| b.insts) {
         cx.spend(1)?;
-        if let Some(id) = inst.raw.result_id {
+        if let Some(id) = inst.result_id {
             cx.forget(id);
         }
     }
@@ -219,8 +219,8 @@ fn translate(cx: &mut Cx<'_>, session: &mut Session<'_>, n: u32, ret: Return, ou
     let cfg = session.cfgs.get(n as usize, f)?;
     let mut frame = Frame {
         function: n,
-        starts: vec![None; f.blocks.len()],
-        params: vec![Vec::new(); f.blocks.len()],
+        starts: smallvec![None; f.blocks.len()],
+        params: smallvec![0; f.blocks.len()],
         blocks: &f.blocks,
         ret,
         current: 0,
@@ -239,7 +239,7 @@ fn translate(cx: &mut Cx<'_>, session: &mut Session<'_>, n: u32, ret: Return, ou
                 Error::unsupported("control-flow nesting", format!("over {MAX_NESTING} constructs in each other"));
             return Err(what.at(place));
         }
-        for at in &block.insts {
+        for at in block.insts {
             let before = cx.b.shader.insts.len();
             one(cx, session, &mut frame, at)?;
             // Translations check what they choose by; that all other operands have types that fit is seen here, once for all.
@@ -284,18 +284,18 @@ fn prepare(cx: &mut Cx<'_>, frame: &mut Frame<'_>) -> Result<()> {
             let types = cx.types.leaf_types(ty)?;
             let values: Values = types.iter().map(|t| cx.b.shader.add_param(start, *t)).collect();
             if let Some(params) = frame.params.get_mut(n) {
-                params.extend(types);
+                *params += types.len() as u32;
             }
             cx.set(phi.result()?, values);
         }
-        if n == 0 && !frame.params.first().is_none_or(Vec::is_empty) {
+        if n == 0 && frame.params.first().is_some_and(|params| *params > 0) {
             return Err(Error::malformed("OpPhi in a function's first block"));
         }
     }
     Ok(())
 }
 
-fn one(cx: &mut Cx<'_>, session: &mut Session<'_>, frame: &mut Frame<'_>, at: &Inst) -> Result<()> {
+fn one(cx: &mut Cx<'_>, session: &mut Session<'_>, frame: &mut Frame<'_>, at: &Inst<'_>) -> Result<()> {
     session.check_uses(frame, at).map_err(|e| e.at(at.place()))?;
     match at.op() {
         Op::FunctionCall => call(cx, session, at, frame.nesting),
@@ -329,7 +329,7 @@ fn set_merge(cx: &mut Cx<'_>, frame: &Frame<'_>) {
     }
 }
 
-fn variable(cx: &mut Cx<'_>, session: &Session<'_>, at: &Inst) -> Result<()> {
+fn variable(cx: &mut Cx<'_>, session: &Session<'_>, at: &Inst<'_>) -> Result<()> {
     let id = at.result()?;
     let Ty::Pointer { class: spirv::StorageClass::Function, pointee, .. } = *cx.types.get(cx.result_type(at)?) else {
         return Err(at.malformed("not a function variable"));
@@ -353,7 +353,7 @@ fn variable(cx: &mut Cx<'_>, session: &Session<'_>, at: &Inst) -> Result<()> {
 
 impl Return {
     /// Ends the current block by a return.
-    pub(super) fn emit(&mut self, cx: &mut Cx<'_>, at: &Inst) -> Result<()> {
+    pub(super) fn emit(&mut self, cx: &mut Cx<'_>, at: &Inst<'_>) -> Result<()> {
         let value = match at.op() {
             Op::ReturnValue => Some(at.id(0)?),
             _ => None,

@@ -42,9 +42,7 @@ pub fn declare(cx: &mut Cx<'_>, usage: &Usage) -> Result<()> {
                 }
             }
             Op::TypeForwardPointer => forward_pointer(cx, inst)?,
-            op if op.is_type() && inst.raw.result_id.is_some() => {
-                declare_type(cx, inst).map_err(|e| e.at(inst.place()))?
-            }
+            op if op.is_type() && inst.result_id.is_some() => declare_type(cx, inst).map_err(|e| e.at(inst.place()))?,
             Op::ExtInst => {} // non-semantic information
             _ => {
                 let c = cx.declare_constant(inst).map_err(|e| e.at(inst.place()))?;
@@ -100,7 +98,7 @@ fn doubt_read_only(cx: &mut Cx<'_>, variables: &[u32]) -> Result<()> {
     Ok(())
 }
 
-fn forward_pointer(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
+fn forward_pointer(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
     if !matches!(inst.operand(1)?, Operand::StorageClass(StorageClass::PhysicalStorageBuffer)) {
         return Err(inst.unsupported("to anything but physical memory"));
     }
@@ -111,7 +109,7 @@ fn forward_pointer(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
     Ok(())
 }
 
-fn declare_type(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
+fn declare_type(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
     let id = inst.result()?;
     let stride = cx.module.decoration(id, Decoration::ArrayStride).unwrap_or(0);
     let bits = |n: usize| -> Result<Bits> {
@@ -127,7 +125,7 @@ fn declare_type(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
         Op::TypeFloat => {
             let encoding = inst.len() > 1;
             if encoding || bits(0)? == Bits::B8 {
-                return Err(Error::unsupported("float encoding", format!("{:?}", inst.raw.operands)));
+                return Err(Error::unsupported("float encoding", format!("{:?}", inst.operands)));
             }
             Ty::Float { bits: bits(0)? }
         }
@@ -163,7 +161,7 @@ fn declare_type(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
         Op::TypePointer => {
             let Operand::StorageClass(class) = *inst.operand(0)? else { return Err(inst.malformed("no class")) };
             let pointee = cx.named_type(inst.id(1)?)?;
-            if let Ok(Def::Type(forward)) = cx.def(id) {
+            if let Some(Def::Type(forward)) = cx.known(id) {
                 let forward = *forward;
                 cx.types.set_pointee(forward, pointee, stride);
                 return Ok(());
@@ -189,7 +187,7 @@ fn declare_type(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
     Ok(())
 }
 
-fn image(cx: &Cx<'_>, inst: &Inst) -> Result<Ty> {
+fn image(cx: &Cx<'_>, inst: &Inst<'_>) -> Result<Ty> {
     match (inst.operand(1)?, inst.operand(6)?) {
         (Operand::Dim(dim), Operand::ImageFormat(format)) => Ok(Ty::Image {
             sampled_type: cx.named_type(inst.id(0)?)?,
@@ -204,7 +202,7 @@ fn image(cx: &Cx<'_>, inst: &Inst) -> Result<Ty> {
     }
 }
 
-fn members(cx: &Cx<'_>, inst: &Inst, id: u32) -> Result<Vec<Member>> {
+fn members(cx: &Cx<'_>, inst: &Inst<'_>, id: u32) -> Result<Vec<Member>> {
     let mut members = Vec::with_capacity(inst.len());
     for n in 0..inst.len() {
         let ty = cx.named_type(inst.id(n)?)?;
@@ -235,7 +233,7 @@ fn members(cx: &Cx<'_>, inst: &Inst, id: u32) -> Result<Vec<Member>> {
 }
 
 /// The pointer that a global variable is.
-fn variable(cx: &mut Cx<'_>, inst: &Inst, usage: &Usage) -> Result<Pointer> {
+fn variable(cx: &mut Cx<'_>, inst: &Inst<'_>, usage: &Usage) -> Result<Pointer> {
     let id = inst.result()?;
     let Ty::Pointer { class, pointee, .. } = *cx.types.get(cx.result_type(inst)?) else {
         return Err(inst.malformed("the type of a variable is no pointer"));
@@ -270,7 +268,7 @@ fn variable(cx: &mut Cx<'_>, inst: &Inst, usage: &Usage) -> Result<Pointer> {
     }
 }
 
-fn initialize(cx: &mut Cx<'_>, inst: &Inst, pointer: &Pointer) -> Result<()> {
+fn initialize(cx: &mut Cx<'_>, inst: &Inst<'_>, pointer: &Pointer) -> Result<()> {
     match inst.opt_id(1)? {
         Some(value) if !matches!(cx.def(value)?, Def::Constant(c) if cx.constants.get(*c).is_some_and(|c| matches!(c.leaves, Leaves::Undef))) =>
         {
@@ -282,7 +280,7 @@ fn initialize(cx: &mut Cx<'_>, inst: &Inst, pointer: &Pointer) -> Result<()> {
 }
 
 /// Workgroup variables follow one another at multiples of 16 bytes; explicitly laid out blocks all start at 0.
-fn shared(cx: &mut Cx<'_>, inst: &Inst, pointee: TypeId) -> Result<Pointer> {
+fn shared(cx: &mut Cx<'_>, inst: &Inst<'_>, pointee: TypeId) -> Result<Pointer> {
     if inst.len() > 1 {
         return Err(Error::unsupported("initializer of workgroup memory", ""));
     }
@@ -332,7 +330,7 @@ fn resource(cx: &mut Cx<'_>, id: u32, kind: ResourceKind, count: Option<u32>, re
         }
         return Ok(known);
     }
-    let name = cx.module.name(id).to_owned();
+    let name = cx.module.name(id);
     let id = ResourceId(cx.b.shader.resources.len() as u32);
     cx.b.shader.resources.push(Resource { name, set, binding, kind, count, written });
     cx.bindings.insert((set, binding, kind, count), id);
@@ -394,6 +392,6 @@ impl Cx<'_> {
             return Err(Error::unsupported("local variable", format!("%{id} of {bytes} bytes")));
         }
         let align = if bytes >= 16 { Align::A16 } else { Align::A8 };
-        Ok(self.b.shader.add_local(Local { name: self.module.name(id).to_owned(), bytes, align }))
+        Ok(self.b.shader.add_local(Local { name: self.module.name(id), bytes, align }))
     }
 }

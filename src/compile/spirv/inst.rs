@@ -10,9 +10,9 @@ use spirv::{Decoration, FPFastMathMode, Op};
 ///
 /// # Errors
 /// Malformed operands; unsupported opcodes, by name.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
+pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
     /// Does an instruction if it is its own, and says whether it was.
-    type Module = fn(&mut Cx<'_>, &Inst) -> Result<bool>;
+    type Module = fn(&mut Cx<'_>, &Inst<'_>) -> Result<bool>;
     const MODULES: [Module; 12] = [
         access::translate,
         memory::translate,
@@ -27,7 +27,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
         sync::translate,
         dot::translate,
     ];
-    cx.b.fp = inst.raw.result_id.map_or(FpFlags::NONE, |id| fp_flags(cx, id));
+    cx.b.fp = inst.result_id.map_or(FpFlags::NONE, |id| fp_flags(cx, id));
     for module in MODULES {
         if module(cx, inst)? {
             return Ok(());

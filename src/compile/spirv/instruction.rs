@@ -1,22 +1,28 @@
 //! One instruction of a module, decoded, with where it stands: what every message names.
 
 use crate::error::{Error, Result};
-use rspirv::dr::{self, Operand};
+use rspirv::dr::Operand;
 use spirv::Op;
 
 /// A decoded instruction and where it stands in the file.
-#[derive(Clone, Debug)]
-pub struct Inst {
-    /// Decoded.
-    pub raw: dr::Instruction,
+#[derive(Clone, Copy, Debug)]
+pub struct Inst<'m> {
+    /// Opcode.
+    pub op: Op,
+    /// Result type id.
+    pub result_type: Option<u32>,
+    /// Result id.
+    pub result_id: Option<u32>,
+    /// Operands without result type and result.
+    pub operands: &'m [Operand],
     /// Word offset in the file.
     pub word: u32,
 }
 
-impl Inst {
+impl<'m> Inst<'m> {
     /// Its opcode.
     pub fn op(&self) -> Op {
-        self.raw.class.opcode
+        self.op
     }
 
     /// Result id.
@@ -24,7 +30,7 @@ impl Inst {
     /// # Errors
     /// Malformed: it has none.
     pub fn result(&self) -> Result<u32> {
-        self.raw.result_id.ok_or_else(|| self.malformed("no result id"))
+        self.result_id.ok_or_else(|| self.malformed("no result id"))
     }
 
     /// Result type id.
@@ -32,17 +38,17 @@ impl Inst {
     /// # Errors
     /// Malformed: it has none.
     pub fn result_type(&self) -> Result<u32> {
-        self.raw.result_type.ok_or_else(|| self.malformed("no result type"))
+        self.result_type.ok_or_else(|| self.malformed("no result type"))
     }
 
     /// Number of operands, without result type and result.
     pub fn len(&self) -> usize {
-        self.raw.operands.len()
+        self.operands.len()
     }
 
     /// Whether there are no operands.
     pub fn is_empty(&self) -> bool {
-        self.raw.operands.is_empty()
+        self.operands.is_empty()
     }
 
     /// Operand `n` as an id.
@@ -50,7 +56,7 @@ impl Inst {
     /// # Errors
     /// Malformed: absent, or not an id.
     pub fn id(&self, n: usize) -> Result<u32> {
-        match self.raw.operands.get(n) {
+        match self.operands.get(n) {
             Some(Operand::IdRef(id) | Operand::IdScope(id) | Operand::IdMemorySemantics(id)) => Ok(*id),
             _ => Err(self.malformed(format!("operand {n} is not an id"))),
         }
@@ -64,12 +70,9 @@ impl Inst {
         if n < self.len() { self.id(n).map(Some) } else { Ok(None) }
     }
 
-    /// All operands from `n` on as ids.
-    ///
-    /// # Errors
-    /// Malformed: one is not an id.
-    pub fn ids_from(&self, n: usize) -> Result<Vec<u32>> {
-        (n..self.len()).map(|i| self.id(i)).collect()
+    /// All operands from `n` on as ids; malformed where one is none.
+    pub fn ids_from(&self, n: usize) -> impl Iterator<Item = Result<u32>> {
+        (n..self.len()).map(|i| self.id(i))
     }
 
     /// Operand `n` as a literal number.
@@ -77,7 +80,7 @@ impl Inst {
     /// # Errors
     /// Malformed: absent, or not a literal.
     pub fn literal(&self, n: usize) -> Result<u32> {
-        match self.raw.operands.get(n) {
+        match self.operands.get(n) {
             Some(Operand::LiteralBit32(x) | Operand::LiteralExtInstInteger(x)) => Ok(*x),
             _ => Err(self.malformed(format!("operand {n} is not a literal"))),
         }
@@ -87,8 +90,8 @@ impl Inst {
     ///
     /// # Errors
     /// Malformed: absent.
-    pub fn operand(&self, n: usize) -> Result<&Operand> {
-        self.raw.operands.get(n).ok_or_else(|| self.malformed(format!("operand {n} is missing")))
+    pub fn operand(&self, n: usize) -> Result<&'m Operand> {
+        self.operands.get(n).ok_or_else(|| self.malformed(format!("operand {n} is missing")))
     }
 
     /// A malformed input at this instruction.

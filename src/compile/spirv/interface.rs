@@ -13,6 +13,7 @@ use crate::ir::{
     Value,
 };
 use crate::target::Stage;
+use smallvec::SmallVec;
 use spirv::Decoration;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -125,6 +126,9 @@ struct Component {
     decor: Decor,
 }
 
+/// The components of a variable; most are a vector.
+type Components = SmallVec<[Component; 4]>;
+
 /// The variable's struct type by id, for its member decorations.
 fn struct_id(cx: &Cx<'_>, variable: u32) -> Option<u32> {
     let mut at = cx.module.result_types.get(variable as usize).copied()?;
@@ -148,12 +152,11 @@ enum Wide {
 }
 
 /// Takes a variable apart into components, in leaf order.
-fn components(cx: &Cx<'_>, id: u32, ty: TypeId, wide: Wide) -> Result<Vec<Component>> {
-    cx.types.leaf_count(ty)?;
+fn components(cx: &Cx<'_>, id: u32, ty: TypeId, wide: Wide) -> Result<Components> {
     let decor = Decor::of(cx, id, None, None);
     let block = struct_id(cx, id);
     let location = decor.location.unwrap_or(0);
-    let mut walk = Walk { cx, wide, vertex: 0, location, out: Vec::new() };
+    let mut walk = Walk { cx, wide, vertex: 0, location, out: Components::with_capacity(cx.types.leaf_count(ty)?) };
     match *cx.types.get(ty) {
         Ty::Array { elem, len, .. } if decor.per_vertex => {
             for vertex in 0..len.min(3) {
@@ -173,7 +176,7 @@ struct Walk<'a, 'b> {
     vertex: u8,
     /// Next location, or within a built-in the next component.
     location: u32,
-    out: Vec<Component>,
+    out: Components,
 }
 
 impl Walk<'_, '_> {
@@ -358,7 +361,7 @@ impl Cx<'_> {
         sources.iter().map(read).collect()
     }
 
-    fn sources(&self, input: usize, pointer: &Pointer) -> Result<Vec<(Type, Source)>> {
+    fn sources(&self, input: usize, pointer: &Pointer) -> Result<SmallVec<[(Type, Source); 4]>> {
         let Some(i) = self.interface.inputs.get(input) else { return Err(Error::bug("input out of range")) };
         let leaves = self.types.walk(pointer.ty, pointer.layout)?;
         leaves

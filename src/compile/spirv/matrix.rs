@@ -9,7 +9,7 @@ use spirv::Op;
 ///
 /// # Errors
 /// Malformed operands.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
+pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
     let values = match inst.op() {
         Op::VectorTimesScalar | Op::MatrixTimesScalar => {
             let (v, s) = (cx.values(inst.id(0)?)?, cx.value(inst.id(1)?)?);
@@ -64,7 +64,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
 }
 
 /// All leaves of all operands must be floats of one width.
-fn same(cx: &Cx<'_>, inst: &Inst, operands: &[&[Value]]) -> Result<()> {
+fn same(cx: &Cx<'_>, inst: &Inst<'_>, operands: &[&[Value]]) -> Result<()> {
     let mut types = operands.iter().flat_map(|o| o.iter()).map(|v| cx.b.ty(*v));
     let first = types.next().unwrap_or(Type::B32);
     if first.is_scalar() && first != Type::B1 && types.all(|t| t == first) {
@@ -74,7 +74,7 @@ fn same(cx: &Cx<'_>, inst: &Inst, operands: &[&[Value]]) -> Result<()> {
     }
 }
 
-fn dot(cx: &mut Cx<'_>, inst: &Inst, a: &[Value], b: &[Value]) -> Result<Value> {
+fn dot(cx: &mut Cx<'_>, inst: &Inst<'_>, a: &[Value], b: &[Value]) -> Result<Value> {
     if a.len() != b.len() {
         return Err(inst.malformed("operands of different sizes"));
     }
@@ -90,7 +90,7 @@ struct Matrix {
 }
 
 impl Matrix {
-    fn of(cx: &mut Cx<'_>, inst: &Inst, operand: usize) -> Result<Self> {
+    fn of(cx: &mut Cx<'_>, inst: &Inst<'_>, operand: usize) -> Result<Self> {
         let id = inst.id(operand)?;
         let Ty::Matrix { column, .. } = *cx.types.get(cx.type_id(id)?) else {
             return Err(inst.malformed(format!("%{id} is not a matrix")));
@@ -100,7 +100,7 @@ impl Matrix {
     }
 
     /// The sum of columns, each times a component.
-    fn times(&self, cx: &mut Cx<'_>, inst: &Inst, v: &[Value]) -> Result<Values> {
+    fn times(&self, cx: &mut Cx<'_>, inst: &Inst<'_>, v: &[Value]) -> Result<Values> {
         if self.leaves.len() != self.rows * v.len() {
             return Err(inst.malformed("operands of different sizes"));
         }

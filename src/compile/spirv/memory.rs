@@ -24,7 +24,7 @@ pub struct Operands {
 ///
 /// # Errors
 /// Malformed or unsupported operands.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
+pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
     match inst.op() {
         Op::Load => {
             let mut pointer = cx.pointer(inst.id(0)?)?;
@@ -65,9 +65,9 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
 }
 
 /// Memory operands from operand `at` on, and the position after them.
-fn operands(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<(Operands, usize)> {
+fn operands(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<(Operands, usize)> {
     let mut out = Operands::default();
-    let Some(Operand::MemoryAccess(mask)) = inst.raw.operands.get(at) else { return Ok((out, at)) };
+    let Some(Operand::MemoryAccess(mask)) = inst.operands.get(at) else { return Ok((out, at)) };
     let mut next = at + 1;
     if mask.contains(MemoryAccess::ALIGNED) {
         let align = inst.literal(next)?;
@@ -108,14 +108,14 @@ struct Group {
 }
 
 /// Runs of adjacent leaves of one width. A row-major matrix's leaves are not in the order of memory.
-fn groups(leaves: &[Leaf]) -> Vec<Group> {
+fn groups(leaves: &[Leaf]) -> SmallVec<[Group; 4]> {
     let stored = |ty: Type| if ty == Type::B1 { Bits::B32 } else { ty.bits() };
     let mut order: SmallVec<[usize; 16]> = (0..leaves.len()).collect();
     if !leaves.is_sorted_by_key(|l| l.offset) {
         order.sort_by_key(|n| leaves.get(*n).map(|l| l.offset));
     }
     let at = |n: usize| order.get(n).and_then(|l| leaves.get(*l));
-    let mut out = Vec::new();
+    let mut out = SmallVec::new();
     let mut next = 0;
     while let Some(first) = at(next) {
         let bits = stored(first.ty);
@@ -162,7 +162,7 @@ impl Cx<'_> {
             _ => {}
         }
         let leaves = self.types.walk(pointer.ty, pointer.layout)?;
-        let mut out: SmallVec<[Option<Value>; 4]> = SmallVec::from_elem(None, leaves.len());
+        let mut out: SmallVec<[Option<Value>; 16]> = SmallVec::from_elem(None, leaves.len());
         for group in groups(&leaves) {
             let wide = self.load_at(pointer, group.offset, group.ty, operands)?;
             for (lane, leaf) in (0..).zip(group.leaves) {
@@ -304,7 +304,7 @@ impl Cx<'_> {
     }
 }
 
-fn array_length(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
+fn array_length(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
     let pointer = cx.pointer(inst.id(0)?)?;
     let member = inst.literal(1)?;
     let Ty::Struct { members, .. } = cx.types.get(pointer.ty) else { return Err(inst.malformed("not of a struct")) };
@@ -329,7 +329,7 @@ fn array_length(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
     Ok(())
 }
 
-fn texel_pointer(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
+fn texel_pointer(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
     let mut image = cx.pointer(inst.id(0)?)?;
     image.access.non_uniform |= cx.non_uniform(inst.id(0)?) || cx.non_uniform(inst.result()?);
     let Ty::Image { ms, .. } = *cx.types.get(image.ty) else { return Err(inst.malformed("not of an image")) };

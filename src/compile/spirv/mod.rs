@@ -1,6 +1,6 @@
 //! Translates SPIR-V into upper-level IR: parse, check, translate one entry point with every call inlined.
 //!
-//! [`parse`] frames and decodes words, `usage` finds what the entry point reaches, `globals` declares types, constants and
+//! `words` frames and `decode` decodes instructions, [`parse`] sorts them into sections, `usage` finds what the entry point reaches, `globals` declares types, constants and
 //! variables, `function` walks blocks and inlines calls, and per-opcode modules translate single instructions over
 //! [`cx::Cx`]. Bad input gives errors that name the word and the instruction.
 //! To add an instruction: an arm in the module of its family; a new family is one line in `inst`.
@@ -17,6 +17,7 @@ mod constants;
 mod control;
 mod convert;
 pub mod cx;
+mod decode;
 mod dot;
 mod finish;
 mod float;
@@ -40,6 +41,7 @@ mod subgroup;
 mod sync;
 mod types;
 mod usage;
+mod words;
 
 #[cfg(test)]
 mod evaluate;
@@ -59,7 +61,9 @@ pub const NOT_TRANSLATED: &str = "not translated";
 /// # Errors
 /// Malformed or unsupported SPIR-V; no such entry point.
 pub fn translate(module: &Module, entry: &str, stage: Stage, spec: &[(u32, u64)]) -> Result<Shader> {
-    let parsed = parse::parse(module.bytes())?;
+    let decoded = decode::decode(module.bytes())?;
+    let insts = decoded.insts();
+    let parsed = parse::parse(&decoded, &insts)?;
     parsed.capabilities.iter().try_for_each(|c| capabilities::check(*c))?;
     let Some(point) = parsed.entry_points.iter().find(|e| e.name == entry && reflect::stage(e.model) == Some(stage))
     else {
@@ -67,6 +71,7 @@ pub fn translate(module: &Module, entry: &str, stage: Stage, spec: &[(u32, u64)]
     };
     let usage = usage::Usage::of(&parsed, point.function, &point.interface)?;
     let mut shader = Shader::new(entry, stage);
+    shader.reserve(2 * insts.len());
     let mut cx = cx::Cx::new(&parsed, &mut shader);
     cx.constants.overrides = spec.to_vec();
     globals::declare(&mut cx, &usage)?;

@@ -27,7 +27,7 @@ pub fn apply(cx: &mut Cx<'_>, function: u32) -> Result<()> {
     Ok(())
 }
 
-fn one(cx: &mut Cx<'_>, inst: &Inst, origin_upper_left: &mut bool) -> Result<()> {
+fn one(cx: &mut Cx<'_>, inst: &Inst<'_>, origin_upper_left: &mut bool) -> Result<()> {
     let Operand::ExecutionMode(mode) = *inst.operand(1)? else { return Err(inst.malformed("no mode")) };
     // Position of a width's entry in the tables of modes.
     let width = || match inst.literal(2)? {

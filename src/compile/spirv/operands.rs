@@ -8,18 +8,18 @@ use crate::ir::{Builder, Type, Value};
 ///
 /// # Errors
 /// Malformed: the result is neither scalar nor vector.
-pub fn result_component(cx: &Cx<'_>, inst: &Inst) -> Result<Type> {
+pub fn result_component(cx: &Cx<'_>, inst: &Inst<'_>) -> Result<Type> {
     let ty = cx.result_type(inst)?;
     cx.types.component(ty).ok_or_else(|| inst.malformed("the result is neither scalar nor vector"))
 }
 
 /// The low and the high word of 64 bits.
-pub fn words(b: &mut Builder<'_>, v: Value) -> Vec<Value> {
+pub fn words(b: &mut Builder<'_>, v: Value) -> Values {
     let pair = match Type::vector(Type::B32.bits(), 2) {
         Some(ty) => b.bitcast(v, ty),
         None => v,
     };
-    b.split(pair).into_vec()
+    b.split(pair)
 }
 
 /// 64 bits of a low and a high word.
@@ -32,7 +32,7 @@ pub fn from_words(b: &mut Builder<'_>, words: &[Value]) -> Value {
 ///
 /// # Errors
 /// Malformed: the values are not those of the result type, which only wrong operands bring about.
-pub fn set_result(cx: &mut Cx<'_>, inst: &Inst, values: impl Into<Values>) -> Result<()> {
+pub fn set_result(cx: &mut Cx<'_>, inst: &Inst<'_>, values: impl Into<Values>) -> Result<()> {
     let values = values.into();
     let ty = cx.result_type(inst)?;
     let want = cx.types.leaf_types(ty)?;
@@ -47,7 +47,7 @@ pub fn set_result(cx: &mut Cx<'_>, inst: &Inst, values: impl Into<Values>) -> Re
 ///
 /// # Errors
 /// Malformed: it is none.
-pub fn condition(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<Value> {
+pub fn condition(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<Value> {
     let v = cx.value(inst.id(at)?)?;
     if cx.b.ty(v) == Type::B1 { Ok(v) } else { Err(inst.malformed(format!("operand {at} is not a truth value"))) }
 }

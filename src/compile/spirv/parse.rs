@@ -1,19 +1,15 @@
 //! Parses SPIR-V words into a module in sections: entry points, decorations, globals, functions as blocks of instructions.
 //!
-//! Words are framed here first (either byte order), so that debug instructions never reach the decoder and every
-//! instruction keeps its word offset; `rspirv` decodes the operands. Nothing is translated yet.
+//! Sections and blocks are ranges of one list of decoded instructions. Nothing is translated yet.
 
+use super::capabilities;
+use super::decode::Decoded;
 use super::instruction::Inst;
-use super::{beyond, capabilities, fold_scalar};
+use super::words;
 use crate::error::{Error, Result};
-use rspirv::binary::{Consumer, DecodeError, ParseAction, ParseState};
-use rspirv::dr::{self, Operand};
+use crate::ir::Name;
+use rspirv::dr::Operand;
 use spirv::{Decoration, Op};
-
-/// Bound of ids that SPIR-V's universal limits allow.
-const MAX_BOUND: u32 = 0x40_0000;
-/// Words before the first instruction.
-pub(super) const HEADER: usize = 5;
 
 /// A decoration of an id or of a member of a struct type.
 #[derive(Clone, Debug)]
@@ -39,67 +35,67 @@ impl Decorated {
 
 /// An entry point.
 #[derive(Clone, Debug)]
-pub struct EntryPoint {
+pub struct EntryPoint<'m> {
     /// Stage.
     pub model: spirv::ExecutionModel,
     /// Function.
     pub function: u32,
     /// Name.
-    pub name: String,
+    pub name: &'m str,
     /// Interface variables.
     pub interface: Vec<u32>,
 }
 
 /// A basic block: label, then instructions, the last one a terminator.
 #[derive(Clone, Debug)]
-pub struct Block {
+pub struct Block<'m> {
     /// Id of its label.
     pub label: u32,
     /// Instructions without the label; never empty.
-    pub insts: Vec<Inst>,
+    pub insts: &'m [Inst<'m>],
 }
 
 /// A function definition.
 #[derive(Clone, Debug)]
-pub struct Function {
+pub struct Function<'m> {
     /// Its `OpFunction`.
-    pub def: Inst,
+    pub def: Inst<'m>,
     /// Parameters.
-    pub params: Vec<Inst>,
+    pub params: &'m [Inst<'m>],
     /// Blocks; the first is the entry.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<Block<'m>>,
 }
 
 /// A module in sections.
 #[derive(Debug, Default)]
-pub struct Parsed {
+pub struct Parsed<'m> {
+    /// What it was parsed from.
+    module: Option<&'m Decoded>,
     /// All ids are below.
     pub bound: u32,
     /// Declared capabilities.
     pub capabilities: Vec<spirv::Capability>,
     /// Imported instruction sets: id, name.
-    pub imports: Vec<(u32, String)>,
+    pub imports: Vec<(u32, &'m str)>,
     /// Entry points.
-    pub entry_points: Vec<EntryPoint>,
+    pub entry_points: Vec<EntryPoint<'m>>,
     /// `OpExecutionMode` and `OpExecutionModeId`.
-    pub modes: Vec<Inst>,
-    /// `OpName`, sorted by id.
-    pub names: Vec<(u32, String)>,
+    pub modes: Vec<Inst<'m>>,
     /// Sorted by target, member and decoration, then in file order.
     pub decorations: Vec<Decorated>,
     /// Types, constants, global variables.
-    pub globals: Vec<Inst>,
+    pub globals: Vec<Inst<'m>>,
     /// Functions.
-    pub functions: Vec<Function>,
+    pub functions: Vec<Function<'m>>,
     /// Result type of each id, 0 where it has none.
     pub result_types: Vec<u32>,
     /// Position in `globals` plus one, by result id.
     globals_by_id: Vec<u32>,
 }
 
-impl Parsed {
+impl<'m> Parsed<'m> {
     /// The type, constant or global variable of an id.
-    pub fn global(&self, id: u32) -> Option<&Inst> {
+    pub fn global(&self, id: u32) -> Option<&Inst<'m>> {
         let at = self.globals_by_id.get(id as usize)?.checked_sub(1)?;
         self.globals.get(at as usize)
     }
@@ -142,35 +138,36 @@ impl Parsed {
     }
 
     /// The debug name of an id, empty if none.
-    pub fn name(&self, id: u32) -> &str {
-        let found = self.names.binary_search_by_key(&id, |(n, _)| *n).ok().and_then(|n| self.names.get(n));
-        found.map_or("", |(_, name)| name)
+    pub fn name(&self, id: u32) -> Name {
+        let find = |m: &Decoded| {
+            let n = m.names.binary_search_by_key(&id, |(n, _)| *n).ok()?;
+            let inst = words::instruction(&m.words, m.names.get(n)?.1 as usize).ok()??;
+            inst.get(2..).map(words::name)
+        };
+        self.module.and_then(find).unwrap_or_default()
     }
 }
 
-/// Parses a module.
+/// Sorts the instructions of a module into sections.
 ///
 /// # Errors
-/// Malformed words; unsupported opcodes, by number.
-pub fn parse(bytes: &[u8]) -> Result<Parsed> {
-    let Framed { native, offsets, names } = frame(bytes)?;
-    let out = Parsed { names, ..Parsed::default() };
-    let mut loader = Loader { offsets, next: 0, out, function: None, groups: Vec::new(), failed: None };
-    let state = rspirv::binary::parse_bytes(&native, &mut loader);
-    if let Some(e) = loader.failed {
-        return Err(e);
-    }
-    let word = loader.offsets.get(loader.next).copied().unwrap_or(0);
-    match state {
-        Ok(()) => {}
-        Err(ParseState::OpcodeUnknown(_, _, op)) => {
-            return Err(Error::unsupported(format!("opcode {op}"), "").at(format!("word {word}")));
-        }
-        Err(ParseState::TypeUnsupported(..)) => {
-            return Err(Error::unsupported("scalar type", "of an unknown width").at(format!("word {word}")));
-        }
-        Err(ParseState::OperandError(e)) => return Err(operand_error(&e).at(format!("word {word}"))),
-        Err(e) => return Err(Error::malformed(e.to_string()).at(format!("word {word}"))),
+/// Malformed order of instructions; what could not be decoded.
+pub fn parse<'m>(module: &'m Decoded, insts: &'m [Inst<'m>]) -> Result<Parsed<'m>> {
+    let bound = module.bound as usize;
+    let before = insts.iter().take_while(|i| i.op() != Op::Function).count();
+    let out = Parsed {
+        bound: module.bound,
+        module: Some(module),
+        result_types: vec![0; bound],
+        globals: Vec::with_capacity(before),
+        decorations: Vec::with_capacity(before / 2),
+        capabilities: Vec::with_capacity(8),
+        ..Parsed::default()
+    };
+    let mut loader = Loader { insts, out, function: None, groups: Vec::new() };
+    (0..insts.len()).try_for_each(|n| loader.take(n))?;
+    if let Some(e) = &module.failed {
+        return Err(e.clone());
     }
     if loader.function.is_some() {
         return Err(Error::malformed("the last function has no OpFunctionEnd"));
@@ -178,186 +175,46 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
     let mut out = loader.out;
     out.decorations.sort_by_key(Decorated::key);
     expand_groups(&mut out, &loader.groups)?;
-    out.globals_by_id = vec![0; out.bound as usize];
+    out.globals_by_id = vec![0; bound];
     for (inst, n) in out.globals.iter().zip(1..) {
-        if let Some(slot) = inst.raw.result_id.and_then(|id| out.globals_by_id.get_mut(id as usize)) {
+        if let Some(slot) = inst.result_id.and_then(|id| out.globals_by_id.get_mut(id as usize)) {
             *slot = n;
         }
     }
     Ok(out)
 }
 
-/// An enumerant that the decoder does not know belongs to an extension; everything else is broken.
-fn operand_error(e: &DecodeError) -> Error {
-    let text = format!("{e:?}");
-    match text.split_once("Unknown(") {
-        Some((kind, rest)) => {
-            let value = rest.rsplit(' ').next().unwrap_or_default().trim_end_matches(')');
-            Error::unsupported(format!("{} {value}", kind.to_lowercase()), "an enumerant of an unknown extension")
-        }
-        None => Error::malformed(e.to_string()),
-    }
-}
-
-/// Words in little-endian order without debug instructions, the offset of each instruction kept, and names.
-struct Framed {
-    native: Vec<u8>,
-    offsets: Vec<u32>,
-    names: Vec<(u32, String)>,
-}
-
-/// The words of a module in either byte order.
-///
-/// # Errors
-/// Malformed: no SPIR-V, or less than a header.
-pub(super) fn words(bytes: &[u8]) -> Result<Vec<u32>> {
-    let swap = match bytes.first_chunk::<4>().map(|b| u32::from_le_bytes(*b)) {
-        Some(spirv::MAGIC_NUMBER) => false,
-        Some(m) if m.swap_bytes() == spirv::MAGIC_NUMBER => true,
-        _ => return Err(Error::malformed("no SPIR-V magic number").at("word 0")),
-    };
-    let word = |b: &[u8; 4]| if swap { u32::from_be_bytes(*b) } else { u32::from_le_bytes(*b) };
-    let words: Vec<u32> = bytes.as_chunks::<4>().0.iter().map(word).collect();
-    if words.len() < HEADER { Err(Error::malformed("the header is cut off")) } else { Ok(words) }
-}
-
-/// The words of the instruction at a place; none at the end.
-///
-/// # Errors
-/// Malformed: its length leads out of the module.
-pub(super) fn instruction(words: &[u32], at: usize) -> Result<Option<&[u32]>> {
-    let Some(&first) = words.get(at) else { return Ok(None) };
-    let len = (first >> 16) as usize;
-    let inst = if len == 0 { None } else { words.get(at..at + len) };
-    inst.map(Some)
-        .ok_or_else(|| Error::malformed(format!("an instruction of {len} words does not fit")).at(format!("word {at}")))
-}
-
-/// The literal string at the front of these words.
-pub(super) fn string(words: &[u32]) -> String {
-    let text: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).take_while(|b| *b != 0).collect();
-    String::from_utf8_lossy(&text).into_owned()
-}
-
-fn frame(bytes: &[u8]) -> Result<Framed> {
-    let words = words(bytes)?;
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut offsets = Vec::with_capacity(words.len() / 4);
-    let mut names = Vec::new();
-    words.iter().take(HEADER).for_each(|w| out.extend_from_slice(&w.to_le_bytes()));
-    let mut at = HEADER;
-    while let Some(inst) = instruction(&words, at)? {
-        let (first, len) = (inst.first().copied().unwrap_or_default(), inst.len());
-        if first & 0xffff == Op::Name as u32 {
-            if let [_, id, name @ ..] = inst {
-                names.push((*id, string(name)));
-            }
-        } else if !is_debug(first & 0xffff) && !beyond::is_capability(inst) {
-            offsets.push(at as u32);
-            let mut push = |w: u32| out.extend_from_slice(&w.to_le_bytes());
-            match inst {
-                // The operation in a specialization constant becomes an instruction of its own: the decoder has no form
-                // for those with lists of literals.
-                [_, ty, id, op, rest @ ..] if first & 0xffff == Op::SpecConstantOp as u32 => {
-                    if !Op::from_u32(*op).is_some_and(fold_scalar::folds) {
-                        let name = Op::from_u32(*op).map_or_else(|| op.to_string(), |op| format!("{op:?}"));
-                        let refused = Error::unsupported(format!("OpSpecConstantOp {name}"), super::NOT_TRANSLATED);
-                        return Err(refused.at(format!("word {at}")));
-                    }
-                    push(((len as u32 - 1) << 16) | (op & 0xffff));
-                    [ty, id].into_iter().chain(rest).for_each(|w| push(*w));
-                }
-                [_, rest @ ..] => {
-                    let known = beyond::stand_in(first & 0xffff);
-                    push(known.map_or(first, |op| (first & 0xffff_0000) | op as u32));
-                    rest.iter().for_each(|w| push(*w));
-                }
-                [] => {}
-            }
-        }
-        at += len;
-    }
-    names.sort_by_key(|(id, _)| *id);
-    names.dedup_by_key(|(id, _)| *id);
-    Ok(Framed { native: out, offsets, names })
-}
-
-/// Instructions that say nothing about the code.
-fn is_debug(opcode: u32) -> bool {
-    const DEBUG: [Op; 12] = [
-        Op::Nop,
-        Op::SourceContinued,
-        Op::Source,
-        Op::SourceExtension,
-        Op::String,
-        Op::MemberName,
-        Op::Line,
-        Op::NoLine,
-        Op::ModuleProcessed,
-        Op::DecorateString,
-        Op::MemberDecorateString,
-        Op::Extension,
-    ];
-    DEBUG.iter().any(|op| *op as u32 == opcode)
-}
-
-struct Loader {
-    offsets: Vec<u32>,
-    next: usize,
-    out: Parsed,
-    function: Option<Function>,
+struct Loader<'m> {
+    insts: &'m [Inst<'m>],
+    out: Parsed<'m>,
+    function: Option<Open<'m>>,
     /// `OpGroupDecorate` and `OpGroupMemberDecorate`.
-    groups: Vec<Inst>,
-    failed: Option<Error>,
+    groups: Vec<Inst<'m>>,
 }
 
-impl Consumer for Loader {
-    fn initialize(&mut self) -> ParseAction {
-        ParseAction::Continue
-    }
-
-    fn finalize(&mut self) -> ParseAction {
-        ParseAction::Continue
-    }
-
-    fn consume_header(&mut self, header: dr::ModuleHeader) -> ParseAction {
-        self.out.bound = header.bound;
-        if header.bound > MAX_BOUND {
-            self.failed = Some(Error::malformed(format!("id bound {} is over {MAX_BOUND}", header.bound)).at("word 3"));
-            return ParseAction::Stop;
-        }
-        self.out.result_types = vec![0; header.bound as usize];
-        ParseAction::Continue
-    }
-
-    fn consume_instruction(&mut self, raw: dr::Instruction) -> ParseAction {
-        let word = self.offsets.get(self.next).copied().unwrap_or(0);
-        match self.take(Inst { raw, word }) {
-            Ok(()) => {
-                self.next += 1;
-                ParseAction::Continue
-            }
-            Err(e) => {
-                self.failed = Some(e);
-                ParseAction::Stop
-            }
-        }
-    }
+/// A function without its end.
+struct Open<'m> {
+    function: Function<'m>,
+    /// Where its first instruction after `OpFunction` stands.
+    first: usize,
+    /// Label of the last block, and where its first instruction stands.
+    label: Option<(u32, usize)>,
 }
 
-impl Loader {
-    fn take(&mut self, inst: Inst) -> Result<()> {
-        if inst.raw.result_id.is_some_and(|id| id == 0 || id >= self.out.bound) {
+impl<'m> Loader<'m> {
+    fn take(&mut self, n: usize) -> Result<()> {
+        let Some(&inst) = self.insts.get(n) else { return Ok(()) };
+        if inst.result_id.is_some_and(|id| id == 0 || id >= self.out.bound) {
             return Err(inst.malformed(format!("result id over the bound {}", self.out.bound)));
         }
-        if let (Some(id), Some(ty)) = (inst.raw.result_id, inst.raw.result_type) {
+        if let (Some(id), Some(ty)) = (inst.result_id, inst.result_type) {
             match self.out.result_types.get_mut(id as usize) {
                 Some(slot) if *slot == 0 => *slot = ty,
                 _ => return Err(inst.malformed(format!("%{id} is defined twice"))),
             }
         }
         if self.function.is_some() || inst.op() == Op::Function {
-            return self.take_in_function(inst);
+            return self.take_in_function(inst, n);
         }
         match inst.op() {
             Op::Capability => {
@@ -366,7 +223,7 @@ impl Loader {
             }
             Op::ExtInstImport => {
                 let Operand::LiteralString(name) = inst.operand(0)? else { return Err(inst.malformed("no name")) };
-                self.out.imports.push((inst.result()?, name.clone()));
+                self.out.imports.push((inst.result()?, name));
             }
             Op::MemoryModel => capabilities::check_memory_model(&inst)?,
             Op::EntryPoint => self.entry_point(&inst)?,
@@ -386,38 +243,45 @@ impl Loader {
         Ok(())
     }
 
-    fn entry_point(&mut self, inst: &Inst) -> Result<()> {
-        match (inst.operand(0)?, inst.operand(2)?) {
-            (Operand::ExecutionModel(model), Operand::LiteralString(name)) => {
-                self.out.entry_points.push(EntryPoint {
-                    model: *model,
-                    function: inst.id(1)?,
-                    name: name.clone(),
-                    interface: inst.ids_from(3)?,
-                });
+    fn entry_point(&mut self, inst: &Inst<'m>) -> Result<()> {
+        match inst.operands {
+            [Operand::ExecutionModel(model), Operand::IdRef(function), Operand::LiteralString(name), ..] => {
+                let interface = inst.ids_from(3).collect::<Result<_>>()?;
+                self.out.entry_points.push(EntryPoint { model: *model, function: *function, name, interface });
                 Ok(())
             }
             _ => Err(inst.malformed("not an entry point")),
         }
     }
 
-    fn take_in_function(&mut self, inst: Inst) -> Result<()> {
-        let Some(function) = &mut self.function else {
-            self.function = Some(Function { def: inst, params: Vec::new(), blocks: Vec::new() });
+    fn take_in_function(&mut self, inst: Inst<'m>, n: usize) -> Result<()> {
+        let Some(open) = &mut self.function else {
+            let body = self.insts.get(n..).unwrap_or(&[]).iter().take_while(|i| i.op() != Op::FunctionEnd);
+            let blocks = Vec::with_capacity(body.filter(|i| i.op() == Op::Label).count());
+            let function = Function { def: inst, params: &[], blocks };
+            self.function = Some(Open { function, first: n + 1, label: None });
             return Ok(());
         };
+        let between = |first: usize| self.insts.get(first..n).unwrap_or(&[]);
         match inst.op() {
             Op::Function => return Err(inst.malformed("a function within a function")),
-            Op::FunctionParameter => function.params.push(inst),
-            Op::Label => function.blocks.push(Block { label: inst.result()?, insts: Vec::new() }),
-            Op::FunctionEnd => {
-                if let Some(b) = function.blocks.iter().find(|b| !b.insts.last().is_some_and(is_terminator)) {
+            Op::FunctionParameter if open.label.is_some() => return Err(inst.malformed("behind a label")),
+            Op::FunctionParameter => open.function.params = self.insts.get(open.first..=n).unwrap_or(&[]),
+            Op::Label | Op::FunctionEnd => {
+                if let Some((label, first)) = open.label.take() {
+                    open.function.blocks.push(Block { label, insts: between(first) });
+                }
+                if inst.op() == Op::Label {
+                    open.label = Some((inst.result()?, n + 1));
+                    return Ok(());
+                }
+                if let Some(b) = open.function.blocks.iter().find(|b| !b.insts.last().is_some_and(is_terminator)) {
                     return Err(inst.malformed(format!("block %{} has no terminator", b.label)));
                 }
-                self.out.functions.extend(self.function.take());
+                self.out.functions.extend(self.function.take().map(|open| open.function));
             }
-            _ => match function.blocks.last_mut() {
-                Some(b) if !b.insts.last().is_some_and(is_terminator) => b.insts.push(inst),
+            _ => match open.label {
+                Some((_, first)) if !between(first).last().is_some_and(is_terminator) => {}
                 _ => return Err(inst.malformed("an instruction outside of a block")),
             },
         }
@@ -425,16 +289,16 @@ impl Loader {
     }
 }
 
-fn is_terminator(inst: &Inst) -> bool {
+fn is_terminator(inst: &Inst<'_>) -> bool {
     rspirv::grammar::reflect::is_block_terminator(inst.op())
 }
 
-fn decoration(inst: &Inst, target: u32, member: Option<u32>, at: usize) -> Result<Decorated> {
+fn decoration(inst: &Inst<'_>, target: u32, member: Option<u32>, at: usize) -> Result<Decorated> {
     let Operand::Decoration(decoration) = *inst.operand(at)? else {
         return Err(inst.malformed("no decoration"));
     };
     let (mut value, mut builtin) = (None, None);
-    match inst.raw.operands.get(at + 1) {
+    match inst.operands.get(at + 1) {
         Some(Operand::LiteralBit32(x)) => value = Some(*x),
         Some(Operand::BuiltIn(b)) => builtin = Some(*b),
         Some(Operand::FPFastMathMode(m)) => value = Some(m.bits()),
@@ -445,7 +309,7 @@ fn decoration(inst: &Inst, target: u32, member: Option<u32>, at: usize) -> Resul
 }
 
 /// Gives the decorations of groups to their targets.
-fn expand_groups(out: &mut Parsed, groups: &[Inst]) -> Result<()> {
+fn expand_groups(out: &mut Parsed<'_>, groups: &[Inst<'_>]) -> Result<()> {
     const MAX: usize = 1 << 20;
     if groups.is_empty() {
         return Ok(());

@@ -1,6 +1,6 @@
 //! What a module offers, without translating it: entry points, capabilities, specialization constants.
 
-use super::{beyond, parse};
+use super::{beyond, words};
 use crate::compile::request::Module;
 use crate::error::{Context, Error, Result};
 use crate::target::Stage;
@@ -56,7 +56,7 @@ const MAX_ENTRY_POINTS: usize = 4096;
 /// Malformed: what stands before the functions does not keep to the form of SPIR-V. Unsupported: an unknown capability or
 /// execution model, or more than 4096 entry points.
 pub fn reflect(module: &Module) -> Result<ModuleInfo> {
-    let words = parse::words(module.bytes())?;
+    let words = words::words(module.bytes())?;
     let mut facts = Facts::default();
     declarations(&words, |op, operands| facts.read(op, operands))?;
     let (mut spec_constants, results) = facts.spec_constants();
@@ -66,7 +66,7 @@ pub fn reflect(module: &Module) -> Result<ModuleInfo> {
         if let (Op::Name, [id, text @ ..]) = (op, operands)
             && let Some(constant) = unnamed.remove(id).and_then(|n| spec_constants.get_mut(n))
         {
-            constant.name = parse::string(text);
+            constant.name = words::string(text);
         }
         Ok(())
     })?;
@@ -82,8 +82,8 @@ pub fn reflect(module: &Module) -> Result<ModuleInfo> {
 
 /// Calls `read` with opcode and operands of each instruction before the first function.
 fn declarations(words: &[u32], mut read: impl FnMut(Op, &[u32]) -> Result<()>) -> Result<()> {
-    let mut at = parse::HEADER;
-    while let Some(inst) = parse::instruction(words, at)? {
+    let mut at = words::HEADER;
+    while let Some(inst) = words::instruction(words, at)? {
         let op = inst.first().and_then(|first| Op::from_u32(first & 0xffff));
         if op == Some(Op::Function) {
             break;
@@ -123,7 +123,7 @@ impl Facts {
                     return Err(Error::unsupported("entry points", format!("over {MAX_ENTRY_POINTS} in one module")));
                 }
                 let known = ExecutionModel::from_u32(*model).ok_or_else(|| unknown("execution model", *model))?;
-                let (name, stage) = (parse::string(name), stage(known));
+                let (name, stage) = (words::string(name), stage(known));
                 self.entry_points.push(EntryPointInfo { name, stage, model: format!("{known:?}") });
             }
             (Op::Decorate, &[id, decoration, value]) if decoration == Decoration::SpecId as u32 => {

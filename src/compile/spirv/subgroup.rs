@@ -3,18 +3,19 @@
 //! Vectors are done component by component. A ballot is four 32-bit words in SPIR-V and a 64-bit lane mask here; a
 //! wave has 64 lanes at most, so the upper two words are zero. To add an instruction: a line in [`translate`].
 
-use super::cx::{Cx, Inst};
+use super::cx::{Cx, Inst, Values};
 use super::operands::{condition, from_words, result_component, set_result, words};
 use crate::error::Result;
 use crate::ir::{AluOp, BuiltIn, Op as IrOp, QuadSwap, ReduceOp, SubgroupOp, Type, Value};
 use rspirv::dr::Operand;
+use smallvec::smallvec;
 use spirv::{GroupOperation, Op};
 
 /// Translates a subgroup instruction; false: not one.
 ///
 /// # Errors
 /// Malformed operands; unsupported scopes and group operations.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
+pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
     if let Some(op) = reduction(inst.op()) {
         check_scope(cx, inst)?;
         reduce(cx, inst, op)?;
@@ -35,10 +36,10 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
     let at = usize::from(!khr);
     use SubgroupOp as S;
     let results = match inst.op() {
-        Op::GroupNonUniformElect => vec![lane_op(cx, S::Elect, &[], Type::B1)],
-        Op::GroupNonUniformAll | Op::SubgroupAllKHR | Op::GroupAll => vec![vote(cx, inst, at, S::All)?],
-        Op::GroupNonUniformAny | Op::SubgroupAnyKHR | Op::GroupAny => vec![vote(cx, inst, at, S::Any)?],
-        Op::GroupNonUniformAllEqual | Op::SubgroupAllEqualKHR => vec![all_equal(cx, inst, at)?],
+        Op::GroupNonUniformElect => smallvec![lane_op(cx, S::Elect, &[], Type::B1)],
+        Op::GroupNonUniformAll | Op::SubgroupAllKHR | Op::GroupAll => smallvec![vote(cx, inst, at, S::All)?],
+        Op::GroupNonUniformAny | Op::SubgroupAnyKHR | Op::GroupAny => smallvec![vote(cx, inst, at, S::Any)?],
+        Op::GroupNonUniformAllEqual | Op::SubgroupAllEqualKHR => smallvec![all_equal(cx, inst, at)?],
         Op::GroupNonUniformBroadcast | Op::SubgroupReadInvocationKHR | Op::GroupBroadcast => {
             with_lane(cx, inst, at, S::Broadcast)?
         }
@@ -53,16 +54,16 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
         Op::GroupNonUniformInverseBallot => {
             let mask = mask(cx, inst, at)?;
             let lane = built_in(cx, BuiltIn::SubgroupLocalInvocationId, 0);
-            vec![bit(cx, mask, lane)]
+            smallvec![bit(cx, mask, lane)]
         }
         Op::GroupNonUniformBallotBitExtract => {
             let mask = mask(cx, inst, at)?;
             let index = lane_number(cx, inst, at + 1)?;
-            vec![bit(cx, mask, index)]
+            smallvec![bit(cx, mask, index)]
         }
-        Op::GroupNonUniformBallotBitCount => vec![bit_count(cx, inst)?],
-        Op::GroupNonUniformBallotFindLSB => vec![find(cx, inst, at, AluOp::FindILsb)?],
-        Op::GroupNonUniformBallotFindMSB => vec![find(cx, inst, at, AluOp::FindUMsb)?],
+        Op::GroupNonUniformBallotBitCount => smallvec![bit_count(cx, inst)?],
+        Op::GroupNonUniformBallotFindLSB => smallvec![find(cx, inst, at, AluOp::FindILsb)?],
+        Op::GroupNonUniformBallotFindMSB => smallvec![find(cx, inst, at, AluOp::FindUMsb)?],
         Op::GroupNonUniformShuffle => with_lane(cx, inst, at, S::Shuffle)?,
         Op::GroupNonUniformShuffleXor => with_lane(cx, inst, at, S::ShuffleXor)?,
         Op::GroupNonUniformShuffleUp => with_lane(cx, inst, at, S::ShuffleUp)?,
@@ -81,8 +82,8 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
             };
             componentwise(cx, inst, at, S::QuadSwap(direction))?
         }
-        Op::GroupNonUniformQuadAllKHR => vec![quad_vote(cx, inst, AluOp::IAnd)?],
-        Op::GroupNonUniformQuadAnyKHR => vec![quad_vote(cx, inst, AluOp::IOr)?],
+        Op::GroupNonUniformQuadAllKHR => smallvec![quad_vote(cx, inst, AluOp::IAnd)?],
+        Op::GroupNonUniformQuadAnyKHR => smallvec![quad_vote(cx, inst, AluOp::IOr)?],
         _ => return Ok(false),
     };
     if !khr {
@@ -93,7 +94,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
 }
 
 /// Only subgroups; a wider scope is for kernels.
-fn check_scope(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
+fn check_scope(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
     match cx.const_u32(inst.id(0)?)? {
         n if n == spirv::Scope::Subgroup as u32 => Ok(()),
         n => Err(inst.unsupported(format!("scope {n}"))),
@@ -109,7 +110,7 @@ fn built_in(cx: &mut Cx<'_>, builtin: BuiltIn, component: u8) -> Value {
 }
 
 /// The operation on each component of operand `at`.
-fn componentwise(cx: &mut Cx<'_>, inst: &Inst, at: usize, op: SubgroupOp) -> Result<Vec<Value>> {
+fn componentwise(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize, op: SubgroupOp) -> Result<Values> {
     let values = cx.values(inst.id(at)?)?;
     Ok(values
         .into_iter()
@@ -121,7 +122,7 @@ fn componentwise(cx: &mut Cx<'_>, inst: &Inst, at: usize, op: SubgroupOp) -> Res
 }
 
 /// The operation on each component of operand `at`, with a lane number, mask or distance after it.
-fn with_lane(cx: &mut Cx<'_>, inst: &Inst, at: usize, op: SubgroupOp) -> Result<Vec<Value>> {
+fn with_lane(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize, op: SubgroupOp) -> Result<Values> {
     let values = cx.values(inst.id(at)?)?;
     let lane = lane_number(cx, inst, at + 1)?;
     Ok(values
@@ -133,17 +134,17 @@ fn with_lane(cx: &mut Cx<'_>, inst: &Inst, at: usize, op: SubgroupOp) -> Result<
         .collect())
 }
 
-fn lane_number(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<Value> {
+fn lane_number(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<Value> {
     let lane = cx.value(inst.id(at)?)?;
     Ok(cx.b.zext_or_trunc(lane, Type::B32))
 }
 
-fn vote(cx: &mut Cx<'_>, inst: &Inst, at: usize, op: SubgroupOp) -> Result<Value> {
+fn vote(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize, op: SubgroupOp) -> Result<Value> {
     let condition = condition(cx, inst, at)?;
     Ok(lane_op(cx, op, &[condition], Type::B1))
 }
 
-fn all_equal(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<Value> {
+fn all_equal(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<Value> {
     let values = cx.values(inst.id(at)?)?;
     let mut all = None;
     for v in values {
@@ -157,7 +158,7 @@ fn all_equal(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<Value> {
 }
 
 /// The lane mask of a ballot operand.
-fn mask(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<Value> {
+fn mask(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<Value> {
     let words = cx.values(inst.id(at)?)?;
     let low = words.get(..2).filter(|w| w.iter().all(|&w| cx.b.ty(w) == Type::B32));
     let low = low.ok_or_else(|| inst.malformed("a ballot is four words"))?;
@@ -165,7 +166,7 @@ fn mask(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<Value> {
 }
 
 /// The four words of a lane mask.
-fn ballot(cx: &mut Cx<'_>, mask: Value) -> Vec<Value> {
+fn ballot(cx: &mut Cx<'_>, mask: Value) -> Values {
     let mut words = words(&mut cx.b, mask);
     let zero = cx.b.c32(0);
     words.extend([zero, zero]);
@@ -178,7 +179,7 @@ fn bit(cx: &mut Cx<'_>, mask: Value, index: Value) -> Value {
     cx.b.convert(AluOp::Trunc, shifted, Type::B1)
 }
 
-fn find(cx: &mut Cx<'_>, inst: &Inst, at: usize, op: AluOp) -> Result<Value> {
+fn find(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize, op: AluOp) -> Result<Value> {
     let mask = mask(cx, inst, at)?;
     let index = cx.b.alu(op, &[mask]);
     let ty = result_component(cx, inst)?;
@@ -186,7 +187,7 @@ fn find(cx: &mut Cx<'_>, inst: &Inst, at: usize, op: AluOp) -> Result<Value> {
 }
 
 /// Ones of a ballot: all, or those of the lanes below, with or without the own one.
-fn bit_count(cx: &mut Cx<'_>, inst: &Inst) -> Result<Value> {
+fn bit_count(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<Value> {
     let below = match group_operation(inst)? {
         GroupOperation::Reduce => None,
         GroupOperation::InclusiveScan => Some(BuiltIn::SubgroupLeMask),
@@ -206,7 +207,7 @@ fn bit_count(cx: &mut Cx<'_>, inst: &Inst) -> Result<Value> {
 }
 
 /// The condition combined over the four lanes of the quad.
-fn quad_vote(cx: &mut Cx<'_>, inst: &Inst, combine: AluOp) -> Result<Value> {
+fn quad_vote(cx: &mut Cx<'_>, inst: &Inst<'_>, combine: AluOp) -> Result<Value> {
     let mut v = condition(cx, inst, 0)?;
     for direction in [QuadSwap::Horizontal, QuadSwap::Vertical] {
         let other = lane_op(cx, SubgroupOp::QuadSwap(direction), &[v], Type::B1);
@@ -215,7 +216,7 @@ fn quad_vote(cx: &mut Cx<'_>, inst: &Inst, combine: AluOp) -> Result<Value> {
     Ok(v)
 }
 
-fn group_operation(inst: &Inst) -> Result<GroupOperation> {
+fn group_operation(inst: &Inst<'_>) -> Result<GroupOperation> {
     match inst.operand(1)? {
         Operand::GroupOperation(op) => Ok(*op),
         _ => Err(inst.malformed("no group operation")),
@@ -223,7 +224,7 @@ fn group_operation(inst: &Inst) -> Result<GroupOperation> {
 }
 
 /// Operand `at` as the number of lanes that work together: 0, if absent, is the subgroup.
-fn cluster_size(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<u8> {
+fn cluster_size(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<u8> {
     let Some(id) = inst.opt_id(at)? else { return Ok(0) };
     match cx.const_u32(id)? {
         n if n.is_power_of_two() && n <= 64 => Ok(n as u8),
@@ -231,7 +232,7 @@ fn cluster_size(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<u8> {
     }
 }
 
-fn reduce(cx: &mut Cx<'_>, inst: &Inst, op: ReduceOp) -> Result<()> {
+fn reduce(cx: &mut Cx<'_>, inst: &Inst<'_>, op: ReduceOp) -> Result<()> {
     let ty = cx.type_id(inst.id(2)?)?;
     let float = matches!(op, ReduceOp::FAdd | ReduceOp::FMul | ReduceOp::FMin | ReduceOp::FMax);
     let logic = matches!(op, ReduceOp::And | ReduceOp::Or | ReduceOp::Xor);

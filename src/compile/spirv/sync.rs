@@ -1,18 +1,18 @@
 //! Order between invocations (barriers, fences) and what an invocation asks of its neighbours and its device:
 //! derivatives, helper state, clock.
 
-use super::cx::{Cx, Inst};
+use super::cx::{Cx, Inst, Values};
 use super::float::FloatOps;
 use super::operands::{result_component, set_result, words};
 use crate::error::Result;
-use crate::ir::{AluOp, DerivativeKind, FenceOrder, MemoryClasses, Op as IrOp, Scope, Type, Value};
+use crate::ir::{AluOp, DerivativeKind, FenceOrder, MemoryClasses, Op as IrOp, Scope, Type};
 use spirv::{MemorySemantics, Op};
 
 /// Translates one of these instructions; false: none.
 ///
 /// # Errors
 /// Malformed operands, unsupported scopes.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
+pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
     match inst.op() {
         Op::ControlBarrier => {
             let exec = scope(cx, inst, 0)?;
@@ -37,7 +37,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
             let scope = scope(cx, inst, 0)?;
             let clock = cx.b.value(IrOp::ReadClock(scope), &[], Type::B64);
             let whole = result_component(cx, inst)? == Type::B64;
-            let parts = if whole { vec![clock] } else { words(&mut cx.b, clock) };
+            let parts = if whole { Values::from_slice(&[clock]) } else { words(&mut cx.b, clock) };
             set_result(cx, inst, parts)?;
         }
         op => return derivative(cx, inst, op),
@@ -56,7 +56,7 @@ pub fn fence(cx: &mut Cx<'_>, scope: Scope, order: FenceOrder, classes: MemoryCl
 ///
 /// # Errors
 /// Malformed: not a constant; unsupported: ray tracing scopes.
-pub fn scope(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<Scope> {
+pub fn scope(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<Scope> {
     Ok(match spirv::Scope::from_u32(cx.const_u32(inst.id(at)?)?) {
         Some(spirv::Scope::CrossDevice) => Scope::System,
         Some(spirv::Scope::Device | spirv::Scope::QueueFamily) => Scope::Device,
@@ -72,7 +72,7 @@ pub fn scope(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<Scope> {
 ///
 /// # Errors
 /// Malformed: not a constant.
-pub fn semantics(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<(FenceOrder, MemoryClasses)> {
+pub fn semantics(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<(FenceOrder, MemoryClasses)> {
     let bits = MemorySemantics::from_bits_retain(cx.const_u32(inst.id(at)?)?);
     let both = MemorySemantics::ACQUIRE_RELEASE | MemorySemantics::SEQUENTIALLY_CONSISTENT;
     let order = if bits.intersects(both) || bits.contains(MemorySemantics::ACQUIRE | MemorySemantics::RELEASE) {
@@ -92,7 +92,7 @@ pub fn semantics(cx: &mut Cx<'_>, inst: &Inst, at: usize) -> Result<(FenceOrder,
     Ok((order, classes))
 }
 
-fn derivative(cx: &mut Cx<'_>, inst: &Inst, op: Op) -> Result<bool> {
+fn derivative(cx: &mut Cx<'_>, inst: &Inst<'_>, op: Op) -> Result<bool> {
     let (x, y, fine) = match op {
         Op::DPdx | Op::DPdxCoarse => (true, false, false),
         Op::DPdxFine => (true, false, true),
@@ -105,7 +105,7 @@ fn derivative(cx: &mut Cx<'_>, inst: &Inst, op: Op) -> Result<bool> {
     if !cx.b.shader.has_derivatives() {
         return Err(inst.malformed("a derivative where invocations make no quads"));
     }
-    let mut results: Vec<Value> = Vec::new();
+    let mut results = Values::new();
     for v in cx.values(inst.id(0)?)? {
         if !matches!(cx.b.ty(v), Type::B16 | Type::B32) {
             return Err(inst.unsupported("of what is neither 16 nor 32 bits"));

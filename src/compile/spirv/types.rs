@@ -9,6 +9,7 @@
 
 use crate::error::{Error, Result};
 use crate::ir::{Bits, Type};
+use smallvec::SmallVec;
 use std::sync::LazyLock;
 
 /// Nesting of types beyond which a module is refused: walks over types are recursive.
@@ -153,6 +154,11 @@ pub struct Leaf {
     pub ty: Type,
 }
 
+/// IR types of the leaves of a value; few have more than a matrix.
+pub type LeafTypes = SmallVec<[Type; 16]>;
+/// Leaves of a value in memory.
+pub type Leaves = SmallVec<[Leaf; 16]>;
+
 /// The arena of types.
 #[derive(Debug, Default)]
 pub struct Types {
@@ -160,6 +166,11 @@ pub struct Types {
 }
 
 impl Types {
+    /// None, with room for some.
+    pub(super) fn with_capacity(count: usize) -> Self {
+        Self { list: Vec::with_capacity(count) }
+    }
+
     /// What a type is.
     pub fn get(&self, id: TypeId) -> &Ty {
         self.list.get(id.0 as usize).map_or(&Ty::Void, |d| &d.ty)
@@ -297,13 +308,13 @@ impl Types {
     ///
     /// # Errors
     /// As [`Types::leaf_count`].
-    pub fn leaf_types(&self, id: TypeId) -> Result<Vec<Type>> {
-        let mut out = Vec::with_capacity(self.leaf_count(id)?);
+    pub fn leaf_types(&self, id: TypeId) -> Result<LeafTypes> {
+        let mut out = LeafTypes::with_capacity(self.leaf_count(id)?);
         self.push_leaf_types(id, &mut out);
         Ok(out)
     }
 
-    fn push_leaf_types(&self, id: TypeId, out: &mut Vec<Type>) {
+    fn push_leaf_types(&self, id: TypeId, out: &mut LeafTypes) {
         if self.data(id).leaves == 0 {
             return;
         }
@@ -397,13 +408,13 @@ impl Types {
     ///
     /// # Errors
     /// As [`Types::leaf_count`]; unsupported for what has no place in memory.
-    pub fn walk(&self, id: TypeId, layout: Layout) -> Result<Vec<Leaf>> {
-        let mut out = Vec::with_capacity(self.leaf_count(id)?);
+    pub fn walk(&self, id: TypeId, layout: Layout) -> Result<Leaves> {
+        let mut out = Leaves::with_capacity(self.leaf_count(id)?);
         self.walk_into(id, layout, 0, &mut out)?;
         Ok(out)
     }
 
-    fn walk_into(&self, id: TypeId, layout: Layout, at: u32, out: &mut Vec<Leaf>) -> Result<()> {
+    fn walk_into(&self, id: TypeId, layout: Layout, at: u32, out: &mut Leaves) -> Result<()> {
         if self.data(id).leaves == 0 {
             return Ok(());
         }

@@ -11,7 +11,6 @@ use crate::error::{Error, Result};
 use crate::ir::ConstTableId;
 use rspirv::dr::Operand;
 use spirv::Op;
-use std::collections::BTreeSet;
 
 /// Calls nested deeper than this are refused.
 const MAX_CALL_DEPTH: usize = 96;
@@ -45,16 +44,17 @@ impl Usage {
     ///
     /// # Errors
     /// Malformed: recursion, calls of what is not a function.
-    pub fn of(module: &Parsed, entry: u32, interface: &[u32]) -> Result<Self> {
+    pub fn of(module: &Parsed<'_>, entry: u32, interface: &[u32]) -> Result<Self> {
         let bound = module.bound as usize;
         let mut usage =
             Self { used: vec![false; bound], roots: vec![0; bound], variables: vec![Variable::default(); bound] };
-        let interface: BTreeSet<u32> = interface.iter().copied().collect();
+        let mut interface: Vec<u32> = interface.to_vec();
+        interface.sort_unstable();
         for inst in module.globals.iter().filter(|i| i.op() == Op::Variable) {
             usage.variable(inst);
             // An initialized output is written though no instruction mentions it.
             let output = matches!(inst.operand(0)?, Operand::StorageClass(spirv::StorageClass::Output));
-            if output && inst.len() > 1 && inst.raw.result_id.is_some_and(|id| interface.contains(&id)) {
+            if output && inst.len() > 1 && inst.result_id.is_some_and(|id| interface.binary_search(&id).is_ok()) {
                 usage.mark(inst.result()?);
             }
         }
@@ -73,7 +73,7 @@ impl Usage {
     }
 
     /// Depth-first over the call graph with an explicit stack of (function, its calls not yet followed).
-    fn walk(&mut self, module: &Parsed, entry: usize, find: &dyn Fn(u32) -> Result<usize>) -> Result<()> {
+    fn walk(&mut self, module: &Parsed<'_>, entry: usize, find: &dyn Fn(u32) -> Result<usize>) -> Result<()> {
         #[derive(Clone, Copy, PartialEq)]
         enum Seen {
             No,
@@ -135,8 +135,8 @@ impl Usage {
         }
     }
 
-    fn variable(&mut self, inst: &Inst) {
-        if let Some(id) = inst.raw.result_id {
+    fn variable(&mut self, inst: &Inst<'_>) {
+        if let Some(id) = inst.result_id {
             self.set_root(id, id);
             if let (Some(v), Ok(Some(init))) = (self.variables.get_mut(id as usize), inst.opt_id(1)) {
                 v.stored = init;
@@ -145,10 +145,10 @@ impl Usage {
     }
 
     /// Notes what a function mentions; returns the functions that it calls.
-    fn function(&mut self, f: &Function) -> Result<Vec<u32>> {
+    fn function(&mut self, f: &Function<'_>) -> Result<Vec<u32>> {
         let mut calls = Vec::new();
-        for inst in f.blocks.iter().flat_map(|b| &b.insts) {
-            for operand in &inst.raw.operands {
+        for inst in f.blocks.iter().flat_map(|b| b.insts) {
+            for operand in inst.operands {
                 if let Operand::IdRef(id) = operand {
                     self.mark(*id);
                 }
@@ -159,7 +159,10 @@ impl Usage {
                     let root = self.root(inst.id(0)?);
                     self.set_root(inst.result()?, root);
                     // Any index that some instruction computes counts as one of run time.
-                    let dynamic = inst.ids_from(1)?.iter().any(|i| self.is_computed(*i));
+                    let mut dynamic = false;
+                    for id in inst.ids_from(1) {
+                        dynamic |= self.is_computed(id?);
+                    }
                     if let Some(v) = self.variables.get_mut(root as usize) {
                         v.dynamic |= dynamic;
                     }
@@ -190,14 +193,14 @@ impl Usage {
         Ok(calls)
     }
 
-    fn computed(&mut self, inst: &Inst) {
-        if let Some(v) = inst.raw.result_id.and_then(|id| self.variables.get_mut(id as usize)) {
+    fn computed(&mut self, inst: &Inst<'_>) {
+        if let Some(v) = inst.result_id.and_then(|id| self.variables.get_mut(id as usize)) {
             v.dynamic = true;
         }
     }
 
-    fn escape_all(&mut self, inst: &Inst) {
-        for operand in &inst.raw.operands {
+    fn escape_all(&mut self, inst: &Inst<'_>) {
+        for operand in inst.operands {
             if let Operand::IdRef(id) = operand {
                 self.escape(*id);
             }
@@ -218,8 +221,8 @@ impl Usage {
         if v.escapes || !v.dynamic || v.stored == 0 {
             return Ok(None);
         }
-        match cx.def(v.stored) {
-            Ok(Def::Constant(c)) => {
+        match cx.known(v.stored) {
+            Some(Def::Constant(c)) => {
                 let c = *c;
                 let known =
                     |constants: &Constants| constants.get(c).is_some_and(|c| matches!(c.leaves, Leaves::Bits(_)));

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 /// Blocks in the order; what the entry does not reach is left out.
 pub(super) fn order(shader: &Shader) -> Vec<BlockId> {
-    let cfg = Cfg::new(shader);
+    let cfg = shader.cfg();
     let exits: Vec<Vec<BlockId>> = shader.block_ids().map(|header| exits(&cfg, header)).collect();
     let mut done: Vec<BlockId> = Vec::new();
     let mut seen = vec![false; shader.blocks.len()];
@@ -24,7 +24,7 @@ pub(super) fn order(shader: &Shader) -> Vec<BlockId> {
             Merge::Loop { continue_to, .. } if cfg.reachable(continue_to) => Some(continue_to),
             _ => None,
         };
-        let mut ways = exits[block.index()].iter().chain(continue_to.as_ref()).chain(cfg.succs[block.index()].iter());
+        let mut ways = exits[block.index()].iter().chain(continue_to.as_ref()).chain(cfg.succs(*block));
         match ways.nth(*next).copied() {
             Some(to) => {
                 *next += 1;
@@ -45,7 +45,7 @@ pub(super) fn order(shader: &Shader) -> Vec<BlockId> {
 
 /// Where the natural loop of this header leaves to; empty if it is not one.
 fn exits(cfg: &Cfg, header: BlockId) -> Vec<BlockId> {
-    let back = cfg.preds[header.index()].iter().copied().filter(|&p| cfg.dom.dominates(header, p));
+    let back = cfg.preds(header).iter().copied().filter(|&p| cfg.dom.dominates(header, p));
     let mut work: Vec<BlockId> = back.collect();
     if work.is_empty() {
         return Vec::new();
@@ -53,10 +53,10 @@ fn exits(cfg: &Cfg, header: BlockId) -> Vec<BlockId> {
     let mut inside = BTreeSet::from([header]);
     while let Some(b) = work.pop() {
         if inside.insert(b) {
-            work.extend(cfg.preds[b.index()].iter().copied().filter(|&p| cfg.reachable(p)));
+            work.extend(cfg.preds(b).iter().copied().filter(|&p| cfg.reachable(p)));
         }
     }
-    let leaving = inside.iter().flat_map(|b| cfg.succs[b.index()].iter()).filter(|s| !inside.contains(s));
+    let leaving = inside.iter().flat_map(|b| cfg.succs(*b).iter()).filter(|s| !inside.contains(s));
     leaving.copied().collect()
 }
 

@@ -36,7 +36,7 @@ pub(super) fn shader(stage: Stage, wave: WaveSize, args: &[(RegClass, Type)], re
         args,
         returns: returns.to_vec(),
         epilog: !returns.is_empty(),
-        symbol: stage.unlinked_symbol().to_owned(),
+        symbol: stage.unlinked_symbol().into(),
         color_export: stage == Stage::Fragment,
         depth_export: false,
     });

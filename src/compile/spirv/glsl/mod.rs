@@ -25,7 +25,7 @@ use std::f64::consts::PI;
 ///
 /// # Errors
 /// Malformed operands; unsupported instruction sets.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
+pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
     if inst.op() != Op::ExtInst {
         return Ok(false);
     }
@@ -59,7 +59,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
 }
 
 /// Operands with the same number of components each, of one type and the kind that the function takes.
-fn operands<const N: usize>(cx: &mut Cx<'_>, inst: &Inst, op: G) -> Result<[Values; N]> {
+fn operands<const N: usize>(cx: &mut Cx<'_>, inst: &Inst<'_>, op: G) -> Result<[Values; N]> {
     let mut out: [Values; N] = std::array::from_fn(|_| Values::new());
     for (i, slot) in out.iter_mut().enumerate() {
         *slot = cx.values(inst.id(i + 2)?)?;
@@ -97,7 +97,7 @@ fn takes_integers(op: G) -> bool {
 }
 
 /// Transcendental functions have no 64-bit form.
-fn check_width(cx: &Cx<'_>, inst: &Inst, op: G, x: &[Value]) -> Result<()> {
+fn check_width(cx: &Cx<'_>, inst: &Inst<'_>, op: G, x: &[Value]) -> Result<()> {
     let transcendental = (G::Radians as u32..=G::Log2 as u32).contains(&(op as u32));
     if transcendental && x.iter().any(|&x| cx.b.ty(x) == Type::B64) {
         return Err(inst.malformed(format!("{op:?} of 64 bits")));
@@ -181,7 +181,7 @@ fn resize_signed(b: &mut Builder<'_>, x: Value, ty: Type) -> Value {
 }
 
 /// Functions that are not componentwise.
-fn special(cx: &mut Cx<'_>, inst: &Inst, op: G) -> Result<Values> {
+fn special(cx: &mut Cx<'_>, inst: &Inst<'_>, op: G) -> Result<Values> {
     // A function of whole vectors gives nothing only for shapes that it does not have.
     let shape = || inst.malformed("operands of the wrong shape");
     let one = |v: Value| Values::from_slice(&[v]);
@@ -195,7 +195,7 @@ fn special(cx: &mut Cx<'_>, inst: &Inst, op: G) -> Result<Values> {
         }
         G::MatrixInverse => {
             let [m] = operands(cx, inst, op)?;
-            vector::inverse(&mut cx.b, &m).ok_or_else(shape)?.into()
+            vector::inverse(&mut cx.b, &m).ok_or_else(shape)?
         }
         G::Length => {
             let [x] = operands(cx, inst, op)?;
@@ -208,20 +208,20 @@ fn special(cx: &mut Cx<'_>, inst: &Inst, op: G) -> Result<Values> {
         }
         G::Normalize => {
             let [x] = operands(cx, inst, op)?;
-            vector::normalize(&mut cx.b, &x).ok_or_else(shape)?.into()
+            vector::normalize(&mut cx.b, &x).ok_or_else(shape)?
         }
         G::Cross => {
             let [x, y] = operands(cx, inst, op)?;
             let three = |v: &Values| <[Value; 3]>::try_from(v.as_slice()).map_err(|_| shape());
-            vector::cross(&mut cx.b, three(&x)?, three(&y)?).into()
+            vector::cross(&mut cx.b, three(&x)?, three(&y)?)
         }
         G::FaceForward => {
             let [n, i, reference] = operands(cx, inst, op)?;
-            vector::face_forward(&mut cx.b, &n, &i, &reference).ok_or_else(shape)?.into()
+            vector::face_forward(&mut cx.b, &n, &i, &reference).ok_or_else(shape)?
         }
         G::Reflect => {
             let [i, n] = operands(cx, inst, op)?;
-            vector::reflect(&mut cx.b, &i, &n).ok_or_else(shape)?.into()
+            vector::reflect(&mut cx.b, &i, &n).ok_or_else(shape)?
         }
         G::Refract => {
             let [i, n] = operands(cx, inst, op)?;
@@ -229,7 +229,7 @@ fn special(cx: &mut Cx<'_>, inst: &Inst, op: G) -> Result<Values> {
             if !cx.b.ty(eta).can_be_float() {
                 return Err(shape());
             }
-            vector::refract(&mut cx.b, &i, &n, eta).ok_or_else(shape)?.into()
+            vector::refract(&mut cx.b, &i, &n, eta).ok_or_else(shape)?
         }
         G::Modf => {
             let (fraction, whole) = parts(cx, inst, op)?;
@@ -270,7 +270,7 @@ fn special(cx: &mut Cx<'_>, inst: &Inst, op: G) -> Result<Values> {
         | G::UnpackUnorm4x8
         | G::UnpackDouble2x32 => {
             let x = cx.value(inst.id(2)?)?;
-            unpack(&mut cx.b, op, x).ok_or_else(shape)?.into()
+            unpack(&mut cx.b, op, x).ok_or_else(shape)?
         }
         G::InterpolateAtCentroid => cx.interpolate_at(inst.id(2)?, InterpPlace::Centroid, &[])?,
         G::InterpolateAtSample => {
@@ -289,7 +289,7 @@ fn special(cx: &mut Cx<'_>, inst: &Inst, op: G) -> Result<Values> {
 }
 
 /// A bit's index, as wide as the result; none is -1.
-fn find(cx: &mut Cx<'_>, inst: &Inst, op: G, which: AluOp) -> Result<Values> {
+fn find(cx: &mut Cx<'_>, inst: &Inst<'_>, op: G, which: AluOp) -> Result<Values> {
     let [x] = operands(cx, inst, op)?;
     let ty = result_component(cx, inst)?;
     Ok(x.iter()
@@ -300,13 +300,13 @@ fn find(cx: &mut Cx<'_>, inst: &Inst, op: G, which: AluOp) -> Result<Values> {
         .collect())
 }
 
-fn parts(cx: &mut Cx<'_>, inst: &Inst, op: G) -> Result<(Values, Values)> {
+fn parts(cx: &mut Cx<'_>, inst: &Inst<'_>, op: G) -> Result<(Values, Values)> {
     let [x] = operands(cx, inst, op)?;
     Ok(x.iter().map(|&x| math::modf(&mut cx.b, x)).unzip())
 }
 
 /// Mantissas, and exponents in this type.
-fn frexp(cx: &mut Cx<'_>, inst: &Inst, op: G, ty: Type) -> Result<(Values, Values)> {
+fn frexp(cx: &mut Cx<'_>, inst: &Inst<'_>, op: G, ty: Type) -> Result<(Values, Values)> {
     let [x] = operands(cx, inst, op)?;
     Ok(x.iter()
         .map(|&x| {
@@ -317,7 +317,7 @@ fn frexp(cx: &mut Cx<'_>, inst: &Inst, op: G, ty: Type) -> Result<(Values, Value
 }
 
 /// Stores to the pointer that is the second operand.
-fn store(cx: &mut Cx<'_>, inst: &Inst, values: &[Value]) -> Result<()> {
+fn store(cx: &mut Cx<'_>, inst: &Inst<'_>, values: &[Value]) -> Result<()> {
     let pointer = cx.pointer(inst.id(3)?)?;
     cx.store(&pointer, values, Operands::default())
 }
@@ -337,7 +337,7 @@ fn pack(b: &mut Builder<'_>, op: G, x: &[Value]) -> Option<Value> {
     })
 }
 
-fn unpack(b: &mut Builder<'_>, op: G, x: Value) -> Option<Vec<Value>> {
+fn unpack(b: &mut Builder<'_>, op: G, x: Value) -> Option<Values> {
     let want = if op == G::UnpackDouble2x32 { Type::B64 } else { Type::B32 };
     if b.ty(x) != want {
         return None;

@@ -115,7 +115,7 @@ fn steps_and_parts() {
     });
     assert_eq!((got[0].to_bits(), got[1]), ((-0.0f32).to_bits(), f32::NEG_INFINITY));
     let signs = run(&[(Type::B32, 7), (Type::B32, 0), (Type::B32, u64::from(-9i32 as u32))], |b, v| {
-        v.iter().map(|&x| m::int_sign(b, x)).collect()
+        v.iter().map(|&x| m::int_sign(b, x)).collect::<Vec<_>>()
     });
     assert_eq!(signs, [1, 0, 0xffff_ffff]);
 }

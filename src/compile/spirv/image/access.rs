@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::ir::{Access, AluOp, AtomicOp, BuiltIn, Dim, ImageOp, LodMode, Op as IrOp, Type, Value};
 
 /// Integer coordinates with layer and offsets, and what is common to fetches, reads and writes.
-fn address(cx: &mut Cx<'_>, inst: &Inst, shape: &mut Shape, coords: Values, extra: &Extra) -> Result<Sources> {
+fn address(cx: &mut Cx<'_>, inst: &Inst<'_>, shape: &mut Shape, coords: Values, extra: &Extra) -> Result<Sources> {
     let mut source = Sources { sample: extra.sample, ..Sources::default() };
     let mut coords = coords;
     if shape.dim == Dim::SubpassData {
@@ -41,7 +41,7 @@ fn integer_lod(extra: &Extra) -> LodMode {
 ///
 /// # Errors
 /// Malformed operands.
-pub fn read(cx: &mut Cx<'_>, inst: &Inst, fetch: bool, sparse: bool) -> Result<()> {
+pub fn read(cx: &mut Cx<'_>, inst: &Inst<'_>, fetch: bool, sparse: bool) -> Result<()> {
     let id = inst.id(0)?;
     let ty = cx.type_id(id)?;
     let mut shape = shape::of(cx, ty)?;
@@ -63,7 +63,7 @@ pub fn read(cx: &mut Cx<'_>, inst: &Inst, fetch: bool, sparse: bool) -> Result<(
 ///
 /// # Errors
 /// Malformed operands.
-pub fn write(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
+pub fn write(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
     let id = inst.id(0)?;
     let ty = cx.type_id(id)?;
     let mut shape = shape::of(cx, ty)?;
@@ -110,11 +110,11 @@ fn access(cx: &Cx<'_>, id: u32, descriptor: Value, extra: &Extra) -> Access {
 /// Malformed: coordinates missing.
 pub fn texel_atomic(
     cx: &mut Cx<'_>,
-    inst: &Inst,
+    inst: &Inst<'_>,
     texel: &Texel,
     op: AtomicOp,
     access: Access,
-) -> Result<(IrOp, Vec<Value>)> {
+) -> Result<(IrOp, Values)> {
     let shape = shape::of(cx, texel.image_type)?;
     let n = shape.dim.coords();
     let coords: Values = texel.coords.iter().map(|&c| operands::to_b32(cx, c)).collect::<Result<_>>()?;

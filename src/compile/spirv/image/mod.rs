@@ -38,7 +38,7 @@ fn plain(op: Op) -> (Op, bool) {
 ///
 /// # Errors
 /// Malformed operands; unsupported: some rare forms.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst) -> Result<bool> {
+pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
     let (op, sparse) = plain(inst.op());
     let kind = |gather, compare, projective| sample::Kind { gather, compare, projective, sparse };
     match op {

@@ -31,7 +31,7 @@ pub struct Extra {
 ///
 /// # Errors
 /// Malformed: operands missing or of the wrong kind.
-pub fn read(cx: &mut Cx<'_>, inst: &Inst, at: usize, float_level: bool) -> Result<Extra> {
+pub fn read(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize, float_level: bool) -> Result<Extra> {
     let mut extra = Extra {
         lod: LodMode::Implicit,
         level: None,
@@ -42,7 +42,7 @@ pub fn read(cx: &mut Cx<'_>, inst: &Inst, at: usize, float_level: bool) -> Resul
         min_lod: None,
         access: Access::default(),
     };
-    let mask = match inst.raw.operands.get(at) {
+    let mask = match inst.operands.get(at) {
         Some(Operand::ImageOperands(mask)) => *mask,
         None => return Ok(extra),
         _ => return Err(inst.malformed("image operands expected")),
@@ -158,7 +158,7 @@ fn offsets(cx: &mut Cx<'_>, id: u32) -> Result<Values> {
 }
 
 /// An array of four vectors of two.
-fn gather_offsets(cx: &mut Cx<'_>, inst: &Inst, id: u32) -> Result<Vec<Values>> {
+fn gather_offsets(cx: &mut Cx<'_>, inst: &Inst<'_>, id: u32) -> Result<Vec<Values>> {
     let all = integers(cx, id)?;
     if all.len() != 8 {
         return Err(inst.malformed("not four offsets of two components"));

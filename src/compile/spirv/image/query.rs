@@ -10,7 +10,7 @@ use crate::ir::{Access, AluOp, Dim, ImageOp, LodMode, Type, Value};
 ///
 /// # Errors
 /// Malformed operands.
-pub fn size(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
+pub fn size(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
     let id = inst.id(0)?;
     let ty = cx.type_id(id)?;
     let shape = shape::of(cx, ty)?;
@@ -41,7 +41,7 @@ pub fn size(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
 ///
 /// # Errors
 /// Malformed operands.
-pub fn count(cx: &mut Cx<'_>, inst: &Inst, op: ImageOp) -> Result<()> {
+pub fn count(cx: &mut Cx<'_>, inst: &Inst<'_>, op: ImageOp) -> Result<()> {
     let id = inst.id(0)?;
     let ty = cx.type_id(id)?;
     let shape = shape::of(cx, ty)?;
@@ -53,7 +53,7 @@ pub fn count(cx: &mut Cx<'_>, inst: &Inst, op: ImageOp) -> Result<()> {
 }
 
 /// Sets a result of integers, in the width of its type.
-fn set_integers(cx: &mut Cx<'_>, inst: &Inst, parts: &[Value]) -> Result<()> {
+fn set_integers(cx: &mut Cx<'_>, inst: &Inst<'_>, parts: &[Value]) -> Result<()> {
     let ty = cx.result_type(inst)?;
     let (count, want) = (cx.types.leaf_count(ty)?, cx.types.component(ty));
     let (Some(parts), Some(want)) = (parts.get(..count), want) else {
@@ -68,7 +68,7 @@ fn set_integers(cx: &mut Cx<'_>, inst: &Inst, parts: &[Value]) -> Result<()> {
 ///
 /// # Errors
 /// Malformed operands.
-pub fn lod(cx: &mut Cx<'_>, inst: &Inst) -> Result<()> {
+pub fn lod(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
     let id = inst.id(0)?;
     let leaves = cx.values_n(id, 2)?;
     let ty = cx.type_id(id)?;

@@ -24,7 +24,7 @@ pub struct Kind {
 ///
 /// # Errors
 /// Malformed operands.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst, kind: Kind) -> Result<()> {
+pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>, kind: Kind) -> Result<()> {
     let id = inst.id(0)?;
     let leaves = cx.values_n(id, 2)?;
     let ty = cx.type_id(id)?;

@@ -74,7 +74,7 @@ impl Sources {
     ///
     /// # Errors
     /// Malformed: one is missing, or the descriptor is not of such an image.
-    pub fn args(&self, cx: &Cx<'_>, inst: &Inst, image: &ImageInst) -> Result<Vec<Value>> {
+    pub fn args(&self, cx: &Cx<'_>, inst: &Inst<'_>, image: &ImageInst) -> Result<Values> {
         let buffer = image.dim == Dim::Buffer;
         let descriptor = if buffer { Type::DESC4 } else { Type::DESC8 };
         if self.image.is_some_and(|v| cx.b.ty(v) != descriptor) || (buffer && image.lod == LodMode::Gradient) {
@@ -89,7 +89,7 @@ impl Sources {
 ///
 /// # Errors
 /// Malformed: it is neither.
-pub fn image_leaf(cx: &mut Cx<'_>, inst: &Inst, id: u32) -> Result<Value> {
+pub fn image_leaf(cx: &mut Cx<'_>, inst: &Inst<'_>, id: u32) -> Result<Value> {
     cx.values(id)?.first().copied().ok_or_else(|| inst.malformed("not an image"))
 }
 
@@ -180,7 +180,7 @@ pub struct Texel {
 ///
 /// # Errors
 /// Malformed: an operand is missing.
-pub fn emit(cx: &mut Cx<'_>, inst: &Inst, image: ImageInst, source: &Sources, ty: Type) -> Result<Value> {
+pub fn emit(cx: &mut Cx<'_>, inst: &Inst<'_>, image: ImageInst, source: &Sources, ty: Type) -> Result<Value> {
     let args = source.args(cx, inst, &image)?;
     Ok(cx.b.value(IrOp::Image(image), &args, ty))
 }
@@ -191,7 +191,7 @@ pub fn emit(cx: &mut Cx<'_>, inst: &Inst, image: ImageInst, source: &Sources, ty
 /// Malformed: an operand is missing. Unsupported: residency of what is not an image of 32 bits a component.
 pub fn read_texel(
     cx: &mut Cx<'_>,
-    inst: &Inst,
+    inst: &Inst<'_>,
     image: ImageInst,
     source: &Sources,
     (shape, lanes): (Shape, u32),
@@ -210,7 +210,7 @@ pub fn read_texel(
 ///
 /// # Errors
 /// Malformed: the result type is none of a texel.
-pub fn set_texel(cx: &mut Cx<'_>, inst: &Inst, shape: Shape, Texel { parts, code }: Texel) -> Result<()> {
+pub fn set_texel(cx: &mut Cx<'_>, inst: &Inst<'_>, shape: Shape, Texel { parts, code }: Texel) -> Result<()> {
     let mut ty = cx.result_type(inst)?;
     let mut first = None;
     if let Some(code) = code {

@@ -1,0 +1,81 @@
+//! Natural loops: what can come back to a header that dominates it.
+
+use super::cfg::Cfg;
+use super::ids::BlockId;
+use smallvec::SmallVec;
+
+/// The loops of a graph, outer ones before those in them.
+#[derive(Clone, Debug)]
+pub struct Loops {
+    headers: Vec<BlockId>,
+    /// By block, the loops around it, outer ones first.
+    around: Vec<SmallVec<[u32; 4]>>,
+    /// By block, its place in reverse postorder.
+    position: Vec<u32>,
+    reducible: bool,
+}
+
+impl Loops {
+    /// Those of a graph.
+    pub(super) fn new(cfg: &Cfg) -> Self {
+        let count = cfg.len();
+        let mut this = Self {
+            headers: Vec::new(),
+            around: vec![SmallVec::new(); count],
+            position: vec![0; count],
+            reducible: true,
+        };
+        for (b, i) in cfg.order.iter().zip(0..) {
+            this.position[b.index()] = i;
+        }
+        let mut todo = Vec::new();
+        for &header in &cfg.order {
+            let back = |p: &&BlockId| cfg.reachable(**p) && this.position(**p) >= this.position(header);
+            todo.extend(cfg.preds(header).iter().filter(back));
+            this.reducible &= todo.iter().all(|&p| cfg.dom.dominates(header, p));
+            if todo.is_empty() {
+                continue;
+            }
+            let l = this.headers.len() as u32;
+            this.headers.push(header);
+            this.around[header.index()].push(l);
+            while let Some(b) = todo.pop() {
+                if cfg.reachable(b) && !this.around[b.index()].contains(&l) {
+                    this.around[b.index()].push(l);
+                    todo.extend(cfg.preds(b));
+                }
+            }
+        }
+        this
+    }
+
+    /// How many loops there are.
+    pub fn len(&self) -> usize {
+        self.headers.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.headers.is_empty()
+    }
+
+    /// The header of a loop.
+    pub fn header(&self, l: u32) -> BlockId {
+        self.headers[l as usize]
+    }
+
+    /// The loops around a block, outer ones first.
+    pub fn around(&self, b: BlockId) -> &[u32] {
+        &self.around[b.index()]
+    }
+
+    /// A block's place in reverse postorder.
+    pub fn position(&self, b: BlockId) -> u32 {
+        self.position[b.index()]
+    }
+
+    /// Whether every cycle is a loop with one way in.
+    pub fn are_all(&self) -> bool {
+        self.reducible
+    }
+}

@@ -1,0 +1,123 @@
+//! Names for people and symbols: short ones in place, so that a list of them is one piece of memory.
+
+use std::fmt;
+use std::ops::Deref;
+
+/// Bytes of a name that need no memory of their own.
+const SHORT: usize = 23;
+
+/// A name.
+#[derive(Clone)]
+pub struct Name(Text);
+
+#[derive(Clone)]
+enum Text {
+    Short { len: u8, bytes: [u8; SHORT] },
+    Long(String),
+}
+
+impl Name {
+    /// No name.
+    pub const EMPTY: Self = Self(Text::Short { len: 0, bytes: [0; SHORT] });
+
+    /// A value's text.
+    pub fn of(value: impl fmt::Display) -> Self {
+        let mut name = Self::EMPTY;
+        // Writing to memory gives no error of its own; a value whose text has one is cut off there.
+        _ = fmt::Write::write_fmt(&mut name, format_args!("{value}"));
+        name
+    }
+}
+
+impl Deref for Name {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match &self.0 {
+            // Whole strings are written, so it is one.
+            Text::Short { len, bytes } => std::str::from_utf8(&bytes[..usize::from(*len)]).unwrap_or_default(),
+            Text::Long(text) => text,
+        }
+    }
+}
+
+impl fmt::Write for Name {
+    fn write_str(&mut self, s: &str) -> fmt::Result {
+        match &mut self.0 {
+            Text::Long(text) => text.push_str(s),
+            Text::Short { len, bytes } => match bytes.get_mut(usize::from(*len)..usize::from(*len) + s.len()) {
+                Some(place) => {
+                    place.copy_from_slice(s.as_bytes());
+                    *len += s.len() as u8;
+                }
+                None => self.0 = Text::Long([&**self, s].concat()),
+            },
+        }
+        Ok(())
+    }
+}
+
+impl Default for Name {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
+impl From<&str> for Name {
+    fn from(name: &str) -> Self {
+        Self::of(name)
+    }
+}
+
+impl From<String> for Name {
+    fn from(name: String) -> Self {
+        if name.len() > SHORT { Self(Text::Long(name)) } else { Self::of(name) }
+    }
+}
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Name {}
+
+impl PartialOrd for Name {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Name {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (**self).cmp(&**other)
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&**self, f)
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_its_text_however_long() {
+        for len in [0, 1, SHORT - 1, SHORT, SHORT + 1, 200] {
+            let text = "ä".repeat(len / 2) + &"b".repeat(len % 2);
+            assert_eq!(&*Name::from(text.as_str()), text);
+            assert_eq!(Name::from(text.clone()), Name::of(&text));
+            assert_eq!(&*Name::of(format_args!("{text}{text}.")), format!("{text}{text}."));
+        }
+    }
+}

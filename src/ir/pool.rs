@@ -1,0 +1,138 @@
+//! The constants that can be used again: those of the entry block, which comes before all others, and of the current one.
+
+use super::ids::{BlockId, Value};
+
+use super::types::Type;
+
+/// Constants that can be used again.
+#[derive(Debug, Default)]
+pub(super) struct ConstPool {
+    /// Those of the entry block.
+    entry: Table,
+    /// Those of the current block, if it is another.
+    here: Table,
+    elsewhere: bool,
+}
+
+impl ConstPool {
+    /// None, at the start of a block of a walk that begins anew if `walk` says so.
+    pub(super) fn start(&mut self, block: BlockId, walk: bool) {
+        if walk {
+            self.entry.clear();
+        }
+        self.here.clear();
+        self.elsewhere = block != BlockId::ENTRY;
+    }
+
+    /// The value of a constant.
+    pub(super) fn get(&self, ty: Type, bits: u64) -> Option<Value> {
+        let here = if self.elsewhere { self.here.get(ty, bits) } else { None };
+        here.or_else(|| self.entry.get(ty, bits))
+    }
+
+    /// Adds one of the current block, unless there is one like it.
+    pub(super) fn note(&mut self, ty: Type, bits: u64, value: Value) {
+        if self.get(ty, bits).is_none() {
+            self.insert(ty, bits, value);
+        }
+    }
+
+    /// Adds one of the current block that is not there.
+    pub(super) fn insert(&mut self, ty: Type, bits: u64, value: Value) {
+        if self.elsewhere { self.here.insert(ty, bits, value) } else { self.entry.insert(ty, bits, value) }
+    }
+}
+
+/// Constants by type and bits; it is emptied without being freed.
+#[derive(Debug, Default)]
+struct Table {
+    /// Open addressing; the length is 0 or a power of two, and half of it is free.
+    slots: Vec<Slot>,
+    /// Slots in use.
+    live: usize,
+    /// A slot of another generation is free.
+    generation: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    generation: u64,
+    bits: u64,
+    ty: Type,
+    value: Value,
+}
+
+impl Table {
+    fn get(&self, ty: Type, bits: u64) -> Option<Value> {
+        self.probe(ty, bits).map(|n| self.slots[n]).take_while(|s| s.generation == self.generation).find_map(|s| {
+            let same = (s.ty, s.bits) == (ty, bits);
+            same.then_some(s.value)
+        })
+    }
+
+    fn insert(&mut self, ty: Type, bits: u64, value: Value) {
+        if 2 * (self.live + 1) > self.slots.len() {
+            self.grow();
+        }
+        let free = self.probe(ty, bits).find(|n| self.slots[*n].generation != self.generation);
+        if let Some(n) = free {
+            self.slots[n] = Slot { generation: self.generation, bits, ty, value };
+            self.live += 1;
+        }
+    }
+
+    fn clear(&mut self) {
+        self.generation += 1;
+        self.live = 0;
+    }
+
+    /// The slots where a constant may be, from the likeliest on.
+    fn probe(&self, ty: Type, bits: u64) -> impl Iterator<Item = usize> + use<> {
+        let len = self.slots.len();
+        let key = bits ^ u64::from(ty.total_bits()) << 32;
+        // The middle bits of the product depend on all of the key.
+        let first = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize;
+        (0..len).map(move |n| (first + n) & (len - 1))
+    }
+
+    fn grow(&mut self) {
+        let free = Slot { generation: u64::MAX, bits: 0, ty: Type::B1, value: Value(0) };
+        let new = vec![free; (2 * self.slots.len()).max(64)];
+        let old = std::mem::replace(&mut self.slots, new);
+        self.live = 0;
+        let now = self.generation;
+        old.iter().filter(|s| s.generation == now).for_each(|s| self.insert(s.ty, s.bits, s.value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_are_found_until_they_are_forgotten() {
+        let mut pool = Table::default();
+        for n in 0..1000 {
+            assert_eq!(pool.get(Type::B32, u64::from(n) << 20), None);
+            pool.insert(Type::B32, u64::from(n) << 20, Value(n));
+        }
+        assert_eq!(pool.get(Type::B32, 7 << 20), Some(Value(7)));
+        assert_eq!(pool.get(Type::B64, 7 << 20), None);
+        pool.clear();
+        assert_eq!(pool.get(Type::B32, 7 << 20), None);
+    }
+
+    #[test]
+    fn constants_of_the_entry_block_are_for_all_others_are_for_theirs() {
+        let mut pool = ConstPool::default();
+        pool.start(BlockId::ENTRY, true);
+        pool.insert(Type::B32, 1, Value(1));
+        pool.start(BlockId(2), false);
+        pool.insert(Type::B32, 2, Value(2));
+        assert_eq!([1, 2].map(|n| pool.get(Type::B32, n)), [Some(Value(1)), Some(Value(2))]);
+        pool.start(BlockId(3), false);
+        assert_eq!([1, 2].map(|n| pool.get(Type::B32, n)), [Some(Value(1)), None]);
+        pool.start(BlockId::ENTRY, false);
+        assert_eq!([1, 2].map(|n| pool.get(Type::B32, n)), [Some(Value(1)), None]);
+    }
+}

@@ -1,0 +1,18 @@
+//! Memory that one rewrite of a shader leaves to the next.
+
+use super::ids::{InstId, Value};
+use super::pool::ConstPool;
+
+/// What is in it means nothing.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    pub(super) insts: Vec<InstId>,
+    pub(super) names: Vec<Option<Value>>,
+    pub(super) consts: ConstPool,
+}
+
+impl Clone for Scratch {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
