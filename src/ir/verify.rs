@@ -41,7 +41,7 @@ pub fn check_types(shader: &Shader, before: usize) -> std::result::Result<(), St
 
 /// Where a value is made: block and position in it; parameters stand before position 1.
 #[derive(Clone, Copy)]
-struct Place {
+struct Definition {
     block: BlockId,
     position: usize,
 }
@@ -49,7 +49,7 @@ struct Place {
 struct Verifier<'a> {
     shader: &'a Shader,
     /// By value; `None`: nothing in a block makes it.
-    places: Vec<Option<Place>>,
+    places: Vec<Option<Definition>>,
     cfg: Arc<Cfg>,
 }
 
@@ -117,7 +117,7 @@ impl<'a> Verifier<'a> {
             let block = s.block(id);
             for (i, &v) in block.params.iter().enumerate() {
                 let def = ValueDef::Param(id, i as u32);
-                self.place(v, def, Place { block: id, position: 0 }).map_err(|what| format!("{id}: {what}"))?;
+                self.place(v, def, Definition { block: id, position: 0 }).map_err(|what| format!("{id}: {what}"))?;
             }
             for (i, &inst_id) in block.insts.iter().enumerate() {
                 let InstId(n) = inst_id;
@@ -127,7 +127,7 @@ impl<'a> Verifier<'a> {
                     None => return Err(format!("{id}: {inst_id} does not exist")),
                 }
                 if let Some(v) = s.inst(inst_id).result {
-                    let place = Place { block: id, position: i + 1 };
+                    let place = Definition { block: id, position: i + 1 };
                     self.place(v, ValueDef::Inst(inst_id), place).map_err(|what| format!("{id}: {what}"))?;
                 }
             }
@@ -135,7 +135,7 @@ impl<'a> Verifier<'a> {
         Ok(())
     }
 
-    fn place(&mut self, v: Value, def: ValueDef, place: Place) -> Check {
+    fn place(&mut self, v: Value, def: ValueDef, place: Definition) -> Check {
         match self.shader.values.get(v.index()) {
             None => Err(format!("{v} does not exist")),
             Some(data) if data.def != def => Err(format!("{v} says that it is made elsewhere")),

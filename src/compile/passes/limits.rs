@@ -1,5 +1,5 @@
-//! What the hardware, or the joint between separately compiled parts, has no room for: refused here, so that every code
-//! generator takes the same shaders.
+//! Refuses what the hardware, or the joint between separately compiled parts, has no room for, so that every code generator
+//! takes the same shaders.
 //!
 //! | what | most | above |
 //! | --- | --- | --- |

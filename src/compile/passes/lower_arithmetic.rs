@@ -1,4 +1,4 @@
-//! Arithmetic that takes the hardware several steps, as those steps.
+//! Writes arithmetic that takes the hardware several steps as those steps.
 //!
 //! | operation | bits | becomes |
 //! | --- | --- | --- |

@@ -58,7 +58,7 @@ pub(super) fn becomes_loop(shader: &Shader, inst: &Inst) -> bool {
 
 /// An atomic's own instruction, without what it does.
 #[derive(Clone, Copy)]
-enum Place {
+enum AtomicPlace {
     Shared,
     Global(Access),
     Buffer(Access),
@@ -66,21 +66,21 @@ enum Place {
     Image(MimgInst),
 }
 
-fn atomic(op: &Op) -> Option<(AtomicOp, Place)> {
+fn atomic(op: &Op) -> Option<(AtomicOp, AtomicPlace)> {
     Some(match *op {
-        Op::SharedAtomic(op) => (op, Place::Shared),
-        Op::GlobalAtomic { op, access } => (op, Place::Global(access)),
-        Op::BufferAtomic { op, access } => (op, Place::Buffer(access)),
-        Op::TexelAtomic { op, access } => (op, Place::Texel(access)),
+        Op::SharedAtomic(op) => (op, AtomicPlace::Shared),
+        Op::GlobalAtomic { op, access } => (op, AtomicPlace::Global(access)),
+        Op::BufferAtomic { op, access } => (op, AtomicPlace::Buffer(access)),
+        Op::TexelAtomic { op, access } => (op, AtomicPlace::Texel(access)),
         Op::Mimg(image) => match image.op {
-            MimgOp::Atomic(op) => (op, Place::Image(image)),
+            MimgOp::Atomic(op) => (op, AtomicPlace::Image(image)),
             _ => return None,
         },
         _ => return None,
     })
 }
 
-impl Place {
+impl AtomicPlace {
     fn memory(self) -> AtomicMemory {
         match self {
             Self::Shared => AtomicMemory::Shared,

@@ -1,4 +1,4 @@
-//! Barriers to their parts: what was written before becomes visible, the wave waits, what others wrote is seen.
+//! Takes barriers apart: what was written before becomes visible, the wave waits, what others wrote is seen.
 //!
 //! | a barrier's | is | becomes |
 //! | --- | --- | --- |

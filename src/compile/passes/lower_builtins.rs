@@ -31,7 +31,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     rewrite(shader, |b, inst| {
         let Op::LoadBuiltIn { builtin, component, .. } = inst.op else { return Ok(Rewrite::Keep) };
         let local = LocalId::new(&cx.entry, &modes);
-        let mut at = Place { b, p: &mut prelude, entry: &cx.entry, local, per_sample: modes.per_sample };
+        let mut at = BuiltInReader { b, p: &mut prelude, entry: &cx.entry, local, per_sample: modes.per_sample };
         let value = at.load(builtin, component)?;
         note(cx, builtin, component, &modes);
         Ok(value.map_or(Rewrite::Keep, Rewrite::Value))
@@ -59,7 +59,7 @@ fn note(cx: &mut PassContext<'_>, builtin: BuiltIn, component: u8, modes: &Modes
     }
 }
 
-struct Place<'a, 'b> {
+struct BuiltInReader<'a, 'b> {
     b: &'a mut Builder<'b>,
     p: &'a mut Prelude,
     entry: &'a Entry,
@@ -67,7 +67,7 @@ struct Place<'a, 'b> {
     per_sample: bool,
 }
 
-impl Place<'_, '_> {
+impl BuiltInReader<'_, '_> {
     /// The value, or `None` if another pass has it.
     fn load(&mut self, builtin: BuiltIn, component: u8) -> Result<Option<Value>> {
         use BuiltIn as B;

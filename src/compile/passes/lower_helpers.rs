@@ -1,4 +1,4 @@
-//! What helper invocations must not do, as branches around it (fragment shaders).
+//! Puts branches around what helper invocations of a fragment shader must not do.
 //!
 //! | operation | in a fragment shader | elsewhere |
 //! | --- | --- | --- |
@@ -39,7 +39,7 @@ fn live(b: &mut Builder<'_>) -> Value {
     b.value(Op::Amd(AmdOp::LiveMask), &[], Type::B1)
 }
 
-/// The instruction behind a branch; what it gives is 0 in helpers.
+/// Branches around the instruction in helpers, where its result is 0.
 fn in_real_pixels(b: &mut Builder<'_>, inst: &Inst) -> Rewrite {
     // A block says of one thing only where it ends: the loop that it is the header of comes first.
     if let Merge::Loop { .. } = b.shader.block(b.block()).merge {

@@ -3,7 +3,7 @@
 //! Constant indices add up in the pointer; an index of run time becomes a multiplication and a sum. The first indices into
 //! an array of bindings choose the descriptor.
 
-use super::cx::{Cx, Index, Inst, Layout, Place, Pointer, Ty, TypeId};
+use super::cx::{Cx, Index, Inst, Layout, Pointer, Storage, Ty, TypeId};
 use crate::error::Result;
 use crate::ir::{Align, AluOp, Type, Value};
 use spirv::Op;
@@ -67,7 +67,7 @@ fn step(cx: &mut Cx<'_>, inst: &Inst<'_>, p: &mut Pointer, index: u32, stride: u
         p.constant = p.constant.wrapping_add((bits as u32).wrapping_mul(stride));
         return Ok(());
     }
-    let wide = if matches!(p.place, Place::Global(_)) { Type::B64 } else { Type::B32 };
+    let wide = if matches!(p.place, Storage::Global(_)) { Type::B64 } else { Type::B32 };
     let index = cx.index_value(index, wide).map_err(|e| e.at(inst.place()))?;
     let offset = cx.b.imul_const(index, u64::from(stride));
     p.dynamic = Some(match p.dynamic {
@@ -83,7 +83,8 @@ fn chain(cx: &mut Cx<'_>, inst: &Inst<'_>, mut p: Pointer, first: usize) -> Resu
     p.access.non_uniform |= cx.non_uniform(result) || cx.non_uniform(inst.id(0)?);
     for n in first..inst.len() {
         let id = inst.id(n)?;
-        p.access.non_uniform |= matches!(p.place, Place::Buffer { .. } | Place::Resource { .. }) && cx.non_uniform(id);
+        p.access.non_uniform |=
+            matches!(p.place, Storage::Buffer { .. } | Storage::Resource { .. }) && cx.non_uniform(id);
         let of_bindings = is_array_of_bindings(cx, &p);
         match cx.types.get(p.ty) {
             Ty::Array { elem, .. } | Ty::RuntimeArray { elem, .. } => {
@@ -143,8 +144,8 @@ fn chain(cx: &mut Cx<'_>, inst: &Inst<'_>, mut p: Pointer, first: usize) -> Resu
 /// Whether the pointer is still to an array of descriptors, outside of any block.
 fn is_array_of_bindings(cx: &Cx<'_>, p: &Pointer) -> bool {
     match p.place {
-        Place::Resource { .. } => true,
-        Place::Buffer { .. } => {
+        Storage::Resource { .. } => true,
+        Storage::Buffer { .. } => {
             let mut ty = p.ty;
             while let Ty::Array { elem, .. } | Ty::RuntimeArray { elem, .. } = *cx.types.get(ty) {
                 ty = elem;
@@ -164,7 +165,7 @@ fn choose_binding(cx: &mut Cx<'_>, p: &mut Pointer, elem: TypeId, id: u32) -> Re
         ty = elem;
     }
     let constant = cx.const_bits(id)?;
-    let (Place::Buffer { index, .. } | Place::Resource { index, .. }) = &mut p.place else { return Ok(()) };
+    let (Storage::Buffer { index, .. } | Storage::Resource { index, .. }) = &mut p.place else { return Ok(()) };
     *index = match (*index, constant) {
         (Index::Const(n), Some(bits)) => Index::Const(n.wrapping_add((bits as u32).wrapping_mul(inner))),
         (before, _) => {

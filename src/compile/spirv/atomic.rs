@@ -3,7 +3,7 @@
 //! Memory semantics become fences around a relaxed operation: a release before it, an acquire after it. An atomic flag
 //! is a 32-bit integer, 0 when clear.
 
-use super::cx::{Cx, Inst, Memory, Place, Values};
+use super::cx::{Cx, Inst, Memory, Storage, Values};
 use super::image;
 use super::operands::{result_component, set_result};
 use super::sync::{fence, scope, semantics};
@@ -92,7 +92,7 @@ fn perform(cx: &mut Cx<'_>, inst: &Inst<'_>, op: AtomicOp, data: &[Value], ty: T
     let pointer = cx.pointer(id)?;
     let mut access = Access { coherent: true, ..pointer.access };
     access.non_uniform |= cx.non_uniform(id);
-    let (op, place) = if let Place::Texel(texel) = &pointer.place {
+    let (op, place) = if let Storage::Texel(texel) = &pointer.place {
         image::texel_atomic(cx, inst, texel, op, access)?
     } else {
         match cx.memory(&pointer, 0)? {

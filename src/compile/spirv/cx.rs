@@ -55,7 +55,7 @@ pub struct PointerId(u32);
 
 /// What a pointer points into.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Place {
+pub enum Storage {
     /// A local variable.
     Local(LocalId),
     /// A constant table.
@@ -107,7 +107,7 @@ pub struct Texel {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pointer {
     /// What it points into.
-    pub place: Place,
+    pub place: Storage,
     /// Pointee type.
     pub ty: TypeId,
     /// How the pointee is laid out.
@@ -124,7 +124,7 @@ pub struct Pointer {
 
 impl Pointer {
     /// To the start of a place.
-    pub fn new(place: Place, ty: TypeId, layout: Layout) -> Self {
+    pub fn new(place: Storage, ty: TypeId, layout: Layout) -> Self {
         Self {
             place,
             ty,
@@ -314,7 +314,7 @@ impl<'a> Cx<'a> {
                 Ok(values)
             }
             Def::Pointer(p) => match self.pointers.get(p.0 as usize).cloned() {
-                Some(p) if matches!(p.place, Place::Global(_)) => Ok(SmallVec::from_slice(&[self.address(&p, 0)])),
+                Some(p) if matches!(p.place, Storage::Global(_)) => Ok(SmallVec::from_slice(&[self.address(&p, 0)])),
                 _ => Err(Error::unsupported("pointer as a value", format!("%{id}"))),
             },
             _ => Err(Error::malformed(format!("%{id} is not a value"))),
@@ -372,7 +372,7 @@ impl<'a> Cx<'a> {
                 };
                 let address = self.value(id)?;
                 // Nothing but an access's own `Aligned` operand says how an address is aligned.
-                let mut p = Pointer::new(Place::Global(address), pointee, Layout::EXPLICIT);
+                let mut p = Pointer::new(Storage::Global(address), pointee, Layout::EXPLICIT);
                 p.dynamic_align = Align::A1;
                 Ok(p)
             }
@@ -465,7 +465,7 @@ impl<'a> Cx<'a> {
 
     /// A pointer's 64-bit address, `extra` bytes on; only for [`Place::Global`].
     pub fn address(&mut self, p: &Pointer, extra: u32) -> Value {
-        let Place::Global(base) = p.place else { return self.b.undef(Type::B64) };
+        let Storage::Global(base) = p.place else { return self.b.undef(Type::B64) };
         let base = match p.dynamic {
             Some(d) => self.b.alu(AluOp::IAdd, &[base, d]),
             None => base,
@@ -486,13 +486,13 @@ impl<'a> Cx<'a> {
     /// Malformed: not in addressable memory.
     pub fn memory(&mut self, p: &Pointer, extra: u32) -> Result<Memory> {
         Ok(match p.place {
-            Place::Local(local) => Memory::Local(local, self.byte_offset(p, extra)),
-            Place::Shared => Memory::Shared(self.byte_offset(p, extra)),
-            Place::Buffer { resource, index, kind } => {
+            Storage::Local(local) => Memory::Local(local, self.byte_offset(p, extra)),
+            Storage::Shared => Memory::Shared(self.byte_offset(p, extra)),
+            Storage::Buffer { resource, index, kind } => {
                 let descriptor = self.descriptor(resource, index, DescriptorPart::Buffer, p.access.non_uniform);
                 Memory::Buffer { descriptor, offset: self.byte_offset(p, extra), kind }
             }
-            Place::Global(_) => Memory::Global(self.address(p, extra)),
+            Storage::Global(_) => Memory::Global(self.address(p, extra)),
             _ => return Err(Error::malformed("not memory that can be addressed")),
         })
     }

@@ -5,7 +5,7 @@
 //! returns at one place needs none.
 
 use super::cfg::{self, Cfg, Header};
-use super::cx::{Cx, Def, Inst, Place, Pointer, Ty, Values};
+use super::cx::{Cx, Def, Inst, Pointer, Storage, Ty, Values};
 use super::join::check;
 use super::parse::{Block, Function, Parsed};
 use super::types::{Layout, LeafTypes};
@@ -338,11 +338,11 @@ fn variable(cx: &mut Cx<'_>, session: &Session<'_>, at: &Inst<'_>) -> Result<()>
         return Err(at.unsupported("holding a pointer"));
     }
     if let Some(table) = session.usage.constant_table(cx, id)? {
-        cx.set_pointer(id, Pointer::new(Place::Table(table), pointee, Layout::PACKED));
+        cx.set_pointer(id, Pointer::new(Storage::Table(table), pointee, Layout::PACKED));
         return Ok(());
     }
     let local = cx.new_local(id, pointee)?;
-    let pointer = Pointer::new(Place::Local(local), pointee, Layout::PACKED);
+    let pointer = Pointer::new(Storage::Local(local), pointee, Layout::PACKED);
     if let Some(init) = at.opt_id(1)? {
         let values = cx.values(init)?;
         cx.store(&pointer, &values, Default::default())?;

@@ -4,7 +4,7 @@
 //! binding, an input or output, workgroup memory, push constants, or a local.
 
 use super::constants::Leaves;
-use super::cx::{Cx, Def, Index, Place, Pointer};
+use super::cx::{Cx, Def, Index, Pointer, Storage};
 use super::instruction::Inst;
 use super::types::{Layout, Member, Ty, TypeId};
 use super::usage::Usage;
@@ -88,7 +88,7 @@ fn doubt_read_only(cx: &mut Cx<'_>, variables: &[u32]) -> Result<()> {
     let written: BTreeSet<(u32, u32)> = cx.b.shader.resources.iter().filter(written).map(of).collect();
     for &id in variables.iter().filter(|_| physical || !written.is_empty()) {
         let mut pointer = cx.pointer(id)?;
-        let Place::Buffer { resource, kind: BufferKind::Storage, .. } = pointer.place else { continue };
+        let Storage::Buffer { resource, kind: BufferKind::Storage, .. } = pointer.place else { continue };
         let here = cx.b.shader.resources.get(resource.index()).is_some_and(|r| written.contains(&of(r)));
         if here || !cx.module.is_decorated(id, Decoration::Restrict) {
             pointer.access.read_only = false;
@@ -239,19 +239,21 @@ fn variable(cx: &mut Cx<'_>, inst: &Inst<'_>, usage: &Usage) -> Result<Pointer> 
         return Err(inst.malformed("the type of a variable is no pointer"));
     };
     match class {
-        StorageClass::Input => Ok(Pointer::new(Place::Input(cx.declare_input(id, pointee)?), pointee, Layout::PACKED)),
+        StorageClass::Input => {
+            Ok(Pointer::new(Storage::Input(cx.declare_input(id, pointee)?), pointee, Layout::PACKED))
+        }
         StorageClass::Output => {
             let output = cx.declare_output(id, pointee)?;
-            let pointer = Pointer::new(Place::Output(output), pointee, Layout::PACKED);
+            let pointer = Pointer::new(Storage::Output(output), pointee, Layout::PACKED);
             initialize(cx, inst, &pointer)?;
             Ok(pointer)
         }
         StorageClass::Private => {
             if let Some(table) = usage.constant_table(cx, id)? {
-                return Ok(Pointer::new(Place::Table(table), pointee, Layout::PACKED));
+                return Ok(Pointer::new(Storage::Table(table), pointee, Layout::PACKED));
             }
             let local = cx.new_local(id, pointee)?;
-            let pointer = Pointer::new(Place::Local(local), pointee, Layout::PACKED);
+            let pointer = Pointer::new(Storage::Local(local), pointee, Layout::PACKED);
             initialize(cx, inst, &pointer)?;
             Ok(pointer)
         }
@@ -260,7 +262,7 @@ fn variable(cx: &mut Cx<'_>, inst: &Inst<'_>, usage: &Usage) -> Result<Pointer> 
             let end = cx.types.size(pointee, Layout::EXPLICIT);
             let bytes = &mut cx.b.shader.push_constant_bytes;
             *bytes = (*bytes).max(end);
-            Ok(Pointer::new(Place::PushConstant, pointee, Layout::EXPLICIT))
+            Ok(Pointer::new(Storage::PushConstant, pointee, Layout::EXPLICIT))
         }
         StorageClass::Uniform | StorageClass::StorageBuffer => buffer(cx, id, class, pointee),
         StorageClass::UniformConstant => opaque(cx, id, pointee),
@@ -294,7 +296,7 @@ fn shared(cx: &mut Cx<'_>, inst: &Inst<'_>, pointee: TypeId) -> Result<Pointer> 
     }
     cx.b.shader.shared_bytes = cx.b.shader.shared_bytes.max(end);
     cx.b.shader.shared_variables.push(start..end);
-    let mut pointer = Pointer::new(Place::Shared, pointee, layout);
+    let mut pointer = Pointer::new(Storage::Shared, pointee, layout);
     pointer.constant = start;
     Ok(pointer)
 }
@@ -350,7 +352,7 @@ fn buffer(cx: &mut Cx<'_>, id: u32, class: StorageClass, pointee: TypeId) -> Res
     // The rules of uniform buffers are for memory that nothing writes.
     let buffer = if uniform && !aliased { BufferKind::Uniform } else { BufferKind::Storage };
     let resource = resource(cx, id, kind, count, read_only)?;
-    let place = Place::Buffer { resource, index: Index::Const(0), kind: buffer };
+    let place = Storage::Buffer { resource, index: Index::Const(0), kind: buffer };
     let mut pointer = Pointer::new(place, pointee, Layout::EXPLICIT);
     pointer.access.coherent = cx.module.is_decorated(id, Decoration::Coherent);
     pointer.access.volatile = cx.module.is_decorated(id, Decoration::Volatile);
@@ -378,7 +380,7 @@ fn opaque(cx: &mut Cx<'_>, id: u32, pointee: TypeId) -> Result<Pointer> {
     };
     let read_only = cx.module.is_decorated(id, Decoration::NonWritable);
     let resource = resource(cx, id, kind, count, read_only)?;
-    let mut pointer = Pointer::new(Place::Resource { resource, index: Index::Const(0) }, pointee, Layout::EXPLICIT);
+    let mut pointer = Pointer::new(Storage::Resource { resource, index: Index::Const(0) }, pointee, Layout::EXPLICIT);
     pointer.access.coherent = cx.module.is_decorated(id, Decoration::Coherent);
     pointer.access.volatile = cx.module.is_decorated(id, Decoration::Volatile);
     Ok(pointer)

@@ -4,7 +4,7 @@
 //! Outputs live in locals; the exit block copies the components that some store may reach to their slots.
 
 use super::builtins::{self, Source};
-use super::cx::{Cx, Place, Pointer, Ty, TypeId, Values};
+use super::cx::{Cx, Pointer, Storage, Ty, TypeId, Values};
 use super::types::{Layout, Leaf};
 use crate::error::{Error, Result};
 use crate::ir::sample_shading::SampleEffect;
@@ -418,9 +418,9 @@ impl Cx<'_> {
         let (ty, here) = (i.ty, self.b.block());
         let local = self.new_local(0, ty)?;
         self.at_entry(|cx| {
-            let whole = Pointer::new(Place::Input(input), ty, Layout::PACKED);
+            let whole = Pointer::new(Storage::Input(input), ty, Layout::PACKED);
             let values = cx.load_input(input, &whole, false)?;
-            let copy = Pointer::new(Place::Local(local), ty, Layout::PACKED);
+            let copy = Pointer::new(Storage::Local(local), ty, Layout::PACKED);
             cx.store(&copy, &values, Default::default())
         })?;
         debug_assert_eq!(self.b.block(), here);
@@ -445,7 +445,7 @@ impl Cx<'_> {
     /// Malformed: no input. Unsupported: a built-in that changes within a pixel.
     pub fn interpolate_at(&mut self, pointer: u32, place: InterpPlace, operands: &[Value]) -> Result<Values> {
         let p = self.pointer(pointer)?;
-        let Place::Input(input) = p.place else {
+        let Storage::Input(input) = p.place else {
             return Err(Error::malformed("an interpolation function of what is not an input"));
         };
         if p.dynamic.is_none() {
@@ -456,7 +456,7 @@ impl Cx<'_> {
             return Err(Error::bug("input out of range"));
         };
         let values = self.interpolated(input, &Pointer::new(p.place.clone(), ty, Layout::PACKED), place, operands)?;
-        let copy = Place::Local(self.new_local(pointer, ty)?);
+        let copy = Storage::Local(self.new_local(pointer, ty)?);
         self.store(&Pointer::new(copy.clone(), ty, Layout::PACKED), &values, Default::default())?;
         self.load(&Pointer { place: copy, ..p }, Default::default())
     }

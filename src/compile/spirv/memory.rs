@@ -3,7 +3,7 @@
 //! A value is taken apart into leaves by the pointer's layout; neighbouring leaves of one width travel in one wide access
 //! of up to 16 bytes. Truth values stand in memory as 32 bits. Inputs have no bytes: see `interface`.
 
-use super::cx::{Cx, Inst, Layout, Memory, Place, Pointer, Texel, Ty, Values};
+use super::cx::{Cx, Inst, Layout, Memory, Pointer, Storage, Texel, Ty, Values};
 use super::types::Leaf;
 use crate::error::{Error, Result};
 use crate::ir::{Access, Align, AluOp, Bits, BufferKind, DescriptorPart, Op as Ir, ResourceKind, Type, Value};
@@ -45,7 +45,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
             pointer.access.non_uniform |= cx.non_uniform(inst.id(0)?);
             let operands = operands(cx, inst, 2)?.0;
             // The one constant of a table is there already.
-            if !matches!(pointer.place, Place::Table(_)) {
+            if !matches!(pointer.place, Storage::Table(_)) {
                 let values = cx.values(inst.id(1)?)?;
                 cx.store(&pointer, &values, operands)?;
             }
@@ -146,19 +146,19 @@ impl Cx<'_> {
     /// Unsupported: what cannot be a value.
     pub fn load(&mut self, pointer: &Pointer, operands: Operands) -> Result<Values> {
         match pointer.place {
-            Place::Resource { .. } => return self.load_opaque(pointer),
-            Place::Input(input) => {
+            Storage::Resource { .. } => return self.load_opaque(pointer),
+            Storage::Input(input) => {
                 if pointer.dynamic.is_none() {
                     return self.load_input(input, pointer, operands.access.volatile);
                 }
                 let local = self.input_local(input)?;
-                return self.load(&Pointer { place: Place::Local(local), ..pointer.clone() }, operands);
+                return self.load(&Pointer { place: Storage::Local(local), ..pointer.clone() }, operands);
             }
-            Place::Output(output) => {
+            Storage::Output(output) => {
                 let local = self.output_local(output);
-                return self.load(&Pointer { place: Place::Local(local), ..pointer.clone() }, operands);
+                return self.load(&Pointer { place: Storage::Local(local), ..pointer.clone() }, operands);
             }
-            Place::Texel(_) => return Err(Error::malformed("a load through a texel pointer")),
+            Storage::Texel(_) => return Err(Error::malformed("a load through a texel pointer")),
             _ => {}
         }
         let leaves = self.types.walk(pointer.ty, pointer.layout)?;
@@ -181,10 +181,10 @@ impl Cx<'_> {
     /// # Errors
     /// Malformed: memory that is not writable, or values of another shape.
     pub fn store(&mut self, pointer: &Pointer, values: &[Value], operands: Operands) -> Result<()> {
-        if let Place::Output(output) = pointer.place {
+        if let Storage::Output(output) = pointer.place {
             self.note_output(output, pointer);
             let local = self.output_local(output);
-            return self.store(&Pointer { place: Place::Local(local), ..pointer.clone() }, values, operands);
+            return self.store(&Pointer { place: Storage::Local(local), ..pointer.clone() }, values, operands);
         }
         let leaves = self.types.walk(pointer.ty, pointer.layout)?;
         let same = leaves.len() == values.len() && leaves.iter().zip(values).all(|(l, v)| l.ty == self.b.ty(*v));
@@ -227,13 +227,13 @@ impl Cx<'_> {
     fn align_at(&self, pointer: &Pointer, extra: u32, operands: Operands) -> Align {
         // A local is aligned no better than it asks for; buffers and push constants count from their offset.
         let base = match pointer.place {
-            Place::Local(local) => self.b.shader.locals.get(local.index()).map_or(Align::A1, |l| l.align),
-            Place::Table(_) | Place::Shared => Align::A16,
+            Storage::Local(local) => self.b.shader.locals.get(local.index()).map_or(Align::A1, |l| l.align),
+            Storage::Table(_) | Storage::Shared => Align::A16,
             _ => Align::of_offset(0),
         };
         let known = match operands.align {
             Some(a) => pointer.align(extra).max(a.min(Align::of_offset(extra))),
-            None if matches!(pointer.place, Place::Global(_)) => {
+            None if matches!(pointer.place, Storage::Global(_)) => {
                 let natural = self.types.packed_align(pointer.ty).min(8);
                 let natural = Align::from_bytes(natural).unwrap_or(Align::A1);
                 pointer.align(extra).max(natural.min(Align::of_offset(extra)))
@@ -247,11 +247,11 @@ impl Cx<'_> {
         let align = self.align_at(pointer, extra, operands);
         let access = both(pointer.access, operands.access);
         match pointer.place {
-            Place::Table(table) => {
+            Storage::Table(table) => {
                 let offset = self.byte_offset(pointer, extra);
                 return Ok(self.b.value(Ir::ConstLoad { table, align }, &[offset], ty));
             }
-            Place::PushConstant => {
+            Storage::PushConstant => {
                 let offset = self.byte_offset(pointer, extra);
                 return Ok(self.b.value(Ir::PushConstant { align }, &[offset], ty));
             }
@@ -271,7 +271,7 @@ impl Cx<'_> {
     fn store_at(&mut self, pointer: &Pointer, extra: u32, value: Value, operands: Operands) -> Result<()> {
         let align = self.align_at(pointer, extra, operands);
         let access = Access { read_only: false, ..both(pointer.access, operands.access) };
-        if let Place::Buffer { resource, .. } = pointer.place
+        if let Storage::Buffer { resource, .. } = pointer.place
             && self.resource_kind(resource) == Some(ResourceKind::UniformBuffer)
         {
             return Err(Error::malformed("a store to a uniform buffer"));
@@ -289,7 +289,7 @@ impl Cx<'_> {
 
     /// Descriptors of an image, sampler or both.
     fn load_opaque(&mut self, pointer: &Pointer) -> Result<Values> {
-        let Place::Resource { resource, index } = pointer.place else {
+        let Storage::Resource { resource, index } = pointer.place else {
             return Err(Error::bug("not an opaque resource"));
         };
         let parts: &[DescriptorPart] = match *self.types.get(pointer.ty) {
@@ -340,7 +340,7 @@ fn texel_pointer(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
     let coords = cx.values(inst.id(1)?)?;
     let sample = if ms { Some(cx.value(inst.id(2)?)?) } else { None };
     let texel = Texel { image: descriptor, image_type: image.ty, coords, sample };
-    let mut pointer = Pointer::new(Place::Texel(texel), pointee, Layout::PACKED);
+    let mut pointer = Pointer::new(Storage::Texel(texel), pointee, Layout::PACKED);
     pointer.access = image.access;
     cx.set_pointer(inst.result()?, pointer);
     Ok(())

@@ -111,14 +111,14 @@ struct TyData {
     align: u32,
     depth: u32,
     /// Of a struct: each member's place.
-    parts: Box<[Part]>,
+    parts: Box<[MemberOffset]>,
     /// Of a struct: bytes by decorations, saturating. Nothing outside of a struct changes them.
     explicit: u32,
 }
 
 /// Where a member of a struct stands.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct MemberOffset {
     /// Bytes before it in the packed layout, saturating.
     packed: u32,
     /// Leaves before it, saturating.
@@ -222,7 +222,7 @@ impl Types {
         for m in members {
             let e = self.data(m.ty);
             let packed = align_up(end, e.align);
-            parts.push(Part { packed, leaves });
+            parts.push(MemberOffset { packed, leaves });
             leaves = leaves.saturating_add(e.leaves);
             end = packed.saturating_add(e.packed);
             depth = depth.max(e.depth + 1);
