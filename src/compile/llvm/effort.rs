@@ -1,7 +1,7 @@
 //! How hard LLVM works on a shader: as asked, or as little as it can where its cost would be quadratic.
 //!
 //! Some of LLVM's passes take the square of a function's blocks or of a block's phis, and its scheduler that of a block's
-//! memory accesses. What is above the limits here gets code of level 0, whose time grows with the size, rather than none.
+//! memory accesses. What is above the limits here gets simple code, whose time grows with the size, rather than none.
 //! Accesses are counted after the pass pipeline, which promotes local variables: what is left is what the scheduler sees.
 //! The choice is a function of the shader alone, never of the time that something took: the same request gives the same
 //! bytes on every machine, and the limits are part of the sources that every key has a digest of. The ELF says that the
@@ -55,6 +55,25 @@ fn longest_product(shader: &Shader) -> u32 {
         }
     }
     lengths.into_iter().max().unwrap_or(0)
+}
+
+/// Passes over what gets simple code. Values that go from block to block pass through scratch memory: to coalesce those that
+/// meet in a block takes the square of their number.
+pub(super) const SIMPLE: &str = "function(reg2mem)";
+
+/// Has the code generator leave out every pass that only makes code better. (Its level 0 would do so too, but with a
+/// register allocator that copies undefined values out of registers that nothing has written, which no reader of the code
+/// can tell from a mistake.)
+pub(super) fn do_not_optimize(module: &Module<'_>) {
+    let context = module.get_context();
+    for name in ["optnone", "noinline"] {
+        let attribute = context.create_enum_attribute(Attribute::get_named_enum_kind_id(name), 0);
+        module.get_functions().for_each(|f| {
+            if f.count_basic_blocks() > 0 {
+                f.add_attribute(AttributeLoc::Function, attribute);
+            }
+        });
+    }
 }
 
 /// The limit that a module is over after the pass pipeline, in words for people.

@@ -4,9 +4,9 @@
 //! the process. The module verifier and the checks of the translation keep the last away; any diagnostic of severity
 //! Error fails the compile, whatever emission says.
 
+use super::effort;
 use super::ffi::Diagnosed;
 use super::function;
-use super::{defined, effort};
 use crate::compile::request::TuningOptions;
 use crate::compile::watch::{Made, Unwatched, Watch};
 use crate::error::{Error, Result};
@@ -62,7 +62,7 @@ fn generate(
     let asked = options.llvm.opt_level;
     let mut simplified = effort::too_large(shader).filter(|_| asked > 0);
     let level = if simplified.is_some() { 0 } else { asked };
-    let mut machine = machine(target, level)?;
+    let machine = machine(target, level.max(1))?;
     let diagnosed = Diagnosed::new();
     let module = function::build(diagnosed.context(), &machine, shader, options)?;
     module.verify().map_err(|e| Error::bug(format!("LLVM's verifier: {}", e.to_string().trim_end())))?;
@@ -74,13 +74,10 @@ fn generate(
     watch.done("llvm-opt", Made::Text(&text))?;
     if level > 0 {
         simplified = effort::too_many_accesses(&module);
-        if simplified.is_some() {
-            machine = self::machine(target, 0)?;
-        }
     }
     if level == 0 || simplified.is_some() {
-        run(&module, &machine, defined::PASSES)?;
-        defined::define(&module);
+        run(&module, &machine, effort::SIMPLE)?;
+        effort::do_not_optimize(&module);
     }
     let bytes = write(&module, &machine, kind)?;
     match diagnosed.take_errors().as_slice() {

@@ -11,11 +11,10 @@ use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::types::{BasicTypeEnum, IntType};
 use inkwell::values::{AsValueRef, BasicValueEnum, InstructionValue, IntValue, PointerValue};
 use llvm_sys::core::{
-    LLVMBuildAtomicRMW, LLVMBuildFreeze, LLVMConstNull, LLVMConstVector, LLVMContextSetDiagnosticHandler,
-    LLVMDisposeMessage, LLVMGetDiagInfoDescription, LLVMGetDiagInfoSeverity, LLVMGetNumOperands, LLVMGetOperand,
-    LLVMInsertIntoBuilder, LLVMInstructionClone, LLVMIsAConstantVector, LLVMIsUndef, LLVMSetOperand, LLVMTypeOf,
+    LLVMBuildAtomicRMW, LLVMBuildFreeze, LLVMContextSetDiagnosticHandler, LLVMDisposeMessage,
+    LLVMGetDiagInfoDescription, LLVMGetDiagInfoSeverity, LLVMInsertIntoBuilder, LLVMInstructionClone,
 };
-use llvm_sys::prelude::{LLVMDiagnosticInfoRef, LLVMValueRef};
+use llvm_sys::prelude::LLVMDiagnosticInfoRef;
 use llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp, LLVMDiagnosticSeverity};
 use std::cell::RefCell;
 use std::ffi::{CStr, c_void};
@@ -52,42 +51,6 @@ impl Diagnosed {
     /// Errors reported so far, taken out.
     pub fn take_errors(&self) -> Vec<String> {
         self.errors.take()
-    }
-}
-
-/// Puts zeros in place of an instruction's undefined operands. (Inkwell asserts that each operand has a basic type; a
-/// call of an intrinsic may have metadata.)
-pub(super) fn define_operands(inst: InstructionValue<'_>) {
-    for n in 0..inst.get_num_operands() {
-        // SAFETY: the instruction is alive as long as its context, and it has an operand of this number; what takes the
-        // operand's place is a constant of the same type.
-        unsafe {
-            let operand = LLVMGetOperand(inst.as_value_ref(), n);
-            let defined = defined(operand);
-            if defined != operand {
-                LLVMSetOperand(inst.as_value_ref(), n, defined);
-            }
-        }
-    }
-}
-
-/// A value, or the constant that stands for it where it, or an element of it, is undefined.
-///
-/// # Safety
-/// The value is alive.
-unsafe fn defined(value: LLVMValueRef) -> LLVMValueRef {
-    // SAFETY: an undefined value is a constant, whose type has a null value; a constant vector has constants of one type as
-    // operands, and what stands for them is so too.
-    unsafe {
-        if LLVMIsUndef(value) != 0 {
-            return LLVMConstNull(LLVMTypeOf(value));
-        }
-        if LLVMIsAConstantVector(value).is_null() {
-            return value;
-        }
-        let count = LLVMGetNumOperands(value).cast_unsigned();
-        let mut elements: Vec<LLVMValueRef> = (0..count).map(|n| defined(LLVMGetOperand(value, n))).collect();
-        LLVMConstVector(elements.as_mut_ptr(), count)
     }
 }
 

@@ -12,7 +12,6 @@ mod alu_int;
 mod atomic;
 mod blocks;
 mod buffer;
-mod defined;
 mod effort;
 mod emit;
 mod ffi;
