@@ -4,7 +4,7 @@
 #[path = "../../testdata/picture/geometry.rs"]
 mod geometry;
 #[path = "../../testdata/picture/scene.rs"]
-mod picture;
+mod shown;
 
 use crate::scene::Scene;
 use crate::support;
@@ -30,10 +30,10 @@ fn the_picture_is_lavapipes() {
         Ok(vulkan) => vulkan,
         Err(why) => return support::skip(test, &why),
     };
-    let Some(mut knot) = scene(test, "knot", picture::knot(SIZE, 1)) else { return };
+    let Some(mut knot) = scene(test, "knot", shown::knot(SIZE, 1)) else { return };
     // Where the knot ends, a pixel of it or of the floor: few of so many edges.
     knot.judge(vulkan, "knot", 40, Some(4.0 / 255.0));
     let noise = (0..SIZE * SIZE * 4).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
-    let Some(mut half) = scene(test, "half", picture::half(SIZE, noise)) else { return };
+    let Some(mut half) = scene(test, "half", shown::half(SIZE, noise)) else { return };
     half.judge(vulkan, "half", 0, Some(4.0 / 255.0));
 }
