@@ -1,0 +1,11 @@
+//! What a driver calls, from Rust and from C: `runtime`, the header, and C programs against both kinds of library.
+
+mod cache;
+mod header;
+mod library;
+#[path = "../support/link_support.rs"]
+mod link_support;
+mod programs;
+mod runtime;
+#[path = "../support/mod.rs"]
+mod support;
