@@ -1,5 +1,7 @@
 //! What a driver calls, from Rust and from C: `runtime`, the header, and C programs against both kinds of library.
 
+#[path = "../support/alloc.rs"]
+mod alloc;
 mod cache;
 mod header;
 mod library;
@@ -9,3 +11,6 @@ mod programs;
 mod runtime;
 #[path = "../support/mod.rs"]
 mod support;
+
+#[global_allocator]
+static COUNTING: alloc::Counting = alloc::Counting;

@@ -3,6 +3,7 @@
 
 use crate::cache::folder;
 use crate::library::Library;
+use crate::runtime::link_allocations;
 use crate::support::root;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -66,6 +67,20 @@ fn small_threads_link_at_the_same_time() {
 #[test]
 fn forks_have_their_own_contexts() {
     everywhere("fork");
+}
+
+#[test]
+fn a_link_asks_for_no_memory_of_its_own() {
+    let library = Library::built();
+    let dir = folder();
+    let (of_link, of_link_into) = link_allocations(dir.path());
+    assert!(of_link_into <= of_link, "{of_link_into} calls for memory, the link itself {of_link}");
+    let wrap = "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=posix_memalign".to_owned();
+    let libraries: Vec<String> = library.fixed().into_iter().chain([wrap]).collect();
+    for how in [As::C99, As::Cpp11] {
+        let program = compile("allocations", how, &libraries, dir.path());
+        run(&program, &[dir.path(), Path::new(&of_link.to_string())]);
+    }
 }
 
 #[test]

@@ -1,19 +1,25 @@
 //! `dovetail::runtime` from Rust: where parts come from, what a pipeline becomes, what the flags do without a service.
 
+use crate::alloc::allocations;
 use crate::cache::{self, Made, module, request, state};
 use crate::link_support;
+use dovetail::abi::layout::ResolvedLayout;
 use dovetail::cache::{Cache, StoreKind, entry};
 use dovetail::error::{ErrorKind, FullCompile};
+use dovetail::glue::{GlueKey, GluePiece};
 use dovetail::keys;
-use dovetail::link::{EmitGlue, Placement, link};
+use dovetail::link::{EmitGlue, Object, Placement, link, link_in_layout};
 use dovetail::runtime::{
     Answer, Context, ContextInfo, EventKind, Layout, ModuleRef, Phase, Pipeline, PipelineFlags, PipelineInfo, Route,
     Shader, ShaderInfo, ShaderStatus, Size,
 };
 use dovetail::state::{Known, PipelineState};
 use dovetail::target::{GfxIp, Stage};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::sync::Arc;
 
 fn context(dir: Option<&Path>) -> Context {
     Context::new(&ContextInfo { cache_dir: dir, target: GfxIp::Gfx1030, max_memory: 1 << 20 }).expect("a context")
@@ -84,6 +90,35 @@ fn a_link_into_memory_is_the_link() {
     // Another shader of the same request has the part that is in memory.
     assert_eq!(shader(&context, Stage::Vertex, 1).status().unwrap(), ShaderStatus::Ready);
     assert_eq!(context.stats().unwrap().memory_hits, 1);
+}
+
+/// How often the Rust link of the programs' pipeline asks for memory, and how often `link_into` does.
+pub fn link_allocations(dir: &Path) -> (u64, u64) {
+    let (context, state) = (context(Some(&dir.join("cache"))), state());
+    let layout = Layout::new(&state.layout).unwrap();
+    let places = ResolvedLayout::new(&state.layout).unwrap();
+    let objects = [link_support::vertex(), link_support::fragment()].map(|part| Object::parse(&part.build()).unwrap());
+    let [vs, fs] = pair(&context);
+    let shaders = [&vs, &fs];
+    let info = of(&shaders, &layout, &state, NONE);
+    let mut out = vec![0; 1 << 16];
+    let pieces = RefCell::new(BTreeMap::<GlueKey, Arc<GluePiece>>::new());
+    let glue = |key: &GlueKey| {
+        if let Some(piece) = pieces.borrow().get(key) {
+            return Ok(piece.clone());
+        }
+        let piece = Arc::new(dovetail::glue::emit(key)?);
+        pieces.borrow_mut().insert(key.clone(), piece.clone());
+        Ok(piece)
+    };
+    let [mut link, mut into] = [0; 2];
+    // Twice, as the first time fills tables.
+    for _ in 0..2 {
+        let by_hand = || link_in_layout(&[&objects[0], &objects[1]], &state, &places, Placement::Adjacent, &glue);
+        link = allocations(|| by_hand().unwrap()).0;
+        into = allocations(|| context.link_into(&info, &mut out).unwrap()).0;
+    }
+    (link, into)
 }
 
 #[test]

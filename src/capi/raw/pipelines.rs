@@ -11,6 +11,10 @@ use crate::state::{PipelineState, ResourceLayout};
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::ffi::{c_char, c_void};
+use std::sync::OnceLock;
+
+/// The layout of pipelines without one.
+static EMPTY: OnceLock<runtime::Layout> = OnceLock::new();
 
 thread_local! {
     /// State of the last link of this thread, whose memory the next one uses again.
@@ -41,14 +45,16 @@ unsafe fn with_pipeline(
         // SAFETY: C's promise.
         given.push(&unsafe { handle("shaders[n]", *shader) }?.0);
     }
-    let empty;
     let layout = match info.layout.is_null() {
         // SAFETY: C's promise.
         false => &unsafe { handle("layout", info.layout) }?.0,
-        true => {
-            empty = runtime::Layout::new(&ResourceLayout::default())?;
-            &empty
-        }
+        true => match EMPTY.get() {
+            Some(empty) => empty,
+            None => {
+                let empty = runtime::Layout::new(&ResourceLayout::default())?;
+                EMPTY.get_or_init(|| empty)
+            }
+        },
     };
     // A thread at its end has no state to use again.
     let mut state = STATE.try_with(|state| state.take()).unwrap_or_default();

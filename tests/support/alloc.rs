@@ -1,0 +1,53 @@
+//! The system's allocator with a count of what each thread asks it for.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+thread_local! {
+    // Has neither a first use that allocates nor an end.
+    static CALLS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// To be a test program's `#[global_allocator]`.
+pub struct Counting;
+
+/// How often this thread has asked for memory, or for more of it, while `f` ran.
+pub fn allocations<T>(f: impl FnOnce() -> T) -> (u64, T) {
+    let before = CALLS.get();
+    let out = f();
+    (CALLS.get() - before, out)
+}
+
+fn count() {
+    CALLS.set(CALLS.get() + 1);
+}
+
+// SAFETY: every call goes to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    // SAFETY: the caller keeps to the contract of `alloc`, which is the system allocator's.
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: see above.
+        unsafe { System.alloc(layout) }
+    }
+
+    // SAFETY: the caller keeps to the contract of `alloc_zeroed`, which is the system allocator's.
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: see above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    // SAFETY: the caller keeps to the contract of `realloc`, which is the system allocator's.
+    unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: see above.
+        unsafe { System.realloc(old, layout, size) }
+    }
+
+    // SAFETY: the caller keeps to the contract of `dealloc`, which is the system allocator's.
+    unsafe fn dealloc(&self, old: *mut u8, layout: Layout) {
+        // SAFETY: see above.
+        unsafe { System.dealloc(old, layout) }
+    }
+}
