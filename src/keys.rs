@@ -6,6 +6,9 @@ use crate::cache::{Key, KeyBuilder};
 use crate::compile::request::{CompilerId, StageRequest};
 use crate::error::Result;
 use crate::glue::GlueKey;
+use crate::link::Placement;
+use crate::state::PipelineState;
+use crate::target::GfxIp;
 
 /// Key of a stage's ELF. The domain names our unlinked format: a change of the format is a change of every key.
 ///
@@ -24,6 +27,25 @@ const GLUE_DOMAIN: &str = concat!("dovetail glue ", env!("DOVETAIL_GLUE_SOURCES"
 /// Bug: the key cannot be serialized.
 pub fn glue(key: &GlueKey) -> Result<Key> {
     Ok(KeyBuilder::new(GLUE_DOMAIN).field("glue", key)?.finish())
+}
+
+/// Key of a pipeline ELF: its stages' keys, its state, how its parts are placed.
+///
+/// # Errors
+/// Bug: the state cannot be serialized.
+pub fn pipeline(stages: &[Key], state: &PipelineState, placement: Placement) -> Result<Key> {
+    let stages: Vec<[u8; 32]> = stages.iter().map(|key| key.0).collect();
+    let builder = KeyBuilder::new("dovetail pipeline elf 1").field("stages", &stages)?;
+    Ok(builder.field("state", state)?.field("placement", &placement)?.field("glue", GLUE_DOMAIN)?.finish())
+}
+
+/// Key of all that decides code besides requests: results under another one are of no use here.
+///
+/// # Errors
+/// Bug: the key cannot be serialized.
+pub fn global(target: GfxIp, compiler: Option<&CompilerId>) -> Result<Key> {
+    let builder = KeyBuilder::new("dovetail global 1").field("target", &target)?;
+    Ok(builder.field("compiler", &compiler)?.field("glue", GLUE_DOMAIN)?.finish())
 }
 
 #[cfg(test)]

@@ -30,7 +30,8 @@
 //! | what an error says, or its exit code | `error.rs`, `docs/errors.md` |
 //!
 //! A driver builds this crate with `--no-default-features`: linker and cache, no compiler. The features are `compiler` (front
-//! end and passes), `llvm` (the code generator), `proof` (the judges), `sled` (a store) and `cli` (the program).
+//! end and passes), `llvm` (the code generator), `proof` (the judges), `sled` (a store), `cli` (the program), `runtime` (what a
+//! driver calls) and `capi` (the same for C).
 //!
 //! ```
 //! use dovetail::abi::layout::ResolvedLayout;
@@ -44,6 +45,8 @@
 
 pub mod abi;
 pub mod cache;
+#[cfg(feature = "capi")]
+pub mod capi;
 #[cfg(feature = "proof")]
 pub mod check;
 pub mod compile;
@@ -67,6 +70,8 @@ pub mod pipeline;
 #[cfg(feature = "proof")]
 pub mod proof;
 pub mod reloc;
+#[cfg(feature = "runtime")]
+pub mod runtime;
 pub mod state;
 pub mod target;
 #[cfg(feature = "compiler")]

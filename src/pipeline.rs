@@ -6,8 +6,8 @@
 use crate::compile::request::{KnownState, Module, StageRequest, TuningOptions};
 use crate::error::{Context, Error, FullCompile, Result};
 use crate::link::{self, Linked, Object, Placement};
-use crate::metadata::interface::StageKind;
-use crate::state::{Known, PipelineState};
+use crate::metadata::interface::{FragmentInput, StageKind};
+use crate::state::{Known, PipelineState, ResourceLayout};
 use crate::target::{GfxIp, Stage, WaveSize};
 use crate::toolchain::{Fetched, Toolchain};
 use serde::Serialize;
@@ -139,13 +139,7 @@ fn whole(request: &PipelineRequest<'_>, tools: &Toolchain<'_>, reason: Option<&F
         if let Some(StageKind::Fragment(fragment)) = done.last().map(|p: &Object| &p.interface().kind) {
             fragment_inputs = fragment.inputs.clone();
         }
-        KnownState {
-            layout: Known::Known(state.layout.clone()),
-            vertex: Known::Known(state.vertex.clone()),
-            params: Known::Known(fragment_inputs.clone()),
-            multiview: Known::Known(state.view_mask != 0),
-            colors: Known::Known(state.color.clone()),
-        }
+        everything_known(state, &state.layout, &fragment_inputs)
     })?;
     match parts {
         Ok(parts) => finish(request, tools, parts, Route::Whole(reason.map(ToString::to_string))),
@@ -179,8 +173,23 @@ fn stages(
     Ok(Ok(both))
 }
 
+/// What a whole compile knows of a pipeline, once its fragment shader is read.
+pub(crate) fn everything_known(
+    state: &PipelineState,
+    layout: &ResourceLayout,
+    fragment_inputs: &[FragmentInput],
+) -> KnownState {
+    KnownState {
+        layout: Known::Known(layout.clone()),
+        vertex: Known::Known(state.vertex.clone()),
+        params: Known::Known(fragment_inputs.to_vec()),
+        multiview: Known::Known(state.view_mask != 0),
+        colors: Known::Known(state.color.clone()),
+    }
+}
+
 /// What cannot change a stage's code stays out of its request, so that pipelines share it.
-fn only_for(stage: Stage, known: KnownState) -> KnownState {
+pub(crate) fn only_for(stage: Stage, known: KnownState) -> KnownState {
     let KnownState { layout, vertex, params, multiview, colors } = known;
     let vertex_stage = stage == Stage::Vertex;
     KnownState {

@@ -2,6 +2,7 @@
 //!
 //! Everything has a default, so that a compute pipeline without resources is the empty file. Unknown keys are refused.
 
+mod format;
 mod kind;
 
 use crate::target::Stage;
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub use crate::kinds::ResourceKind;
+pub use format::VkFormat;
 pub use kind::BindingKind;
 
 /// A fact that may be missing while a stage is compiled early. "Unknown" is not a default value: code must differ.
@@ -157,8 +159,8 @@ pub struct VertexAttribute {
     pub location: u32,
     /// Binding it is read from.
     pub binding: u32,
-    /// Format, Vulkan's name without `VK_FORMAT_`: `R32G32B32_SFLOAT`.
-    pub format: String,
+    /// Format; in a file Vulkan's name without `VK_FORMAT_`: `R32G32B32_SFLOAT`.
+    pub format: VkFormat,
     /// Byte offset in the element.
     #[serde(default)]
     pub offset: u32,
@@ -193,8 +195,8 @@ impl ColorState {
 pub struct ColorAttachment {
     /// Location of the fragment output.
     pub location: u32,
-    /// Format, Vulkan's name without `VK_FORMAT_`.
-    pub format: String,
+    /// Format; in a file Vulkan's name without `VK_FORMAT_`.
+    pub format: VkFormat,
     /// Channels written, bits r=1 g=2 b=4 a=8.
     #[serde(default = "all_channels")]
     pub write_mask: u8,

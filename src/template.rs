@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::ir::{InstId, NumericKind, Op, OutputSlot, Shader};
 use crate::state::{
     BindingKind, BindingLayout, ColorAttachment, PipelineState, SetLayout, VertexAttribute, VertexBinding, VertexRate,
+    VkFormat,
 };
 use crate::target::Stage;
 use std::collections::BTreeMap;
@@ -24,8 +25,8 @@ pub fn state(shaders: &[Shader]) -> Result<PipelineState> {
         add_resources(&mut state, shader);
         state.layout.push_constant_bytes = state.layout.push_constant_bytes.max(shader.push_constant_bytes);
         match shader.stage {
-            Stage::Vertex => add_attributes(&mut state, shader),
-            Stage::Fragment => add_attachments(&mut state, shader),
+            Stage::Vertex => add_attributes(&mut state, shader)?,
+            Stage::Fragment => add_attachments(&mut state, shader)?,
             Stage::Compute => {}
         }
     }
@@ -74,7 +75,7 @@ fn placed(shader: &Shader) -> impl Iterator<Item = InstId> + '_ {
     shader.blocks.iter().flat_map(|b| b.insts.iter().copied())
 }
 
-fn add_attributes(state: &mut PipelineState, shader: &Shader) {
+fn add_attributes(state: &mut PipelineState, shader: &Shader) -> Result<()> {
     // Location to (components, bits, kind); a location is one attribute whatever components are read of it.
     let mut locations: BTreeMap<u32, (u8, u32, NumericKind)> = BTreeMap::new();
     for id in placed(shader) {
@@ -97,14 +98,16 @@ fn add_attributes(state: &mut PipelineState, shader: &Shader) {
             .map(|c| format!("{c}{bits}"))
             .chain([format!("_{suffix}")])
             .collect();
+        let format = VkFormat::named(&format)?;
         let binding = state.vertex.bindings.len() as u32;
         let stride = u32::from(components) * bits / 8;
         state.vertex.bindings.push(VertexBinding { binding, stride, rate: VertexRate::Vertex, divisor: 1 });
         state.vertex.attributes.push(VertexAttribute { location, binding, format, offset: 0 });
     }
+    Ok(())
 }
 
-fn add_attachments(state: &mut PipelineState, shader: &Shader) {
+fn add_attachments(state: &mut PipelineState, shader: &Shader) -> Result<()> {
     let mut locations: BTreeMap<u32, NumericKind> = BTreeMap::new();
     for id in placed(shader) {
         if let Op::StoreOutput { slot: OutputSlot::Location { location, index, .. }, kind } = shader.inst(id).op {
@@ -118,12 +121,14 @@ fn add_attachments(state: &mut PipelineState, shader: &Shader) {
             NumericKind::Sint => "R32G32B32A32_SINT",
             NumericKind::Uint => "R32G32B32A32_UINT",
         };
+        let format = VkFormat::named(format)?;
         state.color.attachments.push(ColorAttachment {
             location,
-            format: format.into(),
+            format,
             write_mask: 15,
             blend: false,
             blend_source_alpha: false,
         });
     }
+    Ok(())
 }

@@ -48,14 +48,11 @@ impl<'a> Toolchain<'a> {
     pub fn new(cache: &'a Cache, compiler: Option<&'a dyn Compiler>) -> Result<Self> {
         let id = match compiler {
             Some(compiler) => compiler.id().clone(),
-            None => {
-                let manifest = cache.get(&manifest_key()?).ok_or_else(|| {
-                    Error::environment(
-                        "no compiler here, and the cache does not say which one filled it: populate it first",
-                    )
-                })?;
-                rmp_serde::from_slice(&manifest).map_err(|e| Error::malformed(format!("cache manifest: {e}")))?
-            }
+            None => recorded_compiler(cache)?.ok_or_else(|| {
+                Error::environment(
+                    "no compiler here, and the cache does not say which one filled it: populate it first",
+                )
+            })?,
         };
         Ok(Self { cache, compiler, id })
     }
@@ -109,6 +106,16 @@ impl GlueSource for Toolchain<'_> {
         self.cache.keep(&name, &bytes);
         Ok(Arc::new(piece))
     }
+}
+
+/// The compiler that filled a cache last, by its manifest; none if the cache has none yet.
+///
+/// # Errors
+/// Malformed: the manifest.
+pub fn recorded_compiler(cache: &Cache) -> Result<Option<CompilerId>> {
+    let read = |bytes: Vec<u8>| rmp_serde::from_slice(&bytes);
+    let read = cache.get(&manifest_key()?).map(read).transpose();
+    read.map_err(|e| Error::malformed(format!("cache manifest: {e}")))
 }
 
 fn manifest_key() -> Result<Key> {

@@ -222,7 +222,7 @@ fn export_format(
         // Only alpha is of use, and it needs red's place beside it.
         return Ok(coverage.then_some((ExportFormat::Ar32, 0x9)));
     };
-    let format = Format::parse(&attachment.format)?;
+    let format = Format::of(attachment.format)?;
     if !format.is_color() {
         return Err(Error::malformed(format!("`{}` is no colour format", attachment.format)));
     }
@@ -266,7 +266,7 @@ mod tests {
     use crate::metadata::interface::ComponentType;
 
     fn attachment(location: u32, format: &str) -> ColorAttachment {
-        let format = format.to_owned();
+        let format = format.parse().expect("a format");
         ColorAttachment { location, format, write_mask: 0xf, blend: false, blend_source_alpha: false }
     }
 

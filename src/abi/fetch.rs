@@ -110,7 +110,7 @@ impl FetchPlan {
             .iter()
             .find(|b| b.binding == attribute.binding)
             .ok_or_else(|| Error::malformed(format!("vertex binding {} is not described", attribute.binding)))?;
-        let format = Format::parse(&attribute.format)?;
+        let format = Format::of(attribute.format)?;
         if (input.ty.bits == 64) != (format.max_bits() == 64) {
             let why = format!("an input of {} bits cannot read `{}`", input.ty.bits, attribute.format);
             return Err(Error::malformed(why));
@@ -274,7 +274,7 @@ mod tests {
         let attribute = |(location, format): (u32, &&str)| VertexAttribute {
             location,
             binding: 0,
-            format: (*format).to_owned(),
+            format: format.parse().expect("a format"),
             offset: 16 * location,
         };
         VertexInputState {

@@ -1,10 +1,10 @@
-//! Takes Vulkan's format names apart: channels from the lowest bit up, number format, and the hardware's numbers.
+//! Takes formats of vertices and colours apart: channels from the lowest bit up, number format, and the hardware's numbers.
 //!
-//! Names are read by their grammar (channel letter and width, repeated; number format; `PACKn` where the first channel
-//! named is the most significant), then held against the layouts that exist. To add a layout: a line in `PACKED`; to make
-//! it fetchable: its first number in [`buffer_number`].
+//! [`Format::of`] is a look-up by Vulkan's number. To add a format: a line in [`ROWS`], which the tests hold against the
+//! grammar of Vulkan's names; to make it fetchable: its first number in [`buffer_number`].
 
 use crate::error::{Error, Result};
+use crate::state::VkFormat;
 use crate::target::GfxIp;
 use smallvec::SmallVec;
 
@@ -58,106 +58,87 @@ pub enum Number {
 }
 
 /// A format.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Format {
     /// Channels and their widths in bits, lowest bits (first in memory) first.
-    pub channels: SmallVec<[(Channel, u8); 4]>,
+    pub channels: &'static [(Channel, u8)],
     /// What they are.
     pub number: Number,
     /// Channels share a word that is loaded as a whole, and aligned as a whole.
     pub packed: bool,
 }
 
-const NORMS: &[Number] = &[Number::Unorm, Number::Snorm];
-const SCALED: &[Number] = &[Number::Uscaled, Number::Sscaled];
-const INTS: &[Number] = &[Number::Uint, Number::Sint];
-const UNORM: &[Number] = &[Number::Unorm];
-const FLOAT: &[Number] = &[Number::Float];
-const SRGB: &[Number] = &[Number::Srgb];
+/// Formats whose numbers follow each other: the first of them, channels, number formats, packed.
+type Row = (u32, &'static [(Channel, u8)], &'static [Number], bool);
 
-/// Layouts in one word, widths from the lowest bit up, and what they may hold.
-const PACKED: [(&[u8], &[&[Number]]); 9] = [
-    (&[4, 4], &[UNORM]),
-    (&[4, 4, 4, 4], &[UNORM]),
-    (&[5, 6, 5], &[UNORM]),
-    (&[1, 5, 5, 5], &[UNORM]),
-    (&[5, 5, 5, 1], &[UNORM]),
-    (&[8, 8, 8, 8], &[NORMS, SCALED, INTS, SRGB]),
-    (&[10, 10, 10, 2], &[NORMS, SCALED, INTS]),
-    (&[11, 11, 10], &[FLOAT]),
-    (&[9, 9, 9, 5], &[FLOAT]),
-];
-
-/// Layouts of equal channels, by width.
-const ARRAYS: [(u8, &[&[Number]]); 4] = [
-    (8, &[NORMS, SCALED, INTS, SRGB]),
-    (16, &[NORMS, SCALED, INTS, FLOAT]),
-    (32, &[INTS, FLOAT]),
-    (64, &[INTS, FLOAT]),
-];
+/// Every vertex and colour format, in the order of Vulkan's numbers.
+#[rustfmt::skip]
+const ROWS: &[Row] = {
+    use Channel::{A, B, E, G, R};
+    use Number::{Float, Sint, Snorm, Sscaled, Uint, Unorm, Uscaled};
+    const BYTES: &[Number] = &[Unorm, Snorm, Uscaled, Sscaled, Uint, Sint, Number::Srgb];
+    const TENS: &[Number] = &[Unorm, Snorm, Uscaled, Sscaled, Uint, Sint];
+    const HALVES: &[Number] = &[Unorm, Snorm, Uscaled, Sscaled, Uint, Sint, Float];
+    const WORDS: &[Number] = &[Uint, Sint, Float];
+    &[
+        (1, &[(G, 4), (R, 4)], &[Unorm], true),
+        (2, &[(A, 4), (B, 4), (G, 4), (R, 4)], &[Unorm], true),
+        (3, &[(A, 4), (R, 4), (G, 4), (B, 4)], &[Unorm], true),
+        (4, &[(B, 5), (G, 6), (R, 5)], &[Unorm], true),
+        (5, &[(R, 5), (G, 6), (B, 5)], &[Unorm], true),
+        (6, &[(A, 1), (B, 5), (G, 5), (R, 5)], &[Unorm], true),
+        (7, &[(A, 1), (R, 5), (G, 5), (B, 5)], &[Unorm], true),
+        (8, &[(B, 5), (G, 5), (R, 5), (A, 1)], &[Unorm], true),
+        (9, &[(R, 8)], BYTES, false),
+        (16, &[(R, 8), (G, 8)], BYTES, false),
+        (23, &[(R, 8), (G, 8), (B, 8)], BYTES, false),
+        (30, &[(B, 8), (G, 8), (R, 8)], BYTES, false),
+        (37, &[(R, 8), (G, 8), (B, 8), (A, 8)], BYTES, false),
+        (44, &[(B, 8), (G, 8), (R, 8), (A, 8)], BYTES, false),
+        (51, &[(R, 8), (G, 8), (B, 8), (A, 8)], BYTES, true),
+        (58, &[(B, 10), (G, 10), (R, 10), (A, 2)], TENS, true),
+        (64, &[(R, 10), (G, 10), (B, 10), (A, 2)], TENS, true),
+        (70, &[(R, 16)], HALVES, false),
+        (77, &[(R, 16), (G, 16)], HALVES, false),
+        (84, &[(R, 16), (G, 16), (B, 16)], HALVES, false),
+        (91, &[(R, 16), (G, 16), (B, 16), (A, 16)], HALVES, false),
+        (98, &[(R, 32)], WORDS, false),
+        (101, &[(R, 32), (G, 32)], WORDS, false),
+        (104, &[(R, 32), (G, 32), (B, 32)], WORDS, false),
+        (107, &[(R, 32), (G, 32), (B, 32), (A, 32)], WORDS, false),
+        (110, &[(R, 64)], WORDS, false),
+        (113, &[(R, 64), (G, 64)], WORDS, false),
+        (116, &[(R, 64), (G, 64), (B, 64)], WORDS, false),
+        (119, &[(R, 64), (G, 64), (B, 64), (A, 64)], WORDS, false),
+        (122, &[(R, 11), (G, 11), (B, 10)], &[Float], true),
+        (123, &[(R, 9), (G, 9), (B, 9), (E, 5)], &[Float], true),
+        (1_000_340_000, &[(B, 4), (G, 4), (R, 4), (A, 4)], &[Unorm], true),
+        (1_000_340_001, &[(R, 4), (G, 4), (B, 4), (A, 4)], &[Unorm], true),
+        (1_000_470_000, &[(R, 5), (G, 5), (B, 5), (A, 1)], &[Unorm], true),
+        (1_000_470_001, &[(A, 8)], &[Unorm], false),
+    ]
+};
 
 impl Format {
-    /// Reads a name in Vulkan's spelling, with or without `VK_FORMAT_`.
+    /// The format of a number of Vulkan's.
     ///
     /// # Errors
-    /// Malformed: no such format, or one that is neither a vertex attribute nor a colour (depth, compressed, video).
+    /// Malformed: one that is neither a vertex attribute nor a colour (undefined, depth, compressed, video).
+    pub fn of(format: VkFormat) -> Result<Self> {
+        let row = ROWS.partition_point(|(first, ..)| *first <= format.0).checked_sub(1).and_then(|row| ROWS.get(row));
+        row.and_then(|(first, channels, numbers, packed)| {
+            let number = *numbers.get(usize::try_from(format.0 - first).ok()?)?;
+            Some(Self { channels, number, packed: *packed })
+        })
+        .ok_or_else(|| Error::malformed(format!("`{format}` is no vertex or colour format")))
+    }
+
+    /// The same of a name in Vulkan's spelling, with or without `VK_FORMAT_`: for files.
+    ///
+    /// # Errors
+    /// Malformed: no such format, or one that is neither a vertex attribute nor a colour.
     pub fn parse(name: &str) -> Result<Self> {
-        Self::read(name.strip_prefix("VK_FORMAT_").unwrap_or(name))
-            .filter(Self::exists)
-            .ok_or_else(|| Error::malformed(format!("`{name}` is no vertex or colour format")))
-    }
-
-    fn read(name: &str) -> Option<Self> {
-        let mut words = name.split('_');
-        let mut channels = read_channels(words.next()?)?;
-        let number = match words.next()? {
-            "UNORM" => Number::Unorm,
-            "SNORM" => Number::Snorm,
-            "USCALED" => Number::Uscaled,
-            "SSCALED" => Number::Sscaled,
-            "UINT" => Number::Uint,
-            "SINT" => Number::Sint,
-            // Floats without sign are in packed words, those with one are not.
-            "SFLOAT" if !name.contains("_PACK") => Number::Float,
-            "UFLOAT" if name.contains("_PACK") => Number::Float,
-            "SRGB" => Number::Srgb,
-            _ => return None,
-        };
-        let mut suffix = words.next();
-        let pack = suffix.and_then(|word| word.strip_prefix("PACK"));
-        if let Some(width) = pack {
-            channels.reverse();
-            let bits: u32 = channels.iter().map(|(_, bits)| u32::from(*bits)).sum();
-            if width.parse() != Ok(bits) {
-                return None;
-            }
-            suffix = words.next();
-        }
-        let vendor = matches!(suffix, None | Some("KHR" | "EXT"));
-        (vendor && words.next().is_none()).then_some(Self { channels, number, packed: pack.is_some() })
-    }
-
-    fn exists(&self) -> bool {
-        use Channel::{A, B, E, G, R};
-        let widths = self.widths();
-        let allowed = if self.packed {
-            PACKED.iter().find(|(layout, _)| **layout == *widths).map(|(_, numbers)| *numbers)
-        } else {
-            let width = widths.first().copied().filter(|w| widths.iter().all(|other| other == w));
-            ARRAYS.iter().find(|(layout, _)| Some(*layout) == width).map(|(_, numbers)| *numbers)
-        };
-        let order: SmallVec<[Channel; 4]> = self.channels.iter().map(|(channel, _)| *channel).collect();
-        let bytes = widths.iter().all(|width| *width == 8);
-        let orders: &[&[Channel]] = match (self.packed, widths.len()) {
-            (true, 2) => &[&[G, R]],
-            (true, 3) => &[&[R, G, B], &[B, G, R]],
-            (true, _) => &[&[R, G, B, A], &[B, G, R, A], &[A, B, G, R], &[A, R, G, B], &[R, G, B, E]],
-            (false, 1) if bytes && self.number == Number::Unorm => &[&[R], &[A]],
-            (false, 3 | 4) if bytes => &[&[R, G, B], &[B, G, R], &[R, G, B, A], &[B, G, R, A]],
-            (false, _) => &[&[R], &[R, G], &[R, G, B], &[R, G, B, A]],
-        };
-        let known = |numbers: &[&[Number]]| numbers.iter().any(|some| some.contains(&self.number));
-        allowed.is_some_and(known) && orders.contains(&order.as_slice())
+        Self::of(VkFormat::named(name)?)
     }
 
     /// Widths of the channels in bits, lowest first.
@@ -215,29 +196,131 @@ pub fn buffer_number(gfx: GfxIp, widths: &[u8], number: Number) -> Option<u8> {
     (first..=last).contains(&index).then(|| start + index - first)
 }
 
-fn read_channels(word: &str) -> Option<SmallVec<[(Channel, u8); 4]>> {
-    let mut channels = SmallVec::new();
-    let mut rest = word;
-    while let Some(letter) = rest.chars().next() {
-        let channel = match letter {
-            'R' => Channel::R,
-            'G' => Channel::G,
-            'B' => Channel::B,
-            'A' => Channel::A,
-            'E' => Channel::E,
-            _ => return None,
-        };
-        rest = rest.get(1..)?;
-        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        channels.push((channel, rest.get(..end)?.parse().ok()?));
-        rest = rest.get(end..)?;
-    }
-    (1..=4).contains(&channels.len()).then_some(channels)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // The grammar of Vulkan's names: channel letter and width, repeated; number format; `PACKn` where the first channel named is
+    // the most significant. It judges the table, which is written from the numbers.
+
+    /// A format as its name says.
+    struct Spelled {
+        channels: SmallVec<[(Channel, u8); 4]>,
+        number: Number,
+        packed: bool,
+    }
+
+    const NORMS: &[Number] = &[Number::Unorm, Number::Snorm];
+    const SCALED: &[Number] = &[Number::Uscaled, Number::Sscaled];
+    const INTS: &[Number] = &[Number::Uint, Number::Sint];
+    const UNORM: &[Number] = &[Number::Unorm];
+    const FLOAT: &[Number] = &[Number::Float];
+    const SRGB: &[Number] = &[Number::Srgb];
+
+    /// Layouts in one word, widths from the lowest bit up, and what they may hold.
+    const PACKED: [(&[u8], &[&[Number]]); 9] = [
+        (&[4, 4], &[UNORM]),
+        (&[4, 4, 4, 4], &[UNORM]),
+        (&[5, 6, 5], &[UNORM]),
+        (&[1, 5, 5, 5], &[UNORM]),
+        (&[5, 5, 5, 1], &[UNORM]),
+        (&[8, 8, 8, 8], &[NORMS, SCALED, INTS, SRGB]),
+        (&[10, 10, 10, 2], &[NORMS, SCALED, INTS]),
+        (&[11, 11, 10], &[FLOAT]),
+        (&[9, 9, 9, 5], &[FLOAT]),
+    ];
+
+    /// Layouts of equal channels, by width.
+    const ARRAYS: [(u8, &[&[Number]]); 4] = [
+        (8, &[NORMS, SCALED, INTS, SRGB]),
+        (16, &[NORMS, SCALED, INTS, FLOAT]),
+        (32, &[INTS, FLOAT]),
+        (64, &[INTS, FLOAT]),
+    ];
+
+    impl Spelled {
+        fn read(name: &str) -> Option<Self> {
+            let mut words = name.split('_');
+            let mut channels = read_channels(words.next()?)?;
+            let number = match words.next()? {
+                "UNORM" => Number::Unorm,
+                "SNORM" => Number::Snorm,
+                "USCALED" => Number::Uscaled,
+                "SSCALED" => Number::Sscaled,
+                "UINT" => Number::Uint,
+                "SINT" => Number::Sint,
+                // Floats without sign are in packed words, those with one are not.
+                "SFLOAT" if !name.contains("_PACK") => Number::Float,
+                "UFLOAT" if name.contains("_PACK") => Number::Float,
+                "SRGB" => Number::Srgb,
+                _ => return None,
+            };
+            let mut suffix = words.next();
+            let pack = suffix.and_then(|word| word.strip_prefix("PACK"));
+            if let Some(width) = pack {
+                channels.reverse();
+                let bits: u32 = channels.iter().map(|(_, bits)| u32::from(*bits)).sum();
+                if width.parse() != Ok(bits) {
+                    return None;
+                }
+                suffix = words.next();
+            }
+            let vendor = matches!(suffix, None | Some("KHR" | "EXT"));
+            (vendor && words.next().is_none()).then_some(Self { channels, number, packed: pack.is_some() })
+        }
+
+        fn exists(&self) -> bool {
+            use Channel::{A, B, E, G, R};
+            let widths = self.widths();
+            let allowed = if self.packed {
+                PACKED.iter().find(|(layout, _)| **layout == *widths).map(|(_, numbers)| *numbers)
+            } else {
+                let width = widths.first().copied().filter(|w| widths.iter().all(|other| other == w));
+                ARRAYS.iter().find(|(layout, _)| Some(*layout) == width).map(|(_, numbers)| *numbers)
+            };
+            let order: SmallVec<[Channel; 4]> = self.channels.iter().map(|(channel, _)| *channel).collect();
+            let bytes = widths.iter().all(|width| *width == 8);
+            let orders: &[&[Channel]] = match (self.packed, widths.len()) {
+                (true, 2) => &[&[G, R]],
+                (true, 3) => &[&[R, G, B], &[B, G, R]],
+                (true, _) => &[&[R, G, B, A], &[B, G, R, A], &[A, B, G, R], &[A, R, G, B], &[R, G, B, E]],
+                (false, 1) if bytes && self.number == Number::Unorm => &[&[R], &[A]],
+                (false, 3 | 4) if bytes => &[&[R, G, B], &[B, G, R], &[R, G, B, A], &[B, G, R, A]],
+                (false, _) => &[&[R], &[R, G], &[R, G, B], &[R, G, B, A]],
+            };
+            let known = |numbers: &[&[Number]]| numbers.iter().any(|some| some.contains(&self.number));
+            allowed.is_some_and(known) && orders.contains(&order.as_slice())
+        }
+
+        fn widths(&self) -> SmallVec<[u8; 4]> {
+            self.channels.iter().map(|(_, bits)| *bits).collect()
+        }
+
+        /// By its name, if there may be such a format.
+        fn parse(name: &str) -> Option<Self> {
+            Self::read(name).filter(Self::exists)
+        }
+    }
+
+    fn read_channels(word: &str) -> Option<SmallVec<[(Channel, u8); 4]>> {
+        let mut channels = SmallVec::new();
+        let mut rest = word;
+        while let Some(letter) = rest.chars().next() {
+            let channel = match letter {
+                'R' => Channel::R,
+                'G' => Channel::G,
+                'B' => Channel::B,
+                'A' => Channel::A,
+                'E' => Channel::E,
+                _ => return None,
+            };
+            rest = rest.get(1..)?;
+            let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+            channels.push((channel, rest.get(..end)?.parse().ok()?));
+            rest = rest.get(end..)?;
+        }
+        (1..=4).contains(&channels.len()).then_some(channels)
+    }
 
     /// Names of Vulkan that are vertex or colour formats, one line a layout: channels, numbers, suffix.
     const NAMES: &[(&str, &str, &str)] = &[
@@ -270,6 +353,26 @@ mod tests {
         }
         // VkFormat 1 to 123 are these; A8, A1B5G5R5 and two orders of 4 bits came later.
         assert_eq!(count, 123 + 4);
+    }
+
+    #[test]
+    fn the_table_is_what_the_names_say() {
+        let mut count = 0;
+        for (number, name) in VkFormat::all() {
+            match (Format::of(number), Spelled::parse(name)) {
+                (Ok(format), Some(spelled)) => {
+                    assert_eq!(format.channels, spelled.channels.as_slice(), "{name}");
+                    assert_eq!((format.number, format.packed), (spelled.number, spelled.packed), "{name}");
+                    count += 1;
+                }
+                (Err(_), None) => {}
+                (ours, spelled) => panic!("{name}: the table says {ours:?}, its name is read: {}", spelled.is_some()),
+            }
+        }
+        assert_eq!(count, 123 + 4);
+        for number in [0, 124, 184, 185, 1_000_339_999, 1_000_340_002, 1_000_470_002, u32::MAX] {
+            assert!(Format::of(VkFormat(number)).is_err(), "{number}");
+        }
     }
 
     #[test]

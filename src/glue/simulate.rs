@@ -264,7 +264,8 @@ fn expected(format: &Format, input: &VertexInput, binding: &VertexBinding, offse
 
 fn check(name: &str, input: &VertexInput, binding: &VertexBinding, offset: u32) {
     let what = format!("{name} {input:?} {binding:?} offset {offset}");
-    let attribute = VertexAttribute { location: 0, binding: binding.binding, format: name.into(), offset };
+    let format = name.parse().expect("a format");
+    let attribute = VertexAttribute { location: 0, binding: binding.binding, format, offset };
     let state = VertexInputState { bindings: vec![binding.clone()], attributes: vec![attribute] };
     let plan = FetchPlan::new(GfxIp::Gfx1030, std::slice::from_ref(input), &state).expect(&what);
     let user_data = [UserData::GlobalTable, UserData::VertexBufferTable, UserData::BaseVertex, UserData::BaseInstance];

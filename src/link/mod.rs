@@ -82,15 +82,29 @@ pub fn link_placed(
     glue: &dyn GlueSource,
 ) -> Result<Linked> {
     let layout = ResolvedLayout::new(&state.layout).at(|| "resource layout")?;
+    link_in_layout(objects, state, &layout, placement, glue)
+}
+
+/// As [`link_placed`], in a layout that was resolved before; the state's own is not looked at.
+///
+/// # Errors
+/// As [`link_objects`].
+pub fn link_in_layout(
+    objects: &[&Object],
+    state: &PipelineState,
+    layout: &ResolvedLayout,
+    placement: Placement,
+    glue: &dyn GlueSource,
+) -> Result<Linked> {
     let unit = attach(objects, state, glue)?;
     let places = Layout::new(&unit, placement)?;
-    let values = Values { state, layout: &layout };
+    let values = Values { state, layout };
     let named = |s: &UnitStage<'_>| format!("{} stage `{}`", s.stage(), s.object.interface().entry_point);
     let resolved: Vec<Resolved> =
         unit.stages.iter().map(|s| values.resolve(&s.object).at(|| named(s))).collect::<Result<_>>()?;
     let first = unit.stages.first().ok_or_else(|| Error::bug("a pipeline without stages"))?;
     let target = first.object.interface().target;
-    let document = document(&unit, state, &layout, &resolved)?;
+    let document = document(&unit, state, layout, &resolved)?;
     let note = note::write_section(target, &document);
     let elf = Output { target, unit: &unit, layout: &places, resolved: &resolved, note: &note }.write()?;
     Ok(Linked { elf, placement: places.placement })

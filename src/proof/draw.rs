@@ -25,7 +25,7 @@ use crate::emu::{INSTRUCTION_LIMIT, Limits, Outcome};
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::ir::interp::{Options, Verdict};
 use crate::pipeline::ShaderRef;
-use crate::state::{ColorAttachment, PipelineState, SpecializationEntry};
+use crate::state::{PipelineState, SpecializationEntry, VkFormat};
 use crate::target::Stage;
 use crate::template;
 
@@ -223,8 +223,10 @@ impl<'a> Pair<'a> {
     /// Pipelines for the precise attachments or the others.
     fn pipelines(&self, precise: bool, compiler: &dyn Compiler) -> Result<Pipelines> {
         let mut state = self.state.clone();
-        for attachment in state.color.attachments.iter_mut().filter(|a| !a.format.ends_with("INT")) {
-            *attachment = ColorAttachment { format: target_format(precise).to_owned(), ..attachment.clone() };
+        let plain = VkFormat::named(target_format(precise))?;
+        let integer = |format: VkFormat| format.name().is_some_and(|name| name.ends_with("INT"));
+        for attachment in state.color.attachments.iter_mut().filter(|a| !integer(a.format)) {
+            attachment.format = plain;
         }
         let shaders =
             self.sources.iter().zip(&self.modules).zip(STAGES).map(|((source, (module, info)), stage)| ShaderRef {

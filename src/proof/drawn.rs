@@ -184,7 +184,7 @@ impl<'a> Run<'a> {
             };
             let at = n.saturating_mul(binding.stride.into()).saturating_add(attribute.offset.into());
             let data = buffer.data.0.get(usize::try_from(at).unwrap_or(usize::MAX)..).unwrap_or_default();
-            for (component, bits) in (0..).zip(texel(&attribute.format, data)?) {
+            for (component, bits) in (0..).zip(texel(attribute.format.name().unwrap_or_default(), data)?) {
                 out.inputs.insert((attribute.location, component), (bits, Shadow::NONE));
             }
         }

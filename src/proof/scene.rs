@@ -15,7 +15,7 @@ use crate::emu::inputs::{Binding, Bound, Bytes, Compare, Depth, Draw, Inputs, Ta
 use crate::error::{Error, Result};
 use crate::ir::interp::encode;
 use crate::ir::{Bits, BuiltIn, Op, Resource, ResourceKind, Shader};
-use crate::state::PipelineState;
+use crate::state::{PipelineState, VkFormat};
 
 /// Pixels of an edge of the screen.
 const EDGE: u32 = 32;
@@ -193,7 +193,7 @@ impl Scene<'_> {
     /// Attributes of 32-bit floats that the position is made of; all if it is made of none.
     fn position_attributes(&self, reads: &Reads) -> Vec<usize> {
         let all = || self.state.vertex.attributes.iter().enumerate();
-        let float = |n: &usize| self.state.vertex.attributes[*n].format.ends_with("SFLOAT") && self.wide(*n) > 0;
+        let float = |n: &usize| name(self.state.vertex.attributes[*n].format).ends_with("SFLOAT") && self.wide(*n) > 0;
         let read = all().filter(|(_, a)| reads.attributes.contains(&a.location)).map(|(n, _)| n).filter(float);
         let read: Vec<usize> = read.collect();
         if read.is_empty() { all().map(|(n, _)| n).filter(float).collect() } else { read }
@@ -201,7 +201,7 @@ impl Scene<'_> {
 
     /// Components of 32 bits of an attribute.
     fn wide(&self, n: usize) -> usize {
-        let format = self.state.vertex.attributes.get(n).map_or("", |a| a.format.as_str());
+        let format = self.state.vertex.attributes.get(n).map_or("", |a| name(a.format));
         format.split('_').next().unwrap_or_default().matches("32").count()
     }
 
@@ -288,10 +288,10 @@ impl Scene<'_> {
         let points = self.is_of_points();
         let count = if points { POINTS } else { CORNERS };
         let vertex_buffers = attributes.map(|(n, (attribute, binding))| {
-            let channels = attribute.format.split('_').next().unwrap_or_default();
+            let channels = name(attribute.format).split('_').next().unwrap_or_default();
             let bits = if channels.contains("64") { Bits::B64 } else { Bits::B32 };
             let wide = channels.matches(&bits.count().to_string()).count();
-            let float = attribute.format.ends_with("SFLOAT");
+            let float = name(attribute.format).ends_with("SFLOAT");
             let mut data = Vec::new();
             let shared = style.shared && n != style.position && random.bits() & 1 == 0;
             let base: [f64; 4] = std::array::from_fn(|_| random.between(0.05, 0.9));
@@ -312,10 +312,8 @@ impl Scene<'_> {
         });
         let vertex_buffers = vertex_buffers.collect();
         let targets = self.state.color.attachments.iter().map(|attachment| {
-            let format = match attachment.format.ends_with("INT") {
-                true => attachment.format.as_str(),
-                false => target_format(true),
-            };
+            let format =
+                Some(name(attachment.format)).filter(|name| name.ends_with("INT")).unwrap_or(target_format(true));
             Target::new(attachment.location, format)
         });
         Draw {
@@ -381,6 +379,11 @@ fn fill(declared: &Declared, ty: u32, style: Style, random: &mut Random, to: &mu
         let bytes = value.to_le_bytes();
         to.iter_mut().skip(leaf.at).zip(bytes).take(leaf.bits.bytes() as usize).for_each(|(to, from)| *to = from);
     }
+}
+
+/// The name of a format, empty if it has none.
+fn name(format: VkFormat) -> &'static str {
+    format.name().unwrap_or_default()
 }
 
 /// Whether a shader samples a binding with a comparison.

@@ -4,6 +4,7 @@
 
 #[cfg(feature = "sled")]
 mod damaged_stores;
+mod format_numbers;
 mod kills;
 mod layout;
 #[path = "../support/link_support.rs"]

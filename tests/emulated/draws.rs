@@ -34,8 +34,8 @@ fn varied(test: &str, topology: Topology, vertices: &[[f32; 8]]) -> Option<Scene
 fn pair(test: &str, name: &str, topology: Topology, vertices: &[[f32; 8]], targets: Vec<Target>) -> Option<Scene> {
     let path = root().join("testdata/draws").join(name);
     let [vertex, fragment] = ["vert", "frag"].map(|stage| glsl(test, &path.with_extension(stage), "vulkan1.1"));
-    let attribute =
-        |location, offset| VertexAttribute { location, binding: 0, format: "R32G32B32A32_SFLOAT".to_owned(), offset };
+    let format = "R32G32B32A32_SFLOAT".parse().expect("a format");
+    let attribute = |location, offset| VertexAttribute { location, binding: 0, format, offset };
     let vertex_input = VertexInputState {
         bindings: vec![VertexBinding { binding: 0, stride: 32, rate: Default::default(), divisor: 1 }],
         attributes: vec![attribute(0, 0), attribute(1, 16)],
@@ -203,8 +203,8 @@ fn a_texture_is_drawn() {
         samples: 1,
         data,
     };
-    let attribute =
-        |location, format: &str| VertexAttribute { location, binding: location, format: format.to_owned(), offset: 0 };
+    let format = |name: &str| name.parse().expect("a format");
+    let attribute = |location, name| VertexAttribute { location, binding: location, format: format(name), offset: 0 };
     let binding = |binding, stride| VertexBinding { binding, stride, rate: Default::default(), divisor: 1 };
     let buffer = |binding, stride, data: &[f32]| VertexBuffer { binding, stride, data: floats(data) };
     let set = BindingLayout {

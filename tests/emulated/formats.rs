@@ -143,7 +143,12 @@ fn fetched(kind: Kind) -> Vec<String> {
         let Ok(format) = Format::parse(name) else { return false };
         let state = VertexInputState {
             bindings: vec![VertexBinding { binding: 0, stride: 16, rate: VertexRate::Vertex, divisor: 1 }],
-            attributes: vec![VertexAttribute { location: 0, binding: 0, format: name.clone(), offset: 0 }],
+            attributes: vec![VertexAttribute {
+                location: 0,
+                binding: 0,
+                format: name.parse().expect("a format"),
+                offset: 0,
+            }],
         };
         Kind::of(&format) == kind && FetchPlan::new(GfxIp::Gfx1030, &input, &state).is_ok()
     };
@@ -211,7 +216,7 @@ fn every_format_is_fetched() {
                     state.vertex.attributes.push(VertexAttribute {
                         location: binding,
                         binding,
-                        format: name.clone(),
+                        format: name.parse().expect("a format"),
                         offset,
                     });
                     buffers.push(VertexBuffer { binding, stride, data: Bytes(data) });
@@ -233,7 +238,7 @@ fn every_format_is_fetched() {
                     let distinct: BTreeSet<u32> = theirs.iter().copied().collect();
                     assert!(distinct.len() > 3, "{}: {} values prove nothing", attribute.format, distinct.len());
                     // Of some formats lavapipe takes the least number as it is, below -1.
-                    let normal = attribute.format.contains("SNORM");
+                    let normal = attribute.format.to_string().contains("SNORM");
                     let least = |word: u32| if normal { f32::from_bits(word).max(-1.0).to_bits() } else { word };
                     let wrong = (0..ours.len()).find(|n| !same_number(kind, ours[*n], least(theirs[*n])));
                     if let Some(n) = wrong {
@@ -258,9 +263,9 @@ fn fetching(stages: [Vec<u8>; 2], formats: &[&str], round: usize, targets: Vec<T
     let VertexInputState { bindings, attributes } = &mut state.vertex;
     for (n, (binding, attribute)) in bindings.iter_mut().zip(attributes).enumerate() {
         if let Some(format) = formats.get(n % formats.len().max(1)) {
-            attribute.format = (*format).to_owned();
+            attribute.format = format.parse().expect("a format");
         }
-        let elements: Vec<Vec<u8>> = (0..33).map(|_| element(random, &attribute.format)).collect();
+        let elements: Vec<Vec<u8>> = (0..33).map(|_| element(random, &attribute.format.to_string())).collect();
         let bytes = elements[0].len() as u32;
         attribute.offset = 8 * (n as u32 % 2);
         binding.stride = (bytes + attribute.offset).next_multiple_of(8) + 8 * (n as u32 % 3);

@@ -81,7 +81,7 @@ fn compiled(test: &str, source: &str, extension: &str) -> Option<Module> {
 
 fn state(samples: u32, sample_shading: bool) -> PipelineState {
     let mut state = PipelineState::default();
-    let format = "R32G32B32A32_SFLOAT".to_owned();
+    let format = "R32G32B32A32_SFLOAT".parse().expect("a format");
     let target = ColorAttachment { location: 0, format, write_mask: 15, blend: false, blend_source_alpha: false };
     state.color.attachments = vec![target];
     (state.color.samples, state.color.sample_shading) = (samples, sample_shading);

@@ -119,8 +119,8 @@ fn a_triangle_covers_its_pixels() {
     let state = VertexInputState {
         bindings: vec![VertexBinding { binding: 0, stride: 20, rate: Default::default(), divisor: 1 }],
         attributes: vec![
-            VertexAttribute { location: 0, binding: 0, format: "R32G32_SFLOAT".into(), offset: 0 },
-            VertexAttribute { location: 1, binding: 0, format: "R32G32B32_SFLOAT".into(), offset: 8 },
+            VertexAttribute { location: 0, binding: 0, format: "R32G32_SFLOAT".parse().unwrap(), offset: 0 },
+            VertexAttribute { location: 1, binding: 0, format: "R32G32B32_SFLOAT".parse().unwrap(), offset: 8 },
         ],
     };
     let vertices = [[-1.0, -1.0, 1.0, 0.0, 0.0], [3.0, -1.0, 1.0, 0.0, 0.0], [-1.0, 3.0, 1.0, 0.0, 0.0]].concat();

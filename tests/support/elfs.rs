@@ -148,7 +148,7 @@ impl Builder<'_> {
         for format in vertex {
             self.pipeline(&pair, WaveSize::W64, |state| {
                 for (n, attribute) in state.vertex.attributes.iter_mut().enumerate() {
-                    attribute.format = format.to_owned();
+                    attribute.format = format.parse().expect("a format");
                     attribute.offset = u32::try_from(n).unwrap_or(0) * 16 + 2 * u32::from(format.starts_with("R16"));
                 }
                 for (n, binding) in state.vertex.bindings.iter_mut().enumerate() {
@@ -159,7 +159,7 @@ impl Builder<'_> {
         }
         for format in ["R16G16B16A16_SFLOAT", "R32G32B32A32_SFLOAT", "R16G16_UNORM", "R32_SFLOAT", "R8G8B8A8_SRGB"] {
             self.pipeline(&pair, WaveSize::W64, |state| {
-                state.color.attachments.iter_mut().for_each(|a| a.format = format.to_owned());
+                state.color.attachments.iter_mut().for_each(|a| a.format = format.parse().expect("a format"));
             })?;
         }
         self.pipeline(&pair, WaveSize::W64, |state| state.color.attachments.clear())

@@ -351,14 +351,14 @@ pub fn state() -> PipelineState {
             attributes: vec![VertexAttribute {
                 location: 0,
                 binding: 0,
-                format: "R32G32B32A32_SFLOAT".into(),
+                format: "R32G32B32A32_SFLOAT".parse().unwrap(),
                 offset: 0,
             }],
         },
         color: ColorState {
             attachments: vec![ColorAttachment {
                 location: 0,
-                format: "R8G8B8A8_UNORM".into(),
+                format: "R8G8B8A8_UNORM".parse().unwrap(),
                 write_mask: 15,
                 blend: false,
                 blend_source_alpha: false,

@@ -120,7 +120,7 @@ impl Scene {
             .iter()
             .map(|t| ColorAttachment {
                 location: t.location,
-                format: t.format.clone(),
+                format: t.format.parse().expect("a format"),
                 write_mask: t.write_mask,
                 blend: t.blend.is_some(),
                 blend_source_alpha: t.blend.is_some_and(|b| {

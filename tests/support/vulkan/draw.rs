@@ -28,7 +28,7 @@ impl Run<'_> {
             .map(|a| vk::VertexInputAttributeDescription {
                 location: a.location,
                 binding: a.binding,
-                format: format(&a.format),
+                format: vk::Format::from_raw(a.format.0 as i32),
                 offset: a.offset,
             })
             .collect();

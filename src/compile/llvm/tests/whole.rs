@@ -105,8 +105,8 @@ fn with_everything_known_a_body_needs_no_glue() {
         per_vertex: false,
         ty: ComponentType::F32,
     };
-    let attribute =
-        |location, format: &str, offset| VertexAttribute { location, binding: 0, format: format.to_owned(), offset };
+    let format = |name: &str| name.parse().expect("a format");
+    let attribute = |location, name, offset| VertexAttribute { location, binding: 0, format: format(name), offset };
     let vertex = VertexInputState {
         bindings: vec![VertexBinding { binding: 0, stride: 20, rate: VertexRate::Vertex, divisor: 1 }],
         attributes: vec![
@@ -117,7 +117,7 @@ fn with_everything_known_a_body_needs_no_glue() {
     };
     let color = ColorAttachment {
         location: 0,
-        format: "B8G8R8A8_UNORM".to_owned(),
+        format: format("B8G8R8A8_UNORM"),
         write_mask: 15,
         blend: true,
         blend_source_alpha: true,

@@ -1,0 +1,170 @@
+//! What a driver pays for the run time, each beside what it is made of, in one run: a link without a handle beside the Rust link,
+//! from Rust and from C; the poll of a generation beside a relaxed load; a hit beside LMDB's own read and the digest.
+
+#[path = "../tests/capi/cache.rs"]
+mod cache;
+#[path = "../tests/capi/library.rs"]
+mod library;
+#[path = "../tests/support/link_support.rs"]
+mod link_support;
+#[path = "support/raw_lmdb.rs"]
+mod raw_lmdb;
+#[path = "../tests/support/mod.rs"]
+mod support;
+#[path = "support/times.rs"]
+mod times;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use dovetail::glue::{self, GlueKey, GluePiece};
+use dovetail::keys;
+use dovetail::link::{Object, Placement, link_objects};
+use dovetail::runtime::{
+    Context, ContextInfo, Layout, ModuleRef, Pipeline, PipelineFlags, PipelineInfo, Shader, ShaderInfo,
+};
+use dovetail::target::{GfxIp, Stage};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use times::{Times, head, measuring};
+
+const RUNS: usize = 20_000;
+
+fn context(dir: &Path) -> Context {
+    let dir = dir.join("cache");
+    let info = ContextInfo { cache_dir: Some(&dir), target: GfxIp::Gfx1030, max_memory: 1 << 20 };
+    Context::new(&info).expect("a context")
+}
+
+fn shader(context: &Context, stage: Stage, module: &[u8]) -> Shader {
+    let info = ShaderInfo {
+        module: ModuleRef::Code(module),
+        entry_point: "main",
+        stage,
+        wave: None,
+        specialization: &[],
+        no_disk: false,
+        priority: 0,
+        user: 0,
+    };
+    Shader::new(context, &info).expect("a shader")
+}
+
+/// Glue that is written once and remembered.
+fn remembering() -> impl Fn(&GlueKey) -> dovetail::error::Result<Arc<GluePiece>> {
+    let pieces: RefCell<BTreeMap<GlueKey, Arc<GluePiece>>> = RefCell::default();
+    move |key: &GlueKey| {
+        if let Some(piece) = pieces.borrow().get(key) {
+            return Ok(Arc::clone(piece));
+        }
+        let piece = Arc::new(glue::emit(key)?);
+        pieces.borrow_mut().insert(key.clone(), Arc::clone(&piece));
+        Ok(piece)
+    }
+}
+
+fn links(c: &mut Criterion) {
+    let dir = cache::folder();
+    let context = context(dir.path());
+    let state = cache::state();
+    let layout = Layout::new(&state.layout).expect("a layout");
+    let parts = [link_support::vertex(), link_support::fragment()].map(|part| part.build());
+    let objects = parts.each_ref().map(|elf| Object::parse(elf).expect("a part"));
+    let objects: Vec<&Object> = objects.iter().collect();
+    let glue = remembering();
+    let [vs, fs] = [(Stage::Vertex, 1), (Stage::Fragment, 2)].map(|(s, n)| shader(&context, s, &cache::module(n)));
+    let shaders = [&vs, &fs];
+    let info = PipelineInfo {
+        shaders: &shaders,
+        layout: &layout,
+        state: &state,
+        placement: Placement::Adjacent,
+        flags: PipelineFlags::default(),
+        priority: 0,
+        user: 0,
+    };
+    let mut out = vec![0; 1 << 16];
+    let mut rust = || link_objects(&objects, &state, Placement::Adjacent, &glue).expect("a pipeline").len();
+    let mut into = || context.link_into(&info, &mut out).expect("a pipeline");
+    let create = || Pipeline::new(&context, &info).expect("a pipeline");
+    let pipeline = create();
+    let mut group = c.benchmark_group("runtime");
+    group.bench_function("the Rust link", |b| b.iter(&mut rust));
+    group.bench_function("link_into", |b| b.iter(&mut into));
+    group.bench_function("create", |b| b.iter(create));
+    group.bench_function("generation", |b| b.iter(|| pipeline.generation()));
+    group.finish();
+
+    head("a pipeline of two small parts");
+    // The first one twice, so that the spread of the machine is seen.
+    Times::of(RUNS, &mut rust).row("the Rust link");
+    Times::of(RUNS, &mut into).row("link_into");
+    Times::of(RUNS, &mut rust).row("the Rust link again");
+    Times::of(RUNS, create).row("create");
+    from_c(dir.path());
+}
+
+/// The same over the C interface, with the library as it is installed.
+fn from_c(dir: &Path) {
+    if !measuring() {
+        return;
+    }
+    let library = library::Library::build(&["--release"], "release");
+    let program = dir.join("times");
+    let source = support::root().join("tests/capi/times.c");
+    let mut cc = Command::new("cc");
+    cc.args(["-O2", "-std=c99", "-I"]).arg(support::root().join("include")).arg(source).arg("-o").arg(&program);
+    assert!(cc.args(library.shared()).status().expect("cc").success());
+    let done = Command::new(&program).arg(dir).arg(RUNS.to_string()).output().expect("the program");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    println!("\nfrom C: ns of each, p50 and p99 where they are timed one by one");
+    print!("{}", String::from_utf8_lossy(&done.stdout));
+    let bytes = std::fs::metadata(library.shared_file()).expect("the library").len();
+    println!("shared library: {bytes} bytes with symbols");
+}
+
+fn hits(c: &mut Criterion) {
+    let dir = tempfile::tempdir().expect("a folder");
+    let made = cache::Made::new(&dir.path().join("cache"));
+    let mut part = link_support::vertex();
+    // About 8 KiB, as a shader of usual size has.
+    part.code.splice(0..0, std::iter::repeat_n(link_support::S_NOP, 1800));
+    let elf = part.build();
+    let count = if measuring() { 1000 } else { 20 };
+    let requests: Vec<_> = (0..count).map(|n| cache::request(Stage::Vertex, cache::module(n))).collect();
+    let keys: Vec<_> = requests.iter().map(|r| keys::stage(r, &cache::compiler()).expect("a key")).collect();
+    requests.iter().for_each(|request| made.put_bytes(request, &elf));
+    let modules: Vec<Vec<u8>> = (0..count).map(cache::module).collect();
+
+    let mut n = 0;
+    let mut next = move || {
+        n = (n + 389) % count as usize;
+        n
+    };
+    let warm = context(dir.path());
+    let held: Vec<Shader> = modules.iter().map(|module| shader(&warm, Stage::Vertex, module)).collect();
+    let mut rows = Vec::new();
+    let mut row = |name: &str, f: &mut dyn FnMut() -> usize| {
+        c.bench_function(&format!("runtime/hit/{name}"), |b| b.iter(&mut *f));
+        rows.push((name.to_owned(), Times::of(RUNS, f)));
+    };
+    row("the cache's hit", &mut || made.0.get(&keys[next()]).expect("a hit").len());
+    row("BLAKE3 of its bytes", &mut || usize::from(blake3::keyed_hash(&keys[next()].0, &elf).as_bytes()[0]));
+    let cold = ContextInfo { cache_dir: None, target: GfxIp::Gfx1030, max_memory: 0 };
+    row("a context without a cache", &mut || usize::from(Context::new(&cold).is_ok()));
+    row("a shader whose part is in memory", &mut || {
+        usize::from(shader(&warm, Stage::Vertex, &modules[next()]).status().is_ok())
+    });
+    row("parsing a part", &mut || Object::parse(&elf).map_or(0, |object| object.open_symbols().len()));
+    row("opening a context", &mut || usize::from(context(dir.path()).key().is_ok()));
+    drop(held);
+    // Last, since it opens the file by a map.
+    let raw = raw_lmdb::RawLmdb::open(&dir.path().join("cache/lmdb"));
+    row("LMDB's own read", &mut || raw.get(&keys[next()].0).len());
+    head(&format!("a part of {} bytes among {count}", elf.len()));
+    rows.iter().for_each(|(name, times)| times.row(name));
+}
+
+criterion_group!(benches, links, hits);
+criterion_main!(benches);

@@ -1,0 +1,258 @@
+//! The header's functions of contexts, layouts and shaders, and of errors.
+
+use super::super::guard::{argument, guard, last};
+use super::super::results;
+use super::super::state::{binding, bits, place, stage, target, wave};
+use super::super::types::*;
+use super::{MAX_ITEMS, give, handle, input, key, list, outcome, output, take, terminated};
+use crate::compile::request::ModuleDigest;
+use crate::runtime::{self, ModuleRef};
+use crate::state::{ResourceLayout, SetLayout};
+use smallvec::SmallVec;
+use std::ffi::{OsStr, c_char, c_int};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Once;
+
+/// Bytes of a name or path.
+const MAX_NAME: usize = 1 << 16;
+/// Bytes of a module.
+const MAX_CODE: usize = 1 << 28;
+/// MiB of parts where 0 is given.
+const DEFAULT_MEMORY_MIB: u32 = 64;
+
+/// `DVT_ABI_VERSION` of the library.
+#[unsafe(no_mangle)]
+pub extern "C" fn dvt_abi_version() -> u32 {
+    DVT_ABI_VERSION
+}
+
+/// What the last call of this thread that failed says: UTF-8, ended by 0, cut where `size` is too small. Gives its whole length
+/// without the 0; `buf` may be NULL where `size` is 0.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_last_error(buf: *mut c_char, size: usize) -> usize {
+    let text = last();
+    // SAFETY: C's promise.
+    unsafe { terminated(&text, buf, size) }
+}
+
+/// Makes a context. The cache is opened for reading: nothing is written, locked or mapped.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_context_create(info: *const ContextInfo, out: *mut *mut ContextHandle) -> i32 {
+    let make = || {
+        // SAFETY: C's promise.
+        let info = unsafe { input("info", info) }?;
+        bits("flags", info.flags, 0)?;
+        // SAFETY: C's promise.
+        let dir = unsafe { list("cache_dir", info.cache_dir, info.cache_dir_bytes, MAX_NAME) }?;
+        if dir.contains(&0) {
+            return argument("a 0 in `cache_dir`");
+        }
+        let mib = if info.max_memory_mib == 0 { DEFAULT_MEMORY_MIB } else { info.max_memory_mib };
+        watch_forks();
+        let context = runtime::Context::new(&runtime::ContextInfo {
+            cache_dir: (!dir.is_empty()).then(|| OsStr::from_bytes(dir).as_ref()),
+            target: target(info.target)?,
+            max_memory: (mib as usize).saturating_mul(1 << 20),
+        })?;
+        Ok((ContextHandle(context), DVT_OK))
+    };
+    // SAFETY: C's promise.
+    guard(|| unsafe { give(out, make) })
+}
+
+extern "C" fn in_child() {
+    runtime::note_fork();
+}
+
+/// Has every child of a fork told of it, from the first context on.
+fn watch_forks() {
+    static WATCHED: Once = Once::new();
+    WATCHED.call_once(|| {
+        // SAFETY: the handler adds to an atomic. When the library is unloaded, the system takes the handler away; and it is
+        // linked so that it never is. Without memory for the handler a child is not told: then it must not use a context.
+        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    });
+}
+
+/// Ends a context. Handles that were made with it stay good; it is gone with the last of them.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_context_destroy(context: *mut ContextHandle) {
+    // SAFETY: C's promise.
+    unsafe { take("context", context) }
+}
+
+/// Key of everything that decides code besides shaders and state: `VK_KHR_pipeline_binary`'s global key.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_context_key(context: *const ContextHandle, out: *mut Key) -> i32 {
+    // SAFETY: C's promise.
+    guard(|| unsafe { key(out, handle("context", context)?.0.key()) })
+}
+
+/// Counters so far.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_context_stats(context: *const ContextHandle, out: *mut Stats) -> i32 {
+    guard(|| {
+        // SAFETY: C's promise.
+        let stats = unsafe { handle("context", context) }?.0.stats()?;
+        // SAFETY: C's promise.
+        unsafe { output("out", out, &Stats::of(&stats)) }?;
+        Ok(DVT_OK)
+    })
+}
+
+/// A descriptor for `poll` that is readable while there are events. It is the context's: do not close or read it. Or a result
+/// code below 0.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_context_event_fd(context: *const ContextHandle) -> c_int {
+    // SAFETY: C's promise.
+    guard(|| Ok(unsafe { handle("context", context) }?.0.event_fd()?.as_raw_fd()))
+}
+
+/// The next event, or `DVT_EMPTY`. Never blocks.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_context_next_event(context: *const ContextHandle, out: *mut Event) -> i32 {
+    guard(|| {
+        // SAFETY: C's promise.
+        unsafe { input("out", out) }?;
+        // SAFETY: C's promise.
+        let Some(event) = unsafe { handle("context", context) }?.0.next_event()? else { return Ok(DVT_EMPTY) };
+        // SAFETY: C's promise.
+        unsafe { output("out", out, &Event::of(&event)) }?;
+        Ok(DVT_OK)
+    })
+}
+
+/// Resolves a layout.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_layout_create(info: *const LayoutInfo, out: *mut *mut LayoutHandle) -> i32 {
+    let make = || {
+        // SAFETY: C's promise.
+        let info = unsafe { input("info", info) }?;
+        bits("flags", info.flags, 0)?;
+        bits("`reserved`", info.reserved, 0)?;
+        // SAFETY: C's promise.
+        let given = unsafe { list("sets", info.sets, info.set_count as usize, MAX_ITEMS) }?;
+        let mut layout = ResourceLayout {
+            sets: Vec::with_capacity(given.len()),
+            push_constant_bytes: info.push_constant_bytes,
+            push_constant_root: place(info.push_constant_root),
+        };
+        for set in given {
+            bits("`reserved` of a set", set.reserved, 0)?;
+            // SAFETY: C's promise.
+            let given = unsafe { list("bindings", set.bindings, set.binding_count as usize, MAX_ITEMS) }?;
+            let mut bindings = Vec::with_capacity(given.len());
+            for given in given {
+                let count = given.mutable_count as usize;
+                // SAFETY: C's promise.
+                let types = unsafe { list("mutable_types", given.mutable_types, count, MAX_ITEMS) }?;
+                bindings.push(binding(given, types)?);
+            }
+            layout.sets.push(SetLayout { set: set.set, root: place(set.root), bindings });
+        }
+        Ok((LayoutHandle(runtime::Layout::new(&layout)?), DVT_OK))
+    };
+    // SAFETY: C's promise.
+    guard(|| unsafe { give(out, make) })
+}
+
+/// Ends a layout. Pipelines that were made with it go on.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_layout_destroy(layout: *mut LayoutHandle) {
+    // SAFETY: C's promise.
+    unsafe { take("layout", layout) }
+}
+
+/// Makes a shader and looks for its part. `DVT_OK`, `DVT_PENDING` and `DVT_NOT_CACHED` give a handle; so does a part that is in
+/// the cache and of no use, with the result code of why. Every later use of a shader that has no part looks again.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_shader_create(
+    context: *const ContextHandle,
+    info: *const ShaderInfo,
+    out: *mut *mut ShaderHandle,
+) -> i32 {
+    let make = || {
+        // SAFETY: C's promise.
+        let (context, info) = unsafe { (handle("context", context)?, input("info", info)?) };
+        bits("flags", info.flags, DVT_SHADER_NO_DISK)?;
+        if info.code_bytes % 4 != 0 {
+            return argument(format!("`code_bytes` is {}", info.code_bytes));
+        }
+        // SAFETY: C's promise.
+        let code = match info.code.is_null() {
+            true => None,
+            false => Some(unsafe { list("code", info.code, info.code_bytes / 4, MAX_CODE / 4) }?),
+        };
+        // SAFETY: words are bytes, four times as many, and need less alignment.
+        let code =
+            code.map(|words| unsafe { std::slice::from_raw_parts(words.as_ptr().cast::<u8>(), 4 * words.len()) });
+        // SAFETY: C's promise.
+        let entry = match info.entry.is_null() {
+            true => &b"main"[..],
+            false => unsafe { list("entry", info.entry, info.entry_bytes, MAX_NAME) }?,
+        };
+        let Ok(entry) = std::str::from_utf8(entry) else { return argument("`entry` is not UTF-8") };
+        // SAFETY: C's promise.
+        let spec = unsafe { list("spec", info.spec, info.spec_count as usize, MAX_ITEMS) }?;
+        let spec: SmallVec<[(u32, u64); 16]> = spec.iter().map(|spec| (spec.id, spec.value)).collect();
+        let shader = runtime::Shader::new(
+            &context.0,
+            &runtime::ShaderInfo {
+                module: code.map_or(ModuleRef::Digest(ModuleDigest(info.digest.b)), ModuleRef::Code),
+                entry_point: entry,
+                stage: stage(info.stage)?,
+                wave: wave(info.wave)?,
+                specialization: &spec,
+                no_disk: info.flags & DVT_SHADER_NO_DISK != 0,
+                priority: info.priority,
+                user: info.user,
+            },
+        )?;
+        let result = outcome(results::shader(&shader.status()?));
+        Ok((ShaderHandle(shader), result))
+    };
+    // SAFETY: C's promise.
+    guard(|| unsafe { give(out, make) })
+}
+
+/// Where a shader stands, without looking for its part.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_shader_status(shader: *const ShaderHandle, out: *mut ShaderStatus) -> i32 {
+    guard(|| {
+        // SAFETY: C's promise.
+        let status = unsafe { handle("shader", shader) }?.0.status()?;
+        // SAFETY: C's promise.
+        unsafe { output("out", out, &ShaderStatus::of(&status)) }?;
+        Ok(DVT_OK)
+    })
+}
+
+/// Looks for a shader's part, on the disk too, and answers as `dvt_shader_create`. Without a service there is nothing else to wait
+/// for, and `timeout_ns` is not looked at.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_shader_wait(shader: *const ShaderHandle, timeout_ns: u64) -> i32 {
+    let _ = timeout_ns;
+    // SAFETY: C's promise.
+    guard(|| Ok(outcome(results::shader(&unsafe { handle("shader", shader) }?.0.wait()?))))
+}
+
+/// Ends a shader. Pipelines that were made with it go on.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_shader_destroy(shader: *mut ShaderHandle) {
+    // SAFETY: C's promise.
+    unsafe { take("shader", shader) }
+}

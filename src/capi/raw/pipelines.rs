@@ -1,0 +1,256 @@
+//! The header's functions of pipelines.
+
+use super::super::guard::{Answer, Failure, guard, guard_or};
+use super::super::results;
+use super::super::state::{fill, flags, placement};
+use super::super::types::*;
+use super::{MAX_ITEMS, check, fill_memory, give, handle, input, key, list, outcome, output, take, terminated};
+use crate::error::Error;
+use crate::runtime::{self, Answer as Found, Size};
+use crate::state::{PipelineState, ResourceLayout};
+use smallvec::SmallVec;
+use std::cell::RefCell;
+use std::ffi::{c_char, c_void};
+use std::sync::OnceLock;
+
+/// The layout of pipelines without one.
+static EMPTY: OnceLock<runtime::Layout> = OnceLock::new();
+
+thread_local! {
+    /// State of the last link of this thread, whose memory the next one uses again.
+    static STATE: RefCell<PipelineState> = RefCell::default();
+}
+
+/// Calls with the info of a pipeline, its lists copied and checked.
+///
+/// # Safety
+/// C's promise.
+unsafe fn with_pipeline(
+    info: *const PipelineInfo,
+    run: impl FnOnce(&runtime::PipelineInfo<'_>) -> Answer<i32>,
+) -> Answer<i32> {
+    // SAFETY: C's promise.
+    let info = unsafe { input("info", info) }?;
+    // SAFETY: C's promise.
+    let (shaders, buffers, attributes, attachments) = unsafe {
+        (
+            list("shaders", info.shaders, info.shader_count as usize, MAX_ITEMS)?,
+            list("vertex_bindings", info.vertex_bindings, info.vertex_binding_count as usize, MAX_ITEMS)?,
+            list("vertex_attributes", info.vertex_attributes, info.vertex_attribute_count as usize, MAX_ITEMS)?,
+            list("attachments", info.attachments, info.attachment_count as usize, MAX_ITEMS)?,
+        )
+    };
+    let mut given: SmallVec<[&runtime::Shader; 8]> = SmallVec::new();
+    for shader in shaders {
+        // SAFETY: C's promise.
+        given.push(&unsafe { handle("shaders[n]", *shader) }?.0);
+    }
+    let layout = match info.layout.is_null() {
+        // SAFETY: C's promise.
+        false => &unsafe { handle("layout", info.layout) }?.0,
+        true => match EMPTY.get() {
+            Some(empty) => empty,
+            None => {
+                let empty = runtime::Layout::new(&ResourceLayout::default())?;
+                EMPTY.get_or_init(|| empty)
+            }
+        },
+    };
+    // A thread at its end has no state to use again.
+    let mut state = STATE.try_with(|state| state.take()).unwrap_or_default();
+    fill(&mut state, &info, buffers, attributes, attachments)?;
+    given.iter().for_each(|shader| state.specialization.extend(shader.specialization()));
+    let info = runtime::PipelineInfo {
+        shaders: &given,
+        layout,
+        state: &state,
+        placement: placement(info.placement)?,
+        flags: flags(info.flags)?,
+        priority: info.priority,
+        user: info.user,
+    };
+    let result = run(&info);
+    let _ = STATE.try_with(|kept| kept.replace(state));
+    result
+}
+
+/// Links into the caller's memory, without a handle. `*size` is its size, and becomes the ELF's; with `DVT_INCOMPLETE` nothing is
+/// written. The memory of the link itself is given back before it returns.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_pipeline_link_into(
+    context: *const ContextHandle,
+    info: *const PipelineInfo,
+    out: *mut c_void,
+    size: *mut usize,
+) -> i32 {
+    guard(|| {
+        // SAFETY: C's promise.
+        let context = unsafe { handle("context", context) }?;
+        let mut missing = None;
+        let link = |info: &runtime::PipelineInfo<'_>| {
+            // SAFETY: C's promise.
+            let filled = unsafe {
+                fill_memory(out, size, |out| match context.0.link_into(info, out)? {
+                    Found::Ready((size, _)) => Ok(size),
+                    Found::Pending(_) => {
+                        missing = Some(DVT_PENDING);
+                        Ok(Size::Written(0))
+                    }
+                    Found::NotCached(_) => {
+                        missing = Some(DVT_NOT_CACHED);
+                        Ok(Size::Written(0))
+                    }
+                })
+            };
+            Ok(missing.unwrap_or(filled?))
+        };
+        // SAFETY: C's promise.
+        unsafe { with_pipeline(info, link) }
+    })
+}
+
+/// Makes a pipeline, and links it if its parts are at hand. `DVT_OK`, `DVT_PENDING`, `DVT_NOT_CACHED` and `DVT_NEEDS_FULL_COMPILE`
+/// give a handle; so does a link that failed, with the result code of why. Without a handle `*out` is NULL.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_pipeline_create(
+    context: *const ContextHandle,
+    info: *const PipelineInfo,
+    out: *mut *mut PipelineHandle,
+) -> i32 {
+    let make = || {
+        // SAFETY: C's promise.
+        let context = unsafe { handle("context", context) }?;
+        let mut made = None;
+        let make = |info: &runtime::PipelineInfo<'_>| {
+            let pipeline = runtime::Pipeline::new(&context.0, info)?;
+            let result = outcome(results::pipeline(&pipeline.status()?.phase));
+            made = Some(PipelineHandle(pipeline));
+            Ok(result)
+        };
+        // SAFETY: C's promise.
+        let result = unsafe { with_pipeline(info, make) }?;
+        Ok((made.ok_or_else(|| Failure::Of(Error::bug("no pipeline was made")))?, result))
+    };
+    // SAFETY: C's promise.
+    guard(|| unsafe { give(out, make) })
+}
+
+/// 0: no ELF yet; 1: linked, or whole. One relaxed load: for every bind. A handle that is NULL has none.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_pipeline_generation(pipeline: *const PipelineHandle) -> u32 {
+    // A load does not panic, so there is no guard.
+    if pipeline.is_null() || !pipeline.is_aligned() {
+        return 0;
+    }
+    // SAFETY: C's promise; it is not null, and aligned.
+    unsafe { &*pipeline }.0.generation()
+}
+
+/// Where a pipeline stands.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_pipeline_status(pipeline: *const PipelineHandle, out: *mut PipelineStatus) -> i32 {
+    guard(|| {
+        // SAFETY: C's promise.
+        let status = unsafe { handle("pipeline", pipeline) }?.0.status()?;
+        // SAFETY: C's promise.
+        unsafe { output("out", out, &PipelineStatus::of(&status)) }?;
+        Ok(DVT_OK)
+    })
+}
+
+/// The same for people: route, missing part, or what is wrong. As `dvt_last_error`; 0 where there is no pipeline.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_pipeline_reason(pipeline: *const PipelineHandle, buf: *mut c_char, size: usize) -> usize {
+    // SAFETY: C's promise.
+    let text = || Ok(results::text(&unsafe { handle("pipeline", pipeline) }?.0.status()?.phase));
+    let text = guard_or(text, |_| String::new());
+    // SAFETY: C's promise.
+    unsafe { terminated(&text, buf, size) }
+}
+
+/// Copies the ELF. `*size` is the memory's size, and becomes the ELF's; with `DVT_INCOMPLETE` nothing is written. `generation` may be
+/// NULL. `DVT_PENDING` where there is no ELF.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_pipeline_read(
+    pipeline: *const PipelineHandle,
+    generation: *mut u32,
+    out: *mut c_void,
+    size: *mut usize,
+) -> i32 {
+    guard(|| {
+        // SAFETY: C's promise.
+        let pipeline = unsafe { handle("pipeline", pipeline) }?;
+        if !generation.is_null() {
+            check("generation", generation)?;
+        }
+        let mut of = 0;
+        let read = |out: &mut [u8]| {
+            let Some((size, found)) = pipeline.0.read(out)? else { return Ok(Size::Written(0)) };
+            of = found;
+            Ok(size)
+        };
+        // SAFETY: C's promise.
+        let result = unsafe { fill_memory(out, size, read) }?;
+        if !generation.is_null() {
+            // SAFETY: C's promise; it is not null, and aligned.
+            unsafe { generation.write(of) };
+        }
+        Ok(if of == 0 { DVT_PENDING } else { result })
+    })
+}
+
+/// Tries once more, on the disk too, and answers as `dvt_pipeline_create`; `DVT_NOT_CACHED` for a generation that nobody makes.
+/// Without a service there is nothing else to wait for, and `timeout_ns` is not looked at.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_pipeline_wait(pipeline: *const PipelineHandle, generation: u32, timeout_ns: u64) -> i32 {
+    let _ = timeout_ns;
+    guard(|| {
+        // SAFETY: C's promise.
+        let status = unsafe { handle("pipeline", pipeline) }?.0.wait()?;
+        let result = outcome(results::pipeline(&status.phase));
+        Ok(if result == DVT_OK && status.generation < generation { DVT_NOT_CACHED } else { result })
+    })
+}
+
+/// 256 bits over all that decides the ELF: fits `VK_MAX_PIPELINE_BINARY_KEY_SIZE_KHR`.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_pipeline_key(pipeline: *const PipelineHandle, out: *mut Key) -> i32 {
+    // SAFETY: C's promise.
+    guard(|| unsafe { key(out, handle("pipeline", pipeline)?.0.key()) })
+}
+
+/// Tells of draws. One relaxed addition; NULL is nothing to do.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_pipeline_used(pipeline: *const PipelineHandle, draws: u32) {
+    if !pipeline.is_null() && pipeline.is_aligned() {
+        // SAFETY: C's promise; it is not null, and aligned.
+        unsafe { &*pipeline }.0.used(draws);
+    }
+}
+
+/// Another priority. NULL is nothing to do.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_pipeline_set_priority(pipeline: *const PipelineHandle, priority: u32) {
+    if !pipeline.is_null() && pipeline.is_aligned() {
+        // SAFETY: C's promise; it is not null, and aligned.
+        unsafe { &*pipeline }.0.set_priority(priority);
+    }
+}
+
+/// Ends a pipeline. What a GPU may still run is the driver's own copy.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_pipeline_destroy(pipeline: *mut PipelineHandle) {
+    // SAFETY: C's promise.
+    unsafe { take("pipeline", pipeline) }
+}

@@ -1,0 +1,165 @@
+//! The header's structs, copied and checked by `raw`, to the types of `state`: enumerants to enums, bits to booleans.
+
+use super::guard::{Answer, Failure, argument};
+use super::types::*;
+use crate::error::Error;
+use crate::kinds::ResourceKind;
+use crate::link::Placement;
+use crate::runtime::PipelineFlags;
+use crate::state::{
+    BindingKind, BindingLayout, ColorAttachment as Attachment, ColorState, PipelineState, RasterState,
+    VertexAttribute as Attribute, VertexBinding as Buffer, VertexInputState, VertexRate, VkFormat,
+};
+use crate::target::{GfxIp, Stage, WaveSize};
+
+/// A place that may be left to the library.
+pub(super) fn place(number: u32) -> Option<u32> {
+    (number != DVT_AUTO).then_some(number)
+}
+
+/// Bits that must be none but these.
+pub(super) fn bits(what: &str, given: u32, known: u32) -> Answer<()> {
+    match given & !known {
+        0 => Ok(()),
+        unknown => argument(format!("{what} {unknown:#x} is unknown")),
+    }
+}
+
+pub(super) fn target(number: u32) -> Answer<GfxIp> {
+    match number {
+        DVT_TARGET_GFX1030 => Ok(GfxIp::Gfx1030),
+        other => argument(format!("target {other:#x}")),
+    }
+}
+
+pub(super) fn stage(number: u32) -> Answer<Stage> {
+    match number {
+        1 => Ok(Stage::Vertex),
+        16 => Ok(Stage::Fragment),
+        32 => Ok(Stage::Compute),
+        2 | 4 | 8 => {
+            Err(Error::unsupported(format!("VkShaderStageFlagBits {number}"), "vertex, fragment, compute").into())
+        }
+        other => argument(format!("stage {other:#x}")),
+    }
+}
+
+pub(super) fn wave(lanes: u32) -> Answer<Option<WaveSize>> {
+    match lanes {
+        0 => Ok(None),
+        other => WaveSize::try_from(other).map(Some).or_else(|_| argument(format!("wave size {other}"))),
+    }
+}
+
+pub(super) fn placement(number: u32) -> Answer<Placement> {
+    match number {
+        DVT_PLACEMENT_ADJACENT => Ok(Placement::Adjacent),
+        DVT_PLACEMENT_CHAINED => Ok(Placement::Chained),
+        other => argument(format!("placement {other}")),
+    }
+}
+
+pub(super) fn flags(given: u32) -> Answer<PipelineFlags> {
+    PipelineFlags::from_bits(given).map_or_else(|| argument(format!("flags {given:#x} are unknown")), Ok)
+}
+
+/// The kind of a `VkDescriptorType`, and whether it is dynamic.
+fn kind(descriptor_type: u32) -> Answer<(ResourceKind, bool)> {
+    use ResourceKind as K;
+    Ok(match descriptor_type {
+        0 => (K::Sampler, false),
+        1 => (K::CombinedImageSampler, false),
+        2 => (K::SampledImage, false),
+        3 => (K::StorageImage, false),
+        4 => (K::UniformTexelBuffer, false),
+        5 => (K::StorageTexelBuffer, false),
+        6 => (K::UniformBuffer, false),
+        7 => (K::StorageBuffer, false),
+        8 => (K::UniformBuffer, true),
+        9 => (K::StorageBuffer, true),
+        10 => (K::InputAttachment, false),
+        other => return Err(Error::unsupported(format!("VkDescriptorType {other}"), "").into()),
+    })
+}
+
+/// `VK_DESCRIPTOR_TYPE_MUTABLE_EXT`.
+const MUTABLE: u32 = 1_000_351_000;
+
+pub(super) fn binding(given: &Binding, mutable_types: &[u32]) -> Answer<BindingLayout> {
+    let Binding { binding, descriptor_type, count, offset, mutable_types: _, mutable_count: _, reserved } = *given;
+    bits("`reserved` of a binding", reserved, 0)?;
+    let (kind, dynamic) = match descriptor_type {
+        MUTABLE => {
+            let kinds = mutable_types.iter().map(|ty| match kind(*ty)? {
+                (kind, false) => Ok(kind),
+                (_, true) => argument("a dynamic type of a mutable binding"),
+            });
+            (BindingKind::Mutable(kinds.collect::<Answer<_>>()?), false)
+        }
+        ty => kind(ty).map(|(kind, dynamic)| (BindingKind::One(kind), dynamic))?,
+    };
+    Ok(BindingLayout { binding, kind, count, dynamic, offset: place(offset) })
+}
+
+/// Replaces what is in a list; the memory it has is used again.
+fn refill<T, U: Copy>(to: &mut Vec<T>, from: &[U], convert: impl Fn(U) -> Answer<T>) -> Answer<()> {
+    to.clear();
+    to.try_reserve(from.len()).map_err(|_| Failure::Memory(from.len()))?;
+    for item in from {
+        to.push(convert(*item)?);
+    }
+    Ok(())
+}
+
+/// Writes the state that an info gives over another one, whose memory is used again.
+pub(super) fn fill(
+    state: &mut PipelineState,
+    info: &PipelineInfo,
+    buffers: &[VertexBinding],
+    given_attributes: &[VertexAttribute],
+    given_attachments: &[ColorAttachment],
+) -> Answer<()> {
+    // Taken apart without `..`: what the state gains has to come from somewhere. The layout is a handle of its own, and the
+    // values of specialization are in the shaders.
+    let PipelineState { layout: _, vertex, color, raster, view_mask, specialization, device_index, symbols } = state;
+    bits("`color_flags`", info.color_flags, 7)?;
+    bits("`raster_flags`", info.raster_flags, 3)?;
+    let VertexInputState { bindings, attributes } = vertex;
+    refill(bindings, buffers, |VertexBinding { binding, stride, rate, divisor }| {
+        let rate = match rate {
+            0 => VertexRate::Vertex,
+            1 => VertexRate::Instance,
+            other => return argument(format!("rate {other} of vertex binding {binding}")),
+        };
+        Ok(Buffer { binding, stride, rate, divisor })
+    })?;
+    refill(attributes, given_attributes, |VertexAttribute { location, binding, format, offset }| {
+        Ok(Attribute { location, binding, format: VkFormat(format), offset })
+    })?;
+    let ColorState { attachments, alpha_to_coverage, dual_source, samples, sample_shading } = color;
+    refill(attachments, given_attachments, |ColorAttachment { location, format, write_mask, flags }| {
+        bits("`flags` of an attachment", flags, 3)?;
+        bits("`write_mask`", write_mask, 15)?;
+        Ok(Attachment {
+            location,
+            format: VkFormat(format),
+            write_mask: (write_mask & 15) as u8,
+            blend: flags & DVT_ATTACHMENT_BLEND != 0,
+            blend_source_alpha: flags & DVT_ATTACHMENT_BLEND_SOURCE_ALPHA != 0,
+        })
+    })?;
+    *alpha_to_coverage = info.color_flags & DVT_COLOR_ALPHA_TO_COVERAGE != 0;
+    *dual_source = info.color_flags & DVT_COLOR_DUAL_SOURCE != 0;
+    *sample_shading = info.color_flags & DVT_COLOR_SAMPLE_SHADING != 0;
+    *samples = info.samples;
+    let RasterState { discard, clip_plane_mask, inner_coverage } = raster;
+    *discard = info.raster_flags & DVT_RASTER_DISCARD != 0;
+    *inner_coverage = info.raster_flags & DVT_RASTER_INNER_COVERAGE != 0;
+    let Ok(planes) = u8::try_from(info.clip_plane_mask) else { return argument("`clip_plane_mask`") };
+    *clip_plane_mask = planes;
+    *view_mask = info.view_mask;
+    *device_index = info.device_index;
+    specialization.clear();
+    symbols.clear();
+    Ok(())
+}

@@ -1,0 +1,416 @@
+//! What the header declares besides functions. The order here is the header's.
+
+use crate::runtime;
+
+/// The version of this interface: of what is here, not of the library. Nothing that is here changes its meaning while this
+/// number is the same; structs grow at their ends, and `size` says how long the caller's are.
+pub const DVT_ABI_VERSION: u32 = 1;
+
+/// Done.
+pub const DVT_OK: i32 = 0;
+/// Not in memory, and the flags forbid to look on the disk. A wait looks there.
+pub const DVT_PENDING: i32 = 1;
+/// Not in the cache, and nobody is there who compiles. Use your own compiler.
+pub const DVT_NOT_CACHED: i32 = 2;
+/// The parts cannot be linked with this state, and the cache has not the pipeline whole. Use your own compiler.
+pub const DVT_NEEDS_FULL_COMPILE: i32 = 3;
+/// The time is over. Kept for services: nothing here waits.
+pub const DVT_TIMEOUT: i32 = 4;
+/// The memory is too small; `*size` says what is needed, nothing was written.
+pub const DVT_INCOMPLETE: i32 = 5;
+/// No event.
+pub const DVT_EMPTY: i32 = 6;
+/// The input breaks the rules of its format.
+pub const DVT_E_MALFORMED: i32 = -2;
+/// The input is right, and this library does not do it.
+pub const DVT_E_UNSUPPORTED: i32 = -3;
+/// The world outside: files, or a context that was made before a fork.
+pub const DVT_E_ENVIRONMENT: i32 = -5;
+/// Null, misaligned, of a size that cannot be, or a flag that this library does not know.
+pub const DVT_E_ARGUMENT: i32 = -6;
+/// The allocator gave nothing for something large. For something small it ends the process.
+pub const DVT_E_MEMORY: i32 = -7;
+/// A mistake in the library. The object is of no use any more; everything else goes on.
+pub const DVT_E_BUG: i32 = -70;
+/// A compiler process died of this shader. Kept for services.
+pub const DVT_E_QUARANTINED: i32 = -71;
+
+/// `target`: gfx1030, by the machine number in the flags of its ELFs.
+pub const DVT_TARGET_GFX1030: u32 = 0x36;
+
+/// `root`, `offset`, `push_constant_root`: the library chooses (docs/state.md says how).
+pub const DVT_AUTO: u32 = 0xffff_ffff;
+
+/// Flag of a shader: look in memory only.
+pub const DVT_SHADER_NO_DISK: u32 = 1;
+
+/// Flag of a pipeline: never have anything compiled for it. Without a service nothing is.
+pub const DVT_PIPELINE_FAIL_ON_COMPILE: u32 = 1;
+/// Flag of a pipeline: look in memory only.
+pub const DVT_PIPELINE_NO_DISK: u32 = 2;
+/// Flag of a pipeline: whole, if the cache has it so; else linked.
+pub const DVT_PIPELINE_PREFER_OPTIMIZED: u32 = 4;
+/// Flag of a pipeline: no background compile. Without a service there is none.
+pub const DVT_PIPELINE_NO_OPTIMIZE: u32 = 8;
+/// Flag of a pipeline: whole, or not at all.
+pub const DVT_PIPELINE_LINK_TIME_OPTIMIZATION: u32 = 16;
+
+/// `color_flags`: alpha of location 0 decides coverage.
+pub const DVT_COLOR_ALPHA_TO_COVERAGE: u32 = 1;
+/// `color_flags`: blending reads a second colour.
+pub const DVT_COLOR_DUAL_SOURCE: u32 = 2;
+/// `color_flags`: every sample is shaded by itself.
+pub const DVT_COLOR_SAMPLE_SHADING: u32 = 4;
+
+/// `flags` of an attachment: blending is on.
+pub const DVT_ATTACHMENT_BLEND: u32 = 1;
+/// `flags` of an attachment: a colour's blend factor reads the source's alpha.
+pub const DVT_ATTACHMENT_BLEND_SOURCE_ALPHA: u32 = 2;
+
+/// `raster_flags`: nothing is rasterized.
+pub const DVT_RASTER_DISCARD: u32 = 1;
+/// `raster_flags`: coverage means fully covered.
+pub const DVT_RASTER_INNER_COVERAGE: u32 = 2;
+
+/// `placement`: parts that run one after the other stand one after the other.
+pub const DVT_PLACEMENT_ADJACENT: u32 = 0;
+/// `placement`: parts are joined by branches.
+pub const DVT_PLACEMENT_CHAINED: u32 = 1;
+
+/// `state` of a shader or pipeline: not looked for on the disk yet.
+pub const DVT_STATE_PENDING: u32 = 0;
+/// `state`: a part is not in the cache.
+pub const DVT_STATE_NOT_CACHED: u32 = 1;
+/// `state` of a pipeline: it needs a whole compile; `reason` says why.
+pub const DVT_STATE_NEEDS_FULL_COMPILE: u32 = 2;
+/// `state`: ready.
+pub const DVT_STATE_READY: u32 = 3;
+/// `state`: it will never be; `error` and `dvt_pipeline_reason` say why.
+pub const DVT_STATE_FAILED: u32 = 4;
+
+/// `route`: there is no ELF.
+pub const DVT_ROUTE_NONE: u32 = 0;
+/// `route`: linked.
+pub const DVT_ROUTE_LINKED: u32 = 1;
+/// `route`: compiled whole by whoever filled the cache.
+pub const DVT_ROUTE_WHOLE: u32 = 2;
+
+/// `reason`: linking does it, or was not tried.
+pub const DVT_REASON_NONE: u32 = 0;
+/// `reason`: a specialization constant shaped the code and has another value.
+pub const DVT_REASON_SPECIALIZATION: u32 = 1;
+/// `reason`: more values cross a joint than registers can carry.
+pub const DVT_REASON_TOO_MANY_VALUES: u32 = 2;
+/// `reason`: a descriptor stands where the part's code cannot reach it.
+pub const DVT_REASON_RESOURCE_LAYOUT: u32 = 3;
+/// `reason`: a state item has no linkable form.
+pub const DVT_REASON_STATE: u32 = 4;
+/// `reason`: the parts do not fit together.
+pub const DVT_REASON_MISMATCH: u32 = 5;
+
+/// `kind` of an event: a shader's part was found, or has failed.
+pub const DVT_EVENT_SHADER: u32 = 0;
+/// `kind` of an event: a pipeline has a new generation, or has failed.
+pub const DVT_EVENT_PIPELINE: u32 = 1;
+
+/// Tables, cache, events. Any thread.
+pub struct ContextHandle(pub(super) runtime::Context);
+/// Descriptor sets and push constants. Any thread; of no context.
+pub struct LayoutHandle(pub(super) runtime::Layout);
+/// A shader. Any thread.
+pub struct ShaderHandle(pub(super) runtime::Shader);
+/// A pipeline. Any thread.
+pub struct PipelineHandle(pub(super) runtime::Pipeline);
+
+/// 256 bits.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Key {
+    /// The bytes.
+    pub b: [u8; 32],
+}
+
+/// For `dvt_context_create`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ContextInfo {
+    /// `sizeof` at the caller.
+    pub size: u32,
+    /// 0.
+    pub flags: u32,
+    /// Folder of a cache; it is only read, and need not be there yet. NULL: memory alone. Any bytes but 0.
+    pub cache_dir: *const u8,
+    /// Bytes of it.
+    pub cache_dir_bytes: usize,
+    /// `DVT_TARGET_…`.
+    pub target: u32,
+    /// MiB of parts that are kept besides those that shaders hold. 0: 64.
+    pub max_memory_mib: u32,
+}
+
+/// Counters since the context was made.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Stats {
+    /// `sizeof` at the caller.
+    pub size: u32,
+    /// 0.
+    pub flags: u32,
+    /// Pipelines linked.
+    pub links: u64,
+    /// Pipelines taken whole.
+    pub wholes: u64,
+    /// Links that asked for a whole compile which the cache has not.
+    pub needs_full_compile: u64,
+    /// Parts found in memory.
+    pub memory_hits: u64,
+    /// Parts found on the disk.
+    pub disk_hits: u64,
+    /// Parts found nowhere, each time they were looked for.
+    pub misses: u64,
+    /// Entries on the disk that were damaged.
+    pub bad: u64,
+    /// Bytes of ELFs whose parts are in memory.
+    pub memory_bytes: u64,
+}
+
+/// An event.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Event {
+    /// `sizeof` at the caller.
+    pub size: u32,
+    /// `DVT_EVENT_…`.
+    pub kind: u32,
+    /// `user` of the object.
+    pub user: u64,
+    /// The pipeline's generation.
+    pub generation: u32,
+    /// `DVT_OK`, or why it failed.
+    pub result: i32,
+}
+
+/// One binding of a set.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Binding {
+    /// Binding number.
+    pub binding: u32,
+    /// `VkDescriptorType`. The dynamic ones stand in the root table.
+    pub descriptor_type: u32,
+    /// Array length.
+    pub count: u32,
+    /// Byte offset in the set's table (root dword for a dynamic buffer), or `DVT_AUTO`.
+    pub offset: u32,
+    /// For `VK_DESCRIPTOR_TYPE_MUTABLE_EXT`, the types it may be of.
+    pub mutable_types: *const u32,
+    /// How many.
+    pub mutable_count: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// One descriptor set.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Set {
+    /// Set number.
+    pub set: u32,
+    /// Root dword of the pointer to its table, or `DVT_AUTO`.
+    pub root: u32,
+    /// Its bindings, in any order.
+    pub bindings: *const Binding,
+    /// How many.
+    pub binding_count: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// For `dvt_layout_create`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct LayoutInfo {
+    /// `sizeof` at the caller.
+    pub size: u32,
+    /// 0.
+    pub flags: u32,
+    /// Sets, in any order.
+    pub sets: *const Set,
+    /// How many.
+    pub set_count: u32,
+    /// Bytes of push constants.
+    pub push_constant_bytes: u32,
+    /// Root dword where they start, or `DVT_AUTO`.
+    pub push_constant_root: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// A specialization value.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Spec {
+    /// `SpecId`.
+    pub id: u32,
+    /// 0.
+    pub reserved: u32,
+    /// Bits: integers in two's complement, floats as IEEE bits, booleans 0 or 1.
+    pub value: u64,
+}
+
+/// For `dvt_shader_create`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ShaderInfo {
+    /// `sizeof` at the caller.
+    pub size: u32,
+    /// `DVT_SHADER_…`.
+    pub flags: u32,
+    /// SPIR-V; it is not kept. NULL: `digest` stands for it.
+    pub code: *const u32,
+    /// Bytes of it.
+    pub code_bytes: usize,
+    /// BLAKE3 of the SPIR-V's bytes, where `code` is NULL. Then `spec` may only have ids that the module has, and `wave` has to
+    /// be given for a module that looks at its subgroup.
+    pub digest: Key,
+    /// Name of the entry point, UTF-8. NULL: `main`.
+    pub entry: *const u8,
+    /// Bytes of it.
+    pub entry_bytes: usize,
+    /// Specialization values. Ids that the module has not are left out.
+    pub spec: *const Spec,
+    /// How many.
+    pub spec_count: u32,
+    /// `VkShaderStageFlagBits`: 1, 16 or 32.
+    pub stage: u32,
+    /// Lanes of a wave, 32 or 64; 0: as `dovetail populate` chooses.
+    pub wave: u32,
+    /// How soon a service should compile it, more is sooner.
+    pub priority: u32,
+    /// Yours: events have it.
+    pub user: u64,
+}
+
+/// Where a shader stands.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ShaderStatus {
+    /// `sizeof` at the caller.
+    pub size: u32,
+    /// `DVT_STATE_…`.
+    pub state: u32,
+    /// Why it failed, or `DVT_OK`.
+    pub error: i32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// A vertex buffer.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct VertexBinding {
+    /// Binding number.
+    pub binding: u32,
+    /// Bytes from one element to the next.
+    pub stride: u32,
+    /// `VkVertexInputRate`: 0 per vertex, 1 per instance.
+    pub rate: u32,
+    /// Instances per element, 0: the first element for all; 1 where `rate` is 0.
+    pub divisor: u32,
+}
+
+/// A vertex attribute.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct VertexAttribute {
+    /// Location in the shader.
+    pub location: u32,
+    /// Binding it is read from.
+    pub binding: u32,
+    /// `VkFormat`.
+    pub format: u32,
+    /// Byte offset in the element.
+    pub offset: u32,
+}
+
+/// A colour attachment.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ColorAttachment {
+    /// Location of the fragment output.
+    pub location: u32,
+    /// `VkFormat`.
+    pub format: u32,
+    /// Channels written: 1 r, 2 g, 4 b, 8 a.
+    pub write_mask: u32,
+    /// `DVT_ATTACHMENT_…`.
+    pub flags: u32,
+}
+
+/// For `dvt_pipeline_create` and `dvt_pipeline_link_into`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct PipelineInfo {
+    /// `sizeof` at the caller.
+    pub size: u32,
+    /// `DVT_PIPELINE_…`.
+    pub flags: u32,
+    /// Vertex, or vertex and fragment, or compute.
+    pub shaders: *const *const ShaderHandle,
+    /// Descriptors and push constants. NULL: none.
+    pub layout: *const LayoutHandle,
+    /// Vertex buffers.
+    pub vertex_bindings: *const VertexBinding,
+    /// Vertex attributes.
+    pub vertex_attributes: *const VertexAttribute,
+    /// Colour attachments.
+    pub attachments: *const ColorAttachment,
+    /// How many shaders.
+    pub shader_count: u32,
+    /// How many vertex buffers.
+    pub vertex_binding_count: u32,
+    /// How many attributes.
+    pub vertex_attribute_count: u32,
+    /// How many attachments.
+    pub attachment_count: u32,
+    /// Samples of the attachments, 0: 1.
+    pub samples: u32,
+    /// `DVT_COLOR_…`.
+    pub color_flags: u32,
+    /// `DVT_RASTER_…`.
+    pub raster_flags: u32,
+    /// User clip planes, bits 0 to 5.
+    pub clip_plane_mask: u32,
+    /// Views (multiview), 0: none.
+    pub view_mask: u32,
+    /// Index of the device in a group.
+    pub device_index: u32,
+    /// `DVT_PLACEMENT_…`.
+    pub placement: u32,
+    /// How soon a service should compile what is missing, more is sooner.
+    pub priority: u32,
+    /// Yours: events have it.
+    pub user: u64,
+}
+
+/// Where a pipeline stands.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct PipelineStatus {
+    /// `sizeof` at the caller.
+    pub size: u32,
+    /// `DVT_STATE_…`.
+    pub state: u32,
+    /// 0 no ELF, 1 linked or whole.
+    pub generation: u32,
+    /// `DVT_ROUTE_…`.
+    pub route: u32,
+    /// `DVT_REASON_…`: why it needs a whole compile, or was taken whole.
+    pub reason: u32,
+    /// Why it failed, or `DVT_OK`.
+    pub error: i32,
+    /// Bytes of the ELF.
+    pub bytes: u64,
+    /// Draws that `dvt_pipeline_used` has told of.
+    pub used: u64,
+}

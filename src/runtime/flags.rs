@@ -1,0 +1,45 @@
+//! What a caller allows and prefers, as bits: the same numbers in Rust and in C.
+
+use std::ops::BitOr;
+
+/// Flags of a pipeline, and of a link without a handle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PipelineFlags(u32);
+
+impl PipelineFlags {
+    /// Never have anything compiled for this pipeline (`VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT`). Without a
+    /// service nothing is compiled anyway, and this changes nothing.
+    pub const FAIL_ON_COMPILE: Self = Self(1);
+    /// Look in memory only. A part that is not there is pending; [`super::Pipeline::wait`] looks on the disk.
+    pub const NO_DISK: Self = Self(2);
+    /// Take a pipeline that was compiled whole where the cache has its parts, before linking.
+    pub const PREFER_OPTIMIZED: Self = Self(4);
+    /// No background compile of this pipeline. Without a service there is none, and this changes nothing.
+    pub const NO_OPTIMIZE: Self = Self(8);
+    /// Nothing but a pipeline that was compiled whole: where the cache has not its parts, it is not cached.
+    pub const LINK_TIME_OPTIMIZATION: Self = Self(16);
+
+    const ALL: u32 = 31;
+
+    /// The flags of these bits, if there are no others among them.
+    pub fn from_bits(bits: u32) -> Option<Self> {
+        (bits & !Self::ALL == 0).then_some(Self(bits))
+    }
+
+    /// Whether all of these are set.
+    pub fn has(self, flags: Self) -> bool {
+        self.0 & flags.0 == flags.0
+    }
+
+    /// The same, and the disk is looked at.
+    pub(super) fn without_no_disk(self) -> Self {
+        Self(self.0 & !Self::NO_DISK.0)
+    }
+}
+
+impl BitOr for PipelineFlags {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}

@@ -1,0 +1,226 @@
+//! Parts to a pipeline: linked, or taken whole from the cache where linking cannot do it or is not wanted.
+//!
+//! A whole pipeline in the cache is two parts that know everything: the keys of their requests are the key of the pipeline
+//! that somebody with a compiler has built (`pipeline::build_whole`), and linking them adds empty glue.
+
+use super::context::{Context, Shared, count};
+use super::flags::PipelineFlags;
+use super::layout::{Layout, Resolved};
+use super::shader::{Part, Shader};
+use crate::compile::request::StageRequest;
+use crate::error::{Context as _, Error, FullCompile, Result};
+use crate::keys;
+use crate::link::{self, Object, Placement};
+use crate::metadata::interface::StageKind;
+use crate::pipeline::{everything_known, only_for};
+use crate::state::PipelineState;
+use crate::target::Stage;
+use smallvec::SmallVec;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Shaders of the largest pipeline.
+pub(super) const MAX_STAGES: usize = 8;
+
+/// Shaders in the order in which they were given.
+pub(super) type Stages<'a> = SmallVec<[&'a Part; MAX_STAGES]>;
+
+/// What a pipeline is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct PipelineInfo<'a> {
+    /// Vertex, or vertex and fragment, or compute; all of one context.
+    pub shaders: &'a [&'a Shader],
+    /// Where descriptors and push constants stand; the state's own layout is not looked at.
+    pub layout: &'a Layout,
+    /// State. Its specialization values are not looked at either: the shaders have them.
+    pub state: &'a PipelineState,
+    /// How the code of the parts is laid out.
+    pub placement: Placement,
+    /// What is allowed and preferred.
+    pub flags: PipelineFlags,
+    /// How soon a service should compile what is missing. Nothing comes of it before there is one.
+    pub priority: u32,
+    /// What events name it by.
+    pub user: u64,
+}
+
+impl std::fmt::Debug for Shader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Shader").field(&self.0.request).finish()
+    }
+}
+
+/// How a pipeline came to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// From parts that were compiled without state.
+    Linked,
+    /// Compiled whole by whoever filled the cache; the reason, if linking it was tried.
+    Whole(Option<FullCompile>),
+}
+
+/// What becomes of something that may not be at hand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer<T> {
+    /// Here it is.
+    Ready(T),
+    /// The part of this stage is not in memory, and the disk was not asked.
+    Pending(Stage),
+    /// The part of this stage is not in the cache.
+    NotCached(Stage),
+}
+
+/// What became of bytes for the caller's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// So many were written.
+    Written(usize),
+    /// So many are needed; nothing was written.
+    Incomplete(usize),
+}
+
+impl Size {
+    /// Copies all of `bytes`, or none.
+    pub(super) fn copy(bytes: &[u8], out: &mut [u8]) -> Self {
+        match out.get_mut(..bytes.len()) {
+            Some(out) => {
+                out.copy_from_slice(bytes);
+                Self::Written(bytes.len())
+            }
+            None => Self::Incomplete(bytes.len()),
+        }
+    }
+}
+
+impl Context {
+    /// Links into the caller's memory, without a handle.
+    ///
+    /// # Errors
+    /// Malformed: no pipeline, or the state lacks what the shaders use. Needs a full compile: these parts cannot do what the
+    /// state asks for, and the cache has not the pipeline whole. Environment: after a fork.
+    pub fn link_into(&self, info: &PipelineInfo<'_>, out: &mut [u8]) -> Result<Answer<(Size, Route)>> {
+        let stages = self.stages(info.shaders)?;
+        Ok(match link(&self.0, &stages, &info.layout.0, info.state, info.placement, info.flags)? {
+            Answer::Ready((elf, route)) => Answer::Ready((Size::copy(&elf, out), route)),
+            Answer::Pending(stage) => Answer::Pending(stage),
+            Answer::NotCached(stage) => Answer::NotCached(stage),
+        })
+    }
+
+    /// The parts of shaders, which have to be this context's.
+    pub(super) fn stages<'a>(&self, shaders: &[&'a Shader]) -> Result<Stages<'a>> {
+        self.0.alive()?;
+        if shaders.len() > MAX_STAGES {
+            return Err(Error::malformed(format!("{} shaders in one pipeline", shaders.len())));
+        }
+        if shaders.iter().any(|shader| !Arc::ptr_eq(&shader.0.shared, &self.0)) {
+            return Err(Error::malformed("a shader of another context"));
+        }
+        Ok(shaders.iter().map(|shader| &*shader.0).collect())
+    }
+}
+
+/// Links, by the rules of the flags.
+///
+/// # Errors
+/// As [`Context::link_into`].
+pub(super) fn link(
+    shared: &Shared,
+    stages: &[&Part],
+    layout: &Resolved,
+    state: &PipelineState,
+    placement: Placement,
+    flags: PipelineFlags,
+) -> Result<Answer<(Vec<u8>, Route)>> {
+    let state = &*specialized(state, stages);
+    let whole = |reason: Option<&FullCompile>| {
+        let found = whole(shared, stages, layout, state, placement, !flags.has(PipelineFlags::NO_DISK))?;
+        Ok::<_, Error>(match found {
+            Answer::Ready(elf) => Answer::Ready((elf, Route::Whole(reason.cloned()))),
+            Answer::Pending(stage) => Answer::Pending(stage),
+            Answer::NotCached(stage) => Answer::NotCached(stage),
+        })
+    };
+    if flags.has(PipelineFlags::LINK_TIME_OPTIMIZATION) {
+        return whole(None);
+    }
+    if flags.has(PipelineFlags::PREFER_OPTIMIZED)
+        && let Ok(Answer::Ready(found)) = whole(None)
+    {
+        return Ok(Answer::Ready(found));
+    }
+    let mut objects: SmallVec<[&Object; MAX_STAGES]> = SmallVec::new();
+    for part in stages {
+        match part.object(!flags.has(PipelineFlags::NO_DISK))? {
+            Answer::Ready(object) => objects.push(object),
+            Answer::Pending(stage) => return Ok(Answer::Pending(stage)),
+            Answer::NotCached(stage) => return Ok(Answer::NotCached(stage)),
+        }
+    }
+    match link::link_in_layout(&objects, state, &layout.places, placement, &shared.glue) {
+        Ok(linked) => {
+            count(&shared.counters.links);
+            Ok(Answer::Ready((linked.elf, Route::Linked)))
+        }
+        Err(e) => match (e.full_compile(), stages) {
+            // What the cache has is what was compiled whole; that it is not there is why this fails, not how.
+            (Some(reason), [_, ..]) => match whole(Some(reason)) {
+                Ok(Answer::Ready(found)) => Ok(Answer::Ready(found)),
+                _ => {
+                    count(&shared.counters.needs_whole);
+                    Err(e)
+                }
+            },
+            _ => Err(e),
+        },
+    }
+}
+
+/// The state with the shaders' specialization values, which the link holds against what the parts were made for. Copied only
+/// where they are not what it has.
+fn specialized<'s>(state: &'s PipelineState, stages: &[&Part]) -> Cow<'s, PipelineState> {
+    let values = || stages.iter().flat_map(|part| part.specialization());
+    if values().eq(state.specialization.iter().cloned()) {
+        return Cow::Borrowed(state);
+    }
+    Cow::Owned(PipelineState { specialization: values().collect(), ..state.clone() })
+}
+
+/// The pipeline compiled whole, if the cache has its parts: the fragment stage first, since the vertex stage knows what it
+/// reads.
+fn whole(
+    shared: &Shared,
+    stages: &[&Part],
+    layout: &Resolved,
+    state: &PipelineState,
+    placement: Placement,
+    disk: bool,
+) -> Result<Answer<Vec<u8>>> {
+    let mut order: Stages<'_> = stages.into();
+    order.sort_by_key(|part| std::cmp::Reverse(part.request.stage));
+    let compiler = shared.compiler()?;
+    let mut parts: SmallVec<[Arc<Object>; MAX_STAGES]> = SmallVec::new();
+    for part in order {
+        let stage = part.request.stage;
+        let inputs = match parts.last().map(|part| &part.interface().kind) {
+            Some(StageKind::Fragment(fragment)) => fragment.inputs.as_slice(),
+            _ => &[],
+        };
+        let known = only_for(stage, everything_known(state, &layout.given, inputs));
+        let request = StageRequest { known, ..part.request.clone() };
+        let found = match compiler {
+            Some(compiler) => shared.part(&keys::stage(&request, compiler)?, disk).at(|| format!("{stage} shader"))?,
+            None => None,
+        };
+        match found {
+            Some(part) => parts.push(part),
+            None if disk => return Ok(Answer::NotCached(stage)),
+            None => return Ok(Answer::Pending(stage)),
+        }
+    }
+    let objects: SmallVec<[&Object; MAX_STAGES]> = parts.iter().map(|part| &**part).collect();
+    let linked = link::link_in_layout(&objects, state, &layout.places, placement, &shared.glue);
+    let linked = linked.map_err(Error::of_whole_compile)?;
+    count(&shared.counters.wholes);
+    Ok(Answer::Ready(linked.elf))
+}

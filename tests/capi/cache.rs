@@ -1,0 +1,103 @@
+//! A cache as `populate` would leave it, made without a compiler: parts by hand under the keys of modules that are no more than
+//! a header.
+#![allow(dead_code, reason = "the benchmark uses a part of it")]
+
+use crate::link_support::{self, Unlinked};
+use dovetail::cache::{Cache, StoreKind};
+use dovetail::compile::request::{CompilerId, KnownState, Module, StageRequest, TuningOptions};
+use dovetail::compile::{Compiler, StageElf};
+use dovetail::error::Result;
+use dovetail::keys;
+use dovetail::link::{EmitGlue, Placement, link};
+use dovetail::state::PipelineState;
+use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::toolchain::Toolchain;
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// Whose code it is; compiles nothing.
+struct Nobody(CompilerId);
+
+impl Compiler for Nobody {
+    fn id(&self) -> &CompilerId {
+        &self.0
+    }
+
+    fn compile(&self, _: &Module, _: &StageRequest) -> Result<StageElf> {
+        unreachable!("no test compiles")
+    }
+}
+
+pub fn compiler() -> CompilerId {
+    CompilerId { sources: "tests".into(), backend: "by hand".into() }
+}
+
+/// A module of its own for each number: a header, and a decoration that makes 7 a `SpecId`.
+pub fn module(number: u32) -> Vec<u8> {
+    let words = [0x0723_0203, 0x0001_0300, number, 10, 0, 4 << 16 | 71, 5, 1, 7];
+    words.iter().flat_map(|word: &u32| word.to_le_bytes()).collect()
+}
+
+pub fn request(stage: Stage, module: Vec<u8>) -> StageRequest {
+    StageRequest {
+        target: GfxIp::Gfx1030,
+        stage,
+        module: Module::new(module).expect("a module").digest(),
+        entry_point: "main".into(),
+        specialization: Vec::new(),
+        wave: if stage == Stage::Fragment { WaveSize::W64 } else { WaveSize::W32 },
+        options: TuningOptions::default(),
+        known: KnownState::default(),
+    }
+}
+
+/// A cache on its way.
+pub struct Made(pub Cache);
+
+impl Made {
+    /// With a manifest and nothing else.
+    pub fn new(dir: &Path) -> Self {
+        let cache = Cache::open(dir, StoreKind::Lmdb).expect("a cache");
+        let nobody = Nobody(compiler());
+        Toolchain::new(&cache, Some(&nobody)).expect("tools").record_compiler().expect("a manifest");
+        Self(cache)
+    }
+
+    pub fn put(&self, request: &StageRequest, part: &Unlinked) {
+        self.put_bytes(request, &part.build());
+    }
+
+    pub fn put_bytes(&self, request: &StageRequest, elf: &[u8]) {
+        self.0.put(&keys::stage(request, &compiler()).expect("a key"), elf).expect("a put");
+    }
+}
+
+/// Modules 1 vertex, 2 fragment, 3 compute, all in the cache.
+pub fn full(dir: &Path) -> Made {
+    let made = Made::new(dir);
+    made.put(&request(Stage::Vertex, module(1)), &link_support::vertex());
+    made.put(&request(Stage::Fragment, module(2)), &link_support::fragment());
+    made.put(&request(Stage::Compute, module(3)), &link_support::compute().load_symbol(20, "descset_0"));
+    made
+}
+
+pub fn state() -> PipelineState {
+    link_support::state()
+}
+
+/// What the programs find in their folder: a cache, modules, and the ELF that the Rust link gives.
+pub fn folder() -> TempDir {
+    let dir = tempfile::tempdir().expect("a folder");
+    let made = full(&dir.path().join("cache"));
+    let mut unlinkable = link_support::vertex();
+    unlinkable.interface.specialization = vec![dovetail::kinds::SpecValue { id: 7, value: 2, default: 1 }];
+    made.put(&request(Stage::Vertex, module(6)), &unlinkable);
+    for (name, number) in [("vertex", 1), ("fragment", 2), ("unlinkable", 6)] {
+        fs::write(dir.path().join(name).with_extension("spv"), module(number)).expect("a module");
+    }
+    let parts = [link_support::vertex().build(), link_support::fragment().build()];
+    let elf = link(&[&parts[0], &parts[1]], &state(), Placement::Adjacent, &EmitGlue).expect("a pipeline");
+    fs::write(dir.path().join("expected.elf"), elf).expect("an ELF");
+    dir
+}

@@ -1,0 +1,59 @@
+/* A child of a fork: what was made before answers by DVT_E_ENVIRONMENT, can be destroyed, and a context of its own works. The
+ * parent goes on. */
+
+#define _POSIX_C_SOURCE 200809L
+
+#include "common.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int child(const char *dir, dvt_context *context, struct pipeline *p, dvt_pipeline *pipeline, const struct bytes *expect)
+{
+    struct pipeline own;
+    dvt_pipeline *made = NULL;
+    dvt_pipeline_status_t status;
+    dvt_context *fresh;
+    size_t size = 0;
+    char text[256];
+    status.size = sizeof status;
+    CHECK(dvt_pipeline_link_into(context, &p->info, NULL, &size) == DVT_E_ENVIRONMENT);
+    CHECK(dvt_last_error(text, sizeof text) > 0 && strstr(text, "before the fork") != NULL);
+    CHECK(dvt_pipeline_create(context, &p->info, &made) == DVT_E_ENVIRONMENT && made == NULL);
+    CHECK(dvt_pipeline_status(pipeline, &status) == DVT_E_ENVIRONMENT);
+    CHECK(dvt_context_event_fd(context) == DVT_E_ENVIRONMENT);
+    CHECK(dvt_shader_wait(p->shaders[0], 0) == DVT_E_ENVIRONMENT);
+    dvt_pipeline_destroy(pipeline);
+    destroy_info(p);
+    dvt_context_destroy(context);
+    fresh = make_context(dir);
+    make_info(&own, fresh, dir);
+    link_and_compare(fresh, &own, expect);
+    destroy_info(&own);
+    dvt_context_destroy(fresh);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *dir = argc > 1 ? argv[1] : ".";
+    struct bytes expect = read_file(dir, "expected.elf");
+    dvt_context *context = make_context(dir);
+    struct pipeline p;
+    dvt_pipeline *pipeline = NULL;
+    int status = -1;
+    pid_t pid;
+    make_info(&p, context, dir);
+    CHECK(dvt_pipeline_create(context, &p.info, &pipeline) == DVT_OK);
+    pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0)
+        return child(dir, context, &p, pipeline, &expect);
+    CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    link_and_compare(context, &p, &expect);
+    dvt_pipeline_destroy(pipeline);
+    destroy_info(&p);
+    dvt_context_destroy(context);
+    free(expect.at);
+    return 0;
+}

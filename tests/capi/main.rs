@@ -1,0 +1,16 @@
+//! What a driver calls, from Rust and from C: `runtime`, the header, and C programs against both kinds of library.
+
+#[path = "../support/alloc.rs"]
+mod alloc;
+mod cache;
+mod header;
+mod library;
+#[path = "../support/link_support.rs"]
+mod link_support;
+mod programs;
+mod runtime;
+#[path = "../support/mod.rs"]
+mod support;
+
+#[global_allocator]
+static COUNTING: alloc::Counting = alloc::Counting;

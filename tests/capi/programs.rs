@@ -1,0 +1,133 @@
+//! C programs against the library as a driver would have it: compiled as C99 and as C++11 without a warning, linked with the
+//! shared and with the static one, and run on a cache that was made by hand.
+
+use crate::cache::folder;
+use crate::library::Library;
+use crate::runtime::link_allocations;
+use crate::support::root;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// How a program is compiled.
+#[derive(Clone, Copy)]
+enum As {
+    C99,
+    Cpp11,
+}
+
+/// Compiles a program of this folder and links it with `libraries`.
+fn compile(name: &str, how: As, libraries: &[String], to: &Path) -> PathBuf {
+    let (compiler, arguments): (&str, &[&str]) = match how {
+        As::C99 => ("cc", &["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-x", "c"]),
+        // What these programs share is not used by all of them.
+        As::Cpp11 => ("c++", &["-std=c++11", "-Wall", "-Wextra", "-Werror", "-x", "c++"]),
+    };
+    let out = to.join(name);
+    let mut command = Command::new(compiler);
+    command.args(arguments).arg("-g").arg("-Wno-unused-function").arg("-I").arg(root().join("include"));
+    command.arg(root().join("tests/capi").join(name).with_extension("c")).args(["-x", "none"]).arg("-o").arg(&out);
+    command.args(libraries).args(["-lpthread", "-ldl"]);
+    let done = command.output().unwrap_or_else(|e| panic!("{compiler}: {e}"));
+    assert!(done.status.success(), "{name}: {}", String::from_utf8_lossy(&done.stderr));
+    out
+}
+
+fn run(program: &Path, arguments: &[&Path]) {
+    let done = Command::new(program).args(arguments).output().expect("the program");
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{}: {}\n{said}", program.display(), done.status);
+}
+
+/// In every way: both languages, both libraries.
+fn everywhere(name: &str) {
+    let library = Library::built();
+    let dir = folder();
+    for (how, libraries) in [(As::C99, library.shared()), (As::Cpp11, library.shared()), (As::C99, library.fixed())] {
+        run(&compile(name, how, &libraries, dir.path()), &[dir.path()]);
+    }
+    compile(name, As::Cpp11, &library.fixed(), dir.path());
+}
+
+#[test]
+fn pipelines_are_linked_and_looked_at() {
+    everywhere("link");
+}
+
+#[test]
+fn what_is_no_argument_is_refused() {
+    everywhere("arguments");
+}
+
+#[test]
+fn small_threads_link_at_the_same_time() {
+    everywhere("threads");
+}
+
+#[test]
+fn forks_have_their_own_contexts() {
+    everywhere("fork");
+}
+
+#[test]
+fn a_link_asks_for_no_memory_of_its_own() {
+    let library = Library::built();
+    let dir = folder();
+    let (of_link, of_link_into) = link_allocations(dir.path());
+    assert!(of_link_into <= of_link, "{of_link_into} calls for memory, the link itself {of_link}");
+    let wrap = "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=posix_memalign".to_owned();
+    let libraries: Vec<String> = library.fixed().into_iter().chain([wrap]).collect();
+    for how in [As::C99, As::Cpp11] {
+        let program = compile("allocations", how, &libraries, dir.path());
+        run(&program, &[dir.path(), Path::new(&of_link.to_string())]);
+    }
+}
+
+#[test]
+fn copies_and_reloads_do_no_harm() {
+    let library = Library::built();
+    let dir = folder();
+    let copy = dir.path().join("libother.so");
+    fs::copy(library.shared_file(), &copy).expect("a copy");
+    for how in [As::C99, As::Cpp11] {
+        run(&compile("reload", how, &[], dir.path()), &[dir.path(), &library.shared_file(), &copy]);
+    }
+}
+
+/// The C program of the manual is one that compiles and runs.
+#[test]
+fn the_example_of_the_manual_runs() {
+    let library = Library::built();
+    let dir = folder();
+    let manual = fs::read_to_string(root().join("docs/capi.md")).expect("the manual");
+    let example = manual.split("```c\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let source = dir.path().join("example.c");
+    fs::write(&source, example).expect("the example");
+    let out = dir.path().join("example");
+    let mut command = Command::new("cc");
+    command.args(["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-I"]).arg(root().join("include"));
+    let done = command.arg(&source).arg("-o").arg(&out).args(library.shared()).output().expect("cc");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let ran = Command::new(&out).arg("cache").arg("vertex.spv").arg("fragment.spv").current_dir(dir.path()).output();
+    let said = String::from_utf8_lossy(&ran.expect("the example").stdout).into_owned();
+    assert!(said.contains("linked") && said.contains("generation 1"), "{said}");
+}
+
+#[test]
+fn the_library_has_its_name_and_shows_nothing_else() {
+    let library = Library::built();
+    let file = library.shared_file();
+    let read = |tool: &str, arguments: &[&str]| {
+        let done = Command::new(tool).args(arguments).arg(&file).output().unwrap_or_else(|e| panic!("{tool}: {e}"));
+        String::from_utf8(done.stdout).expect("text")
+    };
+    let dynamic = read("readelf", &["-dW"]);
+    assert!(dynamic.contains("[libdovetail.so.0]") && dynamic.contains("NODELETE"), "{dynamic}");
+    for wanted in dynamic.lines().filter(|line| line.contains("(NEEDED)")) {
+        assert!(["libc.so", "libgcc_s", "libm.so", "ld-linux"].iter().any(|known| wanted.contains(known)), "{wanted}");
+    }
+    let symbols = read("nm", &["-D", "--defined-only"]);
+    let shown: Vec<&str> = symbols.lines().filter_map(|line| line.split_whitespace().nth(2)).collect();
+    let strange: Vec<_> = shown.iter().filter(|name| !name.starts_with("dvt_")).collect();
+    assert!(shown.len() == 25 && strange.is_empty(), "{} shown, {strange:?}", shown.len());
+}

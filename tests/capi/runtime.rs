@@ -1,0 +1,421 @@
+//! `dovetail::runtime` from Rust: where parts come from, what a pipeline becomes, what the flags do without a service.
+
+use crate::alloc::allocations;
+use crate::cache::{self, Made, module, request, state};
+use crate::link_support;
+use dovetail::abi::layout::ResolvedLayout;
+use dovetail::cache::{Cache, StoreKind, entry};
+use dovetail::error::{ErrorKind, FullCompile};
+use dovetail::glue::{GlueKey, GluePiece};
+use dovetail::keys;
+use dovetail::link::{EmitGlue, Object, Placement, link, link_in_layout};
+use dovetail::runtime::{
+    Answer, Context, ContextInfo, EventKind, Layout, ModuleRef, Phase, Pipeline, PipelineFlags, PipelineInfo, Route,
+    Shader, ShaderInfo, ShaderStatus, Size,
+};
+use dovetail::state::{Known, PipelineState};
+use dovetail::target::{GfxIp, Stage};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::Arc;
+
+fn context(dir: Option<&Path>) -> Context {
+    Context::new(&ContextInfo { cache_dir: dir, target: GfxIp::Gfx1030, max_memory: 1 << 20 }).expect("a context")
+}
+
+fn info<'a>(stage: Stage, module: &'a [u8]) -> ShaderInfo<'a> {
+    ShaderInfo {
+        module: ModuleRef::Code(module),
+        entry_point: "main",
+        stage,
+        wave: None,
+        specialization: &[],
+        no_disk: false,
+        priority: 0,
+        user: 5,
+    }
+}
+
+fn shader(context: &Context, stage: Stage, number: u32) -> Shader {
+    Shader::new(context, &info(stage, &module(number))).expect("a shader")
+}
+
+fn pair(context: &Context) -> [Shader; 2] {
+    [shader(context, Stage::Vertex, 1), shader(context, Stage::Fragment, 2)]
+}
+
+/// A pipeline of these shaders in the state of `link_support`, with the flags.
+fn of<'a>(
+    shaders: &'a [&'a Shader],
+    layout: &'a Layout,
+    state: &'a PipelineState,
+    flags: PipelineFlags,
+) -> PipelineInfo<'a> {
+    PipelineInfo { shaders, layout, state, placement: Placement::Adjacent, flags, priority: 0, user: 9 }
+}
+
+fn linked() -> Vec<u8> {
+    let parts = [link_support::vertex().build(), link_support::fragment().build()];
+    link(&[&parts[0], &parts[1]], &state(), Placement::Adjacent, &EmitGlue).expect("a pipeline")
+}
+
+const NONE: PipelineFlags = PipelineFlags::FAIL_ON_COMPILE;
+
+#[test]
+fn a_link_into_memory_is_the_link() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(cache::full(dir.path()));
+    let (context, state) = (context(Some(dir.path())), state());
+    let layout = Layout::new(&state.layout).unwrap();
+    // The layout is the handle's, whatever the state has.
+    let other = PipelineState { layout: Default::default(), ..state };
+    let [vs, fs] = pair(&context);
+    let shaders = [&vs, &fs];
+    let info = of(&shaders, &layout, &other, NONE);
+    let expect = linked();
+    let mut out = vec![0xee; expect.len() + 3];
+    for _ in 0..2 {
+        let done = context.link_into(&info, &mut out).unwrap();
+        assert_eq!(done, Answer::Ready((Size::Written(expect.len()), Route::Linked)));
+        assert!(out[..expect.len()] == expect && out[expect.len()..] == [0xee; 3]);
+    }
+    out.fill(0xaa);
+    let done = context.link_into(&info, &mut out[..expect.len() - 1]).unwrap();
+    assert_eq!(done, Answer::Ready((Size::Incomplete(expect.len()), Route::Linked)));
+    assert!(out.iter().all(|byte| *byte == 0xaa), "nothing is half written");
+    let stats = context.stats().unwrap();
+    assert_eq!((stats.links, stats.disk_hits, stats.memory_hits, stats.misses), (3, 2, 0, 0));
+    // Another shader of the same request has the part that is in memory.
+    assert_eq!(shader(&context, Stage::Vertex, 1).status().unwrap(), ShaderStatus::Ready);
+    assert_eq!(context.stats().unwrap().memory_hits, 1);
+}
+
+/// How often the Rust link of the programs' pipeline asks for memory, and how often `link_into` does.
+pub fn link_allocations(dir: &Path) -> (u64, u64) {
+    let (context, state) = (context(Some(&dir.join("cache"))), state());
+    let layout = Layout::new(&state.layout).unwrap();
+    let places = ResolvedLayout::new(&state.layout).unwrap();
+    let objects = [link_support::vertex(), link_support::fragment()].map(|part| Object::parse(&part.build()).unwrap());
+    let [vs, fs] = pair(&context);
+    let shaders = [&vs, &fs];
+    let info = of(&shaders, &layout, &state, NONE);
+    let mut out = vec![0; 1 << 16];
+    let pieces = RefCell::new(BTreeMap::<GlueKey, Arc<GluePiece>>::new());
+    let glue = |key: &GlueKey| {
+        if let Some(piece) = pieces.borrow().get(key) {
+            return Ok(piece.clone());
+        }
+        let piece = Arc::new(dovetail::glue::emit(key)?);
+        pieces.borrow_mut().insert(key.clone(), piece.clone());
+        Ok(piece)
+    };
+    let [mut link, mut into] = [0; 2];
+    // Twice, as the first time fills tables.
+    for _ in 0..2 {
+        let by_hand = || link_in_layout(&[&objects[0], &objects[1]], &state, &places, Placement::Adjacent, &glue);
+        link = allocations(|| by_hand().unwrap()).0;
+        into = allocations(|| context.link_into(&info, &mut out).unwrap()).0;
+    }
+    (link, into)
+}
+
+#[test]
+fn a_digest_stands_for_its_module() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(cache::full(dir.path()));
+    let context = context(Some(dir.path()));
+    let digest = request(Stage::Vertex, module(1)).module;
+    let by_digest = ShaderInfo { module: ModuleRef::Digest(digest), ..info(Stage::Vertex, &[]) };
+    assert_eq!(Shader::new(&context, &by_digest).unwrap().status().unwrap(), ShaderStatus::Ready);
+}
+
+#[test]
+fn specialization_decides_the_part_and_is_held_against_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = cache::full(dir.path());
+    let mut of_seven = request(Stage::Compute, module(3));
+    of_seven.specialization = vec![(7, 40)];
+    let mut part = link_support::compute();
+    part.interface.specialization = vec![dovetail::kinds::SpecValue { id: 7, value: 40, default: 1 }];
+    made.put(&of_seven, &part);
+    let (context, state) = (context(Some(dir.path())), state());
+    let layout = Layout::new(&state.layout).unwrap();
+    let module = module(3);
+    let with = |values| Shader::new(&context, &ShaderInfo { specialization: values, ..info(Stage::Compute, &module) });
+    // 8 is no constant of the module; of 7 the last value counts.
+    let right = with(&[(7, 1), (8, 3), (7, 40)]).unwrap();
+    assert_eq!(right.status().unwrap(), ShaderStatus::Ready);
+    let linked = context.link_into(&of(&[&right], &layout, &state, NONE), &mut [0; 1 << 16]).unwrap();
+    assert!(matches!(linked, Answer::Ready((Size::Written(_), Route::Linked))));
+    assert_eq!(with(&[(7, 41)]).unwrap().status().unwrap(), ShaderStatus::NotCached);
+}
+
+#[test]
+fn what_is_missing_is_taken_up_when_it_comes() {
+    let dir = tempfile::tempdir().unwrap();
+    let (context, state) = (context(Some(dir.path())), state());
+    let layout = Layout::new(&state.layout).unwrap();
+    // Not even a manifest.
+    let [vs, fs] = pair(&context);
+    assert_eq!(vs.status().unwrap(), ShaderStatus::NotCached);
+    let key = context.key().unwrap();
+    let made = Made::new(dir.path());
+    made.put(&request(Stage::Vertex, module(1)), &link_support::vertex());
+    assert_eq!(vs.wait().unwrap(), ShaderStatus::Ready);
+    assert_ne!(context.key().unwrap(), key, "the cache says now whose code it holds");
+    let shaders = [&vs, &fs];
+    let info = of(&shaders, &layout, &state, NONE);
+    let pipeline = Pipeline::new(&context, &info).unwrap();
+    assert_eq!(pipeline.status().unwrap().phase, Phase::NotCached(Stage::Fragment));
+    assert_eq!((pipeline.generation(), pipeline.read(&mut []).unwrap()), (0, None));
+    assert_eq!(context.link_into(&info, &mut []).unwrap(), Answer::NotCached(Stage::Fragment));
+    made.put(&request(Stage::Fragment, module(2)), &link_support::fragment());
+    let status = pipeline.wait().unwrap();
+    assert_eq!((status.phase, status.generation), (Phase::Done(Route::Linked), 1));
+    let mut out = linked();
+    let expect = std::mem::replace(&mut out, vec![0; status.bytes]);
+    assert_eq!(pipeline.read(&mut out).unwrap(), Some((Size::Written(expect.len()), 1)));
+    assert_eq!(out, expect);
+    // The vertex shader by its own wait, the fragment shader by the pipeline's, the pipeline; each once.
+    pipeline.wait().unwrap();
+    let events: Vec<_> = std::iter::from_fn(|| context.next_event().unwrap()).collect();
+    let seen: Vec<_> = events.iter().map(|e| (e.kind, e.user, e.generation, e.failure.is_none())).collect();
+    assert_eq!(
+        seen,
+        [(EventKind::Shader, 5, 0, true), (EventKind::Shader, 5, 0, true), (EventKind::Pipeline, 9, 1, true)]
+    );
+}
+
+#[test]
+fn the_descriptor_is_readable_while_there_are_events() {
+    let dir = tempfile::tempdir().unwrap();
+    let context = context(Some(dir.path()));
+    let shaders = [1, 2, 3].map(|n| shader(&context, Stage::Vertex, n));
+    let made = Made::new(dir.path());
+    (1..4).for_each(|n| made.put(&request(Stage::Vertex, module(n)), &link_support::vertex()));
+    // One event from before the descriptor was asked for.
+    shaders[0].wait().unwrap();
+    let readable = || {
+        let fd = context.event_fd().unwrap();
+        let mut polled = [rustix::event::PollFd::from_borrowed_fd(fd.as_fd(), rustix::event::PollFlags::IN)];
+        rustix::event::poll(&mut polled, Some(&Default::default())).unwrap() == 1
+    };
+    assert!(readable());
+    shaders[1].wait().unwrap();
+    shaders[2].wait().unwrap();
+    for left in [true, true, false] {
+        assert!(readable());
+        assert!(context.next_event().unwrap().is_some());
+        assert_eq!(readable(), left);
+    }
+    assert!(context.next_event().unwrap().is_none() && !readable());
+}
+
+#[test]
+fn without_the_disk_parts_are_pending_until_somebody_waits() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(cache::full(dir.path()));
+    let (context, state) = (context(Some(dir.path())), state());
+    let layout = Layout::new(&state.layout).unwrap();
+    let modules = [module(1), module(2)];
+    let cold = |stage, n: usize| {
+        Shader::new(&context, &ShaderInfo { no_disk: true, ..info(stage, &modules[n]) }).expect("a shader")
+    };
+    let [vs, fs] = [cold(Stage::Vertex, 0), cold(Stage::Fragment, 1)];
+    assert_eq!(vs.status().unwrap(), ShaderStatus::Pending);
+    let shaders = [&vs, &fs];
+    let info = of(&shaders, &layout, &state, PipelineFlags::NO_DISK);
+    assert_eq!(context.link_into(&info, &mut []).unwrap(), Answer::Pending(Stage::Vertex));
+    let pipeline = Pipeline::new(&context, &info).unwrap();
+    assert_eq!(pipeline.status().unwrap().phase, Phase::Pending(Stage::Vertex));
+    assert_eq!(context.stats().unwrap().disk_hits, 0);
+    assert_eq!(pipeline.wait().unwrap().phase, Phase::Done(Route::Linked));
+    // Without a handle the flag holds for parts that others have found since.
+    assert!(matches!(context.link_into(&info, &mut []).unwrap(), Answer::Ready(_)));
+}
+
+/// What `pipeline::build_whole` would have left: parts that know everything.
+fn put_whole(made: &Made) {
+    use dovetail::compile::request::KnownState;
+    use dovetail::metadata::interface::StageKind;
+    let state = state();
+    let mut fragment = link_support::fragment();
+    (fragment.interface.epilog, fragment.joint) = (false, false);
+    let mut whole = request(Stage::Fragment, module(2));
+    let layout = Known::Known(state.layout.clone());
+    whole.known = KnownState { layout, colors: Known::Known(state.color.clone()), ..Default::default() };
+    made.put(&whole, &fragment);
+    let StageKind::Fragment(interface) = &fragment.interface.kind else { panic!("a fragment shader") };
+    let mut vertex = link_support::vertex();
+    (vertex.interface.prolog, vertex.interface.epilog, vertex.joint) = (false, false, false);
+    vertex.symbol = Stage::Vertex.entry_symbol().to_owned();
+    let mut whole = request(Stage::Vertex, module(1));
+    whole.known = KnownState {
+        layout: Known::Known(state.layout.clone()),
+        vertex: Known::Known(state.vertex.clone()),
+        params: Known::Known(interface.inputs.clone()),
+        multiview: Known::Known(false),
+        colors: Known::Unknown,
+    };
+    made.put(&whole, &vertex);
+}
+
+#[test]
+fn whole_pipelines_are_taken_where_they_are_wanted_and_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = cache::full(dir.path());
+    let (context, state) = (context(Some(dir.path())), state());
+    let layout = Layout::new(&state.layout).unwrap();
+    let [vs, fs] = pair(&context);
+    let shaders = [&vs, &fs];
+    let with = |flags| context.link_into(&of(&shaders, &layout, &state, flags), &mut [0; 1 << 16]).unwrap();
+    assert!(matches!(with(PipelineFlags::PREFER_OPTIMIZED), Answer::Ready((_, Route::Linked))));
+    assert_eq!(with(PipelineFlags::LINK_TIME_OPTIMIZATION), Answer::NotCached(Stage::Fragment));
+    put_whole(&made);
+    for flags in [PipelineFlags::PREFER_OPTIMIZED, PipelineFlags::LINK_TIME_OPTIMIZATION] {
+        assert!(matches!(with(flags), Answer::Ready((_, Route::Whole(None)))), "{flags:?}");
+    }
+    assert!(matches!(with(PipelineFlags::NO_OPTIMIZE), Answer::Ready((_, Route::Linked))));
+    assert_eq!(context.stats().unwrap().wholes, 2);
+}
+
+/// A vertex part that was compiled for another value of a constant than the state has cannot be linked.
+fn put_unlinkable(made: &Made) {
+    let mut part = link_support::vertex();
+    part.interface.specialization = vec![dovetail::kinds::SpecValue { id: 7, value: 2, default: 1 }];
+    made.put(&request(Stage::Vertex, module(1)), &part);
+}
+
+#[test]
+fn what_cannot_be_linked_says_why_and_is_taken_whole_where_it_is_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = cache::full(dir.path());
+    put_unlinkable(&made);
+    let (context, state) = (context(Some(dir.path())), state());
+    let layout = Layout::new(&state.layout).unwrap();
+    let [vs, fs] = pair(&context);
+    let shaders = [&vs, &fs];
+    let info = of(&shaders, &layout, &state, NONE);
+    let pipeline = Pipeline::new(&context, &info).unwrap();
+    let Phase::NeedsWhole(why) = pipeline.status().unwrap().phase else { panic!("it was linked") };
+    assert_eq!(why.full_compile(), Some(&FullCompile::Specialization { id: 7 }));
+    let refused = context.link_into(&info, &mut []).unwrap_err();
+    assert!(matches!(refused.kind(), ErrorKind::NeedsFullCompile(_)), "{refused}");
+    assert_eq!((pipeline.generation(), context.stats().unwrap().needs_whole), (0, 2));
+    put_whole(&made);
+    let status = pipeline.wait().unwrap();
+    assert_eq!(status.phase, Phase::Done(Route::Whole(Some(FullCompile::Specialization { id: 7 }))));
+    assert_eq!(pipeline.generation(), 1);
+}
+
+#[test]
+fn damage_is_a_miss_and_what_is_no_part_fails_for_good() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = cache::full(dir.path());
+    let (context, state) = (context(Some(dir.path())), state());
+    let layout = Layout::new(&state.layout).unwrap();
+    // An entry whose last byte is another one, under the key of module 4; and one that is whole and no ELF, under 5.
+    let key = |n| keys::stage(&request(Stage::Vertex, module(n)), &cache::compiler()).unwrap();
+    let mut bytes = entry::encode(&key(4), &link_support::vertex().build());
+    *bytes.last_mut().unwrap() ^= 1;
+    StoreKind::Lmdb.open(dir.path()).unwrap().put(&key(4), &bytes).unwrap();
+    made.put_bytes(&request(Stage::Vertex, module(5)), b"no ELF");
+    assert_eq!(shader(&context, Stage::Vertex, 4).status().unwrap(), ShaderStatus::NotCached);
+    assert_eq!(context.stats().unwrap().bad, 1);
+    let broken = shader(&context, Stage::Vertex, 5);
+    let ShaderStatus::Failed(why) = broken.wait().unwrap() else { panic!("it was read") };
+    assert!(why.to_string().contains("vertex shader: malformed"), "{why}");
+    let fs = shader(&context, Stage::Fragment, 2);
+    let pipeline = Pipeline::new(&context, &of(&[&broken, &fs], &layout, &state, NONE)).unwrap();
+    assert!(matches!(pipeline.status().unwrap().phase, Phase::Failed(_)));
+    // Others go on.
+    assert_eq!(shader(&context, Stage::Vertex, 1).status().unwrap(), ShaderStatus::Ready);
+}
+
+#[test]
+fn nothing_is_written_and_no_folder_is_needed() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("not there");
+    let without = context(Some(&folder));
+    assert_eq!(shader(&without, Stage::Vertex, 1).status().unwrap(), ShaderStatus::NotCached);
+    assert!(!folder.exists());
+    let memory = context(None);
+    assert_eq!(shader(&memory, Stage::Vertex, 1).wait().unwrap(), ShaderStatus::NotCached);
+    // A shader of one context is none of another.
+    let of_other = shader(&without, Stage::Vertex, 1);
+    let layout = Layout::new(&Default::default()).unwrap();
+    let refused = memory.link_into(&of(&[&of_other], &layout, &state(), NONE), &mut []).unwrap_err();
+    assert!(refused.to_string().contains("another context"), "{refused}");
+    assert!(Pipeline::new(&memory, &of(&[], &layout, &state(), NONE)).is_err());
+}
+
+#[test]
+fn a_budget_keeps_what_shaders_hold() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = Made::new(dir.path());
+    (0..64).for_each(|n| made.put(&request(Stage::Vertex, module(n)), &link_support::vertex()));
+    let none = ContextInfo { cache_dir: Some(dir.path()), target: GfxIp::Gfx1030, max_memory: 0 };
+    let context = Context::new(&none).unwrap();
+    let held: Vec<Shader> = (0..32).map(|n| shader(&context, Stage::Vertex, n)).collect();
+    let bytes = context.stats().unwrap().memory_bytes;
+    (32..64).for_each(|n| drop(shader(&context, Stage::Vertex, n)));
+    assert!(context.stats().unwrap().memory_bytes <= 2 * bytes);
+    let before = context.stats().unwrap();
+    (0..32).for_each(|n| assert_eq!(shader(&context, Stage::Vertex, n).status().unwrap(), ShaderStatus::Ready));
+    let after = context.stats().unwrap();
+    assert_eq!((after.memory_hits - before.memory_hits, after.disk_hits - before.disk_hits), (32, 0));
+    drop(held);
+}
+
+#[test]
+fn threads_make_and_link_at_the_same_time() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(cache::full(dir.path()));
+    let (context, state) = (context(Some(dir.path())), state());
+    let layout = Layout::new(&state.layout).unwrap();
+    let expect = linked();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let mut out = vec![0; expect.len()];
+                for _ in 0..20 {
+                    let [vs, fs] = pair(&context);
+                    let shaders = [&vs, &fs];
+                    let info = of(&shaders, &layout, &state, NONE);
+                    let pipeline = Pipeline::new(&context, &info).unwrap();
+                    drop((vs, fs));
+                    assert_eq!(pipeline.read(&mut out).unwrap(), Some((Size::Written(expect.len()), 1)));
+                    assert!(out == expect);
+                }
+            });
+        }
+    });
+    assert_eq!(context.stats().unwrap().links, 160);
+    assert!(context.next_event().unwrap().is_none(), "nothing happened after a create");
+}
+
+#[test]
+fn a_cache_that_is_written_meanwhile_is_read_right() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(cache::full(dir.path()));
+    let context = context(Some(dir.path()));
+    let writer = Cache::open(dir.path(), StoreKind::Lmdb).unwrap();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for n in 0..40u32 {
+                writer.put(&dovetail::cache::Key(*blake3::hash(&n.to_le_bytes()).as_bytes()), &[7; 3000]).unwrap();
+            }
+            done.store(true, std::sync::atomic::Ordering::Release);
+        });
+        while !done.load(std::sync::atomic::Ordering::Acquire) {
+            // A context of its own each time, so that the disk is asked.
+            let fresh =
+                Context::new(&ContextInfo { cache_dir: Some(dir.path()), target: GfxIp::Gfx1030, max_memory: 0 });
+            assert_eq!(shader(&fresh.unwrap(), Stage::Vertex, 1).status().unwrap(), ShaderStatus::Ready);
+        }
+    });
+    assert_eq!(context.stats().unwrap().bad, 0);
+}

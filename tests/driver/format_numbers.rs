@@ -1,0 +1,13 @@
+//! Our table of formats against Vulkan's registry, which `ash` is generated from.
+
+use dovetail::state::VkFormat;
+
+#[test]
+fn numbers_are_vulkans() {
+    for (format, name) in VkFormat::all() {
+        let theirs = format!("{:?}", ash::vk::Format::from_raw(format.0 as i32));
+        // `ash` has the suffix that a name had as an extension's.
+        assert_eq!(theirs.trim_end_matches("_KHR"), name, "{}", format.0);
+    }
+    assert_eq!(VkFormat::all().count(), 185 + 4);
+}
