@@ -15,6 +15,10 @@ use super::shader::{BlockId, RegClass, Shader, Terminator, Value};
 use super::uniform_locals::Locals;
 use std::sync::Arc;
 
+/// Walks over a shader after which it is given up and every value counts as divergent. Divergence takes another walk only
+/// where it goes round a loop, or through scratch memory.
+const MAX_ROUNDS: u32 = 64;
+
 /// The answer for one shader as it is now.
 #[derive(Clone, Debug)]
 pub struct Uniformity {
@@ -73,9 +77,14 @@ impl Uniformity {
     /// To the fixpoint: divergence only ever grows.
     fn spread(&mut self, shader: &Shader, cfg: &Cfg) {
         let mut parted = vec![false; shader.blocks.len()];
-        let mut changed = true;
+        let (mut changed, mut rounds) = (true, 0);
         while changed {
             changed = false;
+            rounds += 1;
+            if rounds > MAX_ROUNDS {
+                self.divergent.fill(true);
+                return;
+            }
             for &id in &cfg.order {
                 for &i in &shader.block(id).insts {
                     let inst = shader.inst(i);

@@ -12,7 +12,7 @@ use super::shader::{BlockId, LocalId, Shader};
 /// Locals times blocks that are looked at; above it all locals count as different, as the table would be large.
 const MAX_TABLE: usize = 1 << 22;
 /// Entries of that table, and blocks, that are looked at in all; above it likewise, as it would take long.
-const MAX_WORK: usize = 1 << 27;
+const MAX_WORK: usize = 1 << 25;
 
 /// What is known of the locals; all are the same at first.
 #[derive(Clone, Debug, Default)]

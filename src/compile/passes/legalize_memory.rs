@@ -22,6 +22,10 @@ use crate::ir::uniform::Uniformity;
 use crate::ir::{Access, Align, AluOp, Bits, BufferKind, Builder, Op, Shader, Type, Value};
 use crate::target::WaveSize;
 
+/// Blocks of a shader in which uniform values are looked for, which takes up to the square of them. In larger ones every
+/// operand counts as different between lanes.
+const MAX_BLOCKS: usize = 1 << 9;
+
 /// Cuts every buffer access to legal widths.
 ///
 /// # Errors
@@ -63,11 +67,11 @@ fn mark_divergent(shader: &mut Shader) {
     if !shader.live_insts().any(|inst| scalar(&inst.op)) {
         return;
     }
-    let uniformity = Uniformity::new(shader);
+    let uniformity = (shader.blocks.len() <= MAX_BLOCKS).then(|| Uniformity::new(shader));
     for block in shader.block_ids() {
         for id in shader.block(block).insts.clone() {
             let inst = shader.inst_mut(id);
-            let differs = |&v: &Value| !uniformity.is_uniform_in(v, block);
+            let differs = |&v: &Value| !uniformity.as_ref().is_some_and(|u| u.is_uniform_in(v, block));
             if scalar(&inst.op)
                 && inst.args.iter().any(differs)
                 && let Op::BufferLoad { access, .. } = &mut inst.op
