@@ -126,10 +126,10 @@ fn compile(bytes: &[u8]) -> Result<()> {
             options: TuningOptions::default(),
             known: KnownState::default(),
         };
-        if let Some(shader) = no_bug(translate(&module, &entry.name, stage, &request.specialization))? {
-            if no_bug(passes::lower(shader, &request))?.is_some() {
-                with_llvm(&module, &request)?;
-            }
+        if let Some(shader) = no_bug(translate(&module, &entry.name, stage, &request.specialization))?
+            && no_bug(passes::lower(shader, &request))?.is_some()
+        {
+            with_llvm(&module, &request)?;
         }
     }
     Ok(())
