@@ -51,10 +51,16 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
         let term = block.term.take();
         for &inst_id in &insts {
             let mut inst = std::mem::replace(b.shader.inst_mut(inst_id), Inst::none());
-            inst.args.iter_mut().for_each(|v| *v = names.of(*v));
-            let made = rule(&mut b, &inst);
-            let made = made.and_then(|made| names.note(&b, &inst, made));
-            let made = made.map_err(|e| e.at(format!("`{}`", b.shader.inst_text(&inst))))?;
+            if !names.0.is_empty() {
+                inst.args.iter_mut().for_each(|v| *v = names.of(*v));
+            }
+            let made = match rule(&mut b, &inst) {
+                Ok(Rewrite::Keep) => Rewrite::Keep,
+                made => {
+                    let made = made.and_then(|made| names.note(&b, &inst, made));
+                    made.map_err(|e| e.at(format!("`{}`", b.shader.inst_text(&inst))))?
+                }
+            };
             let constant = match inst.op {
                 Op::Const(bits) => inst.result.map(|v| (v, bits)),
                 _ => None,
