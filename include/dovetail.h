@@ -500,6 +500,10 @@ int32_t dvt_pipeline_create(const struct dvt_context *context,
 // 0: no ELF yet; 1: linked, or whole. One relaxed load: for every bind. A handle that is NULL has none.
 uint32_t dvt_pipeline_generation(const struct dvt_pipeline *pipeline);
 
+// Where the generation is kept, as long as the pipeline lives: a relaxed atomic load of it is all that
+// `dvt_pipeline_generation` does, without the call. NULL where there is no pipeline. It is not to be written.
+const uint32_t *dvt_pipeline_generation_at(const struct dvt_pipeline *pipeline);
+
 // Where a pipeline stands.
 int32_t dvt_pipeline_status(const struct dvt_pipeline *pipeline, struct dvt_pipeline_status_t *out);
 

@@ -111,6 +111,11 @@ impl Pipeline {
         self.generation.load(Ordering::Relaxed)
     }
 
+    /// Where the generation is kept, for callers whose own load is cheaper than a call.
+    pub fn generation_place(&self) -> &AtomicU32 {
+        &self.generation
+    }
+
     /// Where it stands.
     ///
     /// # Errors

@@ -32,6 +32,7 @@ static void with_a_handle(dvt_context *context, struct pipeline *p, const struct
     CHECK(out != NULL);
     CHECK(dvt_pipeline_create(context, &p->info, &pipeline) == DVT_OK && pipeline != NULL);
     CHECK(dvt_pipeline_generation(pipeline) == 1);
+    CHECK(dvt_pipeline_generation_at(NULL) == NULL && *dvt_pipeline_generation_at(pipeline) == 1);
     CHECK(dvt_pipeline_read(pipeline, &generation, out, &size) == DVT_OK);
     CHECK(generation == 1 && size == expect->size && memcmp(out, expect->at, size) == 0);
     size = expect->size - 1;
@@ -79,7 +80,7 @@ static void what_cannot_be_linked(dvt_context *context, struct pipeline *p, cons
     CHECK(dvt_pipeline_status(pipeline, &status) == DVT_OK);
     CHECK(status.state == DVT_STATE_NEEDS_FULL_COMPILE && status.route == DVT_ROUTE_NONE);
     CHECK(status.reason == DVT_REASON_SPECIALIZATION && status.generation == 0 && status.error == DVT_OK);
-    CHECK(dvt_pipeline_generation(pipeline) == 0);
+    CHECK(dvt_pipeline_generation(pipeline) == 0 && *dvt_pipeline_generation_at(pipeline) == 0);
     CHECK(dvt_pipeline_read(pipeline, NULL, NULL, &size) == DVT_PENDING && size == 0);
     dvt_pipeline_destroy(pipeline);
     dvt_shader_destroy((dvt_shader *)p->shaders[0]);

@@ -36,6 +36,7 @@ int main(int argc, char **argv)
     struct pipeline p;
     dvt_pipeline *pipeline = NULL;
     uint32_t plain = 1, sum = 0;
+    const uint32_t *at;
     CHECK(times != NULL && out != NULL && runs > 0);
     make_info(&p, context, dir);
     link_and_compare(context, &p, &expect);
@@ -58,11 +59,20 @@ int main(int argc, char **argv)
     for (n = 0; n < 1000 * runs; n++)
         sum += dvt_pipeline_generation(pipeline);
     printf("dvt_pipeline_generation\t%.2f\n", (now() - start) / (double)(1000 * runs));
+    at = dvt_pipeline_generation_at(pipeline);
+    start = now();
+    for (n = 0; n < 1000 * runs; n++)
+        sum += __atomic_load_n(at, __ATOMIC_RELAXED);
+    printf("a load from dvt_pipeline_generation_at\t%.2f\n", (now() - start) / (double)(1000 * runs));
+    start = now();
+    for (n = 0; n < 1000 * runs; n++)
+        sum += dvt_abi_version();
+    printf("a call that does nothing\t%.2f\n", (now() - start) / (double)(1000 * runs));
     start = now();
     for (n = 0; n < 1000 * runs; n++)
         sum += __atomic_load_n(&plain, __ATOMIC_RELAXED);
     printf("a relaxed load\t%.2f\n", (now() - start) / (double)(1000 * runs));
-    CHECK(sum == (uint32_t)(2000 * runs));
+    CHECK(sum == (uint32_t)(4000 * runs));
     dvt_pipeline_destroy(pipeline);
     destroy_info(&p);
     dvt_context_destroy(context);

@@ -149,6 +149,18 @@ pub unsafe extern "C" fn dvt_pipeline_generation(pipeline: *const PipelineHandle
     unsafe { &*pipeline }.0.generation()
 }
 
+/// Where the generation is kept, as long as the pipeline lives: a relaxed atomic load of it is all that
+/// `dvt_pipeline_generation` does, without the call. NULL where there is no pipeline. It is not to be written.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_pipeline_generation_at(pipeline: *const PipelineHandle) -> *const u32 {
+    if pipeline.is_null() || !pipeline.is_aligned() {
+        return std::ptr::null();
+    }
+    // SAFETY: C's promise; it is not null, and aligned. The handle does not move.
+    unsafe { &*pipeline }.0.generation_place().as_ptr().cast_const()
+}
+
 /// Where a pipeline stands.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
