@@ -17,7 +17,7 @@ use dovetail::target::{GfxIp, Stage};
 static ALLOCATOR: Counting = Counting;
 
 /// Allocations for each lowered instruction, over all shaders of `testdata/shaders`.
-const MOST: f64 = if cfg!(debug_assertions) { 0.7 } else { 0.5 };
+const MOST: f64 = if cfg!(debug_assertions) { 0.8 } else { 0.5 };
 
 #[test]
 fn translation_and_lowering_ask_for_memory_less_than_once_for_two_instructions() {

@@ -112,7 +112,7 @@ impl Cfg {
     }
 
     /// By block, the closest one that every way from it to an end leads through; none where there is no such block.
-    pub fn meeting_points(&self) -> Vec<Option<BlockId>> {
+    pub fn meeting_points(&self) -> PerBlock<Option<BlockId>> {
         // Dominators of the graph turned round: node 0 comes after all ends, block n is node n + 1.
         let node = |b: BlockId| BlockId(b.0 + 1);
         let blocks = || (0..self.len() as u32).map(BlockId);

@@ -8,11 +8,13 @@
 //! reducible every parameter is divergent.
 
 use super::cfg::Cfg;
+use super::graph::PerBlock;
 use super::lanes::AmdOp;
 use super::memory::BufferKind;
 use super::op::Op;
 use super::shader::{BlockId, RegClass, Shader, Terminator, Value};
 use super::uniform_locals::Locals;
+use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
 /// Walks over a shader after which it is given up and every value counts as divergent. Divergence takes another walk only
@@ -76,7 +78,7 @@ impl Uniformity {
 
     /// To the fixpoint: divergence only ever grows.
     fn spread(&mut self, shader: &Shader, cfg: &Cfg) {
-        let mut parted = vec![false; shader.blocks.len()];
+        let mut parted: PerBlock<bool> = smallvec![false; shader.blocks.len()];
         let (mut changed, mut rounds) = (true, 0);
         while changed {
             changed = false;
@@ -125,8 +127,8 @@ impl Uniformity {
         let all = cfg.loops();
         // By block, the way that leads there: one of `ways`, or a number of its own where ways join. Back edges are not
         // followed, so that one walk in order is enough; what they bring to a header is looked at afterwards.
-        let mut label: Vec<Option<usize>> = vec![None; cfg.len()];
-        let mut joins = Vec::new();
+        let mut label: SmallVec<[Option<usize>; 48]> = smallvec![None; cfg.len()];
+        let mut joins: PerBlock<BlockId> = SmallVec::new();
         for &b in &cfg.order {
             let direct = ways
                 .iter()
@@ -141,7 +143,7 @@ impl Uniformity {
                 joins.push(b);
             }
         }
-        let mut left = Vec::new();
+        let mut left: SmallVec<[u32; 4]> = SmallVec::new();
         for &l in loops {
             let header = all.header(l);
             let direct = ways.iter().enumerate().filter(|(_, w)| **w == header).map(|(i, _)| i);
@@ -163,13 +165,13 @@ impl Uniformity {
         for l in left {
             self.divergent_exit[l as usize] = true;
             let inside = |b: &BlockId| all.around(*b).contains(&l);
-            let exits: Vec<BlockId> = cfg
+            let exits: PerBlock<BlockId> = cfg
                 .order
                 .iter()
                 .filter(|b| inside(b))
                 .flat_map(|b| cfg.succs(*b).iter().copied().filter(|s| !inside(s)))
                 .collect();
-            let outer: Vec<u32> = all.around(all.header(l)).iter().copied().filter(|&o| o != l).collect();
+            let outer: SmallVec<[u32; 4]> = all.around(all.header(l)).iter().copied().filter(|&o| o != l).collect();
             self.part(shader, cfg, &exits, &outer);
         }
     }

@@ -6,8 +6,16 @@
 //! meet again leads past a store, the local differs from then on in every block that another way leads to as well.
 
 use super::cfg::Cfg;
+use super::graph::PerBlock;
 use super::op::Op;
 use super::shader::{BlockId, LocalId, Shader};
+use smallvec::{SmallVec, smallvec};
+
+/// Locals that something stores to.
+type Stored = SmallVec<[LocalId; 32]>;
+
+/// Whether each block can be reached.
+type Reached = SmallVec<[bool; 128]>;
 
 /// Locals times blocks that are looked at; above it all locals count as different, as the table would be large.
 const MAX_TABLE: usize = 1 << 22;
@@ -17,12 +25,12 @@ const MAX_WORK: usize = 1 << 25;
 /// What is known of the locals; all are the same at first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Locals {
-    /// By local, the blocks in which it differs.
-    differs: Vec<Vec<bool>>,
-    /// By block, the locals that it stores to.
-    stored: Vec<Vec<LocalId>>,
+    /// By local and block: whether it differs there. Empty: every local does.
+    differs: Vec<bool>,
+    /// Blocks, and the locals that they store to.
+    stored: SmallVec<[(BlockId, LocalId); 16]>,
     /// By block, where all lanes that leave it meet again.
-    meeting: Vec<Option<BlockId>>,
+    meeting: PerBlock<Option<BlockId>>,
     /// What was looked at so far.
     work: usize,
 }
@@ -34,29 +42,31 @@ impl Locals {
         if locals == 0 || locals.saturating_mul(blocks) > MAX_TABLE {
             return Self::default();
         }
-        let stores = |block: BlockId| {
-            let mut stored: Vec<LocalId> =
-                shader.block(block).insts.iter().filter_map(|&i| stores(&shader.inst(i).op)).collect();
-            stored.sort_unstable();
-            stored.dedup();
-            stored
-        };
-        Self {
-            differs: vec![vec![false; blocks]; locals],
-            stored: shader.block_ids().map(stores).collect(),
-            meeting: cfg.meeting_points(),
-            work: 0,
+        let mut stored = SmallVec::new();
+        for block in shader.block_ids() {
+            let first = stored.len();
+            for &inst in &shader.block(block).insts {
+                let local = stores(&shader.inst(inst).op).map(|local| (block, local));
+                stored.extend(local.filter(|pair| !stored[first..].contains(pair)));
+            }
         }
+        Self { differs: vec![false; locals * blocks], stored, meeting: cfg.meeting_points(), work: 0 }
     }
 
     /// Whether lanes that read a local together in this block may get different values from one place.
     pub fn differs(&self, local: LocalId, block: BlockId) -> bool {
-        self.differs.get(local.index()).and_then(|d| d.get(block.index())).copied().unwrap_or(true)
+        let at = local.index() * self.meeting.len() + block.index();
+        self.differs.get(at).copied().unwrap_or(true)
+    }
+
+    /// The blocks of a local.
+    fn of(&mut self, local: LocalId) -> Option<&mut [bool]> {
+        self.differs.chunks_exact_mut(self.meeting.len().max(1)).nth(local.index())
     }
 
     /// Notes a store of different values, or to different places. Says whether that is new.
     pub fn stored_apart(&mut self, local: LocalId) -> bool {
-        let Some(differs) = self.differs.get_mut(local.index()) else { return false };
+        let Some(differs) = self.of(local) else { return false };
         let new = differs.contains(&false);
         differs.fill(true);
         new
@@ -67,15 +77,15 @@ impl Locals {
         if self.differs.is_empty() {
             return;
         }
-        let mut ways = cfg.succs(block).to_vec();
+        let mut ways: SmallVec<[BlockId; 4]> = cfg.succs(block).into();
         ways.sort_unstable();
         ways.dedup();
         let meeting = self.meeting[block.index()];
-        let stored: Vec<Vec<LocalId>> = ways.iter().map(|&way| self.stored_before(cfg, way, meeting)).collect();
-        if stored.iter().all(Vec::is_empty) {
+        let stored: SmallVec<[Stored; 4]> = ways.iter().map(|&way| self.stored_before(cfg, way, meeting)).collect();
+        if stored.iter().all(|locals| locals.is_empty()) {
             return;
         }
-        let reached: Vec<Vec<bool>> = ways.iter().map(|&way| reach(cfg, way, None)).collect();
+        let reached: SmallVec<[Reached; 4]> = ways.iter().map(|&way| reach(cfg, way, None)).collect();
         let pairs: usize = stored.iter().map(|locals| locals.len() * (ways.len() - 1)).sum();
         self.work += cfg.len().saturating_mul(ways.len() + pairs);
         if self.work > MAX_WORK {
@@ -84,7 +94,7 @@ impl Locals {
         }
         for (n, locals) in stored.iter().enumerate() {
             for local in locals {
-                let Some(differs) = self.differs.get_mut(local.index()) else { continue };
+                let Some(differs) = self.of(*local) else { continue };
                 for (_, other) in reached.iter().enumerate().filter(|(m, _)| *m != n) {
                     differs.iter_mut().zip(other).for_each(|(d, o)| *d |= o);
                 }
@@ -93,10 +103,10 @@ impl Locals {
     }
 
     /// What is stored on a way to where lanes meet again.
-    fn stored_before(&self, cfg: &Cfg, way: BlockId, meeting: Option<BlockId>) -> Vec<LocalId> {
+    fn stored_before(&self, cfg: &Cfg, way: BlockId, meeting: Option<BlockId>) -> Stored {
         let before = reach(cfg, way, meeting);
-        let blocks = before.iter().zip(&self.stored).filter(|(reached, _)| **reached);
-        let mut stored: Vec<LocalId> = blocks.flat_map(|(_, locals)| locals).copied().collect();
+        let mut stored: Stored =
+            self.stored.iter().filter(|(block, _)| before[block.index()]).map(|(_, local)| *local).collect();
         stored.sort_unstable();
         stored.dedup();
         stored
@@ -112,12 +122,12 @@ fn stores(op: &Op) -> Option<LocalId> {
 }
 
 /// The blocks that can follow, this one among them, up to a last one that is not.
-fn reach(cfg: &Cfg, from: BlockId, last: Option<BlockId>) -> Vec<bool> {
-    let mut seen = vec![false; cfg.len()];
-    let mut todo = vec![from];
+fn reach(cfg: &Cfg, from: BlockId, last: Option<BlockId>) -> Reached {
+    let mut seen: Reached = smallvec![false; cfg.len()];
+    let mut todo: PerBlock<BlockId> = smallvec![from];
     while let Some(block) = todo.pop() {
         if Some(block) != last && !std::mem::replace(&mut seen[block.index()], true) {
-            todo.extend(cfg.succs(block));
+            todo.extend_from_slice(cfg.succs(block));
         }
     }
     seen

@@ -69,7 +69,8 @@ fn mark_divergent(shader: &mut Shader) {
     }
     let uniformity = (shader.blocks.len() <= MAX_BLOCKS).then(|| Uniformity::new(shader));
     for block in shader.block_ids() {
-        for id in shader.block(block).insts.clone() {
+        for n in 0..shader.block(block).insts.len() {
+            let id = shader.block(block).insts[n];
             let inst = shader.inst_mut(id);
             let differs = |&v: &Value| !uniformity.as_ref().is_some_and(|u| u.is_uniform_in(v, block));
             if scalar(&inst.op)
