@@ -426,6 +426,11 @@ impl Shader {
         self.blocks.iter().flat_map(|b| &b.insts).map(|&id| self.inst(id))
     }
 
+    /// Whether an operation like this occurs: a look is cheaper than a rewrite that changes nothing.
+    pub fn has(&self, wanted: impl Fn(&Op) -> bool) -> bool {
+        self.live_insts().any(|inst| wanted(&inst.op))
+    }
+
     /// A new scratch variable.
     pub fn add_local(&mut self, local: Local) -> LocalId {
         if self.locals.is_empty() {

@@ -23,6 +23,9 @@ use crate::target::WaveSize;
 /// # Errors
 /// None but bugs.
 pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
+    if !shader.has(is_atomic) {
+        return Ok(());
+    }
     rewrite(shader, |b, inst| {
         if becomes_loop(b.shader, inst) {
             return swap_loop(b, inst).map(Rewrite::Value);
@@ -47,6 +50,11 @@ fn exchange(op: &Op) -> Option<Op> {
         }
         _ => return None,
     })
+}
+
+/// Whether an operation is an atomic.
+pub(super) fn is_atomic(op: &Op) -> bool {
+    atomic(op).is_some()
 }
 
 /// Whether an instruction is an atomic that becomes a loop.

@@ -21,6 +21,9 @@ use crate::target::{Stage, WaveSize};
 /// # Errors
 /// Unsupported: a barrier that other workgroups take part in.
 pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
+    if !shader.has(|op| matches!(op, Op::Barrier { .. } | Op::Fence { .. })) {
+        return Ok(());
+    }
     let waits = shader.stage == Stage::Compute;
     rewrite(shader, |b, inst| match inst.op {
         Op::Barrier { exec, memory, order, classes } => {

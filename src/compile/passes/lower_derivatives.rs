@@ -13,6 +13,9 @@ use crate::target::{Stage, WaveSize};
 /// # Errors
 /// 64-bit operands, which the hardware cannot move between lanes at once.
 pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
+    if !shader.has(|op| matches!(op, Op::Derivative(_))) {
+        return Ok(());
+    }
     rewrite(shader, |b, inst| match inst.op {
         Op::Derivative(kind) => derivative(b, kind, inst.args[0]).map(Rewrite::Value),
         _ => Ok(Rewrite::Keep),

@@ -20,6 +20,10 @@ use crate::target::{Stage, WaveSize};
 /// # Errors
 /// None but bugs.
 pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
+    let by_address = |op: &Op| matches!(op, Op::GlobalStore { .. } | Op::GlobalAtomic { .. });
+    if !shader.has(|op| matches!(op, Op::IsHelper) || by_address(op) || lower_atomics::is_atomic(op)) {
+        return Ok(());
+    }
     let helpers = shader.stage == Stage::Fragment;
     rewrite(shader, |b, inst| {
         Ok(match inst.op {

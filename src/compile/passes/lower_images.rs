@@ -19,6 +19,9 @@ use smallvec::{SmallVec, smallvec};
 /// # Errors
 /// Forms that the hardware does not have.
 pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
+    if !shader.has(|op| matches!(op, Op::Image(_))) {
+        return Ok(());
+    }
     let derivatives = shader.has_derivatives();
     rewrite(shader, |b, inst| match inst.op {
         Op::Image(image) => match (ImageLowering { b, image, inst, derivatives }).run()? {
