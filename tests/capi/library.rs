@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "the benchmark uses a part of it")]
 
 use crate::support::root;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -20,8 +20,9 @@ impl Library {
 
     /// With these arguments of cargo's, whose files are in `profile`.
     pub fn build(arguments: &[&str], profile: &str) -> Self {
-        let target = std::env::current_exe().expect("this program");
-        let target = target.ancestors().find(|path| path.join("CACHEDIR.TAG").exists()).unwrap_or(Path::new("target"));
+        // This program is TARGET/PROFILE/deps/NAME.
+        let program = std::env::current_exe().expect("this program");
+        let target = program.ancestors().nth(3).expect("a folder of cargo's");
         let mut cargo = Command::new(env!("CARGO"));
         cargo.current_dir(root()).env("CARGO_TARGET_DIR", target);
         cargo.args(["rustc", "--quiet", "--lib", "--no-default-features", "--features", "capi"]).args(arguments);

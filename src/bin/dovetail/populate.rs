@@ -368,7 +368,7 @@ fn print(summary: &Summary) {
             }
             Outcome::NeedsWholeCompile { reason } => println!("{}: {reason}", done.name),
             Outcome::Compiled { simplified: Some(why), .. } | Outcome::Cached { simplified: Some(why), .. } => {
-                println!("{}: code of level 0, not of the level asked for: {why}", done.name);
+                println!("{}: simple code, not optimized as asked for: {why}", done.name);
             }
             _ => {}
         }
