@@ -3,15 +3,18 @@
 //! Besides criterion's estimates it prints p50 and p99 of many single links. With `DOVETAIL_BENCH_LIST` it prints those
 //! of each pipeline of the list, to be set beside another linker's.
 
+#[path = "support/remembering.rs"]
+mod remembering;
 #[path = "support/mod.rs"]
 mod support;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use dovetail::compile::Compiler;
 use dovetail::compile::llvm::LlvmCompiler;
-use dovetail::glue::{self, GlueKey, GluePiece, PieceKey};
+use dovetail::glue::{self, GlueKey, PieceKey};
 use dovetail::link::{EmitGlue, Object, Placement, link, link_objects, verify};
 use dovetail::state::PipelineState;
+use remembering::remembering;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -55,19 +58,6 @@ impl Pipeline {
 
     fn bytes(&self) -> usize {
         self.elfs.iter().map(Vec::len).sum()
-    }
-}
-
-/// Glue that is written once and remembered, as a driver would keep it.
-fn remembering() -> impl Fn(&GlueKey) -> dovetail::error::Result<Arc<GluePiece>> {
-    let pieces: RefCell<BTreeMap<GlueKey, Arc<GluePiece>>> = RefCell::default();
-    move |key: &GlueKey| {
-        if let Some(piece) = pieces.borrow().get(key) {
-            return Ok(Arc::clone(piece));
-        }
-        let piece = Arc::new(glue::emit(key)?);
-        pieces.borrow_mut().insert(key.clone(), Arc::clone(&piece));
-        Ok(piece)
     }
 }
 

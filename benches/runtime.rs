@@ -9,24 +9,23 @@ mod library;
 mod link_support;
 #[path = "support/raw_lmdb.rs"]
 mod raw_lmdb;
+#[path = "support/remembering.rs"]
+mod remembering;
 #[path = "../tests/support/mod.rs"]
 mod support;
 #[path = "support/times.rs"]
 mod times;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use dovetail::glue::{self, GlueKey, GluePiece};
 use dovetail::keys;
 use dovetail::link::{Object, Placement, link_objects};
 use dovetail::runtime::{
     Context, ContextInfo, Layout, ModuleRef, Pipeline, PipelineFlags, PipelineInfo, Shader, ShaderInfo,
 };
 use dovetail::target::{GfxIp, Stage};
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+use remembering::remembering;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
 use times::{Times, head, measuring};
 
 const RUNS: usize = 20_000;
@@ -49,19 +48,6 @@ fn shader(context: &Context, stage: Stage, module: &[u8]) -> Shader {
         user: 0,
     };
     Shader::new(context, &info).expect("a shader")
-}
-
-/// Glue that is written once and remembered.
-fn remembering() -> impl Fn(&GlueKey) -> dovetail::error::Result<Arc<GluePiece>> {
-    let pieces: RefCell<BTreeMap<GlueKey, Arc<GluePiece>>> = RefCell::default();
-    move |key: &GlueKey| {
-        if let Some(piece) = pieces.borrow().get(key) {
-            return Ok(Arc::clone(piece));
-        }
-        let piece = Arc::new(glue::emit(key)?);
-        pieces.borrow_mut().insert(key.clone(), Arc::clone(&piece));
-        Ok(piece)
-    }
 }
 
 fn links(c: &mut Criterion) {

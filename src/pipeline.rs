@@ -6,7 +6,7 @@
 use crate::compile::request::{KnownState, Module, StageRequest, TuningOptions};
 use crate::error::{Context, Error, FullCompile, Result};
 use crate::link::{self, Linked, Object, Placement};
-use crate::metadata::interface::{FragmentInput, StageKind};
+use crate::metadata::interface::StageKind;
 use crate::state::{Known, PipelineState, ResourceLayout};
 use crate::target::{GfxIp, Stage, WaveSize};
 use crate::toolchain::{Fetched, Toolchain};
@@ -133,14 +133,7 @@ pub fn build_whole(
 
 fn whole(request: &PipelineRequest<'_>, tools: &Toolchain<'_>, reason: Option<&FullCompile>) -> Result<Outcome> {
     let state = request.state;
-    let mut fragment_inputs = Vec::new();
-    let parts = stages(request, tools, |done| {
-        // Fragment comes first, see `stages`.
-        if let Some(StageKind::Fragment(fragment)) = done.last().map(|p: &Object| &p.interface().kind) {
-            fragment_inputs = fragment.inputs.clone();
-        }
-        everything_known(state, &state.layout, &fragment_inputs)
-    })?;
+    let parts = stages(request, tools, |done| everything_known(state, &state.layout, done.last()))?;
     match parts {
         Ok(parts) => finish(request, tools, parts, Route::Whole(reason.map(ToString::to_string))),
         Err(missing) => Ok(Outcome::NotCached(missing)),
@@ -173,16 +166,17 @@ fn stages(
     Ok(Ok(both))
 }
 
-/// What a whole compile knows of a pipeline, once its fragment shader is read.
-pub(crate) fn everything_known(
-    state: &PipelineState,
-    layout: &ResourceLayout,
-    fragment_inputs: &[FragmentInput],
-) -> KnownState {
+/// What a whole compile of a stage knows of its pipeline. `before` is the part that was made last: the fragment shader comes
+/// first, and the vertex shader knows what it reads.
+pub(crate) fn everything_known(state: &PipelineState, layout: &ResourceLayout, before: Option<&Object>) -> KnownState {
+    let read = match before.map(|part| &part.interface().kind) {
+        Some(StageKind::Fragment(fragment)) => fragment.inputs.clone(),
+        _ => Vec::new(),
+    };
     KnownState {
         layout: Known::Known(layout.clone()),
         vertex: Known::Known(state.vertex.clone()),
-        params: Known::Known(fragment_inputs.to_vec()),
+        params: Known::Known(read),
         multiview: Known::Known(state.view_mask != 0),
         colors: Known::Known(state.color.clone()),
     }

@@ -144,7 +144,7 @@ pub struct ContextInfo {
     pub cache_dir_bytes: usize,
     /// `DVT_TARGET_…`.
     pub target: u32,
-    /// MiB of parts that are kept besides those that shaders hold. 0: 64.
+    /// MiB of parts in memory past which those that no shader holds are dropped. 0: 64.
     pub max_memory_mib: u32,
 }
 

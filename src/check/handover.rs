@@ -2,7 +2,7 @@
 //! what the body does not read.
 //!
 //! Which registers those are, the register words say alone ([`entry`]): user data, workgroup ids, the offset of the wave's
-//! scratch memory behind them, vertex and instance ids. What the body reads without having written it comes from there.
+//! scratch memory after them, vertex and instance ids. What the body reads without having written it comes from there.
 
 use super::code::{Code, StageCode};
 use super::entry;

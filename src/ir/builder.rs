@@ -103,8 +103,8 @@ impl<'a> Builder<'a> {
         v
     }
 
-    /// The first that stands here of constants that are alike.
-    pub fn same_const(&mut self, ty: Type, bits: u64) -> Option<Value> {
+    /// An equal constant that was made earlier, in this block or in the entry block, if there is one.
+    pub fn same_const(&self, ty: Type, bits: u64) -> Option<Value> {
         self.consts.get(ty, bits)
     }
 

@@ -45,11 +45,11 @@ impl DomTree {
         self.node(b).and_then(|n| n.parent)
     }
 
-    /// Of a graph by its edges (root: block 0), with the blocks in an order in which dominators come first.
-    pub fn new(succs: &Graph, preds: &Graph, order: &[BlockId]) -> Self {
-        let parents = immediate_dominators(succs, preds);
+    /// Of a graph by its edges (root: block 0).
+    pub fn new(succs: &Graph, preds: &Graph) -> Self {
+        let (parents, order) = immediate_dominators(succs, preds);
         let mut nodes: PerBlock<Option<DomNode>> = smallvec![None; succs.len()];
-        for b in order {
+        for b in &order {
             // Until all sizes are known, `last` is the size of the subtree.
             nodes[b.index()] = Some(DomNode { parent: parents[b.index()], first: 0, last: 1 });
         }
@@ -61,7 +61,7 @@ impl DomTree {
         }
         // Where the next subtree of each block starts.
         let mut next: PerBlock<u32> = smallvec![0; succs.len()];
-        for b in order {
+        for b in &order {
             let Some(node) = &mut nodes[b.index()] else { continue };
             let size = node.last;
             if let Some(parent) = node.parent {
@@ -92,7 +92,7 @@ impl Cfg {
     pub(super) fn new(succs: Graph) -> Self {
         let preds = succs.reversed();
         let order = succs.reverse_postorder();
-        let dom = DomTree::new(&succs, &preds, &order);
+        let dom = DomTree::new(&succs, &preds);
         Self { succs, preds, order, dom, loops: OnceLock::new() }
     }
 
@@ -119,8 +119,7 @@ impl Cfg {
         let mut back = Graph::with_capacity(self.len() + 1);
         back.push(blocks().filter(|b| self.succs(*b).is_empty()).map(node));
         blocks().for_each(|b| back.push(self.preds(b).iter().copied().map(node)));
-        let order = back.reverse_postorder();
-        let tree = DomTree::new(&back, &back.reversed(), &order);
+        let tree = DomTree::new(&back, &back.reversed());
         blocks().map(|b| tree.parent(node(b)).and_then(|p| p.0.checked_sub(1)).map(BlockId)).collect()
     }
 

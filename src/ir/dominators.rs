@@ -31,8 +31,9 @@ struct Node {
     next: u32,
 }
 
-/// For each block the closest strict dominator; none for the root (block 0) and what it does not reach.
-pub(super) fn immediate_dominators(succs: &Graph, preds: &Graph) -> PerBlock<Option<BlockId>> {
+/// For each block the closest strict dominator, none for the root (block 0) and what it does not reach; and the blocks that
+/// it reaches, each after its dominators.
+pub(super) fn immediate_dominators(succs: &Graph, preds: &Graph) -> (PerBlock<Option<BlockId>>, PerBlock<BlockId>) {
     let mut forest = Forest::new(succs);
     let n = forest.reached;
     for w in (1..n).rev() {
@@ -65,7 +66,7 @@ pub(super) fn immediate_dominators(succs: &Graph, preds: &Graph) -> PerBlock<Opt
         let idom = forest.node(w).idom;
         out[forest.node(w).block.index()] = Some(forest.node(idom).block);
     }
-    out
+    (out, forest.nodes.iter().take(n as usize).map(|node| node.block).collect())
 }
 
 struct Forest {
@@ -182,7 +183,7 @@ mod tests {
         ) {
             let mut graph = Graph::default();
             edges.iter().for_each(|targets| graph.push(targets.iter().map(|t| BlockId(*t))));
-            let found = immediate_dominators(&graph, &graph.reversed());
+            let (found, _) = immediate_dominators(&graph, &graph.reversed());
             prop_assert_eq!(found.into_iter().map(|d| d.map(|d| d.0)).collect::<Vec<_>>(), by_definition(&edges));
         }
     }

@@ -23,8 +23,17 @@ impl Access {
     /// Whether a load from a buffer of this kind goes through the scalar cache (lower level), which neither sees writes
     /// nor takes operands that differ between lanes.
     pub fn is_scalar(self, kind: BufferKind) -> bool {
-        let unwritten = kind == BufferKind::Uniform || self.read_only;
-        unwritten && !self.non_uniform && !self.divergent && !self.coherent && !self.volatile
+        self.may_be_scalar(kind) && !self.divergent
+    }
+
+    /// Whether it would go there if its operands were the same in all lanes: nothing writes what it reads.
+    pub fn may_be_scalar(self, kind: BufferKind) -> bool {
+        self.is_unwritten(kind) && !self.non_uniform && !self.coherent && !self.volatile
+    }
+
+    /// Whether nothing writes a buffer of this kind while the shader runs.
+    pub fn is_unwritten(self, kind: BufferKind) -> bool {
+        kind == BufferKind::Uniform || self.read_only
     }
 }
 

@@ -17,7 +17,7 @@
 //! To add an operation: a variant in `op.rs` (arithmetic: one line of the table in `alu.rs`), its rule in `rules.rs`, its
 //! mnemonic and fields in `text.rs`, what it does besides its result in `effects.rs`, whether lanes may differ in it in
 //! `uniform.rs`, its meaning in `compile/llvm`. What the hardware does in several steps is a pass, and `Rule::lowered` forbids it
-//! behind that, so that code generators do not each have to know.
+//! afterwards, so that code generators do not each have to know.
 
 mod alu;
 mod builder;

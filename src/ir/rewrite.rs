@@ -54,26 +54,17 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
             if !names.0.is_empty() {
                 inst.args.iter_mut().for_each(|v| *v = names.of(*v));
             }
-            let made = match rule(&mut b, &inst) {
-                Ok(Rewrite::Keep) => Rewrite::Keep,
-                made => {
-                    let made = made.and_then(|made| names.note(&b, &inst, made));
-                    made.map_err(|e| e.at(format!("`{}`", b.shader.inst_text(&inst))))?
-                }
-            };
-            let constant = match inst.op {
-                Op::Const(bits) => inst.result.map(|v| (v, bits)),
-                _ => None,
-            };
-            *b.shader.inst_mut(inst_id) = inst;
+            let made = rule(&mut b, &inst).and_then(|made| names.note(&b, &inst, made));
+            let made = made.map_err(|e| e.at(format!("`{}`", b.shader.inst_text(&inst))))?;
             if made == Rewrite::Keep {
-                if let Some((v, bits)) = constant {
+                if let (&Op::Const(bits), Some(v)) = (&inst.op, inst.result) {
                     let ty = b.ty(v);
                     b.pool().note(ty, bits, v);
                 }
                 let here = b.block();
                 b.shader.block_mut(here).insts.push(inst_id);
             }
+            *b.shader.inst_mut(inst_id) = inst;
         }
         let end = b.block();
         let end = b.shader.block_mut(end);

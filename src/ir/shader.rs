@@ -530,17 +530,6 @@ impl Terminator {
         first.into_iter().chain(cases.iter().map(|(_, c)| c)).chain(last)
     }
 
-    /// The n-th jump, in the order of [`Terminator::calls`].
-    pub fn call(&self, n: usize) -> Option<&BlockCall> {
-        match self {
-            Self::Jump(c) => Some(c).filter(|_| n == 0),
-            Self::Branch { then, els, .. } => [then, els].get(n).copied(),
-            Self::Switch { cases, default, .. } if n == cases.len() => Some(default),
-            Self::Switch { cases, .. } => cases.get(n).map(|(_, c)| c),
-            Self::Return(_) | Self::Unreachable => None,
-        }
-    }
-
     /// Every jump, to change.
     pub fn calls_mut(&mut self) -> impl Iterator<Item = &mut BlockCall> {
         self.parts_mut().1

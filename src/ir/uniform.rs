@@ -10,7 +10,6 @@
 use super::cfg::Cfg;
 use super::graph::PerBlock;
 use super::lanes::AmdOp;
-use super::memory::BufferKind;
 use super::op::Op;
 use super::shader::{BlockId, RegClass, Shader, Terminator, Value};
 use super::uniform_locals::Locals;
@@ -184,10 +183,7 @@ impl Uniformity {
             Op::Alu(..) | Op::Compose | Op::Extract(_) | Op::Bitcast => same(),
             Op::ConstLoad { .. } | Op::TableLoad { .. } | Op::BufferSize | Op::PushConstant { .. } => same(),
             Op::LocalLoad { local, .. } => self.cfg.loops().are_all() && same() && !self.locals.differs(*local, block),
-            Op::BufferLoad { kind, access, .. } => {
-                let fixed = access.read_only || *kind == BufferKind::Uniform;
-                fixed && !access.volatile && same()
-            }
+            Op::BufferLoad { kind, access, .. } => access.is_unwritten(*kind) && !access.volatile && same(),
             Op::GlobalLoad { access, .. } => access.read_only && !access.volatile && same(),
             Op::Amd(amd) => match amd {
                 // One value for all lanes there, but another each time round a cycle.

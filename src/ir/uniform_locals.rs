@@ -19,7 +19,8 @@ type Reached = SmallVec<[bool; 128]>;
 
 /// Locals times blocks that are looked at; above it all locals count as different, as the table would be large.
 const MAX_TABLE: usize = 1 << 22;
-/// Entries of that table, and blocks, that are looked at in all; above it likewise, as it would take long.
+/// Limit of the work of all calls of [`Locals::part`] that find stores, in blocks and entries of the table; above it every
+/// local counts as different.
 const MAX_WORK: usize = 1 << 25;
 
 /// What is known of the locals; all are the same at first.

@@ -30,7 +30,8 @@ pub struct ContextInfo<'a> {
     pub cache_dir: Option<&'a Path>,
     /// GPU.
     pub target: GfxIp,
-    /// Bytes of parts that are kept in memory besides those that shaders hold.
+    /// Bytes of part ELFs in memory past which parts that no shader holds are dropped. Where shaders hold more than that, it
+    /// is done each time the total has doubled.
     pub max_memory: usize,
 }
 
@@ -103,7 +104,7 @@ impl Context {
             counters: Counters::default(),
             forks: FORKS.load(Ordering::Relaxed),
         };
-        shared.compiler()?;
+        shared.compiler(true)?;
         Ok(Self(Arc::new(shared)))
     }
 
@@ -113,7 +114,7 @@ impl Context {
     /// Malformed: the cache's manifest. Environment: after a fork.
     pub fn key(&self) -> Result<Key> {
         self.0.alive()?;
-        keys::global(self.0.target, self.0.compiler()?)
+        keys::global(self.0.target, self.0.compiler(true)?)
     }
 
     /// The next event, if there is one. Never blocks.
@@ -166,12 +167,12 @@ impl Shared {
         Err(Error::environment("this context is of the process before the fork: make another one in the child"))
     }
 
-    /// Whose code the cache holds; none while nothing says so.
-    pub(super) fn compiler(&self) -> Result<Option<&CompilerId>> {
+    /// Whose code the cache holds; none while nothing says so, or while that is on the disk only and may not be looked for.
+    pub(super) fn compiler(&self, disk: bool) -> Result<Option<&CompilerId>> {
         if let Some(known) = self.compiler.get() {
             return Ok(Some(known));
         }
-        let Some(cache) = &self.cache else { return Ok(None) };
+        let Some(cache) = self.cache.as_ref().filter(|_| disk) else { return Ok(None) };
         Ok(recorded_compiler(cache).at(|| "cache")?.map(|id| self.compiler.get_or_init(|| id)))
     }
 

@@ -1,7 +1,7 @@
 //! What happened after the call that asked for it: a queue, and a file descriptor that becomes readable.
 //!
-//! No callbacks: they would run under locks of ours or of the driver's. The queue is as long as there are objects whose
-//! outcome was not taken yet, two events each at most.
+//! No callbacks: they would run under our locks or the driver's. Each shader and each pipeline puts at most one event here. It
+//! stays until it is taken, also after its object is gone.
 
 use crate::error::{Context as _, Error, Result};
 use rustix::event::{EventfdFlags, eventfd};
@@ -60,7 +60,8 @@ impl Events {
     pub(super) fn next(&self) -> Option<Event> {
         let mut queue = self.queue();
         let event = queue.pop_front();
-        if queue.is_empty()
+        if event.is_some()
+            && queue.is_empty()
             && let Some(signal) = self.signal.get()
         {
             // Under the lock, so that no event comes between; one that was not raised reads as "would block".

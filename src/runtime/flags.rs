@@ -26,6 +26,11 @@ impl PipelineFlags {
         (bits & !Self::ALL == 0).then_some(Self(bits))
     }
 
+    /// Its bits.
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
+
     /// Whether all of these are set.
     pub fn has(self, flags: Self) -> bool {
         self.0 & flags.0 == flags.0

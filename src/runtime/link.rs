@@ -11,7 +11,6 @@ use crate::compile::request::StageRequest;
 use crate::error::{Context as _, Error, FullCompile, Result};
 use crate::keys;
 use crate::link::{self, Object, Placement};
-use crate::metadata::interface::StageKind;
 use crate::pipeline::{everything_known, only_for};
 use crate::state::PipelineState;
 use crate::target::Stage;
@@ -70,6 +69,16 @@ pub enum Answer<T> {
     NotCached(Stage),
 }
 
+impl<T> Answer<T> {
+    fn map<U>(self, f: impl FnOnce(T) -> U) -> Answer<U> {
+        match self {
+            Self::Ready(found) => Answer::Ready(f(found)),
+            Self::Pending(stage) => Answer::Pending(stage),
+            Self::NotCached(stage) => Answer::NotCached(stage),
+        }
+    }
+}
+
 /// What became of bytes for the caller's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
@@ -100,11 +109,8 @@ impl Context {
     /// state asks for, and the cache has not the pipeline whole. Environment: after a fork.
     pub fn link_into(&self, info: &PipelineInfo<'_>, out: &mut [u8]) -> Result<Answer<(Size, Route)>> {
         let stages = self.stages(info.shaders)?;
-        Ok(match link(&self.0, &stages, &info.layout.0, info.state, info.placement, info.flags)? {
-            Answer::Ready((elf, route)) => Answer::Ready((Size::copy(&elf, out), route)),
-            Answer::Pending(stage) => Answer::Pending(stage),
-            Answer::NotCached(stage) => Answer::NotCached(stage),
-        })
+        let answer = link(&self.0, &stages, &info.layout.0, info.state, info.placement, info.flags)?;
+        Ok(answer.map(|(elf, route)| (Size::copy(&elf, out), route)))
     }
 
     /// The parts of shaders, which have to be this context's.
@@ -135,11 +141,7 @@ pub(super) fn link(
     let state = &*specialized(state, stages);
     let whole = |reason: Option<&FullCompile>| {
         let found = whole(shared, stages, layout, state, placement, !flags.has(PipelineFlags::NO_DISK))?;
-        Ok::<_, Error>(match found {
-            Answer::Ready(elf) => Answer::Ready((elf, Route::Whole(reason.cloned()))),
-            Answer::Pending(stage) => Answer::Pending(stage),
-            Answer::NotCached(stage) => Answer::NotCached(stage),
-        })
+        Ok::<_, Error>(found.map(|elf| (elf, Route::Whole(reason.cloned()))))
     };
     if flags.has(PipelineFlags::LINK_TIME_OPTIMIZATION) {
         return whole(None);
@@ -162,23 +164,21 @@ pub(super) fn link(
             count(&shared.counters.links);
             Ok(Answer::Ready((linked.elf, Route::Linked)))
         }
-        Err(e) => match (e.full_compile(), stages) {
+        Err(e) => {
+            let Some(reason) = e.full_compile() else { return Err(e) };
             // What the cache has is what was compiled whole; that it is not there is why this fails, not how.
-            (Some(reason), [_, ..]) => match whole(Some(reason)) {
-                Ok(Answer::Ready(found)) => Ok(Answer::Ready(found)),
-                _ => {
-                    count(&shared.counters.needs_whole);
-                    Err(e)
-                }
-            },
-            _ => Err(e),
-        },
+            if let Ok(Answer::Ready(found)) = whole(Some(reason)) {
+                return Ok(Answer::Ready(found));
+            }
+            count(&shared.counters.needs_whole);
+            Err(e)
+        }
     }
 }
 
 /// The state with the shaders' specialization values, which the link holds against what the parts were made for. Copied only
 /// where they are not what it has.
-fn specialized<'s>(state: &'s PipelineState, stages: &[&Part]) -> Cow<'s, PipelineState> {
+pub(super) fn specialized<'s>(state: &'s PipelineState, stages: &[&Part]) -> Cow<'s, PipelineState> {
     let values = || stages.iter().flat_map(|part| part.specialization());
     if values().eq(state.specialization.iter().cloned()) {
         return Cow::Borrowed(state);
@@ -198,15 +198,12 @@ fn whole(
 ) -> Result<Answer<Vec<u8>>> {
     let mut order: Stages<'_> = stages.into();
     order.sort_by_key(|part| std::cmp::Reverse(part.request.stage));
-    let compiler = shared.compiler()?;
+    let compiler = shared.compiler(disk)?;
     let mut parts: SmallVec<[Arc<Object>; MAX_STAGES]> = SmallVec::new();
     for part in order {
         let stage = part.request.stage;
-        let inputs = match parts.last().map(|part| &part.interface().kind) {
-            Some(StageKind::Fragment(fragment)) => fragment.inputs.as_slice(),
-            _ => &[],
-        };
-        let known = only_for(stage, everything_known(state, &layout.given, inputs));
+        let before = parts.last().map(|part| &**part);
+        let known = only_for(stage, everything_known(state, &layout.given, before));
         let request = StageRequest { known, ..part.request.clone() };
         let found = match compiler {
             Some(compiler) => shared.part(&keys::stage(&request, compiler)?, disk).at(|| format!("{stage} shader"))?,

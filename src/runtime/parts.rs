@@ -25,7 +25,7 @@ fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
 /// Parts by the keys of their requests.
 pub(super) struct Parts {
     shards: [RwLock<Shard>; SHARDS],
-    /// Bytes of ELFs that a shard keeps for nobody in particular.
+    /// Bytes of ELFs in a shard past which those that no shader holds are dropped.
     budget: usize,
 }
 
@@ -43,7 +43,7 @@ struct Kept {
 }
 
 impl Parts {
-    /// With room for parts of `budget` bytes besides those that shaders hold.
+    /// Past `budget` bytes of ELFs, parts that no shader holds are dropped.
     pub(super) fn new(budget: usize) -> Self {
         Self { shards: Default::default(), budget: budget / SHARDS }
     }

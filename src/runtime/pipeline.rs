@@ -11,7 +11,7 @@ use super::context::{Context, Shared};
 use super::events::{Event, EventKind};
 use super::flags::PipelineFlags;
 use super::layout::Resolved;
-use super::link::{Answer, PipelineInfo, Route, Size, Stages, link};
+use super::link::{Answer, PipelineInfo, Route, Size, Stages, link, specialized};
 use super::shader::Part;
 use crate::cache::Key;
 use crate::error::{Error, Result};
@@ -96,7 +96,7 @@ impl Pipeline {
             shared: context.0.clone(),
             parts: info.shaders.iter().map(|shader| shader.0.clone()).collect(),
             layout: info.layout.0.clone(),
-            state: info.state.clone(),
+            state: specialized(info.state, &stages).into_owned(),
             placement: info.placement,
             flags: info.flags,
             user: info.user,

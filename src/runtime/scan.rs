@@ -1,7 +1,8 @@
 //! What a request needs to know of a SPIR-V module, by one walk over the heads of its instructions: the constants that can be
 //! specialized, and whether it looks at its subgroup. Nothing is parsed: that is the compiler's business, which is not here.
 //!
-//! The answers have to be those of `compile::spirv::reflect`, which made the keys of what is in the cache; the tests compare.
+//! The answers have to be those of `compile::spirv::reflect`, which made the keys of what is in the cache; a test
+//! compares the capabilities. Unlike reflection, a `SpecId` counts whatever it decorates: valid modules give the same.
 
 use crate::error::{Error, Result};
 

@@ -161,12 +161,14 @@ impl Part {
 
     /// Looks in memory and, if allowed, on the disk. True if this very call has found it, or that it is of no use.
     fn look(&self, disk: bool) -> Result<bool> {
-        let key = self.known_key()?;
+        let key = self.known_key(disk)?;
         if disk {
             self.looked.store(true, Ordering::Relaxed);
         }
         let Some(key) = key else {
-            count(&self.shared.counters.misses);
+            if disk {
+                count(&self.shared.counters.misses);
+            }
             return Ok(false);
         };
         let found = self.shared.part(&key, disk).at(|| format!("{} shader", self.request.stage)).transpose();
@@ -199,11 +201,11 @@ impl Part {
     }
 
     /// The key of its request; none while nothing says whose code the cache holds.
-    fn known_key(&self) -> Result<Option<Key>> {
+    fn known_key(&self, disk: bool) -> Result<Option<Key>> {
         if let Some(key) = self.key.get() {
             return Ok(Some(*key));
         }
-        let Some(compiler) = self.shared.compiler()? else { return Ok(None) };
+        let Some(compiler) = self.shared.compiler(disk)? else { return Ok(None) };
         let key = keys::stage(&self.request, compiler)?;
         Ok(Some(*self.key.get_or_init(|| key)))
     }
@@ -213,6 +215,6 @@ impl Part {
     /// # Errors
     /// Environment: nothing says whose code the cache holds.
     pub(super) fn key(&self) -> Result<Key> {
-        self.known_key()?.ok_or_else(|| Error::environment("there is no cache, or it has no manifest yet"))
+        self.known_key(true)?.ok_or_else(|| Error::environment("there is no cache, or it has no manifest yet"))
     }
 }

@@ -122,6 +122,9 @@ static void shaders(dvt_context *context, const char *dir)
     struct bytes code = read_file(dir, "vertex.spv");
     dvt_shader_info info;
     dvt_shader *shader = NULL;
+    dvt_spec spec;
+    memset(&spec, 0, sizeof spec);
+    spec.reserved = 1;
     shader_info(&info, &code, 1);
     CHECK(refused(dvt_shader_create(NULL, &info, &shader), "`context` is NULL"));
     CHECK(refused(dvt_shader_create(context, NULL, &shader), "`info` is NULL"));
@@ -151,6 +154,8 @@ static void shaders(dvt_context *context, const char *dir)
     shader_info(&info, &code, 1);
     info.spec_count = 1;
     CHECK(refused(dvt_shader_create(context, &info, &shader), "`spec` is NULL"));
+    info.spec = &spec;
+    CHECK(refused(dvt_shader_create(context, &info, &shader), "`reserved` of a specialization value"));
     CHECK(refused(dvt_shader_wait(NULL, 0), "`shader` is NULL"));
     CHECK(refused(dvt_shader_status(NULL, NULL), "`shader` is NULL"));
     dvt_shader_destroy(NULL);

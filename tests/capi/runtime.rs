@@ -3,10 +3,10 @@
 use crate::alloc::allocations;
 use crate::cache::{self, Made, module, request, state};
 use crate::link_support;
+use crate::remembering::remembering;
 use dovetail::abi::layout::ResolvedLayout;
 use dovetail::cache::{Cache, StoreKind, entry};
 use dovetail::error::{ErrorKind, FullCompile};
-use dovetail::glue::{GlueKey, GluePiece};
 use dovetail::keys;
 use dovetail::link::{EmitGlue, Object, Placement, link, link_in_layout};
 use dovetail::runtime::{
@@ -15,11 +15,8 @@ use dovetail::runtime::{
 };
 use dovetail::state::{Known, PipelineState};
 use dovetail::target::{GfxIp, Stage};
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::sync::Arc;
 
 fn context(dir: Option<&Path>) -> Context {
     Context::new(&ContextInfo { cache_dir: dir, target: GfxIp::Gfx1030, max_memory: 1 << 20 }).expect("a context")
@@ -102,15 +99,7 @@ pub fn link_allocations(dir: &Path) -> (u64, u64) {
     let shaders = [&vs, &fs];
     let info = of(&shaders, &layout, &state, NONE);
     let mut out = vec![0; 1 << 16];
-    let pieces = RefCell::new(BTreeMap::<GlueKey, Arc<GluePiece>>::new());
-    let glue = |key: &GlueKey| {
-        if let Some(piece) = pieces.borrow().get(key) {
-            return Ok(piece.clone());
-        }
-        let piece = Arc::new(dovetail::glue::emit(key)?);
-        pieces.borrow_mut().insert(key.clone(), piece.clone());
-        Ok(piece)
-    };
+    let glue = remembering();
     let [mut link, mut into] = [0; 2];
     // Twice, as the first time fills tables.
     for _ in 0..2 {

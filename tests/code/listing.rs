@@ -7,6 +7,7 @@
 mod objdump;
 
 use crate::cases::Case;
+use crate::elfs::{files, stage_of};
 use crate::support::{assembly, glsl, root, tool};
 use dovetail::cache::{Cache, MemoryStore};
 use dovetail::compile::llvm::LlvmCompiler;
@@ -18,15 +19,7 @@ use dovetail::state::SpecializationEntry;
 use dovetail::target::{GfxIp, Stage, WaveSize};
 use dovetail::toolchain::Toolchain;
 use objdump::Listing;
-use std::path::{Path, PathBuf};
-
-fn stage(path: &Path) -> Stage {
-    match path.extension().and_then(|e| e.to_str()) {
-        Some("vert") => Stage::Vertex,
-        Some("frag") => Stage::Fragment,
-        _ => Stage::Compute,
-    }
-}
+use std::path::PathBuf;
 
 /// One pipeline by every route, and how its code is listed.
 fn listed(test: &str, files: &[PathBuf], wave: WaveSize) -> Option<Listing> {
@@ -44,7 +37,7 @@ fn listed(test: &str, files: &[PathBuf], wave: WaveSize) -> Option<Listing> {
         })
         .collect();
     let modules = modules?;
-    let stages: Vec<Stage> = files.iter().map(|path| stage(path)).collect();
+    let stages: Vec<Stage> = files.iter().map(|path| stage_of(path)).collect();
     let irs = modules.iter().zip(&stages).map(|(m, stage)| translate(m, "main", *stage, &spec).expect("a shader"));
     let mut state = dovetail::template::state(&irs.collect::<Vec<_>>()).expect("a state");
     let entry = |&(id, value)| SpecializationEntry { stage: None, id, value };
@@ -91,13 +84,6 @@ fn check(test: &str, pipelines: &[Vec<PathBuf>], floor: u64) {
     assert!(all.lines > floor && all.same == all.lines, "{all:?}");
 }
 
-fn sources(folder: &str) -> Vec<PathBuf> {
-    let folder = std::fs::read_dir(root().join("testdata").join(folder)).expect("a folder");
-    let mut files: Vec<PathBuf> = folder.map(|entry| entry.expect("a file").path()).collect();
-    files.sort();
-    files
-}
-
 #[test]
 fn shaders_are_listed_as_llvm_lists_them() {
     let test = "shaders_are_listed_as_llvm_lists_them";
@@ -107,7 +93,7 @@ fn shaders_are_listed_as_llvm_lists_them() {
     let folder = root().join("testdata/shaders");
     let pair = |vertex: &str, fragment: &str| vec![folder.join(vertex), folder.join(fragment)];
     let mut all = vec![pair("ui.vert", "ui.frag"), pair("skinned.vert", "pbr.frag")];
-    all.extend(sources("shaders").into_iter().filter(|path| stage(path) == Stage::Compute).map(|path| vec![path]));
+    all.extend(files("shaders", &["comp"]).into_iter().map(|path| vec![path]));
     check(test, &all, 10_000);
 }
 
@@ -117,10 +103,6 @@ fn coverage_cases_are_listed_as_llvm_lists_them() {
     if tool(test, "llvm-objdump-19").is_none() {
         return;
     }
-    let all: Vec<Vec<PathBuf>> = sources("coverage")
-        .into_iter()
-        .filter(|path| path.extension().is_some_and(|e| e == "comp" || e == "spvasm"))
-        .map(|path| vec![path])
-        .collect();
+    let all: Vec<Vec<PathBuf>> = files("coverage", &["comp", "spvasm"]).into_iter().map(|path| vec![path]).collect();
     check(test, &all, 50_000);
 }

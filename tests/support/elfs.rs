@@ -42,7 +42,8 @@ pub fn build_all(test: &'static str, f: impl FnOnce(&mut Builder<'_>) -> Option<
     Some(builder.built)
 }
 
-fn stage_of(path: &Path) -> Stage {
+/// The stage of a source file, by its extension.
+pub fn stage_of(path: &Path) -> Stage {
     match path.extension().and_then(|e| e.to_str()) {
         Some("vert") => Stage::Vertex,
         Some("frag") => Stage::Fragment,

@@ -205,6 +205,9 @@ pub unsafe extern "C" fn dvt_shader_create(
         let Ok(entry) = std::str::from_utf8(entry) else { return argument("`entry` is not UTF-8") };
         // SAFETY: C's promise.
         let spec = unsafe { list("spec", info.spec, info.spec_count as usize, MAX_ITEMS) }?;
+        for spec in spec {
+            bits("`reserved` of a specialization value", spec.reserved, 0)?;
+        }
         let spec: SmallVec<[(u32, u64); 16]> = spec.iter().map(|spec| (spec.id, spec.value)).collect();
         let shader = runtime::Shader::new(
             &context.0,

@@ -59,6 +59,7 @@ unsafe fn with_pipeline(
     // A thread at its end has no state to use again.
     let mut state = STATE.try_with(|state| state.take()).unwrap_or_default();
     fill(&mut state, &info, buffers, attributes, attachments)?;
+    // So that the link need not copy the state to have them.
     given.iter().for_each(|shader| state.specialization.extend(shader.specialization()));
     let info = runtime::PipelineInfo {
         shaders: &given,

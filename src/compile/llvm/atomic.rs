@@ -49,14 +49,14 @@ impl<'c> Cx<'_, 'c> {
         if op == AtomicOp::Load {
             return place.read(self, bits.count());
         }
-        let name = hardware_name(op).ok_or_else(|| Error::bug(format!("an atomic {op:?} behind a descriptor")))?;
+        let name = hardware_name(op).ok_or_else(|| Error::bug(format!("an atomic {op:?} through a descriptor")))?;
         let float = is_float(op);
         let data: Vec<_> =
             data.iter().map(|&v| if float { self.float(v) } else { self.int(v) }).collect::<Result<_>>()?;
         place.operate(self, name, &data)
     }
 
-    /// An atomic behind a pointer. `data` are the IR operands behind the address, `bits` the width.
+    /// An atomic through a pointer. `data` are the IR operands after the address, `bits` the width.
     pub fn atomic_pointer(
         &self,
         pointer: PointerValue<'c>,

@@ -3,7 +3,7 @@
 //! Reverse postorder visits a definition before its uses, so one walk fills all values. Unreachable blocks are left out.
 //! A target with parameters that one terminator names twice gets a block of its own on the second edge, as a phi takes
 //! one value a predecessor. `Unreachable` returns unspecified values: a body without any return would otherwise run on
-//! into whatever stands behind it.
+//! into whatever comes after it.
 
 use super::values::{Cx, Llvm, as_int, poison};
 use crate::error::{Error, Result};

@@ -30,8 +30,7 @@ impl<'c> Cx<'_, 'c> {
         let (zero, policy) = (self.c32(0).into(), self.c32(load_policy(access)).into());
         // Only the scalar form says that nothing writes this memory, so that LLVM may move it; where the offset differs
         // between lanes it selects vector instructions for it.
-        let unwritten = Access { divergent: false, ..access }.is_scalar(kind);
-        if unwritten && ty.bits() == Bits::B32 {
+        if access.may_be_scalar(kind) && ty.bits() == Bits::B32 {
             return self.call("llvm.amdgcn.s.buffer.load", &[data], &[descriptor, offset, policy]);
         }
         // The atomic form is never merged with its like.

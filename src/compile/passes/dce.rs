@@ -60,7 +60,7 @@ fn live_values(shader: &Shader) -> Vec<bool> {
     live
 }
 
-/// What each block parameter gets from the predecessors, as lists in one.
+/// For each block parameter the values that jumps pass to it: linked lists that share one vector.
 struct Passed {
     /// By value: place of the first entry plus one, 0 if there is none.
     first: Vec<u32>,

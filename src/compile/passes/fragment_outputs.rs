@@ -26,7 +26,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>, outputs: &Outpu
     interface.writes_stencil = outputs.has(OutputSlot::FragStencilRef);
     interface.writes_sample_mask = outputs.has(OutputSlot::SampleMask);
     interface.colors = colors(outputs)?;
-    interface.kills = shader.live_insts().any(|i| i.op == Op::DemoteIf);
+    interface.kills = shader.has(|op| *op == Op::DemoteIf);
     if let Some(state) = cx.request.known.colors.get() {
         return fragment_exports::run(shader, interface, outputs, cx.request.target, state);
     }

@@ -13,7 +13,7 @@
 //! Whether an operand is one for the wave is [`Uniformity`]'s answer; a load that would go through the scalar cache and must
 //! not is marked `divergent`.
 //!
-//! Afterwards a buffer access has type `b32`, a vector of it, `b16` or `b8`. Memory behind pointers stays: its
+//! Afterwards a buffer access has type `b32`, a vector of it, `b16` or `b8`. Memory accessed through pointers stays: its
 //! accesses carry their alignment to the code generator.
 
 use crate::error::{Error, Result};
@@ -64,7 +64,7 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
 /// Keeps loads whose descriptor or offset differs between lanes from the scalar cache.
 fn mark_divergent(shader: &mut Shader) {
     let scalar = |op: &Op| matches!(op, Op::BufferLoad { kind, access, .. } if access.is_scalar(*kind));
-    if !shader.live_insts().any(|inst| scalar(&inst.op)) {
+    if !shader.has(scalar) {
         return;
     }
     let uniformity = (shader.blocks.len() <= MAX_BLOCKS).then(|| Uniformity::new(shader));
@@ -94,9 +94,8 @@ struct Load {
 impl Load {
     fn run(&self, b: &mut Builder<'_>, ty: Type) -> Result<Value> {
         let scalar = self.access.is_scalar(self.kind);
-        let unwritten = Access { divergent: false, ..self.access }.is_scalar(self.kind);
         let (unit, parts) = match (scalar, self.align >= Align::A4) {
-            (_, true) if unwritten => {
+            (_, true) if self.access.may_be_scalar(self.kind) => {
                 let lengths = if scalar { &[16, 8, 4, 2, 1] } else { vector_lengths(Bits::B32) };
                 (Bits::B32, self.pieces(b, Bits::B32, ty.bytes().div_ceil(4), lengths))
             }

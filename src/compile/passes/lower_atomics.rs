@@ -97,7 +97,7 @@ impl AtomicPlace {
         }
     }
 
-    /// Where the data stand among the operands: behind the address, but for images.
+    /// Where the data stand among the operands: after the address, but for images.
     fn first_data(self) -> usize {
         match self {
             Self::Shared | Self::Global(_) | Self::Image(_) => 1,

@@ -42,8 +42,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
 
 /// Whether the first component of a built-in is read.
 fn reads(shader: &Shader, which: BuiltIn) -> bool {
-    let is = |op: &Op| matches!(*op, Op::LoadBuiltIn { builtin, component: 0, .. } if builtin == which);
-    shader.live_insts().any(|i| is(&i.op))
+    shader.has(|op| matches!(*op, Op::LoadBuiltIn { builtin, component: 0, .. } if builtin == which))
 }
 
 /// Which counters of the interface a built-in raises.

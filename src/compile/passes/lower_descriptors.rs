@@ -27,6 +27,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     rewrite(shader, |b, inst| match (&inst.op, inst.args.as_slice()) {
         (Op::Descriptor { resource: id, part, non_uniform }, &[index]) => {
             let Resource { set, binding, kind, count, written, .. } = *resource(b.shader, *id)?;
+            // Nothing here asks for the name, and to copy a long one takes memory.
             let r = Resource { name: Name::default(), set, binding, kind, count, written };
             let ty = inst.result.map_or(Type::DESC4, |v| b.ty(v));
             let mut load = Load { b, prelude: &mut prelude, r: &r, part: *part };

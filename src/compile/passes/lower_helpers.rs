@@ -15,7 +15,7 @@ use crate::ir::rewrite::{Rewrite, rewrite};
 use crate::ir::{AluOp, AmdOp, BlockCall, Builder, Inst, Merge, Op, Shader, Terminator, Type, Value};
 use crate::target::{Stage, WaveSize};
 
-/// Puts what helpers must not do behind branches.
+/// Puts the branches.
 ///
 /// # Errors
 /// None but bugs.
@@ -26,14 +26,13 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     }
     let helpers = shader.stage == Stage::Fragment;
     rewrite(shader, |b, inst| {
-        Ok(match inst.op {
+        Ok(match &inst.op {
             Op::IsHelper if helpers => {
                 let live = live(b);
                 Rewrite::Value(b.alu(AluOp::INot, &[live]))
             }
             Op::IsHelper => Rewrite::Value(b.cbool(false)),
-            Op::GlobalStore { .. } | Op::GlobalAtomic { .. } if helpers => in_real_pixels(b, inst),
-            _ if helpers && lower_atomics::becomes_loop(b.shader, inst) => in_real_pixels(b, inst),
+            op if helpers && (by_address(op) || lower_atomics::becomes_loop(b.shader, inst)) => in_real_pixels(b, inst),
             _ => Rewrite::Keep,
         })
     })

@@ -74,8 +74,7 @@ impl Cfg {
             }
         }
         cfg.visit(&successors);
-        let order: PerBlock<BlockId> = cfg.order.iter().map(|b| BlockId(*b as u32)).collect();
-        cfg.dom = DomTree::new(&successors, &successors.reversed(), &order);
+        cfg.dom = DomTree::new(&successors, &successors.reversed());
         cfg.nest();
         let returns = |n: &&usize| {
             let last = f.blocks.get(**n).and_then(|b| b.insts.last()).map(Inst::op);
@@ -116,7 +115,7 @@ impl Cfg {
         }
     }
 
-    /// What a block's terminator may jump to, then what it declares: a merge block comes after the blocks it merges.
+    /// The blocks that a block's terminator may jump to.
     fn successors(&self, b: &Block<'_>) -> Result<SmallVec<[BlockId; 2]>> {
         let Some(last) = b.insts.last() else { return Ok(SmallVec::new()) };
         let position = |id| self.target(id).map(|n| BlockId(n as u32)).map_err(|e| e.at(last.place()));

@@ -112,9 +112,9 @@ pub struct Pointer {
     pub ty: TypeId,
     /// How the pointee is laid out.
     pub layout: Layout,
-    /// Run-time part of the byte offset, b32 (for [`Place::Global`] b64).
+    /// Run-time part of the byte offset, b32 (for [`Storage::Global`] b64).
     pub dynamic: Option<Value>,
-    /// What is known to divide the run-time part (and the base address of [`Place::Global`]).
+    /// What is known to divide the run-time part (and the base address of [`Storage::Global`]).
     pub dynamic_align: Align,
     /// Constant part of the byte offset.
     pub constant: u32,
@@ -463,7 +463,7 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// A pointer's 64-bit address, `extra` bytes on; only for [`Place::Global`].
+    /// A pointer's 64-bit address, `extra` bytes on; only for [`Storage::Global`].
     pub fn address(&mut self, p: &Pointer, extra: u32) -> Value {
         let Storage::Global(base) = p.place else { return self.b.undef(Type::B64) };
         let base = match p.dynamic {

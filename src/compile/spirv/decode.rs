@@ -334,18 +334,20 @@ impl Rest<'_> {
     }
 }
 
-fn literals(count: usize, rest: &mut Rest<'_>, out: &mut Vec<Operand>) -> Option<()> {
+/// As many words, as operands of one kind.
+fn many(count: usize, make: fn(u32) -> Operand, rest: &mut Rest<'_>, out: &mut Vec<Operand>) -> Option<()> {
     (0..count).try_for_each(|_| {
-        out.push(Operand::LiteralBit32(rest.next()?));
+        out.push(make(rest.next()?));
         Some(())
     })
 }
 
+fn literals(count: usize, rest: &mut Rest<'_>, out: &mut Vec<Operand>) -> Option<()> {
+    many(count, Operand::LiteralBit32, rest, out)
+}
+
 fn ids(count: usize, rest: &mut Rest<'_>, out: &mut Vec<Operand>) -> Option<()> {
-    (0..count).try_for_each(|_| {
-        out.push(Operand::IdRef(rest.next()?));
-        Some(())
-    })
+    many(count, Operand::IdRef, rest, out)
 }
 
 /// What follows a decoration.
@@ -414,10 +416,8 @@ fn memory_access(mask: MemoryAccess, rest: &mut Rest<'_>, out: &mut Vec<Operand>
     if mask.contains(M::ALIGNED) {
         literals(1, rest, out)?;
     }
-    for _ in (mask & (M::MAKE_POINTER_AVAILABLE | M::MAKE_POINTER_VISIBLE)).iter() {
-        out.push(Operand::IdScope(rest.next()?));
-    }
-    Some(())
+    let scopes = mask & (M::MAKE_POINTER_AVAILABLE | M::MAKE_POINTER_VISIBLE);
+    many(scopes.iter().count(), Operand::IdScope, rest, out)
 }
 
 /// What follows image operands.

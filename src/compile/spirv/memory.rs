@@ -6,7 +6,7 @@
 use super::cx::{Cx, Inst, Layout, Memory, Pointer, Storage, Texel, Ty, Values};
 use super::types::Leaf;
 use crate::error::{Error, Result};
-use crate::ir::{Access, Align, AluOp, Bits, BufferKind, DescriptorPart, Op as Ir, ResourceKind, Type, Value};
+use crate::ir::{Access, Align, AluOp, Bits, DescriptorPart, Op as Ir, ResourceKind, Type, Value};
 use rspirv::dr::Operand;
 use smallvec::SmallVec;
 use spirv::{MemoryAccess, Op};
@@ -261,7 +261,7 @@ impl Cx<'_> {
             Memory::Local(local, offset) => self.b.value(Ir::LocalLoad { local, align }, &[offset], ty),
             Memory::Shared(offset) => self.b.value(Ir::SharedLoad { align, access }, &[offset], ty),
             Memory::Buffer { descriptor, offset, kind } => {
-                let access = Access { read_only: access.read_only || kind == BufferKind::Uniform, ..access };
+                let access = Access { read_only: access.is_unwritten(kind), ..access };
                 self.b.value(Ir::BufferLoad { kind, align, access }, &[descriptor, offset], ty)
             }
             Memory::Global(address) => self.b.value(Ir::GlobalLoad { align, access }, &[address], ty),

@@ -265,7 +265,7 @@ impl<'m> Loader<'m> {
         let between = |first: usize| self.insts.get(first..n).unwrap_or(&[]);
         match inst.op() {
             Op::Function => return Err(inst.malformed("a function within a function")),
-            Op::FunctionParameter if open.label.is_some() => return Err(inst.malformed("behind a label")),
+            Op::FunctionParameter if open.label.is_some() => return Err(inst.malformed("after a label")),
             Op::FunctionParameter => open.function.params = self.insts.get(open.first..=n).unwrap_or(&[]),
             Op::Label | Op::FunctionEnd => {
                 if let Some((label, first)) = open.label.take() {

@@ -47,8 +47,9 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
 
 /// An order between memory accesses, where one is asked for.
 pub fn fence(cx: &mut Cx<'_>, scope: Scope, order: FenceOrder, classes: MemoryClasses) {
-    if order != FenceOrder::None && classes != MemoryClasses::default() && scope != Scope::Invocation {
-        cx.b.effect(IrOp::Fence { scope, order, classes }, &[]);
+    let fence = IrOp::Fence { scope, order, classes };
+    if fence.orders_memory() {
+        cx.b.effect(fence, &[]);
     }
 }
 
