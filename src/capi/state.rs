@@ -12,15 +12,6 @@ use crate::state::{
 };
 use crate::target::{GfxIp, Stage, WaveSize};
 
-// The header's numbers are literals, as what makes the header reads no expressions; they are those of the run time.
-const _: () = {
-    assert!(DVT_PIPELINE_FAIL_ON_COMPILE == PipelineFlags::FAIL_ON_COMPILE.bits());
-    assert!(DVT_PIPELINE_NO_DISK == PipelineFlags::NO_DISK.bits());
-    assert!(DVT_PIPELINE_PREFER_OPTIMIZED == PipelineFlags::PREFER_OPTIMIZED.bits());
-    assert!(DVT_PIPELINE_NO_OPTIMIZE == PipelineFlags::NO_OPTIMIZE.bits());
-    assert!(DVT_PIPELINE_LINK_TIME_OPTIMIZATION == PipelineFlags::LINK_TIME_OPTIMIZATION.bits());
-};
-
 /// A place that may be left to the library.
 pub(super) fn place(number: u32) -> Option<u32> {
     (number != DVT_AUTO).then_some(number)
@@ -171,4 +162,23 @@ pub(super) fn fill(
     specialization.clear();
     symbols.clear();
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What makes the header reads no expressions, so the numbers stand in `types` as literals.
+    #[test]
+    fn flags_have_the_numbers_of_the_run_time() {
+        for (number, flag) in [
+            (DVT_PIPELINE_FAIL_ON_COMPILE, PipelineFlags::FAIL_ON_COMPILE),
+            (DVT_PIPELINE_NO_DISK, PipelineFlags::NO_DISK),
+            (DVT_PIPELINE_PREFER_OPTIMIZED, PipelineFlags::PREFER_OPTIMIZED),
+            (DVT_PIPELINE_NO_OPTIMIZE, PipelineFlags::NO_OPTIMIZE),
+            (DVT_PIPELINE_LINK_TIME_OPTIMIZATION, PipelineFlags::LINK_TIME_OPTIMIZATION),
+        ] {
+            assert_eq!(number, flag.bits());
+        }
+    }
 }
