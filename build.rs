@@ -4,7 +4,7 @@
 #[path = "build/sources.rs"]
 mod sources;
 
-use sources::{COMPILER, GLUE, Sources};
+use sources::{COMPILER, GLUE, REQUEST, Sources};
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
@@ -17,7 +17,12 @@ fn main() -> io::Result<()> {
     collect(&root.join("src"), &mut files)?;
     files.sort();
     let locked = fs::read_to_string(root.join("Cargo.lock"))?;
-    for (name, sources) in [("DOVETAIL_COMPILER_SOURCES", COMPILER), ("DOVETAIL_GLUE_SOURCES", GLUE)] {
+    let digests = [
+        ("DOVETAIL_COMPILER_SOURCES", COMPILER),
+        ("DOVETAIL_GLUE_SOURCES", GLUE),
+        ("DOVETAIL_REQUEST_SOURCES", REQUEST),
+    ];
+    for (name, sources) in digests {
         println!("cargo::rustc-env={name}={}", digest(&root.join("src"), &files, &locked, &sources)?);
     }
     Ok(())

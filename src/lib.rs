@@ -58,6 +58,7 @@ pub mod emu;
 pub mod error;
 #[cfg(feature = "cli")]
 pub mod files;
+pub mod frame;
 pub mod glue;
 #[cfg(feature = "compiler")]
 pub mod ir;
@@ -77,3 +78,5 @@ pub mod target;
 #[cfg(feature = "compiler")]
 pub mod template;
 pub mod toolchain;
+#[cfg(feature = "runtime")]
+pub mod wire;

@@ -19,6 +19,7 @@ use support::root;
 const USES: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("elf", &["error"]),
+    ("frame", &["error"]),
     ("target", &["error"]),
     ("kinds", &[]),
     ("ir", &["error", "target", "kinds"]),
@@ -29,7 +30,7 @@ const USES: &[(&str, &[&str])] = &[
     ("abi", &["error", "target", "kinds", "state", "metadata", "reloc"]),
     // Glue and compile do not know each other.
     ("glue", &["error", "target", "kinds", "state", "isa", "abi", "metadata", "reloc"]),
-    ("compile", &["error", "elf", "target", "kinds", "state", "ir", "isa", "abi", "metadata", "reloc"]),
+    ("compile", &["error", "elf", "frame", "target", "kinds", "state", "ir", "isa", "abi", "metadata", "reloc"]),
     // The linker is what a driver loads: no compiler in it.
     ("link", &["error", "elf", "target", "state", "isa", "abi", "metadata", "reloc", "glue"]),
     // The proof. Nothing in the product's path uses it.
@@ -43,6 +44,8 @@ const USES: &[(&str, &[&str])] = &[
     ("template", &["error", "target", "state", "ir"]),
     ("toolchain", &["error", "target", "glue", "compile", "link", "cache", "keys"]),
     ("pipeline", &["error", "target", "state", "metadata", "glue", "compile", "link", "cache", "keys", "toolchain"]),
+    // What a service and those who ask it say to each other.
+    ("wire", &["error", "frame", "target", "state", "compile", "link", "cache"]),
     // What a driver calls: no compiler. The rules of whole pipelines are taken from `pipeline`.
     (
         "runtime",
@@ -59,6 +62,7 @@ const USES: &[(&str, &[&str])] = &[
             "keys",
             "toolchain",
             "pipeline",
+            "wire",
         ],
     ),
     (
@@ -299,7 +303,7 @@ fn keys_know_every_source() {
     let files: BTreeMap<&str, &str> =
         rust(&texts).filter_map(|(name, text)| Some((name.strip_prefix("src/")?, text))).collect();
     let mut broken = Vec::new();
-    for (what, sources) in [("stage", sources::COMPILER), ("glue", sources::GLUE)] {
+    for (what, sources) in [("stage", sources::COMPILER), ("glue", sources::GLUE), ("request", sources::REQUEST)] {
         let Sources { hashed, left_out, harmless, crates: _ } = sources;
         for path in hashed.iter().chain(left_out).chain(harmless) {
             if !root().join("src").join(path).exists() {

@@ -5,8 +5,9 @@ use super::shapes::SHAPES;
 use super::targets::KEY;
 use dovetail::cache::entry;
 use dovetail::compile::request::{CompilerId, KnownState, ModuleDigest, StageRequest, TuningOptions};
-use dovetail::compile::worker::protocol::{self, Hello, PROTOCOL, Request, Response};
+use dovetail::compile::worker::protocol::{Hello, MAX_FRAME, PROTOCOL, Request, Response};
 use dovetail::error::{Error, FullCompile};
+use dovetail::frame::{self, Bytes};
 use dovetail::glue::{self, GlueKey};
 use dovetail::link::{Placement, link};
 use dovetail::state::PipelineState;
@@ -89,12 +90,12 @@ pub fn frame() -> Vec<Vec<u8>> {
         Error::needs_full(FullCompile::TooManyValues { what: "values".into(), count: 200 }),
         Error::bug("ours"),
     ];
-    let answers = errors.into_iter().map(Err).chain([Ok(vec![1, 2, 3])]);
+    let answers = errors.into_iter().map(Err).chain([Ok(Bytes(vec![1, 2, 3]))]);
     let mut out = vec![
-        protocol::frame(&Hello { protocol: PROTOCOL, compiler: compiler() }).expect("a frame"),
-        protocol::frame(&Request { id: 1, module: vec![3, 2, 35, 7], request }).expect("a frame"),
+        frame::frame(&Hello { protocol: PROTOCOL, compiler: compiler() }, MAX_FRAME).expect("a frame"),
+        frame::frame(&Request { id: 1, module: Bytes(vec![3, 2, 35, 7]), request }, MAX_FRAME).expect("a frame"),
     ];
-    out.extend(answers.map(|result| protocol::frame(&Response { id: 9, result }).expect("a frame")));
+    out.extend(answers.map(|result| frame::frame(&Response { id: 9, result }, MAX_FRAME).expect("a frame")));
     out
 }
 

@@ -17,6 +17,7 @@ use dovetail::corpus::budget::DEFAULT_MEMORY;
 use dovetail::corpus::describe::describe;
 use dovetail::corpus::extract::Extractor;
 use dovetail::error::{Error, ErrorKind, Result};
+use dovetail::frame;
 use dovetail::glue::GluePiece;
 use dovetail::link::{EmitGlue, Object, Placement, link, verify};
 use dovetail::metadata::document::Document;
@@ -198,11 +199,11 @@ fn read_entry(bytes: &[u8]) -> Result<()> {
 
 fn read_frame(bytes: &[u8]) -> Result<()> {
     let Some((head, body)) = bytes.split_first_chunk::<4>() else { return Ok(()) };
-    let length = protocol::frame_length(*head)?;
+    let length = frame::body_length(*head, protocol::MAX_FRAME)?;
     let body = body.get(..length.min(body.len())).unwrap_or(&[]);
-    no_bug(protocol::parse::<protocol::Hello>(body))?;
-    no_bug(protocol::parse::<protocol::Request>(body))?;
-    no_bug(protocol::parse::<protocol::Response>(body))?;
+    no_bug(frame::parse::<protocol::Hello>(body))?;
+    no_bug(frame::parse::<protocol::Request>(body))?;
+    no_bug(frame::parse::<protocol::Response>(body))?;
     Ok(())
 }
 

@@ -132,7 +132,8 @@ fn deep(levels: usize) -> (Vec<String>, Vec<Vec<u8>>) {
 
 #[test]
 fn what_lies_deep_in_a_file_is_read_or_refused() {
-    use dovetail::compile::worker::protocol::{self, Hello, Request, Response};
+    use dovetail::compile::worker::protocol::{Hello, Request, Response};
+    use dovetail::frame;
     use dovetail::metadata::document::Document;
     use dovetail::state::PipelineState;
     let read = || {
@@ -148,9 +149,9 @@ fn what_lies_deep_in_a_file_is_read_or_refused() {
             }
             for tree in trees {
                 assert!(Document::parse(&tree).is_err());
-                assert!(protocol::parse::<Hello>(&tree).is_err());
-                assert!(protocol::parse::<Request>(&tree).is_err());
-                assert!(protocol::parse::<Response>(&tree).is_err());
+                assert!(frame::parse::<Hello>(&tree).is_err());
+                assert!(frame::parse::<Request>(&tree).is_err());
+                assert!(frame::parse::<Response>(&tree).is_err());
             }
         }
     };

@@ -4,10 +4,11 @@
 //! and dead processes are the tasks' business, so that a caller sees an answer or a typed error and nothing else.
 
 use super::clock;
-use super::protocol::{self, Hello, PROTOCOL, Request, Response};
+use super::protocol::{Hello, MAX_FRAME, PROTOCOL, Request, Response};
 use crate::compile::request::{CompilerId, Module, StageRequest};
 use crate::compile::{Compiler, StageElf};
 use crate::error::{Death, Error, Result};
+use crate::frame::{self, Bytes, frame};
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, mpsc as std_mpsc};
@@ -84,7 +85,8 @@ impl Compiler for WorkerPool {
     fn compile(&self, module: &Module, request: &StageRequest) -> Result<StageElf> {
         static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
         let id = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let frame = protocol::frame(&Request { id, module: module.bytes().to_vec(), request: request.clone() })?;
+        let module = Bytes(module.bytes().to_vec());
+        let frame = frame(&Request { id, module, request: request.clone() }, MAX_FRAME)?;
         let (answer, wait) = std_mpsc::sync_channel(1);
         let gone = || Error::bug("the worker thread is gone");
         let jobs = self.jobs.as_ref().ok_or_else(gone)?;
@@ -133,7 +135,7 @@ async fn supervise(config: Arc<PoolConfig>, queue: Arc<Mutex<mpsc::Receiver<Job>
             result = attempt(&config, &mut worker, &job).await;
         }
         let answer = match result {
-            Ok(elf) => elf.map(StageElf),
+            Ok(elf) => elf.map(|Bytes(elf)| StageElf(elf)),
             Err(Attempt::Died(death, detail)) => Err(Error::quarantined(death, detail)),
             Err(Attempt::NoWorker(e)) => Err(e),
         };
@@ -154,7 +156,7 @@ async fn attempt(
     config: &PoolConfig,
     slot: &mut Option<Worker>,
     job: &Job,
-) -> std::result::Result<Result<Vec<u8>>, Attempt> {
+) -> std::result::Result<Result<Bytes>, Attempt> {
     let mut worker = match slot.take() {
         Some(worker) => worker,
         None => Worker::start(config).await.map_err(Attempt::NoWorker)?,
@@ -293,14 +295,14 @@ async fn last_words(mut errors: impl tokio::io::AsyncRead + Unpin) -> String {
 }
 
 async fn read<T: serde::de::DeserializeOwned>(from: &mut BufReader<ChildStdout>) -> Result<T> {
-    let mut head = [0; 4];
+    let mut head = [0; frame::HEAD];
     from.read_exact(&mut head).await?;
-    let length = protocol::frame_length(head)?;
+    let length = frame::body_length(head, MAX_FRAME)?;
     // Grows with what arrives, not with what is announced.
     let mut body = Vec::new();
     let got = from.take(length as u64).read_to_end(&mut body).await?;
     if got != length {
         return Err(Error::environment("the worker's answer is cut short"));
     }
-    protocol::parse(&body)
+    frame::parse(&body)
 }

@@ -1,9 +1,10 @@
 //! The worker's side: requests on standard input, answers on standard output, one at a time.
 
-use super::protocol::{self, Hello, PROTOCOL, Request, Response};
+use super::protocol::{Hello, MAX_FRAME, PROTOCOL, Request, Response};
 use crate::compile::request::Module;
 use crate::compile::{Compiler, StageElf};
 use crate::error::{Error, Result};
+use crate::frame::{self, Bytes, frame};
 use std::io::{Read, Write};
 use std::str::FromStr;
 
@@ -54,17 +55,17 @@ pub fn serve(compiler: &dyn Compiler, fault: Option<&Fault>) -> Result<()> {
     let mut input = std::io::stdin().lock();
     let mut output = std::io::stdout().lock();
     let mut say = |bytes: &[u8]| output.write_all(bytes).and_then(|()| output.flush());
-    say(&protocol::frame(&Hello { protocol: PROTOCOL, compiler: compiler.id().clone() })?)?;
+    say(&frame(&Hello { protocol: PROTOCOL, compiler: compiler.id().clone() }, MAX_FRAME)?)?;
     loop {
-        let mut head = [0; 4];
+        let mut head = [0; frame::HEAD];
         match input.read_exact(&mut head) {
             Ok(()) => {}
             Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(()),
             Err(e) => return Err(e.into()),
         }
-        let mut body = vec![0; protocol::frame_length(head)?];
+        let mut body = vec![0; frame::body_length(head, MAX_FRAME)?];
         input.read_exact(&mut body)?;
-        let Request { id, module, request } = protocol::parse(&body)?;
+        let Request { id, module, request } = frame::parse(&body)?;
         if let Some(fault) = fault.filter(|f| f.entry_point == request.entry_point) {
             match fault.kind {
                 FaultKind::Abort => std::process::abort(),
@@ -75,8 +76,8 @@ pub fn serve(compiler: &dyn Compiler, fault: Option<&Fault>) -> Result<()> {
                 FaultKind::Babble => say(b"\xff\xff\xff\xffno frame")?,
             }
         }
-        let result = Module::new(module).and_then(|m| compiler.compile(&m, &request)).map(|StageElf(bytes)| bytes);
-        say(&protocol::frame(&Response { id, result })?)?;
+        let result = Module::new(module.0).and_then(|m| compiler.compile(&m, &request)).map(|StageElf(elf)| Bytes(elf));
+        say(&frame(&Response { id, result }, MAX_FRAME)?)?;
     }
 }
 

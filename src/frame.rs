@@ -1,0 +1,83 @@
+//! Messages over pipes and sockets: a 32-bit little-endian length, then MessagePack of that many bytes.
+//!
+//! A frame that is longer than the reader's limit is refused before it is read, and a body is read in steps, so that memory
+//! grows with what arrives and not with what is announced.
+
+use crate::error::{Error, Result};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::ops::Deref;
+
+/// Bytes of the length before each message.
+pub const HEAD: usize = 4;
+
+/// Values in values of a message: a real one has a dozen, and the reader calls itself for each.
+const MAX_DEPTH: usize = 64;
+
+/// Bytes in a message, which MessagePack then holds as one binary value instead of a number for each.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Bytes(#[serde(with = "serde_bytes")] pub Vec<u8>);
+
+impl Deref for Bytes {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// A message with its length before it.
+///
+/// # Errors
+/// Bug: not serializable. Unsupported: longer than `limit` bytes.
+pub fn frame<T: Serialize>(message: &T, limit: u32) -> Result<Vec<u8>> {
+    let mut out = vec![0; HEAD];
+    rmp_serde::encode::write_named(&mut out, message).map_err(|e| Error::bug(format!("message: {e}")))?;
+    let length = u32::try_from(out.len() - HEAD).ok().filter(|&n| n <= limit).ok_or_else(|| {
+        let feature = format!("message over {} MiB", limit >> 20);
+        Error::unsupported(feature, format!("{} bytes do not fit a frame", out.len()))
+    })?;
+    out[..HEAD].copy_from_slice(&length.to_le_bytes());
+    Ok(out)
+}
+
+/// Length of the body that this head announces.
+///
+/// # Errors
+/// Malformed: longer than `limit`.
+pub fn body_length(head: [u8; HEAD], limit: u32) -> Result<usize> {
+    let length = u32::from_le_bytes(head);
+    if length > limit {
+        return Err(Error::malformed(format!("frame of {length} bytes, at most {limit}")));
+    }
+    Ok(length as usize)
+}
+
+/// The message in a frame's body.
+///
+/// # Errors
+/// Malformed: something else.
+pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
+    let mut reader = rmp_serde::Deserializer::from_read_ref(body);
+    reader.set_max_depth(MAX_DEPTH);
+    T::deserialize(&mut reader).map_err(|e| Error::malformed(format!("message: {e}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_framed_is_parsed() {
+        let framed = frame(&(7u32, Bytes(vec![1, 2, 3])), 100).unwrap();
+        let (head, body) = framed.split_first_chunk::<HEAD>().unwrap();
+        assert_eq!(body_length(*head, 100).unwrap(), body.len());
+        assert_eq!(parse::<(u32, Bytes)>(body).unwrap(), (7, Bytes(vec![1, 2, 3])));
+    }
+
+    #[test]
+    fn what_is_too_long_is_refused() {
+        assert!(frame(&Bytes(vec![0; 100]), 50).is_err());
+        assert!(body_length(51u32.to_le_bytes(), 50).is_err());
+    }
+}

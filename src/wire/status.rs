@@ -1,0 +1,73 @@
+//! What a service is doing, for people and for the file of metrics.
+
+use super::message::Class;
+use crate::compile::request::CompilerId;
+use serde::{Deserialize, Serialize};
+
+/// A service at one moment. Counters are since its start.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServiceStatus {
+    /// Its process.
+    pub pid: u32,
+    /// Seconds since its start.
+    pub uptime_s: u64,
+    /// Whose code it serves.
+    pub compiler: Option<CompilerId>,
+    /// Folder of its cache.
+    pub cache: String,
+    /// Connections now.
+    pub clients: u32,
+    /// Worker processes that may run at once.
+    pub workers: u32,
+    /// Of them, those that compile now.
+    pub busy: u32,
+    /// Resident memory of all workers, in bytes.
+    pub worker_memory: u64,
+    /// Jobs by class, the most urgent first.
+    pub classes: Vec<ClassStatus>,
+    /// Why jobs that nobody waits for are not begun at the moment; empty: they are.
+    pub paused_because: Vec<String>,
+    /// Requests of all kinds.
+    pub requests: u64,
+    /// Answered from the cache.
+    pub hits: u64,
+    /// Requests that joined a job which another one had begun.
+    pub coalesced: u64,
+    /// Stages compiled.
+    pub compiled: u64,
+    /// Requests that ended with an error.
+    pub failed: u64,
+    /// Requests that their client gave up.
+    pub cancelled: u64,
+    /// Requests that were not taken because a limit was reached.
+    pub refused: u64,
+    /// Workers that ended within a job, and were replaced.
+    pub worker_deaths: u64,
+    /// Requests answered from the list of those that kill workers.
+    pub poison_hits: u64,
+    /// Entries of that list.
+    pub poisoned: u64,
+    /// Results that the cache could not keep.
+    pub unkept: u64,
+    /// Pipelines that were compiled whole and are better.
+    pub optimized: u64,
+    /// Pipelines that were compiled whole and are not.
+    pub kept_linked: u64,
+}
+
+/// Jobs of one class.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClassStatus {
+    /// Which.
+    pub class: Class,
+    /// Jobs that wait for a worker.
+    pub queued: u32,
+    /// Jobs that a worker has.
+    pub running: u32,
+    /// Jobs done.
+    pub done: u64,
+    /// Mean time from request to answer of those, in microseconds.
+    pub mean_wait_us: u64,
+}
