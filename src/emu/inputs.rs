@@ -306,7 +306,7 @@ pub struct Draw {
     /// Width and height of every attachment, and of the viewport.
     pub extent: [u32; 2],
     /// Samples of every attachment, at Vulkan's standard places; what is read of an attachment is their average, of
-    /// integers and depth the first.
+    /// integers, depth and stencil the first.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub samples: u32,
     /// The pipeline's state has every sample shaded by itself.
@@ -321,6 +321,9 @@ pub struct Draw {
     /// Depth attachment, `D32_SFLOAT`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<Depth>,
+    /// Stencil attachment, `S8_UINT`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stencil: Option<Stencil>,
 }
 
 impl Draw {
@@ -340,6 +343,7 @@ impl Draw {
             view_mask: 0,
             targets: Vec::new(),
             depth: None,
+            stencil: None,
         }
     }
 
@@ -416,6 +420,14 @@ pub struct Blend {
     pub alpha: BlendEquation,
 }
 
+impl Blend {
+    /// The product of both colours of a dual-source output; what was there does not count.
+    pub const PRODUCT: Self = Self {
+        color: BlendEquation { source: BlendFactor::Src1Color, destination: BlendFactor::Zero, op: BlendOp::Add },
+        alpha: BlendEquation { source: BlendFactor::Src1Alpha, destination: BlendFactor::Zero, op: BlendOp::Add },
+    };
+}
+
 /// source * factor op destination * factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -444,6 +456,10 @@ pub enum BlendFactor {
     OneMinusSrcAlpha,
     DstAlpha,
     OneMinusDstAlpha,
+    Src1Color,
+    OneMinusSrc1Color,
+    Src1Alpha,
+    OneMinusSrc1Alpha,
 }
 
 /// How source and destination meet; minimum and maximum take no factors.
@@ -470,6 +486,18 @@ pub struct Depth {
     /// Fragments that pass write their depth.
     #[serde(default = "yes")]
     pub write: bool,
+}
+
+/// The stencil attachment. Fragments are not compared with it: those that pass the depth test replace what is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stencil {
+    /// Every texel before the draw.
+    #[serde(default)]
+    pub clear: u8,
+    /// What fragments leave, unless their shader says what.
+    #[serde(default)]
+    pub reference: u8,
 }
 
 fn one() -> u32 {

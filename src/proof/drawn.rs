@@ -3,13 +3,14 @@
 //! Vertices and quads are the interpreter's; what lies between them is [`draw`]'s, the same as the emulator's. Corners may
 //! be rounded to a fraction of a pixel or not, so an interpolated value is uncertain by what it changes over that fraction,
 //! and a pixel whose centre is as near to an edge is an *edge*: it may be covered or not, and nothing is judged there.
-//! Only draws where every fragment replaces what was there: no blending, and depth that always passes.
+//! Only draws where every fragment replaces what was there: depth that always passes, and no blending but
+//! [`Blend::PRODUCT`].
 
 use super::corners::{Corner, near};
 use super::world::{Known, known, world};
 use crate::emu::NamedFormat;
 use crate::emu::draw::{self, Pixel, Primitive, Quad, Shaders, Targets, Vertex, VertexId};
-use crate::emu::inputs::{Compare, Draw, Inputs, Topology};
+use crate::emu::inputs::{Blend, Compare, Draw, Inputs, Topology};
 use crate::error::{Error, Result};
 use crate::ir::interp::{Invocation, Options, Shadow, Texel, World, decode, encode, invoke};
 use crate::ir::{Bits, BuiltIn, Interp, NumericKind, Op, OutputSlot, Shader};
@@ -23,6 +24,8 @@ pub struct Drawn {
     pub targets: Vec<Known>,
     /// The depth attachment.
     pub depth: Option<Known>,
+    /// The stencil attachment.
+    pub stencil: Option<Known>,
     /// Bindings that can be written.
     pub bindings: Vec<Option<Known>>,
     /// Pixels that a primitive covers.
@@ -89,7 +92,10 @@ pub(super) struct Corners {
 #[derive(Clone, Debug, Default)]
 struct Shaded {
     colors: BTreeMap<u32, Texel>,
+    /// The second colours of dual-source outputs.
+    seconds: BTreeMap<u32, Texel>,
     depth: Option<(u64, Shadow)>,
+    stencil: Option<(u64, Shadow)>,
 }
 
 struct Run<'a> {
@@ -130,7 +136,7 @@ impl<'a> Run<'a> {
     ) -> Result<Self> {
         let command = inputs.draw.as_ref().ok_or_else(|| Error::malformed("no draw"))?;
         let tested = command.depth.is_some_and(|d| d.compare != Compare::Always);
-        if tested || command.targets.iter().any(|t| t.blend.is_some()) {
+        if tested || command.targets.iter().any(|t| t.blend.is_some_and(|blend| blend != Blend::PRODUCT)) {
             return Err(Error::unsupported("interpreting a draw", "fragments that do not replace what was there"));
         }
         Ok(Self {
@@ -375,16 +381,31 @@ impl<'a> Run<'a> {
             let format = NamedFormat::new(&target.format)?;
             let integer = format.format.is_integer();
             let clear = target.clear.map(|x| if integer { x as u32 } else { x.to_bits() });
-            Ok(Known::attachment(format, clear, &texels(&|pixel| pixel.colors.get(&target.location).copied())))
+            let color = |pixel: &Shaded| {
+                let first = pixel.colors.get(&target.location).copied()?;
+                let Some(Blend::PRODUCT) = target.blend else { return Some(first) };
+                let unknown = ([0; 4], [Shadow::UNCERTAIN; 4]);
+                Some(product(&format, [first, pixel.seconds.get(&target.location).copied().unwrap_or(unknown)]))
+            };
+            let texels = texels(&color);
+            Ok(Known::attachment(format, clear, &texels))
         });
         let depth: Option<Result<Known>> = self.command.depth.map(|depth| {
             let wide = |(bits, shadow)| ([bits as u32, 0, 0, 0], [shadow, Shadow::NONE, Shadow::NONE, Shadow::NONE]);
             let format = NamedFormat::new("R32_SFLOAT")?;
             Ok(Known::attachment(format, [depth.clear.to_bits(), 0, 0, 0], &texels(&|pixel| pixel.depth.map(wide))))
         });
+        let stencil: Option<Result<Known>> = self.command.stencil.map(|stencil| {
+            let texel =
+                |(bits, shadow)| ([bits as u32 & 0xff, 0, 0, 0], [shadow, Shadow::NONE, Shadow::NONE, Shadow::NONE]);
+            let given = (u64::from(stencil.reference), Shadow::NONE);
+            let texels = texels(&|pixel| Some(texel(pixel.stencil.unwrap_or(given))));
+            Ok(Known::attachment(NamedFormat::new("R8_UINT")?, [stencil.clear.into(), 0, 0, 0], &texels))
+        });
         Ok(Drawn {
             targets: targets.collect::<Result<_>>()?,
             depth: depth.transpose()?,
+            stencil: stencil.transpose()?,
             bindings: known(inputs, &self.world)?,
             pixels: self.pixels.len(),
             edges: self.edges.len(),
@@ -531,12 +552,13 @@ fn place(quad: &Quad, n: usize) -> [u32; 2] {
 /// Puts what a fragment shader left over what was there.
 fn shade(shaded: &mut Shaded, pixel: &Invocation) {
     shaded.depth = pixel.builtins.get(&(BuiltIn::FragCoord, 2)).copied();
-    let mut fresh: BTreeMap<u32, Texel> = BTreeMap::new();
+    let (mut fresh, mut seconds): (BTreeMap<u32, Texel>, BTreeMap<u32, Texel>) = Default::default();
     for (slot, (bits, shadow)) in &pixel.outputs {
         match *slot {
-            OutputSlot::Location { location, component, index: 0 } => {
+            OutputSlot::Location { location, component, index } => {
                 // Channels that nobody writes may be anything.
-                let texel = fresh.entry(location).or_insert(([0; 4], [Shadow::UNCERTAIN; 4]));
+                let colors = if index == 0 { &mut fresh } else { &mut seconds };
+                let texel = colors.entry(location).or_insert(([0; 4], [Shadow::UNCERTAIN; 4]));
                 if let (Some(to), Some(behind)) =
                     (texel.0.get_mut(usize::from(component)), texel.1.get_mut(usize::from(component)))
                 {
@@ -544,8 +566,28 @@ fn shade(shaded: &mut Shaded, pixel: &Invocation) {
                 }
             }
             OutputSlot::FragDepth => shaded.depth = Some((*bits, *shadow)),
+            OutputSlot::FragStencilRef => shaded.stencil = Some((*bits, *shadow)),
             _ => {}
         }
     }
     shaded.colors.extend(fresh);
+    shaded.seconds.extend(seconds);
+}
+
+/// What [`Blend::PRODUCT`] leaves, in any precision from the attachment's own on.
+fn product(format: &NamedFormat, [first, second]: [Texel; 2]) -> Texel {
+    let mut out = ([0; 4], [Shadow::UNCERTAIN; 4]);
+    for channel in 0..4 {
+        let side = |texel: &Texel| {
+            let (value, off) = number((texel.0[channel].into(), texel.1[channel]));
+            (f64::from(format.limited(value as f32)), off, f64::from(format.limited(f32::from_bits(texel.0[channel]))))
+        };
+        let ((x, x_off, x_own), (y, y_off, y_own)) = (side(&first), side(&second));
+        let own = (x_own * y_own) as f32;
+        let step = f64::from(f32::EPSILON).max(format.step(channel, own));
+        let bound = x.abs() * y_off + y.abs() * x_off + x_off * y_off + step * (x.abs() + y.abs() + 1.0);
+        let shadow = if bound.is_finite() { Shadow { value: x * y, bound } } else { Shadow::UNCERTAIN };
+        (out.0[channel], out.1[channel]) = (own.to_bits(), shadow);
+    }
+    out
 }

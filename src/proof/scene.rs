@@ -11,10 +11,12 @@ use super::kinds::Descriptors;
 use super::random::Random;
 use super::reads::Reads;
 use super::textures;
-use crate::emu::inputs::{Binding, Bound, Bytes, Compare, Depth, Draw, Inputs, Target, Topology, VertexBuffer};
+use crate::emu::inputs::{
+    Binding, Blend, Bound, Bytes, Compare, Depth, Draw, Inputs, Stencil, Target, Topology, VertexBuffer,
+};
 use crate::error::{Error, Result};
 use crate::ir::interp::encode;
-use crate::ir::{Bits, BuiltIn, Op, Resource, ResourceKind, Shader};
+use crate::ir::{Bits, BuiltIn, Op, OutputSlot, Resource, ResourceKind, Shader};
 use crate::state::{PipelineState, VkFormat};
 
 /// Pixels of an edge of the screen.
@@ -312,16 +314,23 @@ impl Scene<'_> {
         });
         let vertex_buffers = vertex_buffers.collect();
         let targets = self.state.color.attachments.iter().map(|attachment| {
-            let format =
-                Some(name(attachment.format)).filter(|name| name.ends_with("INT")).unwrap_or(target_format(true));
-            Target::new(attachment.location, format)
+            let integer = Some(name(attachment.format)).filter(|name| name.ends_with("INT"));
+            // What shows both colours, and not what was there.
+            let blend = (self.state.color.dual_source && integer.is_none()).then_some(Blend::PRODUCT);
+            Target { blend, ..Target::new(attachment.location, integer.unwrap_or(target_format(true))) }
         });
         Draw {
             vertex_buffers,
             targets: targets.collect(),
             depth: Some(Depth { clear: 0.5, compare: Compare::Always, write: true }),
+            stencil: self.gives_stencil().then_some(Stencil { clear: 0, reference: 0 }),
             ..Draw::new(if points { Topology::PointList } else { Topology::TriangleStrip }, count, [EDGE, EDGE])
         }
+    }
+
+    fn gives_stencil(&self) -> bool {
+        let gives = |op: &Op| matches!(op, Op::StoreOutput { slot: OutputSlot::FragStencilRef, .. });
+        self.fragment.ir.insts.iter().any(|inst| gives(&inst.op))
     }
 
     fn is_of_points(&self) -> bool {
