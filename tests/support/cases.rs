@@ -97,6 +97,7 @@ impl Case {
             extent,
             samples: find("samples").map_or(1, |l| number(&l[1]) as u32),
             sample_shading: find("samples").is_some_and(|l| l.len() > 2 && l[2] == "shaded"),
+            alpha_to_one: find("alpha_to_one").is_some(),
             view_mask: 0,
             targets: self.targets.iter().enumerate().map(target).collect(),
             depth: find("depth").map(|l| Depth {

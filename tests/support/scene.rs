@@ -114,6 +114,7 @@ impl Scene {
     pub fn take_colors_from_draw(&mut self) {
         let draw = self.inputs.draw.as_ref().expect("a draw");
         (self.state.color.samples, self.state.color.sample_shading) = (draw.samples, draw.sample_shading);
+        self.state.color.alpha_to_one = draw.alpha_to_one;
         self.state.view_mask = draw.view_mask;
         let second = |f| {
             use BlendFactor::{OneMinusSrc1Alpha, OneMinusSrc1Color, Src1Alpha, Src1Color};

@@ -36,6 +36,9 @@ pub struct Draw {
     /// The pipeline's state has every sample shaded by itself.
     #[serde(default, skip_serializing_if = "is_false")]
     pub sample_shading: bool,
+    /// The pipeline's state has alpha replaced by 1.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub alpha_to_one: bool,
     /// Views, bit n for view n: each is drawn to the layer of its number. 0: no views, and one layer.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub view_mask: u32,
@@ -64,6 +67,7 @@ impl Draw {
             extent,
             samples: 1,
             sample_shading: false,
+            alpha_to_one: false,
             view_mask: 0,
             targets: Vec::new(),
             depth: None,

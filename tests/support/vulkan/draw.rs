@@ -62,6 +62,7 @@ impl Run<'_> {
         let samples = vk::PipelineMultisampleStateCreateInfo::default()
             .rasterization_samples(vk::SampleCountFlags::from_raw(draw.samples))
             .sample_shading_enable(draw.sample_shading)
+            .alpha_to_one_enable(draw.alpha_to_one)
             .min_sample_shading(1.0);
         let mut depth = vk::PipelineDepthStencilStateCreateInfo::default();
         if let Some(d) = draw.depth {
