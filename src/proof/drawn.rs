@@ -374,7 +374,13 @@ impl<'a> Run<'a> {
             let integer = format.format.is_integer();
             let clear = target.clear.map(|x| if integer { x as u32 } else { x.to_bits() });
             let color = |pixel: &Shaded| {
-                let first = pixel.colors.get(&target.location).copied()?;
+                let mut first = pixel.colors.get(&target.location).copied()?;
+                if let ([.., alpha], [.., shadow]) = (&mut first.0, &mut first.1)
+                    && self.command.alpha_to_one
+                    && !integer
+                {
+                    (*alpha, *shadow) = (1f32.to_bits(), Shadow::NONE);
+                }
                 let Some(Blend::PRODUCT) = target.blend else { return Some(first) };
                 let unknown = ([0; 4], [Shadow::UNCERTAIN; 4]);
                 Some(product(&format, [first, pixel.seconds.get(&target.location).copied().unwrap_or(unknown)]))
