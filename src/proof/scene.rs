@@ -77,6 +77,8 @@ struct Style {
     barycentric: bool,
     /// Contrast of textures.
     contrast: f64,
+    /// Vertices of a strip: shaders that make a picture of one triangle have tables of three.
+    vertices: u32,
 }
 
 impl Style {
@@ -97,6 +99,7 @@ impl Style {
             basis: one_of(3) == 0,
             barycentric: manner == Manner::Calm && one_of(3) > 0,
             contrast: if manner == Manner::Calm { 1.0 / 32.0 } else { 1.0 },
+            vertices: [CORNERS, CORNERS, CORNERS, 3][one_of(4)],
         }
     }
 }
@@ -288,7 +291,7 @@ impl Scene<'_> {
     fn draw(&self, style: Style, random: &mut Random) -> Draw {
         let attributes = self.state.vertex.attributes.iter().zip(&self.state.vertex.bindings).enumerate();
         let points = self.is_of_points();
-        let count = if points { POINTS } else { CORNERS };
+        let count = if points { POINTS } else { style.vertices };
         let vertex_buffers = attributes.map(|(n, (attribute, binding))| {
             let channels = name(attribute.format).split('_').next().unwrap_or_default();
             let bits = if channels.contains("64") { Bits::B64 } else { Bits::B32 };
