@@ -70,6 +70,7 @@ const USES: &[(&str, &[&str])] = &[
         "service",
         &[
             "error",
+            "elf",
             "files",
             "frame",
             "target",

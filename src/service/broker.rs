@@ -11,14 +11,17 @@
 //! has cancelled it or is gone.
 
 use super::jobs::{ClientId, Jobs, State, Time, Waiter};
+use super::journal::Journal;
+use super::optimize::{Both, Comparison, Optimizer};
 use super::pipelines::Run;
 use super::poison::Poison;
+use super::records::Batch;
 use super::stages::Stage;
 use crate::cache::Key;
 use crate::compile::StageElf;
 use crate::compile::request::{CompilerId, Module, ModuleDigest, StageRequest};
 use crate::error::{Death, Error, Result};
-use crate::wire::{Ask, Class, ClassStatus, Limits, Part, ServiceStatus, StageAsk, Tell};
+use crate::wire::{Ask, Class, ClassStatus, Limits, Part, PipelineAsk, ServiceStatus, StageAsk, Tell, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -52,6 +55,8 @@ pub enum Event {
     Compiled(Key, Compiled),
     /// A result is in the cache, or could not be kept.
     Kept(Key, bool),
+    /// Whether a pipeline compiled whole is better than linked.
+    Compared(Key, Result<Verdict>),
     /// Time has passed; what there is to know of the machine.
     Tick(Machine),
     /// No new jobs are begun from now on.
@@ -106,6 +111,10 @@ pub enum Effect {
     Stop(Key),
     /// Put a result into the cache.
     Keep(Key, Arc<StageElf>),
+    /// Compare two versions of a pipeline.
+    Compare(Box<Comparison>),
+    /// Write rows of the journal.
+    Remember(Batch),
     /// Tell people.
     Log(String),
 }
@@ -132,6 +141,8 @@ pub struct Broker {
     /// Results on their way into the cache.
     pub(super) keeping: BTreeMap<Key, Arc<StageElf>>,
     pub(super) poison: Poison,
+    pub(super) journal: Journal,
+    pub(super) optimizer: Optimizer,
     pub(super) effects: Vec<Effect>,
     pub(super) now: Time,
     machine: Machine,
@@ -160,8 +171,14 @@ pub(super) struct Request {
 }
 
 pub(super) enum What {
-    Stage { cached_only: bool },
+    Stage {
+        cached_only: bool,
+    },
     Pipeline(Box<Run>),
+    /// It was linked: told of when its verdict is known.
+    Offer(Key),
+    /// The service's own.
+    Optimize(Box<Both>),
 }
 
 #[derive(Clone, Copy, Default)]
@@ -172,7 +189,7 @@ struct Waits {
 
 impl Broker {
     /// A broker that nobody knows yet.
-    pub fn new(facts: Facts, poison: Poison) -> Self {
+    pub fn new(facts: Facts, poison: Poison, journal: Journal) -> Self {
         Self {
             facts,
             jobs: Jobs::default(),
@@ -182,6 +199,8 @@ impl Broker {
             requests: BTreeMap::new(),
             keeping: BTreeMap::new(),
             poison,
+            journal,
+            optimizer: Optimizer::default(),
             effects: Vec::new(),
             now: Time::ZERO,
             machine: Machine::default(),
@@ -214,8 +233,10 @@ impl Broker {
                 self.modules.retain(|_, module| module.strong_count() > 0);
                 self.ask_for_overdue_modules();
             }
+            Event::Compared(name, verdict) => self.compared(name, verdict),
             Event::Drain => self.drain(),
         }
+        self.optimize();
         self.dispatch();
         std::mem::take(&mut self.effects)
     }
@@ -257,7 +278,7 @@ impl Broker {
     }
 
     /// Why jobs that nobody waits for are not begun.
-    fn paused_because(&self) -> Vec<String> {
+    pub(super) fn paused_because(&self) -> Vec<String> {
         let mut reasons = self.machine.pressure.clone();
         if self.now < self.hungry_until {
             let left = (self.hungry_until - self.now).as_secs() + 1;
@@ -277,16 +298,9 @@ impl Broker {
                     self.want(waiter(id), request, class);
                 }
             }
-            Ask::Pipeline(ask) => match Run::new(&ask) {
-                Ok(run) => {
-                    if self.admit(waiter(ask.id), ask.class, ask.inline, What::Pipeline(Box::new(run))) {
-                        self.advance(waiter(ask.id));
-                    }
-                }
-                Err(error) => self.tell(client, Tell::Failed { id: ask.id, error }),
-            },
+            Ask::Pipeline(ask) => self.ask_pipeline(waiter(ask.id), &ask),
             Ask::NoModule { digest } => self.module_refused(client, digest),
-            Ask::Used { draws: _ } => {}
+            Ask::Used { draws } => self.used(client, &draws),
             Ask::Class { id, class } => {
                 if let Some(request) = self.requests.get_mut(&waiter(id)) {
                     request.class = class;
@@ -303,6 +317,28 @@ impl Broker {
                 let status = self.status();
                 self.tell(client, Tell::Status(Box::new(status)));
             }
+        }
+    }
+
+    fn ask_pipeline(&mut self, waiter: Waiter, ask: &PipelineAsk) {
+        let why = "compiled whole, since its parts cannot be linked";
+        let run = match Run::whole(&ask.stages, &ask.state, Verdict::Take(why.into())) {
+            Ok(run) => run,
+            Err(error) => return self.tell(waiter.client, Tell::Failed { id: ask.id, error }),
+        };
+        if ask.class < Class::Optimize {
+            if self.admit(waiter, ask.class, ask.inline, What::Pipeline(Box::new(run))) {
+                self.advance(waiter);
+            }
+            return;
+        }
+        match self.offered(ask) {
+            Ok(name) => {
+                if self.admit(waiter, ask.class, ask.inline, What::Offer(name)) {
+                    self.consider(waiter, name);
+                }
+            }
+            Err(error) => self.tell(waiter.client, Tell::Failed { id: ask.id, error }),
         }
     }
 
@@ -346,13 +382,18 @@ impl Broker {
 
     /// Ends a request that is not answered.
     pub(super) fn give_up(&mut self, waiter: Waiter) {
-        self.end(waiter);
+        if let Some(Request { what: What::Offer(name), .. }) = self.end(waiter) {
+            self.offer_ended(waiter, &name);
+        }
         self.leave(waiter);
     }
 
     /// There will be no answer but this.
     pub(super) fn fail(&mut self, waiter: Waiter, error: Error) {
         if self.end(waiter).is_some() {
+            if waiter.client == ClientId::SERVICE {
+                return self.optimization_failed(waiter, error);
+            }
             self.facts.status.failed += 1;
             self.tell(waiter.client, Tell::Failed { id: waiter.id, error });
         }
@@ -367,13 +408,47 @@ impl Broker {
                 self.end(waiter);
                 self.tell(waiter.client, Tell::Stage { id: waiter.id, part: Some(part) });
             }
+            What::Offer(_) => {}
             What::Pipeline(run) => {
-                let sent = fresh || request.inline;
-                match run.add(key, elf.clone(), sent) {
-                    Ok(()) => self.advance(waiter),
-                    Err(error) => self.fail(waiter, error),
+                let added = run.add(key, elf.clone(), fresh || request.inline);
+                self.added(waiter, added);
+            }
+            What::Optimize(both) => {
+                let added = both.open().map_or(Ok(()), |run| run.add(key, elf.clone(), fresh));
+                self.added(waiter, added);
+            }
+        }
+    }
+
+    fn added(&mut self, waiter: Waiter, added: Result<()>) {
+        match added {
+            Ok(()) => self.advance(waiter),
+            Err(error) => self.fail(waiter, error),
+        }
+    }
+
+    /// Asks for the next stage of a pipeline, or answers.
+    pub(super) fn advance(&mut self, waiter: Waiter) {
+        let Some(request) = self.requests.get_mut(&waiter) else { return };
+        let class = request.class;
+        let next = match &mut request.what {
+            What::Stage { .. } | What::Offer(_) => return,
+            What::Pipeline(run) => run.next(),
+            What::Optimize(both) => both.open().and_then(|run| run.next()),
+        };
+        if let Some(next) = next {
+            return self.want(waiter, next, class);
+        }
+        let Some(Request { what, .. }) = self.end(waiter) else { return };
+        match what {
+            What::Optimize(both) => self.both_there(waiter, &both),
+            What::Pipeline(run) => {
+                let parts = run.parts().map(|(key, elf, sent)| part(key, elf, sent)).collect();
+                if let Some(verdict) = run.verdict().cloned() {
+                    self.tell(waiter.client, Tell::Pipeline { id: waiter.id, verdict, parts });
                 }
             }
+            What::Stage { .. } | What::Offer(_) => {}
         }
     }
 
@@ -426,6 +501,7 @@ impl Broker {
 
     fn drain(&mut self) {
         self.facts.status.draining = true;
+        self.flush_journal();
         let clients: Vec<ClientId> = self.clients.keys().copied().collect();
         clients.into_iter().for_each(|client| self.tell(client, Tell::Draining));
     }

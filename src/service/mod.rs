@@ -13,9 +13,12 @@
 pub mod broker;
 mod budget;
 mod jobs;
+pub mod journal;
 mod keep;
 mod listen;
+mod measure;
 mod metrics;
+pub mod optimize;
 mod pipelines;
 pub mod poison;
 mod pressure;
@@ -37,6 +40,7 @@ use crate::toolchain::record_compiler;
 use crate::wire::{Class, ServiceStatus};
 use broker::{Broker, Effect, Event, Facts, Machine};
 use budget::Budget;
+use journal::Journal;
 use keep::Keeper;
 use listen::Socket;
 use poison::Poison;
@@ -85,9 +89,14 @@ const MESSAGES: usize = 256;
 /// Bytes of modules that are kept for requests to come.
 const MODULES: u64 = 256 << 20;
 
-/// Where a service keeps what it remembers besides results: `service` in the folder of its cache.
+/// Where a service keeps its list of poison, below the folder of its cache.
 pub fn poison_dir(cache: &Path) -> PathBuf {
     cache.join("service/poison")
+}
+
+/// Where it keeps what it knows of pipelines.
+pub fn journal_dir(cache: &Path) -> PathBuf {
+    cache.join("service/pipelines")
 }
 
 fn modules_dir(cache: &Path) -> PathBuf {
@@ -124,6 +133,7 @@ struct Service<'a> {
     keeper: Keeper,
     cache: Arc<Cache>,
     modules: Arc<Mutex<Records>>,
+    rows: records::Writer,
     outboxes: BTreeMap<ClientId, Arc<Outbox>>,
     sessions: Arc<Mutex<BTreeMap<ClientId, tokio::task::AbortHandle>>>,
     budget: Budget,
@@ -157,6 +167,8 @@ impl<'a> Service<'a> {
         };
         let greeting = Greeting { compiler: compiler.clone(), cache: config.cache.clone() };
         let poison = Poison::open(&poison_dir(&config.cache), compiler.clone());
+        let rows = journal::records(&journal_dir(&config.cache));
+        let journal = Journal::new(rows.all());
         let sessions = Arc::new(Mutex::default());
         listen(socket, Arc::new(greeting), to.clone(), Arc::clone(&sessions))?;
         signals(&to)?;
@@ -166,10 +178,11 @@ impl<'a> Service<'a> {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Self {
             begun: Instant::now(),
-            broker: Broker::new(Facts { compiler, workers, status }, poison),
+            broker: Broker::new(Facts { compiler, workers, status }, poison, journal),
             workers: Workers::new(config.worker.clone(), workers, first, to.clone()),
             keeper: Keeper::new(cache.clone(), to.clone()),
             modules: Arc::new(Mutex::new(Records::open(&modules_dir(&config.cache), MODULES))),
+            rows: records::Writer::start(rows)?,
             cache,
             outboxes: BTreeMap::new(),
             sessions,
@@ -289,6 +302,8 @@ impl<'a> Service<'a> {
                     return Some(Event::Kept(key, false));
                 }
             }
+            Effect::Compare(comparison) => self.on_disk(move || comparison.run()),
+            Effect::Remember(changed) => self.rows.write(changed),
             Effect::Log(line) => (self.log)(&line),
         }
         None

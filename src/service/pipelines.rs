@@ -1,29 +1,36 @@
-//! A pipeline compiled whole: a stage job after another, the fragment stage first, since the vertex stage knows what it reads.
+//! The parts of a pipeline, a stage job after another: compiled whole, the fragment stage first, since the vertex stage knows what
+//! it reads; or as they were compiled early, to compare.
 //!
-//! Each stage is a request that knows everything (`pipeline::everything_known`), found and kept under its own key: pipelines that
-//! differ in what a stage cannot see share its part, and a pipeline that was compiled before is found without a job.
+//! Each stage of a whole pipeline is a request that knows everything (`pipeline::everything_known`), found and kept under its own
+//! key: pipelines that differ in what a stage cannot see share its part, and a pipeline that was compiled before is found
+//! without a job.
 
-use super::broker::{Broker, What, part};
-use super::jobs::Waiter;
 use crate::cache::Key;
 use crate::compile::StageElf;
-use crate::compile::request::StageRequest;
+use crate::compile::request::{KnownState, StageRequest};
 use crate::error::{Context as _, Error, Result};
 use crate::link::Object;
 use crate::pipeline::{everything_known, only_for};
 use crate::state::PipelineState;
-use crate::wire::{PipelineAsk, Tell, Verdict};
+use crate::wire::Verdict;
 use std::sync::Arc;
 
 /// Stages of the largest pipeline.
 const MAX_STAGES: usize = 8;
 
-/// A pipeline on its way.
+/// Parts of a pipeline on their way.
 pub(super) struct Run {
     /// Early requests, in the order in which they are compiled.
     stages: Vec<StageRequest>,
-    state: PipelineState,
+    kind: Kind,
     done: Vec<Done>,
+}
+
+enum Kind {
+    /// With everything known; what is said of it when it is there.
+    Whole(Box<PipelineState>, Verdict),
+    /// With nothing known.
+    Early,
 }
 
 struct Done {
@@ -35,23 +42,54 @@ struct Done {
 }
 
 impl Run {
+    /// Of a pipeline with everything known, of which `verdict` is said when it is there.
+    ///
     /// # Errors
     /// Malformed: no pipeline.
-    pub(super) fn new(ask: &PipelineAsk) -> Result<Self> {
-        let mut stages = ask.stages.clone();
+    pub(super) fn whole(stages: &[StageRequest], state: &PipelineState, verdict: Verdict) -> Result<Self> {
+        Self::new(stages, Kind::Whole(Box::new(state.clone()), verdict))
+    }
+
+    /// Of what it is linked of.
+    ///
+    /// # Errors
+    /// Malformed: no pipeline.
+    pub(super) fn early(stages: &[StageRequest]) -> Result<Self> {
+        Self::new(stages, Kind::Early)
+    }
+
+    fn new(stages: &[StageRequest], kind: Kind) -> Result<Self> {
+        let mut stages = stages.to_vec();
         stages.sort_by_key(|stage| std::cmp::Reverse(stage.stage));
         let twice = stages.windows(2).any(|pair| matches!(pair, [a, b] if a.stage == b.stage));
         if stages.is_empty() || stages.len() > MAX_STAGES || twice {
             return Err(Error::malformed(format!("a pipeline of {} stages, each once at most", stages.len())));
         }
-        Ok(Self { stages, state: ask.state.clone(), done: Vec::new() })
+        Ok(Self { stages, kind, done: Vec::new() })
+    }
+
+    /// What is said of it when it is there; of early parts nothing is.
+    pub(super) fn verdict(&self) -> Option<&Verdict> {
+        match &self.kind {
+            Kind::Whole(_, verdict) => Some(verdict),
+            Kind::Early => None,
+        }
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.done.len() == self.stages.len()
     }
 
     /// The request of the next stage; none if all are there.
-    fn next(&self) -> Option<StageRequest> {
+    pub(super) fn next(&self) -> Option<StageRequest> {
         let early = self.stages.get(self.done.len())?;
-        let before = self.done.last().map(|done| &done.object);
-        let known = only_for(early.stage, everything_known(&self.state, &self.state.layout, before));
+        let known = match &self.kind {
+            Kind::Early => KnownState::default(),
+            Kind::Whole(state, _) => {
+                let before = self.done.last().map(|done| &done.object);
+                only_for(early.stage, everything_known(state, &state.layout, before))
+            }
+        };
         Some(StageRequest { known, ..early.clone() })
     }
 
@@ -66,22 +104,10 @@ impl Run {
         self.done.push(Done { key, elf, object, sent });
         Ok(())
     }
-}
 
-impl Broker {
-    /// Asks for the next stage of a pipeline, or answers.
-    pub(super) fn advance(&mut self, waiter: Waiter) {
-        let Some(request) = self.requests.get(&waiter) else { return };
-        let What::Pipeline(run) = &request.what else { return };
-        if let Some(next) = run.next() {
-            let class = request.class;
-            return self.want(waiter, next, class);
-        }
-        let mut done: Vec<&Done> = run.done.iter().collect();
-        done.sort_by_key(|done| done.object.stage());
-        let parts = done.into_iter().map(|done| part(done.key, &done.elf, done.sent)).collect();
-        self.end(waiter);
-        let verdict = Verdict::Take("compiled whole, since its parts cannot be linked".into());
-        self.tell(waiter.client, Tell::Pipeline { id: waiter.id, verdict, parts });
+    /// Keys and ELFs in the order of stages, and whether they have to be sent.
+    pub(super) fn parts(&self) -> impl Iterator<Item = (Key, &Arc<StageElf>, bool)> {
+        // Compiled last stage first, each once.
+        self.done.iter().rev().map(|done| (done.key, &done.elf, done.sent))
     }
 }

@@ -12,6 +12,7 @@ use crate::files;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 use std::time::SystemTime;
 
 /// A folder of records.
@@ -107,6 +108,51 @@ impl Records {
 
     fn path(&self, key: &Key) -> PathBuf {
         self.dir.join(key.to_string())
+    }
+}
+
+/// Records to write: keys and payloads.
+pub type Batch = Vec<(Key, Vec<u8>)>;
+
+/// Writes records on a thread of its own, in the order in which they come; it has written all of them when it is dropped.
+pub struct Writer {
+    to: Option<mpsc::Sender<Batch>>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Writer {
+    /// Into these records.
+    ///
+    /// # Errors
+    /// Environment: no thread can be had.
+    pub fn start(mut records: Records) -> Result<Self> {
+        let (to, from) = mpsc::channel::<Batch>();
+        let thread = std::thread::Builder::new().name("dovetail-records".into());
+        let write = move || {
+            for (key, payload) in from.into_iter().flatten() {
+                // What is not kept is forgotten with this process, and made again by the next one.
+                let _ = records.put(key, &payload);
+            }
+        };
+        Ok(Self { to: Some(to), thread: Some(thread.spawn(write)?) })
+    }
+
+    /// Writes these.
+    pub fn write(&self, records: Batch) {
+        if let Some(to) = &self.to {
+            // Its thread ends with it, and not before.
+            let _ = to.send(records);
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        drop(self.to.take());
+        if let Some(thread) = self.thread.take() {
+            // If it panicked, what it had not written is lost either way.
+            let _ = thread.join();
+        }
     }
 }
 

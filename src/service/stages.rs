@@ -176,11 +176,14 @@ impl Broker {
 
     /// Asks a client that waits for this job and has not been asked; without one, who waits has waited in vain.
     fn ask_for_module(&mut self, key: Key) {
+        let waiters: Vec<ClientId> = self.jobs.waiters(&key).map(|waiter| waiter.client).collect();
+        let offerers: Vec<ClientId> = self.offerers().collect();
         let Some(stage) = self.stages.get_mut(&key) else { return };
         let digest = stage.request.module;
         let overdue = matches!(stage.phase, Phase::Asking(since) if self.now >= since + PATIENCE);
         let (mut next, mut pending) = (None, false);
-        for client in self.jobs.waiters(&key).map(|waiter| waiter.client) {
+        let own = waiters.contains(&ClientId::SERVICE).then_some(offerers);
+        for client in waiters.into_iter().chain(own.into_iter().flatten()) {
             let Some(known) = self.clients.get(&client) else { continue };
             if known.asked.contains(&digest) {
                 // Perhaps for another job.

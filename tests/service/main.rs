@@ -5,7 +5,10 @@ mod faults;
 mod harness;
 mod hostile;
 mod life;
+mod optimize;
 mod order;
+#[path = "../support/shaders.rs"]
+mod shaders;
 #[path = "../support/smallest.rs"]
 mod smallest;
 #[path = "../support/mod.rs"]

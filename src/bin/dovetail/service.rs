@@ -2,9 +2,12 @@
 
 use crate::common::print_json;
 use crate::serve::cache_dir;
+use dovetail::cache::{Cache, StoreKind};
 use dovetail::error::{Error, Result};
-use dovetail::service::{poison, poison_dir, records};
-use dovetail::wire::{Ask, Connection, Hello, PROTOCOLS, REQUEST_SCHEMA, ServiceStatus, Tell, default_socket};
+use dovetail::service::journal::{self, Row};
+use dovetail::service::{journal_dir, poison, poison_dir, records};
+use dovetail::toolchain::recorded_compiler;
+use dovetail::wire::{Ask, Connection, Hello, PROTOCOLS, REQUEST_SCHEMA, ServiceStatus, Tell, Verdict, default_socket};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -12,7 +15,7 @@ use std::time::Duration;
 /// Look at a running service, and at what services have learned.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  dovetail service status --watch\n  dovetail service poison list\n  dovetail service poison clear --all"
+    after_help = "Examples:\n  dovetail service status --watch\n  dovetail service why 3f21\n  dovetail service poison list\n  dovetail service poison clear --all"
 )]
 pub struct Args {
     #[command(subcommand)]
@@ -32,6 +35,18 @@ enum Command {
         /// Again every second, until it ends.
         #[arg(long)]
         watch: bool,
+    },
+    /// What is known of linked pipelines: how much they are used, and whether compiling them whole is better, and why.
+    Why {
+        /// The beginning of a pipeline's key (`dvt_pipeline_key`, or as this command prints it); without it, all of them.
+        #[arg(value_name = "PIPELINE")]
+        pipeline: Option<String>,
+        /// Folder of the service's cache; by default as `dovetail serve`.
+        #[arg(long, value_name = "DIR")]
+        cache: Option<PathBuf>,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
     },
     /// Shaders that kill workers, and are not tried again by the same compiler.
     Poison {
@@ -68,6 +83,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub fn run(args: &Args) -> Result<ExitCode> {
     match &args.command {
         Command::Status { socket, json, watch } => status(socket.as_ref(), *json, *watch),
+        Command::Why { pipeline, cache, json } => why(pipeline.as_deref(), &cache_dir(cache.as_ref())?, *json),
         Command::Poison { cache, command } => {
             let dir = poison_dir(&cache_dir(cache.as_ref())?);
             match command {
@@ -147,6 +163,54 @@ fn text(status: &ServiceStatus) -> String {
     );
     lines.extend(status.draining.then(|| "it is about to end".to_owned()));
     lines.join("\n") + "\n"
+}
+
+/// A pipeline as `why` prints it.
+#[derive(serde::Serialize)]
+struct Why {
+    key: String,
+    stages: Vec<String>,
+    uses: u64,
+    verdict: String,
+    compiler: Option<String>,
+}
+
+fn why(pipeline: Option<&str>, cache: &Path, json: bool) -> Result<ExitCode> {
+    let current = recorded_compiler(&Cache::open(cache, StoreKind::Lmdb)?)?;
+    let mut found = Vec::new();
+    for (_, bytes) in journal::records(&journal_dir(cache)).all() {
+        let Some(row) = Row::parse(&bytes) else { continue };
+        let Some(compiler) = row.decided.as_ref().map(|decided| &decided.compiler).or(current.as_ref()) else {
+            continue;
+        };
+        let key = row.pipeline_key(compiler)?.to_string();
+        if !pipeline.is_none_or(|begins| key.starts_with(begins)) {
+            continue;
+        }
+        let old = row.decided.is_some() && row.decided.as_ref().map(|decided| &decided.compiler) != current.as_ref();
+        let verdict = match row.decided.as_ref().map(|decided| &decided.verdict) {
+            None => "not compiled whole yet".to_owned(),
+            Some(Ok(Verdict::Take(why))) => format!("compiled whole, which is better: {why}"),
+            Some(Ok(Verdict::Keep(why))) => format!("linked is as good: {why}"),
+            Some(Err(error)) => format!("cannot be compiled whole: {error}"),
+        };
+        let verdict =
+            if old { format!("{verdict} (by an older compiler: done again when it is used)") } else { verdict };
+        let compiler = row.decided.as_ref().map(|decided| decided.compiler.backend.clone());
+        let stages = row.stages.iter().map(poison::describe).collect();
+        found.push(Why { key, stages, uses: row.uses, verdict, compiler });
+    }
+    found.sort_by_key(|why| (std::cmp::Reverse(why.uses), why.key.clone()));
+    if json {
+        print_json(&found)?;
+    } else {
+        for Why { key, stages, uses, verdict, compiler } in &found {
+            let compiler = compiler.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
+            println!("{key}  {uses} draws\n  {verdict}{compiler}");
+            stages.iter().for_each(|stage| println!("  {stage}"));
+        }
+    }
+    Ok(ExitCode::from(u8::from(found.is_empty() && pipeline.is_some())))
 }
 
 fn list_poison(dir: &Path, json: bool) -> Result<ExitCode> {
