@@ -1,5 +1,7 @@
 //! A service in a folder of its own, and clients that speak to it as the run time does.
 
+#![allow(dead_code, reason = "the benchmark uses its part")]
+
 use crate::smallest::shader;
 use dovetail::cache::{Cache, Key, StoreKind};
 use dovetail::compile::Compiler;
