@@ -100,7 +100,7 @@ pub fn converse(bytes: &[u8]) -> Result<()> {
         }
         let Some(body) = frames.next(MAX_FRAME)? else {
             let Some(piece) = pieces.next() else { break };
-            frames.push(piece);
+            frames.room().extend_from_slice(piece);
             continue;
         };
         let client = clients[messages % 2];

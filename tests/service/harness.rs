@@ -51,6 +51,13 @@ impl Service {
         Cache::open(&self.cache_dir(), StoreKind::Lmdb).expect("a cache")
     }
 
+    /// Its workers.
+    pub fn children(&self) -> Vec<i32> {
+        let pid = self.process.id();
+        let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+        text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+    }
+
     /// What it has said on standard error.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
