@@ -68,22 +68,28 @@ pub fn entry() -> Vec<Vec<u8>> {
     out
 }
 
-fn compiler() -> CompilerId {
+/// Whose code entries are.
+pub fn compiler() -> CompilerId {
     CompilerId { sources: "0123456789abcdef".into(), backend: "llvm 19.1.7".into() }
 }
 
-/// Every message of both sides.
-pub fn frame() -> Vec<Vec<u8>> {
-    let request = StageRequest {
+/// A request with something in every field.
+pub fn stage_request(stage: Stage) -> StageRequest {
+    StageRequest {
         target: GfxIp::Gfx1030,
-        stage: Stage::Fragment,
+        stage,
         module: ModuleDigest([3; 32]),
         entry_point: "main".into(),
         specialization: vec![(0, 1), (7, u64::MAX)],
         wave: WaveSize::W64,
         options: TuningOptions::default(),
         known: KnownState::default(),
-    };
+    }
+}
+
+/// Every message of both sides.
+pub fn frame() -> Vec<Vec<u8>> {
+    let request = stage_request(Stage::Fragment);
     let errors = [
         Error::malformed("word 3").at("a place"),
         Error::unsupported("a feature", "a detail"),
@@ -92,7 +98,8 @@ pub fn frame() -> Vec<Vec<u8>> {
     ];
     let answers = errors.into_iter().map(Err).chain([Ok(Bytes(vec![1, 2, 3]))]);
     let mut out = vec![
-        frame::frame(&Hello { protocol: PROTOCOL, compiler: compiler() }, MAX_FRAME).expect("a frame"),
+        frame::frame(&Hello { protocol: PROTOCOL, compiler: compiler(), sandbox: "none".into() }, MAX_FRAME)
+            .expect("a frame"),
         frame::frame(&Request { id: 1, module: Bytes(vec![3, 2, 35, 7]), request }, MAX_FRAME).expect("a frame"),
     ];
     out.extend(answers.map(|result| frame::frame(&Response { id: 9, result }, MAX_FRAME).expect("a frame")));
