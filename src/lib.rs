@@ -27,11 +27,12 @@
 //! | a code generator | `compile/backend.rs` is the trait, `compile/llvm/generator.rs` an example |
 //! | a machine instruction | `isa/mod.rs` says how |
 //! | a cache store | `cache/store.rs` is the trait |
+//! | what the service decides, and in which order | `service/broker.rs`, `service/jobs.rs`; `docs/service.md` |
 //! | what an error says, or its exit code | `error.rs`, `docs/errors.md` |
 //!
 //! A driver builds this crate with `--no-default-features`: linker and cache, no compiler. The features are `compiler` (front
-//! end and passes), `llvm` (the code generator), `proof` (the judges), `sled` (a store), `cli` (the program), `runtime` (what a
-//! driver calls) and `capi` (the same for C).
+//! end and passes), `llvm` (the code generator), `proof` (the judges), `sled` (a store), `service` (compiles for many clients,
+//! and its worker processes), `cli` (the program), `runtime` (what a driver calls) and `capi` (the same for C).
 //!
 //! ```
 //! use dovetail::abi::layout::ResolvedLayout;
@@ -56,7 +57,7 @@ pub(crate) mod elf;
 #[cfg(feature = "proof")]
 pub mod emu;
 pub mod error;
-#[cfg(feature = "cli")]
+#[cfg(feature = "service")]
 pub mod files;
 pub mod frame;
 pub mod glue;
@@ -73,6 +74,8 @@ pub mod proof;
 pub mod reloc;
 #[cfg(feature = "runtime")]
 pub mod runtime;
+#[cfg(feature = "service")]
+pub mod service;
 pub mod state;
 pub mod target;
 #[cfg(feature = "compiler")]

@@ -62,11 +62,7 @@ impl<'a> Toolchain<'a> {
     /// # Errors
     /// Environment: the store is full or fails, or cannot be written.
     pub fn record_compiler(&self) -> Result<()> {
-        if self.compiler.is_none() {
-            return Ok(());
-        }
-        let bytes = rmp_serde::to_vec_named(&self.id).map_err(|e| Error::bug(format!("cache manifest: {e}")))?;
-        self.cache.put(&manifest_key()?, &bytes)
+        if self.compiler.is_none() { Ok(()) } else { record_compiler(self.cache, &self.id) }
     }
 
     /// Whose code this is.
@@ -106,6 +102,15 @@ impl GlueSource for Toolchain<'_> {
         self.cache.keep(&name, &bytes);
         Ok(Arc::new(piece))
     }
+}
+
+/// Notes in a cache's manifest whose code it holds from now on.
+///
+/// # Errors
+/// Environment: the store is full or fails, or cannot be written.
+pub fn record_compiler(cache: &Cache, compiler: &CompilerId) -> Result<()> {
+    let bytes = rmp_serde::to_vec_named(compiler).map_err(|e| Error::bug(format!("cache manifest: {e}")))?;
+    cache.put(&manifest_key()?, &bytes)
 }
 
 /// The compiler that filled a cache last, by its manifest; none if the cache has none yet.

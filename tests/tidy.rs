@@ -66,6 +66,27 @@ const USES: &[(&str, &[&str])] = &[
             "wire",
         ],
     ),
+    // Who asks it, and by which library, it does not know.
+    (
+        "service",
+        &[
+            "error",
+            "elf",
+            "files",
+            "frame",
+            "target",
+            "state",
+            "isa",
+            "metadata",
+            "compile",
+            "link",
+            "cache",
+            "keys",
+            "toolchain",
+            "pipeline",
+            "wire",
+        ],
+    ),
     (
         "proof",
         &["error", "target", "state", "ir", "template", "compile", "link", "cache", "toolchain", "pipeline", "emu"],

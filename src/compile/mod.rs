@@ -21,7 +21,7 @@ pub mod spirv;
 pub mod unlinked;
 #[cfg(feature = "compiler")]
 pub mod watch;
-#[cfg(feature = "cli")]
+#[cfg(feature = "service")]
 pub mod worker;
 
 use crate::error::Result;

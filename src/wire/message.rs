@@ -138,7 +138,7 @@ pub struct PipelineAsk {
 pub enum Tell {
     /// The answer to [`Ask::Hello`].
     Welcome(Welcome),
-    /// The answer to [`Ask::Hello`] of somebody who cannot be served; the connection is closed.
+    /// To somebody who cannot be served, or who does not keep to the protocol; the connection is closed.
     Refused(Error),
     /// This module has to be sent before a request that names it can be compiled.
     NeedModule {
@@ -224,7 +224,7 @@ pub struct Limits {
 pub struct Part {
     /// Its key in the service's cache.
     pub key: Key,
-    /// The ELF, if it was to be sent or could not be kept.
+    /// The ELF, if it was to be sent, or is not in the cache (yet): results are sent before they are kept.
     pub elf: Option<Bytes>,
 }
 

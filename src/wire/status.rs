@@ -26,6 +26,8 @@ pub struct ServiceStatus {
     pub worker_memory: u64,
     /// Jobs by class, the most urgent first.
     pub classes: Vec<ClassStatus>,
+    /// What workers have given up, and what this system's kernel could not take from them.
+    pub sandbox: String,
     /// Why jobs that nobody waits for are not begun at the moment; empty: they are.
     pub paused_because: Vec<String>,
     /// Requests of all kinds.
@@ -50,6 +52,10 @@ pub struct ServiceStatus {
     pub poisoned: u64,
     /// Results that the cache could not keep.
     pub unkept: u64,
+    /// Why nothing is put into the cache at the moment; none: it is.
+    pub not_kept_because: Option<String>,
+    /// The service is about to end.
+    pub draining: bool,
     /// Pipelines that were compiled whole and are better.
     pub optimized: u64,
     /// Pipelines that were compiled whole and are not.

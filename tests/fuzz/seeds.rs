@@ -92,7 +92,8 @@ pub fn frame() -> Vec<Vec<u8>> {
     ];
     let answers = errors.into_iter().map(Err).chain([Ok(Bytes(vec![1, 2, 3]))]);
     let mut out = vec![
-        frame::frame(&Hello { protocol: PROTOCOL, compiler: compiler() }, MAX_FRAME).expect("a frame"),
+        frame::frame(&Hello { protocol: PROTOCOL, compiler: compiler(), sandbox: "none".into() }, MAX_FRAME)
+            .expect("a frame"),
         frame::frame(&Request { id: 1, module: Bytes(vec![3, 2, 35, 7]), request }, MAX_FRAME).expect("a frame"),
     ];
     out.extend(answers.map(|result| frame::frame(&Response { id: 9, result }, MAX_FRAME).expect("a frame")));

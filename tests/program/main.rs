@@ -7,6 +7,8 @@ mod orphans;
 mod outputs;
 #[path = "../support/shaders.rs"]
 mod shaders;
+#[path = "../support/smallest.rs"]
+mod smallest;
 #[path = "../support/mod.rs"]
 mod support;
 mod workers;

@@ -1,33 +1,14 @@
 //! A compiler that aborts, hangs, hoards memory or babbles costs one shader, and the run goes on.
 
+use crate::smallest::shader;
 use dovetail::cache::{Cache, Key, StoreKind};
 use dovetail::compile::Compiler;
 use dovetail::compile::llvm::LlvmCompiler;
 use dovetail::compile::request::{Module, StageRequest, default_wave};
 use dovetail::keys;
 use dovetail::target::{GfxIp, Stage};
-use rspirv::binary::Assemble;
-use rspirv::dr;
-use rspirv::spirv::{AddressingModel, Capability, ExecutionMode, ExecutionModel, FunctionControl, MemoryModel};
 use std::path::Path;
 use std::process::Command;
-
-/// The smallest compute shader with this entry point.
-fn shader(entry: &str) -> Vec<u8> {
-    let mut b = dr::Builder::new();
-    b.set_version(1, 3);
-    b.capability(Capability::Shader);
-    b.memory_model(AddressingModel::Logical, MemoryModel::GLSL450);
-    let void = b.type_void();
-    let ty = b.type_function(void, []);
-    let main = b.begin_function(void, None, FunctionControl::NONE, ty).unwrap();
-    b.begin_block(None).unwrap();
-    b.ret().unwrap();
-    b.end_function().unwrap();
-    b.entry_point(ExecutionModel::GLCompute, main, entry, []);
-    b.execution_mode(main, ExecutionMode::LocalSize, [64, 1, 1]);
-    b.module().assemble().iter().flat_map(|w| w.to_le_bytes()).collect()
-}
 
 /// Key of the shader with this entry point, as `populate` asks for it.
 fn key(entry: &str) -> Key {

@@ -3,7 +3,7 @@
 use dovetail::cache::{Cache, StoreKind};
 use dovetail::compile::Compiler;
 use dovetail::compile::request::{LlvmOptions, Module, TuningOptions};
-use dovetail::compile::worker::{PoolConfig, WorkerPool};
+use dovetail::compile::worker::{WorkerConfig, WorkerPool};
 use dovetail::corpus::input::read_file;
 use dovetail::error::{Context, Error, Result};
 pub use dovetail::files::write as write_file;
@@ -98,15 +98,11 @@ pub struct WorkerArgs {
 
 impl WorkerArgs {
     pub fn start(&self, workers: usize) -> Result<WorkerPool> {
-        let mut args = vec!["worker".to_owned(), format!("--memory-mib={}", self.worker_memory)];
+        let mut args = vec!["worker".to_owned()];
         args.extend(self.fault.iter().map(|f| format!("--fault={f}")));
-        WorkerPool::start(PoolConfig {
-            program: std::env::current_exe()?,
-            args,
-            memory_mib: self.worker_memory,
-            workers,
-            deadline: Duration::from_secs(self.deadline),
-        })
+        let (program, memory_mib) = (std::env::current_exe()?, self.worker_memory);
+        let deadline = Duration::from_secs(self.deadline);
+        WorkerPool::start(WorkerConfig { program, args, memory_mib, deadline }, workers)
     }
 
     /// Workers where this program has a compiler; none is no error, misses are then reported as not cached.

@@ -16,6 +16,8 @@ mod populate;
 mod progress;
 mod replay;
 mod run;
+mod serve;
+mod service;
 mod state;
 mod trace;
 mod verify;
@@ -56,6 +58,8 @@ enum Command {
     Replay(replay::Args),
     Corpus(corpus::Args),
     State(state::Args),
+    Serve(serve::Args),
+    Service(service::Args),
     #[command(hide = true)]
     Worker(worker::Args),
 }
@@ -72,6 +76,8 @@ fn main() -> ExitCode {
         Command::Replay(args) => replay::run(&args),
         Command::Corpus(args) => corpus::run(args),
         Command::State(args) => state::run(&args),
+        Command::Serve(args) => serve::run(&args),
+        Command::Service(args) => service::run(&args),
         Command::Worker(args) => worker::run(&args),
     })
 }

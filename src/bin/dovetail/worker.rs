@@ -11,7 +11,7 @@ pub struct Args {
     /// Address space that it may take beyond what it has when it starts, in MiB.
     #[arg(long)]
     memory_mib: Option<u64>,
-    /// Misbehave on one entry point: abort, hang, sleep, hoard, hoard-in-llvm or babble, a colon, its name. For tests of the
+    /// Misbehave on one entry point: abort, hang, sleep, hoard, hoard-in-llvm, babble or escape, a colon, its name. For tests of the
     /// parent.
     #[arg(long)]
     fault: Option<Fault>,
@@ -44,7 +44,10 @@ fn address_space() -> u64 {
 #[cfg(feature = "llvm")]
 fn serve(fault: Option<&Fault>) -> Result<()> {
     dovetail::compile::llvm::abort_out_of_memory();
-    dovetail::compile::worker::serve(&dovetail::compile::llvm::LlvmCompiler::new(), fault)
+    let compiler = dovetail::compile::llvm::LlvmCompiler::new();
+    // After LLVM and its libraries were loaded, before the first byte that somebody else wrote.
+    let sandbox = dovetail::compile::worker::sandbox::enter();
+    dovetail::compile::worker::serve(&compiler, &sandbox, fault)
 }
 
 #[cfg(not(feature = "llvm"))]

@@ -66,6 +66,12 @@ impl Spent {
     }
 }
 
+/// Processor time of a process of one thread, to the microsecond where the kernel keeps it so (proc(5): `schedstat`).
+pub fn processor_time(pid: u32) -> Option<Duration> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;
+    Some(Duration::from_nanos(text.split_whitespace().next()?.parse().ok()?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

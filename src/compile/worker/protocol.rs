@@ -8,7 +8,7 @@ use crate::frame::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// Version of this protocol; the two sides must agree.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// Longest frame either side accepts, in bytes.
 pub const MAX_FRAME: u32 = 256 << 20;
@@ -20,6 +20,8 @@ pub struct Hello {
     pub protocol: u32,
     /// Who compiles.
     pub compiler: CompilerId,
+    /// What this process has given up, in words ([`super::sandbox`]).
+    pub sandbox: String,
 }
 
 /// One stage to compile.

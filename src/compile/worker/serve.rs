@@ -23,6 +23,7 @@ enum FaultKind {
     Hoard,
     HoardInLlvm,
     Babble,
+    Escape,
 }
 
 impl FromStr for Fault {
@@ -30,7 +31,7 @@ impl FromStr for Fault {
     fn from_str(s: &str) -> Result<Self> {
         let wrong = || {
             Error::malformed(format!(
-                "fault `{s}`: abort, hang, sleep, hoard, hoard-in-llvm or babble, a colon, an entry point"
+                "fault `{s}`: abort, hang, sleep, hoard, hoard-in-llvm, babble or escape, a colon, an entry point"
             ))
         };
         let (kind, entry_point) = s.split_once(':').ok_or_else(wrong)?;
@@ -41,21 +42,22 @@ impl FromStr for Fault {
             "hoard" => FaultKind::Hoard,
             "hoard-in-llvm" => FaultKind::HoardInLlvm,
             "babble" => FaultKind::Babble,
+            "escape" => FaultKind::Escape,
             _ => return Err(wrong()),
         };
         Ok(Self { kind, entry_point: entry_point.to_owned() })
     }
 }
 
-/// Serves requests until standard input ends.
+/// Serves requests until standard input ends. `sandbox` is what the process has given up, for people.
 ///
 /// # Errors
 /// Environment: the pipes break. Malformed: the parent does not keep to the protocol.
-pub fn serve(compiler: &dyn Compiler, fault: Option<&Fault>) -> Result<()> {
+pub fn serve(compiler: &dyn Compiler, sandbox: &str, fault: Option<&Fault>) -> Result<()> {
     let mut input = std::io::stdin().lock();
     let mut output = std::io::stdout().lock();
     let mut say = |bytes: &[u8]| output.write_all(bytes).and_then(|()| output.flush());
-    say(&frame(&Hello { protocol: PROTOCOL, compiler: compiler.id().clone() }, MAX_FRAME)?)?;
+    say(&frame(&Hello { protocol: PROTOCOL, compiler: compiler.id().clone(), sandbox: sandbox.into() }, MAX_FRAME)?)?;
     loop {
         let mut head = [0; frame::HEAD];
         match input.read_exact(&mut head) {
@@ -73,12 +75,29 @@ pub fn serve(compiler: &dyn Compiler, fault: Option<&Fault>) -> Result<()> {
                 FaultKind::Sleep => std::thread::sleep(std::time::Duration::from_secs(3600)),
                 FaultKind::Hoard => hoard(),
                 FaultKind::HoardInLlvm => hoard_in_llvm(),
+                FaultKind::Escape => escape(),
                 FaultKind::Babble => say(b"\xff\xff\xff\xffno frame")?,
             }
         }
         let result = Module::new(module.0).and_then(|m| compiler.compile(&m, &request)).map(|StageElf(elf)| Bytes(elf));
         say(&frame(&Response { id, result }, MAX_FRAME)?)?;
     }
+}
+
+/// Tries what code that took this process over would try, says how far it came, and ends.
+fn escape() -> ! {
+    let tried = [
+        ("read a file", std::fs::File::open("/proc/self/status").is_ok()),
+        ("open a socket", std::os::unix::net::UnixStream::pair().is_ok()),
+        ("run a program", std::process::Command::new("/bin/true").status().is_ok()),
+        (
+            "signal its parent",
+            rustix::process::getppid().is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok()),
+        ),
+    ];
+    let could: Vec<&str> = tried.iter().filter(|(_, done)| *done).map(|(what, _)| *what).collect();
+    eprintln!("escape: the worker could {}", if could.is_empty() { "do nothing".into() } else { could.join(", ") });
+    std::process::exit(1)
 }
 
 /// Computes without an end, as a compiler does that hangs.

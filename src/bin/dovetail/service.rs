@@ -1,0 +1,241 @@
+//! `dovetail service`: what a service is doing, and what it remembers.
+
+use crate::common::print_json;
+use crate::serve::cache_dir;
+use dovetail::cache::{Cache, StoreKind};
+use dovetail::error::{Error, Result};
+use dovetail::service::journal::{self, Row};
+use dovetail::service::{journal_dir, poison, poison_dir, records};
+use dovetail::toolchain::recorded_compiler;
+use dovetail::wire::{Ask, Connection, Hello, PROTOCOLS, REQUEST_SCHEMA, ServiceStatus, Tell, Verdict, default_socket};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Look at a running service, and at what services have learned.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  dovetail service status --watch\n  dovetail service why 3f21\n  dovetail service poison list\n  dovetail service poison clear --all"
+)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// What it is doing, and why it holds work back if it does.
+    Status {
+        /// Where it listens; by default as `dovetail serve`.
+        #[arg(long, value_name = "PATH")]
+        socket: Option<PathBuf>,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+        /// Again every second, until it ends.
+        #[arg(long)]
+        watch: bool,
+    },
+    /// What is known of linked pipelines: how much they are used, and whether compiling them whole is better, and why.
+    Why {
+        /// The beginning of a pipeline's key (`dvt_pipeline_key`, or as this command prints it); without it, all of them.
+        #[arg(value_name = "PIPELINE")]
+        pipeline: Option<String>,
+        /// Folder of the service's cache; by default as `dovetail serve`.
+        #[arg(long, value_name = "DIR")]
+        cache: Option<PathBuf>,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Shaders that kill workers, and are not tried again by the same compiler.
+    Poison {
+        /// Folder of the service's cache; by default as `dovetail serve`.
+        #[arg(long, value_name = "DIR", global = true)]
+        cache: Option<PathBuf>,
+        #[command(subcommand)]
+        command: PoisonCommand,
+    },
+}
+
+#[derive(clap::Subcommand)]
+enum PoisonCommand {
+    /// Which, how each killed its worker, and what that said last.
+    List {
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Try again.
+    Clear {
+        /// Keys, as `list` gives them.
+        #[arg(required_unless_present = "all", value_name = "KEY")]
+        keys: Vec<String>,
+        /// All of them.
+        #[arg(long)]
+        all: bool,
+    },
+}
+
+/// How long a service may take to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub fn run(args: &Args) -> Result<ExitCode> {
+    match &args.command {
+        Command::Status { socket, json, watch } => status(socket.as_ref(), *json, *watch),
+        Command::Why { pipeline, cache, json } => why(pipeline.as_deref(), &cache_dir(cache.as_ref())?, *json),
+        Command::Poison { cache, command } => {
+            let dir = poison_dir(&cache_dir(cache.as_ref())?);
+            match command {
+                PoisonCommand::List { json } => list_poison(&dir, *json),
+                PoisonCommand::Clear { keys, all } => clear_poison(&dir, keys, *all),
+            }
+        }
+    }
+}
+
+/// A connection to the service that listens at this path, or at the usual one.
+pub fn connect(socket: Option<&PathBuf>, app: &str, cache: Option<dovetail::wire::Cached>) -> Result<Connection> {
+    let path = socket.cloned().or_else(default_socket);
+    let path = path.ok_or_else(|| Error::environment("no $XDG_RUNTIME_DIR: name the socket with --socket"))?;
+    let hello = Hello { protocols: PROTOCOLS, schema: REQUEST_SCHEMA.into(), app: app.into(), cache };
+    Connection::open(&path, &hello, PATIENCE)
+}
+
+fn status(socket: Option<&PathBuf>, json: bool, watch: bool) -> Result<ExitCode> {
+    let Connection { mut sender, mut receiver, .. } = connect(socket, "dovetail service status", None)?;
+    receiver.stream().set_read_timeout(Some(PATIENCE))?;
+    loop {
+        sender.send(&Ask::Status)?;
+        let status = loop {
+            match receiver.receive()? {
+                Some(Tell::Status(status)) => break status,
+                Some(_) => {}
+                None if watch => return Ok(ExitCode::SUCCESS),
+                None => return Err(Error::environment("the service has ended")),
+            }
+        };
+        if json {
+            print_json(&*status)?;
+        } else {
+            crate::out::try_say(&text(&status))?;
+        }
+        if !watch {
+            return Ok(ExitCode::SUCCESS);
+        }
+        std::thread::sleep(Duration::from_secs(1));
+    }
+}
+
+fn text(status: &ServiceStatus) -> String {
+    let compiler = status.compiler.as_ref().map_or("", |id| &id.backend);
+    let mut lines = vec![
+        format!("process {}, up {} s, {compiler}, cache {}", status.pid, status.uptime_s, status.cache),
+        format!(
+            "{} clients; {} requests: {} from the cache, {} joined another's job, {} stages compiled",
+            status.clients, status.requests, status.hits, status.coalesced, status.compiled
+        ),
+        format!("{} failed, {} given up, {} refused at a limit", status.failed, status.cancelled, status.refused),
+        format!(
+            "workers: {} of {} busy, {} MiB; {}; {} died; {} shaders are poison ({} requests refused for it)",
+            status.busy,
+            status.workers,
+            status.worker_memory >> 20,
+            status.sandbox,
+            status.worker_deaths,
+            status.poisoned,
+            status.poison_hits
+        ),
+        format!("pipelines compiled whole: {} are better, {} are not", status.optimized, status.kept_linked),
+        "class      queued  running     done   mean wait".to_owned(),
+    ];
+    for of in &status.classes {
+        let wait = of.mean_wait_us as f64 / 1e3;
+        let name = format!("{:?}", of.class).to_lowercase();
+        lines.push(format!("{name:<9} {:>7} {:>8} {:>8} {wait:>8.1} ms", of.queued, of.running, of.done));
+    }
+    lines.extend(status.paused_because.iter().map(|why| format!("background work is held back: {why}")));
+    lines.extend(
+        status
+            .not_kept_because
+            .iter()
+            .map(|why| format!("nothing is kept ({} results were not): {why}", status.unkept)),
+    );
+    lines.extend(status.draining.then(|| "it is about to end".to_owned()));
+    lines.join("\n") + "\n"
+}
+
+/// A pipeline as `why` prints it.
+#[derive(serde::Serialize)]
+struct Why {
+    key: String,
+    stages: Vec<String>,
+    uses: u64,
+    verdict: String,
+    compiler: Option<String>,
+}
+
+fn why(pipeline: Option<&str>, cache: &Path, json: bool) -> Result<ExitCode> {
+    let current = recorded_compiler(&Cache::open(cache, StoreKind::Lmdb)?)?;
+    let mut found = Vec::new();
+    for (_, bytes) in journal::records(&journal_dir(cache)).all() {
+        let Some(row) = Row::parse(&bytes) else { continue };
+        let Some(compiler) = row.decided.as_ref().map(|decided| &decided.compiler).or(current.as_ref()) else {
+            continue;
+        };
+        let key = row.pipeline_key(compiler)?.to_string();
+        if !pipeline.is_none_or(|begins| key.starts_with(begins)) {
+            continue;
+        }
+        let old = row.decided.is_some() && row.decided.as_ref().map(|decided| &decided.compiler) != current.as_ref();
+        let verdict = match row.decided.as_ref().map(|decided| &decided.verdict) {
+            None => "not compiled whole yet".to_owned(),
+            Some(Ok(Verdict::Take(why))) => format!("compiled whole, which is better: {why}"),
+            Some(Ok(Verdict::Keep(why))) => format!("linked is as good: {why}"),
+            Some(Err(error)) => format!("cannot be compiled whole: {error}"),
+        };
+        let verdict =
+            if old { format!("{verdict} (by an older compiler: done again when it is used)") } else { verdict };
+        let compiler = row.decided.as_ref().map(|decided| decided.compiler.backend.clone());
+        let stages = row.stages.iter().map(poison::describe).collect();
+        found.push(Why { key, stages, uses: row.uses, verdict, compiler });
+    }
+    found.sort_by_key(|why| (std::cmp::Reverse(why.uses), why.key.clone()));
+    if json {
+        print_json(&found)?;
+    } else {
+        for Why { key, stages, uses, verdict, compiler } in &found {
+            let compiler = compiler.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
+            println!("{key}  {uses} draws\n  {verdict}{compiler}");
+            stages.iter().for_each(|stage| println!("  {stage}"));
+        }
+    }
+    Ok(ExitCode::from(u8::from(found.is_empty() && pipeline.is_some())))
+}
+
+fn list_poison(dir: &Path, json: bool) -> Result<ExitCode> {
+    let listed = poison::records(dir);
+    let listed: Vec<_> = poison::list(&listed).collect();
+    if json {
+        let by_key: Vec<_> = listed.iter().map(|(key, sentence)| (key.to_string(), sentence)).collect();
+        print_json(&by_key)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for (key, sentence) in listed {
+        println!("{key}\n  {}, {}", sentence.shader, sentence.compiler.backend);
+        println!("  {} ({} workers): {}", sentence.death, sentence.tries, sentence.last_words);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn clear_poison(dir: &Path, keys: &[String], all: bool) -> Result<ExitCode> {
+    let mut listed = poison::records(dir);
+    let named: Result<Vec<_>> = keys
+        .iter()
+        .map(|text| records::parse_key(text).ok_or_else(|| Error::malformed(format!("`{text}` is no key"))))
+        .collect();
+    let named = if all { poison::list(&listed).map(|(key, _)| key).collect() } else { named? };
+    let cleared = named.iter().filter(|key| listed.remove(key)).count();
+    println!("{cleared} cleared");
+    Ok(ExitCode::from(u8::from(cleared < named.len())))
+}

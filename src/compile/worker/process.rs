@@ -1,0 +1,233 @@
+//! The parent's side of one worker process: started, asked, ended, and what it died of if it did.
+//!
+//! [`attempt`] is all that the pool and the service know of it: a request goes in, and out comes the worker's answer or the
+//! way in which there was none. A worker that answered is left for the next request; any other is gone.
+
+use super::clock;
+use super::protocol::{Hello, MAX_FRAME, PROTOCOL, Response};
+use crate::compile::request::CompilerId;
+use crate::error::{Death, Error, Result};
+use crate::frame::{self, Bytes};
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+/// How a worker process is run.
+#[derive(Clone, Debug)]
+pub struct WorkerConfig {
+    /// The program; [`super::serve`] is what it must do.
+    pub program: PathBuf,
+    /// Its arguments. `--memory-mib=N` is added.
+    pub args: Vec<String>,
+    /// Address space that it gets beyond its program and libraries, in MiB.
+    pub memory_mib: u64,
+    /// Longest processor time for one answer. A process that waits instead of computing may do so ten times as long.
+    pub deadline: Duration,
+}
+
+/// How long an idle worker may take to end once its input has ended.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// How long a worker may take to start, at least: a busy machine must not look like a broken program.
+const HELLO: Duration = Duration::from_secs(60);
+
+/// Why an attempt has no answer.
+#[derive(Debug)]
+pub enum Attempt {
+    /// The worker ended on the request, in this way; what is known of it.
+    Died(Death, String),
+    /// No worker could be started.
+    NoWorker(Error),
+}
+
+impl Attempt {
+    /// What whoever asked is told.
+    pub fn into_error(self) -> Error {
+        match self {
+            Self::Died(death, detail) => Error::quarantined(death, detail),
+            Self::NoWorker(e) => e,
+        }
+    }
+}
+
+/// Has the worker in the slot, or a new one, answer the framed request of this id.
+///
+/// # Errors
+/// Why there is no answer; the inner result is the worker's own.
+pub async fn attempt(
+    config: &WorkerConfig,
+    slot: &mut Option<Worker>,
+    request: &[u8],
+    id: u64,
+) -> std::result::Result<Result<Bytes>, Attempt> {
+    let mut worker = match slot.take() {
+        Some(worker) => worker,
+        None => Worker::start(config).await.map_err(Attempt::NoWorker)?,
+    };
+    let outcome = clock::watch(worker.child.id(), config.deadline, worker.ask(request)).await;
+    match outcome {
+        Ok(Ok(response)) if response.id == id => {
+            *slot = Some(worker);
+            Ok(response.result)
+        }
+        Ok(Ok(response)) => {
+            worker.end().await;
+            Err(Attempt::Died(Death::Garbled, format!("answer {} to request {id}", response.id)))
+        }
+        Ok(Err(e)) => Err(worker.autopsy(e, config).await),
+        Err(why) => {
+            worker.end().await;
+            Err(Attempt::Died(Death::TimedOut, why))
+        }
+    }
+}
+
+/// A worker process. One that is dropped is killed.
+pub struct Worker {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    errors: tokio::task::JoinHandle<String>,
+    hello: Hello,
+}
+
+impl Worker {
+    /// Starts one and waits for its hello.
+    ///
+    /// # Errors
+    /// Environment: the program cannot be run, or does not say hello. Unsupported: another protocol version.
+    pub async fn start(config: &WorkerConfig) -> Result<Self> {
+        let mut child = Command::new(&config.program)
+            .args(&config.args)
+            .arg(format!("--memory-mib={}", config.memory_mib))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|e| Error::environment(format!("cannot start worker {}: {e}", config.program.display())))?;
+        let (Some(input), Some(output), Some(errors)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(Error::bug("a worker without pipes"));
+        };
+        let errors = tokio::spawn(last_words(errors));
+        let mut output = BufReader::new(output);
+        match hello(&mut output, clock::wait_limit(config.deadline).max(HELLO)).await {
+            Ok(hello) => Ok(Self { child, input, output, errors, hello }),
+            Err(e) => {
+                let _ = child.kill().await;
+                let said = tokio::time::timeout(FAREWELL, errors).await.ok().and_then(|r| r.ok()).unwrap_or_default();
+                Err(if said.is_empty() { e } else { e.at(format!("the worker does not start: {said}")) })
+            }
+        }
+    }
+
+    /// Whose code it gives.
+    pub fn compiler(&self) -> &CompilerId {
+        &self.hello.compiler
+    }
+
+    /// What it cannot do any more, and what the system did not let it give up: a line for people.
+    pub fn sandbox(&self) -> &str {
+        &self.hello.sandbox
+    }
+
+    /// Its process; none once it was seen to have ended.
+    pub fn pid(&self) -> Option<u32> {
+        self.child.id()
+    }
+
+    async fn ask(&mut self, request: &[u8]) -> Result<Response> {
+        self.input.write_all(request).await?;
+        self.input.flush().await?;
+        read(&mut self.output).await
+    }
+
+    /// Kills the process and waits for it.
+    async fn end(&mut self) {
+        // It fails where the process has ended and been waited for.
+        let _ = self.child.kill().await;
+    }
+
+    /// Lets an idle worker go, which ends when its input does.
+    pub async fn dismiss(self) {
+        let Self { mut child, input, .. } = self;
+        drop(input);
+        if tokio::time::timeout(FAREWELL, child.wait()).await.is_err() {
+            let _ = child.kill().await;
+        }
+    }
+
+    /// What a worker that broke its pipe or the protocol died of.
+    async fn autopsy(mut self, broken: Error, config: &WorkerConfig) -> Attempt {
+        let status = tokio::time::timeout(FAREWELL, self.child.wait()).await;
+        self.end().await;
+        let said = tokio::time::timeout(FAREWELL, self.errors).await.ok().and_then(|r| r.ok()).unwrap_or_default();
+        match status {
+            Ok(Ok(status)) => {
+                let mut detail = describe(status);
+                if !said.is_empty() {
+                    detail = format!("{detail}: {said}");
+                }
+                if ["memory allocation of", "out of memory", "bad_alloc"].iter().any(|words| said.contains(words)) {
+                    let limit = config.memory_mib;
+                    let detail = format!("it needs more than {limit} MiB (--worker-memory): {detail}");
+                    Attempt::Died(Death::OutOfMemory, detail)
+                } else {
+                    Attempt::Died(Death::Crashed, detail)
+                }
+            }
+            _ => Attempt::Died(Death::Garbled, broken.to_string()),
+        }
+    }
+}
+
+/// Who compiles in a worker that has just started.
+async fn hello(output: &mut BufReader<ChildStdout>, limit: Duration) -> Result<Hello> {
+    let hello = tokio::time::timeout(limit, read::<Hello>(output)).await;
+    let hello = hello.map_err(|_| Error::environment(format!("worker did not say hello in {limit:?}")))??;
+    if hello.protocol != PROTOCOL {
+        let ours = format!("this program speaks {PROTOCOL}");
+        return Err(Error::unsupported(format!("worker protocol {}", hello.protocol), ours));
+    }
+    Ok(hello)
+}
+
+fn describe(status: ExitStatus) -> String {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.signal(), status.code()) {
+        (Some(signal), _) => format!("signal {signal}"),
+        (_, Some(code)) => format!("exit code {code}"),
+        _ => "unknown end".into(),
+    }
+}
+
+/// The last line or so of a worker's standard error: LLVM says there why it aborts.
+async fn last_words(mut errors: impl tokio::io::AsyncRead + Unpin) -> String {
+    const KEPT: usize = 4096;
+    let mut tail = Vec::new();
+    let mut chunk = [0; 1024];
+    while let Ok(n @ 1..) = errors.read(&mut chunk).await {
+        tail.extend_from_slice(&chunk[..n]);
+        let excess = tail.len().saturating_sub(KEPT);
+        tail.drain(..excess);
+    }
+    let text = String::from_utf8_lossy(&tail);
+    const TELLING: [&str; 4] = ["LLVM ERROR", "panicked", "memory allocation", "out of memory"];
+    let telling = text.lines().find(|line| TELLING.iter().any(|words| line.contains(words)));
+    telling.or_else(|| text.lines().rfind(|l| !l.trim().is_empty())).unwrap_or_default().trim().to_owned()
+}
+
+async fn read<T: serde::de::DeserializeOwned>(from: &mut BufReader<ChildStdout>) -> Result<T> {
+    let mut head = [0; frame::HEAD];
+    from.read_exact(&mut head).await?;
+    let length = frame::body_length(head, MAX_FRAME)?;
+    // Grows with what arrives, not with what is announced.
+    let mut body = Vec::new();
+    let got = from.take(length as u64).read_to_end(&mut body).await?;
+    if got != length {
+        return Err(Error::environment("the worker's answer is cut short"));
+    }
+    frame::parse(&body)
+}

@@ -1,0 +1,578 @@
+//! From requests to answers: the state of the service, without I/O and without a clock of its own.
+//!
+//! ```text
+//! Ask ──> request ──> stage job: look in the cache ──> find the module ──> wait for a worker ──> compile ──> keep
+//!            │                       └── hit ──────────────────────────────────────────────────────┴──> answer to all
+//!            └─ of a pipeline: a stage job after another (`pipelines`), then an answer
+//! ```
+//!
+//! [`Broker::handle`] takes an [`Event`] and gives the [`Effect`]s that whoever runs it has to bring about. So every order of
+//! events can be tested, and fuzzed, in one thread. Invariant: each request that was admitted is answered once, or its client
+//! has cancelled it or is gone.
+
+use super::jobs::{ClientId, Jobs, State, Time, Waiter};
+use super::journal::Journal;
+use super::optimize::{Both, Comparison, Optimizer};
+use super::pipelines::Run;
+use super::poison::Poison;
+use super::records::Batch;
+use super::stages::Stage;
+use crate::cache::Key;
+use crate::compile::StageElf;
+use crate::compile::request::{CompilerId, Module, ModuleDigest, StageRequest};
+use crate::error::{Death, Error, Result};
+use crate::wire::{Ask, Class, ClassStatus, Limits, Part, PipelineAsk, ServiceStatus, StageAsk, Tell, Verdict};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// What one client may ask for.
+pub const LIMITS: Limits = Limits { requests: 4096, module_bytes: 256 << 20 };
+/// Jobs of all clients. Those that nobody waits for are refused a tenth earlier.
+const MAX_JOBS: usize = 100_000;
+/// When a client that was refused should ask again, in milliseconds.
+const RETRY_MS: u32 = 500;
+/// With one worker: how young the compile of a job that nobody waits for has to be to be ended for one that somebody does.
+const YOUNG: Duration = Duration::from_millis(50);
+/// For so long after a worker ran out of memory nothing is begun that nobody waits for.
+const HUNGER_PAUSE: Duration = Duration::from_secs(60);
+
+/// Something that happened.
+pub enum Event {
+    /// A client was welcomed; whether every answer has to carry its ELF.
+    Joined(ClientId, bool),
+    /// It said something. Modules, which were hashed on the way, come as [`Event::Module`].
+    Asked(ClientId, Box<Ask>),
+    /// It sent a module, or something that can be none.
+    Module(ClientId, Result<Module>),
+    /// It is gone.
+    Left(ClientId),
+    /// What the cache has under a key.
+    Looked(Key, Option<StageElf>),
+    /// Whether a module was sent before, and is still there.
+    Loaded(ModuleDigest, Option<Module>),
+    /// What became of a compile.
+    Compiled(Key, Compiled),
+    /// A result is in the cache, or could not be kept.
+    Kept(Key, bool),
+    /// Whether a pipeline compiled whole is better than linked.
+    Compared(Key, Result<Verdict>),
+    /// Time has passed; what there is to know of the machine.
+    Tick(Machine),
+    /// No new jobs are begun from now on.
+    Drain,
+}
+
+/// What became of a compile.
+pub struct Compiled {
+    /// A checked ELF, or why there is none.
+    pub result: Result<StageElf>,
+    /// Processor time.
+    pub cost: Duration,
+    /// Workers that it has killed.
+    pub deaths: u32,
+}
+
+/// What there is to know of the machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// Resident memory of all workers, in bytes.
+    pub worker_memory: u64,
+    /// Why background jobs should wait.
+    pub pressure: Vec<String>,
+    /// Why nothing is put into the cache.
+    pub not_kept_because: Option<String>,
+}
+
+/// Something to do.
+pub enum Effect {
+    /// Say this to a client.
+    Tell(ClientId, Tell),
+    /// Close a client's connection, which has broken the protocol in this way.
+    Close(ClientId, Error),
+    /// Look in the cache.
+    Look(Key),
+    /// Look for a module that was sent before.
+    Load(ModuleDigest),
+    /// Put a module where it can be looked for.
+    Save(Arc<Module>),
+    /// Compile.
+    Compile {
+        /// The job.
+        key: Key,
+        /// Its request.
+        request: StageRequest,
+        /// Its module.
+        module: Arc<Module>,
+        /// Its class.
+        class: Class,
+    },
+    /// End a compile; the job comes again later.
+    Stop(Key),
+    /// Put a result into the cache.
+    Keep(Key, Arc<StageElf>),
+    /// Compare two versions of a pipeline.
+    Compare(Box<Comparison>),
+    /// Write rows of the journal.
+    Remember(Batch),
+    /// Tell people.
+    Log(String),
+}
+
+/// What a broker has to know from the start.
+pub struct Facts {
+    /// Whose code it serves.
+    pub compiler: CompilerId,
+    /// Compiles at once.
+    pub workers: usize,
+    /// The first part of every status.
+    pub status: ServiceStatus,
+}
+
+/// The state of the service.
+pub struct Broker {
+    pub(super) facts: Facts,
+    pub(super) jobs: Jobs,
+    /// What is known of each job.
+    pub(super) stages: BTreeMap<Key, Stage>,
+    pub(super) modules: BTreeMap<ModuleDigest, Weak<Module>>,
+    pub(super) clients: BTreeMap<ClientId, Client>,
+    pub(super) requests: BTreeMap<Waiter, Request>,
+    /// Results on their way into the cache.
+    pub(super) keeping: BTreeMap<Key, Arc<StageElf>>,
+    pub(super) poison: Poison,
+    pub(super) journal: Journal,
+    pub(super) optimizer: Optimizer,
+    pub(super) effects: Vec<Effect>,
+    pub(super) now: Time,
+    machine: Machine,
+    hungry_until: Time,
+    waits: [Waits; 4],
+    /// Those who are to be told that they wait.
+    pub(super) queued: Vec<Waiter>,
+}
+
+/// A client.
+#[derive(Default)]
+pub(super) struct Client {
+    inline: bool,
+    requests: u32,
+    /// Modules that it was asked for and has not sent.
+    pub(super) asked: BTreeSet<ModuleDigest>,
+    /// Modules that it has sent, as far as a request needs them.
+    pub(super) sent: Vec<Weak<Module>>,
+}
+
+/// A request without an answer.
+pub(super) struct Request {
+    pub(super) class: Class,
+    pub(super) inline: bool,
+    pub(super) what: What,
+}
+
+pub(super) enum What {
+    Stage {
+        cached_only: bool,
+    },
+    Pipeline(Box<Run>),
+    /// It was linked: told of when its verdict is known.
+    Offer(Key),
+    /// The service's own.
+    Optimize(Box<Both>),
+}
+
+#[derive(Clone, Copy, Default)]
+struct Waits {
+    done: u64,
+    sum: Duration,
+}
+
+impl Broker {
+    /// A broker that nobody knows yet.
+    pub fn new(facts: Facts, poison: Poison, journal: Journal) -> Self {
+        Self {
+            facts,
+            jobs: Jobs::default(),
+            stages: BTreeMap::new(),
+            modules: BTreeMap::new(),
+            clients: BTreeMap::new(),
+            requests: BTreeMap::new(),
+            keeping: BTreeMap::new(),
+            poison,
+            journal,
+            optimizer: Optimizer::default(),
+            effects: Vec::new(),
+            now: Time::ZERO,
+            machine: Machine::default(),
+            hungry_until: Time::ZERO,
+            waits: [Waits::default(); 4],
+            queued: Vec::new(),
+        }
+    }
+
+    /// Something happened, at this time. What follows from it, in order.
+    pub fn handle(&mut self, event: Event, now: Time) -> Vec<Effect> {
+        self.now = now;
+        match event {
+            Event::Joined(client, inline) => {
+                self.clients.insert(client, Client { inline, ..Client::default() });
+            }
+            Event::Asked(client, ask) if self.clients.contains_key(&client) => self.ask(client, *ask),
+            Event::Module(client, module) if self.clients.contains_key(&client) => self.module_sent(client, module),
+            Event::Asked(..) | Event::Module(..) => {}
+            Event::Left(client) => self.client_left(client),
+            Event::Looked(key, found) => self.looked(key, found),
+            Event::Loaded(digest, module) => self.module_loaded(digest, module),
+            Event::Compiled(key, compiled) => self.compiled(key, compiled),
+            Event::Kept(key, kept) => {
+                self.keeping.remove(&key);
+                self.facts.status.unkept += u64::from(!kept);
+            }
+            Event::Tick(machine) => {
+                self.machine = machine;
+                self.modules.retain(|_, module| module.strong_count() > 0);
+                self.ask_for_overdue_modules();
+            }
+            Event::Compared(name, verdict) => self.compared(name, verdict),
+            Event::Drain => self.drain(),
+        }
+        self.optimize();
+        self.dispatch();
+        std::mem::take(&mut self.effects)
+    }
+
+    /// Whether nothing is under way that a service that ends would have to wait for.
+    pub fn is_drained(&self) -> bool {
+        self.keeping.is_empty() && self.jobs.running().next().is_none()
+    }
+
+    /// Whether there is no client and no job.
+    pub fn is_idle(&self) -> bool {
+        self.is_drained() && self.clients.is_empty() && self.jobs.is_empty()
+    }
+
+    /// What the service is doing.
+    pub fn status(&self) -> ServiceStatus {
+        let running = |class| self.jobs.running().filter(|(_, of, _)| *of == class).count();
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let classes = Class::ALL.iter().zip(&self.waits).map(|(&class, waits)| ClassStatus {
+            class,
+            queued: count(self.jobs.queued(class)),
+            running: count(running(class)),
+            done: waits.done,
+            mean_wait_us: waits.sum.as_micros().checked_div(waits.done.into()).map_or(0, |us| us as u64),
+        });
+        ServiceStatus {
+            uptime_s: self.now.as_secs(),
+            compiler: Some(self.facts.compiler.clone()),
+            clients: count(self.clients.len()),
+            workers: count(self.facts.workers),
+            busy: count(self.jobs.running().count()),
+            worker_memory: self.machine.worker_memory,
+            classes: classes.collect(),
+            paused_because: self.paused_because(),
+            not_kept_because: self.machine.not_kept_because.clone(),
+            poisoned: self.poison.len() as u64,
+            ..self.facts.status.clone()
+        }
+    }
+
+    /// Why jobs that nobody waits for are not begun.
+    pub(super) fn paused_because(&self) -> Vec<String> {
+        let mut reasons = self.machine.pressure.clone();
+        if self.now < self.hungry_until {
+            let left = (self.hungry_until - self.now).as_secs() + 1;
+            reasons.push(format!("a worker ran out of memory: for {left} s more"));
+        }
+        reasons
+    }
+
+    fn ask(&mut self, client: ClientId, ask: Ask) {
+        let waiter = |id| Waiter { client, id };
+        match ask {
+            Ask::Hello(_) => self.close(client, "a second hello"),
+            // Taken care of before they come here.
+            Ask::Module { .. } | Ask::Ping { .. } | Ask::Bye => {}
+            Ask::Stage(StageAsk { id, request, class, inline, cached_only }) => {
+                if self.admit(waiter(id), class, inline, What::Stage { cached_only }) {
+                    self.want(waiter(id), request, class);
+                }
+            }
+            Ask::Pipeline(ask) => self.ask_pipeline(waiter(ask.id), &ask),
+            Ask::NoModule { digest } => self.module_refused(client, digest),
+            Ask::Used { draws } => self.used(client, &draws),
+            Ask::Class { id, class } => {
+                if let Some(request) = self.requests.get_mut(&waiter(id)) {
+                    request.class = class;
+                    self.jobs.reclass(waiter(id), class, self.now);
+                }
+            }
+            Ask::Cancel { id } => {
+                if self.requests.contains_key(&waiter(id)) {
+                    self.facts.status.cancelled += 1;
+                    self.give_up(waiter(id));
+                }
+            }
+            Ask::Status => {
+                let status = self.status();
+                self.tell(client, Tell::Status(Box::new(status)));
+            }
+        }
+    }
+
+    fn ask_pipeline(&mut self, waiter: Waiter, ask: &PipelineAsk) {
+        let why = "compiled whole, since its parts cannot be linked";
+        let run = match Run::whole(&ask.stages, &ask.state, Verdict::Take(why.into())) {
+            Ok(run) => run,
+            Err(error) => return self.tell(waiter.client, Tell::Failed { id: ask.id, error }),
+        };
+        if ask.class < Class::Optimize {
+            if self.admit(waiter, ask.class, ask.inline, What::Pipeline(Box::new(run))) {
+                self.advance(waiter);
+            }
+            return;
+        }
+        match self.offered(ask) {
+            Ok(name) => {
+                if self.admit(waiter, ask.class, ask.inline, What::Offer(name)) {
+                    self.consider(waiter, name);
+                }
+            }
+            Err(error) => self.tell(waiter.client, Tell::Failed { id: ask.id, error }),
+        }
+    }
+
+    /// Takes a request in, or says why not.
+    fn admit(&mut self, waiter: Waiter, class: Class, inline: bool, what: What) -> bool {
+        self.facts.status.requests += 1;
+        if self.requests.contains_key(&waiter) {
+            self.close(waiter.client, "an id that another request has");
+            return false;
+        }
+        let Some(client) = self.clients.get_mut(&waiter.client) else { return false };
+        let room = if class < Class::Optimize { MAX_JOBS } else { MAX_JOBS / 10 * 9 };
+        let limit = if client.requests >= LIMITS.requests {
+            format!("{} requests of one client", LIMITS.requests)
+        } else if self.jobs.len() >= room {
+            format!("{room} jobs")
+        } else {
+            client.requests += 1;
+            let inline = inline || client.inline;
+            self.requests.insert(waiter, Request { class, inline, what });
+            return true;
+        };
+        self.busy(waiter, limit);
+        false
+    }
+
+    /// A request that is refused for now.
+    pub(super) fn busy(&mut self, waiter: Waiter, limit: String) {
+        self.facts.status.refused += 1;
+        self.tell(waiter.client, Tell::Busy { id: waiter.id, retry_ms: RETRY_MS, limit });
+    }
+
+    /// Ends a request: nothing more is said of it after what the caller says now. Gives what it was.
+    pub(super) fn end(&mut self, waiter: Waiter) -> Option<Request> {
+        let request = self.requests.remove(&waiter)?;
+        if let Some(client) = self.clients.get_mut(&waiter.client) {
+            client.requests = client.requests.saturating_sub(1);
+        }
+        Some(request)
+    }
+
+    /// Ends a request that is not answered.
+    pub(super) fn give_up(&mut self, waiter: Waiter) {
+        if let Some(Request { what: What::Offer(name), .. }) = self.end(waiter) {
+            self.offer_ended(waiter, &name);
+        }
+        self.leave(waiter);
+    }
+
+    /// There will be no answer but this.
+    pub(super) fn fail(&mut self, waiter: Waiter, error: Error) {
+        if self.end(waiter).is_some() {
+            if waiter.client == ClientId::SERVICE {
+                return self.optimization_failed(waiter, error);
+            }
+            self.facts.status.failed += 1;
+            self.tell(waiter.client, Tell::Failed { id: waiter.id, error });
+        }
+    }
+
+    /// A stage that a request waits for is there; `fresh`: it is not in the cache yet.
+    pub(super) fn deliver(&mut self, waiter: Waiter, key: Key, elf: &Arc<StageElf>, fresh: bool) {
+        let Some(request) = self.requests.get_mut(&waiter) else { return };
+        match &mut request.what {
+            What::Stage { .. } => {
+                let part = part(key, elf, fresh || request.inline);
+                self.end(waiter);
+                self.tell(waiter.client, Tell::Stage { id: waiter.id, part: Some(part) });
+            }
+            What::Offer(_) => {}
+            What::Pipeline(run) => {
+                let added = run.add(key, elf.clone(), fresh || request.inline);
+                self.added(waiter, added);
+            }
+            What::Optimize(both) => {
+                let added = both.open().map_or(Ok(()), |run| run.add(key, elf.clone(), fresh));
+                self.added(waiter, added);
+            }
+        }
+    }
+
+    fn added(&mut self, waiter: Waiter, added: Result<()>) {
+        match added {
+            Ok(()) => self.advance(waiter),
+            Err(error) => self.fail(waiter, error),
+        }
+    }
+
+    /// Asks for the next stage of a pipeline, or answers.
+    pub(super) fn advance(&mut self, waiter: Waiter) {
+        let Some(request) = self.requests.get_mut(&waiter) else { return };
+        let class = request.class;
+        let next = match &mut request.what {
+            What::Stage { .. } | What::Offer(_) => return,
+            What::Pipeline(run) => run.next(),
+            What::Optimize(both) => both.open().and_then(|run| run.next()),
+        };
+        if let Some(next) = next {
+            return self.want(waiter, next, class);
+        }
+        let Some(Request { what, .. }) = self.end(waiter) else { return };
+        match what {
+            What::Optimize(both) => self.both_there(waiter, &both),
+            What::Pipeline(run) => {
+                let parts = run.parts().map(|(key, elf, sent)| part(key, elf, sent)).collect();
+                if let Some(verdict) = run.verdict().cloned() {
+                    self.tell(waiter.client, Tell::Pipeline { id: waiter.id, verdict, parts });
+                }
+            }
+            What::Stage { .. } | What::Offer(_) => {}
+        }
+    }
+
+    fn client_left(&mut self, client: ClientId) {
+        if self.clients.remove(&client).is_none() {
+            return;
+        }
+        let all = Waiter { client, id: 0 }..=Waiter { client, id: u64::MAX };
+        let waiters: Vec<Waiter> = self.requests.range(all).map(|(waiter, _)| *waiter).collect();
+        for waiter in waiters {
+            self.facts.status.cancelled += 1;
+            self.give_up(waiter);
+        }
+        self.jobs.forget(client);
+        self.source_left(client);
+    }
+
+    fn compiled(&mut self, key: Key, Compiled { result, cost, deaths }: Compiled) {
+        let Some(stage) = self.stages.remove(&key) else { return };
+        self.facts.status.worker_deaths += u64::from(deaths);
+        let served = self.jobs.finish(&key, cost);
+        for one in &served {
+            if let Some(waits) = self.waits.get_mut(one.class as usize) {
+                waits.done += 1;
+                waits.sum += self.now.saturating_sub(one.since);
+            }
+        }
+        match result {
+            Ok(elf) => {
+                self.facts.status.compiled += 1;
+                let elf = Arc::new(elf);
+                self.keeping.insert(key, elf.clone());
+                self.effects.push(Effect::Keep(key, elf.clone()));
+                served.iter().for_each(|one| self.deliver(one.waiter, key, &elf, true));
+            }
+            Err(error) => {
+                if let crate::error::ErrorKind::Quarantined { death, detail } = error.kind() {
+                    if *death == Death::OutOfMemory {
+                        self.hungry_until = self.now + HUNGER_PAUSE;
+                    }
+                    let kept = self.poison.add(key, &stage.request, *death, detail, deaths);
+                    let unsaid = kept.err().map(|e| format!(" ({e})")).unwrap_or_default();
+                    let shader = super::poison::describe(&stage.request);
+                    self.effects.push(Effect::Log(format!("poison {key}: {shader}: {error}{unsaid}")));
+                }
+                served.iter().for_each(|one| self.fail(one.waiter, error.clone()));
+            }
+        }
+    }
+
+    fn drain(&mut self) {
+        self.facts.status.draining = true;
+        self.flush_journal();
+        let clients: Vec<ClientId> = self.clients.keys().copied().collect();
+        clients.into_iter().for_each(|client| self.tell(client, Tell::Draining));
+    }
+
+    /// Gives jobs to workers as long as there are both.
+    fn dispatch(&mut self) {
+        let calm = self.paused_because().is_empty();
+        // Of several workers one is left for what somebody waits for.
+        let background_slots = self.facts.workers.saturating_sub(1).max(1);
+        while !self.facts.status.draining {
+            let running: Vec<_> = self.jobs.running().collect();
+            if running.len() >= self.facts.workers {
+                self.make_room(&running);
+                break;
+            }
+            let background = running.iter().filter(|(_, class, _)| *class >= Class::Optimize).count();
+            let Some((key, class)) = self.jobs.next(calm && background < background_slots, self.now) else { break };
+            self.begin(key, class);
+        }
+        for waiter in std::mem::take(&mut self.queued) {
+            if self.jobs.waits_for(waiter).and_then(|key| self.jobs.state(&key)) == Some(State::Ready) {
+                let class = self.requests.get(&waiter).map_or(Class::Populate, |request| request.class);
+                let before = Class::ALL.into_iter().filter(|other| *other <= class);
+                let before: usize = before.map(|class| self.jobs.queued(class)).sum();
+                let position = u32::try_from(before.saturating_sub(1)).unwrap_or(u32::MAX);
+                self.tell(waiter.client, Tell::Queued { id: waiter.id, position });
+            }
+        }
+    }
+
+    /// The only worker compiles what nobody waits for, and somebody waits: if little is lost by it, the compile is ended.
+    fn make_room(&mut self, running: &[(Key, Class, Time)]) {
+        let &[(key, Class::Populate, since)] = running else { return };
+        if self.facts.workers == 1 && self.jobs.queued(Class::Waits) > 0 && self.now.saturating_sub(since) < YOUNG {
+            self.effects.push(Effect::Stop(key));
+            if !self.jobs.again(key, self.now) {
+                self.stages.remove(&key);
+            }
+            if let Some((next, class)) = self.jobs.next(false, self.now) {
+                self.begin(next, class);
+            }
+        }
+    }
+
+    /// Gives a job to a worker.
+    fn begin(&mut self, key: Key, class: Class) {
+        let stage = self.stages.get(&key);
+        if let Some((request, module)) = stage.and_then(|stage| Some((stage.request.clone(), stage.module.clone()?))) {
+            self.effects.push(Effect::Compile { key, request, module, class });
+            return;
+        }
+        // Jobs are only said to be ready with a module.
+        let error = Error::bug("a job without a module");
+        let served = self.jobs.finish(&key, Duration::ZERO);
+        served.iter().for_each(|one| self.fail(one.waiter, error.clone()));
+    }
+
+    pub(super) fn tell(&mut self, client: ClientId, tell: Tell) {
+        if client != ClientId::SERVICE {
+            self.effects.push(Effect::Tell(client, tell));
+        }
+    }
+
+    /// Ends the connection of a client that does not keep to the protocol.
+    pub(super) fn close(&mut self, client: ClientId, what: &str) {
+        self.client_left(client);
+        self.effects.push(Effect::Close(client, Error::malformed(format!("protocol: {what}"))));
+    }
+}
+
+/// A part as it is sent.
+pub(super) fn part(key: Key, elf: &StageElf, sent: bool) -> Part {
+    Part { key, elf: sent.then(|| crate::frame::Bytes(elf.0.clone())) }
+}

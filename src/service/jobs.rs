@@ -1,0 +1,282 @@
+//! Which job comes next: one job for all who ask for the same, four classes, fair shares between clients.
+//!
+//! A job is in the queue of each client that waits for it, in the most urgent class in which that client asked. So a job has
+//! the best class of its waiters without anybody computing it: it is found there first. Within a class the next client is the
+//! one for which workers have computed least (start-time fair queueing: a client that comes back after a pause begins where the
+//! others are, so idleness is not saved up); of one client's jobs, the oldest comes first.
+//!
+//! Invariants: a waiter waits for at most one job; a job that is ready is in the queue of every client among its waiters, and of
+//! no other; a job that nobody waits for and no worker has is gone. There is no I/O and no clock here.
+
+use crate::cache::Key;
+use crate::wire::Class;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// Time since the service's start.
+pub type Time = Duration;
+
+/// A client, by the number of its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ClientId(pub u64);
+
+impl ClientId {
+    /// The service itself, which asks for stages of pipelines that it optimizes.
+    pub const SERVICE: Self = Self(0);
+}
+
+/// A request of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Waiter {
+    /// Whose.
+    pub client: ClientId,
+    /// Which of its requests.
+    pub id: u64,
+}
+
+/// What a job of unknown cost is charged with until it is done: a usual shader.
+const ESTIMATE: Duration = Duration::from_millis(15);
+/// A job of the last class that has waited so long moves up by one.
+pub const AGEING: Duration = Duration::from_secs(60);
+
+/// All jobs.
+#[derive(Default)]
+pub struct Jobs {
+    jobs: BTreeMap<Key, Job>,
+    waiting: BTreeMap<Waiter, (Key, Class)>,
+    /// By class: the clients, and of each its ready jobs, the oldest first.
+    queues: [BTreeMap<ClientId, BTreeSet<(u64, Key)>>; 4],
+    /// What was computed for each client that is there.
+    spent: BTreeMap<ClientId, Duration>,
+    /// What had been computed for the client that was served last, when it was.
+    virtual_time: Duration,
+    serial: u64,
+}
+
+struct Job {
+    serial: u64,
+    since: Time,
+    state: State,
+    waiters: BTreeMap<Waiter, (Class, Time)>,
+}
+
+/// Where a job stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Something is missing, such as its module.
+    Held,
+    /// It waits for a worker.
+    Ready,
+    /// A worker has it since then, on behalf of this client, as a job of this class.
+    Running(Class, ClientId, Time),
+}
+
+/// One who waited for a job that is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// Who.
+    pub waiter: Waiter,
+    /// In which class.
+    pub class: Class,
+    /// Since when.
+    pub since: Time,
+}
+
+impl Jobs {
+    /// Somebody waits for a job. True if the job is new; it is then held until [`Self::ready`] is said.
+    pub fn join(&mut self, key: Key, waiter: Waiter, class: Class, now: Time) -> bool {
+        self.leave(waiter);
+        let serial = self.serial;
+        let job = self.jobs.entry(key).or_insert_with(|| Job {
+            serial,
+            since: now,
+            state: State::Held,
+            waiters: BTreeMap::new(),
+        });
+        let new = job.serial == serial;
+        self.serial += u64::from(new);
+        job.waiters.insert(waiter, (class, now));
+        self.waiting.insert(waiter, (key, class));
+        self.place(key, waiter.client, now);
+        new
+    }
+
+    /// The job has all that it needs.
+    pub fn ready(&mut self, key: Key, now: Time) {
+        if let Some(job) = self.jobs.get_mut(&key).filter(|job| job.state == State::Held) {
+            (job.state, job.since) = (State::Ready, now);
+            self.place_all(key, now);
+        }
+    }
+
+    /// A waiter waits no longer. True if the job is gone with it: nobody else waited, and no worker has it.
+    pub fn leave(&mut self, waiter: Waiter) -> bool {
+        let Some((key, _)) = self.waiting.remove(&waiter) else { return false };
+        let Some(job) = self.jobs.get_mut(&key) else { return false };
+        job.waiters.remove(&waiter);
+        let (running, left) = (matches!(job.state, State::Running(..)), job.waiters.is_empty());
+        let since = job.since;
+        self.place(key, waiter.client, since);
+        let gone = left && !running;
+        if gone {
+            self.jobs.remove(&key);
+        }
+        gone
+    }
+
+    /// A client is gone, with all it waited for. Its share is forgotten.
+    pub fn forget(&mut self, client: ClientId) {
+        self.spent.remove(&client);
+    }
+
+    /// Another class for a waiter.
+    pub fn reclass(&mut self, waiter: Waiter, class: Class, now: Time) {
+        let Some((key, old)) = self.waiting.get_mut(&waiter) else { return };
+        *old = class;
+        let key = *key;
+        if let Some(entry) = self.jobs.get_mut(&key).and_then(|job| job.waiters.get_mut(&waiter)) {
+            entry.0 = class;
+        }
+        self.place(key, waiter.client, now);
+    }
+
+    /// The next job for a worker, and the class that it has now. Without `background` only what somebody waits for.
+    pub fn next(&mut self, background: bool, now: Time) -> Option<(Key, Class)> {
+        self.age(now);
+        let (class, client) = Class::ALL.iter().zip(&self.queues).find_map(|(&class, queue)| {
+            let open = background || class < Class::Optimize;
+            let clients = queue.keys().filter(|_| open);
+            let least = clients.min_by_key(|client| (self.spent.get(client).copied().unwrap_or_default(), **client))?;
+            Some((class, *least))
+        })?;
+        let (_, key) = *self.queues.get(class as usize)?.get(&client)?.first()?;
+        self.jobs.get_mut(&key)?.state = State::Running(class, client, now);
+        self.place_all(key, now);
+        let spent = self.spent.entry(client).or_default();
+        self.virtual_time = *spent;
+        *spent += ESTIMATE;
+        Some((key, class))
+    }
+
+    /// A worker is done with a job, or it needs none; `cost` is the processor time that it took. Gives all who waited.
+    pub fn finish(&mut self, key: &Key, cost: Duration) -> Vec<Served> {
+        let Some(job) = self.jobs.remove(key) else { return Vec::new() };
+        self.settle(job.state, cost);
+        let clients: BTreeSet<ClientId> = job.waiters.keys().map(|waiter| waiter.client).collect();
+        clients.into_iter().for_each(|client| self.unqueue(client, (job.serial, *key)));
+        let served = job.waiters.into_iter().map(|(waiter, (class, since))| Served { waiter, class, since });
+        let waiting = &mut self.waiting;
+        served.inspect(|served| _ = waiting.remove(&served.waiter)).collect()
+    }
+
+    /// A worker had to leave a job: it waits for the next one, in its old place. False if nobody waits for it any more.
+    pub fn again(&mut self, key: Key, now: Time) -> bool {
+        let Some(job) = self.jobs.get_mut(&key) else { return false };
+        let state = std::mem::replace(&mut job.state, State::Ready);
+        let wanted = !job.waiters.is_empty();
+        self.settle(state, Duration::ZERO);
+        if wanted {
+            self.place_all(key, now);
+        } else {
+            self.jobs.remove(&key);
+        }
+        wanted
+    }
+
+    /// Where a job stands, if there is one.
+    pub fn state(&self, key: &Key) -> Option<State> {
+        self.jobs.get(key).map(|job| job.state)
+    }
+
+    /// The job that somebody waits for.
+    pub fn waits_for(&self, waiter: Waiter) -> Option<Key> {
+        self.waiting.get(&waiter).map(|(key, _)| *key)
+    }
+
+    /// Who waits for a job.
+    pub fn waiters(&self, key: &Key) -> impl Iterator<Item = Waiter> {
+        self.jobs.get(key).into_iter().flat_map(|job| job.waiters.keys().copied())
+    }
+
+    /// Jobs that workers have.
+    pub fn running(&self) -> impl Iterator<Item = (Key, Class, Time)> {
+        self.jobs.iter().filter_map(|(key, job)| match job.state {
+            State::Running(class, _, since) => Some((*key, class, since)),
+            _ => None,
+        })
+    }
+
+    /// Jobs of a class that wait for a worker; one that several clients wait for counts once for each.
+    pub fn queued(&self, class: Class) -> usize {
+        self.queues.get(class as usize).map_or(0, |queue| queue.values().map(BTreeSet::len).sum())
+    }
+
+    /// All jobs.
+    pub fn len(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
+    fn settle(&mut self, state: State, cost: Duration) {
+        if let State::Running(_, client, _) = state
+            && let Some(spent) = self.spent.get_mut(&client)
+        {
+            *spent = (*spent + cost).saturating_sub(ESTIMATE);
+        }
+    }
+
+    fn place_all(&mut self, key: Key, now: Time) {
+        let clients: BTreeSet<ClientId> = self.waiters(&key).map(|waiter| waiter.client).collect();
+        clients.into_iter().for_each(|client| self.place(key, client, now));
+    }
+
+    /// Puts a job where it belongs among this client's.
+    fn place(&mut self, key: Key, client: ClientId, now: Time) {
+        let Some(job) = self.jobs.get(&key) else { return };
+        let (serial, since) = (job.serial, job.since);
+        let own = Waiter { client, id: 0 }..=Waiter { client, id: u64::MAX };
+        let best = job.waiters.range(own).map(|(_, (class, _))| *class).min();
+        let best = best.filter(|_| job.state == State::Ready);
+        self.unqueue(client, (serial, key));
+        let Some(mut class) = best else { return };
+        if class == Class::Populate && now.saturating_sub(since) >= AGEING {
+            class = Class::Optimize;
+        }
+        // Idleness is not saved up: whoever has nothing queued begins where the others are.
+        if !self.queues.iter().any(|queue| queue.contains_key(&client)) {
+            let spent = self.spent.entry(client).or_default();
+            *spent = (*spent).max(self.virtual_time);
+        }
+        if let Some(queue) = self.queues.get_mut(class as usize) {
+            queue.entry(client).or_default().insert((serial, key));
+        }
+    }
+
+    fn unqueue(&mut self, client: ClientId, entry: (u64, Key)) {
+        for queue in &mut self.queues {
+            if let Some(jobs) = queue.get_mut(&client) {
+                jobs.remove(&entry);
+                if jobs.is_empty() {
+                    queue.remove(&client);
+                }
+            }
+        }
+    }
+
+    /// Moves up what has waited for long.
+    fn age(&mut self, now: Time) {
+        let last = self.queues.last().into_iter().flatten();
+        let oldest = last.filter_map(|(client, jobs)| jobs.first().map(|(_, key)| (*client, *key)));
+        let old: Vec<_> = oldest
+            .filter(|(_, key)| self.jobs.get(key).is_some_and(|job| now.saturating_sub(job.since) >= AGEING))
+            .collect();
+        old.into_iter().for_each(|(client, key)| self.place(key, client, now));
+    }
+}
+
+#[cfg(test)]
+mod tests;

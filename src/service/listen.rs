@@ -1,0 +1,79 @@
+//! The socket: where it is, whose it is, and that there is one service behind it.
+//!
+//! A folder that is made for it belongs to this user alone (0700), as does the socket (0600); who connects has to be this user
+//! all the same. A lock file beside it, held as long as the service lives, tells a service that runs from a socket that was left
+//! behind, which is replaced. A socket that systemd has made is taken as it is.
+
+use crate::error::{Context as _, Error, Result};
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{DirBuilder, File, Permissions};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+
+/// A socket that is listened on.
+pub struct Socket {
+    /// The listener, not blocking.
+    pub listener: UnixListener,
+    /// Its path, and the lock; none if systemd has made it.
+    own: Option<(PathBuf, File)>,
+}
+
+impl Socket {
+    /// Takes the socket that systemd passes, or makes one at `path`.
+    ///
+    /// # Errors
+    /// Environment: another service listens there, or the system refuses.
+    pub fn open(path: Option<&Path>) -> Result<Self> {
+        let inherited = listenfd::ListenFd::from_env().take_unix_listener(0).map_err(Error::from);
+        if let Some(listener) = inherited.at(|| "socket passed by systemd")? {
+            listener.set_nonblocking(true)?;
+            return Ok(Self { listener, own: None });
+        }
+        let path = path.ok_or_else(|| {
+            Error::environment("this session has no folder for sockets ($XDG_RUNTIME_DIR): name one with --socket")
+        })?;
+        Self::bind(path).at(|| format!("socket {}", path.display()))
+    }
+
+    fn bind(path: &Path) -> Result<Self> {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        }
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(".lock");
+        let lock = File::options().create(true).truncate(false).write(true).open(PathBuf::from(beside))?;
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return Err(Error::environment("another service listens there"));
+        }
+        match std::fs::symlink_metadata(path) {
+            // Nobody holds the lock, so nobody listens.
+            Ok(there) if there.file_type().is_socket() => std::fs::remove_file(path)?,
+            Ok(_) => return Err(Error::environment("something that is no socket is there")),
+            Err(_) => {}
+        }
+        let listener = UnixListener::bind(path)?;
+        std::fs::set_permissions(path, Permissions::from_mode(0o600))?;
+        listener.set_nonblocking(true)?;
+        Ok(Self { listener, own: Some((path.to_owned(), lock)) })
+    }
+
+    /// Where it is, for people.
+    pub fn place(&self) -> String {
+        self.own.as_ref().map_or_else(|| "a socket of systemd".into(), |(path, _)| path.display().to_string())
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // Under the lock still, so it is ours; and a path that is left behind does no harm.
+        if let Some((path, _)) = &self.own {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Whether this user may ask for anything: it is the service's own.
+pub fn is_welcome(user: u32) -> bool {
+    user == rustix::process::geteuid().as_raw()
+}

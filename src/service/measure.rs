@@ -1,0 +1,132 @@
+//! What a pipeline costs, as its ELF says: waves that fit a SIMD, registers, scratch, instructions. And which of two is better.
+
+use crate::elf::{Elf, Home, stt};
+use crate::error::{Error, Result};
+use crate::isa::disassemble;
+use crate::metadata::document::{Document, get, submap};
+use crate::metadata::note;
+use crate::metadata::schema::Key;
+use crate::target::{GfxIp, Stage, WaveSize};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Fewer instructions than this share of the linked pipeline's, in percent, are no gain: it is within what a schedule changes.
+const GAIN: u64 = 2;
+/// Waves that a SIMD holds at most, whatever their size (gfx10.3).
+const MOST_WAVES: u32 = 16;
+
+/// What one stage costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageCost {
+    /// Stage.
+    pub stage: Stage,
+    /// Vector registers of a wave.
+    pub vgprs: u32,
+    /// Waves that fit a SIMD by that.
+    pub waves: u32,
+    /// Bytes of scratch memory of a lane.
+    pub scratch: u32,
+}
+
+/// What a pipeline costs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Its stages.
+    pub stages: Vec<StageCost>,
+    /// Instructions of all code, prologs and epilogs included. Loops count once: nobody knows how often they run.
+    pub instructions: u64,
+}
+
+impl Cost {
+    /// Of a final ELF.
+    ///
+    /// # Errors
+    /// Malformed: no ELF with code and metadata.
+    pub fn of(bytes: &[u8], target: GfxIp) -> Result<Self> {
+        let elf = Elf::parse(bytes)?;
+        let (index, text) = elf.section(".text").ok_or_else(|| Error::malformed("no .text"))?;
+        let words: Vec<u32> = text.data.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        let mut spans: Vec<(usize, usize)> = Vec::new();
+        for symbol in elf.symbols.iter().filter(|s| s.kind == stt::FUNC && s.home == Home::Section(index)) {
+            let end = symbol.value.saturating_add(symbol.size) / 4;
+            let place = |dword: u64| usize::try_from(dword).map_or(words.len(), |dword| dword.min(words.len()));
+            spans.push((place(symbol.value / 4), place(end)));
+        }
+        spans.sort_unstable();
+        let (mut instructions, mut at) = (0, 0);
+        for (start, end) in spans {
+            // A stage's symbol covers all its parts where they are adjacent.
+            at = at.max(start);
+            while let Some(rest) = words.get(at..end).filter(|rest| !rest.is_empty()) {
+                at += disassemble(target, rest).map_or(1, |instruction| usize::from(instruction.dwords()).max(1));
+                instructions += 1;
+            }
+        }
+        let notes = elf.sections.iter().find(|s| s.name == ".note").ok_or_else(|| Error::malformed("no .note"))?;
+        let pipeline = Document::parse(note::metadata(notes.data)?)?.pipeline;
+        let all = submap(&pipeline, Key::HardwareStages.name())?;
+        let mut stages = Vec::new();
+        for stage in [Stage::Vertex, Stage::Fragment, Stage::Compute] {
+            let own = all.map(|all| submap(all, stage.hardware_name())).transpose()?.flatten();
+            let Some(own) = own else { continue };
+            let number = |key: Key| get(own, key.name()).and_then(rmpv::Value::as_u64).unwrap_or_default() as u32;
+            let wave = WaveSize::try_from(number(Key::WavefrontSize))?;
+            let (vgprs, scratch) = (number(Key::VgprCount), number(Key::ScratchMemorySize));
+            stages.push(StageCost { stage, vgprs, waves: waves(target, wave, vgprs), scratch });
+        }
+        Ok(Self { stages, instructions })
+    }
+
+    /// Why this is better than what was linked, or why it is not.
+    ///
+    /// # Errors
+    /// Why not, in words.
+    pub fn better_than(&self, linked: &Self) -> std::result::Result<String, String> {
+        let pairs = || self.stages.iter().zip(&linked.stages);
+        if let Some((now, was)) = pairs().find(|(now, was)| now.waves < was.waves || now.scratch > was.scratch) {
+            return Err(format!("the {} stage would be worse: {now}, linked {was}", was.stage));
+        }
+        if let Some((now, was)) = pairs().find(|(now, was)| now.waves > was.waves || now.scratch < was.scratch) {
+            return Ok(format!("{} stage: {now}, linked {was}", was.stage));
+        }
+        let instructions = format!("{} instructions, linked {}", self.instructions, linked.instructions);
+        let limit = linked.instructions.saturating_mul(100 - GAIN);
+        if self.instructions.saturating_mul(100) <= limit { Ok(instructions) } else { Err(instructions) }
+    }
+}
+
+impl fmt::Display for StageCost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { stage: _, vgprs, waves, scratch } = self;
+        write!(f, "{waves} waves ({vgprs} VGPRs, {scratch} bytes of scratch)")
+    }
+}
+
+/// Waves that fit a SIMD's registers.
+fn waves(target: GfxIp, wave: WaveSize, vgprs: u32) -> u32 {
+    let files = target.registers();
+    let pick = |[w32, w64]: [u32; 2]| if wave == WaveSize::W32 { w32 } else { w64 };
+    let given = vgprs.max(1).next_multiple_of(pick(files.vgpr_allocation));
+    (pick(files.physical_vgprs) / given).min(MOST_WAVES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cost(vgprs: u32, scratch: u32, instructions: u64) -> Cost {
+        let waves = waves(GfxIp::Gfx1030, WaveSize::W32, vgprs);
+        Cost { stages: vec![StageCost { stage: Stage::Compute, vgprs, waves, scratch }], instructions }
+    }
+
+    #[test]
+    fn waves_come_before_instructions_and_a_schedule_is_no_gain() {
+        let linked = cost(70, 0, 1000);
+        assert_eq!(linked.stages[0].waves, 12);
+        assert!(cost(60, 0, 1005).better_than(&linked).unwrap().contains("16 waves (60 VGPRs"));
+        assert!(cost(90, 0, 500).better_than(&linked).unwrap_err().contains("would be worse"));
+        assert!(cost(70, 16, 500).better_than(&linked).is_err(), "scratch is worse than any instruction");
+        assert_eq!(cost(70, 0, 980).better_than(&linked).unwrap(), "980 instructions, linked 1000");
+        assert!(cost(72, 0, 981).better_than(&linked).is_err());
+    }
+}

@@ -1,0 +1,423 @@
+//! The service: compiles for many clients, in watched worker processes, into one cache that the clients read.
+//!
+//! ```text
+//! socket ── listen ──> connections ── session ──> messages ─┐                            ┌─> session: answers
+//!                              workers, keep: what is done ─┼─> serve ── broker, jobs ──>├─> workers: compile
+//!                       budget, pressure: every half second ┘   one loop, one thread     └─> keep: put, look, save
+//! ```
+//!
+//! [`broker::Broker`] decides and does nothing; [`serve`] does what it says and decides nothing. So what is hard to get right
+//! (who shares a job, who comes first, who is told what) is tested without a socket, and what touches the world is short.
+//! `docs/service.md` is the manual: protocol, limits, budgets, what happens when something dies.
+
+pub mod broker;
+mod budget;
+mod jobs;
+pub mod journal;
+mod keep;
+mod listen;
+mod measure;
+mod metrics;
+pub mod optimize;
+mod pipelines;
+pub mod poison;
+mod pressure;
+pub mod records;
+pub mod session;
+mod stages;
+mod wake;
+mod workers;
+
+pub use jobs::ClientId;
+
+use crate::cache::{Cache, Key};
+use crate::compile::StageElf;
+use crate::compile::request::{Module, ModuleDigest};
+use crate::compile::worker::{Worker, WorkerConfig};
+use crate::error::{Context as _, Error, Result};
+use crate::files;
+use crate::toolchain::record_compiler;
+use crate::wire::{Class, ServiceStatus};
+use broker::{Broker, Effect, Event, Facts, Machine};
+use budget::Budget;
+use journal::Journal;
+use keep::Keeper;
+use listen::Socket;
+use poison::Poison;
+use pressure::Pressure;
+use records::Records;
+use session::{Greeting, Outbox};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+use wake::Message;
+use workers::Workers;
+
+/// How a service is run.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where it listens, unless systemd passes a socket.
+    pub socket: Option<PathBuf>,
+    /// The folder of its cache.
+    pub cache: PathBuf,
+    /// How its workers are run; the deadline is that of jobs that nobody waits for.
+    pub worker: WorkerConfig,
+    /// Worker processes at once.
+    pub workers: usize,
+    /// The machine is there for this: nothing is held back for its user.
+    pub dedicated: bool,
+    /// Where metrics are written.
+    pub metrics_file: Option<PathBuf>,
+    /// End after so long without a client and a job.
+    pub idle_exit: Option<Duration>,
+    /// How long running jobs may take when the service is asked to end.
+    pub grace: Duration,
+}
+
+/// Connections at once.
+const MAX_CLIENTS: usize = 256;
+/// How often the machine is looked at.
+const TICK: Duration = Duration::from_millis(500);
+/// How often metrics are written.
+const METRICS: Duration = Duration::from_secs(15);
+/// Threads for what waits for a disk.
+const DISK_THREADS: usize = 4;
+/// Messages that wait for the loop.
+const MESSAGES: usize = 256;
+/// Bytes of modules that are kept for requests to come.
+const MODULES: u64 = 256 << 20;
+
+/// Where a service keeps its list of poison, below the folder of its cache.
+pub fn poison_dir(cache: &Path) -> PathBuf {
+    cache.join("service/poison")
+}
+
+/// Where it keeps what it knows of pipelines.
+pub fn journal_dir(cache: &Path) -> PathBuf {
+    cache.join("service/pipelines")
+}
+
+fn modules_dir(cache: &Path) -> PathBuf {
+    cache.join("service/modules")
+}
+
+/// Runs a service until it is asked to end (SIGTERM, SIGINT), or has been idle for as long as it may. `log` tells people.
+///
+/// # Errors
+/// Environment: the socket or the cache cannot be used, or no worker starts.
+pub fn serve(config: Config, log: &dyn Fn(&str)) -> Result<()> {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(DISK_THREADS).build()?;
+    let ended = runtime.block_on(async {
+        // First the socket: whoever connects early waits, and two services never both start workers.
+        let socket = Socket::open(config.socket.as_deref())?;
+        let (to, messages) = mpsc::channel(MESSAGES);
+        let mut service = Service::start(config, &socket, to, log).await?;
+        service.run(messages).await;
+        service.workers.dismiss().await;
+        Ok(())
+    });
+    // What a disk holds up is not waited for.
+    runtime.shutdown_background();
+    ended
+}
+
+struct Service<'a> {
+    config: Config,
+    log: &'a dyn Fn(&str),
+    begun: Instant,
+    broker: Broker,
+    workers: Workers,
+    keeper: Keeper,
+    cache: Arc<Cache>,
+    modules: Arc<Mutex<Records>>,
+    rows: records::Writer,
+    outboxes: BTreeMap<ClientId, Arc<Outbox>>,
+    sessions: Arc<Mutex<BTreeMap<ClientId, tokio::task::AbortHandle>>>,
+    budget: Budget,
+    pressure: Pressure,
+    /// Of background jobs, to see what they cost.
+    background: BTreeMap<Key, ()>,
+    metrics_written: Option<Instant>,
+    busy_at: Instant,
+    draining_since: Option<Instant>,
+    to: mpsc::Sender<Message>,
+}
+
+impl<'a> Service<'a> {
+    async fn start(config: Config, socket: &Socket, to: mpsc::Sender<Message>, log: &'a dyn Fn(&str)) -> Result<Self> {
+        let cache = Arc::new(Cache::open(&config.cache, Default::default())?);
+        let first = Worker::start(&config.worker).await?;
+        let compiler = first.compiler().clone();
+        // Clients compute keys with it.
+        record_compiler(&cache, &compiler).at(|| "the cache cannot be written")?;
+        let workers = budget::workers_that_fit(config.workers, config.worker.memory_mib);
+        if workers < config.workers {
+            log(&format!("{workers} of {} workers: more do not fit half of the available memory", config.workers));
+        }
+        let sandbox = first.sandbox().to_owned();
+        log(&format!("listens on {}, {workers} workers ({sandbox}), {}", socket.place(), compiler.backend));
+        let status = ServiceStatus {
+            pid: std::process::id(),
+            cache: config.cache.display().to_string(),
+            sandbox,
+            ..ServiceStatus::default()
+        };
+        let greeting = Greeting { compiler: compiler.clone(), cache: config.cache.clone() };
+        let poison = Poison::open(&poison_dir(&config.cache), compiler.clone());
+        let rows = journal::records(&journal_dir(&config.cache));
+        let journal = Journal::new(rows.all());
+        let sessions = Arc::new(Mutex::default());
+        listen(socket, Arc::new(greeting), to.clone(), Arc::clone(&sessions))?;
+        signals(&to)?;
+        tick(to.clone());
+        // Outside of systemd nobody is told.
+        let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        Ok(Self {
+            begun: Instant::now(),
+            broker: Broker::new(Facts { compiler, workers, status }, poison, journal),
+            workers: Workers::new(config.worker.clone(), workers, first, to.clone()),
+            keeper: Keeper::new(cache.clone(), to.clone()),
+            modules: Arc::new(Mutex::new(Records::open(&modules_dir(&config.cache), MODULES))),
+            rows: records::Writer::start(rows)?,
+            cache,
+            outboxes: BTreeMap::new(),
+            sessions,
+            budget: Budget::new(processors),
+            pressure: Pressure::default(),
+            background: BTreeMap::new(),
+            metrics_written: None,
+            busy_at: Instant::now(),
+            draining_since: None,
+            config,
+            log,
+            to,
+        })
+    }
+
+    async fn run(&mut self, mut messages: mpsc::Receiver<Message>) {
+        while let Some(message) = messages.recv().await {
+            if let Some(event) = self.event(message) {
+                self.handle(event);
+            }
+            if self.is_over() {
+                break;
+            }
+        }
+        self.write_metrics();
+        let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
+    }
+
+    /// What a message is to the broker, if anything.
+    fn event(&mut self, message: Message) -> Option<Event> {
+        match message {
+            Message::Event(event) => Some(event),
+            Message::Joined(client, inline, outbox) => {
+                self.outboxes.insert(client, outbox);
+                Some(Event::Joined(client, inline))
+            }
+            Message::Gone(client, why) => {
+                self.outboxes.remove(&client);
+                lock(&self.sessions).remove(&client);
+                if let Some(why) = why {
+                    (self.log)(&format!("client {}: {why}", client.0));
+                }
+                Some(Event::Left(client))
+            }
+            Message::Compiled(key, compiled, idle) => {
+                if self.background.remove(&key).is_some() {
+                    self.budget.spend(compiled.cost, self.begun.elapsed());
+                }
+                self.workers.done(&key, idle).then_some(Event::Compiled(key, compiled))
+            }
+            Message::Kept(key, bytes, result) => {
+                let kept = result.is_ok();
+                if let Some(said) = self.keeper.done(bytes, result) {
+                    (self.log)(&said);
+                }
+                Some(Event::Kept(key, kept))
+            }
+            Message::Tick => Some(Event::Tick(self.look_at_machine())),
+            Message::Stop => {
+                self.draining_since.get_or_insert_with(Instant::now);
+                Some(Event::Drain)
+            }
+        }
+    }
+
+    fn handle(&mut self, event: Event) {
+        let mut events = vec![event];
+        while let Some(event) = events.pop() {
+            for effect in self.broker.handle(event, self.begun.elapsed()) {
+                events.extend(self.perform(effect));
+            }
+        }
+    }
+
+    /// Brings an effect about. What it leads to at once is an event.
+    fn perform(&mut self, effect: Effect) -> Option<Event> {
+        match effect {
+            Effect::Tell(client, tell) => {
+                if let Err(why) = self.outboxes.get(&client).map_or(Ok(()), |outbox| outbox.tell(&tell)) {
+                    return self.cut_off(client, &why);
+                }
+            }
+            Effect::Close(client, why) => {
+                if let Some(outbox) = self.outboxes.get(&client) {
+                    // It may be gone.
+                    let _ = outbox.tell(&crate::wire::Tell::Refused(why.clone()));
+                }
+                return self.cut_off(client, &why);
+            }
+            Effect::Look(key) => {
+                let cache = self.cache.clone();
+                self.on_disk(move || Event::Looked(key, cache.get(&key).map(StageElf)));
+            }
+            Effect::Load(digest) => {
+                let modules = self.modules.clone();
+                self.on_disk(move || Event::Loaded(digest, load(&modules, digest)));
+            }
+            Effect::Save(module) => {
+                let modules = self.modules.clone();
+                tokio::task::spawn_blocking(move || {
+                    // A module that is not kept is sent again.
+                    let _ = lock(&modules).put(Key(module.digest().0), module.bytes());
+                });
+            }
+            Effect::Compile { key, request, module, class } => {
+                if class >= Class::Optimize {
+                    self.background.insert(key, ());
+                }
+                self.workers.begin(key, request, module, class);
+            }
+            Effect::Stop(key) => {
+                self.background.remove(&key);
+                self.workers.stop(&key);
+            }
+            Effect::Keep(key, elf) => {
+                if !self.keeper.keep(key, elf) {
+                    return Some(Event::Kept(key, false));
+                }
+            }
+            Effect::Compare(comparison) => self.on_disk(move || comparison.run()),
+            Effect::Remember(changed) => self.rows.write(changed),
+            Effect::Log(line) => (self.log)(&line),
+        }
+        None
+    }
+
+    /// Does something that may wait for a disk, on another thread.
+    fn on_disk(&self, work: impl FnOnce() -> Event + Send + 'static) {
+        let to = self.to.clone();
+        tokio::task::spawn_blocking(move || {
+            // The service itself has ended if nobody takes it.
+            let _ = to.blocking_send(Message::Event(work()));
+        });
+    }
+
+    fn cut_off(&mut self, client: ClientId, why: &Error) -> Option<Event> {
+        self.outboxes.remove(&client)?;
+        (self.log)(&format!("client {}: {why}", client.0));
+        if let Some(session) = lock(&self.sessions).remove(&client) {
+            session.abort();
+        }
+        Some(Event::Left(client))
+    }
+
+    fn look_at_machine(&mut self) -> Machine {
+        let now = self.begun.elapsed();
+        let mut pressure = Vec::new();
+        if !self.config.dedicated {
+            pressure = self.pressure.reasons();
+            pressure.extend(self.budget.reason(now));
+        }
+        for notice in self.cache.notices() {
+            (self.log)(&notice);
+        }
+        if self.metrics_written.is_none_or(|when| when.elapsed() >= METRICS) {
+            self.write_metrics();
+        }
+        let _ = sd_notify::notify(&[sd_notify::NotifyState::Watchdog]);
+        Machine { worker_memory: Workers::memory(), pressure, not_kept_because: self.keeper.pause() }
+    }
+
+    fn write_metrics(&mut self) {
+        self.metrics_written = Some(Instant::now());
+        let Some(path) = &self.config.metrics_file else { return };
+        if let Err(e) = files::write(path, metrics::text(&self.broker.status()).as_bytes()) {
+            (self.log)(&format!("metrics: {e}"));
+        }
+    }
+
+    fn is_over(&mut self) -> bool {
+        if let Some(since) = self.draining_since {
+            return self.broker.is_drained() || since.elapsed() >= self.config.grace;
+        }
+        if !self.broker.is_idle() {
+            self.busy_at = Instant::now();
+        }
+        self.config.idle_exit.is_some_and(|limit| self.busy_at.elapsed() >= limit)
+    }
+}
+
+/// What these locks guard is whole after any panic between two of its operations, so a poisoned lock is still good.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn load(modules: &Mutex<Records>, digest: ModuleDigest) -> Option<Module> {
+    let key = Key(digest.0);
+    let bytes = lock(modules).get(&key)?;
+    lock(modules).touch(&key);
+    Module::new(bytes).ok()
+}
+
+/// A session for each connection.
+fn listen(
+    socket: &Socket,
+    greeting: Arc<Greeting>,
+    to: mpsc::Sender<Message>,
+    sessions: Arc<Mutex<BTreeMap<ClientId, tokio::task::AbortHandle>>>,
+) -> Result<()> {
+    let listener = tokio::net::UnixListener::from_std(socket.listener.try_clone()?)?;
+    tokio::spawn(async move {
+        let mut last = ClientId::SERVICE;
+        loop {
+            let Ok((stream, _)) = listener.accept().await else {
+                // Out of descriptors, most likely: connections that end give some back.
+                tokio::time::sleep(TICK).await;
+                continue;
+            };
+            let known = stream.peer_cred().is_ok_and(|peer| listen::is_welcome(peer.uid()));
+            if !known || lock(&sessions).len() >= MAX_CLIENTS {
+                continue;
+            }
+            last = ClientId(last.0 + 1);
+            // Under the lock, so that a session that ends at once is there to be removed.
+            let mut open = lock(&sessions);
+            let session = tokio::spawn(session::run(stream, last, greeting.clone(), to.clone()));
+            open.insert(last, session.abort_handle());
+        }
+    });
+    Ok(())
+}
+
+fn signals(to: &mpsc::Sender<Message>) -> Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    for kind in [SignalKind::terminate(), SignalKind::interrupt()] {
+        let (mut signal, to) = (signal(kind)?, to.clone());
+        tokio::spawn(async move { while signal.recv().await.is_some() && to.send(Message::Stop).await.is_ok() {} });
+    }
+    Ok(())
+}
+
+fn tick(to: mpsc::Sender<Message>) {
+    tokio::spawn(async move {
+        while to.send(Message::Tick).await.is_ok() {
+            tokio::time::sleep(TICK).await;
+        }
+    });
+}

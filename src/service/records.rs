@@ -1,0 +1,216 @@
+//! Records in files: a folder with a file for each, named by its key, checked by digest, replaced whole.
+//!
+//! What the service remembers besides results (poison, modules, pipelines) has to be listed, changed and deleted, one record at
+//! a time, which the cache's stores do not do and need not. Files do, and need no repair: a record appears by a rename, so a
+//! kill leaves the old one or the new one; one that a crash of the machine or a bad disk has damaged fails its digest and is
+//! deleted. Others may read the folder while the service writes. Nothing is synced: what is lost with the machine's power is
+//! made again.
+
+use crate::cache::{Key, entry};
+use crate::error::{Context as _, Error, Result};
+use crate::files;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::SystemTime;
+
+/// A folder of records.
+pub struct Records {
+    dir: PathBuf,
+    cap: u64,
+    known: BTreeMap<Key, Known>,
+    bytes: u64,
+}
+
+struct Known {
+    bytes: u64,
+    used: SystemTime,
+}
+
+impl Records {
+    /// The records of a folder, which need not be there. With more than `cap` bytes in it the ones used least recently go.
+    pub fn open(dir: &Path, cap: u64) -> Self {
+        let mut records = Self { dir: dir.to_owned(), cap, known: BTreeMap::new(), bytes: 0 };
+        for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+            let Ok(data) = entry.metadata() else { continue };
+            match entry.file_name().to_str().and_then(parse_key) {
+                Some(key) => records.note(key, data.len(), data.modified().unwrap_or(SystemTime::UNIX_EPOCH)),
+                // What a kill has left of a write.
+                None if entry.file_name().as_encoded_bytes().starts_with(b".") => drop(fs::remove_file(entry.path())),
+                None => {}
+            }
+        }
+        records
+    }
+
+    /// A record; none if there is none, or it is damaged.
+    pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
+        let path = self.path(key);
+        let payload = entry::into_payload(key, fs::read(&path).ok()?);
+        if payload.is_err() {
+            // It has no other use than to be in the way.
+            let _ = fs::remove_file(&path);
+        }
+        payload.ok()
+    }
+
+    /// All of them that are whole.
+    pub fn all(&self) -> impl Iterator<Item = (Key, Vec<u8>)> {
+        self.known.keys().filter_map(|key| Some((*key, self.get(key)?)))
+    }
+
+    /// Writes a record, and deletes others if there are too many bytes.
+    ///
+    /// # Errors
+    /// Environment: it cannot be written.
+    pub fn put(&mut self, key: Key, payload: &[u8]) -> Result<()> {
+        let encoded = entry::encode(&key, payload);
+        if encoded.len() as u64 > self.cap {
+            return Err(Error::environment(format!("a record of {} bytes in a folder of {}", encoded.len(), self.cap)));
+        }
+        fs::create_dir_all(&self.dir).map_err(Error::from).at(|| self.dir.display().to_string())?;
+        files::write(&self.path(&key), &encoded)?;
+        self.note(key, encoded.len() as u64, SystemTime::now());
+        while self.bytes > self.cap {
+            let Some(oldest) = self.known.iter().min_by_key(|(_, known)| known.used).map(|(key, _)| *key) else {
+                break;
+            };
+            self.remove(&oldest);
+        }
+        Ok(())
+    }
+
+    /// A record was of use.
+    pub fn touch(&mut self, key: &Key) {
+        let now = SystemTime::now();
+        if let Some(known) = self.known.get_mut(key) {
+            known.used = now;
+        }
+        // The order is a hint: that it cannot be kept costs a record that might have stayed.
+        let _ = fs::File::open(self.path(key)).and_then(|file| file.set_modified(now));
+    }
+
+    /// Deletes a record. True if it was there.
+    pub fn remove(&mut self, key: &Key) -> bool {
+        if let Some(known) = self.known.remove(key) {
+            self.bytes -= known.bytes;
+        }
+        fs::remove_file(self.path(key)).is_ok()
+    }
+
+    fn note(&mut self, key: Key, bytes: u64, used: SystemTime) {
+        self.bytes += bytes;
+        if let Some(old) = self.known.insert(key, Known { bytes, used }) {
+            self.bytes -= old.bytes;
+        }
+    }
+
+    fn path(&self, key: &Key) -> PathBuf {
+        self.dir.join(key.to_string())
+    }
+}
+
+/// Records to write: keys and payloads.
+pub type Batch = Vec<(Key, Vec<u8>)>;
+
+/// Writes records on a thread of its own, in the order in which they come; it has written all of them when it is dropped.
+pub struct Writer {
+    to: Option<mpsc::Sender<Batch>>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Writer {
+    /// Into these records.
+    ///
+    /// # Errors
+    /// Environment: no thread can be had.
+    pub fn start(mut records: Records) -> Result<Self> {
+        let (to, from) = mpsc::channel::<Batch>();
+        let thread = std::thread::Builder::new().name("dovetail-records".into());
+        let write = move || {
+            for (key, payload) in from.into_iter().flatten() {
+                // What is not kept is forgotten with this process, and made again by the next one.
+                let _ = records.put(key, &payload);
+            }
+        };
+        Ok(Self { to: Some(to), thread: Some(thread.spawn(write)?) })
+    }
+
+    /// Writes these.
+    pub fn write(&self, records: Batch) {
+        if let Some(to) = &self.to {
+            // Its thread ends with it, and not before.
+            let _ = to.send(records);
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        drop(self.to.take());
+        if let Some(thread) = self.thread.take() {
+            // If it panicked, what it had not written is lost either way.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A key as it is printed.
+pub fn parse_key(text: &str) -> Option<Key> {
+    let digits = text.as_bytes();
+    let mut key = [0; 32];
+    if digits.len() != 64 {
+        return None;
+    }
+    for (byte, pair) in key.iter_mut().zip(digits.chunks_exact(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(Key(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(n: u8) -> Key {
+        Key([n; 32])
+    }
+
+    #[test]
+    fn what_is_put_is_there_after_a_restart_and_what_is_damaged_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut records = Records::open(dir.path(), 1 << 20);
+        (1..=3).for_each(|n| records.put(key(n), &[n; 100]).unwrap());
+        assert!(records.remove(&key(3)) && !records.remove(&key(3)));
+        fs::write(dir.path().join(".left.part"), b"of a kill").unwrap();
+        let path = dir.path().join(key(1).to_string());
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[50] ^= 1;
+        fs::write(&path, bytes).unwrap();
+        let records = Records::open(dir.path(), 1 << 20);
+        assert_eq!(records.all().collect::<Vec<_>>(), [(key(2), vec![2; 100])]);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "damaged and left records are gone");
+    }
+
+    #[test]
+    fn the_ones_used_least_recently_go_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut records = Records::open(dir.path(), 1000);
+        for n in 1..=3 {
+            records.put(key(n), &[n; 200]).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        records.touch(&key(1));
+        records.put(key(4), &[4; 400]).unwrap();
+        let left: Vec<u8> = Records::open(dir.path(), 1000).all().map(|(key, _)| key.0[0]).collect();
+        assert_eq!(left, [1, 3, 4]);
+        assert!(records.put(key(5), &[0; 2000]).is_err(), "what can never fit is refused");
+    }
+
+    #[test]
+    fn keys_are_read_as_they_are_printed() {
+        assert_eq!(parse_key(&key(0xa7).to_string()), Some(key(0xa7)));
+        assert!(["", "a7", &"g".repeat(64), &"é".repeat(32)].iter().all(|text| parse_key(text).is_none()));
+    }
+}

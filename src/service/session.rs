@@ -1,0 +1,283 @@
+//! One client: its frames in, what it is told out.
+//!
+//! A client has two seconds for its hello and 64 KiB until then; a frame that is too long, a message that is none, or answers
+//! that it does not take end its connection and nothing else. What is read waits for the broker, so a client that asks faster
+//! than it is served is slowed by its own socket; pings are answered here.
+
+use super::broker::{Event, LIMITS};
+use super::jobs::ClientId;
+use super::wake::Message;
+use crate::compile::request::{CompilerId, Module};
+use crate::error::{Error, Result};
+use crate::frame::{self, HEAD};
+use crate::wire::{Ask, Cached, Hello, MAX_FRAME, MAX_HELLO, PROTOCOLS, REQUEST_SCHEMA, Tell, Welcome};
+use std::collections::VecDeque;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::net::UnixStream;
+use tokio::sync::{Notify, mpsc};
+
+/// How long a client may take to introduce itself.
+const HELLO_PATIENCE: Duration = Duration::from_secs(2);
+/// Bytes of answers that a client has not taken; one with more is too slow.
+const MAX_UNSENT: usize = 8 << 20;
+/// Bytes that are read at once.
+const CHUNK: usize = 64 << 10;
+/// A module of more bytes is hashed on another thread.
+const LARGE_MODULE: usize = 256 << 10;
+
+/// What every client is told of the service.
+pub struct Greeting {
+    /// Whose code it serves.
+    pub compiler: CompilerId,
+    /// Its cache.
+    pub cache: PathBuf,
+}
+
+impl Greeting {
+    /// The answer to a hello.
+    ///
+    /// # Errors
+    /// Unsupported: no version of the protocol that both speak.
+    pub fn welcome(&self, hello: &Hello) -> Result<Welcome> {
+        let (first, last) = hello.protocols;
+        let protocol = last.min(PROTOCOLS.1);
+        if protocol < first.max(PROTOCOLS.0) {
+            let ours = format!("the service speaks {} to {}", PROTOCOLS.0, PROTOCOLS.1);
+            return Err(Error::unsupported(format!("protocol {first} to {last}"), ours));
+        }
+        Ok(Welcome {
+            protocol,
+            compiler: self.compiler.clone(),
+            schema: REQUEST_SCHEMA.into(),
+            inline_because: self.inline_because(hello),
+            limits: LIMITS,
+        })
+    }
+
+    fn inline_because(&self, hello: &Hello) -> Option<String> {
+        if hello.schema != REQUEST_SCHEMA {
+            return Some("client and service are of different versions, and may name one request by two keys".into());
+        }
+        let ours = std::fs::metadata(&self.cache).ok();
+        let ours = ours.map(|data| Cached { device: data.dev(), inode: data.ino() });
+        match hello.cache {
+            None => Some("the client reads no cache".into()),
+            theirs if theirs == ours => None,
+            Some(_) => Some("the client reads another folder than the service's cache".into()),
+        }
+    }
+}
+
+/// Frames out of bytes that come in pieces.
+#[derive(Default)]
+pub struct Frames {
+    bytes: Vec<u8>,
+    /// Where the first frame begins that was not taken.
+    start: usize,
+}
+
+impl Frames {
+    /// More bytes.
+    pub fn push(&mut self, bytes: &[u8]) {
+        if self.start > 0 && (self.start == self.bytes.len() || self.start >= CHUNK) {
+            self.bytes.drain(..self.start);
+            self.start = 0;
+        }
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// The body of the next frame, if all of it is there.
+    ///
+    /// # Errors
+    /// Malformed: longer than `limit`.
+    pub fn next(&mut self, limit: u32) -> Result<Option<&[u8]>> {
+        let rest = self.bytes.get(self.start..).unwrap_or_default();
+        let Some((head, rest)) = rest.split_first_chunk::<HEAD>() else { return Ok(None) };
+        let length = frame::body_length(*head, limit)?;
+        if rest.len() < length {
+            return Ok(None);
+        }
+        let from = self.start + HEAD;
+        self.start = from + length;
+        Ok(self.bytes.get(from..from + length))
+    }
+}
+
+/// What a client is told: sent at once where the socket takes it, else kept until it does.
+pub struct Outbox {
+    stream: Arc<UnixStream>,
+    unsent: Mutex<VecDeque<u8>>,
+    more: Notify,
+}
+
+impl Outbox {
+    fn new(stream: Arc<UnixStream>) -> Arc<Self> {
+        Arc::new(Self { stream, unsent: Mutex::default(), more: Notify::new() })
+    }
+
+    /// Says something.
+    ///
+    /// # Errors
+    /// Environment: the client is gone, or takes too little. Unsupported: longer than a frame.
+    pub fn tell(&self, tell: &Tell) -> Result<()> {
+        let bytes = frame::frame(tell, MAX_FRAME)?;
+        let mut unsent = self.unsent();
+        let sent = if unsent.is_empty() { taken(self.stream.try_write(&bytes))? } else { 0 };
+        unsent.extend(bytes.get(sent..).unwrap_or_default());
+        if unsent.len() > MAX_UNSENT {
+            return Err(Error::environment(format!("{} bytes of answers that it does not take", unsent.len())));
+        }
+        if !unsent.is_empty() {
+            self.more.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Sends what was kept, for ever.
+    async fn run(&self) -> Result<()> {
+        loop {
+            self.more.notified().await;
+            while !self.unsent().is_empty() {
+                self.stream.writable().await?;
+                let mut unsent = self.unsent();
+                let sent = taken(self.stream.try_write(unsent.as_slices().0))?;
+                unsent.drain(..sent);
+            }
+        }
+    }
+
+    fn unsent(&self) -> MutexGuard<'_, VecDeque<u8>> {
+        // The bytes are whole after a panic of another holder.
+        self.unsent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn taken(sent: io::Result<usize>) -> Result<usize> {
+    match sent {
+        Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(0),
+        sent => Ok(sent?),
+    }
+}
+
+/// Serves a client until it leaves or breaks the rules, which it is told.
+pub async fn run(stream: UnixStream, client: ClientId, greeting: Arc<Greeting>, to: mpsc::Sender<Message>) {
+    let stream = Arc::new(stream);
+    let outbox = Outbox::new(stream.clone());
+    let writer = outbox.clone();
+    // A set ends its tasks when it is dropped, which is how a session ends that is cut off.
+    let mut writing = tokio::task::JoinSet::new();
+    writing.spawn(async move { writer.run().await });
+    let ended = talk(&stream, client, &greeting, &outbox, &to).await;
+    if let Err(why) = &ended {
+        // It may be gone.
+        let _ = outbox.tell(&Tell::Refused(why.clone()));
+    }
+    // The service itself has ended if nobody takes it.
+    let _ = to.send(Message::Gone(client, ended.err())).await;
+}
+
+async fn talk(
+    stream: &UnixStream,
+    client: ClientId,
+    greeting: &Greeting,
+    outbox: &Arc<Outbox>,
+    to: &mpsc::Sender<Message>,
+) -> Result<()> {
+    let mut frames = Frames::default();
+    let first = tokio::time::timeout(HELLO_PATIENCE, receive(stream, &mut frames, MAX_HELLO)).await;
+    let first = first.map_err(|_| Error::environment(format!("no hello within {HELLO_PATIENCE:?}")))??;
+    let hello = match first {
+        Some(Ask::Hello(hello)) => hello,
+        Some(_) => return Err(Error::malformed("protocol: something before the hello")),
+        None => return Ok(()),
+    };
+    let welcome = greeting.welcome(&hello)?;
+    let inline = welcome.inline_because.is_some();
+    outbox.tell(&Tell::Welcome(welcome))?;
+    let gone = |_| Error::environment("the service ends");
+    to.send(Message::Joined(client, inline, outbox.clone())).await.map_err(gone)?;
+    while let Some(ask) = receive(stream, &mut frames, MAX_FRAME).await? {
+        let event = match ask {
+            Ask::Ping { token } => {
+                outbox.tell(&Tell::Pong { token })?;
+                continue;
+            }
+            Ask::Bye => break,
+            Ask::Module { module } if module.len() > LARGE_MODULE => {
+                let hashed = tokio::task::spawn_blocking(move || Module::new(module.0)).await;
+                Event::Module(client, hashed.unwrap_or_else(|_| Err(Error::bug("panic while a module was hashed"))))
+            }
+            Ask::Module { module } => Event::Module(client, Module::new(module.0)),
+            ask => Event::Asked(client, Box::new(ask)),
+        };
+        to.send(Message::Event(event)).await.map_err(gone)?;
+    }
+    Ok(())
+}
+
+/// The next message; none once the client has closed the connection.
+async fn receive(stream: &UnixStream, frames: &mut Frames, limit: u32) -> Result<Option<Ask>> {
+    loop {
+        if let Some(body) = frames.next(limit)? {
+            return frame::parse(body).map(Some);
+        }
+        stream.readable().await?;
+        let mut chunk = [0; CHUNK];
+        match stream.try_read(&mut chunk) {
+            Ok(0) => return Ok(None),
+            Ok(n) => frames.push(chunk.get(..n).unwrap_or_default()),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_come_out_whole_however_they_came_in() {
+        let sent: Vec<Vec<u8>> = (0..50u8).map(|n| vec![n; 1 + 3000 * usize::from(n % 7)]).collect();
+        let framed = |body: &Vec<u8>| [&(body.len() as u32).to_le_bytes()[..], body].concat();
+        let bytes: Vec<u8> = sent.iter().flat_map(framed).collect();
+        for piece in [1, 7, 4096, bytes.len()] {
+            let (mut frames, mut received) = (Frames::default(), Vec::new());
+            for part in bytes.chunks(piece) {
+                frames.push(part);
+                while let Some(body) = frames.next(1 << 20).unwrap() {
+                    received.push(body.to_vec());
+                }
+            }
+            assert_eq!(received, sent);
+        }
+        let mut frames = Frames::default();
+        frames.push(&1001u32.to_le_bytes());
+        assert!(frames.next(1000).is_err(), "a length is refused before its bytes have come");
+    }
+
+    #[test]
+    fn a_client_reads_the_cache_only_if_it_is_the_same_one_by_the_same_keys() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = std::fs::metadata(dir.path()).unwrap();
+        let ours = Cached { device: data.dev(), inode: data.ino() };
+        let compiler = CompilerId { sources: String::new(), backend: String::new() };
+        let greeting = Greeting { compiler, cache: dir.path().into() };
+        let hello =
+            Hello { protocols: PROTOCOLS, schema: REQUEST_SCHEMA.into(), app: String::new(), cache: Some(ours) };
+        let why = |hello: Hello| greeting.welcome(&hello).unwrap().inline_because.unwrap_or_default();
+        assert_eq!(why(hello.clone()), "");
+        assert!(why(Hello { cache: None, ..hello.clone() }).contains("no cache"));
+        let other = Cached { inode: ours.inode + 1, ..ours };
+        assert!(why(Hello { cache: Some(other), ..hello.clone() }).contains("another folder"));
+        assert!(why(Hello { schema: "other".into(), ..hello.clone() }).contains("versions"));
+        let newer = Hello { protocols: (PROTOCOLS.0, PROTOCOLS.1 + 5), ..hello.clone() };
+        assert_eq!(greeting.welcome(&newer).unwrap().protocol, PROTOCOLS.1);
+        let refused = greeting.welcome(&Hello { protocols: (PROTOCOLS.1 + 1, PROTOCOLS.1 + 2), ..hello }).unwrap_err();
+        assert!(refused.to_string().contains("the service speaks 1 to 1"), "{refused}");
+    }
+}

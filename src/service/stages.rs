@@ -1,0 +1,256 @@
+//! A stage job on its way to a worker: looked for in the cache, then its module found, here or at a client.
+//!
+//! Of all clients that wait for a job one is asked for the module. Another is asked if that one has none, goes away, or does not
+//! answer in time; who sends something else than it was asked for is cut off.
+
+use super::broker::{Broker, Effect, LIMITS, What};
+use super::jobs::{ClientId, Time, Waiter};
+use crate::cache::Key;
+use crate::compile::StageElf;
+use crate::compile::request::{Module, ModuleDigest, StageRequest};
+use crate::error::{Error, Result};
+use crate::keys;
+use crate::wire::{Class, Tell};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a client may take to send a module before another one is asked too.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What is known of a job.
+pub(super) struct Stage {
+    pub(super) request: StageRequest,
+    pub(super) module: Option<Arc<Module>>,
+    phase: Phase,
+    /// Clients that were asked for the module, or have said that they have none.
+    asked: BTreeSet<ClientId>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// In the cache.
+    Looking,
+    /// For the module, among those that were sent before.
+    Loading,
+    /// A client was asked for it then.
+    Asking(Time),
+    /// It has all that it needs.
+    Ready,
+}
+
+impl Broker {
+    /// A request waits for a stage from now on.
+    pub(super) fn want(&mut self, waiter: Waiter, request: StageRequest, class: Class) {
+        let key = match keys::stage(&request, &self.facts.compiler) {
+            Ok(key) => key,
+            Err(error) => return self.fail(waiter, error),
+        };
+        if let Some(elf) = self.keeping.get(&key).cloned() {
+            self.facts.status.coalesced += 1;
+            return self.deliver(waiter, key, &elf, true);
+        }
+        if let Some(error) = self.poison.refuses(&key) {
+            self.facts.status.poison_hits += 1;
+            return self.fail(waiter, error);
+        }
+        if self.jobs.join(key, waiter, class, self.now) {
+            let (module, asked) = (None, BTreeSet::new());
+            self.stages.insert(key, Stage { request, module, phase: Phase::Looking, asked });
+            self.effects.push(Effect::Look(key));
+            return;
+        }
+        self.facts.status.coalesced += 1;
+        let phase = self.stages.get(&key).map(|stage| stage.phase);
+        if phase != Some(Phase::Looking) && self.is_cached_only(waiter) {
+            return self.answer_not_cached(waiter);
+        }
+        self.queued.push(waiter);
+    }
+
+    /// What the cache has for a job.
+    pub(super) fn looked(&mut self, key: Key, found: Option<StageElf>) {
+        let Some(stage) = self.stages.get_mut(&key).filter(|stage| stage.phase == Phase::Looking) else { return };
+        if let Some(elf) = found {
+            self.stages.remove(&key);
+            let elf = Arc::new(elf);
+            for one in self.jobs.finish(&key, Duration::ZERO) {
+                self.facts.status.hits += 1;
+                self.deliver(one.waiter, key, &elf, false);
+            }
+            return;
+        }
+        stage.phase = Phase::Loading;
+        let digest = stage.request.module;
+        let waiters: Vec<Waiter> = self.jobs.waiters(&key).collect();
+        for waiter in waiters.into_iter().filter(|waiter| self.is_cached_only(*waiter)).collect::<Vec<_>>() {
+            self.answer_not_cached(waiter);
+        }
+        if !self.stages.contains_key(&key) {
+            return;
+        }
+        match self.modules.get(&digest).and_then(std::sync::Weak::upgrade) {
+            Some(module) => self.supply(key, module),
+            None => self.effects.push(Effect::Load(digest)),
+        }
+    }
+
+    /// What there is of a module that may have been sent before.
+    pub(super) fn module_loaded(&mut self, digest: ModuleDigest, module: Option<Module>) {
+        let module = module.filter(|module| module.digest() == digest).map(|module| self.share(module));
+        for key in self.in_phase(|stage| stage.request.module == digest && stage.phase == Phase::Loading) {
+            match &module {
+                Some(module) => self.supply(key, module.clone()),
+                None => self.ask_for_module(key),
+            }
+        }
+    }
+
+    /// A client has sent a module.
+    pub(super) fn module_sent(&mut self, client: ClientId, module: Result<Module>) {
+        let module = match module {
+            Ok(module) if module.bytes().len() <= crate::wire::MAX_MODULE => module,
+            Ok(module) => return self.close(client, &format!("a module of {} bytes", module.bytes().len())),
+            Err(e) => return self.close(client, &format!("what is no module: {e}")),
+        };
+        let digest = module.digest();
+        let Some(sender) = self.clients.get_mut(&client) else { return };
+        if !sender.asked.remove(&digest) {
+            return self.close(client, "a module that it was not asked for");
+        }
+        let alive: usize = sender.sent.iter().filter_map(std::sync::Weak::upgrade).map(|m| m.bytes().len()).sum();
+        if (alive + module.bytes().len()) as u64 > LIMITS.module_bytes {
+            let limit = format!("{} bytes of modules of one client", LIMITS.module_bytes);
+            return self.without_module(client, digest, |broker, waiter| {
+                broker.end(waiter);
+                broker.busy(waiter, limit.clone());
+            });
+        }
+        let module = self.share(module);
+        if let Some(sender) = self.clients.get_mut(&client) {
+            sender.sent.retain(|module| module.strong_count() > 0);
+            sender.sent.push(Arc::downgrade(&module));
+        }
+        self.effects.push(Effect::Save(module.clone()));
+        for key in self.in_phase(|stage| stage.request.module == digest && stage.needs_module()) {
+            self.supply(key, module.clone());
+        }
+    }
+
+    /// A client has no such module.
+    pub(super) fn module_refused(&mut self, client: ClientId, digest: ModuleDigest) {
+        let asked = self.clients.get_mut(&client).is_some_and(|client| client.asked.remove(&digest));
+        if !asked {
+            return self.close(client, "no module that it was not asked for");
+        }
+        self.without_module(client, digest, |broker, waiter| {
+            broker.fail(waiter, Error::environment("the client has no such module any more"));
+        });
+    }
+
+    /// Ends, by `end`, the requests of a client that need a module which does not come from there, and asks others for it.
+    fn without_module(&mut self, client: ClientId, digest: ModuleDigest, end: impl Fn(&mut Self, Waiter)) {
+        for key in self.in_phase(|stage| stage.request.module == digest && stage.needs_module()) {
+            let own: Vec<Waiter> = self.jobs.waiters(&key).filter(|waiter| waiter.client == client).collect();
+            for waiter in own {
+                end(self, waiter);
+                self.leave(waiter);
+            }
+            self.ask_for_module(key);
+        }
+    }
+
+    /// A client that may have been asked for modules is gone.
+    pub(super) fn source_left(&mut self, client: ClientId) {
+        for key in self.in_phase(|stage| stage.needs_module() && stage.asked.contains(&client)) {
+            self.ask_for_module(key);
+        }
+    }
+
+    /// Asks others where a client takes too long.
+    pub(super) fn ask_for_overdue_modules(&mut self) {
+        let now = self.now;
+        let overdue = |stage: &Stage| matches!(stage.phase, Phase::Asking(since) if now >= since + PATIENCE);
+        self.in_phase(overdue).into_iter().for_each(|key| self.ask_for_module(key));
+    }
+
+    /// Asks a client that waits for this job and has not been asked; without one, who waits has waited in vain.
+    fn ask_for_module(&mut self, key: Key) {
+        let waiters: Vec<ClientId> = self.jobs.waiters(&key).map(|waiter| waiter.client).collect();
+        let offerers: Vec<ClientId> = self.offerers().collect();
+        let Some(stage) = self.stages.get_mut(&key) else { return };
+        let digest = stage.request.module;
+        let overdue = matches!(stage.phase, Phase::Asking(since) if self.now >= since + PATIENCE);
+        let (mut next, mut pending) = (None, false);
+        let own = waiters.contains(&ClientId::SERVICE).then_some(offerers);
+        for client in waiters.into_iter().chain(own.into_iter().flatten()) {
+            let Some(known) = self.clients.get(&client) else { continue };
+            if known.asked.contains(&digest) {
+                // Perhaps for another job.
+                stage.asked.insert(client);
+                pending = true;
+            } else if next.is_none() && !stage.asked.contains(&client) {
+                next = Some(client);
+            }
+        }
+        stage.phase = Phase::Asking(self.now);
+        if let Some(client) = next.filter(|_| overdue || !pending) {
+            stage.asked.insert(client);
+            if self.clients.get_mut(&client).is_some_and(|known| known.asked.insert(digest)) {
+                self.tell(client, Tell::NeedModule { digest });
+            }
+        } else if !pending {
+            let error = Error::environment("none of those who wait for it has the module");
+            self.stages.remove(&key);
+            let served = self.jobs.finish(&key, Duration::ZERO);
+            served.iter().for_each(|one| self.fail(one.waiter, error.clone()));
+        }
+    }
+
+    /// A job has its module.
+    fn supply(&mut self, key: Key, module: Arc<Module>) {
+        let Some(stage) = self.stages.get_mut(&key) else { return };
+        (stage.module, stage.phase) = (Some(module), Phase::Ready);
+        self.jobs.ready(key, self.now);
+        let waiters: Vec<Waiter> = self.jobs.waiters(&key).collect();
+        self.queued.extend(waiters);
+    }
+
+    /// A waiter waits no longer for its job, if it has one.
+    pub(super) fn leave(&mut self, waiter: Waiter) {
+        let key = self.jobs.waits_for(waiter);
+        if self.jobs.leave(waiter)
+            && let Some(key) = key
+        {
+            self.stages.remove(&key);
+        }
+    }
+
+    fn share(&mut self, module: Module) -> Arc<Module> {
+        let digest = module.digest();
+        let known = self.modules.get(&digest).and_then(std::sync::Weak::upgrade);
+        let module = known.unwrap_or_else(|| Arc::new(module));
+        self.modules.insert(digest, Arc::downgrade(&module));
+        module
+    }
+
+    fn in_phase(&self, is: impl Fn(&Stage) -> bool) -> Vec<Key> {
+        self.stages.iter().filter(|(_, stage)| is(stage)).map(|(key, _)| *key).collect()
+    }
+
+    fn is_cached_only(&self, waiter: Waiter) -> bool {
+        self.requests.get(&waiter).is_some_and(|request| matches!(request.what, What::Stage { cached_only: true }))
+    }
+
+    fn answer_not_cached(&mut self, waiter: Waiter) {
+        self.end(waiter);
+        self.leave(waiter);
+        self.tell(waiter.client, Tell::Stage { id: waiter.id, part: None });
+    }
+}
+
+impl Stage {
+    fn needs_module(&self) -> bool {
+        matches!(self.phase, Phase::Loading | Phase::Asking(_))
+    }
+}

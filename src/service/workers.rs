@@ -1,0 +1,193 @@
+//! Worker processes at the service's jobs.
+//!
+//! A job is a task: it takes an idle worker or starts one, has it compile, tries once more on a fresh worker if the first one
+//! died, checks that what came is a part, and sends all of that back to the loop. A worker for jobs that nobody waits for runs
+//! with the lowest priority, which a process cannot leave again, so there are two kinds of idle workers.
+
+use super::broker::Compiled;
+use super::wake::{Idle, Message};
+use crate::cache::Key;
+use crate::compile::StageElf;
+use crate::compile::request::{Module, StageRequest};
+use crate::compile::worker::protocol::{MAX_FRAME, Request};
+use crate::compile::worker::{Attempt, Worker, WorkerConfig, attempt, processor_time};
+use crate::error::{Death, Error, Result};
+use crate::frame::{Bytes, frame};
+use crate::link::Object;
+use crate::wire::Class;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinHandle;
+
+/// How much more memory a shader gets on its second try if it ran out of it on the first. One at a time gets that.
+const MORE_MEMORY: u64 = 4;
+/// Longest processor time of jobs that somebody waits for.
+const WAITED_FOR: Duration = Duration::from_secs(10);
+/// The priority of workers at what nobody waits for: the lowest (nice(2)).
+const LOWEST: i32 = 19;
+
+/// The workers of a service.
+pub struct Workers {
+    config: Arc<WorkerConfig>,
+    count: usize,
+    idle: Vec<Idle>,
+    running: BTreeMap<Key, JoinHandle<()>>,
+    hungry: Arc<Semaphore>,
+    to: mpsc::Sender<Message>,
+}
+
+impl Workers {
+    /// At most `count` at once; `first` runs already.
+    pub fn new(config: WorkerConfig, count: usize, first: Worker, to: mpsc::Sender<Message>) -> Self {
+        let idle = vec![Idle { worker: first, background: false }];
+        let hungry = Arc::new(Semaphore::new(1));
+        Self { config: Arc::new(config), count, idle, running: BTreeMap::new(), hungry, to }
+    }
+
+    /// Begins a job; what becomes of it comes as [`Message::Compiled`].
+    pub fn begin(&mut self, key: Key, request: StageRequest, module: Arc<Module>, class: Class) {
+        let background = class >= Class::Optimize;
+        let found = self.idle.iter().rposition(|idle| idle.background == background);
+        let worker = found.map(|at| self.idle.swap_remove(at).worker);
+        let deadline = if background { self.config.deadline } else { self.config.deadline.min(WAITED_FOR) };
+        let config = WorkerConfig { deadline, ..WorkerConfig::clone(&self.config) };
+        let task = Task { config, background, hungry: self.hungry.clone(), deaths: 0, cost: Duration::ZERO };
+        let to = self.to.clone();
+        let running = tokio::spawn(async move {
+            let (compiled, idle) = task.run(worker, request, module).await;
+            // The service itself has ended if nobody takes it.
+            let _ = to.send(Message::Compiled(key, compiled, idle)).await;
+        });
+        self.running.insert(key, running);
+    }
+
+    /// Ends a job with its worker. Nothing comes of it.
+    pub fn stop(&mut self, key: &Key) {
+        if let Some(task) = self.running.remove(key) {
+            task.abort();
+        }
+    }
+
+    /// A job is done. False if it was stopped: then what came of it does not count.
+    pub fn done(&mut self, key: &Key, idle: Option<Box<Idle>>) -> bool {
+        if let Some(idle) = idle.filter(|idle| self.is_fit(&idle.worker)) {
+            self.idle.push(*idle);
+        }
+        if self.idle.len() > self.count {
+            let oldest = self.idle.remove(0);
+            tokio::spawn(oldest.worker.dismiss());
+        }
+        self.running.remove(key).is_some()
+    }
+
+    /// A worker that holds on to half of what it may have is replaced, before a shader is lost for it.
+    fn is_fit(&self, worker: &Worker) -> bool {
+        worker.pid().is_some_and(|pid| resident(pid) < (self.config.memory_mib << 20) / 2)
+    }
+
+    /// Resident memory of all of them, in bytes.
+    pub fn memory() -> u64 {
+        let own = std::process::id();
+        let children = std::fs::read_to_string(format!("/proc/self/task/{own}/children")).unwrap_or_default();
+        children.split_whitespace().filter_map(|pid| pid.parse().ok()).map(resident).sum()
+    }
+
+    /// Lets all of them go.
+    pub async fn dismiss(self) {
+        for (_, task) in self.running {
+            task.abort();
+        }
+        for idle in self.idle {
+            idle.worker.dismiss().await;
+        }
+    }
+}
+
+/// Resident memory of a process, in bytes (proc(5): `statm`).
+fn resident(pid: u32) -> u64 {
+    let statm = std::fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();
+    let pages = statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or_default();
+    pages.saturating_mul(rustix::param::page_size() as u64)
+}
+
+/// One job.
+struct Task {
+    config: WorkerConfig,
+    background: bool,
+    hungry: Arc<Semaphore>,
+    deaths: u32,
+    cost: Duration,
+}
+
+impl Task {
+    async fn run(
+        mut self,
+        worker: Option<Worker>,
+        request: StageRequest,
+        module: Arc<Module>,
+    ) -> (Compiled, Option<Box<Idle>>) {
+        let mut slot = worker;
+        let result = self.compile(&mut slot, request, &module).await;
+        let background = self.background;
+        let idle = slot.map(|worker| Box::new(Idle { worker, background }));
+        (Compiled { result, cost: self.cost, deaths: self.deaths }, idle)
+    }
+
+    async fn compile(&mut self, slot: &mut Option<Worker>, request: StageRequest, module: &Module) -> Result<StageElf> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        let bytes = frame(&Request { id, module: Bytes(module.bytes().to_vec()), request }, MAX_FRAME)?;
+        let answer = match self.attempt(slot, &bytes, id).await {
+            Err(Attempt::Died(Death::OutOfMemory, _)) => {
+                // Closed is what it never is.
+                let _one = self.hungry.clone().acquire_owned().await.ok();
+                self.config.memory_mib = self.config.memory_mib.saturating_mul(MORE_MEMORY);
+                let answer = self.attempt(slot, &bytes, id).await;
+                // It is larger than a worker may be.
+                slot.take();
+                answer
+            }
+            Err(Attempt::Died(..)) => self.attempt(slot, &bytes, id).await,
+            answer => answer,
+        };
+        let Bytes(elf) = answer.map_err(Attempt::into_error)??;
+        // A worker may have been taken over by what it compiled: nothing but a part is kept or sent.
+        match Object::parse(&elf) {
+            Ok(_) => Ok(StageElf(elf)),
+            Err(e) => Err(Error::quarantined(Death::Garbled, format!("what it made is no part: {e}"))),
+        }
+    }
+
+    async fn attempt(
+        &mut self,
+        slot: &mut Option<Worker>,
+        request: &[u8],
+        id: u64,
+    ) -> std::result::Result<Result<Bytes>, Attempt> {
+        if slot.is_none() {
+            *slot = Some(self.start().await.map_err(Attempt::NoWorker)?);
+        }
+        let pid = slot.as_ref().and_then(Worker::pid);
+        let spent = |pid: Option<u32>| pid.and_then(processor_time);
+        let (begun, before) = (Instant::now(), spent(pid));
+        let answer = attempt(&self.config, slot, request, id).await;
+        // Of a worker that died nobody knows.
+        let cost = spent(pid).zip(before).map(|(after, before)| after.saturating_sub(before));
+        self.cost += cost.unwrap_or_else(|| begun.elapsed());
+        self.deaths += u32::from(matches!(answer, Err(Attempt::Died(..))));
+        answer
+    }
+
+    async fn start(&self) -> Result<Worker> {
+        let worker = Worker::start(&self.config).await?;
+        if let Some(pid) = worker.pid().filter(|_| self.background) {
+            let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+            // A system that refuses to lower a priority costs politeness only.
+            let _ = rustix::process::setpriority_process(pid, LOWEST);
+        }
+        Ok(worker)
+    }
+}

@@ -1,0 +1,146 @@
+//! Workers that die, and disks that are full.
+
+use crate::harness::{Service, key, request};
+use crate::smallest::shader;
+use crate::support;
+use dovetail::error::{Death, ErrorKind};
+use dovetail::wire::Class;
+use std::process::Command;
+
+/// The entry point `bad` ends its worker; everybody else is served, it is not tried again, and everybody is told why.
+fn one_shader_is_poison(fault: &str, more: &[&str], death: Death, words: &str) {
+    let fault = format!("--fault={fault}:bad");
+    let arguments: Vec<&str> = [&["--workers=2", fault.as_str()], more].concat();
+    let mut service = Service::start(&arguments);
+    let mut client = service.client();
+    for n in 0..8 {
+        client.ask(&format!("good{n}"), Class::Soon);
+    }
+    client.ask("bad", Class::Soon);
+    let mut failures = Vec::new();
+    for _ in 0..9 {
+        failures.extend(client.stage().err());
+    }
+    let [failure] = &failures[..] else { panic!("{failures:?}") };
+    let ErrorKind::Quarantined { death: found, detail } = failure.kind() else { panic!("{failure}") };
+    assert!(*found == death && detail.contains(words), "{failure}");
+    let status = client.status();
+    assert_eq!((status.poisoned, status.worker_deaths, status.compiled), (1, 2, 8), "{status:?}");
+
+    // Not tried again, not by another service either.
+    for again in [false, true] {
+        if again {
+            service.kill();
+            service.start_again();
+        }
+        let mut client = service.client();
+        let refused = client.compile("bad", Class::Waits).expect_err("poison").to_string();
+        assert!(refused.contains(words) && refused.contains("after 2 tries"), "{refused}");
+        let status = client.status();
+        assert_eq!((status.poison_hits, status.worker_deaths), (1, if again { 0 } else { 2 }), "{status:?}");
+    }
+    // Until somebody says so.
+    let poison = |what: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dovetail"));
+        let out = command.args(["service", "poison"]).args(what).arg("--cache").arg(service.cache_dir()).output();
+        String::from_utf8(out.expect("the program").stdout).expect("text")
+    };
+    let listed = poison(&["list"]);
+    assert!(listed.contains(&key("bad").to_string()) && listed.contains("compute shader `bad`"), "{listed}");
+    assert_eq!(poison(&["clear", &key("bad").to_string()]), "1 cleared\n");
+    let mut client = service.client();
+    let tried = client.compile("bad", Class::Waits).expect_err("it kills still").to_string();
+    assert!(!tried.contains("tries"), "{tried}");
+    assert_eq!(client.status().worker_deaths, 2);
+}
+
+#[test]
+fn a_shader_that_aborts_its_worker_is_poison() {
+    one_shader_is_poison("abort", &[], Death::Crashed, "signal 6");
+}
+
+#[test]
+fn a_shader_that_hangs_its_worker_is_poison() {
+    one_shader_is_poison("hang", &["--deadline=1"], Death::TimedOut, "of processor time");
+}
+
+#[test]
+fn a_shader_that_eats_memory_is_poison() {
+    one_shader_is_poison("hoard", &["--worker-memory=128"], Death::OutOfMemory, "more than 512 MiB");
+}
+
+#[test]
+fn a_worker_that_babbles_is_not_believed() {
+    one_shader_is_poison("babble", &[], Death::Garbled, "");
+}
+
+#[test]
+fn a_worker_that_was_taken_over_can_do_nothing() {
+    let test = "faults::a_worker_that_was_taken_over_can_do_nothing";
+    let service = Service::start(&["--workers=1", "--fault=escape:bad"]);
+    let mut client = service.client();
+    let sandbox = client.status().sandbox;
+    if sandbox.contains("no seccomp") {
+        return support::skip(test, &sandbox);
+    }
+    let said = client.compile("bad", Class::Soon).expect_err("it ends").to_string();
+    assert!(said.contains("escape: the worker could do nothing"), "{said}");
+}
+
+#[test]
+fn a_worker_that_somebody_kills_is_replaced() {
+    let service = Service::start(&["--workers=1"]);
+    let mut client = service.client();
+    client.compile("first", Class::Soon).expect("a part");
+    let children = |pid: u32| {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+        text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<i32>>()
+    };
+    for n in 0..20 {
+        for worker in children(service.process.id()) {
+            let worker = rustix::process::Pid::from_raw(worker).expect("a process");
+            // It may have ended meanwhile.
+            let _ = rustix::process::kill_process(worker, rustix::process::Signal::KILL);
+        }
+        client.compile(&format!("main{n}"), Class::Soon).expect("a part, by the second try if need be");
+    }
+    assert_eq!(client.status().poisoned, 0);
+}
+
+#[test]
+fn on_a_full_disk_everybody_is_still_served() {
+    let test = "faults::on_a_full_disk_everybody_is_still_served";
+    let dir = tempfile::tempdir().expect("a folder");
+    let (cache, socket) = (dir.path().join("cache"), dir.path().join("socket"));
+    std::fs::create_dir(&cache).expect("a folder");
+    // A disk of 256 KiB, in a namespace of its own.
+    let script = "mount -t tmpfs -o size=256k none \"$1\" && shift && exec \"$@\"";
+    let unshared = ["-Urm", "sh", "-c", script, "sh"];
+    let probe = Command::new("unshare").args(unshared).arg(&cache).arg("true").output();
+    if !probe.is_ok_and(|out| out.status.success()) {
+        return support::skip(test, "no user namespace with a tmpfs in it");
+    }
+    let log = std::fs::File::create(dir.path().join("log")).expect("a log");
+    let mut service = Command::new("unshare")
+        .args(unshared)
+        .arg(&cache)
+        .arg(env!("CARGO_BIN_EXE_dovetail"))
+        .args(["serve", "--dedicated", "--workers=1", "--cache"])
+        .arg(&cache)
+        .arg("--socket")
+        .arg(&socket)
+        .stderr(log)
+        .spawn()
+        .expect("unshare");
+    let mut client = crate::harness::Client::connect(&socket, None);
+    for n in 0..200 {
+        let module = shader(&format!("main{n}"));
+        client.ask_for(module, request(&format!("main{n}")), Class::Soon).expect("a service");
+        let (_, elf) = client.stage().expect("a part, kept or not");
+        assert!(elf.is_some());
+    }
+    let status = client.until("nothing is put", |status| status.unkept > 0);
+    service.kill().and_then(|()| service.wait()).expect("a process");
+    assert_eq!(status.compiled, 200);
+    assert!(status.not_kept_because.is_some_and(|why| why.contains("tried again in")), "{:?}", status.unkept);
+}

@@ -1,0 +1,269 @@
+//! A service in a folder of its own, and clients that speak to it as the run time does.
+
+use crate::smallest::shader;
+use dovetail::cache::{Cache, Key, StoreKind};
+use dovetail::compile::Compiler;
+use dovetail::compile::llvm::LlvmCompiler;
+use dovetail::compile::request::{Module, ModuleDigest, StageRequest, default_wave};
+use dovetail::frame::Bytes;
+use dovetail::keys;
+use dovetail::target::{GfxIp, Stage};
+use dovetail::wire::{
+    Ask, Cached, Class, Connection, Hello, PROTOCOLS, REQUEST_SCHEMA, ServiceStatus, StageAsk, Tell, Welcome,
+};
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// Longer than anything takes here, even on a busy machine.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running service. It is killed when it is dropped.
+pub struct Service {
+    pub dir: tempfile::TempDir,
+    arguments: Vec<String>,
+    pub process: Child,
+}
+
+impl Service {
+    /// With these arguments besides those that give it a place. It is told that the machine is there for it, since the one that
+    /// tests run on may be busy.
+    pub fn start(arguments: &[&str]) -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
+        let process = run(dir.path(), &arguments);
+        Self { dir, arguments, process }
+    }
+
+    pub fn socket(&self) -> PathBuf {
+        self.dir.path().join("socket")
+    }
+
+    pub fn cache_dir(&self) -> PathBuf {
+        self.dir.path().join("cache")
+    }
+
+    pub fn cache(&self) -> Cache {
+        Cache::open(&self.cache_dir(), StoreKind::Lmdb).expect("a cache")
+    }
+
+    /// What it has said on standard error.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
+    }
+
+    /// Another one in the same place.
+    pub fn start_again(&mut self) {
+        self.process = run(self.dir.path(), &self.arguments);
+    }
+
+    /// kill -9, and the end of it.
+    pub fn kill(&mut self) {
+        self.process.kill().expect("a process");
+        self.process.wait().expect("a process");
+    }
+
+    pub fn terminate(&mut self) {
+        let pid = rustix::process::Pid::from_child(&self.process);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("a process");
+    }
+
+    pub fn wait(&mut self) -> ExitStatus {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.process.try_wait().expect("a process") {
+                return status;
+            }
+            assert!(begun.elapsed() < PATIENCE, "the service does not end");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// A client that reads the service's own cache.
+    pub fn client(&self) -> Client {
+        let begun = Instant::now();
+        while !self.cache_dir().exists() {
+            assert!(begun.elapsed() < PATIENCE, "the service makes no cache");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Client::connect(&self.socket(), cached(&self.cache_dir()))
+    }
+
+    /// A client that has to be sent everything.
+    pub fn distant_client(&self) -> Client {
+        Client::connect(&self.socket(), None)
+    }
+
+    pub fn status(&self) -> ServiceStatus {
+        self.client().status()
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+pub fn command(dir: &Path, arguments: &[String]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dovetail"));
+    command.arg("serve").arg("--socket").arg(dir.join("socket")).arg("--cache").arg(dir.join("cache"));
+    command.arg("--dedicated").args(arguments).env_remove("LISTEN_FDS").stdin(Stdio::null());
+    let log = std::fs::File::options().create(true).append(true).open(dir.join("log")).expect("a log");
+    command.stderr(log).stdout(Stdio::null());
+    command
+}
+
+fn run(dir: &Path, arguments: &[String]) -> Child {
+    command(dir, arguments).spawn().expect("the program")
+}
+
+/// How a client names the cache that it reads.
+pub fn cached(dir: &Path) -> Option<Cached> {
+    let data = std::fs::metadata(dir).ok()?;
+    Some(Cached { device: data.dev(), inode: data.ino() })
+}
+
+/// A client, which has every module that it was given to ask for.
+pub struct Client {
+    pub welcome: Welcome,
+    sender: dovetail::wire::Sender,
+    receiver: dovetail::wire::Receiver,
+    modules: BTreeMap<ModuleDigest, Vec<u8>>,
+    last: u64,
+    /// Whether it sends modules when it is asked for them.
+    pub sends_modules: bool,
+}
+
+impl Client {
+    pub fn connect(socket: &Path, cache: Option<Cached>) -> Self {
+        let begun = Instant::now();
+        loop {
+            match Self::try_connect(socket, cache) {
+                Some(client) => return client,
+                None => assert!(begun.elapsed() < PATIENCE, "nobody answers at {}", socket.display()),
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// None while there is no service.
+    pub fn try_connect(socket: &Path, cache: Option<Cached>) -> Option<Self> {
+        let hello = Hello { protocols: PROTOCOLS, schema: REQUEST_SCHEMA.into(), app: "test".into(), cache };
+        let Connection { welcome, sender, receiver } = Connection::open(socket, &hello, PATIENCE).ok()?;
+        receiver.stream().set_read_timeout(Some(PATIENCE)).expect("a socket");
+        Some(Self { welcome, sender, receiver, modules: BTreeMap::new(), last: 0, sends_modules: true })
+    }
+
+    pub fn send(&mut self, ask: &Ask) {
+        self.sender.send(ask).expect("the service takes it");
+    }
+
+    /// Asks for the smallest shader with this entry point; gives the request's number.
+    pub fn ask(&mut self, entry: &str, class: Class) -> u64 {
+        self.try_ask(entry, class).expect("the service takes it")
+    }
+
+    pub fn try_ask(&mut self, entry: &str, class: Class) -> dovetail::error::Result<u64> {
+        let (bytes, request) = (shader(entry), request(entry));
+        self.ask_for(bytes, request, class)
+    }
+
+    pub fn ask_for(&mut self, module: Vec<u8>, request: StageRequest, class: Class) -> dovetail::error::Result<u64> {
+        self.modules.insert(request.module, module);
+        self.last += 1;
+        let (id, inline, cached_only) = (self.last, false, false);
+        self.sender.send(&Ask::Stage(StageAsk { id, request, class, inline, cached_only }))?;
+        Ok(id)
+    }
+
+    /// A number for a request that the test sends itself.
+    pub fn next_id(&mut self) -> u64 {
+        self.last += 1;
+        self.last
+    }
+
+    /// From now on it has this module.
+    pub fn give(&mut self, module: &[u8]) {
+        let digest = ModuleDigest(*blake3::hash(module).as_bytes());
+        self.modules.insert(digest, module.to_vec());
+    }
+
+    /// The next message but for those that are no answers; modules are sent on the way. None once the connection is closed.
+    pub fn try_next(&mut self) -> Option<Tell> {
+        loop {
+            match self.receiver.receive().ok()?? {
+                Tell::NeedModule { digest } if self.sends_modules => {
+                    let ask = match self.modules.get(&digest) {
+                        Some(module) => Ask::Module { module: Bytes(module.clone()) },
+                        None => Ask::NoModule { digest },
+                    };
+                    self.sender.send(&ask).ok()?;
+                }
+                Tell::Queued { .. } => {}
+                other => return Some(other),
+            }
+        }
+    }
+
+    pub fn next(&mut self) -> Tell {
+        self.try_next().expect("the connection holds")
+    }
+
+    /// The answer to the only request that is not answered: the part's ELF, or why there is none.
+    pub fn stage(&mut self) -> Result<(Key, Option<Vec<u8>>), dovetail::error::Error> {
+        match self.next() {
+            Tell::Stage { part: Some(part), .. } => Ok((part.key, part.elf.map(|Bytes(elf)| elf))),
+            Tell::Failed { error, .. } => Err(error),
+            other => panic!("no answer to a request for a stage: {other:?}"),
+        }
+    }
+
+    pub fn compile(&mut self, entry: &str, class: Class) -> Result<(Key, Option<Vec<u8>>), dovetail::error::Error> {
+        self.ask(entry, class);
+        self.stage()
+    }
+
+    pub fn status(&mut self) -> ServiceStatus {
+        self.send(&Ask::Status);
+        loop {
+            if let Tell::Status(status) = self.next() {
+                return *status;
+            }
+        }
+    }
+
+    /// Looks until the status is so.
+    pub fn until(&mut self, what: &str, is: impl Fn(&ServiceStatus) -> bool) -> ServiceStatus {
+        let begun = Instant::now();
+        loop {
+            let status = self.status();
+            if is(&status) {
+                return status;
+            }
+            assert!(begun.elapsed() < PATIENCE, "never: {what}: {status:?}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+pub fn request(entry: &str) -> StageRequest {
+    StageRequest {
+        target: GfxIp::Gfx1030,
+        stage: Stage::Compute,
+        module: Module::new(shader(entry)).expect("a module").digest(),
+        entry_point: entry.into(),
+        specialization: Vec::new(),
+        wave: default_wave(Stage::Compute, false),
+        options: Default::default(),
+        known: Default::default(),
+    }
+}
+
+pub fn key(entry: &str) -> Key {
+    keys::stage(&request(entry), LlvmCompiler::new().id()).expect("a key")
+}

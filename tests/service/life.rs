@@ -1,0 +1,174 @@
+//! Starts and ends: two services, kills at any moment, orderly ends, sockets from systemd.
+
+use crate::harness::{Client, PATIENCE, Service, cached, command, key};
+use crate::support;
+use dovetail::link::Object;
+use dovetail::wire::{Class, Tell};
+use std::collections::BTreeSet;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+#[test]
+fn one_socket_has_one_service_and_a_socket_that_was_left_is_replaced() {
+    let mut service = Service::start(&["--workers=1"]);
+    service.client();
+    let second = command(service.dir.path(), &[]).output().expect("the program");
+    assert_eq!(second.status.code(), Some(5));
+    assert!(service.log().contains("another service listens there"), "{}", service.log());
+    service.client();
+    // kill -9 leaves the socket.
+    service.kill();
+    assert!(service.socket().exists());
+    service.start_again();
+    service.client().compile("main", Class::Soon).expect("a part");
+}
+
+#[test]
+fn the_socket_is_for_this_user_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().expect("a folder");
+    let folder = dir.path().join("made");
+    let mut process = command(dir.path(), &[]).arg("--workers=1").env("XDG_RUNTIME_DIR", &folder).spawn().expect("it");
+    let client = Client::connect(&dir.path().join("socket"), None);
+    let mode = |path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    let socket = mode(dir.path().join("socket"));
+    drop(client);
+    process.kill().and_then(|()| process.wait()).expect("a process");
+    assert_eq!(socket, 0o600);
+}
+
+#[test]
+fn an_orderly_end_finishes_what_runs_and_tells_everybody() {
+    let mut service = Service::start(&["--workers=2"]);
+    let mut client = service.client();
+    let count = 400;
+    (0..count).for_each(|n| _ = client.ask(&format!("main{n}"), Class::Soon));
+    client.stage().expect("a part");
+    service.terminate();
+    let (mut draining, mut answered) = (false, 1);
+    while let Some(tell) = client.try_next() {
+        match tell {
+            Tell::Draining => draining = true,
+            Tell::Stage { .. } => answered += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(service.wait().code(), Some(0));
+    assert!(draining && answered < count, "{answered} were answered");
+    assert!(!service.socket().exists(), "it leaves no socket");
+    // What was answered is kept, and what was not is asked for again.
+    service.start_again();
+    let mut client = service.client();
+    (0..count).for_each(|n| _ = client.ask(&format!("main{n}"), Class::Soon));
+    (0..count).for_each(|_| _ = client.stage().expect("a part"));
+    let status = client.status();
+    assert!(status.hits >= answered as u64, "{answered} were answered: {status:?}");
+}
+
+#[test]
+fn it_ends_when_nobody_has_needed_it_for_a_while() {
+    let mut service = Service::start(&["--workers=1", "--idle-exit=1"]);
+    let mut client = service.client();
+    client.compile("main", Class::Soon).expect("a part");
+    std::thread::sleep(Duration::from_millis(1500));
+    client.compile("other", Class::Soon).expect("it does not end while there is a client");
+    drop(client);
+    assert_eq!(service.wait().code(), Some(0));
+}
+
+#[test]
+fn metrics_are_in_their_file() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = dir.path().join("metrics.prom");
+    let mut service = Service::start(&["--workers=1", "--metrics-file", file.to_str().expect("a path")]);
+    service.client().compile("main", Class::Soon).expect("a part");
+    service.terminate();
+    service.wait();
+    let text = std::fs::read_to_string(file).expect("metrics");
+    assert!(text.contains("\ndovetail_compiled_total 1\n"), "{text}");
+}
+
+#[test]
+fn killed_at_any_moment_it_loses_nothing_that_was_committed() {
+    let service = Service::start(&["--workers=2"]);
+    let (clients, each, kills) = (4, 60, 12);
+    let (socket, cache_dir) = (service.socket(), service.cache_dir());
+    let finished = std::sync::atomic::AtomicUsize::new(0);
+    let service = std::sync::Mutex::new(service);
+    let mut committed: BTreeSet<String> = BTreeSet::new();
+    std::thread::scope(|scope| {
+        for number in 0..clients {
+            let (socket, cache_dir, finished) = (&socket, &cache_dir, &finished);
+            scope.spawn(move || {
+                // Two of them ask for the same.
+                let names = (0..each).map(|n| format!("main{}_{n}", number / 2));
+                let mut open: BTreeSet<String> = names.collect();
+                let begun = Instant::now();
+                while !open.is_empty() {
+                    assert!(begun.elapsed() < 2 * PATIENCE, "{} are never answered", open.len());
+                    let Some(mut client) = Client::try_connect(socket, cached(cache_dir)) else {
+                        std::thread::sleep(Duration::from_millis(5));
+                        continue;
+                    };
+                    // Everything that has no answer is asked for again.
+                    let mut asked = std::collections::BTreeMap::new();
+                    for name in &open {
+                        let Ok(id) = client.try_ask(name, Class::Soon) else { break };
+                        asked.insert(id, name.clone());
+                    }
+                    while !asked.is_empty() {
+                        let Some(tell) = client.try_next() else { break };
+                        let Tell::Stage { id, part: Some(part) } = tell else { panic!("{tell:?}") };
+                        let name = asked.remove(&id).expect("an id that was asked for");
+                        assert_eq!(part.key, key(&name));
+                        if let Some(elf) = part.elf {
+                            Object::parse(&elf.0).expect("a part");
+                        }
+                        open.remove(&name);
+                    }
+                }
+                finished.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            });
+        }
+        // Kills at moments that no two runs share.
+        let mut random = std::process::id();
+        for _ in 0..kills {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            std::thread::sleep(Duration::from_millis(100 + u64::from(random >> 16) % 250));
+            let mut service = service.lock().expect("the service");
+            service.kill();
+            let cache = service.cache();
+            let there = |name: &String| cache.get(&key(name)).is_some();
+            let lost: Vec<_> = committed.iter().filter(|name| !there(name)).collect();
+            assert!(lost.is_empty(), "lost: {lost:?}");
+            let names = (0..clients / 2).flat_map(|number| (0..each).map(move |n| format!("main{number}_{n}")));
+            committed = names.filter(there).collect();
+            assert_eq!(cache.stats().bad, 0);
+            service.start_again();
+        }
+    });
+    assert_eq!(finished.into_inner(), clients);
+}
+
+#[test]
+fn systemd_may_pass_the_socket() {
+    let test = "life::systemd_may_pass_the_socket";
+    if support::tool(test, "systemd-socket-activate").is_none() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a folder");
+    let socket = dir.path().join("activated");
+    let mut activator = Command::new("systemd-socket-activate")
+        .arg("-l")
+        .arg(&socket)
+        .arg(env!("CARGO_BIN_EXE_dovetail"))
+        .args(["serve", "--dedicated", "--workers=1", "--idle-exit=1", "--cache"])
+        .arg(dir.path().join("cache"))
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("systemd-socket-activate");
+    let mut client = Client::connect(&socket, None);
+    client.compile("main", Class::Soon).expect("a part");
+    drop(client);
+    assert!(activator.wait().expect("a process").success());
+}

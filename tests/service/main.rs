@@ -1,0 +1,15 @@
+//! The service as its clients meet it: the real program behind a real socket, with real faults.
+
+mod answers;
+mod faults;
+mod harness;
+mod hostile;
+mod life;
+mod optimize;
+mod order;
+#[path = "../support/shaders.rs"]
+mod shaders;
+#[path = "../support/smallest.rs"]
+mod smallest;
+#[path = "../support/mod.rs"]
+mod support;

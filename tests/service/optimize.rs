@@ -1,0 +1,242 @@
+//! Generation 2: pipelines that were linked are compiled whole when they are used, and swapped only for what is better.
+
+use crate::harness::{Client, Service, request};
+use crate::shaders;
+use crate::smallest::shader;
+use dovetail::cache::Key;
+use dovetail::compile::request::{Module, StageRequest, default_wave};
+use dovetail::emu::{self, Limits};
+use dovetail::frame::Bytes;
+use dovetail::link::{EmitGlue, Placement, link};
+use dovetail::proof::read_inputs;
+use dovetail::service::journal::{self, Row};
+use dovetail::service::journal_dir;
+use dovetail::state::PipelineState;
+use dovetail::target::{GfxIp, Stage};
+use dovetail::wire::{Ask, Class, Part, PipelineAsk, StageAsk, Tell, Verdict};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// Shaders of `testdata/shaders` with a state that fits them.
+struct Pipeline {
+    modules: Vec<Vec<u8>>,
+    stages: Vec<StageRequest>,
+    state: PipelineState,
+}
+
+impl Pipeline {
+    /// None where glslangValidator is missing, and the skip is noted.
+    fn new(test: &str, dir: &Path, names: &[(&str, Stage)]) -> Option<Self> {
+        let mut paths = Vec::new();
+        for (name, _) in names {
+            paths.push(shaders::spirv(test, dir, name)?);
+        }
+        let state = dir.join("state.toml");
+        let mut template = Command::new(env!("CARGO_BIN_EXE_dovetail"));
+        let made = template.args(["state", "template"]).args(&paths).arg("-o").arg(&state).status();
+        assert!(made.expect("the program").success());
+        let state = toml::from_str(&std::fs::read_to_string(state).expect("a state")).expect("a state");
+        let modules: Vec<Vec<u8>> = paths.iter().map(|path| std::fs::read(path).expect("a module")).collect();
+        let request = |(module, (_, stage)): (&Vec<u8>, &(&str, Stage))| StageRequest {
+            target: GfxIp::Gfx1030,
+            stage: *stage,
+            module: Module::new(module.clone()).expect("a module").digest(),
+            entry_point: "main".into(),
+            specialization: Vec::new(),
+            wave: default_wave(*stage, false),
+            options: Default::default(),
+            known: Default::default(),
+        };
+        let stages = modules.iter().zip(names).map(request).collect();
+        Some(Self { modules, stages, state })
+    }
+
+    /// Its parts, compiled early, in the order of its stages.
+    fn parts(&self, client: &mut Client) -> Vec<Vec<u8>> {
+        let mut parts = BTreeMap::new();
+        let mut asked = BTreeMap::new();
+        for (module, request) in self.modules.iter().zip(&self.stages) {
+            client.give(module);
+            let id = client.next_id();
+            asked.insert(id, request.stage);
+            let (request, class) = (request.clone(), Class::Waits);
+            client.send(&Ask::Stage(StageAsk { id, request, class, inline: true, cached_only: false }));
+        }
+        while parts.len() < self.stages.len() {
+            let Tell::Stage { id, part: Some(Part { elf: Some(Bytes(elf)), .. }) } = client.next() else { continue };
+            parts.insert(asked[&id], elf);
+        }
+        parts.into_values().collect()
+    }
+
+    fn offer(&self, client: &mut Client, class: Class, uses: u64) -> u64 {
+        self.modules.iter().for_each(|module| client.give(module));
+        let id = client.next_id();
+        client.send(&Ask::Pipeline(PipelineAsk {
+            id,
+            stages: self.stages.clone(),
+            state: self.state.clone(),
+            placement: Placement::Adjacent,
+            class,
+            uses,
+            inline: true,
+        }));
+        id
+    }
+
+    fn link(&self, parts: &[Vec<u8>]) -> Vec<u8> {
+        let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+        link(&parts, &self.state, Placement::Adjacent, &EmitGlue).expect("they fit")
+    }
+}
+
+fn verdict(client: &mut Client) -> (Verdict, Vec<Vec<u8>>) {
+    let (verdict, parts) = verdict_and_parts(client);
+    (verdict, parts.into_iter().map(|(_, elf)| elf).collect())
+}
+
+fn verdict_and_parts(client: &mut Client) -> (Verdict, Vec<(Key, Vec<u8>)>) {
+    match client.next() {
+        Tell::Pipeline { verdict, parts, .. } => {
+            let parts = parts.into_iter().map(|part| (part.key, part.elf.expect("it was to be sent").0));
+            (verdict, parts.collect())
+        }
+        other => panic!("no verdict: {other:?}"),
+    }
+}
+
+/// Waits until the journal's file has a verdict: it is told before it is written.
+fn until_remembered(service: &Service) {
+    let decided = || {
+        let records = journal::records(&journal_dir(&service.cache_dir()));
+        records.all().any(|(_, bytes)| Row::parse(&bytes).is_some_and(|row| row.decided.is_some()))
+    };
+    while !decided() {
+        std::thread::yield_now();
+    }
+}
+
+fn ui(test: &str, dir: &Path) -> Option<Pipeline> {
+    Pipeline::new(test, dir, &[("ui.vert", Stage::Vertex), ("ui.frag", Stage::Fragment)])
+}
+
+#[test]
+fn a_used_pipeline_becomes_better_once_and_draws_the_same() {
+    let test = "optimize::a_used_pipeline_becomes_better_once_and_draws_the_same";
+    let mut service = Service::start(&["--workers=2"]);
+    let Some(ui) = ui(test, service.dir.path()) else { return };
+    let mut client = service.client();
+    let linked = ui.link(&ui.parts(&mut client));
+    ui.offer(&mut client, Class::Optimize, 1000);
+    let (first, parts) = verdict_and_parts(&mut client);
+    // It was sent before it was kept.
+    let cache = service.cache();
+    while parts.iter().any(|(key, _)| cache.get(key).is_none()) {
+        std::thread::yield_now();
+    }
+    let parts: Vec<Vec<u8>> = parts.into_iter().map(|(_, elf)| elf).collect();
+    assert!(matches!(&first, Verdict::Take(why) if why.contains("linked")), "{first:?}");
+    let whole = ui.link(&parts);
+    assert_ne!(linked, whole);
+
+    // Both generations on the emulator.
+    let inputs = service.dir.path().join("inputs.toml");
+    std::fs::write(&inputs, shaders::UI_INPUTS).expect("a file");
+    let inputs = read_inputs(&inputs).expect("inputs");
+    let run = |elf: &[u8]| emu::run(elf, &ui.state.layout, &inputs, Limits::default()).expect("it runs");
+    let [before, after] = [&linked, &whole].map(|elf| run(elf));
+    let pixels = |of: &emu::Outcome| format!("{:?}", of.targets);
+    assert_eq!(pixels(&before), pixels(&after));
+    assert!(pixels(&before).len() > 100, "something was drawn");
+    assert!(after.stats.total() < before.stats.total(), "and it takes less");
+
+    let status = client.status();
+    assert_eq!((status.optimized, status.kept_linked), (1, 0), "{status:?}");
+    // After a kill the verdict is there at once, with the parts, and nothing is compiled.
+    until_remembered(&service);
+    service.kill();
+    service.start_again();
+    let mut client = service.client();
+    ui.offer(&mut client, Class::Optimize, 1);
+    assert_eq!(verdict(&mut client), (first.clone(), parts));
+    let status = client.status();
+    assert_eq!((status.compiled, status.optimized), (0, 0), "{status:?}");
+
+    // It explains itself.
+    let why = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dovetail"));
+        let out = command.args(["service", "why", "--cache"]).arg(service.cache_dir()).args(arguments).output();
+        String::from_utf8(out.expect("the program").stdout).expect("text")
+    };
+    let Verdict::Take(reason) = first else { unreachable!() };
+    assert!(why(&[]).contains(&format!("compiled whole, which is better: {reason}")), "{}", why(&[]));
+    let listed: serde_json::Value = serde_json::from_str(&why(&["--json"])).expect("JSON");
+    assert_eq!(listed[0]["uses"], 1000, "what a kill loses is the last few seconds' draws");
+    let key = listed[0]["key"].as_str().expect("a key").to_owned();
+    assert!(why(&[&key[..8]]).contains(&key) && why(&["no such key"]).is_empty());
+}
+
+#[test]
+fn what_is_as_good_linked_is_kept_and_stays_so() {
+    let mut service = Service::start(&["--workers=1"]);
+    // There is nothing in it that a state could tell.
+    let empty =
+        Pipeline { modules: vec![shader("main")], stages: vec![request("main")], state: PipelineState::default() };
+    let mut client = service.client();
+    empty.parts(&mut client);
+    empty.offer(&mut client, Class::Optimize, 1000);
+    let (first, parts) = verdict(&mut client);
+    assert!(matches!(first, Verdict::Keep(_)) && parts.is_empty(), "{first:?}");
+    assert_eq!(client.status().kept_linked, 1);
+    until_remembered(&service);
+    service.kill();
+    service.start_again();
+    let mut client = service.client();
+    empty.offer(&mut client, Class::Optimize, 1000);
+    assert_eq!(verdict(&mut client), (first, Vec::new()));
+    assert_eq!(client.status().compiled, 0);
+}
+
+#[test]
+fn what_is_not_used_waits_until_loading_is_over() {
+    let test = "optimize::what_is_not_used_waits_until_loading_is_over";
+    let service = Service::start(&["--workers=1"]);
+    let Some(ui) = ui(test, service.dir.path()) else { return };
+    let mut client = service.client();
+    let begun = Instant::now();
+    ui.offer(&mut client, Class::Optimize, 1);
+    // A second client joins in: one compile, and both are told.
+    let mut other = service.client();
+    ui.offer(&mut other, Class::Optimize, 1);
+    let (first, _) = verdict(&mut client);
+    assert!(begun.elapsed() >= Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert_eq!(verdict(&mut other).0, first);
+    assert_eq!(client.status().optimized, 1);
+}
+
+#[test]
+fn what_cannot_be_linked_is_compiled_whole_for_those_who_wait() {
+    let test = "optimize::what_cannot_be_linked_is_compiled_whole_for_those_who_wait";
+    let service = Service::start(&["--workers=1"]);
+    let Some(ui) = ui(test, service.dir.path()) else { return };
+    let mut client = service.client();
+    ui.offer(&mut client, Class::Waits, 0);
+    let (verdict, parts) = verdict(&mut client);
+    assert!(matches!(verdict, Verdict::Take(_)));
+    ui.link(&parts);
+    assert_eq!(client.status().compiled, 2);
+    // No pipeline at all is said to be none.
+    let id = client.next_id();
+    client.send(&Ask::Pipeline(PipelineAsk {
+        id,
+        stages: Vec::new(),
+        state: PipelineState::default(),
+        placement: Placement::Adjacent,
+        class: Class::Waits,
+        uses: 0,
+        inline: true,
+    }));
+    assert!(matches!(client.next(), Tell::Failed { id: of, .. } if of == id));
+}
