@@ -143,7 +143,7 @@ impl Pipeline {
         };
         inner.advance(info.flags);
         let inner = Arc::new(inner);
-        inner.ask();
+        inner.order();
         Ok(Self(Held::new(inner, &context.0)))
     }
 

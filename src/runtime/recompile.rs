@@ -28,7 +28,7 @@ impl Inner {
     }
 
     /// Leaves word for the service's thread, if there is anything that it can do.
-    pub(super) fn ask(self: &Arc<Self>) {
+    pub(super) fn order(self: &Arc<Self>) {
         if self.shared.service.is_none() {
             return;
         }

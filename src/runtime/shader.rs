@@ -137,7 +137,7 @@ impl Shader {
         part.look(!info.no_disk)?;
         let part = Arc::new(part);
         if !info.fail_on_compile {
-            part.ask();
+            part.order();
         }
         Ok(Self(Held::new(part, &context.0)))
     }
@@ -227,7 +227,7 @@ impl Part {
     }
 
     /// Has the service's thread find it, if there is one and it is missing.
-    fn ask(self: &Arc<Self>) {
+    fn order(self: &Arc<Self>) {
         if self.shared.service.is_some() && self.is_missing() {
             self.asked.store(true, Ordering::Relaxed);
             let job: Arc<dyn Job> = self.clone();
