@@ -51,6 +51,7 @@ const USES: &[(&str, &[&str])] = &[
         "runtime",
         &[
             "error",
+            "frame",
             "target",
             "state",
             "abi",
@@ -97,7 +98,7 @@ const USES: &[(&str, &[&str])] = &[
 const TABLES: &[&str] = &["src/isa/tables/gfx1030.rs"];
 const MAX_LINES: usize = 600;
 
-/// The only files with `unsafe`: the edge to LLVM, mapped memory, and the C interface.
+/// The only files with `unsafe`: the edge to LLVM, mapped memory, a thread's signal mask, and the C interface.
 const UNSAFE: &[&str] = &[
     "src/compile/llvm/ffi.rs",
     "src/cache/lmdb.rs",
@@ -106,6 +107,7 @@ const UNSAFE: &[&str] = &[
     "src/capi/raw.rs",
     "src/capi/raw/objects.rs",
     "src/capi/raw/pipelines.rs",
+    "src/runtime/signals.rs",
     "tests/support/vulkan.rs",
     "tests/support/vulkan/draw.rs",
     "tests/support/vulkan/picture.rs",

@@ -37,7 +37,7 @@ pub struct PipelineInfo<'a> {
     pub placement: Placement,
     /// What is allowed and preferred.
     pub flags: PipelineFlags,
-    /// How soon a service should compile what is missing. Nothing comes of it before there is one.
+    /// How soon a service should compile what is missing, as of shaders.
     pub priority: u32,
     /// What events name it by.
     pub user: u64,
@@ -54,8 +54,10 @@ impl std::fmt::Debug for Shader {
 pub enum Route {
     /// From parts that were compiled without state.
     Linked,
-    /// Compiled whole by whoever filled the cache; the reason, if linking it was tried.
+    /// Compiled whole by whoever filled the cache, or by a service; the reason, if linking it was tried.
     Whole(Option<FullCompile>),
+    /// Linked at first, and then replaced by what a service has compiled whole; why it is better.
+    Optimized(String),
 }
 
 /// What becomes of something that may not be at hand.
@@ -63,7 +65,7 @@ pub enum Route {
 pub enum Answer<T> {
     /// Here it is.
     Ready(T),
-    /// The part of this stage is not in memory, and the disk was not asked.
+    /// The part of this stage is not in memory, and the disk was not asked; or it is on its way from a service.
     Pending(Stage),
     /// The part of this stage is not in the cache.
     NotCached(Stage),
@@ -109,17 +111,17 @@ impl Context {
     /// state asks for, and the cache has not the pipeline whole. Environment: after a fork.
     pub fn link_into(&self, info: &PipelineInfo<'_>, out: &mut [u8]) -> Result<Answer<(Size, Route)>> {
         let stages = self.stages(info.shaders)?;
-        let answer = link(&self.0, &stages, &info.layout.0, info.state, info.placement, info.flags)?;
+        let answer = link(self.shared()?, &stages, &info.layout.0, info.state, info.placement, info.flags)?;
         Ok(answer.map(|(elf, route)| (Size::copy(&elf, out), route)))
     }
 
     /// The parts of shaders, which have to be this context's.
     pub(super) fn stages<'a>(&self, shaders: &[&'a Shader]) -> Result<Stages<'a>> {
-        self.0.alive()?;
+        let shared = self.shared()?;
         if shaders.len() > MAX_STAGES {
             return Err(Error::malformed(format!("{} shaders in one pipeline", shaders.len())));
         }
-        if shaders.iter().any(|shader| !Arc::ptr_eq(&shader.0.shared, &self.0)) {
+        if shaders.iter().any(|shader| !Arc::ptr_eq(&shader.0.shared, shared)) {
             return Err(Error::malformed("a shader of another context"));
         }
         Ok(shaders.iter().map(|shader| &*shader.0).collect())
@@ -215,9 +217,23 @@ fn whole(
             None => return Ok(Answer::Pending(stage)),
         }
     }
+    let elf = link_whole(shared, &parts, layout, state, placement)?;
+    count(&shared.counters.wholes);
+    Ok(Answer::Ready(elf))
+}
+
+/// Links parts that know everything: what is added is empty glue.
+///
+/// # Errors
+/// What is wrong with the parts or the state; never that it needs a whole compile.
+pub(super) fn link_whole(
+    shared: &Shared,
+    parts: &[Arc<Object>],
+    layout: &Resolved,
+    state: &PipelineState,
+    placement: Placement,
+) -> Result<Vec<u8>> {
     let objects: SmallVec<[&Object; MAX_STAGES]> = parts.iter().map(|part| &**part).collect();
     let linked = link::link_in_layout(&objects, state, &layout.places, placement, &shared.glue);
-    let linked = linked.map_err(Error::of_whole_compile)?;
-    count(&shared.counters.wholes);
-    Ok(Answer::Ready(linked.elf))
+    Ok(linked.map_err(Error::of_whole_compile)?.elf)
 }

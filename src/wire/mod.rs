@@ -17,7 +17,7 @@ mod connection;
 mod message;
 mod status;
 
-pub use connection::{Connection, Receiver, Sender};
+pub use connection::{Arrival, Connection, Receiver, Sender};
 pub use message::{Ask, Cached, Class, Hello, Limits, Part, PipelineAsk, StageAsk, Tell, Verdict, Welcome};
 pub use status::{ClassStatus, ServiceStatus};
 

@@ -11,6 +11,9 @@ mod programs;
 #[path = "../../benches/support/remembering.rs"]
 mod remembering;
 mod runtime;
+mod service;
+#[path = "../support/service_double.rs"]
+mod service_double;
 #[path = "../support/mod.rs"]
 mod support;
 
