@@ -58,6 +58,7 @@ pub mod emu;
 pub mod error;
 #[cfg(feature = "cli")]
 pub mod files;
+mod fixed;
 pub mod glue;
 #[cfg(feature = "compiler")]
 pub mod ir;

@@ -19,19 +19,20 @@ use support::root;
 const USES: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("elf", &["error"]),
+    ("fixed", &["error"]),
     ("target", &["error"]),
     ("kinds", &[]),
     ("ir", &["error", "target", "kinds"]),
     ("state", &["error", "target", "kinds"]),
     ("isa", &["error", "target", "state"]),
-    ("metadata", &["error", "target", "kinds", "state"]),
+    ("metadata", &["error", "fixed", "target", "kinds", "state"]),
     ("reloc", &["error", "target", "state"]),
     ("abi", &["error", "target", "kinds", "state", "metadata", "reloc"]),
     // Glue and compile do not know each other.
     ("glue", &["error", "target", "kinds", "state", "isa", "abi", "metadata", "reloc"]),
     ("compile", &["error", "elf", "target", "kinds", "state", "ir", "isa", "abi", "metadata", "reloc"]),
     // The linker is what a driver loads: no compiler in it.
-    ("link", &["error", "elf", "target", "state", "isa", "abi", "metadata", "reloc", "glue"]),
+    ("link", &["error", "elf", "fixed", "target", "state", "isa", "abi", "metadata", "reloc", "glue"]),
     // The proof. Nothing in the product's path uses it.
     ("check", &["error", "elf", "target", "isa", "metadata", "link"]),
     ("emu", &["error", "target", "kinds", "state", "isa", "abi", "metadata", "reloc"]),

@@ -3,11 +3,12 @@
 //! Fence: after this the parts and their order are fixed; nothing is added. The pieces come from a [`GlueSource`], so that
 //! a caller may keep them; the linker itself remembers nothing.
 
-use super::input::{DataSection, LoadReloc, Object, Patch};
+use super::input::{DataSection, LoadReloc, Object, Patch, halves};
 use crate::error::{Context, Error, FullCompile, Result};
 use crate::glue::{self, GlueKey, GluePiece, GluePlan, PieceKey};
 use crate::metadata::interface::{FragmentInterface, StageInterface, StageKind, UserData};
 use crate::metadata::notes::{Fields, Notes};
+use crate::metadata::part_notes::PartNotes;
 use crate::metadata::registers::{SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA, SPI_SHADER_PGM_RSRC2_PS, rsrc1_ps};
 use crate::metadata::schema::Key;
 use crate::state::PipelineState;
@@ -167,6 +168,7 @@ fn checked(piece: Arc<GluePiece>, key: &GlueKey) -> Result<Arc<GluePiece>> {
 /// The object of a fragment shader that only ends.
 fn null_fragment(target: GfxIp, wave: WaveSize, piece: &GluePiece) -> Result<Object> {
     let mut notes = Notes::default();
+    let digest = *blake3::hash(&piece.code).as_bytes();
     let counts = Fields::from([(Key::SgprCount, piece.sgprs), (Key::VgprCount, piece.vgprs)]);
     notes.stages.insert(Stage::Fragment, counts);
     let words = &mut notes.registers;
@@ -194,9 +196,9 @@ fn null_fragment(target: GfxIp, wave: WaveSize, piece: &GluePiece) -> Result<Obj
         kind: StageKind::Fragment(FragmentInterface::default()),
     };
     Ok(Object {
+        notes: PartNotes::new(&notes, &interface, halves(&digest))?,
         interface,
-        notes,
-        digest: *blake3::hash(&piece.code).as_bytes(),
+        digest,
         code: piece.code.clone(),
         patches: Vec::new(),
         data: Vec::new(),

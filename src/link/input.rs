@@ -10,6 +10,7 @@ use crate::isa::words::S_BRANCH;
 use crate::metadata::document::Document;
 use crate::metadata::interface::StageInterface;
 use crate::metadata::notes::Notes;
+use crate::metadata::part_notes::PartNotes;
 use crate::metadata::{interface_io, note};
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
@@ -24,7 +25,7 @@ const MAX_SECTION: usize = 1 << 24;
 #[derive(Clone, Debug)]
 pub struct Object {
     pub(super) interface: StageInterface,
-    pub(super) notes: Notes,
+    pub(super) notes: PartNotes,
     /// Hash of all that was read.
     pub(super) digest: [u8; 32],
     /// From the body's first instruction to its end, without joint and padding.
@@ -93,7 +94,8 @@ impl Object {
         let data = reader.data().at(at)?;
         let (patches, loads) = reader.relocations(&data, joint).at(at)?;
         let digest = *blake3::hash(bytes).as_bytes();
-        Ok(Self { interface: interface.clone(), notes, digest, code, patches, data, loads })
+        let notes = PartNotes::new(&notes, &interface, halves(&digest)).at(at)?;
+        Ok(Self { interface, notes, digest, code, patches, data, loads })
     }
 
     /// What it says of itself.
@@ -113,6 +115,12 @@ impl Object {
         names.dedup();
         names
     }
+}
+
+/// The first 128 bits of a digest.
+pub(super) fn halves(digest: &[u8; 32]) -> [u64; 2] {
+    let half = |at: usize| digest.iter().skip(at).take(8).rev().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
+    [half(0), half(8)]
 }
 
 fn notes_of<'a>(elf: &Elf<'a>) -> Result<&'a [u8]> {

@@ -29,12 +29,13 @@ pub use verify::{VerifyReport, verify};
 
 use crate::abi::layout::ResolvedLayout;
 use crate::error::{Context, Error, Result};
+use crate::fixed::FixedWriter;
 use crate::metadata::finalize::{Facts, StageFacts, finalize};
-use crate::metadata::merge::merge;
-use crate::metadata::notes::Notes;
+use crate::metadata::write_v2::Counts;
 use crate::metadata::{note, write_v2};
 use crate::state::PipelineState;
 use attach::{Unit, UnitStage, attach};
+use input::halves;
 use layout::Layout;
 use resolve::{Resolved, Values};
 use write::Output;
@@ -112,10 +113,6 @@ pub fn link_in_layout(
 
 /// The metadata of the final ELF.
 fn document(unit: &Unit<'_>, state: &PipelineState, layout: &ResolvedLayout, resolved: &[Resolved]) -> Result<Vec<u8>> {
-    let mut notes = Notes::default();
-    for stage in &unit.stages {
-        merge(&mut notes, &stage.object.notes)?;
-    }
     let named = |s: &UnitStage<'_>| s.stage().name();
     let user_data: Vec<Vec<Option<u32>>> = unit
         .stages
@@ -133,32 +130,31 @@ fn document(unit: &Unit<'_>, state: &PipelineState, layout: &ResolvedLayout, res
         slots: unit.plan.params.slots,
         formats: unit.plan.colors.formats,
         spill_threshold: resolved.iter().filter_map(|r| r.spilled).min(),
-        hash: pipeline_hash(unit, resolved),
     };
-    let mut last = finalize(notes, &facts)?;
+    let mut last = finalize(&facts)?;
     // The registers too decide what the pipeline is; they follow from all the state there is.
     // Hashed in one go: BLAKE3 takes longer for many small pieces than for the bytes in them.
-    let mut decides = Vec::with_capacity(16 + 8 * last.notes.registers.len());
-    last.hash.iter().for_each(|half| decides.extend(half.to_le_bytes()));
-    for (register, word) in last.notes.registers.iter() {
+    let mut decides = Vec::with_capacity(16 + 8 * last.registers.len());
+    let [stable, unique] = pipeline_hash(unit, resolved);
+    [stable, unique].iter().for_each(|half| decides.extend(half.to_le_bytes()));
+    for (register, word) in last.registers.iter() {
         decides.extend(register.0.to_le_bytes());
         decides.extend(word.to_le_bytes());
     }
-    let [stable, _] = facts.hash;
     let [unique, _] = halves(blake3::hash(&decides).as_bytes());
     last.hash = [stable, unique];
-    Ok(write_v2::write(&last))
+    let mut out = vec![0; write_v2::size(&last)];
+    let mut writer = FixedWriter::new(&mut out);
+    write_v2::write(&last, &mut writer);
+    writer.finish("metadata")?;
+    Ok(out)
 }
 
 fn stage_facts<'u>((stage, user_data): (&'u UnitStage<'_>, &'u Vec<Option<u32>>)) -> StageFacts<'u> {
     let glue = || stage.prolog.iter().chain(&stage.epilog);
-    StageFacts {
-        interface: stage.object.interface(),
-        user_data,
-        glue_sgprs: glue().map(|g| g.sgprs).max().unwrap_or(0),
-        glue_vgprs: glue().map(|g| g.vgprs).max().unwrap_or(0),
-        hash: halves(&stage.object.digest),
-    }
+    let counts =
+        Counts { sgprs: glue().map(|g| g.sgprs).max().unwrap_or(0), vgprs: glue().map(|g| g.vgprs).max().unwrap_or(0) };
+    StageFacts { interface: stage.object.interface(), part: &stage.object.notes, user_data, glue: counts }
 }
 
 /// The stable hash, of the shaders alone, and the unique one, of all the code with its values.
@@ -179,10 +175,4 @@ fn pipeline_hash(unit: &Unit<'_>, resolved: &[Resolved]) -> [u64; 2] {
     let [stable, _] = halves(blake3::hash(&stable).as_bytes());
     let [unique, _] = halves(blake3::hash(&unique).as_bytes());
     [stable, unique]
-}
-
-/// The first 128 bits of a digest.
-fn halves(digest: &[u8; 32]) -> [u64; 2] {
-    let half = |at: usize| digest.iter().skip(at).take(8).rev().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
-    [half(0), half(8)]
 }
