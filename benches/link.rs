@@ -53,7 +53,7 @@ impl Pipeline {
 
     fn prepared(&self, placement: Placement, glue: &dyn dovetail::link::GlueSource) -> Vec<u8> {
         let objects: Vec<&Object> = self.objects.iter().collect();
-        link_objects(&objects, &self.state, placement, glue).expect("it has been linked before")
+        link_objects(&objects, &self.state, placement, glue).expect("it has been linked before").elf
     }
 
     fn bytes(&self) -> usize {

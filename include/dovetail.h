@@ -179,7 +179,7 @@ typedef struct dvt_context_info {
   size_t cache_dir_bytes;
   // `DVT_TARGET_…`.
   uint32_t target;
-  // MiB of parts that are kept besides those that shaders hold. 0: 64.
+  // MiB of parts in memory past which those that no shader holds are dropped. 0: 64.
   uint32_t max_memory_mib;
 } dvt_context_info;
 

@@ -54,12 +54,6 @@ impl<'a> FixedWriter<'a> {
         }
     }
 
-    /// The same word up to `end`, which is that many bytes from the start.
-    pub(crate) fn words_to(&mut self, end: usize, word: u32) {
-        let (next, _) = self.take(end.saturating_sub(self.at)).as_chunks_mut::<4>();
-        next.fill(word.to_le_bytes());
-    }
-
     /// Zeros up to `end`, which is that many bytes from the start.
     pub(crate) fn zeros_to(&mut self, end: usize) {
         self.take(end.saturating_sub(self.at)).fill(0);

@@ -213,6 +213,6 @@ fn finish(
     }
     let (prepared, parts): (Vec<Object>, Vec<PartOrigin>) = parts.into_iter().unzip();
     let objects: Vec<&Object> = prepared.iter().collect();
-    let Linked { elf, placement } = link::link_placed(&objects, request.state, request.placement, tools)?;
+    let Linked { elf, placement } = link::link_objects(&objects, request.state, request.placement, tools)?;
     Ok(Outcome::Built(Built { elf, route, placement, parts }))
 }

@@ -4,11 +4,13 @@
 //! section and points at a link-time symbol or at constant data, the joint's branch is cut off, and the notes are
 //! those of the one stage that the interface names. An object is made once and linked many times.
 
+use super::user_data;
+use crate::abi::params::ParamVectors;
 use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
 use crate::error::{Context, Error, FullCompile, Result};
 use crate::isa::words::S_BRANCH;
 use crate::metadata::document::Document;
-use crate::metadata::interface::StageInterface;
+use crate::metadata::interface::{StageInterface, StageKind};
 use crate::metadata::notes::Notes;
 use crate::metadata::part_notes::PartNotes;
 use crate::metadata::{interface_io, note};
@@ -25,7 +27,9 @@ const MAX_SECTION: usize = 1 << 24;
 #[derive(Clone, Debug)]
 pub struct Object {
     pub(super) interface: StageInterface,
-    pub(super) notes: PartNotes,
+    pub(super) notes: Box<PartNotes>,
+    /// What a vertex body returns.
+    pub(super) params: ParamVectors,
     /// Hash of all that was read.
     pub(super) digest: [u8; 32],
     /// From the body's first instruction to its end, without joint and padding.
@@ -88,14 +92,23 @@ impl Object {
         let stage = interface.stage;
         let at = || format!("{stage} stage `{}`", interface.entry_point);
         identify(&elf, &interface).at(at)?;
-        let notes = Notes::from_unlinked(&document, stage).at(at)?;
         let mut reader = Reader { elf: &elf, text: 0, code_len: 0, homes: Vec::new() };
         let (code, joint) = reader.code(&interface).at(at)?;
         let data = reader.data().at(at)?;
         let (patches, loads) = reader.relocations(&data, joint).at(at)?;
         let digest = *blake3::hash(bytes).as_bytes();
-        let notes = PartNotes::new(&notes, &interface, halves(&digest)).at(at)?;
-        Ok(Self { interface, notes, digest, code, patches, data, loads })
+        let notes = part_notes(&document, &interface, &digest).at(at)?;
+        user_data::check(&interface).at(at)?;
+        let params = match &interface.kind {
+            StageKind::Vertex(vertex) => ParamVectors::new(&vertex.params).at(at)?,
+            _ => ParamVectors::default(),
+        };
+        Ok(Self { interface, notes, params, digest, code, patches, data, loads })
+    }
+
+    /// The first bits of its digest, which tell it from nearly all others.
+    pub(super) fn short_digest(&self) -> u64 {
+        halves(&self.digest)[0]
     }
 
     /// What it says of itself.
@@ -115,6 +128,12 @@ impl Object {
         names.dedup();
         names
     }
+}
+
+/// Apart from [`Object::parse`], so that its words are not on the stack while the interface is read.
+fn part_notes(document: &Document, interface: &StageInterface, digest: &[u8; 32]) -> Result<Box<PartNotes>> {
+    let notes = Notes::from_unlinked(document, interface.stage)?;
+    PartNotes::new(&notes, interface, halves(digest)).map(Box::new)
 }
 
 /// The first 128 bits of a digest.

@@ -24,11 +24,11 @@ const MAX_VGPRS: u32 = 256;
 
 /// What the link knows of one stage.
 #[derive(Clone, Copy, Debug)]
-pub struct StageFacts<'a> {
+pub struct StageFacts<'a, 'p> {
     /// Its interface.
     pub interface: &'a StageInterface,
     /// What its part decides.
-    pub part: &'a PartNotes,
+    pub part: &'p PartNotes,
     /// PAL's number for each of its user-data SGPRs; `None` where there is nothing of meaning.
     pub user_data: &'a [Option<u32>],
     /// Registers that its glue uses.
@@ -37,13 +37,13 @@ pub struct StageFacts<'a> {
 
 /// What the link knows of the pipeline.
 #[derive(Clone, Copy, Debug)]
-pub struct Facts<'a> {
+pub struct Facts<'a, 'p> {
     /// State.
     pub state: &'a PipelineState,
     /// Dwords of its root table.
     pub root_dwords: u32,
     /// Stages in order.
-    pub stages: &'a [StageFacts<'a>],
+    pub stages: &'a [StageFacts<'a, 'p>],
     /// `SPI_PS_INPUT_CNTL` from 0 on; at least one.
     pub controls: &'a [u32],
     /// Attributes of the fragment shader.
@@ -57,7 +57,7 @@ pub struct Facts<'a> {
 }
 
 /// The notes of a final ELF.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct FinalNotes<'a> {
     /// `.type`.
     pub kind: &'static str,
@@ -71,21 +71,17 @@ pub struct FinalNotes<'a> {
     pub parts: SmallVec<[(&'a PartNotes, Counts); 2]>,
 }
 
-/// Adds all that the parts left to the link. The hash, which covers what comes out, is the caller's to set.
+/// Fills empty notes with what the parts decide and what they left to the link. The hash, which covers what comes out, is the caller's to set.
 ///
 /// # Errors
 /// Malformed: user data or counts that no hardware has, or parts that contradict each other. Needs a full compile: state
 /// that changes code.
-pub fn finalize<'a>(facts: &Facts<'a>) -> Result<FinalNotes<'a>> {
+pub fn finalize<'p>(facts: &Facts<'_, 'p>, notes: &mut FinalNotes<'p>) -> Result<()> {
     let first = facts.stages.first().ok_or_else(|| Error::bug("a pipeline without stages"))?;
     let is_compute = first.part.stage == Stage::Compute;
-    let mut notes = FinalNotes {
-        kind: if is_compute { "Cs" } else { "VsPs" },
-        hash: [0; 2],
-        pipeline: first.part.pipeline,
-        registers: first.part.registers,
-        parts: SmallVec::new(),
-    };
+    notes.kind = if is_compute { "Cs" } else { "VsPs" };
+    notes.pipeline = first.part.pipeline;
+    notes.registers = first.part.registers;
     for other in facts.stages.iter().skip(1) {
         notes.pipeline.merge(&other.part.pipeline)?;
         notes.registers.merge(&other.part.registers)?;
@@ -102,12 +98,11 @@ pub fn finalize<'a>(facts: &Facts<'a>) -> Result<FinalNotes<'a>> {
             StageKind::Compute(_) => {}
         }
     }
-    user_data_limits(&mut notes.pipeline, facts, mapped_end)?;
-    Ok(notes)
+    user_data_limits(&mut notes.pipeline, facts, mapped_end)
 }
 
 /// The registers that a stage has with its glue.
-fn counts(words: &mut Registers, facts: &StageFacts<'_>) -> Result<Counts> {
+fn counts(words: &mut Registers, facts: &StageFacts<'_, '_>) -> Result<Counts> {
     let registers = StageRegisters::of(facts.part.stage);
     let own = &facts.part.own;
     let sgprs = own[&Key::SgprCount].max(facts.glue.sgprs);
@@ -126,7 +121,7 @@ fn counts(words: &mut Registers, facts: &StageFacts<'_>) -> Result<Counts> {
 }
 
 /// Maps the user-data SGPRs; returns the end of the root dwords in them.
-fn user_data(words: &mut Registers, facts: &StageFacts<'_>) -> u32 {
+fn user_data(words: &mut Registers, facts: &StageFacts<'_, '_>) -> u32 {
     let first = StageRegisters::of(facts.part.stage).user_data;
     let mut mapped_end = 0;
     for (n, number) in (0u32..).zip(facts.user_data) {
@@ -140,7 +135,7 @@ fn user_data(words: &mut Registers, facts: &StageFacts<'_>) -> u32 {
 }
 
 /// How far PAL must keep the root table, and from where on it must write it to memory.
-fn user_data_limits(pipeline: &mut Fields, facts: &Facts<'_>, mapped_end: u32) -> Result<()> {
+fn user_data_limits(pipeline: &mut Fields, facts: &Facts<'_, '_>, mapped_end: u32) -> Result<()> {
     let known = facts.stages.iter().filter_map(|s| s.interface.spill_threshold);
     let spill = known.chain(facts.spill_threshold).chain(pipeline.get(Key::SpillThreshold)).min();
     let root_dwords = facts.root_dwords;

@@ -65,7 +65,7 @@ pub(super) fn vertex_part(part: &mut PartNotes, interface: &StageInterface, vert
 }
 
 /// What the state and the other stage add to a vertex part.
-pub(super) fn vertex(words: &mut Registers, vertex: &VertexInterface, facts: &Facts<'_>) -> Result<()> {
+pub(super) fn vertex(words: &mut Registers, vertex: &VertexInterface, facts: &Facts<'_, '_>) -> Result<()> {
     if facts.state.view_mask != 0 && !vertex.multiview {
         // Every view would be drawn to the first layer.
         return Err(Error::needs_full(FullCompile::State { item: "view_mask".into() }));
@@ -178,7 +178,7 @@ pub(super) fn fragment_part(
 }
 
 /// What the state and the other stage add to a fragment part.
-pub(super) fn fragment(words: &mut Registers, fragment: &FragmentInterface, facts: &Facts<'_>) -> Result<()> {
+pub(super) fn fragment(words: &mut Registers, fragment: &FragmentInterface, facts: &Facts<'_, '_>) -> Result<()> {
     let color = &facts.state.color;
     if color.shades_samples() && fragment.per_pixel {
         return Err(Error::needs_full(FullCompile::State { item: "color.sample_shading".into() }));

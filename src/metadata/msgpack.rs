@@ -9,8 +9,6 @@ pub(super) const FIXED_UINT: u8 = 0xce;
 pub(super) const FIXED_UINT_16: u8 = 0xcd;
 /// The tag of a number of 64 bits.
 pub(super) const FIXED_UINT_64: u8 = 0xcf;
-/// The tag of a map with a length of 16 bits.
-pub(super) const FIXED_MAP: u8 = 0xde;
 
 /// Where msgpack is written.
 #[derive(Default)]
@@ -26,7 +24,7 @@ impl Writer {
     }
 
     pub(super) fn map(&mut self, len: usize) {
-        self.container(0x80, FIXED_MAP, len);
+        self.container(0x80, 0xde, len);
     }
 
     pub(super) fn array(&mut self, len: usize) {

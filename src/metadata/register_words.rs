@@ -140,6 +140,11 @@ impl Registers {
         self.len() == 0
     }
 
+    /// Bytes that are equal where the words and the registers that are there are.
+    pub(crate) fn bytes(&self) -> ([[u8; 8]; MASKS], [[u8; 4]; COUNT]) {
+        (self.present.map(u64::to_le_bytes), self.words.map(u32::to_le_bytes))
+    }
+
     /// Adds the words of another part, by the table's rule where both have one.
     ///
     /// # Errors

@@ -212,9 +212,9 @@ pub struct StageRegisters {
 
 impl StageRegisters {
     /// Those of a stage.
-    pub const fn of(stage: Stage) -> Self {
+    pub const fn of(stage: Stage) -> &'static Self {
         match stage {
-            Stage::Vertex => Self {
+            Stage::Vertex => &Self {
                 user_data: SPI_SHADER_USER_DATA_VS,
                 vgprs: rsrc1_vs::VGPRS,
                 sgprs: rsrc1_vs::SGPRS,
@@ -225,7 +225,7 @@ impl StageRegisters {
                 checksum: SPI_SHADER_PGM_CHKSUM_VS,
                 wave32: vgt_shader_stages_en::VS_W32_EN,
             },
-            Stage::Fragment => Self {
+            Stage::Fragment => &Self {
                 user_data: SPI_SHADER_USER_DATA_PS,
                 vgprs: rsrc1_ps::VGPRS,
                 sgprs: rsrc1_ps::SGPRS,
@@ -236,7 +236,7 @@ impl StageRegisters {
                 checksum: SPI_SHADER_PGM_CHKSUM_PS,
                 wave32: spi_ps_in_control::PS_W32_EN,
             },
-            Stage::Compute => Self {
+            Stage::Compute => &Self {
                 user_data: COMPUTE_USER_DATA,
                 vgprs: compute_pgm_rsrc1::VGPRS,
                 sgprs: compute_pgm_rsrc1::SGPRS,

@@ -6,7 +6,7 @@
 
 use super::fields::Fields;
 use super::finalize::FinalNotes;
-use super::msgpack::{FIXED_MAP, FIXED_UINT, FIXED_UINT_16, FIXED_UINT_64, Writer};
+use super::msgpack::{FIXED_UINT, FIXED_UINT_16, FIXED_UINT_64, Writer};
 use super::registers::{COMPUTE_NUM_THREAD, Registers, compute_num_thread};
 use super::schema::{Key, KeyScope, Type};
 use crate::fixed::FixedWriter;
@@ -17,9 +17,14 @@ pub const VERSION: (u32, u32) = (2, 6);
 
 /// From the start of the document to the number of keys of the pipeline.
 const HEAD: &[u8] = b"\x82\xaeamdpal.version\x92\x02\x06\xb0amdpal.pipelines\x91";
-/// Keys of the pipeline that are always there, besides those of [`FinalNotes::pipeline`].
-const STRUCTURED: [Key; 6] =
-    [Key::Type, Key::Api, Key::InternalPipelineHash, Key::Shaders, Key::HardwareStages, Key::Registers];
+/// Then the keys that are always there, each with what of its value is always the same.
+const TYPE: &[u8] = b"\xa5.type";
+const API_AND_HASH: &[u8] = b"\xa4.api\xa6Vulkan\xb7.internal_pipeline_hash\x92";
+const SHADERS: &[u8] = b"\xa8.shaders";
+const STAGES: &[u8] = b"\xb0.hardware_stages";
+const REGISTERS: &[u8] = b"\xaa.registers\xde";
+/// How many keys these are.
+const STRUCTURED: usize = 6;
 /// Bytes of a register and its word: 16 and 32 bits, each with its tag.
 const REGISTER_BYTES: usize = 8;
 
@@ -108,53 +113,52 @@ impl StageText {
 
 /// Bytes of the document.
 pub fn size(notes: &FinalNotes<'_>) -> usize {
-    let name = |key: Key| 1 + key.name().len();
-    let structured: usize = STRUCTURED.into_iter().map(name).sum();
+    let fixed = HEAD.len() + TYPE.len() + API_AND_HASH.len() + SHADERS.len() + STAGES.len() + REGISTERS.len();
+    // Lengths of maps, and the tag of the text.
+    let lengths = 1 + 1 + 1 + 1 + 2;
     let texts: usize = notes.parts.iter().map(|(part, _)| part.text.shader.len() + part.text.hardware.len()).sum();
-    let numbers: usize = notes.pipeline.iter().map(|(key, _)| name(key) + number_bytes(key)).sum();
-    let fixed = HEAD.len() + 1 + structured + 1 + notes.kind.len() + API.len() + HASH_BYTES + 2 + 3;
-    fixed + texts + REGISTER_BYTES * notes.registers.len() + numbers
+    let numbers =
+        notes.pipeline.iter().map(|(key, _)| 1 + key.name().len() + if key.ty() == Type::Bool { 1 } else { 5 });
+    fixed
+        + lengths
+        + notes.kind.len()
+        + HASH_BYTES
+        + texts
+        + REGISTER_BYTES * notes.registers.len()
+        + numbers.sum::<usize>()
 }
 
-const API: &[u8] = b"\xa6Vulkan";
-const HASH_BYTES: usize = 1 + 2 * 9;
-
-fn number_bytes(key: Key) -> usize {
-    if key.ty() == Type::Bool { 1 } else { 5 }
-}
+/// Two numbers of 64 bits.
+const HASH_BYTES: usize = 2 * 9;
 
 /// Encodes the document.
 pub(crate) fn write(notes: &FinalNotes<'_>, out: &mut FixedWriter<'_>) {
     out.put(HEAD);
-    out.put(&[0x80 | (STRUCTURED.len() + notes.pipeline.len()) as u8]);
-    text(out, Key::Type.name());
+    out.put(&[0x80 | (STRUCTURED + notes.pipeline.len()) as u8]);
+    out.put(TYPE);
     text(out, notes.kind);
-    text(out, Key::Api.name());
-    out.put(API);
-    text(out, Key::InternalPipelineHash.name());
-    out.put(&[0x92]);
+    out.put(API_AND_HASH);
     for half in notes.hash {
-        out.put(&[FIXED_UINT_64]);
-        out.put(&half.to_be_bytes());
+        let [a, b, c, d, e, f, g, h] = half.to_be_bytes();
+        out.put(&[FIXED_UINT_64, a, b, c, d, e, f, g, h]);
     }
     let parts = 0x80 | notes.parts.len() as u8;
-    text(out, Key::Shaders.name());
+    out.put(SHADERS);
     out.put(&[parts]);
     notes.parts.iter().for_each(|(part, _)| out.put(&part.text.shader));
-    text(out, Key::HardwareStages.name());
+    out.put(STAGES);
     out.put(&[parts]);
     notes.parts.iter().for_each(|(part, counts)| part.text.write_hardware(*counts, out));
-    text(out, Key::Registers.name());
-    let [high, low] = (notes.registers.len() as u16).to_be_bytes();
-    out.put(&[FIXED_MAP, high, low]);
+    out.put(REGISTERS);
+    out.put(&(notes.registers.len() as u16).to_be_bytes());
     registers(&notes.registers, out);
     for (key, value) in notes.pipeline.iter() {
         text(out, key.name());
         if key.ty() == Type::Bool {
             out.put(&[0xc2 | u8::from(value != 0)]);
         } else {
-            out.put(&[FIXED_UINT]);
-            out.put(&value.to_be_bytes());
+            let [a, b, c, d] = value.to_be_bytes();
+            out.put(&[FIXED_UINT, a, b, c, d]);
         }
     }
 }
@@ -179,18 +183,36 @@ mod tests {
 
     #[test]
     fn what_is_written_as_bytes_is_what_the_writer_writes() {
-        let mut head = Writer::default();
-        head.map(2);
-        head.str("amdpal.version");
-        head.array(2);
-        head.uint(VERSION.0.into());
-        head.uint(VERSION.1.into());
-        head.str("amdpal.pipelines");
-        head.array(1);
-        assert_eq!(head.finish(), HEAD);
-        let mut api = Writer::default();
-        api.str("Vulkan");
-        assert_eq!(api.finish(), API);
+        let written = |write: &dyn Fn(&mut Writer)| {
+            let mut out = Writer::default();
+            write(&mut out);
+            out.finish()
+        };
+        let head = |out: &mut Writer| {
+            out.map(2);
+            out.str("amdpal.version");
+            out.array(2);
+            out.uint(VERSION.0.into());
+            out.uint(VERSION.1.into());
+            out.str("amdpal.pipelines");
+            out.array(1);
+        };
+        assert_eq!(written(&head), HEAD);
+        assert_eq!(written(&|out| out.str(Key::Type.name())), TYPE);
+        let api_and_hash = |out: &mut Writer| {
+            out.str(Key::Api.name());
+            out.str("Vulkan");
+            out.str(Key::InternalPipelineHash.name());
+            out.array(2);
+        };
+        assert_eq!(written(&api_and_hash), API_AND_HASH);
+        assert_eq!(written(&|out| out.str(Key::Shaders.name())), SHADERS);
+        assert_eq!(written(&|out| out.str(Key::HardwareStages.name())), STAGES);
+        let registers = |out: &mut Writer| {
+            out.str(Key::Registers.name());
+            out.map(0x100);
+        };
+        assert_eq!(written(&registers), [REGISTERS, &[1, 0]].concat());
         let names: Vec<&str> = Key::all().filter(|k| k.place() == KeyScope::Pipeline).map(Key::name).collect();
         assert!(names.len() < 16 && names.iter().all(|name| name.len() < 32), "{names:?}");
     }

@@ -1,12 +1,12 @@
 //! What all handles share: the tables, the cache on disk, the events, the counters.
 
 use super::events::{Event, Events};
-use super::parts::{GlueTable, Parts};
+use super::parts::Parts;
 use crate::cache::{Cache, Key, StoreKind};
 use crate::compile::request::CompilerId;
 use crate::error::{Context as _, Error, Result};
 use crate::keys;
-use crate::link::Object;
+use crate::link::{Object, Plans};
 use crate::target::GfxIp;
 use crate::toolchain::recorded_compiler;
 use std::os::fd::BorrowedFd;
@@ -80,7 +80,7 @@ pub(super) struct Shared {
     /// As the cache's manifest has it, read as soon as there is one.
     compiler: OnceLock<CompilerId>,
     parts: Parts,
-    pub(super) glue: GlueTable,
+    pub(super) plans: Plans,
     pub(super) events: Events,
     pub(super) counters: Counters,
     /// [`FORKS`] when it was made.
@@ -99,7 +99,7 @@ impl Context {
             cache,
             compiler: OnceLock::new(),
             parts: Parts::new(info.max_memory),
-            glue: GlueTable::default(),
+            plans: Plans::default(),
             events: Events::default(),
             counters: Counters::default(),
             forks: FORKS.load(Ordering::Relaxed),

@@ -1,7 +1,7 @@
 //! What a driver calls while a game runs: shaders and pipelines by handle, linked from parts that are in memory or in a cache.
 //!
 //! ```text
-//! Context            tables of parts and glue, the cache on disk (read only), events; shared by all threads
+//! Context            tables of parts and of plans of glue, the cache on disk (read only), events; shared by all threads
 //!   Layout           descriptor sets, resolved once
 //!   Shader           a stage's request ── find ──> its part: memory, then disk; else pending or not cached
 //!   Pipeline         shaders + layout + state ── link ──> ELF, generation 1
@@ -24,10 +24,11 @@ mod pipeline;
 mod scan;
 mod shader;
 
+pub use crate::link::Size;
 pub use context::{Context, ContextInfo, Stats, note_fork};
 pub use events::{Event, EventKind};
 pub use flags::PipelineFlags;
 pub use layout::Layout;
-pub use link::{Answer, PipelineInfo, Route, Size};
+pub use link::{Answer, PipelineInfo, Route};
 pub use pipeline::{Phase, Pipeline, PipelineStatus};
 pub use shader::{ModuleRef, Shader, ShaderInfo, ShaderStatus};

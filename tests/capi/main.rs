@@ -8,8 +8,6 @@ mod library;
 #[path = "../support/link_support.rs"]
 mod link_support;
 mod programs;
-#[path = "../../benches/support/remembering.rs"]
-mod remembering;
 mod runtime;
 #[path = "../support/mod.rs"]
 mod support;
