@@ -49,8 +49,10 @@ impl<'a> FixedWriter<'a> {
     /// Little-endian words of 32 bits, in one go.
     #[inline]
     pub(crate) fn words<const N: usize>(&mut self, words: [u32; N]) {
-        if let (next, []) = self.take(4 * N).as_chunks_mut::<4>() {
-            next.iter_mut().zip(words).for_each(|(to, word)| *to = word.to_le_bytes());
+        let (next, _) = self.take(4 * N).as_chunks_mut::<4>();
+        // Of a size that the compiler knows, so that it is some stores and no call.
+        if let Some(next) = next.first_chunk_mut::<N>() {
+            *next = words.map(u32::to_le_bytes);
         }
     }
 

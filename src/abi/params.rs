@@ -178,11 +178,20 @@ impl ParamPlan {
     /// # Errors
     /// Needs a full compile: more attributes than the rasterizer has, or one that no early vertex body gives.
     pub fn new(inputs: &[FragmentInput], params: &ParamVectors) -> Result<Self> {
+        let mut plan = Self::default();
+        plan.fill(inputs, params)?;
+        Ok(plan)
+    }
+
+    /// The same in an empty plan, which is large to be copied.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn fill(&mut self, inputs: &[FragmentInput], params: &ParamVectors) -> Result<()> {
         if inputs.len() > MAX_ATTRIBUTES {
             let count = u32::try_from(inputs.len()).unwrap_or(u32::MAX);
             return Err(Error::needs_full(FullCompile::TooManyValues { what: "fragment inputs".into(), count }));
         }
-        let mut plan = Self::default();
         let mut assigned: SmallVec<[(Semantic, u8); MAX_ATTRIBUTES]> = SmallVec::new();
         for input in inputs {
             let same = inputs.iter().filter(|other| other.semantic == input.semantic);
@@ -195,17 +204,17 @@ impl ParamPlan {
                 (None, _) if input.semantic == Semantic::PointCoord => Supply::PointCoord,
                 (None, Some(vector)) => Supply::Default(vector),
                 (None, None) => {
-                    let slot = u8::try_from(plan.exports.len()).unwrap_or(u8::MAX);
-                    plan.exports.push(ParamExport { slot, channels });
+                    let slot = u8::try_from(self.exports.len()).unwrap_or(u8::MAX);
+                    self.exports.push(ParamExport { slot, channels });
                     assigned.push((input.semantic, slot));
                     Supply::Slot(slot)
                 }
             };
             let half = input.ty.bits == 16;
-            plan.attributes.push(Attribute { supply, flat: input.flat, per_vertex: input.per_vertex, half });
+            self.attributes.push(Attribute { supply, flat: input.flat, per_vertex: input.per_vertex, half });
         }
-        plan.slots = plan.exports.len() as u32;
-        Ok(plan)
+        self.slots = self.exports.len() as u32;
+        Ok(())
     }
 
     /// The `SPI_PS_INPUT_CNTL` words from 0 on. The loader wants at least one, also where there are no attributes.

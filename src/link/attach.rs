@@ -140,7 +140,8 @@ fn graphics<'a>(
         Some(StageKind::Fragment(fragment)) => &fragment.inputs[..],
         _ => &[],
     };
-    let params = ParamPlan::new(inputs, &vertex.params)?;
+    let mut params = ParamPlan::default();
+    params.fill(inputs, &vertex.params)?;
     let at = || "vertex stage";
     let first = UnitStage {
         object: Held::Kept(vertex),

@@ -79,6 +79,7 @@ pub(super) struct PlacedData<'u> {
 }
 
 /// Where everything stands.
+#[derive(Default)]
 pub(super) struct Layout<'u> {
     /// How the parts were placed: as asked, or adjacent where a branch would not reach.
     pub placement: Placement,
@@ -101,16 +102,19 @@ impl<'u> Layout<'u> {
     /// # Errors
     /// Malformed: parts too large for 32-bit offsets.
     pub(super) fn new(unit: &'u Unit<'_>, placement: Placement) -> Result<Self> {
-        let layout = Self::placed(unit, placement)?;
-        if layout.parts.iter().all(PlacedPart::branch_reaches) {
-            Ok(layout)
-        } else {
-            Self::placed(unit, Placement::Adjacent)
+        let mut layout = Self { placement, data: place_data(unit)?, ..Self::default() };
+        layout.place(unit)?;
+        if !layout.parts.iter().all(PlacedPart::branch_reaches) {
+            layout.placement = Placement::Adjacent;
+            layout.place(unit)?;
         }
+        Ok(layout)
     }
 
-    fn placed(unit: &'u Unit<'_>, placement: Placement) -> Result<Self> {
-        let mut parts = Parts::new();
+    /// Fixes the places of the parts by the placement.
+    fn place(&mut self, unit: &'u Unit<'_>) -> Result<()> {
+        let (placement, parts) = (self.placement, &mut self.parts);
+        parts.clear();
         for (stage, of_stage) in unit.stages().enumerate() {
             for (index, part) in of_stage.parts().enumerate() {
                 let size = u32::try_from(part.code.len()).map_err(|_| too_large())?;
@@ -126,10 +130,13 @@ impl<'u> Layout<'u> {
             // A stage begins with its first part; the others follow from the last to the first.
             parts.sort_by_key(|p| (p.id.stage, if p.id.part == 0 { 0 } else { usize::MAX - p.id.part }));
         }
-        let code_end = place(&mut parts)?;
-        resolve_joints(&mut parts)?;
+        let code_end = place(parts)?;
+        if placement == Placement::Chained {
+            resolve_joints(parts)?;
+        }
         let tail = code_end.checked_next_multiple_of(PART_ALIGN).and_then(|n| n.checked_add(TAIL_LINES * PART_ALIGN));
-        Ok(Self { placement, parts, code_end, text_size: tail.ok_or_else(too_large)?, data: place_data(unit)? })
+        (self.code_end, self.text_size) = (code_end, tail.ok_or_else(too_large)?);
+        Ok(())
     }
 
     /// A part by its id.

@@ -155,14 +155,16 @@ impl Job<'_> {
 
     /// The metadata of the final ELF.
     fn fill_notes<'u>(&self, unit: &'u Unit<'u>, resolved: &[Resolved], notes: &mut FinalNotes<'u>) -> Result<()> {
-        let mut user_data: SmallVec<[user_data::Numbers; 2]> = SmallVec::new();
+        let mut numbers = user_data::Numbers::new();
         for stage in unit.stages() {
-            let numbers = user_data::map(stage.object.interface(), self.layout);
-            user_data.push(numbers.at(|| stage.stage().name())?);
+            user_data::map(stage.object.interface(), self.layout, &mut numbers).at(|| stage.stage().name())?;
         }
         let mut stages: SmallVec<[StageFacts<'_, '_>; 2]> = SmallVec::new();
-        for (stage, user_data) in unit.stages().zip(&user_data) {
+        let mut rest = numbers.as_slice();
+        for stage in unit.stages() {
             let object = &*stage.object;
+            let (user_data, of_others) = rest.split_at_checked(object.interface.user_data.len()).unwrap_or_default();
+            rest = of_others;
             let glue = stage.glue().fold(Counts::default(), |most, piece| Counts {
                 sgprs: most.sgprs.max(piece.sgprs),
                 vgprs: most.vgprs.max(piece.vgprs),

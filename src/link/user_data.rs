@@ -38,19 +38,18 @@ pub(super) fn check(interface: &StageInterface) -> Result<()> {
     Ok(())
 }
 
-/// The numbers of a stage's user-data SGPRs; `None` where PAL loads nothing of meaning.
-pub(super) type Numbers = SmallVec<[Option<u32>; 32]>;
+/// The numbers of all stages' user-data SGPRs, one stage after the other; `None` where PAL loads nothing of meaning.
+pub(super) type Numbers = SmallVec<[Option<u32>; 64]>;
 
-/// The number for each user-data SGPR of a stage.
+/// Adds the number for each user-data SGPR of a stage.
 ///
 /// # Errors
 /// Malformed: something the layout does not have.
-pub(super) fn map(interface: &StageInterface, layout: &ResolvedLayout) -> Result<Numbers> {
-    let mut out = Numbers::new();
+pub(super) fn map(interface: &StageInterface, layout: &ResolvedLayout, to: &mut Numbers) -> Result<()> {
     for what in &interface.user_data {
-        out.push(number(*what, layout)?);
+        to.push(number(*what, layout)?);
     }
-    Ok(out)
+    Ok(())
 }
 
 fn number(what: UserData, layout: &ResolvedLayout) -> Result<Option<u32>> {

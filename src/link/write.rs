@@ -42,6 +42,9 @@ pub(super) struct Output<'a, 'u> {
     symbols: SmallVec<[OutSymbol<'a>; 8]>,
     targets: Targets,
     sections: SmallVec<[OutSection; 12]>,
+    /// Bytes of the metadata document.
+    document: usize,
+    /// Bytes of the file.
     size: usize,
 }
 
@@ -109,28 +112,31 @@ impl<'a, 'u> Output<'a, 'u> {
     /// Malformed: parts too large together.
     pub(super) fn new(contents: Contents<'a, 'u>) -> Result<Self> {
         let (names, symbols, sections) = (Names::default(), SmallVec::new(), SmallVec::new());
-        let mut out = Self { contents, names, symbols, targets: Targets::new(), sections, size: 0 };
+        let mut out = Self { contents, names, symbols, targets: Targets::new(), sections, document: 0, size: 0 };
         let text_rels = out.loads().filter(|(_, load)| load.patched == Patched::Code).count();
         let first_data = FIRST_OPTIONAL + u16::from(text_rels > 0);
         out.collect_symbols(first_data)?;
 
         let Contents { target, layout, notes, .. } = contents;
-        let note = note::section_size(target, write_v2::size(notes));
+        out.document = write_v2::size(notes);
+        let note = note::section_size(target, out.document);
         let locals = out.symbols.iter().filter(|s| s.local).count() + 1;
         let symbols = size::SYMBOL as usize * (out.symbols.len() + 1);
-        out.section([""; 2], 0, 0, 0, Content::Nothing, 0)?;
-        out.section([".strtab", ""], sht::STRTAB, 0, 1, Content::Strings, 0)?;
-        let table = out.section([".symtab", ""], sht::SYMTAB, 0, 8, Content::Symbols, symbols)?;
+        let [null, strtab, symtab, text_name, note_name] = FIXED_NAMES;
+        out.section(null, 0, 0, 0, Content::Nothing, 0)?;
+        out.section(strtab, sht::STRTAB, 0, 1, Content::Strings, 0)?;
+        let table = out.section(symtab, sht::SYMTAB, 0, 8, Content::Symbols, symbols)?;
         (table.link, table.info) = (1, u32::try_from(locals).map_err(|_| too_large())?);
         table.entry_size = size::SYMBOL as u32;
         let executable = (shf::ALLOC | shf::EXECUTE) as u32;
         let code = layout.text_size as usize;
-        out.section([".text", ""], sht::PROGBITS, executable, ENTRY_ALIGN, Content::Text, code)?;
-        out.section([".note", ""], sht::NOTE, 0, 4, Content::Note, note)?;
+        out.section(text_name, sht::PROGBITS, executable, ENTRY_ALIGN, Content::Text, code)?;
+        out.section(note_name, sht::NOTE, 0, 4, Content::Note, note)?;
         out.relocations(".text", TEXT, None, text_rels)?;
         for (index, data) in layout.data.iter().enumerate() {
             let flags = data.flags as u32;
-            out.section([data.name, ""], sht::PROGBITS, flags, data.align, Content::Data(index), data.size as usize)?;
+            let name = out.names.add(["", data.name]);
+            out.section(name, sht::PROGBITS, flags, data.align, Content::Data(index), data.size as usize)?;
         }
         for (index, data) in layout.data.iter().enumerate() {
             let section = first_data + u16::try_from(index).map_err(|_| too_large())?;
@@ -154,14 +160,13 @@ impl<'a, 'u> Output<'a, 'u> {
 
     fn section(
         &mut self,
-        name: [&'a str; 2],
+        name: u32,
         kind: u32,
         flags: u32,
         align: u32,
         content: Content,
         size: usize,
     ) -> Result<&mut OutSection> {
-        let name = if matches!(content, Content::Nothing) { 0 } else { self.names.add(name) };
         let size = u32::try_from(size).map_err(|_| too_large())?;
         let (link, info, entry_size, place) = (0, 0, 0, 0);
         self.sections.push(OutSection { name, kind, flags, align, link, info, entry_size, size, place, content });
@@ -174,8 +179,8 @@ impl<'a, 'u> Output<'a, 'u> {
             return Ok(());
         }
         let bytes = size::REL as usize * count;
-        let section =
-            self.section([".rel", of], sht::REL, shf::INFO_LINK as u32, 8, Content::Relocations(data), bytes)?;
+        let name = self.names.add([".rel", of]);
+        let section = self.section(name, sht::REL, shf::INFO_LINK as u32, 8, Content::Relocations(data), bytes)?;
         (section.link, section.info, section.entry_size) = (2, index.into(), size::REL as u32);
         Ok(())
     }
@@ -220,9 +225,8 @@ impl<'a, 'u> Output<'a, 'u> {
                 Content::Text => self.text(out.take(section.size as usize))?,
                 Content::Note => {
                     let notes = self.contents.notes;
-                    let document = write_v2::size(notes);
                     let target = self.contents.target;
-                    note::write_section_into(&mut out, target, document, |out| write_v2::write(notes, out));
+                    note::write_section_into(&mut out, target, self.document, |out| write_v2::write(notes, out));
                 }
                 Content::Relocations(data) => self.records(data, &mut out)?,
                 Content::Data(index) => {
@@ -322,8 +326,8 @@ impl<'a, 'u> Output<'a, 'u> {
 
     /// The one string table: names of sections, then of symbols.
     fn strings(&self, out: &mut FixedWriter<'_>) {
-        out.put(&[0]);
-        for [before, name] in &self.names.of_sections {
+        out.put(FIXED_STRINGS);
+        for [before, name] in &self.names.rest {
             out.put(before.as_bytes());
             out.put(name.as_bytes());
             out.put(&[0]);
@@ -394,24 +398,28 @@ impl OutSymbol<'_> {
     }
 }
 
-/// Names of sections, each of two pieces.
+/// The empty name, and those of the sections that are always there.
+const FIXED_STRINGS: &[u8] = b"\0.strtab\0.symtab\0.text\0.note\0";
+/// Where in it the sections' names are, in the order of the sections.
+const FIXED_NAMES: [u32; 5] = [0, 1, 9, 17, 23];
+
+/// Names of the other sections, each of two pieces.
 struct Names<'a> {
-    of_sections: SmallVec<[[&'a str; 2]; 12]>,
+    rest: SmallVec<[[&'a str; 2]; 6]>,
     /// Bytes so far.
     size: u32,
 }
 
 impl Default for Names<'_> {
     fn default() -> Self {
-        // The empty name stands first.
-        Self { of_sections: SmallVec::new(), size: 1 }
+        Self { rest: SmallVec::new(), size: FIXED_STRINGS.len() as u32 }
     }
 }
 
 impl<'a> Names<'a> {
     fn add(&mut self, name: [&'a str; 2]) -> u32 {
         let at = self.size;
-        self.of_sections.push(name);
+        self.rest.push(name);
         let [before, name] = name;
         self.size += (before.len() + name.len()) as u32 + 1;
         at

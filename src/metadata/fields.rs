@@ -38,7 +38,13 @@ impl Fields {
 
     /// All that are there, in the order of the schema.
     pub fn iter(&self) -> impl Iterator<Item = (Key, u32)> {
-        Key::all().filter(|key| self.contains(*key)).map(|key| (key, self[&key]))
+        let mut rest = self.present;
+        let keys = std::iter::from_fn(move || {
+            let key = Key::from_number(rest.trailing_zeros())?;
+            rest &= rest - 1;
+            Some(key)
+        });
+        keys.map(|key| (key, self[&key]))
     }
 
     /// How many are there.

@@ -69,7 +69,8 @@ static PLACES: [[u8; 256]; PAGES] = {
     places
 };
 
-#[inline]
+// With a register that is known to the compiler, all of this is a constant.
+#[inline(always)]
 fn place(register: Register) -> Option<usize> {
     let of_page = &PLACES[page(register)?];
     usize::from(of_page[(register.0 & 0xff) as usize]).checked_sub(1)
@@ -99,7 +100,7 @@ impl Registers {
 
     /// Sets a whole word. A register that the table has not is left out; those who read what others wrote ask
     /// [`Register::info`] before.
-    #[inline]
+    #[inline(always)]
     pub fn set(&mut self, register: Register, word: u32) {
         if let Some(place) = place(register) {
             self.present[place / 64] |= 1 << (place % 64);
@@ -111,7 +112,7 @@ impl Registers {
     ///
     /// # Errors
     /// A bug: the value does not fit.
-    #[inline]
+    #[inline(always)]
     pub fn set_field(&mut self, field: Field, value: u32) -> Result<()> {
         let word = place(field.register()).map_or(0, |place| self.words[place]);
         self.set(field.register(), field.put(word, value)?);
@@ -126,7 +127,7 @@ impl Registers {
 
     /// All words in order.
     pub fn iter(&self) -> impl Iterator<Item = (Register, u32)> {
-        let places = self.present.into_iter().zip(0..).flat_map(|(mask, n)| bits(mask).map(move |bit| 64 * n + bit));
+        let places = self.present.into_iter().zip(0..).flat_map(|(mask, n)| Bits(mask).map(move |bit| 64 * n + bit));
         places.map(|place| (Register(NUMBERS[place].into()), self.words[place]))
     }
 
@@ -151,14 +152,14 @@ impl Registers {
     /// Malformed: they contradict each other.
     pub(super) fn merge(&mut self, other: &Self) -> Result<()> {
         for (n, (own, theirs)) in self.present.iter_mut().zip(other.present).enumerate() {
-            for place in bits(*own & theirs).map(|bit| 64 * n + bit) {
+            for place in Bits(*own & theirs).map(|bit| 64 * n + bit) {
                 let register = Register(NUMBERS[place].into());
                 let rule = register.info().map_or(Merge::Same, |info| info.merge);
                 let merged = rule.apply(self.words[place], other.words[place]);
                 self.words[place] = merged
                     .ok_or_else(|| Error::malformed(format!("the parts give {} different values", register.name())))?;
             }
-            for place in bits(theirs & !*own).map(|bit| 64 * n + bit) {
+            for place in Bits(theirs & !*own).map(|bit| 64 * n + bit) {
                 self.words[place] = other.words[place];
             }
             *own |= theirs;
@@ -174,12 +175,16 @@ impl fmt::Debug for Registers {
 }
 
 /// Numbers of the bits that are set.
-fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let bit = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
-        mask &= mask - 1;
+struct Bits(u64);
+
+impl Iterator for Bits {
+    type Item = usize;
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        let bit = (self.0 != 0).then(|| self.0.trailing_zeros() as usize)?;
+        self.0 &= self.0 - 1;
         Some(bit)
-    })
+    }
 }
 
 #[cfg(test)]

@@ -64,12 +64,20 @@ impl Field {
     ///
     /// # Errors
     /// A bug: the value does not fit.
+    #[inline]
     pub fn put(self, word: u32, value: u32) -> Result<u32> {
         if value > self.max() {
-            let register = self.register.name();
-            return Err(Error::bug(format!("{register}.{}: {value:#x} does not fit {} bits", self.name, self.width)));
+            return Err(self.too_large(value));
         }
         Ok(word & !(self.max() << self.low) | value << self.low)
+    }
+}
+
+impl Field {
+    #[cold]
+    fn too_large(self, value: u32) -> Error {
+        let register = self.register.name();
+        Error::bug(format!("{register}.{}: {value:#x} does not fit {} bits", self.name, self.width))
     }
 }
 

@@ -153,6 +153,11 @@ impl Key {
         TABLE.iter().map(|r| r.key)
     }
 
+    /// The key of this number, which is its place in the table.
+    pub(super) fn from_number(number: u32) -> Option<Self> {
+        TABLE.get(number as usize).map(|row| row.key)
+    }
+
     fn row(self) -> &'static Row {
         // The table is in the order of the enum, which a test holds.
         &TABLE[self as usize]

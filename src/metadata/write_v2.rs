@@ -165,10 +165,14 @@ pub(crate) fn write(notes: &FinalNotes<'_>, out: &mut FixedWriter<'_>) {
 
 fn registers(registers: &Registers, out: &mut FixedWriter<'_>) {
     let (entries, _) = out.take(REGISTER_BYTES * registers.len()).as_chunks_mut::<REGISTER_BYTES>();
-    for (entry, (register, word)) in entries.iter_mut().zip(registers.iter()) {
+    let mut entries = entries.iter_mut();
+    // Not zipped: iterating inside of the words is twice as fast.
+    registers.iter().for_each(|(register, word)| {
         let key = u64::from(FIXED_UINT_16) << 56 | u64::from(register.0) << 40;
-        *entry = (key | u64::from(FIXED_UINT) << 32 | u64::from(word)).to_be_bytes();
-    }
+        if let Some(entry) = entries.next() {
+            *entry = (key | u64::from(FIXED_UINT) << 32 | u64::from(word)).to_be_bytes();
+        }
+    });
 }
 
 /// A text of less than 32 bytes, as all of ours are.
