@@ -74,6 +74,7 @@ pub mod reloc;
 #[cfg(feature = "runtime")]
 pub mod runtime;
 pub mod state;
+mod table;
 pub mod target;
 #[cfg(feature = "compiler")]
 pub mod template;

@@ -14,7 +14,7 @@ pub use format::VkFormat;
 pub use kind::BindingKind;
 
 /// A fact that may be missing while a stage is compiled early. "Unknown" is not a default value: code must differ.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum Known<T> {
     /// Left to the linker.
@@ -66,7 +66,7 @@ impl PipelineState {
 }
 
 /// Descriptor sets and push constants.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResourceLayout {
     /// Sets in any order, each number once.
@@ -78,7 +78,7 @@ pub struct ResourceLayout {
 }
 
 /// One descriptor set.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetLayout {
     /// Set number.
@@ -92,7 +92,7 @@ pub struct SetLayout {
 }
 
 /// One binding of a set.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BindingLayout {
     /// Binding number.

@@ -22,6 +22,7 @@ const USES: &[(&str, &[&str])] = &[
     ("fixed", &["error"]),
     ("target", &["error"]),
     ("kinds", &[]),
+    ("table", &[]),
     ("ir", &["error", "target", "kinds"]),
     ("state", &["error", "target", "kinds"]),
     ("isa", &["error", "target", "state"]),
@@ -32,7 +33,7 @@ const USES: &[(&str, &[&str])] = &[
     ("glue", &["error", "target", "kinds", "state", "isa", "abi", "metadata", "reloc"]),
     ("compile", &["error", "elf", "target", "kinds", "state", "ir", "isa", "abi", "metadata", "reloc"]),
     // The linker is what a driver loads: no compiler in it.
-    ("link", &["error", "elf", "fixed", "target", "state", "isa", "abi", "metadata", "reloc", "glue"]),
+    ("link", &["error", "elf", "fixed", "table", "target", "state", "isa", "abi", "metadata", "reloc", "glue"]),
     // The proof. Nothing in the product's path uses it.
     ("check", &["error", "elf", "target", "isa", "metadata", "link"]),
     ("emu", &["error", "target", "kinds", "state", "isa", "abi", "metadata", "reloc"]),
@@ -42,7 +43,7 @@ const USES: &[(&str, &[&str])] = &[
     ("corpus", &["error", "target"]),
     ("keys", &["error", "target", "state", "abi", "metadata", "reloc", "glue", "compile", "link", "cache"]),
     ("template", &["error", "target", "state", "ir"]),
-    ("toolchain", &["error", "target", "glue", "compile", "link", "cache", "keys"]),
+    ("toolchain", &["error", "table", "target", "state", "abi", "glue", "compile", "link", "cache", "keys"]),
     ("pipeline", &["error", "target", "state", "metadata", "glue", "compile", "link", "cache", "keys", "toolchain"]),
     // What a driver calls: no compiler. The rules of whole pipelines are taken from `pipeline`.
     (

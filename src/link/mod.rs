@@ -25,7 +25,6 @@ mod null_fragment;
 mod pipeline_hash;
 mod plans;
 mod resolve;
-mod table;
 mod user_data;
 pub mod verify;
 mod write;

@@ -13,12 +13,12 @@
 use super::glue_source::GlueSource;
 use super::input::Object;
 use super::null_fragment::null_fragment;
-use super::table::{Table, hash};
 use crate::abi::params::{ParamExport, ParamPlan};
 use crate::error::{Error, Result};
 use crate::glue::{self, GlueKey, GluePiece, PieceKey};
 use crate::metadata::interface::ExportedFormats;
 use crate::state::{ColorState, VertexInputState};
+use crate::table::{Table, hash};
 use crate::target::{GfxIp, WaveSize};
 use std::ops::Deref;
 use std::sync::Arc;

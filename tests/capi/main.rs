@@ -11,6 +11,7 @@ mod programs;
 mod runtime;
 #[path = "../support/mod.rs"]
 mod support;
+mod toolchain;
 
 #[global_allocator]
 static COUNTING: alloc::Counting = alloc::Counting;

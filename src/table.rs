@@ -14,8 +14,8 @@ const FIRST_SEGMENT: usize = 64;
 /// The table is full when a segment of this size has no room.
 const LAST_SEGMENT: usize = 1 << 13;
 
-/// What a link may ask for, by what decides it.
-pub(super) struct Table<K, V> {
+/// Things by what decides them.
+pub(crate) struct Table<K, V> {
     first: Next<K, V>,
 }
 
@@ -33,7 +33,7 @@ struct Entry<K, V> {
 }
 
 /// The hash that an entry is kept and found by.
-pub(super) fn hash(key: impl Hash) -> u64 {
+pub(crate) fn hash(key: impl Hash) -> u64 {
     FxBuildHasher.hash_one(key)
 }
 
@@ -57,7 +57,7 @@ impl<K, V> Segment<K, V> {
 
 impl<K, V> Table<K, V> {
     /// The value of the key that `is` says yes to.
-    pub(super) fn find(&self, hash: u64, is: impl Fn(&K) -> bool) -> Option<&V> {
+    pub(crate) fn find(&self, hash: u64, is: impl Fn(&K) -> bool) -> Option<&V> {
         let mut segment = self.first.get();
         while let Some(here) = segment {
             for slot in here.row(hash) {
@@ -74,7 +74,7 @@ impl<K, V> Table<K, V> {
 
 impl<K: PartialEq, V> Table<K, V> {
     /// Keeps a value, if there is room. One that another thread has kept meanwhile stays.
-    pub(super) fn keep(&self, hash: u64, key: K, value: V) -> Option<&V> {
+    pub(crate) fn keep(&self, hash: u64, key: K, value: V) -> Option<&V> {
         let mut entry = Entry { hash, key, value };
         let (mut place, mut slots) = (&self.first, FIRST_SEGMENT);
         while slots <= LAST_SEGMENT {
