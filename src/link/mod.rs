@@ -148,7 +148,8 @@ impl Job<'_> {
         let mut notes = FinalNotes::default();
         self.fill_notes(&unit, &resolved, &mut notes)?;
         let (unit, layout) = (&unit, &layout_of_code);
-        let output = Output::new(Contents { target, unit, layout, resolved: &resolved, notes: &notes })?;
+        let mut output = Output::new(Contents { target, unit, layout, resolved: &resolved, notes: &notes });
+        output.arrange()?;
         done(&output, layout.placement)
     }
 

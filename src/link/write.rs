@@ -106,45 +106,48 @@ impl Target {
 }
 
 impl<'a, 'u> Output<'a, 'u> {
+    /// Nothing has a place yet.
+    pub(super) fn new(contents: Contents<'a, 'u>) -> Self {
+        let (names, symbols, sections) = (Names::default(), SmallVec::new(), SmallVec::new());
+        Self { contents, names, symbols, targets: Targets::new(), sections, document: 0, size: 0 }
+    }
+
     /// Gives every byte its place.
     ///
     /// # Errors
     /// Malformed: parts too large together.
-    pub(super) fn new(contents: Contents<'a, 'u>) -> Result<Self> {
-        let (names, symbols, sections) = (Names::default(), SmallVec::new(), SmallVec::new());
-        let mut out = Self { contents, names, symbols, targets: Targets::new(), sections, document: 0, size: 0 };
-        let text_rels = out.loads().filter(|(_, load)| load.patched == Patched::Code).count();
+    pub(super) fn arrange(&mut self) -> Result<()> {
+        let text_rels = self.loads().filter(|(_, load)| load.patched == Patched::Code).count();
         let first_data = FIRST_OPTIONAL + u16::from(text_rels > 0);
-        out.collect_symbols(first_data)?;
+        self.collect_symbols(first_data)?;
 
-        let Contents { target, layout, notes, .. } = contents;
-        out.document = write_v2::size(notes);
-        let note = note::section_size(target, out.document);
-        let locals = out.symbols.iter().filter(|s| s.local).count() + 1;
-        let symbols = size::SYMBOL as usize * (out.symbols.len() + 1);
+        let Contents { target, layout, notes, .. } = self.contents;
+        self.document = write_v2::size(notes);
+        let note = note::section_size(target, self.document);
+        let locals = self.symbols.iter().filter(|s| s.local).count() + 1;
+        let symbols = size::SYMBOL as usize * (self.symbols.len() + 1);
         let [null, strtab, symtab, text_name, note_name] = FIXED_NAMES;
-        out.section(null, 0, 0, 0, Content::Nothing, 0)?;
-        out.section(strtab, sht::STRTAB, 0, 1, Content::Strings, 0)?;
-        let table = out.section(symtab, sht::SYMTAB, 0, 8, Content::Symbols, symbols)?;
+        self.section(null, 0, 0, 0, Content::Nothing, 0)?;
+        self.section(strtab, sht::STRTAB, 0, 1, Content::Strings, 0)?;
+        let table = self.section(symtab, sht::SYMTAB, 0, 8, Content::Symbols, symbols)?;
         (table.link, table.info) = (1, u32::try_from(locals).map_err(|_| too_large())?);
         table.entry_size = size::SYMBOL as u32;
         let executable = (shf::ALLOC | shf::EXECUTE) as u32;
         let code = layout.text_size as usize;
-        out.section(text_name, sht::PROGBITS, executable, ENTRY_ALIGN, Content::Text, code)?;
-        out.section(note_name, sht::NOTE, 0, 4, Content::Note, note)?;
-        out.relocations(".text", TEXT, None, text_rels)?;
+        self.section(text_name, sht::PROGBITS, executable, ENTRY_ALIGN, Content::Text, code)?;
+        self.section(note_name, sht::NOTE, 0, 4, Content::Note, note)?;
+        self.relocations(".text", TEXT, None, text_rels)?;
         for (index, data) in layout.data.iter().enumerate() {
             let flags = data.flags as u32;
-            let name = out.names.add(["", data.name]);
-            out.section(name, sht::PROGBITS, flags, data.align, Content::Data(index), data.size as usize)?;
+            let name = self.names.add(["", data.name]);
+            self.section(name, sht::PROGBITS, flags, data.align, Content::Data(index), data.size as usize)?;
         }
         for (index, data) in layout.data.iter().enumerate() {
             let section = first_data + u16::try_from(index).map_err(|_| too_large())?;
-            let rels = out.loads().filter(|(stage, load)| out.base(*stage, load, Some(index)).is_some()).count();
-            out.relocations(data.name, section, Some(index), rels)?;
+            let rels = self.loads().filter(|(stage, load)| self.base(*stage, load, Some(index)).is_some()).count();
+            self.relocations(data.name, section, Some(index), rels)?;
         }
-        out.place()?;
-        Ok(out)
+        self.place()
     }
 
     /// Bytes of the file.

@@ -151,19 +151,18 @@ impl Registers {
     /// # Errors
     /// Malformed: they contradict each other.
     pub(super) fn merge(&mut self, other: &Self) -> Result<()> {
-        for (n, (own, theirs)) in self.present.iter_mut().zip(other.present).enumerate() {
-            for place in Bits(*own & theirs).map(|bit| 64 * n + bit) {
+        for (n, (own, theirs)) in self.present.into_iter().zip(other.present).enumerate() {
+            for place in Bits(own & theirs).map(|bit| 64 * n + bit) {
                 let register = Register(NUMBERS[place].into());
-                let rule = register.info().map_or(Merge::Same, |info| info.merge);
-                let merged = rule.apply(self.words[place], other.words[place]);
-                self.words[place] = merged
-                    .ok_or_else(|| Error::malformed(format!("the parts give {} different values", register.name())))?;
+                let differ = self.words[place] != other.words[place];
+                if differ && register.info().is_none_or(|info| info.merge == Merge::Same) {
+                    return Err(Error::malformed(format!("the parts give {} different values", register.name())));
+                }
             }
-            for place in Bits(theirs & !*own).map(|bit| 64 * n + bit) {
-                self.words[place] = other.words[place];
-            }
-            *own |= theirs;
         }
+        // A word that is not there is 0, and no register has another rule than that both say the same, or the bits of both.
+        self.words.iter_mut().zip(other.words).for_each(|(own, theirs)| *own |= theirs);
+        self.present.iter_mut().zip(other.present).for_each(|(own, theirs)| *own |= theirs);
         Ok(())
     }
 }
@@ -211,6 +210,11 @@ mod tests {
         let mut none = Registers::default();
         none.merge(&words(7, 8)).unwrap();
         assert_eq!(none, words(7, 8));
+    }
+
+    #[test]
+    fn words_are_the_same_or_the_bits_of_both() {
+        assert!(TABLE.iter().all(|row| matches!(row.merge, Merge::Same | Merge::Or)));
     }
 
     #[test]
