@@ -9,11 +9,11 @@ use crate::abi::params::ParamVectors;
 use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
 use crate::error::{Context, Error, FullCompile, Result};
 use crate::isa::words::S_BRANCH;
-use crate::metadata::document::Document;
+use crate::metadata::document::{Document, Map};
 use crate::metadata::interface::{StageInterface, StageKind};
 use crate::metadata::notes::Notes;
 use crate::metadata::part_notes::PartNotes;
-use crate::metadata::{interface_io, note};
+use crate::metadata::{note, read_unlinked};
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
 use crate::target::Stage;
@@ -87,8 +87,7 @@ impl Object {
     /// that PAL could not load. Needs a full compile: another generation of the format, another GPU.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let elf = Elf::parse(bytes)?;
-        let document = Document::parse(notes_of(&elf)?)?;
-        let interface = interface_io::extract(&document.pipeline)?;
+        let (interface, pipeline) = read_unlinked::read(notes_of(&elf)?)?;
         let stage = interface.stage;
         let at = || format!("{stage} stage `{}`", interface.entry_point);
         identify(&elf, &interface).at(at)?;
@@ -97,7 +96,7 @@ impl Object {
         let data = reader.data().at(at)?;
         let (patches, loads) = reader.relocations(&data, joint).at(at)?;
         let digest = *blake3::hash(bytes).as_bytes();
-        let notes = part_notes(&document, &interface, &digest).at(at)?;
+        let notes = part_notes(pipeline, &interface, &digest).at(at)?;
         user_data::check(&interface).at(at)?;
         let params = match &interface.kind {
             StageKind::Vertex(vertex) => ParamVectors::new(&vertex.params).at(at)?,
@@ -131,8 +130,8 @@ impl Object {
 }
 
 /// Apart from [`Object::parse`], so that its words are not on the stack while the interface is read.
-fn part_notes(document: &Document, interface: &StageInterface, digest: &[u8; 32]) -> Result<Box<PartNotes>> {
-    let notes = Notes::from_unlinked(document, interface.stage)?;
+fn part_notes(pipeline: Map, interface: &StageInterface, digest: &[u8; 32]) -> Result<Box<PartNotes>> {
+    let notes = Notes::from_unlinked(&Document { version: None, pipeline }, interface.stage)?;
     PartNotes::new(&notes, interface, halves(digest)).map(Box::new)
 }
 

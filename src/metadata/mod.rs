@@ -1,7 +1,7 @@
 //! PAL notes: what the pipeline ELF says about its code, before and after the link.
 //!
 //! [`note`] frames bytes, [`document`] is the msgpack tree in them, [`interface_io`] keeps a stage's pre-link interface in
-//! that tree, [`write_unlinked`] writes the whole of an unlinked ELF's. For the link, [`notes`] turns a part's document into
+//! that tree, [`write_unlinked`] writes the whole of an unlinked ELF's and [`read_unlinked`] reads it. For the link, [`notes`] turns a part's document into
 //! numbers and [`part_notes`] adds what the part decides by itself, once a part; [`finalize`] merges the parts and adds what
 //! only the pipeline decides, and [`write_v2`] encodes the result. [`schema`] and [`registers`] are the tables that all of
 //! them follow.
@@ -16,6 +16,7 @@ mod msgpack;
 pub mod note;
 pub mod notes;
 pub mod part_notes;
+pub mod read_unlinked;
 mod register_words;
 pub mod registers;
 pub mod schema;
