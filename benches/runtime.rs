@@ -9,21 +9,19 @@ mod library;
 mod link_support;
 #[path = "support/raw_lmdb.rs"]
 mod raw_lmdb;
-#[path = "support/remembering.rs"]
-mod remembering;
 #[path = "../tests/support/mod.rs"]
 mod support;
 #[path = "support/times.rs"]
 mod times;
 
 use criterion::{Criterion, criterion_group, criterion_main};
+use dovetail::abi::layout::ResolvedLayout;
 use dovetail::keys;
-use dovetail::link::{Object, Placement, link_objects};
+use dovetail::link::{EmitGlue, Job, Object, Placement, Plans};
 use dovetail::runtime::{
     Context, ContextInfo, Layout, ModuleRef, Pipeline, PipelineFlags, PipelineInfo, Shader, ShaderInfo,
 };
 use dovetail::target::{GfxIp, Stage};
-use remembering::remembering;
 use std::path::Path;
 use std::process::Command;
 use times::{Times, head, measuring};
@@ -60,7 +58,7 @@ fn links(c: &mut Criterion) {
     let parts = [link_support::vertex(), link_support::fragment()].map(|part| part.build());
     let objects = parts.each_ref().map(|elf| Object::parse(elf).expect("a part"));
     let objects: Vec<&Object> = objects.iter().collect();
-    let glue = remembering();
+    let (places, plans) = (ResolvedLayout::new(&state.layout).expect("a layout"), Plans::default());
     let [vs, fs] = [(Stage::Vertex, 1), (Stage::Fragment, 2)].map(|(s, n)| shader(&context, s, &cache::module(n)));
     let shaders = [&vs, &fs];
     let info = PipelineInfo {
@@ -72,8 +70,10 @@ fn links(c: &mut Criterion) {
         priority: 0,
         user: 0,
     };
-    let mut out = vec![0; 1 << 16];
-    let mut rust = || link_objects(&objects, &state, Placement::Adjacent, &glue).expect("a pipeline").len();
+    let [mut out, mut memory] = [vec![0; 1 << 16], vec![0; 1 << 16]];
+    let (placement, plans) = (Placement::Adjacent, Some(&plans));
+    let job = Job { objects: &objects, state: &state, layout: &places, placement, glue: &EmitGlue, plans };
+    let mut rust = || job.link_into(&mut memory).expect("a pipeline");
     let mut into = || context.link_into(&info, &mut out).expect("a pipeline");
     let create = || Pipeline::new(&context, &info).expect("a pipeline");
     let pipeline = create();

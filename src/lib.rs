@@ -59,6 +59,7 @@ pub mod emu;
 pub mod error;
 #[cfg(feature = "service")]
 pub mod files;
+mod fixed;
 pub mod frame;
 pub mod glue;
 #[cfg(feature = "compiler")]
@@ -77,6 +78,7 @@ pub mod runtime;
 #[cfg(feature = "service")]
 pub mod service;
 pub mod state;
+mod table;
 pub mod target;
 #[cfg(feature = "compiler")]
 pub mod template;

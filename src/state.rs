@@ -14,7 +14,7 @@ pub use format::VkFormat;
 pub use kind::BindingKind;
 
 /// A fact that may be missing while a stage is compiled early. "Unknown" is not a default value: code must differ.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum Known<T> {
     /// Left to the linker.
@@ -66,7 +66,7 @@ impl PipelineState {
 }
 
 /// Descriptor sets and push constants.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResourceLayout {
     /// Sets in any order, each number once.
@@ -78,7 +78,7 @@ pub struct ResourceLayout {
 }
 
 /// One descriptor set.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetLayout {
     /// Set number.
@@ -92,7 +92,7 @@ pub struct SetLayout {
 }
 
 /// One binding of a set.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BindingLayout {
     /// Binding number.
@@ -116,7 +116,7 @@ fn one() -> u32 {
 }
 
 /// Vertex bindings and attributes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct VertexInputState {
     /// Buffers.
@@ -126,7 +126,7 @@ pub struct VertexInputState {
 }
 
 /// One vertex buffer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VertexBinding {
     /// Binding number: place of its descriptor in the vertex-buffer table.
@@ -152,7 +152,7 @@ pub enum VertexRate {
 }
 
 /// One vertex attribute.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VertexAttribute {
     /// Location in the shader.
@@ -167,7 +167,7 @@ pub struct VertexAttribute {
 }
 
 /// What decides how colours are exported.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ColorState {
     /// Attachments by location; a location without one is not written.
@@ -192,7 +192,7 @@ impl ColorState {
 }
 
 /// One colour attachment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ColorAttachment {
     /// Location of the fragment output.

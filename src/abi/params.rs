@@ -9,6 +9,7 @@
 use crate::error::{Error, FullCompile, Result};
 use crate::metadata::interface::{FragmentInput, ParamSource, Semantic, VertexParam};
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 /// Attributes that the rasterizer has.
 pub const MAX_ATTRIBUTES: usize = 32;
@@ -17,9 +18,9 @@ pub const MAX_ATTRIBUTES: usize = 32;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ParamPlan {
     /// Vectors exported, each by its slot.
-    pub exports: Vec<ParamExport>,
+    pub exports: SmallVec<[ParamExport; MAX_ATTRIBUTES]>,
     /// What each attribute of the fragment shader is, by its number.
-    pub attributes: Vec<Attribute>,
+    pub attributes: SmallVec<[Attribute; MAX_ATTRIBUTES]>,
     /// Slots that exist; all of them are exported to.
     pub slots: u32,
 }
@@ -120,23 +121,82 @@ impl Attribute {
     }
 }
 
+/// `SPI_PS_INPUT_CNTL` words from 0 on.
+pub type Controls = SmallVec<[u32; MAX_ATTRIBUTES]>;
+
+/// What a vertex shader has to give, a vector for each meaning: sorted once, and matched with many fragment shaders.
+#[derive(Clone, Debug, Default)]
+pub struct ParamVectors(Vec<(Semantic, [Option<ParamSource>; 4])>);
+
+impl ParamVectors {
+    /// Sorts the components of a vertex shader's parameters.
+    ///
+    /// # Errors
+    /// Malformed: a parameter given twice or in a channel that does not exist.
+    pub fn new(params: &[VertexParam]) -> Result<Self> {
+        let mut vectors: Vec<(Semantic, [Option<ParamSource>; 4])> = Vec::new();
+        for param in params {
+            let semantic = param.semantic;
+            let at = vectors.iter().position(|(other, _)| *other == semantic).unwrap_or(vectors.len());
+            if at == vectors.len() {
+                vectors.push((semantic, [None; 4]));
+            }
+            for half in 0..param.ty.dwords() {
+                let channel = usize::from(param.component) + half as usize;
+                let place = vectors.get_mut(at).and_then(|(_, channels)| channels.get_mut(channel));
+                let place = place.ok_or_else(|| Error::malformed(format!("{semantic:?} has no channel {channel}")))?;
+                let source = match param.source {
+                    // The second dword of 64 bits is in the next register.
+                    ParamSource::Vgpr(first) => ParamSource::Vgpr(first.saturating_add(half)),
+                    ParamSource::Constant(_) if half == 1 => ParamSource::Constant(0),
+                    other => other,
+                };
+                if place.replace(source).is_some() {
+                    return Err(Error::malformed(format!("{semantic:?} channel {channel} is written twice")));
+                }
+            }
+        }
+        Ok(Self(vectors))
+    }
+
+    /// Where the channels of a vector are, of those that are read.
+    fn channels(&self, semantic: Semantic, read: u8) -> [Option<ParamSource>; 4] {
+        let found = self.0.iter().find(|(other, _)| *other == semantic);
+        let mut channels = found.map_or([None; 4], |(_, channels)| *channels);
+        for (channel, place) in channels.iter_mut().enumerate() {
+            if read >> channel & 1 == 0 {
+                *place = None;
+            }
+        }
+        channels
+    }
+}
+
 impl ParamPlan {
     /// Plans the way of `params`, what the vertex shader has, to `inputs`, what the fragment shader reads.
     ///
     /// # Errors
-    /// Malformed: a parameter given twice or in a channel that does not exist. Needs a full compile: more attributes than
-    /// the rasterizer has.
-    pub fn new(inputs: &[FragmentInput], params: &[VertexParam]) -> Result<Self> {
+    /// Needs a full compile: more attributes than the rasterizer has, or one that no early vertex body gives.
+    pub fn new(inputs: &[FragmentInput], params: &ParamVectors) -> Result<Self> {
+        let mut plan = Self::default();
+        plan.fill(inputs, params)?;
+        Ok(plan)
+    }
+
+    /// The same in an empty plan, which is large to be copied.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn fill(&mut self, inputs: &[FragmentInput], params: &ParamVectors) -> Result<()> {
         if inputs.len() > MAX_ATTRIBUTES {
             let count = u32::try_from(inputs.len()).unwrap_or(u32::MAX);
             return Err(Error::needs_full(FullCompile::TooManyValues { what: "fragment inputs".into(), count }));
         }
-        let mut plan = Self::default();
-        let mut assigned: Vec<(Semantic, u8)> = Vec::new();
+        let mut assigned: SmallVec<[(Semantic, u8); MAX_ATTRIBUTES]> = SmallVec::new();
         for input in inputs {
             let same = inputs.iter().filter(|other| other.semantic == input.semantic);
             let read = same.fold(0, |all, i| all | i.channels);
-            let channels = channels(input.semantic, read, params)?;
+            let channels = params.channels(input.semantic, read);
             check_made(input.semantic, &channels)?;
             let shared = assigned.iter().find(|(semantic, _)| *semantic == input.semantic);
             let supply = match (shared, default_for(&channels, input)) {
@@ -144,22 +204,25 @@ impl ParamPlan {
                 (None, _) if input.semantic == Semantic::PointCoord => Supply::PointCoord,
                 (None, Some(vector)) => Supply::Default(vector),
                 (None, None) => {
-                    let slot = u8::try_from(plan.exports.len()).unwrap_or(u8::MAX);
-                    plan.exports.push(ParamExport { slot, channels });
+                    let slot = u8::try_from(self.exports.len()).unwrap_or(u8::MAX);
+                    self.exports.push(ParamExport { slot, channels });
                     assigned.push((input.semantic, slot));
                     Supply::Slot(slot)
                 }
             };
             let half = input.ty.bits == 16;
-            plan.attributes.push(Attribute { supply, flat: input.flat, per_vertex: input.per_vertex, half });
+            self.attributes.push(Attribute { supply, flat: input.flat, per_vertex: input.per_vertex, half });
         }
-        plan.slots = plan.exports.len() as u32;
-        Ok(plan)
+        self.slots = self.exports.len() as u32;
+        Ok(())
     }
 
     /// The `SPI_PS_INPUT_CNTL` words from 0 on. The loader wants at least one, also where there are no attributes.
-    pub fn control_words(&self) -> Vec<u32> {
-        if self.attributes.is_empty() { vec![0] } else { self.attributes.iter().map(|a| a.control_word()).collect() }
+    pub fn control_words(&self) -> Controls {
+        if self.attributes.is_empty() {
+            return Controls::from_slice(&[0]);
+        }
+        self.attributes.iter().map(|a| a.control_word()).collect()
     }
 
     /// The exports left to an epilog.
@@ -193,33 +256,6 @@ fn default_for(channels: &[Option<ParamSource>; 4], input: &FragmentInput) -> Op
     if input.per_vertex && written { None } else { DefaultVector::matching(&wanted) }
 }
 
-/// Where the channels of a vector are, of those that are read.
-fn channels(semantic: Semantic, read: u8, params: &[VertexParam]) -> Result<[Option<ParamSource>; 4]> {
-    let mut channels = [None; 4];
-    for param in params.iter().filter(|p| p.semantic == semantic) {
-        for half in 0..param.ty.dwords() {
-            let channel = usize::from(param.component) + half as usize;
-            let place = channels.get_mut(channel);
-            let place = place.ok_or_else(|| Error::malformed(format!("{semantic:?} has no channel {channel}")))?;
-            let source = match param.source {
-                // The second dword of 64 bits is in the next register.
-                ParamSource::Vgpr(first) => ParamSource::Vgpr(first.saturating_add(half)),
-                ParamSource::Constant(_) if half == 1 => ParamSource::Constant(0),
-                other => other,
-            };
-            if place.replace(source).is_some() {
-                return Err(Error::malformed(format!("{semantic:?} channel {channel} is written twice")));
-            }
-        }
-    }
-    for (channel, place) in channels.iter_mut().enumerate() {
-        if read >> channel & 1 == 0 {
-            *place = None;
-        }
-    }
-    Ok(channels)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,6 +266,10 @@ mod tests {
     fn input(location: u32, channels: u8) -> FragmentInput {
         let semantic = Semantic::Location(location);
         FragmentInput { semantic, channels, flat: false, per_vertex: false, ty: ComponentType::F32 }
+    }
+
+    fn plan(inputs: &[FragmentInput], params: &[VertexParam]) -> Result<ParamPlan> {
+        ParamPlan::new(inputs, &ParamVectors::new(params)?)
     }
 
     fn constants(location: u32, bits: &[u32]) -> Vec<VertexParam> {
@@ -246,7 +286,7 @@ mod tests {
     #[test]
     fn constants_of_the_rasterizer_cost_nothing() {
         let default = |bits: &[u32], channels| {
-            let plan = ParamPlan::new(&[input(0, channels)], &constants(0, bits)).expect("plan");
+            let plan = plan(&[input(0, channels)], &constants(0, bits)).expect("plan");
             assert_eq!(plan.exports.is_empty(), plan.slots == 0);
             plan.exports.is_empty().then(|| plan.control_words()[0])
         };
@@ -266,10 +306,10 @@ mod tests {
     fn inputs_of_one_meaning_share_a_slot() {
         let params = [VertexParam { source: ParamSource::Vgpr(3), ..constants(4, &[0])[0].clone() }];
         let flat = FragmentInput { flat: true, ..input(4, 1) };
-        let plan = ParamPlan::new(&[input(4, 3), flat], &params).expect("plan");
+        let plan = plan(&[input(4, 3), flat], &params).expect("plan");
         let channels = [Some(ParamSource::Vgpr(3)), None, None, None];
-        assert_eq!(plan.exports, [ParamExport { slot: 0, channels }]);
-        assert_eq!(plan.control_words(), [0, 0x400]);
+        assert_eq!(plan.exports[..], [ParamExport { slot: 0, channels }]);
+        assert_eq!(plan.control_words()[..], [0, 0x400]);
     }
 
     #[test]
@@ -279,35 +319,35 @@ mod tests {
         // Nobody writes the first, and the third is a vector of the rasterizer's own.
         let inputs = [input(9, 1), input(4, 1), input(2, 1), flat, input(7, 1)];
         let params = [vec![exported(4), exported(7)], constants(2, &[ONE])].concat();
-        let plan = ParamPlan::new(&inputs, &params).expect("plan");
-        assert_eq!(plan.control_words(), [0x20, 0, 0x220, 0x400, 1]);
+        let plan = plan(&inputs, &params).expect("plan");
+        assert_eq!(plan.control_words()[..], [0x20, 0, 0x220, 0x400, 1]);
         assert_eq!((plan.slots, plan.epilog_exports().count()), (2, 0));
     }
 
     #[test]
     fn a_primitive_id_that_nobody_passes_on_needs_the_whole_pipeline() {
         let input = FragmentInput { semantic: Semantic::PrimitiveId, flat: true, ..input(0, 1) };
-        let error = ParamPlan::new(std::slice::from_ref(&input), &[]).expect_err("nobody writes it");
+        let error = plan(std::slice::from_ref(&input), &[]).expect_err("nobody writes it");
         assert!(error.full_compile().is_some());
         let param = VertexParam { semantic: Semantic::PrimitiveId, ..constants(0, &[0])[0].clone() };
         let param = VertexParam { source: ParamSource::Exported, ..param };
-        assert!(ParamPlan::new(&[input], &[param]).is_ok());
+        assert!(plan(&[input], &[param]).is_ok());
     }
 
     #[test]
     fn nothing_to_interpolate_still_has_a_word() {
-        let plan = ParamPlan::new(&[], &constants(0, &[5])).expect("plan");
-        assert_eq!((plan.control_words(), plan.slots), (vec![0], 0));
+        let plan = plan(&[], &constants(0, &[5])).expect("plan");
+        assert_eq!((plan.control_words().as_slice(), plan.slots), (&[0][..], 0));
     }
 
     #[test]
     fn contradictions_are_refused() {
         let twice = [constants(0, &[5]), constants(0, &[6])].concat();
-        assert!(ParamPlan::new(&[input(0, 1)], &twice).is_err());
+        assert!(plan(&[input(0, 1)], &twice).is_err());
         let outside = [VertexParam { component: 4, ..constants(0, &[5])[0].clone() }];
-        assert!(ParamPlan::new(&[input(0, 1)], &outside).is_err());
+        assert!(plan(&[input(0, 1)], &outside).is_err());
         let many: Vec<FragmentInput> = (0..33).map(|location| input(location, 1)).collect();
-        let error = ParamPlan::new(&many, &[]).expect_err("33 attributes");
+        let error = plan(&many, &[]).expect_err("33 attributes");
         assert!(error.full_compile().is_some());
     }
 }

@@ -63,7 +63,7 @@ pub struct CompilerId {
 }
 
 /// All that decides the code of one stage.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct StageRequest {
     /// GPU.
     pub target: GfxIp,
@@ -98,7 +98,7 @@ impl StageRequest {
 }
 
 /// What is known of the pipeline while a stage is compiled. An early compile knows nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct KnownState {
     /// Where descriptors and push constants stand.
     pub layout: Known<ResourceLayout>,

@@ -238,7 +238,7 @@ pub struct ExportedFormats {
 }
 
 /// One fragment input: four channels that arrive as one attribute.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FragmentInput {
     /// What it means.
     pub semantic: Semantic,

@@ -13,6 +13,13 @@ use crate::error::{Error, Result};
 pub fn apply(bytes: &mut [u8], offset: u32, kind: RelocKind, symbol: u64, place: u64) -> Result<()> {
     let len = bytes.len();
     let start = usize::try_from(offset).ok();
+    if kind == RelocKind::Abs32Lo
+        && let Some(word) = start.and_then(|start| bytes.get_mut(start..)?.first_chunk_mut::<4>())
+    {
+        // What links do for every descriptor: the low half of a sum needs no wider one.
+        *word = u32::from_le_bytes(*word).wrapping_add(symbol as u32).to_le_bytes();
+        return Ok(());
+    }
     let field = start
         .zip(start.and_then(|s| s.checked_add(kind.bytes() as usize)))
         .and_then(|(start, end)| bytes.get_mut(start..end))

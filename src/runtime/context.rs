@@ -2,13 +2,13 @@
 
 use super::events::{Event, Events};
 use super::held::Open;
-use super::parts::{GlueTable, Parts};
+use super::parts::Parts;
 use super::service::desk::{self, Desk, Reach};
 use crate::cache::{Cache, Key, StoreKind};
 use crate::compile::request::CompilerId;
 use crate::error::{Context as _, Error, Result};
 use crate::keys;
-use crate::link::Object;
+use crate::link::{Object, Plans};
 use crate::target::GfxIp;
 use crate::toolchain::recorded_compiler;
 use crate::wire;
@@ -101,7 +101,7 @@ pub(super) struct Shared {
     /// As the cache's manifest has it, read as soon as there is one.
     compiler: OnceLock<CompilerId>,
     parts: Parts,
-    pub(super) glue: GlueTable,
+    pub(super) plans: Plans,
     pub(super) events: Events,
     pub(super) counters: Counters,
     /// [`FORKS`] when it was made.
@@ -123,7 +123,7 @@ impl Context {
             service: info.socket.map(|socket| Arc::new(Desk::new(socket.to_owned(), info.app.to_owned()))),
             compiler: OnceLock::new(),
             parts: Parts::new(info.max_memory),
-            glue: GlueTable::default(),
+            plans: Plans::default(),
             events: Events::default(),
             counters: Counters::default(),
             forks: FORKS.load(Ordering::Relaxed),

@@ -10,7 +10,7 @@ use super::shader::{Part, Shader};
 use crate::compile::request::StageRequest;
 use crate::error::{Context as _, Error, FullCompile, Result};
 use crate::keys;
-use crate::link::{self, Object, Placement};
+use crate::link::{EmitGlue, Job, Object, Placement, Size};
 use crate::pipeline::{everything_known, only_for};
 use crate::state::PipelineState;
 use crate::target::Stage;
@@ -71,38 +71,6 @@ pub enum Answer<T> {
     NotCached(Stage),
 }
 
-impl<T> Answer<T> {
-    fn map<U>(self, f: impl FnOnce(T) -> U) -> Answer<U> {
-        match self {
-            Self::Ready(found) => Answer::Ready(f(found)),
-            Self::Pending(stage) => Answer::Pending(stage),
-            Self::NotCached(stage) => Answer::NotCached(stage),
-        }
-    }
-}
-
-/// What became of bytes for the caller's memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Size {
-    /// So many were written.
-    Written(usize),
-    /// So many are needed; nothing was written.
-    Incomplete(usize),
-}
-
-impl Size {
-    /// Copies all of `bytes`, or none.
-    pub(super) fn copy(bytes: &[u8], out: &mut [u8]) -> Self {
-        match out.get_mut(..bytes.len()) {
-            Some(out) => {
-                out.copy_from_slice(bytes);
-                Self::Written(bytes.len())
-            }
-            None => Self::Incomplete(bytes.len()),
-        }
-    }
-}
-
 impl Context {
     /// Links into the caller's memory, without a handle.
     ///
@@ -111,8 +79,8 @@ impl Context {
     /// state asks for, and the cache has not the pipeline whole. Environment: after a fork.
     pub fn link_into(&self, info: &PipelineInfo<'_>, out: &mut [u8]) -> Result<Answer<(Size, Route)>> {
         let stages = self.stages(info.shaders)?;
-        let answer = link(self.shared()?, &stages, &info.layout.0, info.state, info.placement, info.flags)?;
-        Ok(answer.map(|(elf, route)| (Size::copy(&elf, out), route)))
+        let shared = self.shared()?;
+        link(shared, &stages, &info.layout.0, info.state, info.placement, info.flags, |job| job.link_into(out))
     }
 
     /// The parts of shaders, which have to be this context's.
@@ -128,28 +96,42 @@ impl Context {
     }
 }
 
-/// Links, by the rules of the flags.
+/// A link of no parts yet, with the context's plans.
+fn job<'a>(shared: &'a Shared, layout: &'a Resolved, state: &'a PipelineState, placement: Placement) -> Job<'a> {
+    Job { objects: &[], state, layout: &layout.places, placement, glue: &EmitGlue, plans: Some(&shared.plans) }
+}
+
+/// Links, by the rules of the flags; `finish` says where the ELF goes.
 ///
 /// # Errors
 /// As [`Context::link_into`].
-pub(super) fn link(
+pub(super) fn link<T, F: FnMut(&Job<'_>) -> Result<T>>(
     shared: &Shared,
     stages: &[&Part],
     layout: &Resolved,
     state: &PipelineState,
     placement: Placement,
     flags: PipelineFlags,
-) -> Result<Answer<(Vec<u8>, Route)>> {
+    mut finish: F,
+) -> Result<Answer<(T, Route)>> {
     let state = &*specialized(state, stages);
-    let whole = |reason: Option<&FullCompile>| {
-        let found = whole(shared, stages, layout, state, placement, !flags.has(PipelineFlags::NO_DISK))?;
-        Ok::<_, Error>(found.map(|elf| (elf, Route::Whole(reason.cloned()))))
+    let job = job(shared, layout, state, placement);
+    let whole = |reason: Option<&FullCompile>, finish: &mut F| {
+        let parts = match whole(shared, stages, layout, state, !flags.has(PipelineFlags::NO_DISK))? {
+            Answer::Ready(parts) => parts,
+            Answer::Pending(stage) => return Ok(Answer::Pending(stage)),
+            Answer::NotCached(stage) => return Ok(Answer::NotCached(stage)),
+        };
+        let objects: SmallVec<[&Object; MAX_STAGES]> = parts.iter().map(|part| &**part).collect();
+        let linked = finish(&Job { objects: &objects, ..job }).map_err(Error::of_whole_compile)?;
+        count(&shared.counters.wholes);
+        Ok::<_, Error>(Answer::Ready((linked, Route::Whole(reason.cloned()))))
     };
     if flags.has(PipelineFlags::LINK_TIME_OPTIMIZATION) {
-        return whole(None);
+        return whole(None, &mut finish);
     }
     if flags.has(PipelineFlags::PREFER_OPTIMIZED)
-        && let Ok(Answer::Ready(found)) = whole(None)
+        && let Ok(Answer::Ready(found)) = whole(None, &mut finish)
     {
         return Ok(Answer::Ready(found));
     }
@@ -161,15 +143,15 @@ pub(super) fn link(
             Answer::NotCached(stage) => return Ok(Answer::NotCached(stage)),
         }
     }
-    match link::link_in_layout(&objects, state, &layout.places, placement, &shared.glue) {
+    match finish(&Job { objects: &objects, ..job }) {
         Ok(linked) => {
             count(&shared.counters.links);
-            Ok(Answer::Ready((linked.elf, Route::Linked)))
+            Ok(Answer::Ready((linked, Route::Linked)))
         }
         Err(e) => {
             let Some(reason) = e.full_compile() else { return Err(e) };
             // What the cache has is what was compiled whole; that it is not there is why this fails, not how.
-            if let Ok(Answer::Ready(found)) = whole(Some(reason)) {
+            if let Ok(Answer::Ready(found)) = whole(Some(reason), &mut finish) {
                 return Ok(Answer::Ready(found));
             }
             count(&shared.counters.needs_whole);
@@ -188,20 +170,21 @@ pub(super) fn specialized<'s>(state: &'s PipelineState, stages: &[&Part]) -> Cow
     Cow::Owned(PipelineState { specialization: values().collect(), ..state.clone() })
 }
 
-/// The pipeline compiled whole, if the cache has its parts: the fragment stage first, since the vertex stage knows what it
+type WholeParts = SmallVec<[Arc<Object>; MAX_STAGES]>;
+
+/// The parts of the pipeline compiled whole, if the cache has them: the fragment stage first, since the vertex stage knows what it
 /// reads.
 fn whole(
     shared: &Shared,
     stages: &[&Part],
     layout: &Resolved,
     state: &PipelineState,
-    placement: Placement,
     disk: bool,
-) -> Result<Answer<Vec<u8>>> {
+) -> Result<Answer<WholeParts>> {
     let mut order: Stages<'_> = stages.into();
     order.sort_by_key(|part| std::cmp::Reverse(part.request.stage));
     let compiler = shared.compiler(disk)?;
-    let mut parts: SmallVec<[Arc<Object>; MAX_STAGES]> = SmallVec::new();
+    let mut parts = WholeParts::new();
     for part in order {
         let stage = part.request.stage;
         let before = parts.last().map(|part| &**part);
@@ -217,9 +200,7 @@ fn whole(
             None => return Ok(Answer::Pending(stage)),
         }
     }
-    let elf = link_whole(shared, &parts, layout, state, placement)?;
-    count(&shared.counters.wholes);
-    Ok(Answer::Ready(elf))
+    Ok(Answer::Ready(parts))
 }
 
 /// Links parts that know everything: what is added is empty glue.
@@ -234,6 +215,6 @@ pub(super) fn link_whole(
     placement: Placement,
 ) -> Result<Vec<u8>> {
     let objects: SmallVec<[&Object; MAX_STAGES]> = parts.iter().map(|part| &**part).collect();
-    let linked = link::link_in_layout(&objects, state, &layout.places, placement, &shared.glue);
-    Ok(linked.map_err(Error::of_whole_compile)?.elf)
+    let job = Job { objects: &objects, ..job(shared, layout, state, placement) };
+    Ok(job.link().map_err(Error::of_whole_compile)?.elf)
 }

@@ -1,7 +1,7 @@
 //! What a driver calls while a game runs: shaders and pipelines by handle, linked from parts that are in memory or in a cache.
 //!
 //! ```text
-//! Context            tables of parts and glue, the cache on disk (read only), events; shared by all threads
+//! Context            tables of parts and of plans of glue, the cache on disk (read only), events; shared by all threads
 //!   Layout           descriptor sets, resolved once
 //!   Shader           a stage's request ── find ──> its part: memory, disk, service; else pending or not cached
 //!   Pipeline         shaders + layout + state ── link ──> ELF, generation 1; 2 if a service finds better code
@@ -30,11 +30,12 @@ mod shader;
 mod signals;
 mod urgency;
 
+pub use crate::link::Size;
 pub use context::{Context, ContextInfo, Stats, note_fork};
 pub use events::{Event, EventKind};
 pub use flags::PipelineFlags;
 pub use layout::Layout;
-pub use link::{Answer, PipelineInfo, Route, Size};
+pub use link::{Answer, PipelineInfo, Route};
 pub use pipeline::{Optimization, Phase, Pipeline, PipelineStatus};
 pub use service::desk::Reach;
 pub use shader::{ModuleRef, Shader, ShaderInfo, ShaderStatus};

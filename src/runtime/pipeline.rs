@@ -14,14 +14,14 @@ use super::events::{Event, EventKind};
 use super::flags::PipelineFlags;
 use super::held::Held;
 use super::layout::Resolved;
-use super::link::{Answer, PipelineInfo, Route, Size, Stages, link, specialized};
+use super::link::{Answer, PipelineInfo, Route, Stages, link, specialized};
 use super::service::desk::Order;
 use super::shader::Part;
 use super::urgency::Urgency;
 use crate::cache::Key;
 use crate::error::{Error, Result};
 use crate::keys;
-use crate::link::Placement;
+use crate::link::{Job, Placement, Size};
 use crate::state::PipelineState;
 use crate::target::Stage;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -192,7 +192,12 @@ impl Pipeline {
         // Under the lock, so that it is the generation of these bytes.
         Ok(match self.generation() {
             0 => None,
-            generation => Some((Size::copy(&made.elf, out), generation)),
+            generation => {
+                let size = made.elf.len();
+                let room = out.get_mut(..size);
+                let room = room.map(|out| out.copy_from_slice(&made.elf));
+                Some((room.map_or(Size::Incomplete(size), |()| Size::Written(size)), generation))
+            }
         })
     }
 
@@ -284,7 +289,8 @@ impl Inner {
             return false;
         }
         let stages: Stages<'_> = self.parts.iter().map(|part| &**part).collect();
-        let answer = link(&self.shared, &stages, &self.layout, &self.state, self.placement, flags);
+        let into_memory = |job: &Job<'_>| job.link().map(|linked| linked.elf);
+        let answer = link(&self.shared, &stages, &self.layout, &self.state, self.placement, flags, into_memory);
         let (phase, elf) = match answer {
             Ok(Answer::Ready((elf, route))) => (Phase::Done(route), elf),
             Ok(Answer::Pending(stage)) => (Phase::Pending(stage), Vec::new()),

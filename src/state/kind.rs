@@ -17,7 +17,7 @@ const MUTABLE: &str = "mutable";
 
 /// Kind of a binding's descriptors. In a state file a name, `"sampled_image"`, or a list of them,
 /// `{ mutable = ["sampled_image", "storage_buffer"] }`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum BindingKind {
     /// Every descriptor is of this kind.
     One(ResourceKind),

@@ -3,12 +3,11 @@
 use crate::alloc::allocations;
 use crate::cache::{self, Made, module, put_unlinkable, put_whole, request, state};
 use crate::link_support;
-use crate::remembering::remembering;
 use dovetail::abi::layout::ResolvedLayout;
 use dovetail::cache::{Cache, StoreKind, entry};
 use dovetail::error::{ErrorKind, FullCompile};
 use dovetail::keys;
-use dovetail::link::{EmitGlue, Object, Placement, link, link_in_layout};
+use dovetail::link::{EmitGlue, Job, Object, Placement, Plans, link};
 use dovetail::runtime::{
     Answer, Context, ContextInfo, EventKind, Layout, ModuleRef, Phase, Pipeline, PipelineFlags, PipelineInfo, Route,
     Shader, ShaderInfo, ShaderStatus, Size,
@@ -92,22 +91,24 @@ fn a_link_into_memory_is_the_link() {
     assert_eq!(context.stats().unwrap().memory_hits, 1);
 }
 
-/// How often the Rust link of the programs' pipeline asks for memory, and how often `link_into` does.
+/// How often the Rust link into memory of the programs' pipeline asks for memory, and how often `link_into` does.
 pub fn link_allocations(dir: &Path) -> (u64, u64) {
     let (context, state) = (context(Some(&dir.join("cache"))), state());
     let layout = Layout::new(&state.layout).unwrap();
     let places = ResolvedLayout::new(&state.layout).unwrap();
     let objects = [link_support::vertex(), link_support::fragment()].map(|part| Object::parse(&part.build()).unwrap());
+    let objects = [&objects[0], &objects[1]];
     let [vs, fs] = pair(&context);
     let shaders = [&vs, &fs];
     let info = of(&shaders, &layout, &state, NONE);
     let mut out = vec![0; 1 << 16];
-    let glue = remembering();
+    let plans = Plans::default();
+    let (placement, plans) = (Placement::Adjacent, Some(&plans));
+    let job = Job { objects: &objects, state: &state, layout: &places, placement, glue: &EmitGlue, plans };
     let [mut link, mut into] = [0; 2];
-    // Twice, as the first time fills tables.
+    // Twice, as the first time makes plans.
     for _ in 0..2 {
-        let by_hand = || link_in_layout(&[&objects[0], &objects[1]], &state, &places, Placement::Adjacent, &glue);
-        link = allocations(|| by_hand().unwrap()).0;
+        link = allocations(|| job.link_into(&mut out).unwrap()).0;
         into = allocations(|| context.link_into(&info, &mut out).unwrap()).0;
     }
     (link, into)

@@ -14,7 +14,7 @@ use super::context::{PassContext, dword_places};
 use super::entry_values::{System, component_type};
 use super::outputs::{self, Outputs, push_export, stored};
 use super::vertex_positions;
-use crate::abi::params::{ParamPlan, Supply};
+use crate::abi::params::{ParamPlan, ParamVectors, Supply};
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Bits, Builder, ExportTarget, NumericKind, OutputSlot, Shader, Type, Value};
 use crate::metadata::interface::{
@@ -120,13 +120,13 @@ fn export(
     let channels: Vec<&Channel> = channels.iter().filter(read).collect();
     let source = |c: &Channel| constant(outputs, *c).map_or(ParamSource::Exported, ParamSource::Constant);
     let mut params: Vec<VertexParam> = channels.iter().map(|c| c.param(source(c))).collect();
-    let plan = ParamPlan::new(inputs, &params)?;
+    let plan = ParamPlan::new(inputs, &ParamVectors::new(&params)?)?;
     for (input, attribute) in inputs.iter().zip(&plan.attributes) {
         if matches!(attribute.supply, Supply::Slot(_)) {
             params.iter_mut().filter(|p| p.semantic == input.semantic).for_each(|p| p.source = ParamSource::Exported);
         }
     }
-    let plan = ParamPlan::new(inputs, &params)?;
+    let plan = ParamPlan::new(inputs, &ParamVectors::new(&params)?)?;
     // Inputs of one meaning share a slot.
     let by_slot: BTreeMap<u8, Semantic> = (inputs.iter().zip(&plan.attributes))
         .filter_map(|(input, attribute)| match attribute.supply {
