@@ -94,6 +94,9 @@
 // `color_flags`: every sample is shaded by itself.
 #define DVT_COLOR_SAMPLE_SHADING 4
 
+// `color_flags`: alpha is 1, whatever the shader writes. Not together with `DVT_COLOR_ALPHA_TO_COVERAGE`.
+#define DVT_COLOR_ALPHA_TO_ONE 8
+
 // `flags` of an attachment: blending is on.
 #define DVT_ATTACHMENT_BLEND 1
 

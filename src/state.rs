@@ -174,6 +174,8 @@ pub struct ColorState {
     pub attachments: Vec<ColorAttachment>,
     /// Alpha of location 0 decides coverage.
     pub alpha_to_coverage: bool,
+    /// Alpha is 1, whatever the shader writes, after it has decided coverage.
+    pub alpha_to_one: bool,
     /// Blending reads a second colour (location 0, index 1).
     pub dual_source: bool,
     /// Samples of the attachments; 0 means 1.

@@ -111,18 +111,25 @@ pub struct ColorExport {
     pub output: usize,
     /// How it travels.
     pub format: ExportFormat,
+    /// Alpha is 1 instead of what the shader writes.
+    pub alpha_is_one: bool,
 }
 
 impl ColorExportPlan {
     /// Plans the exports of `fragment` to the attachments of `state`.
     ///
     /// # Errors
-    /// Malformed: a location beyond 7 or given twice, a format that colours cannot have, an output of 64 bits.
+    /// Malformed: a location beyond 7 or given twice, a format that colours cannot have, an output of 64 bits. Unsupported:
+    /// alpha is to decide coverage and to be 1.
     pub fn new(gfx: GfxIp, fragment: &FragmentInterface, state: &ColorState) -> Result<Self> {
         if let Some(formats) = fragment.exported {
             return Ok(Self { formats, ..Self::default() });
         }
         check(fragment, state)?;
+        if state.alpha_to_one && state.alpha_to_coverage {
+            let why = "gfx10.3 takes coverage from the alpha that is exported";
+            return Err(Error::unsupported("alpha_to_one with alpha_to_coverage", why));
+        }
         let mut plan = Self {
             mrtz: fragment.writes_depth || fragment.writes_stencil || fragment.writes_sample_mask,
             ..Self::default()
@@ -154,25 +161,29 @@ impl ColorExportPlan {
     ) -> Result<()> {
         let coverage = state.alpha_to_coverage && color.location == 0;
         let written = attachment.filter(|a| a.write_mask & 0xf != 0 || coverage);
-        let Some((format, mask)) = export_format(gfx, written, color, coverage)? else { return Ok(()) };
-        if !format.sends_any_of(color.channels) {
+        let alpha_is_one = state.alpha_to_one && written.is_some_and(|a| Format::of(a.format).is_ok_and(has_a_one));
+        let channels = |color: &ColorOutput| color.channels | if alpha_is_one { ALPHA } else { 0 };
+        let choose = |color| export_format(gfx, written, channels(color), coverage);
+        let Some((format, mask)) = choose(color)? else { return Ok(()) };
+        if !format.sends_any_of(channels(color)) {
             return Ok(());
         }
-        self.push(output_index, format, color.location, mask);
+        self.push(output_index, format, alpha_is_one, (color.location, mask));
         if state.dual_source && color.location == 0 {
             // Blending waits for the second colour; where the shader has none its value is undefined, not absent.
             let (second, color) = output(fragment, 0, 1).unwrap_or((output_index, color));
-            let format = export_format(gfx, written, color, coverage)?.map_or(format, |(format, _)| format);
-            self.push(second, format, 1, mask);
+            let format = choose(color)?.map_or(format, |(format, _)| format);
+            self.push(second, format, alpha_is_one, (1, mask));
         }
         Ok(())
     }
 
-    fn push(&mut self, output: usize, format: ExportFormat, location: u32, mask: u32) {
+    fn push(&mut self, output: usize, format: ExportFormat, alpha_is_one: bool, (location, mask): (u32, u32)) {
         let target = self.colors.len();
         self.formats.col_format |= (format as u32) << (4 * target);
         self.formats.cb_mask |= mask << (4 * location);
-        self.colors.push(ColorExport { target: u8::try_from(target).unwrap_or(u8::MAX), output, format });
+        let target = u8::try_from(target).unwrap_or(u8::MAX);
+        self.colors.push(ColorExport { target, output, format, alpha_is_one });
     }
 }
 
@@ -211,11 +222,19 @@ fn z_format(fragment: &FragmentInterface) -> u32 {
     format as u32
 }
 
+/// Alpha among the channels of a colour.
+const ALPHA: u8 = 8;
+
+/// Whether alpha can be 1 in this format: integers stay as they are.
+fn has_a_one(format: Format) -> bool {
+    !matches!(format.number, Number::Uint | Number::Sint)
+}
+
 /// The format a colour travels in and its channel mask, or `None` where there is nothing to export.
 fn export_format(
     gfx: GfxIp,
     attachment: Option<&ColorAttachment>,
-    color: &ColorOutput,
+    channels_sent: u8,
     coverage: bool,
 ) -> Result<Option<(ExportFormat, u32)>> {
     let Some(attachment) = attachment else {
@@ -230,7 +249,7 @@ fn export_format(
     let GfxIp::Gfx1030 = gfx;
     let narrow_in_16 = true;
     let bits = format.max_bits();
-    let alpha = color.channels & 8 != 0 && (format.has_alpha() || attachment.blend_source_alpha || coverage);
+    let alpha = channels_sent & ALPHA != 0 && (format.has_alpha() || attachment.blend_source_alpha || coverage);
     let channels = format.channels.len();
     let number = format.number;
     let norm16 = matches!(number, Number::Unorm | Number::Snorm) && bits > 10;
@@ -340,6 +359,28 @@ mod tests {
         assert!(plan(vec![color(0, 15)], &state(vec![attachment(0, "D32_SFLOAT")])).is_err());
         let wide = ComponentType { kind: NumericKind::Float, bits: 64 };
         assert!(plan(vec![ColorOutput { ty: wide, ..color(0, 15) }], &state(vec![rgba()])).is_err());
+    }
+
+    #[test]
+    fn alpha_may_be_one() {
+        let planned = |format, channels, alpha_to_coverage| {
+            let attachments = vec![attachment(0, format)];
+            let state = ColorState { attachments, alpha_to_one: true, alpha_to_coverage, ..Default::default() };
+            plan(vec![color(0, channels)], &state)
+        };
+        // Alpha is sent although the shader writes none; what has no alpha, or integers, travels as it did.
+        for (format, channels, sent, is_one) in [
+            ("R8G8B8A8_UNORM", 7, ExportFormat::Fp16, true),
+            ("R32G32B32A32_SFLOAT", 1, ExportFormat::Abgr32, true),
+            ("R16G16_UNORM", 15, ExportFormat::Unorm16, true),
+            ("R32_SFLOAT", 15, ExportFormat::R32, true),
+            ("R32G32B32A32_UINT", 7, ExportFormat::Abgr32, false),
+        ] {
+            let plan = planned(format, channels, false).expect(format);
+            assert_eq!(plan.colors, [ColorExport { target: 0, output: 0, format: sent, alpha_is_one: is_one }]);
+        }
+        let refused = planned("R8G8B8A8_UNORM", 15, true).expect_err("both need the alpha that is exported");
+        assert!(refused.to_string().starts_with("unsupported: alpha_to_one with alpha_to_coverage"), "{refused}");
     }
 
     #[test]

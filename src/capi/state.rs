@@ -122,7 +122,7 @@ pub(super) fn fill(
     // Taken apart without `..`: what the state gains has to come from somewhere. The layout is a handle of its own, and the
     // values of specialization are in the shaders.
     let PipelineState { layout: _, vertex, color, raster, view_mask, specialization, device_index, symbols } = state;
-    bits("`color_flags`", info.color_flags, 7)?;
+    bits("`color_flags`", info.color_flags, 15)?;
     bits("`raster_flags`", info.raster_flags, 3)?;
     let VertexInputState { bindings, attributes } = vertex;
     refill(bindings, buffers, |VertexBinding { binding, stride, rate, divisor }| {
@@ -136,7 +136,7 @@ pub(super) fn fill(
     refill(attributes, given_attributes, |VertexAttribute { location, binding, format, offset }| {
         Ok(Attribute { location, binding, format: VkFormat(format), offset })
     })?;
-    let ColorState { attachments, alpha_to_coverage, dual_source, samples, sample_shading } = color;
+    let ColorState { attachments, alpha_to_coverage, alpha_to_one, dual_source, samples, sample_shading } = color;
     refill(attachments, given_attachments, |ColorAttachment { location, format, write_mask, flags }| {
         bits("`flags` of an attachment", flags, 3)?;
         bits("`write_mask`", write_mask, 15)?;
@@ -149,6 +149,7 @@ pub(super) fn fill(
         })
     })?;
     *alpha_to_coverage = info.color_flags & DVT_COLOR_ALPHA_TO_COVERAGE != 0;
+    *alpha_to_one = info.color_flags & DVT_COLOR_ALPHA_TO_ONE != 0;
     *dual_source = info.color_flags & DVT_COLOR_DUAL_SOURCE != 0;
     *sample_shading = info.color_flags & DVT_COLOR_SAMPLE_SHADING != 0;
     *samples = info.samples;

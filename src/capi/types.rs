@@ -64,6 +64,8 @@ pub const DVT_COLOR_ALPHA_TO_COVERAGE: u32 = 1;
 pub const DVT_COLOR_DUAL_SOURCE: u32 = 2;
 /// `color_flags`: every sample is shaded by itself.
 pub const DVT_COLOR_SAMPLE_SHADING: u32 = 4;
+/// `color_flags`: alpha is 1, whatever the shader writes. Not together with `DVT_COLOR_ALPHA_TO_COVERAGE`.
+pub const DVT_COLOR_ALPHA_TO_ONE: u32 = 8;
 
 /// `flags` of an attachment: blending is on.
 pub const DVT_ATTACHMENT_BLEND: u32 = 1;

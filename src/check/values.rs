@@ -10,7 +10,7 @@ use super::entry;
 use super::flow::{Graph, Step};
 use super::report::{Reporter, Rule};
 use super::solve::forwards;
-use super::written::{Written, is_copy};
+use super::written::{Written, copied, is_copy};
 use crate::isa::instruction::Fields;
 use crate::isa::{Op, Register, RegisterSet, Scalar, Src, Traits};
 use crate::target::WaveSize;
@@ -78,7 +78,11 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter:
     let set = entry::registers(stage, &code.registers);
     forwards(graph, Written::entry(stage.wave, set), |before, step| {
         let reads = &step.effects.reads;
-        let missing = reads.without(before.maybe()).without(&any_upper_half(step));
+        // A copy of what has no value is none where it is used.
+        let missing = match copied(step) {
+            Some(_) => RegisterSet::EMPTY,
+            None => reads.without(before.maybe()).without(&any_upper_half(step)),
+        };
         let mut unsure = strict(step).without(before.surely());
         if !unsure.is_empty() && does_nothing_without_lanes(step) {
             unsure = unsure.without(&before.where_lanes_are());

@@ -10,7 +10,7 @@ use super::flow::Step;
 use super::mask_op::MaskForm::{Plain, Save, Write};
 use super::mask_op::{MaskOp, mask_op};
 use super::solve::Flow;
-use crate::isa::instruction::{Fields, ScalarFields};
+use crate::isa::instruction::{Fields, ScalarFields, VectorDst, VectorForm};
 use crate::isa::{Effects, Format, Op, Register, RegisterSet, Scalar, Src};
 use crate::target::WaveSize;
 
@@ -140,6 +140,22 @@ impl Written {
         }
     }
 
+    /// What some path has written after copies from the second register of each pair to the first: a copy of what nothing has
+    /// written has no value either. `whole`: nothing of what was there before stays, as it may in lanes that are off.
+    fn maybe_after_copy(&self, pairs: &[(Register, Register)], whole: bool) -> RegisterSet {
+        let mut after = self.maybe;
+        for (to, from) in pairs {
+            let mut one = RegisterSet::EMPTY;
+            one.insert(*to);
+            if self.maybe.contains(*from) {
+                after = after.union(&one);
+            } else if whole {
+                after = after.without(&one);
+            }
+        }
+        after
+    }
+
     /// It is known that a mask has no bit, or some.
     fn told(&mut self, first: u8, zero: bool) {
         if zero {
@@ -156,7 +172,10 @@ impl Flow for Written {
 
     fn step(&mut self, step: &Step) {
         let Effects { writes, indirect, .. } = &step.effects;
-        self.maybe = self.maybe.union(writes);
+        self.maybe = match copied(step) {
+            Some(pairs) => self.maybe_after_copy(&pairs, is_copy(step)),
+            None => self.maybe.union(writes),
+        };
         if is_copy(step) {
             self.copy(step);
         } else {
@@ -200,6 +219,28 @@ impl Flow for Written {
         changed |= surely != self.surely || maybe != self.maybe;
         (self.surely, self.maybe) = (surely, maybe);
         changed
+    }
+}
+
+/// The registers that an instruction copies as they are: to, and from. LLVM copies a group whole of which it then replaces
+/// what had no value.
+pub(super) fn copied(step: &Step) -> Option<Vec<(Register, Register)>> {
+    match &step.inst.fields {
+        Fields::Scalar(f) if is_copy(step) => {
+            let (Some(to), Some(Src::Scalar(from))) = (f.dst, f.srcs[0]) else { return None };
+            let half = |n| (Register::sgpr(to.code().saturating_add(n)), Register::sgpr(from.code().saturating_add(n)));
+            Some((0..step.inst.entry.dst_kind(0).registers()).map(half).collect())
+        }
+        Fields::Vector(f) if step.op() == Op::VMovB32 && matches!(f.form, VectorForm::Short | VectorForm::Long) => {
+            let from = match f.srcs[0] {
+                Some(Src::Scalar(from)) => Register::sgpr(from.code()),
+                Some(Src::Vgpr(from)) => Register::vgpr(from.0),
+                _ => return None,
+            };
+            let Some(VectorDst::Vgpr(to)) = f.dst else { return None };
+            Some(vec![(Register::vgpr(to.0), from)])
+        }
+        _ => None,
     }
 }
 

@@ -7,7 +7,7 @@
 use super::piece::{Attach, GluePiece, Recorder};
 use crate::abi::exports::{ColorExport, ColorExportPlan, ExportFormat, MAX_TARGETS, Packing};
 use crate::error::{Error, Result};
-use crate::isa::{ExpSources, ExpTarget, Instruction, Op, Src, Vgpr};
+use crate::isa::{ExpSources, ExpTarget, InlineFloat, Instruction, Op, Src, Vgpr};
 use crate::kinds::NumericKind;
 use crate::metadata::interface::{ColorOutput, ComponentType, FragmentInterface};
 use crate::target::GfxIp;
@@ -46,7 +46,12 @@ pub struct ColorValue {
     pub ty: ComponentType,
     /// Registers of the components that are sent, in the order of the export's sources.
     pub vgprs: [Option<u32>; 4],
+    /// Alpha is 1, and has no register.
+    pub alpha_is_one: bool,
 }
+
+/// Alpha among the components of a colour.
+const ALPHA: u8 = 3;
 
 impl ColorExportKey {
     /// The key of a plan over what this fragment body returns.
@@ -82,13 +87,15 @@ impl ColorValue {
     fn new(export: &ColorExport, color: &ColorOutput) -> Result<Self> {
         let mut vgprs = [None; 4];
         for (vgpr, component) in vgprs.iter_mut().zip(export.format.components()) {
-            let written = component.filter(|component| color.channels >> component & 1 == 1);
+            let sent = component.filter(|component| !(export.alpha_is_one && *component == ALPHA));
+            let written = sent.filter(|component| color.channels >> component & 1 == 1);
             let Some(component) = written else { continue };
             let returned = color.vgprs.get(usize::from(component)).copied().flatten();
             let missing = || Error::malformed(format!("colour {} component {component} is missing", color.location));
             *vgpr = Some(returned.ok_or_else(missing)?);
         }
-        Ok(Self { target: export.target, format: export.format, ty: color.ty, vgprs })
+        let ColorExport { target, format, alpha_is_one, .. } = *export;
+        Ok(Self { target, format, ty: color.ty, vgprs, alpha_is_one })
     }
 }
 
@@ -112,6 +119,9 @@ struct Epilog<'a> {
     next_vgpr: u32,
     exports: Vec<(ExpTarget, ExpSources)>,
 }
+
+/// As a float of the operation's width.
+const ONE: Src = Src::Float(InlineFloat::One);
 
 /// A value in a register, and whether the register may be written.
 #[derive(Clone, Copy)]
@@ -148,14 +158,24 @@ impl<'a> Epilog<'a> {
         }
         let packing = color.format.packing(color.ty);
         let wide = if packing == Packing::Halves { values } else { self.widen(values, color.ty)? };
+        let one = color.alpha_is_one;
         let sources = match packing {
-            Packing::Wide => ExpSources::Full(wide.map(|value| value.map(|v| v.register))),
-            Packing::Halves => self.pack(Op::VPackB32F16, wide)?,
-            Packing::RoundedHalves => self.pack(Op::VCvtPkrtzF16F32, wide)?,
-            Packing::Unorm16 => self.pack(Op::VCvtPknormU16F32, wide)?,
-            Packing::Snorm16 => self.pack(Op::VCvtPknormI16F32, wide)?,
-            Packing::Uint16 => self.pack(Op::VCvtPkU16U32, wide)?,
-            Packing::Sint16 => self.pack(Op::VCvtPkI16I32, wide)?,
+            Packing::Wide => {
+                let mut registers = wide.map(|value| value.map(|v| v.register));
+                let alpha = color.format.components().into_iter().position(|component| component == Some(ALPHA));
+                if let Some(register) = alpha.filter(|_| one).and_then(|at| registers.get_mut(at)) {
+                    let alpha = self.fresh()?;
+                    self.out.mov(alpha, ONE);
+                    *register = Some(alpha);
+                }
+                ExpSources::Full(registers)
+            }
+            Packing::Halves => self.pack(Op::VPackB32F16, wide, one)?,
+            Packing::RoundedHalves => self.pack(Op::VCvtPkrtzF16F32, wide, one)?,
+            Packing::Unorm16 => self.pack(Op::VCvtPknormU16F32, wide, one)?,
+            Packing::Snorm16 => self.pack(Op::VCvtPknormI16F32, wide, one)?,
+            Packing::Uint16 => self.pack(Op::VCvtPkU16U32, wide, one)?,
+            Packing::Sint16 => self.pack(Op::VCvtPkI16I32, wide, one)?,
         };
         self.exports.push((ExpTarget::Mrt(color.target), sources));
         Ok(())
@@ -171,9 +191,14 @@ impl<'a> Epilog<'a> {
         if value.ours {
             return Ok(value);
         }
+        Ok(Value { register: self.fresh()?, ours: true })
+    }
+
+    /// A register that nothing has been in.
+    fn fresh(&mut self) -> Result<Vgpr> {
         let register = self.out.vgpr(self.next_vgpr)?;
         self.next_vgpr += 1;
-        Ok(Value { register, ours: true })
+        Ok(register)
     }
 
     /// 8 and 16 bits to 32.
@@ -196,15 +221,18 @@ impl<'a> Epilog<'a> {
         Ok(wide)
     }
 
-    /// Pairs of channels into 16 bits each. A channel without value beside one with is zero.
-    fn pack(&mut self, op: Op, [r, g, b, a]: [Option<Value>; 4]) -> Result<ExpSources> {
+    /// Pairs of channels into 16 bits each. A channel without value beside one with is zero; alpha may be 1 instead.
+    fn pack(&mut self, op: Op, [r, g, b, a]: [Option<Value>; 4], alpha_is_one: bool) -> Result<ExpSources> {
         let mut pairs = [None; 2];
-        for (pair, (low, high)) in pairs.iter_mut().zip([(r, g), (b, a)]) {
-            let Some(any) = low.filter(|low| low.ours).or(high).or(low) else { continue };
-            let target = self.target(any)?;
-            let [low, high] = [low, high].map(|value| value.map_or(Src::Int(0), |v| v.register.into()));
-            self.out.vector2(op, target.register, low, high);
-            *pair = Some(target.register);
+        for (pair, (low, high, one)) in pairs.iter_mut().zip([(r, g, false), (b, a, alpha_is_one)]) {
+            let target = match low.filter(|low| low.ours).or(high).or(low) {
+                Some(any) => self.target(any)?.register,
+                None if one => self.fresh()?,
+                None => continue,
+            };
+            let source = |value: Option<Value>| value.map_or(Src::Int(0), |v| v.register.into());
+            self.out.vector2(op, target, source(low), if one { ONE } else { source(high) });
+            *pair = Some(target);
         }
         Ok(ExpSources::Packed(pairs))
     }

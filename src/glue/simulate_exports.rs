@@ -9,7 +9,7 @@ use crate::abi::exports::ExportFormat;
 use crate::abi::params::ParamExport;
 use crate::isa::instruction::{Fields, VectorDst};
 use crate::isa::{ExpSources, ExpTarget, Op, Src, Vgpr};
-use crate::metadata::interface::{ComponentType, ParamSource};
+use crate::metadata::interface::ParamSource;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -102,7 +102,9 @@ fn expected(color: &ColorValue) -> Export {
     };
     let target = ExpTarget::Mrt(color.target).to_string();
     if op.is_empty() {
-        let sources = color.vgprs.iter().map(|register| register.map(wide)).collect();
+        let alpha = color.format.components().into_iter().position(|component| component == Some(3));
+        let one = |at: usize| (color.alpha_is_one && alpha == Some(at)).then(|| "1.0".to_owned());
+        let sources = color.vgprs.iter().enumerate().map(|(at, register)| one(at).or(register.map(wide))).collect();
         return Export { target, sources, packed: false };
     }
     let value = |register: Option<u32>| match register {
@@ -110,22 +112,35 @@ fn expected(color: &ColorValue) -> Export {
         Some(register) if op == "v_pack_b32_f16" => name(register),
         Some(register) => wide(register),
     };
-    let pair = |pair: &[Option<u32>]| {
-        let values: Vec<String> = pair.iter().map(|register| value(*register)).collect();
-        pair.iter().any(Option::is_some).then(|| format!("{op}({})", values.join(",")))
+    let pair = |n: usize, pair: &[Option<u32>]| {
+        let one = color.alpha_is_one && n == 1;
+        let mut values: Vec<String> = pair.iter().map(|register| value(*register)).collect();
+        if one {
+            values[1] = "1.0".to_owned();
+        }
+        (one || pair.iter().any(Option::is_some)).then(|| format!("{op}({})", values.join(",")))
     };
-    Export { target, sources: color.vgprs.chunks(2).map(pair).collect(), packed: true }
+    Export { target, sources: color.vgprs.chunks(2).enumerate().map(|(n, two)| pair(n, two)).collect(), packed: true }
 }
 
 fn register() -> impl Strategy<Value = Option<u32>> {
     proptest::option::of(0u32..12)
 }
 
-fn color() -> impl Strategy<Value = (ExportFormat, ComponentType, [Option<u32>; 4])> {
+/// A colour for no target yet.
+fn color() -> impl Strategy<Value = ColorValue> {
     use ExportFormat::{Abgr32, Ar32, Fp16, Gr32, R32, Sint16, Snorm16, Uint16, Unorm16};
     let formats = prop::sample::select(vec![R32, Gr32, Ar32, Abgr32, Fp16, Unorm16, Snorm16, Uint16, Sint16]);
     let types = prop::sample::select(vec!["f32", "f16", "i32", "u32", "i16", "u16", "i8", "u8"]);
-    (formats, types.prop_map(component_type), [register(), register(), register(), register()])
+    let vgprs = [register(), register(), register(), register()];
+    (formats, types.prop_map(component_type), vgprs, any::<bool>()).prop_map(|(format, ty, mut vgprs, one)| {
+        let alpha = format.components().into_iter().position(|component| component == Some(3));
+        let alpha_is_one = one && alpha.is_some() && ty.kind == crate::kinds::NumericKind::Float;
+        if let Some(at) = alpha.filter(|_| alpha_is_one) {
+            vgprs[at] = None;
+        }
+        ColorValue { target: 0, format, ty, vgprs, alpha_is_one }
+    })
 }
 
 proptest! {
@@ -137,7 +152,7 @@ proptest! {
         sample_mask in register(),
     ) {
         let colors = (0u8..).zip(colors);
-        let colors = colors.map(|(target, (format, ty, vgprs))| ColorValue { target, format, ty, vgprs }).collect();
+        let colors = colors.map(|(target, color)| ColorValue { target, ..color }).collect();
         let key = ColorExportKey { depth: DepthValues { depth, stencil, sample_mask }, colors, dummy: false };
         let piece = PieceKey::ColorExport(key.clone());
         let lane = Lane::run(&emit(&GlueKey { target: GfxIp::Gfx1030, piece }).expect("emits"), true);

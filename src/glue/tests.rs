@@ -348,7 +348,7 @@ proptest::proptest! {
         let params = ParamExportKey { exports: vec![ParamExport { slot: target, channels }] };
         let format = crate::abi::exports::ExportFormat::Fp16;
         let ty = ComponentType { kind: crate::kinds::NumericKind::Sint, bits: target };
-        let colors = vec![ColorValue { target, format, ty, vgprs: [Some(a), Some(b), Some(c), Some(e)] }];
+        let colors = vec![ColorValue { target, format, ty, vgprs: [Some(a), Some(b), Some(c), Some(e)], alpha_is_one: a % 2 == 0 }];
         let depth = DepthValues { depth: Some(d), stencil: None, sample_mask: None };
         let color = ColorExportKey { depth, colors, dummy: false };
         for piece in [PieceKey::Fetch(fetch), PieceKey::ParamExport(params), PieceKey::ColorExport(color)] {

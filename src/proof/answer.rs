@@ -33,6 +33,8 @@ pub enum ResultPlace {
     Target(u32),
     /// The depth attachment.
     Depth,
+    /// The stencil attachment.
+    Stencil,
 }
 
 /// Where two differ, and how much.
@@ -165,6 +167,7 @@ impl fmt::Display for ResultPlace {
             Self::Binding { set, binding, element } => write!(f, "set {set}, binding {binding}, element {element}"),
             Self::Target(location) => write!(f, "target {location}"),
             Self::Depth => f.write_str("depth"),
+            Self::Stencil => f.write_str("stencil"),
         }
     }
 }

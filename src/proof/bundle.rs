@@ -135,6 +135,9 @@ impl Bundle {
             if draw.depth.is_some() {
                 expected("depth.bin".into(), &self.expected.depth)?;
             }
+            if draw.stencil.is_some() {
+                expected("stencil.bin".into(), &self.expected.stencil)?;
+            }
         }
         Ok(())
     }
@@ -206,7 +209,8 @@ fn expected(folder: &Path, inputs: &Inputs) -> Result<Outputs> {
     };
     let targets = draw.targets.iter().map(target).collect::<Result<_>>()?;
     let depth = draw.depth.map(|_| read("depth.bin".into(), pixels.saturating_mul(4))).transpose()?;
-    Ok(Outputs { bindings, targets, depth: depth.unwrap_or_default() })
+    let stencil = draw.stencil.map(|_| read("stencil.bin".into(), pixels)).transpose()?;
+    Ok(Outputs { bindings, targets, depth: depth.unwrap_or_default(), stencil: stencil.unwrap_or_default() })
 }
 
 fn remove(folder: &Path) -> Result<()> {

@@ -227,6 +227,7 @@ impl<'a> Pair<'a> {
         let integer = |format: VkFormat| format.name().is_some_and(|name| name.ends_with("INT"));
         for attachment in state.color.attachments.iter_mut().filter(|a| !integer(a.format)) {
             attachment.format = plain;
+            attachment.blend = state.color.dual_source;
         }
         let shaders =
             self.sources.iter().zip(&self.modules).zip(STAGES).map(|((source, (module, info)), stage)| ShaderRef {
@@ -372,19 +373,21 @@ fn is_precise(inputs: &Inputs) -> bool {
 }
 
 fn outputs(ran: Outcome) -> Outputs {
-    let (mut targets, mut depth) = (Vec::new(), Vec::new());
+    let (mut targets, mut depth, mut stencil) = (Vec::new(), Vec::new(), Vec::new());
     if let Some(left) = ran.targets {
         targets = left.colors.into_iter().map(|color| color.data).collect();
         depth = left.depth.map_or(Vec::new(), |d| d.data.iter().flat_map(|z| z.to_le_bytes()).collect());
+        stencil = left.stencil.map_or(Vec::new(), |stencil| stencil.data);
     }
-    Outputs { bindings: ran.bindings, targets, depth }
+    Outputs { bindings: ran.bindings, targets, depth, stencil }
 }
 
 /// What the interpreter itself says.
 fn own(drawn: &Drawn) -> Result<Outputs> {
     let targets = drawn.targets.iter().map(Known::bytes).collect::<Result<_>>()?;
     let depth = drawn.depth.as_ref().map_or(Ok(Vec::new()), Known::bytes)?;
-    Ok(Outputs { bindings: bytes_of(&drawn.bindings)?, targets, depth })
+    let stencil = drawn.stencil.as_ref().map_or(Ok(Vec::new()), Known::bytes)?;
+    Ok(Outputs { bindings: bytes_of(&drawn.bindings)?, targets, depth, stencil })
 }
 
 /// Compares what two left of a draw.
@@ -394,7 +397,8 @@ fn compare(drawn: &Drawn, inputs: &Inputs, ours: &Outputs, theirs: &Outputs) -> 
     let colors = drawn.targets.iter().zip(ours.targets.iter().zip(&theirs.targets)).enumerate();
     let colors = colors.map(|(n, (known, both))| (format!("target {n}"), known, both));
     let depth = drawn.depth.iter().map(|known| ("depth".to_owned(), known, (&ours.depth, &theirs.depth)));
-    for (name, known, (ours, theirs)) in colors.chain(depth) {
+    let stencil = drawn.stencil.iter().map(|known| ("stencil".to_owned(), known, (&ours.stencil, &theirs.stencil)));
+    for (name, known, (ours, theirs)) in colors.chain(depth).chain(stencil) {
         let verdict = known.judge_between(ours, theirs, FLOOR);
         if let Some(first) = verdict.wrong.first() {
             let texel = known.channels() * 4;

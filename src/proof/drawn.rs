@@ -3,16 +3,18 @@
 //! Vertices and quads are the interpreter's; what lies between them is [`draw`]'s, the same as the emulator's. Corners may
 //! be rounded to a fraction of a pixel or not, so an interpolated value is uncertain by what it changes over that fraction,
 //! and a pixel whose centre is as near to an edge is an *edge*: it may be covered or not, and nothing is judged there.
-//! Only draws where every fragment replaces what was there: no blending, and depth that always passes.
+//! Only draws where every fragment replaces what was there: depth that always passes, and no blending but
+//! [`Blend::PRODUCT`].
 
 use super::corners::{Corner, near};
+use super::crossing::{narrow_inputs, number, product, texel, widen_outputs};
 use super::world::{Known, known, world};
 use crate::emu::NamedFormat;
 use crate::emu::draw::{self, Pixel, Primitive, Quad, Shaders, Targets, Vertex, VertexId};
-use crate::emu::inputs::{Compare, Draw, Inputs, Topology};
+use crate::emu::inputs::{Blend, Compare, Draw, Inputs, Topology};
 use crate::error::{Error, Result};
-use crate::ir::interp::{Invocation, Options, Shadow, Texel, World, decode, encode, invoke};
-use crate::ir::{Bits, BuiltIn, Interp, NumericKind, Op, OutputSlot, Shader};
+use crate::ir::interp::{Invocation, Options, Shadow, Texel, World, encode, invoke};
+use crate::ir::{Bits, BuiltIn, Interp, Op, OutputSlot, Shader};
 use crate::state::{VertexInputState, VertexRate};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,6 +25,8 @@ pub struct Drawn {
     pub targets: Vec<Known>,
     /// The depth attachment.
     pub depth: Option<Known>,
+    /// The stencil attachment.
+    pub stencil: Option<Known>,
     /// Bindings that can be written.
     pub bindings: Vec<Option<Known>>,
     /// Pixels that a primitive covers.
@@ -89,7 +93,10 @@ pub(super) struct Corners {
 #[derive(Clone, Debug, Default)]
 struct Shaded {
     colors: BTreeMap<u32, Texel>,
+    /// The second colours of dual-source outputs.
+    seconds: BTreeMap<u32, Texel>,
     depth: Option<(u64, Shadow)>,
+    stencil: Option<(u64, Shadow)>,
 }
 
 struct Run<'a> {
@@ -111,15 +118,6 @@ fn output(vertex: &Invocation, slot: OutputSlot) -> (u64, Shadow) {
     vertex.outputs.get(&slot).copied().unwrap_or((0, Shadow::UNCERTAIN))
 }
 
-fn float(bits: u64) -> f64 {
-    decode(bits, Bits::B32)
-}
-
-/// A value, and how far it may be off.
-fn number((bits, shadow): (u64, Shadow)) -> (f64, f64) {
-    if shadow.is_float() { (shadow.value, shadow.bound) } else { (float(bits), 0.0) }
-}
-
 impl<'a> Run<'a> {
     fn new(
         vertex: &'a Shader,
@@ -130,7 +128,7 @@ impl<'a> Run<'a> {
     ) -> Result<Self> {
         let command = inputs.draw.as_ref().ok_or_else(|| Error::malformed("no draw"))?;
         let tested = command.depth.is_some_and(|d| d.compare != Compare::Always);
-        if tested || command.targets.iter().any(|t| t.blend.is_some()) {
+        if tested || command.targets.iter().any(|t| t.blend.is_some_and(|blend| blend != Blend::PRODUCT)) {
             return Err(Error::unsupported("interpreting a draw", "fragments that do not replace what was there"));
         }
         Ok(Self {
@@ -375,16 +373,37 @@ impl<'a> Run<'a> {
             let format = NamedFormat::new(&target.format)?;
             let integer = format.format.is_integer();
             let clear = target.clear.map(|x| if integer { x as u32 } else { x.to_bits() });
-            Ok(Known::attachment(format, clear, &texels(&|pixel| pixel.colors.get(&target.location).copied())))
+            let color = |pixel: &Shaded| {
+                let mut first = pixel.colors.get(&target.location).copied()?;
+                if let ([.., alpha], [.., shadow]) = (&mut first.0, &mut first.1)
+                    && self.command.alpha_to_one
+                    && !integer
+                {
+                    (*alpha, *shadow) = (1f32.to_bits(), Shadow::NONE);
+                }
+                let Some(Blend::PRODUCT) = target.blend else { return Some(first) };
+                let unknown = ([0; 4], [Shadow::UNCERTAIN; 4]);
+                Some(product(&format, [first, pixel.seconds.get(&target.location).copied().unwrap_or(unknown)]))
+            };
+            let texels = texels(&color);
+            Ok(Known::attachment(format, clear, &texels))
         });
         let depth: Option<Result<Known>> = self.command.depth.map(|depth| {
             let wide = |(bits, shadow)| ([bits as u32, 0, 0, 0], [shadow, Shadow::NONE, Shadow::NONE, Shadow::NONE]);
             let format = NamedFormat::new("R32_SFLOAT")?;
             Ok(Known::attachment(format, [depth.clear.to_bits(), 0, 0, 0], &texels(&|pixel| pixel.depth.map(wide))))
         });
+        let stencil: Option<Result<Known>> = self.command.stencil.map(|stencil| {
+            let texel =
+                |(bits, shadow)| ([bits as u32 & 0xff, 0, 0, 0], [shadow, Shadow::NONE, Shadow::NONE, Shadow::NONE]);
+            let given = (u64::from(stencil.reference), Shadow::NONE);
+            let texels = texels(&|pixel| Some(texel(pixel.stencil.unwrap_or(given))));
+            Ok(Known::attachment(NamedFormat::new("R8_UINT")?, [stencil.clear.into(), 0, 0, 0], &texels))
+        });
         Ok(Drawn {
             targets: targets.collect::<Result<_>>()?,
             depth: depth.transpose()?,
+            stencil: stencil.transpose()?,
             bindings: known(inputs, &self.world)?,
             pixels: self.pixels.len(),
             edges: self.edges.len(),
@@ -392,29 +411,6 @@ impl<'a> Run<'a> {
             vague: self.vague,
         })
     }
-}
-
-/// The components of an attribute, as bits.
-fn texel(format: &str, data: &[u8]) -> Result<[u64; 4]> {
-    let channels = format.split('_').next().unwrap_or_default();
-    let float = !format.ends_with("INT");
-    let plain =
-        |width: &str| Some(channels.matches(width).count()).filter(|_| channels.starts_with(&format!("R{width}")));
-    let from = |one: u64, count: usize, values: &mut dyn Iterator<Item = u64>| {
-        let mut out = [0, 0, 0, one];
-        out.iter_mut().zip(values).take(count).for_each(|(to, from)| *to = from);
-        out
-    };
-    if let Some(count) = plain("64") {
-        let one = if float { 1f64.to_bits() } else { 1 };
-        return Ok(from(one, count, &mut data.as_chunks().0.iter().map(|b| u64::from_le_bytes(*b))));
-    }
-    if let Some(count) = plain("32") {
-        let one = if float { u64::from(1f32.to_bits()) } else { 1 };
-        return Ok(from(one, count, &mut data.as_chunks().0.iter().map(|b| u32::from_le_bytes(*b).into())));
-    }
-    let format = NamedFormat::new(format)?;
-    Ok(data.get(..format.format.bytes()).map_or([0; 4], |texel| format.decode(texel).map(u64::from)))
 }
 
 impl Shaders for Run<'_> {
@@ -476,54 +472,6 @@ impl Shaders for Run<'_> {
     }
 }
 
-/// Outputs of 16 bits as the 32 that they cross to the next stage with.
-fn widen_outputs(shader: &Shader, invocations: &mut [Invocation]) {
-    let mut narrow: BTreeMap<OutputSlot, NumericKind> = BTreeMap::new();
-    for inst in shader.live_insts() {
-        if let (Op::StoreOutput { slot, kind }, Some(&v)) = (&inst.op, inst.args.first())
-            && shader.ty(v).bits() == Bits::B16
-        {
-            narrow.insert(*slot, *kind);
-        }
-    }
-    for (slot, kind) in narrow {
-        for (bits, _) in invocations.iter_mut().filter_map(|i| i.outputs.get_mut(&slot)) {
-            *bits = match kind {
-                NumericKind::Float => encode(decode(*bits, Bits::B16), Bits::B32),
-                NumericKind::Sint => u64::from(*bits as u16 as i16 as u32),
-                NumericKind::Uint => *bits,
-            };
-        }
-    }
-}
-
-/// Inputs of 16 bits, which come as 32: a float is rounded once more, whichever way.
-fn narrow_inputs(shader: &Shader, invocations: &mut [Invocation]) {
-    let mut narrow: BTreeSet<(u32, u8)> = BTreeSet::new();
-    for inst in shader.live_insts() {
-        if let (Op::LoadInput { location, component, kind: NumericKind::Float, .. }, Some(v)) = (&inst.op, inst.result)
-            && shader.ty(v).bits() == Bits::B16
-        {
-            narrow.insert((*location, *component));
-        }
-    }
-    for at in narrow {
-        let each = |i| -> Vec<&mut (u64, Shadow)> {
-            let Invocation { inputs, vertices, .. }: &mut Invocation = i;
-            inputs.get_mut(&at).into_iter().chain(vertices.get_mut(&at).into_iter().flatten()).collect()
-        };
-        for (bits, shadow) in invocations.iter_mut().flat_map(each) {
-            let (value, bound) = number((*bits, *shadow));
-            *bits = encode(decode(*bits, Bits::B32), Bits::B16);
-            let exact = decode(*bits, Bits::B16) == value && bound == 0.0;
-            let step = value.abs().max(2f64.powi(-14)) * 2f64.powi(-10);
-            if !exact && !shadow.is_uncertain() {
-                *shadow = Shadow { value, bound: bound + step };
-            }
-        }
-    }
-}
-
 fn place(quad: &Quad, n: usize) -> [u32; 2] {
     [quad.at[0] + (n as u32 & 1), quad.at[1] + (n as u32 >> 1)]
 }
@@ -531,12 +479,13 @@ fn place(quad: &Quad, n: usize) -> [u32; 2] {
 /// Puts what a fragment shader left over what was there.
 fn shade(shaded: &mut Shaded, pixel: &Invocation) {
     shaded.depth = pixel.builtins.get(&(BuiltIn::FragCoord, 2)).copied();
-    let mut fresh: BTreeMap<u32, Texel> = BTreeMap::new();
+    let (mut fresh, mut seconds): (BTreeMap<u32, Texel>, BTreeMap<u32, Texel>) = Default::default();
     for (slot, (bits, shadow)) in &pixel.outputs {
         match *slot {
-            OutputSlot::Location { location, component, index: 0 } => {
+            OutputSlot::Location { location, component, index } => {
                 // Channels that nobody writes may be anything.
-                let texel = fresh.entry(location).or_insert(([0; 4], [Shadow::UNCERTAIN; 4]));
+                let colors = if index == 0 { &mut fresh } else { &mut seconds };
+                let texel = colors.entry(location).or_insert(([0; 4], [Shadow::UNCERTAIN; 4]));
                 if let (Some(to), Some(behind)) =
                     (texel.0.get_mut(usize::from(component)), texel.1.get_mut(usize::from(component)))
                 {
@@ -544,8 +493,10 @@ fn shade(shaded: &mut Shaded, pixel: &Invocation) {
                 }
             }
             OutputSlot::FragDepth => shaded.depth = Some((*bits, *shadow)),
+            OutputSlot::FragStencilRef => shaded.stencil = Some((*bits, *shadow)),
             _ => {}
         }
     }
     shaded.colors.extend(fresh);
+    shaded.seconds.extend(seconds);
 }

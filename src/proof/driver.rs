@@ -23,6 +23,8 @@ pub struct Outputs {
     pub targets: Vec<Vec<u8>>,
     /// Texels of the depth attachment.
     pub depth: Vec<u8>,
+    /// Texels of the stencil attachment.
+    pub stencil: Vec<u8>,
 }
 
 /// An implementation of Vulkan that was not made from the same idea of SPIR-V as ours.

@@ -19,6 +19,7 @@ mod bundle;
 mod compute;
 mod contents;
 mod corners;
+mod crossing;
 mod declared;
 mod draw;
 mod drawn;

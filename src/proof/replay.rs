@@ -113,7 +113,7 @@ impl Runner {
         let vertex = self.shader(Stage::Vertex).ok_or_else(|| Error::malformed("a draw without a vertex shader"))?;
         let attributes = &self.pipelines.state.vertex;
         let drawn = interpreted_draw(vertex, self.shader(Stage::Fragment), attributes, inputs, options)?;
-        Ok(drawn.bindings.into_iter().flatten().chain(drawn.targets).chain(drawn.depth).collect())
+        Ok(drawn.bindings.into_iter().flatten().chain(drawn.targets).chain(drawn.depth).chain(drawn.stencil).collect())
     }
 
     fn shader(&self, stage: Stage) -> Option<&Shader> {
@@ -139,7 +139,7 @@ impl Runner {
         }
         let named = format.map(NamedFormat::new).transpose()?;
         let (bytes, held) = named.as_ref().map_or((4, 1), |n| (n.format.bytes(), n.channels().count().max(1)));
-        let attachment = matches!(place, ResultPlace::Target(_) | ResultPlace::Depth);
+        let attachment = matches!(place, ResultPlace::Target(_) | ResultPlace::Depth | ResultPlace::Stencil);
         let width = inputs.draw.as_ref().map_or(1, |draw| draw.extent[0] as usize).max(1);
         let stands = |texel: usize| if attachment { vec![texel % width, texel / width] } else { vec![texel * bytes] };
         if let Some(known) = known {
@@ -204,15 +204,17 @@ fn places(inputs: &Inputs) -> Vec<(ResultPlace, Option<String>)> {
     let draw = inputs.draw.iter();
     let targets =
         draw.clone().flat_map(|d| &d.targets).map(|t| (ResultPlace::Target(t.location), Some(t.format.clone())));
-    let depth = draw.filter_map(|d| d.depth).map(|_| (ResultPlace::Depth, Some("R32_SFLOAT".to_owned())));
-    inputs.bindings.iter().filter_map(binding).chain(targets).chain(depth).collect()
+    let depth = draw.clone().filter_map(|d| d.depth).map(|_| (ResultPlace::Depth, Some("R32_SFLOAT".to_owned())));
+    let stencil = draw.filter_map(|d| d.stencil).map(|_| (ResultPlace::Stencil, Some("R8_UINT".to_owned())));
+    inputs.bindings.iter().filter_map(binding).chain(targets).chain(depth).chain(stencil).collect()
 }
 
 /// What stands in each of [`places`].
 fn contents<'a>(inputs: &Inputs, outputs: &'a Outputs) -> Vec<&'a [u8]> {
     let written = inputs.bindings.iter().zip(&outputs.bindings).filter(|(b, _)| written_bytes(&b.bound).is_some());
     let depth = inputs.draw.iter().filter_map(|d| d.depth).map(|_| &outputs.depth);
-    written.map(|(_, bytes)| bytes).chain(&outputs.targets).chain(depth).map(Vec::as_slice).collect()
+    let stencil = inputs.draw.iter().filter_map(|d| d.stencil).map(|_| &outputs.stencil);
+    written.map(|(_, bytes)| bytes).chain(&outputs.targets).chain(depth).chain(stencil).map(Vec::as_slice).collect()
 }
 
 fn slices(bytes: &[Vec<u8>]) -> Vec<&[u8]> {
@@ -225,5 +227,6 @@ fn outputs(left: emu::Outcome) -> Outputs {
         bindings: left.bindings,
         targets: targets.colors.into_iter().map(|target| target.data).collect(),
         depth: targets.depth.map(|z| z.data.iter().flat_map(|z| z.to_le_bytes()).collect()).unwrap_or_default(),
+        stencil: targets.stencil.map(|stencil| stencil.data).unwrap_or_default(),
     }
 }

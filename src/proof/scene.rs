@@ -11,10 +11,12 @@ use super::kinds::Descriptors;
 use super::random::Random;
 use super::reads::Reads;
 use super::textures;
-use crate::emu::inputs::{Binding, Bound, Bytes, Compare, Depth, Draw, Inputs, Target, Topology, VertexBuffer};
+use crate::emu::inputs::{
+    Binding, Blend, Bound, Bytes, Compare, Depth, Draw, Inputs, Stencil, Target, Topology, VertexBuffer,
+};
 use crate::error::{Error, Result};
 use crate::ir::interp::encode;
-use crate::ir::{Bits, BuiltIn, Op, Resource, ResourceKind, Shader};
+use crate::ir::{Bits, BuiltIn, Op, OutputSlot, Resource, ResourceKind, Shader};
 use crate::state::{PipelineState, VkFormat};
 
 /// Pixels of an edge of the screen.
@@ -75,6 +77,8 @@ struct Style {
     barycentric: bool,
     /// Contrast of textures.
     contrast: f64,
+    /// Vertices of a strip: shaders that make a picture of one triangle have tables of three.
+    vertices: u32,
 }
 
 impl Style {
@@ -95,6 +99,7 @@ impl Style {
             basis: one_of(3) == 0,
             barycentric: manner == Manner::Calm && one_of(3) > 0,
             contrast: if manner == Manner::Calm { 1.0 / 32.0 } else { 1.0 },
+            vertices: [CORNERS, CORNERS, CORNERS, 3][one_of(4)],
         }
     }
 }
@@ -286,7 +291,7 @@ impl Scene<'_> {
     fn draw(&self, style: Style, random: &mut Random) -> Draw {
         let attributes = self.state.vertex.attributes.iter().zip(&self.state.vertex.bindings).enumerate();
         let points = self.is_of_points();
-        let count = if points { POINTS } else { CORNERS };
+        let count = if points { POINTS } else { style.vertices };
         let vertex_buffers = attributes.map(|(n, (attribute, binding))| {
             let channels = name(attribute.format).split('_').next().unwrap_or_default();
             let bits = if channels.contains("64") { Bits::B64 } else { Bits::B32 };
@@ -312,16 +317,23 @@ impl Scene<'_> {
         });
         let vertex_buffers = vertex_buffers.collect();
         let targets = self.state.color.attachments.iter().map(|attachment| {
-            let format =
-                Some(name(attachment.format)).filter(|name| name.ends_with("INT")).unwrap_or(target_format(true));
-            Target::new(attachment.location, format)
+            let integer = Some(name(attachment.format)).filter(|name| name.ends_with("INT"));
+            // What shows both colours, and not what was there.
+            let blend = (self.state.color.dual_source && integer.is_none()).then_some(Blend::PRODUCT);
+            Target { blend, ..Target::new(attachment.location, integer.unwrap_or(target_format(true))) }
         });
         Draw {
             vertex_buffers,
             targets: targets.collect(),
             depth: Some(Depth { clear: 0.5, compare: Compare::Always, write: true }),
+            stencil: self.gives_stencil().then_some(Stencil { clear: 0, reference: 0 }),
             ..Draw::new(if points { Topology::PointList } else { Topology::TriangleStrip }, count, [EDGE, EDGE])
         }
+    }
+
+    fn gives_stencil(&self) -> bool {
+        let gives = |op: &Op| matches!(op, Op::StoreOutput { slot: OutputSlot::FragStencilRef, .. });
+        self.fragment.ir.insts.iter().any(|inst| gives(&inst.op))
     }
 
     fn is_of_points(&self) -> bool {

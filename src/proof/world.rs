@@ -77,17 +77,20 @@ pub fn known(inputs: &Inputs, world: &World) -> Result<Vec<Option<Known>>> {
     let addresses = addresses(inputs)?;
     let of = |(n, b): (usize, &Binding)| {
         let place = (b.set, b.binding, b.element);
-        let format = match &b.bound {
+        let (format, data) = match &b.bound {
             Bound::StorageBuffer(_) | Bound::PhysicalStorageBuffer(_) => {
                 let mut memory = world.buffers.get(&place).cloned();
                 memory.iter_mut().for_each(|memory| addresses.restore(inputs, n, memory.bytes_mut()));
+                memory.iter_mut().filter(|_| world.doubtful).for_each(Memory::open_unwritten);
                 return Ok(memory.map(Known::buffer));
             }
-            Bound::StorageImage(image) => &image.format,
-            Bound::StorageTexelBuffer(texels) => &texels.format,
+            Bound::StorageImage(image) => (&image.format, &image.data.0),
+            Bound::StorageTexelBuffer(texels) => (&texels.format, &texels.data.0),
             _ => return Ok(None),
         };
-        world.textures.get(&place).map(|texture| Known::texels(format, texture)).transpose()
+        // Of texels it is not known which were written: those that are as they were may not have been.
+        let before = if world.doubtful { texels(&NamedFormat::new(format)?, data) } else { Vec::new() };
+        world.textures.get(&place).map(|texture| Known::texels(format, texture, &before)).transpose()
     };
     inputs.bindings.iter().enumerate().map(of).collect()
 }
@@ -125,18 +128,27 @@ impl Known {
         Self { memory, format: None }
     }
 
-    /// An image or a texel buffer, as its format can hold it.
+    /// An image or a texel buffer, as its format can hold it. What is in it as it is in `before` is not judged.
     ///
     /// # Errors
     /// A format that is unknown, or that has no texels.
-    pub fn texels(format: &str, texture: &Texture) -> Result<Self> {
+    pub fn texels(format: &str, texture: &Texture, before: &[Texel]) -> Result<Self> {
         let format = NamedFormat::new(format)?;
         let texels: Vec<&Texel> = texture.levels.iter().flatten().collect();
-        let mut memory = Memory::new(vec![0; texels.len() * format.channels().count() * 4]);
+        let words = texels.iter().flat_map(|(bits, _)| format.channels().map(|channel| bits[channel]));
+        let mut memory = Memory::new(words.flat_map(u32::to_le_bytes).collect());
+        if !before.is_empty() {
+            memory.open_unwritten();
+        }
         let mut at = 0;
-        for (bits, shadows) in texels {
+        for (n, (bits, shadows)) in texels.into_iter().enumerate() {
+            let unchanged = before.get(n).is_some_and(|texel| *texel == (*bits, *shadows));
             for channel in format.channels() {
                 let (value, shadow) = (bits[channel], shadows[channel]);
+                if unchanged {
+                    at += 4;
+                    continue;
+                }
                 memory.store(at, Bits::B32, u64::from(value), rounded(&format, channel, value, shadow));
                 at += 4;
             }

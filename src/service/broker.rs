@@ -30,6 +30,8 @@ use std::time::Duration;
 pub const LIMITS: Limits = Limits { requests: 4096, module_bytes: 256 << 20 };
 /// Jobs of all clients. Those that nobody waits for are refused a tenth earlier.
 const MAX_JOBS: usize = 100_000;
+/// Pipelines that one client may offer.
+const MAX_OFFERS: usize = 16_384;
 /// When a client that was refused should ask again, in milliseconds.
 const RETRY_MS: u32 = 500;
 /// With one worker: how young the compile of a job that nobody waits for has to be to be ended for one that somebody does.
@@ -157,6 +159,8 @@ pub struct Broker {
 pub(super) struct Client {
     inline: bool,
     requests: u32,
+    /// Pipelines that it has offered, by request; kept after the answer, since it tells of draws for as long as it is there.
+    pub(super) offered: BTreeMap<u64, Key>,
     /// Modules that it was asked for and has not sent.
     pub(super) asked: BTreeSet<ModuleDigest>,
     /// Modules that it has sent, as far as a request needs them.
@@ -167,6 +171,8 @@ pub(super) struct Client {
 pub(super) struct Request {
     pub(super) class: Class,
     pub(super) inline: bool,
+    /// It counts among the requests that a client may have. Offers, which may wait for hours, do not.
+    pub(super) counted: bool,
     pub(super) what: What,
 }
 
@@ -351,14 +357,20 @@ impl Broker {
         }
         let Some(client) = self.clients.get_mut(&waiter.client) else { return false };
         let room = if class < Class::Optimize { MAX_JOBS } else { MAX_JOBS / 10 * 9 };
-        let limit = if client.requests >= LIMITS.requests {
+        let counted = !matches!(what, What::Offer(_));
+        let limit = if counted && client.requests >= LIMITS.requests {
             format!("{} requests of one client", LIMITS.requests)
+        } else if client.offered.len() >= MAX_OFFERS && !counted {
+            format!("{MAX_OFFERS} pipelines that one client has offered")
         } else if self.jobs.len() >= room {
             format!("{room} jobs")
         } else {
-            client.requests += 1;
+            client.requests += u32::from(counted);
+            if let What::Offer(name) = &what {
+                client.offered.insert(waiter.id, *name);
+            }
             let inline = inline || client.inline;
-            self.requests.insert(waiter, Request { class, inline, what });
+            self.requests.insert(waiter, Request { class, inline, counted, what });
             return true;
         };
         self.busy(waiter, limit);
@@ -375,7 +387,7 @@ impl Broker {
     pub(super) fn end(&mut self, waiter: Waiter) -> Option<Request> {
         let request = self.requests.remove(&waiter)?;
         if let Some(client) = self.clients.get_mut(&waiter.client) {
-            client.requests = client.requests.saturating_sub(1);
+            client.requests = client.requests.saturating_sub(u32::from(request.counted));
         }
         Some(request)
     }
@@ -576,3 +588,6 @@ impl Broker {
 pub(super) fn part(key: Key, elf: &StageElf, sent: bool) -> Part {
     Part { key, elf: sent.then(|| crate::frame::Bytes(elf.0.clone())) }
 }
+
+#[cfg(test)]
+mod tests;

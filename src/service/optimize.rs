@@ -139,7 +139,7 @@ impl Broker {
     /// A client tells of draws.
     pub(super) fn used(&mut self, client: ClientId, draws: &[(u64, u64)]) {
         for (id, draws) in draws {
-            if let Some(Request { what: What::Offer(name), .. }) = self.requests.get(&Waiter { client, id: *id }) {
+            if let Some(name) = self.clients.get(&client).and_then(|client| client.offered.get(id)) {
                 self.journal.used(name, *draws);
             }
         }
@@ -186,7 +186,7 @@ impl Broker {
                 let waiter = Waiter { client: ClientId::SERVICE, id: self.optimizer.runs };
                 self.optimizer.current = Some(Current { name, waiter, whole: Vec::new() });
                 let what = What::Optimize(Box::new(both));
-                self.requests.insert(waiter, Request { class: Class::Optimize, inline: true, what });
+                self.requests.insert(waiter, Request { class: Class::Optimize, inline: true, counted: false, what });
                 self.advance(waiter);
             }
             Err(error) => self.decide(name, Err(error)),

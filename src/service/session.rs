@@ -24,7 +24,7 @@ use tokio::sync::{Notify, mpsc};
 const HELLO_PATIENCE: Duration = Duration::from_secs(2);
 /// Bytes of answers that a client has not taken; one with more is too slow.
 const MAX_UNSENT: usize = 8 << 20;
-/// Bytes that are read at once.
+/// Bytes that there is room for when more are read.
 const CHUNK: usize = 64 << 10;
 /// A module of more bytes is hashed on another thread.
 const LARGE_MODULE: usize = 256 << 10;
@@ -81,13 +81,14 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// More bytes.
-    pub fn push(&mut self, bytes: &[u8]) {
+    /// Where more bytes go: after those that are there, with room for some.
+    pub fn room(&mut self) -> &mut Vec<u8> {
         if self.start > 0 && (self.start == self.bytes.len() || self.start >= CHUNK) {
             self.bytes.drain(..self.start);
             self.start = 0;
         }
-        self.bytes.extend_from_slice(bytes);
+        self.bytes.reserve(CHUNK);
+        &mut self.bytes
     }
 
     /// The body of the next frame, if all of it is there.
@@ -226,10 +227,9 @@ async fn receive(stream: &UnixStream, frames: &mut Frames, limit: u32) -> Result
             return frame::parse(body).map(Some);
         }
         stream.readable().await?;
-        let mut chunk = [0; CHUNK];
-        match stream.try_read(&mut chunk) {
+        match stream.try_read_buf(frames.room()) {
             Ok(0) => return Ok(None),
-            Ok(n) => frames.push(chunk.get(..n).unwrap_or_default()),
+            Ok(_) => {}
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
             Err(e) => return Err(e.into()),
         }
@@ -248,7 +248,7 @@ mod tests {
         for piece in [1, 7, 4096, bytes.len()] {
             let (mut frames, mut received) = (Frames::default(), Vec::new());
             for part in bytes.chunks(piece) {
-                frames.push(part);
+                frames.room().extend_from_slice(part);
                 while let Some(body) = frames.next(1 << 20).unwrap() {
                     received.push(body.to_vec());
                 }
@@ -256,7 +256,7 @@ mod tests {
             assert_eq!(received, sent);
         }
         let mut frames = Frames::default();
-        frames.push(&1001u32.to_le_bytes());
+        frames.room().extend_from_slice(&1001u32.to_le_bytes());
         assert!(frames.next(1000).is_err(), "a length is refused before its bytes have come");
     }
 

@@ -246,7 +246,20 @@ fn waste_is_a_remark() {
         assemble(test, WaveSize::W32, "global_store_dword v0, v2, s[2:3]\ns_endpgm").expect("assembled before");
     assert!(check(&linked(compute(), stored.words, Placement::Adjacent)).expect("code").is_ok());
 
-    let wrong = assemble(test, WaveSize::W32, "v_mov_b32 v2, s20\nglobal_store_dword v0, v2, s[2:3]\ns_endpgm");
+    // What is copied and then replaced needs no value; where a copy is used, it does.
+    let group = "v_mov_b32 v1, s20\nv_mov_b32 v2, s21\nv_mov_b32 v1, 0\nv_mov_b32 v2, v1
+        global_store_dwordx2 v0, v[1:2], s[2:3]\ns_endpgm";
+    let group = assemble(test, WaveSize::W32, group).expect("assembled before");
+    let found = check(&linked(compute(), group.words, Placement::Adjacent)).expect("code");
+    assert!(found.is_ok(), "{found:?}");
+    let used = "v_mov_b32 v2, s20\n> v_add_nc_u32_e32 v2, v2, v0\nglobal_store_dword v0, v2, s[2:3]\ns_endpgm";
+    breaks(test, compute, Rule::Uninitialised, used);
+    let used = "s_mov_b32 s12, s20\n> s_add_u32 s12, s12, s12\nv_mov_b32 v2, s12
+        global_store_dword v0, v2, s[2:3]\ns_endpgm";
+    breaks(test, compute, Rule::Uninitialised, used);
+
+    let wrong = "v_add_nc_u32_e32 v2, s20, v0\nglobal_store_dword v0, v2, s[2:3]\ns_endpgm";
+    let wrong = assemble(test, WaveSize::W32, wrong);
     let wrong = linked(compute(), wrong.expect("assembled before").words, Placement::Adjacent);
     assert!(!check(&wrong).expect("code").is_ok());
     let out = verify(&wrong, &[]);

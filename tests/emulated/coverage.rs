@@ -21,9 +21,6 @@ const CASES: &[(&str, &str)] = &[
 
 /// What has no case of its own, and why.
 const EXEMPT: &[(&str, &str)] = &[
-    ("BuiltIn FragStencilRefEXT, output of Fragment", "draws have no stencil attachment"),
-    ("capability StencilExportEXT", "draws have no stencil attachment"),
-    ("execution mode StencilRefReplacingEXT", "draws have no stencil attachment"),
     ("BuiltIn WorkgroupSize, input of GLCompute", "valid modules have it as a constant, which has cases"),
     ("OpImageQuerySamples", "inputs have no multisampled images"),
     ("capability ImageMSArray", "inputs have no multisampled images"),

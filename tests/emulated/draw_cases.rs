@@ -2,9 +2,10 @@
 //! and by lavapipe; and so the screens of `testdata/draw`.
 //!
 //! A fragment shader is GLSL (`.frag`), or assembly where GLSL has no words for it (`.frag.spvasm`). Its header has what to draw: `// draw TOPOLOGY VERTICES [INSTANCES FIRST_VERTEX FIRST_INSTANCE]` (triangles 3),
-//! `// indices N…`, `// depth COMPARE CLEAR`, `// extent WIDTH HEIGHT` (32 32), `// attachment FORMAT` by location,
+//! `// indices N…`, `// depth COMPARE CLEAR`, `// stencil CLEAR REFERENCE`, `// blend product|through` (by a second colour),
+//! `// extent WIDTH HEIGHT` (32 32), `// attachment FORMAT` by location,
 //! `// interpreted: WHY` lavapipe is not asked, the interpreter tells what is right,
-//! `// samples N [shaded]` (by the state, each by itself),
+//! `// samples N [shaded]` (by the state, each by itself), `// alpha_to_one`,
 //! `// alike: WHY` lavapipe is not asked, the first two attachments must be the same; `// edges N` pixels that may differ (12), `// step X` that numbers may be off, and resources as coverage cases have them.
 
 use crate::cases::Case;

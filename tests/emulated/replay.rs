@@ -351,7 +351,7 @@ fn a_draw_is_judged_by_pixels() {
         let (_, elf) = runner.pipelines.elfs.last().expect("the whole pipeline");
         let left = runner.pipelines.run(elf, inputs, Limits::default()).expect("a run");
         let targets = left.targets.expect("targets").colors.into_iter().map(|t| t.data).collect();
-        Outputs { bindings: left.bindings, targets, depth: Vec::new() }
+        Outputs { bindings: left.bindings, targets, ..Outputs::default() }
     };
     // Wrong at pixel 3, 2, where there is one.
     let wrong = |inputs: &Inputs| {

@@ -15,6 +15,7 @@ mod link_support;
 mod mutate;
 mod random;
 mod seeds;
+mod service;
 #[path = "../support/shapes.rs"]
 mod shapes;
 mod spirv;

@@ -68,22 +68,28 @@ pub fn entry() -> Vec<Vec<u8>> {
     out
 }
 
-fn compiler() -> CompilerId {
+/// Whose code entries are.
+pub fn compiler() -> CompilerId {
     CompilerId { sources: "0123456789abcdef".into(), backend: "llvm 19.1.7".into() }
 }
 
-/// Every message of both sides.
-pub fn frame() -> Vec<Vec<u8>> {
-    let request = StageRequest {
+/// A request with something in every field.
+pub fn stage_request(stage: Stage) -> StageRequest {
+    StageRequest {
         target: GfxIp::Gfx1030,
-        stage: Stage::Fragment,
+        stage,
         module: ModuleDigest([3; 32]),
         entry_point: "main".into(),
         specialization: vec![(0, 1), (7, u64::MAX)],
         wave: WaveSize::W64,
         options: TuningOptions::default(),
         known: KnownState::default(),
-    };
+    }
+}
+
+/// Every message of both sides.
+pub fn frame() -> Vec<Vec<u8>> {
+    let request = stage_request(Stage::Fragment);
     let errors = [
         Error::malformed("word 3").at("a place"),
         Error::unsupported("a feature", "a detail"),

@@ -4,7 +4,7 @@
 
 use super::link_support::{compute, fragment, state, vertex};
 use super::random::Random;
-use super::{mutate, seeds, spirv, store};
+use super::{mutate, seeds, service, spirv, store};
 use dovetail::abi::layout::ResolvedLayout;
 use dovetail::cache::{Key, entry};
 use dovetail::compile::passes;
@@ -48,6 +48,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "entry", seeds: seeds::entry, change: mutate::bytes, run: read_entry },
     Target { name: "store", seeds: store::seeds, change: mutate::bytes, run: store::read },
     Target { name: "frame", seeds: seeds::frame, change: mutate::bytes, run: read_frame },
+    Target { name: "service", seeds: service::seeds, change: mutate::bytes, run: service::converse },
     Target { name: "archive", seeds: seeds::archive, change: mutate::bytes, run: extract },
 ];
 

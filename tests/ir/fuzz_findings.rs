@@ -9,6 +9,8 @@ mod mutate;
 mod random;
 #[path = "../fuzz/seeds.rs"]
 mod seeds;
+#[path = "../fuzz/service.rs"]
+mod service;
 #[path = "../fuzz/spirv.rs"]
 mod spirv;
 #[path = "../fuzz/store.rs"]

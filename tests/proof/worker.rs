@@ -16,7 +16,6 @@ use dovetail::target::Stage;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
@@ -38,7 +37,7 @@ struct Question {
 
 /// Why there is no answer.
 enum Silence {
-    /// A signal ended the worker.
+    /// The worker ended: by a signal, or by LLVM's own exit where it gives up.
     Killed(String),
     Other(String),
 }
@@ -87,15 +86,14 @@ impl Worker {
             Ok(answer) => serde_json::from_str(&answer).map_err(|e| other(format!("{e}: {answer}"))),
             Err(RecvTimeoutError::Timeout) => Err(other(format!("no answer after {} s", deadline.as_secs()))),
             Err(RecvTimeoutError::Disconnected) => Err(match self.child.wait() {
-                Ok(status) if status.signal().is_some() => Silence::Killed(status.to_string()),
-                Ok(status) => other(format!("the worker died: {status}")),
+                Ok(status) => Silence::Killed(status.to_string()),
                 Err(e) => other(e.to_string()),
             }),
         }
     }
 }
 
-/// Asks a worker, and starts one if there is none. A worker that a signal ends may have died in the driver, which says nothing
+/// Asks a worker, and starts one if there is none. A worker that ends may have died in the driver, which says nothing
 /// of our code: another one is asked without it. What dies again died of ours.
 pub fn ask(worker: &mut Option<Worker>, item: &Item, deadline: Duration) -> Report {
     let mut question = Question { item: item.clone(), without_driver: None };

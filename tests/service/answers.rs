@@ -124,3 +124,37 @@ fn a_shader_that_cannot_be_compiled_fails_alone_and_with_its_reason() {
     assert_eq!(why.exit_code(), 2, "{why}");
     client.compile("main", Class::Soon).expect("a part");
 }
+
+#[test]
+fn populate_can_have_a_service_compile() {
+    let service = Service::start(&["--workers=2", "--fault=abort:bad"]);
+    service.client();
+    let shaders = service.dir.path().join("shaders");
+    std::fs::create_dir(&shaders).expect("a folder");
+    for entry in ["bad", "good1", "good2", "good3"] {
+        std::fs::write(shaders.join(format!("{entry}.spv")), shader(entry)).expect("a file");
+    }
+    let populate = || {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_dovetail"));
+        let socket = format!("--service={}", service.socket().display());
+        let out = command.args(["populate", "--json", &socket]).arg(&shaders).output().expect("the program");
+        let text = String::from_utf8_lossy(&out.stdout).into_owned();
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {out:?}"));
+        (out.status.code(), json["counts"].clone())
+    };
+    assert_eq!(populate(), (Some(1), serde_json::json!({ "compiled": 3, "failed": 1 })));
+    assert_eq!(populate(), (Some(1), serde_json::json!({ "already cached": 3, "failed": 1 })));
+    let status = service.status();
+    assert_eq!((status.compiled, status.worker_deaths), (3, 2), "{status:?}");
+    let cache = service.cache();
+    while ["good1", "good2", "good3"].iter().any(|entry| cache.get(&key(entry)).is_none()) {
+        // Its put ends a little after its answer.
+        std::thread::yield_now();
+    }
+    let nobody = std::process::Command::new(env!("CARGO_BIN_EXE_dovetail"))
+        .args(["populate", "--service=/nowhere"])
+        .arg(&shaders)
+        .output()
+        .expect("the program");
+    assert_eq!(nobody.status.code(), Some(5));
+}

@@ -92,12 +92,8 @@ fn a_worker_that_somebody_kills_is_replaced() {
     let service = Service::start(&["--workers=1"]);
     let mut client = service.client();
     client.compile("first", Class::Soon).expect("a part");
-    let children = |pid: u32| {
-        let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-        text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<i32>>()
-    };
     for n in 0..20 {
-        for worker in children(service.process.id()) {
+        for worker in service.children() {
             let worker = rustix::process::Pid::from_raw(worker).expect("a process");
             // It may have ended meanwhile.
             let _ = rustix::process::kill_process(worker, rustix::process::Signal::KILL);
@@ -105,6 +101,35 @@ fn a_worker_that_somebody_kills_is_replaced() {
         client.compile(&format!("main{n}"), Class::Soon).expect("a part, by the second try if need be");
     }
     assert_eq!(client.status().poisoned, 0);
+}
+
+#[test]
+fn what_nobody_waits_for_has_the_lowest_priority() {
+    let service = Service::start(&["--workers=2", "--fault=sleep:idle"]);
+    let mut client = service.client();
+    client.ask("idle", Class::Populate);
+    // A worker is asked for its module first.
+    let mut watch = service.client();
+    std::thread::scope(|scope| {
+        scope.spawn(|| client.try_next());
+        watch.until("it is compiled", |status| status.busy == 1);
+        let nice = |pid: i32| {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("a process");
+            let fields = stat.rsplit_once(')').expect("a name").1.to_owned();
+            fields.split_whitespace().nth(16).expect("a priority").parse::<i32>().expect("a number")
+        };
+        let begun = std::time::Instant::now();
+        let mut found = Vec::new();
+        while found != [0, 19] {
+            assert!(begun.elapsed() < crate::harness::PATIENCE, "priorities: {found:?}");
+            found = service.children().into_iter().map(nice).collect();
+            found.sort_unstable();
+        }
+        // What somebody waits for has the other worker.
+        watch.compile("now", Class::Waits).expect("a part");
+        let service = rustix::process::Pid::from_child(&service.process);
+        rustix::process::kill_process(service, rustix::process::Signal::KILL).expect("a process");
+    });
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! A service in a folder of its own, and clients that speak to it as the run time does.
 
+#![allow(dead_code, reason = "the benchmark uses its part")]
+
 use crate::smallest::shader;
 use dovetail::cache::{Cache, Key, StoreKind};
 use dovetail::compile::Compiler;
@@ -47,6 +49,13 @@ impl Service {
 
     pub fn cache(&self) -> Cache {
         Cache::open(&self.cache_dir(), StoreKind::Lmdb).expect("a cache")
+    }
+
+    /// Its workers.
+    pub fn children(&self) -> Vec<i32> {
+        let pid = self.process.id();
+        let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+        text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
     }
 
     /// What it has said on standard error.

@@ -12,8 +12,8 @@
 #![allow(dead_code, reason = "each test program uses its own part of this")]
 
 use dovetail::emu::inputs::{
-    AbsentLevel, Address, Binding, Bound, Bytes, Compare, Depth, Draw, Image, Inputs, Pointer, Sampler, Shape, Slot,
-    Target, Texels, Topology,
+    AbsentLevel, Address, Binding, Blend, BlendEquation, BlendFactor, BlendOp, Bound, Bytes, Compare, Depth, Draw,
+    Image, Inputs, Pointer, Sampler, Shape, Slot, Stencil, Target, Texels, Topology,
 };
 use dovetail::ir::Bits;
 use dovetail::ir::interp::encode;
@@ -79,7 +79,7 @@ impl Case {
             format: format.clone(),
             clear: [0.0, 0.0, 0.0, 1.0],
             write_mask: 15,
-            blend: None,
+            blend: find("blend").map(|l| blend(&l[1])),
         };
         Draw {
             topology: match line[1].as_str() {
@@ -97,6 +97,7 @@ impl Case {
             extent,
             samples: find("samples").map_or(1, |l| number(&l[1]) as u32),
             sample_shading: find("samples").is_some_and(|l| l.len() > 2 && l[2] == "shaded"),
+            alpha_to_one: find("alpha_to_one").is_some(),
             view_mask: 0,
             targets: self.targets.iter().enumerate().map(target).collect(),
             depth: find("depth").map(|l| Depth {
@@ -104,6 +105,7 @@ impl Case {
                 compare: if l[1] == "less" { Compare::Less } else { Compare::LessOrEqual },
                 write: true,
             }),
+            stencil: find("stencil").map(|l| Stencil { clear: number(&l[1]) as u8, reference: number(&l[2]) as u8 }),
         }
     }
 
@@ -151,6 +153,16 @@ impl Case {
             }
         }
         inputs
+    }
+}
+
+/// Blending of a dual-source output: the product of both colours, or what was there as far as the second lets it through.
+fn blend(name: &str) -> Blend {
+    let through = |destination| BlendEquation { source: BlendFactor::One, destination, op: BlendOp::Add };
+    match name {
+        "product" => Blend::PRODUCT,
+        "through" => Blend { color: through(BlendFactor::OneMinusSrc1Color), alpha: through(BlendFactor::Src1Alpha) },
+        _ => panic!("blend {name}"),
     }
 }
 

@@ -114,7 +114,15 @@ impl Scene {
     pub fn take_colors_from_draw(&mut self) {
         let draw = self.inputs.draw.as_ref().expect("a draw");
         (self.state.color.samples, self.state.color.sample_shading) = (draw.samples, draw.sample_shading);
+        self.state.color.alpha_to_one = draw.alpha_to_one;
         self.state.view_mask = draw.view_mask;
+        let second = |f| {
+            use BlendFactor::{OneMinusSrc1Alpha, OneMinusSrc1Color, Src1Alpha, Src1Color};
+            matches!(f, Src1Color | OneMinusSrc1Color | Src1Alpha | OneMinusSrc1Alpha)
+        };
+        let blends = || draw.targets.iter().filter_map(|t| t.blend);
+        let both = blends().flat_map(|b| [b.color, b.alpha]).flat_map(|e| [e.source, e.destination]);
+        self.state.color.dual_source = both.into_iter().any(second);
         self.state.color.attachments = draw
             .targets
             .iter()
@@ -226,6 +234,11 @@ impl Scene {
         for (target, theirs) in targets.colors.iter().zip(&theirs.targets) {
             compare(&target.state, [&target.data, theirs], bound)
                 .map_err(|why| format!("target {}: {why}", target.state.location))?;
+        }
+        if let Some(stencil) = &targets.stencil {
+            let clear = [f32::from(stencil.state.clear); 4];
+            let state = Target { format: "R8_UINT".to_owned(), clear, ..draw.targets[0].clone() };
+            compare(&state, [&stencil.data, &theirs.stencil], bound).map_err(|why| format!("stencil: {why}"))?;
         }
         let Some(depth) = &targets.depth else { return Ok(()) };
         let bits = depth.data.iter().flat_map(|z| z.to_le_bytes()).collect::<Vec<u8>>();

@@ -91,7 +91,8 @@ impl Lavapipe {
             let mut divisors = vk::PhysicalDeviceVertexAttributeDivisorFeaturesKHR::default()
                 .vertex_attribute_instance_rate_divisor(true)
                 .vertex_attribute_instance_rate_zero_divisor(true);
-            let extensions = [ash::ext::vertex_attribute_divisor::NAME.as_ptr()];
+            let extensions =
+                [ash::ext::vertex_attribute_divisor::NAME.as_ptr(), ash::ext::shader_stencil_export::NAME.as_ptr()];
             let info = vk::DeviceCreateInfo::default()
                 .queue_create_infos(&queue)
                 .enabled_extension_names(&extensions)
@@ -536,9 +537,12 @@ impl<'a> Run<'a> {
         let mut bindings: Vec<_> = self.buffers.iter().map(|b| b.map(read).unwrap_or_default()).collect();
         bindings.iter_mut().enumerate().for_each(|(n, left)| self.addresses.restore(self.inputs, n, left));
         let mut targets: Vec<Vec<u8>> = attachments.iter().map(|p| read(p.staging)).collect();
-        let has_depth = self.inputs.draw.as_ref().is_some_and(|d| d.depth.is_some());
-        let depth = if has_depth { targets.pop().unwrap_or_default() } else { Vec::new() };
-        Outputs { bindings, targets, depth }
+        let (has_depth, has_stencil) =
+            self.inputs.draw.as_ref().map_or((false, false), |d| (d.depth.is_some(), d.stencil.is_some()));
+        let stencil = if has_stencil { targets.pop().unwrap_or_default() } else { Vec::new() };
+        // Where there is a stencil attachment its image has depth as well, asked for or not.
+        let depth = if has_depth || has_stencil { targets.pop().unwrap_or_default() } else { Vec::new() };
+        Outputs { bindings, targets, depth: if has_depth { depth } else { Vec::new() }, stencil }
     }
 }
 

@@ -14,6 +14,7 @@ mod link;
 mod objdump;
 mod populate;
 mod progress;
+mod remote;
 mod replay;
 mod run;
 mod serve;

@@ -3,6 +3,7 @@
 use crate::common::{BuildArgs, CacheArgs, InputArgs, JobArgs, print_json, read_text};
 use crate::feed::{Fed, feed};
 use crate::progress::Progress;
+use crate::remote::{self, Remote};
 use dovetail::compile::request::{Module, StageRequest, default_wave};
 use dovetail::compile::spirv::{ModuleInfo, reflect};
 use dovetail::compile::{StageElf, unlinked};
@@ -17,6 +18,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Compile SPIR-V shaders early into the cache.
@@ -25,7 +27,9 @@ use std::time::{Duration, Instant};
 /// What is in the cache already is not compiled again. An interrupted run loses nothing that was finished. A file or folder
 /// that cannot be read costs itself only: the summary names it, and the exit code is 1.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  dovetail populate shaders/ --cache cache --spec spec.toml --jobs 4")]
+#[command(
+    after_help = "Examples:\n  dovetail populate shaders/ --cache cache --spec spec.toml --jobs 4\n  dovetail populate shaders/ --service"
+)]
 pub struct Args {
     /// SPIR-V files, and directories that are searched for them.
     #[arg(required = true, value_name = "PATH")]
@@ -49,8 +53,30 @@ pub struct Args {
     /// Print the summary as JSON.
     #[arg(long)]
     json: bool,
+    /// Have a running service compile, into its own cache; without a path the one at the usual socket. It compiles with its own
+    /// workers, after all that somebody waits for, and says when it holds this back.
+    #[arg(long, value_name = "SOCKET", num_args = 0..=1, require_equals = true,
+        conflicts_with_all = ["cache", "store", "deadline", "worker_memory", "fault", "jobs"])]
+    service: Option<Option<PathBuf>>,
     #[command(flatten)]
     build: BuildArgs,
+}
+
+/// Who compiles.
+enum Maker<'a> {
+    /// Workers of this program, into a cache of its own.
+    Own(Toolchain<'a>),
+    /// A service.
+    Service(Remote),
+}
+
+impl Maker<'_> {
+    fn stage(&self, module: &Arc<Module>, request: &StageRequest) -> Result<Fetched> {
+        match self {
+            Self::Own(tools) => tools.stage(module, request),
+            Self::Service(remote) => remote.stage(module, request),
+        }
+    }
 }
 
 pub fn wave(text: &str) -> Result<WaveSize> {
@@ -68,7 +94,7 @@ struct Item {
 }
 
 struct Work {
-    module: std::sync::Arc<Module>,
+    module: Arc<Module>,
     request: StageRequest,
 }
 
@@ -162,6 +188,13 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         Some(path) => SpecFile::parse(&read_text(path)?).at(|| path.display().to_string())?,
         None => SpecFile::default(),
     };
+    if let Some(socket) = &args.service {
+        let maker = Maker::Service(Remote::connect(socket.as_ref())?);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(remote::ASKERS).build();
+        let pool = pool.map_err(|e| Error::environment(format!("threads: {e}")))?;
+        let events = events(args, &spec, &maker, &pool);
+        return report(args, &summarize(events, started.elapsed(), 0));
+    }
     let cache = args.build.cache.open()?;
     // Before anything is compiled that could not be kept.
     cache.check_writable()?;
@@ -169,6 +202,15 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let tools = Toolchain::new(&cache, compiler.as_deref())?;
     tools.record_compiler()?;
     let pool = args.jobs.threads()?;
+    let events = events(args, &spec, &Maker::Own(tools), &pool);
+    let code = report(args, &summarize(events, started.elapsed(), cache.stats().bad))?;
+    CacheArgs::tell(&cache);
+    // Keeping them was what this was for.
+    Ok(cache.not_kept().map_or(code, |why| ExitCode::from(why.exit_code())))
+}
+
+/// Compiles all inputs; gives what came of them in the order of their names.
+fn events(args: &Args, spec: &SpecFile, maker: &Maker<'_>, pool: &rayon::ThreadPool) -> Vec<(usize, Event)> {
     let progress = Progress::new(0, "compiling");
     let others = if args.search { Others::Search } else { Others::Skip };
     let reading = Reading { others, memory: args.input.bytes() };
@@ -184,21 +226,20 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             });
         });
         pool.install(|| {
-            queue.into_iter().par_bridge().flat_map_iter(|fed| work(args, &spec, &tools, progress, fed)).collect()
+            queue.into_iter().par_bridge().flat_map_iter(|fed| work(args, spec, maker, progress, fed)).collect()
         })
     });
     progress.finish();
     events.sort_by(|a, b| (a.1.name(), a.0).cmp(&(b.1.name(), b.0)));
-    let summary = summarize(events, started.elapsed(), cache.stats().bad);
+    events
+}
+
+/// Prints what came of it, and gives the exit code.
+fn report(args: &Args, summary: &Summary) -> Result<ExitCode> {
     if args.json {
-        print_json(&summary)?;
+        print_json(summary)?;
     } else {
-        print(&summary);
-    }
-    CacheArgs::tell(&cache);
-    if let Some(why) = cache.not_kept() {
-        // Keeping them was what this was for.
-        return Ok(ExitCode::from(why.exit_code()));
+        print(summary);
     }
     let bad = |name: &str| summary.counts.get(name).copied().unwrap_or(0);
     let failed = Outcome::NAMES[2..].iter().map(|n| bad(n)).sum::<usize>() > 0;
@@ -218,7 +259,7 @@ impl Event {
 fn work(
     args: &Args,
     spec: &SpecFile,
-    tools: &Toolchain<'_>,
+    maker: &Maker<'_>,
     progress: &Progress,
     mut fed: Fed<Result<Input>>,
 ) -> Vec<(usize, Event)> {
@@ -234,7 +275,7 @@ fn work(
     progress.found(items.len().saturating_sub(1));
     let one = |item: Item| {
         let started = Instant::now();
-        let outcome = compile(tools, &item);
+        let outcome = compile(maker, &item);
         progress.tick();
         let milliseconds = started.elapsed().as_secs_f64() * 1e3;
         let done = Done { name: item.name, outcome, milliseconds, cooperative_matrix: item.cooperative_matrix };
@@ -256,7 +297,7 @@ fn items(args: &Args, spec: &SpecFile, input: Input) -> Vec<Item> {
         Ok(found) => found,
         Err(e) => return vec![Item { name, work: Err(e), cooperative_matrix: false }],
     };
-    let module = std::sync::Arc::new(module);
+    let module = Arc::new(module);
     // Specialization files name modules, not the folders they are found in.
     let module_name = name.rsplit('/').next().unwrap_or(&name);
     let values: Vec<(u32, u64)> =
@@ -294,14 +335,14 @@ fn items(args: &Args, spec: &SpecFile, input: Input) -> Vec<Item> {
     out
 }
 
-fn compile(tools: &Toolchain<'_>, item: &Item) -> Outcome {
+fn compile(maker: &Maker<'_>, item: &Item) -> Outcome {
     let work = match &item.work {
         Ok(work) => work,
         Err(e) => return Outcome::of_error(e),
     };
     // What cannot be read here is read again by whoever links it, and refused there.
     let simplified = |elf: &StageElf| unlinked::simplified(elf).ok().flatten();
-    match catch_unwind(AssertUnwindSafe(|| tools.stage(&work.module, &work.request))) {
+    match catch_unwind(AssertUnwindSafe(|| maker.stage(&work.module, &work.request))) {
         Ok(Ok(Fetched::Hit(elf))) => Outcome::Cached { bytes: elf.0.len(), simplified: simplified(&elf) },
         Ok(Ok(Fetched::Compiled(elf))) => Outcome::Compiled { bytes: elf.0.len(), simplified: simplified(&elf) },
         Ok(Ok(Fetched::NotCached)) => Outcome::NotCached,

@@ -109,7 +109,11 @@ fn next(args: &Args, elf: &str, answer: &Answer) -> String {
         Answer::Differs(Finding { writer: Some(writer), .. }) => {
             format!("{run} --trace local:{}:{}", list(&writer.workgroup), list(&writer.local))
         }
-        Answer::Differs(Finding { place: ResultPlace::Target(_) | ResultPlace::Depth, at, .. }) => {
+        Answer::Differs(Finding {
+            place: ResultPlace::Target(_) | ResultPlace::Depth | ResultPlace::Stencil,
+            at,
+            ..
+        }) => {
             let pixel = at.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
             format!("{run} --trace pixel:{pixel}")
         }

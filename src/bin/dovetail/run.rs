@@ -93,6 +93,9 @@ fn write_results(folder: &Path, inputs: &Inputs, outcome: &Outcome) -> Result<()
         let bytes: Vec<u8> = depth.data.iter().flat_map(|z| z.to_le_bytes()).collect();
         write_file(&folder.join("depth.bin"), &bytes)?;
     }
+    if let Some(stencil) = &targets.stencil {
+        write_file(&folder.join("stencil.bin"), &stencil.data)?;
+    }
     Ok(())
 }
 

@@ -19,6 +19,9 @@ use crate::state::ColorState;
 use crate::target::GfxIp;
 use std::collections::BTreeMap;
 
+/// Alpha among the components of a colour.
+const ALPHA: u8 = 3;
+
 /// One export: target, enabled channels, pairs of 16 bits, values.
 struct Export {
     target: ExportTarget,
@@ -90,6 +93,11 @@ impl End<'_, '_> {
         let packing = export.format.packing(color.ty);
         let mut sent = [None; 4];
         for (value, component) in sent.iter_mut().zip(export.format.components()) {
+            if export.alpha_is_one && component == Some(ALPHA) {
+                let bits = if packing == Packing::Halves { Bits::B16 } else { Bits::B32 };
+                *value = Some(self.b.fconst(Type::scalar(bits), 1.0));
+                continue;
+            }
             let Some(component) = component.filter(|c| color.channels >> c & 1 == 1) else { continue };
             let slot = OutputSlot::Location { location: color.location, component, index: color.index };
             let bits = Bits::from_count(u32::from(color.ty.bits)).ok_or_else(|| Error::bug("a colour of no width"))?;

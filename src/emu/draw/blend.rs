@@ -5,11 +5,11 @@ use crate::emu::inputs::{Blend, BlendEquation, BlendFactor, BlendOp};
 /// A colour: red, green, blue, alpha.
 pub type Color = [f32; 4];
 
-/// What blending gives, before the write mask.
-pub fn blend(how: &Blend, source: Color, there: Color) -> Color {
+/// What blending gives, before the write mask. `second` is the other colour of a dual-source output.
+pub fn blend(how: &Blend, [source, second]: [Color; 2], there: Color) -> Color {
     std::array::from_fn(|n| {
         let equation = if n == 3 { &how.alpha } else { &how.color };
-        let factor = |f| factor(f, source, there, n);
+        let factor = |f| factor(f, [source, second], there, n);
         let BlendEquation { op, .. } = equation;
         let [s, d] = [source[n] * factor(equation.source), there[n] * factor(equation.destination)];
         match op {
@@ -22,7 +22,7 @@ pub fn blend(how: &Blend, source: Color, there: Color) -> Color {
     })
 }
 
-fn factor(factor: BlendFactor, source: Color, there: Color, n: usize) -> f32 {
+fn factor(factor: BlendFactor, [source, second]: [Color; 2], there: Color, n: usize) -> f32 {
     match factor {
         BlendFactor::Zero => 0.0,
         BlendFactor::One => 1.0,
@@ -34,6 +34,10 @@ fn factor(factor: BlendFactor, source: Color, there: Color, n: usize) -> f32 {
         BlendFactor::OneMinusSrcAlpha => 1.0 - source[3],
         BlendFactor::DstAlpha => there[3],
         BlendFactor::OneMinusDstAlpha => 1.0 - there[3],
+        BlendFactor::Src1Color => second[n],
+        BlendFactor::OneMinusSrc1Color => 1.0 - second[n],
+        BlendFactor::Src1Alpha => second[3],
+        BlendFactor::OneMinusSrc1Alpha => 1.0 - second[3],
     }
 }
 
@@ -43,10 +47,10 @@ mod tests {
 
     #[test]
     fn equations() {
-        let [source, there] = [[0.5, 0.25, 1.0, 0.5], [0.25, 0.5, 0.0, 1.0]];
+        let [source, there, second] = [[0.5, 0.25, 1.0, 0.5], [0.25, 0.5, 0.0, 1.0], [0.25, 1.0, 0.5, 0.75]];
         let with = |source, destination, op| BlendEquation { source, destination, op };
         let over = with(BlendFactor::SrcAlpha, BlendFactor::OneMinusSrcAlpha, BlendOp::Add);
-        let color = |equation, alpha| blend(&Blend { color: equation, alpha }, source, there);
+        let color = |equation, alpha| blend(&Blend { color: equation, alpha }, [source, second], there);
         let one = with(BlendFactor::One, BlendFactor::OneMinusSrcAlpha, BlendOp::Add);
         assert_eq!(color(over, one), [0.375, 0.375, 0.5, 1.0]);
         let difference = |op| with(BlendFactor::One, BlendFactor::One, op);
@@ -61,5 +65,8 @@ mod tests {
             color(inverse, with(BlendFactor::DstAlpha, BlendFactor::OneMinusDstAlpha, BlendOp::Add)),
             [0.5 * 0.75 + 0.25 * 0.5, 0.25 * 0.5 + 0.5 * 0.75, 1.0, 0.5]
         );
+        assert_eq!(blend(&Blend::PRODUCT, [source, second], there), [0.125, 0.25, 0.5, 0.375]);
+        let rest = with(BlendFactor::OneMinusSrc1Alpha, BlendFactor::OneMinusSrc1Color, BlendOp::Add);
+        assert_eq!(color(rest, rest), [0.5 * 0.25 + 0.25 * 0.75, 0.25 * 0.25, 0.25, 0.5 * 0.25 + 0.25]);
     }
 }

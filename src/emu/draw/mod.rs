@@ -12,7 +12,7 @@ mod target;
 pub mod user_data;
 pub mod waves;
 
-pub use target::{ColorTarget, DepthTarget};
+pub use target::{ColorTarget, DepthTarget, StencilTarget};
 
 use super::inputs;
 use crate::error::{Context, Error, Result};
@@ -128,6 +128,8 @@ pub struct Pixel {
     pub alive: bool,
     /// Its own depth.
     pub depth: Option<f32>,
+    /// Its own stencil reference.
+    pub stencil: Option<u8>,
     /// Samples that it goes to; absent: all.
     pub mask: Option<u32>,
     /// Colours: location, components of 32 bits, channels sent.
@@ -167,6 +169,8 @@ pub struct Targets {
     pub colors: Vec<ColorTarget>,
     /// Depth.
     pub depth: Option<DepthTarget>,
+    /// Stencil.
+    pub stencil: Option<StencilTarget>,
 }
 
 impl Targets {
@@ -181,7 +185,8 @@ impl Targets {
         let extent = [draw.extent[0], height.ok_or_else(|| Error::malformed("attachments of too many planes"))?];
         let colors = draw.targets.iter().map(|t| ColorTarget::new(t, extent).at(|| format!("target {}", t.location)));
         let colors = colors.collect::<Result<Vec<_>>>()?;
-        Ok(Self { colors, depth: draw.depth.map(|depth| DepthTarget::new(depth, extent)) })
+        let depth = draw.depth.map(|depth| DepthTarget::new(depth, extent));
+        Ok(Self { colors, depth, stencil: draw.stencil.map(|stencil| StencilTarget::new(stencil, extent)) })
     }
 }
 
@@ -210,6 +215,9 @@ pub fn draw(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Tar
     }
     if let Some(depth) = &mut targets.depth {
         depth.resolve(command.samples, command.extent[1]);
+    }
+    if let Some(stencil) = &mut targets.stencil {
+        stencil.resolve(command.samples, command.extent[1]);
     }
     Ok(())
 }
@@ -415,9 +423,14 @@ impl Batch<'_> {
                     if !early && targets.depth.as_mut().is_some_and(|target| !target.test(at, depth)) {
                         continue;
                     }
+                    if let Some(stencil) = &mut targets.stencil {
+                        stencil.replace(at, shaded.stencil);
+                    }
+                    // The second colour of a dual-source output travels as that of the next location.
+                    let second = shaded.colors.iter().find(|c| c.0 == 1).map_or([0; 4], |c| c.1);
                     for (location, color, channels) in &shaded.colors {
                         if let Some(target) = targets.colors.iter_mut().find(|t| t.state.location == *location) {
-                            target.write(at, *color, *channels)?;
+                            target.write(at, [*color, second], *channels)?;
                         }
                     }
                 }

@@ -45,7 +45,8 @@ impl ColorTarget {
     }
 
     /// Writes a colour, whose components are numbers of the attachment's kind; `channels` are those that travelled.
-    pub fn write(&mut self, at: [u32; 2], color: [u32; 4], channels: u8) -> Result<()> {
+    /// `second` is the other colour of a dual-source output.
+    pub fn write(&mut self, at: [u32; 2], [color, second]: [[u32; 4]; 2], channels: u8) -> Result<()> {
         let format = self.format.clone();
         let state_blend = self.state.blend;
         let mask = channels & self.state.write_mask;
@@ -54,8 +55,8 @@ impl ColorTarget {
         let mut new = color;
         if let Some(how) = state_blend.filter(|_| !format.format.is_integer()) {
             // What the attachment cannot hold is cut off before.
-            let source = color.map(f32::from_bits).map(|x| format.limited(x));
-            let result: Color = blend(&how, source, there.map(f32::from_bits));
+            let sources = [color, second].map(|color| color.map(|x| format.limited(f32::from_bits(x))));
+            let result: Color = blend(&how, sources, there.map(f32::from_bits));
             new = result.map(f32::to_bits);
         }
         let mixed: [u32; 4] = std::array::from_fn(|n| if mask >> n & 1 == 1 { new[n] } else { there[n] });
@@ -129,9 +130,7 @@ impl DepthTarget {
 
     /// Keeps the first sample of each pixel, layer by layer.
     pub fn resolve(&mut self, samples: u32, height: u32) {
-        let plane = self.width as usize * height as usize;
-        let layers = self.data.chunks_exact((plane * samples as usize).max(1));
-        self.data = layers.flat_map(|layer| &layer[..plane]).copied().collect();
+        self.data = first_samples(&self.data, self.width as usize * height as usize, samples);
     }
 
     /// Whether a fragment passes, which then writes its depth.
@@ -146,6 +145,43 @@ impl DepthTarget {
         }
         passes
     }
+}
+
+/// The stencil attachment, of bytes.
+#[derive(Clone, Debug)]
+pub struct StencilTarget {
+    /// Width.
+    pub width: u32,
+    /// Values, row by row.
+    pub data: Vec<u8>,
+    /// What the draw says of it.
+    pub state: inputs::Stencil,
+}
+
+impl StencilTarget {
+    /// An attachment, cleared.
+    pub fn new(state: inputs::Stencil, extent: [u32; 2]) -> Self {
+        Self { width: extent[0], data: vec![state.clear; extent[0] as usize * extent[1] as usize], state }
+    }
+
+    /// Keeps the first sample of each pixel, layer by layer.
+    pub fn resolve(&mut self, samples: u32, height: u32) {
+        self.data = first_samples(&self.data, self.width as usize * height as usize, samples);
+    }
+
+    /// Replaces what is there by the shader's reference, or by the draw's.
+    pub fn replace(&mut self, [x, y]: [u32; 2], reference: Option<u8>) {
+        let at = y as usize * self.width as usize + x as usize;
+        if let Some(there) = self.data.get_mut(at) {
+            *there = reference.unwrap_or(self.state.reference);
+        }
+    }
+}
+
+/// The first plane of each layer, whose planes of `plane` texels are a sample's each.
+fn first_samples<T: Copy>(data: &[T], plane: usize, samples: u32) -> Vec<T> {
+    let layers = data.chunks_exact((plane * samples as usize).max(1));
+    layers.flat_map(|layer| layer.iter().take(plane)).copied().collect()
 }
 
 fn passes(compare: Compare, depth: f32, there: f32) -> bool {
@@ -214,6 +250,11 @@ mod tests {
         ColorTarget::new(&state, [2, 2]).expect("a target")
     }
 
+    /// A colour without another one beside it.
+    fn alone(color: [u32; 4]) -> [[u32; 4]; 2] {
+        [color, [0; 4]]
+    }
+
     #[test]
     fn exports_are_converted() {
         let f = |x: [u32; 4]| x.map(f32::from_bits);
@@ -235,18 +276,18 @@ mod tests {
     #[test]
     fn attachments_take_channels_by_format_and_mask() {
         let mut t = target("B8G8R8A8_UNORM", 0b1011);
-        t.write([1, 0], [0.2, 0.4, 1.5, 0.0].map(f32::to_bits), 15).unwrap();
+        t.write([1, 0], alone([0.2, 0.4, 1.5, 0.0].map(f32::to_bits)), 15).unwrap();
         assert_eq!(t.data[..8], [0, 255, 0, 255, 0, 102, 51, 0]);
-        t.write([1, 1], [1.0, 0.0, 0.0, 0.0].map(f32::to_bits), 1).unwrap();
+        t.write([1, 1], alone([1.0, 0.0, 0.0, 0.0].map(f32::to_bits)), 1).unwrap();
         assert_eq!(t.data[12..], [0, 255, 255, 255]);
         let mut t = target("R16G16_SINT", 15);
-        t.write([0, 0], [(-3i32).cast_unsigned(), 70_000, 0, 0], 15).unwrap();
+        t.write([0, 0], alone([(-3i32).cast_unsigned(), 70_000, 0, 0]), 15).unwrap();
         assert_eq!(t.data[..4], [0xfd, 0xff, 0xff, 0x7f]);
         let mut t = target("R8G8B8A8_SRGB", 15);
-        t.write([0, 0], [0.5, 0.0, 1.0, 0.5].map(f32::to_bits), 15).unwrap();
+        t.write([0, 0], alone([0.5, 0.0, 1.0, 0.5].map(f32::to_bits)), 15).unwrap();
         assert_eq!(t.data[..4], [188, 0, 255, 128]);
         // Outside nothing happens.
-        t.write([0, 2], [0; 4], 15).unwrap();
+        t.write([0, 2], alone([0; 4]), 15).unwrap();
         assert_eq!(t.read([0, 2]), None);
     }
 
@@ -256,5 +297,17 @@ mod tests {
         assert_eq!([0.6, 0.5, 0.4, 0.4, 0.3].map(|z| depth.test([1, 0], z)), [false, false, true, false, true]);
         assert_eq!(depth.data, [0.5, 0.3]);
         assert!(!depth.test([0, 1], 0.0));
+    }
+
+    #[test]
+    fn stencil_is_replaced() {
+        let mut stencil = StencilTarget::new(inputs::Stencil { clear: 7, reference: 9 }, [2, 2]);
+        stencil.replace([1, 0], None);
+        stencil.replace([0, 1], Some(200));
+        stencil.replace([0, 2], Some(1));
+        assert_eq!(stencil.data, [7, 9, 200, 7]);
+        // Of two samples a pixel the first stays.
+        stencil.resolve(2, 1);
+        assert_eq!(stencil.data, [7, 9]);
     }
 }

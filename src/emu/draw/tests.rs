@@ -23,7 +23,7 @@ impl Shaders for Given {
                 let [i, j] = if self.linear { quad.lanes[n].centre.linear } else { quad.lanes[n].centre.perspective };
                 let color = std::array::from_fn(|c| (p0[c] + i * (p1[c] - p0[c]) + j * (p2[c] - p0[c])).to_bits());
                 let alive = !(self.kill)(pixel(quad, n));
-                Pixel { alive, depth: None, mask: None, colors: vec![(0, color, 15)] }
+                Pixel { alive, colors: vec![(0, color, 15)], ..Pixel::default() }
             })
         };
         Ok(quads.iter().map(shade).collect())
@@ -183,7 +183,7 @@ impl Shaders for Numbered {
             let Primitive { number, vertices: [first, ..], .. } = primitives[quad.primitive];
             let [primitive, vertex, instance, _] = vertices[first].parameters[&0];
             let color = [primitive, vertex, instance, (number as f32).to_bits()];
-            [(); 4].map(|()| Pixel { alive: true, depth: None, mask: None, colors: vec![(0, color, 15)] })
+            [(); 4].map(|()| Pixel { alive: true, colors: vec![(0, color, 15)], ..Pixel::default() })
         };
         Ok(quads.iter().map(shade).collect())
     }

@@ -342,6 +342,9 @@ impl<'a> Gpu<'a> {
                         if self.field(db_shader_control::Z_EXPORT_ENABLE) == 1 {
                             out[lane / 4][lane % 4].depth = Some(f32::from_bits(export.values[0][lane]));
                         }
+                        if self.field(db_shader_control::STENCIL_TEST_VAL_EXPORT) == 1 {
+                            out[lane / 4][lane % 4].stencil = Some(export.values[1][lane] as u8);
+                        }
                         if self.field(db_shader_control::MASK_EXPORT_ENABLE) == 1 {
                             out[lane / 4][lane % 4].mask = Some(export.values[2][lane]);
                         }

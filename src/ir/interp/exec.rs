@@ -79,10 +79,18 @@ impl Machine<'_> {
     }
 
     /// A value that decides where a lane goes.
-    fn decide(&self, wave: &mut Wave, v: Value, lane: usize) -> u64 {
+    fn decide(&mut self, wave: &mut Wave, v: Value, lane: usize) -> u64 {
         let (bits, shadow) = self.arg(wave, v, lane);
-        wave.tainted |= u64::from(!shadow.is_exact() && shadow != Shadow::NONE) << lane;
+        if !shadow.is_exact() {
+            self.doubt(wave, lane);
+        }
         bits
+    }
+
+    /// From here on this lane may be elsewhere, and may have written what it does not write here.
+    fn doubt(&mut self, wave: &mut Wave, lane: usize) {
+        wave.tainted |= 1 << lane;
+        self.world.doubtful = true;
     }
 
     fn inst(&mut self, wave: &mut Wave, inst: &Inst, mask: u64) -> Result<()> {
@@ -250,7 +258,9 @@ impl Machine<'_> {
             }
             Op::DemoteIf => {
                 let (cond, shadow) = arg(wave, 0);
-                wave.tainted |= u64::from(!shadow.is_exact()) << lane;
+                if !shadow.is_exact() {
+                    self.doubt(wave, lane);
+                }
                 wave.helpers |= (cond & 1) << lane;
             }
             Op::IsHelper => self.set(wave, inst, lane, wave.helpers >> lane & 1, Shadow::NONE),

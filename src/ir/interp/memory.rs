@@ -14,13 +14,15 @@ pub struct Memory {
     shadows: Vec<(Shadow, u8)>,
     /// Bytes that were written.
     written: Vec<bool>,
+    /// The others may have been.
+    open: bool,
 }
 
 impl Memory {
     /// Memory with these contents.
     pub fn new(bytes: Vec<u8>) -> Self {
         let written = vec![false; bytes.len()];
-        Self { bytes, shadows: Vec::new(), written }
+        Self { bytes, shadows: Vec::new(), written, open: false }
     }
 
     /// Memory that nobody gave contents: zeros, and no two implementations need agree on them.
@@ -32,6 +34,11 @@ impl Memory {
     /// Whatever is in it may be something else from here on.
     pub(super) fn forget(&mut self) {
         self.shadows = vec![(Shadow::UNCERTAIN, 0); self.bytes.len().div_ceil(2)];
+    }
+
+    /// Bytes that were not written may have been by another implementation: nothing is judged there.
+    pub fn open_unwritten(&mut self) {
+        self.open = true;
     }
 
     /// Its contents.
@@ -143,8 +150,12 @@ impl Memory {
         let free = (at / 2..at / 2 + 2).all(|n| self.shadows.get(n).is_none_or(|c| c.0 == Shadow::NONE));
         let size = if word && free { 4 } else { 1 };
         let (ours, theirs) = (&first[at..at + size], &other[at..at + size]);
+        let written = self.written[at..at + size].iter().any(|w| *w);
+        if self.open && !written {
+            return size;
+        }
         verdict.exact += 1;
-        verdict.written += usize::from(self.written[at..at + size].iter().any(|w| *w));
+        verdict.written += usize::from(written);
         if ours != theirs {
             let number = |b: &[u8]| b.iter().rev().fold(0.0, |n, b| n * 256.0 + f64::from(*b));
             verdict.wrong.push(Difference { at, ours: number(ours), theirs: number(theirs), limit: 0.0 });

@@ -73,6 +73,28 @@ fn lanes_that_part_meet_again() {
 }
 
 #[test]
+fn what_an_uncertain_branch_leaves_unwritten_may_be_written() {
+    // The least denormal is at most 0 where it is flushed, and the store comes after that comparison.
+    let left = |denormals: &str| {
+        let text = format!(
+            "shader upper compute \"t\"\nmodes 1 1 1 any any {denormals} any rte rte rte\nres0 \"out\" set0 binding0 storage_buffer count1 written\n\
+             block0: merge block2\n v0: b32 = const 0x0\n v1: b32 = const 0x1\n v2: b1 = fole v1, v0\n branch v2, block1, block2\n\
+             block1:\n v3: b32x4 = descriptor[res0 buffer] v0\n buffer_store[align4] v3, v0, v1\n jump block2\n\
+             block2:\n return\n"
+        );
+        let mut world = World::default();
+        world.buffers.insert((0, 0, 0), Memory::new(vec![0; 4]));
+        dispatch(&parse(&text).unwrap(), &mut world, [1; 3], Options { shadow: true, ..Options::default() }).unwrap();
+        let mut memory = world.buffers.remove(&(0, 0, 0)).unwrap();
+        if world.doubtful {
+            memory.open_unwritten();
+        }
+        memory.judge(&[1, 0, 0, 0], 0.0).wrong.len()
+    };
+    assert_eq!((left("any"), left("preserve")), (0, 1));
+}
+
+#[test]
 fn endless_loops_reach_the_limit() {
     let error =
         run("jump block1\nblock1: merge block2 continue block1\n jump block1\nblock2:\n v9: b32 = const 0x1", 8);

@@ -59,6 +59,8 @@ pub struct World {
     pub seen: BTreeSet<((u32, u32, u32), u64)>,
     /// Of those, what is written too: it is uncertain which of the two is first.
     pub conflicts: BTreeSet<((u32, u32, u32), u64)>,
+    /// After a run: some invocation may have gone another way, and have written what nobody wrote here.
+    pub doubtful: bool,
     /// A byte of which it is asked who wrote it.
     pub watch: Option<Watch>,
 }

@@ -1,13 +1,15 @@
 //! Draws of a run on lavapipe: the pipeline, its attachments, and the recording.
 
 use super::Run;
-use super::picture::{Picture, aspect, compare, format, texel_bytes};
+use super::picture::{Picture, compare, format, texel_bytes};
 use ash::vk;
 use dovetail::emu::inputs::{BlendEquation, BlendFactor, BlendOp, Bytes, Draw, Image, Shape, Topology};
 use dovetail::state::{VertexInputState, VertexRate};
 
-/// The format of every depth attachment.
-const DEPTH_FORMAT: &str = "D32_SFLOAT";
+/// The format of a depth attachment: with a stencil attachment beside it both are one image.
+fn depth_format(draw: &Draw) -> &'static str {
+    if draw.stencil.is_some() { "D32_SFLOAT_S8_UINT" } else { "D32_SFLOAT" }
+}
 
 impl Run<'_> {
     pub(super) fn graphics_pipeline(
@@ -60,17 +62,27 @@ impl Run<'_> {
         let samples = vk::PipelineMultisampleStateCreateInfo::default()
             .rasterization_samples(vk::SampleCountFlags::from_raw(draw.samples))
             .sample_shading_enable(draw.sample_shading)
+            .alpha_to_one_enable(draw.alpha_to_one)
             .min_sample_shading(1.0);
         let mut depth = vk::PipelineDepthStencilStateCreateInfo::default();
         if let Some(d) = draw.depth {
             depth = depth.depth_test_enable(true).depth_write_enable(d.write).depth_compare_op(compare(d.compare));
         }
+        if let Some(s) = draw.stencil {
+            let face = vk::StencilOpState::default()
+                .pass_op(vk::StencilOp::REPLACE)
+                .compare_op(vk::CompareOp::ALWAYS)
+                .write_mask(0xff)
+                .reference(s.reference.into());
+            depth = depth.stencil_test_enable(true).front(face).back(face);
+        }
         let (blends, formats) = colors(draw);
         let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blends);
-        let depth_format = draw.depth.map_or(vk::Format::UNDEFINED, |_| format(DEPTH_FORMAT));
+        let of = |is_there: bool| if is_there { format(depth_format(draw)) } else { vk::Format::UNDEFINED };
         let mut rendering = vk::PipelineRenderingCreateInfo::default()
             .color_attachment_formats(&formats)
-            .depth_attachment_format(depth_format);
+            .depth_attachment_format(of(draw.depth.is_some()))
+            .stencil_attachment_format(of(draw.stencil.is_some()));
         let info = [vk::GraphicsPipelineCreateInfo::default()
             .stages(stages)
             .vertex_input_state(&vertex)
@@ -89,22 +101,25 @@ impl Run<'_> {
         pipeline
     }
 
-    /// Colour attachments in the order of the targets, then depth, of as many samples as the draw has.
+    /// Colour attachments in the order of the targets, then depth, then stencil, of as many samples as the draw has.
     pub(super) fn sampled(&mut self, draw: &Draw) -> Vec<Picture> {
         self.pictures_of(draw, draw.samples)
     }
 
-    /// What is read back: colour attachments in the order of the targets, then depth, of one sample each.
+    /// What is read back: the same of one sample each.
     pub(super) fn attachments(&mut self, draw: &Draw) -> Vec<Picture> {
         self.pictures_of(draw, 1)
     }
 
     fn pictures_of(&mut self, draw: &Draw, samples: u32) -> Vec<Picture> {
+        assert!(samples == 1 || draw.stencil.is_none(), "a stencil attachment of several samples");
         let mut formats: Vec<&str> = draw.targets.iter().map(|t| t.format.as_str()).collect();
-        formats.extend(draw.depth.map(|_| DEPTH_FORMAT));
+        let has_depth_image = draw.depth.is_some() || draw.stencil.is_some();
+        formats.extend(has_depth_image.then(|| depth_format(draw)));
         let [width, height] = draw.extent;
+        let pixels = width as usize * height as usize;
         let pictures = formats.into_iter().map(|name| {
-            let bytes = texel_bytes(name) as usize * width as usize * height as usize;
+            let bytes = texel_bytes(name) as usize * pixels;
             let image = Image {
                 format: name.to_owned(),
                 shape: Shape::D2,
@@ -115,15 +130,21 @@ impl Run<'_> {
                 samples: 1,
                 data: Bytes::default(),
             };
-            let layers = vk::ImageSubresourceLayers::default().aspect_mask(aspect(name)).layer_count(1);
-            let region = vk::BufferImageCopy::default().image_subresource(layers);
-            let region = region.image_extent(vk::Extent3D { width, height, depth: 1 });
+            let first = if name.starts_with('D') { vk::ImageAspectFlags::DEPTH } else { vk::ImageAspectFlags::COLOR };
             let staging = self.buffer(&vec![0; bytes]);
-            let picture = self.attachment(&image, vec![region], staging, samples);
+            let picture = self.attachment(&image, vec![region(draw, first)], staging, samples);
             self.barrier(&picture, vk::ImageLayout::UNDEFINED);
             picture
         });
-        pictures.collect()
+        let mut pictures: Vec<Picture> = pictures.collect();
+        if draw.stencil.is_some()
+            && let Some(depth) = pictures.last().cloned()
+        {
+            let regions = vec![region(draw, vk::ImageAspectFlags::STENCIL)];
+            let staging = self.buffer(&vec![0; pixels]);
+            pictures.push(Picture { regions, staging, ..depth });
+        }
+        pictures
     }
 
     /// Draws onto the attachments; where they have several samples, these are resolved into the others.
@@ -158,10 +179,15 @@ impl Run<'_> {
             }
             colors[target.location as usize] = color;
         }
-        let depth = draw.depth.zip(attachments.last()).map(|(d, picture)| {
+        let of_depth = draw.targets.len();
+        let stencil = draw.stencil.zip(attachments.get(of_depth)).map(|(s, picture)| {
+            let depth_stencil = vk::ClearDepthStencilValue { depth: 0.0, stencil: s.clear.into() };
+            attach(picture, vk::ClearValue { depth_stencil })
+        });
+        let depth = draw.depth.zip(attachments.get(of_depth)).map(|(d, picture)| {
             let depth_stencil = vk::ClearDepthStencilValue { depth: d.clear, stencil: 0 };
             let depth = attach(picture, vk::ClearValue { depth_stencil });
-            match resolved.last().filter(|_| draw.samples > 1) {
+            match resolved.get(of_depth).filter(|_| draw.samples > 1) {
                 Some(resolved) => depth
                     .resolve_mode(vk::ResolveModeFlags::SAMPLE_ZERO)
                     .resolve_image_view(resolved.view)
@@ -172,6 +198,9 @@ impl Run<'_> {
         let mut info = vk::RenderingInfo::default().render_area(area(draw)).layer_count(1).color_attachments(&colors);
         if let Some(depth) = &depth {
             info = info.depth_attachment(depth);
+        }
+        if let Some(stencil) = &stencil {
+            info = info.stencil_attachment(stencil);
         }
         // SAFETY: every handle is this run's own and alive; the command buffer is being recorded.
         unsafe {
@@ -195,6 +224,14 @@ impl Run<'_> {
             device.cmd_end_rendering(commands);
         }
     }
+}
+
+/// All of an attachment, one aspect of it.
+fn region(draw: &Draw, aspect: vk::ImageAspectFlags) -> vk::BufferImageCopy {
+    let [width, height] = draw.extent;
+    let layers = vk::ImageSubresourceLayers::default().aspect_mask(aspect).layer_count(1);
+    let region = vk::BufferImageCopy::default().image_subresource(layers);
+    region.image_extent(vk::Extent3D { width, height, depth: 1 })
 }
 
 fn area(draw: &Draw) -> vk::Rect2D {
@@ -244,6 +281,10 @@ fn factor(f: BlendFactor) -> vk::BlendFactor {
         BlendFactor::OneMinusSrcAlpha => vk::BlendFactor::ONE_MINUS_SRC_ALPHA,
         BlendFactor::DstAlpha => vk::BlendFactor::DST_ALPHA,
         BlendFactor::OneMinusDstAlpha => vk::BlendFactor::ONE_MINUS_DST_ALPHA,
+        BlendFactor::Src1Color => vk::BlendFactor::SRC1_COLOR,
+        BlendFactor::OneMinusSrc1Color => vk::BlendFactor::ONE_MINUS_SRC1_COLOR,
+        BlendFactor::Src1Alpha => vk::BlendFactor::SRC1_ALPHA,
+        BlendFactor::OneMinusSrc1Alpha => vk::BlendFactor::ONE_MINUS_SRC1_ALPHA,
     }
 }
 

@@ -189,8 +189,9 @@ impl Run<'_> {
     }
 }
 
-pub(super) fn aspect(format: &str) -> vk::ImageAspectFlags {
-    if format.starts_with('D') { vk::ImageAspectFlags::DEPTH } else { vk::ImageAspectFlags::COLOR }
+fn aspect(format: &str) -> vk::ImageAspectFlags {
+    let stencil = if format.contains("S8") { vk::ImageAspectFlags::STENCIL } else { Default::default() };
+    if format.starts_with('D') { vk::ImageAspectFlags::DEPTH | stencil } else { vk::ImageAspectFlags::COLOR }
 }
 
 pub(super) fn compare(c: Compare) -> vk::CompareOp {

@@ -1,0 +1,245 @@
+//! What is drawn, and onto what: vertices, attachments, and what becomes of a fragment there.
+
+use super::{Bytes, Compare, is_one, one};
+use serde::{Deserialize, Serialize};
+
+/// What is drawn, and onto what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Draw {
+    /// How vertices make primitives.
+    #[serde(default)]
+    pub topology: Topology,
+    /// Vertices (of an indexed draw: indices).
+    pub vertices: u32,
+    /// Instances.
+    #[serde(default = "one")]
+    pub instances: u32,
+    /// First vertex (of an indexed draw: added to every index).
+    #[serde(default)]
+    pub first_vertex: u32,
+    /// First instance.
+    #[serde(default)]
+    pub first_instance: u32,
+    /// Indices; empty: not indexed.
+    #[serde(default)]
+    pub indices: Vec<u32>,
+    /// Vertex buffers.
+    #[serde(default)]
+    pub vertex_buffers: Vec<VertexBuffer>,
+    /// Width and height of every attachment, and of the viewport.
+    pub extent: [u32; 2],
+    /// Samples of every attachment, at Vulkan's standard places; what is read of an attachment is their average, of
+    /// integers, depth and stencil the first.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub samples: u32,
+    /// The pipeline's state has every sample shaded by itself.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub sample_shading: bool,
+    /// The pipeline's state has alpha replaced by 1.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub alpha_to_one: bool,
+    /// Views, bit n for view n: each is drawn to the layer of its number. 0: no views, and one layer.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub view_mask: u32,
+    /// Colour attachments; layers stand one after the other.
+    #[serde(default)]
+    pub targets: Vec<Target>,
+    /// Depth attachment, `D32_SFLOAT`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<Depth>,
+    /// Stencil attachment, `S8_UINT`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stencil: Option<Stencil>,
+}
+
+impl Draw {
+    /// One instance of `vertices` vertices, with nothing bound.
+    pub fn new(topology: Topology, vertices: u32, extent: [u32; 2]) -> Self {
+        Self {
+            topology,
+            vertices,
+            instances: 1,
+            first_vertex: 0,
+            first_instance: 0,
+            indices: Vec::new(),
+            vertex_buffers: Vec::new(),
+            extent,
+            samples: 1,
+            sample_shading: false,
+            alpha_to_one: false,
+            view_mask: 0,
+            targets: Vec::new(),
+            depth: None,
+            stencil: None,
+        }
+    }
+
+    /// Layers of every attachment.
+    pub fn layers(&self) -> u32 {
+        (u32::BITS - self.view_mask.leading_zeros()).max(1)
+    }
+
+    /// The views, in order; without multiview, view 0.
+    pub fn views(&self) -> impl Iterator<Item = u32> + use<> {
+        let mask = self.view_mask.max(1);
+        (0..u32::BITS).filter(move |n| mask >> n & 1 == 1)
+    }
+}
+
+/// How vertices make primitives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names are Vulkan's own")]
+pub enum Topology {
+    PointList,
+    LineList,
+    LineStrip,
+    #[default]
+    TriangleList,
+    TriangleStrip,
+}
+
+/// One vertex buffer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VertexBuffer {
+    /// Binding number.
+    pub binding: u32,
+    /// Bytes from one element to the next.
+    pub stride: u32,
+    /// Contents.
+    pub data: Bytes,
+}
+
+/// One colour attachment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// Location of the fragment output.
+    pub location: u32,
+    /// Vulkan's name without `VK_FORMAT_`.
+    pub format: String,
+    /// Every texel before the draw, as numbers of the format's kind.
+    #[serde(default)]
+    pub clear: [f32; 4],
+    /// Channels written, bits r=1 g=2 b=4 a=8.
+    #[serde(default = "all_channels")]
+    pub write_mask: u8,
+    /// How colours are blended; absent: they replace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blend: Option<Blend>,
+}
+
+impl Target {
+    /// All zeros, and every channel is replaced.
+    pub fn new(location: u32, format: impl Into<String>) -> Self {
+        Self { location, format: format.into(), clear: [0.0; 4], write_mask: all_channels(), blend: None }
+    }
+}
+
+/// How colours are blended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Blend {
+    /// Of red, green and blue.
+    pub color: BlendEquation,
+    /// Of alpha.
+    pub alpha: BlendEquation,
+}
+
+impl Blend {
+    /// The product of both colours of a dual-source output; what was there does not count.
+    pub const PRODUCT: Self = Self {
+        color: BlendEquation { source: BlendFactor::Src1Color, destination: BlendFactor::Zero, op: BlendOp::Add },
+        alpha: BlendEquation { source: BlendFactor::Src1Alpha, destination: BlendFactor::Zero, op: BlendOp::Add },
+    };
+}
+
+/// source * factor op destination * factor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BlendEquation {
+    /// Factor of the source.
+    pub source: BlendFactor,
+    /// Factor of the destination.
+    pub destination: BlendFactor,
+    /// How both meet.
+    #[serde(default)]
+    pub op: BlendOp,
+}
+
+/// Factors of blending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names are Vulkan's own")]
+pub enum BlendFactor {
+    Zero,
+    One,
+    SrcColor,
+    OneMinusSrcColor,
+    DstColor,
+    OneMinusDstColor,
+    SrcAlpha,
+    OneMinusSrcAlpha,
+    DstAlpha,
+    OneMinusDstAlpha,
+    Src1Color,
+    OneMinusSrc1Color,
+    Src1Alpha,
+    OneMinusSrc1Alpha,
+}
+
+/// How source and destination meet; minimum and maximum take no factors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names are Vulkan's own")]
+pub enum BlendOp {
+    #[default]
+    Add,
+    Subtract,
+    ReverseSubtract,
+    Min,
+    Max,
+}
+
+/// The depth attachment and its test.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Depth {
+    /// Every texel before the draw.
+    pub clear: f32,
+    /// When a fragment passes.
+    pub compare: Compare,
+    /// Fragments that pass write their depth.
+    #[serde(default = "yes")]
+    pub write: bool,
+}
+
+/// The stencil attachment. Fragments are not compared with it: those that pass the depth test replace what is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stencil {
+    /// Every texel before the draw.
+    #[serde(default)]
+    pub clear: u8,
+    /// What fragments leave, unless their shader says what.
+    #[serde(default)]
+    pub reference: u8,
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+fn is_false(b: &bool) -> bool {
+    !*b
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn all_channels() -> u8 {
+    15
+}

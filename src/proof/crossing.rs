@@ -1,0 +1,102 @@
+//! Values on their way through the fixed parts of a draw, as the interpreter knows them: out of vertex buffers, from stage
+//! to stage, and into attachments.
+
+use crate::emu::NamedFormat;
+use crate::error::Result;
+use crate::ir::interp::{Invocation, Shadow, Texel, decode, encode};
+use crate::ir::{Bits, NumericKind, Op, OutputSlot, Shader};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A value, and how far it may be off.
+pub(super) fn number((bits, shadow): (u64, Shadow)) -> (f64, f64) {
+    if shadow.is_float() { (shadow.value, shadow.bound) } else { (decode(bits, Bits::B32), 0.0) }
+}
+
+/// The components of an attribute, as bits.
+pub(super) fn texel(format: &str, data: &[u8]) -> Result<[u64; 4]> {
+    let channels = format.split('_').next().unwrap_or_default();
+    let float = !format.ends_with("INT");
+    let plain =
+        |width: &str| Some(channels.matches(width).count()).filter(|_| channels.starts_with(&format!("R{width}")));
+    let from = |one: u64, count: usize, values: &mut dyn Iterator<Item = u64>| {
+        let mut out = [0, 0, 0, one];
+        out.iter_mut().zip(values).take(count).for_each(|(to, from)| *to = from);
+        out
+    };
+    if let Some(count) = plain("64") {
+        let one = if float { 1f64.to_bits() } else { 1 };
+        return Ok(from(one, count, &mut data.as_chunks().0.iter().map(|b| u64::from_le_bytes(*b))));
+    }
+    if let Some(count) = plain("32") {
+        let one = if float { u64::from(1f32.to_bits()) } else { 1 };
+        return Ok(from(one, count, &mut data.as_chunks().0.iter().map(|b| u32::from_le_bytes(*b).into())));
+    }
+    let format = NamedFormat::new(format)?;
+    Ok(data.get(..format.format.bytes()).map_or([0; 4], |texel| format.decode(texel).map(u64::from)))
+}
+
+/// Outputs of 16 bits as the 32 that they cross to the next stage with.
+pub(super) fn widen_outputs(shader: &Shader, invocations: &mut [Invocation]) {
+    let mut narrow: BTreeMap<OutputSlot, NumericKind> = BTreeMap::new();
+    for inst in shader.live_insts() {
+        if let (Op::StoreOutput { slot, kind }, Some(&v)) = (&inst.op, inst.args.first())
+            && shader.ty(v).bits() == Bits::B16
+        {
+            narrow.insert(*slot, *kind);
+        }
+    }
+    for (slot, kind) in narrow {
+        for (bits, _) in invocations.iter_mut().filter_map(|i| i.outputs.get_mut(&slot)) {
+            *bits = match kind {
+                NumericKind::Float => encode(decode(*bits, Bits::B16), Bits::B32),
+                NumericKind::Sint => u64::from(*bits as u16 as i16 as u32),
+                NumericKind::Uint => *bits,
+            };
+        }
+    }
+}
+
+/// Inputs of 16 bits, which come as 32: a float is rounded once more, whichever way.
+pub(super) fn narrow_inputs(shader: &Shader, invocations: &mut [Invocation]) {
+    let mut narrow: BTreeSet<(u32, u8)> = BTreeSet::new();
+    for inst in shader.live_insts() {
+        if let (Op::LoadInput { location, component, kind: NumericKind::Float, .. }, Some(v)) = (&inst.op, inst.result)
+            && shader.ty(v).bits() == Bits::B16
+        {
+            narrow.insert((*location, *component));
+        }
+    }
+    for at in narrow {
+        let each = |i| -> Vec<&mut (u64, Shadow)> {
+            let Invocation { inputs, vertices, .. }: &mut Invocation = i;
+            inputs.get_mut(&at).into_iter().chain(vertices.get_mut(&at).into_iter().flatten()).collect()
+        };
+        for (bits, shadow) in invocations.iter_mut().flat_map(each) {
+            let (value, bound) = number((*bits, *shadow));
+            *bits = encode(decode(*bits, Bits::B32), Bits::B16);
+            let exact = decode(*bits, Bits::B16) == value && bound == 0.0;
+            let step = value.abs().max(2f64.powi(-14)) * 2f64.powi(-10);
+            if !exact && !shadow.is_uncertain() {
+                *shadow = Shadow { value, bound: bound + step };
+            }
+        }
+    }
+}
+
+/// What [`Blend::PRODUCT`] leaves, in any precision from the attachment's own on.
+pub(super) fn product(format: &NamedFormat, [first, second]: [Texel; 2]) -> Texel {
+    let mut out = ([0; 4], [Shadow::UNCERTAIN; 4]);
+    for channel in 0..4 {
+        let side = |texel: &Texel| {
+            let (value, off) = number((texel.0[channel].into(), texel.1[channel]));
+            (f64::from(format.limited(value as f32)), off, f64::from(format.limited(f32::from_bits(texel.0[channel]))))
+        };
+        let ((x, x_off, x_own), (y, y_off, y_own)) = (side(&first), side(&second));
+        let own = (x_own * y_own) as f32;
+        let step = f64::from(f32::EPSILON).max(format.step(channel, own));
+        let bound = x.abs() * y_off + y.abs() * x_off + x_off * y_off + step * (x.abs() + y.abs() + 1.0);
+        let shadow = if bound.is_finite() { Shadow { value: x * y, bound } } else { Shadow::UNCERTAIN };
+        (out.0[channel], out.1[channel]) = (own.to_bits(), shadow);
+    }
+    out
+}

@@ -1,0 +1,130 @@
+//! The service's state under whatever a client may send: two clients whose frames come in turns, a cache and workers that
+//! answer by what they are asked. Nobody is told of what was not asked for, and nothing is left when both are gone.
+
+use super::link_support::vertex;
+use super::seeds::{compiler, stage_request};
+use dovetail::cache::Key;
+use dovetail::compile::StageElf;
+use dovetail::compile::request::Module;
+use dovetail::error::{Death, Error, Result};
+use dovetail::frame::{self, Bytes};
+use dovetail::link::Placement;
+use dovetail::service::ClientId;
+use dovetail::service::broker::{Broker, Compiled, Effect, Event, Facts};
+use dovetail::service::journal::Journal;
+use dovetail::service::poison::Poison;
+use dovetail::service::session::Frames;
+use dovetail::state::PipelineState;
+use dovetail::target::Stage;
+use dovetail::wire::{Ask, Class, MAX_FRAME, PipelineAsk, ServiceStatus, StageAsk, Tell};
+use std::collections::{BTreeSet, VecDeque};
+use std::path::Path;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+/// Conversations: a stage and its module, a pipeline, an offer with draws, a change of mind.
+pub fn seeds() -> Vec<Vec<u8>> {
+    let module = [0x0723_0203u32, 0x0001_0300, 0, 5, 0].map(u32::to_le_bytes).concat();
+    let digest = Module::new(module.clone()).expect("a module").digest();
+    let request = |stage| {
+        let mut request = stage_request(stage);
+        request.module = digest;
+        request
+    };
+    let stage = |id, class| {
+        let (inline, cached_only) = (false, false);
+        Ask::Stage(StageAsk { id, request: request(Stage::Vertex), class, inline, cached_only })
+    };
+    let pipeline = |id, class| {
+        let stages = vec![request(Stage::Vertex), request(Stage::Fragment)];
+        let (state, placement) = (PipelineState::default(), Placement::Adjacent);
+        Ask::Pipeline(PipelineAsk { id, stages, state, placement, class, uses: 300, inline: true })
+    };
+    let given = || Ask::Module { module: Bytes(module.clone()) };
+    let talks = [
+        vec![stage(1, Class::Soon), stage(1, Class::Waits), given(), Ask::Status, stage(2, Class::Populate)],
+        vec![pipeline(1, Class::Waits), given(), Ask::NoModule { digest }, Ask::Cancel { id: 1 }],
+        vec![pipeline(1, Class::Optimize), pipeline(1, Class::Optimize), given(), Ask::Used { draws: vec![(1, 500)] }],
+        vec![stage(1, Class::Populate), Ask::Class { id: 1, class: Class::Waits }, Ask::Cancel { id: 1 }, Ask::Bye],
+    ];
+    let framed = |talk: &Vec<Ask>| talk.iter().flat_map(|ask| frame::frame(ask, MAX_FRAME).expect("a frame")).collect();
+    talks.iter().map(framed).collect()
+}
+
+/// What the world does: a cache that has some things, and workers that fail in every way.
+fn world(effect: Effect, asked: &BTreeSet<(ClientId, u64)>) -> Result<Option<Event>> {
+    static PART: LazyLock<Vec<u8>> = LazyLock::new(|| vertex().build());
+    let part = || StageElf(PART.clone());
+    let pick = |key: &Key| key.0[0] % 8;
+    Ok(match effect {
+        Effect::Tell(client, Tell::Stage { id, .. } | Tell::Pipeline { id, .. } | Tell::Queued { id, .. })
+            if !asked.contains(&(client, id)) =>
+        {
+            return Err(Error::bug(format!("request {id} was answered, and nobody asked it")));
+        }
+        Effect::Look(key) => Some(Event::Looked(key, (pick(&key) == 0).then(part))),
+        Effect::Load(digest) => Some(Event::Loaded(digest, None)),
+        Effect::Compile { key, .. } => {
+            let result = match pick(&key) {
+                1 => Err(Error::malformed("the shader")),
+                2 => Err(Error::quarantined(Death::OutOfMemory, "a fault")),
+                3 => Err(Error::environment("no worker")),
+                _ => Ok(part()),
+            };
+            Some(Event::Compiled(key, Compiled { result, cost: Duration::from_millis(10), deaths: 1 }))
+        }
+        Effect::Keep(key, _) => Some(Event::Kept(key, pick(&key) != 4)),
+        Effect::Compare(comparison) => Some(comparison.run()),
+        _ => None,
+    })
+}
+
+/// Frames to two clients in turns.
+pub fn converse(bytes: &[u8]) -> Result<()> {
+    let facts = Facts { compiler: compiler(), workers: 2, status: ServiceStatus::default() };
+    // Where nothing can be written: what is fuzzed has no files.
+    let poison = Poison::open(Path::new("/dev/null/none"), compiler());
+    let mut broker = Broker::new(facts, poison, Journal::default());
+    let clients = [ClientId(1), ClientId(2)];
+    let mut events: VecDeque<Event> = clients.map(|client| Event::Joined(client, false)).into();
+    let (mut now, mut asked) = (Duration::ZERO, BTreeSet::new());
+    let mut frames = Frames::default();
+    let mut pieces = bytes.chunks(997);
+    let mut messages = 0;
+    loop {
+        while let Some(event) = events.pop_front() {
+            now += Duration::from_millis(30);
+            for effect in broker.handle(event, now) {
+                events.extend(world(effect, &asked)?);
+            }
+        }
+        let Some(body) = frames.next(MAX_FRAME)? else {
+            let Some(piece) = pieces.next() else { break };
+            frames.room().extend_from_slice(piece);
+            continue;
+        };
+        let client = clients[messages % 2];
+        messages += 1;
+        match frame::parse::<Ask>(body) {
+            Ok(Ask::Module { module }) => events.push_back(Event::Module(client, Module::new(module.0))),
+            Ok(ask) => {
+                if let Ask::Stage(StageAsk { id, .. }) | Ask::Pipeline(PipelineAsk { id, .. }) = &ask {
+                    asked.insert((client, *id));
+                }
+                events.push_back(Event::Asked(client, Box::new(ask)));
+            }
+            Err(_) => events.push_back(Event::Left(client)),
+        }
+        events.push_back(Event::Tick(Default::default()));
+    }
+    events.extend(clients.map(Event::Left));
+    // Long enough for everything that is tried later.
+    events.extend((0..8).map(|_| Event::Tick(Default::default())));
+    while let Some(event) = events.pop_front() {
+        now += Duration::from_secs(1);
+        for effect in broker.handle(event, now) {
+            events.extend(world(effect, &asked)?);
+        }
+    }
+    if broker.is_idle() { Ok(()) } else { Err(Error::bug("something is left of clients that are gone")) }
+}
