@@ -23,7 +23,7 @@
 #define MAX_PIPELINES 320
 #define FRAME_NS 16666667
 /* The level's rooms: each is entered at one frame, and needs its pipelines from then on. */
-#define ROOMS 25
+#define ROOMS 40
 /* What a frame costs without any new pipeline: 5 ms. */
 #define WORK_NS 5000000
 #define ELF_BYTES (256 << 10)
