@@ -1,4 +1,4 @@
-//! What inkwell does not wrap, and the only `unsafe` of the compiler.
+//! LLVM functions that inkwell does not wrap, and the only `unsafe` of the compiler.
 //!
 //! Every function here is safe to call: it takes inkwell's own types, whose lifetimes keep context and module alive, and
 //! checks what LLVM would only assert.
@@ -21,7 +21,7 @@ use std::ffi::{CStr, c_void};
 
 /// A context with a diagnostic handler. LLVM's own handler ends the process on an error; this one collects.
 pub(super) struct Diagnosed {
-    // Field order: the context goes first, so that it never outlives what its handler writes to.
+    // Field order: the context is dropped first, so that it never outlives the cell that its handler writes to.
     context: Context,
     errors: Box<RefCell<Vec<String>>>,
 }
@@ -48,7 +48,7 @@ impl Diagnosed {
         &self.context
     }
 
-    /// Errors reported so far, taken out.
+    /// Takes the errors reported so far.
     pub fn take_errors(&self) -> Vec<String> {
         self.errors.take()
     }
@@ -78,14 +78,14 @@ pub(super) fn int_type(ctx: &Context, bits: u32) -> Result<IntType<'_>> {
         .ok_or_else(|| Error::bug(format!("an integer of {bits} bits")))
 }
 
-/// `freeze`.
+/// Appends `freeze`.
 pub(super) fn freeze<'c>(b: &Builder<'c>, v: Llvm<'c>) -> Result<Llvm<'c>> {
     // SAFETY: `v` lives in the builder's context; the builder is positioned (every translation starts by doing so).
     // The result has the operand's type, which is a basic one.
     unsafe { Ok(BasicValueEnum::new(LLVMBuildFreeze(b.as_mut_ptr(), v.as_value_ref(), c"".as_ptr()))) }
 }
 
-/// `getelementptr elem, ptr, index`, without `inbounds`.
+/// Appends `getelementptr elem, ptr, index`, without `inbounds`.
 pub(super) fn gep<'c>(
     b: &Builder<'c>,
     elem: BasicTypeEnum<'c>,
@@ -96,10 +96,10 @@ pub(super) fn gep<'c>(
     unsafe { Ok(b.build_gep(elem, ptr, &[index], "")?) }
 }
 
-/// What an `atomicrmw` does.
+/// Operator of an `atomicrmw`.
 pub(super) use llvm_sys::LLVMAtomicRMWBinOp as RmwOp;
 
-/// `atomicrmw op ptr, value monotonic`, integers and floats.
+/// Appends `atomicrmw op ptr, value monotonic`, for integers and floats.
 pub(super) fn atomic_rmw<'c>(
     b: &Builder<'c>,
     op: LLVMAtomicRMWBinOp,
@@ -152,7 +152,7 @@ unsafe extern "C" {
     fn set_new_handler(handler: Option<extern "C" fn()>) -> Option<extern "C" fn()>;
 }
 
-/// What C++ calls, from any thread, when an allocation fails. The handler must not return: C++ would try again for ever.
+/// Sets the handler that C++ calls, on any thread, when an allocation fails. It must not return: C++ would retry.
 pub(super) fn on_failed_allocation(handler: extern "C" fn()) {
     // SAFETY: the declaration is that of the C++ standard; it may be called at any time, and what it returns is not owned.
     unsafe { set_new_handler(Some(handler)) };
