@@ -33,7 +33,7 @@ enum Mask {
 pub(super) struct Lanes {
     wave: WaveSize,
     pub exec: Exec,
-    /// By the code of a mask's first register.
+    /// Saved masks by the code of their first register.
     saved: BTreeMap<u8, Mask>,
 }
 

@@ -14,7 +14,7 @@ use std::fmt;
 pub enum Rule {
     /// Reachable words are instructions.
     Decode,
-    /// Branches lead to instructions of this stage.
+    /// Branches target instructions of this stage.
     Branch,
     /// Every branch can be followed; otherwise nothing is proved.
     Unfollowed,

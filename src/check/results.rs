@@ -22,7 +22,7 @@ impl Live {
         Self { any: self.any.union(&other.any), here: self.here.union(&other.here) }
     }
 
-    /// What is live before an instruction.
+    /// Registers live before an instruction.
     fn before(&self, step: &Step) -> Self {
         let effects = &step.effects;
         let vectors = effects.writes.vector_part();

@@ -29,7 +29,7 @@ mod kind {
 /// One counter.
 #[derive(Clone)]
 struct Counter {
-    /// By register code.
+    /// Age by register code.
     age: Box<[u8; Register::COUNT]>,
     /// The outstanding instruction of each register, for the report.
     issued: Box<[u32; Register::COUNT]>,
@@ -37,7 +37,7 @@ struct Counter {
     kinds: u8,
     /// The last operation, for the report.
     last: u32,
-    /// The greatest count that the wait instruction can name is no wait, so nothing older can be told apart.
+    /// Largest age: a wait for the greatest count is no wait, so older operations cannot be told apart.
     oldest: u8,
 }
 
@@ -139,7 +139,7 @@ impl Outstanding {
 
     fn waits(&mut self, step: &Step) {
         let imm = step.imm();
-        // A count in a register is at least the constant beside it, and not known to be less.
+        // A count in a register is at least the constant of the instruction, and not known to be less.
         let null = matches!(&step.inst.fields, Fields::Scalar(f) if f.srcs[0] == Some(Src::Scalar(Scalar::Null)));
         match step.op() {
             Op::SWaitcnt => {

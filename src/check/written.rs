@@ -25,11 +25,11 @@ const VCC: u8 = Register::VCC.code() as u8;
 #[derive(Clone)]
 pub(super) struct Written {
     wave: WaveSize,
-    /// On every path.
+    /// Registers written on every path.
     surely: RegisterSet,
-    /// On some path.
+    /// Registers written on some path.
     maybe: RegisterSet,
-    /// By mask register: the registers that it vouches for beyond `surely`.
+    /// Registers that each mask register vouches for beyond `surely`.
     vouches: Box<[Scalars; COUNT as usize]>,
 }
 

@@ -106,7 +106,7 @@ impl Machine {
     /// [`Self::dispatch`] with an invocation traced.
     ///
     /// # Errors
-    /// As [`Self::dispatch`].
+    /// Those of [`Self::dispatch`].
     pub fn dispatch_traced(
         &mut self,
         pipeline: &Pipeline,

@@ -113,7 +113,7 @@ impl AbsentLevel {
     }
 }
 
-/// What is bound to one descriptor.
+/// Resource bound to one descriptor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {

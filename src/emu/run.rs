@@ -34,7 +34,7 @@ pub fn run(elf: &[u8], layout: &ResourceLayout, inputs: &Inputs, limits: Limits)
 /// [`run`] with an invocation traced.
 ///
 /// # Errors
-/// As [`run`].
+/// Those of [`run`].
 pub fn run_traced(
     elf: &[u8],
     layout: &ResourceLayout,

@@ -1,5 +1,4 @@
-//! Verdict on a replay: the implementations that gave the expected output, the differences of the others, and the
-//! cause.
+//! Verdict on a replay: the implementations with the expected output, the differences of the others, and the cause.
 
 use crate::ir::interp::Writer;
 use serde::Serialize;

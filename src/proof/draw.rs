@@ -1,5 +1,4 @@
-//! Checks a pair of shaders: translated, compiled by every route, drawn by the emulator and by the reference, and
-//! compared.
+//! Checks a pair of shaders: translated, compiled by every route, drawn by emulator and reference, and compared.
 //!
 //! ```text
 //! vertex, fragment ─> state, pipelines ─┐
@@ -264,7 +263,7 @@ impl<'a> Pair<'a> {
         let too_few = (pixels < PIXELS).then(|| format!("draws {pixels} pixels"));
         let certain = Verdict { loose: 0, uncertain: 0, ..sum.clone() };
         let nothing = match proves_nothing(&sum, &left).or(too_few.clone()) {
-            // Values beyond the interpreter's bounds must be checked by the driver.
+            // Where those bounds are too wide, the driver's values may agree by a plain bound.
             Some(why)
                 if without_driver.is_none()
                     && too_few.or(proves_nothing(&certain, &left)).is_none()

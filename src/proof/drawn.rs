@@ -1,5 +1,4 @@
-//! A draw by the interpreter: expected contents of each pixel of the attachments, and the error bounds of correct
-//! drivers.
+//! A draw by the interpreter: expected contents of each pixel of the attachments, and error bounds of correct drivers.
 //!
 //! Vertices and quads are the interpreter's; the stages between them are [`draw`]'s, the same as the emulator's.
 //! Vertices may be rounded to a fraction of a pixel or not, so an interpolated value is uncertain by its change over

@@ -84,8 +84,8 @@ impl Bundle {
         Ok(Saved { path, replay, runs: shrunk.runs, smallest: shrunk.smallest })
     }
 
-    /// [`Self::save_failure`] with a small budget; returns text for a failed test: the command to run, or why nothing
-    /// was saved.
+    /// [`Self::save_failure`] with a small budget; returns a test's message: the command to run, or why nothing was
+    /// saved.
     pub fn report_failure(self, parent: &Path, compiler: &dyn Compiler, ask: Ask<'_>) -> String {
         let saved = Runner::new(&self, compiler).and_then(|r| self.save_failure(parent, &r, Effort::default(), ask));
         match saved {

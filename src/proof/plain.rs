@@ -32,8 +32,7 @@ fn close(ours: u32, theirs: u32, step: f32) -> bool {
     ours == theirs || (x - y).abs() <= step * y.abs().max(1.0)
 }
 
-/// Texels of an attachment or an image that differ by more than `bound`, for values up to 1, or else by more than the
-/// format's.
+/// Texels of an attachment or an image that differ by more than `bound` up to 1, or else by the format's bound.
 ///
 /// # Errors
 /// An unknown format.

@@ -67,8 +67,7 @@ impl Declared {
         }
     }
 
-    /// Addresses in push constants: pointers by their type; there and in buffers also the integers that the shader
-    /// converts.
+    /// Addresses in push constants: pointers by their type; there and in buffers also integers that become addresses.
     fn of_numbers(&self, ir: &Shader, inputs: &Inputs) -> Vec<Reference> {
         let held = inputs.push_constants.0.len();
         let mut out = self.push_constants().map_or(Vec::new(), |block| self.references(block, None, held));
@@ -212,7 +211,7 @@ mod tests {
         block2:\n global_store[align4] v6, v2\n v8: b64 = iadd v6, v4\n jump block1(v8)\n\
         block3:\n return\n";
 
-    /// One address from a quarter of push constants, one from a uniform buffer, combined from halves; an index is no
+    /// Addresses from a quarter of push constants and of a uniform buffer, combined from halves; an index is no
     /// address.
     const HALVES: &str = "shader upper compute \"t\"\nmodes 1 1 1 any any any any rte rte rte\n\
         res0 \"block\" set1 binding2 uniform_buffer count1\nblock0:\n\

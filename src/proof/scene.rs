@@ -40,7 +40,7 @@ const ELEMENTS: u32 = 4;
 pub(super) struct SceneShader {
     /// The shader.
     pub ir: Shader,
-    /// What its module declares.
+    /// Its module's declarations.
     pub declared: Declared,
 }
 

@@ -202,7 +202,7 @@ impl Known {
         self.memory.judge_between(&ours, &theirs, floor_ulps)
     }
 
-    /// Of the written values without a known bound, how many two outputs have alike, and how many there are.
+    /// Written values that two outputs have alike by a plain bound, and all written values.
     pub(super) fn alike(&self, ours: &[u8], theirs: &[u8]) -> (usize, usize) {
         let Some(format) = &self.format else { return (0, 0) };
         let [ours, theirs] = [ours, theirs].map(|bytes| words(format, bytes));

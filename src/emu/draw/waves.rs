@@ -30,7 +30,7 @@ pub struct Gpu<'a> {
     trace: Option<&'a mut Trace>,
     /// Scratch offset of every wave, and scratch size.
     scratch: u32,
-    /// What was executed.
+    /// Execution statistics.
     pub stats: Stats,
 }
 

@@ -139,8 +139,8 @@ fn stores_have_read_their_registers() {
     assert_eq!(refused(text).unwrap_or(None), None);
 }
 
-/// Two waves: each stores, waits at the barrier, and loads the other's bytes. `stores` writes v3 to byte v1, `loads`
-/// from v2.
+/// Two waves: each stores, waits at the barrier, loads the other's bytes. `stores` writes v3 to byte v1, `loads` from
+/// v2.
 fn exchange(stores: &str, wait: &str, loads: &str) -> Option<Option<String>> {
     let text = format!("{stores}\n{wait}\ns_barrier\n{loads}");
     let mut test = Test::new("waits", WaveSize::W32, &text)?;

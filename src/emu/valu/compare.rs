@@ -89,8 +89,7 @@ fn class(ty: &str) -> Option<Test> {
     })
 }
 
-/// Whether the class of x is in the mask: signalling NaN, quiet NaN, then −∞, −normal, −denormal, −0, and mirrored to
-/// +∞.
+/// Tests the class of x: signalling NaN, quiet NaN, then −∞, −normal, −denormal, −0, and mirrored to +∞.
 fn member(x: f64, denormal: bool, quiet: bool, mask: u64) -> bool {
     let bit = if x.is_nan() {
         u32::from(quiet)
