@@ -1,9 +1,9 @@
 //! Prologs and epilogs: a key in, machine code out, no compiler.
 //!
-//! [`plan`] looks at the stages and the state and names the pieces; [`emit`] writes one from its key and nothing else.
-//! Invariant: equal keys give equal bytes, and a key holds nothing that the bytes do not show. No piece contains the joint
-//! to its body: the linker lets code fall through, or branches. To add a kind of piece: a file with its key and `emit`, and
-//! a variant of [`GlueKey`].
+//! [`plan`] names the pieces for the stages and the state; [`emit`] writes one from its key and nothing else.
+//! Invariant: equal keys give equal bytes, and a key holds nothing that the bytes do not show. No piece contains the
+//! branch to its body: the linker lets code fall through, or branches. To add a kind of piece: a file with its key and
+//! `emit`, and a variant of [`GlueKey`].
 
 mod color_export;
 mod divide;
@@ -32,12 +32,12 @@ use crate::state::PipelineState;
 use crate::target::GfxIp;
 use serde::{Deserialize, Serialize};
 
-/// All that decides the bytes of one piece.
+/// Inputs that decide the bytes of one piece.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct GlueKey {
     /// GPU.
     pub target: GfxIp,
-    /// Which piece.
+    /// The piece.
     pub piece: PieceKey,
 }
 
@@ -51,7 +51,7 @@ pub enum PieceKey {
     ParamExport(ParamExportKey),
     /// After a fragment body: exports its colours and depth.
     ColorExport(ColorExportKey),
-    /// Alone: stands for the fragment shader of a pipeline that has none.
+    /// Alone: the fragment shader of a pipeline without one.
     NullFragment,
 }
 
@@ -69,7 +69,7 @@ pub fn emit(key: &GlueKey) -> Result<GluePiece> {
     }
 }
 
-/// What a graphics pipeline needs between and around its stages.
+/// Pieces of a graphics pipeline between and around its stages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GluePlan {
     /// Before the vertex body.
@@ -78,14 +78,14 @@ pub struct GluePlan {
     pub param_export: Option<GlueKey>,
     /// After the fragment body, or in its place.
     pub fragment: Option<GlueKey>,
-    /// How parameters cross, for the registers.
+    /// Parameters between the stages, for the registers.
     pub params: ParamPlan,
-    /// How colours are exported, for the registers.
+    /// Colour exports, for the registers.
     pub colors: ColorExportPlan,
 }
 
 impl GluePlan {
-    /// The keys that are there, in the order of the code.
+    /// The keys present, in the order of the code.
     pub fn keys(&self) -> impl Iterator<Item = &GlueKey> {
         [&self.fetch, &self.param_export, &self.fragment].into_iter().flatten()
     }
@@ -94,7 +94,7 @@ impl GluePlan {
 /// Names the pieces for a vertex stage and, unless nothing is shaded, a fragment stage.
 ///
 /// # Errors
-/// Malformed: state or interfaces that contradict themselves. Needs a full compile: what no joint can carry.
+/// Malformed: inconsistent state or interfaces. Needs a full compile: values that cannot be passed between parts.
 pub fn plan(state: &PipelineState, vertex: &StageInterface, fragment: Option<&StageInterface>) -> Result<GluePlan> {
     let target = vertex.target;
     let StageKind::Vertex(vs) = &vertex.kind else { return Err(Error::bug("the first stage is not a vertex stage")) };
