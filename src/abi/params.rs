@@ -124,8 +124,8 @@ impl ParamPlan {
     /// Plans the exports of `params`, the vertex shader's outputs, for `inputs`, the fragment shader's.
     ///
     /// # Errors
-    /// Malformed: a parameter given twice or in a channel that does not exist. Needs a full compile: more attributes than
-    /// the rasterizer has.
+    /// Malformed: a parameter given twice or in a channel that does not exist. Needs a full compile: more attributes
+    /// than the rasterizer has.
     pub fn new(inputs: &[FragmentInput], params: &[VertexParam]) -> Result<Self> {
         if inputs.len() > MAX_ATTRIBUTES {
             let count = u32::try_from(inputs.len()).unwrap_or(u32::MAX);

@@ -54,7 +54,7 @@ fn is_waited_for(stage: Stage, words: &Registers) -> bool {
 }
 
 impl Exported {
-    /// Whether this is the last export of its stage, as the hardware waits for it.
+    /// Whether this is the export with `done` that ends those of its stage.
     fn ends(&self, f: &ExportFields) -> bool {
         f.done && (self.stage == Stage::Fragment || (POSITION..=POSITION + 4).contains(&f.target))
     }

@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Reports uses of EXEC before its lanes have reconverged.
 pub(super) fn check(graph: &Graph, stage: &StageCode, reporter: &mut Reporter<'_>) {
     let mut paths = Paths::new(graph, stage.wave);
-    // The masks at a loop's header are assumed, then compared with those at its back edges; the assumption is corrected at most
-    // twice.
+    // The masks at a loop's header are assumed, then compared with those on its back edges; the assumption is corrected
+    // at most twice.
     let mut mixed = paths.round();
     while paths.correct() {
         mixed = paths.round();

@@ -1,8 +1,8 @@
 //! Operations outstanding at each instruction, counter by counter, and uses that come too early (isa-gfx10 7.1).
 //!
-//! For each register that a load will still write, or an export still reads, the facts hold its *age*: how many operations
-//! on the same counter came after it. A wait for `n` settles all of age `n` and more, if the counter is in order at that
-//! point, and otherwise only a wait for 0 settles anything. At a join the youngest age wins: the worst case.
+//! For each register that a load will still write, or an export still reads, the facts hold its *age*: how many
+//! operations on the same counter came after it. A wait for `n` settles all of age `n` and more, if the counter is in
+//! order then, and otherwise only a wait for 0 settles anything. At a join the youngest age wins: the worst case.
 
 use super::flow::{Graph, Step};
 use super::report::{Reporter, Rule};

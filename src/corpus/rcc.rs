@@ -105,7 +105,7 @@ fn trees(bytes: &[u8]) -> Vec<Tree> {
 }
 
 impl Tree {
-    /// The tree whose root is at `start`: nodes in breadth-first order, each directory's children directly after those before.
+    /// The tree whose root is at `start`: nodes in breadth-first order, each directory's children after the last's.
     fn parse(bytes: &[u8], start: usize) -> Option<Self> {
         let mut nodes = Vec::new();
         let mut announced = 1;

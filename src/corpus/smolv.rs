@@ -1,7 +1,7 @@
 //! SMOL-V into SPIR-V: the encoding of Aras Pranckevičius (public domain), in which engines ship shaders.
 //!
-//! A header of six words: magic, version, generator, bound, schema, and the size of the decoded module. The upper byte of the
-//! version is that of the encoding: 0, or 1 with shapes for the subgroup operations. Then instructions of bytes:
+//! A header of six words: magic, version, generator, bound, schema, and the size of the decoded module. The version's
+//! upper byte is that of the encoding: 0, or 1 with shapes for the subgroup operations. Then instructions of bytes:
 //!
 //! ```text
 //! varint     opcode and length, their bits shuffled so that common ones fit in one byte

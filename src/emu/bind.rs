@@ -1,5 +1,5 @@
-//! [`Inputs`] into the machine's memory: buffers, images, descriptor tables and root dwords, as a driver lays them out for
-//! a [`ResourceLayout`]; and their bytes back after the run.
+//! Writes [`Inputs`] to the machine's memory: buffers, images, descriptor tables and root dwords, as a driver lays them
+//! out for a [`ResourceLayout`]; and reads their bytes back after the run.
 //!
 //! An input whose binding the layout lacks is in memory, but has no descriptor. Descriptors without an input are null.
 

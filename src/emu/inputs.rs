@@ -1,6 +1,6 @@
 //! Inputs of a run besides the pipeline: bound resources, push constants, and the grid or the draw.
 //!
-//! The same description feeds the emulator, the IR interpreter and lavapipe, and is the file of `dovetail run --bindings`.
+//! The same description feeds the emulator, the IR interpreter and lavapipe, and `dovetail run --bindings` as a file.
 //! To add a kind of resource: a variant of [`Bound`].
 
 mod draw;

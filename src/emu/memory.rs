@@ -1,5 +1,5 @@
-//! The memory of the emulated GPU: allocations in one window of 4 GiB, so that the high half of every address is that of
-//! the code, as the drivers arrange it.
+//! The memory of the emulated GPU: allocations in one window of 4 GiB, so that all addresses have the high half of the
+//! code's, as the drivers arrange it.
 //!
 //! Between two allocations there is always a gap; an access not inside one allocation is an error.
 

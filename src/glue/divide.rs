@@ -1,8 +1,8 @@
 //! Unsigned division by a constant, as a multiplication (Granlund and Montgomery's method).
 //!
-//! For a divisor d that is no power of two and s = ceil(log2 d), m = floor(2^32 (2^s - d) / d) + 1 gives for every 32-bit n
-//! the quotient (((n - h) >> 1) + h) >> (s - 1) with h the high half of m n. If d has a 32-bit multiplier that is exact
-//! for all n, that one saves three instructions.
+//! For a divisor d that is no power of two and s = ceil(log2 d), m = floor(2^32 (2^s - d) / d) + 1 gives, for any
+//! 32-bit n, the quotient (((n - h) >> 1) + h) >> (s - 1) with h the high half of m n. If d has a 32-bit multiplier
+//! that is exact for all n, that one saves three instructions.
 
 /// Method of a division.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

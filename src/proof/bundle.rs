@@ -1,7 +1,7 @@
 //! A complete case on disk that can be run again anywhere: a folder that `dovetail replay` takes.
 //!
 //! ```text
-//! bundle.toml                     reference, difference, seed, bounds, stages, tuning, versions           ([`Manifest`])
+//! bundle.toml                     reference, difference, seed, bounds, stages, tuning, versions         ([`Manifest`])
 //! compute.spv, vertex.spv, …      SPIR-V of each stage
 //! state.toml                      the pipeline's state, with specialization
 //! inputs.toml, inputs/N.bin       bound resources, and the grid or the draw; long contents in files of their own

@@ -1,4 +1,4 @@
-//! Values from other lanes and parts of registers: DPP, SDWA, and the operations on lanes by number (isa-gfx10 3.3, 3.4).
+//! Values from other lanes and parts of registers: DPP, SDWA, and operations on lanes by number (isa-gfx10 3.3, 3.4).
 
 use crate::emu::wave::{Lanes, Wave, ones};
 use crate::error::{Error, Result};
