@@ -41,7 +41,7 @@ pub enum Run {
     Ds(lds::Ds),
     /// Image access.
     Image(image::Image),
-    /// Scalar load, interpolation, export: each a class of one operation.
+    /// Scalar load, interpolation, export: dispatched by encoding.
     Only,
     /// Not implemented.
     Unknown,

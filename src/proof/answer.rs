@@ -64,15 +64,15 @@ pub enum Cause {
     None,
     /// The interpreter is right, the whole pipeline is wrong: lowering, code generation, or the emulator.
     CodeGeneration,
-    /// The interpreter is right, a linked pipeline is wrong, and there is no whole one.
+    /// The interpreter is right, a linked pipeline is wrong, and the whole one was not run.
     BelowFrontEnd,
     /// The whole pipeline is right, a linked one is wrong: glue, linker, or a separate compile.
     Linking,
-    /// Pipelines and interpreter agree, but not with the reference: the front end, or the reference.
+    /// Interpreter and wrong routes agree, but not with the reference: the front end, or the reference.
     FrontEndOrJudge,
-    /// No two agree.
+    /// The interpreter is wrong, and a wrong route differs from it.
     Several,
-    /// The interpreter has no answer, and every route is wrong.
+    /// The interpreter has no answer, and the whole pipeline is wrong or was not run.
     Unknown,
 }
 

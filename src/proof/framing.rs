@@ -253,7 +253,7 @@ impl Step {
             Self::Corners { block, from, apart } => {
                 for vertex in 0.. {
                     let at = from + vertex * apart;
-                    // Any position for points; corners of a square for the first four vertices of a strip.
+                    // Strips use the first four vertices, points all of them.
                     let mut side =
                         |axis| if vertex < 4 { 0.8 * corner(vertex, axis) } else { random.between(-0.9, 0.9) };
                     let place = [side(0), side(1), 0.3];

@@ -168,7 +168,7 @@ impl Search<'_> {
         fails
     }
 
-    /// Searches for the least number that still fails, by bisection.
+    /// Bisects for the least number that fails, if all numbers from there to `now` do.
     fn least(&mut self, now: u32, least: u32, set: impl Fn(&mut Inputs, u32) -> Option<()>) {
         let (mut low, mut high) = (least, now);
         let mut middle = low;
@@ -274,7 +274,7 @@ impl Search<'_> {
         left
     }
 
-    /// Makes a dword simpler: 1, short, 1.0, without its sign or fraction, and the least integer that fails.
+    /// Makes a dword simpler: 1, negated, 16 bits, 1.0, no sign or fraction; then the least integer that fails.
     fn plainer(&mut self, place: Contents, word: usize) {
         let mut now = || Some(u32::from_le_bytes(*place.of(&mut self.best)?.get(word * 4..)?.first_chunk()?));
         let Some(first) = now() else { return };
