@@ -2,7 +2,7 @@
 
 use super::types::{Bits, Type};
 
-/// How an operation's operand and result types are related.
+/// Type rule of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sig {
     /// Every operand and the result have the same type.

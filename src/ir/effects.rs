@@ -1,4 +1,4 @@
-//! What an operation does besides giving its result; this alone decides what may be removed.
+//! Side effects of operations; these alone decide what may be removed.
 
 use super::image::{ImageOp, MimgOp};
 use super::memory::{AtomicOp, FenceOrder, MemoryClasses, Scope};

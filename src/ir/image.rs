@@ -256,7 +256,8 @@ pub struct MimgInst {
 impl MimgInst {
     /// Number of operands, in this order: image descriptor, (sampler), (data, (comparator)), (packed offset), (bias),
     /// (comparator), (gradients: all x, all y), coordinates, (level or clamp).
-    /// Only `Lod::Explicit` (`_l`), `LoadMip`, `StoreMip` and `GetResinfo` have a level; `_l` and clamp exclude each other.
+    /// Only [`LodMode::Explicit`] (`_l`), `LoadMip`, `StoreMip` and `GetResinfo` have a level; `_l` and clamp exclude
+    /// each other.
     pub fn operands(&self) -> usize {
         let sampling = matches!(self.op, MimgOp::Sample | MimgOp::Gather4 | MimgOp::GetLod);
         let data = match self.op {

@@ -9,7 +9,7 @@ pub enum Interp {
     At {
         /// Perspective-correct, or linear in the screen (`NoPerspective`).
         perspective: bool,
-        /// Where in the pixel.
+        /// Location in the pixel.
         place: InterpPlace,
     },
     /// One vertex's own value (explicit vertex parameter): 0, 1 or 2.

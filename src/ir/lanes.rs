@@ -89,7 +89,7 @@ pub enum AmdOp {
     WriteLane,
     /// → mask of active lanes where the b1 is true, as wide as the wave: b32 or b64.
     Ballot,
-    /// mask, as wide as the wave → number of its set bits below the own lane, b32.
+    /// mask, as wide as the wave → number of its set bits below the current lane, b32.
     MaskBitCount,
     /// old b32, source b32 → moved within rows of 16 (DPP); a lane without a source gets old, or 0 with `bound_zero`.
     Dpp {
@@ -111,7 +111,7 @@ pub enum AmdOp {
         /// Inactive lanes are read too.
         fetch_inactive: bool,
     },
-    /// lane × 4 (b32), value b32 → value of that lane (of the own 32 lanes on gfx10).
+    /// lane × 4 (b32), value b32 → value of that lane (within the same 32 lanes on gfx10).
     BPermute,
     /// value b32, identity b32 → identity in inactive lanes.
     SetInactive,

@@ -93,7 +93,7 @@ pub fn signed(x: u64, width: u32) -> i64 {
     (x << (64 - width)) as i64 >> (64 - width)
 }
 
-/// An operation without floats. Where the table says "any value", this is one of them.
+/// An operation without floats. Where the table allows any value, this is one.
 pub fn integer(op: AluOp, args: [u64; 3], from: Bits, to: Bits) -> Option<u64> {
     use AluOp as A;
     let width = from.count();

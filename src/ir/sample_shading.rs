@@ -15,8 +15,8 @@
 //! Interpolated are locations that are not flat, the point coordinate, clip and cull distances, and barycentric
 //! coordinates ([`BuiltIn::is_interpolated`]).
 //!
-//! Vulkan ("Sample Shading") evaluates each value at the location of its sample where the factor is 1, and the factor is 1
-//! where the state says so and where the shader's interface has `SampleId` or `SamplePosition`. `Sample` needs
+//! Vulkan ("Sample Shading") evaluates each value at the location of its sample where the factor is 1, and the factor
+//! is 1 where the state says so and where the shader's interface has `SampleId` or `SamplePosition`. `Sample` needs
 //! per-sample shading too. So it makes no difference what requires it, and a shader that requires it itself is right
 //! under either state. A covered sample is a point inside both pixel and primitive, which is all that `Centroid` needs.
 

@@ -119,7 +119,7 @@ pub struct BasicBlock {
     pub merge: Merge,
 }
 
-/// SPIR-V's structured control flow: what a header declares.
+/// SPIR-V's structured control flow: declaration of a header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Merge {
     /// Not a header.
@@ -212,7 +212,7 @@ pub struct Resource {
     pub written: bool,
 }
 
-/// How denormals are treated at one width.
+/// Treatment of denormals at one width.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum DenormMode {
     /// Unspecified by the shader.

@@ -162,7 +162,7 @@ impl Align {
         if bytes.is_power_of_two() && bytes <= 256 { Some(Self(bytes.trailing_zeros() as u8)) } else { None }
     }
 
-    /// In bytes.
+    /// Alignment in bytes.
     pub const fn bytes(self) -> u32 {
         1 << self.0
     }

@@ -22,7 +22,7 @@ pub fn verify(shader: &Shader) -> Result<()> {
     Verifier::new(shader).run(false)
 }
 
-/// Checks every rule except those of the level: what holds between two lowering passes.
+/// Checks every rule except those of the level: the invariant between two lowering passes.
 ///
 /// # Errors
 /// As [`verify`].
@@ -109,7 +109,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Finds each definition; there must be one, at the recorded place.
+    /// Finds each definition; there must be only one, where the value says.
     fn place_values(&mut self) -> Check {
         let s = self.shader;
         let mut listed = vec![false; s.insts.len()];

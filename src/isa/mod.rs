@@ -1,7 +1,7 @@
-//! AMDGPU machine instructions: one table of operations, one model of an instruction, and its two forms, dwords and text.
+//! AMDGPU machine instructions: a table of operations, a model of an instruction, and its forms, dwords and text.
 //!
 //! ```text
-//! tables/gfx1030.rs   a row an operation: format, number, operands, latency class, traits
+//! tables/gfx1030.rs   one row per operation: format, number, operands, latency class, traits
 //!   └ Op, Entry
 //! Instruction { entry, fields }       made by build.rs, read by the emulator, the checker, effects()
 //!   ├ encode ──> dwords ──> disassemble ──> Instruction      the same value again

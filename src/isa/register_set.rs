@@ -1,6 +1,6 @@
 //! Sets of registers, as bits: each register by its 9-bit code as a source operand.
 //!
-//! SGPRs, VCC, M0 and EXEC are 0 to 127, SCC is 253, VGPRs are 256 to 511 (isa-gfx10 1.1). The null register is in no set.
+//! SGPRs, VCC, M0 and EXEC are 0 to 127, SCC is 253, VGPRs are 256 to 511 (isa-gfx10 1.1). NULL is in no set.
 
 use super::{Scalar, Vgpr};
 use crate::target::WaveSize;

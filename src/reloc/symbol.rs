@@ -8,7 +8,7 @@ use std::fmt;
 /// Value that the linker has to supply.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LinkSymbol {
-    /// `doff_S_B_T`: byte offset of the binding's descriptor in its set's table (in the root table for a dynamic buffer).
+    /// `doff_S_B_T`: byte offset of the binding's descriptor in its set's table (dynamic buffers: in the root table).
     DescriptorOffset {
         /// Set.
         set: u32,

@@ -98,8 +98,8 @@ fn run(module: &Module<'_>, machine: &TargetMachine, passes: &str) -> Result<()>
         .map_err(|e| Error::bug(format!("LLVM passes `{passes}`: {e}")))
 }
 
-/// Short on purpose: `default<O2>` takes three times as long for the same code, as the code generator repeats most of it.
-/// Loop passes only where there are loops.
+/// Short on purpose: `default<O2>` takes three times as long for the same code, as the code generator repeats most of
+/// it. Loop passes only where there are loops.
 fn pipeline(shader: &Shader, options: &TuningOptions) -> String {
     let clean = "early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg";
     let loops = shader.blocks.iter().any(|b| matches!(b.merge, Merge::Loop { .. }));

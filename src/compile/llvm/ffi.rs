@@ -1,7 +1,7 @@
 //! LLVM functions that inkwell does not wrap, and the only `unsafe` of the compiler.
 //!
-//! Every function here is safe to call: it takes inkwell's own types, whose lifetimes keep context and module alive, and
-//! checks what LLVM would only assert.
+//! Every function here is safe to call: it takes inkwell's own types, whose lifetimes keep context and module alive,
+//! and checks what LLVM would only assert.
 
 use super::values::Llvm;
 use crate::error::{Error, Result};
@@ -92,7 +92,7 @@ pub(super) fn gep<'c>(
     ptr: PointerValue<'c>,
     index: IntValue<'c>,
 ) -> Result<PointerValue<'c>> {
-    // SAFETY: one index into a sized element type is always well-formed, and without `inbounds` no address is undefined.
+    // SAFETY: one index into a sized element type is always well-formed, and no address is undefined without `inbounds`.
     unsafe { Ok(b.build_gep(elem, ptr, &[index], "")?) }
 }
 
@@ -139,8 +139,8 @@ pub(super) fn insert_parsed<'c>(ctx: &'c Context, b: &Builder<'c>, text: &str, m
     if inst.get_num_operands() != 0 {
         return Err(Error::bug(format!("`{text}` has operands of another function")));
     }
-    // SAFETY: the clone is detached, has no operands, and its metadata belongs to the context, which both modules share;
-    // so nothing refers to the parsed module when that is dropped.
+    // SAFETY: the clone is detached, has no operands, and its metadata belongs to the context, which both modules
+    // share; so nothing refers to the parsed module when that is dropped.
     unsafe { LLVMInsertIntoBuilder(b.as_mut_ptr(), LLVMInstructionClone(inst.as_value_ref())) };
     Ok(())
 }
@@ -154,6 +154,6 @@ unsafe extern "C" {
 
 /// Sets the handler that C++ calls, on any thread, when an allocation fails. It must not return: C++ would retry.
 pub(super) fn on_failed_allocation(handler: extern "C" fn()) {
-    // SAFETY: the declaration is that of the C++ standard; it may be called at any time, and what it returns is not owned.
+    // SAFETY: the declaration is that of the C++ standard; it may be called at any time, and its result is not owned.
     unsafe { set_new_handler(Some(handler)) };
 }

@@ -11,7 +11,7 @@
 //! | `frem`, `fmod` | any | `x - y * whole(x / y)`, fused |
 //! | `fsign`, `fis_nan`, `fis_inf` | any | comparisons |
 //! | `frcp`, `frsq` | 64 | divisions: the instructions are estimates only |
-//! | `fpow` | 16, 32 | `exp2(y * log2(x))` in 32 bits, by a product in which 0 times anything is 0: `pow(0, 0)` and `pow(inf, 0)` are 1 |
+//! | `fpow` | 16, 32 | `exp2(y * log2(x))` in 32 bits, with 0 * anything = 0: `pow(0, 0)` and `pow(inf, 0)` are 1 |
 //! | `fsin`, `fcos` | 16, 32 | those of revolutions, which the instruction needs near zero |
 //! | `fquantize16` | 16, 32 | to f16 and back, denormals to zero |
 //! | `fconv_rtz` | any | the packing instruction; from 64 bits to nearest, then one step back if needed |

@@ -4,8 +4,8 @@
 //! | --- | --- | --- |
 //! | order | release, or both | a release fence of its scope and memory, before |
 //! | order | acquire, or both | an acquire fence likewise, after |
-//! | execution scope | workgroup, compute | a plain barrier of the workgroup: `s_barrier` |
-//! | execution scope | subgroup, or workgroup of another stage | a plain barrier of the subgroup: no wait, waves run in lockstep |
+//! | execution scope | workgroup, compute | a plain workgroup barrier: `s_barrier` |
+//! | execution scope | subgroup, or workgroup of another stage | a plain subgroup barrier: waves run in lockstep |
 //! | execution scope | invocation | nothing |
 //! | execution scope | device, system | refused |
 //!

@@ -235,7 +235,7 @@ fn shuffle(b: &mut Builder<'_>, v: Value, lane: Value, wave: WaveSize) -> Value 
     }
 }
 
-/// In wave64 ds_bpermute reaches only the own half, so this is a waterfall loop over the source lanes: each round reads
+/// In wave64 ds_bpermute reaches only the same half, so this is a waterfall loop over source lanes: each round reads
 /// the first active lane's source, for all lanes with the same source.
 fn shuffle_loop(b: &mut Builder<'_>, v: Value, lane: Value) -> Value {
     let ty = b.ty(v);

@@ -55,7 +55,7 @@ pub(super) struct Origins<'a> {
     shader: &'a Shader,
     /// The jumps, by target block.
     calls: Vec<(BlockId, &'a BlockCall)>,
-    /// By local.
+    /// Stores by local.
     stores: Vec<Stores>,
     /// Local, offset and value of each store with a known offset, sorted.
     placed: Vec<(LocalId, u64, Value)>,

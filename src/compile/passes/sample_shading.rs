@@ -3,7 +3,7 @@
 //! | required by | the shader |
 //! |---|---|
 //! | the shader itself, or the known state | reads at the sample; `per_sample` |
-//! | nothing, or perhaps an unknown state | reads in the pixel; `per_pixel` if this code is wrong for a state that requires it |
+//! | nothing, or perhaps an unknown state | reads in the pixel; `per_pixel` if per-sample code would differ |
 
 use super::context::PassContext;
 use crate::error::Result;

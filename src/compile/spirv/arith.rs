@@ -1,6 +1,7 @@
 //! Integer, float and logical arithmetic, component by component.
 //!
-//! To add an operation: a line in [`simple`], if it maps to one IR operation on equal types; else an arm of [`translate`].
+//! To add an operation: a line in [`simple`], if it maps to one IR operation on equal types; else an arm of
+//! [`translate`].
 
 use super::cx::{Cx, Inst, Values};
 use crate::error::Result;

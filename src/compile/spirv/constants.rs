@@ -1,8 +1,8 @@
 //! Constants and specialization constants: bits of every leaf, and the specialization values that they depend on.
 //!
 //! A constant is folded when it is declared, with the specialization values of the request; it becomes IR where it is
-//! used. Only values of specialization constants that are used are recorded in `Modes::spec`, since only those shape code.
-//! A constant knows its direct operands, not all that they depend on: a chain of sums would copy every list.
+//! used. Only values of specialization constants that are used are recorded in `Modes::spec`, since only those shape
+//! code. A constant knows its direct operands, not all that they depend on: a chain of sums would copy every list.
 
 use super::cx::{Cx, Values};
 use super::instruction::Inst;

@@ -1,7 +1,7 @@
 //! Declares everything outside functions: types, constants, and the variables that the entry point uses.
 //!
-//! One walk in file order, since array lengths are constants and constants have types. A variable becomes a pointer: to a
-//! binding, an input or output, workgroup memory, push constants, or a local.
+//! One walk in file order, since array lengths are constants and constants have types. A variable becomes a pointer: to
+//! a binding, an input or output, workgroup memory, push constants, or a local.
 
 use super::constants::Leaves;
 use super::cx::{Cx, Def, Index, Pointer, Storage};

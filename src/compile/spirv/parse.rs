@@ -1,4 +1,5 @@
-//! Parses SPIR-V words into a module in sections: entry points, decorations, globals, functions as blocks of instructions.
+//! Parses SPIR-V words into a module in sections: entry points, decorations, globals, functions as blocks of
+//! instructions.
 //!
 //! Sections and blocks are ranges of one list of decoded instructions. Nothing is translated yet.
 

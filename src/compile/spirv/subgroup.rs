@@ -186,7 +186,7 @@ fn find(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize, op: AluOp) -> Result<Value>
     Ok(cx.b.zext_or_trunc(index, ty))
 }
 
-/// Set bits of a ballot: all, or those of lower lanes, with or without the own lane.
+/// Set bits of a ballot: all, or those of lower lanes, with or without the current lane.
 fn bit_count(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<Value> {
     let below = match group_operation(inst)? {
         GroupOperation::Reduce => None,

@@ -249,7 +249,7 @@ impl Texture {
     }
 }
 
-/// Where to sample.
+/// Sampling coordinates.
 pub(super) struct Coords {
     pub at: [f64; 3],
     pub error: [f64; 3],

@@ -16,7 +16,7 @@ macro_rules! opcodes {
         #[allow(missing_docs, reason = "each is its own mnemonic")]
         pub enum Op { $($op,)* }
 
-        /// By operation.
+        /// Rows by operation.
         pub(super) static ENTRIES: &[$crate::isa::Entry] = &[$(
             $crate::isa::Entry {
                 op: Op::$op,
