@@ -1,4 +1,4 @@
-//! Names for people and symbols: short ones in place, so that a list of them is one piece of memory.
+//! Names for people and symbols: short ones are stored inline, so that a list of them is one allocation.
 
 use std::fmt;
 use std::ops::Deref;

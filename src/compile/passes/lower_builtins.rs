@@ -192,7 +192,7 @@ fn sample_id(b: &mut Builder<'_>, entry: &Entry) -> Result<Value> {
 
 /// Offset of a sample from the centre of its pixel, x and y.
 ///
-/// The driver's buffer has 16 bytes per sample, one pattern after the other; a number out of range reads sample 0.
+/// The driver's buffer has 16 bytes per sample, one pattern after the other; a number out of range reads entry 0.
 pub(super) fn sample_offset(b: &mut Builder<'_>, p: &mut Prelude, entry: &Entry, sample: Value) -> Result<[Value; 2]> {
     let table = address::table(p, b.shader, entry, UserData::GlobalTable)?;
     let at = p.value(b.shader, Op::Const(SAMPLE_POSITIONS), &[], Type::B32);

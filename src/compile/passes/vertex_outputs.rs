@@ -152,7 +152,7 @@ fn export(
     Ok(())
 }
 
-/// The bits of a channel that is the same constant at every end.
+/// The bits of a channel that has the same constant at every return.
 fn constant(outputs: &Outputs, c: Channel) -> Option<u32> {
     let Source::Slot(slot, dword) = c.from else { return None };
     let &(kind, ty) = outputs.slots.get(&slot)?;

@@ -32,7 +32,7 @@ pub struct Cfg {
     pub headers: PerBlock<Option<Header>>,
     /// Number of reachable blocks that return.
     pub returns: usize,
-    /// By block, the number of constructs around it that are open: after the header, before the merge block.
+    /// By block, its nesting depth: constructs entered by their header and not yet ended by their merge block.
     pub nesting: PerBlock<u32>,
     dom: DomTree,
     /// Label and block index, sorted.

@@ -76,7 +76,7 @@ fn note_access(cx: &mut Cx<'_>, id: u32) {
 /// | variable | never written |
 /// | --- | --- |
 /// | `Aliased`, `Coherent`, `Volatile` | not known |
-/// | uniform block | yes: no variable can write it, and what can is not `Aliased` |
+/// | uniform block | yes: it is read-only, and a writable alias would require it to be `Aliased` |
 /// | `NonWritable`, and another variable of its binding is written | not known |
 /// | `NonWritable`, `Restrict` | yes |
 /// | `NonWritable` | where the shader writes no buffer at all, and has no addresses of buffers |

@@ -43,7 +43,7 @@ impl Usage {
     /// Analyses what a function reaches.
     ///
     /// # Errors
-    /// Malformed: recursion, calls of what is not a function.
+    /// Malformed: recursion, calls of something that is not a function.
     pub fn of(module: &Parsed<'_>, entry: u32, interface: &[u32]) -> Result<Self> {
         let bound = module.bound as usize;
         let mut usage =

@@ -227,7 +227,7 @@ pub struct Verdict {
     pub loose: usize,
     /// Values that may differ freely.
     pub uncertain: usize,
-    /// Values that are NaN or infinite, which Vulkan does not fix.
+    /// Values that are NaN or infinite, which Vulkan does not define.
     pub not_finite: usize,
     /// Values that the shader wrote.
     pub written: usize,
