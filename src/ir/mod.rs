@@ -2,8 +2,8 @@
 //!
 //! One [`Shader`] is one entry point with every call inlined. It exists at two [`Level`]s in one data structure:
 //!
-//! * **Upper**, made by the front end: nothing specific to AMD. Descriptors, push constants, inputs, outputs, subgroup and
-//!   image operations have operations of their own ([`Op::Descriptor`], [`Op::LoadInput`], [`Op::Image`], …).
+//! * **Upper**, made by the front end: nothing specific to AMD. Descriptors, push constants, inputs, outputs, subgroup
+//!   and image operations have operations of their own ([`Op::Descriptor`], [`Op::LoadInput`], [`Op::Image`], …).
 //! * **Lower**, made by the `lower_*` passes: nothing specific to SPIR-V, and nothing implicit. Entry arguments and
 //!   returns have a register class, unknown state is an [`Op::Reloc`], an argument or a return, and all the rest maps
 //!   one to one to what a code generator emits ([`Op::Mimg`], [`Op::Amd`], [`Op::Export`], …).

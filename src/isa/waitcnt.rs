@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Counts of `s_waitcnt`: it waits until no more operations of each kind are outstanding.
+/// Counts of `s_waitcnt`: it waits until at most this many operations of each kind are outstanding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Waitcnt {
     /// Vector memory loads, 6 bits.
