@@ -1,50 +1,50 @@
-//! Plans parameter exports: which vectors are exported to which slot, and the
-//! `SPI_PS_INPUT_CNTL` word of each attribute (pal-abi 9).
+//! Plans parameter exports: the slot of each exported vector, and the `SPI_PS_INPUT_CNTL` word of each attribute
+//! (pal-abi 9).
 //!
-//! The fragment shader numbers its inputs densely and decides; the vertex shader exports what is read and nothing else.
-//! An attribute that nobody produces, or whose channels read are all constants that the rasterizer has built in, costs no
-//! export at all. Slots are numbered without gaps, by an epilog and by a body that exports by itself alike: a slot that is
-//! counted and not exported to would be waited for, or read as what an earlier wave left there.
+//! The fragment shader numbers its inputs densely and decides; the vertex shader exports exactly those that are read.
+//! An attribute without a producer, or whose channels read are all constants that the rasterizer has built in, needs no
+//! export. Slots are numbered without gaps, both by an epilog and by a body with its own exports: a slot that is
+//! counted but not exported would be waited for, or read an earlier wave's value.
 
 use crate::error::{Error, FullCompile, Result};
 use crate::metadata::interface::{FragmentInput, ParamSource, Semantic, VertexParam};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-/// Attributes that the rasterizer has.
+/// Attributes of the rasterizer.
 pub const MAX_ATTRIBUTES: usize = 32;
 
-/// How parameters cross the rasterizer.
+/// Parameters from the vertex shader to the fragment shader.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ParamPlan {
-    /// Vectors exported, each by its slot.
+    /// Exported vectors, each with its slot.
     pub exports: SmallVec<[ParamExport; MAX_ATTRIBUTES]>,
-    /// What each attribute of the fragment shader is, by its number.
+    /// The fragment shader's attributes, by number.
     pub attributes: SmallVec<[Attribute; MAX_ATTRIBUTES]>,
-    /// Slots that exist; all of them are exported to.
+    /// Number of slots; all of them are exported.
     pub slots: u32,
 }
 
-/// One vector of four channels on its way to the rasterizer.
+/// An exported vector of four channels.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ParamExport {
-    /// Which `param` it is exported to.
+    /// Number of its `param` target.
     pub slot: u8,
-    /// Where each channel is; `None` where nobody writes or reads it. A whole vector is either exported by the body or not.
+    /// Source of each channel; `None` if it is not written or not read. The body exports a whole vector or none of it.
     pub channels: [Option<ParamSource>; 4],
 }
 
 impl ParamExport {
-    /// The body exports this one itself.
+    /// Whether the body exports this one itself.
     pub fn by_body(&self) -> bool {
         self.channels.contains(&Some(ParamSource::Exported))
     }
 }
 
-/// Where the values of an attribute come from.
+/// Source of an attribute's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supply {
-    /// From this slot.
+    /// An exported slot.
     Slot(u8),
     /// One of the rasterizer's own vectors.
     Default(DefaultVector),
@@ -52,7 +52,7 @@ pub enum Supply {
     PointCoord,
 }
 
-/// A constant vector that costs no export, with its number.
+/// A constant vector that needs no export, with its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DefaultVector {
     /// (0, 0, 0, 0)
@@ -86,7 +86,7 @@ impl DefaultVector {
 /// One attribute of the fragment shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attribute {
-    /// Where it comes from.
+    /// Source of its values.
     pub supply: Supply,
     /// Not interpolated.
     pub flat: bool,
@@ -114,7 +114,7 @@ impl Attribute {
                 let half = if self.half && flat == 0 { FP16_INTERP_MODE | ATTR0_VALID } else { 0 };
                 u32::from(slot) | pass_through | flat | half
             }
-            // A default vector has no vertices to choose from, so it is never flat.
+            // A default vector has no vertices to select from, so it is never flat.
             Supply::Default(vector) => Self::NO_SLOT | (vector as u32) << DEFAULT_VAL,
             Supply::PointCoord => Self::NO_SLOT | PT_SPRITE_TEX,
         }
@@ -173,7 +173,7 @@ impl ParamVectors {
 }
 
 impl ParamPlan {
-    /// Plans the way of `params`, what the vertex shader has, to `inputs`, what the fragment shader reads.
+    /// Plans the exports of `params`, the vertex shader's outputs, for `inputs`, the fragment shader's.
     ///
     /// # Errors
     /// Needs a full compile: more attributes than the rasterizer has, or one that no early vertex body gives.
@@ -217,7 +217,7 @@ impl ParamPlan {
         Ok(())
     }
 
-    /// The `SPI_PS_INPUT_CNTL` words from 0 on. The loader wants at least one, also where there are no attributes.
+    /// The `SPI_PS_INPUT_CNTL` words from 0 up. The loader needs at least one, even without attributes.
     pub fn control_words(&self) -> Controls {
         if self.attributes.is_empty() {
             return Controls::from_slice(&[0]);
@@ -225,14 +225,14 @@ impl ParamPlan {
         self.attributes.iter().map(|a| a.control_word()).collect()
     }
 
-    /// The exports left to an epilog.
+    /// The exports of an epilog.
     pub fn epilog_exports(&self) -> impl Iterator<Item = &ParamExport> {
         self.exports.iter().filter(|export| !export.by_body())
     }
 }
 
-/// Without geometry shader the primitive id is the vertex shader's to pass on, and a body made early does not: no constant
-/// may stand for it. What else nobody writes is zero or undefined.
+/// Without a geometry shader the vertex shader must export the primitive id; an early body does not, and no constant
+/// can replace it. Other unwritten inputs are zero or undefined.
 fn check_made(semantic: Semantic, channels: &[Option<ParamSource>; 4]) -> Result<()> {
     if semantic == Semantic::PrimitiveId && channels.iter().all(Option::is_none) {
         let item = "primitive id in the fragment shader".to_owned();
@@ -241,7 +241,7 @@ fn check_made(semantic: Semantic, channels: &[Option<ParamSource>; 4]) -> Result
     Ok(())
 }
 
-/// The vector without export that serves `input`, if there is one: nobody writes what it reads, or only constants.
+/// The default vector for `input`, if one fits: the channels that it reads are unwritten or constant.
 fn default_for(channels: &[Option<ParamSource>; 4], input: &FragmentInput) -> Option<DefaultVector> {
     let mut wanted = [None; 4];
     for (channel, want) in channels.iter().zip(&mut wanted) {
@@ -251,7 +251,7 @@ fn default_for(channels: &[Option<ParamSource>; 4], input: &FragmentInput) -> Op
             Some(ParamSource::Vgpr(_) | ParamSource::Exported) => return None,
         };
     }
-    // Explicit vertex values do not pass the place where defaults are put in.
+    // Explicit per-vertex values bypass the stage that inserts defaults.
     let written = wanted.iter().any(Option::is_some);
     if input.per_vertex && written { None } else { DefaultVector::matching(&wanted) }
 }
@@ -295,7 +295,7 @@ mod tests {
         assert_eq!(default(&[ONE, ONE, ONE, 0], 15), Some(0x220));
         assert_eq!(default(&[ONE, ONE, ONE, ONE], 15), Some(0x320));
         assert_eq!(default(&[ONE, 0, 0, 0], 15), None);
-        // Only what is read matters, and what is not written may be anything.
+        // Only channels that are read matter, and unwritten ones may be anything.
         assert_eq!(default(&[0, ONE, 7, 7], 1), Some(0x020));
         assert_eq!(default(&[ONE], 15), Some(0x220));
         assert_eq!(default(&[0x8000_0000], 1), None);
@@ -316,7 +316,7 @@ mod tests {
     fn a_body_that_exports_leaves_no_slot_out() {
         let exported = |n| VertexParam { source: ParamSource::Exported, ..constants(n, &[0])[0].clone() };
         let flat = FragmentInput { flat: true, ..input(4, 1) };
-        // Nobody writes the first, and the third is a vector of the rasterizer's own.
+        // The first has no producer, and the third is a default vector.
         let inputs = [input(9, 1), input(4, 1), input(2, 1), flat, input(7, 1)];
         let params = [vec![exported(4), exported(7)], constants(2, &[ONE])].concat();
         let plan = plan(&inputs, &params).expect("plan");

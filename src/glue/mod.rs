@@ -33,12 +33,12 @@ use crate::state::{ColorState, VertexInputState};
 use crate::target::GfxIp;
 use serde::{Deserialize, Serialize};
 
-/// All that decides the bytes of one piece.
+/// Inputs that decide the bytes of one piece.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct GlueKey {
     /// GPU.
     pub target: GfxIp,
-    /// Which piece.
+    /// The piece.
     pub piece: PieceKey,
 }
 
@@ -52,7 +52,7 @@ pub enum PieceKey {
     ParamExport(ParamExportKey),
     /// After a fragment body: exports its colours and depth.
     ColorExport(ColorExportKey),
-    /// Alone: stands for the fragment shader of a pipeline that has none.
+    /// Alone: the fragment shader of a pipeline without one.
     NullFragment,
 }
 

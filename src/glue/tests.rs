@@ -1,5 +1,5 @@
-//! Every case of `testdata/glue`: a piece of state and interface (`.toml`) gives these pieces (`.txt`), written with
-//! `DOVETAIL_BLESS=1`. The text is our own disassembly, and LLVM's disassembler must say the same.
+//! Every case of `testdata/glue`: state and interfaces (`.toml`), and the pieces that they give (`.txt`), written with
+//! `DOVETAIL_BLESS=1`. The text is this crate's disassembly, and LLVM's disassembler must agree.
 
 use super::*;
 use crate::abi::params::ParamVectors;
@@ -14,7 +14,7 @@ use crate::target::{Stage, WaveSize};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// A case: the parts of interfaces and state that glue looks at.
+/// A case: the parts of interfaces and state that glue reads.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Case {
@@ -215,7 +215,7 @@ fn show(plan: &Planned) -> String {
     text
 }
 
-/// A prolog goes on, everything else ends the program, and only there.
+/// A prolog falls through, other pieces end the program, and only at their end.
 fn check_end(piece: &GluePiece, lines: &[String]) {
     let ends: Vec<usize> = lines.iter().enumerate().filter(|(_, l)| *l == "s_endpgm").map(|(i, _)| i).collect();
     match piece.attach {
@@ -270,7 +270,7 @@ fn keys_survive_serialization() {
     }
 }
 
-/// The entry registers and v0 to v3 stay as they are, whatever a prolog does.
+/// No prolog changes the entry registers or v0 to v3.
 #[test]
 fn prologs_write_above_the_entry_state() {
     for path in cases() {
@@ -335,7 +335,7 @@ fn damaged_keys_are_refused() {
     }
 }
 
-/// Numbers as a damaged store may hold them: near the edges, or anything.
+/// Numbers as in a damaged store: near the edges, or anything.
 fn number() -> impl proptest::strategy::Strategy<Value = u32> {
     use proptest::prelude::*;
     prop_oneof![0u32..8, 96u32..110, 250u32..260, 4090u32..4100, any::<u32>(), Just(u32::MAX)]
