@@ -126,7 +126,7 @@ unsafe fn list<'a, T>(what: &str, from: *const T, count: usize, max: usize) -> A
     Ok(unsafe { std::slice::from_raw_parts(from, count) })
 }
 
-/// What a handle is.
+/// Borrows a handle.
 ///
 /// # Safety
 /// C's promise.

@@ -128,7 +128,7 @@ pub const DVT_SERVICE_AWAY: u32 = 4;
 pub const DVT_REASON_NONE: u32 = 0;
 /// `reason`: a specialization constant shaped the code and has another value.
 pub const DVT_REASON_SPECIALIZATION: u32 = 1;
-/// `reason`: more values cross a joint than registers can carry.
+/// `reason`: more values pass between parts than registers hold.
 pub const DVT_REASON_TOO_MANY_VALUES: u32 = 2;
 /// `reason`: a descriptor stands where the part's code cannot reach it.
 pub const DVT_REASON_RESOURCE_LAYOUT: u32 = 3;

@@ -20,7 +20,7 @@ use crate::target::Stage;
 
 /// Bytes of an instruction word.
 pub(super) const DWORD: u32 = 4;
-/// Largest code or data of one part: a branch must be able to cross it.
+/// Largest code or data section of one part, in bytes (16 MiB).
 const MAX_SECTION: usize = 1 << 24;
 
 /// A compiled stage, ready to be linked.

@@ -9,7 +9,7 @@
 //! The parts of a stage stand together in both, so that the stage's symbol covers all its code: that is what
 //! `GetShaderCode` gives to tools. An `s_branch` reaches 128 KiB; where a joint is longer, the parts are placed adjacent.
 //!
-//! Fence: after this no offset changes; the writer consumes exactly this. To add a layout: a variant of [`Placement`] and
+//! After this no offset changes; the writer consumes exactly this. To add a layout: a variant of [`Placement`] and
 //! its order of parts.
 
 use super::attach::{Part, Unit};
@@ -29,9 +29,9 @@ pub enum Placement {
     Chained,
 }
 
-/// What a shader's start is aligned to.
+/// Alignment of a stage's entry, bytes.
 pub(super) const ENTRY_ALIGN: u32 = 256;
-/// What other parts are aligned to, a line of the instruction cache.
+/// Byte alignment of other parts: one instruction cache line.
 pub(super) const PART_ALIGN: u32 = 64;
 /// Lines of `s_code_end` after the last instruction, for the prefetcher.
 const TAIL_LINES: u32 = 3;
@@ -55,7 +55,7 @@ pub(super) struct PlacedPart<'u> {
 }
 
 impl PlacedPart<'_> {
-    /// Whether the branch of its joint reaches the next part: a signed 16-bit count of dwords from the next instruction.
+    /// Whether its branch reaches the next part: a signed 16-bit count of dwords from the next instruction.
     fn branch_reaches(&self) -> bool {
         let end = i64::from(self.offset) + i64::from(self.size);
         self.joint.is_none_or(|next| i16::try_from((i64::from(next) - end) / i64::from(DWORD)).is_ok())

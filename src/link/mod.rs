@@ -3,9 +3,9 @@
 //! ```text
 //! bytes ── input ──> Object      code, open symbols, constant data, notes: checked and decided as far as a part can, once
 //! objects + state + glue, or plans of links before
-//!   ── attach ──> Unit           fence: parts and their order are fixed
-//!   ── layout ──> Layout         fence: offsets are fixed
-//!   ── resolve ─> values         fence: every open symbol has a value
+//!   ── attach ──> Unit           fixed: the parts and their order
+//!   ── layout ──> Layout         fixed: all offsets
+//!   ── resolve ─> values         fixed: a value per open symbol
 //!   ── metadata::finalize ──> FinalNotes
 //!   ── write ───> bytes          the size first, then every byte into its place: in memory of its own, or the caller's
 //! ```

@@ -113,7 +113,7 @@ impl Values<'_> {
         found.ok_or_else(|| Error::malformed(format!("the layout has no binding {binding} in set {set}")))
     }
 
-    /// A shader can read the spill table only if it has its address, and a root buffer only if it asks where it is.
+    /// Reading the spill table needs its address in user data; a root buffer also needs its `dusespill` symbol.
     fn reachable(&self, object: &Object, symbol: &LinkSymbol, value: Value) -> Result<()> {
         if value.spilled.is_none() {
             return Ok(());

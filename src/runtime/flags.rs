@@ -37,7 +37,7 @@ impl PipelineFlags {
         self.0 & flags.0 == flags.0
     }
 
-    /// The same, and the disk is looked at.
+    /// These flags without `NO_DISK`.
     pub(super) fn without_no_disk(self) -> Self {
         Self(self.0 & !Self::NO_DISK.0)
     }

@@ -150,7 +150,7 @@ pub(super) fn link<T, F: FnMut(&Job<'_>) -> Result<T>>(
         }
         Err(e) => {
             let Some(reason) = e.full_compile() else { return Err(e) };
-            // What the cache has is what was compiled whole; that it is not there is why this fails, not how.
+            // If the whole pipeline is not cached either, report the link's reason, not that.
             if let Ok(Answer::Ready(found)) = whole(Some(reason), &mut finish) {
                 return Ok(Answer::Ready(found));
             }
