@@ -214,8 +214,13 @@ impl<'a> Pair<'a> {
     }
 
     fn interpret(&self, inputs: &Inputs, tools: &Tools<'_>) -> Result<Drawn> {
+        self.interpret_in(false, inputs, tools)
+    }
+
+    /// The interpreter's result, with the invocations of a wave in order or in the opposite order.
+    fn interpret_in(&self, backwards: bool, inputs: &Inputs, tools: &Tools<'_>) -> Result<Drawn> {
         let limit = tools.budget.interpreted;
-        let options = Options { subgroup_size: 32, shadow: true, limit, ..Default::default() };
+        let options = Options { subgroup_size: 32, shadow: true, limit, backwards };
         let [vertex, fragment] = &self.parts;
         interpreted_draw(&vertex.ir, Some(&fragment.ir), &self.state.vertex, inputs, options)
     }
@@ -323,6 +328,12 @@ impl<'a> Pair<'a> {
             },
             Err(why) => (own.clone(), Some(why)),
         };
+        if differs(&theirs) {
+            let backwards = self.interpret_in(true, inputs, tools).map_err(nothing)?;
+            if compare(&drawn, inputs, &self::own(&backwards).map_err(nothing)?, &own).is_err() {
+                return Err((Fate::ProvesNothing, "depends on the order of invocations".into()).into());
+            }
+        }
         let mut verdict = Verdict::default();
         for (route, ours) in &runs {
             verdict = compare(&drawn, inputs, ours, &theirs).map_err(|why| {

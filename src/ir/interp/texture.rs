@@ -114,7 +114,7 @@ impl Texture {
             Filter::Linear => {
                 let base = (n - 0.5).floor();
                 let weight = n - 0.5 - base;
-                (vec![(wrap(base as i64), 1.0 - weight), (wrap(base as i64 + 1), weight)], false)
+                (vec![(wrap(base as i64), 1.0 - weight), (wrap((base as i64).saturating_add(1)), weight)], false)
             }
         }
     }
@@ -123,7 +123,7 @@ impl Texture {
     fn taps_beyond(n: f64) -> (Vec<(Option<i64>, f64)>, bool) {
         let base = (n - 0.5).floor();
         let weight = n - 0.5 - base;
-        (vec![(Some(base as i64), 1.0 - weight), (Some(base as i64 + 1), weight)], false)
+        (vec![(Some(base as i64), 1.0 - weight), (Some((base as i64).saturating_add(1)), weight)], false)
     }
 
     /// A filtered sample of one level. `error` is that of the coordinates, in texels.
