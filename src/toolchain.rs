@@ -156,10 +156,14 @@ impl<'a> Toolchain<'a> {
     }
 }
 
-/// Glue under its keys. Writing a piece anew takes no longer than finding it in a store; it is kept there so that a store
-/// says what its pipelines are made of. A link asks for it once: then it is in the plans.
+/// Glue, of which a link asks for each piece once: then it is in the plans. Where there is a compiler, which fills the store,
+/// pieces are kept there under their keys, so that a store says what its pipelines are made of. Elsewhere they are written
+/// anew, which takes less time than finding them.
 impl GlueSource for Toolchain<'_> {
     fn piece(&self, key: &GlueKey) -> Result<Arc<GluePiece>> {
+        if self.compiler.is_none() {
+            return glue::emit(key).map(Arc::new);
+        }
         let name = keys::glue(key)?;
         if let Some(bytes) = self.cache.get(&name) {
             let piece = rmp_serde::from_slice(&bytes).map_err(|e| Error::malformed(format!("cached glue: {e}")))?;

@@ -38,7 +38,7 @@ pub use verify::{VerifyReport, verify};
 use crate::abi::layout::ResolvedLayout;
 use crate::error::{Context, Error, Result};
 use crate::metadata::finalize::{Facts, FinalNotes, StageFacts, finalize};
-use crate::metadata::write_v2::Counts;
+use crate::metadata::stage_text::Counts;
 use crate::state::PipelineState;
 use attach::{Unit, UnitStage, attach};
 use layout::Layout;

@@ -20,6 +20,7 @@ pub mod read_unlinked;
 mod register_words;
 pub mod registers;
 pub mod schema;
+pub mod stage_text;
 pub mod user_data;
 pub mod write_unlinked;
 pub mod write_v2;

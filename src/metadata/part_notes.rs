@@ -10,7 +10,7 @@ use super::registers::{
     COMPUTE_NUM_THREAD, Registers, StageRegisters, compute_num_thread, compute_pgm_rsrc2, rsrc1_vs,
 };
 use super::schema::Key;
-use super::write_v2::StageText;
+use super::stage_text::StageText;
 use crate::error::{Error, Result};
 use crate::target::{Stage, WaveSize};
 

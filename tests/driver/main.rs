@@ -11,6 +11,7 @@ mod kills;
 mod layout;
 #[path = "../support/link_support.rs"]
 mod link_support;
+mod metadata;
 mod prepared;
 mod resolve;
 mod robust;

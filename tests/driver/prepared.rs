@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::thread;
 
 /// Pipelines of every shape: their parts and a state.
-fn shapes() -> Vec<(Vec<Vec<u8>>, PipelineState)> {
+pub fn shapes() -> Vec<(Vec<Vec<u8>>, PipelineState)> {
     let pair = |vs: Unlinked, fs: Unlinked| vec![vs.build(), fs.build()];
     let mut constant = vertex();
     let StageKind::Vertex(v) = &mut constant.interface.kind else { unreachable!() };
