@@ -195,7 +195,7 @@ impl Job for Inner {
     }
 
     fn draws(&self) -> Option<u64> {
-        self.is_offered().then(|| self.uses())
+        (self.made().optimization != Optimization::None).then(|| self.uses())
     }
 
     fn take(&self, outcome: Outcome) -> Result<()> {

@@ -166,7 +166,7 @@ impl Io {
         if served {
             self.backoff = BACKOFF.0;
         }
-        self.requests.forget_delays();
+        self.requests.disconnected();
         self.try_at = Instant::now() + self.backoff;
         self.backoff = (2 * self.backoff).min(BACKOFF.1);
         let reach = if served { Reach::Connecting } else { Reach::Away(why) };

@@ -40,7 +40,7 @@ pub(crate) trait Job: Send + Sync {
     /// The words for the service; `inline` has ELFs sent with the answer.
     fn ask(&self, inline: bool) -> Ask;
 
-    /// Draws so far, of what the service judges by its use.
+    /// Draws so far, of what the service judges by its use; also after its answer, as it may judge again.
     fn draws(&self) -> Option<u64>;
 
     /// Takes what came of it.

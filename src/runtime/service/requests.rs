@@ -13,6 +13,11 @@ struct Request {
     inline: bool,
     /// How soon it is wanted, as was said last.
     class: Class,
+}
+
+/// Something that this connection's service judges by its use, before its answer and after.
+struct Drawn {
+    job: Weak<dyn Job>,
     /// Draws that the service was told of.
     told: u64,
 }
@@ -22,11 +27,12 @@ pub(super) struct Requests {
     by_id: BTreeMap<u64, Request>,
     /// Those that a busy service wants to be asked later.
     later: BTreeSet<(Instant, u64)>,
+    drawn: BTreeMap<u64, Drawn>,
 }
 
 impl Requests {
     pub(super) fn add(&mut self, job: &Arc<dyn Job>) {
-        let request = Request { job: Arc::downgrade(job), inline: false, class: Class::Soon, told: 0 };
+        let request = Request { job: Arc::downgrade(job), inline: false, class: Class::Soon };
         self.by_id.insert(job.id(), request);
     }
 
@@ -58,7 +64,9 @@ impl Requests {
         let request = self.by_id.get_mut(&id)?;
         let job = request.job.upgrade()?;
         request.class = job.class();
-        request.told = job.draws().unwrap_or(0);
+        if let Some(told) = job.draws() {
+            self.drawn.insert(id, Drawn { job: request.job.clone(), told });
+        }
         Some(job.ask(inline || request.inline))
     }
 
@@ -88,23 +96,26 @@ impl Requests {
         self.later.first().map(|(until, _)| *until)
     }
 
-    /// The connection is gone: all are asked again with the next one.
-    pub(super) fn forget_delays(&mut self) {
+    /// The connection is gone: all are asked again with the next one, whose service knows of no draws.
+    pub(super) fn disconnected(&mut self) {
         self.later.clear();
+        self.drawn.clear();
     }
 
     /// Draws since they were asked for last, by request.
     pub(super) fn draws(&mut self) -> Vec<(u64, u64)> {
-        let draws = self.by_id.iter_mut().filter_map(|(id, request)| {
-            let draws = request.job.upgrade()?.draws()?;
-            let new = draws.saturating_sub(std::mem::replace(&mut request.told, draws));
-            (new > 0).then_some((*id, new))
+        let mut new = Vec::new();
+        self.drawn.retain(|id, drawn| {
+            let Some(draws) = drawn.job.upgrade().and_then(|job| job.draws()) else { return false };
+            let since = draws.saturating_sub(std::mem::replace(&mut drawn.told, draws));
+            new.extend((since > 0).then_some((*id, since)));
+            true
         });
-        draws.collect()
+        new
     }
 
     /// Whether there may be draws to tell of.
     pub(super) fn counts_draws(&self) -> bool {
-        self.by_id.values().any(|request| request.class == Class::Optimize)
+        !self.drawn.is_empty()
     }
 }

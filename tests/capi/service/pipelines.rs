@@ -86,6 +86,9 @@ fn a_better_pipeline_replaces_a_linked_one() {
     assert_eq!((status.generation, status.optimization), (2, Optimization::Taken));
     assert_eq!(status.phase, Phase::Done(Route::Optimized("2 waves more".into())));
     assert_eq!(context.stats().unwrap().optimized, 1);
+    // The service counts on, for a compiler to come.
+    made.used(5);
+    service.until(1, |ask| matches!(ask, Ask::Used { draws } if *draws == [(id, 5)]));
     let told = events_until(&context, |event| event.kind == EventKind::Pipeline);
     assert_eq!(told.last().unwrap().generation, 2);
 }
