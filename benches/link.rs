@@ -1,28 +1,28 @@
-//! Linking: from parts that have been read before, from bytes, each piece of glue, and `verify`.
+//! Linking: distinct pairs of the corpus beside the copy of their bytes, what changes of state cost, from bytes and from a cache,
+//! threads; and each of our own pairs, each piece of glue, and `verify`.
 //!
-//! Besides criterion's estimates it prints p50 and p99 of many single links. With `DOVETAIL_BENCH_LIST` it prints those
-//! of each pipeline of the list, to be set beside another linker's.
+//! Tables of p50, p95 and p99 of single links come after criterion's estimates. With `DOVETAIL_BENCH_LIST` it measures the
+//! pipelines of the list as distinct ones, to be set beside another linker in one run.
 
-#[path = "support/remembering.rs"]
-mod remembering;
+#[path = "support/distinct.rs"]
+mod distinct;
 #[path = "support/mod.rs"]
 mod support;
 
 use criterion::{Criterion, criterion_group, criterion_main};
+use distinct::Pairs;
+use dovetail::abi::layout::ResolvedLayout;
 use dovetail::compile::Compiler;
 use dovetail::compile::llvm::LlvmCompiler;
 use dovetail::glue::{self, GlueKey, PieceKey};
-use dovetail::link::{EmitGlue, Object, Placement, link, link_objects, verify};
+use dovetail::link::{EmitGlue, GlueSource, Job, Object, Placement, Plans, link, verify};
 use dovetail::state::PipelineState;
-use remembering::remembering;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use support::Input;
 use support::times::{Times, head, measuring};
 
-/// Every so many pairs of the corpus are in the sample.
-const CORPUS_STEP: usize = 5;
 const RUNS: usize = 20_000;
 
 /// A pipeline, compiled early.
@@ -31,6 +31,7 @@ struct Pipeline {
     elfs: Vec<Vec<u8>>,
     objects: Vec<Object>,
     state: PipelineState,
+    layout: ResolvedLayout,
 }
 
 impl Pipeline {
@@ -41,7 +42,9 @@ impl Pipeline {
             stages.iter().map(|i| Some(compiler.compile(&i.module, &i.request).ok()?.0)).collect();
         let elfs = elfs?;
         let objects: Option<Vec<Object>> = elfs.iter().map(|elf| Object::parse(elf).ok()).collect();
-        let out = Self { name: name.to_owned(), elfs, objects: objects?, state: support::state(stages)? };
+        let state = support::state(stages)?;
+        let layout = ResolvedLayout::new(&state.layout).ok()?;
+        let out = Self { name: name.to_owned(), elfs, objects: objects?, state, layout };
         out.of_bytes(Placement::Adjacent).ok()?;
         Some(out)
     }
@@ -51,9 +54,10 @@ impl Pipeline {
         link(&parts, &self.state, placement, &EmitGlue)
     }
 
-    fn prepared(&self, placement: Placement, glue: &dyn dovetail::link::GlueSource) -> Vec<u8> {
+    fn prepared(&self, placement: Placement, glue: &dyn GlueSource, plans: Option<&Plans>) -> Vec<u8> {
         let objects: Vec<&Object> = self.objects.iter().collect();
-        link_objects(&objects, &self.state, placement, glue).expect("it has been linked before")
+        let job = Job { objects: &objects, state: &self.state, layout: &self.layout, placement, glue, plans };
+        job.link().expect("it has been linked before").elf
     }
 
     fn bytes(&self) -> usize {
@@ -73,17 +77,7 @@ fn pipelines() -> Vec<Pipeline> {
 }
 
 fn links(c: &mut Criterion) {
-    if let Some(list) = support::listed() {
-        head("pipeline of the list, from prepared parts");
-        for listed in list {
-            let stages: Vec<&Input> = listed.stages.iter().collect();
-            let Some(pipeline) = Pipeline::new(&listed.name, &stages) else {
-                println!("| {} | not linked | |", listed.name);
-                continue;
-            };
-            let glue = remembering();
-            Times::of(RUNS / 10, || pipeline.prepared(Placement::Adjacent, &glue)).row(&listed.name);
-        }
+    if support::listed().is_some() {
         return;
     }
     let pipelines = pipelines();
@@ -92,15 +86,15 @@ fn links(c: &mut Criterion) {
     for pipeline in &pipelines {
         for placement in [Placement::Adjacent, Placement::Chained] {
             let place = format!("{placement:?}").to_lowercase();
-            let glue = remembering();
+            let plans = Plans::default();
             let name = |how: &str| format!("{}, {place}, {how}", pipeline.name);
             let mut run = |how: &str, f: &dyn Fn() -> Vec<u8>| {
                 group.bench_function(name(how), |b| b.iter(f));
                 rows.push((name(how), Times::of(RUNS, f)));
             };
-            run("prepared, glue remembered", &|| pipeline.prepared(placement, &glue));
+            run("prepared", &|| pipeline.prepared(placement, &EmitGlue, Some(&plans)));
             if pipeline.objects.len() > 1 {
-                run("prepared, glue emitted", &|| pipeline.prepared(placement, &EmitGlue));
+                run("prepared, nothing planned", &|| pipeline.prepared(placement, &EmitGlue, None));
             }
             run("from bytes", &|| pipeline.of_bytes(placement).expect("it has been linked before"));
         }
@@ -112,7 +106,7 @@ fn links(c: &mut Criterion) {
     for pipeline in &pipelines {
         println!("{}: {} bytes of unlinked ELFs", pipeline.name, pipeline.bytes());
     }
-    head("one link");
+    head("one link, into memory of its own");
     rows.iter().for_each(|(name, times)| times.row(name));
 }
 
@@ -126,11 +120,12 @@ fn pieces(c: &mut Criterion) {
         asked.borrow_mut().insert(key.clone(), ());
         glue::emit(key).map(Arc::new)
     };
-    for pipeline in pipelines() {
-        pipeline.prepared(Placement::Adjacent, &note);
+    for mut pipeline in pipelines() {
+        pipeline.prepared(Placement::Adjacent, &note, None);
         // The vertex stage alone asks for what stands in for a fragment shader.
-        if let (Some(vertex), true) = (pipeline.objects.first(), pipeline.objects.len() > 1) {
-            link_objects(&[vertex], &pipeline.state, Placement::Adjacent, &note).expect("a pipeline of depth alone");
+        if pipeline.objects.len() > 1 {
+            pipeline.objects.truncate(1);
+            pipeline.prepared(Placement::Adjacent, &note, None);
         }
     }
     let mut group = c.benchmark_group("glue");
@@ -152,31 +147,18 @@ fn pieces(c: &mut Criterion) {
     rows.iter().for_each(|(name, times)| times.row(name));
 }
 
-/// How real pairs spread.
-fn corpus(_: &mut Criterion) {
-    if support::listed().is_some() || !measuring() {
+/// Many different pairs, one after the other.
+fn distinct_pairs(_: &mut Criterion) {
+    if !measuring() {
         return;
     }
-    let mut medians = Vec::new();
-    for (vertex, fragment) in support::corpus_pairs(CORPUS_STEP) {
-        let Some(pipeline) = Pipeline::new(&vertex.name, &[&vertex, &fragment]) else { continue };
-        let glue = remembering();
-        let prepared = Times::of(500, || pipeline.prepared(Placement::Adjacent, &glue));
-        let bytes = Times::of(500, || pipeline.of_bytes(Placement::Adjacent));
-        medians.push((prepared.percentile(50), bytes.percentile(50)));
+    match support::listed() {
+        Some(list) => {
+            let pairs = list.into_iter().filter_map(|listed| <[Input; 2]>::try_from(listed.stages).ok());
+            Pairs::new(pairs.map(|[vertex, fragment]| (vertex, fragment)).collect()).report();
+        }
+        None => Pairs::new(support::corpus_pairs(1)).combined().report(),
     }
-    if medians.is_empty() {
-        println!("\nno pairs of corpus/: fetch them with ./dev corpus");
-        return;
-    }
-    println!("\n| {} pairs of corpus, adjacent | p50 ns of the median pair | of the slowest |", medians.len());
-    println!("| --- | ---: | ---: |");
-    let row = |name: &str, mut of: Vec<u64>| {
-        of.sort_unstable();
-        println!("| {name} | {} | {} |", of[of.len() / 2], of[of.len() - 1]);
-    };
-    row("prepared, glue remembered", medians.iter().map(|m| m.0).collect());
-    row("from bytes", medians.iter().map(|m| m.1).collect());
 }
 
 criterion_group! {
@@ -185,6 +167,6 @@ criterion_group! {
         .sample_size(30)
         .warm_up_time(std::time::Duration::from_millis(200))
         .measurement_time(std::time::Duration::from_millis(800));
-    targets = links, pieces, corpus
+    targets = links, pieces, distinct_pairs
 }
 criterion_main!(benches);

@@ -9,21 +9,19 @@ mod library;
 mod link_support;
 #[path = "support/raw_lmdb.rs"]
 mod raw_lmdb;
-#[path = "support/remembering.rs"]
-mod remembering;
 #[path = "../tests/support/mod.rs"]
 mod support;
 #[path = "support/times.rs"]
 mod times;
 
 use criterion::{Criterion, criterion_group, criterion_main};
+use dovetail::abi::layout::ResolvedLayout;
 use dovetail::keys;
-use dovetail::link::{Object, Placement, link_objects};
+use dovetail::link::{EmitGlue, Job, Object, Placement, Plans};
 use dovetail::runtime::{
     Context, ContextInfo, Layout, ModuleRef, Pipeline, PipelineFlags, PipelineInfo, Shader, ShaderInfo,
 };
 use dovetail::target::{GfxIp, Stage};
-use remembering::remembering;
 use std::path::Path;
 use std::process::Command;
 use times::{Times, head, measuring};
@@ -32,7 +30,8 @@ const RUNS: usize = 20_000;
 
 fn context(dir: &Path) -> Context {
     let dir = dir.join("cache");
-    let info = ContextInfo { cache_dir: Some(&dir), target: GfxIp::Gfx1030, max_memory: 1 << 20 };
+    let info =
+        ContextInfo { cache_dir: Some(&dir), target: GfxIp::Gfx1030, max_memory: 1 << 20, socket: None, app: "" };
     Context::new(&info).expect("a context")
 }
 
@@ -44,6 +43,7 @@ fn shader(context: &Context, stage: Stage, module: &[u8]) -> Shader {
         wave: None,
         specialization: &[],
         no_disk: false,
+        fail_on_compile: false,
         priority: 0,
         user: 0,
     };
@@ -58,7 +58,7 @@ fn links(c: &mut Criterion) {
     let parts = [link_support::vertex(), link_support::fragment()].map(|part| part.build());
     let objects = parts.each_ref().map(|elf| Object::parse(elf).expect("a part"));
     let objects: Vec<&Object> = objects.iter().collect();
-    let glue = remembering();
+    let (places, plans) = (ResolvedLayout::new(&state.layout).expect("a layout"), Plans::default());
     let [vs, fs] = [(Stage::Vertex, 1), (Stage::Fragment, 2)].map(|(s, n)| shader(&context, s, &cache::module(n)));
     let shaders = [&vs, &fs];
     let info = PipelineInfo {
@@ -70,8 +70,10 @@ fn links(c: &mut Criterion) {
         priority: 0,
         user: 0,
     };
-    let mut out = vec![0; 1 << 16];
-    let mut rust = || link_objects(&objects, &state, Placement::Adjacent, &glue).expect("a pipeline").len();
+    let [mut out, mut memory] = [vec![0; 1 << 16], vec![0; 1 << 16]];
+    let (placement, plans) = (Placement::Adjacent, Some(&plans));
+    let job = Job { objects: &objects, state: &state, layout: &places, placement, glue: &EmitGlue, plans };
+    let mut rust = || job.link_into(&mut memory).expect("a pipeline");
     let mut into = || context.link_into(&info, &mut out).expect("a pipeline");
     let create = || Pipeline::new(&context, &info).expect("a pipeline");
     let pipeline = create();
@@ -137,7 +139,7 @@ fn hits(c: &mut Criterion) {
     };
     row("the cache's hit", &mut || made.0.get(&keys[next()]).expect("a hit").len());
     row("BLAKE3 of its bytes", &mut || usize::from(blake3::keyed_hash(&keys[next()].0, &elf).as_bytes()[0]));
-    let cold = ContextInfo { cache_dir: None, target: GfxIp::Gfx1030, max_memory: 0 };
+    let cold = ContextInfo { cache_dir: None, target: GfxIp::Gfx1030, max_memory: 0, socket: None, app: "" };
     row("a context without a cache", &mut || usize::from(Context::new(&cold).is_ok()));
     row("a shader whose part is in memory", &mut || {
         usize::from(shader(&warm, Stage::Vertex, &modules[next()]).status().is_ok())

@@ -21,6 +21,7 @@ pub const COMPILER: Sources = Sources {
         "abi",
         "compile",
         "elf.rs",
+        "fixed.rs",
         "ir",
         "isa",
         "kinds.rs",
@@ -48,7 +49,8 @@ pub const COMPILER: Sources = Sources {
         // What only the link does.
         "metadata/finalize.rs",
         "metadata/graphics.rs",
-        "metadata/merge.rs",
+        "metadata/part_notes.rs",
+        "metadata/stage_text.rs",
         "metadata/write_v2.rs",
         "reloc/apply.rs",
     ],

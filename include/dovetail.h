@@ -2,7 +2,8 @@
  *
  * Every info struct begins with its `size` (sizeof at the caller) and its `flags`; flags that the library does not know are
  * DVT_E_ARGUMENT, and so are null and misaligned pointers and sizes that cannot be. Formats, stages, rates and descriptor types
- * are Vulkan's numbers. Any thread may call anything; nothing here blocks on anything but the disk. */
+ * are Vulkan's numbers. Any thread may call anything; nothing here waits for anything but the disk, unless
+ * its name says so. */
 
 #ifndef DOVETAIL_H
 #define DOVETAIL_H
@@ -17,16 +18,17 @@
 // Done.
 #define DVT_OK 0
 
-// Not in memory, and the flags forbid to look on the disk. A wait looks there.
+// On its way from the service; or not in memory, and the flags forbid to look on the disk.
 #define DVT_PENDING 1
 
-// Not in the cache, and nobody is there who compiles. Use your own compiler.
+// Not in the cache, and no service can be reached that compiles. Use your own compiler.
 #define DVT_NOT_CACHED 2
 
-// The parts cannot be linked with this state, and the cache has not the pipeline whole. Use your own compiler.
+// The parts cannot be linked with this state, the cache has not the pipeline whole, and no service can be reached that makes it
+// so. Use your own compiler.
 #define DVT_NEEDS_FULL_COMPILE 3
 
-// The time is over. Kept for services: nothing here waits.
+// The time is over, and what was waited for is still on its way.
 #define DVT_TIMEOUT 4
 
 // The memory is too small; `*size` says what is needed, nothing was written.
@@ -53,7 +55,7 @@
 // A mistake in the library. The object is of no use any more; everything else goes on.
 #define DVT_E_BUG -70
 
-// A compiler process died of this shader. Kept for services.
+// A compiler process of the service died of this shader.
 #define DVT_E_QUARANTINED -71
 
 // `target`: gfx1030, by the machine number in the flags of its ELFs.
@@ -62,13 +64,16 @@
 // `root`, `offset`, `push_constant_root`: the library chooses (docs/state.md says how).
 #define DVT_AUTO 4294967295
 
-// Flag of a shader: look in memory only.
+// Flag of a shader: look in memory only; a service's thread looks on the disk.
 #define DVT_SHADER_NO_DISK 1
 
-// Flag of a pipeline: never have anything compiled for it. Without a service nothing is.
+// Flag of a shader: never have it compiled.
+#define DVT_SHADER_FAIL_ON_COMPILE 2
+
+// Flag of a pipeline: never have anything compiled for it.
 #define DVT_PIPELINE_FAIL_ON_COMPILE 1
 
-// Flag of a pipeline: look in memory only.
+// Flag of a pipeline: look in memory only; a service's thread looks on the disk.
 #define DVT_PIPELINE_NO_DISK 2
 
 // Flag of a pipeline: whole, if the cache has it so; else linked.
@@ -110,10 +115,10 @@
 // `placement`: parts are joined by branches.
 #define DVT_PLACEMENT_CHAINED 1
 
-// `state` of a shader or pipeline: not looked for on the disk yet.
+// `state` of a shader or pipeline: not looked for on the disk yet, or on its way from the service.
 #define DVT_STATE_PENDING 0
 
-// `state`: a part is not in the cache.
+// `state`: a part is not in the cache, and no service can be reached.
 #define DVT_STATE_NOT_CACHED 1
 
 // `state` of a pipeline: it needs a whole compile; `reason` says why.
@@ -131,8 +136,41 @@
 // `route`: linked.
 #define DVT_ROUTE_LINKED 1
 
-// `route`: compiled whole by whoever filled the cache.
+// `route`: compiled whole by whoever filled the cache, or by the service.
 #define DVT_ROUTE_WHOLE 2
+
+// `route`: linked at first, and then replaced by what the service has compiled whole.
+#define DVT_ROUTE_OPTIMIZED 3
+
+// `optimization`: the service was not asked for better code.
+#define DVT_OPTIMIZATION_NONE 0
+
+// `optimization`: the service decides by the pipeline's use when it is compiled whole.
+#define DVT_OPTIMIZATION_OFFERED 1
+
+// `optimization`: the code is better, and is generation 2.
+#define DVT_OPTIMIZATION_TAKEN 2
+
+// `optimization`: the linked pipeline is as good.
+#define DVT_OPTIMIZATION_KEPT 3
+
+// `optimization`: it could not be compiled whole. The linked pipeline stays.
+#define DVT_OPTIMIZATION_FAILED 4
+
+// `service`: the context has none.
+#define DVT_SERVICE_NONE 0
+
+// `service`: nothing had to be asked yet.
+#define DVT_SERVICE_IDLE 1
+
+// `service`: not yet, or not any more. What was asked waits for it.
+#define DVT_SERVICE_CONNECTING 2
+
+// `service`: connected.
+#define DVT_SERVICE_CONNECTED 3
+
+// `service`: it cannot be reached; it is tried again from time to time.
+#define DVT_SERVICE_AWAY 4
 
 // `reason`: linking does it, or was not tried.
 #define DVT_REASON_NONE 0
@@ -157,6 +195,9 @@
 
 // `kind` of an event: a pipeline has a new generation, or has failed.
 #define DVT_EVENT_PIPELINE 1
+
+// `kind` of an event: the service was reached, or cannot be any more.
+#define DVT_EVENT_SERVICE 2
 
 // Tables, cache, events. Any thread.
 typedef struct dvt_context dvt_context;
@@ -184,6 +225,14 @@ typedef struct dvt_context_info {
   uint32_t target;
   // MiB of parts in memory past which those that no shader holds are dropped. 0: 64.
   uint32_t max_memory_mib;
+  // Socket of a service that compiles what is missing; it need not be there yet. NULL: none. Any bytes but 0.
+  const uint8_t *socket;
+  // Bytes of it.
+  size_t socket_bytes;
+  // A name for people, such as the game's, UTF-8; the service shows it.
+  const uint8_t *app;
+  // Bytes of it.
+  size_t app_bytes;
 } dvt_context_info;
 
 // 256 bits.
@@ -214,6 +263,18 @@ typedef struct dvt_stats {
   uint64_t bad;
   // Bytes of ELFs whose parts are in memory.
   uint64_t memory_bytes;
+  // Parts and pipelines that the service was asked for.
+  uint64_t asked;
+  // Of them, those that it answered.
+  uint64_t answered;
+  // Of them, those that will not be.
+  uint64_t failed;
+  // Pipelines that were replaced by better ones.
+  uint64_t optimized;
+  // `DVT_SERVICE_…`; `dvt_context_service` has it in words.
+  uint32_t service;
+  // 0.
+  uint32_t reserved;
 } dvt_stats;
 
 // An event.
@@ -224,9 +285,9 @@ typedef struct dvt_event {
   uint32_t kind;
   // `user` of the object.
   uint64_t user;
-  // The pipeline's generation.
+  // The pipeline's generation; 1 for a service that was reached.
   uint32_t generation;
-  // `DVT_OK`, or why it failed.
+  // `DVT_OK`, or why it failed or cannot be reached.
   int32_t result;
 } dvt_event;
 
@@ -296,7 +357,7 @@ typedef struct dvt_shader_info {
   uint32_t size;
   // `DVT_SHADER_…`.
   uint32_t flags;
-  // SPIR-V; it is not kept. NULL: `digest` stands for it.
+  // SPIR-V; it is copied only where there is a service. NULL: `digest` stands for it.
   const uint32_t *code;
   // Bytes of it.
   size_t code_bytes;
@@ -315,7 +376,7 @@ typedef struct dvt_shader_info {
   uint32_t stage;
   // Lanes of a wave, 32 or 64; 0: as `dovetail populate` chooses.
   uint32_t wave;
-  // How soon a service should compile it, more is sooner.
+  // How soon a service should compile it. 0: before it is needed; more: as if a thread waited for it.
   uint32_t priority;
   // Yours: events have it.
   uint64_t user;
@@ -407,7 +468,7 @@ typedef struct dvt_pipeline_info {
   uint32_t device_index;
   // `DVT_PLACEMENT_…`.
   uint32_t placement;
-  // How soon a service should compile what is missing, more is sooner.
+  // How soon a service should compile what is missing, as of a shader.
   uint32_t priority;
   // Yours: events have it.
   uint64_t user;
@@ -419,7 +480,7 @@ typedef struct dvt_pipeline_status_t {
   uint32_t size;
   // `DVT_STATE_…`.
   uint32_t state;
-  // 0 no ELF, 1 linked or whole.
+  // 0 no ELF, 1 linked or whole, 2 replaced by better code.
   uint32_t generation;
   // `DVT_ROUTE_…`.
   uint32_t route;
@@ -431,6 +492,10 @@ typedef struct dvt_pipeline_status_t {
   uint64_t bytes;
   // Draws that `dvt_pipeline_used` has told of.
   uint64_t used;
+  // `DVT_OPTIMIZATION_…`.
+  uint32_t optimization;
+  // 0.
+  uint32_t reserved;
 } dvt_pipeline_status_t;
 
 #ifdef __cplusplus
@@ -445,10 +510,13 @@ uint32_t dvt_abi_version(void);
 size_t dvt_last_error(char *buf,
                       size_t size);
 
-// Makes a context. The cache is opened for reading: nothing is written, locked or mapped.
-int32_t dvt_context_create(const struct dvt_context_info *info, struct dvt_context **out);
+// Makes a context. The cache is opened for reading: nothing is written, locked or mapped. A service is not asked yet: a thread of
+// the context's own does so, which is started when something is missing.
+int32_t dvt_context_create(const struct dvt_context_info *info,
+                           struct dvt_context **out);
 
-// Ends a context. Handles that were made with it stay good; it is gone with the last of them.
+// Ends a context. Handles that were made with it stay good; it is gone with the last of them, and its thread, if it has one, has
+// ended before that call returns.
 void dvt_context_destroy(struct dvt_context *context);
 
 // Key of everything that decides code besides shaders and state: `VK_KHR_pipeline_binary`'s global key.
@@ -456,6 +524,9 @@ int32_t dvt_context_key(const struct dvt_context *context, struct dvt_key *out);
 
 // Counters so far.
 int32_t dvt_context_stats(const struct dvt_context *context, struct dvt_stats *out);
+
+// Whether there is a service, in words, and if not, why. As `dvt_last_error`; 0 where there is no context.
+size_t dvt_context_service(const struct dvt_context *context, char *buf, size_t size);
 
 // A descriptor for `poll` that is readable while there are events. It is the context's: do not close or read it. Or a result
 // code below 0.
@@ -470,8 +541,9 @@ int32_t dvt_layout_create(const struct dvt_layout_info *info, struct dvt_layout 
 // Ends a layout. Pipelines that were made with it go on.
 void dvt_layout_destroy(struct dvt_layout *layout);
 
-// Makes a shader and looks for its part. `DVT_OK`, `DVT_PENDING` and `DVT_NOT_CACHED` give a handle; so does a part that is in
-// the cache and of no use, with the result code of why. Every later use of a shader that has no part looks again.
+// Makes a shader and looks for its part; a service is asked for one that is missing, and not waited for. `DVT_OK`, `DVT_PENDING`
+// and `DVT_NOT_CACHED` give a handle; so does a part that is in the cache and of no use, with the result code of why. Every later
+// use of a shader that is not cached looks again.
 int32_t dvt_shader_create(const struct dvt_context *context,
                           const struct dvt_shader_info *info,
                           struct dvt_shader **out);
@@ -479,8 +551,8 @@ int32_t dvt_shader_create(const struct dvt_context *context,
 // Where a shader stands, without looking for its part.
 int32_t dvt_shader_status(const struct dvt_shader *shader, struct dvt_shader_status_t *out);
 
-// Looks for a shader's part, on the disk too, and answers as `dvt_shader_create`. Without a service there is nothing else to wait
-// for, and `timeout_ns` is not looked at.
+// Waits for a shader's part, until it is there, has failed, the service cannot be reached, or the time is over: `DVT_TIMEOUT`.
+// Answers as `dvt_shader_create`. Where there is no service, it looks on the disk, and returns at once. `UINT64_MAX` is for ever.
 int32_t dvt_shader_wait(const struct dvt_shader *shader,
                         uint64_t timeout_ns);
 
@@ -494,13 +566,13 @@ int32_t dvt_pipeline_link_into(const struct dvt_context *context,
                                void *out,
                                size_t *size);
 
-// Makes a pipeline, and links it if its parts are at hand. `DVT_OK`, `DVT_PENDING`, `DVT_NOT_CACHED` and `DVT_NEEDS_FULL_COMPILE`
+// Makes a pipeline, and links it if its parts are at hand; else a service's thread does when they are. `DVT_OK`, `DVT_PENDING`, `DVT_NOT_CACHED` and `DVT_NEEDS_FULL_COMPILE`
 // give a handle; so does a link that failed, with the result code of why. Without a handle `*out` is NULL.
 int32_t dvt_pipeline_create(const struct dvt_context *context,
                             const struct dvt_pipeline_info *info,
                             struct dvt_pipeline **out);
 
-// 0: no ELF yet; 1: linked, or whole. One relaxed load: for every bind. A handle that is NULL has none.
+// 0: no ELF yet; 1: linked, or whole; 2: replaced by better code. One relaxed load: for every bind. A handle that is NULL has none.
 uint32_t dvt_pipeline_generation(const struct dvt_pipeline *pipeline);
 
 // Where the generation is kept, as long as the pipeline lives: a relaxed atomic load of it is all that
@@ -520,8 +592,9 @@ int32_t dvt_pipeline_read(const struct dvt_pipeline *pipeline,
                           void *out,
                           size_t *size);
 
-// Tries once more, on the disk too, and answers as `dvt_pipeline_create`; `DVT_NOT_CACHED` for a generation that nobody makes.
-// Without a service there is nothing else to wait for, and `timeout_ns` is not looked at.
+// Waits until a pipeline is of this generation, it is certain that it will not be, the service cannot be reached, or the time is
+// over: `DVT_TIMEOUT`. Answers as `dvt_pipeline_create`; `DVT_NOT_CACHED` for a generation that nobody makes. Where there is no
+// service, it looks on the disk, and returns at once. `UINT64_MAX` is for ever.
 int32_t dvt_pipeline_wait(const struct dvt_pipeline *pipeline,
                           uint32_t generation,
                           uint64_t timeout_ns);

@@ -1,7 +1,7 @@
-//! The bytes of an ELF to its sections, symbols and relocations, with every name and bound checked.
+//! Parses an ELF's bytes into its sections, symbols and relocations, with every name and bound checked.
 //!
-//! One reader for a code generator's objects, for unlinked ELFs and for pipeline ELFs: 64-bit little-endian AMDGPU ELFs, at
-//! any alignment in memory. Nothing here knows what a section is for.
+//! One reader for a code generator's objects, for unlinked ELFs and for pipeline ELFs: 64-bit little-endian AMDGPU
+//! ELFs, at any alignment in memory. It does not interpret sections.
 
 use crate::error::{Error, Result};
 use object::LittleEndian as LE;
@@ -45,7 +45,7 @@ pub(crate) mod stt {
     pub const SECTION: u8 = 3;
 }
 
-/// Bytes of an entry.
+/// Sizes of table entries, in bytes.
 pub(crate) mod size {
     pub const HEADER: u64 = 64;
     pub const SECTION: u64 = 64;
@@ -53,7 +53,7 @@ pub(crate) mod size {
     pub const REL: u64 = 16;
 }
 
-/// An ELF, read.
+/// A parsed ELF.
 pub(crate) struct Elf<'a> {
     pub os_abi: u8,
     pub abi_version: u8,
@@ -61,7 +61,7 @@ pub(crate) struct Elf<'a> {
     pub machine: u16,
     pub flags: u32,
     pub sections: Vec<Section<'a>>,
-    /// The symbols of the first symbol table, the null symbol too.
+    /// The symbols of the first symbol table, including the null symbol.
     pub symbols: Vec<Symbol<'a>>,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct Section<'a> {
     pub kind: u32,
     pub flags: u64,
     pub align: u64,
-    /// Bytes of an entry, where the section is a table; else 0.
+    /// Bytes per entry if the section is a table; otherwise 0.
     #[cfg(feature = "llvm")]
     pub entry_size: u64,
     pub link: u32,
@@ -79,10 +79,10 @@ pub(crate) struct Section<'a> {
     pub data: &'a [u8],
 }
 
-/// Where a symbol is.
+/// Section of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Home {
-    /// Nowhere: someone has to supply it.
+    /// Undefined: another file has to define it.
     Undefined,
     /// In the section with this index.
     Section(u32),
@@ -100,7 +100,7 @@ pub(crate) struct Symbol<'a> {
     pub home: Home,
 }
 
-/// A relocation whose addend stands in place.
+/// A relocation with its addend in place.
 pub(crate) struct Rel {
     pub offset: u64,
     pub kind: u32,
@@ -127,7 +127,7 @@ impl<'a> Elf<'a> {
         })
     }
 
-    /// The first section of this name, with its index.
+    /// The first section with this name, with its index.
     pub(crate) fn section(&self, name: &str) -> Option<(u32, &Section<'a>)> {
         (0u32..).zip(&self.sections).find(|(_, s)| s.name == name)
     }
@@ -144,12 +144,12 @@ impl<'a> Elf<'a> {
 }
 
 impl Section<'_> {
-    /// Whether PAL puts it into the GPU's memory.
+    /// Whether PAL uploads it to the GPU's memory.
     pub(crate) fn is_uploaded(&self) -> bool {
         self.flags & shf::ALLOC != 0
     }
 
-    /// The records of a section of relocations without addends.
+    /// The entries of a section of relocations without addends.
     pub(crate) fn rels(&self) -> Result<Vec<Rel>> {
         let (records, rest) = self.data.as_chunks::<16>();
         if !rest.is_empty() {

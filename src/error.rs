@@ -1,9 +1,9 @@
-//! What can go wrong, and whose fault it is.
+//! Errors, by whose fault they are.
 //!
-//! Every failure is one of four kinds, plus the world outside (files, workers). The kind decides what a caller does:
-//! a malformed or unsupported shader is reported and skipped, `NeedsFullCompile` is answered by compiling the whole
-//! pipeline, a bug is ours. The trail says where: file, entry point, instruction or byte, innermost last.
-//! To add a reason for a whole compile, add a variant to [`FullCompile`]; nothing matches on text.
+//! Every failure is one of four kinds, plus the environment (files, workers). The kind decides what a caller does: a
+//! malformed or unsupported shader is reported and skipped, `NeedsFullCompile` is answered by compiling the whole
+//! pipeline, a bug is ours. The trail gives the location: file, entry point, instruction or byte, innermost last.
+//! To add a reason for a whole-pipeline compile, add a variant to [`FullCompile`]; nothing matches on text.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -12,43 +12,43 @@ use std::fmt;
 /// The result of everything fallible in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A failure: its kind, and the trail of places it came through.
+/// A failure: its kind, and the trail of locations that it passed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Error {
     kind: Box<ErrorKind>,
-    /// Innermost first, as it is collected on the way out.
+    /// Innermost first, as collected on the way out.
     trail: Vec<String>,
 }
 
-/// Whose fault a failure is, and what there is to do about it.
+/// Kind of a failure: whose fault it is, and so what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ErrorKind {
     /// The input breaks the rules of its own format.
     Malformed(String),
-    /// The input is right, and we do not do this yet. `feature` is a stable name that summaries group by,
-    /// such as `OpImageSparseSampleImplicitLod` or `capability Geometry`.
+    /// The input is valid but not supported yet. `feature` is a stable name that summaries group by, such as
+    /// `OpImageSparseSampleImplicitLod` or `capability Geometry`.
     Unsupported {
         /// Stable name of the feature, for grouping.
         feature: String,
         /// The particular case: instruction, id, operand.
         detail: String,
     },
-    /// The parts cannot be linked with this state; compiling the whole pipeline can.
+    /// The parts cannot be linked with this state; a whole-pipeline compile can handle it.
     NeedsFullCompile(FullCompile),
     /// Our own mistake.
     Bug(String),
-    /// The compiler process died on this input, on a fresh worker too. A bug (ours or LLVM's) that cost one shader.
+    /// The compiler process died on this input, also in a fresh worker. A bug (ours or LLVM's) that cost one shader.
     Quarantined {
-        /// How it died.
+        /// Cause of death.
         death: Death,
-        /// What it said last.
+        /// Its last output.
         detail: String,
     },
-    /// The world outside: a file, a process, a store.
+    /// The environment: a file, a process, a store.
     Environment(String),
 }
 
-/// How a compiler process ended.
+/// End of a compiler process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Death {
@@ -58,7 +58,7 @@ pub enum Death {
     TimedOut,
     /// Its address-space limit was reached.
     OutOfMemory,
-    /// It answered something that is no answer.
+    /// Its answer was invalid.
     Garbled,
 }
 
@@ -73,38 +73,38 @@ impl fmt::Display for Death {
     }
 }
 
-/// Why a pipeline cannot be linked from its separately compiled parts.
+/// Reason why a pipeline cannot be linked from its separately compiled parts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FullCompile {
-    /// The parts were shaped by another specialization value than the state gives.
+    /// The parts were compiled for another specialization value than the state's.
     Specialization {
         /// `SpecId` of the constant.
         id: u32,
     },
-    /// More values cross a joint than registers can carry (136 VGPRs, 44 SGPRs).
+    /// More values pass between parts than registers hold (136 VGPRs, 44 SGPRs).
     TooManyValues {
-        /// What crosses: `vertex parameters`, `vertex inputs`, `fragment colours`.
+        /// Kind of the values: `vertex parameters`, `vertex inputs`, `fragment colours`.
         what: String,
-        /// How many dwords.
+        /// Number of dwords.
         count: u32,
     },
-    /// The resource layout puts a descriptor where the relocations of a part cannot reach it.
+    /// The resource layout puts a descriptor out of reach of a part's relocations.
     ResourceLayout {
         /// Descriptor set.
         set: u32,
         /// Binding in it.
         binding: u32,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
     /// A state item has no prolog or epilog form yet.
     State {
-        /// The item, in the words of the state file.
+        /// The item, as named in the state file.
         item: String,
     },
-    /// The parts do not fit together: other wave size, target, or generation of the format.
+    /// The parts do not fit together: different wave size, target, or format generation.
     Mismatch {
-        /// What differs.
+        /// The difference.
         what: String,
     },
 }
@@ -150,7 +150,7 @@ impl Error {
         Self::new(ErrorKind::Bug(what.into()))
     }
 
-    /// The world outside failed.
+    /// A failure of the environment.
     pub fn environment(what: impl Into<String>) -> Self {
         Self::new(ErrorKind::Environment(what.into()))
     }
@@ -160,12 +160,12 @@ impl Error {
         Self::new(ErrorKind::Quarantined { death, detail: detail.into() })
     }
 
-    /// What kind of failure this is.
+    /// Kind of this failure.
     pub fn kind(&self) -> &ErrorKind {
         &self.kind
     }
 
-    /// The same failure, seen from one place further out. A place that is named already is not named twice.
+    /// Adds an outer location to the trail, unless it is the outermost already.
     #[must_use]
     pub fn at(mut self, place: impl Into<String>) -> Self {
         let place = place.into();
@@ -175,12 +175,12 @@ impl Error {
         self
     }
 
-    /// The outermost place, such as the file.
+    /// The outermost location, such as the file.
     pub fn place(&self) -> Option<&str> {
         self.trail.last().map(String::as_str)
     }
 
-    /// The reason, if this asks for a whole-pipeline compile.
+    /// The reason, if this requires a whole-pipeline compile.
     pub fn full_compile(&self) -> Option<&FullCompile> {
         match &*self.kind {
             ErrorKind::NeedsFullCompile(reason) => Some(reason),
@@ -188,8 +188,7 @@ impl Error {
         }
     }
 
-    /// The same failure where everything was compiled whole, so that asking for that would lead nowhere: what the reason
-    /// then means.
+    /// The meaning of this failure in a whole-pipeline compile, where requesting another would be futile.
     #[must_use]
     pub fn of_whole_compile(self) -> Self {
         let Self { kind, trail } = self;
@@ -197,7 +196,7 @@ impl Error {
             ErrorKind::NeedsFullCompile(reason) => {
                 let detail = reason.to_string();
                 match reason {
-                    // The code has the state's own values and layout: what still differs is nothing that code could have.
+                    // The code has the state's own values and layout: no code could remove the remaining difference.
                     FullCompile::Specialization { .. } | FullCompile::ResourceLayout { .. } => {
                         ErrorKind::Malformed(detail)
                     }
@@ -217,8 +216,8 @@ impl Error {
         Self { kind: Box::new(kind), trail }
     }
 
-    /// Process exit code of the command line for this kind: 2 malformed, 3 unsupported, 4 needs a whole compile,
-    /// 5 the world outside, 70 our bug, 71 a compiler that died.
+    /// Process exit code of the command line for this kind: 2 malformed, 3 unsupported, 4 needs a whole-pipeline
+    /// compile, 5 environment, 70 our bug, 71 a compiler that died.
     pub fn exit_code(&self) -> u8 {
         match &*self.kind {
             ErrorKind::Malformed(_) => 2,
@@ -250,12 +249,12 @@ impl fmt::Display for Error {
     }
 }
 
-/// A name from outside as it may be printed: one line, and nothing in it that a terminal would obey.
+/// A name from outside, made printable: one line, without terminal control characters.
 pub fn printable(name: &str) -> Cow<'_, str> {
     escaped(name, char::is_control)
 }
 
-/// The same for text of several lines.
+/// Text of several lines, made printable likewise.
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c.is_control() && c != '\n' && c != '\t')
 }
@@ -279,9 +278,9 @@ impl From<std::io::Error> for Error {
     }
 }
 
-/// Adds a place to the trail of a failed result.
+/// Adds a location to the trail of a failed result.
 pub trait Context<T> {
-    /// Names the place, only when there is something to name it for.
+    /// Names the location; evaluated only on failure.
     fn at<S: Into<String>>(self, place: impl FnOnce() -> S) -> Result<T>;
 }
 

@@ -1,4 +1,4 @@
-//! Writes files so that they appear whole or not at all.
+//! Writes files so that they appear complete or not at all.
 
 use crate::error::{Context, Result};
 use std::ffi::OsString;
@@ -7,11 +7,11 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Writes a file beside its place and renames it, so that a full disk or a kill leaves what was there before. A path that
-/// leads to something else than a regular file, such as a device or a pipe, is written to as it is.
+/// Writes a temporary file beside the path and renames it, so that a full disk or a kill leaves the old contents. A
+/// path to something other than a regular file, such as a device or a pipe, is written directly.
 ///
 /// # Errors
-/// Environment, with the path: it cannot be made, or not be written whole.
+/// Environment, with the path: it cannot be created or completely written.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let place = || path.display().to_string();
     match fs::metadata(path) {
@@ -20,7 +20,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
             file.write_all(bytes).at(place)
         }
         Ok(there) => {
-            // The place is where links lead to, and the file there keeps its permissions.
+            // Links are followed, and the old file's permissions are kept.
             let path = path.canonicalize().at(place)?;
             replace(&path, bytes, Some(there.permissions())).at(place)
         }
@@ -29,7 +29,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 fn replace(path: &Path, bytes: &[u8], permissions: Option<fs::Permissions>) -> Result<()> {
-    /// Names of one process differ by it.
+    /// Makes names unique within a process.
     static SERIAL: AtomicU32 = AtomicU32::new(0);
     let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
     let mut name = OsString::from(".");
@@ -42,7 +42,7 @@ fn replace(path: &Path, bytes: &[u8], permissions: Option<fs::Permissions>) -> R
     });
     let renamed = written.and_then(|()| fs::rename(&part, path));
     if renamed.is_err() {
-        // Whether or not it is there.
+        // Whether or not it exists.
         let _ = fs::remove_file(&part);
     }
     Ok(renamed?)

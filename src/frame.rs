@@ -1,20 +1,20 @@
 //! Messages over pipes and sockets: a 32-bit little-endian length, then MessagePack of that many bytes.
 //!
-//! A frame that is longer than the reader's limit is refused before it is read, and a body is read in steps, so that memory
-//! grows with what arrives and not with what is announced.
+//! A frame that is longer than the reader's limit is refused before it is read, and a body is read in steps, so that
+//! memory grows with the bytes received, not with those announced.
 
 use crate::error::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::ops::Deref;
 
-/// Bytes of the length before each message.
+/// Bytes of the length field before each message.
 pub const HEAD: usize = 4;
 
-/// Values in values of a message: a real one has a dozen, and the reader calls itself for each.
+/// Nesting limit of values in a message: a real one has a dozen, and the reader recurses for each.
 const MAX_DEPTH: usize = 64;
 
-/// Bytes in a message, which MessagePack then holds as one binary value instead of a number for each.
+/// Bytes in a message, stored by MessagePack as one binary value instead of a number for each.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Bytes(#[serde(with = "serde_bytes")] pub Vec<u8>);
@@ -26,7 +26,7 @@ impl Deref for Bytes {
     }
 }
 
-/// A message with its length before it.
+/// A message, preceded by its length.
 ///
 /// # Errors
 /// Bug: not serializable. Unsupported: longer than `limit` bytes.
@@ -41,7 +41,7 @@ pub fn frame<T: Serialize>(message: &T, limit: u32) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Length of the body that this head announces.
+/// Length of the body after this head.
 ///
 /// # Errors
 /// Malformed: longer than `limit`.
@@ -56,7 +56,7 @@ pub fn body_length(head: [u8; HEAD], limit: u32) -> Result<usize> {
 /// The message in a frame's body.
 ///
 /// # Errors
-/// Malformed: something else.
+/// Malformed: not such a message.
 pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     let mut reader = rmp_serde::Deserializer::from_read_ref(body);
     reader.set_max_depth(MAX_DEPTH);

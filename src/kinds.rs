@@ -19,14 +19,14 @@ pub enum ResourceKind {
 }
 
 impl ResourceKind {
-    /// Whether a variable of the kind `used` can work on a descriptor of this kind: the same, or its half of a combined one
-    /// (Vulkan, "Shader Resource and Descriptor Type Correspondence").
+    /// Whether a variable of the kind `used` can use a descriptor of this kind: the same kind, or its half of a
+    /// combined one (Vulkan, "Shader Resource and Descriptor Type Correspondence").
     pub fn serves(self, used: Self) -> bool {
         used == self || self == Self::CombinedImageSampler && matches!(used, Self::SampledImage | Self::Sampler)
     }
 }
 
-/// What a fragment shader promises of the depth it writes.
+/// A fragment shader's promise about the depth it writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names are SPIR-V's own")]
@@ -43,13 +43,13 @@ pub enum DepthMode {
 pub struct SpecValue {
     /// `SpecId`.
     pub id: u32,
-    /// Bits that the code was made for.
+    /// Value for which the code was made.
     pub value: u64,
-    /// Bits that it has where nobody specializes it.
+    /// Value without specialization.
     pub default: u64,
 }
 
-/// What the bits of an interface variable are.
+/// Numeric kind of an interface variable's bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NumericKind {

@@ -1,7 +1,7 @@
 //! Dovetail: a shader cache creator and pipeline linker for AMD GPUs.
 //!
 //! ```text
-//! the way of a shader                                                                          judges beside it
+//! compilation path                                                                             checkers
 //!
 //! SPIR-V words
 //!   └ compile::spirv     parse, check, translate one entry point   ─> ir::Shader, upper level  <── ir::interp
@@ -15,23 +15,23 @@
 //!               ─> pipeline ELF                                                  <── link::verify, check, emu, proof
 //! ```
 //!
-//! [`compile`] is the way of one stage, in `compile::compiler`. [`toolchain::Toolchain`] finds stage ELFs in a
+//! [`compile`] compiles one stage, in `compile::compiler`. [`toolchain::Toolchain`] finds stage ELFs in a
 //! [`cache::Cache`] or has them compiled, [`pipeline::build`] makes a pipeline of them: linked where it can be, whole where
 //! the link answers [`error::ErrorKind::NeedsFullCompile`].
 //!
 //! | a change of | goes to |
 //! | --- | --- |
-//! | a SPIR-V instruction | `compile/spirv/inst.rs`, and the file of its class that the arm names |
+//! | a SPIR-V instruction | its class in `compile/spirv` (list: `inst.rs`); new IR: `ir/mod.rs` |
 //! | how a register or metadata key is merged | the tables of `metadata/registers.rs` and `metadata/schema.rs` |
 //! | the lowering of an image operand | `compile/passes/lower_images.rs` |
 //! | a code generator | `compile/backend.rs` is the trait, `compile/llvm/generator.rs` an example |
 //! | a machine instruction | `isa/mod.rs` says how |
-//! | a cache store | `cache/store.rs` is the trait |
+//! | a cache store | `cache/mod.rs` says how |
 //! | what the service decides, and in which order | `service/broker.rs`, `service/jobs.rs`; `docs/service.md` |
 //! | what an error says, or its exit code | `error.rs`, `docs/errors.md` |
 //!
 //! A driver builds this crate with `--no-default-features`: linker and cache, no compiler. The features are `compiler` (front
-//! end and passes), `llvm` (the code generator), `proof` (the judges), `sled` (a store), `service` (compiles for many clients,
+//! end and passes), `llvm` (the code generator), `proof` (checkers), `sled` (a store), `service` (compiles for many clients,
 //! and its worker processes), `cli` (the program), `runtime` (what a driver calls) and `capi` (the same for C).
 //!
 //! ```
@@ -59,6 +59,7 @@ pub mod emu;
 pub mod error;
 #[cfg(feature = "service")]
 pub mod files;
+mod fixed;
 pub mod frame;
 pub mod glue;
 #[cfg(feature = "compiler")]
@@ -77,6 +78,7 @@ pub mod runtime;
 #[cfg(feature = "service")]
 pub mod service;
 pub mod state;
+mod table;
 pub mod target;
 #[cfg(feature = "compiler")]
 pub mod template;

@@ -5,12 +5,13 @@
 
 use crate::compile::request::{KnownState, Module, StageRequest, TuningOptions};
 use crate::error::{Context, Error, FullCompile, Result};
-use crate::link::{self, Linked, Object, Placement};
+use crate::link::{Job, Linked, Object, Placement};
 use crate::metadata::interface::StageKind;
 use crate::state::{Known, PipelineState, ResourceLayout};
 use crate::target::{GfxIp, Stage, WaveSize};
-use crate::toolchain::{Fetched, Toolchain};
+use crate::toolchain::{Part, Toolchain};
 use serde::Serialize;
+use smallvec::SmallVec;
 
 /// One stage of a pipeline.
 #[derive(Clone, Debug)]
@@ -101,13 +102,15 @@ pub enum Outcome {
     NotCached(Stage),
 }
 
+type Parts = SmallVec<[Part; 2]>;
+
 /// Links a pipeline, or compiles it whole where the link asks for it.
 ///
 /// # Errors
 /// Whatever the compiler or the linker says of the shaders or the state; `NeedsFullCompile` never.
 pub fn build(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Result<Outcome> {
     let linked = stages(request, tools, |_| KnownState::default()).and_then(|parts| match parts {
-        Ok(parts) => finish(request, tools, parts, Route::Linked),
+        Ok(parts) => finish(request, tools, &parts, Route::Linked),
         Err(missing) => Ok(Outcome::NotCached(missing)),
     });
     match linked {
@@ -133,9 +136,9 @@ pub fn build_whole(
 
 fn whole(request: &PipelineRequest<'_>, tools: &Toolchain<'_>, reason: Option<&FullCompile>) -> Result<Outcome> {
     let state = request.state;
-    let parts = stages(request, tools, |done| everything_known(state, &state.layout, done.last()))?;
+    let parts = stages(request, tools, |before| everything_known(state, &state.layout, before))?;
     match parts {
-        Ok(parts) => finish(request, tools, parts, Route::Whole(reason.map(ToString::to_string))),
+        Ok(parts) => finish(request, tools, &parts, Route::Whole(reason.map(ToString::to_string))),
         Err(missing) => Ok(Outcome::NotCached(missing)),
     }
 }
@@ -144,26 +147,20 @@ fn whole(request: &PipelineRequest<'_>, tools: &Toolchain<'_>, reason: Option<&F
 fn stages(
     request: &PipelineRequest<'_>,
     tools: &Toolchain<'_>,
-    mut known: impl FnMut(&[Object]) -> KnownState,
-) -> Result<std::result::Result<Vec<(Object, PartOrigin)>, Stage>> {
-    let mut shaders: Vec<&ShaderRef<'_>> = request.shaders.iter().collect();
+    mut known: impl FnMut(Option<&Object>) -> KnownState,
+) -> Result<std::result::Result<Parts, Stage>> {
+    let mut shaders: SmallVec<[&ShaderRef<'_>; 2]> = request.shaders.iter().collect();
     shaders.sort_by_key(|s| std::cmp::Reverse(s.stage));
-    let mut prepared: Vec<Object> = Vec::new();
-    let mut parts = Vec::new();
+    let mut parts = Parts::new();
     for shader in shaders {
-        let stage_request = request.stage(shader, known(&prepared));
-        let place = || format!("{} shader", shader.stage);
-        let (elf, hit) = match tools.stage(shader.module, &stage_request).at(place)? {
-            Fetched::Hit(elf) => (elf, true),
-            Fetched::Compiled(elf) => (elf, false),
-            Fetched::NotCached => return Ok(Err(shader.stage)),
-        };
-        prepared.push(Object::parse(&elf.0).at(place)?);
-        parts.push(PartOrigin { stage: shader.stage, hit, bytes: elf.0.len() });
+        let stage_request = request.stage(shader, known(parts.last().map(|part| &*part.object)));
+        match tools.part(shader.module, stage_request).at(|| format!("{} shader", shader.stage))? {
+            Some(part) => parts.push(part),
+            None => return Ok(Err(shader.stage)),
+        }
     }
-    let mut both: Vec<_> = prepared.into_iter().zip(parts).collect();
-    both.sort_by_key(|(_, part)| part.stage);
-    Ok(Ok(both))
+    parts.sort_by_key(|part| part.object.stage());
+    Ok(Ok(parts))
 }
 
 /// What a whole compile of a stage knows of its pipeline. `before` is the part that was made last: the fragment shader comes
@@ -202,17 +199,20 @@ fn specialization(state: &PipelineState, shader: &ShaderRef<'_>) -> Vec<(u32, u6
     ids.into_iter().filter_map(|id| Some((id, state.specialized(shader.stage, id)?))).collect()
 }
 
-fn finish(
-    request: &PipelineRequest<'_>,
-    tools: &Toolchain<'_>,
-    parts: Vec<(Object, PartOrigin)>,
-    route: Route,
-) -> Result<Outcome> {
+fn finish(request: &PipelineRequest<'_>, tools: &Toolchain<'_>, parts: &[Part], route: Route) -> Result<Outcome> {
     if parts.is_empty() {
         return Err(Error::malformed("a pipeline without shaders"));
     }
-    let (prepared, parts): (Vec<Object>, Vec<PartOrigin>) = parts.into_iter().unzip();
-    let objects: Vec<&Object> = prepared.iter().collect();
-    let Linked { elf, placement } = link::link_placed(&objects, request.state, request.placement, tools)?;
-    Ok(Outcome::Built(Built { elf, route, placement, parts }))
+    let objects: SmallVec<[&Object; 2]> = parts.iter().map(|part| &*part.object).collect();
+    let job = Job {
+        objects: &objects,
+        state: request.state,
+        layout: &*tools.layout(&request.state.layout)?,
+        placement: request.placement,
+        glue: tools,
+        plans: Some(tools.plans()),
+    };
+    let Linked { elf, placement } = job.link()?;
+    let origin = |part: &Part| PartOrigin { stage: part.object.stage(), hit: part.hit, bytes: part.bytes };
+    Ok(Outcome::Built(Built { elf, route, placement, parts: parts.iter().map(origin).collect() }))
 }

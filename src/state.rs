@@ -1,6 +1,6 @@
-//! What a pipeline adds to its shaders, in Vulkan's terms: the schema of a state file, and the input of a link.
+//! Pipeline state besides the shaders, in Vulkan's terms: the schema of a state file, and the input of a link.
 //!
-//! Everything has a default, so that a compute pipeline without resources is the empty file. Unknown keys are refused.
+//! Every field has a default, so a compute pipeline without resources is the empty file. Unknown keys are refused.
 
 mod format;
 mod kind;
@@ -13,8 +13,8 @@ pub use crate::kinds::ResourceKind;
 pub use format::VkFormat;
 pub use kind::BindingKind;
 
-/// A fact that may be missing while a stage is compiled early. "Unknown" is not a default value: code must differ.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+/// A fact that may be missing in a separate compile. "Unknown" is not a default value: code must differ.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum Known<T> {
     /// Left to the linker.
@@ -38,11 +38,11 @@ impl<T> Known<T> {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PipelineState {
-    /// Descriptor sets, push constants and where they stand in the root table.
+    /// Descriptor sets, push constants and their root dwords.
     pub layout: ResourceLayout,
     /// Vertex bindings and attributes.
     pub vertex: VertexInputState,
-    /// Colour attachments and what decides their export.
+    /// Colour attachments and other state for their export.
     pub color: ColorState,
     /// Rasterizer.
     pub raster: RasterState,
@@ -57,8 +57,7 @@ pub struct PipelineState {
 }
 
 impl PipelineState {
-    /// The value this gives a specialization constant of a stage, if any: what is said for the stage goes before what is
-    /// said for all.
+    /// The value of a specialization constant in a stage, if any: an entry for the stage overrides one for all.
     pub fn specialized(&self, stage: Stage, id: u32) -> Option<u64> {
         let find = |of: Option<Stage>| self.specialization.iter().find(|e| e.id == id && e.stage == of);
         find(Some(stage)).or_else(|| find(None)).map(|e| e.value)
@@ -66,7 +65,7 @@ impl PipelineState {
 }
 
 /// Descriptor sets and push constants.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResourceLayout {
     /// Sets in any order, each number once.
@@ -78,7 +77,7 @@ pub struct ResourceLayout {
 }
 
 /// One descriptor set.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetLayout {
     /// Set number.
@@ -92,7 +91,7 @@ pub struct SetLayout {
 }
 
 /// One binding of a set.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BindingLayout {
     /// Binding number.
@@ -102,11 +101,11 @@ pub struct BindingLayout {
     /// Array length.
     #[serde(default = "one")]
     pub count: u32,
-    /// A dynamic buffer: its descriptor stands in the root table rather than in the set's table.
+    /// A dynamic buffer: its descriptor is in the root table rather than in the set's table.
     #[serde(default)]
     pub dynamic: bool,
-    /// Byte offset in the set's table (root dword for a dynamic buffer); absent: packed in order of binding numbers, around
-    /// those that are given.
+    /// Byte offset in the set's table (root dword for a dynamic buffer); absent: packed in order of binding numbers,
+    /// around given ones.
     #[serde(default)]
     pub offset: Option<u32>,
 }
@@ -116,7 +115,7 @@ fn one() -> u32 {
 }
 
 /// Vertex bindings and attributes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct VertexInputState {
     /// Buffers.
@@ -126,10 +125,10 @@ pub struct VertexInputState {
 }
 
 /// One vertex buffer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VertexBinding {
-    /// Binding number: place of its descriptor in the vertex-buffer table.
+    /// Binding number: slot of its descriptor in the vertex-buffer table.
     pub binding: u32,
     /// Bytes from one element to the next.
     pub stride: u32,
@@ -141,7 +140,7 @@ pub struct VertexBinding {
     pub divisor: u32,
 }
 
-/// What steps a vertex buffer.
+/// Step rate of a vertex buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names are Vulkan's own")]
@@ -152,7 +151,7 @@ pub enum VertexRate {
 }
 
 /// One vertex attribute.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VertexAttribute {
     /// Location in the shader.
@@ -166,8 +165,8 @@ pub struct VertexAttribute {
     pub offset: u32,
 }
 
-/// What decides how colours are exported.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// State for the export of colours.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ColorState {
     /// Attachments by location; a location without one is not written.
@@ -180,19 +179,19 @@ pub struct ColorState {
     pub dual_source: bool,
     /// Samples of the attachments; 0 means 1.
     pub samples: u32,
-    /// Shading per sample is asked for.
+    /// Per-sample shading is requested.
     pub sample_shading: bool,
 }
 
 impl ColorState {
-    /// Every sample is shaded by itself.
+    /// Whether shading is per sample.
     pub fn shades_samples(&self) -> bool {
         self.sample_shading && self.samples > 1
     }
 }
 
 /// One colour attachment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ColorAttachment {
     /// Location of the fragment output.
@@ -202,7 +201,7 @@ pub struct ColorAttachment {
     /// Channels written, bits r=1 g=2 b=4 a=8.
     #[serde(default = "all_channels")]
     pub write_mask: u8,
-    /// Blending is on.
+    /// Blending is enabled.
     #[serde(default)]
     pub blend: bool,
     /// A blend factor reads the source's alpha for colour.
@@ -230,11 +229,11 @@ pub struct RasterState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SpecializationEntry {
-    /// Stage it is for; absent: every stage.
+    /// Its stage; absent: every stage.
     #[serde(default)]
     pub stage: Option<Stage>,
     /// `SpecId`.
     pub id: u32,
-    /// Bits of the value: integers as they are (two's complement), floats as IEEE bits, booleans 0 or 1.
+    /// Bits of the value: integers in two's complement, floats as IEEE bits, booleans 0 or 1.
     pub value: u64,
 }

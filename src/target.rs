@@ -1,4 +1,4 @@
-//! What code is made for: the GPU, the stage, the wave size.
+//! Targets of code: GPU, stage, wave size.
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -29,24 +29,24 @@ impl GfxIp {
     }
 }
 
-/// The register files of a GPU, for whoever hands out registers.
+/// The register files of a GPU, for register allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegisterFiles {
     /// SGPRs that an operand can name.
     pub sgprs: u32,
-    /// SGPRs that a wave may use, of those.
+    /// SGPRs that a wave may use.
     pub usable_sgprs: u32,
-    /// VGPRs that an operand can name, and a wave may use.
+    /// VGPRs that an operand can name and a wave may use.
     pub vgprs: u32,
     /// VGPRs for all waves of a SIMD, by wave size: 32, 64.
     pub physical_vgprs: [u32; 2],
-    /// VGPRs that a wave is given at a time, by wave size. RSRC1.VGPRS counts in half of it ([`WaveSize::vgpr_granule`]).
+    /// VGPR allocation granule of a wave, by wave size. RSRC1.VGPRS counts in half of it ([`WaveSize::vgpr_granule`]).
     pub vgpr_allocation: [u32; 2],
 }
 
 impl GfxIp {
-    /// Its register files. VGPRs as LLVM's `getTotalNumVGPRs` and `getVGPRAllocGranule` have them; 104 is the `.sgpr_limit`
-    /// of PAL's pipelines.
+    /// Its register files. VGPRs as in LLVM's `getTotalNumVGPRs` and `getVGPRAllocGranule`; 104 is the `.sgpr_limit` of
+    /// PAL's pipelines.
     pub const fn registers(self) -> RegisterFiles {
         match self {
             Self::Gfx1030 => RegisterFiles {
@@ -125,7 +125,7 @@ impl Stage {
         }
     }
 
-    /// The symbol of the body in an unlinked ELF: a vertex body waits for its fetch prolog.
+    /// The symbol of the body in an unlinked ELF: a vertex body needs a fetch prolog.
     pub const fn unlinked_symbol(self) -> &'static str {
         match self {
             Self::Vertex => "_amdgpu_vs_main_fetchless",
@@ -134,7 +134,7 @@ impl Stage {
         }
     }
 
-    /// How many user-data SGPRs the hardware loads (pal-abi 2.3, 2.5).
+    /// Number of user-data SGPRs that the hardware loads (pal-abi 2.3, 2.5).
     pub const fn max_user_sgprs(self) -> u32 {
         match self {
             Self::Vertex | Self::Fragment => 32,
@@ -149,7 +149,7 @@ impl fmt::Display for Stage {
     }
 }
 
-/// Lanes of a wave.
+/// Lanes per wave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "u32", try_from = "u32")]
 pub enum WaveSize {
@@ -160,7 +160,7 @@ pub enum WaveSize {
 }
 
 impl WaveSize {
-    /// Lanes.
+    /// Number of lanes.
     pub const fn lanes(self) -> u32 {
         match self {
             Self::W32 => 32,
@@ -168,7 +168,7 @@ impl WaveSize {
         }
     }
 
-    /// Lanes are counted in RSRC1.VGPRS in granules of this many registers (pal-abi 6.2).
+    /// VGPRs are counted in RSRC1.VGPRS in granules of this many (pal-abi 6.2).
     pub const fn vgpr_granule(self) -> u32 {
         match self {
             Self::W32 => 8,

@@ -1,7 +1,8 @@
-//! Derives a pipeline state that fits given shaders: bindings, push constants, attributes and attachments by declaration.
+//! Derives a pipeline state that fits the given shaders: bindings, push constants, attributes and attachments from
+//! their declarations.
 //!
-//! What shaders do not say is guessed in the plainest way: 32-bit attributes, one buffer an attribute, RGBA8 colours.
-//! Variables that share a binding, of one shader or of several, are what [`BindingKind::of_uses`] makes of their kinds.
+//! Anything that shaders do not declare gets the plainest value: 32-bit attributes, one buffer per attribute, RGBA8
+//! colours. For variables that share a binding, of one shader or of several, see [`BindingKind::of_uses`].
 
 use crate::error::Result;
 use crate::ir::{InstId, NumericKind, Op, OutputSlot, Shader};
@@ -33,10 +34,10 @@ pub fn state(shaders: &[Shader]) -> Result<PipelineState> {
     Ok(state)
 }
 
-/// The state file's text.
+/// The text of the state file.
 ///
 /// # Errors
-/// Bug: not serializable.
+/// A bug: not serializable.
 #[cfg(feature = "cli")]
 pub fn toml(state: &PipelineState) -> Result<String> {
     toml::to_string_pretty(state).map_err(|e| crate::error::Error::bug(format!("state as TOML: {e}")))
@@ -52,7 +53,7 @@ fn add_resources(state: &mut PipelineState, shader: &Shader) {
         let bindings = &mut sets[at].bindings;
         let count = r.count.unwrap_or(RUNTIME_ARRAY);
         match bindings.iter_mut().find(|b| b.binding == r.binding) {
-            // Vulkan wants as many descriptors as the longest array has, and lets a shorter one be.
+            // Vulkan requires as many descriptors as the longest array has, and allows a shorter one.
             Some(b) => {
                 b.kind = BindingKind::of_uses(b.kind.kinds().chain([r.kind]));
                 b.count = b.count.max(count);
@@ -76,7 +77,7 @@ fn placed(shader: &Shader) -> impl Iterator<Item = InstId> + '_ {
 }
 
 fn add_attributes(state: &mut PipelineState, shader: &Shader) -> Result<()> {
-    // Location to (components, bits, kind); a location is one attribute whatever components are read of it.
+    // Location to (components, bits, kind); a location is one attribute whatever components are read.
     let mut locations: BTreeMap<u32, (u8, u32, NumericKind)> = BTreeMap::new();
     for id in placed(shader) {
         let inst = shader.inst(id);

@@ -1,16 +1,20 @@
-//! Gets stage ELFs from the cache, or from the compiler where the cache has none.
+//! Gets stage ELFs from the cache, or from the compiler where the cache has none; and keeps in memory what links are made of.
 //!
 //! A driver has a cache and no compiler: it computes the same keys with the [`CompilerId`] that the cache's manifest
 //! records, and a miss is [`Fetched::NotCached`], not an error.
 
+use crate::abi::layout::ResolvedLayout;
 use crate::cache::{Cache, Key, KeyBuilder};
 use crate::compile::request::{CompilerId, Module, StageRequest};
 use crate::compile::{Compiler, StageElf};
-use crate::error::{Error, Result};
+use crate::error::{Context, Error, Result};
 use crate::glue::{self, GlueKey, GluePiece};
 use crate::keys;
-use crate::link::GlueSource;
+use crate::link::{GlueSource, Object, Plans};
+use crate::state::ResourceLayout;
+use crate::table::{Table, hash};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Where a stage ELF came from, if it came.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,11 +37,33 @@ impl Fetched {
     }
 }
 
+/// A part that is ready to be linked.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The part, read.
+    pub object: Arc<Object>,
+    /// It was in the cache, or in memory.
+    pub hit: bool,
+    /// Bytes of its ELF.
+    pub bytes: usize,
+}
+
+/// Bytes of part ELFs after which parts are read anew each time.
+const MOST_BYTES: usize = 64 << 20;
+
 /// A cache, and perhaps a compiler.
+///
+/// What has been read from either stays in memory, by what it was asked for: parts of up to 64 MiB of ELFs, layouts, and plans
+/// of glue. A second pipeline of the same parts costs little more than its link.
 pub struct Toolchain<'a> {
     cache: &'a Cache,
     compiler: Option<&'a dyn Compiler>,
     id: CompilerId,
+    parts: Table<StageRequest, Part>,
+    /// Bytes of the ELFs of `parts`.
+    bytes: AtomicUsize,
+    layouts: Table<ResourceLayout, Arc<ResolvedLayout>>,
+    plans: Plans,
 }
 
 impl<'a> Toolchain<'a> {
@@ -54,7 +80,8 @@ impl<'a> Toolchain<'a> {
                 )
             })?,
         };
-        Ok(Self { cache, compiler, id })
+        let (parts, layouts, plans) = (Table::default(), Table::default(), Plans::default());
+        Ok(Self { cache, compiler, id, parts, bytes: AtomicUsize::new(0), layouts, plans })
     }
 
     /// Notes in the cache's manifest whose code it holds.
@@ -86,12 +113,57 @@ impl<'a> Toolchain<'a> {
         self.cache.keep(&key, &elf.0);
         Ok(Fetched::Compiled(elf))
     }
+
+    /// One stage, read; none if it is not in the cache and there is no compiler.
+    ///
+    /// # Errors
+    /// As [`Self::stage`] and [`Object::parse`].
+    pub fn part(&self, module: &Module, request: StageRequest) -> Result<Option<Part>> {
+        request.check_module(module)?;
+        let hash = hash(&request);
+        if let Some(part) = self.parts.find(hash, |kept| *kept == request) {
+            return Ok(Some(part.clone()));
+        }
+        let (elf, hit) = match self.stage(module, &request)? {
+            Fetched::Hit(elf) => (elf, true),
+            Fetched::Compiled(elf) => (elf, false),
+            Fetched::NotCached => return Ok(None),
+        };
+        let part = Part { object: Arc::new(Object::parse(&elf.0)?), hit, bytes: elf.0.len() };
+        if self.bytes.fetch_add(part.bytes, Ordering::Relaxed) < MOST_BYTES {
+            self.parts.keep(hash, request, Part { hit: true, ..part.clone() });
+        }
+        Ok(Some(part))
+    }
+
+    /// A layout with every place fixed.
+    ///
+    /// # Errors
+    /// As [`ResolvedLayout::new`].
+    pub fn layout(&self, given: &ResourceLayout) -> Result<Arc<ResolvedLayout>> {
+        let hash = hash(given);
+        if let Some(kept) = self.layouts.find(hash, |kept| kept == given) {
+            return Ok(kept.clone());
+        }
+        let made = Arc::new(ResolvedLayout::new(given).at(|| "resource layout")?);
+        self.layouts.keep(hash, given.clone(), made.clone());
+        Ok(made)
+    }
+
+    /// What links with this toolchain have planned.
+    pub fn plans(&self) -> &Plans {
+        &self.plans
+    }
 }
 
-/// Glue under its keys. Writing a piece anew takes no longer than finding it; it is kept so that a store says what its
-/// pipelines are made of.
+/// Glue, of which a link asks for each piece once: then it is in the plans. Where there is a compiler, which fills the store,
+/// pieces are kept there under their keys, so that a store says what its pipelines are made of. Elsewhere they are written
+/// anew, which takes less time than finding them.
 impl GlueSource for Toolchain<'_> {
     fn piece(&self, key: &GlueKey) -> Result<Arc<GluePiece>> {
+        if self.compiler.is_none() {
+            return glue::emit(key).map(Arc::new);
+        }
         let name = keys::glue(key)?;
         if let Some(bytes) = self.cache.get(&name) {
             let piece = rmp_serde::from_slice(&bytes).map_err(|e| Error::malformed(format!("cached glue: {e}")))?;

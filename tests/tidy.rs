@@ -19,20 +19,22 @@ use support::root;
 const USES: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("elf", &["error"]),
+    ("fixed", &["error"]),
     ("frame", &["error"]),
     ("target", &["error"]),
     ("kinds", &[]),
+    ("table", &[]),
     ("ir", &["error", "target", "kinds"]),
     ("state", &["error", "target", "kinds"]),
     ("isa", &["error", "target", "state"]),
-    ("metadata", &["error", "target", "kinds", "state"]),
+    ("metadata", &["error", "fixed", "target", "kinds", "state"]),
     ("reloc", &["error", "target", "state"]),
     ("abi", &["error", "target", "kinds", "state", "metadata", "reloc"]),
     // Glue and compile do not know each other.
     ("glue", &["error", "target", "kinds", "state", "isa", "abi", "metadata", "reloc"]),
     ("compile", &["error", "elf", "frame", "target", "kinds", "state", "ir", "isa", "abi", "metadata", "reloc"]),
     // The linker is what a driver loads: no compiler in it.
-    ("link", &["error", "elf", "target", "state", "isa", "abi", "metadata", "reloc", "glue"]),
+    ("link", &["error", "elf", "fixed", "table", "target", "state", "isa", "abi", "metadata", "reloc", "glue"]),
     // The proof. Nothing in the product's path uses it.
     ("check", &["error", "elf", "target", "isa", "metadata", "link"]),
     ("emu", &["error", "target", "kinds", "state", "isa", "abi", "metadata", "reloc"]),
@@ -42,7 +44,7 @@ const USES: &[(&str, &[&str])] = &[
     ("corpus", &["error", "target"]),
     ("keys", &["error", "target", "state", "abi", "metadata", "reloc", "glue", "compile", "link", "cache"]),
     ("template", &["error", "target", "state", "ir"]),
-    ("toolchain", &["error", "target", "glue", "compile", "link", "cache", "keys"]),
+    ("toolchain", &["error", "table", "target", "state", "abi", "glue", "compile", "link", "cache", "keys"]),
     ("pipeline", &["error", "target", "state", "metadata", "glue", "compile", "link", "cache", "keys", "toolchain"]),
     // What a service and those who ask it say to each other.
     ("wire", &["error", "frame", "target", "state", "compile", "link", "cache"]),
@@ -51,6 +53,7 @@ const USES: &[(&str, &[&str])] = &[
         "runtime",
         &[
             "error",
+            "frame",
             "target",
             "state",
             "abi",
@@ -97,7 +100,7 @@ const USES: &[(&str, &[&str])] = &[
 const TABLES: &[&str] = &["src/isa/tables/gfx1030.rs"];
 const MAX_LINES: usize = 600;
 
-/// The only files with `unsafe`: the edge to LLVM, mapped memory, and the C interface.
+/// The only files with `unsafe`: the edge to LLVM, mapped memory, a thread's signal mask, and the C interface.
 const UNSAFE: &[&str] = &[
     "src/compile/llvm/ffi.rs",
     "src/cache/lmdb.rs",
@@ -106,6 +109,7 @@ const UNSAFE: &[&str] = &[
     "src/capi/raw.rs",
     "src/capi/raw/objects.rs",
     "src/capi/raw/pipelines.rs",
+    "src/runtime/signals.rs",
     "tests/support/vulkan.rs",
     "tests/support/vulkan/draw.rs",
     "tests/support/vulkan/picture.rs",

@@ -1,9 +1,9 @@
-//! Plans the exports of a fragment shader: which target gets what in which format, and the registers that describe it
-//! (pal-abi 7).
+//! Plans the exports of a fragment shader: value and format of each target, and the registers that describe it (pal-abi
+//! 7).
 //!
 //! Targets are compacted: the n-th exported location is target n, `SPI_SHADER_COL_FORMAT` counts targets and
-//! `CB_SHADER_MASK` locations. Depth, stencil and sample mask go first. Invariant: exports are listed in the order they
-//! are made, so that the last is the one that is `done`.
+//! `CB_SHADER_MASK` locations. Depth, stencil and sample mask go first. Invariant: exports are listed in the order
+//! of the code, so that the last is the one with `done`.
 
 use super::formats::{Format, Number};
 use crate::error::{Context, Error, Result};
@@ -13,10 +13,10 @@ use crate::state::{ColorAttachment, ColorState};
 use crate::target::GfxIp;
 use serde::{Deserialize, Serialize};
 
-/// Locations and targets that there are.
+/// Number of colour locations and targets.
 pub const MAX_TARGETS: u32 = 8;
 
-/// How the values of a colour target travel, with the number that `SPI_SHADER_COL_FORMAT` has for it.
+/// Export format of a colour target, with its number in `SPI_SHADER_COL_FORMAT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExportFormat {
@@ -26,7 +26,7 @@ pub enum ExportFormat {
     Gr32 = 2,
     /// Red and alpha, 32 bits.
     Ar32 = 3,
-    /// Four halves.
+    /// Four f16.
     Fp16 = 4,
     /// Four of 16 bits, to 0..1.
     Unorm16 = 5,
@@ -51,7 +51,7 @@ impl ExportFormat {
         }
     }
 
-    /// What a component of this type becomes before it is sent.
+    /// Conversion of a component of this type before the export.
     pub fn packing(self, ty: ComponentType) -> Packing {
         match self {
             Self::R32 | Self::Gr32 | Self::Ar32 | Self::Abgr32 => Packing::Wide,
@@ -69,15 +69,15 @@ impl ExportFormat {
     }
 }
 
-/// How components are brought into the registers of an export. A value of another kind than the attachment's is the
-/// application's mistake; its bits are taken.
+/// Conversion of components to the registers of an export. A value of another kind than the attachment's is an
+/// application error; its bits are used unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
-    /// One component a register, widened to 32 bits.
+    /// One component per register, widened to 32 bits.
     Wide,
-    /// Two halves, as they are.
+    /// Two f16, unchanged.
     Halves,
-    /// Two floats of 32 bits, rounded towards zero to halves.
+    /// Two f32, rounded towards zero to f16.
     RoundedHalves,
     /// Two floats to 16 bits for 0..1.
     Unorm16,
@@ -89,16 +89,16 @@ pub enum Packing {
     Sint16,
 }
 
-/// How a fragment shader's results are exported.
+/// Exports of a fragment shader.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColorExportPlan {
     /// Depth, stencil or sample mask are exported.
     pub mrtz: bool,
     /// Colour exports in order.
     pub colors: Vec<ColorExport>,
-    /// Nothing is exported, but the shader kills: it still has to tell which pixels live.
+    /// An empty export of a shader that kills and exports nothing else: it has to give the live pixels.
     pub dummy: bool,
-    /// Register words that follow.
+    /// Resulting register words.
     pub formats: ExportedFormats,
 }
 
@@ -109,9 +109,9 @@ pub struct ColorExport {
     pub target: u8,
     /// Index in [`FragmentInterface::colors`].
     pub output: usize,
-    /// How it travels.
+    /// Its export format.
     pub format: ExportFormat,
-    /// Alpha is 1 instead of what the shader writes.
+    /// Alpha is 1 instead of the shader's value.
     pub alpha_is_one: bool,
 }
 
@@ -119,8 +119,8 @@ impl ColorExportPlan {
     /// Plans the exports of `fragment` to the attachments of `state`.
     ///
     /// # Errors
-    /// Malformed: a location beyond 7 or given twice, a format that colours cannot have, an output of 64 bits. Unsupported:
-    /// alpha is to decide coverage and to be 1.
+    /// Malformed: a location beyond 7 or given twice, a format that colours cannot have, an output of 64 bits.
+    /// Unsupported: alpha is to decide coverage and to be 1.
     pub fn new(gfx: GfxIp, fragment: &FragmentInterface, state: &ColorState) -> Result<Self> {
         if let Some(formats) = fragment.exported {
             return Ok(Self { formats, ..Self::default() });
@@ -170,7 +170,7 @@ impl ColorExportPlan {
         }
         self.push(output_index, format, alpha_is_one, (color.location, mask));
         if state.dual_source && color.location == 0 {
-            // Blending waits for the second colour; where the shader has none its value is undefined, not absent.
+            // Blending waits for the second colour; if the shader has none, its value is undefined, not absent.
             let (second, color) = output(fragment, 0, 1).unwrap_or((output_index, color));
             let format = choose(color)?.map_or(format, |(format, _)| format);
             self.push(second, format, alpha_is_one, (1, mask));
@@ -222,15 +222,15 @@ fn z_format(fragment: &FragmentInterface) -> u32 {
     format as u32
 }
 
-/// Alpha among the channels of a colour.
+/// Bit of alpha in a channel mask.
 const ALPHA: u8 = 8;
 
-/// Whether alpha can be 1 in this format: integers stay as they are.
+/// Whether alpha can be 1 in this format: integers are unchanged.
 fn has_a_one(format: Format) -> bool {
     !matches!(format.number, Number::Uint | Number::Sint)
 }
 
-/// The format a colour travels in and its channel mask, or `None` where there is nothing to export.
+/// Export format and channel mask of a colour, or `None` if there is nothing to export.
 fn export_format(
     gfx: GfxIp,
     attachment: Option<&ColorAttachment>,
@@ -238,7 +238,7 @@ fn export_format(
     coverage: bool,
 ) -> Result<Option<(ExportFormat, u32)>> {
     let Some(attachment) = attachment else {
-        // Only alpha is of use, and it needs red's place beside it.
+        // Only alpha is used, and its format has red beside it.
         return Ok(coverage.then_some((ExportFormat::Ar32, 0x9)));
     };
     let format = Format::of(attachment.format)?;
@@ -368,7 +368,7 @@ mod tests {
             let state = ColorState { attachments, alpha_to_one: true, alpha_to_coverage, ..Default::default() };
             plan(vec![color(0, channels)], &state)
         };
-        // Alpha is sent although the shader writes none; what has no alpha, or integers, travels as it did.
+        // Alpha is sent although the shader writes none; formats without alpha, and integers, are exported as before.
         for (format, channels, sent, is_one) in [
             ("R8G8B8A8_UNORM", 7, ExportFormat::Fp16, true),
             ("R32G32B32A32_SFLOAT", 1, ExportFormat::Abgr32, true),

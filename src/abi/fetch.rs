@@ -1,9 +1,9 @@
-//! Plans vertex fetches: which loads there are, and what each input register takes from them.
+//! Plans vertex fetches: the loads, and the source of each input register.
 //!
 //! Rules (pal-abi 8.1, 8.2): a typed load may touch several channels only if the hardware's alignment, four bytes for
 //! anything that large, is Vulkan's too; that is so for packed words and channels of 32 and 64 bits. Channels of 8 and
-//! 16 bits are aligned to themselves only and are loaded one by one. What the format lacks, or no attribute supplies,
-//! reads (0, 0, 0, 1). Invariant: one [`FetchedDword`] a register, in the order of the inputs.
+//! 16 bits are only aligned to themselves and are loaded one by one. Components that the format or all attributes lack
+//! read (0, 0, 0, 1). Invariant: one [`FetchedDword`] per register, in the order of the inputs.
 
 use super::formats::{Format, Number, buffer_number};
 use crate::error::{Context, Error, FullCompile, Result};
@@ -14,29 +14,29 @@ use crate::target::GfxIp;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-/// VGPRs that carry system values before the first fetched one.
+/// VGPRs with system values before the first fetched one.
 pub const SYSTEM_VGPRS: u32 = 4;
 
-/// Most VGPRs that a joint can carry.
+/// Largest number of VGPRs passed between parts.
 pub const MAX_JOINT_VGPRS: u32 = 136;
 
-/// How the attributes of a vertex shader are fetched.
+/// Fetches of a vertex shader's attributes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FetchPlan {
     /// Loads, in order of their first use.
     pub loads: Vec<FetchLoad>,
-    /// What each VGPR from v4 on holds.
+    /// Source of each VGPR from v4 up.
     pub dwords: Vec<FetchedDword>,
 }
 
 /// One typed load.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FetchLoad {
-    /// Vertex buffer: place of its descriptor in the table.
+    /// Vertex buffer: slot of its descriptor in the table.
     pub binding: u32,
-    /// Which element.
+    /// Element index.
     pub index: VertexIndex,
-    /// Added to the index, because the attribute lies that many strides after its element.
+    /// Added to the index, because the attribute is that many strides after its element.
     pub skip: u32,
     /// Byte offset in the element.
     pub offset: u32,
@@ -44,11 +44,11 @@ pub struct FetchLoad {
     pub format: u8,
     /// Channels loaded, from the format's first.
     pub components: u8,
-    /// Channels arrive as 16 bits, two in a register.
+    /// Channels arrive as 16 bits, two per register.
     pub half: bool,
 }
 
-/// Which element of a vertex buffer.
+/// Index of an element in a vertex buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VertexIndex {
@@ -61,11 +61,11 @@ pub enum VertexIndex {
     },
 }
 
-/// Where a register's value comes from.
+/// Source of a register's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FetchedDword {
-    /// These bits.
+    /// A constant, as bits.
     Constant(u32),
     /// A loaded channel, zero-extended from so many bits.
     Loaded {
@@ -73,7 +73,7 @@ pub enum FetchedDword {
         load: u32,
         /// Channel of the load.
         component: u8,
-        /// 8, 16, or 32 where nothing is to be cut off.
+        /// 8, 16, or 32 for all bits.
         bits: u8,
     },
 }
@@ -82,8 +82,8 @@ impl FetchPlan {
     /// Plans the fetch of `inputs` from `state`.
     ///
     /// # Errors
-    /// Malformed: a location or binding given twice, an attribute without binding, a format that vertices cannot have or
-    /// of another width class (64 bits) than the input. Needs a full compile: more values than the joint carries.
+    /// Malformed: a location or binding given twice, an attribute without binding, a format that vertices cannot have
+    /// or of another width class (64 bits) than the input. Needs a full compile: more values than parts can pass.
     pub fn new(gfx: GfxIp, inputs: &[VertexInput], state: &VertexInputState) -> Result<Self> {
         check_unique("vertex attribute location", state.attributes.iter().map(|a| a.location))?;
         check_unique("vertex binding", state.bindings.iter().map(|b| b.binding))?;
@@ -136,7 +136,7 @@ impl FetchPlan {
         Ok(())
     }
 
-    /// Neighbouring channels of 32 bits together, all others by themselves.
+    /// Adjacent 32-bit channels together, all others one by one.
     fn array(&mut self, source: &Source<'_>, components: std::ops::Range<u8>) -> Result<()> {
         // A channel of 64 bits is two of 32.
         let halves = source.ty.dwords();
@@ -178,14 +178,14 @@ impl FetchPlan {
     }
 }
 
-/// A dword that an input wants.
+/// Source of one dword of an input.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     Channel(u32),
     Constant(FetchedDword),
 }
 
-/// Where an input comes from.
+/// Source of an input.
 struct Source<'a> {
     gfx: GfxIp,
     attribute: &'a VertexAttribute,
@@ -198,7 +198,7 @@ impl Source<'_> {
     /// A load of channels that begin `at` bytes into the attribute.
     fn load(&self, at: u32, widths: &[u8], components: u8) -> Result<FetchLoad> {
         let (skip, offset) = self.place(at);
-        // Halves of 64-bit channels are moved as they are.
+        // Halves of 64-bit channels are loaded unconverted.
         let number = if self.ty.bits == 64 { Number::Uint } else { self.format.number };
         let format = buffer_number(self.gfx, widths, number)
             .ok_or_else(|| Error::malformed(format!("`{}` is no vertex format", self.attribute.format)))?;
@@ -219,21 +219,21 @@ impl Source<'_> {
         }
     }
 
-    /// A load that reaches into the next element would be cut by the bounds check of the last.
+    /// Whether a load stays within its element: beyond it, the bounds check of the last element would cut it.
     fn within_stride(&self, at: u32, count: u8, bytes: u32) -> bool {
         let (_, offset) = self.place(at);
         self.binding.stride == 0 || offset.saturating_add(u32::from(count) * bytes) <= self.binding.stride
     }
 
     fn loaded(&self, load: u32, component: u8) -> FetchedDword {
-        // An unsigned channel no wider than the input has nothing above it.
+        // The bits above an unsigned channel no wider than the input are zero.
         let narrow = self.format.number == Number::Uint && self.format.max_bits() <= self.ty.bits;
         let bits = if self.ty.bits >= 32 || (narrow && self.ty.kind != NumericKind::Float) { 32 } else { self.ty.bits };
         FetchedDword::Loaded { load, component, bits }
     }
 }
 
-/// What a component reads that nothing supplies, in the type of the shader: (0, 0, 0, 1).
+/// Default of a component without a source, in the type of the shader: (0, 0, 0, 1).
 fn default(ty: ComponentType, component: u8) -> impl Iterator<Item = FetchedDword> {
     let one: u64 = match (ty.kind, ty.bits) {
         (NumericKind::Float, 16) => 0x3c00,

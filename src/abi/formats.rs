@@ -1,14 +1,14 @@
-//! Takes formats of vertices and colours apart: channels from the lowest bit up, number format, and the hardware's numbers.
+//! Decodes formats of vertices and colours: channels from the lowest bit up, number format, and the hardware's numbers.
 //!
-//! [`Format::of`] is a look-up by Vulkan's number. To add a format: a line in [`ROWS`], which the tests hold against the
-//! grammar of Vulkan's names; to make it fetchable: its first number in [`buffer_number`].
+//! [`Format::of`] is a look-up by Vulkan's number. To add a format: a line in [`ROWS`], which the tests check against
+//! the grammar of Vulkan's names; to make it fetchable: its first number in [`buffer_number`].
 
 use crate::error::{Error, Result};
 use crate::state::VkFormat;
 use crate::target::GfxIp;
 use smallvec::SmallVec;
 
-/// What a channel holds.
+/// Meaning of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Channel {
     /// Red, first component.
@@ -24,7 +24,7 @@ pub enum Channel {
 }
 
 impl Channel {
-    /// The component of a shader value that it becomes; none for the exponent.
+    /// Index of its component in a shader value; `None` for the exponent.
     pub const fn component(self) -> Option<u8> {
         match self {
             Self::R => Some(0),
@@ -36,7 +36,7 @@ impl Channel {
     }
 }
 
-/// How the bits of a channel are a number. In the order of the hardware's numbers within a layout, sRGB apart.
+/// Number format of a channel. In the order of the hardware's numbers within a layout, except sRGB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Number {
     /// Unsigned, to 0..1.
@@ -62,13 +62,13 @@ pub enum Number {
 pub struct Format {
     /// Channels and their widths in bits, lowest bits (first in memory) first.
     pub channels: &'static [(Channel, u8)],
-    /// What they are.
+    /// Number format of the channels.
     pub number: Number,
-    /// Channels share a word that is loaded as a whole, and aligned as a whole.
+    /// Channels share a word that is loaded and aligned as a whole.
     pub packed: bool,
 }
 
-/// Formats whose numbers follow each other: the first of them, channels, number formats, packed.
+/// Formats with consecutive numbers: the first of these, channels, number formats, packed.
 type Row = (u32, &'static [(Channel, u8)], &'static [Number], bool);
 
 /// Every vertex and colour format, in the order of Vulkan's numbers.
@@ -120,7 +120,7 @@ const ROWS: &[Row] = {
 };
 
 impl Format {
-    /// The format of a number of Vulkan's.
+    /// The format of a `VkFormat` number.
     ///
     /// # Errors
     /// Malformed: one that is neither a vertex attribute nor a colour (undefined, depth, compressed, video).
@@ -133,7 +133,7 @@ impl Format {
         .ok_or_else(|| Error::malformed(format!("`{format}` is no vertex or colour format")))
     }
 
-    /// The same of a name in Vulkan's spelling, with or without `VK_FORMAT_`: for files.
+    /// The format of a Vulkan name, with or without `VK_FORMAT_`: for files.
     ///
     /// # Errors
     /// Malformed: no such format, or one that is neither a vertex attribute nor a colour.
@@ -157,7 +157,7 @@ impl Format {
         self.channels.iter().filter(|(c, _)| *c != Channel::E).map(|(_, bits)| *bits).max().unwrap_or(0)
     }
 
-    /// It has alpha.
+    /// Whether it has alpha.
     pub fn has_alpha(&self) -> bool {
         self.position(3).is_some()
     }
@@ -168,13 +168,13 @@ impl Format {
     }
 }
 
-/// The number that typed buffer loads know a layout by (pal-abi 8.3), or `None` if they do not; widths lowest first.
+/// The layout's number in typed buffer loads (pal-abi 8.3), or `None` if there is none; widths lowest first.
 pub fn buffer_number(gfx: GfxIp, widths: &[u8], number: Number) -> Option<u8> {
     const ALL: (u8, u8) = (0, 6);
     const NO_FLOAT: (u8, u8) = (0, 5);
     const WIDE: (u8, u8) = (4, 6);
     let GfxIp::Gfx1030 = gfx;
-    // The number of the layout's first number format, and which there are.
+    // The number of the layout's first number format, and the valid range.
     let (start, (first, last)) = match widths {
         [8] => (1, NO_FLOAT),
         [16] => (7, ALL),
@@ -200,10 +200,10 @@ pub fn buffer_number(gfx: GfxIp, widths: &[u8], number: Number) -> Option<u8> {
 mod tests {
     use super::*;
 
-    // The grammar of Vulkan's names: channel letter and width, repeated; number format; `PACKn` where the first channel named is
-    // the most significant. It judges the table, which is written from the numbers.
+    // The grammar of Vulkan's names: channel letter and width, repeated; number format; `PACKn` where the first channel
+    // named is the most significant. It checks the table, which is written from the numbers.
 
-    /// A format as its name says.
+    /// A format as its name gives it.
     struct Spelled {
         channels: SmallVec<[(Channel, u8); 4]>,
         number: Number,
@@ -217,7 +217,7 @@ mod tests {
     const FLOAT: &[Number] = &[Number::Float];
     const SRGB: &[Number] = &[Number::Srgb];
 
-    /// Layouts in one word, widths from the lowest bit up, and what they may hold.
+    /// Layouts in one word, widths from the lowest bit up, and their number formats.
     const PACKED: [(&[u8], &[&[Number]]); 9] = [
         (&[4, 4], &[UNORM]),
         (&[4, 4, 4, 4], &[UNORM]),
@@ -249,7 +249,7 @@ mod tests {
                 "SSCALED" => Number::Sscaled,
                 "UINT" => Number::Uint,
                 "SINT" => Number::Sint,
-                // Floats without sign are in packed words, those with one are not.
+                // Unsigned floats are in packed words, signed ones are not.
                 "SFLOAT" if !name.contains("_PACK") => Number::Float,
                 "UFLOAT" if name.contains("_PACK") => Number::Float,
                 "SRGB" => Number::Srgb,
@@ -296,7 +296,7 @@ mod tests {
             self.channels.iter().map(|(_, bits)| *bits).collect()
         }
 
-        /// By its name, if there may be such a format.
+        /// Parses a name; `None` if there can be no such format.
         fn parse(name: &str) -> Option<Self> {
             Self::read(name).filter(Self::exists)
         }
@@ -322,7 +322,7 @@ mod tests {
         (1..=4).contains(&channels.len()).then_some(channels)
     }
 
-    /// Names of Vulkan that are vertex or colour formats, one line a layout: channels, numbers, suffix.
+    /// Vulkan's names of vertex and colour formats, one line per layout: channels, numbers, suffix.
     const NAMES: &[(&str, &str, &str)] = &[
         ("R4G4", "UNORM", "_PACK8"),
         ("R4G4B4A4 B4G4R4A4", "UNORM", "_PACK16"),

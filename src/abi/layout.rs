@@ -1,11 +1,11 @@
-//! A [`ResourceLayout`]: the place of every descriptor, with nothing left implicit.
+//! A [`ResourceLayout`] with the offset of every descriptor, nothing left implicit.
 //!
-//! The root table is what the driver's user data are taken from: one dword a set pointer, four a dynamic buffer, then
+//! The root table is the source of the driver's user data: one dword per set pointer, four per dynamic buffer, then
 //! push constants. Sizes: pal-abi 1.2.
 //!
-//! In a set's table, bindings with a given offset stand there, and no two may overlap. The others are packed in the order of
-//! binding numbers: each at the first place that is not before the end of the binding before it, given or packed, and
-//! where it touches no other.
+//! In a set's table, bindings with a given offset are there, and no two may overlap. The others are packed in the order
+//! of binding numbers: each at the first offset that is not before the end of the previous binding, given or packed,
+//! and where it overlaps no other.
 
 use crate::error::{Context, Error, Result};
 use crate::reloc::symbol::PartLetter;
@@ -28,7 +28,7 @@ pub const fn descriptor_bytes(kind: ResourceKind) -> u32 {
     }
 }
 
-/// Which descriptors one of this kind has in it.
+/// Whether a descriptor of this kind contains this part.
 fn has_part(kind: ResourceKind, part: PartLetter) -> bool {
     use ResourceKind as K;
     match part {
@@ -41,10 +41,10 @@ fn has_part(kind: ResourceKind, part: PartLetter) -> bool {
     }
 }
 
-/// Where the sampler of a combined image and sampler stands, after its image.
+/// Byte offset of the sampler in a combined image and sampler, after its image.
 pub const COMBINED_SAMPLER_OFFSET: u32 = 32;
 
-/// Where a binding's first descriptor stands.
+/// Location of a binding's first descriptor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DescriptorPlace {
     /// Kind the layout declares.
@@ -62,8 +62,8 @@ pub struct DescriptorPlace {
 impl DescriptorPlace {
     /// Byte offset of this part of the first descriptor; `None` if no kind here has such a part.
     ///
-    /// Code finds a part by this one offset whatever kind an element is of. So where elements may be combined descriptors,
-    /// those that are only samplers have them where combined ones have theirs.
+    /// Code uses this one offset for any kind of element. So if elements may be combined descriptors, samplers alone
+    /// are at the offset of combined ones.
     pub fn part_offset(&self, part: PartLetter) -> Option<u32> {
         let combined = self.kind.kinds().any(|kind| kind == ResourceKind::CombinedImageSampler);
         let second = part == PartLetter::Sampler && combined;
@@ -72,7 +72,7 @@ impl DescriptorPlace {
     }
 }
 
-/// A layout with every place fixed.
+/// A layout with every offset fixed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResolvedLayout {
     set_pointers: BTreeMap<u32, u32>,
@@ -81,7 +81,7 @@ pub struct ResolvedLayout {
     root_dwords: u32,
 }
 
-/// Where push constants stand in the root table.
+/// Location of push constants in the root table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PushPlace {
     /// First root dword.
@@ -91,10 +91,10 @@ pub struct PushPlace {
 }
 
 impl ResolvedLayout {
-    /// Fixes every place.
+    /// Fixes every offset.
     ///
     /// # Errors
-    /// Malformed: a set or binding given twice, places that overlap or leave the root table, misaligned offsets.
+    /// Malformed: a set or binding given twice, ranges that overlap or leave the root table, misaligned offsets.
     pub fn new(layout: &ResourceLayout) -> Result<Self> {
         let mut out = Self::default();
         let mut root = RootAllocator::default();
@@ -103,7 +103,7 @@ impl ResolvedLayout {
         if let Some(w) = sets.windows(2).find(|w| w[0].set == w[1].set) {
             return Err(Error::malformed(format!("descriptor set {} is laid out twice", w[0].set)));
         }
-        // Given places first, so that packed ones flow around them.
+        // Given offsets first, so that packed ones flow around them.
         for set in sets.iter().filter(|s| s.root.is_some()).chain(sets.iter().filter(|s| s.root.is_none())) {
             let dword = root.place(set.root, 1, || format!("pointer of set {}", set.set))?;
             out.set_pointers.insert(set.set, dword);
@@ -148,7 +148,7 @@ impl ResolvedLayout {
         Ok(())
     }
 
-    /// Where a binding's descriptors stand.
+    /// Location of a binding's descriptors.
     pub fn binding(&self, set: u32, binding: u32) -> Option<&DescriptorPlace> {
         self.bindings.get(&(set, binding))
     }
@@ -158,18 +158,18 @@ impl ResolvedLayout {
         self.set_pointers.get(&set).copied()
     }
 
-    /// Where push constants stand.
+    /// Location of push constants.
     pub fn push_constants(&self) -> Option<PushPlace> {
         self.push_constants
     }
 
-    /// Root dwords in use, the highest + 1.
+    /// Root dwords in use: the highest + 1.
     pub fn root_dwords(&self) -> u32 {
         self.root_dwords
     }
 }
 
-/// Bytes of one descriptor of a binding, and of all.
+/// Bytes per descriptor of a binding, and of all.
 struct Size {
     stride: u32,
     bytes: u32,
@@ -183,17 +183,17 @@ fn size(b: &BindingLayout) -> Result<Size> {
     Ok(Size { stride, bytes })
 }
 
-/// Hands out bytes of a set's table: first all given places, then places in the order of binding numbers.
+/// Allocates bytes of a set's table: first all given offsets, then the rest in the order of binding numbers.
 #[derive(Default)]
 struct TableAllocator {
-    /// Places that others may not touch: from, to.
+    /// Reserved ranges: from, to.
     taken: BTreeMap<u32, u32>,
-    /// End of the binding before.
+    /// End of the previous binding.
     next: u32,
 }
 
 impl TableAllocator {
-    /// Keeps a given place free from others.
+    /// Reserves a given range.
     fn give(&mut self, at: u32, bytes: u32) -> Result<()> {
         if !at.is_multiple_of(4) {
             return Err(Error::malformed(format!("offset {at} is not a multiple of 4")));
@@ -208,7 +208,7 @@ impl TableAllocator {
         Ok(())
     }
 
-    /// The place of the next binding.
+    /// The offset of the next binding.
     fn place(&mut self, given: Option<u32>, bytes: u32) -> Result<u32> {
         let mut at = given.unwrap_or(self.next);
         if given.is_none() && !self.taken.is_empty() {
@@ -221,7 +221,7 @@ impl TableAllocator {
         Ok(at)
     }
 
-    /// The last place that has some of these bytes.
+    /// The last reserved range that overlaps these bytes.
     fn touched(&self, from: u32, to: u32) -> Option<(u32, u32)> {
         self.taken.range(..to).next_back().map(|(a, b)| (*a, *b)).filter(|&(_, end)| from < end)
     }
@@ -231,7 +231,7 @@ fn end(at: u32, bytes: u32) -> Result<u32> {
     at.checked_add(bytes).ok_or_else(|| Error::malformed(format!("offset {at} is too large")))
 }
 
-/// Hands out root dwords, given ones and then packed ones, and refuses overlaps.
+/// Allocates root dwords, given ones and then packed ones, and rejects overlaps.
 #[derive(Default)]
 struct RootAllocator {
     taken: Vec<(u32, u32)>,
@@ -271,7 +271,7 @@ mod tests {
         ResolvedLayout::new(&ResourceLayout { sets, ..Default::default() })
     }
 
-    /// Where samplers stand, of 16 bytes each, by the offsets that they are given.
+    /// Offsets of samplers of 16 bytes each, from their given offsets.
     fn samplers(offsets: &[Option<u32>]) -> Result<Vec<u32>> {
         let one = |(n, offset): (u32, &Option<u32>)| BindingLayout {
             offset: *offset,

@@ -1,4 +1,4 @@
-//! The rules of the stage interfaces, once: plans that `glue` turns into machine code and `compile` into IR.
+//! The rules of the stage interfaces, in one place: plans that `glue` turns into machine code and `compile` into IR.
 
 pub mod exports;
 pub mod fetch;

@@ -1,49 +1,50 @@
-//! Plans parameter exports: which vectors are exported to which slot, and the
-//! `SPI_PS_INPUT_CNTL` word of each attribute (pal-abi 9).
+//! Plans parameter exports: the slot of each exported vector, and the `SPI_PS_INPUT_CNTL` word of each attribute
+//! (pal-abi 9).
 //!
-//! The fragment shader numbers its inputs densely and decides; the vertex shader exports what is read and nothing else.
-//! An attribute that nobody produces, or whose channels read are all constants that the rasterizer has built in, costs no
-//! export at all. Slots are numbered without gaps, by an epilog and by a body that exports by itself alike: a slot that is
-//! counted and not exported to would be waited for, or read as what an earlier wave left there.
+//! The fragment shader numbers its inputs densely and decides; the vertex shader exports exactly those that are read.
+//! An attribute without a producer, or whose channels read are all constants that the rasterizer has built in, needs no
+//! export. Slots are numbered without gaps, both by an epilog and by a body with its own exports: a slot that is
+//! counted but not exported would be waited for, or read an earlier wave's value.
 
 use crate::error::{Error, FullCompile, Result};
 use crate::metadata::interface::{FragmentInput, ParamSource, Semantic, VertexParam};
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
-/// Attributes that the rasterizer has.
+/// Attributes of the rasterizer.
 pub const MAX_ATTRIBUTES: usize = 32;
 
-/// How parameters cross the rasterizer.
+/// Parameters from the vertex shader to the fragment shader.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ParamPlan {
-    /// Vectors exported, each by its slot.
-    pub exports: Vec<ParamExport>,
-    /// What each attribute of the fragment shader is, by its number.
-    pub attributes: Vec<Attribute>,
-    /// Slots that exist; all of them are exported to.
+    /// Exported vectors, each with its slot.
+    pub exports: SmallVec<[ParamExport; MAX_ATTRIBUTES]>,
+    /// The fragment shader's attributes, by number.
+    pub attributes: SmallVec<[Attribute; MAX_ATTRIBUTES]>,
+    /// Number of slots; all of them are exported.
     pub slots: u32,
 }
 
-/// One vector of four channels on its way to the rasterizer.
+/// An exported vector of four channels.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ParamExport {
-    /// Which `param` it is exported to.
+    /// Number of its `param` target.
     pub slot: u8,
-    /// Where each channel is; `None` where nobody writes or reads it. A whole vector is either exported by the body or not.
+    /// Source of each channel; `None` if it is not written or not read. The body exports a whole vector or none of it.
     pub channels: [Option<ParamSource>; 4],
 }
 
 impl ParamExport {
-    /// The body exports this one itself.
+    /// Whether the body exports this one itself.
     pub fn by_body(&self) -> bool {
         self.channels.contains(&Some(ParamSource::Exported))
     }
 }
 
-/// Where the values of an attribute come from.
+/// Source of an attribute's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supply {
-    /// From this slot.
+    /// An exported slot.
     Slot(u8),
     /// One of the rasterizer's own vectors.
     Default(DefaultVector),
@@ -51,7 +52,7 @@ pub enum Supply {
     PointCoord,
 }
 
-/// A constant vector that costs no export, with its number.
+/// A constant vector that needs no export, with its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DefaultVector {
     /// (0, 0, 0, 0)
@@ -85,7 +86,7 @@ impl DefaultVector {
 /// One attribute of the fragment shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attribute {
-    /// Where it comes from.
+    /// Source of its values.
     pub supply: Supply,
     /// Not interpolated.
     pub flat: bool,
@@ -113,30 +114,89 @@ impl Attribute {
                 let half = if self.half && flat == 0 { FP16_INTERP_MODE | ATTR0_VALID } else { 0 };
                 u32::from(slot) | pass_through | flat | half
             }
-            // A default vector has no vertices to choose from, so it is never flat.
+            // A default vector has no vertices to select from, so it is never flat.
             Supply::Default(vector) => Self::NO_SLOT | (vector as u32) << DEFAULT_VAL,
             Supply::PointCoord => Self::NO_SLOT | PT_SPRITE_TEX,
         }
     }
 }
 
-impl ParamPlan {
-    /// Plans the way of `params`, what the vertex shader has, to `inputs`, what the fragment shader reads.
+/// `SPI_PS_INPUT_CNTL` words from 0 on.
+pub type Controls = SmallVec<[u32; MAX_ATTRIBUTES]>;
+
+/// What a vertex shader has to give, a vector for each meaning: sorted once, and matched with many fragment shaders.
+#[derive(Clone, Debug, Default)]
+pub struct ParamVectors(Vec<(Semantic, [Option<ParamSource>; 4])>);
+
+impl ParamVectors {
+    /// Sorts the components of a vertex shader's parameters.
     ///
     /// # Errors
-    /// Malformed: a parameter given twice or in a channel that does not exist. Needs a full compile: more attributes than
-    /// the rasterizer has.
-    pub fn new(inputs: &[FragmentInput], params: &[VertexParam]) -> Result<Self> {
+    /// Malformed: a parameter given twice or in a channel that does not exist.
+    pub fn new(params: &[VertexParam]) -> Result<Self> {
+        let mut vectors: Vec<(Semantic, [Option<ParamSource>; 4])> = Vec::new();
+        for param in params {
+            let semantic = param.semantic;
+            let at = vectors.iter().position(|(other, _)| *other == semantic).unwrap_or(vectors.len());
+            if at == vectors.len() {
+                vectors.push((semantic, [None; 4]));
+            }
+            for half in 0..param.ty.dwords() {
+                let channel = usize::from(param.component) + half as usize;
+                let place = vectors.get_mut(at).and_then(|(_, channels)| channels.get_mut(channel));
+                let place = place.ok_or_else(|| Error::malformed(format!("{semantic:?} has no channel {channel}")))?;
+                let source = match param.source {
+                    // The second dword of 64 bits is in the next register.
+                    ParamSource::Vgpr(first) => ParamSource::Vgpr(first.saturating_add(half)),
+                    ParamSource::Constant(_) if half == 1 => ParamSource::Constant(0),
+                    other => other,
+                };
+                if place.replace(source).is_some() {
+                    return Err(Error::malformed(format!("{semantic:?} channel {channel} is written twice")));
+                }
+            }
+        }
+        Ok(Self(vectors))
+    }
+
+    /// Where the channels of a vector are, of those that are read.
+    fn channels(&self, semantic: Semantic, read: u8) -> [Option<ParamSource>; 4] {
+        let found = self.0.iter().find(|(other, _)| *other == semantic);
+        let mut channels = found.map_or([None; 4], |(_, channels)| *channels);
+        for (channel, place) in channels.iter_mut().enumerate() {
+            if read >> channel & 1 == 0 {
+                *place = None;
+            }
+        }
+        channels
+    }
+}
+
+impl ParamPlan {
+    /// Plans the exports of `params`, the vertex shader's outputs, for `inputs`, the fragment shader's.
+    ///
+    /// # Errors
+    /// Needs a full compile: more attributes than the rasterizer has, or one that no early vertex body gives.
+    pub fn new(inputs: &[FragmentInput], params: &ParamVectors) -> Result<Self> {
+        let mut plan = Self::default();
+        plan.fill(inputs, params)?;
+        Ok(plan)
+    }
+
+    /// The same in an empty plan, which is large to be copied.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn fill(&mut self, inputs: &[FragmentInput], params: &ParamVectors) -> Result<()> {
         if inputs.len() > MAX_ATTRIBUTES {
             let count = u32::try_from(inputs.len()).unwrap_or(u32::MAX);
             return Err(Error::needs_full(FullCompile::TooManyValues { what: "fragment inputs".into(), count }));
         }
-        let mut plan = Self::default();
-        let mut assigned: Vec<(Semantic, u8)> = Vec::new();
+        let mut assigned: SmallVec<[(Semantic, u8); MAX_ATTRIBUTES]> = SmallVec::new();
         for input in inputs {
             let same = inputs.iter().filter(|other| other.semantic == input.semantic);
             let read = same.fold(0, |all, i| all | i.channels);
-            let channels = channels(input.semantic, read, params)?;
+            let channels = params.channels(input.semantic, read);
             check_made(input.semantic, &channels)?;
             let shared = assigned.iter().find(|(semantic, _)| *semantic == input.semantic);
             let supply = match (shared, default_for(&channels, input)) {
@@ -144,32 +204,35 @@ impl ParamPlan {
                 (None, _) if input.semantic == Semantic::PointCoord => Supply::PointCoord,
                 (None, Some(vector)) => Supply::Default(vector),
                 (None, None) => {
-                    let slot = u8::try_from(plan.exports.len()).unwrap_or(u8::MAX);
-                    plan.exports.push(ParamExport { slot, channels });
+                    let slot = u8::try_from(self.exports.len()).unwrap_or(u8::MAX);
+                    self.exports.push(ParamExport { slot, channels });
                     assigned.push((input.semantic, slot));
                     Supply::Slot(slot)
                 }
             };
             let half = input.ty.bits == 16;
-            plan.attributes.push(Attribute { supply, flat: input.flat, per_vertex: input.per_vertex, half });
+            self.attributes.push(Attribute { supply, flat: input.flat, per_vertex: input.per_vertex, half });
         }
-        plan.slots = plan.exports.len() as u32;
-        Ok(plan)
+        self.slots = self.exports.len() as u32;
+        Ok(())
     }
 
-    /// The `SPI_PS_INPUT_CNTL` words from 0 on. The loader wants at least one, also where there are no attributes.
-    pub fn control_words(&self) -> Vec<u32> {
-        if self.attributes.is_empty() { vec![0] } else { self.attributes.iter().map(|a| a.control_word()).collect() }
+    /// The `SPI_PS_INPUT_CNTL` words from 0 up. The loader needs at least one, even without attributes.
+    pub fn control_words(&self) -> Controls {
+        if self.attributes.is_empty() {
+            return Controls::from_slice(&[0]);
+        }
+        self.attributes.iter().map(|a| a.control_word()).collect()
     }
 
-    /// The exports left to an epilog.
+    /// The exports of an epilog.
     pub fn epilog_exports(&self) -> impl Iterator<Item = &ParamExport> {
         self.exports.iter().filter(|export| !export.by_body())
     }
 }
 
-/// Without geometry shader the primitive id is the vertex shader's to pass on, and a body made early does not: no constant
-/// may stand for it. What else nobody writes is zero or undefined.
+/// Without a geometry shader the vertex shader must export the primitive id; an early body does not, and no constant
+/// can replace it. Other unwritten inputs are zero or undefined.
 fn check_made(semantic: Semantic, channels: &[Option<ParamSource>; 4]) -> Result<()> {
     if semantic == Semantic::PrimitiveId && channels.iter().all(Option::is_none) {
         let item = "primitive id in the fragment shader".to_owned();
@@ -178,7 +241,7 @@ fn check_made(semantic: Semantic, channels: &[Option<ParamSource>; 4]) -> Result
     Ok(())
 }
 
-/// The vector without export that serves `input`, if there is one: nobody writes what it reads, or only constants.
+/// The default vector for `input`, if one fits: the channels that it reads are unwritten or constant.
 fn default_for(channels: &[Option<ParamSource>; 4], input: &FragmentInput) -> Option<DefaultVector> {
     let mut wanted = [None; 4];
     for (channel, want) in channels.iter().zip(&mut wanted) {
@@ -188,36 +251,9 @@ fn default_for(channels: &[Option<ParamSource>; 4], input: &FragmentInput) -> Op
             Some(ParamSource::Vgpr(_) | ParamSource::Exported) => return None,
         };
     }
-    // Explicit vertex values do not pass the place where defaults are put in.
+    // Explicit per-vertex values bypass the stage that inserts defaults.
     let written = wanted.iter().any(Option::is_some);
     if input.per_vertex && written { None } else { DefaultVector::matching(&wanted) }
-}
-
-/// Where the channels of a vector are, of those that are read.
-fn channels(semantic: Semantic, read: u8, params: &[VertexParam]) -> Result<[Option<ParamSource>; 4]> {
-    let mut channels = [None; 4];
-    for param in params.iter().filter(|p| p.semantic == semantic) {
-        for half in 0..param.ty.dwords() {
-            let channel = usize::from(param.component) + half as usize;
-            let place = channels.get_mut(channel);
-            let place = place.ok_or_else(|| Error::malformed(format!("{semantic:?} has no channel {channel}")))?;
-            let source = match param.source {
-                // The second dword of 64 bits is in the next register.
-                ParamSource::Vgpr(first) => ParamSource::Vgpr(first.saturating_add(half)),
-                ParamSource::Constant(_) if half == 1 => ParamSource::Constant(0),
-                other => other,
-            };
-            if place.replace(source).is_some() {
-                return Err(Error::malformed(format!("{semantic:?} channel {channel} is written twice")));
-            }
-        }
-    }
-    for (channel, place) in channels.iter_mut().enumerate() {
-        if read >> channel & 1 == 0 {
-            *place = None;
-        }
-    }
-    Ok(channels)
 }
 
 #[cfg(test)]
@@ -230,6 +266,10 @@ mod tests {
     fn input(location: u32, channels: u8) -> FragmentInput {
         let semantic = Semantic::Location(location);
         FragmentInput { semantic, channels, flat: false, per_vertex: false, ty: ComponentType::F32 }
+    }
+
+    fn plan(inputs: &[FragmentInput], params: &[VertexParam]) -> Result<ParamPlan> {
+        ParamPlan::new(inputs, &ParamVectors::new(params)?)
     }
 
     fn constants(location: u32, bits: &[u32]) -> Vec<VertexParam> {
@@ -246,7 +286,7 @@ mod tests {
     #[test]
     fn constants_of_the_rasterizer_cost_nothing() {
         let default = |bits: &[u32], channels| {
-            let plan = ParamPlan::new(&[input(0, channels)], &constants(0, bits)).expect("plan");
+            let plan = plan(&[input(0, channels)], &constants(0, bits)).expect("plan");
             assert_eq!(plan.exports.is_empty(), plan.slots == 0);
             plan.exports.is_empty().then(|| plan.control_words()[0])
         };
@@ -255,7 +295,7 @@ mod tests {
         assert_eq!(default(&[ONE, ONE, ONE, 0], 15), Some(0x220));
         assert_eq!(default(&[ONE, ONE, ONE, ONE], 15), Some(0x320));
         assert_eq!(default(&[ONE, 0, 0, 0], 15), None);
-        // Only what is read matters, and what is not written may be anything.
+        // Only channels that are read matter, and unwritten ones may be anything.
         assert_eq!(default(&[0, ONE, 7, 7], 1), Some(0x020));
         assert_eq!(default(&[ONE], 15), Some(0x220));
         assert_eq!(default(&[0x8000_0000], 1), None);
@@ -266,48 +306,48 @@ mod tests {
     fn inputs_of_one_meaning_share_a_slot() {
         let params = [VertexParam { source: ParamSource::Vgpr(3), ..constants(4, &[0])[0].clone() }];
         let flat = FragmentInput { flat: true, ..input(4, 1) };
-        let plan = ParamPlan::new(&[input(4, 3), flat], &params).expect("plan");
+        let plan = plan(&[input(4, 3), flat], &params).expect("plan");
         let channels = [Some(ParamSource::Vgpr(3)), None, None, None];
-        assert_eq!(plan.exports, [ParamExport { slot: 0, channels }]);
-        assert_eq!(plan.control_words(), [0, 0x400]);
+        assert_eq!(plan.exports[..], [ParamExport { slot: 0, channels }]);
+        assert_eq!(plan.control_words()[..], [0, 0x400]);
     }
 
     #[test]
     fn a_body_that_exports_leaves_no_slot_out() {
         let exported = |n| VertexParam { source: ParamSource::Exported, ..constants(n, &[0])[0].clone() };
         let flat = FragmentInput { flat: true, ..input(4, 1) };
-        // Nobody writes the first, and the third is a vector of the rasterizer's own.
+        // The first has no producer, and the third is a default vector.
         let inputs = [input(9, 1), input(4, 1), input(2, 1), flat, input(7, 1)];
         let params = [vec![exported(4), exported(7)], constants(2, &[ONE])].concat();
-        let plan = ParamPlan::new(&inputs, &params).expect("plan");
-        assert_eq!(plan.control_words(), [0x20, 0, 0x220, 0x400, 1]);
+        let plan = plan(&inputs, &params).expect("plan");
+        assert_eq!(plan.control_words()[..], [0x20, 0, 0x220, 0x400, 1]);
         assert_eq!((plan.slots, plan.epilog_exports().count()), (2, 0));
     }
 
     #[test]
     fn a_primitive_id_that_nobody_passes_on_needs_the_whole_pipeline() {
         let input = FragmentInput { semantic: Semantic::PrimitiveId, flat: true, ..input(0, 1) };
-        let error = ParamPlan::new(std::slice::from_ref(&input), &[]).expect_err("nobody writes it");
+        let error = plan(std::slice::from_ref(&input), &[]).expect_err("nobody writes it");
         assert!(error.full_compile().is_some());
         let param = VertexParam { semantic: Semantic::PrimitiveId, ..constants(0, &[0])[0].clone() };
         let param = VertexParam { source: ParamSource::Exported, ..param };
-        assert!(ParamPlan::new(&[input], &[param]).is_ok());
+        assert!(plan(&[input], &[param]).is_ok());
     }
 
     #[test]
     fn nothing_to_interpolate_still_has_a_word() {
-        let plan = ParamPlan::new(&[], &constants(0, &[5])).expect("plan");
-        assert_eq!((plan.control_words(), plan.slots), (vec![0], 0));
+        let plan = plan(&[], &constants(0, &[5])).expect("plan");
+        assert_eq!((plan.control_words().as_slice(), plan.slots), (&[0][..], 0));
     }
 
     #[test]
     fn contradictions_are_refused() {
         let twice = [constants(0, &[5]), constants(0, &[6])].concat();
-        assert!(ParamPlan::new(&[input(0, 1)], &twice).is_err());
+        assert!(plan(&[input(0, 1)], &twice).is_err());
         let outside = [VertexParam { component: 4, ..constants(0, &[5])[0].clone() }];
-        assert!(ParamPlan::new(&[input(0, 1)], &outside).is_err());
+        assert!(plan(&[input(0, 1)], &outside).is_err());
         let many: Vec<FragmentInput> = (0..33).map(|location| input(location, 1)).collect();
-        let error = ParamPlan::new(&many, &[]).expect_err("33 attributes");
+        let error = plan(&many, &[]).expect_err("33 attributes");
         assert!(error.full_compile().is_some());
     }
 }

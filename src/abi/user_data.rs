@@ -1,29 +1,29 @@
-//! Which user-data SGPRs a stage gets, and in which order (pal-abi 2.3 to 2.5).
+//! Assigns the user-data SGPRs of a stage, in order (pal-abi 2.3 to 2.5).
 //!
-//! | place | what | when |
+//! | register | contents | condition |
 //! |---|---|---|
 //! | s0, s1 | global table, per-shader table | always |
 //! | then | pointer to the grid size | compute, if read |
-//! | then | descriptor set pointers, by set number | if used; what does not fit is read through the spill table |
+//! | then | descriptor set pointers, by set number | if used; the rest is read through the spill table |
 //! | then | push-constant dwords, by offset | if read at constant offsets; loads that do not fit: spill table |
 //! | then | view, vertex buffers, base vertex, base instance, draw | vertex (view: fragment too), if used |
 //! | last | spill table | if anything is read through it |
 //!
-//! Nothing can fail: in the worst case all but the fixed places goes through the spill table. To add a kind of user
+//! Nothing can fail: in the worst case all but the fixed registers goes through the spill table. To add a kind of user
 //! data: a variant of [`UserData`], a field of [`UserDataNeeds`], a line in [`plan`].
 
 use crate::metadata::interface::UserData;
 use crate::target::Stage;
 use std::collections::BTreeSet;
 
-/// What a stage reads of its user data.
+/// User data that a stage reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserDataNeeds {
     /// Descriptor sets.
     pub sets: BTreeSet<u32>,
     /// Push-constant loads at constant offsets: first dword, number of dwords.
     pub push_constants: BTreeSet<(u32, u32)>,
-    /// Something is read through the spill table in any case.
+    /// The spill table is read in any case.
     pub spill: bool,
     /// Address of the grid size.
     pub workgroup_count: bool,
@@ -37,7 +37,7 @@ pub struct UserDataNeeds {
     pub draw: bool,
 }
 
-/// What each user SGPR of a stage holds, from s0.
+/// Contents of each user SGPR of a stage, from s0.
 pub fn plan(stage: Stage, needs: &UserDataNeeds) -> Vec<UserData> {
     let mut head = vec![UserData::GlobalTable, UserData::PerShaderTable];
     if needs.workgroup_count {
@@ -47,7 +47,7 @@ pub fn plan(stage: Stage, needs: &UserDataNeeds) -> Vec<UserData> {
     let fixed = head.len() + specials.len();
     let free = (stage.max_user_sgprs() as usize).saturating_sub(fixed);
 
-    // Without a spill table first: it costs a register, so it is only taken if something needs it.
+    // Try without a spill table first: it needs a register, so it is added only if required.
     let (middle, spill) = match middle(needs, free) {
         (middle, true) if !needs.spill => (middle, false),
         _ => (self::middle(needs, free.saturating_sub(1)).0, true),
@@ -81,7 +81,7 @@ fn middle(needs: &UserDataNeeds, free: usize) -> (Vec<UserData>, bool) {
     let mut fits = out.len() == needs.sets.len();
     let mut dwords = BTreeSet::new();
     for &(first, count) in &needs.push_constants {
-        // A load is taken whole or not at all: half of it in registers would still cost the load.
+        // A load is taken as a whole or not at all: half of it in registers would still need the load.
         let mut with = dwords.clone();
         with.extend(first..first.saturating_add(count));
         if out.len() + with.len() <= free {

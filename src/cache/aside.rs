@@ -1,4 +1,4 @@
-//! The lock that admits one writer at a time, and moving damaged stores aside.
+//! The lock for one writer at a time, and renaming of damaged stores.
 
 use crate::error::{Context, Error, Result};
 use std::ffi::OsString;
@@ -7,11 +7,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long a writer waits for another. One transaction takes milliseconds, on a slow disk perhaps a second.
+/// Time for which a writer waits for another. One transaction takes milliseconds, on a slow disk perhaps a second.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The right to write into the folder of a store. The system gives it back when the process ends, however that is; what is in
-/// the lock file does not matter.
+/// The right to write into the folder of a store. The system releases it when the process ends in any way; the contents
+/// of the lock file do not matter.
 pub struct WriteLock(#[expect(dead_code, reason = "it is held, not used")] File);
 
 fn beside(dir: &Path, suffix: &str) -> PathBuf {
@@ -21,11 +21,11 @@ fn beside(dir: &Path, suffix: &str) -> PathBuf {
 }
 
 impl WriteLock {
-    /// Waits for the lock of a folder, and makes what is above the folder. None if another process keeps it for longer than
-    /// this.
+    /// Waits for the lock of a folder, and creates its parents. `None` if another process keeps it for longer than
+    /// `patience`.
     ///
     /// # Errors
-    /// Environment: nothing can be written there.
+    /// Environment: the folder is not writable.
     pub fn take(dir: &Path, patience: Duration) -> Result<Option<Self>> {
         let path = beside(dir, ".lock");
         let place = || path.display().to_string();
@@ -36,7 +36,7 @@ impl WriteLock {
         loop {
             let file = File::options().write(true).create(true).truncate(false).open(&path).at(place)?;
             match file.try_lock() {
-                // Somebody may have deleted the file meanwhile, and then this is not the lock that others see.
+                // The file may have been deleted meanwhile, and then this is not the lock that others see.
                 Ok(()) if is_at(&file, &path) => return Ok(Some(Self(file))),
                 Ok(()) | Err(TryLockError::WouldBlock) if started.elapsed() > patience => return Ok(None),
                 Ok(()) | Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_micros(200)),
@@ -46,7 +46,7 @@ impl WriteLock {
     }
 }
 
-/// What to say where the lock was not to be had.
+/// Error for a lock that was not released in time.
 pub fn held() -> Error {
     Error::environment(format!(
         "another process has been writing for {} seconds and may be stopped: end it, or use another cache directory",
@@ -59,7 +59,7 @@ fn is_at(file: &File, path: &Path) -> bool {
     file.metadata().ok().map(identity) == fs::metadata(path).ok().map(identity)
 }
 
-/// Renames a store to the first free `<name>.bad-N`, and says so. The caller holds the lock.
+/// Renames a store to the first free `<name>.bad-N`, and returns a notice. The caller holds the lock.
 ///
 /// # Errors
 /// Environment: it cannot be renamed.

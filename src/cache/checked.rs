@@ -1,28 +1,28 @@
-//! Reads and checks everything that LMDB will read of its file in one transaction, before LMDB does.
+//! Reads and checks all parts of a file that LMDB will read in one transaction, before LMDB does.
 //!
-//! A put reads the meta pages, the way from the root to the leaf of each key, the first page of a value that is replaced, and
-//! the tree of free pages; nothing else (`docs/cache-format.md` says why). All of it is checked here for all that LMDB takes
-//! for granted, and kept, so that LMDB can be given these bytes and not the file.
+//! A put reads the meta pages, the path from the root to the leaf of each key, the first page of a replaced value, and
+//! the tree of free pages; nothing else (`docs/cache-format.md` says why). All of it is checked for everything that
+//! LMDB takes for granted, and kept, so that LMDB can be given these bytes and not the file.
 
 use super::page::{Damage, Held, Level, Meta, Page, Tree, is_overflow, overflow_pages, u64_at};
 use super::reader::Reader;
 use std::collections::BTreeMap;
 
-/// Pages that are right, by number.
+/// Checked pages, by number.
 pub struct Checked {
-    /// Bytes of a page.
+    /// Bytes per page.
     pub page_size: usize,
-    /// Number of pages that the file has by its meta page.
+    /// Number of pages in the file, by its meta page.
     pub pages: u64,
-    /// The pages that a transaction reads.
+    /// Pages that a transaction reads.
     pub read: BTreeMap<u64, Vec<u8>>,
 }
 
 impl Checked {
-    /// What a transaction reads that puts entries under these keys.
+    /// Pages read by a transaction that puts entries under these keys.
     ///
     /// # Errors
-    /// The first damage in it.
+    /// The first damage found in them.
     pub fn new<'a>(reader: &Reader, keys: impl Iterator<Item = &'a [u8]>) -> Result<Self, Damage> {
         let meta = reader.meta_for_writing().ok_or_else(|| Damage::new(0, "or page 1 is no meta page"))?;
         let page_size = reader.page_size();
@@ -51,11 +51,11 @@ struct Walk<'a> {
     meta: Meta,
     /// Meta pages and overflow pages.
     read: BTreeMap<u64, Vec<u8>>,
-    /// Pages of the two trees; one may be on the way to several keys.
+    /// Pages of the two trees; one may be on the paths of several keys.
     trees: BTreeMap<u64, Page>,
-    /// Overflow pages that the transaction gives up.
+    /// Overflow pages that the transaction frees.
     values: Vec<std::ops::Range<u64>>,
-    /// The transaction whose free pages were seen last.
+    /// The transaction whose free pages were read last.
     freed: u64,
     free: Vec<u64>,
 }
@@ -73,7 +73,7 @@ impl Walk<'_> {
         Ok(page)
     }
 
-    /// The branches and the leaf of a key, and the head of the value that is there already.
+    /// The branches and the leaf of a key, and the head of its old value.
     fn path(&mut self, key: &[u8]) -> Result<(), Damage> {
         let Tree { depth, root } = self.meta.main;
         let mut number = root;
@@ -95,7 +95,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Keeps the first `kept` of the overflow pages of a value.
+    /// Keeps the first `kept` overflow pages of a value.
     fn overflow(&mut self, first: u64, count: u64, kept: u64) -> Result<(), Damage> {
         self.within(first, count)?;
         self.values.push(first..first + count);
@@ -109,7 +109,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The whole tree of free pages: lists of page numbers under the transaction that gave them up.
+    /// The whole tree of free pages: lists of page numbers by the transaction that freed them.
     fn free_pages(&mut self, number: u64, tree: Tree) -> Result<(), Damage> {
         match tree.depth {
             0 => Ok(()),
@@ -146,7 +146,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A count, and as many page numbers, falling; there may be room after them.
+    /// A count, and as many page numbers, descending; there may be space after them.
     fn list(&mut self, at: u64, list: &[u8]) -> Result<(), Damage> {
         let wrong = || Damage::new(at, "has a broken list of free pages");
         let count = u64_at(list, 0).and_then(|n| usize::try_from(n).ok()).ok_or_else(wrong)?;
@@ -162,8 +162,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// No page is both used and free, and the file ends where it should: after its last page, or after the last that is not
-    /// free, since LMDB does not write what it has given up again.
+    /// No page is both used and free, and the file has its right length: up to its last page, or its last used page,
+    /// since LMDB does not write freed pages again.
     fn apart(&self) -> Result<(), Damage> {
         let is_free = |page: &u64| self.free.binary_search(page).is_ok();
         let mut used = self.read.keys().chain(self.trees.keys()).copied().chain(self.values.iter().cloned().flatten());

@@ -4,7 +4,7 @@
 //! 0   4  "DVT\x01"        format version: another version is refused before anything else is read
 //! 4   8  payload length   little-endian
 //! 12  n  payload
-//! ..  32 BLAKE3           keyed by the entry's key, over everything before: an entry under a wrong key is broken too
+//! ..  32 BLAKE3           keyed by the entry's key, over all bytes before: an entry under a wrong key is broken too
 //! ```
 
 use super::key::Key;
@@ -13,12 +13,12 @@ const VERSION: [u8; 4] = *b"DVT\x01";
 const HEAD: usize = 12;
 const DIGEST: usize = 32;
 
-/// Why an entry is not usable.
+/// Reason why an entry is not usable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadEntry {
     /// Written by another version of the format.
     Version,
-    /// Cut short, or longer than it says.
+    /// Truncated, or longer than its length field.
     Length,
     /// Not the bytes that were written under this key.
     Digest,
@@ -35,10 +35,10 @@ pub fn encode(key: &Key, payload: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The payload of an entry that is whole.
+/// The payload of a complete entry.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The reason why it is not usable.
 pub fn decode<'a>(key: &Key, bytes: &'a [u8]) -> Result<&'a [u8], BadEntry> {
     let body = match bytes.first_chunk::<4>() {
         Some(&v) if v == VERSION => bytes.len().checked_sub(HEAD + DIGEST).ok_or(BadEntry::Length)?,
@@ -55,7 +55,7 @@ pub fn decode<'a>(key: &Key, bytes: &'a [u8]) -> Result<&'a [u8], BadEntry> {
     if right { Ok(&signed[HEAD..]) } else { Err(BadEntry::Digest) }
 }
 
-/// As [`decode`], in place.
+/// [`decode`] in place.
 ///
 /// # Errors
 /// As [`decode`].

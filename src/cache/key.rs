@@ -28,7 +28,7 @@ impl fmt::Debug for Key {
 pub struct KeyBuilder(blake3::Hasher);
 
 impl KeyBuilder {
-    /// A key of one kind; `domain` is a constant with a version in it.
+    /// A key of one kind; `domain` is a constant that includes a version.
     pub fn new(domain: &'static str) -> Self {
         Self(blake3::Hasher::new_derive_key(domain))
     }

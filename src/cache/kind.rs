@@ -1,4 +1,4 @@
-//! Which backend keeps the entries, by its name.
+//! Names of the backends.
 
 use super::lmdb_store::{DEFAULT_MAP_BYTES, LmdbStore};
 use super::memory::MemoryStore;
@@ -10,7 +10,7 @@ use std::str::FromStr;
 /// The backends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StoreKind {
-    /// LMDB: several processes at once, nothing lost on a kill.
+    /// LMDB: several processes at once, no loss on a kill.
     #[default]
     Lmdb,
     /// sled: one process at a time.
@@ -23,7 +23,7 @@ impl StoreKind {
     /// Opens the backend in its own folder below `dir`, so that several kinds can share a cache directory.
     ///
     /// # Errors
-    /// Environment: it cannot be made or opened.
+    /// Environment: it cannot be created or opened.
     pub fn open(self, dir: &Path) -> Result<Box<dyn Store>> {
         Ok(match self {
             Self::Lmdb => Box::new(LmdbStore::open(&dir.join("lmdb"), DEFAULT_MAP_BYTES)),

@@ -1,8 +1,8 @@
 //! One transaction of LMDB through heed, on checked copies of its pages.
 //!
-//! LMDB trusts its file, and a file may be damaged, or cut short at any moment. So LMDB does not get to read it: what the
-//! transaction will read is read and checked before ([`Checked`]) and given to LMDB in place of its map ([`mmap::replace`]).
-//! It writes by `pwrite`, as always. `docs/cache-format.md` argues it.
+//! LMDB trusts its file, and a file may be damaged, or truncated at any moment. So LMDB does not read it: all pages
+//! that the transaction will read are read and checked first ([`Checked`]), and replace LMDB's map ([`mmap::replace`]).
+//! It writes by `pwrite`, as always. `docs/cache-format.md` gives the argument.
 
 use super::checked::Checked;
 use super::key::Key;
@@ -19,11 +19,11 @@ use std::sync::{Mutex, PoisonError};
 /// One environment at a time in this process: heed has a table of them, and [`mmap::replace`] looks for its map.
 static ENVIRONMENT: Mutex<()> = Mutex::new(());
 
-/// Why nothing was written.
+/// Reason why nothing was written.
 pub enum Failure {
-    /// The file is not what LMDB left.
+    /// The file is not as LMDB wrote it.
     Damage(Damage),
-    /// The file is full, the disk is full, the system refuses.
+    /// The file or the disk is full, or the system refuses.
     Other(Error),
 }
 
@@ -56,17 +56,17 @@ fn system(what: &str, e: impl std::fmt::Display) -> Failure {
     Failure::Other(Error::environment(format!("LMDB store: {what}: {e}")))
 }
 
-/// Puts entries into the file of a folder, all or none, and makes the file if it is not there. The caller holds the lock that
-/// keeps other writers away. The file may grow to `limit` bytes.
+/// Puts entries into the file of a folder, all or none, and creates the file if needed. The caller holds the lock that
+/// excludes other writers. The file may grow to `limit` bytes.
 pub fn write(dir: &Path, limit: usize, entries: &BTreeMap<Key, Vec<u8>>) -> Result<(), Failure> {
-    // A panic under the lock leaves an environment open at worst, and the next one is refused by name.
+    // A panic under the lock at worst leaves an environment open, and the next one is refused by name.
     let _one = ENVIRONMENT.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = dir.canonicalize().map_err(|e| system("folder", e))?;
     let file = dir.join("data.mdb");
     let reader = match Reader::open(&file)? {
         Some(reader) => reader,
         None => {
-            // LMDB makes a file of two meta pages.
+            // LMDB creates a file of two meta pages.
             drop(environment(&dir, 1 << 20)?);
             Reader::open(&file)?.ok_or_else(|| Damage::new(0, "is not there, although LMDB has just made it"))?
         }
@@ -74,9 +74,9 @@ pub fn write(dir: &Path, limit: usize, entries: &BTreeMap<Key, Vec<u8>>) -> Resu
     let checked = Checked::new(&reader, entries.keys().map(|key| &key.0[..]))?;
     let length = map_length(&checked, limit, entries).ok_or_else(|| Failure::Other(full()))?;
     let env = environment(&dir, length)?;
-    // SAFETY: the map of the environment that was just opened with this length, which is the only one of this file: the lock
-    // above is held. No transaction has begun, so that nothing refers into the map; LMDB does not write to it without
-    // MDB_WRITEMAP.
+    // SAFETY: the map of the environment that was just opened with this length, which is the only one of this file: the
+    // lock above is held. No transaction has begun, so there are no references into the map; LMDB does not write to it
+    // without MDB_WRITEMAP.
     unsafe { mmap::replace(&file, length, &checked) }.map_err(|e| system("map", e))?;
     let database = database(&env)?;
     let mut transaction = env.write_txn()?;
@@ -90,8 +90,8 @@ fn environment(dir: &Path, length: usize) -> Result<Env, heed::Error> {
     let mut options = EnvOpenOptions::new();
     options.map_size(length);
     // SAFETY: NO_META_SYNC only gives up the last transactions of a machine (not process) crash, never the file's
-    // consistency. NO_LOCK leaves it to us that there is one writer, which the caller's lock does, and that no LMDB reader
-    // is there: our reader is none, and needs no protection from writers. The map is replaced before it is read.
+    // consistency. NO_LOCK requires one writer, which the caller's lock ensures, and no LMDB reader: the reader here is
+    // none, and needs no protection from writers. The map is replaced before it is read.
     unsafe {
         options.flags(EnvFlags::NO_META_SYNC | EnvFlags::NO_LOCK);
         options.open(dir)
@@ -108,8 +108,8 @@ fn database(env: &Env) -> Result<Database<'_, Bytes, Bytes>, Failure> {
     }
 }
 
-/// Room for all pages, the new entries, and the pages of trees that change: LMDB copies each on the way to a leaf and may
-/// split it. Not more: the map is address space, which a process may be short of.
+/// Map size for all pages, the new entries, and the pages of trees that change: LMDB copies each on the path to a leaf
+/// and may split it. Not more: the map is address space, which a process may be short of.
 fn map_length(checked: &Checked, limit: usize, entries: &BTreeMap<Key, Vec<u8>>) -> Option<usize> {
     const TREE_PAGES: u64 = 64;
     let page_size = checked.page_size as u64;

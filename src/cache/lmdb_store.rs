@@ -1,7 +1,7 @@
 //! The default store: an LMDB file in a folder of its own, for several processes at once.
 //!
-//! It is read without a map and without a lock, so also from media that cannot be written. Entries that several threads put at
-//! once go into one transaction. A file that LMDB did not leave so is set aside by the next put.
+//! It is read without a map and without a lock, so also from read-only media. Concurrent puts of several threads go
+//! into one transaction. The next put sets a damaged file aside.
 
 use super::aside::{PATIENCE, WriteLock, held, set_aside};
 use super::key::Key;
@@ -16,11 +16,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
-/// The largest size of a store: 64 GiB. The file grows as it is filled.
+/// Default size limit of a store: 64 GiB. The file grows as it is filled.
 pub const DEFAULT_MAP_BYTES: usize = 64 << 30;
 /// The largest entry. LMDB would write pages of a larger transaction to the file before its end, and read them back.
 const LARGEST_ENTRY: usize = 64 << 20;
-/// A transaction takes no further entries after so many bytes.
+/// Bytes after which a transaction takes no further entries.
 const LARGEST_BATCH: usize = 16 << 20;
 
 /// An LMDB file.
@@ -29,14 +29,14 @@ pub struct LmdbStore {
     limit: usize,
     reader: RwLock<Option<Arc<Reader>>>,
     queue: Mutex<Queue>,
-    /// Held by the thread that writes for all that wait.
+    /// Held by the thread that writes for all waiting ones.
     writer: Mutex<()>,
     notices: Mutex<Vec<String>>,
-    /// Another process has kept the lock for too long: to wait as long for each of thousands of entries helps nobody.
+    /// Another process has kept the lock for too long: do not wait again for every entry.
     gave_up: AtomicBool,
 }
 
-/// Entries that wait to be written, and what became of those that did, by the order in which they came.
+/// Entries to be written, and results of those that were, by ticket.
 #[derive(Default)]
 struct Queue {
     tickets: u64,
@@ -44,13 +44,13 @@ struct Queue {
     done: BTreeMap<u64, Result<()>>,
 }
 
-/// What these locks guard is whole after any panic between two of its operations, so a poisoned lock is still good.
+/// The guarded data is consistent after any panic between two operations, so a poisoned lock is still good.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl LmdbStore {
-    /// The store in a folder, which may grow to `limit` bytes. Nothing is made before something is put.
+    /// The store in a folder, which may grow to `limit` bytes. Nothing is created before the first put.
     pub fn open(dir: &Path, limit: usize) -> Self {
         Self {
             dir: dir.to_owned(),
@@ -80,13 +80,13 @@ impl LmdbStore {
         };
         match reader.get(&key.0) {
             Ok(Some(value)) => Ok(Some(value)),
-            // Set aside, or deleted; what was put since is in another file.
+            // Set aside, or deleted; later puts are in another file.
             _ if reader.is_replaced(&self.file()) => self.open_reader()?.map_or(Ok(None), |reader| reader.get(&key.0)),
             other => other,
         }
     }
 
-    /// Some of the entries that wait, and their tickets. Of a key that is put twice the later value stays.
+    /// A batch of waiting entries, and their tickets. If a key is put twice, the later value stays.
     fn batch(&self) -> (Vec<u64>, BTreeMap<Key, Vec<u8>>) {
         let waiting = &mut lock(&self.queue).waiting;
         let (mut tickets, mut entries, mut bytes) = (Vec::new(), BTreeMap::new(), 0);
@@ -109,7 +109,7 @@ impl LmdbStore {
     fn write(&self, entries: &BTreeMap<Key, Vec<u8>>) -> Result<()> {
         let _lock = self.write_lock()?;
         let place = || self.dir.display().to_string();
-        // A fresh store is not damaged; if it is all the same, something else is at work.
+        // A fresh store is not damaged; if it is, another program is at work.
         for _ in 0..2 {
             let written = match std::fs::create_dir(&self.dir) {
                 Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(Error::from(e).at(place())),
@@ -120,7 +120,7 @@ impl LmdbStore {
                 Ok(()) => return Ok(()),
                 Err(Failure::Damage(damage)) => {
                     lock(&self.notices).push(set_aside(&self.dir, &damage)?);
-                    // It would go on to find what is whole in the old file, which nobody else sees.
+                    // It would still find intact entries in the old file, which other processes no longer see.
                     *self.reader.write().unwrap_or_else(PoisonError::into_inner) = None;
                 }
                 Err(Failure::Other(e)) => return Err(e.at(place())),

@@ -6,13 +6,13 @@ use crate::error::Result;
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};
 
-/// In memory only.
+/// Store in memory only.
 #[derive(Default)]
 pub struct MemoryStore(RwLock<BTreeMap<Key, Vec<u8>>>);
 
 impl Store for MemoryStore {
     fn get(&self, key: &Key) -> Result<Option<Vec<u8>>> {
-        // A map is whole after any panic between its own operations, so a poisoned lock is still good.
+        // A map is consistent after any panic between its operations, so a poisoned lock is still good.
         Ok(self.0.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned())
     }
 

@@ -1,18 +1,18 @@
-//! Memory maps that cannot end the process when their file is cut short.
+//! Memory maps that cannot end the process when their file is truncated.
 
 use super::checked::Checked;
 use std::io;
 use std::path::Path;
 
-/// Puts memory of this process in place of the map that LMDB has made of its file: the pages that were checked, and none of
-/// the file. What another program does to the file no longer reaches LMDB then. The rest cannot be read at all in a debug
-/// build, so that every test shows that nothing else is read; otherwise it is zeros.
+/// Replaces LMDB's map of its file by private memory: the checked pages, and nothing of the file. Other programs'
+/// changes to the file no longer reach LMDB then. In a debug build the rest cannot be read at all, so that every test
+/// shows that nothing else is read; otherwise it is zeros.
 ///
 /// # Errors
-/// The system's; and [`io::ErrorKind::NotFound`] where `/proc/self/maps` does not show exactly one such map.
+/// The system's; and [`io::ErrorKind::NotFound`] if `/proc/self/maps` does not show exactly one such map.
 ///
 /// # Safety
-/// `length` is the size of the map that LMDB has made of `file`, and nothing refers into it but LMDB, which writes by
+/// `length` is the size of the map that LMDB has made of `file`, and only LMDB has references into it, which writes by
 /// `pwrite` only.
 pub unsafe fn replace(file: &Path, length: usize, checked: &Checked) -> io::Result<()> {
     let base = find(file, length)?;
@@ -30,7 +30,7 @@ pub unsafe fn replace(file: &Path, length: usize, checked: &Checked) -> io::Resu
         let start = start.ok_or_else(|| io::Error::other("a page is outside of the map"))?;
         let first = start & !(system_page - 1);
         let end = (start + bytes.len()).next_multiple_of(system_page).min(length);
-        // SAFETY: within the map that was just made, which is ours and which no reference leads into.
+        // SAFETY: within the map that was just made, which is private and has no references into it.
         unsafe {
             let at = base.cast::<u8>();
             if libc::mprotect(at.add(first).cast(), end - first, libc::PROT_READ | libc::PROT_WRITE) != 0 {
@@ -47,7 +47,7 @@ fn system_page() -> io::Result<usize> {
     usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).map_err(io::Error::other)
 }
 
-/// The address of the only read-only shared map of a file from its beginning on with this length.
+/// The address of the only read-only shared map of a file from offset 0 with this length.
 fn find(file: &Path, length: usize) -> io::Result<usize> {
     let path = file.to_str().map(|path| path.replace('\n', "\\012"));
     let maps = std::fs::read_to_string("/proc/self/maps")?;
@@ -56,7 +56,7 @@ fn find(file: &Path, length: usize) -> io::Result<usize> {
         let (start, end) = range.split_once('-')?;
         let (start, end) = (usize::from_str_radix(start, 16).ok()?, usize::from_str_radix(end, 16).ok()?);
         let begins = rest.strip_prefix("r--s 00000000 ")?;
-        // Device and inode stand between, and then blanks; file systems in layers give others than `stat` does.
+        // Device and inode come between, and then blanks; layered file systems give others than `stat` does.
         let name = begins.splitn(3, ' ').nth(2)?.trim_start();
         (end - start == length && path.as_deref() == Some(name)).then_some(start)
     });
@@ -66,8 +66,8 @@ fn find(file: &Path, length: usize) -> io::Result<usize> {
     }
 }
 
-/// Makes the limit on the size of files (`ulimit -f`) an error of the write that reaches it. Left alone, it ends the process.
-/// For programs: the disposition of `SIGXFSZ` belongs to the whole process.
+/// Turns the limit on the size of files (`ulimit -f`) into an error of the write that reaches it. By default it ends
+/// the process. For programs: the disposition of `SIGXFSZ` belongs to the whole process.
 pub fn file_size_limit_is_an_error() {
     // SAFETY: no handler is installed; ignoring a signal has no precondition.
     unsafe {

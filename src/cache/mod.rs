@@ -1,8 +1,9 @@
 //! A content-addressed store: bytes under keys, checked by digest.
 //!
-//! [`Key`] names what is wanted, [`entry`] wraps what is kept (version first, digest last), a [`Store`] keeps it, and
-//! [`Cache`] is the three together: it never hands out a byte that its digest does not vouch for. What is damaged is a miss
-//! and is counted; `docs/cache-format.md` says what damage can do. To add a backend: a file with a `Store`, a variant of [`StoreKind`]; `tests/driver/stores.rs` does the rest.
+//! [`Key`] names a result, [`entry`] wraps its bytes (version first, digest last), a [`Store`] keeps them, and
+//! [`Cache`] is all three: it never returns bytes that fail their digest. A damaged entry is a miss and is counted;
+//! `docs/cache-format.md` lists its effects. To add a backend: a file with a `Store`, a variant of [`StoreKind`];
+//! `tests/driver/stores.rs` does the rest.
 
 mod aside;
 mod checked;
@@ -40,31 +41,31 @@ pub struct Cache {
     misses: AtomicU64,
     bad: AtomicU64,
     unkept: AtomicU64,
-    /// The first that went wrong, of reading and of keeping.
+    /// The first error of reading and of keeping.
     trouble: Mutex<[Option<Error>; 2]>,
 }
 
-/// What a cache has answered so far.
+/// Counters of a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct CacheStats {
-    /// Entries found and right.
+    /// Entries found and valid.
     pub hits: u64,
     /// Entries not found; bad ones included.
     pub misses: u64,
-    /// Entries found and broken or of another version, or not to be reached because the store is damaged.
+    /// Entries that are broken, of another version, or out of reach because the store is damaged.
     pub bad: u64,
     /// Results that the store could not keep.
     pub unkept: u64,
 }
 
 impl Cache {
-    /// Around a store.
+    /// A cache on a store.
     pub fn new(store: Box<dyn Store>) -> Self {
         let [hits, misses, bad, unkept] = [(); 4].map(|()| AtomicU64::new(0));
         Self { store, hits, misses, bad, unkept, trouble: Mutex::default() }
     }
 
-    /// Opens the store in a directory. It need not be there, and need not be writable, as long as nothing is put.
+    /// Opens the store in a directory. It need not exist or be writable, as long as nothing is put.
     ///
     /// # Errors
     /// Environment: the directory cannot be opened, or another process holds a store that allows only one.
@@ -72,7 +73,7 @@ impl Cache {
         Ok(Self::new(kind.open(dir)?))
     }
 
-    /// What is kept under a key. Whatever is damaged is a miss.
+    /// The bytes under a key. Damage is a miss.
     pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
         let found = self.store.get(key).unwrap_or_else(|e| {
             self.remember(0, e);
@@ -93,7 +94,7 @@ impl Cache {
         None
     }
 
-    /// Keeps bytes under a key; an entry that is there already is replaced.
+    /// Keeps bytes under a key; an old entry is replaced.
     ///
     /// # Errors
     /// Environment: the store is full or fails, or cannot be written.
@@ -101,7 +102,7 @@ impl Cache {
         self.store.put(key, &entry::encode(key, payload))
     }
 
-    /// Keeps a result, if it can be kept. A result is at hand either way, so a failure is counted and remembered only.
+    /// Keeps a result, if possible. The caller has the result anyway, so a failure is only counted and recorded.
     pub fn keep(&self, key: &Key, payload: &[u8]) {
         if let Err(e) = self.put(key, payload) {
             self.unkept.fetch_add(1, Ordering::Relaxed);
@@ -109,10 +110,10 @@ impl Cache {
         }
     }
 
-    /// Whether something could be put, as far as can be told without doing it.
+    /// Whether a put could succeed, as far as can be told without one.
     ///
     /// # Errors
-    /// Environment: why not.
+    /// Environment: the reason why not.
     pub fn check_writable(&self) -> Result<()> {
         self.store.check_writable()
     }
@@ -121,16 +122,16 @@ impl Cache {
         self.trouble.lock().unwrap_or_else(std::sync::PoisonError::into_inner)[which].get_or_insert(e);
     }
 
-    /// Why the first result that was not kept was not.
+    /// Error of the first result that could not be kept.
     pub fn not_kept(&self) -> Option<Error> {
         self.trouble.lock().unwrap_or_else(std::sync::PoisonError::into_inner)[1].clone()
     }
 
-    /// What people should know of damage that was met since this was asked last: a line each.
+    /// Notices on damage found since the last call, one line each.
     pub fn notices(&self) -> Vec<String> {
         let unread = self.trouble.lock().unwrap_or_else(std::sync::PoisonError::into_inner)[0].take();
         let done = self.store.notices();
-        // What was set aside need not be told of twice.
+        // A store that was set aside needs only one notice.
         if done.is_empty() { unread.iter().map(|e| format!("{e}: taken for missing")).collect() } else { done }
     }
 

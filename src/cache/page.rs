@@ -1,7 +1,7 @@
-//! Pages of LMDB's file format, version 1, as `docs/cache-format.md` draws them, in owned memory.
+//! Pages of LMDB's file format, version 1, as shown in `docs/cache-format.md`, in owned memory.
 //!
-//! The bytes come from a file that may be damaged: no number of it is used before it is bounded. [`Page::node`] is enough to
-//! read safely; [`Page::check`] holds everything that LMDB itself takes for granted of a page.
+//! The bytes come from a file that may be damaged: every number is bounded before use. [`Page::node`] is enough to read
+//! safely; [`Page::check`] checks everything that LMDB itself takes for granted in a page.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use std::fmt;
 pub const PAGE_HEADER: usize = 16;
 const NODE_HEADER: usize = 8;
 const LARGEST_PAGE: usize = 1 << 15;
-/// Deepest tree that is believed: with two nodes a page it would hold a million entries, and LMDB's pages hold fifty.
+/// Depth limit of a tree: with two nodes per page it would hold a million entries, and LMDB's pages hold fifty.
 const DEEPEST: u16 = 20;
 
 const BRANCH: u16 = 0x01;
@@ -18,17 +18,17 @@ const LEAF: u16 = 0x02;
 const OVERFLOW: u16 = 0x04;
 const META: u16 = 0x08;
 
-/// A file is not what LMDB left.
+/// Deviation of a file from LMDB's format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// Page number.
     pub page: u64,
-    /// What is wrong with it.
+    /// Description.
     pub what: Cow<'static, str>,
 }
 
 impl Damage {
-    /// At a page.
+    /// Damage of a page.
     pub fn new(page: u64, what: impl Into<Cow<'static, str>>) -> Self {
         Self { page, what: what.into() }
     }
@@ -57,22 +57,22 @@ pub fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     field(bytes, at).map(u64::from_le_bytes)
 }
 
-/// Pages that a value of this size takes when it does not fit into a leaf.
+/// Overflow pages for a value of this size that does not fit into a leaf.
 pub fn overflow_pages(size: usize, page_size: usize) -> u64 {
     (PAGE_HEADER + size).div_ceil(page_size).max(1) as u64
 }
 
-/// Where a tree begins.
+/// Root of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// Levels; none in an empty tree.
+    /// Levels; 0 in an empty tree.
     pub depth: u16,
     /// The topmost page.
     pub root: u64,
 }
 
 impl Tree {
-    /// At a record of 48 bytes. `pages` is how many the file has, by its meta page.
+    /// Parses a record of 48 bytes. `pages` is the page count of the file, by its meta page.
     fn parse(bytes: &[u8], at: usize, flags: u16, pages: u64) -> Option<Self> {
         let tree = Self { depth: u16_at(bytes, at + 6)?, root: u64_at(bytes, at + 40)? };
         let empty = tree.depth == 0 && tree.root == u64::MAX;
@@ -84,7 +84,7 @@ impl Tree {
 /// A meta page: the state after one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meta {
-    /// Bytes of a page.
+    /// Bytes per page.
     pub page_size: usize,
     /// The tree of free pages.
     pub free: Tree,
@@ -97,10 +97,10 @@ pub struct Meta {
 }
 
 impl Meta {
-    /// Bytes of a meta page that mean something.
+    /// Bytes of a meta page that are used.
     pub const BYTES: usize = 152;
 
-    /// From the beginning of page 0 or 1.
+    /// Parses the beginning of page 0 or 1.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         /// Keys of the tree of free pages are integers.
         const INTEGER_KEY: u16 = 0x08;
@@ -117,7 +117,7 @@ impl Meta {
     }
 }
 
-/// Which level of a tree a page is on.
+/// Level of a page in its tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// Its nodes lead to other pages.
@@ -133,7 +133,7 @@ pub struct Page {
     bytes: Vec<u8>,
 }
 
-/// One node of a page: a key, and what is under it.
+/// One node of a page: a key, and its data.
 #[derive(Clone, Copy)]
 pub struct Node<'a> {
     offset: usize,
@@ -144,7 +144,7 @@ pub struct Node<'a> {
     rest: &'a [u8],
 }
 
-/// What a leaf's node holds.
+/// Data of a leaf's node.
 pub enum Held<'a> {
     /// The value itself.
     Here(&'a [u8]),
@@ -158,12 +158,12 @@ pub enum Held<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// The page that a branch's node leads to.
+    /// The page that a branch's node points to.
     pub fn child(&self) -> u64 {
         u64::from(self.size) | u64::from(self.flags) << 32
     }
 
-    /// What a leaf's node holds; nothing if the node is not one of a cache.
+    /// Data of a leaf's node; `None` if the node is not one of a cache.
     pub fn held(&self) -> Option<Held<'a>> {
         let size = usize::try_from(self.size).ok()?;
         match self.flags {
@@ -175,10 +175,10 @@ impl<'a> Node<'a> {
 }
 
 impl Page {
-    /// From the bytes of one page.
+    /// Parses the bytes of one page.
     ///
     /// # Errors
-    /// Its header is not that of this page on this level.
+    /// The header is not that of this page on this level.
     pub fn parse(bytes: Vec<u8>, number: u64, level: Level) -> Result<Self, Damage> {
         let flags = if level == Level::Branch { BRANCH } else { LEAF };
         let lower = u16_at(&bytes, 12).map_or(0, usize::from);
@@ -191,7 +191,7 @@ impl Page {
         Ok(Self { number, level, bytes })
     }
 
-    /// Where it stands in its tree.
+    /// Level in its tree.
     pub fn level(&self) -> Level {
         self.level
     }
@@ -201,15 +201,15 @@ impl Page {
         self.bytes
     }
 
-    /// How many nodes it has.
+    /// Number of nodes.
     pub fn len(&self) -> usize {
         (u16_at(&self.bytes, 12).map_or(0, usize::from).saturating_sub(PAGE_HEADER)) / 2
     }
 
-    /// A node by its place in the order of keys.
+    /// A node by its index in key order.
     ///
     /// # Errors
-    /// It is not within the page.
+    /// It is not inside the page.
     pub fn node(&self, index: usize) -> Result<Node<'_>, Damage> {
         self.find_node(index).ok_or_else(|| Damage::new(self.number, "has a node that does not lie within it"))
     }
@@ -223,12 +223,12 @@ impl Page {
         Some(Node { offset, size: u32_at(node, 0)?, flags: u16_at(node, 4)?, key, rest })
     }
 
-    /// The node whose key this is, in a leaf; the one whose child would hold it, in a branch.
+    /// The node with this key, in a leaf; the one whose child would hold it, in a branch.
     ///
     /// # Errors
-    /// A node on the way is not within the page.
+    /// A node on the path is not inside the page.
     pub fn search(&self, key: &[u8]) -> Result<Option<Node<'_>>, Damage> {
-        // The first node of a branch leads to all that is less than the second key; its own key means nothing.
+        // The first node of a branch covers all keys less than the second; its own key is ignored.
         let (mut low, mut high) = (usize::from(self.level == Level::Branch), self.len());
         while low < high {
             let middle = low.midpoint(high);
@@ -245,18 +245,18 @@ impl Page {
         }
     }
 
-    /// Holds everything that LMDB takes for granted of a page whose keys have `key_size` bytes: all nodes have their sizes,
-    /// fill the end of the page without a gap or an overlap, and are in order.
+    /// Checks everything that LMDB takes for granted in a page whose keys have `key_size` bytes: all nodes have valid
+    /// sizes, fill the end of the page without a gap or an overlap, and are in order.
     ///
     /// # Errors
-    /// What does not hold.
+    /// The violated rule.
     pub fn check(&self, key_size: usize) -> Result<(), Damage> {
         let wrong = |what| Err(Damage::new(self.number, what));
         let (leaf, count) = (self.level == Level::Leaf, self.len());
         if count < if leaf { 1 } else { 2 } {
             return wrong("has too few nodes");
         }
-        // LMDB keeps at least two nodes in a page; what is larger goes to overflow pages.
+        // LMDB keeps at least two nodes per page; larger ones go to overflow pages.
         let largest = (((self.bytes.len() - PAGE_HEADER) / 2) & !1) - 2;
         let mut extents = Vec::with_capacity(count);
         let mut last: Option<&[u8]> = None;
@@ -266,7 +266,7 @@ impl Page {
             if node.key.len() != key_size && !(unnamed && node.key.is_empty()) {
                 return wrong("has a key of the wrong size");
             }
-            // Integers are compared as such, and little-endian bytes are not in their order: reversed they are.
+            // Integers are compared by value, so little-endian bytes must be compared in reverse.
             let ordered = |key: &[u8], other: &[u8]| match key_size {
                 8 => key.iter().rev().lt(other.iter().rev()),
                 _ => key < other,
@@ -298,7 +298,7 @@ impl Page {
     }
 }
 
-/// Whether the first page of a value in overflow pages is headed so.
+/// Whether the first overflow page of a value has a valid header.
 pub fn is_overflow(bytes: &[u8], number: u64, pages: u64) -> bool {
     u64_at(bytes, 0) == Some(number)
         && u16_at(bytes, 10) == Some(OVERFLOW)

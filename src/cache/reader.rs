@@ -1,10 +1,10 @@
 //! Reading an LMDB file by `pread` into owned memory: no map, no lock, nothing written.
 //!
-//! A mapped file that is cut short takes its process down, and a damaged one leads LMDB anywhere; a short or wrong answer of
-//! `pread` is an error like any other. Writers are not waited for either: LMDB writes a transaction to pages that neither the
-//! newest nor the second newest state uses, so what was read under one state is right if that state is still the newest
-//! afterwards. If not, the reader begins again. For the same reason pages of trees are kept while their state is the newest: a
-//! hit reads its value and the meta pages.
+//! A mapped file that is truncated ends its process, and a damaged one misleads LMDB; a short or wrong result of
+//! `pread` is an ordinary error. Nor does it wait for writers: LMDB writes a transaction to pages that neither the
+//! newest nor the second newest state uses, so a read under one state is right if that state is still the newest
+//! afterwards. If not, the reader starts again. For the same reason pages of trees are kept while their state is the
+//! newest: a hit reads only its value and the meta pages.
 
 use super::page::{Damage, Held, Level, Meta, PAGE_HEADER, Page};
 use std::collections::BTreeMap;
@@ -14,14 +14,14 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-/// How often a reader begins again because of writers. Each time a writer has committed within the microseconds of a look-up,
+/// Limit of restarts because of writers. Each means that a writer has committed within the microseconds of a look-up,
 /// and a commit takes a hundred of them.
 const ATTEMPTS: usize = 64;
 
-/// How many pages of trees are kept: those of some hundred thousand entries, in 16 MiB with the usual page size.
+/// Number of tree pages kept: those of some hundred thousand entries, in 16 MiB with the usual page size.
 const KEPT_PAGES: usize = 4096;
 
-/// What is read without asking first whether the file is as long.
+/// Bytes that are read without checking the file length first.
 const SMALL: usize = 64 << 10;
 
 /// An open LMDB file.
@@ -29,17 +29,17 @@ pub struct Reader {
     file: File,
     page_size: usize,
     state: RwLock<Option<Arc<State>>>,
-    /// Device and inode: another file may take this one's place.
+    /// Device and inode: another file may replace this one.
     identity: (u64, u64),
 }
 
-/// The two meta pages as they are in the file.
+/// The two meta pages as in the file.
 struct Metas([[u8; Meta::BYTES]; 2]);
 
 /// The newest state of the file, and pages of its trees.
 struct State {
     meta: Meta,
-    /// The meta page that the next transaction will write, as it is before that.
+    /// The meta page that the next transaction will overwrite, as it is now.
     next: [u8; Meta::BYTES],
     pages: Mutex<BTreeMap<u64, Arc<Page>>>,
 }
@@ -51,7 +51,7 @@ impl Metas {
     }
 }
 
-/// Which meta page the transaction after this state writes.
+/// Index of the meta page that the next transaction writes.
 fn next_page(meta: &Meta) -> usize {
     usize::from(meta.transaction.is_multiple_of(2))
 }
@@ -61,13 +61,13 @@ fn identity(metadata: &Metadata) -> (u64, u64) {
 }
 
 impl Reader {
-    /// Opens the file of a store; none if there is none yet.
+    /// Opens the file of a store; `None` if there is none yet.
     ///
     /// # Errors
-    /// What is there is not an LMDB file.
+    /// The file is not an LMDB file.
     pub fn open(path: &Path) -> Result<Option<Self>, Damage> {
         let unreadable = |e: io::Error| Damage::new(0, format!("cannot be read ({e})"));
-        // Asked before it is opened: opening a FIFO would wait for a writer.
+        // Checked before it is opened: opening a FIFO would wait for a writer.
         let metadata = match std::fs::metadata(path) {
             Ok(metadata) if metadata.is_file() => metadata,
             Ok(_) => return Err(Damage::new(0, "cannot be read (not a regular file)")),
@@ -75,42 +75,42 @@ impl Reader {
             Err(e) => return Err(unreadable(e)),
         };
         if metadata.len() == 0 {
-            // Made a moment ago, or by a process that was killed then.
+            // Just created, or by a process that was killed then.
             return Ok(None);
         }
         let file = File::open(path).map_err(unreadable)?;
         let identity = identity(&file.metadata().map_err(unreadable)?);
         let mut reader = Self { file, page_size: 0, state: RwLock::default(), identity };
-        // Page 1 is where the page size says; without a right page 0 it is not known, but it is nearly always this.
+        // Page 1 is at the page size; without a valid page 0 that is unknown, but nearly always this.
         reader.page_size = Meta::parse(&reader.read(0, 0, Meta::BYTES)?).map_or(4096, |meta| meta.page_size);
         reader.metas()?.newest()?;
         Ok(Some(reader))
     }
 
-    /// Whether the file of this path is another one by now.
+    /// Whether the path now names another file.
     pub fn is_replaced(&self, path: &Path) -> bool {
         std::fs::metadata(path).is_ok_and(|metadata| identity(&metadata) != self.identity)
     }
 
-    /// Bytes of a page.
+    /// Bytes per page.
     pub fn page_size(&self) -> usize {
         self.page_size
     }
 
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     ///
     /// # Errors
-    /// The system's.
+    /// Errors of the system.
     pub fn size(&self) -> Result<u64, Damage> {
         self.file.metadata().map(|m| m.len()).map_err(|e| Damage::new(0, format!("cannot be read ({e})")))
     }
 
-    /// `size` bytes from `at` on in a page, or from there on through pages after it.
+    /// `size` bytes from offset `at` of a page, possibly into the pages after it.
     ///
     /// # Errors
     /// The file ends before, or the device fails.
     pub fn read(&self, page: u64, at: usize, size: usize) -> Result<Vec<u8>, Damage> {
-        // A damaged size must not become an allocation: what is not small has to be in the file.
+        // A damaged size must not become an allocation: anything large has to be in the file.
         if size > SMALL
             && self.place(page, at)?.checked_add(size as u64).is_none_or(|end| end > self.size().unwrap_or(0))
         {
@@ -136,7 +136,7 @@ impl Reader {
     /// A branch or leaf page.
     ///
     /// # Errors
-    /// It cannot be read, or is none.
+    /// It cannot be read, or is no such page.
     pub fn page(&self, number: u64, level: Level) -> Result<Page, Damage> {
         Page::parse(self.read(number, 0, self.page_size)?, number, level)
     }
@@ -151,7 +151,7 @@ impl Reader {
         Ok(Metas([self.meta_page(0)?, self.meta_page(1)?]))
     }
 
-    /// The newest state. `None` unless both meta pages are whole, as LMDB wants them.
+    /// The newest state. `None` unless both meta pages are complete, as LMDB requires.
     pub fn meta_for_writing(&self) -> Option<Meta> {
         let metas = self.metas().ok()?;
         let both = metas.0.each_ref().map(|bytes| Meta::parse(bytes));
@@ -162,7 +162,7 @@ impl Reader {
     /// The value under a key.
     ///
     /// # Errors
-    /// A page on the way is damaged.
+    /// A page on the path is damaged.
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Damage> {
         for _ in 0..ATTEMPTS {
             let state = self.state.read().unwrap_or_else(PoisonError::into_inner).clone();

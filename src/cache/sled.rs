@@ -1,8 +1,8 @@
 //! sled: a log-structured tree, one process at a time.
 //!
-//! sled answers damage of its files by errors and by panics. Both are caught here; what cannot be opened is set aside. What
-//! cannot be caught, such as memory that runs out over a damaged length, would end the process: `docs/dependencies.md` says
-//! what this store is for.
+//! sled reports damage of its files by errors and by panics. Both are caught here; a database that cannot be opened is
+//! set aside. Failures that cannot be caught, such as memory exhaustion over a damaged length, would end the process:
+//! `docs/dependencies.md` says what this store is for.
 
 use super::aside::{WriteLock, held, set_aside};
 use super::key::Key;
@@ -15,11 +15,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long an open waits for a database to be closed: threads of sled may hold it a little longer than its handle lives.
+/// Time to wait for a database to be closed: threads of sled may hold it a little longer than its handle lives.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 thread_local! {
-    /// Whether a panic of this thread is sled's and is caught, so that nobody is to be frightened by it.
+    /// Whether a panic of this thread is sled's and is caught, so that no message should be printed.
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -30,13 +30,13 @@ pub struct SledStore {
     notices: Mutex<Vec<String>>,
 }
 
-/// What an operation of sled came to.
+/// Failure of a sled operation.
 enum Failure {
-    /// Its files are not what it left, by its own judgement or by a panic.
+    /// Its files are damaged, according to an error or a panic.
     Damage(String),
     /// The system refuses.
     Other(Error),
-    /// The database is open elsewhere.
+    /// The database is open in another process.
     Held(Error),
 }
 
@@ -77,10 +77,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl SledStore {
-    /// Opens or makes the database in a directory. One that sled cannot open is set aside.
+    /// Opens or creates the database in a directory. One that sled cannot open is set aside.
     ///
     /// # Errors
-    /// Environment: another process holds it, or it cannot be made or read.
+    /// Environment: another process holds it, or it cannot be created or read.
     pub fn open(dir: &Path) -> Result<Self> {
         let store = Self { dir: dir.to_owned(), db: Mutex::default(), notices: Mutex::default() };
         store.database()?;

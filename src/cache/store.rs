@@ -1,4 +1,4 @@
-//! What a backend must do: keep bytes under keys.
+//! Interface of a backend: keep bytes under keys.
 
 use super::key::Key;
 use crate::error::Result;
@@ -8,24 +8,24 @@ pub trait Store: Send + Sync {
     /// The bytes under a key.
     ///
     /// # Errors
-    /// Environment: what there is cannot be read, being damaged or out of reach.
+    /// Environment: the entry is damaged or out of reach.
     fn get(&self, key: &Key) -> Result<Option<Vec<u8>>>;
 
-    /// Keeps bytes under a key, replacing what was there. Damage that is in the way is set aside.
+    /// Keeps bytes under a key, replacing old ones. Damage that is in the way is set aside.
     ///
     /// # Errors
-    /// Environment: the backend is full or fails, or its place cannot be written.
+    /// Environment: the backend is full or fails, or is not writable.
     fn put(&self, key: &Key, bytes: &[u8]) -> Result<()>;
 
-    /// Whether something could be put, as far as can be told without doing it.
+    /// Whether a put could succeed, as far as can be told without one.
     ///
     /// # Errors
-    /// Environment: why not.
+    /// Environment: the reason why not.
     fn check_writable(&self) -> Result<()> {
         Ok(())
     }
 
-    /// What was done about damage since this was asked last: a line each, for people.
+    /// Notices on handled damage since the last call, one line each.
     fn notices(&self) -> Vec<String> {
         Vec::new()
     }

@@ -57,7 +57,7 @@ impl Failure {
     }
 }
 
-/// The result code of an error: the exit code of `docs/errors.md`, negative; a needed whole compile is no failure.
+/// The result code of an error: the exit code of `docs/errors.md`, negated, but positive for NeedsFullCompile.
 pub(super) fn code(e: &Error) -> i32 {
     match e.kind() {
         ErrorKind::Malformed(_) => DVT_E_MALFORMED,

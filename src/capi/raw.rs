@@ -13,7 +13,8 @@ use super::types::*;
 use crate::error::{Error, Result};
 use crate::runtime::Size;
 use std::ffi::{c_char, c_void};
-use std::mem::MaybeUninit;
+use std::mem::{MaybeUninit, offset_of};
+use std::time::Duration;
 
 /// Items of any list: more than any device has room for.
 const MAX_ITEMS: usize = 4096;
@@ -30,7 +31,9 @@ unsafe trait Sized32: Copy {
 }
 
 // SAFETY: numbers and raw pointers, the first a `u32`.
-unsafe impl Sized32 for ContextInfo {}
+unsafe impl Sized32 for ContextInfo {
+    const FIRST: usize = offset_of!(Self, socket);
+}
 // SAFETY: as above.
 unsafe impl Sized32 for LayoutInfo {}
 // SAFETY: as above.
@@ -40,11 +43,15 @@ unsafe impl Sized32 for PipelineInfo {}
 // SAFETY: as above.
 unsafe impl Sized32 for ShaderStatus {}
 // SAFETY: as above.
-unsafe impl Sized32 for PipelineStatus {}
+unsafe impl Sized32 for PipelineStatus {
+    const FIRST: usize = offset_of!(Self, optimization);
+}
 // SAFETY: as above.
 unsafe impl Sized32 for Event {}
 // SAFETY: as above.
-unsafe impl Sized32 for Stats {}
+unsafe impl Sized32 for Stats {
+    const FIRST: usize = offset_of!(Self, asked);
+}
 
 fn check<T>(what: &str, at: *const T) -> Answer<()> {
     match at {
@@ -56,7 +63,8 @@ fn check<T>(what: &str, at: *const T) -> Answer<()> {
 
 fn struct_size<T: Sized32>(what: &str, size: u32) -> Answer<usize> {
     match size as usize {
-        size if (T::FIRST..=MAX_STRUCT).contains(&size) => Ok(size),
+        // A size between two versions would cut a field.
+        size if size == T::FIRST || (size_of::<T>()..=MAX_STRUCT).contains(&size) => Ok(size),
         size => argument(format!("`{what}->size` is {size}, and not {}", size_of::<T>())),
     }
 }
@@ -118,7 +126,7 @@ unsafe fn list<'a, T>(what: &str, from: *const T, count: usize, max: usize) -> A
     Ok(unsafe { std::slice::from_raw_parts(from, count) })
 }
 
-/// What a handle is.
+/// Borrows a handle.
 ///
 /// # Safety
 /// C's promise.
@@ -180,6 +188,11 @@ unsafe fn fill_memory(to: *mut c_void, size: *mut usize, write: impl FnOnce(&mut
     // SAFETY: as above.
     unsafe { size.write(bytes) };
     Ok(result)
+}
+
+/// A time that a caller waits; the greatest number is for ever.
+fn patience(timeout_ns: u64) -> Duration {
+    if timeout_ns == u64::MAX { Duration::MAX } else { Duration::from_nanos(timeout_ns) }
 }
 
 /// Sets the text of the thread for an outcome that has one, and gives its result code.

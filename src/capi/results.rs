@@ -3,7 +3,7 @@
 use super::guard::code;
 use super::types::*;
 use crate::error::{Error, FullCompile};
-use crate::runtime::{self, EventKind, Phase, Route};
+use crate::runtime::{self, EventKind, Optimization, Phase, Reach, Route};
 
 pub(super) fn reason(reason: Option<&FullCompile>) -> u32 {
     match reason {
@@ -29,7 +29,7 @@ pub(super) fn shader(status: &runtime::ShaderStatus) -> (i32, Option<&Error>) {
 /// The result code and the error of a pipeline.
 pub(super) fn pipeline(phase: &Phase) -> (i32, Option<&Error>) {
     match phase {
-        Phase::Pending(_) => (DVT_PENDING, None),
+        Phase::Pending(_) | Phase::CompilingWhole(_) => (DVT_PENDING, None),
         Phase::NotCached(_) => (DVT_NOT_CACHED, None),
         Phase::NeedsWhole(e) => (DVT_NEEDS_FULL_COMPILE, Some(e)),
         Phase::Done(_) => (DVT_OK, None),
@@ -37,15 +37,46 @@ pub(super) fn pipeline(phase: &Phase) -> (i32, Option<&Error>) {
     }
 }
 
+/// What a wait for a generation answers, where the phase alone would be `result`.
+pub(super) fn waited(status: &runtime::PipelineStatus, generation: u32, result: i32) -> i32 {
+    match result {
+        DVT_PENDING => DVT_TIMEOUT,
+        DVT_OK if status.generation < generation => match status.optimization {
+            Optimization::Offered if generation == 2 => DVT_TIMEOUT,
+            _ => DVT_NOT_CACHED,
+        },
+        result => result,
+    }
+}
+
 /// What people should read about a pipeline.
-pub(super) fn text(phase: &Phase) -> String {
-    match phase {
-        Phase::Pending(stage) => format!("the {stage} shader is not in memory, and the disk was not asked"),
+pub(super) fn text(status: &runtime::PipelineStatus) -> String {
+    let phase = match &status.phase {
+        Phase::Pending(stage) => format!("the {stage} shader is not here yet"),
         Phase::NotCached(stage) => format!("the {stage} shader is not in the cache"),
+        Phase::CompilingWhole(e) => format!("being compiled whole: {e}"),
         Phase::Done(Route::Linked) => "linked".into(),
         Phase::Done(Route::Whole(None)) => "compiled whole, as was asked".into(),
         Phase::Done(Route::Whole(Some(why))) => format!("compiled whole: {why}"),
+        Phase::Done(Route::Optimized(why)) => format!("linked, then compiled whole: {why}"),
         Phase::NeedsWhole(e) | Phase::Failed(e) => e.to_string(),
+    };
+    match &status.optimization {
+        Optimization::None | Optimization::Offered | Optimization::Taken => phase,
+        Optimization::Kept(why) => format!("{phase}; compiled whole it is no better: {why}"),
+        Optimization::Failed(e) => format!("{phase}; it could not be compiled whole: {e}"),
+    }
+}
+
+/// Whether there is a service, as a number and in words.
+pub(super) fn service(reach: &Reach) -> (u32, String) {
+    match reach {
+        Reach::None => (DVT_SERVICE_NONE, "none".into()),
+        Reach::Idle => (DVT_SERVICE_IDLE, "nothing was asked yet".into()),
+        Reach::Connecting => (DVT_SERVICE_CONNECTING, "connecting".into()),
+        Reach::Connected(None) => (DVT_SERVICE_CONNECTED, "connected".into()),
+        Reach::Connected(Some(why)) => (DVT_SERVICE_CONNECTED, format!("connected; everything is sent, since {why}")),
+        Reach::Away(why) => (DVT_SERVICE_AWAY, why.to_string()),
     }
 }
 
@@ -69,9 +100,14 @@ impl ShaderStatus {
 impl PipelineStatus {
     pub(super) fn of(status: &runtime::PipelineStatus) -> Self {
         let (result, error) = pipeline(&status.phase);
+        let why = match &status.phase {
+            Phase::CompilingWhole(why) => Some(why),
+            _ => error,
+        };
         let (route, taken) = match &status.phase {
             Phase::Done(Route::Linked) => (DVT_ROUTE_LINKED, None),
             Phase::Done(Route::Whole(why)) => (DVT_ROUTE_WHOLE, why.as_ref()),
+            Phase::Done(Route::Optimized(_)) => (DVT_ROUTE_OPTIMIZED, None),
             _ => (DVT_ROUTE_NONE, None),
         };
         Self {
@@ -79,10 +115,18 @@ impl PipelineStatus {
             state: state(result),
             generation: status.generation,
             route,
-            reason: reason(taken.or(error.and_then(Error::full_compile))),
+            reason: reason(taken.or(why.and_then(Error::full_compile))),
             error: result.min(DVT_OK),
             bytes: status.bytes as u64,
             used: status.used,
+            optimization: match status.optimization {
+                Optimization::None => DVT_OPTIMIZATION_NONE,
+                Optimization::Offered => DVT_OPTIMIZATION_OFFERED,
+                Optimization::Taken => DVT_OPTIMIZATION_TAKEN,
+                Optimization::Kept(_) => DVT_OPTIMIZATION_KEPT,
+                Optimization::Failed(_) => DVT_OPTIMIZATION_FAILED,
+            },
+            reserved: 0,
         }
     }
 }
@@ -92,6 +136,7 @@ impl Event {
         let kind = match event.kind {
             EventKind::Shader => DVT_EVENT_SHADER,
             EventKind::Pipeline => DVT_EVENT_PIPELINE,
+            EventKind::Service => DVT_EVENT_SERVICE,
         };
         let result = event.failure.as_ref().map_or(DVT_OK, code);
         Self { size: 0, kind, user: event.user, generation: event.generation, result }
@@ -99,8 +144,21 @@ impl Event {
 }
 
 impl Stats {
-    pub(super) fn of(stats: &runtime::Stats) -> Self {
-        let runtime::Stats { links, wholes, needs_whole, memory_hits, disk_hits, misses, bad, memory_bytes } = *stats;
+    pub(super) fn of(stats: &runtime::Stats, reach: &Reach) -> Self {
+        let runtime::Stats {
+            links,
+            wholes,
+            needs_whole,
+            memory_hits,
+            disk_hits,
+            misses,
+            bad,
+            memory_bytes,
+            asked,
+            answered,
+            failed,
+            optimized,
+        } = *stats;
         Self {
             size: 0,
             flags: 0,
@@ -112,6 +170,12 @@ impl Stats {
             misses,
             bad,
             memory_bytes,
+            asked,
+            answered,
+            failed,
+            optimized,
+            service: service(reach).0,
+            reserved: 0,
         }
     }
 }

@@ -8,13 +8,14 @@ pub const DVT_ABI_VERSION: u32 = 1;
 
 /// Done.
 pub const DVT_OK: i32 = 0;
-/// Not in memory, and the flags forbid to look on the disk. A wait looks there.
+/// On its way from the service; or not in memory, and the flags forbid to look on the disk.
 pub const DVT_PENDING: i32 = 1;
-/// Not in the cache, and nobody is there who compiles. Use your own compiler.
+/// Not in the cache, and no service can be reached that compiles. Use your own compiler.
 pub const DVT_NOT_CACHED: i32 = 2;
-/// The parts cannot be linked with this state, and the cache has not the pipeline whole. Use your own compiler.
+/// The parts cannot be linked with this state, the cache has not the pipeline whole, and no service can be reached that makes it
+/// so. Use your own compiler.
 pub const DVT_NEEDS_FULL_COMPILE: i32 = 3;
-/// The time is over. Kept for services: nothing here waits.
+/// The time is over, and what was waited for is still on its way.
 pub const DVT_TIMEOUT: i32 = 4;
 /// The memory is too small; `*size` says what is needed, nothing was written.
 pub const DVT_INCOMPLETE: i32 = 5;
@@ -32,7 +33,7 @@ pub const DVT_E_ARGUMENT: i32 = -6;
 pub const DVT_E_MEMORY: i32 = -7;
 /// A mistake in the library. The object is of no use any more; everything else goes on.
 pub const DVT_E_BUG: i32 = -70;
-/// A compiler process died of this shader. Kept for services.
+/// A compiler process of the service died of this shader.
 pub const DVT_E_QUARANTINED: i32 = -71;
 
 /// `target`: gfx1030, by the machine number in the flags of its ELFs.
@@ -41,12 +42,14 @@ pub const DVT_TARGET_GFX1030: u32 = 0x36;
 /// `root`, `offset`, `push_constant_root`: the library chooses (docs/state.md says how).
 pub const DVT_AUTO: u32 = 0xffff_ffff;
 
-/// Flag of a shader: look in memory only.
+/// Flag of a shader: look in memory only; a service's thread looks on the disk.
 pub const DVT_SHADER_NO_DISK: u32 = 1;
+/// Flag of a shader: never have it compiled.
+pub const DVT_SHADER_FAIL_ON_COMPILE: u32 = 2;
 
-/// Flag of a pipeline: never have anything compiled for it. Without a service nothing is.
+/// Flag of a pipeline: never have anything compiled for it.
 pub const DVT_PIPELINE_FAIL_ON_COMPILE: u32 = 1;
-/// Flag of a pipeline: look in memory only.
+/// Flag of a pipeline: look in memory only; a service's thread looks on the disk.
 pub const DVT_PIPELINE_NO_DISK: u32 = 2;
 /// Flag of a pipeline: whole, if the cache has it so; else linked.
 pub const DVT_PIPELINE_PREFER_OPTIMIZED: u32 = 4;
@@ -79,9 +82,9 @@ pub const DVT_PLACEMENT_ADJACENT: u32 = 0;
 /// `placement`: parts are joined by branches.
 pub const DVT_PLACEMENT_CHAINED: u32 = 1;
 
-/// `state` of a shader or pipeline: not looked for on the disk yet.
+/// `state` of a shader or pipeline: not looked for on the disk yet, or on its way from the service.
 pub const DVT_STATE_PENDING: u32 = 0;
-/// `state`: a part is not in the cache.
+/// `state`: a part is not in the cache, and no service can be reached.
 pub const DVT_STATE_NOT_CACHED: u32 = 1;
 /// `state` of a pipeline: it needs a whole compile; `reason` says why.
 pub const DVT_STATE_NEEDS_FULL_COMPILE: u32 = 2;
@@ -94,14 +97,38 @@ pub const DVT_STATE_FAILED: u32 = 4;
 pub const DVT_ROUTE_NONE: u32 = 0;
 /// `route`: linked.
 pub const DVT_ROUTE_LINKED: u32 = 1;
-/// `route`: compiled whole by whoever filled the cache.
+/// `route`: compiled whole by whoever filled the cache, or by the service.
 pub const DVT_ROUTE_WHOLE: u32 = 2;
+/// `route`: linked at first, and then replaced by what the service has compiled whole.
+pub const DVT_ROUTE_OPTIMIZED: u32 = 3;
+
+/// `optimization`: the service was not asked for better code.
+pub const DVT_OPTIMIZATION_NONE: u32 = 0;
+/// `optimization`: the service decides by the pipeline's use when it is compiled whole.
+pub const DVT_OPTIMIZATION_OFFERED: u32 = 1;
+/// `optimization`: the code is better, and is generation 2.
+pub const DVT_OPTIMIZATION_TAKEN: u32 = 2;
+/// `optimization`: the linked pipeline is as good.
+pub const DVT_OPTIMIZATION_KEPT: u32 = 3;
+/// `optimization`: it could not be compiled whole. The linked pipeline stays.
+pub const DVT_OPTIMIZATION_FAILED: u32 = 4;
+
+/// `service`: the context has none.
+pub const DVT_SERVICE_NONE: u32 = 0;
+/// `service`: nothing had to be asked yet.
+pub const DVT_SERVICE_IDLE: u32 = 1;
+/// `service`: not yet, or not any more. What was asked waits for it.
+pub const DVT_SERVICE_CONNECTING: u32 = 2;
+/// `service`: connected.
+pub const DVT_SERVICE_CONNECTED: u32 = 3;
+/// `service`: it cannot be reached; it is tried again from time to time.
+pub const DVT_SERVICE_AWAY: u32 = 4;
 
 /// `reason`: linking does it, or was not tried.
 pub const DVT_REASON_NONE: u32 = 0;
 /// `reason`: a specialization constant shaped the code and has another value.
 pub const DVT_REASON_SPECIALIZATION: u32 = 1;
-/// `reason`: more values cross a joint than registers can carry.
+/// `reason`: more values pass between parts than registers hold.
 pub const DVT_REASON_TOO_MANY_VALUES: u32 = 2;
 /// `reason`: a descriptor stands where the part's code cannot reach it.
 pub const DVT_REASON_RESOURCE_LAYOUT: u32 = 3;
@@ -114,6 +141,8 @@ pub const DVT_REASON_MISMATCH: u32 = 5;
 pub const DVT_EVENT_SHADER: u32 = 0;
 /// `kind` of an event: a pipeline has a new generation, or has failed.
 pub const DVT_EVENT_PIPELINE: u32 = 1;
+/// `kind` of an event: the service was reached, or cannot be any more.
+pub const DVT_EVENT_SERVICE: u32 = 2;
 
 /// Tables, cache, events. Any thread.
 pub struct ContextHandle(pub(super) runtime::Context);
@@ -148,6 +177,14 @@ pub struct ContextInfo {
     pub target: u32,
     /// MiB of parts in memory past which those that no shader holds are dropped. 0: 64.
     pub max_memory_mib: u32,
+    /// Socket of a service that compiles what is missing; it need not be there yet. NULL: none. Any bytes but 0.
+    pub socket: *const u8,
+    /// Bytes of it.
+    pub socket_bytes: usize,
+    /// A name for people, such as the game's, UTF-8; the service shows it.
+    pub app: *const u8,
+    /// Bytes of it.
+    pub app_bytes: usize,
 }
 
 /// Counters since the context was made.
@@ -174,6 +211,18 @@ pub struct Stats {
     pub bad: u64,
     /// Bytes of ELFs whose parts are in memory.
     pub memory_bytes: u64,
+    /// Parts and pipelines that the service was asked for.
+    pub asked: u64,
+    /// Of them, those that it answered.
+    pub answered: u64,
+    /// Of them, those that will not be.
+    pub failed: u64,
+    /// Pipelines that were replaced by better ones.
+    pub optimized: u64,
+    /// `DVT_SERVICE_…`; `dvt_context_service` has it in words.
+    pub service: u32,
+    /// 0.
+    pub reserved: u32,
 }
 
 /// An event.
@@ -186,9 +235,9 @@ pub struct Event {
     pub kind: u32,
     /// `user` of the object.
     pub user: u64,
-    /// The pipeline's generation.
+    /// The pipeline's generation; 1 for a service that was reached.
     pub generation: u32,
-    /// `DVT_OK`, or why it failed.
+    /// `DVT_OK`, or why it failed or cannot be reached.
     pub result: i32,
 }
 
@@ -268,7 +317,7 @@ pub struct ShaderInfo {
     pub size: u32,
     /// `DVT_SHADER_…`.
     pub flags: u32,
-    /// SPIR-V; it is not kept. NULL: `digest` stands for it.
+    /// SPIR-V; it is copied only where there is a service. NULL: `digest` stands for it.
     pub code: *const u32,
     /// Bytes of it.
     pub code_bytes: usize,
@@ -287,7 +336,7 @@ pub struct ShaderInfo {
     pub stage: u32,
     /// Lanes of a wave, 32 or 64; 0: as `dovetail populate` chooses.
     pub wave: u32,
-    /// How soon a service should compile it, more is sooner.
+    /// How soon a service should compile it. 0: before it is needed; more: as if a thread waited for it.
     pub priority: u32,
     /// Yours: events have it.
     pub user: u64,
@@ -389,7 +438,7 @@ pub struct PipelineInfo {
     pub device_index: u32,
     /// `DVT_PLACEMENT_…`.
     pub placement: u32,
-    /// How soon a service should compile what is missing, more is sooner.
+    /// How soon a service should compile what is missing, as of a shader.
     pub priority: u32,
     /// Yours: events have it.
     pub user: u64,
@@ -403,7 +452,7 @@ pub struct PipelineStatus {
     pub size: u32,
     /// `DVT_STATE_…`.
     pub state: u32,
-    /// 0 no ELF, 1 linked or whole.
+    /// 0 no ELF, 1 linked or whole, 2 replaced by better code.
     pub generation: u32,
     /// `DVT_ROUTE_…`.
     pub route: u32,
@@ -415,4 +464,8 @@ pub struct PipelineStatus {
     pub bytes: u64,
     /// Draws that `dvt_pipeline_used` has told of.
     pub used: u64,
+    /// `DVT_OPTIMIZATION_…`.
+    pub optimization: u32,
+    /// 0.
+    pub reserved: u32,
 }

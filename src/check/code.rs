@@ -1,4 +1,4 @@
-//! Reads from a final ELF what is checked: the words of `.text`, the parts in them, and what the metadata declares of each stage.
+//! Reads the checked parts of a final ELF: the words of `.text`, its parts, and the metadata's declarations per stage.
 
 use crate::elf::{Elf, Home, stt};
 use crate::error::{Context, Error, Result};
@@ -9,14 +9,14 @@ use crate::metadata::schema::Key;
 use crate::metadata::user_data::pal::NOT_MAPPED;
 use crate::target::{GfxIp, Stage, WaveSize};
 
-/// Bytes of a unit of LDS_SIZE, and of EXTRA_LDS_SIZE.
+/// LDS_SIZE and EXTRA_LDS_SIZE unit in bytes.
 const LDS_UNIT: u32 = 512;
 
-/// Code and declarations.
+/// Code and declarations of one ELF.
 pub(super) struct Code<'a> {
     pub target: GfxIp,
     pub words: Vec<u32>,
-    /// In order of their start.
+    /// Sorted by start.
     pub parts: Vec<CodeSpan<'a>>,
     pub stages: Vec<StageCode>,
     pub registers: Registers,
@@ -26,25 +26,25 @@ pub(super) struct Code<'a> {
 pub(super) struct CodeSpan<'a> {
     pub symbol: &'a str,
     pub start: u32,
-    /// Byte after its last instruction.
+    /// Byte after the last instruction.
     pub end: u32,
 }
 
-/// What is declared of a stage.
+/// A stage as the metadata declares it.
 pub(super) struct StageCode {
     pub stage: Stage,
     pub wave: WaveSize,
     /// Dword of the first instruction.
     pub entry: u32,
-    /// What each user-data SGPR holds.
+    /// The user-data entry of each user-data SGPR.
     pub user_data: Vec<u32>,
-    /// VGPRs that a wave is given, and those that `.vgpr_count` admits.
+    /// VGPRs allocated to a wave, and the limit by `.vgpr_count`.
     pub vgprs: [u32; 2],
     /// `.sgpr_count`.
     pub sgprs: u32,
     /// RSRC2.SCRATCH_EN.
     pub scratch: bool,
-    /// Bytes.
+    /// LDS size in bytes.
     pub lds: u32,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Code<'a> {
     /// Reads an ELF.
     ///
     /// # Errors
-    /// Malformed: there is no code, no metadata, or nothing that says where a stage begins.
+    /// Malformed: there is no code, no metadata, or no symbol for the start of a stage.
     pub(super) fn read(bytes: &'a [u8]) -> Result<Self> {
         let elf = Elf::parse(bytes)?;
         let target = GfxIp::Gfx1030;
@@ -124,12 +124,12 @@ impl<'a> Code<'a> {
         })
     }
 
-    /// The part that a dword is in; a dword of padding belongs to the part before it.
+    /// The part of a dword; a dword of padding belongs to the part before it.
     pub(super) fn part(&self, at: u32) -> Option<&CodeSpan<'a>> {
         self.parts.iter().rfind(|p| p.start <= at)
     }
 
-    /// What a part is to its stage.
+    /// Role of a part in its stage.
     pub(super) fn role(&self, stage: &StageCode, part: &CodeSpan<'_>) -> &'static str {
         let [entry, body] = [stage.stage.entry_symbol(), stage.stage.unlinked_symbol()];
         let split = entry != body && self.parts.iter().any(|p| p.symbol == body);

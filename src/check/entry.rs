@@ -1,4 +1,5 @@
-//! Finds which registers the hardware has set before a stage's first instruction, by the register words alone (pal-abi 2.3 to 2.5).
+//! Finds the registers that the hardware sets before a stage's first instruction, by the register words alone (pal-abi
+//! 2.3 to 2.5).
 
 use super::code::StageCode;
 use crate::isa::{Register, RegisterSet, Vgpr};
@@ -8,17 +9,17 @@ use crate::metadata::registers::{
 use crate::metadata::user_data::pal;
 use crate::target::Stage;
 
-/// VGPRs of each pixel input, in the order of the bits of SPI_PS_INPUT_ADDR.
+/// VGPRs per pixel input, in the order of the bits of SPI_PS_INPUT_ADDR.
 const PIXEL_INPUTS: [u8; 16] = [2, 2, 2, 3, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1];
 
-/// What is set.
+/// Registers set at entry.
 pub(super) fn registers(stage: &StageCode, words: &Registers) -> RegisterSet {
     let mut set = RegisterSet::EMPTY;
     set.mask(Register::EXEC, stage.wave);
     let mut before = None;
     let mut next = 0u8;
     for &what in &stage.user_data {
-        // The high half of a pointer has no number of its own.
+        // The high half of a pointer has no user-data entry of its own.
         let high = before == Some(pal::WORKGROUP);
         if what != pal::NOT_MAPPED || high {
             set.insert(Register::sgpr(next));
@@ -41,7 +42,7 @@ pub(super) fn registers(stage: &StageCode, words: &Registers) -> RegisterSet {
     }
     match stage.stage {
         Stage::Vertex => {
-            // Relative vertex and primitive ids come from two components on, the instance id from three.
+            // Relative vertex and primitive ids need at least two components, the instance id three.
             let components = words.field(rsrc1_vs::VGPR_COMP_CNT).min(3) as u8;
             set.vgprs(Vgpr(0), components + 1);
         }

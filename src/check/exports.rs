@@ -1,12 +1,12 @@
-//! What leaves the shader: each export where the registers have a place for it, and a last one that says so on every path.
+//! Exports of a shader: each one declared by the registers, and a last one with `done` on every path.
 //!
 //! | stage | every path to `s_endpgm` | and |
 //! |---|---|---|
-//! | vertex | a position that is done; all declared positions and parameters | nothing after the position that is done but parameters |
-//! | fragment, if it is waited for | an export that is done | nothing after it |
+//! | vertex | a position with `done`; all declared positions and parameters | after it only parameters |
+//! | fragment, if it is waited for | an export with `done` | nothing after it |
 //!
 //! A fragment shader is waited for if it declares a colour or depth format, or may kill pixels: the exports then bring
-//! the values and the mask of pixels that live. Any other ends without one: before gfx10 the hardware wanted a null
+//! the values and the mask of live pixels. Any other ends without one: before gfx10 the hardware wanted a null
 //! export there, from gfx10 on it does not (pal-abi 7; LLVM and Mesa leave it out).
 
 use super::code::{Code, StageCode};
@@ -25,22 +25,22 @@ const MRTZ: u8 = 8;
 const NULL: u8 = 9;
 const POSITION: u8 = 12;
 const PARAMETER: u8 = 32;
-/// Formats of SPI_SHADER_COL_FORMAT that are two halves a dword.
+/// Formats of SPI_SHADER_COL_FORMAT with two 16-bit components per dword.
 const PACKED: std::ops::RangeInclusive<u32> = 4..=8;
 
 #[derive(Clone)]
 struct Exported {
     /// Targets exported to on every path.
     surely: u64,
-    /// Done on every path, and on some path.
+    /// Export with `done` on every path, and on some path.
     done: bool,
     maybe_done: bool,
     stage: Stage,
-    /// The hardware waits for the export that is done.
+    /// The hardware waits for the export with `done`.
     waited: bool,
 }
 
-/// Whether a stage has to end its exports.
+/// Whether the hardware waits for a stage's last export.
 fn is_waited_for(stage: Stage, words: &Registers) -> bool {
     match stage {
         Stage::Vertex => true,
@@ -54,7 +54,7 @@ fn is_waited_for(stage: Stage, words: &Registers) -> bool {
 }
 
 impl Exported {
-    /// Whether this is the export that ends its stage's.
+    /// Whether this is the export with `done` that ends those of its stage.
     fn ends(&self, f: &ExportFields) -> bool {
         f.done && (self.stage == Stage::Fragment || (POSITION..=POSITION + 4).contains(&f.target))
     }
@@ -79,7 +79,7 @@ impl Flow for Exported {
     }
 }
 
-/// Reports exports and attributes that are not declared, and paths that do not end theirs.
+/// Reports undeclared exports and attributes, and paths without a last export.
 pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter: &mut Reporter<'_>) {
     let words = &code.registers;
     let waited = is_waited_for(stage.stage, words);
@@ -105,7 +105,7 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter:
     });
 }
 
-/// Parameters that the vertex shader has slots for.
+/// Parameter slots of the vertex shader.
 fn slots(words: &Registers) -> u32 {
     match words.field(spi_vs_out_config::NO_PC_EXPORT) {
         1 => 0,
@@ -139,10 +139,10 @@ fn objection(stage: Stage, f: &ExportFields, words: &Registers) -> Option<String
     }
 }
 
-/// What is missing where a path ends.
+/// The export that is missing where a path ends.
 fn unfinished(before: &Exported, words: &Registers) -> Option<String> {
     let graphics = before.stage != Stage::Compute;
-    // One that began its exports has to end them, waited for or not.
+    // A path with any export needs a last one, waited for or not.
     if !before.done && (before.waited || graphics && before.surely != 0) {
         return Some("not every path here has an export that is done".to_owned());
     }

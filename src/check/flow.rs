@@ -1,6 +1,7 @@
-//! The code that a stage can reach, as basic blocks: decoded from its entry along every branch, over every joint.
+//! The code that a stage can reach, as basic blocks: decoded from its entry along every branch, across parts.
 //!
-//! What cannot be followed is a finding, and ends its path. Padding between parts belongs to the path that falls through it.
+//! A branch that cannot be followed is a finding, and ends its path. Padding between parts belongs to the path through
+//! it.
 
 use super::code::{Code, StageCode};
 use super::report::{Reporter, Rule};
@@ -10,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A reachable instruction.
 pub(super) struct Step {
-    /// Its dword in `.text`.
+    /// Its dword offset in `.text`.
     pub at: u32,
     pub inst: Instruction,
     pub effects: Effects,
@@ -40,25 +41,25 @@ impl Step {
     }
 }
 
-/// Instructions that run one after the other.
+/// A basic block.
 pub(super) struct Block {
     first: usize,
     last: usize,
-    /// Blocks that may follow.
+    /// Successors.
     pub next: Vec<usize>,
 }
 
-/// All of it.
+/// Control-flow graph of one stage.
 pub(super) struct Graph {
-    /// In the order of their places.
+    /// Sorted by offset.
     pub steps: Vec<Step>,
-    /// In the order of their places.
+    /// Sorted by offset.
     pub blocks: Vec<Block>,
     /// The block of the first instruction.
     pub entry: usize,
 }
 
-/// Where control goes after an instruction.
+/// Successors of an instruction.
 #[derive(Default)]
 struct Exit {
     falls: bool,
@@ -81,7 +82,7 @@ impl Graph {
         for (index, step) in steps.iter().enumerate() {
             let before = index.checked_sub(1).and_then(|i| steps.get(i));
             let joined = before.is_some_and(|b| b.end() == step.at && exit(code, b).falls_only());
-            // A joint is a border, even where control falls over it.
+            // A part boundary ends a block, even where control falls through it.
             let enters = code.parts.iter().any(|p| p.start == step.at);
             if leaders.contains(&step.at) || enters || !joined {
                 starts.insert(step.at, blocks.len());
@@ -100,14 +101,14 @@ impl Graph {
         Self { entry: starts.get(&entry).copied().unwrap_or(0), steps, blocks }
     }
 
-    /// The block that a branch leads to.
+    /// The block that a branch targets.
     pub(super) fn target(&self, step: &Step) -> Option<usize> {
         let at = relative(step)?;
         let start = |block: &Block| self.steps.get(block.first).map(|step| step.at);
         self.blocks.binary_search_by_key(&Some(at), start).ok()
     }
 
-    /// Blocks that the entry leads to, each before those that it leads to, but for the way back of a loop.
+    /// Reachable blocks, each before its successors except along back edges.
     pub(super) fn order(&self) -> Vec<usize> {
         let mut order = Vec::new();
         let mut seen = BTreeSet::from([self.entry]);
@@ -140,12 +141,12 @@ impl Exit {
     }
 }
 
-/// Where a branch leads.
+/// Target of a relative branch.
 fn relative(step: &Step) -> Option<u32> {
     u32::try_from(i64::from(step.end()) + i64::from(step.imm().cast_signed())).ok()
 }
 
-/// Where control goes after an instruction, as far as its words say.
+/// Successors of an instruction, as far as its words tell.
 fn exit(code: &Code<'_>, step: &Step) -> Exit {
     let target = relative(step);
     match step.op() {
@@ -157,8 +158,7 @@ fn exit(code: &Code<'_>, step: &Step) -> Exit {
     }
 }
 
-/// The target of `s_getpc_b64 d; s_add_u32 d, d, low; s_addc_u32 d+1, d+1, high; s_setpc_b64 d`, what LLVM writes for a
-/// branch beyond the reach of one.
+/// The target of `s_getpc_b64 d; s_add_u32 d, d, low; s_addc_u32 d+1, d+1, high; s_setpc_b64 d`, LLVM's long branch.
 fn long_branch(code: &Code<'_>, step: &Step) -> Option<u32> {
     let Fields::Scalar(last) = &step.inst.fields else { return None };
     let target = last.srcs[0]?;
@@ -203,7 +203,7 @@ struct Walk<'w, 'a> {
     stage: &'w StageCode,
     reporter: &'w mut Reporter<'a>,
     steps: BTreeMap<u32, Step>,
-    /// Where a branch leads, or may not lead.
+    /// Branch targets and fall-through successors.
     leaders: BTreeSet<u32>,
 }
 
@@ -234,13 +234,13 @@ impl Walk<'_, '_> {
             }
         }
         self.overlaps();
-        // Behind what could not be followed, nothing is known to be unreached.
+        // After a branch that could not be followed, no code is known to be unreachable.
         if self.reporter.is_clean() {
             self.unreached();
         }
     }
 
-    /// The instruction here, unless there can be none.
+    /// The instruction here; `None` if there can be none.
     fn decode(&mut self, at: u32) -> Option<Step> {
         let rest = self.code.words.get(at as usize..).filter(|rest| !rest.is_empty());
         let (Some(rest), Some(part)) = (rest, self.code.part(at)) else {
@@ -265,7 +265,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Where control goes, with a finding where that is nowhere, or not known.
+    /// Successors, with a finding if the target is invalid or unknown.
     fn followed(&mut self, step: &Step) -> Exit {
         let mut exit = exit(self.code, step);
         match step.op() {
@@ -288,13 +288,13 @@ impl Walk<'_, '_> {
         exit
     }
 
-    /// Whether a part can belong to this stage: it does not bear the name of another.
+    /// Whether a part can belong to this stage: it does not have the symbol of another.
     fn is_own(&self, symbol: &str) -> bool {
         let mut others = self.code.stages.iter().filter(|s| s.stage != self.stage.stage);
         !others.any(|s| symbol == s.stage.entry_symbol() || symbol == s.stage.unlinked_symbol())
     }
 
-    /// A part is run whole or not at all, but for what fills it.
+    /// A part is reachable as a whole or not at all, except for its padding.
     fn unreached(&mut self) {
         for part in &self.code.parts {
             let mut at = part.start;
@@ -318,7 +318,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// No instruction begins inside of another.
+    /// No instruction begins inside another.
     fn overlaps(&mut self) {
         let mut before: Option<(u32, u32)> = None;
         for step in self.steps.values() {

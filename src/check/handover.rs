@@ -1,8 +1,8 @@
-//! What the hardware sets before the first instruction belongs to the body: a prolog runs before it, and may replace only
-//! what the body does not read.
+//! Registers that the hardware sets before the first instruction belong to the body: a prolog runs before it, and may
+//! replace only those that the body does not read.
 //!
-//! Which registers those are, the register words say alone ([`entry`]): user data, workgroup ids, the offset of the wave's
-//! scratch memory after them, vertex and instance ids. What the body reads without having written it comes from there.
+//! The register words alone define these registers ([`entry`]): user data, workgroup ids, the scratch wave offset after
+//! them, vertex and instance ids. A register that the body reads before it writes it holds its entry value.
 
 use super::code::{Code, StageCode};
 use super::entry;
@@ -43,7 +43,7 @@ impl Flow for Replaced<'_> {
     }
 }
 
-/// Reports what a body reads and does not get.
+/// Reports entry values that a body reads and a prolog has replaced.
 pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter: &mut Reporter<'_>) {
     let dwords = |role: &str| {
         let part = code.part(stage.entry).filter(|part| code.role(stage, part) == role);
@@ -51,7 +51,7 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter:
     };
     let Some(prolog) = dwords("prolog") else { return };
     let mut at_entry = entry::registers(stage, &code.registers);
-    // Every part may turn lanes off and on.
+    // Every part may change EXEC.
     let mut exec = RegisterSet::EMPTY;
     exec.mask(Register::EXEC, stage.wave);
     at_entry = at_entry.without(&exec);

@@ -1,4 +1,4 @@
-//! What gfx10.3 leaves to the code besides the counters (isa-gfx10 7.2): one hazard, and the rules of clauses.
+//! Hazards that gfx10.3 leaves to the code besides the counters (isa-gfx10 7.2): one hazard, and the rules of clauses.
 //!
 //! The other hazards of LLVM's and Mesa's lists belong to gfx10.1 or gfx11; data dependencies are interlocked.
 
@@ -11,7 +11,7 @@ use crate::isa::{Format, Op, Traits};
 /// Wait states between a float atomic and a change of the denormal mode.
 const ATOMIC_TO_DENORM: u8 = 3;
 
-/// Wait states since the last float atomic, and where it was.
+/// Wait states since the last float atomic, and its offset.
 #[derive(Clone)]
 struct Since {
     states: u8,
@@ -39,7 +39,7 @@ impl Flow for Since {
     }
 }
 
-/// Reports both.
+/// Reports broken clauses, and a float atomic too close to a change of the denormal mode.
 pub(super) fn check(graph: &Graph, reporter: &mut Reporter<'_>) {
     forwards(graph, Since { states: ATOMIC_TO_DENORM, at: 0 }, |before, step| {
         if step.op() == Op::SDenormMode && before.states < ATOMIC_TO_DENORM {
@@ -60,7 +60,7 @@ pub(super) fn check(graph: &Graph, reporter: &mut Reporter<'_>) {
     }
 }
 
-/// Which instructions may stand together in a clause.
+/// Kind of clause that an instruction may be in.
 fn clause_kind(step: &Step) -> Option<u8> {
     match step.inst.fields {
         Fields::Smem(_) => Some(0),

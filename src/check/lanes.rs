@@ -1,6 +1,6 @@
-//! With no lane left there is no vector work to do: a branch taken only with EXEC zero leads to what brings
-//! lanes back, or to the end. Elsewhere it leads to the wrong place, or means "never": what is done there changes nothing,
-//! so this is a remark.
+//! With EXEC = 0 there is no vector work to do: a branch taken only then must lead to code that restores lanes, or to
+//! the end. Any other target is wrong, or the branch means "never". Vector work there has no effect, so this is a
+//! remark.
 
 use super::code::Code;
 use super::flow::{Graph, Step};
@@ -8,7 +8,7 @@ use super::mask_op::{MaskOp, mask_op};
 use super::report::{Reporter, Rule};
 use crate::isa::{Access, Op, Register, Traits};
 
-/// Reports branches that leave nobody at work.
+/// Reports vector work reached with EXEC = 0.
 pub(super) fn check(graph: &Graph, code: &Code<'_>, reporter: &mut Reporter<'_>) {
     for block in &graph.blocks {
         let Some(branch) = graph.steps_of(block).last() else { continue };
@@ -19,8 +19,8 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, reporter: &mut Reporter<'_>)
     }
 }
 
-/// Whether a block takes lanes away and then branches if none is left. Without the former the branch means "never": LLVM
-/// writes it, and the opposite one for "always", where it found a uniform condition to be constant.
+/// Whether a block removes lanes from EXEC and then branches if none is left. Without the former the branch means
+/// "never": LLVM writes it, and the opposite one for "always", where it found a uniform condition to be constant.
 fn leaves_nobody(steps: &[Step]) -> bool {
     let last = steps.last().is_some_and(|step| step.op() == Op::SCbranchExecz);
     let write = steps.iter().rfind(|step| step.effects.writes.contains(Register::EXEC));
@@ -30,11 +30,11 @@ fn leaves_nobody(steps: &[Step]) -> bool {
     })
 }
 
-/// The first vector work from here on, before EXEC changes, the part ends or the path divides.
+/// The first vector work from here on, before EXEC changes, the part ends or control branches.
 fn idle(graph: &Graph, code: &Code<'_>, branch: &Step, first: usize) -> Option<u32> {
     let part = |at: u32| code.part(at).map(|part| part.start);
     let mut index = first;
-    // A path of more blocks than there are goes in circles.
+    // A path of more blocks than the graph has is a cycle.
     for _ in 0..graph.blocks.len() {
         let block = graph.blocks.get(index)?;
         for step in graph.steps_of(block) {
@@ -53,7 +53,7 @@ fn idle(graph: &Graph, code: &Code<'_>, branch: &Step, first: usize) -> Option<u
     None
 }
 
-/// Changes vector registers or memory, lane by lane.
+/// Whether a step changes vector registers or memory per lane.
 fn is_vector_work(step: &Step) -> bool {
     let effects = &step.effects;
     let memory = matches!(

@@ -1,4 +1,4 @@
-//! What is used against what is declared, and operands that no hardware takes (isa-gfx10 1.1, 1.2).
+//! Registers and memory used beyond those declared, and operands that no hardware takes (isa-gfx10 1.1, 1.2).
 
 use super::code::StageCode;
 use super::flow::{Graph, Step};
@@ -7,7 +7,7 @@ use crate::isa::instruction::{Fields, VectorFields, VectorForm};
 use crate::isa::{BufferFormat, Format, Kind, Register, Scalar, Src, Traits};
 use crate::target::WaveSize;
 
-/// Reports both.
+/// Reports uses beyond the declarations, and invalid operands.
 pub(super) fn check(graph: &Graph, stage: &StageCode, reporter: &mut Reporter<'_>) {
     for step in &graph.steps {
         registers(stage, step, reporter);
@@ -54,7 +54,7 @@ fn memory(stage: &StageCode, step: &Step, reporter: &mut Reporter<'_>) {
     }
 }
 
-/// The byte after the last one that an access at address 0 touches.
+/// Exclusive end, in bytes, of an access at address 0.
 fn last_byte(step: &Step, offsets: [u8; 2]) -> u32 {
     let entry = step.inst.entry;
     let width = entry.dst.first().or(entry.src.get(1)).map_or(0, |kind| 4 * u32::from(kind.registers()));
@@ -69,7 +69,7 @@ fn last_byte(step: &Step, offsets: [u8; 2]) -> u32 {
     u32::from(u16::from_le_bytes(offsets)) + width
 }
 
-/// What is wrong with the operands, if anything is.
+/// Description of an invalid operand; `None` if all are valid.
 fn operands(wave: WaveSize, step: &Step) -> Option<String> {
     match &step.inst.fields {
         Fields::Vector(f) => constant_bus(wave, step, f).or_else(|| vector_groups(wave, step, f)),

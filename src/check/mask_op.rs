@@ -2,7 +2,7 @@
 
 use crate::isa::Op;
 
-/// What becomes of the operands' bits.
+/// Bitwise operation on the operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MaskOp {
     Mov,
@@ -15,22 +15,22 @@ pub(super) enum MaskOp {
     Andn1,
     /// The second operand inverted.
     Andn2,
-    /// One or the other.
+    /// The first or the second operand.
     Select,
 }
 
-/// Where EXEC takes part.
+/// Role of EXEC in an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MaskForm {
-    /// As an operand or not at all.
+    /// An ordinary operand or none.
     Plain,
-    /// It is the second operand and gets the result; the old one is saved.
+    /// EXEC is operand 2 and gets the result; dst gets the old EXEC.
     Save,
-    /// It is the second operand; it and the destination get the result.
+    /// EXEC is operand 2; EXEC and dst both get the result.
     Write,
 }
 
-/// What an operation does with masks, if it is one of these.
+/// Form and bitwise operation of a mask instruction.
 pub(super) fn mask_op(op: Op) -> Option<(MaskForm, MaskOp)> {
     use MaskForm::{Plain, Save, Write};
     Some(match op {

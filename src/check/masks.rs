@@ -1,7 +1,7 @@
-//! The lanes that are on, by name, and what an instruction does to them.
+//! Named sets of active lanes, and the effect of an instruction on them.
 //!
-//! An instruction that switches lanes off gives the set of lanes that stay on a new name, and notes of which set it is a part.
-//! A saved mask keeps its name, so that `s_or` with it restores the whole set. A mask that is not understood has no name.
+//! An instruction that deactivates lanes gives the remaining set a new name, and records its superset. A saved mask
+//! keeps its name, so that `s_or` with it restores the whole set. A mask that is not understood has no name.
 
 use super::flow::Step;
 use super::mask_op::{MaskForm, MaskOp, mask_op};
@@ -11,39 +11,39 @@ use crate::isa::{Register, RegisterSet, Scalar, Src, Traits};
 use crate::target::WaveSize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Names that may meet; of more, nothing is said.
+/// Limit of names per join; above it, the set is unknown.
 const MOST: usize = 8;
 
-/// The lanes that are on, as they may be called; none: not known.
+/// Possible names of the active lanes; empty: unknown.
 pub(super) type Exec = BTreeSet<Name>;
 
-/// What a scalar register holds as a lane mask.
+/// Lane mask in a scalar register.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mask {
     Lanes(Name),
-    /// The others of a whole.
+    /// All lanes of `whole` but those of `part`.
     Rest {
         whole: Name,
         part: Name,
     },
 }
 
-/// What holds of lanes at one place.
+/// Lane facts at one instruction.
 #[derive(Clone)]
 pub(super) struct Lanes {
     wave: WaveSize,
     pub exec: Exec,
-    /// By the code of a mask's first register.
+    /// Saved masks by the code of their first register.
     saved: BTreeMap<u8, Mask>,
 }
 
 impl Lanes {
-    /// All lanes, and no mask.
+    /// All lanes active, and no mask saved.
     pub(super) fn entry(wave: WaveSize) -> Self {
         Self { wave, exec: [Names::ENTRY].into(), saved: BTreeMap::new() }
     }
 
-    /// What holds where two paths meet.
+    /// Merges the facts at a join.
     pub(super) fn meet(&mut self, other: &Self) {
         match self.exec.is_empty() || other.exec.is_empty() {
             true => self.exec.clear(),
@@ -55,19 +55,19 @@ impl Lanes {
         self.saved.retain(|register, mask| other.saved.get(register) == Some(mask));
     }
 
-    /// Masks of which something is written.
+    /// Drops masks of which any register is written.
     pub(super) fn forget(&mut self, writes: &RegisterSet) {
         let written = |code: u8| writes.contains(Register::sgpr(code));
         let wide = self.wave == WaveSize::W64;
         self.saved.retain(|code, _| !(written(*code) || wide && written(*code + 1)));
     }
 
-    /// The one name of the lanes that are on.
+    /// The name of the active lanes, if there is exactly one.
     pub(super) fn name(&self) -> Option<Name> {
         self.exec.first().copied().filter(|_| self.exec.len() == 1)
     }
 
-    /// What an instruction does; whether it looks at lanes that have not come together.
+    /// Applies an instruction; true if it uses EXEC before its lanes have reconverged.
     pub(super) fn step(&mut self, step: &Step, names: &mut Names) -> bool {
         let (exec, saved) = match &step.inst.fields {
             Fields::Scalar(f) => self.scalar(step, f, names),
@@ -77,7 +77,7 @@ impl Lanes {
         let brings_back = matches!(mask_op(step.op()), Some((_, MaskOp::Or))) || step.is(Traits::EXEC_IN);
         let looks = step.effects.reads.contains(Register::EXEC) && !brings_back;
         let mixed = looks && self.is_mixed(names);
-        // One finding is enough.
+        // Report a divergence only once.
         self.exec = if mixed { Exec::new() } else { exec };
         self.forget(&step.effects.writes);
         if let Some((register, mask)) = saved {
@@ -86,14 +86,14 @@ impl Lanes {
         mixed
     }
 
-    /// Whether by one way some of the lanes are on that are on by another. Two parts that share no lane may go on together:
-    /// LLVM has two ways lead to the same code.
+    /// Whether the lanes active on one path are a subset of those on another. Disjoint sets may continue together: LLVM
+    /// lets two paths share code.
     fn is_mixed(&self, names: &Names) -> bool {
         let part = |name: &Name| self.exec.iter().any(|other| other != name && names.is_part(*name, *other));
         self.exec.iter().any(part)
     }
 
-    /// Some of the lanes that are on.
+    /// A subset of the active lanes.
     fn fewer(&self, step: &Step, kind: Kind, names: &mut Names) -> Exec {
         self.name().map(|name| names.part(step.at, name, kind)).into_iter().collect()
     }
@@ -106,7 +106,7 @@ impl Lanes {
         }
     }
 
-    /// The lanes that are on afterwards, and the mask that is saved.
+    /// The active lanes afterwards, and the saved mask.
     fn scalar(&self, step: &Step, f: &ScalarFields, names: &mut Names) -> (Exec, Option<(Scalar, Mask)>) {
         let (form, how) = mask_op(step.op())
             .map_or((MaskForm::Plain, None), |(form, op)| (form, Some(op).filter(|_| form != MaskForm::Write)));
@@ -130,7 +130,7 @@ impl Lanes {
         let other = if is_exec(f.srcs[0]) { f.srcs[1] } else { f.srcs[0] };
         let mask = other.and_then(|src| self.mask(src));
         let with_exec = f.srcs.into_iter().any(is_exec);
-        // The larger of the two sets and the one that is a part of it.
+        // The larger of the two sets and the subset.
         let nested = current.zip(mask).and_then(|(current, mask)| match mask {
             Mask::Lanes(other) if names.is_part(current, other) => Some((other, current)),
             Mask::Lanes(other) if names.is_part(other, current) => Some((current, other)),
@@ -165,7 +165,7 @@ impl Lanes {
         (exec, None)
     }
 
-    /// Lanes together with those of a mask.
+    /// Union of the active lanes and those of a mask.
     fn whole(&self, register: Option<Src>, mask: Option<Mask>, names: &Names) -> Exec {
         let code = match register {
             Some(Src::Scalar(register)) => register.code(),

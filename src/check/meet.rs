@@ -1,5 +1,5 @@
-//! Lanes that a branch separates come together again where its paths meet: where lanes of different names
-//! meet, something has to bring them together before anything looks at EXEC.
+//! Lanes that diverge at a branch must reconverge where its paths join: where nested sets of lanes join, EXEC must be
+//! restored before any instruction depends on it.
 
 use super::code::StageCode;
 use super::flow::{Graph, Step};
@@ -10,11 +10,11 @@ use crate::isa::{Register, RegisterSet};
 use crate::target::WaveSize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Reports where lanes that have not come together are at work.
+/// Reports uses of EXEC before its lanes have reconverged.
 pub(super) fn check(graph: &Graph, stage: &StageCode, reporter: &mut Reporter<'_>) {
     let mut paths = Paths::new(graph, stage.wave);
-    // The masks at a loop's header are assumed, then compared with those at its back edges; the assumption is corrected at most
-    // twice.
+    // The masks at a loop's header are assumed, then compared with those on its back edges; the assumption is corrected
+    // at most twice.
     let mut mixed = paths.round();
     while paths.correct() {
         mixed = paths.round();
@@ -24,33 +24,33 @@ pub(super) fn check(graph: &Graph, stage: &StageCode, reporter: &mut Reporter<'_
     }
 }
 
-/// What comes back to the header of a loop.
+/// Lanes on the back edges of a loop.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Back {
-    /// The lanes that came in.
+    /// All lanes that entered.
     All,
-    /// Some of them.
+    /// A subset of them.
     Fewer,
     Unknown,
 }
 
-/// Blocks in an order in which each comes after those that lead to it, but for the ways back of loops.
+/// Blocks in an order in which each comes after its predecessors, except along back edges.
 struct Paths<'g> {
     blocks: Vec<Ordered<'g>>,
     wave: WaveSize,
     names: Names,
-    /// By block, once it was reached.
+    /// Lane facts at the end of each block reached so far.
     after: Vec<Option<Lanes>>,
 }
 
 struct Ordered<'g> {
     steps: &'g [Step],
-    /// Blocks that lead here from before.
+    /// Predecessors before this block.
     forward: Vec<usize>,
-    /// And from after: this is the header of a loop.
+    /// Predecessors after it: this is the header of a loop.
     backward: Vec<usize>,
     back: Back,
-    /// What the loop writes.
+    /// Registers written by the loop.
     writes: RegisterSet,
 }
 
@@ -80,7 +80,7 @@ impl<'g> Paths<'g> {
         Self { after: vec![None; blocks.len()], blocks, wave, names: Names::default() }
     }
 
-    /// Goes over all blocks; gives the instructions that look at lanes that have not come together.
+    /// Visits all blocks; returns the instructions that use EXEC before its lanes have reconverged.
     fn round(&mut self) -> Vec<u32> {
         let mut found = Vec::new();
         for place in 0..self.blocks.len() {
@@ -97,7 +97,7 @@ impl<'g> Paths<'g> {
         found
     }
 
-    /// Holds what was supposed of each loop against what came back; says whether something was not so.
+    /// Compares the assumption on each loop with its back edges; true if any was wrong.
     fn correct(&mut self) -> bool {
         let mut wrong = false;
         for place in 0..self.blocks.len() {
@@ -123,7 +123,7 @@ impl<'g> Paths<'g> {
         wrong
     }
 
-    /// What holds at the start of a block.
+    /// Lane facts at the start of a block.
     fn start(&mut self, place: usize) -> Option<Lanes> {
         let block = self.blocks.get(place)?;
         let entry = (place == 0).then(|| Lanes::entry(self.wave));
@@ -145,7 +145,7 @@ impl<'g> Paths<'g> {
     }
 }
 
-/// What the blocks write from which a way leads back to a header.
+/// Registers written by the blocks of a header's loop.
 fn written_in_loop(blocks: &[Ordered<'_>], header: usize) -> RegisterSet {
     let mut writes = RegisterSet::EMPTY;
     let mut seen = BTreeSet::new();

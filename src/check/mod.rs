@@ -4,19 +4,19 @@
 //! bytes ── code ──> Code        words, parts, and what the metadata declares of each stage
 //!   per stage ── flow ──> Graph     reachable instructions, their effects, basic blocks
 //!     ├ waits      results used before they have arrived, exports overwritten, barriers with work outstanding
-//!     ├ values     registers read that nothing has written, or not for the lanes at work (written)
-//!     ├ handover   what is loaded at entry and replaced before the body that reads it
-//!     ├ results    arithmetic whose result nothing reads
-//!     ├ lanes      branches that lead lanes of a wave where none is left
-//!     ├ meet       lanes that do not come back where paths meet
-//!     ├ exports    what leaves the shader, and whether it says that it is done
-//!     ├ hazards    clauses, and what gfx10.3 still does not interlock
+//!     ├ values     registers read that were not written, or not for the active lanes (written)
+//!     ├ handover   registers set at entry and replaced before the body that reads them
+//!     ├ results    arithmetic with unused results
+//!     ├ lanes      vector work with EXEC = 0
+//!     ├ meet       lanes that do not reconverge where paths join
+//!     ├ exports    undeclared or missing exports, and a last one with `done`
+//!     ├ hazards    clauses, and hazards that gfx10.3 does not interlock
 //!     └ limits     registers, LDS and scratch against what is declared; operands that no hardware takes
 //! ```
 //!
-//! Invariant: code that LLVM wrote has no errors; each place where that took a weaker rule is named in `docs/proof.md`.
-//! What breaks a rule is an error, or a remark where all it costs is work ([`Rule::severity`]).
-//! The judge shares the decoder and the ELF reader with the rest, and no rule: it knows nothing of how code is made.
+//! Invariant: code that LLVM wrote has no errors; each exception that this required is named in `docs/proof.md`.
+//! A broken rule is an error, or a remark if its only cost is work ([`Rule::severity`]).
+//! The checker shares the decoder and the ELF reader with the rest, but no rule: it knows nothing of how code is made.
 //! To add a rule: a variant of [`Rule`], a pass or a line in one, and a good and a bad case in `tests/code/rules.rs`.
 
 mod code;

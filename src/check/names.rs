@@ -1,23 +1,23 @@
-//! Names of sets of lanes, as a tree: each but that of all lanes at the entry is a part of another.
+//! Names of sets of lanes, as a tree: each but that of all lanes at the entry is a subset of its parent.
 
 use std::collections::BTreeMap;
 
-/// Parts of parts that are followed: code that was never restored must not take forever.
+/// Depth limit of nested subsets: code that never restores EXEC must not take forever.
 const DEEPEST: usize = 100;
 
 /// A set of lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Name(usize);
 
-/// What part of its whole a set is.
+/// How a set is derived from its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Part,
     /// All but this part.
     Rest(Name),
-    /// All but what a register holds, by its code: lanes that left a loop.
+    /// All but the mask in a register, by its code: lanes that left a loop.
     Left(u8),
-    /// What is left of it in some round of a loop.
+    /// The lanes still active in some iteration of a loop.
     Loop,
 }
 
@@ -30,16 +30,16 @@ struct Origin {
 
 #[derive(Default)]
 pub(super) struct Names {
-    /// By number, from 1; 0 is the entry.
+    /// Index is the name's number less 1; 0 is the entry.
     origins: Vec<Origin>,
     known: BTreeMap<Origin, Name>,
 }
 
 impl Names {
-    /// All lanes that the wave began with.
+    /// All lanes of the wave at entry.
     pub(super) const ENTRY: Name = Name(0);
 
-    /// The part of `whole` that an instruction, or the header of a loop, leaves on.
+    /// The subset of `whole` that an instruction, or the header of a loop, leaves active.
     pub(super) fn part(&mut self, at: u32, whole: Name, kind: Kind) -> Name {
         let origin = Origin { at, whole, kind };
         *self.known.entry(origin).or_insert_with(|| {
@@ -52,18 +52,18 @@ impl Names {
         self.origins.get(name.0.checked_sub(1)?).copied()
     }
 
-    /// A name with its origin, then its whole with its own, and so on.
+    /// A name with its origin, then its parent with its own, and so on.
     fn upwards(&self, name: Name) -> impl Iterator<Item = (Name, Option<Origin>)> {
         let named = |name| (name, self.origin(name));
         std::iter::successors(Some(named(name)), move |(_, origin)| origin.map(|o| named(o.whole))).take(DEEPEST)
     }
 
-    /// Whether lanes are some of these, or the same.
+    /// Whether lanes are a subset of these, or the same.
     pub(super) fn is_part(&self, name: Name, whole: Name) -> bool {
         self.upwards(name).any(|(name, _)| name == whole)
     }
 
-    /// The lanes of two sets.
+    /// Union of two sets.
     pub(super) fn together(&self, name: Name, other: Name) -> Option<Name> {
         if self.is_part(name, other) {
             return Some(other);
@@ -72,7 +72,7 @@ impl Names {
         rest.map(|origin| origin.whole).or_else(|| self.is_part(other, name).then_some(name))
     }
 
-    /// Lanes that are still in a loop together with all that left it into this register.
+    /// Lanes that are still in a loop, and all that left it into this register.
     pub(super) fn with_left(&self, name: Name, register: u8) -> Option<Name> {
         let left = self.upwards(name).skip_while(|(_, origin)| origin.is_none_or(|o| o.kind != Kind::Left(register)));
         left.filter_map(|(_, origin)| origin).find(|o| o.kind == Kind::Loop).map(|o| o.whole)

@@ -1,4 +1,4 @@
-//! What the checker says: one finding for each rule that an instruction breaks, with its place in part, offset and text.
+//! Reports of the checker: one finding for each rule that an instruction breaks, with its part, offset and text.
 
 use super::code::{Code, StageCode};
 use super::flow::Step;
@@ -8,33 +8,33 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What code has to keep.
+/// A rule for code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
     /// Reachable words are instructions.
     Decode,
-    /// Branches lead to instructions of this stage.
+    /// Branches target instructions of this stage.
     Branch,
-    /// Where a path cannot be followed, nothing is proved.
+    /// Every branch can be followed; otherwise nothing is proved.
     Unfollowed,
     /// Each path ends with `s_endpgm`, and leaves its part only for the next.
     End,
     /// Code that no path reaches.
     Unreachable,
-    /// No use of a register before what is outstanding on it has been waited for; nothing outstanding at a barrier.
+    /// No use of a register before the operation outstanding on it was waited for; nothing outstanding at a barrier.
     Wait,
-    /// EXEC stays while an export may still read it.
+    /// EXEC is unchanged while an export may still read it.
     ExecWhileExport,
-    /// No read of a register that nothing has written.
+    /// No read of a register that was never written.
     Uninitialised,
-    /// What a body stores or exports has a value.
+    /// Values that a body stores or exports are defined.
     Undefined,
-    /// No arithmetic whose result nothing reads.
+    /// No arithmetic with an unused result.
     DeadResult,
-    /// No vector work where paths meet with some of each other's lanes.
+    /// No vector work before lanes have reconverged.
     Lanes,
-    /// No vector work on a path where no lane is left.
+    /// No vector work with EXEC = 0.
     Idle,
     /// Waits that this generation needs between dependent instructions.
     Hazard,
@@ -46,29 +46,29 @@ pub enum Rule {
     Registers,
     /// LDS and scratch only where they are declared.
     Memory,
-    /// Exports and attributes as the registers declare them, ended by one that is done.
+    /// Exports and attributes as the registers declare them, the last one with `done`.
     Export,
-    /// What the hardware sets before the first instruction is there when a body reads it, whatever ran before.
+    /// A register set by the hardware before the first instruction still holds that value when a body reads it.
     Entry,
 }
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// A wave may hang, lose lanes, read what has another meaning, or break the ABI; or that cannot be excluded.
+    /// A wave may hang, lose lanes, read a value with another meaning, or break the ABI; or that cannot be excluded.
     Error,
-    /// Waste: the code is right and does work for nothing, or for a value that the shader leaves undefined.
+    /// Waste: the code is right but does useless work, or works on a value that the shader leaves undefined.
     Remark,
 }
 
 impl Rule {
-    /// What breaking it means.
+    /// Severity of a break of this rule.
     pub const fn severity(self) -> Severity {
         match self {
-            // Which dwords of a wide result are read, compilers find out after they have chosen its instructions.
-            // And what is done for no lane is not done: LLVM branches on EXEC = 0 for "never", after any mask.
-            // A shader may store what it never gave a value: what arrives is undefined, and nothing else is.
+            // Compilers learn only after instruction selection which dwords of a wide result are read. Vector work with
+            // EXEC = 0 has no effect: LLVM uses such a branch as "never", after any mask. A shader may store an
+            // undefined value: only the stored data is undefined then.
             Self::DeadResult | Self::Idle | Self::Undefined | Self::Unreachable => Severity::Remark,
             _ => Severity::Error,
         }
@@ -90,14 +90,14 @@ impl fmt::Display for Rule {
     }
 }
 
-/// An instruction in its place.
+/// An instruction and its location.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InstructionPlace {
     /// Part: prolog, body or epilog.
     pub part: &'static str,
-    /// Byte in the part.
+    /// Byte offset in the part.
     pub offset: u32,
-    /// Byte in `.text`.
+    /// Byte offset in `.text`.
     pub address: u32,
     /// The assembler's text, or the word.
     pub instruction: String,
@@ -114,15 +114,15 @@ impl fmt::Display for InstructionPlace {
 pub struct Finding {
     /// The rule.
     pub rule: Rule,
-    /// How bad that is.
+    /// Severity.
     pub severity: Severity,
     /// Stage.
     pub stage: Stage,
     /// Instruction that breaks the rule.
     pub place: InstructionPlace,
-    /// On which register.
+    /// Register concerned.
     pub register: Option<String>,
-    /// What is still outstanding, or would have been needed before.
+    /// Instruction that is still outstanding, or was needed before.
     pub issued: Option<InstructionPlace>,
     /// Explanation, with the values.
     pub what: String,
@@ -139,23 +139,23 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What was followed of one stage.
+/// Size of the code followed for one stage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StageReport {
     /// Stage.
     pub stage: Stage,
-    /// Instructions that a path reaches.
+    /// Reachable instructions.
     pub instructions: usize,
     /// Basic blocks.
     pub blocks: usize,
 }
 
-/// What a check found.
+/// Result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CodeReport {
     /// Stages followed.
     pub stages: Vec<StageReport>,
-    /// Errors and remarks, by stage and place.
+    /// Errors and remarks, by stage and address.
     pub findings: Vec<Finding>,
 }
 
@@ -176,7 +176,7 @@ impl CodeReport {
     }
 }
 
-/// Collects findings of one stage; an instruction breaks a rule once.
+/// Collects findings of one stage; at most one per instruction and rule.
 pub(super) struct Reporter<'a> {
     code: &'a Code<'a>,
     stage: &'a StageCode,
@@ -188,17 +188,17 @@ impl<'a> Reporter<'a> {
         Self { code, stage, found: BTreeMap::new() }
     }
 
-    /// An instruction breaks a rule.
+    /// Reports an instruction that breaks a rule.
     pub(super) fn add(&mut self, rule: Rule, at: u32, what: impl Into<String>) {
         self.insert(rule, at, None, None, what.into());
     }
 
-    /// An instruction breaks a rule about a register.
+    /// Reports an instruction that breaks a rule about a register.
     pub(super) fn register(&mut self, rule: Rule, step: &Step, register: Register, what: impl Into<String>) {
         self.insert(rule, step.at, Some(register), None, what.into());
     }
 
-    /// An instruction comes too early after another.
+    /// Reports an instruction that comes too early after another.
     pub(super) fn early(
         &mut self,
         rule: Rule,
@@ -246,7 +246,7 @@ impl<'a> Reporter<'a> {
         self.found.is_empty()
     }
 
-    /// All of them, by place.
+    /// All findings, by address.
     pub(super) fn finish(self) -> impl Iterator<Item = Finding> {
         self.found.into_values()
     }

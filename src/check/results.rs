@@ -1,7 +1,7 @@
-//! Arithmetic whose result nothing reads: LLVM deletes it, so where it stands another register was meant.
+//! Arithmetic with an unused result: LLVM deletes it, so if it is there another register was meant.
 //!
-//! A vector register is replaced only in the lanes of EXEC. So there are two sets of what is live: for values of any lanes,
-//! which no vector write ends, and for values of the lanes that are on *here*, which a whole write under the same EXEC ends.
+//! A vector write replaces only the lanes in EXEC. So there are two live sets: registers live in any lane, which no
+//! vector write kills, and registers live in the lanes active *here*, which a full write under the same EXEC kills.
 
 use super::code::Code;
 use super::flow::{Graph, Step};
@@ -22,7 +22,7 @@ impl Live {
         Self { any: self.any.union(&other.any), here: self.here.union(&other.here) }
     }
 
-    /// What is live before an instruction.
+    /// Registers live before an instruction.
     fn before(&self, step: &Step) -> Self {
         let effects = &step.effects;
         let vectors = effects.writes.vector_part();
@@ -35,7 +35,7 @@ impl Live {
     }
 }
 
-/// Reports it.
+/// Reports unused results.
 pub(super) fn check(graph: &Graph, code: &Code<'_>, reporter: &mut Reporter<'_>) {
     let part = |index: usize| {
         let first = graph.blocks.get(index).and_then(|b| graph.steps_of(b).first());
@@ -44,7 +44,7 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, reporter: &mut Reporter<'_>)
     let parts: Vec<_> = (0..graph.blocks.len()).map(part).collect();
     let mut results = RegisterSet::EMPTY;
     results.vgprs(Vgpr(0), u8::MAX);
-    // What one part hands to the next is complete, whether or not that one reads it.
+    // A part's outputs are complete, whether or not the next part reads them.
     let after = |live: &[Live], index: usize, next: &[usize]| {
         let joint = next.iter().any(|n| parts.get(*n) != parts.get(index));
         let first = if joint { Live { any: results, here: results } } else { Live::NOTHING };
@@ -76,7 +76,7 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, reporter: &mut Reporter<'_>)
     }
 }
 
-/// What LLVM does not always clean up: a mask saved whose lanes nobody brings back before the end, and copies.
+/// Results that LLVM may leave unused: a saved mask that is not restored before the end, and copies.
 fn is_left_behind(step: &Step) -> bool {
     match &step.inst.fields {
         Fields::Scalar(_) => {
@@ -87,7 +87,7 @@ fn is_left_behind(step: &Step) -> bool {
     }
 }
 
-/// Whether nothing is left of the vector registers that it writes, in the lanes of EXEC.
+/// Whether it fully replaces the vector registers that it writes, in the lanes of EXEC.
 fn is_whole(step: &Step) -> bool {
     match &step.inst.fields {
         Fields::Vector(f) => {

@@ -3,15 +3,15 @@
 use super::flow::{Graph, Step};
 use std::collections::BTreeSet;
 
-/// Facts about what has happened on the way to an instruction.
+/// Facts about the paths to an instruction.
 pub(super) trait Flow: Clone {
-    /// What an instruction does to them.
+    /// Applies an instruction.
     fn step(&mut self, step: &Step);
-    /// Whether [`Flow::branch`] says anything.
+    /// Whether [`Flow::branch`] adds facts.
     const BRANCHES: bool = false;
-    /// What a conditional branch that was taken, or not, tells beside.
+    /// Adds the facts that a conditional branch, taken or not, proves.
     fn branch(&mut self, _branch: &Step, _taken: bool) {}
-    /// What holds where two paths meet; whether that changed this one. Facts only ever get weaker, so the end is reached.
+    /// Merges the facts at a join; true if that changed this one. Facts only get weaker, so this terminates.
     fn join(&mut self, other: &Self) -> bool;
 }
 

@@ -1,9 +1,9 @@
-//! Registers that are read before anything has written them.
+//! Registers that are read before they are written.
 //!
-//! Addresses, descriptors and masks have to be written on every path to their reader, or, where a vector instruction is the
-//! reader, on every path on which a lane is on there ([`super::written`]). Other registers on some path: lanes that took
-//! another one are the reader's business, which LLVM knows and the code does not say. A write under any EXEC counts, and of
-//! any part.
+//! Addresses, descriptors and masks have to be written on every path to their reader, or, where a vector instruction is
+//! the reader, on every path on which a lane is active there ([`super::written`]). Other registers need one path: a
+//! reader may not use the lanes that took others; LLVM knows that, the code does not show it. A write counts under any
+//! EXEC and in any part.
 
 use super::code::{Code, StageCode};
 use super::entry;
@@ -28,11 +28,11 @@ fn any_upper_half(step: &Step) -> RegisterSet {
     set
 }
 
-/// Registers read that must have a value whichever path led here: LLVM lets others be undefined where the shader does.
+/// Registers read that must be written on every path: LLVM lets others be undefined where the shader does.
 fn strict(step: &Step) -> RegisterSet {
     let reads = &step.effects.reads;
     let memory = matches!(step.inst.fields, Fields::Smem(_) | Fields::Buffer(_) | Fields::Image(_) | Fields::Flat(_));
-    // Lanes are brought back by a mask that was saved on every path.
+    // EXEC is restored from a mask that must be saved on every path.
     let restores = matches!(step.op(), Op::SOrB32 | Op::SOrB64) && step.effects.writes.contains(Register::EXEC);
     if memory || restores {
         return scalars(reads);
@@ -44,7 +44,7 @@ fn strict(step: &Step) -> RegisterSet {
     if is_copy(step) || step.op() == Op::VMovB32 { RegisterSet::EMPTY } else { reads.intersection(&special) }
 }
 
-/// Vector registers that are sent to memory or out of the shader as they are.
+/// Vector registers that are stored or exported unchanged.
 fn leaving(step: &Step) -> RegisterSet {
     let entry = step.inst.entry;
     let mut set = RegisterSet::EMPTY;
@@ -63,7 +63,7 @@ fn leaving(step: &Step) -> RegisterSet {
     set
 }
 
-/// Scalar loads and arithmetic are done whether or not a lane is on, and so is what names its lane itself.
+/// Scalar loads and arithmetic run with any EXEC, and so does `v_readfirstlane`.
 fn does_nothing_without_lanes(step: &Step) -> bool {
     let vector = !matches!(step.inst.fields, Fields::Scalar(_) | Fields::Smem(_));
     vector && step.effects.reads.contains(Register::EXEC) && step.op() != Op::VReadfirstlaneB32
@@ -73,12 +73,12 @@ fn scalars(set: &RegisterSet) -> RegisterSet {
     set.without(&set.vector_part())
 }
 
-/// Reports them.
+/// Reports unwritten registers.
 pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter: &mut Reporter<'_>) {
     let set = entry::registers(stage, &code.registers);
     forwards(graph, Written::entry(stage.wave, set), |before, step| {
         let reads = &step.effects.reads;
-        // A copy of what has no value is none where it is used.
+        // A copy of an undefined value is checked where it is used.
         let missing = match copied(step) {
             Some(_) => RegisterSet::EMPTY,
             None => reads.without(before.maybe()).without(&any_upper_half(step)),

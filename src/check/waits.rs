@@ -1,8 +1,8 @@
-//! What is outstanding at each instruction, counter by counter, and what uses it too early (isa-gfx10 7.1).
+//! Operations outstanding at each instruction, counter by counter, and uses that come too early (isa-gfx10 7.1).
 //!
-//! For each register that a load will still write, or an export still reads, the facts hold its *age*: how many operations
-//! on the same counter came after it. A wait for `n` settles all of age `n` and more, if the counter is in order at that
-//! point, and otherwise only a wait for 0 settles anything. Where paths meet the youngest age wins: the worst case.
+//! For each register that a load will still write, or an export still reads, the facts hold its *age*: how many
+//! operations on the same counter came after it. A wait for `n` settles all of age `n` and more, if the counter is in
+//! order then, and otherwise only a wait for 0 settles anything. At a join the youngest age wins: the worst case.
 
 use super::flow::{Graph, Step};
 use super::report::{Reporter, Rule};
@@ -29,15 +29,15 @@ mod kind {
 /// One counter.
 #[derive(Clone)]
 struct Counter {
-    /// By register code.
+    /// Age by register code.
     age: Box<[u8; Register::COUNT]>,
-    /// Which instruction it was, for the report.
+    /// The outstanding instruction of each register, for the report.
     issued: Box<[u32; Register::COUNT]>,
-    /// What may be outstanding.
+    /// Kinds that may be outstanding.
     kinds: u8,
     /// The last operation, for the report.
     last: u32,
-    /// The greatest count that the wait instruction can name is no wait, so nothing older can be told apart.
+    /// Largest age: a wait for the greatest count is no wait, so older operations cannot be told apart.
     oldest: u8,
 }
 
@@ -74,7 +74,7 @@ impl Counter {
         }
     }
 
-    /// What was used is here, or its use is a finding: one is enough.
+    /// Registers used are settled, or their use is a finding: one is enough.
     fn settle(&mut self, registers: &RegisterSet) {
         if self.kinds != 0 {
             registers.iter().for_each(|r| self.age[usize::from(r.code())] = SETTLED);
@@ -107,13 +107,13 @@ impl Counter {
     }
 }
 
-/// What may be outstanding before an instruction.
+/// Operations that may be outstanding before an instruction.
 #[derive(Clone)]
 pub(super) struct Outstanding {
     vm: Counter,
     lgkm: Counter,
     exp: Counter,
-    /// Which ways the loads take that a VGPR waits for: answers of one way come in order.
+    /// Memory paths of the loads outstanding per VGPR: results of one path come in order.
     ways: Box<[u8; 256]>,
 }
 
@@ -139,7 +139,7 @@ impl Outstanding {
 
     fn waits(&mut self, step: &Step) {
         let imm = step.imm();
-        // A count in a register is at least the constant beside it, and not known to be less.
+        // A count in a register is at least the constant of the instruction, and not known to be less.
         let null = matches!(&step.inst.fields, Fields::Scalar(f) if f.srcs[0] == Some(Src::Scalar(Scalar::Null)));
         match step.op() {
             Op::SWaitcnt => {
@@ -219,7 +219,7 @@ impl Flow for Outstanding {
     }
 }
 
-/// Reports every use of what may be outstanding.
+/// Reports every use of a register that may be outstanding.
 pub(super) fn check(graph: &Graph, reporter: &mut Reporter<'_>) {
     forwards(graph, Outstanding::nothing(), |before, step| uses(before, step, reporter));
 }
@@ -238,7 +238,7 @@ fn uses(before: &Outstanding, step: &Step, reporter: &mut Reporter<'_>) {
     };
     for register in effects.writes.iter() {
         let of_vm = before.vm.pending(register).filter(|_| {
-            // Answers of one way come in order: the later load wins.
+            // Results of one path come in order: the later load wins.
             let ways = register.as_vgpr().map_or(0, |v| before.ways[usize::from(v)]);
             way == 0 || ways & !way != 0
         });

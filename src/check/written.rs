@@ -1,10 +1,10 @@
-//! Which scalar registers have been written: on every path, or at least on every path on which certain lanes exist.
+//! Scalar registers that were written: on every path, or at least on every path on which certain lanes are active.
 //!
-//! Compilers load a descriptor where the lanes that want it are on, and use it later under a mask of some of those lanes.
-//! On the paths around the load there is no such lane, and a vector instruction without a lane does nothing: it may be
-//! given anything. So each mask, EXEC too, has a set of registers that it *vouches* for: if a bit of the mask is set, they
-//! have been written. Of two masks, "and" vouches for what either does, "or" for what both do; a mask of no lane vouches
-//! for all. A branch on EXEC or VCC tells on one side that the mask is not zero, and on the other that it is.
+//! Compilers load a descriptor while the lanes that need it are active, and use it later under a subset of that mask.
+//! On paths around the load no such lane is active, and a vector instruction with EXEC = 0 does nothing: it may be
+//! given anything. So each mask (EXEC too) has a set of registers that it *vouches* for: if any of its bits is set,
+//! they were written. `s_and` vouches for the union of both masks' sets, `s_or` for the intersection, and a zero mask
+//! for all. A branch on EXEC or VCC proves the mask zero on one edge and nonzero on the other.
 
 use super::flow::Step;
 use super::mask_op::MaskForm::{Plain, Save, Write};
@@ -21,20 +21,20 @@ const COUNT: u8 = 128;
 const EXEC: u8 = Register::EXEC.code() as u8;
 const VCC: u8 = Register::VCC.code() as u8;
 
-/// What has been written before an instruction.
+/// Registers written before an instruction.
 #[derive(Clone)]
 pub(super) struct Written {
     wave: WaveSize,
-    /// On every path.
+    /// Registers written on every path.
     surely: RegisterSet,
-    /// On some path.
+    /// Registers written on some path.
     maybe: RegisterSet,
-    /// By mask register: what it vouches for beside what is surely written.
+    /// Registers that each mask register vouches for beyond `surely`.
     vouches: Box<[Scalars; COUNT as usize]>,
 }
 
 impl Written {
-    /// At the entry.
+    /// Facts at the entry.
     pub(super) fn entry(wave: WaveSize, set: RegisterSet) -> Self {
         Self { wave, surely: set, maybe: set, vouches: Box::new([0; COUNT as usize]) }
     }
@@ -49,7 +49,7 @@ impl Written {
         &self.surely
     }
 
-    /// Registers that have been written if a lane is on.
+    /// Registers that were written if any lane is active.
     pub(super) fn where_lanes_are(&self) -> RegisterSet {
         RegisterSet::from_scalar_bits(self.of_mask(EXEC)).union(&self.surely)
     }
@@ -58,12 +58,12 @@ impl Written {
         self.surely.scalar_bits()
     }
 
-    /// What one register of a mask vouches for.
+    /// Registers that one register of a mask vouches for.
     fn of(&self, register: u8) -> Scalars {
         self.vouches.get(usize::from(register)).copied().unwrap_or(0) | self.sure()
     }
 
-    /// What a whole mask vouches for.
+    /// Registers that a whole mask vouches for.
     fn of_mask(&self, first: u8) -> Scalars {
         match self.wave {
             WaveSize::W32 => self.of(first),
@@ -71,7 +71,7 @@ impl Written {
         }
     }
 
-    /// What a half of a scalar operand vouches for.
+    /// Registers that half of a scalar operand vouches for.
     fn of_operand(&self, src: Option<Src>, half: u8) -> Scalars {
         match src {
             Some(Src::Scalar(s)) => self.of(s.code().saturating_add(half)),
@@ -81,11 +81,11 @@ impl Written {
         }
     }
 
-    /// The masks that an instruction writes, each with what it vouches for.
+    /// The masks that an instruction writes, each with the registers that it vouches for.
     fn masks(&self, step: &Step) -> Vec<(u8, Scalars)> {
         match &step.inst.fields {
             Fields::Scalar(f) => self.scalar(step, f),
-            // A comparison gives no bit to a lane that is off.
+            // A comparison gives no bit to an inactive lane.
             Fields::Vector(_) if step.inst.entry.format == Format::Vopc => {
                 let masks = step.effects.writes.scalar_bits();
                 let written = (0..COUNT).filter(|code| masks >> code & 1 == 1);
@@ -119,7 +119,7 @@ impl Written {
         out
     }
 
-    /// A copy of what may have no value may have none, and whoever vouches for the one vouches for the other.
+    /// A copy is as surely written as its source; masks that vouch for the source vouch for the copy.
     fn copy(&mut self, step: &Step) {
         let Fields::Scalar(f) = &step.inst.fields else { return };
         let (Some(dst), Some(Src::Scalar(src))) = (f.dst, f.srcs[0]) else { return };
@@ -140,8 +140,8 @@ impl Written {
         }
     }
 
-    /// What some path has written after copies from the second register of each pair to the first: a copy of what nothing has
-    /// written has no value either. `whole`: nothing of what was there before stays, as it may in lanes that are off.
+    /// `maybe` after copies from the second register of each pair to the first: a copy of an unwritten register is
+    /// unwritten. `whole`: the copy replaces the old value completely; otherwise inactive lanes may keep it.
     fn maybe_after_copy(&self, pairs: &[(Register, Register)], whole: bool) -> RegisterSet {
         let mut after = self.maybe;
         for (to, from) in pairs {
@@ -156,7 +156,7 @@ impl Written {
         after
     }
 
-    /// It is known that a mask has no bit, or some.
+    /// Records that a mask is zero, or is not.
     fn told(&mut self, first: u8, zero: bool) {
         if zero {
             let halves = if self.wave == WaveSize::W64 { 2 } else { 1 };
@@ -222,8 +222,8 @@ impl Flow for Written {
     }
 }
 
-/// The registers that an instruction copies as they are: to, and from. LLVM copies a group whole of which it then replaces
-/// what had no value.
+/// Unmodified copies of an instruction: pairs of target and source. LLVM copies a whole group, then replaces its
+/// undefined registers.
 pub(super) fn copied(step: &Step) -> Option<Vec<(Register, Register)>> {
     match &step.inst.fields {
         Fields::Scalar(f) if is_copy(step) => {
@@ -244,7 +244,7 @@ pub(super) fn copied(step: &Step) -> Option<Vec<(Register, Register)>> {
     }
 }
 
-/// Where paths meet, LLVM copies what one of them has no value for.
+/// Where paths join, LLVM copies a value that is undefined on one of them.
 pub(super) fn is_copy(step: &Step) -> bool {
     matches!(step.op(), Op::SMovB32 | Op::SMovB64)
         && matches!(&step.inst.fields, Fields::Scalar(f) if matches!(f.srcs[0], Some(Src::Scalar(_))))

@@ -1,9 +1,9 @@
-//! The seam to code generators: what one takes and what it gives.
+//! The interface to code generators: what they take and return.
 //!
 //! A [`Generator`] takes [`Lowered`], which only [`super::passes::lower`] makes and only of a shader that the verifier
-//! accepts at the lower level, and gives [`MachineCode`]. It never sees SPIR-V, metadata keys or ELF files: the front end,
-//! the passes and [`super::unlinked`] are the same for all generators. To add a generator: a folder beside `llvm`, this
-//! trait, and its name, which is part of every cache key.
+//! accepts at the lower level, and returns [`MachineCode`]. It never sees SPIR-V, metadata keys or ELF files: the front
+//! end, the passes and [`super::unlinked`] are shared by all generators. To add a generator: a folder beside `llvm`,
+//! this trait, and its name, which is part of every cache key.
 
 use super::passes::Lowered;
 use super::request::TuningOptions;
@@ -15,7 +15,7 @@ use crate::metadata::registers::Registers;
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
 
-/// Makes machine code of lowered shaders.
+/// Generates machine code from lowered shaders.
 pub trait Generator: Send + Sync {
     /// Name and version, such as `llvm 19.1.7`; part of every key.
     fn name(&self) -> String;
@@ -23,7 +23,7 @@ pub trait Generator: Send + Sync {
     /// Generates the code of one stage. Deterministic: the same shader and options give the same code.
     ///
     /// # Errors
-    /// `NeedsFullCompile` for more values than registers can carry at a joint; features that the generator lacks; bugs.
+    /// `NeedsFullCompile` for more values than registers can pass between parts; missing features; bugs.
     fn generate(&self, lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<MachineCode>;
 }
 
@@ -32,26 +32,26 @@ pub trait Generator: Send + Sync {
 pub struct MachineCode {
     /// Instructions of all functions, without padding after the last one.
     pub code: Vec<u8>,
-    /// Functions in the order of their places. The first is at offset 0: the stage's body.
+    /// Functions in the order of their offsets. The first is at offset 0: the stage's body.
     pub functions: Vec<Function>,
     /// Read-only data that the code addresses.
     pub constants: Vec<ConstantData>,
-    /// Places in the read-only data.
+    /// Symbols in the read-only data.
     pub tables: Vec<Table>,
-    /// What has to be filled in before the code can run, in the order of offsets.
+    /// Patches to apply before the code can run, sorted by offset.
     pub patches: Vec<Patch>,
     /// Register counts and scratch of the stage, by their metadata keys.
     pub counts: Fields,
     /// The register words that code generation decides (`Owner::Code` of the register table).
     pub registers: Registers,
-    /// VGPRs in which the code may have put a value, with those that the hardware or the prolog fills; `None`: any. A result
+    /// VGPRs that the code may have written, with those that the hardware or the prolog fills; `None`: any. A result
     /// returned in another VGPR is one that the generator found undefined.
     pub written: Option<RegisterSet>,
-    /// Why the code is simpler than the options ask for; `None`: it is not.
+    /// Reason why the code is simpler than the options ask for; `None` if it is not.
     pub simplified: Option<String>,
 }
 
-/// A function and where it stands in the code.
+/// A function and its location in the code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
     /// Name of its symbol.
@@ -69,16 +69,16 @@ pub struct ConstantData {
     pub bytes: Vec<u8>,
     /// Alignment in bytes, a power of two.
     pub align: u32,
-    /// Size of an entry in bytes, where entries are constants that may be merged with equal ones.
+    /// Size of an entry in bytes, if entries are constants that may be merged with equal ones; else `None`.
     pub entry: Option<u32>,
 }
 
-/// A place in the read-only data that code addresses.
+/// An address in the read-only data that code uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// Name of its symbol; `None`: the start of the section, which has none.
+    /// Name of its symbol; `None`: the start of the section, which has no symbol.
     pub name: Option<String>,
-    /// Position of its section in [`MachineCode::constants`].
+    /// Index of its section in [`MachineCode::constants`].
     pub section: usize,
     /// Offset in the section, in bytes.
     pub start: u32,
@@ -86,24 +86,24 @@ pub struct Table {
     pub size: u32,
 }
 
-/// Bytes of the code that wait for a value or for an address; the addend is in place.
+/// Bytes of the code that need a value or an address; the addend is stored in them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patch {
     /// Offset in the code, in bytes.
     pub offset: u32,
-    /// How the value is computed and stored.
+    /// Computation and storage of the value.
     pub kind: RelocKind,
-    /// Whose value or address it is.
+    /// Target whose value or address it is.
     pub target: Target,
 }
 
-/// What a patch waits for.
+/// Target of a patch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// What the linker knows.
+    /// A value that the linker supplies.
     Link(LinkSymbol),
-    /// A table, by its position in [`MachineCode::tables`].
+    /// A table, by its index in [`MachineCode::tables`].
     Table(usize),
-    /// A function, by its position in [`MachineCode::functions`].
+    /// A function, by its index in [`MachineCode::functions`].
     Function(usize),
 }

@@ -14,16 +14,16 @@ pub struct StageCompiler<G> {
 }
 
 impl<G: Generator> StageCompiler<G> {
-    /// With this code generator.
+    /// A compiler with this code generator.
     pub fn with(generator: G) -> Self {
         let sources = env!("DOVETAIL_COMPILER_SOURCES").to_owned();
         Self { id: CompilerId { sources, backend: generator.name() }, generator }
     }
 
-    /// As [`Compiler::compile`], with someone who looks on.
+    /// As [`Compiler::compile`], with an observer.
     ///
     /// # Errors
-    /// As [`Compiler::compile`], and the watcher's own.
+    /// As [`Compiler::compile`], and the observer's own.
     pub fn compile_watched(&self, module: &Module, request: &StageRequest, watch: &mut dyn Watch) -> Result<StageElf> {
         let mut run = || -> Result<StageElf> {
             request.check_module(module)?;

@@ -1,9 +1,9 @@
-//! Compiles SPIR-V to unlinked ELFs, one stage at a time; whole pipelines go the same way, with everything known.
+//! Compiles SPIR-V to unlinked ELFs, one stage at a time; whole pipelines take the same path, with all state known.
 //!
-//! `request` says what is wanted, and is all that a driver sees of this folder besides [`Compiler`]. `compiler` is the way:
-//! `spirv` translates one entry point to upper-level IR, `passes` lower it to what the hardware has, a
-//! `backend::Generator` makes machine code of it (`llvm` is one), and `unlinked` writes the ELF with the pre-link metadata
-//! and the joint.
+//! `request` has the inputs, and is all that a driver sees of this folder besides [`Compiler`]. `compiler` runs the
+//! phases: `spirv` translates one entry point to upper-level IR, `passes` lower it to what the hardware has, a
+//! `backend::Generator` makes machine code of it (`llvm` is one), and `unlinked` writes the ELF with the pre-link
+//! metadata and the branch to the next part.
 
 pub mod request;
 
@@ -27,18 +27,18 @@ pub mod worker;
 use crate::error::Result;
 use request::{CompilerId, Module, StageRequest};
 
-/// An unlinked ELF (or, with every item known, one that needs no glue): what the cache holds and the linker takes.
+/// An unlinked ELF (or, with all state known, one that needs no glue): what the cache holds and the linker takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StageElf(pub Vec<u8>);
 
-/// Something that compiles stages: in this process, or in worker processes.
+/// Compiler of stages: in this process, or in worker processes.
 pub trait Compiler: Send + Sync {
-    /// What decides code besides the request; part of every key.
+    /// Everything besides the request that decides code; part of every key.
     fn id(&self) -> &CompilerId;
 
     /// Compiles one stage. Deterministic: the same request and module give the same bytes.
     ///
     /// # Errors
-    /// Malformed or unsupported SPIR-V, too many values at a joint (`NeedsFullCompile`), bugs, dead workers.
+    /// Malformed or unsupported SPIR-V, too many values between parts (`NeedsFullCompile`), bugs, dead workers.
     fn compile(&self, module: &Module, request: &StageRequest) -> Result<StageElf>;
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct ModuleDigest(pub [u8; 32]);
 
 impl ModuleDigest {
-    /// The first bytes in hexadecimal, to tell modules apart in messages.
+    /// The first bytes in hexadecimal, to identify modules in messages.
     fn short(self) -> String {
         self.0.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
     }
@@ -25,7 +25,7 @@ pub struct Module {
 }
 
 impl Module {
-    /// Takes the bytes of a SPIR-V file. Nothing is checked yet but that it can be a module at all.
+    /// Takes the bytes of a SPIR-V file. Only its length and magic number are checked.
     ///
     /// # Errors
     /// Malformed: not a whole number of words, or no SPIR-V magic in either byte order.
@@ -53,7 +53,7 @@ impl Module {
     }
 }
 
-/// What decides code besides the request: changes with our passes and with LLVM.
+/// Everything besides the request that decides code: changes with our passes and with LLVM.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CompilerId {
     /// Digest of the sources of our front end and passes (`build.rs`).
@@ -62,8 +62,8 @@ pub struct CompilerId {
     pub backend: String,
 }
 
-/// All that decides the code of one stage.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Everything that decides the code of one stage.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct StageRequest {
     /// GPU.
     pub target: GfxIp,
@@ -73,21 +73,21 @@ pub struct StageRequest {
     pub module: ModuleDigest,
     /// Entry point name.
     pub entry_point: String,
-    /// Specialization values, sorted by id, each id once.
+    /// Specialization values, sorted by id, without duplicates.
     pub specialization: Vec<(u32, u64)>,
-    /// Lanes of a wave.
+    /// Lanes per wave.
     pub wave: WaveSize,
     /// Tuning.
     pub options: TuningOptions,
-    /// What is known of the pipeline.
+    /// Known state of the pipeline.
     pub known: KnownState,
 }
 
 impl StageRequest {
-    /// Holds the request against the module that comes with it.
+    /// Checks that the request is for this module.
     ///
     /// # Errors
-    /// Malformed: it names another module.
+    /// Malformed: it is for another module.
     pub fn check_module(&self, module: &Module) -> Result<()> {
         if self.module == module.digest() {
             return Ok(());
@@ -97,16 +97,16 @@ impl StageRequest {
     }
 }
 
-/// What is known of the pipeline while a stage is compiled. An early compile knows nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Known state of the pipeline when a stage is compiled. A separate compile knows nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct KnownState {
-    /// Where descriptors and push constants stand.
+    /// Layout of descriptors and push constants.
     pub layout: Known<ResourceLayout>,
-    /// Vertex: how attributes are fetched; the body then fetches them itself.
+    /// Vertex: the vertex input state; the body then fetches the attributes itself.
     pub vertex: Known<VertexInputState>,
-    /// Vertex: the fragment shader's inputs; the body then exports its parameters itself, slot = position in the list.
+    /// Vertex: the fragment shader's inputs; the body then exports its parameters itself, slot = index in the list.
     pub params: Known<Vec<FragmentInput>>,
-    /// Vertex: whether views are drawn; the body then exports its view as the layer.
+    /// Vertex: whether multiview is used; the body then exports its view as the layer.
     pub multiview: Known<bool>,
     /// Fragment: the attachments; the body then exports its colours itself.
     pub colors: Known<ColorState>,
@@ -124,7 +124,7 @@ pub struct TuningOptions {
     pub vgpr_limit: u32,
     /// Compute: workgroups on a single compute unit rather than a workgroup processor.
     pub cu_mode: bool,
-    /// What only LLVM has.
+    /// Options for LLVM only.
     pub llvm: LlvmOptions,
 }
 
@@ -134,7 +134,7 @@ impl Default for TuningOptions {
     }
 }
 
-/// Options of LLVM's code generator; another generator does not look at them.
+/// Options of LLVM's code generator; other generators ignore them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LlvmOptions {
@@ -150,8 +150,8 @@ impl Default for LlvmOptions {
     }
 }
 
-/// The wave size a stage gets where nobody asks for one: 64 for fragments, which RDNA2 runs best so, else 32; and 64,
-/// the size that is announced to applications, for whatever looks at its subgroup.
+/// The wave size of a stage if none is requested: 64 for fragments, which RDNA2 runs best so, else 32; and 64, the size
+/// announced to applications, for shaders that use subgroups.
 pub fn default_wave(stage: Stage, uses_subgroups: bool) -> WaveSize {
     if uses_subgroups || stage == Stage::Fragment { WaveSize::W64 } else { WaveSize::W32 }
 }

@@ -1,29 +1,29 @@
-//! Looking on while a stage is compiled: what each phase made, for dumps, for checks between passes, and for timers.
+//! Observing a compile: the result of each phase, for dumps, for checks between passes, and for timers.
 
 use crate::error::Result;
 use crate::ir::Shader;
 use std::time::{Duration, Instant};
 
-/// What a phase made.
+/// Result of a phase.
 pub enum Made<'a> {
     /// A shader.
     Shader(&'a Shader),
-    /// Something of a code generator's own, as text for people. It is made only if asked for.
+    /// A code generator's own text, for people. Made only on demand.
     Text(&'a dyn Fn() -> Result<String>),
-    /// Bytes of a file, or nothing to look at.
+    /// Bytes of a file, or nothing to show.
     Bytes,
 }
 
-/// Someone who looks on.
+/// Observer of a compile.
 pub trait Watch {
-    /// A phase ended. What the call itself takes belongs to no phase.
+    /// A phase ended. The time of the call itself belongs to no phase.
     ///
     /// # Errors
-    /// Those of the watcher's own checks; the compile ends with them.
+    /// Errors of the observer's own checks; they end the compile.
     fn done(&mut self, phase: &'static str, made: Made<'_>) -> Result<()>;
 }
 
-/// Nobody looks on.
+/// No observer.
 pub struct Unwatched;
 
 impl Watch for Unwatched {
@@ -32,9 +32,9 @@ impl Watch for Unwatched {
     }
 }
 
-/// A clock for each phase, around another watcher.
+/// A timer for each phase, around another observer.
 pub struct Timings<W> {
-    /// Phases in the order in which they ended, and what each took.
+    /// Phases in the order in which they ended, with their durations.
     pub phases: Vec<(&'static str, Duration)>,
     clock: fn() -> Duration,
     last: Duration,
@@ -42,7 +42,7 @@ pub struct Timings<W> {
 }
 
 impl<W: Watch> Timings<W> {
-    /// Starts the clock, which gives the time since any fixed moment.
+    /// Starts with this clock, which returns the time since any fixed moment.
     pub fn new(clock: fn() -> Duration, inner: W) -> Self {
         Self { phases: Vec::new(), clock, last: clock(), inner }
     }

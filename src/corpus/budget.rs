@@ -1,45 +1,45 @@
-//! How much one input file may cost: memory, bytes, members and steps, over all the containers in it together.
+//! Limits for one input file: memory, bytes, members and steps, over all the containers in it together.
 //!
-//! Invariant: what [`Budget::hold`] hands out comes off `memory` until it is released, so the sum over every level of
-//! nesting is bounded, not each level. What did not fit is noted and reported with the file, never silently missing.
+//! Invariant: memory that [`Budget::hold`] allocates comes off `memory` until it is released, so the sum over every
+//! level of nesting is bounded, not each level. Omissions are recorded and reported with the file, never silent.
 
 use std::fmt;
 use std::io::Read;
 
-/// Memory for one input file and what is unpacked from it, in bytes, unless the command line says otherwise.
+/// Default memory for one input file and everything unpacked from it, in bytes.
 pub const DEFAULT_MEMORY: u64 = 512 << 20;
 
-/// What may still be spent on one input file.
+/// Remaining budget of one input file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// Bytes that may still be held at the same time.
     pub memory: u64,
-    /// Bytes that may still be unpacked in all, which bounds the time.
+    /// Total bytes that may still be unpacked, which bounds the time.
     pub unpacked: u64,
     /// Streams and members that may still be tried.
     pub members: u32,
-    /// Instructions that may still be walked in search for modules.
+    /// Instructions that may still be walked in the search for modules.
     pub steps: u64,
-    /// Steps that were allowed so far.
+    /// Steps allowed so far.
     pub(super) searched: u64,
     pub(super) memory_limit: u64,
     pub(super) left_out: Option<LeftOut>,
 }
 
-/// Why something was not looked at.
+/// Reason for an omission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// More bytes at the same time than this.
+    /// Too many bytes at the same time; the limit.
     Memory(u64),
-    /// More bytes unpacked in all.
+    /// Too many bytes unpacked in total.
     Unpacked,
-    /// More streams and members.
+    /// Too many streams and members.
     Members,
-    /// More containers inside containers than this.
+    /// Too many nested containers; the limit.
     Depth(usize),
-    /// More instructions in beginnings of modules that came to nothing.
+    /// Too many instructions in false starts of modules.
     Steps,
-    /// An archive's member that cannot be read: damaged, encrypted, or of a method that we do not have.
+    /// An archive's member that cannot be read: damaged, encrypted, or of an unknown method.
     Archive(String),
 }
 
@@ -63,7 +63,7 @@ impl fmt::Display for Limit {
     }
 }
 
-/// What was left out: the first, and how many more.
+/// Omissions: the first, and how many more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
     first: Limit,
@@ -86,32 +86,32 @@ impl Default for Budget {
 impl Budget {
     const UNPACKED: u64 = 4 << 30;
     const MEMBERS: u32 = 1_000_000;
-    /// Instructions that may be walked for each byte that is searched. Modules one after the other need a quarter.
+    /// Steps per byte searched. Modules one after the other need a quarter.
     const STEPS_PER_BYTE: u64 = 16;
-    /// For the first bytes, so that a file without any has not used up what it may.
+    /// Steps for the first bytes, so that a file without any still has some.
     const FIRST_STEPS: u64 = 1 << 10;
-    /// In all.
+    /// Steps in total.
     const STEPS: u64 = 1 << 30;
 
-    /// For one file, with this many bytes of memory.
+    /// The budget of one file, with this many bytes of memory.
     pub fn new(memory: u64) -> Self {
         let (unpacked, members) = (Self::UNPACKED, Self::MEMBERS);
         Self { memory, unpacked, members, steps: Self::FIRST_STEPS, searched: 0, memory_limit: memory, left_out: None }
     }
 
-    /// Allows as many steps as the search of so many bytes may take: the time for a file is in proportion to what is in it.
+    /// Adds the steps for a search of so many bytes: the time for a file is proportional to its contents.
     pub fn search(&mut self, bytes: usize) {
         let before = self.searched;
         self.searched = before.saturating_add(size(bytes).saturating_mul(Self::STEPS_PER_BYTE)).min(Self::STEPS);
         self.steps = self.steps.saturating_add(self.searched.saturating_sub(before));
     }
 
-    /// What was left out, if anything was.
+    /// Omissions, if any.
     pub fn left_out(&self) -> Option<&LeftOut> {
         self.left_out.as_ref()
     }
 
-    /// Notes that something was not looked at.
+    /// Records an omission.
     pub fn leave_out(&mut self, why: Limit) {
         match &mut self.left_out {
             Some(left_out) => left_out.more = left_out.more.saturating_add(1),
@@ -119,7 +119,7 @@ impl Budget {
         }
     }
 
-    /// Takes memory that is never given back while this file is looked at. False if there is not so much.
+    /// Takes memory that is not given back during this file. False if there is too little.
     pub fn take(&mut self, bytes: usize) -> bool {
         match self.memory.checked_sub(size(bytes)) {
             Some(left) => {
@@ -138,7 +138,7 @@ impl Budget {
         self.memory = self.memory.saturating_add(size(bytes));
     }
 
-    /// All that `from` gives; to be handed to [`Self::release`]. None if it is damaged or too much.
+    /// All output of `from`, for [`Self::release`] later. `None` if it is damaged or too large.
     pub fn hold(&mut self, from: impl Read) -> Option<Vec<u8>> {
         let Some(members) = self.members.checked_sub(1) else {
             self.leave_out(Limit::Members);
@@ -150,7 +150,7 @@ impl Budget {
         let read = from.take(allowed.saturating_add(1)).read_to_end(&mut out);
         let len = size(out.len());
         let in_all = len > self.unpacked;
-        // What a broken stream gave before it broke was unpacked too.
+        // The output of a broken stream before the error was unpacked too.
         self.unpacked = self.unpacked.saturating_sub(len);
         if in_all {
             self.leave_out(Limit::Unpacked);
@@ -177,7 +177,7 @@ fn size(bytes: usize) -> u64 {
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
-/// Whether a decoder stopped because its window or dictionary is larger than it may be: xz says it by kind, zstd by words.
+/// Whether a decoder stopped because its window or dictionary is too large: xz tells by error kind, zstd by message.
 fn needs_memory(e: &std::io::Error) -> bool {
     e.kind() == std::io::ErrorKind::OutOfMemory || e.to_string().contains("too much memory")
 }

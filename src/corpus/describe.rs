@@ -1,8 +1,8 @@
-//! A module into what a corpus index and a pairing need to know of it: entry points, capabilities, the locations of its
-//! interface, its specialization constants and its workgroup size.
+//! Describes a module for a corpus index and for pairing: entry points, capabilities, the locations of its interface,
+//! its specialization constants and its workgroup size.
 //!
-//! Only what stands before the first function is read. A word that makes no sense is passed over: whether a module is
-//! valid is for the front end to say. To learn another fact, add a field and the opcode that carries it to [`Facts::read`].
+//! Only the part before the first function is read. Invalid words are skipped: the front end validates modules. To
+//! learn another fact, add a field and the opcode that carries it to [`Facts::read`].
 
 use super::scan::{ByteOrder, HEADER_WORDS, OP_FUNCTION, Words, instruction};
 use serde::Serialize;
@@ -21,18 +21,18 @@ const STORAGE_OUTPUT: u32 = 3;
 /// An entry point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Entry {
-    /// Its name, as a pipeline would ask for it.
+    /// Its name.
     pub name: String,
-    /// Its stage in the field's words, `vertex` to `mesh`.
+    /// Its stage, `vertex` to `mesh`.
     pub stage: &'static str,
 }
 
-/// One dimension of the workgroup: what it is unless specialized, and by which constant it can be.
+/// One dimension of the workgroup: its default, and the constant that specializes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Extent {
     /// Invocations, with all constants at their defaults.
     pub default: u32,
-    /// `SpecId` of the constant after it.
+    /// `SpecId` of that constant.
     pub spec_id: Option<u32>,
 }
 
@@ -43,24 +43,24 @@ pub struct SpecConstant {
     pub id: u32,
     /// Its default; 0 or 1 for a boolean, the low word for 64 bits.
     pub default: u32,
-    /// Whether it is a boolean, which says nothing of sizes.
+    /// Whether it is a boolean, and so no size.
     pub boolean: bool,
 }
 
-/// What a module says about itself.
+/// Description of a module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
     /// Entry points, in their order.
     pub entries: Vec<Entry>,
-    /// Whether it needs matrices that a whole wave holds together (KHR or NV).
+    /// Whether it needs cooperative matrices (KHR or NV).
     pub cooperative_matrix: bool,
     /// Workgroup size, if it has one.
     pub workgroup: Option<[Extent; 3]>,
     /// Specialization constants, by declaration.
     pub constants: Vec<SpecConstant>,
-    /// Locations that variables of the `Input` class carry.
+    /// Locations of `Input` variables.
     pub inputs: BTreeSet<u32>,
-    /// Locations that variables of the `Output` class carry.
+    /// Locations of `Output` variables.
     pub outputs: BTreeSet<u32>,
 }
 
@@ -87,7 +87,7 @@ pub fn describe(module: &[u8]) -> Description {
     facts.conclude()
 }
 
-/// Declarations as they are met; decorations come before what they decorate.
+/// Declarations read so far; decorations come before their targets.
 #[derive(Default)]
 struct Facts {
     description: Description,

@@ -1,12 +1,12 @@
-//! Files into the distinct SPIR-V modules in them, with names and origins.
+//! Extracts the distinct SPIR-V modules from files, with names and origins.
 //!
-//! A file is opened from the outside in: archive members, Qt resources, then in all that is left plain modules and
-//! compressed streams, each of which is opened again. Memory, depth and unpacked size are bounded per file ([`Budget`]);
-//! what was left out is reported, never silently missing. A module is handed on as it is found, and not kept.
+//! A file is opened from the outside in: archive members, Qt resources, then in the rest plain modules and compressed
+//! streams, each of which is opened again. Memory, depth and unpacked size are bounded per file ([`Budget`]); omissions
+//! are reported, never silent. Each module is passed on when it is found, and not kept.
 //!
-//! Invariant: two modules of an [`Extraction`] differ in their bytes and in their names, and the same files in the same order
-//! give the same extraction. A module that occurs again under another name keeps what that name says: shaders are
-//! paired by name, and the same vertex shader goes with several fragment shaders.
+//! Invariant: two modules of an [`Extraction`] differ in their bytes and in their names, and the same files in the same
+//! order give the same extraction. A module that occurs again under another name keeps both: shaders are paired by
+//! name, and one vertex shader goes with several fragment shaders.
 
 use super::budget::{Budget, LeftOut, Limit};
 use super::describe::{Description, describe};
@@ -16,41 +16,41 @@ use super::{rcc, scan, smolv, symbols};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Containers inside containers, at most.
+/// Largest nesting depth of containers.
 const MAX_DEPTH: usize = 8;
-/// What is kept of a module besides its names: digest, description, entries of tables.
+/// Bytes kept per module besides its names: digest, description, entries of tables.
 const KEPT_BYTES: usize = 1024;
 
-/// A module, and where it was found.
+/// A module, and its origin.
 #[derive(Clone, Debug)]
 pub struct Module {
     /// Unique in the extraction, and a legal file name: `libQt6Quick.scenegraph_shaders_rounded.vert`.
     pub name: String,
     /// Size of the little-endian SPIR-V, in bytes.
     pub bytes: usize,
-    /// The way to it: file, then each container's step, such as `libQt6Quick.so.6!rcc:a/b.vert.qsb!zlib@4!@0x84`.
+    /// The path to it: file, then each container's step, such as `libQt6Quick.so.6!rcc:a/b.vert.qsb!zlib@4!@0x84`.
     pub origin: String,
     /// BLAKE3 of the SPIR-V.
     pub digest: blake3::Hash,
-    /// What it says about itself.
+    /// Its description.
     pub description: Description,
-    /// What its own names, here and where the same bytes occurred again, say besides the stage: `a.vert` and `a.frag` are
-    /// both called `a`. Empty if its name is ours.
+    /// Its own names without the stage, from every occurrence of the same bytes: `a.vert` and `a.frag` both give `a`.
+    /// Empty if its name is generated.
     pub called: BTreeSet<Called>,
 }
 
-/// All that was found in the files given to an [`Extractor`].
+/// Modules found in the files given to an [`Extractor`].
 #[derive(Debug, Default)]
 pub struct Extraction {
     /// Distinct modules, in the order in which they were found.
     pub modules: Vec<Module>,
-    /// Files in which something was not looked at, and why.
+    /// Files with omissions, and the reason.
     pub incomplete: Vec<(String, LeftOut)>,
 }
 
 /// Collects modules over any number of files.
 pub struct Extractor<'a> {
-    /// Takes each distinct module with its little-endian SPIR-V.
+    /// Called with each distinct module and its little-endian SPIR-V.
     found: &'a mut dyn FnMut(&Module, Vec<u8>),
     by_digest: BTreeMap<[u8; 32], usize>,
     names: Names,
@@ -58,14 +58,14 @@ pub struct Extractor<'a> {
 }
 
 impl<'a> Extractor<'a> {
-    /// An extractor that hands each distinct module to `found` when it meets it first.
+    /// An extractor that calls `found` at the first occurrence of each distinct module.
     pub fn new(found: &'a mut dyn FnMut(&Module, Vec<u8>)) -> Self {
         let (by_digest, names, extraction) = Default::default();
         Self { found, by_digest, names, extraction }
     }
 
-    /// Searches one file. `name` is for names and origins, with what folders the caller wants in them; the file itself is
-    /// not opened. `memory` is what the file and all that is unpacked from it may hold at the same time, in bytes.
+    /// Searches one file. `name` is for names and origins, with the folders that the caller wants in them; the file is
+    /// not opened. `memory` is the limit, in bytes, for the file and everything unpacked from it at the same time.
     pub fn add(&mut self, name: &str, bytes: &[u8], memory: u64) {
         let mut budget = Budget::new(memory);
         if budget.take(bytes.len()) {
@@ -74,7 +74,7 @@ impl<'a> Extractor<'a> {
         self.extraction.incomplete.extend(budget.left_out().map(|why| (name.to_owned(), why.clone())));
     }
 
-    /// What was found.
+    /// The result.
     pub fn finish(self) -> Extraction {
         self.extraction
     }
@@ -94,7 +94,7 @@ impl<'a> Extractor<'a> {
             self.open(&place.member("rcc", path), data, depth, budget);
         });
         budget.search(bytes.len());
-        // What a resource holds was found in it already.
+        // Resources have been searched already.
         let outside = gaps(covered.clone(), bytes.len());
         let mut steps = budget.steps;
         let mut symbols = None;
@@ -115,7 +115,7 @@ impl<'a> Extractor<'a> {
         budget.steps = steps;
         let outside = gaps(covered.clone(), bytes.len());
         smolv::modules(bytes, budget, &mut |range, module, budget| {
-            // It is one if what was decoded is.
+            // It is a module if the decoded bytes are exactly one.
             let whole =
                 scan::modules(&module, &mut budget.steps).next().is_some_and(|found| found.range == (0..module.len()));
             if whole && within(&outside, range.start) {
@@ -157,7 +157,7 @@ impl<'a> Extractor<'a> {
     }
 }
 
-/// The ranges of `0..len` that `covered` leaves.
+/// The ranges of `0..len` that `covered` leaves free.
 fn gaps(mut covered: Vec<Range<usize>>, len: usize) -> Vec<Range<usize>> {
     covered.sort_by_key(|range| range.start);
     let mut gaps = Vec::new();
@@ -170,7 +170,7 @@ fn gaps(mut covered: Vec<Range<usize>>, len: usize) -> Vec<Range<usize>> {
     gaps
 }
 
-/// Whether a position is in one of the ranges that [`gaps`] gave.
+/// Whether a position is in one of the ranges of [`gaps`].
 fn within(gaps: &[Range<usize>], at: usize) -> bool {
     let before = gaps.partition_point(|gap| gap.end <= at);
     gaps.get(before).is_some_and(|gap| gap.contains(&at))
@@ -179,18 +179,18 @@ fn within(gaps: &[Range<usize>], at: usize) -> bool {
 /// Vertex and fragment modules that belong together.
 #[derive(Debug, Default)]
 pub struct Pairs<'a> {
-    /// What the two are called, the vertex module, the fragment module; by the modules' names.
+    /// Common name, vertex module, fragment module; sorted by the modules' names.
     pub found: Vec<(&'a str, &'a Module, &'a Module)>,
-    /// Combinations that were not looked at, because too many modules of one place are called the same.
+    /// Combinations that were skipped, because too many modules of one folder have the same name.
     pub left_out: usize,
 }
 
-/// Combinations of one place and name that are looked at. Real ones have a handful; the product of all is no help to anybody.
+/// Largest number of combinations per folder and name. Real ones have a handful; the full product is useless.
 const MAX_COMBINATIONS: usize = 4096;
 
-/// Pairs modules that are called the same, where no input of the fragment shader is at a location that the vertex shader does
-/// not write. Names say something in their folder first: only a name that has no partner in its own folder is looked for
-/// elsewhere, and only if there is one folder to find it in.
+/// Pairs modules of the same name if every fragment input location is a vertex output location. Names are matched
+/// within a folder first: only a name without a partner in its own folder is looked up elsewhere, and only if exactly
+/// one folder has it.
 pub fn pairs(modules: &[Module]) -> Pairs<'_> {
     let mut places: BTreeMap<(&str, &str), [Vec<&Module>; 2]> = BTreeMap::new();
     for module in modules {
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn memory_is_one_budget_over_all_levels() {
-        // Each level fits, all of them together do not; one level less does.
+        // Each level fits, but not all of them together; one level less does.
         let level = |inner: &[u8]| zlib(&[inner, &vec![0; 3 << 20]].concat());
         let nested = |levels| (0..levels).fold(module(0), |inner, _| level(&inner));
         for (levels, fits) in [(5, true), (6, false)] {
@@ -310,7 +310,7 @@ mod tests {
     fn the_search_takes_time_in_proportion_to_the_file() {
         let leading = |count| stored(&leading_through_each_other(count, 200 * count), ByteOrder::Little);
         for count in [100, 1000] {
-            // A module before is found; one after might be.
+            // A module before it is found; one after it may be.
             let file = [module(1), leading(count)].concat();
             let mut budget = Budget::new(1 << 24);
             let mut ignored = |_: &Module, _| {};
@@ -375,10 +375,10 @@ mod tests {
             ("fog/main.frag.spv", &fragment(1)),
             ("sky/main.vert.spv", &vertex(2)),
             ("sky/main.frag.spv", &fragment(2)),
-            // The same bytes in a third place belong to what is there.
+            // The same bytes in a third folder pair with the shader there.
             ("sun/main.vert.spv", &vertex(1)),
             ("sun/main.frag.spv", &fragment(3)),
-            // A pair in two folders; and three that could go with each other, of which nobody knows which do.
+            // A pair in two folders; and three modules with ambiguous partners.
             ("vs/glow.vert.spv", &vertex(4)),
             ("fs/glow.frag.spv", &fragment(4)),
             ("a/lost.vert.spv", &vertex(5)),

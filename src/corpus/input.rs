@@ -1,9 +1,9 @@
-//! Paths into the modules that `populate` works through, one at a time.
+//! Enumerates the modules under paths for `populate`, one at a time.
 //!
-//! Invariant: the order is that of the paths given, and by name inside a directory, whatever the file system says; links to
-//! directories are not followed, so a walk ends. Files that do not begin like a module are passed over, unless they are to be
-//! searched as well. What cannot be read costs itself only: it is handed on as an error that names it. A file's size is
-//! looked at before the file is read, and no more than one file is held.
+//! Invariant: the order is that of the paths given, and by name inside a directory, on any file system; links to
+//! directories are not followed, so a walk ends. Files that do not begin like a module are skipped, unless they are to
+//! be searched as well. An unreadable file affects only itself: it is passed on as an error with its name. A file's
+//! size is checked before it is read, and only one file is held.
 
 use super::budget;
 use super::extract::{Extractor, Module};
@@ -16,27 +16,27 @@ use std::path::{Path, PathBuf};
 /// A module to compile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
-    /// Path below what was given, without `.spv`: what reports and specialization files call it.
+    /// Path below the given one, without `.spv`, as in reports and specialization files.
     pub name: String,
-    /// Little-endian SPIR-V as it was found; nothing but its magic has been checked.
+    /// Little-endian SPIR-V as found; only its magic has been checked.
     pub bytes: Vec<u8>,
 }
 
-/// What to do with a file that is no plain module.
+/// Handling of files that are no plain modules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Others {
-    /// Pass over it.
+    /// Skip them.
     Skip,
-    /// Look for modules in it, as `corpus extract` does.
+    /// Look for modules in them, as `corpus extract` does.
     Search,
 }
 
-/// How inputs are read.
+/// Settings for reading inputs.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
-    /// What to do with files that are no plain modules.
+    /// Handling of files that are no plain modules.
     pub others: Others,
-    /// Bytes that a file, and all that is unpacked from it, may hold at the same time.
+    /// Limit, in bytes, for a file and everything unpacked from it at the same time.
     pub memory: u64,
 }
 
@@ -46,7 +46,7 @@ impl Default for Reading {
     }
 }
 
-/// Hands every module under `paths` to `visit`, and an error for each file, folder or path that gave none or not all.
+/// Calls `visit` with every module under `paths`, and an error for each file, folder or path with none or omissions.
 pub fn modules(paths: &[PathBuf], reading: Reading, visit: &mut dyn FnMut(Result<Input>)) {
     for path in paths {
         let mut met = false;
@@ -65,7 +65,7 @@ pub fn modules(paths: &[PathBuf], reading: Reading, visit: &mut dyn FnMut(Result
     }
 }
 
-/// Hands the file itself, or every file under a directory, to `visit` in order, and an error for what cannot be read.
+/// Calls `visit` with the file itself, or every file under a directory, in order, and an error for unreadable ones.
 pub fn each_file(path: &Path, visit: &mut dyn FnMut(Result<PathBuf>)) {
     let place = || path.display().to_string();
     match fs::metadata(path).at(place) {
@@ -106,7 +106,7 @@ fn walk(directory: &Path, visit: &mut dyn FnMut(Result<PathBuf>)) {
         match entry.file_type().at(|| path.display().to_string()) {
             Ok(kind) if kind.is_dir() => walk(&path, visit),
             Ok(kind) if kind.is_file() || kind.is_symlink() && path.is_file() => visit(Ok(path)),
-            // Sockets, pipes and links to nowhere or to folders lie in many a directory, and are nobody's shaders.
+            // Sockets, pipes and links to nowhere or to folders are common in directories, and are no shaders.
             Ok(_) => {}
             Err(e) => visit(Err(e)),
         }
@@ -122,7 +122,7 @@ pub fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>> {
     read_open(path, file, length, limit, "")
 }
 
-/// The whole of an input of at most `memory` bytes, which the user can choose.
+/// The whole of an input of at most `memory` bytes, a limit that the user sets.
 ///
 /// # Errors
 /// As [`read_file`].
@@ -133,7 +133,7 @@ pub fn read_input(path: &Path, memory: u64) -> Result<Vec<u8>> {
 
 const MEMORY_OPTION: &str = " (--input-memory)";
 
-/// An ordinary file, opened, and its length. The kind is looked at first: to open a pipe waits for somebody to write to it.
+/// Opens an ordinary file; returns its length too. Its kind is checked first: opening a pipe waits for a writer.
 fn open(path: &Path) -> Result<(File, u64)> {
     let place = || path.display().to_string();
     if !fs::metadata(path).at(place)?.is_file() {
@@ -159,7 +159,7 @@ fn read_open(path: &Path, file: impl Read, length: u64, limit: u64, option: &str
     }
     let mut bytes = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes).at(place)?;
-    // It may have grown meanwhile.
+    // It may have grown since.
     let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     if length > limit { Err(too_large(length)) } else { Ok(bytes) }
 }
@@ -197,7 +197,7 @@ fn try_read(root: &Path, path: &Path, reading: Reading, visit: &mut dyn FnMut(Re
     }
 }
 
-/// The path below `root`, as reports call it: without `.spv`.
+/// The path below `root`, as in reports: without `.spv`.
 fn name_of(root: &Path, file: &Path) -> String {
     let name = below(root, file);
     name.strip_suffix(".spv").map(str::to_owned).unwrap_or(name)

@@ -4,12 +4,12 @@
 //! any bytes      ── scan ──────> modules, each with its range
 //! a module       ── describe ──> stages, interface, specialization constants
 //! a file         ── extract ───> modules with names and origins: unpack, rcc, smolv and symbols open what it contains
-//! paths          ── input ─────> (name, bytes) for `populate`, or what is wrong with a path
-//! a module       ── spec ──────> real specialization values, and the file that holds them
+//! paths          ── input ─────> (name, bytes) for `populate`, or an error for a path
+//! a module       ── spec ──────> real specialization values, and their file
 //! ```
 //!
-//! A new container gets a function in `unpack` that yields its members; `extract` calls it. Everything here reads files
-//! that others made: nothing in them can make it panic, loop or fill the memory ([`budget`]).
+//! A new container gets a function in `unpack` that yields its members; `extract` calls it. All files here are
+//! untrusted: none can cause a panic, an endless loop or memory exhaustion ([`budget`]).
 
 pub mod budget;
 pub mod describe;

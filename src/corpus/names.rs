@@ -1,31 +1,31 @@
-//! What a module is called: by the way to it, by the names on that way, and uniquely.
+//! Names of modules: from the path to them, from the names on that path, and unique.
 //!
-//! Names come out of files that others made. Each is bounded in length where it is kept, so that one long name before a
-//! million small modules costs no memory, and what becomes a file name is a legal one.
+//! Names come from untrusted files. Each is bounded in length where it is kept, so that one long name before a million
+//! small modules costs no memory, and every file name is a legal one.
 
 use super::describe::Description;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Longest file name without its ending, in bytes; file systems take 255.
+/// Longest file name without extension, in bytes; file systems allow 255.
 const MAX_NAME: usize = 200;
-/// Longest single step of an origin, and longest name that shaders are paired by, in bytes.
+/// Longest step of an origin, and longest name for pairing, in bytes.
 const MAX_STEP: usize = 1024;
 
-/// What a module's own name says besides the stage.
+/// A module's own name without the stage.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Called {
-    /// The folder or container that the name stands in, with the way to it.
+    /// The folder or container of the name, with the path to it.
     pub folder: String,
-    /// The name: `a.vert` and `a.frag` are both called `a`.
+    /// The name: `a.vert` and `a.frag` both give `a`.
     pub name: String,
 }
 
-/// Where something is: the way to it, and the names met on that way.
+/// Path to a file in containers, and the names on it.
 pub struct ArchivePath {
     pub origin: String,
-    /// The way to the folder of the innermost name.
+    /// Path to the folder of the innermost name.
     folder: String,
-    /// The innermost name, and the name of what holds it.
+    /// The innermost name, and the name of its container.
     name: String,
     holder: Option<String>,
 }
@@ -46,8 +46,8 @@ impl ArchivePath {
         Self { origin, folder, name: name.to_owned(), holder: Some(self.name.clone()) }
     }
 
-    /// The innermost name after the name of what holds it, with the stage as ending. If it names the stage itself, also
-    /// what it is called.
+    /// The name of the container, the innermost name, and the stage as extension. If the innermost name has the stage
+    /// itself, also that name without it.
     pub fn name(&self, description: &Description) -> (String, Option<Called>) {
         let name = match &self.holder {
             Some(holder) => format!("{}.{}", legal(stem(base_name(holder))), legal(strip_endings(&self.name))),
@@ -72,16 +72,16 @@ impl ArchivePath {
     }
 }
 
-/// Names that were given, each once.
+/// Names in use, each once.
 #[derive(Default)]
 pub struct Names {
     taken: BTreeSet<String>,
-    /// The number to try next for a name that is taken.
+    /// Next number to try for a name that is taken.
     next: BTreeMap<String, u32>,
 }
 
 impl Names {
-    /// `wanted`, or with the first number after it that makes it unique.
+    /// `wanted`, or with the first number that makes it unique.
     pub fn unique(&mut self, wanted: String) -> String {
         let mut name = wanted.clone();
         while self.taken.contains(&name) {
@@ -112,13 +112,13 @@ fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// A file's name up to what says only which kind it is: `libQt6Quick.so.6` is `libQt6Quick`.
+/// A file's name without extensions for its type: `libQt6Quick.so.6` gives `libQt6Quick`.
 fn stem(name: &str) -> &str {
     let known = [".so", ".node", ".wz", ".zip", ".whl", ".tgz", ".tar", ".spv", ".qsb"];
     known.iter().filter_map(|ending| name.find(ending)).filter(|&at| at > 0).min().map_or(name, |at| &name[..at])
 }
 
-/// Endings of files and of the arrays that they were turned into.
+/// The name without extensions of files and of arrays made from them.
 fn strip_endings(name: &str) -> &str {
     let name = name.strip_suffix(".qsb").or(name.strip_suffix(".spv")).unwrap_or(name);
     name.strip_suffix("_data").or(name.strip_suffix("_spv")).unwrap_or(name)

@@ -1,7 +1,7 @@
-//! A binary with Qt resources into its named files.
+//! Extracts the named files of Qt resources from a binary.
 //!
-//! `rcc` writes three arrays into the program and nothing that says where they are: a tree of 22-byte nodes, a table of
-//! names, and the data. All numbers are big-endian.
+//! `rcc` writes three arrays into the program without any reference to them: a tree of 22-byte nodes, a table of names,
+//! and the data. All numbers are big-endian.
 //!
 //! ```text
 //! node    name offset u32, flags u16, then  directory: child count u32, first child u32
@@ -10,9 +10,9 @@
 //! data    length u32, bytes (flag 1: u32 and zlib, flag 4: zstd)
 //! ```
 //!
-//! Each array proves itself: the tree by counting its own nodes, the names by their hashes, the data by lengths that lead from
-//! each file to the next. So we look for a root, then nearby for names that fit all its nodes, then for data that fits all
-//! its files. What does not fit is left to the search for streams, which finds the same modules without their names.
+//! Each array can be checked: the tree by counting its own nodes, the names by their hashes, the data by lengths that
+//! lead from file to file. So the search is for a root, then nearby for names that fit all its nodes, then for data
+//! that fits all its files. The rest is left to the search for streams, which finds the same modules without names.
 
 use super::budget::Budget;
 use super::unpack::Stream;
@@ -23,15 +23,15 @@ const NODE: usize = 22;
 const FLAG_ZLIB: u16 = 1;
 const FLAG_DIRECTORY: u16 = 2;
 const FLAG_ZSTD: u16 = 4;
-/// How far from the tree its names and its data are looked for.
+/// Bytes around the tree in which names and data are searched.
 const REACH: usize = 8 << 20;
-/// Arrays are aligned by the compiler to at most this.
+/// Largest array alignment by compilers, bytes.
 const ALIGN: usize = 64;
-/// Positions that are tried in one binary: real ones need a hundredth, made ones must end.
+/// Positions tried per binary: real ones need a hundredth, malicious ones must end.
 const MAX_WORK: usize = 1 << 31;
 
-/// Gives every file of every resource tree in `bytes` to `visit`: its path in the tree without the leading slash, and its
-/// contents, unpacked. Returns where their stored forms lie.
+/// Calls `visit` with every file of every resource tree in `bytes`: its path in the tree without the leading slash, and
+/// its unpacked contents. Returns the ranges of the stored forms.
 pub fn resources(
     bytes: &[u8],
     budget: &mut Budget,
@@ -105,7 +105,7 @@ fn trees(bytes: &[u8]) -> Vec<Tree> {
 }
 
 impl Tree {
-    /// The tree whose root is at `start`: nodes in breadth-first order, each directory's children directly after those before.
+    /// The tree whose root is at `start`: nodes in breadth-first order, each directory's children after the last's.
     fn parse(bytes: &[u8], start: usize) -> Option<Self> {
         let mut nodes = Vec::new();
         let mut announced = 1;
@@ -118,7 +118,7 @@ impl Tree {
                 FLAG_DIRECTORY => {
                     let first = size32(bytes, body.checked_add(4)?)?;
                     let end = first.checked_add(size32(bytes, body)?)?;
-                    // No more nodes than bytes to hold them, so that counts cannot run away.
+                    // At most as many nodes as fit into the bytes, so that counts are bounded.
                     if first != announced || end == first || end > bytes.len() / NODE {
                         return None;
                     }
@@ -166,7 +166,7 @@ impl Tree {
     }
 }
 
-/// The name at a position and where it ends, if its hash is right and it can be a file's.
+/// The name at a position and its end, if the hash is right and it is a legal file name.
 fn name_at(bytes: &[u8], at: usize) -> Option<(String, usize)> {
     let length = usize::from(be16(bytes, at)?);
     let hash = be32(bytes, at.checked_add(2)?)?;
@@ -185,7 +185,7 @@ fn name_hash(units: &[u16]) -> u32 {
     })
 }
 
-/// Where a name stands in `bytes`, in order.
+/// Positions of names in `bytes`, in order.
 fn name_positions(bytes: &[u8]) -> Vec<usize> {
     let plausible = |w: &[u8]| w[0] == 0 && w[1] != 0 && w[2] < 0x10;
     let candidates = bytes.windows(8).enumerate().filter(|(_, w)| plausible(w));
@@ -197,7 +197,7 @@ fn spend(work: &mut usize, amount: usize) -> Option<()> {
     Some(())
 }
 
-/// The base nearest to the tree at which all of its names stand.
+/// The base nearest to the tree at which all of its names are.
 fn locate_names(bytes: &[u8], tree: &Tree, positions: &[usize], work: &mut usize) -> Option<usize> {
     let offsets = tree.name_offsets();
     let first = *offsets.first()?;
@@ -213,7 +213,7 @@ fn locate_names(bytes: &[u8], tree: &Tree, positions: &[usize], work: &mut usize
     name_at(bytes, base.checked_add(*offsets.last()?)?).map(|_| base)
 }
 
-/// The range of the bytes whose length stands at `at`.
+/// The range of the bytes after the length at `at`.
 fn stored(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let start = at.checked_add(4)?;
     let end = start.checked_add(size32(bytes, at)?)?;
@@ -226,7 +226,7 @@ fn locate_data(bytes: &[u8], tree: &Tree, name_base: usize, work: &mut usize) ->
         [] => None,
         [only] => {
             let names_end = tree.name_offsets().last().and_then(|o| name_at(bytes, name_base.checked_add(*o)?))?.1;
-            // Compilers keep the order of the source, data first, or turn it round.
+            // Compilers keep the order of the source, data first, or reverse it.
             let base = if tree.range.start < name_base {
                 first_behind(bytes, names_end)
             } else {
@@ -254,13 +254,13 @@ fn leads_on(bytes: &[u8], base: usize, offsets: &[usize]) -> bool {
     })
 }
 
-/// The data of a tree with one file has no chain to follow, but stands next to the names. Here the data stand after the names.
+/// The data of a tree with one file has no chain to follow, but is next to the names. Data after the names.
 fn first_behind(bytes: &[u8], names_end: usize) -> Option<usize> {
     let filled = |at: &usize| stored(bytes, *at).is_some_and(|range| !range.is_empty());
     (names_end..names_end.saturating_add(ALIGN)).filter(|at| at % 16 == 0).find(filled)
 }
 
-/// The same, before the names.
+/// Data before the names.
 fn last_before(bytes: &[u8], names: usize, work: &mut usize) -> Option<usize> {
     let from = names.saturating_sub(REACH);
     spend(work, names.saturating_sub(from))?;
@@ -285,7 +285,7 @@ mod tests {
     use crate::corpus::unpack::tests::zlib;
     use proptest::prelude::*;
 
-    /// The three arrays for `dir/<file>…`, as `rcc` lays them out.
+    /// The three arrays for `dir/<file>…`, as `rcc` writes them.
     fn arrays(files: &[(&str, u16, &[u8])]) -> (Vec<u8>, Vec<u8>, Vec<u8>) {
         let (mut tree, mut names, mut data) = (Vec::new(), Vec::new(), Vec::new());
         let mut node = |name: usize, flags: u16, a: u32, b: u32| {
@@ -313,7 +313,7 @@ mod tests {
         (tree, names, data)
     }
 
-    /// A binary that holds the arrays in one of the two orders that compilers choose.
+    /// A binary with the arrays in one of the two orders of compilers.
     fn binary(order: [usize; 3], arrays: (Vec<u8>, Vec<u8>, Vec<u8>)) -> Vec<u8> {
         let arrays = [arrays.0, arrays.1, arrays.2];
         let mut file = vec![0xcc; 96];

@@ -1,12 +1,12 @@
-//! Any bytes into the SPIR-V modules that lie in them.
+//! Finds the SPIR-V modules in arbitrary bytes.
 //!
-//! A module has no length field: it begins with a magic word and ends where the instruction stream stops being one. So each
-//! occurrence of the magic, at any offset and in either byte order, is walked by the word counts of its instructions, held
-//! to the layout that the SPIR-V specification prescribes (section 2.4). A module is found when at least one function was
-//! closed; it ends after the last one that was. What breaks off inside a function is torn, and is not reported.
+//! A module has no length field: it begins with a magic word and ends where the instruction stream becomes invalid. So
+//! each occurrence of the magic, at any offset and in either byte order, is walked by the word counts of its
+//! instructions, and checked against the specification's layout (section 2.4). A module is found if at least one
+//! function was closed; it ends after the last one. One that breaks off inside a function is not reported.
 //!
-//! Invariant: what is reported has a legal header, a legal layout and no trailing bytes; found modules never overlap.
-//! A new instruction that stands before the functions gets its rank in [`Rank::of`]; others need nothing.
+//! Invariant: a reported module has a legal header, a legal layout and no trailing bytes; modules never overlap.
+//! A new instruction before the functions gets its rank in [`Rank::of`]; others need nothing.
 
 use std::ops::Range;
 
@@ -21,10 +21,10 @@ pub(super) const OP_FUNCTION: u16 = 54;
 const OP_FUNCTION_END: u16 = 56;
 const OP_LABEL: u16 = 248;
 
-/// In which order the bytes of a word stand.
+/// Byte order of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ByteOrder {
-    /// Low byte first, as nearly everywhere.
+    /// Low byte first, the usual case.
     Little,
     /// High byte first.
     Big,
@@ -42,14 +42,14 @@ impl ByteOrder {
 /// A module inside other bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Where it lies.
+    /// Its range.
     pub range: Range<usize>,
-    /// How its words are stored there.
+    /// Byte order of its words.
     pub order: ByteOrder,
 }
 
 impl Found {
-    /// The module itself, little-endian whatever it was stored as. `bytes` are those that were scanned.
+    /// The module itself, converted to little-endian. `bytes` are those that were scanned.
     pub fn module(&self, bytes: &[u8]) -> Vec<u8> {
         let stored = bytes.get(self.range.clone()).unwrap_or_default();
         match self.order {
@@ -59,8 +59,8 @@ impl Found {
     }
 }
 
-/// Every module in `bytes`, in the order in which they lie. The instructions that it takes come off `steps`: beginnings that
-/// come to nothing may lead through each other's bytes, each to the end. None are left if the search was broken off.
+/// Every module in `bytes`, in order. Instructions walked come off `steps`: false starts may lead through each other's
+/// bytes, each to the end. `steps` is 0 if the search was cut short.
 pub fn modules<'a>(bytes: &'a [u8], steps: &'a mut u64) -> impl Iterator<Item = Found> + 'a {
     let mut from = 0;
     std::iter::from_fn(move || {
@@ -77,7 +77,7 @@ pub fn modules<'a>(bytes: &'a [u8], steps: &'a mut u64) -> impl Iterator<Item = 
     })
 }
 
-/// Whether the bytes begin like a module, which is how a file is recognised whatever its name.
+/// Whether the bytes begin like a module, which identifies a file whatever its name.
 pub fn starts_with_magic(bytes: &[u8]) -> bool {
     next_magic(bytes.get(..4).unwrap_or_default(), 0).is_some()
 }
@@ -108,7 +108,7 @@ impl Words<'_> {
     }
 }
 
-/// Where the module that starts at `start` ends, if it is one.
+/// End of the module that starts at `start`, if it is one.
 fn walk(bytes: &[u8], start: usize, order: ByteOrder, steps: &mut u64) -> Option<usize> {
     let words = Words { bytes: bytes.get(start..)?, order };
     let bound = check_header(&words)?;
@@ -139,7 +139,7 @@ fn walk(bytes: &[u8], start: usize, order: ByteOrder, steps: &mut u64) -> Option
             rank = Rank::Function;
         } else {
             let Some(this) = Rank::of(op).filter(|&this| this >= rank || this == Rank::Anywhere) else { break };
-            // Capabilities come first in every module: nothing else can follow the header.
+            // Capabilities come first in every module: only they can follow the header.
             if at == HEADER_WORDS && this != Rank::Capability {
                 return None;
             }
@@ -155,7 +155,7 @@ fn walk(bytes: &[u8], start: usize, order: ByteOrder, steps: &mut u64) -> Option
     start.checked_add(end?.checked_mul(4)?)
 }
 
-/// The id bound, if the header is one that a Vulkan module can have.
+/// The id bound, if the header is valid for Vulkan.
 fn check_header(words: &Words<'_>) -> Option<u32> {
     let version = words.get(1)?;
     let bound = words.get(3)?;
@@ -192,7 +192,7 @@ enum Rank {
 }
 
 impl Rank {
-    /// The section that an instruction outside of functions belongs to; none for what may only stand inside one.
+    /// The section of an instruction outside functions; `None` if it is only allowed inside one.
     fn of(op: u16) -> Option<Self> {
         Some(match op {
             17 => Self::Capability,
@@ -245,7 +245,7 @@ pub(crate) mod tests {
         modules(bytes, &mut u64::MAX.clone()).collect()
     }
 
-    /// Beginnings that each open a function, of which one instruction jumps over the beginnings that follow, to a tail of
+    /// False starts that each open a function; one instruction of it jumps over the starts that follow, to a tail of
     /// single words without an end.
     pub(crate) fn leading_through_each_other(count: u32, tail: u32) -> Vec<u32> {
         let open = [MAGIC, 0x0001_0300, 0, 8, 0, 2 << 16 | 17, 1, 5 << 16 | 54, 1, 4, 0, 2, 2 << 16 | 248, 5];
@@ -323,7 +323,7 @@ pub(crate) mod tests {
             let mut file = Vec::new();
             let mut expected = Vec::new();
             for (filler, names, big) in &parts {
-                // A filler of high bytes is no legal continuation, and holds no magic.
+                // A filler of high bytes is no legal continuation, and contains no magic.
                 file.extend(filler);
                 let order = if *big { ByteOrder::Big } else { ByteOrder::Little };
                 file.extend(stored(&tiny(*names), order));

@@ -1,19 +1,19 @@
 //! SMOL-V into SPIR-V: the encoding of Aras Pranckevičius (public domain), in which engines ship shaders.
 //!
-//! A header of six words: magic, version, generator, bound, schema, and the size of the decoded module. The upper byte of the
-//! version is that of the encoding: 0, or 1 with shapes for the subgroup operations. Then instructions of bytes:
+//! A header of six words: magic, version, generator, bound, schema, and the size of the decoded module. The version's
+//! upper byte is that of the encoding: 0, or 1 with shapes for the subgroup operations. Then instructions of bytes:
 //!
 //! ```text
 //! varint     opcode and length, their bits shuffled so that common ones fit in one byte
 //! varint     type id, if it has one
 //! varint     result id, as the signed distance from the result before
 //! varint...  operands that are ids, as signed distances from the result, as many as the opcode has
-//! rest       operands as varints or plain words, as the opcode has it
+//! rest       operands as varints or plain words, depending on the opcode
 //! ```
 //!
-//! A varint holds seven bits a byte, low ones first; a signed one has its sign in the lowest bit. Decorations count from the
-//! target of the decoration before, member decorations of one type come as one instruction, and a shuffle of at most four
-//! components of the first four has them in one byte. What each opcode has is [`Shape::of`].
+//! A varint holds seven bits per byte, low ones first; a signed one has its sign in the lowest bit. Decorations count
+//! from the target of the previous decoration, member decorations of one type come as one instruction, and a shuffle of
+//! at most four components of the first four has them in one byte. The encoding of each opcode is [`Shape::of`].
 
 use super::budget::Budget;
 use super::scan::MAGIC;
@@ -29,10 +29,10 @@ const OP_VECTOR_SHUFFLE: u32 = 79;
 const OP_SHORT_SHUFFLE: u32 = 13;
 const DECORATION_OFFSET: u32 = 35;
 
-/// Takes a module: where it lies, the SPIR-V, little-endian, and what may still be spent.
+/// Called with a module: its range, the SPIR-V, little-endian, and the remaining budget.
 pub type Visit<'a> = dyn FnMut(Range<usize>, Vec<u8>, &mut Budget) + 'a;
 
-/// Gives every encoded module in `bytes` to `visit`.
+/// Calls `visit` with every encoded module in `bytes`.
 pub fn modules(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) {
     let mut from = 0;
     while let Some(at) = bytes.get(from..).and_then(|rest| rest.windows(4).position(|w| w == SMOLV)) {
@@ -50,7 +50,7 @@ pub fn modules(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) {
     }
 }
 
-/// The size of the SPIR-V, if a plausible header stands here. No byte becomes more than two instructions of five words.
+/// The size of the SPIR-V, if a plausible header is here. No byte becomes more than two instructions of five words.
 fn decoded_size(bytes: &[u8]) -> Option<usize> {
     let header: Vec<u32> = bytes.get(..HEADER_BYTES)?.chunks_exact(4).map(word).collect();
     let [_, version, _, bound, schema, size] = header[..] else { return None };
@@ -65,7 +65,7 @@ fn word(bytes: &[u8]) -> u32 {
     bytes.try_into().map_or(0, u32::from_le_bytes)
 }
 
-/// The module of `size` bytes, and how many bytes it was encoded in.
+/// The module of `size` bytes, and its encoded size in bytes.
 fn decode(bytes: &[u8], size: usize, steps: &mut u64) -> Option<(Vec<u8>, usize)> {
     let mut from = Reader { bytes, at: 4 };
     let mut out = Writer { bytes: Vec::with_capacity(size), size };
@@ -120,7 +120,7 @@ fn decode(bytes: &[u8], size: usize, steps: &mut u64) -> Option<(Vec<u8>, usize)
     Some((out.bytes, from.at))
 }
 
-/// The decorations of one type's members, which count in member and offset from the one before.
+/// The decorations of one type's members, with member and offset as differences to the previous one.
 fn member_decorations(from: &mut Reader<'_>, out: &mut Writer, target: u32) -> Option<()> {
     let (mut member, mut offset) = (0u32, 0u32);
     for _ in 0..from.byte()? {
@@ -184,8 +184,8 @@ impl Reader<'_> {
         Some(value >> 1 ^ 0u32.wrapping_sub(value & 1))
     }
 
-    /// Opcode and length in words. Bits of the varint, from the low end: 4 of the opcode, 4 of the length, 12 of the opcode,
-    /// 12 of the length, which is less by what the opcode has at least.
+    /// Opcode and length in words. Bits of the varint, from the low end: 4 of the opcode, 4 of the length, 12 of the
+    /// opcode, 12 of the length, which is reduced by the opcode's minimum.
     fn instruction(&mut self) -> Option<(u32, u32)> {
         let bits = self.varint()?;
         let op = swapped(bits >> 4 & 0xfff0 | bits & 0xf);
@@ -200,7 +200,7 @@ impl Reader<'_> {
     }
 }
 
-/// Frequent opcodes have changed places with rare ones of small numbers.
+/// Frequent opcodes are swapped with rare ones of small numbers.
 fn swapped(op: u32) -> u32 {
     const PAIRS: [(u32, u32); 12] = [
         (0, OP_DECORATE),
@@ -220,7 +220,7 @@ fn swapped(op: u32) -> u32 {
     PAIRS.iter().find_map(other).unwrap_or(op)
 }
 
-/// A module that may not become larger than it was announced.
+/// A module limited to its announced size.
 struct Writer {
     bytes: Vec<u8>,
     size: usize,
@@ -237,19 +237,19 @@ impl Writer {
     }
 }
 
-/// How the operands of an opcode are encoded.
+/// Encoding of an opcode's operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Shape {
     typed: bool,
     result: bool,
-    /// Operands after type and result that are distances from the result.
+    /// Number of operands after type and result that are distances from the result.
     ids: u32,
     /// Whether the others are varints, or plain words.
     varints: bool,
 }
 
 impl Shape {
-    /// The shape of an opcode below `known`; those that the encoder did not know have all their operands as plain words.
+    /// The shape of an opcode below `known`; operands of opcodes unknown to the encoder are all plain words.
     fn of(op: u32, known: u32) -> Self {
         if op >= known {
             return Self { typed: false, result: false, ids: 0, varints: false };

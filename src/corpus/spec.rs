@@ -1,7 +1,7 @@
-//! Specialization values for modules: the file that holds them, and a guess where nobody wrote one.
+//! Specialization values for modules: their file, and a guess where there is none.
 //!
-//! Many compute shaders leave their workgroup size to a specialization constant whose default is 1; compiled so, they
-//! are not the shaders that an application runs. The file gives real values by module name:
+//! Many compute shaders leave their workgroup size to a specialization constant whose default is 1; compiled with that,
+//! they are not the shaders that an application runs. The file gives real values by module name:
 //!
 //! ```toml
 //! [[module]]
@@ -10,8 +10,8 @@
 //! 0 = 128
 //! ```
 //!
-//! All entries that match a module apply, later ones over earlier ones. An id that the module does not have changes nothing, as
-//! in Vulkan. Files can be put together with `cat`.
+//! All matching entries apply, later ones over earlier ones. An id that the module lacks has no effect, as in Vulkan.
+//! Files can be joined with `cat`.
 
 use super::describe::Description;
 use crate::error::{Error, Result};
@@ -19,14 +19,14 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Values by `SpecId`, each the 32 bits that the constant gets.
+/// Values by `SpecId`, each with the 32 bits of the constant.
 pub type Values = BTreeMap<u32, u32>;
 
-/// Invocations below which a workgroup is no real one: it would leave half a wave empty.
+/// Least invocations of a real workgroup: a smaller one would leave half a wave empty.
 const MIN_INVOCATIONS: u64 = 64;
-/// What an axis gets when nothing else says it.
+/// Default extent of an axis.
 const USUAL_EXTENT: u32 = 64;
-/// The smallest limit on an axis that drivers for AMD have; a guess stays below it.
+/// The smallest limit on an axis in drivers for AMD; a guess stays within it.
 const MAX_EXTENT: u32 = 1024;
 
 /// A file of specialization values.
@@ -73,7 +73,7 @@ impl SpecFile {
         self.rules.push((name.into(), values));
     }
 
-    /// The file's text. Values come out as integers.
+    /// The file's text. Values are written as integers.
     pub fn to_toml(&self) -> String {
         let mut out = String::new();
         for (name, values) in &self.rules {
@@ -103,7 +103,7 @@ fn pair(id: &str, value: &toml::Value) -> Result<(u32, u32)> {
     Ok((id, bits))
 }
 
-/// Whether a name fits a pattern of `*`, `?` and plain characters. Linear in both: only the last star is ever retried.
+/// Whether a name matches a pattern of `*`, `?` and plain characters. Only the last star is ever retried.
 pub fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut p, mut n) = (0, 0);
     let mut star = None;
@@ -127,9 +127,9 @@ pub fn matches(pattern: &[u8], name: &[u8]) -> bool {
     pattern.get(p..).is_some_and(|rest| rest.iter().all(|&q| q == b'*'))
 }
 
-/// Values that make a workgroup real, read off the module itself: a size constant usually shares its `SpecId` with one that
-/// the shader's arithmetic uses, and that one's default is what the author had in mind. The first axis that can be chosen is
-/// then widened to 64 invocations. Empty if the workgroup does not depend on constants.
+/// Values for a realistic workgroup, from the module itself: a size constant usually shares its `SpecId` with one that
+/// the shader's arithmetic uses, and that one's default is the intended value. The first axis with a constant is then
+/// widened to 64 invocations. Empty if the workgroup does not depend on constants.
 pub fn suggest(module: &Description) -> Values {
     let mut values = Values::new();
     let Some(workgroup) = module.workgroup else { return values };

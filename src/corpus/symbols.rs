@@ -1,16 +1,16 @@
-//! An ELF file into the names of what lies in it, by file offset.
+//! Symbol names of an ELF file, by file offset.
 //!
-//! Programs that embed shaders as arrays often keep the arrays' symbols, which name the shaders. Anything that is no readable
-//! ELF, or is stripped, has no names; that is not an error.
+//! Programs that embed shaders as arrays often keep the arrays' symbols, which name the shaders. A file that is no
+//! readable ELF, or is stripped, has no names; that is not an error.
 
 use object::read::elf::{ElfFile32, ElfFile64, FileHeader};
 use object::{Endianness, Object, ObjectSegment, ObjectSymbol, ReadRef, SymbolKind};
 use std::collections::BTreeMap;
 
-/// An ELF file with more segments than this was made to be slow: linkers write about ten.
+/// Segment limit: linkers write about ten, an ELF file with more was made to be slow.
 const MAX_SEGMENTS: usize = 256;
 
-/// Symbol names by the file offset of what they name.
+/// Symbol names by file offset.
 pub fn by_offset(bytes: &[u8]) -> BTreeMap<usize, &str> {
     if let Ok(elf) = ElfFile64::<Endianness>::parse(bytes) {
         return names(&elf, bytes.len());
@@ -18,7 +18,7 @@ pub fn by_offset(bytes: &[u8]) -> BTreeMap<usize, &str> {
     ElfFile32::<Endianness>::parse(bytes).map(|elf| names(&elf, bytes.len())).unwrap_or_default()
 }
 
-/// At most so many bytes of names: symbols may share one long string, and each is searched for its end.
+/// Names of at most so many bytes: symbols may share one long string, and each is searched for its end.
 fn names<'data, H, R>(elf: &object::read::elf::ElfFile<'data, H, R>, mut bytes: usize) -> BTreeMap<usize, &'data str>
 where
     H: FileHeader,

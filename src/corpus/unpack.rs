@@ -1,15 +1,15 @@
-//! Compressed streams and archives into their contents.
+//! Unpacks compressed streams and archives.
 //!
-//! Nothing is believed about a size: every stream is read through a [`Budget`], so that a small file that unpacks into a
-//! large one ends in a note of what was left out, not in a full memory. A container that is damaged gives what was readable
-//! or nothing. A new kind of stream gets a line in [`Stream::ALL`] and an arm in [`Stream::inflate`].
+//! No size is trusted: every stream is read through a [`Budget`], so that a small file that unpacks into a large one
+//! ends in a recorded omission, not in exhausted memory. A damaged container gives its readable part or nothing. A new
+//! kind of stream gets a line in [`Stream::ALL`] and an arm in [`Stream::inflate`].
 
 use super::budget::{Budget, Limit};
 use flate2::bufread::{GzDecoder, ZlibDecoder};
 use std::io::{Cursor, Read};
 use std::ops::Range;
 
-/// A compressed stream that needs no name or table to be read.
+/// A compressed stream that can be read without name or table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// RFC 1950, such as Qt's `qCompress`.
@@ -36,8 +36,8 @@ impl Stream {
 
     fn begins(self, bytes: &[u8]) -> bool {
         match (self, bytes) {
-            // The four levels of a stream with the full window and no dictionary, as every encoder writes by default.
-            // Smaller windows are legal, but `48 89` is one and every x86-64 program is full of it.
+            // The four levels of a stream with the full window and no dictionary, the default of every encoder. Smaller
+            // windows are legal, but `48 89` is one, and common in x86-64 code.
             (Self::Zlib, [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..]) => true,
             (Self::Gzip, [0x1f, 0x8b, 8, flags, ..]) => flags & 0xe0 == 0,
             (Self::Zstd, [0x28, 0xb5, 0x2f, 0xfd, ..]) => true,
@@ -46,7 +46,7 @@ impl Stream {
         }
     }
 
-    /// The contents, which the caller releases, and how many bytes of `bytes` they were made of.
+    /// The contents, which the caller releases, and the length of the stream in `bytes`.
     pub fn inflate(self, bytes: &[u8], budget: &mut Budget) -> Option<(Vec<u8>, usize)> {
         let mut source = Cursor::new(bytes);
         let out = match self {
@@ -66,17 +66,17 @@ impl Stream {
     }
 }
 
-/// The zstd windows that decoders must be able to hold: the format's smallest, and what the `zstd` program takes by default.
+/// The zstd windows that decoders must be able to hold: the format's smallest, and the default of the `zstd` program.
 const MIN_WINDOW_LOG: u32 = 10;
 const MAX_WINDOW_LOG: u32 = 27;
 
-/// The smallest content worth looking into: a header of a module and one instruction.
+/// The smallest useful content: a header of a module and one instruction.
 const MIN_CONTENT: usize = 28;
 
-/// Takes a member: its name, its contents, and what may still be unpacked.
+/// Called with a member: its name, its contents, and the remaining budget.
 pub type Visit<'a> = dyn FnMut(&str, &[u8], &mut Budget) + 'a;
 
-/// Gives every stream that begins in `range`, outside of the streams before it, to `visit`. Its name is kind and offset.
+/// Calls `visit` with every stream that begins in `range`, outside previous streams. Its name is kind and offset.
 pub fn streams(bytes: &[u8], range: Range<usize>, budget: &mut Budget, visit: &mut Visit<'_>) {
     let mut at = range.start;
     while let Some(rest) = bytes.get(at..range.end).filter(|rest| !rest.is_empty()) {
@@ -96,7 +96,7 @@ pub fn streams(bytes: &[u8], range: Range<usize>, budget: &mut Budget, visit: &m
     }
 }
 
-/// Gives every member of a zip or tar archive to `visit`, in the archive's order. False if the bytes are no archive.
+/// Calls `visit` with every member of a zip or tar archive, in order. False if the bytes are no archive.
 pub fn archive(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) -> bool {
     if bytes.starts_with(b"PK\x03\x04") {
         return zip_members(bytes, budget, visit).is_some();

@@ -1,4 +1,4 @@
-//! What a memory instruction moves between registers and bytes, by its row: shared by buffers, addresses and LDS.
+//! Data moved by a memory instruction between registers and bytes, by its row: shared by buffers, addresses and LDS.
 
 use super::wave::Wave;
 use crate::isa::{Entry, Traits, Vgpr};
@@ -10,7 +10,7 @@ pub struct Element {
     pub bytes: usize,
     /// Loads extend the sign.
     pub signed: bool,
-    /// The half of the register that takes part; the other is left alone.
+    /// The half of the register that is accessed; the other is unchanged. `None`: whole registers.
     pub half: Option<Half>,
 }
 
@@ -28,7 +28,7 @@ pub fn element(entry: &Entry) -> Element {
     let bytes = match () {
         () if entry.is(Traits::BYTE) => 1,
         () if entry.is(Traits::HALF) => 2,
-        // A load's result, or the data of a store: of LDS after the address.
+        // A load's result, or the data of a store: in LDS stores it comes after the address.
         () => 4 * usize::from(entry.dst.first().or(entry.src.last()).map_or(0, |kind| kind.registers())),
     };
     let half = match () {
@@ -45,7 +45,7 @@ impl Element {
         self.bytes.div_ceil(4)
     }
 
-    /// Puts loaded bytes into the registers of a lane.
+    /// Writes loaded bytes to the registers of a lane.
     pub fn put(self, wave: &mut Wave, data: Vgpr, lane: usize, bytes: &[u8]) {
         for (n, part) in bytes.chunks(4).enumerate() {
             let mut word = [0; 4];

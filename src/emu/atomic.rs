@@ -1,17 +1,17 @@
-//! What atomic operations make of a memory cell, for buffers, images, addresses and LDS alike.
+//! Atomic operations on a memory cell, for buffers, images, addresses and LDS alike.
 
 use crate::isa::{AtomicOp, Entry, Traits};
 
 /// A cell and the operands, in the low bits.
 #[derive(Clone, Copy)]
 pub struct Cell {
-    /// What is there.
+    /// Old value.
     pub old: u64,
     /// The operand.
     pub data: u64,
-    /// What a compare and swap expects, or the second operand.
+    /// Expected value of a compare and swap, or the second operand.
     pub compare: u64,
-    /// Width.
+    /// Width in bits.
     pub bits: u32,
 }
 
@@ -25,10 +25,10 @@ impl Cell {
     }
 }
 
-/// The new value; wider than the cell is cut.
+/// The new value; excess bits are dropped.
 pub type Atomic = fn(Cell) -> u64;
 
-/// What an operation does.
+/// Function of an atomic operation.
 pub fn resolve(op: AtomicOp) -> Atomic {
     match op {
         AtomicOp::Swap => |c| c.data,
@@ -61,11 +61,11 @@ pub fn resolve(op: AtomicOp) -> Atomic {
 /// An atomic instruction on memory.
 #[derive(Clone, Copy)]
 pub struct MemoryAtomic {
-    /// What it makes of a cell.
+    /// New value of a cell.
     pub apply: Atomic,
-    /// Width of the cell.
+    /// Width of the cell in bits.
     pub bits: u32,
-    /// It has a second operand after the first; other instructions' registers end there.
+    /// It has a second operand after the first, and so another data register.
     pub compares: bool,
 }
 

@@ -1,8 +1,7 @@
-//! [`Inputs`] into the machine's memory: buffers, images, descriptor tables and root dwords, as a driver lays them out for
-//! a [`ResourceLayout`]; and their bytes back after the run.
+//! Writes [`Inputs`] to the machine's memory: buffers, images, descriptor tables and root dwords, as a driver lays them
+//! out for a [`ResourceLayout`]; and reads their bytes back after the run.
 //!
-//! What an input is bound to and the layout does not have is in memory, but no descriptor says so. Descriptors that
-//! nothing is bound to are null.
+//! An input whose binding the layout lacks is in memory, but has no descriptor. Descriptors without an input are null.
 
 use super::image::{
     Clamp, Compare as CompareBits, ImageDescriptor, SamplerDescriptor, Shape as HwShape, TexelPosition, Texture,
@@ -22,7 +21,7 @@ const RAW: u32 = 0x3101_4fac;
 /// Dword 3 of a typed buffer, besides format and selects: resource level 1, elements checked against their number.
 const TYPED: u32 = 1 << 24 | 1 << 28;
 
-/// What inputs became.
+/// Inputs in the machine's memory.
 #[derive(Debug)]
 pub struct Bindings {
     /// The root table.
@@ -31,11 +30,11 @@ pub struct Bindings {
     addresses: Addresses,
 }
 
-/// Where the contents of a binding are.
+/// Location of the contents of a binding.
 #[derive(Debug)]
 enum Home {
     Bytes(u64, usize),
-    /// By rows: address and bytes, in the order of the input's data.
+    /// Rows: address and length in bytes, in the order of the input's data.
     Rows(Vec<(u64, usize)>),
     Nothing,
 }
@@ -44,7 +43,7 @@ impl Bindings {
     /// Puts inputs into memory.
     ///
     /// # Errors
-    /// Malformed: the layout, or an input that cannot stand where the layout has it. Unsupported: a format.
+    /// Malformed: the layout, or an input that does not fit its binding there. Unsupported: a format.
     pub fn new(machine: &mut Machine, layout: &ResourceLayout, inputs: &Inputs) -> Result<Self> {
         let places = ResolvedLayout::new(layout)?;
         let mut root = vec![0; places.root_dwords() as usize];
@@ -95,7 +94,7 @@ impl Bindings {
         Ok(Self { root, homes, addresses })
     }
 
-    /// The bytes of each binding of the inputs as they are now; of samplers none.
+    /// The current bytes of each binding of the inputs; empty for samplers.
     ///
     /// # Errors
     /// None that inputs could cause.
@@ -123,7 +122,7 @@ impl Home {
     }
 }
 
-/// A half of a descriptor.
+/// Part of a descriptor.
 type DescriptorWords = (PartLetter, Vec<u32>);
 
 fn place(machine: &mut Machine, bound: &Bound, absent: &[u32]) -> Result<(Home, Vec<DescriptorWords>)> {
@@ -184,7 +183,7 @@ fn texels(machine: &mut Machine, image: &Image, absent: &[u32]) -> Result<(Home,
         (Shape::Cube, _) => HwShape::Cube,
     };
     let slices = if shape == HwShape::D3 { depth } else { image.layers };
-    // Of samples their logarithm stands where levels do.
+    // Multisampled images have log2 of the sample count in the field of the last level.
     let last_level = if several { image.samples.ilog2() } else { image.levels.saturating_sub(1) };
     let mut descriptor = ImageDescriptor {
         base: 0,
@@ -260,7 +259,7 @@ fn sampler_words(s: &Sampler) -> Vec<u32> {
     descriptor.dwords().to_vec()
 }
 
-/// Writes half a descriptor into the set's table or the root table.
+/// Writes part of a descriptor into the set's table or the root table.
 fn write(
     machine: &mut Machine,
     root: &mut [u32],

@@ -1,7 +1,7 @@
 //! Buffer access through a V# (isa-gfx10 4.1, 4.2): addresses, range rules, formats.
 //!
-//! Every dword is judged by itself, so that a wide access may be half in range (K). What the descriptor's rule puts out of
-//! range reads 0 and stores nothing; what it lets through must be in an allocation.
+//! Every dword is checked on its own, so a wide access may be half in range (K). Out of range by the descriptor's rule,
+//! reads give 0 and stores do nothing; in range, the address must be in an allocation.
 
 use super::access::{self, Element};
 use super::atomic::{self, Cell, MemoryAtomic};
@@ -17,7 +17,7 @@ use crate::isa::{BufferFormat, Entry, Kind, Op, Scalar, Traits, Vgpr};
 pub struct Descriptor {
     /// Byte address, 48 bits.
     pub base: u64,
-    /// Bytes of a record.
+    /// Bytes per record.
     pub stride: u64,
     /// Records, or bytes.
     pub records: u64,
@@ -25,7 +25,7 @@ pub struct Descriptor {
     word3: u32,
 }
 
-/// Bytes of an element in a swizzled buffer; fixed on gfx10.
+/// Bytes per element in a swizzled buffer; fixed on gfx10.
 const ELEMENT: u64 = 4;
 
 impl Descriptor {
@@ -54,7 +54,7 @@ impl Descriptor {
         self.word3 << (31 - high) >> (31 - high + low)
     }
 
-    /// What each component of a formatted access is.
+    /// Source of each component of a formatted access.
     fn selects(&self) -> [u8; 4] {
         [0, 3, 6, 9].map(|low| self.field(low + 2, low) as u8)
     }
@@ -63,7 +63,7 @@ impl Descriptor {
         self.field(23, 23) == 1
     }
 
-    /// The address of a byte of a record, if the range rule lets it through.
+    /// The address of a byte of a record; `None` if out of range.
     fn address(&self, index: u64, offset: u64, soffset: u64) -> Option<u64> {
         let place = if self.swizzle {
             let lanes = 8 << self.field(22, 21);
@@ -84,16 +84,16 @@ impl Descriptor {
     }
 }
 
-/// What a buffer instruction does with each lane.
+/// Operation of a buffer instruction per lane.
 #[derive(Clone, Copy)]
 pub enum Buffer {
     /// Nothing: cache control.
     Nothing,
-    /// Registers of bytes.
+    /// Load of bytes into registers.
     Load(Element),
-    /// Bytes of registers.
+    /// Store of bytes from registers.
     Store(Element),
-    /// A formatted load of so many components.
+    /// A formatted load.
     LoadFormat(Typed),
     /// A formatted store.
     StoreFormat(Typed),
@@ -109,7 +109,7 @@ pub struct Typed {
     high: bool,
 }
 
-/// The operation of a row.
+/// Operation of an instruction row.
 pub fn resolve(entry: &Entry) -> Option<Buffer> {
     if entry.is(Traits::INVALIDATES) {
         return Some(Buffer::Nothing);
@@ -126,7 +126,7 @@ pub fn resolve(entry: &Entry) -> Option<Buffer> {
     })
 }
 
-/// Components of a formatted access, and whether they are halves.
+/// Component count of a formatted access, and whether they are f16.
 fn typed(op: Op) -> Option<Typed> {
     use Op::*;
     let (components, d16) = match op {
@@ -146,7 +146,7 @@ fn typed(op: Op) -> Option<Typed> {
     Some(Typed { components, d16, high: matches!(op, BufferLoadFormatD16HiX | BufferStoreFormatD16HiX) })
 }
 
-/// The place of one lane's access.
+/// Address of one lane's access.
 struct BufferAddress {
     descriptor: Descriptor,
     index: u64,
@@ -178,7 +178,7 @@ pub fn execute(op: Buffer, inst: &Instruction, f: &BufferFields, wave: &mut Wave
         let address = |n: usize| u64::from(wave.vgpr(f.vaddr, n, lane));
         let index = if f.idxen { address(0) } else { 0 };
         let thread = if descriptor.adds_thread() { lane as u64 } else { 0 };
-        // The sum has 32 bits: compilers fold constants into the instruction whatever they are added to.
+        // The sum is 32 bits wide: compilers fold any constant into the instruction.
         let offset = if f.offen { wave.vgpr(f.vaddr, usize::from(f.idxen), lane) } else { 0 };
         let offset = u64::from(offset.wrapping_add(u32::from(f.offset)));
         let place = BufferAddress { descriptor, index: index + thread, offset, soffset };

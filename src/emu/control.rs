@@ -1,4 +1,4 @@
-//! Program control: branches, the program counter, MODE, barriers, and the instructions that change no value.
+//! Program control: branches, the program counter, MODE, barriers, and instructions that change no value.
 
 use super::mode::Mode;
 use super::waits::Counter;
@@ -14,40 +14,40 @@ pub enum Control {
     End,
     /// Waits for the workgroup.
     Barrier,
-    /// Goes elsewhere if this holds.
+    /// Branches if the condition holds.
     Branch(Condition),
-    /// The address of the next instruction.
+    /// Reads the address of the next instruction.
     GetPc,
-    /// Goes to an address.
+    /// Jumps to an address.
     SetPc,
-    /// Goes to an address, and keeps the next one.
+    /// Jumps to an address, and saves the next one.
     SwapPc,
-    /// Branches, and keeps the next address.
+    /// Branches, and saves the next address.
     Call,
-    /// Sets bits of MODE, from this one on.
+    /// Sets bits of MODE, from this one up.
     Mode(u32),
     /// Reads a hardware register.
     GetReg,
-    /// Writes a part of a hardware register.
+    /// Writes part of a hardware register.
     SetReg,
-    /// Waits for what is outstanding.
+    /// Waits for outstanding operations.
     Wait(Wait),
-    /// Tells the hardware something that changes no result here.
+    /// A hint to the hardware without effect here.
     Nothing,
 }
 
-/// What is waited for.
+/// Counters of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// Three counters, each by a field of the constant.
     Fields,
-    /// One, by register and constant.
+    /// One counter, by register and constant.
     One(Counter),
-    /// Everything.
+    /// All counters.
     All,
 }
 
-/// When a branch is taken.
+/// Condition of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
     /// Always.
@@ -60,7 +60,7 @@ pub enum Condition {
     Execz(bool),
 }
 
-/// The control instruction of a name.
+/// Control instruction of a mnemonic.
 pub fn resolve(mnemonic: &str) -> Option<Control> {
     Some(match mnemonic {
         "s_endpgm" | "s_endpgm_ordered_ps_done" => Control::End,
@@ -94,7 +94,7 @@ pub fn resolve(mnemonic: &str) -> Option<Control> {
     })
 }
 
-/// Executes one instruction; `wave.pc` is that of the next one already.
+/// Executes one instruction; `wave.pc` is already that of the next one.
 pub fn execute(op: Control, fields: &ScalarFields, wave: &mut Wave) -> Result<()> {
     let dst = fields.dst.unwrap_or(Scalar::Null);
     let source = |wave: &Wave, kind| fields.srcs[0].map_or(Ok(0), |src| wave.uniform(src, kind));
@@ -167,7 +167,7 @@ const MODE: u16 = 1;
 const FLAT_SCR_LO: u16 = 20;
 const FLAT_SCR_HI: u16 = 21;
 
-/// Register, lowest bit, and mask of the bits meant.
+/// Register, lowest bit, and mask of the selected bits.
 fn hardware_register(imm: u16) -> (u16, u32, u32) {
     let bits = u32::from(imm >> 11) + 1;
     (imm & 0x3f, u32::from(imm >> 6 & 0x1f), u32::MAX >> (32 - bits))

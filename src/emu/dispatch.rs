@@ -1,4 +1,4 @@
-//! A compute dispatch: registers and tables as the driver sets them for each wave (pal-abi 2.5, 4), group after group.
+//! A compute dispatch: registers and tables as the driver sets them for each wave (pal-abi 2.5, 4), by workgroup.
 
 use super::load::{Pipeline, StageCode};
 use super::machine::{Limits, Machine, Stats};
@@ -13,29 +13,29 @@ use crate::target::{Stage, WaveSize};
 
 /// Bytes of the global table: the scratch descriptors come first.
 const GLOBAL_TABLE_BYTES: usize = 256;
-/// A unit of RSRC2.LDS_SIZE.
+/// LDS_SIZE unit in bytes.
 const LDS_UNIT: usize = 512;
 
-/// What user data can hold, apart from the root table itself.
+/// Values for user data, apart from the root table's address.
 #[derive(Clone, Debug, Default)]
 pub struct Tables {
     /// Root dwords.
     pub root: Vec<u32>,
     /// Low half of the address of the spill table.
     pub spill: u32,
-    /// Of the global table.
+    /// Global table (low).
     pub global: u32,
-    /// Address of the numbers of workgroups.
+    /// Address of the workgroup counts of the grid.
     pub workgroups: u64,
-    /// What other numbers hold.
+    /// Values of other user-data entries.
     pub others: Vec<(u32, u32)>,
 }
 
 impl Tables {
-    /// The tables that every pipeline may want, with the root dwords from the threshold on in the spill table.
+    /// The tables that any pipeline may need, with the root dwords from the threshold on in the spill table.
     ///
     /// # Errors
-    /// Malformed: more root dwords than there are.
+    /// Malformed: too many root dwords.
     pub fn new(machine: &mut Machine, pipeline: &Pipeline, root: &[u32]) -> Result<Self> {
         if root.len() > MAX_ROOT_DWORDS as usize {
             return Err(Error::malformed(format!("{} root dwords: PAL has {MAX_ROOT_DWORDS}", root.len())));
@@ -59,7 +59,7 @@ impl Tables {
                     high = Some((self.workgroups >> 32) as u32);
                     self.workgroups as u32
                 }
-                // The high half of a pointer has no number of its own.
+                // The high half of a pointer has no entry of its own.
                 pal::NOT_MAPPED | pal::PER_SHADER_TABLE => high.take().unwrap_or(POISON),
                 number if number < MAX_ROOT_DWORDS => self.root.get(number as usize).copied().unwrap_or(POISON),
                 number => match self.others.iter().find(|(known, _)| *known == number) {
@@ -72,7 +72,7 @@ impl Tables {
         Ok(())
     }
 
-    /// Writes the descriptor of scratch into an entry of the global table: swizzled by lanes of 64, never out of range.
+    /// Writes the scratch descriptor into an entry of the global table: swizzled by 64 lanes, never out of range.
     pub fn set_scratch(&self, machine: &mut Machine, entry: u64, address: u64) -> Result<()> {
         let table = u64::from(Memory::HIGH) << 32 | u64::from(self.global);
         // 32_FLOAT, XYZW; index stride 64, thread id, resource level, rule 2.
@@ -90,7 +90,7 @@ pub fn set_sgpr(wave: &mut Wave, n: u8, value: u32) -> Result<()> {
     Ok(())
 }
 
-/// Byte of the entry for compute scratch in the global table.
+/// Byte offset of the entry for compute scratch in the global table.
 const COMPUTE_SCRATCH: u64 = 0x10;
 
 impl Machine {
@@ -98,15 +98,15 @@ impl Machine {
     /// constants, and descriptors of dynamic buffers, as the resource layout says.
     ///
     /// # Errors
-    /// What goes wrong in the code, with the instruction; or a pipeline that cannot be started.
+    /// An error of the code, with the instruction; or a pipeline that cannot be started.
     pub fn dispatch(&mut self, pipeline: &Pipeline, root: &[u32], grid: [u32; 3], limits: Limits) -> Result<Stats> {
         self.dispatch_traced(pipeline, root, grid, limits, None)
     }
 
-    /// The same, with an invocation followed.
+    /// [`Self::dispatch`] with an invocation traced.
     ///
     /// # Errors
-    /// As above.
+    /// Those of [`Self::dispatch`].
     pub fn dispatch_traced(
         &mut self,
         pipeline: &Pipeline,
@@ -147,7 +147,7 @@ impl Machine {
     }
 }
 
-/// What the registers say of every workgroup.
+/// Settings of every workgroup, from the registers.
 struct Group<'a> {
     stage: &'a StageCode,
     threads: [u32; 3],
@@ -179,7 +179,7 @@ impl<'a> Group<'a> {
         })
     }
 
-    /// Wave and lane of the invocation that is followed, if it is in this workgroup.
+    /// Wave and lane of the traced invocation, if it is in this workgroup.
     fn place(&self, follow: Follow, group: [u32; 3]) -> Option<(usize, usize)> {
         let [x, y, z] = self.threads;
         let (wanted, id) = match follow {
@@ -221,7 +221,7 @@ impl<'a> Group<'a> {
             push(&mut wave, id)?;
         }
         if self.size {
-            // Waves of the group, and which of them this is (K: where Mesa looks for it from gfx10.3 on).
+            // Waves per workgroup, and the index of this one (K: where Mesa expects it from gfx10.3 on).
             push(&mut wave, (self.waves() | n << 20) as u32)?;
         }
         if self.wave_scratch != 0 {

@@ -1,4 +1,4 @@
-//! Exports: collected for whoever draws with them.
+//! Exports: collected for the draw.
 
 use super::fixed_function::Export;
 use super::wave::{LANES, Wave};

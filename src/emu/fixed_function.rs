@@ -1,32 +1,32 @@
-//! What a wave gets from the rasterizer's side and gives to it: parameters to interpolate, exports.
+//! Data exchanged between a wave and fixed-function hardware: parameters to interpolate, exports.
 
 use super::wave::LANES;
 
 /// P0, P10, P20 of a channel, as bits.
 pub type Plane = [u32; 3];
 
-/// By primitive of the wave, then attribute, then channel.
+/// Parameters by primitive of the wave, then attribute, then channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parameters {
     /// The planes.
     pub primitives: Vec<Vec<[Plane; 4]>>,
 }
 
-/// What one export instruction sent.
+/// One executed export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
     /// Target number: 0–7 colours, 8 depth, 9 null, 12–16 positions, 20 primitive, 32–63 parameters.
     pub target: u8,
-    /// Components sent, a bit each.
+    /// Components sent, one bit per component.
     pub enabled: u8,
-    /// Two registers of two halves.
+    /// Two registers of two 16-bit values each.
     pub compr: bool,
     /// Last of its kind.
     pub done: bool,
-    /// `exec` says which pixels are alive.
+    /// `exec` gives the live pixels.
     pub vm: bool,
     /// Lanes that sent.
     pub exec: u64,
-    /// The registers, lane by lane; of a compressed export the first two.
+    /// The registers, per lane; a compressed export uses the first two.
     pub values: Box<[[u32; LANES]; 4]>,
 }

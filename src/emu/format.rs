@@ -1,7 +1,7 @@
 //! Texels and buffer elements: bytes to components and back (isa-gfx10 4.3).
 //!
-//! Components of a floating, normalised or scaled format are f32 bits, of an integer format the integer. Stores clamp and
-//! round to nearest even (K).
+//! Components of a floating, normalised or scaled format are f32 bits; of an integer format, the integer. Stores clamp
+//! and round to nearest even (K).
 
 use super::mode::{Round, from_f16, power, to_f16};
 use crate::abi::formats::Number;
@@ -23,7 +23,7 @@ impl Format {
         Self::parse(layout, number)
     }
 
-    /// The format of an image format number: those of buffers, and some of images alone.
+    /// The format of an image format number: those of buffers, and image-only ones.
     pub fn of_image(number: u16) -> Option<Self> {
         match number {
             0..128 => Self::of_buffer(BufferFormat::new(u8::try_from(number).ok()?)?),
@@ -61,12 +61,12 @@ impl Format {
         Some(Self { widths, number })
     }
 
-    /// Bytes of an element.
+    /// Bytes per element.
     pub fn bytes(&self) -> usize {
         self.widths.iter().map(|width| usize::from(*width)).sum::<usize>() / 8
     }
 
-    /// Components are integers.
+    /// Whether components are integers.
     pub fn is_integer(&self) -> bool {
         matches!(self.number, Number::Uint | Number::Sint)
     }
@@ -75,7 +75,7 @@ impl Format {
         if self.is_integer() { 1 } else { 1f32.to_bits() }
     }
 
-    /// The components; what is missing is (0, 0, 0, 1).
+    /// The components; missing ones are those of (0, 0, 0, 1).
     pub fn decode(&self, bytes: &[u8]) -> [u32; 4] {
         let raw = bytes.iter().rev().fold(0u128, |all, byte| all << 8 | u128::from(*byte));
         let mut components = [0, 0, 0, self.one()];
@@ -103,7 +103,7 @@ impl Format {
             Number::Float => match width {
                 32 => return bits,
                 16 => from_f16(bits as u16),
-                // Unsigned floats of 11 and 10 bits are halves without sign and last digits.
+                // Unsigned floats of 11 and 10 bits are f16 without sign and low mantissa bits.
                 11 => from_f16((bits << 4) as u16),
                 _ => from_f16((bits << 5) as u16),
             },
@@ -114,7 +114,7 @@ impl Format {
     /// The bytes of components.
     ///
     /// # Errors
-    /// Unsupported: a float width that nothing here stores.
+    /// Unsupported: a float width that has no encoder here.
     pub fn encode(&self, components: [u32; 4]) -> Result<Vec<u8>> {
         let (mut raw, mut at) = (0u128, 0);
         for (n, (component, &width)) in components.into_iter().zip(&self.widths).enumerate() {
@@ -155,7 +155,7 @@ impl Format {
         })
     }
 
-    /// A component by the number of a descriptor's selection.
+    /// A component by a descriptor's selector.
     pub fn select(&self, components: [u32; 4], select: u8) -> u32 {
         match select {
             1 => self.one(),
@@ -164,7 +164,7 @@ impl Format {
         }
     }
 
-    /// A component as 16 bits.
+    /// A component in 16 bits.
     pub fn narrow(&self, component: u32) -> u32 {
         if self.is_integer() {
             return component & 0xffff;
@@ -172,7 +172,7 @@ impl Format {
         u32::from(to_f16(f64::from(f32::from_bits(component)), Round::Nearest))
     }
 
-    /// A component of 16 bits.
+    /// A component from 16 bits.
     pub fn widen(&self, half: u32) -> u32 {
         match self.number {
             Number::Uint => half,
@@ -182,7 +182,7 @@ impl Format {
     }
 }
 
-/// An unsigned float with a 5-bit exponent: negative numbers are 0.
+/// An unsigned float with a 5-bit exponent: negative numbers become 0.
 fn small_float(x: f64, mantissa: u32) -> u32 {
     let top = 31 << mantissa;
     if x.is_nan() {
@@ -226,7 +226,7 @@ mod tests {
                     continue;
                 }
                 let again = format.encode(components).expect("encodes");
-                // The least signed number means the same as its successor.
+                // The least signed value means the same as its successor.
                 proptest::prop_assert_eq!(format.decode(&again), components, "format {}", number);
                 if format.number != Number::Snorm {
                     proptest::prop_assert_eq!(&again[..], bytes, "format {}", number);

@@ -9,18 +9,18 @@ use crate::error::{Error, Result};
 use crate::isa::instruction::{FlatFields, Instruction};
 use crate::isa::{Entry, Format, Traits};
 
-/// What an instruction does with each lane.
+/// Operation of an instruction per lane.
 #[derive(Clone, Copy)]
 pub enum Global {
-    /// Registers of bytes.
+    /// Load of bytes into registers.
     Load(Element),
-    /// Bytes of registers.
+    /// Store of bytes from registers.
     Store(Element),
     /// An atomic operation of this width.
     Atomic(MemoryAtomic),
 }
 
-/// The operation of a row.
+/// Operation of an instruction row.
 pub fn resolve(entry: &Entry) -> Option<Global> {
     let own = entry.is(Traits::OWN_ADDRESS);
     match atomic::of_memory(entry) {
@@ -31,17 +31,17 @@ pub fn resolve(entry: &Entry) -> Option<Global> {
     }
 }
 
-/// Where the bytes of a lane are.
+/// Address of a lane's access.
 #[derive(Clone, Copy)]
 enum LaneAddress {
     Memory(u64),
     Lds(u64),
-    /// Byte of the lane's own scratch.
+    /// Byte offset in the lane's own scratch.
     Scratch(u64),
 }
 
 impl LaneAddress {
-    /// The place some bytes further.
+    /// The address some bytes further.
     fn plus(self, bytes: u64) -> Self {
         match self {
             Self::Memory(at) => Self::Memory(at.wrapping_add(bytes)),
@@ -50,7 +50,7 @@ impl LaneAddress {
         }
     }
 
-    /// The address, unless it is in LDS: scratch has the lanes of a wave side by side, dword by dword.
+    /// The memory address; `None` in LDS. Scratch interleaves the lanes of a wave by dword.
     fn address(self, wave: &Wave, lane: usize) -> Option<u64> {
         match self {
             Self::Memory(at) => Some(at),

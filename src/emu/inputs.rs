@@ -1,6 +1,6 @@
-//! What a run is given besides the pipeline: bound resources, push constants, and the grid or the draw.
+//! Inputs of a run besides the pipeline: bound resources, push constants, and the grid or the draw.
 //!
-//! The same description feeds the emulator, the IR interpreter and lavapipe, and is the file of `dovetail run --bindings`.
+//! The same description feeds the emulator, the IR interpreter and lavapipe, and `dovetail run --bindings` as a file.
 //! To add a kind of resource: a variant of [`Bound`].
 
 mod draw;
@@ -11,23 +11,23 @@ use crate::error::{Error, Result};
 use crate::state::ResourceKind;
 use serde::{Deserialize, Serialize};
 
-/// Everything a run is given.
+/// All inputs of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Inputs {
-    /// Bound resources; the same place twice is malformed.
+    /// Bound resources; two for the same slot are malformed.
     pub bindings: Vec<Binding>,
     /// Push constants, from offset 0.
     pub push_constants: Bytes,
-    /// Addresses of buffers that stand in push constants or in buffers.
+    /// Addresses of buffers that are stored in push constants or in buffers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pointers: Vec<Pointer>,
-    /// Levels of images that nobody bound memory to.
+    /// Image levels without memory.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<AbsentLevel>,
-    /// Workgroups in each direction, compute only.
+    /// Workgroups per dimension, compute only.
     pub grid: [u32; 3],
-    /// What is drawn; absent for compute.
+    /// The draw; `None` for compute.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draw: Option<Draw>,
 }
@@ -43,18 +43,18 @@ pub struct Binding {
     /// Array element.
     #[serde(default)]
     pub element: u32,
-    /// What is bound there; of a mutable binding it says too which kind this element is of.
+    /// The bound resource; in a mutable binding also the kind of this element.
     pub bound: Bound,
 }
 
 impl Binding {
-    /// What it is called by.
+    /// The slot that names it.
     pub fn slot(&self) -> Slot {
         Slot { set: self.set, binding: self.binding, element: self.element }
     }
 }
 
-/// A binding, by its numbers.
+/// A descriptor slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Slot {
@@ -67,31 +67,31 @@ pub struct Slot {
     pub element: u32,
 }
 
-/// The address of a buffer where it stands when the run begins. What is there after it as before counts as unchanged, for
-/// no two implementations have the same addresses.
+/// A buffer address that is stored in the inputs before the run. If it is still there afterwards it counts as
+/// unchanged: addresses differ between implementations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pointer {
-    /// The buffer that it stands in; absent: the push constants.
+    /// The buffer that contains it; `None`: the push constants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Slot>,
-    /// The first of the eight bytes that it takes there.
+    /// Offset of its eight bytes there.
     #[serde(default)]
     pub byte: u32,
-    /// The storage buffer that it points into, with a descriptor or without.
+    /// The storage buffer that it points into, with or without a descriptor.
     pub to: Slot,
-    /// The byte that it points to.
+    /// Byte offset that it points to.
     #[serde(default)]
     pub offset: u32,
 }
 
-/// A level of a sparse image without memory: it reads as zeros, whatever the image's data, and reads can tell.
+/// A level of a sparse image without memory: it reads as zeros, whatever the image's data, and residency codes show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AbsentLevel {
     /// The image.
     pub image: Slot,
-    /// Which level.
+    /// The level.
     pub level: u32,
 }
 
@@ -113,15 +113,15 @@ impl AbsentLevel {
     }
 }
 
-/// What is bound to one descriptor.
+/// Resource bound to one descriptor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// Contents, the whole of the bound range.
+    /// Contents of the whole bound range.
     UniformBuffer(Bytes),
-    /// Contents before the run, the whole of the bound range.
+    /// Contents of the whole bound range before the run.
     StorageBuffer(Bytes),
-    /// The same without a descriptor, to be reached by its address; set and binding are no more than its name.
+    /// A storage buffer without a descriptor, accessed by address; set and binding only name it.
     PhysicalStorageBuffer(Bytes),
     /// Formatted contents.
     UniformTexelBuffer(Texels),
@@ -129,9 +129,9 @@ pub enum Bound {
     StorageTexelBuffer(Texels),
     /// An image without a sampler.
     SampledImage(Image),
-    /// An image that each pixel reads its own texel of.
+    /// An image of which each pixel reads its own texel.
     InputAttachment(Image),
-    /// An image that is read and written by texel.
+    /// An image read and written per texel.
     StorageImage(Image),
     /// A sampler.
     Sampler(Sampler),
@@ -140,7 +140,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// The kind of its descriptor, if it has one.
+    /// The kind of its descriptor; `None` without one.
     pub fn kind(&self) -> Option<ResourceKind> {
         Some(match self {
             Self::UniformBuffer(_) => ResourceKind::UniformBuffer,
@@ -164,12 +164,12 @@ impl Bound {
         }
     }
 
-    /// Contents of one that shaders may write.
+    /// Contents of a buffer without a format that shaders may write.
     pub fn storage_buffer(&self) -> Option<&Bytes> {
         self.buffer().filter(|_| !matches!(self, Self::UniformBuffer(_)))
     }
 
-    /// Contents before the run of whatever shaders may write: such a buffer, texels, or an image.
+    /// Contents before the run of a resource that shaders may write: such a buffer, texels, or an image.
     pub fn writable(&self) -> Option<&Bytes> {
         match self {
             Self::StorageTexelBuffer(texels) => Some(&texels.data),
@@ -189,7 +189,7 @@ pub struct Texels {
     pub data: Bytes,
 }
 
-/// An image with one view of all of it.
+/// An image with one view of the whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Image {
@@ -200,7 +200,7 @@ pub struct Image {
     pub shape: Shape,
     /// Width, height, depth of level 0.
     pub extent: [u32; 3],
-    /// Layers (of cubes: six a cube).
+    /// Layers; six per cube.
     #[serde(default = "one")]
     pub layers: u32,
     /// The view is an array.
@@ -209,11 +209,10 @@ pub struct Image {
     /// Levels.
     #[serde(default = "one")]
     pub levels: u32,
-    /// Samples of a texel; of several, one level.
+    /// Samples per texel; more than one allow one level only.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub samples: u32,
-    /// Texels, tightly packed: level by level, in it layer by layer (or slice by slice), in it sample by sample, in it row
-    /// by row.
+    /// Texels, tightly packed: by level, then layer or slice, then sample, then row.
     pub data: Bytes,
 }
 
@@ -239,7 +238,7 @@ pub struct Sampler {
     pub min_linear: bool,
     /// Linear rather than nearest between levels.
     pub mip_linear: bool,
-    /// Beyond the edges, in u, v and w.
+    /// Addressing beyond the edges, in u, v and w.
     pub address: [Address; 3],
     /// Depth comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -256,7 +255,7 @@ pub struct Sampler {
     pub unnormalized: bool,
 }
 
-/// What is beyond an image's edge.
+/// Addressing beyond an image's edge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names are Vulkan's own")]
@@ -291,7 +290,7 @@ fn is_one(n: &u32) -> bool {
     *n == 1
 }
 
-/// Bytes, which a file gives as hexadecimal text, as numbers (`{ f32 = [0.5, 1] }`), or as a number of zeros.
+/// Bytes; in a file hexadecimal text, numbers (`{ f32 = [0.5, 1] }`), or a number of zeros.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "BytesText", into = "BytesText")]
 pub struct Bytes(pub Vec<u8>);

@@ -1,6 +1,6 @@
-//! Parameter interpolation (isa-gfx10 3.9): one product and sum a step, each rounded once (K).
+//! Parameter interpolation (isa-gfx10 3.9): one product and sum per step, each rounded once (K).
 //!
-//! The parameters are a table instead of the LDS layout that nothing can see; M0 says which primitive a quad belongs to.
+//! Parameters are a table, since their LDS layout is not visible; M0 gives the primitive of each quad.
 
 use super::mode::from_f16;
 use super::wave::{Wave, ones};
@@ -47,7 +47,7 @@ pub fn execute(inst: &Instruction, fields: &InterpFields, wave: &mut Wave) -> Re
                 _ => u64::from(p0),
             },
             "v_interp_p1ll_f16" => mode.fma32(half(p10) as f32, sign(coordinate), half(p0) as f32),
-            // P0 comes from a register here, as `v_interp_mov` left it.
+            // P0 comes from a register here, as `v_interp_mov` wrote it.
             "v_interp_p1lv_f16" => mode.fma32(half(p10) as f32, sign(coordinate), half(addend) as f32),
             "v_interp_p2_f16" => {
                 let product = half(p20) * f64::from(sign(coordinate));

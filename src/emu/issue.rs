@@ -1,4 +1,4 @@
-//! Which registers an instruction goes on to read or write after the next one has begun, and which counter says when it is done.
+//! Registers that an instruction still reads or writes after the next one has begun, and the counter for completion.
 
 use super::program::Run;
 use super::waits::{Issue, Kind, Registers};
@@ -6,7 +6,7 @@ use super::{buffer, global, image};
 use crate::isa::instruction::{BufferFields, ExportFields, Fields, FlatFields, ImageFields, Instruction};
 use crate::isa::{Op, Scalar, Traits};
 
-/// Of an instruction and what it does; nothing if it is done when the next one begins.
+/// Outstanding work of an instruction; `None` if it is complete when the next one begins.
 pub fn issued(inst: &Instruction, run: &Run) -> Option<Issue> {
     let none = Registers::default();
     let (kind, results, sources) = match (run, &inst.fields) {
@@ -39,7 +39,7 @@ pub fn issued(inst: &Instruction, run: &Run) -> Option<Issue> {
     Some(Issue { kind, results, sources })
 }
 
-/// Registers that an atomic returns: of a compare and swap half of its data.
+/// Registers that an atomic returns: for a compare and swap, half as many as its data.
 fn returned(bits: u32) -> u8 {
     if bits == 64 { 2 } else { 1 }
 }

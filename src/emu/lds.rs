@@ -1,6 +1,6 @@
-//! The local data share (isa-gfx10 6, 3.8): loads, stores, atomics, and the lane permutations that travel through it.
+//! The local data share (isa-gfx10 6, 3.8): loads, stores, atomics, and the lane permutations through it.
 //!
-//! Outside of the workgroup's part reads give 0 and writes are dropped.
+//! Outside the workgroup's allocation reads give 0 and writes are dropped.
 
 use super::access::{self, Element, number};
 use super::atomic::{self, Atomic, Cell};
@@ -10,32 +10,32 @@ use crate::error::{Error, Result};
 use crate::isa::instruction::{DsFields, Instruction};
 use crate::isa::{AtomicOp, Entry, Kind, Op, Scalar, Traits};
 
-/// A workgroup's part.
+/// A workgroup's LDS allocation.
 #[derive(Clone, Debug, Default)]
 pub struct Lds {
     bytes: Vec<u8>,
-    /// What the waves of a workgroup tell each other.
+    /// Check of data that the waves of a workgroup exchange.
     pub watch: Watch,
 }
 
 impl Lds {
-    /// That many bytes, of no particular content.
+    /// An allocation of that many bytes, with poisoned contents.
     pub fn new(bytes: usize) -> Self {
         let poison = super::wave::POISON.to_le_bytes();
         Self { bytes: (0..bytes).map(|at| poison[at % 4]).collect(), watch: Watch::default() }
     }
 
-    /// Bytes, 0 where there are none.
+    /// Bytes; 0 outside the allocation.
     ///
     /// # Errors
-    /// Malformed: stored too shortly before.
+    /// Malformed: another wave's store may not have completed.
     pub fn read(&self, at: u64, bytes: usize) -> Result<Vec<u8>> {
         self.watch.load(at, bytes)?;
         let byte = |n: u64| usize::try_from(at + n).ok().and_then(|at| self.bytes.get(at)).copied().unwrap_or(0);
         Ok((0..bytes as u64).map(byte).collect())
     }
 
-    /// Writes the bytes that are inside.
+    /// Writes the bytes that are inside the allocation.
     pub fn write(&mut self, at: u64, bytes: &[u8]) {
         self.watch.store(at, bytes.len());
         for (n, byte) in bytes.iter().enumerate() {
@@ -46,20 +46,20 @@ impl Lds {
     }
 }
 
-/// What an instruction does with each lane.
+/// Operation of an instruction per lane.
 #[derive(Clone, Copy)]
 pub enum Ds {
     /// Nothing.
     Nothing,
-    /// Registers of bytes.
+    /// Load of bytes into registers.
     Load(Element),
-    /// Bytes of registers.
+    /// Store of bytes from registers.
     Store(Element),
-    /// Two elements of so many bytes, offsets in units of so many.
+    /// Two loads: bytes per element, and the unit of the offsets in bytes.
     Load2(usize, usize),
-    /// The same, stored.
+    /// Two stores, as `Load2`.
     Store2(usize, usize),
-    /// An atomic operation of this width, returning the old value or not.
+    /// An atomic operation, its width in bits, and whether it returns the old value.
     Atomic(Atomic, u32, bool),
     /// Two exchanges, as `Load2`.
     Exchange2(usize, usize),
@@ -77,18 +77,18 @@ pub enum Ds {
     },
 }
 
-/// How values travel between lanes.
+/// Addressing of a lane permutation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Permute {
-    /// Each lane names its source.
+    /// Each lane gives its source.
     Pull,
-    /// Each lane names its target.
+    /// Each lane gives its target.
     Push,
-    /// By the pattern in the offset.
+    /// A pattern in the offset.
     Swizzle,
 }
 
-/// The operation of a row.
+/// Operation of an instruction row.
 pub fn resolve(entry: &Entry) -> Option<Ds> {
     let bytes = |kind: Kind| 4 * usize::from(kind.registers());
     if let Some((each, unit)) = entry.two_offsets() {
@@ -137,7 +137,7 @@ pub fn execute(op: Ds, inst: &Instruction, f: &DsFields, wave: &mut Wave, lds: &
         return Ok(());
     }
     for lane in wave.active() {
-        // Compilers count on 32 bits: a base below 0 comes back by its offset.
+        // Compilers rely on 32-bit wrapping: a negative base plus its offset.
         let base = wave.vgpr(f.addr, 0, lane);
         let place = |offset: u32| u64::from(base.wrapping_add(offset));
         match op {
@@ -164,7 +164,7 @@ pub fn execute(op: Ds, inst: &Instruction, f: &DsFields, wave: &mut Wave, lds: &
             Ds::Atomic(atomic, bits, returns) => {
                 let width = bits as usize / 8;
                 let [first, second] = f.data.map(|data| number(&dwords(width).take(wave, data, lane)));
-                // A compare and swap has what it expects first (pal-abi 11 has the order turned around).
+                // A compare and swap has the expected value first (pal-abi 11 has the opposite order).
                 let swaps = matches!(inst.entry.atomic(), Some(AtomicOp::CompareSwap | AtomicOp::FloatCompareSwap));
                 let (data, compare) = if swaps { (second, first) } else { (first, second) };
                 let old = number(&lds.read(place(one), width)?);
@@ -187,7 +187,7 @@ pub fn execute(op: Ds, inst: &Instruction, f: &DsFields, wave: &mut Wave, lds: &
     Ok(())
 }
 
-/// Halves of a wave64 keep to themselves (K).
+/// Each half of a wave64 permutes on its own (K).
 fn travel(permute: Permute, f: &DsFields, wave: &mut Wave) -> Result<()> {
     let offset = u16::from_le_bytes(f.offsets);
     let exec = wave.exec();

@@ -1,7 +1,7 @@
 //! A final pipeline ELF into the machine, as PAL's loader does it (pal-abi 3.4, 3.5, 4).
 //!
-//! Only what the loader reads counts: sections that are to be uploaded, relocations, notes, registers. What a register or a
-//! key does not say is not known here either, so a wrong one shows in what the code does.
+//! Only what the loader reads counts: sections to upload, relocations, notes, registers. A setting that no register or
+//! key gives is not known here either, so a wrong one shows in the run.
 
 use super::machine::Machine;
 use super::mode::Mode;
@@ -29,12 +29,12 @@ pub struct Pipeline {
     pub parts: Vec<CodePart>,
 }
 
-/// A part of a stage's code, by its symbol; it goes on until the next one begins.
+/// A part of a stage's code, by its symbol; it extends to the next one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodePart {
     /// Address of its first byte.
     pub start: u64,
-    /// Its place in the code's section.
+    /// Its offset in the code's section.
     pub offset: u64,
     /// Its symbol.
     pub symbol: String,
@@ -42,7 +42,8 @@ pub struct CodePart {
     pub role: &'static str,
 }
 
-/// The parts that symbols name. A stage's own symbol names its first part, which is a prolog if the body has one too.
+/// The parts by symbol. A stage's own symbol names its first part, which is a prolog if the body has its own symbol
+/// too.
 fn parts(file: &ElfFile64<'_, LittleEndian>, places: &Places) -> Vec<CodePart> {
     let text: Vec<_> = file.symbols().filter(|s| s.kind() == object::SymbolKind::Text).collect();
     let has = |name: &str| text.iter().any(|symbol| symbol.name() == Ok(name));
@@ -63,20 +64,20 @@ fn parts(file: &ElfFile64<'_, LittleEndian>, places: &Places) -> Vec<CodePart> {
     parts
 }
 
-/// One stage of it.
+/// One stage of a pipeline.
 #[derive(Clone, Debug)]
 pub struct StageCode {
     /// Address of the first instruction.
     pub entry: u64,
-    /// Lanes of a wave.
+    /// Wave size.
     pub wave: WaveSize,
-    /// What each user-data SGPR holds, in PAL's numbers; as many as RSRC2 says.
+    /// The user-data entry of each user-data SGPR, in PAL's numbers; the count is that of RSRC2.
     pub user_data: Vec<u32>,
-    /// Vector registers of a wave.
+    /// Vector registers per wave.
     pub vgprs: usize,
-    /// Scratch bytes of a lane; 0 where RSRC2 does not enable scratch.
+    /// Scratch bytes per lane; 0 if RSRC2 does not enable scratch.
     pub scratch: u32,
-    /// What MODE starts with.
+    /// Initial MODE.
     pub mode: Mode,
 }
 
@@ -84,7 +85,7 @@ impl Pipeline {
     /// Puts an ELF into the memory of a machine.
     ///
     /// # Errors
-    /// Malformed: what the loader refuses.
+    /// Malformed: an ELF that the loader refuses.
     pub fn load(machine: &mut Machine, bytes: &[u8]) -> Result<Self> {
         let file = ElfFile64::<LittleEndian>::parse(bytes).map_err(|e| Error::malformed(format!("no ELF: {e}")))?;
         let places = upload(machine, &file)?;
@@ -160,7 +161,7 @@ mod r {
     pub const REL32_HI: u32 = 11;
 }
 
-/// Where each uploaded section is.
+/// Address of each uploaded section.
 type Places = BTreeMap<usize, u64>;
 
 fn upload(machine: &mut Machine, file: &ElfFile64<'_, LittleEndian>) -> Result<Places> {

@@ -1,7 +1,7 @@
 //! The machine: memory, programs, and waves that take turns.
 //!
-//! A workgroup's waves run one after the other, each until it ends or comes to a barrier; what they share is changed in
-//! that order, so the same input gives the same bytes. An error names the instruction and its address.
+//! A workgroup's waves run one after the other, each until it ends or reaches a barrier; shared memory changes in that
+//! order, so the same input gives the same bytes. An error names the instruction and its address.
 
 use super::control;
 use super::lds::{self, Lds};
@@ -16,7 +16,7 @@ use crate::target::GfxIp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// How much may be executed.
+/// Limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Instructions of all waves together.
@@ -29,19 +29,19 @@ impl Default for Limits {
     }
 }
 
-/// What was executed.
+/// Execution statistics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Instructions by class.
     pub instructions: BTreeMap<Class, u64>,
-    /// Lanes that vector instructions worked on.
+    /// Active lanes, summed over vector instructions.
     pub lane_operations: u64,
     /// Waves.
     pub waves: u64,
 }
 
 impl Stats {
-    /// All instructions.
+    /// Count of all instructions.
     pub fn total(&self) -> u64 {
         self.instructions.values().sum()
     }
@@ -63,7 +63,7 @@ impl Machine {
         Self { gfx, memory: Memory::default(), programs: Vec::new() }
     }
 
-    /// New memory of that many bytes, zeroed: its address, a multiple of 256.
+    /// Allocates that many zeroed bytes; returns their address, a multiple of 256.
     pub fn alloc(&mut self, bytes: usize) -> Result<u64> {
         self.memory.alloc(bytes)
     }
@@ -73,31 +73,31 @@ impl Machine {
         self.memory.read(address, bytes)
     }
 
-    /// Changes bytes of memory.
+    /// Writes bytes of memory.
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
         self.memory.write(address, bytes)
     }
 
-    /// Takes the memory of a range of zeros away; see [`Memory::set_absent`].
+    /// Removes the memory of a range of zeros; see [`Memory::set_absent`].
     pub fn set_absent(&mut self, address: u64, bytes: usize) {
         self.memory.set_absent(address, bytes);
     }
 
-    /// New memory with these bytes.
+    /// Allocates memory with these bytes.
     pub fn alloc_with(&mut self, bytes: &[u8]) -> Result<u64> {
         let address = self.alloc(bytes.len())?;
         self.write(address, bytes)?;
         Ok(address)
     }
 
-    /// New memory with this code, that waves may run.
+    /// Allocates memory with this code, for waves to run.
     pub fn load_code(&mut self, code: &[u8]) -> Result<u64> {
         let address = self.alloc_with(code)?;
         self.mark_code(address, code);
         Ok(address)
     }
 
-    /// Lets waves run what is in memory at an address.
+    /// Lets waves run the code at an address.
     pub(super) fn mark_code(&mut self, address: u64, code: &[u8]) {
         self.programs.push(Program::new(self.gfx, address, code));
     }
@@ -107,7 +107,7 @@ impl Machine {
         self.run_group_traced(waves, lds_bytes, limits, stats, None)
     }
 
-    /// The same, with an invocation followed.
+    /// [`Self::run_group`] with an invocation traced.
     pub fn run_group_traced(
         &mut self,
         waves: &mut [Wave],
@@ -150,7 +150,7 @@ impl Machine {
         result
     }
 
-    /// Notes what the waves at a barrier have stored and not waited for.
+    /// Records stores that the waves at a barrier have not waited for.
     fn meet(&mut self, waves: &[Wave], lds: &mut Lds) {
         self.memory.watch.settle();
         lds.watch.settle();

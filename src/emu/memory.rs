@@ -1,27 +1,26 @@
-//! The memory of the emulated GPU: allocations in one window of 4 GiB, so that the high half of every address is that of
-//! the code, as the drivers arrange it.
+//! The memory of the emulated GPU: allocations in one window of 4 GiB, so that all addresses have the high half of the
+//! code's, as the drivers arrange it.
 //!
-//! Between two allocations there is always a gap; an access that is not inside of one allocation is an error, whatever
-//! it would have hit.
+//! Between two allocations there is always a gap; an access not inside one allocation is an error.
 
 use super::watch::Watch;
 use crate::error::{Error, Result};
 use std::cell::Cell;
 
-/// The window. Below 2^47, for descriptors hold 48 bits of an address.
+/// The window. Below 2^47: descriptors hold 48 bits of an address.
 const WINDOW: u64 = 0x7f12_0000_0000;
 const GAP: u64 = 0x1000;
-/// Enough for every descriptor's idea of alignment.
+/// Alignment, in bytes, that any descriptor needs.
 const ALIGN: u64 = 256;
 
 /// Allocations by address.
 #[derive(Debug, Default)]
 pub struct Memory {
     blocks: Vec<Block>,
-    /// First and last address of what has an address and no memory.
+    /// First and last address of each range without memory.
     absent: Vec<(u64, u64)>,
     missed: Cell<bool>,
-    /// What the waves of a workgroup tell each other.
+    /// Check of data that the waves of a workgroup exchange.
     pub watch: Watch,
 }
 
@@ -41,7 +40,7 @@ impl Memory {
     /// High half of every address.
     pub const HIGH: u32 = (WINDOW >> 32) as u32;
 
-    /// New memory of that many bytes, zeroed.
+    /// Allocates that many zeroed bytes.
     ///
     /// # Errors
     /// Environment: the window is full.
@@ -55,12 +54,12 @@ impl Memory {
         Ok(address)
     }
 
-    /// From here on a range, which holds zeros, has no memory: a page of a sparse image that nobody bound.
+    /// From now on a range, which holds zeros, has no memory: an unbound page of a sparse image.
     pub fn set_absent(&mut self, address: u64, bytes: usize) {
         self.absent.push((address, address + (bytes as u64).saturating_sub(1)));
     }
 
-    /// The bytes of a texel, as zeros where it has no memory.
+    /// The bytes of a texel; zeros if it has no memory.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -71,7 +70,7 @@ impl Memory {
         self.read(address, bytes)
     }
 
-    /// Whether a texel without memory was read since this was asked.
+    /// Whether a texel without memory was read since the last call.
     pub fn take_missed(&self) -> bool {
         self.missed.take()
     }
@@ -79,7 +78,7 @@ impl Memory {
     /// The bytes of a range.
     ///
     /// # Errors
-    /// Malformed: not inside of one allocation, or stored too shortly before.
+    /// Malformed: not inside one allocation, or another wave's store may not have completed.
     pub fn read(&self, address: u64, bytes: usize) -> Result<&[u8]> {
         self.watch.load(address, bytes)?;
         let found = self.block(address).and_then(|index| self.blocks.get(index));
@@ -93,7 +92,7 @@ impl Memory {
     /// The bytes of a range, to be changed.
     ///
     /// # Errors
-    /// Malformed: not inside of one allocation.
+    /// Malformed: not inside one allocation.
     pub fn slice_mut(&mut self, address: u64, bytes: usize) -> Result<&mut [u8]> {
         self.watch.store(address, bytes);
         let found = self.block(address).and_then(|index| self.blocks.get_mut(index));
@@ -107,7 +106,7 @@ impl Memory {
     /// Writes bytes.
     ///
     /// # Errors
-    /// Malformed: not inside of one allocation.
+    /// Malformed: not inside one allocation.
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
         self.slice_mut(address, bytes.len()).map(|to| to.copy_from_slice(bytes))
     }

@@ -1,8 +1,8 @@
-//! An emulator of the machine: runs machine code as the hardware would, from registers and memory alone.
+//! An emulator of the GPU: runs machine code as the hardware would, from registers and memory alone.
 //!
-//! It proves without a GPU what the compiler and the linker made. Nothing is guessed: an instruction that is not done, an
-//! access outside of what was given, or a register setting without meaning is an error with the instruction's name and
-//! address. [`Machine`] is the way in. A class of instructions is a file, an instruction of it mostly a line.
+//! It tests the output of compiler and linker without a GPU. Nothing is guessed: an unimplemented instruction, an
+//! access outside the given memory, or a meaningless register setting is an error with the instruction's name and
+//! address. Entry point: [`Machine`]. Each class of instructions is a file, an instruction of it mostly a line.
 
 mod access;
 mod atomic;

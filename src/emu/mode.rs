@@ -1,7 +1,7 @@
 //! The MODE register, and arithmetic under it: rounding direction and denormals (isa-gfx10 1.4).
 //!
-//! Sums and products are made in f64 with the last bit odd where the exact value does not fit: rounding that once more,
-//! in any direction, gives what rounding the exact value would.
+//! Sums and products are made in f64, rounded to odd where inexact: rounding that once more, in any direction, gives
+//! the same as rounding the exact value.
 
 /// Rounding direction and denormals, as the register holds them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,12 +49,12 @@ impl Mode {
         self.bit(8)
     }
 
-    /// Output modifiers are ignored where the format keeps denormals (K).
+    /// Output modifiers are ignored if the format keeps denormals (K).
     pub fn omod32(self) -> bool {
         !self.bit(5) && !self.bit(9)
     }
 
-    /// The same for f16 and f64.
+    /// [`Self::omod32`] for f16 and f64.
     pub fn omod16_64(self) -> bool {
         !self.bit(7) && !self.bit(9)
     }
@@ -71,7 +71,7 @@ impl Mode {
         u64::from(x.to_bits())
     }
 
-    /// An f32 result of a value that f64 holds, the last bit odd where inexact.
+    /// An f32 result of an f64 value that was rounded to odd if inexact.
     pub fn narrow32(self, x: f64) -> u64 {
         self.out32(to_f32(x, self.round32()))
     }
@@ -94,7 +94,7 @@ impl Mode {
         if x != 0.0 && x.abs() < MIN_F16 && !self.bit(6) { 0f64.copysign(x) } else { x }
     }
 
-    /// An f16 result of a value that f64 holds, the last bit odd where inexact.
+    /// An f16 result of an f64 value that was rounded to odd if inexact.
     pub fn out16(self, x: f64) -> u64 {
         let bits = to_f16(x, self.round16_64());
         let subnormal = bits & 0x7c00 == 0 && bits & 0x3ff != 0;
@@ -135,13 +135,13 @@ impl Mode {
 /// Smallest normal f16.
 const MIN_F16: f64 = 6.103_515_625e-5;
 
-/// a + b, and if that is inexact, of the two neighbours the one with an odd last bit.
+/// a + b, rounded to odd if inexact.
 pub fn odd_add(a: f64, b: f64) -> f64 {
     let sum = a + b;
     if !sum.is_finite() {
         return sum;
     }
-    // What the rounding left over (Knuth's two-sum).
+    // The rounding error (Knuth's two-sum).
     let a_part = sum - b;
     let rest = (a - a_part) + (b - (sum - a_part));
     if rest == 0.0 || sum.to_bits() & 1 == 1 {
@@ -180,7 +180,7 @@ pub fn to_f16(x: f64, round: Round) -> u16 {
     if size.is_infinite() {
         return sign | 0x7c00;
     }
-    // Ten bits below the leading one, which for denormals stays at 2^-14.
+    // Ten bits below the leading one; for denormals it stays at 2^-14.
     let exponent = ((size.to_bits() >> 52) as i32 - 1023).clamp(-14, 15);
     let scaled = size * power(10 - exponent);
     let up = match round {
@@ -193,7 +193,7 @@ pub fn to_f16(x: f64, round: Round) -> u16 {
         _ if up => scaled.ceil(),
         _ => scaled.floor(),
     };
-    // At 2^11 the exponent steps up by itself: fields carry into each other as numbers do.
+    // At 2^11 the carry increments the exponent, as in any float encoding.
     let biased = (exponent + 14) as f64 * 1024.0 + whole;
     let infinite = if round == Round::Nearest || up { 31744.0 } else { 31743.0 };
     sign | biased.min(infinite) as u16
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn fma_is_rounded_once() {
         let keep = Mode(0xf0);
-        // The way of the other directions gives the same to nearest.
+        // To nearest, the code for the other directions gives the same.
         let check = |a: f32, b: f32, c: f32| {
             let exact = odd_add(f64::from(a) * f64::from(b), f64::from(c));
             let (ours, theirs) = (keep.fma32(a, b, c) as u32, to_f32(exact, Round::Nearest));

@@ -1,15 +1,15 @@
-//! Maps Vulkan's format names to the hardware's formats: the number of a descriptor, and which component each channel is.
+//! Maps Vulkan's format names to the hardware's formats: the number in a descriptor, and the component of each channel.
 
 use super::format::Format;
 use crate::abi::formats::{self, Channel, Number};
 use crate::error::{Error, Result};
 
-/// A format by its name.
+/// A format by its Vulkan name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedFormat {
     /// Components in memory.
     pub format: Format,
-    /// What red, green, blue and alpha are: 0 zero, 1 one, 4 to 7 a component.
+    /// Sources of red, green, blue and alpha: 0 zero, 1 one, 4 to 7 a component.
     pub selects: [u8; 4],
     /// Its number in descriptors.
     pub number: u16,
@@ -18,10 +18,10 @@ pub struct NamedFormat {
 }
 
 impl NamedFormat {
-    /// The format of a name of Vulkan's, with or without its prefix.
+    /// The format of a Vulkan name, with or without prefix.
     ///
     /// # Errors
-    /// Malformed: no such format. Unsupported: one that descriptors do not have, or the emulator does not.
+    /// Malformed: no such format. Unsupported: one that descriptors or the emulator lack.
     pub fn new(name: &str) -> Result<Self> {
         let bare = name.strip_prefix("VK_FORMAT_").unwrap_or(name);
         // Depth is read as red; texels of 64 bits are pairs of dwords.
@@ -57,7 +57,7 @@ impl NamedFormat {
         self.selects.map(|select| self.format.select(components, select))
     }
 
-    /// The texel of red, green, blue, alpha.
+    /// The texel of a red, green, blue, alpha colour.
     pub fn encode(&self, color: [u32; 4]) -> Result<Vec<u8>> {
         self.format.encode([4, 5, 6, 7].map(|wanted| {
             let channel = self.selects.iter().position(|select| *select == wanted);
@@ -70,12 +70,12 @@ impl NamedFormat {
         self.selects.into_iter().enumerate().filter(|(_, select)| *select >= 4).map(|(channel, _)| channel)
     }
 
-    /// Whether texels hold fractions of one.
+    /// Whether texels are normalised.
     pub fn is_normalized(&self) -> bool {
         matches!(self.numbers, formats::Number::Unorm | formats::Number::Snorm | formats::Number::Srgb)
     }
 
-    /// How far neighbouring values of a channel are apart near `x`; 0 for integers, and where nothing is rounded.
+    /// Distance of neighbouring values of a channel near `x`; 0 for integers, and where nothing is rounded.
     pub fn step(&self, channel: usize, x: f32) -> f64 {
         let component = self.selects.get(channel).map_or(0, |select| usize::from(select.saturating_sub(4)));
         let width = i32::from(self.widths.get(component).copied().unwrap_or(0));
@@ -88,14 +88,14 @@ impl NamedFormat {
         match self.numbers {
             formats::Number::Unorm => 1.0 / (2f64.powi(width) - 1.0),
             formats::Number::Snorm => 1.0 / (2f64.powi(width - 1) - 1.0),
-            // The curve is at most 2.4 times as steep as a line.
+            // The slope of the curve is at most 2.4 times that of a line.
             formats::Number::Srgb => 2.4 / 255.0,
             formats::Number::Float => f64::from(x.abs()).max(2f64.powi(-14)) * 2f64.powi(-fraction),
             _ => 0.0,
         }
     }
 
-    /// A value cut to what a texel can hold.
+    /// A value clamped to the range of a texel.
     pub fn limited(&self, x: f32) -> f32 {
         match self.numbers {
             Number::Unorm | Number::Srgb => x.clamp(0.0, 1.0),

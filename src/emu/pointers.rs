@@ -1,25 +1,25 @@
-//! The [`Pointer`]s of inputs in one run: which bytes become which address, and what a run left without them.
+//! The [`Pointer`]s of inputs in one run: the bytes that become addresses, and a run's output without them.
 
 use super::inputs::{Bound, Inputs, Pointer, Slot};
 use crate::error::{Context, Error, Result};
 
-/// Addresses, and where they stand.
+/// Addresses, and where they are stored.
 #[derive(Clone, Debug, Default)]
 pub struct Addresses(Vec<Standing>);
 
 #[derive(Clone, Copy, Debug)]
 struct Standing {
-    /// Position of the binding; none: the push constants.
+    /// Index of the binding; `None`: the push constants.
     within: Option<usize>,
     byte: usize,
     address: u64,
 }
 
 impl Addresses {
-    /// Every address, from that of a binding's first byte by its position.
+    /// All addresses; `of` gives the address of a binding's first byte by its index.
     ///
     /// # Errors
-    /// Malformed: pointers to what is no storage buffer, or that do not lie inside of a buffer or the push constants.
+    /// Malformed: pointers to no storage buffer, or not inside a buffer or the push constants.
     pub fn new(inputs: &Inputs, of: impl Fn(usize) -> u64) -> Result<Self> {
         let stand = |pointer: &Pointer| {
             let (to, bound) = find(inputs, pointer.to)?;
@@ -41,7 +41,7 @@ impl Addresses {
         inputs.pointers.iter().map(stand).collect::<Result<_>>().map(Self).at(|| "pointers")
     }
 
-    /// Writes them into the contents of a binding, or of the push constants.
+    /// Writes the addresses into the contents of a binding, or of the push constants.
     pub fn write(&self, within: Option<usize>, contents: &mut [u8]) {
         for standing in self.0.iter().filter(|s| s.within == within) {
             if let Some(to) = standing.place(contents) {
@@ -50,7 +50,7 @@ impl Addresses {
         }
     }
 
-    /// Where one stands still in what a run left of a binding, puts what the inputs have there.
+    /// Replaces each address that a run left unchanged by the input's bytes at that offset.
     pub fn restore(&self, inputs: &Inputs, binding: usize, left: &mut [u8]) {
         let before = inputs.bindings.get(binding).and_then(|b| b.bound.buffer());
         for standing in self.0.iter().filter(|s| s.within == Some(binding)) {

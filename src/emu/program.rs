@@ -1,6 +1,6 @@
-//! Decodes machine code into steps: each instruction once, its operation resolved by name.
+//! Decodes machine code into steps: each instruction once, with its operation resolved by name.
 //!
-//! What no class knows is a step too, and an error only if a wave comes to it.
+//! An instruction that no class knows is a step too, and an error only if a wave executes it.
 
 use super::issue::issued;
 use super::waits::Issue;
@@ -11,21 +11,21 @@ use crate::isa::instruction::{Fields, Instruction};
 use crate::target::GfxIp;
 use std::sync::Arc;
 
-/// An instruction, ready to be executed.
+/// An instruction, ready for execution.
 pub struct Step {
-    /// What was decoded.
+    /// The decoded instruction.
     pub inst: Instruction,
-    /// Its length.
+    /// Its length in dwords.
     pub dwords: u8,
-    /// What it does.
+    /// Its operation.
     pub run: Run,
-    /// For statistics.
+    /// Class for statistics.
     pub class: Class,
-    /// What it leaves outstanding.
+    /// Its outstanding work, if any.
     pub issue: Option<Issue>,
 }
 
-/// What an instruction does, by class.
+/// Operation of an instruction, by class.
 pub enum Run {
     /// Program control.
     Control(control::Control),
@@ -41,9 +41,9 @@ pub enum Run {
     Ds(lds::Ds),
     /// Image access.
     Image(image::Image),
-    /// Scalar load, interpolation, export: one of a kind.
+    /// Scalar load, interpolation, export: dispatched by encoding.
     Only,
-    /// Not done.
+    /// Not implemented.
     Unknown,
 }
 
@@ -117,13 +117,13 @@ impl Step {
         Self { inst, dwords: inst.dwords(), run, class, issue }
     }
 
-    /// Whether the emulator knows what it does.
+    /// Whether the emulator implements it.
     pub fn is_done(&self) -> bool {
         !matches!(self.run, Run::Unknown)
     }
 }
 
-/// Code in memory, and the steps known of it.
+/// Code in memory, and its steps decoded so far.
 pub struct Program {
     gfx: GfxIp,
     base: u64,

@@ -1,4 +1,4 @@
-//! Runs a pipeline ELF on given inputs and collects what it leaves.
+//! Runs a pipeline ELF on given inputs and collects the output.
 
 use super::bind::Bindings;
 use super::dispatch::Tables;
@@ -12,29 +12,29 @@ use crate::error::{Context, Error, Result};
 use crate::state::ResourceLayout;
 use crate::target::{GfxIp, Stage};
 
-/// What a run left behind.
+/// Output of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Bytes of each binding, in the order of the inputs; empty for samplers.
     pub bindings: Vec<Vec<u8>>,
     /// Attachments of a draw.
     pub targets: Option<Targets>,
-    /// What was executed.
+    /// Execution statistics.
     pub stats: Stats,
 }
 
-/// Loads a pipeline, binds what it is given, and dispatches or draws.
+/// Loads a pipeline, binds its inputs, and dispatches or draws.
 ///
 /// # Errors
-/// Malformed: the ELF, the inputs, or what the code does with them. Unsupported: what the emulator does not have.
+/// Malformed: the ELF, the inputs, or an access of the code. Unsupported: a feature that the emulator lacks.
 pub fn run(elf: &[u8], layout: &ResourceLayout, inputs: &Inputs, limits: Limits) -> Result<Outcome> {
     run_traced(elf, layout, inputs, limits, None)
 }
 
-/// The same, with an invocation followed.
+/// [`run`] with an invocation traced.
 ///
 /// # Errors
-/// As above.
+/// Those of [`run`].
 pub fn run_traced(
     elf: &[u8],
     layout: &ResourceLayout,

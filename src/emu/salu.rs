@@ -1,19 +1,19 @@
 //! Scalar arithmetic: SOP1, SOP2, SOPC, SOPK (isa-gfx10 3.1).
 //!
-//! An operation is a function from its operands and SCC to its result and SCC; operations on EXEC are apart, because they
-//! write two registers. To add one: a line in [`resolve`].
+//! An operation is a function from its operands and SCC to its result and SCC; operations on EXEC are separate, because
+//! they write two registers. To add one: a line in [`resolve`].
 
 use super::wave::Wave;
 use crate::error::Result;
 use crate::isa::instruction::ScalarFields;
 use crate::isa::{Entry, Kind, Op, Scalar};
 
-/// What a scalar operation reads.
+/// Inputs of a scalar operation.
 #[derive(Clone, Copy)]
 pub struct Args {
     a: u64,
     b: u64,
-    /// What the destination held.
+    /// Old value of the destination.
     old: u64,
     scc: bool,
 }
@@ -40,21 +40,21 @@ pub enum Salu {
     Value(fn(Args) -> (u64, bool)),
     /// SCC alone.
     Test(fn(Args) -> bool),
-    /// EXEC is made of the source and itself; the destination gets the old one, or the new.
+    /// EXEC becomes a function of the source and itself; the destination gets the old EXEC, or the new.
     Exec {
-        /// New EXEC of source and old.
+        /// New EXEC from source and old EXEC.
         combine: fn(u64, u64) -> u64,
-        /// The destination gets the new one.
+        /// The destination gets the new EXEC.
         write: bool,
     },
-    /// A register chosen by M0 is read, or written.
+    /// Reads or writes a register selected by M0.
     MoveRelative {
-        /// Index of the source, of the destination.
+        /// Whether the source, the destination is indexed.
         indexed: [bool; 2],
     },
 }
 
-/// The operation of a row.
+/// Operation of an instruction row.
 pub fn resolve(entry: &Entry) -> Option<Salu> {
     if let Some((combine, write)) = exec_operation(entry.op) {
         return Some(Salu::Exec { combine, write });
@@ -71,7 +71,7 @@ pub fn resolve(entry: &Entry) -> Option<Salu> {
     test(entry.mnemonic).map(Salu::Test).or_else(|| value(entry.mnemonic).map(Salu::Value))
 }
 
-/// New EXEC of source and old, and whether the destination gets the new one.
+/// New EXEC from source and old EXEC, and whether the destination gets the new one.
 type ExecOperation = (fn(u64, u64) -> u64, bool);
 
 fn exec_operation(op: Op) -> Option<ExecOperation> {
@@ -118,7 +118,7 @@ fn nonzero32(value: u64) -> (u64, bool) {
     (value, value != 0)
 }
 
-/// The same for 64 bits.
+/// [`nonzero32`] for 64 bits.
 fn nonzero64(value: u64) -> (u64, bool) {
     (value, value != 0)
 }
@@ -128,7 +128,7 @@ fn signed_overflow((value, overflow): (i32, bool)) -> (u64, bool) {
 }
 
 fn add_shifted(x: Args, shift: u32) -> (u64, bool) {
-    // The carry is of the whole sum, shifted bits included.
+    // The carry is that of the whole sum, shifted-out bits included.
     let sum = (x.a << shift) + x.b;
     (sum & 0xffff_ffff, sum >> 32 != 0)
 }
@@ -138,7 +138,7 @@ fn sub_borrow(x: Args, borrow: bool) -> (u64, bool) {
     (x.a.wrapping_sub(take) & 0xffff_ffff, take > x.a)
 }
 
-/// Width and offset of the scalar bit field operations; the width is cut to what is there.
+/// Bit field of the scalar operations; the width is clamped to the bits available.
 fn extract(x: Args, bits: u32, signed: bool) -> u64 {
     let offset = x.b32() & (bits - 1);
     let width = (x.b32() >> 16 & 0x7f).min(bits - offset);
@@ -158,7 +158,7 @@ fn leading(value: u64, bits: u32) -> u64 {
     if value == 0 { 0xffff_ffff } else { u64::from(zeros) }
 }
 
-/// How many bits from the top equal the sign; none for 0 and −1.
+/// Number of leading bits equal to the sign; `None` for 0 and −1.
 fn sign_bits(value: u64, bits: u32) -> u64 {
     let up = (value << (64 - bits)).cast_signed();
     let other = (if up < 0 { !up } else { up }).cast_unsigned() >> (64 - bits);
@@ -280,7 +280,7 @@ pub fn execute(op: Salu, entry: &Entry, fields: &ScalarFields, wave: &mut Wave) 
     let dst = fields.dst.unwrap_or(Scalar::Null);
     let (mut a, mut b) = (read(wave, 0)?, read(wave, 1)?);
     if entry.format == crate::isa::Format::Sopk {
-        // Only comparisons of unsigned numbers take the constant without its sign.
+        // Only unsigned comparisons zero-extend the constant.
         let signed = u64::from(i32::from(fields.imm.cast_signed()).cast_unsigned());
         let constant = if compares_unsigned(entry.op) { u64::from(fields.imm) } else { signed };
         // A comparison has the register first.

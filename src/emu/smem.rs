@@ -1,4 +1,4 @@
-//! Scalar loads (isa-gfx10 4.2): from an address, or through a buffer descriptor that cuts them off.
+//! Scalar loads (isa-gfx10 4.2): from an address, or through a buffer descriptor that bounds them.
 
 use super::buffer::Descriptor;
 use super::memory::Memory;
@@ -14,7 +14,7 @@ pub fn execute(inst: &Instruction, fields: &SmemFields, wave: &mut Wave, memory:
     let registers = usize::from(inst.entry.data_registers());
     let entry = inst.entry;
     let words = match () {
-        // Time stands still: a result that depended on it could not be compared.
+        // The clock is constant: results that depend on time could not be compared.
         () if entry.is(Traits::TIMER) => vec![0; registers],
         () if entry.is(Traits::INVALIDATES) => return Ok(()),
         () if entry.is(Traits::LOADS) && !entry.is(Traits::DESCRIPTOR) => {
@@ -25,7 +25,7 @@ pub fn execute(inst: &Instruction, fields: &SmemFields, wave: &mut Wave, memory:
         () if entry.is(Traits::LOADS) => {
             let descriptor = Descriptor::read(wave, fields.base);
             let first = offset & !3;
-            // Dwords beyond the end are 0 one by one (K).
+            // Dwords beyond the end are 0, each on its own (K).
             let read = |n: usize| {
                 let offset = first.wrapping_add(4 * n as u64);
                 if offset.saturating_add(4) > descriptor.scalar_limit() {

@@ -1,7 +1,7 @@
-//! One invocation, instruction by instruction: what is executed, from which part of the pipeline, and what it changes.
+//! Trace of one invocation: each executed instruction, its part of the pipeline, and the registers that it changes.
 //!
-//! [`Follow`] says which invocation; whoever starts waves tells [`Trace`] where in them it is. Registers are looked at from
-//! outside, before and after, so that an instruction's own reads stay its own.
+//! [`Follow`] selects the invocation; the code that starts waves tells [`Trace`] its wave and lane. Registers are
+//! compared before and after, without counting as reads of the instruction.
 
 use super::load::CodePart;
 use super::program::Step;
@@ -12,28 +12,28 @@ use crate::target::WaveSize;
 use serde::Serialize;
 use std::str::FromStr;
 
-/// Which invocation is followed.
+/// The invocation to trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Follow {
-    /// Of a dispatch, by its number in the whole grid.
+    /// Of a dispatch: global invocation id.
     Global([u32; 3]),
-    /// Of a dispatch, by workgroup and number in it.
+    /// Of a dispatch: workgroup and local id.
     Local {
         /// Workgroup.
         group: [u32; 3],
-        /// Number in it.
+        /// Local id.
         id: [u32; 3],
     },
-    /// A covered pixel; of every primitive, or of one in the order drawn. The first of each wave.
+    /// A covered pixel; of every primitive, or of one by draw order. The first of each wave.
     Pixel {
         /// Column and row.
         at: [u32; 2],
-        /// Number of the primitive.
+        /// Index of the primitive.
         primitive: Option<u32>,
     },
     /// A vertex, of every instance or of one.
     Vertex {
-        /// Its number, or index.
+        /// Its number, or its index.
         index: u32,
         /// Instance.
         instance: Option<u32>,
@@ -67,17 +67,17 @@ impl FromStr for Follow {
     }
 }
 
-/// What is told of the invocation.
+/// Events of the traced invocation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
     /// It begins.
     Invocation {
-        /// Name of the invocation, by stage and place.
+        /// Name of the invocation, with stage and position.
         name: String,
         /// Its lane.
         lane: usize,
-        /// Lanes of its wave.
+        /// Wave size.
         lanes: usize,
     },
     /// An instruction was executed by its wave.
@@ -87,7 +87,7 @@ pub enum Event {
 /// An executed instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Executed {
-    /// Byte in the code of the pipeline.
+    /// Byte offset in the code of the pipeline.
     pub offset: u64,
     /// Prolog, body or epilog.
     pub part: &'static str,
@@ -95,24 +95,24 @@ pub struct Executed {
     pub symbol: String,
     /// Disassembly.
     pub text: String,
-    /// Whether the lane takes part in vector instructions.
+    /// Whether the lane is active.
     pub active: bool,
-    /// What it changed.
+    /// Registers changed.
     pub changes: Vec<Change>,
 }
 
 /// A changed register.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// Its name; `exec` and `vcc` as masks, a vector register in the lane followed.
+    /// Its name; `exec` and `vcc` as masks, a vector register in the traced lane.
     pub register: String,
-    /// Before.
+    /// Old value.
     pub old: u64,
-    /// After.
+    /// New value.
     pub new: u64,
 }
 
-/// The state of a wave as far as an invocation sees it.
+/// The state of a wave that one invocation sees.
 struct Snapshot {
     scalars: [u32; 128],
     vector: Vec<u32>,
@@ -134,7 +134,7 @@ impl Snapshot {
         let vector = pairs.map(|(n, (old, new))| (format!("v{n}"), u64::from(*old), u64::from(*new)));
         let masks = [("vcc", Scalar::VccLo), ("exec", Scalar::ExecLo)];
         let masks = masks.map(|(name, low)| (name.to_owned(), self.mask(low, size), new.mask(low, size)));
-        // In wave32 the high halves are registers like others, of no mask.
+        // In wave32 the high halves are ordinary registers, not part of a mask.
         let in_mask = |s: Scalar| match s {
             Scalar::VccLo | Scalar::ExecLo => true,
             Scalar::VccHi | Scalar::ExecHi => size == WaveSize::W64,
@@ -151,42 +151,42 @@ impl Snapshot {
     }
 }
 
-/// Follows one invocation.
+/// Traces one invocation.
 pub struct Trace {
     follow: Follow,
     sink: Box<dyn FnMut(Event) -> Result<()>>,
     parts: Vec<CodePart>,
-    /// Wave of the workgroup, and lane.
+    /// Wave in the workgroup, and lane.
     target: Option<(usize, usize)>,
     before: Option<Snapshot>,
     followed: usize,
 }
 
 impl Trace {
-    /// Tells `sink` of an invocation.
+    /// Sends the events of an invocation to `sink`.
     pub fn new(follow: Follow, sink: impl FnMut(Event) -> Result<()> + 'static) -> Self {
         Self { follow, sink: Box::new(sink), parts: Vec::new(), target: None, before: None, followed: 0 }
     }
 
-    /// Which invocation is followed.
+    /// The traced invocation.
     pub fn follow(&self) -> Follow {
         self.follow
     }
 
-    /// How often it was run.
+    /// Number of times that it ran.
     pub fn followed(&self) -> usize {
         self.followed
     }
 
-    /// The parts of the pipeline that runs.
+    /// Sets the parts of the running pipeline.
     pub(super) fn set_parts(&mut self, parts: &[CodePart]) {
         self.parts = parts.to_vec();
     }
 
-    /// Waves are about to run, and the invocation is in this one of them, on this lane.
+    /// Begins waves; the invocation is in this one, on this lane.
     ///
     /// # Errors
-    /// What becomes of the telling.
+    /// Errors of the sink.
     pub(super) fn begin(
         &mut self,
         target: Option<(usize, usize)>,
@@ -199,15 +199,15 @@ impl Trace {
         (self.sink)(Event::Invocation { name: name.into(), lane, lanes })
     }
 
-    /// Before an instruction.
+    /// Records the state before an instruction.
     pub(super) fn before(&mut self, wave: &Wave, number: usize) {
         self.before = self.target.filter(|(n, _)| *n == number).map(|(_, lane)| Snapshot::of(wave, lane));
     }
 
-    /// After it.
+    /// Reports an instruction after it ran.
     ///
     /// # Errors
-    /// What becomes of the telling.
+    /// Errors of the sink.
     pub(super) fn after(&mut self, wave: &Wave, address: u64, step: &Step) -> Result<()> {
         let (Some(before), Some((_, lane))) = (self.before.take(), self.target) else { return Ok(()) };
         let part = self.parts.iter().rfind(|part| part.start <= address);

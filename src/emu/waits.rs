@@ -1,11 +1,11 @@
-//! What a wave has issued and not waited for (isa-gfx10 7.1): memory is accessed at once here, so a missing wait would not
-//! show in any result.
+//! Operations that a wave has issued and not waited for (isa-gfx10 7.1): memory is accessed at once here, so a missing
+//! wait would not change any result.
 //!
-//! Each counter has a queue. A wait takes from its front what has surely arrived: results of one kind come in order, those
-//! of several kinds, or of scalar loads, in none, so that only a wait for 0 helps. A register in whose place a result is
-//! still to come must be neither read nor written; one that an export is still to read must not be written, and EXEC
-//! counts as such. Which registers an instruction touches is not known beforehand: [`Wave`](super::wave::Wave) asks here
-//! whenever one is touched. Not judged: the order of accesses to memory by one wave.
+//! Each counter has a queue. A wait removes from its front what has surely completed: results of one kind complete in
+//! order, those of several kinds, or of scalar loads, in none, so that only a wait for 0 helps. A register with an
+//! outstanding result must be neither read nor written; one that an export still reads must not be written, EXEC
+//! included. The registers of an instruction are not known beforehand: [`Wave`](super::wave::Wave) asks here at each
+//! access. Not checked: the order of accesses to memory by one wave.
 
 use super::watch::Stored;
 use crate::isa::{Scalar, Vgpr};
@@ -13,18 +13,18 @@ use crate::isa::{Scalar, Vgpr};
 /// A counter of outstanding operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Counter {
-    /// `vmcnt`: vector memory, what returns something.
+    /// `vmcnt`: vector memory with a result.
     Vector,
     /// `lgkmcnt`: scalar memory, LDS, messages.
     Scalar,
     /// `expcnt`: exports.
     Export,
-    /// `vscnt`: vector memory, what returns nothing.
+    /// `vscnt`: vector memory without a result.
     Store,
 }
 
 impl Counter {
-    /// Every counter, in the order of their queues.
+    /// Every counter, in the order of the queues.
     pub const ALL: [Self; 4] = [Self::Vector, Self::Scalar, Self::Export, Self::Store];
 
     /// The assembler's name.
@@ -37,7 +37,7 @@ impl Counter {
         }
     }
 
-    /// The most that it counts: with more, nothing is issued.
+    /// Largest count: at that, nothing more is issued.
     const fn most(self) -> usize {
         match self {
             Self::Export => 7,
@@ -46,7 +46,7 @@ impl Counter {
     }
 }
 
-/// Operations that come to their end in order among themselves.
+/// Kinds of operations; those of one kind complete in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Scalar loads: in no order.
@@ -55,17 +55,17 @@ pub enum Kind {
     Lds,
     /// Messages.
     Message,
-    /// By a flat address, so LDS or memory.
+    /// Access by flat address, so LDS or memory.
     Flat,
-    /// The same, without result.
+    /// `Flat` without result.
     FlatStore,
     /// Vector memory without a sampler.
     Load,
-    /// With a sampler: counted in order with the others, but registers may be written before theirs.
+    /// With a sampler: counted in order with `Load`, but registers may be written earlier.
     Sample,
     /// Vector memory without result.
     Store,
-    /// Exports of colours, of depth, of nothing, of primitives.
+    /// Exports of colour, depth, null and primitives.
     Color,
     /// Exports of positions.
     Position,
@@ -85,7 +85,7 @@ impl Kind {
         }
     }
 
-    /// Whether the counter goes down in the order of these two.
+    /// Whether the counter is decremented in the order of these two.
     fn in_order(self, other: Self) -> bool {
         match self {
             Self::Smem | Self::Flat | Self::FlatStore => false,
@@ -132,7 +132,7 @@ impl Registers {
         code < 128 && self.scalars >> code & 1 == 1
     }
 
-    /// Takes in those of another set.
+    /// Adds the registers of another set.
     pub fn add(&mut self, other: &Self) {
         self.vgprs.iter_mut().zip(other.vgprs).for_each(|(to, from)| *to |= from);
         self.scalars |= other.scalars;
@@ -167,10 +167,10 @@ impl std::fmt::Display for Register {
     }
 }
 
-/// What an instruction leaves outstanding.
+/// Outstanding work of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Issue {
-    /// With what it comes to its end in order.
+    /// Kind that completes in order.
     pub kind: Kind,
     /// Registers that it will write.
     pub results: Registers,
@@ -186,17 +186,17 @@ pub struct Outstanding {
     pub mnemonic: &'static str,
     /// See `mnemonic`.
     pub at: u64,
-    /// What it stored in memory, in LDS; known only where several waves make a workgroup.
+    /// Bytes stored in memory and in LDS; recorded only if the workgroup has several waves.
     pub stored: [Vec<Stored>; 2],
 }
 
-/// What a wave has not waited for.
+/// Operations that a wave has not waited for.
 #[derive(Clone, Debug, Default)]
 pub struct Waits {
     queues: [Vec<Outstanding>; 4],
-    /// Registers to be written.
+    /// Registers with outstanding writes.
     unreadable: Registers,
-    /// These, and registers to be read.
+    /// `unreadable`, and registers with outstanding reads.
     unwritable: Registers,
 }
 
@@ -211,7 +211,7 @@ impl Waits {
         &self.unwritable
     }
 
-    /// Before an instruction is executed: vector memory writes registers in the order of its kind, so a second load may
+    /// Before an instruction executes: vector memory writes registers in the order of its kind, so a second load may
     /// have the destination of the first.
     pub fn begin(&mut self, issue: &Issue) {
         if matches!(issue.kind, Kind::Load | Kind::Sample) && !self.queues[Counter::Vector as usize].is_empty() {
@@ -219,7 +219,7 @@ impl Waits {
         }
     }
 
-    /// After it was executed.
+    /// After it has executed.
     pub fn issue(&mut self, issue: &Issue, mnemonic: &'static str, at: u64, stored: [Vec<Stored>; 2]) {
         for &counter in issue.kind.counters() {
             let queue = &mut self.queues[counter as usize];
@@ -231,7 +231,7 @@ impl Waits {
         self.collect(None);
     }
 
-    /// Waits until a counter is at most this.
+    /// Waits until a counter is at most `most`.
     pub fn wait(&mut self, counter: Counter, most: usize) {
         let queue = &mut self.queues[counter as usize];
         let Some(done) = queue.len().checked_sub(most).filter(|done| *done != 0) else { return };
@@ -245,7 +245,7 @@ impl Waits {
         }
     }
 
-    /// The counters' registers; results of one kind may be left out of those not to be written.
+    /// Recomputes the registers of all queues; results of one kind may be left out of `unwritable`.
     fn collect(&mut self, but: Option<Kind>) {
         self.unreadable = Registers::default();
         self.unwritable = Registers::default();
@@ -259,7 +259,7 @@ impl Waits {
         }
     }
 
-    /// Why a register must not be touched.
+    /// Reason why a register must not be accessed.
     pub fn reason(&self, register: Register, written: bool) -> String {
         let done = if written { "overwritten" } else { "read" };
         for (counter, queue) in Counter::ALL.into_iter().zip(&self.queues) {
@@ -274,7 +274,7 @@ impl Waits {
         format!("{register} is {done} too early")
     }
 
-    /// Everything that is outstanding, and by which counter.
+    /// All outstanding operations, with their counter.
     pub fn outstanding(&self) -> impl Iterator<Item = (Counter, &Outstanding)> {
         let all = Counter::ALL.into_iter().zip(&self.queues);
         all.flat_map(|(counter, queue)| queue.iter().map(move |o| (counter, o)))

@@ -1,61 +1,61 @@
-//! What waves tell each other through memory or LDS across a barrier: what a wave stored and had not waited for when it came
-//! there, no other wave may read until the next one.
+//! Cross-wave data through memory or LDS: what a wave stored and had not waited for when it reached a barrier must not
+//! be read by another wave until the next.
 //!
-//! Only where several waves make a workgroup; memory and LDS have one of these each.
+//! Only if a workgroup has several waves; memory and LDS each have one of these.
 
 use super::waits::{Counter, Outstanding};
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Bytes that were stored, by their addresses.
+/// Address range of stored bytes.
 pub type Stored = Range<u64>;
 
 /// Stores of the waves of a workgroup.
 #[derive(Clone, Debug, Default)]
 pub struct Watch {
     on: bool,
-    /// Of the instruction that is executed.
+    /// Stores of the current instruction.
     log: Vec<Stored>,
-    /// First byte to end, the wave, and what to say.
+    /// First byte to end, wave, and error message.
     unsettled: BTreeMap<u64, (u64, usize, String)>,
-    /// The wave that is executed.
+    /// The running wave.
     wave: usize,
 }
 
 impl Watch {
-    /// Begins, or ends.
+    /// Enables or disables it, and clears it.
     pub fn set(&mut self, on: bool) {
         *self = Self { on, ..Self::default() };
     }
 
-    /// Another wave's turn.
+    /// Switches to another wave.
     pub fn turn(&mut self, wave: usize) {
         self.wave = wave;
     }
 
-    /// Bytes are stored.
+    /// Records a store.
     pub fn store(&mut self, address: u64, bytes: usize) {
         if self.on {
             self.log.push(address..address.saturating_add(bytes as u64));
         }
     }
 
-    /// What was stored since this was last asked.
+    /// Stores since the last call.
     pub fn take(&mut self) -> Vec<Stored> {
         std::mem::take(&mut self.log)
     }
 
-    /// Bytes are loaded.
+    /// Checks a load.
     ///
     /// # Errors
-    /// Malformed: another wave had not waited for what it stored there.
+    /// Malformed: another wave stored there and had not waited for it.
     pub fn load(&self, address: u64, bytes: usize) -> Result<()> {
         if self.unsettled.is_empty() {
             return Ok(());
         }
         let end = address.saturating_add(bytes as u64);
-        // Stores are of 16 bytes at most.
+        // Stores are at most 16 bytes.
         let near = self.unsettled.range(address.saturating_sub(16)..end);
         match near.into_iter().find(|(_, (stored, wave, _))| *stored > address && *wave != self.wave) {
             None => Ok(()),
@@ -65,12 +65,12 @@ impl Watch {
         }
     }
 
-    /// At a barrier: what was unsettled before is not any more.
+    /// At a barrier: stores unsettled before are settled.
     pub fn settle(&mut self) {
         self.unsettled.clear();
     }
 
-    /// What a wave brings to the barrier.
+    /// Records a store that a wave has not waited for at the barrier.
     pub fn bring(&mut self, wave: usize, counter: Counter, from: &Outstanding, stored: &[Stored]) {
         for range in stored {
             let what = format!("{} at {:#x} ({})", from.mnemonic, from.at, counter.name());

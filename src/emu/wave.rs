@@ -1,7 +1,7 @@
-//! The state of one wave, and how operands are read from and written to it.
+//! The state of one wave, and access to operands in it.
 //!
-//! Registers that nothing has written hold [`POISON`], so that what depends on them shows. EXEC, VCC and M0 live in the
-//! scalar file under their operand codes.
+//! Unwritten registers hold [`POISON`], so that a dependence on them shows. EXEC, VCC and M0 are in the scalar file
+//! under their operand codes.
 
 use super::fixed_function::{Export, Parameters};
 use super::mode::{Mode, Round, to_f16};
@@ -12,33 +12,33 @@ use crate::target::WaveSize;
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// The most lanes there are.
+/// Largest wave size.
 pub const LANES: usize = 64;
-/// A value for every lane.
+/// One value per lane.
 pub type Lanes = [u64; LANES];
-/// What unwritten registers hold: a signalling NaN of f32, and of f16 in its high half.
+/// Value of unwritten registers: a signalling NaN in f32, and in f16 in its high half.
 pub const POISON: u32 = 0x7dad_beef;
 
-/// High halves of the addresses that mean LDS and scratch in a flat access.
+/// High halves of the LDS and scratch aperture addresses in a flat access.
 pub const SHARED_APERTURE: u32 = 0x0001_0000;
 /// See [`SHARED_APERTURE`].
 pub const PRIVATE_APERTURE: u32 = 0x0002_0000;
 
-/// Where a wave stands.
+/// Execution state of a wave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Goes on.
+    /// Can run.
     Running,
     /// Waits for the other waves of its workgroup.
     Barrier,
-    /// Has ended.
+    /// Ended.
     Ended,
 }
 
 /// One wave.
 #[derive(Clone, Debug)]
 pub struct Wave {
-    /// Lanes.
+    /// Wave size.
     pub size: WaveSize,
     /// Address of the next instruction.
     pub pc: u64,
@@ -46,33 +46,33 @@ pub struct Wave {
     pub scc: bool,
     /// Rounding and denormals.
     pub mode: Mode,
-    /// Where it stands.
+    /// Execution state.
     pub state: State,
     /// FLAT_SCRATCH.
     pub flat_scratch: u64,
-    /// What it has exported, in order.
+    /// Exports so far, in order.
     pub exports: Vec<Export>,
     /// Parameters to interpolate.
     pub parameters: Option<Arc<Parameters>>,
     sgprs: Box<[u32; 128]>,
     vgprs: Box<[[u32; LANES]]>,
-    /// What it has issued and not waited for.
+    /// Operations issued and not waited for.
     pub waits: Waits,
-    /// What went wrong with a register in the instruction that is executed.
+    /// Register error of the current instruction.
     fault: Cell<Option<Fault>>,
 }
 
-/// What can go wrong with a register.
+/// Error in a register access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
-    /// There is no such vector register.
+    /// The vector register does not exist.
     Beyond(usize),
-    /// It is used before what was issued is done with it.
+    /// An outstanding operation still needs it.
     Early { register: Register, written: bool },
 }
 
 impl Wave {
-    /// A wave with these lanes active, that starts at `pc`.
+    /// A wave with these active lanes that starts at `pc`.
     pub fn new(size: WaveSize, pc: u64, mode: Mode, exec: u64) -> Self {
         let mut wave = Self {
             size,
@@ -92,7 +92,7 @@ impl Wave {
         wave
     }
 
-    /// Takes away the vector registers from `count` on.
+    /// Removes the vector registers from `count` on.
     pub fn limit_vgprs(&mut self, count: usize) {
         let mut rows = std::mem::take(&mut self.vgprs).into_vec();
         rows.truncate(count);
@@ -104,7 +104,7 @@ impl Wave {
         self.size.lanes() as usize
     }
 
-    /// The bits of all lanes.
+    /// Mask of all lanes.
     pub fn all(&self) -> u64 {
         match self.size {
             WaveSize::W32 => u64::from(u32::MAX),
@@ -173,7 +173,7 @@ impl Wave {
         self.set_sgpr(s, 1, (value >> 32) as u32);
     }
 
-    /// A lane mask: the next register is untouched in wave32 (K).
+    /// A lane mask: the next register is not read in wave32 (K).
     pub fn mask(&self, s: Scalar) -> u64 {
         match self.size {
             WaveSize::W32 => u64::from(self.scalar(s)),
@@ -189,7 +189,7 @@ impl Wave {
         }
     }
 
-    /// VCC as a mask is zero.
+    /// Whether VCC as a mask is zero.
     pub fn vccz(&self) -> bool {
         self.mask(Scalar::VccLo) == 0
     }
@@ -215,7 +215,7 @@ impl Wave {
         self.vgprs.get(register).ok_or_else(|| no_register(register))
     }
 
-    /// A vector register of all lanes, to be changed.
+    /// A vector register of all lanes, mutable.
     pub fn row_mut(&mut self, v: Vgpr, n: usize) -> Result<&mut [u32; LANES]> {
         let register = usize::from(v.0) + n;
         if self.waits.unwritable().has_vector(register) {
@@ -237,17 +237,17 @@ impl Wave {
         }
     }
 
-    /// All scalar registers, looked at from outside.
+    /// All scalar registers, without checks.
     pub fn scalars(&self) -> &[u32; 128] {
         &self.sgprs
     }
 
-    /// All vector registers of a lane, looked at from outside.
+    /// All vector registers of a lane, without checks.
     pub fn column(&self, lane: usize) -> impl Iterator<Item = u32> {
         self.vgprs.iter().map(move |row| row.get(lane).copied().unwrap_or(0))
     }
 
-    /// The first use of a register that came too early.
+    /// Records the first register access that came too early.
     #[cold]
     fn early(&self, register: Register, written: bool) {
         if self.fault.get().is_none() {
@@ -255,15 +255,15 @@ impl Wave {
         }
     }
 
-    /// Forgets how registers were used.
+    /// Clears the record of register errors.
     pub fn begin(&mut self) {
         self.fault.set(None);
     }
 
-    /// Whether a register was used that the wave does not have, or that was not waited for, since the instruction began.
+    /// Checks whether a missing or outstanding register was accessed since the instruction began.
     ///
     /// # Errors
-    /// Malformed: it was.
+    /// Malformed: one was.
     pub fn check_registers(&self) -> Result<()> {
         match self.fault.take() {
             None => Ok(()),
@@ -272,10 +272,10 @@ impl Wave {
         }
     }
 
-    /// The value of an operand that is the same for all lanes.
+    /// The value of a uniform operand.
     ///
     /// # Errors
-    /// Malformed: a vector register. Unsupported: a value that this emulator does not have.
+    /// Malformed: a vector register. Unsupported: a value that this emulator lacks.
     pub fn uniform(&self, src: Src, kind: Kind) -> Result<u64> {
         Ok(match src {
             Src::Scalar(s) => match kind {
@@ -299,7 +299,7 @@ impl Wave {
                 let value = i64::from(i).cast_unsigned();
                 match kind {
                     Kind::B64 | Kind::F64 | Kind::Mask => value,
-                    // In halves the high half is the sign, which packed operations read.
+                    // For f16 the high half is the sign, which packed operations read.
                     _ => value & 0xffff_ffff,
                 }
             }
@@ -322,7 +322,7 @@ impl Wave {
         })
     }
 
-    /// The values of an operand, lane by lane; those of inactive lanes too.
+    /// The values of an operand per lane, inactive lanes included.
     pub fn gather(&self, src: Src, kind: Kind, out: &mut Lanes) -> Result<()> {
         match src {
             Src::Vgpr(v) => {

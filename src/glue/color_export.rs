@@ -1,8 +1,8 @@
-//! The colour epilog: what a fragment body returned, converted to the attachments' formats and exported.
+//! The colour epilog: the fragment body's outputs, converted to the attachments' formats and exported.
 //!
-//! On entry EXEC holds the pixels that survive, and the values are complete. Depth goes first; every export says that the
-//! lane mask is valid, the last one that it is the last. An exported register is read some time later, so none is written
-//! again: a conversion takes the place of its source only if nothing else wants that source.
+//! On entry EXEC holds the live pixels, and the values are complete. Depth goes first; every export has `vm` set, the
+//! last one `done`. An exported register is read some time later, so none is written again: a conversion replaces its
+//! source only if the source has no other use.
 
 use super::piece::{Attach, GluePiece, Recorder};
 use crate::abi::exports::{ColorExport, ColorExportPlan, ExportFormat, MAX_TARGETS, Packing};
@@ -13,18 +13,18 @@ use crate::metadata::interface::{ColorOutput, ComponentType, FragmentInterface};
 use crate::target::GfxIp;
 use serde::{Deserialize, Serialize};
 
-/// All that decides a colour epilog.
+/// Inputs of a colour epilog, all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ColorExportKey {
     /// Depth, stencil and sample mask.
     pub depth: DepthValues,
-    /// Colours in the order of their export.
+    /// Colours in export order.
     pub colors: Vec<ColorValue>,
-    /// An export of nothing, for a shader that kills.
+    /// A null export, for a shader that kills.
     pub dummy: bool,
 }
 
-/// Registers of what goes to the depth target.
+/// Registers of the depth target's values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct DepthValues {
     /// Depth.
@@ -40,9 +40,9 @@ pub struct DepthValues {
 pub struct ColorValue {
     /// Hardware target.
     pub target: u8,
-    /// How it travels.
+    /// Its export format.
     pub format: ExportFormat,
-    /// What a component is.
+    /// Type of a component.
     pub ty: ComponentType,
     /// Registers of the components that are sent, in the order of the export's sources.
     pub vgprs: [Option<u32>; 4],
@@ -50,14 +50,14 @@ pub struct ColorValue {
     pub alpha_is_one: bool,
 }
 
-/// Alpha among the components of a colour.
+/// Index of alpha among the components of a colour.
 const ALPHA: u8 = 3;
 
 impl ColorExportKey {
-    /// The key of a plan over what this fragment body returns.
+    /// The key of a plan for the values that this fragment body returns.
     ///
     /// # Errors
-    /// Malformed: the body says it writes depth, stencil or sample mask and does not return it.
+    /// Malformed: the body says that it writes depth, stencil or sample mask but does not return it.
     pub fn new(fragment: &FragmentInterface, plan: &ColorExportPlan) -> Result<Self> {
         let returned = |written: bool, register: Option<u32>, what: &str| match (written, register) {
             (true, None) => Err(Error::malformed(format!("{what} is written but not returned"))),
@@ -120,7 +120,7 @@ struct Epilog<'a> {
     exports: Vec<(ExpTarget, ExpSources)>,
 }
 
-/// As a float of the operation's width.
+/// 1.0 as a float of the operation's width.
 const ONE: Src = Src::Float(InlineFloat::One);
 
 /// A value in a register, and whether the register may be written.
@@ -186,7 +186,7 @@ impl<'a> Epilog<'a> {
         Ok(Value { register: self.out.vgpr(register)?, ours: uses == 1 })
     }
 
-    /// A register to put the result of converting `value` into.
+    /// A register for the result of converting `value`.
     fn target(&mut self, value: Value) -> Result<Value> {
         if value.ours {
             return Ok(value);
@@ -194,14 +194,14 @@ impl<'a> Epilog<'a> {
         Ok(Value { register: self.fresh()?, ours: true })
     }
 
-    /// A register that nothing has been in.
+    /// A register that was never used.
     fn fresh(&mut self) -> Result<Vgpr> {
         let register = self.out.vgpr(self.next_vgpr)?;
         self.next_vgpr += 1;
         Ok(register)
     }
 
-    /// 8 and 16 bits to 32.
+    /// Widens 8 and 16 bits to 32.
     fn widen(&mut self, values: [Option<Value>; 4], ty: ComponentType) -> Result<[Option<Value>; 4]> {
         if ty.bits == 32 {
             return Ok(values);
@@ -221,7 +221,7 @@ impl<'a> Epilog<'a> {
         Ok(wide)
     }
 
-    /// Pairs of channels into 16 bits each. A channel without value beside one with is zero; alpha may be 1 instead.
+    /// Packs pairs of channels into 16 bits each. A missing half of a pair is 0; alpha may be 1 instead.
     fn pack(&mut self, op: Op, [r, g, b, a]: [Option<Value>; 4], alpha_is_one: bool) -> Result<ExpSources> {
         let mut pairs = [None; 2];
         for (pair, (low, high, one)) in pairs.iter_mut().zip([(r, g, false), (b, a, alpha_is_one)]) {

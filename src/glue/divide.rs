@@ -1,10 +1,10 @@
 //! Unsigned division by a constant, as a multiplication (Granlund and Montgomery's method).
 //!
-//! For a divisor d that is no power of two and s = ceil(log2 d), m = floor(2^32 (2^s - d) / d) + 1 gives for every 32-bit n
-//! the quotient (((n - h) >> 1) + h) >> (s - 1) with h the high half of m n. Where d happens to have a 32-bit multiplier
-//! that is exact over all of n, that one saves three instructions.
+//! For a divisor d that is no power of two and s = ceil(log2 d), m = floor(2^32 (2^s - d) / d) + 1 gives, for any
+//! 32-bit n, the quotient (((n - h) >> 1) + h) >> (s - 1) with h the high half of m n. If d has a 32-bit multiplier
+//! that is exact for all n, that one saves three instructions.
 
-/// How to divide.
+/// Method of a division.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Division {
     /// `n >> shift`
@@ -18,14 +18,14 @@ pub(super) enum Division {
     },
     /// With h = `mul_hi(n, multiplier)`: `(((n - h) >> 1) + h) >> shift`
     MultiplyAdd {
-        /// The low 32 bits of a multiplier of 33.
+        /// The low 32 bits of a 33-bit multiplier.
         multiplier: u32,
         /// The shift.
         shift: u32,
     },
 }
 
-/// The way to divide by `divisor`, or `None` for zero.
+/// Division by `divisor`, or `None` for zero.
 pub(super) fn division(divisor: u32) -> Option<Division> {
     if divisor == 0 {
         return None;
@@ -36,7 +36,8 @@ pub(super) fn division(divisor: u32) -> Option<Division> {
     let d = u64::from(divisor);
     // ceil(log2 d), 2 to 32.
     let s = u32::BITS - (divisor - 1).leading_zeros();
-    // The least k with 2^(32+k) rounded up to a multiple of d off by at most 2^k: then ceil(2^(32+k) / d) is exact.
+    // The least k for which 2^(32+k), rounded up to a multiple of d, is off by at most 2^k: ceil(2^(32+k) / d) is
+    // exact.
     for k in 0..s {
         let power = 1u64 << (32 + k);
         let multiplier = power.div_ceil(d);

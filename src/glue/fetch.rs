@@ -1,9 +1,9 @@
-//! The fetch prolog: loads a vertex body's attributes into v4 and up and goes on into the body.
+//! The fetch prolog: loads a vertex body's attributes into v4 and up and falls through into the body.
 //!
-//! Contract (pal-abi 2.3): entry SGPRs and v0 to v3 stay as they are, all loads have arrived at the end, and registers above
-//! the entry SGPRs and above the fetched VGPRs are free for the prolog. The SGPR after the user data is an entry SGPR too:
-//! the hardware puts the scratch wave offset there if RSRC2.SCRATCH_EN is set. It is left alone in any case: that costs
-//! one register of 104, and bodies with and without scratch share a prolog. Descriptors are loaded in batches as large as
+//! Contract (pal-abi 2.3): entry SGPRs and v0 to v3 are unchanged, all loads have arrived at the end, and registers
+//! above the entry SGPRs and the fetched VGPRs are free for the prolog. The SGPR after the user data is an entry SGPR
+//! too: the hardware puts the scratch wave offset there if RSRC2.SCRATCH_EN is set. It is unchanged in any case: that
+//! costs one register of 104, and bodies with and without scratch share a prolog. Descriptor batches are as large as
 //! the free SGPRs allow: a load reads its descriptor when it is issued, so the next batch may overwrite it.
 
 use super::divide::{Division, division};
@@ -16,10 +16,10 @@ use crate::metadata::interface::UserData;
 use crate::target::{GfxIp, Stage};
 use serde::{Deserialize, Serialize};
 
-/// All that decides a fetch prolog. Registers that the plan has no use for are not in it.
+/// Inputs of a fetch prolog, all of them. Registers that the plan does not use are not in it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FetchKey {
-    /// What to fetch.
+    /// The fetches.
     pub plan: FetchPlan,
     /// SGPR with the low half of the vertex-buffer table's address.
     pub vertex_buffer_table: Option<u32>,
@@ -27,25 +27,25 @@ pub struct FetchKey {
     pub base_vertex: Option<u32>,
     /// SGPR of the first instance.
     pub base_instance: Option<u32>,
-    /// SGPRs that the body expects untouched: those that the hardware loads, with the scratch wave offset.
+    /// SGPRs that the body expects unchanged: those that the hardware loads, with the scratch wave offset.
     pub entry_sgprs: u32,
 }
 
-/// SGPRs of the scratch wave offset.
+/// Number of SGPRs of the scratch wave offset.
 const SCRATCH_OFFSET_SGPRS: u32 = 1;
 
 const VERTEX_ID: Vgpr = Vgpr(0);
 const INSTANCE_ID: Vgpr = Vgpr(3);
 const DESCRIPTOR_BYTES: u32 = 16;
 const DESCRIPTOR_SGPRS: u32 = 4;
-/// What the offset field of a buffer load holds.
+/// Largest value of the offset field in a buffer load.
 const MAX_OFFSET: u32 = 0xfff;
 
 impl FetchKey {
     /// The key for a body with these user data and this many entry SGPRs, the scratch wave offset not counted.
     ///
     /// # Errors
-    /// Malformed: the body was not given what a prolog needs.
+    /// Malformed: the body lacks user data that a prolog needs.
     pub fn new(plan: FetchPlan, user_data: &[UserData], entry_sgprs: u32) -> Result<Self> {
         let register = |what: UserData, wanted: bool| {
             let found = (0u32..).zip(user_data).find(|(_, data)| **data == what).map(|(register, _)| register);
@@ -81,7 +81,7 @@ struct Prolog<'a> {
     next_vgpr: u32,
     /// Index values computed so far.
     indices: Vec<((VertexIndex, u32), Vgpr)>,
-    /// Where each load put its first channel.
+    /// First register of each load.
     loaded: Vec<Vgpr>,
 }
 
@@ -124,7 +124,7 @@ impl<'a> Prolog<'a> {
                 self.load_descriptor(data, table, *binding)?;
                 places.push((*binding, data));
             }
-            // Index arithmetic hides behind the first batch.
+            // Index arithmetic overlaps the first batch.
             for load in &plan.loads {
                 self.index(load.index, load.skip)?;
             }
@@ -152,7 +152,7 @@ impl<'a> Prolog<'a> {
         Ok(())
     }
 
-    /// The register with an index, computed where it is wanted first.
+    /// The register with an index, computed at its first use.
     fn index(&mut self, index: VertexIndex, skip: u32) -> Result<Vgpr> {
         if let Some((_, register)) = self.indices.iter().find(|(known, _)| *known == (index, skip)) {
             return Ok(*register);
@@ -219,7 +219,7 @@ impl<'a> Prolog<'a> {
         Ok(())
     }
 
-    /// Gives each load its registers: the fetched ones themselves where the channels lie there in order, else others.
+    /// Assigns registers to each load: the fetched ones themselves if the channels are there in order, else others.
     fn place_loads(&mut self) -> Result<()> {
         for (number, load) in (0u32..).zip(&self.key.plan.loads) {
             let dwords = (SYSTEM_VGPRS..).zip(&self.key.plan.dwords);
@@ -283,8 +283,8 @@ impl<'a> Prolog<'a> {
         Ok(())
     }
 
-    /// Puts into each fetched register what belongs there. From the last to the first: halves that were loaded in place
-    /// are two to a register, and spread upwards.
+    /// Moves values into the fetched registers. From the last to the first: 16-bit channels loaded in place are two per
+    /// register, and spread upwards.
     fn settle(&mut self) -> Result<()> {
         let plan = &self.key.plan;
         for (number, dword) in plan.dwords.iter().enumerate().rev() {

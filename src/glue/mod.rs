@@ -1,6 +1,7 @@
 //! Prologs and epilogs: a key in, machine code out, no compiler.
 //!
-//! [`plan`] looks at the stages and the state and names the pieces; [`emit`] writes one from its key and nothing else.
+//! [`fetch_key`], [`param_export_key`] and [`color_export_key`] look at a stage and the state and name a piece; [`emit`] writes it from its key
+//! and nothing else.
 //! Invariant: equal keys give equal bytes, and a key holds nothing that the bytes do not show. No piece contains the joint
 //! to its body: the linker lets code fall through, or branches. To add a kind of piece: a file with its key and `emit`, and
 //! a variant of [`GlueKey`].
@@ -27,17 +28,17 @@ use crate::abi::exports::ColorExportPlan;
 use crate::abi::fetch::FetchPlan;
 use crate::abi::params::ParamPlan;
 use crate::error::{Context, Error, Result};
-use crate::metadata::interface::{StageInterface, StageKind};
-use crate::state::PipelineState;
+use crate::metadata::interface::{ExportedFormats, StageInterface, StageKind};
+use crate::state::{ColorState, VertexInputState};
 use crate::target::GfxIp;
 use serde::{Deserialize, Serialize};
 
-/// All that decides the bytes of one piece.
+/// Inputs that decide the bytes of one piece.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct GlueKey {
     /// GPU.
     pub target: GfxIp,
-    /// Which piece.
+    /// The piece.
     pub piece: PieceKey,
 }
 
@@ -51,7 +52,7 @@ pub enum PieceKey {
     ParamExport(ParamExportKey),
     /// After a fragment body: exports its colours and depth.
     ColorExport(ColorExportKey),
-    /// Alone: stands for the fragment shader of a pipeline that has none.
+    /// Alone: the fragment shader of a pipeline without one.
     NullFragment,
 }
 
@@ -69,59 +70,31 @@ pub fn emit(key: &GlueKey) -> Result<GluePiece> {
     }
 }
 
-/// What a graphics pipeline needs between and around its stages.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct GluePlan {
-    /// Before the vertex body.
-    pub fetch: Option<GlueKey>,
-    /// After the vertex body.
-    pub param_export: Option<GlueKey>,
-    /// After the fragment body, or in its place.
-    pub fragment: Option<GlueKey>,
-    /// How parameters cross, for the registers.
-    pub params: ParamPlan,
-    /// How colours are exported, for the registers.
-    pub colors: ColorExportPlan,
-}
-
-impl GluePlan {
-    /// The keys that are there, in the order of the code.
-    pub fn keys(&self) -> impl Iterator<Item = &GlueKey> {
-        [&self.fetch, &self.param_export, &self.fragment].into_iter().flatten()
-    }
-}
-
-/// Names the pieces for a vertex stage and, unless nothing is shaded, a fragment stage.
+/// Names the prolog that fetches the attributes of a vertex stage.
 ///
 /// # Errors
-/// Malformed: state or interfaces that contradict themselves. Needs a full compile: what no joint can carry.
-pub fn plan(state: &PipelineState, vertex: &StageInterface, fragment: Option<&StageInterface>) -> Result<GluePlan> {
+/// Malformed: a state that contradicts itself, or another stage. Needs a full compile: what no joint can carry.
+pub fn fetch_key(vertex: &StageInterface, state: &VertexInputState) -> Result<GlueKey> {
     let target = vertex.target;
-    let StageKind::Vertex(vs) = &vertex.kind else { return Err(Error::bug("the first stage is not a vertex stage")) };
-    let fs = match fragment.map(|stage| &stage.kind) {
-        None => None,
-        Some(StageKind::Fragment(fs)) => Some(fs),
-        Some(_) => return Err(Error::bug("the second stage is not a fragment stage")),
-    };
-    let key = |piece| Some(GlueKey { target, piece });
-    let fetch_key = || {
-        let plan = FetchPlan::new(target, &vs.inputs, &state.vertex)?;
-        FetchKey::new(plan, &vertex.user_data, vertex.entry_sgprs)
-    };
-    let params = ParamPlan::new(fs.map_or(&[], |fs| &fs.inputs), &vs.params)?;
-    let colors = match fs {
-        Some(fs) => ColorExportPlan::new(target, fs, &state.color).at(|| "colour state")?,
-        None => ColorExportPlan::default(),
-    };
-    Ok(GluePlan {
-        fetch: if vertex.prolog { key(PieceKey::Fetch(fetch_key()?)) } else { None },
-        param_export: if vertex.epilog { key(PieceKey::ParamExport(ParamExportKey::new(&params))) } else { None },
-        fragment: match (fs, fragment) {
-            (Some(fs), Some(stage)) if stage.epilog => key(PieceKey::ColorExport(ColorExportKey::new(fs, &colors)?)),
-            (None, _) => key(PieceKey::NullFragment),
-            _ => None,
-        },
-        params,
-        colors,
-    })
+    let StageKind::Vertex(vs) = &vertex.kind else { return Err(Error::bug("a prolog for no vertex stage")) };
+    let plan = FetchPlan::new(target, &vs.inputs, state)?;
+    let key = FetchKey::new(plan, &vertex.user_data, vertex.entry_sgprs)?;
+    Ok(GlueKey { target, piece: PieceKey::Fetch(key) })
+}
+
+/// Names the epilog that exports what a plan leaves to it.
+pub fn param_export_key(target: GfxIp, plan: &ParamPlan) -> GlueKey {
+    GlueKey { target, piece: PieceKey::ParamExport(ParamExportKey::new(plan)) }
+}
+
+/// How the colours and depth of a fragment stage are exported, for the registers, and the epilog's name if there is one.
+///
+/// # Errors
+/// Malformed: a state that contradicts itself, or another stage.
+pub fn color_export_key(fragment: &StageInterface, state: &ColorState) -> Result<(ExportedFormats, Option<GlueKey>)> {
+    let target = fragment.target;
+    let StageKind::Fragment(fs) = &fragment.kind else { return Err(Error::bug("an epilog for no fragment stage")) };
+    let plan = ColorExportPlan::new(target, fs, state).at(|| "colour state")?;
+    let key = fragment.epilog.then(|| ColorExportKey::new(fs, &plan)).transpose()?;
+    Ok((plan.formats, key.map(|key| GlueKey { target, piece: PieceKey::ColorExport(key) })))
 }

@@ -1,4 +1,4 @@
-//! The fragment shader of a pipeline that has none: it ends at once.
+//! The fragment shader of a pipeline without one: it ends at once.
 
 use super::piece::{Attach, GluePiece, Recorder};
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! The parameter epilog: values that a vertex body returned, exported to the slots that the fragment shader reads.
+//! The parameter epilog: the vertex body's outputs, exported to the slots that the fragment shader reads.
 
 use super::piece::{Attach, GluePiece, Recorder};
 use crate::abi::params::{MAX_ATTRIBUTES, ParamExport, ParamPlan};
@@ -8,20 +8,20 @@ use crate::metadata::interface::ParamSource;
 use crate::target::GfxIp;
 use serde::{Deserialize, Serialize};
 
-/// All that decides a parameter epilog.
+/// Inputs of a parameter epilog, all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ParamExportKey {
-    /// Vectors in the order they are exported.
+    /// Vectors in export order.
     pub exports: Vec<ParamExport>,
 }
 
 impl ParamExportKey {
-    /// The key of what the plan leaves to an epilog.
+    /// The key of a plan's epilog exports.
     pub fn new(plan: &ParamPlan) -> Self {
         Self { exports: plan.epilog_exports().cloned().collect() }
     }
 
-    /// The first register that holds no returned value to be exported.
+    /// The first register without a returned value to be exported.
     fn first_free(&self) -> u32 {
         let sources = self.exports.iter().flat_map(|export| export.channels);
         let registers = sources.filter_map(|source| match source {

@@ -1,4 +1,4 @@
-//! A piece of machine code, and the recorder that writes it and notes which registers it touches.
+//! A piece of machine code, and the recorder that writes it and records its registers.
 
 use crate::error::{Error, Result};
 use crate::isa::{self, Instruction, Op, Scalar, Sgpr, Src, Vgpr};
@@ -6,11 +6,11 @@ use crate::target::{GfxIp, WaveSize};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// Where a piece goes.
+/// Position of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Attach {
-    /// Before its body, and goes on into it.
+    /// Before its body, and falls through into it.
     Before,
     /// After its body, and ends the program.
     After,
@@ -23,17 +23,17 @@ pub enum Attach {
 pub struct GluePiece {
     /// Machine code, whole dwords.
     pub code: Vec<u8>,
-    /// Name of its first instruction.
+    /// Symbol of its first instruction.
     pub symbol: Cow<'static, str>,
-    /// Where it goes.
+    /// Its position.
     pub attach: Attach,
-    /// SGPRs it uses: the highest + 1.
+    /// SGPRs used: the highest + 1.
     pub sgprs: u32,
-    /// VGPRs it uses: the highest + 1.
+    /// VGPRs used: the highest + 1.
     pub vgprs: u32,
 }
 
-/// Instructions on their way to becoming a piece.
+/// Recorder of a piece's instructions.
 pub(super) struct Recorder {
     pub(super) gfx: GfxIp,
     insts: Vec<Instruction>,
@@ -50,14 +50,14 @@ impl Recorder {
         self.insts.push(inst);
     }
 
-    /// A register of this number, noted as used.
+    /// The register of this number, recorded as used.
     pub(super) fn vgpr(&mut self, number: u32) -> Result<Vgpr> {
         let register = u8::try_from(number).map_err(|_| Error::malformed(format!("no VGPR {number}")))?;
         self.vgprs = self.vgprs.max(number + 1);
         Ok(Vgpr(register))
     }
 
-    /// The first of `count` registers, noted as used.
+    /// The first of `count` registers, recorded as used.
     pub(super) fn sgprs(&mut self, first: u32, count: u32) -> Result<Sgpr> {
         let register = u8::try_from(first).ok().and_then(Sgpr::new);
         let register = register.ok_or_else(|| Error::malformed(format!("no SGPR {first}")))?;
@@ -77,7 +77,7 @@ impl Recorder {
         self.push(Instruction::vector(self.gfx, op, dst, srcs));
     }
 
-    /// A vector operation of two sources.
+    /// A vector operation with two sources.
     pub(super) fn vector2(&mut self, op: Op, dst: Vgpr, a: impl Into<Src>, b: impl Into<Src>) {
         self.vector(op, dst, &[a.into(), b.into()]);
     }

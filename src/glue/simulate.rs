@@ -1,9 +1,9 @@
-//! One lane of a fetch prolog, executed: what it leaves in the registers is compared with the buffers read directly, for
+//! One lane of a fetch prolog, simulated: its registers at the end are compared with the buffers read directly, for
 //! every vertex format, input type, component, rate and stride.
 //!
-//! Stands for the hardware where it is strict: a typed load must be aligned to its size up to four bytes, a register with a
-//! load on its way must not be read before the wait, a structured load is cut off by the record and stride bounds.
-//! How a channel becomes a float is not the prolog's business: [`convert`] marks it instead of computing it.
+//! It is as strict as the hardware: a typed load must be aligned to its size up to four bytes, a register with an
+//! outstanding load must not be read before the wait, a structured load is limited by the record and stride bounds.
+//! Conversions to float are not the prolog's task: [`convert`] marks them instead of computing them.
 
 use super::tests::{component_type, instructions};
 use super::*;
@@ -21,11 +21,11 @@ const VERTEX_ID: u32 = 5;
 const INSTANCE_ID: u32 = 23;
 const BASE_VERTEX: u32 = 2;
 const BASE_INSTANCE: u32 = 3;
-/// A buffer begins wherever its channels are aligned, and no better.
+/// Address of a buffer.
 const BUFFER: u64 = 0x1_0000;
 const BUFFER_BYTES: usize = 4096;
 
-/// A number in a register, told apart by value, width and number format where the hardware would convert it.
+/// A number in a register, marked by value, width and number format if the hardware would convert it.
 fn convert(raw: u32, width: u8, number: Number) -> u32 {
     match number {
         Number::Uint => raw,
@@ -35,7 +35,7 @@ fn convert(raw: u32, width: u8, number: Number) -> u32 {
     }
 }
 
-/// The same for a value that is narrowed to 16 bits on the way.
+/// Marks a value that is narrowed to 16 bits.
 fn narrow(value: u32) -> u32 {
     (value ^ value >> 16) & 0xffff
 }
@@ -77,7 +77,7 @@ fn buffer_formats() -> BTreeMap<u8, (Vec<u8>, Number)> {
 struct Lane {
     sgprs: BTreeMap<u32, u32>,
     vgprs: BTreeMap<u32, u32>,
-    /// Registers that a load still has to write.
+    /// Registers with outstanding loads.
     vector_pending: BTreeMap<u32, u32>,
     scalar_pending: BTreeMap<u32, u32>,
     /// Stride of each binding.
@@ -212,7 +212,7 @@ impl Lane {
         for (i, value) in (0u32..).zip(values) {
             let (register, value) = if halves {
                 let register = data + i / 2;
-                // The half that is not written stays what it was, and nobody knows what that is.
+                // The half that is not written is unchanged, and undefined.
                 let old = self.vector_pending.get(&register).copied().unwrap_or(0xabcd_abcd);
                 let shift = 16 * (i % 2);
                 (register, old & !(0xffff << shift) | narrow(value) << shift)
@@ -224,7 +224,7 @@ impl Lane {
     }
 }
 
-/// What the input should read, straight from the buffer.
+/// The expected value of an input, straight from the buffer.
 fn expected(format: &Format, input: &VertexInput, binding: &VertexBinding, offset: u32) -> Vec<u32> {
     let index = match (binding.rate, binding.divisor) {
         (VertexRate::Vertex, _) => VERTEX_ID + BASE_VERTEX,

@@ -1,7 +1,7 @@
-//! Epilogs executed on names: whatever registers the values share, each export sends what its key asks for.
+//! Epilogs simulated symbolically: however values share registers, each export must send the values of its key.
 //!
-//! A register holds the expression that made it, so a conversion that overwrites a value still wanted shows up in the text
-//! of what is exported.
+//! A register holds the expression that made it, so a conversion that overwrites a value still needed shows in the
+//! exported expressions.
 
 use super::tests::{component_type, instructions};
 use super::*;
@@ -81,7 +81,7 @@ fn name(register: u32) -> String {
     format!("v{register}")
 }
 
-/// What a colour should send.
+/// Expected export of a colour.
 fn expected(color: &ColorValue) -> Export {
     let bits = color.ty.bits;
     let half = color.ty == component_type("f16");
@@ -127,7 +127,7 @@ fn register() -> impl Strategy<Value = Option<u32>> {
     proptest::option::of(0u32..12)
 }
 
-/// A colour for no target yet.
+/// A colour without a target.
 fn color() -> impl Strategy<Value = ColorValue> {
     use ExportFormat::{Abgr32, Ar32, Fp16, Gr32, R32, Sint16, Snorm16, Uint16, Unorm16};
     let formats = prop::sample::select(vec![R32, Gr32, Ar32, Abgr32, Fp16, Unorm16, Snorm16, Uint16, Sint16]);
@@ -171,7 +171,7 @@ proptest! {
         vectors in prop::collection::vec([register(), register(), register(), register()], 0..=32),
         constants in 0u32..16,
     ) {
-        // Every few values are constants instead of registers.
+        // Some values are constants instead of registers.
         let source = |register: u32| match register % 4 {
             0 => ParamSource::Constant(register * 0x1000 * constants),
             _ => ParamSource::Vgpr(register),

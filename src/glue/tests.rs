@@ -1,7 +1,8 @@
-//! Every case of `testdata/glue`: a piece of state and interface (`.toml`) gives these pieces (`.txt`), written with
-//! `DOVETAIL_BLESS=1`. The text is our own disassembly, and LLVM's disassembler must say the same.
+//! Every case of `testdata/glue`: state and interfaces (`.toml`), and the pieces that they give (`.txt`), written with
+//! `DOVETAIL_BLESS=1`. The text is this crate's disassembly, and LLVM's disassembler must agree.
 
 use super::*;
+use crate::abi::params::ParamVectors;
 use crate::isa::instruction::{Fields, VectorDst};
 use crate::isa::{self, Instruction};
 use crate::metadata::interface::{
@@ -13,7 +14,7 @@ use crate::target::{Stage, WaveSize};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// A case: the parts of interfaces and state that glue looks at.
+/// A case: the parts of interfaces and state that glue reads.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Case {
@@ -106,7 +107,15 @@ fn stage(stage: Stage, kind: StageKind) -> StageInterface {
     }
 }
 
-fn case_plan(case: Case) -> Result<GluePlan> {
+/// What a pipeline needs between and around its stages.
+struct Planned {
+    /// In the order of the code.
+    keys: Vec<GlueKey>,
+    params: ParamPlan,
+    formats: ExportedFormats,
+}
+
+fn case_plan(case: Case) -> Result<Planned> {
     let inputs = case.inputs.into_iter().map(|i| {
         let ty = component_type(&i.ty);
         VertexInput { location: i.location, component: i.component, count: i.count, ty }
@@ -146,8 +155,27 @@ fn case_plan(case: Case) -> Result<GluePlan> {
     let mut vertex = stage(Stage::Vertex, StageKind::Vertex(vertex));
     vertex.entry_sgprs = case.entry_sgprs.unwrap_or(vertex.entry_sgprs);
     let fragment = (!case.no_fragment).then(|| stage(Stage::Fragment, StageKind::Fragment(fragment)));
-    let state = PipelineState { vertex: case.vertex, color: case.color, ..Default::default() };
-    plan(&state, &vertex, fragment.as_ref())
+    let mut keys = vec![fetch_key(&vertex, &case.vertex)?];
+    let interface = |stage: &StageInterface| match &stage.kind {
+        StageKind::Fragment(fragment) => fragment.inputs.clone(),
+        _ => Vec::new(),
+    };
+    let StageKind::Vertex(of_vertex) = &vertex.kind else { panic!("no vertex stage") };
+    let params =
+        ParamPlan::new(&fragment.as_ref().map_or(Vec::new(), interface), &ParamVectors::new(&of_vertex.params)?)?;
+    keys.push(param_export_key(vertex.target, &params));
+    let formats = match &fragment {
+        Some(fragment) => {
+            let (formats, key) = color_export_key(fragment, &case.color)?;
+            keys.extend(key);
+            formats
+        }
+        None => {
+            keys.push(GlueKey { target: vertex.target, piece: PieceKey::NullFragment });
+            ExportedFormats::default()
+        }
+    };
+    Ok(Planned { keys, params, formats })
 }
 
 /// The instructions of a piece.
@@ -163,9 +191,9 @@ pub(super) fn instructions(code: &[u8]) -> Vec<Instruction> {
     insts
 }
 
-fn show(plan: &GluePlan) -> String {
+fn show(plan: &Planned) -> String {
     let mut text = String::new();
-    for key in plan.keys() {
+    for key in &plan.keys {
         let piece = emit(key).expect("emits");
         assert_eq!(emit(key).as_ref(), Ok(&piece), "equal keys give equal bytes");
         let lines: Vec<String> = instructions(&piece.code).iter().map(|inst| inst.text(WaveSize::W64)).collect();
@@ -181,13 +209,13 @@ fn show(plan: &GluePlan) -> String {
     }
     let words: Vec<String> = plan.params.control_words().iter().map(|w| format!("{w:#x}")).collect();
     let _ = writeln!(text, "SPI_PS_INPUT_CNTL {}; {} slots", words.join(" "), plan.params.slots);
-    let formats = plan.colors.formats;
+    let formats = plan.formats;
     let (col, mask, z) = (formats.col_format, formats.cb_mask, formats.z_format);
     let _ = writeln!(text, "SPI_SHADER_COL_FORMAT {col:#x}, CB_SHADER_MASK {mask:#x}, SPI_SHADER_Z_FORMAT {z}");
     text
 }
 
-/// A prolog goes on, everything else ends the program, and only there.
+/// A prolog falls through, other pieces end the program, and only at their end.
 fn check_end(piece: &GluePiece, lines: &[String]) {
     let ends: Vec<usize> = lines.iter().enumerate().filter(|(_, l)| *l == "s_endpgm").map(|(i, _)| i).collect();
     match piece.attach {
@@ -235,20 +263,21 @@ fn pieces_are_as_written_down() {
 fn keys_survive_serialization() {
     for path in cases() {
         let Ok(plan) = case_plan(read(&path)) else { continue };
-        for key in plan.keys() {
+        for key in &plan.keys {
             let bytes = rmp_serde::to_vec_named(key).expect("writes");
             assert_eq!(rmp_serde::from_slice::<GlueKey>(&bytes).as_ref().ok(), Some(key), "{}", path.display());
         }
     }
 }
 
-/// The entry registers and v0 to v3 stay as they are, whatever a prolog does.
+/// No prolog changes the entry registers or v0 to v3.
 #[test]
 fn prologs_write_above_the_entry_state() {
     for path in cases() {
         let Ok(plan) = case_plan(read(&path)) else { continue };
-        let Some(key) = &plan.fetch else { continue };
-        let PieceKey::Fetch(fetch) = &key.piece else { panic!("a fetch key") };
+        let Some((key, PieceKey::Fetch(fetch))) = plan.keys.first().map(|key| (key, &key.piece)) else {
+            panic!("no prolog first")
+        };
         for inst in instructions(&emit(key).expect("emits").code) {
             let text = inst.text(WaveSize::W64);
             let (scalar, vector) = match inst.fields {
@@ -306,7 +335,7 @@ fn damaged_keys_are_refused() {
     }
 }
 
-/// Numbers as a damaged store may hold them: near the edges, or anything.
+/// Numbers as in a damaged store: near the edges, or anything.
 fn number() -> impl proptest::strategy::Strategy<Value = u32> {
     use proptest::prelude::*;
     prop_oneof![0u32..8, 96u32..110, 250u32..260, 4090u32..4100, any::<u32>(), Just(u32::MAX)]

@@ -2,24 +2,24 @@
 
 use super::types::{Bits, Type};
 
-/// How an operation's result and operand types hang together.
+/// Type rule of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sig {
     /// Every operand and the result have the same type.
     Same,
-    /// Two or three operands of one type, a truth value out.
+    /// Two or three operands of one type, a boolean result.
     Compare,
-    /// One operand of any width, a result of any width: the inst's type says.
+    /// One operand of any width, a result of any width: the instruction's type decides.
     Convert,
-    /// A truth value, two operands of the result's type.
+    /// A boolean, and two operands of the result's type.
     Select,
-    /// First operand as the result, the others 32-bit integers.
+    /// First operand of the result's type, the others 32-bit integers.
     FirstSame,
-    /// One operand of any width, a 32-bit integer out.
+    /// One operand of any width, a 32-bit integer result.
     ToB32,
     /// Every operand and the result 32 bits.
     All32,
-    /// Operands of one type, a truth value out (carry, borrow).
+    /// Operands of one type, a boolean result (carry, borrow).
     Carry,
 }
 
@@ -169,7 +169,7 @@ alu_table! {
 }
 
 impl AluOp {
-    /// The result type that `args` give, or `None` where the rule is broken. For conversions `want` is the answer.
+    /// The result type for `args`, or `None` if they break the rule. For conversions it is `want`.
     pub fn result_type(self, args: &[Type], want: Type) -> Option<Type> {
         if args.len() != self.arity() || args.iter().any(|t| !t.is_scalar()) || !want.is_scalar() {
             return None;
@@ -196,7 +196,7 @@ impl AluOp {
         }
     }
 
-    /// Whether `lower_arithmetic` leaves the operation on operands of this width to code generators.
+    /// Whether `lower_arithmetic` leaves the operation at this operand width to the code generators.
     pub const fn has_instruction(self, bits: Bits) -> bool {
         match self {
             Self::SMod | Self::FindSMsb | Self::FRem | Self::FMod | Self::FSign | Self::FIsNan | Self::FIsInf => false,
@@ -215,12 +215,12 @@ impl AluOp {
     }
 }
 
-/// What a float operation may assume or do, as SPIR-V's `FPFastMathMode` and `NoContraction` say it.
+/// Freedoms and limits of a float operation, as in SPIR-V's `FPFastMathMode` and `NoContraction`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FpFlags(pub u8);
 
 impl FpFlags {
-    /// Nothing special: may be contracted with a neighbour.
+    /// No flag: may be contracted.
     pub const NONE: Self = Self(0);
     /// `NoContraction`: not to be fused.
     pub const NO_CONTRACT: Self = Self(1);
@@ -234,8 +234,8 @@ impl FpFlags {
     pub const ALLOW_RECIPROCAL: Self = Self(16);
     /// Reassociation is allowed.
     pub const REASSOC: Self = Self(32);
-    /// The last step of an inverse trigonometric function, whose result Vulkan lets err by 4096 ulp: whoever judges by
-    /// bounds takes that one, not what the steps of this expansion add up to. Code generators have no use for it.
+    /// The last step of an inverse trigonometric function, whose result Vulkan lets err by 4096 ulp: error bounds take
+    /// that value, not the sum over the steps of the expansion. Code generators ignore it.
     pub const COARSE: Self = Self(64);
 
     /// Whether all of `other` is set.
@@ -243,7 +243,7 @@ impl FpFlags {
         self.0 & other.0 == other.0
     }
 
-    /// Both.
+    /// The union of both.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)

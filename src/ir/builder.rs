@@ -1,5 +1,5 @@
-//! Appends instructions to a block. A constant of this block or of the entry block is used again; nothing else is folded here
-//! but the trivial.
+//! Appends instructions to a block. A constant of this block or of the entry block is reused; otherwise only trivial
+//! cases are folded.
 
 use super::alu::{AluOp, FpFlags};
 use super::op::Op;
@@ -14,17 +14,17 @@ const FIRST_INSTS: usize = 32;
 /// A cursor at the end of a block. Types are the caller's duty; `verify` checks them.
 #[derive(Debug)]
 pub struct Builder<'a> {
-    /// What is built.
+    /// Shader that is built.
     pub shader: &'a mut Shader,
     block: BlockId,
-    /// Constants that can be used again.
+    /// Reusable constants.
     consts: ConstPool,
     /// Flags of the float operations that follow.
     pub fp: FpFlags,
 }
 
 impl<'a> Builder<'a> {
-    /// At the end of `block`.
+    /// A builder at the end of `block`.
     pub fn new(shader: &'a mut Shader, block: BlockId) -> Self {
         let mut consts = ConstPool::default();
         consts.start(block, true);
@@ -36,19 +36,19 @@ impl<'a> Builder<'a> {
         self.block
     }
 
-    /// Continue at the end of another block.
+    /// Continues at the end of another block.
     pub fn switch_to(&mut self, block: BlockId) {
         if block != self.block {
             self.restart(block);
         }
     }
 
-    /// The constants that can be used again.
+    /// The reusable constants.
     pub(super) fn pool(&mut self) -> &mut ConstPool {
         &mut self.consts
     }
 
-    /// Continue at the end of a block whose instructions have been taken out.
+    /// Continues at the end of a block whose instructions have been removed.
     pub(super) fn restart(&mut self, block: BlockId) {
         self.block = block;
         self.consts.start(block, false);
@@ -59,7 +59,7 @@ impl<'a> Builder<'a> {
         self.shader.add_block()
     }
 
-    /// Whether the current block has its terminator already.
+    /// Whether the current block already has its terminator.
     pub fn terminated(&self) -> bool {
         self.shader.block(self.block).term.is_some()
     }
@@ -103,7 +103,7 @@ impl<'a> Builder<'a> {
         v
     }
 
-    /// An equal constant that was made earlier, in this block or in the entry block, if there is one.
+    /// An equal constant made earlier in this block or in the entry block; `None` if there is none.
     pub fn same_const(&self, ty: Type, bits: u64) -> Option<Value> {
         self.consts.get(ty, bits)
     }
@@ -113,12 +113,12 @@ impl<'a> Builder<'a> {
         self.iconst(Type::B32, u64::from(bits))
     }
 
-    /// A truth value.
+    /// A boolean constant.
     pub fn cbool(&mut self, b: bool) -> Value {
         self.iconst(Type::B1, u64::from(b))
     }
 
-    /// A float constant in this scalar type (rounded to it).
+    /// A float constant of this scalar type (rounded to it).
     pub fn fconst(&mut self, ty: Type, x: f64) -> Value {
         let bits = match ty.bits() {
             Bits::B64 => x.to_bits(),
@@ -136,13 +136,13 @@ impl<'a> Builder<'a> {
     /// Arithmetic whose result type follows from the operands (everything but conversions).
     pub fn alu(&mut self, op: AluOp, args: &[Value]) -> Value {
         let types: SmallVec<[Type; 3]> = args.iter().map(|&a| self.ty(a)).collect();
-        // A broken rule is found by the verifier, with a place; here it only needs some type.
+        // The verifier reports a broken rule, with its location; here any type will do.
         let ty = op.result_type(&types, types[0]).unwrap_or(types[0]);
         let flags = self.fp;
         self.value(Op::Alu(op, flags), args, ty)
     }
 
-    /// A conversion to `ty`; the same value where integer widths agree already.
+    /// A conversion to `ty`; the value itself if the integer widths already agree.
     pub fn convert(&mut self, op: AluOp, v: Value, ty: Type) -> Value {
         if self.ty(v) == ty && matches!(op, AluOp::ZExt | AluOp::SExt | AluOp::Trunc | AluOp::FConv | AluOp::FConvRtz) {
             return v;
@@ -151,13 +151,13 @@ impl<'a> Builder<'a> {
         self.value(Op::Alu(op, flags), &[v], ty)
     }
 
-    /// Zero-extended or truncated to `ty`.
+    /// A value zero-extended or truncated to `ty`.
     pub fn zext_or_trunc(&mut self, v: Value, ty: Type) -> Value {
         let op = if self.ty(v).bits() < ty.bits() { AluOp::ZExt } else { AluOp::Trunc };
         self.convert(op, v, ty)
     }
 
-    /// Sum, folding a zero.
+    /// Sum; a zero operand is folded.
     pub fn iadd(&mut self, a: Value, b: Value) -> Value {
         match (self.shader.as_const(a), self.shader.as_const(b)) {
             (Some(0), _) => b,
@@ -170,7 +170,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Product with a constant, folding the trivial.
+    /// Product with a constant; trivial cases are folded.
     pub fn imul_const(&mut self, a: Value, k: u64) -> Value {
         let ty = self.ty(a);
         match (self.shader.as_const(a), k) {
@@ -189,7 +189,7 @@ impl<'a> Builder<'a> {
         if a == b { a } else { self.alu(AluOp::Select, &[cond, a, b]) }
     }
 
-    /// A vector of scalars (one scalar stays itself).
+    /// A vector of scalars (a single scalar is returned as it is).
     pub fn compose(&mut self, parts: &[Value]) -> Value {
         if let [one] = parts {
             return *one;
@@ -199,18 +199,18 @@ impl<'a> Builder<'a> {
         self.value(Op::Compose, parts, ty)
     }
 
-    /// One lane (of a scalar: itself).
+    /// One lane of a vector (of a scalar: the scalar).
     pub fn extract(&mut self, v: Value, lane: u32) -> Value {
         let ty = self.ty(v);
         if ty.is_scalar() { v } else { self.value(Op::Extract(lane as u8), &[v], ty.element()) }
     }
 
-    /// All lanes.
+    /// All lanes of a vector.
     pub fn split(&mut self, v: Value) -> SmallVec<[Value; 4]> {
         (0..self.ty(v).lanes()).map(|i| self.extract(v, i)).collect()
     }
 
-    /// Same bits in another shape.
+    /// The same bits as another type.
     pub fn bitcast(&mut self, v: Value, ty: Type) -> Value {
         if self.ty(v) == ty { v } else { self.value(Op::Bitcast, &[v], ty) }
     }
@@ -228,7 +228,7 @@ impl<'a> Builder<'a> {
         self.terminate(Terminator::Jump(BlockCall { block, args: args.to_vec() }));
     }
 
-    /// Ends the block with a conditional branch without values.
+    /// Ends the block with a conditional branch without arguments.
     pub fn branch(&mut self, cond: Value, then: BlockId, els: BlockId) {
         self.terminate(Terminator::Branch { cond, then: BlockCall::to(then), els: BlockCall::to(els) });
     }
@@ -239,7 +239,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Nearest half of a double, ties to even.
+/// The nearest f16, ties to even.
 fn f64_to_half(x: f64) -> u16 {
     let sign = if x.is_sign_negative() { 0x8000u16 } else { 0 };
     let a = x.abs();
@@ -249,7 +249,7 @@ fn f64_to_half(x: f64) -> u16 {
     if a >= 65520.0 {
         return sign | 0x7c00;
     }
-    // The step between neighbouring halves at this magnitude; below 2^-14 it is constant.
+    // Distance of neighbouring f16 values at this magnitude; constant below 2^-14.
     let exp = if a < 6.103_515_625e-5 { -14 } else { a.log2().floor() as i32 };
     let step = 2f64.powi(exp - 10);
     let n = (a / step).round_ties_even();

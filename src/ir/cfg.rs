@@ -1,7 +1,7 @@
 //! The graph of blocks: predecessors, reverse postorder, dominators.
 //!
-//! [`Shader::cfg`](super::Shader::cfg) makes it once and gives the same again until a jump changes; edges to blocks that do
-//! not exist are left out, so a broken shader does no harm.
+//! [`Shader::cfg`](super::Shader::cfg) makes it once and returns the same one until a jump changes; edges to missing
+//! blocks are left out, so a broken shader does no harm.
 
 use super::dominators::immediate_dominators;
 use super::graph::{Graph, PerBlock};
@@ -11,10 +11,10 @@ use super::loops::Loops;
 use smallvec::smallvec;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// A tree of dominators, with every question answered in constant time.
+/// A dominator tree that answers every query in constant time.
 #[derive(Clone, Debug, Default)]
 pub struct DomTree {
-    /// By block; `None` out of reach.
+    /// By block; `None` if unreachable.
     nodes: PerBlock<Option<DomNode>>,
 }
 
@@ -22,7 +22,7 @@ pub struct DomTree {
 struct DomNode {
     /// `None` for the root.
     parent: Option<BlockId>,
-    /// First and last number of the subtree.
+    /// First and last preorder number of the subtree.
     first: u32,
     last: u32,
 }
@@ -32,7 +32,7 @@ impl DomTree {
         self.nodes.get(b.index()).copied().flatten()
     }
 
-    /// Whether every way from the root to `b` leads through `a`. Reflexive; false if either is out of reach.
+    /// Whether `a` dominates `b`. Reflexive; false if either is unreachable from the root.
     pub fn dominates(&self, a: BlockId, b: BlockId) -> bool {
         match (self.node(a), self.node(b)) {
             (Some(a), Some(b)) => a.first <= b.first && b.first <= a.last,
@@ -40,12 +40,12 @@ impl DomTree {
         }
     }
 
-    /// The closest strict dominator.
+    /// The immediate dominator.
     pub fn parent(&self, b: BlockId) -> Option<BlockId> {
         self.node(b).and_then(|n| n.parent)
     }
 
-    /// Of a graph by its edges (root: block 0).
+    /// The tree of a graph (root: block 0).
     pub fn new(succs: &Graph, preds: &Graph) -> Self {
         let (parents, order) = immediate_dominators(succs, preds);
         let mut nodes: PerBlock<Option<DomNode>> = smallvec![None; succs.len()];
@@ -59,7 +59,7 @@ impl DomTree {
                 above.last += size;
             }
         }
-        // Where the next subtree of each block starts.
+        // Number at which the next subtree of each block starts.
         let mut next: PerBlock<u32> = smallvec![0; succs.len()];
         for b in &order {
             let Some(node) = &mut nodes[b.index()] else { continue };
@@ -80,7 +80,7 @@ impl DomTree {
 pub struct Cfg {
     succs: Graph,
     preds: Graph,
-    /// Blocks that the entry reaches, each before its successors but for back edges.
+    /// Reachable blocks, each before its successors except along back edges.
     pub order: PerBlock<BlockId>,
     /// Dominators.
     pub dom: DomTree,
@@ -88,7 +88,7 @@ pub struct Cfg {
 }
 
 impl Cfg {
-    /// Of the edges.
+    /// The CFG of these edges.
     pub(super) fn new(succs: Graph) -> Self {
         let preds = succs.reversed();
         let order = succs.reverse_postorder();
@@ -96,24 +96,24 @@ impl Cfg {
         Self { succs, preds, order, dom, loops: OnceLock::new() }
     }
 
-    /// How many blocks there are.
+    /// Number of blocks.
     pub(super) fn len(&self) -> usize {
         self.succs.len()
     }
 
-    /// Predecessors, one entry an edge.
+    /// Predecessors, one entry per edge.
     pub fn preds(&self, b: BlockId) -> &[BlockId] {
         self.preds.of(b)
     }
 
-    /// Successors, one entry an edge.
+    /// Successors, one entry per edge.
     pub fn succs(&self, b: BlockId) -> &[BlockId] {
         self.succs.of(b)
     }
 
-    /// By block, the closest one that every way from it to an end leads through; none where there is no such block.
+    /// Immediate postdominator of each block; `None` where there is none.
     pub fn meeting_points(&self) -> PerBlock<Option<BlockId>> {
-        // Dominators of the graph turned round: node 0 comes after all ends, block n is node n + 1.
+        // Dominators of the reversed graph: node 0 follows all exits, block n is node n + 1.
         let node = |b: BlockId| BlockId(b.0 + 1);
         let blocks = || (0..self.len() as u32).map(BlockId);
         let mut back = Graph::with_capacity(self.len() + 1);
@@ -123,23 +123,23 @@ impl Cfg {
         blocks().map(|b| tree.parent(node(b)).and_then(|p| p.0.checked_sub(1)).map(BlockId)).collect()
     }
 
-    /// Whether the entry reaches this block.
+    /// Whether the block is reachable from the entry.
     pub fn reachable(&self, b: BlockId) -> bool {
         self.dom.dominates(BlockId::ENTRY, b)
     }
 
-    /// The loops, found when they are first asked for.
+    /// The loops, found on first use.
     pub fn loops(&self) -> &Loops {
         self.loops.get_or_init(|| Loops::new(self))
     }
 }
 
-/// The last graph of a shader. Whoever asks gets it only if every jump is as it was, so a change needs no notice.
+/// The last graph of a shader, returned only if every jump is unchanged, so that changes need no notification.
 #[derive(Debug, Default)]
 pub(super) struct CfgCache(Mutex<Option<Arc<Cfg>>>);
 
 impl CfgCache {
-    /// The last one if it is right still, or a new one.
+    /// The cached graph if it is still right, or a new one.
     pub(super) fn get(&self, is_right: impl Fn(&Cfg) -> bool, make: impl FnOnce() -> Cfg) -> Arc<Cfg> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*known {

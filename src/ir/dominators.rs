@@ -1,8 +1,8 @@
-//! Immediate dominators of any graph in n log n steps (Lengauer and Tarjan, A Fast Algorithm for Finding Dominators in a
-//! Flowgraph), by explicit stacks.
+//! Immediate dominators of any graph in n log n steps (Lengauer and Tarjan, A Fast Algorithm for Finding Dominators in
+//! a Flowgraph), without recursion.
 //!
-//! Iteration to a fixpoint is simpler, and quadratic where many ways of different depth meet, as at the end of a loop with
-//! many breaks.
+//! Iteration to a fixpoint is simpler, but quadratic where many paths of different depth join, as at the end of a loop
+//! with many breaks.
 
 use super::graph::{Graph, PerBlock};
 use super::ids::BlockId;
@@ -10,29 +10,28 @@ use smallvec::smallvec;
 
 const NONE: u32 = u32::MAX;
 
-/// What is known of a node. All but `number` is by number, and numbers are those of a depth-first walk from the root: a
-/// dominator's is lower.
+/// State of a node. Every field but `number` is indexed by DFS number; a dominator's number is lower than its node's.
 #[derive(Clone)]
 struct Node {
-    /// Of the block at this place; `NONE` out of reach.
+    /// DFS number of this block; `NONE` if unreachable.
     number: u32,
-    /// Block of this number.
+    /// Block with this number.
     block: BlockId,
-    /// The parent in the walk.
+    /// The parent in the DFS tree.
     parent: u32,
-    /// The parent in the trees of what is done, whose paths shorten as they are followed.
+    /// Parent in the forest of processed nodes, with path compression.
     ancestor: u32,
-    /// The node of least semidominator on the path up, as far as it was followed.
+    /// The node of least semidominator on the compressed path.
     label: u32,
     semi: u32,
     idom: u32,
-    /// First of the list of nodes whose semidominator this is, and the next of the list that this is in.
+    /// Head of the bucket of nodes whose semidominator this is, and the next in this node's bucket.
     first: u32,
     next: u32,
 }
 
-/// For each block the closest strict dominator, none for the root (block 0) and what it does not reach; and the blocks that
-/// it reaches, each after its dominators.
+/// The immediate dominator of each block, `None` for the root (block 0) and unreachable blocks; and the reachable
+/// blocks, each after its dominators.
 pub(super) fn immediate_dominators(succs: &Graph, preds: &Graph) -> (PerBlock<Option<BlockId>>, PerBlock<BlockId>) {
     let mut forest = Forest::new(succs);
     let n = forest.reached;
@@ -71,13 +70,13 @@ pub(super) fn immediate_dominators(succs: &Graph, preds: &Graph) -> (PerBlock<Op
 
 struct Forest {
     nodes: PerBlock<Node>,
-    /// How many nodes have a number.
+    /// Number of numbered nodes.
     reached: u32,
     path: PerBlock<u32>,
 }
 
 impl Forest {
-    /// Numbers what the root reaches.
+    /// Numbers the nodes reachable from the root.
     fn new(succs: &Graph) -> Self {
         let node = |number: u32| Node {
             number: NONE,
@@ -153,7 +152,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// By the definition: what every path to a node leads through is what cuts it off.
+    /// By the definition: a node dominates those that removing it makes unreachable.
     fn by_definition(succs: &[Vec<u32>]) -> Vec<Option<u32>> {
         let reached = |without: Option<usize>| {
             let mut seen = vec![false; succs.len()];
@@ -169,7 +168,7 @@ mod tests {
         let without: Vec<Vec<bool>> = (0..succs.len()).map(|n| reached(Some(n))).collect();
         let dominates = |a: usize, b: usize| all[a] && all[b] && a != b && !without[a][b];
         let count = |n: usize| (0..succs.len()).filter(|&d| dominates(d, n)).count();
-        // Of the dominators the closest is the one with most dominators of its own.
+        // The immediate dominator is the one with most dominators of its own.
         let closest = |n: usize| (0..succs.len()).filter(|&d| dominates(d, n)).max_by_key(|&d| count(d));
         (0..succs.len()).map(|n| closest(n).map(|d| d as u32)).collect()
     }

@@ -1,4 +1,4 @@
-//! What an operation does besides giving its result: the one place that says what may be removed.
+//! Side effects of operations; these alone decide what may be removed.
 
 use super::image::{ImageOp, MimgOp};
 use super::memory::{AtomicOp, FenceOrder, MemoryClasses, Scope};
@@ -15,7 +15,7 @@ impl Op {
         }
     }
 
-    /// Whether the instruction has to stay even if nobody uses its result.
+    /// Whether the instruction has to stay even if its result is unused.
     pub const fn has_side_effects(&self) -> bool {
         match self {
             Self::LocalStore { .. }

@@ -1,4 +1,4 @@
-//! A directed graph of blocks: the edges of all of them in one list, each block's a range of it.
+//! A directed graph of blocks: all edges in one list, of which each block has a range.
 
 use super::ids::BlockId;
 use smallvec::{SmallVec, smallvec};
@@ -6,50 +6,50 @@ use smallvec::{SmallVec, smallvec};
 /// Edges by block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Graph {
-    /// Where each block's edges end in `targets`; they start where those of the block before end.
+    /// End of each block's edges in `targets`; they start at the end of the previous block's.
     ends: PerBlock<u32>,
     targets: PerBlock<BlockId>,
 }
 
-/// One entry a block; most functions have few.
+/// One entry per block; most functions have few.
 pub type PerBlock<T> = SmallVec<[T; 16]>;
 
 impl Graph {
-    /// No blocks, with room for some.
+    /// No blocks, with capacity for some.
     pub fn with_capacity(blocks: usize) -> Self {
         Self { ends: PerBlock::with_capacity(blocks), targets: PerBlock::with_capacity(2 * blocks) }
     }
 
-    /// The next block, with its edges.
+    /// Adds the next block, with its edges.
     pub fn push(&mut self, targets: impl IntoIterator<Item = BlockId>) {
         self.targets.extend(targets);
         self.ends.push(self.targets.len() as u32);
     }
 
-    /// How many blocks there are.
+    /// Number of blocks.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no blocks.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// The edges of a block, one entry an edge.
+    /// Targets of a block, one entry per edge.
     pub fn of(&self, block: BlockId) -> &[BlockId] {
         let end = |n: usize| self.ends.get(n).map_or(0, |end| *end as usize);
         let start = block.index().checked_sub(1).map_or(0, end);
         self.targets.get(start..end(block.index())).unwrap_or(&[])
     }
 
-    /// Every edge turned round; those of one block in the order of the blocks that they came from.
+    /// The reversed graph; each block's edges are in the order of their source blocks.
     pub fn reversed(&self) -> Self {
         let mut ends: PerBlock<u32> = smallvec![0; self.len()];
         for to in &self.targets {
             ends[to.index()] += 1;
         }
-        // Counts become starts, and each edge that is put there moves its start on to the end.
+        // Counts become starts, and each inserted edge advances its start towards the end.
         let mut sum = 0;
         for end in &mut ends {
             sum += std::mem::replace(end, sum);
@@ -64,7 +64,7 @@ impl Graph {
         Self { ends, targets }
     }
 
-    /// Blocks that the first reaches, each before its successors but for back edges.
+    /// Blocks reachable from the first, each before its successors except along back edges.
     pub fn reverse_postorder(&self) -> PerBlock<BlockId> {
         let mut out = PerBlock::with_capacity(self.len());
         if self.is_empty() {

@@ -3,7 +3,7 @@
 use super::memory::{Access, AtomicOp};
 use smallvec::{SmallVec, smallvec};
 
-/// Shape of an image as SPIR-V says it.
+/// Shape of an image, as in SPIR-V.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the names are SPIR-V's own")]
 pub enum Dim {
@@ -28,8 +28,8 @@ impl Dim {
     }
 }
 
-/// What an upper-level image operation does. Results are vectors of the texel width unless said otherwise; those of a
-/// sparse one have a lane more, after the texel.
+/// An upper-level image operation. Results are vectors of the texel width unless said otherwise; a sparse result has an
+/// extra lane after the texel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ImageOp {
     /// Filtered, with a sampler → 4 components; with a comparator → 1.
@@ -54,22 +54,22 @@ pub enum ImageOp {
     QueryLod,
 }
 
-/// How the level of detail is chosen.
+/// Source of the level of detail (LOD).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LodMode {
-    /// From derivatives; level 0 where there are none.
+    /// Implicit derivatives; level 0 where there are none.
     Implicit,
-    /// From derivatives plus an operand.
+    /// Implicit derivatives plus an operand.
     Bias,
-    /// The operand (a float for sampling, an integer for fetch, load and size).
+    /// An operand (float for sampling, integer for fetch, load and size).
     Explicit,
     /// Level 0.
     Zero,
-    /// From given derivatives.
+    /// Derivatives given as operands.
     Gradient,
 }
 
-/// An upper-level image operation.
+/// An upper-level image operation with its options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ImageInst {
     /// Operation.
@@ -84,13 +84,14 @@ pub struct ImageInst {
     pub lod: LodMode,
     /// Has a depth comparator.
     pub compare: bool,
-    /// Has a texel offset (one operand a dimension).
+    /// Has a texel offset (one operand per dimension).
     pub offset: bool,
     /// Has a minimum level.
     pub min_lod: bool,
-    /// Tells in a last lane whether all that was read has memory: 0 if so. The texel has 32 bits a component.
+    /// Returns in a last lane a residency code: 0 if all that was read is resident. The texel has 32 bits per
+    /// component.
     pub sparse: bool,
-    /// How memory is accessed.
+    /// Memory access flags.
     pub access: Access,
 }
 
@@ -101,9 +102,10 @@ pub enum ImageOperand {
     Image,
     /// Sampler descriptor.
     Sampler,
-    /// Coordinate: n-th dimension, floats for sampling, integers else.
+    /// Coordinate of the n-th dimension: float for sampling, otherwise integer.
     Coord(u8),
-    /// Array layer: a float for sampling, an integer else. (For Cube fetch/load/store: the third coordinate is layer*6+face.)
+    /// Array layer: float for sampling, otherwise integer. (For Cube fetch/load/store the third coordinate is
+    /// layer*6+face.)
     Layer,
     /// Sample index.
     SampleIndex,
@@ -137,7 +139,7 @@ impl ImageInst {
         let query = matches!(self.op, ImageOp::QuerySize | ImageOp::QueryLevels | ImageOp::QuerySamples);
         if !query {
             out.extend((0..self.dim.coords() as u8).map(O::Coord));
-            // Integer addressing of cubes already has the layer in the third coordinate; a level query takes none.
+            // Integer cube coordinates already include the layer in the third; a level query takes none.
             let layer_in_coord = self.dim == Dim::Cube && !sampling;
             if self.arrayed && !layer_in_coord && self.op != ImageOp::QueryLod {
                 out.push(O::Layer);
@@ -175,7 +177,7 @@ impl ImageInst {
     }
 }
 
-/// Shape in the MIMG instruction.
+/// Shape in a MIMG instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names are the instruction's own")]
 pub enum MimgDim {
@@ -190,7 +192,7 @@ pub enum MimgDim {
 }
 
 impl MimgDim {
-    /// Address components of the coordinates (layer, face and fragment included).
+    /// Number of address components for the coordinates (layer, face and fragment included).
     pub const fn coords(self) -> usize {
         match self {
             Self::D1 => 1,
@@ -200,7 +202,7 @@ impl MimgDim {
         }
     }
 
-    /// Gradient components in one direction.
+    /// Number of gradient components in one direction.
     pub const fn gradients(self) -> usize {
         match self {
             Self::D1 | Self::D1Array => 1,
@@ -210,7 +212,7 @@ impl MimgDim {
     }
 }
 
-/// What a lower-level image operation does.
+/// A lower-level image operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names are the instruction's own")]
 pub enum MimgOp {
@@ -233,28 +235,29 @@ pub struct MimgInst {
     pub op: MimgOp,
     /// Shape.
     pub dim: MimgDim,
-    /// Channels.
+    /// Channel mask.
     pub dmask: u8,
     /// Coordinates in texels.
     pub unnormalized: bool,
     /// `_c`.
     pub compare: bool,
-    /// none, `_b`, `_l`, `_lz`, `_d`.
+    /// `None`, `_b`, `_l`, `_lz`, `_d`.
     pub lod: LodMode,
     /// `_cl`.
     pub clamp: bool,
     /// `_o`: packed offset.
     pub offset: bool,
-    /// Texture fail enable: a register more gets 0 where all that was read has memory.
+    /// Texture fail enable: one more register, 0 if all that was read is resident.
     pub tfe: bool,
-    /// How memory is accessed.
+    /// Memory access flags.
     pub access: Access,
 }
 
 impl MimgInst {
     /// Number of operands, in this order: image descriptor, (sampler), (data, (comparator)), (packed offset), (bias),
     /// (comparator), (gradients: all x, all y), coordinates, (level or clamp).
-    /// Only `Lod::Explicit` (`_l`), `LoadMip`, `StoreMip` and `GetResinfo` have a level; `_l` and clamp exclude each other.
+    /// Only [`LodMode::Explicit`] (`_l`), `LoadMip`, `StoreMip` and `GetResinfo` have a level; `_l` and clamp exclude
+    /// each other.
     pub fn operands(&self) -> usize {
         let sampling = matches!(self.op, MimgOp::Sample | MimgOp::Gather4 | MimgOp::GetLod);
         let data = match self.op {

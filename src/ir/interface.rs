@@ -1,6 +1,6 @@
-//! What enters and leaves a stage: built-ins, inputs and how they are interpolated, outputs, export targets.
+//! Inputs and outputs of a stage: built-ins, inputs and their interpolation, outputs, export targets.
 
-/// How a fragment input comes to a pixel.
+/// Interpolation of a fragment input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Interp {
     /// The provoking vertex's value.
@@ -9,25 +9,25 @@ pub enum Interp {
     At {
         /// Perspective-correct, or linear in the screen (`NoPerspective`).
         perspective: bool,
-        /// Where in the pixel.
+        /// Location in the pixel.
         place: InterpPlace,
     },
     /// One vertex's own value (explicit vertex parameter): 0, 1 or 2.
     Vertex(u8),
 }
 
-/// Where in a pixel an input is interpolated.
+/// Location in a pixel at which an input is interpolated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum InterpPlace {
-    /// Its centre.
+    /// Pixel centre.
     Center,
-    /// A covered point.
+    /// Covered point.
     Centroid,
-    /// The sample that is shaded.
+    /// Sample being shaded.
     Sample,
     /// Centre plus the two operands.
     AtOffset,
-    /// The sample of the operand's number.
+    /// Sample whose number is the operand.
     AtSample,
 }
 
@@ -51,7 +51,7 @@ pub enum BuiltIn {
     SampleId,
     /// 2.
     SamplePosition,
-    /// One component a 32-sample word.
+    /// One component per 32-sample word.
     SampleMaskIn,
     /// b1, as the invocation started.
     HelperInvocation,
@@ -62,7 +62,7 @@ pub enum BuiltIn {
     ShadingRate,
     /// b1: the primitive covers all of the fragment.
     FullyCovered,
-    /// Invocations of a fragment.
+    /// Invocations per fragment.
     FragInvocationCount,
     /// Up to 8.
     ClipDistance,
@@ -83,7 +83,7 @@ pub enum BuiltIn {
     SubgroupLocalInvocationId,
     SubgroupId,
     NumSubgroups,
-    /// 2: low and high half of the mask, likewise the following.
+    /// 2: low and high half of the mask; likewise the following ones.
     SubgroupEqMask,
     SubgroupGeMask,
     SubgroupGtMask,
@@ -92,7 +92,7 @@ pub enum BuiltIn {
 }
 
 impl BuiltIn {
-    /// Whether it is interpolated, so that it has a place in the pixel.
+    /// Whether it is interpolated, so that its location in the pixel matters.
     pub const fn is_interpolated(self) -> bool {
         matches!(
             self,
@@ -101,16 +101,16 @@ impl BuiltIn {
     }
 }
 
-/// Where an output component goes.
+/// Destination of an output component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum OutputSlot {
     /// A location: parameter of a vertex shader, colour of a fragment shader.
     Location {
         /// Location.
         location: u32,
-        /// Component, 0 to 3; of 64 bits the first of two.
+        /// Component, 0 to 3; of a 64-bit value the first of two.
         component: u8,
-        /// Dual-source index, else 0.
+        /// Dual-source index, otherwise 0.
         index: u8,
     },
     /// Position, component 0 to 3.
@@ -125,7 +125,7 @@ pub enum OutputSlot {
     Layer,
     /// Viewport index.
     ViewportIndex,
-    /// Size of the fragments asked for, in Vulkan's flags.
+    /// Requested fragment size, in Vulkan's flags.
     ShadingRate,
     /// Depth.
     FragDepth,
@@ -151,7 +151,7 @@ pub enum ExportTarget {
 }
 
 impl ExportTarget {
-    /// The number in the instruction.
+    /// Target number in the instruction.
     pub const fn number(self) -> u8 {
         match self {
             Self::Mrt(n) => n,

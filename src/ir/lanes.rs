@@ -1,4 +1,4 @@
-//! Operations across lanes: of a subgroup, of a quad, and the hardware's own.
+//! Cross-lane operations: of a subgroup, of a quad, and the hardware's own.
 
 /// Operations across the lanes of a subgroup. Lane masks are b64. Operands: the value first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,9 +21,9 @@ pub enum SubgroupOp {
     Shuffle,
     /// value, mask → value.
     ShuffleXor,
-    /// value, delta → value of the lane that much lower.
+    /// value, delta → value of the lane with a number lower by delta.
     ShuffleUp,
-    /// value, delta → value of the lane that much higher.
+    /// value, delta → value of the lane with a number higher by delta.
     ShuffleDown,
     /// value, delta → rotated within clusters of this size (0: the subgroup).
     Rotate(u8),
@@ -39,7 +39,7 @@ pub enum SubgroupOp {
     QuadSwap(QuadSwap),
 }
 
-/// Across which axis a quad swaps.
+/// Axis of a quad swap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum QuadSwap {
     /// Left and right.
@@ -50,7 +50,7 @@ pub enum QuadSwap {
     Diagonal,
 }
 
-/// What a reduction or scan computes.
+/// Operator of a reduction or scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum ReduceOp {
@@ -69,16 +69,16 @@ pub enum ReduceOp {
     Xor,
 }
 
-/// Which difference of a quad.
+/// Kind of difference within a quad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DerivativeKind {
-    /// Down rather than right.
+    /// Vertical rather than horizontal.
     pub vertical: bool,
-    /// Of the own row or column, rather than one for the quad.
+    /// Per row or column, rather than one for the quad.
     pub fine: bool,
 }
 
-/// Lane primitives of the hardware; all but the cube ones are convergent (must not be moved).
+/// Hardware lane primitives; all but the cube ones are convergent (must not be moved).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AmdOp {
     /// T → T of the lowest active lane; uniform.
@@ -87,17 +87,17 @@ pub enum AmdOp {
     ReadLane,
     /// value b32 (uniform), lane (uniform), old b32 → old with that lane replaced.
     WriteLane,
-    /// → mask of active lanes where b1 is true, as wide as the wave: b32 or b64.
+    /// → mask of active lanes where the b1 is true, as wide as the wave: b32 or b64.
     Ballot,
-    /// mask, as wide as the wave → number of its ones below the own lane, b32.
+    /// mask, as wide as the wave → number of its set bits below the current lane, b32.
     MaskBitCount,
-    /// old b32, source b32 → moved within rows of 16 (DPP); a lane without source takes old, or 0 by `bound_zero`.
+    /// old b32, source b32 → moved within rows of 16 (DPP); a lane without a source gets old, or 0 with `bound_zero`.
     Dpp {
         /// `dpp_ctrl`.
         ctrl: u16,
-        /// Rows written.
+        /// Mask of rows written.
         row_mask: u8,
-        /// Banks written.
+        /// Mask of banks written.
         bank_mask: u8,
         /// Lanes without a source get 0.
         bound_zero: bool,
@@ -108,18 +108,18 @@ pub enum AmdOp {
         low: u32,
         /// Selectors of lanes 8 to 15.
         high: u32,
-        /// Read lanes that are off too.
+        /// Inactive lanes are read too.
         fetch_inactive: bool,
     },
-    /// lane × 4 (b32), value b32 → value of that lane (of the own 32 lanes on gfx10).
+    /// lane × 4 (b32), value b32 → value of that lane (within the same 32 lanes on gfx10).
     BPermute,
-    /// value b32, identity b32 → identity in lanes that are off.
+    /// value b32, identity b32 → identity in inactive lanes.
     SetInactive,
-    /// b32 → b32, computed with all lanes on.
+    /// b32 → b32, computed with all lanes active.
     StrictWwm,
-    /// b32 → b32, computed with helper lanes on.
+    /// b32 → b32, computed with helper lanes active.
     Wqm,
-    /// → b1: a real pixel, not a helper, at this point.
+    /// → b1: whether the lane is a live pixel, not a helper, at this point.
     LiveMask,
     /// x, y, z → cube face, s, t, and twice the major axis.
     CubeId,

@@ -1,22 +1,22 @@
-//! Natural loops: what can come back to a header that dominates it.
+//! Natural loops: blocks that can reach a header that dominates them.
 
 use super::cfg::Cfg;
 use super::ids::BlockId;
 use smallvec::SmallVec;
 
-/// The loops of a graph, outer ones before those in them.
+/// The loops of a graph, outer ones before inner ones.
 #[derive(Clone, Debug)]
 pub struct Loops {
     headers: Vec<BlockId>,
     /// By block, the loops around it, outer ones first.
     around: Vec<SmallVec<[u32; 4]>>,
-    /// By block, its place in reverse postorder.
+    /// By block, its index in reverse postorder.
     position: Vec<u32>,
     reducible: bool,
 }
 
 impl Loops {
-    /// Those of a graph.
+    /// The loops of a graph.
     pub(super) fn new(cfg: &Cfg) -> Self {
         let count = cfg.len();
         let mut this = Self {
@@ -49,12 +49,12 @@ impl Loops {
         this
     }
 
-    /// How many loops there are.
+    /// Number of loops.
     pub fn len(&self) -> usize {
         self.headers.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no loops.
     pub fn is_empty(&self) -> bool {
         self.headers.is_empty()
     }
@@ -69,12 +69,12 @@ impl Loops {
         &self.around[b.index()]
     }
 
-    /// A block's place in reverse postorder.
+    /// A block's index in reverse postorder.
     pub fn position(&self, b: BlockId) -> u32 {
         self.position[b.index()]
     }
 
-    /// Whether every cycle is a loop with one way in.
+    /// Whether every cycle is a loop with one entry (the graph is reducible).
     pub fn are_all(&self) -> bool {
         self.reducible
     }

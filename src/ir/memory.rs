@@ -1,15 +1,15 @@
-//! Memory as operations name it: which, how it is accessed, and what orders it.
+//! Memory as operations name it: kinds of memory, access flags, ordering.
 
 use super::types::Bits;
 
-/// How memory is accessed.
+/// Flags of a memory access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Access {
     /// Seen by other invocations at device scope.
     pub coherent: bool,
-    /// Every access happens.
+    /// Every access must happen.
     pub volatile: bool,
-    /// Not worth keeping in a cache.
+    /// Not worth caching.
     pub nontemporal: bool,
     /// The descriptor may differ between lanes.
     pub non_uniform: bool,
@@ -20,13 +20,13 @@ pub struct Access {
 }
 
 impl Access {
-    /// Whether a load from a buffer of this kind goes through the scalar cache (lower level), which neither sees writes
-    /// nor takes operands that differ between lanes.
+    /// Whether a load from a buffer of this kind uses the scalar cache (lower level), which neither sees writes nor
+    /// takes divergent operands.
     pub fn is_scalar(self, kind: BufferKind) -> bool {
         self.may_be_scalar(kind) && !self.divergent
     }
 
-    /// Whether it would go there if its operands were the same in all lanes: nothing writes what it reads.
+    /// Whether it would be scalar if its operands were uniform: nothing writes what it reads.
     pub fn may_be_scalar(self, kind: BufferKind) -> bool {
         self.is_unwritten(kind) && !self.non_uniform && !self.coherent && !self.volatile
     }
@@ -37,7 +37,7 @@ impl Access {
     }
 }
 
-/// Which rules a buffer follows.
+/// Kind of buffer access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BufferKind {
     /// Uniform buffer: never written.
@@ -46,7 +46,7 @@ pub enum BufferKind {
     Storage,
 }
 
-/// Which descriptor of a binding is meant.
+/// Part of a binding's descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DescriptorPart {
     /// Buffer, 4 dwords.
@@ -59,7 +59,7 @@ pub enum DescriptorPart {
     TexelBuffer,
 }
 
-/// Read-modify-write operations. Floats where the name says so.
+/// Read-modify-write operations. Integers, unless the name says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AtomicOp {
     /// Plain atomic read (data operands absent).
@@ -96,19 +96,19 @@ pub enum AtomicOp {
     FMax,
 }
 
-/// Memory, as far as the atomics that the hardware has for it differ.
+/// Kinds of memory with different sets of hardware atomics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AtomicMemory {
     /// Workgroup memory.
     Shared,
-    /// By address.
+    /// Memory by address.
     Global,
-    /// Behind a descriptor: buffers, texel buffers, images.
+    /// Memory behind a descriptor: buffers, texel buffers, images.
     Descriptor,
 }
 
 impl AtomicOp {
-    /// Whether code generators make one instruction of it; else `lower_atomics` makes something else of it.
+    /// Whether code generators have one instruction for it; else `lower_atomics` expands it.
     pub const fn has_instruction(self, memory: AtomicMemory, bits: Bits) -> bool {
         match (self, memory, bits) {
             (Self::Store, ..) => false,
@@ -120,7 +120,7 @@ impl AtomicOp {
     }
 }
 
-/// Who takes part.
+/// Invocations that take part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the names are SPIR-V's own")]
 pub enum Scope {
@@ -132,7 +132,7 @@ pub enum Scope {
     System,
 }
 
-/// Which way memory is ordered.
+/// Direction of memory ordering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum FenceOrder {
@@ -142,7 +142,7 @@ pub enum FenceOrder {
     AcqRel,
 }
 
-/// Which memory a fence orders.
+/// Kinds of memory that a fence orders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MemoryClasses {
     /// Buffers and global memory.

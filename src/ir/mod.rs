@@ -1,23 +1,23 @@
-//! The hourglass: a small SSA IR between SPIR-V and machine code.
+//! The waist of the hourglass: a small SSA IR between SPIR-V and machine code.
 //!
 //! One [`Shader`] is one entry point with every call inlined. It exists at two [`Level`]s in one data structure:
 //!
-//! * **Upper**, made by the front end: knows no AMD. Descriptors, push constants, inputs, outputs, subgroup and image
-//!   operations are operations of their own ([`Op::Descriptor`], [`Op::LoadInput`], [`Op::Image`], …).
-//! * **Lower**, made by the `lower_*` passes: knows no SPIR-V and hides nothing. Entry arguments and returns carry a
-//!   register class, unknown state is a [`Op::Reloc`], an argument or a return, and what is left maps one to one to
-//!   what a code generator emits ([`Op::Mimg`], [`Op::Amd`], [`Op::Export`], …).
+//! * **Upper**, made by the front end: nothing specific to AMD. Descriptors, push constants, inputs, outputs, subgroup
+//!   and image operations have operations of their own ([`Op::Descriptor`], [`Op::LoadInput`], [`Op::Image`], …).
+//! * **Lower**, made by the `lower_*` passes: nothing specific to SPIR-V, and nothing implicit. Entry arguments and
+//!   returns have a register class, unknown state is an [`Op::Reloc`], an argument or a return, and all the rest maps
+//!   one to one to what a code generator emits ([`Op::Mimg`], [`Op::Amd`], [`Op::Export`], …).
 //!
 //! Values are untyped bits: scalars of 1, 8, 16, 32 or 64 bits, and small vectors of them. The operation says whether
-//! bits are an integer or a float, so a bit cast between equal widths is nothing. **Arithmetic is scalar only**; vectors
+//! bits are an integer or a float, so a bit cast between equal widths is free. **Arithmetic is scalar only**; vectors
 //! appear where memory, images and descriptors need them, and are taken apart by [`Op::Extract`].
-//! Control flow is a CFG with block parameters; headers keep SPIR-V's merge and continue blocks. [`Shader::cfg`] is the graph
-//! with its dominators and loops, made again only when a jump has changed.
+//! Control flow is a CFG with block parameters; headers keep SPIR-V's merge and continue blocks. [`Shader::cfg`] is the
+//! graph with its dominators and loops, made again only when a jump has changed.
 //!
-//! To add an operation: a variant in `op.rs` (arithmetic: one line of the table in `alu.rs`), its rule in `rules.rs`, its
-//! mnemonic and fields in `text.rs`, what it does besides its result in `effects.rs`, whether lanes may differ in it in
-//! `uniform.rs`, its meaning in `compile/llvm`. What the hardware does in several steps is a pass, and `Rule::lowered` forbids it
-//! afterwards, so that code generators do not each have to know.
+//! To add an operation: a variant in `op.rs` (arithmetic: one line of the table in `alu.rs`), its rule in `rules.rs`,
+//! its mnemonic and fields in `text.rs`, its side effects in `effects.rs`, its uniformity in `uniform.rs`, its code in
+//! `compile/llvm`. What the hardware does in several steps is expanded by a pass, and `Rule::lowered` forbids it
+//! afterwards, so that no code generator has to handle it.
 
 mod alu;
 mod builder;

@@ -1,9 +1,9 @@
-//! Names for people and symbols: short ones in place, so that a list of them is one piece of memory.
+//! Names for people and symbols: short ones are stored inline, so that a list of them is one allocation.
 
 use std::fmt;
 use std::ops::Deref;
 
-/// Bytes of a name that need no memory of their own.
+/// Bytes of a name that are stored inline.
 const SHORT: usize = 23;
 
 /// A name.
@@ -23,7 +23,7 @@ impl Name {
     /// A value's text.
     pub fn of(value: impl fmt::Display) -> Self {
         let mut name = Self::EMPTY;
-        // Writing to memory gives no error of its own; a value whose text has one is cut off there.
+        // Formatting into memory cannot fail; a value whose `Display` fails is truncated there.
         _ = fmt::Write::write_fmt(&mut name, format_args!("{value}"));
         name
     }
@@ -34,7 +34,7 @@ impl Deref for Name {
 
     fn deref(&self) -> &str {
         match &self.0 {
-            // Whole strings are written, so it is one.
+            // Only whole strings are written, so this is valid UTF-8.
             Text::Short { len, bytes } => std::str::from_utf8(&bytes[..usize::from(*len)]).unwrap_or_default(),
             Text::Long(text) => text,
         }

@@ -1,12 +1,13 @@
-//! Scalar arithmetic on bits: what every [`AluOp`] gives. Floats go through `f64`, which is exact for narrower ones.
+//! Scalar arithmetic on bits: the result of every [`AluOp`]. Floats go through `f64`, which is exact for narrower ones.
 //!
 //! A sum, difference, product, quotient or root of narrow floats that is rounded to double and then to its width is
-//! rounded right, since a double has more than twice their digits. Fused operations are the exception and done in width.
+//! rounded correctly, since a double has more than twice their digits. Fused operations are the exception and computed
+//! at their width.
 //! To add an operation: an arm of [`integer`] or [`real`].
 
 use super::{AluOp, Bits};
 
-/// The number that a float's bits are.
+/// The value of a float's bits.
 pub fn decode(bits: u64, width: Bits) -> f64 {
     match width {
         Bits::B16 => half_to_f64(bits),
@@ -58,13 +59,13 @@ fn f64_to_half(x: f64, toward_zero: bool) -> u64 {
     let e = exponent(x).max(-14);
     let steps = x.abs() / power_of_two(e - 10);
     let steps = if toward_zero { steps.trunc() } else { steps.round_ties_even() };
-    // A carry out of the mantissa is the next exponent.
+    // A carry out of the mantissa increments the exponent.
     let largest = if toward_zero { 0x7bff } else { 0x7c00 };
     let bits = steps as u64 + if steps < 1024.0 { 0 } else { ((e + 14) as u64) << 10 };
     sign | if e > 15 { largest } else { bits.min(largest) }
 }
 
-/// The power of two at or below a magnitude; of zero a very small one.
+/// Exponent of the largest power of two not above a magnitude; very small for zero.
 pub fn exponent(x: f64) -> i32 {
     match x.to_bits() >> 52 & 0x7ff {
         0 => -1074,
@@ -72,12 +73,12 @@ pub fn exponent(x: f64) -> i32 {
     }
 }
 
-/// A power of two that is a double, denormals among them.
+/// A power of two within the range of a double, denormals included.
 pub fn power_of_two(e: i32) -> f64 {
     if (-1022..=1023).contains(&e) { f64::from_bits(((e + 1023) as u64) << 52) } else { 2f64.powi(e) }
 }
 
-/// The distance of floats next to x, of this width.
+/// The distance between floats of this width near x.
 pub fn ulp(x: f64, width: Bits) -> f64 {
     let (digits, least) = match width {
         Bits::B16 => (10, -14),
@@ -87,12 +88,12 @@ pub fn ulp(x: f64, width: Bits) -> f64 {
     power_of_two(exponent(x).max(least) - digits)
 }
 
-/// Two's complement number of this width.
+/// A two's complement number of this width.
 pub fn signed(x: u64, width: u32) -> i64 {
     (x << (64 - width)) as i64 >> (64 - width)
 }
 
-/// An operation that takes no floats. Where the table says "any value", this one is as good as any.
+/// An operation without floats. Where the table allows any value, this is one.
 pub fn integer(op: AluOp, args: [u64; 3], from: Bits, to: Bits) -> Option<u64> {
     use AluOp as A;
     let width = from.count();
@@ -205,7 +206,7 @@ fn int_to_float(double: f64, single: f32, to: Bits) -> u64 {
     if to == Bits::B32 { u64::from(single.to_bits()) } else { encode(double, to) }
 }
 
-/// An operation on floats that gives a float, on real numbers: nothing is rounded but what a double cannot hold.
+/// A float operation with a float result, on real numbers: only what a double cannot hold is rounded.
 /// The second operand of `fldexp` is the integer as a number.
 pub fn real(op: AluOp, [x, y, z]: [f64; 3]) -> Option<f64> {
     use AluOp as A;
@@ -255,7 +256,7 @@ pub fn real(op: AluOp, [x, y, z]: [f64; 3]) -> Option<f64> {
     })
 }
 
-/// An operation on floats that gives bits of another kind: a truth value, an integer, packed fields.
+/// A float operation whose result is no float: a boolean, an integer, packed fields.
 pub fn from_floats(op: AluOp, x: f64, y: f64, to: Bits) -> Option<u64> {
     use AluOp as A;
     let ordered = !x.is_nan() && !y.is_nan();
@@ -303,7 +304,7 @@ pub fn from_floats(op: AluOp, x: f64, y: f64, to: Bits) -> Option<u64> {
     Some(result & to.mask())
 }
 
-/// A float operation in its width: bits in, bits out.
+/// A float operation at its width: bits in, bits out.
 pub fn float(op: AluOp, args: [u64; 3], from: Bits, to: Bits) -> Option<u64> {
     let [x, y, z] = args.map(|a| decode(a, from));
     let y = if op == AluOp::FLdexp { signed(args[1], 32) as f64 } else { y };
@@ -312,7 +313,7 @@ pub fn float(op: AluOp, args: [u64; 3], from: Bits, to: Bits) -> Option<u64> {
             let [x, y, z] = args.map(|a| f32::from_bits(a as u32));
             return Some(u64::from(x.mul_add(y, z).to_bits()));
         }
-        // On bits, so that a NaN keeps its own.
+        // On the bits, so that a NaN keeps its payload.
         AluOp::FNeg => return Some(args[0] ^ 1 << (from.count() - 1)),
         AluOp::FAbs => return Some(args[0] & (from.mask() >> 1)),
         AluOp::FCopySign => {
@@ -326,7 +327,7 @@ pub fn float(op: AluOp, args: [u64; 3], from: Bits, to: Bits) -> Option<u64> {
             return Some(encode(half_to_f64(half), to));
         }
         AluOp::FFract => {
-            // Below one even where rounding would reach it.
+            // Below one, even if rounding would reach it.
             let r = decode(encode(x - x.floor(), to), to);
             let below = 1.0 - ulp(0.5, to);
             return Some(encode(if r >= 1.0 { below } else { r }, to));

@@ -1,4 +1,4 @@
-//! The operations. Payload here, operands (in the order each variant documents) in [`super::Inst::args`].
+//! The operations. Fields are here, operands (in the order each variant documents) in [`super::Inst::args`].
 
 use super::alu::{AluOp, FpFlags};
 use super::ids::{ConstTableId, LocalId, ResourceId, SymbolId};
@@ -9,7 +9,7 @@ use super::memory::{Access, AtomicOp, BufferKind, DescriptorPart, FenceOrder, Me
 use super::types::Align;
 use crate::kinds::NumericKind;
 
-/// What an instruction does. "→ T" is the result; no arrow, no result.
+/// An operation. "→ T" is its result; without an arrow there is none.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
     // ---- values, both levels
@@ -19,31 +19,31 @@ pub enum Op {
     Undef,
     /// Arithmetic on scalars, see the table of [`AluOp`].
     Alu(AluOp, FpFlags),
-    /// scalars… → vector of them.
+    /// scalars… → vector.
     Compose,
-    /// vector → its lane.
+    /// vector → one lane.
     Extract(u8),
-    /// value → same total bits in another shape; lane 0 is lowest.
+    /// value → same total bits as another type; lane 0 is lowest.
     Bitcast,
 
     // ---- memory, both levels. Offsets are b32 bytes.
     /// offset → T from a local (scratch) variable.
     LocalLoad {
-        /// Which variable.
+        /// Variable that is accessed.
         local: LocalId,
         /// Known alignment of the address.
         align: Align,
     },
     /// offset, value.
     LocalStore {
-        /// Which variable.
+        /// Variable that is accessed.
         local: LocalId,
         /// Known alignment of the address.
         align: Align,
     },
     /// offset → T from a constant table.
     ConstLoad {
-        /// Which table.
+        /// Table that is read.
         table: ConstTableId,
         /// Known alignment of the address.
         align: Align,
@@ -52,61 +52,63 @@ pub enum Op {
     SharedLoad {
         /// Known alignment of the address.
         align: Align,
-        /// Volatility and coherence of the access.
+        /// Access flags.
         access: Access,
     },
     /// offset, value.
     SharedStore {
         /// Known alignment of the address.
         align: Align,
-        /// Volatility and coherence of the access.
+        /// Access flags.
         access: Access,
     },
     /// offset, data (for compare-exchange: new value, comparator) → old value.
     SharedAtomic(AtomicOp),
-    /// descriptor, offset → T; out of range gives 0. Lower level: what one instruction moves, see `legalize_memory`.
+    /// descriptor, offset → T; out of range gives 0. Lower level: at most one instruction's width, see
+    /// `legalize_memory`.
     BufferLoad {
         /// Uniform or storage.
         kind: BufferKind,
         /// Known alignment of the offset.
         align: Align,
-        /// Volatility and coherence of the access.
+        /// Access flags.
         access: Access,
     },
-    /// descriptor, offset, value; out of range is dropped, and at both levels what a helper writes, as with all that writes
-    /// through a descriptor. Lower level: as [`Op::BufferLoad`].
+    /// descriptor, offset, value; out-of-range stores are dropped, and at both levels those of helpers, as for every
+    /// write through a descriptor. Lower level: as [`Op::BufferLoad`].
     BufferStore {
         /// Known alignment of the offset.
         align: Align,
-        /// Volatility and coherence of the access.
+        /// Access flags.
         access: Access,
     },
     /// descriptor, offset, data (compare-exchange: new value, comparator) → old value.
     BufferAtomic {
         /// Operation on the memory.
         op: AtomicOp,
-        /// Volatility and coherence of the access.
+        /// Access flags.
         access: Access,
     },
     /// address (b64) → T from global memory.
     GlobalLoad {
         /// Known alignment.
         align: Align,
-        /// Volatility and coherence of the access.
+        /// Access flags.
         access: Access,
     },
-    /// address, value. Upper level: not in helpers, as all that writes memory. Lower level: in whoever comes here.
+    /// address, value. Upper level: helpers do not store, as for every memory write. Lower level: every active lane
+    /// stores.
     GlobalStore {
         /// Known alignment.
         align: Align,
-        /// Volatility and coherence of the access.
+        /// Access flags.
         access: Access,
     },
     /// address, data (compare-exchange: new value, comparator) → old value. Helpers: as for stores.
     GlobalAtomic {
         /// Operation on the memory.
         op: AtomicOp,
-        /// Volatility and coherence of the access.
+        /// Access flags.
         access: Access,
     },
 
@@ -116,9 +118,9 @@ pub enum Op {
     // ---- interfaces, upper level only
     /// index (b32) → descriptor: [`super::Type::DESC4`] for buffers, samplers, texel buffers, `DESC8` for images.
     Descriptor {
-        /// Which binding.
+        /// Binding.
         resource: ResourceId,
-        /// Which half of a combined image and sampler.
+        /// Part of a combined image and sampler.
         part: DescriptorPart,
         /// Whether the index may differ between lanes.
         non_uniform: bool,
@@ -132,29 +134,29 @@ pub enum Op {
     LoadInput {
         /// Location.
         location: u32,
-        /// Component within it, 0 to 3. Of 64 bits: the first of two for a fragment input; for a vertex input, which is fetched
-        /// as the attribute of its location whole, the channel.
+        /// Component within it, 0 to 3. For 64 bits: the first of two for a fragment input; for a vertex input, which
+        /// is fetched as the whole attribute of its location, the channel.
         component: u8,
-        /// What the bits are: decides fetch defaults and conversions.
+        /// Numeric kind of the bits: decides fetch defaults and conversions.
         kind: NumericKind,
-        /// How a fragment input comes to a pixel; `Flat` for a vertex input.
+        /// Interpolation of a fragment input; `Flat` for a vertex input.
         interp: Interp,
     },
-    /// (for a place at an offset: x, y; at a sample: its index) → one component of a built-in input: b1 for truth values,
-    /// else b32 (64 bits for subgroup masks: two components).
+    /// (at an offset: x, y; at a sample: its index) → one component of a built-in input: b1 for booleans, else b32 (64
+    /// bits for subgroup masks: two components).
     LoadBuiltIn {
         /// Built-in that is read.
         builtin: BuiltIn,
         /// Component.
         component: u8,
-        /// Where in the pixel, if it is interpolated; else `Center`.
+        /// Location in the pixel, if it is interpolated; otherwise `Center`.
         place: InterpPlace,
     },
     /// value. Only in the block that returns, once per slot.
     StoreOutput {
-        /// Where to.
+        /// Destination.
         slot: OutputSlot,
-        /// What the bits are.
+        /// Numeric kind of the bits.
         kind: NumericKind,
     },
     /// See [`ImageInst::operands`].
@@ -165,25 +167,25 @@ pub enum Op {
     Derivative(DerivativeKind),
 
     // ---- order and lifetime, both levels
-    /// Wait for all invocations of the scope, with memory made visible as told. Lower level: wait only (workgroups of compute
-    /// shaders), or move nothing across (subgroups); fences beside it order the memory.
+    /// Waits for all invocations of the scope and orders memory as its fields say. Lower level: only waits (compute
+    /// workgroups), or only prevents motion across it (subgroups); separate fences order the memory.
     Barrier {
-        /// Who waits.
+        /// Invocations that wait.
         exec: Scope,
-        /// For whom memory is ordered.
+        /// Invocations for which memory is ordered.
         memory: Scope,
-        /// Which order.
+        /// Direction of the order.
         order: FenceOrder,
-        /// Which memory.
+        /// Kinds of memory.
         classes: MemoryClasses,
     },
-    /// Memory order without waiting.
+    /// Orders memory without waiting.
     Fence {
-        /// For whom.
+        /// Invocations for which memory is ordered.
         scope: Scope,
-        /// Which order.
+        /// Direction of the order.
         order: FenceOrder,
-        /// Which memory.
+        /// Kinds of memory.
         classes: MemoryClasses,
     },
     /// condition (b1): where true, the invocation becomes a helper.
@@ -198,7 +200,7 @@ pub enum Op {
     Reloc(SymbolId),
     /// → high 32 bits of every driver address (those of the program counter).
     AddressHigh,
-    /// address (b64), offset (b32, zero-extended) → T from memory that never changes while the shader runs.
+    /// address (b64), offset (b32, zero-extended) → T from memory that is constant while the shader runs.
     TableLoad {
         /// Known alignment of the sum.
         align: Align,
@@ -207,22 +209,22 @@ pub enum Op {
     Mimg(MimgInst),
     /// descriptor, index (b32) → vector or scalar of 32-bit components, converted by the descriptor's format.
     TexelLoad {
-        /// Volatility and coherence of the access.
+        /// Access flags.
         access: Access,
     },
     /// descriptor, index, value.
     TexelStore {
-        /// Volatility and coherence of the access.
+        /// Access flags.
         access: Access,
     },
     /// descriptor, index, data (compare-exchange: new value, comparator) → old value.
     TexelAtomic {
         /// Operation on the memory.
         op: AtomicOp,
-        /// Volatility and coherence of the access.
+        /// Access flags.
         access: Access,
     },
-    /// descriptor, vertex index → vector or scalar of 32-bit components, converted by this format.
+    /// descriptor, vertex index → vector or scalar of 32-bit components, converted from this format.
     TypedLoad {
         /// Unified buffer format number of the generation (pal-abi 8.3).
         format: u8,
@@ -247,11 +249,11 @@ pub enum Op {
     },
     /// four b32 (undefined where not enabled): written to a target. Compressed: only the first two, 16-bit pairs.
     Export {
-        /// Where to.
+        /// Destination.
         target: ExportTarget,
         /// Enabled channels (compressed: 0x3 and 0xC per pair).
         enable: u8,
-        /// Values are pairs of 16 bits.
+        /// Values are pairs of 16-bit components.
         compressed: bool,
         /// Last of its kind.
         done: bool,
@@ -263,7 +265,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// Reads a built-in where it is, or at the pixel's centre.
+    /// Reads a built-in that is not interpolated, or interpolated at the pixel's centre.
     pub const fn load_builtin(builtin: BuiltIn, component: u8) -> Self {
         Self::LoadBuiltIn { builtin, component, place: InterpPlace::Center }
     }

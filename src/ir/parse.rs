@@ -1,7 +1,7 @@
-//! Parses a shader: reads what `print.rs` writes, line by line; lines that open with `;` are comments.
+//! Parses a shader: reads what `print.rs` writes, line by line; lines that start with `;` are comments.
 //!
-//! Only the form is checked here, `verify` checks the meaning. Values keep their numbers, so uses may stand before
-//! definitions; numbers that nobody defines are an error where they are used.
+//! Only the form is checked here, `verify` checks the meaning. Values keep their numbers, so uses may precede
+//! definitions; using an undefined number is an error.
 
 use super::name::Name;
 use super::op::Op;
@@ -42,7 +42,7 @@ pub fn parse(source: &str) -> Result<Shader> {
     }
 }
 
-/// Numbers above this are refused: they would only make the arena large.
+/// Limit of value numbers: higher ones would only enlarge the arena.
 const MAX_VALUE: u32 = 1 << 20;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -75,7 +75,7 @@ fn tokens(line: &str) -> Result<Vec<Token<'_>>, String> {
     Ok(out)
 }
 
-/// The string that ends at the next bare quote, and what follows it.
+/// The string up to the next unescaped quote, and the rest.
 fn unquote(source: &str) -> Result<(String, &str), String> {
     let mut out = String::new();
     let mut chars = source.char_indices();
@@ -101,7 +101,7 @@ fn unquote(source: &str) -> Result<(String, &str), String> {
     Err("a string without an end".into())
 }
 
-/// Reads one line's tokens.
+/// Reads the tokens of one line.
 struct Reader<'a> {
     tokens: Vec<Token<'a>>,
     next: usize,
@@ -151,7 +151,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The number glued to this prefix.
+    /// The number that follows this prefix without a space.
     fn id(&mut self, prefix: &str) -> Result<u32, String> {
         let mut n = 0;
         self.glued(prefix, &mut n)?;
@@ -220,9 +220,9 @@ impl Codec for Reader<'_> {
 
 struct Parser {
     shader: Shader,
-    /// By number.
+    /// By number, whether it is defined.
     defined: Vec<bool>,
-    /// With the line, for the message.
+    /// Used values with their lines, for messages.
     used: Vec<(Value, usize)>,
     line: usize,
 }
@@ -419,7 +419,7 @@ impl Parser {
             text::payload(&mut op, r)?;
             r.sign(']')?;
         } else {
-            // Only operations without fields come without brackets.
+            // Only operations without fields lack brackets.
             text::payload(&mut op, &mut Reader { tokens: Vec::new(), next: 0 })?;
         }
         Ok(op)
@@ -499,7 +499,7 @@ impl Parser {
             return Err(format!("{v} is defined twice"));
         }
         if self.defined.len() <= v.index() {
-            // A number that nobody defines cannot be used, so where its filler points does not matter.
+            // An undefined number cannot be used, so any filler definition will do.
             self.defined.resize(v.index() + 1, false);
             let filler = ValueData { ty: Type::B1, def: ValueDef::Param(BlockId(u32::MAX), 0) };
             self.shader.values.resize(v.index() + 1, filler);

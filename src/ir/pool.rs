@@ -1,21 +1,21 @@
-//! The constants that can be used again: those of the entry block, which comes before all others, and of the current one.
+//! The reusable constants: those of the entry block, which dominates all others, and of the current block.
 
 use super::ids::{BlockId, Value};
 
 use super::types::Type;
 
-/// Constants that can be used again.
+/// Reusable constants.
 #[derive(Debug, Default)]
 pub(super) struct ConstPool {
-    /// Those of the entry block.
+    /// Constants of the entry block.
     entry: Table,
-    /// Those of the current block, if it is another.
+    /// Constants of the current block, if it is not the entry.
     here: Table,
     elsewhere: bool,
 }
 
 impl ConstPool {
-    /// None, at the start of a block of a walk that begins anew if `walk` says so.
+    /// Empties the pool at the start of a block; `walk`: of a walk that begins anew, so the entry's constants go too.
     pub(super) fn start(&mut self, block: BlockId, walk: bool) {
         if walk {
             self.entry.clear();
@@ -30,27 +30,27 @@ impl ConstPool {
         here.or_else(|| self.entry.get(ty, bits))
     }
 
-    /// Adds one of the current block, unless there is one like it.
+    /// Adds a constant of the current block, unless there is an equal one.
     pub(super) fn note(&mut self, ty: Type, bits: u64, value: Value) {
         if self.get(ty, bits).is_none() {
             self.insert(ty, bits, value);
         }
     }
 
-    /// Adds one of the current block that is not there.
+    /// Adds a constant of the current block that is not in the pool.
     pub(super) fn insert(&mut self, ty: Type, bits: u64, value: Value) {
         if self.elsewhere { self.here.insert(ty, bits, value) } else { self.entry.insert(ty, bits, value) }
     }
 }
 
-/// Constants by type and bits; it is emptied without being freed.
+/// Constants by type and bits; emptied without being freed.
 #[derive(Debug, Default)]
 struct Table {
-    /// Open addressing; the length is 0 or a power of two, and half of it is free.
+    /// Open addressing; the length is 0 or a power of two, and at least half of the slots are free.
     slots: Vec<Slot>,
     /// Slots in use.
     live: usize,
-    /// A slot of another generation is free.
+    /// Slots of another generation are free.
     generation: u64,
 }
 
@@ -86,7 +86,7 @@ impl Table {
         self.live = 0;
     }
 
-    /// The slots where a constant may be, from the likeliest on.
+    /// Slots in which a constant may be, in probe order.
     fn probe(&self, ty: Type, bits: u64) -> impl Iterator<Item = usize> + use<> {
         let len = self.slots.len();
         let key = bits ^ u64::from(ty.total_bits()) << 32;

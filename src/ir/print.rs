@@ -1,6 +1,6 @@
-//! Prints a shader: a header of records, then blocks, one instruction a line. `parse.rs` reads exactly this.
+//! Prints a shader: a header of records, then blocks, one instruction per line. `parse.rs` reads exactly this.
 //!
-//! Values keep their numbers, so that a pass's output can be laid beside its input. Numbers need not be dense.
+//! Values keep their numbers, so that a pass's output can be compared with its input. Numbers need not be dense.
 
 use super::name::Name;
 use super::op::Op;
@@ -50,7 +50,7 @@ fn quoted(s: &str) -> String {
     format!("\"{}\"", s.escape_default())
 }
 
-/// The words of one record, each after a space.
+/// The words of one record, each preceded by a space.
 fn record<T: Clone>(x: &T, visit: impl Fn(&mut T, &mut Writer) -> Text) -> String {
     let mut w = Writer::default();
     // The writer never fails; its codec only shares its signature with the reader.
@@ -103,7 +103,7 @@ impl Shader {
         }
     }
 
-    /// The text of one instruction, also of a broken one.
+    /// The text of one instruction, which may be a broken one.
     pub fn inst_text(&self, inst: &Inst) -> String {
         let mut out = match inst.result {
             Some(v) => format!("{} = ", self.typed(v)),

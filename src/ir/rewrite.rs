@@ -1,8 +1,8 @@
 //! Replaces instructions by other code: the frame that most passes share.
 //!
-//! A rule sees every instruction once, in block order, with a builder at its place. It may build anything there, new blocks
-//! included; what follows goes on where the builder stands afterwards. Uses of a replaced value are renamed as they are passed,
-//! by a second walk only where blocks do not stand in an order that has definitions first.
+//! A rule sees every instruction once, in block order, with a builder at its position. It may build anything there, new
+//! blocks included; the following instructions continue at the builder's final position. Uses of a replaced value are
+//! renamed in the same walk; a second walk is needed only if the block order has uses before definitions.
 
 use super::alu::FpFlags;
 use super::builder::Builder;
@@ -11,19 +11,19 @@ use super::scratch::Scratch;
 use super::shader::{BlockId, Inst, Merge, Shader, Terminator, Value};
 use crate::error::{Error, Result};
 
-/// What a rule makes of an instruction.
+/// A rule's decision about an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rewrite {
-    /// It stays.
+    /// The instruction stays.
     Keep,
-    /// It goes; its result, if it had one, is this value from now on.
+    /// The instruction is removed; its result, if it had one, is replaced by this value.
     Value(Value),
-    /// It goes, and had no result (or none that is used).
+    /// The instruction is removed; it had no result (or an unused one).
     Remove,
 }
 
-/// Applies a rule to every instruction. The rule sees operands that are renamed already, and has the instruction to itself:
-/// while it looks at it, the shader does not have it.
+/// Applies a rule to every instruction. The rule sees renamed operands. It owns the instruction for the time of the
+/// call: the shader does not have it meanwhile.
 ///
 /// # Errors
 /// Those of the rule; a bug if a replacement has another type.
@@ -41,7 +41,7 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
         b.restart(id);
         b.fp = FpFlags::NONE;
         let block = b.shader.block_mut(id);
-        // A selection belongs to the branch, a loop to the block that is jumped back to.
+        // The selection moves with the branch, a loop stays with the block that is jumped back to.
         let selection = match block.merge {
             Merge::Selection(_) => std::mem::take(&mut block.merge),
             Merge::None | Merge::Loop { .. } => Merge::None,
@@ -83,11 +83,11 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
     Ok(())
 }
 
-/// Whether a walk from the first block to the last meets every value before its uses.
+/// Whether a walk over the blocks in order meets every definition before its uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     DefinitionsFirst,
-    /// Some use may have been passed before its value got another name.
+    /// Some uses may have been passed before their value was renamed.
     Other,
 }
 
@@ -95,7 +95,7 @@ impl Order {
     fn of(shader: &Shader) -> Self {
         let cfg = shader.cfg();
         let first = |b: BlockId| cfg.dom.parent(b).is_none_or(|p| p < b);
-        // In code that nothing reaches, a use may stand before its value.
+        // In unreachable code, a use may precede its definition.
         let idle =
             |b: BlockId| shader.block(b).insts.is_empty() && shader.block(b).term == Some(Terminator::Unreachable);
         let known = shader.block_ids().all(|b| if cfg.reachable(b) { first(b) } else { idle(b) });
@@ -103,7 +103,7 @@ impl Order {
     }
 }
 
-/// Values that have another name now, by value; shorter than the list of values, or empty, if later ones have none.
+/// New names by renamed value; shorter than the list of values, or empty, if later ones have none.
 struct Names(Vec<Option<Value>>);
 
 impl Names {
@@ -115,12 +115,12 @@ impl Names {
         v
     }
 
-    /// Notes what a rule made of an instruction.
+    /// Records a rule's decision about an instruction.
     fn note(&mut self, b: &Builder<'_>, inst: &Inst, made: Rewrite) -> Result<Rewrite> {
         let (Rewrite::Value(new), Some(old)) = (made, inst.result) else { return Ok(made) };
         let new = self.of(new);
         if new == old {
-            // Code that nothing reaches may come back to itself; a name must not.
+            // Unreachable code may be circular; names must not be.
             return Ok(Rewrite::Keep);
         }
         if b.ty(new) != b.ty(old) {
@@ -134,7 +134,7 @@ impl Names {
     }
 }
 
-/// Renames every use of every value that has another name now. Renamings may be chained, not circular.
+/// Renames every use of every renamed value. Renamings may be chained, not circular.
 fn rename(shader: &mut Shader, names: &Names) {
     for block in &mut shader.blocks {
         for &id in &block.insts {

@@ -1,6 +1,6 @@
-//! The rule of each operation: its level, its operands, its result. One arm an operation.
+//! The rule of each operation: its level, its operands, its result. One match arm per operation.
 //!
-//! Operands are known to exist when a rule is asked.
+//! Operands are known to exist when a rule is checked.
 
 use super::image::{Dim, ImageInst, ImageOp, ImageOperand, LodMode, MimgInst, MimgOp};
 use super::interface::{BuiltIn, Interp, InterpPlace, OutputSlot};
@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 type Check = Result<(), String>;
 
-/// At which level an operation may stand; `None` is both.
+/// The level at which an operation may occur; `None` is both.
 pub fn level(op: &Op) -> Option<Level> {
     match op {
         Op::Descriptor { .. }
@@ -205,7 +205,7 @@ impl Rule<'_> {
         }
     }
 
-    /// What the passes have made of an operation of both levels, so that a code generator may rely on it.
+    /// Checks operations of both levels for the form that the passes give them, on which code generators rely.
     fn lowered(&self, op: &Op) -> Check {
         match *op {
             Op::BufferLoad { kind, align, access } if access.is_scalar(kind) => {
@@ -237,7 +237,7 @@ impl Rule<'_> {
         }
     }
 
-    /// An atomic whose data stand from operand `data` on.
+    /// Checks an atomic whose data operands start at `data`.
     fn has_instruction(&self, op: AtomicOp, memory: AtomicMemory, data: usize) -> Check {
         let bits = self.types.get(data).copied().or(self.result).map_or(Bits::B32, Type::bits);
         if op.has_instruction(memory, bits) {
@@ -247,7 +247,7 @@ impl Rule<'_> {
         }
     }
 
-    /// What one vector instruction moves: one to four dwords, or less than one.
+    /// Checks for a width that one vector instruction moves: one to four dwords, or less than one.
     fn moved_at_once(ty: Type, align: Align) -> Check {
         let fits = match ty.bits() {
             Bits::B8 | Bits::B16 => ty.is_scalar(),
@@ -261,13 +261,13 @@ impl Rule<'_> {
         self.prefix(want, 0)
     }
 
-    /// So many operands of one type.
+    /// Checks for `count` operands of one type.
     fn all(&self, count: usize, want: Type) -> Check {
         let want: SmallVec<[Type; 16]> = SmallVec::from_elem(want, count);
         self.args(&want)
     }
 
-    /// These operands, then `more` of any type.
+    /// Checks for these operand types, then `more` of any type.
     fn prefix(&self, want: &[Type], more: usize) -> Check {
         if self.types.len() != want.len() + more {
             return Err(format!("{} operands expected, {} given", want.len() + more, self.types.len()));
@@ -303,7 +303,7 @@ impl Rule<'_> {
         if ty.is_scalar() && ty != Type::B1 { Ok(()) } else { Err(format!("{ty} is no scalar of 8 bits or more")) }
     }
 
-    /// Truth values have no form in memory.
+    /// Booleans have no memory representation.
     fn in_memory(ty: Type) -> Check {
         if ty.bits() == Bits::B1 { Err("a truth value has no form in memory".into()) } else { Ok(()) }
     }
@@ -327,7 +327,7 @@ impl Rule<'_> {
         self.atomic_data(op, &self.types[want.len()..])
     }
 
-    /// Data operands of one scalar type, and the old value of it, if it is asked for.
+    /// Checks data operands of one scalar type, and the old value's type if there is a result.
     fn atomic_data(&self, op: AtomicOp, data: &[Type]) -> Check {
         let Some(ty) = data.first().copied().or(self.result) else { return Err("no result".into()) };
         if !ty.is_scalar() || !matches!(ty.bits(), Bits::B32 | Bits::B64) {
@@ -347,7 +347,7 @@ impl Rule<'_> {
         self.exists("local", index, self.shader.locals.len())
     }
 
-    /// The operands that say where in the pixel.
+    /// Checks the operands that give the location in the pixel.
     fn place(&self, place: InterpPlace) -> Check {
         match place {
             InterpPlace::AtOffset => self.args(&[Type::B32, Type::B32]),
@@ -360,7 +360,7 @@ impl Rule<'_> {
         if n < 4 { Ok(()) } else { Err(format!("component {n}")) }
     }
 
-    /// One to four components of 32 bits (or 64 bits in one, where a format has them).
+    /// Checks for one to four 32-bit components (or one 64-bit component, which some formats have).
     fn channels(&self, ty: Type) -> Check {
         let fits = (ty.bits() == Bits::B32 && ty.lanes() <= 4) || ty == Type::B64;
         if fits { Ok(()) } else { Err(format!("{ty} is not one to four components of 32 bits")) }
@@ -372,7 +372,7 @@ impl Rule<'_> {
             None => Err("operand types break the rule of the operation".into()),
             Some(ty) => self.result(ty),
         }?;
-        // Only what has a float form may be taken or given as one.
+        // Only types with a float form may be float operands or results.
         let float_in = op.takes_float() && self.types.first().is_some_and(|t| !t.can_be_float());
         let float_out = op.gives_float() && !result.can_be_float();
         if float_in || float_out {
@@ -465,7 +465,7 @@ impl Rule<'_> {
                 first
             }
         };
-        // The packed offset and the comparator have 32 bits always; all else is of one width.
+        // The packed offset and the comparator always have 32 bits; all else has one width.
         let address = &self.types[rest..];
         let compare = image.compare.then(|| usize::from(image.offset) + usize::from(image.lod == LodMode::Bias));
         let fixed = |n: usize| (image.offset && n == 0) || compare == Some(n);
@@ -509,7 +509,7 @@ impl Rule<'_> {
         if n == 0 || (n.is_power_of_two() && n <= 64) { Ok(()) } else { Err(format!("clusters of {n}")) }
     }
 
-    /// A mask has a bit for each lane of the wave, as far as its size is known yet.
+    /// Checks for a mask with one bit per lane of the wave, as far as the wave size is known yet.
     fn mask(&self, ty: Type) -> Check {
         let wave = self.shader.lower.as_ref().map(|lower| lower.wave.lanes());
         let fits = ty == Type::B32 || ty == Type::B64;
@@ -527,7 +527,7 @@ impl Rule<'_> {
                 let ty = self.one()?;
                 Self::in_memory(ty).and(self.result(ty))
             }
-            // Row broadcasts and whole-wave shifts went with gfx10.
+            // Row broadcasts and whole-wave shifts do not exist on gfx10.
             AmdOp::Dpp { ctrl: ctrl @ (0x130..=0x13f | 0x142 | 0x143 | 0x170..), .. } => {
                 Err(format!("DPP control {ctrl:#x} is not one of gfx10"))
             }

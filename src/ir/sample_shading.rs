@@ -1,12 +1,12 @@
-//! Fragment inputs where every sample is shaded by itself: the one table of what that makes of each.
+//! Fragment inputs under per-sample shading: the one table of its effect on each.
 //!
-//! | input | shaded once a pixel | every sample by itself | what changes |
+//! | input | shaded per pixel | shaded per sample | what changes |
 //! |---|---|---|---|
 //! | flat, or of one vertex | | the same | nothing |
 //! | interpolated at the centre or a covered point | there | at the sample | the code |
-//! | interpolated at the sample (`Sample`) | is not possible | there | it asks for samples |
-//! | interpolated at an offset from the centre, or at the sample of a number | there | there | nothing |
-//! | `SampleId`, `SamplePosition` | is not possible | its own | it asks for samples |
+//! | interpolated at the sample (`Sample`) | is not possible | there | it requires this |
+//! | interpolated at an offset from the centre, or at a numbered sample | there | there | nothing |
+//! | `SampleId`, `SamplePosition` | is not possible | its own | it requires this |
 //! | `SampleMask` | a bit for every covered sample | its own bit | the code |
 //! | `FragInvocationCountEXT` | 1 | the number of samples | the code |
 //! | `FragCoord` | the centre | the sample | a register (`SPI_BARYC_CNTL.POS_FLOAT_LOCATION`) |
@@ -15,36 +15,36 @@
 //! Interpolated are locations that are not flat, the point coordinate, clip and cull distances, and barycentric
 //! coordinates ([`BuiltIn::is_interpolated`]).
 //!
-//! Vulkan ("Sample Shading") evaluates each value at the location of its sample where the factor is 1, and the factor is 1
-//! where the state says so and where the shader's interface has `SampleId` or `SamplePosition`. `Sample` needs one shading a
-//! sample likewise. So it makes no difference who asks, and a shader that asks by itself is right under either state. A
-//! covered sample is a point inside of both pixel and primitive, which is all that `Centroid` wants.
+//! Vulkan ("Sample Shading") evaluates each value at the location of its sample where the factor is 1, and the factor
+//! is 1 where the state says so and where the shader's interface has `SampleId` or `SamplePosition`. `Sample` needs
+//! per-sample shading too. So it makes no difference what requires it, and a shader that requires it itself is right
+//! under either state. A covered sample is a point inside both pixel and primitive, which is all that `Centroid` needs.
 
 use super::interface::{BuiltIn, Interp, InterpPlace};
 use super::op::Op;
 
-/// What is read of a fragment shader's inputs.
+/// A read of a fragment shader's inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FragmentRead {
     /// A location.
     Location(Interp),
-    /// A built-in; the place counts where it is interpolated.
+    /// A built-in; the location in the pixel matters if it is interpolated.
     BuiltIn(BuiltIn, InterpPlace),
 }
 
-/// What shading every sample by itself makes of a read.
+/// Effect of per-sample shading on a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SampleEffect {
-    /// Nothing, or what a register does alone.
+    /// Nothing, or only a register changes.
     Nothing,
-    /// Code that reads it must be other code.
+    /// The code must differ.
     Code,
-    /// The read itself asks for one shading a sample.
+    /// The read itself requires per-sample shading.
     Asks,
 }
 
 impl FragmentRead {
-    /// What an operation reads, if it reads an input.
+    /// The input that an operation reads, if any.
     pub const fn of(op: &Op) -> Option<Self> {
         match *op {
             Op::LoadInput { interp, .. } => Some(Self::Location(interp)),
@@ -53,7 +53,7 @@ impl FragmentRead {
         }
     }
 
-    /// The table.
+    /// The effect, by the table.
     pub const fn effect(self) -> SampleEffect {
         match self {
             Self::Location(Interp::Flat | Interp::Vertex(_)) => SampleEffect::Nothing,
@@ -76,7 +76,7 @@ impl InterpPlace {
     }
 }
 
-/// Makes a read what it is where every sample is shaded by itself: what is interpolated in the pixel moves to the sample.
+/// Changes a read for per-sample shading: what is interpolated in the pixel moves to the sample.
 pub fn move_to_sample(op: &mut Op) {
     let place = match op {
         Op::LoadInput { interp: Interp::At { place, .. }, .. } => place,

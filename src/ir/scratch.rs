@@ -3,7 +3,7 @@
 use super::ids::{InstId, Value};
 use super::pool::ConstPool;
 
-/// Buffers that are kept for their capacity only; every user clears them first.
+/// Buffers kept for their capacity only; every user clears them first.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     pub(super) insts: Vec<InstId>,

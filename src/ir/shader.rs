@@ -19,12 +19,12 @@ use std::sync::Arc;
 
 pub use super::ids::{BlockId, ConstTableId, InstId, LocalId, ResourceId, SymbolId, Value};
 
-/// Which operations may appear.
+/// Level of a shader: the operations that may occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// As the front end made it.
+    /// From the front end.
     Upper,
-    /// As a code generator takes it.
+    /// For a code generator.
     Lower,
 }
 
@@ -35,7 +35,7 @@ pub struct Shader {
     pub name: Name,
     /// Stage.
     pub stage: Stage,
-    /// Which operations may appear.
+    /// Level: the operations that may occur.
     pub level: Level,
     /// Blocks; 0 is the entry.
     pub blocks: Vec<BasicBlock>,
@@ -49,7 +49,7 @@ pub struct Shader {
     pub tables: Vec<ConstTable>,
     /// Bytes of workgroup memory.
     pub shared_bytes: u32,
-    /// Where its variables lie; the text leaves that out, since only a judge asks for it.
+    /// Byte ranges of its variables; the text form omits them, since only the interpreter needs them.
     pub shared_variables: Vec<std::ops::Range<u32>>,
     /// Resource bindings the entry point uses.
     pub resources: Vec<Resource>,
@@ -59,7 +59,7 @@ pub struct Shader {
     pub symbols: Symbols,
     /// Execution modes.
     pub modes: Modes,
-    /// What only a lower-level shader has.
+    /// Data that only a lower-level shader has.
     pub lower: Option<LowerInfo>,
     cfg: CfgCache,
     pub(super) scratch: Scratch,
@@ -70,11 +70,11 @@ pub struct Shader {
 pub struct ValueData {
     /// Its type.
     pub ty: Type,
-    /// Where it comes from.
+    /// Its definition.
     pub def: ValueDef,
 }
 
-/// Where a value comes from.
+/// Definition of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueDef {
     /// Result of an instruction.
@@ -86,7 +86,7 @@ pub enum ValueDef {
 /// An instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inst {
-    /// What it does.
+    /// Operation.
     pub op: Op,
     /// Operands.
     pub args: SmallVec<[Value; 4]>,
@@ -95,12 +95,12 @@ pub struct Inst {
 }
 
 impl Inst {
-    /// Stands where an instruction has been taken out for a moment.
+    /// Placeholder for an instruction that has been taken out for a moment.
     pub(super) fn none() -> Self {
         Self { op: Op::Undef, args: SmallVec::new(), result: None }
     }
 
-    /// Its results: none or one, as all operations have at present.
+    /// Its results: none or one, for every operation at present.
     pub fn results(&self) -> &[Value] {
         self.result.as_slice()
     }
@@ -109,17 +109,17 @@ impl Inst {
 /// A basic block.
 #[derive(Clone, Debug, Default)]
 pub struct BasicBlock {
-    /// Values that predecessors pass.
+    /// Values passed by predecessors.
     pub params: Vec<Value>,
     /// Instructions in order.
     pub insts: Vec<InstId>,
-    /// How it ends; `None` only while it is built.
+    /// Terminator; `None` only while the block is built.
     pub term: Option<Terminator>,
     /// SPIR-V's structure, if this block is a header.
     pub merge: Merge,
 }
 
-/// SPIR-V's structured control flow: what a header declares.
+/// SPIR-V's structured control flow: declaration of a header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Merge {
     /// Not a header.
@@ -129,9 +129,9 @@ pub enum Merge {
     Selection(BlockId),
     /// A loop that ends at `merge`, with this continue target.
     Loop {
-        /// Where it ends.
+        /// Merge block.
         merge: BlockId,
-        /// Where an iteration ends.
+        /// Continue target.
         continue_to: BlockId,
     },
 }
@@ -139,18 +139,18 @@ pub enum Merge {
 /// A jump to a block with values for its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockCall {
-    /// Where to.
+    /// Target.
     pub block: BlockId,
-    /// One value a parameter.
+    /// One value per parameter.
     pub args: Vec<Value>,
 }
 
-/// How a block ends.
+/// Terminator of a block.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Terminator {
-    /// To one block.
+    /// Unconditional jump.
     Jump(BlockCall),
-    /// On a truth value.
+    /// Conditional branch.
     Branch {
         /// b1.
         cond: Value,
@@ -159,13 +159,13 @@ pub enum Terminator {
         /// If false.
         els: BlockCall,
     },
-    /// On an integer.
+    /// Switch on an integer.
     Switch {
         /// Any scalar integer.
         value: Value,
-        /// Literal and target.
+        /// Literal and target of each case.
         cases: Vec<(u64, BlockCall)>,
-        /// Otherwise.
+        /// Default target.
         default: BlockCall,
     },
     /// End of the invocation. Upper level: no values. Lower level: one value for each of [`LowerInfo::returns`];
@@ -212,10 +212,10 @@ pub struct Resource {
     pub written: bool,
 }
 
-/// How denormals are treated at one width.
+/// Treatment of denormals at one width.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum DenormMode {
-    /// The shader does not say.
+    /// Unspecified by the shader.
     #[default]
     Any,
     /// Flushed, sign kept.
@@ -224,17 +224,17 @@ pub enum DenormMode {
     Preserve,
 }
 
-/// Rounding the shader asks for at one width.
+/// Rounding mode that the shader requires at one width.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RoundMode {
-    /// To nearest even, or not said.
+    /// To nearest even, or unspecified.
     #[default]
     NearestEven,
     /// Towards zero.
     TowardZero,
 }
 
-/// Which invocations of a workgroup are a quad, whose members derivatives compare.
+/// Invocations of a workgroup that form a quad, for derivatives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DerivativeGroup {
     /// None.
@@ -242,7 +242,7 @@ pub enum DerivativeGroup {
     None,
     /// Two by two neighbours in x and y.
     Quads,
-    /// Four neighbours by their linear index.
+    /// Four consecutive linear indices.
     Linear,
 }
 
@@ -251,11 +251,11 @@ pub enum DerivativeGroup {
 pub struct Modes {
     /// Workgroup size, compute only.
     pub local_size: [u32; 3],
-    /// Depth and stencil tests before the shader.
+    /// Depth and stencil tests run before the shader.
     pub early_fragment_tests: bool,
     /// Promise about depth.
     pub depth: DepthMode,
-    /// The sample mask is of what passes the early tests.
+    /// The sample mask is that after the early tests.
     pub post_depth_coverage: bool,
     /// Pixel centres at integers.
     pub pixel_center_integer: bool,
@@ -263,7 +263,7 @@ pub struct Modes {
     pub denorm: [DenormMode; 3],
     /// Rounding by width: 16, 32, 64 bits.
     pub round: [RoundMode; 3],
-    /// Shading per sample is needed (SampleId, SamplePosition, sample interpolation).
+    /// Per-sample shading is required (SampleId, SamplePosition, sample interpolation).
     pub per_sample: bool,
     /// Quads of a workgroup, compute only.
     pub derivatives: DerivativeGroup,
@@ -272,24 +272,24 @@ pub struct Modes {
 }
 
 impl Modes {
-    /// Whether denormals of 32 bits are kept, and whether those of 16 and 64 bits are, for which the hardware has one mode.
+    /// Whether denormals are kept: at 32 bits, and at 16 and 64 bits, for which the hardware has one mode.
     ///
-    /// Those of 32 bits are flushed unless the shader keeps them, which Vulkan allows and the hardware is fast at. The others
-    /// are kept unless one width is flushed and the other does not mind.
+    /// 32-bit ones are flushed unless the shader keeps them, which Vulkan allows and is fast on the hardware. The
+    /// others are kept unless one width is flushed and the other is unspecified.
     pub fn keeps_denormals(&self) -> [bool; 2] {
         let [d16, d32, d64] = self.denorm;
         let flush = [d16, d64].contains(&DenormMode::Flush) && ![d16, d64].contains(&DenormMode::Preserve);
         [d32 == DenormMode::Preserve, !flush]
     }
 
-    /// Whether 32 bits are rounded towards zero, and whether 16 and 64 bits are, for which the hardware has one mode.
+    /// Whether to round towards zero: at 32 bits, and at 16 and 64 bits, for which the hardware has one mode.
     pub fn rounds_toward_zero(&self) -> [bool; 2] {
         let [r16, r32, r64] = self.round.map(|r| r == RoundMode::TowardZero);
         [r32, r16 || r64]
     }
 
-    /// The local id of the n-th invocation in the order of lanes: along x, y and z; where quads are two by two, those four
-    /// follow one another, and the quads likewise.
+    /// The local id of the n-th invocation in lane order: along x, y and z; with two-by-two quads, the four of a quad
+    /// are consecutive, and the quads are in the same order.
     pub fn local_id(&self, n: u32) -> [u32; 3] {
         let [x, y, _] = self.local_size.map(|n| n.max(1));
         if self.derivatives != DerivativeGroup::Quads {
@@ -303,24 +303,24 @@ impl Modes {
 /// Scalar or vector register file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RegClass {
-    /// One value a wave.
+    /// One value per wave.
     Sgpr,
-    /// One value a lane.
+    /// One value per lane.
     Vgpr,
 }
 
 /// One register (or run of registers) that the hardware or a prolog fills.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryArg {
-    /// Which file.
+    /// Register file.
     pub class: RegClass,
-    /// Type: one register a dword.
+    /// Type: one register per dword.
     pub ty: Type,
-    /// What is in it.
+    /// Contents.
     pub role: ArgRole,
 }
 
-/// What an entry register holds; for people and for tests, the position decides.
+/// Contents of an entry register; for people and for tests, the position decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArgRole {
     /// User data, by its meaning (text of `metadata::UserData`).
@@ -336,7 +336,7 @@ pub enum ArgRole {
     },
 }
 
-/// What only a lower-level shader has.
+/// Data that only a lower-level shader has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LowerInfo {
     /// Lanes of a wave.
@@ -349,14 +349,14 @@ pub struct LowerInfo {
     pub epilog: bool,
     /// Symbol of the function.
     pub symbol: Name,
-    /// A colour may be exported (shape of the early exit).
+    /// A colour may be exported (affects the early exit).
     pub color_export: bool,
     /// Depth, stencil or sample mask may be exported.
     pub depth_export: bool,
 }
 
 impl Shader {
-    /// Invocations have neighbours that derivatives, and levels of detail, are taken from.
+    /// Whether invocations have neighbours for derivatives and implicit LOD.
     pub fn has_derivatives(&self) -> bool {
         self.stage == Stage::Fragment || self.modes.derivatives != DerivativeGroup::None
     }
@@ -384,7 +384,7 @@ impl Shader {
         }
     }
 
-    /// Makes room for so many more instructions with their results.
+    /// Reserves capacity for this many more instructions and results.
     pub fn reserve(&mut self, insts: usize) {
         self.blocks.reserve(insts / 32);
         self.insts.reserve(insts);
@@ -421,12 +421,12 @@ impl Shader {
         id
     }
 
-    /// Instructions that stand in a block, in the order of blocks.
+    /// Instructions that are in a block, in block order.
     pub fn live_insts(&self) -> impl Iterator<Item = &Inst> {
         self.blocks.iter().flat_map(|b| &b.insts).map(|&id| self.inst(id))
     }
 
-    /// Whether an operation like this occurs: a look is cheaper than a rewrite that changes nothing.
+    /// Whether a matching operation occurs: checking is cheaper than a rewrite that changes nothing.
     pub fn has(&self, wanted: impl Fn(&Op) -> bool) -> bool {
         self.live_insts().any(|inst| wanted(&inst.op))
     }
@@ -470,7 +470,7 @@ impl Shader {
         self.values[v.index()].ty
     }
 
-    /// The instruction that makes a value, if one does.
+    /// The instruction that defines a value; `None` for a parameter.
     pub fn def(&self, v: Value) -> Option<&Inst> {
         match self.values[v.index()].def {
             ValueDef::Inst(i) => Some(self.inst(i)),
@@ -486,7 +486,7 @@ impl Shader {
         }
     }
 
-    /// The graph of the blocks as it is now. Made again only if a jump has changed since it was last asked for.
+    /// The CFG. Rebuilt only if a jump has changed since the last call.
     pub fn cfg(&self) -> Arc<Cfg> {
         let is_of = |cfg: &Cfg| {
             let same = |b: BlockId| self.targets(b).eq(cfg.succs(b).iter().copied());
@@ -499,7 +499,7 @@ impl Shader {
         })
     }
 
-    /// Where a block jumps to, as far as there are such blocks.
+    /// Jump targets of a block that exist.
     fn targets(&self, b: BlockId) -> impl Iterator<Item = BlockId> {
         let calls = self.block(b).term.iter().flat_map(|term| term.calls());
         calls.map(|call| call.block).filter(|to| to.index() < self.blocks.len())
@@ -535,7 +535,7 @@ impl Terminator {
         self.parts_mut().1
     }
 
-    /// Every value it uses itself (conditions and returns), then those it passes on.
+    /// The values it uses itself (conditions and returns), then its block arguments.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
         let (own, calls) = self.parts_mut();
         own.iter_mut().chain(calls.flat_map(|c| &mut c.args))

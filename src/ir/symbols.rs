@@ -1,4 +1,4 @@
-//! Link-time symbols of a shader, each once.
+//! Link-time symbols of a shader, without duplicates.
 
 use super::ids::SymbolId;
 use super::name::Name;
@@ -9,7 +9,7 @@ use std::ops::Deref;
 #[derive(Clone, Debug, Default)]
 pub struct Symbols {
     list: Vec<Name>,
-    /// In the order of their names.
+    /// Sorted by name.
     sorted: Vec<SymbolId>,
 }
 

@@ -1,4 +1,4 @@
-//! The text form of records and operations, described once and used in both directions.
+//! The text form of records and operations, described once for both directions.
 //!
 //! A [`Codec`] either writes a field or reads it; [`payload`] visits the fields of an operation in order, so that the
 //! printer and the parser cannot disagree. To add an operation: its mnemonic in [`OPS`], its fields in [`payload`].
@@ -18,16 +18,16 @@ use super::words::Word;
 use crate::kinds::NumericKind;
 use std::mem::discriminant;
 
-/// A failure to read is a message; the parser adds the line.
+/// Result of reading; an error is a message to which the parser adds the line.
 pub(super) type Text = Result<(), String>;
 
 /// One direction of the text form.
 pub(super) trait Codec {
     /// A named variant.
     fn word<T: Word>(&mut self, x: &mut T) -> Text;
-    /// A word that stands there if the flag is set.
+    /// A word that is present if the flag is set.
     fn flag(&mut self, name: &'static str, x: &mut bool) -> Text;
-    /// A decimal number glued to a prefix.
+    /// A decimal number that follows a prefix without a space.
     fn number<T: Copy + TryFrom<u64> + Into<u64>>(&mut self, prefix: &'static str, x: &mut T) -> Text;
     /// A hexadecimal number.
     fn hex<T: Copy + TryFrom<u64> + Into<u64>>(&mut self, x: &mut T) -> Text;
@@ -199,7 +199,7 @@ pub(super) fn prototype(name: &str) -> Option<Op> {
     }
 }
 
-/// Visits what an operation carries besides its operands.
+/// Visits an operation's fields.
 pub(super) fn payload<C: Codec>(op: &mut Op, c: &mut C) -> Text {
     match op {
         Op::Const(bits) => c.hex(bits),
@@ -391,7 +391,7 @@ fn mimg<C: Codec>(i: &mut MimgInst, c: &mut C) -> Text {
     access(&mut i.access, c)
 }
 
-/// Execution modes but the specialization values, which have lines of their own.
+/// Execution modes except the specialization values, which have lines of their own.
 pub(super) fn modes<C: Codec>(m: &mut Modes, c: &mut C) -> Text {
     for n in &mut m.local_size {
         c.number("", n)?;
@@ -453,7 +453,7 @@ pub(super) fn entry_arg<C: Codec>(a: &mut EntryArg, c: &mut C) -> Text {
         ArgRole::System(name) => {
             let mut text = Name::from(*name);
             c.string(&mut text)?;
-            // Only a parsed text brings a name of its own; such shaders live in tests and tools, and names are few.
+            // Only a parsed text has another name; such shaders occur in tests and tools, and names are few.
             if *text != **name {
                 *name = text.to_string().leak();
             }

@@ -1,19 +1,19 @@
-//! Types of values: how many bits, how many lanes. What the bits mean is the operation's business.
+//! Types of values: number of bits and lanes. The operation decides what the bits mean.
 
 use std::fmt;
 
 /// Width of a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Bits {
-    /// A truth value.
+    /// A boolean.
     B1,
     /// 8 bits.
     B8,
-    /// 16 bits; as a float, IEEE half.
+    /// 16 bits; as a float, f16.
     B16,
-    /// 32 bits; as a float, IEEE single.
+    /// 32 bits; as a float, f32.
     B32,
-    /// 64 bits; as a float, IEEE double.
+    /// 64 bits; as a float, f64.
     B64,
 }
 
@@ -29,7 +29,7 @@ impl Bits {
         }
     }
 
-    /// Bytes in memory. A truth value has none of its own and is stored as 32 bits by whoever stores it.
+    /// Bytes in memory. A boolean has no memory representation; those who store one store 32 bits.
     pub const fn bytes(self) -> u32 {
         match self {
             Self::B1 | Self::B32 => 4,
@@ -68,7 +68,7 @@ pub struct Type {
 }
 
 impl Type {
-    /// A truth value.
+    /// A boolean.
     pub const B1: Self = Self::scalar(Bits::B1);
     /// 8 bits.
     pub const B8: Self = Self::scalar(Bits::B8);
@@ -98,12 +98,12 @@ impl Type {
         self.bits
     }
 
-    /// How many lanes; 1 is a scalar.
+    /// Number of lanes; 1 is a scalar.
     pub const fn lanes(self) -> u32 {
         self.lanes as u32
     }
 
-    /// Whether there is one lane only.
+    /// Whether there is only one lane.
     pub const fn is_scalar(self) -> bool {
         self.lanes == 1
     }
@@ -150,18 +150,19 @@ impl Align {
     /// Four dwords.
     pub const A16: Self = Self(4);
 
-    /// The largest power of two (up to 256) that divides `offset`, e.g. what a constant offset leaves of an alignment.
+    /// The largest power of two (up to 256) that divides `offset`, for example the alignment left after a constant
+    /// offset.
     pub const fn of_offset(offset: u32) -> Self {
         let z = offset.trailing_zeros();
         Self(if z > 8 { 8 } else { z as u8 })
     }
 
-    /// Exactly this many bytes, if a power of two up to 256.
+    /// Exactly this many bytes; `None` unless it is a power of two up to 256.
     pub const fn from_bytes(bytes: u32) -> Option<Self> {
         if bytes.is_power_of_two() && bytes <= 256 { Some(Self(bytes.trailing_zeros() as u8)) } else { None }
     }
 
-    /// In bytes.
+    /// Alignment in bytes.
     pub const fn bytes(self) -> u32 {
         1 << self.0
     }

@@ -1,11 +1,10 @@
-//! Which values are the same in every lane that computes them (lower level).
+//! Finds values that are the same in every lane that computes them (lower level).
 //!
-//! Sources of divergence are vector registers, lane primitives and memory that may change; `uniform_locals` says which
-//! scratch memory does. It spreads along operands, and through control. Where lanes part at a branch, each way out of it is
-//! followed: a block that two of them reach gives its parameters different values to different lanes. If some lanes go
-//! round a loop while others leave it, they leave in different iterations: what the loop computed then differs between
-//! lanes *outside* it, though not inside, and its exits are ways that part as those of a branch do. In a graph that is not
-//! reducible every parameter is divergent.
+//! Sources of divergence are vector registers, lane primitives and memory that may change; `uniform_locals` finds
+//! divergent scratch memory. It spreads through operands and through control. From a divergent branch each successor is
+//! followed: a block reached from two of them has divergent parameters. If some lanes stay in a loop while others leave
+//! it, they leave in different iterations: its values then differ between lanes *outside* it, though not inside, and
+//! its exits count as a divergent branch. In an irreducible graph every parameter is divergent.
 
 use super::cfg::Cfg;
 use super::graph::PerBlock;
@@ -16,16 +15,16 @@ use super::uniform_locals::Locals;
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
-/// Walks over a shader after which it is given up and every value counts as divergent. Divergence takes another walk only
-/// where it goes round a loop, or through scratch memory.
+/// Walks over a shader after which every value counts as divergent. Another walk is needed only where divergence goes
+/// round a loop, or through scratch memory.
 const MAX_ROUNDS: u32 = 64;
 
-/// The answer for one shader as it is now.
+/// The result for one shader in its current state.
 #[derive(Clone, Debug)]
 pub struct Uniformity {
-    /// By value, where it is made.
+    /// By value, whether it diverges where it is defined.
     divergent: Vec<bool>,
-    /// Block that makes each value.
+    /// Block that defines each value.
     home: Vec<BlockId>,
     cfg: Arc<Cfg>,
     /// By loop, whether lanes leave it in different iterations.
@@ -63,19 +62,19 @@ impl Uniformity {
         this
     }
 
-    /// Whether lanes that compute this value together agree on it.
+    /// Whether lanes that compute this value together get the same one.
     pub fn is_uniform(&self, v: Value) -> bool {
         !self.divergent[v.index()]
     }
 
-    /// Whether lanes that are in `block` together agree on the value.
+    /// Whether lanes that are in `block` together have the same value.
     pub fn is_uniform_in(&self, v: Value, block: BlockId) -> bool {
         let loops = self.cfg.loops();
         let left = |&l: &u32| self.divergent_exit[l as usize] && !loops.around(block).contains(&l);
         self.is_uniform(v) && !loops.around(self.home[v.index()]).iter().any(left)
     }
 
-    /// To the fixpoint: divergence only ever grows.
+    /// Runs to the fixpoint: divergence only ever grows.
     fn spread(&mut self, shader: &Shader, cfg: &Cfg) {
         let mut parted: PerBlock<bool> = smallvec![false; shader.blocks.len()];
         let (mut changed, mut rounds) = (true, 0);
@@ -101,7 +100,7 @@ impl Uniformity {
                 let Some(term) = &shader.block(id).term else { continue };
                 for call in term.calls() {
                     for (&p, &a) in shader.block(call.block).params.iter().zip(&call.args) {
-                        // A value that leaves a loop on this jump is used outside already.
+                        // A value that leaves a loop on this jump is already used outside.
                         let uniform = self.is_uniform_in(a, id) && self.is_uniform_in(a, call.block);
                         changed |= !uniform && !std::mem::replace(&mut self.divergent[p.index()], true);
                     }
@@ -121,11 +120,11 @@ impl Uniformity {
         }
     }
 
-    /// Lanes part into these ways (a block twice: two edges to it), all inside of these loops.
+    /// Lanes diverge to these successors (a block twice: two edges to it), all inside these loops.
     fn part(&mut self, shader: &Shader, cfg: &Cfg, ways: &[BlockId], loops: &[u32]) {
         let all = cfg.loops();
-        // By block, the way that leads there: one of `ways`, or a number of its own where ways join. Back edges are not
-        // followed, so that one walk in order is enough; what they bring to a header is looked at afterwards.
+        // By block, the successor that leads to it: an index in `ways`, or a new number where they join. Back edges are
+        // not followed, so that one walk in order suffices; their effect on headers is handled afterwards.
         let mut label: SmallVec<[Option<usize>; 48]> = smallvec![None; cfg.len()];
         let mut joins: PerBlock<BlockId> = SmallVec::new();
         for &b in &cfg.order {
@@ -175,7 +174,7 @@ impl Uniformity {
         }
     }
 
-    /// Whether an operation gives the same in every lane, as far as its operands do.
+    /// Whether an operation gives a uniform result, given its operands.
     fn rule(&self, op: &Op, args: &[Value], block: BlockId) -> bool {
         let same = || args.iter().all(|&a| self.is_uniform_in(a, block));
         match op {
@@ -186,7 +185,7 @@ impl Uniformity {
             Op::BufferLoad { kind, access, .. } => access.is_unwritten(*kind) && !access.volatile && same(),
             Op::GlobalLoad { access, .. } => access.read_only && !access.volatile && same(),
             Op::Amd(amd) => match amd {
-                // One value for all lanes there, but another each time round a cycle.
+                // Uniform, but different in each iteration of a cycle.
                 AmdOp::ReadFirstLane | AmdOp::ReadLane | AmdOp::Ballot => self.cfg.loops().are_all(),
                 AmdOp::StrictWwm | AmdOp::Wqm | AmdOp::CubeId | AmdOp::CubeS | AmdOp::CubeT | AmdOp::CubeMa => same(),
                 _ => false,
@@ -196,7 +195,7 @@ impl Uniformity {
     }
 }
 
-/// The first label, and whether there are others.
+/// The first label, and whether there are other ones.
 fn merged(mut labels: impl Iterator<Item = usize>) -> (Option<usize>, bool) {
     let first = labels.next();
     (first, labels.any(|l| Some(l) != first))

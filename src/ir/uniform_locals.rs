@@ -1,9 +1,9 @@
-//! Which locals (scratch variables) hold the same in every lane that reads them: the part of [`super::uniform`] for memory
-//! that is each lane's own.
+//! Finds locals (scratch variables) with the same contents in every lane that reads them: the part of
+//! [`super::uniform`] for per-lane memory.
 //!
-//! A local differs everywhere if a store gives lanes different values, or puts them at different places. Stores of one value
-//! still leave lanes with different ones where only some of them come by: where lanes part, and one way to where they all
-//! meet again leads past a store, the local differs from then on in every block that another way leads to as well.
+//! A local differs everywhere if a store has divergent values or offsets. Uniform stores still diverge if only some
+//! lanes execute them: if one successor of a divergent branch can reach a store before lanes reconverge, the local
+//! differs in every block that another successor reaches.
 
 use super::cfg::Cfg;
 use super::graph::PerBlock;
@@ -14,30 +14,30 @@ use smallvec::{SmallVec, smallvec};
 /// Locals that something stores to.
 type Stored = SmallVec<[LocalId; 32]>;
 
-/// Whether each block can be reached.
+/// By block, whether it can be reached.
 type Reached = SmallVec<[bool; 128]>;
 
-/// Locals times blocks that are looked at; above it all locals count as different, as the table would be large.
+/// Limit of locals times blocks; above it all locals count as divergent, as the table would be large.
 const MAX_TABLE: usize = 1 << 22;
-/// Limit of the work of all calls of [`Locals::part`] that find stores, in blocks and entries of the table; above it every
-/// local counts as different.
+/// Limit of the work of all calls of [`Locals::part`] that find stores, in blocks and entries of the table; above it
+/// every local counts as divergent.
 const MAX_WORK: usize = 1 << 25;
 
-/// What is known of the locals; all are the same at first.
+/// State of the locals; initially all are uniform.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Locals {
     /// By local and block: whether it differs there. Empty: every local does.
     differs: Vec<bool>,
     /// Blocks, and the locals that they store to.
     stored: SmallVec<[(BlockId, LocalId); 16]>,
-    /// By block, where all lanes that leave it meet again.
+    /// By block, its reconvergence point.
     meeting: PerBlock<Option<BlockId>>,
-    /// What was looked at so far.
+    /// Work done so far.
     work: usize,
 }
 
 impl Locals {
-    /// Of a shader; the table stays empty where it has no locals, or too many.
+    /// State for a shader; the table stays empty if it has no locals, or too many.
     pub fn new(shader: &Shader, cfg: &Cfg) -> Self {
         let (locals, blocks) = (shader.locals.len(), shader.blocks.len());
         if locals == 0 || locals.saturating_mul(blocks) > MAX_TABLE {
@@ -54,18 +54,18 @@ impl Locals {
         Self { differs: vec![false; locals * blocks], stored, meeting: cfg.meeting_points(), work: 0 }
     }
 
-    /// Whether lanes that read a local together in this block may get different values from one place.
+    /// Whether lanes that read a local together in this block may get different values at one offset.
     pub fn differs(&self, local: LocalId, block: BlockId) -> bool {
         let at = local.index() * self.meeting.len() + block.index();
         self.differs.get(at).copied().unwrap_or(true)
     }
 
-    /// The blocks of a local.
+    /// The table row of a local, by block.
     fn of(&mut self, local: LocalId) -> Option<&mut [bool]> {
         self.differs.chunks_exact_mut(self.meeting.len().max(1)).nth(local.index())
     }
 
-    /// Notes a store of different values, or to different places. Says whether that is new.
+    /// Records a divergent store. Returns whether that is new.
     pub fn stored_apart(&mut self, local: LocalId) -> bool {
         let Some(differs) = self.of(local) else { return false };
         let new = differs.contains(&false);
@@ -73,7 +73,7 @@ impl Locals {
         new
     }
 
-    /// Notes that lanes part at the end of this block.
+    /// Records that lanes diverge at the end of this block.
     pub fn part(&mut self, cfg: &Cfg, block: BlockId) {
         if self.differs.is_empty() {
             return;
@@ -103,7 +103,7 @@ impl Locals {
         }
     }
 
-    /// What is stored on a way to where lanes meet again.
+    /// Locals stored to on a path to the reconvergence point.
     fn stored_before(&self, cfg: &Cfg, way: BlockId, meeting: Option<BlockId>) -> Stored {
         let before = reach(cfg, way, meeting);
         let mut stored: Stored =
@@ -122,7 +122,7 @@ fn stores(op: &Op) -> Option<LocalId> {
     }
 }
 
-/// The blocks that can follow, this one among them, up to a last one that is not.
+/// The blocks reachable from this one (included), up to `last` (excluded).
 fn reach(cfg: &Cfg, from: BlockId, last: Option<BlockId>) -> Reached {
     let mut seen: Reached = smallvec![false; cfg.len()];
     let mut todo: PerBlock<BlockId> = smallvec![from];

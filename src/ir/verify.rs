@@ -1,8 +1,8 @@
 //! Checks that a shader keeps the rules of its level; every pass may rely on them.
 //!
-//! Here: blocks end and pass what is asked for, definitions come before uses on every way, header and body agree.
-//! Operand and result types of each operation, and its level, are `rules.rs`. A broken shader gives a bug error that names the block
-//! and the instruction, never a panic: it is what stands between our own mistakes and the code generator.
+//! Here: blocks end and pass the arguments required, definitions dominate uses, header and body agree. Operand and
+//! result types of each operation, and its level, are in `rules.rs`. A broken shader gives a bug error that names the
+//! block and the instruction, never a panic: it guards the code generator against our own mistakes.
 
 use super::cfg::Cfg;
 use super::op::Op;
@@ -17,12 +17,12 @@ use std::sync::Arc;
 /// Checks every rule of the shader's level.
 ///
 /// # Errors
-/// A bug: the first rule broken, with its place.
+/// A bug: the first broken rule, with its location.
 pub fn verify(shader: &Shader) -> Result<()> {
     Verifier::new(shader).run(false)
 }
 
-/// Checks every rule but which operations belong to which level: what holds between two lowering passes.
+/// Checks every rule except those of the level: the invariant between two lowering passes.
 ///
 /// # Errors
 /// As [`verify`].
@@ -30,7 +30,7 @@ pub fn verify_between(shader: &Shader) -> Result<()> {
     Verifier::new(shader).run(true)
 }
 
-/// Checks the types of the instructions that were made since there were `before`: for a front end, whose input decides them.
+/// Checks the types of the instructions from index `before` on: for a front end, whose input decides them.
 ///
 /// # Errors
 /// The first instruction that breaks the rule of its operation, and how.
@@ -39,7 +39,7 @@ pub fn check_types(shader: &Shader, before: usize) -> std::result::Result<(), St
     made.iter().try_for_each(|inst| rules::check(shader, inst, false))
 }
 
-/// Where a value is made: block and position in it; parameters stand before position 1.
+/// Where a value is defined: block and position in it; parameters come before position 1.
 #[derive(Clone, Copy)]
 struct Definition {
     block: BlockId,
@@ -48,7 +48,7 @@ struct Definition {
 
 struct Verifier<'a> {
     shader: &'a Shader,
-    /// By value; `None`: nothing in a block makes it.
+    /// By value; `None`: defined in no block.
     places: Vec<Option<Definition>>,
     cfg: Arc<Cfg>,
 }
@@ -109,7 +109,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Finds where each value is made: once, and where it says itself.
+    /// Finds each definition; there must be only one, where the value says.
     fn place_values(&mut self) -> Check {
         let s = self.shader;
         let mut listed = vec![false; s.insts.len()];
@@ -146,13 +146,13 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Every value is made before `position` of `block`, on every way there.
+    /// Checks that each value is defined before `position` of `block`, on every path.
     fn uses(&self, values: &[Value], block: BlockId, position: usize) -> Check {
         for &v in values {
             let Some(def) = self.places.get(v.index()).copied().flatten() else {
                 return Err(format!("{v} is made in no block"));
             };
-            // Nothing comes before what is never run.
+            // In unreachable code every order is right.
             let before = !self.cfg.reachable(block)
                 || if def.block == block { def.position < position } else { self.cfg.dom.dominates(def.block, block) };
             if !before {

@@ -1,6 +1,6 @@
-//! Words of the text form: a name for each variant of the small enums, both ways.
+//! Words of the text form: a name for each variant of the small enums, in both directions.
 //!
-//! A variant with a payload stands here with a prototype; `text.rs` visits the payload. To add a variant: its word here.
+//! A variant with a payload is listed with a prototype; `text.rs` visits the payload. To add a variant: its word here.
 
 use super::image::{Dim, ImageOp, LodMode, MimgDim, MimgOp};
 use super::interface::{BuiltIn, ExportTarget, Interp, InterpPlace, OutputSlot};
@@ -17,10 +17,10 @@ pub(super) trait Word: Clone + Sized + 'static {
     /// Name and prototype of every variant.
     const ALL: &'static [(&'static str, Self)];
 
-    /// What a message calls it.
+    /// Its name in messages.
     const WHAT: &'static str;
 
-    /// The variant's name; payloads do not matter.
+    /// The variant's name; payloads are ignored.
     fn name(&self) -> &'static str {
         Self::ALL.iter().find(|(_, p)| discriminant(p) == discriminant(self)).map_or("?", |(n, _)| n)
     }

@@ -6,16 +6,16 @@ use super::{Src, Traits};
 use crate::error::{Context, Error, Result};
 use crate::target::{GfxIp, WaveSize};
 
-/// A place in the code, of the assembler that made it.
+/// A position in the code, valid for the assembler that made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label(usize);
 
-/// A literal whose value the linker knows.
+/// A literal whose value the linker supplies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relocation<S> {
-    /// Byte of the literal in the code.
+    /// Byte offset of the literal in the code.
     pub offset: u32,
-    /// Whose value it is.
+    /// Symbol whose value it is.
     pub symbol: S,
 }
 
@@ -24,24 +24,24 @@ pub struct Relocation<S> {
 pub struct Assembled<S> {
     /// Machine code.
     pub dwords: Vec<u32>,
-    /// In the order of their places.
+    /// Sorted by offset.
     pub relocations: Vec<Relocation<S>>,
 }
 
-/// Writes instructions one after the other; `S` is what names a symbol.
+/// Writes instructions in sequence; `S` is the symbol type.
 pub struct Assembler<S> {
     gfx: GfxIp,
     wave: WaveSize,
     dwords: Vec<u32>,
-    /// Where each label is, in dwords.
+    /// Position of each label, in dwords.
     labels: Vec<Option<usize>>,
-    /// Branches: where, and to what.
+    /// Branches: position, and target label.
     branches: Vec<(usize, Label)>,
     relocations: Vec<Relocation<S>>,
 }
 
 impl<S> Assembler<S> {
-    /// No code yet.
+    /// An assembler without code.
     pub fn new(gfx: GfxIp, wave: WaveSize) -> Self {
         Self { gfx, wave, dwords: Vec::new(), labels: Vec::new(), branches: Vec::new(), relocations: Vec::new() }
     }
@@ -54,7 +54,7 @@ impl<S> Assembler<S> {
         encode(self.gfx, self.wave, inst, &mut self.dwords)
     }
 
-    /// Appends an instruction whose one literal gets the value of `symbol`; what stands there now is the addend. Such a
+    /// Appends an instruction whose only literal gets the value of `symbol`; its present value is the addend. Such a
     /// literal is never an inline constant, and no other operand shares it.
     ///
     /// # Errors
@@ -77,16 +77,16 @@ impl<S> Assembler<S> {
         Ok(())
     }
 
-    /// A label, to be placed by [`Assembler::place`].
+    /// A new label, to be placed by [`Assembler::place`].
     pub fn label(&mut self) -> Label {
         self.labels.push(None);
         Label(self.labels.len() - 1)
     }
 
-    /// The next instruction is where the label is.
+    /// Places the label at the next instruction.
     ///
     /// # Errors
-    /// A bug of the caller: it has a place, or is another assembler's.
+    /// A bug of the caller: it is placed already, or belongs to another assembler.
     pub fn place(&mut self, label: Label) -> Result<()> {
         let here = self.dwords.len();
         match self.labels.get_mut(label.0) {
@@ -99,10 +99,10 @@ impl<S> Assembler<S> {
         }
     }
 
-    /// Appends a branch to a label, placed before or afterwards.
+    /// Appends a branch to a label, which may be placed later.
     ///
     /// # Errors
-    /// As [`encode`]; a bug of the caller: the instruction is no branch.
+    /// As [`encode`]; a bug of the caller: the instruction is not a branch.
     pub fn branch(&mut self, inst: &Instruction, target: Label) -> Result<()> {
         if !inst.entry.is(Traits::BRANCH) {
             return Err(Error::bug("no branch")).at(|| inst.text(self.wave));
@@ -111,10 +111,10 @@ impl<S> Assembler<S> {
         self.push(inst)
     }
 
-    /// The code, every branch with its distance.
+    /// Returns the code, with all branch distances filled in.
     ///
     /// # Errors
-    /// Unsupported: a branch over more than 32,767 dwords. A bug of the caller: a label without a place.
+    /// Unsupported: a branch over more than 32,767 dwords. A bug of the caller: a label that is not placed.
     pub fn finish(mut self) -> Result<Assembled<S>> {
         for (at, label) in &self.branches {
             let place = self.labels.get(label.0).copied().flatten();

@@ -28,17 +28,17 @@ const INTS: &[&str] = &["UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT"];
 const WIDE: &[&str] = &["UINT", "SINT", "FLOAT"];
 
 impl BufferFormat {
-    /// The format of this number, if it fits the field.
+    /// The format with this number; `None` if it does not fit the field.
     pub const fn new(number: u8) -> Option<Self> {
         if number < 128 { Some(Self(number)) } else { None }
     }
 
-    /// Its number.
+    /// Number of the format.
     pub const fn number(self) -> u8 {
         self.0
     }
 
-    /// Layout and number format, as the assembler writes them: `8_8_8_8`, `UNORM`.
+    /// Layout and number format, in the assembler's spelling: `8_8_8_8`, `UNORM`.
     pub fn names(self) -> Option<(&'static str, &'static str)> {
         let mut index = usize::from(self.0).checked_sub(1)?;
         for (layout, numbers) in LAYOUTS {
@@ -52,7 +52,7 @@ impl BufferFormat {
 }
 
 impl fmt::Display for BufferFormat {
-    /// As the assembler writes the operand.
+    /// Writes the operand in the assembler's spelling.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.0, self.names()) {
             (0, _) => f.write_str("format:[BUF_FMT_INVALID]"),

@@ -1,7 +1,7 @@
-//! Constructors of instructions, for whoever writes code.
+//! Constructors of instructions, for code writers.
 //!
-//! They fill in what the operation and its operands decide: the shortest form, VCC where a form has no room for another mask.
-//! Anything else is a field of the result, to be set: modifiers, DPP, cache policy. `encode` judges the whole.
+//! They fill in what follows from the operation and its operands: the shortest form, VCC if a form has no other mask.
+//! Set the other fields in the result: modifiers, DPP, cache policy. `encode` checks all of it.
 
 use super::instruction::*;
 use super::{Entry, ExpSources, ExpTarget, Format, Kind, Op, Scalar, Sgpr, Src, Traits, Vgpr, Waitcnt};
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::target::GfxIp;
 
 impl Instruction {
-    /// An operation with these fields.
+    /// An operation with these operands.
     pub fn new(gfx: GfxIp, op: Op, fields: Fields) -> Self {
         Self { entry: op.entry(gfx), fields }
     }
@@ -30,7 +30,7 @@ impl Instruction {
         Self::new(gfx, op, Fields::Scalar(ScalarFields { dst, srcs, imm: 0 }))
     }
 
-    /// SOPK: a register, which the operation writes or reads, and a constant.
+    /// SOPK: a register that is written or read, and a constant.
     pub fn scalar_constant(gfx: GfxIp, op: Op, register: Scalar, imm: u16) -> Self {
         let entry = op.entry(gfx);
         let dst = (!entry.dst.is_empty()).then_some(register);
@@ -68,12 +68,12 @@ impl Instruction {
     /// EXP.
     ///
     /// # Errors
-    /// A bug of the caller: there is no such target.
+    /// A bug of the caller: the target does not exist.
     pub fn export(gfx: GfxIp, target: ExpTarget, sources: ExpSources, done: bool, vm: bool) -> Result<Self> {
         let number = target.number().ok_or_else(|| Error::bug(format!("no export target {target}")))?;
         let (list, width, compr) = match sources {
             ExpSources::Full(list) => (list, 1, false),
-            // Each dword stands for two channels.
+            // Each dword holds two channels.
             ExpSources::Packed([a, b]) => ([a, b, None, None], 2, true),
         };
         let mask = (1u8 << width) - 1;

@@ -1,8 +1,8 @@
-//! What an instruction reads and writes: registers, those that its name implies too, and which counter it keeps busy.
+//! Registers that an instruction reads and writes, implied ones included, and the counter that it uses.
 //!
-//! [`Instruction::effects`] is the one model of it, for whoever follows values through code. Explicit operands come from the
-//! fields and the row's kinds; what an operation implies (VCC, EXEC, SCC, M0, a destination that is read) are traits of its
-//! row. Invariant: every register that the disassembler prints is read or written here; a test holds it for every opcode.
+//! [`Instruction::effects`] is the only model of this, for every analysis of code. Explicit operands come from the
+//! fields and the row's kinds; implied ones (VCC, EXEC, SCC, M0, a destination that is read) are traits of its row.
+//! Invariant: every register that the disassembler prints is read or written here; a test checks it for every opcode.
 
 use super::instruction::*;
 use super::register_set::{Register, RegisterSet};
@@ -15,25 +15,25 @@ use crate::target::WaveSize;
 pub struct Effects {
     /// Values that it depends on.
     pub reads: RegisterSet,
-    /// Registers that change, at once or when the memory answers. A vector register counts even where EXEC or a partial
-    /// write leaves some of it.
+    /// Registers that change, at once or when the memory answers. A vector register counts even if EXEC or a partial
+    /// write preserves some of it.
     pub writes: RegisterSet,
-    /// Which counter it keeps busy.
+    /// Counter that it uses.
     pub access: Access,
-    /// It does nothing but write registers.
+    /// Its only effect is to write registers.
     pub pure: bool,
-    /// It reads or writes a register whose number depends on M0 or a constant that is not here.
+    /// It reads or writes a register whose number depends on M0 or on an unknown constant.
     pub indirect: bool,
 }
 
-/// What an instruction leaves outstanding, by the counter that says when it is done (isa-gfx10 7.1).
+/// Outstanding operations of an instruction, by the counter that tracks them (isa-gfx10 7.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Nothing.
     None,
-    /// lgkmcnt, in no order.
+    /// lgkmcnt, unordered.
     ScalarMemory,
-    /// vmcnt: what it writes arrives later.
+    /// vmcnt: its result arrives later.
     VectorLoad(VectorPath),
     /// vscnt.
     VectorStore,
@@ -51,7 +51,7 @@ pub enum Access {
     Export(ExportKind),
 }
 
-/// Which way a load's answer takes: answers of different ways may overtake each other.
+/// Path of a load: results of different paths may arrive out of order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum VectorPath {
     /// Loads and atomics.
@@ -62,10 +62,10 @@ pub enum VectorPath {
     Ray,
 }
 
-/// Exports are in order within a kind.
+/// Kind of export; exports of one kind are in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ExportKind {
-    /// Colours, depth, none, primitives.
+    /// Colours, depth, null, primitives.
     Pixel,
     /// Positions.
     Position,
@@ -74,7 +74,7 @@ pub enum ExportKind {
 }
 
 impl Instruction {
-    /// What it reads and writes in a wave of this size.
+    /// Registers that it reads and writes in a wave of this size.
     pub fn effects(&self, wave: WaveSize) -> Effects {
         let none = RegisterSet::EMPTY;
         let effects = Effects { reads: none, writes: none, access: Access::None, pure: false, indirect: false };
@@ -125,7 +125,7 @@ impl Collector {
         self.out.reads.mask(Register::EXEC, self.wave);
     }
 
-    /// Registers that are no operands.
+    /// Adds registers that are not operands.
     fn implied(&mut self) {
         if self.is(Traits::SCC_IN) {
             self.out.reads.insert(Register::SCC);
@@ -155,7 +155,7 @@ impl Collector {
                 self.read(*src, self.entry.src_kind(i));
             }
         }
-        // A mask operation on EXEC takes as many bits as it writes, whatever the wave size.
+        // A mask operation on EXEC reads as many bits as it writes, whatever the wave size.
         let count = self.registers(self.entry.dst_kind(0));
         if let Some(dst) = f.dst {
             self.out.writes.scalars(dst, count);
@@ -273,12 +273,12 @@ impl Collector {
         };
     }
 
-    /// The data of a memory access; whether something comes back.
+    /// Adds the data of a memory access; returns whether there is a result.
     fn data(&mut self, data: Vgpr, dst: Vgpr, glc: bool, count: u8) -> bool {
         if self.is(Traits::ATOMIC) {
             self.out.reads.vgprs(data, count);
             if glc {
-                // What a compare and swap expects is not returned.
+                // The comparator of a compare-and-swap is not returned.
                 self.out.writes.vgprs(dst, if self.is(Traits::COMPARES) { count / 2 } else { count });
             }
             return glc;

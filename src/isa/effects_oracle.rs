@@ -1,14 +1,15 @@
-//! The model of effects against the disassembler: what is printed is read or written, and nothing else but what names imply.
+//! Checks the model of effects against the disassembler: printed registers are read or written, and no others but
+//! implied ones.
 
 use super::oracle::support;
 use super::{Access, Effects, Register, RegisterSet, Scalar, Vgpr, disassemble};
 use crate::isa::instruction::{Fields, Instruction};
 use crate::target::{GfxIp, WaveSize};
 
-/// Instructions that are no example of what they name: their operands are no registers that they use.
+/// Instructions whose printed operands are not registers that they use.
 const BY_NAME: [&str; 4] = ["s_subvector_loop_begin", "s_subvector_loop_end", "s_atc_probe", "s_atc_probe_buffer"];
 
-/// Where the table's example is none that the assembler takes, and forms that the table has no example of.
+/// Examples in place of those in the table that the assembler rejects, and for forms without one.
 const MORE: &[&str] = &[
     "v_cndmask_b32_e64 v0, v1, v2, s4",
     "v_add_co_ci_u32_e64 v0, s4, v1, v2, s6",
@@ -34,14 +35,14 @@ const MORE: &[&str] = &[
     "v_cmp_lt_f32_sdwa s4, v2, v3 src0_sel:WORD_1 src1_sel:DWORD",
 ];
 
-/// One instruction of every row, as the assembler encodes the disassembler's own example.
+/// One instruction per row, as the assembler encodes the disassembler's own example.
 fn examples(test: &str) -> Option<Vec<Instruction>> {
     const EXAMPLES: &str = include_str!("../../testdata/isa/opcodes-gfx1030.tsv");
     let texts = EXAMPLES.lines().skip(1).filter_map(|line| line.split('\t').nth(5));
     let usable = texts.filter(|text| !text.contains("Invalid register")).chain(MORE.iter().copied());
     let usable = usable.collect::<Vec<_>>().join("\n");
     let tool = support::tool(test, "llvm-mc-19")?;
-    // A few examples mean something else to the assembler, which says so and goes on.
+    // The assembler reads a few examples as something else, reports that and continues.
     let output = tool.output(&["-arch=amdgcn", "-mcpu=gfx1030", "-show-encoding"], usable.as_bytes());
     let output = String::from_utf8(output.stdout).expect("text");
     let encodings = output.lines().filter_map(|line| line.split("encoding: [").nth(1));
@@ -60,7 +61,7 @@ fn named(operand: &str, wave: WaveSize) -> RegisterSet {
     let mut set = RegisterSet::EMPTY;
     let words = operand.split(|c: char| !(c.is_ascii_alphanumeric() || "_[]:".contains(c)));
     for word in words {
-        // A list of registers stands in brackets too.
+        // A list of registers is also in brackets.
         let word = word.trim_start_matches('[');
         match word {
             "vcc" => set.mask(Register::VCC, WaveSize::W64),
@@ -89,7 +90,7 @@ fn named(operand: &str, wave: WaveSize) -> RegisterSet {
     set
 }
 
-/// What an instruction may use without naming it.
+/// Registers that an instruction may use without naming them.
 fn implied(inst: &Instruction) -> RegisterSet {
     let mut set = RegisterSet::EMPTY;
     set.mask(Register::EXEC, WaveSize::W64);
@@ -102,7 +103,7 @@ fn implied(inst: &Instruction) -> RegisterSet {
     set
 }
 
-/// Operands, with groups and lists whole.
+/// Operands; groups and lists stay whole.
 fn operands(text: &str) -> Vec<&str> {
     let rest = text.split_once(' ').map_or("", |(_, rest)| rest);
     let (mut depth, mut start, mut out) = (0, 0, Vec::new());
@@ -121,7 +122,7 @@ fn operands(text: &str) -> Vec<&str> {
     out
 }
 
-/// What is wrong with the model of an instruction.
+/// Errors in the model of an instruction.
 fn judge(inst: &Instruction, wave: WaveSize) -> Vec<String> {
     let text = inst.text(wave);
     let Effects { reads, writes, access, .. } = inst.effects(wave);
@@ -163,7 +164,7 @@ fn what_is_printed_has_an_effect_and_nothing_else_has() {
     assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// What a name implies, in the words of the instruction set: mnemonic, read, written.
+/// Implied registers in the words of the instruction set: mnemonic, read, written.
 #[test]
 fn names_imply_what_the_instruction_set_says() {
     let Some(examples) = examples("names_imply_what_the_instruction_set_says") else { return };

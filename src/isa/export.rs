@@ -1,17 +1,17 @@
-//! Where exports go, and what they send.
+//! Export targets and sources.
 
 use super::Vgpr;
 use super::instruction::ExportFields;
 use std::fmt;
 
-/// Where an export goes.
+/// Target of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ExpTarget {
     /// Colour target 0 to 7.
     Mrt(u8),
     /// Depth, stencil, sample mask.
     Mrtz,
-    /// Nowhere: only says that the shader is done.
+    /// No target: only ends the shader's exports.
     Null,
     /// Position vector 0 to 4.
     Pos(u8),
@@ -22,7 +22,7 @@ pub enum ExpTarget {
 }
 
 impl ExpTarget {
-    /// The target of this number.
+    /// The target with this number.
     pub const fn from_number(number: u8) -> Option<Self> {
         Some(match number {
             0..=7 => Self::Mrt(number),
@@ -35,7 +35,7 @@ impl ExpTarget {
         })
     }
 
-    /// Its number, or `None` where the index is too large.
+    /// Its number; `None` if the index is too large.
     pub fn number(self) -> Option<u8> {
         let (first, index, count) = match self {
             Self::Mrt(n) => (0, n, 8),
@@ -62,17 +62,17 @@ impl fmt::Display for ExpTarget {
     }
 }
 
-/// What an export sends; a source that is not there is `off`.
+/// Sources of an export; a missing one is `off`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ExpSources {
     /// Four dwords.
     Full([Option<Vgpr>; 4]),
-    /// Two dwords of two halves each (`compr`).
+    /// Two dwords of two 16-bit channels each (`compr`).
     Packed([Option<Vgpr>; 2]),
 }
 
 impl ExportFields {
-    /// What is sent.
+    /// Sources of the export.
     pub fn sources(&self) -> ExpSources {
         let source = |i: usize, mask: u8| (self.enabled & mask != 0).then_some(self.data[i]);
         match self.compr {

@@ -9,15 +9,15 @@ macro_rules! formats {
         pub enum Format { $(#[doc = $what] $format,)* }
 
         impl Format {
-            /// Every format.
+            /// All formats.
             pub const ALL: &'static [Self] = &[$(Self::$format,)*];
 
-            /// The name in the opcode tables.
+            /// Its name in the opcode tables.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$format => $name,)* }
             }
 
-            /// Dwords of an instruction without literal, DPP or SDWA dword, and without extra image addresses.
+            /// Length in dwords without literal, DPP or SDWA dword, and without extra image addresses.
             pub const fn dwords(self) -> u8 {
                 match self { $(Self::$format => $dwords,)* }
             }

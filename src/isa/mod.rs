@@ -1,7 +1,7 @@
-//! AMDGPU machine instructions: one table of operations, one model of an instruction, and its two forms, dwords and text.
+//! AMDGPU machine instructions: a table of operations, a model of an instruction, and its forms, dwords and text.
 //!
 //! ```text
-//! tables/gfx1030.rs   a row an operation: format, number, operands, latency class, traits
+//! tables/gfx1030.rs   one row per operation: format, number, operands, latency class, traits
 //!   └ Op, Entry
 //! Instruction { entry, fields }       made by build.rs, read by the emulator, the checker, effects()
 //!   ├ encode ──> dwords ──> disassemble ──> Instruction      the same value again
@@ -9,9 +9,9 @@
 //!   └ Assembler  labels, relocated literals
 //! ```
 //!
-//! To write an instruction: a constructor of `build.rs` ([`Instruction::vector`] takes the shortest form), fields set for the
-//! rest, then [`encode`]. What a form does not take is an error that names the operand; the rules are in `operands.rs`, for
-//! whoever wants to ask first ([`Entry::vector_source`], [`Entry::modifiers`]).
+//! To write an instruction: a constructor of `build.rs` ([`Instruction::vector`] takes the shortest form), fields set
+//! for the rest, then [`encode`]. An operand or modifier that the form does not take is an error that names it; the
+//! rules are in `operands.rs`, to be checked beforehand if wanted ([`Entry::vector_source`], [`Entry::modifiers`]).
 //!
 //! ```
 //! use dovetail::isa::{Instruction, Op, Sgpr, Src, Vgpr, encode};
@@ -28,9 +28,10 @@
 //! # Ok::<(), dovetail::error::Error>(())
 //! ```
 //!
-//! To add an operation: a row in the table, nothing else, unless it does what no trait says yet; then a line in `traits.rs`
-//! and a use of it in `effects.rs`. To add a generation: a table of the same operations (what is new there too), and its
-//! field positions in `encode/` and `decode/`. The tests in `oracle/` hold every row and every form against `llvm-mc`.
+//! To add an operation: a row in the table, nothing else, unless it has an effect without a trait; then a line in
+//! `traits.rs` and a use of it in `effects.rs`. To add a generation: a table of the same operations (with its new
+//! ones), and its field positions in `encode/` and `decode/`. The tests in `oracle/` check every row and every form
+//! against `llvm-mc`.
 
 mod assemble;
 mod buffer_format;

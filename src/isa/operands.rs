@@ -1,24 +1,25 @@
-//! Which operand takes what: registers, inline constants, literals, modifiers, by form and position.
+//! Operand rules: registers, inline constants, literals, modifiers, by form and position.
 //!
-//! One set of rules for the encoder, which refuses what breaks them, and for whoever chooses operands. The vector unit reads
-//! two scalar values in an instruction (a literal is one of them), some operations one; the same value twice counts once.
+//! One set of rules for the encoder, which refuses violations, and for code that chooses operands. The vector unit
+//! reads two scalar values per instruction (a literal is one of them), for some operations one; the same value twice
+//! counts once.
 
 use super::instruction::{Modifiers, VectorFields, VectorForm};
 use super::{Entry, Format, Kind, Op, Scalar, Src, Traits};
 use crate::target::WaveSize;
 
-/// What a source operand may be.
+/// Kinds of source operands that are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Takes {
     /// A VGPR.
     pub vector: bool,
     /// A scalar register.
     pub scalar: bool,
-    /// A value of the hardware's own.
+    /// A read-only value of the hardware.
     pub special: bool,
     /// An inline constant.
     pub inline: bool,
-    /// A dword after the instruction.
+    /// A literal dword after the instruction.
     pub literal: bool,
 }
 
@@ -30,7 +31,7 @@ impl Takes {
     const REGISTER: Self = Self { scalar: true, ..Self::NONE };
     const LITERAL: Self = Self { literal: true, ..Self::NONE };
 
-    /// Whether it may be this.
+    /// Whether this source is allowed.
     pub fn accepts(self, src: Src) -> bool {
         match src {
             Src::Vgpr(_) => self.vector,
@@ -43,7 +44,7 @@ impl Takes {
 }
 
 impl Entry {
-    /// What the sources of a scalar operation take.
+    /// Allowed sources of a scalar operation.
     pub fn scalar_source(&self) -> Takes {
         match self.format {
             Format::Sopk if self.op == Op::SSetregImm32B32 => Takes::LITERAL,
@@ -54,7 +55,7 @@ impl Entry {
         }
     }
 
-    /// What source `i` of a vector operation takes in a form.
+    /// Allowed kinds of source `i` of a vector operation in a form.
     pub fn vector_source(&self, form: &VectorForm, i: usize) -> Takes {
         let kind = self.src_kind(i);
         if kind == Kind::Mask {
@@ -66,7 +67,7 @@ impl Entry {
             VectorForm::Short if i > 0 => Takes::VECTOR,
             VectorForm::Dpp16(_) | VectorForm::Dpp8 { .. } => Takes::VECTOR,
             VectorForm::Sdwa(_) => Takes { literal: false, ..Takes::ALL },
-            // Wider operands than a pair are VGPRs.
+            // Operands wider than a pair are VGPRs.
             _ if kind.registers() > 2 => Takes::VECTOR,
             VectorForm::Short | VectorForm::Long => Takes::ALL,
         };
@@ -79,13 +80,13 @@ impl Entry {
         }
     }
 
-    /// How many different scalar values a vector operation reads at most.
+    /// Limit of different scalar values that a vector operation reads.
     pub fn scalar_limit(&self) -> usize {
         if self.is(Traits::ONE_SCALAR) { 1 } else { 2 }
     }
 
-    /// The different scalar values that a vector operation reads, implied VCC and literals with them. Values of different
-    /// width are different, and VCC where no field names it is none of the operands.
+    /// Number of different scalar values that a vector operation reads, including implied VCC and literals. Values of
+    /// different width are different, and VCC that no field names is different from any operand.
     pub fn scalar_values(&self, f: &VectorFields, wave: WaveSize) -> usize {
         let implied = f.form != VectorForm::Long;
         let width = |kind: Kind| match kind {
@@ -110,7 +111,7 @@ impl Entry {
         count
     }
 
-    /// Modifiers that a form of this operation takes; a set bit or flag says that it may be set.
+    /// Modifiers that a form of this operation takes; a set bit or flag means that it may be set.
     pub fn modifiers(&self, form: &VectorForm) -> Modifiers {
         let each = |wanted: &dyn Fn(Kind) -> bool| {
             self.src.iter().enumerate().filter(|(_, kind)| wanted(**kind)).fold(0u8, |set, (i, _)| set | 1 << i)
@@ -131,14 +132,14 @@ impl Entry {
                 omod: if !compare && float_result && self.is(Traits::OMOD) { 3 } else { 0 },
                 ..none
             },
-            // The unused third of `op_sel_hi` is set in code of LLVM.
+            // LLVM's code sets the unused third bit of `op_sel_hi`.
             VectorForm::Long if self.format == Format::Vop3p => {
                 let clamp = self.is(Traits::CLAMP);
                 Modifiers { neg: all, neg_hi: all, op_sel: all, op_sel_hi: 7, clamp, ..none }
             }
             VectorForm::Long => Modifiers {
                 neg: floats,
-                // The second result has the bits of `abs`.
+                // The second result uses the bits of `abs`.
                 abs: if self.has_mask_result() { 0 } else { floats },
                 clamp: self.is(Traits::CLAMP),
                 omod: if self.is(Traits::OMOD) { 3 } else { 0 },
@@ -164,7 +165,7 @@ impl Entry {
 }
 
 impl VectorFields {
-    /// The first modifier that is set and not among those allowed, by the assembler's name.
+    /// The first modifier that is set but not allowed, by the assembler's name.
     pub(super) fn refused_modifier(&self, allowed: &Modifiers) -> Option<&'static str> {
         let mods = &self.mods;
         let checks = [

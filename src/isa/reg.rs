@@ -1,7 +1,7 @@
-//! Registers and source operands, and the 9-bit codes that stand for them (isa-gfx10 1.1).
+//! Registers and source operands, and their 9-bit codes (isa-gfx10 1.1).
 //!
-//! A scalar source field holds 8 of the 9 bits, a scalar destination 7, a VGPR field the number alone. A [`Src`] of 32
-//! bits made by [`Src::from_bits`] is canonical: it is a literal only when no inline constant says the same.
+//! A scalar source field holds 8 of the 9 bits, a scalar destination 7, a VGPR field the number alone. A 32-bit [`Src`]
+//! made by [`Src::from_bits`] is canonical: a literal only if there is no inline constant for the value.
 
 use super::Kind;
 use crate::target::GfxIp;
@@ -16,25 +16,25 @@ pub struct Sgpr(u8);
 pub struct Vgpr(pub u8);
 
 impl Sgpr {
-    /// How many an operand can name; the same on every gfx10 and gfx11 part.
+    /// Number of SGPRs that an operand can name; the same on every gfx10 and gfx11 part.
     pub const COUNT: u8 = GfxIp::Gfx1030.registers().sgprs as u8;
 
-    /// The register of this number, if there is one.
+    /// The register with this number; `None` if there is none.
     pub const fn new(number: u8) -> Option<Self> {
         if number < Self::COUNT { Some(Self(number)) } else { None }
     }
 
-    /// Its number.
+    /// Register number.
     pub const fn number(self) -> u8 {
         self.0
     }
 }
 
 impl Vgpr {
-    /// How many an operand can name; the same on every part.
+    /// Number of VGPRs that an operand can name; the same on every part.
     pub const COUNT: u16 = GfxIp::Gfx1030.registers().vgprs as u16;
 
-    /// Its number.
+    /// Register number.
     pub const fn number(self) -> u8 {
         self.0
     }
@@ -45,17 +45,17 @@ impl Vgpr {
 pub enum Scalar {
     /// s0 to s105.
     Sgpr(Sgpr),
-    /// Low half of the carry and condition mask; the whole of it as a pair, or in wave32.
+    /// Low half of VCC, the carry and condition mask; all of VCC as a pair, or in wave32.
     VccLo,
-    /// High half of it.
+    /// High half of VCC.
     VccHi,
     /// Memory and message operand.
     M0,
-    /// Reads zero, swallows writes.
+    /// Reads zero, ignores writes.
     Null,
-    /// Low half of the lane mask; the whole of it as a pair, or in wave32.
+    /// Low half of EXEC, the lane mask; all of EXEC as a pair, or in wave32.
     ExecLo,
-    /// High half of it.
+    /// High half of EXEC.
     ExecHi,
 }
 
@@ -82,7 +82,7 @@ impl Scalar {
         }
     }
 
-    /// The register of this number; the trap handler's own (108 to 123) are not for shaders.
+    /// The register with this number; `None` for the trap handler's (108 to 123), which are not for shaders.
     pub fn from_code(code: u8) -> Option<Self> {
         Sgpr::new(code)
             .map(Self::Sgpr)
@@ -157,7 +157,7 @@ impl InlineFloat {
     pub fn half_bits(self) -> u16 {
         match self {
             Self::InverseTwoPi => 0x3118,
-            // Powers of two: sign, the exponent with another bias, no mantissa.
+            // Powers of two: the sign, a rebiased exponent, no mantissa.
             _ => {
                 let [.., high] = self.bits().to_le_bytes();
                 let exponent = (self.bits() >> 23 & 0xff) as u16 + 15 - 127;
@@ -191,14 +191,14 @@ pub enum Src {
     Int(i8),
     /// An inline float, in the format of the operation.
     Float(InlineFloat),
-    /// A value of the hardware's own.
+    /// A read-only value of the hardware.
     Special(Special),
     /// A dword that follows the instruction.
     Literal(u32),
 }
 
 impl Src {
-    /// The shortest operand of this value, for a 32-bit operation.
+    /// The shortest operand with this value, for a 32-bit operation.
     pub fn from_bits(bits: u32) -> Self {
         if let Some(small) = i8::try_from(bits.cast_signed()).ok().filter(|i| (-16..=64).contains(i)) {
             return Self::Int(small);
@@ -207,8 +207,8 @@ impl Src {
         float.map_or(Self::Literal(bits), |(float, _, _)| Self::Float(*float))
     }
 
-    /// The shortest operand that an operand of this kind reads as `value`; `None` where there is none, as a wide literal has
-    /// 32 bits (isa-gfx10 1.2: those of an integer are the low half, those of a double the high one).
+    /// The shortest operand that an operand of this kind reads as `value`; `None` if there is none, as a wide literal
+    /// has 32 bits (isa-gfx10 1.2: those of an integer are the low half, those of a double the high one).
     pub fn constant(kind: Kind, value: u64) -> Option<Self> {
         let low = value as u32;
         let is_int = |signed: i64| i8::try_from(signed).ok().filter(|i| (-16..=64).contains(i)).map(Self::Int);
@@ -222,7 +222,7 @@ impl Src {
                 let short = is_int(half.cast_signed().into()).or_else(|| float(&|f| f.half_bits().into()));
                 short.or(Some(Self::Literal(low)))
             }
-            // An integer fills both halves with its sign, a float the low one alone.
+            // An integer fills both halves with its sign, a float only the low one.
             Kind::P16 | Kind::PF16 => {
                 let word = u32::try_from(value).ok()?;
                 let short = is_int(word.cast_signed().into()).or_else(|| float(&|f| f.half_bits().into()));
@@ -240,7 +240,7 @@ impl Src {
         }
     }
 
-    /// The 9-bit code, or `None` for an integer that has none.
+    /// The 9-bit code; `None` for an integer without one.
     pub fn code(self) -> Option<u16> {
         Some(match self {
             Self::Scalar(s) => u16::from(s.code()),
@@ -254,10 +254,10 @@ impl Src {
         })
     }
 
-    /// The code that announces a literal dword.
+    /// Code of an operand whose literal dword follows.
     pub const LITERAL_CODE: u16 = 255;
 
-    /// The operand of a code; `literal` is the dword that follows the instruction, where there is one.
+    /// The operand of a code; `literal` is the dword that follows the instruction, if there is one.
     pub fn from_code(code: u16, literal: Option<u32>) -> Option<Self> {
         match code {
             0..=127 => Scalar::from_code(u8::try_from(code).ok()?).map(Self::Scalar),

@@ -1,6 +1,6 @@
-//! Sets of registers, as bits: each register by the 9-bit code that a source operand has for it.
+//! Sets of registers, as bits: each register by its 9-bit code as a source operand.
 //!
-//! SGPRs, VCC, M0 and EXEC are 0 to 127, SCC is 253, VGPRs are 256 to 511 (isa-gfx10 1.1). The null register is in no set.
+//! SGPRs, VCC, M0 and EXEC are 0 to 127, SCC is 253, VGPRs are 256 to 511 (isa-gfx10 1.1). NULL is in no set.
 
 use super::{Scalar, Vgpr};
 use crate::target::WaveSize;
@@ -11,7 +11,7 @@ use std::fmt;
 pub struct Register(u16);
 
 impl Register {
-    /// How many codes there are.
+    /// Number of codes.
     pub const COUNT: usize = 512;
     /// Scalar condition code.
     pub const SCC: Self = Self(253);
@@ -79,7 +79,7 @@ impl RegisterSet {
 
     /// Adds one.
     pub fn insert(&mut self, register: Register) {
-        // What is written to the null register is gone, and it always reads 0.
+        // Writes to the null register are discarded, and it always reads 0.
         if register.0 != 125
             && let Some(word) = self.0.get_mut(usize::from(register.0 / 64))
         {
@@ -93,7 +93,7 @@ impl RegisterSet {
         (0..u16::from(count)).filter(|_| !null).for_each(|n| self.insert(Register(u16::from(first.code()) + n)));
     }
 
-    /// Adds a group of vector registers; what would leave the register file is not there.
+    /// Adds a group of vector registers; those beyond the register file are ignored.
     pub fn vgprs(&mut self, first: Vgpr, count: u8) {
         (0..count).filter_map(|n| first.0.checked_add(n)).for_each(|v| self.insert(Register::vgpr(v)));
     }
@@ -106,29 +106,29 @@ impl RegisterSet {
         }
     }
 
-    /// Whether it has this one.
+    /// Whether it contains this register.
     pub fn contains(&self, register: Register) -> bool {
         self.0.get(usize::from(register.0 / 64)).is_some_and(|word| word >> (register.0 % 64) & 1 == 1)
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0 == [0; Register::COUNT / 64]
     }
 
-    /// Those in either.
+    /// Registers in either.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         self.zip(other, |a, b| a | b)
     }
 
-    /// Those in both.
+    /// Registers in both.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         self.zip(other, |a, b| a & b)
     }
 
-    /// Those not in the other.
+    /// Registers that are not in the other.
     #[must_use]
     pub fn without(&self, other: &Self) -> Self {
         self.zip(other, |a, b| a & !b)
@@ -140,7 +140,7 @@ impl RegisterSet {
         out
     }
 
-    /// Every vector register.
+    /// Its vector registers.
     #[must_use]
     pub fn vector_part(&self) -> Self {
         let mut out = *self;
@@ -148,7 +148,7 @@ impl RegisterSet {
         out
     }
 
-    /// SGPRs, VCC, M0 and EXEC, each as the bit of its code.
+    /// SGPRs, VCC, M0 and EXEC, as one bit per code.
     pub const fn scalar_bits(&self) -> u128 {
         let Self([low, high, ..]) = *self;
         (high as u128) << 64 | low as u128
@@ -162,7 +162,7 @@ impl RegisterSet {
         out
     }
 
-    /// Its registers, in the order of their codes.
+    /// Its registers, in code order.
     pub fn iter(&self) -> impl Iterator<Item = Register> + '_ {
         (0u16..).zip(self.0).flat_map(|(index, word)| {
             let mut left = word;

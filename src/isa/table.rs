@@ -1,12 +1,12 @@
-//! What an opcode table says about an instruction: its place in the encoding, its name, and the shape of its operands.
+//! Columns of an opcode table: an instruction's encoding, its name, and the kinds of its operands.
 //!
-//! The tables themselves are data, one file a generation under `tables/`. A row gives registers written and values read in
-//! the order in which the assembler writes them; memory instructions give their data alone, the rest of their operands
-//! follows from the format. Everything else that tells one operation from another is a trait.
+//! The tables themselves are data, one file per generation under `tables/`. A row gives registers written and values
+//! read in assembler order; memory instructions give only their data, the other operands follow from the format. Any
+//! other difference between operations is a trait.
 
 use super::{AtomicOp, Format, Latency, Op, Traits};
 
-/// How an operand is read or written: width, and what floats, halves and inline constants mean in it (isa-gfx10 1.2).
+/// Kind of an operand: width, and the meaning of floats, halves and inline constants (isa-gfx10 1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// 16 bits, the low or high half of a register.
@@ -23,22 +23,22 @@ pub enum Kind {
     B256,
     /// Sixteen registers.
     B512,
-    /// A half-precision float, the low or high half of a register.
+    /// f16, in the low or high half of a register.
     F16,
-    /// A single-precision float.
+    /// f32.
     F32,
-    /// A double-precision float.
+    /// f64.
     F64,
     /// Two 16-bit integers.
     P16,
-    /// Two half-precision floats.
+    /// Two f16.
     PF16,
-    /// A bit for each lane: one scalar register in wave32, a pair in wave64.
+    /// One bit per lane: one scalar register in wave32, a pair in wave64.
     Mask,
 }
 
 impl Kind {
-    /// Registers it takes; a mask as in wave32.
+    /// Number of registers; a mask as in wave32.
     pub const fn registers(self) -> u8 {
         match self {
             Self::B16 | Self::B32 | Self::F16 | Self::F32 | Self::P16 | Self::PF16 | Self::Mask => 1,
@@ -50,12 +50,12 @@ impl Kind {
         }
     }
 
-    /// Whether sign and size modifiers mean floats here.
+    /// Whether sign and size modifiers apply to floats here.
     pub const fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::F32 | Self::F64 | Self::PF16)
     }
 
-    /// Half a register, chosen by `op_sel`.
+    /// Whether it is half a register, selected by `op_sel`.
     pub const fn is_half(self) -> bool {
         matches!(self, Self::B16 | Self::F16)
     }
@@ -66,9 +66,9 @@ impl Kind {
 pub struct Entry {
     /// The operation.
     pub op: Op,
-    /// The encoding.
+    /// Encoding format.
     pub format: Format,
-    /// The opcode in it.
+    /// Opcode in the format.
     pub number: u16,
     /// The assembler's name, without the suffix of an encoding.
     pub mnemonic: &'static str,
@@ -76,11 +76,11 @@ pub struct Entry {
     pub dst: &'static [Kind],
     /// Values read.
     pub src: &'static [Kind],
-    /// How long the result takes.
+    /// Latency class of the result.
     pub latency: Latency,
-    /// What the operands do not say.
+    /// Properties other than operands.
     pub traits: Traits,
-    /// What an atomic does, at most one.
+    /// Operation of an atomic, at most one.
     pub(super) atomic: &'static [AtomicOp],
 }
 
@@ -99,17 +99,17 @@ impl Entry {
         self.traits.any(traits)
     }
 
-    /// What an atomic does with a memory cell, where there is one such thing.
+    /// Operation of an atomic on a memory cell; `None` if there is no single one.
     pub fn atomic(&self) -> Option<AtomicOp> {
         self.atomic.first().copied()
     }
 
-    /// Registers of the data that a memory instruction moves.
+    /// Number of data registers that a memory instruction moves.
     pub fn data_registers(&self) -> u8 {
         self.dst.first().or(self.src.first()).map_or(0, |kind| kind.registers())
     }
 
-    /// Of an LDS operation with two offsets: the bytes of an element, and of a unit of the offsets.
+    /// For an LDS operation with two offsets: bytes of an element, and bytes per offset unit.
     pub fn two_offsets(&self) -> Option<(u32, u32)> {
         let bytes = |kind: Kind| 4 * u32::from(kind.registers());
         // A load's result holds both elements, each source after the address one.
@@ -118,17 +118,17 @@ impl Entry {
         self.is(Traits::TWO_OFFSETS).then_some((each, unit))
     }
 
-    /// The kind of a result, 32 bits where the row has none.
+    /// The kind of a result, 32 bits if the row has none.
     pub fn dst_kind(&self, i: usize) -> Kind {
         self.dst.get(i).copied().unwrap_or(Kind::B32)
     }
 
-    /// The kind of a source, 32 bits where the row has none.
+    /// The kind of a source, 32 bits if the row has none.
     pub fn src_kind(&self, i: usize) -> Kind {
         self.src.get(i).copied().unwrap_or(Kind::B32)
     }
 
-    /// The second result is a mask, whose register takes the place of `abs` and `op_sel` in the long form (VOP3B).
+    /// Whether the second result is a mask, whose register replaces `abs` and `op_sel` in the long form (VOP3B).
     pub fn has_mask_result(&self) -> bool {
         self.dst.len() > 1
     }

@@ -1,7 +1,7 @@
 //! Traits and latency classes: the columns of the opcode table beside the operands.
 //!
-//! Whatever a reader of code has to know of an operation, and does not see in its operands, is a trait of its row. Nothing
-//! else decides by the name of an instruction.
+//! Any property of an operation that its operands do not show is a trait of its row. Nothing else depends on an
+//! instruction's name.
 
 /// A set of traits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,7 +11,7 @@ impl Traits {
     /// No trait.
     pub const NONE: Self = Self(0);
 
-    /// Those in either.
+    /// The union of both.
     #[must_use]
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -38,7 +38,7 @@ macro_rules! traits {
 }
 
 traits! {
-    // Registers that are used and not written down.
+    // Registers that are used but not named.
     SCC_IN "Reads SCC.";
     SCC_OUT "Writes SCC.";
     VCC_IN "Reads VCC, which is no operand.";
@@ -48,7 +48,7 @@ traits! {
     M0_IN "Reads M0, which is no operand.";
     ANY_LANES "Vector, and does not read EXEC.";
 
-    // How the destination and the sources are tied.
+    // Relation between the destination and the sources.
     TIED "The old destination is an operand.";
     PARTIAL "A part of the destination stays as it was: 16-bit results, halves loaded, single lanes.";
     HIGH_HALF "Uses the high half of its data register.";
@@ -83,7 +83,7 @@ traits! {
     HALF "Moves 16 bits.";
     SIGNED "A load extends the sign.";
 
-    // Images: what it is, and address operands in the order of the hardware.
+    // Images: the kind, and address operands in the hardware's order.
     SAMPLES "Takes a sampler.";
     FOUR "Four components whatever the mask says.";
     RAY "Ray intersection.";
@@ -98,7 +98,7 @@ traits! {
     LEAST_LEVEL "A least level of detail.";
     LEVEL_ZERO "The level is 0; no operand.";
 
-    // Vector forms, and what they take.
+    // Vector forms, and the operands that they take.
     NO_LONG "A short vector instruction without a form in VOP3.";
     SDWA "Has an SDWA form.";
     DPP "Has DPP16 and DPP8 forms.";
@@ -117,21 +117,21 @@ traits! {
     CONSTANT_THIRD "Source 2 is the 32-bit constant that always follows.";
 }
 
-/// What an atomic makes of a memory cell and its operand.
+/// Result of an atomic in the memory cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum AtomicOp {
     Swap,
-    /// The operand, if the cell is what was expected.
+    /// The operand, if the cell equals the comparator.
     CompareSwap,
-    /// The same, compared as floats.
+    /// The operand, if the cell equals the comparator as a float.
     FloatCompareSwap,
     Add,
     FloatAdd,
     Sub,
     /// The operand less the cell.
     ReverseSub,
-    /// Not below 0.
+    /// The difference, at least 0.
     SubClamped,
     SignedMin,
     SignedMax,
@@ -142,23 +142,23 @@ pub enum AtomicOp {
     And,
     Or,
     Xor,
-    /// Up to the operand, then 0.
+    /// The increment up to the operand, then 0.
     Inc,
-    /// Down to 0, then the operand.
+    /// The decrement down to 0, then the operand.
     Dec,
-    /// Bits of the first operand become those of the second.
+    /// The cell with the bits of the first operand replaced by those of the second.
     MaskedOr,
-    /// Less the first operand, or more by the second where it would be negative.
+    /// The cell minus the first operand, or plus the second if that would be negative.
     Wrap,
 }
 
-/// How long a result takes, by the unit that makes it. Classes are those that LLVM's and Mesa's schedulers tell apart on
-/// gfx10; the cycles belong to whoever schedules.
+/// Latency of a result, by the unit that makes it. The classes are those that LLVM's and Mesa's schedulers distinguish
+/// on gfx10; a scheduler knows the cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Latency {
     /// No result: waits, hints, modes.
     None,
-    /// Branches, the program counter, barriers, the end.
+    /// Branches, the program counter, barriers, the program end.
     Control,
     /// Scalar arithmetic.
     Salu,
@@ -168,9 +168,9 @@ pub enum Latency {
     Valu,
     /// 64-bit integers.
     Wide,
-    /// 32-bit multiplication with 64 bits inside.
+    /// 32-bit multiplication with a 64-bit product.
     QuarterRate,
-    /// Reciprocals, roots, exponentials, angles.
+    /// Reciprocals, roots, exponentials, sines and cosines.
     Transcendental,
     /// Doubles.
     Double,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What `s_waitcnt` waits for: the greatest count of outstanding operations of each kind that lets it go on.
+/// Counts of `s_waitcnt`: it waits until at most this many operations of each kind are outstanding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Waitcnt {
     /// Vector memory loads, 6 bits.
@@ -16,17 +16,17 @@ pub struct Waitcnt {
 impl Waitcnt {
     /// Waits for nothing.
     pub const NONE: Self = Self { vm: 63, exp: 7, lgkm: 63 };
-    /// All vector loads have arrived.
+    /// Waits for all vector loads.
     pub const VM: Self = Self { vm: 0, ..Self::NONE };
-    /// All scalar loads have arrived.
+    /// Waits for all scalar loads.
     pub const LGKM: Self = Self { lgkm: 0, ..Self::NONE };
 
-    /// The fields of the constant.
+    /// The fields of an encoded constant.
     pub const fn from_imm(imm: u16) -> Self {
         Self { vm: (imm & 15 | imm >> 14 << 4) as u8, exp: (imm >> 4 & 7) as u8, lgkm: (imm >> 8 & 63) as u8 }
     }
 
-    /// The constant; a count that its field cannot hold waits for nothing.
+    /// The encoded constant; a count that its field cannot hold waits for nothing.
     pub fn imm(self) -> u16 {
         let [vm, exp, lgkm] =
             [self.vm.min(Self::NONE.vm), self.exp.min(Self::NONE.exp), self.lgkm.min(Self::NONE.lgkm)].map(u16::from);

@@ -1,8 +1,8 @@
-//! Instructions of one dword without operands, as their words: what joins, ends and fills code that is put together as bytes.
+//! One-dword instructions without operands, as words: to join, end and pad code that is assembled as bytes.
 
 /// `s_nop 0`.
 pub const S_NOP: u32 = 0xbf80_0000;
-/// `s_branch 0`: to the next instruction. The low half is the distance in dwords.
+/// `s_branch 0`: to the next instruction. The low 16 bits are the distance in dwords.
 pub const S_BRANCH: u32 = 0xbf82_0000;
 /// `s_code_end`: after the last instruction, for the prefetcher.
 pub const S_CODE_END: u32 = 0xbf9f_0000;

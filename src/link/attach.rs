@@ -1,56 +1,47 @@
 //! Collects objects and glue into a [`Unit`]: for each stage its parts in the order in which they run.
 //!
-//! Fence: after this the parts and their order are fixed; nothing is added. The pieces come from a [`GlueSource`], so that
-//! a caller may keep them; the linker itself remembers nothing.
+//! After this the parts and their order are fixed; nothing is added. The pieces come from a [`GlueSource`], or from
+//! links before that have asked it ([`super::plans`]).
 
 use super::input::{DataSection, LoadReloc, Object, Patch};
+use super::plans::{Held, Joints};
+use crate::abi::params::{Controls, ParamPlan};
 use crate::error::{Context, Error, FullCompile, Result};
-use crate::glue::{self, GlueKey, GluePiece, GluePlan, PieceKey};
-use crate::metadata::interface::{FragmentInterface, StageInterface, StageKind, UserData};
-use crate::metadata::notes::{Fields, Notes};
-use crate::metadata::registers::{SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA, SPI_SHADER_PGM_RSRC2_PS, rsrc1_ps};
-use crate::metadata::schema::Key;
+use crate::glue::GluePiece;
+use crate::metadata::interface::{ExportedFormats, StageKind};
 use crate::state::PipelineState;
-use crate::target::{GfxIp, Stage, WaveSize};
-use std::borrow::Cow;
-use std::sync::Arc;
-
-/// Where pieces of glue come from: a cache, or [`EmitGlue`].
-pub trait GlueSource {
-    /// The piece of this key.
-    ///
-    /// # Errors
-    /// Whatever keeps it from being written or fetched.
-    fn piece(&self, key: &GlueKey) -> Result<Arc<GluePiece>>;
-}
-
-/// Writes every piece anew.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct EmitGlue;
-
-impl GlueSource for EmitGlue {
-    fn piece(&self, key: &GlueKey) -> Result<Arc<GluePiece>> {
-        glue::emit(key).map(Arc::new)
-    }
-}
-
-impl<F: Fn(&GlueKey) -> Result<Arc<GluePiece>>> GlueSource for F {
-    fn piece(&self, key: &GlueKey) -> Result<Arc<GluePiece>> {
-        self(key)
-    }
-}
+use crate::target::Stage;
 
 /// All parts of a pipeline.
 pub(super) struct Unit<'a> {
-    pub stages: Vec<UnitStage<'a>>,
-    pub plan: GluePlan,
+    stages: [Option<UnitStage<'a>>; 2],
+    /// `SPI_PS_INPUT_CNTL` from 0 on; at least one.
+    pub controls: Controls,
+    /// Attributes of the fragment shader.
+    pub attributes: u32,
+    /// Parameter slots that are exported to.
+    pub slots: u32,
+    /// How colours are exported, for the registers.
+    pub formats: ExportedFormats,
+}
+
+impl<'a> Unit<'a> {
+    /// The stages in order.
+    pub(super) fn stages(&self) -> impl Iterator<Item = &UnitStage<'a>> {
+        self.stages.iter().flatten()
+    }
+
+    /// A stage by its place in that order.
+    pub(super) fn stage(&self, index: usize) -> Option<&UnitStage<'a>> {
+        self.stages.get(index)?.as_ref()
+    }
 }
 
 /// The parts of one stage.
 pub(super) struct UnitStage<'a> {
-    pub object: Cow<'a, Object>,
-    pub prolog: Option<Arc<GluePiece>>,
-    pub epilog: Option<Arc<GluePiece>>,
+    pub object: Held<'a, Object>,
+    pub prolog: Option<Held<'a, GluePiece>>,
+    pub epilog: Option<Held<'a, GluePiece>>,
 }
 
 /// A run of code with one entrance, its first instruction.
@@ -72,6 +63,16 @@ impl UnitStage<'_> {
         let before = self.prolog.as_deref().map(glue_part);
         let after = self.epilog.as_deref().map(glue_part);
         before.into_iter().chain([body]).chain(after)
+    }
+
+    /// How many parts there are.
+    pub(super) fn part_count(&self) -> usize {
+        self.body_index() + 1 + usize::from(self.epilog.is_some())
+    }
+
+    /// The pieces of glue.
+    pub(super) fn glue(&self) -> impl Iterator<Item = &GluePiece> {
+        self.prolog.as_deref().into_iter().chain(self.epilog.as_deref())
     }
 
     /// The stage.
@@ -101,7 +102,7 @@ fn glue_part(piece: &GluePiece) -> Part<'_> {
 ///
 /// # Errors
 /// Malformed: stages that make no pipeline. Needs a full compile: what no glue can carry.
-pub(super) fn attach<'a>(objects: &[&'a Object], state: &PipelineState, glue: &dyn GlueSource) -> Result<Unit<'a>> {
+pub(super) fn attach<'a>(objects: &[&'a Object], state: &PipelineState, joints: Joints<'a>) -> Result<Unit<'a>> {
     let find = |stage: Stage| -> Result<Option<&'a Object>> {
         let mut of_stage = objects.iter().filter(|o| o.stage() == stage);
         match (of_stage.next(), of_stage.next()) {
@@ -112,10 +113,11 @@ pub(super) fn attach<'a>(objects: &[&'a Object], state: &PipelineState, glue: &d
     let (vertex, fragment, compute) = (find(Stage::Vertex)?, find(Stage::Fragment)?, find(Stage::Compute)?);
     match (vertex, fragment, compute) {
         (None, None, Some(object)) => {
-            let stage = UnitStage { object: Cow::Borrowed(object), prolog: None, epilog: None };
-            Ok(Unit { stages: vec![stage], plan: GluePlan::default() })
+            let stage = UnitStage { object: Held::Kept(object), prolog: None, epilog: None };
+            let (controls, formats) = (Controls::new(), ExportedFormats::default());
+            Ok(Unit { stages: [Some(stage), None], controls, attributes: 0, slots: 0, formats })
         }
-        (Some(vertex), fragment, None) => graphics(vertex, fragment, state, glue),
+        (Some(vertex), fragment, None) => graphics(vertex, fragment, state, joints),
         _ => {
             let names: Vec<_> = objects.iter().map(|o| o.stage().name()).collect();
             Err(Error::malformed(format!("stages [{}] make no pipeline", names.join(", "))))
@@ -127,79 +129,40 @@ fn graphics<'a>(
     vertex: &'a Object,
     fragment: Option<&'a Object>,
     state: &PipelineState,
-    glue: &dyn GlueSource,
+    joints: Joints<'a>,
 ) -> Result<Unit<'a>> {
     let target = vertex.interface.target;
     if let Some(other) = fragment.map(|f| f.interface.target).filter(|t| *t != target) {
         let what = format!("the GPU: {target} and {other}");
         return Err(Error::needs_full(FullCompile::Mismatch { what }));
     }
-    let plan = glue::plan(state, &vertex.interface, fragment.map(|f| &f.interface))?;
-    let piece = |key: &Option<GlueKey>| -> Result<Option<Arc<GluePiece>>> {
-        key.as_ref().map(|key| checked(glue.piece(key)?, key)).transpose()
+    let inputs = match fragment.map(|f| &f.interface.kind) {
+        Some(StageKind::Fragment(fragment)) => &fragment.inputs[..],
+        _ => &[],
     };
+    let mut params = ParamPlan::default();
+    params.fill(inputs, &vertex.params)?;
+    let at = || "vertex stage";
     let first = UnitStage {
-        object: Cow::Borrowed(vertex),
-        prolog: piece(&plan.fetch).at(|| "vertex stage")?,
-        epilog: piece(&plan.param_export).at(|| "vertex stage")?,
+        object: Held::Kept(vertex),
+        prolog: joints.prolog(vertex, &state.vertex).at(at)?,
+        epilog: joints.params(vertex, &params).at(at)?,
     };
-    let after = piece(&plan.fragment).at(|| "fragment stage")?;
-    let second = match (fragment, after) {
-        (Some(fragment), epilog) => UnitStage { object: Cow::Borrowed(fragment), prolog: None, epilog },
-        (None, Some(alone)) => UnitStage {
-            object: Cow::Owned(null_fragment(target, vertex.interface.wave, &alone)?),
-            prolog: None,
-            epilog: None,
-        },
-        (None, None) => return Err(Error::bug("no piece stands for the missing fragment shader")),
+    let (second, formats) = match fragment {
+        Some(fragment) => {
+            let colors = joints.colors(fragment, &state.color).at(|| "fragment stage")?;
+            let epilog = match &colors {
+                Held::Kept(kept) => kept.piece.as_deref().map(Held::Kept),
+                Held::Made(made) => made.piece.clone().map(Held::Made),
+            };
+            (UnitStage { object: Held::Kept(fragment), prolog: None, epilog }, colors.formats)
+        }
+        None => {
+            let object = joints.null_fragment(target, vertex.interface.wave).at(|| "fragment stage")?;
+            (UnitStage { object, prolog: None, epilog: None }, ExportedFormats::default())
+        }
     };
-    Ok(Unit { stages: vec![first, second], plan })
-}
-
-/// A piece may come from a store, where anything can have happened to it.
-fn checked(piece: Arc<GluePiece>, key: &GlueKey) -> Result<Arc<GluePiece>> {
-    let whole = piece.code.len().is_multiple_of(4) && piece.code.len() < 1 << 20;
-    let fits = piece.sgprs <= 128 && piece.vgprs <= 256;
-    let ends = piece.code.len() >= 4 || !matches!(key.piece, PieceKey::NullFragment);
-    if whole && fits && ends { Ok(piece) } else { Err(Error::malformed(format!("glue piece {}", piece.symbol))) }
-}
-
-/// The object of a fragment shader that only ends.
-fn null_fragment(target: GfxIp, wave: WaveSize, piece: &GluePiece) -> Result<Object> {
-    let mut notes = Notes::default();
-    let counts = Fields::from([(Key::SgprCount, piece.sgprs), (Key::VgprCount, piece.vgprs)]);
-    notes.stages.insert(Stage::Fragment, counts);
-    let words = &mut notes.registers;
-    words.set_field(rsrc1_ps::DX10_CLAMP, 1)?;
-    words.set_field(rsrc1_ps::MEM_ORDERED, 1)?;
-    words.set(SPI_SHADER_PGM_RSRC2_PS, 0);
-    // One pair of barycentrics, without which no pixel wave starts.
-    words.set(SPI_PS_INPUT_ENA, 1);
-    words.set(SPI_PS_INPUT_ADDR, 1);
-    let interface = StageInterface {
-        target,
-        stage: Stage::Fragment,
-        wave,
-        entry_point: String::new(),
-        prolog: false,
-        epilog: false,
-        user_data: vec![UserData::GlobalTable],
-        // The user data and the primitive mask.
-        entry_sgprs: 2,
-        resources: Vec::new(),
-        push_constant_bytes: 0,
-        spill_threshold: None,
-        specialization: Vec::new(),
-        writes_memory: false,
-        kind: StageKind::Fragment(FragmentInterface::default()),
-    };
-    Ok(Object {
-        interface,
-        notes,
-        digest: *blake3::hash(&piece.code).as_bytes(),
-        code: piece.code.clone(),
-        patches: Vec::new(),
-        data: Vec::new(),
-        loads: Vec::new(),
-    })
+    let attributes = u32::try_from(params.attributes.len()).unwrap_or(u32::MAX);
+    let (controls, slots) = (params.control_words(), params.slots);
+    Ok(Unit { stages: [Some(first), Some(second)], controls, attributes, slots, formats })
 }

@@ -4,27 +4,32 @@
 //! section and points at a link-time symbol or at constant data, the joint's branch is cut off, and the notes are
 //! those of the one stage that the interface names. An object is made once and linked many times.
 
+use super::user_data;
+use crate::abi::params::ParamVectors;
 use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
 use crate::error::{Context, Error, FullCompile, Result};
 use crate::isa::words::S_BRANCH;
-use crate::metadata::document::Document;
-use crate::metadata::interface::StageInterface;
+use crate::metadata::document::{Document, Map};
+use crate::metadata::interface::{StageInterface, StageKind};
 use crate::metadata::notes::Notes;
-use crate::metadata::{interface_io, note};
+use crate::metadata::part_notes::PartNotes;
+use crate::metadata::{note, read_unlinked};
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
 use crate::target::Stage;
 
 /// Bytes of an instruction word.
 pub(super) const DWORD: u32 = 4;
-/// Largest code or data of one part: a branch must be able to cross it.
+/// Largest code or data section of one part, in bytes (16 MiB).
 const MAX_SECTION: usize = 1 << 24;
 
 /// A compiled stage, ready to be linked.
 #[derive(Clone, Debug)]
 pub struct Object {
     pub(super) interface: StageInterface,
-    pub(super) notes: Notes,
+    pub(super) notes: Box<PartNotes>,
+    /// What a vertex body returns.
+    pub(super) params: ParamVectors,
     /// Hash of all that was read.
     pub(super) digest: [u8; 32],
     /// From the body's first instruction to its end, without joint and padding.
@@ -82,18 +87,27 @@ impl Object {
     /// that PAL could not load. Needs a full compile: another generation of the format, another GPU.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let elf = Elf::parse(bytes)?;
-        let document = Document::parse(notes_of(&elf)?)?;
-        let interface = interface_io::extract(&document.pipeline)?;
+        let (interface, pipeline) = read_unlinked::read(notes_of(&elf)?)?;
         let stage = interface.stage;
         let at = || format!("{stage} stage `{}`", interface.entry_point);
         identify(&elf, &interface).at(at)?;
-        let notes = Notes::from_unlinked(&document, stage).at(at)?;
         let mut reader = Reader { elf: &elf, text: 0, code_len: 0, homes: Vec::new() };
         let (code, joint) = reader.code(&interface).at(at)?;
         let data = reader.data().at(at)?;
         let (patches, loads) = reader.relocations(&data, joint).at(at)?;
         let digest = *blake3::hash(bytes).as_bytes();
-        Ok(Self { interface: interface.clone(), notes, digest, code, patches, data, loads })
+        let notes = part_notes(pipeline, &interface, &digest).at(at)?;
+        user_data::check(&interface).at(at)?;
+        let params = match &interface.kind {
+            StageKind::Vertex(vertex) => ParamVectors::new(&vertex.params).at(at)?,
+            _ => ParamVectors::default(),
+        };
+        Ok(Self { interface, notes, params, digest, code, patches, data, loads })
+    }
+
+    /// The first bits of its digest, which tell it from nearly all others.
+    pub(super) fn short_digest(&self) -> u64 {
+        halves(&self.digest)[0]
     }
 
     /// What it says of itself.
@@ -113,6 +127,18 @@ impl Object {
         names.dedup();
         names
     }
+}
+
+/// Apart from [`Object::parse`], so that its words are not on the stack while the interface is read.
+fn part_notes(pipeline: Map, interface: &StageInterface, digest: &[u8; 32]) -> Result<Box<PartNotes>> {
+    let notes = Notes::from_unlinked(&Document { version: None, pipeline }, interface.stage)?;
+    PartNotes::new(&notes, interface, halves(digest)).map(Box::new)
+}
+
+/// The first 128 bits of a digest.
+pub(super) fn halves(digest: &[u8; 32]) -> [u64; 2] {
+    let half = |at: usize| digest.iter().skip(at).take(8).rev().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
+    [half(0), half(8)]
 }
 
 fn notes_of<'a>(elf: &Elf<'a>) -> Result<&'a [u8]> {

@@ -9,13 +9,14 @@
 //! The parts of a stage stand together in both, so that the stage's symbol covers all its code: that is what
 //! `GetShaderCode` gives to tools. An `s_branch` reaches 128 KiB; where a joint is longer, the parts are placed adjacent.
 //!
-//! Fence: after this no offset changes; the writer consumes exactly this. To add a layout: a variant of [`Placement`] and
+//! After this no offset changes; the writer consumes exactly this. To add a layout: a variant of [`Placement`] and
 //! its order of parts.
 
 use super::attach::{Part, Unit};
 use super::input::DWORD;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 /// How parts are placed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,9 +29,9 @@ pub enum Placement {
     Chained,
 }
 
-/// What a shader's start is aligned to.
+/// Alignment of a stage's entry, bytes.
 pub(super) const ENTRY_ALIGN: u32 = 256;
-/// What other parts are aligned to, a line of the instruction cache.
+/// Byte alignment of other parts: one instruction cache line.
 pub(super) const PART_ALIGN: u32 = 64;
 /// Lines of `s_code_end` after the last instruction, for the prefetcher.
 const TAIL_LINES: u32 = 3;
@@ -54,7 +55,7 @@ pub(super) struct PlacedPart<'u> {
 }
 
 impl PlacedPart<'_> {
-    /// Whether the branch of its joint reaches the next part: a signed 16-bit count of dwords from the next instruction.
+    /// Whether its branch reaches the next part: a signed 16-bit count of dwords from the next instruction.
     fn branch_reaches(&self) -> bool {
         let end = i64::from(self.offset) + i64::from(self.size);
         self.joint.is_none_or(|next| i16::try_from((i64::from(next) - end) / i64::from(DWORD)).is_ok())
@@ -74,21 +75,26 @@ pub(super) struct PlacedData<'u> {
     pub flags: u64,
     pub size: u32,
     /// Contributions: stage, index of its section, offset here.
-    pub pieces: Vec<(usize, usize, u32)>,
+    pub pieces: SmallVec<[(usize, usize, u32); 2]>,
 }
 
 /// Where everything stands.
+#[derive(Default)]
 pub(super) struct Layout<'u> {
     /// How the parts were placed: as asked, or adjacent where a branch would not reach.
     pub placement: Placement,
     /// In order of their offsets.
-    pub parts: Vec<PlacedPart<'u>>,
+    pub parts: Parts<'u>,
     /// End of the last part.
     pub code_end: u32,
     /// Size of `.text`, with the tail.
     pub text_size: u32,
-    pub data: Vec<PlacedData<'u>>,
+    pub data: Data<'u>,
 }
+
+/// A vertex stage has at most three parts, a fragment stage two.
+type Parts<'u> = SmallVec<[PlacedPart<'u>; 5]>;
+type Data<'u> = SmallVec<[PlacedData<'u>; 2]>;
 
 impl<'u> Layout<'u> {
     /// Fixes all places.
@@ -96,24 +102,27 @@ impl<'u> Layout<'u> {
     /// # Errors
     /// Malformed: parts too large for 32-bit offsets.
     pub(super) fn new(unit: &'u Unit<'_>, placement: Placement) -> Result<Self> {
-        let layout = Self::placed(unit, placement)?;
-        if layout.parts.iter().all(PlacedPart::branch_reaches) {
-            Ok(layout)
-        } else {
-            Self::placed(unit, Placement::Adjacent)
+        let mut layout = Self { placement, data: place_data(unit)?, ..Self::default() };
+        layout.place(unit)?;
+        if !layout.parts.iter().all(PlacedPart::branch_reaches) {
+            layout.placement = Placement::Adjacent;
+            layout.place(unit)?;
         }
+        Ok(layout)
     }
 
-    fn placed(unit: &'u Unit<'_>, placement: Placement) -> Result<Self> {
-        let mut parts: Vec<PlacedPart<'u>> = Vec::new();
-        for (stage, of_stage) in unit.stages.iter().enumerate() {
+    /// Fixes the places of the parts by the placement.
+    fn place(&mut self, unit: &'u Unit<'_>) -> Result<()> {
+        let (placement, parts) = (self.placement, &mut self.parts);
+        parts.clear();
+        for (stage, of_stage) in unit.stages().enumerate() {
             for (index, part) in of_stage.parts().enumerate() {
                 let size = u32::try_from(part.code.len()).map_err(|_| too_large())?;
                 parts.push(PlacedPart { id: PartId { stage, part: index }, part, offset: 0, size, joint: None });
             }
         }
         if placement == Placement::Chained {
-            let last = |id: PartId| unit.stages.get(id.stage).is_none_or(|s| s.parts().count() == id.part + 1);
+            let last = |id: PartId| unit.stage(id.stage).is_none_or(|s| s.part_count() == id.part + 1);
             for placed in parts.iter_mut().filter(|p| !last(p.id)) {
                 placed.size = placed.size.checked_add(DWORD).ok_or_else(too_large)?;
                 placed.joint = Some(0);
@@ -121,10 +130,13 @@ impl<'u> Layout<'u> {
             // A stage begins with its first part; the others follow from the last to the first.
             parts.sort_by_key(|p| (p.id.stage, if p.id.part == 0 { 0 } else { usize::MAX - p.id.part }));
         }
-        let code_end = place(&mut parts)?;
-        resolve_joints(&mut parts)?;
+        let code_end = place(parts)?;
+        if placement == Placement::Chained {
+            resolve_joints(parts)?;
+        }
         let tail = code_end.checked_next_multiple_of(PART_ALIGN).and_then(|n| n.checked_add(TAIL_LINES * PART_ALIGN));
-        Ok(Self { placement, parts, code_end, text_size: tail.ok_or_else(too_large)?, data: place_data(unit)? })
+        (self.code_end, self.text_size) = (code_end, tail.ok_or_else(too_large)?);
+        Ok(())
     }
 
     /// A part by its id.
@@ -152,7 +164,7 @@ fn place(parts: &mut [PlacedPart<'_>]) -> Result<u32> {
 }
 
 fn resolve_joints(parts: &mut [PlacedPart<'_>]) -> Result<()> {
-    let places: Vec<(PartId, u32)> = parts.iter().map(|p| (p.id, p.offset)).collect();
+    let places: SmallVec<[(PartId, u32); 5]> = parts.iter().map(|p| (p.id, p.offset)).collect();
     for placed in parts.iter_mut().filter(|p| p.joint.is_some()) {
         let next = PartId { part: placed.id.part + 1, ..placed.id };
         let found = places.iter().find(|(id, _)| *id == next);
@@ -162,15 +174,15 @@ fn resolve_joints(parts: &mut [PlacedPart<'_>]) -> Result<()> {
 }
 
 /// Sections of one name become one, in the order in which names are first seen.
-fn place_data<'u>(unit: &'u Unit<'_>) -> Result<Vec<PlacedData<'u>>> {
-    let mut out: Vec<PlacedData<'u>> = Vec::new();
-    for (stage, of_stage) in unit.stages.iter().enumerate() {
+fn place_data<'u>(unit: &'u Unit<'_>) -> Result<Data<'u>> {
+    let mut out = Data::new();
+    for (stage, of_stage) in unit.stages().enumerate() {
         for (index, section) in of_stage.data().iter().enumerate() {
             let at = match out.iter().position(|d| d.name == section.name) {
                 Some(at) => at,
                 None => {
                     let (name, flags) = (section.name.as_str(), section.flags);
-                    out.push(PlacedData { name, align: 1, flags, size: 0, pieces: Vec::new() });
+                    out.push(PlacedData { name, align: 1, flags, size: 0, pieces: SmallVec::new() });
                     out.len() - 1
                 }
             };

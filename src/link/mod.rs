@@ -1,65 +1,74 @@
-//! Links unlinked ELFs and a pipeline state into the final pipeline ELF, in microseconds and without a compiler.
+//! Links unlinked ELFs and a pipeline state into the final pipeline ELF, in a microsecond and without a compiler.
 //!
 //! ```text
-//! bytes ── input ──> Object      code, open symbols, constant data, notes: checked, made once
-//! objects + state + glue
-//!   ── attach ──> Unit           fence: parts and their order are fixed
-//!   ── layout ──> Layout         fence: offsets are fixed
-//!   ── resolve ─> values         fence: every open symbol has a value
-//!   ── metadata::{merge, finalize, write_v2} ──> note
-//!   ── write ───> bytes          consumes the layout exactly
+//! bytes ── input ──> Object      code, open symbols, constant data, notes: checked and decided as far as a part can, once
+//! objects + state + glue, or plans of links before
+//!   ── attach ──> Unit           fixed: the parts and their order
+//!   ── layout ──> Layout         fixed: all offsets
+//!   ── resolve ─> values         fixed: a value per open symbol
+//!   ── metadata::finalize ──> FinalNotes
+//!   ── write ───> bytes          the size first, then every byte into its place: in memory of its own, or the caller's
 //! ```
 //!
 //! A link either gives the right ELF, or a typed error: [`crate::error::ErrorKind::NeedsFullCompile`] where a compile of
 //! the whole pipeline can do what these parts cannot. Same input, same bytes. [`verify()`] reads a final ELF again by the
 //! rules of PAL's loader, and shares nothing with the writer but the reading of ELF.
+//!
+//! There is one way of a link, [`Job`]. Once its objects, its layout and its [`Plans`] are there, it asks for no memory but the
+//! ELF's own.
 
 mod attach;
+mod glue_source;
 mod input;
 mod layout;
+mod null_fragment;
+mod pipeline_hash;
+mod plans;
 mod resolve;
 mod user_data;
 pub mod verify;
 mod write;
 
-pub use attach::{EmitGlue, GlueSource};
+pub use glue_source::{EmitGlue, GlueSource};
 pub use input::Object;
 pub use layout::Placement;
+pub use plans::Plans;
 pub use verify::{VerifyReport, verify};
 
 use crate::abi::layout::ResolvedLayout;
 use crate::error::{Context, Error, Result};
-use crate::metadata::finalize::{Facts, StageFacts, finalize};
-use crate::metadata::merge::merge;
-use crate::metadata::notes::Notes;
-use crate::metadata::{note, write_v2};
+use crate::metadata::finalize::{Facts, FinalNotes, StageFacts, finalize};
+use crate::metadata::stage_text::Counts;
 use crate::state::PipelineState;
 use attach::{Unit, UnitStage, attach};
 use layout::Layout;
+use pipeline_hash::pipeline_hash;
+use plans::Joints;
 use resolve::{Resolved, Values};
-use write::Output;
+use smallvec::SmallVec;
+use write::{Contents, Output};
 
 /// Links unlinked ELFs in any order.
 ///
 /// # Errors
-/// See [`Object::parse`] and [`link_objects`].
+/// See [`Object::parse`] and [`Job::link`].
 pub fn link(parts: &[&[u8]], state: &PipelineState, placement: Placement, glue: &dyn GlueSource) -> Result<Vec<u8>> {
     let objects = parts.iter().map(|bytes| Object::parse(bytes)).collect::<Result<Vec<_>>>()?;
-    link_objects(&objects.iter().collect::<Vec<_>>(), state, placement, glue)
+    link_objects(&objects.iter().collect::<Vec<_>>(), state, placement, glue).map(|linked| linked.elf)
 }
 
 /// Links parts that have been read before, in any order.
 ///
 /// # Errors
-/// Malformed: the parts make no pipeline, or the state lacks what they use. Needs a full compile: these parts cannot do
-/// what the state asks for.
+/// Malformed: the state's layout. Else as [`Job::link`].
 pub fn link_objects(
     objects: &[&Object],
     state: &PipelineState,
     placement: Placement,
     glue: &dyn GlueSource,
-) -> Result<Vec<u8>> {
-    link_placed(objects, state, placement, glue).map(|linked| linked.elf)
+) -> Result<Linked> {
+    let layout = &ResolvedLayout::new(&state.layout).at(|| "resource layout")?;
+    Job { objects, state, layout, placement, glue, plans: None }.link()
 }
 
 /// A final ELF and how its parts came to stand.
@@ -71,118 +80,109 @@ pub struct Linked {
     pub placement: Placement,
 }
 
-/// As [`link_objects`], and says how the parts were placed.
-///
-/// # Errors
-/// As [`link_objects`].
-pub fn link_placed(
-    objects: &[&Object],
-    state: &PipelineState,
-    placement: Placement,
-    glue: &dyn GlueSource,
-) -> Result<Linked> {
-    let layout = ResolvedLayout::new(&state.layout).at(|| "resource layout")?;
-    link_in_layout(objects, state, &layout, placement, glue)
+/// What became of bytes for the caller's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// So many were written.
+    Written(usize),
+    /// So many are needed; nothing was written.
+    Incomplete(usize),
 }
 
-/// As [`link_placed`], in a layout that was resolved before; the state's own is not looked at.
-///
-/// # Errors
-/// As [`link_objects`].
-pub fn link_in_layout(
-    objects: &[&Object],
-    state: &PipelineState,
-    layout: &ResolvedLayout,
-    placement: Placement,
-    glue: &dyn GlueSource,
-) -> Result<Linked> {
-    let unit = attach(objects, state, glue)?;
-    let places = Layout::new(&unit, placement)?;
-    let values = Values { state, layout };
-    let named = |s: &UnitStage<'_>| format!("{} stage `{}`", s.stage(), s.object.interface().entry_point);
-    let resolved: Vec<Resolved> =
-        unit.stages.iter().map(|s| values.resolve(&s.object).at(|| named(s))).collect::<Result<_>>()?;
-    let first = unit.stages.first().ok_or_else(|| Error::bug("a pipeline without stages"))?;
-    let target = first.object.interface().target;
-    let document = document(&unit, state, layout, &resolved)?;
-    let note = note::write_section(target, &document);
-    let elf = Output { target, unit: &unit, layout: &places, resolved: &resolved, note: &note }.write()?;
-    Ok(Linked { elf, placement: places.placement })
+/// What is linked.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    /// Parts in any order.
+    pub objects: &'a [&'a Object],
+    /// State. Its layout is not looked at.
+    pub state: &'a PipelineState,
+    /// Where descriptors and push constants stand.
+    pub layout: &'a ResolvedLayout,
+    /// How the code of the parts is laid out.
+    pub placement: Placement,
+    /// Where glue comes from that is in no plan.
+    pub glue: &'a dyn GlueSource,
+    /// What links before have planned, and where this one leaves its plans. The pieces in it come from the same source.
+    pub plans: Option<&'a Plans>,
 }
 
-/// The metadata of the final ELF.
-fn document(unit: &Unit<'_>, state: &PipelineState, layout: &ResolvedLayout, resolved: &[Resolved]) -> Result<Vec<u8>> {
-    let mut notes = Notes::default();
-    for stage in &unit.stages {
-        merge(&mut notes, &stage.object.notes)?;
+impl Job<'_> {
+    /// Links into memory of the ELF's own.
+    ///
+    /// # Errors
+    /// Malformed: the parts make no pipeline, or the state lacks what they use. Needs a full compile: these parts cannot do
+    /// what the state asks for.
+    pub fn link(&self) -> Result<Linked> {
+        self.output(|output, placement| {
+            let mut elf = vec![0; output.size()];
+            output.write(&mut elf)?;
+            Ok(Linked { elf, placement })
+        })
     }
-    let named = |s: &UnitStage<'_>| s.stage().name();
-    let user_data: Vec<Vec<Option<u32>>> = unit
-        .stages
-        .iter()
-        .map(|s| user_data::map(s.object.interface(), layout).at(|| named(s)))
-        .collect::<Result<_>>()?;
-    let stages: Vec<StageFacts<'_>> = unit.stages.iter().zip(&user_data).map(stage_facts).collect();
-    let controls = unit.plan.params.control_words();
-    let facts = Facts {
-        state,
-        root_dwords: layout.root_dwords(),
-        stages: &stages,
-        controls: &controls,
-        attributes: u32::try_from(unit.plan.params.attributes.len()).unwrap_or(u32::MAX),
-        slots: unit.plan.params.slots,
-        formats: unit.plan.colors.formats,
-        spill_threshold: resolved.iter().filter_map(|r| r.spilled).min(),
-        hash: pipeline_hash(unit, resolved),
-    };
-    let mut last = finalize(notes, &facts)?;
-    // The registers too decide what the pipeline is; they follow from all the state there is.
-    // Hashed in one go: BLAKE3 takes longer for many small pieces than for the bytes in them.
-    let mut decides = Vec::with_capacity(16 + 8 * last.notes.registers.len());
-    last.hash.iter().for_each(|half| decides.extend(half.to_le_bytes()));
-    for (register, word) in last.notes.registers.iter() {
-        decides.extend(register.0.to_le_bytes());
-        decides.extend(word.to_le_bytes());
-    }
-    let [stable, _] = facts.hash;
-    let [unique, _] = halves(blake3::hash(&decides).as_bytes());
-    last.hash = [stable, unique];
-    Ok(write_v2::write(&last))
-}
 
-fn stage_facts<'u>((stage, user_data): (&'u UnitStage<'_>, &'u Vec<Option<u32>>)) -> StageFacts<'u> {
-    let glue = || stage.prolog.iter().chain(&stage.epilog);
-    StageFacts {
-        interface: stage.object.interface(),
-        user_data,
-        glue_sgprs: glue().map(|g| g.sgprs).max().unwrap_or(0),
-        glue_vgprs: glue().map(|g| g.vgprs).max().unwrap_or(0),
-        hash: halves(&stage.object.digest),
+    /// Links into the caller's memory, if it is large enough. What is beyond the ELF's size stays as it is; after an error
+    /// the rest may be anything.
+    ///
+    /// # Errors
+    /// As [`Self::link`].
+    pub fn link_into(&self, out: &mut [u8]) -> Result<Size> {
+        self.output(|output, _| match out.get_mut(..output.size()) {
+            Some(out) => output.write(out).map(|()| Size::Written(output.size())),
+            None => Ok(Size::Incomplete(output.size())),
+        })
     }
-}
 
-/// The stable hash, of the shaders alone, and the unique one, of all the code with its values.
-fn pipeline_hash(unit: &Unit<'_>, resolved: &[Resolved]) -> [u64; 2] {
-    let mut stable = Vec::with_capacity(64);
-    let mut unique = Vec::with_capacity(1024);
-    for (stage, values) in unit.stages.iter().zip(resolved) {
-        stable.extend_from_slice(&stage.object.digest);
-        unique.extend_from_slice(&stage.object.digest);
-        for piece in stage.prolog.iter().chain(&stage.epilog) {
-            // Framed by its length, so that no two lists of pieces and values look alike.
-            unique.extend_from_slice(&(piece.code.len() as u64).to_le_bytes());
-            unique.extend_from_slice(&piece.code);
+    /// Comes to the file, whose bytes have places and are not written yet.
+    fn output<T>(&self, done: impl FnOnce(&Output<'_, '_>, Placement) -> Result<T>) -> Result<T> {
+        let Self { objects, state, layout, placement, glue: source, plans } = *self;
+        let unit = attach(objects, state, Joints { source, plans })?;
+        let layout_of_code = Layout::new(&unit, placement)?;
+        let values = Values { state, layout };
+        let named = |s: &UnitStage<'_>| format!("{} stage `{}`", s.stage(), s.object.interface().entry_point);
+        let mut resolved: SmallVec<[Resolved; 2]> = SmallVec::new();
+        for stage in unit.stages() {
+            resolved.push(values.resolve(&stage.object).at(|| named(stage))?);
         }
-        unique.extend_from_slice(&(values.values.len() as u64).to_le_bytes());
-        values.values.iter().for_each(|value| unique.extend_from_slice(&value.to_le_bytes()));
+        let first = unit.stage(0).ok_or_else(|| Error::bug("a pipeline without stages"))?;
+        let target = first.object.interface().target;
+        let mut notes = FinalNotes::default();
+        self.fill_notes(&unit, &resolved, &mut notes)?;
+        let (unit, layout) = (&unit, &layout_of_code);
+        let mut output = Output::new(Contents { target, unit, layout, resolved: &resolved, notes: &notes });
+        output.arrange()?;
+        done(&output, layout.placement)
     }
-    let [stable, _] = halves(blake3::hash(&stable).as_bytes());
-    let [unique, _] = halves(blake3::hash(&unique).as_bytes());
-    [stable, unique]
-}
 
-/// The first 128 bits of a digest.
-fn halves(digest: &[u8; 32]) -> [u64; 2] {
-    let half = |at: usize| digest.iter().skip(at).take(8).rev().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
-    [half(0), half(8)]
+    /// The metadata of the final ELF.
+    fn fill_notes<'u>(&self, unit: &'u Unit<'u>, resolved: &[Resolved], notes: &mut FinalNotes<'u>) -> Result<()> {
+        let mut numbers = user_data::Numbers::new();
+        for stage in unit.stages() {
+            user_data::map(stage.object.interface(), self.layout, &mut numbers).at(|| stage.stage().name())?;
+        }
+        let mut stages: SmallVec<[StageFacts<'_, '_>; 2]> = SmallVec::new();
+        let mut rest = numbers.as_slice();
+        for stage in unit.stages() {
+            let object = &*stage.object;
+            let (user_data, of_others) = rest.split_at_checked(object.interface.user_data.len()).unwrap_or_default();
+            rest = of_others;
+            let glue = stage.glue().fold(Counts::default(), |most, piece| Counts {
+                sgprs: most.sgprs.max(piece.sgprs),
+                vgprs: most.vgprs.max(piece.vgprs),
+            });
+            stages.push(StageFacts { interface: object.interface(), part: &object.notes, user_data, glue });
+        }
+        let facts = Facts {
+            state: self.state,
+            root_dwords: self.layout.root_dwords(),
+            stages: &stages,
+            controls: &unit.controls,
+            attributes: unit.attributes,
+            slots: unit.slots,
+            formats: unit.formats,
+            spill_threshold: resolved.iter().filter_map(|r| r.spilled).min(),
+        };
+        finalize(&facts, notes)?;
+        notes.hash = pipeline_hash(unit, resolved, notes);
+        Ok(())
+    }
 }

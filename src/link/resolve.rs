@@ -9,6 +9,7 @@ use crate::error::{Context, Error, FullCompile, Result};
 use crate::metadata::interface::{ResourceUse, UserData};
 use crate::reloc::symbol::LinkSymbol;
 use crate::state::PipelineState;
+use smallvec::SmallVec;
 
 /// Sample positions that a pattern has room for.
 const POSITIONS_PER_PATTERN: u32 = 16;
@@ -36,8 +37,8 @@ impl Value {
 /// The resolved patches of one object.
 #[derive(Debug, Default)]
 pub(super) struct Resolved {
-    /// In the order of the object's patches.
-    pub values: Vec<u32>,
+    /// In the order of the object's patches, little-endian.
+    pub values: SmallVec<[[u8; 4]; 32]>,
     /// Lowest root dword that is read through the spill table.
     pub spilled: Option<u32>,
 }
@@ -50,11 +51,11 @@ impl Values<'_> {
     pub(super) fn resolve(&self, object: &Object) -> Result<Resolved> {
         self.specialization(object)?;
         self.resources(object)?;
-        let mut out = Resolved { values: Vec::with_capacity(object.patches.len()), spilled: None };
+        let mut out = Resolved::default();
         for patch in &object.patches {
             let value = self.of(&patch.symbol).at(|| format!("symbol `{}` at {:#x}", patch.symbol, patch.offset))?;
             self.reachable(object, &patch.symbol, value)?;
-            out.values.push(value.bits);
+            out.values.push(value.bits.to_le_bytes());
             out.spilled = out.spilled.into_iter().chain(value.spilled).min();
         }
         Ok(out)
@@ -112,7 +113,7 @@ impl Values<'_> {
         found.ok_or_else(|| Error::malformed(format!("the layout has no binding {binding} in set {set}")))
     }
 
-    /// A shader can read the spill table only if it has its address, and a root buffer only if it asks where it is.
+    /// Reading the spill table needs its address in user data; a root buffer also needs its `dusespill` symbol.
     fn reachable(&self, object: &Object, symbol: &LinkSymbol, value: Value) -> Result<()> {
         if value.spilled.is_none() {
             return Ok(());

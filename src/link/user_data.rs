@@ -6,12 +6,13 @@ use crate::abi::layout::{MAX_ROOT_DWORDS, ResolvedLayout};
 use crate::error::{Error, Result};
 use crate::metadata::interface::{StageInterface, UserData};
 use crate::metadata::user_data::pal;
+use smallvec::SmallVec;
 
-/// The number for each user-data SGPR of a stage; `None` where PAL loads nothing of meaning.
+/// Checks what a part asks for, once a part.
 ///
 /// # Errors
-/// Malformed: more SGPRs than the stage has, an order that PAL refuses, or something the layout does not have.
-pub(super) fn map(interface: &StageInterface, layout: &ResolvedLayout) -> Result<Vec<Option<u32>>> {
+/// Malformed: more SGPRs than the stage has, or an order that PAL refuses.
+pub(super) fn check(interface: &StageInterface) -> Result<()> {
     let data = &interface.user_data;
     let max = interface.stage.max_user_sgprs() as usize;
     if data.len() > max {
@@ -22,7 +23,6 @@ pub(super) fn map(interface: &StageInterface, layout: &ResolvedLayout) -> Result
         )));
     }
     let before = |i: usize| i.checked_sub(1).and_then(|i| data.get(i)).copied();
-    let mut out = Vec::with_capacity(data.len());
     for (i, &what) in data.iter().enumerate() {
         let in_place = match what {
             UserData::GlobalTable => i == 0,
@@ -34,9 +34,22 @@ pub(super) fn map(interface: &StageInterface, layout: &ResolvedLayout) -> Result
         if !in_place || data.iter().take(i).any(|&other| other == what) {
             return Err(Error::malformed(format!("user-data SGPR {i} cannot be {what:?}")));
         }
-        out.push(number(what, layout)?);
     }
-    Ok(out)
+    Ok(())
+}
+
+/// The numbers of all stages' user-data SGPRs, one stage after the other; `None` where PAL loads nothing of meaning.
+pub(super) type Numbers = SmallVec<[Option<u32>; 64]>;
+
+/// Adds the number for each user-data SGPR of a stage.
+///
+/// # Errors
+/// Malformed: something the layout does not have.
+pub(super) fn map(interface: &StageInterface, layout: &ResolvedLayout, to: &mut Numbers) -> Result<()> {
+    for what in &interface.user_data {
+        to.push(number(*what, layout)?);
+    }
+    Ok(())
 }
 
 fn number(what: UserData, layout: &ResolvedLayout) -> Result<Option<u32>> {

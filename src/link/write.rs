@@ -1,19 +1,23 @@
 //! Writes the final ELF from a layout, its values and the notes (pal-abi 2.6, 3).
 //!
 //! Sections: null, `.strtab`, `.symtab`, `.text`, `.note`, `.rel.text` if there is anything to relocate at load, then
-//! constant data. All sizes are reserved first; a section that comes out otherwise is a bug, not a shifted file.
+//! constant data. All places are computed first, so that the memory written to may be the caller's; a section that comes out
+//! otherwise is a bug, not a shifted file.
 
 use super::attach::Unit;
 use super::input::{LoadReloc, Patched};
-use super::layout::{ENTRY_ALIGN, Layout, PartId, PlacedPart};
+use super::layout::{ENTRY_ALIGN, Layout, PartId, PlacedData, PlacedPart};
 use super::resolve::Resolved;
 use crate::elf::{MACHINE, OSABI_PAL, RELOCATABLE, shf, sht, size, stt};
 use crate::error::{Context, Error, Result};
+use crate::fixed::FixedWriter;
 use crate::isa::words::{S_BRANCH, S_CODE_END, S_NOP};
+use crate::metadata::finalize::FinalNotes;
+use crate::metadata::{note, write_v2};
 use crate::reloc::apply::apply;
 use crate::reloc::kind::RelocKind;
-use crate::target::GfxIp;
-use std::borrow::Cow;
+use crate::target::{GfxIp, Stage};
+use smallvec::SmallVec;
 
 /// Section index of `.text` in every final ELF.
 const TEXT: u16 = 3;
@@ -21,31 +25,62 @@ const TEXT: u16 = 3;
 const FIRST_OPTIONAL: u16 = 5;
 
 /// What is written.
-pub(super) struct Output<'a> {
+#[derive(Clone, Copy)]
+pub(super) struct Contents<'a, 'u> {
     pub target: GfxIp,
-    pub unit: &'a Unit<'a>,
-    pub layout: &'a Layout<'a>,
+    pub unit: &'u Unit<'u>,
+    pub layout: &'a Layout<'u>,
     /// By stage.
     pub resolved: &'a [Resolved],
-    /// Content of `.note`.
-    pub note: &'a [u8],
+    pub notes: &'a FinalNotes<'u>,
+}
+
+/// A file whose every byte has its place.
+pub(super) struct Output<'a, 'u> {
+    contents: Contents<'a, 'u>,
+    names: Names<'a>,
+    symbols: SmallVec<[OutSymbol<'a>; 8]>,
+    targets: Targets,
+    sections: SmallVec<[OutSection; 12]>,
+    /// Bytes of the metadata document.
+    document: usize,
+    /// Bytes of the file.
+    size: usize,
 }
 
 /// A section on its way into the file.
 struct OutSection {
     name: u32,
     kind: u32,
-    flags: u64,
-    align: u64,
+    flags: u32,
+    align: u32,
     link: u32,
     info: u32,
-    entry_size: u64,
-    bytes: Vec<u8>,
+    entry_size: u32,
+    size: u32,
+    place: u32,
+    content: Content,
+}
+
+/// Where a section's bytes come from.
+#[derive(Clone, Copy)]
+enum Content {
+    Nothing,
+    Strings,
+    Symbols,
+    Text,
+    Note,
+    /// Relocations of the code, or of an output section of constant data.
+    Relocations(Option<usize>),
+    /// An output section of constant data.
+    Data(usize),
 }
 
 /// A symbol on its way into the table.
 struct OutSymbol<'a> {
-    name: Cow<'a, str>,
+    name: &'a str,
+    /// Constant data is told apart by its stage.
+    of: Option<Stage>,
     value: u32,
     size: u32,
     kind: u8,
@@ -53,233 +88,8 @@ struct OutSymbol<'a> {
     section: u16,
 }
 
-impl<'a> Output<'a> {
-    /// Writes the ELF.
-    pub(super) fn write(&self) -> Result<Vec<u8>> {
-        let has_rels = |of: fn(&LoadReloc) -> bool| self.unit.stages.iter().any(|s| s.loads().iter().any(of));
-        let text_rels = has_rels(|l| l.patched == Patched::Code);
-        let first_data = FIRST_OPTIONAL + u16::from(text_rels);
-
-        let (symbols, targets) = self.symbols(first_data)?;
-        let mut names = Names::default();
-        let mut sections = vec![
-            OutSection::new(0, 0, 0, 0),
-            OutSection::new(names.add(".strtab"), sht::STRTAB, 0, 1),
-            OutSection::new(names.add(".symtab"), sht::SYMTAB, 0, 8),
-            OutSection::new(names.add(".text"), sht::PROGBITS, shf::ALLOC | shf::EXECUTE, ENTRY_ALIGN.into()),
-            OutSection::new(names.add(".note"), sht::NOTE, 0, 4),
-        ];
-        if text_rels {
-            let body = |stage: usize| {
-                let part = self.unit.stages.get(stage)?.body_index();
-                Some(self.layout.part(PartId { stage, part })?.offset)
-            };
-            let in_text = |patched, stage| if patched == Patched::Code { body(stage) } else { None };
-            sections.push(self.rels(&mut names, ".text", TEXT, &targets, in_text)?);
-        }
-        for data in &self.layout.data {
-            sections.push(OutSection::new(names.add(data.name), sht::PROGBITS, data.flags, data.align.into()));
-        }
-        for (output, data) in (0usize..).zip(&self.layout.data) {
-            let index = first_data + u16::try_from(output).map_err(|_| too_many())?;
-            let in_this = |patched: Patched, stage: usize| match patched {
-                Patched::Code => None,
-                Patched::Data(i) => {
-                    self.layout.data_place(stage, i).filter(|(o, _)| *o == output).map(|(_, base)| base)
-                }
-            };
-            let rels = self.rels(&mut names, data.name, index, &targets, in_this)?;
-            if !rels.bytes.is_empty() {
-                sections.push(rels);
-            }
-        }
-        let locals = symbols.iter().filter(|s| s.local).count() + 1;
-        let mut table = Vec::with_capacity(size::SYMBOL as usize * (symbols.len() + 1));
-        table.resize(size::SYMBOL as usize, 0);
-        for symbol in &symbols {
-            symbol.write(names.add(&symbol.name), &mut table);
-        }
-        for (index, section) in sections.iter_mut().enumerate() {
-            match index {
-                1 => section.bytes = std::mem::take(&mut names.bytes),
-                2 => {
-                    section.bytes = std::mem::take(&mut table);
-                    (section.link, section.info) = (1, u32::try_from(locals).map_err(|_| too_many())?);
-                    section.entry_size = size::SYMBOL;
-                }
-                3 => section.bytes = self.text()?,
-                4 => section.bytes = self.note.to_vec(),
-                _ => {
-                    let output = index.checked_sub(usize::from(first_data)).and_then(|i| self.layout.data.get(i));
-                    if let Some(data) = output {
-                        section.bytes = self.data(data)?;
-                    }
-                }
-            }
-        }
-        self.file(&sections)
-    }
-
-    /// Header, section table, contents.
-    fn file(&self, sections: &[OutSection]) -> Result<Vec<u8>> {
-        let count = u16::try_from(sections.len()).map_err(|_| too_many())?;
-        let mut at = size::HEADER + size::SECTION * u64::from(count);
-        let mut places = Vec::with_capacity(sections.len());
-        for section in sections {
-            at = at.next_multiple_of(section.align.max(1));
-            places.push(at);
-            at += section.bytes.len() as u64;
-        }
-        let mut out = Vec::with_capacity(usize::try_from(at).map_err(|_| too_many())?);
-        out.extend_from_slice(&[0x7f, b'E', b'L', b'F', 2, 1, 1, OSABI_PAL, 0, 0, 0, 0, 0, 0, 0, 0]);
-        out.extend_from_slice(&RELOCATABLE.to_le_bytes());
-        out.extend_from_slice(&MACHINE.to_le_bytes());
-        out.extend_from_slice(&1u32.to_le_bytes());
-        // Entry point, program headers, section headers.
-        for word in [0, 0, size::HEADER] {
-            out.extend_from_slice(&word.to_le_bytes());
-        }
-        out.extend_from_slice(&self.target.elf_flags().to_le_bytes());
-        for half in [size::HEADER as u16, 0, 0, size::SECTION as u16, count, 1] {
-            out.extend_from_slice(&half.to_le_bytes());
-        }
-        for (index, (section, place)) in sections.iter().zip(&places).enumerate() {
-            section.header(if index == 0 { 0 } else { *place }, &mut out);
-        }
-        for (section, place) in sections.iter().zip(&places) {
-            out.resize(usize::try_from(*place).map_err(|_| too_many())?, 0);
-            out.extend_from_slice(&section.bytes);
-        }
-        if out.len() as u64 != at {
-            return Err(Error::bug(format!("the file has {} bytes, the layout {at}", out.len())));
-        }
-        Ok(out)
-    }
-
-    fn text(&self) -> Result<Vec<u8>> {
-        let layout = self.layout;
-        let mut text = Vec::with_capacity(layout.text_size as usize);
-        for placed in &layout.parts {
-            // Control may fall through this.
-            fill(&mut text, placed.offset, S_NOP);
-            if text.len() != placed.offset as usize {
-                return Err(Error::bug(format!("`{}` overlaps the part before it", placed.part.symbol)));
-            }
-            text.extend_from_slice(placed.part.code);
-            if let Some(next) = placed.joint {
-                let at = u32::try_from(text.len()).map_err(|_| too_many())?;
-                text.extend_from_slice(&S_BRANCH.to_le_bytes());
-                apply(&mut text, at, RelocKind::Rel16, next.into(), at.into()).map_err(|e| {
-                    Error::bug(format!(
-                        "the joint after `{}`, which the layout found to reach: {e}",
-                        placed.part.symbol
-                    ))
-                })?;
-            }
-            let values = self.resolved.get(placed.id.stage).map_or(&[][..], |r| &r.values);
-            for (patch, value) in placed.part.patches.iter().zip(values) {
-                let at = placed.offset.checked_add(patch.offset).ok_or_else(too_many)?;
-                apply(&mut text, at, patch.kind, (*value).into(), at.into())
-                    .at(|| format!("`{}`, symbol `{}`", placed.part.symbol, patch.symbol))?;
-            }
-        }
-        if text.len() != layout.code_end as usize {
-            return Err(Error::bug("the code does not end where its layout does"));
-        }
-        fill(&mut text, layout.text_size, S_CODE_END);
-        Ok(text)
-    }
-
-    fn data(&self, data: &super::layout::PlacedData<'_>) -> Result<Vec<u8>> {
-        let mut out = Vec::with_capacity(data.size as usize);
-        for &(stage, index, offset) in &data.pieces {
-            out.resize(offset as usize, 0);
-            let section = self.unit.stages.get(stage).and_then(|s| s.data().get(index));
-            out.extend_from_slice(&section.ok_or_else(|| Error::bug("constant data of no stage"))?.bytes);
-        }
-        Ok(out)
-    }
-
-    /// All symbols, locals first; and for the loader's relocations which symbol each target has, by stage, section, value.
-    fn symbols(&self, first_data: u16) -> Result<(Vec<OutSymbol<'a>>, Vec<Target>)> {
-        let mut out = Vec::new();
-        let mut targets: Vec<Target> = Vec::new();
-        for (index, stage) in self.unit.stages.iter().enumerate() {
-            for load in stage.loads() {
-                if targets.iter().any(|t| t.is(index, load)) {
-                    continue;
-                }
-                let (output, base) =
-                    self.layout.data_place(index, load.target).ok_or_else(|| Error::bug("lost data"))?;
-                let section = stage.data().get(load.target).ok_or_else(|| Error::bug("lost data"))?;
-                let value = base.checked_add(load.value).ok_or_else(too_many)?;
-                let size = u32::try_from(section.bytes.len()).map_err(|_| too_many())?.saturating_sub(load.value);
-                targets.push(Target {
-                    stage: index,
-                    section: load.target,
-                    value: load.value,
-                    symbol: out.len() as u32 + 1,
-                });
-                out.push(OutSymbol {
-                    name: format!("{}.{}", section.name, stage.stage()).into(),
-                    value,
-                    size,
-                    kind: stt::OBJECT,
-                    local: true,
-                    section: first_data + u16::try_from(output).map_err(|_| too_many())?,
-                });
-            }
-        }
-        let code = |name: &'a str, value, size, local| OutSymbol {
-            name: name.into(),
-            value,
-            size,
-            kind: stt::FUNC,
-            local,
-            section: TEXT,
-        };
-        // The first part's symbol is the stage's own, below.
-        for placed in self.layout.parts.iter().filter(|p| p.id.part > 0) {
-            out.push(code(placed.part.symbol, placed.offset, placed.size, true));
-        }
-        for (index, stage) in self.unit.stages.iter().enumerate() {
-            let first = self.layout.part(PartId { stage: index, part: 0 });
-            let first = first.ok_or_else(|| Error::bug("a stage without parts"))?;
-            // The parts of a stage stand together, the first one first.
-            let ends = self.layout.parts.iter().filter(|p| p.id.stage == index).map(PlacedPart::end);
-            let size = ends.max().unwrap_or(0).saturating_sub(first.offset);
-            out.push(code(stage.stage().entry_symbol(), first.offset, size, false));
-        }
-        Ok((out, targets))
-    }
-
-    /// The relocations of one section: `base` says where in it something of a stage starts, if it is in it at all.
-    fn rels(
-        &self,
-        names: &mut Names,
-        section: &str,
-        index: u16,
-        targets: &[Target],
-        base: impl Fn(Patched, usize) -> Option<u32>,
-    ) -> Result<OutSection> {
-        let mut bytes = Vec::new();
-        for (stage_index, stage) in self.unit.stages.iter().enumerate() {
-            for load in stage.loads() {
-                let Some(base) = base(load.patched, stage_index) else { continue };
-                let target = targets.iter().find(|t| t.is(stage_index, load));
-                let symbol = target.ok_or_else(|| Error::bug("a relocation without symbol"))?.symbol;
-                let offset = base.checked_add(load.offset).ok_or_else(too_many)?;
-                bytes.extend_from_slice(&u64::from(offset).to_le_bytes());
-                bytes.extend_from_slice(&load.kind.number().to_le_bytes());
-                bytes.extend_from_slice(&symbol.to_le_bytes());
-            }
-        }
-        let name = if bytes.is_empty() { 0 } else { names.add(&format!(".rel{section}")) };
-        let mut out = OutSection::new(name, sht::REL, shf::INFO_LINK, 8);
-        (out.link, out.info, out.entry_size, out.bytes) = (2, index.into(), size::REL, bytes);
-        Ok(out)
-    }
-}
+/// For the loader's relocations the symbol of each target.
+type Targets = SmallVec<[Target; 4]>;
 
 /// The symbol that stands for a place in a stage's constant data.
 struct Target {
@@ -295,63 +105,341 @@ impl Target {
     }
 }
 
-impl OutSection {
-    fn new(name: u32, kind: u32, flags: u64, align: u64) -> Self {
-        Self { name, kind, flags, align, link: 0, info: 0, entry_size: 0, bytes: Vec::new() }
+impl<'a, 'u> Output<'a, 'u> {
+    /// Nothing has a place yet.
+    pub(super) fn new(contents: Contents<'a, 'u>) -> Self {
+        let (names, symbols, sections) = (Names::default(), SmallVec::new(), SmallVec::new());
+        Self { contents, names, symbols, targets: Targets::new(), sections, document: 0, size: 0 }
     }
 
-    fn header(&self, place: u64, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.name.to_le_bytes());
-        out.extend_from_slice(&self.kind.to_le_bytes());
-        for word in [self.flags, 0, place, self.bytes.len() as u64] {
-            out.extend_from_slice(&word.to_le_bytes());
+    /// Gives every byte its place.
+    ///
+    /// # Errors
+    /// Malformed: parts too large together.
+    pub(super) fn arrange(&mut self) -> Result<()> {
+        let text_rels = self.loads().filter(|(_, load)| load.patched == Patched::Code).count();
+        let first_data = FIRST_OPTIONAL + u16::from(text_rels > 0);
+        self.collect_symbols(first_data)?;
+
+        let Contents { target, layout, notes, .. } = self.contents;
+        self.document = write_v2::size(notes);
+        let note = note::section_size(target, self.document);
+        let locals = self.symbols.iter().filter(|s| s.local).count() + 1;
+        let symbols = size::SYMBOL as usize * (self.symbols.len() + 1);
+        let [null, strtab, symtab, text_name, note_name] = FIXED_NAMES;
+        self.section(null, 0, 0, 0, Content::Nothing, 0)?;
+        self.section(strtab, sht::STRTAB, 0, 1, Content::Strings, 0)?;
+        let table = self.section(symtab, sht::SYMTAB, 0, 8, Content::Symbols, symbols)?;
+        (table.link, table.info) = (1, u32::try_from(locals).map_err(|_| too_large())?);
+        table.entry_size = size::SYMBOL as u32;
+        let executable = (shf::ALLOC | shf::EXECUTE) as u32;
+        let code = layout.text_size as usize;
+        self.section(text_name, sht::PROGBITS, executable, ENTRY_ALIGN, Content::Text, code)?;
+        self.section(note_name, sht::NOTE, 0, 4, Content::Note, note)?;
+        self.relocations(".text", TEXT, None, text_rels)?;
+        for (index, data) in layout.data.iter().enumerate() {
+            let flags = data.flags as u32;
+            let name = self.names.add(["", data.name]);
+            self.section(name, sht::PROGBITS, flags, data.align, Content::Data(index), data.size as usize)?;
         }
-        out.extend_from_slice(&self.link.to_le_bytes());
-        out.extend_from_slice(&self.info.to_le_bytes());
-        out.extend_from_slice(&self.align.to_le_bytes());
-        out.extend_from_slice(&self.entry_size.to_le_bytes());
+        for (index, data) in layout.data.iter().enumerate() {
+            let section = first_data + u16::try_from(index).map_err(|_| too_large())?;
+            let rels = self.loads().filter(|(stage, load)| self.base(*stage, load, Some(index)).is_some()).count();
+            self.relocations(data.name, section, Some(index), rels)?;
+        }
+        self.place()
+    }
+
+    /// Bytes of the file.
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Every relocation of the loader, with its stage.
+    fn loads(&self) -> impl Iterator<Item = (usize, &'u LoadReloc)> + use<'u> {
+        let stages = self.contents.unit.stages().enumerate();
+        stages.flat_map(|(index, stage)| stage.loads().iter().map(move |load| (index, load)))
+    }
+
+    fn section(
+        &mut self,
+        name: u32,
+        kind: u32,
+        flags: u32,
+        align: u32,
+        content: Content,
+        size: usize,
+    ) -> Result<&mut OutSection> {
+        let size = u32::try_from(size).map_err(|_| too_large())?;
+        let (link, info, entry_size, place) = (0, 0, 0, 0);
+        self.sections.push(OutSection { name, kind, flags, align, link, info, entry_size, size, place, content });
+        self.sections.last_mut().ok_or_else(|| Error::bug("a section that was just added"))
+    }
+
+    /// The relocations of a section, if there are any.
+    fn relocations(&mut self, of: &'a str, index: u16, data: Option<usize>, count: usize) -> Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        let bytes = size::REL as usize * count;
+        let name = self.names.add([".rel", of]);
+        let section = self.section(name, sht::REL, shf::INFO_LINK as u32, 8, Content::Relocations(data), bytes)?;
+        (section.link, section.info, section.entry_size) = (2, index.into(), size::REL as u32);
+        Ok(())
+    }
+
+    /// All names are known, so all sizes are.
+    fn place(&mut self) -> Result<()> {
+        let of_symbols: u32 = self.symbols.iter().map(OutSymbol::name_bytes).sum();
+        let strings = self.names.size.checked_add(of_symbols).ok_or_else(too_large)?;
+        let mut at = size::HEADER as usize + size::SECTION as usize * self.sections.len();
+        for section in self.sections.iter_mut().skip(1) {
+            if matches!(section.content, Content::Strings) {
+                section.size = strings;
+            }
+            at = at.next_multiple_of(section.align.max(1) as usize);
+            section.place = u32::try_from(at).map_err(|_| too_large())?;
+            at += section.size as usize;
+        }
+        self.size = at;
+        Ok(())
+    }
+
+    /// Writes the file into memory of its size.
+    ///
+    /// # Errors
+    /// Malformed: a value that does not fit its place.
+    pub(super) fn write(&self, to: &mut [u8]) -> Result<()> {
+        let mut out = FixedWriter::new(to);
+        let count = u16::try_from(self.sections.len()).map_err(|_| too_large())?;
+        out.put(&[0x7f, b'E', b'L', b'F', 2, 1, 1, OSABI_PAL, 0, 0, 0, 0, 0, 0, 0, 0]);
+        // Version; no entry point, no program headers; the section headers' place.
+        let kind = u32::from(RELOCATABLE) | u32::from(MACHINE) << 16;
+        out.words([kind, 1, 0, 0, 0, 0, size::HEADER as u32, 0, self.contents.target.elf_flags()]);
+        // Sizes of this header and of section headers, how many there are, and which has the names.
+        out.words([size::HEADER as u32, (size::SECTION as u32) << 16, u32::from(count) | 1 << 16]);
+        self.sections.iter().for_each(|section| section.header(&mut out));
+        for section in self.sections.iter().skip(1) {
+            out.zeros_to(section.place as usize);
+            match section.content {
+                Content::Nothing => {}
+                Content::Strings => self.strings(&mut out),
+                Content::Symbols => self.symbol_table(&mut out),
+                Content::Text => self.text(out.take(section.size as usize))?,
+                Content::Note => {
+                    let notes = self.contents.notes;
+                    let target = self.contents.target;
+                    note::write_section_into(&mut out, target, self.document, |out| write_v2::write(notes, out));
+                }
+                Content::Relocations(data) => self.records(data, &mut out)?,
+                Content::Data(index) => {
+                    let data = self.contents.layout.data.get(index);
+                    self.data(data.ok_or_else(|| Error::bug("lost data"))?, section.place, &mut out)?;
+                }
+            }
+        }
+        out.finish("pipeline ELF")
+    }
+
+    fn text(&self, text: &mut [u8]) -> Result<()> {
+        let layout = self.contents.layout;
+        let mut end = 0;
+        for placed in &layout.parts {
+            // Control may fall through this.
+            fill(text, end, placed.offset, S_NOP)?;
+            let code = placed.part.code;
+            end = placed.end();
+            let place = text.get_mut(placed.offset as usize..).and_then(|rest| rest.get_mut(..code.len()));
+            place.ok_or_else(misplaced)?.copy_from_slice(code);
+            if let Some(next) = placed.joint {
+                let at = end.saturating_sub(S_BRANCH_BYTES);
+                fill(text, at, end, S_BRANCH)?;
+                apply(text, at, RelocKind::Rel16, next.into(), at.into()).map_err(|e| {
+                    Error::bug(format!(
+                        "the joint after `{}`, which the layout found to reach: {e}",
+                        placed.part.symbol
+                    ))
+                })?;
+            }
+            let values = self.contents.resolved.get(placed.id.stage).map_or(&[][..], |r| &r.values);
+            for (patch, value) in placed.part.patches.iter().zip(values) {
+                let at = placed.offset.checked_add(patch.offset).ok_or_else(too_large)?;
+                apply(text, at, patch.kind, u32::from_le_bytes(*value).into(), at.into())
+                    .at(|| format!("`{}`, symbol `{}`", placed.part.symbol, patch.symbol))?;
+            }
+        }
+        if end != layout.code_end {
+            return Err(misplaced());
+        }
+        fill(text, end, layout.text_size, S_CODE_END)
+    }
+
+    fn data(&self, data: &PlacedData<'_>, start: u32, out: &mut FixedWriter<'_>) -> Result<()> {
+        for &(stage, index, offset) in &data.pieces {
+            let section = self.contents.unit.stage(stage).and_then(|s| s.data().get(index));
+            out.zeros_to(start as usize + offset as usize);
+            out.put(&section.ok_or_else(|| Error::bug("constant data of no stage"))?.bytes);
+        }
+        Ok(())
+    }
+
+    /// All symbols, locals first; and for the loader's relocations which symbol each target has.
+    fn collect_symbols(&mut self, first_data: u16) -> Result<()> {
+        let Contents { unit, layout, .. } = self.contents;
+        for (index, load) in self.loads() {
+            if self.targets.iter().any(|t| t.is(index, load)) {
+                continue;
+            }
+            let lost = || Error::bug("lost data");
+            let (output, base) = layout.data_place(index, load.target).ok_or_else(lost)?;
+            let stage = unit.stage(index).ok_or_else(lost)?;
+            let section = stage.data().get(load.target).ok_or_else(lost)?;
+            self.targets.push(Target {
+                stage: index,
+                section: load.target,
+                value: load.value,
+                symbol: self.symbols.len() as u32 + 1,
+            });
+            self.symbols.push(OutSymbol {
+                name: &section.name,
+                of: Some(stage.stage()),
+                value: base.checked_add(load.value).ok_or_else(too_large)?,
+                size: u32::try_from(section.bytes.len()).map_err(|_| too_large())?.saturating_sub(load.value),
+                kind: stt::OBJECT,
+                local: true,
+                section: first_data + u16::try_from(output).map_err(|_| too_large())?,
+            });
+        }
+        let code =
+            |name, value, size, local| OutSymbol { name, of: None, value, size, kind: stt::FUNC, local, section: TEXT };
+        // The first part's symbol is the stage's own, below.
+        for placed in layout.parts.iter().filter(|p| p.id.part > 0) {
+            self.symbols.push(code(placed.part.symbol, placed.offset, placed.size, true));
+        }
+        for (index, stage) in unit.stages().enumerate() {
+            let first = layout.part(PartId { stage: index, part: 0 });
+            let first = first.ok_or_else(|| Error::bug("a stage without parts"))?;
+            // The parts of a stage stand together, the first one first.
+            let ends = layout.parts.iter().filter(|p| p.id.stage == index).map(PlacedPart::end);
+            let size = ends.max().unwrap_or(0).saturating_sub(first.offset);
+            self.symbols.push(code(stage.stage().entry_symbol(), first.offset, size, false));
+        }
+        Ok(())
+    }
+
+    /// The one string table: names of sections, then of symbols.
+    fn strings(&self, out: &mut FixedWriter<'_>) {
+        out.put(FIXED_STRINGS);
+        for [before, name] in &self.names.rest {
+            out.put(before.as_bytes());
+            out.put(name.as_bytes());
+            out.put(&[0]);
+        }
+        for symbol in &self.symbols {
+            out.put(symbol.name.as_bytes());
+            if let Some(stage) = symbol.of {
+                out.put(b".");
+                out.put(stage.name().as_bytes());
+            }
+            out.put(&[0]);
+        }
+    }
+
+    fn symbol_table(&self, out: &mut FixedWriter<'_>) {
+        out.words([0; 6]);
+        let mut name = self.names.size;
+        for symbol in &self.symbols {
+            let binding = if symbol.local { 0 } else { 1 };
+            let kind = u32::from(binding << 4 | symbol.kind) | u32::from(symbol.section) << 16;
+            out.words([name, kind, symbol.value, 0, symbol.size, 0]);
+            name += symbol.name_bytes();
+        }
+    }
+
+    /// Where in a section what a relocation patches starts: in the code, or in an output section of constant data; none if
+    /// it is not in it at all.
+    fn base(&self, stage: usize, load: &LoadReloc, data: Option<usize>) -> Option<u32> {
+        let Contents { unit, layout, .. } = self.contents;
+        match (load.patched, data) {
+            (Patched::Code, None) => {
+                let part = unit.stage(stage)?.body_index();
+                Some(layout.part(PartId { stage, part })?.offset)
+            }
+            (Patched::Data(index), Some(data)) => {
+                layout.data_place(stage, index).filter(|(output, _)| *output == data).map(|(_, base)| base)
+            }
+            _ => None,
+        }
+    }
+
+    fn records(&self, data: Option<usize>, out: &mut FixedWriter<'_>) -> Result<()> {
+        for (stage, load) in self.loads() {
+            let Some(base) = self.base(stage, load, data) else { continue };
+            let target = self.targets.iter().find(|t| t.is(stage, load));
+            let symbol = target.ok_or_else(|| Error::bug("a relocation without symbol"))?.symbol;
+            let offset = base.checked_add(load.offset).ok_or_else(too_large)?;
+            out.words([offset, 0, load.kind.number(), symbol]);
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of a joint's branch.
+const S_BRANCH_BYTES: u32 = 4;
+
+impl OutSection {
+    fn header(&self, out: &mut FixedWriter<'_>) {
+        let Self { name, kind, flags, align, link, info, entry_size, size, place, content: _ } = *self;
+        out.words([name, kind, flags, 0, 0, 0, place, 0, size, 0, link, info, align, 0, entry_size, 0]);
     }
 }
 
 impl OutSymbol<'_> {
-    fn write(&self, name: u32, out: &mut Vec<u8>) {
-        out.extend_from_slice(&name.to_le_bytes());
-        let binding = if self.local { 0 } else { 1 };
-        out.extend_from_slice(&[binding << 4 | self.kind, 0]);
-        out.extend_from_slice(&self.section.to_le_bytes());
-        out.extend_from_slice(&u64::from(self.value).to_le_bytes());
-        out.extend_from_slice(&u64::from(self.size).to_le_bytes());
+    fn name_bytes(&self) -> u32 {
+        let of = self.of.map_or(0, |stage| 1 + stage.name().len());
+        (self.name.len() + of) as u32 + 1
     }
 }
 
-/// The one string table.
-struct Names {
-    bytes: Vec<u8>,
+/// The empty name, and those of the sections that are always there.
+const FIXED_STRINGS: &[u8] = b"\0.strtab\0.symtab\0.text\0.note\0";
+/// Where in it the sections' names are, in the order of the sections.
+const FIXED_NAMES: [u32; 5] = [0, 1, 9, 17, 23];
+
+/// Names of the other sections, each of two pieces.
+struct Names<'a> {
+    rest: SmallVec<[[&'a str; 2]; 6]>,
+    /// Bytes so far.
+    size: u32,
 }
 
-impl Default for Names {
+impl Default for Names<'_> {
     fn default() -> Self {
-        let mut bytes = Vec::with_capacity(512);
-        bytes.push(0);
-        Self { bytes }
+        Self { rest: SmallVec::new(), size: FIXED_STRINGS.len() as u32 }
     }
 }
 
-impl Names {
-    fn add(&mut self, name: &str) -> u32 {
-        let at = self.bytes.len() as u32;
-        self.bytes.extend_from_slice(name.as_bytes());
-        self.bytes.push(0);
+impl<'a> Names<'a> {
+    fn add(&mut self, name: [&'a str; 2]) -> u32 {
+        let at = self.size;
+        self.rest.push(name);
+        let [before, name] = name;
+        self.size += (before.len() + name.len()) as u32 + 1;
         at
     }
 }
 
-fn fill(text: &mut Vec<u8>, to: u32, word: u32) {
-    while text.len() < to as usize {
-        text.extend_from_slice(&word.to_le_bytes());
-    }
+fn fill(text: &mut [u8], from: u32, to: u32, word: u32) -> Result<()> {
+    let gap = text.get_mut(from as usize..to as usize).ok_or_else(misplaced)?;
+    let (words, _) = gap.as_chunks_mut::<4>();
+    words.fill(word.to_le_bytes());
+    Ok(())
 }
 
-fn too_many() -> Error {
+fn misplaced() -> Error {
+    Error::bug("the code does not stand where its layout says")
+}
+
+fn too_large() -> Error {
     Error::malformed("the parts together are too large")
 }

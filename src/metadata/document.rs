@@ -10,10 +10,10 @@ use rmpv::Value;
 pub type Map = Vec<(Value, Value)>;
 
 /// Maps and arrays nest four deep in a real note; an attacker's may not exhaust the stack.
-const MAX_DEPTH: usize = 32;
+pub(super) const MAX_DEPTH: usize = 32;
 
-const VERSION: &str = "amdpal.version";
-const PIPELINES: &str = "amdpal.pipelines";
+pub(super) const VERSION: &str = "amdpal.version";
+pub(super) const PIPELINES: &str = "amdpal.pipelines";
 
 /// The content of one metadata note.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -102,14 +102,14 @@ pub(super) fn encode(value: &Value) -> Vec<u8> {
     out
 }
 
-fn version(value: &Value) -> Result<(u32, u32)> {
+pub(super) fn version(value: &Value) -> Result<(u32, u32)> {
     let part = |i: usize| value.as_array()?.get(i)?.as_u64()?.try_into().ok();
     let pair = part(0).zip(part(1)).filter(|_| value.as_array().is_some_and(|a| a.len() == 2));
     pair.ok_or_else(|| Error::malformed(format!("{VERSION} is {value}, not two numbers")))
 }
 
 /// PAL asserts that no key comes twice; two readers could take different ones.
-fn unique_keys(value: &Value) -> Result<()> {
+pub(super) fn unique_keys(value: &Value) -> Result<()> {
     match value {
         Value::Array(list) => list.iter().try_for_each(unique_keys),
         Value::Map(map) => {

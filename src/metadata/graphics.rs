@@ -1,15 +1,15 @@
-//! The registers of a vertex and a fragment stage that follow from their interfaces and the state (pal-abi 6.1, 6.3, 9).
+//! The registers of a vertex and a fragment stage that follow from their interfaces, once a part, and from the state, at
+//! each link (pal-abi 6.1, 6.3, 9).
 //!
 //! Each is set whether it is 0 or not: PAL reads those of its list without looking whether they are there.
 
-use super::finalize::{Facts, StageFacts, vgpr_comp_cnt};
-use super::interface::{FragmentInterface, PositionExports, VertexInterface};
-use super::notes::Notes;
+use super::finalize::Facts;
+use super::interface::{FragmentInterface, PositionExports, StageInterface, VertexInterface};
+use super::part_notes::{PartNotes, vgpr_comp_cnt};
 use super::registers::*;
 use super::schema::Key;
 use crate::error::{Error, FullCompile, Result};
 use crate::kinds::DepthMode;
-use crate::target::Stage;
 
 /// `SPI_SHADER_POS_FORMAT` of one vector.
 const FOUR_COMPONENTS: u32 = 4;
@@ -25,20 +25,11 @@ const EARLY_Z_THEN_LATE_Z: u32 = 1;
 /// `PA_SC_AA_CONFIG.COVERAGE_TO_SHADER_SELECT`: of what a primitive covers fully.
 const INNER_COVERAGE: u32 = 1;
 
-/// What a vertex stage decides.
-pub(super) fn vertex(
-    notes: &mut Notes,
-    stage: &StageFacts<'_>,
-    vertex: &VertexInterface,
-    facts: &Facts<'_>,
-) -> Result<()> {
-    if facts.state.view_mask != 0 && !vertex.multiview {
-        // Every view would be drawn to the first layer.
-        return Err(Error::needs_full(FullCompile::State { item: "view_mask".into() }));
-    }
-    let words = &mut notes.registers;
+/// What a vertex part decides.
+pub(super) fn vertex_part(part: &mut PartNotes, interface: &StageInterface, vertex: &VertexInterface) -> Result<()> {
+    let words = &mut part.registers;
     let positions = &vertex.positions;
-    words.set_field(rsrc1_vs::VGPR_COMP_CNT, vgpr_comp_cnt(stage.interface, vertex.vgpr_comp_cnt))?;
+    words.set_field(rsrc1_vs::VGPR_COMP_CNT, vgpr_comp_cnt(interface, vertex.vgpr_comp_cnt))?;
     words.set_field(vgt_shader_stages_en::MAX_PRIMGRP_IN_WAVE, 2)?;
     words.set(VGT_PRIMITIVEID_EN, u32::from(vertex.uses_primitive_id));
     words.set(VGT_REUSE_OFF, u32::from(positions.viewport_index));
@@ -48,14 +39,6 @@ pub(super) fn vertex(
     words.set_field(ia_multi_vgt_param::PRIMGROUP_SIZE, 127)?;
     words.set(PA_STEREO_CNTL, 0);
     words.set_field(pa_stereo_cntl::STEREO_MODE, STATE_STEREO_X)?;
-
-    let slots = facts.slots.max(vertex.exported_params);
-    if slots > spi_vs_out_config::VS_EXPORT_COUNT.max() + 1 {
-        return Err(Error::malformed(format!("{slots} parameter slots")));
-    }
-    words.set(SPI_VS_OUT_CONFIG, 0);
-    words.set_field(spi_vs_out_config::VS_EXPORT_COUNT, slots.saturating_sub(1))?;
-    words.set_field(spi_vs_out_config::NO_PC_EXPORT, u32::from(slots == 0))?;
 
     let vectors = [
         spi_shader_pos_format::POS0,
@@ -71,15 +54,37 @@ pub(super) fn vertex(
         words.set_field(field, FOUR_COMPONENTS)?;
     }
     out_control(words, positions)?;
-    clipping(words, positions, facts)?;
-    rasterizer(words, facts)?;
+    rasterizer(words, positions)?;
     if positions.viewport_index {
-        notes.pipeline.insert(Key::UsesViewportArrayIndex, 1);
+        part.pipeline.insert(Key::UsesViewportArrayIndex, 1);
     }
     if vertex.uses_primitive_id {
-        notes.stages.entry(Stage::Vertex).or_default().insert(Key::UsesPrimId, 1);
+        part.own.insert(Key::UsesPrimId, 1);
     }
     Ok(())
+}
+
+/// What the state and the other stage add to a vertex part.
+pub(super) fn vertex(words: &mut Registers, vertex: &VertexInterface, facts: &Facts<'_, '_>) -> Result<()> {
+    if facts.state.view_mask != 0 && !vertex.multiview {
+        // Every view would be drawn to the first layer.
+        return Err(Error::needs_full(FullCompile::State { item: "view_mask".into() }));
+    }
+    let slots = facts.slots.max(vertex.exported_params);
+    if slots > spi_vs_out_config::VS_EXPORT_COUNT.max() + 1 {
+        return Err(Error::malformed(format!("{slots} parameter slots")));
+    }
+    words.set(SPI_VS_OUT_CONFIG, 0);
+    words.set_field(spi_vs_out_config::VS_EXPORT_COUNT, slots.saturating_sub(1))?;
+    words.set_field(spi_vs_out_config::NO_PC_EXPORT, u32::from(slots == 0))?;
+    let raster = &facts.state.raster;
+    if u32::from(raster.clip_plane_mask) > pa_cl_clip_cntl::UCP_ENA.max() {
+        return Err(Error::malformed(format!("clip plane mask {:#x}: there are six planes", raster.clip_plane_mask)));
+    }
+    words.set_field(pa_cl_clip_cntl::UCP_ENA, u32::from(raster.clip_plane_mask))?;
+    words.set_field(pa_cl_clip_cntl::DX_RASTERIZATION_KILL, u32::from(raster.discard))?;
+    let coverage = if raster.inner_coverage { INNER_COVERAGE } else { 0 };
+    words.set_field(pa_sc_aa_config::COVERAGE_TO_SHADER_SELECT, coverage)
 }
 
 /// PA_CL_VS_OUT_CNTL: what the vectors after the first carry.
@@ -112,23 +117,12 @@ fn out_control(words: &mut Registers, positions: &PositionExports) -> Result<()>
     Ok(())
 }
 
-fn clipping(words: &mut Registers, positions: &PositionExports, facts: &Facts<'_>) -> Result<()> {
-    let raster = &facts.state.raster;
-    if u32::from(raster.clip_plane_mask) > pa_cl_clip_cntl::UCP_ENA.max() {
-        return Err(Error::malformed(format!("clip plane mask {:#x}: there are six planes", raster.clip_plane_mask)));
-    }
-    words.set(PA_CL_CLIP_CNTL, 0);
-    words.set_field(pa_cl_clip_cntl::UCP_ENA, u32::from(raster.clip_plane_mask))?;
-    words.set_field(pa_cl_clip_cntl::DX_LINEAR_ATTR_CLIP_ENA, 1)?;
-    words.set_field(pa_cl_clip_cntl::DX_RASTERIZATION_KILL, u32::from(raster.discard))?;
-    words.set_field(pa_cl_clip_cntl::VTE_VPORT_PROVOKE_DISABLE, u32::from(positions.viewport_index))?;
-    words.set(PA_CL_VTE_CNTL, 0);
-    words.set_field(pa_cl_vte_cntl::VPORT_ENA, pa_cl_vte_cntl::VPORT_ENA.max())?;
-    words.set_field(pa_cl_vte_cntl::VTX_W0_FMT, 1)
-}
-
-fn rasterizer(words: &mut Registers, facts: &Facts<'_>) -> Result<()> {
+fn rasterizer(words: &mut Registers, positions: &PositionExports) -> Result<()> {
     use pa_sc_mode_cntl_1 as mode;
+    words.set_field(pa_cl_clip_cntl::DX_LINEAR_ATTR_CLIP_ENA, 1)?;
+    words.set_field(pa_cl_clip_cntl::VTE_VPORT_PROVOKE_DISABLE, u32::from(positions.viewport_index))?;
+    words.set_field(pa_cl_vte_cntl::VPORT_ENA, pa_cl_vte_cntl::VPORT_ENA.max())?;
+    words.set_field(pa_cl_vte_cntl::VTX_W0_FMT, 1)?;
     words.set(PA_SU_VTX_CNTL, 0);
     words.set_field(pa_su_vtx_cntl::PIX_CENTER, 1)?;
     // To even, in 1/256 of a pixel.
@@ -147,28 +141,47 @@ fn rasterizer(words: &mut Registers, facts: &Facts<'_>) -> Result<()> {
     }
     words.set(PA_SC_SHADER_CONTROL, 0);
     words.set(PA_SC_AA_CONFIG, 0);
-    let coverage = if facts.state.raster.inner_coverage { INNER_COVERAGE } else { 0 };
-    words.set_field(pa_sc_aa_config::COVERAGE_TO_SHADER_SELECT, coverage)
+    Ok(())
 }
 
-/// What a fragment stage decides.
-pub(super) fn fragment(
-    notes: &mut Notes,
-    stage: &StageFacts<'_>,
+/// What a fragment part decides.
+pub(super) fn fragment_part(
+    part: &mut PartNotes,
+    interface: &StageInterface,
     fragment: &FragmentInterface,
-    facts: &Facts<'_>,
 ) -> Result<()> {
-    let words = &mut notes.registers;
-    let color = &facts.state.color;
-    if color.shades_samples() && fragment.per_pixel {
-        return Err(Error::needs_full(FullCompile::State { item: "color.sample_shading".into() }));
-    }
-    let per_sample = fragment.per_sample || color.shades_samples();
-
+    let words = &mut part.registers;
     let (ena, addr) = (words.get(SPI_PS_INPUT_ENA).unwrap_or(0), words.get(SPI_PS_INPUT_ADDR).unwrap_or(0));
     // No pixel wave starts without a pair of barycentrics; what is enabled has its place, which ADDR gives.
     if ena & 0x7f == 0 || ena & !addr != 0 || spi_ps_input_addr::ENA.of(addr) != addr {
         return Err(Error::malformed(format!("SPI_PS_INPUT_ENA {ena:#x}, SPI_PS_INPUT_ADDR {addr:#x}")));
+    }
+    words.set(SPI_BARYC_CNTL, 0);
+    words.set_field(spi_baryc_cntl::FRONT_FACE_ALL_BITS, 1)?;
+    words.set_field(spi_baryc_cntl::POS_FLOAT_ULC, u32::from(fragment.pixel_center_integer))?;
+    depth_control(words, interface, fragment)?;
+
+    if fragment.writes_sample_mask || ena & SAMPLE_COVERAGE_ENA != 0 {
+        // The driver shades pixels one by one then, whatever the shading rate.
+        part.pipeline.insert(Key::PsSampleMask, 1);
+    }
+    for (key, holds) in [
+        (Key::UsesUavs, interface.writes_memory),
+        (Key::WritesUavs, interface.writes_memory),
+        (Key::WritesDepth, fragment.writes_depth),
+    ] {
+        if holds {
+            part.own.insert(key, 1);
+        }
+    }
+    Ok(())
+}
+
+/// What the state and the other stage add to a fragment part.
+pub(super) fn fragment(words: &mut Registers, fragment: &FragmentInterface, facts: &Facts<'_, '_>) -> Result<()> {
+    let color = &facts.state.color;
+    if color.shades_samples() && fragment.per_pixel {
+        return Err(Error::needs_full(FullCompile::State { item: "color.sample_shading".into() }));
     }
     if facts.controls.is_empty() || facts.controls.len() > 32 {
         return Err(Error::malformed(format!("{} fragment attributes", facts.attributes)));
@@ -189,48 +202,25 @@ pub(super) fn fragment(
             words.set_field(field, value)?;
         }
     }
-    words.set(SPI_BARYC_CNTL, 0);
-    words.set_field(spi_baryc_cntl::FRONT_FACE_ALL_BITS, 1)?;
-    words.set_field(spi_baryc_cntl::POS_FLOAT_ULC, u32::from(fragment.pixel_center_integer))?;
+    let per_sample = fragment.per_sample || color.shades_samples();
     let location = if per_sample && !fragment.pixel_center_integer { 2 } else { 0 };
     words.set_field(spi_baryc_cntl::POS_FLOAT_LOCATION, location)?;
     words.set_field(pa_sc_mode_cntl_1::PS_ITER_SAMPLE, u32::from(per_sample))?;
     if fragment.fully_covered {
         words.set_field(pa_sc_aa_config::COVERAGE_TO_SHADER_SELECT, INNER_COVERAGE)?;
     }
-
     words.set(SPI_SHADER_COL_FORMAT, facts.formats.col_format);
     words.set(CB_SHADER_MASK, facts.formats.cb_mask);
     words.set(SPI_SHADER_Z_FORMAT, facts.formats.z_format);
-    depth_control(words, stage, fragment, color.alpha_to_coverage)?;
-
-    if fragment.writes_sample_mask || ena & SAMPLE_COVERAGE_ENA != 0 {
-        // The driver shades pixels one by one then, whatever the shading rate.
-        notes.pipeline.insert(Key::PsSampleMask, 1);
-    }
-    let own = notes.stages.entry(Stage::Fragment).or_default();
-    for (key, holds) in [
-        (Key::UsesUavs, stage.interface.writes_memory),
-        (Key::WritesUavs, stage.interface.writes_memory),
-        (Key::WritesDepth, fragment.writes_depth),
-    ] {
-        if holds {
-            own.insert(key, 1);
-        }
-    }
-    Ok(())
+    let no_coverage = fragment.writes_sample_mask || !color.alpha_to_coverage;
+    words.set_field(db_shader_control::ALPHA_TO_MASK_DISABLE, u32::from(no_coverage))
 }
 
 /// DB_SHADER_CONTROL: when depth is tested, and what the shader says about it.
-fn depth_control(
-    words: &mut Registers,
-    stage: &StageFacts<'_>,
-    fragment: &FragmentInterface,
-    alpha_to_coverage: bool,
-) -> Result<()> {
+fn depth_control(words: &mut Registers, interface: &StageInterface, fragment: &FragmentInterface) -> Result<()> {
     use db_shader_control as f;
     let early = fragment.early_fragment_tests;
-    let writes = stage.interface.writes_memory;
+    let writes = interface.writes_memory;
     // Memory writes happen also where the depth test fails, unless the shader declares early tests: so test late.
     let late = writes && !early;
     let conservative = match fragment.depth_mode {
@@ -250,7 +240,6 @@ fn depth_control(
         (f::KILL_ENABLE, u32::from(fragment.kills)),
         (f::CONSERVATIVE_Z_EXPORT, conservative),
         (f::PRE_SHADER_DEPTH_COVERAGE_ENABLE, u32::from(fragment.post_depth_coverage)),
-        (f::ALPHA_TO_MASK_DISABLE, u32::from(fragment.writes_sample_mask || !alpha_to_coverage)),
     ] {
         words.set_field(field, value)?;
     }

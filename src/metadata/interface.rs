@@ -70,7 +70,7 @@ pub enum StageKind {
 pub struct VertexInterface {
     /// Attributes the prolog fetches into consecutive VGPRs from v4 on, in this order.
     pub inputs: Vec<VertexInput>,
-    /// Parameters the body returns (with a known parameter plan: exports itself), one a component.
+    /// Parameters the body returns (with a known parameter plan: exports itself), per component.
     pub params: Vec<VertexParam>,
     /// Parameters exported by the body itself, highest slot + 1 (0 where an epilog exports).
     pub exported_params: u32,
@@ -145,7 +145,7 @@ pub struct VertexParam {
     pub component: u8,
     /// Type.
     pub ty: ComponentType,
-    /// Where the value is at the joint.
+    /// Where the body leaves the value.
     pub source: ParamSource,
 }
 
@@ -238,7 +238,7 @@ pub struct ExportedFormats {
 }
 
 /// One fragment input: four channels that arrive as one attribute.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FragmentInput {
     /// What it means.
     pub semantic: Semantic,

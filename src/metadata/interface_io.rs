@@ -4,15 +4,18 @@
 //! fields' serde forms, structs as maps. `.vertexInputs` and `.colorExports` say part of it once more in the words of LLPC
 //! (pal-abi 2.1), for its tools; nothing reads them back. A new field needs its name in a table here, and a new [`GENERATION`].
 
-use super::document::{Map, get};
+use super::document::{Map, encode};
 use super::interface::{
     ColorOutput, ComponentType, ComputeInterface, FragmentInterface, StageInterface, StageKind, VertexInput,
     VertexInterface,
 };
 use super::msgpack::Writer;
+use super::read_unlinked::read_pipeline;
 use crate::error::{Error, FullCompile, Result};
 use crate::kinds::NumericKind;
-use rmpv::{Value, ValueRef};
+use crate::target::{GfxIp, Stage, WaveSize};
+use rmpv::Value;
+use serde::de::{self, MapAccess};
 
 /// Raised with every change of the interface's meaning; a part of another generation cannot be linked.
 pub const GENERATION: u32 = 2;
@@ -31,11 +34,9 @@ pub const SIMPLIFIED_KEY: &str = ".dovetail.simplified";
 /// What stands under [`PREFIX`] and is no field of an interface.
 const NOT_INTERFACE: [&str; 2] = [GENERATION_KEY, SIMPLIFIED_KEY];
 
-const KIND: &str = "kind";
-
 /// The keys of a struct's fields, and the function that writes them. A field that is not listed does not compile.
 macro_rules! fields {
-    ($struct:ident $(but $other:ident)?, $prefix:literal, $keys:ident, $write:ident: $($field:ident)*) => {
+    ($struct:ident $(but $other:ident)?, $prefix:literal, $keys:ident, $write:ident, $read:ident: $($field:ident)*) => {
         const $keys: &[&str] = &[$(concat!(".dovetail.", $prefix, stringify!($field))),*];
 
         fn $write(out: &mut Writer, fields: &$struct) -> Result<()> {
@@ -46,18 +47,173 @@ macro_rules! fields {
             )*
             Ok(())
         }
+
+        fn $read<'de, A: MapAccess<'de>>(key: &str, map: &mut A, to: &mut Read<$struct>) -> std::result::Result<(), A::Error> {
+            to.see($keys, key).map_err(de::Error::custom)?;
+            $(
+                if key == concat!(".dovetail.", $prefix, stringify!($field)) {
+                    to.fields.$field = map.next_value()?;
+                    return Ok(());
+                }
+            )*
+            Err(de::Error::custom(format!("unknown key {key}")))
+        }
     };
 }
 
-fields!(StageInterface but kind, "", STAGE_KEYS, write_stage:
+/// A struct on its way from its fields' keys.
+struct Read<T> {
+    fields: T,
+    /// Bit n: the key with number n has been there.
+    seen: u32,
+}
+
+impl<T> Read<T> {
+    fn see(&mut self, keys: &[&str], key: &str) -> std::result::Result<(), String> {
+        let number = keys.iter().position(|known| *known == key);
+        let bit = 1 << number.ok_or_else(|| format!("unknown key {key}"))?;
+        if self.seen & bit != 0 {
+            return Err(format!("the key {key} twice"));
+        }
+        self.seen |= bit;
+        Ok(())
+    }
+
+    fn check(&self, keys: &[&str]) -> Result<()> {
+        match keys.iter().enumerate().find(|(number, _)| self.seen >> number & 1 == 0) {
+            Some((_, key)) => Err(Error::malformed(format!("stage interface: no key {key}"))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A pipeline map on its way to an interface, its entries in any order but the generation's, which stands before the others.
+pub(super) struct Reading {
+    generation: Option<u64>,
+    stage: Read<StageInterface>,
+    vertex: Read<VertexInterface>,
+    fragment: Read<FragmentInterface>,
+    compute: Read<ComputeInterface>,
+    /// What says nothing of the interface.
+    rest: Map,
+}
+
+impl Reading {
+    pub(super) fn new() -> Self {
+        // Each field is replaced, or the reading fails.
+        let stage = StageInterface {
+            target: GfxIp::Gfx1030,
+            stage: Stage::Vertex,
+            wave: WaveSize::W32,
+            entry_point: String::new(),
+            prolog: false,
+            epilog: false,
+            user_data: Vec::new(),
+            entry_sgprs: 0,
+            resources: Vec::new(),
+            push_constant_bytes: 0,
+            spill_threshold: None,
+            specialization: Vec::new(),
+            writes_memory: false,
+            kind: StageKind::Compute(ComputeInterface::default()),
+        };
+        Self {
+            generation: None,
+            stage: Read { fields: stage, seen: 0 },
+            vertex: Read { fields: VertexInterface::default(), seen: 0 },
+            fragment: Read { fields: FragmentInterface::default(), seen: 0 },
+            compute: Read { fields: ComputeInterface::default(), seen: 0 },
+            rest: Map::new(),
+        }
+    }
+
+    /// Reads the value of one key.
+    pub(super) fn entry<'de, A: MapAccess<'de>>(
+        &mut self,
+        key: &str,
+        map: &mut A,
+    ) -> std::result::Result<(), A::Error> {
+        let Some(field) = key.strip_prefix(PREFIX) else {
+            self.rest.push((key.into(), map.next_value()?));
+            return Ok(());
+        };
+        if key == GENERATION_KEY {
+            self.generation = Some(map.next_value()?);
+            return match self.generation {
+                Some(generation) if generation == u64::from(GENERATION) => Ok(()),
+                _ => Err(de::Error::custom("another generation")),
+            };
+        }
+        match field.split_once('.').map(|(kind, _)| kind) {
+            _ if NOT_INTERFACE.contains(&key) => map.next_value::<de::IgnoredAny>().map(drop),
+            None => read_stage(key, map, &mut self.stage),
+            Some("vertex") => read_vertex(key, map, &mut self.vertex),
+            Some("fragment") => read_fragment(key, map, &mut self.fragment),
+            Some("compute") => read_compute(key, map, &mut self.compute),
+            Some(_) => Err(de::Error::custom(format!("unknown key {key}"))),
+        }
+    }
+
+    /// # Errors
+    /// Needs a full compile: another generation than ours was read.
+    pub(super) fn check_generation(&self) -> Result<()> {
+        match self.generation {
+            Some(generation) if generation != u64::from(GENERATION) => {
+                let what = "the generation of the stage interface".to_owned();
+                Err(Error::needs_full(FullCompile::Mismatch { what }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The interface, and the other entries.
+    ///
+    /// # Errors
+    /// Malformed: no interface, one that lacks fields, or with those of another stage.
+    pub(super) fn finish(self) -> Result<(StageInterface, Map)> {
+        if self.generation.is_none() {
+            return Err(Error::malformed("no stage interface: this is not an unlinked ELF of ours"));
+        }
+        self.stage.check(STAGE_KEYS)?;
+        let mut interface = self.stage.fields;
+        let others = match interface.stage {
+            Stage::Vertex => self.fragment.seen | self.compute.seen,
+            Stage::Fragment => self.vertex.seen | self.compute.seen,
+            Stage::Compute => self.vertex.seen | self.fragment.seen,
+        };
+        if others != 0 {
+            return Err(Error::malformed(format!(
+                "stage interface: a {} stage with fields of others",
+                interface.stage
+            )));
+        }
+        interface.kind = match interface.stage {
+            Stage::Vertex => {
+                self.vertex.check(VERTEX_KEYS)?;
+                StageKind::Vertex(self.vertex.fields)
+            }
+            Stage::Fragment => {
+                self.fragment.check(FRAGMENT_KEYS)?;
+                StageKind::Fragment(self.fragment.fields)
+            }
+            Stage::Compute => {
+                self.compute.check(COMPUTE_KEYS)?;
+                StageKind::Compute(self.compute.fields)
+            }
+        };
+        Ok((interface, self.rest))
+    }
+}
+
+fields!(StageInterface but kind, "", STAGE_KEYS, write_stage, read_stage:
     target stage wave entry_point prolog epilog user_data entry_sgprs resources push_constant_bytes spill_threshold
     specialization writes_memory);
-fields!(VertexInterface, "vertex.", VERTEX_KEYS, write_vertex:
+fields!(VertexInterface, "vertex.", VERTEX_KEYS, write_vertex, read_vertex:
     inputs params exported_params positions vgpr_comp_cnt uses_primitive_id multiview);
-fields!(FragmentInterface, "fragment.", FRAGMENT_KEYS, write_fragment:
+fields!(FragmentInterface, "fragment.", FRAGMENT_KEYS, write_fragment, read_fragment:
     inputs colors depth stencil sample_mask writes_depth writes_stencil writes_sample_mask kills early_fragment_tests
     post_depth_coverage fully_covered depth_mode pixel_center_integer per_sample per_pixel exported);
-fields!(ComputeInterface, "compute.", COMPUTE_KEYS, write_compute: local_size tidig_comp_cnt lds_bytes);
+fields!(ComputeInterface, "compute.", COMPUTE_KEYS, write_compute, read_compute: local_size tidig_comp_cnt lds_bytes);
 
 /// The keys of the fields that only this kind of stage has.
 const fn kind_keys(kind: &StageKind) -> &'static [&'static str] {
@@ -109,64 +265,7 @@ pub(super) fn write(out: &mut Writer, interface: &StageInterface) -> Result<()> 
 /// # Errors
 /// Malformed: a field is missing, unknown or of another type. `NeedsFullCompile`: another generation of the format.
 pub fn extract(pipeline: &Map) -> Result<StageInterface> {
-    match get(pipeline, GENERATION_KEY).map(Value::as_u64) {
-        None => return Err(Error::malformed("no stage interface: this is not an unlinked ELF of ours")),
-        Some(g) if g == Some(GENERATION.into()) => {}
-        Some(_) => {
-            let what = "the generation of the stage interface".to_owned();
-            return Err(Error::needs_full(FullCompile::Mismatch { what }));
-        }
-    }
-    let interface = decode(pipeline).map_err(|e| Error::malformed(format!("stage interface: {e}")))?;
-    same_keys(&interface, pipeline)?;
-    let kind_stage = match &interface.kind {
-        StageKind::Vertex(_) => crate::target::Stage::Vertex,
-        StageKind::Fragment(_) => crate::target::Stage::Fragment,
-        StageKind::Compute(_) => crate::target::Stage::Compute,
-    };
-    if kind_stage != interface.stage {
-        let (stage, kind) = (interface.stage, kind_stage);
-        return Err(Error::malformed(format!("stage interface: a {stage} stage with {kind} fields")));
-    }
-    Ok(interface)
-}
-
-/// Our keys put together again as serde wrote them. Every link of a part from bytes comes through here: nothing is cloned.
-fn decode(pipeline: &Map) -> std::result::Result<StageInterface, Box<dyn std::error::Error>> {
-    let mut top: Vec<(ValueRef<'_>, ValueRef<'_>)> = Vec::new();
-    let mut kinds: Vec<(&str, Vec<(ValueRef<'_>, ValueRef<'_>)>)> = Vec::new();
-    for (key, value) in pipeline {
-        let Some((key, field)) = key.as_str().and_then(|k| Some((k, k.strip_prefix(PREFIX)?))) else { continue };
-        match field.split_once('.') {
-            _ if NOT_INTERFACE.contains(&key) => {}
-            None => top.push((field.into(), value.as_ref())),
-            Some((stage, field)) => {
-                let entry = (field.into(), value.as_ref());
-                match kinds.iter_mut().find(|(name, _)| *name == stage) {
-                    Some((_, own)) => own.push(entry),
-                    None => kinds.push((stage, vec![entry])),
-                }
-            }
-        }
-    }
-    let kinds = kinds.into_iter().map(|(stage, own)| (stage.into(), ValueRef::Map(own))).collect();
-    top.push((KIND.into(), ValueRef::Map(kinds)));
-    let mut bytes = Vec::with_capacity(1024);
-    rmpv::encode::write_value_ref(&mut bytes, &ValueRef::Map(top))?;
-    Ok(rmp_serde::from_slice(&bytes)?)
-}
-
-/// A key that says something we would ignore is a key that we misread, and one that is not there cannot be guessed.
-fn same_keys(interface: &StageInterface, pipeline: &Map) -> Result<()> {
-    let known = || STAGE_KEYS.iter().chain(kind_keys(&interface.kind)).copied();
-    let ours = || pipeline.iter().filter_map(|(k, _)| k.as_str().filter(|k| k.starts_with(PREFIX)));
-    if let Some(key) = ours().find(|key| !NOT_INTERFACE.contains(key) && !known().any(|k| k == *key)) {
-        return Err(Error::malformed(format!("stage interface: unknown key {key}")));
-    }
-    match known().find(|key| !ours().any(|k| k == *key)) {
-        Some(key) => Err(Error::malformed(format!("stage interface: no key {key}"))),
-        None => Ok(()),
-    }
+    read_pipeline(&encode(&Value::Map(pipeline.clone()))).map(|(interface, _)| interface)
 }
 
 fn vertex_input(out: &mut Writer, input: &VertexInput) {
@@ -203,9 +302,8 @@ fn type_name(ty: ComponentType, count: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::document::set;
+    use crate::metadata::document::{get, set};
     use crate::metadata::interface::{ParamSource, ResourceUse, Semantic, UserData, VertexParam};
-    use crate::target::{GfxIp, Stage, WaveSize};
 
     fn interface(stage: Stage, kind: StageKind) -> StageInterface {
         StageInterface {

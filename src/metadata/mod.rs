@@ -1,21 +1,26 @@
 //! PAL notes: what the pipeline ELF says about its code, before and after the link.
 //!
 //! [`note`] frames bytes, [`document`] is the msgpack tree in them, [`interface_io`] keeps a stage's pre-link interface in
-//! that tree, [`write_unlinked`] writes the whole of an unlinked ELF's. For the link, [`notes`] turns a part's document into numbers, [`merge`] folds those of all parts,
-//! [`finalize`] adds what only the pipeline state decides, and [`write_v2`] encodes the result. [`schema`] and
-//! [`registers`] are the tables that all of them follow.
+//! that tree, [`write_unlinked`] writes the whole of an unlinked ELF's and [`read_unlinked`] reads it. For the link, [`notes`] turns a part's document into
+//! numbers and [`part_notes`] adds what the part decides by itself, once a part; [`finalize`] merges the parts and adds what
+//! only the pipeline decides, and [`write_v2`] encodes the result. [`schema`] and [`registers`] are the tables that all of
+//! them follow.
 
 pub mod document;
+mod fields;
 pub mod finalize;
 mod graphics;
 pub mod interface;
 pub mod interface_io;
-pub mod merge;
 mod msgpack;
 pub mod note;
 pub mod notes;
+pub mod part_notes;
+pub mod read_unlinked;
+mod register_words;
 pub mod registers;
 pub mod schema;
+pub mod stage_text;
 pub mod user_data;
 pub mod write_unlinked;
 pub mod write_v2;

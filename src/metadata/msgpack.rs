@@ -3,6 +3,13 @@
 //! Maps and arrays are announced with their length, then their items follow; a debug build counts nothing, the tests read
 //! everything back with another decoder.
 
+/// The tag of a number of 32 bits, most significant byte first.
+pub(super) const FIXED_UINT: u8 = 0xce;
+/// The tag of a number of 16 bits.
+pub(super) const FIXED_UINT_16: u8 = 0xcd;
+/// The tag of a number of 64 bits.
+pub(super) const FIXED_UINT_64: u8 = 0xcf;
+
 /// Where msgpack is written.
 #[derive(Default)]
 pub(super) struct Writer(Vec<u8>);
@@ -47,10 +54,16 @@ impl Writer {
         match value {
             0..0x80 => self.0.push(value as u8),
             0x80..0x100 => self.tagged(0xcc, &[value as u8]),
-            0x100..0x1_0000 => self.tagged(0xcd, &(value as u16).to_be_bytes()),
-            0x1_0000..0x1_0000_0000 => self.tagged(0xce, &(value as u32).to_be_bytes()),
-            _ => self.tagged(0xcf, &value.to_be_bytes()),
+            0x100..0x1_0000 => self.tagged(FIXED_UINT_16, &(value as u16).to_be_bytes()),
+            0x1_0000..0x1_0000_0000 => self.tagged(FIXED_UINT, &(value as u32).to_be_bytes()),
+            _ => self.tagged(FIXED_UINT_64, &value.to_be_bytes()),
         }
+    }
+
+    /// A number in the form of 32 bits whatever its value, so that another may take its place. Gives the place.
+    pub(super) fn fixed_uint(&mut self, value: u32) -> usize {
+        self.tagged(FIXED_UINT, &value.to_be_bytes());
+        self.0.len() - 4
     }
 
     /// A value by its serde form, structs as maps.

@@ -4,6 +4,7 @@
 //! at its name; we look at both.
 
 use crate::error::{Error, Result};
+use crate::fixed::FixedWriter;
 use crate::target::GfxIp;
 
 /// `n_type` of the metadata note.
@@ -37,9 +38,14 @@ impl Note<'_> {
     }
 }
 
+/// What the instruction-set note says, up to the name of the target.
+const ISA_PREFIX: &str = "amdgcn--amdpal--";
+/// Bytes of a record before its name: the lengths of name and content, the type.
+const RECORD_HEAD: usize = 12;
+
 /// What the instruction-set note says for a target.
 pub fn isa_name(target: GfxIp) -> String {
-    format!("amdgcn--amdpal--{target}")
+    format!("{ISA_PREFIX}{target}")
 }
 
 /// Reads all records of a note section.
@@ -74,31 +80,51 @@ pub fn metadata(section: &[u8]) -> Result<&[u8]> {
         .ok_or_else(|| Error::malformed("no AMDGPU metadata note (type 32)"))
 }
 
-/// Appends one record.
-pub fn write_note(out: &mut Vec<u8>, name: &str, kind: u32, desc: &[u8]) {
-    // Lengths are those of buffers that we made: a name literal and a document far below 4 GiB.
-    let word = |n: usize| (n as u32).to_le_bytes();
-    out.extend_from_slice(&word(name.len() + 1));
-    out.extend_from_slice(&word(desc.len()));
-    out.extend_from_slice(&kind.to_le_bytes());
-    out.extend_from_slice(name.as_bytes());
-    out.push(0);
+/// Bytes of the `.note` section of one of our ELFs, with a metadata document of this size.
+pub fn section_size(target: GfxIp, document: usize) -> usize {
+    let record = |name: &str, content: usize| RECORD_HEAD + padded(name.len() + 1) + padded(content);
+    record(ISA_NAME, ISA_PREFIX.len() + target.name().len()) + record(METADATA_NAME, document)
+}
+
+/// Writes the whole `.note` section of one of our ELFs: instruction set, then metadata. `write` gives the document.
+pub(crate) fn write_section_into(
+    out: &mut FixedWriter<'_>,
+    target: GfxIp,
+    document: usize,
+    write: impl FnOnce(&mut FixedWriter<'_>),
+) {
+    // LLVM leaves the closing zero of the name away here, and so do we.
+    head(out, ISA_NAME, ISA_PREFIX.len() + target.name().len(), NT_AMD_HSA_ISA_NAME);
+    out.put(ISA_PREFIX.as_bytes());
+    out.put(target.name().as_bytes());
     pad(out);
-    out.extend_from_slice(desc);
+    head(out, METADATA_NAME, document, NT_AMDGPU_METADATA);
+    write(out);
     pad(out);
 }
 
-/// The whole `.note` section of one of our ELFs: instruction set, then metadata.
-pub fn write_section(target: GfxIp, metadata: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(metadata.len() + 64);
-    // LLVM leaves the closing zero of the descriptor away here, and so do we.
-    write_note(&mut out, ISA_NAME, NT_AMD_HSA_ISA_NAME, isa_name(target).as_bytes());
-    write_note(&mut out, METADATA_NAME, NT_AMDGPU_METADATA, metadata);
-    out
+/// The same into memory of its own.
+pub fn write_section(target: GfxIp, document: &[u8]) -> Vec<u8> {
+    let mut section = vec![0; section_size(target, document.len())];
+    write_section_into(&mut FixedWriter::new(&mut section), target, document.len(), |out| out.put(document));
+    section
 }
 
-fn pad(out: &mut Vec<u8>) {
-    out.resize(out.len().next_multiple_of(4), 0);
+/// A record up to its content.
+fn head(out: &mut FixedWriter<'_>, name: &str, content: usize, kind: u32) {
+    // Lengths are those of what we made: a name literal and a document far below 4 GiB.
+    out.words([name.len() as u32 + 1, content as u32, kind]);
+    out.put(name.as_bytes());
+    out.put(&[0]);
+    pad(out);
+}
+
+fn padded(bytes: usize) -> usize {
+    bytes.next_multiple_of(4)
+}
+
+fn pad(out: &mut FixedWriter<'_>) {
+    out.zeros_to(padded(out.at()));
 }
 
 fn take_u32(rest: &mut &[u8]) -> Option<u32> {
@@ -150,11 +176,9 @@ mod tests {
         }
 
         #[test]
-        fn any_note_reads_back(name in "[a-zA-Z]{0,9}", kind: u32, desc in proptest::collection::vec(proptest::num::u8::ANY, 0..40)) {
-            let mut section = Vec::new();
-            write_note(&mut section, &name, kind, &desc);
-            let notes = read_notes(&section).unwrap();
-            proptest::prop_assert_eq!(notes, vec![Note { name: name.as_bytes(), kind, desc: &desc }]);
+        fn any_document_reads_back(document in proptest::collection::vec(proptest::num::u8::ANY, 0..40)) {
+            let section = write_section(GfxIp::Gfx1030, &document);
+            proptest::prop_assert_eq!(metadata(&section).unwrap(), document);
         }
     }
 }

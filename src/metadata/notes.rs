@@ -4,6 +4,7 @@
 //! is not decoded again while linking.
 
 use super::document::{Document, Map, get, submap};
+pub use super::fields::Fields;
 use super::interface_io;
 use super::registers::{Register, Registers};
 use super::schema::{Key, KeyScope, Owner, Type};
@@ -11,9 +12,6 @@ use crate::error::{Context, Error, Result};
 use crate::target::Stage;
 use rmpv::Value;
 use std::collections::BTreeMap;
-
-/// The numbers of one place.
-pub type Fields = BTreeMap<Key, u32>;
 
 /// What a part, or parts together, say in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,7 +47,7 @@ impl Notes {
         if let Some(own) = out.stages.get(&stage) {
             // Their absence would look like a shader that needs no registers at all.
             for key in [Key::SgprCount, Key::VgprCount] {
-                if !own.contains_key(&key) {
+                if !own.contains(key) {
                     return Err(Error::malformed(format!("metadata: {} has no {key}", stage.hardware_name())));
                 }
             }

@@ -4,6 +4,7 @@
 //! A [`Field`] knows its register, so that no field can be set in the wrong word, and a value that does not fit its
 //! field is an error. A new register is an entry in the table.
 
+pub use super::register_words::Registers;
 use super::schema::{Merge, Owner};
 use crate::error::{Error, Result};
 use crate::target::Stage;
@@ -63,12 +64,20 @@ impl Field {
     ///
     /// # Errors
     /// A bug: the value does not fit.
+    #[inline]
     pub fn put(self, word: u32, value: u32) -> Result<u32> {
         if value > self.max() {
-            let register = self.register.name();
-            return Err(Error::bug(format!("{register}.{}: {value:#x} does not fit {} bits", self.name, self.width)));
+            return Err(self.too_large(value));
         }
         Ok(word & !(self.max() << self.low) | value << self.low)
+    }
+}
+
+impl Field {
+    #[cold]
+    fn too_large(self, value: u32) -> Error {
+        let register = self.register.name();
+        Error::bug(format!("{register}.{}: {value:#x} does not fit {} bits", self.name, self.width))
     }
 }
 
@@ -211,9 +220,9 @@ pub struct StageRegisters {
 
 impl StageRegisters {
     /// Those of a stage.
-    pub const fn of(stage: Stage) -> Self {
+    pub const fn of(stage: Stage) -> &'static Self {
         match stage {
-            Stage::Vertex => Self {
+            Stage::Vertex => &Self {
                 user_data: SPI_SHADER_USER_DATA_VS,
                 vgprs: rsrc1_vs::VGPRS,
                 sgprs: rsrc1_vs::SGPRS,
@@ -224,7 +233,7 @@ impl StageRegisters {
                 checksum: SPI_SHADER_PGM_CHKSUM_VS,
                 wave32: vgt_shader_stages_en::VS_W32_EN,
             },
-            Stage::Fragment => Self {
+            Stage::Fragment => &Self {
                 user_data: SPI_SHADER_USER_DATA_PS,
                 vgprs: rsrc1_ps::VGPRS,
                 sgprs: rsrc1_ps::SGPRS,
@@ -235,7 +244,7 @@ impl StageRegisters {
                 checksum: SPI_SHADER_PGM_CHKSUM_PS,
                 wave32: spi_ps_in_control::PS_W32_EN,
             },
-            Stage::Compute => Self {
+            Stage::Compute => &Self {
                 user_data: COMPUTE_USER_DATA,
                 vgprs: compute_pgm_rsrc1::VGPRS,
                 sgprs: compute_pgm_rsrc1::SGPRS,
@@ -247,69 +256,6 @@ impl StageRegisters {
                 wave32: compute_dispatch_initiator::CS_W32_EN,
             },
         }
-    }
-}
-
-/// Register words, in order of their numbers: some fifty, set one after the other while linking.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Registers(Vec<(Register, u32)>);
-
-impl Registers {
-    /// The word of a register.
-    pub fn get(&self, register: Register) -> Option<u32> {
-        self.place(register).ok().and_then(|at| self.0.get(at)).map(|(_, word)| *word)
-    }
-
-    /// Where a register is, or belongs.
-    fn place(&self, register: Register) -> std::result::Result<usize, usize> {
-        self.0.binary_search_by_key(&register, |(r, _)| *r)
-    }
-
-    /// The word of a register, 0 if it was not there.
-    fn entry(&mut self, register: Register) -> &mut u32 {
-        let at = self.place(register).unwrap_or_else(|at| {
-            if self.0.is_empty() {
-                self.0.reserve(TABLE.len());
-            }
-            self.0.insert(at, (register, 0));
-            at
-        });
-        &mut self.0[at].1
-    }
-
-    /// Sets a whole word.
-    pub fn set(&mut self, register: Register, word: u32) {
-        *self.entry(register) = word;
-    }
-
-    /// Sets one field, in a word that is 0 if it was not there.
-    ///
-    /// # Errors
-    /// A bug: the value does not fit.
-    pub fn set_field(&mut self, field: Field, value: u32) -> Result<()> {
-        let word = self.entry(field.register);
-        *word = field.put(*word, value)?;
-        Ok(())
-    }
-
-    /// The value of a field; 0 if the register is not there.
-    pub fn field(&self, field: Field) -> u32 {
-        field.of(self.get(field.register).unwrap_or(0))
-    }
-
-    /// All words in order.
-    pub fn iter(&self) -> impl Iterator<Item = (Register, u32)> {
-        self.0.iter().copied()
-    }
-
-    /// How many words there are.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 }
 

@@ -105,7 +105,7 @@ const fn row(key: Key, name: &'static str, place: KeyScope, ty: Type, merge: Mer
     Row { key, name, place, ty, merge, owner }
 }
 
-const TABLE: [Row; 25] = {
+const TABLE: [Row; Key::COUNT] = {
     use KeyScope::{Pipeline, Stage};
     use Merge::{Max, Min, Or, Same};
     use Owner::{Code, Link, Unlinked};
@@ -140,6 +140,9 @@ const TABLE: [Row; 25] = {
 };
 
 impl Key {
+    /// How many keys there are.
+    pub const COUNT: usize = 25;
+
     /// The key of this name in this place.
     pub fn parse(place: KeyScope, name: &str) -> Option<Self> {
         TABLE.iter().find(|r| r.place == place && r.name == name).map(|r| r.key)
@@ -148,6 +151,11 @@ impl Key {
     /// Every key, in order.
     pub fn all() -> impl Iterator<Item = Self> {
         TABLE.iter().map(|r| r.key)
+    }
+
+    /// The key of this number, which is its place in the table.
+    pub(super) fn from_number(number: u32) -> Option<Self> {
+        TABLE.get(number as usize).map(|row| row.key)
     }
 
     fn row(self) -> &'static Row {

@@ -30,7 +30,7 @@ pub fn document(
     out.map(1);
     out.str(interface.stage.hardware_name());
     // In the order of their names, as LLVM writes them.
-    let mut counts: Vec<_> = counts.iter().map(|(key, value)| (key.name(), *value)).collect();
+    let mut counts: Vec<_> = counts.iter().map(|(key, value)| (key.name(), value)).collect();
     counts.sort_unstable();
     out.map(1 + counts.len());
     out.str(Key::EntryPoint.name());

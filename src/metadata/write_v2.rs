@@ -1,122 +1,140 @@
 //! Encodes final notes as a metadata document of version 2.6: raw registers (pal-abi 3.3, 5).
 //!
-//! The version comes first, because PAL scans for it. Keys follow in the order of the schema table.
+//! The version comes first, because PAL scans for it. Keys follow in the order of the schema table. What a part says by
+//! itself is encoded once, by [`super::stage_text`]; a link copies it and writes numbers of fixed width between, so that the
+//! size is known before anything is written.
 
 use super::finalize::FinalNotes;
-use super::msgpack::Writer;
-use super::notes::Fields;
-use super::registers::{COMPUTE_NUM_THREAD, Registers, compute_num_thread};
-use super::schema::{Key, KeyScope, Type};
-use crate::target::Stage;
+use super::msgpack::{FIXED_UINT, FIXED_UINT_16, FIXED_UINT_64};
+use super::registers::Registers;
+use super::schema::Type;
+use crate::fixed::FixedWriter;
 
 /// Major and minor version that we write.
 pub const VERSION: (u32, u32) = (2, 6);
 
+/// From the start of the document to the number of keys of the pipeline.
+const HEAD: &[u8] = b"\x82\xaeamdpal.version\x92\x02\x06\xb0amdpal.pipelines\x91";
+/// Then the keys that are always there, each with what of its value is always the same.
+const TYPE: &[u8] = b"\xa5.type";
+const API_AND_HASH: &[u8] = b"\xa4.api\xa6Vulkan\xb7.internal_pipeline_hash\x92";
+const SHADERS: &[u8] = b"\xa8.shaders";
+const STAGES: &[u8] = b"\xb0.hardware_stages";
+const REGISTERS: &[u8] = b"\xaa.registers\xde";
+/// How many keys these are.
+const STRUCTURED: usize = 6;
+/// Bytes of a register and its word: 16 and 32 bits, each with its tag.
+const REGISTER_BYTES: usize = 8;
+
+/// Bytes of the document.
+pub fn size(notes: &FinalNotes<'_>) -> usize {
+    let fixed = HEAD.len() + TYPE.len() + API_AND_HASH.len() + SHADERS.len() + STAGES.len() + REGISTERS.len();
+    // Lengths of maps, and the tag of the text.
+    let lengths = 1 + 1 + 1 + 1 + 2;
+    let texts: usize = notes.parts.iter().map(|(part, _)| part.text.shader.len() + part.text.hardware.len()).sum();
+    let numbers =
+        notes.pipeline.iter().map(|(key, _)| 1 + key.name().len() + if key.ty() == Type::Bool { 1 } else { 5 });
+    fixed
+        + lengths
+        + notes.kind.len()
+        + HASH_BYTES
+        + texts
+        + REGISTER_BYTES * notes.registers.len()
+        + numbers.sum::<usize>()
+}
+
+/// Two numbers of 64 bits.
+const HASH_BYTES: usize = 2 * 9;
+
 /// Encodes the document.
-pub fn write(notes: &FinalNotes) -> Vec<u8> {
-    let mut out = Writer::with_capacity(2048);
-    out.map(2);
-    out.str("amdpal.version");
-    out.array(2);
-    out.uint(VERSION.0.into());
-    out.uint(VERSION.1.into());
-    out.str("amdpal.pipelines");
-    out.array(1);
-    pipeline(&mut out, notes);
-    out.finish()
-}
-
-fn pipeline(out: &mut Writer, notes: &FinalNotes) {
-    let fields = &notes.notes.pipeline;
-    let structured =
-        [Key::Type, Key::Api, Key::InternalPipelineHash, Key::Shaders, Key::HardwareStages, Key::Registers];
-    out.map(structured.len() + fields.len());
-    for key in Key::all().filter(|k| k.place() == KeyScope::Pipeline) {
-        match key {
-            Key::Type => {
-                out.str(key.name());
-                out.str(notes.kind);
-            }
-            Key::Api => {
-                out.str(key.name());
-                out.str("Vulkan");
-            }
-            Key::InternalPipelineHash => {
-                out.str(key.name());
-                hash(out, notes.hash);
-            }
-            Key::Shaders => {
-                out.str(key.name());
-                shaders(out, &notes.shaders);
-            }
-            Key::HardwareStages => {
-                out.str(key.name());
-                out.map(notes.notes.stages.len());
-                for (stage, fields) in &notes.notes.stages {
-                    out.str(stage.hardware_name());
-                    hardware_stage(out, *stage, fields, &notes.notes.registers);
-                }
-            }
-            Key::Registers => {
-                out.str(key.name());
-                out.map(notes.notes.registers.len());
-                for (register, word) in notes.notes.registers.iter() {
-                    out.uint(register.0.into());
-                    out.uint(word.into());
-                }
-            }
-            _ => number(out, key, fields),
+pub(crate) fn write(notes: &FinalNotes<'_>, out: &mut FixedWriter<'_>) {
+    out.put(HEAD);
+    out.put(&[0x80 | (STRUCTURED + notes.pipeline.len()) as u8]);
+    out.put(TYPE);
+    text(out, notes.kind);
+    out.put(API_AND_HASH);
+    for half in notes.hash {
+        let [a, b, c, d, e, f, g, h] = half.to_be_bytes();
+        out.put(&[FIXED_UINT_64, a, b, c, d, e, f, g, h]);
+    }
+    let parts = 0x80 | notes.parts.len() as u8;
+    out.put(SHADERS);
+    out.put(&[parts]);
+    notes.parts.iter().for_each(|(part, _)| out.put(&part.text.shader));
+    out.put(STAGES);
+    out.put(&[parts]);
+    notes.parts.iter().for_each(|(part, counts)| part.text.write_hardware(*counts, out));
+    out.put(REGISTERS);
+    out.put(&(notes.registers.len() as u16).to_be_bytes());
+    registers(&notes.registers, out);
+    for (key, value) in notes.pipeline.iter() {
+        text(out, key.name());
+        if key.ty() == Type::Bool {
+            out.put(&[0xc2 | u8::from(value != 0)]);
+        } else {
+            let [a, b, c, d] = value.to_be_bytes();
+            out.put(&[FIXED_UINT, a, b, c, d]);
         }
     }
 }
 
-fn shaders(out: &mut Writer, shaders: &[(Stage, [u64; 2])]) {
-    out.map(shaders.len());
-    for (stage, value) in shaders {
-        out.str(stage.api_key());
-        out.map(2);
-        out.str(".api_shader_hash");
-        hash(out, *value);
-        out.str(".hardware_mapping");
-        out.array(1);
-        out.str(stage.hardware_name());
-    }
-}
-
-fn hardware_stage(out: &mut Writer, stage: Stage, fields: &Fields, registers: &Registers) {
-    let is_compute = stage == Stage::Compute;
-    out.map(fields.len() + if is_compute { 2 } else { 1 });
-    for key in Key::all().filter(|k| k.place() == KeyScope::Stage) {
-        match key {
-            Key::EntryPoint => {
-                out.str(key.name());
-                out.str(stage.entry_symbol());
-            }
-            // PAL of 2025 asserts that a compute stage has it.
-            Key::ThreadgroupDimensions if is_compute => {
-                out.str(key.name());
-                out.array(3);
-                for n in 0..3 {
-                    let word = registers.get(COMPUTE_NUM_THREAD.nth(n)).unwrap_or(0);
-                    out.uint(compute_num_thread::NUM_THREAD_FULL.of(word).into());
-                }
-            }
-            _ => number(out, key, fields),
+fn registers(registers: &Registers, out: &mut FixedWriter<'_>) {
+    let (entries, _) = out.take(REGISTER_BYTES * registers.len()).as_chunks_mut::<REGISTER_BYTES>();
+    let mut entries = entries.iter_mut();
+    // Not zipped: iterating inside of the words is twice as fast.
+    registers.iter().for_each(|(register, word)| {
+        let key = u64::from(FIXED_UINT_16) << 56 | u64::from(register.0) << 40;
+        if let Some(entry) = entries.next() {
+            *entry = (key | u64::from(FIXED_UINT) << 32 | u64::from(word)).to_be_bytes();
         }
-    }
+    });
 }
 
-fn number(out: &mut Writer, key: Key, fields: &Fields) {
-    if let Some(value) = fields.get(&key) {
-        out.str(key.name());
-        match key.ty() {
-            Type::Bool => out.bool(*value != 0),
-            Type::Uint | Type::Other => out.uint((*value).into()),
-        }
-    }
+/// A text of less than 32 bytes, as all of ours are.
+fn text(out: &mut FixedWriter<'_>, text: &str) {
+    out.put(&[0xa0 | text.len() as u8]);
+    out.put(text.as_bytes());
 }
 
-fn hash(out: &mut Writer, value: [u64; 2]) {
-    out.array(2);
-    value.into_iter().for_each(|half| out.uint(half));
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::msgpack::Writer;
+    use crate::metadata::schema::{Key, KeyScope};
+
+    #[test]
+    fn what_is_written_as_bytes_is_what_the_writer_writes() {
+        let written = |write: &dyn Fn(&mut Writer)| {
+            let mut out = Writer::default();
+            write(&mut out);
+            out.finish()
+        };
+        let head = |out: &mut Writer| {
+            out.map(2);
+            out.str("amdpal.version");
+            out.array(2);
+            out.uint(VERSION.0.into());
+            out.uint(VERSION.1.into());
+            out.str("amdpal.pipelines");
+            out.array(1);
+        };
+        assert_eq!(written(&head), HEAD);
+        assert_eq!(written(&|out| out.str(Key::Type.name())), TYPE);
+        let api_and_hash = |out: &mut Writer| {
+            out.str(Key::Api.name());
+            out.str("Vulkan");
+            out.str(Key::InternalPipelineHash.name());
+            out.array(2);
+        };
+        assert_eq!(written(&api_and_hash), API_AND_HASH);
+        assert_eq!(written(&|out| out.str(Key::Shaders.name())), SHADERS);
+        assert_eq!(written(&|out| out.str(Key::HardwareStages.name())), STAGES);
+        let registers = |out: &mut Writer| {
+            out.str(Key::Registers.name());
+            out.map(0x100);
+        };
+        assert_eq!(written(&registers), [REGISTERS, &[1, 0]].concat());
+        let names: Vec<&str> = Key::all().filter(|k| k.place() == KeyScope::Pipeline).map(Key::name).collect();
+        assert!(names.len() < 16 && names.iter().all(|name| name.len() < 32), "{names:?}");
+    }
 }

@@ -1,22 +1,22 @@
-//! What came of running a case again: who left what was expected, where the others differ, and what follows from that.
+//! Verdict on a replay: the implementations with the expected output, the differences of the others, and the cause.
 
 use crate::ir::interp::Writer;
 use serde::Serialize;
 use std::fmt;
 
-/// What an implementation left, against what was expected.
+/// Output of an implementation, compared with the expected one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// The same, within the bounds.
+    /// Equal within the bounds.
     Agrees,
-    /// Something else.
+    /// Different.
     Differs(Finding),
-    /// Nothing: why it did not run to its end.
+    /// No output: the reason why it did not finish.
     Fails(String),
 }
 
-/// Something that can be written.
+/// A result that a run can write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResultPlace {
@@ -37,58 +37,58 @@ pub enum ResultPlace {
     Stencil,
 }
 
-/// Where two differ, and how much.
+/// Location and size of a difference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// The first place that differs.
+    /// The first result that differs.
     pub place: ResultPlace,
-    /// Values in it that differ.
+    /// Number of values in it that differ.
     pub count: usize,
-    /// The first of them: byte, or of attachments x and y.
+    /// The first of them: byte offset, or x and y in attachments.
     pub at: Vec<usize>,
-    /// What is there.
+    /// Our values.
     pub ours: Vec<f64>,
-    /// What was expected there.
+    /// Expected values.
     pub expected: Vec<f64>,
-    /// How far they may be apart, where the interpreter knows.
+    /// Allowed difference; `None` if the interpreter does not know it.
     pub limit: Option<f64>,
-    /// Who wrote it, where the interpreter knows.
+    /// The invocation that wrote it; `None` if the interpreter does not know it.
     pub writer: Option<Writer>,
 }
 
-/// Where to look.
+/// Likely location of the bug.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// Nothing is wrong any more.
+    /// No failure any more.
     None,
-    /// The interpreter has what was expected, the whole pipeline has not: lowering, code generation, or the emulator.
+    /// The interpreter is right, the whole pipeline is wrong: lowering, code generation, or the emulator.
     CodeGeneration,
-    /// The interpreter has what was expected, a linked pipeline has not, and nobody ran the whole one.
+    /// The interpreter is right, a linked pipeline is wrong, and the whole one was not run.
     BelowFrontEnd,
-    /// The whole pipeline has what was expected, a linked one has not: glue, linker, or an early compile.
+    /// The whole pipeline is right, a linked one is wrong: glue, linker, or a separate compile.
     Linking,
-    /// Pipelines and interpreter agree with each other, and not with the judge: the front end, or the judge.
+    /// Interpreter and wrong routes agree, but not with the reference: the front end, or the reference.
     FrontEndOrJudge,
-    /// Nobody agrees with anybody.
+    /// The interpreter is wrong, and a wrong route differs from it.
     Several,
-    /// The interpreter has no answer, and every route is wrong.
+    /// The interpreter has no answer, and the whole pipeline is wrong or was not run.
     Unknown,
 }
 
-/// What came of a bundle.
+/// Result of running a bundle.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Replay {
     /// Each pipeline on the emulator.
     pub routes: Vec<(&'static str, Answer)>,
-    /// The interpreter, against the same.
+    /// The interpreter, against the same expectation.
     pub interpreter: Answer,
-    /// Where to look.
+    /// Likely location of the bug.
     pub cause: Cause,
 }
 
 impl Cause {
-    /// By who agrees with what is expected; `with_interpreter`: every route that does not agrees with the interpreter.
+    /// Derives the cause; `with_interpreter`: every wrong route agrees with the interpreter.
     pub(super) fn of(routes: &[(&str, Answer)], interpreter: &Answer, with_interpreter: bool) -> Self {
         let agrees = |answer: &Answer| *answer == Answer::Agrees;
         let whole = routes.iter().find(|(name, _)| *name == "whole").map(|(_, answer)| answer);
@@ -107,12 +107,12 @@ impl Cause {
 }
 
 impl Replay {
-    /// Every route left what was expected.
+    /// Whether every route gave the expected output.
     pub fn agrees(&self) -> bool {
         self.cause == Cause::None
     }
 
-    /// What makes two failures the same one: the cause, the routes and the place that differs, whatever the values.
+    /// Whether two failures have the same cause, routes and differing result, whatever the values.
     pub fn same_failure(&self, other: &Self) -> bool {
         let differs = |answer: &Answer| match answer {
             Answer::Agrees => None,
@@ -140,7 +140,7 @@ impl fmt::Display for Finding {
         let Self { place, count, at, ours, expected, limit, writer } = self;
         let number = |x: &[f64]| match x {
             [one] => one.to_string(),
-            // Texels have no more digits than a float of 32 bits.
+            // Texels have no more digits than an f32.
             several => format!("{:?}", several.iter().map(|x| *x as f32).collect::<Vec<_>>()),
         };
         let plural = if *count == 1 { "value" } else { "values" };

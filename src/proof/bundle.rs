@@ -1,16 +1,16 @@
-//! A case on disk, whole, so that it can be run again anywhere: a folder that `dovetail replay` takes.
+//! A complete case on disk that can be run again anywhere: a folder that `dovetail replay` takes.
 //!
 //! ```text
-//! bundle.toml                     who judged, what differed, seed, bounds, stages, tuning, versions     ([`Manifest`])
+//! bundle.toml                     reference, difference, seed, bounds, stages, tuning, versions         ([`Manifest`])
 //! compute.spv, vertex.spv, …      SPIR-V of each stage
 //! state.toml                      the pipeline's state, with specialization
-//! inputs.toml, inputs/N.bin       what is bound, and the grid or the draw; long contents stand beside it
-//! expected/setS-bindingB-E.bin    what the judge left in each binding that can be written
-//! expected/targetN.bin, depth.bin what it left in each attachment
+//! inputs.toml, inputs/N.bin       bound resources, and the grid or the draw; long contents in files of their own
+//! expected/setS-bindingB-E.bin    the reference's bytes of each binding that can be written
+//! expected/targetN.bin, depth.bin its bytes of each attachment
 //! ```
 //!
-//! A folder is there whole or not at all. To add a fact: a field of [`Manifest`] with a default; another meaning of an old
-//! one is another [`FORMAT`].
+//! A folder is complete or absent. To add a fact: a field of [`Manifest`] with a default; a new meaning of an old one
+//! needs a new [`FORMAT`].
 
 use super::driver::Outputs;
 use super::inputs_file;
@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 /// Version of the folder's format.
 pub const FORMAT: u32 = 1;
 
-/// What `bundle.toml` says.
+/// Contents of `bundle.toml`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
@@ -35,25 +35,25 @@ pub struct Manifest {
     pub format: u32,
     /// The case.
     pub name: String,
-    /// What its inputs were made from.
+    /// Seed of its inputs.
     pub seed: u64,
-    /// Who left what is expected: `lavapipe`, or `interpreter`.
+    /// Reference that gave the expected output: `lavapipe`, or `interpreter`.
     pub judge: String,
-    /// Ulps that any float may be off besides its bound.
+    /// Ulps by which any float may be off besides its bound.
     #[serde(default)]
     pub floor: f64,
-    /// Draws: pixels that may differ, for both round corners to a fraction of a pixel.
+    /// Draws: pixels that may differ, since both round vertices to a fraction of a pixel.
     #[serde(default)]
     pub edges: usize,
-    /// Routes that left something else, when it was saved.
+    /// Routes whose output differed when it was saved.
     #[serde(default)]
     pub failed: Vec<String>,
-    /// What differed then, in words.
+    /// Description of that difference.
     #[serde(default)]
     pub disagreement: String,
     /// Version of Dovetail that saved it.
     pub dovetail: String,
-    /// Compiler that the failing code came from.
+    /// Compiler of the failing code.
     pub compiler: CompilerId,
     /// GPU.
     pub target: GfxIp,
@@ -72,27 +72,27 @@ pub struct StageEntry {
     pub stage: Stage,
     /// Entry point.
     pub entry_point: String,
-    /// Lanes of a wave.
+    /// Wave size.
     pub wave: WaveSize,
 }
 
-/// A case with everything that it needs.
+/// A case with all its data.
 #[derive(Clone, Debug)]
 pub struct Bundle {
-    /// What it is.
+    /// Its description.
     pub manifest: Manifest,
     /// SPIR-V of each of its stages, in their order.
     pub modules: Vec<Module>,
     /// State of its pipeline.
     pub state: PipelineState,
-    /// What it is given.
+    /// Its inputs.
     pub inputs: Inputs,
-    /// What it should leave.
+    /// Its expected outputs.
     pub expected: Outputs,
 }
 
 impl Bundle {
-    /// Writes the folder `NAME-SEED` in `parent`, over what a former run left there; gives its path.
+    /// Writes the folder `NAME-SEED` in `parent`, replacing that of a former run; returns its path.
     ///
     /// # Errors
     /// Environment: files. Malformed: a number that TOML cannot hold.
@@ -105,7 +105,7 @@ impl Bundle {
         let partial = parent.join(format!(".{name}.{}", std::process::id()));
         remove(&partial).at(place)?;
         if let Err(e) = self.write(&partial) {
-            // Half a bundle is of no use, and a full disk has no room for it.
+            // Half a bundle is useless, and a full disk has no room for it.
             let _ = remove(&partial);
             return Err(e.at(place()));
         }
@@ -145,8 +145,7 @@ impl Bundle {
     /// Reads a folder.
     ///
     /// # Errors
-    /// Malformed, with the file's name: what is not as it should be. Unsupported: a later format. Environment: a file that
-    /// is not there.
+    /// Malformed, with the file's name: invalid contents. Unsupported: a later format. Environment: a missing file.
     pub fn load(folder: &Path) -> Result<Self> {
         let manifest: Manifest = read_toml(&folder.join("bundle.toml"))?;
         if manifest.format != FORMAT {
@@ -181,7 +180,7 @@ fn binding_file(b: &Binding) -> String {
     format!("set{}-binding{}-{}.bin", b.set, b.binding, b.element)
 }
 
-/// How many bytes a shader may have written to this; none where it cannot.
+/// Bytes of a resource that a shader may write; `None` if it cannot.
 pub(super) fn written_bytes(bound: &Bound) -> Option<usize> {
     bound.writable().map(|data| data.0.len())
 }

@@ -1,9 +1,9 @@
-//! One compute shader of a corpus: compiled in every way, run on inputs made from what it declares, and judged.
+//! One compute shader of a corpus: compiled by every route, run on inputs made from its declarations, and compared.
 //!
-//! Candidates of inputs are tried in turn until one proves something. The emulator tries first, since it is quick and its
-//! running to the end is to be shown in any case; the interpreter then says how far results may be apart. Where a driver
-//! leaves something else than the emulator, the interpreter runs at the driver's subgroup size: if that explains it, the
-//! result depends on the order or the number of invocations that run together, and the interpreter is the judge.
+//! Candidates of inputs are tried in turn until one proves something. The emulator tries first, since it is quick and
+//! has to finish in any case; the interpreter then gives the bounds of the results. If a driver differs from the
+//! emulator, the interpreter runs at the driver's subgroup size: if that explains it, the result depends on the order
+//! or the number of invocations that run together, and the interpreter is the reference.
 
 use super::contents::Choice;
 use super::declared::{Declared, instructions, opcode};
@@ -27,33 +27,33 @@ use rspirv::spirv::Op;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-/// The seeds that inputs come from.
+/// Seeds of the inputs.
 pub const SEEDS: [u64; 2] = [1, 2];
-/// Ulps that any float may be off besides its bound.
+/// Ulps by which any float may be off besides its bound.
 pub const FLOOR: f64 = 4.0;
-/// Time after which no other candidate is begun.
+/// Time after which no further candidate is begun.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Elements of a constant that Mesa compiles in reasonable time.
+/// Largest constant, in elements, that Mesa compiles in reasonable time.
 const LONGEST_TABLE: usize = 512;
 
-/// A shader and what it is given.
+/// A shader and its inputs.
 pub struct Case<'a> {
     /// SPIR-V.
     pub module: &'a Module,
     /// Entry point.
     pub entry: &'a str,
-    /// Specialization; what the module does not have is ignored.
+    /// Specialization; ids that the module lacks are ignored.
     pub spec: &'a [(u32, u64)],
     /// Candidates of inputs, the best first.
     pub choices: &'a [Choice],
 }
 
-/// How long runs may be.
+/// Limits of runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    /// Instructions of the interpreter, once a wave.
+    /// Instructions of the interpreter, each counted once per wave.
     pub interpreted: u64,
-    /// Instructions of the emulator, once a wave.
+    /// Instructions of the emulator, each counted once per wave.
     pub emulated: u64,
 }
 
@@ -63,38 +63,38 @@ impl Default for Budget {
     }
 }
 
-/// Who else has a say.
+/// Tools for a run.
 pub struct Tools<'a> {
-    /// Compiles.
+    /// Compiler.
     pub compiler: &'a dyn Compiler,
-    /// Runs SPIR-V.
+    /// Reference that runs SPIR-V.
     pub judge: &'a dyn Judge,
-    /// How long runs may be.
+    /// Limits of runs.
     pub budget: Budget,
-    /// Told of a disagreement: the inputs, what was left, by which route, and what should have been.
+    /// Called on a disagreement.
     pub on_difference: &'a dyn Fn(&Difference<'_>),
 }
 
-/// A disagreement, for whoever wants to keep it.
+/// A disagreement, for the caller to keep.
 #[derive(Debug)]
 pub struct Difference<'a> {
-    /// What was run on.
+    /// Inputs.
     pub inputs: &'a Inputs,
-    /// Its state.
+    /// Pipeline state.
     pub state: &'a PipelineState,
-    /// Lanes of a wave.
+    /// Wave size.
     pub wave: WaveSize,
     /// The seed.
     pub seed: u64,
-    /// The pipeline.
+    /// Name of the pipeline's route.
     pub route: &'a str,
-    /// What should have been left.
+    /// Expected output.
     pub expected: &'a [Vec<u8>],
-    /// In words.
+    /// Description.
     pub what: &'a str,
 }
 
-/// Says what becomes of a compute shader.
+/// Checks a compute shader.
 pub fn compute(case: &Case<'_>, tools: &Tools<'_>) -> Report {
     let began = Instant::now();
     let subject = Subject::new(case, tools);
@@ -107,7 +107,7 @@ pub fn compute(case: &Case<'_>, tools: &Tools<'_>) -> Report {
     report
 }
 
-/// Runs it and adds the time to what is spent on its kind.
+/// Runs it and adds the time to that of its kind.
 fn timed<T>(report: &mut Report, kind: usize, run: impl FnOnce() -> T) -> T {
     let began = Instant::now();
     let out = run();
@@ -115,7 +115,7 @@ fn timed<T>(report: &mut Report, kind: usize, run: impl FnOnce() -> T) -> T {
     out
 }
 
-/// A shader that is compiled.
+/// A compiled shader.
 struct Subject<'a> {
     case: &'a Case<'a>,
     tools: &'a Tools<'a>,
@@ -124,16 +124,16 @@ struct Subject<'a> {
     spec: Vec<(u32, u64, usize)>,
     wave: WaveSize,
     pipelines: Pipelines,
-    /// Why the driver could not run it; it is not asked again.
+    /// Reason why the driver could not run it; it is not asked again.
     refused: RefCell<Option<String>>,
 }
 
-/// What every pipeline left, for each seed.
+/// Output of every pipeline for one seed.
 struct Ran {
     inputs: Inputs,
-    /// By route.
+    /// Bindings by route.
     results: Vec<Vec<Vec<u8>>>,
-    /// Of the last route.
+    /// Instruction count of the last route.
     instructions: u64,
 }
 
@@ -184,7 +184,7 @@ impl<'a> Subject<'a> {
             match self.try_choice(choice, &mut report) {
                 Ok(()) => return report,
                 Err((fate, why)) => {
-                    // What was cut with one choice and ran with another has run.
+                    // A shader that was cut with one choice but ran with another has run.
                     if fate == Fate::Differs || fate == Fate::NotRun {
                         (report.fate, report.reason) = (fate, why);
                         return report;
@@ -200,7 +200,7 @@ impl<'a> Subject<'a> {
         report
     }
 
-    /// Runs one candidate through everybody.
+    /// Runs one candidate by every route.
     fn try_choice(&self, choice: &Choice, report: &mut Report) -> Result<(), (Fate, String)> {
         let nothing = |e: Error| (Fate::ProvesNothing, e.to_string());
         let mut runs = Vec::new();
@@ -216,7 +216,7 @@ impl<'a> Subject<'a> {
         if results.windows(2).all(|pair| pair[0] == pair[1]) {
             return Err((Fate::ProvesNothing, "two seeds give the same".into()));
         }
-        // It takes about as many instructions, each a hundred times as long.
+        // The interpreter needs about as many instructions, each a hundred times as slow.
         let most = runs.iter().map(|r| r.instructions).max().unwrap_or(0);
         if most > self.tools.budget.interpreted {
             return Err((Fate::ProvesNothing, format!("too long for the interpreter: {most} instructions")));
@@ -259,7 +259,7 @@ impl<'a> Subject<'a> {
         Options { subgroup_size: lanes, limit: self.tools.budget.interpreted, ..Options::default() }
     }
 
-    /// Judges what the pipelines left; says why, if the driver had no say.
+    /// Compares the pipelines' outputs; returns the reason if the driver was not used.
     fn judge(&self, seed: u64, ran: &Ran, report: &mut Report) -> Result<(Verdict, Option<String>), (Fate, String)> {
         let nothing = |e: Error| (Fate::ProvesNothing, e.to_string());
         let Ran { inputs, results, .. } = ran;
@@ -287,7 +287,7 @@ impl<'a> Subject<'a> {
             let options = Options { shadow: true, ..self.options(self.tools.judge.subgroup_size()) };
             let other = self.again(options, inputs, report)?;
             let left = bytes_of(&other).map_err(nothing)?;
-            // At the driver's size it may read what nobody wrote.
+            // At the driver's size it may read uninitialized memory.
             let doubts = |known: &[_], left: &[_]| judge(FLOOR, inputs, known, left, left).map_or(0, |v| v.uncertain);
             if judge(FLOOR, inputs, &known, &left, &own).is_err() || doubts(&other, &left) > doubts(&known, &own) {
                 why = Some("depends on which invocations run together".into());
@@ -323,7 +323,7 @@ impl<'a> Subject<'a> {
         Ok((verdict, why))
     }
 
-    /// The interpreter, asked once more.
+    /// Runs the interpreter once more.
     fn again(
         &self,
         options: Options,
@@ -333,7 +333,7 @@ impl<'a> Subject<'a> {
         timed(report, 2, || self.interpret(inputs, options)).map_err(|e| (Fate::ProvesNothing, e.to_string()))
     }
 
-    /// What the driver leaves, or why it is not asked.
+    /// Output of the driver, or the reason why it was not asked.
     fn driver(&self, inputs: &Inputs) -> Result<Vec<Vec<u8>>, String> {
         if let Some(why) = self.refused.borrow().as_ref() {
             return Err(why.clone());
@@ -359,7 +359,7 @@ fn changes(inputs: &Inputs, results: &[Vec<u8>]) -> Vec<Vec<u8>> {
     inputs.bindings.iter().zip(results).map(of).collect()
 }
 
-/// Why a driver is not asked about a module: its longest constant, if it is longer than drivers like.
+/// Reason to skip the driver for a module: a constant that is too long.
 fn long_table(module: &[u8]) -> Option<String> {
     let declared = instructions(module).take_while(|words| opcode(words) != Op::Function as u32);
     let constants = declared.filter(|words| opcode(words) == Op::ConstantComposite as u32);

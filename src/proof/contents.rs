@@ -1,5 +1,5 @@
-//! Contents for the resources and push constants of a shader that nobody made inputs for, by the types that it declares:
-//! floats of modest size, small integers, any bytes; sizes in push constants as a [`Choice`] has them.
+//! Contents for resources and push constants of a shader without given inputs, by its declared types: floats of modest
+//! size, small integers, any bytes; sizes in push constants as in a [`Choice`].
 
 use super::declared::Declared;
 use super::images;
@@ -13,28 +13,28 @@ use rspirv::spirv::Op;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// Bytes that a uniform buffer gets at most.
+/// Largest size of a uniform buffer in bytes.
 const UNIFORM: usize = 1 << 14;
-/// Elements of an array of descriptors that nobody gave a length.
+/// Elements of an array of descriptors without a length.
 const RUNTIME_ARRAY: u32 = 4;
 
-/// What types do not say of a shader's inputs: one of several candidates.
+/// Facts on a shader's inputs beyond its types: one of several candidates.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Choice {
-    /// Workgroups.
+    /// Workgroups per dimension.
     pub grid: [u32; 3],
-    /// What integers in push constants may be, besides those that `push` says.
+    /// Candidate values of integers in push constants, besides those of `push`.
     pub numbers: Vec<u32>,
     /// Push constants, dword by dword.
     pub push: Vec<Dword>,
     /// Members of push constants by their debug names.
     pub names: BTreeMap<String, Dword>,
-    /// Integers of 32 bits in buffers are below this.
+    /// Exclusive bound of 32-bit integers in buffers.
     pub below: u32,
-    /// Bytes are from the first to the last of these; pairs of bytes likewise, each.
+    /// Inclusive range of 8-bit integers, and of each byte of a 16-bit integer.
     pub bytes: [u8; 2],
-    /// Bytes of a storage buffer.
+    /// Storage buffer size in bytes.
     pub buffer: usize,
 }
 
@@ -52,7 +52,7 @@ impl Default for Choice {
     }
 }
 
-/// A dword as a number that is written with a point or without.
+/// A dword as a number with or without decimal point.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Dword {
@@ -71,18 +71,18 @@ impl Dword {
     }
 }
 
-/// What is being filled.
+/// State of a fill.
 #[derive(Clone, Copy)]
 struct Filling<'a> {
     choice: &'a Choice,
     /// Push constants hold sizes.
     push: bool,
-    /// Integers are part of a packed block of numbers: any bits.
+    /// Integers are part of a packed block: any bits.
     packed: bool,
 }
 
 impl Declared {
-    /// Inputs for a shader of it, from a seed.
+    /// Inputs for a shader of this module, from a seed.
     ///
     /// # Errors
     /// Unsupported: a kind of resource without contents.
@@ -154,7 +154,7 @@ impl Declared {
         Ok(Bytes(data))
     }
 
-    /// How well a type says what its numbers are, where several look at the same bytes: by floats in it, then by bytes.
+    /// Rank of a type among several on the same bytes: by floats in it, then by bytes.
     fn floats(&self, ty: u32) -> u32 {
         match self.opcode(ty) {
             Op::TypeFloat => 4,
@@ -165,7 +165,7 @@ impl Declared {
         }
     }
 
-    /// Where floats of 32 bits stand in a structure.
+    /// Offsets of 32-bit floats in a structure.
     fn float_offsets(&self, ty: u32, at: usize) -> Vec<usize> {
         match self.opcode(ty) {
             Op::TypeFloat => vec![at],
@@ -186,7 +186,7 @@ impl Declared {
         self.image(ty).is_some_and(|image| self.is_integer(image.sampled))
     }
 
-    /// Fills as much of a value as there is room for; gives its bytes.
+    /// Fills a value as far as there is room; returns its bytes.
     fn fill(&self, to: &mut [u8], ty: u32, random: &mut Random, place: Filling<'_>) -> usize {
         let mut put = |value: u64, bytes: usize| {
             to.iter_mut().zip(value.to_le_bytes()).take(bytes).for_each(|(to, from)| *to = from);
@@ -219,7 +219,7 @@ impl Declared {
                 };
                 put(value, bytes)
             }
-            // An address, which the pointers of the inputs say.
+            // An address; the pointers of the inputs give its value.
             Op::TypePointer => put(0, 8),
             Op::TypeVector | Op::TypeMatrix => {
                 let mut at = 0;
@@ -241,7 +241,7 @@ impl Declared {
             }
             Op::TypeStruct => {
                 let count = self.operands(ty);
-                // A scale beside the integers: they are parts of numbers themselves.
+                // Integers beside a float scale are packed numbers.
                 let members = (0..count).map(|n| self.operand(ty, n));
                 let packed = place.packed || (count > 1 && members.clone().any(|m| self.floats(m) != 0));
                 let mut end = 0;

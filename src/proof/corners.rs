@@ -1,9 +1,9 @@
-//! Corners on the screen, and how far correct drivers may have them apart.
+//! Screen-space vertices, and how far apart correct drivers may put them.
 
-/// Corners may be rounded to the nearest 1/256 of a pixel, or not.
+/// Rounding unit of vertices in pixels; drivers may round to it or not.
 const ROUNDED: f64 = 1.0 / 256.0;
 
-/// How far rounding may move a number that is itself off by so much.
+/// Largest shift of a number by rounding, if it is itself off by up to `off`.
 fn moved(n: f64, off: f64) -> f64 {
     let away = (n - (n / ROUNDED).round() * ROUNDED).abs();
     if away + off < ROUNDED / 2.0 { away + off } else { ROUNDED / 2.0 + off }
@@ -12,26 +12,26 @@ fn moved(n: f64, off: f64) -> f64 {
 /// A vertex on the screen.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Corner {
-    /// Place in pixels.
+    /// Position in pixels.
     pub at: [f64; 2],
-    /// How far it may be off, in pixels.
+    /// Error bound in pixels.
     pub off: f64,
-    /// Depth, and how far that may be off.
+    /// Depth, and its error bound.
     pub depth: (f64, f64),
-    /// w of the position.
+    /// w of the clip-space position.
     pub w: f64,
-    /// How far that may be off, relative to it.
+    /// Relative error bound of w.
     pub w_off: f64,
-    /// It is inside of what is drawn onto.
+    /// It is inside the attachments.
     pub inside: bool,
-    /// Pixels of an edge, if it is a point.
+    /// Edge length in pixels, if it is a point.
     pub size: f64,
-    /// How far that may be off.
+    /// Error bound of that.
     pub size_off: f64,
 }
 
 impl Corner {
-    /// The place of a position in clip space, of which each number may be off.
+    /// Vertex of a clip-space position; each number comes with its error bound.
     pub fn new([x, y, z, w]: [(f64, f64); 4], size: (f64, f64), extent: [u32; 2]) -> Self {
         let w_off = w.1 / w.0.abs();
         let project = |(v, off): (f64, f64)| (v / w.0, off / w.0.abs() + (v / w.0).abs() * (w_off + 2f64.powi(-22)));
@@ -51,18 +51,18 @@ impl Corner {
         }
     }
 
-    /// The corners of the square that a point is.
+    /// The corners of a point's square.
     pub fn square(&self) -> [[f64; 2]; 4] {
         let half = self.size / 2.0;
         [[-half, -half], [half, -half], [half, half], [-half, half]].map(|[x, y]| [self.at[0] + x, self.at[1] + y])
     }
 
-    /// How far an edge of that square may be off, in pixels: it is rounded, or made of a centre and a size that are.
+    /// Error bound of an edge of that square in pixels: it is rounded, or made of a rounded centre and size.
     pub fn square_off(&self) -> f64 {
         self.off.max(ROUNDED / 2.0) + ROUNDED / 4.0 + self.size_off / 2.0
     }
 
-    /// Whether the square may reach a column (axis 0) or a row (1) of pixels; that of a point without a place may be anywhere.
+    /// Whether the square may reach a column (axis 0) or a row (1) of pixels; true if the position is NaN.
     pub fn may_cover(&self, pixel: u32, axis: usize) -> bool {
         let square = self.square();
         let n = f64::from(pixel) + 0.5;
@@ -72,7 +72,7 @@ impl Corner {
     }
 }
 
-/// Whether a place is nearer than so much to the line between two corners, or to all of the line through them.
+/// Whether a point is within `slack` of the line between two vertices, or of the infinite line.
 pub(super) fn near(place: [f64; 2], [from, to]: [[f64; 2]; 2], slack: f64, endless: bool) -> bool {
     let [dx, dy] = [to[0] - from[0], to[1] - from[1]];
     let [px, py] = [place[0] - from[0], place[1] - from[1]];
@@ -80,7 +80,7 @@ pub(super) fn near(place: [f64; 2], [from, to]: [[f64; 2]; 2], slack: f64, endle
     let along = if length == 0.0 { 0.0 } else { (px * dx + py * dy) / (length * length) };
     let along = if endless { along } else { along.clamp(0.0, 1.0) };
     let distance = (px - along * dx).hypot(py - along * dy);
-    // A corner without a place is near to everything.
+    // A vertex with NaN is near to everything.
     distance <= slack || distance.is_nan()
 }
 

@@ -1,5 +1,5 @@
-//! Values on their way through the fixed parts of a draw, as the interpreter knows them: out of vertex buffers, from stage
-//! to stage, and into attachments.
+//! Values in the fixed functions of a draw, as the interpreter knows them: from vertex buffers, between stages, and to
+//! attachments.
 
 use crate::emu::NamedFormat;
 use crate::error::Result;
@@ -7,7 +7,7 @@ use crate::ir::interp::{Invocation, Shadow, Texel, decode, encode};
 use crate::ir::{Bits, NumericKind, Op, OutputSlot, Shader};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A value, and how far it may be off.
+/// A value, and its error bound.
 pub(super) fn number((bits, shadow): (u64, Shadow)) -> (f64, f64) {
     if shadow.is_float() { (shadow.value, shadow.bound) } else { (decode(bits, Bits::B32), 0.0) }
 }
@@ -35,7 +35,7 @@ pub(super) fn texel(format: &str, data: &[u8]) -> Result<[u64; 4]> {
     Ok(data.get(..format.format.bytes()).map_or([0; 4], |texel| format.decode(texel).map(u64::from)))
 }
 
-/// Outputs of 16 bits as the 32 that they cross to the next stage with.
+/// Widens 16-bit outputs to the 32 bits that are passed to the next stage.
 pub(super) fn widen_outputs(shader: &Shader, invocations: &mut [Invocation]) {
     let mut narrow: BTreeMap<OutputSlot, NumericKind> = BTreeMap::new();
     for inst in shader.live_insts() {
@@ -56,7 +56,7 @@ pub(super) fn widen_outputs(shader: &Shader, invocations: &mut [Invocation]) {
     }
 }
 
-/// Inputs of 16 bits, which come as 32: a float is rounded once more, whichever way.
+/// Narrows 16-bit inputs, which come as 32 bits: a float is rounded once more, in any direction.
 pub(super) fn narrow_inputs(shader: &Shader, invocations: &mut [Invocation]) {
     let mut narrow: BTreeSet<(u32, u8)> = BTreeSet::new();
     for inst in shader.live_insts() {
@@ -83,7 +83,7 @@ pub(super) fn narrow_inputs(shader: &Shader, invocations: &mut [Invocation]) {
     }
 }
 
-/// What [`Blend::PRODUCT`] leaves, in any precision from the attachment's own on.
+/// Result of [`Blend::PRODUCT`], in any precision from the attachment's own up.
 pub(super) fn product(format: &NamedFormat, [first, second]: [Texel; 2]) -> Texel {
     let mut out = ([0; 4], [Shadow::UNCERTAIN; 4]);
     for channel in 0..4 {

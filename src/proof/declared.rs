@@ -1,4 +1,4 @@
-//! What a module declares of its interface: types, variables and where they are bound, whatever its functions hold.
+//! Interface declarations of a module: types, variables and their bindings, whatever its functions contain.
 
 use crate::error::{Error, Result};
 use crate::ir::Resource;
@@ -6,24 +6,24 @@ use rspirv::dr::{self, Instruction, Operand};
 use rspirv::spirv::{Decoration, Dim, ImageFormat, Op, StorageClass};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a module declares.
+/// Declarations of a module.
 pub struct Declared {
     types: BTreeMap<u32, Instruction>,
     variables: Vec<Variable>,
     decorations: BTreeMap<(u32, Decoration), u32>,
     members: BTreeMap<(u32, u32), u32>,
     names: BTreeMap<(u32, u32), String>,
-    /// Of matrices in a structure's member: bytes from one column to the next, or from row to row.
+    /// Matrix stride of a structure's member, in bytes.
     strides: BTreeMap<(u32, u32), u32>,
-    /// Members whose matrices lie row by row.
+    /// Members with row-major matrices.
     rows: BTreeSet<(u32, u32)>,
-    /// Variables that say that their memory is reached through no other.
+    /// Variables declared `Restrict`.
     restrict: BTreeSet<u32>,
-    /// Types of pointers that functions make of numbers.
+    /// Pointer types that functions make from integers.
     converted: BTreeSet<u32>,
 }
 
-/// A variable outside of functions.
+/// A variable outside functions.
 #[derive(Clone, Copy, Debug)]
 struct Variable {
     id: u32,
@@ -34,7 +34,7 @@ struct Variable {
 /// An image type.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ImageType {
-    /// Type of a texel's components.
+    /// Component type of a texel.
     pub sampled: u32,
     pub dim: Dim,
     pub depth: bool,
@@ -44,7 +44,7 @@ pub(super) struct ImageType {
 }
 
 impl ImageType {
-    /// Samples of a texel that an image of it gets.
+    /// Samples per texel of an image of this type.
     pub fn samples(self) -> u32 {
         if self.multisampled { 4 } else { 1 }
     }
@@ -54,9 +54,9 @@ impl Declared {
     /// Reads a module.
     ///
     /// # Errors
-    /// Malformed: declarations that cannot be read.
+    /// Malformed: unreadable declarations.
     pub fn new(module: &[u8]) -> Result<Self> {
-        // Of what is cast, only pointers count.
+        // Of casts, only those to pointers count.
         let makes_pointers = [Op::ConvertUToPtr, Op::Bitcast].map(|op| op as u32);
         let converted = instructions(module).filter(|words| makes_pointers.contains(&opcode(words)));
         let converted = converted.filter_map(|words| words.get(1).copied()).collect();
@@ -121,7 +121,7 @@ impl Declared {
         Ok(Self { types, variables, decorations, members, names, strides, rows, restrict, converted })
     }
 
-    /// Of the variables at a resource's place, what each points to (of an array of descriptors, one of them).
+    /// Pointee of each variable at a resource's binding (for an array of descriptors, the element).
     pub(super) fn bound_at(&self, resource: &Resource) -> Vec<u32> {
         let here = |v: &&Variable| {
             let decoration = |d| self.decorations.get(&(v.id, d)).copied();
@@ -131,7 +131,7 @@ impl Declared {
         self.variables.iter().filter(here).map(|v| self.pointee(v.pointer)).collect()
     }
 
-    /// Sets and bindings of which several variables are, one of them declared to be the only way to its memory.
+    /// Sets and bindings with several variables, one of them declared `Restrict`.
     pub(super) fn restricted(&self) -> BTreeSet<(u32, u32)> {
         let place = |v: &Variable| {
             let decoration = |d| self.decorations.get(&(v.id, d)).copied();
@@ -148,12 +148,12 @@ impl Declared {
         Some(self.pointee(block.pointer))
     }
 
-    /// What the pointers point to that functions make of numbers.
+    /// Pointees of the pointers that functions make from integers.
     pub(super) fn converted(&self) -> impl Iterator<Item = u32> {
         self.converted.iter().filter(|ty| self.opcode(**ty) == Op::TypePointer).map(|ty| self.operand(*ty, 1))
     }
 
-    /// An operand of a type's declaration that is an id or a number; 0 if there is none.
+    /// An operand of a type's declaration that is an id or a number; 0 if missing.
     pub(super) fn operand(&self, ty: u32, n: usize) -> u32 {
         match self.types.get(&ty).and_then(|inst| inst.operands.get(n)) {
             Some(Operand::IdRef(x) | Operand::LiteralBit32(x)) => *x,
@@ -161,12 +161,12 @@ impl Declared {
         }
     }
 
-    /// How many operands it has: of a structure its members.
+    /// Number of operands; for a structure, of members.
     pub(super) fn operands(&self, ty: u32) -> usize {
         self.types.get(&ty).map_or(0, |inst| inst.operands.len())
     }
 
-    /// What declares it.
+    /// Opcode of its declaration.
     pub(super) fn opcode(&self, ty: u32) -> Op {
         self.types.get(&ty).map_or(Op::Nop, |inst| inst.class.opcode)
     }
@@ -181,7 +181,7 @@ impl Declared {
         self.members.get(&(ty, member)).map(|n| *n as usize)
     }
 
-    /// Stride of the matrices in a structure's member, and whether they lie row by row.
+    /// Stride of the matrices in a structure's member, and whether they are row-major.
     pub(super) fn matrix_layout(&self, ty: u32, member: u32) -> (Option<usize>, bool) {
         (self.strides.get(&(ty, member)).map(|n| *n as usize), self.rows.contains(&(ty, member)))
     }
@@ -191,7 +191,7 @@ impl Declared {
         self.names.get(&(ty, member)).map(String::as_str)
     }
 
-    /// The image type that a type is, or has in it.
+    /// The image type that a type is or contains.
     pub(super) fn image(&self, ty: u32) -> Option<ImageType> {
         let inst = self.types.get(&ty)?;
         match (inst.class.opcode, inst.operands.as_slice()) {
@@ -229,7 +229,7 @@ impl Declared {
     }
 }
 
-/// The instructions of a module, word by word.
+/// The instructions of a module, as words.
 pub(super) fn instructions(module: &[u8]) -> impl Iterator<Item = Vec<u32>> {
     let words = |bytes: &[u8]| bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect::<Vec<_>>();
     let mut rest = module.get(20..).unwrap_or_default();
@@ -246,10 +246,10 @@ pub(super) fn opcode(words: &[u32]) -> u32 {
     words.first().map_or(0, |word| word & 0xffff)
 }
 
-/// A module without capabilities and functions, whose words may be newer than the reader.
+/// A module without capabilities and functions: a reader may not know those of newer versions.
 fn declarations(module: &[u8]) -> Vec<u8> {
     let kept = instructions(module).take_while(|words| opcode(words) != Op::Function as u32).filter(|words| {
-        // The reader knows it inside of functions only.
+        // The reader knows `ExecutionModeId` only inside functions.
         opcode(words) != Op::Capability as u32 && opcode(words) != Op::ExecutionModeId as u32
     });
     let head = module.get(..20).unwrap_or_default().to_vec();

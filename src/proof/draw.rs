@@ -1,12 +1,12 @@
-//! Judges a pair of shaders: translated, compiled in every way, drawn by the emulator and by the judge, and compared.
+//! Checks a pair of shaders: translated, compiled by every route, drawn by emulator and reference, and compared.
 //!
 //! ```text
 //! vertex, fragment ─> state, pipelines ─┐
-//! scenes, by rank ──────────────────────┴─> drawn by the interpreter (bounds), the judge, and each pipeline ─> Report
+//! scenes, by rank ──────────────────────┴─> drawn by the interpreter (bounds), reference, each pipeline ─> Report
 //! ```
 //!
-//! Two seeds are drawn onto floats, and the second once more onto bytes. Where a scene proves nothing the next is taken; so
-//! is where the judges do not agree with each other. If they do so on no scene whose edges stand still, that is told.
+//! Two seeds are drawn onto floats, and the second once more onto bytes. If a scene proves nothing, or interpreter and
+//! reference disagree, the next is tried. If they agree on no scene with stable edges, that is reported.
 
 use super::compute::{Difference, FLOOR, SEEDS, Tools};
 use super::declared::Declared;
@@ -29,16 +29,16 @@ use crate::state::{PipelineState, SpecializationEntry, VkFormat};
 use crate::target::Stage;
 use crate::template;
 
-/// Scenes that are tried until one proves something.
+/// Number of scenes tried until one proves something.
 const TRIES: usize = 6;
-/// The share of values that must be alike where the interpreter's bounds are too wide to say it.
+/// Share of values that must be alike where the interpreter's bounds are too wide.
 const ALIKE: f64 = 0.97;
-/// The share of doubtful values below which a scene is taken without looking for a better one.
+/// Share of doubtful values below which a scene is accepted at once.
 const CERTAIN: f64 = 0.05;
-/// Pixels that must be drawn.
+/// Minimum of pixels drawn.
 const PIXELS: usize = 50;
 
-/// Says what becomes of a vertex shader and a fragment shader that are made for each other.
+/// Checks a vertex shader and a fragment shader that belong together.
 pub fn pair(vertex: &Spirv<'_>, fragment: &Spirv<'_>, tools: &Tools<'_>) -> Report {
     match Pair::new(vertex, fragment) {
         Ok(pair) => pair.report(tools),
@@ -53,24 +53,24 @@ struct Pair<'a> {
     state: PipelineState,
 }
 
-/// What one scene showed.
+/// Result of one scene.
 struct Shown {
     verdict: Verdict,
-    /// What the whole pipeline left, for the seeds to be told apart.
+    /// Output of the whole pipeline, to tell seeds apart.
     left: Vec<Vec<u8>>,
-    /// Pixels that were drawn.
+    /// Pixels drawn.
     pixels: usize,
-    /// Values that are alike whatever their bound, of how many.
+    /// Values that are alike whatever their bound, and their total.
     alike: (usize, usize),
-    /// Why the driver had no say, if so.
+    /// Reason if the driver was not used.
     without_driver: Option<String>,
 }
 
-/// What came of a scene that shows nothing.
+/// A scene that shows nothing.
 struct Failed {
     fate: Fate,
     why: String,
-    /// The judges do not agree with each other.
+    /// Interpreter and reference disagree.
     dispute: Option<Box<Dispute>>,
 }
 
@@ -80,7 +80,7 @@ impl From<(Fate, String)> for Failed {
     }
 }
 
-/// What somebody left of a scene, and what should have been.
+/// A differing output of a scene, and the expected one.
 struct Dispute {
     inputs: Inputs,
     precise: bool,
@@ -152,7 +152,7 @@ impl<'a> Pair<'a> {
                         (fate, why)
                     }
                 };
-                // What was cut with one scene and ran with another has run.
+                // A pair that was cut in one scene but ran in another has run.
                 if !report.ran || fate != Fate::Cut {
                     (report.fate, report.reason) = (fate, why);
                 }
@@ -189,7 +189,7 @@ impl<'a> Pair<'a> {
         });
     }
 
-    /// The scenes of which most is known for certain; those whose edges stand still come first.
+    /// The scenes with the most certain values; those with stable edges first.
     fn promising(&self, all: Vec<Candidate>, tools: &Tools<'_>) -> Vec<Candidate> {
         let (mut good, mut others) = (Vec::new(), Vec::new());
         for candidate in all {
@@ -214,8 +214,13 @@ impl<'a> Pair<'a> {
     }
 
     fn interpret(&self, inputs: &Inputs, tools: &Tools<'_>) -> Result<Drawn> {
+        self.interpret_in(false, inputs, tools)
+    }
+
+    /// The interpreter's result, with the invocations of a wave in order or in the opposite order.
+    fn interpret_in(&self, backwards: bool, inputs: &Inputs, tools: &Tools<'_>) -> Result<Drawn> {
         let limit = tools.budget.interpreted;
-        let options = Options { subgroup_size: 32, shadow: true, limit, ..Default::default() };
+        let options = Options { subgroup_size: 32, shadow: true, limit, backwards };
         let [vertex, fragment] = &self.parts;
         interpreted_draw(&vertex.ir, Some(&fragment.ir), &self.state.vertex, inputs, options)
     }
@@ -240,7 +245,7 @@ impl<'a> Pair<'a> {
         Pipelines::new(shaders.collect(), state, compiler)
     }
 
-    /// Draws some scenes in every way.
+    /// Draws scenes by every route.
     fn draw_all(
         &self,
         scenes: &[(&Pipelines, &Inputs, u64)],
@@ -263,7 +268,7 @@ impl<'a> Pair<'a> {
         let too_few = (pixels < PIXELS).then(|| format!("draws {pixels} pixels"));
         let certain = Verdict { loose: 0, uncertain: 0, ..sum.clone() };
         let nothing = match proves_nothing(&sum, &left).or(too_few.clone()) {
-            // What the interpreter's bounds leave open is not left open by chance.
+            // Where those bounds are too wide, the driver's values may agree by a plain bound.
             Some(why)
                 if without_driver.is_none()
                     && too_few.or(proves_nothing(&certain, &left)).is_none()
@@ -323,6 +328,12 @@ impl<'a> Pair<'a> {
             },
             Err(why) => (own.clone(), Some(why)),
         };
+        if differs(&theirs) {
+            let backwards = self.interpret_in(true, inputs, tools).map_err(nothing)?;
+            if compare(&drawn, inputs, &self::own(&backwards).map_err(nothing)?, &own).is_err() {
+                return Err((Fate::ProvesNothing, "depends on the order of invocations".into()).into());
+            }
+        }
         let mut verdict = Verdict::default();
         for (route, ours) in &runs {
             verdict = compare(&drawn, inputs, ours, &theirs).map_err(|why| {
@@ -382,7 +393,7 @@ fn outputs(ran: Outcome) -> Outputs {
     Outputs { bindings: ran.bindings, targets, depth, stencil }
 }
 
-/// What the interpreter itself says.
+/// The interpreter's own outputs.
 fn own(drawn: &Drawn) -> Result<Outputs> {
     let targets = drawn.targets.iter().map(Known::bytes).collect::<Result<_>>()?;
     let depth = drawn.depth.as_ref().map_or(Ok(Vec::new()), Known::bytes)?;
@@ -390,7 +401,7 @@ fn own(drawn: &Drawn) -> Result<Outputs> {
     Ok(Outputs { bindings: bytes_of(&drawn.bindings)?, targets, depth, stencil })
 }
 
-/// Compares what two left of a draw.
+/// Compares two outputs of a draw.
 fn compare(drawn: &Drawn, inputs: &Inputs, ours: &Outputs, theirs: &Outputs) -> Result<Verdict, String> {
     let width = inputs.draw.as_ref().map_or(1, |draw| draw.extent[0] as usize);
     let mut sum = judge(FLOOR, inputs, &drawn.bindings, &ours.bindings, &theirs.bindings).map_err(|d| d.to_string())?;
@@ -414,7 +425,7 @@ fn compare(drawn: &Drawn, inputs: &Inputs, ours: &Outputs, theirs: &Outputs) -> 
                 first.limit
             ));
         }
-        // Depth follows from the vertices alone: it counts only where there is nothing else.
+        // Depth follows from the vertices alone: it counts only if there is nothing else.
         if name != "depth" || drawn.targets.is_empty() {
             sum.add(&verdict);
         }

@@ -1,9 +1,9 @@
-//! A draw by the interpreter: what each pixel of the attachments should hold, and how far correct drivers may be off.
+//! A draw by the interpreter: expected contents of each pixel of the attachments, and error bounds of correct drivers.
 //!
-//! Vertices and quads are the interpreter's; what lies between them is [`draw`]'s, the same as the emulator's. Corners may
-//! be rounded to a fraction of a pixel or not, so an interpolated value is uncertain by what it changes over that fraction,
-//! and a pixel whose centre is as near to an edge is an *edge*: it may be covered or not, and nothing is judged there.
-//! Only draws where every fragment replaces what was there: depth that always passes, and no blending but
+//! Vertices and quads are the interpreter's; the stages between them are [`draw`]'s, the same as the emulator's.
+//! Vertices may be rounded to a fraction of a pixel or not, so an interpolated value is uncertain by its change over
+//! that fraction, and a pixel whose centre is that near to an edge is an *edge*: it may be covered or not, and is not
+//! compared. Only draws where every fragment replaces the old value: depth that always passes, and no blending but
 //! [`Blend::PRODUCT`].
 
 use super::corners::{Corner, near};
@@ -18,7 +18,7 @@ use crate::ir::{Bits, BuiltIn, Interp, Op, OutputSlot, Shader};
 use crate::state::{VertexInputState, VertexRate};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the interpreter makes of a draw.
+/// The interpreter's result of a draw.
 #[derive(Clone, Debug)]
 pub struct Drawn {
     /// Colour attachments, in the order of the draw's targets.
@@ -31,18 +31,18 @@ pub struct Drawn {
     pub bindings: Vec<Option<Known>>,
     /// Pixels that a primitive covers.
     pub pixels: usize,
-    /// Pixels of which it is uncertain what is drawn there: at an edge, or where a shader may go either way.
+    /// Pixels with uncertain contents: at an edge, or where a shader's branch is uncertain.
     pub edges: usize,
-    /// Corners of primitives that are outside of the screen.
+    /// Vertices of primitives outside the screen.
     pub outside: usize,
-    /// Outputs of vertices that may be anything.
+    /// Undefined outputs of vertices.
     pub vague: usize,
 }
 
-/// Interprets a draw; without a fragment shader only what is covered is known.
+/// Interprets a draw; without a fragment shader only coverage is known.
 ///
 /// # Errors
-/// What the interpreter does not have, its instruction limit, or inputs that are none.
+/// A feature that the interpreter lacks, its instruction limit, or invalid inputs.
 pub fn interpreted_draw(
     vertex: &Shader,
     fragment: Option<&Shader>,
@@ -56,7 +56,7 @@ pub fn interpreted_draw(
     run.drawn(inputs)
 }
 
-/// What the interpreter makes of the vertices of a draw that is not indexed, and of one instance.
+/// The interpreter's vertices of one instance of a non-indexed draw.
 ///
 /// # Errors
 /// As [`interpreted_draw`].
@@ -78,18 +78,18 @@ pub(super) fn interpreted_corners(
     Ok(Corners { all: (0..run.vertices.len()).map(|n| run.corner(n)).collect(), cut, vague: run.vague })
 }
 
-/// The vertices of a draw on the screen.
+/// The screen-space vertices of a draw.
 #[derive(Debug)]
 pub(super) struct Corners {
-    /// Each.
+    /// All vertices.
     pub all: Vec<Corner>,
-    /// Distances from planes that cut something off.
+    /// Number of clip or cull distances that cut something off.
     pub cut: usize,
-    /// Outputs that may be anything.
+    /// Number of undefined outputs.
     pub vague: usize,
 }
 
-/// What is known of a pixel.
+/// Known contents of a pixel.
 #[derive(Clone, Debug, Default)]
 struct Shaded {
     colors: BTreeMap<u32, Texel>,
@@ -154,7 +154,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// What the fixed part loads for a vertex.
+    /// Inputs that the fixed function loads for a vertex.
     fn fetch(&self, id: &VertexId) -> Result<Invocation> {
         let mut out = Invocation::default();
         let index = u64::from(self.command.first_vertex.wrapping_add(id.vertex));
@@ -201,7 +201,7 @@ impl<'a> Run<'a> {
     /// The inputs of a quad's pixels.
     fn quad(&self, fragment: &Shader, primitive: &Primitive, quad: &Quad) -> [Invocation; 4] {
         let corners = primitive.vertices.map(|n| self.corner(n));
-        // Beyond the screen a primitive may be cut, which makes corners anew.
+        // Beyond the screen a primitive may be clipped, which makes new vertices.
         let cut = !primitive.point && corners.iter().any(|c| !c.inside);
         let slack = match primitive.point {
             true => corners[0].square_off(),
@@ -214,7 +214,7 @@ impl<'a> Run<'a> {
             [1.0 - i - j, i, j]
         };
         let mut out: [Invocation; 4] = Default::default();
-        // A value at four pixels, by its numbers at the corners.
+        // A value at four pixels, from those at the vertices.
         let spread = |values: [(f64, f64); 3], perspective: bool| -> [(u64, Shadow); 4] {
             let at = [0, 1, 2, 3]
                 .map(|lane| weights(lane, perspective).iter().zip(values).map(|(w, (v, _))| w * v).sum::<f64>());
@@ -256,7 +256,7 @@ impl<'a> Run<'a> {
                 continue;
             }
             let values = match interp {
-                // The same at each pixel, but some drivers divide by w and multiply by it again.
+                // Equal at each pixel, but some drivers divide by w and multiply by it again.
                 Interp::At { .. } if primitive.point => spread([number(values[0]); 3], false),
                 Interp::At { perspective, .. } => spread(values.map(number), perspective),
                 Interp::Flat | Interp::Vertex(_) => [values[0]; 4],
@@ -284,7 +284,7 @@ impl<'a> Run<'a> {
         let inverse = corners.map(|c| (1.0 / c.w, c.w_off / c.w));
         let fourth = spread(inverse, false);
         let depth = spread(corners.map(|c| c.depth), false);
-        // Of the provoking vertex; two pixels are the most that a fragment is wide or high.
+        // From the provoking vertex; fragments are at most two pixels wide or high.
         let asked = vertices[0].and_then(|v| v.outputs.get(&OutputSlot::ShadingRate)).map_or(0, |(bits, _)| *bits);
         let rate = u64::from(asked & 12 != 0) << 2 | u64::from(asked & 3 != 0);
         for (n, pixel) in out.iter_mut().enumerate() {
@@ -328,11 +328,11 @@ impl<'a> Run<'a> {
             true => corners[0].square().to_vec(),
             false => corners.iter().map(|c| c.at).collect(),
         };
-        // Where a primitive is cut its edges are drawn from corners made anew.
+        // The edges of a clipped primitive are drawn between new vertices.
         let least = if !primitive.point && corners.iter().any(|c| !c.inside) { 1.0 / 16.0 } else { 1.0 / 128.0 };
         let enlarged = if primitive.point { corners[0].size_off } else { 0.0 };
         let slack = corners.iter().map(|c| c.off * 2.0).fold(least, f64::max) + enlarged;
-        // An edge between two sides of the eye goes on where its ends are not.
+        // If its ends are on both sides of the eye, an edge continues beyond them.
         let behind = !primitive.point && corners.iter().any(|c| c.w <= 0.0);
         let [width, height] = self.command.extent;
         for y in 0..height {
@@ -346,8 +346,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Marks what points would cover of which Vulkan leaves open whether they are drawn: those whose centre is outside, and
-    /// those of less than a pixel, which some drivers enlarge to one (`pointSizeRange`).
+    /// Marks pixels of points that Vulkan lets drivers draw or not: those with the centre outside, and those smaller
+    /// than a pixel, which some drivers enlarge to one (`pointSizeRange`).
     fn outer_points(&mut self) {
         let open = |c: &Corner| !c.inside || c.size < 1.0;
         let corners: Vec<Corner> = (0..self.vertices.len()).map(|n| self.corner(n)).filter(open).collect();
@@ -443,7 +443,7 @@ impl Shaders for Run<'_> {
                 let primitive = primitives.get(quad.primitive).ok_or_else(|| Error::bug("a quad of no primitive"))?;
                 let mut four = self.quad(fragment, primitive, quad);
                 for (n, pixel) in four.iter_mut().enumerate() {
-                    // What it writes to memory may be written or not.
+                    // Its writes to memory may happen or not.
                     pixel.doubtful = writes && !pixel.helper && self.edges.contains(&place(quad, n));
                 }
                 pixels.extend(four);
@@ -476,14 +476,14 @@ fn place(quad: &Quad, n: usize) -> [u32; 2] {
     [quad.at[0] + (n as u32 & 1), quad.at[1] + (n as u32 >> 1)]
 }
 
-/// Puts what a fragment shader left over what was there.
+/// Merges the outputs of a fragment shader into a pixel.
 fn shade(shaded: &mut Shaded, pixel: &Invocation) {
     shaded.depth = pixel.builtins.get(&(BuiltIn::FragCoord, 2)).copied();
     let (mut fresh, mut seconds): (BTreeMap<u32, Texel>, BTreeMap<u32, Texel>) = Default::default();
     for (slot, (bits, shadow)) in &pixel.outputs {
         match *slot {
             OutputSlot::Location { location, component, index } => {
-                // Channels that nobody writes may be anything.
+                // Channels that are not written are undefined.
                 let colors = if index == 0 { &mut fresh } else { &mut seconds };
                 let texel = colors.entry(location).or_insert(([0; 4], [Shadow::UNCERTAIN; 4]));
                 if let (Some(to), Some(behind)) =

@@ -1,9 +1,9 @@
-//! A Vulkan driver as the judge: SPIR-V on [`Inputs`] to every byte that it left. The tests implement it with lavapipe.
+//! A Vulkan driver as the reference: SPIR-V on [`Inputs`] to all output bytes. The tests implement it with lavapipe.
 
 use crate::emu::inputs::Inputs;
 use crate::state::VertexInputState;
 
-/// One shader of a run, as Vulkan takes it.
+/// One shader of a run, as passed to Vulkan.
 #[derive(Clone, Copy, Debug)]
 pub struct Spirv<'a> {
     /// SPIR-V.
@@ -14,7 +14,7 @@ pub struct Spirv<'a> {
     pub spec: &'a [(u32, u64, usize)],
 }
 
-/// What a run left behind.
+/// Outputs of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outputs {
     /// Bytes of each binding, in the order of the inputs; empty for samplers.
@@ -27,12 +27,12 @@ pub struct Outputs {
     pub stencil: Vec<u8>,
 }
 
-/// An implementation of Vulkan that was not made from the same idea of SPIR-V as ours.
+/// An implementation of Vulkan that does not share this compiler's reading of SPIR-V.
 pub trait Judge {
     /// Dispatches a compute shader.
     ///
     /// # Errors
-    /// Why it cannot: a capability that it lacks, or a call that it refuses.
+    /// A capability that it lacks, or a call that it refuses.
     fn compute(&self, shader: &Spirv<'_>, inputs: &Inputs) -> Result<Outputs, String>;
 
     /// Draws offscreen.
@@ -47,22 +47,22 @@ pub trait Judge {
         inputs: &Inputs,
     ) -> Result<Outputs, String>;
 
-    /// Lanes of a subgroup.
+    /// Subgroup size.
     fn subgroup_size(&self) -> u32;
 
-    /// What a module asks for that this implementation says it does not have, and runs all the same. What it answers then may be
-    /// right, but proves nobody wrong.
+    /// A feature that a module needs, and that this implementation does not report but runs anyway. Its result may be
+    /// right, but proves no error.
     fn lacks(&self, _: &Spirv<'_>) -> Option<String> {
         None
     }
 }
 
-/// Nobody: refuses whatever it is asked, so that the interpreter has the only say.
+/// No driver: refuses every run, so that only the interpreter is the oracle.
 #[derive(Clone, Debug)]
 pub struct Absent {
-    /// Why there is no driver.
+    /// Reason why there is no driver.
     pub why: String,
-    /// Lanes of its subgroup, were it there.
+    /// Subgroup size to assume.
     pub lanes: u32,
 }
 

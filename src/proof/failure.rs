@@ -1,4 +1,4 @@
-//! What a test does with a case that failed: shrinks it, saves it as a bundle, and says how to run it again.
+//! Handling of a failed case in a test: shrinks it, saves it as a bundle, and says how to run it again.
 
 use super::answer::{Answer, Replay};
 use super::bundle::{Bundle, FORMAT, Manifest, StageEntry};
@@ -13,24 +13,24 @@ use crate::state::PipelineState;
 use crate::target::GfxIp;
 use std::path::{Path, PathBuf};
 
-/// The judge, asked again: what it leaves of inputs, or why it cannot run them.
+/// Runs the reference again: its outputs for inputs, or the reason why it cannot run them.
 pub type Ask<'a> = &'a mut dyn FnMut(&Inputs) -> std::result::Result<Outputs, String>;
 
-/// A failure that was saved.
+/// A saved failure.
 #[derive(Clone, Debug)]
 pub struct Saved {
     /// Its folder.
     pub path: PathBuf,
-    /// What differs on the inputs that were saved.
+    /// Differences on the saved inputs.
     pub replay: Replay,
-    /// Runs that shrinking took.
+    /// Runs used by shrinking.
     pub runs: u32,
-    /// Shrinking came to its end.
+    /// Shrinking finished.
     pub smallest: bool,
 }
 
 impl Bundle {
-    /// A case that somebody judged; what was expected is asked for when it is saved.
+    /// A case with its reference; the expected outputs are asked for when it is saved.
     pub fn new(name: &str, seed: u64, judge: &str, stages: Vec<(StageEntry, Module)>) -> Self {
         let (stages, modules) = stages.into_iter().unzip();
         let manifest = Manifest {
@@ -52,17 +52,17 @@ impl Bundle {
         Self { manifest, modules, state, inputs, expected: Outputs::default() }
     }
 
-    /// Shrinks the inputs for as long as the same fails, and saves the bundle in `parent`.
+    /// Shrinks the inputs while the same failure remains, and saves the bundle in `parent`.
     ///
     /// # Errors
-    /// The compiler's; the judge's; files; a case that does not fail when it is run here.
+    /// Those of the compiler, the reference or files; a case that does not fail when it is run here.
     pub fn save_failure(mut self, parent: &Path, runner: &Runner, budget: Effort, ask: Ask<'_>) -> Result<Saved> {
         let mut ask = |inputs: &Inputs| ask(inputs).map_err(|why| Error::environment(format!("the judge: {why}")));
         let first = runner.run(&self.inputs, &ask(&self.inputs)?)?;
         if first.agrees() {
             return Err(Error::environment("every route agrees when the case is run again"));
         }
-        // A driver does not survive an address that leads nowhere, which smaller inputs may make.
+        // A driver crashes on an invalid address, which smaller inputs may contain.
         let safe = |inputs: &Inputs| inputs.pointers.is_empty() || runner.known(inputs).is_ok();
         let mut fails = |inputs: &Inputs| {
             if !safe(inputs) {
@@ -84,7 +84,8 @@ impl Bundle {
         Ok(Saved { path, replay, runs: shrunk.runs, smallest: shrunk.smallest })
     }
 
-    /// The same with a small budget, for the text of a test that fails: what to run, or why nothing was saved.
+    /// [`Self::save_failure`] with a small budget; returns a test's message: the command to run, or why nothing was
+    /// saved.
     pub fn report_failure(self, parent: &Path, compiler: &dyn Compiler, ask: Ask<'_>) -> String {
         let saved = Runner::new(&self, compiler).and_then(|r| self.save_failure(parent, &r, Effort::default(), ask));
         match saved {

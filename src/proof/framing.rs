@@ -1,9 +1,9 @@
-//! Finds contents that bring a picture into view: the position is evaluated, and what it is made of is changed until every
-//! corner is in front, away from w = 0, known well enough for the edges to stand still, and enough of the screen is covered.
+//! Finds contents that bring a picture into view: the position is evaluated, and its sources are changed until every
+//! vertex is in front, away from w = 0, exact enough for stable edges, and enough of the screen is covered.
 //!
-//! Nobody says what the bytes are that a position is made of: matrices in columns or rows, alone or as the members of other
-//! structures, quaternions, angles, vertices in buffers. So steps that are good for many of them are tried, each anywhere,
-//! and kept if the picture is no worse ([`Framing::frame`]). What led to one picture is the first to be tried for the next.
+//! The meaning of a position's source bytes is unknown: matrices in columns or rows, alone or as the members of other
+//! structures, quaternions, angles, vertices in buffers. So steps that help many of them are tried, each anywhere, and
+//! kept if the picture is no worse ([`Framing::frame`]). Steps that led to one picture are tried first for the next.
 
 use super::corners::Corner;
 use super::drawn::{Corners, interpreted_corners};
@@ -13,58 +13,58 @@ use crate::ir::Shader;
 use crate::ir::interp::Options;
 use crate::state::VertexInputState;
 
-/// Steps that are tried for one scene, and for all scenes of a pair and a seed.
+/// Largest number of steps for one scene, and for all scenes of a pair and a seed.
 const STEPS: usize = 120;
 const ALL_STEPS: usize = 1600;
-/// Places of the screen, in either direction, of which it is asked whether a primitive covers them; how many are enough.
+/// Probe points per screen axis that test coverage, and how many of the grid must be covered.
 const PLACES: u32 = 8;
 const COVERED: f64 = 14.0;
-/// Points that are enough.
+/// Number of good points that is enough.
 const POINTS: f64 = 8.0;
-/// Pixels that a corner may be off.
+/// Largest error of a vertex in pixels.
 const STEADY: f64 = 1.0 / 48.0;
-/// What w is at least.
+/// Least w.
 const NEAREST: f64 = 0.1;
-/// Screens beyond which nothing lies.
+/// Largest distance of a vertex from the centre, in half screens.
 const FARTHEST: f64 = 6.0;
 
-/// Where numbers stand among the inputs.
+/// Location of numbers in the inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum InputPlace {
     /// In the push constants.
     Push,
     /// In a buffer.
     Bound(Slot),
-    /// In a vertex buffer, by its position.
+    /// In a vertex buffer, by its index.
     Vertices(usize),
 }
 
-/// The floats of a block that a position is made of, in order of declaration.
+/// The floats of a block that a position depends on, in order of declaration.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
-    /// Where it is.
+    /// Its location.
     pub place: InputPlace,
     /// Offsets of the floats.
     pub floats: Vec<usize>,
 }
 
-/// An attribute of floats that a position is made of.
+/// A float attribute that a position depends on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attribute {
-    /// Position of its vertex buffer.
+    /// Index of its vertex buffer.
     pub buffer: usize,
-    /// Floats of a vertex.
+    /// Floats per vertex.
     pub wide: usize,
 }
 
-/// What may be changed.
+/// Tunable inputs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Knobs {
     pub blocks: Vec<Block>,
     pub attributes: Vec<Attribute>,
 }
 
-/// A number that is put among the inputs.
+/// A number to write into the inputs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Write {
     to: InputPlace,
@@ -72,35 +72,35 @@ pub(super) struct Write {
     value: f32,
 }
 
-/// A scene that was evaluated.
+/// An evaluated scene.
 #[derive(Clone, Debug)]
 pub(super) struct Framed {
-    /// How far it is from a picture that can be judged; 0 is one.
+    /// Distance from a usable picture; 0: usable.
     pub flaw: f64,
-    /// How much of the screen is covered, from 0 to 1.
+    /// Share of the screen that is covered.
     pub covered: f64,
-    /// Outputs that may be anything.
+    /// Number of undefined outputs.
     pub vague: usize,
-    /// What to change.
+    /// Changes to make.
     pub writes: Vec<Write>,
 }
 
-/// A change that may make a picture of a scene. Floats of a block are counted.
+/// A change that may make a picture of a scene. Offsets in a block count its floats.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     /// Rows or columns of an identity, once or until the block ends.
     Identity { block: usize, from: usize, wide: usize, high: usize, repeat: bool },
-    /// Numbers that are about the same.
+    /// Numbers that are nearly equal.
     Numbers { block: usize, from: usize, count: usize, value: f64 },
-    /// Corners in a block, so many floats apart.
+    /// Vertices in a block, `apart` floats from one to the next.
     Corners { block: usize, from: usize, apart: usize },
-    /// An attribute has the corners of a square.
+    /// An attribute gets the corners of a square.
     Square { attribute: usize, reach: f64 },
-    /// An attribute is the same everywhere: one of its components 1, or all 0.
+    /// An attribute is constant: one of its components 1, or all 0.
     Constant { attribute: usize, one: usize },
 }
 
-/// Looks for pictures of one shader.
+/// Search for pictures of one shader.
 pub(super) struct Framing<'a> {
     pub vertex: &'a Shader,
     pub attributes: &'a VertexInputState,
@@ -114,7 +114,7 @@ impl<'a> Framing<'a> {
         Self { vertex, attributes, limit, recipe: Vec::new(), spent: 0 }
     }
 
-    /// Changes a scene for the better.
+    /// Improves a scene.
     ///
     /// # Errors
     /// The interpreter's.
@@ -168,7 +168,7 @@ impl<'a> Framing<'a> {
     }
 }
 
-/// Puts numbers among the inputs.
+/// Writes numbers into the inputs.
 pub(super) fn apply(inputs: &mut Inputs, writes: &[Write]) {
     for write in writes {
         let bytes = match write.to {
@@ -193,7 +193,7 @@ pub(super) fn apply(inputs: &mut Inputs, writes: &[Write]) {
 }
 
 impl Step {
-    /// Any step that there is something for.
+    /// A random step for the tunable inputs.
     fn any(knobs: &Knobs, random: &mut Random) -> Option<Self> {
         let mut one_of = |n: usize| (random.bits() % n.max(1) as u64) as usize;
         let of_block = !knobs.blocks.is_empty() && (knobs.attributes.is_empty() || one_of(5) < 4);
@@ -207,7 +207,7 @@ impl Step {
         }
         let block = one_of(knobs.blocks.len());
         let length = knobs.blocks.get(block)?.floats.len();
-        // Matrices stand at the beginning of something, most often.
+        // Matrices usually start at a multiple of their width.
         let wide = [4, 4, 4, 3][one_of(4)];
         let aligned = one_of(length.div_ceil(wide)) * wide;
         Some(match one_of(16) {
@@ -224,7 +224,7 @@ impl Step {
         })
     }
 
-    /// What it changes.
+    /// The writes of a step.
     fn writes(self, knobs: &Knobs, inputs: &Inputs, noise: f64, random: &mut Random) -> Vec<Write> {
         let mut out = Vec::new();
         let mut put = |block: usize, n: usize, value: f64| {
@@ -253,7 +253,7 @@ impl Step {
             Self::Corners { block, from, apart } => {
                 for vertex in 0.. {
                     let at = from + vertex * apart;
-                    // Of points any, of a strip the first four.
+                    // Strips use the first four vertices, points all of them.
                     let mut side =
                         |axis| if vertex < 4 { 0.8 * corner(vertex, axis) } else { random.between(-0.9, 0.9) };
                     let place = [side(0), side(1), 0.3];
@@ -290,14 +290,14 @@ fn attribute_writes(
     let buffers = inputs.draw.as_ref().and_then(|draw| draw.vertex_buffers.get(buffer));
     let count = buffers.map_or(0, |b| b.data.0.len() / 4);
     let each = (0..count).map(|n| {
-        // Corners that no rounding moves, as long as no matrix does.
+        // Positions that rounding does not change unless a matrix does.
         let value = (value(n / wide.max(1), n % wide.max(1)) * 64.0).round() / 64.0;
         Write { to: InputPlace::Vertices(buffer), byte: n * 4, value: value as f32 }
     });
     each.collect()
 }
 
-/// How far a corner is from one whose edges are drawn alike by everybody.
+/// Distance of a vertex from one whose edges all drivers draw alike.
 fn corner_flaw(c: &Corner) -> f64 {
     let numbers = [c.at[0], c.at[1], c.depth.0, c.w];
     if numbers.iter().any(|n| !n.is_finite()) {
@@ -308,14 +308,14 @@ fn corner_flaw(c: &Corner) -> f64 {
     }
     let (z, off) = c.depth;
     let beyond = |n: f64| if n > 0.0 { 1.0 + n.min(4.0) } else { 0.0 };
-    // On a plane itself nobody cuts anything off.
+    // A vertex exactly on a plane is not clipped.
     let near = if z == 0.0 { 0.0 } else { beyond(2.0 * off - z) };
     let far = if z == 1.0 { 0.0 } else { beyond(z + 2.0 * off - 1.0) };
     let unsteady = if c.off > STEADY || c.w_off > 1e-3 { 1.0 + c.off.min(1.0) } else { 0.0 };
     near + far + unsteady
 }
 
-/// Of the triangles of a strip: how far they are from a picture, and how much of the screen they cover.
+/// A triangle strip's distance from a usable picture, and its share of the screen.
 fn strip_flaw(Corners { all, cut, .. }: &Corners, extent: [u32; 2]) -> (f64, f64) {
     let [width, height] = extent.map(f64::from);
     let away = |c: &Corner| [c.at[0] / width, c.at[1] / height].map(|n| (n - 0.5).abs() * 2.0);
@@ -333,7 +333,7 @@ fn strip_flaw(Corners { all, cut, .. }: &Corners, extent: [u32; 2]) -> (f64, f64
     (flaw, covered / f64::from(PLACES * PLACES))
 }
 
-/// Of points: how far they are from a picture, and how many there are.
+/// Distance of points from a usable picture, and the share of good ones.
 fn points_flaw(Corners { all, cut, .. }: &Corners) -> (f64, f64) {
     let flaws: Vec<f64> = all
         .iter()
@@ -355,7 +355,7 @@ fn points_flaw(Corners { all, cut, .. }: &Corners) -> (f64, f64) {
     (flaw + *cut as f64, good / all.len().max(1) as f64)
 }
 
-/// Whether a place is within a triangle.
+/// Whether a position is inside a triangle.
 fn inside(three: &[Corner], at: [f64; 2]) -> bool {
     let [a, b, c] = three else { return false };
     let side =

@@ -1,4 +1,4 @@
-//! Images, texel buffers and samplers for what a shader declares: small, of random texels, in the format that it names.
+//! Images, texel buffers and samplers for a shader's declarations: small, of random texels, in the declared format.
 
 use super::declared::{Declared, ImageType};
 use super::random::Random;
@@ -7,12 +7,12 @@ use crate::emu::inputs::{Address, Bytes, Compare, Image, Sampler, Shape, Texels}
 use crate::error::{Error, Result};
 use rspirv::spirv::{Dim, ImageFormat};
 
-/// Texels of an edge.
+/// Edge length in texels.
 const EDGE: u32 = 16;
-/// Texels of a texel buffer.
+/// Size of a texel buffer in texels.
 const TEXELS: usize = 4096;
 
-/// A sampler that shows what it does: repeating differently in each direction.
+/// A sampler with visible effects: a different repeat mode per direction.
 pub(super) fn sampler(linear: bool, depth: Option<bool>) -> Sampler {
     Sampler {
         mag_linear: linear,
@@ -73,7 +73,7 @@ pub(super) fn format(declared: &Declared, ty: ImageType) -> Result<String> {
     .into())
 }
 
-/// Vulkan's name of a format of SPIR-V's: channels, their width, and what they are.
+/// Vulkan's name of a SPIR-V format: channels, their width, and number type.
 fn named(format: ImageFormat) -> Option<String> {
     use ImageFormat as F;
     match format {

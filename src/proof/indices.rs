@@ -1,4 +1,4 @@
-//! Numbers that choose a descriptor of an array, kept to those that are bound: beyond them is nothing to read.
+//! Indices into arrays of descriptors, limited to bound elements: others must not be read.
 
 use super::declared::Declared;
 use super::reads::{Extent, Reads};
@@ -6,7 +6,7 @@ use crate::emu::inputs::{Bound, Inputs};
 use crate::ir::{Bits, Resource, Shader};
 
 impl Declared {
-    /// Makes small what the shader's descriptors are chosen by: integers of push constants and of buffers.
+    /// Limits the integers of push constants and buffers that select a shader's descriptors.
     pub(super) fn limit_indices(&self, ir: &Shader, inputs: &mut Inputs) {
         let arrays = ir.resources.iter().filter(|r| r.count != Some(1));
         let elements = |r: &Resource| {

@@ -1,6 +1,6 @@
-//! [`Inputs`] as a TOML file, whose long contents stand in files beside it: `{ file = "inputs/0.bin" }` wherever bytes are.
+//! [`Inputs`] as a TOML file, with long contents in separate files: `{ file = "inputs/0.bin" }` wherever bytes are.
 //!
-//! Names of files are relative to the TOML file and stay below its folder.
+//! File names are relative to the TOML file and stay below its folder.
 
 use crate::emu::inputs::Inputs;
 use crate::error::{Context, Error, Result};
@@ -8,17 +8,17 @@ use std::fs;
 use std::path::{Component, Path};
 use toml::{Table, Value};
 
-/// Digits of contents that are written in place.
+/// Longest contents that are written inline, in digits.
 const SHORT: usize = 512;
 
 /// Reads inputs.
 ///
 /// # Errors
-/// Malformed: no such inputs, or a name that leads elsewhere. Environment: a file that is not there.
+/// Malformed: invalid inputs, or a name outside the folder. Environment: a missing file.
 pub fn read(path: &Path) -> Result<Inputs> {
     let place = || path.display().to_string();
     let text = fs::read_to_string(path).at(place)?;
-    // Without files the text is read as it is, so that an error can point into it.
+    // Without files the text is parsed as is, so that an error can point into it.
     if !text.contains("file") {
         return toml::from_str(&text).map_err(|e| Error::malformed(e.to_string())).at(place);
     }
@@ -45,7 +45,7 @@ pub fn read(path: &Path) -> Result<Inputs> {
     value.try_into().map_err(|e: toml::de::Error| Error::malformed(e.to_string())).at(place)
 }
 
-/// Writes inputs; long contents go to the folder of the same name without its ending.
+/// Writes inputs; long contents go to a folder of the same name without extension.
 ///
 /// # Errors
 /// Environment: files. Malformed: a number that TOML cannot hold.

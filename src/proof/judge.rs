@@ -1,4 +1,4 @@
-//! The judgement on a run: what one implementation left against what another left, by what the interpreter knows of each value.
+//! Comparison of two outputs of a run, by the interpreter's knowledge of each value.
 
 use super::world::{Known, known, world};
 use crate::emu::inputs::Inputs;
@@ -8,15 +8,15 @@ use crate::ir::interp::{Difference, Options, Verdict, World, dispatch};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What the interpreter makes of every binding of a compute shader that can be written; none for the others.
+/// The interpreter's result for each binding that a compute shader can write; `None` for the others.
 ///
 /// # Errors
-/// What the interpreter does not have, its instruction limit, or inputs that are none.
+/// A feature that the interpreter lacks, its instruction limit, or invalid inputs.
 pub fn interpreted(ir: &Shader, inputs: &Inputs, options: Options) -> Result<Vec<Option<Known>>> {
     interpreted_where(ir, inputs, &BTreeSet::new(), options)
 }
 
-/// The same, where several variables are on these sets and bindings, one of them declared `Restrict`.
+/// [`interpreted`] with the sets and bindings of several variables, one of them declared `Restrict`.
 ///
 /// # Errors
 /// As [`interpreted`].
@@ -39,7 +39,7 @@ pub(super) fn interpreted_where(
     known(inputs, &done)
 }
 
-/// Two implementations that left different things.
+/// A difference between the outputs of two implementations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Disagreement {
     /// Set, binding, element.
@@ -62,18 +62,18 @@ impl fmt::Display for Disagreement {
     }
 }
 
-/// The bytes of each binding that was interpreted; none of one that cannot be written.
+/// The bytes of each interpreted binding; empty for one that cannot be written.
 ///
 /// # Errors
-/// What cannot be put into its format.
+/// A value that its format cannot hold.
 pub fn bytes_of(known: &[Option<Known>]) -> Result<Vec<Vec<u8>>> {
     known.iter().map(|k| k.as_ref().map_or(Ok(Vec::new()), Known::bytes)).collect()
 }
 
-/// Compares what two implementations left in every binding that can be written.
+/// Compares two outputs in every binding that can be written.
 ///
 /// # Errors
-/// The first binding where they differ by more than they may.
+/// The first binding where they differ by more than the bounds.
 pub fn judge(
     floor_ulps: f64,
     inputs: &Inputs,
@@ -94,7 +94,7 @@ pub fn judge(
     Ok(sum)
 }
 
-/// Why a comparison could not have failed, if so. `results` are those of the seeds.
+/// Reason why a comparison could not have failed, if any. `results` are those of the seeds.
 pub fn proves_nothing<T: PartialEq>(verdict: &Verdict, results: &[T]) -> Option<String> {
     let Verdict { floats, loose, uncertain, not_finite, written, .. } = *verdict;
     if written == 0 {

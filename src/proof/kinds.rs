@@ -1,7 +1,7 @@
-//! The bindings that shaders have together, and of which kind each element is made where several kinds share one.
+//! Bindings shared by several shaders, and the kind of each element where several kinds share a binding.
 //!
-//! A state template and this agree by [`BindingKind::of_uses`]. Of a mutable binding, an element that code names by a
-//! constant is of the kind that is read there; the others take the kinds in turn.
+//! A state template and this agree by [`BindingKind::of_uses`]. In a mutable binding, an element with a constant index
+//! gets the kind that is read there; the others take the kinds in turn.
 
 use super::declared::Declared;
 use crate::ir::{Op, Resource, ResourceKind, Shader};
@@ -10,14 +10,14 @@ use crate::template::RUNTIME_ARRAY;
 use rspirv::spirv::Dim;
 use std::collections::BTreeMap;
 
-/// The descriptors of a binding that some shaders have.
+/// The descriptors of one binding in some shaders.
 pub(super) struct Descriptors {
-    /// The first variable there.
+    /// The first variable of the binding.
     first: Resource,
-    /// The longest array; none: there is a run-time array.
+    /// The longest array; `None`: there is a run-time array.
     count: Option<u32>,
     kind: BindingKind,
-    /// Elements that some shader reads by a constant index, as which kind.
+    /// Elements read by a constant index, with their kind.
     named: BTreeMap<u32, ResourceKind>,
 }
 
@@ -29,7 +29,7 @@ impl Descriptors {
             match out.iter_mut().find(|there| (there.first.set, there.first.binding) == (r.set, r.binding)) {
                 Some(there) => {
                     there.kind = BindingKind::of_uses(there.kind.kinds().chain([r.kind]));
-                    // A run-time array has no end to be longer than.
+                    // A run-time array has no length to compare.
                     there.count = there.count.zip(r.count).map(|(a, b)| a.max(b));
                 }
                 None => {
@@ -51,14 +51,14 @@ impl Descriptors {
         out
     }
 
-    /// Elements to make, where so many stand for a run-time array.
+    /// Elements to make, `open` or more for a run-time array.
     pub fn count(&self, open: u32) -> u32 {
         let several = matches!(self.kind, BindingKind::Mutable(_));
         let named = self.named.keys().next_back().filter(|_| several).map_or(0, |last| last.saturating_add(1));
         self.count.unwrap_or_else(|| open.max(named).min(RUNTIME_ARRAY))
     }
 
-    /// What an element is made as: a variable of its kind.
+    /// The variable whose kind an element gets.
     pub fn element(&self, n: u32) -> Resource {
         let named = self.named.get(&n).and_then(|used| self.kind.kinds().find(|kind| kind.serves(*used)));
         let count = self.kind.kinds().count().max(1);
@@ -68,7 +68,7 @@ impl Descriptors {
 }
 
 impl Declared {
-    /// As [`Declared::bound_at`], of the variables that can be made of a resource's kind.
+    /// [`Declared::bound_at`] for the variables that a resource's kind can serve.
     pub(super) fn made_as(&self, resource: &Resource) -> Vec<u32> {
         use ResourceKind as K;
         let mut types = self.bound_at(resource);

@@ -1,4 +1,4 @@
-//! Lists the scalars that a type with a layout holds: where each lies, and which element of a matrix it is.
+//! Lists the scalars of a type with a layout: offset, width, and matrix element of each.
 
 use super::declared::Declared;
 use crate::ir::Bits;
@@ -9,17 +9,17 @@ use rspirv::spirv::Op;
 pub(super) struct Leaf {
     /// Byte offset.
     pub at: usize,
-    /// Width.
+    /// Width in bits.
     pub bits: Bits,
     /// It is a float.
     pub float: bool,
-    /// Column and row, if it is of a matrix.
+    /// Column and row, if it is in a matrix.
     pub element: Option<[u32; 2]>,
-    /// What it points to, if it is an address.
+    /// Pointee, if it is an address.
     pub pointee: Option<u32>,
 }
 
-/// Where a type stands: matrices have their stride from the struct around them.
+/// Layout context of a type: matrices get their stride from the struct around them.
 #[derive(Clone, Copy, Default)]
 struct TypeOffset {
     at: usize,
@@ -28,19 +28,19 @@ struct TypeOffset {
 }
 
 impl Declared {
-    /// The scalars of a type that lie within so many bytes, in order of declaration.
+    /// The scalars of a type within so many bytes, in order of declaration.
     pub(super) fn leaves(&self, ty: u32, bytes: usize) -> Vec<Leaf> {
         let mut out = Vec::new();
         self.walk(ty, TypeOffset::default(), bytes, &mut out);
         out
     }
 
-    /// Bytes that a type takes, `limit` at most, which arrays without a length reach.
+    /// Bytes of a type, at most `limit`, which arrays without a length reach.
     pub(super) fn bytes(&self, ty: u32, limit: usize) -> usize {
         self.end(ty, TypeOffset::default()).min(limit)
     }
 
-    /// Where the last scalar of a type ends that begins at 0.
+    /// End of the last scalar of a type that begins at 0.
     fn end(&self, ty: u32, TypeOffset { stride, rows, .. }: TypeOffset) -> usize {
         let (inner, count) = (self.operand(ty, 0), self.operand(ty, 1));
         let place = TypeOffset { at: 0, stride, rows };

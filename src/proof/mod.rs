@@ -1,4 +1,4 @@
-//! The proof: one shader run by several implementations on the same inputs, and the judgement on what they left.
+//! The proof: one shader run by several implementations on the same inputs, and a comparison of their outputs.
 //!
 //! ```text
 //! SPIR-V ─ contents ─> Inputs ─┬─ pipelines ─> linked (two layouts), whole ─> emulator ─┐
@@ -6,9 +6,9 @@
 //!                              └─ a Vulkan driver (of the tests) ───────────────────────┘
 //! ```
 //!
-//! The judgement never guesses: how far two results may be apart follows from the interpreter's [`Shadow`]s, and a
-//! comparison that could not have failed ([`proves_nothing`]) is none. What disagrees is shrunk, saved as a bundle, and
-//! run again by `replay`. To add a kind of resource: an arm in `world`, and one in `contents`.
+//! The comparison never guesses: the allowed difference of two results follows from the interpreter's [`Shadow`]s, and
+//! a comparison that could not have failed ([`proves_nothing`]) does not count. A failing case is shrunk, saved as a
+//! bundle, and run again by `replay`. To add a kind of resource: an arm in `world`, and one in `contents`.
 //!
 //! [`Shadow`]: crate::ir::interp::Shadow
 

@@ -1,4 +1,4 @@
-//! Makes a pipeline in every way there is: linked from early parts in both layouts, and compiled whole.
+//! Makes a pipeline by every route: linked from separately compiled parts in both layouts, and compiled whole.
 
 use crate::cache::{Cache, MemoryStore};
 use crate::compile::Compiler;
@@ -17,22 +17,22 @@ use crate::toolchain::Toolchain;
 pub struct Pipelines {
     /// Their state.
     pub state: PipelineState,
-    /// How each came to be, and its ELF; the whole one is the last.
+    /// Route and ELF of each; the whole one is the last.
     pub elfs: Vec<(&'static str, Vec<u8>)>,
-    /// Why they cannot be linked, and are compiled whole only.
+    /// Reason why they cannot be linked, and are compiled whole only.
     pub not_linked: Option<String>,
 }
 
 impl Pipelines {
-    /// Compiles early and links both ways, and compiles whole.
+    /// Compiles separately and links in both layouts, and compiles whole.
     ///
     /// # Errors
-    /// What the compiler or the linker says of the shaders or the state.
+    /// Errors of the compiler or the linker.
     pub fn new(shaders: Vec<ShaderRef<'_>>, state: PipelineState, compiler: &dyn Compiler) -> Result<Self> {
         Self::tuned(shaders, state, TuningOptions::default(), compiler)
     }
 
-    /// The same, with other tuning.
+    /// [`Self::new`] with other tuning.
     ///
     /// # Errors
     /// As [`Pipelines::new`].
@@ -60,7 +60,7 @@ impl Pipelines {
         Ok(Self { state, elfs, not_linked })
     }
 
-    /// Runs one of them on the emulator.
+    /// Runs one of the ELFs on the emulator.
     ///
     /// # Errors
     /// As [`emu::run`].

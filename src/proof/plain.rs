@@ -1,21 +1,21 @@
-//! The judgement where the interpreter says nothing of how far values may be apart: a plain bound by format.
+//! Comparison where the interpreter gives no bounds: a plain bound by format.
 
 use crate::emu::NamedFormat;
 use crate::error::Result;
 
-/// A texel, or a word, that two implementations left differently.
+/// A texel, or a word, that differs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Apart {
-    /// Its number.
+    /// Its index.
     pub at: usize,
-    /// Red, green, blue, alpha of ours, or the word; integers as they are.
+    /// Our red, green, blue, alpha, or the word; integers unscaled.
     pub ours: [f64; 4],
-    /// Of theirs.
+    /// The other implementation's.
     pub theirs: [f64; 4],
 }
 
-/// How far colours of a format may be apart, of those up to 1: corners are rounded to a fraction of a pixel before or
-/// after what is interpolated is worked out.
+/// Allowed difference of colours up to 1 by format: vertices are rounded to a fraction of a pixel before or after
+/// interpolation.
 fn step(format: &str) -> f32 {
     match format {
         name if name.contains("UNORM") || name.contains("SRGB") => 2.1 / 255.0,
@@ -24,7 +24,7 @@ fn step(format: &str) -> f32 {
     }
 }
 
-/// The same for 32-bit floats.
+/// Allowed difference of 32-bit floats.
 const FLOAT: f32 = 5e-4;
 
 fn close(ours: u32, theirs: u32, step: f32) -> bool {
@@ -32,10 +32,10 @@ fn close(ours: u32, theirs: u32, step: f32) -> bool {
     ours == theirs || (x - y).abs() <= step * y.abs().max(1.0)
 }
 
-/// Texels of an attachment or an image that are apart, by more than `bound` of what is up to 1 if it is given.
+/// Texels of an attachment or an image that differ by more than `bound` up to 1, or else by the format's bound.
 ///
 /// # Errors
-/// A format that is unknown.
+/// An unknown format.
 pub fn texels_apart(format: &str, ours: &[u8], theirs: &[u8], bound: Option<f32>) -> Result<Vec<Apart>> {
     let (named, step) = (NamedFormat::new(format)?, bound.unwrap_or_else(|| step(format)));
     let integer = named.format.is_integer();
@@ -50,7 +50,7 @@ pub fn texels_apart(format: &str, ours: &[u8], theirs: &[u8], bound: Option<f32>
     Ok(ours.chunks(bytes).zip(theirs.chunks(bytes)).enumerate().filter_map(texel).collect())
 }
 
-/// Words of a buffer that are apart: not the same, and not two normal floats that are close.
+/// Words of a buffer that differ, except two normal floats that are close.
 pub fn words_apart(ours: &[u8], theirs: &[u8]) -> Vec<Apart> {
     let [ours, theirs] = [ours, theirs].map(|bytes| bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)));
     let word = |(at, (x, y)): (usize, (u32, u32))| {

@@ -1,6 +1,6 @@
-//! Numbers from a seed, for inputs: a failing case is named by its seed.
+//! Random numbers from a seed, for inputs: a failing case is named by its seed.
 
-/// Numbers from a seed: the same on every machine.
+/// Random number generator, the same on every machine.
 pub struct Random(u64);
 
 impl Random {
@@ -18,7 +18,7 @@ impl Random {
         z ^ z >> 31
     }
 
-    /// Between two numbers.
+    /// Uniform between two numbers.
     pub fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }

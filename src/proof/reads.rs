@@ -1,9 +1,9 @@
-//! What values of a shader are made of: attributes, and bytes of blocks, found backwards from where they are used.
+//! Sources of a shader's values: attributes, and bytes of blocks, found backwards from the uses.
 
 use crate::ir::{Inst, Op, OutputSlot, Shader, Terminator, Value, ValueDef};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What some values are made of.
+/// Sources of some values.
 #[derive(Debug, Default)]
 pub(super) struct Reads {
     /// Locations of attributes.
@@ -12,21 +12,21 @@ pub(super) struct Reads {
     pub push_constants: Extent,
     /// Buffers, by set and binding.
     pub buffers: BTreeMap<(u32, u32), Extent>,
-    /// Something is read by address.
+    /// Some memory is read by address.
     pub addresses: bool,
 }
 
 /// Bytes that are read.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Extent {
-    /// At offsets that are constant.
+    /// Constant offsets.
     bytes: BTreeSet<u64>,
-    /// At others too, which may be any.
+    /// Other offsets too, which may be any.
     any: bool,
 }
 
 impl Extent {
-    /// Whether a byte may be among them.
+    /// Whether a byte may be read.
     pub fn has(&self, byte: usize) -> bool {
         self.any || self.bytes.contains(&(byte as u64))
     }
@@ -40,19 +40,19 @@ impl Extent {
 }
 
 impl Reads {
-    /// What decides where a vertex shader's corners lie, and what its clip distances and point sizes are.
+    /// Sources of a vertex shader's positions, clip distances and point sizes.
     pub fn of_position(ir: &Shader) -> Self {
         use OutputSlot as O;
         let place = |slot| matches!(slot, O::Position(_) | O::PointSize | O::ClipDistance(_) | O::CullDistance(_));
         Self::of(ir, |op| matches!(*op, Op::StoreOutput { slot, .. } if place(slot)))
     }
 
-    /// What decides which descriptor of an array is taken.
+    /// Sources of descriptor indices.
     pub fn of_indices(ir: &Shader) -> Self {
         Self::of(ir, |op| matches!(op, Op::Descriptor { .. }))
     }
 
-    /// What the operands of some instructions are made of.
+    /// Sources of the operands of some instructions.
     fn of(ir: &Shader, root: impl Fn(&Op) -> bool) -> Self {
         let roots = ir.live_insts().filter(|inst| root(&inst.op));
         let mut waiting: Vec<Value> = roots.flat_map(|inst| inst.args.iter().copied()).collect();
@@ -75,7 +75,7 @@ impl Reads {
                     let terms = || ir.blocks.iter().filter_map(|b| b.term.as_ref());
                     let calls = terms().flat_map(|term| term.calls()).filter(|call| call.block == block);
                     waiting.extend(calls.filter_map(|call| call.args.get(n as usize).copied()));
-                    // Which of several values it is, branches decide.
+                    // Branches select one of several values.
                     if !std::mem::replace(&mut branches, true) {
                         waiting.extend(terms().filter_map(decided_by));
                     }

@@ -1,18 +1,18 @@
-//! Buffers for the addresses that a module declares among its inputs: where one stands follows from types, or from the
-//! numbers that the shader makes addresses of.
+//! Buffers for the addresses that a module declares in its inputs: their offsets follow from types, or from the
+//! integers that the shader converts to addresses.
 //!
-//! Each address in the push constants gets a buffer of its own, all of one type within one buffer share theirs, and so do
-//! all of one type within such buffers: lists end, for they lead to themselves.
+//! Each address in the push constants gets a buffer of its own; all of one type within one buffer share theirs, and so
+//! do all of one type within such buffers: lists end, since they point to themselves.
 
 use super::declared::Declared;
 use crate::emu::inputs::{Binding, Bound, Bytes, Inputs, Pointer, Slot};
 use crate::ir::{AluOp, Op, Shader, Type, Value, ValueDef};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bytes of a buffer that has addresses in it.
+/// Bytes of a buffer that contains addresses.
 const LINKED: usize = 1 << 10;
 
-/// An address among the inputs: where, and the type that it points to.
+/// An address in the inputs: its offset, and its pointee type.
 struct Reference {
     within: Option<Slot>,
     byte: usize,
@@ -38,7 +38,7 @@ impl Declared {
             let held = binding.bound.buffer().map_or(0, |data| data.0.len());
             waiting.extend(types.into_iter().flat_map(|ty| self.references(ty, Some(binding.slot()), held)));
         }
-        // Another shader of the pipeline may have been there.
+        // Another shader of the pipeline may have added it.
         waiting.retain(|r| !inputs.pointers.iter().any(|p| (p.within, p.byte as usize) == (r.within, r.byte)));
         // No descriptor has this set.
         let set = inputs.bindings.iter().map(|b| b.set + 1).max().unwrap_or(0);
@@ -51,7 +51,7 @@ impl Declared {
                 let slot = Slot { set, binding: count, element: 0 };
                 let linked = !self.references(pointee, Some(slot), LINKED).is_empty();
                 let mut data = vec![0; if linked { LINKED } else { bytes }];
-                // Shaders count references up and down as if an array were there.
+                // Shaders index references up and down like arrays.
                 let align = if linked { 8 } else { 1 };
                 let step = self.bytes(pointee, data.len()).max(1).next_multiple_of(align);
                 for (n, one) in data.chunks_mut(step).enumerate() {
@@ -67,7 +67,7 @@ impl Declared {
         }
     }
 
-    /// Addresses in push constants: pointers by their type; and there and in buffers what the shader makes one of.
+    /// Addresses in push constants: pointers by their type; there and in buffers also integers that become addresses.
     fn of_numbers(&self, ir: &Shader, inputs: &Inputs) -> Vec<Reference> {
         let held = inputs.push_constants.0.len();
         let mut out = self.push_constants().map_or(Vec::new(), |block| self.references(block, None, held));
@@ -96,8 +96,8 @@ impl Declared {
     }
 }
 
-/// Where in push constants, or in the buffer of a set and binding, numbers begin that become addresses: as they are, put
-/// together of halves, or with something added.
+/// Offsets in push constants, or in the buffer of a set and binding, of integers that become addresses: unchanged,
+/// combined from halves, or with an offset added.
 fn numbers_as_addresses(ir: &Shader) -> BTreeSet<(Option<(u32, u32)>, usize)> {
     let accesses = |op: &Op| matches!(op, Op::GlobalLoad { .. } | Op::GlobalStore { .. } | Op::GlobalAtomic { .. });
     let mut waiting: Vec<Value> =
@@ -114,7 +114,7 @@ fn numbers_as_addresses(ir: &Shader) -> BTreeSet<(Option<(u32, u32)>, usize)> {
                     Op::Alu(AluOp::IAdd | AluOp::ISub | AluOp::Select, _) | Op::Bitcast => {
                         waiting.extend(inst.args.iter().filter(|v| ir.ty(**v).bytes() == Type::B64.bytes()));
                     }
-                    // Of two halves the low one stands first.
+                    // The low half comes first.
                     Op::Alu(AluOp::IOr, _) => {
                         let halves = inst.args.iter().filter_map(|v| ir.def(*v));
                         let low = halves.filter(|half| matches!(half.op, Op::Alu(AluOp::ZExt, _)));
@@ -139,7 +139,7 @@ fn numbers_as_addresses(ir: &Shader) -> BTreeSet<(Option<(u32, u32)>, usize)> {
     out
 }
 
-/// Where a value is loaded from, or the vector that it is a component of.
+/// Source of a loaded value, or of the vector that it is a component of.
 fn loaded_from(ir: &Shader, v: Value) -> Option<(Option<(u32, u32)>, usize)> {
     let inst = ir.def(v)?;
     match inst.op {
@@ -175,8 +175,8 @@ mod tests {
     use rspirv::dr::{Builder, Operand};
     use rspirv::spirv::{Decoration, FunctionControl, StorageClass};
 
-    /// Push constants of two nodes and two numbers, of one of which a function makes the address of a float; a node is a
-    /// pointer to a node, and a float.
+    /// Push constants of two nodes and two integers; a function converts one of these to the address of a float. A node
+    /// is a pointer to a node, and a float.
     fn module() -> Vec<u8> {
         let mut b = Builder::new();
         let (void, float, number) = (b.type_void(), b.type_float(32, None), b.type_int(64, 0));
@@ -203,7 +203,7 @@ mod tests {
         b.module().assemble().iter().flat_map(|w| w.to_le_bytes()).collect()
     }
 
-    /// The number at byte 24 is counted on round a loop, and stored to.
+    /// The number at byte 24 is incremented in a loop, and stored to.
     const LOOP: &str = "shader upper compute \"t\"\nmodes 1 1 1 any any any any rte rte rte\nblock0:\n\
         v0: b32 = const 0x18\n v1: b64 = push_constant[align8] v0\n v2: b32 = const 0x10\n\
         v3: b64 = push_constant[align8] v2\n v4: b64 = imul v3, v3\n v5: b64 = iadd v1, v4\n jump block1(v5)\n\
@@ -211,7 +211,8 @@ mod tests {
         block2:\n global_store[align4] v6, v2\n v8: b64 = iadd v6, v4\n jump block1(v8)\n\
         block3:\n return\n";
 
-    /// A quarter of push constants and one of a uniform buffer, put together of halves; an index is no address.
+    /// Addresses from a quarter of push constants and of a uniform buffer, combined from halves; an index is no
+    /// address.
     const HALVES: &str = "shader upper compute \"t\"\nmodes 1 1 1 any any any any rte rte rte\n\
         res0 \"block\" set1 binding2 uniform_buffer count1\nblock0:\n\
         v0: b32 = const 0x10\n v1: b32x4 = push_constant[align4] v0\n v2: b32 = extract[2] v1\n\
@@ -242,7 +243,7 @@ mod tests {
         outer.sort_unstable();
         assert_eq!(outer.iter().map(|p| p.0).collect::<Vec<_>>(), [0, 8, 24], "byte 16 is no address");
         assert_eq!(outer.iter().map(|p| p.1).collect::<BTreeSet<_>>().len(), 3);
-        // Two nodes, what they lead to, and the float.
+        // Two nodes, their targets, and the float.
         let sizes: Vec<usize> = inputs.bindings.iter().map(|b| b.bound.storage_buffer().unwrap().0.len()).collect();
         assert_eq!((sizes.len(), sizes.iter().filter(|n| **n == 64).count()), (4, 1));
         assert_eq!(sizes.iter().sum::<usize>(), filled);

@@ -1,7 +1,7 @@
-//! Runs a bundle again: every pipeline on the emulator, and the interpreter, against what was expected; and by who agrees
-//! with whom, where to look for the bug.
+//! Runs a bundle again: every pipeline on the emulator, and the interpreter, against the expected output; their
+//! agreement tells the likely location of the bug.
 //!
-//! What the interpreter knows decides how far values may be apart. Where it has no answer, as of draws that blend, a plain
+//! The interpreter's bounds decide the allowed difference. Where it has no answer, as in draws that blend, a plain
 //! bound does.
 
 use super::answer::{Answer, Cause, Finding, Replay, ResultPlace};
@@ -23,16 +23,16 @@ use crate::ir::interp::{Options, Watch, Writer, dispatch};
 use crate::pipeline::ShaderRef;
 use crate::target::Stage;
 
-/// Instructions after which a run is given up, of the emulator and of the interpreter: smaller inputs may run longer.
+/// Instruction limits of the emulator and of the interpreter: smaller inputs may run longer.
 const EMULATED: u64 = 200_000_000;
 const INTERPRETED: u64 = 20_000_000;
 
-/// A bundle's pipelines, made, and its shaders for the interpreter.
+/// The pipelines of a bundle, and its shaders for the interpreter.
 #[derive(Clone, Debug)]
 pub struct Runner {
     /// The pipelines.
     pub pipelines: Pipelines,
-    /// What compiled them.
+    /// Their compiler.
     pub compiler: CompilerId,
     manifest: Manifest,
     shaders: Vec<Shader>,
@@ -42,7 +42,7 @@ impl Runner {
     /// Compiles and links.
     ///
     /// # Errors
-    /// What the compiler or the linker says.
+    /// Errors of the compiler or the linker.
     pub fn new(bundle: &Bundle, compiler: &dyn Compiler) -> Result<Self> {
         let (mut sources, mut shaders) = (Vec::new(), Vec::new());
         for (entry, module) in bundle.manifest.stages.iter().zip(&bundle.modules) {
@@ -58,10 +58,10 @@ impl Runner {
         Ok(Self { pipelines, compiler: compiler.id().clone(), manifest: bundle.manifest.clone(), shaders })
     }
 
-    /// Runs every pipeline and the interpreter, and holds them against what was expected.
+    /// Runs every pipeline and the interpreter, and compares them with the expected output.
     ///
     /// # Errors
-    /// Inputs that are none; expected contents of another size.
+    /// Invalid inputs; expected contents of another size.
     pub fn run(&self, inputs: &Inputs, expected: &Outputs) -> Result<Replay> {
         let places = places(inputs);
         let known = self.known(inputs);
@@ -104,7 +104,7 @@ impl Runner {
         Ok(Replay { routes, interpreter, cause })
     }
 
-    /// What the interpreter knows, in the order of [`places`].
+    /// The interpreter's values, in the order of [`places`].
     pub(super) fn known(&self, inputs: &Inputs) -> Result<Vec<Known>> {
         let options = Options { shadow: true, ..self.options() };
         if let Some(compute) = self.shader(Stage::Compute) {
@@ -125,7 +125,7 @@ impl Runner {
         Options { subgroup_size: lanes, limit: INTERPRETED, ..Options::default() }
     }
 
-    /// Where two implementations differ in a place by more than is known, or by more than a plain bound.
+    /// Difference of two outputs in one result, by the interpreter's bounds or a plain bound.
     fn compare(
         &self,
         inputs: &Inputs,
@@ -147,7 +147,7 @@ impl Runner {
             return Ok(wrong.first().map(|first| Finding {
                 place,
                 count: wrong.len(),
-                // Of texels, each channel is judged as a dword.
+                // Each channel of a texel is compared as a dword.
                 at: if named.is_some() { stands(first.at / 4 / held) } else { vec![first.at] },
                 ours: vec![first.ours],
                 expected: vec![first.theirs],
@@ -170,7 +170,7 @@ impl Runner {
         }))
     }
 
-    /// An answer with the invocation that wrote what differs, if the interpreter can say.
+    /// An answer with the invocation that wrote the difference, if the interpreter knows it.
     fn traced(&self, inputs: &Inputs, answer: Answer) -> Answer {
         let Answer::Differs(found) = answer else { return answer };
         let writer = match (found.place, found.at[..].first()) {
@@ -190,7 +190,7 @@ impl Runner {
     }
 }
 
-/// Everything that can be written, and its format; none for buffers without one.
+/// All results that can be written, and their format; `None` for buffers without one.
 fn places(inputs: &Inputs) -> Vec<(ResultPlace, Option<String>)> {
     let binding = |b: &Binding| {
         let format = match &b.bound {
@@ -209,7 +209,7 @@ fn places(inputs: &Inputs) -> Vec<(ResultPlace, Option<String>)> {
     inputs.bindings.iter().filter_map(binding).chain(targets).chain(depth).chain(stencil).collect()
 }
 
-/// What stands in each of [`places`].
+/// Contents of each of [`places`].
 fn contents<'a>(inputs: &Inputs, outputs: &'a Outputs) -> Vec<&'a [u8]> {
     let written = inputs.bindings.iter().zip(&outputs.bindings).filter(|(b, _)| written_bytes(&b.bound).is_some());
     let depth = inputs.draw.iter().filter_map(|d| d.depth).map(|_| &outputs.depth);

@@ -1,17 +1,17 @@
-//! What became of a shader, or a pair, of the corpus.
+//! Result of the proof for a shader, or a pair, of the corpus.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What became of it; the best that can be said.
+/// Fate of a shader; the best that can be said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
-    /// The emulator left what the judge left, and it could have been otherwise.
+    /// The emulator agrees with the reference, and could have differed.
     Agreed,
-    /// The emulator left what the interpreter left: the judge cannot say.
+    /// The emulator agrees with the interpreter: the reference cannot tell.
     AgreedWithInterpreter,
-    /// It left something else.
+    /// The emulator differs.
     Differs,
     /// It ran, but the comparison could not have failed.
     #[default]
@@ -22,7 +22,7 @@ pub enum Fate {
     NotRun,
     /// It does not compile.
     NotCompiled,
-    /// The program that judges it died of it, or did not come to an end.
+    /// The process that checks it crashed, or did not finish.
     JudgeFailed,
 }
 
@@ -45,30 +45,30 @@ impl fmt::Display for Fate {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Report {
-    /// What became of it.
+    /// Its fate.
     pub fate: Fate,
-    /// Why, in words; for what agreed: what was left out.
+    /// Reason, in words; if it agreed, the parts left out.
     pub reason: String,
-    /// Whether every pipeline of it ran to the end on the emulator, whatever came of it.
+    /// Whether every pipeline of it ran to the end on the emulator, with any result.
     pub ran: bool,
-    /// Whether the linked pipelines left what the whole one left, within the bounds; none if it could not be linked or run.
+    /// Whether linked and whole pipelines agree within the bounds; `None` if it could not be linked or run.
     pub same_as_whole: Option<bool>,
-    /// Whether they left the same bytes.
+    /// Whether their outputs have the same bytes.
     pub same_bytes: Option<bool>,
-    /// Instructions that the emulator took for one run of one pipeline, the longest.
+    /// Instructions of the longest run of one pipeline on the emulator.
     pub instructions: u64,
-    /// Words and floats that were compared, of the last seed.
+    /// Words compared in the last seed.
     pub exact: usize,
-    /// See `exact`.
+    /// Floats compared in the last seed.
     pub floats: usize,
-    /// Milliseconds that it took, all in all.
+    /// Total time in milliseconds.
     pub milliseconds: u64,
-    /// Of those, in the compiler and the linker, the emulator, the interpreter, and the driver.
+    /// Part of that in compiler and linker, emulator, interpreter, and driver.
     pub spent: [u64; 4],
 }
 
 impl Report {
-    /// A report of a fate without more.
+    /// A report with only a fate.
     pub fn new(fate: Fate, reason: impl Into<String>) -> Self {
         Self { fate, reason: reason.into(), ..Self::default() }
     }

@@ -1,9 +1,9 @@
-//! Inputs for a draw that nobody made inputs for: blocks, textures, vertices and attachments by what a pair of shaders
-//! declares.
+//! Inputs for a draw without given ones: blocks, textures, vertices and attachments by the declarations of a pair of
+//! shaders.
 //!
-//! Shaders do not say what makes a picture of them: which attribute is the position, which matrix projects it. So scenes
-//! are guessed ([`Style`]), the interpreter runs their few vertices, and what the position is made of is changed until it
-//! lies well ([`framing`](super::framing)). Those that cover most of the screen are taken first.
+//! Shaders do not tell what makes a picture: which attribute is the position, which matrix projects it. So scenes are
+//! guessed ([`Style`]), the interpreter runs their few vertices, and the sources of the position are changed until the
+//! picture is usable ([`framing`](super::framing)). Scenes that cover most of the screen come first.
 
 use super::declared::Declared;
 use super::framing::{Attribute, Block, Framed, Framing, InputPlace, Knobs, apply};
@@ -19,55 +19,55 @@ use crate::ir::interp::encode;
 use crate::ir::{Bits, BuiltIn, Op, OutputSlot, Resource, ResourceKind, Shader};
 use crate::state::{PipelineState, VkFormat};
 
-/// Pixels of an edge of the screen.
+/// Edge length of the screen in pixels.
 const EDGE: u32 = 32;
 /// Vertices of a strip of two triangles, and of a list of points.
 const CORNERS: u32 = 4;
 const POINTS: u32 = 32;
 /// Bytes of a buffer without a length.
 const OPEN: usize = 4096;
-/// Bytes that any block may have.
+/// Largest block in bytes.
 const LARGEST: usize = 1 << 16;
-/// Scenes that are guessed at most, and those that are kept.
+/// Largest number of scenes guessed, and kept.
 const GUESSES: u64 = 240;
 const KEPT: usize = 24;
-/// The share of the screen that is enough of a picture.
+/// Share of the screen that is enough for a picture.
 const ENOUGH: f64 = 0.4;
-/// Elements of an array of descriptors that a position may be made of.
+/// Elements of an array of descriptors that a position may depend on.
 const ELEMENTS: u32 = 4;
 
 /// One shader of a pair.
 pub(super) struct SceneShader {
     /// The shader.
     pub ir: Shader,
-    /// What its module declares.
+    /// Its module's declarations.
     pub declared: Declared,
 }
 
-/// What is guessed at first, and what is when nothing of that proves anything.
+/// Style of guesses: the first, and the fallback if that proves nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Manner {
-    /// Textures of much contrast, attributes of any values.
+    /// Textures of high contrast, attributes of any values.
     Plain,
-    /// Textures so grey that powers of their texels are known, and, most often, three floats that say how far a corner is.
+    /// Textures so grey that powers of their texels are known, and usually barycentric coordinates.
     Calm,
 }
 
 /// A guess at what makes a picture.
 #[derive(Clone, Copy, Debug)]
 struct Style {
-    /// The attribute, counted, that is the position.
+    /// The index of the position attribute.
     position: usize,
-    /// Half the edge of the square that it goes over, and its middle.
+    /// Half the edge of the square of positions, and its middle.
     reach: f64,
     middle: f64,
-    /// Floats of blocks lie between these.
+    /// Range of floats in blocks.
     floats: [f64; 2],
-    /// Integers of blocks are below this.
+    /// Exclusive bound of integers in blocks.
     below: u64,
-    /// How far elements of matrices are from those of the identity.
+    /// Largest difference of matrix elements from the identity.
     noise: f64,
-    /// Some attributes are about the same for all vertices.
+    /// Some attributes are nearly constant over all vertices.
     shared: bool,
     /// Floats of a block ascend.
     ascending: bool,
@@ -82,10 +82,10 @@ struct Style {
 }
 
 impl Style {
-    /// A guess, of attributes that the position is made of.
+    /// A guess; `attributes` are the sources of the position.
     fn guess(random: &mut Random, attributes: &[usize], manner: Manner) -> Self {
         let mut one_of = |n: usize| (random.bits() % n as u64) as usize;
-        // Most often it is the first.
+        // Usually it is the first.
         let position = if one_of(2) == 0 { 0 } else { one_of(attributes.len().max(1)) };
         Self {
             position: attributes.get(position).copied().unwrap_or(0),
@@ -104,7 +104,7 @@ impl Style {
     }
 }
 
-/// A pair of shaders that inputs are made for.
+/// A pair of shaders that needs inputs.
 pub(super) struct Scene<'a> {
     pub vertex: &'a SceneShader,
     pub fragment: &'a SceneShader,
@@ -114,7 +114,7 @@ pub(super) struct Scene<'a> {
 /// Inputs that may make a picture.
 pub(super) struct Candidate {
     pub inputs: Inputs,
-    /// Every corner lies before the eye, and the edges stand still: whoever draws it draws the same pixels.
+    /// Every vertex is in front of the eye, and the edges are stable: all drivers draw the same pixels.
     pub steady: bool,
 }
 
@@ -134,7 +134,7 @@ impl Scene<'_> {
             let knobs = self.knobs(&inputs, &reads);
             match framing.frame(&inputs, &knobs, style.noise, seed) {
                 Ok(framed) => {
-                    // What a fragment shader makes of values that nobody wrote proves nothing.
+                    // Fragment values from unwritten outputs prove nothing.
                     let known = if framed.vague > 0 { framed.covered / 16.0 } else { framed.covered };
                     ranked.push((if framed.flaw == 0.0 { known } else { -framed.flaw }, seed, framed));
                 }
@@ -157,7 +157,7 @@ impl Scene<'_> {
         ranked.into_iter().take(KEPT).map(candidate).collect()
     }
 
-    /// The floats that the position is made of.
+    /// The floats that the position depends on.
     fn knobs(&self, inputs: &Inputs, reads: &Reads) -> Knobs {
         let mut knobs = Knobs::default();
         let SceneShader { ir, declared } = self.vertex;
@@ -195,7 +195,7 @@ impl Scene<'_> {
         knobs
     }
 
-    /// Attributes of 32-bit floats that the position is made of; all if it is made of none.
+    /// Attributes of 32-bit floats that the position depends on; all if none.
     fn position_attributes(&self, reads: &Reads) -> Vec<usize> {
         let all = || self.state.vertex.attributes.iter().enumerate();
         let float = |n: &usize| name(self.state.vertex.attributes[*n].format).ends_with("SFLOAT") && self.wide(*n) > 0;
@@ -204,13 +204,13 @@ impl Scene<'_> {
         if read.is_empty() { all().map(|(n, _)| n).filter(float).collect() } else { read }
     }
 
-    /// Components of 32 bits of an attribute.
+    /// Number of 32-bit components of an attribute.
     fn wide(&self, n: usize) -> usize {
         let format = self.state.vertex.attributes.get(n).map_or("", |a| name(a.format));
         format.split('_').next().unwrap_or_default().matches("32").count()
     }
 
-    /// Inputs from a seed, with the buffers of both shaders and the images of some.
+    /// Inputs from a seed, with the buffers of both shaders and the images of the shaders `of`.
     fn inputs(&self, seed: u64, manner: Manner, reads: &Reads, of: &[&SceneShader]) -> Result<(Inputs, Style)> {
         let mut random = Random::new(seed);
         let style = Style::guess(&mut random, &self.position_attributes(reads), manner);
@@ -225,7 +225,7 @@ impl Scene<'_> {
                     continue;
                 }
                 let Some(descriptors) = all.iter().find(|some| here(&some.element(0))) else { continue };
-                // Whatever else is bound, this is bound to the same.
+                // This binding gets the same contents whatever else is bound.
                 let mut random = Random::new(seed ^ u64::from(set.set) << 40 ^ u64::from(binding.binding) << 20);
                 for element in 0..binding.count {
                     let bound = self.bound(&descriptors.element(element), style, &mut random)?;
@@ -234,7 +234,7 @@ impl Scene<'_> {
             }
         }
         let mut bytes = vec![0; self.state.layout.push_constant_bytes as usize];
-        // Of what both declare, the vertex shader's word counts.
+        // The vertex shader's declaration overrides the fragment shader's.
         for part in [self.fragment, self.vertex] {
             if let Some(block) = part.declared.push_constants() {
                 fill(&part.declared, block, style, &mut random, &mut bytes);
@@ -318,7 +318,7 @@ impl Scene<'_> {
         let vertex_buffers = vertex_buffers.collect();
         let targets = self.state.color.attachments.iter().map(|attachment| {
             let integer = Some(name(attachment.format)).filter(|name| name.ends_with("INT"));
-            // What shows both colours, and not what was there.
+            // Blending that shows both colours, but not the old one.
             let blend = (self.state.color.dual_source && integer.is_none()).then_some(Blend::PRODUCT);
             Target { blend, ..Target::new(attachment.location, integer.unwrap_or(target_format(true))) }
         });
@@ -342,7 +342,7 @@ impl Scene<'_> {
     }
 }
 
-/// The format of floats in the scenes of a seed.
+/// The format of float attachments.
 pub(super) fn target_format(precise: bool) -> &'static str {
     if precise { "R32G32B32A32_SFLOAT" } else { "R8G8B8A8_UNORM" }
 }
@@ -356,7 +356,7 @@ fn element(style: Style, attribute: usize, vertex: u32, component: usize, wide: 
         _ => random.between(-1.0, 1.0),
     };
     (match component {
-        // Corners that no rounding moves, as long as no matrix does.
+        // Positions that rounding does not change unless a matrix does.
         n @ 0..2 if attribute == style.position => {
             ((style.middle + style.reach * (side(n, random) + near)) * 64.0).round() / 64.0
         }
@@ -379,7 +379,7 @@ fn fill(declared: &Declared, ty: u32, style: Style, random: &mut Random, to: &mu
         let value = match (leaf.float, leaf.element) {
             (true, Some([column, row])) => {
                 let one = if column == row { 1.0 } else { 0.0 };
-                // What is drawn lies in front of the near plane.
+                // The picture is in front of the near plane.
                 let ahead = if [column, row] == [3, 2] { 2.0 * style.noise } else { 0.0 };
                 encode(one + ahead + random.between(-style.noise, style.noise), leaf.bits)
             }

@@ -1,10 +1,10 @@
-//! Shrinks inputs that make something fail to smaller ones that still do.
+//! Shrinks failing inputs to smaller ones that still fail.
 //!
-//! What "fails" is a closure, so this knows nothing of shaders. An attempt changes a copy of the best inputs so far and keeps
-//! it if it still fails. First whole things go (workgroups, vertices, pointers, the tails of buffers), then contents become zero, by
-//! halves, and what cannot be zero becomes a plainer number; again until nothing gives. The order is fixed, so the same
-//! failure gives the same inputs, unless the time runs out. Only inputs shrink: the SPIR-V stays as it is.
-//! To shrink something new: a variant of [`Number`] or of [`Contents`].
+//! The failure is a closure, so this knows nothing of shaders. An attempt changes a copy of the best inputs so far and
+//! keeps it if it still fails. First whole items go (workgroups, vertices, pointers, the tails of buffers), then
+//! contents become zero, by halves, and dwords that cannot be zero become simpler; again until nothing changes. The
+//! order is fixed, so the same failure gives the same inputs, unless the time runs out. Only inputs shrink: the SPIR-V
+//! stays. To shrink something new: a variant of [`Number`] or of [`Contents`].
 
 use crate::emu::NamedFormat;
 use crate::emu::inputs::{Bound, Image, Inputs};
@@ -12,34 +12,34 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// How long to go on.
+/// Budget for shrinking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
     /// Attempts.
     pub runs: u32,
-    /// Time, after which no attempt begins.
+    /// Time after which no attempt begins.
     pub time: Duration,
 }
 
 impl Default for Effort {
-    /// What a test that has failed anyway may spend on saying so well.
+    /// Budget for shrinking the inputs of an already failed test.
     fn default() -> Self {
         Self { runs: 60, time: Duration::from_secs(20) }
     }
 }
 
-/// What came of it.
+/// Result of shrinking.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shrunk {
     /// The smallest inputs that failed.
     pub inputs: Inputs,
     /// Attempts made.
     pub runs: u32,
-    /// Nothing that is known to try makes them smaller; otherwise the budget ran out.
+    /// No known attempt makes them smaller; otherwise the budget ran out.
     pub smallest: bool,
 }
 
-/// Makes inputs smaller for as long as they fail. They are known to.
+/// Makes failing inputs smaller while they still fail.
 pub fn shrink(inputs: &Inputs, budget: Effort, fails: &mut dyn FnMut(&Inputs) -> bool) -> Shrunk {
     let end = Instant::now().checked_add(budget.time);
     let mut search = Search { best: inputs.clone(), runs: 0, budget: budget.runs, end, out: false, fails };
@@ -77,7 +77,7 @@ impl Number {
     }
 }
 
-/// Every number, and the least that it may be.
+/// Every number, and its least value.
 const NUMBERS: [(Number, u32); 9] = [
     (Number::Groups(2), 1),
     (Number::Groups(1), 1),
@@ -122,7 +122,7 @@ struct Search<'a> {
     runs: u32,
     budget: u32,
     end: Option<Instant>,
-    /// Something was left untried.
+    /// The budget ran out with something left to try.
     out: bool,
     fails: &'a mut dyn FnMut(&Inputs) -> bool,
 }
@@ -150,7 +150,7 @@ impl Search<'_> {
         }
     }
 
-    /// Keeps a change if what it makes still fails.
+    /// Keeps a change if the result still fails.
     fn attempt(&mut self, change: impl FnOnce(&mut Inputs) -> Option<()>) -> bool {
         let mut smaller = self.best.clone();
         if change(&mut smaller).is_none() || smaller == self.best {
@@ -168,7 +168,7 @@ impl Search<'_> {
         fails
     }
 
-    /// The least number that fails, if those between it and what is there now do too.
+    /// Bisects for the least number that fails, if all numbers from there to `now` do.
     fn least(&mut self, now: u32, least: u32, set: impl Fn(&mut Inputs, u32) -> Option<()>) {
         let (mut low, mut high) = (least, now);
         let mut middle = low;
@@ -226,7 +226,7 @@ impl Search<'_> {
             self.least(edge, 1, |inputs, edge| {
                 let image = image(inputs, binding)?;
                 *image.extent.get_mut(axis)? = edge;
-                // As many texels as the levels then have, which must not be fewer than one.
+                // As many texels as the levels then have, at least one.
                 let level =
                     |l| image.extent.iter().map(|x| x.checked_shr(l).unwrap_or(0).max(1) as usize).product::<usize>();
                 let longest = image.extent.iter().max()?.ilog2();
@@ -237,7 +237,7 @@ impl Search<'_> {
         }
     }
 
-    /// Makes contents zero by halves, the widest first. Gives the dwords that cannot be.
+    /// Makes contents zero by halves, the widest first. Returns the dwords that cannot be.
     fn zero(&mut self, contents: &[Contents]) -> Vec<(Contents, usize)> {
         let mut ranges: VecDeque<(Contents, Range<usize>)> = VecDeque::new();
         for place in contents {
@@ -274,7 +274,7 @@ impl Search<'_> {
         left
     }
 
-    /// Makes a dword a plainer number: 1, short, 1.0, without its sign or fraction, and the least integer that fails.
+    /// Makes a dword simpler: 1, negated, 16 bits, 1.0, no sign or fraction; then the least integer that fails.
     fn plainer(&mut self, place: Contents, word: usize) {
         let mut now = || Some(u32::from_le_bytes(*place.of(&mut self.best)?.get(word * 4..)?.first_chunk()?));
         let Some(first) = now() else { return };
@@ -302,12 +302,12 @@ impl Search<'_> {
     }
 }
 
-/// 1.0 as bits, the sign of a float, and what is taken for an integer below.
+/// 1.0 as bits, the sign of a float, and the bound below which a dword counts as an integer.
 const ONE: u32 = 0x3f80_0000;
 const SIGN: u32 = 1 << 31;
 const SMALL: u32 = 1 << 24;
 
-/// By what a dword is plainer than another; every step goes down, so there is an end.
+/// Order of simplicity of dwords; every step decreases it, so shrinking ends.
 fn plainness(word: u32) -> u64 {
     match word {
         0 | 1 => u64::from(word),

@@ -1,4 +1,4 @@
-//! Textures for a draw: smooth, so that what is sampled is known well, with levels that differ.
+//! Textures for a draw: smooth, for small bounds on samples, with levels that differ.
 
 use super::declared::{Declared, ImageType};
 use super::images;
@@ -9,21 +9,21 @@ use crate::error::{Error, Result};
 use crate::ir::ResourceKind;
 use rspirv::spirv::Dim;
 
-/// Texels of an edge.
+/// Edge length in texels.
 const EDGE: u32 = 32;
 /// Levels.
 const LEVELS: u32 = 4;
 
-/// How textures and images are filled.
+/// Contents of textures and images.
 #[derive(Clone, Copy)]
 pub(super) struct Fill {
-    /// Integers of storage images are below this.
+    /// Exclusive bound of integers in storage images.
     pub below: u64,
-    /// How far texels are from grey: 1 is most of what there is.
+    /// Contrast of texels around grey, up to about 1.
     pub contrast: f64,
 }
 
-/// What is bound to a descriptor that is no buffer.
+/// Resource for a descriptor that is no buffer.
 ///
 /// # Errors
 /// Unsupported: a kind or a format without contents.

@@ -1,4 +1,4 @@
-//! [`Inputs`] as the interpreter takes them, and what it knows of them after a run.
+//! Converts [`Inputs`] for the interpreter, and its memory back to known values after a run.
 
 use crate::emu::NamedFormat;
 use crate::emu::inputs::{Address, Binding, Bound, Bytes, Image, Inputs, Sampler};
@@ -9,10 +9,10 @@ use crate::ir::interp::{
     AddressMode, Filter, Memory, Sampler as InterpSampler, Shadow, Texel, Texture, Verdict, World,
 };
 
-/// What the interpreter takes, of the same inputs.
+/// The interpreter's world of the same inputs.
 ///
 /// # Errors
-/// A format that is unknown, or that has no texels; pointers that lead nowhere.
+/// An unknown format, or one without texels; invalid pointers.
 pub fn world(inputs: &Inputs) -> Result<World> {
     let addresses = addresses(inputs)?;
     let with_addresses = |within, data: &Bytes| {
@@ -60,7 +60,7 @@ pub fn world(inputs: &Inputs) -> Result<World> {
     Ok(world)
 }
 
-/// The interpreter's address of a binding, by its position: so far from all others that no arithmetic leads there.
+/// The interpreter's address of a binding, by its index: too far from all others for address arithmetic to reach.
 fn address(binding: usize) -> u64 {
     (binding as u64 + 1) << 40
 }
@@ -69,10 +69,10 @@ fn addresses(inputs: &Inputs) -> Result<Addresses> {
     Addresses::new(inputs, address)
 }
 
-/// What a world holds of every binding that can be written; none for the others.
+/// The world's contents of every binding that can be written; `None` for the others.
 ///
 /// # Errors
-/// A format that has no texels.
+/// A format without texels.
 pub fn known(inputs: &Inputs, world: &World) -> Result<Vec<Option<Known>>> {
     let addresses = addresses(inputs)?;
     let of = |(n, b): (usize, &Binding)| {
@@ -88,7 +88,7 @@ pub fn known(inputs: &Inputs, world: &World) -> Result<Vec<Option<Known>>> {
             Bound::StorageTexelBuffer(texels) => (&texels.format, &texels.data.0),
             _ => return Ok(None),
         };
-        // Of texels it is not known which were written: those that are as they were may not have been.
+        // Which texels were written is unknown: unchanged ones may not have been.
         let before = if world.doubtful { texels(&NamedFormat::new(format)?, data) } else { Vec::new() };
         world.textures.get(&place).map(|texture| Known::texels(format, texture, &before)).transpose()
     };
@@ -114,10 +114,10 @@ fn texels(format: &NamedFormat, data: &[u8]) -> Vec<Texel> {
     data.chunks_exact(format.format.bytes()).map(|texel| (format.decode(texel), [Shadow::NONE; 4])).collect()
 }
 
-/// What the interpreter knows of a binding after a run: its values, and how far others may be off.
+/// The interpreter's knowledge of a binding after a run: values, and error bounds of others.
 #[derive(Clone, Debug)]
 pub struct Known {
-    /// Of texels, each channel that the format has, as 32 bits.
+    /// For texels, each channel of the format as 32 bits.
     memory: Memory,
     format: Option<NamedFormat>,
 }
@@ -128,10 +128,10 @@ impl Known {
         Self { memory, format: None }
     }
 
-    /// An image or a texel buffer, as its format can hold it. What is in it as it is in `before` is not judged.
+    /// An image or a texel buffer, as its format can hold it. Values equal to `before` are not compared.
     ///
     /// # Errors
-    /// A format that is unknown, or that has no texels.
+    /// An unknown format, or one without texels.
     pub fn texels(format: &str, texture: &Texture, before: &[Texel]) -> Result<Self> {
         let format = NamedFormat::new(format)?;
         let texels: Vec<&Texel> = texture.levels.iter().flatten().collect();
@@ -156,7 +156,7 @@ impl Known {
         Ok(Self { memory, format: Some(format) })
     }
 
-    /// An attachment of a draw: what was drawn onto its pixels, or what it was cleared to.
+    /// An attachment of a draw: the pixels drawn, or the clear colour.
     pub(super) fn attachment(format: NamedFormat, clear: [u32; 4], pixels: &[Option<Texel>]) -> Self {
         let cleared = format.encode(clear).map_or(clear, |texel| format.decode(&texel));
         let channels: Vec<usize> = format.channels().collect();
@@ -172,7 +172,7 @@ impl Known {
         Self { memory, format: Some(format) }
     }
 
-    /// As bytes of the binding.
+    /// The bytes of the binding.
     ///
     /// # Errors
     /// A format that cannot be written.
@@ -190,20 +190,19 @@ impl Known {
         Ok(out)
     }
 
-    /// Channels of a texel; of a buffer, one.
+    /// Channels per texel; 1 for a buffer.
     pub(super) fn channels(&self) -> usize {
         self.format.as_ref().map_or(1, |format| format.channels().count()).max(1)
     }
 
-    /// Compares what two implementations left there.
+    /// Compares two outputs of the binding.
     pub fn judge_between(&self, ours: &[u8], theirs: &[u8], floor_ulps: f64) -> Verdict {
         let Some(format) = &self.format else { return self.memory.judge_between(ours, theirs, floor_ulps) };
         let [ours, theirs] = [ours, theirs].map(|bytes| words(format, bytes));
         self.memory.judge_between(&ours, &theirs, floor_ulps)
     }
 
-    /// Of the values that were written, how many two implementations left alike, where no bound is known, and how many
-    /// there are.
+    /// Written values that two outputs have alike by a plain bound, and all written values.
     pub(super) fn alike(&self, ours: &[u8], theirs: &[u8]) -> (usize, usize) {
         let Some(format) = &self.format else { return (0, 0) };
         let [ours, theirs] = [ours, theirs].map(|bytes| words(format, bytes));
@@ -226,7 +225,7 @@ fn words(format: &NamedFormat, bytes: &[u8]) -> Vec<u8> {
     words.flat_map(u32::to_le_bytes).collect()
 }
 
-/// What is known of a channel once its format has rounded it, which may go either way.
+/// Knowledge of a channel after its format has rounded it, in either direction.
 fn rounded(format: &NamedFormat, channel: usize, value: u32, shadow: Shadow) -> Shadow {
     let number = f32::from_bits(value);
     let step = if format.format.is_integer() { 0.0 } else { format.step(channel, number) };

@@ -1,4 +1,4 @@
-//! Patching bytes: a relocation's addend is what stands in place (REL), its result replaces it.
+//! Patching bytes: a relocation's addend is stored in place (REL), and its result replaces it.
 //!
 //! The patched bytes are a literal inside an instruction, or a branch's 16-bit distance; never a whole instruction.
 //! Invariant: bytes outside the patched ones stay, and a value that does not fit is an error, not a truncation.
@@ -6,13 +6,20 @@
 use super::kind::{Calculation, Range, RelocKind};
 use crate::error::{Error, Result};
 
-/// Patches one place: `symbol` is S, `place` is P, the address of `bytes[offset]`; both relative to the same origin.
+/// Patches one location: `symbol` is S, `place` is P, the address of `bytes[offset]`; both relative to the same origin.
 ///
 /// # Errors
-/// Malformed: the place is outside the bytes, or the result does not fit.
+/// Malformed: the location is outside the bytes, or the result does not fit.
 pub fn apply(bytes: &mut [u8], offset: u32, kind: RelocKind, symbol: u64, place: u64) -> Result<()> {
     let len = bytes.len();
     let start = usize::try_from(offset).ok();
+    if kind == RelocKind::Abs32Lo
+        && let Some(word) = start.and_then(|start| bytes.get_mut(start..)?.first_chunk_mut::<4>())
+    {
+        // What links do for every descriptor: the low half of a sum needs no wider one.
+        *word = u32::from_le_bytes(*word).wrapping_add(symbol as u32).to_le_bytes();
+        return Ok(());
+    }
     let field = start
         .zip(start.and_then(|s| s.checked_add(kind.bytes() as usize)))
         .and_then(|(start, end)| bytes.get_mut(start..end))
@@ -24,12 +31,12 @@ pub fn apply(bytes: &mut [u8], offset: u32, kind: RelocKind, symbol: u64, place:
     Ok(())
 }
 
-/// The addend in place, without sign.
+/// The addend in place, as an unsigned number.
 fn read(field: &[u8]) -> u64 {
     field.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
-/// The bits to store, or nothing if they would not say the value.
+/// The bits to store; `None` if the value does not fit.
 fn compute(kind: RelocKind, in_place: u64, symbol: u64, place: u64) -> Option<u64> {
     // Wide enough that no sum of 64-bit terms overflows.
     let (symbol, place) = (i128::from(symbol), i128::from(place));

@@ -1,7 +1,7 @@
 //! The relocation kinds of AMDGPU objects: one table of number, name, width and meaning.
 //!
-//! Only the kinds that PAL's loader applies too (pal-abi 3.5) are here; an object with another one is refused. A new kind
-//! is a line in the table, and an arm in [`super::apply`] if it computes something new.
+//! Only the kinds that PAL's loader applies too (pal-abi 3.5) are listed; an object with another one is refused. A new
+//! kind is a line in the table, and an arm in [`super::apply`] if it computes something new.
 
 use crate::error::{Error, Result};
 use std::fmt;
@@ -21,7 +21,7 @@ pub enum RelocKind {
     Rel16,
 }
 
-/// What is stored: a part of S + A, or of S + A - P.
+/// Value that is stored: a part of S + A, or of S + A - P.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Calculation {
     /// S + A
@@ -32,16 +32,16 @@ pub enum Calculation {
     Branch,
 }
 
-/// Which part of the result is stored, and what must hold of the rest.
+/// Part of the result that is stored, and the condition on the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Range {
-    /// The low half, the rest is another relocation's.
+    /// The low half; another relocation has the rest.
     Low,
     /// The high half.
     High,
-    /// All of it fits, as a signed or an unsigned number.
+    /// All of it; it must fit as a signed or an unsigned number.
     Either,
-    /// All of it fits as a signed number.
+    /// All of it; it must fit as a signed number.
     Signed,
 }
 
@@ -83,7 +83,7 @@ const TABLE: [Row; 9] = {
 };
 
 impl RelocKind {
-    /// Every kind.
+    /// All kinds.
     pub fn all() -> impl Iterator<Item = Self> {
         TABLE.iter().map(|r| r.kind)
     }
@@ -101,7 +101,7 @@ impl RelocKind {
     }
 
     fn row(self) -> &'static Row {
-        // The table is in the order of the enum, which a test holds.
+        // The table is in the order of the enum, which a test checks.
         &TABLE[self as usize]
     }
 
@@ -110,17 +110,17 @@ impl RelocKind {
         self.row().number
     }
 
-    /// Bytes that are patched.
+    /// Number of patched bytes.
     pub fn bytes(self) -> u32 {
         self.row().bytes
     }
 
-    /// What is computed.
+    /// The calculation.
     pub fn calculation(self) -> Calculation {
         self.row().calculation
     }
 
-    /// Which part of it is stored.
+    /// The part that is stored.
     pub fn range(self) -> Range {
         self.row().range
     }

@@ -1,20 +1,20 @@
 //! The grammar of symbols that an unlinked ELF leaves for the linker (pal-abi 1.2).
 //!
-//! A name is what the object file carries; [`LinkSymbol`] is what it means. Names we do not know are the caller's own
+//! A name is in the object file; [`LinkSymbol`] is its meaning. Unknown names belong to the caller
 //! ([`LinkSymbol::Opaque`]). To add one: a variant, its line in `Display` and in `parse`, a value in `link/resolve`.
 
 use std::fmt;
 
-/// What the linker has to supply.
+/// Value that the linker has to supply.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LinkSymbol {
-    /// `doff_S_B_T`: byte offset of the binding's descriptor in its set's table (in the root table for a dynamic buffer).
+    /// `doff_S_B_T`: byte offset of the binding's descriptor in its set's table (dynamic buffers: in the root table).
     DescriptorOffset {
         /// Set.
         set: u32,
         /// Binding.
         binding: u32,
-        /// Which descriptor.
+        /// Type of descriptor.
         part: PartLetter,
     },
     /// `dstride_S_B`: bytes from one array element's descriptor to the next.
@@ -24,7 +24,7 @@ pub enum LinkSymbol {
         /// Binding.
         binding: u32,
     },
-    /// `dusespill_S_B`: 1 if the buffer's descriptor stands in the root table, else 0.
+    /// `dusespill_S_B`: 1 if the buffer's descriptor is in the root table, otherwise 0.
     UsesSpill {
         /// Set.
         set: u32,
@@ -41,9 +41,9 @@ pub enum LinkSymbol {
     SamplePattern,
     /// `$deviceIdx`.
     DeviceIndex,
-    /// `dovetail.next`: the part that the body continues in (a branch target, not a value).
+    /// `dovetail.next`: the part in which the body continues (a branch target, not a value).
     Next,
-    /// A symbol of the caller's own.
+    /// A symbol of the caller.
     Opaque(String),
 }
 
@@ -87,7 +87,7 @@ impl fmt::Display for LinkSymbol {
 }
 
 impl LinkSymbol {
-    /// What a name means. Every name means something: unknown ones are opaque.
+    /// The meaning of a name; unknown names are opaque.
     pub fn parse(name: &str) -> Self {
         Self::known(name).unwrap_or_else(|| Self::Opaque(name.to_owned()))
     }
@@ -123,7 +123,7 @@ impl LinkSymbol {
     }
 }
 
-/// A decimal number in its shortest form, so that a name has one meaning and a meaning one name.
+/// A decimal number in its shortest form, so that names and meanings correspond one to one.
 fn number(s: &str) -> Option<u32> {
     let n: u32 = s.parse().ok()?;
     (n.to_string() == s).then_some(n)

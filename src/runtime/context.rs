@@ -1,17 +1,20 @@
 //! What all handles share: the tables, the cache on disk, the events, the counters.
 
 use super::events::{Event, Events};
-use super::parts::{GlueTable, Parts};
+use super::held::Open;
+use super::parts::Parts;
+use super::service::desk::{self, Desk, Reach};
 use crate::cache::{Cache, Key, StoreKind};
 use crate::compile::request::CompilerId;
 use crate::error::{Context as _, Error, Result};
 use crate::keys;
-use crate::link::Object;
+use crate::link::{Object, Plans};
 use crate::target::GfxIp;
 use crate::toolchain::recorded_compiler;
+use crate::wire;
 use std::os::fd::BorrowedFd;
-use std::path::Path;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Forks that this process and its parents have been through since the library was loaded.
@@ -33,6 +36,11 @@ pub struct ContextInfo<'a> {
     /// Bytes of part ELFs in memory past which parts that no shader holds are dropped. Where shaders hold more than that, it
     /// is done each time the total has doubled.
     pub max_memory: usize,
+    /// Socket of a service that compiles what is missing; it need not be there yet. None: nothing is asked of anybody, and there
+    /// is no thread.
+    pub socket: Option<&'a Path>,
+    /// A name for people, such as the game's; the service shows it.
+    pub app: &'a str,
 }
 
 /// Counters since a context was made.
@@ -54,6 +62,14 @@ pub struct Stats {
     pub bad: u64,
     /// Bytes of ELFs whose parts are in memory.
     pub memory_bytes: u64,
+    /// Parts and pipelines that the service was asked for.
+    pub asked: u64,
+    /// Of them, those that it answered.
+    pub answered: u64,
+    /// Of them, those that will not be.
+    pub failed: u64,
+    /// Pipelines that were replaced by better ones.
+    pub optimized: u64,
 }
 
 #[derive(Default)]
@@ -72,15 +88,20 @@ pub(super) fn count(counter: &AtomicU64) {
 
 /// A context. Clones are the same one; it lives as long as the last clone, shader or pipeline.
 #[derive(Clone)]
-pub struct Context(pub(super) Arc<Shared>);
+pub struct Context(pub(super) Arc<Open>);
 
 pub(super) struct Shared {
     pub(super) target: GfxIp,
     cache: Option<Cache>,
+    /// Its folder.
+    pub(super) cache_dir: Option<PathBuf>,
+    /// Parts may be read from it: not where a service has another one.
+    reads: AtomicBool,
+    pub(super) service: Option<Arc<Desk>>,
     /// As the cache's manifest has it, read as soon as there is one.
     compiler: OnceLock<CompilerId>,
     parts: Parts,
-    pub(super) glue: GlueTable,
+    pub(super) plans: Plans,
     pub(super) events: Events,
     pub(super) counters: Counters,
     /// [`FORKS`] when it was made.
@@ -88,7 +109,7 @@ pub(super) struct Shared {
 }
 
 impl Context {
-    /// Opens the cache, if there is one, for reading. Nothing is written, locked or mapped.
+    /// Opens the cache, if there is one, for reading. Nothing is written, locked or mapped, and the service is not asked yet.
     ///
     /// # Errors
     /// Environment: the folder cannot be opened. Malformed: its manifest.
@@ -97,15 +118,18 @@ impl Context {
         let shared = Shared {
             target: info.target,
             cache,
+            cache_dir: info.cache_dir.map(Path::to_owned),
+            reads: AtomicBool::new(true),
+            service: info.socket.map(|socket| Arc::new(Desk::new(socket.to_owned(), info.app.to_owned()))),
             compiler: OnceLock::new(),
             parts: Parts::new(info.max_memory),
-            glue: GlueTable::default(),
+            plans: Plans::default(),
             events: Events::default(),
             counters: Counters::default(),
             forks: FORKS.load(Ordering::Relaxed),
         };
         shared.compiler(true)?;
-        Ok(Self(Arc::new(shared)))
+        Ok(Self(Arc::new(Open(Arc::new(shared)))))
     }
 
     /// Key of everything that decides code besides requests. It changes once, when the cache is first found to be filled.
@@ -113,8 +137,8 @@ impl Context {
     /// # Errors
     /// Malformed: the cache's manifest. Environment: after a fork.
     pub fn key(&self) -> Result<Key> {
-        self.0.alive()?;
-        keys::global(self.0.target, self.0.compiler(true)?)
+        let shared = self.shared()?;
+        keys::global(shared.target, shared.compiler(true)?)
     }
 
     /// The next event, if there is one. Never blocks.
@@ -122,8 +146,7 @@ impl Context {
     /// # Errors
     /// Environment: after a fork.
     pub fn next_event(&self) -> Result<Option<Event>> {
-        self.0.alive()?;
-        Ok(self.0.events.next())
+        Ok(self.shared()?.events.next())
     }
 
     /// A file descriptor that is readable while there are events. It stays the context's.
@@ -131,8 +154,7 @@ impl Context {
     /// # Errors
     /// Environment: the system gives none, or after a fork.
     pub fn event_fd(&self) -> Result<BorrowedFd<'_>> {
-        self.0.alive()?;
-        self.0.events.signal()
+        self.shared()?.events.signal()
     }
 
     /// Counters so far.
@@ -140,10 +162,11 @@ impl Context {
     /// # Errors
     /// Environment: after a fork.
     pub fn stats(&self) -> Result<Stats> {
-        self.0.alive()?;
-        let shared = &self.0;
+        let shared = self.shared()?;
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let Counters { links, wholes, needs_whole, memory_hits, disk_hits, misses } = &shared.counters;
+        let none = desk::Counters::default();
+        let service = shared.service.as_ref().map_or(&none, |service| &service.counters);
         Ok(Stats {
             links: of(links),
             wholes: of(wholes),
@@ -153,7 +176,25 @@ impl Context {
             misses: of(misses),
             bad: shared.cache.as_ref().map_or(0, |cache| cache.stats().bad),
             memory_bytes: shared.parts.bytes() as u64,
+            asked: of(&service.asked),
+            answered: of(&service.answered),
+            failed: of(&service.failed),
+            optimized: of(&service.optimized),
         })
+    }
+
+    /// Whether there is a service, and if not, why.
+    ///
+    /// # Errors
+    /// Environment: after a fork.
+    pub fn reach(&self) -> Result<Reach> {
+        Ok(self.shared()?.service.as_ref().map_or(Reach::None, |desk| desk.reach()))
+    }
+
+    /// What is shared, of a context that is not from before a fork.
+    pub(super) fn shared(&self) -> Result<&Arc<Shared>> {
+        self.0.0.alive()?;
+        Ok(&self.0.0)
     }
 }
 
@@ -176,6 +217,39 @@ impl Shared {
         Ok(recorded_compiler(cache).at(|| "cache")?.map(|id| self.compiler.get_or_init(|| id)))
     }
 
+    /// Whose code the cache holds, or this one's from now on where nothing has said so yet.
+    ///
+    /// # Errors
+    /// Malformed: the cache's manifest.
+    pub(super) fn compiler_or(&self, id: &CompilerId) -> Result<&CompilerId> {
+        Ok(match self.compiler(true)? {
+            Some(known) => known,
+            None => self.compiler.get_or_init(|| id.clone()),
+        })
+    }
+
+    /// Whether parts are read from the disk.
+    pub(super) fn read_disk(&self, reads: bool) {
+        self.reads.store(reads, Ordering::Relaxed);
+    }
+
+    fn cached(&self, key: &Key) -> Option<Vec<u8>> {
+        self.cache.as_ref().filter(|_| self.reads.load(Ordering::Relaxed))?.get(key)
+    }
+
+    /// The part that a service answers with; none if it is neither sent nor to be read in the cache.
+    ///
+    /// # Errors
+    /// What is wrong with the part.
+    pub(super) fn answered(&self, part: wire::Part) -> Result<Option<Arc<Object>>> {
+        if let Some(object) = self.parts.get(&part.key) {
+            return Ok(Some(object));
+        }
+        let Some(elf) = part.elf.map(|elf| elf.0).or_else(|| self.cached(&part.key)) else { return Ok(None) };
+        let object = Object::parse(&elf)?;
+        Ok(Some(self.parts.insert(part.key, object, elf.len())))
+    }
+
     /// The part under a key, from memory, or from the disk if that is allowed.
     ///
     /// # Errors
@@ -188,7 +262,7 @@ impl Shared {
         if !disk {
             return Ok(None);
         }
-        let Some(elf) = self.cache.as_ref().and_then(|cache| cache.get(key)) else {
+        let Some(elf) = self.cached(key) else {
             count(&self.counters.misses);
             return Ok(None);
         };

@@ -1,7 +1,7 @@
 //! What happened after the call that asked for it: a queue, and a file descriptor that becomes readable.
 //!
-//! No callbacks: they would run under our locks or the driver's. Each shader and each pipeline puts at most one event here. It
-//! stays until it is taken, also after its object is gone.
+//! No callbacks: they would run under our locks or the driver's. Each shader puts at most one event here, each pipeline at most
+//! one for a generation. It stays until it is taken, also after its object is gone.
 
 use crate::error::{Context as _, Error, Result};
 use rustix::event::{EventfdFlags, eventfd};
@@ -16,6 +16,8 @@ pub enum EventKind {
     Shader,
     /// A pipeline has a new generation, or has failed.
     Pipeline,
+    /// The service can be reached, or cannot be any more.
+    Service,
 }
 
 /// Something that has happened.
@@ -25,9 +27,9 @@ pub struct Event {
     pub kind: EventKind,
     /// What its owner gave as `user`.
     pub user: u64,
-    /// The pipeline's generation; 0 for a shader.
+    /// The pipeline's generation; 0 for a shader; 1 for a service that can be reached, else 0.
     pub generation: u32,
-    /// Why it failed, if it did.
+    /// Why it failed or went, if it did.
     pub failure: Option<Error>,
 }
 

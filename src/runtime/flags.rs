@@ -7,16 +7,17 @@ use std::ops::BitOr;
 pub struct PipelineFlags(u32);
 
 impl PipelineFlags {
-    /// Never have anything compiled for this pipeline (`VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT`). Without a
-    /// service nothing is compiled anyway, and this changes nothing.
+    /// Never have anything compiled for this pipeline (`VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT`). It is linked
+    /// when parts that are on their way for others' sake come.
     pub const FAIL_ON_COMPILE: Self = Self(1);
-    /// Look in memory only. A part that is not there is pending; [`super::Pipeline::wait`] looks on the disk.
+    /// Look in memory only. A part that is not there is pending: a service's thread looks on the disk, or, without one,
+    /// [`super::Pipeline::wait`] does.
     pub const NO_DISK: Self = Self(2);
     /// Take a pipeline that was compiled whole where the cache has its parts, before linking.
     pub const PREFER_OPTIMIZED: Self = Self(4);
-    /// No background compile of this pipeline. Without a service there is none, and this changes nothing.
+    /// No background compile of a pipeline that could be linked. Without a service there is none, and this changes nothing.
     pub const NO_OPTIMIZE: Self = Self(8);
-    /// Nothing but a pipeline that was compiled whole: where the cache has not its parts, it is not cached.
+    /// Nothing but a pipeline that was compiled whole: where the cache has not its parts, a service is asked for it.
     pub const LINK_TIME_OPTIMIZATION: Self = Self(16);
 
     const ALL: u32 = 31;
@@ -36,7 +37,7 @@ impl PipelineFlags {
         self.0 & flags.0 == flags.0
     }
 
-    /// The same, and the disk is looked at.
+    /// These flags without `NO_DISK`.
     pub(super) fn without_no_disk(self) -> Self {
         Self(self.0 & !Self::NO_DISK.0)
     }

@@ -10,7 +10,7 @@ use super::shader::{Part, Shader};
 use crate::compile::request::StageRequest;
 use crate::error::{Context as _, Error, FullCompile, Result};
 use crate::keys;
-use crate::link::{self, Object, Placement};
+use crate::link::{EmitGlue, Job, Object, Placement, Size};
 use crate::pipeline::{everything_known, only_for};
 use crate::state::PipelineState;
 use crate::target::Stage;
@@ -37,7 +37,7 @@ pub struct PipelineInfo<'a> {
     pub placement: Placement,
     /// What is allowed and preferred.
     pub flags: PipelineFlags,
-    /// How soon a service should compile what is missing. Nothing comes of it before there is one.
+    /// How soon a service should compile what is missing, as of shaders.
     pub priority: u32,
     /// What events name it by.
     pub user: u64,
@@ -54,8 +54,10 @@ impl std::fmt::Debug for Shader {
 pub enum Route {
     /// From parts that were compiled without state.
     Linked,
-    /// Compiled whole by whoever filled the cache; the reason, if linking it was tried.
+    /// Compiled whole by whoever filled the cache, or by a service; the reason, if linking it was tried.
     Whole(Option<FullCompile>),
+    /// Linked at first, and then replaced by what a service has compiled whole; why it is better.
+    Optimized(String),
 }
 
 /// What becomes of something that may not be at hand.
@@ -63,42 +65,10 @@ pub enum Route {
 pub enum Answer<T> {
     /// Here it is.
     Ready(T),
-    /// The part of this stage is not in memory, and the disk was not asked.
+    /// The part of this stage is not in memory, and the disk was not asked; or it is on its way from a service.
     Pending(Stage),
     /// The part of this stage is not in the cache.
     NotCached(Stage),
-}
-
-impl<T> Answer<T> {
-    fn map<U>(self, f: impl FnOnce(T) -> U) -> Answer<U> {
-        match self {
-            Self::Ready(found) => Answer::Ready(f(found)),
-            Self::Pending(stage) => Answer::Pending(stage),
-            Self::NotCached(stage) => Answer::NotCached(stage),
-        }
-    }
-}
-
-/// What became of bytes for the caller's memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Size {
-    /// So many were written.
-    Written(usize),
-    /// So many are needed; nothing was written.
-    Incomplete(usize),
-}
-
-impl Size {
-    /// Copies all of `bytes`, or none.
-    pub(super) fn copy(bytes: &[u8], out: &mut [u8]) -> Self {
-        match out.get_mut(..bytes.len()) {
-            Some(out) => {
-                out.copy_from_slice(bytes);
-                Self::Written(bytes.len())
-            }
-            None => Self::Incomplete(bytes.len()),
-        }
-    }
 }
 
 impl Context {
@@ -109,45 +79,59 @@ impl Context {
     /// state asks for, and the cache has not the pipeline whole. Environment: after a fork.
     pub fn link_into(&self, info: &PipelineInfo<'_>, out: &mut [u8]) -> Result<Answer<(Size, Route)>> {
         let stages = self.stages(info.shaders)?;
-        let answer = link(&self.0, &stages, &info.layout.0, info.state, info.placement, info.flags)?;
-        Ok(answer.map(|(elf, route)| (Size::copy(&elf, out), route)))
+        let shared = self.shared()?;
+        link(shared, &stages, &info.layout.0, info.state, info.placement, info.flags, |job| job.link_into(out))
     }
 
     /// The parts of shaders, which have to be this context's.
     pub(super) fn stages<'a>(&self, shaders: &[&'a Shader]) -> Result<Stages<'a>> {
-        self.0.alive()?;
+        let shared = self.shared()?;
         if shaders.len() > MAX_STAGES {
             return Err(Error::malformed(format!("{} shaders in one pipeline", shaders.len())));
         }
-        if shaders.iter().any(|shader| !Arc::ptr_eq(&shader.0.shared, &self.0)) {
+        if shaders.iter().any(|shader| !Arc::ptr_eq(&shader.0.shared, shared)) {
             return Err(Error::malformed("a shader of another context"));
         }
         Ok(shaders.iter().map(|shader| &*shader.0).collect())
     }
 }
 
-/// Links, by the rules of the flags.
+/// A link of no parts yet, with the context's plans.
+fn job<'a>(shared: &'a Shared, layout: &'a Resolved, state: &'a PipelineState, placement: Placement) -> Job<'a> {
+    Job { objects: &[], state, layout: &layout.places, placement, glue: &EmitGlue, plans: Some(&shared.plans) }
+}
+
+/// Links, by the rules of the flags; `finish` says where the ELF goes.
 ///
 /// # Errors
 /// As [`Context::link_into`].
-pub(super) fn link(
+pub(super) fn link<T, F: FnMut(&Job<'_>) -> Result<T>>(
     shared: &Shared,
     stages: &[&Part],
     layout: &Resolved,
     state: &PipelineState,
     placement: Placement,
     flags: PipelineFlags,
-) -> Result<Answer<(Vec<u8>, Route)>> {
+    mut finish: F,
+) -> Result<Answer<(T, Route)>> {
     let state = &*specialized(state, stages);
-    let whole = |reason: Option<&FullCompile>| {
-        let found = whole(shared, stages, layout, state, placement, !flags.has(PipelineFlags::NO_DISK))?;
-        Ok::<_, Error>(found.map(|elf| (elf, Route::Whole(reason.cloned()))))
+    let job = job(shared, layout, state, placement);
+    let whole = |reason: Option<&FullCompile>, finish: &mut F| {
+        let parts = match whole(shared, stages, layout, state, !flags.has(PipelineFlags::NO_DISK))? {
+            Answer::Ready(parts) => parts,
+            Answer::Pending(stage) => return Ok(Answer::Pending(stage)),
+            Answer::NotCached(stage) => return Ok(Answer::NotCached(stage)),
+        };
+        let objects: SmallVec<[&Object; MAX_STAGES]> = parts.iter().map(|part| &**part).collect();
+        let linked = finish(&Job { objects: &objects, ..job }).map_err(Error::of_whole_compile)?;
+        count(&shared.counters.wholes);
+        Ok::<_, Error>(Answer::Ready((linked, Route::Whole(reason.cloned()))))
     };
     if flags.has(PipelineFlags::LINK_TIME_OPTIMIZATION) {
-        return whole(None);
+        return whole(None, &mut finish);
     }
     if flags.has(PipelineFlags::PREFER_OPTIMIZED)
-        && let Ok(Answer::Ready(found)) = whole(None)
+        && let Ok(Answer::Ready(found)) = whole(None, &mut finish)
     {
         return Ok(Answer::Ready(found));
     }
@@ -159,15 +143,15 @@ pub(super) fn link(
             Answer::NotCached(stage) => return Ok(Answer::NotCached(stage)),
         }
     }
-    match link::link_in_layout(&objects, state, &layout.places, placement, &shared.glue) {
+    match finish(&Job { objects: &objects, ..job }) {
         Ok(linked) => {
             count(&shared.counters.links);
-            Ok(Answer::Ready((linked.elf, Route::Linked)))
+            Ok(Answer::Ready((linked, Route::Linked)))
         }
         Err(e) => {
             let Some(reason) = e.full_compile() else { return Err(e) };
-            // What the cache has is what was compiled whole; that it is not there is why this fails, not how.
-            if let Ok(Answer::Ready(found)) = whole(Some(reason)) {
+            // If the whole pipeline is not cached either, report the link's reason, not that.
+            if let Ok(Answer::Ready(found)) = whole(Some(reason), &mut finish) {
                 return Ok(Answer::Ready(found));
             }
             count(&shared.counters.needs_whole);
@@ -186,20 +170,21 @@ pub(super) fn specialized<'s>(state: &'s PipelineState, stages: &[&Part]) -> Cow
     Cow::Owned(PipelineState { specialization: values().collect(), ..state.clone() })
 }
 
-/// The pipeline compiled whole, if the cache has its parts: the fragment stage first, since the vertex stage knows what it
+type WholeParts = SmallVec<[Arc<Object>; MAX_STAGES]>;
+
+/// The parts of the pipeline compiled whole, if the cache has them: the fragment stage first, since the vertex stage knows what it
 /// reads.
 fn whole(
     shared: &Shared,
     stages: &[&Part],
     layout: &Resolved,
     state: &PipelineState,
-    placement: Placement,
     disk: bool,
-) -> Result<Answer<Vec<u8>>> {
+) -> Result<Answer<WholeParts>> {
     let mut order: Stages<'_> = stages.into();
     order.sort_by_key(|part| std::cmp::Reverse(part.request.stage));
     let compiler = shared.compiler(disk)?;
-    let mut parts: SmallVec<[Arc<Object>; MAX_STAGES]> = SmallVec::new();
+    let mut parts = WholeParts::new();
     for part in order {
         let stage = part.request.stage;
         let before = parts.last().map(|part| &**part);
@@ -215,9 +200,21 @@ fn whole(
             None => return Ok(Answer::Pending(stage)),
         }
     }
+    Ok(Answer::Ready(parts))
+}
+
+/// Links parts that know everything: what is added is empty glue.
+///
+/// # Errors
+/// What is wrong with the parts or the state; never that it needs a whole compile.
+pub(super) fn link_whole(
+    shared: &Shared,
+    parts: &[Arc<Object>],
+    layout: &Resolved,
+    state: &PipelineState,
+    placement: Placement,
+) -> Result<Vec<u8>> {
     let objects: SmallVec<[&Object; MAX_STAGES]> = parts.iter().map(|part| &**part).collect();
-    let linked = link::link_in_layout(&objects, state, &layout.places, placement, &shared.glue);
-    let linked = linked.map_err(Error::of_whole_compile)?;
-    count(&shared.counters.wholes);
-    Ok(Answer::Ready(linked.elf))
+    let job = Job { objects: &objects, ..job(shared, layout, state, placement) };
+    Ok(job.link().map_err(Error::of_whole_compile)?.elf)
 }

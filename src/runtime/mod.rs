@@ -1,33 +1,41 @@
 //! What a driver calls while a game runs: shaders and pipelines by handle, linked from parts that are in memory or in a cache.
 //!
 //! ```text
-//! Context            tables of parts and glue, the cache on disk (read only), events; shared by all threads
+//! Context            tables of parts and of plans of glue, the cache on disk (read only), events; shared by all threads
 //!   Layout           descriptor sets, resolved once
-//!   Shader           a stage's request ── find ──> its part: memory, then disk; else pending or not cached
-//!   Pipeline         shaders + layout + state ── link ──> ELF, generation 1
+//!   Shader           a stage's request ── find ──> its part: memory, disk, service; else pending or not cached
+//!   Pipeline         shaders + layout + state ── link ──> ELF, generation 1; 2 if a service finds better code
 //!   link_into        the same without a handle, into the caller's memory
 //! ```
 //!
-//! There is no compiler here, no thread, no process and no socket: everything is done on the thread that calls, and nothing is
-//! waited for. What is read from the disk is checked by its digest before it is parsed. A table is locked for a look-up or an
-//! insertion, never while something is read, parsed or linked. `docs/capi.md` has the whole contract, `capi` is its C form.
+//! There is no compiler here and no process. Without a service there is no thread and no socket either: everything is done on
+//! the thread that calls, and nothing is waited for. With one ([`ContextInfo::socket`]), what is missing is found by a thread of the
+//! context's own, which alone touches the socket; callers wait only where a call's name says so.
 //!
-//! Until there is a service that compiles, [`Answer::NotCached`] is final for a part: the caller compiles by its own means.
+//! What is read from the disk is checked by its digest before it is parsed. A table is locked for a look-up or an
+//! insertion, never while something is read, parsed or linked. `docs/capi.md` has the whole contract, `capi` is its C form.
 
 mod context;
 mod events;
 mod flags;
+mod held;
 mod layout;
 mod link;
 mod parts;
 mod pipeline;
+mod recompile;
 mod scan;
+mod service;
 mod shader;
+mod signals;
+mod urgency;
 
+pub use crate::link::Size;
 pub use context::{Context, ContextInfo, Stats, note_fork};
 pub use events::{Event, EventKind};
 pub use flags::PipelineFlags;
 pub use layout::Layout;
-pub use link::{Answer, PipelineInfo, Route, Size};
-pub use pipeline::{Phase, Pipeline, PipelineStatus};
+pub use link::{Answer, PipelineInfo, Route};
+pub use pipeline::{Optimization, Phase, Pipeline, PipelineStatus};
+pub use service::desk::Reach;
 pub use shader::{ModuleRef, Shader, ShaderInfo, ShaderStatus};

@@ -1,17 +1,12 @@
-//! Tables in memory: parts that were read before, and glue. Sixteen of the first, so that threads which make shaders at the
-//! same time rarely wait for each other.
+//! The table of parts that were read before. It is sixteen tables, so that threads which make shaders at the same time rarely
+//! wait for each other.
 
 use crate::cache::Key;
-use crate::error::Result;
-use crate::glue::{self, GlueKey, GluePiece};
-use crate::link::{GlueSource, Object};
+use crate::link::Object;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 const SHARDS: usize = 16;
-
-/// Pieces of glue that are kept. A game has some hundreds; past this the table begins anew.
-const MAX_GLUE: usize = 4096;
 
 /// A map is whole after any panic between its own operations, so a poisoned lock is still good.
 fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
@@ -78,24 +73,5 @@ impl Parts {
     /// Bytes of the ELFs whose parts are in memory.
     pub(super) fn bytes(&self) -> usize {
         self.shards.iter().map(|shard| read(shard).bytes).sum()
-    }
-}
-
-/// Glue by its keys. Writing a piece anew takes a microsecond, finding it a tenth.
-#[derive(Default)]
-pub(super) struct GlueTable(RwLock<BTreeMap<GlueKey, Arc<GluePiece>>>);
-
-impl GlueSource for GlueTable {
-    fn piece(&self, key: &GlueKey) -> Result<Arc<GluePiece>> {
-        if let Some(piece) = read(&self.0).get(key) {
-            return Ok(piece.clone());
-        }
-        let piece = Arc::new(glue::emit(key)?);
-        let mut pieces = write(&self.0);
-        if pieces.len() >= MAX_GLUE {
-            pieces.clear();
-        }
-        pieces.insert(key.clone(), piece.clone());
-        Ok(piece)
     }
 }

@@ -2,8 +2,13 @@
 
 use super::context::{Context, Shared, count};
 use super::events::{Event, EventKind};
+use super::held::Held;
 use super::link::Answer;
 use super::scan::scan;
+use super::service::desk::Order;
+use super::service::io;
+use super::service::job::{Job, Outcome, Step};
+use super::urgency::Urgency;
 use crate::cache::Key;
 use crate::compile::request::{KnownState, ModuleDigest, StageRequest, TuningOptions, default_wave};
 use crate::error::{Context as _, Error, Result};
@@ -11,14 +16,16 @@ use crate::keys;
 use crate::link::Object;
 use crate::state::SpecializationEntry;
 use crate::target::{Stage, WaveSize};
+use crate::wire::{Ask, Class, MAX_MODULE, StageAsk};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 /// A module: its words, or what stands for them where a driver keeps none.
 #[derive(Clone, Copy, Debug)]
 pub enum ModuleRef<'a> {
-    /// SPIR-V, in either byte order. It is hashed and looked through, not kept.
+    /// SPIR-V, in either byte order. It is hashed and looked through, and kept only for a service that may ask for it.
     Code(&'a [u8]),
     /// BLAKE3 of the SPIR-V's bytes. Then specialization values have to be of constants that the module has, and the wave
     /// size has to be given if it looks at its subgroup.
@@ -39,9 +46,11 @@ pub struct ShaderInfo<'a> {
     /// Specialization values by `SpecId`. Of an id that is given twice the last value counts; ids that the module has not are
     /// left out.
     pub specialization: &'a [(u32, u64)],
-    /// Look in memory only; [`Shader::wait`] looks on the disk.
+    /// Look in memory only. Without a service [`Shader::wait`] looks on the disk; with one, its thread does.
     pub no_disk: bool,
-    /// How soon a service should compile it. Nothing comes of it before there is one.
+    /// Never have it compiled: what is not there is not cached.
+    pub fail_on_compile: bool,
+    /// How soon a service should compile it: 0, before it is needed; more, as if a thread waited for it.
     pub priority: u32,
     /// What events name it by.
     pub user: u64,
@@ -52,26 +61,32 @@ pub struct ShaderInfo<'a> {
 pub enum ShaderStatus {
     /// In memory, ready to be linked.
     Ready,
-    /// Not looked for on the disk yet.
+    /// Not looked for on the disk yet, or on its way from the service.
     Pending,
-    /// Not in the cache.
+    /// Not in the cache, and there is no service, or it cannot be reached.
     NotCached,
-    /// In the cache, and of no use; asking again is of no use either.
+    /// There is one that is of no use, or the service cannot make one; asking again is of no use either.
     Failed(Error),
 }
 
 /// A shader. Clones are the same one; pipelines hold their shaders.
 #[derive(Clone)]
-pub struct Shader(pub(super) Arc<Part>);
+pub struct Shader(pub(super) Held<Part>);
 
 pub(super) struct Part {
     pub(super) shared: Arc<Shared>,
     pub(super) request: StageRequest,
+    /// What a service calls it; 0 without one.
+    pub(super) id: u64,
+    pub(super) urgency: Urgency,
     key: OnceLock<Key>,
     /// It was looked for on the disk.
     looked: AtomicBool,
+    /// The service's thread was told to find it.
+    asked: AtomicBool,
     found: OnceLock<Result<Arc<Object>>>,
-    priority: AtomicU32,
+    /// Kept for a service that asks for it.
+    module: Option<Arc<[u8]>>,
     user: u64,
 }
 
@@ -82,8 +97,7 @@ impl Shader {
     /// # Errors
     /// Malformed: the module. Environment: after a fork.
     pub fn new(context: &Context, info: &ShaderInfo<'_>) -> Result<Self> {
-        let shared = &context.0;
-        shared.alive()?;
+        let shared = context.shared()?;
         let given = info.specialization.iter().copied().collect::<BTreeMap<u32, u64>>().into_iter();
         let (module, specialization, subgroups) = match info.module {
             ModuleRef::Digest(digest) => (digest, given.collect(), false),
@@ -103,17 +117,29 @@ impl Shader {
             options: TuningOptions::default(),
             known: KnownState::default(),
         };
+        let service = shared.service.as_ref();
+        let module = match info.module {
+            ModuleRef::Code(code) => service.map(|service| service.modules.keep(request.module, code)),
+            ModuleRef::Digest(_) => None,
+        };
         let part = Part {
             shared: shared.clone(),
             request,
+            id: service.map_or(0, |service| service.id()),
+            urgency: Urgency::new(info.priority),
             key: OnceLock::new(),
             looked: AtomicBool::new(false),
+            asked: AtomicBool::new(false),
             found: OnceLock::new(),
-            priority: AtomicU32::new(info.priority),
+            module,
             user: info.user,
         };
         part.look(!info.no_disk)?;
-        Ok(Self(Arc::new(part)))
+        let part = Arc::new(part);
+        if !info.fail_on_compile {
+            part.order();
+        }
+        Ok(Self(Held::new(part, &context.0)))
     }
 
     /// Where its part stands, without looking for it.
@@ -125,19 +151,27 @@ impl Shader {
         Ok(match self.0.found.get() {
             Some(Ok(_)) => ShaderStatus::Ready,
             Some(Err(e)) => ShaderStatus::Failed(e.clone()),
+            None if self.0.is_coming() => ShaderStatus::Pending,
             None if self.0.looked.load(Ordering::Relaxed) => ShaderStatus::NotCached,
             None => ShaderStatus::Pending,
         })
     }
 
-    /// Looks for its part, on the disk too. Without a service there is nothing else to wait for.
+    /// Waits until its part is there, has failed, or the service cannot be reached; at most so long. A part that is still
+    /// pending then is late. Where there is nothing to wait for, it looks on the disk instead, and returns at once.
     ///
     /// # Errors
     /// Environment: after a fork, or the cache's manifest cannot be read.
-    pub fn wait(&self) -> Result<ShaderStatus> {
-        self.0.shared.alive()?;
-        if self.0.found.get().is_none() {
-            self.0.look_again(true)?;
+    pub fn wait(&self, timeout: Duration) -> Result<ShaderStatus> {
+        let part = &self.0;
+        part.shared.alive()?;
+        if let Some(service) = part.shared.service.as_ref().filter(|_| part.is_coming()) {
+            part.waits(true);
+            service.wait(timeout, || part.found.get().is_some());
+            part.waits(false);
+        }
+        if part.found.get().is_none() && !part.is_coming() {
+            part.look_again(true)?;
         }
         self.status()
     }
@@ -149,7 +183,8 @@ impl Shader {
 
     /// Another priority.
     pub fn set_priority(&self, priority: u32) {
-        self.0.priority.store(priority, Ordering::Relaxed);
+        self.0.urgency.set(priority);
+        self.0.post_if_missing(Order::Urgency(self.0.id));
     }
 }
 
@@ -175,13 +210,63 @@ impl Part {
         Ok(found.is_some_and(|found| self.found.set(found).is_ok()))
     }
 
-    /// The same for a shader that was not found when it was made: an event tells of it.
+    /// The same for a shader that was not found when it was made: an event tells of it, and pipelines that wait go on.
     fn look_again(&self, disk: bool) -> Result<()> {
         if self.look(disk)? {
-            let failure = self.found.get().and_then(|found| found.as_ref().err()).cloned();
-            self.shared.events.push(Event { kind: EventKind::Shader, user: self.user, generation: 0, failure });
+            self.tell();
+            if let Some(service) = &self.shared.service {
+                service.post_if_started(Order::Settled(self.id));
+            }
         }
         Ok(())
+    }
+
+    fn tell(&self) {
+        let failure = self.found.get().and_then(|found| found.as_ref().err()).cloned();
+        self.shared.events.push(Event { kind: EventKind::Shader, user: self.user, generation: 0, failure });
+    }
+
+    /// Has the service's thread find it, if there is one and it is missing.
+    fn order(self: &Arc<Self>) {
+        if self.shared.service.is_some() && self.is_missing() {
+            self.asked.store(true, Ordering::Relaxed);
+            let job: Arc<dyn Job> = self.clone();
+            io::post(&self.shared, Order::Start(Arc::downgrade(&job)));
+        }
+    }
+
+    /// It has come to its end.
+    fn settle(&self, found: Result<Arc<Object>>) {
+        if self.found.set(found.at(|| format!("{} shader", self.request.stage))).is_ok() {
+            self.tell();
+        }
+    }
+
+    pub(super) fn is_missing(&self) -> bool {
+        self.found.get().is_none()
+    }
+
+    /// The service's thread was told to find it.
+    pub(super) fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    /// It is missing, and a service that can be reached, or that was not tried yet, is to find it.
+    pub(super) fn is_coming(&self) -> bool {
+        let away = || self.shared.service.as_ref().is_none_or(|service| service.is_away());
+        self.is_missing() && self.is_asked() && !away()
+    }
+
+    /// A thread begins, or ceases, to wait for it.
+    pub(super) fn waits(&self, begins: bool) {
+        self.urgency.waits(begins);
+        self.post_if_missing(Order::Urgency(self.id));
+    }
+
+    pub(super) fn post_if_missing(&self, order: Order) {
+        if let Some(service) = self.shared.service.as_ref().filter(|_| self.is_missing()) {
+            service.post_if_started(order);
+        }
     }
 
     /// The part for a link.
@@ -189,13 +274,15 @@ impl Part {
     /// # Errors
     /// What is wrong with it.
     pub(super) fn object(&self, disk: bool) -> Result<Answer<&Object>> {
-        if self.found.get().is_none() {
+        // What the service's thread is at need not be looked for by anybody else.
+        let coming = self.is_coming();
+        if self.is_missing() && !coming {
             self.look_again(disk)?;
         }
         match self.found.get() {
             Some(Ok(object)) => Ok(Answer::Ready(object)),
             Some(Err(e)) => Err(e.clone()),
-            None if disk => Ok(Answer::NotCached(self.request.stage)),
+            None if disk && !coming => Ok(Answer::NotCached(self.request.stage)),
             None => Ok(Answer::Pending(self.request.stage)),
         }
     }
@@ -216,5 +303,66 @@ impl Part {
     /// Environment: nothing says whose code the cache holds.
     pub(super) fn key(&self) -> Result<Key> {
         self.known_key(true)?.ok_or_else(|| Error::environment("there is no cache, or it has no manifest yet"))
+    }
+}
+
+impl Job for Part {
+    fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// On the disk, unless the caller's thread has looked there.
+    fn step(&self) -> Step {
+        if self.is_missing() && !self.looked.load(Ordering::Relaxed) {
+            match self.look(true) {
+                Ok(true) => self.tell(),
+                Ok(false) => {}
+                // The cache's manifest cannot be read.
+                Err(e) => self.settle(Err(e)),
+            }
+        }
+        if self.is_missing() && self.module.as_ref().is_some_and(|module| module.len() > MAX_MODULE) {
+            let limit = format!("module over {} MiB", MAX_MODULE >> 20);
+            self.settle(Err(Error::unsupported(limit, "a service takes no larger ones")));
+        }
+        if self.is_missing() { Step::Ask } else { Step::Nothing }
+    }
+
+    fn class(&self) -> Class {
+        self.urgency.class()
+    }
+
+    fn ask(&self, inline: bool) -> Ask {
+        let (id, request, class) = (self.id, self.request.clone(), self.class());
+        Ask::Stage(StageAsk { id, request, class, inline, cached_only: false })
+    }
+
+    fn draws(&self) -> Option<u64> {
+        None
+    }
+
+    fn take(&self, outcome: Outcome) -> Result<()> {
+        let object = match outcome {
+            Outcome::Part(Some(key), _) if key != self.key()? => {
+                return Err(Error::malformed("the part of another request"));
+            }
+            Outcome::Part(_, object) if object.interface().stage == self.request.stage => Ok(object),
+            Outcome::Part(_, object) => {
+                Err(Error::malformed(format!("the service's part is a {} shader's", object.interface().stage)))
+            }
+            Outcome::Failed(e) => Err(e),
+            Outcome::Pipeline(..) => return Err(Error::malformed("a pipeline in place of a part")),
+        };
+        self.settle(object);
+        Ok(())
+    }
+}
+
+/// Nobody wants it any more.
+impl Drop for Part {
+    fn drop(&mut self) {
+        if self.shared.alive().is_ok() {
+            self.post_if_missing(Order::Settled(self.id));
+        }
     }
 }

@@ -16,7 +16,7 @@ use super::pipelines::Run;
 use crate::cache::Key;
 use crate::compile::StageElf;
 use crate::error::{Error, ErrorKind, Result};
-use crate::link::{EmitGlue, Object, link_placed, verify};
+use crate::link::{EmitGlue, Object, link_objects, verify};
 use crate::wire::{Class, PipelineAsk, Tell, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -83,7 +83,7 @@ impl Comparison {
     fn cost(&self, parts: &[Arc<StageElf>]) -> Result<Cost> {
         let objects = parts.iter().map(|elf| Object::parse(&elf.0)).collect::<Result<Vec<_>>>()?;
         let objects: Vec<&Object> = objects.iter().collect();
-        let elf = link_placed(&objects, &self.row.state, self.row.placement, &EmitGlue)?.elf;
+        let elf = link_objects(&objects, &self.row.state, self.row.placement, &EmitGlue)?.elf;
         let report = verify(&elf)?;
         if let Some(violation) = report.violations.first() {
             return Err(Error::bug(format!("a linked pipeline breaks a rule: {violation}")));

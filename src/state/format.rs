@@ -1,8 +1,8 @@
-//! Formats by Vulkan's numbers, and by name where people write them.
+//! Formats by Vulkan's numbers, and by name in files.
 //!
 //! A link works on numbers, as a driver has them. State files, cache keys and messages have Vulkan's names without
-//! `VK_FORMAT_`. Every core format has a name here, also those that are neither a vertex attribute nor a colour: which are,
-//! `abi::formats` knows. To add a format: a line in [`LATER`].
+//! `VK_FORMAT_`. Every core format has a name here, also those that are neither a vertex attribute nor a colour. See
+//! `abi::formats`. To add a format: a line in [`LATER`].
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -26,7 +26,7 @@ impl VkFormat {
             .ok_or_else(|| Error::malformed(format!("`{name}` is no vertex or colour format")))
     }
 
-    /// Its name, if it has one here.
+    /// Its name; `None` for formats not listed here.
     pub fn name(self) -> Option<&'static str> {
         let core = usize::try_from(self.0).ok().and_then(|number| CORE.get(number));
         let later = || LATER.iter().find(|(number, _)| *number == self.0).map(|(_, name)| name);
@@ -40,7 +40,7 @@ impl VkFormat {
     }
 }
 
-/// The name, or the number of a format that has none here.
+/// The name, or the number of a format without one here.
 impl fmt::Display for VkFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name() {
@@ -57,7 +57,7 @@ impl FromStr for VkFormat {
     }
 }
 
-/// Without a name the number is written in words: a key must tell any two formats apart, and reading it is refused.
+/// A number without a name is written in words: a key must tell any two formats apart, and reading it is refused.
 impl Serialize for VkFormat {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self.name() {
@@ -75,7 +75,7 @@ impl<'de> Deserialize<'de> for VkFormat {
     }
 }
 
-/// Formats that came after Vulkan 1.0, in the order of their numbers.
+/// Formats after Vulkan 1.0, in the order of their numbers.
 const LATER: &[(u32, &str)] = &[
     (1_000_340_000, "A4R4G4B4_UNORM_PACK16"),
     (1_000_340_001, "A4B4G4R4_UNORM_PACK16"),
@@ -83,7 +83,7 @@ const LATER: &[(u32, &str)] = &[
     (1_000_470_001, "A8_UNORM"),
 ];
 
-/// The formats of Vulkan 1.0, whose numbers are their places.
+/// The formats of Vulkan 1.0, indexed by their numbers.
 #[rustfmt::skip]
 const CORE: &[&str] = &[
     "UNDEFINED", "R4G4_UNORM_PACK8", "R4G4B4A4_UNORM_PACK16", "B4G4R4A4_UNORM_PACK16", "R5G6B5_UNORM_PACK16",

@@ -1,9 +1,9 @@
-//! What the descriptors of a binding are: all of one kind, or each one of several (a mutable binding).
+//! Kinds of the descriptors in a binding: all of one kind, or each one of several (a mutable binding).
 //!
 //! A shader's variable is of one kind. Several variables may share a binding, in one module or in several stages;
-//! [`BindingKind::of_uses`] says what a layout has there. An image and a sampler are a combined descriptor: each variable
-//! reads its half. Kinds that no one descriptor serves make a mutable binding (`VK_EXT_mutable_descriptor_type`, the
-//! descriptor heaps of Direct3D 12): each array element holds one of them.
+//! [`BindingKind::of_uses`] gives the layout's kind for it. An image and a sampler are a combined descriptor: each
+//! variable reads its part. Kinds that no single descriptor serves make a mutable binding
+//! (`VK_EXT_mutable_descriptor_type`, the descriptor heaps of Direct3D 12): each array element holds one of them.
 
 use crate::kinds::ResourceKind;
 use serde::de::{self, IntoDeserializer, MapAccess, Visitor};
@@ -17,11 +17,11 @@ const MUTABLE: &str = "mutable";
 
 /// Kind of a binding's descriptors. In a state file a name, `"sampled_image"`, or a list of them,
 /// `{ mutable = ["sampled_image", "storage_buffer"] }`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum BindingKind {
     /// Every descriptor is of this kind.
     One(ResourceKind),
-    /// Each descriptor is of one of these kinds, and takes the room of the largest.
+    /// Each descriptor is of one of these kinds, with the size of the largest.
     Mutable(BTreeSet<ResourceKind>),
 }
 
@@ -31,7 +31,7 @@ impl BindingKind {
         use ResourceKind::{CombinedImageSampler, SampledImage, Sampler};
         let mut kinds: BTreeSet<ResourceKind> = uses.into_iter().collect();
         let halves = [SampledImage, Sampler].iter().filter(|half| kinds.contains(half)).count();
-        // One shader may read both halves of one element, so both have to be there.
+        // One shader may read both parts of one element, so both have to be there.
         if halves == 2 || halves == 1 && kinds.contains(&CombinedImageSampler) {
             kinds.retain(|kind| !matches!(kind, SampledImage | Sampler));
             kinds.insert(CombinedImageSampler);
@@ -42,7 +42,7 @@ impl BindingKind {
         }
     }
 
-    /// The kinds that a descriptor there may be of.
+    /// Possible kinds of a descriptor of the binding.
     pub fn kinds(&self) -> impl Iterator<Item = ResourceKind> + '_ {
         let (one, several) = match self {
             Self::One(kind) => (Some(*kind), None),
@@ -51,7 +51,7 @@ impl BindingKind {
         one.into_iter().chain(several.into_iter().flatten().copied())
     }
 
-    /// Whether a variable of this kind can work on some descriptor there.
+    /// Whether a variable of this kind can use some descriptor of the binding.
     pub fn serves(&self, used: ResourceKind) -> bool {
         self.kinds().any(|kind| kind.serves(used))
     }
@@ -91,7 +91,7 @@ impl<'de> Deserialize<'de> for BindingKind {
     }
 }
 
-/// Takes a name, or a map with the one key [`MUTABLE`]; so that a wrong name is refused by name.
+/// Takes a name, or a map with the one key [`MUTABLE`], so that an error names a wrong name.
 struct KindVisitor;
 
 impl<'de> Visitor<'de> for KindVisitor {

@@ -4,8 +4,9 @@ use super::message::{Ask, Hello, Tell, Welcome};
 use super::{MAX_FRAME, PROTOCOLS};
 use crate::error::{Context as _, Error, Result};
 use crate::frame::{self, HEAD};
-use rustix::net::{SendFlags, send};
-use std::io::Read;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv, send, socket_with,
+};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
@@ -24,7 +25,25 @@ pub struct Connection {
 pub struct Sender(UnixStream);
 
 /// The half that listens.
-pub struct Receiver(UnixStream);
+pub struct Receiver {
+    stream: UnixStream,
+    /// What has come and is not taken yet: part of a message, or several.
+    come: Vec<u8>,
+}
+
+/// What there is to receive.
+#[derive(Debug)]
+pub enum Arrival {
+    /// A message.
+    Message(Tell),
+    /// No whole message yet.
+    Nothing,
+    /// The service has closed the connection.
+    Closed,
+}
+
+/// Bytes that are asked of the system at once.
+const STEP: usize = 64 << 10;
 
 impl Connection {
     /// Connects to the service at a path; `patience` is for each of its answers until it has said welcome.
@@ -34,8 +53,7 @@ impl Connection {
     /// or speaks no version that we speak.
     pub fn open(socket: &Path, hello: &Hello, patience: Duration) -> Result<Self> {
         let place = || format!("service {}", socket.display());
-        let stream = UnixStream::connect(socket).map_err(Error::from).at(place)?;
-        Self::over(stream, hello, patience).at(place)
+        Self::over(connected(socket).at(place)?, hello, patience).at(place)
     }
 
     /// The same over a stream that is connected already.
@@ -46,7 +64,7 @@ impl Connection {
         check_peer(&stream)?;
         stream.set_read_timeout(Some(patience))?;
         stream.set_write_timeout(Some(patience))?;
-        let (mut sender, mut receiver) = (Sender(stream.try_clone()?), Receiver(stream));
+        let (mut sender, mut receiver) = (Sender(stream.try_clone()?), Receiver { stream, come: Vec::new() });
         sender.send(&Ask::Hello(hello.clone()))?;
         let welcome = match receiver.receive()? {
             Some(Tell::Welcome(welcome)) => welcome,
@@ -59,9 +77,21 @@ impl Connection {
             let ours = format!("this program speaks {first} to {last}");
             return Err(Error::unsupported(format!("service protocol {}", welcome.protocol), ours));
         }
-        receiver.0.set_read_timeout(None)?;
+        receiver.stream.set_read_timeout(None)?;
         Ok(Self { welcome, sender, receiver })
     }
+}
+
+/// A stream to whoever listens at a path. It is refused where so many wait there that this one would have to wait too: for how
+/// long, nobody could say.
+fn connected(socket: &Path) -> Result<UnixStream> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let made = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).map_err(std::io::Error::from)?;
+    let address = SocketAddrUnix::new(socket).map_err(std::io::Error::from)?;
+    connect(&made, &address).map_err(std::io::Error::from)?;
+    let stream = UnixStream::from(made);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
 }
 
 /// Whoever bound the path first is not trusted for that: it has to be this user or root.
@@ -100,22 +130,55 @@ impl Receiver {
     /// # Errors
     /// Environment: the connection fails, or its timeout is over. Malformed: what comes is no message.
     pub fn receive(&mut self) -> Result<Option<Tell>> {
-        let mut head = [0; HEAD];
-        match self.0.read_exact(&mut head) {
-            Ok(()) => {}
-            Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
-            Err(e) => return Err(e.into()),
+        loop {
+            match self.next(RecvFlags::empty())? {
+                Arrival::Message(tell) => return Ok(Some(tell)),
+                Arrival::Nothing => {}
+                Arrival::Closed => return Ok(None),
+            }
         }
-        let length = frame::body_length(head, MAX_FRAME)?;
-        let mut body = Vec::new();
-        if (&self.0).take(length as u64).read_to_end(&mut body)? != length {
-            return Err(Error::environment("the service's answer is cut short"));
-        }
-        frame::parse(&body).map(Some)
     }
 
-    /// The socket, to poll it or to give it a timeout.
+    /// What has arrived, without waiting for more.
+    ///
+    /// # Errors
+    /// As [`Self::receive`].
+    pub fn arrived(&mut self) -> Result<Arrival> {
+        self.next(RecvFlags::DONTWAIT)
+    }
+
+    /// The message that is there already, or after one more read.
+    fn next(&mut self, flags: RecvFlags) -> Result<Arrival> {
+        if let Some(tell) = self.take()? {
+            return Ok(Arrival::Message(tell));
+        }
+        let start = self.come.len();
+        self.come.resize(start + STEP, 0);
+        let read = recv(&self.stream, &mut self.come[start..], flags);
+        self.come.truncate(start + read.map_or(0, |(bytes, _)| bytes));
+        match read {
+            Ok((0, _)) if start == 0 => Ok(Arrival::Closed),
+            Ok((0, _)) => Err(Error::environment("the service's answer is cut short")),
+            Ok(_) => Ok(self.take()?.map_or(Arrival::Nothing, Arrival::Message)),
+            Err(rustix::io::Errno::INTR) => Ok(Arrival::Nothing),
+            Err(rustix::io::Errno::AGAIN) if flags.contains(RecvFlags::DONTWAIT) => Ok(Arrival::Nothing),
+            Err(e) => Err(std::io::Error::from(e).into()),
+        }
+    }
+
+    /// Takes a message out of what has come, if all of it has.
+    fn take(&mut self) -> Result<Option<Tell>> {
+        let Some((head, rest)) = self.come.split_first_chunk::<HEAD>() else { return Ok(None) };
+        let length = frame::body_length(*head, MAX_FRAME)?;
+        let Some(body) = rest.get(..length) else { return Ok(None) };
+        let tell = frame::parse(body)?;
+        self.come.drain(..HEAD + length);
+        Ok(Some(tell))
+    }
+
+    /// The socket, to poll it or to give it a timeout. What has come may hold a message already: ask [`Self::arrived`] until
+    /// there is nothing.
     pub fn stream(&self) -> &UnixStream {
-        &self.0
+        &self.stream
     }
 }

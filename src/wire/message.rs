@@ -1,4 +1,4 @@
-//! The messages. Fields may be added: a reader ignores those that it does not know, and a new one has a default.
+//! The messages. Unknown message fields are ignored, except in `state` and tuning options, which refuse them.
 
 use super::status::ServiceStatus;
 use crate::cache::Key;

@@ -11,13 +11,13 @@
 //! ```
 //!
 //! Each request carries an id that the client chooses, and all that is said of it carries the same id. The service computes
-//! every key itself: nobody can have code put under the key of something else. `docs/service.md` has the rules.
+//! every key itself, so no client can store code under another key.
 
 mod connection;
 mod message;
 mod status;
 
-pub use connection::{Connection, Receiver, Sender};
+pub use connection::{Arrival, Connection, Receiver, Sender};
 pub use message::{Ask, Cached, Class, Hello, Limits, Part, PipelineAsk, StageAsk, Tell, Verdict, Welcome};
 pub use status::{ClassStatus, ServiceStatus};
 

@@ -47,6 +47,17 @@ static void contexts(void)
     memset(path, 0, sizeof path);
     info.cache_dir_bytes = sizeof path;
     CHECK(refused(dvt_context_create(&info, &context), "a 0 in `cache_dir`"));
+    info.cache_dir_bytes = 0;
+    info.socket_bytes = 1;
+    CHECK(refused(dvt_context_create(&info, &context), "`socket` is NULL"));
+    info.socket = (const uint8_t *)path;
+    CHECK(refused(dvt_context_create(&info, &context), "a 0 in `cache_dir` or `socket`"));
+    info.socket_bytes = 0;
+    path[0] = (char)0xff;
+    info.app = (const uint8_t *)path;
+    info.app_bytes = 1;
+    CHECK(refused(dvt_context_create(&info, &context), "`app` is not UTF-8"));
+    CHECK(dvt_context_service(NULL, path, sizeof path) == 0 && path[0] == 0);
     CHECK(refused(dvt_context_stats(NULL, NULL), "`context` is NULL"));
     CHECK(refused(dvt_context_event_fd(NULL), "`context` is NULL"));
     CHECK(refused(dvt_context_key(NULL, NULL), "`context` is NULL"));
@@ -139,7 +150,7 @@ static void shaders(dvt_context *context, const char *dir)
     CHECK(dvt_shader_create(context, &info, &shader) == DVT_E_MALFORMED && shader == NULL);
     shader_info(&info, &code, 1);
     info.flags = 6;
-    CHECK(refused(dvt_shader_create(context, &info, &shader), "flags 0x6 is unknown"));
+    CHECK(refused(dvt_shader_create(context, &info, &shader), "flags 0x4 is unknown"));
     shader_info(&info, &code, 3);
     CHECK(refused(dvt_shader_create(context, &info, &shader), "stage 0x3"));
     shader_info(&info, &code, 8);

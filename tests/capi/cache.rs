@@ -9,7 +9,8 @@ use dovetail::compile::{Compiler, StageElf};
 use dovetail::error::Result;
 use dovetail::keys;
 use dovetail::link::{EmitGlue, Placement, link};
-use dovetail::state::PipelineState;
+use dovetail::metadata::interface::StageKind;
+use dovetail::state::{Known, PipelineState};
 use dovetail::target::{GfxIp, Stage, WaveSize};
 use dovetail::toolchain::Toolchain;
 use std::fs;
@@ -80,6 +81,42 @@ pub fn full(dir: &Path) -> Made {
     made.put(&request(Stage::Fragment, module(2)), &link_support::fragment());
     made.put(&request(Stage::Compute, module(3)), &link_support::compute().load_symbol(20, "descset_0"));
     made
+}
+
+/// What `pipeline::build_whole` makes of modules 1 and 2 in a state: parts that know everything, vertex before fragment.
+pub fn whole(state: &PipelineState) -> ((StageRequest, Unlinked), (StageRequest, Unlinked)) {
+    let mut fragment = link_support::fragment();
+    (fragment.interface.epilog, fragment.joint) = (false, false);
+    let mut of_fragment = request(Stage::Fragment, module(2));
+    let layout = Known::Known(state.layout.clone());
+    of_fragment.known = KnownState { layout, colors: Known::Known(state.color.clone()), ..Default::default() };
+    let StageKind::Fragment(interface) = &fragment.interface.kind else { panic!("a fragment shader") };
+    let mut vertex = link_support::vertex();
+    (vertex.interface.prolog, vertex.interface.epilog, vertex.joint) = (false, false, false);
+    vertex.symbol = Stage::Vertex.entry_symbol().to_owned();
+    let mut of_vertex = request(Stage::Vertex, module(1));
+    of_vertex.known = KnownState {
+        layout: Known::Known(state.layout.clone()),
+        vertex: Known::Known(state.vertex.clone()),
+        params: Known::Known(interface.inputs.clone()),
+        multiview: Known::Known(false),
+        colors: Known::Unknown,
+    };
+    ((of_vertex, vertex), (of_fragment, fragment))
+}
+
+/// Puts that into a cache.
+pub fn put_whole(made: &Made) {
+    let (vertex, fragment) = whole(&state());
+    made.put(&vertex.0, &vertex.1);
+    made.put(&fragment.0, &fragment.1);
+}
+
+/// Puts a vertex part that was compiled for another value of a constant than the state has, and cannot be linked.
+pub fn put_unlinkable(made: &Made) {
+    let mut part = link_support::vertex();
+    part.interface.specialization = vec![dovetail::kinds::SpecValue { id: 7, value: 2, default: 1 }];
+    made.put(&request(Stage::Vertex, module(1)), &part);
 }
 
 pub fn state() -> PipelineState {

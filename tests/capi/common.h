@@ -129,11 +129,11 @@ struct pipeline {
     dvt_pipeline_info info;
 };
 
-static void make_info(struct pipeline *p, dvt_context *context, const char *dir)
+static void pipeline_info(struct pipeline *p, const dvt_shader *vertex, const dvt_shader *fragment)
 {
     memset(p, 0, sizeof *p);
-    p->shaders[0] = make_shader(context, dir, "vertex.spv", 1);
-    p->shaders[1] = make_shader(context, dir, "fragment.spv", 16);
+    p->shaders[0] = vertex;
+    p->shaders[1] = fragment;
     p->buffer.stride = 16;
     p->buffer.divisor = 1;
     p->attribute.format = 109; /* VK_FORMAT_R32G32B32A32_SFLOAT */
@@ -153,6 +153,12 @@ static void make_info(struct pipeline *p, dvt_context *context, const char *dir)
     p->info.samples = 4;
     p->info.device_index = 3;
     p->info.user = 42;
+}
+
+static void make_info(struct pipeline *p, dvt_context *context, const char *dir)
+{
+    dvt_shader *vertex = make_shader(context, dir, "vertex.spv", 1);
+    pipeline_info(p, vertex, make_shader(context, dir, "fragment.spv", 16));
 }
 
 static void destroy_info(struct pipeline *p)

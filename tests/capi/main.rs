@@ -8,11 +8,13 @@ mod library;
 #[path = "../support/link_support.rs"]
 mod link_support;
 mod programs;
-#[path = "../../benches/support/remembering.rs"]
-mod remembering;
 mod runtime;
+mod service;
+#[path = "../support/service_double.rs"]
+mod service_double;
 #[path = "../support/mod.rs"]
 mod support;
+mod toolchain;
 
 #[global_allocator]
 static COUNTING: alloc::Counting = alloc::Counting;

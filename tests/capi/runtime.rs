@@ -1,25 +1,26 @@
 //! `dovetail::runtime` from Rust: where parts come from, what a pipeline becomes, what the flags do without a service.
 
 use crate::alloc::allocations;
-use crate::cache::{self, Made, module, request, state};
+use crate::cache::{self, Made, module, put_unlinkable, put_whole, request, state};
 use crate::link_support;
-use crate::remembering::remembering;
 use dovetail::abi::layout::ResolvedLayout;
 use dovetail::cache::{Cache, StoreKind, entry};
 use dovetail::error::{ErrorKind, FullCompile};
 use dovetail::keys;
-use dovetail::link::{EmitGlue, Object, Placement, link, link_in_layout};
+use dovetail::link::{EmitGlue, Job, Object, Placement, Plans, link};
 use dovetail::runtime::{
     Answer, Context, ContextInfo, EventKind, Layout, ModuleRef, Phase, Pipeline, PipelineFlags, PipelineInfo, Route,
     Shader, ShaderInfo, ShaderStatus, Size,
 };
-use dovetail::state::{Known, PipelineState};
+use dovetail::state::PipelineState;
 use dovetail::target::{GfxIp, Stage};
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::time::Duration;
 
 fn context(dir: Option<&Path>) -> Context {
-    Context::new(&ContextInfo { cache_dir: dir, target: GfxIp::Gfx1030, max_memory: 1 << 20 }).expect("a context")
+    Context::new(&ContextInfo { cache_dir: dir, target: GfxIp::Gfx1030, max_memory: 1 << 20, socket: None, app: "" })
+        .expect("a context")
 }
 
 fn info<'a>(stage: Stage, module: &'a [u8]) -> ShaderInfo<'a> {
@@ -30,6 +31,7 @@ fn info<'a>(stage: Stage, module: &'a [u8]) -> ShaderInfo<'a> {
         wave: None,
         specialization: &[],
         no_disk: false,
+        fail_on_compile: false,
         priority: 0,
         user: 5,
     }
@@ -89,22 +91,24 @@ fn a_link_into_memory_is_the_link() {
     assert_eq!(context.stats().unwrap().memory_hits, 1);
 }
 
-/// How often the Rust link of the programs' pipeline asks for memory, and how often `link_into` does.
+/// How often the Rust link into memory of the programs' pipeline asks for memory, and how often `link_into` does.
 pub fn link_allocations(dir: &Path) -> (u64, u64) {
     let (context, state) = (context(Some(&dir.join("cache"))), state());
     let layout = Layout::new(&state.layout).unwrap();
     let places = ResolvedLayout::new(&state.layout).unwrap();
     let objects = [link_support::vertex(), link_support::fragment()].map(|part| Object::parse(&part.build()).unwrap());
+    let objects = [&objects[0], &objects[1]];
     let [vs, fs] = pair(&context);
     let shaders = [&vs, &fs];
     let info = of(&shaders, &layout, &state, NONE);
     let mut out = vec![0; 1 << 16];
-    let glue = remembering();
+    let plans = Plans::default();
+    let (placement, plans) = (Placement::Adjacent, Some(&plans));
+    let job = Job { objects: &objects, state: &state, layout: &places, placement, glue: &EmitGlue, plans };
     let [mut link, mut into] = [0; 2];
-    // Twice, as the first time fills tables.
+    // Twice, as the first time makes plans.
     for _ in 0..2 {
-        let by_hand = || link_in_layout(&[&objects[0], &objects[1]], &state, &places, Placement::Adjacent, &glue);
-        link = allocations(|| by_hand().unwrap()).0;
+        link = allocations(|| job.link_into(&mut out).unwrap()).0;
         into = allocations(|| context.link_into(&info, &mut out).unwrap()).0;
     }
     (link, into)
@@ -152,7 +156,7 @@ fn what_is_missing_is_taken_up_when_it_comes() {
     let key = context.key().unwrap();
     let made = Made::new(dir.path());
     made.put(&request(Stage::Vertex, module(1)), &link_support::vertex());
-    assert_eq!(vs.wait().unwrap(), ShaderStatus::Ready);
+    assert_eq!(vs.wait(Duration::ZERO).unwrap(), ShaderStatus::Ready);
     assert_ne!(context.key().unwrap(), key, "the cache says now whose code it holds");
     let shaders = [&vs, &fs];
     let info = of(&shaders, &layout, &state, NONE);
@@ -161,14 +165,14 @@ fn what_is_missing_is_taken_up_when_it_comes() {
     assert_eq!((pipeline.generation(), pipeline.read(&mut []).unwrap()), (0, None));
     assert_eq!(context.link_into(&info, &mut []).unwrap(), Answer::NotCached(Stage::Fragment));
     made.put(&request(Stage::Fragment, module(2)), &link_support::fragment());
-    let status = pipeline.wait().unwrap();
+    let status = pipeline.wait(1, Duration::ZERO).unwrap();
     assert_eq!((status.phase, status.generation), (Phase::Done(Route::Linked), 1));
     let mut out = linked();
     let expect = std::mem::replace(&mut out, vec![0; status.bytes]);
     assert_eq!(pipeline.read(&mut out).unwrap(), Some((Size::Written(expect.len()), 1)));
     assert_eq!(out, expect);
     // The vertex shader by its own wait, the fragment shader by the pipeline's, the pipeline; each once.
-    pipeline.wait().unwrap();
+    pipeline.wait(1, Duration::ZERO).unwrap();
     let events: Vec<_> = std::iter::from_fn(|| context.next_event().unwrap()).collect();
     let seen: Vec<_> = events.iter().map(|e| (e.kind, e.user, e.generation, e.failure.is_none())).collect();
     assert_eq!(
@@ -185,15 +189,15 @@ fn the_descriptor_is_readable_while_there_are_events() {
     let made = Made::new(dir.path());
     (1..4).for_each(|n| made.put(&request(Stage::Vertex, module(n)), &link_support::vertex()));
     // One event from before the descriptor was asked for.
-    shaders[0].wait().unwrap();
+    shaders[0].wait(Duration::ZERO).unwrap();
     let readable = || {
         let fd = context.event_fd().unwrap();
         let mut polled = [rustix::event::PollFd::from_borrowed_fd(fd.as_fd(), rustix::event::PollFlags::IN)];
         rustix::event::poll(&mut polled, Some(&Default::default())).unwrap() == 1
     };
     assert!(readable());
-    shaders[1].wait().unwrap();
-    shaders[2].wait().unwrap();
+    shaders[1].wait(Duration::ZERO).unwrap();
+    shaders[2].wait(Duration::ZERO).unwrap();
     for left in [true, true, false] {
         assert!(readable());
         assert!(context.next_event().unwrap().is_some());
@@ -220,35 +224,9 @@ fn without_the_disk_parts_are_pending_until_somebody_waits() {
     let pipeline = Pipeline::new(&context, &info).unwrap();
     assert_eq!(pipeline.status().unwrap().phase, Phase::Pending(Stage::Vertex));
     assert_eq!(context.stats().unwrap().disk_hits, 0);
-    assert_eq!(pipeline.wait().unwrap().phase, Phase::Done(Route::Linked));
+    assert_eq!(pipeline.wait(1, Duration::ZERO).unwrap().phase, Phase::Done(Route::Linked));
     // Without a handle the flag holds for parts that others have found since.
     assert!(matches!(context.link_into(&info, &mut []).unwrap(), Answer::Ready(_)));
-}
-
-/// What `pipeline::build_whole` would have left: parts that know everything.
-fn put_whole(made: &Made) {
-    use dovetail::compile::request::KnownState;
-    use dovetail::metadata::interface::StageKind;
-    let state = state();
-    let mut fragment = link_support::fragment();
-    (fragment.interface.epilog, fragment.joint) = (false, false);
-    let mut whole = request(Stage::Fragment, module(2));
-    let layout = Known::Known(state.layout.clone());
-    whole.known = KnownState { layout, colors: Known::Known(state.color.clone()), ..Default::default() };
-    made.put(&whole, &fragment);
-    let StageKind::Fragment(interface) = &fragment.interface.kind else { panic!("a fragment shader") };
-    let mut vertex = link_support::vertex();
-    (vertex.interface.prolog, vertex.interface.epilog, vertex.joint) = (false, false, false);
-    vertex.symbol = Stage::Vertex.entry_symbol().to_owned();
-    let mut whole = request(Stage::Vertex, module(1));
-    whole.known = KnownState {
-        layout: Known::Known(state.layout.clone()),
-        vertex: Known::Known(state.vertex.clone()),
-        params: Known::Known(interface.inputs.clone()),
-        multiview: Known::Known(false),
-        colors: Known::Unknown,
-    };
-    made.put(&whole, &vertex);
 }
 
 #[test]
@@ -270,13 +248,6 @@ fn whole_pipelines_are_taken_where_they_are_wanted_and_there() {
     assert_eq!(context.stats().unwrap().wholes, 2);
 }
 
-/// A vertex part that was compiled for another value of a constant than the state has cannot be linked.
-fn put_unlinkable(made: &Made) {
-    let mut part = link_support::vertex();
-    part.interface.specialization = vec![dovetail::kinds::SpecValue { id: 7, value: 2, default: 1 }];
-    made.put(&request(Stage::Vertex, module(1)), &part);
-}
-
 #[test]
 fn what_cannot_be_linked_says_why_and_is_taken_whole_where_it_is_there() {
     let dir = tempfile::tempdir().unwrap();
@@ -294,7 +265,7 @@ fn what_cannot_be_linked_says_why_and_is_taken_whole_where_it_is_there() {
     assert!(matches!(refused.kind(), ErrorKind::NeedsFullCompile(_)), "{refused}");
     assert_eq!((pipeline.generation(), context.stats().unwrap().needs_whole), (0, 2));
     put_whole(&made);
-    let status = pipeline.wait().unwrap();
+    let status = pipeline.wait(1, Duration::ZERO).unwrap();
     assert_eq!(status.phase, Phase::Done(Route::Whole(Some(FullCompile::Specialization { id: 7 }))));
     assert_eq!(pipeline.generation(), 1);
 }
@@ -314,7 +285,7 @@ fn damage_is_a_miss_and_what_is_no_part_fails_for_good() {
     assert_eq!(shader(&context, Stage::Vertex, 4).status().unwrap(), ShaderStatus::NotCached);
     assert_eq!(context.stats().unwrap().bad, 1);
     let broken = shader(&context, Stage::Vertex, 5);
-    let ShaderStatus::Failed(why) = broken.wait().unwrap() else { panic!("it was read") };
+    let ShaderStatus::Failed(why) = broken.wait(Duration::ZERO).unwrap() else { panic!("it was read") };
     assert!(why.to_string().contains("vertex shader: malformed"), "{why}");
     let fs = shader(&context, Stage::Fragment, 2);
     let pipeline = Pipeline::new(&context, &of(&[&broken, &fs], &layout, &state, NONE)).unwrap();
@@ -331,7 +302,7 @@ fn nothing_is_written_and_no_folder_is_needed() {
     assert_eq!(shader(&without, Stage::Vertex, 1).status().unwrap(), ShaderStatus::NotCached);
     assert!(!folder.exists());
     let memory = context(None);
-    assert_eq!(shader(&memory, Stage::Vertex, 1).wait().unwrap(), ShaderStatus::NotCached);
+    assert_eq!(shader(&memory, Stage::Vertex, 1).wait(Duration::ZERO).unwrap(), ShaderStatus::NotCached);
     // A shader of one context is none of another.
     let of_other = shader(&without, Stage::Vertex, 1);
     let layout = Layout::new(&Default::default()).unwrap();
@@ -345,7 +316,8 @@ fn a_budget_keeps_what_shaders_hold() {
     let dir = tempfile::tempdir().unwrap();
     let made = Made::new(dir.path());
     (0..64).for_each(|n| made.put(&request(Stage::Vertex, module(n)), &link_support::vertex()));
-    let none = ContextInfo { cache_dir: Some(dir.path()), target: GfxIp::Gfx1030, max_memory: 0 };
+    let none =
+        ContextInfo { cache_dir: Some(dir.path()), target: GfxIp::Gfx1030, max_memory: 0, socket: None, app: "" };
     let context = Context::new(&none).unwrap();
     let held: Vec<Shader> = (0..32).map(|n| shader(&context, Stage::Vertex, n)).collect();
     let bytes = context.stats().unwrap().memory_bytes;
@@ -401,8 +373,13 @@ fn a_cache_that_is_written_meanwhile_is_read_right() {
         });
         while !done.load(std::sync::atomic::Ordering::Acquire) {
             // A context of its own each time, so that the disk is asked.
-            let fresh =
-                Context::new(&ContextInfo { cache_dir: Some(dir.path()), target: GfxIp::Gfx1030, max_memory: 0 });
+            let fresh = Context::new(&ContextInfo {
+                cache_dir: Some(dir.path()),
+                target: GfxIp::Gfx1030,
+                max_memory: 0,
+                socket: None,
+                app: "",
+            });
             assert_eq!(shader(&fresh.unwrap(), Stage::Vertex, 1).status().unwrap(), ShaderStatus::Ready);
         }
     });

@@ -9,11 +9,8 @@ use crate::elfs::{Built, build_all};
 use dovetail::check::check;
 use dovetail::isa::instruction::{Fields, Instruction};
 use dovetail::isa::{Access, Effects, Format, Register, RegisterSet, disassemble};
-use dovetail::metadata::document::Document;
-use dovetail::metadata::note;
 use dovetail::target::{GfxIp, WaveSize};
 use object::{Object, ObjectSection, ObjectSymbol};
-use rmpv::Value;
 use std::collections::BTreeMap;
 
 /// Mutants of each kind.
@@ -191,38 +188,37 @@ impl Subject<'_> {
     /// The ELF with other numbers of vector registers in its metadata, lower by one granule, for the stage of a site.
     fn with_fewer_registers(&self, stage: usize) -> Option<Vec<u8>> {
         let file = object::File::parse(self.elf).expect("an ELF");
-        let notes = file.section_by_name(".note").expect("notes");
-        let (start, _) = notes.file_range().expect("bytes");
-        let old = notes.data().expect("bytes");
-        let mut document = Document::parse(note::metadata(old).expect("metadata")).expect("a document");
-        let (rsrc1, key) = [(0x2C4A, ".vs"), (0x2C0A, ".ps"), (0x2E12, ".cs")][stage];
+        let (start, size) = file.section_by_name(".note").expect("notes").file_range().expect("bytes");
+        let (rsrc1, key) = [(0x2C4Au16, ".vs"), (0x2C0A, ".ps"), (0x2E12, ".cs")][stage];
         let granule = if self.name.contains("wave32") { 8 } else { 4 };
-        let mut lowered = false;
-        for (name, value) in &mut document.pipeline {
-            let Value::Map(map) = value else { continue };
-            for (k, v) in map.iter_mut() {
-                if name.as_str() == Some(".registers") && k.as_u64() == Some(rsrc1) {
-                    let word = v.as_u64().expect("a word");
-                    lowered = word & 63 > 0;
-                    *v = (word - u64::from(lowered)).into();
-                } else if let (Some(".hardware_stages"), Some(stage), Value::Map(own)) = (name.as_str(), k.as_str(), v)
-                    && stage == key
-                {
-                    let count = own.iter_mut().find(|(k, _)| k.as_str() == Some(".vgpr_count"));
-                    let (_, count) = count.expect("a count");
-                    let n = count.as_u64().expect("a number");
-                    *count = n.saturating_sub(granule).max(1).into();
-                }
-            }
-        }
-        let new = note::write_section(GfxIp::Gfx1030, &document.to_bytes());
-        // Numbers of other lengths would move what follows.
-        (lowered && new.len() == old.len()).then(|| {
-            let mut elf = self.elf.to_vec();
-            elf[start as usize..start as usize + new.len()].copy_from_slice(&new);
-            elf
-        })
+        let mut elf = self.elf.to_vec();
+        let notes = &mut elf[start as usize..(start + size) as usize];
+        let text = |text: &str| [&[0xa0 | text.len() as u8][..], text.as_bytes()].concat();
+        let after = |notes: &[u8], from: usize, key: &[u8]| {
+            let found = notes[from..].windows(key.len()).position(|window| window == key);
+            found.map(|at| from + at + key.len())
+        };
+        let [high, low] = rsrc1.to_be_bytes();
+        let word = after(notes, 0, &[0xcd, high, low]).or_else(|| after(notes, 0, &[0xce, 0, 0, high, low]));
+        let lowered = lower(notes, word.expect("RSRC1"), |word| (word & 63).checked_sub(1).map(|_| word - 1));
+        let stage = after(notes, 0, &text(key)).expect("the stage");
+        let count = after(notes, stage, &text(".vgpr_count")).expect("a count");
+        lower(notes, count, |n| Some(n.saturating_sub(granule).max(1)));
+        lowered.then_some(elf)
     }
+}
+
+/// Changes the MessagePack number at an offset in its place; false where there is nothing to change it to.
+fn lower(bytes: &mut [u8], at: usize, to: impl Fn(u64) -> Option<u64>) -> bool {
+    let (first, width) = match bytes[at] {
+        0..0x80 => (at, 1),
+        marker @ 0xcc..=0xcf => (at + 1, 1 << (marker - 0xcc)),
+        marker => panic!("no number but {marker:#x}"),
+    };
+    let number = &mut bytes[first..first + width];
+    let Some(new) = to(number.iter().fold(0, |n, byte| n << 8 | u64::from(*byte))) else { return false };
+    number.copy_from_slice(&new.to_be_bytes()[8 - width..]);
+    true
 }
 
 /// A way of changing an instruction; none where it does not apply.

@@ -1,7 +1,7 @@
 //! Where the linker puts code and data, and what LLVM's tools read in the result.
 
 use crate::link_support::*;
-use dovetail::link::{EmitGlue, Object, Placement, link, link_placed, verify};
+use dovetail::link::{EmitGlue, Object, Placement, link, link_objects, verify};
 
 fn linked(parts: &[Unlinked], placement: Placement) -> Vec<u8> {
     let bytes: Vec<Vec<u8>> = parts.iter().map(Unlinked::build).collect();
@@ -99,7 +99,7 @@ fn parts_too_far_for_a_branch_are_placed_adjacent() {
         let end = large.code.len();
         large.code.splice(end - 1..end - 1, std::iter::repeat_n(0xBF80_0000, instructions));
         let parts = [large.build(), fragment().build()].map(|bytes| Object::parse(&bytes).unwrap());
-        let linked = link_placed(&[&parts[0], &parts[1]], &state(), Placement::Chained, &EmitGlue).unwrap();
+        let linked = link_objects(&[&parts[0], &parts[1]], &state(), Placement::Chained, &EmitGlue).unwrap();
         assert!(verify(&linked.elf).unwrap().is_ok());
         linked.placement
     };

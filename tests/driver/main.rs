@@ -2,6 +2,8 @@
 //!
 //! The one program of tests that builds without the compiler.
 
+#[path = "../support/alloc.rs"]
+mod alloc;
 #[cfg(feature = "sled")]
 mod damaged_stores;
 mod format_numbers;
@@ -9,8 +11,13 @@ mod kills;
 mod layout;
 #[path = "../support/link_support.rs"]
 mod link_support;
+mod metadata;
+mod prepared;
 mod resolve;
 mod robust;
 #[cfg(feature = "sled")]
 mod stores;
 mod verify;
+
+#[global_allocator]
+static COUNTING: alloc::Counting = alloc::Counting;

@@ -157,14 +157,12 @@ fn nothing_is_left_to_link() {
 fn notes_and_version() {
     let mut elf = graphics();
     let (at, len) = content(&elf, NOTE);
-    let metadata = note::metadata(&elf[at..at + len]).unwrap().to_vec();
-    let mut section = vec![];
-    note::write_note(&mut section, "AMDGPU", note::NT_AMDGPU_METADATA, &metadata);
-    replace(&mut elf, NOTE, &section);
+    // The instruction set's note alone, and the metadata's.
+    let section = elf[at..at + len].to_vec();
+    let (isa, metadata) = section.split_at(note::section_size(dovetail::target::GfxIp::Gfx1030, 0) - 20);
+    replace(&mut elf, NOTE, metadata);
     breaks(Rule::Notes, &elf);
-    let mut section = vec![];
-    note::write_note(&mut section, "AMD", note::NT_AMD_HSA_ISA_NAME, b"amdgcn--amdpal--gfx1030");
-    replace(&mut elf, NOTE, &section);
+    replace(&mut elf, NOTE, isa);
     breaks(Rule::Notes, &elf);
     breaks(Rule::Notes, &patch(graphics(), at, &[0xff, 0xff, 0xff, 0xff]));
     breaks(Rule::Notes, &patch(graphics(), header(NOTE) + 4, &[1]));

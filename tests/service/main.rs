@@ -4,7 +4,10 @@ mod answers;
 mod faults;
 mod harness;
 mod hostile;
+#[path = "../capi/library.rs"]
+mod library;
 mod life;
+mod minidriver;
 mod optimize;
 mod order;
 #[path = "../support/shaders.rs"]

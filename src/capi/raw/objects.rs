@@ -1,10 +1,10 @@
 //! The header's functions of contexts, layouts and shaders, and of errors.
 
-use super::super::guard::{argument, guard, last};
+use super::super::guard::{argument, guard, guard_or, last};
 use super::super::results;
 use super::super::state::{binding, bits, place, stage, target, wave};
 use super::super::types::*;
-use super::{MAX_ITEMS, give, handle, input, key, list, outcome, output, take, terminated};
+use super::{MAX_ITEMS, give, handle, input, key, list, outcome, output, patience, take, terminated};
 use crate::compile::request::ModuleDigest;
 use crate::runtime::{self, ModuleRef};
 use crate::state::{ResourceLayout, SetLayout};
@@ -16,6 +16,8 @@ use std::sync::Once;
 
 /// Bytes of a name or path.
 const MAX_NAME: usize = 1 << 16;
+/// Bytes of an application's name.
+const MAX_APP: usize = 1 << 10;
 /// Bytes of a module.
 const MAX_CODE: usize = 1 << 28;
 /// MiB of parts where 0 is given.
@@ -37,7 +39,8 @@ pub unsafe extern "C" fn dvt_last_error(buf: *mut c_char, size: usize) -> usize 
     unsafe { terminated(&text, buf, size) }
 }
 
-/// Makes a context. The cache is opened for reading: nothing is written, locked or mapped.
+/// Makes a context. The cache is opened for reading: nothing is written, locked or mapped. A service is not asked yet: a thread of
+/// the context's own does so, which is started when something is missing.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_context_create(info: *const ContextInfo, out: *mut *mut ContextHandle) -> i32 {
@@ -47,15 +50,22 @@ pub unsafe extern "C" fn dvt_context_create(info: *const ContextInfo, out: *mut 
         bits("flags", info.flags, 0)?;
         // SAFETY: C's promise.
         let dir = unsafe { list("cache_dir", info.cache_dir, info.cache_dir_bytes, MAX_NAME) }?;
-        if dir.contains(&0) {
-            return argument("a 0 in `cache_dir`");
+        // SAFETY: C's promise.
+        let socket = unsafe { list("socket", info.socket, info.socket_bytes, MAX_NAME) }?;
+        if dir.contains(&0) || socket.contains(&0) {
+            return argument("a 0 in `cache_dir` or `socket`");
         }
+        // SAFETY: C's promise.
+        let app = unsafe { list("app", info.app, info.app_bytes, MAX_APP) }?;
+        let Ok(app) = std::str::from_utf8(app) else { return argument("`app` is not UTF-8") };
         let mib = if info.max_memory_mib == 0 { DEFAULT_MEMORY_MIB } else { info.max_memory_mib };
         watch_forks();
         let context = runtime::Context::new(&runtime::ContextInfo {
             cache_dir: (!dir.is_empty()).then(|| OsStr::from_bytes(dir).as_ref()),
             target: target(info.target)?,
             max_memory: (mib as usize).saturating_mul(1 << 20),
+            socket: (!socket.is_empty()).then(|| OsStr::from_bytes(socket).as_ref()),
+            app,
         })?;
         Ok((ContextHandle(context), DVT_OK))
     };
@@ -77,7 +87,8 @@ fn watch_forks() {
     });
 }
 
-/// Ends a context. Handles that were made with it stay good; it is gone with the last of them.
+/// Ends a context. Handles that were made with it stay good; it is gone with the last of them, and its thread, if it has one, has
+/// ended before that call returns.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_context_destroy(context: *mut ContextHandle) {
@@ -99,11 +110,23 @@ pub unsafe extern "C" fn dvt_context_key(context: *const ContextHandle, out: *mu
 pub unsafe extern "C" fn dvt_context_stats(context: *const ContextHandle, out: *mut Stats) -> i32 {
     guard(|| {
         // SAFETY: C's promise.
-        let stats = unsafe { handle("context", context) }?.0.stats()?;
+        let context = &unsafe { handle("context", context) }?.0;
+        let stats = Stats::of(&context.stats()?, &context.reach()?);
         // SAFETY: C's promise.
-        unsafe { output("out", out, &Stats::of(&stats)) }?;
+        unsafe { output("out", out, &stats) }?;
         Ok(DVT_OK)
     })
+}
+
+/// Whether there is a service, in words, and if not, why. As `dvt_last_error`; 0 where there is no context.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_context_service(context: *const ContextHandle, buf: *mut c_char, size: usize) -> usize {
+    // SAFETY: C's promise.
+    let text = || Ok(results::service(&unsafe { handle("context", context) }?.0.reach()?).1);
+    let text = guard_or(text, |_| String::new());
+    // SAFETY: C's promise.
+    unsafe { terminated(&text, buf, size) }
 }
 
 /// A descriptor for `poll` that is readable while there are events. It is the context's: do not close or read it. Or a result
@@ -173,8 +196,9 @@ pub unsafe extern "C" fn dvt_layout_destroy(layout: *mut LayoutHandle) {
     unsafe { take("layout", layout) }
 }
 
-/// Makes a shader and looks for its part. `DVT_OK`, `DVT_PENDING` and `DVT_NOT_CACHED` give a handle; so does a part that is in
-/// the cache and of no use, with the result code of why. Every later use of a shader that has no part looks again.
+/// Makes a shader and looks for its part; a service is asked for one that is missing, and not waited for. `DVT_OK`, `DVT_PENDING`
+/// and `DVT_NOT_CACHED` give a handle; so does a part that is in the cache and of no use, with the result code of why. Every later
+/// use of a shader that is not cached looks again.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_shader_create(
@@ -185,7 +209,7 @@ pub unsafe extern "C" fn dvt_shader_create(
     let make = || {
         // SAFETY: C's promise.
         let (context, info) = unsafe { (handle("context", context)?, input("info", info)?) };
-        bits("flags", info.flags, DVT_SHADER_NO_DISK)?;
+        bits("flags", info.flags, DVT_SHADER_NO_DISK | DVT_SHADER_FAIL_ON_COMPILE)?;
         if info.code_bytes % 4 != 0 {
             return argument(format!("`code_bytes` is {}", info.code_bytes));
         }
@@ -218,6 +242,7 @@ pub unsafe extern "C" fn dvt_shader_create(
                 wave: wave(info.wave)?,
                 specialization: &spec,
                 no_disk: info.flags & DVT_SHADER_NO_DISK != 0,
+                fail_on_compile: info.flags & DVT_SHADER_FAIL_ON_COMPILE != 0,
                 priority: info.priority,
                 user: info.user,
             },
@@ -242,14 +267,19 @@ pub unsafe extern "C" fn dvt_shader_status(shader: *const ShaderHandle, out: *mu
     })
 }
 
-/// Looks for a shader's part, on the disk too, and answers as `dvt_shader_create`. Without a service there is nothing else to wait
-/// for, and `timeout_ns` is not looked at.
+/// Waits for a shader's part, until it is there, has failed, the service cannot be reached, or the time is over: `DVT_TIMEOUT`.
+/// Answers as `dvt_shader_create`. Where there is no service, it looks on the disk, and returns at once. `UINT64_MAX` is for ever.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_shader_wait(shader: *const ShaderHandle, timeout_ns: u64) -> i32 {
-    let _ = timeout_ns;
-    // SAFETY: C's promise.
-    guard(|| Ok(outcome(results::shader(&unsafe { handle("shader", shader) }?.0.wait()?))))
+    guard(|| {
+        // SAFETY: C's promise.
+        let status = unsafe { handle("shader", shader) }?.0.wait(patience(timeout_ns))?;
+        Ok(match outcome(results::shader(&status)) {
+            DVT_PENDING => DVT_TIMEOUT,
+            result => result,
+        })
+    })
 }
 
 /// Ends a shader. Pipelines that were made with it go on.

@@ -4,7 +4,9 @@ use super::super::guard::{Answer, Failure, guard, guard_or};
 use super::super::results;
 use super::super::state::{fill, flags, placement};
 use super::super::types::*;
-use super::{MAX_ITEMS, check, fill_memory, give, handle, input, key, list, outcome, output, take, terminated};
+use super::{
+    MAX_ITEMS, check, fill_memory, give, handle, input, key, list, outcome, output, patience, take, terminated,
+};
 use crate::error::Error;
 use crate::runtime::{self, Answer as Found, Size};
 use crate::state::{PipelineState, ResourceLayout};
@@ -111,7 +113,7 @@ pub unsafe extern "C" fn dvt_pipeline_link_into(
     })
 }
 
-/// Makes a pipeline, and links it if its parts are at hand. `DVT_OK`, `DVT_PENDING`, `DVT_NOT_CACHED` and `DVT_NEEDS_FULL_COMPILE`
+/// Makes a pipeline, and links it if its parts are at hand; else a service's thread does when they are. `DVT_OK`, `DVT_PENDING`, `DVT_NOT_CACHED` and `DVT_NEEDS_FULL_COMPILE`
 /// give a handle; so does a link that failed, with the result code of why. Without a handle `*out` is NULL.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
@@ -138,7 +140,7 @@ pub unsafe extern "C" fn dvt_pipeline_create(
     guard(|| unsafe { give(out, make) })
 }
 
-/// 0: no ELF yet; 1: linked, or whole. One relaxed load: for every bind. A handle that is NULL has none.
+/// 0: no ELF yet; 1: linked, or whole; 2: replaced by better code. One relaxed load: for every bind. A handle that is NULL has none.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_pipeline_generation(pipeline: *const PipelineHandle) -> u32 {
@@ -180,7 +182,7 @@ pub unsafe extern "C" fn dvt_pipeline_status(pipeline: *const PipelineHandle, ou
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_pipeline_reason(pipeline: *const PipelineHandle, buf: *mut c_char, size: usize) -> usize {
     // SAFETY: C's promise.
-    let text = || Ok(results::text(&unsafe { handle("pipeline", pipeline) }?.0.status()?.phase));
+    let text = || Ok(results::text(&unsafe { handle("pipeline", pipeline) }?.0.status()?));
     let text = guard_or(text, |_| String::new());
     // SAFETY: C's promise.
     unsafe { terminated(&text, buf, size) }
@@ -218,17 +220,17 @@ pub unsafe extern "C" fn dvt_pipeline_read(
     })
 }
 
-/// Tries once more, on the disk too, and answers as `dvt_pipeline_create`; `DVT_NOT_CACHED` for a generation that nobody makes.
-/// Without a service there is nothing else to wait for, and `timeout_ns` is not looked at.
+/// Waits until a pipeline is of this generation, it is certain that it will not be, the service cannot be reached, or the time is
+/// over: `DVT_TIMEOUT`. Answers as `dvt_pipeline_create`; `DVT_NOT_CACHED` for a generation that nobody makes. Where there is no
+/// service, it looks on the disk, and returns at once. `UINT64_MAX` is for ever.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_pipeline_wait(pipeline: *const PipelineHandle, generation: u32, timeout_ns: u64) -> i32 {
-    let _ = timeout_ns;
     guard(|| {
         // SAFETY: C's promise.
-        let status = unsafe { handle("pipeline", pipeline) }?.0.wait()?;
-        let result = outcome(results::pipeline(&status.phase));
-        Ok(if result == DVT_OK && status.generation < generation { DVT_NOT_CACHED } else { result })
+        let pipeline = &unsafe { handle("pipeline", pipeline) }?.0;
+        let status = pipeline.wait(generation, patience(timeout_ns))?;
+        Ok(results::waited(&status, generation, outcome(results::pipeline(&status.phase))))
     })
 }
 

@@ -1,4 +1,4 @@
-//! Arithmetic: what both kinds share, conversions and comparisons. `alu_int` and `alu_float` have the rest.
+//! Arithmetic: the common part, conversions and comparisons. `alu_int` and `alu_float` have the rest.
 //!
 //! LLVM's poison (shifts past the width, conversions out of range) and its traps (division by zero) are stronger than
 //! "any value" and could change what the rest of the shader does; so amounts are masked, divisors replaced, and
@@ -12,7 +12,7 @@ use inkwell::{FloatPredicate, IntPredicate};
 use std::cmp::Ordering;
 
 impl<'c> Cx<'_, 'c> {
-    /// One arithmetic instruction.
+    /// Translates one arithmetic instruction.
     pub fn alu(&self, op: AluOp, flags: FpFlags, inst: &Inst, ty: Type) -> Result<Llvm<'c>> {
         use AluOp as A;
         let args = &inst.args[..];
@@ -36,7 +36,7 @@ impl<'c> Cx<'_, 'c> {
         }
     }
 
-    /// Both sides in one kind: as a float if one is kept as such.
+    /// Both sides in one kind: as floats if either is kept as a float.
     fn select(&self, args: &[Value]) -> Result<Llvm<'c>> {
         let cond = self.i(args[0])?;
         let (a, b) = if self.is_float(args[1])? || self.is_float(args[2])? {
@@ -86,7 +86,7 @@ impl<'c> Cx<'_, 'c> {
         })
     }
 
-    /// Puts fast-math flags on an instruction; a folded constant has none to take.
+    /// Puts fast-math flags on an instruction; a folded constant cannot have any.
     ///
     /// `NOT_NAN` and `NOT_INF` stay unused: to LLVM a NaN under them is poison, to SPIR-V only an undefined value.
     pub fn with_flags(&self, v: FloatValue<'c>, flags: FpFlags) -> Result<FloatValue<'c>> {

@@ -1,7 +1,7 @@
-//! Float arithmetic, as precise as Vulkan asks and no more.
+//! Float arithmetic, as precise as Vulkan requires and no more.
 //!
-//! Divisions and roots of 32 bits carry `!fpmath 2.5`, which gives the hardware's own approximation where denormals are
-//! flushed. Without `NoContraction` products and sums are marked `contract`, both of them, or nothing fuses.
+//! Divisions and roots of 32 bits have `!fpmath 2.5`, which gives the hardware's own approximation if denormals are
+//! flushed. Without `NoContraction` products and sums are marked `contract`; both must be, or nothing fuses.
 
 use super::values::{Cx, Llvm, as_float, as_vector};
 use crate::error::{Error, Result};
@@ -9,7 +9,7 @@ use crate::ir::{AluOp, Bits, FpFlags, Value};
 use inkwell::values::FloatValue;
 
 impl<'c> Cx<'_, 'c> {
-    /// A float operation on scalars.
+    /// Translates a float operation on scalars.
     pub fn float_op(&self, op: AluOp, flags: FpFlags, args: &[Value]) -> Result<Llvm<'c>> {
         use AluOp as A;
         let b = self.b;
@@ -20,7 +20,7 @@ impl<'c> Cx<'_, 'c> {
             let n = self.i(Self::arg(args, 1)?)?;
             return self.call("llvm.ldexp", &[ty.into(), self.i32_type().into()], &[x.into(), n.into()]);
         }
-        // As for integers: a unary operation does not look at it.
+        // As for integers: a unary operation does not use it.
         let y = match args.get(1) {
             Some(&y) => self.f(y)?,
             None => ty.const_zero(),

@@ -7,14 +7,14 @@ use inkwell::IntPredicate;
 use inkwell::values::IntValue;
 
 impl<'c> Cx<'_, 'c> {
-    /// An integer operation on scalars.
+    /// Translates an integer operation on scalars.
     pub fn int_op(&self, op: AluOp, args: &[Value]) -> Result<Llvm<'c>> {
         use AluOp as A;
         let b = self.b;
         let x = self.i(args[0])?;
         let ty = x.get_type();
         let width = ty.get_bit_width();
-        // The second operand where there is one; the table has the arity, so a unary operation does not look at it.
+        // The second operand, if there is one; the table has the arity, so a unary operation does not use it.
         let y = match args.get(1) {
             Some(&y) => self.i(y)?,
             None => ty.const_zero(),
@@ -81,7 +81,7 @@ impl<'c> Cx<'_, 'c> {
         Ok(b.build_int_truncate(high, x.get_type(), "")?.into())
     }
 
-    /// A divisor that does not trap: one instead of zero, and instead of -1 below the minimum.
+    /// A divisor that does not trap: one instead of zero, and instead of -1 if the dividend is the minimum.
     fn safe_divisor(&self, x: IntValue<'c>, y: IntValue<'c>, signed: bool) -> Result<IntValue<'c>> {
         let b = self.b;
         let ty = y.get_type();
@@ -105,7 +105,7 @@ impl<'c> Cx<'_, 'c> {
         self.narrow(self.widen(n)?, 32)
     }
 
-    /// `n` as 32 bits, or -1 where `x` has no ones.
+    /// `n` as 32 bits, or -1 if `x` has no set bits.
     fn found(&self, x: IntValue<'c>, n: IntValue<'c>) -> Result<Llvm<'c>> {
         let none = self.b.build_int_compare(IntPredicate::EQ, x, x.get_type().const_zero(), "")?;
         Ok(self.b.build_select(none, self.i32_type().const_all_ones(), self.to_b32(n)?, "")?)

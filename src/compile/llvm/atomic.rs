@@ -1,6 +1,8 @@
-//! Read-modify-write operations, by what the hardware offers for the memory: instructions of its own, or LLVM's `atomicrmw`.
+//! Read-modify-write operations, by what the hardware has for the memory: instructions of its own, or LLVM's
+//! `atomicrmw`.
 //!
-//! What neither has is a loop already, see `lower_atomics`. All are monotonic; order comes from the fences around them.
+//! Operations that neither supports are loops already, see `lower_atomics`. All are monotonic; order comes from the
+//! fences around them.
 
 use super::buffer::{load_policy, store_policy};
 use super::ffi::{self, RmwOp};
@@ -10,11 +12,12 @@ use crate::ir::{Access, AtomicOp, Bits, Value};
 use inkwell::AtomicOrdering;
 use inkwell::values::{BasicValue, PointerValue};
 
-/// Where an atomic operation of the hardware's own goes.
+/// Memory location of a hardware atomic.
 pub(super) trait AtomicPlace<'c> {
-    /// The old value by an instruction: `name` as in intrinsics, `data` with a compare-exchange's comparator second.
+    /// Performs the operation; returns the old value. `name` as in intrinsics; for compare-exchange the comparator is
+    /// second in `data`.
     fn operate(&self, cx: &Cx<'_, 'c>, name: &str, data: &[Llvm<'c>]) -> Result<Llvm<'c>>;
-    /// The value now, as seen by the device, of `like`'s type.
+    /// Reads the current value of `bits` bits, as seen by the device.
     fn read(&self, cx: &Cx<'_, 'c>, bits: u32) -> Result<Llvm<'c>>;
 }
 
@@ -44,7 +47,7 @@ const fn is_float(op: AtomicOp) -> bool {
 }
 
 impl<'c> Cx<'_, 'c> {
-    /// An atomic on a buffer, texel or image. `data` are the IR operands after the address; `bits` the width.
+    /// An atomic on a buffer, texel or image. `data` are the IR operands after the address.
     pub fn atomic_at(&self, place: &dyn AtomicPlace<'c>, op: AtomicOp, data: &[Value], bits: Bits) -> Result<Llvm<'c>> {
         if op == AtomicOp::Load {
             return place.read(self, bits.count());
@@ -109,7 +112,7 @@ impl<'c> Cx<'_, 'c> {
     }
 }
 
-/// A dword or two of a buffer.
+/// One or two dwords of a buffer.
 pub(super) struct BufferPlace<'c> {
     pub descriptor: Llvm<'c>,
     pub offset: Llvm<'c>,
@@ -146,7 +149,7 @@ impl<'c> AtomicPlace<'c> for TexelPlace<'c> {
         cx.call_same(&format!("llvm.amdgcn.struct.buffer.atomic.{name}"), &args)
     }
 
-    /// Without conversion, as the atomics do it.
+    /// Without format conversion, as atomics access it.
     fn read(&self, cx: &Cx<'_, 'c>, bits: u32) -> Result<Llvm<'c>> {
         let policy = cx.c32(load_policy(Access { coherent: true, ..self.access })).into();
         let zero = cx.c32(0).into();

@@ -1,9 +1,9 @@
 //! Control flow: blocks in reverse postorder, block parameters as phis.
 //!
-//! Reverse postorder visits a definition before its uses, so one walk fills all values. Unreachable blocks are left out.
-//! A target with parameters that one terminator names twice gets a block of its own on the second edge, as a phi takes
-//! one value a predecessor. `Unreachable` returns unspecified values: a body without any return would otherwise run on
-//! into whatever comes after it.
+//! Reverse postorder visits definitions before uses, so one walk fills all values. Unreachable blocks are left out. If
+//! one terminator has a target with parameters twice, the second edge gets a block of its own, as a phi takes one value
+//! per predecessor. `Unreachable` returns unspecified values: a body without any return would otherwise run on into
+//! whatever follows it.
 
 use super::values::{Cx, Llvm, as_int, poison};
 use crate::error::{Error, Result};
@@ -22,8 +22,8 @@ fn terminator(shader: &Shader, block: BlockId) -> Result<&Terminator> {
         .ok_or_else(|| Error::bug(format!("{block} has no end")))
 }
 
-/// Which block parameters are better kept as floats: those that more operations use or make as floats than as
-/// integers. Only a matter of fewer casts for LLVM to see through.
+/// By value, whether it is a block parameter better kept as a float: one that more operations use or define as a float
+/// than as an integer. This only saves casts that LLVM would have to see through.
 fn float_params(shader: &Shader, order: &[BlockId]) -> Vec<bool> {
     let mut votes = vec![0i32; shader.values.len()];
     let mut vote = |v: Value, float: bool| {
@@ -56,7 +56,7 @@ fn float_params(shader: &Shader, order: &[BlockId]) -> Vec<bool> {
         .collect()
 }
 
-/// The blocks while they are filled.
+/// The blocks being filled.
 pub(super) struct Blocks<'c> {
     order: Vec<BlockId>,
     llvm: Vec<Option<BasicBlock<'c>>>,
@@ -66,7 +66,7 @@ pub(super) struct Blocks<'c> {
 }
 
 impl<'c> Blocks<'c> {
-    /// Makes the blocks and their phis. The entry block's parameters are the caller's.
+    /// Makes the blocks and their phis. The caller makes the entry block's parameters.
     pub fn new(cx: &mut Cx<'_, 'c>, order: Vec<BlockId>, returns: Vec<Type>) -> Result<Self> {
         let shader = cx.shader;
         let mut llvm = vec![None; shader.blocks.len()];
@@ -146,7 +146,7 @@ impl<'c> Blocks<'c> {
         Ok(())
     }
 
-    /// The LLVM block of an edge, its values passed.
+    /// The LLVM block for an edge, with its values passed.
     fn edge(&self, cx: &Cx<'_, 'c>, call: &BlockCall, twice: bool) -> Result<BasicBlock<'c>> {
         let target = self.block(call.block)?;
         let phis = &self.phis[call.block.index()];
@@ -180,7 +180,7 @@ impl<'c> Blocks<'c> {
         };
         let mut result = ty.get_poison();
         if values.is_empty() {
-            // LLVM ends a program that returns nothing: the first SGPR stays where it is, which costs no instruction.
+            // LLVM ends a program that returns nothing: returning the first SGPR unchanged costs no instruction.
             let first = cx.info.args.iter().position(|arg| arg.class == RegClass::Sgpr);
             let first = first.and_then(|n| shader.block(Shader::ENTRY).params.get(n).copied());
             if let Some(first) = first {
@@ -191,7 +191,7 @@ impl<'c> Blocks<'c> {
         }
         let mut n = 0;
         for (&v, class) in values.iter().zip(&cx.info.returns) {
-            // What is not defined needs no register of its own.
+            // An undefined value needs no register of its own.
             let undefined = matches!(shader.def(v).map(|i| &i.op), Some(Op::Undef));
             let parts = return_types(cx.ctx, *class, shader.ty(v));
             if !undefined {
@@ -207,7 +207,7 @@ impl<'c> Blocks<'c> {
     }
 }
 
-/// Elements of the return struct that one value takes: floats go to VGPRs and integers to SGPRs.
+/// Elements of the return struct for one value: floats go to VGPRs and integers to SGPRs.
 pub(super) fn return_types(ctx: &Context, class: RegClass, ty: Type) -> Vec<BasicTypeEnum<'_>> {
     match (class, dwords(ty)) {
         (RegClass::Sgpr, n) => vec![ctx.i32_type().into(); n as usize],
@@ -220,7 +220,7 @@ pub(super) fn return_types(ctx: &Context, class: RegClass, ty: Type) -> Vec<Basi
 fn return_values<'c>(cx: &Cx<'_, 'c>, class: RegClass, v: Value) -> Result<Vec<Llvm<'c>>> {
     let ty = cx.shader.ty(v);
     match class {
-        // LLVM ends the process on a scalar return that differs between lanes; of a uniform one nothing is left of this.
+        // LLVM aborts on a divergent value returned in an SGPR; for a uniform one the readfirstlane folds away.
         RegClass::Sgpr => {
             let words = cx.lanes(cx.to_dwords(v)?)?;
             words.into_iter().map(|w| cx.call_same("llvm.amdgcn.readfirstlane", &[w])).collect()
@@ -230,7 +230,7 @@ fn return_values<'c>(cx: &Cx<'_, 'c>, class: RegClass, v: Value) -> Result<Vec<L
     }
 }
 
-/// Registers that a value takes.
+/// Number of registers that a value takes.
 pub(super) fn dwords(ty: Type) -> u32 {
     ty.total_bits().div_ceil(32)
 }
@@ -248,7 +248,7 @@ impl<'c> Cx<'_, 'c> {
         self.cast(value, self.i32_vector(n))
     }
 
-    /// A value of this type out of its dwords.
+    /// A value of this type from its dwords.
     pub fn of_dwords(&self, words: Llvm<'c>, ty: Type) -> Result<Llvm<'c>> {
         let (bits, n) = (ty.total_bits(), dwords(ty));
         let mut value = words;

@@ -1,6 +1,6 @@
-//! Memory accessed through buffer descriptors: raw, by texel, and by vertex format.
+//! Memory behind buffer descriptors: raw, by texel, and by vertex format.
 //!
-//! Intrinsics take no alignment and are never split: `legalize_memory` has cut every access to what one instruction moves.
+//! Intrinsics take no alignment and are never split: `legalize_memory` has cut every access to one instruction's width.
 
 use super::values::{Cx, Llvm};
 use crate::error::{Error, Result};
@@ -11,29 +11,29 @@ const GLC: u32 = 1;
 const SLC: u32 = 2;
 const DLC: u32 = 4;
 
-/// Cache policy of a load: device coherence bypasses both levels that a workgroup or a shader array keeps to itself.
+/// Cache policy of a load: device coherence bypasses both cache levels private to a workgroup or a shader array.
 pub(super) fn load_policy(access: Access) -> u32 {
     let coherent = if access.coherent || access.volatile { GLC | DLC } else { 0 };
     coherent | if access.nontemporal { SLC } else { 0 }
 }
 
-/// Cache policy of a store or an atomic: both are seen by the device anyhow.
+/// Cache policy of a store or an atomic: both reach the device in any case.
 pub(super) fn store_policy(access: Access) -> u32 {
     if access.nontemporal { SLC } else { 0 }
 }
 
 impl<'c> Cx<'_, 'c> {
-    /// One access, of a shape that an instruction moves: the rules of the lower level hold that.
+    /// One access of a width that an instruction moves, which the rules of the lower level guarantee.
     pub fn buffer_load(&self, kind: BufferKind, access: Access, args: &[Value], ty: Type) -> Result<Llvm<'c>> {
         let data = self.int_type(ty)?;
         let (descriptor, offset) = (self.int(Self::arg(args, 0)?)?, self.int(Self::arg(args, 1)?)?);
         let (zero, policy) = (self.c32(0).into(), self.c32(load_policy(access)).into());
-        // Only the scalar form says that nothing writes this memory, so that LLVM may move it; where the offset differs
-        // between lanes it selects vector instructions for it.
+        // Only the scalar form tells LLVM that nothing writes this memory, so that it may move the load; for a
+        // divergent offset it selects vector instructions for it.
         if access.may_be_scalar(kind) && ty.bits() == Bits::B32 {
             return self.call("llvm.amdgcn.s.buffer.load", &[data], &[descriptor, offset, policy]);
         }
-        // The atomic form is never merged with its like.
+        // The atomic form is never merged with others.
         let ordered = access.coherent || access.volatile;
         let name = if ordered { "llvm.amdgcn.raw.atomic.buffer.load" } else { "llvm.amdgcn.raw.buffer.load" };
         self.call(name, &[data], &[descriptor, offset, zero, policy])
@@ -73,7 +73,7 @@ impl<'c> Cx<'_, 'c> {
     }
 }
 
-/// Channels of a converted texel.
+/// Number of channels of a converted texel.
 fn channels(ty: Type) -> Result<u32> {
     if ty.bits() == Bits::B32 && ty.lanes() <= 4 {
         Ok(ty.lanes())

@@ -1,30 +1,29 @@
-//! How hard LLVM works on a shader: as asked, or as little as it can where its cost would be quadratic.
+//! Optimization effort: as requested, or the least possible where LLVM's cost would be quadratic.
 //!
-//! Some of LLVM's passes take the square of a function's blocks or of a block's phis, and its scheduler that of a block's
-//! memory accesses. What is above the limits here gets simple code, whose time grows with the size, rather than none.
-//! Accesses are counted after the pass pipeline, which promotes local variables: what is left is what the scheduler sees.
-//! The choice is a function of the shader alone, never of the time that something took: the same request gives the same
-//! bytes on every machine, and the limits are part of the sources that every key has a digest of. The ELF says that the
-//! choice was made.
+//! Some of LLVM's passes are quadratic in a function's blocks or a block's phis, and its scheduler in a block's memory
+//! accesses. Shaders above the limits here get simple code, whose time grows with the size, rather than none. Accesses
+//! are counted after the pass pipeline, which promotes local variables: the rest is what the scheduler sees. The choice
+//! depends on the shader alone, never on measured time: the same request gives the same bytes on every machine, and the
+//! limits are part of the sources, whose digest is in every key. The ELF records the choice.
 
 use crate::ir::{AluOp, Op, Shader};
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::module::Module;
 use inkwell::values::{CallSiteValue, InstructionOpcode, InstructionValue};
 
-/// Accesses to memory in one block: the scheduler looks at pairs of them.
+/// Limit of memory accesses in one block: the scheduler compares pairs of them.
 const MAX_ACCESSES: usize = 1_000;
-/// Instructions in one block.
+/// Limit of instructions in one block.
 const MAX_BLOCK: usize = 1 << 14;
-/// Blocks of a shader: the structurizer looks at all blocks of a region for each of them.
+/// Limit of blocks of a shader: the structurizer visits all blocks of a region for each of them.
 const MAX_BLOCKS: usize = 1 << 11;
-/// Parameters of one block: coalescing looks at pairs of them.
+/// Limit of parameters of one block: coalescing compares pairs of them.
 const MAX_PARAMS: usize = 1 << 10;
 
-/// Multiplications of integers that follow from each other: strength reduction takes each product apart into all its factors.
+/// Limit of chained integer multiplications: strength reduction splits each product into all its factors.
 const MAX_PRODUCTS: u32 = 1 << 9;
 
-/// The limit that a shader is over before any of LLVM's passes, in words for people.
+/// The limit that a shader exceeds before any of LLVM's passes, in words for people.
 pub(super) fn too_large(shader: &Shader) -> Option<String> {
     if shader.blocks.len() > MAX_BLOCKS {
         return Some(format!("{} blocks, over {MAX_BLOCKS}", shader.blocks.len()));
@@ -42,7 +41,7 @@ pub(super) fn too_large(shader: &Shader) -> Option<String> {
     (products > MAX_PRODUCTS).then(|| format!("{products} {follow}, over {MAX_PRODUCTS}"))
 }
 
-/// The longest chain of integer multiplications, also with sums between; blocks' parameters begin chains of their own.
+/// The longest chain of integer multiplications, including sums in between; block parameters begin new chains.
 fn longest_product(shader: &Shader) -> u32 {
     let mut lengths = vec![0u32; shader.values.len()];
     for inst in shader.live_insts() {
@@ -57,13 +56,13 @@ fn longest_product(shader: &Shader) -> u32 {
     lengths.into_iter().max().unwrap_or(0)
 }
 
-/// Passes over what gets simple code. Values that go from block to block pass through scratch memory: to coalesce those that
-/// meet in a block takes the square of their number.
+/// Passes for simple code. Values that cross blocks pass through scratch memory: coalescing those that join in a block
+/// is quadratic in their number.
 pub(super) const SIMPLE: &str = "function(reg2mem)";
 
-/// Has the code generator leave out every pass that only makes code better. (Its level 0 would do so too, but with a
-/// register allocator that copies undefined values out of registers that nothing has written, which no reader of the code
-/// can tell from a mistake.)
+/// Has the code generator leave out every pass that only improves code. (Its level 0 would do so too, but with a
+/// register allocator that copies undefined values out of registers that nothing has written, which no reader of the
+/// code can tell from a mistake.)
 pub(super) fn do_not_optimize(module: &Module<'_>) {
     let context = module.get_context();
     for name in ["optnone", "noinline"] {
@@ -76,7 +75,7 @@ pub(super) fn do_not_optimize(module: &Module<'_>) {
     }
 }
 
-/// The limit that a module is over after the pass pipeline, in words for people.
+/// The limit that a module exceeds after the pass pipeline, in words for people.
 pub(super) fn too_many_accesses(module: &Module<'_>) -> Option<String> {
     let memory = Attribute::get_named_enum_kind_id("memory");
     let blocks = module.get_functions().flat_map(|function| function.get_basic_blocks());
@@ -85,7 +84,7 @@ pub(super) fn too_many_accesses(module: &Module<'_>) -> Option<String> {
     Some(format!("{most} memory accesses in one block, over {MAX_ACCESSES}"))
 }
 
-/// What the scheduler keeps in order. `memory` is the number of the attribute of that name.
+/// Whether the scheduler keeps the instruction in order. `memory` is the number of the attribute of that name.
 fn is_access(inst: InstructionValue<'_>, memory: u32) -> bool {
     match inst.get_opcode() {
         InstructionOpcode::Load

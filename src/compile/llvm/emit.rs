@@ -1,8 +1,8 @@
 //! Turns a shader into an object: translation, our pass pipeline, LLVM's code generator.
 //!
-//! LLVM reports what it cannot do in three ways: an error return, a diagnostic while emission "succeeds", or the end of
-//! the process. The module verifier and the checks of the translation keep the last away; any diagnostic of severity
-//! Error fails the compile, whatever emission says.
+//! LLVM reports failure in three ways: an error return, a diagnostic while emission "succeeds", or the end of the
+//! process. The module verifier and the translation's checks prevent the last; any diagnostic of severity Error fails
+//! the compile, whatever emission returns.
 
 use super::effort;
 use super::ffi::Diagnosed;
@@ -26,14 +26,14 @@ use std::sync::Once;
 pub(super) struct Object {
     /// The ELF.
     pub bytes: Vec<u8>,
-    /// Why the code is simpler than asked for; `None`: it is not.
+    /// Reason why the code is simpler than requested; `None` if it is not.
     pub simplified: Option<String>,
 }
 
 /// Lower-level IR to a relocatable AMDGPU object. Its phases are `llvm`, `llvm-opt`; `asm` ends with the call.
 ///
 /// # Errors
-/// `NeedsFullCompile` for more values than registers can carry; unsupported features; what LLVM reports is a bug of ours.
+/// `NeedsFullCompile` for more values than registers can hold; unsupported features; LLVM's errors are our bugs.
 pub(super) fn emit_object(
     shader: &Shader,
     target: GfxIp,
@@ -98,8 +98,8 @@ fn run(module: &Module<'_>, machine: &TargetMachine, passes: &str) -> Result<()>
         .map_err(|e| Error::bug(format!("LLVM passes `{passes}`: {e}")))
 }
 
-/// Short on purpose: `default<O2>` takes three times as long for the same code, as the code generator repeats most of it.
-/// Loop passes only where there are loops.
+/// Short on purpose: `default<O2>` takes three times as long for the same code, as the code generator repeats most of
+/// it. Loop passes only where there are loops.
 fn pipeline(shader: &Shader, options: &TuningOptions) -> String {
     let clean = "early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg";
     let loops = shader.blocks.iter().any(|b| matches!(b.merge, Merge::Loop { .. }));
@@ -118,7 +118,7 @@ fn pipeline(shader: &Shader, options: &TuningOptions) -> String {
     format!("function({})", passes.join(","))
 }
 
-/// The target machine, one a thread: making it takes longer than a small shader.
+/// The target machine, one per thread: making it takes longer than compiling a small shader.
 fn machine(target: GfxIp, opt_level: u8) -> Result<Rc<TargetMachine>> {
     thread_local! {
         static MACHINES: RefCell<BTreeMap<(GfxIp, u8), Rc<TargetMachine>>> = const { RefCell::new(BTreeMap::new()) };

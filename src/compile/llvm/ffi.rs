@@ -1,7 +1,7 @@
-//! What inkwell does not wrap, and the only `unsafe` of the compiler.
+//! LLVM functions that inkwell does not wrap, and the only `unsafe` of the compiler.
 //!
-//! Every function here is safe to call: it takes inkwell's own types, whose lifetimes keep context and module alive, and
-//! checks what LLVM would only assert.
+//! Every function here is safe to call: it takes inkwell's own types, whose lifetimes keep context and module alive,
+//! and checks what LLVM would only assert.
 
 use super::values::Llvm;
 use crate::error::{Error, Result};
@@ -21,7 +21,7 @@ use std::ffi::{CStr, c_void};
 
 /// A context with a diagnostic handler. LLVM's own handler ends the process on an error; this one collects.
 pub(super) struct Diagnosed {
-    // Field order: the context goes first, so that it never outlives what its handler writes to.
+    // Field order: the context is dropped first, so that it never outlives the cell that its handler writes to.
     context: Context,
     errors: Box<RefCell<Vec<String>>>,
 }
@@ -48,7 +48,7 @@ impl Diagnosed {
         &self.context
     }
 
-    /// Errors reported so far, taken out.
+    /// Takes the errors reported so far.
     pub fn take_errors(&self) -> Vec<String> {
         self.errors.take()
     }
@@ -78,28 +78,28 @@ pub(super) fn int_type(ctx: &Context, bits: u32) -> Result<IntType<'_>> {
         .ok_or_else(|| Error::bug(format!("an integer of {bits} bits")))
 }
 
-/// `freeze`.
+/// Appends `freeze`.
 pub(super) fn freeze<'c>(b: &Builder<'c>, v: Llvm<'c>) -> Result<Llvm<'c>> {
     // SAFETY: `v` lives in the builder's context; the builder is positioned (every translation starts by doing so).
     // The result has the operand's type, which is a basic one.
     unsafe { Ok(BasicValueEnum::new(LLVMBuildFreeze(b.as_mut_ptr(), v.as_value_ref(), c"".as_ptr()))) }
 }
 
-/// `getelementptr elem, ptr, index`, without `inbounds`.
+/// Appends `getelementptr elem, ptr, index`, without `inbounds`.
 pub(super) fn gep<'c>(
     b: &Builder<'c>,
     elem: BasicTypeEnum<'c>,
     ptr: PointerValue<'c>,
     index: IntValue<'c>,
 ) -> Result<PointerValue<'c>> {
-    // SAFETY: one index into a sized element type is always well-formed, and without `inbounds` no address is undefined.
+    // SAFETY: one index into a sized element type is always well-formed, and no address is undefined without `inbounds`.
     unsafe { Ok(b.build_gep(elem, ptr, &[index], "")?) }
 }
 
-/// What an `atomicrmw` does.
+/// Operator of an `atomicrmw`.
 pub(super) use llvm_sys::LLVMAtomicRMWBinOp as RmwOp;
 
-/// `atomicrmw op ptr, value monotonic`, integers and floats.
+/// Appends `atomicrmw op ptr, value monotonic`, for integers and floats.
 pub(super) fn atomic_rmw<'c>(
     b: &Builder<'c>,
     op: LLVMAtomicRMWBinOp,
@@ -139,8 +139,8 @@ pub(super) fn insert_parsed<'c>(ctx: &'c Context, b: &Builder<'c>, text: &str, m
     if inst.get_num_operands() != 0 {
         return Err(Error::bug(format!("`{text}` has operands of another function")));
     }
-    // SAFETY: the clone is detached, has no operands, and its metadata belongs to the context, which both modules share;
-    // so nothing refers to the parsed module when that is dropped.
+    // SAFETY: the clone is detached, has no operands, and its metadata belongs to the context, which both modules
+    // share; so nothing refers to the parsed module when that is dropped.
     unsafe { LLVMInsertIntoBuilder(b.as_mut_ptr(), LLVMInstructionClone(inst.as_value_ref())) };
     Ok(())
 }
@@ -152,8 +152,8 @@ unsafe extern "C" {
     fn set_new_handler(handler: Option<extern "C" fn()>) -> Option<extern "C" fn()>;
 }
 
-/// What C++ calls, from any thread, when an allocation fails. The handler must not return: C++ would try again for ever.
+/// Sets the handler that C++ calls, on any thread, when an allocation fails. It must not return: C++ would retry.
 pub(super) fn on_failed_allocation(handler: extern "C" fn()) {
-    // SAFETY: the declaration is that of the C++ standard; it may be called at any time, and what it returns is not owned.
+    // SAFETY: the declaration is that of the C++ standard; it may be called at any time, and its result is not owned.
     unsafe { set_new_handler(Some(handler)) };
 }

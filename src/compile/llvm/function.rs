@@ -1,8 +1,8 @@
-//! The module and its one function: calling convention, arguments, attributes, and what stands at its entry.
+//! The module and its one function: calling convention, arguments, attributes, and the entry code.
 //!
 //! Scalar register arguments are passed dword by dword (`inreg`), as aligned vectors would cost moves; vector register
-//! arguments stay whole, as a fragment shader's n-th one is hardware input n. Every register the hardware loads is an
-//! argument, used or not: LLVM finds its own scratch offset after the last one.
+//! arguments stay whole, as a fragment shader's n-th one is hardware input n. Every register that the hardware loads is
+//! an argument, used or not: LLVM finds its own scratch offset after the last one.
 
 use super::blocks::{Blocks, dwords, return_types};
 use super::values::Cx;
@@ -18,7 +18,7 @@ use inkwell::targets::TargetMachine;
 use inkwell::types::BasicMetadataTypeEnum;
 use inkwell::values::FunctionValue;
 
-/// Fewer VGPRs than one instruction can name end the process.
+/// Least limit of VGPRs: with fewer than one instruction can name, LLVM ends the process.
 const MIN_VGPR_LIMIT: u32 = 24;
 
 /// Address space of workgroup memory.
@@ -77,12 +77,12 @@ fn lower_info(shader: &Shader) -> Result<&LowerInfo> {
     Ok(info)
 }
 
-/// Invocations of a workgroup.
+/// Number of invocations per workgroup.
 fn workgroup_size(shader: &Shader) -> u32 {
     shader.modes.local_size.iter().fold(1, |n, d| n.saturating_mul(*d))
 }
 
-/// Types of what is returned: those of the first return, or dwords if the shader never returns.
+/// Types of the returned values: those of the first return, or dwords if the shader never returns.
 fn return_shape(shader: &Shader, info: &LowerInfo, order: &[BlockId]) -> Result<Vec<Type>> {
     let first = order.iter().find_map(|&id| match &shader.block(id).term {
         Some(Terminator::Return(values)) => Some(values),
@@ -98,7 +98,7 @@ fn return_shape(shader: &Shader, info: &LowerInfo, order: &[BlockId]) -> Result<
     Ok(types)
 }
 
-/// The calling convention's number in LLVM.
+/// LLVM's number of the calling convention.
 const fn calling_convention(stage: Stage) -> u32 {
     match stage {
         Stage::Vertex => 87,
@@ -187,7 +187,7 @@ fn attributes(cx: &Cx<'_, '_>, options: &TuningOptions) {
     }
 }
 
-/// Which rounding fields of the MODE register a shader sets, as `s_setreg` names them: register 1, offset at bit 6, width
+/// Rounding fields of the MODE register that a shader sets, encoded for `s_setreg`: register 1, offset at bit 6, width
 /// minus one at bit 11.
 fn round_field(toward_zero: [bool; 2]) -> Option<u32> {
     match toward_zero {
@@ -198,17 +198,17 @@ fn round_field(toward_zero: [bool; 2]) -> Option<u32> {
     }
 }
 const TO_NEAREST_EVEN: u32 = 0;
-/// In both fields.
+/// Towards zero in both fields.
 const TOWARD_ZERO: u32 = 0b1111;
 
 impl<'c> Cx<'_, 'c> {
-    /// Workgroup memory and constant tables.
+    /// Declares workgroup memory and constant tables.
     fn globals(&mut self) -> Result<()> {
         if self.shader.shared_bytes > 0 {
             let ty = self.i32_type().array_type(self.shader.shared_bytes.div_ceil(4));
             let lds = self.module.add_global(ty, Some(AddressSpace::from(LOCAL)), "lds");
             lds.set_linkage(Linkage::Internal);
-            // Hardware does not initialise it, and LLVM refuses anything else.
+            // The hardware does not initialize it, and LLVM rejects any other initializer.
             lds.set_initializer(&ty.get_poison());
             lds.set_alignment(16);
             self.shared = Some(lds.as_pointer_value());
@@ -229,7 +229,7 @@ impl<'c> Cx<'_, 'c> {
         Ok(())
     }
 
-    /// What the entry block starts with: arguments, scratch, modes, the address of the code.
+    /// Start of the entry block: arguments, scratch, modes, the address of the code.
     pub fn prelude(&mut self) -> Result<()> {
         let mut params = self.function.get_param_iter();
         for (arg, &value) in self.info.args.iter().zip(&self.shader.block(Shader::ENTRY).params) {
@@ -258,7 +258,7 @@ impl<'c> Cx<'_, 'c> {
         Ok(())
     }
 
-    /// Rounding towards zero where the shader asks for it. It changes what instructions do, not what LLVM folds:
+    /// Sets rounding towards zero if the shader requires it. This changes what instructions do, not what LLVM folds:
     /// constants are still folded to nearest even.
     fn set_mode(&self, round: u32) -> Result<()> {
         if let Some(field) = round_field(self.shader.modes.rounds_toward_zero()) {

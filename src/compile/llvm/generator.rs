@@ -9,15 +9,15 @@ use crate::compile::request::TuningOptions;
 use crate::compile::watch::{Made, Watch};
 use crate::error::Result;
 
-/// LLVM 19, as it is linked in.
+/// LLVM 19, as linked in.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Llvm;
 
-/// Compiles in this process. LLVM can end it on bad luck: put it into a worker where that must not happen.
+/// Compiles in this process, which LLVM can end: use a worker where that must not happen.
 pub type LlvmCompiler = StageCompiler<Llvm>;
 
 impl LlvmCompiler {
-    /// With the LLVM that is linked in.
+    /// A compiler with the linked LLVM.
     pub fn new() -> Self {
         Self::with(Llvm)
     }
@@ -38,7 +38,7 @@ impl Generator for Llvm {
     fn generate(&self, lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<MachineCode> {
         let (shader, interface) = (lowered.shader(), lowered.interface());
         let Object { bytes, simplified } = emit_object(shader, interface.target, options, watch)?;
-        // The code generator changes the module: its assembly is made from the shader again.
+        // The code generator changes the module, so its assembly is made from the shader again.
         let assembly = || emit_assembly(shader, interface.target, options);
         watch.done("asm", Made::Text(&assembly))?;
         let mut code = object::read(&bytes, interface)?;

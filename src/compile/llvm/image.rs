@@ -1,8 +1,8 @@
 //! Image instructions: `llvm.amdgcn.image.*`.
 //!
-//! A name is op, modifiers and shape; operands come in LLVM's order, which is ours with the descriptors moved after the
+//! A name is op, modifiers and shape; operands are in LLVM's order, which is ours with the descriptors moved after the
 //! address. LLVM ends the process when a result has fewer lanes than the channel mask, and reads stray registers when
-//! stored data has, so both are checked.
+//! stored data has fewer, so both are checked.
 
 use super::atomic::AtomicPlace;
 use super::buffer::{load_policy, store_policy};
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::ir::{Access, AtomicOp, Bits, LodMode, MimgDim, MimgInst, MimgOp, Type, Value};
 use inkwell::types::BasicTypeEnum;
 
-/// Operands taken one after the other.
+/// Operands taken in sequence.
 struct Operands<'a> {
     rest: &'a [Value],
 }
@@ -30,7 +30,7 @@ impl<'a> Operands<'a> {
 }
 
 impl<'c> Cx<'_, 'c> {
-    /// One image instruction. `ty` is its result's type, if it has one.
+    /// Translates one image instruction. `ty` is its result's type, if it has one.
     pub fn mimg(&self, inst: &MimgInst, args: &[Value], ty: Option<Type>) -> Result<Option<Llvm<'c>>> {
         if args.len() != inst.operands() {
             let what = format!("{} operands for an image operation that takes {}", args.len(), inst.operands());
@@ -67,7 +67,7 @@ impl<'c> Cx<'_, 'c> {
                 name += suffix;
             }
         }
-        // A level query of an array takes no layer: it is that of one layer.
+        // A level query of an array takes no layer, and uses the shape of one layer.
         let dim = match (inst.op, inst.dim) {
             (MimgOp::GetLod, MimgDim::D1Array) => MimgDim::D1,
             (MimgOp::GetLod, MimgDim::D2Array) => MimgDim::D2,
@@ -116,7 +116,7 @@ impl<'c> Cx<'_, 'c> {
         self.image_result(v, ty)
     }
 
-    /// A read; where `data` is a structure, of the texel and the status of the memory that it is in.
+    /// A read; if `data` is a structure, it returns the texel and its residency status.
     fn image_read(
         &self,
         name: &str,
@@ -138,7 +138,7 @@ impl<'c> Cx<'_, 'c> {
         let value = operands.one()?;
         let mip = inst.op == MimgOp::StoreMip;
         let name = format!("llvm.amdgcn.image.store.{}{}", if mip { "mip." } else { "" }, spelled(inst.dim));
-        // Stores take floats only, whatever the bits are.
+        // Stores take only floats, whatever the bits mean.
         let data = self.cast(self.value(value)?, self.image_data(inst, Some(self.shader.ty(value)))?)?;
         let coords = self.ints(operands.take(inst.dim.coords() + usize::from(mip))?)?;
         let overloads = [data.get_type(), first_type(&coords)?];
@@ -166,7 +166,7 @@ impl<'c> Cx<'_, 'c> {
         self.image_result(v, ty)
     }
 
-    /// LLVM's type of the data: floats, as many as the mask has channels. 64-bit texels are two dwords.
+    /// LLVM's type of the data: one float per channel in the mask. 64-bit texels are two dwords.
     fn image_data(&self, inst: &MimgInst, ty: Option<Type>) -> Result<BasicTypeEnum<'c>> {
         let ty = ty.ok_or_else(|| Error::bug("an image operation without a result"))?;
         let lanes = if ty.bits() == Bits::B64 { 2 * ty.lanes() } else { ty.lanes() };
@@ -189,7 +189,7 @@ impl<'c> Cx<'_, 'c> {
         match ty {
             Some(ty) if ty.bits() == Bits::B64 => self.cast(v, self.int_type(ty)?),
             _ => match v {
-                // The texel and its status in one vector.
+                // The texel and its status as one vector.
                 Llvm::StructValue(both) => {
                     let mut lanes = self.lanes(self.b.build_extract_value(both, 0, "")?)?;
                     lanes.push(self.cast(self.b.build_extract_value(both, 1, "")?, self.f32_type().into())?);
@@ -213,7 +213,7 @@ fn first_type<'c>(values: &[Llvm<'c>]) -> Result<BasicTypeEnum<'c>> {
     values.first().map(|v| v.get_type()).ok_or_else(|| Error::bug("an image operation without coordinates"))
 }
 
-/// A shape as intrinsic names spell it.
+/// A shape as spelled in intrinsic names.
 const fn spelled(dim: MimgDim) -> &'static str {
     match dim {
         MimgDim::D1 => "1d",

@@ -1,13 +1,13 @@
-//! Operations across lanes, and the cube-map helpers.
+//! Cross-lane operations, and the cube-map helpers.
 //!
-//! Lane-moving instructions are 32 bits wide; the passes above split what is wider.
+//! Lane-moving instructions are 32 bits wide; the passes split wider values.
 
 use super::values::{Cx, Llvm, as_int, as_vector};
 use crate::error::{Error, Result};
 use crate::ir::{AmdOp, Type, Value};
 
 impl<'c> Cx<'_, 'c> {
-    /// One lane or cube primitive.
+    /// Translates one lane or cube primitive.
     pub fn amd(&self, op: AmdOp, args: &[Value], ty: Type) -> Result<Llvm<'c>> {
         let arg = |n| Self::arg(args, n);
         let int = |n| self.dword(arg(n)?);
@@ -48,7 +48,7 @@ impl<'c> Cx<'_, 'c> {
         self.int(v)
     }
 
-    /// Lane by lane of a vector; narrow values in 32 bits.
+    /// Processes a vector by component, and narrow values as 32 bits.
     fn read_first_lane(&self, v: Value) -> Result<Llvm<'c>> {
         let bits = self.shader.ty(v).bits();
         let mut parts = Vec::new();
@@ -60,7 +60,7 @@ impl<'c> Cx<'_, 'c> {
         self.gather(&parts)
     }
 
-    /// The mask has the wave's own width, which is the only one that LLVM takes.
+    /// The mask must have the wave's own width, the only one that LLVM accepts.
     fn ballot(&self, v: Value, mask: Type) -> Result<Llvm<'c>> {
         self.call("llvm.amdgcn.ballot", &[self.int_type(mask)?], &[self.i(v)?.into()])
     }

@@ -9,7 +9,7 @@ use inkwell::values::{BasicValue, InstructionValue, IntValue, PointerValue};
 use inkwell::{AddressSpace, AtomicOrdering};
 
 impl<'c> Cx<'_, 'c> {
-    /// `pointer + offset` bytes. Offsets are unsigned; extended to 64 bits where pointers have as many.
+    /// `pointer + offset` bytes. Offsets are unsigned; zero-extended to 64 bits if `wide`.
     fn offset_pointer(&self, pointer: PointerValue<'c>, offset: Value, wide: bool) -> Result<PointerValue<'c>> {
         let mut offset = self.i(offset)?;
         if wide {
@@ -18,8 +18,8 @@ impl<'c> Cx<'_, 'c> {
         ffi::gep(self.b, self.ctx.i8_type().into(), pointer, offset)
     }
 
-    /// A byte offset as a number of dwords, if it is a sum of terms that are; LLVM keeps an array in registers only
-    /// when it is indexed by elements.
+    /// A byte offset as a number of dwords, if all its terms are multiples of 4; LLVM keeps an array in registers only
+    /// if it is indexed by elements.
     fn dword_index(&self, offset: Value) -> Result<Option<IntValue<'c>>> {
         if let Some(k) = self.shader.as_const(offset) {
             return Ok(k.is_multiple_of(4).then(|| self.c32((k / 4) as u32)));
@@ -76,8 +76,8 @@ impl<'c> Cx<'_, 'c> {
         self.qualify(inst, align, access, self.shader.ty(value))
     }
 
-    /// Alignment, coherence and the like. A coherent access of a size that has an atomic form is one; a larger one is
-    /// volatile, which bypasses the same caches.
+    /// Sets alignment, coherence and so on. A coherent access becomes atomic if its size has an atomic form; a larger
+    /// one becomes volatile, which bypasses the same caches.
     fn qualify(&self, inst: InstructionValue<'c>, align: Align, access: Access, memory: Type) -> Result<()> {
         let bytes = memory.bytes();
         let fail = |e| Error::bug(format!("memory access: {e}"));
@@ -140,7 +140,7 @@ impl<'c> Cx<'_, 'c> {
         self.pointer(Self::arg(args, 0)?, GLOBAL)
     }
 
-    /// A load that may move anywhere, from memory that nothing writes; scalar where the address is uniform.
+    /// A load that may move anywhere, from memory that nothing writes; scalar if the address is uniform.
     pub fn table_load(&self, align: Align, args: &[Value], ty: Type) -> Result<Llvm<'c>> {
         let pointer = self.pointer(Self::arg(args, 0)?, CONSTANT)?;
         let pointer = self.offset_pointer(pointer, Self::arg(args, 1)?, true)?;
@@ -148,7 +148,7 @@ impl<'c> Cx<'_, 'c> {
     }
 }
 
-/// Workgroup memory has no caches: only `volatile` means anything there.
+/// Workgroup memory has no caches: only `volatile` has an effect.
 fn in_workgroup(access: Access) -> Access {
     Access { volatile: access.volatile, ..Access::default() }
 }

@@ -1,8 +1,7 @@
 //! Reads LLVM's object file into [`MachineCode`].
 //!
-//! LLVM writes a relocatable ELF with its own metadata note. Taken from it: the code without the padding after it, read-only
-//! data, relocations, the counts and register words of the note. What else is there is a bug: nothing of it is dropped
-//! without a look.
+//! LLVM writes a relocatable ELF with its own metadata note. Read from it: the code without the padding after it,
+//! read-only data, relocations, the counts and register words of the note. Anything else is a bug.
 
 use super::written;
 use crate::compile::backend::{ConstantData, Function, MachineCode, Patch, Table, Target};
@@ -20,16 +19,16 @@ const TEXT: &str = ".text";
 const REL_TEXT: &str = ".rel.text";
 const NOTE: &str = ".note";
 const RODATA: &str = ".rodata";
-/// Start of the names of sections of constants that may be merged; the size of an entry follows.
+/// Prefix of the names of sections of mergeable constants; the size of an entry follows.
 const MERGEABLE: &str = ".rodata.cst";
 
 /// Reads an object of one stage's body.
 ///
 /// # Errors
-/// A bug: the object is not what our use of LLVM makes (another machine, no body at the start of `.text`, code or data in
-/// other places), or its metadata cannot be read.
+/// A bug: the object is not what our use of LLVM makes (another machine, no body at the start of `.text`, code or data
+/// in other sections), or its metadata cannot be read.
 pub(super) fn read(object: &[u8], interface: &StageInterface) -> Result<MachineCode> {
-    // Whatever is wrong with the object, no input of the user's is to blame.
+    // Errors in the object are never the fault of the user's input.
     let bug = |e: Error| Error::bug(format!("LLVM's object: {e}"));
     let elf = Elf::parse(object).map_err(bug)?;
     let flags = interface.target.elf_flags();
@@ -52,7 +51,7 @@ pub(super) fn read(object: &[u8], interface: &StageInterface) -> Result<MachineC
     Ok(code)
 }
 
-/// The body: the one function, at the start of `.text`, with nothing but padding after it.
+/// The body: the only function, at the start of `.text`, followed only by padding.
 fn body(elf: &Elf<'_>, interface: &StageInterface, text_index: u32, text: &Section<'_>) -> Result<Function> {
     let name = interface.body_symbol();
     let found = elf.symbols.iter().find(|s| s.home == Home::Section(text_index) && s.name == name);
@@ -70,7 +69,7 @@ fn body(elf: &Elf<'_>, interface: &StageInterface, text_index: u32, text: &Secti
     Ok(Function { symbol: name.to_owned(), start: 0, size })
 }
 
-/// Read-only data and the tables in it. Gives the position of a table by the number of its symbol.
+/// Reads the read-only data and its tables. Returns the index of a table by its symbol number.
 fn read_data(elf: &Elf<'_>, code: &mut MachineCode) -> Result<Vec<Option<usize>>> {
     let mut positions = vec![None; elf.sections.len()];
     for (section, position) in elf.sections.iter().zip(&mut positions) {

@@ -1,4 +1,4 @@
-//! Sends each instruction to the part of the translation that handles it.
+//! Dispatches each instruction to the module that translates it.
 
 use super::atomic::{BufferPlace, TexelPlace};
 use super::values::{Cx, Llvm};
@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::ir::{AtomicOp, Inst, InstId, Op, Type, Value};
 
 impl<'c> Cx<'_, 'c> {
-    /// Translates one instruction and remembers its result.
+    /// Translates one instruction and records its result.
     pub fn inst(&mut self, id: InstId) -> Result<()> {
         let inst = self.shader.inst(id);
         let made = self.translate(inst)?;
@@ -104,7 +104,7 @@ impl<'c> Cx<'_, 'c> {
         Ok(self.int_bits(ty.bits().count())?.const_int(bits & ty.bits().mask(), false).into())
     }
 
-    /// A vector of floats if its first lane is kept as one.
+    /// A vector, of floats if its first lane is kept as a float.
     fn compose(&self, args: &[Value]) -> Result<Llvm<'c>> {
         let float = self.is_float(Self::arg(args, 0)?)?;
         let parts: Vec<_> =
@@ -128,7 +128,7 @@ impl<'c> Cx<'_, 'c> {
     }
 }
 
-/// No value, if all went well.
+/// Converts to no value.
 fn nothing<'c>(done: Result<()>) -> Result<Option<Llvm<'c>>> {
     done.map(|()| None)
 }

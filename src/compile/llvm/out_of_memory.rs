@@ -1,19 +1,19 @@
-//! Makes a process that runs out of memory say so before it dies.
+//! Makes a process that runs out of memory report it before it dies.
 //!
-//! C++ throws when an allocation fails. LLVM is built without exceptions, so this one goes through it into Rust, which aborts
-//! with words about foreign exceptions. A handler for failed allocations comes first.
+//! C++ throws when an allocation fails. LLVM is built without exceptions, so the exception unwinds through it into
+//! Rust, which aborts with a message about foreign exceptions. A handler for failed allocations prevents that.
 
 use super::ffi;
 use inkwell::context::Context;
 use std::fs::File;
 use std::io::{Read, Write};
 
-/// From now on a failed allocation of C++ ends the process with a message. Rust's own do so already.
+/// Makes a failed C++ allocation end the process with a message, as Rust's own already does.
 pub fn abort_out_of_memory() {
     ffi::on_failed_allocation(abort);
 }
 
-/// Nothing here may allocate.
+/// Must not allocate.
 extern "C" fn abort() {
     let mut text = [0; 2048];
     let length = File::open("/proc/self/status").and_then(|mut file| file.read(&mut text)).unwrap_or_default();
@@ -22,19 +22,19 @@ extern "C" fn abort() {
     let size = status.lines().find_map(|line| line.strip_prefix("VmSize:")).unwrap_or(" unknown").trim();
     let mut to = std::io::stderr();
     for part in ["out of memory in LLVM, address space in use, with the program itself: ", size, "\n"] {
-        // There is nobody else to tell.
+        // A failure to write cannot be reported.
         let _ = to.write_all(part.as_bytes());
     }
     std::process::abort()
 }
 
-/// Has LLVM allocate without an end: for tests of those who watch this process.
+/// Has LLVM allocate without end: for tests of those who watch this process.
 pub fn hoard() {
     let context = Context::create();
     let int = context.i32_type();
     let mut values = vec![int.const_zero().into(); 1 << 20];
     for n in 0.. {
-        // Each constant is another one, and LLVM keeps them all.
+        // The constants all differ, and LLVM keeps them all.
         values[0] = int.const_int(n, false).into();
         context.const_struct(&values, false);
     }

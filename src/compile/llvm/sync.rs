@@ -1,4 +1,4 @@
-//! Order between invocations, helper lanes, exports, interpolation, link-time values.
+//! Ordering between invocations, helper lanes, exports, interpolation, link-time values.
 
 use super::ffi;
 use super::values::{Cx, Llvm};
@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::ir::{ExportTarget, FenceOrder, MemoryClasses, Op, Scope, SymbolId, Type, Value};
 
 impl<'c> Cx<'_, 'c> {
-    /// Waits, and orders no memory: fences do.
+    /// Waits without ordering memory, which fences do.
     pub fn barrier(&self, exec: Scope) -> Result<()> {
         match exec {
             Scope::Workgroup => self.call_void("llvm.amdgcn.s.barrier", &[], &[]),
@@ -15,7 +15,7 @@ impl<'c> Cx<'_, 'c> {
         }
     }
 
-    /// A fence. One for workgroup memory alone says so, which spares it the caches.
+    /// A fence. One for workgroup memory alone is marked so, which spares the caches.
     pub fn fence(&self, scope: Scope, order: FenceOrder, classes: MemoryClasses) -> Result<()> {
         let scope = match scope {
             Scope::Invocation => return Ok(()),
@@ -41,7 +41,7 @@ impl<'c> Cx<'_, 'c> {
         }
     }
 
-    /// Where true, the invocation becomes a helper; the intrinsic takes who stays.
+    /// Makes the invocation a helper if true; the intrinsic takes the inverse condition.
     pub fn demote_if(&self, cond: Value) -> Result<()> {
         let keep = self.b.build_not(self.i(cond)?, "")?;
         self.call_void("llvm.amdgcn.wqm.demote", &[], &[keep.into()])
@@ -55,7 +55,7 @@ impl<'c> Cx<'_, 'c> {
         self.call(name, &[], &[])
     }
 
-    /// 32 bits that the linker fills in.
+    /// A 32-bit value that the linker fills in.
     pub fn reloc(&self, symbol: SymbolId) -> Result<Llvm<'c>> {
         let name =
             self.shader.symbols.get(symbol.index()).ok_or_else(|| Error::bug(format!("there is no {symbol}")))?;
@@ -78,7 +78,7 @@ impl<'c> Cx<'_, 'c> {
         self.call("llvm.amdgcn.interp.mov", &[], &args)
     }
 
-    /// Channels that are not enabled, or not defined, take no register.
+    /// Channels that are disabled or undefined take no register.
     pub fn export(
         &self,
         target: ExportTarget,

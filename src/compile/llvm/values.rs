@@ -1,7 +1,7 @@
-//! LLVM values of IR values: the translation context, and access to operands in the kind a use wants.
+//! LLVM values of IR values: the translation context, and access to operands in the kind a use needs.
 //!
-//! Our values are bits; LLVM's are integers or floats. A value keeps the kind its operation made it in and is cast at
-//! the use, so that no cast stands between two float operations. Truth values are `i1`, vectors are LLVM vectors.
+//! Our values are bits; LLVM's are integers or floats. A value keeps the kind in which its operation made it and is
+//! cast at the use, so that there is no cast between two float operations. Booleans are `i1`, vectors are LLVM vectors.
 
 use super::ffi;
 use crate::error::{Error, Result};
@@ -29,7 +29,7 @@ pub(super) struct Cx<'a, 'c> {
     pub module: &'a Module<'c>,
     pub b: &'a Builder<'c>,
     pub function: FunctionValue<'c>,
-    /// By value id; filled as definitions are met.
+    /// By value id; filled at each definition.
     pub values: Vec<Option<Llvm<'c>>>,
     /// Scratch variables, by local id.
     pub locals: Vec<PointerValue<'c>>,
@@ -60,7 +60,7 @@ impl<'c> Cx<'_, 'c> {
         ffi::int_type(self.ctx, bits)
     }
 
-    /// The integer type, or vector of integers, of these bits.
+    /// The integer type, or vector of integers, of this shape.
     pub fn int_type(&self, ty: Type) -> Result<BasicTypeEnum<'c>> {
         let scalar = self.int_bits(ty.bits().count())?;
         Ok(if ty.is_scalar() { scalar.into() } else { scalar.vec_type(ty.lanes()).into() })
@@ -76,25 +76,25 @@ impl<'c> Cx<'_, 'c> {
         })
     }
 
-    /// The float type, or vector of floats, of these bits.
+    /// The float type, or vector of floats, of this shape.
     pub fn float_type(&self, ty: Type) -> Result<BasicTypeEnum<'c>> {
         let scalar = self.float_bits(ty.bits())?;
         Ok(if ty.is_scalar() { scalar.into() } else { scalar.vec_type(ty.lanes()).into() })
     }
 
-    /// `n` dwords as floats: a scalar for one.
+    /// Type of `n` dwords as floats: a scalar for one.
     pub fn f32_vector(&self, n: u32) -> BasicTypeEnum<'c> {
         if n == 1 { self.f32_type().into() } else { self.f32_type().vec_type(n).into() }
     }
 
-    /// `n` dwords as integers: a scalar for one.
+    /// Type of `n` dwords as integers: a scalar for one.
     pub fn i32_vector(&self, n: u32) -> BasicTypeEnum<'c> {
         if n == 1 { self.i32_type().into() } else { self.i32_type().vec_type(n).into() }
     }
 
     // ---- operands
 
-    /// The value in the kind it has.
+    /// The value in its own kind.
     pub fn value(&self, v: Value) -> Result<Llvm<'c>> {
         self.values
             .get(v.index())
@@ -103,22 +103,22 @@ impl<'c> Cx<'_, 'c> {
             .ok_or_else(|| Error::bug(format!("{v} is used where its definition does not reach")))
     }
 
-    /// As integer or vector of integers.
+    /// The value as integer or vector of integers.
     pub fn int(&self, v: Value) -> Result<Llvm<'c>> {
         self.cast(self.value(v)?, self.int_type(self.shader.ty(v))?)
     }
 
-    /// As float or vector of floats.
+    /// The value as float or vector of floats.
     pub fn float(&self, v: Value) -> Result<Llvm<'c>> {
         self.cast(self.value(v)?, self.float_type(self.shader.ty(v))?)
     }
 
-    /// A scalar integer.
+    /// The value as a scalar integer.
     pub fn i(&self, v: Value) -> Result<IntValue<'c>> {
         as_int(self.int(v)?)
     }
 
-    /// A scalar float.
+    /// The value as a scalar float.
     pub fn f(&self, v: Value) -> Result<FloatValue<'c>> {
         as_float(self.float(v)?)
     }
@@ -133,17 +133,17 @@ impl<'c> Cx<'_, 'c> {
         args.get(n).copied().ok_or_else(|| Error::bug(format!("operand {n} is missing")))
     }
 
-    /// The same bits as another type; nothing where it is the same.
+    /// The same bits as another type; no cast if the type is the same.
     pub fn cast(&self, v: Llvm<'c>, ty: BasicTypeEnum<'c>) -> Result<Llvm<'c>> {
         if v.get_type() == ty { Ok(v) } else { Ok(self.b.build_bit_cast(v, ty, "")?) }
     }
 
-    /// A scalar of this type as a value of 32 bits or more, as register intrinsics want it.
+    /// A scalar widened to at least 32 bits, for register intrinsics.
     pub fn widen(&self, v: IntValue<'c>) -> Result<IntValue<'c>> {
         if v.get_type().get_bit_width() < 32 { Ok(self.b.build_int_z_extend(v, self.i32_type(), "")?) } else { Ok(v) }
     }
 
-    /// The low bits back out of [`Cx::widen`].
+    /// The low bits of a value from [`Cx::widen`].
     pub fn narrow(&self, v: IntValue<'c>, bits: u32) -> Result<IntValue<'c>> {
         if v.get_type().get_bit_width() > bits {
             Ok(self.b.build_int_truncate(v, self.int_bits(bits)?, "")?)
@@ -164,7 +164,7 @@ impl<'c> Cx<'_, 'c> {
 
     // ---- vectors
 
-    /// Lanes of an LLVM vector (of a scalar: itself).
+    /// Lanes of an LLVM vector (of a scalar: the scalar).
     pub fn lanes(&self, v: Llvm<'c>) -> Result<SmallVec<[Llvm<'c>; 8]>> {
         match v {
             Llvm::VectorValue(vec) => (0..vec.get_type().get_size()).map(|i| self.lane(vec, i)).collect(),
@@ -177,7 +177,7 @@ impl<'c> Cx<'_, 'c> {
         Ok(self.b.build_extract_element(v, self.c32(i), "")?)
     }
 
-    /// A vector of scalars of one type (one scalar stays itself).
+    /// A vector of scalars of one type (a single scalar is returned as it is).
     pub fn gather(&self, parts: &[Llvm<'c>]) -> Result<Llvm<'c>> {
         let first = *parts.first().ok_or_else(|| Error::bug("a vector of nothing"))?;
         if parts.len() == 1 {
@@ -205,13 +205,13 @@ impl<'c> Cx<'_, 'c> {
         Ok(self.b.build_call(function, args, "")?.try_as_basic_value())
     }
 
-    /// An intrinsic with a result.
+    /// Calls an intrinsic with a result.
     pub fn call(&self, name: &str, overloads: &[BasicTypeEnum<'c>], args: &[Llvm<'c>]) -> Result<Llvm<'c>> {
         let args: SmallVec<[BasicMetadataValueEnum<'c>; 12]> = args.iter().map(|&a| a.into()).collect();
         self.call_mixed(name, overloads, &args)
     }
 
-    /// An intrinsic with a result that takes metadata.
+    /// Calls an intrinsic with a result that takes metadata.
     pub fn call_mixed(
         &self,
         name: &str,
@@ -224,25 +224,25 @@ impl<'c> Cx<'_, 'c> {
         }
     }
 
-    /// An intrinsic without a result.
+    /// Calls an intrinsic without a result.
     pub fn call_void(&self, name: &str, overloads: &[BasicTypeEnum<'c>], args: &[Llvm<'c>]) -> Result<()> {
         let args: SmallVec<[BasicMetadataValueEnum<'c>; 12]> = args.iter().map(|&a| a.into()).collect();
         self.build_call(name, overloads, &args).map(|_| ())
     }
 
-    /// Unary intrinsic overloaded on its operand, e.g. `llvm.fabs`.
+    /// Calls a unary intrinsic overloaded on its operand, e.g. `llvm.fabs`.
     pub fn call_same(&self, name: &str, args: &[Llvm<'c>]) -> Result<Llvm<'c>> {
         let first = args.first().ok_or_else(|| Error::bug(format!("{name} without operands")))?;
         self.call(name, &[first.get_type()], args)
     }
 
-    /// Some value, the same at every use: the answer to a poison that must not spread.
+    /// Some value, the same at every use: keeps poison from spreading.
     pub fn freeze(&self, v: Llvm<'c>) -> Result<Llvm<'c>> {
         ffi::freeze(self.b, v)
     }
 }
 
-/// A vector type of scalars of this type.
+/// A vector type of `n` scalars.
 pub(super) fn vector_of(scalar: BasicTypeEnum<'_>, n: u32) -> Result<VectorType<'_>> {
     match scalar {
         BasicTypeEnum::IntType(t) => Ok(t.vec_type(n)),
@@ -260,7 +260,7 @@ pub(super) fn is_float(ty: BasicTypeEnum<'_>) -> bool {
     }
 }
 
-/// A scalar integer, or a mistake of ours.
+/// The value as a scalar integer; a bug if it is not.
 pub(super) fn as_int(v: Llvm<'_>) -> Result<IntValue<'_>> {
     match v {
         Llvm::IntValue(i) => Ok(i),
@@ -268,7 +268,7 @@ pub(super) fn as_int(v: Llvm<'_>) -> Result<IntValue<'_>> {
     }
 }
 
-/// A scalar float, or a mistake of ours.
+/// The value as a scalar float; a bug if it is not.
 pub(super) fn as_float(v: Llvm<'_>) -> Result<FloatValue<'_>> {
     match v {
         Llvm::FloatValue(f) => Ok(f),
@@ -276,7 +276,7 @@ pub(super) fn as_float(v: Llvm<'_>) -> Result<FloatValue<'_>> {
     }
 }
 
-/// A vector, or a mistake of ours.
+/// The value as a vector; a bug if it is not.
 pub(super) fn as_vector(v: Llvm<'_>) -> Result<VectorValue<'_>> {
     match v {
         Llvm::VectorValue(v) => Ok(v),
@@ -284,7 +284,7 @@ pub(super) fn as_vector(v: Llvm<'_>) -> Result<VectorValue<'_>> {
     }
 }
 
-/// A poison of a type.
+/// The poison value of a type.
 pub(super) fn poison<'c>(ty: BasicTypeEnum<'c>) -> Llvm<'c> {
     match ty {
         BasicTypeEnum::ArrayType(t) => t.get_poison().as_basic_value_enum(),

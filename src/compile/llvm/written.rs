@@ -1,6 +1,6 @@
 //! Finds the VGPRs that LLVM's code may have written, from its instructions.
 //!
-//! What was in a register at the entry counts: a value may be returned where it came.
+//! Registers filled at entry count: a value may be returned where it arrived.
 
 use crate::error::Result;
 use crate::isa::{Register, RegisterSet, Vgpr, disassemble};
@@ -9,13 +9,13 @@ use crate::metadata::registers::{Registers, SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA}
 
 /// VGPRs of each pixel input, in the order of the bits of SPI_PS_INPUT_ADDR (pal-abi 2.4).
 const PIXEL_INPUTS: [u8; 16] = [2, 2, 2, 3, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1];
-/// VGPRs before the attributes of a vertex shader.
+/// VGPRs in front of the attributes of a vertex shader.
 const SYSTEM_VGPRS: u32 = 4;
 
-/// The VGPRs that hold something after the code of a body with an epilog; `None`: any may.
+/// The VGPRs that may have a value after the code of a body with an epilog; `None`: any.
 ///
 /// # Errors
-/// A bug: code that is not this machine's.
+/// A bug: code that is not for this machine.
 pub(super) fn vgprs(interface: &StageInterface, code: &[u8], registers: &Registers) -> Result<Option<RegisterSet>> {
     let mut written = match &interface.kind {
         StageKind::Vertex(vertex) => {

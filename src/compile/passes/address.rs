@@ -1,7 +1,7 @@
-//! Tables in memory that user data point to: addresses, and loads from them.
+//! Tables in memory with pointers in user data: addresses, and loads from them.
 //!
-//! Every driver table lies in the same 4 GiB as the code, so a pointer is one SGPR and the high half that of the program
-//! counter. The 64-bit address is built once, in the prelude.
+//! Every driver table is in the same 4 GiB as the code, so a pointer is one SGPR, and the high half is that of the
+//! program counter. The 64-bit address is built once, in the prelude.
 
 use super::entry_values::Entry;
 use super::prelude::Prelude;
@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::ir::{Align, Builder, Op, Shader, Type, Value};
 use crate::metadata::interface::UserData;
 
-/// Two dwords.
+/// A pair of dwords.
 pub(super) const PAIR: Type = match Type::vector(crate::ir::Bits::B32, 2) {
     Some(t) => t,
     None => Type::B64,
@@ -27,13 +27,13 @@ pub(super) fn high(p: &mut Prelude, shader: &mut Shader) -> Value {
     p.value(shader, Op::AddressHigh, &[], Type::B32)
 }
 
-/// An address of its halves, in the prelude.
+/// An address from its halves, in the prelude.
 pub(super) fn join(p: &mut Prelude, shader: &mut Shader, low: Value, high: Value) -> Value {
     let pair = p.value(shader, Op::Compose, &[low, high], PAIR);
     p.value(shader, Op::Bitcast, &[pair], Type::B64)
 }
 
-/// An address of a low half made in the current block.
+/// An address from a low half made in the current block.
 pub(super) fn widen(p: &mut Prelude, b: &mut Builder<'_>, low: Value) -> Value {
     let high = high(p, b.shader);
     let pair = b.compose(&[low, high]);

@@ -1,4 +1,4 @@
-//! What the passes pass on to each other: the request, the known layout, the entry registers, the growing interface.
+//! State shared by the passes: the request, the known layout, the entry registers, the growing interface.
 
 use super::entry_values::Entry;
 use crate::abi::layout::{DescriptorPlace, PushPlace, ResolvedLayout};
@@ -10,19 +10,19 @@ use crate::metadata::interface::{
 };
 use crate::target::Stage;
 
-/// What the passes hand on to each other.
+/// State that the passes hand on to each other.
 pub struct PassContext<'r> {
     pub(super) request: &'r StageRequest,
     /// The resource layout, if known.
     pub(super) layout: Option<ResolvedLayout>,
     /// The entry registers, from the entry pass on.
     pub(super) entry: Entry,
-    /// Grows with every pass.
+    /// Interface, to which every pass may add.
     pub(super) interface: StageInterface,
 }
 
 impl<'r> PassContext<'r> {
-    /// Nothing done yet.
+    /// The state before the first pass.
     ///
     /// # Errors
     /// Malformed known state.
@@ -55,12 +55,12 @@ impl<'r> PassContext<'r> {
         })
     }
 
-    /// What the passes have noted so far.
+    /// The interface so far.
     pub fn interface(&self) -> &StageInterface {
         &self.interface
     }
 
-    /// User data as the linker has to map them: with a known layout by their place in the root table.
+    /// User data as the linker has to map them: with a known layout by their offset in the root table.
     pub(super) fn placed(&self, which: UserData) -> Result<UserData> {
         let Some(layout) = &self.layout else { return Ok(which) };
         Ok(match which {
@@ -79,8 +79,8 @@ impl<'r> PassContext<'r> {
         })
     }
 
-    /// Notes that the root table is read from this dword on through the spill table. Only with a known layout: else the
-    /// relocations tell the linker.
+    /// Records that the root table is read through the spill table from this dword on. Only with a known layout:
+    /// otherwise the relocations tell the linker.
     pub(super) fn spilled_from(&mut self, root_dword: u32) {
         let at = &mut self.interface.spill_threshold;
         *at = Some(at.map_or(root_dword, |t| t.min(root_dword)));
@@ -96,13 +96,13 @@ pub(super) fn set_pointer(layout: &ResolvedLayout, set: u32) -> Result<u32> {
     layout.set_pointer(set).ok_or_else(|| Error::malformed(format!("the known layout has no set {set}")))
 }
 
-/// Place of the push constants in a known layout.
+/// Location of the push constants in a known layout.
 pub(super) fn push_place(layout: &ResolvedLayout) -> Result<PushPlace> {
     let place = layout.push_constants();
     place.ok_or_else(|| Error::malformed("the known layout has no push constants, the shader reads some"))
 }
 
-/// Where a binding stands in a known layout that has such a descriptor there.
+/// Location of a binding in a known layout, which must have such a descriptor there.
 pub(super) fn place_of<'l>(layout: &'l ResolvedLayout, r: &Resource) -> Result<&'l DescriptorPlace> {
     let at = || format!("set {} binding {}", r.set, r.binding);
     let place = layout.binding(r.set, r.binding).ok_or_else(|| Error::malformed("not in the known layout").at(at()))?;
@@ -113,14 +113,14 @@ pub(super) fn place_of<'l>(layout: &'l ResolvedLayout, r: &Resource) -> Result<&
     }
 }
 
-/// The 32-bit channels that an interface component takes, as location and channel: 64 bits take two, and run on into
-/// the next location.
+/// The 32-bit channels of an interface component, as location and channel: 64 bits take two, and may continue in the
+/// next location.
 pub(super) fn dword_places(location: u32, component: u8, wide: bool) -> impl Iterator<Item = (u32, u8)> {
     let count = if wide { 2 } else { 1 };
     (component..component.saturating_add(count)).map(move |c| (location.saturating_add(u32::from(c / 4)), c % 4))
 }
 
-/// The dwords that a load at a constant, naturally aligned offset takes: first and count.
+/// The dwords read by a load at a constant, naturally aligned offset: first and count.
 pub(super) fn push_dwords(shader: &Shader, inst: &Inst) -> Option<(u32, u32)> {
     let offset = u32::try_from(shader.as_const(*inst.args.first()?)?).ok()?;
     let ty = shader.ty(inst.result?);

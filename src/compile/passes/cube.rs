@@ -1,11 +1,11 @@
-//! Finds the cube face that a direction meets and the place on it, and projects gradients likewise.
+//! Finds the cube face that a direction hits and the coordinates on it, and projects gradients likewise.
 //!
-//! The face's `s` and `t` run from 1 to 2, as the instruction wants them. Faces 0 to 5 are +X -X +Y -Y +Z -Z; the
+//! The face's `s` and `t` run from 1 to 2, as the instruction requires. Faces 0 to 5 are +X -X +Y -Y +Z -Z; the
 //! axes of each are in [`Face::gradient`].
 
 use crate::ir::{AluOp, AmdOp, Builder, Op, Type, Value};
 
-/// A direction seen from the face that it hits.
+/// A direction projected onto the face that it hits.
 pub struct Face {
     id: Value,
     /// Coordinates on the face, not yet divided.
@@ -15,7 +15,7 @@ pub struct Face {
     scale: Value,
 }
 
-/// Finds the face.
+/// Projects a direction onto its face.
 pub fn project(b: &mut Builder<'_>, direction: [Value; 3]) -> Face {
     let mut cube = |op| b.value(Op::Amd(op), &direction, Type::B32);
     let (id, s, t, ma) = (cube(AmdOp::CubeId), cube(AmdOp::CubeS), cube(AmdOp::CubeT), cube(AmdOp::CubeMa));
@@ -25,7 +25,7 @@ pub fn project(b: &mut Builder<'_>, direction: [Value; 3]) -> Face {
 }
 
 impl Face {
-    /// `s`, `t`, face; the (rounded) layer of a cube array counts eight faces.
+    /// `s`, `t`, face; in a cube array eight faces are counted per (rounded) layer.
     pub fn coords(&self, b: &mut Builder<'_>, layer: Option<Value>) -> [Value; 3] {
         let middle = b.fconst(Type::B32, 1.5);
         let s = b.alu(AluOp::FFma, &[self.s, self.scale, middle]);
@@ -40,7 +40,7 @@ impl Face {
         [s, t, face]
     }
 
-    /// The change of `s` and `t` where the direction changes by `d`.
+    /// The change of `s` and `t` when the direction changes by `d`.
     ///
     /// With `s = sc / 2m` the quotient rule gives `(dsc·m − sc·dm) / 2m²`; as `scale = 1/2m` that is
     /// `scale · (dsc − sc · 2·scale·dm)`. Axes by face: sc −Z +Z +X +X +X −X, tc −Y −Y +Z −Z −Y −Y, m the major one.
@@ -50,7 +50,7 @@ impl Face {
         let (two, four, last_bit) = (b.c32(2), b.c32(4), b.c32(31));
         let on_x = b.alu(AluOp::ULt, &[face, two]);
         let on_z = b.alu(AluOp::UGe, &[face, four]);
-        // The sign bit is set on the negative faces, the odd ones.
+        // The sign bit is set on the negative faces, which have odd numbers.
         let sign = b.alu(AluOp::Shl, &[face, last_bit]);
         let signed = |b: &mut Builder<'_>, v: Value| b.alu(AluOp::IXor, &[v, sign]);
         let pick = |b: &mut Builder<'_>, x: Value, y: Value, z: Value| {

@@ -1,14 +1,14 @@
-//! Removes instructions and block parameters that nothing needs, and empties blocks that nothing reaches.
+//! Removes unneeded instructions and block parameters, and empties unreachable blocks.
 //!
-//! What is needed: effects ([`Op::has_side_effects`](crate::ir::Op::has_side_effects)), conditions, returned values, and whatever those are made from. One walk
-//! over the uses, so linear.
+//! Needed are effects ([`Op::has_side_effects`](crate::ir::Op::has_side_effects)), conditions, returned values, and
+//! their operands. One walk over the uses, so linear.
 
 use crate::error::Result;
 use crate::ir::{BasicBlock, BlockId, Shader, Terminator, Value, ValueDef};
 use crate::target::WaveSize;
 use smallvec::SmallVec;
 
-/// Removes what nothing needs.
+/// Removes everything that is not needed.
 ///
 /// # Errors
 /// None.
@@ -60,16 +60,16 @@ fn live_values(shader: &Shader) -> Vec<bool> {
     live
 }
 
-/// For each block parameter the values that jumps pass to it: linked lists that share one vector.
+/// For each block parameter the values that jumps pass to it: linked lists in one vector.
 struct Passed {
-    /// By value: place of the first entry plus one, 0 if there is none.
+    /// By value: index of its first entry plus one, 0 if there is none.
     first: Vec<u32>,
-    /// A value, and the place of the next entry plus one.
+    /// A value, and the index of the next entry plus one.
     entries: Vec<(Value, u32)>,
 }
 
 impl Passed {
-    /// One of so many values is passed to a parameter.
+    /// Records that a value is passed to a parameter; `values` is their number.
     fn note(&mut self, param: Value, arg: Value, values: usize) {
         self.first.resize(values, 0);
         let next = std::mem::replace(&mut self.first[param.index()], self.entries.len() as u32 + 1);
@@ -83,7 +83,7 @@ impl Passed {
     }
 }
 
-/// Takes parameters that are not needed out of blocks and jumps; those of the entry are the hardware's and stay.
+/// Removes unneeded parameters from blocks and jumps; those of the entry are hardware registers and stay.
 fn remove_params(shader: &mut Shader, live: &[bool]) {
     let needed = |block: BlockId, p: &Value| block == Shader::ENTRY || live[p.index()];
     let changed = |id: &BlockId| !shader.block(*id).params.iter().all(|p| needed(*id, p));

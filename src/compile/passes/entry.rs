@@ -18,7 +18,7 @@ use crate::metadata::interface::{MAX_JOINT_VGPRS, StageKind};
 use crate::state::Known;
 use crate::target::Stage;
 
-/// Gives the entry block its parameters.
+/// Creates the parameters of the entry block.
 pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     if !shader.block(Shader::ENTRY).params.is_empty() {
         return Err(Error::bug("the entry block has parameters before the entry is lowered"));
@@ -87,7 +87,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What the shader reads of its user data.
+/// User data that the shader reads.
 fn needs(shader: &Shader, cx: &PassContext<'_>) -> Result<UserDataNeeds> {
     let mut n = UserDataNeeds::default();
     for inst in shader.live_insts() {
@@ -95,7 +95,7 @@ fn needs(shader: &Shader, cx: &PassContext<'_>) -> Result<UserDataNeeds> {
             Op::Descriptor { resource: id, part, .. } => {
                 let r = resource(shader, id)?;
                 match &cx.layout {
-                    // A buffer may turn out to stand in the root table, and then is read through the spill table.
+                    // A buffer may turn out to be in the root table, and is then read through the spill table.
                     None => {
                         n.sets.insert(r.set);
                         n.spill |= part == DescriptorPart::Buffer;

@@ -1,4 +1,4 @@
-//! The entry registers by their meaning, and what a vertex shader has fetched.
+//! The entry registers by meaning, and the fetched inputs of a vertex shader.
 
 use crate::error::{Error, Result};
 use crate::ir::{Bits, NumericKind, Op, RegClass, Shader, Type, Value};
@@ -17,17 +17,17 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// The SGPR with this user data, if there is one.
+    /// The SGPR with this user data; `None` if there is none.
     pub(super) fn find_user(&self, which: UserData) -> Option<Value> {
         self.user.iter().find(|(u, _)| *u == which).map(|&(_, v)| v)
     }
 
-    /// The SGPR with this user data, which the plan promised.
+    /// The SGPR with this user data, which must be in the plan.
     pub(super) fn user(&self, which: UserData) -> Result<Value> {
         self.find_user(which).ok_or_else(|| Error::bug(format!("user data {which:?} are used but not planned")))
     }
 
-    /// A system value, of the stage that has it.
+    /// A system value, which the stage must have.
     pub(super) fn system(&self, which: System) -> Result<Value> {
         let found = self.system.iter().find(|(s, _)| *s == which).map(|(_, v)| *v);
         found.ok_or_else(|| Error::bug(format!("{} is not an entry register of this stage", which.name())))
@@ -113,7 +113,7 @@ pub(super) const fn systems_of(stage: Stage) -> &'static [System] {
     }
 }
 
-/// The fetches: runs of components of one location and type.
+/// The fetches: runs of components with one location and type.
 pub(super) fn vertex_inputs(shader: &Shader) -> Result<Vec<VertexInput>> {
     let mut runs: BTreeMap<(u32, ComponentType), (u8, u8)> = BTreeMap::new();
     for inst in shader.live_insts() {

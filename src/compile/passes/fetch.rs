@@ -10,7 +10,7 @@ use crate::ir::{Align, AluOp, Bits, FpFlags, Op, Shader, Type, Value};
 use crate::metadata::interface::{StageKind, UserData};
 use crate::state::VertexInputState;
 
-/// Bytes of a vertex buffer's descriptor in the table.
+/// Size of a vertex buffer's descriptor in the table, in bytes.
 const DESCRIPTOR_BYTES: u32 = 16;
 
 /// Fetches every input at the top of the shader and fills in [`Entry::fetched`].
@@ -106,7 +106,7 @@ impl Fetch<'_> {
             self.p.value(self.shader, Op::Extract(component), &[value], Type::B32)
         };
         if !load.half {
-            // Whoever reads a smaller integer truncates.
+            // Readers of smaller integers truncate.
             return Ok(channel);
         }
         Ok(self.alu(AluOp::FConv, &[channel], Type::B16))

@@ -1,8 +1,8 @@
-//! Folds constants that are alike, arithmetic on constants, trivial identities, vectors taken apart as they were put together, and branches
-//! whose condition is known.
+//! Folds equal constants, arithmetic on constants, trivial identities, vectors split as they were composed, and
+//! branches with a known condition.
 //!
-//! One walk in block order. Floats are folded only where every operand and the result is zero or a normal number, so
-//! that denormal and NaN rules of the shader cannot matter, and only when it rounds to nearest.
+//! One walk in block order. Floats are folded only if every operand and the result is zero or a normal number, so that
+//! the shader's rules for denormals and NaN cannot matter, and only when it rounds to nearest.
 
 use crate::error::Result;
 use crate::ir::rewrite::{Rewrite, rewrite};
@@ -44,7 +44,7 @@ fn fold_branch(shader: &mut Shader, id: crate::ir::BlockId) {
     };
     let block = shader.block_mut(id);
     block.term = Some(Terminator::Jump(call));
-    // Without a branch there is no selection; a loop stays one.
+    // Without a branch there is no selection; a loop remains a loop.
     if let crate::ir::Merge::Selection(_) = block.merge {
         block.merge = crate::ir::Merge::None;
     }
@@ -97,7 +97,7 @@ fn fold(b: &mut Builder<'_>, inst: &Inst, floats: bool) -> Option<Value> {
     }
 }
 
-/// Results that follow from one known operand, or from two that are the same.
+/// Results that follow from one known operand, or from two equal ones.
 fn identity(b: &mut Builder<'_>, op: AluOp, args: &[Value], consts: &[Option<u64>], ty: Type) -> Option<Value> {
     let mask = ty.bits().mask();
     let known = |i: usize| consts.get(i).copied().flatten();
@@ -132,7 +132,7 @@ fn signed(x: u64, bits: Bits) -> i64 {
     ((x << unused) as i64) >> unused
 }
 
-/// The value of an integer operation; bits above the result's width are dropped by whoever makes the constant.
+/// The value of an integer operation; making the constant drops bits above the result's width.
 fn integer(op: AluOp, args: &[u64], from: Bits, to: Bits) -> Option<u64> {
     let a = *args.first()?;
     let b = args.get(1).copied().unwrap_or(0);
@@ -197,7 +197,7 @@ fn integer(op: AluOp, args: &[u64], from: Bits, to: Bits) -> Option<u64> {
         AluOp::SGe => truth(sa >= sb),
         AluOp::ZExt | AluOp::Trunc => Some(a),
         AluOp::SExt => Some(sa as u64),
-        // The sign bit is no arithmetic: right for denormals and NaN too.
+        // Flipping the sign bit is no arithmetic: right for denormals and NaN too.
         AluOp::FNeg => Some(a ^ (1 << (width - 1))),
         AluOp::FAbs => Some(a & !(1 << (width - 1))),
         AluOp::S2F => exact(sa as f64, to).filter(|_| sa.unsigned_abs() < 1 << 24),
@@ -206,7 +206,7 @@ fn integer(op: AluOp, args: &[u64], from: Bits, to: Bits) -> Option<u64> {
     }
 }
 
-/// A number as the bits of a float of this width, if it is zero or normal there.
+/// The bits of a number as a float of this width; `None` unless it is zero or normal there.
 fn exact(x: f64, to: Bits) -> Option<u64> {
     match to {
         Bits::B32 => {
@@ -235,7 +235,7 @@ fn float(op: AluOp, args: &[u64], from: Bits, to: Bits) -> Option<u64> {
     let args: SmallVec<[f64; 4]> = args.iter().map(read).collect::<Option<_>>()?;
     let a = *args.first()?;
     let b = args.get(1).copied().unwrap_or(0.0);
-    // The sum, difference and product of two singles, rounded to double and then to single, are rounded right.
+    // Sums, differences and products of two f32, rounded to f64 and then to f32, are rounded correctly.
     let truth = |t: bool| Some(u64::from(t));
     match op {
         AluOp::FAdd => exact(a + b, to),

@@ -1,14 +1,14 @@
-//! Colour and depth exports of a fragment shader that knows its attachments: what the epilog does otherwise, by the same
+//! Colour and depth exports of a fragment shader with known attachments: what the epilog does otherwise, by the same
 //! plan.
 //!
 //! | format | a component becomes |
 //! |---|---|
 //! | 32 bits | itself, widened |
-//! | halves | rounded towards zero, a half stays |
+//! | f16 | rounded towards zero, f16 stays |
 //! | normalised | packed by the hardware's conversion |
-//! | 16-bit integers | clamped to them |
+//! | 16-bit integers | clamped to their range |
 //!
-//! Depth goes first, the last export is the one that is `done`. A component without value beside one with is zero.
+//! Depth goes first; the last export is the `done` one. A missing half of a packed pair is exported as 0.
 
 use super::outputs::{Outputs, stored};
 use crate::abi::exports::{ColorExport, ColorExportPlan, Packing};
@@ -19,10 +19,10 @@ use crate::state::ColorState;
 use crate::target::GfxIp;
 use std::collections::BTreeMap;
 
-/// Alpha among the components of a colour.
+/// Component number of alpha.
 const ALPHA: u8 = 3;
 
-/// One export: target, enabled channels, pairs of 16 bits, values.
+/// One export: target, enabled channels, whether values are pairs of 16 bits, values.
 struct Export {
     target: ExportTarget,
     enable: u8,
@@ -30,7 +30,7 @@ struct Export {
     values: [Value; 4],
 }
 
-/// Exports everything at every end of the shader.
+/// Exports all outputs at every return of the shader.
 pub(super) fn run(
     shader: &mut Shader,
     interface: &mut FragmentInterface,
@@ -131,7 +131,7 @@ impl End<'_, '_> {
         Ok(())
     }
 
-    /// 8 and 16 bits to 32.
+    /// Widens 8 and 16 bits to 32.
     fn widen(&mut self, v: Value, color: &ColorOutput) -> Value {
         let op = match color.ty.kind {
             NumericKind::Float => AluOp::FConv,
@@ -141,7 +141,7 @@ impl End<'_, '_> {
         self.b.convert(op, v, Type::B32)
     }
 
-    /// Two channels in one register.
+    /// Packs two channels into one register.
     fn pack(&mut self, packing: Packing, low: Value, high: Value) -> Value {
         match packing {
             Packing::Unorm16 => self.b.alu(AluOp::PackNorm16, &[low, high]),

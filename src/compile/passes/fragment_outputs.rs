@@ -2,11 +2,11 @@
 //!
 //! | colour state | colours, depth, stencil, sample mask |
 //! |---|---|
-//! | unknown | returned, one VGPR a component: colours by location and index, then depth, stencil, mask |
+//! | unknown | returned, one VGPR per component: colours by location and index, then depth, stencil, mask |
 //! | known | exported as planned; see `fragment_exports` |
 //!
-//! With an unknown colour state the body always falls through: only the epilog knows whether something must be exported
-//! in spite of there being no output. Small values are zero-extended in their register; the epilog knows their type.
+//! With an unknown colour state the body always falls through: only the epilog knows whether an export is needed
+//! despite missing outputs. Small values are zero-extended in their register; the epilog knows their type.
 
 use super::context::PassContext;
 use super::entry_values::component_type;
@@ -32,14 +32,14 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>, outputs: &Outpu
     }
     cx.interface.epilog = true;
     if let Some(info) = &mut shader.lower {
-        // An early exit must export what the epilog might.
+        // An early exit must export whatever the epilog might.
         info.color_export = true;
         info.depth_export = true;
     }
     give_back(shader, interface, outputs)
 }
 
-/// Returns everything, and notes where.
+/// Returns all outputs, and records their registers.
 fn give_back(shader: &mut Shader, interface: &mut FragmentInterface, outputs: &Outputs) -> Result<()> {
     let mut slots = Vec::new();
     let mut place = |slot| {

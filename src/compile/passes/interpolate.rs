@@ -1,15 +1,15 @@
-//! Fragment inputs: attributes with dense numbers, and how each comes to its pixel (lowering-llvm 5.1, 5.3).
+//! Fragment inputs: attributes with dense numbers, and their interpolation (lowering-llvm 5.1, 5.3).
 //!
 //! | input | becomes |
 //! |---|---|
 //! | flat | `interp_mov` P0 |
-//! | of one vertex | `interp_mov` P0, P10, P20 of an attribute that passes vertices through |
-//! | centre, centroid, sample | `interp` with that (i, j) pair; centroid is the centre where the wave says so |
-//! | barycentric coordinates | the pair itself, and what is left of 1 |
+//! | of one vertex | `interp_mov` P0, P10, P20 of an attribute whose vertex values are passed through |
+//! | centre, centroid, sample | `interp` with that (i, j) pair; centroid is the centre if the wave says so |
+//! | barycentric coordinates | the pair itself, and its difference to 1 |
 //! | at an offset, at a sample | `interp` with a pair shifted by its derivatives; perspective: of (i/w, j/w, 1/w) |
 //!
-//! An attribute channel is always 32 bits: half floats are interpolated as floats and then rounded, small integers are
-//! the low bits, 64 bits are two channels. The list in the interface is in order of attribute numbers.
+//! An attribute channel always has 32 bits: f16 inputs are interpolated as f32 and then rounded, small integers are the
+//! low bits, 64 bits are two channels. The list in the interface is in order of attribute numbers.
 
 use super::context::{PassContext, dword_places};
 use super::entry_values::{Entry, System};
@@ -24,7 +24,7 @@ use crate::metadata::interface::{ComponentType, FragmentInput, Semantic, StageKi
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
 
-/// Attributes that the hardware has.
+/// Limit of the hardware's attributes.
 const MAX_ATTRIBUTES: usize = 32;
 
 /// Selectors of `interp_mov`.
@@ -32,7 +32,7 @@ const P10: u8 = 0;
 const P20: u8 = 1;
 const P0: u8 = 2;
 
-/// What makes two channels part of one attribute.
+/// Two channels with equal fields belong to one attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Attribute {
     semantic: Semantic,
@@ -41,7 +41,7 @@ struct Attribute {
     ty: ComponentType,
 }
 
-/// One channel, or for 64 bits the first of two.
+/// A read of one channel, or for 64 bits of two, of which this is the first.
 #[derive(Clone, Copy, Debug)]
 struct Read {
     attribute: Attribute,
@@ -134,7 +134,7 @@ fn uses_pair(shader: &Shader, pair: System) -> bool {
     })
 }
 
-/// Which vertex's weight an instruction reads, if it reads a barycentric coordinate, and where.
+/// Location and vertex of the weight that an instruction reads, if it reads a barycentric coordinate.
 fn weight(inst: &Inst) -> Option<(Interp, u8)> {
     let Op::LoadBuiltIn { builtin, component, place } = inst.op else { return None };
     let perspective = match builtin {
@@ -145,14 +145,14 @@ fn weight(inst: &Inst) -> Option<(Interp, u8)> {
     Some((Interp::At { perspective, place }, component))
 }
 
-/// What an instruction reads, if it reads an attribute.
+/// Attribute read of an instruction; `None` if it reads none.
 fn read(shader: &Shader, inst: &Inst) -> Option<Read> {
     let flat = |semantic, kind, channel| Read {
         attribute: Attribute { semantic, flat: true, per_vertex: false, ty: ComponentType { kind, bits: 32 } },
         channel,
         interp: Interp::Flat,
     };
-    // Linear across the primitive, which is in perspective on the screen.
+    // Linear across the primitive, that is with perspective on the screen.
     let smooth = |semantic, channel, place| Read {
         attribute: Attribute { semantic, flat: false, per_vertex: false, ty: ComponentType::F32 },
         channel,
@@ -161,7 +161,7 @@ fn read(shader: &Shader, inst: &Inst) -> Option<Read> {
     Some(match inst.op {
         Op::LoadInput { location, component, kind, interp } => {
             let wide = inst.result.is_some_and(|v| shader.ty(v).bits() == Bits::B64);
-            // Both halves of 64 bits are just bits.
+            // The dwords of 64 bits are plain bits.
             let kind = if wide { NumericKind::Uint } else { kind };
             let attribute = Attribute {
                 semantic: Semantic::Location(location),
@@ -184,7 +184,7 @@ fn read(shader: &Shader, inst: &Inst) -> Option<Read> {
     })
 }
 
-/// The channels of a read: 64 bits take two, and may run into the next location.
+/// The channels of a read: 64 bits take two, which may continue in the next location.
 fn channels(shader: &Shader, inst: &Inst, read: Read) -> SmallVec<[(Attribute, u8); 2]> {
     let wide = inst.result.is_some_and(|v| shader.ty(v).bits() == Bits::B64);
     let Semantic::Location(location) = read.attribute.semantic else {
@@ -197,7 +197,7 @@ fn channels(shader: &Shader, inst: &Inst, read: Read) -> SmallVec<[(Attribute, u
 
 /// Facts about the whole shader.
 struct Shared {
-    /// Perspective, linear: both pairs are loaded, so the hardware may leave the centroid out (PrimMask bit 31).
+    /// For perspective, linear: both pairs are loaded, so the hardware may leave the centroid out (PrimMask bit 31).
     centroid_may_be_center: [bool; 2],
 }
 
@@ -221,7 +221,7 @@ impl At<'_, '_> {
         })
     }
 
-    /// The weight of a vertex: the hardware has those of the second and third.
+    /// The weight of a vertex: the hardware supplies those of the second and third.
     fn weight(&mut self, interp: Interp, args: &[Value], vertex: u8) -> Result<Value> {
         let pair = self.pair(interp, args)?;
         let [i, j] = pair.ok_or_else(|| Error::bug("barycentric coordinates that are not interpolated"))?;
@@ -236,7 +236,7 @@ impl At<'_, '_> {
         })
     }
 
-    /// The barycentric pair at the place of the input.
+    /// The barycentric pair at the input's location in the pixel.
     fn pair(&mut self, interp: Interp, args: &[Value]) -> Result<Option<[Value; 2]>> {
         let Interp::At { perspective, place } = interp else { return Ok(None) };
         let own = pair_of(perspective, place);
@@ -277,7 +277,7 @@ impl At<'_, '_> {
         Ok(out)
     }
 
-    /// The pair x, y away from the centre. Derivatives are taken at entry, where the whole quad is there.
+    /// The pair at offset x, y from the centre. Derivatives are taken at entry, where all lanes of the quad are active.
     fn shifted(&mut self, perspective: bool, x: Value, y: Value) -> Result<[Value; 2]> {
         if !perspective {
             return Ok([self.shift(System::LinearCenter, 0, x, y)?, self.shift(System::LinearCenter, 1, x, y)?]);

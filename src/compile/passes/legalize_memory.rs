@@ -1,20 +1,19 @@
 //! Splits buffer accesses into widths that one instruction moves; runs last, at the lower level.
 //!
-//! Buffer instructions carry no alignment and no code generator splits them, so each is cut here by what is known:
+//! Buffer instructions have no alignment and no code generator splits them, so each is cut here by known alignment:
 //!
 //! | operands and memory | alignment | becomes |
 //! | --- | --- | --- |
-//! | one for the wave, never written (scalar cache) | 4 or more | 1, 2, 4, 8 or 16 dwords, rounded up to whole ones |
+//! | uniform, never written (scalar cache) | 4 or more | 1, 2, 4, 8 or 16 dwords, rounded up to whole ones |
 //! | likewise | 1, 2 | the dword around each piece, shifted |
-//! | different between lanes, never written | 4 or more | 1 to 4 dwords, rounded up to whole ones |
+//! | divergent, never written | 4 or more | 1 to 4 dwords, rounded up to whole ones |
 //! | any other load, stores | 4 or more, whole dwords | 1 to 4 dwords |
 //! | likewise | else | single bytes or pairs of bytes |
 //!
-//! Whether an operand is one for the wave is [`Uniformity`]'s answer; a load that would go through the scalar cache and must
-//! not is marked `divergent`.
+//! [`Uniformity`] finds uniform operands; a load that would use the scalar cache and must not is marked `divergent`.
 //!
-//! Afterwards a buffer access has type `b32`, a vector of it, `b16` or `b8`. Memory accessed through pointers stays: its
-//! accesses carry their alignment to the code generator.
+//! Afterwards a buffer access has type `b32`, a vector of it, `b16` or `b8`. Memory accessed through pointers stays:
+//! the code generator gets the alignment of its accesses.
 
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
@@ -22,8 +21,8 @@ use crate::ir::uniform::Uniformity;
 use crate::ir::{Access, Align, AluOp, Bits, BufferKind, Builder, Op, Shader, Type, Value};
 use crate::target::WaveSize;
 
-/// Blocks of a shader in which uniform values are looked for, which takes up to the square of them. In larger ones every
-/// operand counts as different between lanes.
+/// Limit of blocks for finding uniform values, which takes up to the square of their number. In larger shaders every
+/// operand counts as divergent.
 const MAX_BLOCKS: usize = 1 << 9;
 
 /// Cuts every buffer access to legal widths.
@@ -61,7 +60,7 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     })
 }
 
-/// Keeps loads whose descriptor or offset differs between lanes from the scalar cache.
+/// Keeps loads with a divergent descriptor or offset from the scalar cache.
 fn mark_divergent(shader: &mut Shader) {
     let scalar = |op: &Op| matches!(op, Op::BufferLoad { kind, access, .. } if access.is_scalar(*kind));
     if !shader.has(scalar) {
@@ -117,7 +116,7 @@ impl Load {
         b.value(op, &[self.descriptor, offset], ty)
     }
 
-    /// So many units in a row, in loads of the longest lengths that fit.
+    /// Loads `count` consecutive units, in loads of the longest lengths that fit.
     fn pieces(&self, b: &mut Builder<'_>, unit: Bits, count: u32, lengths: &[u32]) -> Vec<Value> {
         let mut parts = Vec::new();
         for (start, len) in runs(count, lengths) {
@@ -129,7 +128,7 @@ impl Load {
         parts
     }
 
-    /// A byte or a pair out of its dword: the scalar cache gives nothing smaller.
+    /// Extracts a byte or a pair from its dword: the scalar cache gives nothing smaller.
     fn shifted(&self, b: &mut Builder<'_>, unit: Bits, add: u32) -> Value {
         let offset = at(b, self.offset, add);
         let (start, shift) = match b.shader.as_const(offset) {
@@ -151,7 +150,7 @@ fn at(b: &mut Builder<'_>, offset: Value, add: u32) -> Value {
     b.iadd(offset, add)
 }
 
-/// What is left of an alignment so many bytes further on.
+/// The alignment that is left `add` bytes further on.
 fn piece_align(align: Align, add: u32) -> Align {
     if add == 0 { align } else { align.min(Align::of_offset(add)) }
 }
@@ -172,7 +171,7 @@ const fn vector_lengths(unit: Bits) -> &'static [u32] {
     }
 }
 
-/// Start and length of each run; lengths are tried from the longest.
+/// Start and length of each run; longest lengths first.
 fn runs(count: u32, lengths: &[u32]) -> Vec<(u32, u32)> {
     let (mut out, mut start) = (Vec::new(), 0);
     while start < count {
@@ -183,7 +182,7 @@ fn runs(count: u32, lengths: &[u32]) -> Vec<(u32, u32)> {
     out
 }
 
-/// Units in memory order to a value; units beyond its end are dropped.
+/// Combines units in memory order into a value; units beyond its end are dropped.
 fn put_together(b: &mut Builder<'_>, parts: &[Value], unit: Bits, ty: Type) -> Result<Value> {
     let element = ty.element();
     let mut elements: Vec<Value> = if element.bytes() > unit.bytes() {
@@ -213,7 +212,7 @@ fn put_together(b: &mut Builder<'_>, parts: &[Value], unit: Bits, ty: Type) -> R
     }
 }
 
-/// A value to units in memory order. Its size is a whole number of them.
+/// Splits a value into units in memory order. Its size is a multiple of theirs.
 fn taken_apart(b: &mut Builder<'_>, value: Value, unit: Bits) -> Vec<Value> {
     let elements = b.split(value);
     let element = b.ty(value).element();

@@ -1,29 +1,29 @@
-//! Refuses what the hardware, or the joint between separately compiled parts, has no room for, so that every code generator
-//! takes the same shaders.
+//! Refuses shaders that exceed limits of the hardware, or of values passed between separately compiled parts, so that
+//! every code generator takes the same shaders.
 //!
-//! | what | most | above |
+//! | limited | maximum | above |
 //! | --- | --- | --- |
-//! | invocations of a workgroup | 1024 (and one at least) | refused |
+//! | invocations of a workgroup | 1024 (and at least one) | refused |
 //! | workgroup memory | 65,536 bytes, in compute shaders | refused |
-//! | SGPRs, VGPRs that the entry takes or a return gives | 44, 136 | needs a whole compile |
+//! | SGPRs, VGPRs that the entry takes or a return gives | 44, 136 | needs a whole-pipeline compile |
 
 use crate::error::{Error, FullCompile, Result};
 use crate::ir::{RegClass, Shader, Terminator, Type};
 use crate::metadata::interface::MAX_JOINT_VGPRS;
 use crate::target::{Stage, WaveSize};
 
-/// SGPRs that a calling convention passes or returns.
+/// Limit of SGPRs that a calling convention passes or returns.
 const MAX_SGPRS: u32 = 44;
-/// Invocations that the hardware runs as one workgroup.
+/// Limit of invocations per workgroup in hardware.
 const MAX_WORKGROUP: u32 = 1024;
-/// Bytes of workgroup memory.
+/// Limit of workgroup memory, in bytes.
 const MAX_SHARED: u32 = 1 << 16;
 
-/// Refuses what is too much.
+/// Checks the limits.
 ///
 /// # Errors
-/// Unsupported: a workgroup too large, or memory of it; malformed: such memory in another stage; `NeedsFullCompile` for more
-/// values than registers can carry.
+/// Unsupported: a workgroup or its memory is too large; malformed: such memory in another stage; `NeedsFullCompile` for
+/// more values than registers can pass.
 pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     let size = shader.modes.local_size;
     let invocations = size.iter().fold(1u32, |n, d| n.saturating_mul(*d));
@@ -53,7 +53,7 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     })
 }
 
-/// Whether the registers that these values take can be passed.
+/// Checks that registers suffice to pass these values.
 fn fits(what: &str, values: impl Iterator<Item = (RegClass, Type)>) -> Result<()> {
     let (mut sgprs, mut vgprs) = (0, 0);
     for (class, ty) in values {

@@ -1,14 +1,14 @@
-//! The place of an invocation in its workgroup, and its number in the order in which waves are filled.
+//! The local id of an invocation, and its number in the order in which waves are filled.
 //!
-//! The hardware numbers invocations along x, then y, then z, and lanes follow that number. Where quads of the grid are
-//! quads of lanes (`DerivativeGroupQuads`), four numbers in turn are given to two by two invocations; the quads follow
-//! along x, then y, then z. Linear groups are quads of lanes as they are.
+//! The hardware numbers invocations along x, then y, then z, and lanes are in that order. If quads of the grid are
+//! quads of lanes (`DerivativeGroupQuads`), four consecutive numbers belong to two by two invocations; the quads follow
+//! along x, then y, then z. Linear groups already are quads of lanes.
 
 use super::entry_values::{Entry, System};
 use crate::error::Result;
 use crate::ir::{AluOp, Builder, BuiltIn, DerivativeGroup, Modes, Op, Type, Value};
 
-/// The registers of a workgroup of this size.
+/// The local id registers for a workgroup of this size.
 pub(super) struct LocalId<'a> {
     entry: &'a Entry,
     size: [u32; 3],
@@ -51,7 +51,7 @@ impl<'a> LocalId<'a> {
         Ok(self.linear(b, [x, y, z]))
     }
 
-    /// The highest register that a component, or the index, is made of.
+    /// The highest register on which a component, or the index, depends.
     pub(super) fn highest(modes: &Modes, component: Option<u8>) -> u32 {
         let has = |n: u32| modes.local_size[n as usize] > 1;
         match component.map(|n| u32::from(n.min(2))) {
@@ -66,7 +66,7 @@ impl<'a> LocalId<'a> {
         }
     }
 
-    /// The number that lanes follow.
+    /// The invocation's number in lane order.
     fn number(&self, b: &mut Builder<'_>) -> Result<Value> {
         let (x, y, z) = (self.register(b, 0)?, self.register(b, 1)?, self.register(b, 2)?);
         Ok(self.linear(b, [x, y, z]))
@@ -80,7 +80,7 @@ impl<'a> LocalId<'a> {
         b.iadd(xy, z)
     }
 
-    /// 0 in a dimension of one, so that its register need not be loaded.
+    /// A register's value; 0 in a dimension of size one, so that the register need not be loaded.
     fn register(&self, b: &mut Builder<'_>, n: usize) -> Result<Value> {
         if self.size[n] <= 1 {
             return Ok(b.c32(0));
@@ -89,7 +89,7 @@ impl<'a> LocalId<'a> {
     }
 }
 
-/// The number that lanes follow, of upper-level built-ins.
+/// The invocation's number in lane order, from upper-level built-ins.
 pub(super) fn lane_order(b: &mut Builder<'_>) -> Value {
     let load = |b: &mut Builder<'_>, builtin, component| b.value(Op::load_builtin(builtin, component), &[], Type::B32);
     let modes = &b.shader.modes;
@@ -101,7 +101,7 @@ pub(super) fn lane_order(b: &mut Builder<'_>) -> Value {
     let one = b.c32(1);
     let (right, column) = (b.alu(AluOp::IAnd, &[x, one]), b.alu(AluOp::LShr, &[x, one]));
     let (below, row) = (b.alu(AluOp::IAnd, &[y, one]), b.alu(AluOp::LShr, &[y, one]));
-    // Quads along x, y, z, then the place in the quad.
+    // Quads along x, y, z, then the index in the quad.
     let layer = b.imul_const(z, sy / 2);
     let rows = b.iadd(layer, row);
     let rows = b.imul_const(rows, sx / 2);

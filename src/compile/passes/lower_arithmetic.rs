@@ -1,21 +1,21 @@
-//! Writes arithmetic that takes the hardware several steps as those steps.
+//! Expands arithmetic for which the hardware needs several instructions.
 //!
 //! | operation | bits | becomes |
 //! | --- | --- | --- |
-//! | `smod` | any | the remainder, plus the divisor where the signs differ |
+//! | `smod` | any | the remainder, plus the divisor if the signs differ |
 //! | `umul_high`, `smul_high` | 8, 16 | the upper half of a product of twice the width |
-//! | likewise | 64 | products of halves, and their carries |
-//! | `ubit_extract`, `sbit_extract` | 32 | the instruction, which does all counts but 32 |
+//! | likewise | 64 | products of 32-bit halves, and their carries |
+//! | `ubit_extract`, `sbit_extract` | 32 | the instruction, which supports all counts but 32 |
 //! | likewise | others | shifts and masks |
 //! | `find_smsb` | any | `find_umsb` of the bits that differ from the sign |
 //! | `frem`, `fmod` | any | `x - y * whole(x / y)`, fused |
 //! | `fsign`, `fis_nan`, `fis_inf` | any | comparisons |
 //! | `frcp`, `frsq` | 64 | divisions: the instructions are estimates only |
-//! | `fpow` | 16, 32 | `exp2(y * log2(x))` in 32 bits, by a product in which 0 times anything is 0: `pow(0, 0)` and `pow(inf, 0)` are 1 |
-//! | `fsin`, `fcos` | 16, 32 | those of revolutions, which the instruction wants near zero |
-//! | `fquantize16` | 16, 32 | to a half and back, denormals to zero |
-//! | `fconv_rtz` | any | the packing instruction; from 64 bits to nearest, and one step back where that went away from zero |
-//! | these, `fexp2`, `flog2` | 64 | refused: Vulkan does not ask for them, and the hardware does not have them |
+//! | `fpow` | 16, 32 | `exp2(y * log2(x))` in 32 bits, with 0 * anything = 0: `pow(0, 0)` and `pow(inf, 0)` are 1 |
+//! | `fsin`, `fcos` | 16, 32 | those of revolutions, which the instruction needs near zero |
+//! | `fquantize16` | 16, 32 | to f16 and back, denormals to zero |
+//! | `fconv_rtz` | any | the packing instruction; from 64 bits to nearest, then one step back if needed |
+//! | these, `fexp2`, `flog2` | 64 | refused: Vulkan does not require them, and the hardware lacks them |
 //!
 //! Division and square roots stay: a code generator expands them by what it knows of the operands and by the modes.
 
@@ -26,10 +26,10 @@ use crate::target::WaveSize;
 
 /// 1 / (2 pi).
 const INV_TAU: f64 = 0.159_154_943_091_895_35;
-/// Smallest normal half.
+/// Smallest normal f16.
 const HALF_MIN: f64 = 6.103_515_625e-5;
 
-/// Writes out the steps.
+/// Expands the operations.
 ///
 /// # Errors
 /// Unsupported: functions of 64-bit floats.
@@ -43,7 +43,7 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     })
 }
 
-/// What an operation becomes, if it does not stay. The builder has its flags.
+/// The expansion of an operation; `None` if it stays. The builder has its flags.
 fn steps(b: &mut Builder<'_>, op: AluOp, inst: &Inst) -> Result<Option<Value>> {
     use AluOp as A;
     let (Some(&x), Some(result)) = (inst.args.first(), inst.result) else {
@@ -115,7 +115,7 @@ fn high_by_widening(b: &mut Builder<'_>, extend: AluOp, x: Value, y: Value) -> V
     b.convert(AluOp::Trunc, high, ty)
 }
 
-/// Schoolbook multiplication of halves. A negative factor is its bits less 2^64, so the other one is taken off again.
+/// Schoolbook multiply of 32-bit halves. A negative factor is its bits - 2^64, so the other factor is subtracted.
 fn high_of_64(b: &mut Builder<'_>, signed: bool, x: Value, y: Value) -> Value {
     let ty = Type::B64;
     let (half, low_half) = (b.iconst(ty, 32), b.iconst(ty, u64::from(u32::MAX)));
@@ -144,7 +144,7 @@ fn high_of_64(b: &mut Builder<'_>, signed: bool, x: Value, y: Value) -> Value {
     result
 }
 
-/// A field of `count` bits from `offset`, all of the value if they are as many.
+/// A field of `count` bits from `offset`; the whole value if `count` is its width.
 fn field(b: &mut Builder<'_>, op: AluOp, [x, offset, count]: [Value; 3]) -> Result<Option<Value>> {
     let ty = b.ty(x);
     let width = ty.bits().count();
@@ -169,7 +169,7 @@ fn field(b: &mut Builder<'_>, op: AluOp, [x, offset, count]: [Value; 3]) -> Resu
     let mask = b.alu(AluOp::ISub, &[above, one]);
     let mut part = b.alu(AluOp::IAnd, &[low, mask]);
     if op == AluOp::SBitExtract {
-        // Flipping the field's top bit and subtracting it again extends the sign. No bits: no top bit.
+        // Flipping the field's top bit and subtracting it again extends the sign. An empty field has no top bit.
         let rest = b.alu(AluOp::LShr, &[mask, one]);
         let top = b.alu(AluOp::IXor, &[mask, rest]);
         let flipped = b.alu(AluOp::IXor, &[part, top]);
@@ -202,7 +202,7 @@ fn power(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
     b.convert(AluOp::FConv, power, ty)
 }
 
-/// Sine or cosine. Vulkan fixes results near zero only; in 32 bits the fraction keeps those of larger numbers right too.
+/// Sine or cosine. Vulkan only bounds results near zero; at 32 bits the fraction keeps those of larger numbers right.
 fn turn(b: &mut Builder<'_>, of_revolutions: AluOp, x: Value) -> Value {
     let ty = b.ty(x);
     b.fp = FpFlags::NO_CONTRACT;
@@ -224,7 +224,7 @@ fn quantize(b: &mut Builder<'_>, x: Value) -> Value {
     b.select(small, zero, rounded)
 }
 
-/// A conversion to a narrower float, towards zero. Truncations can be done one after the other.
+/// A conversion to a narrower float, towards zero. Truncations can be chained.
 fn toward_zero(b: &mut Builder<'_>, x: Value, to: Type) -> Value {
     let from = b.ty(x);
     if from.bits() <= to.bits() {
@@ -239,7 +239,7 @@ fn toward_zero(b: &mut Builder<'_>, x: Value, to: Type) -> Value {
     b.convert(AluOp::Trunc, pair, to)
 }
 
-/// The next lower bits are those of the float next nearer to zero.
+/// Decrementing the bits gives the next float towards zero.
 fn double_toward_zero(b: &mut Builder<'_>, x: Value) -> Value {
     let near = b.convert(AluOp::FConv, x, Type::B32);
     let back = b.convert(AluOp::FConv, near, Type::B64);

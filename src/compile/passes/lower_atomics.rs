@@ -1,4 +1,4 @@
-//! Atomics that the hardware does not have (gfx10.3), as loops around one that it has: compare and swap.
+//! Expands atomics that the hardware (gfx10.3) lacks into loops around compare-and-swap.
 //!
 //! | operation | workgroup memory | by address | buffers, texel buffers, images |
 //! | --- | --- | --- | --- |
@@ -7,8 +7,8 @@
 //! | float minimum, maximum, 64 bits | stays | stays | loop (the hardware could, LLVM 19 does not select it) |
 //! | store | exchange | exchange | exchange |
 //!
-//! A loop tries with what memory was last seen to hold until nobody came in between. All atomics are relaxed; fences around
-//! them order other accesses. Helpers must not come here: see `lower_helpers`, which runs before.
+//! A loop retries with the last value seen in memory until no other access intervened. All atomics are relaxed; fences
+//! around them order other accesses. Helpers must not execute them: see `lower_helpers`, which runs before.
 
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
@@ -18,7 +18,7 @@ use crate::ir::{
 };
 use crate::target::WaveSize;
 
-/// Lowers what has no instruction.
+/// Lowers atomics without an instruction.
 ///
 /// # Errors
 /// None but bugs.
@@ -37,7 +37,7 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     })
 }
 
-/// An atomic store in the form that the hardware has.
+/// An atomic store as an exchange, which the hardware has.
 fn exchange(op: &Op) -> Option<Op> {
     let exchange = AtomicOp::Exchange;
     Some(match *op {
@@ -64,7 +64,7 @@ pub(super) fn becomes_loop(shader: &Shader, inst: &Inst) -> bool {
     op != AtomicOp::Store && data.is_some_and(|bits| !op.has_instruction(place.memory(), bits))
 }
 
-/// An atomic's own instruction, without what it does.
+/// Memory location of an atomic: its instruction without the operator.
 #[derive(Clone, Copy)]
 enum AtomicPlace {
     Shared,
@@ -97,7 +97,7 @@ impl AtomicPlace {
         }
     }
 
-    /// Where the data stand among the operands: after the address, but for images.
+    /// Index of the first data operand: after the address, except for images.
     fn first_data(self) -> usize {
         match self {
             Self::Shared | Self::Global(_) | Self::Image(_) => 1,
@@ -105,7 +105,7 @@ impl AtomicPlace {
         }
     }
 
-    /// Another operation at the same place, with these data; `address` are the operands around them.
+    /// Another operation at the same location, with these data; `address` are the other operands.
     fn operate(self, b: &mut Builder<'_>, op: AtomicOp, address: &[Value], data: &[Value], ty: Type) -> Value {
         let what = match self {
             Self::Shared => Op::SharedAtomic(op),
@@ -120,7 +120,7 @@ impl AtomicPlace {
     }
 }
 
-/// What an image's texel holds now, as the device sees it.
+/// The current value of an image's texel, as seen by the device.
 fn load_texel(b: &mut Builder<'_>, image: MimgInst, address: &[Value], ty: Type) -> Value {
     let (loaded, dmask) = if ty == Type::B64 { (Type::vector(Bits::B32, 2).unwrap_or(ty), 3) } else { (ty, 1) };
     let access = Access { coherent: true, ..image.access };

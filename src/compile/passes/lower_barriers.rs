@@ -1,11 +1,11 @@
-//! Takes barriers apart: what was written before becomes visible, the wave waits, what others wrote is seen.
+//! Splits barriers: earlier writes become visible, the wave waits, others' writes are seen.
 //!
 //! | a barrier's | is | becomes |
 //! | --- | --- | --- |
 //! | order | release, or both | a release fence of its scope and memory, before |
 //! | order | acquire, or both | an acquire fence likewise, after |
-//! | execution scope | workgroup, compute | a bare barrier of the workgroup: `s_barrier` |
-//! | execution scope | subgroup, or workgroup of another stage | a bare barrier of the subgroup: nothing waits, as a wave runs in step |
+//! | execution scope | workgroup, compute | a plain workgroup barrier: `s_barrier` |
+//! | execution scope | subgroup, or workgroup of another stage | a plain subgroup barrier: waves run in lockstep |
 //! | execution scope | invocation | nothing |
 //! | execution scope | device, system | refused |
 //!
@@ -16,10 +16,10 @@ use crate::ir::rewrite::{Rewrite, rewrite};
 use crate::ir::{Builder, FenceOrder, MemoryClasses, Op, Scope, Shader};
 use crate::target::{Stage, WaveSize};
 
-/// Takes every barrier apart.
+/// Splits every barrier.
 ///
 /// # Errors
-/// Unsupported: a barrier that other workgroups take part in.
+/// Unsupported: a barrier across workgroups.
 pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     if !shader.has(|op| matches!(op, Op::Barrier { .. } | Op::Fence { .. })) {
         return Ok(());

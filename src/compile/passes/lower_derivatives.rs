@@ -1,7 +1,7 @@
-//! Turns derivatives into differences within a quad: two moves by DPP, a subtraction, and the whole in quads that helpers complete.
+//! Turns derivatives into differences within a quad: two DPP moves and a subtraction, in whole quad mode.
 //!
-//! The mark for whole quads (`Wqm`) stands around the difference: without it nothing computes the operand in helper
-//! lanes, which only fragment shaders have. 16 bits are moved in 32-bit registers and subtracted as what they are.
+//! The whole quad mode marker (`Wqm`) is around the difference: without it the operand is not computed in helper lanes,
+//! which only fragment shaders have. 16-bit values are moved in 32-bit registers and subtracted as 16 bits.
 
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
@@ -22,12 +22,12 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     })
 }
 
-/// A lane permutation within each quad: two bits a lane.
+/// A lane permutation within each quad: two bits per lane.
 pub(super) const fn quad_perm(lanes: [u16; 4]) -> u16 {
     lanes[0] | lanes[1] << 2 | lanes[2] << 4 | lanes[3] << 6
 }
 
-/// Which lanes of the quad (0 1 above 2 3) are subtracted from which.
+/// Lanes of the quad (0 1 above 2 3) of the minuend and of the subtrahend.
 const fn lanes(kind: DerivativeKind) -> ([u16; 4], [u16; 4]) {
     match (kind.vertical, kind.fine) {
         (false, false) => ([1, 1, 1, 1], [0, 0, 0, 0]),

@@ -3,12 +3,12 @@
 //! | layout | table | offset |
 //! |---|---|---|
 //! | unknown, buffer | spill table or the set's, chosen by `dusespill_S_B` in 32 bits | `doff_S_B_b` + index × `dstride_S_B` |
-//! | unknown, else | the set's | `doff_S_B_T` + index × `dstride_S_B` |
+//! | unknown, otherwise | the set's | `doff_S_B_T` + index × `dstride_S_B` |
 //! | known, in the root table | spill table | constant + index × constant |
-//! | known, else | the set's | constant + index × constant |
+//! | known, otherwise | the set's | constant + index × constant |
 //!
-//! A set without an SGPR of its own has its pointer read from the spill table, at `descset_S` or the known root dword.
-//! An index that the shader does not call non-uniform is made a scalar, so that the descriptor is one too.
+//! The pointer of a set without its own SGPR is read from the spill table, at `descset_S` or the known root dword. An
+//! index that the shader does not declare non-uniform is made a scalar, so that the descriptor is one too.
 
 use super::address;
 use super::context::{PassContext, place_of, resource, set_pointer};
@@ -27,7 +27,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     rewrite(shader, |b, inst| match (&inst.op, inst.args.as_slice()) {
         (Op::Descriptor { resource: id, part, non_uniform }, &[index]) => {
             let Resource { set, binding, kind, count, written, .. } = *resource(b.shader, *id)?;
-            // Nothing here asks for the name, and to copy a long one takes memory.
+            // The name is not needed here, and copying a long one allocates.
             let r = Resource { name: Name::default(), set, binding, kind, count, written };
             let ty = inst.result.map_or(Type::DESC4, |v| b.ty(v));
             let mut load = Load { b, prelude: &mut prelude, r: &r, part: *part };
@@ -41,7 +41,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The value that a linker supplies.
+/// A value that the linker supplies.
 pub(super) fn reloc(b: &mut Builder<'_>, symbol: &LinkSymbol) -> Value {
     let id = b.shader.symbol(symbol);
     b.value(Op::Reloc(id), &[], Type::B32)
@@ -69,7 +69,7 @@ impl Load<'_, '_> {
                 out?
             }
         };
-        // Tables and what is in them are aligned to dwords, no more: a layout may place a descriptor at any.
+        // Tables and their contents are only dword-aligned: a layout may put a descriptor at any dword.
         Ok(address::load(self.b, table, offset, ty, Align::A4))
     }
 
@@ -133,7 +133,7 @@ impl Load<'_, '_> {
         Ok(address::widen(self.prelude, self.b, low))
     }
 
-    /// Low half of that address, from its SGPR or from the spill table.
+    /// Low half of the table's address, from its SGPR or from the spill table.
     fn set_low(&mut self, entry: &Entry, place: PointerPlace) -> Result<Value> {
         if let Some(v) = entry.find_user(UserData::DescriptorSet(self.r.set)) {
             return Ok(v);
@@ -147,7 +147,7 @@ impl Load<'_, '_> {
     }
 }
 
-/// Where in the root table the pointer to a set stands.
+/// Location of a set's pointer in the root table.
 enum PointerPlace {
     Reloc(u32),
     Known(u32),

@@ -1,13 +1,13 @@
-//! Puts branches around what helper invocations of a fragment shader must not do.
+//! Puts branches around operations that helper invocations of a fragment shader must not do.
 //!
 //! | operation | in a fragment shader | elsewhere |
 //! | --- | --- | --- |
-//! | store or atomic by address | in real pixels only; a helper's atomic gives 0 | stays |
+//! | store or atomic by address | in live pixels only; a helper's atomic gives 0 | stays |
 //! | atomic that becomes a loop (`lower_atomics`) | likewise: a helper would never see its swap succeed | stays |
 //! | `IsHelper` | the live mask, inverted | false |
 //!
-//! Other writes go through a descriptor. They stay: a code generator runs them with helpers switched off, as the hardware needs
-//! that for exports and image stores anyhow.
+//! Other writes go through a descriptor. They stay: a code generator disables helpers for them, as the hardware needs
+//! that for exports and image stores anyway.
 
 use super::lower_atomics;
 use crate::error::Result;
@@ -15,7 +15,7 @@ use crate::ir::rewrite::{Rewrite, rewrite};
 use crate::ir::{AluOp, AmdOp, BlockCall, Builder, Inst, Merge, Op, Shader, Terminator, Type, Value};
 use crate::target::{Stage, WaveSize};
 
-/// Puts the branches.
+/// Adds the branches.
 ///
 /// # Errors
 /// None but bugs.
@@ -42,9 +42,9 @@ fn live(b: &mut Builder<'_>) -> Value {
     b.value(Op::Amd(AmdOp::LiveMask), &[], Type::B1)
 }
 
-/// Branches around the instruction in helpers, where its result is 0.
+/// Branches around the instruction in helpers, for which its result is 0.
 fn in_real_pixels(b: &mut Builder<'_>, inst: &Inst) -> Rewrite {
-    // A block says of one thing only where it ends: the loop that it is the header of comes first.
+    // A block declares one merge only: in a loop header the branch gets a block of its own.
     if let Merge::Loop { .. } = b.shader.block(b.block()).merge {
         let branch = b.new_block();
         b.jump(branch, &[]);

@@ -1,8 +1,8 @@
-//! Turns image operations in SPIR-V's terms into instructions on explicit descriptors.
+//! Turns SPIR-V's image operations into instructions on explicit descriptors.
 //!
-//! What is decided here: the shape the instruction has, the order of address components, where the level of detail
-//! comes from, and what a query reads from the descriptor. Texel buffers become typed buffer accesses. Bits stay bits: whether a
-//! format is integer or float is the descriptor's business. To add an operation: an arm of `ImageLowering::run`.
+//! Decided here: the instruction's shape, the order of address components, the source of the level of detail, and the
+//! descriptor fields that a query reads. Texel buffers become typed buffer accesses. Texels stay bits: the descriptor
+//! decides whether a format is integer or float. To add an operation: an arm of `ImageLowering::run`.
 
 use super::cube;
 use crate::error::{Error, Result};
@@ -17,7 +17,7 @@ use smallvec::{SmallVec, smallvec};
 /// Lowers every image operation.
 ///
 /// # Errors
-/// Forms that the hardware does not have.
+/// Forms that the hardware lacks.
 pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     if !shader.has(|op| matches!(op, Op::Image(_))) {
         return Ok(());
@@ -42,7 +42,7 @@ struct ImageLowering<'a, 'b> {
     derivatives: bool,
 }
 
-/// Level of detail of a sampling instruction: its form, its operand where one leads, and where one follows.
+/// LOD of a sampling instruction: mode, operands before the coordinates (bias, gradients), and after.
 struct Level {
     mode: LodMode,
     before: Values,
@@ -130,7 +130,7 @@ impl ImageLowering<'_, '_> {
         };
         let mut coords = self.each(ImageOperand::Coord);
         let layer = self.operand(ImageOperand::Layer);
-        // A layer between two is rounded to the nearer one, which the instruction leaves to us.
+        // A fractional layer is rounded to the nearest, which the instruction does not do.
         let layer = layer.map(|l| self.b.alu(AluOp::FRoundEven, &[l]));
         let face = match coords[..] {
             [x, y, z] if image.dim == Dim::Cube => Some(cube::project(self.b, [x, y, z])),
@@ -164,7 +164,7 @@ impl ImageLowering<'_, '_> {
         Ok(self.b.value(Op::Mimg(inst), &args, ty))
     }
 
-    /// Where there are no neighbours to take a level from, it is what is added to 0.
+    /// Without derivatives the implicit LOD is 0, so a bias becomes the LOD.
     fn level(&mut self, face: Option<&cube::Face>) -> Result<Level> {
         let derivatives = self.derivatives;
         let lod = self.operand(ImageOperand::Lod);
@@ -208,7 +208,7 @@ impl ImageLowering<'_, '_> {
         })
     }
 
-    /// Six bits for each dimension, one byte apart.
+    /// Packs offsets into six bits per dimension, one byte apart.
     fn packed_offset(&mut self, offsets: &[Value]) -> Value {
         let b = &mut *self.b;
         let known: Option<SmallVec<[u64; 4]>> = offsets.iter().map(|&o| b.shader.as_const(o)).collect();
@@ -229,7 +229,7 @@ impl ImageLowering<'_, '_> {
 
     // ---- texels by integer coordinates
 
-    /// Coordinates, layer, sample; a texel offset is added, there is no operand for it.
+    /// Coordinates, layer, sample; a texel offset is added, as it has no operand.
     fn texel_address(&mut self) -> Values {
         let mut address = self.each(ImageOperand::Coord);
         for (c, o) in address.iter_mut().zip(self.each(ImageOperand::Offset)) {
@@ -240,7 +240,7 @@ impl ImageLowering<'_, '_> {
         address
     }
 
-    /// The level, where it is not the base level for certain.
+    /// The level; `None` if it is certainly the base level.
     fn mip(&self) -> Option<Value> {
         let level = self.operand(ImageOperand::Lod).filter(|_| self.image.lod == LodMode::Explicit);
         level.filter(|&l| !self.image.multisampled && self.b.shader.as_const(l) != Some(0))
@@ -275,7 +275,7 @@ impl ImageLowering<'_, '_> {
     }
 
     fn atomic(&mut self, op: AtomicOp) -> Result<Option<Value>> {
-        // A plain read or write of one texel is atomic as it is, if no cache holds an older value.
+        // A plain read or write of one texel is atomic, if no cache holds an older value.
         let mut coherent = self.image;
         coherent.access.coherent = true;
         match op {
@@ -292,7 +292,7 @@ impl ImageLowering<'_, '_> {
         Ok(Some(self.b.value(Op::Mimg(inst), &args, ty)))
     }
 
-    /// What is stored: 64-bit texels have one component, of two dwords.
+    /// Data to store: 64-bit texels have one component, of two dwords.
     fn stored_as(&mut self) -> Result<Value> {
         let data = self.need(ImageOperand::Data)?;
         if self.b.ty(data).bits() != Bits::B64 {
@@ -302,7 +302,7 @@ impl ImageLowering<'_, '_> {
         Ok(self.b.bitcast(first, pair()))
     }
 
-    /// Back to the type asked for: a 64-bit texel has the other components of a missing channel, 0, 0, 1.
+    /// Converts to the result type: a 64-bit texel gets the defaults 0, 0, 1 for its other components.
     fn widened(&mut self, v: Value, ty: Type) -> Value {
         if ty.bits() != Bits::B64 {
             return v;
@@ -369,7 +369,7 @@ impl ImageLowering<'_, '_> {
                 let rest = self.b.undef(Type::B32);
                 Ok(self.b.compose(&[w, h, cubes, rest]))
             }
-            // Layers come third whatever the shape; of a 1D array they are the second that is asked for.
+            // resinfo returns layers third for every dim; a 1D array's query wants them second.
             (Dim::D1, true) => {
                 let (w, layers) = (self.b.extract(info, 0), self.b.extract(info, 2));
                 let rest = self.b.undef(Type::B32);
@@ -379,7 +379,7 @@ impl ImageLowering<'_, '_> {
         }
     }
 
-    /// Levels and samples share a field of dword 3; the type in its top bits tells which it is. A null descriptor has neither.
+    /// Levels and samples share a field of dword 3; the type in its top bits tells which. A null descriptor has none.
     fn descriptor_query(&mut self) -> Result<Value> {
         let image = self.need(ImageOperand::Image)?;
         let b = &mut *self.b;
@@ -412,12 +412,12 @@ impl Level {
     }
 }
 
-/// Two dwords.
+/// A pair of dwords.
 fn pair() -> Type {
     Type::vector(Bits::B32, 2).unwrap_or(Type::B64)
 }
 
-/// Channel mask and type of the load that gives a result of type `ty`.
+/// Channel mask and type of the load whose result has type `ty`.
 fn loaded_as(ty: Type) -> (u8, Type) {
     if ty.bits() == Bits::B64 { (3, pair()) } else { ((1u8 << ty.lanes().min(4)) - 1, ty) }
 }

@@ -2,7 +2,7 @@
 //!
 //! | vertex state | vertex input |
 //! |---|---|
-//! | unknown | entry VGPRs from v4 on, one a dword; 8 and 16 bits are the low bits of theirs |
+//! | unknown | entry VGPRs from v4 on, one per dword; 8 and 16 bits are in their low bits |
 //! | known | typed loads at the top of the shader, or the default (0, 0, 0, 1); see `fetch` |
 //!
 //! Fragment inputs are numbered densely, locations first and built-ins after them; see `interpolate`.
@@ -34,7 +34,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     }
 }
 
-/// A component of what was fetched.
+/// A component of a fetched input.
 fn fetched(b: &mut Builder<'_>, entry: &Entry, inst: &Inst, at: (u32, u8, NumericKind)) -> Result<Value> {
     let (location, component, kind) = at;
     let ty = inst.result.map_or(Type::B32, |v| b.ty(v));

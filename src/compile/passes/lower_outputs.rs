@@ -1,7 +1,7 @@
-//! Stage outputs: what the body exports itself, and what it returns to an epilog.
+//! Stage outputs: those that the body exports itself, and those that it returns to an epilog.
 //!
-//! Stores stand in the blocks that return. Every such block returns the same list of slots; one that a block does not
-//! store is undefined there, and one that every block leaves undefined does not exist: front ends store whole built-in
+//! Stores are in the returning blocks. Every such block returns the same list of slots; a slot that a block does not
+//! store is undefined there, and one that is undefined in every block is dropped: front ends store whole built-in
 //! blocks of which the shader wrote one member.
 
 use super::context::PassContext;
@@ -26,7 +26,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     }
 }
 
-/// Takes the stores out of the shader.
+/// Removes the stores from the shader and collects them.
 fn collect(shader: &mut Shader) -> Result<Outputs> {
     let mut out = Outputs { slots: BTreeMap::new(), ends: Vec::new(), constants: BTreeMap::new() };
     let undefined = match shader.stage {
@@ -60,7 +60,7 @@ fn collect(shader: &mut Shader) -> Result<Outputs> {
     Ok(out)
 }
 
-/// The bits of each slot that has the same constant at every end.
+/// The bits of each slot that has the same constant at every return.
 fn constants(shader: &Shader, outputs: &Outputs) -> BTreeMap<OutputSlot, u64> {
     let mut origins = Origins::new(shader);
     let mut common = BTreeMap::new();

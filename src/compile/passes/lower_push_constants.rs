@@ -1,4 +1,4 @@
-//! Push constants: SGPRs where the offset is constant and the plan gave them one, else loads from the spill table.
+//! Push constants: SGPRs if the offset is constant and the plan has one for it, otherwise loads from the spill table.
 //!
 //! | layout | in SGPRs | else |
 //! |---|---|---|
@@ -27,7 +27,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
         }
         let ty = inst.result.map_or(Type::B32, |v| b.ty(v));
         let (table, at) = match &cx.layout {
-            // The unknown start goes into the address, so that offsets stay constants and neighbours are loaded together.
+            // The unknown start is added to the address, so that offsets stay constant and adjacent loads are merged.
             None => (start(&mut prelude, b.shader, &cx.entry)?, offset),
             Some(layout) => {
                 let root = push_place(layout)?.root;
@@ -36,14 +36,14 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
                 (address::table(&mut prelude, b.shader, &cx.entry, UserData::SpillTable)?, b.iadd(start, offset))
             }
         };
-        // The block starts at a root dword, so its place guarantees a dword's alignment and no more.
+        // The block starts at a root dword, so only dword alignment is guaranteed.
         Ok(Rewrite::Value(address::load(b, table, at, ty, align.min(Align::A4))))
     })?;
     prelude.place(shader);
     Ok(())
 }
 
-/// Address of the push constants, wherever they start.
+/// Address of the push constants, wherever they are.
 fn start(p: &mut Prelude, shader: &mut Shader, entry: &Entry) -> Result<Value> {
     let low = entry.user(UserData::SpillTable)?;
     let symbol = shader.symbol(&LinkSymbol::PushConstants);

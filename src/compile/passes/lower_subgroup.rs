@@ -1,7 +1,7 @@
 //! Turns subgroup operations and built-ins into lane primitives, for waves of 32 and 64 lanes.
 //!
-//! Lanes exchange 32 bits at a time: 64 bits go as two pieces, less than 32 widened (`Pieces`). Reductions and scans are in
-//! `subgroup_scan.rs`. Runs before built-ins are lowered: the subgroup's number is made from the invocation's.
+//! Lanes exchange 32 bits at a time: 64 bits are split in two, smaller values widened (`Pieces`). Reductions and scans
+//! are in `subgroup_scan.rs`. Runs before built-ins are lowered: the subgroup's number uses the invocation's.
 
 use super::local_id;
 use super::lower_derivatives::quad_perm;
@@ -15,7 +15,7 @@ use crate::ir::{
 use crate::target::{Stage, WaveSize};
 use smallvec::SmallVec;
 
-/// Lowers every subgroup operation, and the built-ins that only the wave size decides.
+/// Lowers every subgroup operation, and the built-ins that depend only on the wave size.
 ///
 /// # Errors
 /// None but bugs.
@@ -38,7 +38,7 @@ pub fn run(shader: &mut Shader, wave: WaveSize) -> Result<()> {
 /// A value as the 32-bit pieces in which lanes exchange it.
 pub(super) type Pieces = SmallVec<[Value; 4]>;
 
-/// Takes a value apart.
+/// Splits a value.
 pub(super) fn pieces(b: &mut Builder<'_>, v: Value) -> Pieces {
     if b.ty(v) == Type::B64 {
         let both = b.bitcast(v, Type::vector(Bits::B32, 2).unwrap_or(Type::B64));
@@ -48,13 +48,13 @@ pub(super) fn pieces(b: &mut Builder<'_>, v: Value) -> Pieces {
     }
 }
 
-/// Puts a value together again.
+/// Combines the pieces of a value.
 pub(super) fn joined(b: &mut Builder<'_>, pieces: &[Value], ty: Type) -> Value {
     let whole = b.compose(pieces);
     if ty == Type::B64 { b.bitcast(whole, ty) } else { b.convert(AluOp::Trunc, whole, ty) }
 }
 
-/// One primitive on every piece of a value.
+/// Applies a primitive to every piece of a value.
 fn moved(b: &mut Builder<'_>, v: Value, mut primitive: impl FnMut(&mut Builder<'_>, Value) -> Value) -> Value {
     let ty = b.ty(v);
     let mut parts = pieces(b, v);
@@ -66,7 +66,7 @@ pub(super) fn amd(b: &mut Builder<'_>, op: AmdOp, args: &[Value]) -> Value {
     b.value(Op::Amd(op), args, Type::B32)
 }
 
-/// A mask of the wave's lanes, one bit each.
+/// Type of a mask with one bit per lane of the wave.
 const fn mask_type(wave: WaveSize) -> Type {
     match wave {
         WaveSize::W32 => Type::B32,
@@ -74,7 +74,7 @@ const fn mask_type(wave: WaveSize) -> Type {
     }
 }
 
-/// The number of this lane.
+/// The number of the current lane.
 fn lane_id(b: &mut Builder<'_>, wave: WaveSize) -> Value {
     let all = b.iconst(mask_type(wave), u64::MAX);
     amd(b, AmdOp::MaskBitCount, &[all])
@@ -182,7 +182,7 @@ fn operation(b: &mut Builder<'_>, op: SubgroupOp, inst: &Inst, wave: WaveSize, s
     })
 }
 
-/// Pixels exchange with their quad's helpers too, which have to compute for it.
+/// In a fragment shader, has the operand computed in the quads' helpers too.
 fn in_whole_quads(b: &mut Builder<'_>, v: Value, stage: Stage) -> Value {
     if stage == Stage::Fragment { moved(b, v, |b, p| amd(b, AmdOp::Wqm, &[p])) } else { v }
 }
@@ -207,7 +207,7 @@ fn shuffle_xor(b: &mut Builder<'_>, v: Value, mask: Value, wave: WaveSize) -> Va
         Some(n @ 1..=3) => dpp(b, v, quad_perm([0, 1, 2, 3].map(|lane| lane ^ n as u16))),
         Some(n @ 4..=15) => dpp(b, v, 0x160 + n as u16),
         Some(n @ 16..=31) => {
-            // The other row of the pair, by a selector of four bits a lane.
+            // The other row of the pair, by a 4-bit selector per lane.
             let select = |first: u32| (0..8).map(|i| ((first + i) ^ (n as u32 & 15)) << (4 * i)).sum();
             let op = AmdOp::PermlaneX16 { low: select(0), high: select(8), fetch_inactive: false };
             moved(b, v, |b, p| amd(b, op, &[p, p]))
@@ -235,8 +235,8 @@ fn shuffle(b: &mut Builder<'_>, v: Value, lane: Value, wave: WaveSize) -> Value 
     }
 }
 
-/// Lanes of a wave of 64 reach only their own half by permutation, so each source lane is read in its turn:
-/// the first active lane's wish is served, for everybody with the same wish, until all are served.
+/// In wave64 ds_bpermute reaches only the same half, so this is a waterfall loop over source lanes: each round reads
+/// the first active lane's source, for all lanes with the same source.
 fn shuffle_loop(b: &mut Builder<'_>, v: Value, lane: Value) -> Value {
     let ty = b.ty(v);
     let parts = pieces(b, v);
@@ -289,7 +289,7 @@ fn builtin_value(
     })
 }
 
-/// A dword of the mask of lanes equal to, below or above the own one.
+/// A dword of the mask of lanes equal to, below or above the current one.
 fn lane_mask(b: &mut Builder<'_>, which: BuiltIn, component: u8, wave: WaveSize) -> Value {
     let ty = mask_type(wave);
     if u32::from(component) >= ty.bytes() / 4 {
@@ -305,7 +305,7 @@ fn lane_mask(b: &mut Builder<'_>, which: BuiltIn, component: u8, wave: WaveSize)
         BuiltIn::SubgroupEqMask => shifted(b, 1),
         BuiltIn::SubgroupGeMask => shifted(b, u64::MAX),
         BuiltIn::SubgroupGtMask => shifted(b, u64::MAX - 1),
-        // One bit above the mask, which falls out of the top for the last lane, less one.
+        // 2^k - 1; for Le in the last lane the bit shifts out, which gives all ones.
         _ => {
             let above = shifted(b, if which == BuiltIn::SubgroupLeMask { 2 } else { 1 });
             let one = b.iconst(ty, 1);

@@ -1,4 +1,4 @@
-//! Turns upper-level IR into lower-level IR: one pass a file, each a decision table of what is known and what is not.
+//! Turns upper-level IR into lower-level IR: one pass per file, each a decision table of known and unknown state.
 //!
 //! The order of all passes is in `pipeline`.
 

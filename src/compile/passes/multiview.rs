@@ -2,17 +2,17 @@
 //!
 //! | views | a vertex shader |
 //! |---|---|
-//! | unknown, or known that there are none | draws to the layer that it says, or to the first |
-//! | known that there are some | draws to the layer of its view's number; it may not say another |
+//! | unknown, or known to be none | draws to the layer that it writes, or to the first |
+//! | known to be some | draws to the layer with its view's number; it may not write another |
 //!
-//! The driver draws once a view, with the view's number in the user data of both stages: a fragment shader is the same code.
+//! The driver draws each view, with the view's number in the user data of both stages: the fragment shader is the same.
 
 use super::context::PassContext;
 use crate::error::{Error, Result};
 use crate::ir::{BlockId, Builder, BuiltIn, NumericKind, Op, OutputSlot, Shader, Terminator, Type};
 use crate::metadata::interface::StageKind;
 
-/// Stores the view as the layer at every end.
+/// Stores the view as the layer at every return.
 pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     let StageKind::Vertex(interface) = &mut cx.interface.kind else { return Ok(()) };
     if cx.request.known.multiview.get() != Some(&true) {

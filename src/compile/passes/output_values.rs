@@ -1,75 +1,75 @@
-//! What is known of values on their way to an output: the same bits on every path, or none at all.
+//! Facts about values stored to outputs: constant on every path, or undefined.
 //!
 //! Front ends collect outputs in locals, and modules store whole vectors and blocks of which they wrote a part. So both
-//! questions look through locals, vectors and block parameters. What nothing gives bits is not written: an epilog that
-//! exported it would read a register that holds whatever was left there.
+//! analyses look through locals, vectors and block parameters. An undefined value is not written: an epilog that
+//! exported it would read stale register contents.
 
 use crate::ir::{BlockCall, BlockId, Inst, LocalId, Op, Shader, Terminator, Value, ValueDef};
 use smallvec::{SmallVec, smallvec};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What has bits.
+/// A lane of a value, or bytes of a local.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Holder {
     /// One lane of a value.
     Lane(Value, u8),
-    /// Bytes of a local: the first, and how many.
+    /// Bytes of a local: offset and size.
     Place(LocalId, u64, u64),
 }
 
-/// Few holders have more sources than a vector has lanes.
+/// Most holders have no more sources than a vector has lanes.
 type Holders = SmallVec<[Holder; 4]>;
 
-/// What gives a holder its bits.
+/// Source of a holder's bits.
 enum Origin {
-    /// Nothing: it was never made.
+    /// Undefined: there is none.
     Nothing,
-    /// Others, each on some path.
+    /// Other holders, each on some path.
     From(Holders),
-    /// Something else.
+    /// Any other operation.
     Work,
 }
 
-/// What is known of the stores to a local.
+/// Facts about the stores to a local.
 #[derive(Clone, Default)]
 struct Stores {
-    /// Bytes of the largest.
+    /// Size of the widest one, in bytes.
     widest: u64,
-    /// Some place is not known.
+    /// Some offset is not known.
     anywhere: bool,
 }
 
-/// What has been found of a holder.
+/// State of a holder in the search.
 #[derive(Default)]
 struct Found {
-    /// It has been asked for.
+    /// It has been visited.
     asked: bool,
-    /// Nothing gives it bits.
+    /// It is undefined.
     undefined: bool,
-    /// The first in `takers` of those that come from it, plus one.
+    /// Index in `takers` of the first holder that takes bits from it, plus one.
     takers: u32,
 }
 
-/// Where the values of a shader come from.
+/// Sources of the values of a shader.
 pub(super) struct Origins<'a> {
     shader: &'a Shader,
-    /// The jumps, by the block that they go to.
+    /// The jumps, by target block.
     calls: Vec<(BlockId, &'a BlockCall)>,
-    /// By local.
+    /// Stores by local.
     stores: Vec<Stores>,
-    /// Local, first byte and value of each store whose place is known, sorted.
+    /// Local, offset and value of each store with a known offset, sorted.
     placed: Vec<(LocalId, u64, Value)>,
-    /// Places in `found`.
+    /// Index in `found` by holder.
     holders: BTreeMap<Holder, u32>,
     found: Vec<Found>,
-    /// A holder by its place, and the next in its list plus one.
+    /// A holder's index in `found`, and the next entry of its list plus one.
     takers: Vec<(u32, u32)>,
-    /// The bits of places of locals that were asked for.
+    /// The constants found in locals so far.
     constants: BTreeMap<Holder, Option<u64>>,
 }
 
 impl<'a> Origins<'a> {
-    /// Those of a shader as it is now.
+    /// Sources in the shader as it is now.
     pub(super) fn new(shader: &'a Shader) -> Self {
         let calls = shader.blocks.iter().filter_map(|b| b.term.as_ref()).flat_map(Terminator::calls);
         let mut calls: Vec<(BlockId, &BlockCall)> = calls.map(|call| (call.block, call)).collect();
@@ -98,8 +98,8 @@ impl<'a> Origins<'a> {
         }
     }
 
-    /// The bits of a constant, also of one that was kept in a local: if every store that touches the place puts the same bits
-    /// there, a load of it has those; what is undefined may be any.
+    /// The bits of a constant, including one kept in a local: if every store to its bytes puts the same bits there, a
+    /// load has those; undefined bits may be any.
     pub(super) fn constant(&mut self, v: Value) -> Option<u64> {
         if !matches!(self.shader.def(v)?.op, Op::LocalLoad { .. }) {
             return self.shader.as_const(v);
@@ -113,7 +113,7 @@ impl<'a> Origins<'a> {
         bits
     }
 
-    /// The bits that all of these have which have any.
+    /// The bits that all of these holders share, undefined ones excepted; `None` if they differ.
     fn common(&mut self, stored: Holders) -> Option<u64> {
         self.find_undefined(stored.iter().copied().collect());
         let mut bits = None;
@@ -130,7 +130,7 @@ impl<'a> Origins<'a> {
         bits
     }
 
-    /// The values that are stored to outputs and have no bits.
+    /// The undefined values that are stored to outputs.
     pub(super) fn undefined_outputs(&mut self) -> BTreeSet<Value> {
         let stores = self.shader.live_insts().filter(|inst| matches!(inst.op, Op::StoreOutput { .. }));
         let stored: SmallVec<[Value; 32]> = stores.filter_map(|store| store.args.first().copied()).collect();
@@ -138,12 +138,12 @@ impl<'a> Origins<'a> {
         stored.into_iter().filter(|&v| self.is_undefined(Holder::Lane(v, 0))).collect()
     }
 
-    /// What [`Self::find_undefined`] has found.
+    /// Result of [`Self::find_undefined`].
     fn is_undefined(&self, holder: Holder) -> bool {
         self.holders.get(&holder).is_some_and(|n| self.found[*n as usize].undefined)
     }
 
-    /// The place of a holder in `found`.
+    /// The index of a holder in `found`.
     fn place_of(&mut self, holder: Holder) -> u32 {
         let found = &mut self.found;
         *self.holders.entry(holder).or_insert_with(|| {
@@ -152,9 +152,9 @@ impl<'a> Origins<'a> {
         })
     }
 
-    /// Finds out of these, and of all that they come from, whether nothing gives them bits: none were made, or they come from
-    /// such by vectors, locals and block parameters. What depends on itself and nothing else has none either. Each is looked
-    /// at once, and none by recursion: a module may lead a value through as many blocks as it likes.
+    /// Finds which of these values, and of their sources, are undefined: `undef` itself, or made only of undefined
+    /// values by vectors, locals and block parameters. A cycle without a defined source is undefined too. Each is
+    /// visited once, without recursion: a module may pass a value through any number of blocks.
     fn find_undefined(&mut self, mut open: SmallVec<[Holder; 32]>) {
         let mut defined: SmallVec<[u32; 32]> = SmallVec::new();
         while let Some(holder) = open.pop() {
@@ -213,7 +213,7 @@ impl<'a> Origins<'a> {
         sources.map_or(Origin::Work, Origin::From)
     }
 
-    /// What is passed to a block's parameter; none if it comes from outside, as those of the entry do.
+    /// The holders passed to a block's parameter; `None` if it is not one, or one of the entry's.
     fn passed(&self, v: Value, lane: u8) -> Option<Holders> {
         let ValueDef::Param(block, nth) = self.shader.values.get(v.index())?.def else { return None };
         if block == Shader::ENTRY {
@@ -224,7 +224,7 @@ impl<'a> Origins<'a> {
         calls.map(|(_, call)| Some(Holder::Lane(*call.args.get(nth as usize)?, lane))).collect()
     }
 
-    /// Where a load reads one of its lanes; none if that is not known.
+    /// The bytes from which a load reads one of its lanes; `None` if the offset is not known.
     fn place(&self, load: Value, lane: u8) -> Option<Holder> {
         let Inst { op: Op::LocalLoad { local, .. }, args, .. } = self.shader.def(load)? else { return None };
         let bytes = u64::from(self.shader.ty(load).element().bytes());
@@ -232,7 +232,7 @@ impl<'a> Origins<'a> {
         Some(Holder::Place(*local, offset, bytes))
     }
 
-    /// The lanes that stores put at a place; none if not all of them are known.
+    /// The lanes that stores put at these bytes; `None` if not all of them are known.
     fn stored_at(&self, place: Holder) -> Option<Holders> {
         let Holder::Place(local, offset, bytes) = place else { return None };
         let Some(stores) = self.stores.get(local.index()) else { return Some(Holders::new()) };

@@ -1,4 +1,4 @@
-//! The outputs of a shader on their way to exports or to the epilog: which slots, and what each returning block stores.
+//! The outputs of a shader on their way to exports or to the epilog: their slots, and each returning block's stores.
 
 use crate::error::{Error, FullCompile, Result};
 use crate::ir::{
@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 
 /// The outputs of a shader.
 pub(super) struct Outputs {
-    /// Every slot that is written somewhere.
+    /// Every slot that is written on some path.
     pub(super) slots: BTreeMap<OutputSlot, (NumericKind, Type)>,
     /// The blocks that return, each with its stores.
     pub(super) ends: Vec<(BlockId, BTreeMap<OutputSlot, Value>)>,
-    /// Vertex: the bits of each slot that has the same constant at every end.
+    /// Vertex: the bits of each slot that has the same constant at every return.
     pub(super) constants: BTreeMap<OutputSlot, u64>,
 }
 
@@ -23,13 +23,13 @@ impl Outputs {
         self.slots.contains_key(&slot)
     }
 
-    /// The bits of a slot that has the same constant at every end.
+    /// The bits of a slot that has the same constant at every return.
     pub(super) fn constant(&self, slot: OutputSlot) -> Option<u64> {
         self.constants.get(&slot).copied()
     }
 }
 
-/// What a block stores to a slot.
+/// Value that a block stores to a slot.
 pub(super) fn stored(b: &mut Builder<'_>, stores: &BTreeMap<OutputSlot, Value>, slot: OutputSlot, ty: Type) -> Value {
     match stores.get(&slot) {
         Some(&v) => v,
@@ -37,7 +37,7 @@ pub(super) fn stored(b: &mut Builder<'_>, stores: &BTreeMap<OutputSlot, Value>, 
     }
 }
 
-/// Ends every returning block with these values in VGPRs, and falls through into the epilog.
+/// Returns these values in VGPRs from every returning block, and falls through into the epilog.
 pub(super) fn fall_through(shader: &mut Shader, ends: Vec<(BlockId, Vec<Value>)>, what: &str) -> Result<()> {
     let count = ends.first().map_or(0, |(_, v)| v.len());
     if count > MAX_JOINT_VGPRS as usize {

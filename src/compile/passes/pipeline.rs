@@ -1,7 +1,7 @@
 //! Lowers one entry point: upper-level IR becomes lower-level IR and the stage's pre-link metadata.
 //!
-//! [`PASSES`] is the table of contents. What is known of the pipeline becomes a constant, what is unknown a relocation,
-//! an entry argument or a returned value; each pass opens with its table of which. To add a pass: a file, a line here.
+//! [`PASSES`] is the table of contents. Known pipeline state becomes a constant, unknown state a relocation, an entry
+//! argument or a returned value; each pass starts with its table of them. To add a pass: a file, a line here.
 
 use super::context::{PassContext, place_of};
 use super::{
@@ -17,8 +17,8 @@ use crate::ir::{Level, Shader};
 use crate::metadata::interface::StageInterface;
 use crate::target::WaveSize;
 
-/// A shader that a code generator can take, and what the linker must know of it. [`lower`] alone makes it, and only of a
-/// shader that keeps every rule of the lower level.
+/// A shader for a code generator, with the linker's information about it. Only [`lower`] makes it, and only of a shader
+/// that keeps every rule of the lower level.
 #[derive(Clone, Debug)]
 pub struct Lowered {
     shader: Shader,
@@ -40,14 +40,14 @@ impl Lowered {
 /// A pass.
 #[derive(Clone, Copy)]
 pub enum Pass {
-    /// Looks at the shader alone.
+    /// Uses the shader alone.
     Plain(fn(&mut Shader, WaveSize) -> Result<()>),
-    /// Asks what is known, and notes what the linker must know.
+    /// Uses the known state, and records information for the linker.
     Known(fn(&mut Shader, &mut PassContext<'_>) -> Result<()>),
 }
 
 impl Pass {
-    /// Runs it, after those that stand before it in [`PASSES`] as far as it needs them.
+    /// Runs the pass. Passes that precede it in [`PASSES`] and that it depends on must have run.
     ///
     /// # Errors
     /// See [`lower`].
@@ -88,22 +88,22 @@ pub const PASSES: &[(&str, Pass)] = &[
 /// Lowers one entry point.
 ///
 /// # Errors
-/// Unsupported built-ins and interfaces by name, `NeedsFullCompile` where a joint cannot carry the values, malformed
-/// known state, bugs that the verifier finds.
+/// Unsupported built-ins and interfaces by name, `NeedsFullCompile` if registers cannot pass the values between parts,
+/// malformed known state, bugs that the verifier finds.
 pub fn lower(shader: Shader, request: &StageRequest) -> Result<Lowered> {
     lower_watched(shader, request, &mut Unwatched)
 }
 
-/// As [`lower`], with someone who looks at the shader after each pass.
+/// As [`lower`], with an observer that sees the shader after each pass.
 ///
 /// # Errors
-/// See [`lower`]; the watcher's own.
+/// See [`lower`]; the observer's own.
 pub fn lower_watched(mut shader: Shader, request: &StageRequest, watch: &mut dyn Watch) -> Result<Lowered> {
     if shader.level != Level::Upper || shader.stage != request.stage {
         return Err(Error::bug(format!("{} is not an upper-level {} shader", shader.name, request.stage)));
     }
     let mut cx = PassContext::new(request).at(|| "known resource layout")?;
-    // The link asks this of all that is declared, read or not, and could only ask for the same compile again.
+    // The link checks this for all declarations, read or not, and could only request the same compile again.
     if let Some(layout) = &cx.layout {
         shader.resources.iter().try_for_each(|r| place_of(layout, r).map(|_| ()))?;
     }

@@ -1,16 +1,16 @@
-//! Values that several places share: instructions at the top of the entry block, which dominates everything.
+//! Values with several users: instructions at the top of the entry block, which dominates everything.
 
 use crate::ir::{Inst, InstId, Op, Shader, Type, Value};
 use smallvec::SmallVec;
 
-/// Instructions for the top of the entry block, of entry parameters and of each other only.
+/// Instructions for the top of the entry block, whose operands are entry parameters and each other.
 #[derive(Default)]
 pub(super) struct Prelude {
     insts: Vec<InstId>,
 }
 
 impl Prelude {
-    /// An instruction with a result. Equal ones are made once; there are few to look through.
+    /// An instruction with a result. Equal ones are shared; they are few enough for a linear search.
     pub(super) fn value(&mut self, shader: &mut Shader, op: Op, args: &[Value], ty: Type) -> Value {
         let same = |i: &&Inst| i.op == op && i.args.as_slice() == args && i.result.is_some_and(|v| shader.ty(v) == ty);
         let made = self.insts.iter().map(|&id| shader.inst(id)).find(same);
@@ -22,7 +22,7 @@ impl Prelude {
         v
     }
 
-    /// Puts the instructions where they belong.
+    /// Inserts the instructions at the top.
     pub(super) fn place(self, shader: &mut Shader) {
         shader.block_mut(Shader::ENTRY).insts.splice(0..0, self.insts);
     }

@@ -1,9 +1,9 @@
-//! Whether every sample is shaded by itself, and then all inputs that move: by the table of [`crate::ir::sample_shading`].
+//! Decides on per-sample shading, and moves the inputs affected: by the table of [`crate::ir::sample_shading`].
 //!
-//! | who asks | the shader |
+//! | required by | the shader |
 //! |---|---|
 //! | the shader itself, or the known state | reads at the sample; `per_sample` |
-//! | nobody, or an unknown state may | reads in the pixel; `per_pixel` if that is other code, which a state that asks cannot use |
+//! | nothing, or perhaps an unknown state | reads in the pixel; `per_pixel` if per-sample code would differ |
 
 use super::context::PassContext;
 use crate::error::Result;
@@ -12,7 +12,7 @@ use crate::ir::sample_shading::{FragmentRead, SampleEffect, move_to_sample};
 use crate::metadata::interface::StageKind;
 use crate::state::ColorState;
 
-/// Decides, and moves what moves.
+/// Decides, and moves the inputs.
 pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     let StageKind::Fragment(interface) = &mut cx.interface.kind else { return Ok(()) };
     let has = |effect| shader.live_insts().filter_map(|i| FragmentRead::of(&i.op)).any(|r| r.effect() == effect);

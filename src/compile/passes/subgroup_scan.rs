@@ -1,13 +1,13 @@
-//! Reductions and scans over lanes, right with any lanes off: those take part with the identity.
+//! Reductions and scans over lanes, right with any lanes inactive: those take part with the identity.
 //!
-//! Between `SetInactive` and `StrictWwm` every lane computes. A step combines each lane's value with that of a lane 1, 2, 4, 8
-//! away in its row of 16 (DPP), then across the two rows of a half, then across the halves.
+//! Between `SetInactive` and `StrictWwm` every lane computes. A step combines each lane's value with that of a lane 1,
+//! 2, 4, 8 away in its row of 16 (DPP), then across the two rows of a half, then across the halves.
 
 use super::lower_subgroup::{Pieces, amd, joined, pieces};
 use crate::ir::{AluOp, AmdOp, Bits, Builder, ReduceOp, Type, Value};
 use crate::target::WaveSize;
 
-/// A value in flight, with every lane on.
+/// An intermediate value, in all lanes.
 pub(super) struct State {
     op: AluOp,
     ty: Type,
@@ -15,7 +15,7 @@ pub(super) struct State {
     identity: Pieces,
 }
 
-/// Runs `steps` with every lane on, lanes that were off holding the identity.
+/// Runs `steps` with all lanes active; inactive lanes have the identity.
 pub(super) fn all_lanes(
     b: &mut Builder<'_>,
     v: Value,
@@ -34,7 +34,7 @@ pub(super) fn all_lanes(
     joined(b, &off, ty)
 }
 
-/// Combines clusters of this many lanes (a power of two up to the wave); each lane gets its cluster's result.
+/// Combines clusters of this many lanes (a power of two up to the wave size); each lane gets its cluster's result.
 pub(super) fn reduce(b: &mut Builder<'_>, s: &mut State, lanes: u32) {
     for distance in [1, 2, 4, 8] {
         if distance < lanes {
@@ -50,12 +50,12 @@ pub(super) fn reduce(b: &mut Builder<'_>, s: &mut State, lanes: u32) {
     }
 }
 
-/// Each lane gets what the lanes up to it give.
+/// Each lane gets the combination of the lanes up to itself.
 pub(super) fn inclusive(b: &mut Builder<'_>, s: &mut State, wave: WaveSize) {
     for distance in [1, 2, 4, 8] {
         s.combine(b, |b, p, identity| row(b, identity, p, 0x110 + distance));
     }
-    // The last lane of a row stands for the row: odd rows add that of the row below.
+    // The last lane of a row has the row's result: odd rows add that of the row below.
     s.combine(b, |b, p, identity| {
         let last = other_row(b, p, u32::MAX, true);
         rows(b, identity, last, 0xa)
@@ -68,11 +68,11 @@ pub(super) fn inclusive(b: &mut Builder<'_>, s: &mut State, wave: WaveSize) {
     }
 }
 
-/// Each lane gets what the lanes below it give: all moves up by one lane, then as [`inclusive`].
+/// Each lane gets the combination of the lanes below it: values move up by one lane, then as [`inclusive`].
 pub(super) fn exclusive(b: &mut Builder<'_>, s: &mut State, wave: WaveSize) {
     s.value = s.moved(b, |b, p, identity| {
         let mut shifted = row(b, identity, p, 0x111);
-        // Rows do not reach each other; their first lanes are filled one by one.
+        // DPP shifts do not cross rows; their first lanes are written one by one.
         for lane in (16..wave.lanes()).step_by(16) {
             let (below, to) = (read_lane(b, p, lane - 1), b.c32(lane));
             shifted = amd(b, AmdOp::WriteLane, &[below, to, shifted]);
@@ -83,7 +83,7 @@ pub(super) fn exclusive(b: &mut Builder<'_>, s: &mut State, wave: WaveSize) {
 }
 
 impl State {
-    /// The value moved piece by piece; the closure gets a piece and the identity's.
+    /// The value moved piece by piece; the closure gets a piece and its identity.
     fn moved(&self, b: &mut Builder<'_>, step: impl Fn(&mut Builder<'_>, Value, Value) -> Value) -> Value {
         let parts: Vec<Value> =
             pieces(b, self.value).iter().zip(&self.identity).map(|(&p, &i)| step(b, p, i)).collect();
@@ -96,17 +96,17 @@ impl State {
     }
 }
 
-/// Moved within rows; lanes without a source take the identity.
+/// A value moved within rows; lanes without a source get the identity.
 fn row(b: &mut Builder<'_>, identity: Value, v: Value, ctrl: u16) -> Value {
     amd(b, AmdOp::Dpp { ctrl, row_mask: 15, bank_mask: 15, bound_zero: false }, &[identity, v])
 }
 
-/// Not moved, but only in some rows; the others take the identity.
+/// The value itself in some rows; the others get the identity.
 fn rows(b: &mut Builder<'_>, identity: Value, v: Value, row_mask: u8) -> Value {
     amd(b, AmdOp::Dpp { ctrl: 0xe4, row_mask, bank_mask: 15, bound_zero: false }, &[identity, v])
 }
 
-/// One lane of the other row of the pair.
+/// The value of one lane of the other row of the pair.
 fn other_row(b: &mut Builder<'_>, v: Value, selectors: u32, fetch_inactive: bool) -> Value {
     amd(b, AmdOp::PermlaneX16 { low: selectors, high: selectors, fetch_inactive }, &[v, v])
 }
@@ -134,18 +134,18 @@ fn alu(op: ReduceOp) -> AluOp {
     }
 }
 
-/// What changes nothing when combined with anything.
+/// The identity of an operator.
 fn identity(b: &mut Builder<'_>, op: ReduceOp, ty: Type) -> Value {
     let ones = ty.bits().mask();
     let sign = (ones >> 1) + 1;
-    // Exponent all ones: the bits from there to the sign.
+    // An exponent of all ones: the bits from there to the sign.
     let infinity = match ty.bits() {
         Bits::B16 => 0x7c00,
         Bits::B64 => 0x7ff0_0000_0000_0000,
         _ => 0x7f80_0000,
     };
     match op {
-        // Of floats too: -0 would change less, but the first of an exclusive scan is the identity, and SPIR-V's is +0.
+        // Floats too: -0 is the exact identity, but lane 0 of an exclusive scan returns it, and SPIR-V's is +0.
         ReduceOp::IAdd | ReduceOp::FAdd | ReduceOp::Or | ReduceOp::Xor | ReduceOp::UMax => b.iconst(ty, 0),
         ReduceOp::IMul => b.iconst(ty, 1),
         ReduceOp::And | ReduceOp::UMin => b.iconst(ty, ones),

@@ -1,11 +1,11 @@
-//! What the interface says of the shader as a whole, read off its code and modes; the end of lowering.
+//! Interface facts about the shader as a whole, from its code and modes; the end of lowering.
 
 use super::context::PassContext;
 use crate::error::Result;
 use crate::ir::{AtomicOp, Inst, Level, MimgOp, Op, Resource, Shader};
 use crate::metadata::interface::{ResourceUse, StageKind};
 
-/// Fills what no single pass knows. Runs on lower-level code.
+/// Fills in facts that no single pass knows. Runs on lower-level code.
 pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     let interface = &mut cx.interface;
     interface.resources = resources(&shader.resources);
@@ -16,7 +16,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
         StageKind::Vertex(_) => {}
         StageKind::Fragment(f) => {
             f.early_fragment_tests = shader.modes.early_fragment_tests;
-            // Without early tests there is nothing that the mask could come after.
+            // Without early tests the mask cannot be that after them.
             f.post_depth_coverage = shader.modes.post_depth_coverage && shader.modes.early_fragment_tests;
             f.depth_mode = shader.modes.depth;
             f.pixel_center_integer = shader.modes.pixel_center_integer;
@@ -30,7 +30,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// By set and binding; two variables of one binding count once.
+/// Resources by set and binding; two variables of one binding count once.
 fn resources(list: &[Resource]) -> Vec<ResourceUse> {
     let mut out: Vec<ResourceUse> =
         list.iter().map(|r| ResourceUse { set: r.set, binding: r.binding, kind: r.kind, count: r.count }).collect();
@@ -39,7 +39,7 @@ fn resources(list: &[Resource]) -> Vec<ResourceUse> {
     out
 }
 
-/// Whether an instruction changes memory that others see.
+/// Whether an instruction changes memory visible to others.
 fn writes_memory(inst: &Inst) -> bool {
     let atomic = |op: AtomicOp| op != AtomicOp::Load;
     match inst.op {

@@ -1,4 +1,4 @@
-//! What a file case would be too long for. The decision tables themselves are tested in `testdata/ir`.
+//! Tests that would be too long for a file case. The decision tables themselves are tested in `testdata/ir`.
 
 #[cfg(feature = "proof")]
 mod steps;
@@ -11,7 +11,7 @@ use crate::target::{GfxIp, Stage, WaveSize};
 
 const F32: NumericKind = NumericKind::Float;
 
-/// Lowers a vertex shader of one block with nothing known.
+/// Lowers a vertex shader of one block with no known state.
 fn vertex(build: impl FnOnce(&mut Builder<'_>)) -> Result<()> {
     let mut shader = Shader::new("main", Stage::Vertex);
     let mut b = Builder::new(&mut shader, Shader::ENTRY);
@@ -48,7 +48,7 @@ fn too_many_values_at_a_joint_ask_for_a_whole_compile() {
             b.effect(Op::StoreOutput { slot: OutputSlot::Position(0), kind: F32 }, &[sum]);
         })
     };
-    // Four registers are the hardware's own.
+    // Four registers are reserved for the hardware.
     inputs(132).unwrap();
     assert_eq!(too_many(inputs(133).err().unwrap()), ("vertex inputs".into(), 137));
     let params = |count: u32| {

@@ -1,20 +1,20 @@
-//! Outputs of a vertex shader: positions are exported here always, parameters only if the fragment shader is known.
+//! Outputs of a vertex shader: positions are always exported here, parameters only if the fragment shader is known.
 //!
 //! | fragment inputs | a parameter component becomes |
 //! |---|---|
 //! | unknown, not a constant | a returned VGPR |
-//! | unknown, the same constant at every end | bits in the interface, no register |
-//! | known and read | an export to the slot that the plan of parameters gives it, unless a vector of constants is built in |
+//! | unknown, the same constant at every return | bits in the interface, no register |
+//! | known and read | an export to its slot in the parameter plan, unless it is a vector of built-in constants |
 //! | known and not read | nothing |
 //!
-//! Clip and cull distances, layer and viewport are parameters too, in case the fragment shader reads them.
-//! Half floats cross as floats and small integers zero-extended, 64 bits as two channels: a channel is 32 bits.
+//! Clip and cull distances, layer and viewport are parameters too, in case the fragment shader reads them. f16 is
+//! passed as f32 and small integers zero-extended, 64 bits as two channels: a channel has 32 bits.
 
 use super::context::{PassContext, dword_places};
 use super::entry_values::{System, component_type};
 use super::outputs::{self, Outputs, push_export, stored};
 use super::vertex_positions;
-use crate::abi::params::{ParamPlan, Supply};
+use crate::abi::params::{ParamPlan, ParamVectors, Supply};
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Bits, Builder, ExportTarget, NumericKind, OutputSlot, Shader, Type, Value};
 use crate::metadata::interface::{
@@ -22,7 +22,7 @@ use crate::metadata::interface::{
 };
 use std::collections::BTreeMap;
 
-/// A 32-bit channel of a parameter, and where in the shader it comes from.
+/// A 32-bit channel of a parameter, with its source in the shader.
 #[derive(Clone, Copy, Debug)]
 struct Channel {
     semantic: Semantic,
@@ -31,7 +31,7 @@ struct Channel {
     from: Source,
 }
 
-/// Where a channel's value comes from.
+/// Source of a channel's value.
 #[derive(Clone, Copy, Debug)]
 enum Source {
     /// This dword of an output.
@@ -74,7 +74,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>, outputs: &Outpu
     }
 }
 
-/// Returns what is not constant.
+/// Returns the values that are not constant.
 fn give_back(
     shader: &mut Shader,
     interface: &mut VertexInterface,
@@ -102,7 +102,7 @@ fn give_back(
     outputs::fall_through(shader, ends, "vertex parameters")
 }
 
-/// Exports what the fragment shader reads.
+/// Exports the parameters that the fragment shader reads.
 fn export(
     shader: &mut Shader,
     interface: &mut VertexInterface,
@@ -111,7 +111,7 @@ fn export(
     inputs: &[FragmentInput],
     primitive_id: Value,
 ) -> Result<()> {
-    // Constants that the rasterizer has built in need no export, so ask first which meanings do.
+    // Constants built into the rasterizer need no export, so plan first to find the semantics that do.
     let read = |c: &&Channel| {
         inputs
             .iter()
@@ -120,14 +120,14 @@ fn export(
     let channels: Vec<&Channel> = channels.iter().filter(read).collect();
     let source = |c: &Channel| constant(outputs, *c).map_or(ParamSource::Exported, ParamSource::Constant);
     let mut params: Vec<VertexParam> = channels.iter().map(|c| c.param(source(c))).collect();
-    let plan = ParamPlan::new(inputs, &params)?;
+    let plan = ParamPlan::new(inputs, &ParamVectors::new(&params)?)?;
     for (input, attribute) in inputs.iter().zip(&plan.attributes) {
         if matches!(attribute.supply, Supply::Slot(_)) {
             params.iter_mut().filter(|p| p.semantic == input.semantic).for_each(|p| p.source = ParamSource::Exported);
         }
     }
-    let plan = ParamPlan::new(inputs, &params)?;
-    // Inputs of one meaning share a slot.
+    let plan = ParamPlan::new(inputs, &ParamVectors::new(&params)?)?;
+    // Inputs with one semantic share a slot.
     let by_slot: BTreeMap<u8, Semantic> = (inputs.iter().zip(&plan.attributes))
         .filter_map(|(input, attribute)| match attribute.supply {
             Supply::Slot(slot) => Some((slot, input.semantic)),
@@ -152,11 +152,11 @@ fn export(
     Ok(())
 }
 
-/// The bits of a channel that is the same constant at every end.
+/// The bits of a channel that has the same constant at every return.
 fn constant(outputs: &Outputs, c: Channel) -> Option<u32> {
     let Source::Slot(slot, dword) = c.from else { return None };
     let &(kind, ty) = outputs.slots.get(&slot)?;
-    // A half is converted on its way; that is the folder's work, not ours.
+    // f16 is converted on its way; folding that is left to `fold`.
     if kind == NumericKind::Float && ty.bits() == Bits::B16 {
         return None;
     }

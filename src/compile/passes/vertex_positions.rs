@@ -1,7 +1,7 @@
 //! Position exports of a vertex shader.
 //!
-//! Vectors, in order: position; if used, point size, shading rate, layer and viewport; clip and then cull distances, four a vector. The
-//! last carries `done`. A shader without a position exports (0, 0, 0, 1), since the hardware waits for one.
+//! Vectors, in order: position; if used, point size, shading rate, layer and viewport; clip, then cull distances, 4 per
+//! vector. The last carries `done`. A shader without a position exports (0, 0, 0, 1), since the hardware waits for one.
 
 use super::outputs::push_export;
 use super::outputs::{Outputs, stored};
@@ -10,7 +10,7 @@ use crate::ir::{AluOp, Builder, ExportTarget, OutputSlot, Type, Value};
 use crate::metadata::interface::PositionExports;
 use std::collections::BTreeMap;
 
-/// Clip and cull distances that the hardware takes together.
+/// Limit of clip and cull distances together in hardware.
 const MAX_DISTANCES: usize = 8;
 
 /// The position vectors of a shader.
@@ -20,7 +20,7 @@ pub(super) struct Positions {
     distances: Vec<OutputSlot>,
 }
 
-/// Which vectors a shader has.
+/// The vectors that a shader exports.
 pub(super) fn plan(outputs: &Outputs) -> Result<Positions> {
     let count = |slot: fn(u8) -> OutputSlot| (0..8).rev().find(|&n| outputs.has(slot(n))).map_or(0, |n| n + 1);
     let (clip, cull) = (count(OutputSlot::ClipDistance), count(OutputSlot::CullDistance));
@@ -45,7 +45,7 @@ pub(super) fn plan(outputs: &Outputs) -> Result<Positions> {
 }
 
 impl Positions {
-    /// Exports them at the end of a block.
+    /// Exports the vectors at the end of a block.
     pub(super) fn export(&self, b: &mut Builder<'_>, outputs: &Outputs, stores: &BTreeMap<OutputSlot, Value>) {
         let mut vectors = vec![(0xf, self.position(b, outputs, stores))];
         if self.misc {
@@ -57,7 +57,7 @@ impl Positions {
             for (v, &slot) in values.iter_mut().zip(four) {
                 *v = stored(b, stores, slot, Type::B32);
             }
-            // An unused lane may hold anything: only enabled distances count. A vector is exported whole or not.
+            // Disabled distances are ignored, so unused lanes may hold anything. Vectors are exported whole.
             vectors.push((0xf, values));
         }
         let last = vectors.len() - 1;
@@ -74,7 +74,7 @@ impl Positions {
         [0, 1, 2, 3].map(|n| stored(b, stores, OutputSlot::Position(n), Type::B32))
     }
 
-    /// x point size, y shading rate, z layer in the low and viewport in the high half.
+    /// x point size, y shading rate, z layer in the low and viewport in the high 16 bits.
     fn misc(&self, b: &mut Builder<'_>, stores: &BTreeMap<OutputSlot, Value>) -> (u8, [Value; 4]) {
         let undef = b.undef(Type::B32);
         let mut values = [undef; 4];
@@ -103,8 +103,8 @@ impl Positions {
     }
 }
 
-/// The hardware's rate of Vulkan's flags: the logarithm of the width in bits 2 and 3, of the height in bits 4 and 5. What is
-/// wider or higher than two pixels is taken as two, the most that there is.
+/// The hardware's rate from Vulkan's flags: the logarithm of the width in bits 2 and 3, of the height in bits 4 and 5.
+/// Sizes above two pixels become two, the maximum.
 fn shading_rate(b: &mut Builder<'_>, flags: Value) -> Value {
     let zero = b.c32(0);
     let mut side = |flag: u32, to: u32| {

@@ -1,14 +1,14 @@
-//! Access chains: a pointer into a part of what another pointer points to.
+//! Access chains: pointers into a part of another pointer's pointee.
 //!
-//! Constant indices add up in the pointer; an index of run time becomes a multiplication and a sum. The first indices into
-//! an array of bindings choose the descriptor.
+//! Constant indices add up in the pointer; a dynamic index becomes a multiplication and an addition. The first indices
+//! into an array of bindings select the descriptor.
 
 use super::cx::{Cx, Index, Inst, Layout, Pointer, Storage, Ty, TypeId};
 use crate::error::Result;
 use crate::ir::{Align, AluOp, Type, Value};
 use spirv::Op;
 
-/// Translates an access chain; false: not one.
+/// Translates an access chain; false if it is not one.
 ///
 /// # Errors
 /// Malformed or unsupported operands.
@@ -43,12 +43,12 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
 }
 
 impl Cx<'_> {
-    /// Whether a type is a pointer other than to physical memory: one that is no value.
+    /// Whether a type is a logical pointer: one that is no value, unlike pointers to physical memory.
     pub fn is_logical_pointer(&self, ty: TypeId) -> bool {
         matches!(self.types.get(ty), Ty::Pointer { .. }) && self.types.scalar(ty).is_none()
     }
 
-    /// An index as a value of a width, sign-extended if its type is signed.
+    /// An index as a value of this type, sign-extended if its own type is signed.
     fn index_value(&mut self, id: u32, to: Type) -> Result<Value> {
         let ty = self.type_id(id)?;
         let v = self.value(id)?;
@@ -130,7 +130,7 @@ fn chain(cx: &mut Cx<'_>, inst: &Inst<'_>, mut p: Pointer, first: usize) -> Resu
             _ => return Err(inst.malformed("an index into what is not composite")),
         }
     }
-    // Another pointee than the type says would make later accesses read what is not there.
+    // A pointee other than the type's would let later accesses read out of bounds.
     let Ty::Pointer { pointee, .. } = *cx.types.get(cx.result_type(inst)?) else {
         return Err(inst.malformed("the result is no pointer"));
     };
@@ -141,7 +141,7 @@ fn chain(cx: &mut Cx<'_>, inst: &Inst<'_>, mut p: Pointer, first: usize) -> Resu
     Ok(())
 }
 
-/// Whether the pointer is still to an array of descriptors, outside of any block.
+/// Whether the pointer still points to an array of descriptors, outside any block.
 fn is_array_of_bindings(cx: &Cx<'_>, p: &Pointer) -> bool {
     match p.place {
         Storage::Resource { .. } => true,
@@ -156,7 +156,7 @@ fn is_array_of_bindings(cx: &Cx<'_>, p: &Pointer) -> bool {
     }
 }
 
-/// Adds an index to the choice of a descriptor; inner arrays vary fastest.
+/// Adds an index to the descriptor selection; inner arrays vary fastest.
 fn choose_binding(cx: &mut Cx<'_>, p: &mut Pointer, elem: TypeId, id: u32) -> Result<()> {
     let mut inner = 1u32;
     let mut ty = elem;

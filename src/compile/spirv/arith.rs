@@ -1,13 +1,14 @@
 //! Integer, float and logical arithmetic, component by component.
 //!
-//! To add an operation: a line in [`simple`], if it maps to one IR operation on equal types; else an arm of [`translate`].
+//! To add an operation: a line in [`simple`], if it maps to one IR operation on equal types; else an arm of
+//! [`translate`].
 
 use super::cx::{Cx, Inst, Values};
 use crate::error::Result;
 use crate::ir::{AluOp, Type, Value};
 use spirv::Op;
 
-/// Operations whose operands and result have one scalar type, or a truth value as result.
+/// Operations whose operands and result have one scalar type, or whose result is a boolean.
 fn simple(op: Op) -> Option<AluOp> {
     use AluOp as A;
     Some(match op {
@@ -62,7 +63,7 @@ fn simple(op: Op) -> Option<AluOp> {
     })
 }
 
-/// Translates an arithmetic instruction; false: not one.
+/// Translates an arithmetic instruction; false if it is not one.
 ///
 /// # Errors
 /// Malformed operands.
@@ -110,7 +111,7 @@ fn component(cx: &Cx<'_>, inst: &Inst<'_>) -> Result<Type> {
     cx.types.component(ty).ok_or_else(|| inst.malformed("the result is neither scalar nor vector"))
 }
 
-/// Applies a function to the n-th components of the first `arity` operands, for each n; checks types.
+/// Applies a function to the n-th components of the first `arity` operands, for each n; checks their types.
 fn by_component(
     cx: &mut Cx<'_>,
     inst: &Inst<'_>,
@@ -154,7 +155,7 @@ fn shift(cx: &mut Cx<'_>, inst: &Inst<'_>, op: AluOp) -> Result<Values> {
     Ok(out)
 }
 
-/// Offset and count of a bit field, as 32 bits.
+/// Offset and count of a bit field, each as 32 bits.
 fn field(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<[Value; 2]> {
     let (offset, count) = (cx.value(inst.id(at)?)?, cx.value(inst.id(at + 1)?)?);
     Ok([cx.b.zext_or_trunc(offset, Type::B32), cx.b.zext_or_trunc(count, Type::B32)])
@@ -176,7 +177,7 @@ fn insert_field(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<Values> {
         let ones = cx.b.iconst(ty, u64::MAX);
         let zero = cx.b.c32(0);
         let low = cx.b.alu(AluOp::UBitExtract, &[ones, zero, count]);
-        // An offset of the full width comes with a count of 0 only; the shift must have a value even then.
+        // An offset equal to the width implies a count of 0; even then the shift must have a defined result.
         let width = cx.b.c32(ty.bits().count() - 1);
         let offset = cx.b.alu(AluOp::IAnd, &[offset, width]);
         let offset = cx.b.zext_or_trunc(offset, ty);

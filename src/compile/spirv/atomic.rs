@@ -12,7 +12,7 @@ use crate::ir::{Access, AluOp, AtomicOp, FenceOrder, Op as IrOp, Type, Value};
 use smallvec::smallvec;
 use spirv::Op;
 
-/// Translates an atomic instruction; false: not one.
+/// Translates an atomic instruction; false if it is not one.
 ///
 /// # Errors
 /// Malformed operands, memory that has no atomics.
@@ -36,7 +36,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
         Op::AtomicLoad => smallvec![],
         Op::AtomicIIncrement | Op::AtomicIDecrement | Op::AtomicFlagTestAndSet => smallvec![cx.b.iconst(ty, 1)],
         Op::AtomicFlagClear => smallvec![cx.b.iconst(ty, 0)],
-        // Two semantics, then the new value and the comparator.
+        // Two memory semantics, then the new value and the comparator.
         _ if compare_exchange => smallvec![cx.value(inst.id(4)?)?, cx.value(inst.id(5)?)?],
         _ => smallvec![cx.value(inst.id(3)?)?],
     };
@@ -86,7 +86,7 @@ fn operation(op: Op) -> Option<AtomicOp> {
     })
 }
 
-/// The operation itself, by the memory that operand 0 points to; the old value, which a store does not have.
+/// The operation itself, on the memory that operand 0 points to; returns the old value (`None` for a store).
 fn perform(cx: &mut Cx<'_>, inst: &Inst<'_>, op: AtomicOp, data: &[Value], ty: Type) -> Result<Option<Value>> {
     let id = inst.id(0)?;
     let pointer = cx.pointer(id)?;

@@ -8,7 +8,7 @@ use crate::ir::{BuiltIn, Interp, InterpPlace, NumericKind, OutputSlot};
 use crate::target::Stage;
 use spirv::BuiltIn as Spv;
 
-/// Where a component of an input comes from.
+/// Source of an input component.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// A location.
@@ -17,25 +17,25 @@ pub enum Source {
         location: u32,
         /// Component, 0 to 3.
         component: u8,
-        /// What the bits are.
+        /// Numeric kind of the bits.
         kind: NumericKind,
-        /// How it comes to a pixel.
+        /// Interpolation.
         interp: Interp,
     },
-    /// A built-in's component, and where in the pixel if it is interpolated.
+    /// A built-in's component, and its location in the pixel if it is interpolated.
     BuiltIn(BuiltIn, u8, InterpPlace),
     /// Workgroup number times size plus local number.
     GlobalInvocationId(u8),
     /// A constant of the execution mode.
     WorkgroupSize(u8),
-    /// Always this integer.
+    /// A constant integer.
     Constant(u32),
-    /// Refused where it is read.
+    /// Refused when it is read.
     Unsupported(Spv),
 }
 
 impl Source {
-    /// The same at another place in the pixel, if it is interpolated.
+    /// This source at another location in the pixel, if it is interpolated.
     pub fn at(self, place: InterpPlace) -> Self {
         match self {
             Self::BuiltIn(builtin, component, _) if builtin.is_interpolated() => {
@@ -48,7 +48,7 @@ impl Source {
         }
     }
 
-    /// What a fragment shader reads here, if it is an input of its own.
+    /// The fragment input that it reads; `None` if it is not one.
     pub fn read(&self) -> Option<FragmentRead> {
         match *self {
             Self::Location { interp, .. } => Some(FragmentRead::Location(interp)),
@@ -106,11 +106,11 @@ pub fn input(stage: Stage, builtin: Spv, component: u32) -> Source {
         (Stage::Compute, Spv::WorkgroupSize) if c < 3 => return Source::WorkgroupSize(c),
         _ => return Source::Unsupported(builtin),
     };
-    // Lane masks are four words of which two can have ones; so are sample masks beyond the first word.
+    // Lane masks have four words of which two can be nonzero; sample masks have one.
     if c < components { Source::BuiltIn(ours, c, InterpPlace::Center) } else { Source::Constant(0) }
 }
 
-/// The slot of a component of a built-in output; `None` where nobody can see it.
+/// The slot of a component of a built-in output; `None` if it is not observable.
 ///
 /// # Errors
 /// Unsupported built-ins.

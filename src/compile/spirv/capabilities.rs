@@ -1,13 +1,13 @@
-//! What modules may ask for: an allow-list of capabilities, and the memory models.
+//! Supported features: an allow-list of capabilities, and the memory models.
 //!
-//! To support a capability: translate what it brings, then add it here.
+//! To support a capability: translate its instructions, then add it here.
 
 use super::instruction::Inst;
 use crate::error::{Error, Result};
 use rspirv::dr::Operand;
 use spirv::{AddressingModel, Capability as C, MemoryModel};
 
-/// Whether all that a capability brings is translated.
+/// Checks that everything that a capability enables is translated.
 ///
 /// # Errors
 /// Unsupported, by name.
@@ -124,7 +124,7 @@ pub fn check(capability: C) -> Result<()> {
     }
 }
 
-/// Logical addressing, or physical addresses of storage buffers only.
+/// Checks the model: logical addressing, or physical addresses of storage buffers only.
 ///
 /// # Errors
 /// Unsupported models, by name.

@@ -1,7 +1,7 @@
-//! A function's control flow: which blocks are reachable, in which order they are translated, what headers declare.
+//! A function's control flow: reachable blocks, their translation order, and the headers' declarations.
 //!
-//! The order is a reverse postorder, so that every block comes after its dominators and after all predecessors but those
-//! of back edges, whatever order the module has them in.
+//! The order is a reverse postorder, so that every block comes after its dominators and all its predecessors except
+//! along back edges, whatever their order in the module.
 
 use super::instruction::Inst;
 use super::parse::{Block, Function};
@@ -12,7 +12,7 @@ use rspirv::dr::Operand;
 use smallvec::{SmallVec, smallvec};
 use spirv::Op;
 
-/// What `OpSelectionMerge` or `OpLoopMerge` declares, as positions of blocks.
+/// Declaration of `OpSelectionMerge` or `OpLoopMerge`, with blocks by index.
 #[derive(Clone, Copy, Debug)]
 pub enum Header {
     /// Merge block.
@@ -21,23 +21,23 @@ pub enum Header {
     Loop(usize, usize),
 }
 
-/// The control flow of a function; blocks by their position.
+/// The control flow of a function; blocks by index.
 #[derive(Debug)]
 pub struct Cfg {
-    /// Reachable blocks, in order of translation.
+    /// Reachable blocks, in translation order.
     pub order: PerBlock<usize>,
-    /// Which are reachable.
+    /// By block, whether it is reachable.
     pub reachable: PerBlock<bool>,
-    /// What each block declares.
+    /// By block, its merge declaration.
     pub headers: PerBlock<Option<Header>>,
-    /// Reachable blocks that return.
+    /// Number of reachable blocks that return.
     pub returns: usize,
-    /// For each block, how many constructs its header opened and its merge block has not closed.
+    /// By block, its nesting depth: constructs entered by their header and not yet ended by their merge block.
     pub nesting: PerBlock<u32>,
     dom: DomTree,
-    /// Label and position, sorted.
+    /// Label and block index, sorted.
     labels: PerBlock<(u32, usize)>,
-    /// For each phi (by its id) and predecessor (by its label), sorted: the id that comes from there.
+    /// For each phi (by its id) and predecessor (by its label), sorted: the incoming id.
     incoming: Vec<(u32, u32, u32)>,
 }
 
@@ -45,7 +45,7 @@ impl Cfg {
     /// The control flow of a function with a body.
     ///
     /// # Errors
-    /// Malformed: branches to what is no block of the function, or to its first one.
+    /// Malformed: branches to a label that is no block of the function, or to its first block.
     pub fn of(f: &Function<'_>) -> Result<Self> {
         let mut labels: PerBlock<(u32, usize)> = f.blocks.iter().enumerate().map(|(n, b)| (b.label, n)).collect();
         labels.sort_unstable();
@@ -84,15 +84,15 @@ impl Cfg {
         Ok(cfg)
     }
 
-    /// Whether every path to reachable block `b` leads through `a`.
+    /// Whether `a` dominates the reachable block `b`.
     pub fn dominates(&self, a: usize, b: usize) -> bool {
         self.dom.dominates(BlockId(a as u32), BlockId(b as u32))
     }
 
-    /// The id that a phi takes from a predecessor.
+    /// The incoming id of a phi for a predecessor.
     ///
     /// # Errors
-    /// Malformed: none.
+    /// Malformed: there is none.
     pub fn incoming(&self, phi: &Inst<'_>, from: u32) -> Result<u32> {
         let wanted = (phi.result()?, from);
         let at = self.incoming.partition_point(|(phi, label, _)| (*phi, *label) < wanted);
@@ -102,10 +102,10 @@ impl Cfg {
         }
     }
 
-    /// Position of the block with a label.
+    /// Index of the block with a label.
     ///
     /// # Errors
-    /// Malformed: none of this function, or the entry.
+    /// Malformed: not a block of this function, or its entry.
     pub fn target(&self, label: u32) -> Result<usize> {
         let found = self.labels.binary_search_by_key(&label, |(l, _)| *l).ok().and_then(|n| self.labels.get(n));
         match found {
@@ -115,7 +115,7 @@ impl Cfg {
         }
     }
 
-    /// The blocks that a block's terminator may jump to.
+    /// The possible successors of a block.
     fn successors(&self, b: &Block<'_>) -> Result<SmallVec<[BlockId; 2]>> {
         let Some(last) = b.insts.last() else { return Ok(SmallVec::new()) };
         let position = |id| self.target(id).map(|n| BlockId(n as u32)).map_err(|e| e.at(last.place()));
@@ -132,7 +132,7 @@ impl Cfg {
         })
     }
 
-    /// Postorder by an explicit stack, then turned round.
+    /// Postorder with an explicit stack, then reversed.
     fn visit(&mut self, successors: &Graph) {
         let mut stack: PerBlock<(usize, usize)> = PerBlock::new();
         if let Some(first) = self.reachable.first_mut() {
@@ -141,7 +141,7 @@ impl Cfg {
         }
         while let Some((block, next)) = stack.last_mut() {
             let out = successors.of(BlockId(*block as u32));
-            // The last successor first: a selection's merge, and a loop's exit, then come after its body.
+            // The last successor first: a selection's merge and a loop's exit then come after its body.
             let target = out.len().checked_sub(*next + 1).and_then(|n| out.get(n)).map(|n| n.index());
             *next += 1;
             match target {
@@ -160,7 +160,7 @@ impl Cfg {
         self.order.reverse();
     }
 
-    /// A block is as deep as its dominator, one deeper if that is a header, and as deep as the header that it merges.
+    /// Depth: the immediate dominator's, +1 if that is a header; a merge block has its header's.
     fn nest(&mut self) {
         let mut headers: PerBlock<Option<usize>> = smallvec![None; self.headers.len()];
         for (n, header) in self.headers.iter().enumerate() {
@@ -188,7 +188,7 @@ impl Cfg {
     }
 }
 
-/// See [`Cfg::incoming`]; of a predecessor that a phi names twice, the first value.
+/// See [`Cfg::incoming`]; if a phi names a predecessor twice, the first value.
 fn incoming(f: &Function<'_>) -> Result<Vec<(u32, u32, u32)>> {
     let mut out = Vec::new();
     for phi in f.blocks.iter().flat_map(|b| b.insts.iter().take_while(|i| i.op() == Op::Phi)) {
@@ -200,7 +200,7 @@ fn incoming(f: &Function<'_>) -> Result<Vec<(u32, u32, u32)>> {
     Ok(out)
 }
 
-/// Labels that a terminator may jump to.
+/// Labels to which a terminator may jump.
 pub fn targets(inst: &Inst<'_>) -> Result<SmallVec<[u32; 2]>> {
     Ok(match inst.op() {
         Op::Branch => SmallVec::from_slice(&[inst.id(0)?]),
@@ -216,7 +216,7 @@ pub fn targets(inst: &Inst<'_>) -> Result<SmallVec<[u32; 2]>> {
     })
 }
 
-/// Literal of case `n` of an `OpSwitch` at operand position.
+/// Literal of case `n` of an `OpSwitch`.
 pub fn case(inst: &Inst<'_>, n: usize) -> Result<u64> {
     match inst.operand(n)? {
         Operand::LiteralBit32(x) => Ok(u64::from(*x)),

@@ -1,4 +1,4 @@
-//! Composites: their leaves are rearranged, nothing is computed.
+//! Composites: only rearranges leaves, computes nothing.
 
 use super::cx::{Cx, Inst, TypeId, Values};
 use super::join::{at_offset, check, joinable};
@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::ir::{AluOp, Type, Value};
 use spirv::Op;
 
-/// Translates a composite instruction or a selection; false: not one.
+/// Translates a composite instruction or a selection; false if it is not one.
 ///
 /// # Errors
 /// Malformed operands.
@@ -74,7 +74,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
     Ok(true)
 }
 
-/// The component that an index of run time names; out of range: any value.
+/// The component at a dynamic index; out of range: any value.
 fn extract_dynamic(cx: &mut Cx<'_>, inst: &Inst<'_>, all: &[Value], index: u32) -> Result<Values> {
     if let Some(bits) = cx.const_bits(index)? {
         let found = all.get(bits as usize).or(all.last()).copied();
@@ -115,7 +115,7 @@ fn insert_dynamic(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<Values> {
     Ok(all)
 }
 
-/// `None`: the result was a pointer, and has been set.
+/// The selected leaves; `None` if the result was a pointer, which has been set.
 fn select(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<Option<Values>> {
     let cond = cx.values(inst.id(0)?)?;
     if cond.iter().any(|c| cx.b.ty(*c) != Type::B1) {

@@ -1,8 +1,8 @@
-//! Constants and specialization constants: bits of every leaf, and which specialization values they stand on.
+//! Constants and specialization constants: bits of every leaf, and the specialization values that they depend on.
 //!
 //! A constant is folded when it is declared, with the specialization values of the request; it becomes IR where it is
-//! used. Only values of specialization constants that are used are recorded in `Modes::spec`, since only those shape code.
-//! A constant knows the constants that it was made of, not all that those stand on: a chain of sums would copy every list.
+//! used. Only values of specialization constants that are used are recorded in `Modes::spec`, since only those shape
+//! code. A constant knows its direct operands, not all that they depend on: a chain of sums would copy every list.
 
 use super::cx::{Cx, Values};
 use super::instruction::Inst;
@@ -13,10 +13,10 @@ use smallvec::{SmallVec, smallvec};
 use spirv::{Decoration, Op};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Leaves of all constants together beyond which a module is refused.
+/// Limit of the leaves of all constants together; a module above it is refused.
 const MAX_TOTAL: usize = 1 << 22;
 
-/// The bits of what is null or undefined.
+/// The bits of null and undefined constants.
 static ZEROS: [u64; MAX_LEAVES as usize] = [0; MAX_LEAVES as usize];
 
 /// The leaves of a constant.
@@ -36,7 +36,7 @@ pub(super) struct Constant {
     pub leaves: Leaves,
     /// Its own `SpecId`.
     pub spec: Option<u32>,
-    /// Constants that it was made of and that stand on some `SpecId`.
+    /// Constants among its operands that depend on some `SpecId`.
     pub parts: Vec<u32>,
 }
 
@@ -50,7 +50,7 @@ pub struct Constants {
     /// Each specialization constant, by id.
     values: BTreeMap<u32, SpecValue>,
     used: BTreeSet<u32>,
-    /// By constant: everything it stands on is in `used`.
+    /// By constant, whether everything it depends on is in `used`.
     marked: Vec<bool>,
     /// Tables made so far, by constant and by the digest of their bytes.
     tables: BTreeMap<u32, ConstTableId>,
@@ -58,7 +58,7 @@ pub struct Constants {
 }
 
 impl Constants {
-    /// None, with room for some.
+    /// No constants, with capacity for some.
     pub(super) fn with_capacity(count: usize) -> Self {
         Self { list: Vec::with_capacity(count), marked: Vec::with_capacity(count), ..Self::default() }
     }
@@ -92,7 +92,7 @@ impl Constants {
         }
     }
 
-    /// Records that code stands on a constant.
+    /// Records that code depends on a constant.
     pub fn mark_used(&mut self, index: u32) {
         if self.marked.get(index as usize) != Some(&false) {
             return;
@@ -233,7 +233,7 @@ impl Cx<'_> {
         Ok(Constant { ty, leaves: Leaves::Bits(smallvec![value]), spec: Some(id), parts: Vec::new() })
     }
 
-    /// The constant that an operand is; added to `parts` if it stands on a specialization value.
+    /// The constant that is an operand; added to `parts` if it depends on a specialization value.
     pub(super) fn constant_operand(&self, inst: &Inst<'_>, n: usize, parts: &mut Vec<u32>) -> Result<(TypeId, &[u64])> {
         let id = inst.id(n)?;
         let super::cx::Def::Constant(index) = *self.def(id)? else {
@@ -260,7 +260,7 @@ impl Cx<'_> {
         }
         for n in 0..inst.len() {
             bits.extend_from_slice(self.constant_operand(inst, n, &mut parts)?.1);
-            // Before a list of large parts takes memory that no type asks for.
+            // Before a list of large parts takes more memory than any type needs.
             if bits.len() > MAX_LEAVES as usize {
                 return Err(inst.malformed("the constant does not fit its type"));
             }

@@ -1,7 +1,7 @@
-//! Terminators and phis: a jump passes the values that the target's phis take from this block.
+//! Terminators and phis: a jump passes the incoming values of the target's phis.
 //!
 //! Phis become block parameters, made before the function is translated. A phi of pointers becomes a parameter for the
-//! offset when the first jump to its block is translated: the place must be the same on every edge.
+//! offset when the first jump to its block is translated: the storage must be the same on every edge.
 
 use super::cfg::{self, Cfg};
 use super::cx::{Cx, Def, Inst};

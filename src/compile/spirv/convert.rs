@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::ir::{AluOp, Type};
 use spirv::{Decoration, Op};
 
-/// Translates a conversion; false: not one.
+/// Translates a conversion; false if it is not one.
 ///
 /// # Errors
 /// Malformed operands.
@@ -55,7 +55,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
     Ok(true)
 }
 
-/// How a float conversion rounds: only its own decoration counts here, the shader's modes are applied below.
+/// Rounding of a float conversion: only its own decoration counts here, the shader's modes are applied later.
 fn rounding(cx: &Cx<'_>, inst: &Inst<'_>, _to: Type) -> Result<AluOp> {
     match cx.module.decoration(inst.result()?, Decoration::FPRoundingMode) {
         Some(mode) if mode == spirv::FPRoundingMode::RTZ as u32 => Ok(AluOp::FConvRtz),

@@ -1,6 +1,6 @@
-//! The state of a translation: what each SPIR-V id stands for, and the builder that IR is appended to.
+//! The state of a translation: the definition of each SPIR-V id, and the builder that IR is appended to.
 //!
-//! An id stands for a type, a constant, a flat list of leaf values, a pointer, a variable or a function. Constants become
+//! An id is a type, a constant, a flat list of leaf values, a pointer, a variable or a function. Constants become
 //! values in the block that uses them. Per-opcode modules take `&mut Cx` and one [`Inst`]: they read operands with
 //! [`Cx::values`], [`Cx::value`], [`Cx::pointer`], and set their result with [`Cx::set`] or [`Cx::set_pointer`].
 
@@ -23,29 +23,29 @@ use std::collections::BTreeMap;
 /// Leaf values of a SPIR-V value.
 pub type Values = SmallVec<[Value; 4]>;
 
-/// What an id stands for.
+/// Definition of an id.
 #[derive(Clone, Debug)]
 pub enum Def {
     /// A type.
     Type(TypeId),
-    /// A constant, by its position in [`Constants`].
+    /// A constant, by its index in [`Constants`].
     Constant(u32),
     /// A value.
     Values(Values),
-    /// A pointer other than one that is a value (an address in physical memory), by its position in the list of them.
+    /// A logical pointer (an address in physical memory is a value), by its index in the list of pointers.
     Pointer(PointerId),
-    /// A function, by its position in the module.
+    /// A function, by its index in the module.
     Function(u32),
-    /// An imported instruction set, by its position in the module.
+    /// An imported instruction set, by its index in the module.
     Import(u32),
 }
 
-/// Which element of an array of descriptors.
+/// Index into an array of descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Index {
-    /// A constant one.
+    /// A constant index.
     Const(u32),
-    /// A value's.
+    /// A dynamic index.
     Dynamic(Value),
 }
 
@@ -53,7 +53,7 @@ pub enum Index {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PointerId(u32);
 
-/// What a pointer points into.
+/// Storage that a pointer points into.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Storage {
     /// A local variable.
@@ -64,9 +64,9 @@ pub enum Storage {
     Shared,
     /// A buffer of a binding.
     Buffer {
-        /// Which binding.
+        /// The binding.
         resource: ResourceId,
-        /// Which element of it.
+        /// Index in its array.
         index: Index,
         /// Uniform or storage.
         kind: BufferKind,
@@ -75,22 +75,22 @@ pub enum Storage {
     Global(Value),
     /// The push constants.
     PushConstant,
-    /// An input variable, by its position in the interface.
+    /// An input variable, by its index in the interface.
     Input(usize),
-    /// An output variable, by its position in the interface.
+    /// An output variable, by its index in the interface.
     Output(usize),
-    /// An image, sampler, or array of them: an opaque thing to load.
+    /// An image, sampler, or array of them, loaded as an opaque object.
     Resource {
-        /// Which binding.
+        /// The binding.
         resource: ResourceId,
-        /// Which element of it.
+        /// Index in its array.
         index: Index,
     },
     /// A texel of an image, for atomics.
     Texel(Texel),
 }
 
-/// What `OpImageTexelPointer` names.
+/// Result of `OpImageTexelPointer`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Texel {
     /// Image descriptor.
@@ -103,27 +103,27 @@ pub struct Texel {
     pub sample: Option<Value>,
 }
 
-/// A pointer: a place, a byte offset in it, and what is there.
+/// A pointer: its storage, a byte offset in it, and the pointee.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pointer {
-    /// What it points into.
+    /// The storage.
     pub place: Storage,
     /// Pointee type.
     pub ty: TypeId,
-    /// How the pointee is laid out.
+    /// Memory layout of the pointee.
     pub layout: Layout,
     /// Run-time part of the byte offset, b32 (for [`Storage::Global`] b64).
     pub dynamic: Option<Value>,
-    /// What is known to divide the run-time part (and the base address of [`Storage::Global`]).
+    /// Known divisor of the run-time part (and of the base address of [`Storage::Global`]).
     pub dynamic_align: Align,
     /// Constant part of the byte offset.
     pub constant: u32,
-    /// From decorations on the way to the pointee.
+    /// Access flags from decorations along the access chain.
     pub access: Access,
 }
 
 impl Pointer {
-    /// To the start of a place.
+    /// A pointer to the start of a storage.
     pub fn new(place: Storage, ty: TypeId, layout: Layout) -> Self {
         Self {
             place,
@@ -136,13 +136,13 @@ impl Pointer {
         }
     }
 
-    /// Known alignment, `extra` bytes on.
+    /// Known alignment of the pointer plus `extra` bytes.
     pub fn align(&self, extra: u32) -> Align {
         self.dynamic_align.min(Align::of_offset(self.constant.wrapping_add(extra)))
     }
 }
 
-/// A pointer's memory as IR operations take it.
+/// A pointer's memory in the form that IR operations need.
 #[derive(Clone, Copy, Debug)]
 pub enum Memory {
     /// Local variable and byte offset.
@@ -162,27 +162,28 @@ pub enum Memory {
     Global(Value),
 }
 
-/// Bound of [`Cx::work`]: composites are copied and empty functions called without any instruction.
+/// Limit of [`Cx::work`]: copying composites and calling empty functions cost work but no instruction.
 const MAX_WORK: usize = 1 << 24;
 
-/// A translation under way.
+/// An ongoing translation.
 #[derive(Debug)]
 pub struct Cx<'a> {
     /// The module.
     pub module: &'a Parsed<'a>,
     /// Its types.
     pub types: Types,
-    /// Where IR goes.
+    /// Builder to which IR is appended.
     pub b: Builder<'a>,
     /// Its constants.
     pub(super) constants: Constants,
     /// Stage inputs and outputs.
     pub(super) interface: Interface,
-    /// The one block that returns.
+    /// The only block that returns.
     pub(super) exit: BlockId,
-    /// Values read, defined and passed by jumps so far, and calls: work that the number of instructions may not show.
+    /// Values read, defined and passed by jumps so far, and calls: work that the number of instructions may not
+    /// reflect.
     work: usize,
-    /// Position in `defs` plus one, by id.
+    /// Index in `defs` plus one, by id.
     slots: Vec<u32>,
     defs: Vec<Def>,
     pointers: Vec<Pointer>,
@@ -190,14 +191,14 @@ pub struct Cx<'a> {
     pub(super) bindings: BTreeMap<(u32, u32, ResourceKind, Option<u32>), ResourceId>,
     /// By set and binding, whether a variable there is coherent or volatile.
     pub(super) shared_access: BTreeMap<(u32, u32), (bool, bool)>,
-    /// The block that `descriptors` is of.
+    /// The block of `descriptors`.
     descriptor_block: BlockId,
-    /// Descriptors made in it.
+    /// Descriptors loaded in this block.
     descriptors: BTreeMap<(ResourceId, u32, DescriptorPart), Value>,
 }
 
 impl<'a> Cx<'a> {
-    /// An empty translation, at the start of the shader's entry block.
+    /// A new translation, at the start of the shader's entry block.
     pub fn new(module: &'a Parsed<'a>, shader: &'a mut Shader) -> Self {
         let exit = shader.add_block();
         Self {
@@ -218,7 +219,7 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// Counts work, and values to be made, before memory is taken for them.
+    /// Counts work, and values to be made, before memory is allocated for them.
     ///
     /// # Errors
     /// Unsupported: too much in all.
@@ -230,21 +231,21 @@ impl<'a> Cx<'a> {
         Err(Error::unsupported("shader size", format!("over {MAX_WORK} values after inlining")))
     }
 
-    /// What an id stands for.
+    /// The definition of an id.
     ///
     /// # Errors
-    /// Malformed: nothing (yet).
+    /// Malformed: it has none (yet).
     pub fn def(&self, id: u32) -> Result<&Def> {
         self.known(id).ok_or_else(|| Error::malformed(format!("%{id} is not defined here")))
     }
 
-    /// What an id stands for, if it does for anything yet.
+    /// The definition of an id; `None` if it has none yet.
     pub(super) fn known(&self, id: u32) -> Option<&Def> {
         let slot = self.slots.get(id as usize).copied().unwrap_or(0) as usize;
         self.defs.get(slot.checked_sub(1)?)
     }
 
-    /// Says what an id stands for; the last word counts.
+    /// Sets the definition of an id, replacing an earlier one.
     pub fn define(&mut self, id: u32, def: Def) {
         if let Def::Values(values) = &def {
             self.work += values.len();
@@ -259,7 +260,7 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// Makes an id stand for nothing again.
+    /// Removes the definition of an id.
     pub(super) fn forget(&mut self, id: u32) {
         if let Some(slot) = self.slots.get_mut(id as usize) {
             *slot = 0;
@@ -280,7 +281,7 @@ impl<'a> Cx<'a> {
     /// The type of a value (or pointer).
     ///
     /// # Errors
-    /// Malformed: it is none.
+    /// Malformed: it has none.
     pub fn type_id(&self, id: u32) -> Result<TypeId> {
         match self.module.result_types.get(id as usize) {
             Some(&ty) if ty != 0 => self.named_type(ty),
@@ -321,10 +322,10 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// The one leaf of a scalar, image or sampler.
+    /// The only leaf of a scalar, image or sampler.
     ///
     /// # Errors
-    /// Malformed: not one leaf.
+    /// Malformed: not exactly one leaf.
     pub fn value(&mut self, id: u32) -> Result<Value> {
         match self.values(id)?.as_slice() {
             [one] => Ok(*one),
@@ -332,10 +333,10 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// Leaves that must be so many.
+    /// The leaves of a value, which must have `n` of them.
     ///
     /// # Errors
-    /// Malformed: another number.
+    /// Malformed: it has another number.
     pub fn values_n(&mut self, id: u32, n: usize) -> Result<Values> {
         let v = self.values(id)?;
         if v.len() == n { Ok(v) } else { Err(Error::malformed(format!("%{id} has {} components, not {n}", v.len()))) }
@@ -357,10 +358,10 @@ impl<'a> Cx<'a> {
         self.pointers.get(at.0 as usize).ok_or_else(|| Error::bug("pointer out of range"))
     }
 
-    /// The pointer that an id is.
+    /// The pointer of an id.
     ///
     /// # Errors
-    /// Malformed: it is none.
+    /// Malformed: it has none.
     pub fn pointer(&mut self, id: u32) -> Result<Pointer> {
         match self.def(id)? {
             Def::Pointer(p) => self.pointer_at(*p).cloned(),
@@ -371,7 +372,7 @@ impl<'a> Cx<'a> {
                     return Err(Error::malformed(format!("%{id} is not a pointer")));
                 };
                 let address = self.value(id)?;
-                // Nothing but an access's own `Aligned` operand says how an address is aligned.
+                // Only an access's own `Aligned` operand tells how an address is aligned.
                 let mut p = Pointer::new(Storage::Global(address), pointee, Layout::EXPLICIT);
                 p.dynamic_align = Align::A1;
                 Ok(p)
@@ -454,7 +455,7 @@ impl<'a> Cx<'a> {
         self.b.shader.resources.get(resource.index()).map(|r| r.kind)
     }
 
-    /// A pointer's byte offset, `extra` bytes on, b32.
+    /// The byte offset of a pointer plus `extra` bytes, b32.
     pub fn byte_offset(&mut self, p: &Pointer, extra: u32) -> Value {
         let constant = self.b.c32(p.constant.wrapping_add(extra));
         match p.dynamic {
@@ -463,7 +464,7 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// A pointer's 64-bit address, `extra` bytes on; only for [`Storage::Global`].
+    /// The 64-bit address of a pointer plus `extra` bytes; only for [`Storage::Global`].
     pub fn address(&mut self, p: &Pointer, extra: u32) -> Value {
         let Storage::Global(base) = p.place else { return self.b.undef(Type::B64) };
         let base = match p.dynamic {
@@ -480,7 +481,7 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// A pointer's memory as IR operations take it, `extra` bytes on.
+    /// The memory of a pointer plus `extra` bytes, in the form that IR operations need.
     ///
     /// # Errors
     /// Malformed: not in addressable memory.

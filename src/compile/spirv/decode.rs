@@ -1,9 +1,9 @@
-//! SPIR-V words to instructions: one list of them, and one of the operands of all.
+//! SPIR-V words to instructions: one list of instructions, and one of all operands.
 //!
-//! Debug instructions are left out, and every instruction keeps its word offset. The forms that shaders are made of are
-//! decoded here, by the grammar tables of `rspirv` and without a list for each instruction. Whatever is not such a form,
-//! rare or wrong, goes to the parser of `rspirv` one instruction at a time, which also words the errors.
-//! To add an operand: its kind in [`Decoder::operand`]; it is no error if it has none there.
+//! Debug instructions are left out, and every instruction keeps its word offset. Common forms are decoded here, by the
+//! grammar tables of `rspirv` and without an allocation per instruction. Any other form, rare or wrong, is passed to
+//! the parser of `rspirv` one instruction at a time, which also words the errors.
+//! To add an operand: its kind in [`Decoder::operand`]; `rspirv` decodes kinds that are missing there.
 
 use super::instruction::Inst;
 use super::words::{self, HEADER};
@@ -15,21 +15,21 @@ use rspirv::grammar::{INSTRUCTION_TABLE, Instruction, OperandKind, OperandQuanti
 use spirv::{Decoration, ExecutionMode, ImageOperands, LoopControl, MemoryAccess, Op};
 use std::sync::LazyLock;
 
-/// Bound of ids that SPIR-V's universal limits allow.
+/// SPIR-V's universal limit for the id bound.
 const MAX_BOUND: u32 = 0x40_0000;
 
 /// The instructions of a module.
 #[derive(Debug, Default)]
 pub struct Decoded {
-    /// All ids are below.
+    /// Bound: all ids are below.
     pub bound: u32,
-    /// `OpName`: id, and where the instruction stands in `words`.
+    /// `OpName`: id, and the instruction's index in `words`.
     pub names: Vec<(u32, u32)>,
     /// The module.
     pub words: Vec<u32>,
     heads: Vec<Head>,
     operands: Vec<Operand>,
-    /// What is wrong with the words after the last instruction.
+    /// Error in the words after the last instruction.
     pub failed: Option<Error>,
 }
 
@@ -60,10 +60,10 @@ impl Decoded {
     }
 }
 
-/// Decodes a module, up to what cannot be decoded.
+/// Decodes a module, up to the first undecodable instruction.
 ///
 /// # Errors
-/// Malformed: no SPIR-V, or a header that is out of bounds.
+/// Malformed: not SPIR-V, or a header out of bounds.
 pub fn decode(bytes: &[u8]) -> Result<Decoded> {
     let words = words::words(bytes)?;
     let bound = words.get(3).copied().unwrap_or(0);
@@ -103,13 +103,13 @@ static GRAMMAR: LazyLock<Vec<Option<Grammar>>> = LazyLock::new(|| {
     table
 });
 
-/// A scalar type that has no literals.
+/// Width of a scalar type without literals.
 const NO_LITERALS: u8 = u8::MAX;
 
 struct Decoder<'w> {
-    /// The module's.
+    /// The module's header.
     header: &'w [u32],
-    /// By id: bits of the number that it is, or that its values are; 0 if it is not known to be a number.
+    /// By id: bit width of the numeric type, or of the type of the value; 0 if it is not known to be numeric.
     widths: Vec<u8>,
     out: Decoded,
 }
@@ -152,7 +152,7 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// One instruction, of these words after the first.
+    /// Decodes one instruction, from its words after the first.
     fn one(&mut self, opcode: u32, words: &[u32], at: usize) -> Result<()> {
         let first = self.out.operands.len();
         let Some(grammar) = GRAMMAR.get(opcode as usize).copied().flatten() else {
@@ -232,7 +232,7 @@ impl Decoder<'_> {
         Ok(rest.0.is_empty().then_some((ty, id)))
     }
 
-    /// A literal of a number so wide; one word where the type is not known.
+    /// A literal of this width; one word if the type is not known.
     fn number(&mut self, width: u8, rest: &mut Rest<'_>) -> Result<()> {
         let literal = match width {
             NO_LITERALS => return Err(Error::unsupported("scalar type", "of an unknown width")),
@@ -245,7 +245,7 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// One operand with what belongs to it; `None` if it is of no common form.
+    /// One operand with its parameters; `None` if it is not of a common form.
     fn operand(&mut self, kind: OperandKind, rest: &mut Rest<'_>) -> Option<()> {
         use OperandKind as K;
         let word = if kind == K::LiteralString { 0 } else { rest.next()? };
@@ -289,7 +289,7 @@ impl Decoder<'_> {
         Some(())
     }
 
-    /// Any instruction, by the parser of `rspirv`.
+    /// Any instruction, decoded by `rspirv`.
     fn any(&mut self, opcode: u32, words: &[u32]) -> Result<(Op, Results)> {
         let first = (words.len() as u32 + 1) << 16 | opcode;
         let all = self.header.iter().copied().chain([first]).chain(words.iter().copied());
@@ -310,12 +310,12 @@ fn cut_off() -> Error {
     Error::malformed("the literals are cut off")
 }
 
-/// A width, if literals can have it.
+/// The width, if literals can have it; else `NO_LITERALS`.
 fn if_literals(bits: u32, widths: &[u32]) -> u8 {
     if widths.contains(&bits) { bits as u8 } else { NO_LITERALS }
 }
 
-/// The words of an instruction that are not decoded yet.
+/// The words of an instruction that are yet to be decoded.
 struct Rest<'w>(&'w [u32]);
 
 impl Rest<'_> {
@@ -334,7 +334,7 @@ impl Rest<'_> {
     }
 }
 
-/// As many words, as operands of one kind.
+/// Takes `count` words as operands of one kind.
 fn many(count: usize, make: fn(u32) -> Operand, rest: &mut Rest<'_>, out: &mut Vec<Operand>) -> Option<()> {
     (0..count).try_for_each(|_| {
         out.push(make(rest.next()?));
@@ -350,7 +350,7 @@ fn ids(count: usize, rest: &mut Rest<'_>, out: &mut Vec<Operand>) -> Option<()> 
     many(count, Operand::IdRef, rest, out)
 }
 
-/// What follows a decoration.
+/// Operands of a decoration.
 fn decoration(d: Decoration, rest: &mut Rest<'_>, out: &mut Vec<Operand>) -> Option<()> {
     use Decoration as D;
     match d {
@@ -390,7 +390,7 @@ fn decoration(d: Decoration, rest: &mut Rest<'_>, out: &mut Vec<Operand>) -> Opt
     }
 }
 
-/// What follows an execution mode.
+/// Operands of an execution mode.
 fn execution_mode(mode: ExecutionMode, rest: &mut Rest<'_>, out: &mut Vec<Operand>) -> Option<()> {
     use ExecutionMode as M;
     match mode {
@@ -401,7 +401,7 @@ fn execution_mode(mode: ExecutionMode, rest: &mut Rest<'_>, out: &mut Vec<Operan
     }
 }
 
-/// What follows memory operands.
+/// Operands of a memory access mask.
 fn memory_access(mask: MemoryAccess, rest: &mut Rest<'_>, out: &mut Vec<Operand>) -> Option<()> {
     use MemoryAccess as M;
     let known = M::VOLATILE
@@ -420,7 +420,7 @@ fn memory_access(mask: MemoryAccess, rest: &mut Rest<'_>, out: &mut Vec<Operand>
     many(scopes.iter().count(), Operand::IdScope, rest, out)
 }
 
-/// What follows image operands.
+/// Operands of an image operands mask.
 fn image_operands(mask: ImageOperands, rest: &mut Rest<'_>, out: &mut Vec<Operand>) -> Option<()> {
     use ImageOperands as I;
     let one = I::BIAS | I::LOD | I::CONST_OFFSET | I::OFFSET | I::CONST_OFFSETS | I::SAMPLE | I::MIN_LOD;
@@ -430,7 +430,7 @@ fn image_operands(mask: ImageOperands, rest: &mut Rest<'_>, out: &mut Vec<Operan
     ids((mask & one).iter().count() + if mask.contains(I::GRAD) { 2 } else { 0 }, rest, out)
 }
 
-/// An enumerant that the decoder does not know belongs to an extension; everything else is broken.
+/// An unknown enumerant belongs to an extension; any other error is malformed input.
 fn operand_error(e: &DecodeError) -> Error {
     let text = format!("{e:?}");
     match text.split_once("Unknown(") {
@@ -442,7 +442,7 @@ fn operand_error(e: &DecodeError) -> Error {
     }
 }
 
-/// Instructions that say nothing about the code.
+/// Instructions without an effect on code.
 fn is_debug(opcode: u32) -> bool {
     const DEBUG: [Op; 12] = [
         Op::Nop,

@@ -1,8 +1,8 @@
-//! Dot products: `OpSDot`, `OpUDot`, `OpSUDot` and their saturating accumulating forms, and of halves with a wider sum.
+//! Dot products: `OpSDot`, `OpUDot`, `OpSUDot` and their saturating accumulating forms, and f16 ones with a wider sum.
 //!
-//! Operands are vectors, or four bytes packed in 32 bits. Four bytes of one signedness are one operation; everything else
-//! is taken apart, extended to the result's width and summed. Only the last sum, with the accumulator, saturates:
-//! SPIR-V leaves an overflow before that undefined. Dot products of halves come as a stand-in, see `beyond`.
+//! Operands are vectors, or four bytes packed in 32 bits. Four bytes of one signedness are one operation; everything
+//! else is split, extended to the result's width and summed. Only the last sum, with the accumulator, saturates: SPIR-V
+//! leaves an overflow before that undefined. Dot products of f16 are decoded as a stand-in, see `beyond`.
 
 use super::cx::{Cx, Inst, Values};
 use super::float::FloatOps;
@@ -11,14 +11,14 @@ use crate::error::Result;
 use crate::ir::{AluOp, Builder, Type, Value};
 use spirv::Op;
 
-/// Which operands are signed.
+/// Signedness of the operands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Signs {
     left: bool,
     right: bool,
 }
 
-/// Translates a dot product; false: not one.
+/// Translates a dot product; false if it is not one.
 ///
 /// # Errors
 /// Malformed operands.
@@ -56,7 +56,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
     Ok(true)
 }
 
-/// The sum of products of halves, in 32 bits from `start` on, in the width of that.
+/// The sum of products of f16 values, starting at `start`, computed in 32 bits and rounded to `start`'s width.
 fn mixed(b: &mut Builder<'_>, x: &[Value], y: &[Value], start: Value) -> Value {
     b.wide(start, |b, start| {
         x.iter().zip(y).fold(start, |sum, (&x, &y)| {
@@ -118,7 +118,7 @@ fn resize(b: &mut Builder<'_>, signed: bool, x: Value, ty: Type) -> Value {
     b.convert(op, x, ty)
 }
 
-/// Four bytes as a word; a word as itself.
+/// Four bytes packed into a word; a word is returned as it is.
 fn pack(b: &mut Builder<'_>, x: &[Value]) -> Value {
     let bytes = b.compose(x);
     b.bitcast(bytes, Type::B32)
@@ -140,7 +140,7 @@ mod tests {
     use super::super::evaluate::run;
     use super::*;
 
-    /// (−1, 2, −3, 100) · (5, −6, 7, 200) with the signs told, packed and as vectors, into 32 and 64 bits.
+    /// (−1, 2, −3, 100) · (5, −6, 7, 200) with these signs, packed and as vectors, into 32 and 64 bits.
     #[test]
     fn every_form_gives_the_same_sum() {
         let (x, y) = ([0xffu64, 2, 0xfd, 100], [5u64, 0xfa, 7, 200]);
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn halves_sum_up_wider() {
-        // 2048 · 1 + 1 · 1, which halves cannot hold.
+        // 2048 · 1 + 1 · 1, which f16 cannot hold.
         let halves = [0x6800, 0x3c00, 0x3c00, 0x3c00].map(|h| (Type::B16, h));
         let args = [&halves[..], &[(Type::B32, u64::from(0.5f32.to_bits()))]].concat();
         let got = run(&args, |b, a| vec![mixed(b, &a[..2], &a[2..4], a[4])]);

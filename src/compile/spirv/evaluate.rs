@@ -1,17 +1,17 @@
 //! Evaluates straight-line IR on numbers, for tests of library code: one block, scalars and small vectors, no memory.
 //!
-//! Arithmetic is the interpreter's, which is exact to the last digit: a test sees the error of a formula and its steps, not
-//! of an instruction.
+//! Arithmetic is the interpreter's, which is exact to the last digit: a test sees the error of a formula and its steps,
+//! not that of an instruction.
 
 use crate::ir::number::{float, integer};
 use crate::ir::{AluOp, Bits, Builder, Op, Shader, Type, Value};
 use crate::target::Stage;
 
-/// Builds a block from constants of these types and bits, evaluates it, and gives the bits of its results.
+/// Builds a block from constants of these types and bits, evaluates it, and returns the bits of its results.
 pub fn run<V: AsRef<[Value]>>(args: &[(Type, u64)], f: impl FnOnce(&mut Builder<'_>, &[Value]) -> V) -> Vec<u64> {
     let mut shader = Shader::new("test", Stage::Compute);
     let mut b = Builder::new(&mut shader, Shader::ENTRY);
-    // Parameters, not constants: nothing may be folded on the way.
+    // Parameters, not constants, which could be folded.
     let params: Vec<Value> = args.iter().map(|&(ty, _)| b.shader.add_param(Shader::ENTRY, ty)).collect();
     let results = f(&mut b, &params);
     let mut bits: Vec<Vec<u64>> = vec![Vec::new(); shader.values.len()];
@@ -38,7 +38,7 @@ pub fn run<V: AsRef<[Value]>>(args: &[(Type, u64)], f: impl FnOnce(&mut Builder<
     results.as_ref().iter().map(|r| bits[r.index()][0]).collect()
 }
 
-/// [`run`] on floats of 32 bits.
+/// [`run`] on f32 values.
 pub fn run_f32<V: AsRef<[Value]>>(args: &[f32], f: impl FnOnce(&mut Builder<'_>, &[Value]) -> V) -> Vec<f32> {
     let args: Vec<(Type, u64)> = args.iter().map(|x| (Type::B32, u64::from(x.to_bits()))).collect();
     run(&args, f).into_iter().map(|bits| f32::from_bits(bits as u32)).collect()

@@ -1,11 +1,11 @@
-//! What can only be said of the whole shader: which blocks are reachable, which bindings are written.
+//! Steps that need the whole shader: unreachable blocks are dropped, unwritten bindings found.
 //!
-//! Blocks that a reachable header declares stay, empty and never reached, so that the structure stays whole.
+//! Blocks that a reachable header declares stay, empty and unreachable, to keep the structure complete.
 
 use crate::ir::{BlockId, ImageOp, Merge, Op, PerBlock, Shader, Terminator, ValueDef};
 use smallvec::{SmallVec, smallvec};
 
-/// Drops unreachable blocks; `exit` stays in any case.
+/// Drops unreachable blocks except `exit`.
 pub fn drop_unreachable(shader: &mut Shader, exit: BlockId) {
     let count = shader.blocks.len();
     let mut reached: PerBlock<bool> = smallvec![false; count];
@@ -67,7 +67,7 @@ pub fn drop_unreachable(shader: &mut Shader, exit: BlockId) {
     }
 }
 
-/// Takes back `written` of bindings that no store or atomic names.
+/// Clears `written` of bindings that no store or atomic uses.
 pub fn note_written(shader: &mut Shader) {
     let mut written: SmallVec<[bool; 16]> = smallvec![false; shader.resources.len()];
     for &id in shader.blocks.iter().flat_map(|b| &b.insts) {
@@ -82,7 +82,7 @@ pub fn note_written(shader: &mut Shader) {
         }
         match inst.args.first().and_then(|d| shader.def(*d)).map(|d| &d.op) {
             Some(Op::Descriptor { resource, .. }) => written[resource.index()] = true,
-            // Chosen at run time: it can be any.
+            // Selected at run time: it can be any.
             _ => return,
         }
     }

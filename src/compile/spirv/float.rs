@@ -1,7 +1,7 @@
 //! Short names for the float arithmetic that library code is written in.
 //!
-//! Every method is one operation of [`AluOp`] in the width of its operands; constants take the width of a value they
-//! meet. Nothing here decides anything; formulas live in `glsl`.
+//! Every method is one [`AluOp`] in the width of its operands; constants take the width of the other operand. Formulas
+//! are in `glsl`.
 
 use crate::ir::{AluOp, Builder, Type, Value};
 
@@ -17,7 +17,7 @@ pub trait FloatOps {
     fn fdiv(&mut self, x: Value, y: Value) -> Value;
     /// x * y + z, rounded once.
     fn ffma(&mut self, x: Value, y: Value, z: Value) -> Value;
-    /// One operand in, the same type out.
+    /// A unary operation whose result has the operand's type.
     fn f1(&mut self, op: AluOp, x: Value) -> Value;
     /// The constant `k` in the width of `like`.
     fn fk(&mut self, like: Value, k: f64) -> Value;

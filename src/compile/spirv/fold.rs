@@ -1,6 +1,6 @@
 //! Folds `OpSpecConstantOp`: integer, logical and composite operations on the bits of constants.
 //!
-//! To add an operation: one line in [`scalar`], or for what moves leaves about, in [`Cx::fold`].
+//! To add an operation: a line in [`scalar`]; if it only moves leaves, an arm of [`Cx::fold`].
 
 use super::constants::{Constant, Leaves};
 use super::cx::Cx;
@@ -12,7 +12,7 @@ use crate::ir::Bits;
 use spirv::Op;
 
 impl Cx<'_> {
-    /// The constant that an operation on constants gives.
+    /// The constant that results from an operation on constants.
     pub(super) fn fold(&mut self, inst: &Inst<'_>, ty: TypeId) -> Result<Constant> {
         let mut parts = Vec::new();
         let bits = match inst.op() {
@@ -41,7 +41,7 @@ impl Cx<'_> {
                     .map(|n| Ok(both.get(inst.literal(n)? as usize).copied().unwrap_or(0)))
                     .collect::<Result<_>>()?
             }
-            // Asked before operands are read, so that an operation is refused by its name whatever they are.
+            // Checked before operands are read, so that an operation is refused by name whatever they are.
             op if !folds(op) => return Err(inst.not_translated()),
             _ => {
                 let operands =
@@ -64,7 +64,7 @@ impl Cx<'_> {
         Ok(Constant { ty, leaves: Leaves::Bits(bits.into()), spec: None, parts })
     }
 
-    /// First leaf and number of leaves of the part that literal indices from operand `first` on name.
+    /// First leaf and number of leaves of the part selected by the literal indices from operand `first` on.
     pub(super) fn leaf_range(&self, inst: &Inst<'_>, mut ty: TypeId, first: usize) -> Result<(usize, usize)> {
         let mut at = 0usize;
         for n in first..inst.len() {

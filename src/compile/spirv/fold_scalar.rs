@@ -1,9 +1,9 @@
-//! The operations that constants have, on one component: `OpSpecConstantOp` allows these (SPIR-V, 3.49.7).
+//! Constant operations on one component: `OpSpecConstantOp` allows these (SPIR-V, 3.49.7).
 
 use crate::ir::Bits;
 use spirv::Op;
 
-/// Whether constants have an operation.
+/// Whether an operation can be folded.
 pub(super) fn folds(op: Op) -> bool {
     let moves = matches!(op, Op::CompositeExtract | Op::CompositeInsert | Op::VectorShuffle);
     moves || scalar(op, &[(1, Bits::B32); 3], Bits::B32).is_some()
@@ -15,7 +15,7 @@ fn signed(bits: u64, width: Bits) -> i64 {
     ((bits << unused) as i64) >> unused
 }
 
-/// One component; `None` for operations that constants do not have.
+/// The result for one component; `None` for operations that cannot be folded.
 pub(super) fn scalar(op: Op, args: &[(u64, Bits)], to: Bits) -> Option<u64> {
     let (a, width) = *args.first()?;
     let b = args.get(1).map_or(0, |b| b.0);

@@ -1,8 +1,8 @@
 //! Functions: the entry point's body, and every call inlined in place.
 //!
-//! A call's callee is translated into the caller's current block; its ids are forgotten before each call, since they stand
-//! for new values each time. Returns go to a continuation block that takes the result as parameters; a function that
-//! returns at one place needs none.
+//! A call's callee is translated into the caller's current block; its ids are forgotten before each call, since they
+//! have new values each time. Returns go to a continuation block that takes the result as parameters; a function with
+//! only one return needs none.
 
 use super::cfg::{self, Cfg, Header};
 use super::cx::{Cx, Def, Inst, Pointer, Storage, Ty, Values};
@@ -18,21 +18,21 @@ use smallvec::{SmallVec, smallvec};
 use spirv::Op;
 use std::rc::Rc;
 
-/// Instructions beyond which inlining stops.
+/// Limit of instructions, at which inlining stops.
 const MAX_INSTS: usize = 1 << 18;
 
-/// Constructs in constructs beyond which a shader is refused: what SPIR-V's universal limits ask of an implementation. LLVM
-/// walks nested loops by recursion, and some of its passes take the square of their depth.
+/// Limit of nested constructs: the minimum that SPIR-V's universal limits require of an implementation. LLVM walks
+/// nested loops by recursion, and some of its passes take time in the square of their depth.
 const MAX_NESTING: u32 = 1023;
 
-/// Where a function's returns go.
+/// Destination of a function's returns.
 #[derive(Debug)]
 pub(super) enum Return {
-    /// To the shader's exit.
+    /// The shader's exit.
     Exit,
-    /// Its one return ends in this place, with these values, once it has been translated.
+    /// Its only return ends in this block, with this result, once it has been translated.
     Here(Option<(BlockId, Returned)>),
-    /// To a continuation, with the result as its parameters.
+    /// A continuation, with the result as its parameters.
     Join(BlockId, LeafTypes),
 }
 
@@ -48,18 +48,18 @@ pub(super) struct Frame<'m> {
     pub function: u32,
     pub cfg: Rc<Cfg>,
     pub blocks: &'m [Block<'m>],
-    /// The IR block that each block starts with; those not reachable have one only if a header declares them.
+    /// The first IR block of each block; an unreachable one has it only if a header declares it.
     pub starts: PerBlock<Option<BlockId>>,
-    /// How many values a block's phis take: the first parameters of its IR block.
+    /// Number of values for a block's phis: the first parameters of its IR block.
     pub params: PerBlock<u32>,
     pub ret: Return,
     /// The block being translated.
     pub current: usize,
-    /// Constructs around it, those around the calls included.
+    /// Constructs around it, including those around the calls.
     pub nesting: u32,
 }
 
-/// Control flow of functions, made when first called.
+/// Control flow of functions, made on first use.
 #[derive(Debug, Default)]
 struct Cfgs(Vec<Option<Rc<Cfg>>>);
 
@@ -83,7 +83,7 @@ impl Cfgs {
 /// Translates the entry point's function and ends its paths at the exit block.
 ///
 /// # Errors
-/// Whatever its instructions give.
+/// Any error of its instructions.
 pub(super) fn entry(cx: &mut Cx<'_>, usage: &Usage, id: u32) -> Result<()> {
     let Def::Function(n) = *cx.def(id)? else { return Err(Error::malformed(format!("%{id} is not a function"))) };
     let mut session = Session { usage, cfgs: Cfgs::default(), owners: owners(cx.module) };
@@ -91,11 +91,11 @@ pub(super) fn entry(cx: &mut Cx<'_>, usage: &Usage, id: u32) -> Result<()> {
     Ok(())
 }
 
-/// What all functions of a translation share besides the context.
+/// State that all functions of a translation share, besides the context.
 struct Session<'s> {
     usage: &'s Usage,
     cfgs: Cfgs,
-    /// Function and block that make each id, by id.
+    /// Function and block that define each id, by id.
     owners: Vec<Option<(u32, u32)>>,
 }
 
@@ -116,7 +116,7 @@ fn owners(module: &Parsed<'_>) -> Vec<Option<(u32, u32)>> {
 }
 
 impl Session<'_> {
-    /// A value must be made on every path to its use in the current block (for a phi: in the predecessor).
+    /// A value must be defined on every path to its use in the current block (for a phi: in the predecessor).
     fn check_use(&self, frame: &Frame<'_>, id: u32) -> Result<()> {
         match self.owners.get(id as usize).copied().flatten() {
             None => Ok(()),
@@ -202,7 +202,7 @@ fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &Inst<'_>, nesting: u32)
     Ok(())
 }
 
-/// What an argument stands for in the callee: a copy of the caller's definition.
+/// Definition of an argument in the callee: a copy of the caller's.
 fn argument(cx: &mut Cx<'_>, id: u32) -> Result<Def> {
     match cx.def(id)? {
         def @ (Def::Values(_) | Def::Pointer(_) | Def::Constant(_)) => Ok(def.clone()),
@@ -210,7 +210,7 @@ fn argument(cx: &mut Cx<'_>, id: u32) -> Result<Def> {
     }
 }
 
-/// Translates a function's body from the current block on, with so many constructs around it.
+/// Translates a function's body from the current block on, nested in `outer` constructs.
 fn translate(cx: &mut Cx<'_>, session: &mut Session<'_>, n: u32, ret: Return, outer: u32) -> Result<Return> {
     let Some(f) = cx.module.functions.get(n as usize) else { return Err(Error::bug("function out of range")) };
     if f.blocks.is_empty() {
@@ -242,8 +242,8 @@ fn translate(cx: &mut Cx<'_>, session: &mut Session<'_>, n: u32, ret: Return, ou
         for at in block.insts {
             let before = cx.b.shader.insts.len();
             one(cx, session, &mut frame, at)?;
-            // Translations check what they choose by; that all other operands have types that fit is seen here, once for all.
-            // What a call made has been checked one by one.
+            // Translators check only the operands they branch on; the types of all others are checked here, in one
+            // place. An inlined call was checked inside already.
             if at.op() != Op::FunctionCall {
                 check_types(&*cx.b.shader, before).map_err(|why| at.malformed(why))?;
             }
@@ -256,7 +256,7 @@ fn translate(cx: &mut Cx<'_>, session: &mut Session<'_>, n: u32, ret: Return, ou
     Ok(frame.ret)
 }
 
-/// Makes the IR blocks and the parameters that phis become.
+/// Makes the IR blocks, with parameters for phis.
 fn prepare(cx: &mut Cx<'_>, frame: &mut Frame<'_>) -> Result<()> {
     let cfg = Rc::clone(&frame.cfg);
     let first = cx.b.block();
@@ -272,7 +272,7 @@ fn prepare(cx: &mut Cx<'_>, frame: &mut Frame<'_>) -> Result<()> {
     for (n, block) in frame.blocks.iter().enumerate() {
         let Some(Some(start)) = frame.starts.get(n).copied() else { continue };
         if !cfg.reachable.get(n).copied().unwrap_or(false) {
-            // Only kept because a header names it.
+            // Kept only because a header names it.
             cx.b.shader.block_mut(start).term = Some(Terminator::Unreachable);
             continue;
         }
@@ -352,7 +352,7 @@ fn variable(cx: &mut Cx<'_>, session: &Session<'_>, at: &Inst<'_>) -> Result<()>
 }
 
 impl Return {
-    /// Ends the current block by a return.
+    /// Ends the current block with a return.
     pub(super) fn emit(&mut self, cx: &mut Cx<'_>, at: &Inst<'_>) -> Result<()> {
         let value = match at.op() {
             Op::ReturnValue => Some(at.id(0)?),

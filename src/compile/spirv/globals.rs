@@ -1,7 +1,7 @@
-//! Declares what stands outside of functions: types, constants, and the variables that the entry point uses.
+//! Declares everything outside functions: types, constants, and the variables that the entry point uses.
 //!
-//! One walk in file order, since array lengths are constants and constants have types. A variable becomes a pointer: to a
-//! binding, an input or output, workgroup memory, push constants, or a local.
+//! One walk in file order, since array lengths are constants and constants have types. A variable becomes a pointer: to
+//! a binding, an input or output, workgroup memory, push constants, or a local.
 
 use super::constants::Leaves;
 use super::cx::{Cx, Def, Index, Pointer, Storage};
@@ -14,10 +14,10 @@ use rspirv::dr::Operand;
 use spirv::{Decoration, Op, StorageClass};
 use std::collections::BTreeSet;
 
-/// Bytes of one local variable beyond which a shader is refused.
+/// Limit of bytes of one local variable; a shader above it is refused.
 const MAX_LOCAL: u32 = 1 << 20;
 
-/// Declares all globals; variables only where `usage` says that they are used.
+/// Declares all globals; variables only if `usage` contains them.
 ///
 /// # Errors
 /// Malformed or unsupported declarations.
@@ -53,7 +53,7 @@ pub fn declare(cx: &mut Cx<'_>, usage: &Usage) -> Result<()> {
     doubt_read_only(cx, &variables)
 }
 
-/// Notes how a binding's variable, used or not, says that it is accessed.
+/// Records the access decorations of a binding's variable, used or not.
 fn note_access(cx: &mut Cx<'_>, id: u32) {
     let number = |d| cx.module.decoration(id, d);
     if let (Some(set), Some(binding)) = (number(Decoration::DescriptorSet), number(Decoration::Binding)) {
@@ -64,19 +64,19 @@ fn note_access(cx: &mut Cx<'_>, id: u32) {
     }
 }
 
-/// Takes back `read_only` of storage buffers where the shader may write the same memory by another name.
+/// Clears `read_only` of storage buffers if the shader may write the same memory through another variable.
 ///
-/// `NonWritable` says that nothing is written through this variable. Whether a load may be moved over a store through
-/// another is a matter of aliasing: by SPIR-V 2.18.2, under the memory models of Vulkan, two variables may be taken for
-/// different memory unless both are `Aliased`, and `Restrict` adds nothing. But compilers mark buffers of GLSL's `readonly`
-/// alike, whether another binding aliases them or not, and programs that work in place rely on it. And two variables of one
-/// binding are the same descriptors, whatever they are decorated with. So this is what is taken for never written
-/// (`Access::read_only`, which allows the scalar cache and loads that no store holds up):
+/// `NonWritable` says that nothing is written through this variable. Whether a load may move across a store through
+/// another is a matter of aliasing: by SPIR-V 2.18.2, under the memory models of Vulkan, two variables may be assumed
+/// not to alias unless both are `Aliased`, and `Restrict` adds nothing. But compilers mark buffers of GLSL's `readonly`
+/// alike, whether another binding aliases them or not, and programs that work in place rely on it. And two variables of
+/// one binding are the same descriptors, whatever their decorations. So this counts as never written
+/// (`Access::read_only`, which allows the scalar cache and moving loads across stores):
 ///
 /// | variable | never written |
 /// | --- | --- |
 /// | `Aliased`, `Coherent`, `Volatile` | not known |
-/// | uniform block | yes: no variable can write it, and what can is not `Aliased` |
+/// | uniform block | yes: it is read-only, and a writable alias would require it to be `Aliased` |
 /// | `NonWritable`, and another variable of its binding is written | not known |
 /// | `NonWritable`, `Restrict` | yes |
 /// | `NonWritable` | where the shader writes no buffer at all, and has no addresses of buffers |
@@ -232,7 +232,7 @@ fn members(cx: &Cx<'_>, inst: &Inst<'_>, id: u32) -> Result<Vec<Member>> {
     Ok(members)
 }
 
-/// The pointer that a global variable is.
+/// The pointer of a global variable.
 fn variable(cx: &mut Cx<'_>, inst: &Inst<'_>, usage: &Usage) -> Result<Pointer> {
     let id = inst.result()?;
     let Ty::Pointer { class, pointee, .. } = *cx.types.get(cx.result_type(inst)?) else {
@@ -281,7 +281,8 @@ fn initialize(cx: &mut Cx<'_>, inst: &Inst<'_>, pointer: &Pointer) -> Result<()>
     }
 }
 
-/// Workgroup variables follow one another at multiples of 16 bytes; explicitly laid out blocks all start at 0.
+/// Workgroup variables are placed one after the other at multiples of 16 bytes; explicitly laid out blocks all start at
+/// 0.
 fn shared(cx: &mut Cx<'_>, inst: &Inst<'_>, pointee: TypeId) -> Result<Pointer> {
     if inst.len() > 1 {
         return Err(Error::unsupported("initializer of workgroup memory", ""));
@@ -301,7 +302,7 @@ fn shared(cx: &mut Cx<'_>, inst: &Inst<'_>, pointee: TypeId) -> Result<Pointer> 
     Ok(pointer)
 }
 
-/// Number of descriptors (`None`: run-time) and the type of one.
+/// Number of descriptors (`None`: run-time array) and the type of one.
 fn descriptors(cx: &Cx<'_>, mut ty: TypeId) -> (Option<u32>, TypeId) {
     let mut count = Some(1u32);
     loop {
@@ -387,7 +388,7 @@ fn opaque(cx: &mut Cx<'_>, id: u32, pointee: TypeId) -> Result<Pointer> {
 }
 
 impl Cx<'_> {
-    /// A new local variable for values of a type, named as an id.
+    /// A new local variable for values of a type, with the id's name.
     pub(super) fn new_local(&mut self, id: u32, ty: TypeId) -> Result<LocalId> {
         let bytes = self.types.size(ty, Layout::PACKED);
         if bytes == 0 || bytes > MAX_LOCAL {

@@ -1,4 +1,4 @@
-//! Sends each instruction to the module that translates it.
+//! Dispatches each instruction to the module that translates it.
 
 use super::cx::{Cx, Inst};
 use super::{access, arith, atomic, composite, convert, dot, glsl, image, matrix, memory, subgroup, sync};
@@ -11,7 +11,7 @@ use spirv::{Decoration, FPFastMathMode, Op};
 /// # Errors
 /// Malformed operands; unsupported opcodes, by name.
 pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
-    /// Does an instruction if it is its own, and says whether it was.
+    /// Translates an instruction if it belongs to the module; returns whether it does.
     type Module = fn(&mut Cx<'_>, &Inst<'_>) -> Result<bool>;
     const MODULES: [Module; 12] = [
         access::translate,

@@ -1,10 +1,10 @@
-//! One instruction of a module, decoded, with where it stands: what every message names.
+//! One decoded instruction of a module, with its location for messages.
 
 use crate::error::{Error, Result};
 use rspirv::dr::Operand;
 use spirv::Op;
 
-/// A decoded instruction and where it stands in the file.
+/// A decoded instruction and its location in the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Inst<'m> {
     /// Opcode.
@@ -62,7 +62,7 @@ impl<'m> Inst<'m> {
         }
     }
 
-    /// Operand `n` as an id, if there are so many.
+    /// Operand `n` as an id; `None` if it is absent.
     ///
     /// # Errors
     /// Malformed: present, but not an id.
@@ -70,7 +70,7 @@ impl<'m> Inst<'m> {
         if n < self.len() { self.id(n).map(Some) } else { Ok(None) }
     }
 
-    /// All operands from `n` on as ids; malformed where one is none.
+    /// All operands from `n` on as ids; malformed if one is not.
     pub fn ids_from(&self, n: usize) -> impl Iterator<Item = Result<u32>> {
         (n..self.len()).map(|i| self.id(i))
     }
@@ -86,7 +86,7 @@ impl<'m> Inst<'m> {
         }
     }
 
-    /// Operand `n` as it was decoded.
+    /// Operand `n` as decoded.
     ///
     /// # Errors
     /// Malformed: absent.
@@ -104,12 +104,12 @@ impl<'m> Inst<'m> {
         Error::unsupported(format!("Op{:?}", self.op()), detail).at(self.place())
     }
 
-    /// An instruction that nothing here translates, whatever its operands are.
+    /// The error for an instruction that is not translated, whatever its operands.
     pub fn not_translated(&self) -> Error {
         self.unsupported(super::NOT_TRANSLATED)
     }
 
-    /// For error trails.
+    /// Location for error trails.
     pub fn place(&self) -> String {
         format!("word {} (Op{:?})", self.word, self.op())
     }

@@ -1,6 +1,6 @@
 //! Stage inputs and outputs: every leaf of a variable is one component of a location or of a built-in.
 //!
-//! Inputs are read where they are loaded; one that is indexed at run time is first copied to a local, in the entry block.
+//! Inputs are read where they are loaded; a dynamically indexed one is first copied to a local, in the entry block.
 //! Outputs live in locals; the exit block copies the components that some store may reach to their slots.
 
 use super::builtins::{self, Source};
@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Interface {
     inputs: Vec<Input>,
     outputs: Vec<Output>,
-    /// Whether the inputs of a location are of 64 bits.
+    /// By location, whether its inputs have 64 bits.
     wide: BTreeMap<u32, bool>,
 }
 
@@ -30,18 +30,18 @@ pub struct Interface {
 struct Input {
     ty: TypeId,
     leaves: Vec<(Leaf, Source)>,
-    /// Copy for indexing at run time.
+    /// Copy for dynamic indexing.
     local: Option<LocalId>,
 }
 
 impl Interface {
-    /// An attribute has one format, so that inputs of one location are either all of 64 bits or none of them. OpenGL counts
-    /// one location for a `dvec4`, Vulkan two.
+    /// An attribute has one format, so inputs of one location either all have 64 bits or none has. OpenGL counts one
+    /// location for a `dvec4`, Vulkan two.
     fn check_widths(&mut self, added: &[(Leaf, Source)]) -> Result<()> {
         for (leaf, source) in added {
             let Source::Location { location, component, .. } = source else { continue };
             let is_wide = leaf.ty.bits() == Bits::B64;
-            // The third and fourth channel of 64 bits are in the next location.
+            // The third and fourth 64-bit channels are in the next location.
             let taken = location.saturating_add(u32::from(is_wide && *component >= 2));
             if *self.wide.entry(taken).or_insert(is_wide) != is_wide {
                 let why = format!("location {taken} is an input of 64 bits and another of fewer");
@@ -57,7 +57,7 @@ impl Interface {
 struct Output {
     local: LocalId,
     leaves: Vec<OutputLeaf>,
-    /// A store at an offset of run time was seen.
+    /// There is a store at a dynamic offset.
     all_written: bool,
 }
 
@@ -70,7 +70,7 @@ struct OutputLeaf {
     written: bool,
 }
 
-/// Decorations that a member takes over from its variable and may overrule.
+/// Decorations that a member inherits from its variable and may override.
 #[derive(Clone, Copy, Debug)]
 struct Decor {
     location: Option<u32>,
@@ -116,10 +116,10 @@ impl Decor {
     }
 }
 
-/// A leaf of an interface variable: its type, where it is, and how it is decorated.
+/// A leaf of an interface variable: its type, location and decorations.
 struct Component {
     ty: TypeId,
-    /// Location, or within a built-in the component.
+    /// Location, or the component of a built-in.
     location: u32,
     component: u32,
     vertex: u8,
@@ -143,15 +143,15 @@ fn struct_id(cx: &Cx<'_>, variable: u32) -> Option<u32> {
     None
 }
 
-/// How 64-bit components are counted: by channels of the attribute at their location, as vertices are fetched, or by the
-/// dwords they take in one location after the other, as parameters are exported.
+/// Counting of 64-bit components: by channels of the attribute at their location, as vertices are fetched, or by the
+/// dwords that they occupy in consecutive locations, as parameters are exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wide {
     Channels,
     Dwords,
 }
 
-/// Takes a variable apart into components, in leaf order.
+/// Splits a variable into components, in leaf order.
 fn components(cx: &Cx<'_>, id: u32, ty: TypeId, wide: Wide) -> Result<Components> {
     let decor = Decor::of(cx, id, None, None);
     let block = struct_id(cx, id);
@@ -169,12 +169,12 @@ fn components(cx: &Cx<'_>, id: u32, ty: TypeId, wide: Wide) -> Result<Components
     Ok(walk.out)
 }
 
-/// A way through a variable's type.
+/// A walk through a variable's type.
 struct Walk<'a, 'b> {
     cx: &'a Cx<'b>,
     wide: Wide,
     vertex: u8,
-    /// Next location, or within a built-in the next component.
+    /// Next location, or the next component of a built-in.
     location: u32,
     out: Components,
 }
@@ -222,10 +222,10 @@ impl Walk<'_, '_> {
         let dwords = if wide { 2 } else { 1 };
         for i in 0..count {
             let (location, component) = match self.wide {
-                // The elements of an array of a built-in are further components of it.
+                // The elements of an array built-in are its further components.
                 _ if decor.builtin.is_some() => (self.location, self.location + i),
                 Wide::Channels => (self.location, decor.component / dwords + i),
-                // Of 32 bits, all are in one location.
+                // 32-bit components are all in one location.
                 Wide::Dwords if !wide => (self.location, decor.component + i),
                 Wide::Dwords => {
                     let dword = decor.component + 2 * i;
@@ -248,7 +248,7 @@ fn kind(cx: &Cx<'_>, ty: TypeId) -> NumericKind {
 }
 
 impl Cx<'_> {
-    /// Declares an input variable; its position in the interface.
+    /// Declares an input variable; returns its index in the interface.
     pub(super) fn declare_input(&mut self, id: u32, ty: TypeId) -> Result<usize> {
         let at = self.types.walk(ty, Layout::PACKED)?;
         self.spend(at.len())?;
@@ -258,7 +258,7 @@ impl Cx<'_> {
         for (leaf, c) in at.into_iter().zip(components(self, id, ty, wide)?) {
             let source = match c.decor.builtin {
                 Some(b) => builtins::input(stage, b, c.component).at(place(&c.decor)),
-                // SPIR-V and Vulkan allow the variable, but no interface of Vulkan feeds it.
+                // SPIR-V and Vulkan allow the variable, but no Vulkan interface supplies it.
                 None if stage == Stage::Compute => {
                     let detail = format!("location {}: only built-ins have a value", c.location);
                     return Err(Error::unsupported("compute shader input without a built-in", detail));
@@ -281,7 +281,7 @@ impl Cx<'_> {
         Ok(self.interface.inputs.len() - 1)
     }
 
-    /// Declares an output variable; its position in the interface.
+    /// Declares an output variable; returns its index in the interface.
     pub(super) fn declare_output(&mut self, id: u32, ty: TypeId) -> Result<usize> {
         let at = self.types.walk(ty, Layout::PACKED)?;
         self.spend(at.len())?;
@@ -306,12 +306,12 @@ impl Cx<'_> {
         Ok(self.interface.outputs.len() - 1)
     }
 
-    /// The local that an output lives in.
+    /// The local that holds an output.
     pub(super) fn output_local(&self, output: usize) -> LocalId {
         self.interface.outputs.get(output).map_or(LocalId(0), |o| o.local)
     }
 
-    /// Notes which components a store to an output reaches.
+    /// Records which components a store to an output reaches.
     pub(super) fn note_output(&mut self, output: usize, pointer: &Pointer) {
         let size = self.types.size(pointer.ty, pointer.layout);
         let range = pointer.constant..pointer.constant.saturating_add(size);
@@ -321,7 +321,7 @@ impl Cx<'_> {
             o.leaves.iter_mut().for_each(|leaf| leaf.written = true);
             return;
         }
-        // Leaves stand in the order of their offsets.
+        // Leaves are sorted by offset.
         let first = o.leaves.partition_point(|leaf| leaf.at.offset < range.start);
         let reached = o.leaves.iter_mut().skip(first).take_while(|leaf| range.contains(&leaf.at.offset));
         reached.for_each(|leaf| leaf.written = true);
@@ -330,7 +330,7 @@ impl Cx<'_> {
     /// Fills the exit block.
     ///
     /// # Errors
-    /// Malformed: two outputs at one place.
+    /// Malformed: two outputs in one slot.
     pub(super) fn store_outputs(&mut self) -> Result<()> {
         let outputs = std::mem::take(&mut self.interface.outputs);
         let mut taken = BTreeSet::new();
@@ -341,7 +341,7 @@ impl Cx<'_> {
                     return Err(Error::malformed(format!("two outputs at {:?}", leaf.slot)));
                 }
                 let offset = self.b.c32(leaf.at.offset);
-                // Truth values stand as 32 bits, and no built-in output is one.
+                // Booleans are stored as 32 bits, and no built-in output is one.
                 let ty = if leaf.at.ty == Type::B1 { Type::B32 } else { leaf.at.ty };
                 let align = Align::of_offset(leaf.at.offset).min(Align::A4);
                 let v = self.b.value(Op::LocalLoad { local: o.local, align }, &[offset], ty);
@@ -351,7 +351,7 @@ impl Cx<'_> {
         Ok(())
     }
 
-    /// Loads from an input at a constant offset. A volatile load sees what the invocation has become.
+    /// Loads from an input at a constant offset. A volatile load sees whether the invocation has become a helper.
     pub(super) fn load_input(&mut self, input: usize, pointer: &Pointer, volatile: bool) -> Result<Values> {
         let sources = self.sources(input, pointer)?;
         let read = |(ty, source): &(Type, Source)| match source {
@@ -381,7 +381,7 @@ impl Cx<'_> {
         self.read_at(source, &[], ty)
     }
 
-    /// Reads a source whose place wants these operands.
+    /// Reads a source whose location in the pixel needs these operands.
     fn read_at(&mut self, source: &Source, operands: &[Value], ty: Type) -> Result<Value> {
         Ok(match *source {
             Source::Location { location, component, kind, interp } => {
@@ -409,7 +409,7 @@ impl Cx<'_> {
         })
     }
 
-    /// The copy of an input that is indexed at run time; made in the entry block.
+    /// The copy of a dynamically indexed input; made in the entry block.
     pub(super) fn input_local(&mut self, input: usize) -> Result<LocalId> {
         let Some(i) = self.interface.inputs.get(input) else { return Err(Error::bug("input out of range")) };
         if let Some(local) = i.local {
@@ -430,7 +430,7 @@ impl Cx<'_> {
         Ok(local)
     }
 
-    /// Appends to the entry block, whose end every later instruction comes after.
+    /// Appends to the entry block, whose end dominates every later instruction.
     fn at_entry<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let here: BlockId = self.b.block();
         self.b.switch_to(Shader::ENTRY);
@@ -439,10 +439,10 @@ impl Cx<'_> {
         result
     }
 
-    /// Interpolates an input at another place than it is decorated with; `operands` as [`InterpPlace`] says.
+    /// Interpolates an input at another location than its decoration says; `operands` as for [`InterpPlace`].
     ///
     /// # Errors
-    /// Malformed: no input. Unsupported: a built-in that changes within a pixel.
+    /// Malformed: not an input. Unsupported: a built-in that changes within a pixel.
     pub fn interpolate_at(&mut self, pointer: u32, place: InterpPlace, operands: &[Value]) -> Result<Values> {
         let p = self.pointer(pointer)?;
         let Storage::Input(input) = p.place else {
@@ -451,7 +451,7 @@ impl Cx<'_> {
         if p.dynamic.is_none() {
             return self.interpolated(input, &p, place, operands);
         }
-        // Which element it is only the run tells: all are interpolated, and one is taken from the copy.
+        // The element is only known at run time: all are interpolated, and one is taken from the copy.
         let Some(ty) = self.interface.inputs.get(input).map(|i| i.ty) else {
             return Err(Error::bug("input out of range"));
         };
@@ -461,7 +461,7 @@ impl Cx<'_> {
         self.load(&Pointer { place: copy, ..p }, Default::default())
     }
 
-    /// The leaves of a part of an input, those that are interpolated at this place.
+    /// The leaves of a part of an input, interpolated at this location if they are interpolated.
     fn interpolated(&mut self, input: usize, p: &Pointer, place: InterpPlace, operands: &[Value]) -> Result<Values> {
         let one = |cx: &mut Self, (ty, source): (Type, Source)| match source {
             Source::BuiltIn(b @ BuiltIn::FragCoord, ..) => {
@@ -473,7 +473,7 @@ impl Cx<'_> {
     }
 }
 
-/// The slots of 32 bits that an output takes.
+/// The 32-bit slots that an output takes.
 fn places(slot: OutputSlot, ty: Type) -> impl Iterator<Item = OutputSlot> {
     let high = match slot {
         OutputSlot::Location { location, component, index } if ty == Type::B64 => {
@@ -489,7 +489,7 @@ fn component(n: u32) -> Result<u8> {
 }
 
 fn interpolation(cx: &Cx<'_>, stage: Stage, c: &Component) -> Interp {
-    // Vulkan wants `Flat` of every integer and of 64 bits: there is no other way.
+    // Vulkan requires `Flat` for integers and 64-bit types: there is no other interpolation.
     let float = matches!(cx.types.get(c.ty), Ty::Float { bits } if *bits != Bits::B64);
     if c.decor.per_vertex {
         return Interp::Vertex(c.vertex);
@@ -500,7 +500,7 @@ fn interpolation(cx: &Cx<'_>, stage: Stage, c: &Component) -> Interp {
     Interp::At { perspective: !c.decor.no_perspective, place: place(&c.decor) }
 }
 
-/// Where in the pixel a variable is interpolated.
+/// Location in the pixel at which a variable is interpolated.
 fn place(decor: &Decor) -> InterpPlace {
     match (decor.sample, decor.centroid) {
         (true, _) => InterpPlace::Sample,

@@ -1,26 +1,26 @@
-//! Values that meet in one place: block parameters, `OpPhi` and `OpSelect`.
+//! Joins of values: block parameters, `OpPhi` and `OpSelect`.
 
 use super::cx::{Cx, Pointer};
 use crate::error::{Error, Result};
 use crate::ir::{Type, Value};
 
-/// Values passed to parameters must have their types.
+/// Checks that values passed to parameters have their types.
 pub(super) fn check(cx: &Cx<'_>, values: &[Value], types: &[Type]) -> Result<()> {
     let same = values.len() == types.len() && values.iter().zip(types).all(|(v, t)| cx.b.ty(*v) == *t);
     if same { Ok(()) } else { Err(Error::malformed("a value of another type than the place it goes to")) }
 }
 
-/// Where a join of pointers, `OpPhi` or `OpSelect`, can be one pointer: the same place, another offset.
+/// Whether a join of pointers, `OpPhi` or `OpSelect`, can be one pointer: the same storage, another offset.
 pub(super) fn joinable(a: &Pointer, b: &Pointer) -> bool {
     a.place == b.place && a.ty == b.ty && a.layout == b.layout
 }
 
-/// The pointer at a run-time offset into the place of another.
+/// The pointer at a dynamic offset into the storage of another.
 pub(super) fn at_offset(cx: &Cx<'_>, like: &Pointer, offset: Value) -> Pointer {
     let natural = crate::ir::Align::from_bytes(cx.types.packed_align(like.ty).min(8));
     Pointer {
         dynamic: Some(offset),
-        // The other side's offset is not known yet, but no pointee stands below its scalars' alignment.
+        // The other side's offset is not known yet, but every pointee has at least its scalars' alignment.
         dynamic_align: natural.unwrap_or(crate::ir::Align::A1),
         constant: 0,
         ..like.clone()

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::ir::{AluOp, Type, Value};
 use spirv::Op;
 
-/// Translates a linear-algebra instruction; false: not one.
+/// Translates a linear-algebra instruction; false if it is not one.
 ///
 /// # Errors
 /// Malformed operands.
@@ -54,7 +54,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
             out
         }
         Op::Transpose => Matrix::of(cx, inst, 0)?.transposed(),
-        // Matrices have no operations of other kinds, but compare and add as vectors do.
+        // Matrices have no other operations of their own; they compare and add as vectors do.
         _ => return Ok(false),
     };
     let types = cx.types.leaf_types(cx.result_type(inst)?)?;
@@ -63,7 +63,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
     Ok(true)
 }
 
-/// All leaves of all operands must be floats of one width.
+/// Checks that all leaves of all operands are floats of one width.
 fn same(cx: &Cx<'_>, inst: &Inst<'_>, operands: &[&[Value]]) -> Result<()> {
     let mut types = operands.iter().flat_map(|o| o.iter()).map(|v| cx.b.ty(*v));
     let first = types.next().unwrap_or(Type::B32);
@@ -83,7 +83,7 @@ fn dot(cx: &mut Cx<'_>, inst: &Inst<'_>, a: &[Value], b: &[Value]) -> Result<Val
     sum.ok_or_else(|| inst.malformed("of nothing"))
 }
 
-/// A matrix's leaves, column by column.
+/// A matrix's leaves in columns.
 struct Matrix {
     rows: usize,
     leaves: Values,
@@ -99,7 +99,7 @@ impl Matrix {
         Ok(Self { rows, leaves: cx.values(id)? })
     }
 
-    /// The sum of columns, each times a component.
+    /// The sum of the columns, each times a component.
     fn times(&self, cx: &mut Cx<'_>, inst: &Inst<'_>, v: &[Value]) -> Result<Values> {
         if self.leaves.len() != self.rows * v.len() {
             return Err(inst.malformed("operands of different sizes"));

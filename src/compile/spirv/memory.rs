@@ -1,7 +1,7 @@
 //! Loads, stores and copies of values of any type, through pointers to any memory.
 //!
-//! A value is taken apart into leaves by the pointer's layout; neighbouring leaves of one width travel in one wide access
-//! of up to 16 bytes. Truth values stand in memory as 32 bits. Inputs have no bytes: see `interface`.
+//! A value is split into leaves by the pointer's layout; adjacent leaves of one width are merged into one wide access
+//! of up to 16 bytes. Booleans are stored as 32 bits. Inputs have no bytes: see `interface`.
 
 use super::cx::{Cx, Inst, Layout, Memory, Pointer, Storage, Texel, Ty, Values};
 use super::types::Leaf;
@@ -11,16 +11,16 @@ use rspirv::dr::Operand;
 use smallvec::SmallVec;
 use spirv::{MemoryAccess, Op};
 
-/// What the memory operands of one access say.
+/// Memory operands of one access.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Operands {
-    /// `Volatile`, `Nontemporal` and what makes an access coherent.
+    /// `Volatile`, `Nontemporal` and coherence.
     pub access: Access,
     /// `Aligned`.
     pub align: Option<Align>,
 }
 
-/// Translates a memory instruction; false: not one.
+/// Translates a memory instruction; false if it is not one.
 ///
 /// # Errors
 /// Malformed or unsupported operands.
@@ -44,7 +44,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
             let mut pointer = cx.pointer(inst.id(0)?)?;
             pointer.access.non_uniform |= cx.non_uniform(inst.id(0)?);
             let operands = operands(cx, inst, 2)?.0;
-            // The one constant of a table is there already.
+            // A table already has its constant.
             if !matches!(pointer.place, Storage::Table(_)) {
                 let values = cx.values(inst.id(1)?)?;
                 cx.store(&pointer, &values, operands)?;
@@ -88,7 +88,7 @@ fn operands(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<(Operands, us
     Ok((out, next))
 }
 
-/// Memory that two access flags tell of together.
+/// The union of two accesses' flags.
 fn both(a: Access, b: Access) -> Access {
     Access {
         coherent: a.coherent || b.coherent,
@@ -100,14 +100,14 @@ fn both(a: Access, b: Access) -> Access {
     }
 }
 
-/// Leaves that one access carries: their positions, by offset, and the type of the access.
+/// Leaves that one access moves: their indices, by offset, and the type of the access.
 struct Group {
     offset: u32,
     leaves: SmallVec<[usize; 4]>,
     ty: Type,
 }
 
-/// Runs of adjacent leaves of one width. A row-major matrix's leaves are not in the order of memory.
+/// Runs of adjacent leaves of one width. A row-major matrix's leaves are not in memory order.
 fn groups(leaves: &[Leaf]) -> SmallVec<[Group; 4]> {
     let stored = |ty: Type| if ty == Type::B1 { Bits::B32 } else { ty.bits() };
     let mut order: SmallVec<[usize; 16]> = (0..leaves.len()).collect();
@@ -143,7 +143,7 @@ impl Cx<'_> {
     /// Loads the pointee.
     ///
     /// # Errors
-    /// Unsupported: what cannot be a value.
+    /// Unsupported: a pointee that cannot be a value.
     pub fn load(&mut self, pointer: &Pointer, operands: Operands) -> Result<Values> {
         match pointer.place {
             Storage::Resource { .. } => return self.load_opaque(pointer),
@@ -179,7 +179,7 @@ impl Cx<'_> {
     /// Stores to the pointee.
     ///
     /// # Errors
-    /// Malformed: memory that is not writable, or values of another shape.
+    /// Malformed: read-only memory, or values of another shape.
     pub fn store(&mut self, pointer: &Pointer, values: &[Value], operands: Operands) -> Result<()> {
         if let Storage::Output(output) = pointer.place {
             self.note_output(output, pointer);
@@ -199,7 +199,7 @@ impl Cx<'_> {
         Ok(())
     }
 
-    /// The leaves of one access as it takes them: truth values as 32 bits, a vector taken apart before put together.
+    /// The leaves of one access as stored: booleans as 32 bits, vectors split and recombined.
     fn stored(&mut self, parts: &[Value]) -> Value {
         let whole = parts.first().and_then(|v| self.b.shader.def(*v)).and_then(|d| d.args.first().copied());
         if let Some(whole) = whole
@@ -218,14 +218,14 @@ impl Cx<'_> {
         self.b.compose(&parts)
     }
 
-    /// A truth value from its 32 bits in memory.
+    /// A boolean from its 32 bits in memory.
     pub fn truth(&mut self, v: Value) -> Value {
         let zero = self.b.c32(0);
         self.b.alu(AluOp::INe, &[v, zero])
     }
 
     fn align_at(&self, pointer: &Pointer, extra: u32, operands: Operands) -> Align {
-        // A local is aligned no better than it asks for; buffers and push constants count from their offset.
+        // A local has only the alignment it was given; buffers and push constants have that of the offset.
         let base = match pointer.place {
             Storage::Local(local) => self.b.shader.locals.get(local.index()).map_or(Align::A1, |l| l.align),
             Storage::Table(_) | Storage::Shared => Align::A16,
@@ -320,7 +320,7 @@ fn array_length(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
         return Err(inst.unsupported("of what is not a buffer"));
     };
     let size = cx.b.value(Ir::BufferSize, &[descriptor], Type::B32);
-    // A buffer bound with less than the fixed part must not wrap to a huge length.
+    // A buffer range smaller than the fixed part must not wrap to a huge length.
     let fixed = cx.b.c32(offset);
     let rest = cx.b.alu(AluOp::USubSat, &[size, fixed]);
     let stride = cx.b.c32(stride);

@@ -1,8 +1,9 @@
 //! Translates SPIR-V into upper-level IR: parse, check, translate one entry point with every call inlined.
 //!
-//! `words` frames and `decode` decodes instructions, [`parse`] sorts them into sections, `usage` finds what the entry point reaches, `globals` declares types, constants and
-//! variables, `function` walks blocks and inlines calls, and per-opcode modules translate single instructions over
-//! [`cx::Cx`]. Bad input gives errors that name the word and the instruction.
+//! `words` frames and `decode` decodes instructions, [`parse`] sorts them into sections, `usage` finds what the entry
+//! point reaches, `globals` declares types, constants and variables, `function` walks blocks and inlines calls, and
+//! per-opcode modules translate single instructions over [`cx::Cx`]. Errors for bad input name the word and the
+//! instruction.
 //! To add an instruction: an arm in the module of its family; a new family is one line in `inst`.
 
 mod access;
@@ -53,7 +54,7 @@ use crate::error::{Error, Result};
 use crate::ir::{Shader, Terminator};
 use crate::target::Stage;
 
-/// The detail of the error that refuses an instruction by its name alone: no operands would make it translated.
+/// The detail of the error that refuses an instruction whatever its operands.
 pub const NOT_TRANSLATED: &str = "not translated";
 
 /// Translates one entry point to upper-level IR, with specialization values (sorted by id).

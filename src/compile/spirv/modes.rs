@@ -29,7 +29,7 @@ pub fn apply(cx: &mut Cx<'_>, function: u32) -> Result<()> {
 
 fn one(cx: &mut Cx<'_>, inst: &Inst<'_>, origin_upper_left: &mut bool) -> Result<()> {
     let Operand::ExecutionMode(mode) = *inst.operand(1)? else { return Err(inst.malformed("no mode")) };
-    // Position of a width's entry in the tables of modes.
+    // Index of a width in the tables of modes.
     let width = || match inst.literal(2)? {
         16 => Ok(0usize),
         32 => Ok(1),
@@ -58,8 +58,8 @@ fn one(cx: &mut Cx<'_>, inst: &Inst<'_>, origin_upper_left: &mut bool) -> Result
         M::DenormPreserve => cx.b.shader.modes.denorm[width()?] = DenormMode::Preserve,
         M::RoundingModeRTZ => cx.b.shader.modes.round[width()?] = RoundMode::TowardZero,
         M::RoundingModeRTE => cx.b.shader.modes.round[width()?] = RoundMode::NearestEven,
-        // Nothing is assumed of NaN, Inf or the sign of zero that the operations themselves do not say; subgroups are
-        // always full and of the size asked for by the pipeline; quads and uniform control flow hold by construction.
+        // Nothing is assumed about NaN, Inf or the sign of zero beyond the operations' own flags; subgroups are always
+        // full and of the size that the pipeline requires; quads and uniform control flow hold by construction.
         M::SignedZeroInfNanPreserve
         | M::DepthReplacing
         | M::StencilRefReplacingEXT
@@ -71,7 +71,7 @@ fn one(cx: &mut Cx<'_>, inst: &Inst<'_>, origin_upper_left: &mut bool) -> Result
     Ok(())
 }
 
-/// A constant decorated `WorkgroupSize` overrules the mode.
+/// A constant decorated `WorkgroupSize` overrides the mode.
 fn workgroup_size(cx: &mut Cx<'_>) -> Result<()> {
     let module = cx.module;
     for inst in &module.globals {

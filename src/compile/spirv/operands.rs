@@ -1,4 +1,4 @@
-//! What several instruction modules ask of their operands and results.
+//! Checks of operands and results that several instruction modules share.
 
 use super::cx::{Cx, Inst, Values};
 use crate::error::Result;
@@ -13,7 +13,7 @@ pub fn result_component(cx: &Cx<'_>, inst: &Inst<'_>) -> Result<Type> {
     cx.types.component(ty).ok_or_else(|| inst.malformed("the result is neither scalar nor vector"))
 }
 
-/// The low and the high word of 64 bits.
+/// The low and the high word of a 64-bit value.
 pub fn words(b: &mut Builder<'_>, v: Value) -> Values {
     let pair = match Type::vector(Type::B32.bits(), 2) {
         Some(ty) => b.bitcast(v, ty),
@@ -22,7 +22,7 @@ pub fn words(b: &mut Builder<'_>, v: Value) -> Values {
     b.split(pair)
 }
 
-/// 64 bits of a low and a high word.
+/// A 64-bit value from its low and high word.
 pub fn from_words(b: &mut Builder<'_>, words: &[Value]) -> Value {
     let pair = b.compose(words);
     b.bitcast(pair, Type::B64)
@@ -31,7 +31,7 @@ pub fn from_words(b: &mut Builder<'_>, words: &[Value]) -> Value {
 /// Sets the result of an instruction.
 ///
 /// # Errors
-/// Malformed: the values are not those of the result type, which only wrong operands bring about.
+/// Malformed: the values do not match the result type, which only wrong operands cause.
 pub fn set_result(cx: &mut Cx<'_>, inst: &Inst<'_>, values: impl Into<Values>) -> Result<()> {
     let values = values.into();
     let ty = cx.result_type(inst)?;
@@ -43,10 +43,10 @@ pub fn set_result(cx: &mut Cx<'_>, inst: &Inst<'_>, values: impl Into<Values>) -
     Ok(())
 }
 
-/// The truth value that operand `at` is.
+/// Operand `at`, which must be a boolean.
 ///
 /// # Errors
-/// Malformed: it is none.
+/// Malformed: it is not.
 pub fn condition(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<Value> {
     let v = cx.value(inst.id(at)?)?;
     if cx.b.ty(v) == Type::B1 { Ok(v) } else { Err(inst.malformed(format!("operand {at} is not a truth value"))) }

@@ -1,4 +1,5 @@
-//! Parses SPIR-V words into a module in sections: entry points, decorations, globals, functions as blocks of instructions.
+//! Parses SPIR-V words into a module in sections: entry points, decorations, globals, functions as blocks of
+//! instructions.
 //!
 //! Sections and blocks are ranges of one list of decoded instructions. Nothing is translated yet.
 
@@ -14,20 +15,20 @@ use spirv::{Decoration, Op};
 /// A decoration of an id or of a member of a struct type.
 #[derive(Clone, Debug)]
 pub struct Decorated {
-    /// What it decorates.
+    /// Decorated id.
     pub target: u32,
-    /// Which member, for struct types.
+    /// Member index, for struct types.
     pub member: Option<u32>,
-    /// Which decoration.
+    /// The decoration.
     pub decoration: Decoration,
     /// Its first operand, if a number.
     pub value: Option<u32>,
-    /// It is a `BuiltIn`.
+    /// The built-in, for `BuiltIn`.
     pub builtin: Option<spirv::BuiltIn>,
 }
 
 impl Decorated {
-    /// What they are sorted by.
+    /// Sort key.
     fn key(&self) -> (u32, Option<u32>, u32) {
         (self.target, self.member, self.decoration as u32)
     }
@@ -69,9 +70,9 @@ pub struct Function<'m> {
 /// A module in sections.
 #[derive(Debug, Default)]
 pub struct Parsed<'m> {
-    /// What it was parsed from.
+    /// Decoded module from which it was parsed.
     module: Option<&'m Decoded>,
-    /// All ids are below.
+    /// Bound: all ids are below.
     pub bound: u32,
     /// Declared capabilities.
     pub capabilities: Vec<spirv::Capability>,
@@ -87,9 +88,9 @@ pub struct Parsed<'m> {
     pub globals: Vec<Inst<'m>>,
     /// Functions.
     pub functions: Vec<Function<'m>>,
-    /// Result type of each id, 0 where it has none.
+    /// Result type of each id, 0 if it has none.
     pub result_types: Vec<u32>,
-    /// Position in `globals` plus one, by result id.
+    /// Index in `globals` plus one, by result id.
     globals_by_id: Vec<u32>,
 }
 
@@ -100,7 +101,7 @@ impl<'m> Parsed<'m> {
         self.globals.get(at as usize)
     }
 
-    /// The decorations of a key that they are sorted by.
+    /// The decorations with a sort key.
     fn decorated<K: Ord>(&self, key: impl Fn(&Decorated) -> K, wanted: &K) -> &[Decorated] {
         let start = self.decorations.partition_point(|d| key(d) < *wanted);
         let rest = self.decorations.get(start..).unwrap_or(&[]);
@@ -117,22 +118,22 @@ impl<'m> Parsed<'m> {
         self.decorated(|d| (d.target, d.member), &(id, member))
     }
 
-    /// All decorations of one kind of an id (not of its members), in file order.
+    /// All decorations of one kind on an id (not its members), in file order.
     fn of_kind(&self, id: u32, decoration: Decoration) -> &[Decorated] {
         self.decorated(Decorated::key, &(id, None, decoration as u32))
     }
 
-    /// Whether an id (not a member) is decorated so.
+    /// Whether an id (not a member) has this decoration.
     pub fn is_decorated(&self, id: u32, decoration: Decoration) -> bool {
         !self.of_kind(id, decoration).is_empty()
     }
 
-    /// The number of a decoration of an id (not a member).
+    /// The operand of a decoration of an id (not a member).
     pub fn decoration(&self, id: u32, decoration: Decoration) -> Option<u32> {
         self.of_kind(id, decoration).first().and_then(|d| d.value)
     }
 
-    /// The built-in that an id (not a member) is.
+    /// The built-in that decorates an id (not a member).
     pub fn builtin(&self, id: u32) -> Option<spirv::BuiltIn> {
         self.of_kind(id, Decoration::BuiltIn).first().and_then(|d| d.builtin)
     }
@@ -151,7 +152,7 @@ impl<'m> Parsed<'m> {
 /// Sorts the instructions of a module into sections.
 ///
 /// # Errors
-/// Malformed order of instructions; what could not be decoded.
+/// Malformed order of instructions; undecodable words.
 pub fn parse<'m>(module: &'m Decoded, insts: &'m [Inst<'m>]) -> Result<Parsed<'m>> {
     let bound = module.bound as usize;
     let before = insts.iter().take_while(|i| i.op() != Op::Function).count();
@@ -195,9 +196,9 @@ struct Loader<'m> {
 /// A function without its end.
 struct Open<'m> {
     function: Function<'m>,
-    /// Where its first instruction after `OpFunction` stands.
+    /// Index of its first instruction after `OpFunction`.
     first: usize,
-    /// Label of the last block, and where its first instruction stands.
+    /// Label of the last block, and the index of its first instruction.
     label: Option<(u32, usize)>,
 }
 
@@ -308,7 +309,7 @@ fn decoration(inst: &Inst<'_>, target: u32, member: Option<u32>, at: usize) -> R
     Ok(Decorated { target, member, decoration, value, builtin })
 }
 
-/// Gives the decorations of groups to their targets.
+/// Applies the decorations of groups to their targets.
 fn expand_groups(out: &mut Parsed<'_>, groups: &[Inst<'_>]) -> Result<()> {
     const MAX: usize = 1 << 20;
     if groups.is_empty() {

@@ -1,4 +1,4 @@
-//! What a module offers, without translating it: entry points, capabilities, specialization constants.
+//! Summary of a module, without translation: entry points, capabilities, specialization constants.
 
 use super::{beyond, words};
 use crate::compile::request::Module;
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct EntryPointInfo {
     /// Its name.
     pub name: String,
-    /// Its stage, if one that is compiled here.
+    /// Its stage; `None` if it is not supported.
     pub stage: Option<Stage>,
     /// SPIR-V's name of the stage.
     pub model: String,
@@ -25,18 +25,18 @@ pub struct SpecConstantInfo {
     pub id: u32,
     /// Value without specialization.
     pub default: u64,
-    /// Width; 1 is a truth value.
+    /// Width in bits; 1 is a boolean.
     pub bits: u32,
     /// Debug name, empty if none.
     pub name: String,
 }
 
-/// What a module offers.
+/// Summary of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModuleInfo {
     /// Entry points in file order.
     pub entry_points: Vec<EntryPointInfo>,
-    /// Declared capabilities, SPIR-V's names, each once.
+    /// Declared capabilities, SPIR-V's names, without duplicates.
     pub capabilities: Vec<String>,
     /// Some subgroup capability is declared: wave size can change meaning.
     pub uses_subgroups: bool,
@@ -46,21 +46,21 @@ pub struct ModuleInfo {
     pub spec_constants: Vec<SpecConstantInfo>,
 }
 
-/// Entry points of one module, at most. Each becomes a compile of its own.
+/// Limit of entry points of one module. Each becomes a compile of its own.
 const MAX_ENTRY_POINTS: usize = 4096;
 
-/// Reads what a module offers, in time and memory in proportion to what stands before its functions. These are not looked at:
-/// what is wrong with them is for [`super::translate`] to say.
+/// Summarizes a module, in time and memory proportional to the part before its functions. The functions are not read:
+/// [`super::translate`] reports their errors.
 ///
 /// # Errors
-/// Malformed: what stands before the functions does not keep to the form of SPIR-V. Unsupported: an unknown capability or
-/// execution model, or more than 4096 entry points.
+/// Malformed: the part before the functions is not valid SPIR-V. Unsupported: an unknown capability or execution model,
+/// or more than 4096 entry points.
 pub fn reflect(module: &Module) -> Result<ModuleInfo> {
     let words = words::words(module.bytes())?;
     let mut facts = Facts::default();
     declarations(&words, |op, operands| facts.read(op, operands))?;
     let (mut spec_constants, results) = facts.spec_constants();
-    // Names come before what they name, and most are of other things.
+    // Names precede their targets, and most targets are of other kinds.
     let mut unnamed: BTreeMap<u32, usize> = results.into_iter().zip(0..).collect();
     declarations(&words, |op, operands| {
         if let (Op::Name, [id, text @ ..]) = (op, operands)
@@ -98,16 +98,16 @@ fn declarations(words: &[u32], mut read: impl FnMut(Op, &[u32]) -> Result<()>) -
     Ok(())
 }
 
-/// Declarations as they are met.
+/// Declarations collected so far.
 #[derive(Default)]
 struct Facts {
     entry_points: Vec<EntryPointInfo>,
     capabilities: BTreeSet<Capability>,
-    /// `SpecId` by id, also of groups of decorations.
+    /// `SpecId` by id, including decoration groups.
     spec_ids: BTreeMap<u32, u32>,
     /// Bits by numeric type.
     widths: BTreeMap<u32, u32>,
-    /// Type, result and default; no type counts as boolean.
+    /// Type, result and default; without a type it counts as boolean.
     constants: Vec<(Option<u32>, u32, u64)>,
 }
 
@@ -160,14 +160,14 @@ impl Facts {
             Some((SpecConstantInfo { id, default, bits, name: String::new() }, result))
         });
         let mut all: Vec<_> = described.collect();
-        // Compilers declare one constant twice where it is a workgroup size as well.
+        // Compilers declare a constant twice if it is a workgroup size as well.
         all.sort_by_key(|(constant, _)| constant.id);
         all.dedup_by_key(|(constant, _)| constant.id);
         all.into_iter().unzip()
     }
 }
 
-/// The stage of an execution model, if one that is compiled here.
+/// The stage of an execution model; `None` if it is not supported.
 pub fn stage(model: ExecutionModel) -> Option<Stage> {
     match model {
         ExecutionModel::Vertex => Some(Stage::Vertex),
@@ -182,7 +182,7 @@ fn is_subgroup(capability: &str) -> bool {
 }
 
 impl ModuleInfo {
-    /// Of these values, those of constants that the module has: sorted, each id once, the last value given for it.
+    /// The values for constants that the module has: sorted by id, without duplicates; the last value given wins.
     pub fn specialization(&self, values: &[(u32, u64)]) -> Vec<(u32, u64)> {
         let known = values.iter().filter(|(id, _)| self.spec_constants.binary_search_by_key(id, |c| c.id).is_ok());
         known.copied().collect::<std::collections::BTreeMap<_, _>>().into_iter().collect()

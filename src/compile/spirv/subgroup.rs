@@ -1,7 +1,7 @@
 //! Subgroup instructions: `OpGroupNonUniform*`, `OpSubgroup*KHR`, and `OpGroup*` over a subgroup.
 //!
-//! Vectors are done component by component. A ballot is four 32-bit words in SPIR-V and a 64-bit lane mask here; a
-//! wave has 64 lanes at most, so the upper two words are zero. To add an instruction: a line in [`translate`].
+//! Vectors are processed by component. A ballot is four 32-bit words in SPIR-V and a 64-bit lane mask here; a wave has
+//! at most 64 lanes, so the upper two words are zero. To add an instruction: a line in [`translate`].
 
 use super::cx::{Cx, Inst, Values};
 use super::operands::{condition, from_words, result_component, set_result, words};
@@ -11,7 +11,7 @@ use rspirv::dr::Operand;
 use smallvec::smallvec;
 use spirv::{GroupOperation, Op};
 
-/// Translates a subgroup instruction; false: not one.
+/// Translates a subgroup instruction; false if it is not one.
 ///
 /// # Errors
 /// Malformed operands; unsupported scopes and group operations.
@@ -32,7 +32,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
             | Op::GroupNonUniformQuadAllKHR
             | Op::GroupNonUniformQuadAnyKHR
     );
-    // Operands after the scope, which the older extensions do not have.
+    // First operand after the scope, which the older extensions lack.
     let at = usize::from(!khr);
     use SubgroupOp as S;
     let results = match inst.op() {
@@ -93,7 +93,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
     Ok(true)
 }
 
-/// Only subgroups; a wider scope is for kernels.
+/// Only subgroup scope; wider ones are for kernels.
 fn check_scope(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
     match cx.const_u32(inst.id(0)?)? {
         n if n == spirv::Scope::Subgroup as u32 => Ok(()),
@@ -109,7 +109,7 @@ fn built_in(cx: &mut Cx<'_>, builtin: BuiltIn, component: u8) -> Value {
     cx.b.value(IrOp::load_builtin(builtin, component), &[], Type::B32)
 }
 
-/// The operation on each component of operand `at`.
+/// Applies the operation to each component of operand `at`.
 fn componentwise(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize, op: SubgroupOp) -> Result<Values> {
     let values = cx.values(inst.id(at)?)?;
     Ok(values
@@ -121,7 +121,7 @@ fn componentwise(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize, op: SubgroupOp) ->
         .collect())
 }
 
-/// The operation on each component of operand `at`, with a lane number, mask or distance after it.
+/// Applies the operation to each component of operand `at`, followed by a lane number, mask or distance.
 fn with_lane(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize, op: SubgroupOp) -> Result<Values> {
     let values = cx.values(inst.id(at)?)?;
     let lane = lane_number(cx, inst, at + 1)?;
@@ -186,7 +186,7 @@ fn find(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize, op: AluOp) -> Result<Value>
     Ok(cx.b.zext_or_trunc(index, ty))
 }
 
-/// Ones of a ballot: all, or those of the lanes below, with or without the own one.
+/// Set bits of a ballot: all, or those of lower lanes, with or without the current lane.
 fn bit_count(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<Value> {
     let below = match group_operation(inst)? {
         GroupOperation::Reduce => None,
@@ -223,7 +223,7 @@ fn group_operation(inst: &Inst<'_>) -> Result<GroupOperation> {
     }
 }
 
-/// Operand `at` as the number of lanes that work together: 0, if absent, is the subgroup.
+/// Operand `at` as cluster size in lanes; 0, if absent, is the subgroup.
 fn cluster_size(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<u8> {
     let Some(id) = inst.opt_id(at)? else { return Ok(0) };
     match cx.const_u32(id)? {
@@ -250,7 +250,7 @@ fn reduce(cx: &mut Cx<'_>, inst: &Inst<'_>, op: ReduceOp) -> Result<()> {
     set_result(cx, inst, results)
 }
 
-/// What an arithmetic group instruction computes.
+/// Operator of an arithmetic group instruction.
 fn reduction(op: Op) -> Option<ReduceOp> {
     Some(match op {
         Op::GroupNonUniformIAdd | Op::GroupIAdd | Op::GroupIAddNonUniformAMD => ReduceOp::IAdd,

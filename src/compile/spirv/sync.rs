@@ -1,5 +1,5 @@
-//! Order between invocations (barriers, fences) and what an invocation asks of its neighbours and its device:
-//! derivatives, helper state, clock.
+//! Ordering between invocations (barriers, fences) and queries about neighbours and device: derivatives, helper state,
+//! clock.
 
 use super::cx::{Cx, Inst, Values};
 use super::float::FloatOps;
@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::ir::{AluOp, DerivativeKind, FenceOrder, MemoryClasses, Op as IrOp, Scope, Type};
 use spirv::{MemorySemantics, Op};
 
-/// Translates one of these instructions; false: none.
+/// Translates one of these instructions; false if it is not one.
 ///
 /// # Errors
 /// Malformed operands, unsupported scopes.
@@ -45,7 +45,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
     Ok(true)
 }
 
-/// An order between memory accesses, where one is asked for.
+/// Orders memory accesses, if an order is required.
 pub fn fence(cx: &mut Cx<'_>, scope: Scope, order: FenceOrder, classes: MemoryClasses) {
     let fence = IrOp::Fence { scope, order, classes };
     if fence.orders_memory() {
@@ -69,7 +69,7 @@ pub fn scope(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<Scope> {
     })
 }
 
-/// Operand `at` as memory semantics: the order, and of which memory.
+/// Operand `at` as memory semantics: the order, and its kinds of memory.
 ///
 /// # Errors
 /// Malformed: not a constant.

@@ -1,27 +1,27 @@
-//! SPIR-V types as an arena, how many leaf values each has, and where those stand in memory.
+//! SPIR-V types as an arena, their numbers of leaf values, and the leaves' memory layout.
 //!
 //! A value of any type is a flat list of *leaves*: scalars in the order of struct members, array elements, matrix
-//! columns and vector components. There are two memory layouts: the one that `Offset`, `ArrayStride` and `MatrixStride`
-//! decorations say ([`Layout::explicit`]), and for memory that nobody else sees a tightly packed one, with truth values
-//! as 32 bits. What a type of other types is made of is added up when it is declared: a struct of structs twice each has
-//! 2^depth parts, and only a walk that is bounded by [`Types::leaf_count`] may go through them.
-//! To add a type: a variant of [`Ty`], its leaves in [`Types::add`], its place in [`Types::walk`].
+//! columns and vector components. There are two memory layouts: the one of the decorations `Offset`, `ArrayStride` and
+//! `MatrixStride` ([`Layout::explicit`]), and, for memory that only the shader sees, a tightly packed one with booleans
+//! as 32 bits. Sizes of nested types are summed when a type is declared: a struct of structs twice each has 2^depth
+//! parts, and only a walk that is bounded by [`Types::leaf_count`] may visit them.
+//! To add a type: a variant of [`Ty`], its leaves in [`Types::add`], its layout in [`Types::walk`].
 
 use crate::error::{Error, Result};
 use crate::ir::{Bits, Type};
 use smallvec::SmallVec;
 use std::sync::LazyLock;
 
-/// Nesting of types beyond which a module is refused: walks over types are recursive.
+/// Limit of type nesting, since walks over types are recursive.
 const MAX_DEPTH: u32 = 64;
-/// Leaves beyond which a type is not taken apart into values.
+/// Limit of leaves of a type that is split into values.
 pub(super) const MAX_LEAVES: u32 = 1 << 14;
 
 /// A type of the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TypeId(pub u32);
 
-/// What a type is.
+/// A type.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the names are SPIR-V's own")]
 pub enum Ty {
@@ -42,7 +42,7 @@ pub enum Ty {
         column: TypeId,
         count: u32,
     },
-    /// `stride` is 0 where no decoration says it.
+    /// `stride` is 0 if it is not decorated.
     Array {
         elem: TypeId,
         len: u32,
@@ -59,7 +59,7 @@ pub enum Ty {
         /// Decorated `BufferBlock`: the old form of a storage buffer.
         buffer_block: bool,
     },
-    /// `stride` is that of `OpPtrAccessChain`, 0 where no decoration says it.
+    /// `stride` is that of `OpPtrAccessChain`, 0 if it is not decorated.
     Pointer {
         class: spirv::StorageClass,
         pointee: TypeId,
@@ -110,13 +110,13 @@ struct TyData {
     /// Natural alignment in the packed layout: that of the widest scalar.
     align: u32,
     depth: u32,
-    /// Of a struct: each member's place.
+    /// Offsets of a struct's members.
     parts: Box<[MemberOffset]>,
-    /// Of a struct: bytes by decorations, saturating. Nothing outside of a struct changes them.
+    /// Explicit size of a struct in bytes, saturating. Enclosing types do not change it.
     explicit: u32,
 }
 
-/// Where a member of a struct stands.
+/// Offset of a member of a struct.
 #[derive(Clone, Copy, Debug)]
 struct MemberOffset {
     /// Bytes before it in the packed layout, saturating.
@@ -125,10 +125,10 @@ struct MemberOffset {
     leaves: u32,
 }
 
-/// Which rule places the parts of a value in memory, and what an enclosing member said of matrices.
+/// Layout rule for the parts of a value, with the matrix decorations of the enclosing member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// By decorations; otherwise tightly packed.
+    /// Laid out by decorations; otherwise tightly packed.
     pub explicit: bool,
     /// `MatrixStride` of the enclosing member.
     pub matrix_stride: u32,
@@ -150,11 +150,11 @@ impl Layout {
 pub struct Leaf {
     /// Bytes from the start of the value.
     pub offset: u32,
-    /// Its type as a value; `B1` stands in memory as 32 bits.
+    /// Its type as a value; `B1` is stored as 32 bits.
     pub ty: Type,
 }
 
-/// IR types of the leaves of a value; few have more than a matrix.
+/// IR types of the leaves of a value; most have no more than a matrix.
 pub type LeafTypes = SmallVec<[Type; 16]>;
 /// Leaves of a value in memory.
 pub type Leaves = SmallVec<[Leaf; 16]>;
@@ -166,12 +166,12 @@ pub struct Types {
 }
 
 impl Types {
-    /// None, with room for some.
+    /// No types, with capacity for some.
     pub(super) fn with_capacity(count: usize) -> Self {
         Self { list: Vec::with_capacity(count) }
     }
 
-    /// What a type is.
+    /// The type with an id.
     pub fn get(&self, id: TypeId) -> &Ty {
         self.list.get(id.0 as usize).map_or(&Ty::Void, |d| &d.ty)
     }
@@ -179,7 +179,7 @@ impl Types {
     /// A new type.
     ///
     /// # Errors
-    /// Unsupported: nested too deep.
+    /// Unsupported: nested too deeply.
     pub fn add(&mut self, ty: Ty) -> Result<TypeId> {
         let data = |leaves, packed, align, depth| TyData {
             ty: Ty::Void,
@@ -197,7 +197,7 @@ impl Types {
         };
         let made = match &ty {
             Ty::Void | Ty::Function => data(0, 0, 1, 0),
-            // A truth value stands as 32 bits.
+            // A boolean is stored as 32 bits.
             Ty::Bool => scalar(Bits::B32),
             Ty::Int { bits, .. } | Ty::Float { bits } => scalar(*bits),
             Ty::Vector { elem, count } | Ty::Matrix { column: elem, count } => times(*elem, *count),
@@ -230,12 +230,12 @@ impl Types {
             let size = self.size(m.ty, member_layout(m, Layout::EXPLICIT));
             explicit = explicit.max(m.offset.saturating_add(size));
         }
-        // Padded, so that the members of every element of an array are aligned.
+        // Padded to align the members of every array element.
         let packed = align_up(end, align);
         TyData { ty: Ty::Void, leaves, packed, align, depth, parts: parts.into(), explicit }
     }
 
-    /// Gives a forward-declared pointer its pointee.
+    /// Sets the pointee of a forward-declared pointer.
     pub fn set_pointee(&mut self, pointer: TypeId, to: TypeId, array_stride: u32) {
         if let Some(TyData { ty: Ty::Pointer { pointee, stride, .. }, .. }) = self.list.get_mut(pointer.0 as usize) {
             *pointee = to;
@@ -407,7 +407,7 @@ impl Types {
     /// The leaves of a value in memory, in value order.
     ///
     /// # Errors
-    /// As [`Types::leaf_count`]; unsupported for what has no place in memory.
+    /// As [`Types::leaf_count`]; unsupported for types without a memory layout.
     pub fn walk(&self, id: TypeId, layout: Layout) -> Result<Leaves> {
         let mut out = Leaves::with_capacity(self.leaf_count(id)?);
         self.walk_into(id, layout, 0, &mut out)?;
@@ -475,7 +475,7 @@ fn member_layout(m: &Member, outer: Layout) -> Layout {
     Layout { matrix_stride: m.matrix_stride, row_major: m.row_major, component_stride: 0, ..outer }
 }
 
-/// Rounded up to a power of two; saturating.
+/// `n` rounded up to a multiple of a power of two; saturating.
 fn align_up(n: u32, align: u32) -> u32 {
     n.checked_next_multiple_of(align.max(1)).unwrap_or(u32::MAX)
 }

@@ -1,7 +1,7 @@
-//! What the entry point reaches: functions, global variables, and variables that only ever hold one constant.
+//! Finds what the entry point reaches: functions, global variables, and variables that only ever hold one constant.
 //!
-//! One pass over the reachable functions before translation. A variable whose only write is one constant, and which is
-//! indexed at run time, becomes a constant table: a load before the write would be undefined anyway.
+//! One pass over the reachable functions before translation. A variable whose only write is a constant, and which is
+//! dynamically indexed, becomes a constant table: a load before the write would be undefined anyway.
 
 use super::constants::{Constants, Leaves};
 use super::cx::{Cx, Def};
@@ -12,20 +12,20 @@ use crate::ir::ConstTableId;
 use rspirv::dr::Operand;
 use spirv::Op;
 
-/// Calls nested deeper than this are refused.
+/// Limit of call nesting.
 const MAX_CALL_DEPTH: usize = 96;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Variable {
-    /// The id of the one value stored to the whole variable, 0 if none.
+    /// The id of the only value stored to the whole variable, 0 if none.
     stored: u32,
-    /// Written otherwise, or seen by what is not understood here.
+    /// Written otherwise, or used by an instruction not handled here.
     escapes: bool,
-    /// Indexed by a value that is no constant.
+    /// Indexed by a value that is not constant.
     dynamic: bool,
 }
 
-/// What the entry point reaches.
+/// Ids that the entry point reaches.
 #[derive(Debug)]
 pub struct Usage {
     used: Vec<bool>,
@@ -43,7 +43,7 @@ impl Usage {
     /// Analyses what a function reaches.
     ///
     /// # Errors
-    /// Malformed: recursion, calls of what is not a function.
+    /// Malformed: recursion, calls of something that is not a function.
     pub fn of(module: &Parsed<'_>, entry: u32, interface: &[u32]) -> Result<Self> {
         let bound = module.bound as usize;
         let mut usage =
@@ -52,7 +52,7 @@ impl Usage {
         interface.sort_unstable();
         for inst in module.globals.iter().filter(|i| i.op() == Op::Variable) {
             usage.variable(inst);
-            // An initialized output is written though no instruction mentions it.
+            // An initialized output counts as written though no instruction uses it.
             let output = matches!(inst.operand(0)?, Operand::StorageClass(spirv::StorageClass::Output));
             if output && inst.len() > 1 && inst.result_id.is_some_and(|id| interface.binary_search(&id).is_ok()) {
                 usage.mark(inst.result()?);
@@ -144,7 +144,7 @@ impl Usage {
         }
     }
 
-    /// Notes what a function mentions; returns the functions that it calls.
+    /// Records the ids that a function uses; returns the functions that it calls.
     fn function(&mut self, f: &Function<'_>) -> Result<Vec<u32>> {
         let mut calls = Vec::new();
         for inst in f.blocks.iter().flat_map(|b| b.insts) {
@@ -158,7 +158,7 @@ impl Usage {
                 Op::AccessChain | Op::InBoundsAccessChain => {
                     let root = self.root(inst.id(0)?);
                     self.set_root(inst.result()?, root);
-                    // Any index that some instruction computes counts as one of run time.
+                    // Any computed index counts as dynamic.
                     let mut dynamic = false;
                     for id in inst.ids_from(1) {
                         dynamic |= self.is_computed(id?);
@@ -207,15 +207,15 @@ impl Usage {
         }
     }
 
-    /// Whether an instruction of a function made this id (then its own entry says `dynamic`).
+    /// Whether an instruction of a function defines this id (then its own entry has `dynamic`).
     fn is_computed(&self, id: u32) -> bool {
         self.root(id) == 0 && self.variables.get(id as usize).is_some_and(|v| v.dynamic)
     }
 
-    /// The table of a variable that only ever holds one constant and is indexed at run time.
+    /// The table for a variable that only ever holds one constant and is dynamically indexed.
     ///
     /// # Errors
-    /// Too large a constant.
+    /// The constant is too large.
     pub fn constant_table(&self, cx: &mut Cx<'_>, id: u32) -> Result<Option<ConstTableId>> {
         let v = self.variables.get(id as usize).copied().unwrap_or_default();
         if v.escapes || !v.dynamic || v.stored == 0 {

@@ -10,7 +10,7 @@ pub(super) const HEADER: usize = 5;
 /// The words of a module in either byte order.
 ///
 /// # Errors
-/// Malformed: no SPIR-V, or less than a header.
+/// Malformed: not SPIR-V, or shorter than a header.
 pub(super) fn words(bytes: &[u8]) -> Result<Vec<u32>> {
     let swap = match bytes.first_chunk::<4>().map(|b| u32::from_le_bytes(*b)) {
         Some(spirv::MAGIC_NUMBER) => false,
@@ -22,10 +22,10 @@ pub(super) fn words(bytes: &[u8]) -> Result<Vec<u32>> {
     if words.len() < HEADER { Err(Error::malformed("the header is cut off")) } else { Ok(words) }
 }
 
-/// The words of the instruction at a place; none at the end.
+/// The words of the instruction at an index; `None` at the end.
 ///
 /// # Errors
-/// Malformed: its length leads out of the module.
+/// Malformed: its length exceeds the module.
 pub(super) fn instruction(words: &[u32], at: usize) -> Result<Option<&[u32]>> {
     let Some(&first) = words.get(at) else { return Ok(None) };
     let len = (first >> 16) as usize;
@@ -34,7 +34,7 @@ pub(super) fn instruction(words: &[u32], at: usize) -> Result<Option<&[u32]>> {
         .ok_or_else(|| Error::malformed(format!("an instruction of {len} words does not fit")).at(format!("word {at}")))
 }
 
-/// The literal string at the front of these words.
+/// The literal string at the start of these words.
 pub(super) fn string(words: &[u32]) -> String {
     match String::from_utf8(text(words)) {
         Ok(text) => text,
@@ -42,7 +42,7 @@ pub(super) fn string(words: &[u32]) -> String {
     }
 }
 
-/// The literal string at the front of these words as a name.
+/// The literal string at the start of these words as a name.
 pub(super) fn name(words: &[u32]) -> Name {
     let text: SmallVec<[u8; 64]> = words.iter().flat_map(|w| w.to_le_bytes()).take_while(|b| *b != 0).collect();
     match std::str::from_utf8(&text) {
@@ -51,7 +51,7 @@ pub(super) fn name(words: &[u32]) -> Name {
     }
 }
 
-/// The literal string at the front of these words, if it is one.
+/// The literal string at the start of these words; `None` if it is not UTF-8.
 pub(super) fn utf8(words: &[u32]) -> Option<String> {
     String::from_utf8(text(words)).ok()
 }

@@ -1,4 +1,4 @@
-//! Writes machine code as a relocatable ELF: sections, symbols, relocations; in this order, so that equal content
+//! Writes machine code as a relocatable ELF: sections, symbols, relocations; in a fixed order, so that equal content
 //! gives equal bytes.
 
 use crate::compile::backend::{ConstantData, MachineCode, Target};
@@ -10,12 +10,12 @@ use object::Endianness;
 use object::elf;
 use object::write::elf as out;
 
-/// Section of the notes.
+/// Name of the section of notes.
 pub(super) const NOTE: &str = ".note";
 /// Alignment of code, in bytes.
 const CODE_ALIGN: u64 = 256;
 
-/// A section's header, in the object library's words.
+/// A section's header, with the object library's constants.
 struct Section<'a> {
     name: String,
     kind: elf::SectionType,
@@ -27,10 +27,10 @@ struct Section<'a> {
 
 /// A symbol of the file.
 struct Symbol {
-    /// Empty for a section's own.
+    /// Empty for a section symbol.
     name: String,
     info: elf::SymbolInfo,
-    /// Section index in the file; none: undefined.
+    /// Section index in the file; `None`: undefined.
     section: Option<u32>,
     value: u32,
     size: u32,
@@ -160,8 +160,8 @@ fn constant_section(data: &ConstantData) -> Section<'_> {
     }
 }
 
-/// All symbols but the null symbol: tables, functions, and what the link supplies in the order in which it is first used.
-/// And the symbol of each patch, by its number in the file.
+/// All symbols except the null symbol: tables, functions, and those that the link supplies, in order of first use. And
+/// the symbol of each patch, by its number in the file.
 fn symbols(code: &MachineCode) -> Result<(Vec<Symbol>, Vec<u32>)> {
     let mut symbols = Vec::new();
     for table in &code.tables {

@@ -1,8 +1,8 @@
 //! Writes machine code and the stage's interface as an unlinked ELF: what the cache holds and the linker takes.
 //!
-//! A body that continues in an epilog gets a branch to `dovetail.next` after its last instruction, outside of its symbol:
-//! the linker leaves the branch out where the epilog follows directly. The metadata note has the generator's register words
-//! and counts, and the interface less the results that the code does not write. `docs/unlinked-elf.md` has the layout.
+//! A body that continues in an epilog gets a branch to `dovetail.next` after its last instruction, outside its symbol:
+//! the linker omits the branch if the epilog follows directly. The metadata note has the generator's register words and
+//! counts, and the interface without the results that the code does not write. `docs/unlinked-elf.md` has the layout.
 
 mod file;
 mod unwritten;
@@ -22,7 +22,7 @@ use std::borrow::Cow;
 /// Writes the unlinked ELF of a stage.
 ///
 /// # Errors
-/// A bug: the code has no function at its start, its parts contradict each other, or it is larger than a file of 4 GiB.
+/// A bug: the code has no function at its start, its parts contradict each other, or it exceeds 4 GiB.
 pub fn write(mut code: MachineCode, interface: &StageInterface) -> Result<StageElf> {
     let mut run = || -> Result<Vec<u8>> {
         let mut interface = Cow::Borrowed(interface);
@@ -46,10 +46,10 @@ pub fn write(mut code: MachineCode, interface: &StageInterface) -> Result<StageE
     run().map(StageElf).at(|| format!("unlinked ELF of `{}`", interface.entry_point))
 }
 
-/// Why the code of an unlinked ELF is simpler than asked for; none: it is not.
+/// The reason why the code of an unlinked ELF is simpler than asked for; `None` if it is not.
 ///
 /// # Errors
-/// No unlinked ELF.
+/// Malformed: not an unlinked ELF.
 pub fn simplified(elf: &StageElf) -> Result<Option<String>> {
     let file = Elf::parse(&elf.0)?;
     let (_, note) = file.section(file::NOTE).ok_or_else(|| Error::malformed("no section .note"))?;
@@ -57,7 +57,7 @@ pub fn simplified(elf: &StageElf) -> Result<Option<String>> {
     Ok(get(&document.pipeline, interface_io::SIMPLIFIED_KEY).and_then(|why| why.as_str().map(str::to_owned)))
 }
 
-/// Gives a body without instructions one: its results are where they were passed, and no part of a pipeline is empty.
+/// Adds a no-op to a body without instructions: its results are where they were passed, and no part may be empty.
 fn end_body(code: &mut MachineCode) -> Result<()> {
     let starts = code.functions.first().is_some_and(|body| body.start == 0);
     if !starts || !code.code.len().is_multiple_of(4) {
@@ -75,11 +75,11 @@ fn end_body(code: &mut MachineCode) -> Result<()> {
     Ok(())
 }
 
-/// The joint: a branch after the body to what the link puts there.
+/// Adds a branch after the body to the part that the link puts there.
 fn add_joint(code: &mut MachineCode) -> Result<()> {
     let offset = u32::try_from(code.code.len()).map_err(|_| Error::bug("more than 4 GiB of code"))?;
     match code.functions.first() {
-        // What follows the body in the file is what it falls through to.
+        // The body falls through to whatever follows it in the file.
         Some(body) if body.size == offset => {}
         _ => return Err(Error::bug("a body with an epilog is not the last function of its code")),
     }

@@ -1,4 +1,4 @@
-//! Unlinked ELFs of code made by hand, judged by LLVM's tools and read back.
+//! Unlinked ELFs of handwritten code, checked with LLVM's tools and read back.
 
 use super::{simplified, write};
 use crate::compile::backend::{ConstantData, Function, MachineCode, Patch, Table, Target};
@@ -45,7 +45,7 @@ fn interface(stage: Stage, epilog: bool) -> StageInterface {
     }
 }
 
-/// Four instructions that load a relocated value and the address of a table; a body with an epilog ends where that starts.
+/// Four instructions that load a relocated value and the address of a table; with an epilog the body ends at its start.
 fn code(stage: Stage, epilog: bool) -> MachineCode {
     let mut words = vec![
         // s_mov_b32 s4, doff_0_3_b; s_add_u32 s2, s2, table0@rel32@lo+4

@@ -1,13 +1,13 @@
-//! The interface less the results that the code never writes.
+//! The interface without the results that the code never writes.
 //!
-//! A code generator knows more than the passes of what is undefined: an index out of bounds, a branch that cannot be taken.
-//! It then leaves the register of that value as it was, and an epilog would export whatever is there. Such a component is
-//! not written, and the interface says so.
+//! A code generator finds more undefined values than the passes: an index out of bounds, a branch that cannot be taken.
+//! It then leaves the value's register as it was, and an epilog would export its old contents. Such a component is not
+//! written, and the interface says so.
 
 use crate::isa::{Register, RegisterSet};
 use crate::metadata::interface::{FragmentInterface, ParamSource, StageInterface, StageKind};
 
-/// Takes the results out of the interface that are returned in VGPRs outside of `written`.
+/// Removes from the interface the results that are returned in VGPRs outside `written`.
 pub(super) fn drop_unwritten(interface: &mut StageInterface, written: &RegisterSet) {
     let is_written = |n: u32| u8::try_from(n).is_ok_and(|n| written.contains(Register::vgpr(n)));
     match &mut interface.kind {

@@ -44,7 +44,7 @@ pub async fn watch<T>(pid: Option<u32>, deadline: Duration, answer: impl Future<
     }
 }
 
-/// What a process is at.
+/// A process's state.
 struct Spent {
     /// Time of it and its threads so far, in user and kernel mode.
     processor: Duration,

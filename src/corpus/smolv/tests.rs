@@ -1,4 +1,4 @@
-//! An encoder, written against the same description, and modules by way of it.
+//! An encoder, written from the same description, and modules encoded by it.
 
 use super::*;
 use crate::corpus::scan::tests::{stored, tiny};
@@ -17,7 +17,7 @@ fn signed(out: &mut Vec<u8>, value: u32) {
     varint(out, value << 1 ^ 0u32.wrapping_sub(value >> 31));
 }
 
-/// A module in version `encoding`. Member decorations go one by one, which the format allows.
+/// A module in version `encoding`. Member decorations are written one by one, which the format allows.
 pub(crate) fn encode(module: &[u8], encoding: u32) -> Vec<u8> {
     let words = Words { bytes: module, order: ByteOrder::Little };
     let all: Vec<u32> = module.chunks_exact(4).map(word).collect();
@@ -82,7 +82,7 @@ fn decoded(file: &[u8], budget: &mut Budget) -> Vec<(Range<usize>, Vec<u8>)> {
     found
 }
 
-/// A module with one instruction of every kind of shape before its function.
+/// A module with one instruction of every shape before its function.
 fn varied() -> Vec<u8> {
     let mut words = tiny(3);
     let functions = words.len() - 9;

@@ -1,8 +1,8 @@
-//! Vertices to primitives: which three (two, one) belong together, the provoking one first.
+//! Primitive assembly: the vertices of each primitive, the provoking one first.
 
 use crate::emu::inputs::Topology;
 
-/// What a primitive is.
+/// Type of a primitive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// One vertex.
@@ -14,7 +14,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Of a topology.
+    /// The type of a topology's primitives.
     pub fn of(topology: Topology) -> Self {
         match topology {
             Topology::PointList => Self::Point,
@@ -24,9 +24,9 @@ impl Kind {
     }
 }
 
-/// The primitives of so many vertices; of points and lines the last vertex is repeated.
+/// The primitives of so many vertices; for points and lines the last vertex is repeated.
 ///
-/// The first vertex provokes. Every second triangle of a strip turns the other two round, so that all face one way.
+/// The first vertex provokes. Every second triangle of a strip swaps the other two, so that all have the same winding.
 pub fn primitives(topology: Topology, vertices: usize) -> Vec<[usize; 3]> {
     let strip = |corners: usize| 0..(vertices + 1).saturating_sub(corners);
     let list = |corners: usize| (0..vertices / corners).map(move |n| n * corners);

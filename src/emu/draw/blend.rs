@@ -1,11 +1,11 @@
-//! A colour meets what is in an attachment: factors, equations, write mask.
+//! Blending a colour with an attachment: factors, equations, write mask.
 
 use crate::emu::inputs::{Blend, BlendEquation, BlendFactor, BlendOp};
 
 /// A colour: red, green, blue, alpha.
 pub type Color = [f32; 4];
 
-/// What blending gives, before the write mask. `second` is the other colour of a dual-source output.
+/// Result of blending, before the write mask. `second` is the other colour of a dual-source output.
 pub fn blend(how: &Blend, [source, second]: [Color; 2], there: Color) -> Color {
     std::array::from_fn(|n| {
         let equation = if n == 3 { &how.alpha } else { &how.color };

@@ -1,7 +1,7 @@
-//! A primitive to the part of it that is inside of all planes.
+//! Clips a primitive to the part inside all planes.
 //!
-//! A corner of that part is three weights of the primitive's vertices, and a plane is its distance from each of them:
-//! everything about a corner is linear in its weights.
+//! A vertex of that part is three weights of the primitive's vertices, and a plane is its distance from each of them:
+//! everything about a vertex is linear in its weights.
 
 /// Weights of the three vertices.
 pub type Weights = [f64; 3];
@@ -9,18 +9,18 @@ pub type Weights = [f64; 3];
 /// The weights of the vertices themselves.
 pub const CORNERS: [Weights; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
-/// A value of a corner, given the vertices' values.
+/// An interpolated value, given those of the vertices.
 pub fn at(weights: &Weights, values: &[f64; 3]) -> f64 {
     weights.iter().zip(values).map(|(w, v)| if *w == 0.0 { 0.0 } else { w * v }).sum()
 }
 
-/// The outline within the planes; `closed` joins its last corner with the first. Nothing is left of what is outside.
+/// The outline within the planes; `closed` joins its last vertex with the first. Empty if all is outside.
 pub fn clip(mut outline: Vec<Weights>, closed: bool, planes: &[[f64; 3]]) -> Vec<Weights> {
     for plane in planes {
         let mut kept = Vec::with_capacity(outline.len() + 1);
         for (n, corner) in outline.iter().enumerate() {
             let here = at(corner, plane);
-            // A corner without a place is outside.
+            // A vertex with NaN is outside.
             if here >= 0.0 {
                 kept.push(*corner);
             }
@@ -40,7 +40,7 @@ pub fn clip(mut outline: Vec<Weights>, closed: bool, planes: &[[f64; 3]]) -> Vec
     outline
 }
 
-/// Where a plane cuts, always from the inner side: two primitives that share the edge get the same place.
+/// Intersection with a plane, always from the inner side: two primitives that share the edge get the same vertex.
 fn between(inner: &Weights, outer: &Weights, inside: f64, outside: f64) -> Weights {
     let t = inside / (inside - outside);
     std::array::from_fn(|n| inner[n] + (outer[n] - inner[n]) * t)

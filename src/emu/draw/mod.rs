@@ -1,7 +1,8 @@
-//! Drawing: vertices to primitives to pixels, as the fixed parts of the machine do it between and after the shaders.
+//! Drawing: vertices to primitives to pixels, as the fixed functions between and after the shaders do it.
 //!
-//! The shaders are a trait: [`waves::Gpu`] runs machine code, tests give closures. Viewport and attachments have one size,
-//! every sample has its plane of an attachment, layer by layer; depth goes from 0 to 1, nothing is culled, counter-clockwise is the front.
+//! The shaders are a trait: [`waves::Gpu`] runs machine code, tests pass closures. Viewport and attachments have one
+//! size; each sample has its own plane of an attachment, per layer; depth is 0 to 1, nothing is culled, the front is
+//! counter-clockwise.
 
 mod assembly;
 mod blend;
@@ -22,68 +23,68 @@ use raster::{Coverage, PIXELS, Point};
 use samples::MAX_SAMPLES;
 use std::collections::BTreeMap;
 
-/// Pixels of a point's edge at most: half of it has 12.4 bits in PA_SU_POINT_SIZE.
+/// Largest point size in pixels: PA_SU_POINT_SIZE holds half of it as 12.4 fixed.
 const LARGEST_POINT: f32 = 8191.875;
 
-/// Which vertex of which instance.
+/// Identity of a vertex shader invocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct VertexId {
-    /// Number or index of the vertex, without the first.
+    /// Number or index of the vertex, without the base.
     pub vertex: u32,
-    /// Instance, without the first.
+    /// Instance, without the base.
     pub instance: u32,
-    /// The primitive that it is a corner of, in its instance; 0 where vertices are shared.
+    /// Its primitive in the instance; 0 if vertices are shared.
     pub primitive: u32,
 }
 
-/// What a vertex shader exported.
+/// Outputs of a vertex shader.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vertex {
     /// Position in clip space.
     pub position: [f32; 4],
     /// Width of a point in pixels.
     pub point_size: Option<f32>,
-    /// Layer that it is drawn to.
+    /// Target layer.
     pub layer: u32,
-    /// Size of fragments, as the hardware's register has it: logarithms of width and height in bits 2 to 5.
+    /// Fragment size as in the hardware's register: logarithms of width and height in bits 2 to 5.
     pub rate: u32,
-    /// Distances from the planes that clip.
+    /// Clip distances.
     pub clip: Vec<f32>,
-    /// Distances from the planes that cull.
+    /// Cull distances.
     pub cull: Vec<f32>,
-    /// Parameters, as bits; one that was not exported is not there.
+    /// Parameters, as bits; only exported ones.
     pub parameters: BTreeMap<u8, [u32; 4]>,
 }
 
 /// A primitive that covers pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Primitive {
-    /// Its number in the draw, instances one after the other.
+    /// Its number in the draw, instance by instance.
     pub number: u32,
     /// Its vertices, the provoking one first.
     pub vertices: [usize; 3],
-    /// It shows its front.
+    /// It is front-facing.
     pub front: bool,
-    /// It is a point: i and j are coordinates on it.
+    /// It is a point: i and j are point coordinates.
     pub point: bool,
-    /// Layer that it is drawn to.
+    /// Target layer.
     pub layer: u32,
-    /// Size of its fragments; see [`Vertex::rate`].
+    /// Fragment size; see [`Vertex::rate`].
     pub rate: u32,
 }
 
-/// What a place of a pixel knows.
+/// Interpolants at a position.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spot {
-    /// In pixels from the first corner.
+    /// Sample position: pixels from the pixel's top left corner.
     pub place: [f32; 2],
-    /// Weights of the second and third vertex with perspective.
+    /// Perspective weights of the second and third vertex.
     pub perspective: [f32; 2],
-    /// The same, linear on the screen.
+    /// Screen-linear weights of the second and third vertex.
     pub linear: [f32; 2],
     /// Depth.
     pub depth: f32,
-    /// w of the position in clip space.
+    /// w of the clip-space position.
     pub w: f32,
 }
 
@@ -92,47 +93,47 @@ pub struct Spot {
 pub struct Lane {
     /// Its centre.
     pub centre: Spot,
-    /// The sample that is shaded; of a quad of pixels the first.
+    /// The shaded sample; if the whole pixel is shaded, the first.
     pub sample: Spot,
-    /// A point inside of the primitive.
+    /// A point inside the primitive.
     pub centroid: Spot,
-    /// A bit for each sample that the primitive covers.
+    /// Samples that the primitive covers, one bit per sample.
     pub covered: u32,
-    /// Samples that what is shaded here goes to.
+    /// Samples that the result is written to.
     pub live: u32,
-    /// The primitive covers all of it.
+    /// The primitive covers the whole pixel.
     pub fully: bool,
     /// Depth of each sample.
     pub depths: [f32; MAX_SAMPLES],
 }
 
-/// Two by two pixels of a primitive.
+/// 2 × 2 pixels of a primitive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quad {
-    /// Which primitive.
+    /// Index of the primitive.
     pub primitive: usize,
     /// The first pixel.
     pub at: [u32; 2],
-    /// A bit for each pixel that is shaded.
+    /// Shaded pixels, one bit per pixel.
     pub covered: u8,
-    /// The one sample that is shaded, where each is by itself.
+    /// The shaded sample in per-sample shading.
     pub sample: Option<u32>,
-    /// Every pixel.
+    /// The four pixels.
     pub lanes: [Lane; 4],
 }
 
-/// What a fragment shader exported for a pixel.
+/// Outputs of a fragment shader for a pixel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pixel {
     /// It was not killed.
     pub alive: bool,
-    /// Its own depth.
+    /// Depth, if exported.
     pub depth: Option<f32>,
-    /// Its own stencil reference.
+    /// Stencil reference, if exported.
     pub stencil: Option<u8>,
-    /// Samples that it goes to; absent: all.
+    /// Sample mask; `None`: all.
     pub mask: Option<u32>,
-    /// Colours: location, components of 32 bits, channels sent.
+    /// Colours: location, 32-bit components, channels sent.
     pub colors: Vec<(u32, [u32; 4], u8)>,
 }
 
@@ -142,11 +143,11 @@ pub trait Shaders {
     fn vertices(&mut self, ids: &[VertexId]) -> Result<Vec<Vertex>>;
     /// Runs the fragment shader, for every quad.
     fn fragments(&mut self, vertices: &[Vertex], primitives: &[Primitive], quads: &[Quad]) -> Result<Vec<[Pixel; 4]>>;
-    /// Depth is tested before the fragment shader, whatever it does.
+    /// Depth is tested before the fragment shader in any case.
     fn early_depth(&self) -> bool {
         false
     }
-    /// Vertices are told their primitive, so that none is shared.
+    /// Vertices get their primitive id, so none is shared.
     fn numbers_primitives(&self) -> bool {
         false
     }
@@ -154,15 +155,15 @@ pub trait Shaders {
     fn discards(&self) -> bool {
         false
     }
-    /// Every sample is shaded by itself.
+    /// Per-sample shading.
     fn per_sample(&self) -> bool {
         false
     }
-    /// From here on this view is drawn.
+    /// Selects the view for the following draws.
     fn view(&mut self, _number: u32) {}
 }
 
-/// What is drawn onto.
+/// Attachments.
 #[derive(Clone, Debug)]
 pub struct Targets {
     /// Colour attachments.
@@ -190,21 +191,21 @@ impl Targets {
     }
 }
 
-/// Where a pixel's sample is in an attachment: layers one below the other, each with a plane a sample.
+/// Texel of a sample in an attachment: layers are stacked in y, each with one plane per sample.
 fn plane(command: &inputs::Draw, [x, y]: [u32; 2], layer: u32, sample: u32) -> [u32; 2] {
     let layer = layer.min(command.layers() - 1);
     [x, y + command.extent[1] * (layer * command.samples + sample)]
 }
 
-/// Quads shaded at once.
+/// Quads per run of the fragment shader.
 const BATCH: usize = 1024;
-/// How far beyond the screen triangles and lines go on, in screens.
+/// Guard band of triangles and lines, in screen sizes.
 const GUARD: f64 = 16.0;
 
 /// Draws.
 ///
 /// # Errors
-/// What goes wrong in the shaders.
+/// Errors of the shaders.
 pub fn draw(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Targets) -> Result<()> {
     for view in command.views() {
         shaders.view(view);
@@ -225,7 +226,7 @@ pub fn draw(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Tar
 fn draw_view(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Targets) -> Result<()> {
     let mut number = 0;
     for instance in 0..command.instances {
-        // An index that comes twice is one vertex.
+        // A repeated index is one vertex.
         let wanted: Vec<u32> = match command.indices.is_empty() {
             true => (0..command.vertices).collect(),
             false => command.indices.iter().take(command.vertices as usize).copied().collect(),
@@ -275,7 +276,7 @@ fn draw_view(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Ta
     Ok(())
 }
 
-/// What waits for the fragment shader.
+/// Quads queued for the fragment shader.
 struct Batch<'a> {
     kind: Kind,
     command: &'a inputs::Draw,
@@ -286,13 +287,13 @@ struct Batch<'a> {
     quads: Vec<Quad>,
 }
 
-/// A corner on the screen.
+/// A vertex on the screen.
 #[derive(Clone, Copy)]
 struct Corner {
     at: Point,
     depth: f64,
     inverse_w: f64,
-    /// Weights of the primitive's vertices, with perspective and linear on the screen.
+    /// Weights of the primitive's vertices, perspective and screen-linear.
     perspective: Weights,
     linear: Weights,
 }
@@ -340,7 +341,7 @@ impl Batch<'_> {
                 }
             })
             .collect();
-        // Neither a negative size nor what is no number covers anything.
+        // A negative or NaN size covers nothing.
         let size = corners[0].point_size.unwrap_or(1.0);
         let size = if size > 0.0 { size.min(LARGEST_POINT) } else { 0.0 };
         self.cover((number, vertices), &outline, f64::from(size));
@@ -351,7 +352,7 @@ impl Batch<'_> {
         let mut front = true;
         let triangles: Vec<[Corner; 3]> = match (self.kind, outline) {
             (Kind::Point, [corner]) => {
-                // The weights of the second and third corner are the place on the point.
+                // The weights of the second and third vertex are the point coordinates.
                 let at = |s: f64, t: f64| {
                     let weights = [1.0 - s - t, s, t];
                     let at = [corner.at[0] + (s - 0.5) * size, corner.at[1] + (t - 0.5) * size];
@@ -387,7 +388,7 @@ impl Batch<'_> {
         self.primitives.push(Primitive { number, vertices, front, point: self.kind == Kind::Point, layer, rate });
     }
 
-    /// Shades what waits, and merges it in order.
+    /// Shades the queued quads, and merges the results in order.
     fn shade(&mut self, shaders: &mut dyn Shaders, targets: &mut Targets) -> Result<()> {
         let early = shaders.early_depth();
         let command = self.command;
@@ -426,7 +427,7 @@ impl Batch<'_> {
                     if let Some(stencil) = &mut targets.stencil {
                         stencil.replace(at, shaded.stencil);
                     }
-                    // The second colour of a dual-source output travels as that of the next location.
+                    // The second colour of a dual-source output is exported as the next location.
                     let second = shaded.colors.iter().find(|c| c.0 == 1).map_or([0; 4], |c| c.1);
                     for (location, color, channels) in &shaded.colors {
                         if let Some(target) = targets.colors.iter_mut().find(|t| t.state.location == *location) {
@@ -450,7 +451,7 @@ fn pixel(quad: &Quad, n: usize) -> [u32; 2] {
     [quad.at[0] + PIXELS[n][0], quad.at[1] + PIXELS[n][1]]
 }
 
-/// What every pixel of a quad knows, where this sample is shaded by itself or all of the pixel at once.
+/// Interpolants of every pixel of a quad, for one sample or for the whole pixel.
 fn quad(primitive: usize, corners: &[Corner; 3], coverage: &Coverage, places: &[Point], only: Option<u32>) -> Quad {
     let lanes: [Lane; 4] = std::array::from_fn(|n| {
         let covered = coverage.covered[n];

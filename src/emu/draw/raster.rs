@@ -1,30 +1,31 @@
-//! Triangles on the screen to quads of pixels.
+//! Rasterizes triangles on the screen to quads of pixels.
 //!
-//! Corners are rounded to 1/256 of a pixel; from there on all is exact: a sample is covered if it is inside, or on a top or
-//! left edge. So an edge that two triangles share covers each sample exactly once. One sample is the pixel's centre.
+//! Vertices are rounded to 1/256 of a pixel; from there on all is exact: a sample is covered if it is inside, or on a
+//! top or left edge. So an edge that two triangles share covers each sample exactly once. A single sample is the
+//! pixel's centre.
 
-/// A corner: its place in pixels.
+/// Vertex position in pixels.
 pub type Point = [f64; 2];
 
-/// Two by two pixels, of which at least one is covered. Pixels are numbered row by row.
+/// 2 × 2 pixels with at least one covered. Pixels are numbered row by row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coverage {
-    /// The first pixel; both numbers are even.
+    /// The first pixel; both coordinates are even.
     pub at: [u32; 2],
-    /// Of each pixel a bit for each covered sample.
+    /// Covered samples per pixel, one bit per sample.
     pub covered: [u32; 4],
-    /// A bit for each pixel that is covered to its corners.
+    /// Fully covered pixels, one bit per pixel.
     pub fully: u8,
-    /// Weights of the corners at each pixel's centre, linear on the screen; beyond the triangle too.
+    /// Weights of the vertices at each pixel's centre, screen-linear; beyond the triangle too.
     pub weights: [[f64; 3]; 4],
-    /// The same at each sample.
+    /// `weights` at each sample.
     pub at_samples: Vec<[[f64; 3]; 4]>,
 }
 
 /// Pixel `n` of a quad, relative to its first.
 pub const PIXELS: [[u32; 2]; 4] = [[0, 0], [1, 0], [0, 1], [1, 1]];
 
-/// Fractions of a pixel.
+/// Subpixels per pixel.
 const ONE: i64 = 256;
 
 struct Edge {
@@ -33,31 +34,31 @@ struct Edge {
 }
 
 impl Edge {
-    /// Twice the area between the edge and a place; positive to its right, where y goes down.
+    /// Edge function: twice the signed area; positive right of the edge, with y down.
     fn side(&self, [x, y]: [i64; 2]) -> i64 {
         let [dx, dy] = [self.to[0] - self.from[0], self.to[1] - self.from[1]];
         dx * (y - self.from[1]) - dy * (x - self.from[0])
     }
 
-    /// The triangle is below it or to its right.
+    /// Whether it is a top or left edge.
     fn top_or_left(&self) -> bool {
         let [dx, dy] = [self.to[0] - self.from[0], self.to[1] - self.from[1]];
         dy < 0 || dy == 0 && dx > 0
     }
 }
 
-/// Twice the signed area of a triangle in pixels: positive if its corners go clockwise as one sees them.
+/// Twice the signed area of a triangle in pixels: positive if clockwise on the screen.
 pub fn area(corners: &[Point; 3]) -> f64 {
     let [a, b, c] = corners.map(fixed);
     Edge { from: a, to: b }.side(c) as f64 / (ONE * ONE) as f64
 }
 
 fn fixed(point: Point) -> [i64; 2] {
-    // Far beyond any screen, and exact in products.
+    // Far beyond any screen, and products stay exact.
     point.map(|x| (x * ONE as f64).round_ties_even().clamp(-1e9, 1e9) as i64)
 }
 
-/// The quads that a triangle covers on a screen of this size, row by row, with samples at these places of a pixel.
+/// The quads that a triangle covers on a screen of this size, row by row, with samples at these positions in a pixel.
 pub fn triangle(corners: &[Point; 3], extent: [u32; 2], samples: &[Point], mut each: impl FnMut(Coverage)) {
     let mut points = corners.map(fixed);
     let turned = Edge { from: points[0], to: points[1] }.side(points[2]) < 0;
@@ -65,7 +66,7 @@ pub fn triangle(corners: &[Point; 3], extent: [u32; 2], samples: &[Point], mut e
         points.swap(1, 2);
     }
     let [a, b, c] = points;
-    // The edge opposite of each corner.
+    // The edge opposite each vertex.
     let edges = [Edge { from: b, to: c }, Edge { from: c, to: a }, Edge { from: a, to: b }];
     let area = edges[2].side(c);
     if area == 0 {
@@ -112,7 +113,7 @@ pub fn triangle(corners: &[Point; 3], extent: [u32; 2], samples: &[Point], mut e
     }
 }
 
-/// The corners of the rectangle, one pixel wide, that a line is: two at its first end, two at its second.
+/// The vertices of the rectangle, one pixel wide, of a line: two at its first end, two at its second.
 pub fn line([from, to]: [Point; 2]) -> [Point; 4] {
     let [dx, dy] = [to[0] - from[0], to[1] - from[1]];
     let length = dx.hypot(dy);
@@ -180,13 +181,13 @@ mod tests {
     }
 
     proptest! {
-        /// A fan around a point inside a square covers what the square covers, each pixel once.
+        /// A fan around a point inside a square covers the same pixels as the square, each once.
         #[test]
         fn shared_edges_are_hit_exactly_once(
             x in 2.0..10.0f64, y in 2.0..10.0f64, snap: bool,
             mut around in proptest::collection::vec(0.0..1.0f64, 0..9),
         ) {
-            // Where edges run through centres nothing may change.
+            // If edges run through centres nothing may change.
             let at = |p: f64| if snap { p.floor() + 0.5 } else { p };
             let centre = [at(x), at(y)];
             around.extend([0.0, 0.25, 0.5, 0.75]);
@@ -207,7 +208,7 @@ mod tests {
             prop_assert_eq!(hits, count(&turned));
         }
 
-        /// Cutting a triangle in two changes nothing but which of both a pixel belongs to.
+        /// Cutting a triangle in two only changes the triangle of a pixel.
         #[test]
         fn a_cut_loses_nothing(corners in proptest::array::uniform3(proptest::array::uniform2(0i32..12 * 4))) {
             // Multiples of 1/2 pixel, so that the middle of an edge is exact.

@@ -1,13 +1,13 @@
-//! Samples of a pixel: where Vulkan's standard patterns have them, and the table in which a driver gives them to shaders.
+//! Sample positions: Vulkan's standard patterns, and the table in which a driver gives them to shaders.
 
 use crate::error::{Error, Result};
 
-/// Samples of a pixel at most.
+/// Largest sample count of a pixel.
 pub const MAX_SAMPLES: usize = 16;
-/// Entries of the driver's table that a pattern may take (pal-abi 1.2).
+/// Entries per pattern in the driver's table (pal-abi 1.2).
 const PATTERN: usize = 16;
 
-/// Sixteenths of a pixel from its first corner, right and down.
+/// Sample positions in sixteenths of a pixel from its top left corner, right and down.
 const PATTERNS: [&[[u8; 2]]; 5] = [
     &[[8, 8]],
     &[[12, 12], [4, 4]],
@@ -33,17 +33,17 @@ const PATTERNS: [&[[u8; 2]]; 5] = [
     ],
 ];
 
-/// Where the samples of a pixel are, in pixels from its first corner.
+/// Sample positions in pixels from the pixel's top left corner.
 ///
 /// # Errors
-/// Malformed: no pattern has that many.
+/// Malformed: no pattern has that many samples.
 pub fn places(samples: u32) -> Result<Vec<[f64; 2]>> {
     let pattern = PATTERNS.iter().find(|p| p.len() == samples as usize);
     let pattern = pattern.ok_or_else(|| Error::malformed(format!("{samples} samples a pixel")))?;
     Ok(pattern.iter().map(|place| place.map(|n| f64::from(n) / 16.0)).collect())
 }
 
-/// The driver's table: offsets from the pixel's centre, 16 bytes a sample, pattern after pattern.
+/// The driver's table: offsets from the pixel's centre, 16 bytes per sample, pattern after pattern.
 pub fn table() -> Vec<u8> {
     let mut words = vec![[0f32; 4]; PATTERN * PATTERNS.len()];
     for (n, pattern) in PATTERNS.iter().enumerate() {

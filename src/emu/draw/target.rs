@@ -1,4 +1,4 @@
-//! Attachments: what exports are converted from, tested against, blended with, and written to.
+//! Attachments: conversion of exports, tests, blending and writes.
 
 use super::blend::{Color, blend};
 use crate::abi::exports::ExportFormat;
@@ -16,7 +16,7 @@ pub struct ColorTarget {
     pub extent: [u32; 2],
     /// Texels, row by row.
     pub data: Vec<u8>,
-    /// What the draw says of it.
+    /// Its description in the draw.
     pub state: inputs::Target,
 }
 
@@ -44,7 +44,7 @@ impl ColorTarget {
         self.data.get_mut(at..at + bytes)
     }
 
-    /// Writes a colour, whose components are numbers of the attachment's kind; `channels` are those that travelled.
+    /// Writes a colour with components in the attachment's number type; `channels` are those that were exported.
     /// `second` is the other colour of a dual-source output.
     pub fn write(&mut self, at: [u32; 2], [color, second]: [[u32; 4]; 2], channels: u8) -> Result<()> {
         let format = self.format.clone();
@@ -54,7 +54,7 @@ impl ColorTarget {
         let there = format.decode(texel);
         let mut new = color;
         if let Some(how) = state_blend.filter(|_| !format.format.is_integer()) {
-            // What the attachment cannot hold is cut off before.
+            // Sources are clamped to the attachment's range first.
             let sources = [color, second].map(|color| color.map(|x| format.limited(f32::from_bits(x))));
             let result: Color = blend(&how, sources, there.map(f32::from_bits));
             new = result.map(f32::to_bits);
@@ -66,7 +66,7 @@ impl ColorTarget {
         Ok(())
     }
 
-    /// Makes a plane a layer of a plane a sample: the average, of integers the first.
+    /// Resolves multisampling: the average of the samples; for integers, sample 0.
     ///
     /// # Errors
     /// A bug: texels that the format cannot encode.
@@ -94,7 +94,7 @@ impl ColorTarget {
         Ok(())
     }
 
-    /// The picture, four bytes a pixel, on the sRGB curve if the format is; integers are no picture.
+    /// The picture, four bytes per pixel, sRGB-encoded if the format is; `None` for integers.
     pub fn picture(&self) -> Option<Vec<u8>> {
         let curve = self.state.format.contains("SRGB");
         let shown = NamedFormat::new(if curve { "R8G8B8A8_SRGB" } else { "R8G8B8A8_UNORM" }).ok()?;
@@ -103,7 +103,7 @@ impl ColorTarget {
         if self.format.format.is_integer() { None } else { pixels.collect::<Result<Vec<_>>>().ok().map(|p| p.concat()) }
     }
 
-    /// The components of a pixel, as bits of the attachment's kind of number.
+    /// The components of a pixel, as bits of the attachment's number type.
     pub fn read(&self, [x, y]: [u32; 2]) -> Option<[u32; 4]> {
         let bytes = self.format.format.bytes();
         let at = (y as usize * self.extent[0] as usize + x as usize) * bytes;
@@ -118,7 +118,7 @@ pub struct DepthTarget {
     pub width: u32,
     /// Depths, row by row.
     pub data: Vec<f32>,
-    /// What the draw says of it.
+    /// Its description in the draw.
     pub state: inputs::Depth,
 }
 
@@ -128,12 +128,12 @@ impl DepthTarget {
         Self { width: extent[0], data: vec![state.clear; extent[0] as usize * extent[1] as usize], state }
     }
 
-    /// Keeps the first sample of each pixel, layer by layer.
+    /// Keeps sample 0 of each pixel, layer by layer.
     pub fn resolve(&mut self, samples: u32, height: u32) {
         self.data = first_samples(&self.data, self.width as usize * height as usize, samples);
     }
 
-    /// Whether a fragment passes, which then writes its depth.
+    /// Depth test; a fragment that passes writes its depth.
     pub fn test(&mut self, [x, y]: [u32; 2], depth: f32) -> bool {
         let at = y as usize * self.width as usize + x as usize;
         let Some(there) = self.data.get_mut(at) else { return false };
@@ -154,7 +154,7 @@ pub struct StencilTarget {
     pub width: u32,
     /// Values, row by row.
     pub data: Vec<u8>,
-    /// What the draw says of it.
+    /// Its description in the draw.
     pub state: inputs::Stencil,
 }
 
@@ -164,12 +164,12 @@ impl StencilTarget {
         Self { width: extent[0], data: vec![state.clear; extent[0] as usize * extent[1] as usize], state }
     }
 
-    /// Keeps the first sample of each pixel, layer by layer.
+    /// Keeps sample 0 of each pixel, layer by layer.
     pub fn resolve(&mut self, samples: u32, height: u32) {
         self.data = first_samples(&self.data, self.width as usize * height as usize, samples);
     }
 
-    /// Replaces what is there by the shader's reference, or by the draw's.
+    /// Replaces the value by the shader's reference, or by the draw's.
     pub fn replace(&mut self, [x, y]: [u32; 2], reference: Option<u8>) {
         let at = y as usize * self.width as usize + x as usize;
         if let Some(there) = self.data.get_mut(at) {
@@ -178,7 +178,7 @@ impl StencilTarget {
     }
 }
 
-/// The first plane of each layer, whose planes of `plane` texels are a sample's each.
+/// Sample 0 of each layer; a layer has one plane of `plane` texels per sample.
 fn first_samples<T: Copy>(data: &[T], plane: usize, samples: u32) -> Vec<T> {
     let layers = data.chunks_exact((plane * samples as usize).max(1));
     layers.flat_map(|layer| layer.iter().take(plane)).copied().collect()
@@ -197,16 +197,16 @@ fn passes(compare: Compare, depth: f32, there: f32) -> bool {
     }
 }
 
-/// The export format of a number in `SPI_SHADER_COL_FORMAT`.
+/// The export format with this number in `SPI_SHADER_COL_FORMAT`.
 pub fn export_format(number: u32) -> Option<ExportFormat> {
     use ExportFormat::{Abgr32, Ar32, Fp16, Gr32, R32, Sint16, Snorm16, Uint16, Unorm16};
     [R32, Gr32, Ar32, Fp16, Unorm16, Snorm16, Uint16, Sint16, Abgr32].into_iter().find(|f| *f as u32 == number)
 }
 
-/// What an export sent, as components of 32 bits.
+/// Exported registers as 32-bit components.
 ///
 /// # Errors
-/// Malformed: halves where the format has dwords, or the other way round.
+/// Malformed: 16-bit values where the format has dwords, or the reverse.
 pub fn converted(format: ExportFormat, compressed: bool, registers: [u32; 4]) -> Result<[u32; 4]> {
     let narrow = matches!(
         format,
@@ -250,7 +250,7 @@ mod tests {
         ColorTarget::new(&state, [2, 2]).expect("a target")
     }
 
-    /// A colour without another one beside it.
+    /// A colour without a second one.
     fn alone(color: [u32; 4]) -> [[u32; 4]; 2] {
         [color, [0; 4]]
     }
@@ -306,7 +306,7 @@ mod tests {
         stencil.replace([0, 1], Some(200));
         stencil.replace([0, 2], Some(1));
         assert_eq!(stencil.data, [7, 9, 200, 7]);
-        // Of two samples a pixel the first stays.
+        // Of two samples per pixel the first stays.
         stencil.resolve(2, 1);
         assert_eq!(stencil.data, [7, 9]);
     }

@@ -1,9 +1,9 @@
-//! Whole draws with shaders that are closures.
+//! Whole draws with closures as shaders.
 
 use super::*;
 use crate::emu::inputs::{Compare, Depth, Draw, Target, Topology};
 
-/// Vertices as given; the first parameter is interpolated by hand and becomes the colour.
+/// Given vertices; the first parameter is interpolated by hand and becomes the colour.
 struct Given {
     vertices: Vec<Vertex>,
     linear: bool,
@@ -64,7 +64,7 @@ fn a_strip_fills_the_screen_with_a_slope() {
         let [r, g, ..] = at(&targets, x, y);
         assert!((r - (x as f32 + 0.5)).abs() < 1e-4 && (g - (y as f32 + 0.5)).abs() < 1e-4, "{x} {y}: {r} {g}");
     }
-    // The same by indices, with kills.
+    // The same rectangle with indices, with kills.
     strip.topology = Topology::TriangleList;
     strip.indices = vec![0, 1, 2, 2, 1, 3];
     strip.vertices = 6;
@@ -77,14 +77,14 @@ fn a_strip_fills_the_screen_with_a_slope() {
 
 #[test]
 fn perspective_and_what_is_behind() {
-    // A floor from before the eye to behind it: clipped, and u goes with 1/w.
+    // A floor from in front of the eye to behind it: clipped, and u goes with 1/w.
     let corner = |x: f32, w: f32| vertex([x * w.abs(), w.abs().min(1.0), w * 0.5, w], [w, 0.0, 0.0, 1.0]);
     let floor = vec![corner(-4.0, 1.0), corner(4.0, 1.0), vertex([0.0, 0.0, 2.0, 4.0], [4.0, 0.0, 0.0, 1.0])];
     let list = command(Topology::TriangleList, 3, false);
     let [perspective, linear] = [false, true].map(|linear| picture(&list, floor.clone(), linear, NEVER));
     let mut seen = 0;
     for y in 4..8 {
-        // On the screen y = 1 at w = 1 and 0 at w = 4: 1/w runs linearly between.
+        // On the screen y = 1 at w = 1 and 0 at w = 4: 1/w is linear between.
         let t = (f64::from(y) + 0.5 - 4.0) / 4.0;
         let w = 1.0 / (t + (1.0 - t) / 4.0);
         let [found, straight] = [&perspective, &linear].map(|p| f64::from(at(p, 4, y)[0]));
@@ -93,7 +93,7 @@ fn perspective_and_what_is_behind() {
         seen += 1;
     }
     assert_eq!(seen, 4);
-    // A corner behind the eye: what is left is cut at the near plane, and has values in range.
+    // A vertex behind the eye: the rest is cut at the near plane, and has values in range.
     let behind = vec![corner(-1.0, 1.0), corner(1.0, 1.0), vertex([0.0, -4.0, -1.0, -2.0], [-2.0, 0.0, 0.0, 1.0])];
     let cut = picture(&list, behind, false, NEVER);
     let found: Vec<f32> = (0..64).map(|n| at(&cut, n % 8, n / 8)[0]).filter(|r| *r != -1.0).collect();
@@ -161,11 +161,11 @@ fn fronts_go_counter_clockwise() {
     let command = command(Topology::TriangleList, 6, false);
     let mut shaders = Facing(Vec::new());
     draw(&mut shaders, &command, &mut Targets::new(&command).unwrap()).unwrap();
-    // Down, then right, as one sees it with y downwards.
+    // Down, then right, with y down.
     assert_eq!(shaders.0, [true, false]);
 }
 
-/// Each vertex is where its number says, and brings the primitive that it was told.
+/// Each vertex is at the position of its number, and outputs its primitive id.
 struct Numbered;
 
 impl Shaders for Numbered {
@@ -199,7 +199,7 @@ fn provoking_vertices_know_their_primitive() {
     command.instances = 2;
     let mut targets = Targets::new(&command).expect("targets");
     draw(&mut Numbered, &command, &mut targets).expect("draws");
-    // Four triangles from left to right, a column of two and a half pixels' width each; the second instance is on top.
+    // Four triangles from left to right, each in a column 2.5 pixels wide; the second instance is on top.
     for (x, y, primitive) in [(0, 0, 0.0), (3, 7, 1.0), (4, 0, 2.0), (7, 7, 3.0)] {
         assert_eq!(at(&targets, x, y), [primitive, primitive, 1.0, 4.0 + primitive], "{x} {y}");
     }

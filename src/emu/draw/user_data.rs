@@ -1,5 +1,5 @@
-//! What the user data of a draw point to, besides descriptor sets: the table of vertex buffers, the places of samples, and
-//! the draw's numbers.
+//! Targets of a draw's user data besides descriptor sets: the vertex buffer table, the sample positions, and the draw's
+//! parameters.
 
 use super::samples;
 use crate::emu::dispatch::Tables;
@@ -9,16 +9,16 @@ use crate::emu::memory::Memory;
 use crate::error::{Error, Result};
 use crate::metadata::user_data::pal;
 
-/// Dword 3 of a vertex buffer: 32_UINT, all components, resource level 1; the rule of what is out of range is to come.
+/// Dword 3 of a vertex buffer: 32_UINT, all components, resource level 1; without the range rule.
 const WORD3: u32 = 0xfac | 20 << 12 | 1 << 24;
-/// Out of range is what is beyond the records, or beyond the bytes.
+/// Range rule by records, or by bytes.
 const BY_RECORDS: u32 = 1 << 28;
 const BY_BYTES: u32 = 3 << 28;
 
-/// Byte of the entry for the places of samples in the global table (pal-abi 4).
+/// Byte offset of the entry for sample positions in the global table (pal-abi 4).
 const SAMPLE_POSITIONS: u64 = 48 * 4;
 
-/// Adds the table of vertex buffers, and what else a draw's user data may hold.
+/// Adds the vertex buffer table, and other user data of a draw.
 pub fn add_tables(machine: &mut Machine, draw: &Draw, tables: &mut Tables) -> Result<()> {
     let entries = draw.vertex_buffers.iter().map(|b| b.binding as usize + 1).max().unwrap_or(0);
     if entries > 64 {
@@ -29,7 +29,7 @@ pub fn add_tables(machine: &mut Machine, draw: &Draw, tables: &mut Tables) -> Re
         if b.stride > 0x3fff {
             return Err(Error::malformed(format!("vertex buffer {}: a stride of {} bytes", b.binding, b.stride)));
         }
-        // The last element may end before its stride does; what an attribute reads of it must be there.
+        // The last element may be shorter than the stride; the bytes that attributes read of it must be there.
         let records = b.data.0.len().div_ceil(b.stride.max(1) as usize);
         let mut data = b.data.0.clone();
         data.resize(data.len().max(records * b.stride.max(1) as usize), 0);

@@ -1,5 +1,5 @@
 //! The shaders as machine code: waves of vertices and of quads, set up by the pipeline's registers alone (pal-abi 2.3,
-//! 2.4, 6, 9), and their exports taken apart by them.
+//! 2.4, 6, 9), and their exports decoded by them.
 
 use super::target::{converted, export_format};
 use super::{Pixel, Primitive, Quad, Shaders, Vertex, VertexId};
@@ -21,16 +21,16 @@ use crate::metadata::user_data::pal;
 use crate::target::Stage;
 use std::sync::Arc;
 
-/// A pipeline whose shaders run on a machine.
+/// A pipeline whose shaders run on the machine.
 pub struct Gpu<'a> {
     machine: &'a mut Machine,
     pipeline: &'a Pipeline,
     tables: Tables,
     limits: Limits,
     trace: Option<&'a mut Trace>,
-    /// Offset of every wave's scratch, and its size.
+    /// Scratch offset of every wave, and scratch size.
     scratch: u32,
-    /// What was executed.
+    /// Execution statistics.
     pub stats: Stats,
 }
 
@@ -44,7 +44,7 @@ mod exports {
 }
 
 impl<'a> Gpu<'a> {
-    /// A graphics pipeline, with the tables that its user data point to, and an invocation that is followed.
+    /// A graphics pipeline, with the tables that its user data point to, and an invocation to trace.
     ///
     /// # Errors
     /// Malformed: it has no vertex stage.
@@ -63,7 +63,7 @@ impl<'a> Gpu<'a> {
         }
         let scratch = pipeline.stages.values().map(|s| s.scratch as usize * s.wave.lanes() as usize).max().unwrap_or(0);
         if scratch != 0 {
-            // Waves run one after the other in one place of it. It is not the first, so that a wave without its offset shows.
+            // All waves use the same scratch in turn. Its offset is not 0, so that a wave that ignores it shows.
             let address = machine.alloc(2 * scratch)?;
             tables.set_scratch(machine, GRAPHICS_SCRATCH, address)?;
         }
@@ -149,7 +149,7 @@ impl<'a> Gpu<'a> {
         Ok(vertices)
     }
 
-    /// Takes the position vectors apart as `PA_CL_VS_OUT_CNTL` says.
+    /// Decodes the position vectors as `PA_CL_VS_OUT_CNTL` says.
     fn place(&self, vertex: &mut Vertex, rows: &[[Option<f32>; 4]; 4]) -> Result<()> {
         use pa_cl_vs_out_cntl as out;
         let [Some(x), Some(y), Some(z), Some(w)] = rows[0] else {
@@ -210,7 +210,7 @@ impl<'a> Gpu<'a> {
                     let slot = parameters.and_then(|all| all.get(&(offset as u8 & 0x1f)));
                     slot.map_or(POISON, |slot| slot[channel])
                 });
-                // Where nothing is interpolated the others are as they are (K).
+                // Without interpolation the others are raw values (K).
                 if flat { [p0, p1, p2] } else { [p0, minus(p1, p0, halves), minus(p2, p0, halves)] }
             })
         };
@@ -251,7 +251,7 @@ impl<'a> Gpu<'a> {
         self.pixels(&exported, quads)
     }
 
-    /// Loads the VGPRs that `SPI_PS_INPUT_ADDR` gives a place, with what `SPI_PS_INPUT_ENA` enables.
+    /// Loads the VGPRs that `SPI_PS_INPUT_ADDR` allocates with the inputs that `SPI_PS_INPUT_ENA` enables.
     fn set_pixel_inputs(&self, wave: &mut Wave, primitives: &[Primitive], quads: &[Quad]) {
         let [places, enabled] = [spi_ps_input_addr::ENA, spi_ps_input_ena::ENA].map(|field| self.field(field));
         let all_bits = self.field(spi_baryc_cntl::FRONT_FACE_ALL_BITS) == 1;
@@ -273,7 +273,7 @@ impl<'a> Gpu<'a> {
                     (false, true) => lane.live,
                     (false, false) => lane.covered,
                 };
-                // Where samples are shaded by themselves, fragments are pixels.
+                // In per-sample shading fragments are pixels.
                 let rate = if quad.sample.is_some() { 0 } else { primitive.map_or(0, |p| p.rate & 0x3c) };
                 let f = |x: f32| x.to_bits();
                 let pair = |[i, j]: [f32; 2]| vec![f(i), f(j)];
@@ -296,7 +296,7 @@ impl<'a> Gpu<'a> {
                         (true, false) => f(1.0),
                         (false, false) => f(-1.0),
                     }],
-                    // Layer and the rest of it are 0.
+                    // Layer and the other fields are 0.
                     vec![rate | quad.sample.unwrap_or(0) << 8],
                     vec![coverage],
                     vec![x | y << 16],
@@ -314,7 +314,7 @@ impl<'a> Gpu<'a> {
         }
     }
 
-    /// Takes colours, depth and liveness out of the exports.
+    /// Decodes colours, depth and liveness from the exports.
     fn pixels(&self, exported: &[Export], quads: &[Quad]) -> Result<Vec<[Pixel; 4]>> {
         let formats = self.field(spi_shader_col_format::ALL);
         let mask = self.field(cb_shader_mask::ALL);
@@ -365,7 +365,7 @@ impl<'a> Gpu<'a> {
     }
 }
 
-/// Lane, place and primitive of the pixel that is followed, if it is covered by one of these quads.
+/// Lane, position and primitive of the traced pixel, if one of these quads covers it.
 fn followed_pixel(follow: Follow, primitives: &[Primitive], quads: &[Quad]) -> Option<(usize, [u32; 2], u32)> {
     let Follow::Pixel { at, primitive: wanted } = follow else { return None };
     quads.iter().enumerate().find_map(|(number, quad)| {
@@ -375,10 +375,10 @@ fn followed_pixel(follow: Follow, primitives: &[Primitive], quads: &[Quad]) -> O
     })
 }
 
-/// Byte of the entry for graphics scratch in the global table.
+/// Byte offset of the entry for graphics scratch in the global table.
 const GRAPHICS_SCRATCH: u64 = 0;
 
-/// The difference of two parameters: floats, or two halves each.
+/// The difference of two parameters: one f32 each, or two f16.
 fn minus(a: u32, b: u32, halves: bool) -> u32 {
     if !halves {
         return (f32::from_bits(a) - f32::from_bits(b)).to_bits();

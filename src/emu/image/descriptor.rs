@@ -1,11 +1,11 @@
 //! T# and S#, the descriptors of images and samplers: dwords to fields and back (isa-gfx10 4.4, 4.5).
 //!
-//! What a field could say and this emulator does not do (tiling, anisotropy, palettes) is an error when it is read. A
-//! multisampled image has no linear layout in hardware; here each sample is a slice of its own, sample fastest.
+//! A field value that this emulator lacks (tiling, anisotropy, palettes) is an error when it is read. A multisampled
+//! image has no linear layout in hardware; here each sample is a slice of its own, sample fastest.
 
 use crate::error::{Error, Result};
 
-/// Shape of an image, by the number that a T# has for it.
+/// Shape of an image, by its number in a T#.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Shape {
@@ -57,9 +57,9 @@ pub struct ImageDescriptor {
     pub last_level: u32,
     /// Last level of the image.
     pub max_mip: u32,
-    /// Least level of detail that sampling takes.
+    /// Lowest level of detail for sampling.
     pub min_lod: f32,
-    /// What each component is: 0 zero, 1 one, 4 to 7 X to W.
+    /// Source of each component: 0 zero, 1 one, 4 to 7 X to W.
     pub selects: [u8; 4],
 }
 
@@ -68,7 +68,7 @@ const fn field(word: u32, high: u32, low: u32) -> u32 {
 }
 
 impl ImageDescriptor {
-    /// Each component as it is.
+    /// Components in their own order.
     pub const IDENTITY: [u8; 4] = [4, 5, 6, 7];
 
     /// The descriptor in eight dwords; `None` is the null descriptor.
@@ -119,7 +119,7 @@ impl ImageDescriptor {
         ]
     }
 
-    /// Samples of a texel.
+    /// Samples per texel.
     pub fn samples(&self) -> u32 {
         if self.shape.multisampled() { 1 << self.last_level } else { 1 }
     }
@@ -140,7 +140,7 @@ impl ImageDescriptor {
     }
 }
 
-/// What is beyond an edge.
+/// Addressing beyond an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are the hardware's own")]
 pub enum Clamp {
@@ -162,7 +162,7 @@ impl Clamp {
         (7, Self::MirrorOnceBorder),
     ];
 
-    /// The texel that stands for texel `i` of a row of `n`; none: the border.
+    /// The texel that replaces texel `i` of a row of `n`; `None`: the border.
     pub fn texel(self, i: i32, n: u32) -> Option<u32> {
         let (i, last) = (i64::from(i), i64::from(n) - 1);
         let once = if i < 0 { -1 - i } else { i };
@@ -181,7 +181,7 @@ impl Clamp {
     }
 }
 
-/// How a sampler compares, reference first; the bits are less, equal, greater.
+/// Comparison of a sampler, reference first; the bits are less, equal, greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compare(pub u32);
 
@@ -192,25 +192,25 @@ impl Compare {
             Some(std::cmp::Ordering::Less) => 1,
             Some(std::cmp::Ordering::Equal) => 2,
             Some(std::cmp::Ordering::Greater) => 4,
-            // What has no order is only different, or anything.
+            // Unordered values are only "not equal" or "always".
             None => return matches!(self.0, 5 | 7),
         };
         self.0 & bit != 0
     }
 }
 
-/// How an image is sampled.
+/// Sampling state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SamplerDescriptor {
-    /// Beyond the edges, in each direction.
+    /// Addressing beyond the edges, per direction.
     pub clamp: [Clamp; 3],
     /// Comparison.
     pub compare: Compare,
-    /// Coordinates are texels.
+    /// Coordinates are in texels.
     pub unnormalized: bool,
     /// Faces of a cube end at their edges.
     pub no_cube_wrap: bool,
-    /// Least and greatest level of detail.
+    /// Lowest and highest level of detail.
     pub lod: [f32; 2],
     /// Added to the level of detail.
     pub bias: f32,

@@ -1,6 +1,6 @@
-//! The row of an image instruction to what it does and which address operands it takes (isa-gfx10 4.6).
+//! Maps the row of an image instruction to its operation and its address operands (isa-gfx10 4.6).
 //!
-//! Operands come as `[offset] [bias] [reference] [gradients] coordinates [level or least level]`.
+//! Operands come as `[offset] [bias] [reference] [gradients] coordinates [LOD or LOD clamp]`.
 
 use super::Image;
 use crate::emu::atomic;
@@ -10,25 +10,25 @@ use crate::error::{Error, Result};
 use crate::isa::instruction::ImageFields;
 use crate::isa::{Entry, Op, Traits};
 
-/// What a sampling instruction gives.
+/// Result of a sampling instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gives {
     /// Filtered components.
     Filtered,
-    /// A component of four texels.
+    /// One component of four texels.
     Four,
     /// The level of detail.
     Level,
 }
 
-/// Where the level of detail comes from.
+/// Source of the level of detail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LevelFrom {
-    /// The neighbours.
+    /// Implicit derivatives.
     Quad,
-    /// The neighbours, and something added.
+    /// Implicit derivatives, and a bias.
     Bias,
-    /// Gradients.
+    /// Explicit gradients.
     Gradients,
     /// An operand.
     Operand,
@@ -39,21 +39,21 @@ pub enum LevelFrom {
 /// A sampling instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
-    /// What it gives.
+    /// Its result.
     pub gives: Gives,
-    /// It compares.
+    /// Depth comparison.
     pub compare: bool,
-    /// Where the level of detail comes from.
+    /// Source of the level of detail.
     pub level: LevelFrom,
-    /// A least level follows.
+    /// It has an LOD clamp operand.
     pub clamp: bool,
-    /// Texels are added.
+    /// It has a texel offset.
     pub offset: bool,
-    /// Gradients are halves.
+    /// Gradients are f16.
     pub g16: bool,
 }
 
-/// The operation of a row.
+/// Operation of an instruction row.
 pub fn resolve(entry: &Entry) -> Option<Image> {
     match entry.op {
         Op::ImageLoad => return Some(Image::Load { mip: false }),
@@ -62,7 +62,7 @@ pub fn resolve(entry: &Entry) -> Option<Image> {
         Op::ImageStoreMip => return Some(Image::Store { mip: true }),
         Op::ImageGetResinfo => return Some(Image::Info),
         Op::ImageMsaaLoad => return Some(Image::Samples),
-        // Four components of one texel of four in a row: not done.
+        // Four components of one texel of four in a row: not implemented.
         Op::ImageGather4h => return None,
         _ => {}
     }
@@ -94,7 +94,7 @@ pub fn resolve(entry: &Entry) -> Option<Image> {
     }))
 }
 
-/// Coordinates and gradients of a dimension.
+/// Number of coordinates, and of gradient components, of a dimension.
 fn counts(fields: &ImageFields, sampled: bool) -> (usize, usize) {
     match fields.dim {
         0 => (1, 1),
@@ -102,7 +102,7 @@ fn counts(fields: &ImageFields, sampled: bool) -> (usize, usize) {
         2 => (3, 3),
         3 => (3, 2),
         4 => (2, 1),
-        // An array of planes, and samples of a plane.
+        // Arrays of 2D images, and multisampled images.
         5 | 6 => (3, 2),
         _ => (if sampled { 3 } else { 4 }, 2),
     }
@@ -114,7 +114,7 @@ struct Operands<'a> {
     fields: &'a ImageFields,
     lane: usize,
     dword: usize,
-    /// The next half is the upper one of the dword before.
+    /// The next f16 is the upper half of the previous dword.
     upper: bool,
 }
 
@@ -141,7 +141,7 @@ impl Operands<'_> {
         Ok(word & 0xffff)
     }
 
-    /// Floats of 32 bits, or packed ones of 16.
+    /// Floats of 32 bits, or packed f16.
     fn floats(&mut self, count: usize, half: bool) -> Result<[f32; 3]> {
         let mut out = [0.0; 3];
         for out in out.iter_mut().take(count) {
@@ -154,17 +154,17 @@ impl Operands<'_> {
 /// The operands of a sampling instruction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SampleOperands {
-    /// Texels added.
+    /// Texel offset.
     pub offset: [i32; 3],
-    /// Added to the level.
+    /// LOD bias.
     pub bias: f32,
-    /// Compared with texels.
+    /// Reference of the comparison.
     pub reference: Option<f32>,
     /// Gradients in x and y.
     pub gradients: [[f32; 3]; 2],
     /// Coordinates.
     pub at: [f32; 3],
-    /// Level, or least level.
+    /// LOD, or LOD clamp.
     pub level: f32,
 }
 

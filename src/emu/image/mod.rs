@@ -1,7 +1,7 @@
 //! Image access through a T# and an S# (isa-gfx10 4.4 to 4.6).
 //!
-//! [`form`] reads the instruction, [`descriptor`] the descriptors, [`texture`] knows where texels are, [`sample`] filters
-//! them. What is outside of an image reads 0 and stores nothing (K).
+//! [`form`] decodes the instruction, [`descriptor`] the descriptors, [`texture`] addresses texels, [`sample`] filters
+//! them. Outside an image reads give 0 and stores do nothing (K).
 
 mod cube;
 mod descriptor;
@@ -22,31 +22,31 @@ use crate::isa::instruction::{ImageFields, Instruction};
 use form::{Form, Gives, LevelFrom, SampleOperands};
 use sample::{Coordinates, Sampled};
 
-/// What an image instruction does.
+/// Operation of an image instruction.
 #[derive(Clone, Copy)]
 pub enum Image {
-    /// A texel by integer coordinates.
+    /// A texel load by integer coordinates.
     Load {
-        /// With a level.
+        /// With a level operand.
         mip: bool,
     },
-    /// The same, written.
+    /// A texel store.
     Store {
-        /// With a level.
+        /// With a level operand.
         mip: bool,
     },
-    /// A texel read, changed and written.
+    /// An atomic operation on a texel.
     Atomic {
-        /// The change.
+        /// The operation.
         operation: Atomic,
         /// It takes two operands.
         compares: bool,
     },
-    /// Size and levels.
+    /// Size and level count.
     Info,
-    /// A component of four samples.
+    /// One component of four samples.
     Samples,
-    /// Filtered.
+    /// A filtered sample.
     Sample(Form),
 }
 
@@ -72,7 +72,7 @@ pub fn execute(
     };
     let mut results = Vec::new();
     for lane in wave.active() {
-        // Nothing is read from or written to the null descriptor.
+        // The null descriptor reads 0 and stores nothing.
         let Some(texture) = &texture else {
             results.push((lane, [0; 4], false));
             continue;
@@ -110,7 +110,7 @@ pub fn execute(
     Ok(())
 }
 
-/// Writes the components of the mask to the data registers of a lane; after them whether a texel had no memory.
+/// Writes the components of the mask to the data registers of a lane, then whether a texel had no memory.
 fn put(
     wave: &mut Wave,
     fields: &ImageFields,
@@ -121,7 +121,7 @@ fn put(
 ) {
     let chosen: Vec<u32> = (0..4).filter(|n| dmask >> n & 1 == 1).map(|n| components[n]).collect();
     let words: Vec<u32> = match narrow {
-        // Two halves a register; an odd last one stands alone.
+        // Two 16-bit values per register; an odd last one has its own.
         _ if !fields.d16 => chosen,
         Some(narrow) => chosen.chunks(2).map(|c| narrow(c[0]) | c.get(1).map_or(0, |c| narrow(*c) << 16)).collect(),
         None => vec![0; chosen.len().div_ceil(2)],
@@ -132,7 +132,7 @@ fn put(
     }
 }
 
-/// The place that integer coordinates name.
+/// The texel at integer coordinates.
 fn place(fields: &ImageFields, [x, y, z, w, mip]: [u32; 5]) -> TexelPosition {
     let (at, sample) = match fields.dim {
         0 => ([x, 0, 0], 0),
@@ -200,7 +200,7 @@ fn atomic(
 ) -> Result<[u32; 4]> {
     let place = place(fields, form::texel_operands(wave, fields, lane, false)?);
     let bytes = texture.format.bytes();
-    // The mask counts the data registers, those of a comparison too.
+    // The mask counts the data registers, including those of the comparison value.
     let registers = fields.dmask.count_ones() as usize / if compares { 2 } else { 1 };
     if !matches!(bytes, 4 | 8) || 4 * registers != bytes {
         return Err(Error::unsupported("image atomic", format!("{registers} registers for texels of {bytes} bytes")));
@@ -230,8 +230,8 @@ fn info(texture: &Texture, fields: &ImageFields, wave: &Wave, lane: usize) -> Re
     Ok([width, height, layers, levels])
 }
 
-/// The layer of a face: of the number that joins both, eight count for a cube, of which six are there. The cube is clamped to
-/// those of the view and the face stays (PAL and Mesa rely on it from gfx9 on).
+/// The slice of a cube face. `joined` is 8 * cube + face; the view has six slices per cube. The cube index is clamped
+/// to the view, the face is kept (PAL and Mesa rely on it from gfx9 on).
 fn cube_layer(joined: f32, layers: u32) -> f32 {
     let joined = joined.round_ties_even();
     let cube = (joined / 8.0).floor();
@@ -262,7 +262,7 @@ fn coordinates(fields: &ImageFields, form: Form, operands: &SampleOperands, samp
     out
 }
 
-/// The change of coordinates in the quad of a lane, whether its lanes are active or not.
+/// The derivatives of coordinates in the quad of a lane, inactive lanes included.
 fn derivatives(form: Form, fields: &ImageFields, wave: &Wave, lane: usize) -> Result<[[f32; 3]; 2]> {
     let of = |n: usize| form::sample_operands(form, wave, fields, (lane & !3) + n).map(|operands| operands.at);
     let [origin, right, below] = [of(0)?, of(1)?, of(2)?];

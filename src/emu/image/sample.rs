@@ -1,7 +1,7 @@
 //! Sampling: coordinates and a level of detail to filtered components (isa-gfx10 4.5, 4.6).
 //!
-//! Weights are exact where the hardware has 8 bits of them (K): what rounding would hide shows. Integer texels are never
-//! filtered. Each texel goes through wrapping by itself, so an edge may mix borders and texels.
+//! Weights are exact where the hardware has 8 bits (K): errors that rounding would hide show. Integer texels are never
+//! filtered. Each texel is wrapped on its own, so an edge may mix borders and texels.
 
 use super::cube;
 use super::descriptor::{SamplerDescriptor, Shape};
@@ -9,16 +9,16 @@ use super::texture::{TexelPosition, Texture};
 use crate::emu::memory::Memory;
 use crate::error::Result;
 
-/// Where to sample.
+/// Coordinates of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Coordinates {
-    /// s, t, r; of a cube those of the face, from 0.
+    /// s, t, r; for a cube those of the face, from 0.
     pub at: [f32; 3],
-    /// Layer; of a cube its face, six a cube.
+    /// Layer; for a cube, cube and face, six per cube.
     pub layer: f32,
-    /// Texels added.
+    /// Texel offset.
     pub offset: [i32; 3],
-    /// Coordinates are texels.
+    /// Coordinates are in texels.
     pub unnormalized: bool,
     /// They are on a face of a cube.
     pub cube: bool,
@@ -63,7 +63,7 @@ impl Neighbours {
 }
 
 impl Sampled<'_> {
-    /// The level of detail of a change of coordinates from one pixel to the next in x and in y.
+    /// The level of detail from the derivatives of the coordinates in x and in y.
     pub fn level_of(&self, dx: [f32; 3], dy: [f32; 3], unnormalized: bool) -> f32 {
         let extent = self.texture.extent(0);
         let directions = self.directions();
@@ -75,7 +75,7 @@ impl Sampled<'_> {
         length(dx).max(length(dy)).log2() as f32
     }
 
-    /// Directions that are filtered.
+    /// Number of filtered directions.
     fn directions(&self) -> usize {
         match self.texture.image.shape {
             Shape::D1 | Shape::D1Array => 1,
@@ -84,7 +84,7 @@ impl Sampled<'_> {
         }
     }
 
-    /// A level of detail within the sampler's bounds, and a shader's own lower one.
+    /// A level of detail clamped to the sampler's range, and to a shader's own minimum.
     pub fn clamped(&self, lod: f32, least: f32) -> f32 {
         let [min, max] = self.sampler.lod;
         let lod = if lod.is_nan() { 0.0 } else { lod + self.sampler.bias };
@@ -97,7 +97,7 @@ impl Sampled<'_> {
         let lod = f64::from(lod).clamp(0.0, f64::from(last));
         match self.sampler.mip {
             0 => (0, 0, 0.0),
-            // Halfway goes down.
+            // Halfway rounds down.
             1 => {
                 let level = ((lod + 0.5).ceil() - 1.0).max(0.0) as u32;
                 (level, level, 0.0)
@@ -106,7 +106,7 @@ impl Sampled<'_> {
         }
     }
 
-    /// The filtered components, in the order that the view gives them.
+    /// The filtered components, swizzled by the view.
     pub fn sample(&self, at: &Coordinates, lod: f32) -> Result<[u32; 4]> {
         let (first, second, weight) = self.levels(lod);
         let linear = if lod > 0.0 { self.sampler.min_linear } else { self.sampler.mag_linear };
@@ -142,7 +142,7 @@ impl Sampled<'_> {
                 }
             }
         }
-        // Where three faces meet there are three texels.
+        // At the corner of a cube only three texels exist.
         Ok(sum.map(|sum| ((sum / total) as f32).to_bits()))
     }
 
@@ -167,7 +167,7 @@ impl Sampled<'_> {
             let place = [x.saturating_add(dx), y.saturating_add(dy), 0];
             let texel = match self.texel(at, level, place)? {
                 Some(texel) => texel,
-                // The missing corner of a cube: any texel that meets there.
+                // The missing corner of a cube: any texel next to it.
                 None => self.texel(at, level, [x + 1 - dx, y + dy, 0])?.unwrap_or_default(),
             };
             *out = self.texture.selected(texel).get(component).copied().unwrap_or(0);
@@ -175,7 +175,7 @@ impl Sampled<'_> {
         Ok(out)
     }
 
-    /// A texel beyond whose edges the sampler decides; none where three faces of a cube meet.
+    /// A texel, with the sampler's addressing beyond edges; `None` where three faces of a cube join.
     fn texel(&self, at: &Coordinates, level: u32, [x, y, z]: [i32; 3]) -> Result<Option<[u32; 4]>> {
         let extent = self.texture.extent(level);
         let mut layer = (at.layer.round_ties_even() as u32).min(extent[2].saturating_sub(1));
@@ -198,7 +198,7 @@ impl Sampled<'_> {
         let texel = texel.unwrap_or_else(|| self.border());
         Ok(Some(match self.reference {
             Some(reference) => {
-                // A normalised depth is between 0 and 1, and so is what it is compared with.
+                // Normalised depth is between 0 and 1, and so is its reference.
                 let fixed = self.texture.image.format == D16;
                 let reference = if fixed { reference.clamp(0.0, 1.0) } else { reference };
                 let passes = self.sampler.compare.passes(reference, f32::from_bits(texel[0]));
@@ -218,5 +218,5 @@ impl Sampled<'_> {
     }
 }
 
-/// The number of the format that 16-bit depth has.
+/// Format number of 16-bit depth.
 const D16: u16 = 7;

@@ -43,10 +43,10 @@ fn sampler() -> SamplerDescriptor {
     }
 }
 
-/// R32_SFLOAT: the format that holds any value.
+/// R32_SFLOAT: a format that holds any value.
 const FLOAT: u16 = 22;
 
-/// Memory with an image whose texels are a function of their place.
+/// Memory with an image whose texels are a function of their position.
 fn filled(image: ImageDescriptor, value: impl Fn(TexelPosition) -> f32) -> (Memory, Texture) {
     let mut memory = Memory::default();
     let mut t = texture(image);
@@ -86,7 +86,7 @@ fn linear_filtering_of_a_slope_is_the_slope() {
         let found = red(&sampled, &at([x / 8.0, y / 4.0, z / 4.0]), 0.0);
         assert!((found - plane(x, y, z)).abs() < 1e-5, "{x} {y} {z}: {found}");
     }
-    // Beyond the last centre the last texel stands.
+    // Beyond the last centre the last texel is repeated.
     assert_eq!(red(&sampled, &at([2.0, 0.125, 0.125]), 0.0), plane(7.5, 0.5, 0.5));
     let moved = Coordinates { offset: [1, -1, 0], ..at([2.5 / 8.0, 2.5 / 4.0, 0.125]) };
     assert_eq!(red(&sampled, &moved, 0.0), plane(3.5, 1.5, 0.5));
@@ -107,7 +107,7 @@ fn levels_are_chosen_and_mixed() {
     let narrow = SamplerDescriptor { lod: [1.0, 2.0], bias: 0.5, ..sampler() };
     let sampled = Sampled { memory: &memory, texture: &texture, sampler: &narrow, reference: None };
     assert_eq!([-3.0, 1.0, 7.0].map(|lod| sampled.clamped(lod, 0.0)), [1.0, 1.5, 2.0]);
-    // Four texels of 16 from pixel to pixel are two levels down.
+    // Four texels of 16 per pixel are two levels down.
     assert_eq!(sampled.level_of([0.25, 0.0, 0.0], [0.0, 0.125, 0.0], false), 2.0);
     assert_eq!(sampled.level_of([3.0, 4.0, 0.0], [0.0, 0.0, 0.0], true), 5f32.log2());
 }
@@ -142,7 +142,7 @@ fn comparisons_are_filtered_after_they_are_made() {
 
 #[test]
 fn a_cube_beyond_the_last_keeps_its_face() {
-    // Two cubes; the number joins the face and eight times the cube.
+    // Two cubes; `joined` is 8 * cube + face.
     for (cube, there) in [(-3.0, 0.0), (-1.0, 0.0), (0.0, 0.0), (1.0, 1.0), (2.0, 1.0), (100.0, 1.0)] {
         for face in [0.0, 2.0, 5.0] {
             assert_eq!(cube_layer(cube * 8.0 + face, 12), there * 6.0 + face, "cube {cube}, face {face}");
@@ -218,7 +218,7 @@ fn loads_and_stores_by_lane() {
     let y = (1, [0, 3, 0, u32::MAX]);
     let load = run([op(LOAD, 1, 0b1001) | TFE, 0], &t, &mut memory, 0b1111, &[x, y, (22, [9; 4])]);
     assert_eq!(load(0).map(f32::from_bits), [1.0, 32.0, 0.0, 0.0]);
-    // What the format lacks is 0, 0, 1; what is outside has nothing. Then the status.
+    // Missing components are 0, 0, 1; outside the image all are 0. Then the residency code.
     assert_eq!(load(1).map(f32::from_bits), [1.0, 1.0, 0.0, 0.0]);
     assert_eq!(load(2), [0; 4]);
 
@@ -258,7 +258,7 @@ fn queries() {
     let info = run([op(RESINFO, 3, 15), 0], &t, &mut memory, 0b11, &[(0, [1, 7, 0, 0])]);
     assert_eq!([0, 1, 2, 3].map(|n| info(n)[0]), [8, 4, 12, 3]);
     assert_eq!([0, 1, 2, 3].map(|n| info(n)[1]), [0, 0, 0, 3]);
-    // A change of 4 texels by pixel; lanes 1 to 3 are not active, but their coordinates count.
+    // A step of 4 texels per pixel; lanes 1 to 3 are inactive, but their coordinates count.
     let (mut memory, t) = filled(ImageDescriptor { shape: Shape::D2, depth: 0, ..image }, |_| 0.0);
     let st = [(0, [0.0, 0.25, 0.0, 0.25].map(f32::to_bits)), (1, [0.0, 0.0, 0.125, 0.125].map(f32::to_bits))];
     let lod = run([op(GET_LOD, 1, 3), 0], &t, &mut memory, 1, &st);

@@ -1,17 +1,17 @@
-//! Where the texels of a linear image are, and their values (isa-gfx10 4.4).
+//! Addresses and values of the texels of a linear image (isa-gfx10 4.4).
 //!
 //! Rows are padded to 256 bytes; a slice holds its levels one after the other, the smallest first. Coordinates outside
-//! of the view have no address.
+//! the view have no address.
 
 use super::descriptor::{ImageDescriptor, Shape};
 use crate::emu::format::Format;
 use crate::emu::memory::Memory;
 use crate::error::{Error, Result};
 
-/// A texel of a view: level, coordinates in it, and layer or depth in the third.
+/// A texel of a view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TexelPosition {
-    /// Level, counted in the view.
+    /// Level, relative to the view.
     pub level: u32,
     /// Column, row, and layer or depth.
     pub at: [u32; 3],
@@ -19,7 +19,7 @@ pub struct TexelPosition {
     pub sample: u32,
 }
 
-/// A view whose format is known.
+/// A view with a decoded format.
 #[derive(Clone, Debug)]
 pub struct Texture {
     /// Its descriptor.
@@ -48,7 +48,7 @@ impl Texture {
         [width, height, self.image.layers(base)]
     }
 
-    /// Elements of a row of a level of the image.
+    /// Elements per row of a level of the image.
     fn pitch(&self, level: u32) -> u64 {
         let image = &self.image;
         let flat = matches!(image.shape, Shape::D1 | Shape::D2 | Shape::D2Msaa);
@@ -56,7 +56,7 @@ impl Texture {
             return u64::from(image.depth) + 1;
         }
         let width = (image.extent[0] >> level.min(31)).max(1);
-        // The fewest elements that fill whole 256 bytes.
+        // The fewest elements that fill a multiple of 256 bytes.
         let bytes = self.format.bytes().max(1) as u64;
         let unit = (1..=256).find(|n| (n * bytes).is_multiple_of(256)).unwrap_or(256);
         u64::from(width).next_multiple_of(unit)
@@ -77,7 +77,7 @@ impl Texture {
         (0..=self.last_mip()).map(|level| self.level_bytes(level)).sum()
     }
 
-    /// The byte address of a texel.
+    /// The byte address of a texel; `None` outside the view.
     pub fn address(&self, place: TexelPosition) -> Option<u64> {
         let image = &self.image;
         let extent = self.extent(place.level);
@@ -93,18 +93,18 @@ impl Texture {
         Some(image.base + smaller + slice * self.slice_bytes() + element * self.format.bytes() as u64)
     }
 
-    /// The components of a texel as they are stored; outside of the view there is none.
+    /// The components of a texel as stored; `None` outside the view.
     pub fn texel(&self, memory: &Memory, place: TexelPosition) -> Result<Option<[u32; 4]>> {
         let Some(address) = self.address(place) else { return Ok(None) };
         memory.texel(address, self.format.bytes()).map(|bytes| Some(self.format.decode(bytes)))
     }
 
-    /// Components in the order that the view gives them.
+    /// Components, swizzled by the view.
     pub fn selected(&self, components: [u32; 4]) -> [u32; 4] {
         self.image.selects.map(|select| self.format.select(components, select))
     }
 
-    /// Writes a texel, its components in the order that the view gives them; outside of the view nothing.
+    /// Writes a texel from swizzled components; nothing outside the view.
     pub fn store(&self, memory: &mut Memory, place: TexelPosition, components: [u32; 4]) -> Result<()> {
         let Some(address) = self.address(place) else { return Ok(()) };
         let stored = [4, 5, 6, 7].map(|wanted| {
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn the_smallest_level_comes_first() {
-        // 70 texels of 4 bytes: 128 a row; 35 and 17 and 8: 64 a row.
+        // 70 texels of 4 bytes: 128 per row; 35 and 17 and 8: 64 per row.
         let t = texture(ImageDescriptor { extent: [70, 6], max_mip: 2, last_level: 2, ..view(22, Shape::D2Array) });
         let t = Texture { image: ImageDescriptor { depth: 3, ..t.image }, ..t };
         assert_eq!(t.slice_bytes(), 4 * (128 * 6 + 64 * 3 + 64));

@@ -1,13 +1,13 @@
-//! What is drawn, and onto what: vertices, attachments, and what becomes of a fragment there.
+//! Inputs of a draw: vertices, attachments, and per-fragment operations.
 
 use super::{Bytes, Compare, is_one, one};
 use serde::{Deserialize, Serialize};
 
-/// What is drawn, and onto what.
+/// Inputs of a draw.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Draw {
-    /// How vertices make primitives.
+    /// Primitive topology.
     #[serde(default)]
     pub topology: Topology,
     /// Vertices (of an indexed draw: indices).
@@ -29,20 +29,20 @@ pub struct Draw {
     pub vertex_buffers: Vec<VertexBuffer>,
     /// Width and height of every attachment, and of the viewport.
     pub extent: [u32; 2],
-    /// Samples of every attachment, at Vulkan's standard places; what is read of an attachment is their average, of
+    /// Samples of every attachment, at Vulkan's standard positions; reading an attachment gives their average, for
     /// integers, depth and stencil the first.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub samples: u32,
-    /// The pipeline's state has every sample shaded by itself.
+    /// The pipeline's state has per-sample shading.
     #[serde(default, skip_serializing_if = "is_false")]
     pub sample_shading: bool,
-    /// The pipeline's state has alpha replaced by 1.
+    /// The pipeline's state replaces alpha by 1.
     #[serde(default, skip_serializing_if = "is_false")]
     pub alpha_to_one: bool,
     /// Views, bit n for view n: each is drawn to the layer of its number. 0: no views, and one layer.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub view_mask: u32,
-    /// Colour attachments; layers stand one after the other.
+    /// Colour attachments; layers are stored one after the other.
     #[serde(default)]
     pub targets: Vec<Target>,
     /// Depth attachment, `D32_SFLOAT`.
@@ -87,7 +87,7 @@ impl Draw {
     }
 }
 
-/// How vertices make primitives.
+/// Primitive topology.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names are Vulkan's own")]
@@ -120,36 +120,36 @@ pub struct Target {
     pub location: u32,
     /// Vulkan's name without `VK_FORMAT_`.
     pub format: String,
-    /// Every texel before the draw, as numbers of the format's kind.
+    /// Every texel before the draw, in the format's number type.
     #[serde(default)]
     pub clear: [f32; 4],
     /// Channels written, bits r=1 g=2 b=4 a=8.
     #[serde(default = "all_channels")]
     pub write_mask: u8,
-    /// How colours are blended; absent: they replace.
+    /// Blending; `None`: colours replace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blend: Option<Blend>,
 }
 
 impl Target {
-    /// All zeros, and every channel is replaced.
+    /// A target cleared to zeros that replaces every channel.
     pub fn new(location: u32, format: impl Into<String>) -> Self {
         Self { location, format: format.into(), clear: [0.0; 4], write_mask: all_channels(), blend: None }
     }
 }
 
-/// How colours are blended.
+/// Blend state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Blend {
-    /// Of red, green and blue.
+    /// Equation of red, green and blue.
     pub color: BlendEquation,
-    /// Of alpha.
+    /// Equation of alpha.
     pub alpha: BlendEquation,
 }
 
 impl Blend {
-    /// The product of both colours of a dual-source output; what was there does not count.
+    /// The product of both colours of a dual-source output; the old colour does not count.
     pub const PRODUCT: Self = Self {
         color: BlendEquation { source: BlendFactor::Src1Color, destination: BlendFactor::Zero, op: BlendOp::Add },
         alpha: BlendEquation { source: BlendFactor::Src1Alpha, destination: BlendFactor::Zero, op: BlendOp::Add },
@@ -164,7 +164,7 @@ pub struct BlendEquation {
     pub source: BlendFactor,
     /// Factor of the destination.
     pub destination: BlendFactor,
-    /// How both meet.
+    /// Operation.
     #[serde(default)]
     pub op: BlendOp,
 }
@@ -190,7 +190,7 @@ pub enum BlendFactor {
     OneMinusSrc1Alpha,
 }
 
-/// How source and destination meet; minimum and maximum take no factors.
+/// Blend operations; minimum and maximum take no factors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names are Vulkan's own")]
@@ -209,21 +209,21 @@ pub enum BlendOp {
 pub struct Depth {
     /// Every texel before the draw.
     pub clear: f32,
-    /// When a fragment passes.
+    /// Comparison that a fragment must pass.
     pub compare: Compare,
     /// Fragments that pass write their depth.
     #[serde(default = "yes")]
     pub write: bool,
 }
 
-/// The stencil attachment. Fragments are not compared with it: those that pass the depth test replace what is there.
+/// The stencil attachment. Fragments are not compared with it: those that pass the depth test replace its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stencil {
     /// Every texel before the draw.
     #[serde(default)]
     pub clear: u8,
-    /// What fragments leave, unless their shader says what.
+    /// Value that fragments write, unless their shader exports one.
     #[serde(default)]
     pub reference: u8,
 }

@@ -1,12 +1,12 @@
-//! Which instructions the emulator does not execute: all that the disassembler knows, but these.
+//! Instructions that the emulator does not execute: all that the disassembler knows must run, except these.
 
 use super::super::program::Step;
 use super::*;
 use std::collections::BTreeSet;
 
-/// LLVM selects it for an intrinsic of its own at most, which no lowering of ours makes.
+/// LLVM selects it only for an intrinsic of its own, which no lowering here makes.
 const INTRINSIC: &str = "no operation of the IR becomes it";
-/// State that all workgroups share, and the order in which the hardware starts them.
+/// State shared by all workgroups, and their start order in hardware.
 const GLOBAL: &str = "its result depends on other workgroups of the whole GPU";
 /// SPIR-V's ray queries are refused.
 const RAYS: &str = "there are no ray queries";
@@ -65,7 +65,7 @@ fn what_is_not_done_is_listed() {
     let usable = examples.filter(|text| !text.contains("Invalid register")).collect::<Vec<_>>().join("\n");
     let test = "what_is_not_done_is_listed";
     let Some(tool) = crate::isa::oracle::support::tool(test, "llvm-mc-19") else { return };
-    // A few examples mean something else to the assembler, which says so and goes on.
+    // A few examples mean something else to the assembler, which says so and continues.
     let output = tool.output(&["-arch=amdgcn", "-mcpu=gfx1030", "-show-encoding"], usable.as_bytes());
     let code = encoded(&String::from_utf8(output.stdout).expect("text"));
     let words: Vec<u32> = code.chunks_exact(4).map(|word| access::number(word) as u32).collect();
@@ -86,7 +86,7 @@ fn what_is_not_done_is_listed() {
     assert_eq!(unknown.into_iter().collect::<Vec<_>>(), NOT_DONE.iter().map(|(name, _)| *name).collect::<Vec<_>>());
 }
 
-/// The feature that a run of one instruction is refused for.
+/// The feature for which a run of one instruction is refused.
 fn stop(words: &[u32]) -> Option<String> {
     let code: Vec<u8> = words.iter().chain(&[0xbf81_0000]).flat_map(|word| word.to_le_bytes()).collect();
     let error = Test::of(&code, WaveSize::W32).try_run().err()?;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// v1 of each lane after `text` on v0 = 100 + lane, v1 = 7, half of the lanes active if `some`.
+/// v1 of each lane after `text` on v0 = 100 + lane, v1 = 7, with the lanes of `exec` active.
 fn row(size: WaveSize, text: &str, exec: u64) -> Option<Vec<u32>> {
     let mut test = Test::new("lanes", size, text)?;
     test.v(0, |lane| 100 + lane as u32);

@@ -213,7 +213,7 @@ fn shared_memory() {
         assert_eq!([2, 3].map(|n| test.vgpr(n, lane)), [lane as u32 + 1, lane as u32 + 2]);
         assert_eq!(test.vgpr(6, lane), 64);
         assert_eq!(test.vgpr(7, lane), 64);
-        // The first lane finds what it expects.
+        // The first lane finds the expected value.
         assert_eq!(test.vgpr(10, lane), if lane == 0 { 64 } else { 5 });
         assert_eq!([11, 12].map(|n| test.vgpr(n, lane)), [5, 0]);
         assert_eq!(test.vgpr(13, lane), lane as u32);

@@ -12,12 +12,12 @@ use super::*;
 use crate::isa::{Scalar, Sgpr, Vgpr};
 use crate::target::{GfxIp, WaveSize};
 
-/// Rounding to nearest, f32 denormals flushed, others kept, `DX10_CLAMP`: what shaders start with.
+/// Round to nearest, f32 denormals flushed, others kept, `DX10_CLAMP`: the initial mode of shaders.
 pub const SHADER: Mode = Mode(0x1c0);
-/// The same with all denormals kept.
+/// [`SHADER`] with all denormals kept.
 pub const KEEP: Mode = Mode(0x1f0);
 
-/// The assembler's bytes of a program; `None` where the tool is missing.
+/// The assembler's bytes of a program; `None` if the tool is missing.
 pub fn assemble(test: &str, size: WaveSize, text: &str) -> Option<Vec<u8>> {
     let attributes = format!("-mattr=+wavefrontsize{}", size.lanes());
     let args = ["-arch=amdgcn", "-mcpu=gfx1030", &attributes, "-show-encoding"];
@@ -33,7 +33,7 @@ fn encoded(output: &str) -> Vec<u8> {
     encodings.flat_map(|line| line.split(',').map(byte).collect::<Vec<_>>()).collect()
 }
 
-/// A program of one wave, and what it starts with.
+/// A program of one wave, and its initial state.
 pub struct Test {
     pub machine: Machine,
     pub wave: Wave,
@@ -41,12 +41,12 @@ pub struct Test {
 }
 
 impl Test {
-    /// Assembles `text`, to which an end is added.
+    /// Assembles `text`, with `s_endpgm` appended.
     pub fn new(name: &str, size: WaveSize, text: &str) -> Option<Self> {
         Some(Self::of(&assemble(name, size, &format!("{text}\ns_endpgm\n"))?, size))
     }
 
-    /// Of machine code.
+    /// A test of machine code.
     pub fn of(code: &[u8], size: WaveSize) -> Self {
         let mut machine = Machine::new(GfxIp::Gfx1030);
         let pc = machine.load_code(code).expect("room");
@@ -99,7 +99,7 @@ fn sgpr(n: u8) -> Scalar {
     Sgpr::new(n).map_or(Scalar::Null, Scalar::Sgpr)
 }
 
-/// Numbers without a pattern, and at the edges of every format.
+/// Pseudo-random numbers, and the edges of every format.
 pub fn numbers(seed: u32) -> impl Iterator<Item = u32> {
     const EDGES: [u32; 20] = [
         0,

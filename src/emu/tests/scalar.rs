@@ -1,4 +1,4 @@
-//! Scalar arithmetic, control flow, and what goes wrong.
+//! Scalar arithmetic, control flow, and errors.
 
 use super::*;
 

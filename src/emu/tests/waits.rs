@@ -1,9 +1,9 @@
-//! Waits that are there, and waits that are missing: of each counter, in and out of order.
+//! Present and missing waits: per counter, in and out of order.
 
 use super::*;
 
-/// What a program's run is refused for, after `s[0:1]` and `s[4:7]` were made to point to memory and a sampled image at
-/// `s[8:15]` with the sampler `s[16:19]`.
+/// The reason for which a program's run is refused, after `s[0:1]` and `s[4:7]` were made to point to memory and a
+/// sampled image at `s[8:15]` with the sampler `s[16:19]`.
 fn refused(text: &str) -> Option<Option<String>> {
     let mut test = Test::new("waits", WaveSize::W32, text)?;
     let at = test.machine.alloc(1024).unwrap();
@@ -20,7 +20,7 @@ fn refused(text: &str) -> Option<Option<String>> {
     Some(test.try_run().err().map(|e| e.to_string()))
 }
 
-/// The first program is refused, at the second's mnemonic and for the third; with the wait added it runs.
+/// `before` then `after` fails at `after`'s last mnemonic with `reason`; with `wait` between, it runs.
 fn check(before: &str, wait: &str, after: &str, reason: &str) {
     let Some(bad) = refused(&format!("{before}\n{after}")) else { return };
     let bad = bad.unwrap_or_else(|| panic!("{before}\n{after}: nothing was noticed"));
@@ -42,7 +42,7 @@ fn vector_loads() {
     check("global_load_dword v2, v0, s[0:1]", wait, "v_add_f32 v3, v2, v2", "(vmcnt)");
     check("global_atomic_add v2, v0, v0, s[0:1] glc", wait, "v_mov_b32 v2, v2", "v2 is read before global_atomic_add");
     check("image_load v2, v0, s[8:15] dmask:0x1 dim:SQ_RSRC_IMG_1D", wait, "v_mov_b32 v1, v2", "(vmcnt)");
-    // A byte of a status comes after the data.
+    // The status dword comes after the data.
     check("buffer_load_dword v[2:3], v0, s[4:7], 0 offen tfe", wait, "v_mov_b32 v9, v3", "v3 is read");
 }
 
@@ -57,7 +57,7 @@ fn vector_loads_arrive_in_order() {
         "v_mov_b32 v9, v3",
         "v3 is read before global_load",
     );
-    // More than the counter counts: the first has come.
+    // More than the counter can count: the first has completed.
     let many = "buffer_load_dword v2, v0, s[4:7], 0 offen\n".to_owned()
         + &"buffer_load_dword v3, v0, s[4:7], 0 offen\n".repeat(62);
     check(&many, "s_waitcnt vmcnt(62)", "v_mov_b32 v9, v2", "v2 is read before");
@@ -73,7 +73,7 @@ fn loads_of_one_kind_may_share_a_destination() {
     assert_eq!(refused(&format!("{sample}\n{sample}")).unwrap_or(None), None);
     check(load, "s_waitcnt vmcnt(0)", sample, "v2 is overwritten before buffer_load_dword");
     check(sample, "s_waitcnt vmcnt(0)", load, "v2 is overwritten before image_sample_lz");
-    // Its address is read all the same.
+    // Its address is still read.
     check(load, "s_waitcnt vmcnt(0)", "buffer_load_dword v2, v2, s[4:7], 0 offen", "v2 is read before");
 }
 
@@ -124,7 +124,7 @@ fn exports_read_their_registers_late() {
     check(export, "s_waitcnt expcnt(0)", "s_mov_b32 exec_lo, 1", "exec_lo is overwritten before exp at");
     check(export, "s_waitcnt expcnt(0)", "v_cmpx_eq_u32 v0, v0", "exec_lo is overwritten");
     check("exp mrt0 v2, v2, v4, v4 compr", "s_waitcnt expcnt(0)", "v_mov_b32 v4, 0", "v4 is overwritten before exp at");
-    // What is not sent may change, and all may be read.
+    // Registers that are not sent may change, and all may be read.
     assert_eq!(refused(&format!("{export}\nv_mov_b32 v3, v4\nv_mov_b32 v5, v2")).unwrap_or(None), None);
     let two = "exp param0 v2, off, off, off\nexp param1 v3, off, off, off";
     check(two, "s_waitcnt expcnt(1)", "v_mov_b32 v2, 0", "v2 is overwritten");
@@ -139,7 +139,8 @@ fn stores_have_read_their_registers() {
     assert_eq!(refused(text).unwrap_or(None), None);
 }
 
-/// Two waves: each stores, meets the other, and loads what that one stored. `stores` writes v3 to byte v1, `loads` from v2.
+/// Two waves: each stores, waits at the barrier, loads the other's bytes. `stores` writes v3 to byte v1, `loads` from
+/// v2.
 fn exchange(stores: &str, wait: &str, loads: &str) -> Option<Option<String>> {
     let text = format!("{stores}\n{wait}\ns_barrier\n{loads}");
     let mut test = Test::new("waits", WaveSize::W32, &text)?;
@@ -166,7 +167,7 @@ fn what_waves_tell_each_other_is_waited_for() {
         let bad = bad.unwrap_or_else(|| panic!("{stores}: nothing was noticed"));
         assert!(bad.contains(reason) && bad.contains("came to the barrier before"), "{bad}");
         assert_eq!(exchange(stores, wait, loads), Some(None));
-        // Its own bytes a wave may load, and after the next barrier with a wait those of others.
+        // A wave may load its own bytes, and after the next barrier with a wait those of others.
         assert_eq!(exchange(stores, "", &loads.replace("v2", "v1")), Some(None));
         assert_eq!(exchange(stores, "", &format!("{wait}\ns_barrier\n{loads}")), Some(None));
     }

@@ -47,7 +47,7 @@ macro_rules! float {
         test
     }};
 }
-/// The comparison of a name, and whether it writes EXEC.
+/// Comparison of a mnemonic, and whether it writes EXEC.
 pub fn resolve(name: &str) -> Option<(Test, bool)> {
     let (rest, exec) = match name.strip_prefix("v_cmpx_") {
         Some(rest) => (rest, true),
@@ -89,7 +89,7 @@ fn class(ty: &str) -> Option<Test> {
     })
 }
 
-/// Bits: signalling NaN, quiet NaN, then −∞, −normal, −denormal, −0, and the same upwards to +∞.
+/// Tests the class of x: signalling NaN, quiet NaN, then −∞, −normal, −denormal, −0, and mirrored to +∞.
 fn member(x: f64, denormal: bool, quiet: bool, mask: u64) -> bool {
     let bit = if x.is_nan() {
         u32::from(quiet)

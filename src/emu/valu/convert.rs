@@ -4,7 +4,7 @@ use super::float::f32s;
 use super::lane::Lane;
 use crate::emu::mode::{Round, from_f16, odd_add, to_f16};
 
-/// The operation of a name.
+/// Operation of a mnemonic.
 pub fn resolve(name: &str) -> Option<Lane> {
     let lane: Lane = match name {
         "v_cvt_f32_i32" => |m, [a, _, _]| m.narrow32(f64::from(a as i32)),
@@ -46,7 +46,7 @@ pub fn resolve(name: &str) -> Option<Lane> {
             c & !(0xff << shift) | u64::from(m.in32(a) as u8) << shift
         },
         "v_pack_b32_f16" => |m, [a, b, _]| {
-            // Only denormals change on the way (K).
+            // Only denormals change (K).
             let half = |bits: u64| {
                 let x = from_f16(bits as u16);
                 if x != 0.0 && m.in16(bits) == 0.0 { bits & 0x8000 } else { bits & 0xffff }

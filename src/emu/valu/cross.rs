@@ -1,11 +1,11 @@
-//! Values from other lanes and parts of registers: DPP, SDWA, and the operations on lanes by number (isa-gfx10 3.3, 3.4).
+//! Values from other lanes and parts of registers: DPP, SDWA, and operations on lanes by number (isa-gfx10 3.3, 3.4).
 
 use crate::emu::wave::{Lanes, Wave, ones};
 use crate::error::{Error, Result};
 use crate::isa::Kind;
 use crate::isa::instruction::{Dpp16, Sdwa};
 
-/// Replaces every lane's value by that of the lane it reads; the result says which lanes may be written.
+/// Replaces every lane's value by that of its source lane; returns the lanes that may be written.
 pub fn dpp16(wave: &Wave, dpp: &Dpp16, values: &mut Lanes) -> Result<u64> {
     let before = *values;
     let exec = wave.exec();
@@ -27,7 +27,7 @@ pub fn dpp16(wave: &Wave, dpp: &Dpp16, values: &mut Lanes) -> Result<u64> {
     Ok(write)
 }
 
-/// The lane of the row of 16 that lane `at` of it reads, if it is in the row.
+/// The source lane, in its row of 16, of lane `at`; `None` outside the row.
 fn row_source(ctrl: u16, at: usize) -> Result<Option<usize>> {
     let n = usize::from(ctrl & 15);
     let inside = |lane: usize| Some(lane).filter(|lane| *lane < 16);
@@ -44,7 +44,7 @@ fn row_source(ctrl: u16, at: usize) -> Result<Option<usize>> {
     })
 }
 
-/// The same in groups of eight lanes: every lane is written, without a source with 0 (K).
+/// [`dpp16`] in groups of eight lanes: every lane is written, with 0 if it has no source (K).
 pub fn dpp8(wave: &Wave, selectors: u32, fi: bool, values: &mut Lanes) {
     let before = *values;
     let exec = wave.exec();
@@ -54,7 +54,7 @@ pub fn dpp8(wave: &Wave, selectors: u32, fi: bool, values: &mut Lanes) {
     }
 }
 
-/// The part of a register that a source names, with its sign if wanted.
+/// The part of a register that SDWA selects, sign-extended if wanted.
 pub fn select(sel: u8, sext: bool, values: &mut Lanes) {
     let (shift, bits) = part(sel);
     for value in values {
@@ -63,14 +63,14 @@ pub fn select(sel: u8, sext: bool, values: &mut Lanes) {
     }
 }
 
-/// What the register holds after a result is written into the part that SDWA names.
+/// The register after a result is written into the part that SDWA selects.
 pub fn deposit(sdwa: &Sdwa, result: u64, old: u64) -> u64 {
     let (shift, bits) = part(sdwa.dst_sel);
     let mask = ((1u64 << bits) - 1) << shift;
     let placed = result << shift & mask;
     let rest = match sdwa.dst_unused {
         2 => old & !mask,
-        // The sign goes above the part; below it is 0.
+        // The part is sign-extended; below it is 0.
         1 if placed >> (shift + bits - 1) & 1 == 1 => !0u64 << (shift + bits) & 0xffff_ffff,
         _ => 0,
     };
@@ -86,28 +86,28 @@ fn part(sel: u8) -> (u32, u32) {
     }
 }
 
-/// Sources by lane number.
+/// Operations on lanes by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cross {
-    /// The first active lane, to a scalar.
+    /// Reads the first active lane into a scalar.
     ReadFirstLane,
-    /// A lane, to a scalar.
+    /// Reads a lane into a scalar.
     ReadLane,
-    /// A scalar, to a lane.
+    /// Writes a scalar into a lane.
     WriteLane,
-    /// Within the row, or from the other row of the pair.
+    /// Permutes within the row, or from the other row of the pair.
     PermLane {
         /// From the other row.
         other: bool,
     },
-    /// Set bits below the own lane.
+    /// Counts mask bits below the own lane.
     CountBelow {
         /// Lanes 32 and up.
         high: bool,
     },
 }
 
-/// The operation of a name.
+/// Operation of a mnemonic.
 pub fn resolve(name: &str) -> Option<Cross> {
     Some(match name {
         "v_readfirstlane_b32" => Cross::ReadFirstLane,
@@ -121,7 +121,7 @@ pub fn resolve(name: &str) -> Option<Cross> {
     })
 }
 
-/// Each lane's source in `v_permlane16`, and the lanes that are written.
+/// Replaces each lane's value as `v_permlane16` does; returns the lanes that are written.
 pub fn permute(wave: &Wave, other: bool, nibbles: u64, [fi, bound]: [bool; 2], values: &mut Lanes) -> u64 {
     let before = *values;
     let exec = wave.exec();
@@ -131,7 +131,7 @@ pub fn permute(wave: &Wave, other: bool, nibbles: u64, [fi, bound]: [bool; 2], v
         let from = row | (nibbles >> (4 * (lane & 15)) & 15) as usize;
         let valid = fi || exec >> from & 1 == 1;
         *value = if valid { before[from] } else { 0 };
-        // Without a source: 0 or the old result (K).
+        // No source: 0 or the old result (K).
         if valid || bound {
             write |= 1 << lane;
         }
@@ -144,7 +144,7 @@ pub fn first_lane(wave: &Wave) -> usize {
     ones(wave.exec()).next().unwrap_or(0)
 }
 
-/// Bits of `mask` below the own lane, of lanes 0 to 31 or of those above.
+/// Number of bits of `mask` below the own lane, for lanes 0 to 31 or those above.
 pub fn count_below(lane: usize, mask: u64, high: bool) -> u64 {
     let mask = mask & 0xffff_ffff;
     let own = if high { lane.saturating_sub(32) } else { lane.min(32) };

@@ -1,7 +1,7 @@
 //! The helpers of division: scale, multiply and scale back, fix up (isa-gfx10 3.7).
 //!
-//! Used together they make num/den correctly rounded; each follows its own rules, so that code between them sees what it
-//! would see on the machine.
+//! Used together they make num/den correctly rounded; each follows its own rules, so that code between them sees the
+//! hardware's values.
 
 use super::lane::Lane;
 use crate::emu::mode::{Mode, odd_add, power, to_f32};
@@ -27,7 +27,7 @@ pub fn scale(name: &str) -> Option<Masked> {
     })
 }
 
-/// `v_div_fmas`: the last bit of the arguments is the lane's VCC.
+/// `v_div_fmas`: the last argument is the lane's VCC bit.
 pub fn fmas(name: &str) -> Option<Fmas> {
     Some(match name {
         "v_div_fmas_f32" => |m, [a, b, c], scaled| {
@@ -72,9 +72,9 @@ pub fn fixup(name: &str) -> Option<Lane> {
 struct Width {
     /// Exponent of the smallest normal number.
     least: i32,
-    /// Exponents this far apart need scaling.
+    /// Exponent difference from which scaling is needed.
     apart: i32,
-    /// Biased exponents up to this need it too.
+    /// Largest biased exponent that needs scaling.
     small: i32,
     scale: i32,
     underflow: i32,
@@ -83,13 +83,13 @@ struct Width {
 const SINGLE: Width = Width { least: -126, apart: 96, small: 23, scale: 64, underflow: -150 };
 const DOUBLE: Width = Width { least: -1022, apart: 768, small: 53, scale: 128, underflow: -1075 };
 
-/// The exponent of a number, denormals of f64 as the least.
+/// The exponent of a number; −1023 for denormals of f64.
 fn exponent(x: f64) -> i32 {
     (x.to_bits() >> 52 & 0x7ff) as i32 - 1023
 }
 
 fn scale_by(s0: f64, den: f64, num: f64, width: &Width) -> (f64, bool) {
-    // Which of the two it is shows by value alone.
+    // The values alone tell which of the two it is.
     let (is_den, is_num) = (s0.to_bits() == den.to_bits(), s0.to_bits() == num.to_bits());
     let up = power(width.scale);
     let denormal = |x: f64| x != 0.0 && exponent(x) < width.least || x.is_subnormal();
@@ -105,7 +105,7 @@ fn scale_by(s0: f64, den: f64, num: f64, width: &Width) -> (f64, bool) {
     } else if denormal(den) {
         (s0 * up, false)
     } else if denormal(reciprocal) && denormal(quotient) {
-        // The published rule scales the denominator up, out of range; down is what makes the sequence come out (K).
+        // The published rule scales the denominator up, out of range; only down makes the sequence correct (K).
         (if is_den { s0 * power(-width.scale) } else { s0 }, true)
     } else if denormal(reciprocal) {
         (s0 * power(-width.scale), false)
@@ -122,7 +122,7 @@ fn sign(x: f64) -> f64 {
     1f64.copysign(x)
 }
 
-/// What needs no quotient.
+/// Results without a quotient.
 fn special(den: f64, num: f64) -> Option<f64> {
     let sign = sign(den) * sign(num);
     if num.is_nan() {

@@ -18,7 +18,7 @@ macro_rules! f64s {
     };
 }
 
-/// The operation of a name.
+/// Operation of a mnemonic.
 pub fn resolve(name: &str) -> Option<Lane> {
     Some(match name {
         "v_add_f64" => f64s!(|m, a, b| m.add64(a, b)),
@@ -38,7 +38,7 @@ pub fn resolve(name: &str) -> Option<Lane> {
             let rest = a - a.floor();
             if rest >= 1.0 { 1.0f64.next_down() } else { rest }
         }),
-        // Seeds of 2^-29 on the machine; what refines them ends at the same value.
+        // The hardware gives seeds of 2^-29; refinement ends at the same value.
         "v_rcp_f64" => f64s!(|m, a| 1.0 / a),
         "v_rsq_f64" => f64s!(|m, a| transcendental::rsq(a)),
         "v_sqrt_f64" => f64s!(|m, a| a.sqrt()),
@@ -72,7 +72,7 @@ fn quiet(x: f64) -> f64 {
     if x.is_nan() { f64::from_bits(x.to_bits() | 1 << 51) } else { x }
 }
 
-/// Mantissa in ±[0.5, 1) and exponent; 0, infinities and NaN as they are, with 0.
+/// Mantissa in ±[0.5, 1) and exponent; 0, infinities and NaN unchanged, with exponent 0.
 fn split(x: f64) -> (f64, i32) {
     if x == 0.0 || !x.is_finite() {
         return (x, 0);
@@ -93,7 +93,7 @@ pub(super) fn scaled(x: f64, n: i32) -> f64 {
     if exponent > 1000 {
         mantissa * crate::emu::mode::power(1000) * crate::emu::mode::power((exponent - 1000).min(1000))
     } else if exponent < -1000 {
-        // The last step alone rounds.
+        // Only the last step rounds.
         mantissa * crate::emu::mode::power(-1000) * crate::emu::mode::power((exponent + 1000).max(-1000))
     } else {
         mantissa * crate::emu::mode::power(exponent)

@@ -1,16 +1,16 @@
-//! Doubles rounded in any direction: the result of rounding to nearest, moved to its neighbour where the exact value is on
+//! Doubles rounded in any direction: the result of rounding to nearest, moved to its neighbour if the exact value is on
 //! the other side.
 //!
-//! The side is decided with big integers that hold every bit from the smallest product to the largest: slow, and rarely used.
+//! Big integers with every bit from the smallest product to the largest decide the side: slow, but rarely used.
 
 use crate::emu::mode::{Mode, Round};
 use std::cmp::Ordering;
 
-/// Bits below one: as deep as a power of two takes the smallest subnormal.
+/// Bits below one: enough for the smallest subnormal times a power of two.
 const BELOW: i32 = 3400;
-/// From there to the largest number with that power of two.
+/// Words from there to the largest number times that power of two.
 const WORDS: usize = 110;
-/// Powers of two beyond these change nothing any more.
+/// Larger powers of two change nothing more.
 const LARGEST_POWER: i32 = 2200;
 
 /// A sum of mantissas, without sign.
@@ -52,7 +52,7 @@ fn compare(a: f64, b: f64, n: i32, c: f64, r: f64) -> Ordering {
     let product = u128::from(a_mantissa) * u128::from(b_mantissa);
     let negative = a.is_sign_negative() != b.is_sign_negative();
     sums[usize::from(negative)].add(product, a_exponent + b_exponent + n);
-    // The result goes to the other side.
+    // The result goes to the other side of the comparison.
     for (x, negative) in [(c, c.is_sign_negative()), (r, !r.is_sign_negative())] {
         let (mantissa, exponent) = parts(x);
         sums[usize::from(negative)].add(u128::from(mantissa), exponent);
@@ -61,7 +61,7 @@ fn compare(a: f64, b: f64, n: i32, c: f64, r: f64) -> Ordering {
     positive.0.iter().rev().cmp(negative.0.iter().rev())
 }
 
-/// The nearest result moved as the direction wants, `exact` being where the exact value is.
+/// The nearest result, moved as the direction needs; `exact` compares the exact value with it.
 fn moved(nearest: f64, exact: Ordering, round: Round) -> f64 {
     match (exact, round) {
         (Ordering::Greater, Round::Up) => nearest.next_up(),
@@ -81,7 +81,7 @@ impl Mode {
             return nearest;
         }
         let exact = compare(a, b, 0, c, nearest);
-        // What is left of opposites is −0 downwards.
+        // The sum of opposites is −0 when rounding down.
         let opposite = (a.is_sign_negative() != b.is_sign_negative()) != c.is_sign_negative();
         if round == Round::Down && nearest == 0.0 && exact == Ordering::Equal && opposite {
             return -0.0;
@@ -103,7 +103,7 @@ impl Mode {
         moved(nearest, compare(a, b, 0, 0.0, nearest), self.round16_64())
     }
 
-    /// x × 2^n, of which `nearest` is the result to nearest.
+    /// x × 2^n; `nearest` is the result to nearest.
     pub fn ldexp64(self, x: f64, n: i32, nearest: f64) -> f64 {
         if self.round16_64() == Round::Nearest || !x.is_finite() || x == 0.0 {
             return nearest;

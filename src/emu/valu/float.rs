@@ -1,6 +1,6 @@
 //! Single-precision arithmetic (isa-gfx10 3.6).
 //!
-//! Operands come with their modifiers applied; MODE decides of denormals and rounding. To add an operation: a line.
+//! Operands come with their modifiers applied; MODE controls denormals and rounding. To add an operation: a line.
 
 use super::lane::Lane;
 use crate::emu::mode::Mode;
@@ -27,7 +27,7 @@ macro_rules! f32s {
 }
 pub(super) use f32s;
 
-/// The operation of a name.
+/// Operation of a mnemonic.
 pub fn resolve(name: &str) -> Option<Lane> {
     Some(match name {
         "v_add_f32" => f32s!(|m, a, b| m.add32(a, b)),
@@ -60,7 +60,7 @@ pub fn resolve(name: &str) -> Option<Lane> {
     })
 }
 
-/// The other operand if one is NaN; −0 is below +0.
+/// The smaller operand; the other one if one is NaN; −0 is below +0.
 fn min(a: f32, b: f32) -> f32 {
     if a.is_nan() {
         quiet(b)
@@ -71,7 +71,7 @@ fn min(a: f32, b: f32) -> f32 {
     }
 }
 
-/// See [`min`].
+/// The larger operand; see [`min`].
 fn max(a: f32, b: f32) -> f32 {
     if a.is_nan() {
         quiet(b)
@@ -82,7 +82,7 @@ fn max(a: f32, b: f32) -> f32 {
     }
 }
 
-/// `v_max x, x` is how the compiler makes a NaN quiet.
+/// `v_max x, x` is the compiler's way to make a NaN quiet.
 fn quiet(x: f32) -> f32 {
     if x.is_nan() { f32::from_bits(x.to_bits() | 0x0040_0000) } else { x }
 }
@@ -94,14 +94,14 @@ fn median(a: f32, b: f32, c: f32) -> f32 {
     max(min(a, b), min(max(a, b), c))
 }
 
-/// x − floor(x), below 1 whatever the rounding.
+/// x − floor(x), below 1 with any rounding.
 fn fract(x: f32) -> f32 {
     const BELOW_ONE: f32 = f32::from_bits(0x3f7f_ffff);
     let rest = x - x.floor();
     if rest >= 1.0 { BELOW_ONE } else { rest }
 }
 
-/// Mantissa in ±[0.5, 1); infinities and NaN as they are.
+/// Mantissa in ±[0.5, 1); infinities and NaN unchanged.
 fn mantissa(m: Mode, bits: u64) -> f32 {
     let x = m.in32(bits);
     if x == 0.0 || !x.is_finite() {
@@ -120,12 +120,12 @@ fn exponent(m: Mode, bits: u64) -> u64 {
     u64::from(exponent.cast_unsigned())
 }
 
-/// x × 2^n with the last bit odd where f64 cannot hold it; f32 and f16 are far inside of its range.
+/// x × 2^n, rounded to odd if f64 cannot hold it; f32 and f16 are far inside its range.
 pub(super) fn scaled(x: f64, n: i32) -> f64 {
     x * crate::emu::mode::power(n.clamp(-600, 600))
 }
 
-/// Face, and the coordinates on it: id, s, t, twice the major axis.
+/// Cube face, and the coordinates on it: id, s, t, twice the major axis.
 fn cube(x: f32, y: f32, z: f32) -> [f32; 4] {
     if z.abs() >= x.abs() && z.abs() >= y.abs() {
         if z < 0.0 { [5.0, -x, -y, 2.0 * z] } else { [4.0, x, -y, 2.0 * z] }

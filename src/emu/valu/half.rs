@@ -1,4 +1,4 @@
-//! Half-precision arithmetic (isa-gfx10 3.5): f64 holds every sum and product of halves, so each result is rounded once.
+//! Half-precision arithmetic (isa-gfx10 3.5): f64 holds every sum and product of f16, so each result is rounded once.
 
 use super::float::scaled;
 use super::lane::Lane;
@@ -25,7 +25,7 @@ macro_rules! f16s {
     };
 }
 
-/// The operation of a name.
+/// Operation of a mnemonic.
 pub fn resolve(name: &str) -> Option<Lane> {
     Some(match name.strip_prefix("v_pk_").or(name.strip_prefix("v_"))? {
         "add_f16" => f16s!(|m, a, b| a + b),
@@ -47,7 +47,7 @@ pub fn resolve(name: &str) -> Option<Lane> {
         "trunc_f16" => f16s!(|m, a| a.trunc()),
         "rndne_f16" => f16s!(|m, a| a.round_ties_even()),
         "fract_f16" => f16s!(|m, a| {
-            // The greatest half below 1.
+            // The greatest f16 below 1.
             (a - a.floor()).min(1.0 - crate::emu::mode::power(-11))
         }),
         "rcp_f16" => f16s!(|m, a| 1.0 / a),

@@ -1,6 +1,6 @@
-//! Integer and bit operations, lane by lane (isa-gfx10 3.5, 3.8).
+//! Integer and bit operations per lane (isa-gfx10 3.5, 3.8).
 //!
-//! To add one: a line in the list of its width. Halves come and go in the low 16 bits, whichever half they are of.
+//! To add one: a line in the list of its width. 16-bit values are in the low 16 bits, from either half of a register.
 
 use super::lane::Lane;
 
@@ -74,7 +74,7 @@ macro_rules! i16s {
     };
 }
 
-/// The operation of a name.
+/// Operation of a mnemonic.
 pub fn resolve(name: &str) -> Option<Lane> {
     words(name).or_else(|| ternary(name)).or_else(|| bytes(name)).or_else(|| halves(name))
 }
@@ -131,7 +131,7 @@ fn words(name: &str) -> Option<Lane> {
     })
 }
 
-/// Offset and width of 5 bits each; a width of 0, and so of 32, gives 0.
+/// Bit field by offset and width of 5 bits each; a width of 0, and so of 32, gives 0.
 fn extract(a: u32, offset: u32, width: u32) -> u32 {
     a >> (offset & 31) & ((1 << (width & 31)) - 1)
 }
@@ -271,7 +271,7 @@ fn halves(name: &str) -> Option<Lane> {
     })
 }
 
-/// What an operation becomes when its result is clamped: integers saturate.
+/// The clamped form of an integer operation: it saturates.
 pub fn saturating(name: &str) -> Option<Lane> {
     Some(match name {
         "v_add_nc_u32" => u32s!(|a, b| a.saturating_add(b)),

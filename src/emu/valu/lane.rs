@@ -1,6 +1,6 @@
-//! The form that every operation of one lane has.
+//! Signature of operations on one lane.
 
 use crate::emu::mode::Mode;
 
-/// What one lane computes of its operands' bits.
+/// Result of one lane from its operands' bits.
 pub type Lane = fn(Mode, [u64; 3]) -> u64;

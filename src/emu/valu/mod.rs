@@ -1,8 +1,8 @@
-//! Vector arithmetic: operands gathered for all lanes, modifiers applied, one operation lane by lane, results written where
+//! Vector arithmetic: operands gathered for all lanes, modifiers applied, one operation per lane, results written as
 //! EXEC allows.
 //!
-//! What one lane computes is in the files by class, as functions of bits; what concerns all of them is here. To add an
-//! operation: a line in its class.
+//! Functions of one lane's bits are in the files by class; the common parts are here. To add an operation: a line in
+//! its class.
 
 mod compare;
 mod convert;
@@ -31,25 +31,25 @@ use lane::Lane;
 pub enum Valu {
     /// Changes nothing.
     Nop,
-    /// A result of the sources; `fused`: the old result is the third.
+    /// A function of the sources; `fused`: the old result is the third.
     Value {
-        /// What a lane computes.
+        /// Function of a lane.
         lane: Lane,
         /// The destination is a source too.
         fused: bool,
     },
-    /// The same on both halves.
+    /// `Value` on both halves.
     Packed {
-        /// What a half computes.
+        /// Function of a half.
         lane: Lane,
         /// The destination is a source too.
         fused: bool,
     },
-    /// f32 arithmetic of sources that may be halves.
+    /// f32 arithmetic of sources that may be f16.
     Mix,
-    /// A mask.
+    /// A comparison that writes a mask.
     Test {
-        /// What a lane compares.
+        /// Comparison of a lane.
         test: Test,
         /// The mask is EXEC.
         exec: bool,
@@ -58,19 +58,19 @@ pub enum Valu {
     Carry(fn(u64, u64, u64) -> u64),
     /// A result and a mask.
     Masked(divide::Masked),
-    /// A result of the sources and VCC.
+    /// A function of the sources and VCC.
     Fmas(divide::Fmas),
-    /// One source or the other.
+    /// Selects one of two sources.
     Select,
-    /// Two registers change places.
+    /// Swaps two registers.
     Swap,
-    /// Registers by number: source, destination from M0.
+    /// Registers indexed by M0: source, destination.
     MoveRelative([bool; 2]),
-    /// Other lanes.
+    /// Access to other lanes.
     Cross(Cross),
 }
 
-/// The operation of an instruction.
+/// Operation of an instruction.
 pub fn resolve(inst: &Instruction, fields: &VectorFields) -> Option<Valu> {
     let name = inst.entry.mnemonic;
     let integer = inst.entry.dst.first().is_some_and(|kind| !kind.is_float());
@@ -91,7 +91,7 @@ pub fn resolve(inst: &Instruction, fields: &VectorFields) -> Option<Valu> {
         "v_movreld_b32" => Valu::MoveRelative([false, true]),
         "v_movrelsd_b32" | "v_movrelsd_2_b32" => Valu::MoveRelative([true, true]),
         "v_fma_mix_f32" | "v_fma_mixlo_f16" | "v_fma_mixhi_f16" => Valu::Mix,
-        // The carry comes as a source, 0 where there is none; bit 32 of the result is the new one.
+        // The carry comes as a source, or 0; bit 32 of the result is the new one.
         "v_add_co_u32" | "v_add_co_ci_u32" => Valu::Carry(|a, b, carry| a + b + carry),
         "v_sub_co_u32" | "v_sub_co_ci_u32" => Valu::Carry(|a, b, carry| a.wrapping_sub(b + carry)),
         "v_subrev_co_u32" | "v_subrev_co_ci_u32" => Valu::Carry(|a, b, carry| b.wrapping_sub(a + carry)),
@@ -129,12 +129,12 @@ fn value(name: &str) -> Option<Lane> {
 /// Operands of all lanes, ready for the operation.
 struct Operands {
     values: [Lanes; 3],
-    /// Lanes that the encoding lets be written.
+    /// Lanes that the encoding allows to be written.
     write: u64,
 }
 
 impl Operands {
-    /// None yet. Arrays of lanes are large: they are made once for an instruction, and filled in place.
+    /// Empty operands. Arrays of lanes are large: they are made once per instruction, and filled in place.
     fn none() -> Self {
         Self { values: [[0; LANES]; 3], write: u64::MAX }
     }
@@ -169,7 +169,7 @@ fn sdwa_source(form: &VectorForm, i: usize) -> Option<(u8, bool)> {
     Some((*sdwa.src_sel.get(i)?, *sdwa.sext.get(i)?))
 }
 
-/// Half, absolute value, sign.
+/// Applies half selection, absolute value and sign.
 fn modify(mods: &Modifiers, i: usize, kind: Kind, values: &mut Lanes) {
     if kind.is_half() {
         let shift = if mods.op_sel >> i & 1 == 1 { 16 } else { 0 };
@@ -308,7 +308,7 @@ pub fn execute(op: Valu, inst: &Instruction, fields: &VectorFields, wave: &mut W
     }
 }
 
-/// In DPP and SDWA the packed encoding's own modifiers are absent.
+/// DPP and SDWA lack the packed encoding's modifiers.
 fn packed_modifiers(fields: &VectorFields) -> Modifiers {
     match fields.form {
         VectorForm::Long => fields.mods,
@@ -382,7 +382,7 @@ fn across(op: Cross, inst: &Instruction, fields: &VectorFields, wave: &mut Wave)
     Ok(())
 }
 
-/// Output modifier, clamp, and the part of the register that is written.
+/// Applies output modifier and clamp, and writes the part of the register.
 fn write_back(
     fields: &VectorFields,
     kind: Kind,
@@ -407,7 +407,7 @@ fn write_back(
     store(kind, mods.op_sel & 8 != 0, dst, result, write, wave)
 }
 
-/// Halves leave the other half of their register alone.
+/// Writes results; f16 results leave the other half of the register unchanged.
 fn store(kind: Kind, high: bool, dst: Vgpr, result: &mut Lanes, write: u64, wave: &mut Wave) -> Result<()> {
     if kind.is_half() {
         for i in ones(write) {
@@ -419,7 +419,7 @@ fn store(kind: Kind, high: bool, dst: Vgpr, result: &mut Lanes, write: u64, wave
     wave.scatter(dst, kind, result, write)
 }
 
-/// Output modifier and clamp of a float.
+/// Applies output modifier and clamp to a float.
 fn finish(mode: Mode, mods: &Modifiers, kind: Kind, bits: u64) -> u64 {
     let factor = match mods.omod {
         1 => 2.0,

@@ -1,4 +1,4 @@
-//! Packed halves and mixed precision (isa-gfx10 3.5).
+//! Packed f16 and mixed precision (isa-gfx10 3.5).
 
 use super::lane::Lane;
 use crate::emu::mode::{Mode, from_f16};
@@ -28,7 +28,7 @@ fn clamped(mode: Mode, bits: u64) -> u64 {
     mode.out16(x.clamp(0.0, 1.0))
 }
 
-/// `v_fma_mix`: each source is an f32, or the half that `op_sel` chooses; the field of `neg_hi` is the absolute value.
+/// `v_fma_mix`: each source is an f32, or the f16 that `op_sel` selects; the field of `neg_hi` is the absolute value.
 pub fn mix(mode: Mode, mods: &Modifiers, kind: Kind, values: [u64; 3]) -> u64 {
     let mut operands = [0.0; 3];
     for (i, (operand, value)) in operands.iter_mut().zip(values).enumerate() {

@@ -1,12 +1,12 @@
 //! Reciprocals, roots, exponentials, logarithms, sines (isa-gfx10 3.6).
 //!
-//! The machine approximates; here is the correctly rounded value, within any bound it may promise. In f32 these operations
-//! flush denormals whatever MODE says (K).
+//! The hardware approximates; the correctly rounded value here is within any bound it may promise. In f32 these
+//! operations flush denormals whatever MODE says (K).
 
 use super::lane::Lane;
 use std::f64::consts::TAU;
 
-/// The operation of a name.
+/// Operation of a mnemonic.
 pub fn resolve(name: &str) -> Option<Lane> {
     macro_rules! single {
         (|$a:ident| $e:expr) => {
@@ -37,14 +37,14 @@ pub(super) fn rsq(x: f64) -> f64 {
     if x == 0.0 { 1.0 / x } else { 1.0 / x.sqrt() }
 }
 
-/// The sine of a number of turns.
+/// The sine of an angle in turns.
 pub(super) fn sin(turns: f64) -> f64 {
     let part = turns - turns.floor();
     // Quarters are exact.
     if part == 0.0 || part == 0.5 { 0.0 } else { (part * TAU).sin() }
 }
 
-/// The cosine of a number of turns.
+/// The cosine of an angle in turns.
 pub(super) fn cos(turns: f64) -> f64 {
     let part = turns - turns.floor();
     if part == 0.25 || part == 0.75 { 0.0 } else { (part * TAU).cos() }

@@ -1,11 +1,11 @@
-//! Atomics: the old value is read, the new one written. Lanes take their turns in the order of their numbers.
+//! Atomics: reads the old value, writes the new one. Lanes take turns in ascending order.
 
 use super::super::{AluOp, AtomicOp, Bits};
 use super::memory::Memory;
 use super::shadow::{Shadow, of_float};
 use crate::ir::number::{float, integer};
 
-/// The value that is written, if one is. `data` is the operand and, for compare-exchange, the comparator.
+/// The value to write; `None` if nothing is. `data` is the operand and, for compare-exchange, the comparator.
 pub(super) fn value(op: AtomicOp, bits: Bits, old: u64, [data, comparator]: [u64; 2]) -> Option<u64> {
     let int = |alu| integer(alu, [old, data, 0], bits, bits);
     let real = |alu| float(alu, [old, data, 0], bits, bits);
@@ -28,7 +28,7 @@ pub(super) fn value(op: AtomicOp, bits: Bits, old: u64, [data, comparator]: [u64
     }
 }
 
-/// Runs it on memory and gives the old value.
+/// Runs the atomic on memory and returns the old value.
 pub(super) fn run(
     memory: &mut Memory,
     at: u64,

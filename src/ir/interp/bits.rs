@@ -1,13 +1,13 @@
-//! What an integer operation makes of a float's bits, as approximate reciprocals and roots do: `0x7ef07ebb - bits`.
+//! Error bounds of integer operations on a float's bits, as in approximate reciprocals and roots: `0x7ef07ebb - bits`.
 //!
-//! Bits of positive floats ascend with the floats, and sums, differences and shifts keep or turn the order: what becomes of
-//! an interval lies between what becomes of its ends.
+//! Bits of positive floats are ordered like the floats, and integer add, subtract and shift are monotonic: the image of
+//! an interval lies between the images of its ends.
 
 use super::super::{AluOp, Bits};
 use super::shadow::Shadow;
 use crate::ir::number::{decode, encode, integer};
 
-/// The counterpart of the result, as a float; none where the operation keeps no order, or an end is no positive float.
+/// The shadow of the result as a float; `None` if the operation is not monotonic, or an end is not a positive float.
 pub fn of_float_bits(op: AluOp, args: [u64; 3], shadows: [Shadow; 3], width: Bits, result: u64) -> Option<Shadow> {
     let [x, y, _] = shadows;
     let inexact = |s: Shadow| !s.is_exact() && !s.is_uncertain();
@@ -49,7 +49,7 @@ mod tests {
     fn an_approximate_reciprocal_is_as_certain_as_its_operand() {
         let s = reciprocal(1.5, 1e-5).unwrap();
         assert!((s.value - 1.0 / 1.5).abs() < 0.1, "{s:?}");
-        // Its slope is -1/2 here, and ends are one step further out.
+        // Its slope is -1/2 here, and the ends are one step wider.
         assert!(s.bound >= 0.5e-5 && s.bound < 0.6e-5, "{s:?}");
     }
 

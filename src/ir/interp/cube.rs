@@ -1,13 +1,13 @@
-//! Cubes: the face that a direction meets, where on it, and what lies beyond its edges.
+//! Cubes: the face that a direction hits, coordinates on it, and the texels beyond its edges.
 //!
-//! The emulator has the same facts in code of its own: the interpreter judges it, and shares none of its mistakes.
+//! The emulator has separate code for the same facts: the interpreter checks it, and shares none of its mistakes.
 
-/// A change of coordinates, and how far each may be off.
+/// A change of coordinates, each with its error bound.
 pub(super) type Step = [(f64, f64); 3];
 
-/// The length of a difference of coordinates in texels, which may be off: Vulkan's formula. It lets approximations be as
-/// little as the greatest component and as much as 1.4 times the sum, which would prove nothing of the level; no
-/// implementation that is compared here makes use of that.
+/// The length of a difference of coordinates in texels, with its bounds, by Vulkan's formula. Vulkan allows
+/// approximations from the greatest component up to 1.4 times the sum, which would prove nothing about the level; no
+/// implementation compared here makes use of that.
 pub(super) fn length(apart: Step, size: [i64; 3]) -> [f64; 3] {
     let texels = [0, 1, 2].map(|n| (apart[n].0 * size[n] as f64, apart[n].1 * size[n] as f64));
     let off: f64 = texels.iter().map(|t| t.1).sum();
@@ -30,7 +30,7 @@ pub(super) fn face([x, y, z]: [f64; 3]) -> (i64, f64, f64) {
     (face, (s / major + 1.0) / 2.0, (t / major + 1.0) / 2.0)
 }
 
-/// The texel beside a face's edge, on the face that it is on: none at a corner.
+/// The texel beyond a face's edge, on the adjacent face; `None` at a corner.
 pub(super) fn over_edge(layer: i64, [x, y]: [i64; 2], size: i64) -> Option<(i64, [i64; 2])> {
     let inside = [x, y].map(|n| (0..size).contains(&n));
     match inside {
@@ -44,7 +44,7 @@ pub(super) fn over_edge(layer: i64, [x, y]: [i64; 2], size: i64) -> Option<(i64,
     Some((layer - layer.rem_euclid(6) + face, [texel(s), texel(t)]))
 }
 
-/// The direction of a place on a face, whose coordinates go from -1 to 1.
+/// The direction of a point on a face, whose coordinates go from -1 to 1.
 fn direction(face: i64, s: f64, t: f64) -> [f64; 3] {
     match face {
         0 => [1.0, -t, -s],
@@ -56,7 +56,7 @@ fn direction(face: i64, s: f64, t: f64) -> [f64; 3] {
     }
 }
 
-/// The length of a step in a direction, in texels of the face that it meets; none if it leads to another.
+/// The length of a step in direction space, in texels of the face that it hits; `None` if it leads to another face.
 pub(super) fn on_face(at: [f64; 3], step: Step, size: i64) -> Option<[f64; 3]> {
     let to: [f64; 3] = std::array::from_fn(|n| at[n] + step[n].0 * 1e-6);
     let ((from_face, s, t), (to_face, u, v)) = (face(at), face(to));
@@ -85,7 +85,7 @@ mod tests {
             let found = found.expect("one face");
             assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?}");
         };
-        // A tenth of half a face is 1.6 texels, and is off by 0.016 in either direction.
+        // A tenth of half a face is 1.6 texels, with a bound of 0.016 in either direction.
         near(on_face([0.2, 0.1, 1.0], step, 32), [1.6 - 0.032, 1.6, 1.6 + 0.032]);
         near(on_face([0.4, 0.2, -2.0], step, 32), [0.8 - 0.016, 0.8, 0.8 + 0.016]);
         assert_eq!(on_face([1.0 - 1e-9, 0.0, 1.0], step, 32), None);

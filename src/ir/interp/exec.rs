@@ -78,7 +78,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// A value that decides where a lane goes.
+    /// Reads a value that decides a lane's path.
     fn decide(&mut self, wave: &mut Wave, v: Value, lane: usize) -> u64 {
         let (bits, shadow) = self.arg(wave, v, lane);
         if !shadow.is_exact() {
@@ -87,7 +87,7 @@ impl Machine<'_> {
         bits
     }
 
-    /// From here on this lane may be elsewhere, and may have written what it does not write here.
+    /// Marks a lane whose path is uncertain from here on: it may have written elsewhere.
     fn doubt(&mut self, wave: &mut Wave, lane: usize) {
         wave.tainted |= 1 << lane;
         self.world.doubtful = true;
@@ -111,7 +111,7 @@ impl Machine<'_> {
         }
     }
 
-    /// An instruction that concerns one lane only.
+    /// Runs an instruction that concerns one lane only.
     fn lane(&mut self, wave: &mut Wave, inst: &Inst, lane: usize) -> Result<()> {
         let arg = |wave: &Wave, n: usize| inst.args.get(n).map_or((0, Shadow::NONE), |&v| self.arg(wave, v, lane));
         match &inst.op {
@@ -230,7 +230,7 @@ impl Machine<'_> {
                     wave.set(register, lane, words.get(n).copied().unwrap_or(0), Shadow::NONE);
                 }
             }
-            // There is one sample a pixel, in its middle.
+            // There is one sample per pixel, at its centre.
             Op::LoadInput { interp: interp @ Interp::At { place: InterpPlace::AtOffset, .. }, .. } => {
                 return Err(Error::unsupported("interpreting interpolation", format!("{interp:?}")));
             }
@@ -294,7 +294,7 @@ impl Machine<'_> {
             of_float(op, args, shadows, from, to, result, self.shader.modes.denorm)
         } else {
             match (of_float_bits(op, args, shadows, from, result).unwrap_or(Shadow::of_bits(&shadows)), op) {
-                // A number that may be rounded on the way is one from here on.
+                // A rounded conversion has a shadow from here on.
                 (Shadow::NONE, AluOp::S2F | AluOp::U2F) => {
                     let exact = if op == AluOp::S2F {
                         crate::ir::number::signed(args[0], from.count()) as f64
@@ -344,7 +344,7 @@ impl Machine<'_> {
         let start = self.locals.get(local.index()).copied().unwrap_or(0);
         let inside = offset.checked_add(u64::from(ty.bytes())).is_some_and(|end| end <= size);
         let base = u64::from(self.scratch_bytes) * lane as u64 + u64::from(start);
-        // Beyond a local's end may be anything, and what is written there may hit anything.
+        // Beyond a local's end a read is undefined, and a write may hit anything.
         let (at, shadow) = if inside { (base + offset, shadow) } else { (u64::MAX / 2, Shadow::UNCERTAIN) };
         if inst.result.is_some() {
             let scratch = std::mem::take(&mut wave.scratch);
@@ -364,13 +364,13 @@ impl Machine<'_> {
         value.map_or(0, |v| self.shader.ty(v).bytes())
     }
 
-    /// Whether an access to workgroup memory stays within the variable that it is one of.
+    /// Whether an access to workgroup memory stays within its variable.
     fn in_shared(&self, inst: &Inst, offset: u64, bytes: u32) -> bool {
         let all = self.shader.shared_bytes;
         self.reach.of(self.shader, inst, all).is_some_and(|reach| bounds::inside(&reach, offset, bytes))
     }
 
-    /// What a descriptor operand points to, by set, binding and element.
+    /// Resource that a descriptor operand points to: set, binding and element.
     fn place(&self, wave: &Wave, inst: &Inst, lane: usize) -> Option<Bound> {
         self.place_of(wave, *inst.args.first()?, lane)
     }
@@ -410,8 +410,8 @@ impl Machine<'_> {
         Ok((bits, Shadow::NONE))
     }
 
-    /// How certain a load from a buffer is. Of a variable that is never written, but whose binding is, what is written at
-    /// any time of the run may be seen or not.
+    /// Certainty of a buffer load. A never-written variable whose binding is written may or may not see any write of
+    /// the run.
     fn seen_unwritten(
         &mut self,
         inst: &Inst,

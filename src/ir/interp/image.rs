@@ -11,7 +11,7 @@ use super::wave::{Wave, lanes};
 use crate::error::Result;
 use crate::ir::number::{decode, encode};
 
-/// Operands of one lane by their meaning.
+/// Operands of one lane by kind.
 pub(super) struct Operands<'a> {
     pub image: &'a ImageInst,
     pub meaning: &'a [ImageOperand],
@@ -33,7 +33,7 @@ impl Operands<'_> {
         Some((decode(bits, Bits::B32), shadow.bound.max(0.0)))
     }
 
-    /// Where to sample: layers are clamped to those that there are.
+    /// Coordinates to sample at: layers are clamped to the existing ones.
     fn coords(&self, layers: u32) -> Coords {
         let count = self.image.dim.coords();
         let mut at = [0.0; 3];
@@ -88,7 +88,7 @@ impl Machine<'_> {
         use ImageOperand as O;
         let image = operands.image;
         let Some(&descriptor) = inst.args.first() else { return Ok(Vec::new()) };
-        // Without a whole quad, or across the faces of a cube, any level may be read.
+        // Without a whole quad, or across faces of a cube, any level may be read.
         let known_lod = self.level_of_detail(wave, inst, operands, lane, mask);
         let lod = known_lod.unwrap_or_default();
         let sampler = inst.args.get(1).and_then(|&v| self.sampler(wave, v, lane));
@@ -143,7 +143,7 @@ impl Machine<'_> {
                 let layers = i64::from(texture.layers / texture.samples.max(1));
                 let last = if image.dim == Dim::Cube { layers / 6 } else { layers };
                 let size = match (image.dim, image.arrayed) {
-                    // Layers stand third, whatever is unused before them.
+                    // Layers are third, even if the second is unused.
                     (Dim::D1 | Dim::D2 | Dim::Cube, true) => [x, y, last, 0],
                     _ => [x, y, z, 0],
                 };

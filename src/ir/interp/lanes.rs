@@ -22,7 +22,7 @@ pub(super) fn subgroup(m: &Machine<'_>, wave: &mut Wave, inst: &Inst, op: Subgro
     let certain = Shadow::of_bits(&active().map(|l| values[l].1).collect::<Vec<_>>());
     let truths = active().fold(0, |bits, l| bits | (values[l].0 & 1) << l);
     let first = mask.trailing_zeros() as usize;
-    // What comes from a lane that is not there, or does not take part, is undefined.
+    // A value from a missing or inactive lane is undefined.
     let from = |at: Option<usize>| {
         let there = at.filter(|at| *at < size && mask >> at & 1 != 0);
         there.and_then(|at| values.get(at)).copied().unwrap_or((0, Shadow::UNCERTAIN))
@@ -70,7 +70,7 @@ pub(super) fn subgroup(m: &Machine<'_>, wave: &mut Wave, inst: &Inst, op: Subgro
             (lane, result)
         })
         .collect();
-    // A lane of which it is uncertain whether it takes part makes all that it gives to uncertain.
+    // A lane that is only perhaps active makes all that it contributes to uncertain.
     let doubtful = wave.tainted & mask != 0 && !matches!(op, S::Broadcast | S::Shuffle | S::QuadBroadcast);
     for (lane, (bits, shadow)) in results {
         m.set(wave, inst, lane, bits, if doubtful { Shadow::UNCERTAIN } else { shadow });
@@ -78,7 +78,7 @@ pub(super) fn subgroup(m: &Machine<'_>, wave: &mut Wave, inst: &Inst, op: Subgro
     Ok(())
 }
 
-/// A reduction in the order of the lanes; of none the identity.
+/// A reduction in lane order; the identity if there are no values.
 fn fold(op: ReduceOp, ty: Bits, values: impl Iterator<Item = Lane>) -> Lane {
     let (alu, identity) = match op {
         ReduceOp::IAdd => (AluOp::IAdd, 0),
@@ -107,7 +107,7 @@ fn fold(op: ReduceOp, ty: Bits, values: impl Iterator<Item = Lane>) -> Lane {
     values.reduce(combine).unwrap_or((identity, Shadow::NONE))
 }
 
-/// The difference to the neighbour in the quad: lanes 0 and 1 above 2 and 3.
+/// The difference to the neighbour in the quad: lanes 0 and 1 are above 2 and 3.
 pub(super) fn derivative(m: &Machine<'_>, wave: &mut Wave, inst: &Inst, kind: DerivativeKind, mask: u64) -> Result<()> {
     let Some(&v) = inst.args.first() else { return Ok(()) };
     let ty = m.shader.ty(v).bits();
@@ -122,7 +122,7 @@ pub(super) fn derivative(m: &Machine<'_>, wave: &mut Wave, inst: &Inst, kind: De
         let fine = difference(lane & !step);
         let (bits, shadow) = match kind.fine {
             true => fine,
-            // What is not said to be fine may be either.
+            // Derivatives not declared fine may be either.
             false => {
                 let (bits, shadow) = difference(lane / 4 * 4);
                 let apart = (decode(bits, ty) - decode(fine.0, ty)).abs();

@@ -1,4 +1,4 @@
-//! The level of detail that an image is sampled at, and how far implementations may be apart in it.
+//! The level of detail that an image is sampled at, and how far it may differ between implementations.
 
 use super::super::{Bits, Dim, ImageOp, ImageOperand, Inst, LodMode};
 use super::cube::{Step, face, length, on_face};
@@ -7,12 +7,13 @@ use super::machine::Machine;
 use super::wave::Wave;
 use crate::ir::number::decode;
 
-/// How exact a level of detail is, and the weight between levels: `mipmapPrecisionBits` is 4 at least, and in lavapipe.
+/// Precision of a level of detail and of the weight between levels: `mipmapPrecisionBits` is at least 4, and 4 in
+/// lavapipe.
 const LEVEL_STEP: f64 = 1.0 / 16.0;
 
 impl Machine<'_> {
-    /// The level that sampling is at, before the sampler has its say, between the least and the most that it may be; none
-    /// where it may be any.
+    /// The level of detail before the sampler's bias and clamp, between the least and the greatest possible; `None` if
+    /// it may be any.
     pub(super) fn level_of_detail(
         &mut self,
         wave: &Wave,
@@ -54,7 +55,8 @@ impl Machine<'_> {
                 if cube && places.iter().any(|at| face(*at).0 != face(places[0]).0) {
                     return None;
                 }
-                // Differences may be those of either row, or column, and of a cube seen from any of the four places.
+                // Differences may be those of either row, or column, and for a cube those seen from any of the four
+                // lanes.
                 [[(0, 1), (2, 3)], [(0, 2), (1, 3)]].map(|pairs| {
                     let each = pairs.iter().flat_map(|(from, to)| {
                         let [from, to] = [coords[*from], coords[*to]];
@@ -77,7 +79,7 @@ impl Machine<'_> {
         Some([low + extra.0 - off, lod + extra.0, high + extra.0 + off])
     }
 
-    /// The coordinates of a lane, each with its bound.
+    /// The coordinates of a lane, each with its error bound.
     fn coordinates(&self, wave: &Wave, inst: &Inst, operands: &Operands<'_>, lane: usize) -> Step {
         let mut at = [(0.0, 0.0); 3];
         for (meaning, &v) in operands.meaning.iter().zip(&inst.args) {
@@ -90,7 +92,7 @@ impl Machine<'_> {
     }
 }
 
-/// A level that is given, as it may be rounded up or down.
+/// An explicit level, which may be rounded up or down.
 fn quantized((lod, off): (f64, f64)) -> [f64; 3] {
     [((lod - off) / LEVEL_STEP).floor() * LEVEL_STEP, lod, ((lod + off) / LEVEL_STEP).ceil() * LEVEL_STEP]
 }

@@ -1,4 +1,4 @@
-//! A shader that runs: where its values stand, and how instructions get at them and at what is bound.
+//! A running shader: storage of its values, and access to them and to bound resources.
 
 use super::super::{Bits, BlockId, Inst, Op, Type, Value};
 use super::Shader;
@@ -12,35 +12,35 @@ use super::world::{Options, Stats, World, Writer};
 use crate::error::{Error, Result};
 use smallvec::SmallVec;
 
-/// A shader ready to run, and the workgroup that runs.
+/// A shader ready to run, and the current workgroup.
 pub(super) struct Machine<'a> {
     pub shader: &'a Shader,
     pub options: Options,
-    /// Registers that the values take, one a component.
+    /// Registers for the values, one per component.
     pub registers: usize,
     /// Bytes of scratch of one lane.
     pub scratch_bytes: u32,
     pub stats: Stats,
     pub world: &'a mut World,
-    /// What each access to workgroup memory may reach.
+    /// Bounds of accesses to workgroup memory.
     pub(super) reach: Reach,
     /// First register of each value.
     first: Vec<usize>,
     /// Scratch offset of each local.
     pub locals: Vec<u32>,
     pub tables: Vec<Memory>,
-    /// Blocks in the order in which lanes wait for each other, and the place of each block in it.
+    /// Blocks in the order in which lanes wait for each other, and each block's index in it.
     pub order: Vec<BlockId>,
     positions: Vec<u32>,
-    /// Memory of the workgroup that runs.
+    /// Memory of the current workgroup.
     pub shared: Memory,
-    /// Which workgroup runs, of how many.
+    /// Index of the current workgroup.
     pub group: [u32; 3],
-    /// See `group`.
+    /// Number of workgroups.
     pub grid: [u32; 3],
 }
 
-/// A descriptor as a value: the resource's number plus one (0 is none), then its array element.
+/// A descriptor as a value: the resource's number plus one (0 is `None`), then its array element.
 pub(super) type Bound = (u32, u32, u32);
 
 impl<'a> Machine<'a> {
@@ -90,13 +90,13 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// The next workgroup, with fresh shared memory.
+    /// Starts the next workgroup, with fresh shared memory.
     pub fn start_group(&mut self, group: [u32; 3], grid: [u32; 3]) {
         self.shared = Memory::unwritten(self.shader.shared_bytes as usize, self.options.shadow);
         (self.group, self.grid) = (group, grid);
     }
 
-    /// Where a block stands in the order.
+    /// A block's index in the order.
     pub fn position(&self, block: BlockId) -> u32 {
         self.positions.get(block.index()).copied().unwrap_or(ENDED)
     }
@@ -121,7 +121,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Sets an instruction's result to what stands in memory.
+    /// Sets an instruction's result to a value in memory.
     pub fn loaded(&self, wave: &mut Wave, inst: &Inst, lane: usize, memory: &Memory, at: u64, address: Shadow) {
         let Some(result) = inst.result else { return };
         let ty: Type = self.shader.ty(result);
@@ -131,7 +131,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The components of an operand, with their widths; a tainted lane's are uncertain.
+    /// The components of an operand, with their widths; those of a tainted lane are uncertain.
     pub fn values(&self, wave: &Wave, inst: &Inst, n: usize, lane: usize) -> SmallVec<[(u64, Shadow, Bits); 4]> {
         let Some(&v) = inst.args.get(n) else { return SmallVec::new() };
         let tainted = wave.tainted >> lane & 1 != 0;
@@ -152,7 +152,7 @@ impl<'a> Machine<'a> {
         Some((resource.set, resource.binding, wave.get(registers.start + 1, lane) as u32))
     }
 
-    /// Notes who wrote, if it is watched.
+    /// Records the writer if the byte is watched.
     pub fn watch(&mut self, wave: &Wave, lane: usize, place: Option<Bound>, at: u64, bytes: u32) {
         let Some(watch) = &mut self.world.watch else { return };
         if place == Some(watch.place) && watch.byte.checked_sub(at).is_some_and(|n| n < u64::from(bytes)) {
@@ -167,7 +167,7 @@ impl<'a> Machine<'a> {
         self.world.textures.get_mut(&place)
     }
 
-    /// The levels without memory of the image that an operand points to.
+    /// The levels that are not resident in the image that an operand points to.
     pub fn absent_levels(&self, wave: &Wave, v: Value, lane: usize) -> u32 {
         self.place_of(wave, v, lane).and_then(|place| self.world.absent.get(&place)).copied().unwrap_or(0)
     }
@@ -178,7 +178,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// The error for an operation that is not here.
+/// The error for an operation that is not implemented.
 pub(super) fn unsupported(op: &Op) -> Error {
     Error::unsupported("interpreting an operation", format!("{op:?}"))
 }

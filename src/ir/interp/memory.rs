@@ -1,4 +1,5 @@
-//! Byte-addressed memory with a [`Shadow`] (exact value and error bound) for every float, and the comparison with what another implementation wrote.
+//! Byte-addressed memory with a [`Shadow`] (exact value and error bound) for every float, and its comparison with
+//! another implementation's memory.
 //!
 //! Reads out of range give 0, writes out of range are dropped, component by component.
 
@@ -10,11 +11,11 @@ use crate::ir::number::{decode, ulp};
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     bytes: Vec<u8>,
-    /// One for every two bytes, at the start of the value; empty until something is shadowed.
+    /// One per two bytes, stored at the start of the value; empty until something is shadowed.
     shadows: Vec<(Shadow, u8)>,
-    /// Bytes that were written.
+    /// By byte, whether it was written.
     written: Vec<bool>,
-    /// The others may have been.
+    /// Unwritten bytes may have been written by another implementation.
     open: bool,
 }
 
@@ -25,18 +26,18 @@ impl Memory {
         Self { bytes, shadows: Vec::new(), written, open: false }
     }
 
-    /// Memory that nobody gave contents: zeros, and no two implementations need agree on them.
+    /// Uninitialized memory: zeros here, on which implementations need not agree.
     pub fn unwritten(bytes: usize, shadow: bool) -> Self {
         let shadows = if shadow { vec![(Shadow::UNCERTAIN, 0); bytes.div_ceil(2)] } else { Vec::new() };
         Self { shadows, ..Self::new(vec![0; bytes]) }
     }
 
-    /// Whatever is in it may be something else from here on.
+    /// Makes all contents uncertain.
     pub(super) fn forget(&mut self) {
         self.shadows = vec![(Shadow::UNCERTAIN, 0); self.bytes.len().div_ceil(2)];
     }
 
-    /// Bytes that were not written may have been by another implementation: nothing is judged there.
+    /// Excludes unwritten bytes from comparison: another implementation may have written them.
     pub fn open_unwritten(&mut self) {
         self.open = true;
     }
@@ -46,7 +47,7 @@ impl Memory {
         &self.bytes
     }
 
-    /// The same contents, changed from outside: what is known of them stays.
+    /// The contents, to change from outside: shadows stay.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.bytes
     }
@@ -56,7 +57,7 @@ impl Memory {
         self.written.get(at).copied().unwrap_or(false)
     }
 
-    /// A scalar; 0 where any of its bytes is out of range.
+    /// Reads a scalar; 0 if any of its bytes is out of range.
     pub fn load(&self, at: u64, bits: Bits) -> (u64, Shadow) {
         let Some(range) = self.range(at, bits) else { return (0, Shadow::NONE) };
         let start = range.start;
@@ -70,7 +71,7 @@ impl Memory {
         let shadow = match self.shadows.get(start / 2) {
             None => Shadow::NONE,
             Some((s, width)) if u32::from(*width) == bits.bytes() && start % 2 == 0 => *s,
-            // Another cut of the bytes: only what is certain stays so.
+            // Reads across values: only exact bytes stay exact.
             Some(_) => {
                 let cells = self.shadows.get(start / 2..range.end.div_ceil(2)).unwrap_or_default();
                 let certain = cells.iter().all(|c| c.0.is_exact());
@@ -80,7 +81,7 @@ impl Memory {
         (value, shadow)
     }
 
-    /// Writes a scalar, if it is in range.
+    /// Writes a scalar if it is in range.
     pub fn store(&mut self, at: u64, bits: Bits, value: u64, shadow: Shadow) {
         let Some(range) = self.range(at, bits) else { return };
         self.bytes[range.clone()].copy_from_slice(&value.to_le_bytes()[..range.len()]);
@@ -91,7 +92,7 @@ impl Memory {
             }
             self.shadows = vec![(Shadow::NONE, 0); self.bytes.len().div_ceil(2)];
         }
-        // The rest of a value says no more than whether it is certain.
+        // The rest of a value only records whether it is exact.
         let rest = if shadow.is_exact() { Shadow::NONE } else { Shadow::UNCERTAIN };
         let cells = &mut self.shadows[range.start / 2..range.end.div_ceil(2)];
         cells.fill((rest, 0));
@@ -106,18 +107,18 @@ impl Memory {
         (end <= self.bytes.len()).then_some(start..end)
     }
 
-    /// The components of a value.
+    /// Offsets of the components of a value.
     pub(super) fn components(at: u64, ty: Type) -> impl Iterator<Item = u64> {
         (0..u64::from(ty.lanes())).map(move |n| at.wrapping_add(n * u64::from(ty.bits().bytes())))
     }
 
-    /// Compares with what another implementation wrote from the same inputs.
+    /// Compares with the memory that another implementation wrote from the same inputs.
     pub fn judge(&self, other: &[u8], floor_ulps: f64) -> Verdict {
         self.judge_between(&self.bytes, other, floor_ulps)
     }
 
-    /// Compares what two other implementations wrote, by what this one knows of each value: which bytes are floats, and
-    /// how far they may be from each other, or each of them from the value that is known.
+    /// Compares two other implementations' memory, by what this one knows of each value: which bytes are floats, and
+    /// how far they may be from each other, or each of them from the known value.
     pub fn judge_between(&self, first: &[u8], other: &[u8], floor_ulps: f64) -> Verdict {
         let mut verdict = Verdict::default();
         if let Some(bytes) = [first, other].iter().find(|bytes| bytes.len() != self.bytes.len()) {
@@ -145,7 +146,7 @@ impl Memory {
     }
 
     fn judge_byte(&self, at: usize, [first, other]: [&[u8]; 2], verdict: &mut Verdict) -> usize {
-        // A word at a time, where nothing is shadowed, to count values rather than bytes.
+        // A word at a time if nothing is shadowed, to count values rather than bytes.
         let word = at.is_multiple_of(4) && at + 4 <= other.len();
         let free = (at / 2..at / 2 + 2).all(|n| self.shadows.get(n).is_none_or(|c| c.0 == Shadow::NONE));
         let size = if word && free { 4 } else { 1 };
@@ -191,7 +192,7 @@ impl Memory {
         let limit = 8.0 * (own - shadow.value).abs() + shadow.bound + floor_ulps * ulp(own, bits);
         verdict.floats += 1;
         verdict.loose += usize::from(limit > 0.05 * own.abs().max(0.2));
-        // Both may be right and on either side of what is known, and then as far apart as twice the limit.
+        // Both may be right but on either side of the known value, and so twice the limit apart.
         let near = |a: f64, b: f64| (a - b).abs() <= limit;
         if !(near(ours, theirs) || near(ours, own) && near(theirs, own)) {
             verdict.wrong.push(Difference { at, ours, theirs, limit });
@@ -200,40 +201,40 @@ impl Memory {
     }
 }
 
-/// Where two implementations differ by more than they may.
+/// A value in which two implementations differ by more than the limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
-    /// Byte offset.
+    /// Byte offset of the value.
     pub at: usize,
     /// The interpreter's value, or that of the first of two.
     pub ours: f64,
-    /// The other's.
+    /// The other implementation's value.
     pub theirs: f64,
-    /// How far they may be apart, or each from the interpreter's value.
+    /// Largest distance allowed between them, or between each and the interpreter's value.
     pub limit: f64,
 }
 
 /// The outcome of a comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict {
-    /// What differs.
+    /// Values that differ.
     pub wrong: Vec<Difference>,
     /// Words (or bytes) compared bit by bit.
     pub exact: usize,
     /// Floats compared within their limit.
     pub floats: usize,
-    /// Of those, with a limit so wide that it says little.
+    /// Those of them whose limit is so wide that it says little.
     pub loose: usize,
     /// Values that may differ freely.
     pub uncertain: usize,
-    /// Values that are NaN or infinite, which Vulkan does not fix.
+    /// Values that are NaN or infinite, which Vulkan does not define.
     pub not_finite: usize,
     /// Values that the shader wrote.
     pub written: usize,
 }
 
 impl Verdict {
-    /// Takes in what another comparison found.
+    /// Adds the outcome of another comparison.
     pub fn add(&mut self, other: &Self) {
         self.wrong.extend_from_slice(&other.wrong);
         self.exact += other.exact;
@@ -288,7 +289,7 @@ mod tests {
         let wrong =
             |ours: f32, theirs: f32| m.judge_between(&ours.to_le_bytes(), &theirs.to_le_bytes(), 0.0).wrong.len();
         assert_eq!(wrong(0.9995, 1.0009), 0);
-        // Near to each other, though not to what is known: what both make of it is the same.
+        // Near each other, though not near the known value: accepted.
         assert_eq!(wrong(1.0015, 1.0012), 0);
         assert_eq!(wrong(0.9995, 1.0011), 1);
         assert_eq!(wrong(0.9985, 1.0009), 1);

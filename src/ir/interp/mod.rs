@@ -1,10 +1,11 @@
-//! Runs an upper-level [`Shader`]: the judge between the front end and the code generator.
+//! Runs an upper-level [`Shader`]: the reference between the front end and the code generator.
 //!
-//! A *wave* is a subgroup of 8, 32 or 64 lanes (any power of two up to 64) in lockstep; a workgroup's waves run one after
-//! the other, each until a barrier or its end. Which lanes run together follows from `order`. Every value is held as
-//! bits in a `u64` a component and lane, with a [`Shadow`] beside it if asked for.
+//! A *wave* is a subgroup (a power of two from 4 to 64 lanes) in lockstep; a workgroup's waves run one after the other,
+//! each until a barrier or its end. Which lanes run together follows from `order`. Every value is held as bits in a
+//! `u64` per component and lane, with a [`Shadow`] beside it if requested.
 //! Nothing is guessed: an operation that is not implemented is an error that names it.
-//! To add an operation: an arm of `exec`; arithmetic in `ir::number`, with its error in `shadow`, and in `bits` where it is done on a float's bits.
+//! To add an operation: an arm of `exec`; arithmetic in `ir::number`, with its error in `shadow`, and in `bits` if it
+//! is done on a float's bits.
 
 mod atomic;
 mod bits;

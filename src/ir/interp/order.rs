@@ -1,14 +1,14 @@
-//! The order in which blocks run, so that lanes that diverged meet again where they can.
+//! The order in which blocks run, so that lanes that diverged reconverge where they can.
 //!
-//! The lanes whose place in this order is the earliest run first. It is a topological order without back edges, so lanes
-//! wait at a join for all that can still come; and every block of a loop stands before the blocks that the loop leaves to,
-//! so they wait there for those that go round.
+//! The lanes whose block is earliest in this order run first. It is a topological order without back edges, so lanes
+//! wait at a join for all that can still arrive; and every block of a loop comes before the loop's exits, so lanes wait
+//! there for those still in the loop.
 
 use super::super::cfg::Cfg;
 use super::super::{BlockId, Merge, Shader};
 use std::collections::BTreeSet;
 
-/// Blocks in the order; what the entry does not reach is left out.
+/// Blocks in this order; unreachable ones are left out.
 pub(super) fn order(shader: &Shader) -> Vec<BlockId> {
     let cfg = shader.cfg();
     let exits: Vec<Vec<BlockId>> = shader.block_ids().map(|header| exits(&cfg, header)).collect();
@@ -19,7 +19,7 @@ pub(super) fn order(shader: &Shader) -> Vec<BlockId> {
         *first = true;
     }
     while let Some((block, next)) = stack.last_mut() {
-        // What is visited first comes last: where a loop leaves to, then its continue block, then the ways on.
+        // Blocks visited first come last: loop exits, then the continue block, then other successors.
         let continue_to = match shader.block(*block).merge {
             Merge::Loop { continue_to, .. } if cfg.reachable(continue_to) => Some(continue_to),
             _ => None,
@@ -43,7 +43,7 @@ pub(super) fn order(shader: &Shader) -> Vec<BlockId> {
     done
 }
 
-/// Where the natural loop of this header leaves to; empty if it is not one.
+/// Exits of the natural loop of this header; empty if it has none.
 fn exits(cfg: &Cfg, header: BlockId) -> Vec<BlockId> {
     let back = cfg.preds(header).iter().copied().filter(|&p| cfg.dom.dominates(header, p));
     let mut work: Vec<BlockId> = back.collect();
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_loop_stands_before_what_it_leaves_to() {
-        // The first way on from the header leaves the loop; a plain postorder would put it before the body.
+        // The header's first successor leaves the loop; a plain postorder would put it before the body.
         let shader = parse(
             "shader upper compute \"t\"\nblock0:\n v0: b1 = const 1\n jump block1\nblock1:\n branch v0, block2, block3\nblock2:\n return\nblock3:\n branch v0, block2, block4\nblock4:\n jump block1\nblock5:\n return",
         )

@@ -1,10 +1,10 @@
-//! Which levels of an image a read touches, and what it then says of their memory.
+//! Levels of an image that a read touches, and the residency code that it returns.
 
 use super::super::{ImageInst, ImageOp};
 use super::shadow::Shadow;
 use super::texture::{Filter, Sampler};
 
-/// Levels, a bit each: those that are read for certain, and those that may be.
+/// Levels as bit masks: those certainly read, and those possibly read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Touched {
     certain: u32,
@@ -12,12 +12,12 @@ pub(super) struct Touched {
 }
 
 impl Touched {
-    /// These levels, and no others.
+    /// Exactly these levels.
     pub fn exactly(levels: u32) -> Self {
         Self { certain: levels, possible: levels }
     }
 
-    /// The levels of a sample or gather of an image that has `levels`, at a level of detail between the ends of `lod`.
+    /// Levels that a sample or gather of an image with `levels` touches, with a level of detail in the range `lod`.
     pub fn sampled(image: &ImageInst, sampler: &Sampler, lod: Option<[f64; 3]>, levels: usize) -> Self {
         let last = levels.saturating_sub(1) as f64;
         if matches!(image.op, ImageOp::Gather(_)) {
@@ -40,7 +40,7 @@ impl Touched {
         Self { certain: if low == high { possible } else { 0 }, possible }
     }
 
-    /// The code of a read, where these levels have no memory: 0 if none of them is touched.
+    /// The residency code of a read, if these levels are absent: 0 if none of them is touched.
     pub fn code(self, absent: u32) -> (u64, Shadow) {
         match (self.certain & absent, self.possible & absent) {
             (0, 0) => (0, Shadow::NONE),

@@ -7,10 +7,10 @@ use super::world::{Invocation, Options, Stats, World};
 use crate::error::{Error, Result};
 use crate::target::Stage;
 
-/// Runs a grid of workgroups of a compute shader, one after the other.
+/// Runs a grid of workgroups of a compute shader, in sequence.
 ///
 /// # Errors
-/// Unsupported: an operation that is not implemented, named. Malformed: the limit is reached, a shader of another stage.
+/// Unsupported: an operation that is not implemented, named. Malformed: the limit is reached, or the stage is another.
 pub fn dispatch(shader: &Shader, world: &mut World, grid: [u32; 3], options: Options) -> Result<Stats> {
     if shader.stage != Stage::Compute {
         return Err(Error::malformed("only compute shaders are dispatched"));
@@ -69,7 +69,7 @@ pub fn invoke(shader: &Shader, world: &mut World, invocations: &mut [Invocation]
     Ok(machine.stats)
 }
 
-/// Each wave until its next barrier, in turn, until all have ended.
+/// Runs each wave to its next barrier, in turn, until all have ended.
 fn run_together(machine: &mut Machine<'_>, waves: &mut [Wave]) -> Result<()> {
     loop {
         let mut running = false;

@@ -1,19 +1,19 @@
-//! What a float would be without rounding, and how far another correct implementation may be from it.
+//! A float's value without rounding, and how far another correct implementation may be from it.
 //!
 //! Every value may carry a [`Shadow`]: the number in double precision that the same operations give, and a first-order
-//! bound that grows by what Vulkan's "Precision and Operation of SPIR-V Instructions" lets each operation err. Where such
-//! an error could change a decision (a comparison, a rounding to an integer) the result is *uncertain*, and so is all that
-//! follows from it: there two correct implementations may differ, and nothing is judged.
+//! bound that grows by the error that Vulkan's "Precision and Operation of SPIR-V Instructions" allows each operation.
+//! Where such an error could change a decision (a comparison, a rounding to an integer) the result is *uncertain*, and
+//! so is all that follows from it: two correct implementations may differ there, and nothing is compared.
 
 use super::super::{AluOp, Bits, DenormMode};
 use crate::ir::number::{decode, encode, exponent, float, power_of_two, real, ulp};
 
-/// A float's exact counterpart. [`Shadow::NONE`] is a value that is known to the bit.
+/// A float's exact value and error bound. [`Shadow::NONE`] is a value that is known to the bit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shadow {
     /// The number without rounding.
     pub value: f64,
-    /// How far a correct result may be from it; negative: exact bits; infinite: uncertain.
+    /// Largest distance of a correct result from it; negative: exact bits; infinite: uncertain.
     pub bound: f64,
 }
 
@@ -24,7 +24,7 @@ impl Default for Shadow {
 }
 
 impl Shadow {
-    /// The bits are what every implementation gives.
+    /// Every implementation gives these bits.
     pub const NONE: Self = Self { value: 0.0, bound: -1.0 };
     /// Correct implementations may differ.
     pub const UNCERTAIN: Self = Self { value: 0.0, bound: f64::INFINITY };
@@ -39,17 +39,17 @@ impl Shadow {
         self.bound <= 0.0
     }
 
-    /// As a number: that of the bits where nothing is shadowed.
+    /// The value and bound; the value of the bits if nothing is shadowed.
     fn number(self, bits: u64, width: Bits) -> (f64, f64) {
         if self.bound < 0.0 { (decode(bits, width), 0.0) } else { (self.value, self.bound) }
     }
 
-    /// The counterpart of what an operation gave that is no float operation: as certain as its operands.
+    /// The shadow of the result of an operation that is not on floats: as certain as its operands.
     pub fn of_bits(operands: &[Self]) -> Self {
         if operands.iter().all(|s| s.is_exact()) { Self::NONE } else { Self::UNCERTAIN }
     }
 
-    /// That of a select: where the condition is uncertain, either operand may come.
+    /// The shadow of a select: if the condition is uncertain, either operand may be chosen.
     pub fn of_select(cond: Self, chosen: (u64, Self), other: (u64, Self), width: Bits, floats: bool) -> Self {
         if cond.is_exact() {
             return chosen.1;
@@ -64,7 +64,7 @@ impl Shadow {
         Self { value: x, bound: (x - y).abs() + bx.max(by) }
     }
 
-    /// That of a function of which these bits are the last step, where Vulkan lets it err by 4096 ulp.
+    /// The shadow of a function whose last step gives these bits, if Vulkan lets it err by 4096 ulp.
     pub fn coarse(self, bits: u64, width: Bits) -> Self {
         let (value, bound) = self.number(bits, width);
         Self { value, bound: bound + 4096.0 * ulp(value, width) }
@@ -76,8 +76,8 @@ impl Shadow {
     }
 }
 
-/// Whether an integer operation may give any value, by the table of operations: division by zero, shifts by the width or
-/// more, fields that leave the value.
+/// Whether an integer operation may give any value, by the table of operations: division by zero, shifts by the width
+/// or more, bit fields that exceed the value.
 pub fn is_free(op: AluOp, [x, y, z]: [u64; 3], width: Bits) -> bool {
     use AluOp as A;
     let count = u64::from(width.count());
@@ -90,7 +90,7 @@ pub fn is_free(op: AluOp, [x, y, z]: [u64; 3], width: Bits) -> bool {
     }
 }
 
-/// The counterpart of a float operation's result, where the shader treats denormals like this.
+/// The shadow of a float operation's result, with this treatment of denormals.
 pub fn of_float(
     op: AluOp,
     args: [u64; 3],
@@ -109,7 +109,7 @@ pub fn of_float(
     let mut b = [0.0; 3];
     for i in 0..used {
         (x[i], b[i]) = shadows[i].number(args[i], from);
-        // It may be flushed before it is used.
+        // A denormal may be flushed before it is used.
         if may_be_zero(x[i], from, denormals) {
             b[i] = b[i].max(x[i].abs());
         }
@@ -123,6 +123,10 @@ pub fn of_float(
     if !op.gives_float() {
         return of_decision(op, x, b, to);
     }
+    // SPIR-V leaves the unit vector of zero open: a plain multiplication gives NaN there.
+    if op == AluOp::FMulZero && x.iter().take(2).any(|x| !x.is_finite()) && x.iter().take(2).any(|x| *x == 0.0) {
+        return Shadow::UNCERTAIN;
+    }
     if narrows(op, from, to) && b[0] > 0.0 {
         let ends = [x[0] - b[0], x[0] + b[0]].map(|x| float(op, [x.to_bits(), 0, 0], Bits::B64, to));
         if ends[0] == ends[1] && ends[0] == Some(result) {
@@ -132,7 +136,7 @@ pub fn of_float(
     let Some(value) = real(op, x) else { return Shadow::UNCERTAIN };
     let exact =
         b.iter().all(|b| *b == 0.0) && decode(result, to) == value && (to < Bits::B64 || is_exact_double(op, x));
-    // Fused or not is free to choose: exact is what is exact both ways.
+    // Fusing is optional: the result is exact only if it is exact both ways.
     let exact = exact && (op != AluOp::FFma || decode(encode(x[0] * x[1], to), to) == x[0] * x[1]);
     if exact && is_rounded_right(op) && !may_be_zero(value, to, denormals) {
         return Shadow { value, bound: 0.0 };
@@ -149,8 +153,8 @@ fn least(width: Bits) -> f64 {
     }
 }
 
-/// Whether an implementation may take it for zero: a denormal that the shader does not keep. Doubles are never flushed where
-/// anything is compared.
+/// Whether an implementation may take it for zero: a denormal that the shader does not preserve. Doubles are never
+/// flushed by any implementation that is compared.
 fn may_be_zero(x: f64, width: Bits, denormals: [DenormMode; 3]) -> bool {
     let kept = match width {
         Bits::B16 => denormals[0] == DenormMode::Preserve,
@@ -164,9 +168,9 @@ fn narrows(op: AluOp, from: Bits, to: Bits) -> bool {
     matches!(op, AluOp::FConv | AluOp::FConvRtz) && to < from || op == AluOp::FQuantize16
 }
 
-/// A decision on numbers that may be off: none, if they may be off so far that it changes.
+/// The shadow of a decision on inexact numbers: `NONE`, or uncertain if their errors can change it.
 fn of_decision(op: AluOp, x: [f64; 3], b: [f64; 3], to: Bits) -> Shadow {
-    // What is no number stays none whatever its error.
+    // NaN stays NaN whatever its error.
     if b.iter().all(|b| *b == 0.0) || x.iter().any(|x| x.is_nan()) {
         return Shadow::NONE;
     }
@@ -195,7 +199,7 @@ fn is_exact_double(op: AluOp, [x, y, _]: [f64; 3]) -> bool {
     }
 }
 
-/// Operations that must give an exact result where there is one.
+/// Operations that must be exact where an exact result exists.
 fn is_rounded_right(op: AluOp) -> bool {
     use AluOp as A;
     !matches!(
@@ -204,10 +208,10 @@ fn is_rounded_right(op: AluOp) -> bool {
     )
 }
 
-/// How far the operands' errors reach into the result.
+/// Error of the result that comes from the operands' errors.
 fn spread(op: AluOp, [x, y, _]: [f64; 3], [bx, by, bz]: [f64; 3], r: f64) -> f64 {
     use AluOp as A;
-    // A function that goes in steps: what it gives at the ends of where the operand may be, which may be many steps apart.
+    // Step functions: their values at the ends of the operand's interval, which may be many steps apart.
     let steps = |f: fn(f64) -> f64| (f(x - bx) - f(x)).abs().max((f(x + bx) - f(x)).abs());
     match op {
         A::FAdd | A::FSub => bx + by,
@@ -254,7 +258,7 @@ fn step_of_quotient(x: f64, y: f64, bx: f64, by: f64, f: fn(f64) -> f64) -> f64 
     if f(q - b) == f(q + b) { 0.0 } else { y.abs() }
 }
 
-/// What Vulkan lets an operation err by itself.
+/// Error that Vulkan allows an operation itself.
 fn allowed(op: AluOp, [x, y, _]: [f64; 3], r: f64, width: Bits, denormals: [DenormMode; 3]) -> f64 {
     use AluOp as A;
     let half = width == Bits::B16;
@@ -281,8 +285,8 @@ fn allowed(op: AluOp, [x, y, _]: [f64; 3], r: f64, width: Bits, denormals: [Deno
             let power = y.abs() * log_error + ulp(y * log, width);
             r * (power.exp2() - 1.0) + (3.0 + 2.0 * (y * log).abs()) * u
         }
-        // Vulkan lets them err by 2^-11, which would prove nothing of what is made of them; every implementation that is
-        // compared here is better by more than this.
+        // Vulkan lets them err by 2^-11, which would prove nothing about results computed from them; every
+        // implementation compared here is better than that by more than this.
         A::FSin | A::FCos => 2f64.powi(if half { -7 } else { -16 }) * (1.0 + x.abs() / std::f64::consts::PI),
         _ => 2.0 * u,
     };
@@ -322,6 +326,12 @@ mod tests {
         let kept = [DenormMode::Any, DenormMode::Preserve, DenormMode::Any];
         let kept = of_float(AluOp::FMul, args, [Shadow::NONE; 3], Bits::B32, Bits::B32, result[0], kept);
         assert!(kept.is_exact(), "a shader that keeps them: {kept:?}");
+    }
+
+    #[test]
+    fn the_unit_vector_of_zero_may_be_anything() {
+        assert!(shadow(AluOp::FMulZero, [0.0, f32::INFINITY], [Shadow::NONE; 2]).is_uncertain());
+        assert!(!shadow(AluOp::FMulZero, [0.0, 1e30], [Shadow::NONE; 2]).is_uncertain());
     }
 
     #[test]

@@ -1,24 +1,24 @@
 //! Images: texels as 32-bit components, nearest and linear sampling, loads, stores and queries.
 //!
-//! Whoever binds an image decodes its format. A sampled value's bound covers 8 bits of weight between texels, as many
-//! as lavapipe and the hardware say that they have; where nearest sampling or a face's edge is too close to call, the result is uncertain.
+//! The binder decodes the format. A sampled value's bound covers 8 bits of weight between texels, as many as lavapipe
+//! and the hardware report; where nearest sampling or a face's edge is too close to call, the result is uncertain.
 
 use super::cube::over_edge;
 use super::shadow::Shadow;
 
-/// A texel: four components of 32 bits, and the exact value and error bound of each.
+/// A texel: four 32-bit components, and the exact value and error bound of each.
 pub type Texel = ([u32; 4], [Shadow; 4]);
 
-/// An image, a cube (six layers a cube) or a texel buffer.
+/// An image, a cube (six layers per cube) or a texel buffer.
 #[derive(Clone, Debug)]
 pub struct Texture {
     /// Width, height, depth of level 0.
     pub extent: [u32; 3],
-    /// Layers; of several samples a texel, each is one of them.
+    /// Number of layers; with multisampling, each sample is one.
     pub layers: u32,
-    /// Samples of a texel.
+    /// Samples per texel.
     pub samples: u32,
-    /// Components are integers: what a missing or border one is.
+    /// Components are integers: decides missing and border components.
     pub integer: bool,
     /// Distance of neighbouring values of a normalised format, in which filters may compute; 0 for floats.
     pub step: f64,
@@ -26,17 +26,17 @@ pub struct Texture {
     pub levels: Vec<Vec<Texel>>,
 }
 
-/// How a sampler reads between texels.
+/// Sampler filter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Filter {
-    /// The nearest.
+    /// Nearest texel.
     #[default]
     Nearest,
-    /// Weighted.
+    /// Weighted average.
     Linear,
 }
 
-/// What is beyond an edge.
+/// Addressing beyond an edge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are Vulkan's own")]
 pub enum AddressMode {
@@ -50,15 +50,15 @@ pub enum AddressMode {
 /// A sampler.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sampler {
-    /// Where magnified.
+    /// Filter for magnification.
     pub mag: Filter,
-    /// Where minified.
+    /// Filter for minification.
     pub min: Filter,
-    /// Between levels.
+    /// Filter between levels.
     pub mip: Filter,
-    /// In u, v and w.
+    /// Addressing in u, v and w.
     pub address: [AddressMode; 3],
-    /// Least and greatest level, and what is added to it.
+    /// Least and greatest level of detail, and the bias.
     pub lod: [f64; 3],
     /// The border's components.
     pub border: [f32; 4],
@@ -76,14 +76,14 @@ impl Texture {
         self.extent.map(|x| i64::from((x >> level.min(31)).max(1)))
     }
 
-    /// Place of a texel, if it is inside.
+    /// Index of a texel; `None` if it is outside.
     pub(super) fn place(&self, level: usize, [x, y, z]: [i64; 3], layer: i64) -> Option<(usize, usize)> {
         let size = self.size(level);
         let inside = [x, y, z].iter().zip(size).all(|(n, size)| (0..size).contains(n));
         if !inside || !(0..i64::from(self.layers)).contains(&layer) || level >= self.levels.len() {
             return None;
         }
-        // A volume has one layer; another image one slice.
+        // A volume has one layer; other images have one slice.
         let slice = layer.max(z);
         usize::try_from((slice * size[1] + y) * size[0] + x).ok().map(|n| (level, n))
     }
@@ -95,7 +95,7 @@ impl Texture {
         texel.copied().unwrap_or(([0; 4], [Shadow::NONE; 4]))
     }
 
-    /// One axis: taps with their weights; whether it is too close to call.
+    /// Taps of one axis with their weights; whether it is too close to call.
     fn taps(n: f64, error: f64, size: i64, filter: Filter, mode: AddressMode) -> (Vec<(Option<i64>, f64)>, bool) {
         let wrap = |i: i64| match mode {
             AddressMode::Repeat => Some(i.rem_euclid(size)),
@@ -114,7 +114,7 @@ impl Texture {
             Filter::Linear => {
                 let base = (n - 0.5).floor();
                 let weight = n - 0.5 - base;
-                (vec![(wrap(base as i64), 1.0 - weight), (wrap(base as i64 + 1), weight)], false)
+                (vec![(wrap(base as i64), 1.0 - weight), (wrap((base as i64).saturating_add(1)), weight)], false)
             }
         }
     }
@@ -123,10 +123,10 @@ impl Texture {
     fn taps_beyond(n: f64) -> (Vec<(Option<i64>, f64)>, bool) {
         let base = (n - 0.5).floor();
         let weight = n - 0.5 - base;
-        (vec![(Some(base as i64), 1.0 - weight), (Some(base as i64 + 1), weight)], false)
+        (vec![(Some(base as i64), 1.0 - weight), (Some((base as i64).saturating_add(1)), weight)], false)
     }
 
-    /// Filtered at one level. `error` is that of the coordinates, in texels.
+    /// A filtered sample of one level. `error` is that of the coordinates, in texels.
     pub(super) fn level(
         &self,
         sampler: &Sampler,
@@ -163,7 +163,7 @@ impl Texture {
                     let (texel, shadows) = match inside {
                         Some(((x, y), _)) if at.cube => {
                             let over = over_edge(at.layer, [x, y], size[0]);
-                            // At a corner three faces meet, and how is up to the implementation.
+                            // At a corner three faces meet, and the filtering is implementation-defined.
                             close |= over.is_none() && weight != 0.0;
                             let (layer, [x, y]) = over.unwrap_or((at.layer, [x, y]));
                             self.texel(level, [x, y, 0], layer)
@@ -192,7 +192,7 @@ impl Texture {
             }
         }
         let error: f64 = at.error.iter().zip(size).map(|(e, size)| e * size as f64).sum();
-        // Each axis may round what it makes of texels, and their weights are rounded.
+        // Each axis may round its result, and the weights are rounded.
         let rounded = self.step * (1.0 + at.count as f64) / 2.0;
         std::array::from_fn(|n| {
             let spread = high[n] - low[n];
@@ -202,7 +202,7 @@ impl Texture {
         })
     }
 
-    /// Sampled at a level of detail that may lie between two others.
+    /// A sample at a level of detail that may be between two levels.
     pub(super) fn sample_between(
         &self,
         sampler: &Sampler,
@@ -212,11 +212,11 @@ impl Texture {
     ) -> Sampled {
         let limit = |lod: f64| (lod + sampler.lod[2]).clamp(sampler.lod[0], sampler.lod[1].max(sampler.lod[0]));
         let mut result = self.sample(sampler, at, lod, reference);
-        // Between whole levels it goes evenly.
+        // Between whole levels the result is linear.
         for end in
             [low, low.ceil().min(high), high.floor().max(low), high].into_iter().filter(|end| limit(*end) != limit(lod))
         {
-            // A magnified image does not know how much.
+            // Magnification is independent of its degree.
             let other =
                 if limit(end).max(limit(lod)) <= 0.0 { result } else { self.sample(sampler, at, end, reference) };
             for (result, other) in result.iter_mut().zip(other) {
@@ -233,7 +233,7 @@ impl Texture {
         let lod = lod.clamp(0.0, last);
         if sampler.mip == Filter::Nearest {
             let level = (lod + 0.5).ceil() - 1.0;
-            // Halfway either level may be read.
+            // At the halfway point either level may be read.
             let close = lod > 0.0 && lod < last && (lod + 0.5).fract() == 0.0;
             let mut result = self.level(sampler, filter, level.max(0.0) as usize, at, reference);
             result.iter_mut().filter(|_| close).for_each(|r| r.1 = f64::INFINITY);
@@ -249,7 +249,7 @@ impl Texture {
     }
 }
 
-/// Where to sample.
+/// Sampling coordinates.
 pub(super) struct Coords {
     pub at: [f64; 3],
     pub error: [f64; 3],

@@ -1,4 +1,4 @@
-//! One subgroup: its registers, and where each of its lanes stands.
+//! One subgroup: its registers, and the position of each of its lanes.
 
 use super::super::{BlockCall, BlockId, Value};
 use super::machine::Machine;
@@ -6,7 +6,7 @@ use super::memory::Memory;
 use super::shadow::Shadow;
 use super::world::Invocation;
 
-/// Why a wave stopped.
+/// Reason why a wave stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
     /// It waits for the other waves of its workgroup.
@@ -25,17 +25,17 @@ pub(super) struct Wave {
     pub number: u32,
     /// Local index of lane 0.
     pub first: u32,
-    /// Position of the block that each lane stands at (see `order`), [`ENDED`] if none.
+    /// Position of each lane's block (see `order`), [`ENDED`] if none.
     pub at: Vec<u32>,
-    /// Block and instruction where the active lanes go on after a barrier.
+    /// Block, instruction and mask with which the active lanes continue after a barrier.
     pub resume: Option<(BlockId, usize, u64)>,
     /// Lanes that are helpers.
     pub helpers: u64,
-    /// Lanes of which it is uncertain whether they would do what they do.
+    /// Lanes whose path is uncertain.
     pub tainted: u64,
     /// Scratch memory, all lanes.
     pub scratch: Memory,
-    /// Vertices or fragments; none for compute.
+    /// Vertices or fragments; empty for compute.
     pub invocations: Vec<Invocation>,
     bits: Vec<u64>,
     shadows: Vec<Shadow>,
@@ -63,7 +63,7 @@ impl Wave {
         }
     }
 
-    /// Bits of a component; `register` is that of the value's first plus the component.
+    /// Bits of a component; `register` is the value's first register plus the component.
     pub fn get(&self, register: usize, lane: usize) -> u64 {
         self.bits.get(register * self.width + lane).copied().unwrap_or(0)
     }
@@ -79,7 +79,7 @@ impl Wave {
             *slot = bits;
         }
         if let Some(slot) = self.shadows.get_mut(at) {
-            // What a tainted lane computes may not be what another implementation computes there.
+            // Another implementation may not execute what a tainted lane computes.
             *slot = if self.tainted >> lane & 1 != 0 { Shadow::UNCERTAIN } else { shadow };
         }
     }
@@ -102,7 +102,7 @@ impl Wave {
         }
     }
 
-    /// The lanes that run next, those with the earliest place in the order, and where.
+    /// The lanes that run next, those at the earliest position in the order, and that position.
     pub fn next(&self) -> Option<(u32, u64)> {
         let first = *self.at.iter().min()?;
         if first == ENDED {

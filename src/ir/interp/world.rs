@@ -1,4 +1,4 @@
-//! What a run is given, and what is left of it: options, what is bound, single invocations.
+//! Inputs and outputs of a run: options, bound resources, single invocations.
 
 use super::super::{BuiltIn, OutputSlot, Resource, ResourceKind};
 use super::memory::Memory;
@@ -8,16 +8,16 @@ use crate::error::{Error, Result};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How to run.
+/// Options of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Lanes of a subgroup: a power of two, 4 to 64.
     pub subgroup_size: u32,
-    /// Instructions (once a wave, whatever its lanes) after which a run is given up.
+    /// Limit of executed instructions, each counted once per wave.
     pub limit: u64,
     /// Whether floats carry shadows.
     pub shadow: bool,
-    /// Workgroups, waves and lanes in the opposite order, where there is none that counts.
+    /// Reverse workgroup, wave and lane order wherever the order is unspecified.
     pub backwards: bool,
 }
 
@@ -27,46 +27,46 @@ impl Default for Options {
     }
 }
 
-/// What a run did.
+/// Counts of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Instructions, once a wave.
+    /// Instructions, each counted once per wave.
     pub instructions: u64,
     /// Waves.
     pub waves: u64,
 }
 
-/// What is bound, by descriptor set, binding and array element.
+/// Bound resources, by descriptor set, binding and array element.
 #[derive(Clone, Debug, Default)]
 pub struct World {
     /// Buffers.
     pub buffers: BTreeMap<(u32, u32, u32), Memory>,
-    /// Buffers that can be reached by address, by that of their first byte.
+    /// Buffers that can be accessed by address, by that of their first byte.
     pub addresses: BTreeMap<u64, (u32, u32, u32)>,
     /// Images and texel buffers.
     pub textures: BTreeMap<(u32, u32, u32), Texture>,
-    /// Levels of images that have no memory, a bit each; their texels are zeros.
+    /// Levels of images that are not resident, one bit each; their texels are zeros.
     pub absent: BTreeMap<(u32, u32, u32), u32>,
     /// Samplers.
     pub samplers: BTreeMap<(u32, u32, u32), Sampler>,
-    /// What kind of descriptor is bound, where that is known: a shader that takes it for another kind gets no answer.
+    /// Kind of the bound descriptor, where known: a shader that uses it as another kind is refused.
     pub kinds: BTreeMap<(u32, u32, u32), ResourceKind>,
     /// Push constants.
     pub push_constants: Memory,
-    /// Sets and bindings of which several variables are, one of them declared to be the only one (`Restrict`).
+    /// Sets and bindings that several variables share, one of them declared the only one (`Restrict`).
     pub restricted: BTreeSet<(u32, u32)>,
-    /// Words of buffers that such variables, or those that are never written, read in the last run.
+    /// Words of buffers that such variables, or never-written ones, read in the last run.
     pub seen: BTreeSet<((u32, u32, u32), u64)>,
-    /// Of those, what is written too: it is uncertain which of the two is first.
+    /// Those of them that are also written: their order is uncertain.
     pub conflicts: BTreeSet<((u32, u32, u32), u64)>,
-    /// After a run: some invocation may have gone another way, and have written what nobody wrote here.
+    /// After a run: some invocation may have taken another path, and have written bytes that are unwritten here.
     pub doubtful: bool,
-    /// A byte of which it is asked who wrote it.
+    /// A byte whose writer is wanted.
     pub watch: Option<Watch>,
 }
 
 impl World {
-    /// Of what was read by a name that says that nobody writes it: the words that were written.
+    /// Words read through a never-written or `Restrict` variable that the run also wrote.
     pub fn contradicted(&self) -> BTreeSet<((u32, u32, u32), u64)> {
         let written = |(place, word): &&((u32, u32, u32), u64)| {
             let memory = self.buffers.get(place);
@@ -75,7 +75,7 @@ impl World {
         self.seen.iter().filter(written).copied().collect()
     }
 
-    /// A binding may be mutable, and what a shader reads of a descriptor that is of another kind is undefined.
+    /// A binding may be mutable; what a shader reads from a descriptor of another kind is undefined.
     ///
     /// # Errors
     /// Malformed: such a descriptor is bound there.
@@ -90,14 +90,14 @@ impl World {
     }
 }
 
-/// A byte of a buffer, and after the run of a compute shader: who wrote it last.
+/// A byte of a buffer, and after the run of a compute shader its last writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watch {
     /// Descriptor set, binding and array element.
     pub place: (u32, u32, u32),
-    /// Byte in it.
+    /// Byte offset in it.
     pub byte: u64,
-    /// Who wrote it.
+    /// Last writer; `None` if unwritten.
     pub writer: Option<Writer>,
 }
 
@@ -106,7 +106,7 @@ pub struct Watch {
 pub struct Writer {
     /// Its workgroup.
     pub workgroup: [u32; 3],
-    /// Its place in it.
+    /// Local invocation id.
     pub local: [u32; 3],
 }
 
@@ -115,13 +115,13 @@ pub struct Writer {
 pub struct Invocation {
     /// Inputs by location and component: bits, and their shadows.
     pub inputs: BTreeMap<(u32, u8), (u64, Shadow)>,
-    /// Inputs that come as they are at each vertex of the primitive (`PerVertexKHR`), likewise.
+    /// Uninterpolated inputs at each vertex of the primitive (`PerVertexKHR`), likewise.
     pub vertices: BTreeMap<(u32, u8), [(u64, Shadow); 3]>,
     /// Built-in inputs by component, likewise.
     pub builtins: BTreeMap<(BuiltIn, u8), (u64, Shadow)>,
-    /// Only there for its quad; after the run: or discarded.
+    /// Present only for its quad; after the run: or discarded.
     pub helper: bool,
-    /// It is uncertain whether it is there at all; after the run: or which way it went.
+    /// Uncertain whether it exists at all; after the run: or which path it took.
     pub doubtful: bool,
     /// After the run: outputs, and their shadows.
     pub outputs: BTreeMap<OutputSlot, (u64, Shadow)>,

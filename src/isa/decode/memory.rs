@@ -123,7 +123,7 @@ impl Reader<'_> {
         scalars(fields.resource, fields.resource_registers(entry))?;
         let count = usize::from(fields.address_registers(entry));
         if fields.nsa {
-            // Bytes after the last address are nothing.
+            // Bytes after the last address are ignored.
             let named = addresses.get(..count).filter(|_| count <= 1 + 4 * nsa as usize);
             fields.addresses = Addresses::new(named.ok_or_else(|| Error::malformed("too few image addresses"))?);
         } else {

@@ -1,7 +1,7 @@
-//! Decodes dwords to an [`Instruction`]: every encoding of gfx10.3 (isa-gfx10 2.1, 2.2).
+//! Decodes dwords into an [`Instruction`]: every encoding of gfx10.3 (isa-gfx10 2.1, 2.2).
 //!
-//! Input bytes are judged, never trusted: an opcode that no row has, an operand that does not exist, a register group that
-//! leaves the register file, or a missing dword is an error that shows the word.
+//! Input bytes are not trusted: an opcode without a row, an operand that does not exist, a register group that exceeds
+//! the register file, or a missing dword is an error that shows the word.
 
 mod memory;
 mod scalar;
@@ -26,7 +26,7 @@ struct Reader<'a> {
     gfx: GfxIp,
     code: &'a [u32],
     word: u32,
-    /// Dwords taken.
+    /// Number of dwords taken.
     used: usize,
 }
 
@@ -66,13 +66,13 @@ impl Reader<'_> {
         word.ok_or_else(|| Error::malformed("the code ends inside an instruction"))
     }
 
-    /// A source; a literal is the dword after those taken so far.
+    /// A source; its literal is the dword after those taken so far.
     fn source(&mut self, code: u32) -> Result<Src> {
         let literal = if code == LITERAL { self.code.get(self.used).copied() } else { None };
         source(code, literal)
     }
 
-    /// Steps over the literal that any of these codes announced.
+    /// Skips the literal dword that any of these codes requires.
     fn pass_literal(&mut self, codes: &[u32]) -> Result<()> {
         if codes.contains(&LITERAL) { self.take().map(|_| ()) } else { Ok(()) }
     }

@@ -11,7 +11,7 @@ const DPP8: u32 = 233;
 const DPP8_FI: u32 = 234;
 
 impl Reader<'_> {
-    /// VOP1, VOP2, VOPC, with what may replace their first source.
+    /// VOP1, VOP2, VOPC, with SDWA or DPP in place of their first source.
     pub(super) fn short(&mut self) -> Result<Read> {
         let word = self.word;
         let src0 = bits(word, 8, 0);
@@ -59,7 +59,7 @@ impl Reader<'_> {
             }
             (_, None) => {
                 let first = if entry.src.is_empty() { None } else { Some(self.source(src0)?) };
-                // The constant of these two always follows, and may be an operand too.
+                // The constant of these two always follows, and may also be an operand.
                 out.srcs = match () {
                     () if entry.is(Traits::CONSTANT_SECOND) => [first, Some(Src::Literal(self.take()?)), second],
                     () if entry.is(Traits::CONSTANT_THIRD) => [first, second, Some(Src::Literal(self.take()?))],
@@ -217,7 +217,7 @@ impl Reader<'_> {
     }
 }
 
-/// Drops sources that the row does not have, and holds the groups against the register files.
+/// Drops sources that the row does not have, and checks the groups against the register files.
 fn finish(entry: &'static Entry, mut out: VectorFields) -> Result<Read> {
     for src in out.srcs.iter_mut().skip(entry.src.len()) {
         *src = None;
@@ -235,7 +235,7 @@ fn finish(entry: &'static Entry, mut out: VectorFields) -> Result<Read> {
     Ok((entry, Fields::Vector(out)))
 }
 
-/// The number that `v_interp_mov` has in place of a register.
+/// The parameter number that `v_interp_mov` has in place of a register.
 fn parameter(number: u32) -> Result<Src> {
     match i8::try_from(number) {
         Ok(n @ 0..=2) => Ok(Src::Int(n)),
@@ -243,7 +243,7 @@ fn parameter(number: u32) -> Result<Src> {
     }
 }
 
-/// Whether the source is a parameter's number.
+/// Whether the source is a parameter number.
 fn is_parameter(entry: &Entry) -> bool {
     matches!(entry.op, Op::VInterpMovF32 | Op::VInterpMovF32E64)
 }

@@ -1,8 +1,8 @@
-//! Encodes an instruction as dwords: every form that `disassemble` knows (field positions: isa-gfx10 2.2).
+//! Encodes an instruction as dwords: every form that `disassemble` supports (field positions: isa-gfx10 2.2).
 //!
-//! Whatever the machine could not execute as meant is refused, by the operand's name: a form that the operation does not
-//! have, an operand or modifier that the form does not take, a register group out of its file or misaligned, two literals,
-//! too many scalar values, a field that overflows.
+//! Anything that the hardware could not execute as meant is refused, naming the operand: a form that the operation
+//! lacks, an operand or modifier that the form does not take, a register group out of its file or misaligned, two
+//! literals, too many scalar values, a field that overflows.
 
 mod memory;
 mod scalar;
@@ -13,7 +13,7 @@ use super::{Format, Kind, Scalar, Src, Vgpr};
 use crate::error::{Context, Error, Result};
 use crate::target::{GfxIp, WaveSize};
 
-/// Appends the dwords of one instruction. The wave size is not in the code: it says how wide a lane mask is.
+/// Appends the dwords of one instruction. The wave size is not encoded: it decides the width of lane masks.
 ///
 /// # Errors
 /// A bug of the caller: the instruction has no encoding; the error names the operand.
@@ -95,7 +95,7 @@ impl Encoder<'_> {
         code.ok_or_else(|| Error::bug(format!("source {i}, {src}: no inline constant")))
     }
 
-    /// The number of a group's first register; 64-bit groups are even, wider ones multiples of four.
+    /// The number of a group's first register, which is even for 64-bit groups, a multiple of four for wider ones.
     fn scalars(&self, what: &str, first: Scalar, kind: Kind) -> Result<u32> {
         let wide = kind == Kind::Mask && self.wave == WaveSize::W64;
         scalars(what, first, if wide { 2 } else { kind.registers() })
@@ -127,13 +127,13 @@ fn vgprs(what: &str, first: Vgpr, count: u8) -> Result<u32> {
     Ok(u32::from(first.0))
 }
 
-/// A value for a field of so many bits.
+/// A value for a field of `bits` bits.
 fn field(what: &str, value: u32, bits: u32) -> Result<u32> {
     ensure(value >> bits == 0, || format!("{what}: {value} does not fit {bits} bits"))?;
     Ok(value)
 }
 
-/// A signed value for a field of so many bits.
+/// A signed value for a field of `bits` bits.
 fn signed(what: &str, value: i32, bits: u32) -> Result<u32> {
     let limit = 1 << (bits - 1);
     ensure((-limit..limit).contains(&value), || format!("{what}: {value} does not fit {bits} bits with sign"))?;

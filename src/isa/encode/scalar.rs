@@ -30,7 +30,7 @@ impl Encoder<'_> {
             Format::Sop2 => 0x8000_0000 | number << 23 | dst << 16 | b << 8 | a,
             Format::Sopc => 0xbf00_0000 | number << 16 | b << 8 | a,
             Format::Sopp => 0xbf80_0000 | number << 16 | imm,
-            // The one register field is the result or the source.
+            // The only register field is the result or the source.
             _ => {
                 let register = match f.srcs[0] {
                     Some(Src::Scalar(_)) => a,

@@ -77,7 +77,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// The short forms have no field for masks but one: the result of a comparison in SDWA.
+    /// The short forms have no mask field, except for the result of a comparison in SDWA.
     fn only_vcc(&self, f: &VectorFields) -> Result<()> {
         let entry = self.inst.entry;
         let vcc = Some(Scalar::VccLo);
@@ -91,7 +91,7 @@ impl Encoder<'_> {
 
     fn short(&mut self, dst: u32, [a, b]: [u32; 2]) {
         let number = u32::from(self.inst.entry.number);
-        // The result of a comparison is VCC, and its number stands where others have the register.
+        // The result of a comparison is VCC, and its opcode is where others have the register.
         self.out.push(match self.inst.entry.format {
             Format::Vop1 => 0x7e00_0000 | dst << 17 | number << 9 | a,
             Format::Vopc => 0x7c00_0000 | number << 17 | (b & 0xff) << 9 | a,
@@ -112,7 +112,7 @@ impl Encoder<'_> {
             self.out.push(neg << 29 | (high & 3) << 27 | sources);
             return Ok(());
         }
-        // `v_cmpx` has no result but EXEC.
+        // The only result of `v_cmpx` is EXEC.
         let dst = if entry.is(Traits::EXEC_OUT) { EXEC } else { dst };
         let middle = match f.mask {
             Some(mask) => u32::from(mask.code()) << 8,

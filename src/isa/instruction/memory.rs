@@ -1,4 +1,4 @@
-//! Operands of memory accesses and exports, and how many registers they take.
+//! Operands of memory accesses and exports, and their numbers of registers.
 
 use crate::isa::{Entry, Kind, Op, Scalar, Src, Traits, Vgpr};
 
@@ -18,17 +18,17 @@ pub struct Cache {
 pub struct DsFields {
     /// First register returned.
     pub dst: Vgpr,
-    /// Byte address.
+    /// Byte address register.
     pub addr: Vgpr,
     /// First registers of the data.
     pub data: [Vgpr; 2],
-    /// Offsets: two of 8 bits, or in the first one of 16.
+    /// Offsets: two 8-bit ones, or one 16-bit one in the first.
     pub offsets: [u8; 2],
     /// Global data share.
     pub gds: bool,
 }
 
-/// Memory by address.
+/// Access to memory by address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlatFields {
     /// First register returned.
@@ -41,7 +41,7 @@ pub struct FlatFields {
     pub saddr: Option<Scalar>,
     /// No vector address (scratch only).
     pub no_vaddr: bool,
-    /// Bytes added.
+    /// Byte offset.
     pub offset: i32,
     /// Direct to LDS.
     pub lds: bool,
@@ -81,7 +81,7 @@ pub struct BufferFields {
 pub struct ImageFields {
     /// First register of the data.
     pub data: Vgpr,
-    /// Address registers: one that begins a group, or (`nsa`) each.
+    /// Address registers: the first of a group, or (`nsa`) each of them.
     pub addresses: Addresses,
     /// Addresses are single registers.
     pub nsa: bool,
@@ -91,19 +91,19 @@ pub struct ImageFields {
     pub sampler: Scalar,
     /// Dimension: 0 1D, 1 2D, 2 3D, 3 cube, 4 1D array, 5 2D array, 6 multisampled, 7 multisampled array.
     pub dim: u8,
-    /// Components moved.
+    /// Component mask.
     pub dmask: u8,
-    /// Coordinates are texels.
+    /// Coordinates are in texels.
     pub unorm: bool,
     /// The descriptor has four dwords.
     pub r128: bool,
-    /// Addresses are halves.
+    /// Addresses are 16-bit.
     pub a16: bool,
-    /// Data are halves.
+    /// Data are 16-bit.
     pub d16: bool,
     /// A status dword follows the data.
     pub tfe: bool,
-    /// The same for the level of detail.
+    /// LOD warning enable.
     pub lwe: bool,
     /// Cache policy; `glc` makes an atomic return.
     pub cache: Cache,
@@ -114,20 +114,20 @@ pub struct ImageFields {
 pub struct ExportFields {
     /// Target number.
     pub target: u8,
-    /// Components sent.
+    /// Component mask.
     pub enabled: u8,
     /// Registers.
     pub data: [Vgpr; 4],
-    /// Two registers of two halves.
+    /// Data are two registers of two 16-bit components.
     pub compr: bool,
     /// Last of its kind.
     pub done: bool,
-    /// The lane mask says which pixels are alive.
+    /// EXEC is the mask of valid pixels.
     pub vm: bool,
 }
 
 impl DsFields {
-    /// The registers that it reads, each with its kind.
+    /// Registers that it reads, each with its kind.
     pub fn sources(&self, entry: &Entry) -> impl Iterator<Item = (Vgpr, Kind)> + use<> {
         let [first, second] = self.data;
         let own = entry.is(Traits::OWN_ADDRESS);
@@ -137,7 +137,7 @@ impl DsFields {
 }
 
 impl BufferFields {
-    /// Registers of index and offset.
+    /// Number of index and offset registers.
     pub fn address_registers(&self) -> u8 {
         u8::from(self.idxen) + u8::from(self.offen)
     }
@@ -151,10 +151,10 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// Registers that the longest encoding names: one, and four for each of three more dwords.
+    /// Limit of the longest encoding: one register, and four for each of three more dwords.
     pub const MOST: usize = 13;
 
-    /// These registers; what is beyond [`Addresses::MOST`] is left out.
+    /// An address of these registers; those beyond [`Addresses::MOST`] are dropped.
     pub fn new(registers: &[Vgpr]) -> Self {
         let mut list = [Vgpr(0); Self::MOST];
         list.iter_mut().zip(registers).for_each(|(to, from)| *to = *from);
@@ -177,30 +177,30 @@ impl ImageFields {
         addresses.first()?.0.checked_add(u8::try_from(n).ok()?).map(Vgpr)
     }
 
-    /// Dwords after the first two, four addresses each.
+    /// Number of dwords after the first two, with four addresses each.
     pub fn nsa_dwords(&self) -> u8 {
         let more = self.addresses.count.saturating_sub(1);
         if self.nsa { more.div_ceil(4) } else { 0 }
     }
 
-    /// Registers of the data, without a status dword.
+    /// Number of data registers, without the status dword.
     pub fn data_registers(&self, entry: &Entry) -> u8 {
         let components =
             if entry.is(Traits::FOUR) { 4 } else { u8::try_from(self.dmask.count_ones().max(1)).unwrap_or(1) };
         if self.d16 { components.div_ceil(2) } else { components }
     }
 
-    /// Registers of the status after the data.
+    /// Number of status registers after the data.
     pub fn status_registers(&self) -> u8 {
         u8::from(self.tfe || self.lwe)
     }
 
-    /// Registers of the image descriptor.
+    /// Number of registers of the image descriptor.
     pub fn resource_registers(&self, entry: &Entry) -> u8 {
         if self.r128 || entry.is(Traits::RAY) { 4 } else { 8 }
     }
 
-    /// Dwords of the address.
+    /// Number of address dwords.
     pub fn address_registers(&self, entry: &Entry) -> u8 {
         let count = |traits: &[Traits]| traits.iter().map(|one| u8::from(entry.is(*one))).sum::<u8>();
         if entry.is(Traits::SIZE_QUERY) {
@@ -211,7 +211,7 @@ impl ImageFields {
             let wide = u8::from(entry.op == Op::ImageBvh64IntersectRay);
             return 2 + wide + if self.a16 { 6 } else { 9 };
         }
-        // Coordinates that have gradients, and those that have none: layer or face, sample.
+        // Coordinates that have gradients, and the others: layer or face, sample.
         let (axes, others): (u8, u8) = match self.dim {
             0 => (1, 0),
             2 => (3, 0),

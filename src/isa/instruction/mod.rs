@@ -1,8 +1,8 @@
 //! The instruction: its row of the opcode table, and every field of its encoding.
 //!
-//! The one model: `disassemble` gives it, `encode` takes it, code that writes instructions makes it (`build.rs`). Operands
-//! that an encoding leaves implicit (VCC as carry, the constant of `v_fmaak`) are there too, so a reader need not know the
-//! encoding to know the operands. A value can hold a combination that no encoding has; `encode` names what is wrong with it.
+//! The only model: `disassemble` returns it, `encode` takes it, code writers make it (`build.rs`). Operands that an
+//! encoding leaves implicit (VCC as carry, the constant of `v_fmaak`) are included, so a reader of operands need not
+//! know the encoding. A value can have a combination that no encoding has; `encode` names the error.
 
 mod memory;
 mod vector;
@@ -15,7 +15,7 @@ pub use vector::{Dpp16, InterpFields, Modifiers, Sdwa, VectorDst, VectorFields, 
 /// One machine instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instruction {
-    /// What it is.
+    /// Row of its operation.
     pub entry: &'static Entry,
     /// Its operands.
     pub fields: Fields,
@@ -62,16 +62,16 @@ pub struct SmemFields {
     pub data: Scalar,
     /// First register of the address or descriptor.
     pub base: Scalar,
-    /// Bytes added, signed.
+    /// Byte offset, signed.
     pub offset: i32,
-    /// Register added.
+    /// Offset register.
     pub soffset: Option<Scalar>,
     /// Cache policy.
     pub cache: Cache,
 }
 
 impl Instruction {
-    /// Its length.
+    /// Its length in dwords.
     pub fn dwords(&self) -> u8 {
         let is_literal = |srcs: &[Option<Src>]| srcs.iter().any(|src| matches!(src, Some(Src::Literal(_))));
         match &self.fields {

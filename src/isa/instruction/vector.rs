@@ -5,7 +5,7 @@ use crate::isa::{Scalar, Src, Vgpr};
 /// A vector operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VectorFields {
-    /// Result: a VGPR, or a scalar (compare, lane read); none for `v_cmpx`.
+    /// Result: a VGPR, or a scalar (compare, lane read); `None` for `v_cmpx`.
     pub dst: Option<VectorDst>,
     /// Second result, a lane mask.
     pub mask: Option<Scalar>,
@@ -13,16 +13,16 @@ pub struct VectorFields {
     pub srcs: [Option<Src>; 3],
     /// Modifiers.
     pub mods: Modifiers,
-    /// Encoding and what comes with it.
+    /// Encoding with its own fields.
     pub form: VectorForm,
 }
 
-/// Where a vector operation writes.
+/// Destination of a vector operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VectorDst {
-    /// Lane by lane.
+    /// Per-lane result.
     Vgpr(Vgpr),
-    /// Once.
+    /// One result per wave.
     Scalar(Scalar),
 }
 
@@ -31,17 +31,17 @@ pub enum VectorDst {
 pub struct Modifiers {
     /// Sign removed.
     pub abs: u8,
-    /// Sign flipped; of the low half in packed operations.
+    /// Sign flipped; in packed operations that of the low half.
     pub neg: u8,
     /// Sign of the high half flipped.
     pub neg_hi: u8,
-    /// High half read; bit 3: high half written.
+    /// Mask of high halves read; bit 3: high half written.
     pub op_sel: u8,
-    /// High half read for the high half.
+    /// Mask of high halves read for the high half of the result.
     pub op_sel_hi: u8,
     /// Result clamped.
     pub clamp: bool,
-    /// Result ×2, ×4, ÷2.
+    /// Output modifier: ×2, ×4, ÷2.
     pub omod: u8,
 }
 
@@ -52,62 +52,62 @@ pub enum VectorForm {
     Short,
     /// VOP3, VOP3P.
     Long,
-    /// Parts of registers.
+    /// Sub-dword operands.
     Sdwa(Sdwa),
     /// Source 0 from other lanes, in rows of 16.
     Dpp16(Dpp16),
     /// Source 0 from other lanes, in groups of 8.
     Dpp8 {
-        /// Three bits a lane.
+        /// Source lanes, three bits per lane.
         lanes: u32,
-        /// Read inactive lanes too.
+        /// Inactive lanes are read too.
         fi: bool,
     },
 }
 
-/// Parts of registers: select codes 0–3 byte, 4–5 half, 6 all.
+/// Sub-dword selectors: 0–3 byte, 4–5 16-bit half, 6 all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sdwa {
-    /// What is written.
+    /// Part that is written.
     pub dst_sel: u8,
-    /// What becomes of the rest: 0 zero, 1 sign, 2 kept.
+    /// Treatment of the rest: 0 zero, 1 sign-extended, 2 kept.
     pub dst_unused: u8,
-    /// What is read of each source.
+    /// Part that is read of each source.
     pub src_sel: [u8; 2],
-    /// Read with sign.
+    /// Sign extension of each source.
     pub sext: [bool; 2],
 }
 
 /// Source 0 from other lanes of the row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dpp16 {
-    /// Which lane.
+    /// Source lane control, `dpp_ctrl`.
     pub ctrl: u16,
-    /// Read inactive lanes too.
+    /// Inactive lanes are read too.
     pub fi: bool,
     /// A lane without a source reads 0; otherwise it is not written.
     pub bound_ctrl: bool,
-    /// Groups of four lanes written.
+    /// Mask of the groups of four lanes written.
     pub bank_mask: u8,
-    /// Rows written.
+    /// Mask of the rows written.
     pub row_mask: u8,
 }
 
 /// Parameter interpolation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterpFields {
-    /// Written.
+    /// Result.
     pub dst: Vgpr,
     /// Barycentric coordinate; for `v_interp_mov` the number of the parameter, 0 P10, 1 P20, 2 P0.
     pub src: Src,
-    /// Third operand of the half-precision forms.
+    /// Third operand of the f16 forms.
     pub addend: Option<Src>,
-    /// Attribute.
+    /// Attribute number.
     pub attribute: u8,
     /// Its channel.
     pub channel: u8,
-    /// The high half of it.
+    /// The channel's high half.
     pub high: bool,
-    /// Modifiers of the half-precision forms.
+    /// Modifiers of the f16 forms.
     pub mods: Modifiers,
 }

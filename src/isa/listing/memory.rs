@@ -36,7 +36,7 @@ impl Listing<'_> {
         if let Some(kind) = load {
             self.push(Vgprs(f.dst, kind.registers()));
         } else if atomic && f.cache.glc {
-            // What a compare and swap expects is not returned.
+            // The comparator of a compare-and-swap is not returned.
             let halved = if entry.is(Traits::COMPARES) { 2 } else { 1 };
             self.push(Vgprs(f.dst, entry.data_registers() / halved));
         }
@@ -73,7 +73,7 @@ impl Listing<'_> {
             n => self.push(Vgprs(f.vaddr, n)),
         }
         self.push(Scalars(f.resource, 4));
-        // The format stands before the flags, as if it belonged to the offset.
+        // The format is printed before the flags, as if it belonged to the offset.
         let format = f.format.filter(|n| *n != 1).and_then(BufferFormat::new);
         let soffset = f.soffset.to_string();
         self.push(format.map_or(soffset.clone(), |format| format!("{soffset} {format}")));
@@ -96,7 +96,7 @@ impl Listing<'_> {
         } else if let Some(first) = f.addresses.as_slice().first() {
             self.push(Vgprs(*first, count));
         }
-        // A descriptor of four dwords is written as if it had eight.
+        // A descriptor of four dwords is printed as if it had eight.
         self.push(Scalars(f.resource, if entry.is(Traits::RAY) { 4 } else { 8 }));
         if entry.is(Traits::RAY) {
             self.tail(&[(f.a16, "a16")]);

@@ -1,4 +1,4 @@
-//! Writes an [`Instruction`] as text, in the words of LLVM's disassembler: what a trace shows, and what decoding is checked by.
+//! Writes an [`Instruction`] as text, in the spelling of LLVM's disassembler: for traces, and to check decoding.
 
 mod memory;
 mod registers;
@@ -10,7 +10,7 @@ use crate::target::WaveSize;
 use registers::{Scalars, Vgprs, hex};
 
 impl Instruction {
-    /// The assembler's text; the wave size decides how wide a lane mask is.
+    /// The assembler's text; the wave size decides the width of lane masks.
     pub fn text(&self, wave: WaveSize) -> String {
         let mut out = Listing { inst: self, wave, operands: Vec::new(), tail: String::new() };
         let mnemonic = out.fill();
@@ -38,7 +38,7 @@ impl Listing<'_> {
                 let suffixed = entry.format.is_short_vector() && !entry.is(Traits::NO_LONG);
                 let operands = !(entry.dst.is_empty() && entry.src.is_empty());
                 mnemonic += match f.form {
-                    // What has no operands is written alike in every form.
+                    // Without operands every form has the same name.
                     _ if !operands => "",
                     VectorForm::Short if suffixed => "_e32",
                     VectorForm::Long if suffixed => "_e64",
@@ -51,7 +51,7 @@ impl Listing<'_> {
             Fields::Interp(f) => {
                 mnemonic += match self.inst.entry.format {
                     Format::Vintrp => "_e32",
-                    // Those that have a short form too.
+                    // Formats that have a short form too.
                     _ if matches!(
                         self.inst.entry.op,
                         Op::VInterpP1F32E64 | Op::VInterpP2F32E64 | Op::VInterpMovF32E64
@@ -102,7 +102,7 @@ impl Listing<'_> {
             Src::Float(InlineFloat::InverseTwoPi) if matches!(kind, Kind::F64 | Kind::B64) => {
                 "0.15915494309189532".to_owned()
             }
-            // LLVM prints a literal whose value has an inline form in that form.
+            // LLVM prints a literal that has an inline form in that form.
             Src::Literal(bits) if !kind.is_half() => match Src::from_bits(bits) {
                 Src::Float(_) if kind == Kind::F64 => src.to_string(),
                 short => short.to_string(),
@@ -153,7 +153,7 @@ impl Listing<'_> {
             return;
         }
         match entry.dst.is_empty() {
-            // A probe has a number there.
+            // A probe has a number in place of the data.
             true => self.push(small(f.data.code().into())),
             false => self.push(Scalars(f.data, entry.data_registers())),
         }
@@ -171,7 +171,7 @@ impl Listing<'_> {
     }
 }
 
-/// A number as the assembler writes constants: those that an inline constant has in decimal.
+/// A number in the assembler's spelling of constants: decimal if there is an inline constant for it.
 fn small(number: u16) -> String {
     if number > 64 { format!("{number:#x}") } else { number.to_string() }
 }

@@ -1,4 +1,4 @@
-//! Groups of registers, and numbers, as the assembler writes them.
+//! Groups of registers, and numbers, in the assembler's spelling.
 
 use crate::isa::{Scalar, Vgpr};
 use std::fmt::{self, Display, Formatter};

@@ -1,4 +1,4 @@
-//! Vector operations and interpolation: operands, modifiers, and what a form adds.
+//! Vector operations and interpolation: operands, modifiers, and the fields of a form.
 
 use super::Listing;
 use super::registers::Vgprs;
@@ -28,7 +28,7 @@ impl Listing<'_> {
         for (i, kind) in entry.src.iter().enumerate() {
             let Some(src) = f.srcs[i] else { continue };
             let mut text = match src {
-                // The constant of these has a place of its own, and prints as it lies there.
+                // The constant of these has a dword of its own, and prints as stored.
                 Src::Literal(_) if constant => src.to_string(),
                 _ => self.source(src, *kind),
             };
@@ -40,7 +40,7 @@ impl Listing<'_> {
             if neg && (abs || register) {
                 text.insert(0, '-');
             } else if neg {
-                // A minus before a constant would be its own.
+                // A minus before a constant would belong to the constant.
                 text = format!("neg({text})");
             }
             if let VectorForm::Sdwa(sdwa) = f.form
@@ -53,7 +53,7 @@ impl Listing<'_> {
         if packed {
             self.packed_modifiers(f, mixed);
         } else if f.mods.op_sel != 0 {
-            // The destination's bit comes last, except where the bits mean something else.
+            // The destination's bit is last, except where the bits mean something else.
             let count = if entry.is(Traits::SCALAR_REST) { 2 } else { entry.src.len() + 1 };
             let bit = |i: usize| f.mods.op_sel >> if i == entry.src.len() { 3 } else { i } & 1;
             let list: Vec<String> = (0..count).map(|i| bit(i).to_string()).collect();

@@ -1,10 +1,10 @@
-//! `llvm-mc-19` as assembler and disassembler, thousands of instructions in one run.
+//! `llvm-mc-19` as assembler and disassembler, for thousands of instructions per run.
 
 use super::support;
 use crate::target::WaveSize;
 use std::collections::BTreeMap;
 
-/// One answer a line of input: what came out, or what was said against it.
+/// One answer per line of input: the output, or the error.
 pub(super) type Answers = Vec<Result<String, String>>;
 
 fn run(test: &str, wave: WaveSize, args: &[&str], lines: &[String]) -> Option<(String, BTreeMap<usize, String>)> {
@@ -17,7 +17,7 @@ fn run(test: &str, wave: WaveSize, args: &[&str], lines: &[String]) -> Option<(S
     let complaints = said.lines().filter_map(|line| {
         let (number, rest) = line.strip_prefix("<stdin>:")?.split_once(':')?;
         let (_, what) = rest.split_once(": ")?;
-        // A remark about an operand that the assembler takes all the same is none.
+        // A remark about an operand that the assembler still accepts is no error.
         let refused = what.starts_with("error") || what.contains("invalid instruction encoding");
         refused.then(|| Some((number.parse::<usize>().ok()? - 1, what.to_owned())))?
     });
@@ -25,7 +25,7 @@ fn run(test: &str, wave: WaveSize, args: &[&str], lines: &[String]) -> Option<(S
     Some((String::from_utf8(output.stdout).expect("text"), complaints))
 }
 
-/// Outputs in order, to the lines that nothing was said against.
+/// Assigns outputs in order to the lines without a complaint.
 fn answers(count: usize, mut outputs: impl Iterator<Item = String>, complaints: &BTreeMap<usize, String>) -> Answers {
     let answer = |line: usize| match complaints.get(&line) {
         Some(why) => Err(why.clone()),
@@ -52,7 +52,7 @@ pub(super) fn listings(test: &str, wave: WaveSize, blocks: &[String]) -> Option<
     Some(answers(blocks.len(), texts, &complaints))
 }
 
-/// Bytes as both tools write them.
+/// Bytes in the spelling of both tools.
 pub(super) fn block(dwords: &[u32]) -> String {
     let bytes = dwords.iter().flat_map(|dword| dword.to_le_bytes()).map(|byte| format!("{byte:#04x}"));
     format!("[{}]", bytes.collect::<Vec<_>>().join(","))

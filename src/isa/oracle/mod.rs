@@ -14,18 +14,18 @@ pub(crate) mod support;
 
 const GFX: GfxIp = GfxIp::Gfx1030;
 
-/// What the assembler makes of the disassembler's own examples, of every number in the table, reads back as the same text.
+/// The assembler's encoding of the disassembler's own examples, of every number in the table, is listed alike.
 #[test]
 fn every_number_is_listed_as_the_disassembler_lists_it() {
     const EXAMPLES: &str = include_str!("../../../testdata/isa/opcodes-gfx1030.tsv");
-    // Operands of a kind that nothing here emits: listed by name alone.
+    // Operands of kinds that nothing here emits: compared by name alone.
     const BY_NAME: [&str; 5] =
         ["s_subvector_loop_begin", "s_subvector_loop_end", "s_waitcnt_depctr", "s_atc_probe", "s_atc_probe_buffer"];
     let examples = EXAMPLES.lines().skip(1).filter_map(|line| line.split('\t').nth(5));
     let usable = examples.filter(|text| !text.contains("Invalid register")).collect::<Vec<_>>().join("\n");
     let test = "every_number_is_listed_as_the_disassembler_lists_it";
     let Some(tool) = support::tool(test, "llvm-mc-19") else { return };
-    // A few examples mean something else to the assembler, which says so and goes on.
+    // The assembler reads a few examples as something else, reports that and continues.
     let output = tool.output(&["-arch=amdgcn", "-mcpu=gfx1030", "-show-encoding"], usable.as_bytes());
     let output = String::from_utf8(output.stdout).expect("text");
     let mut listed = 0;
@@ -59,7 +59,7 @@ fn any_dwords_are_read_or_refused() {
         let words = [words[0] & 0x03ff_ffff | top << 26, words[1], words[2], words[3], words[4], words[5]];
         if let Ok(inst) = crate::isa::disassemble(GFX, &words) {
             proptest::prop_assert!(!inst.text(WaveSize::W64).is_empty());
-            // Bits without a meaning are lost, nothing else.
+            // Only bits without a meaning are lost.
             let mut again = Vec::new();
             if encode(GFX, WaveSize::W32, &inst, &mut again).is_ok() {
                 proptest::prop_assert_eq!(again.len(), usize::from(inst.dwords()));

@@ -1,13 +1,13 @@
 //! Random legal instructions of a row, in each of its forms.
 //!
-//! What is legal is asked of the rules that the encoder goes by (`operands.rs`): if they allow too much, the assembler says so.
+//! The encoder's own rules (`operands.rs`) decide what is legal: if they allow too much, the assembler reports it.
 
 use super::GFX;
 use crate::isa::instruction::*;
 use crate::isa::*;
 use crate::target::WaveSize;
 
-/// Numbers that are the same in every run (xorshift).
+/// Pseudorandom numbers, the same in every run (xorshift).
 pub(super) struct Random(pub(super) u64);
 
 impl Random {
@@ -23,7 +23,7 @@ impl Random {
     }
 
     fn bits(&mut self) -> u32 {
-        // Edges are as good as anything between them.
+        // Extremes are as likely as values between them.
         match self.below(4) {
             0 => 1 << self.below(32),
             1 => u32::MAX >> self.below(32),
@@ -62,7 +62,7 @@ fn registers(kind: Kind, wave: WaveSize) -> u8 {
     if kind == Kind::Mask && wave == WaveSize::W64 { 2 } else { kind.registers() }
 }
 
-/// A literal that this kind of operand has no inline constant for.
+/// A literal for which this kind of operand has no inline constant.
 fn literal(random: &mut Random, kind: Kind) -> Src {
     loop {
         let bits = random.bits();
@@ -72,7 +72,7 @@ fn literal(random: &mut Random, kind: Kind) -> Src {
             Kind::F64 => (u64::from(bits) << 32, bits),
             _ => (u64::from(bits), bits),
         };
-        // What one kind writes as a short constant, the text shows so for all.
+        // A value that one kind writes as a short constant is printed so for all kinds.
         let long = |kind, value| matches!(Src::constant(kind, value), Some(Src::Literal(_)));
         if long(kind, value) && long(Kind::B32, literal.into()) {
             return Src::Literal(literal);
@@ -87,7 +87,7 @@ fn source(random: &mut Random, takes: Takes, kind: Kind, wave: WaveSize) -> Src 
             0 | 1 => Src::Vgpr(random.vgpr(count)),
             2 | 3 => Src::Scalar(random.scalar(count)),
             4 => Src::Int(random.below(81) as i8 - 16),
-            // Among 16-bit integers the tool knows inline floats by their bits, and writes those back as literals.
+            // For 16-bit integers the tool recognizes inline floats by their bits, and writes those back as literals.
             5 if kind == Kind::B16 => continue,
             5 => Src::from_code(240 + random.below(9) as u16, None).expect("an inline float"),
             6 if count == 1 => Src::Special([Special::Scc, Special::Vccz, Special::Execz][random.below(3) as usize]),
@@ -100,7 +100,7 @@ fn source(random: &mut Random, takes: Takes, kind: Kind, wave: WaveSize) -> Src 
     }
 }
 
-/// Random subsets of what is allowed.
+/// A random subset of the allowed modifiers.
 fn modifiers(random: &mut Random, allowed: Modifiers) -> Modifiers {
     let mut set = |mask: u8| if random.chance(2) { 0 } else { random.below(256) as u8 & mask };
     let mut mods = Modifiers {
@@ -134,7 +134,7 @@ fn scalar_fields(random: &mut Random, entry: &'static Entry, wave: WaveSize) -> 
         _ => 0,
     };
     let imm = match entry.op {
-        // Fields without a meaning are not written down.
+        // Fields without a meaning are not printed.
         Op::SWaitcnt => imm & 0xff7f,
         Op::SSendmsg | Op::SSendmsghalt => 9,
         // Low numbers have names.
@@ -180,7 +180,7 @@ fn forms(random: &mut Random, entry: &Entry) -> Vec<VectorForm> {
     let sdwa = Sdwa {
         dst_sel: if entry.format == Format::Vopc { 6 } else { random.below(7) as u8 },
         dst_unused: if entry.format == Format::Vopc { 0 } else { random.below(3) as u8 },
-        // The fields of a source that is not there are 0.
+        // The fields of a missing source are 0.
         src_sel: [random.below(7) as u8, if entry.src.len() > 1 { random.below(7) as u8 } else { 0 }],
         sext: [0, 1].map(|i| entry.src.get(i).is_some_and(|k| !k.is_float()) && random.chance(3)),
     };
@@ -214,7 +214,7 @@ fn vector_fields(random: &mut Random, entry: &'static Entry, form: VectorForm, w
     });
     let mut mods = modifiers(random, entry.modifiers(&form));
     if entry.format == Format::Vop3p && entry.src.len() == 2 {
-        // The bit of the source that is not there is always set.
+        // The bit of a missing source is always set.
         mods.op_sel_hi |= 4;
     }
     loop {
@@ -224,7 +224,7 @@ fn vector_fields(random: &mut Random, entry: &'static Entry, form: VectorForm, w
             let takes = entry.vector_source(&form, i);
             srcs[i] = Some(match kind {
                 Kind::Mask => Src::Scalar(carry_in),
-                // Literals here have 16 bits for the tool, whatever `op_sel_hi` says.
+                // Literals here have 16 bits in the tool, whatever `op_sel_hi` says.
                 Kind::F32 if entry.is(Traits::MIX) => source(random, takes, Kind::F16, wave),
                 _ => source(random, takes, *kind, wave),
             });
@@ -314,7 +314,7 @@ fn buffer_fields(random: &mut Random, entry: &'static Entry) -> Fields {
         });
     }
     let (idxen, offen) = (random.chance(2), random.chance(2));
-    // The tool knows no `tfe` on typed access.
+    // The tool has no `tfe` on typed accesses.
     let tfe = entry.format == Format::Mubuf && entry.is(Traits::LOADS) && random.chance(4);
     let lds = entry.op == Op::BufferLoadDword && !tfe && random.chance(4);
     let soffset = match random.below(4) {
@@ -323,7 +323,7 @@ fn buffer_fields(random: &mut Random, entry: &'static Entry) -> Fields {
         _ => Src::Scalar(random.sgpr(1)),
     };
     let mut cache = cache(random);
-    // The tool knows no `dlc` on atomics of buffers.
+    // The tool has no `dlc` on buffer atomics.
     cache.dlc &= !entry.is(Traits::ATOMIC);
     if entry.op == Op::BufferAtomicCsub {
         cache.glc = true;
@@ -358,16 +358,16 @@ fn image_fields(random: &mut Random, entry: &'static Entry) -> Fields {
         sampler: if entry.is(Traits::SAMPLES) { random.sgpr(4) } else { s0 },
         dim: match () {
             () if ray => 0,
-            // Samples of a pixel are loaded, never filtered.
+            // Multisampled images are loaded, never filtered.
             () if entry.is(Traits::SAMPLES.or(Traits::LEVEL)) => random.below(6) as u8,
             () if entry.is(Traits::FOUR) => 6 + random.below(2) as u8,
             () => random.below(8) as u8,
         },
-        // Of an atomic the mask says how wide the cell is.
+        // For an atomic the mask gives the width of the cell.
         dmask: match () {
             () if ray => 15,
             () if atomic => (1 << width) - 1,
-            // The tool counts the mask's components, the hardware gives four samples of one.
+            // The tool counts the mask's components, the hardware returns four samples of one component.
             () if entry.op == Op::ImageMsaaLoad => 15,
             () if entry.is(Traits::FOUR) => 1 << random.below(4),
             () => random.below(15) as u8 + 1,
@@ -389,11 +389,11 @@ fn image_fields(random: &mut Random, entry: &'static Entry) -> Fields {
         f.unorm = true;
     }
     if entry.is(Traits::COMPARES) || entry.is(Traits::FOUR) && f.d16 {
-        // Three registers: the tool has none of that size.
+        // Three registers, a size that the tool lacks.
         f.tfe = false;
     }
     f.resource = random.sgpr(if ray { 4 } else { 8 });
-    // Halves of four are four registers before the tool has read the flag.
+    // Four 16-bit components take four registers until the tool has read the flag.
     let most = if entry.is(Traits::FOUR) { 4 } else { f.data_registers(entry) };
     f.data = random.vgpr(most + f.status_registers());
     let count = f.address_registers(entry);
@@ -407,7 +407,7 @@ fn export_fields(random: &mut Random) -> Fields {
     let targets: Vec<u8> = (0..=9).chain(12..=16).chain([20]).chain(32..=63).collect();
     let compr = random.chance(3);
     let enabled = if compr { [0, 3, 12, 15][random.below(4) as usize] } else { random.below(16) as u8 };
-    // A register that is not sent is not written down.
+    // An unsent register is not printed.
     let sent = |i: usize| if compr { i < 2 && enabled >> (2 * i) & 3 != 0 } else { enabled >> i & 1 == 1 };
     let data = [0, 1, 2, 3].map(|i| if sent(i) { random.vgpr(1) } else { Vgpr(0) });
     Fields::Export(ExportFields {

@@ -1,4 +1,4 @@
-//! What the machine could not execute as meant is an error that names the operand, and no word.
+//! Anything that the hardware could not execute as meant is an error that names the operand, and emits no word.
 
 use super::GFX;
 use crate::isa::instruction::*;
@@ -20,7 +20,7 @@ fn vector(op: Op, srcs: &[Src]) -> Instruction {
     Instruction::vector(GFX, op, Vgpr(0), srcs)
 }
 
-/// With another value in the fields of one kind.
+/// An instruction with another value in a field of its operands.
 macro_rules! with {
     ($inst:expr, $kind:ident, $($field:ident).+ = $value:expr) => {{
         let mut inst = $inst;

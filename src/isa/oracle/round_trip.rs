@@ -1,4 +1,4 @@
-//! Every row in every form: ours to bytes to the disassembler's text and back through the assembler.
+//! Every row in every form: encoded to bytes, disassembled to text, and assembled back.
 
 use super::random::{Random, instructions};
 use super::{GFX, llvm};
@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 /// Rounds over the whole table.
 const ROUNDS: u64 = 12;
 
-/// What `llvm-mc-19` does not take, and why.
+/// Mnemonics that `llvm-mc-19` does not accept, with the reason.
 const NOT_TAKEN: &[(&str, &str)] = &[];
 
-/// What its disassembler says otherwise than its assembler takes it, and why.
+/// Reason for which its disassembler prints an instruction otherwise than its assembler reads it.
 fn says_otherwise(inst: &Instruction) -> Option<&'static str> {
     match &inst.fields {
         Fields::Ds(_) if inst.entry.op == Op::DsSwizzleB32 => Some("the pattern is spelled out"),
@@ -22,7 +22,7 @@ fn says_otherwise(inst: &Instruction) -> Option<&'static str> {
     }
 }
 
-/// What its assembler reads otherwise than its disassembler says it, and why.
+/// Reason for which its assembler reads an instruction otherwise than its disassembler prints it.
 fn reads_otherwise(inst: &Instruction) -> Option<&'static str> {
     match &inst.fields {
         Fields::Vector(f) if inst.entry.src.is_empty() && f.form != VectorForm::Short => Some("no name for this form"),
@@ -35,7 +35,7 @@ fn reads_otherwise(inst: &Instruction) -> Option<&'static str> {
     }
 }
 
-/// What both tools have otherwise.
+/// Reason for which both tools differ from ours.
 fn neither(inst: &Instruction) -> Option<&'static str> {
     match &inst.fields {
         Fields::Image(f) if f.lwe && !f.tfe => Some("the status register is left out"),
@@ -70,7 +70,7 @@ fn decoding_undoes_encoding() {
     }
 }
 
-/// What is wrong, by operation, a few examples each.
+/// Errors by operation, a few examples each.
 #[derive(Default)]
 struct Wrong(BTreeMap<&'static str, Vec<String>>);
 

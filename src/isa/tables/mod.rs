@@ -1,4 +1,4 @@
-//! Opcode tables, by generation, and the two ways into them: by operation and by number.
+//! Opcode tables, by generation, with lookup by operation and by number.
 
 use super::Format;
 use super::table::Entry;
@@ -6,7 +6,7 @@ use crate::target::GfxIp;
 pub use gfx1030::Op;
 use std::sync::LazyLock;
 
-/// A table, and the operations that it names.
+/// Declares a table, and the operations in it.
 macro_rules! opcodes {
     ($($op:ident $format:ident $number:literal $name:literal
        [$($dst:ident)*] [$($src:ident)*] $latency:ident [$($of:ident)*] $(=> $atomic:ident)?;)*) => {
@@ -16,7 +16,7 @@ macro_rules! opcodes {
         #[allow(missing_docs, reason = "each is its own mnemonic")]
         pub enum Op { $($op,)* }
 
-        /// By operation.
+        /// Rows by operation.
         pub(super) static ENTRIES: &[$crate::isa::Entry] = &[$(
             $crate::isa::Entry {
                 op: Op::$op,
@@ -35,7 +35,7 @@ macro_rules! opcodes {
 
 mod gfx1030;
 
-/// Where the long forms of VOP1 and VOP2 begin among the numbers of VOP3; VOPC begins at 0.
+/// Offsets of the long forms of VOP1 and VOP2 among the opcodes of VOP3; VOPC begins at 0.
 const VOP1_IN_VOP3: u16 = 384;
 const VOP2_IN_VOP3: u16 = 256;
 
@@ -47,7 +47,7 @@ impl Op {
 
     /// Its row.
     pub fn entry(self, gfx: GfxIp) -> &'static Entry {
-        // Rows stand in the order of the operations: both come from the same lines.
+        // Rows are in the order of the operations: both come from the same lines.
         &entries(gfx)[self as usize]
     }
 }
@@ -58,7 +58,7 @@ const fn entries(gfx: GfxIp) -> &'static [Entry] {
     }
 }
 
-/// The number of a row among those of VOP3: its own, or that of its long form.
+/// The opcode of a row in VOP3: its own, or that of its long form.
 pub(super) fn long_number(entry: &Entry) -> u16 {
     match entry.format {
         Format::Vop1 => VOP1_IN_VOP3 + entry.number,
@@ -67,7 +67,7 @@ pub(super) fn long_number(entry: &Entry) -> u16 {
     }
 }
 
-/// Rows by format and number; a row with a long form stands under VOP3 too.
+/// Rows by format and number; a row with a long form is also listed under VOP3.
 struct ByNumber(Vec<Vec<Option<&'static Entry>>>);
 
 impl ByNumber {
@@ -89,7 +89,7 @@ impl ByNumber {
     }
 }
 
-/// The row of a number; for VOP3 also those of the short formats, whose long forms it holds.
+/// The row of a number; for VOP3 also rows of the short formats that have long forms.
 pub(super) fn entry(gfx: GfxIp, format: Format, number: u16) -> Option<&'static Entry> {
     static GFX1030: LazyLock<ByNumber> = LazyLock::new(|| ByNumber::new(entries(GfxIp::Gfx1030)));
     let ByNumber(table) = match gfx {

@@ -1,4 +1,4 @@
-//! Every arithmetic operation at every width it has.
+//! Every arithmetic operation at every width it supports.
 
 use super::{assembly, compiles, compute, has};
 use crate::error::ErrorKind;

@@ -1,4 +1,4 @@
-//! Control flow, order, modes, and what a bad shader gives.
+//! Control flow, order, modes, and errors for bad shaders.
 
 use super::{assembly, compiles, compute, has, llvm_tool, params, shader, store};
 use crate::compile::llvm::emit::emit_object;
@@ -213,7 +213,7 @@ fn bad_shaders_give_errors_and_the_process_lives() {
     upper.modes.local_size = [1; 3];
     assert!(matches!(assembly(&upper).unwrap_err().kind(), ErrorKind::Bug(_)));
 
-    // LLVM says that scratch is too large by a diagnostic, and writes an object all the same.
+    // LLVM reports too much scratch by a diagnostic, but still writes an object.
     let mut deep = compute(WaveSize::W32, &[Type::B32], |_, _, _| vec![]);
     let p = params(&deep);
     let local = deep.add_local(Local { name: "deep".into(), bytes: 1 << 24, align: Align::A4 });
@@ -243,7 +243,7 @@ fn bad_shaders_give_errors_and_the_process_lives() {
         assert!(matches!(assembly(&crowd).unwrap_err().kind(), ErrorKind::Unsupported { .. }));
     }
 
-    // A use that no definition reaches.
+    // A use without a definition that dominates it.
     let mut undefined = compute(WaveSize::W32, &[Type::B32], |b, _, v| vec![b.alu(AluOp::INot, v)]);
     undefined.blocks[0].insts.remove(0);
     assert!(assembly(&undefined).unwrap_err().to_string().contains("v2 is used"));

@@ -1,4 +1,4 @@
-//! What only fragment shaders have.
+//! Features of fragment shaders only.
 
 use super::{compiles, has, params, shader};
 use crate::ir::{Bits, Builder, ExportTarget, Op, RegClass, Shader, Terminator, Type, Value};

@@ -27,7 +27,7 @@ fn sampling(op: MimgOp) -> bool {
     matches!(op, MimgOp::Sample | MimgOp::Gather4 | MimgOp::GetLod)
 }
 
-/// A fragment shader around one image operation; descriptors come from a table, as they do.
+/// A fragment shader around one image operation; descriptors come from a table, as usual.
 fn around(inst: MimgInst, data: &[Type], ty: Option<Type>) -> Shader {
     let args = [
         (RegClass::Sgpr, Type::DESC8),

@@ -1,4 +1,4 @@
-//! Operations across lanes, in both wave sizes.
+//! Cross-lane operations, in both wave sizes.
 
 use super::{compiles, compute, has, params, shader};
 use crate::ir::{AmdOp, Bits, Builder, Op, RegClass, Shader, Terminator, Type};
@@ -30,7 +30,7 @@ fn every_lane_primitive_compiles_in_both_wave_sizes() {
             [(AmdOp::Ballot, &[Type::B1], mask), (AmdOp::MaskBitCount, &[mask], b32)];
         for (op, args, ty) in cases.into_iter().chain(masks) {
             compiles(&compute(wave, args, |b, _, v| {
-                // Uniform operands where the primitive asks for them.
+                // Uniform operands where the primitive needs them.
                 let v: Vec<_> = match op {
                     AmdOp::ReadLane => vec![v[0], b.c32(3)],
                     AmdOp::WriteLane => vec![b.c32(7), b.c32(3), v[2]],

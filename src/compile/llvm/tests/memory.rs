@@ -21,7 +21,7 @@ const STREAMED: Access = Access { nontemporal: true, ..PLAIN };
 const DIVERGENT: Access = Access { non_uniform: true, ..PLAIN };
 const READ_ONLY: Access = Access { read_only: true, ..PLAIN };
 
-/// Types that memory is accessed with.
+/// Types of memory accesses.
 fn types() -> Vec<Type> {
     let mut out = Vec::new();
     for bits in [Bits::B8, Bits::B16, Bits::B32, Bits::B64] {
@@ -32,7 +32,7 @@ fn types() -> Vec<Type> {
     out
 }
 
-/// Every way of access at one alignment, the plain one at the others.
+/// Every kind of access at one alignment, the plain one at the others.
 fn accesses(align: Align) -> &'static [Access] {
     const ALL: &[Access] = &[PLAIN, COHERENT, VOLATILE, STREAMED, DIVERGENT, READ_ONLY];
     if align == Align::A4 { ALL } else { &ALL[..1] }

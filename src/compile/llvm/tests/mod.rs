@@ -1,4 +1,4 @@
-//! Small lower-level shaders of every class of operation, through to an object that LLVM's own tools accept.
+//! Small lower-level shaders for every class of operation, compiled to an object that LLVM's own tools accept.
 
 mod alu;
 mod control;
@@ -19,7 +19,7 @@ use crate::ir::{
 };
 use crate::target::{GfxIp, Stage, WaveSize};
 
-/// A shader to be filled: user data in s0 to s3, then what the test wants.
+/// A shader to be filled: user data in s0 to s3, then the test's own arguments.
 pub(super) fn shader(stage: Stage, wave: WaveSize, args: &[(RegClass, Type)], returns: &[RegClass]) -> Shader {
     let mut shader = Shader::new("main", stage);
     shader.level = Level::Lower;
@@ -67,14 +67,14 @@ pub(super) fn compute(
     shader
 }
 
-/// Stores a value to a buffer, so that it is used. A truth value has no form in memory and is stored as a number.
+/// Stores a value to a buffer, so that it is used. A boolean has no memory representation and is stored as a number.
 pub(super) fn store(b: &mut Builder<'_>, descriptor: Value, offset: u32, v: Value) {
     let v = if b.ty(v) == Type::B1 { b.convert(AluOp::ZExt, v, Type::B32) } else { v };
     let offset = b.c32(offset);
     b.effect(Op::BufferStore { align: Align::A4, access: Access::default() }, &[descriptor, offset, v]);
 }
 
-/// The passes on lower-level code that a code generator relies on.
+/// Runs the lower-level passes that a code generator relies on.
 fn lowered(shader: &Shader) -> Result<Shader> {
     let mut shader = shader.clone();
     let wave = shader.lower.as_ref().map_or(WaveSize::W32, |l| l.wave);
@@ -91,7 +91,7 @@ fn lowered(shader: &Shader) -> Result<Shader> {
     Ok(shader)
 }
 
-/// The assembly. Also makes the object, which must not fail where the text did not.
+/// The assembly. Also makes the object, which must not fail if the assembly did not.
 pub(super) fn assembly(shader: &Shader) -> Result<String> {
     let (shader, options) = (lowered(shader)?, TuningOptions::default());
     emit_object(&shader, GfxIp::Gfx1030, &options, &mut Unwatched)?;
@@ -115,7 +115,7 @@ pub(super) fn has(text: &str, wanted: &[&str]) {
     }
 }
 
-/// What an LLVM tool says of some bytes; it must not complain.
+/// Output of an LLVM tool for some bytes; it must not complain.
 pub(super) fn llvm_tool(tool: &str, args: &[&str], bytes: &[u8]) -> String {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), bytes).unwrap();

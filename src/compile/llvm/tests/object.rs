@@ -36,7 +36,7 @@ fn interface(stage: Stage) -> StageInterface {
     }
 }
 
-/// Adds a relocated value to one out of a table.
+/// Adds a relocated value to one from a table.
 fn object() -> Vec<u8> {
     let mut shader: Shader = compute(WaveSize::W32, &[Type::B32], |_, _, v| v.to_vec());
     let symbol = shader.symbol("doff_0_3_b");
@@ -80,7 +80,7 @@ fn an_object_becomes_code_data_and_patches() {
 fn what_is_no_object_of_ours_is_our_bug() {
     let object = object();
     for cut in (0..object.len()).step_by(37) {
-        // Some cuts only take the end of a string table; none may panic.
+        // Some cuts only affect the end of a string table; none may panic.
         let _ = parsed(&object[..cut]);
     }
     let refused = |object: &[u8], stage: Stage, what: &str| {
@@ -96,7 +96,7 @@ fn what_is_no_object_of_ours_is_our_bug() {
     refused(&object, Stage::Vertex, "another stage's body");
 }
 
-/// What LLVM's passes promote to registers is no access that its scheduler would see.
+/// Locals that LLVM promotes to registers are no accesses for its scheduler.
 #[test]
 fn locals_are_no_memory_accesses() {
     let chain = |stored: bool| {

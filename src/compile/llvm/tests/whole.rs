@@ -1,4 +1,4 @@
-//! SPIR-V to unlinked ELFs: every shader of the test data, in both wave sizes, with nothing known of its pipeline.
+//! SPIR-V to unlinked ELFs: every shader of the test data, in both wave sizes, with no pipeline state known.
 
 use super::llvm_tool;
 use crate::compile::Compiler;
@@ -11,7 +11,7 @@ use crate::target::{GfxIp, Stage, WaveSize};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Files below `testdata` with an ending, sorted.
+/// Files below `testdata` with one of the endings, sorted.
 fn files(folder: &str, endings: &[&str]) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(folder);
     let mut out: Vec<_> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
@@ -43,7 +43,7 @@ fn compile(module: &Module, stage: Stage, wave: WaveSize, known: KnownState) -> 
     LlvmCompiler::new().compile(module, &request).map(|elf| elf.0)
 }
 
-/// Whether it compiles; anything but an unsupported feature is a failure of the test.
+/// Whether it compiles; any error but an unsupported feature fails the test.
 fn check(path: &Path, spirv: Vec<u8>) -> bool {
     let module = Module::new(spirv).unwrap();
     let stage = stage(path);
@@ -69,7 +69,7 @@ fn check(path: &Path, spirv: Vec<u8>) -> bool {
 
 #[test]
 fn modules_of_the_test_data_compile() {
-    // These have every form of an instruction, with some that the hardware does not do.
+    // These have every form of an instruction, including some that the hardware lacks.
     let files = files("spirv", &["spv"]);
     let done = files.iter().filter(|path| check(path, std::fs::read(path).unwrap())).count();
     assert!(done > files.len() / 2, "{done} of {}", files.len());

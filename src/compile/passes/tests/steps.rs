@@ -1,4 +1,4 @@
-//! The steps that lowering writes out give what the interpreter says that the whole operation is.
+//! The expansions of lowering give the interpreter's result of the whole operation.
 
 use crate::compile::passes::{lower_arithmetic, lower_atomics, lower_barriers};
 use crate::ir::interp::{Memory, Options, World, dispatch};
@@ -10,7 +10,7 @@ use crate::ir::{
 };
 use crate::target::{Stage, WaveSize};
 
-/// Runs one workgroup on a buffer of so many bytes.
+/// Runs one workgroup on a buffer of this many bytes.
 fn run(shader: &Shader, bytes: usize) -> Vec<u8> {
     verify(shader).unwrap();
     let mut world = World::default();
@@ -19,7 +19,7 @@ fn run(shader: &Shader, bytes: usize) -> Vec<u8> {
     world.buffers[&(0, 0, 0)].bytes().to_vec()
 }
 
-/// A shader that stores what an operation gives for each of these operands, eight bytes apart.
+/// A shader that stores the result of an operation for each of these operands, eight bytes apart.
 fn each(op: AluOp, bits: Bits, to: Type, cases: &[[u64; 3]]) -> Shader {
     let mut shader = Shader::new("main", Stage::Compute);
     shader.modes.local_size = [1; 3];
@@ -41,7 +41,7 @@ fn each(op: AluOp, bits: Bits, to: Type, cases: &[[u64; 3]]) -> Shader {
     shader
 }
 
-/// Numbers at the edges of this width.
+/// Integers at the limits of this width.
 fn integers(bits: Bits) -> Vec<u64> {
     let mask = bits.mask();
     let some = [0, 1, 2, 3, 7, 0x55, 0x80, 0xff, 0x1234_5678_9abc_def0, 0xfedc_ba98_7654_3210, 0xffff_ffff, 1 << 32];
@@ -49,7 +49,7 @@ fn integers(bits: Bits) -> Vec<u64> {
     some.iter().map(|n| n & mask).chain(edges).collect()
 }
 
-/// Floats of every kind but NaN, as far as the width has them.
+/// Floats of every class but NaN that the width has.
 fn floats(bits: Bits) -> Vec<u64> {
     let some = [0.0, 1.0, 1.5, 0.1, 3e-5, 6.2e-5, 1e-7, 2049.0, 65504.0, 65519.0, 65520.0, 1e6, 1e39, f64::INFINITY];
     let third = 1.0 / 3.0 + 1e-12;

@@ -1,6 +1,6 @@
 //! Scalar functions of GLSL.std.450 as straight-line IR.
 //!
-//! Each function takes and gives scalars of one float width. Transcendental ones have 16 and 32 bits only (as SPIR-V
+//! Each function takes and returns scalars of one float width. Transcendental ones have only 16 and 32 bits (as SPIR-V
 //! says) and compute 16 bits in 32. Errors stay within Vulkan's "Precision of GLSL.std.450 Instructions"; where that
 //! says "inherited from", the formula is the one it names or a more exact one. To add a function: its formula here, a
 //! line in the tables of `glsl`, a row in the tests.
@@ -36,7 +36,7 @@ pub fn log(b: &mut Builder<'_>, x: Value) -> Value {
     })
 }
 
-/// One of the operations that are one instruction in 32 bits.
+/// An operation that is one instruction in 32 bits.
 pub fn native(b: &mut Builder<'_>, op: AluOp, x: Value) -> Value {
     b.wide(x, |b, x| b.f1(op, x))
 }
@@ -78,7 +78,7 @@ pub fn atan(b: &mut Builder<'_>, x: Value) -> Value {
     })
 }
 
-/// Arc tangent of t in [0, 1], or of 1/t where `steep`.
+/// Arc tangent of t in [0, 1], or of 1/t if `steep`.
 fn atan_steep(b: &mut Builder<'_>, t: Value, steep: Value) -> Value {
     let u = b.fmul(t, t);
     let mut sum = b.fk(t, ATAN[6]);
@@ -92,13 +92,14 @@ fn atan_steep(b: &mut Builder<'_>, t: Value, steep: Value) -> Value {
     b.select(steep, other, r)
 }
 
-/// An angle with the sign of x, the result of a function that Vulkan lets err by more than its steps here do.
+/// An angle with the sign of x, marked as the result of a function to which Vulkan allows more error than its steps
+/// have.
 fn coarse(b: &mut Builder<'_>, angle: Value, x: Value) -> Value {
     let flags = b.fp.with(FpFlags::COARSE);
     b.value(Op::Alu(AluOp::FCopySign, flags), &[angle, x], b.ty(x))
 }
 
-/// Angle of the point (x, y); of the origin 0 or π, as IEEE has it, and of an infinite diagonal its slope.
+/// Angle of the point (x, y); for the origin 0 or π as in IEEE, for an infinite diagonal its slope.
 pub fn atan2(b: &mut Builder<'_>, y: Value, x: Value) -> Value {
     wide2(b, y, x, |b, y, x| {
         let zero = b.fk(x, 0.0);
@@ -108,7 +109,7 @@ pub fn atan2(b: &mut Builder<'_>, y: Value, x: Value) -> Value {
         let short = b.alu(AluOp::FMin, &[ax, ay]);
         let long = b.alu(AluOp::FMax, &[ax, ay]);
         let quotient = b.fdiv(short, long);
-        // Equal ones would divide 0 by 0 or infinity by infinity.
+        // Equal operands would divide 0 by 0 or infinity by infinity.
         let origin = b.alu(AluOp::FOEq, &[long, zero]);
         let diagonal = b.alu(AluOp::FOEq, &[short, long]);
         let equal = b.select(origin, zero, one);
@@ -123,7 +124,7 @@ pub fn atan2(b: &mut Builder<'_>, y: Value, x: Value) -> Value {
     })
 }
 
-/// sqrt(1 - x²); outside of [-1, 1] zero, so that a rounding error of the argument does no harm.
+/// sqrt(1 - x²); zero outside [-1, 1], so that a rounding error of the argument does no harm.
 fn other_leg(b: &mut Builder<'_>, x: Value) -> Value {
     let one = b.fk(x, 1.0);
     let zero = b.fk(x, 0.0);
@@ -234,14 +235,14 @@ pub fn clamp(b: &mut Builder<'_>, min: AluOp, max: AluOp, [x, low, high]: [Value
     b.alu(min, &[x, high])
 }
 
-/// x (1 - a) + y a, exact where a is 0 or 1.
+/// x (1 - a) + y a, exact for a = 0 and a = 1.
 pub fn mix(b: &mut Builder<'_>, x: Value, y: Value, a: Value) -> Value {
     let opposite = b.f1(AluOp::FNeg, x);
     let rest = b.ffma(opposite, a, x);
     b.ffma(y, a, rest)
 }
 
-/// 0 below the edge, else 1.
+/// 0 below the edge, otherwise 1.
 pub fn step(b: &mut Builder<'_>, edge: Value, x: Value) -> Value {
     let zero = b.fk(x, 0.0);
     let one = b.fk(x, 1.0);

@@ -1,8 +1,8 @@
-//! `OpExtInst`: the instruction set GLSL.std.450, and those that mean nothing to code.
+//! `OpExtInst`: the instruction set GLSL.std.450, and those without an effect on code.
 //!
-//! Most functions work component by component and are lines of the tables [`unary`], [`binary`] and [`ternary`]; the
-//! formulas live in `math`, `vector` and `pack`. Functions on whole vectors, on pointers or with another
-//! result shape are arms of [`special`].
+//! Most functions work by component and are lines of the tables [`unary`], [`binary`] and [`ternary`]; the formulas are
+//! in `math`, `vector` and `pack`. Functions on whole vectors, on pointers or with another result shape are arms of
+//! [`special`].
 
 mod math;
 mod pack;
@@ -21,7 +21,7 @@ use crate::ir::{AluOp, Builder, FpFlags, InterpPlace, Type, Value};
 use spirv::{GlslStd450Op as G, Op};
 use std::f64::consts::PI;
 
-/// Translates an extended instruction; false: not one.
+/// Translates an extended instruction; false if it is not one.
 ///
 /// # Errors
 /// Malformed operands; unsupported instruction sets.
@@ -58,7 +58,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
     Ok(true)
 }
 
-/// Operands with the same number of components each, of one type and the kind that the function takes.
+/// Operands with the same number of components, each of one type and of the kind that the function takes.
 fn operands<const N: usize>(cx: &mut Cx<'_>, inst: &Inst<'_>, op: G) -> Result<[Values; N]> {
     let mut out: [Values; N] = std::array::from_fn(|_| Values::new());
     for (i, slot) in out.iter_mut().enumerate() {
@@ -108,7 +108,7 @@ fn check_width(cx: &Cx<'_>, inst: &Inst<'_>, op: G, x: &[Value]) -> Result<()> {
 /// A function of one component.
 fn unary(op: G) -> Option<fn(&mut Builder<'_>, Value) -> Value> {
     Some(match op {
-        // Ties may go either way.
+        // Ties may round either way.
         G::Round | G::RoundEven => |b, x| b.f1(AluOp::FRoundEven, x),
         G::Trunc => |b, x| b.f1(AluOp::FTrunc, x),
         G::FAbs => |b, x| b.f1(AluOp::FAbs, x),
@@ -182,7 +182,7 @@ fn resize_signed(b: &mut Builder<'_>, x: Value, ty: Type) -> Value {
 
 /// Functions that are not componentwise.
 fn special(cx: &mut Cx<'_>, inst: &Inst<'_>, op: G) -> Result<Values> {
-    // A function of whole vectors gives nothing only for shapes that it does not have.
+    // A function on whole vectors returns `None` only for shapes that it does not support.
     let shape = || inst.malformed("operands of the wrong shape");
     let one = |v: Value| Values::from_slice(&[v]);
     Ok(match op {
@@ -288,7 +288,7 @@ fn special(cx: &mut Cx<'_>, inst: &Inst<'_>, op: G) -> Result<Values> {
     })
 }
 
-/// A bit's index, as wide as the result; none is -1.
+/// A bit's index, as wide as the result; -1 if there is none.
 fn find(cx: &mut Cx<'_>, inst: &Inst<'_>, op: G, which: AluOp) -> Result<Values> {
     let [x] = operands(cx, inst, op)?;
     let ty = result_component(cx, inst)?;
@@ -305,7 +305,7 @@ fn parts(cx: &mut Cx<'_>, inst: &Inst<'_>, op: G) -> Result<(Values, Values)> {
     Ok(x.iter().map(|&x| math::modf(&mut cx.b, x)).unzip())
 }
 
-/// Mantissas, and exponents in this type.
+/// Mantissas, and exponents of this type.
 fn frexp(cx: &mut Cx<'_>, inst: &Inst<'_>, op: G, ty: Type) -> Result<(Values, Values)> {
     let [x] = operands(cx, inst, op)?;
     Ok(x.iter()
@@ -316,7 +316,7 @@ fn frexp(cx: &mut Cx<'_>, inst: &Inst<'_>, op: G, ty: Type) -> Result<(Values, V
         .unzip())
 }
 
-/// Stores to the pointer that is the second operand.
+/// Stores to the pointer in the second operand.
 fn store(cx: &mut Cx<'_>, inst: &Inst<'_>, values: &[Value]) -> Result<()> {
     let pointer = cx.pointer(inst.id(3)?)?;
     cx.store(&pointer, values, Operands::default())

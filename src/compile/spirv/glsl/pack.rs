@@ -5,7 +5,7 @@ use super::super::float::FloatOps;
 use crate::ir::{AluOp, Bits, Builder, Type, Value};
 use smallvec::SmallVec;
 
-/// How a component becomes a field.
+/// Conversion between a component and a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Norm {
     /// [-1, 1] to a signed integer.
@@ -44,7 +44,7 @@ pub fn pack_norm_2x16(b: &mut Builder<'_>, norm: Norm, parts: &[Value]) -> Value
     b.alu(op, parts)
 }
 
-/// Two floats to two halves, first lowest.
+/// Two floats to two f16 values, first lowest.
 pub fn pack_half_2x16(b: &mut Builder<'_>, parts: &[Value]) -> Value {
     let halves: SmallVec<[Value; 2]> = parts.iter().map(|&p| b.convert(AluOp::FConv, p, Type::B16)).collect();
     let pair = b.compose(&halves);
@@ -74,7 +74,7 @@ pub fn unpack_norm(b: &mut Builder<'_>, norm: Norm, width: u32, word: Value) -> 
         .collect()
 }
 
-/// The two halves of a word as floats.
+/// The two f16 values of a word as floats.
 pub fn unpack_half_2x16(b: &mut Builder<'_>, word: Value) -> Values {
     let pair = match Type::vector(Bits::B16, 2) {
         Some(ty) => b.bitcast(word, ty),

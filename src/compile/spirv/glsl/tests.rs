@@ -44,7 +44,7 @@ fn unary_functions_are_as_precise_as_vulkan_asks() {
 
 #[test]
 fn sixteen_bits_are_computed_in_thirty_two() {
-    // 0.5 in and, nearest half, asin(0.5) = π/6 out.
+    // 0.5 in and, as the nearest f16, asin(0.5) = π/6 out.
     let got = run(&[(Type::B16, 0x3800)], |b, a| vec![m::asin(b, a[0])])[0];
     assert_eq!(got, 0x3830);
     let got = run(&[(Type::B16, 0x4900), (Type::B16, 0x4000)], |b, a| vec![m::pow(b, a[0], a[1])])[0];

@@ -1,7 +1,7 @@
 //! The geometric and matrix functions of GLSL.std.450, over lists of components.
 //!
-//! A matrix is its columns one after the other. Both operands of a function have as many components; the front end
-//! has checked that.
+//! A matrix is its columns in sequence. Both operands of a function have equally many components; the front end has
+//! checked that.
 
 use super::super::cx::Values;
 use super::super::float::FloatOps;
@@ -35,7 +35,7 @@ pub fn difference(b: &mut Builder<'_>, x: &[Value], y: &[Value]) -> Values {
     x.iter().zip(y).map(|(&x, &y)| b.fsub(x, y)).collect()
 }
 
-/// Vector of length one in the same direction; zero of zero.
+/// Vector of length one in the same direction; zero for a zero vector.
 pub fn normalize(b: &mut Builder<'_>, x: &[Value]) -> Option<Values> {
     if let [one] = x {
         return Some(Values::from_slice(&[b.f1(AluOp::FSign, *one)]));
@@ -60,7 +60,7 @@ fn minor(bu: &mut Builder<'_>, [a, b, c, d]: [Value; 4]) -> Value {
     bu.fsub(ad, bc)
 }
 
-/// n, turned so that it faces against the incident vector.
+/// n, oriented against the incident vector.
 pub fn face_forward(b: &mut Builder<'_>, n: &[Value], incident: &[Value], reference: &[Value]) -> Option<Values> {
     let d = dot(b, reference, incident)?;
     let zero = b.fk(d, 0.0);
@@ -88,7 +88,7 @@ pub fn reflect(b: &mut Builder<'_>, incident: &[Value], n: &[Value]) -> Option<V
     )
 }
 
-/// Refraction with the ratio `eta`; zero where reflection is total.
+/// Refraction with the ratio `eta`; zero if reflection is total.
 pub fn refract(b: &mut Builder<'_>, incident: &[Value], n: &[Value], eta: Value) -> Option<Values> {
     let d = dot(b, n, incident)?;
     let ty = b.ty(d);
@@ -159,7 +159,7 @@ pub fn inverse(b: &mut Builder<'_>, m: &[Value]) -> Option<Values> {
     Some(adjugate.into_iter().map(|x| b.fmul(x, scale)).collect())
 }
 
-/// Which two rows a minor of two columns takes, in the order of [`pair_minors`].
+/// The two rows of each minor of two columns, in the order of [`pair_minors`].
 const PAIRS: [(usize, usize); 6] = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
 
 /// The 2×2 minors of the first two columns, and of the last two, by their pair of rows.
@@ -172,7 +172,7 @@ fn pair_minors(b: &mut Builder<'_>, m: &[Value; 16]) -> ([Value; 6], [Value; 6])
     (of(0), of(2))
 }
 
-/// Determinant from the minors of both halves: each with that of the two other rows, signed.
+/// Determinant from the minors of both halves: each times that of the two other rows, signed.
 fn laplace(b: &mut Builder<'_>, low: &[Value; 6], high: &[Value; 6]) -> Value {
     let mut sum = b.fmul(low[0], high[5]);
     for (i, negative) in [(1, true), (2, false), (3, false), (4, true), (5, false)] {

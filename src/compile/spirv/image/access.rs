@@ -6,12 +6,12 @@ use super::shape::{self, Shape, Sources, base, non_uniform, read_texel, set_texe
 use crate::error::Result;
 use crate::ir::{Access, AluOp, AtomicOp, BuiltIn, Dim, ImageOp, LodMode, Op as IrOp, Type, Value};
 
-/// Integer coordinates with layer and offsets, and what is common to fetches, reads and writes.
+/// Integer coordinates with layer and offsets, and the common part of fetches, reads and writes.
 fn address(cx: &mut Cx<'_>, inst: &Inst<'_>, shape: &mut Shape, coords: Values, extra: &Extra) -> Result<Sources> {
     let mut source = Sources { sample: extra.sample, ..Sources::default() };
     let mut coords = coords;
     if shape.dim == Dim::SubpassData {
-        // Relative to the pixel; from here on an ordinary image.
+        // Relative to the pixel; the rest is as for an ordinary image.
         shape.dim = Dim::D2;
         for (component, c) in (0u8..2).zip(coords.iter_mut()) {
             let position = cx.b.value(IrOp::load_builtin(BuiltIn::FragCoord, component), &[], Type::B32);
@@ -37,7 +37,7 @@ fn integer_lod(extra: &Extra) -> LodMode {
     if extra.level.is_some() { LodMode::Explicit } else { LodMode::Zero }
 }
 
-/// Fetches (with a sampled image) and reads, that tell of residency if sparse.
+/// Translates fetches (with a sampled image) and reads, which return a residency code if sparse.
 ///
 /// # Errors
 /// Malformed operands.
@@ -48,7 +48,7 @@ pub fn read(cx: &mut Cx<'_>, inst: &Inst<'_>, fetch: bool, sparse: bool) -> Resu
     let descriptor = cx.value(id)?;
     let coords = integers(cx, inst.id(1)?)?;
     let extra = operands::read(cx, inst, 2, false)?;
-    // An input attachment is never written by whom it is read.
+    // The shader that reads an input attachment never writes it.
     let op = if fetch || shape.dim == Dim::SubpassData { ImageOp::Fetch } else { ImageOp::Load };
     let mut source = address(cx, inst, &mut shape, coords, &extra)?;
     source.image = Some(descriptor);
@@ -59,7 +59,7 @@ pub fn read(cx: &mut Cx<'_>, inst: &Inst<'_>, fetch: bool, sparse: bool) -> Resu
     set_texel(cx, inst, shape, texel)
 }
 
-/// Writes.
+/// Translates writes.
 ///
 /// # Errors
 /// Malformed operands.
@@ -91,7 +91,7 @@ pub fn write(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
     Ok(())
 }
 
-/// How a storage image is accessed: by the operands, and by what the variable is decorated with.
+/// Access flags of a storage image: from the operands and from the variable's decorations.
 fn access(cx: &Cx<'_>, id: u32, descriptor: Value, extra: &Extra) -> Access {
     let mut access = Access { non_uniform: non_uniform(cx, id, &[descriptor]), ..extra.access };
     if let Some(IrOp::Descriptor { resource, .. }) = cx.b.shader.def(descriptor).map(|i| &i.op)
@@ -104,7 +104,7 @@ fn access(cx: &Cx<'_>, id: u32, descriptor: Value, extra: &Extra) -> Access {
     access
 }
 
-/// An atomic operation on a texel, and its operands before the data, which end those of an image operation.
+/// An atomic operation on a texel, and its operands up to the data, which come last.
 ///
 /// # Errors
 /// Malformed: coordinates missing.
@@ -126,7 +126,7 @@ pub fn texel_atomic(
         ..Sources::default()
     };
     let image = base(shape, ImageOp::Atomic(op), access);
-    // A load has the operands that all have.
+    // A load has the operands that all atomics share.
     let place = source.args(cx, inst, &base(shape, ImageOp::Atomic(AtomicOp::Load), access))?;
     Ok((IrOp::Image(image), place))
 }

@@ -1,8 +1,8 @@
 //! Translates image instructions to [`ImageInst`]: sampling, gathers, fetches, storage images, texel atomics, queries.
 //!
 //! Everything that can be arithmetic is done here: projective division, offsets of integer coordinates, the pixel
-//! position of input attachments, four gathers for four offsets, and the conversion of what came back to the result
-//! type. [`Sources`] collects the operands by name and lays them out in the order that [`ImageInst::operands`] tells.
+//! position of input attachments, four gathers for four offsets, and the conversion of the returned texel to the result
+//! type. [`Sources`] collects the operands by name and arranges them in the order of [`ImageInst::operands`].
 
 mod access;
 pub mod operands;
@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::ir::{AluOp, ImageOp};
 use spirv::Op;
 
-/// An instruction that tells of residency as the one that does the same without, and whether it was one.
+/// The non-sparse equivalent of an instruction, and whether it was sparse.
 fn plain(op: Op) -> (Op, bool) {
     let plain = match op {
         Op::ImageSparseSampleImplicitLod => Op::ImageSampleImplicitLod,
@@ -34,7 +34,7 @@ fn plain(op: Op) -> (Op, bool) {
     (plain, true)
 }
 
-/// Translates an image instruction; false: not one.
+/// Translates an image instruction; false if it is not one.
 ///
 /// # Errors
 /// Malformed operands; unsupported: some rare forms.
@@ -76,7 +76,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
         Op::ImageQueryLevels => query::count(cx, inst, ImageOp::QueryLevels)?,
         Op::ImageQuerySamples => query::count(cx, inst, ImageOp::QuerySamples)?,
         Op::ImageQueryLod => query::lod(cx, inst)?,
-        // Reserved.
+        // Reserved opcodes.
         Op::ImageSparseSampleProjImplicitLod
         | Op::ImageSparseSampleProjExplicitLod
         | Op::ImageSparseSampleProjDrefImplicitLod

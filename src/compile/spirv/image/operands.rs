@@ -1,4 +1,4 @@
-//! The optional operands of image instructions, decoded and brought to what the IR takes.
+//! The optional operands of image instructions, decoded and converted to the IR's form.
 
 use super::super::cx::{Cx, Inst, Values};
 use crate::error::{Error, Result};
@@ -6,24 +6,24 @@ use crate::ir::{Access, AluOp, LodMode, Type, Value};
 use rspirv::dr::Operand;
 use spirv::ImageOperands as Mask;
 
-/// What an image instruction says beyond image, coordinate and comparator.
+/// Operands of an image instruction besides image, coordinate and comparator.
 #[derive(Debug)]
 pub struct Extra {
-    /// How the level is chosen.
+    /// Source of the level of detail.
     pub lod: LodMode,
     /// Bias or level, by `lod`.
     pub level: Option<Value>,
     /// Derivatives by `lod`.
     pub gradients: [Values; 2],
-    /// Texel offsets, none if all are zero.
+    /// Texel offsets, empty if all are zero.
     pub offsets: Values,
-    /// One offset for each texel of a gather.
+    /// One offset per texel of a gather.
     pub gather_offsets: Vec<Values>,
     /// Sample index.
     pub sample: Option<Value>,
     /// Minimum level.
     pub min_lod: Option<Value>,
-    /// How memory is accessed.
+    /// Memory access flags.
     pub access: Access,
 }
 
@@ -141,7 +141,7 @@ pub fn integers(cx: &mut Cx<'_>, id: u32) -> Result<Values> {
 /// An integer in 32 bits, sign-extended.
 ///
 /// # Errors
-/// Malformed: no integer.
+/// Malformed: not an integer.
 pub fn to_b32(cx: &mut Cx<'_>, v: Value) -> Result<Value> {
     let ty = cx.b.ty(v);
     if !ty.is_scalar() || ty == Type::B1 {
@@ -157,7 +157,7 @@ fn offsets(cx: &mut Cx<'_>, id: u32) -> Result<Values> {
     Ok(if none { Values::new() } else { offsets })
 }
 
-/// An array of four vectors of two.
+/// An array of four two-component vectors.
 fn gather_offsets(cx: &mut Cx<'_>, inst: &Inst<'_>, id: u32) -> Result<Vec<Values>> {
     let all = integers(cx, id)?;
     if all.len() != 8 {

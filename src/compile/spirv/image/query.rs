@@ -1,4 +1,4 @@
-//! What an image is like: sizes, levels, samples, and the level that sampling would take.
+//! Image queries: sizes, levels, samples, and the level that sampling would use.
 
 use super::super::cx::{Cx, Inst, Values};
 use super::operands::{floats, integer};
@@ -18,7 +18,7 @@ pub fn size(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
         Some(id) => Some(integer(cx, id)?),
         None => None,
     };
-    // A level that is known to be the first is no operand.
+    // A level known to be the first needs no operand.
     let level = level.filter(|&l| cx.b.shader.as_const(l) != Some(0));
     let descriptor = image_leaf(cx, inst, id)?;
     let source = Sources { image: Some(descriptor), level, ..Sources::default() };
@@ -31,13 +31,13 @@ pub fn size(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
         Dim::D2 | Dim::Rect | Dim::Cube | Dim::SubpassData => &[0, 1],
         Dim::D3 => &[0, 1, 2],
     };
-    // Layers stand third, whatever is unused before them.
+    // Layers are third, even if the second is unused.
     let lanes = dimensions.iter().chain(shape.arrayed.then_some(&2));
     let parts: Values = lanes.map(|&lane| cx.b.extract(size, lane)).collect();
     set_integers(cx, inst, &parts)
 }
 
-/// Number of levels or samples, as `op` says.
+/// Number of levels or samples, by `op`.
 ///
 /// # Errors
 /// Malformed operands.
@@ -52,7 +52,7 @@ pub fn count(cx: &mut Cx<'_>, inst: &Inst<'_>, op: ImageOp) -> Result<()> {
     set_integers(cx, inst, &[count])
 }
 
-/// Sets a result of integers, in the width of its type.
+/// Sets an integer result, in the width of its type.
 fn set_integers(cx: &mut Cx<'_>, inst: &Inst<'_>, parts: &[Value]) -> Result<()> {
     let ty = cx.result_type(inst)?;
     let (count, want) = (cx.types.leaf_count(ty)?, cx.types.component(ty));
@@ -64,7 +64,7 @@ fn set_integers(cx: &mut Cx<'_>, inst: &Inst<'_>, parts: &[Value]) -> Result<()>
     Ok(())
 }
 
-/// The level that implicit sampling would take, clamped and not.
+/// The level that implicit sampling would use, clamped and not.
 ///
 /// # Errors
 /// Malformed operands.

@@ -7,7 +7,7 @@ use super::shape::{self, Sources, Texel, base, non_uniform, read_texel, set_texe
 use crate::error::Result;
 use crate::ir::{AluOp, ImageInst, ImageOp, LodMode};
 
-/// A sampling instruction, taken apart.
+/// The variant of a sampling instruction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Kind {
     /// Four texels unfiltered.
@@ -16,7 +16,7 @@ pub struct Kind {
     pub compare: bool,
     /// The coordinate ends with its divisor.
     pub projective: bool,
-    /// The result tells of residency.
+    /// The result has a residency code.
     pub sparse: bool,
 }
 
@@ -30,7 +30,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>, kind: Kind) -> Result<()> {
     let ty = cx.type_id(id)?;
     let shape = shape::of(cx, ty)?;
     let coordinate = floats(cx, inst.id(1)?)?;
-    // The comparator or the gathered component comes third.
+    // The comparator or the gathered component is the third operand.
     let third = kind.compare || kind.gather;
     let mut compare = if kind.compare { Some(float(cx, inst.id(2)?)?) } else { None };
     let extra = operands::read(cx, inst, 2 + usize::from(third), true)?;
@@ -58,7 +58,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>, kind: Kind) -> Result<()> {
     let mut image = base(shape, op, access);
     image.compare = kind.compare;
     image.sparse = kind.sparse;
-    // A gather without a level takes the base level.
+    // A gather without a level uses the base level.
     let base_level = kind.gather && extra.lod == LodMode::Implicit;
     image.lod = if base_level { LodMode::Zero } else { extra.lod };
     let gather_offsets = complete(&mut image, &mut source, extra);
@@ -67,7 +67,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>, kind: Kind) -> Result<()> {
         let texel = read_texel(cx, inst, image, &source, (shape, lanes))?;
         return set_texel(cx, inst, shape, texel);
     }
-    // Each gather gives its own lower left texel.
+    // Each gather returns its own lower left texel.
     image.offset = true;
     let mut all = Texel { parts: Values::new(), code: None };
     for offsets in gather_offsets {
@@ -82,7 +82,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>, kind: Kind) -> Result<()> {
     set_texel(cx, inst, shape, all)
 }
 
-/// Moves what the image operands said into an operation that samples; gives the offsets of separate gathers.
+/// Moves the image operands into a sampling operation; returns the offsets of separate gathers.
 fn complete(image: &mut ImageInst, source: &mut Sources, extra: Extra) -> Vec<Values> {
     source.level = extra.level;
     source.gradients = extra.gradients;

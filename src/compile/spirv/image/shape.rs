@@ -1,10 +1,10 @@
-//! What image instructions share: the shape of an image, operands by name, and texels to and from results.
+//! Common to image instructions: the shape of an image, operands by name, and conversion between texels and results.
 
 use super::super::cx::{Cx, Inst, Ty, TypeId, Values};
 use crate::error::{Error, Result};
 use crate::ir::{Access, AluOp, Dim, ImageInst, ImageOp, ImageOperand, LodMode, Op as IrOp, Type, Value};
 
-/// What is known of an image from its type.
+/// Shape of an image, from its type.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Dimensionality.
@@ -13,11 +13,11 @@ pub struct Shape {
     pub arrayed: bool,
     /// Has samples.
     pub multisampled: bool,
-    /// Type of a texel's component as SPIR-V has it.
+    /// Type of a texel's component in SPIR-V.
     pub texel: Type,
     /// Texels are floats.
     pub float: bool,
-    /// Components that a storage image's format keeps; 4 if it is not told.
+    /// Number of channels of a storage image's format; 4 if unknown.
     pub channels: usize,
 }
 
@@ -28,7 +28,7 @@ pub struct Sources {
     pub image: Option<Value>,
     /// Sampler descriptor.
     pub sampler: Option<Value>,
-    /// One a dimension.
+    /// One per dimension.
     pub coords: Values,
     /// Array layer.
     pub layer: Option<Value>,
@@ -44,7 +44,7 @@ pub struct Sources {
     pub offsets: Values,
     /// Minimum level.
     pub min_lod: Option<Value>,
-    /// What is stored.
+    /// Data to store.
     pub data: Option<Value>,
 }
 
@@ -65,7 +65,7 @@ impl Sources {
             O::Offset(n) => nth(&self.offsets, n),
             O::MinLod => self.min_lod,
             O::Data => self.data,
-            // Atomic operands follow those that tell the place.
+            // Atomic operands follow the address operands.
             O::AtomicCompare => None,
         }
     }
@@ -73,7 +73,7 @@ impl Sources {
     /// The operands in the order of the IR.
     ///
     /// # Errors
-    /// Malformed: one is missing, or the descriptor is not of such an image.
+    /// Malformed: one is missing, or the descriptor does not match.
     pub fn args(&self, cx: &Cx<'_>, inst: &Inst<'_>, image: &ImageInst) -> Result<Values> {
         let buffer = image.dim == Dim::Buffer;
         let descriptor = if buffer { Type::DESC4 } else { Type::DESC8 };
@@ -155,24 +155,24 @@ pub fn base(shape: Shape, op: ImageOp, access: Access) -> ImageInst {
     }
 }
 
-/// Whether a descriptor may differ between lanes: the id says so, or the index it was loaded with did.
+/// Whether a descriptor may differ between lanes: by the id's decoration, or by the index it was loaded with.
 pub fn non_uniform(cx: &Cx<'_>, id: u32, leaves: &[Value]) -> bool {
     let indexed =
         |&v: &Value| matches!(cx.b.shader.def(v).map(|i| &i.op), Some(IrOp::Descriptor { non_uniform: true, .. }));
     cx.non_uniform(id) || leaves.iter().any(indexed)
 }
 
-/// `lanes` components as the operation gives them: 64 bits, or 32.
+/// Type of `lanes` components as the operation returns them: 64 bits, or 32.
 pub fn texels(shape: Shape, lanes: u32) -> Type {
     let bits = if shape.texel == Type::B64 { Type::B64.bits() } else { Type::B32.bits() };
     Type::vector(bits, lanes).unwrap_or(Type::scalar(bits))
 }
 
-/// What an operation read.
+/// A texel that was read.
 pub struct Texel {
     /// Its components.
     pub parts: Values,
-    /// 0 where all of it has memory; of a sparse operation.
+    /// Residency code of a sparse operation: 0 if all of it is resident.
     pub code: Option<Value>,
 }
 
@@ -188,7 +188,7 @@ pub fn emit(cx: &mut Cx<'_>, inst: &Inst<'_>, image: ImageInst, source: &Sources
 /// Appends an operation that reads `lanes` components of a texel.
 ///
 /// # Errors
-/// Malformed: an operand is missing. Unsupported: residency of what is not an image of 32 bits a component.
+/// Malformed: an operand is missing. Unsupported: residency of images without 32-bit components.
 pub fn read_texel(
     cx: &mut Cx<'_>,
     inst: &Inst<'_>,
@@ -205,11 +205,11 @@ pub fn read_texel(
     Ok(Texel { parts, code })
 }
 
-/// Sets the result of an instruction to as many texel components as its type has, in their width; where it tells of
-/// residency to a structure of the code and those.
+/// Sets the result of an instruction to as many texel components as its type has, in their width; a sparse one's to a
+/// structure of the code and the texel.
 ///
 /// # Errors
-/// Malformed: the result type is none of a texel.
+/// Malformed: the result type is not that of a texel.
 pub fn set_texel(cx: &mut Cx<'_>, inst: &Inst<'_>, shape: Shape, Texel { parts, code }: Texel) -> Result<()> {
     let mut ty = cx.result_type(inst)?;
     let mut first = None;

@@ -1,0 +1,240 @@
+//! Different pairs linked one after the other, so that no link finds what the one before has left in the processor's caches; and
+//! what a change of state, reading from bytes or from a cache, and a second thread cost with them.
+
+use crate::support::times::{Times, head};
+use crate::support::{self, Input};
+use dovetail::abi::layout::ResolvedLayout;
+use dovetail::cache::{Cache, StoreKind};
+use dovetail::compile::Compiler;
+use dovetail::compile::llvm::LlvmCompiler;
+use dovetail::compile::request::TuningOptions;
+use dovetail::link::{EmitGlue, Job, Object, Placement, Plans, Size, link};
+use dovetail::pipeline::{Outcome, PipelineRequest, ShaderRef, build};
+use dovetail::state::PipelineState;
+use dovetail::target::GfxIp;
+use dovetail::toolchain::Toolchain;
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::thread;
+use std::time::Instant;
+
+/// How often all pairs are linked; the first time makes plans and is not counted.
+const SWEEPS: usize = 10;
+/// Fragment shaders that each vertex shader is combined with, by their distance in the list.
+const DISTANCES: [usize; 4] = [0, 7, 31, 71];
+
+/// A compiled stage.
+struct Stage {
+    input: Input,
+    elf: Vec<u8>,
+    object: Object,
+}
+
+struct Pair {
+    vertex: usize,
+    fragment: usize,
+    state: PipelineState,
+    layout: ResolvedLayout,
+}
+
+/// Pairs of compiled stages that can be linked.
+pub struct Pairs {
+    stages: Vec<Stage>,
+    pairs: Vec<Pair>,
+}
+
+impl Pairs {
+    /// Compiles every stage once. Pairs that are not supported or cannot be linked are left out.
+    pub fn new(inputs: Vec<(Input, Input)>) -> Self {
+        let compiler = LlvmCompiler::new();
+        let mut out = Self { stages: Vec::new(), pairs: Vec::new() };
+        let mut known: BTreeMap<_, Option<usize>> = BTreeMap::new();
+        let mut stage = |out: &mut Self, input: Input| {
+            let key = (input.request.stage, input.request.module, input.request.specialization.clone());
+            *known.entry(key).or_insert_with(|| {
+                let elf = compiler.compile(&input.module, &input.request).ok()?.0;
+                let object = Object::parse(&elf).ok()?;
+                out.stages.push(Stage { input, elf, object });
+                Some(out.stages.len() - 1)
+            })
+        };
+        for (vertex, fragment) in inputs {
+            let (vertex, fragment) = (stage(&mut out, vertex), stage(&mut out, fragment));
+            if let Some((vertex, fragment)) = vertex.zip(fragment) {
+                out.add(vertex, fragment);
+            }
+        }
+        out
+    }
+
+    /// The same, and each vertex shader with fragment shaders of other pairs.
+    pub fn combined(mut self) -> Self {
+        let own: Vec<(usize, usize)> = self.pairs.iter().map(|pair| (pair.vertex, pair.fragment)).collect();
+        for distance in DISTANCES {
+            for (n, (vertex, _)) in own.iter().enumerate() {
+                self.add(*vertex, own[(n + distance) % own.len()].1);
+            }
+        }
+        self
+    }
+
+    fn add(&mut self, vertex: usize, fragment: usize) {
+        if self.pairs.iter().any(|pair| (pair.vertex, pair.fragment) == (vertex, fragment)) {
+            return;
+        }
+        let inputs = [&self.stages[vertex].input, &self.stages[fragment].input];
+        let Some(state) = support::state(&inputs) else { return };
+        let Ok(layout) = ResolvedLayout::new(&state.layout) else { return };
+        let pair = Pair { vertex, fragment, state, layout };
+        if self.linked(&pair, &pair.state, &Plans::default(), &mut []).is_some() {
+            self.pairs.push(pair);
+        }
+    }
+
+    fn linked(&self, pair: &Pair, state: &PipelineState, plans: &Plans, out: &mut [u8]) -> Option<usize> {
+        let objects = [pair.vertex, pair.fragment].map(|stage| &self.stages[stage].object);
+        let (layout, placement, plans) = (&pair.layout, Placement::Adjacent, Some(plans));
+        let job = Job { objects: &objects, state, layout, placement, glue: &EmitGlue, plans };
+        match job.link_into(out).ok()? {
+            Size::Written(bytes) | Size::Incomplete(bytes) => Some(bytes),
+        }
+    }
+
+    /// Times of one call for each pair, over all sweeps but the first.
+    fn each<T>(&self, mut run: impl FnMut(&Pair) -> T) -> Times {
+        let mut times = Vec::new();
+        for sweep in 0..=SWEEPS {
+            for pair in &self.pairs {
+                let start = Instant::now();
+                let done = black_box(run(pair));
+                let took = start.elapsed();
+                drop(done);
+                if sweep > 0 {
+                    times.push(took.as_nanos() as u64);
+                }
+            }
+        }
+        Times::taken(times)
+    }
+
+    /// Measures everything and prints it.
+    pub fn report(&self) {
+        if self.pairs.is_empty() {
+            println!("\nno pairs of corpus/: fetch them with ./dev corpus");
+            return;
+        }
+        let (plans, mut out) = (Plans::default(), vec![0; 1 << 20]);
+        let sizes = self.pairs.iter().filter_map(|pair| self.linked(pair, &pair.state, &plans, &mut out));
+        let bytes = sizes.sum::<usize>() / self.pairs.len();
+        head(&format!("{} pairs of {} parts, {bytes} bytes on average", self.pairs.len(), self.stages.len()));
+        let prepared = self.each(|pair| self.linked(pair, &pair.state, &plans, &mut out));
+        prepared.row("distinct prepared pairs, into the caller's memory");
+        let elfs: Vec<Vec<u8>> = self.pairs.iter().map(|pair| self.elf(pair)).collect();
+        let mut next = elfs.iter().cycle();
+        let copy = self.each(|_| next.next().map(|elf| out[..elf.len()].copy_from_slice(elf)));
+        copy.row("a copy of the same bytes");
+        self.other_states(&plans, &mut out).row("the same pair, colours and vertex input in turn");
+        self.first_links().row("from bytes, nothing planned");
+        self.builds();
+        self.threads(&plans);
+    }
+
+    fn elf(&self, pair: &Pair) -> Vec<u8> {
+        let objects = [pair.vertex, pair.fragment].map(|stage| &self.stages[stage].object);
+        let (state, layout, placement) = (&pair.state, &pair.layout, Placement::Adjacent);
+        let job = Job { objects: &objects, state, layout, placement, glue: &EmitGlue, plans: None };
+        job.link().expect("it has been linked before").elf
+    }
+
+    /// Three states in turn for one pair at a time.
+    fn other_states(&self, plans: &Plans, out: &mut [u8]) -> Times {
+        let mut times = Vec::new();
+        for pair in self.pairs.iter().step_by(self.pairs.len().div_ceil(20)) {
+            let [mut colors, mut vertex] = [pair.state.clone(), pair.state.clone()];
+            colors.color.attachments.iter_mut().for_each(|a| a.blend = !a.blend);
+            vertex.vertex.bindings.iter_mut().for_each(|b| b.stride *= 2);
+            for n in 0..3000 {
+                let state = [&pair.state, &colors, &vertex][n % 3];
+                let start = Instant::now();
+                let linked = black_box(self.linked(pair, state, plans, out));
+                let took = start.elapsed();
+                assert!(linked.is_some(), "a state that cannot be linked");
+                // The first ones make plans.
+                if n >= 300 {
+                    times.push(took.as_nanos() as u64);
+                }
+            }
+        }
+        Times::taken(times)
+    }
+
+    /// Reading both parts, their digests and the link, as for the first time.
+    fn first_links(&self) -> Times {
+        self.each(|pair| {
+            let parts = [pair.vertex, pair.fragment].map(|stage| &self.stages[stage].elf[..]);
+            link(&parts, &pair.state, Placement::Adjacent, &EmitGlue).expect("it has been linked before")
+        })
+    }
+
+    /// `pipeline::build` with everything in memory, and with a cache on disk and nothing in memory.
+    fn builds(&self) {
+        let dir = tempfile::tempdir().expect("a folder");
+        let cache = Cache::open(dir.path(), StoreKind::Lmdb).expect("a cache");
+        let compiler = LlvmCompiler::new();
+        let filling = Toolchain::new(&cache, Some(&compiler)).expect("tools");
+        filling.record_compiler().expect("a manifest");
+        let requests: Vec<PipelineRequest<'_>> = self.pairs.iter().map(|pair| self.request(pair)).collect();
+        let built = |request, tools: &Toolchain<'_>| match build(request, tools).expect("it has been linked before") {
+            Outcome::Built(built) => built.elf,
+            Outcome::NotCached(stage) => panic!("no {stage} part"),
+        };
+        requests.iter().for_each(|request| drop(built(request, &filling)));
+        let mut next = requests.iter().cycle();
+        let mut request = || next.next().expect("a cycle");
+        self.each(|_| built(request(), &filling)).row("pipeline::build, everything in memory");
+        let on_disk = self.each(|_| {
+            let tools = Toolchain::new(&cache, None).expect("tools");
+            built(request(), &tools)
+        });
+        on_disk.row("pipeline::build on a cache on disk, with a new Toolchain each time");
+    }
+
+    fn request<'a>(&'a self, pair: &'a Pair) -> PipelineRequest<'a> {
+        let shader = |stage: usize| {
+            let Input { module, request, .. } = &self.stages[stage].input;
+            ShaderRef {
+                module,
+                entry_point: request.entry_point.clone(),
+                stage: request.stage,
+                wave: request.wave,
+                spec_ids: request.specialization.iter().map(|(id, _)| *id).collect(),
+            }
+        };
+        PipelineRequest {
+            shaders: vec![shader(pair.vertex), shader(pair.fragment)],
+            state: &pair.state,
+            target: GfxIp::Gfx1030,
+            options: TuningOptions::default(),
+            placement: Placement::Adjacent,
+        }
+    }
+
+    fn threads(&self, plans: &Plans) {
+        let rate = |threads: usize| {
+            let start = Instant::now();
+            thread::scope(|scope| {
+                for _ in 0..threads {
+                    scope.spawn(|| {
+                        let mut out = vec![0; 1 << 20];
+                        for pair in (0..20 * SWEEPS).flat_map(|_| &self.pairs) {
+                            black_box(self.linked(pair, &pair.state, plans, &mut out));
+                        }
+                    });
+                }
+            });
+            (threads * 20 * SWEEPS * self.pairs.len()) as f64 / start.elapsed().as_secs_f64()
+        };
+        let [one, two] = [1, 2].map(|threads| (0..5).map(|_| rate(threads)).fold(0.0, f64::max));
+        println!("\nlinks a second, the best of five: {one:.0} on one thread, {two:.0} on two, {:.2} times", two / one);
+    }
+}

@@ -1,0 +1,54 @@
+//! The fragment stage of a pipeline that shades nothing: a piece of glue as an [`Object`].
+
+use super::input::{Object, halves};
+use crate::abi::params::ParamVectors;
+use crate::error::Result;
+use crate::glue::GluePiece;
+use crate::metadata::interface::{FragmentInterface, StageInterface, StageKind, UserData};
+use crate::metadata::notes::{Fields, Notes};
+use crate::metadata::part_notes::PartNotes;
+use crate::metadata::registers::{SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA, SPI_SHADER_PGM_RSRC2_PS, rsrc1_ps};
+use crate::metadata::schema::Key;
+use crate::target::{GfxIp, Stage, WaveSize};
+
+/// The object of a fragment shader that only ends.
+pub(super) fn null_fragment(target: GfxIp, wave: WaveSize, piece: &GluePiece) -> Result<Object> {
+    let mut notes = Notes::default();
+    let counts = Fields::from([(Key::SgprCount, piece.sgprs), (Key::VgprCount, piece.vgprs)]);
+    notes.stages.insert(Stage::Fragment, counts);
+    let words = &mut notes.registers;
+    words.set_field(rsrc1_ps::DX10_CLAMP, 1)?;
+    words.set_field(rsrc1_ps::MEM_ORDERED, 1)?;
+    words.set(SPI_SHADER_PGM_RSRC2_PS, 0);
+    // One pair of barycentrics, without which no pixel wave starts.
+    words.set(SPI_PS_INPUT_ENA, 1);
+    words.set(SPI_PS_INPUT_ADDR, 1);
+    let interface = StageInterface {
+        target,
+        stage: Stage::Fragment,
+        wave,
+        entry_point: String::new(),
+        prolog: false,
+        epilog: false,
+        user_data: vec![UserData::GlobalTable],
+        // The user data and the primitive mask.
+        entry_sgprs: 2,
+        resources: Vec::new(),
+        push_constant_bytes: 0,
+        spill_threshold: None,
+        specialization: Vec::new(),
+        writes_memory: false,
+        kind: StageKind::Fragment(FragmentInterface::default()),
+    };
+    let digest = *blake3::hash(&piece.code).as_bytes();
+    Ok(Object {
+        notes: PartNotes::new(&notes, &interface, halves(&digest)).map(Box::new)?,
+        interface,
+        params: ParamVectors::default(),
+        digest,
+        code: piece.code.clone(),
+        patches: Vec::new(),
+        data: Vec::new(),
+        loads: Vec::new(),
+    })
+}

@@ -1,0 +1,157 @@
+//! What links remember of each other: plans of glue and its pieces, by what decides them.
+//!
+//! | kept | decided by |
+//! |---|---|
+//! | fetch prolog | the vertex part and the vertex input state |
+//! | colour epilog, and the registers of its formats | the fragment part and the colour state |
+//! | parameter epilog | the exports that are left to it |
+//! | the stage in place of a missing fragment shader | GPU and wave size |
+//!
+//! With plans a link asks its [`GlueSource`] only for what no link before it needed. Each table has room for some ten
+//! thousand entries; what comes after those is planned anew in each link.
+
+use super::glue_source::GlueSource;
+use super::input::Object;
+use super::null_fragment::null_fragment;
+use crate::abi::params::{ParamExport, ParamPlan};
+use crate::error::{Error, Result};
+use crate::glue::{self, GlueKey, GluePiece, PieceKey};
+use crate::metadata::interface::ExportedFormats;
+use crate::state::{ColorState, VertexInputState};
+use crate::table::{Table, hash};
+use crate::target::{GfxIp, WaveSize};
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// Plans and pieces, kept from link to link. One for all threads; it only grows.
+#[derive(Default)]
+pub struct Plans {
+    prologs: Table<OfPart<VertexInputState>, Arc<GluePiece>>,
+    colors: Table<OfPart<ColorState>, Arc<ColorEpilog>>,
+    params: Table<(GfxIp, Vec<ParamExport>), Arc<GluePiece>>,
+    null_fragments: Table<(GfxIp, WaveSize), Arc<Object>>,
+}
+
+/// A part, by its digest, and a state.
+#[derive(PartialEq, Eq)]
+struct OfPart<S> {
+    part: [u8; 32],
+    state: S,
+}
+
+/// How a fragment part's results are exported.
+pub(super) struct ColorEpilog {
+    pub formats: ExportedFormats,
+    /// None where the body exports by itself.
+    pub piece: Option<Arc<GluePiece>>,
+}
+
+/// Something that is kept, or was made for this link.
+pub(super) enum Held<'a, T> {
+    Kept(&'a T),
+    Made(Arc<T>),
+}
+
+impl<T> Deref for Held<'_, T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        match self {
+            Self::Kept(kept) => kept,
+            Self::Made(made) => made,
+        }
+    }
+}
+
+/// Where a link has its glue from.
+#[derive(Clone, Copy)]
+pub(super) struct Joints<'a> {
+    pub source: &'a dyn GlueSource,
+    pub plans: Option<&'a Plans>,
+}
+
+impl<'a> Joints<'a> {
+    /// What fetches the attributes of a vertex part, if something has to.
+    pub(super) fn prolog(self, vertex: &Object, state: &VertexInputState) -> Result<Option<Held<'a, GluePiece>>> {
+        if !vertex.interface.prolog {
+            return Ok(None);
+        }
+        let held = held(
+            self.plans.map(|plans| &plans.prologs),
+            hash((vertex.short_digest(), state)),
+            |key| key.part == vertex.digest && key.state == *state,
+            || OfPart { part: vertex.digest, state: state.clone() },
+            || self.piece(&glue::fetch_key(&vertex.interface, state)?),
+        );
+        held.map(Some)
+    }
+
+    /// What exports the parameters of a vertex part, if something has to.
+    pub(super) fn params(self, vertex: &Object, plan: &ParamPlan) -> Result<Option<Held<'a, GluePiece>>> {
+        if !vertex.interface.epilog {
+            return Ok(None);
+        }
+        let target = vertex.interface.target;
+        let held = held(
+            self.plans.map(|plans| &plans.params),
+            plan.epilog_exports().fold(0, |all, export| hash((all, export))),
+            |(of, exports)| *of == target && exports.iter().eq(plan.epilog_exports()),
+            || (target, plan.epilog_exports().cloned().collect()),
+            || self.piece(&glue::param_export_key(target, plan)),
+        );
+        held.map(Some)
+    }
+
+    /// How the colours of a fragment part are exported.
+    pub(super) fn colors(self, fragment: &Object, state: &ColorState) -> Result<Held<'a, ColorEpilog>> {
+        held(
+            self.plans.map(|plans| &plans.colors),
+            hash((fragment.short_digest(), state)),
+            |key| key.part == fragment.digest && key.state == *state,
+            || OfPart { part: fragment.digest, state: state.clone() },
+            || {
+                let (formats, key) = glue::color_export_key(&fragment.interface, state)?;
+                let piece = key.map(|key| self.piece(&key)).transpose()?;
+                Ok(Arc::new(ColorEpilog { formats, piece }))
+            },
+        )
+    }
+
+    /// What stands for the fragment shader of a pipeline that has none.
+    pub(super) fn null_fragment(self, target: GfxIp, wave: WaveSize) -> Result<Held<'a, Object>> {
+        held(
+            self.plans.map(|plans| &plans.null_fragments),
+            hash((target, wave)),
+            |key| *key == (target, wave),
+            || (target, wave),
+            || {
+                let piece = self.piece(&GlueKey { target, piece: PieceKey::NullFragment })?;
+                null_fragment(target, wave, &piece).map(Arc::new)
+            },
+        )
+    }
+
+    /// A piece of glue. It may come from a store, where anything can have happened to it.
+    fn piece(self, key: &GlueKey) -> Result<Arc<GluePiece>> {
+        let piece = self.source.piece(key)?;
+        let whole = piece.code.len().is_multiple_of(4) && piece.code.len() < 1 << 20;
+        let fits = piece.sgprs <= 128 && piece.vgprs <= 256;
+        let ends = piece.code.len() >= 4 || !matches!(key.piece, PieceKey::NullFragment);
+        if whole && fits && ends { Ok(piece) } else { Err(Error::malformed(format!("glue piece {}", piece.symbol))) }
+    }
+}
+
+/// Finds something in a table, or makes it and keeps it there.
+fn held<'a, K: PartialEq, V>(
+    table: Option<&'a Table<K, Arc<V>>>,
+    hash: u64,
+    is: impl Fn(&K) -> bool,
+    key: impl FnOnce() -> K,
+    make: impl FnOnce() -> Result<Arc<V>>,
+) -> Result<Held<'a, V>> {
+    if let Some(kept) = table.and_then(|table| table.find(hash, is)) {
+        return Ok(Held::Kept(kept));
+    }
+    let made = make()?;
+    let kept = table.and_then(|table| table.keep(hash, key(), made.clone()));
+    Ok(kept.map_or(Held::Made(made), |kept| Held::Kept(kept)))
+}

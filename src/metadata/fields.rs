@@ -1,0 +1,114 @@
+//! Numbers by metadata key, each key in a place of its own: links copy, merge and write them without asking for memory.
+
+use super::schema::Key;
+use crate::error::{Error, Result};
+use std::fmt;
+use std::ops::Index;
+
+/// The numbers of one place in the metadata.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct Fields {
+    /// Bit n: the key with number n is there.
+    present: u32,
+    /// 0 where the key is not there.
+    values: [u32; Key::COUNT],
+}
+
+impl Fields {
+    /// None.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The number of a key.
+    pub fn get(&self, key: Key) -> Option<u32> {
+        self.contains(key).then(|| self[&key])
+    }
+
+    /// Whether the key is there.
+    pub fn contains(&self, key: Key) -> bool {
+        self.present >> key as u32 & 1 == 1
+    }
+
+    /// Sets the number of a key.
+    pub fn insert(&mut self, key: Key, value: u32) {
+        self.present |= 1 << key as u32;
+        self.values[key as usize] = value;
+    }
+
+    /// All that are there, in the order of the schema.
+    pub fn iter(&self) -> impl Iterator<Item = (Key, u32)> {
+        let mut rest = self.present;
+        let keys = std::iter::from_fn(move || {
+            let key = Key::from_number(rest.trailing_zeros())?;
+            rest &= rest - 1;
+            Some(key)
+        });
+        keys.map(|key| (key, self[&key]))
+    }
+
+    /// How many are there.
+    pub fn len(&self) -> usize {
+        self.present.count_ones() as usize
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.present == 0
+    }
+
+    /// Adds the numbers of another part, by the schema's rule where both have one.
+    ///
+    /// # Errors
+    /// Malformed: they contradict each other.
+    pub(super) fn merge(&mut self, other: &Self) -> Result<()> {
+        for (key, value) in other.iter() {
+            let merged = self.get(key).map_or(Some(value), |own| key.merge().apply(own, value));
+            let merged = merged.ok_or_else(|| Error::malformed(format!("the parts give {key} different values")))?;
+            self.insert(key, merged);
+        }
+        Ok(())
+    }
+}
+
+/// 0 where the key is not there.
+impl Index<&Key> for Fields {
+    type Output = u32;
+    fn index(&self, key: &Key) -> &u32 {
+        &self.values[*key as usize]
+    }
+}
+
+impl<const N: usize> From<[(Key, u32); N]> for Fields {
+    fn from(numbers: [(Key, u32); N]) -> Self {
+        let mut out = Self::new();
+        numbers.into_iter().for_each(|(key, value)| out.insert(key, value));
+        out
+    }
+}
+
+impl fmt::Debug for Fields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_key_follows_its_rule_in_any_order() {
+        let [a, b] = [(5, 2), (3, 9)]
+            .map(|(spill, limit)| Fields::from([(Key::SpillThreshold, spill), (Key::UserDataLimit, limit)]));
+        for (mut first, second) in [(a, b), (b, a)] {
+            first.merge(&second).unwrap();
+            assert_eq!(first, Fields::from([(Key::SpillThreshold, 3), (Key::UserDataLimit, 9)]));
+        }
+        let mut none = Fields::new();
+        none.merge(&a).unwrap();
+        assert_eq!(none, a);
+        let wave = |lanes| Fields::from([(Key::WavefrontSize, lanes)]);
+        assert!(wave(32).merge(&wave(64)).unwrap_err().to_string().contains(".wavefront_size"));
+    }
+}

@@ -1,0 +1,129 @@
+//! What a part by itself decides of its pipeline's notes: registers, counts and keys that follow from its code and its
+//! interface, and their encoded text. Made once a part; a link adds what the other parts and the state decide
+//! ([`super::finalize`]).
+
+use super::fields::Fields;
+use super::graphics;
+use super::interface::{ComputeInterface, StageInterface, StageKind};
+use super::notes::Notes;
+use super::registers::{
+    COMPUTE_NUM_THREAD, Registers, StageRegisters, compute_num_thread, compute_pgm_rsrc2, rsrc1_vs,
+};
+use super::schema::Key;
+use super::stage_text::StageText;
+use crate::error::{Error, Result};
+use crate::target::{Stage, WaveSize};
+
+/// SGPRs and VGPRs a wave may have, as LLPC states them.
+const SGPR_LIMIT: u32 = 104;
+const VGPR_LIMIT: u32 = 256;
+/// Bytes of a unit of COMPUTE_PGM_RSRC2.LDS_SIZE.
+const LDS_UNIT: u32 = 512;
+
+/// The notes of one part, as far as it decides them.
+#[derive(Clone, Debug)]
+pub struct PartNotes {
+    pub(super) stage: Stage,
+    /// Of the pipeline.
+    pub(super) pipeline: Fields,
+    /// Of the hardware stage.
+    pub(super) own: Fields,
+    pub(super) registers: Registers,
+    pub(super) text: StageText,
+}
+
+impl PartNotes {
+    /// Decides what can be decided. `hash` is that of the part.
+    ///
+    /// # Errors
+    /// Malformed: counts or registers that no hardware has.
+    pub fn new(notes: &Notes, interface: &StageInterface, hash: [u64; 2]) -> Result<Self> {
+        let stage = interface.stage;
+        let mut out = Self {
+            stage,
+            pipeline: notes.pipeline,
+            own: notes.stages.get(&stage).copied().unwrap_or_default(),
+            registers: notes.registers,
+            text: StageText::default(),
+        };
+        out.stage_registers(interface, hash)?;
+        match &interface.kind {
+            StageKind::Vertex(vertex) => graphics::vertex_part(&mut out, interface, vertex)?,
+            StageKind::Fragment(fragment) => graphics::fragment_part(&mut out, interface, fragment)?,
+            StageKind::Compute(compute) => out.compute(interface, compute)?,
+        }
+        out.text = StageText::new(stage, &out.own, &out.registers, hash);
+        Ok(out)
+    }
+
+    /// Counts, the number of user-data SGPRs, wave size.
+    fn stage_registers(&mut self, interface: &StageInterface, hash: [u64; 2]) -> Result<()> {
+        let registers = StageRegisters::of(interface.stage);
+        let words = &mut self.registers;
+        let loaded = interface.entry_sgprs.saturating_add(words.field(registers.scratch_en));
+        self.own.insert(Key::SgprCount, self.own[&Key::SgprCount].max(loaded).max(1));
+        self.own.insert(Key::VgprCount, self.own[&Key::VgprCount].max(entry_vgprs(interface)).max(1));
+        self.own.insert(Key::SgprLimit, SGPR_LIMIT);
+        self.own.insert(Key::VgprLimit, VGPR_LIMIT);
+        self.own.insert(Key::WavefrontSize, interface.wave.lanes());
+        let scratch = self.own[&Key::ScratchMemorySize];
+        self.own.insert(Key::ScratchMemorySize, scratch);
+        if (scratch > 0) != (words.field(registers.scratch_en) == 1) {
+            return Err(Error::malformed(format!("{scratch} bytes of scratch memory, and SCRATCH_EN says otherwise")));
+        }
+        words.set_field(registers.wave32, u32::from(interface.wave == WaveSize::W32))?;
+        let user_sgprs = u32::try_from(interface.user_data.len()).map_err(|_| Error::malformed("user-data SGPRs"))?;
+        words.set_field(registers.user_sgpr, user_sgprs % 32)?;
+        if let Some(msb) = registers.user_sgpr_msb {
+            words.set_field(msb, user_sgprs / 32)?;
+        }
+        let [low, high] = hash;
+        let fold = (low ^ low >> 32 ^ high ^ high >> 32) as u32;
+        words.set(registers.checksum, fold);
+        Ok(())
+    }
+
+    fn compute(&mut self, interface: &StageInterface, compute: &ComputeInterface) -> Result<()> {
+        let words = &mut self.registers;
+        // Entry SGPRs after the user data: the three workgroup ids, and the group's size.
+        let user = u32::try_from(interface.user_data.len()).unwrap_or(u32::MAX);
+        let system = interface.entry_sgprs.saturating_sub(user);
+        if !(3..=4).contains(&system) {
+            return Err(Error::malformed(format!(
+                "{system} SGPRs after the user data, not three ids and a group size"
+            )));
+        }
+        for field in [compute_pgm_rsrc2::TGID_X_EN, compute_pgm_rsrc2::TGID_Y_EN, compute_pgm_rsrc2::TGID_Z_EN] {
+            words.set_field(field, 1)?;
+        }
+        words.set_field(compute_pgm_rsrc2::TG_SIZE_EN, u32::from(system == 4))?;
+        let [x, y, z] = compute.local_size;
+        if compute.tidig_comp_cnt > 2 || [x, y, z].iter().any(|n| !(1..=1024).contains(n)) {
+            return Err(Error::malformed(format!("workgroups of {x}×{y}×{z}, local id {}", compute.tidig_comp_cnt)));
+        }
+        words.set_field(compute_pgm_rsrc2::TIDIG_COMP_CNT, compute.tidig_comp_cnt)?;
+        for (n, size) in (0u32..).zip(compute.local_size) {
+            let word = compute_num_thread::NUM_THREAD_FULL.put(0, size)?;
+            words.set(COMPUTE_NUM_THREAD.nth(n), word);
+        }
+        words.set(super::registers::COMPUTE_PGM_RSRC3, 0);
+        let lds = words.field(compute_pgm_rsrc2::LDS_SIZE) * LDS_UNIT;
+        self.own.insert(Key::LdsSize, lds);
+        Ok(())
+    }
+}
+
+/// VGPRs that the hardware fills at entry.
+fn entry_vgprs(interface: &StageInterface) -> u32 {
+    match &interface.kind {
+        StageKind::Vertex(v) => vgpr_comp_cnt(interface, v.vgpr_comp_cnt).saturating_add(1),
+        StageKind::Compute(c) => c.tidig_comp_cnt.saturating_add(1),
+        // Two for one pair of barycentrics, without which no pixel wave starts.
+        StageKind::Fragment(_) => 2,
+    }
+}
+
+/// VGPR_COMP_CNT: a prolog may ask for the instance id even where the body does not.
+pub(super) fn vgpr_comp_cnt(interface: &StageInterface, body: u32) -> u32 {
+    if interface.prolog { rsrc1_vs::VGPR_COMP_CNT.max() } else { body.min(rsrc1_vs::VGPR_COMP_CNT.max()) }
+}

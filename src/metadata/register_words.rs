@@ -1,0 +1,239 @@
+//! Register words, one place for each register of the table: set, merged and copied without a search.
+
+use super::registers::{Field, Register, TABLE};
+use super::schema::Merge;
+use crate::error::{Error, Result};
+use std::fmt;
+
+/// Registers of the table, each of a row by itself.
+const COUNT: usize = {
+    let (mut row, mut count) = (0, 0);
+    while row < TABLE.len() {
+        count += TABLE[row].count as usize;
+        row += 1;
+    }
+    count
+};
+const MASKS: usize = COUNT.div_ceil(64);
+
+/// Numbers of the registers in order; the place of a register is its place here.
+const NUMBERS: [u16; COUNT] = {
+    let mut numbers = [0; COUNT];
+    let mut row = 0;
+    while row < TABLE.len() {
+        let info = &TABLE[row];
+        // Those of all rows before this one.
+        let (mut other, mut place) = (0, 0);
+        while other < TABLE.len() {
+            if TABLE[other].first.0 < info.first.0 {
+                place += TABLE[other].count as usize;
+            }
+            other += 1;
+        }
+        let mut n = 0;
+        while n < info.count {
+            numbers[place + n as usize] = (info.first.0 + n) as u16;
+            n += 1;
+        }
+        row += 1;
+    }
+    numbers
+};
+
+/// Upper bytes of the numbers that there are.
+const PAGES: usize = 7;
+const fn page(register: Register) -> Option<usize> {
+    Some(match register.0 >> 8 {
+        0x2C => 0,
+        0x2E => 1,
+        0xA0 => 2,
+        0xA1 => 3,
+        0xA2 => 4,
+        0xA3 => 5,
+        0xC2 => 6,
+        _ => return None,
+    })
+}
+
+/// By page and lower byte: the place of a register, counted from 1.
+static PLACES: [[u8; 256]; PAGES] = {
+    let mut places = [[0; 256]; PAGES];
+    let mut place = 0;
+    while place < COUNT {
+        let number = NUMBERS[place];
+        if let Some(page) = page(Register(number as u32)) {
+            places[page][(number & 0xff) as usize] = place as u8 + 1;
+        }
+        place += 1;
+    }
+    places
+};
+
+// With a register that is known to the compiler, all of this is a constant.
+#[inline(always)]
+fn place(register: Register) -> Option<usize> {
+    let of_page = &PLACES[page(register)?];
+    usize::from(of_page[(register.0 & 0xff) as usize]).checked_sub(1)
+}
+
+/// Register words, in order of their numbers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Registers {
+    /// Bit n of all together: the register in place n is there.
+    present: [u64; MASKS],
+    /// 0 where the register is not there.
+    words: [u32; COUNT],
+}
+
+impl Default for Registers {
+    fn default() -> Self {
+        Self { present: [0; MASKS], words: [0; COUNT] }
+    }
+}
+
+impl Registers {
+    /// The word of a register.
+    pub fn get(&self, register: Register) -> Option<u32> {
+        let place = place(register)?;
+        (self.present[place / 64] >> (place % 64) & 1 == 1).then(|| self.words[place])
+    }
+
+    /// Sets a whole word. A register that the table has not is left out; those who read what others wrote ask
+    /// [`Register::info`] before.
+    #[inline(always)]
+    pub fn set(&mut self, register: Register, word: u32) {
+        if let Some(place) = place(register) {
+            self.present[place / 64] |= 1 << (place % 64);
+            self.words[place] = word;
+        }
+    }
+
+    /// Sets one field, in a word that is 0 if it was not there.
+    ///
+    /// # Errors
+    /// A bug: the value does not fit.
+    #[inline(always)]
+    pub fn set_field(&mut self, field: Field, value: u32) -> Result<()> {
+        let word = place(field.register()).map_or(0, |place| self.words[place]);
+        self.set(field.register(), field.put(word, value)?);
+        Ok(())
+    }
+
+    /// The value of a field; 0 if the register is not there.
+    #[inline]
+    pub fn field(&self, field: Field) -> u32 {
+        field.of(place(field.register()).map_or(0, |place| self.words[place]))
+    }
+
+    /// All words in order.
+    pub fn iter(&self) -> impl Iterator<Item = (Register, u32)> {
+        let places = self.present.into_iter().zip(0..).flat_map(|(mask, n)| Bits(mask).map(move |bit| 64 * n + bit));
+        places.map(|place| (Register(NUMBERS[place].into()), self.words[place]))
+    }
+
+    /// How many words there are.
+    pub fn len(&self) -> usize {
+        self.present.iter().map(|mask| mask.count_ones() as usize).sum()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes that are equal where the words and the registers that are there are.
+    pub(crate) fn bytes(&self) -> ([[u8; 8]; MASKS], [[u8; 4]; COUNT]) {
+        (self.present.map(u64::to_le_bytes), self.words.map(u32::to_le_bytes))
+    }
+
+    /// Adds the words of another part, by the table's rule where both have one.
+    ///
+    /// # Errors
+    /// Malformed: they contradict each other.
+    pub(super) fn merge(&mut self, other: &Self) -> Result<()> {
+        for (n, (own, theirs)) in self.present.into_iter().zip(other.present).enumerate() {
+            for place in Bits(own & theirs).map(|bit| 64 * n + bit) {
+                let register = Register(NUMBERS[place].into());
+                let differ = self.words[place] != other.words[place];
+                if differ && register.info().is_none_or(|info| info.merge == Merge::Same) {
+                    return Err(Error::malformed(format!("the parts give {} different values", register.name())));
+                }
+            }
+        }
+        // A word that is not there is 0, and no register has another rule than that both say the same, or the bits of both.
+        self.words.iter_mut().zip(other.words).for_each(|(own, theirs)| *own |= theirs);
+        self.present.iter_mut().zip(other.present).for_each(|(own, theirs)| *own |= theirs);
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Registers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter().map(|(register, word)| (register.name(), word))).finish()
+    }
+}
+
+/// Numbers of the bits that are set.
+struct Bits(u64);
+
+impl Iterator for Bits {
+    type Item = usize;
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        let bit = (self.0 != 0).then(|| self.0.trailing_zeros() as usize)?;
+        self.0 &= self.0 - 1;
+        Some(bit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::registers::{SPI_BARYC_CNTL, VGT_SHADER_STAGES_EN};
+
+    #[test]
+    fn words_of_both_follow_the_rule_in_any_order() {
+        let words = |stages, baryc| {
+            let mut words = Registers::default();
+            words.set(VGT_SHADER_STAGES_EN, stages);
+            words.set(SPI_BARYC_CNTL, baryc);
+            words
+        };
+        for (mut first, second) in
+            [(words(0x80_0000, 1), words(0x40_0000, 1)), (words(0x40_0000, 1), words(0x80_0000, 1))]
+        {
+            first.merge(&second).unwrap();
+            assert_eq!(first, words(0xc0_0000, 1));
+        }
+        let refused = words(0, 1).merge(&words(0, 2)).unwrap_err();
+        assert!(refused.to_string().contains("SPI_BARYC_CNTL"), "{refused}");
+        let mut none = Registers::default();
+        none.merge(&words(7, 8)).unwrap();
+        assert_eq!(none, words(7, 8));
+    }
+
+    #[test]
+    fn words_are_the_same_or_the_bits_of_both() {
+        assert!(TABLE.iter().all(|row| matches!(row.merge, Merge::Same | Merge::Or)));
+    }
+
+    #[test]
+    fn every_register_has_a_place_in_the_order_of_numbers() {
+        let mut registers = Registers::default();
+        let mut numbers: Vec<u32> = TABLE.iter().flat_map(|row| row.first.0..row.first.0 + row.count).collect();
+        for number in numbers.iter().rev() {
+            assert_eq!(registers.get(Register(*number)), None);
+            registers.set(Register(*number), number + 1);
+            assert_eq!(registers.get(Register(*number)), Some(number + 1));
+        }
+        numbers.sort_unstable();
+        let expect: Vec<(Register, u32)> = numbers.iter().map(|n| (Register(*n), n + 1)).collect();
+        assert_eq!(registers.iter().collect::<Vec<_>>(), expect);
+        assert_eq!(registers.len(), numbers.len());
+        for stranger in [0, 0x1234, 0x2C00, 0xA000, 0x1_2C4A, u32::MAX] {
+            registers.set(Register(stranger), 1);
+            assert_eq!(registers.get(Register(stranger)), None);
+        }
+        assert_eq!(registers.len(), numbers.len());
+    }
+}

@@ -1,0 +1,92 @@
+//! What one stage says in the final metadata document, encoded once a part: a link copies it and writes the two counts that glue
+//! may raise.
+
+use super::fields::Fields;
+use super::msgpack::Writer;
+use super::registers::{COMPUTE_NUM_THREAD, Registers, compute_num_thread};
+use super::schema::{Key, KeyScope, Type};
+use crate::fixed::FixedWriter;
+use crate::target::Stage;
+
+/// What a stage's part says in the document, encoded.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StageText {
+    /// Key and value in `.shaders`.
+    pub(super) shader: Vec<u8>,
+    /// Key and value in `.hardware_stages`.
+    pub(super) hardware: Vec<u8>,
+    /// Where in `hardware` the counts of registers are, which glue may raise.
+    sgprs: usize,
+    vgprs: usize,
+}
+
+/// Registers that a stage has with its glue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// `.sgpr_count`.
+    pub sgprs: u32,
+    /// `.vgpr_count`.
+    pub vgprs: u32,
+}
+
+impl StageText {
+    pub(super) fn new(stage: Stage, fields: &Fields, registers: &Registers, hash: [u64; 2]) -> Self {
+        let mut out = Self::default();
+        let mut shader = Writer::with_capacity(96);
+        shader.str(stage.api_key());
+        shader.map(2);
+        shader.str(".api_shader_hash");
+        shader.array(2);
+        hash.into_iter().for_each(|half| shader.uint(half));
+        shader.str(".hardware_mapping");
+        shader.array(1);
+        shader.str(stage.hardware_name());
+        out.shader = shader.finish();
+
+        let mut own = Writer::with_capacity(256);
+        let is_compute = stage == Stage::Compute;
+        own.str(stage.hardware_name());
+        own.map(fields.len() + if is_compute { 2 } else { 1 });
+        for key in Key::all().filter(|k| k.place() == KeyScope::Stage) {
+            match key {
+                Key::EntryPoint => {
+                    own.str(key.name());
+                    own.str(stage.entry_symbol());
+                }
+                // PAL of 2025 asserts that a compute stage has it.
+                Key::ThreadgroupDimensions if is_compute => {
+                    own.str(key.name());
+                    own.array(3);
+                    for n in 0..3 {
+                        let word = registers.get(COMPUTE_NUM_THREAD.nth(n)).unwrap_or(0);
+                        own.uint(compute_num_thread::NUM_THREAD_FULL.of(word).into());
+                    }
+                }
+                _ => {
+                    let Some(value) = fields.get(key) else { continue };
+                    own.str(key.name());
+                    match key {
+                        Key::SgprCount => out.sgprs = own.fixed_uint(value),
+                        Key::VgprCount => out.vgprs = own.fixed_uint(value),
+                        _ if key.ty() == Type::Bool => own.bool(value != 0),
+                        _ => own.uint(value.into()),
+                    }
+                }
+            }
+        }
+        out.hardware = own.finish();
+        out
+    }
+
+    pub(super) fn write_hardware(&self, counts: Counts, out: &mut FixedWriter<'_>) {
+        let own = out.take(self.hardware.len());
+        if own.len() == self.hardware.len() {
+            own.copy_from_slice(&self.hardware);
+        }
+        for (place, count) in [(self.sgprs, counts.sgprs), (self.vgprs, counts.vgprs)] {
+            if let Some(number) = own.get_mut(place..place + 4) {
+                number.copy_from_slice(&count.to_be_bytes());
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What a handle holds: its object and its context, which is closed with the last handle, on the thread that drops it.
+//!
+//! The thread that talks to the service has objects too, for as long as it needs them, and never this: so it never is the one
+//! that closes the context, which waits for that thread.
+
+use super::context::Shared;
+use std::mem::forget;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// A context that is not closed yet.
+pub(super) struct Open(pub(super) Arc<Shared>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if let Some(service) = &self.0.service {
+            service.close(self.0.alive().is_ok());
+        }
+    }
+}
+
+/// An object of an open context.
+pub(super) struct Held<T> {
+    object: Arc<T>,
+    pub(super) open: Arc<Open>,
+}
+
+impl<T> Held<T> {
+    pub(super) fn new(object: Arc<T>, open: &Arc<Open>) -> Self {
+        Self { object, open: open.clone() }
+    }
+
+    /// The object without the context.
+    pub(super) fn object(&self) -> &Arc<T> {
+        &self.object
+    }
+}
+
+impl<T> Clone for Held<T> {
+    fn clone(&self) -> Self {
+        Self::new(self.object.clone(), &self.open)
+    }
+}
+
+impl<T> Deref for Held<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.object
+    }
+}
+
+impl<T> Drop for Held<T> {
+    fn drop(&mut self) {
+        // In the child of a fork there may be the half of a change, by a thread that is not there: nothing of it can be trusted,
+        // not even to be freed.
+        if self.open.0.alive().is_err() {
+            forget((self.object.clone(), self.open.clone()));
+        }
+    }
+}

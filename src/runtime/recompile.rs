@@ -1,0 +1,226 @@
+//! What a service does for a pipeline that has a handle: parts that it waits for, a whole compile where the link refuses, and
+//! better code for one that is linked.
+
+use super::context::count;
+use super::flags::PipelineFlags;
+use super::link::{MAX_STAGES, Route, link_whole};
+use super::pipeline::{BETTER, Inner, Optimization, Phase};
+use super::service::desk::Order;
+use super::service::io;
+use super::service::job::{Job, Outcome, Step};
+use crate::compile::request::StageRequest;
+use crate::error::{Error, Result};
+use crate::link::Object;
+use crate::target::Stage;
+use crate::wire::{Ask, Class, PipelineAsk, Verdict};
+use smallvec::SmallVec;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+impl Inner {
+    /// Whether something may be compiled for this pipeline.
+    fn may_be_compiled(&self) -> bool {
+        self.shared.service.is_some() && !self.flags.has(PipelineFlags::FAIL_ON_COMPILE)
+    }
+
+    pub(super) fn may_be_optimized(&self) -> bool {
+        self.may_be_compiled() && !self.flags.has(PipelineFlags::NO_OPTIMIZE)
+    }
+
+    /// Leaves word for the service's thread, if there is anything that it can do.
+    pub(super) fn order(self: &Arc<Self>) {
+        if self.shared.service.is_none() {
+            return;
+        }
+        let (coming, offered) = {
+            let made = self.made();
+            let coming = match &made.phase {
+                Phase::NeedsWhole(_) => self.may_be_compiled(),
+                phase => !phase.is_final(),
+            };
+            (coming, made.optimization == Optimization::Offered)
+        };
+        if coming || offered {
+            self.asked.store(coming, Ordering::Relaxed);
+            self.raise_parts();
+            let job: Arc<dyn Job> = self.clone();
+            io::post(&self.shared, Order::Start(Arc::downgrade(&job)));
+        }
+    }
+
+    /// Takes it as far as it comes with the parts that there are.
+    fn proceed(&self) -> Step {
+        loop {
+            if self.advance(self.flags.without_no_disk()) {
+                self.tell();
+            }
+            let made = self.made();
+            let whole = match &made.phase {
+                Phase::Done(_) if made.optimization == Optimization::Offered => return Step::Ask,
+                Phase::Done(_) | Phase::Failed(_) => return Step::Nothing,
+                Phase::NeedsWhole(_) | Phase::CompilingWhole(_) => true,
+                Phase::Pending(_) | Phase::NotCached(_) => self.flags.has(PipelineFlags::LINK_TIME_OPTIMIZATION),
+            };
+            if whole {
+                return if self.may_be_compiled() { Step::Ask } else { Step::Nothing };
+            }
+            // None is missing any more where a caller's thread has just found it.
+            if let Some(part) = self.parts.iter().find(|part| part.is_missing()) {
+                return Step::After(part.id);
+            }
+        }
+    }
+
+    /// Whether the service's thread is at what it lacks, and the service can be reached or was not tried yet.
+    pub(super) fn is_coming(&self) -> bool {
+        let here = || self.shared.service.as_ref().is_some_and(|service| !service.is_away());
+        self.asked.load(Ordering::Relaxed) && here() && !self.made().phase.is_final()
+    }
+
+    /// Whether it may come to be of this generation.
+    pub(super) fn is_coming_to(&self, generation: u32) -> bool {
+        let made = self.made();
+        match &made.phase {
+            Phase::Failed(_) => false,
+            Phase::Done(_) => generation == BETTER && made.optimization == Optimization::Offered,
+            _ => {
+                drop(made);
+                generation <= BETTER && self.is_coming()
+            }
+        }
+    }
+
+    /// A thread begins, or ceases, to wait for it.
+    pub(super) fn waits(&self, begins: bool) {
+        self.urgency.waits(begins);
+        self.parts.iter().filter(|part| part.is_missing()).for_each(|part| part.waits(begins));
+        self.post_if_open(Order::Urgency(self.id));
+    }
+
+    /// Parts that are missing are as urgent as what waits for them.
+    pub(super) fn raise_parts(&self) {
+        for part in self.parts.iter().filter(|part| part.is_missing()) {
+            part.urgency.raise(self.urgency.priority());
+            part.post_if_missing(Order::Urgency(part.id));
+        }
+    }
+
+    /// Leaves word of a request that has no answer.
+    pub(super) fn post_if_open(&self, order: Order) {
+        if let Some(service) = &self.shared.service
+            && (self.asked.load(Ordering::Relaxed) || self.is_offered())
+        {
+            service.post_if_started(order);
+        }
+    }
+
+    fn link_whole(&self, parts: &[Arc<Object>]) -> Result<Vec<u8>> {
+        // Any parts that fit each other would link.
+        let mut given: SmallVec<[Stage; MAX_STAGES]> = parts.iter().map(|part| part.interface().stage).collect();
+        let mut wanted: SmallVec<[Stage; MAX_STAGES]> = self.parts.iter().map(|part| part.request.stage).collect();
+        given.sort_unstable();
+        wanted.sort_unstable();
+        if given != wanted {
+            return Err(Error::malformed(format!("parts of {given:?}, and the pipeline is of {wanted:?}")));
+        }
+        link_whole(&self.shared, parts, &self.layout, &self.state, self.placement)
+    }
+
+    /// It was compiled whole because it could not be linked, or was not to be.
+    fn take_whole(&self, parts: Result<Vec<Arc<Object>>>) {
+        let reason = match &self.made().phase {
+            Phase::NeedsWhole(why) => why.full_compile().cloned(),
+            _ => None,
+        };
+        let (phase, elf) = match parts.and_then(|parts| self.link_whole(&parts)) {
+            Ok(elf) => {
+                count(&self.shared.counters.wholes);
+                (Phase::Done(Route::Whole(reason)), elf)
+            }
+            Err(e) => (Phase::Failed(e), Vec::new()),
+        };
+        if self.finish(phase, elf) {
+            self.tell();
+        }
+    }
+
+    /// It was linked, and this is better: generation 2.
+    fn take_better(&self, why: String, parts: &[Arc<Object>]) {
+        let linked = self.link_whole(parts);
+        let mut made = self.made_mut();
+        match linked {
+            Ok(elf) => {
+                (made.phase, made.elf) = (Phase::Done(Route::Optimized(why)), elf);
+                made.optimization = Optimization::Taken;
+                self.shared.service.iter().for_each(|desk| count(&desk.counters.optimized));
+                self.set_generation(&mut made, BETTER);
+                drop(made);
+                self.tell();
+            }
+            Err(e) => made.optimization = Optimization::Failed(e),
+        }
+    }
+
+    fn is_offered(&self) -> bool {
+        self.made().optimization == Optimization::Offered
+    }
+}
+
+impl Job for Inner {
+    fn id(&self) -> u64 {
+        self.id
+    }
+
+    fn step(&self) -> Step {
+        let step = self.proceed();
+        let coming = match step {
+            // A shader that nobody may compile is not on its way.
+            Step::After(id) => self.parts.iter().any(|part| part.id == id && part.is_asked()),
+            Step::Ask => !self.is_offered(),
+            Step::Nothing => false,
+        };
+        self.asked.store(coming, Ordering::Relaxed);
+        step
+    }
+
+    fn class(&self) -> Class {
+        if self.is_offered() { Class::Optimize } else { self.urgency.class() }
+    }
+
+    fn ask(&self, inline: bool) -> Ask {
+        let mut stages: Vec<StageRequest> = self.parts.iter().map(|part| part.request.clone()).collect();
+        stages.sort_by_key(|request| request.stage);
+        let (id, state, placement, uses) = (self.id, self.given_state(), self.placement, self.uses());
+        Ask::Pipeline(PipelineAsk { id, stages, state, placement, class: self.class(), uses, inline })
+    }
+
+    fn draws(&self) -> Option<u64> {
+        (self.made().optimization != Optimization::None).then(|| self.uses())
+    }
+
+    fn take(&self, outcome: Outcome) -> Result<()> {
+        match (outcome, self.is_offered()) {
+            (Outcome::Pipeline(Verdict::Take(why), parts), true) => self.take_better(why, &parts),
+            (Outcome::Pipeline(Verdict::Take(_), parts), false) => self.take_whole(Ok(parts)),
+            (Outcome::Pipeline(Verdict::Keep(why), _), true) => {
+                self.made_mut().optimization = Optimization::Kept(why);
+            }
+            (Outcome::Pipeline(Verdict::Keep(_), _), false) => {
+                return Err(Error::malformed("a pipeline that is to be kept, where there is none"));
+            }
+            (Outcome::Failed(e), true) => self.made_mut().optimization = Optimization::Failed(e),
+            (Outcome::Failed(e), false) => self.take_whole(Err(e)),
+            (Outcome::Part(..), _) => return Err(Error::malformed("a part in place of a pipeline")),
+        }
+        Ok(())
+    }
+}
+
+/// Nobody wants it any more.
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if self.shared.alive().is_ok() {
+            self.post_if_open(Order::Settled(self.id));
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What the service says.
+
+use super::io::Io;
+use super::job::Outcome;
+use crate::cache::Key;
+use crate::error::{Context as _, Error, Result};
+use crate::frame::Bytes;
+use crate::link::Object;
+use crate::wire::{Ask, MAX_MODULE, Part, Tell, Verdict};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+impl Io {
+    /// Takes all that has come.
+    pub(super) fn hear(&mut self) {
+        while let Some(session) = &mut self.session {
+            let taken = match session.receive() {
+                Ok(Some(tell)) => self.take(tell),
+                Ok(None) => return,
+                Err(e) => Err(e),
+            };
+            if let Err(e) = taken {
+                self.lost(e);
+            }
+        }
+    }
+
+    /// Takes one message.
+    ///
+    /// # Errors
+    /// Malformed: it makes no sense. Whoever says such things is not listened to any more.
+    fn take(&mut self, tell: Tell) -> Result<()> {
+        match tell {
+            Tell::Stage { id, part } => {
+                let part = part.ok_or_else(|| Error::malformed("no part, and no word of why"))?;
+                let key = self.session.as_ref().is_some_and(|session| session.same_keys()).then_some(part.key);
+                self.answer(id, vec![part], |objects| part_of(key, objects))?;
+            }
+            Tell::Pipeline { id, verdict: Verdict::Keep(why), .. } => {
+                self.end(id, Outcome::Pipeline(Verdict::Keep(why), Vec::new()))?;
+            }
+            Tell::Pipeline { id, verdict, parts } => {
+                self.answer(id, parts, |objects| Outcome::Pipeline(verdict, objects))?;
+            }
+            Tell::Failed { id, error } => self.end(id, Outcome::Failed(error))?,
+            Tell::NeedModule { digest } => {
+                let module = self.desk.modules.get(&digest).filter(|module| module.len() <= MAX_MODULE);
+                self.send(&match module {
+                    Some(module) => Ask::Module { module: Bytes(module.to_vec()) },
+                    None => Ask::NoModule { digest },
+                });
+            }
+            Tell::Busy { id, retry_ms, limit: _ } => {
+                self.requests.postpone(id, Instant::now() + Duration::from_millis(retry_ms.into()));
+            }
+            Tell::Refused(why) => return Err(why),
+            Tell::Welcome(_) => return Err(Error::malformed("a second welcome")),
+            // The end of the connection follows, and then everything is asked again.
+            Tell::Draining => {}
+            Tell::Queued { .. } | Tell::Pong { .. } | Tell::Status(_) => {}
+        }
+        Ok(())
+    }
+
+    /// An answer of parts. Where what the service has kept cannot be read here, whatever the reason, it has to send it.
+    fn answer(&mut self, id: u64, parts: Vec<Part>, outcome: impl FnOnce(Vec<Arc<Object>>) -> Outcome) -> Result<()> {
+        // What is said of a request that was given up is of no interest.
+        if self.requests.job(id).is_none() {
+            return Ok(());
+        }
+        let found = parts.into_iter().map(|part| self.shared.answered(part).at(|| "the service's part"));
+        match found.collect::<Result<Option<Vec<Arc<Object>>>>>() {
+            Ok(Some(objects)) => self.end(id, outcome(objects)),
+            Ok(None) if self.requests.want_inline(id) => {
+                self.ask(id);
+                Ok(())
+            }
+            Ok(None) => Err(Error::malformed("an answer without its ELF, which was asked for")),
+            Err(e) => self.end(id, Outcome::Failed(e)),
+        }
+    }
+
+    /// A request has come to its end.
+    fn end(&mut self, id: u64, outcome: Outcome) -> Result<()> {
+        let Some(job) = self.requests.job(id) else { return Ok(()) };
+        let failed = matches!(outcome, Outcome::Failed(_));
+        job.take(outcome)?;
+        self.desk.count_answer(failed);
+        self.requests.remove(id);
+        self.ended(id);
+        Ok(())
+    }
+}
+
+fn part_of(key: Option<Key>, objects: Vec<Arc<Object>>) -> Outcome {
+    match objects.into_iter().next() {
+        Some(object) => Outcome::Part(key, object),
+        None => Outcome::Failed(Error::bug("one part became none")),
+    }
+}

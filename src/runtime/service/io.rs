@@ -1,0 +1,207 @@
+//! The thread `dvt-io`: carries out orders, keeps the connection, and waits for whatever comes first of an order, an answer and a
+//! point in time.
+
+use super::super::context::Shared;
+use super::desk::{Desk, Order, Reach};
+use super::job::{Job, Step};
+use super::requests::Requests;
+use super::session::Session;
+use crate::error::Error;
+use crate::wire::Ask;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+/// From a lost connection to the next try, and at most so long after several.
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
+/// Between two messages of draws.
+const DRAWS: Duration = Duration::from_secs(1);
+
+/// Leaves word for the thread of a context that has a service.
+pub(crate) fn post(shared: &Arc<Shared>, order: Order) {
+    if let Some(desk) = &shared.service {
+        let (of_thread, at) = (shared.clone(), desk.clone());
+        desk.post(order, &shared.events, move || run(of_thread, at));
+    }
+}
+
+/// Runs until the context is closed.
+fn run(shared: Arc<Shared>, desk: Arc<Desk>) {
+    let now = Instant::now();
+    let mut io = Io {
+        shared,
+        desk,
+        requests: Requests::default(),
+        waiting: BTreeMap::new(),
+        session: None,
+        try_at: now,
+        backoff: BACKOFF.0,
+        draws_at: now,
+    };
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        while !io.desk.is_closing() {
+            io.turn();
+        }
+        io.session.take().into_iter().for_each(Session::end);
+    }));
+    if ended.is_err() {
+        io.desk.set_reach(&io.shared.events, Reach::Away(Error::bug("the thread dvt-io panicked")));
+    }
+}
+
+pub(super) struct Io {
+    pub(super) shared: Arc<Shared>,
+    pub(super) desk: Arc<Desk>,
+    pub(super) requests: Requests,
+    /// Jobs that are taken up again when another one, by its id, has come to its end.
+    waiting: BTreeMap<u64, Vec<Weak<dyn Job>>>,
+    pub(super) session: Option<Session>,
+    /// When to connect.
+    try_at: Instant,
+    backoff: Duration,
+    /// When to tell of draws.
+    draws_at: Instant,
+}
+
+impl Io {
+    fn turn(&mut self) {
+        for order in self.desk.orders() {
+            match order {
+                Order::Start(job) => self.start(&job),
+                Order::Urgency(id) => {
+                    if let Some(ask) = self.requests.class(id) {
+                        self.send(&ask);
+                    }
+                }
+                Order::Settled(id) => {
+                    if self.requests.remove(id) {
+                        self.send(&Ask::Cancel { id });
+                    }
+                    self.ended(id);
+                }
+            }
+        }
+        let now = Instant::now();
+        self.connect(now);
+        while let Some(id) = self.requests.due(now) {
+            self.ask(id);
+        }
+        self.tell_draws(now);
+        let checked = self.session.as_mut().map_or(Ok(None), |session| session.check(!self.requests.is_empty(), now));
+        match checked {
+            Ok(check_at) => self.sleep(check_at),
+            Err(e) => self.lost(e),
+        }
+    }
+
+    /// Takes a job as far as it comes.
+    fn start(&mut self, job: &Weak<dyn Job>) {
+        let Some(job) = job.upgrade() else { return };
+        match job.step() {
+            Step::Nothing => return self.ended(job.id()),
+            Step::After(id) => self.waiting.entry(id).or_default().push(Arc::downgrade(&job)),
+            Step::Ask => {
+                self.requests.add(&job);
+                self.desk.count_ask();
+                self.ask(job.id());
+            }
+        }
+        // It may be one that nobody makes, or another one than was waited for.
+        self.desk.notify();
+    }
+
+    /// Goes on with what waited for this job.
+    pub(super) fn ended(&mut self, id: u64) {
+        for job in self.waiting.remove(&id).into_iter().flatten() {
+            self.start(&job);
+        }
+        self.desk.notify();
+    }
+
+    /// Asks, if there is a connection; else it will be asked when there is.
+    pub(super) fn ask(&mut self, id: u64) {
+        let Some(session) = &self.session else { return };
+        let inline = session.inline_because().is_some() || self.shared.cache_dir.is_none();
+        match self.requests.ask(id, inline) {
+            Some(ask) => self.send(&ask),
+            None => _ = self.requests.remove(id),
+        }
+    }
+
+    /// Sends, if there is a connection.
+    pub(super) fn send(&mut self, ask: &Ask) {
+        let Some(session) = &mut self.session else { return };
+        if let Err(e) = session.send(ask) {
+            self.lost(e);
+        }
+    }
+
+    /// Connects if it is time and there is anything to ask.
+    fn connect(&mut self, now: Instant) {
+        if self.session.is_some() || self.requests.is_empty() || now < self.try_at {
+            return;
+        }
+        if self.desk.reach() == Reach::Idle {
+            self.desk.set_reach(&self.shared.events, Reach::Connecting);
+        }
+        match Session::open(&self.shared, &self.desk) {
+            Ok(session) => {
+                let why = session.inline_because().map(str::to_owned);
+                self.shared.read_disk(why.is_none());
+                self.session = Some(session);
+                self.desk.set_reach(&self.shared.events, Reach::Connected(why));
+                for id in self.requests.ids() {
+                    self.ask(id);
+                }
+            }
+            Err(e) => self.lost(e),
+        }
+    }
+
+    /// The connection is gone, or could not be made. One that was of use is expected to come back at once.
+    pub(super) fn lost(&mut self, why: Error) {
+        let served = self.session.take().is_some_and(|session| session.served);
+        if served {
+            self.backoff = BACKOFF.0;
+        }
+        self.requests.disconnected();
+        self.try_at = Instant::now() + self.backoff;
+        self.backoff = (2 * self.backoff).min(BACKOFF.1);
+        let reach = if served { Reach::Connecting } else { Reach::Away(why) };
+        self.desk.set_reach(&self.shared.events, reach);
+    }
+
+    /// At most once a second.
+    fn tell_draws(&mut self, now: Instant) {
+        if self.session.is_some() && now >= self.draws_at {
+            self.draws_at = now + DRAWS;
+            let draws = self.requests.draws();
+            if !draws.is_empty() {
+                self.send(&Ask::Used { draws });
+            }
+        }
+    }
+
+    /// Sleeps until something is to be done, and hears what the service says.
+    fn sleep(&mut self, check_at: Option<Instant>) {
+        let times = match &self.session {
+            Some(_) => [check_at, self.requests.next_due(), self.requests.counts_draws().then_some(self.draws_at)],
+            None => [(!self.requests.is_empty()).then_some(self.try_at), None, None],
+        };
+        let left = times.into_iter().flatten().min().map(|at| at.saturating_duration_since(Instant::now()));
+        let timeout = left.and_then(|left| Timespec::try_from(left).ok());
+        let Some(wake) = self.desk.wake() else { return };
+        let mut polled = vec![PollFd::new(wake, PollFlags::IN)];
+        polled.extend(self.session.as_ref().map(|session| PollFd::new(session.stream(), PollFlags::IN)));
+        let woken = poll(&mut polled, timeout.as_ref());
+        let heard = polled.get(1).is_some_and(|socket| !socket.revents().is_empty());
+        match woken {
+            Ok(_) if heard => self.hear(),
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            // Without a poll there is nothing to do but to try it again, and not too often.
+            Err(_) => std::thread::sleep(BACKOFF.0),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Modules by their digests, for a service that asks for one: kept as long as a shader holds it, once for all shaders.
+
+use crate::compile::request::ModuleDigest;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// Entries below which it is not asked whether their shaders are gone.
+const SWEEP_FROM: usize = 64;
+
+#[derive(Default)]
+pub(crate) struct Modules(Mutex<Table>);
+
+#[derive(Default)]
+struct Table {
+    modules: BTreeMap<ModuleDigest, Weak<[u8]>>,
+    /// Entries at which those whose shaders are gone are dropped.
+    sweep_at: usize,
+}
+
+impl Modules {
+    /// The module, copied unless a shader has it already.
+    pub(crate) fn keep(&self, digest: ModuleDigest, code: &[u8]) -> Arc<[u8]> {
+        let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kept) = table.modules.get(&digest).and_then(Weak::upgrade) {
+            return kept;
+        }
+        let kept: Arc<[u8]> = code.into();
+        table.modules.insert(digest, Arc::downgrade(&kept));
+        if table.modules.len() > table.sweep_at.max(SWEEP_FROM) {
+            table.modules.retain(|_, module| module.strong_count() > 0);
+            table.sweep_at = 2 * table.modules.len();
+        }
+        kept
+    }
+
+    /// The module, if a shader has it.
+    pub(super) fn get(&self, digest: &ModuleDigest) -> Option<Arc<[u8]>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).modules.get(digest).and_then(Weak::upgrade)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_is_kept_once_and_as_long_as_somebody_has_it() {
+        let modules = Modules::default();
+        let digest = |n: u32| ModuleDigest(*blake3::hash(&n.to_le_bytes()).as_bytes());
+        let first = modules.keep(digest(0), b"code");
+        assert!(Arc::ptr_eq(&first, &modules.keep(digest(0), b"code")));
+        (1..1000).for_each(|n| drop(modules.keep(digest(n), b"other")));
+        assert!(modules.0.lock().unwrap().modules.len() <= SWEEP_FROM + 1);
+        assert_eq!(modules.get(&digest(0)).as_deref(), Some(&b"code"[..]));
+        drop(first);
+        assert_eq!(modules.get(&digest(0)), None);
+    }
+}

@@ -1,0 +1,115 @@
+//! One connection, from the welcome to its end.
+
+use super::super::context::Shared;
+use super::desk::Desk;
+use crate::error::{Error, Result};
+use crate::wire::{Arrival, Ask, Cached, Connection, Hello, PROTOCOLS, REQUEST_SCHEMA, Tell};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// How long the service may take for its welcome, and for taking some of what it is sent.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Silence after which a service that owes answers is asked whether it is there.
+const QUIET: Duration = Duration::from_secs(2);
+/// Silence after that, when it is taken for dead.
+const DEAD: Duration = Duration::from_secs(5);
+
+pub(super) struct Session {
+    connection: Connection,
+    heard: Instant,
+    pinged: Option<Instant>,
+    /// It has said something besides its welcome.
+    pub(super) served: bool,
+}
+
+impl Session {
+    /// Connects, and holds what the service says of itself against what the context knows.
+    ///
+    /// # Errors
+    /// Environment: nobody is there, or the code is another compiler's than that of the context's cache. Unsupported: it refuses
+    /// us.
+    pub(super) fn open(shared: &Shared, desk: &Desk) -> Result<Self> {
+        let cache = shared.cache_dir.as_ref().and_then(|dir| std::fs::metadata(dir).ok());
+        let (socket, app) = desk.names();
+        let hello = Hello {
+            protocols: PROTOCOLS,
+            schema: REQUEST_SCHEMA.to_owned(),
+            app: app.to_owned(),
+            cache: cache.map(|folder| Cached { device: folder.dev(), inode: folder.ino() }),
+        };
+        let mut connection = Connection::open(socket, &hello, PATIENCE)?;
+        let (theirs, ours) = (&connection.welcome.compiler, shared.compiler_or(&connection.welcome.compiler)?);
+        if theirs != ours {
+            let why = format!(
+                "the service's compiler ({}, sources {}) is not the one that this context knows from its cache ({}, sources \
+                 {}): make another context",
+                theirs.backend, theirs.sources, ours.backend, ours.sources
+            );
+            // It is on its way out either way.
+            let _ = connection.sender.send(&Ask::Bye);
+            return Err(Error::environment(why));
+        }
+        Ok(Self { connection, heard: Instant::now(), pinged: None, served: false })
+    }
+
+    /// Why every answer has to have its ELF with it, if that is so.
+    pub(super) fn inline_because(&self) -> Option<&str> {
+        self.connection.welcome.inline_because.as_deref()
+    }
+
+    /// Whether the service names requests by the same keys.
+    pub(super) fn same_keys(&self) -> bool {
+        self.connection.welcome.schema == REQUEST_SCHEMA
+    }
+
+    pub(super) fn send(&mut self, ask: &Ask) -> Result<()> {
+        self.connection.sender.send(ask)
+    }
+
+    /// What has come, if a message has.
+    pub(super) fn receive(&mut self) -> Result<Option<Tell>> {
+        match self.connection.receiver.arrived()? {
+            Arrival::Message(tell) => {
+                (self.heard, self.pinged, self.served) = (Instant::now(), None, true);
+                Ok(Some(tell))
+            }
+            Arrival::Nothing => Ok(None),
+            Arrival::Closed => Err(Error::environment("the service closed the connection")),
+        }
+    }
+
+    /// Asks a silent service whether it is there, and says when to do this again; none while it owes nothing.
+    ///
+    /// # Errors
+    /// Environment: it does not answer.
+    pub(super) fn check(&mut self, owes: bool, now: Instant) -> Result<Option<Instant>> {
+        if let Some(pinged) = self.pinged {
+            let dead = pinged + DEAD;
+            return match now >= dead {
+                true => Err(Error::environment(format!("the service has said nothing for {} seconds", DEAD.as_secs()))),
+                false => Ok(Some(dead)),
+            };
+        }
+        if !owes {
+            return Ok(None);
+        }
+        let quiet = self.heard + QUIET;
+        if now < quiet {
+            return Ok(Some(quiet));
+        }
+        self.send(&Ask::Ping { token: 0 })?;
+        self.pinged = Some(now);
+        Ok(Some(now + DEAD))
+    }
+
+    /// The last word.
+    pub(super) fn end(mut self) {
+        // Where it cannot be said, the closed socket says it.
+        let _ = self.send(&Ask::Bye);
+    }
+
+    pub(super) fn stream(&self) -> &UnixStream {
+        self.connection.receiver.stream()
+    }
+}

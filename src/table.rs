@@ -1,0 +1,131 @@
+//! A table that only grows, up to a limit. What is in it is handed out by reference, and looking writes to no memory:
+//! threads that look at the same time do not slow each other down.
+//!
+//! Segments, each twice as large as the one before, are tables of slots by hash. An entry goes to the first empty slot of
+//! its row in the first segment that has one, and stays. So where a row has an empty slot, no later segment has the entry.
+
+use rustc_hash::FxBuildHasher;
+use std::hash::{BuildHasher, Hash};
+use std::sync::OnceLock;
+
+/// Slots that an entry may take in one segment.
+const ROW: usize = 8;
+const FIRST_SEGMENT: usize = 64;
+/// The table is full when a segment of this size has no room.
+const LAST_SEGMENT: usize = 1 << 13;
+
+/// Things by what decides them.
+pub(crate) struct Table<K, V> {
+    first: Next<K, V>,
+}
+
+type Next<K, V> = OnceLock<Box<Segment<K, V>>>;
+
+struct Segment<K, V> {
+    slots: Box<[OnceLock<Entry<K, V>>]>,
+    next: Next<K, V>,
+}
+
+struct Entry<K, V> {
+    hash: u64,
+    key: K,
+    value: V,
+}
+
+/// The hash that an entry is kept and found by.
+pub(crate) fn hash(key: impl Hash) -> u64 {
+    FxBuildHasher.hash_one(key)
+}
+
+impl<K, V> Default for Table<K, V> {
+    fn default() -> Self {
+        Self { first: OnceLock::new() }
+    }
+}
+
+impl<K, V> Segment<K, V> {
+    fn new(slots: usize) -> Self {
+        Self { slots: (0..slots).map(|_| OnceLock::new()).collect(), next: OnceLock::new() }
+    }
+
+    fn row(&self, hash: u64) -> impl Iterator<Item = &OnceLock<Entry<K, V>>> {
+        // The size is a power of two, so the mask is all of a place.
+        let mask = self.slots.len() - 1;
+        (0..ROW).filter_map(move |n| self.slots.get((hash as usize).wrapping_add(n) & mask))
+    }
+}
+
+impl<K, V> Table<K, V> {
+    /// The value of the key that `is` says yes to.
+    pub(crate) fn find(&self, hash: u64, is: impl Fn(&K) -> bool) -> Option<&V> {
+        let mut segment = self.first.get();
+        while let Some(here) = segment {
+            for slot in here.row(hash) {
+                let entry = slot.get()?;
+                if entry.hash == hash && is(&entry.key) {
+                    return Some(&entry.value);
+                }
+            }
+            segment = here.next.get();
+        }
+        None
+    }
+}
+
+impl<K: PartialEq, V> Table<K, V> {
+    /// Keeps a value, if there is room. One that another thread has kept meanwhile stays.
+    pub(crate) fn keep(&self, hash: u64, key: K, value: V) -> Option<&V> {
+        let mut entry = Entry { hash, key, value };
+        let (mut place, mut slots) = (&self.first, FIRST_SEGMENT);
+        while slots <= LAST_SEGMENT {
+            let segment = place.get_or_init(|| Box::new(Segment::new(slots)));
+            for slot in segment.row(hash) {
+                let refused = slot.set(entry);
+                let there = slot.get()?;
+                match refused {
+                    Err(mine) if there.hash != hash || there.key != mine.key => entry = mine,
+                    _ => return Some(&there.value),
+                }
+            }
+            (place, slots) = (&segment.next, 2 * slots);
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn what_is_kept_is_found_until_there_is_no_room() {
+        let table = Table::default();
+        assert_eq!(table.find(hash(1u32), |_| true), None::<&u64>);
+        let mut kept = 0u64;
+        for key in 0..4 * LAST_SEGMENT as u64 {
+            kept += u64::from(table.keep(hash(key), key, key + 1).is_some());
+        }
+        let found = |key: u64| table.find(hash(key), |other| *other == key);
+        let there = (0..4 * LAST_SEGMENT as u64).filter(|key| found(*key) == Some(&(key + 1))).count() as u64;
+        assert_eq!(there, kept);
+        // Nearly full before the first one is refused, and not beyond what was said.
+        let slots = 2 * LAST_SEGMENT as u64 - FIRST_SEGMENT as u64;
+        assert!((slots / 2..=slots).contains(&kept), "{kept} of {slots}");
+        assert_eq!(table.keep(hash(0u64), 0, 9), Some(&1), "what is there stays");
+    }
+
+    #[test]
+    fn threads_that_keep_the_same_share_it() {
+        let table: Table<u64, u64> = Table::default();
+        thread::scope(|scope| {
+            for thread in 0..4 {
+                let table = &table;
+                scope.spawn(move || (0..200u64).for_each(|key| assert!(table.keep(key % 50, key, thread).is_some())));
+            }
+        });
+        let of = |key: u64| table.find(key % 50, |other| *other == key);
+        let again: Vec<_> = (0..200u64).map(|key| table.keep(key % 50, key, 9)).collect();
+        assert!((0..200u64).zip(again).all(|(key, kept)| of(key) == kept && kept != Some(&9)));
+    }
+}

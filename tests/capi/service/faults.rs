@@ -1,0 +1,178 @@
+//! Services that die, hang, lie, or are others than the cache's.
+
+use super::*;
+
+#[test]
+fn without_a_service_that_answers_it_is_not_cached() {
+    let folder = Folder::new();
+    let context = folder.context();
+    let vs = shader(&context, Stage::Vertex, 1);
+    let start = Instant::now();
+    assert_eq!(vs.wait(LONG).unwrap(), ShaderStatus::NotCached);
+    assert!(start.elapsed() < LONG / 2, "nobody waits for a service that is not there");
+    let Reach::Away(why) = context.reach().unwrap() else { panic!("it is there") };
+    assert!(why.to_string().contains("socket"), "{why}");
+    let fs = shader(&context, Stage::Fragment, 2);
+    assert_eq!(fs.status().unwrap(), ShaderStatus::NotCached, "known at once");
+    let made = pipeline(&context, &[&vs, &fs], PipelineFlags::default());
+    assert_eq!(made.status().unwrap().phase, Phase::NotCached(Stage::Vertex));
+    // It comes: what was asked is asked, and linked.
+    let _service = folder.serve(honest);
+    until("the pipeline is linked", || made.generation() == 1);
+}
+
+#[test]
+fn a_service_that_dies_is_asked_again_when_it_is_back() {
+    let folder = Folder::new();
+    let service = folder.serve(silent);
+    let context = folder.context();
+    let [vs, fs] = [shader(&context, Stage::Vertex, 1), shader(&context, Stage::Fragment, 2)];
+    let made = pipeline(&context, &[&vs, &fs], PipelineFlags::default());
+    service.until(2, is_stage);
+    drop(service);
+    until("it is away", || matches!(context.reach().unwrap(), Reach::Away(_)));
+    let service = folder.serve(honest);
+    until("the pipeline is linked", || made.generation() == 1);
+    assert_eq!(service.count(is_stage), 2);
+    let kinds: Vec<_> = events_until(&context, |event| event.kind == EventKind::Pipeline)
+        .iter()
+        .filter(|event| event.kind == EventKind::Service)
+        .map(|event| event.generation)
+        .collect();
+    assert_eq!(kinds, [1, 0, 1], "reached, gone, reached");
+}
+
+#[test]
+fn a_service_that_hangs_is_taken_for_dead() {
+    let folder = Folder::new();
+    let service = folder.serve(|_| vec![]);
+    let context = folder.context();
+    let vs = shader(&context, Stage::Vertex, 1);
+    let start = Instant::now();
+    // Says so once it has not answered a ping for 5 seconds.
+    assert_eq!(vs.wait(LONG).unwrap(), ShaderStatus::NotCached);
+    assert!((Duration::from_secs(5)..LONG).contains(&start.elapsed()));
+    assert_eq!(service.count(|ask| matches!(ask, Ask::Ping { .. })), 1);
+    let Reach::Away(why) = context.reach().unwrap() else { panic!("it is there") };
+    assert!(why.to_string().contains("said nothing"), "{why}");
+}
+
+#[test]
+fn a_service_that_accepts_nobody_holds_nobody() {
+    let folder = Folder::new();
+    // A listener that never accepts, with as many in its queue as it takes.
+    let listener = std::os::unix::net::UnixListener::bind(folder.socket()).unwrap();
+    rustix::net::listen(&listener, 0).unwrap();
+    let queued = std::os::unix::net::UnixStream::connect(folder.socket()).unwrap();
+    let context = folder.context();
+    let vs = shader(&context, Stage::Vertex, 1);
+    assert_eq!(vs.wait(LONG).unwrap(), ShaderStatus::NotCached);
+    let start = Instant::now();
+    drop((vs, context));
+    assert!(start.elapsed() < Duration::from_secs(5), "the context is closed");
+    drop((queued, listener));
+}
+
+#[test]
+fn nonsense_ends_the_connection_and_is_no_code() {
+    type Lie = fn(&StageAsk) -> Reply;
+    let lies: [(&str, Lie); 5] = [
+        ("at most", |_| Reply::Raw(vec![0xff; 64])),
+        ("message", |_| Reply::Raw(vec![3, 0, 0, 0, 1, 2, 3])),
+        ("the part of another request", |ask| {
+            let other = request(Stage::Vertex, module(77));
+            Reply::Tell(Tell::Stage { id: ask.id, part: Some(Part { key: key(&other), ..part_of(&ask.request) }) })
+        }),
+        ("a pipeline in place of a part", |ask| {
+            Reply::Tell(Tell::Pipeline { id: ask.id, verdict: Verdict::Take(String::new()), parts: vec![] })
+        }),
+        ("no part", |ask| Reply::Tell(Tell::Stage { id: ask.id, part: None })),
+    ];
+    for (says, lie) in lies {
+        let folder = Folder::new();
+        let service = folder.serve(move |ask| match ask {
+            Ask::Stage(ask) => vec![lie(ask)],
+            _ => vec![],
+        });
+        let context = folder.context();
+        let vs = shader(&context, Stage::Vertex, 1);
+        service.until(1, is_stage);
+        // It has said something, so it is tried again at once; and again.
+        service.until(3, is_stage);
+        assert!(matches!(vs.status().unwrap(), ShaderStatus::Pending | ShaderStatus::NotCached), "{says}");
+        assert_eq!(context.stats().unwrap().answered, 0);
+        drop(service);
+    }
+}
+
+#[test]
+fn what_is_no_part_fails_and_other_ids_are_nobodys() {
+    let folder = Folder::new();
+    let _service = folder.serve(|ask| match ask {
+        Ask::Stage(StageAsk { id, request, .. }) => {
+            let mut part = part_of(request);
+            if request.stage == Stage::Fragment {
+                part.elf = Some(Bytes(b"no ELF".to_vec()));
+            }
+            let other = |id| Reply::Tell(Tell::Stage { id, part: Some(part_of(request)) });
+            let failed = Tell::Failed { id: id + 1000, error: Error::bug("of nobody") };
+            let wrong =
+                if request.stage == Stage::Compute { Some(Bytes(link_support::vertex().build())) } else { None };
+            part.elf = wrong.or(part.elf);
+            let right = Reply::Tell(Tell::Stage { id: *id, part: Some(part) });
+            vec![other(0), other(u64::MAX), Reply::Tell(failed), right, other(*id)]
+        }
+        _ => vec![],
+    });
+    let context = folder.context();
+    let [vs, fs] = [shader(&context, Stage::Vertex, 1), shader(&context, Stage::Fragment, 2)];
+    assert_eq!(vs.wait(LONG).unwrap(), ShaderStatus::Ready);
+    let ShaderStatus::Failed(why) = fs.wait(LONG).unwrap() else { panic!("it was taken") };
+    assert!(matches!(why.kind(), ErrorKind::Malformed(_)), "{why}");
+    let ShaderStatus::Failed(why) = shader(&context, Stage::Compute, 3).wait(LONG).unwrap() else { panic!("taken") };
+    assert!(why.to_string().contains("a vertex shader's"), "{why}");
+    assert!(matches!(context.reach().unwrap(), Reach::Connected(_)));
+}
+
+#[test]
+fn another_compiler_is_not_used() {
+    let folder = Folder::new();
+    let other = CompilerId { sources: "others".into(), backend: "by foot".into() };
+    let service = Double::start(&folder.socket(), welcome(other.clone()), honest);
+    let context = folder.context();
+    let vs = shader(&context, Stage::Vertex, 1);
+    assert_eq!(vs.wait(LONG).unwrap(), ShaderStatus::NotCached);
+    let Reach::Away(why) = context.reach().unwrap() else { panic!("it is used") };
+    assert!(why.to_string().contains("by foot") && why.to_string().contains("by hand"), "{why}");
+    assert_eq!(service.count(is_stage), 0);
+    // A context that knows no compiler takes this one's.
+    let context = folder.context_of(None);
+    let none = context.key().unwrap();
+    let vs = shader(&context, Stage::Vertex, 1);
+    until("an ask", || service.count(is_stage) == 1);
+    assert_ne!(context.key().unwrap(), none);
+    drop(vs);
+}
+
+#[test]
+fn another_schema_is_sent_everything_and_reads_nothing() {
+    let folder = Folder::new();
+    let mut theirs = welcome(compiler());
+    theirs.schema = "of another version".into();
+    // Names of its own.
+    let service = Double::start(&folder.socket(), theirs, |ask| match ask {
+        Ask::Stage(StageAsk { id, request, inline, .. }) => {
+            assert!(inline);
+            let key = dovetail::cache::Key([request.stage as u8; 32]);
+            vec![Reply::Tell(Tell::Stage { id: *id, part: Some(Part { key, ..part_of(request) }) })]
+        }
+        _ => vec![],
+    });
+    let context = folder.context();
+    assert_eq!(shader(&context, Stage::Vertex, 1).wait(LONG).unwrap(), ShaderStatus::Ready);
+    // What is in the cache by now would be found if it were looked for.
+    drop(cache::full(&folder.cache()));
+    let fs = shader(&context, Stage::Fragment, 2);
+    assert_eq!(fs.wait(LONG).unwrap(), ShaderStatus::Ready);
+    assert_eq!((service.count(is_stage), context.stats().unwrap().disk_hits), (2, 0));
+}

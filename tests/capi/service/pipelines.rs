@@ -1,0 +1,142 @@
+//! What a service does for pipelines: whole where the link refuses, better where it has linked.
+
+use super::*;
+
+/// Parts that know everything, as a service sends them.
+fn whole_parts(state: &PipelineState) -> Vec<Part> {
+    let (vertex, fragment) = cache::whole(state);
+    [vertex, fragment].map(|(request, part)| Part { key: key(&request), elf: Some(Bytes(part.build())) }).into()
+}
+
+#[test]
+fn what_cannot_be_linked_is_compiled_whole() {
+    let folder = Folder::new();
+    let made = cache::full(&folder.cache());
+    cache::put_unlinkable(&made);
+    let service = folder.serve(silent);
+    let context = folder.context();
+    let [vs, fs] = [shader(&context, Stage::Vertex, 1), shader(&context, Stage::Fragment, 2)];
+    let made = pipeline(&context, &[&vs, &fs], PipelineFlags::default());
+    let reason = FullCompile::Specialization { id: 7 };
+    let Phase::CompilingWhole(why) = made.status().unwrap().phase else { panic!("it is not asked for") };
+    assert_eq!(why.full_compile(), Some(&reason));
+    let asked = service.until(1, is_pipeline);
+    let Ask::Pipeline(PipelineAsk { id, stages, state: asked_state, class, .. }) = &*asked else { unreachable!() };
+    assert_eq!((asked_state, *class), (&state(), Class::Soon));
+    let expect = [request(Stage::Vertex, module(1)), request(Stage::Fragment, module(2))];
+    assert_eq!(stages[..], expect);
+    service.tell(&Tell::Pipeline { id: *id, verdict: Verdict::Take("needed".into()), parts: whole_parts(&state()) });
+    assert_eq!(made.wait(1, LONG).unwrap().phase, Phase::Done(Route::Whole(Some(reason))));
+    // What is in memory by now is of that state.
+    let mut other = state();
+    other.color.attachments[0].write_mask = 7;
+    let failing = pipeline_in(&context, &[&vs, &fs], PipelineFlags::LINK_TIME_OPTIMIZATION, &other);
+    let asked = service.until(2, is_pipeline);
+    let Ask::Pipeline(PipelineAsk { id, .. }) = &*asked else { unreachable!() };
+    service.tell(&Tell::Failed { id: *id, error: Error::malformed("stage") });
+    assert!(matches!(failing.wait(1, LONG).unwrap().phase, Phase::Failed(_)));
+    // Where there is no service any more, it is the caller's turn.
+    let left = pipeline_in(&context, &[&vs, &fs], PipelineFlags::default(), &other);
+    drop(service);
+    let PipelineStatus { phase, .. } = left.wait(1, LONG).unwrap();
+    assert!(matches!(phase, Phase::NeedsWhole(_)), "{phase:?}");
+}
+
+#[test]
+fn a_better_pipeline_replaces_a_linked_one() {
+    let folder = Folder::new();
+    drop(cache::full(&folder.cache()));
+    let service = folder.serve(silent);
+    let context = folder.context();
+    let [vs, fs] = [shader(&context, Stage::Vertex, 1), shader(&context, Stage::Fragment, 2)];
+    let made = pipeline(&context, &[&vs, &fs], PipelineFlags::default());
+    assert_eq!((made.generation(), made.status().unwrap().optimization), (1, Optimization::Offered));
+    let linked = bytes(&made);
+    let asked = service.until(1, is_pipeline);
+    let Ask::Pipeline(PipelineAsk { id, class: Class::Optimize, .. }) = *asked else { panic!() };
+    made.used(7);
+    made.used(1);
+    let mut draws = 0;
+    for n in 1.. {
+        let Ask::Used { draws: said } = &*service.until(n, |ask| matches!(ask, Ask::Used { .. })) else { panic!() };
+        assert!(said.iter().all(|(of, _)| *of == id));
+        draws += said.iter().map(|(_, n)| n).sum::<u64>();
+        if draws == 8 {
+            break;
+        }
+    }
+    // Readers while it is replaced: whatever they read is one or the other, and the generation only grows.
+    let parts = whole_parts(&state());
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let (mut out, mut last) = (vec![0; 1 << 16], 1);
+            while last < 2 {
+                let seen = made.generation();
+                let (size, generation) = made.read(&mut out).unwrap().expect("an ELF");
+                assert!(generation >= seen && generation >= last, "{last} {seen} {generation}");
+                let dovetail::runtime::Size::Written(size) = size else { panic!("64 KiB are enough") };
+                assert_eq!(out[..size] == linked, generation == 1);
+                last = generation;
+            }
+        });
+        service.tell(&Tell::Pipeline { id, verdict: Verdict::Take("2 waves more".into()), parts });
+        reader.join().unwrap();
+    });
+    let status = made.wait(2, LONG).unwrap();
+    assert_eq!((status.generation, status.optimization), (2, Optimization::Taken));
+    assert_eq!(status.phase, Phase::Done(Route::Optimized("2 waves more".into())));
+    assert_eq!(context.stats().unwrap().optimized, 1);
+    // The service counts on, for a compiler to come.
+    made.used(5);
+    service.until(1, |ask| matches!(ask, Ask::Used { draws } if *draws == [(id, 5)]));
+    let told = events_until(&context, |event| event.kind == EventKind::Pipeline);
+    assert_eq!(told.last().unwrap().generation, 2);
+}
+
+#[test]
+fn a_linked_pipeline_that_is_as_good_is_kept() {
+    let folder = Folder::new();
+    drop(cache::full(&folder.cache()));
+    let service = folder.serve(silent);
+    let context = folder.context();
+    let [vs, fs] = [shader(&context, Stage::Vertex, 1), shader(&context, Stage::Fragment, 2)];
+    let ask = |n: usize| match &*service.until(n, is_pipeline) {
+        Ask::Pipeline(PipelineAsk { id, .. }) => *id,
+        _ => unreachable!(),
+    };
+    let kept = pipeline(&context, &[&vs, &fs], PipelineFlags::default());
+    let parts = vec![];
+    service.tell(&Tell::Pipeline { id: ask(1), verdict: Verdict::Keep("0.3 %".into()), parts });
+    let status = kept.wait(2, LONG).unwrap();
+    assert_eq!((status.generation, status.optimization), (1, Optimization::Kept("0.3 %".into())));
+    let broken = pipeline(&context, &[&vs, &fs], PipelineFlags::default());
+    // Parts that are no pipeline: what there is stays.
+    let parts = vec![part_of(&request(Stage::Compute, module(3)))];
+    service.tell(&Tell::Pipeline { id: ask(2), verdict: Verdict::Take("all better".into()), parts });
+    let status = broken.wait(2, LONG).unwrap();
+    assert!(matches!(status.optimization, Optimization::Failed(_)), "{status:?}");
+    assert_eq!((status.generation, status.phase), (1, Phase::Done(Route::Linked)));
+    drop((kept, broken));
+    let gone = pipeline(&context, &[&vs, &fs], PipelineFlags::default());
+    let id = ask(3);
+    drop(gone);
+    service.until(1, |ask| matches!(ask, Ask::Cancel { id: given } if *given == id));
+}
+
+#[test]
+fn a_link_without_a_handle_says_that_it_is_coming() {
+    let folder = Folder::new();
+    let service = folder.serve(silent);
+    let context = folder.context();
+    let vs = shader(&context, Stage::Vertex, 1);
+    service.until(1, is_stage);
+    let state = state();
+    let layout = Layout::new(&state.layout).unwrap();
+    let (shaders, flags, placement) = ([&vs], PipelineFlags::default(), Placement::Adjacent);
+    let info =
+        PipelineInfo { shaders: &shaders, layout: &layout, state: &state, placement, flags, priority: 0, user: 0 };
+    assert_eq!(context.link_into(&info, &mut []).unwrap(), Answer::Pending(Stage::Vertex));
+    drop(service);
+    until("it is away", || matches!(context.reach().unwrap(), Reach::Away(_)));
+    assert_eq!(context.link_into(&info, &mut []).unwrap(), Answer::NotCached(Stage::Vertex));
+}

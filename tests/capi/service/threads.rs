@@ -1,0 +1,95 @@
+//! Many threads at once, and the context's own.
+
+use super::*;
+
+#[test]
+fn many_threads_create_wait_and_destroy() {
+    let folder = Folder::new();
+    // Each third ask is answered later than the next.
+    let held = std::sync::Mutex::new(None);
+    let _service = folder.serve(move |ask| match ask {
+        Ask::Stage(StageAsk { id, .. }) if id % 3 == 0 => {
+            let mut held = held.lock().unwrap();
+            held.replace(honest(ask)).unwrap_or_default()
+        }
+        Ask::Stage(_) => held.lock().unwrap().take().into_iter().flatten().chain(honest(ask)).collect(),
+        ask => silent(ask),
+    });
+    let contexts = [folder.context(), folder.context()];
+    std::thread::scope(|scope| {
+        for thread in 0..16u32 {
+            let contexts = &contexts;
+            scope.spawn(move || {
+                for n in 0..20 {
+                    let context = &contexts[(n % 2) as usize];
+                    let vs = shader(context, Stage::Vertex, 100 + 20 * thread + n);
+                    let fs = shader(context, Stage::Fragment, 2);
+                    let made = pipeline(context, &[&vs, &fs], PipelineFlags::NO_OPTIMIZE);
+                    drop((vs, fs));
+                    let status = made.wait(1, Duration::from_millis(u64::from(n % 4) * 20)).unwrap();
+                    assert!(matches!(status.phase, Phase::Pending(_) | Phase::Done(Route::Linked)), "{status:?}");
+                    assert_eq!(made.generation() == 1, status.phase == Phase::Done(Route::Linked));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn contexts_come_and_go_while_they_ask() {
+    let folder = Folder::new();
+    let _service = folder.serve(honest);
+    for n in 0..50 {
+        let context = folder.context();
+        let vs = shader(&context, Stage::Vertex, n);
+        if n % 2 == 0 {
+            vs.wait(Duration::from_millis(u64::from(n))).unwrap();
+        }
+        // In either order.
+        if n % 3 == 0 {
+            drop(context);
+            drop(vs);
+        } else {
+            drop(vs);
+            drop(context);
+        }
+    }
+    until("no thread is left", || threads_named("dvt-io") == 0);
+}
+
+fn threads_named(name: &str) -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let named = |task: std::io::Result<std::fs::DirEntry>| {
+        std::fs::read_to_string(task.ok()?.path().join("comm")).ok().filter(|comm| comm.trim() == name)
+    };
+    tasks.filter_map(named).count()
+}
+
+/// Its signals are the game's own threads'.
+#[test]
+fn the_thread_takes_no_signals() {
+    if !crate::support::alone("service::threads::the_thread_takes_no_signals") {
+        return;
+    }
+    let folder = Folder::new();
+    let service = folder.serve(silent);
+    let context = folder.context();
+    let before = mask_of("self");
+    let vs = shader(&context, Stage::Vertex, 1);
+    service.until(1, is_stage);
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().file_name());
+    let io = tasks
+        .map(|task| task.into_string().unwrap())
+        .find(|task| std::fs::read_to_string(format!("/proc/self/task/{task}/comm")).unwrap().trim() == "dvt-io");
+    // All but the two that nobody can block, and the C library's own two.
+    assert_eq!(mask_of(&format!("self/task/{}", io.unwrap())) | 0x1_8004_0100, 0xffff_ffff_ffff_ffff);
+    assert_eq!(mask_of("self"), before);
+    drop((vs, context));
+    assert_eq!(threads_named("dvt-io"), 0, "it is joined");
+}
+
+fn mask_of(process: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).unwrap();
+    u64::from_str_radix(mask.trim(), 16).unwrap()
+}

@@ -1,0 +1,123 @@
+//! Links with plans into the caller's memory: the bytes of the plain link, and no memory asked for.
+
+use crate::alloc::allocations;
+use crate::link_support::*;
+use dovetail::abi::layout::ResolvedLayout;
+use dovetail::error::Result;
+use dovetail::glue::{self, GlueKey};
+use dovetail::link::{EmitGlue, GlueSource, Job, Object, Placement, Plans, Size, link};
+use dovetail::metadata::interface::{ParamSource, Semantic, StageKind};
+use dovetail::state::PipelineState;
+use std::cell::Cell;
+use std::sync::Arc;
+use std::thread;
+
+/// Pipelines of every shape: their parts and a state.
+pub fn shapes() -> Vec<(Vec<Vec<u8>>, PipelineState)> {
+    let pair = |vs: Unlinked, fs: Unlinked| vec![vs.build(), fs.build()];
+    let mut constant = vertex();
+    let StageKind::Vertex(v) = &mut constant.interface.kind else { unreachable!() };
+    v.params.iter_mut().for_each(|p| p.source = ParamSource::Constant(7));
+    let mut sprite = fragment();
+    let StageKind::Fragment(f) = &mut sprite.interface.kind else { unreachable!() };
+    f.inputs.push(f.inputs[0].clone());
+    f.inputs[1].semantic = Semantic::PointCoord;
+    let mut data = fragment().load_symbol(9, "descset_0").load_symbol(10, "doff_0_1_r");
+    let at = 4 * data.code.len() as u32;
+    data.code.extend([s_mov_literal(8), 0]);
+    data.relocations.push((at + 4, ABS32_LO, Against::Section(".rodata".into())));
+    data.data.push((".rodata".into(), 16, (0..40).collect()));
+    data.data.push((".rodata.cst4".into(), 4, vec![3; 4]));
+    data.data_relocations.push((8, ABS32_LO, Against::Section(".rodata.cst4".into())));
+    let mut whole = vertex();
+    (whole.interface.prolog, whole.interface.epilog, whole.joint) = (false, false, false);
+    whole.symbol = whole.interface.stage.entry_symbol().into();
+    let mut blended = state();
+    blended.color.attachments[0].format = "R16G16B16A16_SFLOAT".parse().unwrap();
+    blended.color.attachments[0].blend = true;
+    blended.vertex.attributes[0].format = "R8G8B8A8_UNORM".parse().unwrap();
+    let parts = vec![
+        pair(vertex(), fragment()),
+        pair(constant, sprite),
+        pair(vertex().load_symbol(20, "pushconst"), data),
+        pair(whole, fragment()),
+        vec![vertex().build()],
+        vec![compute().load_symbol(20, "descset_0").build()],
+    ];
+    parts.into_iter().flat_map(|parts| [(parts.clone(), state()), (parts, blended.clone())]).collect()
+}
+
+/// Calls with each shape in each placement, prepared.
+fn each(plans: Option<&Plans>, glue: &dyn GlueSource, mut run: impl FnMut(&Job<'_>, &[u8])) {
+    for (parts, state) in &shapes() {
+        let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+        let objects: Vec<Object> = parts.iter().map(|part| Object::parse(part).unwrap()).collect();
+        let objects: Vec<&Object> = objects.iter().collect();
+        let layout = &ResolvedLayout::new(&state.layout).unwrap();
+        for placement in [Placement::Adjacent, Placement::Chained] {
+            let plain = link(&parts, state, placement, &EmitGlue).unwrap();
+            run(&Job { objects: &objects, state, layout, placement, glue, plans }, &plain);
+        }
+    }
+}
+
+#[test]
+fn plans_change_no_byte() {
+    let plans = Plans::default();
+    for _ in 0..2 {
+        each(Some(&plans), &EmitGlue, |job, plain| assert!(job.link().unwrap().elf == plain));
+    }
+}
+
+#[test]
+fn glue_is_asked_for_once() {
+    let asked = Cell::new(0);
+    let counted = |key: &GlueKey| -> Result<_> {
+        asked.set(asked.get() + 1);
+        glue::emit(key).map(Arc::new)
+    };
+    let plans = Plans::default();
+    each(Some(&plans), &counted, |job, _| drop(job.link().unwrap()));
+    let first = asked.get();
+    assert!(first > 5, "{first}");
+    each(Some(&plans), &counted, |job, _| drop(job.link().unwrap()));
+    assert_eq!(asked.get(), first);
+    each(None, &counted, |job, _| drop(job.link().unwrap()));
+    assert!(asked.get() > 2 * first, "without plans every link asks");
+}
+
+#[test]
+fn a_link_into_memory_fills_it_or_leaves_it() {
+    each(None, &EmitGlue, |job, plain| {
+        let mut out = vec![0xee; plain.len() + 5];
+        assert_eq!(job.link_into(&mut out).unwrap(), Size::Written(plain.len()));
+        assert!(out[..plain.len()] == *plain && out[plain.len()..] == [0xee; 5]);
+        out.fill(0xaa);
+        for room in [0, 1, 64, plain.len() - 1] {
+            assert_eq!(job.link_into(&mut out[..room]).unwrap(), Size::Incomplete(plain.len()));
+            assert!(out.iter().all(|byte| *byte == 0xaa), "nothing is half written");
+        }
+    });
+}
+
+#[test]
+fn a_prepared_link_asks_for_no_memory() {
+    let plans = Plans::default();
+    let mut out = vec![0; 1 << 16];
+    each(Some(&plans), &EmitGlue, |job, _| {
+        job.link_into(&mut out).unwrap();
+        let (calls, linked) = allocations(|| job.link_into(&mut out));
+        linked.unwrap();
+        assert_eq!(calls, 0, "{:?}", job.objects.iter().map(|o| o.interface()).collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn threads_share_plans_and_give_the_same_bytes() {
+    let plans = Plans::default();
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| each(Some(&plans), &EmitGlue, |job, plain| assert!(job.link().unwrap().elf == plain)));
+        }
+    });
+}

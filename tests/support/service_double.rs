@@ -1,0 +1,163 @@
+//! A service that compiles nothing: a thread that speaks `wire`, and says whatever a test wants it to say.
+#![allow(dead_code, reason = "the benchmark uses a part of it")]
+
+use dovetail::compile::request::CompilerId;
+use dovetail::frame::{self, HEAD};
+use dovetail::wire::{Ask, Limits, MAX_FRAME, REQUEST_SCHEMA, Tell, Welcome};
+use serde::Serialize;
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Longer than anything takes that is expected to happen.
+const LONG: Duration = Duration::from_secs(20);
+
+/// What it does about something that a client has said.
+pub enum Reply {
+    Tell(Tell),
+    /// Bytes that are no message.
+    Raw(Vec<u8>),
+    /// Ends the connection.
+    Close,
+}
+
+type Answers = dyn Fn(&Ask) -> Vec<Reply> + Send + Sync;
+
+struct State {
+    welcome: Welcome,
+    answers: Box<Answers>,
+    heard: Mutex<Vec<Arc<Ask>>>,
+    more: Condvar,
+    connections: Mutex<Vec<UnixStream>>,
+    over: AtomicBool,
+}
+
+/// A service while it runs. Dropped, it is as if it were killed.
+pub struct Double {
+    state: Arc<State>,
+    socket: PathBuf,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What an honest service says of itself. Why it sends everything is none of a path, so that no test depends on the words.
+pub fn welcome(compiler: CompilerId) -> Welcome {
+    Welcome {
+        protocol: 1,
+        compiler,
+        schema: REQUEST_SCHEMA.to_owned(),
+        inline_because: Some("this is a test".to_owned()),
+        limits: Limits { requests: 100, module_bytes: 1 << 20 },
+    }
+}
+
+impl Double {
+    /// Listens at `socket`, and answers everything after the hello by `answers`; a ping by itself.
+    pub fn start(
+        socket: &Path,
+        welcome: Welcome,
+        answers: impl Fn(&Ask) -> Vec<Reply> + Send + Sync + 'static,
+    ) -> Self {
+        let listener = UnixListener::bind(socket).expect("a socket");
+        let state = Arc::new(State {
+            welcome,
+            answers: Box::new(answers),
+            heard: Mutex::default(),
+            more: Condvar::new(),
+            connections: Mutex::default(),
+            over: AtomicBool::new(false),
+        });
+        let of_thread = state.clone();
+        let thread = thread::spawn(move || {
+            for stream in listener.incoming() {
+                if of_thread.over.load(Ordering::Acquire) {
+                    return;
+                }
+                let (state, stream) = (of_thread.clone(), stream.expect("a connection"));
+                state.connections.lock().unwrap().push(stream.try_clone().expect("a copy"));
+                thread::spawn(move || serve(&state, stream));
+            }
+        });
+        Self { state, socket: socket.to_owned(), thread: Some(thread) }
+    }
+
+    /// All that was said to it.
+    pub fn heard(&self) -> Vec<Arc<Ask>> {
+        self.state.heard.lock().unwrap().clone()
+    }
+
+    /// How often something like this was said.
+    pub fn count(&self, like: impl Fn(&Ask) -> bool) -> usize {
+        self.heard().iter().filter(|ask| like(ask)).count()
+    }
+
+    /// Waits until `count` things like this were said, and gives the last.
+    pub fn until(&self, count: usize, like: impl Fn(&Ask) -> bool) -> Arc<Ask> {
+        let until = Instant::now() + LONG;
+        let mut heard = self.state.heard.lock().unwrap();
+        loop {
+            if let Some(ask) = heard.iter().filter(|ask| like(ask)).nth(count - 1) {
+                return ask.clone();
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "it was not said {count} times; what was: {heard:?}");
+            heard = self.state.more.wait_timeout(heard, left).unwrap().0;
+        }
+    }
+
+    /// Says something to every client.
+    pub fn tell(&self, tell: &Tell) {
+        let bytes = frame::frame(tell, MAX_FRAME).expect("a frame");
+        for mut connection in self.state.connections.lock().unwrap().iter() {
+            // One that is gone hears nothing.
+            let _ = connection.write_all(&bytes);
+        }
+    }
+}
+
+impl Drop for Double {
+    fn drop(&mut self) {
+        self.state.over.store(true, Ordering::Release);
+        // Wakes the thread that accepts.
+        drop(UnixStream::connect(&self.socket));
+        self.thread.take().map(JoinHandle::join);
+        let _ = std::fs::remove_file(&self.socket);
+        for connection in self.state.connections.lock().unwrap().drain(..) {
+            let _ = connection.shutdown(std::net::Shutdown::Both);
+        }
+    }
+}
+
+fn receive(stream: &mut UnixStream) -> Option<Ask> {
+    let mut head = [0; HEAD];
+    stream.read_exact(&mut head).ok()?;
+    let mut body = vec![0; frame::body_length(head, MAX_FRAME).expect("a frame of a client")];
+    stream.read_exact(&mut body).ok()?;
+    Some(frame::parse(&body).expect("a message of a client"))
+}
+
+fn send(stream: &mut UnixStream, tell: &impl Serialize) {
+    let _ = stream.write_all(&frame::frame(tell, MAX_FRAME).expect("a frame"));
+}
+
+fn serve(state: &State, mut stream: UnixStream) {
+    while let Some(ask) = receive(&mut stream) {
+        let replies = match &ask {
+            Ask::Hello(_) => vec![Reply::Tell(Tell::Welcome(state.welcome.clone()))],
+            _ => (state.answers)(&ask),
+        };
+        // Noted before it is answered, so that whoever has the answer finds it.
+        state.heard.lock().unwrap().push(Arc::new(ask));
+        state.more.notify_all();
+        for reply in replies {
+            match reply {
+                Reply::Tell(tell) => send(&mut stream, &tell),
+                Reply::Raw(bytes) => _ = stream.write_all(&bytes),
+                Reply::Close => return drop(stream.shutdown(std::net::Shutdown::Both)),
+            }
+        }
+    }
+}
