@@ -47,8 +47,8 @@ pub(super) struct Optimizer {
 struct Current {
     name: Key,
     waiter: Waiter,
-    /// What is to be sent, once both are there.
-    whole: Vec<(Key, Arc<StageElf>)>,
+    /// Its parts, once both versions are there; those that were not in the cache have to be sent.
+    whole: Vec<(Key, Arc<StageElf>, bool)>,
 }
 
 /// Two versions of a pipeline.
@@ -200,7 +200,7 @@ impl Broker {
             self.optimizer.current = None;
             return;
         };
-        current.whole = both.whole.parts().map(|(key, elf, _)| (key, elf.clone())).collect();
+        current.whole = both.whole.parts().map(|(key, elf, sent)| (key, elf.clone(), sent)).collect();
         let elfs = |run: &Run| run.parts().map(|(_, elf, _)| elf.clone()).collect();
         let (whole, linked) = (elfs(&both.whole), elfs(&both.linked));
         self.effects.push(Effect::Compare(Box::new(Comparison { name: current.name, row, whole, linked })));
@@ -242,8 +242,7 @@ impl Broker {
                 Ok(verdict) => {
                     let Some(request) = self.end(waiter) else { continue };
                     let taken = whole.iter().filter(|_| matches!(verdict, Verdict::Take(_)));
-                    let sent = |key: &Key| request.inline || self.keeping.contains_key(key);
-                    let parts = taken.map(|(key, elf)| part(*key, elf, sent(key))).collect();
+                    let parts = taken.map(|(key, elf, sent)| part(*key, elf, *sent || request.inline)).collect();
                     self.tell(waiter.client, Tell::Pipeline { id: waiter.id, verdict, parts });
                 }
             }

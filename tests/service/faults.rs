@@ -81,7 +81,7 @@ fn a_worker_that_was_taken_over_can_do_nothing() {
     let mut client = service.client();
     let sandbox = client.status().sandbox;
     if sandbox.contains("no seccomp") {
-        return support::skip(test, &sandbox);
+        return support::without(test, &sandbox);
     }
     let said = client.compile("bad", Class::Soon).expect_err("it ends").to_string();
     assert!(said.contains("escape: the worker could do nothing"), "{said}");
@@ -143,7 +143,7 @@ fn on_a_full_disk_everybody_is_still_served() {
     let unshared = ["-Urm", "sh", "-c", script, "sh"];
     let probe = Command::new("unshare").args(unshared).arg(&cache).arg("true").output();
     if !probe.is_ok_and(|out| out.status.success()) {
-        return support::skip(test, "no user namespace with a tmpfs in it");
+        return support::without(test, "no user namespace with a tmpfs in it");
     }
     let log = std::fs::File::create(dir.path().join("log")).expect("a log");
     let mut service = Command::new("unshare")

@@ -12,8 +12,15 @@ use std::time::{Duration, Instant};
 fn one_socket_has_one_service_and_a_socket_that_was_left_is_replaced() {
     let mut service = Service::start(&["--workers=1"]);
     service.client();
-    let second = command(service.dir.path(), &[]).output().expect("the program");
-    assert_eq!(second.status.code(), Some(5));
+    let mut second = command(service.dir.path(), &[]).spawn().expect("the program");
+    let begun = Instant::now();
+    while second.try_wait().expect("a process").is_none() {
+        if begun.elapsed() > PATIENCE {
+            second.kill().expect("a process");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(second.wait().expect("a process").code(), Some(5));
     assert!(service.log().contains("another service listens there"), "{}", service.log());
     service.client();
     // kill -9 leaves the socket.
