@@ -178,7 +178,7 @@
 // `reason`: a specialization constant shaped the code and has another value.
 #define DVT_REASON_SPECIALIZATION 1
 
-// `reason`: more values cross a joint than registers can carry.
+// `reason`: more values pass between parts than registers hold.
 #define DVT_REASON_TOO_MANY_VALUES 2
 
 // `reason`: a descriptor stands where the part's code cannot reach it.
