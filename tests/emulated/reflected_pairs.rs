@@ -27,7 +27,7 @@ fn computed(vulkan: &Lavapipe, module: Vec<u8>) -> Report {
 }
 
 /// Judges pairs of GLSL files; fails with those that do not agree.
-fn agree(test: &str, pairs: &[(&str, &str)], fate: Fate) {
+fn agree(test: &str, pairs: &[(&str, &str)], fates: &[Fate]) {
     let vulkan = match Lavapipe::get() {
         Ok(vulkan) => vulkan,
         Err(why) => return support::skip(test, &why),
@@ -39,7 +39,7 @@ fn agree(test: &str, pairs: &[(&str, &str)], fate: Fate) {
         let (Some(a), Some(b)) = (read(vertex), read(fragment)) else { return };
         let report = judged(vulkan, &a, &b);
         eprintln!("{vertex}, {fragment}: {report:?}");
-        if report.fate != fate || report.same_as_whole != Some(true) {
+        if !fates.contains(&report.fate) || report.same_as_whole != Some(true) {
             failed.push(format!("{vertex}, {fragment}: {}: {}", report.fate, report.reason));
         }
     }
@@ -54,9 +54,9 @@ fn pairs_agree() {
         ("draws/skin.vert", "draws/skin.frag"),
         ("draws/halves.vert", "draws/halves.frag"),
     ];
-    agree("reflected_pairs::pairs_agree", &pairs, Fate::Agreed);
+    agree("reflected_pairs::pairs_agree", &pairs, &[Fate::Agreed]);
     // Lavapipe 22.3 does not have VK_EXT_mutable_descriptor_type.
-    agree("reflected_pairs::pairs_agree", &[("draws/heap.vert", "draws/heap.frag")], Fate::AgreedWithInterpreter);
+    agree("reflected_pairs::pairs_agree", &[("draws/heap.vert", "draws/heap.frag")], &[Fate::AgreedWithInterpreter]);
 }
 
 /// Whatever the position is made of, a scene is found that has it before the eye: matrices as structures of columns or rows,
@@ -66,7 +66,7 @@ fn scenes_are_found_by_evaluation() {
     let shaded = ["columns", "rows", "quaternion", "addressed"].map(|v| format!("pairs/{v}.vert"));
     let mut pairs: Vec<(&str, &str)> = shaded.iter().map(|v| (v.as_str(), "pairs/shaded.frag")).collect();
     pairs.push(("pairs/particles.vert", "pairs/particles.frag"));
-    agree("reflected_pairs::scenes_are_found_by_evaluation", &pairs, Fate::Agreed);
+    agree("reflected_pairs::scenes_are_found_by_evaluation", &pairs, &[Fate::Agreed]);
 }
 
 /// Nobody but the interpreter can judge these here: lavapipe has no such attachments, or does not know the capability.
@@ -74,14 +74,17 @@ fn scenes_are_found_by_evaluation() {
 fn contents_are_made_for_what_lavapipe_cannot_run() {
     let pairs = ["attached", "weighed", "vertices"].map(|f| ("pairs/columns.vert", format!("pairs/{f}.frag")));
     let pairs: Vec<(&str, &str)> = pairs.iter().map(|(v, f)| (*v, f.as_str())).collect();
-    agree("reflected_pairs::contents_are_made_for_what_lavapipe_cannot_run", &pairs, Fate::AgreedWithInterpreter);
+    agree("reflected_pairs::contents_are_made_for_what_lavapipe_cannot_run", &pairs, &[Fate::AgreedWithInterpreter]);
 }
 
 /// Distances that a fragment shader reads; textures out of arrays, chosen by numbers that must be in range.
 #[test]
 fn contents_are_made() {
-    let pairs = [("pairs/cut.vert", "pairs/cut.frag"), ("pairs/columns.vert", "pairs/chosen.frag")];
-    agree("reflected_pairs::contents_are_made", &pairs, Fate::Agreed);
+    let test = "reflected_pairs::contents_are_made";
+    agree(test, &[("pairs/cut.vert", "pairs/cut.frag")], &[Fate::Agreed]);
+    // Lavapipe does not have arrays without a length, and gets some scenes right all the same.
+    let either = [Fate::Agreed, Fate::AgreedWithInterpreter];
+    agree(test, &[("pairs/columns.vert", "pairs/chosen.frag")], &either);
 }
 
 /// The same of compute shaders: descriptors of arrays, texels of three channels, and addresses that are two words.
