@@ -27,6 +27,9 @@
 //! | a code generator | `compile/backend.rs` is the trait, `compile/llvm/generator.rs` an example |
 //! | a machine instruction | `isa/mod.rs` says how |
 //! | a cache store | `cache/mod.rs` says how |
+//! | a field of the pipeline state that reaches a register | `state.rs`, `metadata/graphics.rs` (compute: `finalize.rs`), `capi/state.rs` |
+//! | the hash that names a pipeline | `link/pipeline_hash.rs` |
+//! | a function of the C interface | `capi/mod.rs` says how |
 //! | what the service decides, and in which order | `service/broker.rs`, `service/jobs.rs`; `docs/service.md` |
 //! | what an error says, or its exit code | `error.rs`, `docs/errors.md` |
 //!
