@@ -69,14 +69,23 @@ fn struct_size<T: Sized32>(what: &str, size: u32) -> Answer<usize> {
     }
 }
 
+/// The bytes that a struct says it has, whether it is to be read or to be filled.
+///
+/// # Safety
+/// C's promise.
+unsafe fn said_size<T: Sized32>(what: &str, at: *const T) -> Answer<usize> {
+    check(what, at)?;
+    // SAFETY: C's promise; it is not null, and aligned.
+    struct_size::<T>(what, unsafe { at.cast::<u32>().read() })
+}
+
 /// A copy of a struct of any version. What a later version has besides may be zeros only.
 ///
 /// # Safety
 /// C's promise.
 unsafe fn input<T: Sized32>(what: &str, from: *const T) -> Answer<T> {
-    check(what, from)?;
-    // SAFETY: C's promise; it is not null, and aligned.
-    let size = struct_size::<T>(what, unsafe { from.cast::<u32>().read() })?;
+    // SAFETY: C's promise.
+    let size = unsafe { said_size(what, from) }?;
     let known = size.min(size_of::<T>());
     let mut to = MaybeUninit::<T>::zeroed();
     // SAFETY: C's promise, for the `size` bytes that the struct says it has; `to` has room for `known`.
@@ -96,9 +105,8 @@ unsafe fn input<T: Sized32>(what: &str, from: *const T) -> Answer<T> {
 /// # Safety
 /// C's promise.
 unsafe fn output<T: Sized32>(what: &str, to: *mut T, value: &T) -> Answer<()> {
-    check(what, to)?;
-    // SAFETY: C's promise; it is not null, and aligned.
-    let size = struct_size::<T>(what, unsafe { to.cast::<u32>().read() })?;
+    // SAFETY: C's promise.
+    let size = unsafe { said_size(what, to) }?;
     let head = size_of::<u32>();
     let known = size.min(size_of::<T>()) - head;
     // SAFETY: C's promise for `size` bytes from `to` on; `value` has at least as many as are copied. It is a value of ours, which

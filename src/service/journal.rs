@@ -26,7 +26,7 @@ const MAX_ROWS: usize = 16_384;
 /// Bytes of a pipeline's description; a real one has some thousand.
 const MAX_ROW: usize = 64 << 10;
 
-/// The rows' records in a folder.
+/// The rows' records in a folder, for the service; others have [`Records::read`].
 pub fn records(dir: &Path) -> Records {
     Records::open(dir, CAP)
 }

@@ -102,9 +102,9 @@ pub fn list(records: &Records) -> impl Iterator<Item = (Key, Sentence)> {
     records.all().filter_map(|(key, bytes)| Some((key, rmp_serde::from_slice(&bytes).ok()?)))
 }
 
-/// The records in a folder, for those who list and clear them.
+/// The records in a folder, for those who list and clear them while the service may be running.
 pub fn records(dir: &Path) -> Records {
-    Records::open(dir, CAP)
+    Records::read(dir)
 }
 
 /// A request in words.

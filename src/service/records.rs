@@ -21,6 +21,8 @@ pub struct Records {
     cap: u64,
     known: BTreeMap<Key, Known>,
     bytes: u64,
+    /// Whether the folder is ours to clean up.
+    owned: bool,
 }
 
 struct Known {
@@ -31,13 +33,24 @@ struct Known {
 impl Records {
     /// The records of a folder, which need not be there. With more than `cap` bytes in it the ones used least recently go.
     pub fn open(dir: &Path, cap: u64) -> Self {
-        let mut records = Self { dir: dir.to_owned(), cap, known: BTreeMap::new(), bytes: 0 };
+        Self::list(dir, cap, true)
+    }
+
+    /// The records of a folder that another process may be writing: nothing in it is changed.
+    pub fn read(dir: &Path) -> Self {
+        Self::list(dir, u64::MAX, false)
+    }
+
+    fn list(dir: &Path, cap: u64, owned: bool) -> Self {
+        let mut records = Self { dir: dir.to_owned(), cap, known: BTreeMap::new(), bytes: 0, owned };
         for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
             let Ok(data) = entry.metadata() else { continue };
             match entry.file_name().to_str().and_then(parse_key) {
                 Some(key) => records.note(key, data.len(), data.modified().unwrap_or(SystemTime::UNIX_EPOCH)),
                 // What a kill has left of a write.
-                None if entry.file_name().as_encoded_bytes().starts_with(b".") => drop(fs::remove_file(entry.path())),
+                None if owned && entry.file_name().as_encoded_bytes().starts_with(b".") => {
+                    drop(fs::remove_file(entry.path()));
+                }
                 None => {}
             }
         }
@@ -48,7 +61,7 @@ impl Records {
     pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.path(key);
         let payload = entry::into_payload(key, fs::read(&path).ok()?);
-        if payload.is_err() {
+        if payload.is_err() && self.owned {
             // It has no other use than to be in the way.
             let _ = fs::remove_file(&path);
         }
@@ -188,6 +201,9 @@ mod tests {
         let mut bytes = fs::read(&path).unwrap();
         bytes[50] ^= 1;
         fs::write(&path, bytes).unwrap();
+        // Who only reads leaves everything: the service may be about to rename what it has begun.
+        assert_eq!(Records::read(dir.path()).all().count(), 1);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3);
         let records = Records::open(dir.path(), 1 << 20);
         assert_eq!(records.all().collect::<Vec<_>>(), [(key(2), vec![2; 100])]);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "damaged and left records are gone");

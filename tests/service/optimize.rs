@@ -1,6 +1,6 @@
 //! Generation 2: pipelines that were linked are compiled whole when they are used, and swapped only for what is better.
 
-use crate::harness::{Client, Service, request};
+use crate::harness::{Client, PATIENCE, Service, request};
 use crate::shaders;
 use crate::smallest::shader;
 use dovetail::cache::Key;
@@ -9,8 +9,9 @@ use dovetail::emu::{self, Limits};
 use dovetail::frame::Bytes;
 use dovetail::link::{EmitGlue, Placement, link};
 use dovetail::proof::read_inputs;
-use dovetail::service::journal::{self, Row};
+use dovetail::service::journal::Row;
 use dovetail::service::journal_dir;
+use dovetail::service::records::Records;
 use dovetail::state::PipelineState;
 use dovetail::target::{GfxIp, Stage};
 use dovetail::wire::{Ask, Class, Part, PipelineAsk, StageAsk, Tell, Verdict};
@@ -110,10 +111,12 @@ fn verdict_and_parts(client: &mut Client) -> (Verdict, Vec<(Key, Vec<u8>)>) {
 /// Waits until the journal's file has a verdict: it is told before it is written.
 fn until_remembered(service: &Service) {
     let decided = || {
-        let records = journal::records(&journal_dir(&service.cache_dir()));
+        let records = Records::read(&journal_dir(&service.cache_dir()));
         records.all().any(|(_, bytes)| Row::parse(&bytes).is_some_and(|row| row.decided.is_some()))
     };
+    let begun = Instant::now();
     while !decided() {
+        assert!(begun.elapsed() < PATIENCE, "the verdict is not written");
         std::thread::yield_now();
     }
 }

@@ -4,8 +4,9 @@ use crate::common::print_json;
 use crate::serve::cache_dir;
 use dovetail::cache::{Cache, StoreKind};
 use dovetail::error::{Error, Result};
-use dovetail::service::journal::{self, Row};
-use dovetail::service::{journal_dir, poison, poison_dir, records};
+use dovetail::service::journal::Row;
+use dovetail::service::records::{self, Records};
+use dovetail::service::{journal_dir, poison, poison_dir};
 use dovetail::toolchain::recorded_compiler;
 use dovetail::wire::{Ask, Connection, Hello, PROTOCOLS, REQUEST_SCHEMA, ServiceStatus, Tell, Verdict, default_socket};
 use std::path::{Path, PathBuf};
@@ -178,7 +179,7 @@ struct Why {
 fn why(pipeline: Option<&str>, cache: &Path, json: bool) -> Result<ExitCode> {
     let current = recorded_compiler(&Cache::open(cache, StoreKind::Lmdb)?)?;
     let mut found = Vec::new();
-    for (_, bytes) in journal::records(&journal_dir(cache)).all() {
+    for (_, bytes) in Records::read(&journal_dir(cache)).all() {
         let Some(row) = Row::parse(&bytes) else { continue };
         let Some(compiler) = row.decided.as_ref().map(|decided| &decided.compiler).or(current.as_ref()) else {
             continue;

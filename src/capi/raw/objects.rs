@@ -4,7 +4,7 @@ use super::super::guard::{argument, guard, guard_or, last};
 use super::super::results;
 use super::super::state::{binding, bits, place, stage, target, wave};
 use super::super::types::*;
-use super::{MAX_ITEMS, give, handle, input, key, list, outcome, output, patience, take, terminated};
+use super::{MAX_ITEMS, give, handle, input, key, list, outcome, output, patience, said_size, take, terminated};
 use crate::compile::request::ModuleDigest;
 use crate::runtime::{self, ModuleRef};
 use crate::state::{ResourceLayout, SetLayout};
@@ -143,8 +143,9 @@ pub unsafe extern "C" fn dvt_context_event_fd(context: *const ContextHandle) -> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_context_next_event(context: *const ContextHandle, out: *mut Event) -> i32 {
     guard(|| {
+        // Before an event is taken that would then be lost.
         // SAFETY: C's promise.
-        unsafe { input("out", out) }?;
+        unsafe { said_size("out", out) }?;
         // SAFETY: C's promise.
         let Some(event) = unsafe { handle("context", context) }?.0.next_event()? else { return Ok(DVT_EMPTY) };
         // SAFETY: C's promise.
