@@ -18,9 +18,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use dovetail::abi::layout::ResolvedLayout;
 use dovetail::keys;
 use dovetail::link::{EmitGlue, Job, Object, Placement, Plans};
-use dovetail::runtime::{
-    Context, ContextInfo, Layout, ModuleRef, Pipeline, PipelineFlags, PipelineInfo, Shader, ShaderInfo,
-};
+use dovetail::runtime::{Context, ContextInfo, Layout, Pipeline, PipelineFlags, PipelineInfo, Shader};
 use dovetail::target::{GfxIp, Stage};
 use std::path::Path;
 use std::process::Command;
@@ -36,18 +34,7 @@ fn context(dir: &Path) -> Context {
 }
 
 fn shader(context: &Context, stage: Stage, module: &[u8]) -> Shader {
-    let info = ShaderInfo {
-        module: ModuleRef::Code(module),
-        entry_point: "main",
-        stage,
-        wave: None,
-        specialization: &[],
-        no_disk: false,
-        fail_on_compile: false,
-        priority: 0,
-        user: 0,
-    };
-    Shader::new(context, &info).expect("a shader")
+    Shader::new(context, &cache::shader_info(stage, module)).expect("a shader")
 }
 
 fn links(c: &mut Criterion) {

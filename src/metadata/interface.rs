@@ -47,6 +47,26 @@ pub struct StageInterface {
 }
 
 impl StageInterface {
+    /// A stage that uses nothing yet.
+    pub fn new(target: GfxIp, stage: Stage, wave: WaveSize, entry_point: String, kind: StageKind) -> Self {
+        Self {
+            target,
+            stage,
+            wave,
+            entry_point,
+            prolog: false,
+            epilog: false,
+            user_data: Vec::new(),
+            entry_sgprs: 0,
+            resources: Vec::new(),
+            push_constant_bytes: 0,
+            spill_threshold: None,
+            specialization: Vec::new(),
+            writes_memory: false,
+            kind,
+        }
+    }
+
     /// The symbol of the stage's body: only one that waits for a prolog has a name of its own.
     pub fn body_symbol(&self) -> &'static str {
         if self.prolog { self.stage.unlinked_symbol() } else { self.stage.entry_symbol() }

@@ -101,22 +101,8 @@ pub(super) struct Reading {
 impl Reading {
     pub(super) fn new() -> Self {
         // Each field is replaced, or the reading fails.
-        let stage = StageInterface {
-            target: GfxIp::Gfx1030,
-            stage: Stage::Vertex,
-            wave: WaveSize::W32,
-            entry_point: String::new(),
-            prolog: false,
-            epilog: false,
-            user_data: Vec::new(),
-            entry_sgprs: 0,
-            resources: Vec::new(),
-            push_constant_bytes: 0,
-            spill_threshold: None,
-            specialization: Vec::new(),
-            writes_memory: false,
-            kind: StageKind::Compute(ComputeInterface::default()),
-        };
+        let kind = StageKind::Compute(ComputeInterface::default());
+        let stage = StageInterface::new(GfxIp::Gfx1030, Stage::Vertex, WaveSize::W32, String::new(), kind);
         Self {
             generation: None,
             stage: Read { fields: stage, seen: 0 },

@@ -10,6 +10,7 @@ use dovetail::error::Result;
 use dovetail::keys;
 use dovetail::link::{EmitGlue, Placement, link};
 use dovetail::metadata::interface::StageKind;
+use dovetail::runtime::{ModuleRef, ShaderInfo};
 use dovetail::state::{Known, PipelineState};
 use dovetail::target::{GfxIp, Stage, WaveSize};
 use dovetail::toolchain::Toolchain;
@@ -137,4 +138,19 @@ pub fn folder() -> TempDir {
     let elf = link(&[&parts[0], &parts[1]], &state(), Placement::Adjacent, &EmitGlue).expect("a pipeline");
     fs::write(dir.path().join("expected.elf"), elf).expect("an ELF");
     dir
+}
+
+/// A shader's description, of the module's `main`, with nothing special.
+pub fn shader_info(stage: Stage, module: &[u8]) -> ShaderInfo<'_> {
+    ShaderInfo {
+        module: ModuleRef::Code(module),
+        entry_point: "main",
+        stage,
+        wave: None,
+        specialization: &[],
+        no_disk: false,
+        fail_on_compile: false,
+        priority: 0,
+        user: 5,
+    }
 }

@@ -1,7 +1,7 @@
 //! `dovetail::runtime` from Rust: where parts come from, what a pipeline becomes, what the flags do without a service.
 
 use crate::alloc::allocations;
-use crate::cache::{self, Made, module, put_unlinkable, put_whole, request, state};
+use crate::cache::{self, Made, module, put_unlinkable, put_whole, request, shader_info, state};
 use crate::link_support;
 use dovetail::abi::layout::ResolvedLayout;
 use dovetail::cache::{Cache, StoreKind, entry};
@@ -23,22 +23,8 @@ fn context(dir: Option<&Path>) -> Context {
         .expect("a context")
 }
 
-fn info<'a>(stage: Stage, module: &'a [u8]) -> ShaderInfo<'a> {
-    ShaderInfo {
-        module: ModuleRef::Code(module),
-        entry_point: "main",
-        stage,
-        wave: None,
-        specialization: &[],
-        no_disk: false,
-        fail_on_compile: false,
-        priority: 0,
-        user: 5,
-    }
-}
-
 fn shader(context: &Context, stage: Stage, number: u32) -> Shader {
-    Shader::new(context, &info(stage, &module(number))).expect("a shader")
+    Shader::new(context, &shader_info(stage, &module(number))).expect("a shader")
 }
 
 fn pair(context: &Context) -> [Shader; 2] {
@@ -120,7 +106,7 @@ fn a_digest_stands_for_its_module() {
     drop(cache::full(dir.path()));
     let context = context(Some(dir.path()));
     let digest = request(Stage::Vertex, module(1)).module;
-    let by_digest = ShaderInfo { module: ModuleRef::Digest(digest), ..info(Stage::Vertex, &[]) };
+    let by_digest = ShaderInfo { module: ModuleRef::Digest(digest), ..shader_info(Stage::Vertex, &[]) };
     assert_eq!(Shader::new(&context, &by_digest).unwrap().status().unwrap(), ShaderStatus::Ready);
 }
 
@@ -136,7 +122,8 @@ fn specialization_decides_the_part_and_is_held_against_it() {
     let (context, state) = (context(Some(dir.path())), state());
     let layout = Layout::new(&state.layout).unwrap();
     let module = module(3);
-    let with = |values| Shader::new(&context, &ShaderInfo { specialization: values, ..info(Stage::Compute, &module) });
+    let with =
+        |values| Shader::new(&context, &ShaderInfo { specialization: values, ..shader_info(Stage::Compute, &module) });
     // 8 is no constant of the module; of 7 the last value counts.
     let right = with(&[(7, 1), (8, 3), (7, 40)]).unwrap();
     assert_eq!(right.status().unwrap(), ShaderStatus::Ready);
@@ -214,7 +201,7 @@ fn without_the_disk_parts_are_pending_until_somebody_waits() {
     let layout = Layout::new(&state.layout).unwrap();
     let modules = [module(1), module(2)];
     let cold = |stage, n: usize| {
-        Shader::new(&context, &ShaderInfo { no_disk: true, ..info(stage, &modules[n]) }).expect("a shader")
+        Shader::new(&context, &ShaderInfo { no_disk: true, ..shader_info(stage, &modules[n]) }).expect("a shader")
     };
     let [vs, fs] = [cold(Stage::Vertex, 0), cold(Stage::Fragment, 1)];
     assert_eq!(vs.status().unwrap(), ShaderStatus::Pending);

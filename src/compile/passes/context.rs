@@ -36,22 +36,13 @@ impl<'r> PassContext<'r> {
             request,
             layout: request.known.layout.get().map(ResolvedLayout::new).transpose()?,
             entry: Entry::default(),
-            interface: StageInterface {
-                target: request.target,
-                stage: request.stage,
-                wave: request.wave,
-                entry_point: request.entry_point.clone(),
-                prolog: false,
-                epilog: false,
-                user_data: Vec::new(),
-                entry_sgprs: 0,
-                resources: Vec::new(),
-                push_constant_bytes: 0,
-                spill_threshold: None,
-                specialization: Vec::new(),
-                writes_memory: false,
+            interface: StageInterface::new(
+                request.target,
+                request.stage,
+                request.wave,
+                request.entry_point.clone(),
                 kind,
-            },
+            ),
         })
     }
 

@@ -4,7 +4,7 @@ mod faults;
 mod pipelines;
 mod threads;
 
-use crate::cache::{self, Made, compiler, module, request, state};
+use crate::cache::{self, Made, compiler, module, request, shader_info, state};
 use crate::link_support;
 use crate::service_double::{Double, Reply, welcome};
 use dovetail::compile::request::{CompilerId, ModuleDigest, StageRequest};
@@ -13,8 +13,8 @@ use dovetail::frame::Bytes;
 use dovetail::keys;
 use dovetail::link::Placement;
 use dovetail::runtime::{
-    Answer, Context, ContextInfo, Event, EventKind, Layout, ModuleRef, Optimization, Phase, Pipeline, PipelineFlags,
-    PipelineInfo, PipelineStatus, Reach, Route, Shader, ShaderInfo, ShaderStatus,
+    Answer, Context, ContextInfo, Event, EventKind, Layout, Optimization, Phase, Pipeline, PipelineFlags, PipelineInfo,
+    PipelineStatus, Reach, Route, Shader, ShaderInfo, ShaderStatus,
 };
 use dovetail::state::PipelineState;
 use dovetail::target::{GfxIp, Stage};
@@ -95,17 +95,7 @@ fn silent(ask: &Ask) -> Vec<Reply> {
 
 fn shader_with(context: &Context, stage: Stage, number: u32, change: impl FnOnce(&mut ShaderInfo<'_>)) -> Shader {
     let module = module(number);
-    let mut info = ShaderInfo {
-        module: ModuleRef::Code(&module),
-        entry_point: "main",
-        stage,
-        wave: None,
-        specialization: &[],
-        no_disk: false,
-        fail_on_compile: false,
-        priority: 0,
-        user: 5,
-    };
+    let mut info = shader_info(stage, &module);
     change(&mut info);
     Shader::new(context, &info).expect("a shader")
 }
