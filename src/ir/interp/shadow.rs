@@ -123,10 +123,6 @@ pub fn of_float(
     if !op.gives_float() {
         return of_decision(op, x, b, to);
     }
-    // SPIR-V leaves the unit vector of zero open: a plain multiplication gives NaN there.
-    if op == AluOp::FMulZero && x.iter().take(2).any(|x| !x.is_finite()) && x.iter().take(2).any(|x| *x == 0.0) {
-        return Shadow::UNCERTAIN;
-    }
     if narrows(op, from, to) && b[0] > 0.0 {
         let ends = [x[0] - b[0], x[0] + b[0]].map(|x| float(op, [x.to_bits(), 0, 0], Bits::B64, to));
         if ends[0] == ends[1] && ends[0] == Some(result) {
@@ -326,12 +322,6 @@ mod tests {
         let kept = [DenormMode::Any, DenormMode::Preserve, DenormMode::Any];
         let kept = of_float(AluOp::FMul, args, [Shadow::NONE; 3], Bits::B32, Bits::B32, result[0], kept);
         assert!(kept.is_exact(), "a shader that keeps them: {kept:?}");
-    }
-
-    #[test]
-    fn the_unit_vector_of_zero_may_be_anything() {
-        assert!(shadow(AluOp::FMulZero, [0.0, f32::INFINITY], [Shadow::NONE; 2]).is_uncertain());
-        assert!(!shadow(AluOp::FMulZero, [0.0, 1e30], [Shadow::NONE; 2]).is_uncertain());
     }
 
     #[test]
