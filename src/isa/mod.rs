@@ -10,7 +10,7 @@
 //! ```
 //!
 //! To write an instruction: a constructor of `build.rs` ([`Instruction::vector`] takes the shortest form), fields set
-//! for the rest, then [`encode`]. An operand or modifier that the form does not take is an error that names it; the
+//! for the rest, then [`mod@encode`]. An operand or modifier that the form does not take is an error that names it; the
 //! rules are in `operands.rs`, to be checked beforehand if wanted ([`Entry::vector_source`], [`Entry::modifiers`]).
 //!
 //! ```

@@ -1,6 +1,6 @@
 //! Collects objects and glue into a [`Unit`]: for each stage its parts in the order in which they run.
 //!
-//! After this the parts and their order are fixed; nothing is added. The pieces come from a [`GlueSource`], or from
+//! After this the parts and their order are fixed; nothing is added. The pieces come from a [`GlueSource`](super::GlueSource), or from
 //! links before that have asked it ([`super::plans`]).
 
 use super::input::{DataSection, LoadReloc, Object, Patch};

@@ -210,7 +210,7 @@ const fn kind_keys(kind: &StageKind) -> &'static [&'static str] {
     }
 }
 
-/// How many entries of the pipeline map [`write`] makes of an interface.
+/// How many entries of the pipeline map [`write()`] makes of an interface.
 pub(super) fn entries(interface: &StageInterface) -> usize {
     let llpc = usize::from(!matches!(interface.kind, StageKind::Compute(_)));
     1 + STAGE_KEYS.len() + kind_keys(&interface.kind).len() + llpc

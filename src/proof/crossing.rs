@@ -83,7 +83,7 @@ pub(super) fn narrow_inputs(shader: &Shader, invocations: &mut [Invocation]) {
     }
 }
 
-/// Result of [`Blend::PRODUCT`], in any precision from the attachment's own up.
+/// Result of [`Blend::PRODUCT`](crate::emu::inputs::Blend::PRODUCT), in any precision from the attachment's own up.
 pub(super) fn product(format: &NamedFormat, [first, second]: [Texel; 2]) -> Texel {
     let mut out = ([0; 4], [Shadow::UNCERTAIN; 4]);
     for channel in 0..4 {

@@ -17,7 +17,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 /// How a worker process is run.
 #[derive(Clone, Debug)]
 pub struct WorkerConfig {
-    /// The program; [`super::serve`] is what it must do.
+    /// The program; [`super::serve()`] is what it must do.
     pub program: PathBuf,
     /// Its arguments. `--memory-mib=N` is added.
     pub args: Vec<String>,

@@ -1,6 +1,6 @@
 //! Image access through a T# and an S# (isa-gfx10 4.4 to 4.6).
 //!
-//! [`form`] decodes the instruction, [`descriptor`] the descriptors, [`texture`] addresses texels, [`sample`] filters
+//! [`form`] decodes the instruction, [`descriptor`] the descriptors, [`texture`] addresses texels, [`mod@sample`] filters
 //! them. Outside an image reads give 0 and stores do nothing (K).
 
 mod cube;

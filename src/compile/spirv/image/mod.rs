@@ -3,6 +3,10 @@
 //! Everything that can be arithmetic is done here: projective division, offsets of integer coordinates, the pixel
 //! position of input attachments, four gathers for four offsets, and the conversion of the returned texel to the result
 //! type. [`Sources`] collects the operands by name and arranges them in the order of [`ImageInst::operands`].
+//!
+//! [`ImageInst`]: crate::ir::ImageInst
+//! [`ImageInst::operands`]: crate::ir::ImageInst::operands
+//! [`Sources`]: shape::Sources
 
 mod access;
 pub mod operands;
