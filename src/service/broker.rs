@@ -16,7 +16,7 @@ use super::optimize::{Both, Comparison, Optimizer};
 use super::pipelines::Run;
 use super::poison::Poison;
 use super::records::Batch;
-use super::stages::Stage;
+use super::stages::Stages;
 use crate::cache::Key;
 use crate::compile::StageElf;
 use crate::compile::request::{CompilerId, Module, ModuleDigest, StageRequest};
@@ -136,7 +136,7 @@ pub struct Broker {
     pub(super) facts: Facts,
     pub(super) jobs: Jobs,
     /// What is known of each job.
-    pub(super) stages: BTreeMap<Key, Stage>,
+    pub(super) stages: Stages,
     pub(super) modules: BTreeMap<ModuleDigest, Weak<Module>>,
     pub(super) clients: BTreeMap<ClientId, Client>,
     pub(super) requests: BTreeMap<Waiter, Request>,
@@ -199,7 +199,7 @@ impl Broker {
         Self {
             facts,
             jobs: Jobs::default(),
-            stages: BTreeMap::new(),
+            stages: Stages::default(),
             modules: BTreeMap::new(),
             clients: BTreeMap::new(),
             requests: BTreeMap::new(),
@@ -236,6 +236,7 @@ impl Broker {
             }
             Event::Tick(machine) => {
                 self.machine = machine;
+                self.optimizer.due = true;
                 self.modules.retain(|_, module| module.strong_count() > 0);
                 self.ask_for_overdue_modules();
             }
@@ -284,13 +285,18 @@ impl Broker {
     }
 
     /// Why jobs that nobody waits for are not begun.
-    pub(super) fn paused_because(&self) -> Vec<String> {
+    fn paused_because(&self) -> Vec<String> {
         let mut reasons = self.machine.pressure.clone();
         if self.now < self.hungry_until {
             let left = (self.hungry_until - self.now).as_secs() + 1;
             reasons.push(format!("a worker ran out of memory: for {left} s more"));
         }
         reasons
+    }
+
+    /// Whether jobs that nobody waits for are begun.
+    pub(super) fn is_calm(&self) -> bool {
+        self.machine.pressure.is_empty() && self.now >= self.hungry_until
     }
 
     fn ask(&mut self, client: ClientId, ask: Ask) {
@@ -520,7 +526,7 @@ impl Broker {
 
     /// Gives jobs to workers as long as there are both.
     fn dispatch(&mut self) {
-        let calm = self.paused_because().is_empty();
+        let calm = self.is_calm();
         // Of several workers one is left for what somebody waits for.
         let background_slots = self.facts.workers.saturating_sub(1).max(1);
         while !self.facts.status.draining {

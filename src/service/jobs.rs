@@ -6,7 +6,8 @@
 //! others are, so idleness is not saved up); of one client's jobs, the oldest comes first.
 //!
 //! Invariants: a waiter waits for at most one job; a job that is ready is in the queue of every client among its waiters, and of
-//! no other; a job that nobody waits for and no worker has is gone. There is no I/O and no clock here.
+//! no other; a job that nobody waits for and no worker has is gone; `running` names the jobs in that state. There is no I/O and
+//! no clock here.
 
 use crate::cache::Key;
 use crate::wire::Class;
@@ -44,6 +45,8 @@ pub const AGEING: Duration = Duration::from_secs(60);
 pub struct Jobs {
     jobs: BTreeMap<Key, Job>,
     waiting: BTreeMap<Waiter, (Key, Class)>,
+    /// Those that workers have: few of many.
+    running: BTreeSet<Key>,
     /// By class: the clients, and of each its ready jobs, the oldest first.
     queues: [BTreeMap<ClientId, BTreeSet<(u64, Key)>>; 4],
     /// What was computed for each client that is there.
@@ -151,6 +154,7 @@ impl Jobs {
         })?;
         let (_, key) = *self.queues.get(class as usize)?.get(&client)?.first()?;
         self.jobs.get_mut(&key)?.state = State::Running(class, client, now);
+        self.running.insert(key);
         self.place_all(key, now);
         let spent = self.spent.entry(client).or_default();
         self.virtual_time = *spent;
@@ -161,7 +165,7 @@ impl Jobs {
     /// A worker is done with a job, or it needs none; `cost` is the processor time that it took. Gives all who waited.
     pub fn finish(&mut self, key: &Key, cost: Duration) -> Vec<Served> {
         let Some(job) = self.jobs.remove(key) else { return Vec::new() };
-        self.settle(job.state, cost);
+        self.settle(key, job.state, cost);
         let clients: BTreeSet<ClientId> = job.waiters.keys().map(|waiter| waiter.client).collect();
         clients.into_iter().for_each(|client| self.unqueue(client, (job.serial, *key)));
         let served = job.waiters.into_iter().map(|(waiter, (class, since))| Served { waiter, class, since });
@@ -174,7 +178,7 @@ impl Jobs {
         let Some(job) = self.jobs.get_mut(&key) else { return false };
         let state = std::mem::replace(&mut job.state, State::Ready);
         let wanted = !job.waiters.is_empty();
-        self.settle(state, Duration::ZERO);
+        self.settle(&key, state, Duration::ZERO);
         if wanted {
             self.place_all(key, now);
         } else {
@@ -200,9 +204,9 @@ impl Jobs {
 
     /// Jobs that workers have.
     pub fn running(&self) -> impl Iterator<Item = (Key, Class, Time)> {
-        self.jobs.iter().filter_map(|(key, job)| match job.state {
+        self.running.iter().filter_map(|key| match self.state(key)? {
             State::Running(class, _, since) => Some((*key, class, since)),
-            _ => None,
+            State::Held | State::Ready => None,
         })
     }
 
@@ -221,7 +225,9 @@ impl Jobs {
         self.jobs.is_empty()
     }
 
-    fn settle(&mut self, state: State, cost: Duration) {
+    /// A job in this state is not running any more, if it was.
+    fn settle(&mut self, key: &Key, state: State, cost: Duration) {
+        self.running.remove(key);
         if let State::Running(_, client, _) = state
             && let Some(spent) = self.spent.get_mut(&client)
         {

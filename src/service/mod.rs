@@ -47,7 +47,7 @@ use poison::Poison;
 use pressure::Pressure;
 use records::Records;
 use session::{Greeting, Outbox};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -139,7 +139,7 @@ struct Service<'a> {
     budget: Budget,
     pressure: Pressure,
     /// Of background jobs, to see what they cost.
-    background: BTreeMap<Key, ()>,
+    background: BTreeSet<Key>,
     metrics_written: Option<Instant>,
     busy_at: Instant,
     draining_since: Option<Instant>,
@@ -188,7 +188,7 @@ impl<'a> Service<'a> {
             sessions,
             budget: Budget::new(processors),
             pressure: Pressure::default(),
-            background: BTreeMap::new(),
+            background: BTreeSet::new(),
             metrics_written: None,
             busy_at: Instant::now(),
             draining_since: None,
@@ -228,7 +228,7 @@ impl<'a> Service<'a> {
                 Some(Event::Left(client))
             }
             Message::Compiled(key, compiled, idle) => {
-                if self.background.remove(&key).is_some() {
+                if self.background.remove(&key) {
                     self.budget.spend(compiled.cost, self.begun.elapsed());
                 }
                 self.workers.done(&key, idle).then_some(Event::Compiled(key, compiled))
@@ -289,7 +289,7 @@ impl<'a> Service<'a> {
             }
             Effect::Compile { key, request, module, class } => {
                 if class >= Class::Optimize {
-                    self.background.insert(key, ());
+                    self.background.insert(key);
                 }
                 self.workers.begin(key, request, module, class);
             }

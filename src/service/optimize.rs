@@ -36,6 +36,8 @@ pub(super) struct Optimizer {
     offers: BTreeMap<Key, BTreeSet<Waiter>>,
     /// On its way.
     current: Option<Current>,
+    /// Something has changed that may make it time for the next: not every event is worth a look at all rows.
+    pub(super) due: bool,
     /// Not tried again before somebody offers it anew, as its modules are nowhere.
     without_modules: BTreeSet<Key>,
     last_offer: Time,
@@ -110,6 +112,7 @@ impl Broker {
         self.optimizer.last_offer = self.now;
         let name = self.journal.offer(ask)?;
         self.optimizer.without_modules.remove(&name);
+        self.optimizer.due = true;
         Ok(name)
     }
 
@@ -138,6 +141,7 @@ impl Broker {
 
     /// A client tells of draws.
     pub(super) fn used(&mut self, client: ClientId, draws: &[(u64, u64)]) {
+        self.optimizer.due = true;
         for (id, draws) in draws {
             if let Some(name) = self.clients.get(&client).and_then(|client| client.offered.get(id)) {
                 self.journal.used(name, *draws);
@@ -166,7 +170,8 @@ impl Broker {
         if self.now >= self.optimizer.flushed + FLUSH {
             self.flush_journal();
         }
-        if self.optimizer.current.is_some() || self.facts.status.draining || !self.paused_because().is_empty() {
+        let due = std::mem::take(&mut self.optimizer.due) && self.is_calm() && !self.facts.status.draining;
+        if !due || self.optimizer.current.is_some() {
             return;
         }
         let idle = self.now >= self.optimizer.last_offer + IDLE;
@@ -189,7 +194,10 @@ impl Broker {
                 self.requests.insert(waiter, Request { class: Class::Optimize, inline: true, counted: false, what });
                 self.advance(waiter);
             }
-            Err(error) => self.decide(name, Err(error)),
+            Err(error) => {
+                self.decide(name, Err(error));
+                self.optimizer.due = true;
+            }
         }
     }
 
@@ -198,6 +206,7 @@ impl Broker {
         let Some(current) = self.optimizer.current.as_mut().filter(|current| current.waiter == waiter) else { return };
         let Some(row) = self.journal.get(&current.name).cloned() else {
             self.optimizer.current = None;
+            self.optimizer.due = true;
             return;
         };
         current.whole = both.whole.parts().map(|(key, elf, sent)| (key, elf.clone(), sent)).collect();
@@ -209,6 +218,7 @@ impl Broker {
     /// A stage of what is compiled for the service itself cannot be had.
     pub(super) fn optimization_failed(&mut self, waiter: Waiter, error: Error) {
         let Some(current) = self.optimizer.current.take_if(|current| current.waiter == waiter) else { return };
+        self.optimizer.due = true;
         if matches!(error.kind(), ErrorKind::Environment(_)) {
             // Nobody has its modules now, or workers do not start: another time.
             self.optimizer.without_modules.insert(current.name);
@@ -221,6 +231,7 @@ impl Broker {
     pub(super) fn compared(&mut self, name: Key, verdict: Result<Verdict>) {
         self.decide(name, verdict);
         self.optimizer.current.take_if(|current| current.name == name);
+        self.optimizer.due = true;
     }
 
     fn decide(&mut self, name: Key, verdict: Result<Verdict>) {

@@ -11,7 +11,7 @@ use crate::compile::request::{Module, ModuleDigest, StageRequest};
 use crate::error::{Error, Result};
 use crate::keys;
 use crate::wire::{Class, Tell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -86,7 +86,7 @@ impl Broker {
         for waiter in waiters.into_iter().filter(|waiter| self.is_cached_only(*waiter)).collect::<Vec<_>>() {
             self.answer_not_cached(waiter);
         }
-        if !self.stages.contains_key(&key) {
+        if self.stages.get(&key).is_none() {
             return;
         }
         match self.modules.get(&digest).and_then(std::sync::Weak::upgrade) {
@@ -98,7 +98,7 @@ impl Broker {
     /// What there is of a module that may have been sent before.
     pub(super) fn module_loaded(&mut self, digest: ModuleDigest, module: Option<Module>) {
         let module = module.filter(|module| module.digest() == digest).map(|module| self.share(module));
-        for key in self.in_phase(|stage| stage.request.module == digest && stage.phase == Phase::Loading) {
+        for key in self.stages.of_module(digest, |stage| stage.phase == Phase::Loading) {
             match &module {
                 Some(module) => self.supply(key, module.clone()),
                 None => self.ask_for_module(key),
@@ -132,7 +132,7 @@ impl Broker {
             sender.sent.push(Arc::downgrade(&module));
         }
         self.effects.push(Effect::Save(module.clone()));
-        for key in self.in_phase(|stage| stage.request.module == digest && stage.needs_module()) {
+        for key in self.stages.of_module(digest, Stage::needs_module) {
             self.supply(key, module.clone());
         }
     }
@@ -150,7 +150,7 @@ impl Broker {
 
     /// Ends, by `end`, the requests of a client that need a module which does not come from there, and asks others for it.
     fn without_module(&mut self, client: ClientId, digest: ModuleDigest, end: impl Fn(&mut Self, Waiter)) {
-        for key in self.in_phase(|stage| stage.request.module == digest && stage.needs_module()) {
+        for key in self.stages.of_module(digest, Stage::needs_module) {
             let own: Vec<Waiter> = self.jobs.waiters(&key).filter(|waiter| waiter.client == client).collect();
             for waiter in own {
                 end(self, waiter);
@@ -162,7 +162,7 @@ impl Broker {
 
     /// A client that may have been asked for modules is gone.
     pub(super) fn source_left(&mut self, client: ClientId) {
-        for key in self.in_phase(|stage| stage.needs_module() && stage.asked.contains(&client)) {
+        for key in self.stages.all(|stage| stage.needs_module() && stage.asked.contains(&client)) {
             self.ask_for_module(key);
         }
     }
@@ -171,7 +171,7 @@ impl Broker {
     pub(super) fn ask_for_overdue_modules(&mut self) {
         let now = self.now;
         let overdue = |stage: &Stage| matches!(stage.phase, Phase::Asking(since) if now >= since + PATIENCE);
-        self.in_phase(overdue).into_iter().for_each(|key| self.ask_for_module(key));
+        self.stages.all(overdue).into_iter().for_each(|key| self.ask_for_module(key));
     }
 
     /// Asks a client that waits for this job and has not been asked; without one, who waits has waited in vain.
@@ -234,10 +234,6 @@ impl Broker {
         module
     }
 
-    fn in_phase(&self, is: impl Fn(&Stage) -> bool) -> Vec<Key> {
-        self.stages.iter().filter(|(_, stage)| is(stage)).map(|(key, _)| *key).collect()
-    }
-
     fn is_cached_only(&self, waiter: Waiter) -> bool {
         self.requests.get(&waiter).is_some_and(|request| matches!(request.what, What::Stage { cached_only: true }))
     }
@@ -252,5 +248,45 @@ impl Broker {
 impl Stage {
     fn needs_module(&self) -> bool {
         matches!(self.phase, Phase::Loading | Phase::Asking(_))
+    }
+}
+
+/// What is known of each job. A populate has a hundred thousand, and a module is asked for by a few of them: these are found
+/// without a look at the others.
+#[derive(Default)]
+pub(super) struct Stages {
+    stages: BTreeMap<Key, Stage>,
+    of_module: BTreeSet<(ModuleDigest, Key)>,
+}
+
+impl Stages {
+    fn insert(&mut self, key: Key, stage: Stage) {
+        self.of_module.insert((stage.request.module, key));
+        self.stages.insert(key, stage);
+    }
+
+    pub(super) fn remove(&mut self, key: &Key) -> Option<Stage> {
+        let stage = self.stages.remove(key)?;
+        self.of_module.remove(&(stage.request.module, *key));
+        Some(stage)
+    }
+
+    pub(super) fn get(&self, key: &Key) -> Option<&Stage> {
+        self.stages.get(key)
+    }
+
+    fn get_mut(&mut self, key: &Key) -> Option<&mut Stage> {
+        self.stages.get_mut(key)
+    }
+
+    /// Those of a module of which this is true.
+    fn of_module(&self, digest: ModuleDigest, is: impl Fn(&Stage) -> bool) -> Vec<Key> {
+        let own = self.of_module.range((digest, Key([0; 32]))..=(digest, Key([u8::MAX; 32]))).map(|(_, key)| *key);
+        own.filter(|key| self.get(key).is_some_and(&is)).collect()
+    }
+
+    /// Those of which this is true.
+    fn all(&self, is: impl Fn(&Stage) -> bool) -> Vec<Key> {
+        self.stages.iter().filter(|(_, stage)| is(stage)).map(|(key, _)| *key).collect()
     }
 }

@@ -194,6 +194,8 @@ proptest! {
             }
             let queued: usize = Class::ALL.iter().map(|class| jobs.queued(*class)).sum();
             prop_assert!(queued <= jobs.waiting.len());
+            let with_workers = jobs.jobs.iter().filter(|(_, job)| matches!(job.state, State::Running(..)));
+            prop_assert!(with_workers.map(|(key, _)| key).eq(&jobs.running));
         }
         for (key, ..) in jobs.running().collect::<Vec<_>>() {
             done(&mut jobs, &key, &mut expected);
@@ -202,7 +204,7 @@ proptest! {
             done(&mut jobs, &key, &mut expected);
         }
         prop_assert!(expected.is_empty(), "not served: {expected:?}");
-        prop_assert!(jobs.is_empty() && jobs.waiting.is_empty());
+        prop_assert!(jobs.is_empty() && jobs.waiting.is_empty() && jobs.running.is_empty());
         prop_assert!(jobs.queues.iter().all(BTreeMap::is_empty));
     }
 }
