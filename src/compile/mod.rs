@@ -13,6 +13,8 @@ pub mod backend;
 pub mod compiler;
 #[cfg(feature = "llvm")]
 pub mod llvm;
+#[cfg(feature = "native")]
+pub mod native;
 #[cfg(feature = "compiler")]
 pub mod passes;
 #[cfg(feature = "compiler")]

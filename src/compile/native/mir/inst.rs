@@ -1,0 +1,171 @@
+//! Instructions: an operation of the target's table, or one of the few that become several or none.
+
+use crate::isa::instruction::{Cache, Dpp16, Modifiers, Sdwa};
+use crate::isa::{Op, Traits};
+use crate::target::GfxIp;
+
+/// An instruction. Its operands are in [`super::Function::operands`], those it defines first. Order of uses by format:
+///
+/// | format | uses |
+/// | --- | --- |
+/// | scalar, vector | the sources of the table's row; a carry or select mask is the last of them |
+/// | SMEM | base (run of 2, descriptor: 4), offset register (a use of run 1, only if there is one) |
+/// | DS | address, data 0, data 1 (as many as the row has) |
+/// | FLAT | vector address (run of 1 with a scalar address, else 2), data (if any), scalar address (run of 2, if any) |
+/// | MUBUF, MTBUF | index and offset (run of 0 to 2), descriptor (run of 4), scalar offset, data (if any) |
+/// | MIMG | address (a run, or single registers: `nsa`), descriptor (run of 8), sampler (run of 4, if any), data (if any) |
+/// | EXP | four registers, undefined where not enabled |
+/// | interpolation | coordinate (p1 and p2 only), then M0 as a fixed register |
+///
+/// An instruction that leaves a part of its old destination (or an accumulator, or an atomic's data that becomes its
+/// result) has that as its last run, tied.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Inst {
+    /// Operation.
+    pub op: Opcode,
+    /// Index of the first operand.
+    pub operands: u32,
+    /// Number of operands defined.
+    pub defs: u8,
+    /// Number of operands used.
+    pub uses: u8,
+    /// The last run of uses is in the same registers as the first run of definitions. If the instruction has no such
+    /// operand in its encoding (`v_fmac`, DPP with an old value), it is there only to be tied.
+    pub tied: bool,
+    /// Fields of the encoding that are no registers.
+    pub extra: Extra,
+}
+
+/// Operation of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opcode {
+    /// An instruction of the target.
+    Isa(Op),
+    /// Something else.
+    Pseudo(Pseudo),
+}
+
+/// What is not one instruction of the target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pseudo {
+    /// defs = uses, pairwise and all at once; scalar from scalar or constant, vector from anything, constant or
+    /// relocation. Each operand is a run of its own. Becomes moves, without a change of SCC.
+    Copy,
+    /// Each use must be in the register of its number in [`super::Function::results`]; undefined ones need none. The
+    /// last instruction before the tail of the block that ends in [`super::Term::Joint`]. No code.
+    Return,
+    /// The address of a constant table: defines a pair. Becomes `s_getpc` and an addition; writes SCC.
+    TableAddress,
+    /// Nothing moves across it: no code.
+    Fence,
+}
+
+/// Fields that are no registers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Extra {
+    /// None.
+    None,
+    /// Constant of SOPK and SOPP.
+    Imm(u16),
+    /// Vector arithmetic.
+    Vector(Modifiers),
+    /// Vector arithmetic with source 0 from other lanes.
+    Dpp(Dpp16),
+    /// Vector arithmetic on parts of registers.
+    Sdwa(Sdwa),
+    /// SMEM.
+    Smem {
+        /// Byte offset.
+        offset: i32,
+        /// Cache policy.
+        cache: Cache,
+    },
+    /// DS.
+    Ds {
+        /// Offsets as in the encoding.
+        offsets: [u8; 2],
+    },
+    /// FLAT, GLOBAL, SCRATCH.
+    Flat {
+        /// Byte offset.
+        offset: i32,
+        /// The last run of uses before the tied one is a scalar address.
+        saddr: bool,
+        /// Cache policy.
+        cache: Cache,
+    },
+    /// MUBUF, MTBUF.
+    Buffer {
+        /// Constant offset.
+        offset: u16,
+        /// The address has an index.
+        idxen: bool,
+        /// The address has an offset.
+        offen: bool,
+        /// Format number of a typed access.
+        format: Option<u8>,
+        /// Cache policy.
+        cache: Cache,
+    },
+    /// MIMG.
+    Image {
+        /// Dimension, as in the encoding.
+        dim: u8,
+        /// Channels.
+        dmask: u8,
+        /// Coordinates in texels.
+        unorm: bool,
+        /// A status dword follows the data.
+        tfe: bool,
+        /// Data are 16-bit.
+        d16: bool,
+        /// Addresses are single registers.
+        nsa: bool,
+        /// Cache policy.
+        cache: Cache,
+    },
+    /// EXP.
+    Export {
+        /// Target number.
+        target: u8,
+        /// Channels.
+        enabled: u8,
+        /// Pairs of 16 bits.
+        compr: bool,
+        /// Last of its kind.
+        done: bool,
+        /// EXEC is the mask of valid pixels.
+        vm: bool,
+    },
+    /// Interpolation.
+    Interp {
+        /// Attribute.
+        attr: u8,
+        /// Channel.
+        channel: u8,
+        /// Selector of `v_interp_mov`: 0 P10, 1 P20, 2 P0.
+        vertex: u8,
+    },
+    /// Number of the table, for [`Pseudo::TableAddress`].
+    Table(u32),
+}
+
+impl Inst {
+    /// The target's operation.
+    pub const fn isa(&self) -> Option<Op> {
+        match self.op {
+            Opcode::Isa(op) => Some(op),
+            Opcode::Pseudo(_) => None,
+        }
+    }
+
+    /// Whether its row in the table has any of these traits.
+    pub fn is(&self, gfx: GfxIp, traits: Traits) -> bool {
+        self.isa().is_some_and(|op| op.entry(gfx).is(traits))
+    }
+
+    /// Whether it changes SCC.
+    pub fn writes_scc(&self, gfx: GfxIp) -> bool {
+        self.op == Opcode::Pseudo(Pseudo::TableAddress) || self.is(gfx, Traits::SCC_OUT)
+    }
+}

@@ -1,0 +1,238 @@
+//! The machine IR: instructions of the target over an unlimited number of registers.
+//!
+//! ```text
+//! Lowered ──select──> Function (values) ──control──> EXEC explicit ──allocate──> Allocation ──emit──> MachineCode
+//! ```
+//!
+//! A [`Val`] is one register of 32 bits: scalar or vector. Whatever is wider is a *run* of operands that the
+//! instruction wants in consecutive registers; a lane mask is a run of one value in wave32 and of two in wave64. Values
+//! are in SSA form: one definition, which dominates every use on the logical edges; blocks have parameters. The
+//! exception are *variables* ([`ValueData::variable`]), which `control` uses for lane masks: several definitions, one
+//! register for their whole life.
+//!
+//! Blocks are stored in the order in which they are laid out. A block has two kinds of successors:
+//!
+//! * **logical** edges ([`Block::edges`]): where a lane goes. Vector registers are live along them, and arguments of
+//!   block parameters are passed on them.
+//! * **linear** edges ([`Block::term`]): where the wave goes. Scalar registers are live along them. A wave that walks
+//!   through `then` into `else` overwrites scalar registers for all lanes, but vector registers only in its active ones.
+//!
+//! The instructions of a block from [`Block::tail`] on change EXEC for the successors: copies for its edges are inserted
+//! before them.
+
+mod inst;
+mod operand;
+mod print;
+
+pub use inst::{Extra, Inst, Opcode, Pseudo};
+pub use operand::{Class, Operand, PhysReg, Val, What};
+
+use crate::target::{GfxIp, Stage, WaveSize};
+use std::ops::Range;
+
+/// A block, by its position in the layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BlockId(pub u32);
+
+impl BlockId {
+    /// Position in [`Function::blocks`].
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What is known of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ValueData {
+    /// Register file.
+    pub class: Class,
+    /// May be defined several times, and keeps one register from its first definition in layout order to its last use.
+    pub variable: bool,
+}
+
+/// A logical edge: the target, and what it gets for its parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// Target.
+    pub to: BlockId,
+    /// One operand (of run 1) per parameter: a value, constant, relocation or undefined.
+    pub args: Range<u32>,
+}
+
+/// Condition of a branch of the wave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cond {
+    /// SCC is 1. The instruction before the tail that writes SCC sets it, and nothing after that writes SCC.
+    Scc1,
+    /// SCC is 0.
+    Scc0,
+    /// No lane is active.
+    Execz,
+    /// A lane is active.
+    Execnz,
+}
+
+/// Where the wave goes at the end of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Term {
+    /// To this block; without an instruction if it is the next one.
+    Jump(BlockId),
+    /// To one of two blocks.
+    Branch {
+        /// When it goes to `then`.
+        when: Cond,
+        /// Target if so.
+        then: BlockId,
+        /// Target otherwise.
+        els: BlockId,
+    },
+    /// The program ends: `s_endpgm`.
+    End,
+    /// The body ends and the epilog follows. There is at most one such block, the last one.
+    Joint,
+}
+
+/// A block.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// Parameters: indices into [`Function::params`].
+    pub params: Range<u32>,
+    /// Instructions: indices into [`Function::insts`].
+    pub insts: Range<u32>,
+    /// First instruction of the tail, in `insts`.
+    pub tail: u32,
+    /// Logical successors: at most two.
+    pub edges: Vec<Edge>,
+    /// Linear successors.
+    pub term: Term,
+    /// Number of loops around it.
+    pub depth: u8,
+}
+
+/// Registers that are filled when the code starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EntryValue {
+    /// The value; `None` if the code does not use the register.
+    pub val: Option<Val>,
+    /// Its register.
+    pub reg: PhysReg,
+}
+
+/// The code of one stage, on its way to machine code.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Generation.
+    pub gfx: GfxIp,
+    /// Stage.
+    pub stage: Stage,
+    /// Lanes of a wave.
+    pub wave: WaveSize,
+    /// Blocks in layout order; the first one is the entry.
+    pub blocks: Vec<Block>,
+    /// Instructions of all blocks.
+    pub insts: Vec<Inst>,
+    /// Operands of all instructions and edges.
+    pub operands: Vec<Operand>,
+    /// Block parameters.
+    pub params: Vec<Val>,
+    /// Values.
+    pub values: Vec<ValueData>,
+    /// Entry registers, all of them in their order, used or not.
+    pub entry: Vec<EntryValue>,
+    /// Registers of the results of a body with an epilog, by the number of the use of [`Pseudo::Return`].
+    pub results: Vec<PhysReg>,
+    /// Bytes of scratch memory per lane.
+    pub scratch_bytes: u32,
+    /// Bytes of workgroup memory.
+    pub lds_bytes: u32,
+}
+
+impl Function {
+    /// An empty function.
+    pub fn new(gfx: GfxIp, stage: Stage, wave: WaveSize) -> Self {
+        Self {
+            gfx,
+            stage,
+            wave,
+            blocks: Vec::new(),
+            insts: Vec::new(),
+            operands: Vec::new(),
+            params: Vec::new(),
+            values: Vec::new(),
+            entry: Vec::new(),
+            results: Vec::new(),
+            scratch_bytes: 0,
+            lds_bytes: 0,
+        }
+    }
+
+    /// A new value.
+    pub fn value(&mut self, class: Class) -> Val {
+        self.values.push(ValueData { class, variable: false });
+        Val(self.values.len() as u32 - 1)
+    }
+
+    /// The class of a value.
+    pub fn class(&self, val: Val) -> Class {
+        self.values[val.index()].class
+    }
+
+    /// A block.
+    pub fn block(&self, id: BlockId) -> &Block {
+        &self.blocks[id.index()]
+    }
+
+    /// All blocks, in layout order.
+    pub fn block_ids(&self) -> impl DoubleEndedIterator<Item = BlockId> + use<> {
+        (0..self.blocks.len() as u32).map(BlockId)
+    }
+
+    /// The parameters of a block.
+    pub fn params_of(&self, block: &Block) -> &[Val] {
+        &self.params[block.params.start as usize..block.params.end as usize]
+    }
+
+    /// The instructions of a block.
+    pub fn insts_of(&self, block: &Block) -> &[Inst] {
+        &self.insts[block.insts.start as usize..block.insts.end as usize]
+    }
+
+    /// The operands that an instruction defines.
+    pub fn defs(&self, inst: &Inst) -> &[Operand] {
+        let start = inst.operands as usize;
+        &self.operands[start..start + usize::from(inst.defs)]
+    }
+
+    /// The operands that it uses.
+    pub fn uses(&self, inst: &Inst) -> &[Operand] {
+        let start = inst.operands as usize + usize::from(inst.defs);
+        &self.operands[start..start + usize::from(inst.uses)]
+    }
+
+    /// The arguments of an edge.
+    pub fn args(&self, edge: &Edge) -> &[Operand] {
+        &self.operands[edge.args.start as usize..edge.args.end as usize]
+    }
+}
+
+impl Term {
+    /// Blocks that the wave may go to.
+    pub fn targets(&self) -> impl Iterator<Item = BlockId> + use<> {
+        let (a, b) = match *self {
+            Self::Jump(to) => (Some(to), None),
+            Self::Branch { then, els, .. } => (Some(then), Some(els)),
+            Self::End | Self::Joint => (None, None),
+        };
+        a.into_iter().chain(b)
+    }
+}
+
+/// The runs of a list of operands: each a slice of consecutive registers.
+pub fn runs(mut operands: &[Operand]) -> impl Iterator<Item = &[Operand]> {
+    std::iter::from_fn(move || {
+        let count = usize::from(operands.first()?.run.max(1)).min(operands.len());
+        let (run, rest) = operands.split_at(count);
+        operands = rest;
+        Some(run)
+    })
+}

@@ -1,0 +1,141 @@
+//! Values, registers and operands.
+
+use crate::ir::SymbolId;
+use std::fmt;
+
+/// A value: one 32-bit register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Val(pub u32);
+
+impl Val {
+    /// Position in the table of values.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Register file of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// One value per wave.
+    Scalar,
+    /// One value per lane.
+    Vector,
+}
+
+/// A machine register, by its 9-bit code as a source operand: SGPRs from 0, VCC 106 and 107, M0 124, null 125, EXEC 126
+/// and 127, SCC 253, VGPRs from 256.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PhysReg(pub u16);
+
+impl PhysReg {
+    /// Low half of VCC.
+    pub const VCC: Self = Self(106);
+    /// Memory and message operand.
+    pub const M0: Self = Self(124);
+    /// Reads zero, ignores writes.
+    pub const NULL: Self = Self(125);
+    /// Low half of EXEC; all of it in wave32 or as a run of two.
+    pub const EXEC: Self = Self(126);
+    /// Scalar condition code.
+    pub const SCC: Self = Self(253);
+
+    /// A scalar register.
+    pub const fn sgpr(number: u16) -> Self {
+        Self(number)
+    }
+
+    /// A vector register.
+    pub const fn vgpr(number: u16) -> Self {
+        Self(256 + number)
+    }
+
+    /// The number of a vector register; `None` for a scalar one.
+    pub const fn as_vgpr(self) -> Option<u16> {
+        self.0.checked_sub(256)
+    }
+
+    /// The register `n` after it.
+    #[must_use]
+    pub const fn nth(self, n: u16) -> Self {
+        Self(self.0 + n)
+    }
+}
+
+/// What an operand is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum What {
+    /// A value.
+    Val(Val),
+    /// A constant: the bits of a 32-bit operand; of a 64-bit one the value that they are sign-extended to.
+    Const(u32),
+    /// A literal dword that the linker fills in.
+    Reloc(SymbolId),
+    /// A register that no value has: EXEC, M0, null, and VCC where an encoding demands it. In wave64 the first of a
+    /// lane mask's pair, as a run of one.
+    Fixed(PhysReg),
+    /// Any register of the class that the instruction wants; its content does not matter.
+    Undef,
+}
+
+/// An operand of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Operand {
+    /// What it is.
+    pub what: What,
+    /// Number of operands, from this one on, that are in consecutive registers; 0 if it continues a run. A constant,
+    /// relocation or fixed register is always a run of its own, of one operand, however wide it is read.
+    pub run: u8,
+}
+
+impl Operand {
+    /// An operand by itself.
+    pub const fn one(what: What) -> Self {
+        Self { what, run: 1 }
+    }
+
+    /// A value by itself.
+    pub const fn val(val: Val) -> Self {
+        Self::one(What::Val(val))
+    }
+
+    /// A constant.
+    pub const fn constant(bits: u32) -> Self {
+        Self::one(What::Const(bits))
+    }
+
+    /// A fixed register.
+    pub const fn fixed(reg: PhysReg) -> Self {
+        Self::one(What::Fixed(reg))
+    }
+
+    /// The value, if it is one.
+    pub const fn as_val(self) -> Option<Val> {
+        match self.what {
+            What::Val(val) => Some(val),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Val {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "%{}", self.0)
+    }
+}
+
+impl fmt::Display for PhysReg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            106 => f.write_str("vcc"),
+            107 => f.write_str("vcc_hi"),
+            124 => f.write_str("m0"),
+            125 => f.write_str("null"),
+            126 => f.write_str("exec"),
+            127 => f.write_str("exec_hi"),
+            253 => f.write_str("scc"),
+            n @ 0..256 => write!(f, "s{n}"),
+            n => write!(f, "v{}", n - 256),
+        }
+    }
+}

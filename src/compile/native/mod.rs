@@ -1,0 +1,3 @@
+//! A code generator of our own, without LLVM.
+
+pub mod mir;
