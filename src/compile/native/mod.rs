@@ -1,3 +1,4 @@
 //! A code generator of our own, without LLVM.
 
 pub mod mir;
+pub mod opt;
