@@ -17,6 +17,8 @@ pub mod opt;
 mod plan;
 mod select;
 mod shape;
+#[cfg(test)]
+mod tests;
 pub mod waits;
 
 pub use generator::Native;

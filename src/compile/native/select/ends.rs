@@ -128,6 +128,10 @@ impl Selector<'_> {
             }
         }
         let tail = self.open();
+        if matches!(term, Some(Terminator::Return(_))) && shader.lower.as_ref().is_some_and(|l| l.epilog) {
+            // The epilog exports what survives.
+            self.exact_to_the_end();
+        }
         self.tail(exit, cond.as_deref());
         let goes = |to: u32| self.target(position, to);
         let term = match exit.go {

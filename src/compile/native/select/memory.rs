@@ -4,9 +4,7 @@ use super::shared::unit_of;
 use super::{Dwords, Operands, Selector, run_of};
 use crate::compile::native::mir::{Extra, Opcode, Operand, PhysReg, Pseudo, Val, What};
 use crate::error::{Error, Result};
-use crate::ir::{
-    Access, Align, AmdOp, AtomicOp, BufferKind, FenceOrder, Inst, MemoryClasses, Op as IrOp, Scope, Type, Value,
-};
+use crate::ir::{Access, Align, AtomicOp, BufferKind, FenceOrder, Inst, MemoryClasses, Op as IrOp, Scope, Value};
 use crate::isa::instruction::Cache;
 use crate::isa::{Op, Waitcnt};
 
@@ -62,10 +60,14 @@ impl Selector<'_> {
             IrOp::SharedAtomic(op) => self.shared_atomic(op, args, Some(result)),
             IrOp::BufferAtomic { op, access } => self.buffer_atomic(op, access, args, Some(result)),
             IrOp::GlobalAtomic { op, access } => self.global_atomic(op, access, args, Some(result)),
+            IrOp::TexelAtomic { op, access } => self.texel_atomic(op, access, args, Some(result)),
             IrOp::Interp { attr, channel } => self.interpolate(attr, channel, args, result),
             IrOp::InterpMov { attr, channel, vertex } => self.flat(attr, channel, vertex, args, result),
             IrOp::Amd(op) => self.lane_operation(op, args, result),
             IrOp::ReadClock(scope) => self.clock(scope, result),
+            IrOp::Mimg(ref mimg) => self.mimg(mimg, args, Some(result)),
+            IrOp::TexelLoad { access } => self.texel_load(access, args, result),
+            IrOp::TypedLoad { format, offset } => self.typed_load(format, offset, args, result),
             _ => Err(Error::unsupported(format!("native: {}", name_of(op)), "")),
         }
     }
@@ -80,6 +82,7 @@ impl Selector<'_> {
             IrOp::SharedAtomic(op) => self.shared_atomic(op, args, None),
             IrOp::BufferAtomic { op, access } => self.buffer_atomic(op, access, args, None),
             IrOp::GlobalAtomic { op, access } => self.global_atomic(op, access, args, None),
+            IrOp::TexelAtomic { op, access } => self.texel_atomic(op, access, args, None),
             IrOp::Barrier { exec: Scope::Workgroup, .. } => {
                 self.isa(Op::SBarrier, &[], &[], Extra::Imm(0));
                 Ok(())
@@ -91,6 +94,12 @@ impl Selector<'_> {
             IrOp::Fence { scope, order, classes } => {
                 self.fence(scope, order, classes);
                 Ok(())
+            }
+            IrOp::Mimg(ref mimg) => self.mimg(mimg, args, None),
+            IrOp::TexelStore { access } => self.texel_store(access, args),
+            IrOp::DemoteIf => self.demote(args[0]),
+            IrOp::Export { target, enable, compressed, done, valid_mask } => {
+                self.export(target, enable, compressed, (done, valid_mask), args)
             }
             ref op => Err(Error::unsupported(format!("native: {}", name_of(op)), "")),
         }
@@ -186,30 +195,57 @@ impl Selector<'_> {
         let words = self.words(args[2])?;
         uses.extend(self.vector_run(&words));
         let extra = Extra::Buffer { offset, idxen: false, offen, format: None, cache: store_cache(access) };
-        self.isa(op, &[], &uses, extra);
+        self.exactly(|this| this.isa(op, &[], &uses, extra));
         Ok(())
     }
 
     fn buffer_atomic(&mut self, op: AtomicOp, access: Access, args: &[Value], result: Option<Value>) -> Result<()> {
         let descriptor = self.descriptor(args[0])?;
-        let (mut uses, offset, offen) = self.buffer_offset(args[1])?;
+        let (address, offset, offen) = self.buffer_offset(args[1])?;
+        let place = Extra::Buffer { offset, idxen: false, offen, format: None, cache: store_cache(access) };
+        self.atomic_by(descriptor, address, place, op, access, &args[2..], result)
+    }
+
+    fn texel_atomic(&mut self, op: AtomicOp, access: Access, args: &[Value], result: Option<Value>) -> Result<()> {
+        let descriptor = self.descriptor(args[0])?;
+        let index = self.word(args[1])?;
+        let address = [self.vector(index)].into_iter().collect();
+        let place = Extra::Buffer { offset: 0, idxen: true, offen: false, format: None, cache: store_cache(access) };
+        self.atomic_by(descriptor, address, place, op, access, &args[2..], result)
+    }
+
+    /// An atomic at a place in a buffer.
+    #[allow(clippy::too_many_arguments, reason = "each is a part of one instruction")]
+    fn atomic_by(
+        &mut self,
+        descriptor: Operands,
+        address: Operands,
+        place: Extra,
+        op: AtomicOp,
+        access: Access,
+        data: &[Value],
+        result: Option<Value>,
+    ) -> Result<()> {
+        let mut uses = address;
         uses.extend(descriptor);
         uses.push(Operand::constant(0));
-        let wide =
-            self.is_wide(args.get(2).copied().or(result).ok_or_else(|| Error::bug("native: an atomic of nothing"))?);
+        let first = data.first().copied().or(result);
+        let wide = self.is_wide(first.ok_or_else(|| Error::bug("native: an atomic of nothing"))?);
+        let with = |cache: Cache| match place {
+            Extra::Buffer { offset, idxen, offen, format, .. } => Extra::Buffer { offset, idxen, offen, format, cache },
+            other => other,
+        };
         if op == AtomicOp::Load {
             let result = result.ok_or_else(|| Error::bug("native: a read of nothing"))?;
             let vals = self.vectors(if wide { 2 } else { 1 });
-            let cache = load_cache(Access { coherent: true, ..access });
-            let extra = Extra::Buffer { offset, idxen: false, offen, format: None, cache };
+            let extra = with(load_cache(Access { coherent: true, ..access }));
             self.isa(if wide { Op::BufferLoadDwordx2 } else { Op::BufferLoadDword }, &run_of(&vals), &uses, extra);
             self.set_vals(result, &vals);
             return Ok(());
         }
         let (isa, _) = atomic_ops(op, wide)?;
-        let cache = Cache { glc: result.is_some(), ..store_cache(access) };
-        let extra = Extra::Buffer { offset, idxen: false, offen, format: None, cache };
-        self.atomic(isa, uses, &args[2..], wide, result, extra)
+        let extra = with(Cache { glc: result.is_some(), ..store_cache(access) });
+        self.atomic(isa, uses, data, wide, result, extra)
     }
 
     /// The data of an atomic, and its result in the registers of the data.
@@ -229,12 +265,12 @@ impl Selector<'_> {
         let run = self.vector_run(&words);
         uses.extend(run);
         let Some(result) = result else {
-            self.isa(isa, &[], &uses, extra);
+            self.exactly(|this| this.isa(isa, &[], &uses, extra));
             return Ok(());
         };
         // A compare and swap has two operands, of which the first becomes the result.
         let vals = self.vectors(words.len());
-        self.push(Opcode::Isa(isa), &run_of(&vals), &uses, extra, true);
+        self.exactly(|this| this.push(Opcode::Isa(isa), &run_of(&vals), &uses, extra, true));
         self.set_vals(result, &vals[..if wide { 2 } else { 1 }]);
         Ok(())
     }
@@ -438,113 +474,6 @@ impl Selector<'_> {
         let vals = self.scalars(2);
         self.isa(op, &run_of(&vals), &[], Extra::Smem { offset: 0, cache: Cache::default() });
         self.set_vals(result, &vals);
-        Ok(())
-    }
-
-    // ---- lanes
-
-    fn lane_operation(&mut self, op: AmdOp, args: &[Value], result: Value) -> Result<()> {
-        match op {
-            AmdOp::ReadFirstLane => {
-                let words = self.words_or_lanes(args[0])?;
-                let mut out = Dwords::new();
-                for word in words {
-                    out.push(match word {
-                        What::Undef => What::Const(0),
-                        word => self.scalar(word).what,
-                    });
-                }
-                self.set_like(result, out)
-            }
-            AmdOp::ReadLane => {
-                let (word, lane) = (self.word(args[0])?, self.word(args[1])?);
-                let value = self.vector(word);
-                let lane = self.scalar(lane);
-                let lane = self.no_literal(lane);
-                let made = self.scalars(1)[0];
-                self.isa(Op::VReadlaneB32, &[Operand::val(made)], &[value, lane], Extra::None);
-                self.set_vals(result, &[made]);
-                Ok(())
-            }
-            AmdOp::Ballot => {
-                let made = self.bool_of(args[0])?;
-                let mask = self.to_mask(made);
-                // Lanes that are not active now may have been where the condition was made.
-                let count = self.dword_count(self.shader.ty(result));
-                let vals = self.scalars(count);
-                let mut uses: Operands = [Self::exec()].into_iter().collect();
-                uses.extend(super::mask_run(self.wave, mask));
-                self.isa(self.lane_op(Op::SAndB32, Op::SAndB64), &run_of(&vals), &uses, Extra::None);
-                self.set_vals(result, &vals);
-                Ok(())
-            }
-            AmdOp::MaskBitCount => {
-                let words = self.words(args[0])?;
-                let mut made = What::Val(self.v(Op::VMbcntLoU32B32, &[words[0], What::Const(0)]));
-                if let Some(high) = words.get(1) {
-                    made = What::Val(self.v(Op::VMbcntHiU32B32, &[*high, made]));
-                }
-                self.set(result, &[made]);
-                Ok(())
-            }
-            AmdOp::Wqm if self.shader.stage == crate::target::Stage::Compute => {
-                let words = self.words(args[0])?;
-                self.set(result, &words);
-                Ok(())
-            }
-            AmdOp::CubeId | AmdOp::CubeS | AmdOp::CubeT | AmdOp::CubeMa => {
-                let words = self.only_words(args)?;
-                let op = match op {
-                    AmdOp::CubeId => Op::VCubeidF32,
-                    AmdOp::CubeS => Op::VCubescF32,
-                    AmdOp::CubeT => Op::VCubetcF32,
-                    _ => Op::VCubemaF32,
-                };
-                let val = self.v(op, &words);
-                self.set_val(result, val);
-                Ok(())
-            }
-            AmdOp::BPermute => {
-                let (lane, word) = (self.word(args[0])?, self.word(args[1])?);
-                let uses = [self.vector(lane), self.vector(word)];
-                let vals = self.vectors(1);
-                self.isa(Op::DsBpermuteB32, &run_of(&vals), &uses, Extra::Ds { offsets: [0, 0] });
-                self.set_vals(result, &vals);
-                Ok(())
-            }
-            _ => Err(Error::unsupported(format!("native: {op:?}"), "")),
-        }
-    }
-
-    fn no_literal(&mut self, operand: Operand) -> Operand {
-        match operand.what {
-            What::Val(_) => operand,
-            what if super::values::is_literal(what) => Operand::val(self.scalar_register(what)),
-            _ => operand,
-        }
-    }
-
-    /// The dwords of a value; a condition as 0 or 1.
-    fn words_or_lanes(&mut self, v: Value) -> Result<Dwords> {
-        if self.shader.ty(v) == Type::B1 {
-            let made = self.bool_of(v)?;
-            let lanes = self.as_lanes(made)?;
-            return Ok([What::Val(lanes)].into_iter().collect());
-        }
-        self.words(v)
-    }
-
-    fn set_like(&mut self, result: Value, words: Dwords) -> Result<()> {
-        if self.shader.ty(result) == Type::B1 {
-            let made = match words[0] {
-                What::Val(val) => super::Bool::Flag(val),
-                What::Const(bits) => super::Bool::Const(bits != 0),
-                _ => super::Bool::Const(false),
-            };
-            self.set_bool(result, made);
-        } else {
-            self.set(result, &words);
-        }
         Ok(())
     }
 }

@@ -9,7 +9,10 @@ mod bools;
 mod compare;
 mod ends;
 mod float;
+mod fragment;
+mod image;
 mod integer;
+mod lanes;
 mod memory;
 mod narrow;
 mod shared;
@@ -68,6 +71,10 @@ struct Selector<'a> {
     blocks: Vec<[BlockId; 2]>,
     /// By position of a divergent branch: its condition.
     conditions: Vec<Option<[Val; 2]>>,
+    /// The mask of live pixels.
+    live: Option<[Val; 2]>,
+    /// Only live pixels are on from here to the end of the block.
+    exact: bool,
 }
 
 /// Selects instructions for a shader that `shape` has prepared.
@@ -101,6 +108,8 @@ pub fn select(
         here: 0,
         blocks: Vec::new(),
         conditions: vec![None; layout.order.len()],
+        live: None,
+        exact: false,
     };
     for _ in 0..plan.masks {
         let mask = selector.new_mask();
@@ -194,6 +203,10 @@ impl Selector<'_> {
         let id = self.layout.order[position as usize];
         let start = self.open();
         let params = self.params(id)?;
+        self.exact = false;
+        if id == Shader::ENTRY {
+            self.enter_quads();
+        }
         for &inst in &shader.block(id).insts {
             self.inst(inst).at(|| format!("{inst}"))?;
         }
