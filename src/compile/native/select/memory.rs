@@ -56,6 +56,7 @@ impl Selector<'_> {
                 let base: Dwords = pair.iter().map(|v| What::Val(*v)).collect();
                 self.load_from(&base, Some(args[0]), align, constant_memory(), result)
             }
+            IrOp::LocalLoad { local, align } => self.local_load(local, align, args[0], result),
             IrOp::SharedLoad { align, .. } => self.shared_load(align, args[0], result),
             IrOp::SharedAtomic(op) => self.shared_atomic(op, args, Some(result)),
             IrOp::BufferAtomic { op, access } => self.buffer_atomic(op, access, args, Some(result)),
@@ -78,6 +79,7 @@ impl Selector<'_> {
         match inst.op {
             IrOp::BufferStore { access, .. } => self.buffer_store(access, args),
             IrOp::GlobalStore { align, access } => self.global_store(align, access, args),
+            IrOp::LocalStore { local, align } => self.local_store(local, align, args[0], args[1]),
             IrOp::SharedStore { align, .. } => self.shared_store(align, args[0], args[1]),
             IrOp::SharedAtomic(op) => self.shared_atomic(op, args, None),
             IrOp::BufferAtomic { op, access } => self.buffer_atomic(op, access, args, None),

@@ -13,6 +13,7 @@ mod fragment;
 mod image;
 mod integer;
 mod lanes;
+mod locals;
 mod memory;
 mod narrow;
 mod shared;
@@ -71,6 +72,9 @@ struct Selector<'a> {
     blocks: Vec<[BlockId; 2]>,
     /// By position of a divergent branch: its condition.
     conditions: Vec<Option<[Val; 2]>>,
+    /// Offsets of scratch variables, and bytes of all.
+    locals: Vec<u32>,
+    locals_bytes: u32,
     /// The mask of live pixels.
     live: Option<[Val; 2]>,
     /// Only live pixels are on from here to the end of the block.
@@ -108,6 +112,8 @@ pub fn select(
         here: 0,
         blocks: Vec::new(),
         conditions: vec![None; layout.order.len()],
+        locals: Vec::new(),
+        locals_bytes: 0,
         live: None,
         exact: false,
     };
@@ -118,6 +124,7 @@ pub fn select(
         }
         selector.masks.push(mask);
     }
+    selector.place_locals();
     selector.number_blocks();
     selector.entry(info)?;
     for position in 0..layout.order.len() as u32 {
