@@ -2,13 +2,18 @@
 
 use super::code::Code;
 use super::entry::{EntryLayout, lower_info, used_args};
+use super::layout::Layout;
 use super::mir::Function;
-use super::{emit, waits};
+use super::plan::Plan;
+use super::select::select;
+use super::{emit, opt, shape, waits};
 use crate::compile::backend::{Generator, MachineCode};
 use crate::compile::passes::Lowered;
 use crate::compile::request::TuningOptions;
 use crate::compile::watch::{Made, Watch};
 use crate::error::{Error, Result};
+use crate::ir::Shader;
+use crate::ir::uniform::Uniformity;
 
 /// Version of this generator, for people; its sources' digest is in every key besides.
 const VERSION: u32 = 1;
@@ -23,10 +28,10 @@ impl Generator for Native {
     }
 
     fn generate(&self, lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<MachineCode> {
-        let shader = lowered.shader();
+        let shader = &prepared(lowered, options, watch)?;
         let info = lower_info(shader)?;
         let entry = EntryLayout::new(shader.stage, &info.args, &used_args(shader))?;
-        let function = physical(lowered, options, watch)?;
+        let function = physical(shader, lowered, options, watch)?;
         let mut code = emit::translate(&function, shader, &entry)?;
         shown(watch, "translate", &code)?;
         waits::insert(&mut code)?;
@@ -37,10 +42,25 @@ impl Generator for Native {
     }
 }
 
-/// Selection, control flow and allocation.
-fn physical(lowered: &Lowered, _: &TuningOptions, _: &mut dyn Watch) -> Result<Function> {
-    let what = lowered.shader().stage.name();
-    Err(Error::unsupported("native instruction selection", format!("a {what} shader")))
+/// The optimised shader, in a graph that can be laid out.
+fn prepared(lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<Shader> {
+    let mut shader = lowered.shader().clone();
+    opt::run(&mut shader, options)?;
+    watch.done("optimise", Made::Shader(&shader))?;
+    shape::run(&mut shader)?;
+    watch.done("shape", Made::Shader(&shader))?;
+    Ok(shader)
+}
+
+/// Instruction selection, control flow and allocation.
+fn physical(shader: &Shader, lowered: &Lowered, _: &TuningOptions, watch: &mut dyn Watch) -> Result<Function> {
+    let uniformity = Uniformity::new(shader);
+    let layout = Layout::new(shader)?;
+    let plan = Plan::new(shader, &layout, &uniformity)?;
+    let function = select(shader, lowered, &layout, &plan, &uniformity)?;
+    let text = || Ok(function.to_string());
+    watch.done("select", Made::Text(&text))?;
+    Err(Error::unsupported("native register allocation", ""))
 }
 
 fn shown(watch: &mut dyn Watch, phase: &'static str, code: &Code) -> Result<()> {
