@@ -53,8 +53,6 @@ struct Check<'a> {
     limits: Limits,
     logical: Preds,
     linear: Preds,
-    /// All registers that values may have.
-    spots: Vec<Spot>,
 }
 
 impl<'a> Check<'a> {
@@ -67,10 +65,8 @@ impl<'a> Check<'a> {
         if !same {
             return Err(Error::bug("allocation changed the shape of the function"));
         }
-        let scalars = (0..limits.sgprs).map(PhysReg::sgpr).chain([PhysReg::VCC, PhysReg::VCC.nth(1)]);
-        let spots = scalars.chain((0..limits.vgprs).map(PhysReg::vgpr)).map(Spot::reg).collect();
         let (logical, linear) = (Preds::logical(before), Preds::linear(before));
-        Ok(Self { before, after, origin: &allocated.origin, limits, logical, linear, spots })
+        Ok(Self { before, after, origin: &allocated.origin, limits, logical, linear })
     }
 
     /// What holds at a block's start; nothing is known yet before one of its predecessors was seen.
@@ -82,14 +78,11 @@ impl<'a> Check<'a> {
             }
             return Some(state);
         }
+        let is_vector = |val: Val| self.before.class(val) == Class::Vector;
         let known = |pred: &BlockId| exits[pred.index()].as_ref().map(|exit| (*pred, exit));
         let meet = |preds: &Preds, logical: bool| {
-            let states =
-                preds.of(id).iter().filter_map(known).map(|(pred, exit)| self.along(pred, id, exit).only(logical));
-            states.reduce(|mut a, b| {
-                a.meet(&b, logical);
-                a
-            })
+            let known = preds.of(id).iter().filter_map(known);
+            known.map(|(pred, exit)| self.along(pred, id, exit).only(logical, is_vector)).reduce(|a, b| a.meet(&b))
         };
         let linear = meet(&self.linear, false)?;
         Some(linear.join(meet(&self.logical, true).unwrap_or_default()))
@@ -102,7 +95,7 @@ impl<'a> Check<'a> {
         let params = self.before.params_of(self.before.block(id)).iter().copied();
         let pairs: Vec<(Val, Operand)> = params.zip(self.before.args(edge).iter().copied()).collect();
         if !pairs.is_empty() {
-            state.rename(&pairs, &self.spots);
+            state.rename(&pairs);
         }
         state
     }
@@ -168,7 +161,7 @@ impl<'a> Check<'a> {
             }
             let pairs = self.before.defs(inst).iter().zip(self.before.uses(inst));
             let pairs: Vec<(Val, Operand)> = pairs.filter_map(|(def, from)| Some((def.as_val()?, *from))).collect();
-            state.rename(&pairs, &self.spots);
+            state.rename(&pairs);
             *next += 1;
         }
     }

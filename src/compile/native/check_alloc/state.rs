@@ -53,6 +53,8 @@ pub struct State {
     names: BTreeMap<Spot, Vec<Name>>,
     /// Values of this block that equal a constant which may not be in a register yet.
     equal: Vec<(Val, Name)>,
+    /// Values that were made of something undefined: whatever a register holds will do.
+    undefined: Vec<Val>,
 }
 
 impl State {
@@ -63,7 +65,7 @@ impl State {
 
     /// Whether it holds this.
     pub fn holds(&self, spot: Spot, name: Name) -> bool {
-        self.at(spot).contains(&name)
+        self.at(spot).contains(&name) || matches!(name, Name::Val(val) if self.undefined.contains(&val))
     }
 
     /// From here on it holds nothing else.
@@ -89,8 +91,8 @@ impl State {
         std::iter::once(name).chain(equal).collect()
     }
 
-    /// Parallel renaming: each value is what its source was. `all` are the places that an undefined one may be in.
-    pub fn rename(&mut self, pairs: &[(Val, Operand)], all: &[Spot]) {
+    /// Parallel renaming: each value is what its source was.
+    pub fn rename(&mut self, pairs: &[(Val, Operand)]) {
         let is_new = |name: &Name| matches!(name, Name::Val(val) if pairs.iter().any(|(new, _)| new == val));
         for names in self.names.values_mut() {
             let held = |one: &Operand| Name::of(one).is_some_and(|name| names.contains(&name));
@@ -100,17 +102,19 @@ impl State {
         }
         self.names.retain(|_, names| !names.is_empty());
         // What equalled a constant through a renamed value does so through the new ones.
-        let before = self.equal.clone();
+        let (before, undefined) = (self.equal.clone(), self.undefined.clone());
         self.equal.retain(|(val, _)| !pairs.iter().any(|(new, _)| new == val));
+        self.undefined.retain(|val| !pairs.iter().any(|(new, _)| new == val));
         for (val, from) in pairs {
             match from.what {
                 What::Const(_) | What::Reloc(_) => self.equal.extend(Name::of(from).map(|name| (*val, name))),
                 What::Val(from) => {
                     let same = before.iter().find(|(old, _)| *old == from).map(|(_, name)| (*val, *name));
                     self.equal.extend(same);
+                    self.undefined.extend(undefined.contains(&from).then_some(*val));
                 }
                 What::Fixed(reg) => self.add(Spot::reg(reg), Name::Val(*val)),
-                What::Undef => all.iter().for_each(|spot| self.add(*spot, Name::Val(*val))),
+                What::Undef => self.undefined.push(*val),
             }
         }
     }
@@ -126,6 +130,7 @@ impl State {
         }
         self.names.retain(|_, names| !names.is_empty());
         self.equal.retain(|(val, _)| !gone(val));
+        self.undefined.retain(|val| !gone(val));
     }
 
     /// At the end of a block.
@@ -133,30 +138,41 @@ impl State {
         self.equal.clear();
     }
 
-    /// Only what `other` says too; of the places that flow alike.
-    pub fn meet(&mut self, other: &Self, logical: bool) {
-        for (spot, names) in self.names.iter_mut().filter(|(spot, _)| spot.is_logical() == logical) {
-            names.retain(|name| other.holds(*spot, *name));
+    /// Only what both say.
+    #[must_use]
+    pub fn meet(&self, other: &Self) -> Self {
+        let mut met = Self::default();
+        for (spot, names) in &self.names {
+            let both: Vec<Name> = names.iter().copied().filter(|name| other.holds(*spot, *name)).collect();
+            met.set(*spot, both);
         }
-        self.names.retain(|_, names| !names.is_empty());
-        if logical {
-            self.equal.retain(|one| other.equal.contains(one));
+        // What is undefined here is where the other says.
+        for (spot, names) in &other.names {
+            let mine = |name: &&Name| matches!(name, Name::Val(val) if self.undefined.contains(val));
+            names.iter().filter(mine).for_each(|name| met.add(*spot, *name));
         }
+        met.equal.extend(self.equal.iter().filter(|one| other.equal.contains(one)));
+        met.undefined.extend(self.undefined.iter().filter(|val| other.undefined.contains(val)));
+        met
     }
 
     /// The facts that flow along one kind of edges; those about constants along logical ones.
-    pub fn only(&self, logical: bool) -> Self {
+    #[must_use]
+    pub fn only(&self, logical: bool, is_vector: impl Fn(Val) -> bool) -> Self {
         let names = self.names.iter().filter(|(spot, _)| spot.is_logical() == logical);
         Self {
             names: names.map(|(spot, names)| (*spot, names.clone())).collect(),
             equal: if logical { self.equal.clone() } else { Vec::new() },
+            undefined: self.undefined.iter().copied().filter(|val| is_vector(*val) == logical).collect(),
         }
     }
 
     /// All facts of both.
+    #[must_use]
     pub fn join(mut self, other: Self) -> Self {
         self.names.extend(other.names);
         self.equal.extend(other.equal);
+        self.undefined.extend(other.undefined);
         self
     }
 }
