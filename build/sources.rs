@@ -39,13 +39,8 @@ pub const COMPILER: Sources = Sources {
         // The text form of the IR, for tests and people.
         "ir/parse.rs",
         "ir/print.rs",
-        // Of the instruction set, a compile only reads code, to see which values it makes.
-        "isa/assemble.rs",
-        "isa/build.rs",
-        "isa/encode",
-        "isa/export.rs",
+        // Text of instructions, for people.
         "isa/listing",
-        "isa/operands.rs",
         // What only the link does.
         "metadata/finalize.rs",
         "metadata/graphics.rs",

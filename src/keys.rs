@@ -51,7 +51,7 @@ pub fn global(target: GfxIp, compiler: Option<&CompilerId>) -> Result<Key> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compile::request::{KnownState, LlvmOptions, ModuleDigest, TuningOptions};
+    use crate::compile::request::{GeneratorKind, KnownState, LlvmOptions, ModuleDigest, TuningOptions};
     use crate::state::Known;
     use crate::target::{GfxIp, Stage, WaveSize};
 
@@ -66,13 +66,13 @@ mod tests {
             entry_point: "main".into(),
             specialization: vec![(0, 64)],
             wave: WaveSize::W32,
-            options: TuningOptions::default(),
+            options: TuningOptions { generator: GeneratorKind::Llvm, ..TuningOptions::default() },
             known: KnownState::default(),
         };
         // Taken apart without `..`: a new field breaks this test until it has a row below.
         let StageRequest { target: _, stage: _, module: _, entry_point: _, specialization: _, wave: _, options, known } =
             base.clone();
-        let TuningOptions { unroll: _, licm: _, vgpr_limit: _, cu_mode: _, llvm } = options;
+        let TuningOptions { generator: _, unroll: _, licm: _, vgpr_limit: _, cu_mode: _, llvm } = options;
         let LlvmOptions { scheduler: _, opt_level: _ } = llvm;
         let KnownState { layout: _, vertex: _, params: _, multiview: _, colors: _ } = known;
         let with = |f: &dyn Fn(&mut StageRequest)| {
@@ -90,6 +90,7 @@ mod tests {
             with(&|r| r.specialization = vec![(0, 65)]),
             with(&|r| r.specialization = vec![(1, 64)]),
             with(&|r| r.wave = WaveSize::W64),
+            with(&|r| r.options.generator = GeneratorKind::Native),
             with(&|r| r.options.unroll = false),
             with(&|r| r.options.licm = false),
             with(&|r| r.options.vgpr_limit = 64),

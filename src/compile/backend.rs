@@ -49,6 +49,8 @@ pub struct MachineCode {
     pub written: Option<RegisterSet>,
     /// Reason why the code is simpler than the options ask for; `None` if it is not.
     pub simplified: Option<String>,
+    /// Feature that the requested generator does not support, for which another one made the code; `None` if it made it.
+    pub fallback: Option<String>,
 }
 
 /// A function and its location in the code.

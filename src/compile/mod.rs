@@ -2,7 +2,7 @@
 //!
 //! `request` has the inputs, and is all that a driver sees of this folder besides [`Compiler`]. `compiler` runs the
 //! phases: `spirv` translates one entry point to upper-level IR, `passes` lower it to what the hardware has, a
-//! `backend::Generator` makes machine code of it (`llvm` is one), and `unlinked` writes the ELF with the pre-link
+//! `backend::Generator` makes machine code of it (`llvm` or `native`; `generators` is both), and `unlinked` writes the ELF with the pre-link
 //! metadata and the branch to the next part.
 
 pub mod request;
@@ -11,6 +11,8 @@ pub mod request;
 pub mod backend;
 #[cfg(feature = "compiler")]
 pub mod compiler;
+#[cfg(feature = "compiler")]
+pub mod generators;
 #[cfg(feature = "llvm")]
 pub mod llvm;
 #[cfg(feature = "native")]

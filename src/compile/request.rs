@@ -53,12 +53,12 @@ impl Module {
     }
 }
 
-/// Everything besides the request that decides code: changes with our passes and with LLVM.
+/// Everything besides the request that decides code: changes with our passes and the code generators.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CompilerId {
     /// Digest of the sources of our front end and passes (`build.rs`).
     pub sources: String,
-    /// Code generator and its version, e.g. `llvm 19.1.7`.
+    /// Code generators and their versions, e.g. `llvm 19.1.7, native 1`.
     pub backend: String,
 }
 
@@ -112,10 +112,49 @@ pub struct KnownState {
     pub colors: Known<ColorState>,
 }
 
+/// A code generator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GeneratorKind {
+    /// LLVM.
+    Llvm,
+    /// Our own. What it does not support goes to LLVM where that is built in, and the ELF says so.
+    Native,
+}
+
+impl Default for GeneratorKind {
+    /// LLVM, unless only the native one is built in.
+    fn default() -> Self {
+        if cfg!(all(feature = "native", not(feature = "llvm"))) { Self::Native } else { Self::Llvm }
+    }
+}
+
+impl std::str::FromStr for GeneratorKind {
+    type Err = Error;
+    fn from_str(s: &str) -> Result<Self> {
+        match s {
+            "llvm" => Ok(Self::Llvm),
+            "native" => Ok(Self::Native),
+            _ => Err(Error::malformed(format!("code generator `{s}`: llvm or native"))),
+        }
+    }
+}
+
+impl std::fmt::Display for GeneratorKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Llvm => "llvm",
+            Self::Native => "native",
+        })
+    }
+}
+
 /// Options that change code but not meaning.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TuningOptions {
+    /// Code generator.
+    pub generator: GeneratorKind,
     /// Unroll loops.
     pub unroll: bool,
     /// Hoist loop invariants.
@@ -130,7 +169,14 @@ pub struct TuningOptions {
 
 impl Default for TuningOptions {
     fn default() -> Self {
-        Self { unroll: true, licm: true, vgpr_limit: 0, cu_mode: false, llvm: LlvmOptions::default() }
+        Self {
+            generator: GeneratorKind::default(),
+            unroll: true,
+            licm: true,
+            vgpr_limit: 0,
+            cu_mode: false,
+            llvm: LlvmOptions::default(),
+        }
     }
 }
 

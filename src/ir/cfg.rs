@@ -45,6 +45,12 @@ impl DomTree {
         self.node(b).and_then(|n| n.parent)
     }
 
+    /// The first and the last number of the blocks that `b` dominates, in a preorder of the tree; the first is its own.
+    /// `None` if it is unreachable.
+    pub fn span(&self, b: BlockId) -> Option<(u32, u32)> {
+        self.node(b).map(|n| (n.first, n.last))
+    }
+
     /// The tree of a graph (root: block 0).
     pub fn new(succs: &Graph, preds: &Graph) -> Self {
         let (parents, order) = immediate_dominators(succs, preds);

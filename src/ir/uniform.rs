@@ -69,9 +69,14 @@ impl Uniformity {
 
     /// Whether lanes that are in `block` together have the same value.
     pub fn is_uniform_in(&self, v: Value, block: BlockId) -> bool {
+        self.is_uniform(v) && !self.leaves_apart(v, block)
+    }
+
+    /// Whether lanes in `block` may have this value from different iterations of a loop that they have left.
+    pub fn leaves_apart(&self, v: Value, block: BlockId) -> bool {
         let loops = self.cfg.loops();
         let left = |&l: &u32| self.divergent_exit[l as usize] && !loops.around(block).contains(&l);
-        self.is_uniform(v) && !loops.around(self.home[v.index()]).iter().any(left)
+        loops.around(self.home[v.index()]).iter().any(left)
     }
 
     /// Runs to the fixpoint: divergence only ever grows.

@@ -31,8 +31,11 @@ const GENERATION_KEY: &str = ".dovetail.generation";
 /// Why the code is simpler than asked for, only where it is. No part of the interface: it changes nothing for the link.
 pub const SIMPLIFIED_KEY: &str = ".dovetail.simplified";
 
+/// What the requested code generator does not support, where another one made the code. No part of the interface.
+pub const FALLBACK_KEY: &str = ".dovetail.fallback";
+
 /// What stands under [`PREFIX`] and is no field of an interface.
-const NOT_INTERFACE: [&str; 2] = [GENERATION_KEY, SIMPLIFIED_KEY];
+const NOT_INTERFACE: [&str; 3] = [GENERATION_KEY, SIMPLIFIED_KEY, FALLBACK_KEY];
 
 /// The keys of a struct's fields, and the function that writes them. A field that is not listed does not compile.
 macro_rules! fields {

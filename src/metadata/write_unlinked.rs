@@ -10,7 +10,8 @@ use super::registers::Registers;
 use super::schema::Key;
 use crate::error::Result;
 
-/// Encodes the document. `symbol` is the name of the stage's body; `simplified`, why its code is simpler than asked for.
+/// Encodes the document. `symbol` is the name of the stage's body; `remarks` are texts under keys
+/// that are no part of the interface.
 ///
 /// # Errors
 /// A bug: a field of the interface without a msgpack form.
@@ -19,13 +20,13 @@ pub fn document(
     counts: &Fields,
     registers: &Registers,
     interface: &StageInterface,
-    simplified: Option<&str>,
+    remarks: &[(&'static str, &str)],
 ) -> Result<Vec<u8>> {
     let mut out = Writer::with_capacity(2048);
     out.map(1);
     out.str("amdpal.pipelines");
     out.array(1);
-    out.map(2 + interface_io::entries(interface) + usize::from(simplified.is_some()));
+    out.map(2 + interface_io::entries(interface) + remarks.len());
     out.str(Key::HardwareStages.name());
     out.map(1);
     out.str(interface.stage.hardware_name());
@@ -46,9 +47,9 @@ pub fn document(
         out.uint(word.into());
     }
     interface_io::write(&mut out, interface)?;
-    if let Some(why) = simplified {
-        out.str(interface_io::SIMPLIFIED_KEY);
-        out.str(why);
+    for (key, text) in remarks {
+        out.str(key);
+        out.str(text);
     }
     Ok(out.finish())
 }

@@ -10,6 +10,7 @@
 //! ; RUN: pass NAME wave32          the shader after a pass (or wave64); several such lines run one after another
 //! ; RUN: pass NAME wave32 unknown  likewise, a pass that asks what is known of the pipeline: nothing
 //! ; RUN: pass NAME wave32 known    likewise: what the state says
+//! ; RUN: optimise NAME,NAME        the shader after these passes of our own code generator's middle end; `all`
 //! shader ...
 //! ; STATE
 //! [layout]                         known: the tables of a state file that stand here (docs/state.md), and
@@ -21,6 +22,7 @@
 //! passes noted for the linker, where they noted anything: the fields of the `StageInterface` that changed.
 //! `DOVETAIL_BLESS=1` rewrites what is expected.
 
+use dovetail::compile::native::opt;
 use dovetail::compile::passes::{PASSES, Pass, PassContext};
 use dovetail::compile::request::{KnownState, ModuleDigest, StageRequest, TuningOptions};
 use dovetail::error::{Error, Result};
@@ -175,6 +177,12 @@ fn run(case: &str, state: &str) -> Result<String> {
             ["between"] => verify_between(&shader).map(|()| "ok\n".into())?,
             ["parse"] => printed(&shader)?,
             ["uniform"] => uniform_values(&shader),
+            ["optimise", names] => {
+                let wanted = |name: &str| names == "all" || names.split(',').any(|n| n == name);
+                verify_between(&shader)?;
+                opt::run_some(&mut shader, &TuningOptions::default(), wanted)?;
+                printed(&shader)?
+            }
             _ => {
                 let noted = run_pass(words, &mut shader, &mut cx)?;
                 let head = if noted.is_empty() { "" } else { "interface\n" };

@@ -8,7 +8,8 @@ use crate::cases::Case;
 use crate::support::{assembly, glsl, root};
 use crate::vulkan::Lavapipe;
 use crate::{support, vulkan};
-use dovetail::compile::request::Module;
+use dovetail::compile::native::opt;
+use dovetail::compile::request::{Module, TuningOptions};
 use dovetail::compile::spirv::translate;
 use dovetail::emu::inputs::{Bound, Inputs};
 use dovetail::ir::interp::{Options, Verdict};
@@ -32,6 +33,8 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8]) -> Result<String, String> 
     let parsed = Module::new(module.to_vec()).map_err(|e| e.to_string())?;
     let ir = translate(&parsed, "main", Stage::Compute, &spec).map_err(|e| e.to_string())?;
     dovetail::ir::verify::verify(&ir).map_err(|e| e.to_string())?;
+    let mut better = ir.clone();
+    opt::run(&mut better, &TuningOptions::default()).map_err(|e| e.to_string())?;
     let shader = vulkan::Shader { module, entry: "main", spec: &case.spec };
     let sizes = if case.subgroups { vec![vulkan.subgroup_size] } else { vec![vulkan.subgroup_size, 64] };
     let mut results = Vec::new();
@@ -45,6 +48,8 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8]) -> Result<String, String> 
         for &lanes in &sizes[..if seed == 1 { sizes.len() } else { 1 }] {
             verdict = judge(case, &ir, &inputs, &theirs, lanes)
                 .map_err(|e| format!("seed {seed}, subgroups of {lanes}: {e}"))?;
+            judge(case, &better, &inputs, &theirs, lanes)
+                .map_err(|e| format!("optimised, seed {seed}, subgroups of {lanes}: {e}"))?;
         }
         let made = theirs.iter().zip(&inputs.bindings).filter(|(after, b)| was_written(&b.bound, after));
         results.push(made.map(|(bytes, _)| bytes.clone()).collect::<Vec<_>>());

@@ -4,6 +4,7 @@
 //! ours has, within a deadline that a walk of quadratic cost misses by far.
 
 use crate::shapes::{SHAPES, Shape};
+use dovetail::compile::native::opt;
 use dovetail::compile::passes;
 use dovetail::compile::request::{KnownState, Module, StageRequest, TuningOptions};
 use dovetail::compile::spirv::{reflect, translate};
@@ -25,7 +26,8 @@ fn compile_without_llvm(bytes: Vec<u8>) -> Result<(), Error> {
     let stage = info.entry_points.first().and_then(|entry| entry.stage).expect("an entry point");
     let request = StageRequest { stage, ..request(&module, specialization) };
     let shader = translate(&module, "main", stage, &request.specialization)?;
-    passes::lower(shader, &request)?;
+    let mut shader = passes::lower(shader, &request)?.shader().clone();
+    opt::run(&mut shader, &request.options)?;
     Ok(())
 }
 

@@ -17,6 +17,7 @@ mod lavapipe;
 mod limits;
 #[path = "../support/link_support.rs"]
 mod link_support;
+mod middle_end;
 #[path = "../support/shapes.rs"]
 mod shapes;
 mod subgroup_lanes;

@@ -104,7 +104,7 @@ impl Unlinked {
     pub fn note(&self) -> Vec<u8> {
         let stage = self.interface.stage;
         let document =
-            write_unlinked::document(&self.symbol, &Fields::new(), &Registers::default(), &self.interface, None);
+            write_unlinked::document(&self.symbol, &Fields::new(), &Registers::default(), &self.interface, &[]);
         let mut pipeline = Document::parse(&document.unwrap()).unwrap().pipeline;
         let mut own = Map::new();
         set(&mut own, ".entry_point", self.symbol.as_str().into());

@@ -2,7 +2,7 @@
 
 use dovetail::cache::{Cache, StoreKind};
 use dovetail::compile::Compiler;
-use dovetail::compile::request::{LlvmOptions, Module, TuningOptions};
+use dovetail::compile::request::{GeneratorKind, LlvmOptions, Module, TuningOptions};
 use dovetail::compile::worker::{WorkerConfig, WorkerPool};
 use dovetail::corpus::input::read_file;
 use dovetail::error::{Context, Error, Result};
@@ -107,13 +107,20 @@ impl WorkerArgs {
 
     /// Workers where this program has a compiler; none is no error, misses are then reported as not cached.
     pub fn start_if_built(&self, workers: usize) -> Result<Option<Box<dyn Compiler>>> {
-        if cfg!(feature = "llvm") { Ok(Some(Box::new(self.start(workers)?))) } else { Ok(None) }
+        if cfg!(any(feature = "llvm", feature = "native")) {
+            Ok(Some(Box::new(self.start(workers)?)))
+        } else {
+            Ok(None)
+        }
     }
 }
 
 /// Tuning options; all are part of every key.
 #[derive(clap::Args)]
 pub struct TuningArgs {
+    /// Code generator: llvm, or native, which leaves to LLVM what it does not support.
+    #[arg(long, value_name = "NAME", default_value_t)]
+    backend: GeneratorKind,
     /// Do not unroll loops.
     #[arg(long)]
     no_unroll: bool,
@@ -135,8 +142,14 @@ pub struct TuningArgs {
 }
 
 impl TuningArgs {
+    /// Whether LLVM may make code for another generator.
+    pub fn falls_back(&self) -> bool {
+        self.backend == GeneratorKind::Native
+    }
+
     pub fn options(&self) -> TuningOptions {
         TuningOptions {
+            generator: self.backend,
             unroll: !self.no_unroll,
             licm: !self.no_licm,
             vgpr_limit: self.vgpr_limit,

@@ -1,10 +1,10 @@
 //! `dovetail compile`: one module in this process, with every phase open to view.
 
-#[cfg(feature = "llvm")]
 mod watched;
 
 use crate::common::TuningArgs;
 use crate::populate::wave;
+use dovetail::compile::generators::BuiltInCompiler;
 use dovetail::error::{Error, Result};
 use dovetail::target::{GfxIp, WaveSize};
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(
     after_help = "Phases: upper (as the front end made it), each pass by name, lower (as the code generator takes it), \
-    then the code generator's own: llvm, llvm-opt, asm.\nExample:\n  dovetail compile a.frag.spv --dump lower --dump asm"
+    then the code generator's own: llvm, llvm-opt, asm; of the native one translate, waits.\nExample:\n  dovetail compile a.frag.spv --dump lower --dump asm"
 )]
 pub struct Args {
     /// SPIR-V file.
@@ -59,12 +59,6 @@ fn spec(text: &str) -> Result<(u32, u64)> {
     Ok((id.parse().map_err(|_| wrong())?, value.parse().map_err(|_| wrong())?))
 }
 
-#[cfg(not(feature = "llvm"))]
-pub fn run(_: &Args) -> Result<ExitCode> {
-    Err(Error::environment("this dovetail was built without a compiler (feature `llvm`)"))
-}
-
-#[cfg(feature = "llvm")]
 pub fn run(args: &Args) -> Result<ExitCode> {
-    watched::compile(args, &dovetail::compile::llvm::LlvmCompiler::new())
+    watched::compile(args, &BuiltInCompiler::new())
 }

@@ -6,10 +6,12 @@
 
 use crate::common::{BuildArgs, CacheArgs, JobArgs, print_json, read_module, write_file};
 use crate::objdump::{self, Listing};
+use crate::populate::print_counts;
 use crate::progress::Progress;
 use dovetail::check::{self, Rule};
 use dovetail::compile::request::{KnownState, Module, default_wave};
 use dovetail::compile::spirv;
+use dovetail::compile::unlinked::fallback;
 use dovetail::corpus::spec::SpecFile;
 use dovetail::error::{Context, Error, Result, printable};
 use dovetail::link::{Placement, verify};
@@ -69,6 +71,9 @@ struct Checked {
     /// BLAKE3 of each ELF: of the early parts by their stages, of the pipelines by their routes.
     #[serde(skip)]
     digests: BTreeMap<&'static str, blake3::Hash>,
+    /// What the native generator does not support, of each stage that LLVM compiled for it early.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    fallbacks: BTreeMap<&'static str, String>,
     /// What the checker of the code remarks, by rule, all routes together.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     remarks: BTreeMap<Rule, usize>,
@@ -156,6 +161,7 @@ fn check(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Checked {
         invocations: None,
         failures: BTreeMap::new(),
         digests: BTreeMap::new(),
+        fallbacks: BTreeMap::new(),
         remarks: BTreeMap::new(),
         listing: None,
     };
@@ -175,17 +181,16 @@ fn check(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Checked {
             options: args.build.tuning.options(),
             placement: if route == "chained" { Placement::Chained } else { Placement::Adjacent },
         };
-        if (args.tools || args.digests.is_some())
-            && route == ROUTES[0]
-            && let Err(why) = unlinked(args, tools, &request, &mut checked.digests)
-        {
-            checked.failures.insert("unlinked", why.to_string());
-        }
         let built = if route == "whole" {
             pipeline::build_whole(&request, tools, None)
         } else {
             pipeline::build(&request, tools)
         };
+        if route == ROUTES[0]
+            && let Err(why) = unlinked(args, tools, &request, &mut checked)
+        {
+            checked.failures.insert("unlinked", why.to_string());
+        }
         match built.and_then(|outcome| judge(args, route, outcome, &mut checked)) {
             Ok(Some(listing)) => checked.listing.get_or_insert_default().add(listing),
             Ok(None) => {}
@@ -222,17 +227,17 @@ fn judge(args: &Args, route: &'static str, outcome: Outcome, checked: &mut Check
     objdump::compare(&elf).map(Some)
 }
 
-/// The digests of the early parts, and with the tools, whether LLVM's readers take them.
-fn unlinked(
-    args: &Args,
-    tools: &Toolchain<'_>,
-    request: &PipelineRequest<'_>,
-    digests: &mut BTreeMap<&'static str, blake3::Hash>,
-) -> Result<()> {
+/// Digests of the early parts, who made them, and with the tools, whether LLVM's readers take them.
+fn unlinked(args: &Args, tools: &Toolchain<'_>, request: &PipelineRequest<'_>, checked: &mut Checked) -> Result<()> {
+    if !args.tools && args.digests.is_none() && !args.build.tuning.falls_back() {
+        return Ok(());
+    }
     for shader in &request.shaders {
         let fetched = tools.stage(shader.module, &request.stage(shader, KnownState::default()))?;
         let Some(elf) = fetched.elf() else { continue };
-        digests.insert(shader.stage.name(), blake3::hash(&elf.0));
+        let stage = shader.stage.name();
+        checked.digests.insert(stage, blake3::hash(&elf.0));
+        checked.fallbacks.extend(fallback(elf)?.map(|feature| (stage, feature)));
         if args.tools {
             outside(&elf.0).at(|| format!("unlinked {} stage", shader.stage))?;
         }
@@ -330,6 +335,11 @@ fn print(checked: &[Checked]) {
         let counts: Vec<usize> = checked.iter().filter_map(|c| c.remarks.get(rule).copied()).collect();
         println!("remarks  {:>5} {rule} in {} pipelines", counts.iter().sum::<usize>(), counts.len());
     }
+    let mut fallbacks: BTreeMap<String, usize> = BTreeMap::new();
+    for feature in checked.iter().flat_map(|c| c.fallbacks.values()) {
+        *fallbacks.entry(printable(feature).into_owned()).or_default() += 1;
+    }
+    print_counts("not supported by the native generator, early parts compiled by LLVM", &fallbacks);
     let mut all = Listing::default();
     checked.iter().filter_map(|c| c.listing.clone()).for_each(|listing| all.add(listing));
     if all.lines != 0 {

@@ -98,12 +98,32 @@ struct Work {
     request: StageRequest,
 }
 
+/// A stage's ELF.
+#[derive(Clone, Debug, Serialize)]
+struct Made {
+    bytes: usize,
+    simplified: Option<String>,
+    /// What the native generator does not support, so that LLVM made the code.
+    fallback: Option<String>,
+}
+
+impl Made {
+    /// What cannot be read here is read again by whoever links it, and refused there.
+    fn of(elf: &StageElf) -> Self {
+        Self {
+            bytes: elf.0.len(),
+            simplified: unlinked::simplified(elf).ok().flatten(),
+            fallback: unlinked::fallback(elf).ok().flatten(),
+        }
+    }
+}
+
 /// What became of an item.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "result", rename_all = "snake_case")]
 enum Outcome {
-    Compiled { bytes: usize, simplified: Option<String> },
-    Cached { bytes: usize, simplified: Option<String> },
+    Compiled(Made),
+    Cached(Made),
     NotCached,
     Unsupported { feature: String, detail: String },
     NeedsWholeCompile { reason: String },
@@ -135,10 +155,17 @@ impl Outcome {
         "failed",
     ];
 
+    fn made(&self) -> Option<&Made> {
+        match self {
+            Self::Compiled(made) | Self::Cached(made) => Some(made),
+            _ => None,
+        }
+    }
+
     fn index(&self) -> usize {
         match self {
-            Self::Compiled { .. } => 0,
-            Self::Cached { .. } => 1,
+            Self::Compiled(_) => 0,
+            Self::Cached(_) => 1,
             Self::NotCached => 2,
             Self::Unsupported { .. } => 3,
             Self::NeedsWholeCompile { .. } => 4,
@@ -176,6 +203,8 @@ struct Summary {
     counts: BTreeMap<&'static str, usize>,
     cooperative_matrix: BTreeMap<&'static str, usize>,
     unsupported: BTreeMap<String, usize>,
+    /// Shaders that LLVM compiled because the native generator does not support them, by feature.
+    fallbacks: BTreeMap<String, usize>,
     seconds: f64,
     broken_cache_entries: u64,
     input_errors: Vec<InputError>,
@@ -340,11 +369,9 @@ fn compile(maker: &Maker<'_>, item: &Item) -> Outcome {
         Ok(work) => work,
         Err(e) => return Outcome::of_error(e),
     };
-    // What cannot be read here is read again by whoever links it, and refused there.
-    let simplified = |elf: &StageElf| unlinked::simplified(elf).ok().flatten();
     match catch_unwind(AssertUnwindSafe(|| maker.stage(&work.module, &work.request))) {
-        Ok(Ok(Fetched::Hit(elf))) => Outcome::Cached { bytes: elf.0.len(), simplified: simplified(&elf) },
-        Ok(Ok(Fetched::Compiled(elf))) => Outcome::Compiled { bytes: elf.0.len(), simplified: simplified(&elf) },
+        Ok(Ok(Fetched::Hit(elf))) => Outcome::Cached(Made::of(&elf)),
+        Ok(Ok(Fetched::Compiled(elf))) => Outcome::Compiled(Made::of(&elf)),
         Ok(Ok(Fetched::NotCached)) => Outcome::NotCached,
         Ok(Err(e)) => Outcome::of_error(&e),
         Err(_) => Outcome::Failed { why: "bug in dovetail: panic".into() },
@@ -356,6 +383,7 @@ fn summarize(events: Vec<(usize, Event)>, elapsed: Duration, broken: u64) -> Sum
         counts: BTreeMap::new(),
         cooperative_matrix: BTreeMap::new(),
         unsupported: BTreeMap::new(),
+        fallbacks: BTreeMap::new(),
         seconds: elapsed.as_secs_f64(),
         broken_cache_entries: broken,
         input_errors: Vec::new(),
@@ -374,9 +402,25 @@ fn summarize(events: Vec<(usize, Event)>, elapsed: Duration, broken: u64) -> Sum
         if let Outcome::Unsupported { feature, .. } = &done.outcome {
             *summary.unsupported.entry(printable(feature).into_owned()).or_default() += 1;
         }
+        if let Some(feature) = done.outcome.made().and_then(|made| made.fallback.as_deref()) {
+            *summary.fallbacks.entry(printable(feature).into_owned()).or_default() += 1;
+        }
         summary.shaders.push(done);
     }
     summary
+}
+
+/// Features with their counts, the most frequent first; nothing if there are none.
+pub fn print_counts(what: &str, counts: &BTreeMap<String, usize>) {
+    if counts.is_empty() {
+        return;
+    }
+    println!("{what}:");
+    let mut features: Vec<_> = counts.iter().collect();
+    features.sort_by_key(|(name, n)| (std::cmp::Reverse(**n), (*name).clone()));
+    for (feature, n) in features {
+        println!("  {n:>6}  {feature}");
+    }
 }
 
 fn print(summary: &Summary) {
@@ -394,24 +438,19 @@ fn print(summary: &Summary) {
     if summary.broken_cache_entries > 0 {
         println!("broken cache entries, compiled again: {}", summary.broken_cache_entries);
     }
-    if !summary.unsupported.is_empty() {
-        println!("unsupported:");
-        let mut features: Vec<_> = summary.unsupported.iter().collect();
-        features.sort_by_key(|(name, n)| (std::cmp::Reverse(**n), (*name).clone()));
-        for (feature, n) in features {
-            println!("  {n:>6}  {feature}");
-        }
-    }
+    print_counts("unsupported", &summary.unsupported);
+    print_counts("not supported by the native generator, compiled by LLVM", &summary.fallbacks);
     for done in &summary.shaders {
         match &done.outcome {
             Outcome::Failed { why } | Outcome::TimedOut { why } | Outcome::Malformed { why } => {
                 println!("{}: {why}", done.name);
             }
             Outcome::NeedsWholeCompile { reason } => println!("{}: {reason}", done.name),
-            Outcome::Compiled { simplified: Some(why), .. } | Outcome::Cached { simplified: Some(why), .. } => {
-                println!("{}: simple code, not optimized as asked for: {why}", done.name);
+            other => {
+                if let Some(why) = other.made().and_then(|made| made.simplified.as_deref()) {
+                    println!("{}: simple code, not optimized as asked for: {why}", done.name);
+                }
             }
-            _ => {}
         }
     }
     if !summary.input_errors.is_empty() {
@@ -420,8 +459,7 @@ fn print(summary: &Summary) {
             println!("  {}", error.why);
         }
     }
-    let mut slow: Vec<&Done> =
-        summary.shaders.iter().filter(|d| matches!(d.outcome, Outcome::Compiled { .. })).collect();
+    let mut slow: Vec<&Done> = summary.shaders.iter().filter(|d| matches!(d.outcome, Outcome::Compiled(_))).collect();
     slow.sort_by(|a, b| b.milliseconds.total_cmp(&a.milliseconds));
     if !slow.is_empty() {
         println!("slowest:");

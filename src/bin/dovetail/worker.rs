@@ -41,16 +41,11 @@ fn address_space() -> u64 {
     pages.saturating_mul(rustix::param::page_size() as u64)
 }
 
-#[cfg(feature = "llvm")]
 fn serve(fault: Option<&Fault>) -> Result<()> {
+    #[cfg(feature = "llvm")]
     dovetail::compile::llvm::abort_out_of_memory();
-    let compiler = dovetail::compile::llvm::LlvmCompiler::new();
+    let compiler = dovetail::compile::generators::BuiltInCompiler::new();
     // After LLVM and its libraries were loaded, before the first byte that somebody else wrote.
     let sandbox = dovetail::compile::worker::sandbox::enter();
     dovetail::compile::worker::serve(&compiler, &sandbox, fault)
-}
-
-#[cfg(not(feature = "llvm"))]
-fn serve(_: Option<&Fault>) -> Result<()> {
-    Err(Error::environment("this dovetail was built without a compiler (feature `llvm`)"))
 }

@@ -1,6 +1,27 @@
 //! A code generator of our own, without LLVM.
+//!
+//! ```text
+//! Lowered ── opt ── shape ──> Shader in a plain graph
+//!   └─ layout, plan ──> where the wave goes, and with which lanes
+//!        └─ select ──> mir::Function ── allocate ──> physical Function
+//!             └─ emit::translate ──> code::Code ── waits ──> ── emit::assemble ──> MachineCode
+//! ```
 
 pub mod allocate;
 pub mod check_alloc;
+pub mod code;
+pub mod emit;
+pub mod entry;
+mod generator;
+mod layout;
 pub mod liveness;
 pub mod mir;
+pub mod opt;
+mod plan;
+mod select;
+mod shape;
+#[cfg(test)]
+mod tests;
+pub mod waits;
+
+pub use generator::Native;

@@ -34,13 +34,12 @@ pub fn write(mut code: MachineCode, interface: &StageInterface) -> Result<StageE
             }
         }
         let body = code.functions.first().ok_or_else(|| Error::bug("machine code without a function"))?;
-        let metadata = write_unlinked::document(
-            &body.symbol,
-            &code.counts,
-            &code.registers,
-            &interface,
-            code.simplified.as_deref(),
-        )?;
+        let remarks = [
+            (interface_io::SIMPLIFIED_KEY, code.simplified.as_deref()),
+            (interface_io::FALLBACK_KEY, code.fallback.as_deref()),
+        ];
+        let remarks: Vec<_> = remarks.into_iter().filter_map(|(key, text)| Some((key, text?))).collect();
+        let metadata = write_unlinked::document(&body.symbol, &code.counts, &code.registers, &interface, &remarks)?;
         file::write(&code, interface.target, &note::write_section(interface.target, &metadata))
     };
     run().map(StageElf).at(|| format!("unlinked ELF of `{}`", interface.entry_point))
@@ -51,10 +50,22 @@ pub fn write(mut code: MachineCode, interface: &StageInterface) -> Result<StageE
 /// # Errors
 /// Malformed: not an unlinked ELF.
 pub fn simplified(elf: &StageElf) -> Result<Option<String>> {
+    remark(elf, interface_io::SIMPLIFIED_KEY)
+}
+
+/// The feature for which another code generator than the requested one made an unlinked ELF; `None` if that one did.
+///
+/// # Errors
+/// Malformed: not an unlinked ELF.
+pub fn fallback(elf: &StageElf) -> Result<Option<String>> {
+    remark(elf, interface_io::FALLBACK_KEY)
+}
+
+fn remark(elf: &StageElf, key: &str) -> Result<Option<String>> {
     let file = Elf::parse(&elf.0)?;
     let (_, note) = file.section(file::NOTE).ok_or_else(|| Error::malformed("no section .note"))?;
     let document = Document::parse(note::metadata(note.data)?)?;
-    Ok(get(&document.pipeline, interface_io::SIMPLIFIED_KEY).and_then(|why| why.as_str().map(str::to_owned)))
+    Ok(get(&document.pipeline, key).and_then(|why| why.as_str().map(str::to_owned)))
 }
 
 /// Adds a no-op to a body without instructions: its results are where they were passed, and no part may be empty.

@@ -78,6 +78,7 @@ fn code(stage: Stage, epilog: bool) -> MachineCode {
         registers: Registers::default(),
         written: None,
         simplified: None,
+        fallback: None,
     }
 }
 

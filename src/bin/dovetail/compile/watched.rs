@@ -5,8 +5,8 @@ use crate::common::{print_json, read_module, write_file};
 use dovetail::compile::backend::Generator;
 use dovetail::compile::compiler::StageCompiler;
 use dovetail::compile::request::{StageRequest, default_wave};
-use dovetail::compile::spirv;
 use dovetail::compile::watch::{Made, Timings, Watch, wall_clock};
+use dovetail::compile::{spirv, unlinked};
 use dovetail::error::{Context, Error, Result};
 use dovetail::ir::verify::verify_between;
 use dovetail::target::Stage;
@@ -34,6 +34,9 @@ pub fn compile<G: Generator>(args: &Args, compiler: &StageCompiler<G>) -> Result
     let mut watch = Timings::new(wall_clock, Show { wanted: &wanted, verify: args.verify_ir });
     let elf = compiler.compile_watched(&module, &request, &mut watch).at(place)?;
     let phases = watch.phases;
+    if let Some(feature) = unlinked::fallback(&elf)? {
+        eprintln!("dovetail: LLVM made the code: the native generator does not support {feature}");
+    }
     if let Some(unknown) = wanted.iter().find(|w| !phases.iter().any(|(phase, _)| w == phase)) {
         let names: Vec<_> = phases.iter().map(|(phase, _)| *phase).collect();
         return Err(Error::malformed(format!("no phase `{unknown}`; there are {}", names.join(", "))));

@@ -143,6 +143,8 @@ pub struct Function {
     pub values: Vec<ValueData>,
     /// Entry registers, all of them in their order, used or not.
     pub entry: Vec<EntryValue>,
+    /// Fragment: inputs that the hardware loads, as bits of SPI_PS_INPUT_ENA.
+    pub pixel_inputs: u16,
     /// Registers of the results of a body with an epilog, by the number of the use of [`Pseudo::Return`].
     pub results: Vec<PhysReg>,
     /// Bytes of scratch memory per lane.
@@ -164,6 +166,7 @@ impl Function {
             params: Vec::new(),
             values: Vec::new(),
             entry: Vec::new(),
+            pixel_inputs: 0,
             results: Vec::new(),
             scratch_bytes: 0,
             lds_bytes: 0,

@@ -39,6 +39,9 @@ impl PhysReg {
     pub const EXEC: Self = Self(126);
     /// Scalar condition code.
     pub const SCC: Self = Self(253);
+    /// First of four scalar registers with the descriptor of scratch memory, where [`super::Function::scratch_bytes`] is
+    /// not 0: no value may have them then. Emission fills them at the start of the code.
+    pub const SCRATCH: Self = Self(100);
 
     /// A scalar register.
     pub const fn sgpr(number: u16) -> Self {

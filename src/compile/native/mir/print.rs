@@ -3,6 +3,25 @@
 use super::{Block, Cond, Edge, Extra, Function, Inst, Opcode, Operand, Term, What, runs};
 use std::fmt;
 
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Term::Jump(to) => write!(f, "jump b{}", to.0),
+            Term::Branch { when, then, els } => {
+                let when = match when {
+                    Cond::Scc1 => "scc1",
+                    Cond::Scc0 => "scc0",
+                    Cond::Execz => "execz",
+                    Cond::Execnz => "execnz",
+                };
+                write!(f, "branch {when} b{}, b{}", then.0, els.0)
+            }
+            Term::End => f.write_str("end"),
+            Term::Joint => f.write_str("joint"),
+        }
+    }
+}
+
 impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} wave{} scratch {} lds {}", self.stage, self.wave.lanes(), self.scratch_bytes, self.lds_bytes)?;
@@ -32,27 +51,13 @@ impl Function {
             if n == block.tail {
                 writeln!(f, "  tail")?;
             }
-            write!(f, "  ")?;
-            self.print_inst(f, inst)?;
+            writeln!(f, "  {}", self.text_of(inst))?;
         }
         for edge in &block.edges {
             write!(f, "  edge ")?;
             self.print_edge(f, edge)?;
         }
-        match block.term {
-            Term::Jump(to) => writeln!(f, "  jump b{}", to.0),
-            Term::Branch { when, then, els } => {
-                let when = match when {
-                    Cond::Scc1 => "scc1",
-                    Cond::Scc0 => "scc0",
-                    Cond::Execz => "execz",
-                    Cond::Execnz => "execnz",
-                };
-                writeln!(f, "  branch {when} b{}, b{}", then.0, els.0)
-            }
-            Term::End => writeln!(f, "  end"),
-            Term::Joint => writeln!(f, "  joint"),
-        }
+        writeln!(f, "  {}", block.term)
     }
 
     fn print_edge(&self, f: &mut fmt::Formatter<'_>, edge: &Edge) -> fmt::Result {
@@ -61,26 +66,28 @@ impl Function {
         if args.is_empty() { writeln!(f) } else { writeln!(f, "({})", args.join(", ")) }
     }
 
-    fn print_inst(&self, f: &mut fmt::Formatter<'_>, inst: &Inst) -> fmt::Result {
-        let defs = self.list(self.defs(inst));
-        if !defs.is_empty() {
-            write!(f, "{} = ", defs.join(", "))?;
+    /// One instruction.
+    pub fn text_of(&self, inst: &Inst) -> String {
+        let mut text = self.list(self.defs(inst)).join(", ");
+        if !text.is_empty() {
+            text.push_str(" = ");
         }
         match inst.op {
-            Opcode::Isa(op) => write!(f, "{}", op.entry(self.gfx).mnemonic)?,
-            Opcode::Pseudo(pseudo) => write!(f, "{}", format!("{pseudo:?}").to_lowercase())?,
+            Opcode::Isa(op) => text.push_str(op.entry(self.gfx).mnemonic),
+            Opcode::Pseudo(pseudo) => text.push_str(&format!("{pseudo:?}").to_lowercase()),
         }
         let uses = self.list(self.uses(inst));
         if !uses.is_empty() {
-            write!(f, " {}", uses.join(", "))?;
+            text.push(' ');
+            text.push_str(&uses.join(", "));
         }
         if inst.tied {
-            write!(f, " tied")?;
+            text.push_str(" tied");
         }
-        match inst.extra {
-            Extra::None => writeln!(f),
-            extra => writeln!(f, " {extra:?}"),
+        if inst.extra != Extra::None {
+            text.push_str(&format!(" {:?}", inst.extra));
         }
+        text
     }
 
     /// Each run as one text; of several registers in brackets.

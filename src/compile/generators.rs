@@ -1,0 +1,84 @@
+//! The code generators that are built in, as one: the request names the one to use.
+//!
+//! What the native one does not support, LLVM compiles where it is built in, and the code says so. Errors of other kinds
+//! are no reason for that: malformed input stays malformed, and a bug shall be seen.
+
+use super::backend::{Generator, MachineCode};
+use super::compiler::StageCompiler;
+#[cfg(feature = "llvm")]
+use super::llvm::Llvm;
+#[cfg(feature = "native")]
+use super::native::Native;
+use super::passes::Lowered;
+use super::request::{GeneratorKind, TuningOptions};
+use super::watch::Watch;
+#[cfg(all(feature = "llvm", feature = "native"))]
+use crate::error::ErrorKind;
+use crate::error::{Error, Result};
+
+/// All that are built in.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BuiltIn;
+
+/// Compiles in this process, with the generator that a request names.
+pub type BuiltInCompiler = StageCompiler<BuiltIn>;
+
+impl BuiltInCompiler {
+    /// A compiler with all generators that are built in.
+    pub fn new() -> Self {
+        Self::with(BuiltIn)
+    }
+}
+
+impl Default for BuiltInCompiler {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Generator for BuiltIn {
+    fn name(&self) -> String {
+        let names: &[String] = &[
+            #[cfg(feature = "llvm")]
+            Llvm.name(),
+            #[cfg(feature = "native")]
+            Native.name(),
+        ];
+        names.join(", ")
+    }
+
+    fn generate(&self, lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<MachineCode> {
+        match options.generator {
+            #[cfg(feature = "llvm")]
+            GeneratorKind::Llvm => Llvm.generate(lowered, options, watch),
+            #[cfg(not(feature = "llvm"))]
+            GeneratorKind::Llvm => Err(missing(options)),
+            #[cfg(feature = "native")]
+            GeneratorKind::Native => native(lowered, options, watch),
+            #[cfg(not(feature = "native"))]
+            GeneratorKind::Native => Err(missing(options)),
+        }
+    }
+}
+
+#[cfg(not(all(feature = "llvm", feature = "native")))]
+fn missing(options: &TuningOptions) -> Error {
+    Error::environment(format!("this build has no code generator `{}`", options.generator))
+}
+
+#[cfg(all(feature = "native", not(feature = "llvm")))]
+fn native(lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<MachineCode> {
+    Native.generate(lowered, options, watch)
+}
+
+#[cfg(all(feature = "native", feature = "llvm"))]
+fn native(lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<MachineCode> {
+    let refused: Error = match Native.generate(lowered, options, watch) {
+        Ok(code) => return Ok(code),
+        Err(e) => e,
+    };
+    let ErrorKind::Unsupported { feature, .. } = refused.kind() else { return Err(refused) };
+    let mut code = Llvm.generate(lowered, options, watch)?;
+    code.fallback = Some(feature.clone());
+    Ok(code)
+}

@@ -1,0 +1,90 @@
+//! Code after allocation: the target's instructions in blocks, not yet laid out in bytes.
+//!
+//! `emit` makes it of a physical function, `waits` adds to it, `emit` assembles it. All registers are decided; what is
+//! open are branches and the values that a linker or loader fills in.
+
+use super::mir::{BlockId, Term};
+use crate::ir::SymbolId;
+use crate::isa::Instruction;
+use crate::target::{GfxIp, WaveSize};
+use std::fmt;
+use std::ops::Range;
+
+/// Value of an instruction's only literal, if it is not known yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Open {
+    /// A symbol's, which the linker supplies.
+    Symbol(SymbolId),
+    /// The low half of a constant table's address.
+    TableLow(u32),
+    /// The high half.
+    TableHigh(u32),
+}
+
+/// An instruction, and what is open in it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Item {
+    /// The instruction.
+    pub inst: Instruction,
+    /// Value of its literal; `None`: it is there.
+    pub open: Option<Open>,
+}
+
+impl Item {
+    /// An instruction with nothing open.
+    pub const fn new(inst: Instruction) -> Self {
+        Self { inst, open: None }
+    }
+}
+
+/// A block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CodeBlock {
+    /// Instructions: indices into [`Code::items`].
+    pub items: Range<usize>,
+    /// Where the wave goes.
+    pub term: Term,
+}
+
+/// The code of a stage.
+#[derive(Clone, Debug)]
+pub struct Code {
+    /// Generation.
+    pub gfx: GfxIp,
+    /// Lanes of a wave.
+    pub wave: WaveSize,
+    /// Blocks in layout order; the first one is the entry.
+    pub blocks: Vec<CodeBlock>,
+    /// Instructions of all blocks, in order.
+    pub items: Vec<Item>,
+}
+
+impl Code {
+    /// A block.
+    pub fn block(&self, id: BlockId) -> &CodeBlock {
+        &self.blocks[id.index()]
+    }
+
+    /// The instructions of a block.
+    pub fn items_of(&self, block: &CodeBlock) -> &[Item] {
+        &self.items[block.items.clone()]
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, block) in self.blocks.iter().enumerate() {
+            writeln!(f, "b{n}:")?;
+            for item in self.items_of(block) {
+                write!(f, "  {}", item.inst.text(self.wave))?;
+                match item.open {
+                    Some(Open::Symbol(symbol)) => writeln!(f, " ; {symbol}")?,
+                    Some(Open::TableLow(table) | Open::TableHigh(table)) => writeln!(f, " ; table{table}")?,
+                    None => writeln!(f)?,
+                }
+            }
+            writeln!(f, "  {}", block.term)?;
+        }
+        Ok(())
+    }
+}

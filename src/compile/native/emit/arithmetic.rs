@@ -1,0 +1,87 @@
+//! Scalar and vector arithmetic, and interpolation.
+
+use super::operands::Operands;
+use crate::compile::native::mir::{Extra, Inst};
+use crate::error::{Error, Result};
+use crate::isa::instruction::{
+    Fields, Instruction, InterpFields, Modifiers, ScalarFields, VectorDst, VectorFields, VectorForm,
+};
+use crate::isa::{Entry, Kind, Latency, Op, Src, Traits};
+use crate::target::GfxIp;
+
+/// SOP1, SOP2, SOPC, SOPK, SOPP.
+pub(super) fn scalar(entry: &'static Entry, inst: &Inst, operands: &mut Operands<'_>) -> Result<Instruction> {
+    if entry.is(Traits::BRANCH.or(Traits::JUMPS)) {
+        return Err(Error::bug("a branch that no block ends with"));
+    }
+    let dst = if entry.dst.is_empty() { None } else { Some(operands.def_scalar()?) };
+    let mut srcs = [None; 2];
+    for (src, kind) in srcs.iter_mut().zip(entry.src) {
+        *src = Some(operands.source(*kind, entry.scalar_source())?);
+    }
+    let imm = match inst.extra {
+        Extra::None => 0,
+        Extra::Imm(imm) => imm,
+        _ => return Err(super::wrong_extra(inst)),
+    };
+    Ok(Instruction { entry, fields: Fields::Scalar(ScalarFields { dst, srcs, imm }) })
+}
+
+/// VOP1, VOP2, VOPC, VOP3, VOP3P: the shortest form that takes the operands and modifiers.
+pub(super) fn vector(gfx: GfxIp, op: Op, inst: &Inst, operands: &mut Operands<'_>) -> Result<Instruction> {
+    let entry = op.entry(gfx);
+    let dst = match entry.dst.first() {
+        None => None,
+        Some(Kind::Mask) => Some(VectorDst::Scalar(operands.def_scalar()?)),
+        Some(_) if entry.is(Traits::SCALAR_RESULT) => Some(VectorDst::Scalar(operands.def_scalar()?)),
+        Some(_) => Some(VectorDst::Vgpr(operands.def_vgpr()?)),
+    };
+    let mask = if entry.has_mask_result() { Some(operands.def_scalar()?) } else { None };
+    let mut list = [Src::Int(0); 3];
+    let count = entry.src.len().min(list.len());
+    for (i, src) in list.iter_mut().take(count).enumerate() {
+        // Which form it will be is not known yet; a long one takes most.
+        *src = operands.source(entry.src_kind(i), entry.vector_source(&VectorForm::Long, i))?;
+    }
+    let mut out = Instruction::vector(gfx, op, dst, &list[..count]);
+    let Fields::Vector(fields) = &mut out.fields else { return Err(Error::bug("a vector operation without fields")) };
+    if mask.is_some() && mask != fields.mask {
+        fields.mask = mask;
+        fields.form = VectorForm::Long;
+    }
+    set_form(inst, fields)?;
+    Ok(out)
+}
+
+fn set_form(inst: &Inst, fields: &mut VectorFields) -> Result<()> {
+    match inst.extra {
+        Extra::None => {}
+        Extra::Vector(mods) => {
+            fields.mods = mods;
+            if fields.form == VectorForm::Short && mods != Modifiers::default() {
+                fields.form = VectorForm::Long;
+            }
+        }
+        Extra::Dpp(dpp) => fields.form = VectorForm::Dpp16(dpp),
+        Extra::Sdwa(sdwa) => fields.form = VectorForm::Sdwa(sdwa),
+        _ => return Err(super::wrong_extra(inst)),
+    }
+    Ok(())
+}
+
+/// `v_interp_*`.
+pub(super) fn interp(entry: &'static Entry, inst: &Inst, operands: &mut Operands<'_>) -> Result<Instruction> {
+    let Extra::Interp { attr, channel, vertex } = inst.extra else { return Err(super::wrong_extra(inst)) };
+    let dst = operands.def_vgpr()?;
+    let moves = matches!(entry.op, Op::VInterpMovF32 | Op::VInterpMovF32E64);
+    let src = if moves { Src::Int(i8::try_from(vertex).unwrap_or(-1)) } else { Src::Vgpr(operands.vgpr()?) };
+    let addend = if entry.src.len() > 1 { Some(Src::Vgpr(operands.vgpr()?)) } else { None };
+    let mods = Modifiers::default();
+    let fields = InterpFields { dst, src, addend, attribute: attr, channel, high: false, mods };
+    Ok(Instruction { entry, fields: Fields::Interp(fields) })
+}
+
+/// Whether the operation interpolates, in whatever format.
+pub(super) fn interpolates(entry: &Entry) -> bool {
+    entry.latency == Latency::Interp
+}

@@ -1,0 +1,174 @@
+//! Memory accesses and exports.
+
+use super::operands::Operands;
+use crate::compile::native::mir::{Extra, Inst};
+use crate::error::{Error, Result};
+use crate::isa::instruction::{
+    Addresses, BufferFields, Cache, DsFields, ExportFields, Fields, FlatFields, ImageFields, Instruction, SmemFields,
+};
+use crate::isa::{Entry, Format, Kind, Scalar, Src, Takes, Traits, Vgpr};
+
+/// What a buffer access takes as its scalar offset.
+const SCALAR_OFFSET: Takes = Takes { vector: false, scalar: true, special: false, inline: true, literal: false };
+
+/// SMEM.
+pub(super) fn smem(entry: &'static Entry, inst: &Inst, operands: &mut Operands<'_>) -> Result<Instruction> {
+    let (offset, cache) = match inst.extra {
+        Extra::Smem { offset, cache } => (offset, cache),
+        Extra::None => (0, Cache::default()),
+        _ => return Err(super::wrong_extra(inst)),
+    };
+    let mut f = SmemFields { data: Scalar::Null, base: Scalar::Null, offset, soffset: None, cache };
+    if !entry.dst.is_empty() {
+        f.data = operands.def_scalar()?;
+    }
+    if !entry.is(Traits::INVALIDATES.or(Traits::TIMER)) {
+        f.base = operands.scalar()?;
+        f.soffset = if operands.uses_left() > 0 { Some(operands.scalar()?) } else { None };
+    }
+    Ok(Instruction { entry, fields: Fields::Smem(f) })
+}
+
+/// DS.
+pub(super) fn ds(entry: &'static Entry, inst: &Inst, operands: &mut Operands<'_>) -> Result<Instruction> {
+    let offsets = match inst.extra {
+        Extra::Ds { offsets } => offsets,
+        Extra::None => [0; 2],
+        _ => return Err(super::wrong_extra(inst)),
+    };
+    let none = Vgpr(0);
+    let gds = entry.is(Traits::GDS);
+    let mut f = DsFields { dst: none, addr: none, data: [none; 2], offsets, gds };
+    if !entry.dst.is_empty() {
+        f.dst = operands.def_vgpr()?;
+    }
+    let mut sources = entry.src.len();
+    if sources > 0 && !entry.is(Traits::OWN_ADDRESS) {
+        f.addr = operands.vgpr()?;
+        sources -= 1;
+    }
+    for data in f.data.iter_mut().take(sources) {
+        *data = operands.vgpr()?;
+    }
+    Ok(Instruction { entry, fields: Fields::Ds(f) })
+}
+
+/// FLAT, GLOBAL, SCRATCH.
+pub(super) fn flat(entry: &'static Entry, inst: &Inst, operands: &mut Operands<'_>) -> Result<Instruction> {
+    let Extra::Flat { offset, saddr, cache } = inst.extra else { return Err(super::wrong_extra(inst)) };
+    let none = Vgpr(0);
+    let no_vaddr = saddr && entry.format == Format::Scratch;
+    let mut f = FlatFields { dst: none, addr: none, data: none, saddr: None, no_vaddr, offset, lds: false, cache };
+    if returns(entry, cache) {
+        f.dst = operands.def_vgpr()?;
+    }
+    if !no_vaddr && !entry.is(Traits::OWN_ADDRESS) {
+        f.addr = operands.vgpr()?;
+    }
+    if takes_data(entry) {
+        f.data = operands.vgpr()?;
+    }
+    if saddr {
+        f.saddr = Some(operands.scalar()?);
+    }
+    Ok(Instruction { entry, fields: Fields::Flat(f) })
+}
+
+/// MUBUF, MTBUF.
+pub(super) fn buffer(entry: &'static Entry, inst: &Inst, operands: &mut Operands<'_>) -> Result<Instruction> {
+    let (offset, idxen, offen, format, cache) = match inst.extra {
+        Extra::Buffer { offset, idxen, offen, format, cache } => (offset, idxen, offen, format, cache),
+        Extra::None if entry.is(Traits::INVALIDATES) => (0, false, false, None, Cache::default()),
+        _ => return Err(super::wrong_extra(inst)),
+    };
+    let mut f = BufferFields {
+        data: Vgpr(0),
+        vaddr: Vgpr(0),
+        idxen,
+        offen,
+        resource: Scalar::Null,
+        soffset: Src::Int(0),
+        offset,
+        format,
+        lds: false,
+        tfe: false,
+        cache,
+    };
+    if entry.is(Traits::INVALIDATES) {
+        return Ok(Instruction { entry, fields: Fields::Buffer(f) });
+    }
+    let result = if returns(entry, cache) { Some(operands.def_vgpr()?) } else { None };
+    if idxen || offen {
+        f.vaddr = operands.vgpr()?;
+    }
+    f.resource = operands.scalar()?;
+    f.soffset = operands.source(Kind::B32, SCALAR_OFFSET)?;
+    f.data = data(entry, result, operands)?;
+    Ok(Instruction { entry, fields: Fields::Buffer(f) })
+}
+
+/// MIMG.
+pub(super) fn image(entry: &'static Entry, inst: &Inst, operands: &mut Operands<'_>) -> Result<Instruction> {
+    let Extra::Image { dim, dmask, unorm, tfe, d16, nsa, cache } = inst.extra else {
+        return Err(super::wrong_extra(inst));
+    };
+    let none = Scalar::Sgpr(crate::isa::Sgpr::new(0).ok_or_else(|| Error::bug("no SGPR"))?);
+    let mut f = ImageFields {
+        data: Vgpr(0),
+        addresses: Addresses::new(&[]),
+        nsa,
+        resource: none,
+        sampler: none,
+        dim,
+        dmask,
+        unorm,
+        r128: false,
+        a16: false,
+        d16,
+        tfe,
+        lwe: false,
+        cache,
+    };
+    let result = if returns(entry, cache) { Some(operands.def_vgpr()?) } else { None };
+    let mut addresses = [Vgpr(0); Addresses::MOST];
+    let count = if nsa { usize::from(f.address_registers(entry)).min(addresses.len()) } else { 1 };
+    for address in addresses.iter_mut().take(count) {
+        *address = operands.vgpr()?;
+    }
+    f.addresses = Addresses::new(&addresses[..count]);
+    f.resource = operands.scalar()?;
+    if entry.is(Traits::SAMPLES) {
+        f.sampler = operands.scalar()?;
+    }
+    f.data = data(entry, result, operands)?;
+    Ok(Instruction { entry, fields: Fields::Image(f) })
+}
+
+/// EXP.
+pub(super) fn export(entry: &'static Entry, inst: &Inst, operands: &mut Operands<'_>) -> Result<Instruction> {
+    let Extra::Export { target, enabled, compr, done, vm } = inst.extra else { return Err(super::wrong_extra(inst)) };
+    let mut data = [Vgpr(0); 4];
+    for register in &mut data {
+        *register = operands.vgpr()?;
+    }
+    Ok(Instruction { entry, fields: Fields::Export(ExportFields { target, enabled, data, compr, done, vm }) })
+}
+
+/// The one data field of a buffer or image access: what is stored, or the result; of an atomic both.
+fn data(entry: &Entry, result: Option<Vgpr>, operands: &mut Operands<'_>) -> Result<Vgpr> {
+    let stored = if takes_data(entry) { Some(operands.vgpr()?) } else { None };
+    match (stored, result) {
+        (Some(stored), Some(result)) if stored != result => {
+            Err(Error::bug(format!("the data are in {stored}, and their result in {result}")))
+        }
+        _ => Ok(stored.or(result).unwrap_or(Vgpr(0))),
+    }
+}
+
+fn takes_data(entry: &Entry) -> bool {
+    entry.is(Traits::STORES.or(Traits::ATOMIC))
+}
+
+fn returns(entry: &Entry, cache: Cache) -> bool {
+    if entry.is(Traits::ATOMIC) { cache.glc } else { !entry.is(Traits::STORES) }
+}

@@ -1,0 +1,152 @@
+//! Emission: a physical function becomes machine code, with its register words and counts.
+//!
+//! ```text
+//! Function (all operands in registers) ──translate──> Code ──setup──> ──waits──> ──layout──> dwords ──> MachineCode
+//! ```
+//!
+//! `operands` reads the machine IR's operands, `arithmetic` and `memory` make instructions of them by format. Whatever
+//! the target's encoder refuses is a bug of an earlier phase, and named as one. To support another format: an arm in
+//! `translate`.
+
+mod arithmetic;
+mod layout;
+mod memory;
+mod operands;
+mod setup;
+mod translate;
+mod words;
+
+use super::code::{Code, Open};
+use super::entry::EntryLayout;
+use super::mir::{Function, Inst};
+use crate::compile::backend::{ConstantData, Function as Body, MachineCode, Patch, Table, Target};
+use crate::compile::request::TuningOptions;
+use crate::error::{Error, Result};
+use crate::ir::{LowerInfo, Shader};
+use crate::isa::{Register, RegisterSet, Relocation};
+use crate::reloc::kind::RelocKind;
+use crate::reloc::symbol::LinkSymbol;
+
+/// Least alignment of a constant table, in bytes: tables are read by dwords.
+const TABLE_ALIGN: u32 = 4;
+
+fn wrong_extra(inst: &Inst) -> Error {
+    Error::bug(format!("fields of another format: {:?}", inst.extra))
+}
+
+/// The instructions of a physical function, with the code that its stage needs around it; without waits.
+///
+/// # Errors
+/// A bug: an operand without register, or one that the encoding does not take.
+pub fn translate(function: &Function, shader: &Shader, entry: &EntryLayout) -> Result<Code> {
+    let mut code = translate::translate(function)?;
+    setup::add(function, entry, &shader.modes, &mut code)?;
+    Ok(code)
+}
+
+/// Assembles the code of a stage.
+///
+/// # Errors
+/// Unsupported: a branch too far. A bug: what no encoding has.
+pub fn assemble(
+    code: &Code,
+    function: &Function,
+    shader: &Shader,
+    info: &LowerInfo,
+    entry: &EntryLayout,
+    options: &TuningOptions,
+) -> Result<MachineCode> {
+    let assembled = layout::assemble(code)?;
+    let (used, written) = registers(code, function, entry);
+    let bytes: Vec<u8> = assembled.dwords.iter().flat_map(|dword| dword.to_le_bytes()).collect();
+    let size = u32::try_from(bytes.len()).map_err(|_| Error::unsupported("code size", "4 GiB"))?;
+    let mut out = MachineCode {
+        code: bytes,
+        functions: vec![Body { symbol: info.symbol.to_string(), start: 0, size }],
+        counts: words::counts(function, used),
+        registers: words::registers(function, used, &shader.modes, options)?,
+        written: written.filter(|_| info.epilog),
+        ..MachineCode::default()
+    };
+    add_patches(&assembled.relocations, shader, &mut out)?;
+    Ok(out)
+}
+
+/// Registers that the code uses; and those that it may have written in the end, with those that it started with, or none
+/// if that is not known.
+fn registers(code: &Code, function: &Function, entry: &EntryLayout) -> (words::Used, Option<RegisterSet>) {
+    let mut written = RegisterSet::EMPTY;
+    let mut indirect = false;
+    for v in function.entry.iter().filter_map(|e| e.reg.as_vgpr()) {
+        written.insert(Register::vgpr(v.min(255) as u8));
+    }
+    let mut used = written;
+    for item in &code.items {
+        let effects = item.inst.effects(code.wave);
+        written = written.union(&effects.writes);
+        used = used.union(&effects.reads).union(&effects.writes);
+        indirect |= effects.indirect;
+    }
+    let mut counts = words::Used { sgprs: entry.sgprs.into(), vgprs: entry.vgprs.into() };
+    let mut vcc = 0;
+    for register in used.iter() {
+        if let Some(v) = register.as_vgpr() {
+            counts.vgprs = counts.vgprs.max(u32::from(v) + 1);
+        } else if let Some(s) = register.as_sgpr() {
+            counts.sgprs = counts.sgprs.max(u32::from(s) + 1);
+        } else if register == Register::VCC {
+            vcc = 2;
+        }
+    }
+    if function.scratch_bytes > 0 {
+        counts.sgprs = counts.sgprs.max(u32::from(entry.sgprs) + 1);
+    }
+    counts.sgprs += vcc;
+    (counts, (!indirect).then_some(written))
+}
+
+/// The patches of the open literals, and the constant tables that any of them needs.
+fn add_patches(relocations: &[Relocation<Open>], shader: &Shader, out: &mut MachineCode) -> Result<()> {
+    let mut tables: Vec<u32> = Vec::new();
+    for relocation in relocations {
+        let (kind, target) = match relocation.symbol {
+            Open::Symbol(symbol) => {
+                let name = shader.symbols.get(symbol.index());
+                let name = name.ok_or_else(|| Error::bug(format!("there is no {symbol}")))?;
+                (RelocKind::Abs32Lo, Target::Link(LinkSymbol::parse(name)))
+            }
+            Open::TableLow(table) => (RelocKind::Abs32Lo, Target::Table(position(&mut tables, table))),
+            Open::TableHigh(table) => (RelocKind::Abs32Hi, Target::Table(position(&mut tables, table))),
+        };
+        out.patches.push(Patch { offset: relocation.offset, kind, target });
+    }
+    add_tables(&tables, shader, out)
+}
+
+/// The constant tables in use, all in one section.
+fn add_tables(numbers: &[u32], shader: &Shader, out: &mut MachineCode) -> Result<()> {
+    let (mut bytes, mut most) = (Vec::new(), TABLE_ALIGN);
+    for number in numbers {
+        let table = shader.tables.get(*number as usize);
+        let table = table.ok_or_else(|| Error::bug(format!("there is no constant table {number}")))?;
+        let align = table.align.bytes().max(TABLE_ALIGN);
+        most = most.max(align);
+        bytes.resize(bytes.len().next_multiple_of(align as usize), 0);
+        let word = |n: usize| u32::try_from(n).map_err(|_| Error::unsupported("constant tables", "4 GiB"));
+        let (start, size) = (word(bytes.len())?, word(table.bytes.len())?);
+        bytes.extend_from_slice(&table.bytes);
+        out.tables.push(Table { name: Some(format!("table{number}")), section: 0, start, size });
+    }
+    if !bytes.is_empty() {
+        out.constants.push(ConstantData { bytes, align: most, entry: None });
+    }
+    Ok(())
+}
+
+/// The position of a table among those in use.
+fn position(tables: &mut Vec<u32>, table: u32) -> usize {
+    tables.iter().position(|known| *known == table).unwrap_or_else(|| {
+        tables.push(table);
+        tables.len() - 1
+    })
+}

@@ -1,0 +1,144 @@
+//! Operands of the machine IR as operands of instructions: registers, constants, values that are open.
+
+use crate::compile::native::code::Open;
+use crate::compile::native::mir::{Inst, Operand, What, runs};
+use crate::error::{Error, Result};
+use crate::isa::{Kind, Scalar, Src, Takes, Vgpr};
+use crate::target::WaveSize;
+
+/// Operands of one instruction, each run by its first register.
+pub(super) struct Operands<'f> {
+    /// Definitions, then uses.
+    defs: &'f [Operand],
+    uses: &'f [Operand],
+    tied: bool,
+    wave: WaveSize,
+    /// The open value, once an operand has it.
+    pub open: Option<Open>,
+}
+
+impl<'f> Operands<'f> {
+    pub(super) fn new(inst: &Inst, defs: &'f [Operand], uses: &'f [Operand], wave: WaveSize) -> Self {
+        Self { defs, uses, tied: inst.tied, wave, open: None }
+    }
+
+    /// Number of uses, each run as one.
+    pub(super) fn uses_left(&self) -> usize {
+        runs(self.uses).count()
+    }
+
+    /// The first register of the next definition.
+    pub(super) fn def(&mut self) -> Result<What> {
+        let (first, rest) = split(self.defs).ok_or_else(|| Error::bug("a definition is missing"))?;
+        self.defs = rest;
+        Ok(first)
+    }
+
+    /// The first register of the next use.
+    pub(super) fn used(&mut self) -> Result<What> {
+        let (first, rest) = split(self.uses).ok_or_else(|| Error::bug("an operand is missing"))?;
+        self.uses = rest;
+        Ok(first)
+    }
+
+    pub(super) fn def_vgpr(&mut self) -> Result<Vgpr> {
+        vgpr(self.def()?)
+    }
+
+    pub(super) fn def_scalar(&mut self) -> Result<Scalar> {
+        scalar(self.def()?)
+    }
+
+    pub(super) fn vgpr(&mut self) -> Result<Vgpr> {
+        vgpr(self.used()?)
+    }
+
+    pub(super) fn scalar(&mut self) -> Result<Scalar> {
+        scalar(self.used()?)
+    }
+
+    /// The next use as a source of this kind.
+    pub(super) fn source(&mut self, kind: Kind, takes: Takes) -> Result<Src> {
+        Ok(match self.used()? {
+            What::Fixed(reg) => {
+                Src::from_code(reg.0, None).ok_or_else(|| Error::bug(format!("{reg} is no operand")))?
+            }
+            What::Const(bits) if takes.literal && !takes.inline => Src::Literal(bits),
+            What::Const(bits) => constant(kind, bits, self.wave)?,
+            What::Reloc(symbol) => {
+                if self.open.replace(Open::Symbol(symbol)).is_some() {
+                    return Err(Error::bug("two values for the linker in one instruction"));
+                }
+                Src::Literal(0)
+            }
+            What::Undef if takes.inline => Src::Int(0),
+            What::Undef => Src::Vgpr(Vgpr(0)),
+            What::Val(val) => return Err(unallocated(val)),
+        })
+    }
+
+    /// Checks that nothing is left but what the encoding implies: registers by name, and the tied operand.
+    pub(super) fn finish(mut self) -> Result<()> {
+        if self.tied
+            && let Some(last) = runs(self.uses).last()
+        {
+            self.uses = &self.uses[..self.uses.len() - last.len()];
+        }
+        match self.defs.iter().chain(self.uses).find(|operand| !is_implied(operand)) {
+            Some(operand) => Err(Error::bug(format!("one operand too many: {:?}", operand.what))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Registers that instructions use without naming them: VCC, M0, EXEC, SCC.
+fn is_implied(operand: &Operand) -> bool {
+    matches!(operand.what, What::Fixed(reg) if matches!(reg.0, 106 | 107 | 124 | 126 | 127 | 253))
+}
+
+fn split(operands: &[Operand]) -> Option<(What, &[Operand])> {
+    let first = runs(operands).next()?;
+    Some((first.first()?.what, &operands[first.len()..]))
+}
+
+fn unallocated(val: crate::compile::native::mir::Val) -> Error {
+    Error::bug(format!("{val} has no register"))
+}
+
+/// A vector register; any for an undefined operand.
+fn vgpr(what: What) -> Result<Vgpr> {
+    match what {
+        What::Fixed(reg) => {
+            let number = reg.as_vgpr().and_then(|n| u8::try_from(n).ok());
+            number.map(Vgpr).ok_or_else(|| Error::bug(format!("{reg} where a vector register has to be")))
+        }
+        What::Undef => Ok(Vgpr(0)),
+        What::Val(val) => Err(unallocated(val)),
+        What::Const(_) | What::Reloc(_) => Err(Error::bug("a constant where a vector register has to be")),
+    }
+}
+
+/// A scalar register.
+fn scalar(what: What) -> Result<Scalar> {
+    match what {
+        What::Fixed(reg) => {
+            let scalar = u8::try_from(reg.0).ok().and_then(Scalar::from_code);
+            scalar.ok_or_else(|| Error::bug(format!("{reg} where a scalar register has to be")))
+        }
+        What::Val(val) => Err(unallocated(val)),
+        What::Undef => Err(Error::bug("an undefined operand where a scalar register has to be")),
+        What::Const(_) | What::Reloc(_) => Err(Error::bug("a constant where a scalar register has to be")),
+    }
+}
+
+fn constant(kind: Kind, bits: u32, wave: WaveSize) -> Result<Src> {
+    let wide = i64::from(bits.cast_signed()).cast_unsigned();
+    let (kind, value) = match kind {
+        Kind::Mask if wave == WaveSize::W64 => (Kind::B64, wide),
+        Kind::Mask => (Kind::B32, bits.into()),
+        Kind::B64 | Kind::F64 => (kind, wide),
+        Kind::B16 | Kind::F16 => (kind, u64::from(bits as u16)),
+        _ => (kind, bits.into()),
+    };
+    Src::constant(kind, value).ok_or_else(|| Error::bug(format!("no operand reads {value:#x} as {kind:?}")))
+}

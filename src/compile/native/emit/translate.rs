@@ -1,0 +1,84 @@
+//! A physical function becomes instructions, each of the machine IR's one of the target's, or few.
+
+use super::operands::Operands;
+use super::{arithmetic, memory};
+use crate::compile::native::code::{Code, CodeBlock, Item, Open};
+use crate::compile::native::mir::{Extra, Function, Inst, Opcode, Pseudo, What};
+use crate::error::{Context, Error, Result};
+use crate::isa::instruction::Instruction;
+use crate::isa::{Format, Op, Scalar, Src};
+
+/// The instructions of a function whose operands all have registers.
+///
+/// # Errors
+/// A bug: an operand without register, or one that the encoding does not take.
+pub(super) fn translate(function: &Function) -> Result<Code> {
+    let mut items = Vec::with_capacity(function.insts.len() + function.insts.len() / 4);
+    let mut blocks = Vec::with_capacity(function.blocks.len());
+    for (id, block) in function.block_ids().zip(&function.blocks) {
+        let first = items.len();
+        for inst in function.insts_of(block) {
+            push(function, inst, &mut items).at(|| format!("b{}: {}", id.0, function.text_of(inst)))?;
+        }
+        blocks.push(CodeBlock { items: first..items.len(), term: block.term });
+    }
+    Ok(Code { gfx: function.gfx, wave: function.wave, blocks, items })
+}
+
+fn push(function: &Function, inst: &Inst, items: &mut Vec<Item>) -> Result<()> {
+    match inst.op {
+        Opcode::Isa(op) => items.push(instruction(function, op, inst)?),
+        Opcode::Pseudo(Pseudo::Fence) => {}
+        Opcode::Pseudo(Pseudo::Return) => results(function, inst)?,
+        Opcode::Pseudo(Pseudo::TableAddress) => table_address(function, inst, items)?,
+        Opcode::Pseudo(Pseudo::Copy) => return Err(Error::bug("a copy that allocation left")),
+    }
+    Ok(())
+}
+
+/// Each result has to be in its register; there is no code.
+fn results(function: &Function, inst: &Inst) -> Result<()> {
+    let mut uses = function.uses(inst).iter().zip(&function.results);
+    match uses.find(|(operand, reg)| !matches!(operand.what, What::Undef) && operand.what != What::Fixed(**reg)) {
+        Some((operand, reg)) => Err(Error::bug(format!("a result is in {:?} instead of {reg}", operand.what))),
+        None => Ok(()),
+    }
+}
+
+fn instruction(function: &Function, op: Op, inst: &Inst) -> Result<Item> {
+    let entry = op.entry(function.gfx);
+    let mut operands = Operands::new(inst, function.defs(inst), function.uses(inst), function.wave);
+    let made = match entry.format {
+        _ if arithmetic::interpolates(entry) => arithmetic::interp(entry, inst, &mut operands),
+        Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp => {
+            arithmetic::scalar(entry, inst, &mut operands)
+        }
+        Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vop3p => {
+            arithmetic::vector(function.gfx, op, inst, &mut operands)
+        }
+        Format::Smem => memory::smem(entry, inst, &mut operands),
+        Format::Ds => memory::ds(entry, inst, &mut operands),
+        Format::Flat | Format::Global | Format::Scratch => memory::flat(entry, inst, &mut operands),
+        Format::Mubuf | Format::Mtbuf => memory::buffer(entry, inst, &mut operands),
+        Format::Mimg => memory::image(entry, inst, &mut operands),
+        Format::Exp => memory::export(entry, inst, &mut operands),
+        Format::Vintrp => arithmetic::interp(entry, inst, &mut operands),
+    }?;
+    let open = operands.open;
+    operands.finish()?;
+    Ok(Item { inst: made, open })
+}
+
+/// Two moves of the halves, which the loader fills in.
+fn table_address(function: &Function, inst: &Inst, items: &mut Vec<Item>) -> Result<()> {
+    let Extra::Table(table) = inst.extra else { return Err(super::wrong_extra(inst)) };
+    let first = function.defs(inst).first().map(|def| def.what);
+    let Some(What::Fixed(low)) = first else { return Err(Error::bug("an address without register")) };
+    for (reg, open) in [(low, Open::TableLow(table)), (low.nth(1), Open::TableHigh(table))] {
+        let reg = u8::try_from(reg.0).ok().and_then(Scalar::from_code);
+        let reg = reg.ok_or_else(|| Error::bug("an address outside of the scalar registers"))?;
+        let inst = Instruction::scalar(function.gfx, Op::SMovB32, Some(reg), &[Src::Literal(0)]);
+        items.push(Item { inst, open: Some(open) });
+    }
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! Cuts scratch variables into cells that can be SSA values.
+//!
+//! A variable is promoted if all of its accesses have constant offsets. Every start and end of an accessed scalar is a
+//! boundary, and the bytes between two boundaries are a cell. A scalar that covers several cells is put together from
+//! them, which is cheap if they have one size; if they do not, the variable stays in memory.
+
+use crate::ir::{Bits, Inst, LocalId, Op, Shader, Type, Value};
+
+/// Bytes of a variable up to which it is promoted. More would not be held in registers anyway.
+const MAX_BYTES: u32 = 1 << 14;
+
+/// Flag of a byte at which a cell starts or ends; the other bits are the cell's number plus one.
+const BOUNDARY: u32 = 1 << 31;
+
+/// A cell's number.
+pub(super) type Cell = u32;
+
+/// The cells of all variables of a shader.
+#[derive(Debug)]
+pub(super) struct Cells {
+    /// By variable, the index of its first byte in `bytes`; `None`: it stays in memory.
+    start: Vec<Option<u32>>,
+    bytes: Vec<u32>,
+    /// By cell, its width.
+    widths: Vec<Bits>,
+}
+
+/// An access to a promoted variable.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    /// Index of its first byte in all variables' bytes.
+    at: u32,
+    /// Type in memory.
+    pub ty: Type,
+    /// Value stored; `None` for a load.
+    pub stored: Option<Value>,
+}
+
+impl Cells {
+    /// Finds the variables to promote. `None` if there are none.
+    pub fn new(shader: &Shader) -> Option<Self> {
+        if shader.locals.is_empty() {
+            return None;
+        }
+        let mut size = 0;
+        let start = shader.locals.iter().map(|local| {
+            let start = size;
+            let small = local.bytes <= MAX_BYTES;
+            size += if small { local.bytes + 1 } else { 0 };
+            small.then_some(start)
+        });
+        let start: Vec<_> = start.collect();
+        let mut this = Self { start, bytes: vec![0; size as usize], widths: Vec::new() };
+        for inst in shader.live_insts() {
+            let Some(local) = local(&inst.op) else { continue };
+            match this.constant_access(shader, inst) {
+                Some(access) => this.add_boundaries(access),
+                None => this.start[local.index()] = None,
+            }
+        }
+        for inst in shader.live_insts() {
+            let Some(local) = local(&inst.op) else { continue };
+            if let Some(access) = this.access(shader, inst)
+                && !this.add_cells(access)
+            {
+                this.start[local.index()] = None;
+            }
+        }
+        this.start.iter().any(Option::is_some).then_some(this)
+    }
+
+    /// Number of cells.
+    pub fn len(&self) -> usize {
+        self.widths.len()
+    }
+
+    /// Width of a cell.
+    pub fn width(&self, cell: Cell) -> Bits {
+        self.widths[cell as usize]
+    }
+
+    /// The access that an instruction makes to a promoted variable.
+    pub fn access(&self, shader: &Shader, inst: &Inst) -> Option<Access> {
+        self.start[local(&inst.op)?.index()]?;
+        self.constant_access(shader, inst)
+    }
+
+    /// The cells of one scalar of an access, lowest first.
+    pub fn of(&self, access: Access, lane: u32) -> impl Iterator<Item = Cell> {
+        let size = access.ty.bits().bytes();
+        let at = (access.at + lane * size) as usize;
+        self.bytes[at..at + size as usize].iter().filter_map(|byte| (byte & !BOUNDARY).checked_sub(1))
+    }
+
+    fn constant_access(&self, shader: &Shader, inst: &Inst) -> Option<Access> {
+        let local = local(&inst.op)?;
+        let stored = inst.args.get(1).copied();
+        let ty = shader.ty(stored.or(inst.result)?);
+        let offset = u32::try_from(shader.as_const(*inst.args.first()?)?).ok()?;
+        let inside = offset.checked_add(ty.bytes())? <= shader.locals[local.index()].bytes;
+        let start = self.start[local.index()]?;
+        inside.then_some(Access { at: start + offset, ty, stored })
+    }
+
+    fn add_boundaries(&mut self, access: Access) {
+        let size = access.ty.bits().bytes();
+        for lane in 0..=access.ty.lanes() {
+            self.bytes[(access.at + lane * size) as usize] |= BOUNDARY;
+        }
+    }
+
+    /// Numbers the cells of an access; false if a scalar of it has cells of different sizes.
+    fn add_cells(&mut self, access: Access) -> bool {
+        let size = access.ty.bits().bytes() as usize;
+        for lane in 0..access.ty.lanes() as usize {
+            let at = access.at as usize + lane * size;
+            let next = (1..=size).find(|n| self.bytes[at + n] & BOUNDARY != 0).unwrap_or(size);
+            let Some(width) = Bits::from_count(8 * next as u32) else { return false };
+            let regular = (1..size).all(|n| n.is_multiple_of(next) == (self.bytes[at + n] & BOUNDARY != 0));
+            if !regular || !size.is_multiple_of(next) {
+                return false;
+            }
+            for byte in self.bytes[at..at + size].iter_mut().step_by(next) {
+                if *byte & !BOUNDARY == 0 {
+                    self.widths.push(width);
+                    *byte |= self.widths.len() as u32;
+                }
+            }
+        }
+        true
+    }
+}
+
+/// The variable that an operation accesses.
+fn local(op: &Op) -> Option<LocalId> {
+    match op {
+        Op::LocalLoad { local, .. } | Op::LocalStore { local, .. } => Some(*local),
+        _ => None,
+    }
+}

@@ -1,0 +1,51 @@
+//! Moves every constant to the start of the entry block, once each, so that later passes may use it anywhere.
+//!
+//! The back end puts constants into the operands of instructions, so their place costs no register. Undefined values
+//! of one type become one value, which is as undefined as each of them.
+
+use super::names::Names;
+use crate::compile::request::TuningOptions;
+use crate::error::Result;
+use crate::ir::{InstId, Op, Shader, Type, Value};
+use rustc_hash::FxHashMap;
+
+/// Gathers the constants of all blocks.
+///
+/// # Errors
+/// None.
+pub(super) fn run(shader: &mut Shader, _options: &TuningOptions) -> Result<()> {
+    let mut first: FxHashMap<(Type, Option<u64>), Value> = FxHashMap::default();
+    let mut names = Names::default();
+    let mut gathered: Vec<InstId> = Vec::new();
+    let Shader { blocks, insts, values, .. } = &mut *shader;
+    for block in blocks.iter_mut() {
+        block.insts.retain(|&id| {
+            let inst = &insts[id.index()];
+            let (bits, Some(v)) = (bits(&inst.op), inst.result) else { return true };
+            let Some(bits) = bits else { return true };
+            match first.entry((values[v.index()].ty, bits)) {
+                std::collections::hash_map::Entry::Occupied(known) => names.set(v, *known.get()),
+                std::collections::hash_map::Entry::Vacant(free) => {
+                    free.insert(v);
+                    gathered.push(id);
+                }
+            }
+            false
+        });
+    }
+    if let Some(entry) = blocks.first_mut() {
+        gathered.append(&mut entry.insts);
+        entry.insts = gathered;
+    }
+    names.apply(shader);
+    Ok(())
+}
+
+/// The bits of a constant, `Some(None)` for an undefined value; `None` for other operations.
+fn bits(op: &Op) -> Option<Option<u64>> {
+    match op {
+        Op::Const(bits) => Some(Some(*bits)),
+        Op::Undef => Some(None),
+        _ => None,
+    }
+}

@@ -1,0 +1,204 @@
+//! Removes block parameters that have one value on every path.
+//!
+//! A parameter is that value if every jump passes it, the parameter itself, or something undefined. Replacing one may
+//! make another one trivial, so those that take it are looked at again: in a reducible graph nothing is left over.
+
+use super::names::Names;
+use crate::compile::request::TuningOptions;
+use crate::error::Result;
+use crate::ir::cfg::Cfg;
+use crate::ir::{BlockId, Op, Shader, Value, ValueDef};
+
+const NONE: u32 = u32::MAX;
+
+/// Removes the parameters.
+///
+/// # Errors
+/// None.
+pub(super) fn run(shader: &mut Shader, _options: &TuningOptions) -> Result<()> {
+    let cfg = shader.cfg();
+    let mut params = Params::new(shader, &cfg);
+    if params.all.is_empty() {
+        return Ok(());
+    }
+    let names = params.simplify(shader, &cfg);
+    if !names.is_empty() {
+        remove(shader, &params);
+        names.apply(shader);
+    }
+    Ok(())
+}
+
+struct Param {
+    value: Value,
+    block: BlockId,
+    /// Range of its values in `passed`.
+    first: u32,
+    edges: u32,
+    removed: bool,
+    /// First and last entry of the list of parameters that take this one.
+    users: Option<(u32, u32)>,
+}
+
+struct Params {
+    all: Vec<Param>,
+    /// By value, its index in `all`.
+    index: Vec<u32>,
+    passed: Vec<Value>,
+    /// Entries of the lists of users: a parameter, and the next entry.
+    users: Vec<(u32, u32)>,
+    /// By value, the block of its definition.
+    home: Vec<BlockId>,
+}
+
+impl Params {
+    fn new(shader: &Shader, cfg: &Cfg) -> Self {
+        let mut this = Self {
+            all: Vec::new(),
+            index: vec![NONE; shader.values.len()],
+            passed: Vec::new(),
+            users: Vec::new(),
+            home: Vec::new(),
+        };
+        let mut first = 0;
+        for block in shader.block_ids().skip(1).filter(|b| cfg.reachable(*b)) {
+            let edges = cfg.preds(block).len() as u32;
+            for &value in &shader.block(block).params {
+                this.index[value.index()] = this.all.len() as u32;
+                this.all.push(Param { value, block, first, edges, removed: false, users: None });
+                first += edges;
+            }
+        }
+        if this.all.is_empty() {
+            return this;
+        }
+        this.passed = vec![Value(0); first as usize];
+        let mut edge = vec![0; shader.blocks.len()];
+        for block in &shader.blocks {
+            for call in block.term.iter().flat_map(|term| term.calls()) {
+                let next = &mut edge[call.block.index()];
+                let n = std::mem::replace(next, *next + 1);
+                for (p, v) in shader.block(call.block).params.iter().zip(&call.args) {
+                    let Some(param) = this.all.get(this.index[p.index()] as usize) else { continue };
+                    this.passed[(param.first + n) as usize] = *v;
+                }
+            }
+        }
+        for user in 0..this.all.len() as u32 {
+            for n in this.values_of(user) {
+                let used = this.index[this.passed[n].index()];
+                if used != NONE && used != user {
+                    let entry = this.users.len() as u32;
+                    this.users.push((user, NONE));
+                    this.add_users(used, (entry, entry));
+                }
+            }
+        }
+        this.home = vec![BlockId::ENTRY; shader.values.len()];
+        for id in shader.block_ids() {
+            let block = shader.block(id);
+            let results = block.insts.iter().filter_map(|&i| shader.inst(i).result);
+            block.params.iter().copied().chain(results).for_each(|v| this.home[v.index()] = id);
+        }
+        this
+    }
+
+    fn values_of(&self, n: u32) -> std::ops::Range<usize> {
+        let param = &self.all[n as usize];
+        param.first as usize..(param.first + param.edges) as usize
+    }
+
+    /// Appends a list of users to that of a parameter.
+    fn add_users(&mut self, used: u32, (first, last): (u32, u32)) {
+        let list = &mut self.all[used as usize].users;
+        match list {
+            None => *list = Some((first, last)),
+            Some((_, end)) => self.users[std::mem::replace(end, last) as usize].1 = first,
+        }
+    }
+
+    /// Finds trivial parameters until there are no more, and returns what replaces them.
+    fn simplify(&mut self, shader: &Shader, cfg: &Cfg) -> Names {
+        let mut names = Names::default();
+        let mut todo: Vec<u32> = (0..self.all.len() as u32).rev().collect();
+        while let Some(n) = todo.pop() {
+            if self.all[n as usize].removed {
+                continue;
+            }
+            let Some(same) = self.only_value(n, shader, cfg, &mut names) else { continue };
+            let param = &mut self.all[n as usize];
+            param.removed = true;
+            names.set(param.value, same);
+            let Some(users) = param.users else { continue };
+            let mut entry = users.0;
+            while let Some(&(user, next)) = self.users.get(entry as usize) {
+                todo.push(user);
+                entry = next;
+            }
+            let used = self.index[same.index()];
+            if used != NONE {
+                self.add_users(used, users);
+            }
+        }
+        names
+    }
+
+    /// The value that a parameter has on every path.
+    fn only_value(&self, n: u32, shader: &Shader, cfg: &Cfg, names: &mut Names) -> Option<Value> {
+        let Param { value, block, .. } = self.all[n as usize];
+        let mut only = None;
+        let mut undefined = None;
+        for at in self.values_of(n) {
+            let v = names.of(self.passed[at]);
+            if v == value || only == Some(v) {
+                continue;
+            }
+            if shader.def(v).is_some_and(|inst| inst.op == Op::Undef) {
+                undefined = Some(v);
+            } else if only.is_some() {
+                return None;
+            } else {
+                only = Some(v);
+            }
+        }
+        let Some(v) = only else { return undefined };
+        let everywhere = || {
+            let home = self.home[v.index()];
+            let is_param = matches!(shader.values[v.index()].def, ValueDef::Param(..));
+            (home != block || is_param) && cfg.dom.dominates(home, block)
+        };
+        (undefined.is_none() || everywhere()).then_some(v)
+    }
+}
+
+/// Takes removed parameters out of their blocks and of the jumps.
+fn remove(shader: &mut Shader, params: &Params) {
+    let removed = |v: &Value| params.all.get(params.index[v.index()] as usize).is_some_and(|p| p.removed);
+    let mut kept: Vec<bool> = Vec::new();
+    // By block, the range of its parameters in `kept`; empty if all stay.
+    let ranges: Vec<std::ops::Range<usize>> = (shader.blocks.iter())
+        .map(|block| {
+            let start = kept.len();
+            if block.params.iter().any(removed) {
+                kept.extend(block.params.iter().map(|p| !removed(p)));
+            }
+            start..kept.len()
+        })
+        .collect();
+    let keep = |block: BlockId, list: &mut Vec<Value>| {
+        let range = &ranges[block.index()];
+        if !range.is_empty() {
+            let mut stays = kept[range.clone()].iter();
+            list.retain(|_| stays.next().copied().unwrap_or(true));
+        }
+    };
+    for (id, block) in (0..).map(BlockId).zip(&mut shader.blocks) {
+        keep(id, &mut block.params);
+        for (n, p) in (0..).zip(&block.params) {
+            shader.values[p.index()].def = ValueDef::Param(id, n);
+        }
+        for call in block.term.iter_mut().flat_map(|term| term.calls_mut()) {
+            keep(call.block, &mut call.args);
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Conditions in their forms.
+
+use super::Made;
+use super::{Operands, Selector, mask_run};
+use crate::compile::native::mir::{Cond, Extra, Operand, Val, What};
+use crate::error::{Error, Result};
+use crate::ir::{AluOp, Type, Value};
+use crate::isa::Op;
+
+/// A condition.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Bool {
+    /// Known.
+    Const(bool),
+    /// One bit per lane, 0 in lanes that were not active.
+    Mask([Val; 2]),
+    /// The same for the wave: 0 or 1 in a scalar register.
+    Flag(Val),
+    /// The same for the wave: a scalar comparison, made again before each use, since it writes only SCC.
+    Compare(Op, What, What),
+    /// 0 or 1 per lane in a vector register.
+    Lanes(Val),
+}
+
+impl Bool {
+    /// Whether it is the same for the wave and known without vector registers.
+    pub(super) fn is_scalar(self) -> bool {
+        matches!(self, Self::Const(_) | Self::Flag(_) | Self::Compare(..))
+    }
+}
+
+impl Selector<'_> {
+    pub(super) fn bool_of(&self, v: Value) -> Result<Bool> {
+        match self.made[v.index()] {
+            Made::Bool(made) => Ok(made),
+            Made::Dwords(..) => Err(Error::bug(format!("native: the number {v} as a condition"))),
+            Made::None => Err(Error::bug(format!("native: {v} is used before it is made"))),
+        }
+    }
+
+    pub(super) fn set_bool(&mut self, v: Value, made: Bool) {
+        self.made[v.index()] = Made::Bool(made);
+    }
+
+    /// Puts a condition that is the same for the wave into SCC; the value that SCC has if it is true.
+    pub(super) fn to_scc(&mut self, made: Bool) -> Cond {
+        match made {
+            Bool::Compare(op, a, b) => {
+                let uses: Operands = [a, b].iter().map(|word| self.scalar(*word)).collect();
+                let uses = self.one_literal(uses);
+                self.isa(op, &[], &uses, Extra::None);
+            }
+            Bool::Flag(flag) => self.isa(Op::SCmpLgU32, &[], &[Operand::val(flag), Operand::constant(0)], Extra::None),
+            Bool::Const(value) => {
+                let uses = [Operand::constant(u32::from(value)), Operand::constant(0)];
+                self.isa(Op::SCmpLgU32, &[], &uses, Extra::None);
+            }
+            Bool::Mask(_) | Bool::Lanes(_) => {
+                let mask = self.to_mask(made);
+                let mut uses = mask_run(self.wave, mask);
+                uses.push(Operand::constant(0));
+                self.isa(self.lane_op(Op::SCmpLgU32, Op::SCmpLgU64), &[], &uses, Extra::None);
+            }
+        }
+        Cond::Scc1
+    }
+
+    /// A condition as a lane mask.
+    pub(super) fn to_mask(&mut self, made: Bool) -> [Val; 2] {
+        let select = |this: &mut Self, op: Op, uses: &[Operand]| {
+            let mask = this.new_mask();
+            this.isa(op, &mask_run(this.wave, mask), uses, Extra::None);
+            mask
+        };
+        match made {
+            Bool::Mask(mask) => mask,
+            Bool::Const(value) => {
+                let source = if value { Self::exec() } else { Operand::constant(0) };
+                select(self, self.lane_op(Op::SMovB32, Op::SMovB64), &[source])
+            }
+            Bool::Flag(_) | Bool::Compare(..) => {
+                self.to_scc(made);
+                let uses = [Self::exec(), Operand::constant(0)];
+                select(self, self.lane_op(Op::SCselectB32, Op::SCselectB64), &uses)
+            }
+            Bool::Lanes(lanes) => select(self, Op::VCmpNeU32, &[Operand::constant(0), Operand::val(lanes)]),
+        }
+    }
+
+    /// A condition that is the same for the wave as 0 or 1.
+    pub(super) fn to_flag(&mut self, made: Bool) -> What {
+        match made {
+            Bool::Const(value) => What::Const(u32::from(value)),
+            Bool::Flag(flag) => What::Val(flag),
+            _ => {
+                self.to_scc(made);
+                What::Val(self.s(Op::SCselectB32, &[What::Const(1), What::Const(0)]))
+            }
+        }
+    }
+
+    /// A condition as 0 or 1 per lane.
+    pub(super) fn as_lanes(&mut self, made: Bool) -> Result<Val> {
+        Ok(match made {
+            Bool::Lanes(lanes) => lanes,
+            Bool::Mask(mask) => self.by_mask(mask, What::Const(1), What::Const(0)),
+            _ => {
+                let flag = self.to_flag(made);
+                self.copy_to_vector(flag)
+            }
+        })
+    }
+
+    /// `then` in lanes of the mask, `els` in others.
+    pub(super) fn by_mask(&mut self, mask: [Val; 2], then: What, els: What) -> Val {
+        let mut uses: Operands = [els, then].iter().map(|word| Self::any(*word)).collect();
+        uses.extend(mask_run(self.wave, mask));
+        let uses = self.fit(Op::VCndmaskB32, uses);
+        let made = self.f.value(crate::compile::native::mir::Class::Vector);
+        self.isa(Op::VCndmaskB32, &[Operand::val(made)], &uses, Extra::None);
+        made
+    }
+
+    /// Logic on conditions.
+    pub(super) fn logic(&mut self, op: AluOp, args: &[Value], result: Value) -> Result<()> {
+        let made: Vec<Bool> = args.iter().map(|v| self.bool_of(*v)).collect::<Result<_>>()?;
+        let made = match (op, &made[..]) {
+            (AluOp::INot, &[x]) => self.not(x),
+            (AluOp::IAnd | AluOp::IOr | AluOp::IXor | AluOp::INe | AluOp::IEq | AluOp::IAdd, &[x, y]) => {
+                self.join(op, x, y)?
+            }
+            (AluOp::Select, &[c, x, y]) => {
+                // c ? x : y is (c and x) or (not c and y).
+                let (first, not) = (self.join(AluOp::IAnd, c, x)?, self.not(c));
+                let second = self.join(AluOp::IAnd, not, y)?;
+                self.join(AluOp::IOr, first, second)?
+            }
+            _ => return Err(Error::unsupported(format!("native: {} of conditions", op.name()), "")),
+        };
+        self.set_bool(result, made);
+        Ok(())
+    }
+
+    fn not(&mut self, x: Bool) -> Bool {
+        match x {
+            Bool::Const(value) => Bool::Const(!value),
+            Bool::Compare(op, a, b) => match super::compare::inverse(op) {
+                Some(op) => Bool::Compare(op, a, b),
+                None => Bool::Flag(self.flag_not(x)),
+            },
+            Bool::Flag(_) => Bool::Flag(self.flag_not(x)),
+            Bool::Mask(_) | Bool::Lanes(_) => {
+                let mask = self.to_mask(x);
+                let mut uses: Operands = [Self::exec()].into_iter().collect();
+                uses.extend(mask_run(self.wave, mask));
+                Bool::Mask(self.mask_result(Op::SAndn2B32, Op::SAndn2B64, &uses))
+            }
+        }
+    }
+
+    fn flag_not(&mut self, x: Bool) -> Val {
+        let flag = self.to_flag(x);
+        self.s(Op::SXorB32, &[flag, What::Const(1)])
+    }
+
+    fn mask_result(&mut self, narrow: Op, wide: Op, uses: &[Operand]) -> [Val; 2] {
+        let made = self.new_mask();
+        self.isa(self.lane_op(narrow, wide), &mask_run(self.wave, made), uses, Extra::None);
+        made
+    }
+
+    fn join(&mut self, op: AluOp, x: Bool, y: Bool) -> Result<Bool> {
+        use AluOp as A;
+        match (op, x, y) {
+            (A::IAnd, Bool::Const(true), other) | (A::IAnd, other, Bool::Const(true)) => return Ok(other),
+            (A::IAnd, Bool::Const(false), _) | (A::IAnd, _, Bool::Const(false)) => return Ok(Bool::Const(false)),
+            (A::IOr, Bool::Const(false), other) | (A::IOr, other, Bool::Const(false)) => return Ok(other),
+            (A::IOr, Bool::Const(true), _) | (A::IOr, _, Bool::Const(true)) => return Ok(Bool::Const(true)),
+            _ => {}
+        }
+        if op == A::IEq {
+            let differ = self.join(A::IXor, x, y)?;
+            return Ok(self.not(differ));
+        }
+        if x.is_scalar() && y.is_scalar() {
+            let (x, y) = (self.to_flag(x), self.to_flag(y));
+            let op = match op {
+                A::IAnd => Op::SAndB32,
+                A::IOr => Op::SOrB32,
+                _ => Op::SXorB32,
+            };
+            return Ok(Bool::Flag(self.s(op, &[x, y])));
+        }
+        let (x, y) = (self.to_mask(x), self.to_mask(y));
+        let mut uses = mask_run(self.wave, x);
+        uses.extend(mask_run(self.wave, y));
+        let (narrow, wide) = match op {
+            A::IAnd => (Op::SAndB32, Op::SAndB64),
+            A::IOr => (Op::SOrB32, Op::SOrB64),
+            _ => (Op::SXorB32, Op::SXorB64),
+        };
+        Ok(Bool::Mask(self.mask_result(narrow, wide, &uses)))
+    }
+
+    /// A condition as a number of a type: 1 or 0, or -1 or 0.
+    pub(super) fn bool_to_int(&mut self, op: AluOp, v: Value, result: Value, ty: Type) -> Result<()> {
+        let made = self.bool_of(v)?;
+        let one = if op == AluOp::SExt { u32::MAX } else { 1 };
+        let word = match made {
+            Bool::Const(value) => What::Const(if value { one } else { 0 }),
+            _ if made.is_scalar() => {
+                self.to_scc(made);
+                What::Val(self.s(Op::SCselectB32, &[What::Const(one), What::Const(0)]))
+            }
+            Bool::Lanes(lanes) if one == 1 => What::Val(lanes),
+            _ => {
+                let mask = self.to_mask(made);
+                What::Val(self.by_mask(mask, What::Const(one), What::Const(0)))
+            }
+        };
+        if ty == Type::B64 {
+            let high = if op == AluOp::SExt { word } else { What::Const(0) };
+            self.set(result, &[word, high]);
+        } else {
+            self.set(result, &[word]);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,264 @@
+//! The beginning of the shader, and the ends of blocks: arguments, results, branches, EXEC.
+
+use super::bools::Bool;
+use super::{Made, Operands, Selector, mask_run};
+use crate::compile::native::entry;
+use crate::compile::native::mir::{BlockId, Cond, Edge, Extra, Operand, PhysReg, Pseudo, Term, What};
+use crate::compile::native::plan::{Go, MaskId, Source};
+use crate::error::{Error, Result};
+use crate::ir::{LowerInfo, RegClass, Shader, Terminator, Type, Value};
+use crate::isa::Op;
+
+impl Selector<'_> {
+    /// Values of the entry registers.
+    pub(super) fn entry(&mut self, info: &LowerInfo) -> Result<()> {
+        let used = entry::used_args(self.shader);
+        let layout = entry::EntryLayout::new(self.shader.stage, &info.args, &used)?;
+        let made = layout.enter(&mut self.f, &info.args, &used);
+        for (&param, vals) in self.shader.block(Shader::ENTRY).params.iter().zip(made) {
+            let words: super::Dwords = vals.into_iter().map(What::Val).collect();
+            self.set(param, &words);
+        }
+        if info.epilog {
+            self.f.results = self.result_registers(info);
+        }
+        Ok(())
+    }
+
+    /// Results are returned in SGPRs from s0 and VGPRs from v0 up, dword by dword.
+    fn result_registers(&self, info: &LowerInfo) -> Vec<PhysReg> {
+        let returned =
+            self.layout.order.iter().filter_map(|b| self.shader.block(*b).term.as_ref()).find_map(|term| match term {
+                Terminator::Return(values) => Some(values),
+                _ => None,
+            });
+        let (mut sgprs, mut vgprs, mut out) = (0, 0, Vec::new());
+        for (value, class) in returned.into_iter().flatten().zip(&info.returns) {
+            for _ in 0..self.shader.ty(*value).total_bits().div_ceil(32) {
+                let (next, reg): (&mut u16, fn(u16) -> PhysReg) = match class {
+                    RegClass::Sgpr => (&mut sgprs, PhysReg::sgpr),
+                    RegClass::Vgpr => (&mut vgprs, PhysReg::vgpr),
+                };
+                out.push(reg(*next));
+                *next += 1;
+            }
+        }
+        out
+    }
+
+    /// Emits the landing of a block, if it has one.
+    pub(super) fn landing(&mut self, position: u32) {
+        let landing = &self.plan.landings[position as usize];
+        let [first, body] = self.blocks[position as usize];
+        if first == body {
+            return;
+        }
+        let start = self.open();
+        let exec = [Self::exec()];
+        match landing.replace {
+            Some(Source::Mask(mask)) => {
+                let mask = self.plan_mask(mask);
+                self.isa(self.lane_op(Op::SMovB32, Op::SMovB64), &exec, &mask, Extra::None);
+            }
+            Some(Source::Rest(branch)) => self.rest_of(branch),
+            None => {}
+        }
+        for mask in &landing.add {
+            let mut uses: Operands = exec.into_iter().collect();
+            uses.extend(self.plan_mask(*mask));
+            self.isa(self.lane_op(Op::SOrB32, Op::SOrB64), &exec, &uses, Extra::None);
+        }
+        let term = match landing.skip {
+            Some(next) => Term::Branch { when: Cond::Execz, then: self.blocks[next as usize][0], els: body },
+            None => Term::Jump(body),
+        };
+        let params = self.f.params.len() as u32;
+        self.close(start, start, params..params, Vec::new(), term);
+    }
+
+    /// The lanes that a closed branch saved and that did not go to its first target.
+    fn rest_of(&mut self, branch: u32) {
+        let exit = &self.plan.exits[branch as usize];
+        let (Some(save), Some(cond)) = (exit.save, self.conditions[branch as usize]) else { return };
+        let inverted = matches!(exit.go, Go::Divergent { inverted: true, .. });
+        let mut uses = self.plan_mask(save);
+        uses.extend(mask_run(self.wave, cond));
+        let op = match inverted {
+            true => self.lane_op(Op::SAndB32, Op::SAndB64),
+            false => self.lane_op(Op::SAndn2B32, Op::SAndn2B64),
+        };
+        self.isa(op, &[Self::exec()], &uses, Extra::None);
+    }
+
+    fn plan_mask(&self, mask: MaskId) -> Operands {
+        mask_run(self.wave, self.mask_of(mask))
+    }
+
+    /// The blocks that the wave goes to for a position.
+    fn target(&self, from: u32, to: u32) -> BlockId {
+        // A loop begins anew after its landing.
+        self.blocks[to as usize][usize::from(to <= from)]
+    }
+
+    /// Ends the block at a position.
+    pub(super) fn end(&mut self, position: u32, start: u32, params: std::ops::Range<u32>) -> Result<()> {
+        let (shader, plan) = (self.shader, self.plan);
+        let exit = &plan.exits[position as usize];
+        let term = shader.block(self.layout.order[position as usize]).term.as_ref();
+        let mut edges = Vec::new();
+        match term {
+            Some(Terminator::Jump(call)) => edges.push(self.edge(call.block, &call.args)?),
+            Some(Terminator::Branch { then, els, .. }) => {
+                edges.push(self.edge(then.block, &then.args)?);
+                edges.push(self.edge(els.block, &els.args)?);
+            }
+            Some(Terminator::Return(values)) => self.results(values)?,
+            other => return Err(Error::bug(format!("native: {other:?} after shaping"))),
+        }
+        let mut cond = None;
+        let mut when = Cond::Scc1;
+        if let Some(Terminator::Branch { cond: value, .. }) = term {
+            let made = self.bool_of(*value)?;
+            if matches!(exit.go, Go::Uniform(..)) {
+                when = self.to_scc(made);
+            } else {
+                let mask = self.to_mask(made);
+                self.conditions[position as usize] = Some(mask);
+                cond = Some(mask_run(self.wave, mask));
+            }
+        }
+        let tail = self.open();
+        if matches!(term, Some(Terminator::Return(_))) && shader.lower.as_ref().is_some_and(|l| l.epilog) {
+            // The epilog exports what survives.
+            self.exact_to_the_end();
+        }
+        self.tail(exit, cond.as_deref());
+        let goes = |to: u32| self.target(position, to);
+        let term = match exit.go {
+            Go::To(to) => Term::Jump(goes(to)),
+            Go::Uniform(then, els) => Term::Branch { when, then: goes(then), els: goes(els) },
+            Go::Divergent { to, empty, .. } => Term::Branch { when: Cond::Execz, then: goes(empty), els: goes(to) },
+            Go::End if shader.lower.as_ref().is_some_and(|l| l.epilog) => Term::Joint,
+            Go::End => Term::End,
+        };
+        self.close(start, tail, params, edges, term);
+        Ok(())
+    }
+
+    /// Lanes that wait, and EXEC for the successors.
+    fn tail(&mut self, exit: &crate::compile::native::plan::Exit, cond: Option<&[Operand]>) {
+        let exec = Self::exec();
+        for &mask in &exit.clear {
+            let mask = self.plan_mask(mask);
+            self.isa(self.lane_op(Op::SMovB32, Op::SMovB64), &mask, &[Operand::constant(0)], Extra::None);
+        }
+        for &mask in &exit.wait {
+            let mask = self.plan_mask(mask);
+            let mut uses = mask.clone();
+            uses.push(exec);
+            self.isa(self.lane_op(Op::SOrB32, Op::SOrB64), &mask, &uses, Extra::None);
+        }
+        let Some(cond) = cond else { return };
+        for &(mask, wanted) in &exit.wait_if {
+            let some = self.new_mask();
+            let some = mask_run(self.wave, some);
+            let op = match wanted {
+                true => self.lane_op(Op::SAndB32, Op::SAndB64),
+                false => self.lane_op(Op::SAndn2B32, Op::SAndn2B64),
+            };
+            let mut uses: Operands = [exec].into_iter().collect();
+            uses.extend_from_slice(cond);
+            self.isa(op, &some, &uses, Extra::None);
+            let mask = self.plan_mask(mask);
+            let mut uses = mask.clone();
+            uses.extend(some);
+            self.isa(self.lane_op(Op::SOrB32, Op::SOrB64), &mask, &uses, Extra::None);
+        }
+        let Go::Divergent { inverted, .. } = exit.go else { return };
+        if let Some(save) = exit.save {
+            let op = match inverted {
+                true => self.lane_op(Op::SAndn1SaveexecB32, Op::SAndn1SaveexecB64),
+                false => self.lane_op(Op::SAndSaveexecB32, Op::SAndSaveexecB64),
+            };
+            let save = self.plan_mask(save);
+            return self.isa(op, &save, cond, Extra::None);
+        }
+        let op = match inverted {
+            true => self.lane_op(Op::SAndn2B32, Op::SAndn2B64),
+            false => self.lane_op(Op::SAndB32, Op::SAndB64),
+        };
+        let mut uses: Operands = [exec].into_iter().collect();
+        uses.extend_from_slice(cond);
+        self.isa(op, &[exec], &uses, Extra::None);
+    }
+
+    /// A logical edge with its arguments; those of a block with one predecessor become its parameters.
+    fn edge(&mut self, to: crate::ir::BlockId, args: &[Value]) -> Result<Edge> {
+        let shader = self.shader;
+        let params = &shader.block(to).params;
+        let position = self.layout.position[to.index()];
+        let body = BlockId(self.blocks[position as usize][1].0);
+        if super::is_alias(shader, to) {
+            for (&param, &arg) in params.iter().zip(args) {
+                self.made[param.index()] = self.made[arg.index()];
+            }
+            let none = self.f.operands.len() as u32;
+            return Ok(Edge { to: body, args: none..none });
+        }
+        let mut words = super::Dwords::new();
+        for (&param, &arg) in params.iter().zip(args) {
+            let scalar = self.is_scalar_param(param);
+            if shader.ty(param) == Type::B1 {
+                let made = self.bool_of(arg)?;
+                words.push(if scalar { self.to_flag(made) } else { self.lanes_argument(made)? });
+                continue;
+            }
+            for word in self.words(arg)? {
+                // A scalar parameter takes no vector value.
+                words.push(if scalar && !self.is_scalar_word(word) { self.scalar(word).what } else { word });
+            }
+        }
+        let start = self.f.operands.len() as u32;
+        self.f.operands.extend(words.iter().map(|word| Operand::one(*word)));
+        Ok(Edge { to: body, args: start..self.f.operands.len() as u32 })
+    }
+
+    fn lanes_argument(&mut self, made: Bool) -> Result<What> {
+        match made {
+            Bool::Const(value) => Ok(What::Const(u32::from(value))),
+            Bool::Flag(flag) => Ok(What::Val(flag)),
+            _ => self.as_lanes(made).map(What::Val),
+        }
+    }
+
+    /// The results of a body with an epilog, each in its register.
+    fn results(&mut self, values: &[Value]) -> Result<()> {
+        if self.f.results.is_empty() {
+            return Ok(());
+        }
+        let classes: Vec<RegClass> = self.shader.lower.iter().flat_map(|l| l.returns.iter().copied()).collect();
+        let mut uses = Operands::new();
+        for (&value, class) in values.iter().zip(classes) {
+            let words = match self.made[value.index()] {
+                Made::Bool(made) => {
+                    let lanes = self.as_lanes(made)?;
+                    [What::Val(lanes)].into_iter().collect()
+                }
+                _ => self.words(value)?,
+            };
+            for word in words {
+                let undefined = word == What::Undef;
+                uses.push(match class {
+                    _ if undefined => Operand::one(What::Undef),
+                    RegClass::Sgpr => Operand::val(self.scalar_register(word)),
+                    RegClass::Vgpr => self.vector(word),
+                });
+            }
+        }
+        if uses.len() != self.f.results.len() || uses.len() > usize::from(u8::MAX) {
+            return Err(Error::bug(format!("native: {} results in {} registers", uses.len(), self.f.results.len())));
+        }
+        self.pseudo(Pseudo::Return, &[], &uses, Extra::None);
+        Ok(())
+    }
+}

@@ -1,0 +1,125 @@
+//! Pixels that count and those that only help: whole quads, demotion, exact writes, exports.
+//!
+//! A shader that needs helpers runs in whole quads from its first instruction on, with the mask of live pixels beside
+//! EXEC. What others can see, writes and exports, is done by live pixels only. Demotion takes a pixel out of that mask
+//! and leaves it in EXEC: it helps from then on.
+
+use super::{Operands, Selector, mask_run};
+use crate::compile::native::mir::{Extra, Operand, Val, What};
+use crate::error::{Error, Result};
+use crate::ir::{AmdOp, ExportTarget, LodMode, MimgOp, Op as IrOp, Shader, Value};
+use crate::isa::Op;
+use crate::target::Stage;
+
+/// Whether an operation reads what other pixels of the quad have.
+fn needs_quad(op: &IrOp) -> bool {
+    match op {
+        IrOp::Mimg(m) => {
+            let implicit = matches!(m.lod, LodMode::Implicit | LodMode::Bias);
+            m.op == MimgOp::GetLod || implicit && matches!(m.op, MimgOp::Sample | MimgOp::Gather4)
+        }
+        IrOp::Amd(AmdOp::Wqm) => true,
+        _ => false,
+    }
+}
+
+/// Whether the mask of live pixels is kept.
+pub(super) fn keeps_live(shader: &Shader) -> bool {
+    shader.stage == Stage::Fragment
+        && shader.has(|op| needs_quad(op) || matches!(op, IrOp::DemoteIf | IrOp::Amd(AmdOp::LiveMask)))
+}
+
+impl Selector<'_> {
+    /// At the start: notes the live pixels and, if any instruction needs helpers, turns them on.
+    pub(super) fn enter_quads(&mut self) {
+        if !keeps_live(self.shader) {
+            return;
+        }
+        let live = self.new_mask();
+        for val in live {
+            self.f.values[val.index()].variable = true;
+        }
+        self.live = Some(live);
+        let run = mask_run(self.wave, live);
+        self.isa(self.lane_op(Op::SMovB32, Op::SMovB64), &run, &[Self::exec()], Extra::None);
+        if self.shader.has(needs_quad) {
+            self.isa(self.lane_op(Op::SWqmB32, Op::SWqmB64), &[Self::exec()], &[Self::exec()], Extra::None);
+        }
+    }
+
+    fn live_run(&self) -> Option<Operands> {
+        self.live.map(|live| mask_run(self.wave, live))
+    }
+
+    /// Does something in live pixels only.
+    pub(super) fn exactly(&mut self, done: impl FnOnce(&mut Self)) {
+        let Some(live) = self.live_run() else { return done(self) };
+        let all = self.new_mask();
+        let all = mask_run(self.wave, all);
+        let exec = Self::exec();
+        self.isa(self.lane_op(Op::SAndSaveexecB32, Op::SAndSaveexecB64), &all, &live, Extra::None);
+        done(self);
+        self.isa(self.lane_op(Op::SMovB32, Op::SMovB64), &[exec], &all, Extra::None);
+    }
+
+    /// From here to the end of the block only live pixels are on: it exports or ends the shader.
+    pub(super) fn exact_to_the_end(&mut self) {
+        if self.exact {
+            return;
+        }
+        self.exact = true;
+        let Some(live) = self.live_run() else { return };
+        let exec = Self::exec();
+        let mut uses: Operands = [exec].into_iter().collect();
+        uses.extend(live);
+        self.isa(self.lane_op(Op::SAndB32, Op::SAndB64), &[exec], &uses, Extra::None);
+    }
+
+    /// Makes pixels helpers.
+    pub(super) fn demote(&mut self, cond: Value) -> Result<()> {
+        let made = self.bool_of(cond)?;
+        let mask = self.to_mask(made);
+        let live = self.live_run().ok_or_else(|| Error::bug("native: demotion without a mask of live pixels"))?;
+        let mut uses = live.clone();
+        uses.extend(mask_run(self.wave, mask));
+        self.isa(self.lane_op(Op::SAndn2B32, Op::SAndn2B64), &live, &uses, Extra::None);
+        Ok(())
+    }
+
+    /// The live pixels among the active ones, as a condition.
+    pub(super) fn live_mask(&mut self) -> Result<[Val; 2]> {
+        let live = self.live_run().ok_or_else(|| Error::bug("native: no mask of live pixels"))?;
+        let made = self.new_mask();
+        let mut uses: Operands = [Self::exec()].into_iter().collect();
+        uses.extend(live);
+        self.isa(self.lane_op(Op::SAndB32, Op::SAndB64), &mask_run(self.wave, made), &uses, Extra::None);
+        Ok(made)
+    }
+
+    /// An export. Channels that are off or undefined take no register.
+    pub(super) fn export(
+        &mut self,
+        target: ExportTarget,
+        enabled: u8,
+        compr: bool,
+        (done, vm): (bool, bool),
+        args: &[Value],
+    ) -> Result<()> {
+        let mut uses = Operands::new();
+        for n in 0..4 {
+            let bit = if compr { 3 << (2 * n) } else { 1u8 << n };
+            let on = (!compr || n < 2) && enabled & bit != 0;
+            uses.push(match args.get(n).filter(|_| on) {
+                Some(v) => {
+                    let word = self.word(*v)?;
+                    self.vector(word)
+                }
+                None => Operand::one(What::Undef),
+            });
+        }
+        self.exact_to_the_end();
+        let extra = Extra::Export { target: target.number(), enabled, compr, done, vm };
+        self.isa(Op::Exp, &[], &uses, extra);
+        Ok(())
+    }
+}

@@ -1,0 +1,266 @@
+//! Image instructions: operation by its modifiers, address, descriptors, data.
+
+use super::{Dwords, Operands, Selector, run_of};
+use crate::compile::native::mir::{Extra, Opcode, Operand, What};
+use crate::error::{Error, Result};
+use crate::ir::{Access, AtomicOp, Bits, LodMode, MimgDim, MimgInst, MimgOp, Value};
+use crate::isa::instruction::{Addresses, Cache};
+use crate::isa::{Format, Op, Traits};
+use crate::target::GfxIp;
+use std::sync::LazyLock;
+
+/// Modifiers of sampling operations: the traits that tell them apart.
+const MODIFIERS: [Traits; 8] = [
+    Traits::FOUR,
+    Traits::REFERENCE,
+    Traits::BIAS,
+    Traits::LEVEL,
+    Traits::LEVEL_ZERO,
+    Traits::GRADIENTS,
+    Traits::LEAST_LEVEL,
+    Traits::OFFSET,
+];
+
+/// Sampling operations by their modifiers, a bit each.
+static SAMPLING: LazyLock<[Option<Op>; 256]> = LazyLock::new(|| {
+    let mut table = [None; 256];
+    for op in Op::all(GfxIp::Gfx1030) {
+        let row = op.entry(GfxIp::Gfx1030);
+        let other = row.is(Traits::G16) || matches!(op, Op::ImageGetLod | Op::ImageGather4h);
+        if row.format != Format::Mimg || !row.is(Traits::SAMPLES) || other {
+            continue;
+        }
+        let key = MODIFIERS.iter().zip(0..).filter(|(m, _)| row.is(**m)).fold(0usize, |key, (_, bit)| key | 1 << bit);
+        // Of equal ones the first: the later ones are the coarse derivatives.
+        table[key].get_or_insert(op);
+    }
+    table
+});
+
+impl Selector<'_> {
+    /// One image instruction.
+    pub(super) fn mimg(&mut self, inst: &MimgInst, args: &[Value], result: Option<Value>) -> Result<()> {
+        if args.len() != inst.operands() {
+            return Err(Error::bug(format!("native: {} operands of an image instruction", args.len())));
+        }
+        let sampling = matches!(inst.op, MimgOp::Sample | MimgOp::Gather4 | MimgOp::GetLod);
+        let image = self.descriptor(args[0])?;
+        let mut rest = &args[1..];
+        let mut take = |n: usize| {
+            let (head, tail) = rest.split_at(n);
+            rest = tail;
+            head
+        };
+        let sampler = if sampling { Some(self.descriptor(take(1)[0])?) } else { None };
+        let data = match inst.op {
+            MimgOp::Store | MimgOp::StoreMip => take(1),
+            MimgOp::Atomic(AtomicOp::CompareExchange) => take(2),
+            MimgOp::Atomic(AtomicOp::Load) => take(0),
+            MimgOp::Atomic(_) => take(1),
+            _ => take(0),
+        };
+        let mut address = Dwords::new();
+        for v in rest {
+            address.extend(self.words(*v)?);
+        }
+        let dim = match (inst.op, inst.dim) {
+            (MimgOp::GetLod, MimgDim::D1Array) => MimgDim::D1,
+            (MimgOp::GetLod, MimgDim::D2Array) => MimgDim::D2,
+            (_, dim) => dim,
+        };
+        let nsa = address.len() > 1 && address.len() <= Addresses::MOST;
+        let mut uses = Operands::new();
+        if nsa {
+            for word in &address {
+                uses.push(self.vector(*word));
+            }
+        } else {
+            uses.extend(self.vector_run(&address));
+        }
+        uses.extend(image);
+        uses.extend(sampler.into_iter().flatten());
+        let extra = |cache: Cache, dmask: u8| Extra::Image {
+            dim: dim as u8,
+            dmask,
+            unorm: inst.unnormalized || !sampling,
+            tfe: inst.tfe,
+            d16: false,
+            nsa,
+            cache,
+        };
+        match inst.op {
+            MimgOp::Store | MimgOp::StoreMip => {
+                let value = data[0];
+                if self.shader.ty(value).bits() == Bits::B16 {
+                    return Err(Error::unsupported("native: images of halves", ""));
+                }
+                let words = self.words(value)?;
+                uses.extend(self.vector_run(&words));
+                let op = if inst.op == MimgOp::Store { Op::ImageStore } else { Op::ImageStoreMip };
+                let cache = Cache { slc: inst.access.nontemporal, ..Cache::default() };
+                let extra = extra(cache, inst.dmask);
+                self.exactly(|this| this.isa(op, &[], &uses, extra));
+                Ok(())
+            }
+            MimgOp::Atomic(op) if op != AtomicOp::Load => self.image_atomic(inst, op, uses, data, result, &extra),
+            _ => {
+                let result = result.ok_or_else(|| Error::bug("native: an image read without a result"))?;
+                let op = match inst.op {
+                    MimgOp::Sample | MimgOp::Gather4 => sampling_op(inst)?,
+                    MimgOp::GetLod => Op::ImageGetLod,
+                    MimgOp::LoadMip => Op::ImageLoadMip,
+                    MimgOp::GetResinfo => Op::ImageGetResinfo,
+                    _ => Op::ImageLoad,
+                };
+                let coherent = inst.access.coherent || inst.access.volatile || matches!(inst.op, MimgOp::Atomic(_));
+                let cache = Cache { glc: coherent, dlc: coherent, slc: inst.access.nontemporal };
+                let wide = self.is_wide(result) && matches!(inst.op, MimgOp::Atomic(_));
+                let dmask = if matches!(inst.op, MimgOp::Atomic(_)) { if wide { 3 } else { 1 } } else { inst.dmask };
+                self.image_read(op, uses, inst, result, extra(cache, dmask))
+            }
+        }
+    }
+
+    fn image_read(&mut self, op: Op, mut uses: Operands, inst: &MimgInst, result: Value, extra: Extra) -> Result<()> {
+        let ty = self.shader.ty(result);
+        if ty.bits() == Bits::B16 {
+            return Err(Error::unsupported("native: images of halves", ""));
+        }
+        let count = self.dword_count(ty);
+        let vals = self.vectors(count);
+        if inst.tfe {
+            // Texels that are not resident leave the registers as they were.
+            let zeros: Dwords = (0..count).map(|_| What::Const(0)).collect();
+            uses.extend(self.vector_run(&zeros));
+        }
+        self.push(Opcode::Isa(op), &run_of(&vals), &uses, extra, inst.tfe);
+        let words: Dwords = vals.iter().map(|val| What::Val(*val)).collect();
+        self.set(result, &words);
+        Ok(())
+    }
+
+    fn image_atomic(
+        &mut self,
+        inst: &MimgInst,
+        op: AtomicOp,
+        mut uses: Operands,
+        data: &[Value],
+        result: Option<Value>,
+        extra: &dyn Fn(Cache, u8) -> Extra,
+    ) -> Result<()> {
+        use AtomicOp as A;
+        let isa = match op {
+            A::Exchange => Op::ImageAtomicSwap,
+            A::CompareExchange => Op::ImageAtomicCmpswap,
+            A::IAdd => Op::ImageAtomicAdd,
+            A::ISub => Op::ImageAtomicSub,
+            A::SMin => Op::ImageAtomicSmin,
+            A::UMin => Op::ImageAtomicUmin,
+            A::SMax => Op::ImageAtomicSmax,
+            A::UMax => Op::ImageAtomicUmax,
+            A::And => Op::ImageAtomicAnd,
+            A::Or => Op::ImageAtomicOr,
+            A::Xor => Op::ImageAtomicXor,
+            A::FMin => Op::ImageAtomicFmin,
+            A::FMax => Op::ImageAtomicFmax,
+            A::Load | A::Store | A::FAdd => return Err(Error::unsupported(format!("native: image {op:?}"), "")),
+        };
+        let mut words = Dwords::new();
+        for v in data {
+            words.extend(self.words(*v)?);
+        }
+        let each = words.len() / data.len().max(1);
+        uses.extend(self.vector_run(&words));
+        let cache = Cache { glc: result.is_some(), slc: inst.access.nontemporal, ..Cache::default() };
+        // A bit for each dword of data.
+        let dmask = (1u16 << words.len()) - 1;
+        let extra = extra(cache, dmask as u8);
+        let Some(result) = result else {
+            self.exactly(|this| this.isa(isa, &[], &uses, extra));
+            return Ok(());
+        };
+        let vals = self.vectors(words.len());
+        self.exactly(|this| this.push(Opcode::Isa(isa), &run_of(&vals), &uses, extra, true));
+        let words: Dwords = vals[..each].iter().map(|val| What::Val(*val)).collect();
+        self.set(result, &words);
+        Ok(())
+    }
+
+    /// Reads and writes of texel buffers, and vertex attributes in their formats.
+    pub(super) fn texel_load(&mut self, access: Access, args: &[Value], result: Value) -> Result<()> {
+        let coherent = access.coherent || access.volatile;
+        let cache = Cache { glc: coherent, dlc: coherent, slc: access.nontemporal };
+        let ops = [Op::BufferLoadFormatX, Op::BufferLoadFormatXy, Op::BufferLoadFormatXyz, Op::BufferLoadFormatXyzw];
+        self.formatted_load(ops, 0, None, cache, args, result)
+    }
+
+    pub(super) fn typed_load(&mut self, format: u8, offset: u32, args: &[Value], result: Value) -> Result<()> {
+        let ops =
+            [Op::TbufferLoadFormatX, Op::TbufferLoadFormatXy, Op::TbufferLoadFormatXyz, Op::TbufferLoadFormatXyzw];
+        self.formatted_load(ops, offset, Some(format), Cache::default(), args, result)
+    }
+
+    fn formatted_load(
+        &mut self,
+        ops: [Op; 4],
+        offset: u32,
+        format: Option<u8>,
+        cache: Cache,
+        args: &[Value],
+        result: Value,
+    ) -> Result<()> {
+        let ty = self.shader.ty(result);
+        let count = self.dword_count(ty);
+        let op = *ops
+            .get(count - 1)
+            .filter(|_| ty.bits() == Bits::B32)
+            .ok_or_else(|| Error::bug(format!("native: a texel of {ty}")))?;
+        let descriptor = self.descriptor(args[0])?;
+        let index = self.word(args[1])?;
+        let mut uses: Operands = [self.vector(index)].into_iter().collect();
+        uses.extend(descriptor);
+        let (offset, scalar) = match u16::try_from(offset).ok().filter(|n| *n < 4096) {
+            Some(small) => (small, Operand::constant(0)),
+            None => (0, Operand::val(self.scalar_register(What::Const(offset)))),
+        };
+        uses.push(scalar);
+        let vals = self.vectors(count);
+        let extra = Extra::Buffer { offset, idxen: true, offen: false, format, cache };
+        self.isa(op, &run_of(&vals), &uses, extra);
+        let words: Dwords = vals.iter().map(|val| What::Val(*val)).collect();
+        self.set(result, &words);
+        Ok(())
+    }
+
+    pub(super) fn texel_store(&mut self, access: Access, args: &[Value]) -> Result<()> {
+        let ops =
+            [Op::BufferStoreFormatX, Op::BufferStoreFormatXy, Op::BufferStoreFormatXyz, Op::BufferStoreFormatXyzw];
+        let words = self.words(args[2])?;
+        let op = *ops.get(words.len() - 1).ok_or_else(|| Error::bug("native: a texel of no channels"))?;
+        let descriptor = self.descriptor(args[0])?;
+        let index = self.word(args[1])?;
+        let mut uses: Operands = [self.vector(index)].into_iter().collect();
+        uses.extend(descriptor);
+        uses.push(Operand::constant(0));
+        uses.extend(self.vector_run(&words));
+        let cache = Cache { slc: access.nontemporal, ..Cache::default() };
+        let extra = Extra::Buffer { offset: 0, idxen: true, offen: false, format: None, cache };
+        self.exactly(|this| this.isa(op, &[], &uses, extra));
+        Ok(())
+    }
+}
+
+fn sampling_op(inst: &MimgInst) -> Result<Op> {
+    let present = [
+        inst.op == MimgOp::Gather4,
+        inst.compare,
+        inst.lod == LodMode::Bias,
+        inst.lod == LodMode::Explicit,
+        inst.lod == LodMode::Zero,
+        inst.lod == LodMode::Gradient,
+        inst.clamp,
+        inst.offset,
+    ];
+    let key = present.iter().zip(0..).filter(|(set, _)| **set).fold(0usize, |key, (_, bit)| key | 1 << bit);
+    SAMPLING[key].ok_or_else(|| Error::bug(format!("native: no image instruction for {inst:?}")))
+}

@@ -1,0 +1,163 @@
+//! Operations across lanes.
+
+use super::bools::Bool;
+use super::{Dwords, Operands, PLAIN, Selector, mask_run, run_of};
+use crate::compile::native::mir::{Class, Extra, Opcode, Operand, What};
+use crate::error::{Error, Result};
+use crate::ir::{AmdOp, Type, Value};
+use crate::isa::Op;
+use crate::isa::instruction::{Dpp16, Modifiers};
+
+impl Selector<'_> {
+    /// A lane or cube primitive.
+    pub(super) fn lane_operation(&mut self, op: AmdOp, args: &[Value], result: Value) -> Result<()> {
+        match op {
+            AmdOp::ReadFirstLane => self.first_lane(args[0], result),
+            AmdOp::ReadLane => {
+                let (word, lane) = (self.word(args[0])?, self.word(args[1])?);
+                let value = self.vector(word);
+                let lane = self.scalar(lane);
+                let lane = self.no_literal(lane);
+                let made = self.scalars(1);
+                self.isa(Op::VReadlaneB32, &[Operand::val(made[0])], &[value, lane], Extra::None);
+                self.set_val(result, made[0]);
+                Ok(())
+            }
+            AmdOp::WriteLane => {
+                let (value, lane, old) = (self.word(args[0])?, self.word(args[1])?, self.word(args[2])?);
+                let value = self.scalar(value);
+                let value = self.no_literal(value);
+                let lane = self.scalar(lane);
+                let lane = self.no_literal(lane);
+                let old = self.vector(old);
+                let made = self.f.value(Class::Vector);
+                self.push(
+                    Opcode::Isa(Op::VWritelaneB32),
+                    &[Operand::val(made)],
+                    &[value, lane, old],
+                    Extra::None,
+                    true,
+                );
+                self.set_val(result, made);
+                Ok(())
+            }
+            AmdOp::Ballot => {
+                let made = self.bool_of(args[0])?;
+                let mask = self.to_mask(made);
+                // Lanes that are not active now may have been where the condition was made.
+                let count = self.dword_count(self.shader.ty(result));
+                let vals = self.scalars(count);
+                let mut uses: Operands = [Self::exec()].into_iter().collect();
+                uses.extend(mask_run(self.wave, mask));
+                self.isa(self.lane_op(Op::SAndB32, Op::SAndB64), &run_of(&vals), &uses, Extra::None);
+                let words: Dwords = vals.iter().map(|val| What::Val(*val)).collect();
+                self.set(result, &words);
+                Ok(())
+            }
+            AmdOp::MaskBitCount => {
+                let words = self.words(args[0])?;
+                let mut made = What::Val(self.v(Op::VMbcntLoU32B32, &[words[0], What::Const(0)]));
+                if let Some(high) = words.get(1) {
+                    made = What::Val(self.v(Op::VMbcntHiU32B32, &[*high, made]));
+                }
+                self.set(result, &[made]);
+                Ok(())
+            }
+            AmdOp::Dpp { ctrl, row_mask, bank_mask, bound_zero } => {
+                let dpp = Dpp16 { ctrl, fi: false, bound_ctrl: bound_zero, bank_mask, row_mask };
+                let (old, source) = (self.word(args[0])?, self.word(args[1])?);
+                let source = self.vector(source);
+                let made = self.f.value(Class::Vector);
+                let defs = [Operand::val(made)];
+                if old == What::Undef || bound_zero && row_mask == 0xf && bank_mask == 0xf {
+                    self.isa(Op::VMovB32, &defs, &[source], Extra::Dpp(dpp));
+                } else {
+                    let old = self.vector(old);
+                    self.push(Opcode::Isa(Op::VMovB32), &defs, &[source, old], Extra::Dpp(dpp), true);
+                }
+                self.set_val(result, made);
+                Ok(())
+            }
+            AmdOp::PermlaneX16 { low, high, fetch_inactive } => {
+                let (old, source) = (self.word(args[0])?, self.word(args[1])?);
+                let source = self.vector(source);
+                let old = self.vector(old);
+                let [low, high] = [low, high].map(|bits| self.scalar_or_inline(bits));
+                let made = self.f.value(Class::Vector);
+                let mods = Modifiers { op_sel: u8::from(fetch_inactive), ..PLAIN };
+                let uses = [source, low, high, old];
+                self.push(Opcode::Isa(Op::VPermlanex16B32), &[Operand::val(made)], &uses, Extra::Vector(mods), true);
+                self.set_val(result, made);
+                Ok(())
+            }
+            AmdOp::BPermute => {
+                let (lane, word) = (self.word(args[0])?, self.word(args[1])?);
+                let uses = [self.vector(lane), self.vector(word)];
+                let vals = self.vectors(1);
+                self.isa(Op::DsBpermuteB32, &run_of(&vals), &uses, Extra::Ds { offsets: [0, 0] });
+                self.set_val(result, vals[0]);
+                Ok(())
+            }
+            // The whole shader runs in whole quads.
+            AmdOp::Wqm => {
+                let words = self.words(args[0])?;
+                self.set(result, &words);
+                Ok(())
+            }
+            AmdOp::LiveMask => {
+                let mask = self.live_mask()?;
+                self.set_bool(result, Bool::Mask(mask));
+                Ok(())
+            }
+            AmdOp::CubeId | AmdOp::CubeS | AmdOp::CubeT | AmdOp::CubeMa => {
+                let words = self.only_words(args)?;
+                let op = match op {
+                    AmdOp::CubeId => Op::VCubeidF32,
+                    AmdOp::CubeS => Op::VCubescF32,
+                    AmdOp::CubeT => Op::VCubetcF32,
+                    _ => Op::VCubemaF32,
+                };
+                let val = self.v(op, &words);
+                self.set_val(result, val);
+                Ok(())
+            }
+            AmdOp::SetInactive | AmdOp::StrictWwm => Err(Error::unsupported(format!("native: {op:?}"), "")),
+        }
+    }
+
+    fn first_lane(&mut self, v: Value, result: Value) -> Result<()> {
+        if self.shader.ty(v) == Type::B1 {
+            let made = self.bool_of(v)?;
+            if made.is_scalar() {
+                self.set_bool(result, made);
+                return Ok(());
+            }
+            let lanes = self.as_lanes(made)?;
+            let flag = self.scalar_register(What::Val(lanes));
+            self.set_bool(result, Bool::Flag(flag));
+            return Ok(());
+        }
+        let mut out = Dwords::new();
+        for word in self.words(v)? {
+            out.push(match word {
+                What::Undef => What::Const(0),
+                word => self.scalar(word).what,
+            });
+        }
+        self.set(result, &out);
+        Ok(())
+    }
+
+    /// A scalar operand that is no literal.
+    fn no_literal(&mut self, operand: Operand) -> Operand {
+        match operand.what {
+            what if super::values::is_literal(what) => Operand::val(self.scalar_register(what)),
+            What::Undef => Operand::constant(0),
+            _ => operand,
+        }
+    }
+
+    fn scalar_or_inline(&mut self, bits: u32) -> Operand {
+        self.no_literal(Operand::constant(bits))
+    }
+}

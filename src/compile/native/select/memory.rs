@@ -1,0 +1,523 @@
+//! Memory by descriptor and by address: scalar loads where everything is the same for the wave, vector ones elsewhere.
+
+use super::shared::unit_of;
+use super::{Dwords, Operands, Selector, run_of};
+use crate::compile::native::mir::{Extra, Opcode, Operand, PhysReg, Pseudo, Val, What};
+use crate::error::{Error, Result};
+use crate::ir::{Access, Align, AtomicOp, BufferKind, FenceOrder, Inst, MemoryClasses, Op as IrOp, Scope, Value};
+use crate::isa::instruction::Cache;
+use crate::isa::{Op, Waitcnt};
+
+/// Largest constant offset of a buffer access.
+const BUFFER_OFFSET: u32 = 4095;
+/// Largest constant offset of a scalar load.
+const SCALAR_OFFSET: u32 = (1 << 20) - 1;
+/// Largest constant offset of an access by address.
+const GLOBAL_OFFSET: u32 = 2047;
+
+/// Loads of 1, 2, 4, 8 and 16 dwords: by address, by descriptor.
+const SCALAR_LOADS: [(usize, Op, Op); 5] = [
+    (1, Op::SLoadDword, Op::SBufferLoadDword),
+    (2, Op::SLoadDwordx2, Op::SBufferLoadDwordx2),
+    (4, Op::SLoadDwordx4, Op::SBufferLoadDwordx4),
+    (8, Op::SLoadDwordx8, Op::SBufferLoadDwordx8),
+    (16, Op::SLoadDwordx16, Op::SBufferLoadDwordx16),
+];
+
+/// Vector accesses of some bytes: loads and stores by descriptor, by address.
+const VECTOR_ACCESSES: [(u32, Op, Op, Op, Op); 6] = [
+    (16, Op::BufferLoadDwordx4, Op::BufferStoreDwordx4, Op::GlobalLoadDwordx4, Op::GlobalStoreDwordx4),
+    (12, Op::BufferLoadDwordx3, Op::BufferStoreDwordx3, Op::GlobalLoadDwordx3, Op::GlobalStoreDwordx3),
+    (8, Op::BufferLoadDwordx2, Op::BufferStoreDwordx2, Op::GlobalLoadDwordx2, Op::GlobalStoreDwordx2),
+    (4, Op::BufferLoadDword, Op::BufferStoreDword, Op::GlobalLoadDword, Op::GlobalStoreDword),
+    (2, Op::BufferLoadUshort, Op::BufferStoreShort, Op::GlobalLoadUshort, Op::GlobalStoreShort),
+    (1, Op::BufferLoadUbyte, Op::BufferStoreByte, Op::GlobalLoadUbyte, Op::GlobalStoreByte),
+];
+
+fn load_cache(access: Access) -> Cache {
+    let coherent = access.coherent || access.volatile;
+    Cache { glc: coherent, dlc: coherent, slc: access.nontemporal }
+}
+
+fn store_cache(access: Access) -> Cache {
+    Cache { slc: access.nontemporal, ..Cache::default() }
+}
+
+impl Selector<'_> {
+    /// An instruction with a result that is neither arithmetic nor a constant.
+    pub(super) fn load(&mut self, op: &IrOp, args: &[Value], result: Value) -> Result<()> {
+        match *op {
+            IrOp::BufferLoad { kind, access, .. } => self.buffer_load(kind, access, args, result),
+            IrOp::TableLoad { align } => self.load_at(args[0], Some(args[1]), align, constant_memory(), result),
+            IrOp::GlobalLoad { align, access } => self.load_at(args[0], None, align, access, result),
+            IrOp::ConstLoad { table, align } => {
+                let pair = self.scalars(2);
+                self.pseudo(Pseudo::TableAddress, &run_of(&pair), &[], Extra::Table(table.0));
+                let base: Dwords = pair.iter().map(|v| What::Val(*v)).collect();
+                self.load_from(&base, Some(args[0]), align, constant_memory(), result)
+            }
+            IrOp::LocalLoad { local, align } => self.local_load(local, align, args[0], result),
+            IrOp::SharedLoad { align, .. } => self.shared_load(align, args[0], result),
+            IrOp::SharedAtomic(op) => self.shared_atomic(op, args, Some(result)),
+            IrOp::BufferAtomic { op, access } => self.buffer_atomic(op, access, args, Some(result)),
+            IrOp::GlobalAtomic { op, access } => self.global_atomic(op, access, args, Some(result)),
+            IrOp::TexelAtomic { op, access } => self.texel_atomic(op, access, args, Some(result)),
+            IrOp::Interp { attr, channel } => self.interpolate(attr, channel, args, result),
+            IrOp::InterpMov { attr, channel, vertex } => self.flat(attr, channel, vertex, args, result),
+            IrOp::Amd(op) => self.lane_operation(op, args, result),
+            IrOp::ReadClock(scope) => self.clock(scope, result),
+            IrOp::Mimg(ref mimg) => self.mimg(mimg, args, Some(result)),
+            IrOp::TexelLoad { access } => self.texel_load(access, args, result),
+            IrOp::TypedLoad { format, offset } => self.typed_load(format, offset, args, result),
+            _ => Err(Error::unsupported(format!("native: {}", name_of(op)), "")),
+        }
+    }
+
+    /// An instruction without a result.
+    pub(super) fn effect(&mut self, inst: &Inst) -> Result<()> {
+        let args = &inst.args[..];
+        match inst.op {
+            IrOp::BufferStore { access, .. } => self.buffer_store(access, args),
+            IrOp::GlobalStore { align, access } => self.global_store(align, access, args),
+            IrOp::LocalStore { local, align } => self.local_store(local, align, args[0], args[1]),
+            IrOp::SharedStore { align, .. } => self.shared_store(align, args[0], args[1]),
+            IrOp::SharedAtomic(op) => self.shared_atomic(op, args, None),
+            IrOp::BufferAtomic { op, access } => self.buffer_atomic(op, access, args, None),
+            IrOp::GlobalAtomic { op, access } => self.global_atomic(op, access, args, None),
+            IrOp::TexelAtomic { op, access } => self.texel_atomic(op, access, args, None),
+            IrOp::Barrier { exec: Scope::Workgroup, .. } => {
+                self.isa(Op::SBarrier, &[], &[], Extra::Imm(0));
+                Ok(())
+            }
+            IrOp::Barrier { .. } => {
+                self.pseudo(Pseudo::Fence, &[], &[], Extra::None);
+                Ok(())
+            }
+            IrOp::Fence { scope, order, classes } => {
+                self.fence(scope, order, classes);
+                Ok(())
+            }
+            IrOp::Mimg(ref mimg) => self.mimg(mimg, args, None),
+            IrOp::TexelStore { access } => self.texel_store(access, args),
+            IrOp::DemoteIf => self.demote(args[0]),
+            IrOp::Export { target, enable, compressed, done, valid_mask } => {
+                self.export(target, enable, compressed, (done, valid_mask), args)
+            }
+            ref op => Err(Error::unsupported(format!("native: {}", name_of(op)), "")),
+        }
+    }
+
+    // ---- by descriptor
+
+    /// A descriptor in scalar registers.
+    pub(super) fn descriptor(&mut self, v: Value) -> Result<Operands> {
+        let words = self.words(v)?;
+        if !words.iter().all(|word| self.is_scalar_word(*word))
+            && !self.uniformity.is_uniform_in(v, self.layout.order[self.here as usize])
+        {
+            return Err(Error::unsupported("native: a descriptor that differs between lanes", ""));
+        }
+        Ok(self.scalar_run(&words))
+    }
+
+    fn buffer_load(&mut self, kind: BufferKind, access: Access, args: &[Value], result: Value) -> Result<()> {
+        let ty = self.shader.ty(result);
+        let descriptor = self.descriptor(args[0])?;
+        let count = self.dword_count(ty);
+        let scalar = SCALAR_LOADS.iter().find(|(n, ..)| *n == count);
+        if access.is_scalar(kind)
+            && self.is_wave_wide(args[1])
+            && ty.bytes() >= 4
+            && let Some((_, _, op)) = scalar
+        {
+            return self.scalar_load(*op, descriptor, args[1], count, result);
+        }
+        let (_, op, ..) = vector_access(ty.bytes())?;
+        let (address, offset, offen) = self.buffer_offset(args[1])?;
+        let mut uses = address;
+        uses.extend(descriptor);
+        uses.push(Operand::constant(0));
+        let vals = self.vectors(count);
+        let extra = Extra::Buffer { offset, idxen: false, offen, format: None, cache: load_cache(access) };
+        self.isa(op, &run_of(&vals), &uses, extra);
+        self.set_vals(result, &vals);
+        Ok(())
+    }
+
+    /// Whether a number is the same for the wave here.
+    pub(super) fn is_wave_wide(&self, v: Value) -> bool {
+        self.is_scalar(v) || self.uniformity.is_uniform_in(v, self.layout.order[self.here as usize])
+    }
+
+    fn set_vals(&mut self, v: Value, vals: &[Val]) {
+        let words: Dwords = vals.iter().map(|val| What::Val(*val)).collect();
+        self.set(v, &words);
+    }
+
+    /// A load through the scalar cache.
+    fn scalar_load(&mut self, op: Op, base: Operands, offset: Value, count: usize, result: Value) -> Result<()> {
+        let mut uses = base;
+        let (register, constant) = self.base_and_offset(offset)?;
+        let (register, constant) = match register {
+            _ if constant > SCALAR_OFFSET => (self.word(offset)?, 0),
+            _ => (register, constant),
+        };
+        if register != What::Const(0) {
+            uses.push(Operand::val(self.scalar_register(register)));
+        }
+        let vals = self.scalars(count);
+        let extra = Extra::Smem { offset: constant as i32, cache: Cache::default() };
+        self.isa(op, &run_of(&vals), &uses, extra);
+        self.set_vals(result, &vals);
+        Ok(())
+    }
+
+    /// The offset of a buffer access: a register if needed, and the constant part. The hardware checks the sum against
+    /// the size of the buffer, so that a part may go to the instruction only if the sum does not wrap.
+    fn buffer_offset(&mut self, v: Value) -> Result<(Operands, u16, bool)> {
+        let (base, offset) = self.base_and_offset(v)?;
+        let (base, offset) = match base {
+            What::Const(0) => (What::Const(offset & !BUFFER_OFFSET), offset & BUFFER_OFFSET),
+            _ if offset <= BUFFER_OFFSET => (base, offset),
+            _ => (self.word(v)?, 0),
+        };
+        let offset = offset as u16;
+        if base == What::Const(0) {
+            return Ok((Operands::new(), offset, false));
+        }
+        Ok(([self.vector(base)].into_iter().collect(), offset, true))
+    }
+
+    fn buffer_store(&mut self, access: Access, args: &[Value]) -> Result<()> {
+        let descriptor = self.descriptor(args[0])?;
+        let (_, _, op, ..) = vector_access(self.shader.ty(args[2]).bytes())?;
+        let (mut uses, offset, offen) = self.buffer_offset(args[1])?;
+        uses.extend(descriptor);
+        uses.push(Operand::constant(0));
+        let words = self.words(args[2])?;
+        uses.extend(self.vector_run(&words));
+        let extra = Extra::Buffer { offset, idxen: false, offen, format: None, cache: store_cache(access) };
+        self.exactly(|this| this.isa(op, &[], &uses, extra));
+        Ok(())
+    }
+
+    fn buffer_atomic(&mut self, op: AtomicOp, access: Access, args: &[Value], result: Option<Value>) -> Result<()> {
+        let descriptor = self.descriptor(args[0])?;
+        let (address, offset, offen) = self.buffer_offset(args[1])?;
+        let place = Extra::Buffer { offset, idxen: false, offen, format: None, cache: store_cache(access) };
+        self.atomic_by(descriptor, address, place, op, access, &args[2..], result)
+    }
+
+    fn texel_atomic(&mut self, op: AtomicOp, access: Access, args: &[Value], result: Option<Value>) -> Result<()> {
+        let descriptor = self.descriptor(args[0])?;
+        let index = self.word(args[1])?;
+        let address = [self.vector(index)].into_iter().collect();
+        let place = Extra::Buffer { offset: 0, idxen: true, offen: false, format: None, cache: store_cache(access) };
+        self.atomic_by(descriptor, address, place, op, access, &args[2..], result)
+    }
+
+    /// An atomic at a place in a buffer.
+    #[allow(clippy::too_many_arguments, reason = "each is a part of one instruction")]
+    fn atomic_by(
+        &mut self,
+        descriptor: Operands,
+        address: Operands,
+        place: Extra,
+        op: AtomicOp,
+        access: Access,
+        data: &[Value],
+        result: Option<Value>,
+    ) -> Result<()> {
+        let mut uses = address;
+        uses.extend(descriptor);
+        uses.push(Operand::constant(0));
+        let first = data.first().copied().or(result);
+        let wide = self.is_wide(first.ok_or_else(|| Error::bug("native: an atomic of nothing"))?);
+        let with = |cache: Cache| match place {
+            Extra::Buffer { offset, idxen, offen, format, .. } => Extra::Buffer { offset, idxen, offen, format, cache },
+            other => other,
+        };
+        if op == AtomicOp::Load {
+            let result = result.ok_or_else(|| Error::bug("native: a read of nothing"))?;
+            let vals = self.vectors(if wide { 2 } else { 1 });
+            let extra = with(load_cache(Access { coherent: true, ..access }));
+            self.isa(if wide { Op::BufferLoadDwordx2 } else { Op::BufferLoadDword }, &run_of(&vals), &uses, extra);
+            self.set_vals(result, &vals);
+            return Ok(());
+        }
+        let (isa, _) = atomic_ops(op, wide)?;
+        let extra = with(Cache { glc: result.is_some(), ..store_cache(access) });
+        self.atomic(isa, uses, data, wide, result, extra)
+    }
+
+    /// The data of an atomic, and its result in the registers of the data.
+    fn atomic(
+        &mut self,
+        isa: Op,
+        mut uses: Operands,
+        data: &[Value],
+        wide: bool,
+        result: Option<Value>,
+        extra: Extra,
+    ) -> Result<()> {
+        let mut words = Dwords::new();
+        for v in data {
+            words.extend(self.words(*v)?);
+        }
+        let run = self.vector_run(&words);
+        uses.extend(run);
+        let Some(result) = result else {
+            self.exactly(|this| this.isa(isa, &[], &uses, extra));
+            return Ok(());
+        };
+        // A compare and swap has two operands, of which the first becomes the result.
+        let vals = self.vectors(words.len());
+        self.exactly(|this| this.push(Opcode::Isa(isa), &run_of(&vals), &uses, extra, true));
+        self.set_vals(result, &vals[..if wide { 2 } else { 1 }]);
+        Ok(())
+    }
+
+    // ---- by address
+
+    fn load_at(
+        &mut self,
+        address: Value,
+        offset: Option<Value>,
+        align: Align,
+        access: Access,
+        result: Value,
+    ) -> Result<()> {
+        let base = self.words(address)?;
+        self.load_from(&base, offset, align, access, result)
+    }
+
+    /// Loads from an address, with an offset that is not negative.
+    fn load_from(
+        &mut self,
+        base: &[What],
+        offset: Option<Value>,
+        align: Align,
+        access: Access,
+        result: Value,
+    ) -> Result<()> {
+        let ty = self.shader.ty(result);
+        let count = self.dword_count(ty);
+        let unwritten = access.read_only && !access.coherent && !access.volatile;
+        let scalar = base.iter().all(|word| self.is_scalar_word(*word)) && offset.is_none_or(|v| self.is_wave_wide(v));
+        if unwritten && scalar && align >= Align::A4 && ty.bytes().is_multiple_of(4) {
+            return self.scalar_loads(base, offset, count, result);
+        }
+        let (mut address, mut saddr) = (Operands::new(), Operands::new());
+        let constant = if base.iter().all(|word| self.is_scalar_word(*word)) {
+            let (register, constant) = match offset {
+                Some(v) => self.base_and_offset(v)?,
+                None => (What::Const(0), 0),
+            };
+            let (register, constant) = match offset {
+                Some(v) if constant > GLOBAL_OFFSET => (self.word(v)?, 0),
+                _ => (register, constant),
+            };
+            address.push(self.vector(register));
+            saddr = self.scalar_run(base);
+            constant
+        } else {
+            let sum = match offset {
+                Some(v) => {
+                    let offset = self.word(v)?;
+                    self.add_wide(base, &[offset, What::Const(0)])?
+                }
+                None => base.iter().copied().collect(),
+            };
+            address = self.vector_run(&sum);
+            0
+        };
+        let unit = unit_of(ty.bytes(), align);
+        let mut pieces: Vec<(u32, What)> = Vec::new();
+        let mut at = 0;
+        while at < ty.bytes() {
+            let (bytes, _, _, op, _) = *VECTOR_ACCESSES
+                .iter()
+                .find(|(bytes, ..)| *bytes <= ty.bytes() - at && (unit >= 4 || *bytes == unit))
+                .ok_or_else(|| Error::bug("native: nothing to load"))?;
+            let vals = self.vectors(bytes.div_ceil(4) as usize);
+            let mut uses = address.clone();
+            uses.extend(saddr.iter().copied());
+            let extra =
+                Extra::Flat { offset: (constant + at) as i32, saddr: !saddr.is_empty(), cache: load_cache(access) };
+            self.isa(op, &run_of(&vals), &uses, extra);
+            pieces.extend((0u32..).zip(&vals).map(|(n, val)| (at + 4 * n, What::Val(*val))));
+            at += bytes;
+        }
+        let words = self.gather(&pieces, ty, align)?;
+        self.set(result, &words);
+        Ok(())
+    }
+
+    fn scalar_loads(&mut self, base: &[What], offset: Option<Value>, count: usize, result: Value) -> Result<()> {
+        let (register, constant) = match offset {
+            Some(v) => match self.base_and_offset(v)? {
+                (_, constant) if constant > SCALAR_OFFSET - 64 => (self.word(v)?, 0),
+                parts => parts,
+            },
+            None => (What::Const(0), 0),
+        };
+        let run = self.scalar_run(base);
+        let register = match register {
+            What::Const(0) => None,
+            other => Some(Operand::val(self.scalar_register(other))),
+        };
+        let (mut words, mut at) = (Dwords::new(), 0);
+        while at < count {
+            let (n, op, _) = *SCALAR_LOADS
+                .iter()
+                .rev()
+                .find(|(n, ..)| *n <= count - at)
+                .ok_or_else(|| Error::bug("native: no load"))?;
+            let mut uses = run.clone();
+            uses.extend(register);
+            let vals = self.scalars(n);
+            let offset = (constant as usize + 4 * at) as i32;
+            self.isa(op, &run_of(&vals), &uses, Extra::Smem { offset, cache: Cache::default() });
+            words.extend(vals.iter().map(|val| What::Val(*val)));
+            at += n;
+        }
+        self.set(result, &words);
+        Ok(())
+    }
+
+    fn global_store(&mut self, align: Align, access: Access, args: &[Value]) -> Result<()> {
+        let ty = self.shader.ty(args[1]);
+        let (address, saddr) = self.global_address(args[0])?;
+        let words = self.words(args[1])?;
+        let unit = unit_of(ty.bytes(), align);
+        let mut at = 0;
+        while at < ty.bytes() {
+            let (bytes, _, _, _, op) = *VECTOR_ACCESSES
+                .iter()
+                .find(|(bytes, ..)| *bytes <= ty.bytes() - at && (unit >= 4 || *bytes == unit))
+                .ok_or_else(|| Error::bug("native: nothing to store"))?;
+            let first = (at / 4) as usize;
+            let data: Dwords = match bytes {
+                4.. => words[first..first + (bytes / 4) as usize].iter().copied().collect(),
+                _ => [self.shifted_down(words[first], at % 4)?].into_iter().collect(),
+            };
+            let mut uses = address.clone();
+            uses.extend(self.vector_run(&data));
+            uses.extend(saddr.iter().copied());
+            let extra = Extra::Flat { offset: at as i32, saddr: !saddr.is_empty(), cache: store_cache(access) };
+            self.isa(op, &[], &uses, extra);
+            at += bytes;
+        }
+        Ok(())
+    }
+
+    /// An address in vector registers, or a scalar one with a vector offset of 0.
+    fn global_address(&mut self, v: Value) -> Result<(Operands, Operands)> {
+        let words = self.words(v)?;
+        if words.iter().all(|word| self.is_scalar_word(*word)) {
+            let zero = self.vector(What::Const(0));
+            return Ok(([zero].into_iter().collect(), self.scalar_run(&words)));
+        }
+        Ok((self.vector_run(&words), Operands::new()))
+    }
+
+    fn global_atomic(&mut self, op: AtomicOp, access: Access, args: &[Value], result: Option<Value>) -> Result<()> {
+        let wide =
+            self.is_wide(args.get(1).copied().or(result).ok_or_else(|| Error::bug("native: an atomic of nothing"))?);
+        let (mut uses, saddr) = self.global_address(args[0])?;
+        if op == AtomicOp::Load {
+            let result = result.ok_or_else(|| Error::bug("native: a read of nothing"))?;
+            uses.extend(saddr.iter().copied());
+            let cache = load_cache(Access { coherent: true, ..access });
+            let vals = self.vectors(if wide { 2 } else { 1 });
+            let extra = Extra::Flat { offset: 0, saddr: !saddr.is_empty(), cache };
+            self.isa(if wide { Op::GlobalLoadDwordx2 } else { Op::GlobalLoadDword }, &run_of(&vals), &uses, extra);
+            self.set_vals(result, &vals);
+            return Ok(());
+        }
+        // The tied data is the last run: the address has to be a vector one.
+        if !saddr.is_empty() {
+            let words = self.words(args[0])?;
+            uses = self.vector_run(&words);
+        }
+        let (_, isa) = atomic_ops(op, wide)?;
+        let cache = Cache { glc: result.is_some(), ..store_cache(access) };
+        self.atomic(isa, uses, &args[1..], wide, result, Extra::Flat { offset: 0, saddr: false, cache })
+    }
+
+    // ---- order
+
+    /// Waits for the wave's own accesses, and makes caches forget.
+    fn fence(&mut self, scope: Scope, order: FenceOrder, classes: MemoryClasses) {
+        if scope == Scope::Subgroup || scope == Scope::Invocation {
+            // A wave sees its own accesses in order.
+            return self.pseudo(Pseudo::Fence, &[], &[], Extra::None);
+        }
+        let memory = classes.buffer || classes.image;
+        let counts = Waitcnt { vm: if memory { 0 } else { Waitcnt::NONE.vm }, lgkm: 0, ..Waitcnt::NONE };
+        self.isa(Op::SWaitcnt, &[], &[], Extra::Imm(counts.imm()));
+        if !memory {
+            return;
+        }
+        self.isa(Op::SWaitcntVscnt, &[], &[Operand::fixed(PhysReg::NULL)], Extra::Imm(0));
+        if matches!(order, FenceOrder::Acquire | FenceOrder::AcqRel) {
+            self.isa(Op::BufferGl0Inv, &[], &[], Extra::None);
+            if matches!(scope, Scope::Device | Scope::System) {
+                self.isa(Op::BufferGl1Inv, &[], &[], Extra::None);
+            }
+        }
+    }
+
+    fn clock(&mut self, scope: Scope, result: Value) -> Result<()> {
+        let op = match scope {
+            Scope::Device | Scope::System => Op::SMemrealtime,
+            _ => Op::SMemtime,
+        };
+        let vals = self.scalars(2);
+        self.isa(op, &run_of(&vals), &[], Extra::Smem { offset: 0, cache: Cache::default() });
+        self.set_vals(result, &vals);
+        Ok(())
+    }
+}
+
+fn constant_memory() -> Access {
+    Access { read_only: true, ..Access::default() }
+}
+
+fn vector_access(bytes: u32) -> Result<(u32, Op, Op, Op, Op)> {
+    let row = VECTOR_ACCESSES.iter().find(|row| row.0 == bytes);
+    row.copied().ok_or_else(|| Error::bug(format!("native: {bytes} bytes at once")))
+}
+
+/// Atomics by descriptor and by address.
+fn atomic_ops(op: AtomicOp, wide: bool) -> Result<(Op, Op)> {
+    use AtomicOp as A;
+    let pair = |narrow: (Op, Op), full: (Op, Op)| if wide { full } else { narrow };
+    Ok(match op {
+        A::Exchange => {
+            pair((Op::BufferAtomicSwap, Op::GlobalAtomicSwap), (Op::BufferAtomicSwapX2, Op::GlobalAtomicSwapX2))
+        }
+        A::CompareExchange => pair(
+            (Op::BufferAtomicCmpswap, Op::GlobalAtomicCmpswap),
+            (Op::BufferAtomicCmpswapX2, Op::GlobalAtomicCmpswapX2),
+        ),
+        A::IAdd => pair((Op::BufferAtomicAdd, Op::GlobalAtomicAdd), (Op::BufferAtomicAddX2, Op::GlobalAtomicAddX2)),
+        A::ISub => pair((Op::BufferAtomicSub, Op::GlobalAtomicSub), (Op::BufferAtomicSubX2, Op::GlobalAtomicSubX2)),
+        A::SMin => pair((Op::BufferAtomicSmin, Op::GlobalAtomicSmin), (Op::BufferAtomicSminX2, Op::GlobalAtomicSminX2)),
+        A::UMin => pair((Op::BufferAtomicUmin, Op::GlobalAtomicUmin), (Op::BufferAtomicUminX2, Op::GlobalAtomicUminX2)),
+        A::SMax => pair((Op::BufferAtomicSmax, Op::GlobalAtomicSmax), (Op::BufferAtomicSmaxX2, Op::GlobalAtomicSmaxX2)),
+        A::UMax => pair((Op::BufferAtomicUmax, Op::GlobalAtomicUmax), (Op::BufferAtomicUmaxX2, Op::GlobalAtomicUmaxX2)),
+        A::And => pair((Op::BufferAtomicAnd, Op::GlobalAtomicAnd), (Op::BufferAtomicAndX2, Op::GlobalAtomicAndX2)),
+        A::Or => pair((Op::BufferAtomicOr, Op::GlobalAtomicOr), (Op::BufferAtomicOrX2, Op::GlobalAtomicOrX2)),
+        A::Xor => pair((Op::BufferAtomicXor, Op::GlobalAtomicXor), (Op::BufferAtomicXorX2, Op::GlobalAtomicXorX2)),
+        A::FMin => pair((Op::BufferAtomicFmin, Op::GlobalAtomicFmin), (Op::BufferAtomicFminX2, Op::GlobalAtomicFminX2)),
+        A::FMax => pair((Op::BufferAtomicFmax, Op::GlobalAtomicFmax), (Op::BufferAtomicFmaxX2, Op::GlobalAtomicFmaxX2)),
+        A::Load | A::Store | A::FAdd => return Err(Error::unsupported(format!("native: atomic {op:?}"), "")),
+    })
+}
+
+/// An operation for messages, without its fields.
+fn name_of(op: &IrOp) -> String {
+    let text = format!("{op:?}");
+    text.split([' ', '(', '{']).next().unwrap_or_default().to_owned()
+}

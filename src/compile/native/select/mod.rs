@@ -1,0 +1,342 @@
+//! Chooses instructions: lower-level IR becomes machine IR, block by block in layout order.
+//!
+//! A value of the IR is a list of dwords, each a machine value, a constant, a relocation or undefined, so that vectors,
+//! bit casts, extracts and constants cost nothing. Uniform integers are scalar values, whatever else is vector values;
+//! `Selector::scalar` and `Selector::vector` give a dword in the other file where an instruction needs it there. A
+//! condition is kept as it came into being ([`bools::Bool`]) and made what its user needs: SCC, a lane mask, 0 or 1.
+
+mod bools;
+mod compare;
+mod ends;
+mod float;
+mod fragment;
+mod image;
+mod integer;
+mod lanes;
+mod locals;
+mod memory;
+mod narrow;
+mod shared;
+mod values;
+mod wide;
+
+use super::layout::Layout;
+use super::mir::{Block, BlockId, Class, Edge, Extra, Function, Inst, Opcode, Operand, Pseudo, Term, Val, What};
+use super::plan::{MaskId, Plan};
+use crate::compile::passes::Lowered;
+use crate::error::{Context, Error, Result};
+use crate::ir::uniform::Uniformity;
+use crate::ir::{self, InstId, Op as IrOp, Shader, Value};
+use crate::isa::Op;
+use crate::isa::instruction::Modifiers;
+use crate::target::{GfxIp, WaveSize};
+use bools::Bool;
+use smallvec::SmallVec;
+
+/// Operands of an instruction, most often few.
+type Operands = SmallVec<[Operand; 16]>;
+/// The dwords of a value.
+type Dwords = SmallVec<[What; 4]>;
+
+/// What an IR value is in machine IR.
+#[derive(Clone, Copy, Debug, Default)]
+enum Made {
+    /// Not yet.
+    #[default]
+    None,
+    /// Dwords: a range of [`Selector::dwords`].
+    Dwords(u32, u32),
+    /// A condition.
+    Bool(Bool),
+}
+
+struct Selector<'a> {
+    shader: &'a Shader,
+    gfx: GfxIp,
+    wave: WaveSize,
+    layout: &'a Layout,
+    plan: &'a Plan,
+    uniformity: &'a Uniformity,
+    f: Function,
+    made: Vec<Made>,
+    dwords: Vec<What>,
+    /// Lane masks of the plan.
+    masks: Vec<[Val; 2]>,
+    /// By IR value: it is used where lanes see values of several iterations of a loop.
+    escapes: Vec<bool>,
+    /// By machine value: the same in the other register file, made in this block.
+    other: Vec<Option<(Val, u32)>>,
+    /// Position of the block that is being filled.
+    here: u32,
+    /// By position: the blocks of landing and body.
+    blocks: Vec<[BlockId; 2]>,
+    /// By position of a divergent branch: its condition.
+    conditions: Vec<Option<[Val; 2]>>,
+    /// Offsets of scratch variables, and bytes of all.
+    locals: Vec<u32>,
+    locals_bytes: u32,
+    /// The mask of live pixels.
+    live: Option<[Val; 2]>,
+    /// Only live pixels are on from here to the end of the block.
+    exact: bool,
+}
+
+/// Selects instructions for a shader that `shape` has prepared.
+///
+/// # Errors
+/// Unsupported: an operation that is not selected yet, by name. Bugs.
+pub fn select(
+    shader: &Shader,
+    lowered: &Lowered,
+    layout: &Layout,
+    plan: &Plan,
+    uniformity: &Uniformity,
+) -> Result<Function> {
+    let info = shader.lower.as_ref().ok_or_else(|| Error::bug("native: an upper-level shader"))?;
+    let gfx = lowered.interface().target;
+    let mut f = Function::new(gfx, shader.stage, info.wave);
+    f.lds_bytes = shader.shared_bytes;
+    let mut selector = Selector {
+        shader,
+        gfx,
+        wave: info.wave,
+        layout,
+        plan,
+        uniformity,
+        f,
+        made: vec![Made::None; shader.values.len()],
+        dwords: Vec::new(),
+        masks: Vec::new(),
+        escapes: escaping(shader, layout, uniformity),
+        other: Vec::new(),
+        here: 0,
+        blocks: Vec::new(),
+        conditions: vec![None; layout.order.len()],
+        locals: Vec::new(),
+        locals_bytes: 0,
+        live: None,
+        exact: false,
+    };
+    for _ in 0..plan.masks {
+        let mask = selector.new_mask();
+        for val in mask {
+            selector.f.values[val.index()].variable = true;
+        }
+        selector.masks.push(mask);
+    }
+    selector.place_locals();
+    selector.number_blocks();
+    selector.entry(info)?;
+    for position in 0..layout.order.len() as u32 {
+        selector.here = position;
+        selector.landing(position);
+        let id = layout.order[position as usize];
+        selector.block(position).at(|| format!("{id}"))?;
+    }
+    Ok(selector.f)
+}
+
+/// Values that are used after a loop that lanes leave in different iterations.
+fn escaping(shader: &Shader, layout: &Layout, uniformity: &Uniformity) -> Vec<bool> {
+    let mut escapes = vec![false; shader.values.len()];
+    for &id in &layout.order {
+        let block = shader.block(id);
+        let mut see = |v: Value, at: ir::BlockId| {
+            if uniformity.leaves_apart(v, at) {
+                escapes[v.index()] = true;
+            }
+        };
+        block.insts.iter().for_each(|i| shader.inst(*i).args.iter().for_each(|v| see(*v, id)));
+        match &block.term {
+            Some(ir::Terminator::Branch { cond, .. }) => see(*cond, id),
+            Some(ir::Terminator::Return(values)) => values.iter().for_each(|v| see(*v, id)),
+            _ => {}
+        }
+        // An argument of an edge out of the loop is used in the loop.
+        for call in block.term.iter().flat_map(ir::Terminator::calls) {
+            call.args.iter().for_each(|v| see(*v, id));
+            // A block with one predecessor has no copies: its parameters are the arguments themselves.
+            if is_alias(shader, call.block) {
+                call.args.iter().for_each(|v| see(*v, call.block));
+            }
+        }
+    }
+    escapes
+}
+
+/// Whether a block's parameters are other names of the arguments of its only predecessor.
+fn is_alias(shader: &Shader, block: ir::BlockId) -> bool {
+    shader.cfg().preds(block).len() == 1
+}
+
+impl Selector<'_> {
+    fn number_blocks(&mut self) {
+        let mut next = 0;
+        for landing in &self.plan.landings {
+            let needed = *landing != super::plan::Landing::default();
+            let body = next + u32::from(needed);
+            self.blocks.push([BlockId(next), BlockId(body)]);
+            next = body + 1;
+        }
+    }
+
+    /// Adds an instruction.
+    fn push(&mut self, op: Opcode, defs: &[Operand], uses: &[Operand], extra: Extra, tied: bool) {
+        let operands = self.f.operands.len() as u32;
+        self.f.operands.extend_from_slice(defs);
+        self.f.operands.extend_from_slice(uses);
+        self.f.insts.push(Inst { op, operands, defs: defs.len() as u8, uses: uses.len() as u8, tied, extra });
+    }
+
+    fn isa(&mut self, op: Op, defs: &[Operand], uses: &[Operand], extra: Extra) {
+        self.push(Opcode::Isa(op), defs, uses, extra, false);
+    }
+
+    /// Begins a block; `close` ends it.
+    fn open(&self) -> u32 {
+        self.f.insts.len() as u32
+    }
+
+    fn close(&mut self, start: u32, tail: u32, params: std::ops::Range<u32>, edges: Vec<Edge>, term: Term) {
+        let loops = self.shader.cfg();
+        let depth = loops.loops().around(self.layout.order[self.here as usize]).len();
+        let insts = start..self.f.insts.len() as u32;
+        let depth = u8::try_from(depth).unwrap_or(u8::MAX);
+        self.f.blocks.push(Block { params, insts, tail, edges, term, depth });
+    }
+
+    fn block(&mut self, position: u32) -> Result<()> {
+        let shader = self.shader;
+        let id = self.layout.order[position as usize];
+        let start = self.open();
+        let params = self.params(id)?;
+        self.exact = false;
+        if id == Shader::ENTRY {
+            self.enter_quads();
+        }
+        for &inst in &shader.block(id).insts {
+            self.inst(inst).at(|| format!("{inst}"))?;
+        }
+        self.end(position, start, params)
+    }
+
+    /// Makes the parameters of a block.
+    fn params(&mut self, id: ir::BlockId) -> Result<std::ops::Range<u32>> {
+        let start = self.f.params.len() as u32;
+        if id != Shader::ENTRY && !is_alias(self.shader, id) {
+            for &param in &self.shader.block(id).params {
+                let ty = self.shader.ty(param);
+                let class = if self.is_scalar_param(param) { Class::Scalar } else { Class::Vector };
+                let count = if ty == ir::Type::B1 { 1 } else { ty.total_bits().div_ceil(32) };
+                let vals: SmallVec<[Val; 4]> = (0..count).map(|_| self.f.value(class)).collect();
+                self.f.params.extend_from_slice(&vals);
+                if ty == ir::Type::B1 {
+                    self.made[param.index()] = Made::Bool(match class {
+                        Class::Scalar => Bool::Flag(vals[0]),
+                        Class::Vector => Bool::Lanes(vals[0]),
+                    });
+                } else {
+                    let words: Dwords = vals.iter().map(|v| What::Val(*v)).collect();
+                    self.set(param, &words);
+                }
+            }
+        }
+        Ok(start..self.f.params.len() as u32)
+    }
+
+    /// Whether a parameter is the same for the wave, and so are the blocks that pass it.
+    fn is_scalar_param(&self, param: Value) -> bool {
+        self.uniformity.is_uniform(param) && !self.escapes[param.index()]
+    }
+
+    fn inst(&mut self, id: InstId) -> Result<()> {
+        let inst = self.shader.inst(id);
+        let args = &inst.args[..];
+        let Some(result) = inst.result else { return self.effect(inst) };
+        let ty = self.shader.ty(result);
+        match &inst.op {
+            IrOp::Const(bits) => self.constant(result, *bits, ty),
+            IrOp::Undef if ty == ir::Type::B1 => self.made[result.index()] = Made::Bool(Bool::Const(false)),
+            IrOp::Undef => {
+                let words: Dwords = (0..ty.total_bits().div_ceil(32)).map(|_| What::Undef).collect();
+                self.set(result, &words);
+            }
+            IrOp::Reloc(symbol) => self.set(result, &[What::Reloc(*symbol)]),
+            IrOp::AddressHigh => {
+                let pair = self.scalars(2);
+                self.isa(Op::SGetpcB64, &run_of(&pair), &[], Extra::None);
+                self.set(result, &[What::Val(pair[1])]);
+            }
+            IrOp::Alu(op, flags) => self.alu(*op, *flags, inst, result)?,
+            IrOp::Compose => self.compose(args, result)?,
+            IrOp::Extract(lane) => self.extract(args[0], u32::from(*lane), result)?,
+            IrOp::Bitcast => {
+                let words = self.words(args[0])?;
+                self.set(result, &words);
+            }
+            op => self.load(op, args, result)?,
+        }
+        if self.escapes[result.index()] {
+            self.keep_for_lanes(result)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps a value that lanes see from several iterations in vector registers.
+    fn keep_for_lanes(&mut self, v: Value) -> Result<()> {
+        match self.made[v.index()] {
+            Made::Bool(made) => {
+                let lanes = self.as_lanes(made)?;
+                self.made[v.index()] = Made::Bool(Bool::Lanes(lanes));
+            }
+            Made::Dwords(..) => {
+                let words = self.words(v)?;
+                let mut kept = Dwords::new();
+                for word in words {
+                    kept.push(match word {
+                        What::Val(val) if self.f.class(val) == Class::Scalar => What::Val(self.copy_to_vector(word)),
+                        other => other,
+                    });
+                }
+                self.set(v, &kept);
+            }
+            Made::None => {}
+        }
+        Ok(())
+    }
+}
+
+/// One run of operands.
+fn run_of(vals: &[Val]) -> Operands {
+    run_of_words(&vals.iter().map(|v| What::Val(*v)).collect::<Dwords>())
+}
+
+fn run_of_words(words: &[What]) -> Operands {
+    let mut out: Operands = words.iter().map(|what| Operand { what: *what, run: 0 }).collect();
+    if let Some(first) = out.first_mut() {
+        first.run = words.len() as u8;
+    }
+    out
+}
+
+/// A mask of the plan, as a run.
+fn mask_run(wave: WaveSize, mask: [Val; 2]) -> Operands {
+    match wave {
+        WaveSize::W32 => run_of(&mask[..1]),
+        WaveSize::W64 => run_of(&mask),
+    }
+}
+
+/// No modifiers.
+const PLAIN: Modifiers = Modifiers { abs: 0, neg: 0, neg_hi: 0, op_sel: 0, op_sel_hi: 0, clamp: false, omod: 0 };
+
+impl Selector<'_> {
+    /// The mask of the plan.
+    fn mask_of(&self, id: MaskId) -> [Val; 2] {
+        self.masks[id.0 as usize]
+    }
+
+    fn pseudo(&mut self, pseudo: Pseudo, defs: &[Operand], uses: &[Operand], extra: Extra) {
+        self.push(Opcode::Pseudo(pseudo), defs, uses, extra, false);
+    }
+}

@@ -1,0 +1,337 @@
+//! Dwords of values, and the two register files.
+
+use super::{Dwords, Made, Operands, Selector, run_of};
+use crate::compile::native::mir::{Class, Extra, Operand, PhysReg, Val, What};
+use crate::error::{Error, Result};
+use crate::ir::{Bits, Type, Value};
+use crate::isa::instruction::{VectorFields, VectorForm};
+use crate::isa::{Op, Scalar, Src, Vgpr};
+use crate::target::WaveSize;
+use smallvec::SmallVec;
+
+impl Selector<'_> {
+    /// Records the dwords of a value.
+    pub(super) fn set(&mut self, v: Value, words: &[What]) {
+        let start = self.dwords.len() as u32;
+        self.dwords.extend_from_slice(words);
+        self.made[v.index()] = Made::Dwords(start, words.len() as u32);
+    }
+
+    pub(super) fn set_val(&mut self, v: Value, val: Val) {
+        self.set(v, &[What::Val(val)]);
+    }
+
+    pub(super) fn constant(&mut self, v: Value, bits: u64, ty: Type) {
+        match ty.bits() {
+            Bits::B1 => self.made[v.index()] = Made::Bool(super::Bool::Const(bits & 1 == 1)),
+            Bits::B64 => self.set(v, &[What::Const(bits as u32), What::Const((bits >> 32) as u32)]),
+            _ => self.set(v, &[What::Const(bits as u32)]),
+        }
+    }
+
+    /// The dwords of a value that is no condition.
+    pub(super) fn words(&self, v: Value) -> Result<Dwords> {
+        match self.made[v.index()] {
+            Made::Dwords(start, count) => {
+                Ok(self.dwords[start as usize..(start + count) as usize].iter().copied().collect())
+            }
+            Made::Bool(_) => Err(Error::bug(format!("native: the condition {v} as a number"))),
+            Made::None => Err(Error::bug(format!("native: {v} is used before it is made"))),
+        }
+    }
+
+    /// The only dword of a value.
+    pub(super) fn word(&self, v: Value) -> Result<What> {
+        match self.words(v)?[..] {
+            [word] => Ok(word),
+            _ => Err(Error::bug(format!("native: {v} is not one dword"))),
+        }
+    }
+
+    /// The constant that a value is.
+    pub(super) fn known(&self, v: Value) -> Option<u32> {
+        match self.word(v) {
+            Ok(What::Const(bits)) => Some(bits),
+            _ => None,
+        }
+    }
+
+    /// Whether a value can be had in scalar registers without an instruction.
+    pub(super) fn is_scalar(&self, v: Value) -> bool {
+        match self.made[v.index()] {
+            Made::Dwords(start, count) => {
+                self.dwords[start as usize..(start + count) as usize].iter().all(|word| self.is_scalar_word(*word))
+            }
+            Made::Bool(made) => made.is_scalar(),
+            Made::None => false,
+        }
+    }
+
+    pub(super) fn is_scalar_word(&self, word: What) -> bool {
+        match word {
+            What::Val(val) => self.f.class(val) == Class::Scalar,
+            _ => true,
+        }
+    }
+
+    /// New scalar values.
+    pub(super) fn scalars(&mut self, count: usize) -> SmallVec<[Val; 4]> {
+        (0..count).map(|_| self.f.value(Class::Scalar)).collect()
+    }
+
+    /// New vector values.
+    pub(super) fn vectors(&mut self, count: usize) -> SmallVec<[Val; 4]> {
+        (0..count).map(|_| self.f.value(Class::Vector)).collect()
+    }
+
+    /// A new lane mask; the second value is used in wave64 only.
+    pub(super) fn new_mask(&mut self) -> [Val; 2] {
+        let first = self.f.value(Class::Scalar);
+        match self.wave {
+            WaveSize::W32 => [first, first],
+            WaveSize::W64 => [first, self.f.value(Class::Scalar)],
+        }
+    }
+
+    /// The operation for masks: that of 32 bits, or of 64.
+    pub(super) fn lane_op(&self, narrow: Op, wide: Op) -> Op {
+        match self.wave {
+            WaveSize::W32 => narrow,
+            WaveSize::W64 => wide,
+        }
+    }
+
+    pub(super) fn exec() -> Operand {
+        Operand::fixed(PhysReg::EXEC)
+    }
+
+    /// Notes that two values are the same, in this block.
+    fn pair(&mut self, a: Val, b: Val) {
+        let most = a.index().max(b.index());
+        if self.other.len() <= most {
+            self.other.resize(most + 1, None);
+        }
+        self.other[a.index()] = Some((b, self.here));
+    }
+
+    fn known_pair(&self, val: Val) -> Option<Val> {
+        let (other, block) = (*self.other.get(val.index())?)?;
+        (block == self.here).then_some(other)
+    }
+
+    /// A dword as an operand of a vector instruction that takes any kind.
+    pub(super) fn any(word: What) -> Operand {
+        Operand::one(word)
+    }
+
+    /// A dword in a vector register.
+    pub(super) fn vector(&mut self, word: What) -> Operand {
+        match word {
+            What::Val(val) if self.f.class(val) == Class::Vector => Operand::val(val),
+            What::Val(val) => match self.known_pair(val) {
+                Some(other) => Operand::val(other),
+                None => {
+                    let made = self.copy_to_vector(word);
+                    self.pair(val, made);
+                    Operand::val(made)
+                }
+            },
+            What::Undef => Operand::one(What::Undef),
+            _ => Operand::val(self.copy_to_vector(word)),
+        }
+    }
+
+    pub(super) fn copy_to_vector(&mut self, word: What) -> Val {
+        let made = self.f.value(Class::Vector);
+        self.isa(Op::VMovB32, &[Operand::val(made)], &[Operand::one(word)], Extra::None);
+        made
+    }
+
+    /// A dword as a scalar source: register, constant or relocation.
+    pub(super) fn scalar(&mut self, word: What) -> Operand {
+        match word {
+            What::Val(val) if self.f.class(val) == Class::Vector => {
+                if let Some(other) = self.known_pair(val) {
+                    return Operand::val(other);
+                }
+                let made = self.f.value(Class::Scalar);
+                self.isa(Op::VReadfirstlaneB32, &[Operand::val(made)], &[Operand::val(val)], Extra::None);
+                self.pair(val, made);
+                Operand::val(made)
+            }
+            _ => Operand::one(word),
+        }
+    }
+
+    /// A dword in a scalar register.
+    pub(super) fn scalar_register(&mut self, word: What) -> Val {
+        let operand = self.scalar(word);
+        match operand.what {
+            What::Val(val) => val,
+            // A register of undefined content has to be one all the same.
+            What::Undef => self.move_scalar(What::Const(0)),
+            other => self.move_scalar(other),
+        }
+    }
+
+    fn move_scalar(&mut self, word: What) -> Val {
+        let made = self.f.value(Class::Scalar);
+        self.isa(Op::SMovB32, &[Operand::val(made)], &[Operand::one(word)], Extra::None);
+        made
+    }
+
+    /// Dwords as a run of scalar registers.
+    pub(super) fn scalar_run(&mut self, words: &[What]) -> Operands {
+        let vals: SmallVec<[Val; 8]> = words.iter().map(|word| self.scalar_register(*word)).collect();
+        self.distinct(run_of(&vals), Class::Scalar)
+    }
+
+    /// Dwords as a run of vector registers; undefined ones stay so.
+    pub(super) fn vector_run(&mut self, words: &[What]) -> Operands {
+        let mut out: Operands = words.iter().map(|word| self.vector(*word)).collect();
+        out.iter_mut().for_each(|operand| operand.run = 0);
+        if let Some(first) = out.first_mut() {
+            first.run = words.len() as u8;
+        }
+        self.distinct(out, Class::Vector)
+    }
+
+    /// A value may be in a run once only: copies of the others.
+    fn distinct(&mut self, mut run: Operands, class: Class) -> Operands {
+        for n in 1..run.len() {
+            let Some(val) = run[n].as_val() else { continue };
+            if run[..n].iter().any(|before| before.as_val() == Some(val)) {
+                let made = self.f.value(class);
+                let op = if class == Class::Scalar { Op::SMovB32 } else { Op::VMovB32 };
+                self.isa(op, &[Operand::val(made)], &[Operand::val(val)], Extra::None);
+                run[n].what = What::Val(made);
+            }
+        }
+        run
+    }
+
+    /// A scalar instruction with one result.
+    pub(super) fn s(&mut self, op: Op, srcs: &[What]) -> Val {
+        let uses: Operands = srcs.iter().map(|src| self.scalar(*src)).collect();
+        let uses = self.one_literal(uses);
+        let made = self.f.value(Class::Scalar);
+        self.isa(op, &[Operand::val(made)], &uses, Extra::None);
+        made
+    }
+
+    /// A scalar instruction has one literal at most.
+    pub(super) fn one_literal(&mut self, mut uses: Operands) -> Operands {
+        let mut seen: Option<What> = None;
+        for operand in &mut uses {
+            if !is_literal(operand.what) {
+                continue;
+            }
+            match seen {
+                Some(what) if what != operand.what || matches!(what, What::Reloc(_)) => {
+                    *operand = Operand::val(self.move_scalar(operand.what));
+                }
+                _ => seen = Some(operand.what),
+            }
+        }
+        uses
+    }
+
+    /// A vector instruction with one result in a vector register.
+    pub(super) fn v(&mut self, op: Op, srcs: &[What]) -> Val {
+        self.v_with(op, srcs, Extra::None)
+    }
+
+    pub(super) fn v_with(&mut self, op: Op, srcs: &[What], extra: Extra) -> Val {
+        let made = self.f.value(Class::Vector);
+        let uses = self.fit(op, srcs.iter().map(|src| Self::any(*src)).collect());
+        self.isa(op, &[Operand::val(made)], &uses, extra);
+        made
+    }
+
+    /// Makes operands acceptable to a vector instruction: not more scalar values than it reads, one literal, vector
+    /// registers where it wants them.
+    pub(super) fn fit(&mut self, op: Op, mut uses: Operands) -> Operands {
+        let entry = op.entry(self.gfx);
+        let long = !entry.has_form(&VectorForm::Long);
+        for (i, operand) in uses.iter_mut().enumerate() {
+            let form = if long { VectorForm::Short } else { VectorForm::Long };
+            let takes = entry.vector_source(&form, i);
+            let src = self.example(*operand);
+            if !takes.accepts(src) {
+                *operand = if takes.vector { self.vector(operand.what) } else { self.scalar(operand.what) };
+                if !takes.literal && is_literal(operand.what) {
+                    *operand = Operand::val(self.move_scalar(operand.what));
+                }
+            }
+        }
+        // From the last on, scalar values beyond the limit go to vector registers.
+        loop {
+            let fields = self.example_fields(&uses);
+            let literals = uses.iter().map(|o| o.what).filter(|w| is_literal(*w));
+            let different = literals.clone().any(|w| {
+                Some(w) != literals.clone().next() || matches!(w, What::Reloc(_)) && literals.clone().count() > 1
+            });
+            if !different && entry.scalar_values(&fields, self.wave) <= entry.scalar_limit() {
+                return uses;
+            }
+            let is_mask = |i: usize| entry.src_kind(i) == crate::isa::Kind::Mask;
+            let movable = (0..uses.len()).rev().find(|&i| {
+                let scalar = match uses[i].what {
+                    What::Val(val) => self.f.class(val) == Class::Scalar,
+                    What::Const(_) | What::Reloc(_) => is_literal(uses[i].what),
+                    _ => false,
+                };
+                scalar && uses[i].run == 1 && !is_mask(i)
+            });
+            match movable {
+                Some(i) => uses[i] = self.vector(uses[i].what),
+                None => return uses,
+            }
+        }
+    }
+
+    /// A source of the same kind, to ask the tables.
+    fn example(&self, operand: Operand) -> Src {
+        match operand.what {
+            What::Val(val) if self.f.class(val) == Class::Vector => Src::Vgpr(Vgpr(0)),
+            What::Val(val) => Src::Scalar(scalar_example(val.0)),
+            What::Const(bits) => Src::from_bits(bits),
+            What::Reloc(_) => Src::Literal(0xdead_beef),
+            What::Fixed(_) => Src::Scalar(Scalar::M0),
+            What::Undef => Src::Vgpr(Vgpr(0)),
+        }
+    }
+
+    fn example_fields(&self, uses: &[Operand]) -> VectorFields {
+        let mut srcs = [None; 3];
+        // Different values are different registers, whatever their numbers.
+        let mut seen: SmallVec<[Val; 4]> = SmallVec::new();
+        let runs: SmallVec<[Operand; 4]> = uses.iter().copied().filter(|o| o.run > 0).collect();
+        for (slot, operand) in srcs.iter_mut().zip(runs) {
+            *slot = Some(match operand.what {
+                What::Val(val) if self.f.class(val) == Class::Scalar => {
+                    let n = seen.iter().position(|v| *v == val).unwrap_or_else(|| {
+                        seen.push(val);
+                        seen.len() - 1
+                    });
+                    Src::Scalar(scalar_example(2 * n as u32))
+                }
+                _ => self.example(operand),
+            });
+        }
+        VectorFields { dst: None, mask: None, srcs, mods: super::PLAIN, form: VectorForm::Long }
+    }
+}
+
+fn scalar_example(number: u32) -> Scalar {
+    crate::isa::Sgpr::new((number % 100) as u8).map_or(Scalar::M0, Scalar::Sgpr)
+}
+
+/// Whether a dword takes a literal as an operand.
+pub(super) fn is_literal(what: What) -> bool {
+    match what {
+        What::Const(bits) => matches!(Src::from_bits(bits), Src::Literal(_)),
+        What::Reloc(_) => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,146 @@
+//! Brings the graph of a lowered shader into the shape that layout and selection expect.
+//!
+//! | before | after |
+//! | --- | --- |
+//! | a switch | a chain of comparisons |
+//! | several returns, unreachable ends | one block that returns, with the results as its parameters |
+//! | a loop with several back edges | one latch |
+//! | an edge from a block with several successors to one with several predecessors | a block of its own |
+//!
+//! Blocks that cannot be reached keep their place in the list and are not laid out.
+
+use crate::error::{Error, Result};
+use crate::ir::{AluOp, BlockCall, BlockId, Builder, Shader, Terminator, Type, Value};
+
+/// Reshapes the graph.
+///
+/// # Errors
+/// Unsupported: an irreducible graph, or a body that never returns to its epilog.
+pub fn run(shader: &mut Shader) -> Result<()> {
+    split_switches(shader);
+    one_end(shader)?;
+    one_latch(shader)?;
+    split_critical_edges(shader);
+    Ok(())
+}
+
+/// Every switch becomes a chain of branches; cases that go to the default's block without values are dropped.
+fn split_switches(shader: &mut Shader) {
+    for block in shader.block_ids() {
+        let Some(Terminator::Switch { value, cases, default }) = &shader.block(block).term else { continue };
+        let (value, mut cases, default) = (*value, cases.clone(), default.clone());
+        cases.retain(|(_, call)| *call != default);
+        let ty = shader.ty(value);
+        shader.block_mut(block).term = None;
+        let mut b = Builder::new(shader, block);
+        let last = cases.len().wrapping_sub(1);
+        if cases.is_empty() {
+            b.terminate(Terminator::Jump(default));
+            continue;
+        }
+        for (n, (literal, then)) in cases.into_iter().enumerate() {
+            let bits = b.iconst(ty, literal);
+            let cond = b.alu(AluOp::IEq, &[value, bits]);
+            if n == last {
+                b.terminate(Terminator::Branch { cond, then, els: default });
+                break;
+            }
+            let next = b.new_block();
+            b.terminate(Terminator::Branch { cond, then, els: BlockCall::to(next) });
+            b.switch_to(next);
+        }
+    }
+}
+
+/// Every return and every unreachable end jumps to one block that returns.
+fn one_end(shader: &mut Shader) -> Result<()> {
+    let cfg = shader.cfg();
+    let ends: Vec<BlockId> = cfg
+        .order
+        .iter()
+        .copied()
+        .filter(|b| matches!(shader.block(*b).term, Some(Terminator::Return(_) | Terminator::Unreachable)))
+        .collect();
+    let returned = |b: &BlockId| match &shader.block(*b).term {
+        Some(Terminator::Return(values)) => Some(values.clone()),
+        _ => None,
+    };
+    let types: Vec<Type> = match ends.iter().find_map(returned) {
+        Some(values) => values.iter().map(|v| shader.ty(*v)).collect(),
+        None if shader.lower.as_ref().is_some_and(|l| !l.returns.is_empty()) => {
+            return Err(Error::unsupported("native: a body that never returns", ""));
+        }
+        None => Vec::new(),
+    };
+    if let [only] = ends[..]
+        && returned(&only).is_some()
+    {
+        return Ok(());
+    }
+    let end = shader.add_block();
+    let params: Vec<Value> = types.iter().map(|ty| shader.add_param(end, *ty)).collect();
+    shader.block_mut(end).term = Some(Terminator::Return(params));
+    for block in ends {
+        let args = match shader.block_mut(block).term.take() {
+            Some(Terminator::Return(values)) => values,
+            _ => {
+                let mut b = Builder::new(shader, block);
+                types.iter().map(|ty| b.undef(*ty)).collect()
+            }
+        };
+        shader.block_mut(block).term = Some(Terminator::Jump(BlockCall { block: end, args }));
+    }
+    Ok(())
+}
+
+/// Every loop gets a single back edge, from a block that does nothing but jump.
+fn one_latch(shader: &mut Shader) -> Result<()> {
+    let cfg = shader.cfg();
+    let loops = cfg.loops();
+    if !loops.are_all() {
+        return Err(Error::unsupported("native: an irreducible graph", ""));
+    }
+    for l in 0..loops.len() as u32 {
+        let header = loops.header(l);
+        let inside = |b: BlockId| loops.around(b).contains(&l);
+        let back: Vec<BlockId> =
+            cfg.order.iter().copied().filter(|b| inside(*b) && cfg.succs(*b).contains(&header)).collect();
+        let alone =
+            matches!(back[..], [one] if cfg.succs(one).len() == 1 && cfg.preds(one).len() == 1 && one != header);
+        if alone {
+            continue;
+        }
+        let types: Vec<Type> = shader.block(header).params.iter().map(|p| shader.ty(*p)).collect();
+        let latch = shader.add_block();
+        let args: Vec<Value> = types.iter().map(|ty| shader.add_param(latch, *ty)).collect();
+        shader.block_mut(latch).term = Some(Terminator::Jump(BlockCall { block: header, args }));
+        for block in back {
+            for call in shader.block_mut(block).term.iter_mut().flat_map(Terminator::calls_mut) {
+                if call.block == header {
+                    call.block = latch;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// After this a block with several successors is the only predecessor of each, once.
+fn split_critical_edges(shader: &mut Shader) {
+    let cfg = shader.cfg();
+    for &block in &cfg.order {
+        let Some(Terminator::Branch { then, els, .. }) = &shader.block(block).term else { continue };
+        let same = then.block == els.block;
+        let wanted = [then, els].map(|call| {
+            // A target without values needs no block for copies; two edges to one block need one to tell them apart.
+            cfg.preds(call.block).len() > 1 && (!call.args.is_empty() || same)
+        });
+        for (second, _) in [false, true].into_iter().zip(wanted).filter(|(_, wanted)| *wanted) {
+            let edge = shader.add_block();
+            let Some(Terminator::Branch { then, els, .. }) = &mut shader.block_mut(block).term else { continue };
+            let call = if second { els } else { then };
+            let old = std::mem::replace(call, BlockCall::to(edge));
+            shader.block_mut(edge).term = Some(Terminator::Jump(old));
+        }
+    }
+}

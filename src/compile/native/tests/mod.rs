@@ -1,0 +1,3 @@
+//! The generator as a whole.
+
+mod survey;

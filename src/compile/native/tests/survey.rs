@@ -1,0 +1,67 @@
+//! What the generator refuses of real shaders, by reason.
+
+use crate::compile::backend::Generator;
+use crate::compile::native::Native;
+use crate::compile::passes;
+use crate::compile::request::{KnownState, Module, StageRequest, TuningOptions, default_wave};
+use crate::compile::spirv::{reflect, translate};
+use crate::compile::watch::Unwatched;
+use crate::error::{ErrorKind, Result};
+use crate::target::GfxIp;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Compiles all entry points of a module, with the reason for each that is refused.
+fn compile(file: &Path) -> Result<Vec<Result<()>>> {
+    let module = Module::new(std::fs::read(file)?)?;
+    let info = reflect(&module)?;
+    let mut out = Vec::new();
+    for entry in &info.entry_points {
+        let Some(stage) = entry.stage else { continue };
+        let specialization = info.specialization(&[]);
+        let shader = translate(&module, &entry.name, stage, &specialization)?;
+        let request = StageRequest {
+            target: GfxIp::Gfx1030,
+            stage,
+            module: module.digest(),
+            entry_point: entry.name.clone(),
+            specialization,
+            wave: default_wave(stage, info.uses_subgroups),
+            options: TuningOptions::default(),
+            known: KnownState::default(),
+        };
+        let lowered = passes::lower(shader, &request)?;
+        out.push(Native.generate(&lowered, &request.options, &mut Unwatched).map(|_| ()));
+    }
+    Ok(out)
+}
+
+/// `DOVETAIL_SURVEY=FOLDER cargo test … survey -- --ignored --nocapture`
+#[test]
+#[ignore = "a tool: prints a table"]
+fn survey() {
+    let Ok(folder) = std::env::var("DOVETAIL_SURVEY") else { return };
+    let mut files: Vec<_> = std::fs::read_dir(folder).expect("a folder").filter_map(|e| Some(e.ok()?.path())).collect();
+    files.sort();
+    let mut reasons: BTreeMap<String, (usize, String)> = BTreeMap::new();
+    for file in files.iter().filter(|f| f.extension().is_some_and(|e| e == "spv")) {
+        let Ok(results) = compile(file) else { continue };
+        for result in results {
+            let reason = match result {
+                Ok(()) => "compiled".to_owned(),
+                Err(e) if matches!(e.kind(), ErrorKind::Bug(_)) => format!("BUG {e}"),
+                Err(e) => e.to_string().rsplit_once("unsupported: ").map_or(e.to_string(), |(_, why)| why.to_owned()),
+            };
+            let entry = reasons.entry(reason).or_default();
+            entry.0 += 1;
+            if entry.1.is_empty() {
+                entry.1 = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            }
+        }
+    }
+    let mut list: Vec<_> = reasons.into_iter().collect();
+    list.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+    for (reason, (count, example)) in list {
+        println!("{count:6} {reason}   [{example}]");
+    }
+}

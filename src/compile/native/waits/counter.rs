@@ -1,0 +1,115 @@
+//! One counter of outstanding operations: the registers of each, and how many operations came after it.
+
+use crate::isa::RegisterSet;
+
+/// An operation whose registers are not settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pending {
+    registers: RegisterSet,
+    /// A bit of the counter's own.
+    kind: u8,
+    /// Operations on the same counter since, up to what a wait can name.
+    age: u8,
+}
+
+/// A counter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Counter {
+    pending: Vec<Pending>,
+    /// Kinds of operations that may be outstanding, with registers or without.
+    pub kinds: u8,
+    /// The largest count of a wait; one for it waits for nothing.
+    most: u8,
+}
+
+impl Counter {
+    pub(super) const fn new(most: u8) -> Self {
+        Self { pending: Vec::new(), kinds: 0, most }
+    }
+
+    /// An operation of this kind that will still use these registers.
+    pub(super) fn issue(&mut self, kind: u8, registers: RegisterSet) {
+        let oldest = self.most - 1;
+        self.pending.iter_mut().for_each(|p| p.age = (p.age + 1).min(oldest));
+        self.kinds |= kind;
+        if !registers.is_empty() {
+            self.pending.push(Pending { registers, kind, age: 0 });
+        }
+    }
+
+    /// Waits until at most `count` operations are outstanding.
+    pub(super) fn wait(&mut self, count: u8, in_order: bool) {
+        if count == 0 {
+            self.pending.clear();
+            self.kinds = 0;
+        } else if in_order {
+            self.pending.retain(|p| p.age < count);
+        }
+    }
+
+    /// The count to wait for until none of these registers is pending; operations of the kinds in `spared` need none.
+    pub(super) fn count_for(&self, registers: &RegisterSet, spared: u8) -> Option<u8> {
+        let with = self.pending.iter().filter(|p| p.kind & spared == 0);
+        with.filter(|p| !p.registers.intersection(registers).is_empty()).map(|p| p.age).min()
+    }
+
+    /// Adds what may be outstanding on another path; returns whether there was anything new.
+    pub(super) fn join(&mut self, other: &Self) -> bool {
+        let mut changed = self.kinds | other.kinds != self.kinds;
+        self.kinds |= other.kinds;
+        for theirs in &other.pending {
+            let same = |p: &&mut Pending| (p.registers, p.kind) == (theirs.registers, theirs.kind);
+            match self.pending.iter_mut().find(same) {
+                Some(own) if own.age <= theirs.age => {}
+                Some(own) => {
+                    own.age = theirs.age;
+                    changed = true;
+                }
+                None => {
+                    self.pending.push(*theirs);
+                    changed = true;
+                }
+            }
+        }
+        changed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::Vgpr;
+
+    fn one(v: u8) -> RegisterSet {
+        let mut set = RegisterSet::EMPTY;
+        set.vgprs(Vgpr(v), 1);
+        set
+    }
+
+    #[test]
+    fn a_wait_names_what_came_after() {
+        let mut counter = Counter::new(7);
+        (0..3).for_each(|v| counter.issue(1, one(v)));
+        assert_eq!([0, 1, 2, 3].map(|v| counter.count_for(&one(v), 0)), [Some(2), Some(1), Some(0), None]);
+        assert_eq!(counter.count_for(&one(0), 1), None);
+        counter.wait(1, false);
+        assert_eq!(counter.count_for(&one(0), 0), Some(2));
+        counter.wait(1, true);
+        assert_eq!([0, 1, 2].map(|v| counter.count_for(&one(v), 0)), [None, None, Some(0)]);
+        (3..20).for_each(|v| counter.issue(1, one(v)));
+        assert_eq!(counter.count_for(&one(2), 0), Some(6));
+        counter.wait(0, false);
+        assert_eq!((counter.kinds, counter.count_for(&one(19), 0)), (0, None));
+    }
+
+    #[test]
+    fn of_two_paths_the_younger_operation_counts() {
+        let [mut a, mut b] = [Counter::new(63), Counter::new(63)];
+        a.issue(1, one(0));
+        a.issue(1, one(1));
+        b.issue(2, one(2));
+        b.issue(1, one(0));
+        assert!(a.join(&b) && !a.join(&b));
+        assert_eq!((a.kinds, a.count_for(&one(0), 0), a.count_for(&one(2), 0)), (3, Some(0), Some(1)));
+    }
+}

@@ -1,0 +1,122 @@
+//! Waits for memory and exports, exactly where a register or an order needs them; and the one hazard of gfx10.3.
+//!
+//! Facts flow forwards along the edges that the wave takes, until nothing changes; then each instruction gets a wait in
+//! front of it for what it needs. Waits that the code asks for itself (fences) are kept as far as anything may be
+//! outstanding, and several in a row become one. Written apart from the checker of code, which judges the result.
+
+mod counter;
+mod state;
+
+use super::code::{Code, CodeBlock, Item};
+use super::mir::Term;
+use crate::error::{Error, Result};
+use crate::isa::instruction::{Fields, ScalarFields};
+use crate::isa::{Effects, Instruction, Op, Scalar, Src, Traits, Waitcnt};
+use crate::target::GfxIp;
+use state::{State, Wait, explicit};
+
+/// `s_nop` for the wait states between a float atomic and a change of the denormal mode (isa-gfx10 7.2).
+const ATOMIC_TO_DENORM: u16 = 2;
+
+/// Adds the waits.
+///
+/// # Errors
+/// A bug: a branch to a block that does not exist.
+pub fn insert(code: &mut Code) -> Result<()> {
+    let effects: Vec<Effects> = code.items.iter().map(|item| item.inst.effects(code.wave)).collect();
+    let before = solve(code, &effects)?;
+    let mut items = Vec::with_capacity(code.items.len() + code.items.len() / 8);
+    let mut ranges = Vec::with_capacity(code.blocks.len());
+    let float_atomics = code.items.iter().any(|item| item.inst.entry.is(Traits::FLOAT_ATOMIC));
+    for (block, state) in code.blocks.iter().zip(before) {
+        let first = items.len();
+        match state {
+            Some(mut state) => {
+                walk(code, &effects, block, &mut state, |wait, item| {
+                    push(code.gfx, wait, &mut items);
+                    if let Some(item) = item {
+                        if float_atomics && item.inst.entry.op == Op::SDenormMode {
+                            items.push(Item::new(Instruction::program(code.gfx, Op::SNop, ATOMIC_TO_DENORM)));
+                        }
+                        items.push(*item);
+                    }
+                });
+            }
+            // No path leads here.
+            None => items.extend_from_slice(code.items_of(block)),
+        }
+        ranges.push(first..items.len());
+    }
+    code.blocks.iter_mut().zip(ranges).for_each(|(block, range)| block.items = range);
+    code.items = items;
+    Ok(())
+}
+
+/// What may be outstanding before each block; `None` where no path leads.
+fn solve(code: &Code, effects: &[Effects]) -> Result<Vec<Option<State>>> {
+    let mut before: Vec<Option<State>> = vec![None; code.blocks.len()];
+    let mut changed: Vec<bool> = vec![false; code.blocks.len()];
+    if let (Some(state), Some(changed)) = (before.first_mut(), changed.first_mut()) {
+        (*state, *changed) = (Some(State::nothing()), true);
+    }
+    while changed.contains(&true) {
+        for n in 0..code.blocks.len() {
+            if !std::mem::take(&mut changed[n]) {
+                continue;
+            }
+            let Some(mut state) = before[n].clone() else { continue };
+            walk(code, effects, &code.blocks[n], &mut state, |_, _| {});
+            for to in code.blocks[n].term.targets() {
+                let to = to.index();
+                let known = before.get_mut(to).ok_or_else(|| Error::bug(format!("b{n} goes to b{to}")))?;
+                changed[to] |= match known {
+                    Some(known) => known.join(&state),
+                    None => {
+                        *known = Some(state.clone());
+                        true
+                    }
+                };
+            }
+        }
+    }
+    Ok(before)
+}
+
+/// Walks a block: each instruction with the wait in front of it, and in the end perhaps a wait alone.
+fn walk(
+    code: &Code,
+    effects: &[Effects],
+    block: &CodeBlock,
+    state: &mut State,
+    mut visit: impl FnMut(Wait, Option<&Item>),
+) {
+    let mut asked = Wait::NONE;
+    for n in block.items.clone() {
+        let (item, effects) = (&code.items[n], &effects[n]);
+        if let Some(wait) = explicit(&item.inst) {
+            asked = asked.and(wait);
+            continue;
+        }
+        let wait = state.useful(asked.and(state.needed(&item.inst, effects)));
+        asked = Wait::NONE;
+        state.wait(wait);
+        visit(wait, Some(item));
+        state.issue(effects);
+    }
+    if block.term == Term::Joint {
+        asked = asked.and(Wait::RESULTS);
+    }
+    let wait = state.useful(asked);
+    state.wait(wait);
+    visit(wait, None);
+}
+
+fn push(gfx: GfxIp, wait: Wait, items: &mut Vec<Item>) {
+    if wait.counts != Waitcnt::NONE {
+        items.push(Item::new(Instruction::wait(gfx, wait.counts)));
+    }
+    if wait.vs != Wait::NONE.vs {
+        let fields = ScalarFields { dst: None, srcs: [Some(Src::Scalar(Scalar::Null)), None], imm: wait.vs.into() };
+        items.push(Item::new(Instruction::new(gfx, Op::SWaitcntVscnt, Fields::Scalar(fields))));
+    }
+}

@@ -1,0 +1,196 @@
+//! What is outstanding at a point of the code, and what an instruction has to wait for there (isa-gfx10 7.1).
+
+use super::counter::Counter;
+use crate::isa::instruction::{Fields, Instruction};
+use crate::isa::{Access, Effects, ExportKind, Op, Register, RegisterSet, Scalar, Src, Traits, VectorPath, Waitcnt};
+
+/// Kinds of operations of a counter, as bits.
+mod kind {
+    /// vmcnt.
+    pub const PLAIN: u8 = 1;
+    pub const SAMPLER: u8 = 2;
+    pub const RAY: u8 = 4;
+    pub const FLAT: u8 = 8;
+    /// lgkmcnt; flat accesses too.
+    pub const SCALAR: u8 = 1;
+    pub const LDS: u8 = 2;
+    pub const GDS: u8 = 4;
+    pub const MESSAGE: u8 = 16;
+    /// expcnt; GDS too.
+    pub const PIXEL: u8 = 1;
+    pub const POSITION: u8 = 2;
+    pub const PARAMETER: u8 = 8;
+    /// vscnt.
+    pub const STORE: u8 = 1;
+}
+
+/// Counts to wait for, one of them for stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wait {
+    /// Loads, exports, scalar memory and LDS.
+    pub counts: Waitcnt,
+    /// Stores; 63 waits for nothing.
+    pub vs: u8,
+}
+
+impl Wait {
+    pub(super) const NONE: Self = Self { counts: Waitcnt::NONE, vs: 63 };
+    /// What another part of the stage may expect: no result is outstanding, and no register is still read.
+    pub(super) const RESULTS: Self = Self { counts: Waitcnt { vm: 0, exp: 0, lgkm: 0 }, vs: 63 };
+
+    /// Waits for both.
+    #[must_use]
+    pub(super) fn and(self, other: Self) -> Self {
+        let (a, b) = (self.counts, other.counts);
+        let counts = Waitcnt { vm: a.vm.min(b.vm), exp: a.exp.min(b.exp), lgkm: a.lgkm.min(b.lgkm) };
+        Self { counts, vs: self.vs.min(other.vs) }
+    }
+}
+
+/// Outstanding operations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct State {
+    vm: Counter,
+    lgkm: Counter,
+    exp: Counter,
+    vs: Counter,
+}
+
+impl State {
+    /// Nothing is outstanding.
+    pub(super) const fn nothing() -> Self {
+        Self { vm: Counter::new(63), lgkm: Counter::new(63), exp: Counter::new(7), vs: Counter::new(63) }
+    }
+
+    /// What an instruction has to wait for.
+    pub(super) fn needed(&self, inst: &Instruction, effects: &Effects) -> Wait {
+        let mut wait = Wait::NONE;
+        let both = effects.reads.union(&effects.writes);
+        // Results of one path arrive in order, so a load may follow one with the same result.
+        let spared = match effects.access {
+            Access::VectorLoad(path) => path_kind(path),
+            _ => 0,
+        };
+        let read = self.vm.count_for(&effects.reads, 0);
+        let loads = read.into_iter().chain(self.vm.count_for(&effects.writes, spared));
+        if let Some(count) = loads.min() {
+            wait.counts.vm = if self.vm.kinds & kind::FLAT == 0 { count } else { 0 };
+        }
+        if let Some(count) = self.lgkm.count_for(&both, 0) {
+            wait.counts.lgkm = if self.lgkm_in_order() { count } else { 0 };
+        }
+        if let Some(count) = self.exp.count_for(&effects.writes, 0) {
+            wait.counts.exp = if self.exp_in_order() { count } else { 0 };
+        }
+        let writes_exec = [Register::EXEC, Register::EXEC_HI].into_iter().any(|r| effects.writes.contains(r));
+        if writes_exec && self.exp.kinds != 0 {
+            wait.counts.exp = 0;
+        }
+        if inst.entry.is(Traits::BARRIER) && self.lgkm.kinds & kind::LDS != 0 {
+            wait.counts.lgkm = 0;
+        }
+        if matches!(inst.entry.op, Op::BufferGl0Inv | Op::BufferGl1Inv) && self.vm.kinds != 0 {
+            wait.counts.vm = 0;
+        }
+        wait
+    }
+
+    /// The part of a wait that is one: for counters on which something may be outstanding.
+    pub(super) fn useful(&self, wait: Wait) -> Wait {
+        let of = |counter: &Counter, count: u8, none: u8| if counter.kinds == 0 { none } else { count };
+        let (counts, none) = (wait.counts, Waitcnt::NONE);
+        Wait {
+            counts: Waitcnt {
+                vm: of(&self.vm, counts.vm, none.vm),
+                exp: of(&self.exp, counts.exp, none.exp),
+                lgkm: of(&self.lgkm, counts.lgkm, none.lgkm),
+            },
+            vs: of(&self.vs, wait.vs, Wait::NONE.vs),
+        }
+    }
+
+    /// After a wait.
+    pub(super) fn wait(&mut self, wait: Wait) {
+        let (lgkm, exp) = (self.lgkm_in_order(), self.exp_in_order());
+        let flat = self.vm.kinds & kind::FLAT != 0;
+        self.vm.wait(wait.counts.vm, !flat);
+        self.lgkm.wait(wait.counts.lgkm, lgkm);
+        self.exp.wait(wait.counts.exp, exp);
+        self.vs.wait(wait.vs, true);
+    }
+
+    /// After an instruction.
+    pub(super) fn issue(&mut self, effects: &Effects) {
+        let none = RegisterSet::EMPTY;
+        match effects.access {
+            Access::None => {}
+            Access::ScalarMemory => self.lgkm.issue(kind::SCALAR, effects.writes),
+            Access::VectorLoad(path) => self.vm.issue(path_kind(path), effects.writes),
+            Access::VectorStore => self.vs.issue(kind::STORE, none),
+            Access::FlatLoad => {
+                self.vm.issue(kind::FLAT, effects.writes);
+                self.lgkm.issue(kind::FLAT, effects.writes);
+            }
+            Access::FlatStore => {
+                self.vs.issue(kind::STORE, none);
+                self.lgkm.issue(kind::FLAT, none);
+            }
+            Access::Lds => self.lgkm.issue(kind::LDS, effects.writes),
+            Access::Gds => {
+                self.lgkm.issue(kind::GDS, effects.writes);
+                self.exp.issue(kind::GDS, effects.reads.vector_part());
+            }
+            Access::Message => self.lgkm.issue(kind::MESSAGE, none),
+            Access::Export(which) => {
+                let kind = match which {
+                    ExportKind::Pixel => kind::PIXEL,
+                    ExportKind::Position => kind::POSITION,
+                    ExportKind::Parameter => kind::PARAMETER,
+                };
+                self.exp.issue(kind, effects.reads.vector_part());
+            }
+        }
+    }
+
+    /// Adds what may be outstanding on another path; returns whether there was anything new.
+    pub(super) fn join(&mut self, other: &Self) -> bool {
+        let vm = self.vm.join(&other.vm);
+        let lgkm = self.lgkm.join(&other.lgkm);
+        let exp = self.exp.join(&other.exp);
+        self.vs.join(&other.vs) | vm | lgkm | exp
+    }
+
+    /// Scalar loads return in any order, and kinds overtake each other.
+    fn lgkm_in_order(&self) -> bool {
+        self.lgkm.kinds & kind::SCALAR == 0 && self.lgkm.kinds.count_ones() < 2
+    }
+
+    fn exp_in_order(&self) -> bool {
+        self.exp.kinds.count_ones() < 2
+    }
+}
+
+const fn path_kind(path: VectorPath) -> u8 {
+    match path {
+        VectorPath::Plain => kind::PLAIN,
+        VectorPath::Sampler => kind::SAMPLER,
+        VectorPath::Ray => kind::RAY,
+    }
+}
+
+/// The wait that an instruction is, if it is nothing but one.
+pub(super) fn explicit(inst: &Instruction) -> Option<Wait> {
+    let Fields::Scalar(f) = &inst.fields else { return None };
+    let constant = f.srcs[0].is_none_or(|src| src == Src::Scalar(Scalar::Null));
+    let count = u8::try_from(f.imm).unwrap_or(u8::MAX);
+    let none = Waitcnt::NONE;
+    let counts = match inst.entry.op {
+        Op::SWaitcnt => Waitcnt::from_imm(f.imm),
+        Op::SWaitcntVscnt if constant => return Some(Wait { counts: none, vs: count.min(Wait::NONE.vs) }),
+        Op::SWaitcntVmcnt if constant => Waitcnt { vm: count.min(none.vm), ..none },
+        Op::SWaitcntExpcnt if constant => Waitcnt { exp: count.min(none.exp), ..none },
+        Op::SWaitcntLgkmcnt if constant => Waitcnt { lgkm: count.min(none.lgkm), ..none },
+        _ => return None,
+    };
+    Some(Wait { counts, vs: Wait::NONE.vs })
+}
