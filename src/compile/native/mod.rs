@@ -7,11 +7,14 @@
 //!             └─ emit::translate ──> code::Code ── waits ──> ── emit::assemble ──> MachineCode
 //! ```
 
+pub mod allocate;
+pub mod check_alloc;
 pub mod code;
 pub mod emit;
 pub mod entry;
 mod generator;
 mod layout;
+pub mod liveness;
 pub mod mir;
 pub mod opt;
 mod plan;

@@ -20,9 +20,13 @@
 //! The instructions of a block from [`Block::tail`] on change EXEC for the successors: copies for its edges are inserted
 //! before them.
 
+pub mod classes;
+pub mod dominators;
 mod inst;
 mod operand;
+pub mod preds;
 mod print;
+pub mod verify;
 
 pub use inst::{Extra, Inst, Opcode, Pseudo};
 pub use operand::{Class, Operand, PhysReg, Val, What};

@@ -1,0 +1,303 @@
+//! Parallel copies to sequences of moves.
+//!
+//! All copies of one place happen at once: a register that is written may be the source of another copy. Copies whose
+//! target nobody reads any more come first and free their sources (chains); what is left then are cycles, which
+//! `v_swap_b32` turns in the vector file, and a free register or three exclusive ors in the scalar one. Constants come
+//! last, as nothing waits for them.
+
+use super::output::{Output, fixed_pair};
+use super::registers::{RegSet, class_of};
+use crate::compile::native::mir::{Class, Operand, PhysReg, What};
+use crate::error::{Error, Result};
+use crate::ir::SymbolId;
+use crate::isa::Op;
+
+/// What is copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A register.
+    Reg(PhysReg),
+    /// A constant.
+    Const(u32),
+    /// A literal of the linker.
+    Reloc(SymbolId),
+}
+
+impl Source {
+    fn operand(self) -> Operand {
+        Operand::one(match self {
+            Self::Reg(reg) => What::Fixed(reg),
+            Self::Const(bits) => What::Const(bits),
+            Self::Reloc(symbol) => What::Reloc(symbol),
+        })
+    }
+}
+
+/// What the place offers for cycles of scalar registers.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// A scalar register that holds nothing and is in no copy.
+    pub free: Option<PhysReg>,
+    /// Whether SCC may change.
+    pub scc_dead: bool,
+}
+
+/// Copies that happen at once.
+#[derive(Debug)]
+pub struct Moves {
+    list: Vec<Move>,
+    /// Number of copies not done that read a register.
+    readers: Vec<u16>,
+    /// The copy into a register.
+    into: Vec<Option<u16>>,
+    ready: Vec<u16>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Move {
+    to: PhysReg,
+    from: Source,
+    done: bool,
+}
+
+/// Number of register codes.
+const CODES: usize = 512;
+
+impl Default for Moves {
+    fn default() -> Self {
+        Self { list: Vec::new(), readers: vec![0; CODES], into: vec![None; CODES], ready: Vec::new() }
+    }
+}
+
+impl Moves {
+    /// Adds a copy; one of a register to itself is none.
+    pub fn add(&mut self, to: PhysReg, from: Source) {
+        if from == Source::Reg(to) {
+            return;
+        }
+        self.into[usize::from(to.0)] = Some(self.list.len() as u16);
+        if let Source::Reg(reg) = from {
+            self.readers[usize::from(reg.0)] += 1;
+        }
+        self.list.push(Move { to, from, done: false });
+    }
+
+    /// The registers that are read or written.
+    pub fn registers(&self) -> RegSet {
+        let mut set = RegSet::default();
+        for one in &self.list {
+            set.insert(one.to);
+            if let Source::Reg(reg) = one.from {
+                set.insert(reg);
+            }
+        }
+        set
+    }
+
+    /// The registers that are written.
+    pub fn targets(&self) -> RegSet {
+        let mut set = RegSet::default();
+        self.list.iter().for_each(|one| set.insert(one.to));
+        set
+    }
+
+    /// Writes all as moves, and forgets them.
+    ///
+    /// # Errors
+    /// No register is free for a cycle of scalar ones where SCC lives; a bug: a copy from a vector to a scalar register.
+    pub fn flush(&mut self, out: &mut Output, place: impl FnOnce(&RegSet) -> Place) -> Result<()> {
+        if self.list.is_empty() {
+            return Ok(());
+        }
+        for n in 0..self.list.len() {
+            if self.is_ready(n) {
+                self.ready.push(n as u16);
+            }
+        }
+        // First come, first served: neighbours stay together.
+        self.ready.reverse();
+        while let Some(n) = self.ready.pop() {
+            self.single(usize::from(n), out)?;
+        }
+        let left = |one: &Move| !one.done && matches!(one.from, Source::Reg(_));
+        if self.list.iter().any(left) {
+            let place = place(&self.registers());
+            for n in 0..self.list.len() {
+                if left(&self.list[n]) {
+                    self.cycle(n, out, place)?;
+                }
+            }
+        }
+        for one in &self.list {
+            if !matches!(one.from, Source::Reg(_)) {
+                let op = if class_of(one.to) == Class::Scalar { Op::SMovB32 } else { Op::VMovB32 };
+                out.insert(op, &[Operand::fixed(one.to)], &[one.from.operand()], false);
+            }
+            self.into[usize::from(one.to.0)] = None;
+        }
+        self.list.clear();
+        Ok(())
+    }
+
+    /// Whether copy `n` is of a register, not done, and nobody reads its target any more.
+    fn is_ready(&self, n: usize) -> bool {
+        let one = &self.list[n];
+        !one.done && matches!(one.from, Source::Reg(_)) && self.readers[usize::from(one.to.0)] == 0
+    }
+
+    fn single(&mut self, n: usize, out: &mut Output) -> Result<()> {
+        let Move { to, from, done } = self.list[n];
+        let Source::Reg(from) = from else { return Ok(()) };
+        if done {
+            return Ok(());
+        }
+        if class_of(to) == Class::Vector {
+            out.insert(Op::VMovB32, &[Operand::fixed(to)], &[Operand::fixed(from)], false);
+        } else if class_of(from) == Class::Vector {
+            return Err(Error::bug(format!("a copy of {from} to {to}")));
+        } else if let Some(other) = self.other_half(to, from) {
+            let low = |reg: PhysReg| PhysReg(reg.0 & !1);
+            out.insert(Op::SMovB64, &fixed_pair(low(to)), &fixed_pair(low(from)), false);
+            self.finish(other);
+        } else {
+            out.insert(Op::SMovB32, &[Operand::fixed(to)], &[Operand::fixed(from)], false);
+        }
+        self.finish(n);
+        Ok(())
+    }
+
+    /// The copy of the other register of an aligned pair, if it goes the same way and may be done now.
+    fn other_half(&self, to: PhysReg, from: PhysReg) -> Option<usize> {
+        let other = usize::from(self.into[usize::from(to.0 ^ 1)]?);
+        let parallel = to.0 & 1 == from.0 & 1 && self.list[other].from == Source::Reg(PhysReg(from.0 ^ 1));
+        (parallel && self.is_ready(other)).then_some(other)
+    }
+
+    /// A copy is done: its source has a reader less.
+    fn finish(&mut self, n: usize) {
+        self.list[n].done = true;
+        let Source::Reg(from) = self.list[n].from else { return };
+        let readers = &mut self.readers[usize::from(from.0)];
+        *readers -= 1;
+        if *readers == 0
+            && let Some(freed) = self.into[usize::from(from.0)]
+            && self.is_ready(usize::from(freed))
+        {
+            self.ready.push(freed);
+        }
+    }
+
+    /// Turns the cycle that copy `n` is in: each register of it is read once.
+    fn cycle(&mut self, n: usize, out: &mut Output, place: Place) -> Result<()> {
+        let first = self.list[n].to;
+        let scratch = match (class_of(first), place) {
+            (Class::Vector, _) => None,
+            (Class::Scalar, Place { free: Some(reg), .. }) => Some(reg),
+            (Class::Scalar, Place { scc_dead: true, .. }) => None,
+            (Class::Scalar, _) => {
+                return Err(Error::unsupported("no SGPR to exchange others with", format!("at {first}")));
+            }
+        };
+        if let Some(scratch) = scratch {
+            out.insert(Op::SMovB32, &[Operand::fixed(scratch)], &[Operand::fixed(first)], false);
+        }
+        let mut n = n;
+        while let Move { to, from: Source::Reg(from), .. } = self.list[n] {
+            self.list[n].done = true;
+            self.readers[usize::from(from.0)] -= 1;
+            let last = from == first;
+            match scratch {
+                Some(scratch) => {
+                    let from = if last { scratch } else { from };
+                    out.insert(Op::SMovB32, &[Operand::fixed(to)], &[Operand::fixed(from)], false);
+                }
+                // The last register has got its value by the exchanges before.
+                None if !last => exchange(to, from, out),
+                None => {}
+            }
+            let Some(next) = self.into[usize::from(from.0)].filter(|_| !last) else { break };
+            n = usize::from(next);
+        }
+        Ok(())
+    }
+}
+
+/// Exchanges two registers of a class.
+fn exchange(a: PhysReg, b: PhysReg, out: &mut Output) {
+    let [a, b] = [a, b].map(Operand::fixed);
+    if matches!(a.what, What::Fixed(reg) if class_of(reg) == Class::Vector) {
+        out.insert(Op::VSwapB32, &[a], &[b, a], true);
+        return;
+    }
+    for (to, from) in [(a, b), (b, a), (a, b)] {
+        out.insert(Op::SXorB32, &[to], &[to, from], false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compile::native::mir::{Inst, Opcode};
+    use proptest::prelude::*;
+
+    /// What the registers hold after the moves, if each held its own number before; SCC as a register of its own.
+    fn run(out: &Output) -> Vec<u64> {
+        let mut regs: Vec<u64> = (0..CODES as u64).collect();
+        let reg = |op: &Operand| match op.what {
+            What::Fixed(reg) => usize::from(reg.0),
+            _ => CODES,
+        };
+        for Inst { op, operands, defs, uses, .. } in &out.insts {
+            let at = *operands as usize;
+            let (defs, uses) = out.operands[at..at + usize::from(*defs + *uses)].split_at(usize::from(*defs));
+            let value = |op: &Operand| match op.what {
+                What::Fixed(reg) => regs[usize::from(reg.0)],
+                What::Const(bits) => 1000 + u64::from(bits),
+                _ => u64::MAX,
+            };
+            let values: Vec<u64> = uses.iter().map(value).collect();
+            match op {
+                Opcode::Isa(Op::SMovB32 | Op::VMovB32) => regs[reg(&defs[0])] = values[0],
+                Opcode::Isa(Op::SMovB64) => {
+                    assert_eq!(reg(&defs[0]) % 2 + reg(&uses[0]) % 2, 0, "pairs are aligned");
+                    regs[reg(&defs[0])] = values[0];
+                    regs[reg(&defs[1])] = values[1];
+                }
+                Opcode::Isa(Op::VSwapB32) => {
+                    regs[reg(&uses[0])] = values[1];
+                    regs[reg(&uses[1])] = values[0];
+                }
+                Opcode::Isa(Op::SXorB32) => regs[reg(&defs[0])] = values[0] ^ values[1],
+                other => panic!("{other:?}"),
+            }
+        }
+        regs
+    }
+
+    proptest! {
+        #[test]
+        fn moves_do_what_the_copies_say(
+            scalar in proptest::collection::btree_map(0u16..12, 0u16..14, 0..10),
+            vector in proptest::collection::btree_map(256u16..268, prop_oneof![256u16..268, 0u16..12], 0..10),
+            constants in proptest::collection::btree_map(268u16..272, 0u32..100, 0..3),
+            free in proptest::option::of(Just(PhysReg(20))),
+        ) {
+            let mut moves = Moves::default();
+            let mut expected: Vec<u64> = (0..CODES as u64).collect();
+            for (to, from) in scalar.iter().chain(&vector) {
+                moves.add(PhysReg(*to), Source::Reg(PhysReg(*from)));
+                expected[usize::from(*to)] = u64::from(*from);
+            }
+            for (to, bits) in &constants {
+                moves.add(PhysReg(*to), Source::Const(*bits));
+                expected[usize::from(*to)] = 1000 + u64::from(*bits);
+            }
+            let mut out = Output::default();
+            moves.flush(&mut out, |_| Place { free, scc_dead: free.is_none() }).expect("a sequence");
+            let mut got = run(&out);
+            got[20] = 20;
+            prop_assert_eq!(got, expected);
+            prop_assert!(moves.list.is_empty() && moves.readers.iter().all(|n| *n == 0) && moves.into.iter().all(Option::is_none));
+        }
+    }
+}

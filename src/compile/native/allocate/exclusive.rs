@@ -1,0 +1,121 @@
+//! Registers of values that never share: variables, and scalar parameters that a wave may leave behind.
+//!
+//! A variable has several definitions, so it has no place in an order of definitions. It gets a register that no other
+//! value may have, from the top of the file; variables whose blocks do not overlap share one. The same holds for a
+//! scalar parameter if a predecessor can also branch elsewhere: its copy is made before the branch, where a value that
+//! lives on the other side could be.
+
+use super::registers::{RegSet, class_of};
+use crate::compile::native::liveness::Liveness;
+use crate::compile::native::mir::{BlockId, Class, Function, Operand, PhysReg, Val, classes, runs};
+use crate::error::{Error, Result};
+
+/// Values with registers of their own, as a run.
+struct Group {
+    members: Vec<Val>,
+    first: u32,
+    last: u32,
+}
+
+/// Chooses the registers, puts them into `loc`, and returns them.
+///
+/// # Errors
+/// There are not enough registers.
+pub fn assign(f: &Function, live: &Liveness, usable: &RegSet, loc: &mut [Option<PhysReg>]) -> Result<RegSet> {
+    let mut groups = groups(f, live);
+    groups.sort_by_key(|group| (group.first, group.members.first().copied()));
+    // Entry values and results have their own places.
+    let mut open = *usable;
+    f.entry.iter().filter(|entry| entry.val.is_some()).for_each(|entry| open.remove(entry.reg));
+    f.results.iter().for_each(|reg| open.remove(*reg));
+    let mut taken = RegSet::default();
+    let mut busy: Vec<(u32, PhysReg)> = Vec::new();
+    for group in &groups {
+        let Some(class) = group.members.first().map(|val| f.class(*val)) else { continue };
+        let count = group.members.len() as u16;
+        let mut free = open;
+        busy.iter().filter(|(last, _)| *last >= group.first).for_each(|(_, reg)| free.remove(*reg));
+        let align = classes::alignment(class, group.members.len());
+        let again = free.and(&taken).highest(class, count, align);
+        let Some(base) = again.or_else(|| free.highest(class, count, align)) else {
+            return Err(Error::unsupported("more lane masks than registers", format!("at block {}", group.first)));
+        };
+        for (n, val) in (0..).zip(&group.members) {
+            loc[val.index()] = Some(base.nth(n));
+            taken.insert(base.nth(n));
+            busy.push((group.last, base.nth(n)));
+        }
+    }
+    Ok(taken)
+}
+
+/// The values that need this.
+fn is_exclusive(f: &Function, live: &Liveness) -> Vec<bool> {
+    let mut exclusive: Vec<bool> = f.values.iter().map(|value| value.variable).collect();
+    for id in f.block_ids() {
+        let leaves = |pred: &BlockId| f.block(*pred).term.targets().any(|to| to != id);
+        if live.linear.of(id).iter().any(leaves) {
+            for val in f.params_of(f.block(id)).iter().filter(|val| f.class(**val) == Class::Scalar) {
+                exclusive[val.index()] = true;
+            }
+        }
+    }
+    exclusive
+}
+
+fn groups(f: &Function, live: &Liveness) -> Vec<Group> {
+    let exclusive = is_exclusive(f, live);
+    if !exclusive.contains(&true) {
+        return Vec::new();
+    }
+    let mut group_of: Vec<Option<u32>> = vec![None; f.values.len()];
+    let mut groups: Vec<Group> = Vec::new();
+    let mut put = |members: &[Operand], group_of: &mut [Option<u32>]| {
+        let vals: Vec<Val> = members.iter().filter_map(|one| one.as_val()).collect();
+        let fit = vals.iter().all(|val| exclusive[val.index()] && group_of[val.index()].is_none());
+        let mut different = vals.clone();
+        different.sort_unstable();
+        different.dedup();
+        if fit && vals.len() == members.len() && different.len() == vals.len() {
+            vals.iter().for_each(|val| group_of[val.index()] = Some(groups.len() as u32));
+            groups.push(Group { members: vals, first: u32::MAX, last: 0 });
+        }
+    };
+    for inst in &f.insts {
+        for run in runs(f.defs(inst)).chain(runs(f.uses(inst))).filter(|run| run.len() > 1) {
+            put(run, &mut group_of);
+        }
+    }
+    for val in (0..f.values.len() as u32).map(Val) {
+        put(&[Operand::val(val)], &mut group_of);
+    }
+    let mut note = |val: Val, block: BlockId| {
+        if let Some(group) = group_of[val.index()] {
+            let group = &mut groups[group as usize];
+            group.first = group.first.min(block.0);
+            group.last = group.last.max(block.0);
+        }
+    };
+    for id in f.block_ids() {
+        let block = f.block(id);
+        live.live_in(id).chain(live.live_out(id)).for_each(|val| note(val, id));
+        let operands = f.insts_of(block).iter().flat_map(|inst| f.defs(inst).iter().chain(f.uses(inst)));
+        operands.filter_map(|one| one.as_val()).for_each(|val| note(val, id));
+        f.params_of(block).iter().for_each(|val| note(*val, id));
+        for edge in &block.edges {
+            f.params_of(f.block(edge.to)).iter().for_each(|val| note(*val, id));
+        }
+    }
+    groups
+}
+
+/// Whether the registers of a run of values follow each other at the alignment that the run needs; the base.
+pub fn in_place(run: &[Operand], loc: &[Option<PhysReg>]) -> Option<PhysReg> {
+    let (at, val) = run.iter().enumerate().find_map(|(at, one)| Some((at as u16, one.as_val()?)))?;
+    let base = PhysReg(loc[val.index()]?.0.checked_sub(at)?);
+    let class = class_of(loc[val.index()]?);
+    let number = base.0 - super::registers::base(class).0.min(base.0);
+    let aligned = class_of(base) == class && number.is_multiple_of(classes::alignment(class, run.len()));
+    let each = (0..).zip(run).all(|(n, one)| one.as_val().is_none_or(|val| loc[val.index()] == Some(base.nth(n))));
+    (aligned && each).then_some(base)
+}

@@ -1,0 +1,170 @@
+//! Wishes for registers: values that would share one, and values that an instruction wants side by side.
+//!
+//! A wish is never needed for correct code. Values joined by a block parameter, a copy or a tied operand are a *web*:
+//! what its members get, the later ones want. A value used in a run wants its place in that run, whose base the first
+//! member decides.
+
+use super::registers::RegSet;
+use crate::compile::native::mir::{Function, Inst, Opcode, Operand, PhysReg, Pseudo, Val, runs};
+
+/// The place of a value in a run of uses.
+#[derive(Clone, Copy, Debug)]
+pub struct Member {
+    /// Operand index of the run's first operand.
+    pub run: u32,
+    /// Position in the run.
+    pub at: u16,
+    /// Length of the run.
+    pub count: u16,
+}
+
+/// Wishes of all values.
+#[derive(Debug, Default)]
+pub struct Hints {
+    web: Vec<u32>,
+    /// By web: the register that members want.
+    reg: Vec<Option<PhysReg>>,
+    /// By web: the run that members want to be in.
+    member: Vec<Option<Member>>,
+    /// By operand index of a run's first operand: its base, once decided.
+    base: Vec<Option<PhysReg>>,
+    /// Whether a value is used at all.
+    used: Vec<bool>,
+}
+
+impl Hints {
+    /// Gathers them.
+    pub fn new(f: &Function) -> Self {
+        let count = f.values.len();
+        let mut it = Self {
+            web: (0..count as u32).collect(),
+            reg: vec![None; count],
+            member: vec![None; count],
+            base: vec![None; f.operands.len()],
+            used: vec![false; count],
+        };
+        for id in f.block_ids() {
+            let block = f.block(id);
+            for edge in &block.edges {
+                for (param, arg) in f.params_of(f.block(edge.to)).iter().zip(f.args(edge)) {
+                    it.join(f, Some(*param), arg.as_val());
+                    it.note_used(arg);
+                }
+            }
+            for inst in f.insts_of(block) {
+                f.uses(inst).iter().for_each(|one| it.note_used(one));
+                it.join_operands(f, inst);
+            }
+        }
+        // Fixed places before runs: they cannot give way.
+        for inst in f.insts.iter().filter(|inst| inst.op == Opcode::Pseudo(Pseudo::Return)) {
+            for (one, reg) in f.uses(inst).iter().zip(&f.results) {
+                it.want(one.as_val(), *reg);
+            }
+        }
+        for entry in &f.entry {
+            it.want(entry.val, entry.reg);
+        }
+        // Later blocks first, so that inside a loop, whose blocks follow, the run there decides.
+        let mut order: Vec<_> = f.blocks.iter().collect();
+        order.sort_by_key(|block| std::cmp::Reverse(block.depth));
+        for inst in order.into_iter().flat_map(|block| f.insts_of(block)) {
+            it.wish_for_run(f, inst);
+        }
+        it
+    }
+
+    fn note_used(&mut self, operand: &Operand) {
+        if let Some(val) = operand.as_val() {
+            self.used[val.index()] = true;
+        }
+    }
+
+    fn join_operands(&mut self, f: &Function, inst: &Inst) {
+        if inst.op == Opcode::Pseudo(Pseudo::Copy) {
+            for (def, one) in f.defs(inst).iter().zip(f.uses(inst)) {
+                self.join(f, def.as_val(), one.as_val());
+            }
+        }
+        if inst.tied
+            && let (Some(defs), Some(tied)) = (runs(f.defs(inst)).next(), runs(f.uses(inst)).last())
+        {
+            for (def, one) in defs.iter().zip(tied) {
+                self.join(f, def.as_val(), one.as_val());
+            }
+        }
+    }
+
+    fn wish_for_run(&mut self, f: &Function, inst: &Inst) {
+        let mut at = inst.operands + u32::from(inst.defs);
+        for run in runs(f.uses(inst)) {
+            for (n, val) in run.iter().enumerate().filter_map(|(n, one)| Some((n, one.as_val()?))) {
+                let web = self.web_of(val);
+                if run.len() > 1 && self.member[web].is_none() && !f.values[val.index()].variable {
+                    self.member[web] = Some(Member { run: at, at: n as u16, count: run.len() as u16 });
+                }
+            }
+            at += run.len() as u32;
+        }
+    }
+
+    fn web_of(&mut self, val: Val) -> usize {
+        let mut at = val.0;
+        while self.web[at as usize] != at {
+            let up = self.web[at as usize];
+            self.web[at as usize] = self.web[up as usize];
+            at = up;
+        }
+        at as usize
+    }
+
+    fn join(&mut self, f: &Function, a: Option<Val>, b: Option<Val>) {
+        let (Some(a), Some(b)) = (a, b) else { return };
+        let fit = |val: Val| !f.values[val.index()].variable;
+        if f.class(a) == f.class(b) && fit(a) && fit(b) {
+            let (a, b) = (self.web_of(a), self.web_of(b));
+            self.web[a.max(b)] = a.min(b) as u32;
+        }
+    }
+
+    fn want(&mut self, val: Option<Val>, reg: PhysReg) {
+        if let Some(val) = val {
+            let web = self.web_of(val);
+            self.reg[web].get_or_insert(reg);
+        }
+    }
+
+    /// Whether the value is used.
+    pub fn is_used(&self, val: Val) -> bool {
+        self.used[val.index()]
+    }
+
+    /// The register that the value's web wants.
+    pub fn reg(&mut self, val: Val) -> Option<PhysReg> {
+        let web = self.web_of(val);
+        self.reg[web]
+    }
+
+    /// Notes what the value got.
+    pub fn got(&mut self, val: Val, reg: PhysReg) {
+        let web = self.web_of(val);
+        self.reg[web] = Some(reg);
+    }
+
+    /// The run that the value wants to be in.
+    pub fn member(&mut self, val: Val) -> Option<Member> {
+        let web = self.web_of(val);
+        self.member[web]
+    }
+
+    /// The base of a run, once decided.
+    pub fn base(&self, run: u32) -> Option<PhysReg> {
+        self.base[run as usize]
+    }
+
+    /// Decides it, and keeps its registers from others until the run is used.
+    pub fn decide(&mut self, member: Member, base: PhysReg, kept: &mut RegSet) {
+        self.base[member.run as usize] = Some(base);
+        kept.insert_run(base, member.count);
+    }
+}

@@ -1,0 +1,63 @@
+//! Register allocation: values to registers.
+//!
+//! ```text
+//! Function ──Liveness──> exclusive ──> walk (hints, place) ──copies──> Function in physical form
+//! ```
+//!
+//! In physical form every operand is a register, a constant or a relocation, edges pass nothing, and blocks have no
+//! parameters. [`super::check_alloc`] judges the result without knowing how it came about.
+
+mod copies;
+mod exclusive;
+mod hints;
+mod output;
+mod place;
+mod registers;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+pub use registers::{Limits, RegSet, class_of};
+
+use super::liveness::Liveness;
+use super::mir::Function;
+use crate::error::Result;
+
+/// A function in physical form.
+#[derive(Clone, Debug)]
+pub struct Allocated {
+    /// The code.
+    pub function: Function,
+    /// For each of its instructions the index of the original one that it stands for; `None` if it was inserted.
+    pub origin: Vec<Option<u32>>,
+}
+
+/// Gives every value of a verified function a register.
+///
+/// # Errors
+/// Unsupported, by name: not enough registers, or none that follow each other where a run needs them. Bugs.
+pub fn allocate(f: &Function, limits: Limits) -> Result<Allocated> {
+    let live = Liveness::new(f);
+    let mut loc = vec![None; f.values.len()];
+    let all = limits.registers();
+    let exclusive = exclusive::assign(f, &live, &all, &mut loc)?;
+    let mut walk = walk::Walk::new(f, &live, all.without(&exclusive), loc);
+    let blocks = walk.run()?;
+    let output = walk.out;
+    let function = Function {
+        gfx: f.gfx,
+        stage: f.stage,
+        wave: f.wave,
+        blocks,
+        insts: output.insts,
+        operands: output.operands,
+        params: Vec::new(),
+        values: f.values.clone(),
+        entry: f.entry.clone(),
+        results: f.results.clone(),
+        scratch_bytes: f.scratch_bytes,
+        lds_bytes: f.lds_bytes,
+    };
+    Ok(Allocated { function, origin: output.origin })
+}

@@ -1,0 +1,311 @@
+//! Registers for the operands of one instruction.
+
+use super::exclusive::in_place;
+use super::registers::{RegSet, base, class_of};
+use super::walk::{LIVES_ON, Walk};
+use crate::compile::native::mir::classes::{Wants, alignment};
+use crate::compile::native::mir::{BlockId, Class, Inst, Operand, PhysReg, What, runs};
+use crate::error::{Error, Result};
+use crate::isa::{Format, Kind, Op};
+use crate::target::WaveSize;
+
+/// Values further than this many positions from their last use do not get VCC, which shorter forms need.
+const VCC_REACH: u32 = 4 * 32;
+
+impl Walk<'_> {
+    /// An instruction of the target, or one that becomes one: its uses, then its definitions.
+    pub(super) fn ordinary(&mut self, id: BlockId, n: u32, inst: &Inst) -> Result<()> {
+        let (f, position) = (self.f, 4 * n + 2);
+        self.temps = RegSet::default();
+        self.operands.clear();
+        self.operands.extend_from_slice(f.defs(inst));
+        let count = runs(f.uses(inst)).count();
+        let untied = count - usize::from(inst.tied);
+        for (number, run) in runs(f.uses(inst)).take(untied).enumerate() {
+            let wants = f.use_wants(inst, number, count);
+            self.use_run(run, wants)?;
+        }
+        let dying = self.dying(f.uses(inst), position);
+        let mut taken = RegSet::default();
+        let mut at = 0;
+        for (number, run) in runs(f.defs(inst)).enumerate() {
+            let class = run.iter().find_map(|one| one.as_val()).map(|val| f.class(val));
+            let class = class.unwrap_or_else(|| f.def_wants(inst, number).of_undefined());
+            let tied = runs(f.uses(inst)).last().filter(|_| inst.tied && number == 0);
+            let first = if let (What::Fixed(reg), None) = (run[0].what, tied) {
+                reg
+            } else if let Some(tied) = tied {
+                self.tied_run(run, tied, class, position)?
+            } else {
+                let free = self.open_to_defs(inst, class, &dying).without(&taken);
+                self.def_run(inst, number, run, class, &free, position)?
+            };
+            for (k, one) in (0..).zip(run) {
+                let reg = first.nth(k);
+                taken.insert(reg);
+                self.operands[at].what = What::Fixed(reg);
+                if let Some(val) = one.as_val() {
+                    self.give(val, reg);
+                }
+                at += 1;
+            }
+            if let Some(tied) = tied {
+                (0..)
+                    .zip(tied)
+                    .for_each(|(k, one)| self.operands.push(Operand { what: What::Fixed(first.nth(k)), ..*one }));
+            }
+        }
+        self.flush(id, n)?;
+        self.out.push(*inst, &self.operands, Some(n));
+        self.occupied = self.occupied.without(&dying);
+        self.occupy_defs(f.defs(inst), position);
+        self.unkeep(inst);
+        Ok(())
+    }
+
+    /// The runs of the instruction are used now: nobody waits for their registers.
+    fn unkeep(&mut self, inst: &Inst) {
+        let mut at = inst.operands + u32::from(inst.defs);
+        for run in runs(self.f.uses(inst)) {
+            if let Some(reg) = self.hints.base(at) {
+                self.kept.remove_run(reg, run.len() as u16);
+            }
+            at += run.len() as u32;
+        }
+    }
+
+    /// Writes the registers of a run of uses. Members that are elsewhere are copied to a run of their own first.
+    fn use_run(&mut self, run: &[Operand], wants: Wants) -> Result<()> {
+        if let [one] = run {
+            let what = match one.what {
+                What::Val(val) => What::Fixed(self.at(val)?),
+                What::Undef => What::Fixed(base(wants.of_undefined())),
+                other => other,
+            };
+            self.operands.push(Operand { what, ..*one });
+            return Ok(());
+        }
+        let class = run.iter().find_map(|one| one.as_val()).map(|val| self.f.class(val));
+        let first = match class {
+            None => base(wants.of_undefined()),
+            Some(class) => match in_place(run, &self.loc).filter(|first| self.exist(run, *first)) {
+                Some(first) => first,
+                None => self.gather(run, class)?,
+            },
+        };
+        (0..).zip(run).for_each(|(k, one)| self.operands.push(Operand { what: What::Fixed(first.nth(k)), ..*one }));
+        Ok(())
+    }
+
+    /// Whether the undefined members of a run in place are registers that the wave has.
+    fn exist(&self, run: &[Operand], first: PhysReg) -> bool {
+        (0..).zip(run).all(|(k, one)| one.what != What::Undef || self.usable.has(first.nth(k)))
+    }
+
+    /// Copies the members of a run to free registers that follow each other.
+    fn gather(&mut self, run: &[Operand], class: Class) -> Result<PhysReg> {
+        let (count, align) = (run.len() as u16, alignment(class, run.len()));
+        let free = self.usable.without(&self.occupied).without(&self.temps);
+        let first = free.without(&self.kept).lowest(class, count, align);
+        let Some(first) = first.or_else(|| free.lowest(class, count, align)) else {
+            return Err(self.no_register(class, run.len(), &free));
+        };
+        for (k, one) in (0..).zip(run) {
+            if let Some(from) = self.source(one)? {
+                self.moves.add(first.nth(k), from);
+            }
+        }
+        self.temps.insert_run(first, count);
+        Ok(first)
+    }
+
+    /// Registers that the definitions of an instruction may have, apart from each other.
+    fn open_to_defs(&self, inst: &Inst, class: Class, dying: &RegSet) -> RegSet {
+        let f = self.f;
+        let Some(row) = inst.isa().map(|op| op.entry(f.gfx)) else {
+            return self.usable.without(&self.occupied.without(dying));
+        };
+        let vector = row.format.is_short_vector() || matches!(row.format, Format::Vop3 | Format::Vop3p);
+        // In wave64 the second half of the lanes reads its scalar sources after the first half has written.
+        let late = vector && class == Class::Scalar && f.wave == WaveSize::W64;
+        if late || writes_early(row.op) {
+            self.usable.without(&self.occupied).without(&self.temps)
+        } else {
+            self.usable.without(&self.occupied.without(dying))
+        }
+    }
+
+    /// The registers of a run of definitions.
+    fn def_run(
+        &mut self,
+        inst: &Inst,
+        number: usize,
+        run: &[Operand],
+        class: Class,
+        free: &RegSet,
+        position: u32,
+    ) -> Result<PhysReg> {
+        if let Some(own) = self.exclusive_run(run)? {
+            return Ok(own);
+        }
+        if let Some(vcc) = self.vcc_for(inst, number, run, position) {
+            return Ok(vcc);
+        }
+        self.place(run, class, free, None).ok_or_else(|| self.no_register(class, run.len(), free))
+    }
+
+    /// The registers of variables, which they have before they are defined.
+    fn exclusive_run(&self, run: &[Operand]) -> Result<Option<PhysReg>> {
+        let own = |one: &Operand| one.as_val().is_some_and(|val| self.loc[val.index()].is_some());
+        if !run.iter().any(own) {
+            return Ok(None);
+        }
+        match in_place(run, &self.loc).filter(|_| run.iter().all(own)) {
+            Some(first) => Ok(Some(first)),
+            None => Err(Error::unsupported(
+                "a run of variables that is not always the same",
+                format!("{} values", run.len()),
+            )),
+        }
+    }
+
+    /// VCC for a lane mask that is soon used for the last time.
+    fn vcc_for(&self, inst: &Inst, number: usize, run: &[Operand], position: u32) -> Option<PhysReg> {
+        let f = self.f;
+        let row = inst.isa()?.entry(f.gfx);
+        let pair: u16 = if f.wave == WaveSize::W64 { 2 } else { 1 };
+        let mask = row.dst.get(number) == Some(&Kind::Mask) && run.len() == usize::from(pair);
+        let soon = |one: &Operand| {
+            one.as_val()
+                .map(|val| self.end[val.index()])
+                .is_some_and(|end| end != LIVES_ON && end <= position + VCC_REACH)
+        };
+        let taken = (0..pair).any(|k| self.occupied.has(PhysReg::VCC.nth(k)));
+        // A carry that goes on from the mask source: the same pair is both.
+        let goes_on = || {
+            let last = runs(f.uses(inst)).last().filter(|_| row.src.last() == Some(&Kind::Mask) && !inst.tied)?;
+            let dies = last.iter().all(|one| one.as_val().is_some_and(|val| self.end[val.index()] == position));
+            (dies && in_place(last, &self.loc) == Some(PhysReg::VCC)).then_some(())
+        };
+        let elsewhere = || {
+            let others = runs(f.uses(inst)).count() - 1;
+            runs(f.uses(inst))
+                .take(others)
+                .flatten()
+                .filter_map(|one| one.as_val())
+                .any(|val| self.loc[val.index()].is_some_and(is_vcc))
+        };
+        let open = !taken || (goes_on().is_some() && !elsewhere());
+        (mask && self.vcc_open && run.iter().all(soon) && open).then_some(PhysReg::VCC)
+    }
+
+    /// The registers of definitions that are those of the tied uses: in place if those end here, else copied there.
+    fn tied_run(&mut self, defs: &[Operand], tied: &[Operand], class: Class, position: u32) -> Result<PhysReg> {
+        let count = defs.len().max(tied.len());
+        let own = self.exclusive_run(defs)?;
+        let first = match own {
+            Some(own) => own,
+            None => {
+                let free = self.usable.without(&self.occupied).without(&self.temps);
+                if let Some(first) = self.tied_in_place(defs.len(), tied, class, &free, position) {
+                    return Ok(first);
+                }
+                let mut wide = defs.to_vec();
+                wide.resize(count, Operand { what: What::Undef, run: 0 });
+                self.place(&wide, class, &free, None).ok_or_else(|| self.no_register(class, count, &free))?
+            }
+        };
+        for (k, one) in (0..).zip(tied) {
+            if let Some(from) = self.source(one)? {
+                self.moves.add(first.nth(k), from);
+            }
+        }
+        self.temps.insert_run(first, count as u16);
+        let written = self.moves.targets();
+        let read = |one: &Operand| matches!(one.what, What::Fixed(reg) if written.has(reg) && !self.temps.has(reg));
+        if own.is_some() && self.operands.iter().skip(defs.len()).any(read) {
+            return Err(Error::unsupported("a variable that is tied and read beside", format!("at {first}")));
+        }
+        Ok(first)
+    }
+
+    fn tied_in_place(
+        &self,
+        defs: usize,
+        tied: &[Operand],
+        class: Class,
+        free: &RegSet,
+        position: u32,
+    ) -> Option<PhysReg> {
+        let first = in_place(tied, &self.loc).filter(|first| class_of(*first) == class && self.exist(tied, *first))?;
+        let whole = (tied.len()..defs).all(|k| free.has(first.nth(k as u16)));
+        let ends = (0..).zip(tied).take(defs).all(|(k, one)| match one.as_val() {
+            Some(val) => self.end[val.index()] == position && self.usable.has(first.nth(k)),
+            None => free.has(first.nth(k)),
+        });
+        (whole && ends).then_some(first)
+    }
+
+    /// Chooses free registers for a run: where its members are wanted, else the lowest.
+    pub(super) fn place(
+        &mut self,
+        run: &[Operand],
+        class: Class,
+        free: &RegSet,
+        prefer: Option<PhysReg>,
+    ) -> Option<PhysReg> {
+        let (count, align) = (run.len() as u16, alignment(class, run.len()));
+        let fits = |first: PhysReg| {
+            class_of(first) == class && (first.0 - base(class).0).is_multiple_of(align) && free.has_run(first, count)
+        };
+        if let Some(first) = prefer.filter(|first| fits(*first)) {
+            return Some(first);
+        }
+        for (k, val) in run.iter().enumerate().filter_map(|(k, one)| Some((k as u16, one.as_val()?))) {
+            let wanted = self.hints.reg(val).and_then(|reg| reg.0.checked_sub(k)).map(PhysReg);
+            if let Some(first) = wanted.filter(|first| fits(*first)) {
+                return Some(first);
+            }
+            if let Some(first) = self.place_in_run(val, k, count, class, free).filter(|first| fits(*first)) {
+                return Some(first);
+            }
+        }
+        let unkept = free.without(&self.kept);
+        unkept.lowest(class, count, align).or_else(|| free.lowest(class, count, align))
+    }
+
+    /// The base of `count` definitions, of which number `k` is `val`, if that gets its place in the run that uses it.
+    fn place_in_run(
+        &mut self,
+        val: crate::compile::native::mir::Val,
+        k: u16,
+        count: u16,
+        class: Class,
+        free: &RegSet,
+    ) -> Option<PhysReg> {
+        let member = self.hints.member(val)?;
+        let offset = member.at.checked_sub(k)?;
+        let whole = match self.hints.base(member.run) {
+            Some(whole) => whole,
+            None => {
+                let align = alignment(class, usize::from(member.count));
+                let whole = free.without(&self.kept).lowest(class, member.count, align)?;
+                if offset + count > member.count || offset % alignment(class, usize::from(count)) != 0 {
+                    return None;
+                }
+                self.hints.decide(member, whole, &mut self.kept);
+                whole
+            }
+        };
+        Some(whole.nth(offset))
+    }
+}
+
+/// Whether the operation writes its result before it has read all of its sources.
+fn writes_early(op: Op) -> bool {
+    matches!(op, Op::VQsadPkU16U8 | Op::VMqsadPkU16U8 | Op::VMqsadU32U8)
+}
+
+pub(super) fn is_vcc(reg: PhysReg) -> bool {
+    reg == PhysReg::VCC || reg == PhysReg::VCC.nth(1)
+}

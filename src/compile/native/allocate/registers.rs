@@ -1,0 +1,196 @@
+//! Register files as data, and sets of registers.
+
+use crate::compile::native::mir::{Class, PhysReg};
+use crate::target::GfxIp;
+
+/// A set of registers by their operand codes: scalar ones below 256, vector ones from there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RegSet([u64; 8]);
+
+/// The words of a class, as one shiftable number: the codes of a class fill four words.
+const WORDS: usize = 4;
+
+impl RegSet {
+    /// Every register of `0..count` of a class.
+    pub fn first(class: Class, count: u16) -> Self {
+        let mut set = Self::default();
+        set.insert_run(base(class), count);
+        set
+    }
+
+    /// Whether it has the register.
+    pub fn has(&self, reg: PhysReg) -> bool {
+        self.0[usize::from(reg.0 >> 6) & 7] >> (reg.0 & 63) & 1 != 0
+    }
+
+    /// Adds it.
+    pub fn insert(&mut self, reg: PhysReg) {
+        self.0[usize::from(reg.0 >> 6) & 7] |= 1 << (reg.0 & 63);
+    }
+
+    /// Takes it out.
+    pub fn remove(&mut self, reg: PhysReg) {
+        self.0[usize::from(reg.0 >> 6) & 7] &= !(1 << (reg.0 & 63));
+    }
+
+    /// Adds consecutive registers.
+    pub fn insert_run(&mut self, first: PhysReg, count: u16) {
+        (0..count).for_each(|n| self.insert(first.nth(n)));
+    }
+
+    /// Takes consecutive registers out.
+    pub fn remove_run(&mut self, first: PhysReg, count: u16) {
+        (0..count).for_each(|n| self.remove(first.nth(n)));
+    }
+
+    /// Whether it has all of these.
+    pub fn has_run(&self, first: PhysReg, count: u16) -> bool {
+        (0..count).all(|n| self.has(first.nth(n)))
+    }
+
+    /// Both.
+    #[must_use]
+    pub fn or(&self, other: &Self) -> Self {
+        self.with(other, |a, b| a | b)
+    }
+
+    /// What both have.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        self.with(other, |a, b| a & b)
+    }
+
+    /// What the other has not.
+    #[must_use]
+    pub fn without(&self, other: &Self) -> Self {
+        self.with(other, |a, b| a & !b)
+    }
+
+    fn with(&self, other: &Self, f: impl Fn(u64, u64) -> u64) -> Self {
+        let mut out = *self;
+        for (a, b) in out.0.iter_mut().zip(other.0) {
+            *a = f(*a, b);
+        }
+        out
+    }
+
+    /// Number of registers of a class.
+    pub fn count(&self, class: Class) -> u32 {
+        self.of(class).iter().map(|word| word.count_ones()).sum()
+    }
+
+    fn of(&self, class: Class) -> [u64; WORDS] {
+        let [a, b, c, d, e, f, g, h] = self.0;
+        if class == Class::Scalar { [a, b, c, d] } else { [e, f, g, h] }
+    }
+
+    /// The lowest run of `count` registers of a class at a multiple of `align` (1, 2 or 4).
+    pub fn lowest(&self, class: Class, count: u16, align: u16) -> Option<PhysReg> {
+        let starts = starts(self.of(class), count, align);
+        let word = starts.iter().position(|word| *word != 0)?;
+        Some(base(class).nth(64 * word as u16 + starts[word].trailing_zeros() as u16))
+    }
+
+    /// The highest such run.
+    pub fn highest(&self, class: Class, count: u16, align: u16) -> Option<PhysReg> {
+        let starts = starts(self.of(class), count, align);
+        let word = starts.iter().rposition(|word| *word != 0)?;
+        Some(base(class).nth(64 * word as u16 + 63 - starts[word].leading_zeros() as u16))
+    }
+
+    /// Its registers of a class, ascending.
+    pub fn iter(&self, class: Class) -> impl Iterator<Item = PhysReg> + use<> {
+        let words = self.of(class);
+        (0..64 * WORDS as u16)
+            .filter(move |n| words[usize::from(n >> 6)] >> (n & 63) & 1 != 0)
+            .map(move |n| base(class).nth(n))
+    }
+}
+
+/// The first register of a class.
+pub const fn base(class: Class) -> PhysReg {
+    match class {
+        Class::Scalar => PhysReg::sgpr(0),
+        Class::Vector => PhysReg::vgpr(0),
+    }
+}
+
+/// The class of a register.
+pub const fn class_of(reg: PhysReg) -> Class {
+    if reg.as_vgpr().is_some() { Class::Vector } else { Class::Scalar }
+}
+
+/// Where runs of set bits begin: bit i stays if bits i to i + count - 1 are set and i is a multiple of `align`.
+fn starts(mut bits: [u64; WORDS], count: u16, align: u16) -> [u64; WORDS] {
+    let mut have = 1;
+    while have < count {
+        // Doubling: a run of 2n begins where one of n begins and another n further.
+        let step = have.min(count - have);
+        let shifted = shift_down(&bits, step);
+        for (a, b) in bits.iter_mut().zip(shifted) {
+            *a &= b;
+        }
+        have += step;
+    }
+    let aligned: u64 = match align {
+        1 => !0,
+        2 => 0x5555_5555_5555_5555,
+        _ => 0x1111_1111_1111_1111,
+    };
+    bits.map(|word| word & aligned)
+}
+
+fn shift_down(bits: &[u64; WORDS], by: u16) -> [u64; WORDS] {
+    let (words, rest) = (usize::from(by / 64), u32::from(by % 64));
+    let word = |i: usize| bits.get(i).copied().unwrap_or(0);
+    let mut out = [0; WORDS];
+    for (i, out) in out.iter_mut().enumerate() {
+        let high = if rest == 0 { 0 } else { word(i + words + 1) << (64 - rest) };
+        *out = word(i + words) >> rest | high;
+    }
+    out
+}
+
+/// Numbers of registers that the allocator may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// SGPRs, VCC not counted.
+    pub sgprs: u16,
+    /// VGPRs.
+    pub vgprs: u16,
+}
+
+impl Limits {
+    /// All that a wave may have, and of VGPRs at most `vgprs`.
+    pub fn new(gfx: GfxIp, vgprs: u16) -> Self {
+        let files = gfx.registers();
+        Self { sgprs: files.usable_sgprs as u16, vgprs: vgprs.min(files.vgprs as u16) }
+    }
+
+    /// The registers that values may have.
+    pub fn registers(&self) -> RegSet {
+        RegSet::first(Class::Scalar, self.sgprs).or(&RegSet::first(Class::Vector, self.vgprs))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_found_across_words_and_at_their_alignment() {
+        let mut set = RegSet::default();
+        set.insert_run(PhysReg::vgpr(61), 9);
+        assert_eq!(set.lowest(Class::Vector, 9, 1), Some(PhysReg::vgpr(61)));
+        assert_eq!(set.highest(Class::Vector, 4, 1), Some(PhysReg::vgpr(66)));
+        assert_eq!(set.lowest(Class::Vector, 10, 1), None);
+        assert_eq!(set.lowest(Class::Scalar, 1, 1), None);
+        set.insert_run(PhysReg::sgpr(5), 12);
+        assert_eq!(set.lowest(Class::Scalar, 2, 2), Some(PhysReg::sgpr(6)));
+        assert_eq!(set.lowest(Class::Scalar, 8, 4), Some(PhysReg::sgpr(8)));
+        assert_eq!(set.highest(Class::Scalar, 4, 4), Some(PhysReg::sgpr(12)));
+        assert_eq!(set.lowest(Class::Scalar, 9, 4), Some(PhysReg::sgpr(8)));
+        assert_eq!(set.lowest(Class::Scalar, 10, 4), None);
+        assert_eq!(set.iter(Class::Scalar).count(), 12);
+    }
+}

@@ -1,0 +1,110 @@
+//! Random functions through verifier, allocator and checker.
+
+mod generate;
+
+use super::{Allocated, Limits, allocate};
+use crate::compile::native::check_alloc::check;
+use crate::compile::native::mir::verify::verify;
+use crate::compile::native::mir::{Function, What};
+use crate::error::ErrorKind;
+use crate::target::{GfxIp, WaveSize};
+use generate::{Shape, generate};
+
+/// Verifies, allocates and checks; none if registers do not suffice.
+fn allocated(f: &Function, limits: Limits, what: &str) -> Option<Allocated> {
+    verify(f).unwrap_or_else(|error| panic!("{what}: the function itself: {error}\n{f}"));
+    match allocate(f, limits) {
+        Ok(after) => {
+            check(f, &after, limits).unwrap_or_else(|error| panic!("{what}: {error}\n{f}\n=>\n{}", after.function));
+            Some(after)
+        }
+        Err(error) if matches!(error.kind(), ErrorKind::Unsupported { .. }) => None,
+        Err(error) => panic!("{what}: {error}\n{f}"),
+    }
+}
+
+fn shapes(count: u64, size: u32, live: u32) -> impl Iterator<Item = Shape> {
+    (1..=count).flat_map(move |seed| {
+        [WaveSize::W32, WaveSize::W64].map(|wave| Shape {
+            seed: seed.wrapping_mul(0x5851_f42d_4c95_7f2d),
+            wave,
+            size,
+            live,
+        })
+    })
+}
+
+#[test]
+fn random_functions_keep_their_meaning() {
+    let limits = Limits::new(GfxIp::Gfx1030, 256);
+    let mut refused = 0;
+    for shape in shapes(40, 60, 4) {
+        refused += u32::from(allocated(&generate(shape), limits, &format!("{shape:?}")).is_none());
+    }
+    assert!(refused < 2, "{refused} of 80 do not fit");
+}
+
+#[test]
+fn few_registers_are_refused_or_right() {
+    for vgprs in [8, 16, 24] {
+        for shape in shapes(60, 60, 6) {
+            allocated(&generate(shape), Limits::new(GfxIp::Gfx1030, vgprs), &format!("{vgprs} of {shape:?}"));
+        }
+    }
+}
+
+/// Every register of an original instruction, and every register of an inserted one, replaced in turn by a neighbour.
+#[test]
+fn the_checker_finds_wrong_registers_and_missing_moves() {
+    let limits = Limits::new(GfxIp::Gfx1030, 256);
+    let (mut planted, mut missed) = (0u32, 0u32);
+    for shape in shapes(1, 20, 2) {
+        let f = generate(shape);
+        let Some(good) = allocated(&f, limits, "the unharmed one") else { continue };
+        let mut plant = |bad: Allocated| {
+            planted += 1;
+            missed += u32::from(check(&f, &bad, limits).is_ok());
+        };
+        for (n, inst) in good.function.insts.iter().enumerate() {
+            let first = inst.operands as usize;
+            for at in first..first + usize::from(inst.defs + inst.uses) {
+                let What::Fixed(reg) = good.function.operands[at].what else { continue };
+                let undefined = good.origin[n].is_some_and(|original| {
+                    let old = &f.insts[original as usize];
+                    f.operands[old.operands as usize + at - first].what == What::Undef
+                });
+                if !undefined {
+                    let mut bad = good.clone();
+                    bad.function.operands[at].what = What::Fixed(reg.nth(1));
+                    plant(bad);
+                }
+            }
+            if good.origin[n].is_none() {
+                let mut bad = good.clone();
+                let block = bad.function.blocks.iter().position(|block| block.insts.contains(&(n as u32)));
+                bad.function.insts.remove(n);
+                bad.origin.remove(n);
+                let block = block.expect("a block of the instruction");
+                for (number, block) in bad.function.blocks.iter_mut().enumerate().skip(block) {
+                    let shift = |at: &mut u32| *at -= u32::from(*at > n as u32);
+                    shift(&mut block.insts.end);
+                    shift(&mut block.tail);
+                    if number > 0 {
+                        shift(&mut block.insts.start);
+                    }
+                }
+                plant(bad);
+            }
+        }
+    }
+    assert!(planted > 500 && missed * 20 < planted, "{missed} of {planted} planted mistakes were not found");
+}
+
+#[test]
+fn the_same_input_gives_the_same_output() {
+    let limits = Limits::new(GfxIp::Gfx1030, 64);
+    for shape in shapes(10, 80, 6) {
+        let [a, b] = [0, 1].map(|_| allocate(&generate(shape), limits).map(|after| after.function.to_string()));
+        assert_eq!(a, b);
+    }
+}

@@ -1,0 +1,439 @@
+//! The walk that gives every value a register: blocks in layout order, instructions in theirs.
+//!
+//! In SSA form the values that are live where another is defined have their registers already, so the first free one
+//! will do: that is enough as long as not more values live at once than there are registers. A value keeps its register
+//! (its *home*) over block boundaries, so edges need no copies but those of block parameters.
+//!
+//! Positions within a block: copies at its start are at `4 * n` of its first instruction n, an instruction at
+//! `4 * n + 2`, copies before the tail at `4 * tail + 1`.
+
+use super::copies::{Moves, Place, Source};
+use super::hints::Hints;
+use super::output::Output;
+use super::registers::{RegSet, class_of};
+use crate::compile::native::liveness::{Liveness, args_at_end, args_at_start};
+use crate::compile::native::mir::{
+    Block, BlockId, Class, Cond, Function, Inst, Opcode, Operand, PhysReg, Pseudo, Term, Val, What,
+};
+use crate::error::{Error, Result};
+use crate::isa::Traits;
+
+/// A value that is used after its block.
+pub(super) const LIVES_ON: u32 = u32::MAX;
+
+/// The state of the walk.
+pub(super) struct Walk<'a> {
+    pub(super) f: &'a Function,
+    pub(super) live: &'a Liveness,
+    pub(super) hints: Hints,
+    /// Registers that values may share in turn: without those of exclusive values.
+    pub(super) usable: RegSet,
+    /// The register of each value that has one.
+    pub(super) loc: Vec<Option<PhysReg>>,
+    /// The value that was last put into a register.
+    pub(super) owner: Vec<Option<Val>>,
+    /// The position of a value's last use in this block, or [`LIVES_ON`].
+    pub(super) end: Vec<u32>,
+    /// Registers of values that are live here.
+    pub(super) occupied: RegSet,
+    /// Registers that a run waits for: others take them last.
+    pub(super) kept: RegSet,
+    /// Registers that the instruction at hand has for itself: copies of run members that are elsewhere.
+    pub(super) temps: RegSet,
+    /// Blocks whose parameters have registers.
+    placed: Vec<bool>,
+    /// Copies before the instruction at hand.
+    pub(super) moves: Moves,
+    pub(super) out: Output,
+    /// The instruction's operands in physical form.
+    pub(super) operands: Vec<Operand>,
+    /// No instruction of the block names VCC, so that values may have it.
+    pub(super) vcc_open: bool,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(f: &'a Function, live: &'a Liveness, usable: RegSet, loc: Vec<Option<PhysReg>>) -> Self {
+        Self {
+            f,
+            live,
+            hints: Hints::new(f),
+            usable,
+            loc,
+            owner: vec![None; 512],
+            end: vec![0; f.values.len()],
+            occupied: RegSet::default(),
+            kept: RegSet::default(),
+            temps: RegSet::default(),
+            placed: vec![false; f.blocks.len()],
+            moves: Moves::default(),
+            out: Output::default(),
+            operands: Vec::new(),
+            vcc_open: false,
+        }
+    }
+
+    /// Walks over everything; the blocks in physical form.
+    pub(super) fn run(&mut self) -> Result<Vec<Block>> {
+        let f = self.f;
+        let mut blocks = Vec::with_capacity(f.blocks.len());
+        for id in f.block_ids() {
+            blocks.push(self.block(id)?);
+        }
+        Ok(blocks)
+    }
+
+    fn block(&mut self, id: BlockId) -> Result<Block> {
+        let f = self.f;
+        let block = f.block(id);
+        let start = self.out.here();
+        self.begin(id)?;
+        let mut tail = None;
+        for (n, inst) in (block.insts.start..).zip(f.insts_of(block)) {
+            if n == block.tail {
+                self.edge(id)?;
+                tail = Some(self.out.here());
+            }
+            self.instruction(id, n, inst)?;
+        }
+        if tail.is_none() {
+            self.edge(id)?;
+        }
+        let end = self.out.here();
+        let mut edges = block.edges.clone();
+        edges.iter_mut().for_each(|edge| edge.args = 0..0);
+        let tail = tail.unwrap_or(end);
+        Ok(Block { params: 0..0, insts: start..end, tail, edges, term: block.term, depth: block.depth })
+    }
+
+    /// Finds last uses, the registers that are taken, and makes the copies at the block's start.
+    fn begin(&mut self, id: BlockId) -> Result<()> {
+        let f = self.f;
+        let block = f.block(id);
+        self.find_ends(id);
+        self.kept = RegSet::default();
+        self.occupied = RegSet::default();
+        if id.0 == 0 {
+            self.enter()?;
+        }
+        for val in self.live.live_in(id) {
+            let reg = self.at(val)?;
+            self.occupy(val, reg);
+        }
+        let args = args_at_start(f, &self.live.logical, id);
+        let position = 4 * block.insts.start;
+        if !self.placed[id.index()] {
+            let dying = self.dying(args, position);
+            let free = self.usable.without(&self.occupied.without(&dying));
+            self.place_params(id, args, &free)?;
+        }
+        for (param, arg) in f.params_of(block).iter().zip(args) {
+            self.copy_into(*param, arg)?;
+        }
+        self.flush(id, block.insts.start)?;
+        self.release(args, position);
+        self.occupy_params(id)
+    }
+
+    /// The code's start: entry values are in their registers, variables among them go to their own.
+    fn enter(&mut self) -> Result<()> {
+        let f = self.f;
+        for entry in &f.entry {
+            let Some(val) = entry.val else { continue };
+            match self.loc[val.index()] {
+                Some(own) => self.moves.add(own, Source::Reg(entry.reg)),
+                None => self.loc[val.index()] = Some(entry.reg),
+            }
+        }
+        let taken: RegSet =
+            f.entry.iter().filter(|entry| entry.val.is_some()).fold(RegSet::default(), |mut set, entry| {
+                set.insert(entry.reg);
+                set
+            });
+        let open = self.usable.without(&taken);
+        self.moves
+            .flush(&mut self.out, |used| Place { free: open.without(used).lowest(Class::Scalar, 1, 1), scc_dead: true })
+    }
+
+    fn find_ends(&mut self, id: BlockId) {
+        let f = self.f;
+        let block = f.block(id);
+        self.vcc_open = true;
+        for val in self.live.live_out(id) {
+            self.end[val.index()] = LIVES_ON;
+        }
+        let live = self.live;
+        let ends = &mut self.end;
+        let mut note = |operands: &[Operand], position: u32| {
+            for val in operands.iter().filter_map(|one| one.as_val()) {
+                if !live.is_live_out(id, val) {
+                    ends[val.index()] = position;
+                }
+            }
+        };
+        note(args_at_start(f, &live.logical, id), 4 * block.insts.start);
+        for param in f.params_of(block) {
+            note(&[Operand::val(*param)], 4 * block.insts.start);
+        }
+        for (n, inst) in (block.insts.start..).zip(f.insts_of(block)) {
+            if n == block.tail {
+                note(args_at_end(f, id), 4 * n + 1);
+            }
+            note(f.defs(inst), 4 * n + 2);
+            note(f.uses(inst), 4 * n + 2);
+            let names_vcc = |one: &Operand| matches!(one.what, What::Fixed(PhysReg(106 | 107)));
+            if f.defs(inst).iter().chain(f.uses(inst)).any(names_vcc) || inst.is(f.gfx, Traits::VCC_IN) {
+                self.vcc_open = false;
+            }
+        }
+        if block.tail >= block.insts.end {
+            note(args_at_end(f, id), 4 * block.tail + 1);
+        }
+    }
+
+    /// Copies the arguments of the block's only edge, before its tail.
+    fn edge(&mut self, id: BlockId) -> Result<()> {
+        let f = self.f;
+        let [edge] = &f.block(id).edges[..] else { return Ok(()) };
+        let args = f.args(edge);
+        if args.is_empty() {
+            return Ok(());
+        }
+        let position = 4 * f.block(id).tail + 1;
+        let dying = self.dying(args, position);
+        if !self.placed[edge.to.index()] {
+            // What is live into the target is live here too and has its register, whichever predecessor comes first.
+            let mut taken = self.occupied.without(&dying);
+            let others = self.live.live_in(edge.to).filter_map(|val| self.loc[val.index()]);
+            others.for_each(|reg| taken.insert(reg));
+            let free = self.usable.without(&taken);
+            self.place_params(edge.to, args, &free)?;
+        }
+        let params = f.params_of(f.block(edge.to));
+        for (param, arg) in params.iter().zip(args) {
+            self.copy_into(*param, arg)?;
+        }
+        let targets =
+            params.iter().filter(|param| self.hints.is_used(**param)).filter_map(|param| self.loc[param.index()]);
+        let targets = targets.fold(RegSet::default(), |mut set, reg| {
+            set.insert(reg);
+            set
+        });
+        self.evict(&targets, &dying)?;
+        self.flush(id, f.block(id).tail)?;
+        self.release(args, position);
+        self.occupy_params(edge.to)
+    }
+
+    /// The registers of a block's parameters are taken from here on.
+    fn occupy_params(&mut self, id: BlockId) -> Result<()> {
+        for param in self.f.params_of(self.f.block(id)) {
+            if self.hints.is_used(*param) {
+                let reg = self.at(*param)?;
+                self.occupy(*param, reg);
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves values that are still needed in this block out of registers that are about to be written.
+    pub(super) fn evict(&mut self, targets: &RegSet, dying: &RegSet) -> Result<()> {
+        let in_the_way = targets.and(&self.occupied).without(dying);
+        for class in [Class::Scalar, Class::Vector] {
+            for reg in in_the_way.iter(class) {
+                let Some(val) = self.owner[usize::from(reg.0)].filter(|val| self.loc[val.index()] == Some(reg)) else {
+                    continue;
+                };
+                if self.end[val.index()] == LIVES_ON {
+                    return Err(Error::unsupported(
+                        "a live value in a register of results or parameters",
+                        format!("{val} in {reg}"),
+                    ));
+                }
+                let taken = self.occupied.or(targets).or(&self.moves.registers());
+                let to = self.usable.without(&taken).lowest(class, 1, 1);
+                let to =
+                    to.ok_or_else(|| Error::unsupported("not enough registers", format!("to move {val} from {reg}")))?;
+                self.moves.add(to, Source::Reg(reg));
+                self.occupied.remove(reg);
+                self.occupy(val, to);
+                self.loc[val.index()] = Some(to);
+            }
+        }
+        Ok(())
+    }
+
+    /// Chooses registers for the parameters of a block among free ones; those of the arguments at hand if possible.
+    fn place_params(&mut self, id: BlockId, args: &[Operand], free: &RegSet) -> Result<()> {
+        let f = self.f;
+        self.placed[id.index()] = true;
+        let mut free = *free;
+        for (n, param) in f.params_of(f.block(id)).iter().enumerate() {
+            if self.loc[param.index()].is_some() || !self.hints.is_used(*param) {
+                continue;
+            }
+            let class = f.class(*param);
+            let arg = args.get(n).and_then(|arg| arg.as_val()).and_then(|arg| self.loc[arg.index()]);
+            let prefer = arg.filter(|reg| class_of(*reg) == class);
+            let Some(reg) = self.place(&[Operand::val(*param)], class, &free, prefer) else {
+                return Err(self.no_register(class, 1, &free));
+            };
+            free.remove(reg);
+            self.give(*param, reg);
+        }
+        Ok(())
+    }
+
+    /// Adds the copy of an argument into a parameter; none into one that nobody uses.
+    fn copy_into(&mut self, param: Val, arg: &Operand) -> Result<()> {
+        if self.hints.is_used(param)
+            && let Some(from) = self.source(arg)?
+        {
+            let to = self.at(param)?;
+            self.moves.add(to, from);
+        }
+        Ok(())
+    }
+
+    /// What an operand copies; none if undefined.
+    pub(super) fn source(&self, operand: &Operand) -> Result<Option<Source>> {
+        Ok(Some(match operand.what {
+            What::Val(val) => Source::Reg(self.at(val)?),
+            What::Const(bits) => Source::Const(bits),
+            What::Reloc(symbol) => Source::Reloc(symbol),
+            What::Fixed(reg) => Source::Reg(reg),
+            What::Undef => return Ok(None),
+        }))
+    }
+
+    /// The register of a value.
+    pub(super) fn at(&self, val: Val) -> Result<PhysReg> {
+        self.loc[val.index()].ok_or_else(|| Error::bug(format!("{val} has no register where it is needed")))
+    }
+
+    /// The value has this register from now on.
+    pub(super) fn give(&mut self, val: Val, reg: PhysReg) {
+        self.loc[val.index()] = Some(reg);
+        self.owner[usize::from(reg.0)] = Some(val);
+        self.hints.got(val, reg);
+    }
+
+    pub(super) fn occupy(&mut self, val: Val, reg: PhysReg) {
+        self.occupied.insert(reg);
+        self.owner[usize::from(reg.0)] = Some(val);
+    }
+
+    /// Registers of values among these operands that are not used later.
+    pub(super) fn dying(&self, operands: &[Operand], position: u32) -> RegSet {
+        let mut set = RegSet::default();
+        for val in operands.iter().filter_map(|one| one.as_val()).filter(|val| self.end[val.index()] == position) {
+            self.loc[val.index()].into_iter().for_each(|reg| set.insert(reg));
+        }
+        set
+    }
+
+    /// Frees those registers.
+    pub(super) fn release(&mut self, operands: &[Operand], position: u32) {
+        self.occupied = self.occupied.without(&self.dying(operands, position));
+    }
+
+    /// Writes the copies that stand before original instruction `next`.
+    pub(super) fn flush(&mut self, id: BlockId, next: u32) -> Result<()> {
+        let (f, open) = (self.f, self.usable.without(&self.occupied).without(&self.temps));
+        self.moves.flush(&mut self.out, |used| Place {
+            free: open.without(used).lowest(Class::Scalar, 1, 1),
+            scc_dead: scc_is_dead(f, f.block(id), next),
+        })
+    }
+
+    fn instruction(&mut self, id: BlockId, n: u32, inst: &Inst) -> Result<()> {
+        match inst.op {
+            Opcode::Pseudo(Pseudo::Copy) => self.parallel_copy(id, n, inst),
+            Opcode::Pseudo(Pseudo::Return) => self.results(id, n, inst),
+            _ => self.ordinary(id, n, inst),
+        }
+    }
+
+    fn parallel_copy(&mut self, id: BlockId, n: u32, inst: &Inst) -> Result<()> {
+        let (f, position) = (self.f, 4 * n + 2);
+        let dying = self.dying(f.uses(inst), position);
+        let mut free = self.usable.without(&self.occupied.without(&dying));
+        // Sources before any definition gets a register: a variable may be both.
+        let sources: Vec<Option<Source>> = f.uses(inst).iter().map(|one| self.source(one)).collect::<Result<_>>()?;
+        for (def, from) in f.defs(inst).iter().zip(&sources) {
+            let to = match def.what {
+                What::Val(val) => {
+                    let own = self.loc[val.index()].filter(|reg| !self.usable.has(*reg));
+                    if own.is_none() && self.end[val.index()] == position {
+                        continue;
+                    }
+                    let prefer = from.and_then(|from| if let Source::Reg(reg) = from { Some(reg) } else { None });
+                    let class = f.class(val);
+                    let reg = own.or_else(|| self.place(&[*def], class, &free, prefer));
+                    let reg = reg.ok_or_else(|| self.no_register(class, 1, &free))?;
+                    free.remove(reg);
+                    self.give(val, reg);
+                    reg
+                }
+                What::Fixed(reg) => reg,
+                _ => continue,
+            };
+            from.iter().for_each(|from| self.moves.add(to, *from));
+        }
+        self.flush(id, n)?;
+        self.occupied = self.occupied.without(&dying);
+        self.occupy_defs(f.defs(inst), position);
+        Ok(())
+    }
+
+    /// Everything that is returned goes to its place; what is still needed makes room.
+    fn results(&mut self, id: BlockId, n: u32, inst: &Inst) -> Result<()> {
+        let (f, position) = (self.f, 4 * n + 2);
+        let dying = self.dying(f.uses(inst), position);
+        let mut targets = RegSet::default();
+        for (one, to) in f.uses(inst).iter().zip(&f.results) {
+            if let Some(from) = self.source(one)? {
+                self.moves.add(*to, from);
+                targets.insert(*to);
+            }
+        }
+        self.evict(&targets, &dying)?;
+        self.flush(id, n)?;
+        self.occupied = self.occupied.without(&dying).or(&targets);
+        self.operands.clear();
+        self.operands.extend(f.results.iter().take(usize::from(inst.uses)).map(|reg| Operand::fixed(*reg)));
+        self.out.push(*inst, &self.operands, Some(n));
+        Ok(())
+    }
+
+    /// The registers of values that were just defined are taken, unless nobody uses them.
+    pub(super) fn occupy_defs(&mut self, defs: &[Operand], position: u32) {
+        for val in defs.iter().filter_map(|one| one.as_val()) {
+            if let Some(reg) = self.loc[val.index()].filter(|_| self.end[val.index()] != position) {
+                self.occupy(val, reg);
+            }
+        }
+    }
+
+    /// Why there is no place for a run.
+    pub(super) fn no_register(&self, class: Class, count: usize, free: &RegSet) -> Error {
+        let what = match (class, free.count(class) as usize >= count) {
+            (Class::Scalar, false) => "not enough SGPRs",
+            (Class::Vector, false) => "not enough VGPRs",
+            (_, true) => "free registers that do not follow each other",
+        };
+        Error::unsupported(what, format!("a run of {count}"))
+    }
+}
+
+/// Whether nobody reads SCC before it is written again, from original instruction `next` on.
+fn scc_is_dead(f: &Function, block: &Block, next: u32) -> bool {
+    for inst in f.insts.get(next as usize..block.insts.end as usize).unwrap_or_default() {
+        if inst.is(f.gfx, Traits::SCC_IN) {
+            return false;
+        }
+        if inst.writes_scc(f.gfx) {
+            return true;
+        }
+    }
+    !matches!(block.term, Term::Branch { when: Cond::Scc0 | Cond::Scc1, .. })
+}

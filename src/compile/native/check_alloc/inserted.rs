@@ -1,0 +1,88 @@
+//! What inserted instructions do: they may only move contents about.
+
+use super::state::{Name, Spot, State};
+use super::{Check, reg_of};
+use crate::compile::native::mir::{Block, Inst, Opcode, Operand, PhysReg};
+use crate::error::{Error, Result};
+use crate::isa::Op;
+
+impl Check<'_> {
+    /// Executes the inserted instruction at `at`; returns how many instructions it took.
+    pub(super) fn inserted(&self, at: u32, block: &Block, state: &mut State, scc_spoilt: &mut bool) -> Result<u32> {
+        let f = self.after;
+        let inst = &f.insts[at as usize];
+        let op = inst.isa().ok_or_else(|| Error::bug("an inserted pseudo-instruction"))?;
+        let (defs, uses) = (f.defs(inst), f.uses(inst));
+        let registers: Option<Vec<PhysReg>> = defs.iter().map(reg_of).collect();
+        let defs = registers.ok_or_else(|| Error::bug("an inserted instruction that defines no register"))?;
+        if let Some(reg) = defs.iter().find(|reg| !self.writable(**reg)) {
+            return Err(Error::bug(format!("an inserted instruction writes {reg}")));
+        }
+        let vector = defs.iter().any(|reg| reg.as_vgpr().is_some());
+        if vector && at >= block.tail {
+            return Err(Error::bug("a vector move where EXEC is that of a successor"));
+        }
+        match (op, &defs[..], uses) {
+            (Op::SMovB32, [to], [from]) if !vector => state.set(Spot::reg(*to), content(state, from)),
+            (Op::VMovB32, [to], [from]) if vector => state.set(Spot::reg(*to), content(state, from)),
+            (Op::SMovB64, [to, high], [from, from_high]) => {
+                let aligned = to.0 % 2 == 0 && to.nth(1) == *high;
+                let source = reg_of(from).filter(|reg| reg.0 % 2 == 0).map(|reg| reg.nth(1));
+                if vector || !aligned || source.is_none() || source != reg_of(from_high) {
+                    return Err(Error::bug("a move of a pair that is none"));
+                }
+                let contents = [content(state, from), content(state, from_high)];
+                [to, high].into_iter().zip(contents).for_each(|(to, content)| state.set(Spot::reg(*to), content));
+            }
+            (Op::VSwapB32, [a], [b, _]) if vector => exchange(state, *a, b)?,
+            (Op::SXorB32, [a], [_, b]) if !vector => {
+                self.is_exchange(at, block)?;
+                exchange(state, *a, b)?;
+                *scc_spoilt = true;
+                return Ok(3);
+            }
+            _ => return Err(Error::bug("an inserted instruction that is no move")),
+        }
+        Ok(1)
+    }
+
+    /// Whether moves may write it: registers of values, and M0 which copies of the original code may name.
+    fn writable(&self, reg: PhysReg) -> bool {
+        self.allowed(reg, super::super::allocate::class_of(reg)) || reg == PhysReg::M0
+    }
+
+    /// Three exclusive ors that exchange two registers.
+    fn is_exchange(&self, at: u32, block: &Block) -> Result<()> {
+        let regs = |n: u32| {
+            let inst: &Inst = self.after.insts.get((at + n) as usize).filter(|_| at + n < block.insts.end)?;
+            let inserted = self.origin[(at + n) as usize].is_none() && inst.op == Opcode::Isa(Op::SXorB32);
+            match (self.after.defs(inst), self.after.uses(inst)) {
+                ([d], [a, b]) if inserted => Some((reg_of(d)?, reg_of(a)?, reg_of(b)?)),
+                _ => None,
+            }
+        };
+        match (regs(0), regs(1), regs(2)) {
+            (Some((a, x, b)), Some(second), Some(third)) if a == x && second == (b, b, a) && third == (a, a, b) => {
+                Ok(())
+            }
+            _ => Err(Error::bug("an inserted exclusive or that is no exchange")),
+        }
+    }
+}
+
+/// What a source has for a move.
+fn content(state: &State, from: &Operand) -> Vec<Name> {
+    match (reg_of(from), Name::of(from)) {
+        (Some(reg), _) => state.at(Spot::reg(reg)).to_vec(),
+        (None, Some(name)) => state.constant(name),
+        (None, None) => Vec::new(),
+    }
+}
+
+fn exchange(state: &mut State, a: PhysReg, b: &Operand) -> Result<()> {
+    let b = reg_of(b).ok_or_else(|| Error::bug("an exchange with no register"))?;
+    let (of_a, of_b) = (state.at(Spot::reg(a)).to_vec(), state.at(Spot::reg(b)).to_vec());
+    state.set(Spot::reg(a), of_b);
+    state.set(Spot::reg(b), of_a);
+    Ok(())
+}

@@ -1,0 +1,208 @@
+//! Judges an allocation: the code before and after must do the same.
+//!
+//! It walks both side by side. The state says for each register which original values it holds for certain: a definition
+//! puts its value's name there, an inserted move carries names on, a copy or a block parameter gives what is held a
+//! second name. Where blocks meet, only what all predecessors say is left: about vector registers those that lanes come
+//! from, about scalar ones those that the wave comes from. Every use of the original code must then find its value's
+//! name in the register that the instruction reads. Nothing is taken from the allocator but the code and the statement
+//! which instructions were inserted, and those may only be moves.
+
+mod inserted;
+mod original;
+mod state;
+
+use super::allocate::{Allocated, Limits};
+use super::mir::preds::Preds;
+use super::mir::{Block, BlockId, Class, Function, Inst, Opcode, Operand, PhysReg, Pseudo, Term, Val, What};
+use crate::error::{Context, Error, Result};
+use state::{Name, Spot, State};
+
+/// Checks that `after` does what `before` does, with registers within the limits.
+///
+/// # Errors
+/// A bug, with block, instruction and value, if it does not.
+pub fn check(before: &Function, after: &Allocated, limits: Limits) -> Result<()> {
+    let check = Check::new(before, after, limits)?;
+    let mut entries: Vec<Option<State>> = vec![None; before.blocks.len()];
+    let mut exits: Vec<Option<State>> = vec![None; before.blocks.len()];
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for id in before.block_ids() {
+            let Some(entry) = check.entry(id, &exits) else { continue };
+            if entries[id.index()].as_ref() == Some(&entry) {
+                continue;
+            }
+            changed = true;
+            exits[id.index()] = Some(check.block(id, entry.clone(), false)?);
+            entries[id.index()] = Some(entry);
+        }
+    }
+    for (id, entry) in before.block_ids().zip(entries) {
+        if let Some(entry) = entry {
+            check.block(id, entry, true).at(|| format!("block {}", id.0))?;
+        }
+    }
+    Ok(())
+}
+
+struct Check<'a> {
+    before: &'a Function,
+    after: &'a Function,
+    origin: &'a [Option<u32>],
+    limits: Limits,
+    logical: Preds,
+    linear: Preds,
+}
+
+impl<'a> Check<'a> {
+    fn new(before: &'a Function, allocated: &'a Allocated, limits: Limits) -> Result<Self> {
+        let after = &allocated.function;
+        let same = before.blocks.len() == after.blocks.len()
+            && allocated.origin.len() == after.insts.len()
+            && before.entry == after.entry
+            && before.results == after.results;
+        if !same {
+            return Err(Error::bug("allocation changed the shape of the function"));
+        }
+        let (logical, linear) = (Preds::logical(before), Preds::linear(before));
+        Ok(Self { before, after, origin: &allocated.origin, limits, logical, linear })
+    }
+
+    /// What holds at a block's start; nothing is known yet before one of its predecessors was seen.
+    fn entry(&self, id: BlockId, exits: &[Option<State>]) -> Option<State> {
+        if id.0 == 0 {
+            let mut state = State::default();
+            for entry in &self.before.entry {
+                entry.val.into_iter().for_each(|val| state.add(Spot::reg(entry.reg), Name::Val(val)));
+            }
+            return Some(state);
+        }
+        let is_vector = |val: Val| self.before.class(val) == Class::Vector;
+        let known = |pred: &BlockId| exits[pred.index()].as_ref().map(|exit| (*pred, exit));
+        let meet = |preds: &Preds, logical: bool| {
+            let known = preds.of(id).iter().filter_map(known);
+            known.map(|(pred, exit)| self.along(pred, id, exit).only(logical, is_vector)).reduce(|a, b| a.meet(&b))
+        };
+        let linear = meet(&self.linear, false)?;
+        Some(linear.join(meet(&self.logical, true).unwrap_or_default()))
+    }
+
+    /// The state at the end of `pred`, seen from its successor `id`: the parameters have their arguments' content.
+    fn along(&self, pred: BlockId, id: BlockId, exit: &State) -> State {
+        let mut state = exit.clone();
+        let Some(edge) = self.before.block(pred).edges.iter().find(|edge| edge.to == id) else { return state };
+        let params = self.before.params_of(self.before.block(id)).iter().copied();
+        let pairs: Vec<(Val, Operand)> = params.zip(self.before.args(edge).iter().copied()).collect();
+        if !pairs.is_empty() {
+            state.rename(&pairs);
+        }
+        state
+    }
+
+    /// Walks over a block; finds fault only if `judge`.
+    fn block(&self, id: BlockId, mut state: State, judge: bool) -> Result<State> {
+        let (before, after) = (self.before.block(id), self.after.block(id));
+        self.shape(before, after)?;
+        let mut next = before.insts.start;
+        self.copies(before, &mut next, &mut state);
+        let mut scc_spoilt = false;
+        let mut at = after.insts.start;
+        while at < after.insts.end {
+            let inst = &self.after.insts[at as usize];
+            let place = |next: u32| move || format!("instruction {next}");
+            match self.origin[at as usize] {
+                None => {
+                    let count = self.inserted(at, after, &mut state, &mut scc_spoilt).at(place(next))?;
+                    at += count;
+                }
+                Some(n) => {
+                    if n != next || (n >= before.tail) != (at >= after.tail) {
+                        return Err(Error::bug("original instructions are not in their order").at(place(next)()));
+                    }
+                    let original = &self.before.insts[n as usize];
+                    if judge {
+                        self.judge(original, inst, &state, scc_spoilt).at(place(n))?;
+                    }
+                    scc_spoilt &= !original.writes_scc(self.before.gfx);
+                    self.execute(original, inst, &mut state);
+                    next += 1;
+                    self.copies(before, &mut next, &mut state);
+                    at += 1;
+                }
+            }
+        }
+        if next != before.insts.end {
+            return Err(Error::bug(format!("instruction {next} is missing")));
+        }
+        if judge {
+            self.judge_end(before, &state, scc_spoilt)?;
+        }
+        state.forget_constants();
+        Ok(state)
+    }
+
+    fn shape(&self, before: &Block, after: &Block) -> Result<()> {
+        let edges = before.edges.iter().map(|edge| edge.to).eq(after.edges.iter().map(|edge| edge.to));
+        let empty = after.params.is_empty() && after.edges.iter().all(|edge| edge.args.is_empty());
+        let ordered = after.insts.start <= after.tail && after.tail <= after.insts.end;
+        if edges && empty && ordered && before.term == after.term && before.depth == after.depth {
+            return Ok(());
+        }
+        Err(Error::bug("allocation changed the shape of a block"))
+    }
+
+    /// Copies of the original code have no instruction of their own any more: each gives a content a second name.
+    fn copies(&self, block: &Block, next: &mut u32, state: &mut State) {
+        while *next < block.insts.end {
+            let inst = &self.before.insts[*next as usize];
+            if inst.op != Opcode::Pseudo(Pseudo::Copy) {
+                return;
+            }
+            let pairs = self.before.defs(inst).iter().zip(self.before.uses(inst));
+            let pairs: Vec<(Val, Operand)> = pairs.filter_map(|(def, from)| Some((def.as_val()?, *from))).collect();
+            state.rename(&pairs);
+            *next += 1;
+        }
+    }
+
+    /// What the end of a block needs: SCC for its branch, results where the epilog expects them.
+    fn judge_end(&self, block: &Block, state: &State, scc_spoilt: bool) -> Result<()> {
+        use super::mir::Cond::{Scc0, Scc1};
+        if scc_spoilt && matches!(block.term, Term::Branch { when: Scc0 | Scc1, .. }) {
+            return Err(Error::bug("SCC was overwritten before the branch"));
+        }
+        let last = self.before.insts_of(block).iter().rfind(|inst| inst.op == Opcode::Pseudo(Pseudo::Return));
+        let Some(last) = last.filter(|_| block.term == Term::Joint) else { return Ok(()) };
+        for (n, (one, reg)) in (0..).zip(self.before.uses(last).iter().zip(&self.before.results)) {
+            if one.what != What::Undef && !state.holds(Spot::reg(*reg), Name::Result(n)) {
+                return Err(Error::bug(format!("result {n} was overwritten in {reg}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a value may be in this register.
+    fn allowed(&self, reg: PhysReg, class: Class) -> bool {
+        let vcc = reg == PhysReg::VCC || reg == PhysReg::VCC.nth(1);
+        match (class, reg.as_vgpr()) {
+            (Class::Vector, Some(n)) => n < self.limits.vgprs,
+            (Class::Scalar, None) => reg.0 < self.limits.sgprs || vcc,
+            _ => false,
+        }
+    }
+}
+
+/// The register of a physical operand.
+fn reg_of(operand: &Operand) -> Option<PhysReg> {
+    match operand.what {
+        What::Fixed(reg) => Some(reg),
+        _ => None,
+    }
+}
+
+/// Whether the same operation with the same fields and operand counts.
+fn same_form(a: &Inst, b: &Inst) -> bool {
+    let form = |inst: &Inst| (inst.op, inst.defs, inst.uses, inst.tied, inst.extra);
+    form(a) == form(b)
+}

@@ -1,0 +1,168 @@
+//! What original instructions demand of the registers they got, and what they leave there.
+
+use super::state::{Name, Spot, State};
+use super::{Check, reg_of, same_form};
+use crate::compile::native::allocate::class_of;
+use crate::compile::native::mir::classes::{Wants, alignment};
+use crate::compile::native::mir::{Class, Inst, Opcode, Operand, PhysReg, Pseudo, Val, What, runs};
+use crate::error::{Error, Result};
+use crate::isa::{Format, Kind, Traits};
+use crate::target::WaveSize;
+
+impl Check<'_> {
+    /// Finds fault with an instruction, in the state before it.
+    pub(super) fn judge(&self, before: &Inst, after: &Inst, state: &State, scc_spoilt: bool) -> Result<()> {
+        let (b, a) = (self.before, self.after);
+        if !same_form(before, after) {
+            return Err(Error::bug("an instruction became another"));
+        }
+        if before.op == Opcode::Pseudo(Pseudo::Return) {
+            return self.judge_return(before, after, state);
+        }
+        if scc_spoilt && before.is(b.gfx, Traits::SCC_IN) {
+            return Err(Error::bug("SCC was overwritten"));
+        }
+        if before.is(b.gfx, Traits::VCC_IN) && !state.holds(Spot::reg(PhysReg::VCC), Name::Fixed) {
+            return Err(Error::bug("VCC was overwritten"));
+        }
+        let count = runs(b.uses(before)).count();
+        for (n, (old, new)) in runs(b.uses(before)).zip(runs(a.uses(after))).enumerate() {
+            self.judge_run(old, new, b.use_wants(before, n, count))?;
+            let tied = before.tied && n + 1 == count;
+            for (old, new) in old.iter().zip(new) {
+                self.judge_use(old, new, state, tied)?;
+            }
+        }
+        let mut written: Vec<PhysReg> = Vec::new();
+        for (n, (old, new)) in runs(b.defs(before)).zip(runs(a.defs(after))).enumerate() {
+            self.judge_run(old, new, b.def_wants(before, n))?;
+            for (old, new) in old.iter().zip(new) {
+                match (old.what, reg_of(new)) {
+                    (What::Fixed(reg), Some(new)) if reg == new => {}
+                    (What::Val(_) | What::Undef, Some(new)) if self.allowed(new, class_of(new)) => {}
+                    _ => return Err(Error::bug("a definition without a register")),
+                }
+                written.extend(reg_of(new));
+            }
+        }
+        if (1..written.len()).any(|n| written[..n].contains(&written[n])) {
+            return Err(Error::bug("two definitions in one register"));
+        }
+        self.judge_tied(after)?;
+        self.judge_halves(before, after)
+    }
+
+    /// The shape of a run: registers of one class that follow each other at the right alignment.
+    fn judge_run(&self, old: &[Operand], new: &[Operand], wants: Wants) -> Result<()> {
+        let [head, ..] = new else { return Err(Error::bug("an empty run")) };
+        let Some(first) = reg_of(head) else { return Ok(()) };
+        let class = class_of(first);
+        let names = old.iter().all(|one| matches!(one.what, What::Fixed(_)));
+        let number = if class == Class::Vector { first.0 - 256 } else { first.0 };
+        let follow = (0..).zip(new).all(|(k, one)| reg_of(one) == Some(first.nth(k)));
+        let legal = names || new.iter().filter_map(reg_of).all(|reg| self.allowed(reg, class));
+        let classes =
+            old.iter().filter_map(|one| one.as_val()).all(|val| self.before.class(val) == class || wants == Wants::Any);
+        let aligned = number.is_multiple_of(alignment(class, new.len()));
+        if old.len() == new.len() && follow && aligned && legal && classes && (wants.takes(class) || names) {
+            return Ok(());
+        }
+        Err(Error::bug(format!("a run of {} at {first}: aligned {aligned}, legal {legal}, class {classes}", new.len())))
+    }
+
+    fn judge_use(&self, old: &Operand, new: &Operand, state: &State, tied: bool) -> Result<()> {
+        let fits = match (old.what, reg_of(new)) {
+            (What::Undef, Some(_)) => true,
+            (What::Fixed(reg), Some(new)) => {
+                let vcc = reg == PhysReg::VCC || reg == PhysReg::VCC.nth(1);
+                reg == new && (!vcc || state.holds(Spot::reg(reg), Name::Fixed))
+            }
+            (What::Val(val), Some(new)) => {
+                let class = tied || class_of(new) == self.before.class(val);
+                class && state.holds(Spot::reg(new), Name::Val(val))
+            }
+            (_, Some(new)) => tied && Name::of(old).is_some_and(|name| state.holds(Spot::reg(new), name)),
+            (what, None) => what == new.what,
+        };
+        if fits {
+            return Ok(());
+        }
+        let held = reg_of(new).map(|reg| state.at(Spot::reg(reg)));
+        Err(Error::bug(format!("{:?} is read in {:?}, which holds {held:?}", old.what, new.what)))
+    }
+
+    fn judge_return(&self, before: &Inst, after: &Inst, state: &State) -> Result<()> {
+        let registers = self.after.uses(after).iter().map(reg_of);
+        if !registers.eq(self.before.results.iter().take(usize::from(before.uses)).map(|reg| Some(*reg))) {
+            return Err(Error::bug("a return without its registers"));
+        }
+        for (one, reg) in self.before.uses(before).iter().zip(&self.before.results) {
+            let missing = Name::of(one).filter(|name| !state.holds(Spot::reg(*reg), *name));
+            if let Some(name) = missing {
+                return Err(Error::bug(format!("{name:?} is not in {reg}")));
+            }
+        }
+        Ok(())
+    }
+
+    fn judge_tied(&self, after: &Inst) -> Result<()> {
+        let f = self.after;
+        let (Some(def), Some(tied)) = (runs(f.defs(after)).next(), runs(f.uses(after)).last()) else { return Ok(()) };
+        let apart = def.iter().zip(tied).any(|(def, tied)| def.what != tied.what);
+        if after.tied && apart {
+            return Err(Error::bug("a tied operand in other registers than the result"));
+        }
+        Ok(())
+    }
+
+    /// In wave64 half of the lanes reads scalar sources after the other half has written a scalar result.
+    fn judge_halves(&self, before: &Inst, after: &Inst) -> Result<()> {
+        let f = self.after;
+        let Some(row) = before.isa().map(|op| op.entry(f.gfx)) else { return Ok(()) };
+        let vector = row.format.is_short_vector() || matches!(row.format, Format::Vop3 | Format::Vop3p);
+        if !vector || f.wave == WaveSize::W32 {
+            return Ok(());
+        }
+        let scalars = |operands: &[Operand]| -> Vec<PhysReg> {
+            operands.iter().filter_map(reg_of).filter(|reg| reg.as_vgpr().is_none()).collect()
+        };
+        for def in runs(f.defs(after)) {
+            let def = scalars(def);
+            for (n, run) in runs(f.uses(after)).enumerate() {
+                let read = scalars(run);
+                let same_mask = row.src.get(n) == Some(&Kind::Mask) && def == read;
+                if read.iter().any(|reg| def.contains(reg)) && !same_mask {
+                    return Err(Error::bug(format!("{} is written while it is read", def[0])));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the instruction's results into the state.
+    pub(super) fn execute(&self, before: &Inst, after: &Inst, state: &mut State) {
+        if before.op == Opcode::Pseudo(Pseudo::Return) {
+            for (n, reg) in (0..u32::from(before.uses)).zip(&self.before.results) {
+                state.add(Spot::reg(*reg), Name::Result(n));
+            }
+            return;
+        }
+        let defs = self.before.defs(before);
+        let vals: Vec<Val> = defs.iter().filter_map(|one| one.as_val()).collect();
+        state.forget(&vals);
+        for (old, new) in defs.iter().zip(self.after.defs(after)) {
+            let Some(reg) = reg_of(new) else { continue };
+            match old.what {
+                What::Val(val) => state.set(Spot::reg(reg), vec![Name::Val(val)]),
+                What::Fixed(_) => {
+                    state.set(Spot::reg(reg), vec![Name::Fixed]);
+                    // A lane mask of wave64 is named by its first register.
+                    if reg == PhysReg::VCC {
+                        state.set(Spot::reg(reg.nth(1)), vec![Name::Fixed]);
+                    }
+                }
+                _ => state.set(Spot::reg(reg), Vec::new()),
+            }
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! What is known at a point of allocated code: which original values each place holds.
+
+use crate::compile::native::mir::{Operand, PhysReg, Val, What};
+use crate::ir::SymbolId;
+use std::collections::BTreeMap;
+
+/// Something that a place may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Name {
+    /// A value of the original code.
+    Val(Val),
+    /// A constant.
+    Const(u32),
+    /// A literal of the linker.
+    Reloc(SymbolId),
+    /// What an original instruction has put into a register that it names.
+    Fixed,
+    /// The result of this number.
+    Result(u32),
+}
+
+impl Name {
+    /// What an operand of the original code stands for.
+    pub fn of(operand: &Operand) -> Option<Self> {
+        match operand.what {
+            What::Val(val) => Some(Self::Val(val)),
+            What::Const(bits) => Some(Self::Const(bits)),
+            What::Reloc(symbol) => Some(Self::Reloc(symbol)),
+            What::Fixed(_) | What::Undef => None,
+        }
+    }
+}
+
+/// A register by its code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Spot(pub u32);
+
+impl Spot {
+    /// A register.
+    pub fn reg(reg: PhysReg) -> Self {
+        Self(u32::from(reg.0))
+    }
+
+    /// Whether facts about it flow where lanes go; otherwise where the wave goes.
+    pub fn is_logical(self) -> bool {
+        self.0 >= 256
+    }
+}
+
+/// Facts at a point.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    names: BTreeMap<Spot, Vec<Name>>,
+    /// Values of this block that equal a constant which may not be in a register yet.
+    equal: Vec<(Val, Name)>,
+    /// Values that were made of something undefined: whatever a register holds will do.
+    undefined: Vec<Val>,
+}
+
+impl State {
+    /// What a place holds.
+    pub fn at(&self, spot: Spot) -> &[Name] {
+        self.names.get(&spot).map_or(&[], |names| names)
+    }
+
+    /// Whether it holds this.
+    pub fn holds(&self, spot: Spot, name: Name) -> bool {
+        self.at(spot).contains(&name) || matches!(name, Name::Val(val) if self.undefined.contains(&val))
+    }
+
+    /// From here on it holds nothing else.
+    pub fn set(&mut self, spot: Spot, names: Vec<Name>) {
+        if names.is_empty() {
+            self.names.remove(&spot)
+        } else {
+            self.names.insert(spot, names)
+        };
+    }
+
+    /// It holds this too.
+    pub fn add(&mut self, spot: Spot, name: Name) {
+        let names = self.names.entry(spot).or_default();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+
+    /// A constant as a content, with the values that equal it.
+    pub fn constant(&self, name: Name) -> Vec<Name> {
+        let equal = self.equal.iter().filter(|(_, to)| *to == name).map(|(val, _)| Name::Val(*val));
+        std::iter::once(name).chain(equal).collect()
+    }
+
+    /// Parallel renaming: each value is what its source was.
+    pub fn rename(&mut self, pairs: &[(Val, Operand)]) {
+        let is_new = |name: &Name| matches!(name, Name::Val(val) if pairs.iter().any(|(new, _)| new == val));
+        for names in self.names.values_mut() {
+            let held = |one: &Operand| Name::of(one).is_some_and(|name| names.contains(&name));
+            let new: Vec<Name> = pairs.iter().filter(|(_, from)| held(from)).map(|(val, _)| Name::Val(*val)).collect();
+            names.retain(|name| !is_new(name));
+            names.extend(new);
+        }
+        self.names.retain(|_, names| !names.is_empty());
+        // What equalled a constant through a renamed value does so through the new ones.
+        let (before, undefined) = (self.equal.clone(), self.undefined.clone());
+        self.equal.retain(|(val, _)| !pairs.iter().any(|(new, _)| new == val));
+        self.undefined.retain(|val| !pairs.iter().any(|(new, _)| new == val));
+        for (val, from) in pairs {
+            match from.what {
+                What::Const(_) | What::Reloc(_) => self.equal.extend(Name::of(from).map(|name| (*val, name))),
+                What::Val(from) => {
+                    let same = before.iter().find(|(old, _)| *old == from).map(|(_, name)| (*val, *name));
+                    self.equal.extend(same);
+                    self.undefined.extend(undefined.contains(&from).then_some(*val));
+                }
+                What::Fixed(reg) => self.add(Spot::reg(reg), Name::Val(*val)),
+                What::Undef => self.undefined.push(*val),
+            }
+        }
+    }
+
+    /// A new content of these values: no place holds them any more.
+    pub fn forget(&mut self, vals: &[Val]) {
+        if vals.is_empty() {
+            return;
+        }
+        let gone = |val: &Val| vals.contains(val);
+        for names in self.names.values_mut() {
+            names.retain(|name| !matches!(name, Name::Val(val) if gone(val)));
+        }
+        self.names.retain(|_, names| !names.is_empty());
+        self.equal.retain(|(val, _)| !gone(val));
+        self.undefined.retain(|val| !gone(val));
+    }
+
+    /// At the end of a block.
+    pub fn forget_constants(&mut self) {
+        self.equal.clear();
+    }
+
+    /// Only what both say.
+    #[must_use]
+    pub fn meet(&self, other: &Self) -> Self {
+        let mut met = Self::default();
+        for (spot, names) in &self.names {
+            let both: Vec<Name> = names.iter().copied().filter(|name| other.holds(*spot, *name)).collect();
+            met.set(*spot, both);
+        }
+        // What is undefined here is where the other says.
+        for (spot, names) in &other.names {
+            let mine = |name: &&Name| matches!(name, Name::Val(val) if self.undefined.contains(val));
+            names.iter().filter(mine).for_each(|name| met.add(*spot, *name));
+        }
+        met.equal.extend(self.equal.iter().filter(|one| other.equal.contains(one)));
+        met.undefined.extend(self.undefined.iter().filter(|val| other.undefined.contains(val)));
+        met
+    }
+
+    /// The facts that flow along one kind of edges; those about constants along logical ones.
+    #[must_use]
+    pub fn only(&self, logical: bool, is_vector: impl Fn(Val) -> bool) -> Self {
+        let names = self.names.iter().filter(|(spot, _)| spot.is_logical() == logical);
+        Self {
+            names: names.map(|(spot, names)| (*spot, names.clone())).collect(),
+            equal: if logical { self.equal.clone() } else { Vec::new() },
+            undefined: self.undefined.iter().copied().filter(|val| is_vector(*val) == logical).collect(),
+        }
+    }
+
+    /// All facts of both.
+    #[must_use]
+    pub fn join(mut self, other: Self) -> Self {
+        self.names.extend(other.names);
+        self.equal.extend(other.equal);
+        self.undefined.extend(other.undefined);
+        self
+    }
+}

@@ -1,0 +1,133 @@
+//! Which register file an operand of an instruction may be in.
+//!
+//! The verifier, the allocator and its checker ask here. A vector source may be either; how many of them may be scalar
+//! is the encoding's rule, not asked here.
+
+use super::{Class, Extra, Function, Inst, Opcode, Pseudo, What, runs};
+use crate::isa::{Entry, Format, Kind, Traits};
+
+/// Register files that an operand may be in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wants {
+    /// SGPRs only.
+    Scalar,
+    /// VGPRs only.
+    Vector,
+    /// Either.
+    Any,
+}
+
+impl Wants {
+    /// Whether a register of this class may be there.
+    pub fn takes(self, class: Class) -> bool {
+        match self {
+            Self::Scalar => class == Class::Scalar,
+            Self::Vector => class == Class::Vector,
+            Self::Any => true,
+        }
+    }
+
+    /// The class of a register whose content does not matter.
+    pub fn of_undefined(self) -> Class {
+        if self == Self::Scalar { Class::Scalar } else { Class::Vector }
+    }
+}
+
+/// Whether the format has scalar operands only.
+const fn is_scalar(format: Format) -> bool {
+    matches!(format, Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp | Format::Smem)
+}
+
+impl Function {
+    /// What definition run `n` of an instruction may be; definitions of [`Pseudo::Copy`] are of any class.
+    pub fn def_wants(&self, inst: &Inst, n: usize) -> Wants {
+        match inst.op {
+            Opcode::Pseudo(Pseudo::Copy) => Wants::Any,
+            Opcode::Pseudo(_) => Wants::Scalar,
+            Opcode::Isa(op) => {
+                let row = op.entry(self.gfx);
+                let mask = row.dst_kind(n) == Kind::Mask || n > 0 || row.is(Traits::SCALAR_RESULT);
+                let vector_arithmetic = row.format.is_short_vector() || row.format == Format::Vop3;
+                if is_scalar(row.format) || (vector_arithmetic && mask) { Wants::Scalar } else { Wants::Vector }
+            }
+        }
+    }
+
+    /// What use run `n` of `count` of an instruction may be.
+    pub fn use_wants(&self, inst: &Inst, n: usize, count: usize) -> Wants {
+        match inst.op {
+            Opcode::Pseudo(Pseudo::Copy) => match self.defs(inst).get(n).map(|def| def.what) {
+                Some(What::Val(val)) if self.class(val) == Class::Scalar => Wants::Scalar,
+                Some(What::Fixed(reg)) if reg.as_vgpr().is_none() => Wants::Scalar,
+                _ => Wants::Any,
+            },
+            Opcode::Pseudo(Pseudo::Return) => match self.results.get(n) {
+                Some(reg) if reg.as_vgpr().is_none() => Wants::Scalar,
+                _ => Wants::Any,
+            },
+            Opcode::Pseudo(_) => Wants::Any,
+            Opcode::Isa(op) => {
+                let row = op.entry(self.gfx);
+                // What is tied may be copied into the place of the result, whatever its class.
+                if inst.tied && n + 1 == count {
+                    return if self.def_wants(inst, 0) == Wants::Scalar { Wants::Scalar } else { Wants::Any };
+                }
+                let from_end = count - 1 - n - usize::from(inst.tied);
+                source_wants(row, inst, n, from_end)
+            }
+        }
+    }
+
+    /// The use runs with what they may be.
+    pub fn use_runs<'a>(&'a self, inst: &'a Inst) -> impl Iterator<Item = (Wants, &'a [super::Operand])> {
+        let count = runs(self.uses(inst)).count();
+        runs(self.uses(inst)).enumerate().map(move |(n, run)| (self.use_wants(inst, n, count), run))
+    }
+}
+
+/// What source run `n` of an instruction may be; `from_end` is its number from the last one, the tied one not counted.
+fn source_wants(row: &Entry, inst: &Inst, n: usize, from_end: usize) -> Wants {
+    match row.format {
+        format if is_scalar(format) => Wants::Scalar,
+        Format::Vop1 | Format::Vop2 | Format::Vop3 | Format::Vop3p | Format::Vopc => {
+            let scalar = row.src_kind(n) == Kind::Mask
+                || (n == 0 && row.is(Traits::SCALAR_FIRST))
+                || (n > 0 && row.is(Traits::SCALAR_REST));
+            if scalar { Wants::Scalar } else { Wants::Any }
+        }
+        // The coordinate; M0 is the last one.
+        Format::Vintrp => {
+            if from_end == 0 {
+                Wants::Scalar
+            } else {
+                Wants::Vector
+            }
+        }
+        Format::Flat | Format::Global | Format::Scratch => {
+            let saddr = matches!(inst.extra, Extra::Flat { saddr: true, .. });
+            if saddr && from_end == 0 { Wants::Scalar } else { Wants::Vector }
+        }
+        Format::Mubuf | Format::Mtbuf => {
+            let address = matches!(inst.extra, Extra::Buffer { idxen, offen, .. } if idxen || offen);
+            let first = usize::from(address);
+            if n == first || n == first + 1 { Wants::Scalar } else { Wants::Vector }
+        }
+        Format::Mimg => {
+            // Data that are no result follow the descriptors; an atomic's are tied if it returns them.
+            let data = row.is(Traits::STORES) || (row.is(Traits::ATOMIC) && !inst.tied);
+            let first = usize::from(data);
+            let descriptors = if row.is(Traits::SAMPLES) { 2 } else { 1 };
+            if (first..first + descriptors).contains(&from_end) { Wants::Scalar } else { Wants::Vector }
+        }
+        _ => Wants::Vector,
+    }
+}
+
+/// Alignment of a run of registers: scalar ones at their size up to four, vector ones at any number.
+pub const fn alignment(class: Class, count: usize) -> u16 {
+    match (class, count) {
+        (Class::Vector, _) | (_, 0 | 1) => 1,
+        (Class::Scalar, 2) => 2,
+        (Class::Scalar, _) => 4,
+    }
+}
