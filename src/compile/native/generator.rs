@@ -1,9 +1,11 @@
 //! Our code generator as a [`Generator`]: its phases in order.
 
+use super::allocate::{Limits, allocate};
+use super::check_alloc;
 use super::code::Code;
 use super::entry::{EntryLayout, lower_info, used_args};
 use super::layout::Layout;
-use super::mir::Function;
+use super::mir::{self, Function, PhysReg};
 use super::plan::Plan;
 use super::select::select;
 use super::{emit, opt, shape, waits};
@@ -11,7 +13,7 @@ use crate::compile::backend::{Generator, MachineCode};
 use crate::compile::passes::Lowered;
 use crate::compile::request::TuningOptions;
 use crate::compile::watch::{Made, Watch};
-use crate::error::{Error, Result};
+use crate::error::{Context, Result};
 use crate::ir::Shader;
 use crate::ir::uniform::Uniformity;
 
@@ -53,14 +55,33 @@ fn prepared(lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -
 }
 
 /// Instruction selection, control flow and allocation.
-fn physical(shader: &Shader, lowered: &Lowered, _: &TuningOptions, watch: &mut dyn Watch) -> Result<Function> {
+fn physical(shader: &Shader, lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<Function> {
     let uniformity = Uniformity::new(shader);
     let layout = Layout::new(shader)?;
     let plan = Plan::new(shader, &layout, &uniformity)?;
     let function = select(shader, lowered, &layout, &plan, &uniformity)?;
     let text = || Ok(function.to_string());
     watch.done("select", Made::Text(&text))?;
-    Err(Error::unsupported("native register allocation", ""))
+    mir::verify(&function).at(|| "after selection")?;
+    let limits = limits(&function, options);
+    let allocated = allocate(&function, limits)?;
+    let text = || Ok(allocated.function.to_string());
+    watch.done("allocate", Made::Text(&text))?;
+    check_alloc::check(&function, &allocated, limits).at(|| "after allocation")?;
+    Ok(allocated.function)
+}
+
+/// Registers for values: the descriptor of scratch memory has its own.
+fn limits(function: &Function, options: &TuningOptions) -> Limits {
+    let most = match options.vgpr_limit {
+        0 => u16::MAX,
+        limit => u16::try_from(limit).unwrap_or(u16::MAX),
+    };
+    let mut limits = Limits::new(function.gfx, most);
+    if function.scratch_bytes > 0 {
+        limits.sgprs = limits.sgprs.min(PhysReg::SCRATCH.0);
+    }
+    limits
 }
 
 fn shown(watch: &mut dyn Watch, phase: &'static str, code: &Code) -> Result<()> {

@@ -55,6 +55,7 @@ pub fn allocate(f: &Function, limits: Limits) -> Result<Allocated> {
         params: Vec::new(),
         values: f.values.clone(),
         entry: f.entry.clone(),
+        pixel_inputs: f.pixel_inputs,
         results: f.results.clone(),
         scratch_bytes: f.scratch_bytes,
         lds_bytes: f.lds_bytes,
