@@ -62,7 +62,7 @@ fn physical(shader: &Shader, lowered: &Lowered, options: &TuningOptions, watch: 
     let function = select(shader, lowered, &layout, &plan, &uniformity)?;
     let text = || Ok(function.to_string());
     watch.done("select", Made::Text(&text))?;
-    mir::verify(&function).at(|| "after selection")?;
+    mir::verify::verify(&function).at(|| "after selection")?;
     let limits = limits(&function, options);
     let allocated = allocate(&function, limits)?;
     let text = || Ok(allocated.function.to_string());
