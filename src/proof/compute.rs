@@ -13,7 +13,7 @@ use super::pipelines::Pipelines;
 use super::report::{Fate, Report};
 use super::world::Known;
 use crate::compile::Compiler;
-use crate::compile::request::{Module, default_wave};
+use crate::compile::request::{Module, TuningOptions, default_wave};
 use crate::compile::spirv::{reflect, translate};
 use crate::emu::inputs::{Binding, Inputs};
 use crate::emu::{INSTRUCTION_LIMIT, Limits};
@@ -67,6 +67,8 @@ impl Default for Budget {
 pub struct Tools<'a> {
     /// Compiler.
     pub compiler: &'a dyn Compiler,
+    /// Tuning, the code generator among it.
+    pub options: &'a TuningOptions,
     /// Reference that runs SPIR-V.
     pub judge: &'a dyn Judge,
     /// Limits of runs.
@@ -156,7 +158,7 @@ impl<'a> Subject<'a> {
         let state = PipelineState { specialization: values.iter().map(entry).collect(), ..state };
         Ok(Self {
             declared: Declared::new(case.module.bytes())?,
-            pipelines: Pipelines::new(vec![shader], state, tools.compiler)?,
+            pipelines: Pipelines::tuned(vec![shader], state, tools.options.clone(), tools.compiler)?,
             spec: values.iter().map(|&(id, value)| (id, value, bytes(id))).collect(),
             case,
             tools,

@@ -116,7 +116,7 @@ impl<'a> Pair<'a> {
     fn report(&self, tools: &Tools<'_>) -> Report {
         let [vertex, fragment] = &self.parts;
         let scene = Scene { vertex, fragment, state: &self.state };
-        let made = |precise| self.pipelines(precise, tools.compiler);
+        let made = |precise| self.pipelines(precise, tools);
         let (precise, coarse) = match (made(true), made(false)) {
             (Ok(precise), Ok(coarse)) => (precise, coarse),
             (Err(why), _) | (_, Err(why)) => return Report::new(Fate::NotCompiled, why.to_string()),
@@ -226,7 +226,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Pipelines for the precise attachments or the others.
-    fn pipelines(&self, precise: bool, compiler: &dyn Compiler) -> Result<Pipelines> {
+    fn pipelines(&self, precise: bool, tools: &Tools<'_>) -> Result<Pipelines> {
         let mut state = self.state.clone();
         let plain = VkFormat::named(target_format(precise))?;
         let integer = |format: VkFormat| format.name().is_some_and(|name| name.ends_with("INT"));
@@ -242,7 +242,7 @@ impl<'a> Pair<'a> {
                 wave: default_wave(stage, info.uses_subgroups),
                 spec_ids: info.spec_constants.iter().map(|c| c.id).collect(),
             });
-        Pipelines::new(shaders.collect(), state, compiler)
+        Pipelines::tuned(shaders.collect(), state, tools.options.clone(), tools.compiler)
     }
 
     /// Draws scenes by every route.

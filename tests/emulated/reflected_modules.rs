@@ -45,7 +45,13 @@ fn judged(module: Vec<u8>, judge: &dyn Judge) -> (Report, usize) {
     let differences = RefCell::new(0);
     let on_difference = |_: &Difference<'_>| *differences.borrow_mut() += 1;
     let budget = Budget { interpreted: 300_000, emulated: 1_000_000 };
-    let tools = Tools { compiler: &LlvmCompiler::new(), judge, budget, on_difference: &on_difference };
+    let tools = Tools {
+        compiler: &LlvmCompiler::new(),
+        options: &Default::default(),
+        judge,
+        budget,
+        on_difference: &on_difference,
+    };
     let report = compute(&Case { module: &module, entry: "main", spec: &[], choices: &[] }, &tools);
     (report, differences.into_inner())
 }

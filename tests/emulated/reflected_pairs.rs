@@ -14,15 +14,25 @@ use std::collections::BTreeMap;
 
 fn judged(vulkan: &Lavapipe, vertex: &[u8], fragment: &[u8]) -> Report {
     let [vertex, fragment] = [vertex, fragment].map(|module| Spirv { module, entry: "main", spec: &[] });
-    let tools =
-        Tools { compiler: &LlvmCompiler::new(), judge: vulkan, budget: Default::default(), on_difference: &|_| () };
+    let tools = Tools {
+        compiler: &LlvmCompiler::new(),
+        options: &Default::default(),
+        judge: vulkan,
+        budget: Default::default(),
+        on_difference: &|_| (),
+    };
     pair(&vertex, &fragment, &tools)
 }
 
 fn computed(vulkan: &Lavapipe, module: Vec<u8>) -> Report {
     let module = Module::new(module).expect("a module");
-    let tools =
-        Tools { compiler: &LlvmCompiler::new(), judge: vulkan, budget: Default::default(), on_difference: &|_| () };
+    let tools = Tools {
+        compiler: &LlvmCompiler::new(),
+        options: &Default::default(),
+        judge: vulkan,
+        budget: Default::default(),
+        on_difference: &|_| (),
+    };
     compute(&Case { module: &module, entry: "main", spec: &[], choices: &[] }, &tools)
 }
 

@@ -13,6 +13,7 @@ mod table;
 mod vulkan;
 mod worker;
 
+use dovetail::compile::request::GeneratorKind;
 use dovetail::proof::{Fate, Report};
 use items::Item;
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,7 @@ struct Args {
     corpus: PathBuf,
     sample: Option<usize>,
     case: String,
+    backend: GeneratorKind,
     source: String,
     jobs: usize,
     deadline: Duration,
@@ -40,9 +42,10 @@ struct Args {
 
 const USAGE: &str =
     "proof [--corpus DIR] [--sample N] [--case SUBSTRING] [--source NAME] [--jobs N] [--deadline SECONDS] [--json FILE]
-      [--from FILE]... [--write]
+      [--backend llvm|native] [--from FILE]... [--write]
   --corpus DIR  folders that `corpus extract` wrote, instead of those below corpus/
   --sample N    about so many items, spread evenly over sources and kinds
+  --backend B   the code generator, native or llvm; what the native one does not support goes to LLVM
   --json FILE   one line an item: what became of it
   --from FILE   takes the lines of an earlier --json as they are and runs what they do not have
   --write       rewrites the tables of docs/proof.md";
@@ -61,6 +64,7 @@ fn args() -> Result<Args, String> {
         corpus: support::root().join("corpus"),
         sample: None,
         case: String::new(),
+        backend: GeneratorKind::default(),
         source: String::new(),
         jobs: cores,
         deadline: Duration::from_secs(180),
@@ -76,6 +80,7 @@ fn args() -> Result<Args, String> {
             "--corpus" => out.corpus = value()?.into(),
             "--sample" => out.sample = Some(number(value()?)?),
             "--case" => out.case = value()?,
+            "--backend" => out.backend = value()?.parse().map_err(|e: dovetail::error::Error| e.to_string())?,
             "--source" => out.source = value()?,
             "--jobs" => out.jobs = number(value()?)?.max(1),
             "--deadline" => out.deadline = Duration::from_secs(number(value()?)? as u64),
@@ -151,7 +156,7 @@ fn judged(args: &Args, items: Vec<Item>, json: Option<File>) -> Vec<Line> {
                     let next = queue.lock().expect("the queue").pop_front();
                     let Some(item) = next else { return };
                     let began = Instant::now();
-                    let mut report = worker::ask(&mut worker, &item, args.deadline);
+                    let mut report = worker::ask(&mut worker, &item, args.backend, args.deadline);
                     report.milliseconds = began.elapsed().as_millis() as u64;
                     let line = Line { item, report };
                     let mut done = done.lock().expect("what is done");

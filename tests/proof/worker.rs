@@ -3,8 +3,8 @@
 use crate::items::Item;
 use crate::support;
 use crate::vulkan::Lavapipe;
-use dovetail::compile::llvm::LlvmCompiler;
-use dovetail::compile::request::{Module, default_wave};
+use dovetail::compile::generators::BuiltInCompiler;
+use dovetail::compile::request::{GeneratorKind, Module, TuningOptions, default_wave};
 use dovetail::compile::spirv::reflect;
 use dovetail::corpus::spec::matches;
 use dovetail::emu::inputs::Inputs;
@@ -31,6 +31,8 @@ const STACK: usize = 256 << 20;
 #[derive(Serialize, Deserialize)]
 struct Question {
     item: Item,
+    /// Who compiles.
+    backend: GeneratorKind,
     /// Why the driver is left out, if it is.
     without_driver: Option<String>,
 }
@@ -95,8 +97,8 @@ impl Worker {
 
 /// Asks a worker, and starts one if there is none. A worker that ends may have died in the driver, which says nothing
 /// of our code: another one is asked without it. What dies again died of ours.
-pub fn ask(worker: &mut Option<Worker>, item: &Item, deadline: Duration) -> Report {
-    let mut question = Question { item: item.clone(), without_driver: None };
+pub fn ask(worker: &mut Option<Worker>, item: &Item, backend: GeneratorKind, deadline: Duration) -> Report {
+    let mut question = Question { item: item.clone(), backend, without_driver: None };
     let why = match answer(worker, &question, deadline) {
         Ok(report) => return report,
         Err(Silence::Killed(why)) => why,
@@ -129,9 +131,9 @@ pub fn serve() -> ExitCode {
         let vulkan = Lavapipe::get().expect("lavapipe");
         let mut answers = std::io::stdout();
         for line in std::io::stdin().lines().map_while(Result::ok) {
-            let Question { item, without_driver } = serde_json::from_str(&line).expect("a question");
+            let Question { item, backend, without_driver } = serde_json::from_str(&line).expect("a question");
             let absent = without_driver.map(|why| Absent { why, lanes: vulkan.subgroup_size });
-            let report = judged(&item, &shapes, absent.as_ref().map_or(vulkan, |absent| absent));
+            let report = judged(&item, backend, &shapes, absent.as_ref().map_or(vulkan, |absent| absent));
             let answer = serde_json::to_string(&report).expect("a report");
             writeln!(answers, "{answer}").and_then(|()| answers.flush()).expect("the parent listens");
         }
@@ -141,19 +143,20 @@ pub fn serve() -> ExitCode {
     if matches!(ended, Ok(Ok(()))) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn judged(item: &Item, shapes: &Shapes, judge: &dyn Judge) -> Report {
+fn judged(item: &Item, backend: GeneratorKind, shapes: &Shapes, judge: &dyn Judge) -> Report {
     let read = |path| std::fs::read(path).map_err(Into::into).and_then(Module::new);
     let modules: Result<Vec<Module>, _> = item.files.iter().map(read).collect();
     let modules = match modules {
         Ok(modules) => modules,
         Err(e) => return Report::new(Fate::NotCompiled, e.to_string()),
     };
+    let options = TuningOptions { generator: backend, ..TuningOptions::default() };
     let saved = RefCell::new(None);
     let on_difference = |difference: &Difference<'_>| {
-        saved.borrow_mut().get_or_insert_with(|| save(item, &modules, difference, judge));
+        saved.borrow_mut().get_or_insert_with(|| save(item, &options, &modules, difference, judge));
     };
-    let compiler = LlvmCompiler::new();
-    let tools = Tools { compiler: &compiler, judge, budget: Budget::default(), on_difference: &on_difference };
+    let (compiler, budget) = (BuiltInCompiler::new(), Budget::default());
+    let tools = Tools { compiler: &compiler, options: &options, judge, budget, on_difference: &on_difference };
     let mut report = match modules.as_slice() {
         [module] => {
             let choices = shapes.choices(&item.name);
@@ -172,7 +175,13 @@ fn judged(item: &Item, shapes: &Shapes, judge: &dyn Judge) -> Report {
 }
 
 /// Saves what failed as a bundle; says where.
-fn save(item: &Item, modules: &[Module], difference: &Difference<'_>, judge: &dyn Judge) -> String {
+fn save(
+    item: &Item,
+    options: &TuningOptions,
+    modules: &[Module],
+    difference: &Difference<'_>,
+    judge: &dyn Judge,
+) -> String {
     let stages: &[Stage] = if item.is_pair() { &[Stage::Vertex, Stage::Fragment] } else { &[Stage::Compute] };
     let entry = |(stage, module): (&Stage, &Module)| {
         let subgroups = reflect(module).is_ok_and(|info| info.uses_subgroups);
@@ -182,6 +191,7 @@ fn save(item: &Item, modules: &[Module], difference: &Difference<'_>, judge: &dy
     let stages = stages.iter().zip(modules).map(entry).collect();
     let mut bundle = Bundle::new(&item.name, difference.seed, "lavapipe", stages);
     bundle.manifest.floor = FLOOR;
+    bundle.manifest.options = options.clone();
     (bundle.state, bundle.inputs) = (difference.state.clone(), difference.inputs.clone());
     let spec: Vec<(u32, u64, usize)> =
         difference.state.specialization.iter().map(|entry| (entry.id, entry.value, 4)).collect();
@@ -194,7 +204,7 @@ fn save(item: &Item, modules: &[Module], difference: &Difference<'_>, judge: &dy
             [] => Err("no module".into()),
         }
     };
-    bundle.report_failure(&support::root().join("target/bundles"), &LlvmCompiler::new(), ask)
+    bundle.report_failure(&support::root().join("target/bundles"), &BuiltInCompiler::new(), ask)
 }
 
 /// Candidates of inputs by the names of shaders.
