@@ -17,7 +17,6 @@ use super::pipelines::Pipelines;
 use super::report::{Fate, Report};
 use super::scene::{Candidate, Manner, Scene, SceneShader, target_format};
 use super::world::Known;
-use crate::compile::Compiler;
 use crate::compile::request::{Module, default_wave};
 use crate::compile::spirv;
 use crate::emu::inputs::Inputs;
