@@ -1,9 +1,12 @@
 //! Our code generator as a [`Generator`]: its phases in order.
 
+use super::allocate::{Limits, allocate};
+use super::check_alloc::check;
 use super::code::Code;
 use super::entry::{EntryLayout, lower_info, used_args};
 use super::layout::Layout;
 use super::mir::Function;
+use super::mir::verify::verify;
 use super::plan::Plan;
 use super::select::select;
 use super::{emit, opt, shape, waits};
@@ -11,7 +14,7 @@ use crate::compile::backend::{Generator, MachineCode};
 use crate::compile::passes::Lowered;
 use crate::compile::request::TuningOptions;
 use crate::compile::watch::{Made, Watch};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ir::Shader;
 use crate::ir::uniform::Uniformity;
 
@@ -53,14 +56,25 @@ fn prepared(lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -
 }
 
 /// Instruction selection, control flow and allocation.
-fn physical(shader: &Shader, lowered: &Lowered, _: &TuningOptions, watch: &mut dyn Watch) -> Result<Function> {
+fn physical(shader: &Shader, lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<Function> {
     let uniformity = Uniformity::new(shader);
     let layout = Layout::new(shader)?;
     let plan = Plan::new(shader, &layout, &uniformity)?;
     let function = select(shader, lowered, &layout, &plan, &uniformity)?;
     let text = || Ok(function.to_string());
     watch.done("select", Made::Text(&text))?;
-    Err(Error::unsupported("native register allocation", ""))
+    let limit = if options.vgpr_limit == 0 { u32::MAX } else { options.vgpr_limit };
+    let limits = Limits::new(function.gfx, limit.min(256) as u16);
+    if cfg!(debug_assertions) {
+        verify(&function)?;
+    }
+    let allocated = allocate(&function, limits)?;
+    if cfg!(debug_assertions) {
+        check(&function, &allocated, limits)?;
+    }
+    let text = || Ok(allocated.function.to_string());
+    watch.done("allocate", Made::Text(&text))?;
+    Ok(allocated.function)
 }
 
 fn shown(watch: &mut dyn Watch, phase: &'static str, code: &Code) -> Result<()> {
