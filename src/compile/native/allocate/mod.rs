@@ -71,7 +71,6 @@ pub fn allocate(f: &Function, limits: Limits) -> Result<Allocated> {
         results: f.results.clone(),
         scratch_bytes: f.scratch_bytes,
         lds_bytes: f.lds_bytes,
-        pixel_inputs: f.pixel_inputs,
     };
     Ok(Allocated { function, origin: output.origin })
 }
