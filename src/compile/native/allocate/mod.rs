@@ -21,8 +21,11 @@ mod tests;
 pub use registers::{Limits, RegSet, class_of};
 
 use super::liveness::Liveness;
-use super::mir::Function;
+use super::mir::{Function, PhysReg};
 use crate::error::Result;
+
+/// Registers of the scratch descriptor.
+const SCRATCH_REGISTERS: u16 = 4;
 
 /// A function in physical form.
 #[derive(Clone, Debug)]
@@ -33,6 +36,15 @@ pub struct Allocated {
     pub origin: Vec<Option<u32>>,
 }
 
+/// The registers that values of a function may have: without those of its scratch descriptor.
+pub fn open_registers(f: &Function, limits: Limits) -> RegSet {
+    let mut all = limits.registers();
+    if f.scratch_bytes > 0 {
+        all.remove_run(PhysReg::SCRATCH, SCRATCH_REGISTERS);
+    }
+    all
+}
+
 /// Gives every value of a verified function a register.
 ///
 /// # Errors
@@ -40,7 +52,7 @@ pub struct Allocated {
 pub fn allocate(f: &Function, limits: Limits) -> Result<Allocated> {
     let live = Liveness::new(f);
     let mut loc = vec![None; f.values.len()];
-    let all = limits.registers();
+    let all = open_registers(f, limits);
     let exclusive = exclusive::assign(f, &live, &all, &mut loc)?;
     let mut walk = walk::Walk::new(f, &live, all.without(&exclusive), loc);
     let blocks = walk.run()?;

@@ -185,9 +185,10 @@ impl<'a> Check<'a> {
     /// Whether a value may be in this register.
     fn allowed(&self, reg: PhysReg, class: Class) -> bool {
         let vcc = reg == PhysReg::VCC || reg == PhysReg::VCC.nth(1);
+        let scratch = self.after.scratch_bytes > 0 && (PhysReg::SCRATCH.0..PhysReg::SCRATCH.0 + 4).contains(&reg.0);
         match (class, reg.as_vgpr()) {
             (Class::Vector, Some(n)) => n < self.limits.vgprs,
-            (Class::Scalar, None) => reg.0 < self.limits.sgprs || vcc,
+            (Class::Scalar, None) => (reg.0 < self.limits.sgprs && !scratch) || vcc,
             _ => false,
         }
     }
