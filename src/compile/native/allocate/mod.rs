@@ -8,11 +8,13 @@
 //! parameters. [`super::check_alloc`] judges the result without knowing how it came about.
 
 mod copies;
+mod edges;
 mod exclusive;
 mod hints;
 mod output;
 mod place;
 mod registers;
+mod room;
 mod walk;
 
 #[cfg(test)]
