@@ -51,7 +51,10 @@ impl Walk<'_> {
             let class = run.iter().find_map(|one| one.as_val()).map(|val| f.class(val));
             let class = class.unwrap_or_else(|| f.def_wants(inst, number).of_undefined());
             let tied = runs(f.uses(inst)).last().filter(|_| inst.tied && number == 0);
-            let first = if let (What::Fixed(reg), None) = (run[0].what, tied) {
+            let first = if let What::Fixed(reg) = run[0].what {
+                for (k, one) in (0..).zip(tied.unwrap_or(&[])) {
+                    self.source(one)?.into_iter().for_each(|from| self.moves.add(reg.nth(k), from));
+                }
                 reg
             } else if let Some(tied) = tied {
                 self.tied_run(run, tied, class, position)?
