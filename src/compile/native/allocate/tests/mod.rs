@@ -45,14 +45,16 @@ fn random_functions_keep_their_meaning() {
 }
 
 #[test]
-fn few_registers_are_refused_or_right() {
-    for (vgprs, live) in [(8, 2), (12, 4), (16, 8), (24, 8), (32, 20), (64, 50)] {
+fn few_registers_make_values_leave() {
+    let [all, few] = [104, 40];
+    let cases = [(8, all, 2), (12, all, 4), (16, few, 8), (24, all, 8), (32, few, 20), (64, all, 50)];
+    for (vgprs, sgprs, live) in cases {
         let mut refused = 0;
-        for shape in shapes(20, 60, live) {
-            let limits = Limits::new(GfxIp::Gfx1030, vgprs);
-            refused += u32::from(allocated(&generate(shape), limits, &format!("{vgprs} of {shape:?}")).is_none());
+        for shape in shapes(10, 60, live) {
+            let limits = Limits { sgprs, vgprs };
+            refused += u32::from(allocated(&generate(shape), limits, &format!("{limits:?} of {shape:?}")).is_none());
         }
-        println!("{vgprs}: {refused} of 40 refused");
+        println!("{vgprs} {sgprs}: {refused} of 20 refused");
     }
 }
 
