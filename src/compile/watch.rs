@@ -10,6 +10,8 @@ pub enum Made<'a> {
     Shader(&'a Shader),
     /// A code generator's own text, for people. Made only on demand.
     Text(&'a dyn Fn() -> Result<String>),
+    /// A code generator's check of its own work, for observers who want certainty. Debug builds have run it already.
+    Check(&'a dyn Fn() -> Result<()>),
     /// Bytes of a file, or nothing to show.
     Bytes,
 }

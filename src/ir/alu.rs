@@ -113,7 +113,7 @@ alu_table! {
     FAdd "fadd" 2 Same true "Sum.";
     FSub "fsub" 2 Same true "Difference.";
     FMul "fmul" 2 Same true "Product.";
-    FDiv "fdiv" 2 Same true "Quotient, within 2.5 ulp for 32 bits.";
+    FDiv "fdiv" 2 Same true "Quotient, within 2.5 ulp.";
     FRem "frem" 2 Same true "x - y*trunc(x/y).";
     FMod "fmod" 2 Same true "x - y*floor(x/y).";
     FFma "ffma" 3 Same true "Fused a*b+c.";
@@ -128,9 +128,11 @@ alu_table! {
     FFract "ffract" 1 Same true "x - floor(x), below one.";
     FMin "fmin" 2 Same true "Minimum; the other operand if one is NaN.";
     FMax "fmax" 2 Same true "Maximum; the other operand if one is NaN.";
-    FSqrt "fsqrt" 1 Same true "Square root.";
+    FSqrt "fsqrt" 1 Same true "Square root; lower level, 32 bits: within 1 ulp, denormals flushed.";
     FRsq "frsq" 1 Same true "Reciprocal square root.";
     FRcp "frcp" 1 Same true "Reciprocal, within 1 ulp for 32 bits, denormals flushed.";
+    FRcpSeed "frcp_seed" 1 Same true "Reciprocal of 64 bits within 2^-23 of itself, to be refined.";
+    FRsqSeed "frsq_seed" 1 Same true "Reciprocal square root of 64 bits within 2^-23 of itself, to be refined.";
     FExp2 "fexp2" 1 Same true "Power of two.";
     FLog2 "flog2" 1 Same true "Logarithm base two.";
     FPow "fpow" 2 Same true "exp2(y*log2(x)).";
@@ -196,17 +198,38 @@ impl AluOp {
         }
     }
 
-    /// Whether `lower_arithmetic` leaves the operation at this operand width to the code generators.
-    pub const fn has_instruction(self, bits: Bits) -> bool {
+    /// Whether `lower_arithmetic` leaves the operation to the code generators, by the width of the first operand and of
+    /// the result.
+    pub const fn has_instruction(self, from: Bits, to: Bits) -> bool {
+        use Bits::{B8, B16, B32, B64};
         match self {
-            Self::SMod | Self::FindSMsb | Self::FRem | Self::FMod | Self::FSign | Self::FIsNan | Self::FIsInf => false,
+            Self::Select | Self::ZExt | Self::SExt | Self::Trunc => true,
+            Self::IAnd | Self::IOr | Self::IXor | Self::INot => true,
+            // The low bits of these depend on the low bits of the operands only.
+            Self::IAdd | Self::ISub | Self::IMul => true,
+            Self::UDiv | Self::SDiv | Self::UMod | Self::SRem | Self::SMod | Self::FindSMsb => false,
+            Self::FDiv | Self::FRem | Self::FMod | Self::FSign | Self::FIsNan | Self::FIsInf => false,
             Self::FPow | Self::FSin | Self::FCos | Self::FQuantize16 | Self::FConvRtz => false,
-            Self::UMulHigh | Self::SMulHigh | Self::UBitExtract | Self::SBitExtract => matches!(bits, Bits::B32),
-            Self::FRcp | Self::FRsq | Self::FExp2 | Self::FLog2 | Self::FSinTurn | Self::FCosTurn => {
-                !matches!(bits, Bits::B64)
+            Self::UMulHigh | Self::SMulHigh | Self::UBitExtract | Self::SBitExtract => matches!(from, B32),
+            Self::UAddCarry | Self::USubBorrow | Self::BitCount | Self::BitReverse => matches!(from, B32),
+            Self::FindILsb | Self::FindUMsb => matches!(from, B32),
+            Self::INeg | Self::IAbs | Self::UMin | Self::UMax | Self::SMin | Self::SMax => matches!(from, B16 | B32),
+            Self::UAddSat | Self::SAddSat | Self::USubSat | Self::SSubSat => matches!(from, B16 | B32),
+            Self::FSqrt | Self::FRcp | Self::FRsq => matches!(from, B16 | B32),
+            Self::FExp2 | Self::FLog2 | Self::FSinTurn | Self::FCosTurn => matches!(from, B16 | B32),
+            Self::FRcpSeed | Self::FRsqSeed => matches!(from, B64),
+            Self::S2F | Self::U2F | Self::F2S | Self::F2U => {
+                matches!((from, to), (B16, B16) | (B32, B32 | B64) | (B64, B32)) && !self.is_wide_integer(from, to)
             }
-            _ => true,
+            Self::FConv => !matches!((from, to), (B16, B64) | (B64, B16)),
+            _ => !matches!(from, B8),
         }
+    }
+
+    /// Whether the integer of a conversion has 64 bits.
+    const fn is_wide_integer(self, from: Bits, to: Bits) -> bool {
+        let integer = if matches!(self, Self::S2F | Self::U2F) { from } else { to };
+        matches!(integer, Bits::B64)
     }
 
     /// The operation of this name.

@@ -75,7 +75,11 @@ pub fn exponent(x: f64) -> i32 {
 
 /// A power of two within the range of a double, denormals included.
 pub fn power_of_two(e: i32) -> f64 {
-    if (-1022..=1023).contains(&e) { f64::from_bits(((e + 1023) as u64) << 52) } else { 2f64.powi(e) }
+    match e {
+        -1022..=1023 => f64::from_bits(((e + 1023) as u64) << 52),
+        -1074..-1022 => f64::from_bits(1 << (e + 1074)),
+        _ => 2f64.powi(e),
+    }
 }
 
 /// The distance between floats of this width near x.
@@ -206,6 +210,11 @@ fn int_to_float(double: f64, single: f32, to: Bits) -> u64 {
     if to == Bits::B32 { u64::from(single.to_bits()) } else { encode(double, to) }
 }
 
+/// An estimate that errs by up to 2^-23 of itself: too small by as much as the bits that it lacks.
+fn seed(x: f64) -> f64 {
+    if x.is_finite() { f64::from_bits(x.to_bits() & !((1 << 29) - 1)) } else { x }
+}
+
 /// A float operation with a float result, on real numbers: only what a double cannot hold is rounded.
 /// The second operand of `fldexp` is the integer as a number.
 pub fn real(op: AluOp, [x, y, z]: [f64; 3]) -> Option<f64> {
@@ -237,6 +246,8 @@ pub fn real(op: AluOp, [x, y, z]: [f64; 3]) -> Option<f64> {
         A::FSqrt => x.sqrt(),
         A::FRsq => 1.0 / x.sqrt(),
         A::FRcp => 1.0 / x,
+        A::FRcpSeed => seed(1.0 / x),
+        A::FRsqSeed => seed(1.0 / x.sqrt()),
         A::FExp2 => x.exp2(),
         A::FLog2 => x.log2(),
         A::FPow => (y * x.log2()).exp2(),
@@ -363,7 +374,8 @@ mod tests {
     #[test]
     fn powers_of_two_are_exact() {
         for e in -1074..=1023 {
-            assert_eq!(power_of_two(e), 2f64.powi(e), "{e}");
+            // In two steps: the reciprocal of a power above the range is zero.
+            assert_eq!(power_of_two(e), 2f64.powi(e / 2) * 2f64.powi(e - e / 2), "{e}");
         }
     }
 

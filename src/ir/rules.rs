@@ -2,6 +2,7 @@
 //!
 //! Operands are known to exist when a rule is checked.
 
+use super::alu::Sig;
 use super::image::{Dim, ImageInst, ImageOp, ImageOperand, LodMode, MimgInst, MimgOp};
 use super::interface::{BuiltIn, Interp, InterpPlace, OutputSlot};
 use super::lanes::{AmdOp, SubgroupOp};
@@ -220,10 +221,17 @@ impl Rule<'_> {
             Op::Barrier { exec: Scope::Workgroup, .. } if self.shader.stage == Stage::Compute => Ok(()),
             Op::Barrier { exec, .. } => Err(format!("no barrier of a {} shader waits for {exec:?}", self.shader.stage)),
             Op::Fence { .. } if !op.orders_memory() => Err("a fence that orders nothing".into()),
-            Op::Alu(op, _) => match self.types[0].bits() {
-                bits if op.has_instruction(bits) => Ok(()),
-                bits => Err(format!("no instruction is {} of {} bits", op.name(), bits.count())),
-            },
+            Op::Alu(op, _) => {
+                let from = self.types[0].bits();
+                let to = self.result.map_or(from, Type::bits);
+                match (op.has_instruction(from, to), op.sig()) {
+                    (true, _) => Ok(()),
+                    (false, Sig::Convert) => {
+                        Err(format!("no instruction is {} of {} bits to {}", op.name(), from.count(), to.count()))
+                    }
+                    (false, _) => Err(format!("no instruction is {} of {} bits", op.name(), from.count())),
+                }
+            }
             Op::SharedAtomic(op) => self.has_instruction(op, AtomicMemory::Shared, 1),
             Op::GlobalAtomic { op, .. } => self.has_instruction(op, AtomicMemory::Global, 1),
             Op::BufferAtomic { op, .. } | Op::TexelAtomic { op, .. } => {

@@ -10,6 +10,7 @@ mod elfs;
 mod link_support;
 mod listing;
 mod mutations;
+mod native;
 mod paths;
 mod rules;
 #[path = "../support/mod.rs"]

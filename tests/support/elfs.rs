@@ -4,6 +4,7 @@
 
 use crate::support::{assembly, glsl, root};
 use dovetail::cache::{Cache, MemoryStore};
+use dovetail::compile::Compiler;
 use dovetail::compile::llvm::LlvmCompiler;
 use dovetail::compile::request::{Module, TuningOptions};
 use dovetail::compile::spirv;
@@ -35,8 +36,17 @@ pub struct Builder<'a> {
 
 /// Runs `f` with a builder; None where a tool is missing.
 pub fn build_all(test: &'static str, f: impl FnOnce(&mut Builder<'_>) -> Option<()>) -> Option<Vec<Built>> {
-    let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), LlvmCompiler::new());
-    let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
+    build_with(test, &LlvmCompiler::new(), f)
+}
+
+/// Runs `f` with a builder that has this compiler; None where a tool is missing.
+pub fn build_with(
+    test: &'static str,
+    compiler: &dyn Compiler,
+    f: impl FnOnce(&mut Builder<'_>) -> Option<()>,
+) -> Option<Vec<Built>> {
+    let cache = Cache::new(Box::new(MemoryStore::default()));
+    let tools = Toolchain::new(&cache, Some(compiler)).expect("a toolchain");
     let mut builder = Builder { test, tools, options: TuningOptions::default(), built: Vec::new() };
     f(&mut builder)?;
     Some(builder.built)

@@ -1,8 +1,7 @@
 //! Arithmetic: the common part, conversions and comparisons. `alu_int` and `alu_float` have the rest.
 //!
-//! LLVM's poison (shifts past the width, conversions out of range) and its traps (division by zero) are stronger than
-//! "any value" and could change what the rest of the shader does; so amounts are masked, divisors replaced, and
-//! conversions frozen.
+//! LLVM's poison (shifts past the width, conversions out of range) is stronger than "any value" and could change what the
+//! rest of the shader does; so amounts are masked, and conversions frozen.
 
 use super::values::{Cx, Llvm};
 use crate::error::{Error, Result};

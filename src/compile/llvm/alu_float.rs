@@ -1,9 +1,9 @@
-//! Float arithmetic, as precise as Vulkan requires and no more.
+//! Float arithmetic.
 //!
-//! Divisions and roots of 32 bits have `!fpmath 2.5`, which gives the hardware's own approximation if denormals are
-//! flushed. Without `NoContraction` products and sums are marked `contract`; both must be, or nothing fuses.
+//! Reciprocals and roots are the hardware's own: the passes have put the rest around them. Without `NoContraction`
+//! products and sums are marked `contract`; both must be, or nothing fuses.
 
-use super::values::{Cx, Llvm, as_float, as_vector};
+use super::values::{Cx, Llvm, as_vector};
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Bits, FpFlags, Value};
 use inkwell::values::FloatValue;
@@ -30,7 +30,6 @@ impl<'c> Cx<'_, 'c> {
             A::FAdd => self.with_flags(b.build_float_add(x, y, "")?, flags)?.into(),
             A::FSub => self.with_flags(b.build_float_sub(x, y, "")?, flags)?.into(),
             A::FMul => self.with_flags(b.build_float_mul(x, y, "")?, flags)?.into(),
-            A::FDiv => self.divide(x, y, flags)?.into(),
             A::FFma => self.call_same("llvm.fma", &[x.into(), y.into(), self.f(Self::arg(args, 2)?)?.into()])?,
             A::FNeg => b.build_float_neg(x, "")?.into(),
             A::FAbs => unary("llvm.fabs")?,
@@ -42,13 +41,9 @@ impl<'c> Cx<'_, 'c> {
             A::FFract => unary("llvm.amdgcn.fract")?,
             A::FMin => self.call_same("llvm.minnum", &[x.into(), y.into()])?,
             A::FMax => self.call_same("llvm.maxnum", &[x.into(), y.into()])?,
-            A::FSqrt => self.sqrt(x)?.into(),
-            A::FRsq if bits == Bits::B16 => unary("llvm.amdgcn.rsq")?,
-            A::FRsq => {
-                let root = self.with_flags(self.sqrt(x)?, FpFlags::NONE)?;
-                self.divide(ty.const_float(1.0), root, FpFlags::NONE)?.into()
-            }
-            A::FRcp => unary("llvm.amdgcn.rcp")?,
+            A::FSqrt => unary("llvm.amdgcn.sqrt")?,
+            A::FRsq | A::FRsqSeed => unary("llvm.amdgcn.rsq")?,
+            A::FRcp | A::FRcpSeed => unary("llvm.amdgcn.rcp")?,
             A::FExp2 => unary("llvm.exp2")?,
             A::FLog2 => unary("llvm.log2")?,
             A::FMulZero => self.call("llvm.amdgcn.fmul.legacy", &[], &[x.into(), y.into()])?,
@@ -61,25 +56,6 @@ impl<'c> Cx<'_, 'c> {
             A::PackHalfRtz => self.pack("llvm.amdgcn.cvt.pkrtz", x, y)?,
             _ => return Err(Error::bug(format!("{} is no float operation", op.name()))),
         })
-    }
-
-    /// Allows an error of 2.5 ulp in 32 bits.
-    fn imprecise(&self, v: FloatValue<'c>) -> Result<FloatValue<'c>> {
-        if v.get_type() == self.f32_type()
-            && let Some(inst) = v.as_instruction()
-        {
-            let node = self.ctx.metadata_node(&[self.f32_type().const_float(2.5).into()]);
-            inst.set_metadata(node, self.ctx.get_kind_id("fpmath")).map_err(|e| Error::bug(format!("fpmath: {e}")))?;
-        }
-        Ok(v)
-    }
-
-    fn divide(&self, x: FloatValue<'c>, y: FloatValue<'c>, flags: FpFlags) -> Result<FloatValue<'c>> {
-        self.imprecise(self.with_flags(self.b.build_float_div(x, y, "")?, flags)?)
-    }
-
-    fn sqrt(&self, x: FloatValue<'c>) -> Result<FloatValue<'c>> {
-        self.imprecise(as_float(self.call_same("llvm.sqrt", &[x.into()])?)?)
     }
 
     fn exponent(&self, x: FloatValue<'c>, bits: Bits) -> Result<Llvm<'c>> {

@@ -26,10 +26,6 @@ impl<'c> Cx<'_, 'c> {
             A::IMul => b.build_int_mul(x, y, "")?.into(),
             A::UMulHigh => self.mul_high(x, y, false)?,
             A::SMulHigh => self.mul_high(x, y, true)?,
-            A::UDiv => b.build_int_unsigned_div(x, self.safe_divisor(x, y, false)?, "")?.into(),
-            A::UMod => b.build_int_unsigned_rem(x, self.safe_divisor(x, y, false)?, "")?.into(),
-            A::SDiv => b.build_int_signed_div(x, self.safe_divisor(x, y, true)?, "")?.into(),
-            A::SRem => b.build_int_signed_rem(x, self.safe_divisor(x, y, true)?, "")?.into(),
             A::INeg => b.build_int_sub(ty.const_zero(), x, "")?.into(),
             A::IAbs => self.call("llvm.abs", &[ty.into()], &[x.into(), self.cbool(false).into()])?,
             A::IAnd => b.build_and(x, y, "")?.into(),
@@ -79,20 +75,6 @@ impl<'c> Cx<'_, 'c> {
         let product = b.build_int_mul(extend(x)?, extend(y)?, "")?;
         let high = b.build_right_shift(product, wide.const_int(u64::from(width), false), false, "")?;
         Ok(b.build_int_truncate(high, x.get_type(), "")?.into())
-    }
-
-    /// A divisor that does not trap: one instead of zero, and instead of -1 if the dividend is the minimum.
-    fn safe_divisor(&self, x: IntValue<'c>, y: IntValue<'c>, signed: bool) -> Result<IntValue<'c>> {
-        let b = self.b;
-        let ty = y.get_type();
-        let mut bad = b.build_int_compare(IntPredicate::EQ, y, ty.const_zero(), "")?;
-        if signed {
-            let minimum = ty.const_int(1 << (ty.get_bit_width() - 1), false);
-            let lowest = b.build_int_compare(IntPredicate::EQ, x, minimum, "")?;
-            let minus = b.build_int_compare(IntPredicate::EQ, y, ty.const_all_ones(), "")?;
-            bad = b.build_or(bad, b.build_and(lowest, minus, "")?, "")?;
-        }
-        as_int(b.build_select(bad, ty.const_int(1, false), y, "")?)
     }
 
     fn carry(&self, name: &str, x: IntValue<'c>, y: IntValue<'c>) -> Result<Llvm<'c>> {

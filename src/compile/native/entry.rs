@@ -153,3 +153,53 @@ impl EntryLayout {
         vals
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::ArgRole;
+
+    fn arg(class: RegClass, dwords: u16) -> EntryArg {
+        let ty = match dwords {
+            1 => Type::B32,
+            _ => Type::vector(crate::ir::Bits::B32, dwords.into()).expect("a type"),
+        };
+        EntryArg { class, ty, role: ArgRole::System("test") }
+    }
+
+    /// Two scalars and all pixel inputs, in the sizes that the hardware has.
+    fn pixel() -> Vec<EntryArg> {
+        let inputs = [2, 2, 2, 3, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1].map(|n| arg(RegClass::Vgpr, n));
+        [arg(RegClass::Sgpr, 1), arg(RegClass::Sgpr, 1)].into_iter().chain(inputs).collect()
+    }
+
+    fn layout(inputs: &[usize]) -> EntryLayout {
+        let args = pixel();
+        let used: Vec<bool> = (0..args.len()).map(|n| n >= 2 && inputs.contains(&(n - 2))).collect();
+        EntryLayout::new(Stage::Fragment, &args, &used).expect("a layout")
+    }
+
+    #[test]
+    fn pixel_inputs_are_those_in_use_and_what_the_hardware_demands() {
+        // As LLVM enables them (its own rule for PAL).
+        for (inputs, bits) in [(&[][..], 1), (&[8, 9, 12], 0x1301), (&[11], 0x801), (&[1], 2), (&[5, 11], 0x821)] {
+            assert_eq!(layout(inputs).pixel_inputs, bits, "{inputs:?}");
+        }
+        let positions = layout(&[8, 9, 12]);
+        assert_eq!((positions.sgprs, positions.vgprs), (2, 5));
+        let at = |n: usize| positions.args[n + 2];
+        assert_eq!([0, 1, 8, 9, 12].map(at), [0, 9, 2, 3, 4].map(|n| (n != 9).then(|| PhysReg::vgpr(n))));
+    }
+
+    #[test]
+    fn values_are_made_for_what_is_used() {
+        let args = [arg(RegClass::Sgpr, 1), arg(RegClass::Sgpr, 2), arg(RegClass::Vgpr, 1), arg(RegClass::Vgpr, 2)];
+        let used = [false, true, false, true];
+        let layout = EntryLayout::new(Stage::Vertex, &args, &used).expect("a layout");
+        let mut function = Function::new(crate::target::GfxIp::Gfx1030, Stage::Vertex, crate::target::WaveSize::W32);
+        let vals = layout.enter(&mut function, &args, &used);
+        assert_eq!(vals.iter().map(Vec::len).collect::<Vec<_>>(), [0, 2, 0, 2]);
+        let regs: Vec<String> = function.entry.iter().map(|e| format!("{}{}", e.reg, e.val.is_some())).collect();
+        assert_eq!(regs, ["s0false", "s1true", "s2true", "v0false", "v1true", "v2true"]);
+    }
+}

@@ -1,22 +1,21 @@
 //! Our code generator as a [`Generator`]: its phases in order.
 
 use super::allocate::{Limits, allocate};
-use super::check_alloc::check;
-use super::code::Code;
 use super::entry::{EntryLayout, lower_info, used_args};
 use super::layout::Layout;
-use super::mir::Function;
 use super::mir::verify::verify;
+use super::mir::{Function, PhysReg};
 use super::plan::Plan;
 use super::select::select;
-use super::{emit, opt, shape, waits};
+use super::{check_alloc, emit, opt, shape, waits};
 use crate::compile::backend::{Generator, MachineCode};
 use crate::compile::passes::Lowered;
 use crate::compile::request::TuningOptions;
 use crate::compile::watch::{Made, Watch};
-use crate::error::Result;
+use crate::error::{Context, Result};
 use crate::ir::Shader;
 use crate::ir::uniform::Uniformity;
+use std::fmt::Display;
 
 /// Version of this generator, for people; its sources' digest is in every key besides.
 const VERSION: u32 = 1;
@@ -61,23 +60,37 @@ fn physical(shader: &Shader, lowered: &Lowered, options: &TuningOptions, watch: 
     let layout = Layout::new(shader)?;
     let plan = Plan::new(shader, &layout, &uniformity)?;
     let function = select(shader, lowered, &layout, &plan, &uniformity)?;
-    let text = || Ok(function.to_string());
-    watch.done("select", Made::Text(&text))?;
-    let limit = if options.vgpr_limit == 0 { u32::MAX } else { options.vgpr_limit };
-    let limits = Limits::new(function.gfx, limit.min(256) as u16);
-    if cfg!(debug_assertions) {
-        verify(&function)?;
-    }
+    shown(watch, "select", &function)?;
+    checked(watch, "verify", &|| verify(&function))?;
+    let limits = limits(&function, options);
     let allocated = allocate(&function, limits)?;
-    if cfg!(debug_assertions) {
-        check(&function, &allocated, limits)?;
-    }
-    let text = || Ok(allocated.function.to_string());
-    watch.done("allocate", Made::Text(&text))?;
+    shown(watch, "allocate", &allocated.function)?;
+    checked(watch, "check", &|| check_alloc::check(&function, &allocated, limits))?;
     Ok(allocated.function)
 }
 
-fn shown(watch: &mut dyn Watch, phase: &'static str, code: &Code) -> Result<()> {
-    let text = || Ok(code.to_string());
+/// Registers that values may have.
+fn limits(function: &Function, options: &TuningOptions) -> Limits {
+    let vgprs = match options.vgpr_limit {
+        0 => u16::MAX,
+        limit => u16::try_from(limit).unwrap_or(u16::MAX),
+    };
+    let mut limits = Limits::new(function.gfx, vgprs);
+    if function.scratch_bytes > 0 {
+        limits.sgprs = limits.sgprs.min(PhysReg::SCRATCH.0);
+    }
+    limits
+}
+
+/// Runs a check in debug builds, and lets an observer run it.
+fn checked(watch: &mut dyn Watch, phase: &'static str, check: &dyn Fn() -> Result<()>) -> Result<()> {
+    if cfg!(debug_assertions) {
+        check().at(|| phase)?;
+    }
+    watch.done(phase, Made::Check(check))
+}
+
+fn shown(watch: &mut dyn Watch, phase: &'static str, made: &dyn Display) -> Result<()> {
+    let text = || Ok(made.to_string());
     watch.done(phase, Made::Text(&text))
 }

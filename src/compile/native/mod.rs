@@ -3,7 +3,7 @@
 //! ```text
 //! Lowered ── opt ── shape ──> Shader in a plain graph
 //!   └─ layout, plan ──> where the wave goes, and with which lanes
-//!        └─ select ──> mir::Function ── allocate ──> physical Function
+//!        └─ select ──> mir::Function ── liveness, allocate ──> physical Function
 //!             └─ emit::translate ──> code::Code ── waits ──> ── emit::assemble ──> MachineCode
 //! ```
 

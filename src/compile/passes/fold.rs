@@ -58,9 +58,7 @@ fn fold(b: &mut Builder<'_>, inst: &Inst, floats: bool) -> Option<Value> {
             let consts: SmallVec<[Option<u64>; 4]> = inst.args.iter().map(|&a| b.shader.as_const(a)).collect();
             if let Some(known) = consts.iter().copied().collect::<Option<SmallVec<[u64; 4]>>>() {
                 let from = b.ty(*inst.args.first()?);
-                let bits = integer(*op, &known, from.bits(), ty.bits())
-                    .or_else(|| floats.then(|| float(*op, &known, from.bits(), ty.bits())).flatten());
-                if let Some(bits) = bits {
+                if let Some(bits) = constant(*op, &known, from.bits(), ty.bits(), floats) {
                     return Some(b.iconst(ty, bits));
                 }
             }
@@ -125,6 +123,13 @@ fn identity(b: &mut Builder<'_>, op: AluOp, args: &[Value], consts: &[Option<u64
         },
         _ => None,
     }
+}
+
+/// The result of an operation on constants; `floats`: float operations round to nearest. `None` if the shader's modes
+/// could change it, or if it is not known.
+pub fn constant(op: AluOp, args: &[u64], from: Bits, to: Bits, floats: bool) -> Option<u64> {
+    let bits = integer(op, args, from, to).or_else(|| if floats { float(op, args, from, to) } else { None });
+    bits.map(|bits| bits & to.mask())
 }
 
 fn signed(x: u64, bits: Bits) -> i64 {

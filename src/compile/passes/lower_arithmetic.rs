@@ -2,32 +2,44 @@
 //!
 //! | operation | bits | becomes |
 //! | --- | --- | --- |
+//! | all of integers that depend on more than as many low bits | 8 | those of 32 bits |
+//! | divisions, bits found or counted, carries | 16 | those of 32 bits |
+//! | `udiv`, `sdiv`, `umod`, `srem`, `smod` | 32, 64 | products with a reciprocal: `integer_division` |
 //! | `smod` | any | the remainder, plus the divisor if the signs differ |
-//! | `umul_high`, `smul_high` | 8, 16 | the upper half of a product of twice the width |
-//! | likewise | 64 | products of 32-bit halves, and their carries |
+//! | `umul_high`, `smul_high` | 8, 16 | the upper half of a product of 32 bits |
+//! | all but sums, products, shifts, comparisons | 64 | operations on halves, comparisons: `wide` |
 //! | `ubit_extract`, `sbit_extract` | 32 | the instruction, which supports all counts but 32 |
-//! | likewise | others | shifts and masks |
+//! | likewise | 64 | shifts and masks |
 //! | `find_smsb` | any | `find_umsb` of the bits that differ from the sign |
+//! | conversions | 8, 64; halves and doubles | through 32 bits: `conversion` |
+//! | `fdiv`; `frcp` of 64 bits | any | products with a reciprocal: `float_division` |
+//! | `fsqrt`, `frsq` | 64, and 32 with denormals | an estimate and a step: `roots` |
 //! | `frem`, `fmod` | any | `x - y * whole(x / y)`, fused |
 //! | `fsign`, `fis_nan`, `fis_inf` | any | comparisons |
-//! | `frcp`, `frsq` | 64 | divisions: the instructions are estimates only |
 //! | `fpow` | 16, 32 | `exp2(y * log2(x))` in 32 bits, with 0 * anything = 0: `pow(0, 0)` and `pow(inf, 0)` are 1 |
 //! | `fsin`, `fcos` | 16, 32 | those of revolutions, which the instruction needs near zero |
 //! | `fquantize16` | 16, 32 | to f16 and back, denormals to zero |
-//! | `fconv_rtz` | any | the packing instruction; from 64 bits to nearest, then one step back if needed |
 //! | these, `fexp2`, `flog2` | 64 | refused: Vulkan does not require them, and the hardware lacks them |
 //!
-//! Division and square roots stay: a code generator expands them by what it knows of the operands and by the modes.
+//! Sums, shifts and comparisons of 64 bits stay, as a code generator has them in one or two instructions; so do products,
+//! since the multiply-add of halves (`v_mad_u64_u32`) can only be chosen by who sees the whole product.
+
+mod by_constant;
+mod conversion;
+mod float_division;
+mod integer_division;
+mod interval;
+mod roots;
+mod wide;
 
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::{AluOp, Bits, Builder, FpFlags, Inst, Op, Shader, Type, Value};
+use crate::ir::{AluOp, Builder, FpFlags, Op, Shader, Sig, Type, Value};
 use crate::target::WaveSize;
+use smallvec::SmallVec;
 
 /// 1 / (2 pi).
 const INV_TAU: f64 = 0.159_154_943_091_895_35;
-/// Smallest normal f16.
-const HALF_MIN: f64 = 6.103_515_625e-5;
 
 /// Expands the operations.
 ///
@@ -35,70 +47,126 @@ const HALF_MIN: f64 = 6.103_515_625e-5;
 /// Unsupported: functions of 64-bit floats.
 pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     rewrite(shader, |b, inst| {
-        let Op::Alu(op, flags) = inst.op else { return Ok(Rewrite::Keep) };
-        b.fp = flags;
-        let made = steps(b, op, inst);
+        let (Op::Alu(op, flags), Some(result)) = (&inst.op, inst.result) else { return Ok(Rewrite::Keep) };
+        if inst.args.len() != op.arity() {
+            return Err(Error::bug(format!("{} operands for {}", inst.args.len(), op.name())));
+        }
+        b.fp = *flags;
+        let made = steps(b, *op, &inst.args, result);
         b.fp = FpFlags::NONE;
         Ok(made?.map_or(Rewrite::Keep, Rewrite::Value))
     })
 }
 
 /// The expansion of an operation; `None` if it stays. The builder has its flags.
-fn steps(b: &mut Builder<'_>, op: AluOp, inst: &Inst) -> Result<Option<Value>> {
+fn steps(b: &mut Builder<'_>, op: AluOp, args: &[Value], result: Value) -> Result<Option<Value>> {
+    let (x, to) = (args[0], b.ty(result));
+    let from = b.ty(x);
+    if op.takes_float() && from == Type::B64 && is_function(op) {
+        return Err(Error::unsupported(format!("{} of 64 bits", op.name()), ""));
+    }
+    let narrow = from == Type::B8 || from == Type::B16 && !op.takes_float();
+    if narrow && op.sig() != Sig::Convert && !op.has_instruction(from.bits(), to.bits()) {
+        return Ok(Some(widened(b, op, args, to)));
+    }
+    Ok(expand(b, op, args, to))
+}
+
+/// Whether the hardware has it for floats of up to 32 bits only.
+fn is_function(op: AluOp) -> bool {
     use AluOp as A;
-    let (Some(&x), Some(result)) = (inst.args.first(), inst.result) else {
-        return Err(Error::bug("arithmetic on nothing, or for nothing"));
-    };
-    let arg = |n: usize| inst.args.get(n).copied().ok_or_else(|| Error::bug(format!("operand {n} is missing")));
-    let (ty, to) = (b.ty(x), b.ty(result));
-    let bits = ty.bits();
-    Ok(Some(match op {
-        A::FExp2 | A::FLog2 | A::FPow | A::FSin | A::FCos | A::FSinTurn | A::FCosTurn | A::FQuantize16
-            if bits == Bits::B64 =>
-        {
-            return Err(Error::unsupported(format!("{} of 64 bits", op.name()), ""));
-        }
-        A::SMod => modulo(b, x, arg(1)?),
-        A::UMulHigh | A::SMulHigh if bits == Bits::B64 => high_of_64(b, op == A::SMulHigh, x, arg(1)?),
-        A::UMulHigh if bits != Bits::B32 => high_by_widening(b, A::ZExt, x, arg(1)?),
-        A::SMulHigh if bits != Bits::B32 => high_by_widening(b, A::SExt, x, arg(1)?),
-        A::UBitExtract | A::SBitExtract => return field(b, op, [x, arg(1)?, arg(2)?]),
-        A::FindSMsb => {
-            let top = b.iconst(ty, u64::from(bits.count() - 1));
-            let sign = b.alu(A::AShr, &[x, top]);
+    matches!(op, A::FExp2 | A::FLog2 | A::FPow | A::FSin | A::FCos | A::FSinTurn | A::FCosTurn | A::FQuantize16)
+}
+
+/// An operation on integers of 32 or 64 bits, or on floats.
+fn expand(b: &mut Builder<'_>, op: AluOp, args: &[Value], to: Type) -> Option<Value> {
+    use AluOp as A;
+    let x = args[0];
+    let y = args.get(1).copied();
+    let ty = b.ty(x);
+    let [keeps_denormals, _] = b.shader.modes.keeps_denormals();
+    Some(match (op, y) {
+        (A::UDiv, Some(y)) => integer_division::divide(b, false, x, y)[0],
+        (A::UMod, Some(y)) => integer_division::divide(b, false, x, y)[1],
+        (A::SDiv, Some(y)) => integer_division::divide(b, true, x, y)[0],
+        (A::SRem, Some(y)) => integer_division::divide(b, true, x, y)[1],
+        (A::SMod, Some(y)) => modulo(b, x, y),
+        (A::UBitExtract | A::SBitExtract, Some(y)) => return field(b, op, [x, y, *args.get(2)?]),
+        (A::FindSMsb, _) if ty == Type::B32 => {
+            let sign = wide::sign(b, x);
             let differing = b.alu(A::IXor, &[x, sign]);
             b.alu(A::FindUMsb, &[differing])
         }
-        A::FRem => remainder(b, A::FTrunc, x, arg(1)?),
-        A::FMod => remainder(b, A::FFloor, x, arg(1)?),
-        A::FSign => sign(b, x),
-        A::FIsNan => b.alu(A::FUno, &[x, x]),
-        A::FIsInf => {
+        (A::S2F | A::U2F | A::F2S | A::F2U | A::FConv | A::FConvRtz, _) => return conversion::expand(b, op, x, to),
+        (A::FDiv, Some(y)) => float_division::divide(b, x, y, keeps_denormals),
+        (A::FRem, Some(y)) => remainder(b, A::FTrunc, x, y, keeps_denormals),
+        (A::FMod, Some(y)) => remainder(b, A::FFloor, x, y, keeps_denormals),
+        (A::FRcp, _) if ty == Type::B64 => float_division::reciprocal(b, x),
+        (A::FSqrt | A::FRsq, _) => return roots::expand(b, op, x, keeps_denormals),
+        (A::FSign, _) => sign(b, x),
+        (A::FIsNan, _) => b.alu(A::FUno, &[x, x]),
+        (A::FIsInf, _) => {
             let (magnitude, infinity) = (b.alu(A::FAbs, &[x]), b.fconst(ty, f64::INFINITY));
             b.alu(A::FOEq, &[magnitude, infinity])
         }
-        A::FRcp if bits == Bits::B64 => {
-            let one = b.fconst(ty, 1.0);
-            b.alu(A::FDiv, &[one, x])
+        (A::FPow, Some(y)) => power(b, x, y),
+        (A::FSin, _) => turn(b, A::FSinTurn, x),
+        (A::FCos, _) => turn(b, A::FCosTurn, x),
+        (A::FQuantize16, _) => quantize(b, x),
+        _ if ty == Type::B64 && !op.takes_float() => return wide::expand(b, op, x, y),
+        _ => return None,
+    })
+}
+
+/// An operation on integers of 8 or 16 bits, in 32 bits.
+fn widened(b: &mut Builder<'_>, op: AluOp, args: &[Value], to: Type) -> Value {
+    use AluOp as A;
+    let (x, wide) = (args[0], Type::B32);
+    let bits = b.ty(x).bits();
+    let division = matches!(op, A::SDiv | A::SRem | A::SMod | A::SMulHigh);
+    let comparison = matches!(op, A::SLt | A::SLe | A::SGt | A::SGe | A::SMin | A::SMax);
+    let signed = division || comparison || matches!(op, A::AShr | A::IAbs | A::FindSMsb | A::SAddSat | A::SSubSat);
+    let extend = if signed { A::SExt } else { A::ZExt };
+    let args: SmallVec<[Value; 3]> = args.iter().map(|&v| b.convert(extend, v, wide)).collect();
+    let width = u64::from(bits.count());
+    let made = match op {
+        A::UAddSat => {
+            let (sum, most) = (b.alu(A::IAdd, &args), b.iconst(wide, bits.mask()));
+            b.alu(A::UMin, &[sum, most])
         }
-        A::FRsq if bits == Bits::B64 => {
-            b.fp = FpFlags::NONE;
-            let (one, root) = (b.fconst(ty, 1.0), b.alu(A::FSqrt, &[x]));
-            b.alu(A::FDiv, &[one, root])
+        A::SAddSat | A::SSubSat => {
+            let sum = b.alu(if op == A::SAddSat { A::IAdd } else { A::ISub }, &args);
+            let limit = bits.mask() >> 1;
+            let (least, most) = (b.iconst(wide, !limit), b.iconst(wide, limit));
+            let below = b.alu(A::SMin, &[sum, most]);
+            b.alu(A::SMax, &[below, least])
         }
-        A::FPow => power(b, x, arg(1)?),
-        A::FSin => turn(b, A::FSinTurn, x),
-        A::FCos => turn(b, A::FCosTurn, x),
-        A::FQuantize16 => quantize(b, x),
-        A::FConvRtz => toward_zero(b, x, to),
-        _ => return Ok(None),
-    }))
+        A::UAddCarry => {
+            let (sum, most) = (b.alu(A::IAdd, &args), b.iconst(wide, bits.mask()));
+            return b.alu(A::UGt, &[sum, most]);
+        }
+        A::UMulHigh | A::SMulHigh => {
+            let (product, width) = (b.alu(A::IMul, &args), b.iconst(wide, width));
+            b.alu(A::LShr, &[product, width])
+        }
+        A::BitReverse => {
+            let (reverse, unused) = (b.alu(op, &args), b.iconst(wide, 32 - width));
+            b.alu(A::LShr, &[reverse, unused])
+        }
+        // Fields of so few bits are less than 32 long.
+        A::UBitExtract | A::SBitExtract => b.alu(op, &args),
+        _ => {
+            let ty = if to == Type::B1 { Type::B1 } else { wide };
+            expand(b, op, &args, ty).unwrap_or_else(|| b.alu(op, &args))
+        }
+    };
+    if b.ty(made) == to { made } else { b.convert(A::Trunc, made, to) }
 }
 
 /// The remainder with the divisor's sign.
 fn modulo(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
     let zero = b.iconst(b.ty(x), 0);
-    let rest = b.alu(AluOp::SRem, &[x, y]);
+    let [_, rest] = integer_division::divide(b, true, x, y);
     let signs = b.alu(AluOp::IXor, &[rest, y]);
     let (differ, some) = (b.alu(AluOp::SLt, &[signs, zero]), b.alu(AluOp::INe, &[rest, zero]));
     let add = b.alu(AluOp::IAnd, &[differ, some]);
@@ -106,57 +174,19 @@ fn modulo(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
     b.select(add, sum, rest)
 }
 
-fn high_by_widening(b: &mut Builder<'_>, extend: AluOp, x: Value, y: Value) -> Value {
-    let ty = b.ty(x);
-    let wide = if ty == Type::B8 { Type::B16 } else { Type::B32 };
-    let (x, y) = (b.convert(extend, x, wide), b.convert(extend, y, wide));
-    let (product, width) = (b.alu(AluOp::IMul, &[x, y]), b.iconst(wide, u64::from(ty.bits().count())));
-    let high = b.alu(AluOp::LShr, &[product, width]);
-    b.convert(AluOp::Trunc, high, ty)
-}
-
-/// Schoolbook multiply of 32-bit halves. A negative factor is its bits - 2^64, so the other factor is subtracted.
-fn high_of_64(b: &mut Builder<'_>, signed: bool, x: Value, y: Value) -> Value {
-    let ty = Type::B64;
-    let (half, low_half) = (b.iconst(ty, 32), b.iconst(ty, u64::from(u32::MAX)));
-    let low = |b: &mut Builder<'_>, v| b.alu(AluOp::IAnd, &[v, low_half]);
-    let high = |b: &mut Builder<'_>, v| b.alu(AluOp::LShr, &[v, half]);
-    let [x0, y0] = [x, y].map(|v| low(b, v));
-    let [x1, y1] = [x, y].map(|v| high(b, v));
-    let [p00, p01, p10, p11] = [[x0, y0], [x0, y1], [x1, y0], [x1, y1]].map(|pair| b.alu(AluOp::IMul, &pair));
-    // Neither sum can overflow: (2^32 - 1)^2 + 2^32 - 1 < 2^64.
-    let carry = high(b, p00);
-    let middle = b.alu(AluOp::IAdd, &[p10, carry]);
-    let rest = low(b, middle);
-    let middle_high = high(b, middle);
-    let other = b.alu(AluOp::IAdd, &[p01, rest]);
-    let other_high = high(b, other);
-    let sum = b.alu(AluOp::IAdd, &[p11, middle_high]);
-    let mut result = b.alu(AluOp::IAdd, &[sum, other_high]);
-    if signed {
-        let zero = b.iconst(ty, 0);
-        for (factor, other) in [(x, y), (y, x)] {
-            let negative = b.alu(AluOp::SLt, &[factor, zero]);
-            let off = b.select(negative, other, zero);
-            result = b.alu(AluOp::ISub, &[result, off]);
-        }
-    }
-    result
-}
-
 /// A field of `count` bits from `offset`; the whole value if `count` is its width.
-fn field(b: &mut Builder<'_>, op: AluOp, [x, offset, count]: [Value; 3]) -> Result<Option<Value>> {
+fn field(b: &mut Builder<'_>, op: AluOp, [x, offset, count]: [Value; 3]) -> Option<Value> {
     let ty = b.ty(x);
     let width = ty.bits().count();
     let known_below = b.shader.as_const(count).is_some_and(|n| n < u64::from(width));
     if ty == Type::B32 && known_below {
-        return Ok(None);
+        return None;
     }
     let whole = b.c32(width);
     let whole = b.alu(AluOp::UGe, &[count, whole]);
     if ty == Type::B32 {
         let part = b.alu(op, &[x, offset, count]);
-        return Ok(Some(b.select(whole, x, part)));
+        return Some(b.select(whole, x, part));
     }
     let (one, below) = (b.iconst(ty, 1), b.iconst(ty, u64::from(width - 1)));
     let amount = |b: &mut Builder<'_>, n| {
@@ -175,11 +205,11 @@ fn field(b: &mut Builder<'_>, op: AluOp, [x, offset, count]: [Value; 3]) -> Resu
         let flipped = b.alu(AluOp::IXor, &[part, top]);
         part = b.alu(AluOp::ISub, &[flipped, top]);
     }
-    Ok(Some(b.select(whole, x, part)))
+    Some(b.select(whole, x, part))
 }
 
-fn remainder(b: &mut Builder<'_>, round: AluOp, x: Value, y: Value) -> Value {
-    let quotient = b.alu(AluOp::FDiv, &[x, y]);
+fn remainder(b: &mut Builder<'_>, round: AluOp, x: Value, y: Value, keeps_denormals: bool) -> Value {
+    let quotient = float_division::divide(b, x, y, keeps_denormals);
     let whole = b.alu(round, &[quotient]);
     let minus = b.alu(AluOp::FNeg, &[whole]);
     b.alu(AluOp::FFma, &[minus, y, x])
@@ -218,33 +248,9 @@ fn quantize(b: &mut Builder<'_>, x: Value) -> Value {
     let ty = b.ty(x);
     let half = b.convert(AluOp::FConv, x, Type::B16);
     let rounded = b.convert(AluOp::FConv, half, ty);
-    let (magnitude, least, zero) = (b.alu(AluOp::FAbs, &[rounded]), b.fconst(ty, HALF_MIN), b.fconst(ty, 0.0));
+    let (magnitude, least, zero) =
+        (b.alu(AluOp::FAbs, &[rounded]), b.fconst(ty, float_division::HALF_MIN), b.fconst(ty, 0.0));
     let small = b.alu(AluOp::FOLt, &[magnitude, least]);
     let zero = b.alu(AluOp::FCopySign, &[zero, rounded]);
     b.select(small, zero, rounded)
-}
-
-/// A conversion to a narrower float, towards zero. Truncations can be chained.
-fn toward_zero(b: &mut Builder<'_>, x: Value, to: Type) -> Value {
-    let from = b.ty(x);
-    if from.bits() <= to.bits() {
-        return b.convert(AluOp::FConv, x, to);
-    }
-    let single = if from == Type::B64 { double_toward_zero(b, x) } else { x };
-    if to == Type::B32 {
-        return single;
-    }
-    let zero = b.c32(0);
-    let pair = b.alu(AluOp::PackHalfRtz, &[single, zero]);
-    b.convert(AluOp::Trunc, pair, to)
-}
-
-/// Decrementing the bits gives the next float towards zero.
-fn double_toward_zero(b: &mut Builder<'_>, x: Value) -> Value {
-    let near = b.convert(AluOp::FConv, x, Type::B32);
-    let back = b.convert(AluOp::FConv, near, Type::B64);
-    let (rounded, exact) = (b.alu(AluOp::FAbs, &[back]), b.alu(AluOp::FAbs, &[x]));
-    let (over, one) = (b.alu(AluOp::FOGt, &[rounded, exact]), b.c32(1));
-    let less = b.alu(AluOp::ISub, &[near, one]);
-    b.select(over, less, near)
 }

@@ -38,14 +38,19 @@ pub fn resolve(name: &str) -> Option<Lane> {
             let rest = a - a.floor();
             if rest >= 1.0 { 1.0f64.next_down() } else { rest }
         }),
-        // The hardware gives seeds of 2^-29; refinement ends at the same value.
-        "v_rcp_f64" => f64s!(|m, a| 1.0 / a),
-        "v_rsq_f64" => f64s!(|m, a| transcendental::rsq(a)),
+        "v_rcp_f64" => f64s!(|m, a| seed(1.0 / a)),
+        "v_rsq_f64" => f64s!(|m, a| seed(transcendental::rsq(a))),
         "v_sqrt_f64" => f64s!(|m, a| a.sqrt()),
         "v_frexp_mant_f64" => f64s!(|m, a| split(a).0),
         "v_frexp_exp_i32_f64" => |m, [a, _, _]| u64::from(split(m.in64(a)).1.cast_unsigned()),
         _ => return None,
     })
+}
+
+/// As few digits as the hardware promises, 2^29 ulp, which is 2^-23 (AMD's "RDNA 2" document, `V_RCP_F64`), so that
+/// code which relies on more is seen.
+fn seed(x: f64) -> f64 {
+    if x.is_finite() { f64::from_bits(x.to_bits() & !((1 << 29) - 1)) } else { x }
 }
 
 fn min(a: f64, b: f64) -> f64 {

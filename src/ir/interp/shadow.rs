@@ -254,6 +254,11 @@ fn step_of_quotient(x: f64, y: f64, bx: f64, by: f64, f: fn(f64) -> f64) -> f64 
     if f(q - b) == f(q + b) { 0.0 } else { y.abs() }
 }
 
+/// Whether Vulkan leaves a division by this number unbounded: its reciprocal is not a normal number.
+fn has_no_reciprocal(divisor: f64, width: Bits) -> bool {
+    divisor.is_finite() && divisor.abs() > 1.0 / least(width)
+}
+
 /// Error that Vulkan allows an operation itself.
 fn allowed(op: AluOp, [x, y, _]: [f64; 3], r: f64, width: Bits, denormals: [DenormMode; 3]) -> f64 {
     use AluOp as A;
@@ -267,9 +272,11 @@ fn allowed(op: AluOp, [x, y, _]: [f64; 3], r: f64, width: Bits, denormals: [Deno
         A::FRoundEven | A::FFrexpMant => 0.0,
         A::FFma => u + ulp(x * y, width),
         A::FAdd | A::FSub | A::FMul | A::FConv | A::FLdexp | A::FFract => u,
-        A::FDiv | A::FRcp => 2.5 * u,
+        A::FDiv => 2.5 * u + if has_no_reciprocal(y, width) { 2.0 * r.abs() } else { 0.0 },
+        A::FRcp => 2.5 * u + if has_no_reciprocal(x, width) { r.abs() } else { 0.0 },
         A::FRsq => 2.0 * u,
         A::FSqrt => 4.5 * u,
+        A::FRem | A::FMod if has_no_reciprocal(y, width) => x.abs() + y.abs(),
         A::FRem | A::FMod => (2.5 * (x / y).abs() * y.abs()).max(x.abs()) * ulp(1.0, width) * 2.0,
         A::FExp2 => (if half { 1.0 } else { 3.0 } + 2.0 * x.abs()) * u,
         A::FLog2 if (0.5..=2.0).contains(&x) => 2f64.powi(if half { -7 } else { -21 }),
@@ -333,6 +340,15 @@ mod tests {
             assert!((4096.0 / 2f64.powi(24)..4100.0 / 2f64.powi(24)).contains(&bound), "{bound}");
         }
         assert!(Shadow::UNCERTAIN.coarse(bits, Bits::B32).is_uncertain());
+    }
+
+    #[test]
+    fn divisors_without_a_reciprocal_bound_nothing() {
+        let bound = |y: f32| {
+            let s = shadow(AluOp::FDiv, [1e38, y], [Shadow::NONE; 2]);
+            s.bound / s.value.abs()
+        };
+        assert!(bound(8e37) < 1e-6 && bound(9e37) > 1.0, "2^126 is the last one");
     }
 
     #[test]

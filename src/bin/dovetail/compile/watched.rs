@@ -74,10 +74,11 @@ impl Watch for Show<'_> {
                 println!("; ---- {phase}\n{}", text()?);
                 Ok(())
             }
-            Made::Bytes if wanted => {
+            Made::Check(check) if self.verify && !wanted => check().at(|| phase),
+            Made::Check(_) | Made::Bytes if wanted => {
                 Err(Error::malformed(format!("phase `{phase}` has no text; see `dovetail inspect`")))
             }
-            Made::Text(_) | Made::Bytes => Ok(()),
+            Made::Text(_) | Made::Check(_) | Made::Bytes => Ok(()),
         }
     }
 }

@@ -27,7 +27,9 @@ fn one(op: AluOp, args: &[Type], ty: Type) -> crate::ir::Shader {
 
 fn widths(op: AluOp) -> &'static [Bits] {
     use AluOp as A;
-    if op.takes_float() {
+    if matches!(op, A::FRcpSeed | A::FRsqSeed) {
+        &[Bits::B64]
+    } else if op.takes_float() {
         &FLOATS
     } else if matches!(op, A::IAnd | A::IOr | A::IXor | A::INot | A::IEq | A::INe | A::Select) {
         &WITH_BOOL
@@ -120,7 +122,7 @@ fn approximations_are_the_hardware_s_own() {
 
 #[test]
 fn what_could_trap_does_not() {
-    // A constant zero divisor: undefined in LLVM, which may then drop the whole shader.
+    // What follows from an undefined quotient must not take the rest of the shader with it.
     let shader = compute(WaveSize::W32, &[Type::B32], |b, _, v| {
         let zero = b.c32(0);
         vec![b.alu(AluOp::UDiv, &[v[0], zero]), v[0]]

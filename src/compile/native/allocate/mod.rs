@@ -135,10 +135,10 @@ fn finish(
         params: Vec::new(),
         values: f.values.clone(),
         entry: f.entry.clone(),
+        pixel_inputs: f.pixel_inputs,
         results: f.results.clone(),
         scratch_bytes: f.scratch_bytes,
         lds_bytes: f.lds_bytes,
-        pixel_inputs: f.pixel_inputs,
     };
     lower_lanes(&mut function, lanes, limits);
     let origin = output.origin.iter().map(|n| n.and_then(|n| origin.get(n as usize).copied().flatten())).collect();

@@ -16,6 +16,9 @@ mod setup;
 mod translate;
 mod words;
 
+#[cfg(test)]
+mod tests;
+
 use super::code::{Code, Open};
 use super::entry::EntryLayout;
 use super::mir::{Function, Inst};

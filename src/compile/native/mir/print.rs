@@ -110,11 +110,11 @@ impl Function {
     }
 
     fn suffix(&self, val: super::Val) -> &'static str {
-        let data = self.values[val.index()];
-        match (data.class, data.variable) {
-            (super::Class::Scalar, false) => "s",
-            (super::Class::Scalar, true) => "m",
-            (super::Class::Vector, _) => "v",
+        match self.values.get(val.index()).map(|data| (data.class, data.variable)) {
+            Some((super::Class::Scalar, false)) => "s",
+            Some((super::Class::Scalar, true)) => "m",
+            Some((super::Class::Vector, _)) => "v",
+            None => "?",
         }
     }
 }

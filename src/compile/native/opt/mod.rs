@@ -3,11 +3,21 @@
 //! [`PASSES`] is the table of contents. Every pass takes and leaves a shader that `ir::verify` accepts, at either level,
 //! takes time linear in its size, and recurses nowhere. To add a pass: a file, a line in the list.
 
+mod blocks;
 mod cells;
 mod constants;
+mod jumps;
+mod known;
+mod matching;
 mod names;
+mod number;
 mod params;
 mod promote;
+mod purity;
+mod rules;
+#[cfg(test)]
+mod rules_proof;
+mod simplify;
 
 use crate::compile::passes::dce;
 use crate::compile::request::TuningOptions;
@@ -20,7 +30,14 @@ use crate::target::WaveSize;
 pub type Pass = fn(&mut Shader, &TuningOptions) -> Result<()>;
 
 /// Every pass with its name, in order.
-pub const PASSES: &[(&str, Pass)] = &[("constants", constants::run), ("promote", promote::run), ("dce", remove_dead)];
+pub const PASSES: &[(&str, Pass)] = &[
+    ("constants", constants::run),
+    ("promote", promote::run),
+    ("number", number::run),
+    ("jumps", jumps::run),
+    ("blocks", blocks::run),
+    ("dce", remove_dead),
+];
 
 /// Optimises a shader.
 ///

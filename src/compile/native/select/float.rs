@@ -25,6 +25,8 @@ const fn direct(op: AluOp) -> Option<[Option<Op>; 3]> {
         A::FSqrt => Some([Some(Op::VSqrtF16), Some(Op::VSqrtF32), None]),
         A::FRsq => Some([Some(Op::VRsqF16), Some(Op::VRsqF32), None]),
         A::FRcp => Some([Some(Op::VRcpF16), Some(Op::VRcpF32), None]),
+        A::FRcpSeed => Some([None, None, Some(Op::VRcpF64)]),
+        A::FRsqSeed => Some([None, None, Some(Op::VRsqF64)]),
         A::FExp2 => Some([Some(Op::VExpF16), Some(Op::VExpF32), None]),
         A::FLog2 => Some([Some(Op::VLogF16), Some(Op::VLogF32), None]),
         A::FSinTurn => Some([Some(Op::VSinF16), Some(Op::VSinF32), None]),
@@ -49,6 +51,13 @@ impl Selector<'_> {
             A::FNeg | A::FAbs | A::FCopySign => return self.sign(op, args, result),
             A::FLdexp => return self.ldexp(args, result),
             A::FSub if from == Bits::B64 => return self.subtract_double(args, result),
+            A::FFrexpExp if from == Bits::B16 => {
+                let exponent = self.word(args[0])?;
+                let half = self.v(Op::VFrexpExpI16F16, &[exponent]);
+                let word = self.v(Op::VBfeI32, &[What::Val(half), What::Const(0), What::Const(16)]);
+                self.set_val(result, word);
+                return Ok(());
+            }
             _ => {}
         }
         let column = match from {

@@ -1,0 +1,190 @@
+//! Hand-made physical functions: what no code of LLVM's shows.
+
+use super::{assemble, translate};
+use crate::compile::backend::{MachineCode, Target};
+use crate::compile::native::entry::EntryLayout;
+use crate::compile::native::mir::{
+    Block, BlockId, Cond, Extra, Function, Inst, Opcode, Operand, PhysReg, Pseudo, Term, Val, What,
+};
+use crate::compile::native::waits;
+use crate::error::Result;
+use crate::ir::{Align, ConstTable, LowerInfo, Shader};
+use crate::isa::{Op, disassemble};
+use crate::reloc::kind::RelocKind;
+use crate::target::{GfxIp, Stage, WaveSize};
+
+const GFX: GfxIp = GfxIp::Gfx1030;
+
+/// One instruction: operation, definitions, uses.
+type Row = (Opcode, Vec<What>, Vec<What>, Extra);
+
+/// A function of these blocks.
+fn function(blocks: &[(&[Row], Term)]) -> Function {
+    let mut out = Function::new(GFX, Stage::Compute, WaveSize::W32);
+    for (rows, term) in blocks {
+        let first = out.insts.len() as u32;
+        for (op, defs, uses, extra) in rows.iter() {
+            let operands = out.operands.len() as u32;
+            out.operands.extend(defs.iter().chain(uses).map(|what| Operand::one(*what)));
+            let (defs, uses) = (defs.len() as u8, uses.len() as u8);
+            out.insts.push(Inst { op: *op, operands, defs, uses, tied: false, extra: *extra });
+        }
+        let insts = first..out.insts.len() as u32;
+        out.blocks.push(Block { params: 0..0, tail: insts.end, insts, edges: Vec::new(), term: *term, depth: 0 });
+    }
+    out
+}
+
+fn shader() -> Shader {
+    let mut shader = Shader::new("main", Stage::Compute);
+    shader.tables.push(ConstTable { bytes: vec![0; 3], align: Align::A1 });
+    shader.tables.push(ConstTable { bytes: vec![1; 8], align: Align::A8 });
+    shader
+}
+
+fn emit(function: &Function) -> Result<MachineCode> {
+    let (shader, entry) = (shader(), EntryLayout { sgprs: 5, ..EntryLayout::default() });
+    let info = LowerInfo {
+        wave: function.wave,
+        args: Vec::new(),
+        returns: Vec::new(),
+        epilog: false,
+        symbol: "_amdgpu_cs_main".into(),
+        color_export: false,
+        depth_export: false,
+    };
+    let mut code = translate(function, &shader, &entry)?;
+    waits::insert(&mut code)?;
+    assemble(&code, function, &shader, &info, &entry, &Default::default())
+}
+
+fn listing(function: &Function) -> Vec<String> {
+    let code = emit(function).expect("emitted").code;
+    let words: Vec<u32> = code.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect();
+    let (mut at, mut out) = (0, Vec::new());
+    while at < words.len() {
+        let inst = disassemble(GFX, &words[at..]).expect("ours");
+        out.push(inst.text(function.wave));
+        at += usize::from(inst.dwords());
+    }
+    out
+}
+
+const fn s(n: u16) -> What {
+    What::Fixed(PhysReg::sgpr(n))
+}
+
+const fn v(n: u16) -> What {
+    What::Fixed(PhysReg::vgpr(n))
+}
+
+fn isa(op: Op, defs: &[What], uses: &[What]) -> Row {
+    (Opcode::Isa(op), defs.to_vec(), uses.to_vec(), Extra::None)
+}
+
+fn refusal(row: Row) -> String {
+    emit(&function(&[(&[row], Term::End)])).expect_err("refused").to_string()
+}
+
+#[test]
+fn operands_that_no_encoding_takes_are_bugs_by_name() {
+    let scalars = refusal(isa(Op::VFmaF32, &[v(0)], &[s(0), s(1), s(2)]));
+    assert!(scalars.contains("bug") && scalars.contains("3 scalar values"), "{scalars}");
+    assert!(refusal(isa(Op::VMovB32, &[v(0)], &[What::Val(Val(7))])).contains("%7 has no register"));
+    assert!(refusal(isa(Op::SMovB32, &[s(0)], &[v(3)])).contains("no place"));
+    assert!(refusal(isa(Op::SMovB32, &[v(0)], &[s(3)])).contains("v0 where a scalar register"));
+    assert!(refusal(isa(Op::SMovB32, &[s(0)], &[s(1), s(2)])).contains("one operand too many"));
+    assert!(refusal(isa(Op::SAddU32, &[s(0)], &[s(1)])).contains("operand is missing"));
+    assert!(refusal(isa(Op::SBranch, &[], &[])).contains("no block ends with"));
+    assert!(refusal((Opcode::Pseudo(Pseudo::Copy), vec![v(0)], vec![v(1)], Extra::None)).contains("allocation left"));
+    assert!(refusal(isa(Op::Exp, &[], &[])).contains("another format"));
+}
+
+#[test]
+fn the_shortest_form_and_what_the_encoding_implies() {
+    let vcc = What::Fixed(PhysReg::VCC);
+    let exec = What::Fixed(PhysReg::EXEC);
+    let rows = [
+        isa(Op::VCmpLtF32, &[vcc], &[s(1), v(0)]),
+        isa(Op::VCmpLtF32, &[s(4)], &[s(1), v(0)]),
+        isa(Op::VCndmaskB32, &[v(1)], &[What::Const(0), v(2), vcc]),
+        isa(Op::VCndmaskB32, &[v(1)], &[What::Const(0), v(2), s(4)]),
+        isa(Op::VCmpxLtF32, &[exec], &[s(1), v(0)]),
+        isa(Op::VFmaakF32, &[v(0)], &[v(1), v(2), What::Const(0x3f80_0000)]),
+        isa(Op::SMovB64, &[s(2)], &[What::Const(u32::MAX)]),
+    ];
+    let text = listing(&function(&[(&rows, Term::End)]));
+    assert_eq!(
+        text,
+        [
+            "v_cmp_lt_f32_e32 vcc_lo, s1, v0",
+            "v_cmp_lt_f32_e64 s4, s1, v0",
+            "v_cndmask_b32_e32 v1, 0, v2, vcc_lo",
+            "v_cndmask_b32_e64 v1, 0, v2, s4",
+            "v_cmpx_lt_f32_e32 s1, v0",
+            "v_fmaak_f32 v0, v1, v2, 0x3f800000",
+            "s_mov_b64 s[2:3], -1",
+            "s_endpgm"
+        ]
+    );
+}
+
+#[test]
+fn branches_go_where_blocks_without_code_lead() {
+    let one = [isa(Op::SNop, &[], &[])];
+    let fence: [Row; 1] = [(Opcode::Pseudo(Pseudo::Fence), Vec::new(), Vec::new(), Extra::None)];
+    let to = |n| Term::Jump(BlockId(n));
+    let branch = |when, then, els| Term::Branch { when, then: BlockId(then), els: BlockId(els) };
+    let text = listing(&function(&[
+        (&one, branch(Cond::Execz, 2, 1)),
+        // Only jumps on, to the block that follows without the next one.
+        (&fence, to(3)),
+        (&[], to(4)),
+        (&one, branch(Cond::Scc1, 0, 2)),
+        (&one, Term::End),
+        (&one, to(0)),
+    ]));
+    assert_eq!(text, ["s_nop 0", "s_cbranch_execz 2", "s_nop 0", "s_cbranch_scc1 65532", "s_nop 0", "s_endpgm"]);
+    // Both ways are one; the second block is never reached.
+    let text = listing(&function(&[(&one, branch(Cond::Scc0, 2, 2)), (&one, Term::End), (&one, Term::End)]));
+    assert_eq!(text, ["s_nop 0", "s_nop 0", "s_endpgm"]);
+    let far = vec![isa(Op::SNop, &[], &[]); 0x8000];
+    let too_far = function(&[(&one, branch(Cond::Scc0, 2, 1)), (&far, Term::End), (&one, Term::End)]);
+    assert!(emit(&too_far).expect_err("too far").to_string().contains("unsupported: branch distance"));
+}
+
+#[test]
+fn tables_are_addressed_by_two_literals_and_only_those_in_use_are_kept() {
+    let table = |n| (Opcode::Pseudo(Pseudo::TableAddress), vec![s(2), s(3)], Vec::new(), Extra::Table(n));
+    let code = emit(&function(&[(&[table(1), table(0), table(1)], Term::End)])).expect("emitted");
+    let patches: Vec<_> = code.patches.iter().map(|p| (p.offset, p.kind, p.target.clone())).collect();
+    let pair = |at, table| {
+        [(at, RelocKind::Abs32Lo, Target::Table(table)), (at + 8, RelocKind::Abs32Hi, Target::Table(table))]
+    };
+    assert_eq!(patches, [pair(4, 0), pair(20, 1), pair(36, 0)].concat());
+    let places: Vec<_> = code.tables.iter().map(|t| (t.name.as_deref(), t.start, t.size)).collect();
+    assert_eq!(places, [(Some("table1"), 0, 8), (Some("table0"), 8, 3)]);
+    assert_eq!((code.constants.len(), code.constants[0].align, code.constants[0].bytes.len()), (1, 8, 11));
+    let none = emit(&function(&[(&[table(2)], Term::End)]));
+    assert!(none.expect_err("no such table").to_string().contains("no constant table 2"));
+}
+
+#[test]
+fn scratch_memory_has_its_descriptor() {
+    let mut scratch = function(&[(&[], Term::End)]);
+    scratch.scratch_bytes = 20;
+    let text = listing(&scratch);
+    assert_eq!(
+        text,
+        [
+            "s_getpc_b64 s[100:101]",
+            "s_mov_b32 s100, s0",
+            "s_load_dwordx4 s[100:103], s[100:101], 0x10",
+            "s_waitcnt lgkmcnt(0)",
+            "s_add_u32 s100, s100, s5",
+            "s_addc_u32 s101, s101, 0",
+            "s_bitset0_b32 s103, 21",
+            "s_endpgm"
+        ]
+    );
+}

@@ -1,0 +1,59 @@
+//! Removes blocks that nothing reaches.
+
+use crate::compile::request::TuningOptions;
+use crate::error::Result;
+use crate::ir::{BasicBlock, BlockId, Merge, Shader, Terminator, ValueDef};
+
+/// Empties the blocks that nothing reaches, so that none of them counts as a predecessor.
+pub(super) fn empty_unreachable(shader: &mut Shader) {
+    let cfg = shader.cfg();
+    for block in shader.block_ids().filter(|b| !cfg.reachable(*b)) {
+        *shader.block_mut(block) = BasicBlock { term: Some(Terminator::Unreachable), ..BasicBlock::default() };
+    }
+}
+
+/// Removes the blocks that nothing reaches and no header names; the others keep their order.
+///
+/// # Errors
+/// None.
+pub(super) fn run(shader: &mut Shader, _options: &TuningOptions) -> Result<()> {
+    empty_unreachable(shader);
+    let cfg = shader.cfg();
+    let mut kept: Vec<bool> = shader.block_ids().map(|b| cfg.reachable(b)).collect();
+    for block in &shader.blocks {
+        match block.merge {
+            Merge::None => {}
+            Merge::Selection(merge) => kept[merge.index()] = true,
+            Merge::Loop { merge, continue_to } => {
+                kept[merge.index()] = true;
+                kept[continue_to.index()] = true;
+            }
+        }
+    }
+    if kept.iter().all(|kept| *kept) {
+        return Ok(());
+    }
+    let mut count = 0;
+    let new: Vec<BlockId> = (kept.iter())
+        .map(|kept| {
+            count += u32::from(*kept);
+            BlockId(count.saturating_sub(1))
+        })
+        .collect();
+    let mut stays = kept.iter();
+    shader.blocks.retain(|_| stays.next().copied().unwrap_or(true));
+    for (id, block) in (0..).map(BlockId).zip(&mut shader.blocks) {
+        for (n, p) in (0..).zip(&block.params) {
+            shader.values[p.index()].def = ValueDef::Param(id, n);
+        }
+        block.term.iter_mut().flat_map(Terminator::calls_mut).for_each(|call| call.block = new[call.block.index()]);
+        match &mut block.merge {
+            Merge::None => {}
+            Merge::Selection(merge) => *merge = new[merge.index()],
+            Merge::Loop { merge, continue_to } => {
+                (*merge, *continue_to) = (new[merge.index()], new[continue_to.index()]);
+            }
+        }
+    }
+    Ok(())
+}

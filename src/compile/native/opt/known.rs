@@ -1,0 +1,122 @@
+//! A table of the instructions that are known where a walk stands, to find equal ones.
+//!
+//! The walk goes down the dominator tree in preorder. An entry whose block does not dominate the current one belongs to
+//! a subtree that is finished, so it never counts again, and nothing has to be removed.
+
+use super::purity::same;
+use crate::ir::cfg::Cfg;
+use crate::ir::{BlockId, InstId, Op, Shader, Type, Value};
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
+
+/// State of what an instruction depends on; equal numbers are equal states.
+pub(super) type Version = u32;
+
+/// The question: which value is this?
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Key<'a> {
+    pub op: &'a Op,
+    pub args: &'a [Value],
+    pub ty: Type,
+    pub version: Version,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    hash: u32,
+    version: Version,
+    inst: InstId,
+    block: BlockId,
+    /// The result; another value than the instruction's for a load whose value a store gives.
+    value: Value,
+}
+
+/// Open addressing; at most half of the slots are in use.
+#[derive(Debug)]
+pub(super) struct Known {
+    slots: Vec<Option<Entry>>,
+    used: usize,
+}
+
+impl Known {
+    /// An empty table for a shader of about so many instructions.
+    pub fn new(insts: usize) -> Self {
+        Self { slots: vec![None; (2 * insts).next_power_of_two().max(64)], used: 0 }
+    }
+
+    /// The value of an equal instruction that dominates the block; else the slot for it.
+    pub fn find(&self, shader: &Shader, cfg: &Cfg, block: BlockId, key: Key<'_>) -> Result<Value, Slot> {
+        let hash = hash(key);
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        while let Some(entry) = self.slots[at] {
+            if entry.hash == hash && entry.version == key.version {
+                let inst = shader.inst(entry.inst);
+                let equal = same(&inst.op, key.op) && inst.args[..] == *key.args && shader.ty(entry.value) == key.ty;
+                if equal {
+                    let reaches = entry.block == block || is_at_hand(cfg, entry.block, block);
+                    return if reaches { Ok(entry.value) } else { Err(Slot { at, hash }) };
+                }
+            }
+            at = (at + 1) & mask;
+        }
+        Err(Slot { at, hash })
+    }
+
+    /// Records an instruction in the slot that was found for it; nothing may have been recorded since.
+    pub fn insert(&mut self, slot: Slot, version: Version, block: BlockId, inst: InstId, value: Value) {
+        let Slot { at, hash } = slot;
+        if self.slots[at].replace(Entry { hash, version, inst, block, value }).is_none() {
+            self.used += 1;
+            if 2 * self.used > self.slots.len() {
+                self.grow();
+            }
+        }
+    }
+
+    fn grow(&mut self) {
+        let len = 2 * self.slots.len();
+        let old = std::mem::replace(&mut self.slots, vec![None; len]);
+        for entry in old.into_iter().flatten() {
+            let mut at = entry.hash as usize & (len - 1);
+            while self.slots[at].is_some() {
+                at = (at + 1) & (len - 1);
+            }
+            self.slots[at] = Some(entry);
+        }
+    }
+}
+
+/// Whether a value of one block is used in another one rather than made again: it is not carried out of a loop, after
+/// which lanes that left it at different times hold it in vector registers.
+fn is_at_hand(cfg: &Cfg, made: BlockId, used: BlockId) -> bool {
+    let [around, outside] = [made, used].map(|b| cfg.loops().around(b));
+    let stays = around.last().is_none_or(|inner| outside.get(around.len() - 1) == Some(inner));
+    stays && cfg.dom.dominates(made, used)
+}
+
+/// A place in the table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slot {
+    at: usize,
+    hash: u32,
+}
+
+fn hash(key: Key<'_>) -> u32 {
+    let mut h = FxHasher::default();
+    std::mem::discriminant(key.op).hash(&mut h);
+    match key.op {
+        Op::Alu(op, flags) => h.write_u32((*op as u32) << 8 | u32::from(flags.0)),
+        Op::Extract(lane) => h.write_u8(*lane),
+        Op::Reloc(symbol) => h.write_u32(symbol.0),
+        Op::LocalLoad { local, .. } => h.write_u32(local.0),
+        Op::Interp { attr, channel, .. } => h.write_u32(attr << 2 | u32::from(*channel)),
+        Op::LoadInput { location, component, .. } => h.write_u32(location << 2 | u32::from(*component)),
+        _ => {}
+    }
+    h.write_u32(key.version);
+    h.write_u32(key.ty.total_bits());
+    key.args.iter().for_each(|v| h.write_u32(v.0));
+    let h = h.finish();
+    (h >> 32) as u32 ^ h as u32
+}

@@ -1,0 +1,252 @@
+//! Applies the table of rules: patterns over arithmetic, and what takes their place.
+
+use super::number::{Args, Numbering};
+use super::rules::RULES;
+use crate::ir::{AluOp, Bits, FpFlags, Inst, Op, Type, Value};
+use smallvec::SmallVec;
+use std::sync::OnceLock;
+
+/// Part of a pattern.
+#[derive(Debug)]
+pub(super) enum Pat {
+    /// Any value; the same number is the same value.
+    Var(u8),
+    /// Any constant.
+    Const(u8),
+    /// This integer, sign-extended to the width.
+    Lit(i64),
+    /// This float.
+    Float(f64),
+    /// An operation. Those with two operands that may change places are tried both ways, but for constants, which
+    /// stand last.
+    Op(AluOp, &'static [Pat]),
+}
+
+/// Part of a result.
+#[derive(Debug)]
+pub(super) enum Out {
+    /// What a pattern's variable stood for.
+    Var(u8),
+    /// An integer of the width.
+    Lit(i64),
+    /// A float of the width.
+    Float(f64),
+    /// A truth value.
+    Bool(bool),
+    /// An integer that follows from the constants.
+    Calc(fn(Consts) -> u64),
+    /// An operation.
+    Op(AluOp, &'static [Out]),
+}
+
+/// The constants of a match, and the width of the operands in bits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Consts {
+    pub a: u64,
+    pub b: u64,
+    pub width: u32,
+}
+
+/// Conditions of a rule on floats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Floats {
+    /// No floats, or none whose value counts; or exact for every operand and in every mode.
+    Exact,
+    /// The rule omits the flushing of denormals.
+    KeepsDenormals,
+    /// As `KeepsDenormals`, and the sign of a zero may change.
+    NoSignedZero,
+    /// As `NoSignedZero`, for numbers only.
+    Finite,
+    /// Another rounding, as contraction allows.
+    Contract,
+}
+
+/// A rule.
+#[derive(Debug)]
+pub(super) struct Rule {
+    pub op: AluOp,
+    pub args: &'static [Pat],
+    pub guard: fn(Consts) -> bool,
+    pub to: Out,
+    pub floats: Floats,
+}
+
+/// What a pattern's names stand for.
+#[derive(Clone, Copy, Default)]
+struct Match {
+    vars: [Option<Value>; 4],
+    consts: [Option<u64>; 2],
+}
+
+/// What the simplification of an operation may give.
+pub(super) enum Simpler {
+    Value(Value),
+    Op(AluOp, FpFlags, Args),
+}
+
+/// Whether the operands of an operation may change places.
+pub(super) fn commutes(op: AluOp) -> bool {
+    use AluOp as A;
+    matches!(
+        op,
+        A::IAdd
+            | A::IMul
+            | A::UMulHigh
+            | A::SMulHigh
+            | A::IAnd
+            | A::IOr
+            | A::IXor
+            | A::UMin
+            | A::UMax
+            | A::SMin
+            | A::SMax
+            | A::UAddSat
+            | A::SAddSat
+            | A::UAddCarry
+            | A::IEq
+            | A::INe
+            | A::FAdd
+            | A::FMul
+            | A::FMin
+            | A::FMax
+            | A::FMulZero
+            | A::FOEq
+            | A::FONe
+            | A::FUEq
+            | A::FUNe
+            | A::FOrd
+            | A::FUno
+    )
+}
+
+/// By operation, the range of its rules.
+fn rules_of(op: AluOp) -> &'static [Rule] {
+    static RANGES: OnceLock<Vec<(u16, u16)>> = OnceLock::new();
+    let ranges = RANGES.get_or_init(|| {
+        let mut ranges = vec![(0, 0); AluOp::ALL.len()];
+        for (n, rule) in (0..).zip(RULES) {
+            let range: &mut (u16, u16) = &mut ranges[rule.op as usize];
+            // The table has the rules of an operation together.
+            *range = if range.1 == 0 { (n, n + 1) } else { (range.0, n + 1) };
+        }
+        ranges
+    });
+    let (start, end) = ranges[op as usize];
+    &RULES[usize::from(start)..usize::from(end)]
+}
+
+impl Numbering<'_> {
+    /// Applies the first rule that fits.
+    pub(super) fn apply_rules(&mut self, op: AluOp, flags: FpFlags, args: &[Value], ty: Type) -> Option<Simpler> {
+        let width = self.shader.ty(*args.last()?);
+        if width == Type::B1 {
+            return None;
+        }
+        for rule in rules_of(op) {
+            if rule.floats != Floats::Exact && !self.allows(rule.floats, flags, width) {
+                continue;
+            }
+            let Some(found) = self.match_args(op, rule.args, args, rule.floats, Match::default()) else { continue };
+            let [a, b] = found.consts.map(|k| k.unwrap_or(0));
+            let consts = Consts { a, b, width: width.bits().count() };
+            if !(rule.guard)(consts) {
+                continue;
+            }
+            return Some(match &rule.to {
+                Out::Op(op, outs) => {
+                    let args = outs.iter().map(|out| self.build(out, &found, consts, flags, width)).collect();
+                    Simpler::Op(*op, flags, args)
+                }
+                Out::Bool(truth) => Simpler::Value(self.constant(Type::B1, u64::from(*truth))),
+                out => {
+                    let v = self.build(out, &found, consts, flags, width);
+                    // A rule of comparisons gives truth values, all others keep the width.
+                    if self.shader.ty(v) != ty {
+                        continue;
+                    }
+                    Simpler::Value(v)
+                }
+            });
+        }
+        None
+    }
+
+    fn allows(&self, floats: Floats, flags: FpFlags, width: Type) -> bool {
+        let kept = !self.flushes(width);
+        match floats {
+            Floats::Exact => true,
+            Floats::KeepsDenormals => kept,
+            Floats::NoSignedZero => kept && flags.has(FpFlags::NO_SIGNED_ZERO),
+            Floats::Finite => kept && flags.has(FpFlags::NO_SIGNED_ZERO.with(FpFlags::NOT_NAN).with(FpFlags::NOT_INF)),
+            Floats::Contract => !flags.has(FpFlags::NO_CONTRACT),
+        }
+    }
+
+    fn match_args(&self, op: AluOp, pats: &[Pat], args: &[Value], floats: Floats, found: Match) -> Option<Match> {
+        let in_order = |args: &[Value]| {
+            pats.iter().zip(args).try_fold(found, |found, (pat, v)| self.match_one(pat, *v, floats, found))
+        };
+        let straight = in_order(args);
+        match args {
+            [x, y] if straight.is_none() && commutes(op) => in_order(&[*y, *x]),
+            _ => straight,
+        }
+    }
+
+    fn match_one(&self, pat: &Pat, v: Value, floats: Floats, mut found: Match) -> Option<Match> {
+        match pat {
+            Pat::Var(n) => {
+                let known = *found.vars[usize::from(*n)].get_or_insert(v);
+                (known == v).then_some(found)
+            }
+            Pat::Const(n) => {
+                let bits = self.shader.as_const(v)?;
+                let known = *found.consts[usize::from(*n)].get_or_insert(bits);
+                (known == bits).then_some(found)
+            }
+            Pat::Lit(n) => {
+                let mask = self.shader.ty(v).bits().mask();
+                (self.shader.as_const(v)? == *n as u64 & mask).then_some(found)
+            }
+            Pat::Float(x) => (self.shader.as_const(v)? == float_bits(*x, self.shader.ty(v).bits())).then_some(found),
+            Pat::Op(op, pats) => match self.shader.def(v)? {
+                // Both must allow a contraction.
+                Inst { op: Op::Alu(is, own), args, .. } if is == op && may_contract(floats, *own) => {
+                    self.match_args(*op, pats, args, floats, found)
+                }
+                _ => None,
+            },
+        }
+    }
+
+    fn build(&mut self, out: &Out, found: &Match, consts: Consts, flags: FpFlags, width: Type) -> Value {
+        match out {
+            Out::Var(n) => match found.vars[usize::from(*n)] {
+                Some(v) => v,
+                // The test of the table sees that every name of a result is in its pattern.
+                None => self.constant(width, 0),
+            },
+            Out::Lit(n) => self.constant(width, *n as u64),
+            Out::Float(x) => self.constant(width, float_bits(*x, width.bits())),
+            Out::Bool(truth) => self.constant(Type::B1, u64::from(*truth)),
+            Out::Calc(f) => self.constant(width, f(consts)),
+            Out::Op(op, outs) => {
+                let args: Args = outs.iter().map(|out| self.build(out, found, consts, flags, width)).collect();
+                let types: SmallVec<[Type; 4]> = args.iter().map(|v| self.shader.ty(*v)).collect();
+                let ty = op.result_type(&types, width).unwrap_or(width);
+                self.alu(*op, flags, &args, ty)
+            }
+        }
+    }
+}
+
+/// Whether an inner operation with these flags may take part in a rule.
+fn may_contract(floats: Floats, own: FpFlags) -> bool {
+    floats != Floats::Contract || !own.has(FpFlags::NO_CONTRACT)
+}
+
+/// The bits of a float of a width.
+pub(super) fn float_bits(x: f64, width: Bits) -> u64 {
+    crate::ir::number::encode(x, width)
+}

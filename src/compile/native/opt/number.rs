@@ -1,0 +1,296 @@
+//! One walk that gives equal values one name, folds constants, and applies the rules.
+//!
+//! Blocks are walked down the dominator tree, so operands have their last names before an instruction is looked at, and
+//! what a rule builds is itself simplified and looked up. Loads of memory that may change are equal while its version
+//! is; a block whose only predecessor dominates it starts with the versions that it left.
+
+use super::blocks::empty_unreachable;
+use super::known::{Key, Known, Version};
+use super::names::Names;
+use super::purity::{Changes, Depends, Memory, changes, depends};
+use crate::compile::request::TuningOptions;
+use crate::error::Result;
+use crate::ir::cfg::Cfg;
+use crate::ir::{
+    AluOp, BlockId, DenormMode, FpFlags, InstId, Op, RegClass, RoundMode, Shader, Terminator, Type, Value,
+};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Operands of an instruction.
+pub(super) type Args = SmallVec<[Value; 4]>;
+
+/// Numbers the values of a shader.
+///
+/// # Errors
+/// None but bugs.
+pub(super) fn run(shader: &mut Shader, _options: &TuningOptions) -> Result<()> {
+    // What cannot be reached would use values that go.
+    empty_unreachable(shader);
+    let cfg = shader.cfg();
+    let count = shader.blocks.iter().map(|b| b.insts.len()).sum();
+    let mut walk = Numbering {
+        fold_floats: shader.modes.round.iter().all(|r| *r == RoundMode::NearestEven),
+        known: Known::new(count),
+        names: Names::default(),
+        consts: FxHashMap::default(),
+        front: Vec::new(),
+        out: Vec::new(),
+        block: Shader::ENTRY,
+        uniform: Vec::new(),
+        versions: [0; Memory::COUNT],
+        lanes: 0,
+        last: 0,
+        cfg,
+        shader,
+    };
+    walk.run();
+    Ok(())
+}
+
+/// State of the walk.
+pub(super) struct Numbering<'a> {
+    pub shader: &'a mut Shader,
+    cfg: Arc<Cfg>,
+    known: Known,
+    names: Names,
+    consts: FxHashMap<(Type, u64), Value>,
+    /// Constants, for the start of the entry block.
+    front: Vec<InstId>,
+    /// Instructions of the current block so far.
+    out: Vec<InstId>,
+    block: BlockId,
+    /// By value, whether it is made of scalar registers and memory only, without control: the same in all lanes.
+    uniform: Vec<bool>,
+    versions: [Version; Memory::COUNT],
+    lanes: Version,
+    /// The last version given out.
+    last: Version,
+    /// Every float operation rounds to nearest.
+    fold_floats: bool,
+}
+
+impl Numbering<'_> {
+    fn run(&mut self) {
+        let cfg = Arc::clone(&self.cfg);
+        self.start();
+        let mut order = vec![BlockId::ENTRY; cfg.order.len()];
+        for &block in &cfg.order {
+            if let Some((number, _)) = cfg.dom.span(block) {
+                order[number as usize] = block;
+            }
+        }
+        // By block, the versions at its end.
+        let mut ends: Vec<[Version; Memory::COUNT]> = vec![[0; Memory::COUNT]; self.shader.blocks.len()];
+        let mut old = Vec::new();
+        for block in order {
+            self.block = block;
+            self.lanes = self.next_version();
+            match cfg.preds(block) {
+                &[from] => self.versions = ends[from.index()],
+                _ => self.versions = std::array::from_fn(|_| self.next_version()),
+            }
+            std::mem::swap(&mut old, &mut self.shader.block_mut(block).insts);
+            for &id in &old {
+                self.visit(id);
+            }
+            old.clear();
+            let mut term = self.shader.block_mut(block).term.take();
+            term.iter_mut().flat_map(Terminator::values_mut).for_each(|v| *v = self.names.of(*v));
+            let end = self.shader.block_mut(block);
+            end.term = term;
+            // The vector swapped in has room from an earlier block, so the sizes level out.
+            end.insts = std::mem::take(&mut self.out);
+            ends[block.index()] = self.versions;
+        }
+        let front = std::mem::take(&mut self.front);
+        self.shader.block_mut(Shader::ENTRY).insts.splice(0..0, front);
+    }
+
+    /// Notes the scalar registers.
+    fn start(&mut self) {
+        self.uniform.resize(self.shader.values.len(), false);
+        let args = self.shader.lower.iter().flat_map(|lower| &lower.args);
+        for (arg, param) in args.zip(&self.shader.block(Shader::ENTRY).params) {
+            self.uniform[param.index()] = arg.class == RegClass::Sgpr;
+        }
+    }
+
+    fn next_version(&mut self) -> Version {
+        self.last += 1;
+        self.last
+    }
+
+    fn visit(&mut self, id: InstId) {
+        let inst = self.shader.inst_mut(id);
+        let Some(result) = inst.result else {
+            inst.args.iter_mut().for_each(|v| *v = self.names.of(*v));
+            self.out.push(id);
+            return self.effect(id);
+        };
+        // A placeholder of the same size as the operation, without a heap part.
+        let op = std::mem::replace(&mut inst.op, Op::Undef);
+        let mut args = std::mem::take(&mut inst.args);
+        args.iter_mut().for_each(|v| *v = self.names.of(*v));
+        let ty = self.shader.ty(result);
+        let v = match op {
+            Op::Const(bits) => self.constant_at(ty, bits, Some(id)),
+            Op::Alu(op, flags) => self.alu_at(op, flags, args, ty, Some(id)),
+            op => match self.whole(&op, &args, ty) {
+                Some(v) => v,
+                None => self.place(op, args, ty, Some(id)),
+            },
+        };
+        if v != result {
+            self.names.set(result, v);
+        }
+    }
+
+    /// An operation for its effect.
+    fn effect(&mut self, id: InstId) {
+        match changes(&self.shader.inst(id).op) {
+            Changes::Nothing => {}
+            Changes::Memory(memory) => {
+                self.versions[memory as usize] = self.next_version();
+                self.forward(id);
+            }
+            Changes::Everything => {
+                for memory in [Memory::Buffers, Memory::Images, Memory::Shared] {
+                    self.versions[memory as usize] = self.next_version();
+                }
+                self.lanes = self.next_version();
+            }
+        }
+    }
+
+    /// A load of what was just stored gives the value stored, if nobody checks bounds.
+    fn forward(&mut self, id: InstId) {
+        let inst = self.shader.inst(id);
+        let (load, memory) = match inst.op {
+            Op::LocalStore { local, align } => (Op::LocalLoad { local, align }, Memory::Locals),
+            Op::SharedStore { align, access } if !access.volatile && !access.coherent => {
+                (Op::SharedLoad { align, access }, Memory::Shared)
+            }
+            _ => return,
+        };
+        let (args, value): (Args, Value) = (SmallVec::from_slice(&inst.args[..1]), inst.args[1]);
+        let (ty, version) = (self.shader.ty(value), self.versions[memory as usize]);
+        let key = Key { op: &load, args: &args, ty, version };
+        if let Err(slot) = self.known.find(self.shader, &self.cfg, self.block, key) {
+            // An instruction that stands in no block, for comparisons only.
+            let id = self.shader.add_inst(load, args, None);
+            self.known.insert(slot, version, self.block, id, value);
+        }
+    }
+
+    /// A constant.
+    pub fn constant(&mut self, ty: Type, bits: u64) -> Value {
+        self.constant_at(ty, bits & ty.bits().mask(), None)
+    }
+
+    fn constant_at(&mut self, ty: Type, bits: u64, id: Option<InstId>) -> Value {
+        if let Some(v) = self.consts.get(&(ty, bits)) {
+            return *v;
+        }
+        let (id, v) = self.write(Op::Const(bits), SmallVec::new(), ty, id);
+        self.front.push(id);
+        self.uniform[v.index()] = true;
+        self.consts.insert((ty, bits), v);
+        v
+    }
+
+    /// Arithmetic, simplified, whose result type follows from the operands unless it is a conversion to `ty`.
+    pub fn alu(&mut self, op: AluOp, flags: FpFlags, args: &[Value], ty: Type) -> Value {
+        self.alu_at(op, flags, SmallVec::from_slice(args), ty, None)
+    }
+
+    fn alu_at(&mut self, op: AluOp, flags: FpFlags, args: Args, ty: Type, id: Option<InstId>) -> Value {
+        match self.simplify(op, flags, args, ty) {
+            Ok(v) => v,
+            Err((op, flags, args)) => self.place(Op::Alu(op, flags), args, ty, id),
+        }
+    }
+
+    /// Any other pure operation, simplified.
+    pub fn value(&mut self, op: Op, args: &[Value], ty: Type) -> Value {
+        match self.whole(&op, args, ty) {
+            Some(v) => v,
+            None => self.place(op, SmallVec::from_slice(args), ty, None),
+        }
+    }
+
+    /// An equal instruction's value, or that of a new one here.
+    fn place(&mut self, op: Op, args: Args, ty: Type, id: Option<InstId>) -> Value {
+        let version = match depends(&op) {
+            Depends::Nothing => 0,
+            Depends::Memory(memory) => self.versions[memory as usize],
+            Depends::Lanes => self.lanes,
+            Depends::Anything => {
+                let (id, v) = self.write(op, args, ty, id);
+                self.out.push(id);
+                self.effect(id);
+                return v;
+            }
+        };
+        let key = Key { op: &op, args: &args, ty, version };
+        match self.known.find(self.shader, &self.cfg, self.block, key) {
+            Ok(v) => v,
+            Err(slot) => {
+                let uniform = self.made_uniform(&op, &args);
+                let (id, v) = self.write(op, args, ty, id);
+                self.out.push(id);
+                self.uniform[v.index()] = uniform;
+                self.known.insert(slot, version, self.block, id, v);
+                v
+            }
+        }
+    }
+
+    /// Writes an instruction in place of an old one, or as a new one.
+    fn write(&mut self, op: Op, args: Args, ty: Type, id: Option<InstId>) -> (InstId, Value) {
+        if let Some(id) = id
+            && let Some(v) = self.shader.inst(id).result
+        {
+            let inst = self.shader.inst_mut(id);
+            (inst.op, inst.args) = (op, args);
+            return (id, v);
+        }
+        let v = Value(self.shader.values.len() as u32);
+        let id = self.shader.add_inst(op, args, Some(ty));
+        self.uniform.push(false);
+        (id, v)
+    }
+
+    fn made_uniform(&self, op: &Op, args: &[Value]) -> bool {
+        let same = || args.iter().all(|v| self.is_uniform(*v));
+        match op {
+            Op::Reloc(_) | Op::AddressHigh => true,
+            Op::Alu(..) | Op::Compose | Op::Extract(_) | Op::Bitcast => same(),
+            Op::ConstLoad { .. } | Op::TableLoad { .. } => same(),
+            Op::BufferLoad { kind, access, .. } => access.is_unwritten(*kind) && !access.volatile && same(),
+            _ => false,
+        }
+    }
+
+    /// Whether a value is certainly the same in all lanes, whichever run.
+    pub fn is_uniform(&self, v: Value) -> bool {
+        self.uniform.get(v.index()).copied().unwrap_or(false)
+    }
+
+    /// Whether float constants may be folded.
+    pub fn folds_floats(&self) -> bool {
+        self.fold_floats
+    }
+
+    /// Whether the shader asks that denormals of a float type become zero.
+    pub fn flushes(&self, ty: Type) -> bool {
+        let [d16, d32, d64] = self.shader.modes.denorm;
+        let mode = match ty.total_bits() {
+            16 => d16,
+            64 => d64,
+            _ => d32,
+        };
+        mode == DenormMode::Flush
+    }
+}

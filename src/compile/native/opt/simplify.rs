@@ -1,0 +1,272 @@
+//! Simplifies arithmetic where the table of rules cannot: constants, conversions, comparisons, truth values; and values
+//! that are taken apart and put together.
+
+use super::matching::{Simpler, commutes};
+use super::number::{Args, Numbering};
+use crate::compile::passes::fold;
+use crate::ir::{AluOp, AmdOp, FpFlags, Inst, Op, Type, Value};
+use smallvec::SmallVec;
+
+/// Rewrites of one operation after which it stays as it is: rules make progress, and a mistake in them must not hang.
+const MAX_STEPS: usize = 16;
+
+impl Numbering<'_> {
+    /// The value of an operation if it needs no instruction of its own, or the simplest form of the operation.
+    pub(super) fn simplify(
+        &mut self,
+        mut op: AluOp,
+        mut flags: FpFlags,
+        mut args: Args,
+        ty: Type,
+    ) -> Result<Value, (AluOp, FpFlags, Args)> {
+        for _ in 0..MAX_STEPS {
+            self.order(&mut op, &mut args);
+            if let Some(v) = self.folded(op, &args, ty) {
+                return Ok(v);
+            }
+            let simpler = match self.special(op, flags, &args, ty) {
+                None => self.apply_rules(op, flags, &args, ty),
+                some => some,
+            };
+            match simpler {
+                Some(Simpler::Value(v)) => return Ok(v),
+                Some(Simpler::Op(o, f, a)) => (op, flags, args) = (o, f, a),
+                None => break,
+            }
+        }
+        Err((op, flags, args))
+    }
+
+    /// Puts constants last and the rest in order of their numbers, where the operation allows it.
+    fn order(&self, op: &mut AluOp, args: &mut Args) {
+        let [x, y] = args[..] else { return };
+        let key = |v: Value| (self.shader.as_const(v).is_some(), v);
+        if key(x) > key(y) {
+            if commutes(*op) {
+                args.swap(0, 1);
+            } else if self.shader.as_const(x).is_some()
+                && let Some(other) = swapped(*op)
+            {
+                *op = other;
+                args.swap(0, 1);
+            }
+        }
+    }
+
+    fn folded(&mut self, op: AluOp, args: &[Value], ty: Type) -> Option<Value> {
+        let consts: SmallVec<[u64; 4]> = args.iter().map(|v| self.shader.as_const(*v)).collect::<Option<_>>()?;
+        let from = self.shader.ty(*args.first()?);
+        let bits = fold::constant(op, &consts, from.bits(), ty.bits(), self.folds_floats())?;
+        Some(self.constant(ty, bits))
+    }
+
+    fn alu_def(&self, v: Value) -> Option<(AluOp, &[Value])> {
+        match self.shader.def(v)? {
+            Inst { op: Op::Alu(op, _), args, .. } => Some((*op, args)),
+            _ => None,
+        }
+    }
+
+    fn special(&mut self, op: AluOp, flags: FpFlags, args: &[Value], ty: Type) -> Option<Simpler> {
+        use AluOp as A;
+        let same = |op: AluOp, args: &[Value]| Some(Simpler::Op(op, flags, SmallVec::from_slice(args)));
+        let known = |n: usize| self.shader.as_const(*args.get(n)?);
+        match op {
+            A::Select => {
+                if let Some(c) = known(0) {
+                    return Some(Simpler::Value(args[if c != 0 { 1 } else { 2 }]));
+                }
+                if ty == Type::B1 {
+                    return self.truth_select(flags, args);
+                }
+                None
+            }
+            A::ZExt | A::SExt | A::Trunc => {
+                let (inner, from) = self.alu_def(args[0])?;
+                let source = *from.first()?;
+                let source_ty = self.shader.ty(source);
+                match (op, inner) {
+                    (A::ZExt, A::ZExt) | (A::SExt, A::SExt) | (A::Trunc, A::Trunc) => same(op, &[source]),
+                    (A::SExt, A::ZExt) => same(A::ZExt, &[source]),
+                    (A::Trunc, A::ZExt | A::SExt) if source_ty == ty => Some(Simpler::Value(source)),
+                    (A::Trunc, A::ZExt | A::SExt) if source_ty.bits() < ty.bits() => same(inner, &[source]),
+                    (A::Trunc, A::ZExt | A::SExt) => same(A::Trunc, &[source]),
+                    _ => None,
+                }
+            }
+            A::INot if ty == Type::B1 => {
+                let (inner, from) = self.alu_def(args[0])?;
+                if inner == A::INot {
+                    return Some(Simpler::Value(from[0]));
+                }
+                let from: Args = SmallVec::from_slice(from);
+                Some(Simpler::Op(opposite(inner)?, flags, from))
+            }
+            A::IEq | A::INe => {
+                let k = known(1)?;
+                self.compared(op == A::IEq, flags, args[0], k)
+            }
+            A::IAnd | A::IOr | A::IXor if ty == Type::B1 => self.truth(op, args),
+            _ => None,
+        }
+    }
+
+    /// A selection of truth values.
+    fn truth_select(&mut self, flags: FpFlags, args: &[Value]) -> Option<Simpler> {
+        let &[c, a, b] = args else { return None };
+        let op = |op, args: &[Value]| Some(Simpler::Op(op, flags, SmallVec::from_slice(args)));
+        match (self.shader.as_const(a), self.shader.as_const(b)) {
+            (Some(1), Some(0)) => Some(Simpler::Value(c)),
+            (Some(0), Some(1)) => op(AluOp::INot, &[c]),
+            (Some(1), _) => op(AluOp::IOr, &[c, b]),
+            (_, Some(0)) => op(AluOp::IAnd, &[c, a]),
+            _ if a == b => Some(Simpler::Value(a)),
+            _ => None,
+        }
+    }
+
+    /// Whether `v` is (or, if not `equal`, is not) the constant `k`, where `v` has two values.
+    fn compared(&mut self, equal: bool, flags: FpFlags, v: Value, k: u64) -> Option<Simpler> {
+        let result = |c: Value, if_true: bool, if_false: bool| match (if_true == equal, if_false == equal) {
+            (true, false) => Some(Simpler::Value(c)),
+            (false, true) => Some(Simpler::Op(AluOp::INot, flags, SmallVec::from_slice(&[c]))),
+            _ => None,
+        };
+        if self.shader.ty(v) == Type::B1 {
+            return result(v, k == 1, k == 0);
+        }
+        let ty = self.shader.ty(v);
+        let (op, args) = self.alu_def(v)?;
+        let (c, if_true, if_false) = match (op, args) {
+            (AluOp::ZExt, &[c]) if self.shader.ty(c) == Type::B1 => (c, 1, 0),
+            (AluOp::SExt, &[c]) if self.shader.ty(c) == Type::B1 => (c, ty.bits().mask(), 0),
+            (AluOp::Select, &[c, a, b]) => (c, self.shader.as_const(a)?, self.shader.as_const(b)?),
+            // The source decides, if the constant is one that an extension gives.
+            (AluOp::ZExt, &[x]) => {
+                let from = self.shader.ty(x);
+                let small = self.constant(from, k);
+                let op = if equal { AluOp::IEq } else { AluOp::INe };
+                return (k <= from.bits().mask()).then(|| Simpler::Op(op, flags, SmallVec::from_slice(&[x, small])));
+            }
+            _ => return None,
+        };
+        match (if_true == k, if_false == k) {
+            (a, b) if a == b => Some(Simpler::Value(self.constant(Type::B1, u64::from(a == equal)))),
+            (a, b) => result(c, a, b),
+        }
+    }
+
+    /// Bitwise operations on truth values.
+    fn truth(&mut self, op: AluOp, args: &[Value]) -> Option<Simpler> {
+        use AluOp as A;
+        let &[x, y] = args else { return None };
+        let constant = |this: &mut Self, bits| Some(Simpler::Value(this.constant(Type::B1, bits)));
+        match (op, self.shader.as_const(y)) {
+            (A::IAnd, Some(0)) => constant(self, 0),
+            (A::IOr, Some(1)) => constant(self, 1),
+            (A::IAnd, Some(_)) | (A::IOr | A::IXor, Some(0)) => Some(Simpler::Value(x)),
+            (A::IXor, Some(_)) => Some(Simpler::Op(A::INot, FpFlags::NONE, SmallVec::from_slice(&[x]))),
+            (A::IAnd | A::IOr, None) if x == y => Some(Simpler::Value(x)),
+            (A::IXor, None) if x == y => constant(self, 0),
+            _ => None,
+        }
+    }
+
+    /// The value of an operation that is no arithmetic, if there is a simpler one.
+    pub(super) fn whole(&mut self, op: &Op, args: &[Value], ty: Type) -> Option<Value> {
+        match op {
+            Op::Extract(lane) => {
+                let lane = usize::from(*lane);
+                match self.shader.def(args[0])? {
+                    Inst { op: Op::Compose, args, .. } => args.get(lane).copied(),
+                    _ => None,
+                }
+            }
+            Op::Compose => {
+                let source = |v: Value, n: usize| match self.shader.def(v)? {
+                    Inst { op: Op::Extract(lane), args, .. } if usize::from(*lane) == n => Some(args[0]),
+                    _ => None,
+                };
+                let whole = source(*args.first()?, 0)?;
+                let all = args.iter().enumerate().all(|(n, v)| source(*v, n) == Some(whole));
+                (all && self.shader.ty(whole) == ty).then_some(whole)
+            }
+            Op::Bitcast => self.bitcast(args[0], ty),
+            Op::Amd(AmdOp::ReadFirstLane) if self.is_uniform(args[0]) => Some(args[0]),
+            Op::Amd(AmdOp::ReadFirstLane) => match self.shader.def(args[0])? {
+                Inst { op: Op::Amd(AmdOp::ReadFirstLane | AmdOp::ReadLane | AmdOp::Ballot), .. } => Some(args[0]),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn bitcast(&mut self, v: Value, ty: Type) -> Option<Value> {
+        if self.shader.ty(v) == ty {
+            return Some(v);
+        }
+        match self.shader.def(v)? {
+            Inst { op: Op::Bitcast, args, .. } => {
+                let source = args[0];
+                Some(self.value(Op::Bitcast, &[source], ty))
+            }
+            Inst { op: Op::Const(bits), .. } if ty.is_scalar() => {
+                let bits = *bits;
+                Some(self.constant(ty, bits))
+            }
+            Inst { op: Op::Compose, args, .. } if ty.is_scalar() => {
+                let width = self.shader.ty(*args.first()?).bits().count();
+                let mut whole = 0;
+                for (n, part) in (0..).zip(args) {
+                    whole |= self.shader.as_const(*part)? << (n * width);
+                }
+                Some(self.constant(ty, whole))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The comparison with its operands in the other order.
+fn swapped(op: AluOp) -> Option<AluOp> {
+    use AluOp as A;
+    Some(match op {
+        A::ULt => A::UGt,
+        A::ULe => A::UGe,
+        A::UGt => A::ULt,
+        A::UGe => A::ULe,
+        A::SLt => A::SGt,
+        A::SLe => A::SGe,
+        A::SGt => A::SLt,
+        A::SGe => A::SLe,
+        A::FOLt => A::FOGt,
+        A::FOLe => A::FOGe,
+        A::FOGt => A::FOLt,
+        A::FOGe => A::FOLe,
+        A::FULt => A::FUGt,
+        A::FULe => A::FUGe,
+        A::FUGt => A::FULt,
+        A::FUGe => A::FULe,
+        _ => return None,
+    })
+}
+
+/// The comparison that is true where this one is false.
+fn opposite(op: AluOp) -> Option<AluOp> {
+    use AluOp as A;
+    const PAIRS: [(AluOp, AluOp); 12] = [
+        (A::IEq, A::INe),
+        (A::ULt, A::UGe),
+        (A::ULe, A::UGt),
+        (A::SLt, A::SGe),
+        (A::SLe, A::SGt),
+        (A::FOEq, A::FUNe),
+        (A::FONe, A::FUEq),
+        (A::FOLt, A::FUGe),
+        (A::FOLe, A::FUGt),
+        (A::FOGt, A::FULe),
+        (A::FOGe, A::FULt),
+        (A::FOrd, A::FUno),
+    ];
+    PAIRS.iter().find_map(|&(a, b)| if op == a { Some(b) } else { (op == b).then_some(a) })
+}

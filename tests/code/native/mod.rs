@@ -1,0 +1,198 @@
+//! Emission and waits of the native generator on code that LLVM made: the only code with every feature that there is.
+//!
+//! LLVM's code is lifted into the machine IR and emitted again. As it is, it has to come out with the same bytes, but for
+//! the forms of instructions; without its waits, it has to come out with waits that the checker of code accepts.
+
+mod lift;
+
+use crate::elfs::{Builder, build_with};
+use dovetail::check::check;
+use dovetail::compile::backend::{Generator, MachineCode};
+use dovetail::compile::compiler::StageCompiler;
+use dovetail::compile::llvm::Llvm;
+use dovetail::compile::native::entry::{EntryLayout, used_args};
+use dovetail::compile::native::mir::Function;
+use dovetail::compile::native::{emit, waits};
+use dovetail::compile::passes::Lowered;
+use dovetail::compile::request::TuningOptions;
+use dovetail::compile::watch::{Unwatched, Watch};
+use dovetail::error::{Error, Result};
+use dovetail::isa::instruction::{Fields, Instruction, VectorForm};
+use dovetail::isa::{Op, Traits, disassemble};
+use dovetail::metadata::registers::{SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA, StageRegisters};
+use dovetail::metadata::schema::Key;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// What was seen, by what it was.
+type Seen = Arc<Mutex<BTreeMap<String, usize>>>;
+
+/// LLVM's code, through our emission.
+struct Relifted {
+    /// Leave LLVM's waits out, and add ours.
+    waits: bool,
+    seen: Seen,
+}
+
+impl Generator for Relifted {
+    fn name(&self) -> String {
+        format!("relifted {}", self.waits)
+    }
+
+    fn generate(&self, lowered: &Lowered, options: &TuningOptions, _: &mut dyn Watch) -> Result<MachineCode> {
+        let theirs = Llvm.generate(lowered, options, &mut Unwatched)?;
+        let note = |what: String| *self.seen.lock().expect("no panic").entry(what).or_default() += 1;
+        let mut shader = lowered.shader().clone();
+        let symbol = shader.symbols.intern("of.a.test");
+        let info = shader.lower.clone().expect("lowered");
+        let entry = EntryLayout::new(shader.stage, &info.args, &used_args(&shader))?;
+        let mut function = Function::new(lowered.interface().target, shader.stage, info.wave);
+        function.lds_bytes = shader.shared_bytes;
+        entry.enter(&mut function, &info.args, &vec![false; info.args.len()]);
+        let keep = |inst: &Instruction| !self.waits || !is_wait(inst);
+        if let Err(why) = lift::lift(&mut function, &theirs, symbol, keep) {
+            note(format!("not lifted: {why}"));
+            return Ok(theirs);
+        }
+        // LLVM's code sets the rounding mode itself.
+        let mut plain = shader.clone();
+        plain.modes.round = Default::default();
+        let mut code = emit::translate(&function, &plain, &entry)?;
+        if self.waits {
+            waits::insert(&mut code)?;
+        }
+        let mut ours = emit::assemble(&code, &function, &shader, &info, &entry, options)?;
+        if !self.waits {
+            compare_code(lowered, &theirs, &ours)?;
+        }
+        note("lifted".to_owned());
+        words(lowered, &theirs, &ours, &note);
+        // The open values come in the order of the code.
+        assert_eq!(ours.patches.len(), theirs.patches.len());
+        for (own, other) in ours.patches.iter_mut().zip(&theirs.patches) {
+            (own.kind, own.target) = (other.kind, other.target.clone());
+        }
+        (ours.tables, ours.constants) = (theirs.tables, theirs.constants);
+        if theirs.counts[&Key::ScratchMemorySize] > 0 {
+            (ours.counts, ours.registers) = (theirs.counts, theirs.registers);
+        }
+        Ok(ours)
+    }
+}
+
+fn is_wait(inst: &Instruction) -> bool {
+    inst.entry.is(Traits::WAITS) || matches!(inst.entry.op, Op::SClause | Op::SNop | Op::SInstPrefetch)
+}
+
+/// The same instructions in the same order, whatever their forms; branches on VCC are others.
+fn compare_code(lowered: &Lowered, theirs: &MachineCode, ours: &MachineCode) -> Result<()> {
+    let [theirs, ours] = [theirs, ours].map(|code| {
+        let words: Vec<u32> = code.code.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect();
+        let mut rest = words.as_slice();
+        let mut out = Vec::new();
+        while !rest.is_empty() {
+            let mut inst = disassemble(lowered.interface().target, rest).expect("an instruction");
+            rest = &rest[usize::from(inst.dwords())..];
+            let branches = inst.entry.is(Traits::BRANCH.or(Traits::VCC_IN)) || is_vcc_compare(&inst);
+            if let Fields::Vector(f) = &mut inst.fields
+                && f.form == VectorForm::Short
+            {
+                f.form = VectorForm::Long;
+            }
+            if !branches && inst.entry.op != Op::SNop {
+                out.push(inst.text(lowered.interface().wave));
+            }
+        }
+        out
+    });
+    let differ = theirs.iter().zip(&ours).position(|(a, b)| a != b);
+    match differ {
+        Some(n) => Err(Error::bug(format!("instruction {n}: `{}` became `{}`", theirs[n], ours[n]))),
+        None if theirs.len() != ours.len() => {
+            Err(Error::bug(format!("{} instructions became {}", theirs.len(), ours.len())))
+        }
+        None => Ok(()),
+    }
+}
+
+fn is_vcc_compare(inst: &Instruction) -> bool {
+    let text = inst.text(dovetail::target::WaveSize::W64);
+    text.starts_with("s_cmp_lg_u") && text.contains("vcc")
+}
+
+/// The register words, but for the numbers of registers; each difference is noted.
+fn words(lowered: &Lowered, theirs: &MachineCode, ours: &MachineCode, note: &dyn Fn(String)) {
+    let own = StageRegisters::of(lowered.interface().stage);
+    let mut wanted = theirs.registers;
+    for field in [own.vgprs, own.sgprs] {
+        wanted.set_field(field, ours.registers.field(field)).expect("a field");
+    }
+    let scratch = wanted.field(own.scratch_en) == 1;
+    for (register, word) in wanted.iter() {
+        let mut given = ours.registers.get(register);
+        if scratch && register == own.scratch_en.register() {
+            given = given.map(|word| word | 1);
+        }
+        if given != Some(word) {
+            let inputs = register == SPI_PS_INPUT_ENA || register == SPI_PS_INPUT_ADDR;
+            // LLVM finds more of the code to be of no effect than lowering does.
+            let kind = if inputs && given.is_some_and(|given| given & word == word) { "more inputs" } else { "word" };
+            note(format!("{kind} {} of {}: {word:#x}, {given:x?}", register.name(), lowered.interface().entry_point));
+        }
+    }
+    for (register, _) in ours.registers.iter().filter(|(register, _)| wanted.get(*register).is_none()) {
+        note(format!("word {} is not LLVM's", register.name()));
+    }
+    let keys = |code: &MachineCode| code.counts.iter().map(|(key, _)| key).collect::<Vec<_>>();
+    if keys(theirs) != keys(ours) {
+        note(format!("word: {:?} {:?}", keys(theirs), keys(ours)));
+    }
+}
+
+fn relift(
+    test: &'static str,
+    waits: bool,
+    f: impl FnOnce(&mut Builder<'_>) -> Option<()>,
+) -> Option<(Vec<crate::elfs::Built>, BTreeMap<String, usize>)> {
+    let seen = Seen::default();
+    let compiler = StageCompiler::with(Relifted { waits, seen: seen.clone() });
+    let built = build_with(test, &compiler, f)?;
+    let seen = std::mem::take(&mut *seen.lock().expect("no panic"));
+    Some((built, seen))
+}
+
+#[track_caller]
+fn judge(seen: &BTreeMap<String, usize>) {
+    let lifted = seen.get("lifted").copied().unwrap_or(0);
+    let others: usize = seen.iter().filter(|(what, _)| what.starts_with("not lifted")).map(|(_, n)| n).sum();
+    assert!(lifted > 50 && others * 7 < lifted, "{seen:#?}");
+    let words: Vec<_> = seen.keys().filter(|what| what.starts_with("word")).collect();
+    assert!(words.is_empty(), "{words:#?}");
+}
+
+#[test]
+fn llvms_code_comes_out_as_it_was_and_with_its_register_words() {
+    let name = "llvms_code_comes_out_as_it_was_and_with_its_register_words";
+    let all = |b: &mut Builder<'_>| {
+        b.shaders()?;
+        b.right()
+    };
+    let Some((_, seen)) = relift(name, false, all) else { return };
+    judge(&seen);
+}
+
+#[test]
+fn waits_of_ours_in_llvms_code_are_enough() {
+    let name = "waits_of_ours_in_llvms_code_are_enough";
+    let all = |b: &mut Builder<'_>| {
+        b.shaders()?;
+        b.right()
+    };
+    let Some((built, seen)) = relift(name, true, all) else { return };
+    judge(&seen);
+    for one in &built {
+        let report = check(&one.elf).expect("an ELF with code");
+        let errors: Vec<String> = report.errors().map(ToString::to_string).collect();
+        assert!(errors.is_empty(), "{}: {errors:#?}", one.name);
+    }
+}
