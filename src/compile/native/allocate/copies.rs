@@ -82,6 +82,17 @@ impl Moves {
         self.list.push(Move { to, from, done: false });
     }
 
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        for one in &self.list {
+            self.into[usize::from(one.to.0)] = None;
+            if let Source::Reg(reg) = one.from {
+                self.readers[usize::from(reg.0)] = 0;
+            }
+        }
+        self.list.clear();
+    }
+
     /// The registers that are read or written.
     pub fn registers(&self) -> RegSet {
         let mut set = RegSet::default();

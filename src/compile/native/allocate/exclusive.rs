@@ -5,7 +5,7 @@
 //! scalar parameter if a predecessor can also branch elsewhere: its copy is made before the branch, where a value that
 //! lives on the other side could be.
 
-use super::registers::{RegSet, class_of};
+use super::registers::{Limits, RegSet, class_of};
 use crate::compile::native::liveness::Liveness;
 use crate::compile::native::mir::{BlockId, Class, Function, Operand, PhysReg, Val, classes, runs};
 use crate::error::{Error, Result};
@@ -49,8 +49,17 @@ pub fn assign(f: &Function, live: &Liveness, usable: &RegSet, loc: &mut [Option<
     Ok(taken)
 }
 
+/// The number of scalar registers that this takes.
+///
+/// # Errors
+/// There are not enough.
+pub fn assigned(f: &Function, live: &Liveness, limits: Limits) -> Result<u32> {
+    let mut loc = vec![None; f.values.len()];
+    Ok(assign(f, live, &limits.registers(), &mut loc)?.count(Class::Scalar))
+}
+
 /// The values that need this.
-fn is_exclusive(f: &Function, live: &Liveness) -> Vec<bool> {
+pub fn is_exclusive(f: &Function, live: &Liveness) -> Vec<bool> {
     let mut exclusive: Vec<bool> = f.values.iter().map(|value| value.variable).collect();
     for id in f.block_ids() {
         let leaves = |pred: &BlockId| f.block(*pred).term.targets().any(|to| to != id);

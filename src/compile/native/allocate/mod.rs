@@ -8,11 +8,15 @@
 //! parameters. [`super::check_alloc`] judges the result without knowing how it came about.
 
 mod copies;
+mod edges;
 mod exclusive;
 mod hints;
 mod output;
 mod place;
+mod pressure;
 mod registers;
+mod room;
+mod spill;
 mod walk;
 
 #[cfg(test)]
@@ -21,11 +25,18 @@ mod tests;
 pub use registers::{Limits, RegSet, class_of};
 
 use super::liveness::Liveness;
-use super::mir::{Function, PhysReg};
-use crate::error::Result;
+use super::mir::{Block, Class, Function, Operand, PhysReg, What};
+use crate::error::{Error, ErrorKind, Result};
+use output::Output;
+use pressure::Goal;
+use spill::spill;
 
 /// Registers of the scratch descriptor.
 const SCRATCH_REGISTERS: u16 = 4;
+/// The same as a number that is missing once values leave.
+const SCRATCH_SGPRS: u32 = 4;
+/// How often values leave before the function is refused.
+const MOST_ATTEMPTS: u32 = 10;
 
 /// A function in physical form.
 #[derive(Clone, Debug)]
@@ -45,19 +56,76 @@ pub fn open_registers(f: &Function, limits: Limits) -> RegSet {
     all
 }
 
-/// Gives every value of a verified function a register.
+/// Gives every value of a verified function a register. If they do not suffice, values leave for scratch memory and for
+/// lanes of vector registers.
 ///
 /// # Errors
-/// Unsupported, by name: not enough registers, or none that follow each other where a run needs them. Bugs.
+/// Unsupported, by name: not enough registers even so. Bugs.
 pub fn allocate(f: &Function, limits: Limits) -> Result<Allocated> {
     let live = Liveness::new(f);
+    let whole = || (0..f.insts.len() as u32).map(Some).collect::<Vec<_>>();
+    let starved = match once(f, &live, limits)? {
+        Once::Done(done) => return Ok(finish(f, done, &whole(), 0, limits)),
+        Once::Starved(class, _) => class,
+    };
+    let exclusive = exclusive::is_exclusive(f, &live);
+    let scalars = open_registers(f, limits).count(Class::Scalar) - exclusive::assigned(f, &live, limits)?;
+    // The first goal is what there is; each time that it does not work out the file that starved gets some air.
+    let mut goal = Goal { scalars, vectors: u32::from(limits.vgprs) };
+    let mut least = Error::bug("no attempt at allocation");
+    let mut class = starved;
+    for attempt in 0..MOST_ATTEMPTS {
+        let air = if attempt == 0 { 0 } else { 1 + attempt };
+        match class {
+            Class::Scalar => goal.scalars = goal.scalars.saturating_sub(if attempt == 0 { SCRATCH_SGPRS } else { air }),
+            Class::Vector => goal.vectors = goal.vectors.saturating_sub(air),
+        }
+        let spilled = spill(f, &live, &exclusive, goal, limits);
+        let lower = Limits { vgprs: limits.vgprs.saturating_sub(spilled.lane_registers), ..limits };
+        let again = Liveness::new(&spilled.function);
+        match once(&spilled.function, &again, lower)? {
+            Once::Done(done) => {
+                return Ok(finish(&spilled.function, done, &spilled.origin, spilled.lane_registers, limits));
+            }
+            Once::Starved(starved, error) => {
+                class = starved;
+                least = error;
+            }
+        }
+    }
+    Err(least)
+}
+
+/// One attempt.
+enum Once {
+    Done((Vec<Block>, Output)),
+    /// A file was too small, with the error if nothing helps.
+    Starved(Class, Error),
+}
+
+fn once(f: &Function, live: &Liveness, limits: Limits) -> Result<Once> {
     let mut loc = vec![None; f.values.len()];
     let all = open_registers(f, limits);
-    let exclusive = exclusive::assign(f, &live, &all, &mut loc)?;
-    let mut walk = walk::Walk::new(f, &live, all.without(&exclusive), loc);
-    let blocks = walk.run()?;
-    let output = walk.out;
-    let function = Function {
+    let exclusive = exclusive::assign(f, live, &all, &mut loc)?;
+    let mut walk = walk::Walk::new(f, live, all.without(&exclusive), loc);
+    match walk.run() {
+        Ok(blocks) => Ok(Once::Done((blocks, walk.out))),
+        Err(error) => match walk.starved {
+            Some(class) if matches!(error.kind(), ErrorKind::Unsupported { .. }) => Ok(Once::Starved(class, error)),
+            _ => Err(error),
+        },
+    }
+}
+
+/// The function in physical form; `origin` says which instructions of `f` are of the original one.
+fn finish(
+    f: &Function,
+    (blocks, output): (Vec<Block>, Output),
+    origin: &[Option<u32>],
+    lanes: u16,
+    limits: Limits,
+) -> Allocated {
+    let mut function = Function {
         gfx: f.gfx,
         stage: f.stage,
         wave: f.wave,
@@ -72,5 +140,29 @@ pub fn allocate(f: &Function, limits: Limits) -> Result<Allocated> {
         scratch_bytes: f.scratch_bytes,
         lds_bytes: f.lds_bytes,
     };
-    Ok(Allocated { function, origin: output.origin })
+    lower_lanes(&mut function, lanes, limits);
+    let origin = output.origin.iter().map(|n| n.and_then(|n| origin.get(n as usize).copied().flatten())).collect();
+    Allocated { function, origin }
+}
+
+/// Moves the registers with scalar values from the top of the limit to right after the others: fewer registers may mean
+/// more waves.
+fn lower_lanes(f: &mut Function, count: u16, limits: Limits) {
+    let first = PhysReg::vgpr(limits.vgprs.saturating_sub(count));
+    let fixed = |one: &Operand| if let What::Fixed(reg) = one.what { Some(reg) } else { None };
+    let named = f
+        .operands
+        .iter()
+        .filter_map(fixed)
+        .chain(f.entry.iter().map(|entry| entry.reg))
+        .chain(f.results.iter().copied());
+    let used = named.filter(|reg| *reg < first).filter_map(PhysReg::as_vgpr).max().map_or(0, |most| most + 1);
+    for one in &mut f.operands {
+        if let What::Fixed(reg) = one.what
+            && reg >= first
+            && reg.0 < first.0 + count
+        {
+            one.what = What::Fixed(PhysReg::vgpr(used + reg.0 - first.0));
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::exclusive::in_place;
 use super::registers::{RegSet, base, class_of};
+use super::room::Need;
 use super::walk::{LIVES_ON, Walk};
 use crate::compile::native::mir::classes::{Wants, alignment};
 use crate::compile::native::mir::{BlockId, Class, Inst, Operand, PhysReg, What, runs};
@@ -9,21 +10,39 @@ use crate::error::{Error, Result};
 use crate::isa::{Format, Kind, Op};
 use crate::target::WaveSize;
 
+/// How often room is made for one instruction.
+const MOST_ROOMS: usize = 12;
+
 /// Values further than this many positions from their last use do not get VCC, which shorter forms need.
 const VCC_REACH: u32 = 4 * 32;
 
 impl Walk<'_> {
-    /// An instruction of the target, or one that becomes one: its uses, then its definitions.
+    /// An instruction of the target, or one that becomes one. If there is no place for a run, room is made and the
+    /// choice begins again.
     pub(super) fn ordinary(&mut self, id: BlockId, n: u32, inst: &Inst) -> Result<()> {
+        self.held = RegSet::default();
+        for _ in 0..MOST_ROOMS {
+            self.temps = RegSet::default();
+            self.need = None;
+            let result = self.attempt(id, n, inst);
+            let Some(need) = self.need.take() else { return result };
+            self.temps = RegSet::default();
+            self.moves.clear();
+            self.make_room(id, n, &need)?;
+        }
+        Err(Error::unsupported("free registers that do not follow each other", "each move undoes another"))
+    }
+
+    /// Its uses, then its definitions.
+    fn attempt(&mut self, id: BlockId, n: u32, inst: &Inst) -> Result<()> {
         let (f, position) = (self.f, 4 * n + 2);
-        self.temps = RegSet::default();
         self.operands.clear();
         self.operands.extend_from_slice(f.defs(inst));
         let count = runs(f.uses(inst)).count();
         let untied = count - usize::from(inst.tied);
         for (number, run) in runs(f.uses(inst)).take(untied).enumerate() {
             let wants = f.use_wants(inst, number, count);
-            self.use_run(run, wants)?;
+            self.use_run(inst, run, wants)?;
         }
         let dying = self.dying(f.uses(inst), position);
         let mut taken = RegSet::default();
@@ -32,7 +51,10 @@ impl Walk<'_> {
             let class = run.iter().find_map(|one| one.as_val()).map(|val| f.class(val));
             let class = class.unwrap_or_else(|| f.def_wants(inst, number).of_undefined());
             let tied = runs(f.uses(inst)).last().filter(|_| inst.tied && number == 0);
-            let first = if let (What::Fixed(reg), None) = (run[0].what, tied) {
+            let first = if let What::Fixed(reg) = run[0].what {
+                for (k, one) in (0..).zip(tied.unwrap_or(&[])) {
+                    self.source(one)?.into_iter().for_each(|from| self.moves.add(reg.nth(k), from));
+                }
                 reg
             } else if let Some(tied) = tied {
                 self.tied_run(run, tied, class, position)?
@@ -58,9 +80,8 @@ impl Walk<'_> {
         self.flush(id, n)?;
         self.out.push(*inst, &self.operands, Some(n));
         self.occupied = self.occupied.without(&dying);
-        self.occupy_defs(f.defs(inst), position);
         self.unkeep(inst);
-        Ok(())
+        self.occupy_defs(f.defs(inst), position)
     }
 
     /// The runs of the instruction are used now: nobody waits for their registers.
@@ -75,7 +96,7 @@ impl Walk<'_> {
     }
 
     /// Writes the registers of a run of uses. Members that are elsewhere are copied to a run of their own first.
-    fn use_run(&mut self, run: &[Operand], wants: Wants) -> Result<()> {
+    fn use_run(&mut self, inst: &Inst, run: &[Operand], wants: Wants) -> Result<()> {
         if let [one] = run {
             let what = match one.what {
                 What::Val(val) => What::Fixed(self.at(val)?),
@@ -90,7 +111,7 @@ impl Walk<'_> {
             None => base(wants.of_undefined()),
             Some(class) => match in_place(run, &self.loc).filter(|first| self.exist(run, *first)) {
                 Some(first) => first,
-                None => self.gather(run, class)?,
+                None => self.gather(inst, run, class)?,
             },
         };
         (0..).zip(run).for_each(|(k, one)| self.operands.push(Operand { what: What::Fixed(first.nth(k)), ..*one }));
@@ -103,12 +124,15 @@ impl Walk<'_> {
     }
 
     /// Copies the members of a run to free registers that follow each other.
-    fn gather(&mut self, run: &[Operand], class: Class) -> Result<PhysReg> {
+    fn gather(&mut self, inst: &Inst, run: &[Operand], class: Class) -> Result<PhysReg> {
         let (count, align) = (run.len() as u16, alignment(class, run.len()));
         let free = self.usable.without(&self.occupied).without(&self.temps);
         let first = free.without(&self.kept).lowest(class, count, align);
         let Some(first) = first.or_else(|| free.lowest(class, count, align)) else {
-            return Err(self.no_register(class, run.len(), &free));
+            // Members that nothing else wants elsewhere go there themselves.
+            let members = if self.may_move(inst, run) { run.to_vec() } else { Vec::new() };
+            let need = Need { class, count: run.len(), members, dying: RegSet::default() };
+            return Err(self.lacks(need, &free));
         };
         for (k, one) in (0..).zip(run) {
             if let Some(from) = self.source(one)? {
@@ -117,6 +141,17 @@ impl Walk<'_> {
         }
         self.temps.insert_run(first, count);
         Ok(first)
+    }
+
+    /// Whether each member of a run is in no other place of a run of the instruction, and shares registers.
+    fn may_move(&self, inst: &Inst, run: &[Operand]) -> bool {
+        let f = self.f;
+        run.iter().filter_map(|one| one.as_val()).all(|val| {
+            let places = runs(f.uses(inst)).filter(|other| other.len() > 1).flatten();
+            !self.exclusive[val.index()]
+                && self.loc[val.index()].is_some_and(|reg| self.usable.has(reg))
+                && places.filter(|one| one.as_val() == Some(val)).count() == 1
+        })
     }
 
     /// Registers that the definitions of an instruction may have, apart from each other.
@@ -151,12 +186,17 @@ impl Walk<'_> {
         if let Some(vcc) = self.vcc_for(inst, number, run, position) {
             return Ok(vcc);
         }
-        self.place(run, class, free, None).ok_or_else(|| self.no_register(class, run.len(), free))
+        if let Some(first) = self.place(run, class, free, None) {
+            return Ok(first);
+        }
+        // Open although occupied: read for the last time.
+        let dying = self.occupied.and(free);
+        Err(self.lacks(Need { class, count: run.len(), members: Vec::new(), dying }, free))
     }
 
     /// The registers of variables, which they have before they are defined.
     fn exclusive_run(&self, run: &[Operand]) -> Result<Option<PhysReg>> {
-        let own = |one: &Operand| one.as_val().is_some_and(|val| self.loc[val.index()].is_some());
+        let own = |one: &Operand| one.as_val().is_some_and(|val| self.exclusive[val.index()]);
         if !run.iter().any(own) {
             return Ok(None);
         }
@@ -212,7 +252,13 @@ impl Walk<'_> {
                 }
                 let mut wide = defs.to_vec();
                 wide.resize(count, Operand { what: What::Undef, run: 0 });
-                self.place(&wide, class, &free, None).ok_or_else(|| self.no_register(class, count, &free))?
+                match self.place(&wide, class, &free, None) {
+                    Some(first) => first,
+                    None => {
+                        let need = Need { class, count, members: Vec::new(), dying: RegSet::default() };
+                        return Err(self.lacks(need, &free));
+                    }
+                }
             }
         };
         for (k, one) in (0..).zip(tied) {

@@ -1,8 +1,9 @@
 //! The walk that gives every value a register: blocks in layout order, instructions in theirs.
 //!
 //! In SSA form the values that are live where another is defined have their registers already, so the first free one
-//! will do: that is enough as long as not more values live at once than there are registers. A value keeps its register
-//! (its *home*) over block boundaries, so edges need no copies but those of block parameters.
+//! will do: that is enough as long as not more values live at once than there are registers. A value is in its *home*
+//! at every block boundary, so edges need no copies but those of block parameters. Within a block it may be moved
+//! out of the way of a run (`room`); it returns before the tail.
 //!
 //! Positions within a block: copies at its start are at `4 * n` of its first instruction n, an instruction at
 //! `4 * n + 2`, copies before the tail at `4 * tail + 1`.
@@ -11,6 +12,7 @@ use super::copies::{Moves, Place, Source};
 use super::hints::Hints;
 use super::output::Output;
 use super::registers::{RegSet, class_of};
+use super::room::Need;
 use crate::compile::native::liveness::{Liveness, args_at_end, args_at_start};
 use crate::compile::native::mir::{
     Block, BlockId, Class, Cond, Function, Inst, Opcode, Operand, PhysReg, Pseudo, Term, Val, What,
@@ -28,8 +30,24 @@ pub(super) struct Walk<'a> {
     pub(super) hints: Hints,
     /// Registers that values may share in turn: without those of exclusive values.
     pub(super) usable: RegSet,
-    /// The register of each value that has one.
+    /// The register of each value that has one, here.
     pub(super) loc: Vec<Option<PhysReg>>,
+    /// Its register at block boundaries.
+    pub(super) home: Vec<Option<PhysReg>>,
+    /// Values with registers of their own.
+    pub(super) exclusive: Vec<bool>,
+    /// Homes of values that live on after this block.
+    pub(super) homes: RegSet,
+    /// Values that live on and may be away from home.
+    pub(super) displaced: Vec<Val>,
+    /// Registers that were made free, or filled, for the instruction at hand.
+    pub(super) held: RegSet,
+    /// What the instruction at hand lacks, if moving values can help.
+    pub(super) need: Option<Need>,
+    /// The file that was too small.
+    pub(super) starved: Option<Class>,
+    /// Index after the last instruction before the tail that writes EXEC.
+    pub(super) exec_until: u32,
     /// The value that was last put into a register.
     pub(super) owner: Vec<Option<Val>>,
     /// The position of a value's last use in this block, or [`LIVES_ON`].
@@ -41,7 +59,7 @@ pub(super) struct Walk<'a> {
     /// Registers that the instruction at hand has for itself: copies of run members that are elsewhere.
     pub(super) temps: RegSet,
     /// Blocks whose parameters have registers.
-    placed: Vec<bool>,
+    pub(super) placed: Vec<bool>,
     /// Copies before the instruction at hand.
     pub(super) moves: Moves,
     pub(super) out: Output,
@@ -58,7 +76,15 @@ impl<'a> Walk<'a> {
             live,
             hints: Hints::new(f),
             usable,
+            home: loc.clone(),
+            exclusive: loc.iter().map(Option::is_some).collect(),
             loc,
+            homes: RegSet::default(),
+            displaced: Vec::new(),
+            held: RegSet::default(),
+            need: None,
+            starved: None,
+            exec_until: 0,
             owner: vec![None; 512],
             end: vec![0; f.values.len()],
             occupied: RegSet::default(),
@@ -115,9 +141,10 @@ impl<'a> Walk<'a> {
         if id.0 == 0 {
             self.enter()?;
         }
+        self.homes = RegSet::default();
+        self.displaced.clear();
         for val in self.live.live_in(id) {
-            let reg = self.at(val)?;
-            self.occupy(val, reg);
+            self.bring_home(val)?;
         }
         let args = args_at_start(f, &self.live.logical, id);
         let position = 4 * block.insts.start;
@@ -141,7 +168,10 @@ impl<'a> Walk<'a> {
             let Some(val) = entry.val else { continue };
             match self.loc[val.index()] {
                 Some(own) => self.moves.add(own, Source::Reg(entry.reg)),
-                None => self.loc[val.index()] = Some(entry.reg),
+                None => {
+                    self.loc[val.index()] = Some(entry.reg);
+                    self.home[val.index()] = Some(entry.reg);
+                }
             }
         }
         let taken: RegSet =
@@ -158,6 +188,7 @@ impl<'a> Walk<'a> {
         let f = self.f;
         let block = f.block(id);
         self.vcc_open = true;
+        self.exec_until = block.insts.start;
         for val in self.live.live_out(id) {
             self.end[val.index()] = LIVES_ON;
         }
@@ -184,114 +215,13 @@ impl<'a> Walk<'a> {
             if f.defs(inst).iter().chain(f.uses(inst)).any(names_vcc) || inst.is(f.gfx, Traits::VCC_IN) {
                 self.vcc_open = false;
             }
+            if n < block.tail && writes_exec(f, inst) {
+                self.exec_until = n + 1;
+            }
         }
         if block.tail >= block.insts.end {
             note(args_at_end(f, id), 4 * block.tail + 1);
         }
-    }
-
-    /// Copies the arguments of the block's only edge, before its tail.
-    fn edge(&mut self, id: BlockId) -> Result<()> {
-        let f = self.f;
-        let [edge] = &f.block(id).edges[..] else { return Ok(()) };
-        let args = f.args(edge);
-        if args.is_empty() {
-            return Ok(());
-        }
-        let position = 4 * f.block(id).tail + 1;
-        let dying = self.dying(args, position);
-        if !self.placed[edge.to.index()] {
-            // What is live into the target is live here too and has its register, whichever predecessor comes first.
-            let mut taken = self.occupied.without(&dying);
-            let others = self.live.live_in(edge.to).filter_map(|val| self.loc[val.index()]);
-            others.for_each(|reg| taken.insert(reg));
-            let free = self.usable.without(&taken);
-            self.place_params(edge.to, args, &free)?;
-        }
-        let params = f.params_of(f.block(edge.to));
-        for (param, arg) in params.iter().zip(args) {
-            self.copy_into(*param, arg)?;
-        }
-        let targets =
-            params.iter().filter(|param| self.hints.is_used(**param)).filter_map(|param| self.loc[param.index()]);
-        let targets = targets.fold(RegSet::default(), |mut set, reg| {
-            set.insert(reg);
-            set
-        });
-        self.evict(&targets, &dying)?;
-        self.flush(id, f.block(id).tail)?;
-        self.release(args, position);
-        self.occupy_params(edge.to)
-    }
-
-    /// The registers of a block's parameters are taken from here on.
-    fn occupy_params(&mut self, id: BlockId) -> Result<()> {
-        for param in self.f.params_of(self.f.block(id)) {
-            if self.hints.is_used(*param) {
-                let reg = self.at(*param)?;
-                self.occupy(*param, reg);
-            }
-        }
-        Ok(())
-    }
-
-    /// Moves values that are still needed in this block out of registers that are about to be written.
-    pub(super) fn evict(&mut self, targets: &RegSet, dying: &RegSet) -> Result<()> {
-        let in_the_way = targets.and(&self.occupied).without(dying);
-        for class in [Class::Scalar, Class::Vector] {
-            for reg in in_the_way.iter(class) {
-                let Some(val) = self.owner[usize::from(reg.0)].filter(|val| self.loc[val.index()] == Some(reg)) else {
-                    continue;
-                };
-                if self.end[val.index()] == LIVES_ON {
-                    return Err(Error::unsupported(
-                        "a live value in a register of results or parameters",
-                        format!("{val} in {reg}"),
-                    ));
-                }
-                let taken = self.occupied.or(targets).or(&self.moves.registers());
-                let to = self.usable.without(&taken).lowest(class, 1, 1);
-                let to =
-                    to.ok_or_else(|| Error::unsupported("not enough registers", format!("to move {val} from {reg}")))?;
-                self.moves.add(to, Source::Reg(reg));
-                self.occupied.remove(reg);
-                self.occupy(val, to);
-                self.loc[val.index()] = Some(to);
-            }
-        }
-        Ok(())
-    }
-
-    /// Chooses registers for the parameters of a block among free ones; those of the arguments at hand if possible.
-    fn place_params(&mut self, id: BlockId, args: &[Operand], free: &RegSet) -> Result<()> {
-        let f = self.f;
-        self.placed[id.index()] = true;
-        let mut free = *free;
-        for (n, param) in f.params_of(f.block(id)).iter().enumerate() {
-            if self.loc[param.index()].is_some() || !self.hints.is_used(*param) {
-                continue;
-            }
-            let class = f.class(*param);
-            let arg = args.get(n).and_then(|arg| arg.as_val()).and_then(|arg| self.loc[arg.index()]);
-            let prefer = arg.filter(|reg| class_of(*reg) == class);
-            let Some(reg) = self.place(&[Operand::val(*param)], class, &free, prefer) else {
-                return Err(self.no_register(class, 1, &free));
-            };
-            free.remove(reg);
-            self.give(*param, reg);
-        }
-        Ok(())
-    }
-
-    /// Adds the copy of an argument into a parameter; none into one that nobody uses.
-    fn copy_into(&mut self, param: Val, arg: &Operand) -> Result<()> {
-        if self.hints.is_used(param)
-            && let Some(from) = self.source(arg)?
-        {
-            let to = self.at(param)?;
-            self.moves.add(to, from);
-        }
-        Ok(())
     }
 
     /// What an operand copies; none if undefined.
@@ -313,7 +243,6 @@ impl<'a> Walk<'a> {
     /// The value has this register from now on.
     pub(super) fn give(&mut self, val: Val, reg: PhysReg) {
         self.loc[val.index()] = Some(reg);
-        self.owner[usize::from(reg.0)] = Some(val);
         self.hints.got(val, reg);
     }
 
@@ -362,7 +291,7 @@ impl<'a> Walk<'a> {
         for (def, from) in f.defs(inst).iter().zip(&sources) {
             let to = match def.what {
                 What::Val(val) => {
-                    let own = self.loc[val.index()].filter(|reg| !self.usable.has(*reg));
+                    let own = self.loc[val.index()].filter(|_| self.exclusive[val.index()]);
                     if own.is_none() && self.end[val.index()] == position {
                         continue;
                     }
@@ -381,8 +310,7 @@ impl<'a> Walk<'a> {
         }
         self.flush(id, n)?;
         self.occupied = self.occupied.without(&dying);
-        self.occupy_defs(f.defs(inst), position);
-        Ok(())
+        self.occupy_defs(f.defs(inst), position)
     }
 
     /// Everything that is returned goes to its place; what is still needed makes room.
@@ -405,17 +333,34 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// The registers of values that were just defined are taken, unless nobody uses them.
-    pub(super) fn occupy_defs(&mut self, defs: &[Operand], position: u32) {
+    /// The registers of values that were just defined are taken, unless nobody uses them; those that live on get homes.
+    pub(super) fn occupy_defs(&mut self, defs: &[Operand], position: u32) -> Result<()> {
         for val in defs.iter().filter_map(|one| one.as_val()) {
-            if let Some(reg) = self.loc[val.index()].filter(|_| self.end[val.index()] != position) {
-                self.occupy(val, reg);
+            let Some(reg) = self.loc[val.index()].filter(|_| self.end[val.index()] != position) else { continue };
+            self.occupy(val, reg);
+            if self.end[val.index()] != LIVES_ON || self.exclusive[val.index()] {
+                continue;
+            }
+            let home = if self.homes.has(reg) {
+                // Somebody who is away returns here.
+                let class = class_of(reg);
+                let free = self.usable.without(&self.homes);
+                free.lowest(class, 1, 1).ok_or_else(|| self.no_register(class, 1, &free))?
+            } else {
+                reg
+            };
+            self.homes.insert(home);
+            self.home[val.index()] = Some(home);
+            if home != reg {
+                self.displaced.push(val);
             }
         }
+        Ok(())
     }
 
     /// Why there is no place for a run.
-    pub(super) fn no_register(&self, class: Class, count: usize, free: &RegSet) -> Error {
+    pub(super) fn no_register(&mut self, class: Class, count: usize, free: &RegSet) -> Error {
+        self.starved = Some(class);
         let what = match (class, free.count(class) as usize >= count) {
             (Class::Scalar, false) => "not enough SGPRs",
             (Class::Vector, false) => "not enough VGPRs",
@@ -436,4 +381,10 @@ fn scc_is_dead(f: &Function, block: &Block, next: u32) -> bool {
         }
     }
     !matches!(block.term, Term::Branch { when: Cond::Scc0 | Cond::Scc1, .. })
+}
+
+/// Whether the set of active lanes may be another after the instruction.
+fn writes_exec(f: &Function, inst: &Inst) -> bool {
+    let named = |one: &Operand| matches!(one.what, What::Fixed(PhysReg(126 | 127)));
+    inst.is(f.gfx, Traits::EXEC_OUT.or(Traits::EXEC_COMBINED)) || f.defs(inst).iter().any(named)
 }

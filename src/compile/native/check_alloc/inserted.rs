@@ -2,7 +2,7 @@
 
 use super::state::{Name, Spot, State};
 use super::{Check, reg_of};
-use crate::compile::native::mir::{Block, Inst, Opcode, Operand, PhysReg};
+use crate::compile::native::mir::{Block, Class, Extra, Inst, Opcode, Operand, PhysReg, What};
 use crate::error::{Error, Result};
 use crate::isa::Op;
 
@@ -13,6 +13,9 @@ impl Check<'_> {
         let inst = &f.insts[at as usize];
         let op = inst.isa().ok_or_else(|| Error::bug("an inserted pseudo-instruction"))?;
         let (defs, uses) = (f.defs(inst), f.uses(inst));
+        if self.memory(inst, op, at < block.tail, state)? {
+            return Ok(1);
+        }
         let registers: Option<Vec<PhysReg>> = defs.iter().map(reg_of).collect();
         let defs = registers.ok_or_else(|| Error::bug("an inserted instruction that defines no register"))?;
         if let Some(reg) = defs.iter().find(|reg| !self.writable(**reg)) {
@@ -22,6 +25,7 @@ impl Check<'_> {
         if vector && at >= block.tail {
             return Err(Error::bug("a vector move where EXEC is that of a successor"));
         }
+        defs.iter().for_each(|reg| state.overwrite_lanes(*reg));
         match (op, &defs[..], uses) {
             (Op::SMovB32, [to], [from]) if !vector => state.set(Spot::reg(*to), content(state, from)),
             (Op::VMovB32, [to], [from]) if vector => state.set(Spot::reg(*to), content(state, from)),
@@ -44,6 +48,77 @@ impl Check<'_> {
             _ => return Err(Error::bug("an inserted instruction that is no move")),
         }
         Ok(1)
+    }
+
+    /// Executes what moves a content to or from memory or a lane; whether it was such an instruction.
+    fn memory(&self, inst: &Inst, op: Op, before_tail: bool, state: &mut State) -> Result<bool> {
+        let f = self.after;
+        match (op, f.defs(inst), f.uses(inst)) {
+            (Op::VWritelaneB32, [to], [from, lane, old]) => {
+                let (Some(reg), What::Const(lane), true) = (reg_of(to), lane.what, to.what == old.what) else {
+                    return Err(Error::bug("a lane that is not known"));
+                };
+                let content = content(state, from);
+                if !self.allowed(reg, Class::Vector) || lane >= f.wave.lanes() {
+                    return Err(Error::bug(format!("a lane of {reg}")));
+                }
+                state.set(Spot::reg(reg), Vec::new());
+                state.set(Spot::lane(reg, lane), content);
+            }
+            (Op::VReadlaneB32, [to], [from, lane]) => {
+                let (Some(to), Some(from), What::Const(lane)) = (reg_of(to), reg_of(from), lane.what) else {
+                    return Err(Error::bug("a lane that is not known"));
+                };
+                if !self.allowed(to, Class::Scalar) {
+                    return Err(Error::bug(format!("a lane goes to {to}")));
+                }
+                let content = state.at(Spot::lane(from, lane)).to_vec();
+                state.set(Spot::reg(to), content);
+            }
+            (Op::BufferStoreDword, [], [descriptor, far, from]) => {
+                let spot = self.scratch(inst, descriptor, far, before_tail, state)?;
+                let content = content(state, from);
+                state.set(spot, content);
+            }
+            (Op::BufferLoadDword, [to], [descriptor, far]) => {
+                let spot = self.scratch(inst, descriptor, far, before_tail, state)?;
+                let to = reg_of(to).filter(|to| self.allowed(*to, Class::Vector));
+                let to = to.ok_or_else(|| Error::bug("a load to no register"))?;
+                let content = state.at(spot).to_vec();
+                state.overwrite_lanes(to);
+                state.set(Spot::reg(to), content);
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// The scratch dword that an inserted access means: beyond the function's own, and within what is asked for.
+    fn scratch(
+        &self,
+        inst: &Inst,
+        descriptor: &Operand,
+        far: &Operand,
+        before_tail: bool,
+        state: &State,
+    ) -> Result<Spot> {
+        let far = match far.what {
+            What::Const(bits) => Some(bits),
+            What::Fixed(reg) => state.at(Spot::reg(reg)).iter().find_map(|name| match name {
+                Name::Const(bits) => Some(*bits),
+                _ => None,
+            }),
+            _ => None,
+        };
+        let Extra::Buffer { offset, idxen: false, offen: false, format: None, .. } = inst.extra else {
+            return Err(Error::bug("an inserted access that is indexed"));
+        };
+        let offset = far.map(|far| far + u32::from(offset));
+        let own = offset.filter(|at| *at >= self.before.scratch_bytes && at + 4 <= self.after.scratch_bytes);
+        match own {
+            Some(offset) if reg_of(descriptor) == Some(PhysReg::SCRATCH) && before_tail => Ok(Spot::scratch(offset)),
+            _ => Err(Error::bug(format!("an inserted access to memory at {offset:?}"))),
+        }
     }
 
     /// Whether moves may write it: registers of values, and M0 which copies of the original code may name.

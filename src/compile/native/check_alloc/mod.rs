@@ -15,6 +15,7 @@ use super::allocate::{Allocated, Limits};
 use super::mir::preds::Preds;
 use super::mir::{Block, BlockId, Class, Function, Inst, Opcode, Operand, PhysReg, Pseudo, Term, Val, What};
 use crate::error::{Context, Error, Result};
+use crate::isa::Op;
 use state::{Name, Spot, State};
 
 /// Checks that `after` does what `before` does, with registers within the limits.
@@ -53,6 +54,8 @@ struct Check<'a> {
     limits: Limits,
     logical: Preds,
     linear: Preds,
+    /// The constant that a value is for its whole life.
+    constants: Vec<Option<Name>>,
 }
 
 impl<'a> Check<'a> {
@@ -66,7 +69,7 @@ impl<'a> Check<'a> {
             return Err(Error::bug("allocation changed the shape of the function"));
         }
         let (logical, linear) = (Preds::logical(before), Preds::linear(before));
-        Ok(Self { before, after, origin: &allocated.origin, limits, logical, linear })
+        Ok(Self { before, after, origin: &allocated.origin, limits, logical, linear, constants: constants(before) })
     }
 
     /// What holds at a block's start; nothing is known yet before one of its predecessors was seen.
@@ -95,7 +98,7 @@ impl<'a> Check<'a> {
         let params = self.before.params_of(self.before.block(id)).iter().copied();
         let pairs: Vec<(Val, Operand)> = params.zip(self.before.args(edge).iter().copied()).collect();
         if !pairs.is_empty() {
-            state.rename(&pairs);
+            state.rename(&pairs, &self.constants);
         }
         state
     }
@@ -161,7 +164,7 @@ impl<'a> Check<'a> {
             }
             let pairs = self.before.defs(inst).iter().zip(self.before.uses(inst));
             let pairs: Vec<(Val, Operand)> = pairs.filter_map(|(def, from)| Some((def.as_val()?, *from))).collect();
-            state.rename(&pairs);
+            state.rename(&pairs, &self.constants);
             *next += 1;
         }
     }
@@ -192,6 +195,24 @@ impl<'a> Check<'a> {
             _ => false,
         }
     }
+}
+
+/// The values that moves or copies make of constants. Variables may become others.
+fn constants(f: &Function) -> Vec<Option<Name>> {
+    let mut constants = vec![None; f.values.len()];
+    for inst in &f.insts {
+        let moves = match inst.op {
+            Opcode::Pseudo(pseudo) => pseudo == Pseudo::Copy,
+            Opcode::Isa(op) => matches!(op, Op::SMovB32 | Op::VMovB32) && !inst.tied,
+        };
+        for (def, from) in f.defs(inst).iter().zip(f.uses(inst)).filter(|_| moves) {
+            let constant = Name::of(from).filter(|name| !matches!(name, Name::Val(_)));
+            if let Some(val) = def.as_val().filter(|val| !f.values[val.index()].variable) {
+                constants[val.index()] = constant;
+            }
+        }
+    }
+    constants
 }
 
 /// The register of a physical operand.

@@ -79,9 +79,9 @@ impl Check<'_> {
             }
             (What::Val(val), Some(new)) => {
                 let class = tied || class_of(new) == self.before.class(val);
-                class && state.holds(Spot::reg(new), Name::Val(val))
+                class && self.holds(state, new, Name::Val(val))
             }
-            (_, Some(new)) => tied && Name::of(old).is_some_and(|name| state.holds(Spot::reg(new), name)),
+            (_, Some(new)) => tied && Name::of(old).is_some_and(|name| self.holds(state, new, name)),
             (what, None) => what == new.what,
         };
         if fits {
@@ -91,13 +91,19 @@ impl Check<'_> {
         Err(Error::bug(format!("{:?} is read in {:?}, which holds {held:?}", old.what, new.what)))
     }
 
+    /// Whether a register has this, or the constant that it is.
+    fn holds(&self, state: &State, reg: PhysReg, name: Name) -> bool {
+        let constant = if let Name::Val(val) = name { self.constants[val.index()] } else { None };
+        state.holds(Spot::reg(reg), name) || constant.is_some_and(|constant| state.holds(Spot::reg(reg), constant))
+    }
+
     fn judge_return(&self, before: &Inst, after: &Inst, state: &State) -> Result<()> {
         let registers = self.after.uses(after).iter().map(reg_of);
         if !registers.eq(self.before.results.iter().take(usize::from(before.uses)).map(|reg| Some(*reg))) {
             return Err(Error::bug("a return without its registers"));
         }
         for (one, reg) in self.before.uses(before).iter().zip(&self.before.results) {
-            let missing = Name::of(one).filter(|name| !state.holds(Spot::reg(*reg), *name));
+            let missing = Name::of(one).filter(|name| !self.holds(state, *reg, *name));
             if let Some(name) = missing {
                 return Err(Error::bug(format!("{name:?} is not in {reg}")));
             }
@@ -152,6 +158,7 @@ impl Check<'_> {
         state.forget(&vals);
         for (old, new) in defs.iter().zip(self.after.defs(after)) {
             let Some(reg) = reg_of(new) else { continue };
+            state.overwrite_lanes(reg);
             match old.what {
                 What::Val(val) => state.set(Spot::reg(reg), vec![Name::Val(val)]),
                 What::Fixed(_) => {

@@ -31,7 +31,7 @@ impl Name {
     }
 }
 
-/// A register by its code.
+/// A place: a register by its code, a scratch dword, or a lane of a vector register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Spot(pub u32);
 
@@ -41,11 +41,30 @@ impl Spot {
         Self(u32::from(reg.0))
     }
 
+    /// A dword of each lane's scratch memory.
+    pub fn scratch(offset: u32) -> Self {
+        Self(SCRATCH | offset)
+    }
+
+    /// A lane of a vector register.
+    pub fn lane(reg: PhysReg, lane: u32) -> Self {
+        Self(LANES | u32::from(reg.0) << 8 | lane)
+    }
+
+    /// The lanes of a vector register.
+    fn lanes(reg: PhysReg) -> std::ops::Range<Self> {
+        Self::lane(reg, 0)..Self::lane(reg.nth(1), 0)
+    }
+
     /// Whether facts about it flow where lanes go; otherwise where the wave goes.
     pub fn is_logical(self) -> bool {
-        self.0 >= 256
+        (256..LANES).contains(&self.0)
     }
 }
+
+/// Numbers of scratch dwords begin here, and those of lanes.
+const SCRATCH: u32 = 1 << 16;
+const LANES: u32 = 1 << 28;
 
 /// Facts at a point.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -77,6 +96,14 @@ impl State {
         };
     }
 
+    /// An instruction that knows nothing of lanes as places writes the register.
+    pub fn overwrite_lanes(&mut self, reg: PhysReg) {
+        if reg.as_vgpr().is_some() {
+            let lanes: Vec<Spot> = self.names.range(Spot::lanes(reg)).map(|(spot, _)| *spot).collect();
+            lanes.iter().for_each(|spot| self.set(*spot, Vec::new()));
+        }
+    }
+
     /// It holds this too.
     pub fn add(&mut self, spot: Spot, name: Name) {
         let names = self.names.entry(spot).or_default();
@@ -91,11 +118,15 @@ impl State {
         std::iter::once(name).chain(equal).collect()
     }
 
-    /// Parallel renaming: each value is what its source was.
-    pub fn rename(&mut self, pairs: &[(Val, Operand)]) {
+    /// Parallel renaming: each value is what its source was. `constants` are those that values are for life.
+    pub fn rename(&mut self, pairs: &[(Val, Operand)], constants: &[Option<Name>]) {
+        let constant = |one: &Operand| one.as_val().and_then(|val| constants[val.index()]);
         let is_new = |name: &Name| matches!(name, Name::Val(val) if pairs.iter().any(|(new, _)| new == val));
         for names in self.names.values_mut() {
-            let held = |one: &Operand| Name::of(one).is_some_and(|name| names.contains(&name));
+            let held = |one: &Operand| {
+                let both = [Name::of(one), constant(one)];
+                both.into_iter().flatten().any(|name| names.contains(&name))
+            };
             let new: Vec<Name> = pairs.iter().filter(|(_, from)| held(from)).map(|(val, _)| Name::Val(*val)).collect();
             names.retain(|name| !is_new(name));
             names.extend(new);
@@ -109,8 +140,8 @@ impl State {
             match from.what {
                 What::Const(_) | What::Reloc(_) => self.equal.extend(Name::of(from).map(|name| (*val, name))),
                 What::Val(from) => {
-                    let same = before.iter().find(|(old, _)| *old == from).map(|(_, name)| (*val, *name));
-                    self.equal.extend(same);
+                    let same = before.iter().find(|(old, _)| *old == from).map(|(_, name)| *name);
+                    self.equal.extend(same.or(constants[from.index()]).map(|name| (*val, name)));
                     self.undefined.extend(undefined.contains(&from).then_some(*val));
                 }
                 What::Fixed(reg) => self.add(Spot::reg(reg), Name::Val(*val)),

@@ -4,7 +4,7 @@
 use super::matching::{Simpler, commutes};
 use super::number::{Args, Numbering};
 use crate::compile::passes::fold;
-use crate::ir::{AluOp, AmdOp, FpFlags, Inst, Op, Type, Value};
+use crate::ir::{AluOp, AmdOp, Bits, FpFlags, Inst, Op, Type, Value};
 use smallvec::SmallVec;
 
 /// Rewrites of one operation after which it stays as it is: rules make progress, and a mistake in them must not hang.
@@ -141,8 +141,8 @@ impl Numbering<'_> {
             (AluOp::ZExt, &[c]) if self.shader.ty(c) == Type::B1 => (c, 1, 0),
             (AluOp::SExt, &[c]) if self.shader.ty(c) == Type::B1 => (c, ty.bits().mask(), 0),
             (AluOp::Select, &[c, a, b]) => (c, self.shader.as_const(a)?, self.shader.as_const(b)?),
-            // The source decides, if the constant is one that an extension gives.
-            (AluOp::ZExt, &[x]) => {
+            // The source decides, if the constant is one that an extension gives, and its width has comparisons.
+            (AluOp::ZExt, &[x]) if AluOp::IEq.has_instruction(self.shader.ty(x).bits(), Bits::B1) => {
                 let from = self.shader.ty(x);
                 let small = self.constant(from, k);
                 let op = if equal { AluOp::IEq } else { AluOp::INe };

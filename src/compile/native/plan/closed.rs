@@ -24,10 +24,13 @@ pub(super) fn meeting_points(shader: &Shader, layout: &Layout, divergent: &[bool
         let meeting = meets[layout.order[n].index()].map(at).filter(|m| *m != u32::MAX && *m as usize > n);
         let Some(meeting) = meeting.filter(|_| divergent[n]) else { continue };
         let inside = n + 1..meeting as usize;
-        let closed = inside.clone().all(|k| {
-            // Entered from the branch on, left to the meeting point at the latest, and not back beyond the branch.
-            first[k] as usize >= n && last[k] <= meeting && earliest(k) as usize > n
-        });
+        // Lanes that never leave a loop meet nobody: their side does not count for the meeting point.
+        let between = last[n] <= meeting && earliest(n) as usize > n;
+        let closed = between
+            && inside.clone().all(|k| {
+                // Entered from the branch on, left to the meeting point at the latest, and not back beyond the branch.
+                first[k] as usize >= n && last[k] <= meeting && earliest(k) as usize > n
+            });
         out[n] = closed.then_some(meeting);
     }
     out

@@ -5,11 +5,26 @@ use crate::compile::native::Native;
 use crate::compile::passes;
 use crate::compile::request::{KnownState, Module, StageRequest, TuningOptions, default_wave};
 use crate::compile::spirv::{reflect, translate};
-use crate::compile::watch::Unwatched;
+use crate::compile::watch::{Made, Watch};
 use crate::error::{ErrorKind, Result};
 use crate::target::GfxIp;
 use std::collections::BTreeMap;
 use std::path::Path;
+
+/// Keeps what selection made.
+#[derive(Default)]
+struct Selected(String);
+
+impl Watch for Selected {
+    fn done(&mut self, phase: &'static str, made: Made<'_>) -> Result<()> {
+        if let (Ok(wanted), Made::Text(text)) = (std::env::var("DOVETAIL_SHOW"), made)
+            && wanted == phase
+        {
+            self.0 = text()?;
+        }
+        Ok(())
+    }
+}
 
 /// Compiles all entry points of a module, with the reason for each that is refused.
 fn compile(file: &Path) -> Result<Vec<Result<()>>> {
@@ -31,7 +46,14 @@ fn compile(file: &Path) -> Result<Vec<Result<()>>> {
             known: KnownState::default(),
         };
         let lowered = passes::lower(shader, &request)?;
-        out.push(Native.generate(&lowered, &request.options, &mut Unwatched).map(|_| ()));
+        let mut last = Selected::default();
+        let made = Native.generate(&lowered, &request.options, &mut last).map(|_| ());
+        if made.as_ref().is_err_and(|e| matches!(e.kind(), ErrorKind::Bug(_)))
+            && std::env::var_os("DOVETAIL_SHOW").is_some()
+        {
+            println!("{}", last.0);
+        }
+        out.push(made);
     }
     Ok(out)
 }

@@ -45,11 +45,16 @@ fn random_functions_keep_their_meaning() {
 }
 
 #[test]
-fn few_registers_are_refused_or_right() {
-    for vgprs in [8, 16, 24] {
-        for shape in shapes(60, 60, 6) {
-            allocated(&generate(shape), Limits::new(GfxIp::Gfx1030, vgprs), &format!("{vgprs} of {shape:?}"));
+fn few_registers_make_values_leave() {
+    let [all, few] = [104, 40];
+    let cases = [(8, all, 2), (12, all, 4), (16, few, 8), (24, all, 8), (32, few, 20), (64, all, 50)];
+    for (vgprs, sgprs, live) in cases {
+        let mut refused = 0;
+        for shape in shapes(10, 60, live) {
+            let limits = Limits { sgprs, vgprs };
+            refused += u32::from(allocated(&generate(shape), limits, &format!("{limits:?} of {shape:?}")).is_none());
         }
+        println!("{vgprs} {sgprs}: {refused} of 20 refused");
     }
 }
 

@@ -1,0 +1,218 @@
+//! Which values have to leave the registers.
+//!
+//! One walk over the code counts what each instruction needs at once. Where that is more than there is, values leave
+//! that live there without being used, those first that are used least for the room they take: uses weigh tenfold for
+//! each loop around them. A value that leaves is in memory (or made again) everywhere, and in a register only where it
+//! is defined and around each of its uses.
+
+use super::hints::Hints;
+use crate::compile::native::liveness::{Liveness, args_at_end};
+use crate::compile::native::mir::{BlockId, Class, Function, Inst, Opcode, Operand, Pseudo, Val, What, runs};
+use crate::isa::{Format, Op};
+use crate::target::WaveSize;
+
+/// Numbers of registers that values may have at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Goal {
+    pub(super) scalars: u32,
+    pub(super) vectors: u32,
+}
+
+impl Goal {
+    fn of(&self, class: Class) -> u32 {
+        if class == Class::Scalar { self.scalars } else { self.vectors }
+    }
+}
+
+/// Which values leave, and which of those can be made again from a constant.
+pub(super) struct Leaving {
+    pub(super) leaves: Vec<bool>,
+    /// The constant that a value is.
+    pub(super) constant: Vec<Option<Operand>>,
+}
+
+/// The constant that an instruction puts into its only result.
+pub(super) fn constant_of(f: &Function, inst: &Inst) -> Option<Operand> {
+    let moves = match inst.op {
+        Opcode::Pseudo(Pseudo::Copy) => true,
+        Opcode::Isa(op) => matches!(op, Op::SMovB32 | Op::VMovB32) && !inst.tied,
+        Opcode::Pseudo(_) => false,
+    };
+    match (f.defs(inst), f.uses(inst)) {
+        ([_], [one]) if moves && matches!(one.what, What::Const(_) | What::Reloc(_)) => Some(*one),
+        _ => None,
+    }
+}
+
+/// Chooses the values of one class that leave, in addition to those that do already.
+pub(super) fn choose(
+    f: &Function,
+    live: &Liveness,
+    class: Class,
+    goal: Goal,
+    exclusive: &[bool],
+    leaving: &mut Leaving,
+) {
+    let hints = Hints::new(f);
+    let mut it = Chooser {
+        f,
+        live,
+        class,
+        goal: goal.of(class),
+        cost: vec![0.0; f.values.len()],
+        span: vec![1.0; f.values.len()],
+        stays: exclusive.to_vec(),
+        here: Vec::new(),
+        leaving,
+    };
+    it.weigh();
+    for id in f.block_ids() {
+        it.block(id, &hints);
+    }
+}
+
+struct Chooser<'a> {
+    f: &'a Function,
+    live: &'a Liveness,
+    class: Class,
+    goal: u32,
+    /// Weight of definitions and uses.
+    cost: Vec<f32>,
+    /// Number of instructions over which it lives.
+    span: Vec<f32>,
+    /// Values that cannot leave.
+    stays: Vec<bool>,
+    /// Values of the class that are live.
+    here: Vec<Val>,
+    leaving: &'a mut Leaving,
+}
+
+impl Chooser<'_> {
+    fn weigh(&mut self) {
+        let f = self.f;
+        for id in f.block_ids() {
+            let block = f.block(id);
+            let weight = 10f32.powi(i32::from(block.depth.min(6)));
+            let length = (block.insts.end - block.insts.start) as f32;
+            for val in self.live.live_in(id).filter(|val| self.live.is_live_out(id, *val)) {
+                self.span[val.index()] += length;
+            }
+            for (n, inst) in (0u16..).zip(f.insts_of(block)) {
+                for val in f.defs(inst).iter().filter_map(|one| one.as_val()) {
+                    let leaves = self.live.is_live_out(id, val);
+                    self.cost[val.index()] += weight;
+                    self.span[val.index()] += if leaves { length - f32::from(n) } else { 0.0 };
+                }
+                for val in f.uses(inst).iter().filter_map(|one| one.as_val()) {
+                    self.cost[val.index()] += weight;
+                    if !self.live.is_global(val) {
+                        self.span[val.index()] += 1.0;
+                    }
+                }
+                // The lanes of the tail are those of a successor.
+                if block.insts.start + u32::from(n) >= block.tail && self.class == Class::Vector {
+                    let operands = f.defs(inst).iter().chain(f.uses(inst));
+                    operands.filter_map(|one| one.as_val()).for_each(|val| self.stays[val.index()] = true);
+                }
+            }
+            for edge in &block.edges {
+                f.args(edge).iter().filter_map(|one| one.as_val()).for_each(|val| self.cost[val.index()] += weight);
+            }
+        }
+    }
+
+    fn counts(&self, val: Val) -> bool {
+        self.f.class(val) == self.class && !self.stays_apart(val)
+    }
+
+    /// Variables have registers of their own.
+    fn stays_apart(&self, val: Val) -> bool {
+        self.f.values[val.index()].variable
+    }
+
+    fn block(&mut self, id: BlockId, hints: &Hints) {
+        let f = self.f;
+        let block = f.block(id);
+        let mut last = vec![];
+        for (n, inst) in (block.insts.start..).zip(f.insts_of(block)) {
+            last.extend(f.uses(inst).iter().filter_map(|one| Some((one.as_val()?, n))));
+        }
+        last.extend(args_at_end(f, id).iter().filter_map(|one| Some((one.as_val()?, block.tail))));
+        last.sort_unstable_by_key(|(val, n)| (*val, std::cmp::Reverse(*n)));
+        last.dedup_by_key(|(val, _)| *val);
+        let dies = |live: &Liveness, val: Val, n: u32| {
+            let last = last.binary_search_by_key(&val, |(val, _)| *val).map_or(0, |at| last[at].1);
+            !live.is_live_out(id, val) && last <= n
+        };
+        let params = f.params_of(block).iter().copied().filter(|val| hints.is_used(*val));
+        let start = self.live.live_in(id).chain(params.clone());
+        self.here = start.filter(|val| f.class(*val) == self.class && !f.values[val.index()].variable).collect();
+        let params: Vec<Operand> = params.map(Operand::val).collect();
+        self.fit(&params, 0);
+        for (n, inst) in (block.insts.start..).zip(f.insts_of(block)) {
+            if n == block.tail {
+                self.fit(args_at_end(f, id), 0);
+            }
+            let extra = self.extra(inst, n, &dies);
+            self.fit(f.uses(inst), extra);
+            self.here.retain(|val| !dies(self.live, *val, n));
+            let defs: Vec<Val> =
+                f.defs(inst).iter().filter_map(|one| one.as_val()).filter(|val| self.counts(*val)).collect();
+            let undefined = f.defs(inst).iter().filter(|one| one.what == What::Undef).count() as u32;
+            self.here.extend(&defs);
+            self.fit(f.defs(inst), undefined);
+            self.here.retain(|val| !defs.contains(val) || !dies(self.live, *val, n));
+        }
+        if block.tail == block.insts.end {
+            self.fit(args_at_end(f, id), 0);
+        }
+    }
+
+    /// Registers beside those of the values that are live before an instruction: results that must not be in the
+    /// sources' registers, and runs of values that are also in another.
+    fn extra(&self, inst: &Inst, n: u32, dies: &impl Fn(&Liveness, Val, u32) -> bool) -> u32 {
+        let f = self.f;
+        let row = inst.isa().map(|op| op.entry(f.gfx));
+        let vector = row.is_some_and(|row| row.format.is_short_vector() || row.format == Format::Vop3);
+        let mut extra = 0;
+        if vector && self.class == Class::Scalar && f.wave == WaveSize::W64 {
+            extra += f.defs(inst).iter().filter_map(|one| one.as_val()).filter(|val| self.counts(*val)).count();
+        }
+        let tied = runs(f.uses(inst)).last().filter(|_| inst.tied).unwrap_or(&[]);
+        let mine = f.defs(inst).first().and_then(|one| one.as_val()).is_some_and(|val| self.counts(val));
+        let whole = tied.iter().all(|one| one.as_val().is_some_and(|val| self.counts(val) && dies(self.live, val, n)));
+        if mine && !whole {
+            extra += tied.len();
+        }
+        let mut seen: Vec<Val> = Vec::new();
+        for run in runs(f.uses(inst)).filter(|run| run.len() > 1) {
+            let vals = run.iter().filter_map(|one| one.as_val()).filter(|val| self.counts(*val));
+            let again = vals.clone().any(|val| seen.contains(&val));
+            seen.extend(vals);
+            extra += if again { run.len() } else { run.iter().filter(|one| one.what == What::Undef).count() };
+        }
+        extra as u32
+    }
+
+    /// Lets values leave until those that are here fit, with the operands at hand and some registers more.
+    fn fit(&mut self, operands: &[Operand], extra: u32) {
+        let mut named: Vec<Val> =
+            operands.iter().filter_map(|one| one.as_val()).filter(|val| self.counts(*val)).collect();
+        named.sort_unstable();
+        named.dedup();
+        loop {
+            let others = self.here.iter().filter(|val| !self.leaving.leaves[val.index()] && !named.contains(val));
+            if others.clone().count() as u32 + named.len() as u32 + extra <= self.goal {
+                return;
+            }
+            let price = |val: &Val| {
+                let cheap = if self.leaving.constant[val.index()].is_some() { 0.25 } else { 1.0 };
+                cheap * self.cost[val.index()] / self.span[val.index()]
+            };
+            let best = others.filter(|val| !self.stays[val.index()]);
+            let best = best.min_by(|a, b| price(a).total_cmp(&price(b)).then(a.cmp(b))).copied();
+            let Some(best) = best else { return };
+            self.leaving.leaves[best.index()] = true;
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Room for runs: moves values before an instruction when no free registers follow each other.
+
+use super::copies::Source;
+use super::registers::{RegSet, base};
+use super::walk::{LIVES_ON, Walk};
+use crate::compile::native::mir::classes::alignment;
+use crate::compile::native::mir::{BlockId, Class, Operand, PhysReg, Val};
+use crate::error::{Error, Result};
+
+/// What an instruction lacks.
+#[derive(Clone, Debug)]
+pub(super) struct Need {
+    pub(super) class: Class,
+    pub(super) count: usize,
+    /// Values that are to be there in this order; without any, the registers are to be free.
+    pub(super) members: Vec<Operand>,
+    /// Registers that count as free, as the instruction reads them for the last time.
+    pub(super) dying: RegSet,
+}
+
+/// A value and its new register.
+type Step = (Val, PhysReg);
+
+impl Walk<'_> {
+    /// Makes the room that instruction `n` needs, by moves before it.
+    pub(super) fn make_room(&mut self, id: BlockId, n: u32, need: &Need) -> Result<()> {
+        // Moves of vector values reach the active lanes only: EXEC must stay until they are back.
+        let fixed = need.class == Class::Vector && self.exec_until > n;
+        let found = if fixed || n >= self.f.block(id).tail { None } else { self.window(need) };
+        let steps = found.and_then(|first| Some((first, self.steps(first, need)?)));
+        let Some((first, steps)) = steps else {
+            let free = self.usable.without(&self.occupied);
+            return Err(self.no_register(need.class, need.count, &free));
+        };
+        for (val, to) in &steps {
+            let from = self.at(*val)?;
+            self.moves.add(*to, Source::Reg(from));
+            self.occupied.remove(from);
+        }
+        for (val, to) in steps {
+            self.loc[val.index()] = Some(to);
+            self.occupy(val, to);
+            if self.end[val.index()] == LIVES_ON {
+                self.displaced.push(val);
+            }
+        }
+        self.held.insert_run(first, need.count as u16);
+        self.flush(id, n)
+    }
+
+    /// Where the least has to be moved.
+    fn window(&self, need: &Need) -> Option<PhysReg> {
+        let open = self.usable.without(&self.held);
+        let step = alignment(need.class, need.count);
+        let first = base(need.class);
+        let windows = (0..256).step_by(usize::from(step)).map(|number| first.nth(number));
+        let fits = windows.filter(|window| open.has_run(*window, need.count as u16));
+        fits.filter_map(|window| Some((self.cost(window, need)?, window))).min().map(|(_, window)| window)
+    }
+
+    /// What it costs to use this window; none if something in it cannot be moved.
+    fn cost(&self, window: PhysReg, need: &Need) -> Option<u32> {
+        let mut cost = 0;
+        for k in 0..need.count {
+            let reg = window.nth(k as u16);
+            if !self.occupied.has(reg) || need.dying.has(reg) {
+                continue;
+            }
+            let val = self.holder(reg)?;
+            if need.members.get(k).and_then(|one| one.as_val()) != Some(val) {
+                cost += if self.end[val.index()] == LIVES_ON { 2 } else { 1 };
+            }
+        }
+        Some(cost)
+    }
+
+    /// The value in an occupied register.
+    fn holder(&self, reg: PhysReg) -> Option<Val> {
+        self.owner[usize::from(reg.0)].filter(|val| self.loc[val.index()] == Some(reg))
+    }
+
+    /// The moves: members into the window, others out of it.
+    fn steps(&mut self, first: PhysReg, need: &Need) -> Option<Vec<Step>> {
+        let mut steps: Vec<Step> = Vec::new();
+        let mut window = RegSet::default();
+        window.insert_run(first, need.count as u16);
+        let mut free = self.usable.without(&self.occupied).without(&window).without(&self.held);
+        let members = (0..).zip(&need.members).filter_map(|(k, one)| Some((one.as_val()?, first.nth(k))));
+        for (val, to) in members {
+            let from = self.loc[val.index()]?;
+            if from != to {
+                steps.push((val, to));
+                if !window.has(from) && self.usable.has(from) {
+                    free.insert(from);
+                }
+            }
+        }
+        let moved = steps.len();
+        for k in 0..need.count {
+            let reg = first.nth(k as u16);
+            if !self.occupied.has(reg) || need.dying.has(reg) {
+                continue;
+            }
+            let val = self.holder(reg)?;
+            let is_member = need.members.iter().any(|one| one.as_val() == Some(val));
+            if is_member || steps[..moved].iter().any(|(member, _)| *member == val) {
+                continue;
+            }
+            let home = self.home[val.index()].filter(|home| self.end[val.index()] == LIVES_ON && free.has(*home));
+            let to = home.or_else(|| free.lowest(need.class, 1, 1))?;
+            free.remove(to);
+            steps.push((val, to));
+        }
+        Some(steps)
+    }
+
+    /// Remembers what would have helped, and gives the error for the case that it cannot be had.
+    pub(super) fn lacks(&mut self, need: Need, free: &RegSet) -> Error {
+        let error = self.no_register(need.class, need.count, free);
+        self.need = Some(need);
+        error
+    }
+}

@@ -1,0 +1,224 @@
+//! Values that leave the registers: the code that stores, loads and makes them again.
+//!
+//! A scalar value goes to a lane of a vector register that no other value has: `v_writelane` and `v_readlane` ask no
+//! EXEC, and a wave's lane is its own. A vector value goes to scratch memory, a dword for each lane, behind the
+//! function's own variables. A constant is just made again. The result is machine IR as before, so what follows sees
+//! nothing of this.
+
+use super::pressure::{Goal, Leaving, choose, constant_of};
+use super::registers::Limits;
+use crate::compile::native::liveness::Liveness;
+use crate::compile::native::mir::{
+    Block, BlockId, Class, Edge, Extra, Function, Inst, Opcode, Operand, PhysReg, Pseudo, Val, ValueData, What,
+};
+use crate::isa::Op;
+use crate::isa::instruction::Cache;
+
+/// A function whose values fit.
+pub(super) struct Spilled {
+    pub(super) function: Function,
+    /// For each instruction the one of the old function; `None` for inserted ones.
+    pub(super) origin: Vec<Option<u32>>,
+    /// Vector registers with scalar values, from the top of the limit down.
+    pub(super) lane_registers: u16,
+}
+
+/// Greatest constant offset of a buffer access, and 1.
+const OFFSETS: u32 = 4096;
+
+/// Where a value is.
+#[derive(Clone, Copy)]
+enum Slot {
+    Lane(PhysReg, u32),
+    Scratch(u32),
+    Constant(Operand),
+}
+
+/// Lets values leave until the goal is met, as far as that can be done.
+pub(super) fn spill(f: &Function, live: &Liveness, exclusive: &[bool], goal: Goal, limits: Limits) -> Spilled {
+    let mut leaving = Leaving { leaves: vec![false; f.values.len()], constant: vec![None; f.values.len()] };
+    for inst in &f.insts {
+        if let (Some(constant), [Operand { what: What::Val(val), .. }]) = (constant_of(f, inst), f.defs(inst)) {
+            leaving.constant[val.index()] = Some(constant).filter(|_| !f.values[val.index()].variable);
+        }
+    }
+    choose(f, live, Class::Scalar, goal, exclusive, &mut leaving);
+    let lanes = f.wave.lanes();
+    let is = |val: usize, class| f.values[val].class == class && leaving.leaves[val] && leaving.constant[val].is_none();
+    let scalars = (0..f.values.len()).filter(|val| is(*val, Class::Scalar)).count() as u32;
+    let lane_registers = scalars.div_ceil(lanes) as u16;
+    let vectors = goal.vectors.saturating_sub(u32::from(lane_registers));
+    choose(f, live, Class::Vector, Goal { vectors, ..goal }, exclusive, &mut leaving);
+    let mut slots: Vec<Option<Slot>> = vec![None; f.values.len()];
+    let (mut lane, mut bytes) = (0, f.scratch_bytes.next_multiple_of(4));
+    for val in (0..f.values.len()).filter(|val| leaving.leaves[*val]) {
+        slots[val] = Some(match (leaving.constant[val], f.values[val].class) {
+            (Some(constant), _) => Slot::Constant(constant),
+            (None, Class::Scalar) => {
+                lane += 1;
+                let number = limits.vgprs.saturating_sub(1 + ((lane - 1) / lanes) as u16);
+                Slot::Lane(PhysReg::vgpr(number), (lane - 1) % lanes)
+            }
+            (None, Class::Vector) => {
+                bytes += 4;
+                Slot::Scratch(bytes - 4)
+            }
+        });
+    }
+    let function = Function { insts: Vec::new(), operands: Vec::new(), blocks: Vec::new(), ..f.clone() };
+    let mut it = Rewrite { f, slots, out: function, origin: Vec::new(), reloaded: Vec::new() };
+    it.out.scratch_bytes = if bytes > f.scratch_bytes.next_multiple_of(4) { bytes } else { f.scratch_bytes };
+    for id in f.block_ids() {
+        it.block(id);
+    }
+    Spilled { function: it.out, origin: it.origin, lane_registers }
+}
+
+struct Rewrite<'a> {
+    f: &'a Function,
+    slots: Vec<Option<Slot>>,
+    out: Function,
+    origin: Vec<Option<u32>>,
+    /// Values that were loaded for the instruction at hand.
+    reloaded: Vec<(Val, Val)>,
+}
+
+impl Rewrite<'_> {
+    fn block(&mut self, id: BlockId) {
+        let f = self.f;
+        let block = f.block(id);
+        let start = self.out.insts.len() as u32;
+        let mut arriving: Vec<Val> = f.params_of(block).to_vec();
+        if id.0 == 0 {
+            arriving.extend(f.entry.iter().filter_map(|entry| entry.val));
+        }
+        // Lanes come back at a block's start: what arrives is stored after that.
+        let leading = f.insts_of(block).iter().take_while(|inst| sets_exec(f, inst)).count() as u32;
+        let arrival = (block.insts.start + leading).min(block.tail);
+        let (mut tail, mut edges) = (start, Vec::new());
+        for n in block.insts.start..=block.insts.end {
+            if n == arrival {
+                std::mem::take(&mut arriving).into_iter().for_each(|val| self.store(val));
+            }
+            if n == block.tail {
+                edges = self.edges(&block.edges);
+                tail = self.out.insts.len() as u32;
+            }
+            if n < block.insts.end {
+                self.instruction(n, &f.insts[n as usize]);
+            }
+        }
+        let insts = start..self.out.insts.len() as u32;
+        self.out.blocks.push(Block { insts, tail, edges, ..block.clone() });
+    }
+
+    /// The edges with their arguments, loaded before.
+    fn edges(&mut self, edges: &[Edge]) -> Vec<Edge> {
+        let f = self.f;
+        self.reloaded.clear();
+        let each = edges.iter().map(|edge| {
+            let args: Vec<Operand> = f.args(edge).iter().map(|arg| self.load(arg)).collect();
+            let start = self.out.operands.len() as u32;
+            self.out.operands.extend(args);
+            Edge { to: edge.to, args: start..self.out.operands.len() as u32 }
+        });
+        each.collect()
+    }
+
+    fn instruction(&mut self, n: u32, inst: &Inst) {
+        let f = self.f;
+        self.reloaded.clear();
+        let uses: Vec<Operand> = f.uses(inst).iter().map(|one| self.load(one)).collect();
+        self.push(*inst, f.defs(inst), &uses, Some(n));
+        for val in f.defs(inst).iter().filter_map(|one| one.as_val()) {
+            self.store(val);
+        }
+    }
+
+    /// The operand in a register: a new value if it left.
+    fn load(&mut self, operand: &Operand) -> Operand {
+        let Some((val, slot)) = operand.as_val().and_then(|val| Some((val, self.slots[val.index()]?))) else {
+            return *operand;
+        };
+        let known = self.reloaded.iter().find(|(old, _)| *old == val).map(|(_, new)| *new);
+        let new = known.unwrap_or_else(|| {
+            let new = self.value(self.f.class(val));
+            self.reload(new, slot);
+            self.reloaded.push((val, new));
+            new
+        });
+        Operand { what: What::Val(new), ..*operand }
+    }
+
+    fn value(&mut self, class: Class) -> Val {
+        self.out.values.push(ValueData { class, variable: false });
+        Val(self.out.values.len() as u32 - 1)
+    }
+
+    fn reload(&mut self, new: Val, slot: Slot) {
+        match slot {
+            Slot::Constant(constant) => {
+                self.insert(Opcode::Pseudo(Pseudo::Copy), &[Operand::val(new)], &[constant], false)
+            }
+            Slot::Lane(reg, lane) => {
+                let uses = [Operand::fixed(reg), Operand::constant(lane)];
+                self.insert(Opcode::Isa(Op::VReadlaneB32), &[Operand::val(new)], &uses, false);
+            }
+            Slot::Scratch(offset) => {
+                let (uses, extra) = self.address(offset);
+                self.push(inst(Op::BufferLoadDword, extra), &[Operand::val(new)], &uses, None);
+            }
+        }
+    }
+
+    fn store(&mut self, val: Val) {
+        match self.slots[val.index()] {
+            Some(Slot::Lane(reg, lane)) => {
+                let uses = [Operand::val(val), Operand::constant(lane), Operand::fixed(reg)];
+                self.insert(Opcode::Isa(Op::VWritelaneB32), &[Operand::fixed(reg)], &uses, true);
+            }
+            Some(Slot::Scratch(offset)) => {
+                let (mut uses, extra) = self.address(offset);
+                uses.push(Operand::val(val));
+                self.push(inst(Op::BufferStoreDword, extra), &[], &uses, None);
+            }
+            Some(Slot::Constant(_)) | None => {}
+        }
+    }
+
+    /// Descriptor and scalar offset of a scratch dword; the rest of the offset is in the instruction.
+    fn address(&mut self, offset: u32) -> (Vec<Operand>, Extra) {
+        let far = offset / OFFSETS * OFFSETS;
+        let scalar = if far == 0 {
+            Operand::constant(0)
+        } else {
+            let val = self.value(Class::Scalar);
+            self.insert(Opcode::Pseudo(Pseudo::Copy), &[Operand::val(val)], &[Operand::constant(far)], false);
+            Operand::val(val)
+        };
+        let offset = (offset - far) as u16;
+        let extra = Extra::Buffer { offset, idxen: false, offen: false, format: None, cache: Cache::default() };
+        (vec![Operand::fixed(PhysReg::SCRATCH), scalar], extra)
+    }
+
+    fn insert(&mut self, op: Opcode, defs: &[Operand], uses: &[Operand], tied: bool) {
+        self.push(Inst { op, operands: 0, defs: 0, uses: 0, tied, extra: Extra::None }, defs, uses, None);
+    }
+
+    fn push(&mut self, inst: Inst, defs: &[Operand], uses: &[Operand], origin: Option<u32>) {
+        let operands = self.out.operands.len() as u32;
+        self.out.operands.extend_from_slice(defs);
+        self.out.operands.extend_from_slice(uses);
+        self.out.insts.push(Inst { operands, defs: defs.len() as u8, uses: uses.len() as u8, ..inst });
+        self.origin.push(origin);
+    }
+}
+
+fn inst(op: Op, extra: Extra) -> Inst {
+    Inst { op: Opcode::Isa(op), operands: 0, defs: 0, uses: 0, tied: false, extra }
+}
+
+/// Whether an instruction names EXEC as a result.
+fn sets_exec(f: &Function, inst: &Inst) -> bool {
+    f.defs(inst).iter().any(|one| one.what == What::Fixed(PhysReg::EXEC))
+}
