@@ -51,7 +51,7 @@ pub fn global(target: GfxIp, compiler: Option<&CompilerId>) -> Result<Key> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compile::request::{GeneratorKind, KnownState, LlvmOptions, ModuleDigest, TuningOptions};
+    use crate::compile::request::{GeneratorKind, KnownState, LlvmOptions, ModuleDigest, NativeOptions, TuningOptions};
     use crate::state::Known;
     use crate::target::{GfxIp, Stage, WaveSize};
 
@@ -72,8 +72,9 @@ mod tests {
         // Taken apart without `..`: a new field breaks this test until it has a row below.
         let StageRequest { target: _, stage: _, module: _, entry_point: _, specialization: _, wave: _, options, known } =
             base.clone();
-        let TuningOptions { generator: _, unroll: _, licm: _, vgpr_limit: _, cu_mode: _, llvm } = options;
+        let TuningOptions { generator: _, unroll: _, licm: _, vgpr_limit: _, cu_mode: _, llvm, native } = options;
         let LlvmOptions { scheduler: _, opt_level: _ } = llvm;
+        let NativeOptions { optimise: _, clauses: _ } = native;
         let KnownState { layout: _, vertex: _, params: _, multiview: _, colors: _ } = known;
         let with = |f: &dyn Fn(&mut StageRequest)| {
             let mut r = base.clone();
@@ -96,6 +97,8 @@ mod tests {
             with(&|r| r.options.vgpr_limit = 64),
             with(&|r| r.options.llvm.scheduler = "max-ilp".into()),
             with(&|r| r.options.llvm.opt_level = 1),
+            with(&|r| r.options.native.optimise = false),
+            with(&|r| r.options.native.clauses = false),
             with(&|r| r.options.cu_mode = true),
             with(&|r| r.known.layout = Known::Known(Default::default())),
             with(&|r| r.known.vertex = Known::Known(Default::default())),

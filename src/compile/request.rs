@@ -165,6 +165,8 @@ pub struct TuningOptions {
     pub cu_mode: bool,
     /// Options for LLVM only.
     pub llvm: LlvmOptions,
+    /// Options for the native generator only.
+    pub native: NativeOptions,
 }
 
 impl Default for TuningOptions {
@@ -176,6 +178,7 @@ impl Default for TuningOptions {
             vgpr_limit: 0,
             cu_mode: false,
             llvm: LlvmOptions::default(),
+            native: NativeOptions::default(),
         }
     }
 }
@@ -193,6 +196,22 @@ pub struct LlvmOptions {
 impl Default for LlvmOptions {
     fn default() -> Self {
         Self { scheduler: String::new(), opt_level: 2 }
+    }
+}
+
+/// Options of the native code generator; other generators ignore them. Each is a phase that only improves code.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NativeOptions {
+    /// Optimize the IR.
+    pub optimise: bool,
+    /// Form clauses of loads.
+    pub clauses: bool,
+}
+
+impl Default for NativeOptions {
+    fn default() -> Self {
+        Self { optimise: true, clauses: true }
     }
 }
 

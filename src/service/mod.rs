@@ -291,7 +291,7 @@ impl<'a> Service<'a> {
                 if class >= Class::Optimize {
                     self.background.insert(key);
                 }
-                self.workers.begin(key, request, module, class);
+                self.workers.begin(key, *request, module, class);
             }
             Effect::Stop(key) => {
                 self.background.remove(&key);

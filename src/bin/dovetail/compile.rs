@@ -5,8 +5,9 @@ mod watched;
 use crate::common::TuningArgs;
 use crate::populate::wave;
 use dovetail::compile::generators::BuiltInCompiler;
+use dovetail::compile::spirv;
 use dovetail::error::{Error, Result};
-use dovetail::target::{GfxIp, WaveSize};
+use dovetail::target::{GfxIp, Stage, WaveSize};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -61,4 +62,20 @@ fn spec(text: &str) -> Result<(u32, u64)> {
 
 pub fn run(args: &Args) -> Result<ExitCode> {
     watched::compile(args, &BuiltInCompiler::new())
+}
+
+/// The entry point of this name, or the only one.
+pub fn choose(entries: &[spirv::EntryPointInfo], name: Option<&str>) -> Result<(String, Stage)> {
+    let fitting: Vec<_> = entries.iter().filter(|e| name.is_none_or(|n| n == e.name)).collect();
+    match fitting.as_slice() {
+        [one] => match one.stage {
+            Some(stage) => Ok((one.name.clone(), stage)),
+            None => Err(Error::unsupported(format!("execution model {}", one.model), one.name.clone())),
+        },
+        [] => Err(Error::malformed("no such entry point")),
+        several => {
+            let names: Vec<_> = several.iter().map(|e| e.name.as_str()).collect();
+            Err(Error::malformed(format!("several entry points ({}): choose by --entry", names.join(", "))))
+        }
+    }
 }

@@ -8,6 +8,7 @@ mod common;
 mod compile;
 mod corpus;
 mod corpus_check;
+mod diff;
 mod feed;
 mod inspect;
 mod link;
@@ -54,6 +55,7 @@ enum Command {
     Link(link::Args),
     Compile(compile::Args),
     Inspect(inspect::Args),
+    Diff(diff::Args),
     Verify(verify::Args),
     Run(run::Args),
     Replay(replay::Args),
@@ -72,6 +74,7 @@ fn main() -> ExitCode {
         Command::Link(args) => link::run(&args),
         Command::Compile(args) => compile::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Diff(args) => diff::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Replay(args) => replay::run(&args),

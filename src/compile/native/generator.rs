@@ -7,7 +7,7 @@ use super::mir::verify::verify;
 use super::mir::{Function, PhysReg};
 use super::plan::Plan;
 use super::select::select;
-use super::{check_alloc, emit, opt, shape, waits};
+use super::{check_alloc, clauses, emit, opt, shape, waits};
 use crate::compile::backend::{Generator, MachineCode};
 use crate::compile::passes::Lowered;
 use crate::compile::request::TuningOptions;
@@ -38,6 +38,10 @@ impl Generator for Native {
         shown(watch, "translate", &code)?;
         waits::insert(&mut code)?;
         shown(watch, "waits", &code)?;
+        if options.native.clauses {
+            clauses::form(&mut code);
+            shown(watch, "clauses", &code)?;
+        }
         let out = emit::assemble(&code, &function, shader, info, &entry, options)?;
         watch.done("emit", Made::Bytes)?;
         Ok(out)
@@ -47,8 +51,10 @@ impl Generator for Native {
 /// The optimised shader, in a graph that can be laid out.
 fn prepared(lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<Shader> {
     let mut shader = lowered.shader().clone();
-    opt::run(&mut shader, options)?;
-    watch.done("optimise", Made::Shader(&shader))?;
+    if options.native.optimise {
+        opt::run(&mut shader, options)?;
+        watch.done("optimise", Made::Shader(&shader))?;
+    }
     shape::run(&mut shader)?;
     watch.done("shape", Made::Shader(&shader))?;
     Ok(shader)

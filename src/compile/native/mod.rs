@@ -9,6 +9,7 @@
 
 pub mod allocate;
 pub mod check_alloc;
+pub mod clauses;
 pub mod code;
 pub mod emit;
 pub mod entry;

@@ -1,6 +1,6 @@
 //! One compile with someone who looks on: dumps, checks between passes, timings.
 
-use super::Args;
+use super::{Args, choose};
 use crate::common::{print_json, read_module, write_file};
 use dovetail::compile::backend::Generator;
 use dovetail::compile::compiler::StageCompiler;
@@ -9,7 +9,6 @@ use dovetail::compile::watch::{Made, Timings, Watch, wall_clock};
 use dovetail::compile::{spirv, unlinked};
 use dovetail::error::{Context, Error, Result};
 use dovetail::ir::verify::verify_between;
-use dovetail::target::Stage;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -96,19 +95,4 @@ fn print_timings(phases: &[(&str, Duration)], json: bool) -> Result<()> {
         println!("{phase:<22} {:>10.1} {:>6.1}%", micros(took), 100.0 * micros(took) / micros(total).max(0.1));
     }
     Ok(())
-}
-
-fn choose(entries: &[spirv::EntryPointInfo], name: Option<&str>) -> Result<(String, Stage)> {
-    let fitting: Vec<_> = entries.iter().filter(|e| name.is_none_or(|n| n == e.name)).collect();
-    match fitting.as_slice() {
-        [one] => match one.stage {
-            Some(stage) => Ok((one.name.clone(), stage)),
-            None => Err(Error::unsupported(format!("execution model {}", one.model), one.name.clone())),
-        },
-        [] => Err(Error::malformed("no such entry point")),
-        several => {
-            let names: Vec<_> = several.iter().map(|e| e.name.as_str()).collect();
-            Err(Error::malformed(format!("several entry points ({}): choose by --entry", names.join(", "))))
-        }
-    }
 }

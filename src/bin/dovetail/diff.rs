@@ -1,0 +1,169 @@
+//! `dovetail diff`: two codes of one shader side by side, with their instructions counted.
+
+use crate::common::{TuningArgs, print_json, read_elf, read_module};
+use crate::populate::wave;
+use dovetail::compile::Compiler;
+use dovetail::compile::generators::BuiltInCompiler;
+use dovetail::compile::request::{GeneratorKind, StageRequest, default_wave};
+use dovetail::compile::{spirv, unlinked};
+use dovetail::error::{Context, Error, Result};
+use dovetail::isa::{Instruction, Latency, Op, Traits, disassemble};
+use dovetail::target::{GfxIp, WaveSize};
+use object::read::elf::ElfFile64;
+use object::{LittleEndian, Object, ObjectSection};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Show two codes of a shader side by side, with their instructions counted by class.
+///
+/// One SPIR-V file is compiled early by both code generators. Two ELF files are compared as they are.
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  dovetail diff a.frag.spv --counts\n  dovetail diff before.elf after.elf")]
+pub struct Args {
+    /// SPIR-V file, or ELF.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// ELF to compare it with.
+    #[arg(value_name = "ELF")]
+    other: Option<PathBuf>,
+    /// Entry point; needed if there are several.
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
+    /// Wave size, 32 or 64; of ELF files, for the listing.
+    #[arg(long, value_name = "LANES", value_parser = wave)]
+    wave: Option<WaveSize>,
+    /// Only the counts.
+    #[arg(long)]
+    counts: bool,
+    /// Print the counts as JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    tuning: TuningArgs,
+}
+
+/// One code.
+#[derive(Serialize)]
+struct Side {
+    name: String,
+    bytes: usize,
+    total: usize,
+    counts: BTreeMap<&'static str, usize>,
+    #[serde(skip)]
+    lines: Vec<String>,
+}
+
+const CLASSES: [&str; 9] =
+    ["scalar", "vector", "moves", "scalar memory", "vector memory", "LDS", "export", "branch", "wait"];
+
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let [a, b] = match &args.other {
+        Some(other) => {
+            let wave = args.wave.unwrap_or(WaveSize::W32);
+            let read = |path: &PathBuf| side(&path.display().to_string(), &read_elf(path)?, wave);
+            [read(&args.file)?, read(other)?]
+        }
+        None => compiled(args).at(|| args.file.display().to_string())?,
+    };
+    if args.json {
+        print_json(&[&a, &b])?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !args.counts {
+        print_lines(&a, &b);
+    }
+    println!("{:<15} {:>10} {:>10} {:>7}", "", a.name, b.name, "ratio");
+    let row = |what: &str, a: usize, b: usize| {
+        println!("{what:<15} {a:>10} {b:>10} {:>7.3}", a as f64 / b.max(1) as f64);
+    };
+    for class in CLASSES {
+        let [a, b] = [&a, &b].map(|side| side.counts.get(class).copied().unwrap_or(0));
+        row(class, a, b);
+    }
+    row("all", a.total, b.total);
+    row("bytes", a.bytes, b.bytes);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The early part of a shader, by the native generator and by LLVM.
+fn compiled(args: &Args) -> Result<[Side; 2]> {
+    let module = read_module(&args.file)?;
+    let info = spirv::reflect(&module)?;
+    let (entry_point, stage) = crate::compile::choose(&info.entry_points, args.entry.as_deref())?;
+    let mut request = StageRequest {
+        target: GfxIp::Gfx1030,
+        stage,
+        module: module.digest(),
+        specialization: info.specialization(&[]),
+        wave: args.wave.unwrap_or_else(|| default_wave(stage, info.uses_subgroups)),
+        options: args.tuning.options(),
+        known: Default::default(),
+        entry_point,
+    };
+    let compiler = BuiltInCompiler::new();
+    let mut make = |generator: GeneratorKind| -> Result<Side> {
+        request.options.generator = generator;
+        let elf = compiler.compile(&module, &request)?;
+        if let Some(feature) = unlinked::fallback(&elf)? {
+            return Err(Error::unsupported(feature, "LLVM made the code of both"));
+        }
+        side(&generator.to_string(), &elf.0, request.wave)
+    };
+    Ok([make(GeneratorKind::Native)?, make(GeneratorKind::Llvm)?])
+}
+
+/// Lists and counts the code of an ELF; what fills it up does not count.
+fn side(name: &str, elf: &[u8], wave: WaveSize) -> Result<Side> {
+    let file = ElfFile64::<LittleEndian>::parse(elf).map_err(|e| Error::malformed(format!("no ELF: {e}")).at(name))?;
+    let text = file.section_by_name(".text").ok_or_else(|| Error::malformed("no .text").at(name))?;
+    let text = text.data().map_err(|e| Error::malformed(format!(".text: {e}")).at(name))?;
+    let words: Vec<u32> = text.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+    let name = Path::new(name).file_name().map_or_else(|| name.into(), |n| n.to_string_lossy().into_owned());
+    let mut out = Side { name, bytes: 0, total: 0, counts: BTreeMap::new(), lines: Vec::new() };
+    let mut at = 0;
+    while let Some(rest) = words.get(at..).filter(|rest| !rest.is_empty()) {
+        let inst = disassemble(GfxIp::Gfx1030, rest)?;
+        at += usize::from(inst.dwords());
+        if matches!(inst.entry.op, Op::SNop | Op::SCodeEnd) {
+            continue;
+        }
+        out.bytes += 4 * usize::from(inst.dwords());
+        out.total += 1;
+        *out.counts.entry(class(&inst)).or_default() += 1;
+        out.lines.push(inst.text(wave));
+    }
+    Ok(out)
+}
+
+fn class(inst: &Instruction) -> &'static str {
+    let entry = inst.entry;
+    match entry.latency {
+        _ if entry.is(Traits::WAITS) => "wait",
+        _ if matches!(entry.op, Op::SMovB32 | Op::SMovB64 | Op::SMovkI32 | Op::VMovB32) => "moves",
+        Latency::Control => "branch",
+        Latency::None | Latency::Salu | Latency::Message => "scalar",
+        Latency::Smem => "scalar memory",
+        Latency::Lds => "LDS",
+        Latency::VectorMemory | Latency::Sample => "vector memory",
+        Latency::Export => "export",
+        Latency::Valu
+        | Latency::Wide
+        | Latency::QuarterRate
+        | Latency::Transcendental
+        | Latency::Double
+        | Latency::DoubleTranscendental
+        | Latency::Interp => "vector",
+    }
+}
+
+fn print_lines(a: &Side, b: &Side) {
+    const WIDTH: usize = 58;
+    println!("{:<WIDTH$} {}", a.name, b.name);
+    for n in 0..a.lines.len().max(b.lines.len()) {
+        let [left, right] = [a, b].map(|side| side.lines.get(n).map_or("", String::as_str));
+        println!("{left:<WIDTH$} {right}");
+    }
+    println!();
+}

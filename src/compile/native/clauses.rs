@@ -1,0 +1,84 @@
+//! Clauses: loads of one kind in a row, which the hardware then issues without another wave's in between (isa-gfx10 7.1).
+//!
+//! Runs after the waits, so that no wait is ever needed within a clause.
+
+use super::code::{Code, Item};
+use crate::isa::instruction::{Fields, Instruction};
+use crate::isa::{Format, Op, Traits};
+
+/// The most instructions of a clause.
+const MOST: usize = 63;
+
+/// Kinds of loads that form clauses.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Scalar,
+    Vector,
+}
+
+/// The kind of clause that an instruction may be in.
+fn kind(inst: &Instruction) -> Option<Kind> {
+    let loads = inst.entry.is(Traits::LOADS);
+    match inst.fields {
+        Fields::Smem(_) => loads.then_some(Kind::Scalar),
+        Fields::Buffer(_) | Fields::Image(_) => loads.then_some(Kind::Vector),
+        Fields::Flat(_) => (loads && inst.entry.format != Format::Flat).then_some(Kind::Vector),
+        _ => None,
+    }
+}
+
+/// Puts `s_clause` in front of each run of two or more loads of one kind.
+pub fn form(code: &mut Code) {
+    let mut items = Vec::with_capacity(code.items.len() + code.items.len() / 16);
+    let mut ranges = Vec::with_capacity(code.blocks.len());
+    for block in &code.blocks {
+        let first = items.len();
+        let mut rest = code.items_of(block);
+        while let Some(head) = rest.first() {
+            let kind_of_head = kind(&head.inst);
+            let run = match kind_of_head {
+                Some(_) => rest.iter().take(MOST).take_while(|item| kind(&item.inst) == kind_of_head).count(),
+                None => 1,
+            };
+            if let Ok(following @ 1..) = u16::try_from(run - 1) {
+                items.push(Item::new(Instruction::program(code.gfx, Op::SClause, following)));
+            }
+            let (these, others) = rest.split_at(run);
+            items.extend_from_slice(these);
+            rest = others;
+        }
+        ranges.push(first..items.len());
+    }
+    code.blocks.iter_mut().zip(ranges).for_each(|(block, range)| block.items = range);
+    code.items = items;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compile::native::code::CodeBlock;
+    use crate::compile::native::mir::Term;
+    use crate::isa::Sgpr;
+    use crate::target::{GfxIp, WaveSize};
+
+    fn formed(insts: &[Instruction]) -> Vec<String> {
+        let items: Vec<Item> = insts.iter().copied().map(Item::new).collect();
+        let blocks = vec![CodeBlock { items: 0..items.len(), term: Term::End }];
+        let mut code = Code { gfx: GfxIp::Gfx1030, wave: WaveSize::W32, blocks, items };
+        form(&mut code);
+        assert_eq!(code.blocks[0].items, 0..code.items.len());
+        code.items.iter().map(|item| item.inst.text(WaveSize::W32)).collect()
+    }
+
+    #[test]
+    fn loads_in_a_row_are_one_clause_and_others_are_not() {
+        let [s0, s4] = [0, 4].map(|n| Sgpr::new(n).expect("an SGPR"));
+        let load = |offset| Instruction::scalar_load(GfxIp::Gfx1030, Op::SLoadDword, s4, s0, offset);
+        let nop = Instruction::program(GfxIp::Gfx1030, Op::SNop, 0);
+        let text = formed(&[load(0), nop, load(4), load(8), nop]);
+        let at: Vec<usize> = (0..text.len()).filter(|n| text[*n].starts_with("s_clause")).collect();
+        assert_eq!((text.len(), at, text[2].as_str()), (6, vec![2], "s_clause 0x1"));
+        let many = formed(&[load(0); 64]);
+        assert_eq!((many.len(), many[0].as_str()), (65, "s_clause 0x3e"));
+    }
+}
