@@ -80,6 +80,7 @@ pub const GLUE: Sources = Sources {
 pub const REQUEST: Sources = Sources {
     hashed: &[
         "cache/key.rs",
+        "compile/operands.rs",
         "compile/request.rs",
         "keys.rs",
         "kinds.rs",

@@ -3,7 +3,7 @@
 //! A driver without a compiler computes the same keys: [`CompilerId`] is data, and a module is hashed once.
 
 use crate::cache::{Key, KeyBuilder};
-use crate::compile::request::{CompilerId, StageRequest};
+use crate::compile::request::{CompilerId, ModuleDigest, StageRequest};
 use crate::error::Result;
 use crate::glue::GlueKey;
 use crate::link::Placement;
@@ -20,6 +20,16 @@ pub fn stage(request: &StageRequest, compiler: &CompilerId) -> Result<Key> {
 
 /// What writes glue is known by its sources' digest (`build.rs`).
 const GLUE_DOMAIN: &str = concat!("dovetail glue ", env!("DOVETAIL_GLUE_SOURCES"));
+
+/// Key of what is noted of a module: which of its specialization constants are only operands. What decides that is in the
+/// compiler's sources, and the ids are of use only with parts of the same compiler; so of another one they only miss.
+///
+/// # Errors
+/// Bug: the key cannot be made.
+pub fn module(digest: ModuleDigest) -> Result<Key> {
+    let sources = env!("DOVETAIL_REQUEST_SOURCES");
+    Ok(KeyBuilder::new("dovetail module 1").field("sources", sources)?.field("module", &digest)?.finish())
+}
 
 /// Key of a piece of glue.
 ///
@@ -51,7 +61,7 @@ pub fn global(target: GfxIp, compiler: Option<&CompilerId>) -> Result<Key> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compile::request::{KnownState, LlvmOptions, ModuleDigest, TuningOptions};
+    use crate::compile::request::{KnownState, LlvmOptions, TuningOptions};
     use crate::state::Known;
     use crate::target::{GfxIp, Stage, WaveSize};
 
@@ -74,7 +84,7 @@ mod tests {
             base.clone();
         let TuningOptions { unroll: _, licm: _, vgpr_limit: _, cu_mode: _, llvm } = options;
         let LlvmOptions { scheduler: _, opt_level: _ } = llvm;
-        let KnownState { layout: _, vertex: _, params: _, multiview: _, colors: _ } = known;
+        let KnownState { operands: _, layout: _, vertex: _, params: _, multiview: _, colors: _ } = known;
         let with = |f: &dyn Fn(&mut StageRequest)| {
             let mut r = base.clone();
             f(&mut r);
@@ -96,6 +106,8 @@ mod tests {
             with(&|r| r.options.llvm.scheduler = "max-ilp".into()),
             with(&|r| r.options.llvm.opt_level = 1),
             with(&|r| r.options.cu_mode = true),
+            with(&|r| r.known.operands = Known::Known(Vec::new())),
+            with(&|r| r.known.operands = Known::Known(vec![(0, 1)])),
             with(&|r| r.known.layout = Known::Known(Default::default())),
             with(&|r| r.known.vertex = Known::Known(Default::default())),
             with(&|r| r.known.params = Known::Known(Vec::new())),

@@ -3,7 +3,7 @@
 //! The parts come from a [`Toolchain`]; the link itself never sees it. A whole compile is the same way with every item
 //! known: the fragment stage first, then the vertex stage knowing what it reads, then the same link with empty glue.
 
-use crate::compile::request::{KnownState, Module, StageRequest, TuningOptions};
+use crate::compile::request::{KnownState, Module, SpecValues, StageRequest, TuningOptions};
 use crate::error::{Context, Error, FullCompile, Result};
 use crate::link::{Job, Linked, Object, Placement};
 use crate::metadata::interface::StageKind;
@@ -46,15 +46,16 @@ pub struct PipelineRequest<'a> {
 impl PipelineRequest<'_> {
     /// What one of its shaders is compiled by, with this known of the pipeline.
     pub fn stage(&self, shader: &ShaderRef<'_>, known: KnownState) -> StageRequest {
+        let values = specialization(self.state, shader);
         StageRequest {
             target: self.target,
             stage: shader.stage,
             module: shader.module.digest(),
             entry_point: shader.entry_point.clone(),
-            specialization: specialization(self.state, shader),
+            specialization: values.shaping,
             wave: shader.wave,
             options: self.options.clone(),
-            known: only_for(shader.stage, known),
+            known: only_for(shader.stage, known, values.operands),
         }
     }
 }
@@ -171,6 +172,7 @@ pub(crate) fn everything_known(state: &PipelineState, layout: &ResourceLayout, b
         _ => Vec::new(),
     };
     KnownState {
+        operands: Known::Known(Vec::new()),
         layout: Known::Known(layout.clone()),
         vertex: Known::Known(state.vertex.clone()),
         params: Known::Known(read),
@@ -179,11 +181,13 @@ pub(crate) fn everything_known(state: &PipelineState, layout: &ResourceLayout, b
     }
 }
 
-/// What cannot change a stage's code stays out of its request, so that pipelines share it.
-pub(crate) fn only_for(stage: Stage, known: KnownState) -> KnownState {
-    let KnownState { layout, vertex, params, multiview, colors } = known;
+/// What cannot change a stage's code stays out of its request, so that pipelines share it. `operands` are the stage's values of
+/// constants that are only operands, if those are known at all.
+pub(crate) fn only_for(stage: Stage, known: KnownState, operands: Vec<(u32, u64)>) -> KnownState {
+    let KnownState { operands: any, layout, vertex, params, multiview, colors } = known;
     let vertex_stage = stage == Stage::Vertex;
     KnownState {
+        operands: if any == Known::Unknown { any } else { Known::Known(operands) },
         layout,
         vertex: if vertex_stage { vertex } else { Known::Unknown },
         params: if vertex_stage { params } else { Known::Unknown },
@@ -192,11 +196,9 @@ pub(crate) fn only_for(stage: Stage, known: KnownState) -> KnownState {
     }
 }
 
-fn specialization(state: &PipelineState, shader: &ShaderRef<'_>) -> Vec<(u32, u64)> {
-    let mut ids = shader.spec_ids.clone();
-    ids.sort_unstable();
-    ids.dedup();
-    ids.into_iter().filter_map(|id| Some((id, state.specialized(shader.stage, id)?))).collect()
+fn specialization(state: &PipelineState, shader: &ShaderRef<'_>) -> SpecValues {
+    let values = shader.spec_ids.iter().filter_map(|id| Some((*id, state.specialized(shader.stage, *id)?)));
+    SpecValues::new(values, shader.module.operand_ids())
 }
 
 fn finish(request: &PipelineRequest<'_>, tools: &Toolchain<'_>, parts: &[Part], route: Route) -> Result<Outcome> {

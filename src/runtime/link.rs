@@ -188,7 +188,7 @@ fn whole(
     for part in order {
         let stage = part.request.stage;
         let before = parts.last().map(|part| &**part);
-        let known = only_for(stage, everything_known(state, &layout.given, before));
+        let known = only_for(stage, everything_known(state, &layout.given, before), part.operands.clone());
         let request = StageRequest { known, ..part.request.clone() };
         let found = match compiler {
             Some(compiler) => shared.part(&keys::stage(&request, compiler)?, disk).at(|| format!("{stage} shader"))?,

@@ -10,7 +10,8 @@ use super::service::io;
 use super::service::job::{Job, Outcome, Step};
 use super::urgency::Urgency;
 use crate::cache::Key;
-use crate::compile::request::{KnownState, ModuleDigest, StageRequest, TuningOptions, default_wave};
+use crate::compile::operand_ids;
+use crate::compile::request::{KnownState, ModuleDigest, SpecValues, StageRequest, TuningOptions, default_wave};
 use crate::error::{Context as _, Error, Result};
 use crate::keys;
 use crate::link::Object;
@@ -28,7 +29,8 @@ pub enum ModuleRef<'a> {
     /// SPIR-V, in either byte order. It is hashed and looked through, and kept only for a service that may ask for it.
     Code(&'a [u8]),
     /// BLAKE3 of the SPIR-V's bytes. Then specialization values have to be of constants that the module has, and the wave
-    /// size has to be given if it looks at its subgroup.
+    /// size has to be given if it looks at its subgroup. Which of the constants are only operands is then read in the cache,
+    /// where whoever compiled the module has noted it; without a disk all count as shaping code.
     Digest(ModuleDigest),
 }
 
@@ -76,6 +78,8 @@ pub struct Shader(pub(super) Held<Part>);
 pub(super) struct Part {
     pub(super) shared: Arc<Shared>,
     pub(super) request: StageRequest,
+    /// Specialization values of the constants that are only operands, sorted by id.
+    pub(super) operands: Vec<(u32, u64)>,
     /// What a service calls it; 0 without one.
     pub(super) id: u64,
     pub(super) urgency: Urgency,
@@ -99,12 +103,19 @@ impl Shader {
     pub fn new(context: &Context, info: &ShaderInfo<'_>) -> Result<Self> {
         let shared = context.shared()?;
         let given = info.specialization.iter().copied().collect::<BTreeMap<u32, u64>>().into_iter();
-        let (module, specialization, subgroups) = match info.module {
-            ModuleRef::Digest(digest) => (digest, given.collect(), false),
+        let (module, values, subgroups) = match info.module {
+            ModuleRef::Digest(digest) => {
+                let noted =
+                    if given.len() == 0 || info.no_disk { Vec::new() } else { shared.noted_operands(digest)? };
+                (digest, SpecValues::new(given, &noted), false)
+            }
             ModuleRef::Code(code) => {
                 let found = scan(code).at(|| format!("{} shader", info.stage))?;
-                let there = given.filter(|(id, _)| found.spec_ids.binary_search(id).is_ok());
-                (ModuleDigest(*blake3::hash(code).as_bytes()), there.collect(), found.uses_subgroups)
+                let there: Vec<_> = given.filter(|(id, _)| found.spec_ids.binary_search(id).is_ok()).collect();
+                // Looking through the functions is of use only where there are values to sort.
+                let operands = if there.is_empty() { Vec::new() } else { operand_ids(code) };
+                let values = SpecValues::new(there, &operands);
+                (ModuleDigest(*blake3::hash(code).as_bytes()), values, found.uses_subgroups)
             }
         };
         let request = StageRequest {
@@ -112,7 +123,7 @@ impl Shader {
             stage: info.stage,
             module,
             entry_point: info.entry_point.to_owned(),
-            specialization,
+            specialization: values.shaping,
             wave: info.wave.unwrap_or_else(|| default_wave(info.stage, subgroups)),
             options: TuningOptions::default(),
             known: KnownState::default(),
@@ -125,6 +136,7 @@ impl Shader {
         let part = Part {
             shared: shared.clone(),
             request,
+            operands: values.operands,
             id: service.map_or(0, |service| service.id()),
             urgency: Urgency::new(info.priority),
             key: OnceLock::new(),
@@ -191,7 +203,8 @@ impl Shader {
 impl Part {
     pub(super) fn specialization(&self) -> impl Iterator<Item = SpecializationEntry> + '_ {
         let stage = Some(self.request.stage);
-        self.request.specialization.iter().map(move |(id, value)| SpecializationEntry { stage, id: *id, value: *value })
+        let all = self.request.specialization.iter().chain(&self.operands);
+        all.map(move |(id, value)| SpecializationEntry { stage, id: *id, value: *value })
     }
 
     /// Looks in memory and, if allowed, on the disk. True if this very call has found it, or that it is of no use.

@@ -103,7 +103,7 @@ pub enum Effect {
         /// The job.
         key: Key,
         /// Its request.
-        request: StageRequest,
+        request: Box<StageRequest>,
         /// Its module.
         module: Arc<Module>,
         /// Its class.
@@ -568,7 +568,7 @@ impl Broker {
     fn begin(&mut self, key: Key, class: Class) {
         let stage = self.stages.get(&key);
         if let Some((request, module)) = stage.and_then(|stage| Some((stage.request.clone(), stage.module.clone()?))) {
-            self.effects.push(Effect::Compile { key, request, module, class });
+            self.effects.push(Effect::Compile { key, request: Box::new(request), module, class });
             return;
         }
         // Jobs are only said to be ready with a module.

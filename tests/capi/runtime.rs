@@ -1,10 +1,11 @@
 //! `dovetail::runtime` from Rust: where parts come from, what a pipeline becomes, what the flags do without a service.
 
 use crate::alloc::allocations;
-use crate::cache::{self, Made, module, put_unlinkable, put_whole, request, shader_info, state};
+use crate::cache::{self, Made, adding_module, module, put_unlinkable, put_whole, request, shader_info, state};
 use crate::link_support;
 use dovetail::abi::layout::ResolvedLayout;
 use dovetail::cache::{Cache, StoreKind, entry};
+use dovetail::compile::request::Module;
 use dovetail::error::{ErrorKind, FullCompile};
 use dovetail::keys;
 use dovetail::link::{EmitGlue, Job, Object, Placement, Plans, link};
@@ -14,6 +15,7 @@ use dovetail::runtime::{
 };
 use dovetail::state::PipelineState;
 use dovetail::target::{GfxIp, Stage};
+use dovetail::toolchain::note_operands;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Duration;
@@ -130,6 +132,40 @@ fn specialization_decides_the_part_and_is_held_against_it() {
     let linked = context.link_into(&of(&[&right], &layout, &state, NONE), &mut [0; 1 << 16]).unwrap();
     assert!(matches!(linked, Answer::Ready((Size::Written(_), Route::Linked))));
     assert_eq!(with(&[(7, 41)]).unwrap().status().unwrap(), ShaderStatus::NotCached);
+}
+
+#[test]
+fn values_of_operands_are_the_links_and_decide_no_part() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = Made::new(dir.path());
+    let code = adding_module();
+    let mut part = link_support::compute().load_symbol(20, "spec_7_0");
+    part.interface.spec_operands = vec![dovetail::kinds::SpecOperand { id: 7, default: 1, bits: 32 }];
+    made.put(&request(Stage::Compute, code.clone()), &part);
+    let (context, state) = (context(Some(dir.path())), state());
+    let layout = Layout::new(&state.layout).unwrap();
+    let module = Module::new(code.clone()).unwrap();
+    let linked = |module, values: &[(u32, u64)]| {
+        let info = ShaderInfo { module, specialization: values, ..shader_info(Stage::Compute, &[]) };
+        let shader = Shader::new(&context, &info).unwrap();
+        let mut out = vec![0; 1 << 16];
+        match context.link_into(&of(&[&shader], &layout, &state, NONE), &mut out).unwrap() {
+            Answer::Ready((Size::Written(size), Route::Linked)) => Some(out[..size].to_vec()),
+            Answer::NotCached(_) => None,
+            other => panic!("{other:?}"),
+        }
+    };
+    let by_code = |values: &[(u32, u64)]| linked(ModuleRef::Code(&code), values).expect("in the cache");
+    let by_digest = |values: &[(u32, u64)]| linked(ModuleRef::Digest(module.digest()), values);
+    let (none, one, forty) = (by_code(&[]), by_code(&[(7, 1)]), by_code(&[(7, 40)]));
+    assert_eq!(none, one, "the module's default");
+    let changed = one.iter().zip(&forty).filter(|(a, b)| a != b).count();
+    assert!((1..64).contains(&changed), "the value and the hashes: {changed} bytes");
+    // A digest says nothing of constants: somebody with the module has to.
+    assert_eq!(by_digest(&[]), Some(none));
+    assert_eq!(by_digest(&[(7, 40)]), None);
+    note_operands(&made.0, &module).unwrap();
+    assert_eq!(by_digest(&[(7, 40)]), Some(forty));
 }
 
 #[test]

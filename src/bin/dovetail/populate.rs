@@ -4,7 +4,7 @@ use crate::common::{BuildArgs, CacheArgs, InputArgs, JobArgs, print_json, read_t
 use crate::feed::{Fed, feed};
 use crate::progress::Progress;
 use crate::remote::{self, Remote};
-use dovetail::compile::request::{Module, StageRequest, default_wave};
+use dovetail::compile::request::{Module, SpecValues, StageRequest, default_wave};
 use dovetail::compile::spirv::{ModuleInfo, reflect};
 use dovetail::compile::{StageElf, unlinked};
 use dovetail::corpus::input::{self, Input, Others, Reading};
@@ -302,7 +302,7 @@ fn items(args: &Args, spec: &SpecFile, input: Input) -> Vec<Item> {
     let module_name = name.rsplit('/').next().unwrap_or(&name);
     let values: Vec<(u32, u64)> =
         spec.values(module_name).into_iter().map(|(id, value)| (id, u64::from(value))).collect();
-    let specialization = info.specialization(&values);
+    let specialization = SpecValues::new(info.specialization(&values), module.operand_ids()).shaping;
     let several = info.entry_points.len() > 1;
     let mut out = Vec::new();
     for entry in &info.entry_points {

@@ -123,6 +123,7 @@ fn with_everything_known_a_body_needs_no_glue() {
         blend_source_alpha: true,
     };
     let known = KnownState {
+        operands: Known::Known(Vec::new()),
         layout: Known::Unknown,
         vertex: Known::Known(vertex),
         params: Known::Known(vec![float(0, 3), float(1, 15)]),
