@@ -82,6 +82,7 @@ pub const REQUEST: Sources = Sources {
         "cache/key.rs",
         "compile/operands.rs",
         "compile/request.rs",
+        "compile/variant.rs",
         "keys.rs",
         "kinds.rs",
         "link/layout.rs",

@@ -84,7 +84,8 @@ mod tests {
             base.clone();
         let TuningOptions { unroll: _, licm: _, vgpr_limit: _, cu_mode: _, llvm } = options;
         let LlvmOptions { scheduler: _, opt_level: _ } = llvm;
-        let KnownState { operands: _, layout: _, vertex: _, params: _, multiview: _, colors: _ } = known;
+        let KnownState { operands: _, layout: _, vertex: _, params: _, multiview: _, sample_shading: _, colors: _ } =
+            known;
         let with = |f: &dyn Fn(&mut StageRequest)| {
             let mut r = base.clone();
             f(&mut r);
@@ -113,6 +114,7 @@ mod tests {
             with(&|r| r.known.params = Known::Known(Vec::new())),
             with(&|r| r.known.multiview = Known::Known(false)),
             with(&|r| r.known.multiview = Known::Known(true)),
+            with(&|r| r.known.sample_shading = Known::Known(true)),
             with(&|r| r.known.colors = Known::Known(Default::default())),
         ];
         let n = keys.len();

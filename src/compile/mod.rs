@@ -8,6 +8,7 @@
 
 mod operands;
 pub mod request;
+mod variant;
 
 #[cfg(feature = "compiler")]
 pub mod backend;
@@ -27,6 +28,7 @@ pub mod watch;
 pub mod worker;
 
 pub use operands::operand_ids;
+pub use variant::{variant, variant_of};
 
 use crate::error::Result;
 use request::{CompilerId, Module, StageRequest};

@@ -139,6 +139,9 @@ pub struct KnownState {
     pub params: Known<Vec<FragmentInput>>,
     /// Vertex: whether multiview is used; the body then exports its view as the layer.
     pub multiview: Known<bool>,
+    /// Fragment: whether every sample is shaded by itself, where the attachments are unknown; the body then reads its inputs
+    /// at the sample.
+    pub sample_shading: Known<bool>,
     /// Fragment: the attachments; the body then exports its colours itself.
     pub colors: Known<ColorState>,
 }

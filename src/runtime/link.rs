@@ -138,7 +138,7 @@ pub(super) fn link<T, F: FnMut(&Job<'_>) -> Result<T>>(
     let mut objects: SmallVec<[&Object; MAX_STAGES]> = SmallVec::new();
     for part in stages {
         match part.object(!flags.has(PipelineFlags::NO_DISK))? {
-            Answer::Ready(object) => objects.push(object),
+            Answer::Ready(object) => objects.push(part.serving(object, state, !flags.has(PipelineFlags::NO_DISK))?),
             Answer::Pending(stage) => return Ok(Answer::Pending(stage)),
             Answer::NotCached(stage) => return Ok(Answer::NotCached(stage)),
         }

@@ -10,12 +10,12 @@ use super::service::io;
 use super::service::job::{Job, Outcome, Step};
 use super::urgency::Urgency;
 use crate::cache::Key;
-use crate::compile::operand_ids;
 use crate::compile::request::{KnownState, ModuleDigest, SpecValues, StageRequest, TuningOptions, default_wave};
+use crate::compile::{operand_ids, variant};
 use crate::error::{Context as _, Error, Result};
 use crate::keys;
 use crate::link::Object;
-use crate::state::SpecializationEntry;
+use crate::state::{PipelineState, SpecializationEntry};
 use crate::target::{Stage, WaveSize};
 use crate::wire::{Ask, Class, MAX_MODULE, StageAsk};
 use std::collections::BTreeMap;
@@ -89,6 +89,8 @@ pub(super) struct Part {
     /// The service's thread was told to find it.
     asked: AtomicBool,
     found: OnceLock<Result<Arc<Object>>>,
+    /// The variant that a state has asked for; a stage has one kind of them.
+    variant: OnceLock<Arc<Object>>,
     /// Kept for a service that asks for it.
     module: Option<Arc<[u8]>>,
     user: u64,
@@ -143,6 +145,7 @@ impl Shader {
             looked: AtomicBool::new(false),
             asked: AtomicBool::new(false),
             found: OnceLock::new(),
+            variant: OnceLock::new(),
             module,
             user: info.user,
         };
@@ -298,6 +301,25 @@ impl Part {
             None if disk && !coming => Ok(Answer::NotCached(self.request.stage)),
             None => Ok(Answer::Pending(self.request.stage)),
         }
+    }
+
+    /// What a link with this state takes for the part: it, or its variant if the state asks for one and the cache has it. Without
+    /// one the link says why it needs the whole pipeline.
+    ///
+    /// # Errors
+    /// What is wrong with the variant.
+    pub(super) fn serving<'s>(&'s self, part: &'s Object, state: &PipelineState, disk: bool) -> Result<&'s Object> {
+        let Some(known) = variant(state, part.interface()) else { return Ok(part) };
+        if let Some(found) = self.variant.get() {
+            return Ok(found);
+        }
+        let Some(compiler) = self.shared.compiler(disk)? else { return Ok(part) };
+        let request = StageRequest { known, ..self.request.clone() };
+        let found = self.shared.part(&keys::stage(&request, compiler)?, disk);
+        Ok(match found.at(|| format!("{} shader", self.request.stage))? {
+            Some(found) => self.variant.get_or_init(|| found),
+            None => part,
+        })
     }
 
     /// The key of its request; none while nothing says whose code the cache holds.

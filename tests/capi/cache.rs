@@ -114,6 +114,7 @@ pub fn whole(state: &PipelineState) -> ((StageRequest, Unlinked), (StageRequest,
         vertex: Known::Known(state.vertex.clone()),
         params: Known::Known(interface.inputs.clone()),
         multiview: Known::Known(false),
+        sample_shading: Known::Unknown,
         colors: Known::Unknown,
     };
     ((of_vertex, vertex), (of_fragment, fragment))

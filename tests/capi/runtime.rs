@@ -6,9 +6,11 @@ use crate::link_support;
 use dovetail::abi::layout::ResolvedLayout;
 use dovetail::cache::{Cache, StoreKind, entry};
 use dovetail::compile::request::Module;
+use dovetail::compile::variant_of;
 use dovetail::error::{ErrorKind, FullCompile};
 use dovetail::keys;
 use dovetail::link::{EmitGlue, Job, Object, Placement, Plans, link};
+use dovetail::metadata::interface::StageKind;
 use dovetail::runtime::{
     Answer, Context, ContextInfo, EventKind, Layout, ModuleRef, Phase, Pipeline, PipelineFlags, PipelineInfo, Route,
     Shader, ShaderInfo, ShaderStatus, Size,
@@ -166,6 +168,37 @@ fn values_of_operands_are_the_links_and_decide_no_part() {
     assert_eq!(by_digest(&[(7, 40)]), None);
     note_operands(&made.0, &module).unwrap();
     assert_eq!(by_digest(&[(7, 40)]), Some(forty));
+}
+
+#[test]
+fn a_state_that_asks_for_a_variant_links_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = Made::new(dir.path());
+    let of = |known: bool| {
+        let mut part = link_support::fragment();
+        let StageKind::Fragment(f) = &mut part.interface.kind else { unreachable!() };
+        (f.per_pixel, f.per_sample) = (!known, known);
+        let mut request = request(Stage::Fragment, module(2));
+        if known {
+            request.known = variant_of(Stage::Fragment).unwrap();
+        }
+        (request, part)
+    };
+    made.put(&request(Stage::Vertex, module(1)), &link_support::vertex());
+    made.put(&of(false).0, &of(false).1);
+    let (context, mut state) = (context(Some(dir.path())), state());
+    let layout = Layout::new(&state.layout).unwrap();
+    let [vs, fs] = pair(&context);
+    let shaders = [&vs, &fs];
+    let linked =
+        |state: &PipelineState| context.link_into(&self::of(&shaders, &layout, state, NONE), &mut [0; 1 << 16]);
+    let plain = linked(&state).unwrap();
+    assert!(matches!(plain, Answer::Ready((Size::Written(_), Route::Linked))), "{plain:?}");
+    (state.color.samples, state.color.sample_shading) = (4, true);
+    assert!(linked(&state).unwrap_err().full_compile().is_some());
+    made.put(&of(true).0, &of(true).1);
+    let shaded = linked(&state).unwrap();
+    assert!(matches!(shaded, Answer::Ready((Size::Written(_), Route::Linked))), "{shaded:?}");
 }
 
 #[test]

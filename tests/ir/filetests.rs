@@ -72,6 +72,7 @@ fn known(state: &str) -> Result<KnownState> {
         vertex: some(vertex, state.vertex),
         params: some(inputs.is_some(), inputs.unwrap_or_default()),
         multiview: some(views, state.view_mask != 0),
+        sample_shading: Known::Unknown,
         colors: some(colors, state.color),
     })
 }

@@ -128,6 +128,7 @@ fn with_everything_known_a_body_needs_no_glue() {
         vertex: Known::Known(vertex),
         params: Known::Known(vec![float(0, 3), float(1, 15)]),
         multiview: Known::Known(false),
+        sample_shading: Known::Unknown,
         colors: Known::Known(ColorState { attachments: vec![color], ..ColorState::default() }),
     };
     for (name, wanted) in [
