@@ -14,11 +14,12 @@
 //! the whole pipeline can do what these parts cannot. Same input, same bytes. [`verify()`] reads a final ELF again by the
 //! rules of PAL's loader, and shares nothing with the writer but the reading of ELF.
 //!
-//! There is one way of a link, [`Job`]. Once its objects, its layout and its [`Plans`] are there, it asks for no memory but the
+//! There is one way of a link, [`Job`]; [`Half`] keeps its first part for several ends. Once its objects, its layout and its [`Plans`] are there, it asks for no memory but the
 //! ELF's own.
 
 mod attach;
 mod glue_source;
+mod half;
 mod input;
 mod layout;
 mod null_fragment;
@@ -30,6 +31,7 @@ pub mod verify;
 mod write;
 
 pub use glue_source::{EmitGlue, GlueSource};
+pub use half::Half;
 pub use input::Object;
 pub use layout::Placement;
 pub use plans::Plans;
@@ -40,7 +42,8 @@ use crate::error::{Context, Error, Result};
 use crate::metadata::finalize::{Facts, FinalNotes, StageFacts, finalize};
 use crate::metadata::stage_text::Counts;
 use crate::state::PipelineState;
-use attach::{Unit, UnitStage, attach};
+use crate::target::Stage;
+use attach::{Begun, Unit, UnitStage, attach};
 use layout::Layout;
 use pipeline_hash::pipeline_hash;
 use plans::Joints;
@@ -113,7 +116,11 @@ impl Job<'_> {
     /// Malformed: the parts make no pipeline, or the state lacks what they use. Needs a full compile: these parts cannot do
     /// what the state asks for.
     pub fn link(&self) -> Result<Linked> {
-        self.output(|output, placement| {
+        self.link_begun(None)
+    }
+
+    fn link_begun(&self, begun: Option<&Begun<'_>>) -> Result<Linked> {
+        self.output(begun, |output, placement| {
             let mut elf = vec![0; output.size()];
             output.write(&mut elf)?;
             Ok(Linked { elf, placement })
@@ -126,22 +133,33 @@ impl Job<'_> {
     /// # Errors
     /// As [`Self::link`].
     pub fn link_into(&self, out: &mut [u8]) -> Result<Size> {
-        self.output(|output, _| match out.get_mut(..output.size()) {
+        self.link_begun_into(None, out)
+    }
+
+    fn link_begun_into(&self, begun: Option<&Begun<'_>>, out: &mut [u8]) -> Result<Size> {
+        self.output(begun, |output, _| match out.get_mut(..output.size()) {
             Some(out) => output.write(out).map(|()| Size::Written(output.size())),
             None => Ok(Size::Incomplete(output.size())),
         })
     }
 
     /// Comes to the file, whose bytes have places and are not written yet.
-    fn output<T>(&self, done: impl FnOnce(&Output<'_, '_>, Placement) -> Result<T>) -> Result<T> {
+    fn output<T>(
+        &self,
+        begun: Option<&Begun<'_>>,
+        done: impl FnOnce(&Output<'_, '_>, Placement) -> Result<T>,
+    ) -> Result<T> {
         let Self { objects, state, layout, placement, glue: source, plans } = *self;
-        let unit = attach(objects, state, Joints { source, plans })?;
+        let unit = attach(objects, state, Joints { source, plans }, begun)?;
         let layout_of_code = Layout::new(&unit, placement)?;
         let values = Values { state, layout };
         let named = |s: &UnitStage<'_>| format!("{} stage `{}`", s.stage(), s.object.interface().entry_point);
         let mut resolved: SmallVec<[Resolved; 2]> = SmallVec::new();
         for stage in unit.stages() {
-            resolved.push(values.resolve(&stage.object).at(|| named(stage))?);
+            resolved.push(match begun {
+                Some(begun) if stage.stage() == Stage::Vertex => begun.resolved.clone(),
+                _ => values.resolve(&stage.object).at(|| named(stage))?,
+            });
         }
         let first = unit.stage(0).ok_or_else(|| Error::bug("a pipeline without stages"))?;
         let target = first.object.interface().target;

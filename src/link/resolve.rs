@@ -35,7 +35,7 @@ impl Value {
 }
 
 /// The resolved patches of one object.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Resolved {
     /// In the order of the object's patches, little-endian.
     pub values: SmallVec<[[u8; 4]; 32]>,

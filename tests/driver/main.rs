@@ -7,6 +7,7 @@ mod alloc;
 #[cfg(feature = "sled")]
 mod damaged_stores;
 mod format_numbers;
+mod halves;
 mod kills;
 mod layout;
 #[path = "../support/link_support.rs"]
