@@ -75,7 +75,8 @@ fn a_half_holds_to_the_state_it_was_begun_with() {
     let layout = ResolvedLayout::new(&state.layout).unwrap();
     let half = job(&objects, &state, &layout, None).half().unwrap();
     let of = |stage, id| dovetail::state::SpecializationEntry { stage, id, value: 9 };
-    let changes: [(&str, fn(&mut PipelineState)); 4] = [
+    type Change = (&'static str, fn(&mut PipelineState));
+    let changes: [Change; 4] = [
         ("vertex", |s| s.vertex.bindings[0].stride += 4),
         ("view_mask", |s| s.view_mask = 3),
         ("device_index", |s| s.device_index = 1),
