@@ -49,6 +49,7 @@ pub const COMPILER: Sources = Sources {
         // What only the link does.
         "metadata/finalize.rs",
         "metadata/graphics.rs",
+        "metadata/named.rs",
         "metadata/part_notes.rs",
         "metadata/stage_text.rs",
         "metadata/write_v2.rs",

@@ -231,6 +231,7 @@ fn finish(request: &PipelineRequest<'_>, tools: &Toolchain<'_>, parts: &[Part], 
         layout: &*tools.layout(&request.state.layout)?,
         placement: request.placement,
         glue: tools,
+        metadata: tools.metadata(),
         plans: Some(tools.plans()),
     };
     let Linked { elf, placement } = job.link()?;

@@ -10,7 +10,7 @@ use crate::compile::{Compiler, StageElf};
 use crate::error::{Context, Error, Result};
 use crate::glue::{self, GlueKey, GluePiece};
 use crate::keys;
-use crate::link::{GlueSource, Object, Plans};
+use crate::link::{GlueSource, MetadataVersion, Object, Plans};
 use crate::state::ResourceLayout;
 use crate::table::{Table, hash};
 use std::sync::Arc;
@@ -64,6 +64,7 @@ pub struct Toolchain<'a> {
     bytes: AtomicUsize,
     layouts: Table<ResourceLayout, Arc<ResolvedLayout>>,
     plans: Plans,
+    metadata: MetadataVersion,
 }
 
 impl<'a> Toolchain<'a> {
@@ -81,7 +82,16 @@ impl<'a> Toolchain<'a> {
             })?,
         };
         let (parts, layouts, plans) = (Table::default(), Table::default(), Plans::default());
-        Ok(Self { cache, compiler, id, parts, bytes: AtomicUsize::new(0), layouts, plans })
+        Ok(Self {
+            cache,
+            compiler,
+            id,
+            parts,
+            bytes: AtomicUsize::new(0),
+            layouts,
+            plans,
+            metadata: Default::default(),
+        })
     }
 
     /// Notes in the cache's manifest whose code it holds.
@@ -149,6 +159,17 @@ impl<'a> Toolchain<'a> {
         let made = Arc::new(ResolvedLayout::new(given).at(|| "resource layout")?);
         self.layouts.keep(hash, given.clone(), made.clone());
         Ok(made)
+    }
+
+    /// The same, whose pipelines have metadata of this version.
+    #[must_use]
+    pub fn with_metadata(self, metadata: MetadataVersion) -> Self {
+        Self { metadata, ..self }
+    }
+
+    /// Version of the metadata of its pipelines.
+    pub fn metadata(&self) -> MetadataVersion {
+        self.metadata
     }
 
     /// What links with this toolchain have planned.

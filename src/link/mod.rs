@@ -40,6 +40,7 @@ pub use verify::{VerifyReport, verify};
 use crate::abi::layout::ResolvedLayout;
 use crate::error::{Context, Error, Result};
 use crate::metadata::finalize::{Facts, FinalNotes, StageFacts, finalize};
+pub use crate::metadata::named::MetadataVersion;
 use crate::metadata::stage_text::Counts;
 use crate::state::PipelineState;
 use crate::target::Stage;
@@ -71,7 +72,7 @@ pub fn link_objects(
     glue: &dyn GlueSource,
 ) -> Result<Linked> {
     let layout = &ResolvedLayout::new(&state.layout).at(|| "resource layout")?;
-    Job { objects, state, layout, placement, glue, plans: None }.link()
+    Job { objects, state, layout, placement, glue, metadata: MetadataVersion::default(), plans: None }.link()
 }
 
 /// A final ELF and how its parts came to stand.
@@ -105,6 +106,8 @@ pub struct Job<'a> {
     pub placement: Placement,
     /// Where glue comes from that is in no plan.
     pub glue: &'a dyn GlueSource,
+    /// Version of the metadata that is written.
+    pub metadata: MetadataVersion,
     /// What links before have planned, and where this one leaves its plans. The pieces in it come from the same source.
     pub plans: Option<&'a Plans>,
 }
@@ -149,7 +152,7 @@ impl Job<'_> {
         begun: Option<&Begun<'_>>,
         done: impl FnOnce(&Output<'_, '_>, Placement) -> Result<T>,
     ) -> Result<T> {
-        let Self { objects, state, layout, placement, glue: source, plans } = *self;
+        let Self { objects, state, layout, placement, glue: source, metadata, plans } = *self;
         let unit = attach(objects, state, Joints { source, plans }, begun)?;
         let layout_of_code = Layout::new(&unit, placement)?;
         let values = Values { state, layout };
@@ -166,7 +169,7 @@ impl Job<'_> {
         let mut notes = FinalNotes::default();
         self.fill_notes(&unit, &resolved, &mut notes)?;
         let (unit, layout) = (&unit, &layout_of_code);
-        let mut output = Output::new(Contents { target, unit, layout, resolved: &resolved, notes: &notes });
+        let mut output = Output::new(Contents { target, unit, layout, resolved: &resolved, notes: &notes, metadata });
         output.arrange()?;
         done(&output, layout.placement)
     }

@@ -98,7 +98,15 @@ impl Context {
 
 /// A link of no parts yet, with the context's plans.
 fn job<'a>(shared: &'a Shared, layout: &'a Resolved, state: &'a PipelineState, placement: Placement) -> Job<'a> {
-    Job { objects: &[], state, layout: &layout.places, placement, glue: &EmitGlue, plans: Some(&shared.plans) }
+    Job {
+        objects: &[],
+        state,
+        layout: &layout.places,
+        placement,
+        glue: &EmitGlue,
+        metadata: Default::default(),
+        plans: Some(&shared.plans),
+    }
 }
 
 /// Links, by the rules of the flags; `finish` says where the ELF goes.

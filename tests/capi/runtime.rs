@@ -94,7 +94,15 @@ pub fn link_allocations(dir: &Path) -> (u64, u64) {
     let mut out = vec![0; 1 << 16];
     let plans = Plans::default();
     let (placement, plans) = (Placement::Adjacent, Some(&plans));
-    let job = Job { objects: &objects, state: &state, layout: &places, placement, glue: &EmitGlue, plans };
+    let job = Job {
+        objects: &objects,
+        state: &state,
+        layout: &places,
+        placement,
+        glue: &EmitGlue,
+        metadata: Default::default(),
+        plans,
+    };
     let [mut link, mut into] = [0; 2];
     // Twice, as the first time makes plans.
     for _ in 0..2 {

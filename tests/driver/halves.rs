@@ -16,7 +16,7 @@ fn job<'a>(
     layout: &'a ResolvedLayout,
     plans: Option<&'a Plans>,
 ) -> Job<'a> {
-    Job { objects, state, layout, placement: Placement::Adjacent, glue: &EmitGlue, plans }
+    Job { objects, state, layout, placement: Placement::Adjacent, glue: &EmitGlue, metadata: Default::default(), plans }
 }
 
 #[test]

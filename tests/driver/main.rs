@@ -13,6 +13,7 @@ mod layout;
 #[path = "../support/link_support.rs"]
 mod link_support;
 mod metadata;
+mod metadata_versions;
 mod prepared;
 mod resolve;
 mod robust;

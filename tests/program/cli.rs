@@ -51,6 +51,9 @@ fn from_spirv_to_a_pipeline_that_loads() {
         let shown = good(dir, &["inspect", "p.elf", "--no-code"]);
         assert!(shown.starts_with("linked pipeline ELF") && shown.contains("SPI_SHADER_COL_FORMAT"), "{shown}");
     }
+    good(dir, &[&LINK[..], &["-o", "n.elf", "--metadata", "3"]].concat());
+    assert!(good(dir, &["verify", "n.elf"]).contains("loads"));
+    assert!(good(dir, &["inspect", "n.elf", "--no-code"]).contains(".spi_shader_col_format"));
     let said = good(dir, &[&LINK[..], &["-o", "w.elf", "--whole"]].concat());
     assert!(said.starts_with("compiled whole "), "{said}");
     assert!(good(dir, &["verify", "w.elf"]).contains("loads"));
