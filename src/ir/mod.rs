@@ -52,7 +52,7 @@ mod uniform_locals;
 pub mod verify;
 mod words;
 
-pub use crate::kinds::{DepthMode, NumericKind, ResourceKind, SpecValue};
+pub use crate::kinds::{DepthMode, NumericKind, ResourceKind, SpecOperand, SpecValue};
 pub use alu::{AluOp, FpFlags, Sig};
 pub use builder::Builder;
 pub use graph::{Graph, PerBlock};

@@ -11,7 +11,7 @@ use super::op::Op;
 use super::scratch::Scratch;
 use super::symbols::Symbols;
 use super::types::{Align, Type};
-use crate::kinds::{DepthMode, ResourceKind, SpecValue};
+use crate::kinds::{DepthMode, ResourceKind, SpecOperand, SpecValue};
 use crate::target::{Stage, WaveSize};
 use smallvec::SmallVec;
 use std::fmt;
@@ -269,6 +269,8 @@ pub struct Modes {
     pub derivatives: DerivativeGroup,
     /// Every specialization constant that shaped the translation, sorted by id.
     pub spec: Vec<SpecValue>,
+    /// Every specialization constant that is an [`Op::Reloc`], sorted by id.
+    pub spec_operands: Vec<SpecOperand>,
 }
 
 impl Modes {
