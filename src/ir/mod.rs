@@ -30,6 +30,7 @@ mod image;
 mod interface;
 #[cfg(feature = "proof")]
 pub mod interp;
+mod kept;
 mod lanes;
 pub mod loops;
 mod memory;
@@ -46,6 +47,7 @@ mod scratch;
 mod shader;
 mod symbols;
 mod text;
+mod tracked;
 mod types;
 pub mod uniform;
 mod uniform_locals;

@@ -6,10 +6,12 @@
 
 use super::cfg::{Cfg, CfgCache};
 use super::graph::Graph;
+use super::kept::Kept;
 use super::name::Name;
 use super::op::Op;
 use super::scratch::Scratch;
 use super::symbols::Symbols;
+use super::tracked::Tracked;
 use super::types::{Align, Type};
 use crate::kinds::{DepthMode, ResourceKind, SpecOperand, SpecValue};
 use crate::target::{Stage, WaveSize};
@@ -38,9 +40,9 @@ pub struct Shader {
     /// Level: the operations that may occur.
     pub level: Level,
     /// Blocks; 0 is the entry.
-    pub blocks: Vec<BasicBlock>,
+    pub blocks: Tracked<Vec<BasicBlock>>,
     /// Instructions, in order of creation.
-    pub insts: Vec<Inst>,
+    pub insts: Tracked<Vec<Inst>>,
     /// Values.
     pub values: Vec<ValueData>,
     /// Scratch variables.
@@ -62,6 +64,7 @@ pub struct Shader {
     /// Data that only a lower-level shader has.
     pub lower: Option<LowerInfo>,
     cfg: CfgCache,
+    pub(super) uniformity: Kept,
     pub(super) scratch: Scratch,
 }
 
@@ -369,8 +372,8 @@ impl Shader {
             name: name.into(),
             stage,
             level: Level::Upper,
-            blocks: vec![BasicBlock::default()],
-            insts: Vec::new(),
+            blocks: vec![BasicBlock::default()].into(),
+            insts: Tracked::default(),
             values: Vec::new(),
             locals: Vec::new(),
             tables: Vec::new(),
@@ -382,6 +385,7 @@ impl Shader {
             modes: Modes::default(),
             lower: None,
             cfg: CfgCache::default(),
+            uniformity: Kept::default(),
             scratch: Scratch::default(),
         }
     }

@@ -44,7 +44,7 @@ fn printed(shader: &Shader) -> Result<String> {
 }
 
 fn uniform_values(shader: &Shader) -> String {
-    let uniformity = Uniformity::new(shader);
+    let uniformity = Uniformity::of(shader);
     let mut out = String::new();
     for id in shader.block_ids() {
         let block = shader.block(id);
