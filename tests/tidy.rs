@@ -93,6 +93,7 @@ const USES: &[(&str, &[&str])] = &[
         "proof",
         &["error", "target", "state", "ir", "template", "compile", "link", "cache", "toolchain", "pipeline", "emu"],
     ),
+    ("capture", &["error", "target", "kinds", "state"]),
     ("capi", &["error", "target", "kinds", "state", "compile", "link", "cache", "runtime"]),
 ];
 
