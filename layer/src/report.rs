@@ -1,5 +1,6 @@
 //! What there is to say at the end: a table for people, and JSON.
 
+use crate::guard::aside;
 use crate::session::Session;
 use crate::times::{Came, Summary};
 use dovetail::error::printable;
@@ -41,11 +42,35 @@ impl Came {
     }
 }
 
+/// Writes the JSON every second from now on, where it is new: many applications are killed in the end.
+pub fn keep_json(session: &'static Session) {
+    if session.config.json.is_none() {
+        return;
+    }
+    let thread = std::thread::Builder::new().name("dvt-report".to_owned());
+    let keep = move || {
+        let mut last = 0;
+        loop {
+            std::thread::sleep(Duration::from_secs(1));
+            let now = session.times.as_ref().map_or(0, |times| times.created());
+            if now != last {
+                write_json(session);
+            }
+            last = now;
+        }
+    };
+    if let Err(e) = thread.spawn(move || aside(keep)) {
+        complain(&format!("no JSON but at the end: {e}"));
+    }
+}
+
 /// Writes the JSON, if it is wanted.
 pub fn write_json(session: &Session) {
     let Some(path) = &session.config.json else { return };
     let text = format!("{:#}\n", document(session));
-    if let Err(e) = std::fs::write(path, text) {
+    // Whoever looks while the application runs sees a whole one.
+    let part = path.with_extension(format!("{}.part", std::process::id()));
+    if let Err(e) = std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, path)) {
         complain(&format!("{}: {e}", path.display()));
     }
 }

@@ -46,7 +46,14 @@ static SESSION: OnceLock<Session> = OnceLock::new();
 
 /// The session of this process; none in the child of a fork, where its thread is not.
 pub fn get() -> Option<&'static Session> {
-    let session = SESSION.get_or_init(Session::start);
+    let mut new = false;
+    let session = SESSION.get_or_init(|| {
+        new = true;
+        Session::start()
+    });
+    if new {
+        report::keep_json(session);
+    }
     (session.process == std::process::id()).then_some(session)
 }
 

@@ -156,6 +156,11 @@ impl Times {
         }
     }
 
+    /// Pipelines that were created so far.
+    pub fn created(&self) -> u64 {
+        lock(&self.made).rows.values().map(|row| u64::from(row.created)).sum()
+    }
+
     /// What became of each.
     pub fn summaries(&self) -> Vec<Summary> {
         let made = lock(&self.made);
