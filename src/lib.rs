@@ -51,6 +51,8 @@ pub mod abi;
 pub mod cache;
 #[cfg(feature = "capi")]
 pub mod capi;
+#[cfg(feature = "capture")]
+pub mod capture;
 #[cfg(feature = "proof")]
 pub mod check;
 pub mod compile;

@@ -93,6 +93,7 @@ const USES: &[(&str, &[&str])] = &[
         "proof",
         &["error", "target", "state", "ir", "template", "compile", "link", "cache", "toolchain", "pipeline", "emu"],
     ),
+    ("capture", &["error", "target", "kinds", "state"]),
     ("capi", &["error", "target", "kinds", "state", "compile", "link", "cache", "runtime"]),
 ];
 
@@ -100,7 +101,8 @@ const USES: &[(&str, &[&str])] = &[
 const TABLES: &[&str] = &["src/isa/tables/gfx1030.rs"];
 const MAX_LINES: usize = 600;
 
-/// The only files with `unsafe`: the edge to LLVM, mapped memory, a thread's signal mask, and the C interface.
+/// The only files with `unsafe`: the edge to LLVM, mapped memory, a thread's signal mask, the C interface, and the layer's edge to
+/// Vulkan.
 const UNSAFE: &[&str] = &[
     "src/compile/llvm/ffi.rs",
     "src/cache/lmdb.rs",
@@ -110,6 +112,17 @@ const UNSAFE: &[&str] = &[
     "src/capi/raw/objects.rs",
     "src/capi/raw/pipelines.rs",
     "src/runtime/signals.rs",
+    "layer/src/chain.rs",
+    "layer/src/dispatch.rs",
+    "layer/src/entry.rs",
+    "layer/src/exit.rs",
+    "layer/src/read/mod.rs",
+    "layer/src/read/next.rs",
+    "layer/src/read/objects.rs",
+    "layer/src/read/pass.rs",
+    "layer/src/read/pipeline.rs",
+    "layer/src/read/stage.rs",
+    "tests/layer/application.rs",
     "tests/support/vulkan.rs",
     "tests/support/vulkan/draw.rs",
     "tests/support/vulkan/picture.rs",

@@ -1,9 +1,12 @@
-//! `dovetail populate`: SPIR-V files into a cache of unlinked ELFs, many at once.
+//! `dovetail populate`: SPIR-V files and archives of pipelines into a cache of unlinked ELFs, many at once.
+
+mod archive;
 
 use crate::common::{BuildArgs, CacheArgs, InputArgs, JobArgs, print_json, read_text};
 use crate::feed::{Fed, feed};
 use crate::progress::Progress;
 use crate::remote::{self, Remote};
+use archive::Pipelines;
 use dovetail::compile::request::{Module, SpecValues, StageRequest, default_wave};
 use dovetail::compile::spirv::{ModuleInfo, reflect};
 use dovetail::compile::{StageElf, unlinked, variant_of};
@@ -24,14 +27,16 @@ use std::time::{Duration, Instant};
 /// Compile SPIR-V shaders early into the cache.
 ///
 /// Each vertex, fragment and compute entry point becomes one unlinked ELF under a key of everything that decides its code.
+/// An archive of Fossilize's (GAME.foz, as the Vulkan layer or Steam records them) gives specialization and pipelines too: each
+/// pipeline is linked once, or compiled whole into the cache where it cannot be linked (see docs/layer.md).
 /// What is in the cache already is not compiled again. An interrupted run loses nothing that was finished. A file or folder
 /// that cannot be read costs itself only: the summary names it, and the exit code is 1.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  dovetail populate shaders/ --cache cache --spec spec.toml --jobs 4\n  dovetail populate shaders/ --service"
+    after_help = "Examples:\n  dovetail populate shaders/ --cache cache --spec spec.toml --jobs 4\n  dovetail populate GAME.foz --cache cache\n  dovetail populate shaders/ --service"
 )]
 pub struct Args {
-    /// SPIR-V files, and directories that are searched for them.
+    /// SPIR-V files, directories that are searched for them, and archives of pipelines (.foz).
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// GPU to compile for.
@@ -211,6 +216,8 @@ struct Summary {
     seconds: f64,
     broken_cache_entries: u64,
     input_errors: Vec<InputError>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pipelines: Option<Pipelines>,
     shaders: Vec<Done>,
 }
 
@@ -224,8 +231,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         let maker = Maker::Service(Remote::connect(socket.as_ref())?);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(remote::ASKERS).build();
         let pool = pool.map_err(|e| Error::environment(format!("threads: {e}")))?;
-        let events = events(args, &spec, &maker, &pool);
-        return report(args, &summarize(events, started.elapsed(), 0));
+        let (events, pipelines) = events(args, &spec, &maker, &pool);
+        return report(args, &summarize(events, pipelines, started.elapsed(), 0));
     }
     let cache = args.build.cache.open()?;
     // Before anything is compiled that could not be kept.
@@ -234,15 +241,19 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let tools = Toolchain::new(&cache, compiler.as_deref())?;
     tools.record_compiler()?;
     let pool = args.jobs.threads()?;
-    let events = events(args, &spec, &Maker::Own(tools), &pool);
-    let code = report(args, &summarize(events, started.elapsed(), cache.stats().bad))?;
+    let (events, pipelines) = events(args, &spec, &Maker::Own(tools), &pool);
+    let code = report(args, &summarize(events, pipelines, started.elapsed(), cache.stats().bad))?;
     CacheArgs::tell(&cache);
     // Keeping them was what this was for.
     Ok(cache.not_kept().map_or(code, |why| ExitCode::from(why.exit_code())))
 }
 
+/// What came of the shaders, and of the pipelines if there are archives.
+type Events = (Vec<(usize, Event)>, Option<Pipelines>);
+
 /// Compiles all inputs; gives what came of them in the order of their names.
-fn events(args: &Args, spec: &SpecFile, maker: &Maker<'_>, pool: &rayon::ThreadPool) -> Vec<(usize, Event)> {
+fn events(args: &Args, spec: &SpecFile, maker: &Maker<'_>, pool: &rayon::ThreadPool) -> Events {
+    let (archives, paths) = archive::split(&args.paths);
     let progress = Progress::new(0, "compiling");
     let others = if args.search { Others::Search } else { Others::Skip };
     let reading = Reading { others, memory: args.input.bytes() };
@@ -251,7 +262,7 @@ fn events(args: &Args, spec: &SpecFile, maker: &Maker<'_>, pool: &rayon::ThreadP
     let mut events: Vec<(usize, Event)> = std::thread::scope(|scope| {
         let progress = &progress;
         scope.spawn(move || {
-            input::modules(&args.paths, reading, &mut |input| {
+            input::modules(&paths, reading, &mut |input| {
                 let bytes = input.as_ref().map_or(0, |input| (input.bytes.len() + input.name.len()) as u64);
                 progress.found(1);
                 feeder.put(input, bytes);
@@ -261,9 +272,15 @@ fn events(args: &Args, spec: &SpecFile, maker: &Maker<'_>, pool: &rayon::ThreadP
             queue.into_iter().par_bridge().flat_map_iter(|fed| work(args, spec, maker, progress, fed)).collect()
         })
     });
+    let mut pipelines = Pipelines::default();
+    for path in &archives {
+        let found = pool.install(|| archive::populate(args, path, maker, &progress, &mut pipelines));
+        let failed = |e: Error| vec![Event::Input(InputError { path: path.display().to_string(), why: e.to_string() })];
+        events.extend(found.unwrap_or_else(failed).into_iter().map(|event| (0, event)));
+    }
     progress.finish();
     events.sort_by(|a, b| (a.1.name(), a.0).cmp(&(b.1.name(), b.0)));
-    events
+    (events, (!archives.is_empty()).then_some(pipelines))
 }
 
 /// Prints what came of it, and gives the exit code.
@@ -275,7 +292,8 @@ fn report(args: &Args, summary: &Summary) -> Result<ExitCode> {
     }
     let bad = |name: &str| summary.counts.get(name).copied().unwrap_or(0);
     let failed = Outcome::NAMES[2..].iter().map(|n| bad(n)).sum::<usize>() > 0;
-    Ok(ExitCode::from(u8::from(failed || !summary.input_errors.is_empty())))
+    let unlinked = summary.pipelines.as_ref().is_some_and(|pipelines| !pipelines.is_good());
+    Ok(ExitCode::from(u8::from(failed || unlinked || !summary.input_errors.is_empty())))
 }
 
 impl Event {
@@ -384,7 +402,7 @@ fn compile(maker: &Maker<'_>, item: &Item) -> Outcome {
     }
 }
 
-fn summarize(events: Vec<(usize, Event)>, elapsed: Duration, broken: u64) -> Summary {
+fn summarize(events: Vec<(usize, Event)>, pipelines: Option<Pipelines>, elapsed: Duration, broken: u64) -> Summary {
     let mut summary = Summary {
         counts: BTreeMap::new(),
         cooperative_matrix: BTreeMap::new(),
@@ -393,6 +411,7 @@ fn summarize(events: Vec<(usize, Event)>, elapsed: Duration, broken: u64) -> Sum
         seconds: elapsed.as_secs_f64(),
         broken_cache_entries: broken,
         input_errors: Vec::new(),
+        pipelines,
         shaders: Vec::new(),
     };
     for (_, event) in events {
@@ -459,6 +478,7 @@ fn print(summary: &Summary) {
             }
         }
     }
+    summary.pipelines.iter().for_each(Pipelines::print);
     if !summary.input_errors.is_empty() {
         println!("inputs that were not read, or not to their end: {}", summary.input_errors.len());
         for error in &summary.input_errors {

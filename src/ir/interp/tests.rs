@@ -36,7 +36,7 @@ fn subgroups_have_the_size_that_is_asked_for() {
         let sums = run("v9: b32 = subgroup_reduce[iadd cluster0] v1", lanes).unwrap();
         for (i, sum) in sums.iter().enumerate() {
             let first = i as u32 / lanes * lanes;
-            assert_eq!(*sum, (first..first + lanes).sum(), "lane {i} of {lanes}");
+            assert_eq!(*sum, (first..first + lanes).sum::<u32>(), "lane {i} of {lanes}");
         }
         let masks =
             "v2: b32 = const 0x20\n v3: b1 = ult v1, v2\n v4: b64 = subgroup_ballot v3\n v9: b32 = bit_count v4";

@@ -1,0 +1,48 @@
+//! What the environment asks for.
+
+use std::env;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The settings, read once.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// `DOVETAIL_LAYER_DIR`: record into this folder.
+    pub dir: Option<PathBuf>,
+    /// `DOVETAIL_LAYER_TIMES`: make pipelines beside the driver's, and write the table here; `-` is standard error.
+    pub times: Option<PathBuf>,
+    /// `DOVETAIL_LAYER_JSON`: the same as JSON.
+    pub json: Option<PathBuf>,
+    /// `DOVETAIL_LAYER_CACHE`: the cache to link from.
+    pub cache: Option<PathBuf>,
+    /// `DOVETAIL_LAYER_SOCKET`: a service to ask for what is missing.
+    pub socket: Option<PathBuf>,
+    /// `DOVETAIL_LAYER_TARGET`: the GPU to link for.
+    pub target: Option<String>,
+    /// `DOVETAIL_LAYER_WAIT`: seconds that the report waits for what the service still has.
+    pub wait: Duration,
+}
+
+impl Config {
+    /// From the environment. What is empty is not set.
+    pub fn from_environment() -> Self {
+        let path = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+        let wait = text("DOVETAIL_LAYER_WAIT").and_then(|seconds| seconds.parse().ok()).unwrap_or(0);
+        Self {
+            dir: path("DOVETAIL_LAYER_DIR"),
+            times: path("DOVETAIL_LAYER_TIMES"),
+            json: path("DOVETAIL_LAYER_JSON"),
+            cache: path("DOVETAIL_LAYER_CACHE"),
+            socket: path("DOVETAIL_LAYER_SOCKET"),
+            target: text("DOVETAIL_LAYER_TARGET"),
+            // A day is as long as for ever, and can be added to a time.
+            wait: Duration::from_secs(wait.min(86_400)),
+        }
+    }
+
+    /// Whether pipelines are made beside the driver's.
+    pub fn makes(&self) -> bool {
+        self.times.is_some() || self.json.is_some()
+    }
+}

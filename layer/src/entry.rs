@@ -1,0 +1,358 @@
+//! What Vulkan's loader calls: the functions that find others, and a hook for each that is looked at.
+//!
+//! Every hook is alike: find what is below, call it with what was given, and only then look at it, where nothing that
+//! happens changes the answer.
+
+use crate::chain::{self, INTERFACE, Negotiate};
+use crate::dispatch::{self, Device, Functions, Instance, Key};
+use crate::exit;
+use crate::guard::aside;
+use crate::handles::{self, Handles};
+use crate::read::{self, Reader};
+use crate::session::{self, Session};
+use ash::vk;
+use ash::vk::Handle;
+use dovetail::capture::{Hash, Source, foz::payload};
+use std::ffi::{CStr, c_char};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The first function that the loader calls.
+///
+/// # Safety
+/// The loader calls it, with a structure of the type that it says.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn vkNegotiateLoaderLayerInterfaceVersion(negotiate: *mut Negotiate) -> vk::Result {
+    // SAFETY: null, or the loader's structure.
+    let Some(negotiate) = (unsafe { negotiate.as_mut() }) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
+    if negotiate.version < INTERFACE {
+        return vk::Result::ERROR_INITIALIZATION_FAILED;
+    }
+    negotiate.version = INTERFACE;
+    negotiate.get_instance_proc = Some(get_instance_proc);
+    negotiate.get_device_proc = Some(get_device_proc);
+    negotiate.get_physical_device_proc = std::ptr::null();
+    vk::Result::SUCCESS
+}
+
+/// Gives a hook without its type.
+type Hook = fn() -> vk::PFN_vkVoidFunction;
+
+/// Hooks by the names of the functions that they stand for. `hook!` takes their types away, as Vulkan does.
+static HOOKS: &[(&CStr, Hook)] = {
+    macro_rules! hook {
+        ($hook:ident: $ty:ident) => {
+            // SAFETY: whoever gets it calls it as what its name says, which has this type.
+            || Some(unsafe { std::mem::transmute::<vk::$ty, unsafe extern "system" fn()>($hook) })
+        };
+    }
+    &[
+        (c"vkGetInstanceProcAddr", hook!(get_instance_proc: PFN_vkGetInstanceProcAddr)),
+        (c"vkGetDeviceProcAddr", hook!(get_device_proc: PFN_vkGetDeviceProcAddr)),
+        (c"vkCreateInstance", hook!(create_instance: PFN_vkCreateInstance)),
+        (c"vkDestroyInstance", hook!(destroy_instance: PFN_vkDestroyInstance)),
+        (c"vkCreateDevice", hook!(create_device: PFN_vkCreateDevice)),
+        (c"vkDestroyDevice", hook!(destroy_device: PFN_vkDestroyDevice)),
+        (c"vkCreateSampler", hook!(create_sampler: PFN_vkCreateSampler)),
+        (c"vkDestroySampler", hook!(destroy_sampler: PFN_vkDestroySampler)),
+        (c"vkCreateDescriptorSetLayout", hook!(create_set_layout: PFN_vkCreateDescriptorSetLayout)),
+        (c"vkDestroyDescriptorSetLayout", hook!(destroy_set_layout: PFN_vkDestroyDescriptorSetLayout)),
+        (c"vkCreatePipelineLayout", hook!(create_pipeline_layout: PFN_vkCreatePipelineLayout)),
+        (c"vkDestroyPipelineLayout", hook!(destroy_pipeline_layout: PFN_vkDestroyPipelineLayout)),
+        (c"vkCreateRenderPass", hook!(create_render_pass: PFN_vkCreateRenderPass)),
+        (c"vkCreateRenderPass2", hook!(create_render_pass2: PFN_vkCreateRenderPass2)),
+        (c"vkCreateRenderPass2KHR", hook!(create_render_pass2: PFN_vkCreateRenderPass2)),
+        (c"vkDestroyRenderPass", hook!(destroy_render_pass: PFN_vkDestroyRenderPass)),
+        (c"vkCreateShaderModule", hook!(create_shader_module: PFN_vkCreateShaderModule)),
+        (c"vkDestroyShaderModule", hook!(destroy_shader_module: PFN_vkDestroyShaderModule)),
+        (c"vkCreateGraphicsPipelines", hook!(create_graphics_pipelines: PFN_vkCreateGraphicsPipelines)),
+        (c"vkCreateComputePipelines", hook!(create_compute_pipelines: PFN_vkCreateComputePipelines)),
+        (c"vkDestroyPipeline", hook!(destroy_pipeline: PFN_vkDestroyPipeline)),
+    ]
+};
+
+fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
+    HOOKS.iter().find(|(of, _)| *of == name).and_then(|(_, hook)| hook())
+}
+
+/// The key of a handle that the loader dispatches by.
+///
+/// # Safety
+/// It is null or such a handle.
+unsafe fn key(handle: impl Handle) -> Key {
+    let object = handle.as_raw() as usize as *const Key;
+    // SAFETY: as the caller says: it points to an object, whose first word is the loader's.
+    unsafe { object.as_ref() }.copied().unwrap_or(0)
+}
+
+unsafe extern "system" fn get_instance_proc(instance: vk::Instance, name: *const c_char) -> vk::PFN_vkVoidFunction {
+    // SAFETY: Vulkan's callers give a name that ends with a zero.
+    let text = unsafe { CStr::from_ptr(name) };
+    if instance.is_null() {
+        return hook(text);
+    }
+    // SAFETY: an instance of the caller's.
+    let below = dispatch::instance(unsafe { key(instance) })?;
+    // SAFETY: the same arguments, to what is below.
+    let theirs = unsafe { (below.get_proc)(instance, name) };
+    // What is not there below is not there at all.
+    theirs.and_then(|theirs| hook(text).or(Some(theirs)))
+}
+
+unsafe extern "system" fn get_device_proc(device: vk::Device, name: *const c_char) -> vk::PFN_vkVoidFunction {
+    // SAFETY: a device of the caller's.
+    let below = dispatch::device(unsafe { key(device) })?;
+    // SAFETY: the same arguments, to what is below; the name ends with a zero.
+    unsafe { (below.get_proc)(device, name).and_then(|theirs| hook(CStr::from_ptr(name)).or(Some(theirs))) }
+}
+
+unsafe extern "system" fn create_instance(
+    info: *const vk::InstanceCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    made: *mut vk::Instance,
+) -> vk::Result {
+    const FAILED: vk::Result = vk::Result::ERROR_INITIALIZATION_FAILED;
+    // SAFETY: the loader's info, whose chain has our link; names of Vulkan's functions lead to functions of their types.
+    unsafe {
+        let Some(link) = info.as_ref().and_then(|info| chain::instance_link(info)) else { return FAILED };
+        let Some(get_proc) = link.get_instance_proc else { return FAILED };
+        let Some(create) = get_proc(vk::Instance::null(), c"vkCreateInstance".as_ptr()) else { return FAILED };
+        let create = std::mem::transmute::<unsafe extern "system" fn(), vk::PFN_vkCreateInstance>(create);
+        let result = create(info, allocator, made);
+        if result != vk::Result::SUCCESS {
+            return result;
+        }
+        let handle = *made;
+        let destroy = get_proc(handle, c"vkDestroyInstance".as_ptr());
+        let destroy = destroy.map(|f| std::mem::transmute::<unsafe extern "system" fn(), vk::PFN_vkDestroyInstance>(f));
+        dispatch::add_instance(key(handle), Instance { get_proc, handle, destroy });
+        aside(|| {
+            exit::at_exit();
+            application((*info).p_application_info);
+        });
+        result
+    }
+}
+
+/// Records who the application says that it is.
+///
+/// # Safety
+/// The info is null or valid.
+unsafe fn application(info: *const vk::ApplicationInfo<'_>) {
+    // SAFETY: as the caller says.
+    let Some(info) = (unsafe { info.as_ref() }) else { return };
+    let text = |name: *const c_char| match name.is_null() {
+        true => String::new(),
+        // SAFETY: a valid info has names that end with a zero.
+        false => unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned(),
+    };
+    let versions = [info.application_version, info.engine_version, info.api_version];
+    let named = payload::application(&text(info.p_application_name), &text(info.p_engine_name), versions);
+    if let (Some(recorder), Ok(payload)) = (session::get().and_then(|session| session.recorder.as_ref()), named) {
+        recorder.put(crate::recorder::Item::Application(Hash::of(&payload), payload));
+    }
+}
+
+unsafe extern "system" fn destroy_instance(instance: vk::Instance, allocator: *const vk::AllocationCallbacks<'_>) {
+    if instance.is_null() {
+        return;
+    }
+    // SAFETY: an instance of the caller's, which ends here.
+    unsafe {
+        let below = dispatch::remove_instance(key(instance));
+        aside(session::flush);
+        if let Some(destroy) = below.and_then(|below| below.destroy) {
+            destroy(instance, allocator);
+        }
+    }
+}
+
+unsafe extern "system" fn create_device(
+    physical: vk::PhysicalDevice,
+    info: *const vk::DeviceCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    made: *mut vk::Device,
+) -> vk::Result {
+    const FAILED: vk::Result = vk::Result::ERROR_INITIALIZATION_FAILED;
+    // SAFETY: the loader's info, whose chain has our link; names of Vulkan's functions lead to functions of their types.
+    unsafe {
+        let Some(instance) = dispatch::instance(key(physical)) else { return FAILED };
+        let Some(link) = info.as_ref().and_then(|info| chain::device_link(info)) else { return FAILED };
+        let (Some(get_proc), Some(get_device_proc)) = (link.get_instance_proc, link.get_device_proc) else {
+            return FAILED;
+        };
+        let Some(create) = get_proc(instance.handle, c"vkCreateDevice".as_ptr()) else { return FAILED };
+        let create = std::mem::transmute::<unsafe extern "system" fn(), vk::PFN_vkCreateDevice>(create);
+        let result = create(physical, info, allocator, made);
+        if result == vk::Result::SUCCESS {
+            let device = *made;
+            let functions = Functions::load(&|name| get_device_proc(device, name.as_ptr()));
+            dispatch::add_device(key(device), Device::new(get_device_proc, functions));
+        }
+        result
+    }
+}
+
+unsafe extern "system" fn destroy_device(device: vk::Device, allocator: *const vk::AllocationCallbacks<'_>) {
+    if device.is_null() {
+        return;
+    }
+    // SAFETY: a device of the caller's, which ends here.
+    unsafe {
+        let below = dispatch::remove_device(key(device));
+        aside(session::flush);
+        if let Some(destroy) = below.and_then(|below| below.functions.destroy_device) {
+            destroy(device, allocator);
+        }
+    }
+}
+
+/// Works with a reader of a device's handles.
+fn reading<T>(device: &Device, session: &Session, work: impl FnOnce(&Reader<'_>) -> T) -> T {
+    device.with(|handles| {
+        work(&Reader {
+            handles,
+            module: &|code| session.module(code),
+            render_pass: &|name| Source::render_pass(session, name).ok(),
+        })
+    })
+}
+
+/// Looks at something that was made: reads it, and remembers its handle by the name that it gets.
+fn look<H: Handle, T>(
+    device: &Arc<Device>,
+    handle: H,
+    kind: handles::Kind,
+    read: impl FnOnce(&Reader<'_>) -> T,
+    name: impl FnOnce(&Session, T) -> Hash,
+) {
+    aside(|| {
+        let Some(session) = session::get() else { return };
+        let definition = reading(device, session, read);
+        let name = name(session, definition);
+        device.with(|handles| kind(handles).insert(handle, name));
+    });
+}
+
+/// A hook of a function that makes one object.
+macro_rules! creates {
+    ($hook:ident, $info:ident, $handle:ident, $read:path, $name:ident, $kind:ident) => {
+        unsafe extern "system" fn $hook(
+            device: vk::Device,
+            info: *const vk::$info<'_>,
+            allocator: *const vk::AllocationCallbacks<'_>,
+            made: *mut vk::$handle,
+        ) -> vk::Result {
+            // SAFETY: a device of the caller's; the same arguments go below, and are valid, which is what made them succeed.
+            unsafe {
+                let below = dispatch::device(key(device));
+                let Some((below, create)) = below.and_then(|below| Some((below.clone(), below.functions.$hook?)))
+                else {
+                    return vk::Result::ERROR_INITIALIZATION_FAILED;
+                };
+                let result = create(device, info, allocator, made);
+                if result == vk::Result::SUCCESS {
+                    let read = |reader: &Reader<'_>| $read(reader, &*info);
+                    look(&below, *made, |handles: &mut Handles| &mut handles.$kind, read, Session::$name);
+                }
+                result
+            }
+        }
+    };
+}
+
+creates!(create_sampler, SamplerCreateInfo, Sampler, read::sampler, sampler, samplers);
+creates!(
+    create_set_layout,
+    DescriptorSetLayoutCreateInfo,
+    DescriptorSetLayout,
+    read::set_layout,
+    set_layout,
+    set_layouts
+);
+creates!(
+    create_pipeline_layout,
+    PipelineLayoutCreateInfo,
+    PipelineLayout,
+    read::pipeline_layout,
+    pipeline_layout,
+    pipeline_layouts
+);
+creates!(create_render_pass, RenderPassCreateInfo, RenderPass, read::render_pass, render_pass, render_passes);
+creates!(create_render_pass2, RenderPassCreateInfo2, RenderPass, read::render_pass2, render_pass, render_passes);
+creates!(create_shader_module, ShaderModuleCreateInfo, ShaderModule, code, module, modules);
+
+/// The code of a module, in the form of the other readers.
+///
+/// # Safety
+/// The info is valid.
+unsafe fn code<'a>(_: &Reader<'_>, info: &vk::ShaderModuleCreateInfo<'a>) -> &'a [u8] {
+    // SAFETY: as the caller says.
+    unsafe { read::words(info) }
+}
+
+/// A hook of a function that destroys one object.
+macro_rules! destroys {
+    ($hook:ident, $handle:ident, $kind:ident) => {
+        unsafe extern "system" fn $hook(
+            device: vk::Device,
+            handle: vk::$handle,
+            allocator: *const vk::AllocationCallbacks<'_>,
+        ) {
+            // SAFETY: a device of the caller's; the same arguments go below.
+            unsafe {
+                let Some(below) = dispatch::device(key(device)) else { return };
+                aside(|| below.with(|handles| handles::forget(handles, |handles| &mut handles.$kind, handle)));
+                if let Some(destroy) = below.functions.$hook {
+                    destroy(device, handle, allocator);
+                }
+            }
+        }
+    };
+}
+
+destroys!(destroy_sampler, Sampler, samplers);
+destroys!(destroy_set_layout, DescriptorSetLayout, set_layouts);
+destroys!(destroy_pipeline_layout, PipelineLayout, pipeline_layouts);
+destroys!(destroy_render_pass, RenderPass, render_passes);
+destroys!(destroy_shader_module, ShaderModule, modules);
+destroys!(destroy_pipeline, Pipeline, pipelines);
+
+/// A hook of a function that makes several pipelines. The time is shared out evenly: Vulkan tells it of all together.
+macro_rules! creates_pipelines {
+    ($hook:ident, $info:ident, $read:path, $name:ident) => {
+        unsafe extern "system" fn $hook(
+            device: vk::Device,
+            cache: vk::PipelineCache,
+            count: u32,
+            infos: *const vk::$info<'_>,
+            allocator: *const vk::AllocationCallbacks<'_>,
+            made: *mut vk::Pipeline,
+        ) -> vk::Result {
+            // SAFETY: a device of the caller's; the same arguments go below, where infos and handles are as many as `count`.
+            unsafe {
+                let below = dispatch::device(key(device));
+                let Some((below, create)) = below.and_then(|below| Some((below.clone(), below.functions.$hook?)))
+                else {
+                    return vk::Result::ERROR_INITIALIZATION_FAILED;
+                };
+                let started = Instant::now();
+                let result = create(device, cache, count, infos, allocator, made);
+                let each: Duration = started.elapsed() / count.max(1);
+                // Some may have been made where others failed.
+                for index in 0..count as usize {
+                    let handle = *made.add(index);
+                    if !handle.is_null() {
+                        let read = |reader: &Reader<'_>| $read(reader, &*infos.add(index));
+                        let name = |session: &Session, pipeline| session.$name(pipeline, each);
+                        look(&below, handle, |handles: &mut Handles| &mut handles.pipelines, read, name);
+                    }
+                }
+                result
+            }
+        }
+    };
+}
+
+creates_pipelines!(create_graphics_pipelines, GraphicsPipelineCreateInfo, read::graphics, graphics);
+creates_pipelines!(create_compute_pipelines, ComputePipelineCreateInfo, read::compute, compute);

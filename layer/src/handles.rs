@@ -1,0 +1,54 @@
+//! The application's handles, and what each was made from. A handle is forgotten before it is destroyed: the driver may give it
+//! to something else at once.
+
+use ash::vk;
+use ash::vk::Handle;
+use dovetail::capture::Hash;
+use std::collections::BTreeMap;
+
+/// Where a handle leads that nobody has seen being made. No definition has this name, so that whoever looks for it says so.
+const UNSEEN: Hash = Hash(u64::MAX);
+
+/// Handles of one kind.
+#[derive(Debug, Default)]
+pub struct Named(BTreeMap<u64, Hash>);
+
+impl Named {
+    /// Remembers a handle.
+    pub fn insert(&mut self, handle: impl Handle, name: Hash) {
+        self.0.insert(handle.as_raw(), name);
+    }
+
+    /// Forgets a handle.
+    pub fn remove(&mut self, handle: impl Handle) {
+        self.0.remove(&handle.as_raw());
+    }
+
+    /// What a handle was made from: nothing if it is null.
+    pub fn of(&self, handle: impl Handle) -> Hash {
+        match handle.as_raw() {
+            0 => Hash::default(),
+            raw => self.0.get(&raw).copied().unwrap_or(UNSEEN),
+        }
+    }
+}
+
+/// All handles of a device.
+#[derive(Debug, Default)]
+#[allow(missing_docs, reason = "the names are Vulkan's own")]
+pub struct Handles {
+    pub samplers: Named,
+    pub set_layouts: Named,
+    pub pipeline_layouts: Named,
+    pub render_passes: Named,
+    pub modules: Named,
+    pub pipelines: Named,
+}
+
+/// A kind of handle, for the functions that destroy one.
+pub type Kind = fn(&mut Handles) -> &mut Named;
+
+/// Something Vulkan calls a handle and is forgotten.
+pub fn forget<H: vk::Handle>(handles: &mut Handles, kind: Kind, handle: H) {
+    kind(handles).remove(handle);
+}

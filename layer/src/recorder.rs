@@ -1,0 +1,178 @@
+//! Writes what was seen, on a thread of its own: an archive, and a folder that `dovetail populate` and `link` take as it is.
+//!
+//! | in the folder | |
+//! | --- | --- |
+//! | `NAME.foz`, `NAME.1.foz`, … | the archive of one process each, named after its program |
+//! | `modules/HASH.spv` | SPIR-V, once |
+//! | `pipelines/HASH.toml` | the state of a pipeline, with its shaders in comments; none where it is not supported |
+//!
+//! Each entry is written as it comes, so that a process that is killed leaves all but the last ones. Callers wait only where the
+//! disk is thousands of entries late.
+
+use crate::guard::{aside, lock};
+use dovetail::capture::foz::{Kind, Writer, payload};
+use dovetail::capture::{
+    ComputePipeline, Definition, GraphicsPipeline, Hash, PipelineLayout, RenderPass, Sampler, SetLayout, Translated,
+};
+use dovetail::error::{Context, Error, Result};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Entries that may wait for the disk.
+const QUEUE: usize = 4096;
+/// How long the end of a process waits for the disk.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Archives of one program in one folder.
+const MOST_ARCHIVES: usize = 4096;
+
+/// Something to write.
+#[derive(Clone)]
+pub enum Item {
+    Sampler(Hash, Arc<Sampler>),
+    SetLayout(Hash, Arc<SetLayout>),
+    PipelineLayout(Hash, Arc<PipelineLayout>),
+    RenderPass(Hash, Arc<RenderPass>),
+    Module(Hash, Arc<[u8]>),
+    /// With its state, if it has one of ours.
+    Graphics(Hash, Arc<GraphicsPipeline>, Option<Arc<Translated>>),
+    Compute(Hash, Arc<ComputePipeline>, Option<Arc<Translated>>),
+    /// The application's payload.
+    Application(Hash, Vec<u8>),
+    /// Tells that everything before is written.
+    Flush(SyncSender<()>),
+}
+
+/// The caller's end.
+pub struct Recorder {
+    queue: SyncSender<Item>,
+    /// The first failure; what comes after it is dropped.
+    failed: Arc<Mutex<Option<Error>>>,
+    path: PathBuf,
+}
+
+impl Recorder {
+    /// Makes the folder and an archive in it, and starts the thread.
+    ///
+    /// # Errors
+    /// Environment: they cannot be made.
+    pub fn start(dir: &Path) -> Result<Self> {
+        let place = || dir.display().to_string();
+        ["modules", "pipelines"].iter().try_for_each(|name| fs::create_dir_all(dir.join(name)).at(place))?;
+        // Threads of applications may stand in any folder by the time that a file is written.
+        let dir = dir.canonicalize().at(place)?;
+        let (path, archive) = archive(&dir)?;
+        let failed = Arc::new(Mutex::new(None));
+        let (queue, items) = mpsc::sync_channel(QUEUE);
+        let told = failed.clone();
+        let thread = std::thread::Builder::new().name("dvt-record".to_owned());
+        thread.spawn(move || aside(|| write_all(&dir, archive, &items, &told)))?;
+        Ok(Self { queue, failed, path })
+    }
+
+    /// Hands something on.
+    pub fn put(&self, item: Item) {
+        // Where the thread is gone, the failure says why.
+        let _ = self.queue.send(item);
+    }
+
+    /// Waits until everything so far is written.
+    pub fn flush(&self) {
+        let (done, written) = mpsc::sync_channel(1);
+        if self.queue.send(Item::Flush(done)).is_ok() {
+            let _ = written.recv_timeout(PATIENCE);
+        }
+    }
+
+    /// Where it writes to.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The first failure, if there was one.
+    pub fn failure(&self) -> Option<Error> {
+        lock(&self.failed).clone()
+    }
+}
+
+/// A new archive, named after this program. No other process writes to it.
+fn archive(dir: &Path) -> Result<(PathBuf, Writer<File>)> {
+    let program = std::env::current_exe().ok();
+    let name =
+        program.as_deref().and_then(Path::file_name).map_or_else(|| "program".into(), |name| name.to_string_lossy());
+    let mut last = Error::environment("as many archives as one folder holds");
+    for number in 0..MOST_ARCHIVES {
+        let path = dir.join(if number == 0 { format!("{name}.foz") } else { format!("{name}.{number}.foz") });
+        match File::options().read(true).write(true).create_new(true).open(&path) {
+            Ok(file) => return Ok((path, Writer::new(file)?)),
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(e) => {
+                last = e.into();
+                break;
+            }
+        }
+    }
+    Err(last.at(dir.display().to_string()))
+}
+
+fn write_all(dir: &Path, mut archive: Writer<File>, items: &Receiver<Item>, failed: &Mutex<Option<Error>>) {
+    for item in items {
+        match item {
+            Item::Flush(done) => drop(done.send(())),
+            _ if lock(failed).is_some() => {}
+            item => {
+                if let Err(e) = write(dir, &mut archive, &item) {
+                    lock(failed).get_or_insert(e);
+                }
+            }
+        }
+    }
+}
+
+fn write(dir: &Path, archive: &mut Writer<File>, item: &Item) -> Result<()> {
+    let mut put = |kind, name, definition| archive.put(kind, name, &payload::of(name, &definition)?);
+    match item {
+        Item::Sampler(name, it) => put(Kind::Sampler, *name, Definition::Sampler(it)),
+        Item::SetLayout(name, it) => put(Kind::SetLayout, *name, Definition::SetLayout(it)),
+        Item::PipelineLayout(name, it) => put(Kind::PipelineLayout, *name, Definition::PipelineLayout(it)),
+        Item::RenderPass(name, it) => put(Kind::RenderPass, *name, Definition::RenderPass(it)),
+        Item::Module(name, code) => {
+            put(Kind::ShaderModule, *name, Definition::Module(code))?;
+            appear(&dir.join(format!("modules/{name}.spv")), code)
+        }
+        Item::Graphics(name, it, state) => {
+            put(Kind::GraphicsPipeline, *name, Definition::Graphics(it))?;
+            write_state(dir, *name, state.as_deref())
+        }
+        Item::Compute(name, it, state) => {
+            put(Kind::ComputePipeline, *name, Definition::Compute(it))?;
+            write_state(dir, *name, state.as_deref())
+        }
+        Item::Application(name, payload) => archive.put(Kind::Application, *name, payload),
+        Item::Flush(_) => Ok(()),
+    }
+}
+
+fn write_state(dir: &Path, name: Hash, translated: Option<&Translated>) -> Result<()> {
+    let Some(Translated { state, stages }) = translated else { return Ok(()) };
+    let shader = |stage: &dovetail::capture::StageUse| {
+        let entry = dovetail::error::printable(&stage.entry_point).into_owned();
+        format!("# {}: ../modules/{}.spv, entry point {entry}\n", stage.stage, stage.module)
+    };
+    let shaders: String = stages.iter().map(shader).collect();
+    // A specialization value of more than 63 bits has no form in TOML; the archive has it.
+    let Ok(text) = toml::to_string(state) else { return Ok(()) };
+    appear(&dir.join(format!("pipelines/{name}.toml")), format!("{shaders}\n{text}").as_bytes())
+}
+
+/// Writes a file unless it is there, so that others see it whole or not at all.
+fn appear(path: &Path, bytes: &[u8]) -> Result<()> {
+    let place = || path.display().to_string();
+    if path.exists() {
+        return Ok(());
+    }
+    let part = path.with_extension(format!("{}.part", std::process::id()));
+    fs::write(&part, bytes).and_then(|()| fs::rename(&part, path)).at(place)
+}

@@ -1,0 +1,226 @@
+//! What this process has shown so far: every definition by its name, and who is told of it.
+
+use crate::config::Config;
+use crate::guard::lock;
+use crate::recorder::{Item, Recorder};
+use crate::report;
+use crate::times::Times;
+use dovetail::capture::{
+    ComputePipeline, GraphicsPipeline, Hash, PipelineLayout, RenderPass, Sampler, SetLayout, Source, Translated,
+    compute, graphics,
+};
+use dovetail::error::{Error, Result};
+use serde::Serialize;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+type Table<T> = BTreeMap<Hash, Arc<T>>;
+
+#[derive(Default)]
+struct Tables {
+    samplers: Table<Sampler>,
+    set_layouts: Table<SetLayout>,
+    pipeline_layouts: Table<PipelineLayout>,
+    render_passes: Table<RenderPass>,
+    /// Libraries only: nothing else is named by others.
+    libraries: Table<GraphicsPipeline>,
+    pipelines: BTreeSet<Hash>,
+    /// With their code where pipelines are made of it here.
+    modules: BTreeMap<Hash, Option<Arc<[u8]>>>,
+    /// What pipelines that cannot be translated lack, and how many do.
+    untranslated: BTreeMap<String, usize>,
+}
+
+/// The process's session.
+pub struct Session {
+    pub config: Config,
+    pub recorder: Option<Recorder>,
+    pub times: Option<Times>,
+    tables: Mutex<Tables>,
+    process: u32,
+}
+
+static SESSION: OnceLock<Session> = OnceLock::new();
+
+/// The session of this process; none in the child of a fork, where its thread is not.
+pub fn get() -> Option<&'static Session> {
+    let mut new = false;
+    let session = SESSION.get_or_init(|| {
+        new = true;
+        Session::start()
+    });
+    if new {
+        report::keep_json(session);
+    }
+    (session.process == std::process::id()).then_some(session)
+}
+
+/// Waits until everything so far is on the disk.
+pub fn flush() {
+    if let Some(session) = SESSION.get().filter(|session| session.process == std::process::id()) {
+        session.recorder.iter().for_each(|recorder| recorder.flush());
+        report::write_json(session);
+    }
+}
+
+/// Finishes at the process's end.
+pub fn finish() {
+    if let Some(session) = SESSION.get().filter(|session| session.process == std::process::id()) {
+        session.times.iter().for_each(|times| times.wait(session.config.wait));
+        flush();
+        report::print(session);
+    }
+}
+
+/// What a definition was made from, as bytes that are the same each time.
+fn name_of(definition: &impl Serialize) -> Hash {
+    serde_json::to_vec(definition).map_or_else(|_| Hash::default(), |text| Hash::of(&text))
+}
+
+impl Session {
+    fn start() -> Self {
+        let config = Config::from_environment();
+        let mut problems = Vec::new();
+        let mut noted = |result: Result<_>| result.map_err(|e: Error| problems.push(e.to_string())).ok();
+        let recorder = config.dir.as_ref().and_then(|dir| noted(Recorder::start(dir)));
+        let times =
+            if config.makes() { Times::start(&config).map_err(|e| problems.push(e.to_string())).ok() } else { None };
+        if !config.makes() && config.dir.is_none() {
+            problems.push("nothing to do: DOVETAIL_LAYER_DIR or DOVETAIL_LAYER_TIMES is to be set".to_owned());
+        }
+        problems.iter().for_each(|problem| report::complain(problem));
+        Self { config, recorder, times, tables: Mutex::default(), process: std::process::id() }
+    }
+
+    /// Adds a definition to its table, and tells the recorder if it is new.
+    fn define<T: Serialize>(
+        &self,
+        definition: T,
+        table: impl FnOnce(&mut Tables) -> &mut Table<T>,
+        item: fn(Hash, Arc<T>) -> Item,
+    ) -> Hash {
+        let name = name_of(&definition);
+        let mut tables = lock(&self.tables);
+        let table = table(&mut tables);
+        if let Entry::Vacant(place) = table.entry(name) {
+            let definition = place.insert(Arc::new(definition)).clone();
+            drop(tables);
+            self.record(item(name, definition));
+        }
+        name
+    }
+
+    fn record(&self, item: Item) {
+        self.recorder.iter().for_each(|recorder| recorder.put(item.clone()));
+    }
+
+    pub fn sampler(&self, sampler: Sampler) -> Hash {
+        self.define(sampler, |tables| &mut tables.samplers, Item::Sampler)
+    }
+
+    pub fn set_layout(&self, layout: SetLayout) -> Hash {
+        self.define(layout, |tables| &mut tables.set_layouts, Item::SetLayout)
+    }
+
+    pub fn pipeline_layout(&self, layout: PipelineLayout) -> Hash {
+        self.define(layout, |tables| &mut tables.pipeline_layouts, Item::PipelineLayout)
+    }
+
+    pub fn render_pass(&self, pass: RenderPass) -> Hash {
+        self.define(pass, |tables| &mut tables.render_passes, Item::RenderPass)
+    }
+
+    /// Of SPIR-V.
+    pub fn module(&self, code: &[u8]) -> Hash {
+        let name = Hash::of(code);
+        let mut tables = lock(&self.tables);
+        if let Entry::Vacant(place) = tables.modules.entry(name) {
+            let code: Arc<[u8]> = code.into();
+            place.insert(self.times.is_some().then(|| code.clone()));
+            drop(tables);
+            self.record(Item::Module(name, code));
+        }
+        name
+    }
+
+    /// A graphics pipeline that the driver has made in this time.
+    pub fn graphics(&self, pipeline: GraphicsPipeline, driver: Duration) -> Hash {
+        if pipeline.is_library() {
+            return self.define(
+                pipeline,
+                |tables| &mut tables.libraries,
+                |name, pipeline| Item::Graphics(name, pipeline, None),
+            );
+        }
+        let name = name_of(&pipeline);
+        let translated = graphics(&pipeline, self);
+        if self.is_new(name, &translated) {
+            let state = translated.as_ref().ok().cloned().map(Arc::new);
+            self.record(Item::Graphics(name, Arc::new(pipeline), state));
+        }
+        self.time(name, "graphics", driver, translated);
+        name
+    }
+
+    /// A compute pipeline that the driver has made in this time.
+    pub fn compute(&self, pipeline: ComputePipeline, driver: Duration) -> Hash {
+        let name = name_of(&pipeline);
+        let translated = compute(&pipeline, self);
+        if self.is_new(name, &translated) {
+            let state = translated.as_ref().ok().cloned().map(Arc::new);
+            self.record(Item::Compute(name, Arc::new(pipeline), state));
+        }
+        self.time(name, "compute", driver, translated);
+        name
+    }
+
+    fn is_new(&self, name: Hash, translated: &Result<Translated>) -> bool {
+        let mut tables = lock(&self.tables);
+        let new = tables.pipelines.insert(name);
+        if let (true, Err(e)) = (new, translated) {
+            *tables.untranslated.entry(e.to_string()).or_default() += 1;
+        }
+        new
+    }
+
+    fn time(&self, name: Hash, kind: &'static str, driver: Duration, translated: Result<Translated>) {
+        let Some(times) = &self.times else { return };
+        let module = |name: Hash| lock(&self.tables).modules.get(&name).and_then(Clone::clone);
+        times.make(name, kind, driver, translated, &module);
+    }
+
+    /// Modules and pipelines so far, and what pipelines lack that have no state of ours.
+    pub fn counts(&self) -> (usize, usize, BTreeMap<String, usize>) {
+        let tables = lock(&self.tables);
+        (tables.modules.len(), tables.pipelines.len(), tables.untranslated.clone())
+    }
+
+    fn find<T>(&self, name: Hash, table: impl FnOnce(&Tables) -> &Table<T>) -> Result<Arc<T>> {
+        let found = table(&lock(&self.tables)).get(&name).cloned();
+        found.ok_or_else(|| Error::malformed(format!("{name} was made before this layer looked, or not at all")))
+    }
+}
+
+impl Source for Session {
+    fn sampler(&self, name: Hash) -> Result<Arc<Sampler>> {
+        self.find(name, |tables| &tables.samplers)
+    }
+
+    fn set_layout(&self, name: Hash) -> Result<Arc<SetLayout>> {
+        self.find(name, |tables| &tables.set_layouts)
+    }
+
+    fn pipeline_layout(&self, name: Hash) -> Result<Arc<PipelineLayout>> {
+        self.find(name, |tables| &tables.pipeline_layouts)
+    }
+
+    fn render_pass(&self, name: Hash) -> Result<Arc<RenderPass>> {
+        self.find(name, |tables| &tables.render_passes)
+    }
+
+    fn graphics(&self, name: Hash) -> Result<Arc<GraphicsPipeline>> {
+        self.find(name, |tables| &tables.libraries)
+    }
+}

@@ -1,0 +1,265 @@
+//! The same pipelines by Dovetail's run time, beside the driver's own, and how long each took.
+//!
+//! What a driver would do when it creates a shader (hash the module, find its part) is counted apart from what it would do when it
+//! creates a pipeline (link). All of it is done on the application's thread, as a driver would.
+
+use crate::config::Config;
+use crate::guard::{aside, lock};
+use dovetail::capture::{Hash, StageUse, Translated};
+use dovetail::error::{Error, ErrorKind, Result};
+use dovetail::link::Placement;
+use dovetail::runtime::{
+    Context, ContextInfo, Layout, ModuleRef, Phase, Pipeline, PipelineFlags, PipelineInfo, Route, Shader, ShaderInfo,
+    ShaderStatus, Stats,
+};
+use dovetail::target::{GfxIp, Stage};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// Bytes of parts that stay in memory while no pipeline of ours holds them.
+const MAX_MEMORY: usize = 256 << 20;
+
+/// Everything that was made.
+pub struct Times {
+    context: Context,
+    made: Mutex<Made>,
+}
+
+/// Module, stage, entry point, specialization, and lanes of a wave, 0 if any will do.
+type ShaderKey = (Hash, Stage, String, Vec<(u32, u64)>, u32);
+
+#[derive(Default)]
+struct Made {
+    rows: BTreeMap<Hash, Row>,
+    shaders: BTreeMap<ShaderKey, Shader>,
+    layouts: BTreeMap<Hash, Layout>,
+}
+
+/// One pipeline, however often it was created.
+struct Row {
+    kind: &'static str,
+    stages: usize,
+    created: u32,
+    driver: Duration,
+    shaders: Duration,
+    link: Duration,
+    /// Parts that were at hand when it was created first.
+    hits: usize,
+    ours: Result<Pipeline>,
+}
+
+/// What became of one pipeline.
+pub struct Summary {
+    pub name: Hash,
+    pub kind: &'static str,
+    pub stages: usize,
+    pub created: u32,
+    /// The driver's time, of each creation on average.
+    pub driver: Duration,
+    /// Ours for its shaders, the first time.
+    pub shaders: Duration,
+    /// Ours for the pipeline, of each creation on average.
+    pub link: Duration,
+    pub hits: usize,
+    pub bytes: usize,
+    pub came: Came,
+}
+
+/// How a pipeline came to be, or why not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Came {
+    Linked,
+    /// The reason, if linking was tried.
+    Whole(String),
+    /// By name of the feature, and the case.
+    Unsupported(String, String),
+    NotCached(String),
+    NeedsWhole(String),
+    Pending(String),
+    Failed(String),
+}
+
+impl Times {
+    /// Opens the cache.
+    ///
+    /// # Errors
+    /// Malformed: the target or the cache's manifest. Environment: the cache cannot be opened.
+    pub fn start(config: &Config) -> Result<Self> {
+        let target: GfxIp = config.target.as_deref().unwrap_or("gfx1030").parse()?;
+        let program = std::env::current_exe().ok();
+        let app = program.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
+        let context = Context::new(&ContextInfo {
+            cache_dir: config.cache.as_deref(),
+            target,
+            max_memory: MAX_MEMORY,
+            socket: config.socket.as_deref(),
+            app: app.as_deref().unwrap_or("a Vulkan application"),
+        })?;
+        Ok(Self { context, made: Mutex::default() })
+    }
+
+    /// Makes a pipeline that the driver has made in this time.
+    pub fn make(
+        &self,
+        name: Hash,
+        kind: &'static str,
+        driver: Duration,
+        translated: Result<Translated>,
+        module: &dyn Fn(Hash) -> Option<Arc<[u8]>>,
+    ) {
+        let mut made = lock(&self.made);
+        let stages = translated.as_ref().map_or(0, |translated| translated.stages.len());
+        let (mut shaders, mut link, mut hits) = (Duration::ZERO, Duration::ZERO, 0);
+        let ours = translated.and_then(|translated| {
+            let started = Instant::now();
+            let found = made.shaders(&self.context, &translated.stages, module)?;
+            let layout = made.layout(&translated)?;
+            shaders = started.elapsed();
+            hits = found.iter().filter(|shader| shader.status() == Ok(ShaderStatus::Ready)).count();
+            let started = Instant::now();
+            let pipeline = Pipeline::new(
+                &self.context,
+                &PipelineInfo {
+                    shaders: &found.iter().collect::<Vec<_>>(),
+                    layout: &layout,
+                    state: &translated.state,
+                    placement: Placement::Adjacent,
+                    flags: PipelineFlags::default(),
+                    priority: 0,
+                    user: name.0,
+                },
+            );
+            link = started.elapsed();
+            pipeline
+        });
+        match made.rows.get_mut(&name) {
+            Some(row) => {
+                row.created += 1;
+                row.driver += driver;
+                row.link += link;
+            }
+            None => drop(made.rows.insert(name, Row { kind, stages, created: 1, driver, shaders, link, hits, ours })),
+        }
+    }
+
+    /// Waits for what the service has not answered yet, at most so long.
+    pub fn wait(&self, patience: Duration) {
+        let until = Instant::now() + patience;
+        let made = lock(&self.made);
+        for pipeline in made.rows.values().filter_map(|row| row.ours.as_ref().ok()) {
+            let left = until.saturating_duration_since(Instant::now());
+            if !left.is_zero() {
+                // What is wrong is in its status.
+                aside(|| pipeline.wait(1, left).map(drop));
+            }
+        }
+    }
+
+    /// Pipelines that were created so far.
+    pub fn created(&self) -> u64 {
+        lock(&self.made).rows.values().map(|row| u64::from(row.created)).sum()
+    }
+
+    /// What became of each.
+    pub fn summaries(&self) -> Vec<Summary> {
+        let made = lock(&self.made);
+        made.rows.iter().map(|(name, row)| row.summary(*name)).collect()
+    }
+
+    /// The run time's counters.
+    pub fn stats(&self) -> Stats {
+        self.context.stats().unwrap_or_default()
+    }
+}
+
+impl Made {
+    fn shaders(
+        &mut self,
+        context: &Context,
+        stages: &[StageUse],
+        module: &dyn Fn(Hash) -> Option<Arc<[u8]>>,
+    ) -> Result<Vec<Shader>> {
+        let mut found = Vec::new();
+        for stage in stages {
+            let lanes = stage.wave.map_or(0, u32::from);
+            let key = (stage.module, stage.stage, stage.entry_point.clone(), stage.specialization.clone(), lanes);
+            if let Some(shader) = self.shaders.get(&key) {
+                found.push(shader.clone());
+                continue;
+            }
+            let code = module(stage.module);
+            let code = code.ok_or_else(|| Error::malformed(format!("module {} was not seen", stage.module)))?;
+            let shader = Shader::new(
+                context,
+                &ShaderInfo {
+                    module: ModuleRef::Code(&code),
+                    entry_point: &stage.entry_point,
+                    stage: stage.stage,
+                    wave: stage.wave,
+                    specialization: &stage.specialization,
+                    no_disk: false,
+                    fail_on_compile: false,
+                    priority: 0,
+                    user: stage.module.0,
+                },
+            )?;
+            self.shaders.insert(key, shader.clone());
+            found.push(shader);
+        }
+        Ok(found)
+    }
+
+    fn layout(&mut self, translated: &Translated) -> Result<Layout> {
+        let layout = &translated.state.layout;
+        let text = serde_json::to_vec(layout).map_err(|e| Error::bug(format!("JSON of a layout: {e}")))?;
+        let name = Hash::of(&text);
+        if let Some(found) = self.layouts.get(&name) {
+            return Ok(found.clone());
+        }
+        let made = Layout::new(layout)?;
+        self.layouts.insert(name, made.clone());
+        Ok(made)
+    }
+}
+
+impl Row {
+    fn summary(&self, name: Hash) -> Summary {
+        let status = self.ours.as_ref().map_err(Error::clone).and_then(Pipeline::status);
+        let (came, bytes) = match status {
+            Ok(status) => (came(&status.phase), status.bytes),
+            Err(e) => (failed(&e), 0),
+        };
+        Summary {
+            name,
+            kind: self.kind,
+            stages: self.stages,
+            created: self.created,
+            driver: self.driver / self.created,
+            shaders: self.shaders,
+            link: self.link / self.created,
+            hits: self.hits,
+            bytes,
+            came,
+        }
+    }
+}
+
+fn came(phase: &Phase) -> Came {
+    match phase {
+        Phase::Done(Route::Linked | Route::Optimized(_)) => Came::Linked,
+        Phase::Done(Route::Whole(reason)) => Came::Whole(reason.as_ref().map(ToString::to_string).unwrap_or_default()),
+        Phase::Pending(stage) => Came::Pending(format!("{stage} shader")),
+        Phase::NotCached(stage) => Came::NotCached(format!("{stage} shader")),
+        Phase::CompilingWhole(e) => Came::Pending(e.to_string()),
+        Phase::NeedsWhole(e) => Came::NeedsWhole(e.to_string()),
+        Phase::Failed(e) => failed(e),
+    }
+}
+
+fn failed(e: &Error) -> Came {
+    match e.kind() {
+        ErrorKind::Unsupported { feature, .. } => Came::Unsupported(feature.clone(), e.to_string()),
+        _ => Came::Failed(e.to_string()),
+    }
+}

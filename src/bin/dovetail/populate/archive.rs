@@ -1,0 +1,267 @@
+//! Archives of what an application gave to Vulkan: the stages that its pipelines are made of, with their real specialization, and
+//! then each pipeline, linked, or compiled whole where linking cannot do it, so that a driver finds it in the cache either way.
+
+use super::{Args, Done, Event, Item, Maker, Outcome, Work, compile};
+use crate::progress::Progress;
+use dovetail::capture::foz::{Kind, MAGIC};
+use dovetail::capture::{self, Hash, Recording, ShaderStage, StageUse, Translated};
+use dovetail::compile::request::{Module, StageRequest, default_wave};
+use dovetail::compile::spirv::{ModuleInfo, reflect};
+use dovetail::error::{Context, Error, ErrorKind, Result};
+use dovetail::link::{Placement, verify};
+use dovetail::pipeline::{self, Built, PipelineRequest, Route, ShaderRef};
+use dovetail::target::{Stage, WaveSize};
+use dovetail::toolchain::Toolchain;
+use rayon::prelude::*;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What became of the pipelines of all archives.
+#[derive(Default, Serialize)]
+pub struct Pipelines {
+    pub linked: usize,
+    /// By the reason why they could not be linked.
+    pub whole: BTreeMap<String, usize>,
+    /// By the feature.
+    pub unsupported: BTreeMap<String, usize>,
+    /// Not tried: a service compiles, and links nothing for others.
+    pub translated: usize,
+    /// Other than that, by name.
+    pub failed: Vec<(String, String)>,
+    /// What was passed over.
+    pub skipped: BTreeMap<&'static str, usize>,
+}
+
+impl Pipelines {
+    pub fn count(&self) -> usize {
+        let all = [&self.whole, &self.unsupported].into_iter().flat_map(|counts| counts.values()).sum::<usize>();
+        self.linked + self.translated + self.failed.len() + all
+    }
+
+    /// Whether every pipeline came to an ELF.
+    pub fn is_good(&self) -> bool {
+        self.unsupported.is_empty() && self.failed.is_empty()
+    }
+
+    pub fn print(&self) {
+        println!("{} pipelines", self.count());
+        let line = |n: usize, what: &str| println!("  {n:>6}  {what}");
+        line(self.linked, "linked");
+        self.whole.iter().for_each(|(why, n)| line(*n, &format!("compiled whole: {why}")));
+        if self.translated > 0 {
+            line(self.translated, "with a state, not linked here: the service's cache is its own");
+        }
+        self.unsupported.iter().for_each(|(feature, n)| line(*n, &format!("unsupported: {feature}")));
+        self.failed.iter().for_each(|(name, why)| println!("{name}: {why}"));
+        self.skipped.iter().for_each(|(what, n)| line(*n, &format!("passed over: {what}")));
+    }
+
+    fn add(&mut self, name: String, came: Result<Came>) {
+        match came {
+            Ok(Came::Linked) => self.linked += 1,
+            Ok(Came::Whole(why)) => *self.whole.entry(why).or_default() += 1,
+            Ok(Came::Translated) => self.translated += 1,
+            Err(e) => match e.kind() {
+                ErrorKind::Unsupported { feature, .. } => *self.unsupported.entry(feature.clone()).or_default() += 1,
+                _ => self.failed.push((name, e.to_string())),
+            },
+        }
+    }
+}
+
+enum Came {
+    Linked,
+    Whole(String),
+    Translated,
+}
+
+/// The archives among these paths, and the other paths.
+pub fn split(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    paths.iter().cloned().partition(|path| {
+        let mut begin = [0; MAGIC.len()];
+        // A pipe is not opened: that would wait for its writer.
+        path.is_file() && File::open(path).and_then(|mut file| file.read_exact(&mut begin)).is_ok() && begin == MAGIC
+    })
+}
+
+/// Compiles the stages of an archive, and links its pipelines; gives what came of the stages.
+pub fn populate(
+    args: &Args,
+    path: &Path,
+    maker: &Maker<'_>,
+    progress: &Progress,
+    pipelines: &mut Pipelines,
+) -> Result<Vec<Event>> {
+    let threads = u64::try_from(rayon::current_num_threads()).unwrap_or(1);
+    let recording = Recording::open(path, args.input.bytes() / threads).at(|| path.display().to_string())?;
+    let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    for skipped in recording.skipped() {
+        *pipelines.skipped.entry(skipped.what).or_default() += skipped.count;
+    }
+    let names: Vec<(Kind, Hash)> = [Kind::GraphicsPipeline, Kind::ComputePipeline]
+        .into_iter()
+        .flat_map(|kind| recording.hashes(kind).into_iter().map(move |name| (kind, name)))
+        .collect();
+    let stages = stages(&recording, &names);
+    progress.found(stages.len() + names.len());
+    let events = stages.into_par_iter().flat_map_iter(|(module, uses)| {
+        let events = compile_module(args, maker, &recording, &file, module, uses);
+        progress.tick();
+        events
+    });
+    let events: Vec<Event> = events.collect();
+    let came: Vec<(Hash, Option<Result<Came>>)> = names
+        .into_par_iter()
+        .map(|(kind, name)| {
+            let came = guarded(|| build(args, maker, &recording, kind, name));
+            progress.tick();
+            (name, came.transpose())
+        })
+        .collect();
+    for (name, came) in came {
+        came.into_iter().for_each(|came| pipelines.add(format!("{file}/{name}"), came));
+    }
+    Ok(events)
+}
+
+/// Nothing in an archive may stop the run: our own bugs are caught here too.
+fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(Error::bug("panic")))
+}
+
+type Uses = BTreeMap<Hash, BTreeSet<Use>>;
+
+/// A stage as sets order it.
+type Use = (Stage, String, Vec<(u32, u64)>, Option<WaveSize>);
+
+/// The stages of all pipelines by their modules, with modules that no pipeline uses. Stages of pipelines that are not supported are
+/// among them: a driver may know the state that is missing here.
+fn stages(recording: &Recording, names: &[(Kind, Hash)]) -> Vec<(Hash, BTreeSet<Use>)> {
+    let given = |(kind, name): &(Kind, Hash)| -> Vec<ShaderStage> {
+        let stages = guarded(|| match kind {
+            Kind::GraphicsPipeline => recording.graphics(*name).map(|pipeline| pipeline.stages),
+            _ => recording.compute(*name).map(|pipeline| vec![pipeline.stage]),
+        });
+        // What is wrong with it is said of the pipeline.
+        stages.unwrap_or_default()
+    };
+    let used: Vec<StageUse> =
+        names.par_iter().flat_map_iter(given).filter_map(|stage| capture::stage_use(&stage).ok()).collect();
+    let mut uses: Uses = recording.hashes(Kind::ShaderModule).into_iter().map(|name| (name, BTreeSet::new())).collect();
+    for StageUse { stage, module, entry_point, specialization, wave } in used {
+        uses.entry(module).or_default().insert((stage, entry_point, specialization, wave));
+    }
+    uses.into_iter().collect()
+}
+
+fn read_module(recording: &Recording, name: Hash) -> Result<(Arc<Module>, ModuleInfo)> {
+    let module = Module::new(recording.module(name)?)?;
+    let info = reflect(&module)?;
+    Ok((Arc::new(module), info))
+}
+
+fn compile_module(
+    args: &Args,
+    maker: &Maker<'_>,
+    recording: &Recording,
+    file: &str,
+    module: Hash,
+    uses: BTreeSet<Use>,
+) -> Vec<Event> {
+    let place = format!("{file}/{module}");
+    let (module, info) = match guarded(|| read_module(recording, module)) {
+        Ok(found) => found,
+        Err(e) => return vec![finish(maker, Item { name: place, work: Err(e), cooperative_matrix: false })],
+    };
+    let unused = uses.is_empty();
+    let entries = info.entry_points.iter().filter(|_| unused);
+    let uses = uses.into_iter().map(|(stage, entry, values, wave)| (Some(stage), entry, values, wave));
+    let all = entries.map(|entry| (entry.stage, entry.name.clone(), Vec::new(), None)).chain(uses);
+    let item = |(stage, entry_point, values, wave): (Option<Stage>, String, Vec<(u32, u64)>, Option<WaveSize>)| {
+        let specialization = info.specialization(&values);
+        let values: String = specialization.iter().map(|(id, value)| format!(" {id}={value:#x}")).collect();
+        let name = format!("{place}:{entry_point}{values}");
+        let unsupported = || Error::unsupported("execution model", entry_point.clone());
+        let work = stage.ok_or_else(unsupported).map(|stage| Work {
+            module: module.clone(),
+            request: StageRequest {
+                target: args.target,
+                stage,
+                module: module.digest(),
+                entry_point: entry_point.clone(),
+                specialization,
+                wave: wave.or(args.wave).unwrap_or_else(|| default_wave(stage, info.uses_subgroups)),
+                options: args.build.tuning.options(),
+                known: Default::default(),
+            },
+        });
+        finish(maker, Item { name, work, cooperative_matrix: info.cooperative_matrix })
+    };
+    all.map(item).collect()
+}
+
+fn finish(maker: &Maker<'_>, item: Item) -> Event {
+    let started = Instant::now();
+    let outcome: Outcome = compile(maker, &item);
+    let milliseconds = started.elapsed().as_secs_f64() * 1e3;
+    Event::Shader(Done { name: item.name, outcome, milliseconds, cooperative_matrix: item.cooperative_matrix })
+}
+
+/// Links a pipeline; none for a library, which is a part of others.
+fn build(args: &Args, maker: &Maker<'_>, recording: &Recording, kind: Kind, name: Hash) -> Result<Option<Came>> {
+    let translated = match kind {
+        Kind::GraphicsPipeline => {
+            let pipeline = recording.graphics(name)?;
+            if pipeline.is_library() {
+                return Ok(None);
+            }
+            capture::graphics(&pipeline, recording)?
+        }
+        _ => capture::compute(&recording.compute(name)?, recording)?,
+    };
+    match maker {
+        Maker::Own(tools) => link(args, tools, recording, &translated).map(Some),
+        Maker::Service(_) => Ok(Some(Came::Translated)),
+    }
+}
+
+fn link(args: &Args, tools: &Toolchain<'_>, recording: &Recording, translated: &Translated) -> Result<Came> {
+    let Translated { state, stages } = translated;
+    let modules = stages.iter().map(|stage| read_module(recording, stage.module)).collect::<Result<Vec<_>>>()?;
+    let shaders = stages.iter().zip(&modules).map(|(stage, (module, info))| ShaderRef {
+        module,
+        entry_point: stage.entry_point.clone(),
+        stage: stage.stage,
+        wave: stage.wave.or(args.wave).unwrap_or_else(|| default_wave(stage.stage, info.uses_subgroups)),
+        spec_ids: info.spec_constants.iter().map(|constant| constant.id).collect(),
+    });
+    let request = PipelineRequest {
+        shaders: shaders.collect(),
+        state,
+        target: args.target,
+        options: args.build.tuning.options(),
+        placement: Placement::Adjacent,
+    };
+    let built = match pipeline::build(&request, tools)? {
+        pipeline::Outcome::Built(built) => built,
+        pipeline::Outcome::NotCached(stage) => {
+            return Err(Error::environment(format!(
+                "the {stage} shader is not in the cache, and there is no compiler"
+            )));
+        }
+    };
+    let Built { elf, route, .. } = built;
+    if let Some(violation) = verify(&elf)?.violations.first() {
+        return Err(Error::bug(format!("the linked ELF breaks a rule of the loader: {violation}")));
+    }
+    Ok(match route {
+        Route::Linked => Came::Linked,
+        Route::Whole(why) => Came::Whole(why.unwrap_or_default()),
+    })
+}

@@ -1,0 +1,175 @@
+//! An archive as a place to look up definitions.
+//!
+//! Invariant: what stays in memory is layouts, samplers and render passes, whose JSON may be a [`RESIDENT`]th of the limit together,
+//! since as structs it may be that much larger; pipelines and modules are read each time they are asked for.
+
+use super::foz::payload;
+use super::foz::{Archive, Kind};
+use super::model::{ComputePipeline, GraphicsPipeline, Hash, Key, PipelineLayout, RenderPass, Sampler, SetLayout};
+use super::source::Source;
+use crate::error::{Context, Error, Result};
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How much larger than its JSON a definition may be.
+const RESIDENT: u64 = 64;
+/// JSON of the largest definition: real ones have some kilobytes.
+const MAX_TEXT: u64 = 1 << 20;
+
+/// Something in an archive that was passed over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// How many.
+    pub count: usize,
+    /// What they are.
+    pub what: &'static str,
+}
+
+type Kept<T> = BTreeMap<Hash, Arc<T>>;
+
+#[derive(Default)]
+struct Tables {
+    samplers: Kept<Sampler>,
+    set_layouts: Kept<SetLayout>,
+    pipeline_layouts: Kept<PipelineLayout>,
+    render_passes: Kept<RenderPass>,
+    /// Bytes of JSON that they were made from.
+    bytes: u64,
+}
+
+/// What was recorded of an application.
+pub struct Recording<R = File> {
+    archive: Mutex<Archive<R>>,
+    tables: Mutex<Tables>,
+    limit: u64,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Both are whole after any panic between two of their operations.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Recording<File> {
+    /// Opens an archive. `limit` is the memory for an entry, in bytes, and for all definitions together.
+    ///
+    /// # Errors
+    /// As [`Archive::open`].
+    pub fn open(path: &Path, limit: u64) -> Result<Self> {
+        Self::new(File::open(path)?, limit)
+    }
+}
+
+impl<R: Read + Seek> Recording<R> {
+    /// As [`Recording::open`], from anything that can be read at any place.
+    ///
+    /// # Errors
+    /// As [`Archive::open`].
+    pub fn new(from: R, limit: u64) -> Result<Self> {
+        Ok(Self { archive: Mutex::new(Archive::open(from)?), tables: Mutex::default(), limit })
+    }
+
+    /// The hashes of all entries of a kind, in their order.
+    pub fn hashes(&self, kind: Kind) -> Vec<Hash> {
+        lock(&self.archive).hashes(kind).collect()
+    }
+
+    /// What no use is made of.
+    pub fn skipped(&self) -> Vec<Skipped> {
+        let archive = lock(&self.archive);
+        let all = [
+            (archive.hashes(Kind::RayTracingPipeline).count(), "ray tracing pipelines"),
+            (archive.unknown(), "entries of a kind that is not known"),
+            (archive.is_torn().into(), "end of the file that is no whole entry"),
+        ];
+        all.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| Skipped { count, what }).collect()
+    }
+
+    /// The SPIR-V of a module.
+    ///
+    /// # Errors
+    /// Malformed: there is none, or it is damaged. Unsupported: it needs more memory than the limit.
+    pub fn module(&self, name: Hash) -> Result<Vec<u8>> {
+        // As the payload, and as the words that it is unpacked to: at most four times as many bytes.
+        let bytes = self.payload(Kind::ShaderModule, name, self.limit / 5)?;
+        payload::read_module(&bytes, name)
+    }
+
+    /// A graphics pipeline.
+    ///
+    /// # Errors
+    /// As [`Self::module`].
+    pub fn graphics(&self, name: Hash) -> Result<GraphicsPipeline> {
+        Ok(self.definition(Kind::GraphicsPipeline, &[Key::GraphicsPipelines], name)?.1)
+    }
+
+    /// A compute pipeline.
+    ///
+    /// # Errors
+    /// As [`Self::module`].
+    pub fn compute(&self, name: Hash) -> Result<ComputePipeline> {
+        Ok(self.definition(Kind::ComputePipeline, &[Key::ComputePipelines], name)?.1)
+    }
+
+    fn payload(&self, kind: Kind, name: Hash, limit: u64) -> Result<Vec<u8>> {
+        let found = lock(&self.archive).payload(kind, name, limit).at(|| name.to_string())?;
+        found.ok_or_else(|| Error::malformed("is named, and not in the archive").at(name.to_string()))
+    }
+
+    fn definition<T: DeserializeOwned>(&self, kind: Kind, keys: &[Key], name: Hash) -> Result<(Key, T, u64)> {
+        // Stored and unpacked.
+        let bytes = self.payload(kind, name, MAX_TEXT * 2)?;
+        let (key, found) = payload::read(&bytes, keys, name).at(|| name.to_string())?;
+        Ok((key, found, bytes.len() as u64))
+    }
+
+    fn kept<T: DeserializeOwned>(
+        &self,
+        table: impl Fn(&mut Tables) -> &mut Kept<T>,
+        kind: Kind,
+        keys: &[Key],
+        name: Hash,
+        finish: impl FnOnce(Key, &mut T),
+    ) -> Result<Arc<T>> {
+        if let Some(found) = table(&mut lock(&self.tables)).get(&name) {
+            return Ok(found.clone());
+        }
+        let (key, mut found, bytes) = self.definition(kind, keys, name)?;
+        finish(key, &mut found);
+        let found = Arc::new(found);
+        let mut tables = lock(&self.tables);
+        // What has no room is read again the next time.
+        if tables.bytes + bytes <= self.limit / RESIDENT {
+            tables.bytes += bytes;
+            table(&mut tables).insert(name, found.clone());
+        }
+        Ok(found)
+    }
+}
+
+impl<R: Read + Seek> Source for Recording<R> {
+    fn sampler(&self, name: Hash) -> Result<Arc<Sampler>> {
+        self.kept(|t| &mut t.samplers, Kind::Sampler, &[Key::Samplers], name, |_, _| ())
+    }
+
+    fn set_layout(&self, name: Hash) -> Result<Arc<SetLayout>> {
+        self.kept(|t| &mut t.set_layouts, Kind::SetLayout, &[Key::SetLayouts], name, |_, _| ())
+    }
+
+    fn pipeline_layout(&self, name: Hash) -> Result<Arc<PipelineLayout>> {
+        self.kept(|t| &mut t.pipeline_layouts, Kind::PipelineLayout, &[Key::PipelineLayouts], name, |_, _| ())
+    }
+
+    fn render_pass(&self, name: Hash) -> Result<Arc<RenderPass>> {
+        let keys = [Key::RenderPasses, Key::RenderPasses2];
+        let finish = |key, pass: &mut RenderPass| pass.second = key == Key::RenderPasses2;
+        self.kept(|t| &mut t.render_passes, Kind::RenderPass, &keys, name, finish)
+    }
+
+    fn graphics(&self, name: Hash) -> Result<Arc<GraphicsPipeline>> {
+        Self::graphics(self, name).map(Arc::new)
+    }
+}

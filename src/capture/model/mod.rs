@@ -1,0 +1,124 @@
+//! What an application gives to Vulkan, with Vulkan's own numbers. As JSON these structs are what an archive holds, so names of
+//! fields are the format's.
+
+mod layout;
+mod next;
+mod pass;
+mod pipeline;
+
+pub use layout::{Binding, PipelineLayout, PushConstantRange, Sampler, SetLayout};
+pub use next::{Divisor, Next, s_type};
+pub use pass::{Attachment, Dependency, Reference, RenderPass, Subpass};
+pub use pipeline::{
+    BlendAttachment, ColorBlendState, ComputePipeline, DepthStencilState, DynamicState, GraphicsPipeline,
+    InputAssemblyState, MapEntry, MultisampleState, RasterizationState, Rect, ShaderStage, Specialization, StencilOps,
+    TessellationState, VertexAttribute, VertexBinding, VertexInputState, Viewport, ViewportState,
+};
+
+use crate::error::{Error, Result};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+
+/// The name of an object: 64 bits of its maker's choice, and 0 for none. What is recorded here has the first half of the first half
+/// of the BLAKE3 of what it was made from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Hash(pub u64);
+
+impl Hash {
+    /// The name of what was made from these bytes; never none.
+    pub fn of(bytes: &[u8]) -> Self {
+        let digest = blake3::hash(bytes);
+        let first = digest.as_bytes().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        Self(first.max(1))
+    }
+
+    /// Whether it names nothing.
+    pub fn is_none(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+impl Serialize for Hash {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Hash {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(from)?;
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let number = digits.then(|| u64::from_str_radix(&text, 16).ok()).flatten();
+        number.map(Self).ok_or_else(|| serde::de::Error::custom("a handle is 16 hexadecimal digits"))
+    }
+}
+
+/// The objects of a payload, by the key that they stand under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are the format's own")]
+pub enum Key {
+    Samplers,
+    SetLayouts,
+    PipelineLayouts,
+    ShaderModules,
+    RenderPasses,
+    RenderPasses2,
+    GraphicsPipelines,
+    ComputePipelines,
+}
+
+impl Key {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Samplers => "samplers",
+            Self::SetLayouts => "setLayouts",
+            Self::PipelineLayouts => "pipelineLayouts",
+            Self::ShaderModules => "shaderModules",
+            Self::RenderPasses => "renderPasses",
+            Self::RenderPasses2 => "renderPasses2",
+            Self::GraphicsPipelines => "graphicsPipelines",
+            Self::ComputePipelines => "computePipelines",
+        }
+    }
+}
+
+/// Anything that can be recorded.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Definition<'a> {
+    Sampler(&'a Sampler),
+    SetLayout(&'a SetLayout),
+    PipelineLayout(&'a PipelineLayout),
+    RenderPass(&'a RenderPass),
+    Graphics(&'a GraphicsPipeline),
+    Compute(&'a ComputePipeline),
+    /// SPIR-V.
+    Module(&'a [u8]),
+}
+
+/// Bytes as the format writes them.
+pub fn base64_text(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}
+
+/// The bytes of such a text.
+///
+/// # Errors
+/// Malformed: it is none.
+pub fn base64_bytes(text: &str) -> Result<Vec<u8>> {
+    STANDARD.decode(text).map_err(|e| Error::malformed(format!("base64: {e}")))
+}
+
+/// A number that JSON has: infinities become the largest numbers, and what is no number becomes 0. No such field decides code.
+pub fn finite(number: f32) -> f32 {
+    if number.is_nan() { 0.0 } else { number.clamp(f32::MIN, f32::MAX) }
+}

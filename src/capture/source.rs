@@ -1,0 +1,19 @@
+//! Where a translation finds what a pipeline names.
+
+use super::model::{GraphicsPipeline, Hash, PipelineLayout, RenderPass, Sampler, SetLayout};
+use crate::error::Result;
+use std::sync::Arc;
+
+/// Definitions by their names: an archive, or the layer's tables.
+///
+/// # Errors
+/// Of each: malformed, there is no such definition or it is damaged.
+#[allow(missing_docs, reason = "the names say it")]
+pub trait Source {
+    fn sampler(&self, name: Hash) -> Result<Arc<Sampler>>;
+    fn set_layout(&self, name: Hash) -> Result<Arc<SetLayout>>;
+    fn pipeline_layout(&self, name: Hash) -> Result<Arc<PipelineLayout>>;
+    fn render_pass(&self, name: Hash) -> Result<Arc<RenderPass>>;
+    /// A pipeline library.
+    fn graphics(&self, name: Hash) -> Result<Arc<GraphicsPipeline>>;
+}

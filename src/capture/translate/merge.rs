@@ -1,0 +1,121 @@
+//! One pipeline from its libraries: each gives the parts of the state that it says it has.
+//!
+//! Invariant: at most [`MAX_LIBRARIES`] are looked at for one pipeline, however they name each other.
+
+use super::layout::{Sets, of_pipeline};
+use super::tables;
+use crate::capture::model::{
+    ColorBlendState, GraphicsPipeline, Hash, MultisampleState, Next, RasterizationState, ShaderStage, VertexInputState,
+    s_type,
+};
+use crate::capture::source::Source;
+use crate::error::{Context, Error, Result};
+use std::collections::BTreeSet;
+
+/// A pipeline has four parts; libraries of libraries add some.
+const MAX_LIBRARIES: usize = 32;
+
+/// Bits of `VkGraphicsPipelineLibraryFlagBitsEXT`.
+const VERTEX_INPUT: u64 = 1;
+const BEFORE_RASTERIZATION: u64 = 2;
+const FRAGMENT: u64 = 4;
+const OUTPUT: u64 = 8;
+const ALL: u64 = 15;
+
+const VERTEX_STAGE: u32 = 1;
+const FRAGMENT_STAGE: u32 = 16;
+
+/// The state of a whole pipeline, as far as translation needs it.
+#[derive(Debug, Default)]
+pub(super) struct Merged {
+    pub(super) flags: u64,
+    pub(super) layout: Sets,
+    pub(super) stages: Vec<ShaderStage>,
+    pub(super) vertex: Option<VertexInputState>,
+    pub(super) rasterization: Option<RasterizationState>,
+    pub(super) multisample: Option<MultisampleState>,
+    pub(super) blend: Option<ColorBlendState>,
+    pub(super) render_pass: Hash,
+    pub(super) subpass: u32,
+    /// `VkPipelineRenderingCreateInfo`, where there is no render pass.
+    pub(super) rendering: Option<Next>,
+    /// Of the part with the outputs.
+    pub(super) locations: Option<Next>,
+    pub(super) dynamic: BTreeSet<u32>,
+}
+
+impl Merged {
+    pub(super) fn is_dynamic(&self, state: u32) -> bool {
+        self.dynamic.contains(&state)
+    }
+}
+
+pub(super) fn merge(pipeline: &GraphicsPipeline, source: &dyn Source) -> Result<Merged> {
+    let mut merged = Merged { flags: pipeline.all_flags(), ..Merged::default() };
+    let mut waiting: Vec<Hash> = Vec::new();
+    add(&mut merged, pipeline, source, &mut waiting)?;
+    let mut met = 0;
+    while let Some(name) = waiting.pop() {
+        met += 1;
+        if met > MAX_LIBRARIES {
+            return Err(Error::unsupported("this many pipeline libraries", format!("more than {MAX_LIBRARIES}")));
+        }
+        let library = source.graphics(name).at(|| format!("pipeline library {name}"))?;
+        add(&mut merged, &library, source, &mut waiting)?;
+    }
+    Ok(merged)
+}
+
+/// Adds the parts that a pipeline or library has by itself. What was given first counts.
+fn add(merged: &mut Merged, from: &GraphicsPipeline, source: &dyn Source, waiting: &mut Vec<Hash>) -> Result<()> {
+    tables::chain(&from.p_next)?;
+    let libraries =
+        Next::find(&from.p_next, s_type::LIBRARIES).and_then(|next| next.libraries.as_deref()).unwrap_or(&[]);
+    let parts = match Next::find(&from.p_next, s_type::LIBRARY_PARTS).and_then(|next| next.flags) {
+        Some(parts) => parts,
+        None if libraries.is_empty() => ALL,
+        None => 0,
+    };
+    waiting.extend(libraries);
+    merged.layout.add(of_pipeline(from.layout, source)?);
+    let has = |bits: u64| parts & bits != 0;
+    let stages = from.stages.iter().filter(|stage| match stage.stage {
+        FRAGMENT_STAGE => has(FRAGMENT),
+        _ => has(BEFORE_RASTERIZATION),
+    });
+    merged.stages.extend(stages.cloned());
+    let first = |merged: &mut Option<_>, from: &Option<_>, bits| {
+        if merged.is_none() && has(bits) {
+            *merged = Option::clone(from);
+        }
+    };
+    first(&mut merged.rasterization, &from.rasterization_state, BEFORE_RASTERIZATION);
+    if merged.vertex.is_none() && has(VERTEX_INPUT) {
+        merged.vertex.clone_from(&from.vertex_input_state);
+    }
+    if merged.multisample.is_none() && has(FRAGMENT | OUTPUT) {
+        merged.multisample.clone_from(&from.multisample_state);
+    }
+    if merged.blend.is_none() && has(OUTPUT) {
+        merged.blend.clone_from(&from.color_blend_state);
+    }
+    if merged.render_pass.is_none() && has(BEFORE_RASTERIZATION | FRAGMENT | OUTPUT) {
+        (merged.render_pass, merged.subpass) = (from.render_pass, from.subpass);
+    }
+    // The formats are in the part with the outputs; others have the view mask only.
+    let rendering = Next::find(&from.p_next, s_type::RENDERING);
+    if rendering.is_some() && (has(OUTPUT) || merged.rendering.is_none() && has(BEFORE_RASTERIZATION | FRAGMENT)) {
+        merged.rendering = rendering.cloned();
+        if !has(OUTPUT) {
+            merged.rendering.iter_mut().for_each(|next| next.color_attachment_formats.clear());
+        }
+    }
+    if has(OUTPUT) && merged.locations.is_none() {
+        merged.locations = Next::find(&from.p_next, s_type::ATTACHMENT_LOCATIONS).cloned();
+    }
+    merged.dynamic.extend(from.dynamic_state.iter().flat_map(|state| &state.dynamic_state));
+    if merged.stages.iter().filter(|stage| stage.stage == VERTEX_STAGE).count() > 1 {
+        return Err(Error::malformed("two vertex shaders in one pipeline"));
+    }
+    Ok(())
+}

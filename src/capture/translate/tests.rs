@@ -1,0 +1,379 @@
+//! One table of small changes to a pipeline, and what becomes of them.
+
+use super::*;
+use crate::capture::model::*;
+use crate::kinds::ResourceKind;
+use crate::state::{BindingKind, VertexRate, VkFormat};
+use std::sync::Arc;
+
+#[derive(Default)]
+struct Given {
+    samplers: BTreeMap<Hash, Sampler>,
+    set_layouts: BTreeMap<Hash, SetLayout>,
+    pipeline_layouts: BTreeMap<Hash, PipelineLayout>,
+    render_passes: BTreeMap<Hash, RenderPass>,
+    libraries: BTreeMap<Hash, GraphicsPipeline>,
+}
+
+fn find<T: Clone>(table: &BTreeMap<Hash, T>, name: Hash) -> Result<Arc<T>> {
+    table.get(&name).cloned().map(Arc::new).ok_or_else(|| Error::malformed(format!("no {name}")))
+}
+
+impl Source for Given {
+    fn sampler(&self, name: Hash) -> Result<Arc<Sampler>> {
+        find(&self.samplers, name)
+    }
+    fn set_layout(&self, name: Hash) -> Result<Arc<SetLayout>> {
+        find(&self.set_layouts, name)
+    }
+    fn pipeline_layout(&self, name: Hash) -> Result<Arc<PipelineLayout>> {
+        find(&self.pipeline_layouts, name)
+    }
+    fn render_pass(&self, name: Hash) -> Result<Arc<RenderPass>> {
+        find(&self.render_passes, name)
+    }
+    fn graphics(&self, name: Hash) -> Result<Arc<GraphicsPipeline>> {
+        find(&self.libraries, name)
+    }
+}
+
+const LAYOUT: Hash = Hash(1);
+const SET: Hash = Hash(2);
+const PASS: Hash = Hash(3);
+const SAMPLER: Hash = Hash(4);
+
+fn binding(number: u32, descriptor_type: u32, count: u32) -> Binding {
+    Binding { binding: number, descriptor_type, descriptor_count: count, ..Binding::default() }
+}
+
+/// A set, push constants, and a render pass with two colours and one that is not used.
+fn given() -> Given {
+    let mut given = Given::default();
+    let bindings = vec![binding(0, 8, 1), binding(1, 1, 4), binding(5, 7, 0)];
+    given.set_layouts.insert(SET, SetLayout { bindings, ..SetLayout::default() });
+    let range = |offset, size| PushConstantRange { stage_flags: 1, offset, size };
+    let layout = PipelineLayout {
+        set_layouts: vec![Hash(0), SET],
+        push_constant_ranges: vec![range(16, 8), range(0, 16)],
+        ..PipelineLayout::default()
+    };
+    given.pipeline_layouts.insert(LAYOUT, layout);
+    let reference = |attachment| Reference { attachment, ..Reference::default() };
+    let subpass =
+        Subpass { color_attachments: vec![reference(1), reference(u32::MAX), reference(0)], ..Subpass::default() };
+    let attachment = |format| Attachment { format, samples: 1, ..Attachment::default() };
+    let pass = RenderPass {
+        attachments: vec![attachment(97), attachment(37)],
+        subpasses: vec![Subpass::default(), subpass],
+        ..RenderPass::default()
+    };
+    given.render_passes.insert(PASS, pass);
+    given.samplers.insert(SAMPLER, Sampler::default());
+    given
+}
+
+fn shader(stage: u32, module: u64) -> ShaderStage {
+    ShaderStage { stage, module: Hash(module), name: "main".into(), ..ShaderStage::default() }
+}
+
+fn plain() -> GraphicsPipeline {
+    let blend = BlendAttachment { color_write_mask: 15, ..BlendAttachment::default() };
+    GraphicsPipeline {
+        layout: LAYOUT,
+        render_pass: PASS,
+        subpass: 1,
+        stages: vec![shader(16, 11), shader(1, 10)],
+        vertex_input_state: Some(VertexInputState {
+            attributes: vec![VertexAttribute { location: 2, binding: 3, offset: 4, format: 106 }],
+            bindings: vec![VertexBinding { binding: 3, stride: 20, input_rate: 1 }],
+            ..VertexInputState::default()
+        }),
+        rasterization_state: Some(RasterizationState::default()),
+        multisample_state: Some(MultisampleState { rasterization_samples: 4, ..MultisampleState::default() }),
+        color_blend_state: Some(ColorBlendState { attachments: vec![blend; 3], ..ColorBlendState::default() }),
+        ..GraphicsPipeline::default()
+    }
+}
+
+#[test]
+fn a_plain_pipeline_is_what_vulkan_says() {
+    let Translated { state, stages } = graphics(&plain(), &given()).unwrap();
+    assert_eq!(
+        stages.iter().map(|s| (s.stage, s.module.0)).collect::<Vec<_>>(),
+        [(Stage::Vertex, 10), (Stage::Fragment, 11)]
+    );
+    let [set] = &state.layout.sets[..] else { panic!("{:?}", state.layout) };
+    assert_eq!((set.set, state.layout.push_constant_bytes), (1, 24));
+    let bindings: Vec<_> = set.bindings.iter().map(|b| (b.binding, b.kind.clone(), b.count, b.dynamic)).collect();
+    let one = BindingKind::One;
+    // The binding without descriptors is left out.
+    let wanted =
+        [(0, one(ResourceKind::UniformBuffer), 1, true), (1, one(ResourceKind::CombinedImageSampler), 4, false)];
+    assert_eq!(bindings, wanted);
+    let [buffer] = &state.vertex.bindings[..] else { panic!("{:?}", state.vertex) };
+    assert_eq!((buffer.binding, buffer.stride, buffer.rate, buffer.divisor), (3, 20, VertexRate::Instance, 1));
+    let colors: Vec<_> = state.color.attachments.iter().map(|a| (a.location, a.format, a.blend)).collect();
+    assert_eq!(colors, [(0, VkFormat(37), false), (2, VkFormat(97), false)]);
+    assert_eq!((state.color.samples, state.color.sample_shading), (4, false));
+}
+
+type Change = fn(&mut GraphicsPipeline, &mut Given);
+
+#[test]
+fn each_part_of_the_state_reaches_its_place() {
+    let rows: &[(&str, Change, fn(&PipelineState) -> bool)] = &[
+        ("blending", |p, _| blend(p).blend_enable = 1, |s| s.color.attachments[0].blend),
+        (
+            "source alpha",
+            |p, _| *blend(p) = BlendAttachment { blend_enable: 1, dst_color_blend_factor: 7, ..blend(p).clone() },
+            |s| s.color.attachments[0].blend_source_alpha && !s.color.dual_source,
+        ),
+        (
+            "a factor where nothing is blended",
+            |p, _| blend(p).dst_color_blend_factor = 16,
+            |s| !s.color.attachments[0].blend_source_alpha && !s.color.dual_source,
+        ),
+        (
+            "two sources",
+            |p, _| *blend(p) = BlendAttachment { blend_enable: 1, src_alpha_blend_factor: 17, ..blend(p).clone() },
+            |s| s.color.dual_source,
+        ),
+        ("write mask", |p, _| blend(p).color_write_mask = 5, |s| s.color.attachments[0].write_mask == 5),
+        (
+            "writes switched off",
+            |p, _| {
+                let state = p.color_blend_state.as_mut().unwrap();
+                state.p_next = vec![Next { color_write_enables: vec![0, 1, 1], ..Next::new(s_type::COLOR_WRITE) }];
+            },
+            |s| s.color.attachments[0].write_mask == 0 && s.color.attachments[1].write_mask == 15,
+        ),
+        (
+            "dynamic write mask",
+            |p, _| (blend(p).color_write_mask = 0, dynamic(p, dynamic::WRITE_MASK)).1,
+            |s| s.color.attachments[0].write_mask == 15,
+        ),
+        ("dynamic blending", |p, _| dynamic(p, dynamic::BLEND_ENABLE), |s| s.color.attachments[0].blend),
+        ("dynamic stride", |p, _| dynamic(p, dynamic::VERTEX_STRIDE), |s| s.vertex.bindings[0].stride == 0),
+        ("dynamic viewport", |p, _| dynamic(p, 0), |s| s.vertex.bindings[0].stride == 20),
+        (
+            "divisor",
+            |p, _| {
+                let divisors = vec![Divisor { binding: 3, divisor: 0 }];
+                let next = Next { vertex_binding_divisors: divisors, ..Next::new(s_type::VERTEX_DIVISORS) };
+                p.vertex_input_state.as_mut().unwrap().p_next = vec![next];
+            },
+            |s| s.vertex.bindings[0].divisor == 0,
+        ),
+        ("sample shading", |p, _| shade(p, 1.0), |s| s.color.sample_shading),
+        ("sample shading of one in four", |p, _| shade(p, 0.25), |s| !s.color.sample_shading),
+        ("sample shading of a bit more", |p, _| shade(p, 0.26), |s| s.color.sample_shading),
+        (
+            "alpha",
+            |p, _| {
+                let state = p.multisample_state.as_mut().unwrap();
+                (state.alpha_to_coverage_enable, state.alpha_to_one_enable) = (1, 1);
+            },
+            |s| s.color.alpha_to_coverage && s.color.alpha_to_one,
+        ),
+        (
+            "discard",
+            |p, _| p.rasterization_state.as_mut().unwrap().rasterizer_discard_enable = 1,
+            |s| s.raster.discard && s.color.attachments.is_empty(),
+        ),
+        (
+            "views of the second form",
+            |_, g| g.render_passes.get_mut(&PASS).unwrap().subpasses[1].view_mask = Some(6),
+            |s| s.view_mask == 6,
+        ),
+        (
+            "views of the first form",
+            |_, g| {
+                let next = Next { view_masks: vec![1, 3], ..Next::new(s_type::MULTIVIEW) };
+                g.render_passes.get_mut(&PASS).unwrap().p_next = vec![next];
+            },
+            |s| s.view_mask == 3,
+        ),
+        (
+            "dynamic rendering",
+            |p, _| rendering(p),
+            |s| {
+                let formats: Vec<_> = s.color.attachments.iter().map(|a| (a.location, a.format.0)).collect();
+                s.view_mask == 2 && formats == [(1, 44), (2, 37)]
+            },
+        ),
+        (
+            "inner coverage",
+            |p, _| {
+                let next =
+                    Next { conservative_rasterization_mode: Some(2), ..Next::new(s_type::CONSERVATIVE_RASTERIZATION) };
+                p.rasterization_state.as_mut().unwrap().p_next = vec![next];
+            },
+            |s| s.raster.inner_coverage,
+        ),
+        (
+            "mutable descriptors",
+            |_, g| {
+                let set = g.set_layouts.get_mut(&SET).unwrap();
+                set.bindings[0].descriptor_type = 1_000_351_000;
+                let lists = vec![vec![6, 2]];
+                set.p_next = vec![Next { mutable_descriptor_type_lists: lists, ..Next::new(s_type::MUTABLE_TYPES) }];
+            },
+            |s| {
+                let kinds = [ResourceKind::UniformBuffer, ResourceKind::SampledImage].into();
+                s.layout.sets[0].bindings[0].kind == BindingKind::Mutable(kinds)
+            },
+        ),
+        (
+            "specialization",
+            |p, _| {
+                let entry = |constant_id, offset, size| MapEntry { constant_id, offset, size };
+                p.stages[0].specialization_info = Some(Specialization {
+                    data_size: 12,
+                    data: base64_text(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]),
+                    map_entries: vec![entry(9, 4, 8), entry(7, 0, 4)],
+                });
+            },
+            |s| {
+                let values: Vec<_> = s.specialization.iter().map(|e| (e.stage, e.id, e.value)).collect();
+                let stage = Some(Stage::Fragment);
+                values == [(stage, 7, 0x0403_0201), (stage, 9, 0x0c0b_0a09_0807_0605)]
+            },
+        ),
+    ];
+    for (what, change, holds) in rows {
+        let (mut pipeline, mut given) = (plain(), given());
+        change(&mut pipeline, &mut given);
+        let state = graphics(&pipeline, &given).unwrap_or_else(|e| panic!("{what}: {e}")).state;
+        assert!(holds(&state), "{what}: {state:?}");
+    }
+}
+
+fn blend(pipeline: &mut GraphicsPipeline) -> &mut BlendAttachment {
+    &mut pipeline.color_blend_state.as_mut().unwrap().attachments[0]
+}
+
+fn dynamic(pipeline: &mut GraphicsPipeline, state: u32) {
+    pipeline.dynamic_state = Some(DynamicState { flags: 0, dynamic_state: vec![state] });
+}
+
+fn shade(pipeline: &mut GraphicsPipeline, part: f32) {
+    let state = pipeline.multisample_state.as_mut().unwrap();
+    (state.sample_shading_enable, state.min_sample_shading) = (1, part);
+}
+
+fn rendering(pipeline: &mut GraphicsPipeline) {
+    pipeline.render_pass = Hash(0);
+    let formats = vec![0, 44, 37];
+    let next = Next { view_mask: Some(2), color_attachment_formats: formats, ..Next::new(s_type::RENDERING) };
+    pipeline.p_next.push(next);
+}
+
+#[test]
+fn what_has_no_place_is_named() {
+    let rows: &[(&str, Change)] = &[
+        ("VK_DYNAMIC_STATE_VERTEX_INPUT_EXT", |p, _| dynamic(p, 1_000_352_000)),
+        ("VkDynamicState 77", |p, _| dynamic(p, 77)),
+        ("VkStructureType 4711", |p, _| p.p_next = vec![Next::new(4711)]),
+        ("VkStructureType 4711", |p, _| p.stages[0].p_next = vec![Next::new(4711)]),
+        ("VkStructureType 4711", |_, g| g.render_passes.get_mut(&PASS).unwrap().p_next = vec![Next::new(4711)]),
+        ("VK_PIPELINE_CREATE_VIEW_INDEX_FROM_DEVICE_INDEX_BIT", |p, _| p.flags = 8),
+        ("VkPipelineCreateFlags2 0x4000000000", |p, _| {
+            p.p_next = vec![Next { flags: Some(0x40_0000_0000), ..Next::new(s_type::FLAGS_2) }];
+        }),
+        ("geometry shader", |p, _| p.stages.push(shader(8, 12))),
+        ("mesh shader", |p, _| p.stages.push(shader(0x80, 12))),
+        ("shader without a module", |p, _| p.stages[0].module = Hash(0)),
+        ("subgroups of 16", |p, _| {
+            p.stages[0].p_next = vec![Next { required_subgroup_size: Some(16), ..Next::new(s_type::SUBGROUP_SIZE) }];
+        }),
+        ("advanced blend operation", |p, _| {
+            *blend(p) = BlendAttachment { blend_enable: 1, color_blend_op: 1_000_148_003, ..blend(p).clone() };
+        }),
+        ("inline uniform block", |_, g| {
+            g.set_layouts.get_mut(&SET).unwrap().bindings[0].descriptor_type = 1_000_138_000;
+        }),
+        ("VK_STRUCTURE_TYPE_SAMPLER_YCBCR_CONVERSION_INFO", |_, g| {
+            g.set_layouts.get_mut(&SET).unwrap().bindings[1].immutable_samplers = vec![SAMPLER];
+            g.samplers.get_mut(&SAMPLER).unwrap().p_next = vec![Next::new(s_type::YCBCR_CONVERSION)];
+        }),
+        ("transform feedback", |p, _| {
+            let next = Next { rasterization_stream: Some(1), ..Next::new(s_type::RASTERIZATION_STREAM) };
+            p.rasterization_state.as_mut().unwrap().p_next = vec![next];
+        }),
+        ("locations of colour attachments", |p, _| {
+            rendering(p);
+            let locations = vec![1, 0];
+            p.p_next.push(Next { color_attachment_locations: locations, ..Next::new(s_type::ATTACHMENT_LOCATIONS) });
+        }),
+    ];
+    for (feature, change) in rows {
+        let (mut pipeline, mut given) = (plain(), given());
+        change(&mut pipeline, &mut given);
+        let error = graphics(&pipeline, &given).expect_err(feature);
+        assert_eq!(error.exit_code(), 3, "{feature}: {error}");
+        assert!(error.to_string().contains(&format!("unsupported: {feature}")), "{feature}: {error}");
+    }
+}
+
+#[test]
+fn what_leads_nowhere_is_malformed() {
+    let rows: &[Change] = &[
+        |p, _| p.subpass = 2,
+        |p, _| p.layout = Hash(99),
+        |p, _| p.render_pass = Hash(99),
+        |_, g| g.render_passes.get_mut(&PASS).unwrap().subpasses[1].color_attachments[0].attachment = 7,
+        |p, _| p.color_blend_state.as_mut().unwrap().attachments.truncate(1),
+        |p, _| {
+            let map_entries = vec![MapEntry { constant_id: 1, offset: u32::MAX, size: u64::MAX }];
+            p.stages[0].specialization_info = Some(Specialization { map_entries, ..Specialization::default() });
+        },
+    ];
+    for (row, change) in rows.iter().enumerate() {
+        let (mut pipeline, mut given) = (plain(), given());
+        change(&mut pipeline, &mut given);
+        assert_eq!(graphics(&pipeline, &given).unwrap_err().exit_code(), 2, "row {row}");
+    }
+}
+
+/// A library with these parts of a pipeline.
+fn library(parts: u64, of: &GraphicsPipeline) -> GraphicsPipeline {
+    let mut library = of.clone();
+    library.flags = 0x800;
+    library.p_next.push(Next { flags: Some(parts), ..Next::new(s_type::LIBRARY_PARTS) });
+    library
+}
+
+#[test]
+fn libraries_make_the_same_pipeline() {
+    let (mut whole, mut given) = (plain(), given());
+    rendering(&mut whole);
+    dynamic(&mut whole, dynamic::VERTEX_STRIDE);
+    for parts in [vec![1, 2, 4, 8], vec![3, 12], vec![8, 7]] {
+        let names: Vec<Hash> = (100..).map(Hash).take(parts.len()).collect();
+        given.libraries = names.iter().copied().zip(parts.iter().map(|bits| library(*bits, &whole))).collect();
+        let chain = vec![Next { libraries: Some(names), ..Next::new(s_type::LIBRARIES) }];
+        let linked = GraphicsPipeline { layout: LAYOUT, p_next: chain, ..GraphicsPipeline::default() };
+        assert!(!linked.is_library() && given.libraries.values().all(GraphicsPipeline::is_library));
+        assert_eq!(graphics(&linked, &given).unwrap(), graphics(&whole, &given).unwrap(), "{parts:?}");
+    }
+}
+
+#[test]
+fn libraries_that_name_themselves_end() {
+    let mut given = given();
+    let chain = vec![Next { libraries: Some(vec![Hash(100), Hash(100)]), ..Next::new(s_type::LIBRARIES) }];
+    let itself = GraphicsPipeline { p_next: chain, ..GraphicsPipeline::default() };
+    given.libraries.insert(Hash(100), itself.clone());
+    assert_eq!(graphics(&itself, &given).unwrap_err().exit_code(), 3);
+}
+
+#[test]
+fn definitions_read_back_from_their_json() {
+    let mut pipeline = plain();
+    rendering(&mut pipeline);
+    let chain = vec![Next { libraries: Some(vec![Hash(7)]), ..Next::new(s_type::LIBRARIES) }];
+    pipeline.stages[0].p_next = chain;
+    let payload = crate::capture::foz::payload::of(Hash(5), &Definition::Graphics(&pipeline)).unwrap();
+    let read = crate::capture::foz::payload::read::<GraphicsPipeline>(&payload, &[Key::GraphicsPipelines], Hash(5));
+    assert_eq!(read.unwrap().1, pipeline);
+}

@@ -1,0 +1,200 @@
+"""Real programs under the Vulkan layer, on lavapipe: what was recorded of each, what became of its pipelines, and whether its picture is
+still the same. `./dev layer` runs it; the table is in docs/layer.md.
+
+Each program runs three times: without the layer; recording; and, after `dovetail populate` of what was recorded, with every pipeline
+made by the run time beside the driver's.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+DDNET = pathlib.Path("/usr/share/games/ddnet/data/shader/vulkan")
+
+
+def ffmpeg(filters):
+    source = "testsrc2=size=320x180:rate=5:duration=1"
+    chain = f"format=yuv420p,hwupload,{filters},hwdownload,format=yuv420p"
+    return [
+        *("ffmpeg", "-hide_banner", "-loglevel", "error", "-f", "lavfi", "-i", source),
+        *("-init_hw_device", "vulkan=vk:0", "-filter_hw_device", "vk", "-vf", chain, "-f", "framemd5", "-"),
+    ]
+
+
+def ddnet_shaders(home):
+    """Debian ships the game's Vulkan shaders as text. The game asks for SPIR-V by names that say which variants these are."""
+    words = {
+        "push": "TW_PUSH_CONST", "tex": "TW_TEXTURED", "rotationless": "TW_ROTATIONLESS",
+        "border": "TW_TILE_BORDER", "line": "TW_TILE_BORDER_LINE",
+    }
+    textured = {"quad": "TW_QUAD_TEXTURED", "tile": "TW_TILE_TEXTURED"}
+    game = pathlib.Path("/usr/games/DDNet").read_bytes()
+    out = home / ".local/share/ddnet/shader/vulkan"
+    out.mkdir(parents=True, exist_ok=True)
+    for name in sorted(set(re.findall(rb"shader/vulkan/([a-z0-9_]+\.(?:vert|frag))\.spv", game))):
+        stem, stage = name.decode().split(".")
+        base, *suffixes = stem.split("_")
+        defines = [textured.get(base, "TW_TEXTURED") if word == "textured" else words[word] for word in suffixes]
+        if "line" in suffixes:
+            defines.remove("TW_TILE_BORDER")
+        command = ["glslangValidator", "--client", "vulkan100", *[f"-D{define}" for define in defines]]
+        subprocess.run([*command, DDNET / f"{base}.{stage}", "-o", out / f"{stem}.{stage}.spv"], check=True, capture_output=True)
+
+
+# Each: command, whether it needs a display, seconds after which it is ended (None: it ends by itself), whether what it prints is a digest of
+# its picture.
+PROGRAMS = {
+    "vkcube": (["vkcube", "--c", "30"], True, None, False),
+    "pygfx": ([None, HERE / "scene.py"], False, None, True),
+    "ffmpeg-libplacebo": (ffmpeg("libplacebo=w=480:h=270:upscaler=ewa_lanczos:tonemapping=hable:deband=1"), False, None, True),
+    "ffmpeg-filters": (ffmpeg("gblur_vulkan,hflip_vulkan,transpose_vulkan,scale_vulkan=w=200:h=200"), False, None, True),
+    "vkd3d-triangle": (["vkd3d-triangle"], True, 5, False),
+    "vkd3d-gears": (["vkd3d-gears"], True, 5, False),
+    "ddnet": (["/usr/games/DDNet", "gfx_backend Vulkan", "gfx_fullscreen 0", "gfx_screen_width 640", "gfx_screen_height 480", "snd_enable 0"], True, 8, False),
+}
+
+
+class Display:
+    """A virtual display of our own."""
+
+    def __init__(self):
+        read, write = os.pipe()
+        command = ["Xvfb", "-displayfd", str(write), "-screen", "0", "1024x768x24", "-noreset"]
+        self.server = subprocess.Popen(command, pass_fds=[write], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(write)
+        self.name = f":{os.read(read, 16).decode().strip()}"
+        os.close(read)
+        # It names its display before every client finds it ready.
+        time.sleep(1)
+
+    def close(self):
+        self.server.terminate()
+        self.server.wait()
+
+
+def run(command, environment, limit):
+    """Output, seconds, and how it ended. A program that is to be ended gets ten seconds for it."""
+    started = time.monotonic()
+    program = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    try:
+        out, err = program.communicate(timeout=limit or 240)
+        ended = program.returncode
+    except subprocess.TimeoutExpired:
+        program.terminate()
+        try:
+            out, err = program.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            program.kill()
+            out, err = program.communicate()
+        # Ended by us, as it was to be; anything else is a crash.
+        ended = 0 if limit and program.returncode in (0, -signal.SIGTERM, -signal.SIGKILL) else program.returncode
+    return out, err, time.monotonic() - started, ended
+
+
+def run_shown(name, environment, options):
+    """In a home and on a display of its own, so that nothing is left of the run before."""
+    command, windowed, limit, _ = PROGRAMS[name]
+    command = [str(options.python) if word is None else str(word) for word in command]
+    home = options.out / name / "home"
+    shutil.rmtree(home, ignore_errors=True)
+    (home / "run").mkdir(parents=True, mode=0o700)
+    environment = environment | {"HOME": str(home), "XDG_RUNTIME_DIR": str(home / "run")}
+    if name == "ddnet":
+        ddnet_shaders(home)
+    display = Display() if windowed else None
+    try:
+        return run(command, environment | ({"DISPLAY": display.name} if display else {}), limit)
+    finally:
+        if display:
+            display.close()
+
+
+def measure(name, options):
+    folder = options.out / name
+    shutil.rmtree(folder, ignore_errors=True)
+    icds = sorted(pathlib.Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json"))
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("VK_", "DOVETAIL_"))}
+    environment["VK_ICD_FILENAMES"] = str(icds[0])
+    layered = environment | {"VK_LAYER_PATH": str(options.layer), "VK_INSTANCE_LAYERS": "VK_LAYER_DOVETAIL_capture"}
+    recording, cache, times = folder / "recording", folder / "cache", folder / "times.json"
+    plain = run_shown(name, environment, options)
+    record = run_shown(name, layered | {"DOVETAIL_LAYER_DIR": str(recording)}, options)
+    archives = sorted(recording.glob("*.foz"))
+    if not archives:
+        raise SystemExit(f"{name}: nothing was recorded: {record}")
+    populated = subprocess.run([options.dovetail, "populate", *archives, "--cache", cache, "--json"], capture_output=True)
+    beside = layered | {"DOVETAIL_LAYER_JSON": str(times), "DOVETAIL_LAYER_CACHE": str(cache)}
+    both = run_shown(name, beside, options)
+    for what, (out, err, _, ended) in (("plain", plain), ("record", record), ("times", both)):
+        (folder / f"{what}.log").write_bytes(out + err)
+        if ended != 0:
+            raise SystemExit(f"{name}: {what}: ended with {ended}: {err[-2000:].decode(errors='replace')}")
+    pictures = [hashlib.sha256(out).hexdigest() for out, _, _, _ in (plain, record, both)]
+    populated = json.loads(populated.stdout)
+    made = json.loads(times.read_text())
+    results = [pipeline["result"] for pipeline in made["made"]]
+    prints = PROGRAMS[name][3]
+    return {
+        "program": name,
+        "modules": made["modules"],
+        "pipelines": made["pipelines"],
+        "shaders": populated["counts"],
+        "populate": populated["pipelines"],
+        "made": {result: results.count(result) for result in sorted(set(results))},
+        "features": sorted({pipeline["feature"] for pipeline in made["made"] if pipeline["feature"]}),
+        "picture": ("the same" if len(set(pictures)) == 1 else "DIFFERS") if prints else "on a display",
+        "driver_us": sum(pipeline["driver_us"] for pipeline in made["made"]),
+        "shaders_us": sum(pipeline["shaders_us"] for pipeline in made["made"]),
+        "link_us": sum(pipeline["link_us"] for pipeline in made["made"]),
+        "seconds": [seconds for _, _, seconds, _ in (plain, record, both)],
+        "failure": made["failure"],
+    }
+
+
+def print_table(rows):
+    print("| program | modules | pipelines | linked | whole | unsupported | else | picture | driver, all pipelines | ours: shaders, links |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    for row in rows:
+        made = dict(row["made"])
+        linked, whole, unsupported = (made.pop(kind, 0) for kind in ("linked", "whole", "unsupported"))
+        rest = ", ".join(f"{n} {kind}" for kind, n in made.items()) or "0"
+        features = f" ({', '.join(row['features'])})" if row["features"] else ""
+        print(
+            f"| {row['program']} | {row['modules']} | {row['pipelines']} | {linked} | {whole} | {unsupported}{features} | {rest} "
+            f"| {row['picture']} | {row['driver_us'] / 1e3:.1f} ms | {row['shaders_us'] / 1e3:.1f} ms, {row['link_us'] / 1e3:.2f} ms |"
+        )
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--dovetail", type=pathlib.Path, required=True)
+    parser.add_argument("--layer", type=pathlib.Path, required=True, help="folder with the manifest")
+    parser.add_argument("--python", type=pathlib.Path, default=sys.executable, help="a Python with pygfx")
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--check", action="store_true", help="fail where a picture differs, or under 95 % of supported pipelines come to an ELF")
+    parser.add_argument("programs", nargs="*", choices=[*PROGRAMS, []])
+    options = parser.parse_args()
+    options.out, options.layer, options.dovetail = (path.resolve() for path in (options.out, options.layer, options.dovetail))
+    rows = [measure(name, options) for name in options.programs or PROGRAMS]
+    (options.out / "programs.json").write_text(json.dumps(rows, indent=2) + "\n")
+    print_table(rows)
+    bad = []
+    for row in rows:
+        supported = row["pipelines"] - row["made"].get("unsupported", 0)
+        good = row["made"].get("linked", 0) + row["made"].get("whole", 0)
+        if row["pipelines"] == 0 or good < 0.95 * supported or row["picture"] == "DIFFERS" or row["failure"]:
+            bad.append(f"{row['program']}: {json.dumps(row)}")
+    if options.check and bad:
+        raise SystemExit("\n".join(bad))
+
+
+main()
