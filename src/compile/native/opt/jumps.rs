@@ -20,6 +20,7 @@ pub(super) fn run(shader: &mut Shader, _options: &TuningOptions) -> Result<()> {
     empty_unreachable(shader);
     end_loops(shader);
     skip_empty(shader);
+    empty_unreachable(shader);
     join_rows(shader);
     Ok(())
 }
@@ -74,7 +75,7 @@ fn end_loops(shader: &mut Shader) {
 }
 
 /// By block, whether a header names it.
-fn named(shader: &Shader) -> Vec<bool> {
+pub(super) fn named(shader: &Shader) -> Vec<bool> {
     let mut named = vec![false; shader.blocks.len()];
     for block in &shader.blocks {
         match block.merge {
@@ -118,6 +119,17 @@ fn skip_empty(shader: &mut Shader) {
     }
     for block in &mut shader.blocks {
         let Some(term) = &mut block.term else { continue };
+        if let Terminator::Branch { then, els, .. } = &*term {
+            let end = |call: &BlockCall| through[call.block.index()].as_ref().unwrap_or(call).clone();
+            let (then, els) = (end(then), end(els));
+            if then == els {
+                block.term = Some(Terminator::Jump(then));
+                if let Merge::Selection(_) = block.merge {
+                    block.merge = Merge::None;
+                }
+                continue;
+            }
+        }
         let mut targets: Vec<BlockId> = term.calls().map(|call| call.block).collect();
         for (n, call) in term.calls_mut().enumerate() {
             // Each step takes its jump out of the table for the time of the walk, so that no circle is followed.

@@ -179,7 +179,7 @@ impl Numbering<'_> {
             Floats::KeepsDenormals => kept,
             Floats::NoSignedZero => kept && flags.has(FpFlags::NO_SIGNED_ZERO),
             Floats::Finite => kept && flags.has(FpFlags::NO_SIGNED_ZERO.with(FpFlags::NOT_NAN).with(FpFlags::NOT_INF)),
-            Floats::Contract => !flags.has(FpFlags::NO_CONTRACT),
+            Floats::Contract => self.contracts && !flags.has(FpFlags::NO_CONTRACT),
         }
     }
 

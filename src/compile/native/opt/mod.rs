@@ -6,6 +6,8 @@
 mod blocks;
 mod cells;
 mod constants;
+mod demote;
+mod ifs;
 mod jumps;
 mod known;
 mod matching;
@@ -18,6 +20,8 @@ mod rules;
 #[cfg(test)]
 mod rules_proof;
 mod simplify;
+mod trips;
+mod unroll;
 
 use crate::compile::passes::dce;
 use crate::compile::request::TuningOptions;
@@ -35,8 +39,16 @@ pub const PASSES: &[(&str, Pass)] = &[
     ("promote", promote::run),
     ("number", number::run),
     ("jumps", jumps::run),
-    ("blocks", blocks::run),
+    // Before loops are copied, so that there is less to copy, and after.
+    ("ifs", ifs::run),
+    ("unroll", unroll::run),
+    ("ifs", ifs::run),
+    ("contract", number::contract),
     ("dce", remove_dead),
+    // What died may have left empty blocks, and they conditions.
+    ("jumps", jumps::run),
+    ("dce", remove_dead),
+    ("blocks", blocks::run),
 ];
 
 /// Optimises a shader.

@@ -26,11 +26,26 @@ pub(super) type Args = SmallVec<[Value; 4]>;
 /// # Errors
 /// None but bugs.
 pub(super) fn run(shader: &mut Shader, _options: &TuningOptions) -> Result<()> {
+    walk(shader, false);
+    Ok(())
+}
+
+/// As [`run`], and fuses products with sums where both allow it: last, as a fused operation hides its product.
+///
+/// # Errors
+/// None but bugs.
+pub(super) fn contract(shader: &mut Shader, _options: &TuningOptions) -> Result<()> {
+    walk(shader, true);
+    Ok(())
+}
+
+fn walk(shader: &mut Shader, contracts: bool) {
     // What cannot be reached would use values that go.
     empty_unreachable(shader);
     let cfg = shader.cfg();
     let count = shader.blocks.iter().map(|b| b.insts.len()).sum();
     let mut walk = Numbering {
+        contracts,
         fold_floats: shader.modes.round.iter().all(|r| *r == RoundMode::NearestEven),
         known: Known::new(count),
         names: Names::default(),
@@ -46,7 +61,6 @@ pub(super) fn run(shader: &mut Shader, _options: &TuningOptions) -> Result<()> {
         shader,
     };
     walk.run();
-    Ok(())
 }
 
 /// State of the walk.
@@ -69,6 +83,8 @@ pub(super) struct Numbering<'a> {
     last: Version,
     /// Every float operation rounds to nearest.
     fold_floats: bool,
+    /// Whether rules that contract apply.
+    pub(super) contracts: bool,
 }
 
 impl Numbering<'_> {

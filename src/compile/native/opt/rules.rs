@@ -4,7 +4,7 @@
 //! The tests try each row on every pair of 8-bit values and on corner values of the other widths; rows that need more
 //! than integers name what floats they are for.
 
-use super::matching::Floats::{self, Exact, Finite, KeepsDenormals, NoSignedZero};
+use super::matching::Floats::{self, Contract, Exact, Finite, KeepsDenormals, NoSignedZero};
 use super::matching::{Consts, Out, Pat, Rule};
 use crate::ir::AluOp as A;
 
@@ -249,10 +249,13 @@ pub(super) const RULES: &[Rule] = &[
     floats(KeepsDenormals, A::FAdd, &[X, float(-0.0)], OX),
     floats(NoSignedZero, A::FAdd, &[X, float(0.0)], OX),
     rule(A::FAdd, &[X, op(A::FNeg, &[Y])], to(A::FSub, &[OX, OY])),
+    floats(Contract, A::FAdd, &[op(A::FMul, &[X, Y]), Z], to(A::FFma, &[OX, OY, OZ])),
     floats(KeepsDenormals, A::FSub, &[X, float(0.0)], OX),
     floats(NoSignedZero, A::FSub, &[X, float(-0.0)], OX),
     rule(A::FSub, &[X, op(A::FNeg, &[Y])], to(A::FAdd, &[OX, OY])),
     floats(Finite, A::FSub, &[X, X], Out::Float(0.0)),
+    floats(Contract, A::FSub, &[op(A::FMul, &[X, Y]), Z], to(A::FFma, &[OX, OY, to(A::FNeg, &[OZ])])),
+    floats(Contract, A::FSub, &[Z, op(A::FMul, &[X, Y])], to(A::FFma, &[to(A::FNeg, &[OX]), OY, OZ])),
     floats(KeepsDenormals, A::FMul, &[X, float(1.0)], OX),
     floats(KeepsDenormals, A::FMul, &[X, float(-1.0)], to(A::FNeg, &[OX])),
     floats(Finite, A::FMul, &[X, float(0.0)], Out::Float(0.0)),

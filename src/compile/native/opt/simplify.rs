@@ -121,6 +121,8 @@ impl Numbering<'_> {
             (Some(1), _) => op(AluOp::IOr, &[c, b]),
             (_, Some(0)) => op(AluOp::IAnd, &[c, a]),
             _ if a == b => Some(Simpler::Value(a)),
+            _ if a == c => op(AluOp::IOr, &[c, b]),
+            _ if b == c => op(AluOp::IAnd, &[c, a]),
             _ => None,
         }
     }

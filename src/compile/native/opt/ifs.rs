@@ -1,0 +1,124 @@
+//! Turns small ifs into selections.
+//!
+//! A side that only computes a little is run by all lanes: its instructions move before the branch, and what it passes
+//! to the block where the sides meet is selected there. Memory and lane operations stay under their branch.
+
+use super::jumps;
+use crate::compile::request::TuningOptions;
+use crate::error::Result;
+use crate::ir::{AluOp, BlockId, FpFlags, InstId, Merge, Op, Shader, Terminator, Type, Value};
+use smallvec::SmallVec;
+
+/// Operations of a side.
+const MAX_SIDE: usize = 8;
+/// Values that are selected.
+const MAX_SELECTED: usize = 8;
+/// Rounds: depth of nested ifs.
+const MAX_ROUNDS: usize = 4;
+
+/// Converts small ifs.
+///
+/// # Errors
+/// None but bugs.
+pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
+    for _ in 0..MAX_ROUNDS {
+        if !convert_all(shader) {
+            break;
+        }
+        jumps::run(shader, options)?;
+    }
+    Ok(())
+}
+
+fn convert_all(shader: &mut Shader) -> bool {
+    let cfg = shader.cfg();
+    let named = jumps::named(shader);
+    let mut changed = false;
+    // Inner ifs first. A block that has changed already has another graph around it until the next round.
+    let mut touched = vec![false; shader.blocks.len()];
+    for &block in cfg.order.iter().rev() {
+        let Some(Terminator::Branch { cond, then, els }) = &shader.block(block).term else { continue };
+        let cond = *cond;
+        let side = |to: BlockId| -> Option<BlockId> {
+            let side = shader.block(to);
+            let alone = cfg.preds(to).len() == 1 && !named[to.index()] && side.merge == Merge::None;
+            let Some(Terminator::Jump(call)) = &side.term else { return None };
+            let small = side.params.is_empty() && cost(shader, &side.insts)? <= MAX_SIDE;
+            (alone && small && call.block != to).then_some(call.block)
+        };
+        let (then, els) = (then.clone(), els.clone());
+        let (then_side, els_side) = (side(then.block), side(els.block));
+        let (meet, sides): (BlockId, SmallVec<[BlockId; 2]>) = match (then_side, els_side) {
+            (Some(a), Some(b)) if a == b => (a, SmallVec::from_slice(&[then.block, els.block])),
+            (Some(a), _) if a == els.block => (a, SmallVec::from_slice(&[then.block])),
+            (_, Some(b)) if b == then.block => (b, SmallVec::from_slice(&[els.block])),
+            _ if then.block == els.block => (then.block, SmallVec::new()),
+            _ => continue,
+        };
+        let is_loop = matches!(shader.block(block).merge, Merge::Loop { .. }) || meet == block;
+        if is_loop || touched[block.index()] || touched[meet.index()] || sides.iter().any(|b| touched[b.index()]) {
+            continue;
+        }
+        let passed = |call: &crate::ir::BlockCall| -> Vec<Value> {
+            if call.block == meet {
+                return call.args.clone();
+            }
+            let calls = shader.block(call.block).term.iter().flat_map(Terminator::calls);
+            calls.flat_map(|call| call.args.iter().copied()).collect()
+        };
+        let (a, b) = (passed(&then), passed(&els));
+        let different = || a.iter().zip(&b).filter(|(a, b)| a != b);
+        let fits = different().count() <= MAX_SELECTED && different().all(|(a, _)| shader.ty(*a).is_scalar());
+        if a.len() != b.len() || !fits {
+            continue;
+        }
+        touched[block.index()] = true;
+        touched[meet.index()] = true;
+        for &side in &sides {
+            touched[side.index()] = true;
+            let mut moved = std::mem::take(&mut shader.block_mut(side).insts);
+            shader.block_mut(side).term = Some(Terminator::Unreachable);
+            shader.block_mut(block).insts.append(&mut moved);
+        }
+        let args = a.iter().zip(&b).map(|(a, b)| select(shader, block, cond, *a, *b)).collect();
+        let end = shader.block_mut(block);
+        end.term = Some(Terminator::Jump(crate::ir::BlockCall { block: meet, args }));
+        end.merge = Merge::None;
+        changed = true;
+    }
+    changed
+}
+
+fn select(shader: &mut Shader, block: BlockId, cond: Value, a: Value, b: Value) -> Value {
+    if a == b {
+        return a;
+    }
+    let ty: Type = shader.ty(a);
+    let v = Value(shader.values.len() as u32);
+    let op = Op::Alu(AluOp::Select, FpFlags::NONE);
+    let id = shader.add_inst(op, SmallVec::from_slice(&[cond, a, b]), Some(ty));
+    shader.block_mut(block).insts.push(id);
+    v
+}
+
+/// What it costs to run these instructions in all lanes; `None` if they must not be.
+fn cost(shader: &Shader, insts: &[InstId]) -> Option<usize> {
+    use AluOp as A;
+    if insts.len() > 2 * MAX_SIDE {
+        return None;
+    }
+    let mut sum = 0;
+    for &id in insts {
+        sum += match shader.inst(id).op {
+            Op::Const(_) | Op::Undef | Op::Bitcast | Op::Extract(_) | Op::Compose => 0,
+            Op::Alu(op, _) => match op {
+                A::UDiv | A::SDiv | A::UMod | A::SRem | A::SMod | A::FDiv => MAX_SIDE + 1,
+                A::FSqrt | A::FRsq | A::FRcp | A::FExp2 | A::FLog2 | A::FSinTurn | A::FCosTurn => 4,
+                A::FPow | A::FSin | A::FCos | A::FRem | A::FMod => MAX_SIDE + 1,
+                _ => 1,
+            },
+            _ => return None,
+        };
+    }
+    Some(sum)
+}

@@ -1,0 +1,126 @@
+//! Counts the iterations of loops whose end follows from constants.
+//!
+//! The condition of one exit, which every iteration reaches, is evaluated again and again from the constants that the
+//! header's parameters start with, as far as these change by arithmetic alone. So any form of counting is understood.
+
+use crate::compile::passes::fold;
+use crate::ir::cfg::Cfg;
+use crate::ir::{BlockCall, BlockId, Inst, Op, Shader, Terminator, Value, ValueDef};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// Operations of a condition, or of a parameter's next value, that are looked at.
+const MAX_OPERATIONS: u32 = 32;
+
+/// A loop that ends after a known number of iterations.
+#[derive(Debug)]
+pub(super) struct Counted {
+    pub header: BlockId,
+    /// Its blocks, each before its successors but for the jump back; the header is first.
+    pub blocks: Vec<BlockId>,
+    /// The block that jumps back.
+    pub latch: BlockId,
+    /// The block that leaves the loop after the last iteration.
+    pub exit: BlockId,
+    /// Its target then.
+    pub after: BlockId,
+    /// Times that `exit` stays in the loop; it leaves the loop the next time.
+    pub trips: u32,
+    /// By block, its index in `blocks`.
+    pub index: FxHashMap<BlockId, usize>,
+    /// There are other ways out.
+    pub many_exits: bool,
+}
+
+/// The jump of a block to another one, if there is exactly one.
+pub(super) fn call_to(shader: &Shader, from: BlockId, to: BlockId) -> Option<&BlockCall> {
+    let mut calls = shader.block(from).term.iter().flat_map(Terminator::calls).filter(|call| call.block == to);
+    let first = calls.next()?;
+    calls.next().is_none().then_some(first)
+}
+
+/// Counts the iterations of an innermost loop, up to a limit. `blocks` are its blocks in order.
+pub(super) fn count(shader: &Shader, cfg: &Cfg, blocks: Vec<BlockId>, limit: u32) -> Option<Counted> {
+    let header = *blocks.first()?;
+    let index: FxHashMap<BlockId, usize> = blocks.iter().enumerate().map(|(n, b)| (*b, n)).collect();
+    let inside = |b: BlockId| index.contains_key(&b);
+    let (back, entries): (Vec<BlockId>, Vec<BlockId>) = cfg.preds(header).iter().copied().partition(|b| inside(*b));
+    let &[latch] = &back[..] else { return None };
+    let next = call_to(shader, latch, header)?;
+    // All entries must agree on the constants.
+    let mut starts: SmallVec<[Option<u64>; 8]> = SmallVec::new();
+    for (n, &from) in entries.iter().enumerate() {
+        let call = call_to(shader, from, header)?;
+        let consts = call.args.iter().map(|v| shader.as_const(*v));
+        if n == 0 {
+            starts.extend(consts);
+        } else {
+            starts.iter_mut().zip(consts).for_each(|(known, k)| *known = known.filter(|_| *known == k));
+        }
+    }
+    let leaves = |b: BlockId| cfg.succs(b).iter().filter(|to| !inside(**to)).count();
+    let exits: usize = blocks.iter().map(|b| leaves(*b)).sum();
+    let mut candidates = blocks.iter().filter(|b| leaves(**b) == 1 && cfg.dom.dominates(**b, latch));
+    let (exit, after, trips) = candidates.find_map(|&exit| {
+        let Some(Terminator::Branch { cond, then, els }) = &shader.block(exit).term else { return None };
+        let leave_if = !inside(then.block);
+        let after = if leave_if { then.block } else { els.block };
+        let trips = trips(shader, header, &starts, next, (*cond, leave_if), limit)?;
+        Some((exit, after, trips))
+    })?;
+    Some(Counted { header, blocks, latch, exit, after, trips, index, many_exits: exits > 1 })
+}
+
+/// Times that a condition does not lead out of the loop.
+fn trips(
+    shader: &Shader,
+    header: BlockId,
+    starts: &[Option<u64>],
+    next: &BlockCall,
+    (cond, leave_if): (Value, bool),
+    limit: u32,
+) -> Option<u32> {
+    let mut now: SmallVec<[Option<u64>; 8]> = SmallVec::from_slice(starts);
+    for trip in 0..=limit {
+        let mut eval = Evaluation { shader, header, params: &now, left: MAX_OPERATIONS };
+        if (eval.value(cond)? != 0) == leave_if {
+            return Some(trip);
+        }
+        now = (next.args.iter())
+            .map(|v| Evaluation { shader, header, params: &now, left: MAX_OPERATIONS }.value(*v))
+            .collect();
+    }
+    None
+}
+
+struct Evaluation<'a> {
+    shader: &'a Shader,
+    header: BlockId,
+    /// Known values of the header's parameters.
+    params: &'a [Option<u64>],
+    left: u32,
+}
+
+impl Evaluation<'_> {
+    /// The value of integer arithmetic on known parameters. Recurses no deeper than the limit of operations.
+    fn value(&mut self, v: Value) -> Option<u64> {
+        self.left = self.left.checked_sub(1)?;
+        match self.shader.values[v.index()].def {
+            ValueDef::Param(block, n) if block == self.header => self.params.get(n as usize).copied().flatten(),
+            ValueDef::Param(..) => None,
+            ValueDef::Inst(id) => match self.shader.inst(id) {
+                Inst { op: Op::Const(bits), .. } => Some(*bits),
+                Inst { op: Op::Alu(op, _), args, .. } => {
+                    let from = self.shader.ty(*args.first()?).bits();
+                    let to = self.shader.ty(v).bits();
+                    let args: SmallVec<[u64; 4]> = args.iter().map(|v| self.value(*v)).collect::<Option<_>>()?;
+                    match op {
+                        crate::ir::AluOp::Select => Some(if args[0] != 0 { args[1] } else { args[2] }),
+                        _ => fold::constant(*op, &args, from, to, false),
+                    }
+                }
+                _ => None,
+            },
+        }
+    }
+}
