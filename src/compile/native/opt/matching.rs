@@ -136,6 +136,18 @@ fn rules_of(op: AluOp) -> &'static [Rule] {
     &RULES[usize::from(start)..usize::from(end)]
 }
 
+impl Out {
+    /// Whether the hardware has all operations of the result at this width of operands: the shader is lowered.
+    fn has_instructions(&self, width: Type, ty: Type) -> bool {
+        match self {
+            Self::Op(op, outs) => {
+                op.has_instruction(width.bits(), ty.bits()) && outs.iter().all(|out| out.has_instructions(width, width))
+            }
+            _ => true,
+        }
+    }
+}
+
 impl Numbering<'_> {
     /// Applies the first rule that fits.
     pub(super) fn apply_rules(&mut self, op: AluOp, flags: FpFlags, args: &[Value], ty: Type) -> Option<Simpler> {
@@ -145,6 +157,9 @@ impl Numbering<'_> {
         }
         for rule in rules_of(op) {
             if rule.floats != Floats::Exact && !self.allows(rule.floats, flags, width) {
+                continue;
+            }
+            if !rule.to.has_instructions(width, ty) {
                 continue;
             }
             let Some(found) = self.match_args(op, rule.args, args, rule.floats, Match::default()) else { continue };
