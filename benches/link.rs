@@ -56,7 +56,15 @@ impl Pipeline {
 
     fn prepared(&self, placement: Placement, glue: &dyn GlueSource, plans: Option<&Plans>) -> Vec<u8> {
         let objects: Vec<&Object> = self.objects.iter().collect();
-        let job = Job { objects: &objects, state: &self.state, layout: &self.layout, placement, glue, plans };
+        let job = Job {
+            objects: &objects,
+            state: &self.state,
+            layout: &self.layout,
+            placement,
+            glue,
+            metadata: Default::default(),
+            plans,
+        };
         job.link().expect("it has been linked before").elf
     }
 

@@ -59,7 +59,15 @@ fn links(c: &mut Criterion) {
     };
     let [mut out, mut memory] = [vec![0; 1 << 16], vec![0; 1 << 16]];
     let (placement, plans) = (Placement::Adjacent, Some(&plans));
-    let job = Job { objects: &objects, state: &state, layout: &places, placement, glue: &EmitGlue, plans };
+    let job = Job {
+        objects: &objects,
+        state: &state,
+        layout: &places,
+        placement,
+        glue: &EmitGlue,
+        metadata: Default::default(),
+        plans,
+    };
     let mut rust = || job.link_into(&mut memory).expect("a pipeline");
     let mut into = || context.link_into(&info, &mut out).expect("a pipeline");
     let create = || Pipeline::new(&context, &info).expect("a pipeline");

@@ -44,6 +44,7 @@ pub const COMPILER: Sources = Sources {
         // What only the link does.
         "metadata/finalize.rs",
         "metadata/graphics.rs",
+        "metadata/named.rs",
         "metadata/part_notes.rs",
         "metadata/stage_text.rs",
         "metadata/write_v2.rs",
@@ -75,7 +76,9 @@ pub const GLUE: Sources = Sources {
 pub const REQUEST: Sources = Sources {
     hashed: &[
         "cache/key.rs",
+        "compile/operands.rs",
         "compile/request.rs",
+        "compile/variant.rs",
         "keys.rs",
         "kinds.rs",
         "link/layout.rs",

@@ -3,7 +3,7 @@
 //! A driver without a compiler computes the same keys: [`CompilerId`] is data, and a module is hashed once.
 
 use crate::cache::{Key, KeyBuilder};
-use crate::compile::request::{CompilerId, StageRequest};
+use crate::compile::request::{CompilerId, ModuleDigest, StageRequest};
 use crate::error::Result;
 use crate::glue::GlueKey;
 use crate::link::Placement;
@@ -20,6 +20,16 @@ pub fn stage(request: &StageRequest, compiler: &CompilerId) -> Result<Key> {
 
 /// What writes glue is known by its sources' digest (`build.rs`).
 const GLUE_DOMAIN: &str = concat!("dovetail glue ", env!("DOVETAIL_GLUE_SOURCES"));
+
+/// Key of what is noted of a module: which of its specialization constants are only operands. What decides that is in the
+/// compiler's sources, and the ids are of use only with parts of the same compiler; so of another one they only miss.
+///
+/// # Errors
+/// Bug: the key cannot be made.
+pub fn module(digest: ModuleDigest) -> Result<Key> {
+    let sources = env!("DOVETAIL_REQUEST_SOURCES");
+    Ok(KeyBuilder::new("dovetail module 1").field("sources", sources)?.field("module", &digest)?.finish())
+}
 
 /// Key of a piece of glue.
 ///
@@ -51,7 +61,7 @@ pub fn global(target: GfxIp, compiler: Option<&CompilerId>) -> Result<Key> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compile::request::{GeneratorKind, KnownState, LlvmOptions, ModuleDigest, NativeOptions, TuningOptions};
+    use crate::compile::request::{GeneratorKind, KnownState, LlvmOptions, NativeOptions, TuningOptions};
     use crate::state::Known;
     use crate::target::{GfxIp, Stage, WaveSize};
 
@@ -75,7 +85,8 @@ mod tests {
         let TuningOptions { generator: _, unroll: _, licm: _, vgpr_limit: _, cu_mode: _, llvm, native } = options;
         let LlvmOptions { scheduler: _, opt_level: _ } = llvm;
         let NativeOptions { optimise: _, clauses: _ } = native;
-        let KnownState { layout: _, vertex: _, params: _, multiview: _, colors: _ } = known;
+        let KnownState { operands: _, layout: _, vertex: _, params: _, multiview: _, sample_shading: _, colors: _ } =
+            known;
         let with = |f: &dyn Fn(&mut StageRequest)| {
             let mut r = base.clone();
             f(&mut r);
@@ -100,11 +111,14 @@ mod tests {
             with(&|r| r.options.native.optimise = false),
             with(&|r| r.options.native.clauses = false),
             with(&|r| r.options.cu_mode = true),
+            with(&|r| r.known.operands = Known::Known(Vec::new())),
+            with(&|r| r.known.operands = Known::Known(vec![(0, 1)])),
             with(&|r| r.known.layout = Known::Known(Default::default())),
             with(&|r| r.known.vertex = Known::Known(Default::default())),
             with(&|r| r.known.params = Known::Known(Vec::new())),
             with(&|r| r.known.multiview = Known::Known(false)),
             with(&|r| r.known.multiview = Known::Known(true)),
+            with(&|r| r.known.sample_shading = Known::Known(true)),
             with(&|r| r.known.colors = Known::Known(Default::default())),
         ];
         let n = keys.len();

@@ -49,6 +49,17 @@ pub struct SpecValue {
     pub default: u64,
 }
 
+/// A specialization constant that the code has as a relocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct SpecOperand {
+    /// `SpecId`.
+    pub id: u32,
+    /// Value without specialization.
+    pub default: u64,
+    /// Width: 1 (a boolean), 8, 16, 32 or 64.
+    pub bits: u8,
+}
+
 /// Numeric kind of an interface variable's bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -3,7 +3,8 @@
 //! The parts come from a [`Toolchain`]; the link itself never sees it. A whole compile is the same way with every item
 //! known: the fragment stage first, then the vertex stage knowing what it reads, then the same link with empty glue.
 
-use crate::compile::request::{KnownState, Module, StageRequest, TuningOptions};
+use crate::compile::request::{KnownState, Module, SpecValues, StageRequest, TuningOptions};
+use crate::compile::variant;
 use crate::error::{Context, Error, FullCompile, Result};
 use crate::link::{Job, Linked, Object, Placement};
 use crate::metadata::interface::StageKind;
@@ -46,15 +47,16 @@ pub struct PipelineRequest<'a> {
 impl PipelineRequest<'_> {
     /// What one of its shaders is compiled by, with this known of the pipeline.
     pub fn stage(&self, shader: &ShaderRef<'_>, known: KnownState) -> StageRequest {
+        let values = specialization(self.state, shader);
         StageRequest {
             target: self.target,
             stage: shader.stage,
             module: shader.module.digest(),
             entry_point: shader.entry_point.clone(),
-            specialization: specialization(self.state, shader),
+            specialization: values.shaping,
             wave: shader.wave,
             options: self.options.clone(),
-            known: only_for(shader.stage, known),
+            known: only_for(shader.stage, known, values.operands),
         }
     }
 }
@@ -110,7 +112,7 @@ type Parts = SmallVec<[Part; 2]>;
 /// Whatever the compiler or the linker says of the shaders or the state; `NeedsFullCompile` never.
 pub fn build(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Result<Outcome> {
     let linked = stages(request, tools, |_| KnownState::default()).and_then(|parts| match parts {
-        Ok(parts) => finish(request, tools, &parts, Route::Linked),
+        Ok(parts) => finish(request, tools, &variants(request, tools, parts)?, Route::Linked),
         Err(missing) => Ok(Outcome::NotCached(missing)),
     });
     match linked {
@@ -163,6 +165,21 @@ fn stages(
     Ok(Ok(parts))
 }
 
+/// Early parts, with their variants where the state asks for one. Of a variant that is not to be had the part stays: the link
+/// then says why it needs the whole pipeline.
+fn variants(request: &PipelineRequest<'_>, tools: &Toolchain<'_>, mut parts: Parts) -> Result<Parts> {
+    for part in &mut parts {
+        let interface = part.object.interface();
+        let Some(known) = variant(request.state, interface) else { continue };
+        let Some(shader) = request.shaders.iter().find(|shader| shader.stage == interface.stage) else { continue };
+        let found = tools.part(shader.module, request.stage(shader, known));
+        if let Some(found) = found.at(|| format!("{} shader", shader.stage))? {
+            *part = found;
+        }
+    }
+    Ok(parts)
+}
+
 /// What a whole compile of a stage knows of its pipeline. `before` is the part that was made last: the fragment shader comes
 /// first, and the vertex shader knows what it reads.
 pub(crate) fn everything_known(state: &PipelineState, layout: &ResourceLayout, before: Option<&Object>) -> KnownState {
@@ -171,32 +188,36 @@ pub(crate) fn everything_known(state: &PipelineState, layout: &ResourceLayout, b
         _ => Vec::new(),
     };
     KnownState {
+        operands: Known::Known(Vec::new()),
         layout: Known::Known(layout.clone()),
         vertex: Known::Known(state.vertex.clone()),
         params: Known::Known(read),
         multiview: Known::Known(state.view_mask != 0),
+        // The attachments say it.
+        sample_shading: Known::Unknown,
         colors: Known::Known(state.color.clone()),
     }
 }
 
-/// What cannot change a stage's code stays out of its request, so that pipelines share it.
-pub(crate) fn only_for(stage: Stage, known: KnownState) -> KnownState {
-    let KnownState { layout, vertex, params, multiview, colors } = known;
+/// What cannot change a stage's code stays out of its request, so that pipelines share it. `operands` are the stage's values of
+/// constants that are only operands, if those are known at all.
+pub(crate) fn only_for(stage: Stage, known: KnownState, operands: Vec<(u32, u64)>) -> KnownState {
+    let KnownState { operands: any, layout, vertex, params, multiview, sample_shading, colors } = known;
     let vertex_stage = stage == Stage::Vertex;
     KnownState {
+        operands: if any == Known::Unknown { any } else { Known::Known(operands) },
         layout,
         vertex: if vertex_stage { vertex } else { Known::Unknown },
         params: if vertex_stage { params } else { Known::Unknown },
         multiview: if vertex_stage { multiview } else { Known::Unknown },
+        sample_shading: if stage == Stage::Fragment { sample_shading } else { Known::Unknown },
         colors: if stage == Stage::Fragment { colors } else { Known::Unknown },
     }
 }
 
-fn specialization(state: &PipelineState, shader: &ShaderRef<'_>) -> Vec<(u32, u64)> {
-    let mut ids = shader.spec_ids.clone();
-    ids.sort_unstable();
-    ids.dedup();
-    ids.into_iter().filter_map(|id| Some((id, state.specialized(shader.stage, id)?))).collect()
+fn specialization(state: &PipelineState, shader: &ShaderRef<'_>) -> SpecValues {
+    let values = shader.spec_ids.iter().filter_map(|id| Some((*id, state.specialized(shader.stage, *id)?)));
+    SpecValues::new(values, shader.module.operand_ids())
 }
 
 fn finish(request: &PipelineRequest<'_>, tools: &Toolchain<'_>, parts: &[Part], route: Route) -> Result<Outcome> {
@@ -210,6 +231,7 @@ fn finish(request: &PipelineRequest<'_>, tools: &Toolchain<'_>, parts: &[Part], 
         layout: &*tools.layout(&request.state.layout)?,
         placement: request.placement,
         glue: tools,
+        metadata: tools.metadata(),
         plans: Some(tools.plans()),
     };
     let Linked { elf, placement } = job.link()?;

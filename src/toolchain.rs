@@ -5,12 +5,12 @@
 
 use crate::abi::layout::ResolvedLayout;
 use crate::cache::{Cache, Key, KeyBuilder};
-use crate::compile::request::{CompilerId, Module, StageRequest};
+use crate::compile::request::{CompilerId, Module, ModuleDigest, StageRequest};
 use crate::compile::{Compiler, StageElf};
 use crate::error::{Context, Error, Result};
 use crate::glue::{self, GlueKey, GluePiece};
 use crate::keys;
-use crate::link::{GlueSource, Object, Plans};
+use crate::link::{GlueSource, MetadataVersion, Object, Plans};
 use crate::state::ResourceLayout;
 use crate::table::{Table, hash};
 use std::sync::Arc;
@@ -64,6 +64,7 @@ pub struct Toolchain<'a> {
     bytes: AtomicUsize,
     layouts: Table<ResourceLayout, Arc<ResolvedLayout>>,
     plans: Plans,
+    metadata: MetadataVersion,
 }
 
 impl<'a> Toolchain<'a> {
@@ -81,7 +82,16 @@ impl<'a> Toolchain<'a> {
             })?,
         };
         let (parts, layouts, plans) = (Table::default(), Table::default(), Plans::default());
-        Ok(Self { cache, compiler, id, parts, bytes: AtomicUsize::new(0), layouts, plans })
+        Ok(Self {
+            cache,
+            compiler,
+            id,
+            parts,
+            bytes: AtomicUsize::new(0),
+            layouts,
+            plans,
+            metadata: Default::default(),
+        })
     }
 
     /// Notes in the cache's manifest whose code it holds.
@@ -111,6 +121,7 @@ impl<'a> Toolchain<'a> {
         let Some(compiler) = self.compiler else { return Ok(Fetched::NotCached) };
         let elf = compiler.compile(module, request)?;
         self.cache.keep(&key, &elf.0);
+        note_operands(self.cache, module)?;
         Ok(Fetched::Compiled(elf))
     }
 
@@ -148,6 +159,17 @@ impl<'a> Toolchain<'a> {
         let made = Arc::new(ResolvedLayout::new(given).at(|| "resource layout")?);
         self.layouts.keep(hash, given.clone(), made.clone());
         Ok(made)
+    }
+
+    /// The same, whose pipelines have metadata of this version.
+    #[must_use]
+    pub fn with_metadata(self, metadata: MetadataVersion) -> Self {
+        Self { metadata, ..self }
+    }
+
+    /// Version of the metadata of its pipelines.
+    pub fn metadata(&self) -> MetadataVersion {
+        self.metadata
     }
 
     /// What links with this toolchain have planned.
@@ -193,6 +215,38 @@ pub fn recorded_compiler(cache: &Cache) -> Result<Option<CompilerId>> {
     let read = |bytes: Vec<u8>| rmp_serde::from_slice(&bytes);
     let read = cache.get(&manifest_key()?).map(read).transpose();
     read.map_err(|e| Error::malformed(format!("cache manifest: {e}")))
+}
+
+/// Notes in a cache which of a module's specialization constants are only operands, if any are: for who has its digest alone.
+///
+/// # Errors
+/// Bug: the note cannot be serialized.
+pub fn note_operands(cache: &Cache, module: &Module) -> Result<()> {
+    if let Some((key, bytes)) = operands_note(module)? {
+        cache.keep(&key, &bytes);
+    }
+    Ok(())
+}
+
+/// What [`note_operands`] keeps, and its key.
+///
+/// # Errors
+/// Bug: it cannot be serialized.
+pub fn operands_note(module: &Module) -> Result<Option<(Key, Vec<u8>)>> {
+    if module.operand_ids().is_empty() {
+        return Ok(None);
+    }
+    let bytes = rmp_serde::to_vec(module.operand_ids()).map_err(|e| Error::bug(format!("note of a module: {e}")))?;
+    Ok(Some((keys::module(module.digest())?, bytes)))
+}
+
+/// What [`note_operands`] has noted; empty if nothing.
+///
+/// # Errors
+/// Malformed: the note.
+pub fn noted_operands(cache: &Cache, module: ModuleDigest) -> Result<Vec<u32>> {
+    let Some(bytes) = cache.get(&keys::module(module)?) else { return Ok(Vec::new()) };
+    rmp_serde::from_slice(&bytes).map_err(|e| Error::malformed(format!("note of a module: {e}")))
 }
 
 fn manifest_key() -> Result<Key> {

@@ -94,7 +94,8 @@ impl Pairs {
     fn linked(&self, pair: &Pair, state: &PipelineState, plans: &Plans, out: &mut [u8]) -> Option<usize> {
         let objects = [pair.vertex, pair.fragment].map(|stage| &self.stages[stage].object);
         let (layout, placement, plans) = (&pair.layout, Placement::Adjacent, Some(plans));
-        let job = Job { objects: &objects, state, layout, placement, glue: &EmitGlue, plans };
+        let job =
+            Job { objects: &objects, state, layout, placement, glue: &EmitGlue, metadata: Default::default(), plans };
         match job.link_into(out).ok()? {
             Size::Written(bytes) | Size::Incomplete(bytes) => Some(bytes),
         }
@@ -142,7 +143,15 @@ impl Pairs {
     fn elf(&self, pair: &Pair) -> Vec<u8> {
         let objects = [pair.vertex, pair.fragment].map(|stage| &self.stages[stage].object);
         let (state, layout, placement) = (&pair.state, &pair.layout, Placement::Adjacent);
-        let job = Job { objects: &objects, state, layout, placement, glue: &EmitGlue, plans: None };
+        let job = Job {
+            objects: &objects,
+            state,
+            layout,
+            placement,
+            glue: &EmitGlue,
+            metadata: Default::default(),
+            plans: None,
+        };
         job.link().expect("it has been linked before").elf
     }
 

@@ -2,9 +2,13 @@
 
 use super::backend::Generator;
 use super::request::{CompilerId, Module, StageRequest};
+use super::spirv::Specialization;
 use super::watch::{Made, Unwatched, Watch};
 use super::{Compiler, StageElf, passes, spirv, unlinked};
 use crate::error::{Context, Result};
+use crate::ir::Shader;
+use crate::state::Known;
+use std::borrow::Cow;
 
 /// Compiles in this process, with one code generator.
 #[derive(Debug)]
@@ -27,7 +31,7 @@ impl<G: Generator> StageCompiler<G> {
     pub fn compile_watched(&self, module: &Module, request: &StageRequest, watch: &mut dyn Watch) -> Result<StageElf> {
         let mut run = || -> Result<StageElf> {
             request.check_module(module)?;
-            let shader = spirv::translate(module, &request.entry_point, request.stage, &request.specialization)?;
+            let shader = translate(module, request)?;
             watch.done("upper", Made::Shader(&shader))?;
             let lowered = passes::lower_watched(shader, request, watch)?;
             let code = self.generator.generate(&lowered, &request.options, watch)?;
@@ -37,6 +41,20 @@ impl<G: Generator> StageCompiler<G> {
         };
         run().at(|| format!("{} `{}`", request.stage, request.entry_point))
     }
+}
+
+/// With values for constants that are operands these are constants too, without they are relocations.
+fn translate(module: &Module, request: &StageRequest) -> Result<Shader> {
+    let (mut values, late) = (Cow::Borrowed(&request.specialization), module.operand_ids());
+    let late = match &request.known.operands {
+        Known::Unknown => late,
+        Known::Known(operands) => {
+            values.to_mut().extend(operands);
+            values.to_mut().sort_by_key(|(id, _)| *id);
+            &[]
+        }
+    };
+    spirv::translate_with(module, &request.entry_point, request.stage, Specialization { values: &values, late })
 }
 
 impl<G: Generator> Compiler for StageCompiler<G> {

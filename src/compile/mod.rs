@@ -1,11 +1,14 @@
 //! Compiles SPIR-V to unlinked ELFs, one stage at a time; whole pipelines take the same path, with all state known.
 //!
-//! `request` has the inputs, and is all that a driver sees of this folder besides [`Compiler`]. `compiler` runs the
+//! `request` has the inputs, and is all that a driver sees of this folder besides [`Compiler`] and what `operands` reads in a
+//! module. `compiler` runs the
 //! phases: `spirv` translates one entry point to upper-level IR, `passes` lower it to what the hardware has, a
 //! `backend::Generator` makes machine code of it (`llvm` or `native`; `generators` is both), and `unlinked` writes the ELF with the pre-link
 //! metadata and the branch to the next part.
 
+mod operands;
 pub mod request;
+mod variant;
 
 #[cfg(feature = "compiler")]
 pub mod backend;
@@ -27,6 +30,9 @@ pub mod unlinked;
 pub mod watch;
 #[cfg(feature = "service")]
 pub mod worker;
+
+pub use operands::operand_ids;
+pub use variant::{variant, variant_of};
 
 use crate::error::Result;
 use request::{CompilerId, Module, StageRequest};

@@ -1,10 +1,13 @@
 //! Everything that decides a stage's code. All of it is in the cache key, and the compiler sees nothing else.
 
+use super::operands::operand_ids;
 use crate::error::{Error, Result};
 use crate::metadata::interface::FragmentInput;
 use crate::state::{ColorState, Known, ResourceLayout, VertexInputState};
 use crate::target::{GfxIp, Stage, WaveSize};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 /// BLAKE3 of a SPIR-V module's bytes (in the byte order of the file).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -22,6 +25,7 @@ impl ModuleDigest {
 pub struct Module {
     bytes: Vec<u8>,
     digest: ModuleDigest,
+    operands: OnceLock<Vec<u32>>,
 }
 
 impl Module {
@@ -39,7 +43,7 @@ impl Module {
             return Err(Error::malformed("word 0: no SPIR-V magic number"));
         }
         let digest = ModuleDigest(*blake3::hash(&bytes).as_bytes());
-        Ok(Self { bytes, digest })
+        Ok(Self { bytes, digest, operands: OnceLock::new() })
     }
 
     /// The bytes as given.
@@ -50,6 +54,11 @@ impl Module {
     /// Their hash.
     pub fn digest(&self) -> ModuleDigest {
         self.digest
+    }
+
+    /// `SpecId`s of the constants that are only operands, sorted: an early compile makes them relocations.
+    pub fn operand_ids(&self) -> &[u32] {
+        self.operands.get_or_init(|| operand_ids(&self.bytes))
     }
 }
 
@@ -73,7 +82,8 @@ pub struct StageRequest {
     pub module: ModuleDigest,
     /// Entry point name.
     pub entry_point: String,
-    /// Specialization values, sorted by id, without duplicates.
+    /// Specialization values that are constants in the code, sorted by id, without duplicates. An early request has those of
+    /// the constants that shape code; [`KnownState::operands`] has the others.
     pub specialization: Vec<(u32, u64)>,
     /// Lanes per wave.
     pub wave: WaveSize,
@@ -81,6 +91,24 @@ pub struct StageRequest {
     pub options: TuningOptions,
     /// Known state of the pipeline.
     pub known: KnownState,
+}
+
+/// The specialization values of one stage, as requests have them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SpecValues {
+    /// Of constants that shape code.
+    pub shaping: Vec<(u32, u64)>,
+    /// Of constants that are only operands.
+    pub operands: Vec<(u32, u64)>,
+}
+
+impl SpecValues {
+    /// Sorts values by what their constants are, and by id; of an id that is given twice the last value counts.
+    pub fn new(values: impl IntoIterator<Item = (u32, u64)>, operand_ids: &[u32]) -> Self {
+        let values: BTreeMap<u32, u64> = values.into_iter().collect();
+        let (operands, shaping) = values.into_iter().partition(|(id, _)| operand_ids.binary_search(id).is_ok());
+        Self { shaping, operands }
+    }
 }
 
 impl StageRequest {
@@ -100,6 +128,9 @@ impl StageRequest {
 /// Known state of the pipeline when a stage is compiled. A separate compile knows nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct KnownState {
+    /// Specialization values of the constants that are only operands ([`Module::operand_ids`]), sorted by id, without
+    /// duplicates; unknown ones are relocations.
+    pub operands: Known<Vec<(u32, u64)>>,
     /// Layout of descriptors and push constants.
     pub layout: Known<ResourceLayout>,
     /// Vertex: the vertex input state; the body then fetches the attributes itself.
@@ -108,6 +139,9 @@ pub struct KnownState {
     pub params: Known<Vec<FragmentInput>>,
     /// Vertex: whether multiview is used; the body then exports its view as the layer.
     pub multiview: Known<bool>,
+    /// Fragment: whether every sample is shaded by itself, where the attachments are unknown; the body then reads its inputs
+    /// at the sample.
+    pub sample_shading: Known<bool>,
     /// Fragment: the attachments; the body then exports its colours itself.
     pub colors: Known<ColorState>,
 }

@@ -7,6 +7,7 @@ use super::machine::Machine;
 use super::mode::Mode;
 use crate::error::{Context, Error, Result};
 use crate::metadata::document::{Document, Map, get, submap};
+use crate::metadata::named;
 use crate::metadata::note;
 use crate::metadata::registers::{Register, Registers, StageRegisters};
 use crate::metadata::schema::Key;
@@ -92,9 +93,12 @@ impl Pipeline {
         let notes = file.sections().find(|s| s.kind() == object::SectionKind::Note);
         let notes = notes.ok_or_else(|| Error::malformed("no notes"))?;
         let notes = notes.data().map_err(|e| Error::malformed(format!("notes: {e}")))?;
-        let pipeline = Document::parse(note::metadata(notes)?)?.pipeline;
+        let document = Document::parse(note::metadata(notes)?)?;
+        let by_name = document.version.is_some_and(|(major, _)| major >= 3);
+        let named = by_name.then(|| named::registers(&document)).transpose()?;
+        let pipeline = document.pipeline;
 
-        let mut registers = Registers::default();
+        let mut registers = named.unwrap_or_default();
         for (number, word) in submap(&pipeline, Key::Registers.name())?.into_iter().flatten() {
             let (Some(number), Some(word)) = (uint(number), uint(word)) else {
                 return Err(Error::malformed(format!("metadata: register {number} = {word}")));

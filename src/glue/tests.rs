@@ -102,6 +102,7 @@ fn stage(stage: Stage, kind: StageKind) -> StageInterface {
         push_constant_bytes: 0,
         spill_threshold: None,
         specialization: Vec::new(),
+        spec_operands: Vec::new(),
         writes_memory: false,
         kind,
     }

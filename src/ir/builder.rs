@@ -1,5 +1,5 @@
-//! Appends instructions to a block. A constant of this block or of the entry block is reused; otherwise only trivial
-//! cases are folded.
+//! Appends instructions to a block. Constants are appended to the entry block, once each; otherwise only trivial cases
+//! are folded.
 
 use super::alu::{AluOp, FpFlags};
 use super::op::Op;
@@ -26,9 +26,7 @@ pub struct Builder<'a> {
 impl<'a> Builder<'a> {
     /// A builder at the end of `block`.
     pub fn new(shader: &'a mut Shader, block: BlockId) -> Self {
-        let mut consts = ConstPool::default();
-        consts.start(block, true);
-        Self { shader, block, consts, fp: FpFlags::NONE }
+        Self { shader, block, consts: ConstPool::default(), fp: FpFlags::NONE }
     }
 
     /// The current block.
@@ -38,20 +36,12 @@ impl<'a> Builder<'a> {
 
     /// Continues at the end of another block.
     pub fn switch_to(&mut self, block: BlockId) {
-        if block != self.block {
-            self.restart(block);
-        }
+        self.block = block;
     }
 
     /// The reusable constants.
     pub(super) fn pool(&mut self) -> &mut ConstPool {
         &mut self.consts
-    }
-
-    /// Continues at the end of a block whose instructions have been removed.
-    pub(super) fn restart(&mut self, block: BlockId) {
-        self.block = block;
-        self.consts.start(block, false);
     }
 
     /// A new block.
@@ -71,8 +61,12 @@ impl<'a> Builder<'a> {
 
     /// Any instruction.
     pub fn push(&mut self, op: Op, args: impl Into<SmallVec<[Value; 4]>>, ty: Option<Type>) -> InstId {
-        let id = self.shader.add_inst(op, args.into(), ty);
-        let insts = &mut self.shader.block_mut(self.block).insts;
+        self.push_to(self.block, op, args.into(), ty)
+    }
+
+    fn push_to(&mut self, block: BlockId, op: Op, args: SmallVec<[Value; 4]>, ty: Option<Type>) -> InstId {
+        let id = self.shader.add_inst(op, args, ty);
+        let insts = &mut self.shader.block_mut(block).insts;
         if insts.is_empty() {
             insts.reserve(FIRST_INSTS);
         }
@@ -98,12 +92,13 @@ impl<'a> Builder<'a> {
         if let Some(v) = self.consts.get(ty, bits) {
             return v;
         }
-        let v = self.value(Op::Const(bits), &[], ty);
+        let v = Value(self.shader.values.len() as u32);
+        self.push_to(Shader::ENTRY, Op::Const(bits), SmallVec::new(), Some(ty));
         self.consts.insert(ty, bits, v);
         v
     }
 
-    /// An equal constant made earlier in this block or in the entry block; `None` if there is none.
+    /// An equal constant that this builder made or met; `None` if there is none.
     pub fn same_const(&self, ty: Type, bits: u64) -> Option<Value> {
         self.consts.get(ty, bits)
     }
@@ -263,7 +258,21 @@ fn f64_to_half(x: f64) -> u16 {
 
 #[cfg(test)]
 mod tests {
-    use super::f64_to_half;
+    use super::{Builder, Shader, f64_to_half};
+    use crate::target::Stage;
+
+    #[test]
+    fn a_constant_is_made_once_for_all_blocks() {
+        let mut shader = Shader::new("t", Stage::Compute);
+        let mut b = Builder::new(&mut shader, Shader::ENTRY);
+        let blocks = [b.new_block(), b.new_block()];
+        let made = blocks.map(|block| {
+            b.switch_to(block);
+            b.c32(7)
+        });
+        assert_eq!((made[0], b.c32(8) == made[0]), (made[1], false));
+        assert_eq!((shader.blocks[0].insts.len(), shader.blocks[1].insts.len()), (2, 0));
+    }
 
     #[test]
     fn half_constants_round_to_nearest_even() {

@@ -30,6 +30,7 @@ mod image;
 mod interface;
 #[cfg(feature = "proof")]
 pub mod interp;
+mod kept;
 mod lanes;
 pub mod loops;
 mod memory;
@@ -46,13 +47,14 @@ mod scratch;
 mod shader;
 mod symbols;
 mod text;
+mod tracked;
 mod types;
 pub mod uniform;
 mod uniform_locals;
 pub mod verify;
 mod words;
 
-pub use crate::kinds::{DepthMode, NumericKind, ResourceKind, SpecValue};
+pub use crate::kinds::{DepthMode, NumericKind, ResourceKind, SpecOperand, SpecValue};
 pub use alu::{AluOp, FpFlags, Sig};
 pub use builder::Builder;
 pub use graph::{Graph, PerBlock};

@@ -195,9 +195,10 @@ pub enum Op {
     /// → device clock, b64.
     ReadClock(Scope),
 
-    // ---- lower level only
-    /// → 32-bit value that the linker fills in.
+    /// → 32-bit value that the linker fills in. Upper level: of specialization constants only.
     Reloc(SymbolId),
+
+    // ---- lower level only
     /// → high 32 bits of every driver address (those of the program counter).
     AddressHigh,
     /// address (b64), offset (b32, zero-extended) → T from memory that is constant while the shader runs.

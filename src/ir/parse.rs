@@ -260,6 +260,14 @@ impl Parser {
                 s.modes.spec.push(super::SpecValue { id, value, default });
                 return Ok(());
             }
+            "spec_operand" => {
+                let (mut id, mut default, mut bits) = (0, 0, 0);
+                r.glued("", &mut id)?;
+                r.glued("", &mut default)?;
+                r.glued("", &mut bits)?;
+                s.modes.spec_operands.push(super::SpecOperand { id, default, bits });
+                return Ok(());
+            }
             "shared" => return r.glued("", &mut s.shared_bytes),
             "push_constants" => return r.glued("", &mut s.push_constant_bytes),
             "lower" => {

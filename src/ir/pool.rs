@@ -1,51 +1,11 @@
-//! The reusable constants: those of the entry block, which dominates all others, and of the current block.
+//! The constants of a shader by type and bits. They stand in the entry block, which dominates all others.
 
-use super::ids::{BlockId, Value};
-
+use super::ids::Value;
 use super::types::Type;
-
-/// Reusable constants.
-#[derive(Debug, Default)]
-pub(super) struct ConstPool {
-    /// Constants of the entry block.
-    entry: Table,
-    /// Constants of the current block, if it is not the entry.
-    here: Table,
-    elsewhere: bool,
-}
-
-impl ConstPool {
-    /// Empties the pool at the start of a block; `walk`: of a walk that begins anew, so the entry's constants go too.
-    pub(super) fn start(&mut self, block: BlockId, walk: bool) {
-        if walk {
-            self.entry.clear();
-        }
-        self.here.clear();
-        self.elsewhere = block != BlockId::ENTRY;
-    }
-
-    /// The value of a constant.
-    pub(super) fn get(&self, ty: Type, bits: u64) -> Option<Value> {
-        let here = if self.elsewhere { self.here.get(ty, bits) } else { None };
-        here.or_else(|| self.entry.get(ty, bits))
-    }
-
-    /// Adds a constant of the current block, unless there is an equal one.
-    pub(super) fn note(&mut self, ty: Type, bits: u64, value: Value) {
-        if self.get(ty, bits).is_none() {
-            self.insert(ty, bits, value);
-        }
-    }
-
-    /// Adds a constant of the current block that is not in the pool.
-    pub(super) fn insert(&mut self, ty: Type, bits: u64, value: Value) {
-        if self.elsewhere { self.here.insert(ty, bits, value) } else { self.entry.insert(ty, bits, value) }
-    }
-}
 
 /// Constants by type and bits; emptied without being freed.
 #[derive(Debug, Default)]
-struct Table {
+pub(super) struct ConstPool {
     /// Open addressing; the length is 0 or a power of two, and at least half of the slots are free.
     slots: Vec<Slot>,
     /// Slots in use.
@@ -62,15 +22,17 @@ struct Slot {
     value: Value,
 }
 
-impl Table {
-    fn get(&self, ty: Type, bits: u64) -> Option<Value> {
+impl ConstPool {
+    /// The value of a constant.
+    pub(super) fn get(&self, ty: Type, bits: u64) -> Option<Value> {
         self.probe(ty, bits).map(|n| self.slots[n]).take_while(|s| s.generation == self.generation).find_map(|s| {
             let same = (s.ty, s.bits) == (ty, bits);
             same.then_some(s.value)
         })
     }
 
-    fn insert(&mut self, ty: Type, bits: u64, value: Value) {
+    /// Adds a constant that is not in the pool.
+    pub(super) fn insert(&mut self, ty: Type, bits: u64, value: Value) {
         if 2 * (self.live + 1) > self.slots.len() {
             self.grow();
         }
@@ -81,7 +43,8 @@ impl Table {
         }
     }
 
-    fn clear(&mut self) {
+    /// Forgets all constants.
+    pub(super) fn clear(&mut self) {
         self.generation += 1;
         self.live = 0;
     }
@@ -111,7 +74,7 @@ mod tests {
 
     #[test]
     fn constants_are_found_until_they_are_forgotten() {
-        let mut pool = Table::default();
+        let mut pool = ConstPool::default();
         for n in 0..1000 {
             assert_eq!(pool.get(Type::B32, u64::from(n) << 20), None);
             pool.insert(Type::B32, u64::from(n) << 20, Value(n));
@@ -120,19 +83,5 @@ mod tests {
         assert_eq!(pool.get(Type::B64, 7 << 20), None);
         pool.clear();
         assert_eq!(pool.get(Type::B32, 7 << 20), None);
-    }
-
-    #[test]
-    fn constants_of_the_entry_block_are_for_all_others_are_for_theirs() {
-        let mut pool = ConstPool::default();
-        pool.start(BlockId::ENTRY, true);
-        pool.insert(Type::B32, 1, Value(1));
-        pool.start(BlockId(2), false);
-        pool.insert(Type::B32, 2, Value(2));
-        assert_eq!([1, 2].map(|n| pool.get(Type::B32, n)), [Some(Value(1)), Some(Value(2))]);
-        pool.start(BlockId(3), false);
-        assert_eq!([1, 2].map(|n| pool.get(Type::B32, n)), [Some(Value(1)), None]);
-        pool.start(BlockId::ENTRY, false);
-        assert_eq!([1, 2].map(|n| pool.get(Type::B32, n)), [Some(Value(1)), None]);
     }
 }

@@ -8,7 +8,7 @@ use super::shader::{BasicBlock, BlockCall, Inst, InstId, Merge, Shader, Terminat
 use super::text::{self, Codec, FP_FLAGS, Text};
 use super::types::Type;
 use super::words::Word;
-use crate::kinds::SpecValue;
+use crate::kinds::{SpecOperand, SpecValue};
 use std::fmt::{self, Write as _};
 
 /// Writes words, one space before each.
@@ -136,6 +136,9 @@ impl Shader {
         writeln!(f, "modes{}", record(&self.modes, text::modes))?;
         for SpecValue { id, value, default } in &self.modes.spec {
             writeln!(f, "spec {id} {value:#x} {default:#x}")?;
+        }
+        for SpecOperand { id, default, bits } in &self.modes.spec_operands {
+            writeln!(f, "spec_operand {id} {default:#x} {bits}")?;
         }
         if self.shared_bytes != 0 {
             writeln!(f, "shared {}", self.shared_bytes)?;

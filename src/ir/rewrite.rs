@@ -2,7 +2,8 @@
 //!
 //! A rule sees every instruction once, in block order, with a builder at its position. It may build anything there, new
 //! blocks included; the following instructions continue at the builder's final position. Uses of a replaced value are
-//! renamed in the same walk; a second walk is needed only if the block order has uses before definitions.
+//! renamed in the same walk; a second walk is needed only if the block order has uses before definitions. Constants that
+//! stay move to the entry block.
 
 use super::alu::FpFlags;
 use super::builder::Builder;
@@ -36,9 +37,9 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
     let blocks = shader.block_ids();
     let mut b = Builder::new(shader, Shader::ENTRY);
     std::mem::swap(b.pool(), &mut consts);
-    b.pool().start(Shader::ENTRY, true);
+    b.pool().clear();
     for id in blocks {
-        b.restart(id);
+        b.switch_to(id);
         b.fp = FpFlags::NONE;
         let block = b.shader.block_mut(id);
         // The selection moves with the branch, a loop stays with the block that is jumped back to.
@@ -57,12 +58,15 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
             let made = rule(&mut b, &inst).and_then(|made| names.note(&b, &inst, made));
             let made = made.map_err(|e| e.at(format!("`{}`", b.shader.inst_text(&inst))))?;
             if made == Rewrite::Keep {
+                let mut to = b.block();
                 if let (&Op::Const(bits), Some(v)) = (&inst.op, inst.result) {
                     let ty = b.ty(v);
-                    b.pool().note(ty, bits, v);
+                    if b.pool().get(ty, bits).is_none() {
+                        b.pool().insert(ty, bits, v);
+                    }
+                    to = Shader::ENTRY;
                 }
-                let here = b.block();
-                b.shader.block_mut(here).insts.push(inst_id);
+                b.shader.block_mut(to).insts.push(inst_id);
             }
             *b.shader.inst_mut(inst_id) = inst;
         }

@@ -28,8 +28,7 @@ pub fn level(op: &Op) -> Option<Level> {
         | Op::Image(_)
         | Op::Subgroup(_)
         | Op::Derivative(_) => Some(Level::Upper),
-        Op::Reloc(_)
-        | Op::AddressHigh
+        Op::AddressHigh
         | Op::TableLoad { .. }
         | Op::Mimg(_)
         | Op::TexelLoad { .. }

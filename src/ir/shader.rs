@@ -6,12 +6,14 @@
 
 use super::cfg::{Cfg, CfgCache};
 use super::graph::Graph;
+use super::kept::Kept;
 use super::name::Name;
 use super::op::Op;
 use super::scratch::Scratch;
 use super::symbols::Symbols;
+use super::tracked::Tracked;
 use super::types::{Align, Type};
-use crate::kinds::{DepthMode, ResourceKind, SpecValue};
+use crate::kinds::{DepthMode, ResourceKind, SpecOperand, SpecValue};
 use crate::target::{Stage, WaveSize};
 use smallvec::SmallVec;
 use std::fmt;
@@ -38,9 +40,9 @@ pub struct Shader {
     /// Level: the operations that may occur.
     pub level: Level,
     /// Blocks; 0 is the entry.
-    pub blocks: Vec<BasicBlock>,
+    pub blocks: Tracked<Vec<BasicBlock>>,
     /// Instructions, in order of creation.
-    pub insts: Vec<Inst>,
+    pub insts: Tracked<Vec<Inst>>,
     /// Values.
     pub values: Vec<ValueData>,
     /// Scratch variables.
@@ -62,6 +64,7 @@ pub struct Shader {
     /// Data that only a lower-level shader has.
     pub lower: Option<LowerInfo>,
     cfg: CfgCache,
+    pub(super) uniformity: Kept,
     pub(super) scratch: Scratch,
 }
 
@@ -269,6 +272,8 @@ pub struct Modes {
     pub derivatives: DerivativeGroup,
     /// Every specialization constant that shaped the translation, sorted by id.
     pub spec: Vec<SpecValue>,
+    /// Every specialization constant that is an [`Op::Reloc`], sorted by id.
+    pub spec_operands: Vec<SpecOperand>,
 }
 
 impl Modes {
@@ -367,8 +372,8 @@ impl Shader {
             name: name.into(),
             stage,
             level: Level::Upper,
-            blocks: vec![BasicBlock::default()],
-            insts: Vec::new(),
+            blocks: vec![BasicBlock::default()].into(),
+            insts: Tracked::default(),
             values: Vec::new(),
             locals: Vec::new(),
             tables: Vec::new(),
@@ -380,6 +385,7 @@ impl Shader {
             modes: Modes::default(),
             lower: None,
             cfg: CfgCache::default(),
+            uniformity: Kept::default(),
             scratch: Scratch::default(),
         }
     }

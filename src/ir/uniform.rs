@@ -34,8 +34,17 @@ pub struct Uniformity {
 }
 
 impl Uniformity {
+    /// That of a shader; computed anew only if blocks, instructions or entry registers have changed since the last call.
+    pub fn of(shader: &Shader) -> Arc<Self> {
+        let args = shader.lower.iter().flat_map(|lower| &lower.args);
+        let scalar = args.map(|arg| u64::from(arg.class == RegClass::Sgpr));
+        let classes = scalar.fold(1u64, |all, one| all.rotate_left(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ one);
+        let key = [shader.blocks.stamp(), shader.insts.stamp(), classes, shader.locals.len() as u64];
+        shader.uniformity.get(key, || Self::new(shader))
+    }
+
     /// Analyses a shader; one without entry arguments (upper level) has no scalar registers.
-    pub fn new(shader: &Shader) -> Self {
+    fn new(shader: &Shader) -> Self {
         let cfg = shader.cfg();
         let mut this = Self {
             divergent: vec![false; shader.values.len()],
@@ -204,4 +213,25 @@ impl Uniformity {
 fn merged(mut labels: impl Iterator<Item = usize>) -> (Option<usize>, bool) {
     let first = labels.next();
     (first, labels.any(|l| Some(l) != first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::parse::parse;
+
+    #[test]
+    fn it_is_kept_until_the_shader_changes() {
+        let text = "shader lower compute \"t\"\nmodes 64 1 1 any any any any rte rte rte\nlower wave32 \"m\"\n\
+            arg sgpr b32 system \"s\"\nblock0(v0: b32):\n v1: b32 = iadd v0, v0\n return";
+        let mut shader = parse(text).expect("test text");
+        let first = Uniformity::of(&shader);
+        assert!(first.is_uniform(Value(1)) && Arc::ptr_eq(&first, &Uniformity::of(&shader)));
+        assert!(Arc::ptr_eq(&first, &Uniformity::of(&shader.clone())), "a clone is the same shader");
+        shader.lower.as_mut().expect("a lower-level shader").args[0].class = RegClass::Vgpr;
+        let second = Uniformity::of(&shader);
+        assert!(!second.is_uniform(Value(1)), "the register is another");
+        shader.inst_mut(crate::ir::InstId(0)).args.clear();
+        assert!(!Arc::ptr_eq(&second, &Uniformity::of(&shader)), "an instruction is another");
+    }
 }

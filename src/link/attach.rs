@@ -5,6 +5,7 @@
 
 use super::input::{DataSection, LoadReloc, Object, Patch};
 use super::plans::{Held, Joints};
+use super::resolve::Resolved;
 use crate::abi::params::{Controls, ParamPlan};
 use crate::error::{Context, Error, FullCompile, Result};
 use crate::glue::GluePiece;
@@ -35,6 +36,12 @@ impl<'a> Unit<'a> {
     pub(super) fn stage(&self, index: usize) -> Option<&UnitStage<'a>> {
         self.stages.get(index)?.as_ref()
     }
+}
+
+/// What a vertex half has worked out before.
+pub(super) struct Begun<'a> {
+    pub prolog: Option<Held<'a, GluePiece>>,
+    pub resolved: Resolved,
 }
 
 /// The parts of one stage.
@@ -102,7 +109,12 @@ fn glue_part(piece: &GluePiece) -> Part<'_> {
 ///
 /// # Errors
 /// Malformed: stages that make no pipeline. Needs a full compile: what no glue can carry.
-pub(super) fn attach<'a>(objects: &[&'a Object], state: &PipelineState, joints: Joints<'a>) -> Result<Unit<'a>> {
+pub(super) fn attach<'a>(
+    objects: &[&'a Object],
+    state: &PipelineState,
+    joints: Joints<'a>,
+    begun: Option<&'a Begun<'_>>,
+) -> Result<Unit<'a>> {
     let find = |stage: Stage| -> Result<Option<&'a Object>> {
         let mut of_stage = objects.iter().filter(|o| o.stage() == stage);
         match (of_stage.next(), of_stage.next()) {
@@ -117,7 +129,7 @@ pub(super) fn attach<'a>(objects: &[&'a Object], state: &PipelineState, joints: 
             let (controls, formats) = (Controls::new(), ExportedFormats::default());
             Ok(Unit { stages: [Some(stage), None], controls, attributes: 0, slots: 0, formats })
         }
-        (Some(vertex), fragment, None) => graphics(vertex, fragment, state, joints),
+        (Some(vertex), fragment, None) => graphics(vertex, fragment, state, joints, begun),
         _ => {
             let names: Vec<_> = objects.iter().map(|o| o.stage().name()).collect();
             Err(Error::malformed(format!("stages [{}] make no pipeline", names.join(", "))))
@@ -130,6 +142,7 @@ fn graphics<'a>(
     fragment: Option<&'a Object>,
     state: &PipelineState,
     joints: Joints<'a>,
+    begun: Option<&'a Begun<'_>>,
 ) -> Result<Unit<'a>> {
     let target = vertex.interface.target;
     if let Some(other) = fragment.map(|f| f.interface.target).filter(|t| *t != target) {
@@ -145,7 +158,10 @@ fn graphics<'a>(
     let at = || "vertex stage";
     let first = UnitStage {
         object: Held::Kept(vertex),
-        prolog: joints.prolog(vertex, &state.vertex).at(at)?,
+        prolog: match begun {
+            Some(begun) => begun.prolog.as_ref().map(Held::again),
+            None => joints.prolog(vertex, &state.vertex).at(at)?,
+        },
         epilog: joints.params(vertex, &params).at(at)?,
     };
     let (second, formats) = match fragment {

@@ -14,11 +14,12 @@
 //! the whole pipeline can do what these parts cannot. Same input, same bytes. [`verify()`] reads a final ELF again by the
 //! rules of PAL's loader, and shares nothing with the writer but the reading of ELF.
 //!
-//! There is one way of a link, [`Job`]. Once its objects, its layout and its [`Plans`] are there, it asks for no memory but the
+//! There is one way of a link, [`Job`]; [`Half`] keeps its first part for several ends. Once its objects, its layout and its [`Plans`] are there, it asks for no memory but the
 //! ELF's own.
 
 mod attach;
 mod glue_source;
+mod half;
 mod input;
 mod layout;
 mod null_fragment;
@@ -30,6 +31,7 @@ pub mod verify;
 mod write;
 
 pub use glue_source::{EmitGlue, GlueSource};
+pub use half::Half;
 pub use input::Object;
 pub use layout::Placement;
 pub use plans::Plans;
@@ -38,9 +40,11 @@ pub use verify::{VerifyReport, verify};
 use crate::abi::layout::ResolvedLayout;
 use crate::error::{Context, Error, Result};
 use crate::metadata::finalize::{Facts, FinalNotes, StageFacts, finalize};
+pub use crate::metadata::named::MetadataVersion;
 use crate::metadata::stage_text::Counts;
 use crate::state::PipelineState;
-use attach::{Unit, UnitStage, attach};
+use crate::target::Stage;
+use attach::{Begun, Unit, UnitStage, attach};
 use layout::Layout;
 use pipeline_hash::pipeline_hash;
 use plans::Joints;
@@ -68,7 +72,7 @@ pub fn link_objects(
     glue: &dyn GlueSource,
 ) -> Result<Linked> {
     let layout = &ResolvedLayout::new(&state.layout).at(|| "resource layout")?;
-    Job { objects, state, layout, placement, glue, plans: None }.link()
+    Job { objects, state, layout, placement, glue, metadata: MetadataVersion::default(), plans: None }.link()
 }
 
 /// A final ELF and how its parts came to stand.
@@ -102,6 +106,8 @@ pub struct Job<'a> {
     pub placement: Placement,
     /// Where glue comes from that is in no plan.
     pub glue: &'a dyn GlueSource,
+    /// Version of the metadata that is written.
+    pub metadata: MetadataVersion,
     /// What links before have planned, and where this one leaves its plans. The pieces in it come from the same source.
     pub plans: Option<&'a Plans>,
 }
@@ -113,7 +119,11 @@ impl Job<'_> {
     /// Malformed: the parts make no pipeline, or the state lacks what they use. Needs a full compile: these parts cannot do
     /// what the state asks for.
     pub fn link(&self) -> Result<Linked> {
-        self.output(|output, placement| {
+        self.link_begun(None)
+    }
+
+    fn link_begun(&self, begun: Option<&Begun<'_>>) -> Result<Linked> {
+        self.output(begun, |output, placement| {
             let mut elf = vec![0; output.size()];
             output.write(&mut elf)?;
             Ok(Linked { elf, placement })
@@ -126,29 +136,40 @@ impl Job<'_> {
     /// # Errors
     /// As [`Self::link`].
     pub fn link_into(&self, out: &mut [u8]) -> Result<Size> {
-        self.output(|output, _| match out.get_mut(..output.size()) {
+        self.link_begun_into(None, out)
+    }
+
+    fn link_begun_into(&self, begun: Option<&Begun<'_>>, out: &mut [u8]) -> Result<Size> {
+        self.output(begun, |output, _| match out.get_mut(..output.size()) {
             Some(out) => output.write(out).map(|()| Size::Written(output.size())),
             None => Ok(Size::Incomplete(output.size())),
         })
     }
 
     /// Comes to the file, whose bytes have places and are not written yet.
-    fn output<T>(&self, done: impl FnOnce(&Output<'_, '_>, Placement) -> Result<T>) -> Result<T> {
-        let Self { objects, state, layout, placement, glue: source, plans } = *self;
-        let unit = attach(objects, state, Joints { source, plans })?;
+    fn output<T>(
+        &self,
+        begun: Option<&Begun<'_>>,
+        done: impl FnOnce(&Output<'_, '_>, Placement) -> Result<T>,
+    ) -> Result<T> {
+        let Self { objects, state, layout, placement, glue: source, metadata, plans } = *self;
+        let unit = attach(objects, state, Joints { source, plans }, begun)?;
         let layout_of_code = Layout::new(&unit, placement)?;
         let values = Values { state, layout };
         let named = |s: &UnitStage<'_>| format!("{} stage `{}`", s.stage(), s.object.interface().entry_point);
         let mut resolved: SmallVec<[Resolved; 2]> = SmallVec::new();
         for stage in unit.stages() {
-            resolved.push(values.resolve(&stage.object).at(|| named(stage))?);
+            resolved.push(match begun {
+                Some(begun) if stage.stage() == Stage::Vertex => begun.resolved.clone(),
+                _ => values.resolve(&stage.object).at(|| named(stage))?,
+            });
         }
         let first = unit.stage(0).ok_or_else(|| Error::bug("a pipeline without stages"))?;
         let target = first.object.interface().target;
         let mut notes = FinalNotes::default();
         self.fill_notes(&unit, &resolved, &mut notes)?;
         let (unit, layout) = (&unit, &layout_of_code);
-        let mut output = Output::new(Contents { target, unit, layout, resolved: &resolved, notes: &notes });
+        let mut output = Output::new(Contents { target, unit, layout, resolved: &resolved, notes: &notes, metadata });
         output.arrange()?;
         done(&output, layout.placement)
     }

@@ -37,6 +37,7 @@ pub(super) fn null_fragment(target: GfxIp, wave: WaveSize, piece: &GluePiece) ->
         push_constant_bytes: 0,
         spill_threshold: None,
         specialization: Vec::new(),
+        spec_operands: Vec::new(),
         writes_memory: false,
         kind: StageKind::Fragment(FragmentInterface::default()),
     };

@@ -52,6 +52,16 @@ pub(super) enum Held<'a, T> {
     Made(Arc<T>),
 }
 
+impl<T> Held<'_, T> {
+    /// The same for as long as this is held.
+    pub(super) fn again(&self) -> Held<'_, T> {
+        match self {
+            Self::Kept(kept) => Held::Kept(kept),
+            Self::Made(made) => Held::Kept(made),
+        }
+    }
+}
+
 impl<T> Deref for Held<'_, T> {
     type Target = T;
     fn deref(&self) -> &T {

@@ -35,7 +35,7 @@ impl Value {
 }
 
 /// The resolved patches of one object.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Resolved {
     /// In the order of the object's patches, little-endian.
     pub values: SmallVec<[[u8; 4]; 32]>,
@@ -53,7 +53,8 @@ impl Values<'_> {
         self.resources(object)?;
         let mut out = Resolved::default();
         for patch in &object.patches {
-            let value = self.of(&patch.symbol).at(|| format!("symbol `{}` at {:#x}", patch.symbol, patch.offset))?;
+            let value =
+                self.of(object, &patch.symbol).at(|| format!("symbol `{}` at {:#x}", patch.symbol, patch.offset))?;
             self.reachable(object, &patch.symbol, value)?;
             out.values.push(value.bits.to_le_bytes());
             out.spilled = out.spilled.into_iter().chain(value.spilled).min();
@@ -61,8 +62,8 @@ impl Values<'_> {
         Ok(out)
     }
 
-    /// The value of one symbol.
-    pub(super) fn of(&self, symbol: &LinkSymbol) -> Result<Value> {
+    /// The value of one symbol of an object.
+    pub(super) fn of(&self, object: &Object, symbol: &LinkSymbol) -> Result<Value> {
         Ok(match symbol {
             LinkSymbol::DescriptorOffset { set, binding, part } => {
                 let place = self.place(*set, *binding)?;
@@ -88,6 +89,7 @@ impl Values<'_> {
             // PAL's table of positions has a pattern for 1, 2, 4, 8, 16 samples; shaders count positions, not patterns.
             LinkSymbol::SamplePattern => Value::plain(self.samples()?.ilog2() * POSITIONS_PER_PATTERN),
             LinkSymbol::DeviceIndex => Value::plain(self.state.device_index),
+            LinkSymbol::SpecConstant { id, dword } => Value::plain(self.spec_operand(object, *id, *dword)?),
             LinkSymbol::Next => return Err(Error::bug("a joint has no value")),
             LinkSymbol::Opaque(name) => {
                 let value = self.state.symbols.get(name);
@@ -132,6 +134,21 @@ impl Values<'_> {
             )));
         }
         Ok(())
+    }
+
+    /// A dword of a constant's value, which has to fit the constant as one that shapes code does.
+    fn spec_operand(&self, object: &Object, id: u32, dword: u32) -> Result<u32> {
+        let operands = &object.interface.spec_operands;
+        let found = operands.binary_search_by_key(&id, |operand| operand.id).ok().and_then(|n| operands.get(n));
+        let operand = found.ok_or_else(|| Error::malformed("the stage interface has no such constant"))?;
+        let value = self.state.specialized(object.stage(), id).unwrap_or(operand.default);
+        if operand.bits < 64 && value >> operand.bits != 0 {
+            let width = operand.bits;
+            return Err(Error::malformed(format!(
+                "specialization constant {id} has {width} bits, and the state {value:#x}"
+            )));
+        }
+        Ok((value >> (32 * dword.min(1))) as u32)
     }
 
     /// The code of a specialized shader is right for its values only.

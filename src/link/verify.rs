@@ -7,6 +7,7 @@ use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, sh
 use crate::error::Result;
 use crate::isa::words::S_CODE_END;
 use crate::metadata::document::{Document, Map, get};
+use crate::metadata::named;
 use crate::metadata::note::{self, isa_name};
 use crate::metadata::notes::unlinked_key;
 use crate::metadata::registers::*;
@@ -258,12 +259,21 @@ impl Metadata<'_> {
     fn check(&self, report: &mut VerifyReport) {
         let pipeline = &self.document.pipeline;
         let version = self.document.version;
-        report.require(version.is_some_and(|(major, _)| major == 2), Rule::Version, || format!("version {version:?}"));
+        let read = version.is_some_and(|(major, _)| major == 2 || major == 3);
+        report.require(read, Rule::Version, || format!("version {version:?}"));
         if let Some(key) = unlinked_key(pipeline) {
             report.add(Rule::Linked, format!("key {key} of an unlinked ELF is left"));
         }
         self.pipeline_keys(report);
-        let words = registers(pipeline, report);
+        let by_name = version.is_some_and(|(major, _)| major == 3);
+        let words = if by_name {
+            named::registers(self.document).unwrap_or_else(|e| {
+                report.add(Rule::Registers, e.to_string());
+                Registers::default()
+            })
+        } else {
+            registers(pipeline, report)
+        };
         let stages = self.stages(report);
         let kind = text(pipeline, ".type");
         let expected: &[Stage] = match kind {
@@ -283,7 +293,7 @@ impl Metadata<'_> {
             }
         }
         if expected.contains(&Stage::Vertex) {
-            graphics_words(&words, report);
+            graphics_words(&words, by_name, report);
             let uses = words.field(spi_ps_input_ena::ENA) & SAMPLE_COVERAGE != 0
                 || words.field(db_shader_control::MASK_EXPORT_ENABLE) == 1;
             let said = get(pipeline, ".ps_sample_mask").and_then(Value::as_bool).unwrap_or(false);
@@ -466,8 +476,10 @@ fn compute_keys(own: &Map, words: &Registers, report: &mut VerifyReport) {
         .require(said == Some(lds), Rule::Metadata, || format!(".lds_size {said:?} with {lds} bytes in the register"));
 }
 
-fn graphics_words(words: &Registers, report: &mut VerifyReport) {
-    for register in MANDATORY.into_iter().chain([VGT_SHADER_STAGES_EN, SPI_PS_INPUT_CNTL, PA_STEREO_CNTL]) {
+fn graphics_words(words: &Registers, by_name: bool, report: &mut VerifyReport) {
+    // Version 3.0 has no name for the stereo mode: its drivers write the register themselves.
+    let stereo = (!by_name).then_some(PA_STEREO_CNTL);
+    for register in MANDATORY.into_iter().chain([VGT_SHADER_STAGES_EN, SPI_PS_INPUT_CNTL]).chain(stereo) {
         report.require(words.get(register).is_some(), Rule::MandatoryRegisters, || format!("no {}", register.name()));
     }
     let rule = Rule::Registers;

@@ -12,7 +12,9 @@ use crate::elf::{MACHINE, OSABI_PAL, RELOCATABLE, shf, sht, size, stt};
 use crate::error::{Context, Error, Result};
 use crate::fixed::FixedWriter;
 use crate::isa::words::{S_BRANCH, S_CODE_END, S_NOP};
+use crate::metadata::document::Document;
 use crate::metadata::finalize::FinalNotes;
+use crate::metadata::named::{self, MetadataVersion};
 use crate::metadata::{note, write_v2};
 use crate::reloc::apply::apply;
 use crate::reloc::kind::RelocKind;
@@ -33,6 +35,7 @@ pub(super) struct Contents<'a, 'u> {
     /// By stage.
     pub resolved: &'a [Resolved],
     pub notes: &'a FinalNotes<'u>,
+    pub metadata: MetadataVersion,
 }
 
 /// A file whose every byte has its place.
@@ -44,6 +47,8 @@ pub(super) struct Output<'a, 'u> {
     sections: SmallVec<[OutSection; 12]>,
     /// Bytes of the metadata document.
     document: usize,
+    /// The document, if it is not written into its place.
+    named: Option<Vec<u8>>,
     /// Bytes of the file.
     size: usize,
 }
@@ -109,7 +114,16 @@ impl<'a, 'u> Output<'a, 'u> {
     /// Nothing has a place yet.
     pub(super) fn new(contents: Contents<'a, 'u>) -> Self {
         let (names, symbols, sections) = (Names::default(), SmallVec::new(), SmallVec::new());
-        Self { contents, names, symbols, targets: Targets::new(), sections, document: 0, size: 0 }
+        Self { contents, names, symbols, targets: Targets::new(), sections, document: 0, named: None, size: 0 }
+    }
+
+    /// The metadata by name, from what is said by number.
+    fn document_by_name(&self) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; self.document];
+        let mut out = FixedWriter::new(&mut bytes);
+        write_v2::write(self.contents.notes, &mut out);
+        out.finish("metadata")?;
+        Ok(named::from_registers(&Document::parse(&bytes)?)?.to_bytes())
     }
 
     /// Gives every byte its place.
@@ -121,8 +135,12 @@ impl<'a, 'u> Output<'a, 'u> {
         let first_data = FIRST_OPTIONAL + u16::from(text_rels > 0);
         self.collect_symbols(first_data)?;
 
-        let Contents { target, layout, notes, .. } = self.contents;
+        let Contents { target, layout, notes, metadata, .. } = self.contents;
         self.document = write_v2::size(notes);
+        if metadata == MetadataVersion::Named {
+            let document = self.document_by_name()?;
+            (self.document, self.named) = (document.len(), Some(document));
+        }
         let note = note::section_size(target, self.document);
         let locals = self.symbols.iter().filter(|s| s.local).count() + 1;
         let symbols = size::SYMBOL as usize * (self.symbols.len() + 1);
@@ -229,7 +247,10 @@ impl<'a, 'u> Output<'a, 'u> {
                 Content::Note => {
                     let notes = self.contents.notes;
                     let target = self.contents.target;
-                    note::write_section_into(&mut out, target, self.document, |out| write_v2::write(notes, out));
+                    note::write_section_into(&mut out, target, self.document, |out| match &self.named {
+                        Some(document) => out.put(document),
+                        None => write_v2::write(notes, out),
+                    });
                 }
                 Content::Relocations(data) => self.records(data, &mut out)?,
                 Content::Data(index) => {

@@ -3,7 +3,7 @@
 //! Written into the unlinked ELF's note, read by the linker, gone from the final ELF. One struct is the whole contract;
 //! `docs/unlinked-elf.md` describes each key.
 
-use crate::kinds::{DepthMode, NumericKind, ResourceKind, SpecValue};
+use crate::kinds::{DepthMode, NumericKind, ResourceKind, SpecOperand, SpecValue};
 use crate::target::{GfxIp, Stage, WaveSize};
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +40,8 @@ pub struct StageInterface {
     pub spill_threshold: Option<u32>,
     /// Specialization constants that shaped the code, sorted by id.
     pub specialization: Vec<SpecValue>,
+    /// Specialization constants that are relocations in the code, sorted by id.
+    pub spec_operands: Vec<SpecOperand>,
     /// Buffers or images are written, or atomics used.
     pub writes_memory: bool,
     /// What only this kind of stage has.
@@ -62,6 +64,7 @@ impl StageInterface {
             push_constant_bytes: 0,
             spill_threshold: None,
             specialization: Vec::new(),
+            spec_operands: Vec::new(),
             writes_memory: false,
             kind,
         }

@@ -18,7 +18,7 @@ use rmpv::Value;
 use serde::de::{self, MapAccess};
 
 /// Raised with every change of the interface's meaning; a part of another generation cannot be linked.
-pub const GENERATION: u32 = 2;
+pub const GENERATION: u32 = 3;
 
 /// Everything under this prefix is ours, and gone from a final ELF.
 pub const PREFIX: &str = ".dovetail.";
@@ -196,7 +196,7 @@ impl Reading {
 
 fields!(StageInterface but kind, "", STAGE_KEYS, write_stage, read_stage:
     target stage wave entry_point prolog epilog user_data entry_sgprs resources push_constant_bytes spill_threshold
-    specialization writes_memory);
+    specialization spec_operands writes_memory);
 fields!(VertexInterface, "vertex.", VERTEX_KEYS, write_vertex, read_vertex:
     inputs params exported_params positions vgpr_comp_cnt uses_primitive_id multiview);
 fields!(FragmentInterface, "fragment.", FRAGMENT_KEYS, write_fragment, read_fragment:
@@ -308,6 +308,7 @@ mod tests {
             push_constant_bytes: 12,
             spill_threshold: Some(4),
             specialization: vec![crate::kinds::SpecValue { id: 7, value: u64::MAX, default: 0 }],
+            spec_operands: vec![crate::kinds::SpecOperand { id: 9, default: 3, bits: 16 }],
             writes_memory: false,
             kind,
         }

@@ -50,6 +50,11 @@ impl Field {
         self.register
     }
 
+    /// Its lowest bit.
+    pub const fn low(self) -> u32 {
+        self.low
+    }
+
     /// The largest value it holds.
     pub const fn max(self) -> u32 {
         if self.width == 32 { u32::MAX } else { (1 << self.width) - 1 }

@@ -41,6 +41,13 @@ pub enum LinkSymbol {
     SamplePattern,
     /// `$deviceIdx`.
     DeviceIndex,
+    /// `spec_I_D`: a dword of a specialization constant's value, 0 the low one.
+    SpecConstant {
+        /// `SpecId`.
+        id: u32,
+        /// 0, or 1 for the high half of 64 bits.
+        dword: u32,
+    },
     /// `dovetail.next`: the part in which the body continues (a branch target, not a value).
     Next,
     /// A symbol of the caller.
@@ -80,6 +87,7 @@ impl fmt::Display for LinkSymbol {
             Self::NumSamples => f.write_str("$numsamples"),
             Self::SamplePattern => f.write_str("$samplePatternIdx"),
             Self::DeviceIndex => f.write_str("$deviceIdx"),
+            Self::SpecConstant { id, dword } => write!(f, "spec_{id}_{dword}"),
             Self::Next => f.write_str("dovetail.next"),
             Self::Opaque(name) => f.write_str(name),
         }
@@ -115,6 +123,9 @@ impl LinkSymbol {
                 } else if let Some(rest) = name.strip_prefix("dusespill_") {
                     let (set, binding) = pair(rest)?;
                     Self::UsesSpill { set, binding }
+                } else if let Some(rest) = name.strip_prefix("spec_") {
+                    let (id, dword) = pair(rest).filter(|(_, dword)| *dword < 2)?;
+                    Self::SpecConstant { id, dword }
                 } else {
                     Self::SetPointer(number(name.strip_prefix("descset_")?)?)
                 }
@@ -135,14 +146,23 @@ mod tests {
 
     #[test]
     fn names_round_trip_and_strangers_stay_opaque() {
-        for name in
-            ["doff_0_3_b", "doff_1_12_s", "dstride_2_0", "dusespill_0_1", "descset_7", "pushconst", "$numsamples"]
-        {
+        for name in [
+            "doff_0_3_b",
+            "doff_1_12_s",
+            "dstride_2_0",
+            "dusespill_0_1",
+            "descset_7",
+            "pushconst",
+            "$numsamples",
+            "spec_4_1",
+        ] {
             let symbol = LinkSymbol::parse(name);
             assert!(!matches!(symbol, LinkSymbol::Opaque(_)), "{name}");
             assert_eq!(symbol.to_string(), name);
         }
-        for name in ["doff_0_3_q", "doff_00_3_b", "doff_0_3", "descset_", "descset_+1", "my_symbol", ""] {
+        for name in
+            ["doff_0_3_q", "doff_00_3_b", "doff_0_3", "descset_", "descset_+1", "spec_4", "spec_4_2", "my_symbol", ""]
+        {
             assert_eq!(LinkSymbol::parse(name), LinkSymbol::Opaque(name.to_owned()));
         }
     }

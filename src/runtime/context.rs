@@ -5,12 +5,12 @@ use super::held::Open;
 use super::parts::Parts;
 use super::service::desk::{self, Desk, Reach};
 use crate::cache::{Cache, Key, StoreKind};
-use crate::compile::request::CompilerId;
+use crate::compile::request::{CompilerId, ModuleDigest};
 use crate::error::{Context as _, Error, Result};
 use crate::keys;
 use crate::link::{Object, Plans};
 use crate::target::GfxIp;
-use crate::toolchain::recorded_compiler;
+use crate::toolchain::{noted_operands, recorded_compiler};
 use crate::wire;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
@@ -226,6 +226,14 @@ impl Shared {
             Some(known) => known,
             None => self.compiler.get_or_init(|| id.clone()),
         })
+    }
+
+    /// Which of a module's specialization constants are only operands, by the cache's note of it.
+    ///
+    /// # Errors
+    /// Malformed: the note. Bug: the key cannot be made.
+    pub(super) fn noted_operands(&self, module: ModuleDigest) -> Result<Vec<u32>> {
+        self.cache.as_ref().map_or(Ok(Vec::new()), |cache| noted_operands(cache, module)).at(|| "cache")
     }
 
     /// Whether parts are read from the disk.

@@ -98,7 +98,15 @@ impl Context {
 
 /// A link of no parts yet, with the context's plans.
 fn job<'a>(shared: &'a Shared, layout: &'a Resolved, state: &'a PipelineState, placement: Placement) -> Job<'a> {
-    Job { objects: &[], state, layout: &layout.places, placement, glue: &EmitGlue, plans: Some(&shared.plans) }
+    Job {
+        objects: &[],
+        state,
+        layout: &layout.places,
+        placement,
+        glue: &EmitGlue,
+        metadata: Default::default(),
+        plans: Some(&shared.plans),
+    }
 }
 
 /// Links, by the rules of the flags; `finish` says where the ELF goes.
@@ -138,7 +146,7 @@ pub(super) fn link<T, F: FnMut(&Job<'_>) -> Result<T>>(
     let mut objects: SmallVec<[&Object; MAX_STAGES]> = SmallVec::new();
     for part in stages {
         match part.object(!flags.has(PipelineFlags::NO_DISK))? {
-            Answer::Ready(object) => objects.push(object),
+            Answer::Ready(object) => objects.push(part.serving(object, state, !flags.has(PipelineFlags::NO_DISK))?),
             Answer::Pending(stage) => return Ok(Answer::Pending(stage)),
             Answer::NotCached(stage) => return Ok(Answer::NotCached(stage)),
         }
@@ -188,7 +196,7 @@ fn whole(
     for part in order {
         let stage = part.request.stage;
         let before = parts.last().map(|part| &**part);
-        let known = only_for(stage, everything_known(state, &layout.given, before));
+        let known = only_for(stage, everything_known(state, &layout.given, before), part.operands.clone());
         let request = StageRequest { known, ..part.request.clone() };
         let found = match compiler {
             Some(compiler) => shared.part(&keys::stage(&request, compiler)?, disk).at(|| format!("{stage} shader"))?,

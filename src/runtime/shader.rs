@@ -10,11 +10,12 @@ use super::service::io;
 use super::service::job::{Job, Outcome, Step};
 use super::urgency::Urgency;
 use crate::cache::Key;
-use crate::compile::request::{KnownState, ModuleDigest, StageRequest, TuningOptions, default_wave};
+use crate::compile::request::{KnownState, ModuleDigest, SpecValues, StageRequest, TuningOptions, default_wave};
+use crate::compile::{operand_ids, variant};
 use crate::error::{Context as _, Error, Result};
 use crate::keys;
 use crate::link::Object;
-use crate::state::SpecializationEntry;
+use crate::state::{PipelineState, SpecializationEntry};
 use crate::target::{Stage, WaveSize};
 use crate::wire::{Ask, Class, MAX_MODULE, StageAsk};
 use std::collections::BTreeMap;
@@ -28,7 +29,8 @@ pub enum ModuleRef<'a> {
     /// SPIR-V, in either byte order. It is hashed and looked through, and kept only for a service that may ask for it.
     Code(&'a [u8]),
     /// BLAKE3 of the SPIR-V's bytes. Then specialization values have to be of constants that the module has, and the wave
-    /// size has to be given if it looks at its subgroup.
+    /// size has to be given if it looks at its subgroup. Which of the constants are only operands is then read in the cache,
+    /// where whoever compiled the module has noted it; without a disk all count as shaping code.
     Digest(ModuleDigest),
 }
 
@@ -76,6 +78,8 @@ pub struct Shader(pub(super) Held<Part>);
 pub(super) struct Part {
     pub(super) shared: Arc<Shared>,
     pub(super) request: StageRequest,
+    /// Specialization values of the constants that are only operands, sorted by id.
+    pub(super) operands: Vec<(u32, u64)>,
     /// What a service calls it; 0 without one.
     pub(super) id: u64,
     pub(super) urgency: Urgency,
@@ -85,6 +89,8 @@ pub(super) struct Part {
     /// The service's thread was told to find it.
     asked: AtomicBool,
     found: OnceLock<Result<Arc<Object>>>,
+    /// The variant that a state has asked for; a stage has one kind of them.
+    variant: OnceLock<Arc<Object>>,
     /// Kept for a service that asks for it.
     module: Option<Arc<[u8]>>,
     user: u64,
@@ -99,12 +105,19 @@ impl Shader {
     pub fn new(context: &Context, info: &ShaderInfo<'_>) -> Result<Self> {
         let shared = context.shared()?;
         let given = info.specialization.iter().copied().collect::<BTreeMap<u32, u64>>().into_iter();
-        let (module, specialization, subgroups) = match info.module {
-            ModuleRef::Digest(digest) => (digest, given.collect(), false),
+        let (module, values, subgroups) = match info.module {
+            ModuleRef::Digest(digest) => {
+                let noted =
+                    if given.len() == 0 || info.no_disk { Vec::new() } else { shared.noted_operands(digest)? };
+                (digest, SpecValues::new(given, &noted), false)
+            }
             ModuleRef::Code(code) => {
                 let found = scan(code).at(|| format!("{} shader", info.stage))?;
-                let there = given.filter(|(id, _)| found.spec_ids.binary_search(id).is_ok());
-                (ModuleDigest(*blake3::hash(code).as_bytes()), there.collect(), found.uses_subgroups)
+                let there: Vec<_> = given.filter(|(id, _)| found.spec_ids.binary_search(id).is_ok()).collect();
+                // Looking through the functions is of use only where there are values to sort.
+                let operands = if there.is_empty() { Vec::new() } else { operand_ids(code) };
+                let values = SpecValues::new(there, &operands);
+                (ModuleDigest(*blake3::hash(code).as_bytes()), values, found.uses_subgroups)
             }
         };
         let request = StageRequest {
@@ -112,7 +125,7 @@ impl Shader {
             stage: info.stage,
             module,
             entry_point: info.entry_point.to_owned(),
-            specialization,
+            specialization: values.shaping,
             wave: info.wave.unwrap_or_else(|| default_wave(info.stage, subgroups)),
             options: TuningOptions::default(),
             known: KnownState::default(),
@@ -125,12 +138,14 @@ impl Shader {
         let part = Part {
             shared: shared.clone(),
             request,
+            operands: values.operands,
             id: service.map_or(0, |service| service.id()),
             urgency: Urgency::new(info.priority),
             key: OnceLock::new(),
             looked: AtomicBool::new(false),
             asked: AtomicBool::new(false),
             found: OnceLock::new(),
+            variant: OnceLock::new(),
             module,
             user: info.user,
         };
@@ -191,7 +206,8 @@ impl Shader {
 impl Part {
     pub(super) fn specialization(&self) -> impl Iterator<Item = SpecializationEntry> + '_ {
         let stage = Some(self.request.stage);
-        self.request.specialization.iter().map(move |(id, value)| SpecializationEntry { stage, id: *id, value: *value })
+        let all = self.request.specialization.iter().chain(&self.operands);
+        all.map(move |(id, value)| SpecializationEntry { stage, id: *id, value: *value })
     }
 
     /// Looks in memory and, if allowed, on the disk. True if this very call has found it, or that it is of no use.
@@ -285,6 +301,25 @@ impl Part {
             None if disk && !coming => Ok(Answer::NotCached(self.request.stage)),
             None => Ok(Answer::Pending(self.request.stage)),
         }
+    }
+
+    /// What a link with this state takes for the part: it, or its variant if the state asks for one and the cache has it. Without
+    /// one the link says why it needs the whole pipeline.
+    ///
+    /// # Errors
+    /// What is wrong with the variant.
+    pub(super) fn serving<'s>(&'s self, part: &'s Object, state: &PipelineState, disk: bool) -> Result<&'s Object> {
+        let Some(known) = variant(state, part.interface()) else { return Ok(part) };
+        if let Some(found) = self.variant.get() {
+            return Ok(found);
+        }
+        let Some(compiler) = self.shared.compiler(disk)? else { return Ok(part) };
+        let request = StageRequest { known, ..self.request.clone() };
+        let found = self.shared.part(&keys::stage(&request, compiler)?, disk);
+        Ok(match found.at(|| format!("{} shader", self.request.stage))? {
+            Some(found) => self.variant.get_or_init(|| found),
+            None => part,
+        })
     }
 
     /// The key of its request; none while nothing says whose code the cache holds.

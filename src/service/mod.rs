@@ -36,7 +36,7 @@ use crate::compile::request::{Module, ModuleDigest};
 use crate::compile::worker::{Worker, WorkerConfig};
 use crate::error::{Context as _, Error, Result};
 use crate::files;
-use crate::toolchain::record_compiler;
+use crate::toolchain::{note_operands, record_compiler};
 use crate::wire::{Class, ServiceStatus};
 use broker::{Broker, Effect, Event, Facts, Machine};
 use budget::Budget;
@@ -291,6 +291,11 @@ impl<'a> Service<'a> {
                 if class >= Class::Optimize {
                     self.background.insert(key);
                 }
+                let (cache, noted) = (self.cache.clone(), module.clone());
+                tokio::task::spawn_blocking(move || {
+                    // Clients that have the module's digest alone then miss parts with values, and have them compiled.
+                    let _ = note_operands(&cache, &noted);
+                });
                 self.workers.begin(key, *request, module, class);
             }
             Effect::Stop(key) => {

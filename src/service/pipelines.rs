@@ -7,7 +7,7 @@
 
 use crate::cache::Key;
 use crate::compile::StageElf;
-use crate::compile::request::{KnownState, StageRequest};
+use crate::compile::request::{KnownState, SpecValues, StageRequest};
 use crate::error::{Context as _, Error, Result};
 use crate::link::Object;
 use crate::pipeline::{everything_known, only_for};
@@ -87,7 +87,7 @@ impl Run {
             Kind::Early => KnownState::default(),
             Kind::Whole(state, _) => {
                 let before = self.done.last().map(|done| &done.object);
-                only_for(early.stage, everything_known(state, &state.layout, before))
+                only_for(early.stage, everything_known(state, &state.layout, before), operands(state, early))
             }
         };
         Some(StageRequest { known, ..early.clone() })
@@ -110,4 +110,12 @@ impl Run {
         // Compiled last stage first, each once.
         self.done.iter().rev().map(|done| (done.key, &done.elf, done.sent))
     }
+}
+
+/// Specialization values of a stage's constants that are only operands: a client's state has values of constants that its shaders
+/// have, and those that shape code are in the request.
+fn operands(state: &PipelineState, early: &StageRequest) -> Vec<(u32, u64)> {
+    let shapes = |id| early.specialization.binary_search_by_key(&id, |(id, _)| *id).is_ok();
+    let of_stage = state.specialization.iter().filter(|entry| entry.stage == Some(early.stage) && !shapes(entry.id));
+    SpecValues::new(of_stage.map(|entry| (entry.id, entry.value)), &[]).shaping
 }

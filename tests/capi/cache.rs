@@ -41,6 +41,13 @@ pub fn module(number: u32) -> Vec<u8> {
     words.iter().flat_map(|word: &u32| word.to_le_bytes()).collect()
 }
 
+/// A module whose `SpecId` 7 is an operand of an addition.
+pub fn adding_module() -> Vec<u8> {
+    let mut words = vec![0x0723_0203, 0x0001_0300, 4, 10, 0, 4 << 16 | 71, 5, 1, 7, 4 << 16 | 21, 2, 32, 0];
+    words.extend([4 << 16 | 50, 2, 5, 1, 5 << 16 | 54, 1, 6, 0, 3, 5 << 16 | 128, 2, 7, 5, 5]);
+    words.iter().flat_map(|word: &u32| word.to_le_bytes()).collect()
+}
+
 pub fn request(stage: Stage, module: Vec<u8>) -> StageRequest {
     StageRequest {
         target: GfxIp::Gfx1030,
@@ -90,17 +97,24 @@ pub fn whole(state: &PipelineState) -> ((StageRequest, Unlinked), (StageRequest,
     (fragment.interface.epilog, fragment.joint) = (false, false);
     let mut of_fragment = request(Stage::Fragment, module(2));
     let layout = Known::Known(state.layout.clone());
-    of_fragment.known = KnownState { layout, colors: Known::Known(state.color.clone()), ..Default::default() };
+    of_fragment.known = KnownState {
+        operands: Known::Known(Vec::new()),
+        layout,
+        colors: Known::Known(state.color.clone()),
+        ..Default::default()
+    };
     let StageKind::Fragment(interface) = &fragment.interface.kind else { panic!("a fragment shader") };
     let mut vertex = link_support::vertex();
     (vertex.interface.prolog, vertex.interface.epilog, vertex.joint) = (false, false, false);
     vertex.symbol = Stage::Vertex.entry_symbol().to_owned();
     let mut of_vertex = request(Stage::Vertex, module(1));
     of_vertex.known = KnownState {
+        operands: Known::Known(Vec::new()),
         layout: Known::Known(state.layout.clone()),
         vertex: Known::Known(state.vertex.clone()),
         params: Known::Known(interface.inputs.clone()),
         multiview: Known::Known(false),
+        sample_shading: Known::Unknown,
         colors: Known::Unknown,
     };
     ((of_vertex, vertex), (of_fragment, fragment))

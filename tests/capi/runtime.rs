@@ -1,19 +1,23 @@
 //! `dovetail::runtime` from Rust: where parts come from, what a pipeline becomes, what the flags do without a service.
 
 use crate::alloc::allocations;
-use crate::cache::{self, Made, module, put_unlinkable, put_whole, request, shader_info, state};
+use crate::cache::{self, Made, adding_module, module, put_unlinkable, put_whole, request, shader_info, state};
 use crate::link_support;
 use dovetail::abi::layout::ResolvedLayout;
 use dovetail::cache::{Cache, StoreKind, entry};
+use dovetail::compile::request::Module;
+use dovetail::compile::variant_of;
 use dovetail::error::{ErrorKind, FullCompile};
 use dovetail::keys;
 use dovetail::link::{EmitGlue, Job, Object, Placement, Plans, link};
+use dovetail::metadata::interface::StageKind;
 use dovetail::runtime::{
     Answer, Context, ContextInfo, EventKind, Layout, ModuleRef, Phase, Pipeline, PipelineFlags, PipelineInfo, Route,
     Shader, ShaderInfo, ShaderStatus, Size,
 };
 use dovetail::state::PipelineState;
 use dovetail::target::{GfxIp, Stage};
+use dovetail::toolchain::note_operands;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Duration;
@@ -90,7 +94,15 @@ pub fn link_allocations(dir: &Path) -> (u64, u64) {
     let mut out = vec![0; 1 << 16];
     let plans = Plans::default();
     let (placement, plans) = (Placement::Adjacent, Some(&plans));
-    let job = Job { objects: &objects, state: &state, layout: &places, placement, glue: &EmitGlue, plans };
+    let job = Job {
+        objects: &objects,
+        state: &state,
+        layout: &places,
+        placement,
+        glue: &EmitGlue,
+        metadata: Default::default(),
+        plans,
+    };
     let [mut link, mut into] = [0; 2];
     // Twice, as the first time makes plans.
     for _ in 0..2 {
@@ -130,6 +142,71 @@ fn specialization_decides_the_part_and_is_held_against_it() {
     let linked = context.link_into(&of(&[&right], &layout, &state, NONE), &mut [0; 1 << 16]).unwrap();
     assert!(matches!(linked, Answer::Ready((Size::Written(_), Route::Linked))));
     assert_eq!(with(&[(7, 41)]).unwrap().status().unwrap(), ShaderStatus::NotCached);
+}
+
+#[test]
+fn values_of_operands_are_the_links_and_decide_no_part() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = Made::new(dir.path());
+    let code = adding_module();
+    let mut part = link_support::compute().load_symbol(20, "spec_7_0");
+    part.interface.spec_operands = vec![dovetail::kinds::SpecOperand { id: 7, default: 1, bits: 32 }];
+    made.put(&request(Stage::Compute, code.clone()), &part);
+    let (context, state) = (context(Some(dir.path())), state());
+    let layout = Layout::new(&state.layout).unwrap();
+    let module = Module::new(code.clone()).unwrap();
+    let linked = |module, values: &[(u32, u64)]| {
+        let info = ShaderInfo { module, specialization: values, ..shader_info(Stage::Compute, &[]) };
+        let shader = Shader::new(&context, &info).unwrap();
+        let mut out = vec![0; 1 << 16];
+        match context.link_into(&of(&[&shader], &layout, &state, NONE), &mut out).unwrap() {
+            Answer::Ready((Size::Written(size), Route::Linked)) => Some(out[..size].to_vec()),
+            Answer::NotCached(_) => None,
+            other => panic!("{other:?}"),
+        }
+    };
+    let by_code = |values: &[(u32, u64)]| linked(ModuleRef::Code(&code), values).expect("in the cache");
+    let by_digest = |values: &[(u32, u64)]| linked(ModuleRef::Digest(module.digest()), values);
+    let (none, one, forty) = (by_code(&[]), by_code(&[(7, 1)]), by_code(&[(7, 40)]));
+    assert_eq!(none, one, "the module's default");
+    let changed = one.iter().zip(&forty).filter(|(a, b)| a != b).count();
+    assert!((1..64).contains(&changed), "the value and the hashes: {changed} bytes");
+    // A digest says nothing of constants: somebody with the module has to.
+    assert_eq!(by_digest(&[]), Some(none));
+    assert_eq!(by_digest(&[(7, 40)]), None);
+    note_operands(&made.0, &module).unwrap();
+    assert_eq!(by_digest(&[(7, 40)]), Some(forty));
+}
+
+#[test]
+fn a_state_that_asks_for_a_variant_links_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = Made::new(dir.path());
+    let of = |known: bool| {
+        let mut part = link_support::fragment();
+        let StageKind::Fragment(f) = &mut part.interface.kind else { unreachable!() };
+        (f.per_pixel, f.per_sample) = (!known, known);
+        let mut request = request(Stage::Fragment, module(2));
+        if known {
+            request.known = variant_of(Stage::Fragment).unwrap();
+        }
+        (request, part)
+    };
+    made.put(&request(Stage::Vertex, module(1)), &link_support::vertex());
+    made.put(&of(false).0, &of(false).1);
+    let (context, mut state) = (context(Some(dir.path())), state());
+    let layout = Layout::new(&state.layout).unwrap();
+    let [vs, fs] = pair(&context);
+    let shaders = [&vs, &fs];
+    let linked =
+        |state: &PipelineState| context.link_into(&self::of(&shaders, &layout, state, NONE), &mut [0; 1 << 16]);
+    let plain = linked(&state).unwrap();
+    assert!(matches!(plain, Answer::Ready((Size::Written(_), Route::Linked))), "{plain:?}");
+    (state.color.samples, state.color.sample_shading) = (4, true);
+    assert!(linked(&state).unwrap_err().full_compile().is_some());
+    made.put(&of(true).0, &of(true).1);
+    let shaded = linked(&state).unwrap();
+    assert!(matches!(shaded, Answer::Ready((Size::Written(_), Route::Linked))), "{shaded:?}");
 }
 
 #[test]

@@ -7,11 +7,13 @@ mod alloc;
 #[cfg(feature = "sled")]
 mod damaged_stores;
 mod format_numbers;
+mod halves;
 mod kills;
 mod layout;
 #[path = "../support/link_support.rs"]
 mod link_support;
 mod metadata;
+mod metadata_versions;
 mod prepared;
 mod resolve;
 mod robust;

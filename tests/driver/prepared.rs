@@ -56,7 +56,10 @@ fn each(plans: Option<&Plans>, glue: &dyn GlueSource, mut run: impl FnMut(&Job<'
         let layout = &ResolvedLayout::new(&state.layout).unwrap();
         for placement in [Placement::Adjacent, Placement::Chained] {
             let plain = link(&parts, state, placement, &EmitGlue).unwrap();
-            run(&Job { objects: &objects, state, layout, placement, glue, plans }, &plain);
+            run(
+                &Job { objects: &objects, state, layout, placement, glue, metadata: Default::default(), plans },
+                &plain,
+            );
         }
     }
 }

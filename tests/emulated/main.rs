@@ -23,6 +23,7 @@ mod sample_shading;
 mod scene;
 #[path = "../support/shaders.rs"]
 mod shaders;
+mod specialized;
 #[path = "../support/mod.rs"]
 mod support;
 #[path = "../support/vulkan.rs"]

@@ -1,11 +1,11 @@
-//! Every sample shaded by itself, asked for by the state or by the shader: which pipelines link, which are compiled whole,
-//! and which registers of the rasterizer both then read. No pipeline may take an input from the pixel's middle by one route
+//! Every sample shaded by itself, asked for by the state or by the shader: which pipelines link of a variant, and which registers of the rasterizer both then read. No pipeline may take an input from the pixel's middle by one route
 //! and from the sample by the other.
 
 use crate::support;
 use dovetail::cache::{Cache, MemoryStore};
 use dovetail::compile::llvm::LlvmCompiler;
 use dovetail::compile::request::Module;
+use dovetail::compile::variant;
 use dovetail::emu::{Machine, Pipeline};
 use dovetail::link::{Placement, verify};
 use dovetail::metadata::registers::{Register, Registers};
@@ -37,7 +37,7 @@ void main() {
     gl_ClipDistance[0] = a.x;
 }";
 
-/// What a fragment shader reads, whether the state alone makes it a whole compile, and what its waves then load.
+/// What a fragment shader reads, whether the state alone makes it another part, and what its waves then load.
 const CASES: &[(&str, &str, bool, u32)] = &[
     ("layout(location = 0) in vec2 a;", "a.x", true, PERSP_SAMPLE),
     ("layout(location = 0) centroid in vec2 a;", "a.x", true, PERSP_SAMPLE),
@@ -113,6 +113,26 @@ fn built(tools: &Toolchain<'_>, modules: [&Module; 2], state: &PipelineState) ->
     })
 }
 
+/// Whether the early part of a fragment shader is not what this state links.
+fn has_variant(tools: &Toolchain<'_>, module: &Module, state: &PipelineState) -> bool {
+    let fragment = ShaderRef {
+        module,
+        entry_point: "main".to_owned(),
+        stage: Stage::Fragment,
+        wave: WaveSize::W64,
+        spec_ids: vec![],
+    };
+    let request = PipelineRequest {
+        shaders: vec![fragment.clone()],
+        state,
+        target: GfxIp::Gfx1030,
+        options: Default::default(),
+        placement: Placement::Adjacent,
+    };
+    let early = tools.part(module, request.stage(&fragment, Default::default())).expect("a part").expect("a compiler");
+    variant(state, early.object.interface()).is_some()
+}
+
 /// SPI_PS_INPUT_ADDR, PS_ITER_SAMPLE and POS_FLOAT_LOCATION.
 fn rate(registers: &Registers) -> (u32, u32, u32) {
     let word = |n| registers.get(Register(n)).unwrap_or(0);
@@ -125,12 +145,12 @@ fn both_routes_read_every_input_at_the_sample() {
     let Some(vertex) = compiled(test, VERTEX, "vert") else { return };
     let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), LlvmCompiler::new());
     let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
-    for (declares, reads, whole, loads) in CASES {
+    for (declares, reads, varies, loads) in CASES {
         let name = format!("{declares} {reads}");
         let module = compiled(test, &fragment(declares, reads), "frag").expect("as before");
         let routes = built(&tools, [&vertex, &module], &state(4, true));
-        let needs = matches!(&routes[0].0, Route::Whole(Some(reason)) if reason.contains("color.sample_shading"));
-        assert_eq!(needs, *whole, "{name}: {:?}", routes[0].0);
+        assert_eq!(routes[0].0, Route::Linked, "{name}");
+        assert_eq!(has_variant(&tools, &module, &state(4, true)), *varies, "{name}");
         for (route, registers) in &routes {
             let (address, each, place) = rate(registers);
             // Of a wave that interpolates nothing, any one pair.

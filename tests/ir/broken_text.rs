@@ -113,7 +113,7 @@ proptest! {
         if verify_between(&shader).is_err() {
             return Ok(());
         }
-        let _ = Uniformity::new(&shader);
+        let _ = Uniformity::of(&shader);
         for (name, pass) in PASSES {
             let Pass::Plain(pass) = pass else { continue };
             for wave in [WaveSize::W32, WaveSize::W64] {

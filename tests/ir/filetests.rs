@@ -44,7 +44,7 @@ fn printed(shader: &Shader) -> Result<String> {
 }
 
 fn uniform_values(shader: &Shader) -> String {
-    let uniformity = Uniformity::new(shader);
+    let uniformity = Uniformity::of(shader);
     let mut out = String::new();
     for id in shader.block_ids() {
         let block = shader.block(id);
@@ -69,10 +69,12 @@ fn known(state: &str) -> Result<KnownState> {
         ["layout", "vertex", "color", "view_mask"].map(|key| tables.contains_key(key));
     let state: PipelineState = tables.try_into().map_err(wrong)?;
     Ok(KnownState {
+        operands: Known::Unknown,
         layout: some(layout, state.layout),
         vertex: some(vertex, state.vertex),
         params: some(inputs.is_some(), inputs.unwrap_or_default()),
         multiview: some(views, state.view_mask != 0),
+        sample_shading: Known::Unknown,
         colors: some(colors, state.color),
     })
 }

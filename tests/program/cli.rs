@@ -51,6 +51,9 @@ fn from_spirv_to_a_pipeline_that_loads() {
         let shown = good(dir, &["inspect", "p.elf", "--no-code"]);
         assert!(shown.starts_with("linked pipeline ELF") && shown.contains("SPI_SHADER_COL_FORMAT"), "{shown}");
     }
+    good(dir, &[&LINK[..], &["-o", "n.elf", "--metadata", "3"]].concat());
+    assert!(good(dir, &["verify", "n.elf"]).contains("loads"));
+    assert!(good(dir, &["inspect", "n.elf", "--no-code"]).contains(".spi_shader_col_format"));
     let said = good(dir, &[&LINK[..], &["-o", "w.elf", "--whole"]].concat());
     assert!(said.starts_with("compiled whole "), "{said}");
     assert!(good(dir, &["verify", "w.elf"]).contains("loads"));
@@ -233,12 +236,39 @@ fn a_format_that_no_fetch_can_make_is_named() {
 fn a_state_that_parts_cannot_follow_is_compiled_whole_and_says_why() {
     let Some(dir) = prepared("a_state_that_parts_cannot_follow_is_compiled_whole_and_says_why") else { return };
     let dir = dir.path();
-    let state = std::fs::read_to_string(dir.join("state.toml")).unwrap();
-    let shaded = state.replace("sample_shading = false", "sample_shading = true").replace("samples = 0", "samples = 4");
-    assert_ne!(state, shaded);
-    std::fs::write(dir.join("state.toml"), shaded).unwrap();
+    let source = "#version 450
+        layout(location = 0) out vec4 color;
+        void main() { color = vec4(gl_PrimitiveID); }";
+    std::fs::write(dir.join("ids.frag"), source).unwrap();
+    let Some(words) = support::glsl("a_state_that_parts_cannot_follow", &dir.join("ids.frag"), "vulkan1.1") else {
+        return;
+    };
+    std::fs::write(dir.join("in/ui.frag.spv"), words).unwrap();
     let said = good(dir, &[&LINK[..], &["-o", "p.elf"]].concat());
-    assert!(said.starts_with("compiled whole p.elf: state `color.sample_shading`"), "{said}");
+    assert!(said.starts_with("compiled whole p.elf: state `primitive id in the fragment shader`"), "{said}");
+    assert!(good(dir, &["verify", "p.elf"]).contains("loads"));
+}
+
+#[test]
+fn samples_and_views_are_linked_of_variants() {
+    let Some(dir) = prepared("samples_and_views_are_linked_of_variants") else { return };
+    let dir = dir.path();
+    let state = std::fs::read_to_string(dir.join("state.toml")).unwrap();
+    let changed = |pairs: &[(&str, &str)]| {
+        let with = pairs.iter().fold(state.clone(), |state, (from, to)| state.replace(from, to));
+        assert_ne!(state, with);
+        std::fs::write(dir.join("state.toml"), with).unwrap();
+    };
+    changed(&[("sample_shading = false", "sample_shading = true"), ("samples = 0", "samples = 4")]);
+    let link = [&LINK[..], &["-o", "p.elf"]].concat();
+    // Without the variant at hand, and without a compiler, the reason for a whole compile is all that can be said.
+    good(dir, &["populate", "in", "--cache", "c"]);
+    let missing = dovetail(dir, &[&link[..], &["--no-compile"]].concat());
+    assert!(!missing.status.success());
+    good(dir, &["populate", "in", "--cache", "c", "--variants"]);
+    assert!(good(dir, &[&link[..], &["--no-compile"]].concat()).starts_with("linked p.elf"));
+    changed(&[("view_mask = 0", "view_mask = 3")]);
+    assert!(good(dir, &[&link[..], &["--no-compile"]].concat()).starts_with("linked p.elf"));
     assert!(good(dir, &["verify", "p.elf"]).contains("loads"));
 }
 

@@ -248,6 +248,7 @@ fn interface(stage: Stage, user_data: Vec<UserData>, system: u32, kind: StageKin
         push_constant_bytes: 0,
         spill_threshold: None,
         specialization: vec![],
+        spec_operands: vec![],
         writes_memory: false,
         kind,
     }

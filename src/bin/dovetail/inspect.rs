@@ -185,6 +185,7 @@ fn meaning(symbol: &LinkSymbol) -> String {
         LinkSymbol::NumSamples => "sample count".into(),
         LinkSymbol::SamplePattern => "sample pattern index".into(),
         LinkSymbol::DeviceIndex => "index of the device in its group".into(),
+        LinkSymbol::SpecConstant { id, dword } => format!("dword {dword} of specialization constant {id}"),
         LinkSymbol::Next => "the part that this one continues in".into(),
         LinkSymbol::Opaque(_) => "the caller's own".into(),
     }

@@ -5,7 +5,7 @@ use crate::populate::wave;
 use dovetail::compile::request::{Module, default_wave};
 use dovetail::compile::spirv::{self, ModuleInfo};
 use dovetail::error::{Context, Error, Result};
-use dovetail::link::{Placement, verify};
+use dovetail::link::{MetadataVersion, Placement, verify};
 use dovetail::pipeline::{self, Outcome, PipelineRequest, Route, ShaderRef};
 use dovetail::state::PipelineState;
 use dovetail::target::{GfxIp, Stage, WaveSize};
@@ -50,6 +50,9 @@ pub struct Args {
     /// adjacent: parts fall through into each other; chained: parts stand apart and branch.
     #[arg(long, default_value = "adjacent", value_parser = layout)]
     layout: Placement,
+    /// Version of the metadata: 2 has registers by number (2.6), 3 by name (3.0), as drivers of today write it.
+    #[arg(long, default_value = "2", value_parser = metadata)]
+    metadata: MetadataVersion,
     /// Compile the whole pipeline even where it could be linked.
     #[arg(long)]
     whole: bool,
@@ -71,6 +74,14 @@ fn layout(text: &str) -> Result<Placement> {
     }
 }
 
+fn metadata(text: &str) -> Result<MetadataVersion> {
+    match text {
+        "2" => Ok(MetadataVersion::Registers),
+        "3" => Ok(MetadataVersion::Named),
+        _ => Err(Error::malformed(format!("metadata `{text}`: 2 or 3"))),
+    }
+}
+
 pub fn run(args: &Args) -> Result<ExitCode> {
     let state: PipelineState = read_toml(&args.state)?;
     let given = [(&args.vs, Stage::Vertex), (&args.fs, Stage::Fragment), (&args.cs, Stage::Compute)];
@@ -86,7 +97,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         modules.iter().map(|(stage, entry, module, info)| shader(args, *stage, entry, module, info)).collect();
     let cache = args.build.cache.open()?;
     let compiler = if args.no_compile { None } else { args.build.worker.start_if_built(1)? };
-    let tools = Toolchain::new(&cache, compiler.as_deref())?;
+    let tools = Toolchain::new(&cache, compiler.as_deref())?.with_metadata(args.metadata);
     let request = PipelineRequest {
         shaders,
         state: &state,

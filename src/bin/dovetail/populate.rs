@@ -4,9 +4,9 @@ use crate::common::{BuildArgs, CacheArgs, InputArgs, JobArgs, print_json, read_t
 use crate::feed::{Fed, feed};
 use crate::progress::Progress;
 use crate::remote::{self, Remote};
-use dovetail::compile::request::{Module, StageRequest, default_wave};
+use dovetail::compile::request::{Module, SpecValues, StageRequest, default_wave};
 use dovetail::compile::spirv::{ModuleInfo, reflect};
-use dovetail::compile::{StageElf, unlinked};
+use dovetail::compile::{StageElf, unlinked, variant_of};
 use dovetail::corpus::input::{self, Input, Others, Reading};
 use dovetail::corpus::spec::SpecFile;
 use dovetail::error::{Context, Death, Error, ErrorKind, Result, printable};
@@ -45,6 +45,9 @@ pub struct Args {
     /// Wave size for every shader, 32 or 64; the default depends on the stage and on subgroup operations.
     #[arg(long, value_name = "LANES", value_parser = wave)]
     wave: Option<WaveSize>,
+    /// Also compile the variants of stages for states that shade every sample (fragment) or have a view mask (vertex).
+    #[arg(long)]
+    variants: bool,
     /// Also search files that are not SPIR-V for modules inside.
     #[arg(long)]
     search: bool,
@@ -331,28 +334,31 @@ fn items(args: &Args, spec: &SpecFile, input: Input) -> Vec<Item> {
     let module_name = name.rsplit('/').next().unwrap_or(&name);
     let values: Vec<(u32, u64)> =
         spec.values(module_name).into_iter().map(|(id, value)| (id, u64::from(value))).collect();
-    let specialization = info.specialization(&values);
+    let specialization = SpecValues::new(info.specialization(&values), module.operand_ids()).shaping;
     let several = info.entry_points.len() > 1;
     let mut out = Vec::new();
     for entry in &info.entry_points {
-        let work = match entry.stage {
-            Some(stage) => Ok(Work {
-                module: module.clone(),
-                request: StageRequest {
-                    target: args.target,
-                    stage,
-                    module: module.digest(),
-                    entry_point: entry.name.clone(),
-                    specialization: specialization.clone(),
-                    wave: args.wave.unwrap_or_else(|| default_wave(stage, info.uses_subgroups)),
-                    options: args.build.tuning.options(),
-                    known: Default::default(),
-                },
-            }),
-            None => Err(Error::unsupported(format!("execution model {}", entry.model), entry.name.clone())),
-        };
         let name = if several { format!("{name}:{}", printable(&entry.name)) } else { name.clone() };
-        out.push(Item { name, work, cooperative_matrix: info.cooperative_matrix });
+        let Some(stage) = entry.stage else {
+            let work = Err(Error::unsupported(format!("execution model {}", entry.model), entry.name.clone()));
+            out.push(Item { name, work, cooperative_matrix: info.cooperative_matrix });
+            continue;
+        };
+        let known = [Some(Default::default()), args.variants.then(|| variant_of(stage)).flatten()];
+        for known in known.into_iter().flatten() {
+            let request = StageRequest {
+                target: args.target,
+                stage,
+                module: module.digest(),
+                entry_point: entry.name.clone(),
+                specialization: specialization.clone(),
+                wave: args.wave.unwrap_or_else(|| default_wave(stage, info.uses_subgroups)),
+                options: args.build.tuning.options(),
+                known,
+            };
+            let work = Ok(Work { module: module.clone(), request });
+            out.push(Item { name: name.clone(), work, cooperative_matrix: info.cooperative_matrix });
+        }
     }
     if out.is_empty() {
         out.push(Item {

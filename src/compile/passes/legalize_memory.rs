@@ -66,7 +66,7 @@ fn mark_divergent(shader: &mut Shader) {
     if !shader.has(scalar) {
         return;
     }
-    let uniformity = (shader.blocks.len() <= MAX_BLOCKS).then(|| Uniformity::new(shader));
+    let uniformity = (shader.blocks.len() <= MAX_BLOCKS).then(|| Uniformity::of(shader));
     for block in shader.block_ids() {
         for n in 0..shader.block(block).insts.len() {
             let id = shader.block(block).insts[n];

@@ -16,7 +16,8 @@ use crate::state::ColorState;
 pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     let StageKind::Fragment(interface) = &mut cx.interface.kind else { return Ok(()) };
     let has = |effect| shader.live_insts().filter_map(|i| FragmentRead::of(&i.op)).any(|r| r.effect() == effect);
-    let asked = cx.request.known.colors.get().is_some_and(ColorState::shades_samples);
+    let known = &cx.request.known;
+    let asked = known.sample_shading.get() == Some(&true) || known.colors.get().is_some_and(ColorState::shades_samples);
     let per_sample = asked || shader.modes.per_sample || has(SampleEffect::Asks);
     interface.per_sample = per_sample;
     interface.per_pixel = !per_sample && has(SampleEffect::Code);

@@ -11,6 +11,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     interface.resources = resources(&shader.resources);
     interface.push_constant_bytes = shader.push_constant_bytes;
     interface.specialization.clone_from(&shader.modes.spec);
+    interface.spec_operands.clone_from(&shader.modes.spec_operands);
     interface.writes_memory = shader.live_insts().any(writes_memory);
     match &mut interface.kind {
         StageKind::Vertex(_) => {}

@@ -1,14 +1,15 @@
 //! Constants and specialization constants: bits of every leaf, and the specialization values that they depend on.
 //!
 //! A constant is folded when it is declared, with the specialization values of the request; it becomes IR where it is
-//! used. Only values of specialization constants that are used are recorded in `Modes::spec`, since only those shape
+//! used. Where a value is not known, in an early compile, the constant is late: a relocation, or computed of some at every use.
+//! Only values of specialization constants that are used are recorded in `Modes::spec`, since only those shape
 //! code. A constant knows its direct operands, not all that they depend on: a chain of sums would copy every list.
 
 use super::cx::{Cx, Values};
 use super::instruction::Inst;
 use super::types::{Layout, MAX_LEAVES, Ty, TypeId};
 use crate::error::{Error, Result};
-use crate::ir::{Align, ConstTable, ConstTableId, SpecValue, Type};
+use crate::ir::{Align, ConstTable, ConstTableId, SpecOperand, SpecValue, Type};
 use smallvec::{SmallVec, smallvec};
 use spirv::{Decoration, Op};
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,6 +39,34 @@ pub(super) struct Constant {
     pub spec: Option<u32>,
     /// Constants among its operands that depend on some `SpecId`.
     pub parts: Vec<u32>,
+    /// How its value comes to be, if it is not known; the leaves are those of the defaults.
+    pub late: Option<Late>,
+}
+
+/// A constant whose value is not known.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Late {
+    /// The linker fills it in.
+    Relocated(SpecOperand),
+    /// Of others, by this one of the module's global instructions.
+    Computed(usize),
+}
+
+/// What is known of specialization.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Specialization<'s> {
+    /// Values, sorted by id.
+    pub values: &'s [(u32, u64)],
+    /// `SpecId`s of the constants that become relocations if they have no value, sorted. They are only operands
+    /// ([`crate::compile::operand_ids`]).
+    pub late: &'s [u32],
+}
+
+impl Constant {
+    /// One that has no `SpecId` of its own.
+    pub(super) fn known(ty: TypeId, leaves: Leaves, parts: Vec<u32>) -> Self {
+        Self { ty, leaves, spec: None, parts, late: None }
+    }
 }
 
 /// The constants of a module.
@@ -46,7 +75,11 @@ pub struct Constants {
     list: Vec<Constant>,
     total: usize,
     /// The request's values, sorted by id.
-    pub(super) overrides: Vec<(u32, u64)>,
+    overrides: Vec<(u32, u64)>,
+    /// Ids of late constants, sorted.
+    late: Vec<u32>,
+    /// Those of them that were used.
+    pub(super) operands: BTreeSet<SpecOperand>,
     /// Each specialization constant, by id.
     values: BTreeMap<u32, SpecValue>,
     used: BTreeSet<u32>,
@@ -61,6 +94,16 @@ impl Constants {
     /// No constants, with capacity for some.
     pub(super) fn with_capacity(count: usize) -> Self {
         Self { list: Vec::with_capacity(count), marked: Vec::with_capacity(count), ..Self::default() }
+    }
+
+    /// Takes what is known, before the first constant is declared.
+    pub(super) fn specialize(&mut self, spec: Specialization<'_>) {
+        (self.overrides, self.late) = (spec.values.to_vec(), spec.late.to_vec());
+    }
+
+    /// Whether a constant's value is not known.
+    pub(super) fn is_late(&self, index: u32) -> bool {
+        self.get(index).is_some_and(|c| c.late.is_some())
     }
 
     /// Adds a constant.
@@ -122,6 +165,9 @@ impl Constants {
 impl Cx<'_> {
     /// The values of a constant in the current block.
     pub(super) fn constant_values(&mut self, index: u32) -> Result<Values> {
+        if let Some(late) = self.constants.get(index).and_then(|c| c.late) {
+            return self.late_values(late);
+        }
         self.constants.mark_used(index);
         let Some(c) = self.constants.get(index) else { return Err(Error::bug("constant out of range")) };
         let types = self.types.leaf_types(c.ty)?;
@@ -172,18 +218,17 @@ impl Cx<'_> {
         Ok(table)
     }
 
-    /// Declares the constant of an instruction.
+    /// Declares the constant of an instruction, the module's global one of this number.
     ///
     /// # Errors
     /// Malformed or unsupported operands.
-    pub(super) fn declare_constant(&mut self, inst: &Inst<'_>) -> Result<u32> {
+    pub(super) fn declare_constant(&mut self, at: usize, inst: &Inst<'_>) -> Result<u32> {
         if inst.result_type.is_none() {
             return Err(inst.not_translated());
         }
         let ty = self.result_type(inst)?;
-        let constant =
-            |bits: u64| Constant { ty, leaves: Leaves::Bits(smallvec![bits]), spec: None, parts: Vec::new() };
-        let made = match inst.op() {
+        let constant = |bits: u64| Constant::known(ty, Leaves::Bits(smallvec![bits]), Vec::new());
+        let mut made = match inst.op() {
             Op::ConstantTrue => constant(1),
             Op::ConstantFalse => constant(0),
             Op::SpecConstantTrue => self.specialized(inst, ty, 1)?,
@@ -193,8 +238,8 @@ impl Cx<'_> {
                 let default = self.literal_bits(inst, ty)?;
                 self.specialized(inst, ty, default)?
             }
-            Op::ConstantNull => Constant { ty, leaves: Leaves::Null, spec: None, parts: Vec::new() },
-            Op::Undef => Constant { ty, leaves: Leaves::Undef, spec: None, parts: Vec::new() },
+            Op::ConstantNull => Constant::known(ty, Leaves::Null, Vec::new()),
+            Op::Undef => Constant::known(ty, Leaves::Undef, Vec::new()),
             Op::ConstantComposite | Op::SpecConstantComposite => self.composite(inst, ty)?,
             _ => self.fold(inst, ty)?,
         };
@@ -202,6 +247,9 @@ impl Cx<'_> {
             && bits.len() != self.types.leaf_count(ty)?
         {
             return Err(inst.malformed("the constant does not fit its type"));
+        }
+        if self.any_late(inst) {
+            made.late = Some(Late::Computed(at));
         }
         self.constants.add(made)
     }
@@ -219,7 +267,7 @@ impl Cx<'_> {
     fn specialized(&mut self, inst: &Inst<'_>, ty: TypeId, default: u64) -> Result<Constant> {
         let Some(scalar) = self.types.scalar(ty) else { return Err(inst.malformed("a number of no scalar type")) };
         let Some(id) = self.module.decoration(inst.result()?, Decoration::SpecId) else {
-            return Ok(Constant { ty, leaves: Leaves::Bits(smallvec![default]), spec: None, parts: Vec::new() });
+            return Ok(Constant::known(ty, Leaves::Bits(smallvec![default]), Vec::new()));
         };
         let overrides = &self.constants.overrides;
         let found =
@@ -227,10 +275,18 @@ impl Cx<'_> {
         let value = match found {
             Some(v) if scalar == Type::B1 => u64::from(v != 0),
             Some(v) => v & scalar.bits().mask(),
+            None if self.constants.late.binary_search(&id).is_ok() => {
+                let operand = SpecOperand { id, default, bits: scalar.bits().count() as u8 };
+                let leaves = Leaves::Bits(smallvec![default]);
+                return Ok(Constant {
+                    late: Some(Late::Relocated(operand)),
+                    ..Constant::known(ty, leaves, Vec::new())
+                });
+            }
             None => default,
         };
         self.constants.values.entry(id).or_insert(SpecValue { id, value, default });
-        Ok(Constant { ty, leaves: Leaves::Bits(smallvec![value]), spec: Some(id), parts: Vec::new() })
+        Ok(Constant { spec: Some(id), ..Constant::known(ty, Leaves::Bits(smallvec![value]), Vec::new()) })
     }
 
     /// The constant that is an operand; added to `parts` if it depends on a specialization value.
@@ -265,6 +321,6 @@ impl Cx<'_> {
                 return Err(inst.malformed("the constant does not fit its type"));
             }
         }
-        Ok(Constant { ty, leaves: Leaves::Bits(bits), spec: None, parts })
+        Ok(Constant::known(ty, Leaves::Bits(bits), parts))
     }
 }

@@ -398,6 +398,9 @@ impl<'a> Cx<'a> {
         match self.def(id)? {
             Def::Constant(c) => {
                 let c = *c;
+                if self.constants.is_late(c) {
+                    return Err(self.needs_known(c));
+                }
                 self.constants.mark_used(c);
                 Ok(self.constants.scalar(c))
             }

@@ -61,7 +61,7 @@ impl Cx<'_> {
                     .collect::<Result<_>>()?
             }
         };
-        Ok(Constant { ty, leaves: Leaves::Bits(bits.into()), spec: None, parts })
+        Ok(Constant::known(ty, Leaves::Bits(bits.into()), parts))
     }
 
     /// First leaf and number of leaves of the part selected by the literal indices from operand `first` on.

@@ -205,6 +205,8 @@ fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &Inst<'_>, nesting: u32)
 /// Definition of an argument in the callee: a copy of the caller's.
 fn argument(cx: &mut Cx<'_>, id: u32) -> Result<Def> {
     match cx.def(id)? {
+        // Its parameter is a value like any other: the callee may ask whether it is a constant.
+        Def::Constant(_) if cx.is_late(id) => Ok(Def::Values(cx.values(id)?)),
         def @ (Def::Values(_) | Def::Pointer(_) | Def::Constant(_)) => Ok(def.clone()),
         _ => Err(Error::malformed(format!("%{id} is not an argument"))),
     }

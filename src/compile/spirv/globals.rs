@@ -30,7 +30,7 @@ pub fn declare(cx: &mut Cx<'_>, usage: &Usage) -> Result<()> {
     }
     let module = cx.module;
     let mut variables = Vec::new();
-    for inst in &module.globals {
+    for (at, inst) in module.globals.iter().enumerate() {
         match inst.op() {
             Op::Variable => {
                 let id = inst.result()?;
@@ -45,7 +45,7 @@ pub fn declare(cx: &mut Cx<'_>, usage: &Usage) -> Result<()> {
             op if op.is_type() && inst.result_id.is_some() => declare_type(cx, inst).map_err(|e| e.at(inst.place()))?,
             Op::ExtInst => {} // non-semantic information
             _ => {
-                let c = cx.declare_constant(inst).map_err(|e| e.at(inst.place()))?;
+                let c = cx.declare_constant(at, inst).map_err(|e| e.at(inst.place()))?;
                 cx.define(inst.result()?, Def::Constant(c));
             }
         }

@@ -32,6 +32,7 @@ mod inst;
 mod instruction;
 mod interface;
 mod join;
+mod late;
 mod matrix;
 mod memory;
 mod modes;
@@ -47,6 +48,7 @@ mod words;
 #[cfg(test)]
 mod evaluate;
 
+pub use constants::Specialization;
 pub use reflect::{EntryPointInfo, ModuleInfo, SpecConstantInfo, reflect};
 
 use super::request::Module;
@@ -57,11 +59,19 @@ use crate::target::Stage;
 /// The detail of the error that refuses an instruction whatever its operands.
 pub const NOT_TRANSLATED: &str = "not translated";
 
-/// Translates one entry point to upper-level IR, with specialization values (sorted by id).
+/// Translates one entry point to upper-level IR, with specialization values (sorted by id); other constants have their defaults.
 ///
 /// # Errors
 /// Malformed or unsupported SPIR-V; no such entry point.
-pub fn translate(module: &Module, entry: &str, stage: Stage, spec: &[(u32, u64)]) -> Result<Shader> {
+pub fn translate(module: &Module, entry: &str, stage: Stage, values: &[(u32, u64)]) -> Result<Shader> {
+    translate_with(module, entry, stage, Specialization { values, late: &[] })
+}
+
+/// As [`translate`], with constants that stay relocations.
+///
+/// # Errors
+/// As [`translate`].
+pub fn translate_with(module: &Module, entry: &str, stage: Stage, spec: Specialization<'_>) -> Result<Shader> {
     let decoded = decode::decode(module.bytes())?;
     let insts = decoded.insts();
     let parsed = parse::parse(&decoded, &insts)?;
@@ -74,7 +84,7 @@ pub fn translate(module: &Module, entry: &str, stage: Stage, spec: &[(u32, u64)]
     let mut shader = Shader::new(entry, stage);
     shader.reserve(2 * insts.len());
     let mut cx = cx::Cx::new(&parsed, &mut shader);
-    cx.constants.overrides = spec.to_vec();
+    cx.constants.specialize(spec);
     globals::declare(&mut cx, &usage)?;
     modes::apply(&mut cx, point.function)?;
     function::entry(&mut cx, &usage, point.function)?;
@@ -83,7 +93,9 @@ pub fn translate(module: &Module, entry: &str, stage: Stage, spec: &[(u32, u64)]
     cx.store_outputs()?;
     cx.b.terminate(Terminator::Return(Vec::new()));
     let used = cx.constants.used();
+    let operands = std::mem::take(&mut cx.constants.operands);
     shader.modes.spec = used;
+    shader.modes.spec_operands = operands.into_iter().collect();
     finish::drop_unreachable(&mut shader, exit);
     finish::note_written(&mut shader);
     Ok(shader)

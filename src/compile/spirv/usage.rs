@@ -224,8 +224,9 @@ impl Usage {
         match cx.known(v.stored) {
             Some(Def::Constant(c)) => {
                 let c = *c;
-                let known =
-                    |constants: &Constants| constants.get(c).is_some_and(|c| matches!(c.leaves, Leaves::Bits(_)));
+                let known = |constants: &Constants| {
+                    constants.get(c).is_some_and(|c| matches!(c.leaves, Leaves::Bits(_)) && c.late.is_none())
+                };
                 if known(&cx.constants) { cx.constant_table(c).map(Some) } else { Ok(None) }
             }
             _ => Ok(None),

@@ -40,6 +40,7 @@ fn interface(stage: Stage, epilog: bool) -> StageInterface {
         resources: vec![],
         push_constant_bytes: 0,
         specialization: vec![crate::ir::SpecValue { id: 3, value: 7, default: 7 }],
+        spec_operands: Vec::new(),
         writes_memory: false,
         kind,
     }

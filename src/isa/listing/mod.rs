@@ -102,11 +102,10 @@ impl Listing<'_> {
             Src::Float(InlineFloat::InverseTwoPi) if matches!(kind, Kind::F64 | Kind::B64) => {
                 "0.15915494309189532".to_owned()
             }
+            // As a pair it is extended by zeros, or is the high half of a float: most inline forms are other numbers.
+            Src::Literal(bits) if kind == Kind::F64 || kind == Kind::B64 && bits > 64 => format!("{bits:#x}"),
             // LLVM prints a literal that has an inline form in that form.
-            Src::Literal(bits) if !kind.is_half() => match Src::from_bits(bits) {
-                Src::Float(_) if kind == Kind::F64 => src.to_string(),
-                short => short.to_string(),
-            },
+            Src::Literal(bits) if !kind.is_half() => Src::from_bits(bits).to_string(),
             Src::Literal(bits) => format!("{:#x}", bits & 0xffff),
             Src::Float(float) if kind == Kind::B16 => format!("{:#x}", float.half_bits()),
             _ => src.to_string(),

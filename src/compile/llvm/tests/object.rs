@@ -28,6 +28,7 @@ fn interface(stage: Stage) -> StageInterface {
         resources: vec![],
         push_constant_bytes: 0,
         specialization: vec![],
+        spec_operands: vec![],
         writes_memory: true,
         kind: match stage {
             Stage::Vertex => StageKind::Vertex(VertexInterface::default()),

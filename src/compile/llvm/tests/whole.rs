@@ -123,10 +123,12 @@ fn with_everything_known_a_body_needs_no_glue() {
         blend_source_alpha: true,
     };
     let known = KnownState {
+        operands: Known::Known(Vec::new()),
         layout: Known::Unknown,
         vertex: Known::Known(vertex),
         params: Known::Known(vec![float(0, 3), float(1, 15)]),
         multiview: Known::Known(false),
+        sample_shading: Known::Unknown,
         colors: Known::Known(ColorState { attachments: vec![color], ..ColorState::default() }),
     };
     for (name, wanted) in [

@@ -185,12 +185,17 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
+    /// Whether the wave has the register whatever the limit says.
+    fn arrives(&self, reg: PhysReg) -> bool {
+        self.before.entry.iter().any(|entry| entry.reg == reg) || self.before.results.contains(&reg)
+    }
+
     /// Whether a value may be in this register.
     fn allowed(&self, reg: PhysReg, class: Class) -> bool {
         let vcc = reg == PhysReg::VCC || reg == PhysReg::VCC.nth(1);
         let scratch = self.after.scratch_bytes > 0 && (PhysReg::SCRATCH.0..PhysReg::SCRATCH.0 + 4).contains(&reg.0);
         match (class, reg.as_vgpr()) {
-            (Class::Vector, Some(n)) => n < self.limits.vgprs,
+            (Class::Vector, Some(n)) => n < self.limits.vgprs || self.arrives(reg),
             (Class::Scalar, None) => (reg.0 < self.limits.sgprs && !scratch) || vcc,
             _ => false,
         }

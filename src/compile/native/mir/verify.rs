@@ -198,9 +198,11 @@ impl Verify<'_> {
             let before = site.inst.is_none_or(|at| at < n);
             return if before { Ok(()) } else { bug(format!("{val} is used before it is defined")) };
         }
-        for (dominators, counts) in [(self.by_lanes, true), (self.by_wave, data.class == Class::Scalar)] {
+        let scalar = data.class == Class::Scalar;
+        for (dominators, counts, of) in [(self.by_lanes, true, "lanes"), (self.by_wave, scalar, "the wave")] {
             if counts && dominators.is_reached(id) && !dominators.dominates(site.block, id) {
-                return bug(format!("{val} of block {} is not defined on every way to its use", site.block.0));
+                let from = site.block.0;
+                return bug(format!("{val} of block {from} is not defined on every way of {of} to its use"));
             }
         }
         Ok(())

@@ -95,6 +95,8 @@ pub struct Plan {
     pub exits: Vec<Exit>,
     /// Number of masks.
     pub masks: u32,
+    /// By position: lanes may wait somewhere while the wave is here.
+    pub waits: Vec<bool>,
 }
 
 impl Plan {

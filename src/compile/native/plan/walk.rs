@@ -249,7 +249,12 @@ impl Walk<'_> {
         if !self.demoted.is_empty() {
             return Ok(Walked::Demoted(self.demoted.into_iter().collect()));
         }
-        let mut plan = Plan { landings, exits: self.exits, masks: self.masks };
+        let mut plan = Plan {
+            landings,
+            exits: self.exits,
+            masks: self.masks,
+            waits: self.waiting.iter().map(|waiting| !waiting.is_empty()).collect(),
+        };
         super::clear::place(&mut plan, self.shader, self.layout, &self.mask_of, &self.save_of, &self.meeting)?;
         Ok(Walked::Plan(plan))
     }

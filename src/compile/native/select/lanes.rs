@@ -3,7 +3,7 @@
 use super::bools::Bool;
 use super::{Dwords, Operands, PLAIN, Selector, mask_run, run_of};
 use crate::compile::native::mir::{Class, Extra, Opcode, Operand, What};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ir::{AmdOp, Type, Value};
 use crate::isa::Op;
 use crate::isa::instruction::{Dpp16, Modifiers};
@@ -121,7 +121,12 @@ impl Selector<'_> {
                 self.set_val(result, val);
                 Ok(())
             }
-            AmdOp::SetInactive | AmdOp::StrictWwm => Err(Error::unsupported(format!("native: {op:?}"), "")),
+            AmdOp::SetInactive => self.set_inactive(args, result),
+            AmdOp::StrictWwm => {
+                let words = self.words(args[0])?;
+                self.set(result, &words);
+                Ok(())
+            }
         }
     }
 

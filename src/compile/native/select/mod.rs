@@ -18,6 +18,7 @@ mod memory;
 mod narrow;
 mod shared;
 mod values;
+mod whole_wave;
 mod wide;
 
 use super::layout::Layout;
@@ -77,6 +78,10 @@ struct Selector<'a> {
     locals_bytes: u32,
     /// The mask of live pixels.
     live: Option<[Val; 2]>,
+    /// By IR value: it is computed with all lanes on.
+    whole: Vec<bool>,
+    /// All lanes are on; the mask that EXEC goes back to.
+    all_on: Option<[Val; 2]>,
     /// Only live pixels are on from here to the end of the block.
     exact: bool,
 }
@@ -114,6 +119,8 @@ pub fn select(
         conditions: vec![None; layout.order.len()],
         locals: Vec::new(),
         locals_bytes: 0,
+        whole: whole_wave::values(shader, layout),
+        all_on: None,
         live: None,
         exact: false,
     };
@@ -215,8 +222,10 @@ impl Selector<'_> {
             self.enter_quads();
         }
         for &inst in &shader.block(id).insts {
+            self.switch_lanes(shader.inst(inst).result);
             self.inst(inst).at(|| format!("{inst}"))?;
         }
+        self.switch_lanes(None);
         self.end(position, start, params)
     }
 

@@ -1,0 +1,75 @@
+//! Whole-wave code: what is computed with all lanes on, whoever is active.
+//!
+//! A reduction gives its identity to lanes that are off (`set_inactive`), computes with all lanes on, and returns to the
+//! active ones (`strict_wwm`). Registers of lanes that wait elsewhere would be overwritten, so that this is done only
+//! where none can wait.
+
+use super::{Operands, Selector, mask_run};
+use crate::compile::native::layout::Layout;
+use crate::compile::native::mir::{Class, Extra, Opcode, Operand};
+use crate::error::{Error, Result};
+use crate::ir::{AmdOp, Op as IrOp, Shader, Value};
+use crate::isa::Op;
+
+/// By value, whether it comes from `set_inactive` and has not been through `strict_wwm`.
+pub(super) fn values(shader: &Shader, layout: &Layout) -> Vec<bool> {
+    let mut whole = vec![false; shader.values.len()];
+    if !shader.has(|op| matches!(op, IrOp::Amd(AmdOp::SetInactive))) {
+        return whole;
+    }
+    for &id in &layout.order {
+        for &inst in &shader.block(id).insts {
+            let inst = shader.inst(inst);
+            let Some(result) = inst.result else { continue };
+            whole[result.index()] = match inst.op {
+                IrOp::Amd(AmdOp::SetInactive) => true,
+                IrOp::Amd(AmdOp::StrictWwm) => false,
+                _ => inst.args.iter().any(|v| whole[v.index()]),
+            };
+        }
+    }
+    whole
+}
+
+impl Selector<'_> {
+    /// Turns all lanes on before an instruction that needs them, and back before one that does not.
+    pub(super) fn switch_lanes(&mut self, result: Option<Value>) {
+        let inactive = |v: Value| matches!(self.shader.def(v).map(|i| &i.op), Some(IrOp::Amd(AmdOp::SetInactive)));
+        let wanted = result.is_some_and(|v| self.whole[v.index()] && !inactive(v));
+        match (wanted, self.all_on) {
+            (true, None) => {
+                let saved = self.new_mask();
+                self.all_on = Some(saved);
+                // Copies made for the active lanes do not hold for the others.
+                self.other.clear();
+                let op = self.lane_op(Op::SOrSaveexecB32, Op::SOrSaveexecB64);
+                self.isa(op, &mask_run(self.wave, saved), &[Operand::constant(u32::MAX)], Extra::None);
+            }
+            (false, Some(saved)) => {
+                self.all_on = None;
+                let saved = mask_run(self.wave, saved);
+                self.isa(self.lane_op(Op::SMovB32, Op::SMovB64), &[Self::exec()], &saved, Extra::None);
+            }
+            _ => {}
+        }
+    }
+
+    /// The value, and in lanes that are off the identity.
+    pub(super) fn set_inactive(&mut self, args: &[Value], result: Value) -> Result<()> {
+        if self.plan.waits[self.here as usize] {
+            return Err(Error::unsupported("native: whole-wave code under divergent control", ""));
+        }
+        let (value, identity) = (self.word(args[0])?, self.word(args[1])?);
+        let identity = self.scalar(identity);
+        let active = self.copy_to_vector(value);
+        let exec = Self::exec();
+        let invert = self.lane_op(Op::SNotB32, Op::SNotB64);
+        self.isa(invert, &[exec], &[exec], Extra::None);
+        let made = self.f.value(Class::Vector);
+        let uses: Operands = [identity, Operand::val(active)].into_iter().collect();
+        self.push(Opcode::Isa(Op::VMovB32), &[Operand::val(made)], &uses, Extra::None, true);
+        self.isa(invert, &[exec], &[exec], Extra::None);
+        self.set_val(result, made);
+        Ok(())
+    }
+}

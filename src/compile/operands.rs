@@ -1,0 +1,264 @@
+//! Which specialization constants of a module are only operands, so that an early compile makes them relocations and one part
+//! serves every value of them. The others shape code: their values stay in the key.
+//!
+//! | a use of a constant, or of an `OpSpecConstantOp` on it | the constant |
+//! |---|---|
+//! | arithmetic, conversions, vectors, selects, float comparisons; stored, passed, returned; an operand of GLSL.std.450 | is an operand |
+//! | `OpSpecConstantOp` of these on at most [`MAX_TREE`] constants | is an operand: code computes it from the relocation |
+//! | array length, workgroup size, initializer, composite that is no vector | shapes: a type or memory depends on it |
+//! | branch, switch, integer comparison (a loop's bound) | shapes: known values remove code and unroll loops |
+//! | integer divisor, index | shapes: a known divisor is a multiplication, a known index a register |
+//! | anything else (scopes, image operands, atomics, …) | shapes: instructions have it as an immediate |
+//!
+//! Whoever computes a key needs the answer, with a compiler or without: so it is read from the words alone, in one walk. A module
+//! that is not valid gives some answer; translating it gives the error.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+/// Words before the first instruction.
+const HEADER: usize = 5;
+/// Constants, with repetitions, that one expression may be computed of: it is computed anew at every use.
+const MAX_TREE: u32 = 16;
+
+mod op {
+    pub const EXT_INST_IMPORT: u32 = 11;
+    pub const EXT_INST: u32 = 12;
+    pub const TYPE_VECTOR: u32 = 23;
+    pub const TYPE_ARRAY: u32 = 28;
+    pub const CONSTANT_COMPOSITE: u32 = 44;
+    pub const SPEC_CONSTANT_TRUE: u32 = 48;
+    pub const SPEC_CONSTANT_FALSE: u32 = 49;
+    pub const SPEC_CONSTANT: u32 = 50;
+    pub const SPEC_CONSTANT_COMPOSITE: u32 = 51;
+    pub const SPEC_CONSTANT_OP: u32 = 52;
+    pub const FUNCTION: u32 = 54;
+    pub const VARIABLE: u32 = 59;
+    pub const DECORATE: u32 = 71;
+}
+
+const DECORATION_SPEC_ID: u32 = 1;
+const DECORATION_BUILT_IN: u32 = 11;
+
+/// `SpecId`s of the constants of a module that are only operands, sorted.
+pub fn operand_ids(bytes: &[u8]) -> Vec<u32> {
+    let Some(words) = Words::new(bytes) else { return Vec::new() };
+    let mut found = Uses::default();
+    let mut at = HEADER;
+    let mut in_functions = false;
+    let mut inst: SmallVec<[u32; 32]> = SmallVec::new();
+    while let Some(head) = words.get(at) {
+        let length = (head >> 16) as usize;
+        if length == 0 || length > words.len() - at {
+            return Vec::new();
+        }
+        inst.clear();
+        inst.extend((at..at + length).filter_map(|n| words.get(n)));
+        let opcode = head & 0xffff;
+        if opcode == op::FUNCTION && !in_functions {
+            in_functions = true;
+            if found.nodes.is_empty() {
+                return Vec::new();
+            }
+        }
+        if in_functions {
+            found.body(opcode, &inst)
+        } else {
+            found.declaration(opcode, &inst)
+        }
+        at += length;
+    }
+    found.operands()
+}
+
+struct Words<'a> {
+    bytes: &'a [[u8; 4]],
+    swapped: bool,
+}
+
+impl<'a> Words<'a> {
+    fn new(bytes: &'a [u8]) -> Option<Self> {
+        const MAGIC: u32 = 0x0723_0203;
+        let (bytes, rest) = bytes.as_chunks::<4>();
+        let magic = u32::from_le_bytes(*bytes.first()?);
+        let swapped = magic == MAGIC.swap_bytes();
+        (rest.is_empty() && (swapped || magic == MAGIC)).then_some(Self { bytes, swapped })
+    }
+
+    fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn get(&self, at: usize) -> Option<u32> {
+        let bytes = *self.bytes.get(at)?;
+        Some(if self.swapped { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
+    }
+}
+
+/// A constant that depends on specialization.
+#[derive(Default)]
+struct Node {
+    /// Its own `SpecId`.
+    spec: Option<u32>,
+    /// Indices of such constants among its operands.
+    parts: SmallVec<[usize; 4]>,
+    /// Constants that it is computed of, with repetitions.
+    size: u32,
+    shapes: bool,
+}
+
+#[derive(Default)]
+struct Uses {
+    /// `SpecId` by the constant's id.
+    spec_ids: FxHashMap<u32, u32>,
+    /// Constants whose `BuiltIn` decoration gives them a meaning.
+    built_in: FxHashSet<u32>,
+    /// The last constant of each `SpecId`.
+    declared: FxHashMap<u32, u32>,
+    vectors: FxHashSet<u32>,
+    /// Imports of GLSL.std.450, and of sets that change no code.
+    glsl: FxHashSet<u32>,
+    silent: FxHashSet<u32>,
+    by_id: FxHashMap<u32, usize>,
+    nodes: Vec<Node>,
+}
+
+impl Uses {
+    fn declaration(&mut self, opcode: u32, inst: &[u32]) {
+        match (opcode, inst) {
+            (op::EXT_INST_IMPORT, [_, id, name @ ..]) => {
+                let text: Vec<u8> = name.iter().flat_map(|w| w.to_le_bytes()).take_while(|b| *b != 0).collect();
+                if text == b"GLSL.std.450" {
+                    self.glsl.insert(*id);
+                } else if text.starts_with(b"NonSemantic.") {
+                    self.silent.insert(*id);
+                }
+            }
+            (op::DECORATE, [_, id, DECORATION_SPEC_ID, value]) => _ = self.spec_ids.insert(*id, *value),
+            (op::DECORATE, [_, id, DECORATION_BUILT_IN, _]) => _ = self.built_in.insert(*id),
+            (op::TYPE_VECTOR, [_, id, ..]) => _ = self.vectors.insert(*id),
+            (op::SPEC_CONSTANT | op::SPEC_CONSTANT_TRUE | op::SPEC_CONSTANT_FALSE, [_, _, id, ..]) => {
+                if let Some(&spec) = self.spec_ids.get(id) {
+                    // Two constants of one id may differ in type, and so in what a value means.
+                    let twice = self.declared.insert(spec, *id);
+                    self.add(*id, Node { spec: Some(spec), size: 1, shapes: twice.is_some(), ..Node::default() });
+                    twice.into_iter().for_each(|other| self.shape(other));
+                }
+            }
+            (op::SPEC_CONSTANT_COMPOSITE, [_, ty, id, parts @ ..]) => {
+                let vector = self.vectors.contains(ty) && !self.built_in.contains(id);
+                self.computed(*id, parts, vector);
+            }
+            (op::SPEC_CONSTANT_OP, [_, _, id, operation, operands @ ..]) => {
+                let count = constant_operands(*operation, operands.len());
+                let (ids, _) = operands.split_at_checked(count.unwrap_or(operands.len())).unwrap_or((operands, &[]));
+                self.computed(*id, ids, count.is_some());
+            }
+            (op::EXT_INST, [_, _, _, set, ..]) if self.silent.contains(set) => {}
+            // The result, the element, the length.
+            (op::TYPE_ARRAY, [_, _, _, length]) => self.shape(*length),
+            (op::VARIABLE, [_, _, _, _, initializer, ..]) => self.shape(*initializer),
+            (op::CONSTANT_COMPOSITE, [_, _, _, rest @ ..]) => rest.iter().for_each(|id| self.shape(*id)),
+            _ if !is_plain_declaration(opcode) => inst.iter().skip(1).for_each(|word| self.shape(*word)),
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, id: u32, node: Node) {
+        self.by_id.insert(id, self.nodes.len());
+        self.nodes.push(node);
+    }
+
+    /// A constant made of others; `in_code`: code can compute it.
+    fn computed(&mut self, id: u32, operands: &[u32], in_code: bool) {
+        let parts: SmallVec<[usize; 4]> = operands.iter().filter_map(|id| self.by_id.get(id).copied()).collect();
+        if parts.is_empty() {
+            return;
+        }
+        let of = |n: &usize| self.nodes.get(*n).map_or(0, |node| node.size);
+        let size = parts.iter().map(of).fold(1u32, u32::saturating_add);
+        self.add(id, Node { spec: None, parts, size, shapes: false });
+        if !in_code || size > MAX_TREE {
+            self.shape(id);
+        }
+    }
+
+    /// A use that needs the value; whatever is no such constant is passed over.
+    fn shape(&mut self, id: u32) {
+        let Some(&first) = self.by_id.get(&id) else { return };
+        let mut todo: SmallVec<[usize; 16]> = SmallVec::from_slice(&[first]);
+        while let Some(n) = todo.pop() {
+            // A leaf that shapes already has no parts, and all that a marked one is made of is marked.
+            if let Some(node) = self.nodes.get_mut(n).filter(|node| !node.shapes) {
+                node.shapes = true;
+                todo.extend(node.parts.iter().copied());
+            }
+        }
+    }
+
+    fn shape_all(&mut self, words: &[u32]) {
+        words.iter().for_each(|word| self.shape(*word));
+    }
+
+    /// An instruction of a function: its words with the first.
+    fn body(&mut self, opcode: u32, inst: &[u32]) {
+        match (opcode, inst) {
+            (op::EXT_INST, [_, _, _, set, _, ..]) if self.silent.contains(set) => {}
+            // Interpolation: the number of a sample is an operand of another kind.
+            (op::EXT_INST, [_, _, _, set, number, ..]) if self.glsl.contains(set) && !(76..=78).contains(number) => {}
+            (op::VARIABLE, [_, _, _, _, rest @ ..]) => self.shape_all(rest),
+            // Pointer, and for a store the object; then the access: a mask and, by bits 3 and 4, scopes.
+            (61, [_, _, _, _, access @ ..]) | (62, [_, _, _, access @ ..]) => {
+                if access.first().is_some_and(|mask| mask & 0x18 != 0) {
+                    self.shape_all(access);
+                }
+            }
+            // The condition or selector; literals and labels follow.
+            (250 | 251, [_, condition, ..]) => self.shape(*condition),
+            // Vector, index; vector, component, index.
+            (77, [_, _, _, _, index]) | (78, [_, _, _, _, _, index]) => self.shape(*index),
+            // Integer divisors.
+            (134 | 135 | 137..=139, [_, _, _, _, divisor]) => self.shape(*divisor),
+            _ if is_plain_use(opcode) => {}
+            _ => self.shape_all(inst.get(1..).unwrap_or(&[])),
+        }
+    }
+
+    fn operands(&self) -> Vec<u32> {
+        let open = |node: &Node| node.spec.filter(|_| !node.shapes);
+        let mut ids: Vec<u32> = self.nodes.iter().filter_map(open).collect();
+        ids.sort_unstable();
+        ids
+    }
+}
+
+/// How many of the words of an `OpSpecConstantOp` are ids of constants that code can compute it of; none if it must be known.
+/// A division by a run-time value costs some thirty instructions, so its operands stay constants.
+fn constant_operands(operation: u32, words: usize) -> Option<usize> {
+    match operation {
+        // Shuffle and insert: two constants; extract: one; literals follow.
+        79 | 82 => Some(2),
+        81 => Some(1),
+        134 | 135 | 137..=139 => None,
+        113..=115 | 124 | 126 | 128 | 130 | 132 | 164..=179 | 194..=200 => Some(words),
+        _ => None,
+    }
+}
+
+/// Declarations without an operand that could be a specialization constant: strings, names, types, modes, plain constants.
+fn is_plain_declaration(opcode: u32) -> bool {
+    matches!(opcode, 1..=10 | 14..=17 | 19..=27 | 29..=39 | 41..=43 | 45 | 46 | 71..=75 | 317 | 330 | 5632 | 5633)
+}
+
+/// Instructions of functions that take a constant as they take any value, or that have labels and literals only.
+fn is_plain_use(opcode: u32) -> bool {
+    matches!(opcode,
+        // Lines, functions, parameters, calls.
+        8 | 317 | 54..=57
+        // Vectors and composites; phi, labels, merges, branches, returns.
+        | 79..=82 | 245..=249 | 252..=255
+        // Conversions, arithmetic.
+        | 109..=115 | 124 | 126..=133 | 136 | 140..=152
+        // Any, all, classes of floats, logic, select; float comparisons; shifts and bits.
+        | 154..=157 | 164..=169 | 180..=191 | 194..=205)
+}

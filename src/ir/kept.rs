@@ -1,0 +1,33 @@
+//! A result that is kept until what it was computed from changes.
+
+use std::any::Any;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a result follows from: the stamps of tracked parts, and numbers.
+type Key = [u64; 4];
+
+/// The last result, with its key. A clone shares it.
+#[derive(Debug, Default)]
+pub(super) struct Kept(Mutex<Option<(Key, Arc<dyn Any + Send + Sync>)>>);
+
+impl Kept {
+    /// The kept result if it follows from the same, or a new one.
+    pub(super) fn get<T: Any + Send + Sync>(&self, key: Key, make: impl FnOnce() -> T) -> Arc<T> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((of, result)) = known
+            && of == key
+            && let Ok(result) = result.downcast()
+        {
+            return result;
+        }
+        let result = Arc::new(make());
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((key, Arc::clone(&result) as _));
+        result
+    }
+}
+
+impl Clone for Kept {
+    fn clone(&self) -> Self {
+        Self(Mutex::new(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()))
+    }
+}
