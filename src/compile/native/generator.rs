@@ -7,7 +7,7 @@ use super::mir::verify::verify;
 use super::mir::{Function, PhysReg};
 use super::plan::Plan;
 use super::select::select;
-use super::{check_alloc, clauses, emit, opt, shape, waits};
+use super::{check_alloc, clauses, dead, emit, opt, shape, waits};
 use crate::compile::backend::{Generator, MachineCode};
 use crate::compile::passes::Lowered;
 use crate::compile::request::TuningOptions;
@@ -62,11 +62,13 @@ fn prepared(lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -
 
 /// Instruction selection, control flow and allocation.
 fn physical(shader: &Shader, lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<Function> {
-    let uniformity = Uniformity::new(shader);
+    let uniformity = Uniformity::of(shader);
     let layout = Layout::new(shader)?;
     let plan = Plan::new(shader, &layout, &uniformity)?;
-    let function = select(shader, lowered, &layout, &plan, &uniformity)?;
+    let mut function = select(shader, lowered, &layout, &plan, &uniformity)?;
     shown(watch, "select", &function)?;
+    dead::run(&mut function);
+    shown(watch, "dead", &function)?;
     checked(watch, "verify", &|| verify(&function))?;
     let limits = limits(&function, options);
     let allocated = allocate(&function, limits)?;
