@@ -11,6 +11,7 @@ pub mod allocate;
 pub mod check_alloc;
 pub mod clauses;
 pub mod code;
+pub mod dead;
 pub mod emit;
 pub mod entry;
 mod generator;

@@ -1,6 +1,6 @@
 //! Unlinked ELFs of handwritten code, checked with LLVM's tools and read back.
 
-use super::{simplified, write};
+use super::{fallback, simplified, write};
 use crate::compile::backend::{ConstantData, Function, MachineCode, Patch, Table, Target};
 use crate::elf::{Elf, Home};
 use crate::error::ErrorKind;
@@ -167,8 +167,10 @@ fn the_note_carries_interface_counts_and_registers() {
     let mut code = code(Stage::Vertex, true);
     code.registers.set(Register(0x2c4a), 0x082c_0000);
     code.simplified = Some("too long".into());
+    code.fallback = Some("a feature".into());
     let elf = write(code, &interface).unwrap();
     assert_eq!(simplified(&elf).unwrap().as_deref(), Some("too long"));
+    assert_eq!(fallback(&elf).unwrap().as_deref(), Some("a feature"));
     let file = Elf::parse(&elf.0).unwrap();
     let document = Document::parse(note::metadata(file.section(".note").unwrap().1.data).unwrap()).unwrap();
     assert_eq!(interface_io::extract(&document.pipeline).unwrap(), interface);

@@ -1,22 +1,23 @@
 //! Emission and waits of the native generator on code that LLVM made: the only code with every feature that there is.
 //!
 //! LLVM's code is lifted into the machine IR and emitted again. As it is, it has to come out with the same bytes, but for
-//! the forms of instructions; without its waits, it has to come out with waits that the checker of code accepts.
+//! the forms of instructions; without its waits, it has to come out with waits that the checker of code accepts. And what
+//! our generator itself makes has LLVM's register words, and no errors.
 
 mod lift;
 
-use crate::elfs::{Builder, build_with};
+use crate::elfs::{Builder, Built, build_with};
 use dovetail::check::check;
 use dovetail::compile::backend::{Generator, MachineCode};
 use dovetail::compile::compiler::StageCompiler;
 use dovetail::compile::llvm::Llvm;
 use dovetail::compile::native::entry::{EntryLayout, used_args};
 use dovetail::compile::native::mir::Function;
-use dovetail::compile::native::{emit, waits};
+use dovetail::compile::native::{Native, emit, waits};
 use dovetail::compile::passes::Lowered;
 use dovetail::compile::request::TuningOptions;
 use dovetail::compile::watch::{Unwatched, Watch};
-use dovetail::error::{Error, Result};
+use dovetail::error::{Error, ErrorKind, Result};
 use dovetail::isa::instruction::{Fields, Instruction, VectorForm};
 use dovetail::isa::{Op, Traits, disassemble};
 use dovetail::metadata::registers::{SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA, StageRegisters};
@@ -120,19 +121,44 @@ fn is_vcc_compare(inst: &Instruction) -> bool {
     text.starts_with("s_cmp_lg_u") && text.contains("vcc")
 }
 
-/// The register words, but for the numbers of registers; each difference is noted.
+/// Our own code, whose register words are compared with those of LLVM's.
+struct Compared {
+    seen: Seen,
+}
+
+impl Generator for Compared {
+    fn name(&self) -> String {
+        "compared".to_owned()
+    }
+
+    fn generate(&self, lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<MachineCode> {
+        let note = |what: String| *self.seen.lock().expect("no panic").entry(what).or_default() += 1;
+        let theirs = Llvm.generate(lowered, options, &mut Unwatched)?;
+        let ours = match Native.generate(lowered, options, watch) {
+            Ok(ours) => ours,
+            Err(e) if matches!(e.kind(), ErrorKind::Unsupported { .. }) => {
+                note("not lifted: unsupported".to_owned());
+                return Ok(theirs);
+            }
+            Err(e) => return Err(e),
+        };
+        note("lifted".to_owned());
+        words(lowered, &theirs, &ours, &note);
+        Ok(ours)
+    }
+}
+
+/// The register words, but for the numbers of registers; each difference is noted. Whether there is scratch memory is the
+/// code's own: a variable that one generator keeps in registers is in memory with the other.
 fn words(lowered: &Lowered, theirs: &MachineCode, ours: &MachineCode, note: &dyn Fn(String)) {
     let own = StageRegisters::of(lowered.interface().stage);
     let mut wanted = theirs.registers;
     for field in [own.vgprs, own.sgprs] {
         wanted.set_field(field, ours.registers.field(field)).expect("a field");
     }
-    let scratch = wanted.field(own.scratch_en) == 1;
+    wanted.set_field(own.scratch_en, ours.registers.field(own.scratch_en)).expect("a field");
     for (register, word) in wanted.iter() {
-        let mut given = ours.registers.get(register);
-        if scratch && register == own.scratch_en.register() {
-            given = given.map(|word| word | 1);
-        }
+        let given = ours.registers.get(register);
         if given != Some(word) {
             let inputs = register == SPI_PS_INPUT_ENA || register == SPI_PS_INPUT_ADDR;
             // LLVM finds more of the code to be of no effect than lowering does.
@@ -153,7 +179,7 @@ fn relift(
     test: &'static str,
     waits: bool,
     f: impl FnOnce(&mut Builder<'_>) -> Option<()>,
-) -> Option<(Vec<crate::elfs::Built>, BTreeMap<String, usize>)> {
+) -> Option<(Vec<Built>, BTreeMap<String, usize>)> {
     let seen = Seen::default();
     let compiler = StageCompiler::with(Relifted { waits, seen: seen.clone() });
     let built = build_with(test, &compiler, f)?;
@@ -182,6 +208,19 @@ fn llvms_code_comes_out_as_it_was_and_with_its_register_words() {
 }
 
 #[test]
+fn register_words_of_our_code_are_llvms() {
+    let seen = Seen::default();
+    let compiler = StageCompiler::with(Compared { seen: seen.clone() });
+    let all = |b: &mut Builder<'_>| {
+        b.shaders()?;
+        b.right()
+    };
+    let Some(built) = build_with("register_words_of_our_code_are_llvms", &compiler, all) else { return };
+    judge(&seen.lock().expect("no panic"));
+    are_right(&built);
+}
+
+#[test]
 fn waits_of_ours_in_llvms_code_are_enough() {
     let name = "waits_of_ours_in_llvms_code_are_enough";
     let all = |b: &mut Builder<'_>| {
@@ -190,7 +229,13 @@ fn waits_of_ours_in_llvms_code_are_enough() {
     };
     let Some((built, seen)) = relift(name, true, all) else { return };
     judge(&seen);
-    for one in &built {
+    are_right(&built);
+}
+
+/// The checker of code finds no error.
+#[track_caller]
+fn are_right(built: &[Built]) {
+    for one in built {
         let report = check(&one.elf).expect("an ELF with code");
         let errors: Vec<String> = report.errors().map(ToString::to_string).collect();
         assert!(errors.is_empty(), "{}: {errors:#?}", one.name);
