@@ -1,8 +1,8 @@
 //! Bindings that several variables share: what a state makes of them, which memory they are, and layouts that do not fit.
 
+use crate::chosen::ChosenCompiler;
 use crate::support;
 use dovetail::cache::{Cache, MemoryStore};
-use dovetail::compile::llvm::LlvmCompiler;
 use dovetail::compile::request::{CompilerId, Module, StageRequest};
 use dovetail::compile::spirv::{reflect, translate};
 use dovetail::compile::{Compiler, StageElf};
@@ -153,7 +153,7 @@ fn variables_of_one_binding_are_one_memory() {
         for wave in [WaveSize::W32, WaveSize::W64] {
             let state = dovetail::template::state(&[upper(&module, Stage::Compute)]).expect("a state");
             let pipelines =
-                Pipelines::new(vec![shader(&module, wave, &[])], state, &LlvmCompiler::new()).expect("built");
+                Pipelines::new(vec![shader(&module, wave, &[])], state, &ChosenCompiler::new()).expect("built");
             let bind =
                 |binding, data| Binding { set: 0, binding, element: 0, bound: Bound::StorageBuffer(Bytes(data)) };
             let bindings = vec![bind(0, bytes(&words)), bind(1, vec![0; 512])];
@@ -243,7 +243,7 @@ fn a_layout_of_another_kind_is_malformed() {
     let Some(module) = compiled(test, "k.comp", KINDS) else { return };
     use ResourceKind as K;
     let fitting = dovetail::template::state(&[upper(&module, Stage::Compute)]).expect("a state");
-    let compiler = LlvmCompiler::new();
+    let compiler = ChosenCompiler::new();
     let said = |state: &PipelineState| both_ways(vec![shader(&module, WaveSize::W32, &[3])], state, &compiler);
     assert!(said(&fitting).iter().all(Result::is_ok));
     for (binding, kind) in [
@@ -368,7 +368,7 @@ fn more_attributes_than_there_are_is_said_by_name() {
     let state = dovetail::template::state(&[upper(&vertex, Stage::Vertex), upper(&fragment, Stage::Fragment)]);
     let of = |module, stage| ShaderRef { stage, ..shader(module, WaveSize::W64, &[]) };
     let shaders = vec![of(&vertex, Stage::Vertex), of(&fragment, Stage::Fragment)];
-    for result in both_ways(shaders, &state.expect("a state"), &LlvmCompiler::new()) {
+    for result in both_ways(shaders, &state.expect("a state"), &ChosenCompiler::new()) {
         let why = result.expect_err("there are 32");
         assert!(matches!(why.kind(), ErrorKind::Unsupported { .. }), "{why}");
     }

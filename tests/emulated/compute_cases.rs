@@ -8,10 +8,10 @@
 //! A case counts only if it can fail: it wrote something, the seeds give different results, and few values are free.
 
 use crate::cases::Case;
+use crate::chosen::ChosenCompiler;
 use crate::support::{assembly, glsl, root};
 use crate::vulkan::Lavapipe;
 use crate::{support, vulkan};
-use dovetail::compile::llvm::LlvmCompiler;
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::translate;
 use dovetail::emu::Limits;
@@ -42,7 +42,7 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8], wave: WaveSize) -> Result<
     };
     let entry = |&(id, value)| SpecializationEntry { stage: None, id, value };
     let state = PipelineState { specialization: spec.iter().map(entry).collect(), ..state };
-    let pipelines = Pipelines::new(vec![shader], state, &LlvmCompiler::new()).map_err(|e| e.to_string())?;
+    let pipelines = Pipelines::new(vec![shader], state, &ChosenCompiler::new()).map_err(|e| e.to_string())?;
     if let Some(why) = &pipelines.not_linked {
         return Err(why.clone());
     }
@@ -62,7 +62,7 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8], wave: WaveSize) -> Result<
         let mut bundle = Bundle::new(&name, seed, judge, vec![(stage, parsed.clone())]);
         bundle.manifest.floor = case.floor;
         (bundle.state, bundle.inputs) = (pipelines.state.clone(), inputs.clone());
-        bundle.report_failure(&root().join("target/bundles"), &LlvmCompiler::new(), &mut |inputs| ask(inputs))
+        bundle.report_failure(&root().join("target/bundles"), &ChosenCompiler::new(), &mut |inputs| ask(inputs))
     };
     let (mut verdict, mut results, mut instructions) = (Verdict::default(), Vec::<Vec<Vec<u8>>>::new(), 0);
     for seed in SEEDS {

@@ -1,10 +1,10 @@
 //! Compute shaders all the way: GLSL to SPIR-V, compiled, linked, loaded and dispatched on the emulator, and the results
 //! compared with what plain Rust makes of the same numbers.
 
+use crate::chosen::ChosenCompiler;
 use crate::shaders;
 use dovetail::abi::layout::ResolvedLayout;
 use dovetail::compile::Compiler;
-use dovetail::compile::llvm::LlvmCompiler;
 use dovetail::compile::request::{Module, StageRequest};
 use dovetail::emu::{Limits, Machine, Pipeline};
 use dovetail::ir::ResourceKind;
@@ -26,7 +26,7 @@ fn run(name: &str, wave: WaveSize, buffers: &[Vec<f32>], push: &[u32], grid: [u3
         options: Default::default(),
         known: Default::default(),
     };
-    let part = LlvmCompiler::new().compile(&module, &request).expect("compiles");
+    let part = ChosenCompiler::new().compile(&module, &request).expect("compiles");
     let binding = |binding| BindingLayout {
         binding,
         kind: ResourceKind::StorageBuffer.into(),

@@ -4,6 +4,7 @@
 //! Eight formats share a draw. Linked and whole pipelines must leave the same bytes. What lavapipe lacks is named in a
 //! table, which must be exact, and so is what goes untested otherwise.
 
+use crate::chosen::ChosenCompiler;
 use crate::scene::{Arrangement, Scene};
 use crate::support::{glsl, root};
 use crate::vulkan::{Lavapipe, Shader};
@@ -11,7 +12,6 @@ use crate::{support, vulkan};
 use dovetail::abi::fetch::FetchPlan;
 use dovetail::abi::formats::{Format, Number};
 use dovetail::cache::{Cache, MemoryStore};
-use dovetail::compile::llvm::LlvmCompiler;
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::translate;
 use dovetail::emu::inputs::{
@@ -180,7 +180,7 @@ fn every_format_is_fetched() {
         Ok(vulkan) => vulkan,
         Err(why) => return support::skip(test, &why),
     };
-    let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), LlvmCompiler::new());
+    let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), ChosenCompiler::new());
     let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
     let mut random = Random::new(7);
     let (mut missing, mut count) = (Vec::new(), 0);
@@ -389,7 +389,7 @@ fn every_format_is_drawn() {
         Ok(vulkan) => vulkan,
         Err(why) => return support::skip(test, &why),
     };
-    let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), LlvmCompiler::new());
+    let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), ChosenCompiler::new());
     let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
     let Some(vertex) = module(test, "colors.vert") else { return };
     let mut random = Random::new(3);

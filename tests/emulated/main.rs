@@ -4,6 +4,8 @@
 mod bindings;
 #[path = "../support/cases.rs"]
 mod cases;
+#[path = "../support/chosen.rs"]
+mod chosen;
 mod compute_cases;
 mod compute_kernels;
 mod coverage;

@@ -3,10 +3,10 @@
 //!
 //! `DOVETAIL_MODULE=some.spv` chooses another module. One a process then, since lavapipe may not survive what it does not know.
 
+use crate::chosen::ChosenCompiler;
 use crate::support;
 use crate::support::{glsl, root};
 use crate::vulkan::Lavapipe;
-use dovetail::compile::llvm::LlvmCompiler;
 use dovetail::compile::request::Module;
 use dovetail::emu::inputs::Inputs;
 use dovetail::proof::{Absent, Budget, Case, Difference, Fate, Judge, Outputs, Report, Spirv, Tools, compute};
@@ -46,7 +46,7 @@ fn judged(module: Vec<u8>, judge: &dyn Judge) -> (Report, usize) {
     let on_difference = |_: &Difference<'_>| *differences.borrow_mut() += 1;
     let budget = Budget { interpreted: 300_000, emulated: 1_000_000 };
     let tools = Tools {
-        compiler: &LlvmCompiler::new(),
+        compiler: &ChosenCompiler::new(),
         options: &Default::default(),
         judge,
         budget,

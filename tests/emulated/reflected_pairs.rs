@@ -4,10 +4,10 @@
 //! With `DOVETAIL_PAIRS` set, all pairs of the extracted corpora whose names contain its value are judged too, and what
 //! became of each is printed; with `DOVETAIL_PAIRS_IN`, those of the extracted corpus in that folder instead.
 
+use crate::chosen::ChosenCompiler;
 use crate::support;
 use crate::support::{glsl, root};
 use crate::vulkan::Lavapipe;
-use dovetail::compile::llvm::LlvmCompiler;
 use dovetail::compile::request::Module;
 use dovetail::proof::{Case, Fate, Judge, Report, Spirv, Tools, compute, pair};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 fn judged(vulkan: &Lavapipe, vertex: &[u8], fragment: &[u8]) -> Report {
     let [vertex, fragment] = [vertex, fragment].map(|module| Spirv { module, entry: "main", spec: &[] });
     let tools = Tools {
-        compiler: &LlvmCompiler::new(),
+        compiler: &ChosenCompiler::new(),
         options: &Default::default(),
         judge: vulkan,
         budget: Default::default(),
@@ -27,7 +27,7 @@ fn judged(vulkan: &Lavapipe, vertex: &[u8], fragment: &[u8]) -> Report {
 fn computed(vulkan: &Lavapipe, module: Vec<u8>) -> Report {
     let module = Module::new(module).expect("a module");
     let tools = Tools {
-        compiler: &LlvmCompiler::new(),
+        compiler: &ChosenCompiler::new(),
         options: &Default::default(),
         judge: vulkan,
         budget: Default::default(),

@@ -1,8 +1,8 @@
 //! Failing cases, made on purpose: saved as bundles, shrunk, and run again by `dovetail replay`, which finds what was made
 //! wrong and nothing else.
 
+use crate::chosen::ChosenCompiler;
 use crate::support::{glsl, root};
-use dovetail::compile::llvm::LlvmCompiler;
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::translate;
 use dovetail::emu::Limits;
@@ -126,7 +126,7 @@ fn a_wrong_judge_is_found_out_and_replayed_until_mended() {
     let test = "a_wrong_judge_is_found_out_and_replayed_until_mended";
     let dir = tempfile::tempdir().expect("a folder");
     let Some(bundle) = compute(test, dir.path()) else { return };
-    let runner = Runner::new(&bundle, &LlvmCompiler::new()).expect("pipelines");
+    let runner = Runner::new(&bundle, &ChosenCompiler::new()).expect("pipelines");
     // Wrong in what invocation 21 writes, if it read something above a thousand.
     let wrong = |inputs: &Inputs| {
         let mut outputs = right(inputs);
@@ -200,7 +200,7 @@ fn nothing_shrinks_from_under_a_pointer() {
         grid: [2, 1, 1],
         ..Default::default()
     };
-    let runner = Runner::new(&bundle, &LlvmCompiler::new()).expect("pipelines");
+    let runner = Runner::new(&bundle, &ChosenCompiler::new()).expect("pipelines");
     // A driver would not survive what the interpreter refuses.
     let wrong = |inputs: &Inputs| {
         let known = interpreted(&ir, inputs, Options::default()).expect("accesses inside of buffers");
@@ -227,7 +227,7 @@ fn wrong_machine_code_is_told_from_a_wrong_link() {
     let test = "wrong_machine_code_is_told_from_a_wrong_link";
     let dir = tempfile::tempdir().expect("a folder");
     let Some(bundle) = compute(test, dir.path()) else { return };
-    let sound = Runner::new(&bundle, &LlvmCompiler::new()).expect("pipelines");
+    let sound = Runner::new(&bundle, &ChosenCompiler::new()).expect("pipelines");
     assert!(sound.run(&bundle.inputs, &right(&bundle.inputs)).expect("a replay").agrees());
     let routes = |runner: &Runner| runner.pipelines.elfs.iter().map(|(name, _)| *name).collect::<Vec<_>>();
     assert_eq!(routes(&sound), ["linked", "linked, chained", "whole"]);
@@ -253,7 +253,7 @@ fn wrong_machine_code_is_told_from_a_wrong_link() {
         // The code that this build makes is right.
         assert_eq!(replay(dir.path(), &failure.path, &[]).0, 0);
     }
-    let report = bundle.clone().report_failure(dir.path(), &LlvmCompiler::new(), &mut |inputs| Ok(right(inputs)));
+    let report = bundle.clone().report_failure(dir.path(), &ChosenCompiler::new(), &mut |inputs| Ok(right(inputs)));
     assert!(report.contains("no bundle: every route agrees"), "{report}");
 }
 
@@ -346,7 +346,7 @@ fn a_draw_is_judged_by_pixels() {
         }),
         ..Default::default()
     };
-    let runner = Runner::new(&bundle, &LlvmCompiler::new()).expect("pipelines");
+    let runner = Runner::new(&bundle, &ChosenCompiler::new()).expect("pipelines");
     let left = |inputs: &Inputs| {
         let (_, elf) = runner.pipelines.elfs.last().expect("the whole pipeline");
         let left = runner.pipelines.run(elf, inputs, Limits::default()).expect("a run");

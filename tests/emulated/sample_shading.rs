@@ -1,9 +1,9 @@
 //! Every sample shaded by itself, asked for by the state or by the shader: which pipelines link of a variant, and which registers of the rasterizer both then read. No pipeline may take an input from the pixel's middle by one route
 //! and from the sample by the other.
 
+use crate::chosen::ChosenCompiler;
 use crate::support;
 use dovetail::cache::{Cache, MemoryStore};
-use dovetail::compile::llvm::LlvmCompiler;
 use dovetail::compile::request::Module;
 use dovetail::compile::variant;
 use dovetail::emu::{Machine, Pipeline};
@@ -143,7 +143,7 @@ fn rate(registers: &Registers) -> (u32, u32, u32) {
 fn both_routes_read_every_input_at_the_sample() {
     let test = "sample_shading::both_routes_read_every_input_at_the_sample";
     let Some(vertex) = compiled(test, VERTEX, "vert") else { return };
-    let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), LlvmCompiler::new());
+    let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), ChosenCompiler::new());
     let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
     for (declares, reads, varies, loads) in CASES {
         let name = format!("{declares} {reads}");
@@ -164,7 +164,7 @@ fn both_routes_read_every_input_at_the_sample() {
 fn what_nobody_asks_for_stays_in_the_pixel() {
     let test = "sample_shading::what_nobody_asks_for_stays_in_the_pixel";
     let Some(vertex) = compiled(test, VERTEX, "vert") else { return };
-    let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), LlvmCompiler::new());
+    let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), ChosenCompiler::new());
     let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
     let cases = [
         ("layout(location = 0) in vec2 a;", "a.x", PERSP_CENTER),

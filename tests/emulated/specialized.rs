@@ -1,9 +1,9 @@
 //! Specialization constants by relocation: pipelines of one part with other values compute what whole compiles of the values
 //! compute, and what plain Rust says.
 
+use crate::chosen::ChosenCompiler;
 use crate::support;
 use dovetail::cache::{Cache, MemoryStore};
-use dovetail::compile::llvm::LlvmCompiler;
 use dovetail::compile::request::{KnownState, Module};
 use dovetail::compile::spirv::{reflect, translate};
 use dovetail::emu::inputs::{Binding, Bound, Bytes, Inputs};
@@ -162,7 +162,7 @@ const DEFAULTS: [u64; 8] = [7, 0x0123_4567_89ab, 0xfffd, 200, 1, 0x3fc0_0000, 0x
 fn one_part_serves_every_value_of_every_width() {
     let test = "specialized::one_part_serves_every_value_of_every_width";
     let Some(module) = compiled(test, WIDTHS) else { return };
-    let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), LlvmCompiler::new());
+    let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), ChosenCompiler::new());
     let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
     let subject = Subject::new(&module, &tools);
     assert_eq!(module.operand_ids(), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
@@ -197,7 +197,7 @@ fn one_part_serves_every_value_of_every_width() {
 fn a_value_that_does_not_fit_its_constant_is_malformed() {
     let test = "specialized::a_value_that_does_not_fit_its_constant_is_malformed";
     let Some(module) = compiled(test, WIDTHS) else { return };
-    let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), LlvmCompiler::new());
+    let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), ChosenCompiler::new());
     let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
     let subject = Subject::new(&module, &tools);
     for (id, value) in [(5, 2), (4, 256), (3, 0xffff_fffd), (1, 1 << 32)] {
@@ -240,7 +240,7 @@ const SHAPES: &str = "#version 450
 fn what_shapes_code_is_in_the_key_and_held_against_the_state() {
     let test = "specialized::what_shapes_code_is_in_the_key_and_held_against_the_state";
     let Some(module) = compiled(test, SHAPES) else { return };
-    let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), LlvmCompiler::new());
+    let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), ChosenCompiler::new());
     let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
     let subject = Subject::new(&module, &tools);
     assert_eq!(module.operand_ids(), [6]);

@@ -6,10 +6,10 @@
 
 #![allow(dead_code, reason = "each test program uses its own part of this")]
 
+use crate::chosen::ChosenCompiler;
 use crate::support::root;
 use crate::vulkan::{Lavapipe, Shader};
 use dovetail::cache::{Cache, MemoryStore};
-use dovetail::compile::llvm::LlvmCompiler;
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::translate;
 use dovetail::emu::inputs::{BlendFactor, Inputs, Target};
@@ -71,7 +71,7 @@ impl Scene {
 
     /// The same in these arrangements.
     pub fn pipelines_in(&self, arrangements: &[Arrangement]) -> Vec<(String, WaveSize, Vec<u8>)> {
-        let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), LlvmCompiler::new());
+        let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), ChosenCompiler::new());
         let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
         self.pipelines_by(&tools, arrangements)
     }
@@ -182,7 +182,7 @@ impl Scene {
             };
             if let Err(why) = compared() {
                 let bundle = self.bundle(name, wave, edges);
-                let saved = bundle.report_failure(&root().join("target/bundles"), &LlvmCompiler::new(), &mut { ask });
+                let saved = bundle.report_failure(&root().join("target/bundles"), &ChosenCompiler::new(), &mut { ask });
                 panic!("{name}, {route}: {why}\n{saved}");
             }
         }
