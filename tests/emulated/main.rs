@@ -14,6 +14,7 @@ mod draws;
 #[path = "../support/features.rs"]
 mod features;
 mod formats;
+mod matrix;
 mod picture;
 #[path = "../support/probe.rs"]
 mod probe;
