@@ -5,9 +5,9 @@
 //! as are the registers that say how colours leave the shader. Which pipelines: steps through the product that are prime to
 //! every axis, so that each value meets each other one. Stages that know the same are compiled once.
 
+use crate::chosen::ChosenCompiler;
 use crate::support;
 use dovetail::cache::{Cache, MemoryStore};
-use dovetail::compile::llvm::LlvmCompiler;
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::{reflect, translate};
 use dovetail::emu::inputs::{
@@ -310,7 +310,7 @@ fn compare(test: &str, points: impl Iterator<Item = usize>) -> Option<usize> {
         .iter()
         .map(|c| compiled("m.frag", &FRAGMENT.replace("OUTPUTS", c.outputs).replace("WRITES", c.writes)))
         .collect::<Option<_>>()?;
-    let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), LlvmCompiler::new());
+    let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), ChosenCompiler::new());
     let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
     let templates: Vec<PipelineState> = fragments
         .iter()
