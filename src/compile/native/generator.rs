@@ -62,7 +62,7 @@ fn prepared(lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -
 
 /// Instruction selection, control flow and allocation.
 fn physical(shader: &Shader, lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<Function> {
-    let uniformity = Uniformity::new(shader);
+    let uniformity = Uniformity::of(shader);
     let layout = Layout::new(shader)?;
     let plan = Plan::new(shader, &layout, &uniformity)?;
     let function = select(shader, lowered, &layout, &plan, &uniformity)?;
