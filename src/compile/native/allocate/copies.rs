@@ -75,6 +75,7 @@ impl Moves {
         if from == Source::Reg(to) {
             return;
         }
+        debug_assert!(self.into[usize::from(to.0)].is_none(), "two copies into {to}");
         self.into[usize::from(to.0)] = Some(self.list.len() as u16);
         if let Source::Reg(reg) = from {
             self.readers[usize::from(reg.0)] += 1;

@@ -17,6 +17,9 @@ impl Walk<'_> {
         };
         let mut away = std::mem::take(&mut self.displaced);
         away.retain(|val| self.loc[val.index()] != self.home[val.index()]);
+        // One that was moved twice returns once.
+        away.sort_unstable();
+        away.dedup();
         if to.is_none() && away.is_empty() {
             return Ok(());
         }

@@ -1,7 +1,7 @@
 //! Values that leave the registers: the code that stores, loads and makes them again.
 //!
 //! A scalar value goes to a lane of a vector register that no other value has: `v_writelane` and `v_readlane` ask no
-//! EXEC, and a wave's lane is its own. A vector value goes to scratch memory, a dword for each lane, behind the
+//! EXEC, and a wave's lane is its own. A vector value goes to scratch memory, a dword for each lane, after the
 //! function's own variables. A constant is just made again. The result is machine IR as before, so what follows sees
 //! nothing of this.
 
@@ -66,7 +66,7 @@ pub(super) fn spill(f: &Function, live: &Liveness, exclusive: &[bool], goal: Goa
         });
     }
     let function = Function { insts: Vec::new(), operands: Vec::new(), blocks: Vec::new(), ..f.clone() };
-    let mut it = Rewrite { f, slots, out: function, origin: Vec::new(), reloaded: Vec::new() };
+    let mut it = Rewrite { f, slots, out: function, origin: Vec::new(), reloaded: Vec::new(), arriving: Vec::new() };
     it.out.scratch_bytes = if bytes > f.scratch_bytes.next_multiple_of(4) { bytes } else { f.scratch_bytes };
     for id in f.block_ids() {
         it.block(id);
@@ -81,6 +81,8 @@ struct Rewrite<'a> {
     origin: Vec<Option<u32>>,
     /// Values that were loaded for the instruction at hand.
     reloaded: Vec<(Val, Val)>,
+    /// Parameters and entry values that are not stored yet.
+    arriving: Vec<Val>,
 }
 
 impl Rewrite<'_> {
@@ -92,13 +94,12 @@ impl Rewrite<'_> {
         if id.0 == 0 {
             arriving.extend(f.entry.iter().filter_map(|entry| entry.val));
         }
-        // Lanes come back at a block's start: what arrives is stored after that.
-        let leading = f.insts_of(block).iter().take_while(|inst| sets_exec(f, inst)).count() as u32;
-        let arrival = (block.insts.start + leading).min(block.tail);
+        let arrival = arrival(f, block);
+        self.arriving = arriving;
         let (mut tail, mut edges) = (start, Vec::new());
         for n in block.insts.start..=block.insts.end {
             if n == arrival {
-                std::mem::take(&mut arriving).into_iter().for_each(|val| self.store(val));
+                std::mem::take(&mut self.arriving).into_iter().for_each(|val| self.store(val));
             }
             if n == block.tail {
                 edges = self.edges(&block.edges);
@@ -140,6 +141,9 @@ impl Rewrite<'_> {
         let Some((val, slot)) = operand.as_val().and_then(|val| Some((val, self.slots[val.index()]?))) else {
             return *operand;
         };
+        if self.arriving.contains(&val) {
+            return *operand;
+        }
         let known = self.reloaded.iter().find(|(old, _)| *old == val).map(|(_, new)| *new);
         let new = known.unwrap_or_else(|| {
             let new = self.value(self.f.class(val));
@@ -218,7 +222,23 @@ fn inst(op: Op, extra: Extra) -> Inst {
     Inst { op: Opcode::Isa(op), operands: 0, defs: 0, uses: 0, tied: false, extra }
 }
 
-/// Whether an instruction names EXEC as a result.
-fn sets_exec(f: &Function, inst: &Inst) -> bool {
-    f.defs(inst).iter().any(|one| one.what == What::Fixed(PhysReg::EXEC))
+/// Where the values that arrive at a block's start are stored: after the scalar code in front that brings lanes back or
+/// wakes those that help, as a store reaches the active lanes only.
+fn arrival(f: &Function, block: &Block) -> u32 {
+    let is_vector = |one: &Operand| match one.what {
+        What::Val(val) => f.class(val) == Class::Vector,
+        What::Fixed(reg) => reg.as_vgpr().is_some(),
+        _ => false,
+    };
+    let mut arrival = block.insts.start;
+    for n in block.insts.start..block.tail {
+        let inst = &f.insts[n as usize];
+        if f.defs(inst).iter().chain(f.uses(inst)).any(is_vector) {
+            break;
+        }
+        if f.defs(inst).iter().any(|one| one.what == What::Fixed(PhysReg::EXEC)) {
+            arrival = n + 1;
+        }
+    }
+    arrival
 }

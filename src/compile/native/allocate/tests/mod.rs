@@ -38,10 +38,10 @@ fn shapes(count: u64, size: u32, live: u32) -> impl Iterator<Item = Shape> {
 fn random_functions_keep_their_meaning() {
     let limits = Limits::new(GfxIp::Gfx1030, 256);
     let mut refused = 0;
-    for shape in shapes(40, 60, 4) {
+    for shape in shapes(60, 60, 4) {
         refused += u32::from(allocated(&generate(shape), limits, &format!("{shape:?}")).is_none());
     }
-    assert!(refused < 2, "{refused} of 80 do not fit");
+    assert!(refused == 0, "{refused} of 120 do not fit");
 }
 
 #[test]
@@ -54,21 +54,39 @@ fn few_registers_make_values_leave() {
             let limits = Limits { sgprs, vgprs };
             refused += u32::from(allocated(&generate(shape), limits, &format!("{limits:?} of {shape:?}")).is_none());
         }
-        println!("{vgprs} {sgprs}: {refused} of 20 refused");
+        // Eight registers are not enough for the address and the data of an image access.
+        assert!(refused == 0 || vgprs == 8, "{vgprs} {sgprs}: {refused} of 20 refused");
+    }
+}
+
+/// `cargo nextest run --lib --run-ignored only many_random_functions`
+#[test]
+#[ignore = "takes a minute"]
+fn many_random_functions() {
+    for (vgprs, sgprs, size, live) in [(256, 104, 60, 4), (256, 104, 300, 20), (20, 64, 80, 10), (12, 48, 40, 3)] {
+        for shape in shapes(400, size, live).skip(200) {
+            let limits = Limits { sgprs, vgprs };
+            let after = allocated(&generate(shape), limits, &format!("{limits:?} of {shape:?}"));
+            assert!(after.is_some() || vgprs < 256, "{limits:?} of {shape:?} refused");
+        }
     }
 }
 
 /// Every register of an original instruction, and every register of an inserted one, replaced in turn by a neighbour.
 #[test]
 fn the_checker_finds_wrong_registers_and_missing_moves() {
-    let limits = Limits::new(GfxIp::Gfx1030, 256);
-    let (mut planted, mut missed) = (0u32, 0u32);
-    for shape in shapes(1, 20, 2) {
+    let (mut planted, mut missed, mut nth) = (0u32, 0u32, 0u32);
+    for (vgprs, shape) in [256, 16].into_iter().flat_map(|vgprs| shapes(2, 20, 2).map(move |shape| (vgprs, shape))) {
+        let limits = Limits::new(GfxIp::Gfx1030, vgprs);
         let f = generate(shape);
         let Some(good) = allocated(&f, limits, "the unharmed one") else { continue };
-        let mut plant = |bad: Allocated| {
-            planted += 1;
-            missed += u32::from(check(&f, &bad, limits).is_ok());
+        let mut plant = |bad: &dyn Fn() -> Allocated| {
+            // One in some: the checker looks at the whole function each time.
+            nth += 1;
+            if nth.is_multiple_of(11) {
+                planted += 1;
+                missed += u32::from(check(&f, &bad(), limits).is_ok());
+            }
         };
         for (n, inst) in good.function.insts.iter().enumerate() {
             let first = inst.operands as usize;
@@ -79,30 +97,33 @@ fn the_checker_finds_wrong_registers_and_missing_moves() {
                     f.operands[old.operands as usize + at - first].what == What::Undef
                 });
                 if !undefined {
-                    let mut bad = good.clone();
-                    bad.function.operands[at].what = What::Fixed(reg.nth(1));
-                    plant(bad);
+                    plant(&|| {
+                        let mut bad = good.clone();
+                        bad.function.operands[at].what = What::Fixed(reg.nth(1));
+                        bad
+                    });
                 }
             }
             if good.origin[n].is_none() {
-                let mut bad = good.clone();
-                let block = bad.function.blocks.iter().position(|block| block.insts.contains(&(n as u32)));
-                bad.function.insts.remove(n);
-                bad.origin.remove(n);
-                let block = block.expect("a block of the instruction");
-                for (number, block) in bad.function.blocks.iter_mut().enumerate().skip(block) {
-                    let shift = |at: &mut u32| *at -= u32::from(*at > n as u32);
-                    shift(&mut block.insts.end);
-                    shift(&mut block.tail);
-                    if number > 0 {
-                        shift(&mut block.insts.start);
-                    }
-                }
-                plant(bad);
+                plant(&|| without(&good, n));
             }
         }
     }
-    assert!(planted > 500 && missed * 20 < planted, "{missed} of {planted} planted mistakes were not found");
+    assert!(planted > 100 && missed * 20 < planted, "{missed} of {planted} planted mistakes were not found");
+}
+
+/// The code without one instruction.
+fn without(good: &Allocated, n: usize) -> Allocated {
+    let mut bad = good.clone();
+    bad.function.insts.remove(n);
+    bad.origin.remove(n);
+    for block in &mut bad.function.blocks {
+        let shift = |at: &mut u32| *at -= u32::from(*at > n as u32);
+        shift(&mut block.insts.start);
+        shift(&mut block.insts.end);
+        shift(&mut block.tail);
+    }
+    bad
 }
 
 #[test]
