@@ -29,13 +29,15 @@
 //! | a cache store | `cache/mod.rs` says how |
 //! | a field of the pipeline state that reaches a register | `state.rs`, `metadata/graphics.rs` (compute: `finalize.rs`), `capi/state.rs` |
 //! | the hash that names a pipeline | `link/pipeline_hash.rs` |
+//! | a structure or dynamic state of Vulkan's in a recording | `capture/mod.rs` says how; the layer itself is `layer/` |
 //! | a function of the C interface | `capi/mod.rs` says how |
 //! | what the service decides, and in which order | `service/broker.rs`, `service/jobs.rs`; `docs/service.md` |
 //! | what an error says, or its exit code | `error.rs`, `docs/errors.md` |
 //!
 //! A driver builds this crate with `--no-default-features`: linker and cache, no compiler. The features are `compiler` (front
 //! end and passes), `llvm` (the code generator), `proof` (checkers), `sled` (a store), `service` (compiles for many clients,
-//! and its worker processes), `cli` (the program), `runtime` (what a driver calls) and `capi` (the same for C).
+//! and its worker processes), `capture` (recordings of applications), `cli` (the program), `runtime` (what a driver calls) and
+//! `capi` (the same for C).
 //!
 //! ```
 //! use dovetail::abi::layout::ResolvedLayout;

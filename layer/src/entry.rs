@@ -88,7 +88,8 @@ unsafe fn key(handle: impl Handle) -> Key {
 unsafe extern "system" fn get_instance_proc(instance: vk::Instance, name: *const c_char) -> vk::PFN_vkVoidFunction {
     // SAFETY: Vulkan's callers give a name that ends with a zero.
     let text = unsafe { CStr::from_ptr(name) };
-    if instance.is_null() {
+    // The loader asks for the first one with an instance that is not made yet.
+    if instance.is_null() || text == c"vkCreateInstance" {
         return hook(text);
     }
     // SAFETY: an instance of the caller's.

@@ -6,7 +6,7 @@
 //! GAME.foz ── load::Recording ──┘  (plain numbers)   └── translate ──> PipelineState, stages, or what is not supported
 //! ```
 //!
-//! The model is the JSON of an archive as Rust structs, so that there are two readers and one translation. Handles are [`Hash`]es
+//! The model is the JSON of an archive as Rust structs, so that there are two readers and one translation. Handles are [`struct@Hash`]es
 //! of what they were made from. Files are untrusted: sizes are checked, unpacking is bounded, no recursion follows the input.
 //!
 //! A structure that extends another one (`pNext`) gets its members in `model::Next` and a row in `translate::tables`; a field of the

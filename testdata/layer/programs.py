@@ -13,6 +13,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -64,17 +65,21 @@ PROGRAMS = {
 
 
 class Display:
-    """A virtual display of our own."""
+    """A virtual display of our own, with a number that was not used before."""
+
+    used = 0
 
     def __init__(self):
-        read, write = os.pipe()
-        command = ["Xvfb", "-displayfd", str(write), "-screen", "0", "1024x768x24", "-noreset"]
-        self.server = subprocess.Popen(command, pass_fds=[write], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        os.close(write)
-        self.name = f":{os.read(read, 16).decode().strip()}"
-        os.close(read)
-        # It names its display before every client finds it ready.
-        time.sleep(1)
+        Display.used += 1
+        self.name = f":{1000 + os.getpid() % 5000 * 10 + Display.used}"
+        command = ["Xvfb", self.name, "-screen", "0", "1024x768x24", "-noreset"]
+        self.server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(300):
+            time.sleep(0.1)
+            with socket.socket(socket.AF_UNIX) as client:
+                if client.connect_ex(f"/tmp/.X11-unix/X{self.name[1:]}") == 0:
+                    return
+        raise SystemExit("Xvfb does not start")
 
     def close(self):
         self.server.terminate()
@@ -183,7 +188,7 @@ def main():
     parser.add_argument("--check", action="store_true", help="fail where a picture differs, or under 95 % of supported pipelines come to an ELF")
     parser.add_argument("programs", nargs="*", choices=[*PROGRAMS, []])
     options = parser.parse_args()
-    options.out, options.layer, options.dovetail = (path.resolve() for path in (options.out, options.layer, options.dovetail))
+    options.out, options.layer, options.dovetail = (path.absolute() for path in (options.out, options.layer, options.dovetail))
     rows = [measure(name, options) for name in options.programs or PROGRAMS]
     (options.out / "programs.json").write_text(json.dumps(rows, indent=2) + "\n")
     print_table(rows)

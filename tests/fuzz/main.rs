@@ -14,6 +14,7 @@
 mod link_support;
 mod mutate;
 mod random;
+mod recording;
 mod seeds;
 mod service;
 #[path = "../support/shapes.rs"]

@@ -4,7 +4,7 @@
 
 use super::link_support::{compute, fragment, state, vertex};
 use super::random::Random;
-use super::{mutate, seeds, service, spirv, store};
+use super::{mutate, recording, seeds, service, spirv, store};
 use dovetail::abi::layout::ResolvedLayout;
 use dovetail::cache::{Key, entry};
 use dovetail::compile::passes;
@@ -50,6 +50,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "frame", seeds: seeds::frame, change: mutate::bytes, run: read_frame },
     Target { name: "service", seeds: service::seeds, change: mutate::bytes, run: service::converse },
     Target { name: "archive", seeds: seeds::archive, change: mutate::bytes, run: extract },
+    Target { name: "recording", seeds: recording::seeds, change: mutate::bytes, run: recording::read },
 ];
 
 impl Target {

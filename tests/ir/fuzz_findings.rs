@@ -7,6 +7,8 @@
 mod mutate;
 #[path = "../fuzz/random.rs"]
 mod random;
+#[path = "../fuzz/recording.rs"]
+mod recording;
 #[path = "../fuzz/seeds.rs"]
 mod seeds;
 #[path = "../fuzz/service.rs"]

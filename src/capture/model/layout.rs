@@ -1,6 +1,7 @@
 //! Samplers, and layouts of descriptors and push constants.
 
-use super::{Hash, Next};
+use super::hash::Hash;
+use super::next::Next;
 use serde::{Deserialize, Serialize};
 
 /// `VkSamplerCreateInfo`.

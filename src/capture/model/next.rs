@@ -1,6 +1,6 @@
 //! Structures that extend others: what `pNext` leads to.
 
-use super::{Hash, Reference};
+use super::hash::Hash;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub mod s_type {
     pub const INPUT_ATTACHMENT_ASPECTS: u32 = 1_000_117_001;
     pub const TESSELLATION_DOMAIN_ORIGIN: u32 = 1_000_117_003;
     pub const SAMPLER_REDUCTION: u32 = 1_000_130_001;
-    pub const SAMPLE_LOCATIONS: u32 = 1_000_143_003;
+    pub const SAMPLE_LOCATIONS: u32 = 1_000_143_002;
     pub const BLEND_ADVANCED: u32 = 1_000_148_002;
     pub const YCBCR_CONVERSION: u32 = 1_000_156_001;
     pub const BINDING_FLAGS: u32 = 1_000_161_000;
@@ -40,9 +40,9 @@ pub mod s_type {
     pub const MEMORY_BARRIER_2: u32 = 1_000_314_000;
     pub const LIBRARY_PARTS: u32 = 1_000_320_002;
     pub const MUTABLE_TYPES: u32 = 1_000_351_002;
+    pub const DEPTH_CLIP_CONTROL: u32 = 1_000_355_001;
     pub const COLOR_WRITE: u32 = 1_000_381_001;
-    pub const DEPTH_CLIP_CONTROL: u32 = 1_000_391_001;
-    pub const MODULE_IDENTIFIER: u32 = 1_000_462_001;
+    pub const MODULE_IDENTIFIER: u32 = 1_000_462_002;
     pub const FLAGS_2: u32 = 1_000_470_005;
 }
 
@@ -128,4 +128,18 @@ impl Next {
 pub struct Divisor {
     pub binding: u32,
     pub divisor: u32,
+}
+
+/// `VkAttachmentReference`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(missing_docs, reason = "the names are Vulkan's own")]
+pub struct Reference {
+    pub attachment: u32,
+    #[serde(default)]
+    pub layout: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aspect_mask: Option<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub p_next: Vec<Next>,
 }

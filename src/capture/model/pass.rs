@@ -1,6 +1,6 @@
 //! Render passes, of the first and the second form.
 
-use super::Next;
+use super::next::{Next, Reference};
 use serde::{Deserialize, Serialize};
 
 /// `VkRenderPassCreateInfo`, or `VkRenderPassCreateInfo2`.
@@ -60,20 +60,6 @@ pub struct Subpass {
     pub resolve_attachments: Vec<Reference>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth_stencil_attachment: Option<Reference>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub p_next: Vec<Next>,
-}
-
-/// `VkAttachmentReference`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[allow(missing_docs, reason = "the names are Vulkan's own")]
-pub struct Reference {
-    pub attachment: u32,
-    #[serde(default)]
-    pub layout: u32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub aspect_mask: Option<u32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub p_next: Vec<Next>,
 }

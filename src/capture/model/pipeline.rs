@@ -1,6 +1,7 @@
 //! Pipelines.
 
-use super::{Hash, Next};
+use super::hash::Hash;
+use super::next::Next;
 use serde::{Deserialize, Serialize};
 
 /// `VkComputePipelineCreateInfo`.

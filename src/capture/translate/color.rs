@@ -35,7 +35,12 @@ pub(super) fn translate(merged: &Merged, discard: bool, source: &dyn Source) -> 
         // Where writes are switched dynamically, the driver does that.
         let written = enables.get(index) != Some(&0);
         let mask = if merged.is_dynamic(dynamic::WRITE_MASK) { 15 } else { given.color_write_mask & 15 };
-        color.dual_source |= blends.is_some_and(|given| factors(given).iter().any(|factor| DUAL.contains(factor)));
+        let dual = blends.is_some_and(|given| factors(given).iter().any(|factor| DUAL.contains(factor)));
+        if dual && merged.is_dynamic(dynamic::BLEND_ENABLE) {
+            // A second colour is exported or not, which the draw would decide.
+            return Err(Error::unsupported("VK_DYNAMIC_STATE_COLOR_BLEND_ENABLE_EXT", "with two sources").at(place()));
+        }
+        color.dual_source |= dual;
         color.attachments.push(ColorAttachment {
             location,
             format: VkFormat(format),

@@ -118,10 +118,11 @@ fn a_plain_pipeline_is_what_vulkan_says() {
 }
 
 type Change = fn(&mut GraphicsPipeline, &mut Given);
+type Holds = fn(&PipelineState) -> bool;
 
 #[test]
 fn each_part_of_the_state_reaches_its_place() {
-    let rows: &[(&str, Change, fn(&PipelineState) -> bool)] = &[
+    let rows: &[(&str, Change, Holds)] = &[
         ("blending", |p, _| blend(p).blend_enable = 1, |s| s.color.attachments[0].blend),
         (
             "source alpha",
@@ -272,6 +273,10 @@ fn rendering(pipeline: &mut GraphicsPipeline) {
 fn what_has_no_place_is_named() {
     let rows: &[(&str, Change)] = &[
         ("VK_DYNAMIC_STATE_VERTEX_INPUT_EXT", |p, _| dynamic(p, 1_000_352_000)),
+        ("VK_DYNAMIC_STATE_COLOR_BLEND_ENABLE_EXT", |p, _| {
+            blend(p).src_color_blend_factor = 15;
+            dynamic(p, dynamic::BLEND_ENABLE);
+        }),
         ("VkDynamicState 77", |p, _| dynamic(p, 77)),
         ("VkStructureType 4711", |p, _| p.p_next = vec![Next::new(4711)]),
         ("VkStructureType 4711", |p, _| p.stages[0].p_next = vec![Next::new(4711)]),

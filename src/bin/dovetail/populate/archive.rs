@@ -137,6 +137,9 @@ fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 
 type Uses = BTreeMap<Hash, BTreeSet<Use>>;
 
+/// A stage of an entry point, which may be of a stage that is not supported.
+type Entry = (Option<Stage>, String, Vec<(u32, u64)>, Option<WaveSize>);
+
 /// A stage as sets order it.
 type Use = (Stage, String, Vec<(u32, u64)>, Option<WaveSize>);
 
@@ -183,7 +186,7 @@ fn compile_module(
     let entries = info.entry_points.iter().filter(|_| unused);
     let uses = uses.into_iter().map(|(stage, entry, values, wave)| (Some(stage), entry, values, wave));
     let all = entries.map(|entry| (entry.stage, entry.name.clone(), Vec::new(), None)).chain(uses);
-    let item = |(stage, entry_point, values, wave): (Option<Stage>, String, Vec<(u32, u64)>, Option<WaveSize>)| {
+    let item = |(stage, entry_point, values, wave): Entry| {
         let specialization = info.specialization(&values);
         let values: String = specialization.iter().map(|(id, value)| format!(" {id}={value:#x}")).collect();
         let name = format!("{place}:{entry_point}{values}");
