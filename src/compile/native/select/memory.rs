@@ -310,7 +310,7 @@ impl Selector<'_> {
         let (mut address, mut saddr) = (Operands::new(), Operands::new());
         let constant = if base.iter().all(|word| self.is_scalar_word(*word)) {
             let (register, constant) = match offset {
-                Some(v) => self.base_and_offset(v)?,
+                Some(v) => self.wide_base_and_offset(v)?,
                 None => (What::Const(0), 0),
             };
             let (register, constant) = match offset {
@@ -353,9 +353,18 @@ impl Selector<'_> {
         Ok(())
     }
 
+    /// As [`Selector::base_and_offset`], where the hardware adds both to 64 bits: a sum that wraps at 32 bits must not be
+    /// taken apart. A value for the linker is an offset in a table, and never wraps.
+    fn wide_base_and_offset(&self, v: Value) -> Result<(What, u32)> {
+        match self.base_and_offset(v)? {
+            parts @ (What::Const(_) | What::Reloc(_), _) => Ok(parts),
+            _ => Ok((self.word(v)?, 0)),
+        }
+    }
+
     fn scalar_loads(&mut self, base: &[What], offset: Option<Value>, count: usize, result: Value) -> Result<()> {
         let (register, constant) = match offset {
-            Some(v) => match self.base_and_offset(v)? {
+            Some(v) => match self.wide_base_and_offset(v)? {
                 (_, constant) if constant > SCALAR_OFFSET - 64 => (self.word(v)?, 0),
                 parts => parts,
             },

@@ -159,7 +159,7 @@ impl Selector<'_> {
     }
 
     /// An address as a sum of something and a constant.
-    pub(super) fn base_and_offset(&mut self, v: Value) -> Result<(What, u32)> {
+    pub(super) fn base_and_offset(&self, v: Value) -> Result<(What, u32)> {
         if let Some(offset) = self.known(v) {
             return Ok((What::Const(0), offset));
         }
