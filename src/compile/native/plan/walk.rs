@@ -87,10 +87,9 @@ pub(super) fn walk(shader: &Shader, layout: &Layout, divergent: &[bool]) -> Resu
 impl Walk<'_> {
     fn exit(&mut self, n: Position) -> Result<Exit> {
         // A block where lanes wait may turn out to have none: the wave then goes on as if the block had not been there.
-        if self.mask_of[n as usize].is_some() || self.rest_of[n as usize].is_some() {
-            if let Some(next) = self.first_waiting(n) {
-                self.arrive(n, next, Arrival::Empty, &[]);
-            }
+        let may_be_empty = self.mask_of[n as usize].is_some() || self.rest_of[n as usize].is_some();
+        if let Some(next) = self.first_waiting(n).filter(|_| may_be_empty) {
+            self.arrive(n, next, Arrival::Empty, &[]);
         }
         let shader = self.shader;
         let at = |b: crate::ir::BlockId| self.layout.position[b.index()];
@@ -222,9 +221,8 @@ impl Walk<'_> {
     /// Decides how each block begins, and adds what that demands of the ends before it.
     fn finish(mut self) -> Result<Walked> {
         let mut landings = vec![Landing::default(); self.layout.order.len()];
-        for n in 0..landings.len() {
+        for (n, landing) in landings.iter_mut().enumerate() {
             let stale = self.arrivals[n].iter().any(|(_, how)| *how == Arrival::Stale);
-            let landing = &mut landings[n];
             if let Some(branch) = self.rest_of[n] {
                 landing.replace = Some(Source::Rest(branch));
                 landing.add.extend(self.mask_of[n]);

@@ -43,7 +43,7 @@ impl Selector<'_> {
     }
 
     /// Puts a condition that is the same for the wave into SCC; the value that SCC has if it is true.
-    pub(super) fn to_scc(&mut self, made: Bool) -> Cond {
+    pub(super) fn put_in_scc(&mut self, made: Bool) -> Cond {
         match made {
             Bool::Compare(op, a, b) => {
                 let uses: Operands = [a, b].iter().map(|word| self.scalar(*word)).collect();
@@ -56,7 +56,7 @@ impl Selector<'_> {
                 self.isa(Op::SCmpLgU32, &[], &uses, Extra::None);
             }
             Bool::Mask(_) | Bool::Lanes(_) => {
-                let mask = self.to_mask(made);
+                let mask = self.mask_from(made);
                 let mut uses = mask_run(self.wave, mask);
                 uses.push(Operand::constant(0));
                 self.isa(self.lane_op(Op::SCmpLgU32, Op::SCmpLgU64), &[], &uses, Extra::None);
@@ -66,7 +66,7 @@ impl Selector<'_> {
     }
 
     /// A condition as a lane mask.
-    pub(super) fn to_mask(&mut self, made: Bool) -> [Val; 2] {
+    pub(super) fn mask_from(&mut self, made: Bool) -> [Val; 2] {
         let select = |this: &mut Self, op: Op, uses: &[Operand]| {
             let mask = this.new_mask();
             this.isa(op, &mask_run(this.wave, mask), uses, Extra::None);
@@ -79,7 +79,7 @@ impl Selector<'_> {
                 select(self, self.lane_op(Op::SMovB32, Op::SMovB64), &[source])
             }
             Bool::Flag(_) | Bool::Compare(..) => {
-                self.to_scc(made);
+                self.put_in_scc(made);
                 let uses = [Self::exec(), Operand::constant(0)];
                 select(self, self.lane_op(Op::SCselectB32, Op::SCselectB64), &uses)
             }
@@ -88,12 +88,12 @@ impl Selector<'_> {
     }
 
     /// A condition that is the same for the wave as 0 or 1.
-    pub(super) fn to_flag(&mut self, made: Bool) -> What {
+    pub(super) fn flag_from(&mut self, made: Bool) -> What {
         match made {
             Bool::Const(value) => What::Const(u32::from(value)),
             Bool::Flag(flag) => What::Val(flag),
             _ => {
-                self.to_scc(made);
+                self.put_in_scc(made);
                 What::Val(self.s(Op::SCselectB32, &[What::Const(1), What::Const(0)]))
             }
         }
@@ -105,7 +105,7 @@ impl Selector<'_> {
             Bool::Lanes(lanes) => lanes,
             Bool::Mask(mask) => self.by_mask(mask, What::Const(1), What::Const(0)),
             _ => {
-                let flag = self.to_flag(made);
+                let flag = self.flag_from(made);
                 self.copy_to_vector(flag)
             }
         })
@@ -150,7 +150,7 @@ impl Selector<'_> {
             },
             Bool::Flag(_) => Bool::Flag(self.flag_not(x)),
             Bool::Mask(_) | Bool::Lanes(_) => {
-                let mask = self.to_mask(x);
+                let mask = self.mask_from(x);
                 let mut uses: Operands = [Self::exec()].into_iter().collect();
                 uses.extend(mask_run(self.wave, mask));
                 Bool::Mask(self.mask_result(Op::SAndn2B32, Op::SAndn2B64, &uses))
@@ -159,7 +159,7 @@ impl Selector<'_> {
     }
 
     fn flag_not(&mut self, x: Bool) -> Val {
-        let flag = self.to_flag(x);
+        let flag = self.flag_from(x);
         self.s(Op::SXorB32, &[flag, What::Const(1)])
     }
 
@@ -183,7 +183,7 @@ impl Selector<'_> {
             return Ok(self.not(differ));
         }
         if x.is_scalar() && y.is_scalar() {
-            let (x, y) = (self.to_flag(x), self.to_flag(y));
+            let (x, y) = (self.flag_from(x), self.flag_from(y));
             let op = match op {
                 A::IAnd => Op::SAndB32,
                 A::IOr => Op::SOrB32,
@@ -191,7 +191,7 @@ impl Selector<'_> {
             };
             return Ok(Bool::Flag(self.s(op, &[x, y])));
         }
-        let (x, y) = (self.to_mask(x), self.to_mask(y));
+        let (x, y) = (self.mask_from(x), self.mask_from(y));
         let mut uses = mask_run(self.wave, x);
         uses.extend(mask_run(self.wave, y));
         let (narrow, wide) = match op {
@@ -209,12 +209,12 @@ impl Selector<'_> {
         let word = match made {
             Bool::Const(value) => What::Const(if value { one } else { 0 }),
             _ if made.is_scalar() => {
-                self.to_scc(made);
+                self.put_in_scc(made);
                 What::Val(self.s(Op::SCselectB32, &[What::Const(one), What::Const(0)]))
             }
             Bool::Lanes(lanes) if one == 1 => What::Val(lanes),
             _ => {
-                let mask = self.to_mask(made);
+                let mask = self.mask_from(made);
                 What::Val(self.by_mask(mask, What::Const(one), What::Const(0)))
             }
         };

@@ -120,9 +120,9 @@ impl Selector<'_> {
         if let Some(Terminator::Branch { cond: value, .. }) = term {
             let made = self.bool_of(*value)?;
             if matches!(exit.go, Go::Uniform(..)) {
-                when = self.to_scc(made);
+                when = self.put_in_scc(made);
             } else {
-                let mask = self.to_mask(made);
+                let mask = self.mask_from(made);
                 self.conditions[position as usize] = Some(mask);
                 cond = Some(mask_run(self.wave, mask));
             }
@@ -210,7 +210,7 @@ impl Selector<'_> {
             let scalar = self.is_scalar_param(param);
             if shader.ty(param) == Type::B1 {
                 let made = self.bool_of(arg)?;
-                words.push(if scalar { self.to_flag(made) } else { self.lanes_argument(made)? });
+                words.push(if scalar { self.flag_from(made) } else { self.lanes_argument(made)? });
                 continue;
             }
             for word in self.words(arg)? {

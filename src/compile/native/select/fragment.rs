@@ -78,7 +78,7 @@ impl Selector<'_> {
     /// Makes pixels helpers.
     pub(super) fn demote(&mut self, cond: Value) -> Result<()> {
         let made = self.bool_of(cond)?;
-        let mask = self.to_mask(made);
+        let mask = self.mask_from(made);
         let live = self.live_run().ok_or_else(|| Error::bug("native: demotion without a mask of live pixels"))?;
         let mut uses = live.clone();
         uses.extend(mask_run(self.wave, mask));

@@ -161,7 +161,7 @@ impl Selector<'_> {
         if scalar {
             let zeros = self.s(Op::SFlbitI32B32, &[word]);
             let index = self.s(Op::SSubU32, &[What::Const(31), What::Val(zeros)]);
-            self.to_scc(Bool::Compare(Op::SCmpEqU32, word, What::Const(0)));
+            self.put_in_scc(Bool::Compare(Op::SCmpEqU32, word, What::Const(0)));
             return What::Val(self.s(Op::SCselectB32, &[What::Const(u32::MAX), What::Val(index)]));
         }
         let zeros = self.v(Op::VFfbhU32, &[word]);
@@ -191,13 +191,13 @@ impl Selector<'_> {
                 // What makes the operands may write SCC.
                 let uses = [self.scalar(then), self.scalar(els)].into_iter().collect();
                 let uses = self.one_literal(uses);
-                self.to_scc(made);
+                self.put_in_scc(made);
                 let val = self.f.value(Class::Scalar);
                 self.isa(Op::SCselectB32, &[Operand::val(val)], &uses, Extra::None);
                 out.push(What::Val(val));
             }
         } else {
-            let mask = self.to_mask(made);
+            let mask = self.mask_from(made);
             for (then, els) in then.into_iter().zip(els) {
                 out.push(if then == els { then } else { What::Val(self.by_mask(mask, then, els)) });
             }
@@ -241,7 +241,7 @@ impl Selector<'_> {
             Bool::Flag(bit)
         } else {
             let bit = self.v(Op::VAndB32, &[What::Const(1), word]);
-            Bool::Mask(self.to_mask(Bool::Lanes(bit)))
+            Bool::Mask(self.mask_from(Bool::Lanes(bit)))
         };
         self.set_bool(result, made);
         Ok(())

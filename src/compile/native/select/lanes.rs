@@ -43,7 +43,7 @@ impl Selector<'_> {
             }
             AmdOp::Ballot => {
                 let made = self.bool_of(args[0])?;
-                let mask = self.to_mask(made);
+                let mask = self.mask_from(made);
                 // Lanes that are not active now may have been where the condition was made.
                 let count = self.dword_count(self.shader.ty(result));
                 let vals = self.scalars(count);
