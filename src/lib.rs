@@ -7,6 +7,7 @@
 //!   └ compile::spirv     parse, check, translate one entry point   ─> ir::Shader, upper level  <── ir::interp
 //!       └ compile::passes    descriptors, inputs, outputs, …       ─> Lowered: lower level     <── ir::verify
 //!           └ compile::llvm      a compile::backend::Generator     ─> MachineCode
+//!             compile::native    our own, without LLVM
 //!               └ compile::unlinked  joint, pre-link metadata      ─> unlinked ELF ──> cache
 //! unlinked ELFs + state::PipelineState
 //!   └ abi       plans: how attributes are fetched, parameters packed, colours exported
@@ -25,6 +26,7 @@
 //! | how a register or metadata key is merged | the tables of `metadata/registers.rs` and `metadata/schema.rs` |
 //! | the lowering of an image operand | `compile/passes/lower_images.rs` |
 //! | a code generator | `compile/backend.rs` is the trait, `compile/llvm/generator.rs` an example |
+//! | instruction selection, allocation, waits of our own generator | `compile/native/mod.rs`, `docs/native.md` |
 //! | a machine instruction | `isa/mod.rs` says how |
 //! | a cache store | `cache/mod.rs` says how |
 //! | a field of the pipeline state that reaches a register | `state.rs`, `metadata/graphics.rs` (compute: `finalize.rs`), `capi/state.rs` |
@@ -35,7 +37,7 @@
 //! | what an error says, or its exit code | `error.rs`, `docs/errors.md` |
 //!
 //! A driver builds this crate with `--no-default-features`: linker and cache, no compiler. The features are `compiler` (front
-//! end and passes), `llvm` (the code generator), `proof` (checkers), `sled` (a store), `service` (compiles for many clients,
+//! end and passes), `llvm` and `native` (code generators), `proof` (checkers), `sled` (a store), `service` (compiles for many clients,
 //! and its worker processes), `capture` (recordings of applications), `cli` (the program), `runtime` (what a driver calls) and
 //! `capi` (the same for C).
 //!
