@@ -87,7 +87,7 @@ fn every_shape_is_compiled_or_refused_by_name_in_linear_time() {
 #[cfg(feature = "llvm")]
 #[test]
 fn what_is_too_much_for_llvm_gets_simple_code() {
-    use crate::shapes::{cyclic_phis, memory_in_turn, multiplies, switch};
+    use crate::shapes::{cyclic_phis, memory_in_turn, multiplies, products_and_sums, switch};
     use dovetail::compile::Compiler;
     use dovetail::compile::llvm::LlvmCompiler;
     use dovetail::compile::unlinked::simplified;
@@ -101,7 +101,8 @@ fn what_is_too_much_for_llvm_gets_simple_code() {
         ("accesses", memory_in_turn(800), "memory accesses in one block"),
         ("blocks", switch(2_500), "blocks"),
         ("phis", cyclic_phis(1_500), "values that meet"),
-        ("multiplications", multiplies(2_000), "multiplications"),
+        ("products", multiplies(2_000), "integer operations"),
+        ("products and sums", products_and_sums(2_000), "integer operations"),
     ] {
         let start = thread_time();
         let said = compile(large).unwrap_or_default();

@@ -20,6 +20,7 @@ pub const SHAPES: &[Shape] = &[
     ("a chain of sums of specialization constants", 30_000, spec_sums),
     ("loads, multiplies and stores in turn", 512, memory_in_turn),
     ("multiplies in a row", 50_000, multiplies),
+    ("products and sums in a row", 10_000, products_and_sums),
     ("a switch", 10_000, switch),
     ("a switch whose cases meet in a phi", 16_000, switch_phi),
     ("a switch of one target with phis", 5_000, switch_one_target),
@@ -110,6 +111,23 @@ pub fn multiplies(n: u32) -> Vec<u8> {
         x = m.value(Op::IMul, m.u32, &[x, first]);
     }
     m.store(0, x);
+    m.end();
+    m.finish()
+}
+
+/// Two values, each a product with the last one of its kind and a sum with the other.
+pub fn products_and_sums(n: u32) -> Vec<u8> {
+    let mut m = Module::new();
+    m.begin();
+    let (a, b) = (m.load(0), m.load(1));
+    let (mut x, mut y) = (m.load(2), m.load(3));
+    for _ in 0..n {
+        let product = m.value(Op::IMul, m.u32, &[x, a]);
+        x = m.value(Op::IAdd, m.u32, &[product, y]);
+        let product = m.value(Op::IMul, m.u32, &[y, b]);
+        y = m.value(Op::IAdd, m.u32, &[product, x]);
+    }
+    m.store(0, y);
     m.end();
     m.finish()
 }

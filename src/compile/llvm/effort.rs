@@ -6,7 +6,7 @@
 //! depends on the shader alone, never on measured time: the same request gives the same bytes on every machine, and the
 //! limits are part of the sources, whose digest is in every key. The ELF records the choice.
 
-use crate::ir::{AluOp, Op, Shader};
+use crate::ir::Shader;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::module::Module;
 use inkwell::values::{CallSiteValue, InstructionOpcode, InstructionValue};
@@ -19,9 +19,6 @@ const MAX_BLOCK: usize = 1 << 14;
 const MAX_BLOCKS: usize = 1 << 11;
 /// Limit of parameters of one block: coalescing compares pairs of them.
 const MAX_PARAMS: usize = 1 << 10;
-
-/// Limit of chained integer multiplications: strength reduction splits each product into all its factors.
-const MAX_PRODUCTS: u32 = 1 << 9;
 
 /// The limit that a shader exceeds before any of LLVM's passes, in words for people.
 pub(super) fn too_large(shader: &Shader) -> Option<String> {
@@ -36,24 +33,7 @@ pub(super) fn too_large(shader: &Shader) -> Option<String> {
             return Some(format!("{} values that meet in one block, over {MAX_PARAMS}", block.params.len()));
         }
     }
-    let products = longest_product(shader);
-    let follow = "multiplications of integers that follow from each other";
-    (products > MAX_PRODUCTS).then(|| format!("{products} {follow}, over {MAX_PRODUCTS}"))
-}
-
-/// The longest chain of integer multiplications, including sums in between; block parameters begin new chains.
-fn longest_product(shader: &Shader) -> u32 {
-    let mut lengths = vec![0u32; shader.values.len()];
-    for inst in shader.live_insts() {
-        let (Op::Alu(op @ (AluOp::IMul | AluOp::IAdd | AluOp::ISub), _), Some(result)) = (&inst.op, inst.result) else {
-            continue;
-        };
-        let longest = inst.args.iter().filter_map(|v| lengths.get(v.index()).copied()).max().unwrap_or(0);
-        if let Some(length) = lengths.get_mut(result.index()) {
-            *length = longest + u32::from(*op == AluOp::IMul);
-        }
-    }
-    lengths.into_iter().max().unwrap_or(0)
+    None
 }
 
 /// Passes for simple code. Values that cross blocks pass through scratch memory: coalescing those that join in a block

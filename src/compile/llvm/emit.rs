@@ -4,9 +4,9 @@
 //! process. The module verifier and the translation's checks prevent the last; any diagnostic of severity Error fails
 //! the compile, whatever emission returns.
 
-use super::effort;
 use super::ffi::Diagnosed;
 use super::function;
+use super::{chains, effort};
 use crate::compile::request::TuningOptions;
 use crate::compile::watch::{Made, Unwatched, Watch};
 use crate::error::{Error, Result};
@@ -79,7 +79,9 @@ fn generate(
         run(&module, &machine, effort::SIMPLE)?;
         effort::do_not_optimize(&module);
     }
+    let chain = chains::break_long(&module)?;
     let bytes = write(&module, &machine, kind)?;
+    let simplified = simplified.or(chain);
     match diagnosed.take_errors().as_slice() {
         [] => Ok(Object { bytes, simplified }),
         errors => Err(Error::bug(format!("LLVM's code generator: {}", errors.join("; ")))),

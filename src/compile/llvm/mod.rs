@@ -12,6 +12,7 @@ mod alu_int;
 mod atomic;
 mod blocks;
 mod buffer;
+mod chains;
 mod effort;
 mod emit;
 mod ffi;
