@@ -145,7 +145,10 @@ fn skip_empty(shader: &mut Shader) {
                 targets[n] = next.block;
                 *call = next;
             }
-            passed.into_iter().for_each(|(from, next)| through[from.index()] = Some(next));
+            // All of them lead to where the last one does: the next walk takes one step.
+            if let Some(end) = passed.last().map(|(_, next)| next.clone()) {
+                passed.into_iter().for_each(|(from, _)| through[from.index()] = Some(end.clone()));
+            }
         }
     }
 }
