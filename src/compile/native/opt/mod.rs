@@ -4,12 +4,14 @@
 //! takes time linear in its size, and recurses nowhere. To add a pass: a file, a line in the list.
 
 mod blocks;
+mod bounds;
 mod cells;
 mod constants;
 mod demote;
 mod ifs;
 mod jumps;
 mod known;
+mod licm;
 mod matching;
 mod names;
 mod number;
@@ -22,6 +24,7 @@ mod rules_proof;
 mod simplify;
 mod trips;
 mod unroll;
+mod vectors;
 
 use crate::compile::passes::dce;
 use crate::compile::request::TuningOptions;
@@ -43,6 +46,8 @@ pub const PASSES: &[(&str, Pass)] = &[
     ("ifs", ifs::run),
     ("unroll", unroll::run),
     ("ifs", ifs::run),
+    ("licm", licm::run),
+    ("vectors", vectors::run),
     ("contract", number::contract),
     ("dce", remove_dead),
     // What died may have left empty blocks, and they conditions.

@@ -1,0 +1,69 @@
+//! What is known of a 32-bit offset without looking at the flow: its low zero bits, and its greatest value.
+
+use crate::ir::{AluOp, Inst, Op, Shader, Value};
+
+/// Operations that are looked through.
+const DEPTH: u32 = 4;
+
+/// Number of low bits that are certainly zero.
+pub(super) fn low_zeros(shader: &Shader, v: Value) -> u32 {
+    zeros(shader, v, DEPTH)
+}
+
+fn zeros(shader: &Shader, v: Value, depth: u32) -> u32 {
+    if let Some(bits) = shader.as_const(v) {
+        return (bits as u32).trailing_zeros();
+    }
+    let (Some(Inst { op: Op::Alu(op, _), args, .. }), Some(depth)) = (shader.def(v), depth.checked_sub(1)) else {
+        return 0;
+    };
+    let of = |n: usize| args.get(n).map_or(0, |v| zeros(shader, *v, depth));
+    let known = |n: usize| args.get(n).and_then(|v| shader.as_const(*v));
+    let sum = match op {
+        AluOp::Shl => known(1).map_or(0, |k| k.min(32) as u32) + of(0),
+        AluOp::IMul => of(0) + of(1),
+        AluOp::IAdd | AluOp::ISub | AluOp::IOr => of(0).min(of(1)),
+        AluOp::IAnd => of(0).max(of(1)),
+        AluOp::Select => of(1).min(of(2)),
+        _ => 0,
+    };
+    sum.min(32)
+}
+
+/// The greatest value that it may have.
+pub(super) fn greatest(shader: &Shader, v: Value) -> u64 {
+    most(shader, v, DEPTH)
+}
+
+fn most(shader: &Shader, v: Value, depth: u32) -> u64 {
+    let all = shader.ty(v).bits().mask();
+    if let Some(bits) = shader.as_const(v) {
+        return bits;
+    }
+    let (Some(Inst { op: Op::Alu(op, _), args, .. }), Some(depth)) = (shader.def(v), depth.checked_sub(1)) else {
+        return all;
+    };
+    let of = |n: usize| args.get(n).map_or(all, |v| most(shader, *v, depth));
+    let known = |n: usize| args.get(n).and_then(|v| shader.as_const(*v)).filter(|k| *k < 32);
+    let bound = match op {
+        AluOp::IAnd | AluOp::UMin => of(0).min(of(1)),
+        AluOp::LShr => known(1).map_or(all, |k| of(0) >> k),
+        AluOp::Shl => known(1).map_or(all, |k| of(0).saturating_mul(1 << k)),
+        AluOp::IMul => of(0).saturating_mul(of(1)),
+        AluOp::IAdd => of(0).saturating_add(of(1)),
+        AluOp::UMax | AluOp::Select => of(args.len() - 2).max(of(args.len() - 1)),
+        AluOp::ZExt => of(0),
+        AluOp::UMod => of(1).saturating_sub(1),
+        _ => all,
+    };
+    // A result beyond the width has wrapped.
+    if bound > all { all } else { bound }
+}
+
+/// Whether `length` bytes from `base + start` on have offsets that do not wrap.
+pub(super) fn stays_in_range(shader: &Shader, base: Option<Value>, start: u32, length: u32) -> bool {
+    let end = u64::from(start) + u64::from(length);
+    let Some(base) = base else { return end <= 1 << 32 };
+    let chunk = 1u64 << low_zeros(shader, base);
+    u64::from(start) % chunk + u64::from(length) <= chunk || greatest(shader, base).saturating_add(end) <= 1 << 32
+}

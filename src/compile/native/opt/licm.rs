@@ -1,0 +1,89 @@
+//! Moves what does not change in a loop before it.
+//!
+//! Only operations that depend on their operands alone, and that may run although the loop's body might not: arithmetic,
+//! loads with bounds checked, and loads from tables at places that only the linker and the driver decide. Each goes
+//! before the outermost loop in which its operands do not change, if one block alone leads there.
+
+use crate::compile::request::TuningOptions;
+use crate::error::Result;
+use crate::ir::cfg::Cfg;
+use crate::ir::{BlockId, Inst, InstId, Op, Shader, Terminator, Value};
+
+/// Moves invariants out of loops.
+///
+/// # Errors
+/// None.
+pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
+    let cfg = shader.cfg();
+    let loops = cfg.loops();
+    if !options.licm || loops.is_empty() || !loops.are_all() {
+        return Ok(());
+    }
+    let before: Vec<Option<BlockId>> = (0..loops.len() as u32).map(|l| block_before(shader, &cfg, l)).collect();
+    let mut home = vec![BlockId::ENTRY; shader.values.len()];
+    // By value, whether it is made of constants, registers at entry and symbols only.
+    let mut fixed = vec![false; shader.values.len()];
+    shader.block(Shader::ENTRY).params.iter().for_each(|p| fixed[p.index()] = true);
+    for &block in &cfg.order {
+        shader.block(block).params.iter().for_each(|p| home[p.index()] = block);
+        let around = loops.around(block);
+        let list = std::mem::take(&mut shader.block_mut(block).insts);
+        let mut kept: Vec<InstId> = Vec::with_capacity(list.len());
+        for id in list {
+            let inst = shader.inst(id);
+            let (place, known) = place(inst, around, &cfg, &before, &home, &fixed);
+            if let Some(v) = inst.result {
+                home[v.index()] = place.unwrap_or(block);
+                fixed[v.index()] = known;
+            }
+            match place {
+                Some(place) => shader.block_mut(place).insts.push(id),
+                None => kept.push(id),
+            }
+        }
+        // Nothing is moved to a block of a loop that is still to be walked, so there is nothing to merge with.
+        shader.block_mut(block).insts = kept;
+    }
+    Ok(())
+}
+
+/// The only block that enters a loop, if it goes nowhere else.
+fn block_before(shader: &Shader, cfg: &Cfg, l: u32) -> Option<BlockId> {
+    let loops = cfg.loops();
+    let header = loops.header(l);
+    let mut entries = cfg.preds(header).iter().filter(|b| !loops.around(**b).contains(&l));
+    let entry = *entries.next()?;
+    let goes_on = matches!(shader.block(entry).term, Some(Terminator::Jump(_)));
+    (entries.next().is_none() && goes_on).then_some(entry)
+}
+
+/// The block to which an instruction moves, and whether its result is fixed.
+fn place(
+    inst: &Inst,
+    around: &[u32],
+    cfg: &Cfg,
+    before: &[Option<BlockId>],
+    home: &[BlockId],
+    fixed: &[bool],
+) -> (Option<BlockId>, bool) {
+    let all_fixed = || inst.args.iter().all(|v| fixed[v.index()]);
+    let (moves, known) = match inst.op {
+        // Constants and undefined values are operands already.
+        Op::Const(_) | Op::Undef => (false, true),
+        Op::Reloc(_) | Op::AddressHigh => (true, true),
+        Op::Alu(..) | Op::Compose | Op::Extract(_) | Op::Bitcast => (true, all_fixed()),
+        Op::TableLoad { .. } => (all_fixed(), false),
+        Op::Descriptor { .. } | Op::PushConstant { .. } => (all_fixed(), false),
+        Op::BufferLoad { kind, access, .. } => (access.is_unwritten(kind) && !access.volatile, false),
+        _ => (false, false),
+    };
+    if !moves {
+        return (None, known);
+    }
+    let changes = |v: &Value, l: u32| cfg.loops().around(home[v.index()]).contains(&l);
+    let outermost = around.iter().copied().find_map(|l| {
+        let place = before[l as usize]?;
+        (!inst.args.iter().any(|v| changes(v, l))).then_some(place)
+    });
+    (outermost, known)
+}
