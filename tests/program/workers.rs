@@ -3,7 +3,7 @@
 use crate::smallest::shader;
 use dovetail::cache::{Cache, Key, StoreKind};
 use dovetail::compile::Compiler;
-use dovetail::compile::llvm::LlvmCompiler;
+use dovetail::compile::generators::BuiltInCompiler;
 use dovetail::compile::request::{Module, StageRequest, default_wave};
 use dovetail::keys;
 use dovetail::target::{GfxIp, Stage};
@@ -22,7 +22,7 @@ fn key(entry: &str) -> Key {
         options: Default::default(),
         known: Default::default(),
     };
-    keys::stage(&request, LlvmCompiler::new().id()).unwrap()
+    keys::stage(&request, BuiltInCompiler::new().id()).unwrap()
 }
 
 /// Runs `populate` over a folder; gives the exit code and result by shader name.

@@ -5,7 +5,7 @@
 use crate::smallest::shader;
 use dovetail::cache::{Cache, Key, StoreKind};
 use dovetail::compile::Compiler;
-use dovetail::compile::llvm::LlvmCompiler;
+use dovetail::compile::generators::BuiltInCompiler;
 use dovetail::compile::request::{Module, ModuleDigest, StageRequest, default_wave};
 use dovetail::frame::Bytes;
 use dovetail::keys;
@@ -274,5 +274,5 @@ pub fn request(entry: &str) -> StageRequest {
 }
 
 pub fn key(entry: &str) -> Key {
-    keys::stage(&request(entry), LlvmCompiler::new().id()).expect("a key")
+    keys::stage(&request(entry), BuiltInCompiler::new().id()).expect("a key")
 }
