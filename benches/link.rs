@@ -13,7 +13,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use distinct::Pairs;
 use dovetail::abi::layout::ResolvedLayout;
 use dovetail::compile::Compiler;
-use dovetail::compile::llvm::LlvmCompiler;
+use dovetail::compile::generators::BuiltInCompiler;
 use dovetail::glue::{self, GlueKey, PieceKey};
 use dovetail::link::{EmitGlue, GlueSource, Job, Object, Placement, Plans, link, verify};
 use dovetail::state::PipelineState;
@@ -37,7 +37,7 @@ struct Pipeline {
 impl Pipeline {
     /// None where a stage is not supported, or where these parts cannot be linked.
     fn new(name: &str, stages: &[&Input]) -> Option<Self> {
-        let compiler = LlvmCompiler::new();
+        let compiler = BuiltInCompiler::new();
         let elfs: Option<Vec<Vec<u8>>> =
             stages.iter().map(|i| Some(compiler.compile(&i.module, &i.request).ok()?.0)).collect();
         let elfs = elfs?;

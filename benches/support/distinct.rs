@@ -6,7 +6,7 @@ use crate::support::{self, Input};
 use dovetail::abi::layout::ResolvedLayout;
 use dovetail::cache::{Cache, StoreKind};
 use dovetail::compile::Compiler;
-use dovetail::compile::llvm::LlvmCompiler;
+use dovetail::compile::generators::BuiltInCompiler;
 use dovetail::compile::request::TuningOptions;
 use dovetail::link::{EmitGlue, Job, Object, Placement, Plans, Size, link};
 use dovetail::pipeline::{Outcome, PipelineRequest, ShaderRef, build};
@@ -46,7 +46,7 @@ pub struct Pairs {
 impl Pairs {
     /// Compiles every stage once. Pairs that are not supported or cannot be linked are left out.
     pub fn new(inputs: Vec<(Input, Input)>) -> Self {
-        let compiler = LlvmCompiler::new();
+        let compiler = BuiltInCompiler::new();
         let mut out = Self { stages: Vec::new(), pairs: Vec::new() };
         let mut known: BTreeMap<_, Option<usize>> = BTreeMap::new();
         let mut stage = |out: &mut Self, input: Input| {
@@ -189,7 +189,7 @@ impl Pairs {
     fn builds(&self) {
         let dir = tempfile::tempdir().expect("a folder");
         let cache = Cache::open(dir.path(), StoreKind::Lmdb).expect("a cache");
-        let compiler = LlvmCompiler::new();
+        let compiler = BuiltInCompiler::new();
         let filling = Toolchain::new(&cache, Some(&compiler)).expect("tools");
         filling.record_compiler().expect("a manifest");
         let requests: Vec<PipelineRequest<'_>> = self.pairs.iter().map(|pair| self.request(pair)).collect();

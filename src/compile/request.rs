@@ -157,9 +157,9 @@ pub enum GeneratorKind {
 }
 
 impl Default for GeneratorKind {
-    /// LLVM, unless only the native one is built in.
+    /// Our own, unless only LLVM is built in.
     fn default() -> Self {
-        if cfg!(all(feature = "native", not(feature = "llvm"))) { Self::Native } else { Self::Llvm }
+        if cfg!(all(feature = "llvm", not(feature = "native"))) { Self::Llvm } else { Self::Native }
     }
 }
 

@@ -7,10 +7,10 @@
 mod objdump;
 
 use crate::cases::Case;
+use crate::chosen::ChosenCompiler;
 use crate::elfs::{files, stage_of};
 use crate::support::{assembly, glsl, root, tool};
 use dovetail::cache::{Cache, MemoryStore};
-use dovetail::compile::llvm::LlvmCompiler;
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::translate;
 use dovetail::link::Placement;
@@ -42,7 +42,7 @@ fn listed(test: &str, files: &[PathBuf], wave: WaveSize) -> Option<Listing> {
     let mut state = dovetail::template::state(&irs.collect::<Vec<_>>()).expect("a state");
     let entry = |&(id, value)| SpecializationEntry { stage: None, id, value };
     state.specialization = spec.iter().map(entry).collect();
-    let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), LlvmCompiler::new());
+    let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), ChosenCompiler::new());
     let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
     let mut all = Listing::default();
     for (placement, whole) in [(Placement::Adjacent, false), (Placement::Chained, false), (Placement::Adjacent, true)] {

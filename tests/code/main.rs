@@ -4,12 +4,15 @@
 mod by_hand;
 #[path = "../support/cases.rs"]
 mod cases;
+#[path = "../support/chosen.rs"]
+mod chosen;
 #[path = "../support/elfs.rs"]
 mod elfs;
 #[path = "../support/link_support.rs"]
 mod link_support;
 mod listing;
 mod mutations;
+#[cfg(feature = "llvm")]
 mod native;
 mod paths;
 mod rules;

@@ -3,7 +3,7 @@
 //!
 //! The parent hands items to workers, processes of this same program, one line each way; a worker that dies or hangs costs
 //! its item only. Every item gets a [`Report`]; `table` counts them, and the exit code says whether the shares are met.
-#![cfg(all(feature = "cli", feature = "llvm"))]
+#![cfg(feature = "cli")]
 
 mod items;
 #[path = "../support/mod.rs"]

@@ -1,5 +1,5 @@
-//! The compiler that tests of machine code judge: with the code generator that the variable `DOVETAIL_BACKEND` names, LLVM
-//! if it is not set. So the same cases judge every generator.
+//! The compiler that tests of machine code judge: with the code generator that the variable `DOVETAIL_BACKEND` names, or
+//! the default one. So the same cases judge every generator.
 
 use dovetail::compile::generators::BuiltInCompiler;
 use dovetail::compile::request::{CompilerId, GeneratorKind, Module, StageRequest, TuningOptions};
@@ -15,7 +15,8 @@ pub struct ChosenCompiler {
 impl ChosenCompiler {
     pub fn new() -> Self {
         let named = std::env::var("DOVETAIL_BACKEND").ok();
-        let generator = named.map_or(GeneratorKind::Llvm, |name| name.parse().expect("DOVETAIL_BACKEND: a generator"));
+        let generator =
+            named.map_or(GeneratorKind::default(), |name| name.parse().expect("DOVETAIL_BACKEND: a generator"));
         Self { inner: BuiltInCompiler::new(), generator }
     }
 }

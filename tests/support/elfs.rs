@@ -2,10 +2,10 @@
 
 #![allow(dead_code, reason = "each test program uses its own part of this")]
 
+use crate::chosen::ChosenCompiler;
 use crate::support::{assembly, glsl, root};
 use dovetail::cache::{Cache, MemoryStore};
 use dovetail::compile::Compiler;
-use dovetail::compile::llvm::LlvmCompiler;
 use dovetail::compile::request::{Module, TuningOptions};
 use dovetail::compile::spirv;
 use dovetail::link::Placement;
@@ -36,7 +36,7 @@ pub struct Builder<'a> {
 
 /// Runs `f` with a builder; None where a tool is missing.
 pub fn build_all(test: &'static str, f: impl FnOnce(&mut Builder<'_>) -> Option<()>) -> Option<Vec<Built>> {
-    build_with(test, &LlvmCompiler::new(), f)
+    build_with(test, &ChosenCompiler::new(), f)
 }
 
 /// Runs `f` with a builder that has this compiler; None where a tool is missing.

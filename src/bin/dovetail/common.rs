@@ -118,7 +118,7 @@ impl WorkerArgs {
 /// Tuning options; all are part of every key.
 #[derive(clap::Args)]
 pub struct TuningArgs {
-    /// Code generator: llvm, or native, which leaves to LLVM what it does not support.
+    /// Code generator: native, or llvm in builds that have it; there LLVM does what the native one does not support.
     #[arg(long, value_name = "NAME", default_value_t)]
     backend: GeneratorKind,
     /// Do not unroll loops.
