@@ -12,6 +12,8 @@ pub enum Made<'a> {
     Text(&'a dyn Fn() -> Result<String>),
     /// A code generator's check of its own work, for observers who want certainty. Debug builds have run it already.
     Check(&'a dyn Fn() -> Result<()>),
+    /// A picture of a code generator's work, as SVG. Made only on demand.
+    Picture(&'a dyn Fn() -> String),
     /// Bytes of a file, or nothing to show.
     Bytes,
 }

@@ -41,6 +41,9 @@ pub struct Args {
     /// Print the shader after this phase; may be repeated. The variable DOVETAIL_DUMP does the same.
     #[arg(long, value_name = "PHASE")]
     dump: Vec<String>,
+    /// Draw the blocks of the code, the edges between them and which registers are live where, as SVG.
+    #[arg(long, value_name = "FILE")]
+    graph: Option<PathBuf>,
     /// Verify the IR after every pass, as debug builds always do.
     #[arg(long)]
     verify_ir: bool,

@@ -7,7 +7,7 @@ use super::mir::verify::verify;
 use super::mir::{Function, PhysReg};
 use super::plan::Plan;
 use super::select::select;
-use super::{check_alloc, clauses, dead, emit, opt, shape, waits};
+use super::{check_alloc, clauses, dead, emit, graph, opt, shape, waits};
 use crate::compile::backend::{Generator, MachineCode};
 use crate::compile::passes::Lowered;
 use crate::compile::request::TuningOptions;
@@ -73,6 +73,7 @@ fn physical(shader: &Shader, lowered: &Lowered, options: &TuningOptions, watch: 
     let limits = limits(&function, options);
     let allocated = allocate(&function, limits)?;
     shown(watch, "allocate", &allocated.function)?;
+    watch.done("graph", Made::Picture(&|| graph::svg(&allocated.function)))?;
     checked(watch, "check", &|| check_alloc::check(&function, &allocated, limits))?;
     Ok(allocated.function)
 }

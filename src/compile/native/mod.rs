@@ -15,6 +15,7 @@ pub mod dead;
 pub mod emit;
 pub mod entry;
 mod generator;
+pub mod graph;
 mod layout;
 pub mod liveness;
 pub mod mir;

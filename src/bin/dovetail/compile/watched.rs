@@ -9,6 +9,7 @@ use dovetail::compile::watch::{Made, Timings, Watch, wall_clock};
 use dovetail::compile::{spirv, unlinked};
 use dovetail::error::{Context, Error, Result};
 use dovetail::ir::verify::verify_between;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -30,7 +31,8 @@ pub fn compile<G: Generator>(args: &Args, compiler: &StageCompiler<G>) -> Result
     };
     let mut wanted = args.dump.clone();
     wanted.extend(std::env::var("DOVETAIL_DUMP"));
-    let mut watch = Timings::new(wall_clock, Show { wanted: &wanted, verify: args.verify_ir });
+    let mut watch =
+        Timings::new(wall_clock, Show { wanted: &wanted, graph: args.graph.as_deref(), verify: args.verify_ir });
     let elf = compiler.compile_watched(&module, &request, &mut watch).at(place)?;
     let phases = watch.phases;
     if let Some(feature) = unlinked::fallback(&elf)? {
@@ -40,12 +42,15 @@ pub fn compile<G: Generator>(args: &Args, compiler: &StageCompiler<G>) -> Result
         let names: Vec<_> = phases.iter().map(|(phase, _)| *phase).collect();
         return Err(Error::malformed(format!("no phase `{unknown}`; there are {}", names.join(", "))));
     }
+    if args.graph.is_some() && !phases.iter().any(|(phase, _)| *phase == "graph") {
+        return Err(Error::unsupported("a graph of code that LLVM made", place()));
+    }
     if args.timings {
         print_timings(&phases, args.json)?;
     }
     match &args.out {
         Some(out) => write_file(out, &elf.0)?,
-        None if wanted.is_empty() && !args.timings => {
+        None if wanted.is_empty() && !args.timings && args.graph.is_none() => {
             println!("{}: {} bytes; give -o to keep them", place(), elf.0.len());
         }
         None => {}
@@ -56,6 +61,8 @@ pub fn compile<G: Generator>(args: &Args, compiler: &StageCompiler<G>) -> Result
 /// Prints the phases that were asked for, and verifies the IR between passes.
 struct Show<'a> {
     wanted: &'a [String],
+    /// Where the code generator's picture goes.
+    graph: Option<&'a Path>,
     verify: bool,
 }
 
@@ -73,6 +80,7 @@ impl Watch for Show<'_> {
                 println!("; ---- {phase}\n{}", text()?);
                 Ok(())
             }
+            Made::Picture(svg) => self.graph.map_or(Ok(()), |path| write_file(path, svg().as_bytes())),
             Made::Check(check) if self.verify && !wanted => check().at(|| phase),
             Made::Check(_) | Made::Bytes if wanted => {
                 Err(Error::malformed(format!("phase `{phase}` has no text; see `dovetail inspect`")))

@@ -1,6 +1,6 @@
 //! The text form of machine IR, for `--dump` and for tests.
 
-use super::{Block, Cond, Edge, Extra, Function, Inst, Opcode, Operand, Term, What, runs};
+use super::{Block, BlockId, Cond, Edge, Extra, Function, Inst, Opcode, Operand, Term, What, runs};
 use std::fmt;
 
 impl fmt::Display for Term {
@@ -39,7 +39,21 @@ impl fmt::Display for Function {
     }
 }
 
+/// The text of one block.
+struct BlockText<'a>(&'a Function, BlockId);
+
+impl fmt::Display for BlockText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.print_block(f, self.1.0, self.0.block(self.1))
+    }
+}
+
 impl Function {
+    /// The text of one block.
+    pub fn block_text(&self, id: BlockId) -> impl fmt::Display {
+        BlockText(self, id)
+    }
+
     fn print_block(&self, f: &mut fmt::Formatter<'_>, id: u32, block: &Block) -> fmt::Result {
         write!(f, "b{id}")?;
         let params: Vec<String> = self.params_of(block).iter().map(|p| format!("{p}{}", self.suffix(*p))).collect();
