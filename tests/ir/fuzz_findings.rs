@@ -5,6 +5,9 @@
 
 #[path = "../fuzz/mutate.rs"]
 mod mutate;
+#[cfg(feature = "native")]
+#[path = "../fuzz/native/mod.rs"]
+mod native;
 #[path = "../fuzz/random.rs"]
 mod random;
 #[path = "../fuzz/recording.rs"]
