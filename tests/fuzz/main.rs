@@ -62,8 +62,11 @@ fn main() -> ExitCode {
         let input = fs::read(file).expect("an input");
         for target in options.targets() {
             let judged = target.judge(&input);
-            findings += usize::from(judged.is_err());
-            println!("{}: {}", target.name, judged.err().unwrap_or_else(|| "nothing is wrong".to_owned()));
+            println!("{}: {}", target.name, judged.clone().err().unwrap_or_else(|| "nothing is wrong".to_owned()));
+            if judged.is_err() {
+                findings += 1;
+                fs::write(file.with_extension("smaller"), target.smaller(&input)).expect("a smaller input");
+            }
         }
         return ExitCode::from(u8::from(findings > 0));
     }

@@ -175,10 +175,11 @@ impl Gen<'_> {
         let around = self.same;
         let merge = self.target();
         let mut cases: Vec<Target> = (0..2 + self.random.below(3)).map(|_| self.target()).collect();
-        let mut literals: Vec<u64> = (0..7).collect();
+        let mut literals: Vec<u64> = (0..8).collect();
         let mut calls = Vec::new();
         for case in &mut cases {
-            for _ in 0..1 + usize::from(self.random.once_in(4)) {
+            let more = literals.len() > 4 && self.random.once_in(4);
+            for _ in 0..1 + usize::from(more) {
                 let literal = literals.remove(self.random.below(literals.len()));
                 calls.push((literal, self.call(case)));
             }

@@ -9,7 +9,7 @@ use dovetail::ir::{BlockCall, BlockId, Merge, Op, Shader, Terminator, Value};
 use std::time::{Duration, Instant};
 
 /// Time after which no attempt begins.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(25);
 
 /// A smaller input for which `how` says the same.
 pub fn shrink(input: &[u8], how: &dyn Fn(&[u8]) -> Option<String>) -> Vec<u8> {
@@ -101,9 +101,13 @@ impl Search<'_> {
         }
         for n in 0..self.shader.values.len() {
             let value = Value(n as u32);
+            let address = addresses(&self.shader)[n];
             let Some(inst) = self.shader.def(value) else { continue };
             let ty = self.shader.ty(value);
-            let operands: Vec<Value> = inst.args.iter().copied().filter(|v| self.shader.ty(*v) == ty).collect();
+            // A descriptor's words are nobody's business.
+            let data = |v: &Value| !matches!(self.shader.def(*v).map(|i| &i.op), Some(Op::Descriptor { .. }));
+            let fits = |v: &Value| !address && self.shader.ty(*v) == ty && data(v);
+            let operands: Vec<Value> = inst.args.iter().copied().filter(fits).collect();
             for operand in operands {
                 if self.change(|s| replace(s, value, operand)) {
                     break;
@@ -117,13 +121,39 @@ impl Search<'_> {
                 }
             };
             if ty.is_scalar() && !matches!(self.shader.def(value).map(|i| &i.op), Some(Op::Const(_))) {
-                let _ = self.change(|s| constant(s, 0)) || self.change(|s| constant(s, 1));
+                let _ = self.change(|s| constant(s, 0)) || !address && self.change(|s| constant(s, 1));
             }
         }
         for block in self.shader.block_ids().collect::<Vec<_>>() {
             for n in (0..self.shader.block(block).params.len()).rev() {
                 self.change(|s| without_param(s, block, n));
             }
+        }
+    }
+}
+
+/// Values of which offsets and addresses are computed: without a mask they would leave their range, or their alignment.
+fn addresses(shader: &Shader) -> Vec<bool> {
+    let mut found = vec![false; shader.values.len()];
+    for inst in shader.live_insts() {
+        let addresses = match inst.op {
+            Op::BufferLoad { .. } | Op::BufferStore { .. } | Op::BufferAtomic { .. } => 0..2,
+            Op::LocalLoad { .. } | Op::LocalStore { .. } | Op::ConstLoad { .. } | Op::GlobalLoad { .. } => 0..1,
+            Op::SharedLoad { .. } | Op::SharedStore { .. } | Op::SharedAtomic(_) | Op::GlobalStore { .. } => 0..1,
+            Op::GlobalAtomic { .. } | Op::PushConstant { .. } | Op::Descriptor { .. } => 0..1,
+            _ => continue,
+        };
+        inst.args[addresses].iter().for_each(|v| found[v.index()] = true);
+    }
+    loop {
+        let before = found.iter().filter(|f| **f).count();
+        for inst in shader.live_insts().filter(|inst| matches!(inst.op, Op::Alu(..))) {
+            if inst.result.is_some_and(|v| found[v.index()]) {
+                inst.args.iter().for_each(|v| found[v.index()] = true);
+            }
+        }
+        if found.iter().filter(|f| **f).count() == before {
+            return found;
         }
     }
 }
