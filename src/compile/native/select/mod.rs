@@ -184,6 +184,15 @@ fn escaping(shader: &Shader, layout: &Layout, plan: &Plan, uniformity: &Uniformi
             }
         }
     }
+    // What has another name in a later block escapes under that name too.
+    for &id in layout.order.iter().rev() {
+        let calls = shader.block(id).term.iter().flat_map(ir::Terminator::calls);
+        for call in calls.filter(|call| is_alias(shader, call.block)) {
+            for (param, arg) in shader.block(call.block).params.iter().zip(&call.args) {
+                escapes[arg.index()] |= escapes[param.index()];
+            }
+        }
+    }
     escapes
 }
 
