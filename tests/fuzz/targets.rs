@@ -84,6 +84,14 @@ impl Target {
         }
     }
 
+    /// What comes of an input, in words.
+    pub fn answer(&self, input: &[u8]) -> String {
+        match catch_unwind(AssertUnwindSafe(|| (self.run)(input))) {
+            Err(panic) => format!("panic: {}", message(&*panic)),
+            Ok(result) => result.err().map_or_else(|| "as it should be".to_owned(), |e| e.to_string()),
+        }
+    }
+
     /// A smaller input that is wrong in the same way, or the same one.
     pub fn smaller(&self, input: &[u8]) -> Vec<u8> {
         self.smaller.map_or_else(|| input.to_vec(), |smaller| smaller(input, &|input| self.judge(input).err()))

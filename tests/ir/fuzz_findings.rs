@@ -72,6 +72,18 @@ fn past_findings_stay_mended() {
     }
 }
 
+/// A shader that is refused shows nothing.
+#[test]
+#[cfg(feature = "native")]
+fn past_shaders_are_compared() {
+    let target = TARGETS.iter().find(|t| t.name == "native").expect("a target");
+    let past = past(target);
+    assert!(past.len() >= 18, "{} cases", past.len());
+    for (name, input) in past {
+        assert_eq!(target.answer(&input), "as it should be", "{name}");
+    }
+}
+
 #[test]
 fn every_target_survives_its_seeds_and_some_changes() {
     for target in TARGETS {

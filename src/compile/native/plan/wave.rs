@@ -8,9 +8,13 @@ use super::{Go, Landing, Plan, Position};
 use crate::ir::cfg::DomTree;
 use crate::ir::{BlockId, Graph};
 
-/// Dominators of the wave.
+/// The ways of the wave.
 #[derive(Debug)]
-pub struct Wave(DomTree);
+pub struct Wave {
+    dominators: DomTree,
+    /// Predecessors of landings and blocks in turn.
+    preds: Graph,
+}
 
 const fn landing(at: Position) -> BlockId {
     BlockId(2 * at)
@@ -37,11 +41,25 @@ impl Wave {
             }
         }
         let preds = succs.reversed();
-        Self(DomTree::new(&succs, &preds))
+        Self { dominators: DomTree::new(&succs, &preds), preds }
     }
 
     /// Whether the wave was in the first block whenever it is in the second.
     pub fn passes(&self, first: Position, second: Position) -> bool {
-        self.0.dominates(body(first), body(second))
+        self.dominators.dominates(body(first), body(second))
+    }
+
+    /// Whether the wave comes to a block from these blocks themselves, and from no others.
+    pub fn comes_from(&self, block: Position, blocks: impl Iterator<Item = Position>) -> bool {
+        // A landing with nothing to do is no block of its own.
+        let direct = |from: &&BlockId| **from != landing(block);
+        let landed = self.preds.of(landing(block));
+        let mut from: Vec<BlockId> = self.preds.of(body(block)).iter().filter(direct).chain(landed).copied().collect();
+        let mut wanted: Vec<BlockId> = blocks.map(body).collect();
+        from.sort_unstable();
+        from.dedup();
+        wanted.sort_unstable();
+        wanted.dedup();
+        from == wanted
     }
 }

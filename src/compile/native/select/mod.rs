@@ -23,7 +23,7 @@ mod wide;
 
 use super::layout::Layout;
 use super::mir::{Block, BlockId, Class, Edge, Extra, Function, Inst, Opcode, Operand, Pseudo, Term, Val, What};
-use super::plan::{MaskId, Plan, Wave};
+use super::plan::{Landing, MaskId, Plan, Wave};
 use crate::compile::passes::Lowered;
 use crate::error::{Context, Error, Result};
 use crate::ir::uniform::Uniformity;
@@ -182,6 +182,15 @@ fn escaping(shader: &Shader, layout: &Layout, plan: &Plan, uniformity: &Uniformi
             if is_alias(shader, call.block) {
                 call.args.iter().for_each(|v| see(*v, call.block));
             }
+        }
+    }
+    // A scalar parameter takes its value where the wave comes from. Behind a landing, that is not where the lanes come from.
+    let cfg = shader.cfg();
+    for (position, &id) in (0..).zip(&layout.order).filter(|(_, id)| cfg.preds(**id).len() != 1) {
+        let preds = cfg.preds(id).iter().map(|pred| layout.position[pred.index()]);
+        let landing = plan.landings[position as usize] != Landing::default();
+        if landing || !wave.comes_from(position, preds) {
+            shader.block(id).params.iter().for_each(|param| escapes[param.index()] = true);
         }
     }
     // What has another name in a later block escapes under that name too.
