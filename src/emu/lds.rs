@@ -163,9 +163,14 @@ pub fn execute(op: Ds, inst: &Instruction, f: &DsFields, wave: &mut Wave, lds: &
             }
             Ds::Atomic(atomic, bits, returns) => {
                 let width = bits as usize / 8;
-                let [first, second] = f.data.map(|data| number(&dwords(width).take(wave, data, lane)));
+                let take = |n: usize| number(&dwords(width).take(wave, f.data[n], lane));
+                let first = take(0);
                 // A compare and swap has the expected value first (pal-abi 11 has the opposite order).
-                let swaps = matches!(inst.entry.atomic(), Some(AtomicOp::CompareSwap | AtomicOp::FloatCompareSwap));
+                let kind = inst.entry.atomic();
+                let swaps = matches!(kind, Some(AtomicOp::CompareSwap | AtomicOp::FloatCompareSwap));
+                // The field of an operand that there is not names a register all the same: it is not read.
+                let both = swaps || matches!(kind, Some(AtomicOp::MaskedOr | AtomicOp::Wrap));
+                let second = if both { take(1) } else { 0 };
                 let (data, compare) = if swaps { (second, first) } else { (first, second) };
                 let old = number(&lds.read(place(one), width)?);
                 let new = atomic(Cell { old, data, compare, bits }).to_le_bytes();

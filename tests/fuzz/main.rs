@@ -1,4 +1,5 @@
-//! Fuzzing for good: broken input to everything that reads what others wrote. `./dev fuzz` runs it.
+//! Fuzzing for good: broken input to everything that reads what others wrote, and random shaders to our own code generator
+//! (`native`). `./dev fuzz` runs it.
 //!
 //! Input `n` of a target is a function of its seeds, of the run's number and of `n`: whatever ends the process, the parent knows
 //! which input did. A finding is a panic, an error that calls itself our bug, more than 2 s of CPU time, more than 512 MiB,
@@ -13,6 +14,8 @@
 #[path = "../support/link_support.rs"]
 mod link_support;
 mod mutate;
+#[cfg(feature = "native")]
+mod native;
 mod random;
 mod recording;
 mod seeds;
@@ -41,7 +44,7 @@ const MEMORY: u64 = 512 << 20;
 /// Findings after which a target is given up until they are mended.
 const MOST_FINDINGS: usize = 50;
 
-const USAGE: &str = "usage: fuzz [TARGET…] [--minutes N | --runs N] [--run NUMBER] [--from N]";
+const USAGE: &str = "usage: fuzz [TARGET…] [--minutes N | --runs N] [--run NUMBER] [--from N] [--input FILE]";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -56,6 +59,17 @@ fn main() -> ExitCode {
         return child(find(name).expect("the parent names targets that there are"), &options);
     }
     let mut findings = 0;
+    if let Some(file) = &options.input {
+        let input = fs::read(file).expect("an input");
+        for target in options.targets() {
+            println!("{}: {}", target.name, target.answer(&input));
+            if target.judge(&input).is_err() {
+                findings += 1;
+                fs::write(file.with_extension("smaller"), target.smaller(&input)).expect("a smaller input");
+            }
+        }
+        return ExitCode::from(u8::from(findings > 0));
+    }
     for target in options.targets() {
         findings += parent(target, &options);
     }
@@ -68,13 +82,15 @@ struct Options {
     runs: u64,
     run: u64,
     from: u64,
+    /// Only this file is run, in this process.
+    input: Option<PathBuf>,
     child: Option<String>,
 }
 
 impl Options {
     fn parse(args: &[String]) -> Result<Self, String> {
         let mut out =
-            Self { targets: Vec::new(), time: Duration::from_secs(60), runs: u64::MAX, run: 1, from: 0, child: None };
+            Self { targets: Vec::new(), time: Duration::from_secs(60), runs: u64::MAX, run: 1, from: 0, input: None, child: None };
         let mut args = args.iter();
         while let Some(arg) = args.next() {
             let mut value = || args.next().ok_or_else(|| format!("{arg} wants a value"));
@@ -87,6 +103,7 @@ impl Options {
                 }
                 "--run" => out.run = number(value()?)? as u64,
                 "--from" => out.from = number(value()?)? as u64,
+                "--input" => out.input = Some(value()?.into()),
                 "--child" => out.child = Some(value()?.clone()),
                 name if find(name).is_some() => out.targets.push(name.to_owned()),
                 other => {
@@ -148,6 +165,11 @@ fn parent(target: &Target, options: &Options) -> usize {
         from = reached + 1;
     }
     let findings = files(&folder).into_iter().filter(|f| !before.contains(f)).collect::<Vec<_>>();
+    std::panic::set_hook(Box::new(|_| {}));
+    for finding in findings.iter().filter(|f| f.file_name().is_some_and(|n| n.as_encoded_bytes().starts_with(b"wrong"))) {
+        let smaller = target.smaller(&fs::read(finding).expect("a finding"));
+        fs::write(finding, smaller).expect("a finding");
+    }
     let (runs, seconds) = (from - options.from, start.elapsed().as_secs_f64());
     println!(
         "{:<8} {runs:>10} inputs in {seconds:.0} s ({:.0} a second)",

@@ -4,6 +4,8 @@
 
 use super::link_support::{compute, fragment, state, vertex};
 use super::random::Random;
+#[cfg(feature = "native")]
+use super::native;
 use super::{mutate, recording, seeds, service, spirv, store};
 use dovetail::abi::layout::ResolvedLayout;
 use dovetail::cache::{Key, entry};
@@ -37,20 +39,32 @@ pub struct Target {
     seeds: fn() -> Vec<Vec<u8>>,
     change: fn(&mut Random, &[Vec<u8>]) -> Vec<u8>,
     run: fn(&[u8]) -> Result<()>,
+    /// Makes a finding smaller, given what says what is wrong with an input.
+    smaller: Option<Smaller>,
 }
+
+type Smaller = fn(&[u8], &dyn Fn(&[u8]) -> Option<String>) -> Vec<u8>;
 
 /// All of them.
 pub const TARGETS: &[Target] = &[
-    Target { name: "spirv", seeds: seeds::spirv, change: spirv::change, run: compile },
-    Target { name: "elf", seeds: seeds::elf, change: mutate::bytes, run: link_parts },
-    Target { name: "note", seeds: seeds::note, change: mutate::bytes, run: read_note },
-    Target { name: "state", seeds: seeds::state, change: mutate::bytes, run: read_state },
-    Target { name: "entry", seeds: seeds::entry, change: mutate::bytes, run: read_entry },
-    Target { name: "store", seeds: store::seeds, change: mutate::bytes, run: store::read },
-    Target { name: "frame", seeds: seeds::frame, change: mutate::bytes, run: read_frame },
-    Target { name: "service", seeds: service::seeds, change: mutate::bytes, run: service::converse },
-    Target { name: "archive", seeds: seeds::archive, change: mutate::bytes, run: extract },
-    Target { name: "recording", seeds: recording::seeds, change: mutate::bytes, run: recording::read },
+    Target { name: "spirv", seeds: seeds::spirv, change: spirv::change, run: compile, smaller: None },
+    Target { name: "elf", seeds: seeds::elf, change: mutate::bytes, run: link_parts, smaller: None },
+    Target { name: "note", seeds: seeds::note, change: mutate::bytes, run: read_note, smaller: None },
+    Target { name: "state", seeds: seeds::state, change: mutate::bytes, run: read_state, smaller: None },
+    Target { name: "entry", seeds: seeds::entry, change: mutate::bytes, run: read_entry, smaller: None },
+    Target { name: "store", seeds: store::seeds, change: mutate::bytes, run: store::read, smaller: None },
+    Target { name: "frame", seeds: seeds::frame, change: mutate::bytes, run: read_frame, smaller: None },
+    Target { name: "service", seeds: service::seeds, change: mutate::bytes, run: service::converse, smaller: None },
+    Target { name: "archive", seeds: seeds::archive, change: mutate::bytes, run: extract, smaller: None },
+    Target { name: "recording", seeds: recording::seeds, change: mutate::bytes, run: recording::read, smaller: None },
+    #[cfg(feature = "native")]
+    Target {
+        name: "native",
+        seeds: native::seeds,
+        change: native::change,
+        run: native::run,
+        smaller: Some(native::shrink),
+    },
 ];
 
 impl Target {
@@ -68,6 +82,19 @@ impl Target {
             Some(seed) => seed.clone(),
             None => (self.change)(&mut Random::new(run, n), seeds),
         }
+    }
+
+    /// What comes of an input, in words.
+    pub fn answer(&self, input: &[u8]) -> String {
+        match catch_unwind(AssertUnwindSafe(|| (self.run)(input))) {
+            Err(panic) => format!("panic: {}", message(&*panic)),
+            Ok(result) => result.err().map_or_else(|| "as it should be".to_owned(), |e| e.to_string()),
+        }
+    }
+
+    /// A smaller input that is wrong in the same way, or the same one.
+    pub fn smaller(&self, input: &[u8]) -> Vec<u8> {
+        self.smaller.map_or_else(|| input.to_vec(), |smaller| smaller(input, &|input| self.judge(input).err()))
     }
 
     /// Reads an input.

@@ -5,6 +5,9 @@
 
 #[path = "../fuzz/mutate.rs"]
 mod mutate;
+#[cfg(feature = "native")]
+#[path = "../fuzz/native/mod.rs"]
+mod native;
 #[path = "../fuzz/random.rs"]
 mod random;
 #[path = "../fuzz/recording.rs"]
@@ -66,6 +69,18 @@ fn thread_time() -> Duration {
 fn past_findings_stay_mended() {
     for target in TARGETS {
         judged(target, past(target));
+    }
+}
+
+/// A shader that is refused shows nothing.
+#[test]
+#[cfg(feature = "native")]
+fn past_shaders_are_compared() {
+    let target = TARGETS.iter().find(|t| t.name == "native").expect("a target");
+    let past = past(target);
+    assert!(past.len() >= 18, "{} cases", past.len());
+    for (name, input) in past {
+        assert_eq!(target.answer(&input), "as it should be", "{name}");
     }
 }
 

@@ -18,6 +18,9 @@
 mod clear;
 mod closed;
 mod walk;
+mod wave;
+
+pub use wave::Wave;
 
 use super::layout::Layout;
 use crate::error::Result;

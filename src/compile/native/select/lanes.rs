@@ -15,6 +15,13 @@ impl Selector<'_> {
             AmdOp::ReadFirstLane => self.first_lane(args[0], result),
             AmdOp::ReadLane => {
                 let (word, lane) = (self.word(args[0])?, self.word(args[1])?);
+                // All lanes have it. A copy in a vector register would be made in the lanes that are on, and the lane
+                // that is read may be off.
+                if self.is_scalar_word(word) {
+                    let word = if word == What::Undef { What::Const(0) } else { word };
+                    self.set(result, &[word]);
+                    return Ok(());
+                }
                 let value = self.vector(word);
                 let lane = self.scalar(lane);
                 let lane = self.no_literal(lane);

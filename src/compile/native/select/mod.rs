@@ -23,7 +23,7 @@ mod wide;
 
 use super::layout::Layout;
 use super::mir::{Block, BlockId, Class, Edge, Extra, Function, Inst, Opcode, Operand, Pseudo, Term, Val, What};
-use super::plan::{MaskId, Plan};
+use super::plan::{Landing, MaskId, Plan, Wave};
 use crate::compile::passes::Lowered;
 use crate::error::{Context, Error, Result};
 use crate::ir::uniform::Uniformity;
@@ -112,7 +112,7 @@ pub fn select(
         made: vec![Made::None; shader.values.len()],
         dwords: Vec::new(),
         masks: Vec::new(),
-        escapes: escaping(shader, layout, uniformity),
+        escapes: escaping(shader, layout, plan, uniformity),
         other: Vec::new(),
         here: 0,
         blocks: Vec::new(),
@@ -143,14 +143,30 @@ pub fn select(
     Ok(selector.f)
 }
 
-/// Values that are used after a loop that lanes leave in different iterations.
-fn escaping(shader: &Shader, layout: &Layout, uniformity: &Uniformity) -> Vec<bool> {
+/// Values that are used after a loop that lanes leave in different iterations, or where the wave may come to without having
+/// been where they are made.
+fn escaping(shader: &Shader, layout: &Layout, plan: &Plan, uniformity: &Uniformity) -> Vec<bool> {
+    let wave = Wave::new(plan);
+    let mut home = vec![0; shader.values.len()];
+    for (position, &id) in (0..).zip(&layout.order) {
+        let block = shader.block(id);
+        let results = block.insts.iter().filter_map(|i| shader.inst(*i).result);
+        results.chain(block.params.iter().copied()).for_each(|v| home[v.index()] = position);
+    }
     let mut escapes = vec![false; shader.values.len()];
     for &id in &layout.order {
         let block = shader.block(id);
-        let mut see = |v: Value, at: ir::BlockId| {
-            if uniformity.leaves_apart(v, at) {
+        let mut see_one = |v: Value, at: ir::BlockId| {
+            let passed = || wave.passes(home[v.index()], layout.position[at.index()]);
+            if shader.as_const(v).is_none() && (uniformity.leaves_apart(v, at) || !passed()) {
                 escapes[v.index()] = true;
+            }
+        };
+        let mut see = |v: Value, at: ir::BlockId| {
+            see_one(v, at);
+            // An access takes the sum's operands in its place.
+            if let Some(inst) = shader.def(v).filter(|inst| matches!(inst.op, IrOp::Alu(ir::AluOp::IAdd, _))) {
+                inst.args.iter().for_each(|v| see_one(*v, at));
             }
         };
         block.insts.iter().for_each(|i| shader.inst(*i).args.iter().for_each(|v| see(*v, id)));
@@ -165,6 +181,24 @@ fn escaping(shader: &Shader, layout: &Layout, uniformity: &Uniformity) -> Vec<bo
             // A block with one predecessor has no copies: its parameters are the arguments themselves.
             if is_alias(shader, call.block) {
                 call.args.iter().for_each(|v| see(*v, call.block));
+            }
+        }
+    }
+    // A scalar parameter takes its value where the wave comes from. Behind a landing, that is not where the lanes come from.
+    let cfg = shader.cfg();
+    for (position, &id) in (0..).zip(&layout.order).filter(|(_, id)| cfg.preds(**id).len() != 1) {
+        let preds = cfg.preds(id).iter().map(|pred| layout.position[pred.index()]);
+        let landing = plan.landings[position as usize] != Landing::default();
+        if landing || !wave.comes_from(position, preds) {
+            shader.block(id).params.iter().for_each(|param| escapes[param.index()] = true);
+        }
+    }
+    // What has another name in a later block escapes under that name too.
+    for &id in layout.order.iter().rev() {
+        let calls = shader.block(id).term.iter().flat_map(ir::Terminator::calls);
+        for call in calls.filter(|call| is_alias(shader, call.block)) {
+            for (param, arg) in shader.block(call.block).params.iter().zip(&call.args) {
+                escapes[arg.index()] |= escapes[param.index()];
             }
         }
     }
@@ -294,6 +328,7 @@ impl Selector<'_> {
     /// Keeps a value that lanes see from several iterations in vector registers.
     fn keep_for_lanes(&mut self, v: Value) -> Result<()> {
         match self.made[v.index()] {
+            Made::Bool(Bool::Const(_)) => {}
             Made::Bool(made) => {
                 let lanes = self.as_lanes(made)?;
                 self.made[v.index()] = Made::Bool(Bool::Lanes(lanes));

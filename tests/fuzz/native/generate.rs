@@ -1,0 +1,392 @@
+//! The generator's state: the shader so far, the values in sight, the variables.
+//!
+//! A value is in sight where its block dominates; so values of loops are used after them (by lanes of different iterations),
+//! and values of a branch after it if the other branch left. A variable is what SSA makes of one: its value now, and a
+//! parameter of those blocks where several values meet.
+
+use super::super::random::Random;
+use super::inputs;
+use super::setup::Setup;
+use dovetail::ir::{
+    Align, AluOp, Bits, BlockId, BuiltIn, ConstTable, FpFlags, Local, LocalId, Op, Shader, Terminator, Type, Value,
+};
+use dovetail::target::Stage;
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Integers, a truth value, or a vector of integers.
+    Bits(Type),
+    /// A float that is an integer of at most so many bits, and a sign.
+    Float(Bits, u8),
+}
+
+impl Kind {
+    pub const INT: Self = Self::Bits(Type::B32);
+    pub const TRUTH: Self = Self::Bits(Type::B1);
+
+    pub fn ty(self) -> Type {
+        match self {
+            Self::Bits(ty) => ty,
+            Self::Float(bits, _) => Type::scalar(bits),
+        }
+    }
+
+    /// Whether one is as good as the other.
+    fn serves(self, wanted: Self) -> bool {
+        match (self, wanted) {
+            (Self::Float(a, n), Self::Float(b, most)) => a == b && n <= most,
+            _ => self == wanted,
+        }
+    }
+}
+
+/// Lanes that surely have the same value, or go the same way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Same {
+    /// Perhaps none.
+    Lane,
+    /// Those of a wave.
+    Wave,
+    /// All of a workgroup.
+    Group,
+}
+
+/// A value in sight.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    pub value: Value,
+    pub kind: Kind,
+    pub same: Same,
+    block: BlockId,
+}
+
+/// A variable.
+#[derive(Clone, Copy, Debug)]
+pub struct Var {
+    pub kind: Kind,
+    /// What may be assigned, and where.
+    pub same: Same,
+    pub now: Value,
+}
+
+/// A private array.
+#[derive(Clone, Copy, Debug)]
+pub struct Array {
+    pub local: LocalId,
+    pub dwords: u32,
+}
+
+pub struct Gen<'r> {
+    pub random: &'r mut Random,
+    pub shader: Shader,
+    /// `None`: what follows is not reached.
+    pub block: Option<BlockId>,
+    pub scope: Vec<Known>,
+    all: Vec<Known>,
+    idom: BTreeMap<BlockId, BlockId>,
+    constants: BTreeMap<(Type, u64), Value>,
+    pub vars: Vec<Var>,
+    pub arrays: Vec<Array>,
+    /// Who goes the same way here.
+    pub same: Same,
+    /// Statements that may still be made.
+    pub budget: i32,
+    pub depth: u32,
+    /// What may be left: loops and switches around, the innermost last.
+    pub ways: Vec<super::control::Way>,
+    pub lane: Value,
+    pub group_lanes: u32,
+    pub wave_lanes: u32,
+}
+
+/// A shader.
+pub fn shader(random: &mut Random, setup: &Setup) -> Shader {
+    let mut shader = Shader::new("main", Stage::Compute);
+    let lanes = setup.wave.lanes();
+    let group_lanes = *random.pick(&[lanes, lanes, lanes, lanes - 11, 2 * lanes]);
+    shader.modes.local_size = [group_lanes, 1, 1];
+    inputs::declare(&mut shader);
+    let budget = 8 + random.below(30) as i32 + if random.once_in(8) { 60 } else { 0 };
+    let mut it = Gen {
+        random,
+        shader,
+        block: Some(Shader::ENTRY),
+        scope: Vec::new(),
+        all: Vec::new(),
+        idom: BTreeMap::new(),
+        constants: BTreeMap::new(),
+        vars: Vec::new(),
+        arrays: Vec::new(),
+        same: Same::Group,
+        budget,
+        depth: 0,
+        ways: Vec::new(),
+        lane: Value(0),
+        group_lanes,
+        wave_lanes: lanes,
+    };
+    it.whole();
+    it.shader
+}
+
+impl Gen<'_> {
+    fn whole(&mut self) {
+        let index = self.push(Op::load_builtin(BuiltIn::LocalInvocationIndex, 0), &[], Type::B32);
+        self.see(index, Kind::INT, Same::Lane);
+        let group = self.push(Op::load_builtin(BuiltIn::WorkgroupId, 0), &[], Type::B32);
+        self.see(group, Kind::INT, Same::Group);
+        let size = self.c32(self.group_lanes);
+        let first = self.alu(AluOp::IMul, &[group, size]);
+        self.lane = self.alu(AluOp::IAdd, &[first, index]);
+        self.see(self.lane, Kind::INT, Same::Lane);
+        self.shared_memory(index);
+        for _ in 0..self.random.below(3) {
+            self.array();
+        }
+        for _ in 0..2 {
+            self.load_something();
+        }
+        let held = self.pressure();
+        for n in 0..2 + self.random.below(6) {
+            let kind = if n == 0 { Kind::INT } else { self.any_kind() };
+            let same = if n > 0 && self.random.once_in(3) { Same::Group } else { Same::Lane };
+            let now = self.operand_of(kind, same);
+            self.vars.push(Var { kind, same, now });
+        }
+        self.statements();
+        while self.budget > 0 && self.block.is_some() {
+            self.statements();
+        }
+        if self.block.is_none() {
+            return;
+        }
+        for value in held {
+            self.mix(value, Kind::INT);
+        }
+        for n in 1..self.vars.len() {
+            let Var { now, kind, .. } = self.vars[n];
+            self.mix(now, kind);
+        }
+        for _ in 0..4 {
+            let known = *self.random.pick(&self.scope);
+            self.mix(known.value, known.kind);
+        }
+        self.shared_results();
+        self.leave();
+    }
+
+    /// Values that live from the start to the end; those for vector and those for scalar registers.
+    fn pressure(&mut self) -> Vec<Value> {
+        let mut out = Vec::new();
+        if self.random.once_in(3) {
+            for _ in 0..1 + self.random.below(12) {
+                let wide = self.load_wide(Same::Lane);
+                out.extend(self.parts(wide));
+            }
+        }
+        if self.random.once_in(4) {
+            for _ in 0..1 + self.random.below(24) {
+                let wide = self.load_wide(Same::Group);
+                out.extend(self.parts(wide));
+            }
+        }
+        out
+    }
+
+    fn parts(&mut self, vector: Value) -> Vec<Value> {
+        let ty = self.shader.ty(vector);
+        (0..ty.lanes()).map(|n| self.push(Op::Extract(n as u8), &[vector], ty.element())).collect()
+    }
+
+    /// The end of the invocation, with something to show.
+    pub fn leave(&mut self) {
+        let shown = self.vars[0].now;
+        self.store_out(0, shown);
+        for n in 1..3.min(self.vars.len()) {
+            let Var { now, kind, .. } = self.vars[n];
+            let word = self.word(now, kind);
+            self.store_out(n as u32, word);
+        }
+        self.end(Terminator::Return(vec![]));
+    }
+
+    // ---- values in sight
+
+    /// An instruction with a result, which is not yet in sight.
+    pub fn push(&mut self, op: Op, args: &[Value], ty: Type) -> Value {
+        let id = self.shader.add_inst(op, SmallVec::from_slice(args), Some(ty));
+        let block = self.block.unwrap_or(Shader::ENTRY);
+        self.shader.block_mut(block).insts.push(id);
+        self.shader.inst(id).result.unwrap_or(Value(0))
+    }
+
+    pub fn effect(&mut self, op: Op, args: &[Value]) {
+        let id = self.shader.add_inst(op, SmallVec::from_slice(args), None);
+        let block = self.block.unwrap_or(Shader::ENTRY);
+        self.shader.block_mut(block).insts.push(id);
+    }
+
+    /// Puts a value in sight.
+    pub fn see(&mut self, value: Value, kind: Kind, same: Same) {
+        let known = Known { value, kind, same, block: self.block.unwrap_or(Shader::ENTRY) };
+        self.all.push(known);
+        self.scope.push(known);
+    }
+
+    pub fn c32(&mut self, bits: u32) -> Value {
+        self.constant(Type::B32, u64::from(bits))
+    }
+
+    pub fn constant(&mut self, ty: Type, bits: u64) -> Value {
+        let bits = bits & ty.bits().mask();
+        if let Some(value) = self.constants.get(&(ty, bits)) {
+            return *value;
+        }
+        let id = self.shader.add_inst(Op::Const(bits), SmallVec::new(), Some(ty));
+        // Before all else, so that it is in sight everywhere.
+        self.shader.block_mut(Shader::ENTRY).insts.insert(0, id);
+        let value = self.shader.inst(id).result.unwrap_or(Value(0));
+        self.constants.insert((ty, bits), value);
+        value
+    }
+
+    /// Arithmetic whose result has the type that its operands decide.
+    pub fn alu(&mut self, op: AluOp, args: &[Value]) -> Value {
+        let types: Vec<Type> = args.iter().map(|v| self.shader.ty(*v)).collect();
+        let ty = op.result_type(&types, types[0]).unwrap_or(types[0]);
+        self.push(Op::Alu(op, FpFlags::NONE), args, ty)
+    }
+
+    pub fn convert(&mut self, op: AluOp, value: Value, ty: Type) -> Value {
+        if self.shader.ty(value) == ty {
+            return value;
+        }
+        self.push(Op::Alu(op, FpFlags::NONE), &[value], ty)
+    }
+
+    /// A value of this kind, in sight or a constant.
+    pub fn operand(&mut self, kind: Kind) -> Value {
+        self.operand_of(kind, Same::Lane)
+    }
+
+    /// One that is the same for so many.
+    pub fn operand_of(&mut self, kind: Kind, same: Same) -> Value {
+        self.known_of(kind, same).value
+    }
+
+    pub fn known_of(&mut self, kind: Kind, same: Same) -> Known {
+        let fits = |k: &Known| k.kind.serves(kind) && k.same >= same;
+        let fitting: Vec<Known> = self.scope.iter().filter(|k| fits(k)).copied().collect();
+        let vars: Vec<Known> = self
+            .vars
+            .iter()
+            .map(|var| Known { value: var.now, kind: var.kind, same: var.same, block: Shader::ENTRY })
+            .filter(|k| fits(k))
+            .collect();
+        if !vars.is_empty() && self.random.once_in(3) {
+            return *self.random.pick(&vars);
+        }
+        if fitting.is_empty() || self.random.once_in(6) {
+            let value = self.some_constant(kind);
+            return Known { value, kind, same: Same::Group, block: Shader::ENTRY };
+        }
+        // The young ones more often.
+        let recent = fitting.len().min(6);
+        if self.random.once_in(3) {
+            *self.random.pick(&fitting)
+        } else {
+            *self.random.pick(&fitting[fitting.len() - recent..])
+        }
+    }
+
+    fn some_constant(&mut self, kind: Kind) -> Value {
+        match kind {
+            Kind::Bits(ty) if ty.is_scalar() => {
+                let any = self.random.next();
+                let top = 1u64 << (ty.bits().count() - 1);
+                let bits = *self.random.pick(&[0, 1, 2, 3, 5, 64, u64::MAX, top, top - 1, any & 0xffff, any, any & 31]);
+                self.constant(ty, bits)
+            }
+            Kind::Bits(ty) => {
+                let parts: Vec<Value> = (0..ty.lanes()).map(|_| self.operand(Kind::Bits(ty.element()))).collect();
+                self.push(Op::Compose, &parts, ty)
+            }
+            Kind::Float(bits, most) => {
+                let n = self.random.below(1 << most.min(5)) as f64;
+                let n = if self.random.once_in(3) { -n } else { n };
+                self.constant(Type::scalar(bits), dovetail::ir::number::encode(n, bits))
+            }
+        }
+    }
+
+    // ---- blocks
+
+    pub fn new_block(&mut self) -> BlockId {
+        self.shader.add_block()
+    }
+
+    /// Ends the block.
+    pub fn end(&mut self, term: Terminator) {
+        if let Some(block) = self.block.take() {
+            self.shader.block_mut(block).term = Some(term);
+        }
+    }
+
+    /// Continues in a block that these lead to.
+    pub fn enter(&mut self, block: BlockId, preds: &[BlockId]) {
+        let mut over = preds[0];
+        for pred in &preds[1..] {
+            over = self.meeting(over, *pred);
+        }
+        self.idom.insert(block, over);
+        self.block = Some(block);
+        let mut above = std::collections::BTreeSet::from([block]);
+        let mut at = over;
+        above.insert(at);
+        while let Some(up) = self.idom.get(&at) {
+            at = *up;
+            above.insert(at);
+        }
+        self.scope = self.all.iter().filter(|known| above.contains(&known.block)).copied().collect();
+    }
+
+    fn meeting(&self, a: BlockId, b: BlockId) -> BlockId {
+        let chain = |mut at: BlockId| {
+            let mut out = vec![at];
+            while let Some(up) = self.idom.get(&at) {
+                at = *up;
+                out.push(at);
+            }
+            out
+        };
+        let of_b = chain(b);
+        chain(a).into_iter().find(|block| of_b.contains(block)).unwrap_or(Shader::ENTRY)
+    }
+
+    // ---- arrays and tables
+
+    fn array(&mut self) {
+        let dwords = *self.random.pick(&[4, 8, 16, 40]);
+        let name = format!("a{}", self.arrays.len());
+        let local = self.shader.add_local(Local { name: name.as_str().into(), bytes: 4 * dwords, align: Align::A16 });
+        for n in 0..dwords / 4 {
+            let ty = Type::DESC4;
+            let value = self.some_constant(Kind::Bits(ty));
+            let at = self.c32(16 * n);
+            self.effect(Op::LocalStore { local, align: Align::A16 }, &[at, value]);
+        }
+        self.arrays.push(Array { local, dwords });
+    }
+
+    /// A table of constants of 64 dwords.
+    pub fn table(&mut self) -> dovetail::ir::ConstTableId {
+        if self.shader.tables.is_empty() {
+            let bytes = (0..64).flat_map(|_| (self.random.next() as u32).to_le_bytes()).collect();
+            self.shader.tables.push(ConstTable { bytes, align: Align::A16 });
+        }
+        dovetail::ir::ConstTableId(0)
+    }
+}

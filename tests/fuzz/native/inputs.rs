@@ -1,0 +1,89 @@
+//! What the shaders read and write: the same bindings for all.
+
+use super::super::random::Random;
+use super::setup::Setup;
+use dovetail::emu::inputs::{Binding, Bound, Bytes, Inputs, Pointer, Slot};
+use dovetail::ir::{Name, Resource, ResourceKind, Shader};
+
+/// Bytes of the uniform buffer, and of each read-only one.
+pub const READ: u32 = 512;
+/// Bytes that each lane has to itself in buffers that it reads and writes.
+pub const OWN: u32 = 64;
+/// Bytes of the buffer of atomics.
+pub const SHARED: u32 = 64;
+/// Dwords of push constants before the two addresses.
+pub const PUSHED: u32 = 6;
+/// Elements of the array of buffers.
+pub const ELEMENTS: u32 = 4;
+
+/// Bindings of set 0, which are also the indices of the resources.
+pub const UNIFORM: u32 = 0;
+pub const READ_ONLY: u32 = 1;
+pub const OUT: u32 = 2;
+pub const PRIVATE: u32 = 3;
+pub const ATOMICS: u32 = 4;
+pub const ARRAY: u32 = 5;
+const BY_ADDRESS: u32 = 6;
+const OWN_BY_ADDRESS: u32 = 7;
+
+/// Declares them.
+pub fn declare(shader: &mut Shader) {
+    let all = [
+        (ResourceKind::UniformBuffer, 1, false),
+        (ResourceKind::StorageBuffer, 1, false),
+        (ResourceKind::StorageBuffer, 1, true),
+        (ResourceKind::StorageBuffer, 1, true),
+        (ResourceKind::StorageBuffer, 1, true),
+        (ResourceKind::StorageBuffer, ELEMENTS, false),
+    ];
+    for (binding, (kind, count, written)) in (0..).zip(all) {
+        let name = Name::from(format!("b{binding}").as_str());
+        shader.resources.push(Resource { name, set: 0, binding, kind, count: Some(count), written });
+    }
+    shader.push_constant_bytes = 4 * PUSHED + 16;
+}
+
+/// Their contents for a shader.
+pub fn inputs(shader: &Shader, setup: &Setup) -> Inputs {
+    let lanes = shader.modes.local_size.iter().map(|n| n.max(&1)).product::<u32>().min(1024) * setup.groups;
+    let mut random = Random::new(setup.seed, 0x1a7e);
+    // Small numbers and flags as often as any: branches should go both ways.
+    let mut bytes = |count: u32| {
+        let mut out = Vec::new();
+        for _ in 0..count / 4 {
+            let word = random.next() as u32;
+            let word = match random.below(4) {
+                0 => word & 7,
+                1 => 0u32.wrapping_sub(word & 3),
+                2 => word & 0xff00_ff,
+                _ => word,
+            };
+            out.extend_from_slice(&word.to_le_bytes());
+        }
+        Bytes(out)
+    };
+    let slot = |binding, element| Slot { set: 0, binding, element };
+    let own = lanes * OWN;
+    let mut bindings = vec![
+        (UNIFORM, 0, Bound::UniformBuffer(bytes(READ))),
+        (READ_ONLY, 0, Bound::StorageBuffer(bytes(READ))),
+        (OUT, 0, Bound::StorageBuffer(Bytes(vec![0; own as usize]))),
+        (PRIVATE, 0, Bound::StorageBuffer(bytes(own))),
+        (ATOMICS, 0, Bound::StorageBuffer(bytes(SHARED))),
+    ];
+    for element in 0..ELEMENTS {
+        bindings.push((ARRAY, element, Bound::StorageBuffer(bytes(READ))));
+    }
+    bindings.push((BY_ADDRESS, 0, Bound::PhysicalStorageBuffer(bytes(READ))));
+    bindings.push((OWN_BY_ADDRESS, 0, Bound::PhysicalStorageBuffer(bytes(own))));
+    let bindings =
+        bindings.into_iter().map(|(binding, element, bound)| Binding { set: 0, binding, element, bound }).collect();
+    let pointer = |n: u32, to| Pointer { within: None, byte: 4 * PUSHED + 8 * n, to: slot(to, 0), offset: 0 };
+    Inputs {
+        bindings,
+        push_constants: bytes(4 * PUSHED + 16),
+        pointers: vec![pointer(0, BY_ADDRESS), pointer(1, OWN_BY_ADDRESS)],
+        grid: [setup.groups, 1, 1],
+        ..Inputs::default()
+    }
+}

@@ -1,0 +1,105 @@
+//! How a shader is compiled and run: the first line of an input.
+
+use super::super::random::Random;
+use dovetail::compile::native::opt;
+use dovetail::compile::request::{GeneratorKind, NativeOptions, TuningOptions};
+use dovetail::error::{Error, Result};
+use dovetail::target::WaveSize;
+
+/// What a line of an input begins with.
+const MARK: &str = "; fuzz";
+const PHASES: [&str; 4] = ["optimise", "clauses", "unroll", "licm"];
+
+/// How a shader is compiled and run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setup {
+    /// Lanes of a wave.
+    pub wave: WaveSize,
+    /// Bound on VGPRs, 0 for none.
+    pub vgprs: u32,
+    /// Workgroups.
+    pub groups: u32,
+    /// Seed of the buffers' contents.
+    pub seed: u64,
+    /// The layout is known when the stage is compiled.
+    pub known: bool,
+    /// Phases of the generator that are left out.
+    pub without: Vec<String>,
+    /// Passes of the middle end that run on the upper level, in their own order, instead of all on the lower one.
+    pub passes: Vec<String>,
+}
+
+impl Setup {
+    /// Any.
+    pub fn new(random: &mut Random) -> Self {
+        let wave = if random.once_in(2) { WaveSize::W32 } else { WaveSize::W64 };
+        let vgprs = *random.pick(&[0, 0, 0, 0, 64, 40, 32, 24, 20, 16]);
+        let mut without: Vec<String> =
+            PHASES.iter().filter(|_| random.once_in(6)).map(|name| (*name).to_owned()).collect();
+        let mut passes = Vec::new();
+        if random.once_in(4) {
+            let some = opt::PASSES.iter().filter(|_| !random.once_in(3));
+            passes = some.map(|(name, _)| (*name).to_owned()).collect();
+            passes.dedup();
+            without.push("optimise".to_owned());
+        }
+        without.sort();
+        without.dedup();
+        let groups = 1 + u32::from(random.once_in(8));
+        Self { wave, vgprs, groups, seed: random.next() & 0xff, known: random.once_in(2), without, passes }
+    }
+
+    /// As a line.
+    pub fn line(&self) -> String {
+        let Self { wave, vgprs, groups, seed, known, without, passes } = self;
+        let list = |names: &[String]| names.join(",");
+        format!(
+            "{MARK} wave={} vgprs={vgprs} groups={groups} seed={seed} known={} without={} passes={}",
+            wave.lanes(),
+            u8::from(*known),
+            list(without),
+            list(passes)
+        )
+    }
+
+    /// Reads the line of an input.
+    ///
+    /// # Errors
+    /// Malformed: there is none.
+    pub fn of(text: &str) -> Result<Self> {
+        let line = text.lines().find_map(|line| line.strip_prefix(MARK));
+        let line = line.ok_or_else(|| Error::malformed("no line that says how to compile"))?;
+        let get = |name: &str| {
+            let word = line.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+            word.ok_or_else(|| Error::malformed(format!("no `{name}`")))
+        };
+        let number = |name: &str| {
+            get(name)?.parse::<u64>().map_err(|_| Error::malformed(format!("`{name}` is no number")))
+        };
+        let list = |name: &str| -> Result<Vec<String>> {
+            Ok(get(name)?.split(',').filter(|word| !word.is_empty()).map(str::to_owned).collect())
+        };
+        Ok(Self {
+            wave: if number("wave")? == 32 { WaveSize::W32 } else { WaveSize::W64 },
+            vgprs: number("vgprs")? as u32,
+            groups: number("groups")?.clamp(1, 4) as u32,
+            seed: number("seed")?,
+            known: number("known")? != 0,
+            without: list("without")?,
+            passes: list("passes")?,
+        })
+    }
+
+    /// The options of the compile.
+    pub fn options(&self) -> TuningOptions {
+        let runs = |phase: &str| !self.without.iter().any(|name| name == phase);
+        TuningOptions {
+            generator: GeneratorKind::Native,
+            unroll: runs("unroll"),
+            licm: runs("licm"),
+            vgpr_limit: self.vgprs,
+            native: NativeOptions { optimise: runs("optimise"), clauses: runs("clauses") },
+            ..TuningOptions::default()
+        }
+    }
+}
