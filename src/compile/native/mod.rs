@@ -3,7 +3,7 @@
 //! ```text
 //! Lowered ── opt ── shape ──> Shader in a plain graph
 //!   └─ layout, plan ──> where the wave goes, and with which lanes
-//!        └─ select ──> mir::Function ── liveness, allocate ──> physical Function
+//!        └─ select ── schedule ──> mir::Function ── liveness, allocate ──> physical Function
 //!             └─ emit::translate ──> code::Code ── waits ──> ── emit::assemble ──> MachineCode
 //! ```
 
@@ -20,6 +20,7 @@ pub mod liveness;
 pub mod mir;
 pub mod opt;
 mod plan;
+pub mod schedule;
 mod select;
 mod shape;
 #[cfg(test)]
