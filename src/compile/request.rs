@@ -239,6 +239,8 @@ impl Default for LlvmOptions {
 pub struct NativeOptions {
     /// Optimize the IR.
     pub optimise: bool,
+    /// Combine machine instructions, and choose short forms and direct ways.
+    pub combine: bool,
     /// Form clauses of loads.
     pub clauses: bool,
     /// Order of instructions within blocks.
@@ -259,7 +261,7 @@ pub enum Scheduling {
 
 impl Default for NativeOptions {
     fn default() -> Self {
-        Self { optimise: true, clauses: true, schedule: Scheduling::default() }
+        Self { optimise: true, combine: true, clauses: true, schedule: Scheduling::default() }
     }
 }
 

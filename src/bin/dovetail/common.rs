@@ -137,7 +137,7 @@ pub struct TuningArgs {
     #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=3))]
     opt_level: u8,
     /// Phase of the native generator to leave out; may be repeated.
-    #[arg(long, value_name = "PHASE", value_parser = ["optimise", "schedule", "clauses"])]
+    #[arg(long, value_name = "PHASE", value_parser = ["optimise", "combine", "schedule", "clauses"])]
     disable: Vec<String>,
     /// Keep a workgroup on a single compute unit.
     #[arg(long)]
@@ -160,6 +160,7 @@ impl TuningArgs {
             cu_mode: self.cu_mode,
             native: NativeOptions {
                 optimise: runs("optimise"),
+                combine: runs("combine"),
                 clauses: runs("clauses"),
                 schedule: if runs("schedule") { Scheduling::Cycles } else { Scheduling::Source },
             },

@@ -7,7 +7,7 @@ use super::mir::verify::verify;
 use super::mir::{Function, PhysReg, What};
 use super::plan::Plan;
 use super::select::select;
-use super::{check_alloc, clauses, dead, emit, opt, schedule, shape, waits};
+use super::{check_alloc, clauses, combine, dead, emit, finish, opt, schedule, shape, waits};
 use crate::compile::backend::{Generator, MachineCode};
 use crate::compile::passes::Lowered;
 use crate::compile::request::{Scheduling, TuningOptions};
@@ -36,6 +36,10 @@ impl Generator for Native {
         let function = physical(shader, lowered, options, watch)?;
         let mut code = emit::translate(&function, shader, &entry)?;
         shown(watch, "translate", &code)?;
+        if options.native.combine {
+            finish::run(&mut code);
+            shown(watch, "finish", &code)?;
+        }
         waits::insert(&mut code)?;
         shown(watch, "waits", &code)?;
         if options.native.clauses {
@@ -69,6 +73,11 @@ fn physical(shader: &Shader, lowered: &Lowered, options: &TuningOptions, watch: 
     shown(watch, "select", &function)?;
     dead::run(&mut function);
     shown(watch, "dead", &function)?;
+    if options.native.combine {
+        combine::run(&mut function);
+        dead::run(&mut function);
+        shown(watch, "combine", &function)?;
+    }
     checked(watch, "verify", &|| verify(&function))?;
     let limits = limits(&function, options);
     let (function, allocated) = scheduled(function, limits, options, watch)?;

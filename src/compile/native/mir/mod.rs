@@ -26,6 +26,7 @@ mod inst;
 mod operand;
 pub mod preds;
 mod print;
+pub mod sources;
 pub mod verify;
 
 pub use inst::{Extra, Inst, Opcode, Pseudo};

@@ -22,6 +22,7 @@ mod whole_wave;
 mod wide;
 
 use super::layout::Layout;
+use super::mir::sources::PLAIN;
 use super::mir::{Block, BlockId, Class, Edge, Extra, Function, Inst, Opcode, Operand, Pseudo, Term, Val, What};
 use super::plan::{MaskId, Plan};
 use crate::compile::passes::Lowered;
@@ -29,7 +30,6 @@ use crate::error::{Context, Error, Result};
 use crate::ir::uniform::Uniformity;
 use crate::ir::{self, InstId, Op as IrOp, Shader, Value};
 use crate::isa::Op;
-use crate::isa::instruction::Modifiers;
 use crate::target::{GfxIp, WaveSize};
 use bools::Bool;
 use smallvec::SmallVec;
@@ -335,9 +335,6 @@ fn mask_run(wave: WaveSize, mask: [Val; 2]) -> Operands {
         WaveSize::W64 => run_of(&mask),
     }
 }
-
-/// No modifiers.
-const PLAIN: Modifiers = Modifiers { abs: 0, neg: 0, neg_hi: 0, op_sel: 0, op_sel_hi: 0, clamp: false, omod: 0 };
 
 impl Selector<'_> {
     /// The mask of the plan.
