@@ -20,7 +20,7 @@ mod spill;
 mod walk;
 
 #[cfg(test)]
-mod tests;
+pub(in crate::compile::native) mod tests;
 
 pub use registers::{Limits, RegSet, class_of};
 

@@ -52,6 +52,30 @@ impl Combine<'_> {
         }
     }
 
+    /// A shift by a number of which only the low five bits are kept: those are all that it reads.
+    pub(super) fn shift_amount(&mut self, n: u32, op: Op) {
+        let at = match op {
+            Op::VLshlrevB32 | Op::VLshrrevB32 | Op::VAshrrevI32 => 0,
+            Op::SLshlB32 | Op::SLshrB32 | Op::SAshrI32 => 1,
+            _ => return,
+        };
+        let inst = self.f.insts[n as usize];
+        let Some(mut pair) = self.pair(&inst) else { return };
+        let Some((_, mask, found)) = self.maker(pair[at]) else { return };
+        let Some([a, b]) = self.pair(&mask).filter(|_| matches!(found, Op::VAndB32 | Op::SAndB32)) else { return };
+        let keeps = |one: Operand| matches!(one.what, What::Const(bits) if bits & 31 == 31);
+        let from = match (keeps(a), keeps(b)) {
+            (true, _) => b,
+            (_, true) => a,
+            _ => return,
+        };
+        // A scalar value may be where a vector one was, but not the other way round.
+        pair[at] = from;
+        if from.as_val().is_some() && (at == 1 || self.f.takes(op, &pair)) {
+            self.replace(n, op, &pair, Extra::None);
+        }
+    }
+
     /// A vector value with the same low half, from before it was cut or extended.
     fn low_half(&self, operand: Operand) -> Option<Operand> {
         let (_, inst, op) = self.maker(operand)?;

@@ -6,6 +6,7 @@
 //! is removed afterwards. Operands of an instruction that is looked at have been looked at before, so chains fold.
 
 mod bits;
+mod loads;
 mod runs;
 mod scalar;
 mod signs;
@@ -78,6 +79,7 @@ impl Combine<'_> {
             if let Opcode::Isa(op) = inst.op {
                 self.signs(n, op);
                 self.halves(n, op);
+                self.shift_amount(n, op);
                 let _ = self.clamp(n, op)
                     || self.masked(n, op)
                     || self.three(n, op)
@@ -91,6 +93,7 @@ impl Combine<'_> {
             }
         }
         self.repeated_m0(block);
+        self.loads(block);
     }
 
     /// By instruction of a block, whether SCC is read after it before it is written again.

@@ -16,6 +16,9 @@ mod order;
 mod pressure;
 mod units;
 
+#[cfg(test)]
+mod tests;
+
 use super::allocate::Limits;
 use super::liveness::Liveness;
 use super::mir::{BlockId, Function};
