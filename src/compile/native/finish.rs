@@ -6,8 +6,8 @@
 use super::code::{Code, Item};
 use super::mir::{BlockId, Cond, Term};
 use crate::isa::instruction::{Fields, Modifiers, VectorDst, VectorFields, VectorForm};
-use crate::isa::{Access, Instruction, Op, Src};
-use crate::target::GfxIp;
+use crate::isa::{Access, Instruction, Op, Scalar, Src};
+use crate::target::{GfxIp, WaveSize};
 
 /// Vector instructions that are run without any lane rather than skipped: a branch that is taken costs more.
 const MOST_WITHOUT_LANES: usize = 6;
@@ -20,7 +20,35 @@ pub fn run(code: &mut Code) {
             item.inst = shorter;
         }
     }
+    branches_on_vcc(code);
     run_through(code);
+}
+
+/// A branch on whether VCC is 0 needs no comparison.
+fn branches_on_vcc(code: &mut Code) {
+    for block in &mut code.blocks {
+        let Term::Branch { when, then, els } = block.term else { continue };
+        let direct = match when {
+            Cond::Scc1 => Cond::Vccnz,
+            Cond::Scc0 => Cond::Vccz,
+            _ => continue,
+        };
+        let Some((last, before)) = code.items[block.items.clone()].split_last() else { continue };
+        if is_vcc_test(&last.inst, code.wave) && !before.is_empty() {
+            block.items.end -= 1;
+            block.term = Term::Branch { when: direct, then, els };
+        }
+    }
+}
+
+/// Whether SCC becomes 1 where VCC is not 0.
+fn is_vcc_test(inst: &Instruction, wave: WaveSize) -> bool {
+    let op = match wave {
+        WaveSize::W32 => Op::SCmpLgU32,
+        WaveSize::W64 => Op::SCmpLgU64,
+    };
+    let Fields::Scalar(f) = &inst.fields else { return false };
+    inst.entry.op == op && f.srcs == [Some(Src::Scalar(Scalar::VccLo)), Some(Src::Int(0))]
 }
 
 /// The same instruction in a shorter form.
@@ -95,7 +123,7 @@ fn run_through(code: &mut Code) {
         let (around, into) = match when {
             Cond::Execz => (then, els),
             Cond::Execnz => (els, then),
-            Cond::Scc0 | Cond::Scc1 => continue,
+            Cond::Scc0 | Cond::Scc1 | Cond::Vccz | Cond::Vccnz => continue,
         };
         let next = code.block(into);
         let items = code.items_of(next);
@@ -117,7 +145,6 @@ fn only_lanes(code: &Code, item: &Item) -> bool {
 mod tests {
     use super::*;
     use crate::isa::{Sgpr, Vgpr};
-    use crate::target::WaveSize;
 
     fn text(op: Op, dst: u8, srcs: &[Src]) -> Option<String> {
         let inst = Instruction::vector(GfxIp::Gfx1030, op, VectorDst::Vgpr(Vgpr(dst)), srcs);

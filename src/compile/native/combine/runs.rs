@@ -33,7 +33,9 @@ pub(super) fn share(f: &mut Function) {
                     let mut new = members.clone();
                     for (k, val) in members.iter().enumerate() {
                         let place = places.entry(*val).or_insert_with(|| (members.clone(), k));
-                        if place.1 != k || place.0 != members {
+                        // One that the code starts with has its place already.
+                        let arrives = f.entry.iter().any(|entry| entry.val == Some(*val));
+                        if arrives || place.1 != k || place.0 != members {
                             f.values.push(ValueData { class: Class::Scalar, variable: false });
                             new[k] = Val(f.values.len() as u32 - 1);
                             copies.push((last, *val, new[k]));
@@ -57,6 +59,7 @@ pub(super) fn share(f: &mut Function) {
 fn last_site(f: &Function, members: &Members, sites: &[Option<u32>]) -> Option<u32> {
     let arrives = |val: &Val| f.entry.iter().any(|entry| entry.val == Some(*val));
     let known = members.iter().all(|val| sites[val.index()].is_some() || arrives(val));
+    // Of values that all arrive there is no such instruction: they follow each other, most often.
     members.iter().filter_map(|val| sites[val.index()]).max().filter(|_| known)
 }
 

@@ -67,6 +67,8 @@ struct Selector<'a> {
     escapes: Vec<bool>,
     /// By machine value: the same in the other register file, made in this block.
     other: Vec<Option<(Val, u32)>>,
+    /// Literals in scalar registers, with the block that has them.
+    literals: Vec<(What, Val, u32)>,
     /// Position of the block that is being filled.
     here: u32,
     /// By position: the blocks of landing and body.
@@ -114,6 +116,7 @@ pub fn select(
         masks: Vec::new(),
         escapes: escaping(shader, layout, uniformity),
         other: Vec::new(),
+        literals: Vec::new(),
         here: 0,
         blocks: Vec::new(),
         conditions: vec![None; layout.order.len()],

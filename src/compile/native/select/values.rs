@@ -175,6 +175,18 @@ impl Selector<'_> {
         }
     }
 
+    /// A literal in a scalar register, the same one for all its uses in a block.
+    fn literal(&mut self, word: What) -> Val {
+        let known = self.literals.iter().find(|(what, ..)| *what == word);
+        if let Some((_, val, _)) = known.filter(|(.., block)| *block == self.here) {
+            return *val;
+        }
+        let val = self.move_scalar(word);
+        self.literals.retain(|(.., block)| *block == self.here);
+        self.literals.push((word, val, self.here));
+        val
+    }
+
     fn move_scalar(&mut self, word: What) -> Val {
         let made = self.f.value(Class::Scalar);
         self.isa(Op::SMovB32, &[Operand::val(made)], &[Operand::one(word)], Extra::None);
@@ -281,6 +293,10 @@ impl Selector<'_> {
                 scalar && uses[i].run == 1 && !is_mask(i)
             });
             match movable {
+                // Of two literals one may be in a scalar register.
+                Some(i) if !one_literal(&uses) && entry.scalar_limit() > 1 && is_literal(uses[i].what) => {
+                    uses[i] = Operand::val(self.literal(uses[i].what));
+                }
                 Some(i) => uses[i] = self.vector(uses[i].what),
                 None => return uses,
             }
