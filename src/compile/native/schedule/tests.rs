@@ -5,7 +5,7 @@ use crate::compile::native::allocate::allocate;
 use crate::compile::native::allocate::tests::generate::{Shape, generate};
 use crate::compile::native::check_alloc::check;
 use crate::compile::native::mir::verify::verify;
-use crate::compile::native::mir::{Block, Class, Extra, Inst, Opcode, Operand, PhysReg, Term, Val, What};
+use crate::compile::native::mir::{Block, Class, Cond, Extra, Inst, Opcode, Operand, PhysReg, Term, Val, What};
 use crate::isa::instruction::Cache;
 use crate::isa::{Format, Op, Traits};
 use crate::target::{GfxIp, Stage, WaveSize};
@@ -69,7 +69,7 @@ fn scc_sources(f: &Function, block: &Block) -> Vec<(u32, Option<u32>)> {
             writer = Some(inst.operands);
         }
     }
-    if matches!(block.term, Term::Branch { .. }) {
+    if matches!(block.term, Term::Branch { when: Cond::Scc0 | Cond::Scc1, .. }) {
         out.push((u32::MAX, writer));
     }
     out.sort_unstable();

@@ -1,58 +1,14 @@
-//! After allocation: shorter forms of instructions, and short vector code that no branch needs to skip.
+//! Shorter forms of instructions, for the registers that they have.
 //!
-//! What a form demands of its registers is known only now: `v_fmac` adds to its own result, a short form has a vector
-//! register as its second source.
+//! What a form demands of its registers is known only after allocation: `v_fmac` adds to its own result, a short form has
+//! a vector register as its second source.
 
-use super::code::{Code, Item};
-use super::mir::{BlockId, Cond, Term};
 use crate::isa::instruction::{Fields, Modifiers, VectorDst, VectorFields, VectorForm};
-use crate::isa::{Access, Instruction, Op, Scalar, Src};
-use crate::target::{GfxIp, WaveSize};
-
-/// Vector instructions that are run without any lane rather than skipped: a branch that is taken costs more.
-const MOST_WITHOUT_LANES: usize = 6;
-
-/// Improves the code.
-pub fn run(code: &mut Code) {
-    let gfx = code.gfx;
-    for item in code.items.iter_mut().filter(|item| item.open.is_none()) {
-        if let Some(shorter) = shorter(gfx, &item.inst) {
-            item.inst = shorter;
-        }
-    }
-    branches_on_vcc(code);
-    run_through(code);
-}
-
-/// A branch on whether VCC is 0 needs no comparison.
-fn branches_on_vcc(code: &mut Code) {
-    for block in &mut code.blocks {
-        let Term::Branch { when, then, els } = block.term else { continue };
-        let direct = match when {
-            Cond::Scc1 => Cond::Vccnz,
-            Cond::Scc0 => Cond::Vccz,
-            _ => continue,
-        };
-        let Some((last, before)) = code.items[block.items.clone()].split_last() else { continue };
-        if is_vcc_test(&last.inst, code.wave) && !before.is_empty() {
-            block.items.end -= 1;
-            block.term = Term::Branch { when: direct, then, els };
-        }
-    }
-}
-
-/// Whether SCC becomes 1 where VCC is not 0.
-fn is_vcc_test(inst: &Instruction, wave: WaveSize) -> bool {
-    let op = match wave {
-        WaveSize::W32 => Op::SCmpLgU32,
-        WaveSize::W64 => Op::SCmpLgU64,
-    };
-    let Fields::Scalar(f) = &inst.fields else { return false };
-    inst.entry.op == op && f.srcs == [Some(Src::Scalar(Scalar::VccLo)), Some(Src::Int(0))]
-}
+use crate::isa::{Instruction, Op, Src};
+use crate::target::GfxIp;
 
 /// The same instruction in a shorter form.
-fn shorter(gfx: GfxIp, inst: &Instruction) -> Option<Instruction> {
+pub(super) fn shorter(gfx: GfxIp, inst: &Instruction) -> Option<Instruction> {
     let Fields::Vector(f) = &inst.fields else { return None };
     if f.form != VectorForm::Long || f.mods != Modifiers::default() {
         return None;
@@ -115,36 +71,11 @@ fn mirrored(op: Op) -> Option<Op> {
     })
 }
 
-/// A branch around the next block for want of lanes is left out if the block only changes vector registers, which
-/// without lanes it does not.
-fn run_through(code: &mut Code) {
-    for n in 0..code.blocks.len() {
-        let Term::Branch { when, then, els } = code.blocks[n].term else { continue };
-        let (around, into) = match when {
-            Cond::Execz => (then, els),
-            Cond::Execnz => (els, then),
-            Cond::Scc0 | Cond::Scc1 | Cond::Vccz | Cond::Vccnz => continue,
-        };
-        let next = code.block(into);
-        let items = code.items_of(next);
-        let follows = into.index() == n + 1 && next.term == Term::Jump(around) && around > into;
-        if follows && items.len() <= MOST_WITHOUT_LANES && items.iter().all(|item| only_lanes(code, item)) {
-            code.blocks[n].term = Term::Jump(BlockId(n as u32 + 1));
-        }
-    }
-}
-
-/// Whether an instruction changes nothing but vector registers of its lanes.
-fn only_lanes(code: &Code, item: &Item) -> bool {
-    let effects = item.inst.effects(code.wave);
-    let vector = matches!(item.inst.fields, Fields::Vector(_));
-    vector && effects.pure && !effects.indirect && effects.access == Access::None && effects.writes.scalar_bits() == 0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::isa::{Sgpr, Vgpr};
+    use crate::target::WaveSize;
 
     fn text(op: Op, dst: u8, srcs: &[Src]) -> Option<String> {
         let inst = Instruction::vector(GfxIp::Gfx1030, op, VectorDst::Vgpr(Vgpr(dst)), srcs);
