@@ -12,6 +12,9 @@ mod scalar;
 mod signs;
 mod three;
 
+#[cfg(test)]
+mod tests;
+
 use super::mir::{self, Block, Cond, Extra, Function, Inst, Opcode, Operand, PhysReg, Term, Val, What};
 use crate::isa::{Op, Traits};
 use smallvec::SmallVec;

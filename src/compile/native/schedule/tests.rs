@@ -5,10 +5,11 @@ use crate::compile::native::allocate::allocate;
 use crate::compile::native::allocate::tests::generate::{Shape, generate};
 use crate::compile::native::check_alloc::check;
 use crate::compile::native::mir::verify::verify;
-use crate::compile::native::mir::{Block, Class, Cond, Extra, Inst, Opcode, Operand, PhysReg, Term, Val, What};
+use crate::compile::native::mir::{Block, Class, Cond, Extra, Inst, Operand, PhysReg, Term, What};
+use crate::compile::native::tests::writer::Writer;
 use crate::isa::instruction::Cache;
 use crate::isa::{Format, Op, Traits};
-use crate::target::{GfxIp, Stage, WaveSize};
+use crate::target::{GfxIp, WaveSize};
 
 fn limits() -> Limits {
     Limits::new(GfxIp::Gfx1030, 256)
@@ -122,46 +123,6 @@ fn any_order_keeps_what_depends_on_each_other_and_can_be_allocated() {
         }
     }
     assert!(changed > 200, "{changed} blocks in another order");
-}
-
-/// One block; each entry is an operation with the numbers of the values that it defines and uses.
-struct Writer(Function);
-
-impl Writer {
-    fn new() -> Self {
-        Self(Function::new(GfxIp::Gfx1030, Stage::Compute, WaveSize::W32))
-    }
-
-    fn push(&mut self, op: Op, def: Option<Class>, uses: &[Operand], extra: Extra) -> Val {
-        let f = &mut self.0;
-        let operands = f.operands.len() as u32;
-        let val = def.map(|class| f.value(class));
-        f.operands.extend(val.map(Operand::val));
-        f.operands.extend_from_slice(uses);
-        let (defs, uses) = (u8::from(val.is_some()), uses.len() as u8);
-        f.insts.push(Inst { op: Opcode::Isa(op), operands, defs, uses, tied: false, extra });
-        val.unwrap_or(Val(0))
-    }
-
-    fn load(&mut self, address: Val, offset: u8) -> Val {
-        let extra = Extra::Ds { offsets: [offset, 0] };
-        self.push(Op::DsReadB32, Some(Class::Vector), &[Operand::val(address)], extra)
-    }
-
-    fn store(&mut self, address: Val, value: Val, offset: u8) {
-        let extra = Extra::Ds { offsets: [offset, 0] };
-        self.push(Op::DsWriteB32, None, &[Operand::val(address), Operand::val(value)], extra);
-    }
-
-    fn add(&mut self, a: Val, b: Val) -> Val {
-        self.push(Op::VAddNcU32, Some(Class::Vector), &[Operand::val(a), Operand::val(b)], Extra::None)
-    }
-
-    fn done(mut self) -> Function {
-        let end = self.0.insts.len() as u32;
-        self.0.blocks.push(Block { params: 0..0, insts: 0..end, tail: end, edges: vec![], term: Term::End, depth: 0 });
-        self.0
-    }
 }
 
 fn ops(f: &Function) -> Vec<Op> {
