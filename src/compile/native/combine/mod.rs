@@ -87,6 +87,7 @@ impl Combine<'_> {
                     || self.masked(n, op)
                     || self.three(n, op)
                     || self.bits(n, op)
+                    || self.test(n, op)
                     || self.scalar(n, op, scc_live);
             }
             let inst = self.f.insts[n as usize];

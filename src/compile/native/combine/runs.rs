@@ -4,7 +4,8 @@
 //! descriptors and tables of a shader are within the same four gigabytes. Each further run gets a value of its own, made
 //! where the last of its members is.
 
-use crate::compile::native::mir::{Class, Extra, Function, Inst, Opcode, Operand, Pseudo, Val, ValueData, What, runs};
+use crate::compile::native::mir::{Class, Extra, Function, Inst, Opcode, Operand, Val, ValueData, What, runs};
+use crate::isa::Op;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -101,7 +102,8 @@ fn insert(f: &mut Function, mut copies: Vec<(u32, Val, Val)>) {
             while let Some((_, from, to)) = copies.next_if(|(after, ..)| *after == n) {
                 let operands = f.operands.len() as u32;
                 f.operands.extend([Operand::val(to), Operand::val(from)]);
-                let op = Opcode::Pseudo(Pseudo::Copy);
+                // No copy, which would ask for the register of its source.
+                let op = Opcode::Isa(Op::SMovB32);
                 f.insts.push(Inst { op, operands, defs: 1, uses: 1, tied: false, extra: Extra::None });
             }
         }

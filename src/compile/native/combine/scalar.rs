@@ -6,6 +6,45 @@ use crate::compile::native::mir::{Block, Extra, Operand, PhysReg, What, runs};
 use crate::isa::{Format, Op, Traits};
 
 impl Combine<'_> {
+    /// A comparison with 0 of what set SCC to just that, or of a condition that was made of one, is not needed or is that
+    /// one again.
+    pub(super) fn test(&mut self, n: u32, op: Op) -> bool {
+        let wide = op == Op::SCmpLgU64;
+        if !(wide || op == Op::SCmpLgU32) {
+            return false;
+        }
+        let inst = self.f.insts[n as usize];
+        let uses: Operands = self.f.uses(&inst).iter().copied().collect();
+        let ([run @ .., zero], Some(val)) = (&uses[..], uses.first().and_then(|one| one.as_val())) else {
+            return false;
+        };
+        let from = self.made[val.index()].filter(|from| *from >= self.start);
+        let (Some(from), What::Const(0)) = (from, zero.what) else { return false };
+        let maker = self.f.insts[from as usize];
+        let whole = self.f.defs(&maker).iter().map(|one| one.what).eq(run.iter().map(|one| one.what));
+        let Some(made) = maker.isa().filter(|_| whole && run.len() == if wide { 2 } else { 1 }) else { return false };
+        if is_nonzero_in_scc(made) && !self.writes_scc(from + 1..n) {
+            self.remove(n);
+            return true;
+        }
+        // 1 or 0 by a comparison right in front.
+        let flag = made == Op::SCselectB32
+            && self.f.uses(&maker).iter().map(|one| one.what).eq([What::Const(1), What::Const(0)]);
+        let Some(compare) = from.checked_sub(1).filter(|compare| flag && *compare >= self.start) else { return false };
+        let first = self.f.insts[compare as usize];
+        let Some((op, sources)) = first.isa().zip(self.sources(&first)) else { return false };
+        if op.entry(self.f.gfx).format != Format::Sopc || self.gone[compare as usize] {
+            return false;
+        }
+        self.replace(n, op, &sources, Extra::None);
+        true
+    }
+
+    /// Whether any of these instructions changes SCC.
+    fn writes_scc(&self, range: std::ops::Range<u32>) -> bool {
+        range.into_iter().any(|n| !self.gone[n as usize] && self.f.insts[n as usize].writes_scc(self.f.gfx))
+    }
+
     /// Combines a scalar instruction; `scc`: its SCC is read.
     pub(super) fn scalar(&mut self, n: u32, op: Op, scc: bool) -> bool {
         if op.entry(self.f.gfx).format != Format::Sop2 {
@@ -113,4 +152,23 @@ impl Combine<'_> {
             held = source;
         }
     }
+}
+
+/// Whether the operation sets SCC to whether its result is not 0.
+const fn is_nonzero_in_scc(op: Op) -> bool {
+    matches!(
+        op,
+        Op::SAndB32
+            | Op::SAndB64
+            | Op::SOrB32
+            | Op::SOrB64
+            | Op::SXorB32
+            | Op::SXorB64
+            | Op::SAndn2B32
+            | Op::SAndn2B64
+            | Op::SLshlB32
+            | Op::SLshrB32
+            | Op::SAshrI32
+            | Op::SBfeU32
+    )
 }
