@@ -42,10 +42,13 @@ pub struct RegisterFiles {
     pub physical_vgprs: [u32; 2],
     /// VGPR allocation granule of a wave, by wave size. RSRC1.VGPRS counts in half of it ([`WaveSize::vgpr_granule`]).
     pub vgpr_allocation: [u32; 2],
+    /// Waves that a SIMD holds however few registers they have.
+    pub waves: u32,
 }
 
 impl GfxIp {
-    /// Its register files. VGPRs as in LLVM's `getTotalNumVGPRs` and `getVGPRAllocGranule`; 104 is the `.sgpr_limit` of
+    /// Its register files. VGPRs and waves as in LLVM's `getTotalNumVGPRs`, `getVGPRAllocGranule`
+    /// and `getMaxWavesPerEU`; 104 is the `.sgpr_limit` of
     /// PAL's pipelines.
     pub const fn registers(self) -> RegisterFiles {
         match self {
@@ -55,8 +58,25 @@ impl GfxIp {
                 vgprs: 256,
                 physical_vgprs: [1024, 512],
                 vgpr_allocation: [16, 8],
+                waves: 16,
             },
         }
+    }
+
+    /// Waves of a SIMD at this number of VGPRs, if nothing else limits them.
+    pub fn waves(self, vgprs: u32, wave: WaveSize) -> u32 {
+        let files = self.registers();
+        let size = usize::from(wave == WaveSize::W64);
+        let granule = files.vgpr_allocation[size];
+        (files.physical_vgprs[size] / vgprs.max(1).next_multiple_of(granule)).min(files.waves)
+    }
+
+    /// The most VGPRs with which so many waves fit a SIMD; at most what an instruction can name.
+    pub fn vgprs_for(self, waves: u32, wave: WaveSize) -> u32 {
+        let files = self.registers();
+        let size = usize::from(wave == WaveSize::W64);
+        let each = files.physical_vgprs[size] / waves.max(1);
+        (each / files.vgpr_allocation[size] * files.vgpr_allocation[size]).min(files.vgprs)
     }
 }
 

@@ -239,13 +239,29 @@ impl Default for LlvmOptions {
 pub struct NativeOptions {
     /// Optimize the IR.
     pub optimise: bool,
+    /// Combine machine instructions, and choose short forms and direct ways.
+    pub combine: bool,
     /// Form clauses of loads.
     pub clauses: bool,
+    /// Order of instructions within blocks.
+    pub schedule: Scheduling,
+}
+
+/// Order of instructions within blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Scheduling {
+    /// That of the source.
+    Source,
+    /// Loads early, nothing waits long, as many waves as before.
+    #[default]
+    Cycles,
+    /// Any that keeps the meaning, from a seed: for tests.
+    Random(u64),
 }
 
 impl Default for NativeOptions {
     fn default() -> Self {
-        Self { optimise: true, clauses: true }
+        Self { optimise: true, combine: true, clauses: true, schedule: Scheduling::default() }
     }
 }
 

@@ -36,6 +36,7 @@
 mod assemble;
 mod buffer_format;
 mod build;
+mod cycles;
 mod decode;
 mod effects;
 #[cfg(test)]
@@ -58,6 +59,7 @@ pub mod words;
 
 pub use assemble::{Assembled, Assembler, Label, Relocation};
 pub use buffer_format::BufferFormat;
+pub use cycles::is_padding;
 pub use decode::disassemble;
 pub use effects::{Access, Effects, ExportKind, VectorPath};
 pub use encode::{encode, encode_all};

@@ -5,7 +5,7 @@ use crate::chosen::ChosenCompiler;
 use crate::shaders;
 use dovetail::abi::layout::ResolvedLayout;
 use dovetail::compile::Compiler;
-use dovetail::compile::request::{Module, StageRequest};
+use dovetail::compile::request::{Module, StageRequest, TuningOptions};
 use dovetail::emu::{Limits, Machine, Pipeline};
 use dovetail::ir::ResourceKind;
 use dovetail::link::{EmitGlue, Placement, link};
@@ -14,6 +14,19 @@ use dovetail::target::{GfxIp, Stage, WaveSize};
 
 /// Runs a shader of `testdata/shaders` on storage buffers of floats: those of set 0, in order of their bindings.
 fn run(name: &str, wave: WaveSize, buffers: &[Vec<f32>], push: &[u32], grid: [u32; 3]) -> Option<Vec<Vec<f32>>> {
+    run_with(TuningOptions::default(), &ChosenCompiler::new(), name, wave, buffers, push, grid)
+}
+
+/// As [`run`], with options, by a compiler.
+fn run_with(
+    options: TuningOptions,
+    compiler: &dyn Compiler,
+    name: &str,
+    wave: WaveSize,
+    buffers: &[Vec<f32>],
+    push: &[u32],
+    grid: [u32; 3],
+) -> Option<Vec<Vec<f32>>> {
     let dir = tempfile::tempdir().expect("a folder");
     let module = Module::new(std::fs::read(shaders::spirv(name, dir.path(), name)?).expect("written")).expect("SPIR-V");
     let request = StageRequest {
@@ -23,10 +36,10 @@ fn run(name: &str, wave: WaveSize, buffers: &[Vec<f32>], push: &[u32], grid: [u3
         entry_point: "main".to_owned(),
         specialization: vec![],
         wave,
-        options: Default::default(),
+        options,
         known: Default::default(),
     };
-    let part = ChosenCompiler::new().compile(&module, &request).expect("compiles");
+    let part = compiler.compile(&module, &request).expect("compiles");
     let binding = |binding| BindingLayout {
         binding,
         kind: ResourceKind::StorageBuffer.into(),
@@ -113,6 +126,37 @@ fn softmax_goes_through_subgroups_and_barriers() {
             for (i, x) in scaled.iter().enumerate() {
                 let (wanted, got) = ((x - most).exp() / sum, f64::from(after[0][row * n + i]));
                 assert!((got / wanted - 1.0).abs() < 1e-5, "{wave:?} {row}, {i}: {got}, not {wanted}");
+            }
+        }
+    }
+}
+
+/// Whatever order the instructions of a block are in, the results are the same to the bit.
+#[cfg(feature = "native")]
+#[test]
+fn random_orders_of_instructions_give_the_same_results() {
+    use dovetail::compile::generators::BuiltInCompiler;
+    use dovetail::compile::request::{GeneratorKind, NativeOptions, Scheduling};
+
+    let compiler = BuiltInCompiler::new();
+    let (m, n, k) = (64, 128, 32);
+    let gemm = vec![numbers(m * k, 1), numbers(k * n, 2), vec![0.0; m * n]];
+    let cases = [
+        ("gemm_f32.comp", gemm, vec![m as u32, n as u32, k as u32], [2, 1, 1]),
+        ("softmax.comp", vec![numbers(600, 3)], vec![600, 3.0f32.to_bits()], [1, 1, 1]),
+    ];
+    for (name, buffers, push, grid) in &cases {
+        for wave in [WaveSize::W32, WaveSize::W64] {
+            let with = |schedule: Scheduling| {
+                let native = NativeOptions { schedule, ..NativeOptions::default() };
+                let options = TuningOptions { generator: GeneratorKind::Native, native, ..TuningOptions::default() };
+                run_with(options, &compiler, name, wave, buffers, push, *grid)
+            };
+            let Some(wanted) = with(Scheduling::Source) else { return };
+            let bits = |all: &[Vec<f32>]| all.iter().flatten().map(|x| x.to_bits()).collect::<Vec<_>>();
+            for how in (1..=6).map(Scheduling::Random).chain([Scheduling::Cycles]) {
+                let got = with(how).expect("as before");
+                assert!(bits(&got) == bits(&wanted), "{name} {wave:?} {how:?}");
             }
         }
     }

@@ -3,9 +3,9 @@
 //! To add a target: a line in [`TARGETS`], seeds in `seeds.rs`.
 
 use super::link_support::{compute, fragment, state, vertex};
-use super::random::Random;
 #[cfg(feature = "native")]
 use super::native;
+use super::random::Random;
 use super::{mutate, recording, seeds, service, spirv, store};
 use dovetail::abi::layout::ResolvedLayout;
 use dovetail::cache::{Key, entry};

@@ -1,8 +1,9 @@
 //! The compiler that tests of machine code judge: with the code generator that the variable `DOVETAIL_BACKEND` names, or
-//! the default one. So the same cases judge every generator.
+//! the default one. So the same cases judge every generator. `DOVETAIL_SCHEDULE` is a seed: then the native generator puts
+//! the instructions of each block in a random order.
 
 use dovetail::compile::generators::BuiltInCompiler;
-use dovetail::compile::request::{CompilerId, GeneratorKind, Module, StageRequest, TuningOptions};
+use dovetail::compile::request::{CompilerId, GeneratorKind, Module, Scheduling, StageRequest, TuningOptions};
 use dovetail::compile::{Compiler, StageElf};
 use dovetail::error::Result;
 
@@ -10,6 +11,7 @@ use dovetail::error::Result;
 pub struct ChosenCompiler {
     inner: BuiltInCompiler,
     generator: GeneratorKind,
+    schedule: Option<u64>,
 }
 
 impl ChosenCompiler {
@@ -17,7 +19,9 @@ impl ChosenCompiler {
         let named = std::env::var("DOVETAIL_BACKEND").ok();
         let generator =
             named.map_or(GeneratorKind::default(), |name| name.parse().expect("DOVETAIL_BACKEND: a generator"));
-        Self { inner: BuiltInCompiler::new(), generator }
+        let seed = std::env::var("DOVETAIL_SCHEDULE").ok();
+        let schedule = seed.map(|seed| seed.parse().expect("DOVETAIL_SCHEDULE: a number"));
+        Self { inner: BuiltInCompiler::new(), generator, schedule }
     }
 }
 
@@ -27,7 +31,10 @@ impl Compiler for ChosenCompiler {
     }
 
     fn compile(&self, module: &Module, request: &StageRequest) -> Result<StageElf> {
-        let options = TuningOptions { generator: self.generator, ..request.options.clone() };
+        let mut options = TuningOptions { generator: self.generator, ..request.options.clone() };
+        if let Some(seed) = self.schedule {
+            options.native.schedule = Scheduling::Random(seed);
+        }
         self.inner.compile(module, &StageRequest { options, ..request.clone() })
     }
 }

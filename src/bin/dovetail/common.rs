@@ -2,7 +2,7 @@
 
 use dovetail::cache::{Cache, StoreKind};
 use dovetail::compile::Compiler;
-use dovetail::compile::request::{GeneratorKind, LlvmOptions, Module, NativeOptions, TuningOptions};
+use dovetail::compile::request::{GeneratorKind, LlvmOptions, Module, NativeOptions, Scheduling, TuningOptions};
 use dovetail::compile::worker::{WorkerConfig, WorkerPool};
 use dovetail::corpus::input::read_file;
 use dovetail::error::{Context, Error, Result};
@@ -137,7 +137,7 @@ pub struct TuningArgs {
     #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=3))]
     opt_level: u8,
     /// Phase of the native generator to leave out; may be repeated.
-    #[arg(long, value_name = "PHASE", value_parser = ["optimise", "clauses"])]
+    #[arg(long, value_name = "PHASE", value_parser = ["optimise", "combine", "schedule", "clauses"])]
     disable: Vec<String>,
     /// Keep a workgroup on a single compute unit.
     #[arg(long)]
@@ -158,7 +158,12 @@ impl TuningArgs {
             licm: !self.no_licm,
             vgpr_limit: self.vgpr_limit,
             cu_mode: self.cu_mode,
-            native: NativeOptions { optimise: runs("optimise"), clauses: runs("clauses") },
+            native: NativeOptions {
+                optimise: runs("optimise"),
+                combine: runs("combine"),
+                clauses: runs("clauses"),
+                schedule: if runs("schedule") { Scheduling::Cycles } else { Scheduling::Source },
+            },
             llvm: LlvmOptions { scheduler: self.scheduler.clone(), opt_level: self.opt_level },
         }
     }

@@ -1,28 +1,37 @@
-//! `dovetail diff`: two codes of one shader side by side, with their instructions counted.
+//! `dovetail diff`: two codes of one shader side by side, with their instructions counted; or of a folder of shaders, in
+//! ratios.
+
+mod estimate;
+mod many;
 
 use crate::common::{TuningArgs, print_json, read_elf, read_module};
 use crate::populate::wave;
 use dovetail::compile::Compiler;
 use dovetail::compile::generators::BuiltInCompiler;
-use dovetail::compile::request::{GeneratorKind, StageRequest, default_wave};
+use dovetail::compile::request::{GeneratorKind, Module, StageRequest, default_wave};
 use dovetail::compile::{spirv, unlinked};
 use dovetail::error::{Context, Error, Result};
-use dovetail::isa::{Instruction, Latency, Op, Traits, disassemble};
+use dovetail::isa::{Instruction, Latency, Op, Traits, disassemble, is_padding};
 use dovetail::target::{GfxIp, WaveSize};
+use estimate::Placed;
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object, ObjectSection};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Show two codes of a shader side by side, with their instructions counted by class.
 ///
-/// One SPIR-V file is compiled early by both code generators. Two ELF files are compared as they are.
+/// One SPIR-V file is compiled early by both code generators. Two ELF files are compared as they are. Of a folder all
+/// SPIR-V files are compiled, and sums and geometric means printed. Cycles are an estimate for one wave alone.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  dovetail diff a.frag.spv --counts\n  dovetail diff before.elf after.elf")]
+#[command(
+    after_help = "Examples:\n  dovetail diff a.frag.spv --counts\n  dovetail diff before.elf after.elf\n  dovetail diff corpus/ggml --sample 50 --disable schedule"
+)]
 pub struct Args {
-    /// SPIR-V file, or ELF.
+    /// SPIR-V file, ELF, or folder of SPIR-V files.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// ELF to compare it with.
@@ -37,6 +46,12 @@ pub struct Args {
     /// Only the counts.
     #[arg(long)]
     counts: bool,
+    /// Of a folder at most so many files, evenly spread.
+    #[arg(long, value_name = "N")]
+    sample: Option<NonZeroUsize>,
+    /// Of a folder also each shader's figures.
+    #[arg(long)]
+    each: bool,
     /// Print the counts as JSON.
     #[arg(long)]
     json: bool,
@@ -50,6 +65,12 @@ struct Side {
     name: String,
     bytes: usize,
     total: usize,
+    /// Vector registers up to the last one that is named.
+    vgprs: u32,
+    /// Waves that so many registers allow on a SIMD.
+    waves: u32,
+    /// Estimate.
+    cycles: u64,
     counts: BTreeMap<&'static str, usize>,
     #[serde(skip)]
     lines: Vec<String>,
@@ -59,13 +80,17 @@ const CLASSES: [&str; 9] =
     ["scalar", "vector", "moves", "scalar memory", "vector memory", "LDS", "export", "branch", "wait"];
 
 pub fn run(args: &Args) -> Result<ExitCode> {
+    if args.other.is_none() && args.file.is_dir() {
+        many::run(args, &args.file)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let [a, b] = match &args.other {
         Some(other) => {
             let wave = args.wave.unwrap_or(WaveSize::W32);
             let read = |path: &PathBuf| side(&path.display().to_string(), &read_elf(path)?, wave);
             [read(&args.file)?, read(other)?]
         }
-        None => compiled(args).at(|| args.file.display().to_string())?,
+        None => compiled(args, &read_module(&args.file)?).at(|| args.file.display().to_string())?,
     };
     if args.json {
         print_json(&[&a, &b])?;
@@ -84,13 +109,14 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     }
     row("all", a.total, b.total);
     row("bytes", a.bytes, b.bytes);
+    row("VGPRs", a.vgprs as usize, b.vgprs as usize);
+    row("cycles", a.cycles as usize, b.cycles as usize);
     Ok(ExitCode::SUCCESS)
 }
 
 /// The early part of a shader, by the native generator and by LLVM.
-fn compiled(args: &Args) -> Result<[Side; 2]> {
-    let module = read_module(&args.file)?;
-    let info = spirv::reflect(&module)?;
+fn compiled(args: &Args, module: &Module) -> Result<[Side; 2]> {
+    let info = spirv::reflect(module)?;
     let (entry_point, stage) = crate::compile::choose(&info.entry_points, args.entry.as_deref())?;
     let mut request = StageRequest {
         target: GfxIp::Gfx1030,
@@ -105,7 +131,7 @@ fn compiled(args: &Args) -> Result<[Side; 2]> {
     let compiler = BuiltInCompiler::new();
     let mut make = |generator: GeneratorKind| -> Result<Side> {
         request.options.generator = generator;
-        let elf = compiler.compile(&module, &request)?;
+        let elf = compiler.compile(module, &request)?;
         if let Some(feature) = unlinked::fallback(&elf)? {
             return Err(Error::unsupported(feature, "LLVM made the code of both"));
         }
@@ -121,19 +147,29 @@ fn side(name: &str, elf: &[u8], wave: WaveSize) -> Result<Side> {
     let text = text.data().map_err(|e| Error::malformed(format!(".text: {e}")).at(name))?;
     let words: Vec<u32> = text.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
     let name = Path::new(name).file_name().map_or_else(|| name.into(), |n| n.to_string_lossy().into_owned());
-    let mut out = Side { name, bytes: 0, total: 0, counts: BTreeMap::new(), lines: Vec::new() };
+    let mut out =
+        Side { name, bytes: 0, total: 0, vgprs: 0, waves: 0, cycles: 0, counts: BTreeMap::new(), lines: Vec::new() };
+    let mut code = Vec::new();
     let mut at = 0;
     while let Some(rest) = words.get(at..).filter(|rest| !rest.is_empty()) {
         let inst = disassemble(GfxIp::Gfx1030, rest)?;
-        at += usize::from(inst.dwords());
-        if matches!(inst.entry.op, Op::SNop | Op::SCodeEnd) {
-            continue;
+        if !is_padding(inst.entry.op) {
+            code.push(Placed { at, inst });
         }
+        at += usize::from(inst.dwords());
+    }
+    let mut vgprs = BTreeSet::new();
+    for Placed { inst, .. } in &code {
         out.bytes += 4 * usize::from(inst.dwords());
         out.total += 1;
-        *out.counts.entry(class(&inst)).or_default() += 1;
+        *out.counts.entry(class(inst)).or_default() += 1;
         out.lines.push(inst.text(wave));
+        let effects = inst.effects(wave);
+        vgprs.extend(effects.reads.union(&effects.writes).iter().filter_map(|register| register.as_vgpr()));
     }
+    out.vgprs = vgprs.last().map_or(0, |last| u32::from(*last) + 1);
+    out.waves = GfxIp::Gfx1030.waves(out.vgprs, wave);
+    out.cycles = estimate::cycles(&code, wave);
     Ok(out)
 }
 

@@ -65,7 +65,8 @@ fn unused(f: &Function, inst: &Inst, uses: &[u32]) -> bool {
     inst.defs > 0 && f.defs(inst).iter().all(of_no_use)
 }
 
-fn remove(f: &mut Function, dead: &[bool]) {
+/// Removes instructions.
+pub(super) fn remove(f: &mut Function, dead: &[bool]) {
     let mut kept = Vec::with_capacity(f.insts.len());
     for block in &mut f.blocks {
         let first = kept.len() as u32;

@@ -1,18 +1,18 @@
 //! Our code generator as a [`Generator`]: its phases in order.
 
-use super::allocate::{Limits, allocate};
+use super::allocate::{Allocated, Limits, allocate};
 use super::entry::{EntryLayout, lower_info, used_args};
 use super::layout::Layout;
 use super::mir::verify::verify;
-use super::mir::{Function, PhysReg};
+use super::mir::{Function, PhysReg, What};
 use super::plan::Plan;
 use super::select::select;
-use super::{check_alloc, clauses, dead, emit, graph, opt, shape, waits};
+use super::{check_alloc, clauses, combine, dead, emit, finish, graph, opt, schedule, shape, waits};
 use crate::compile::backend::{Generator, MachineCode};
 use crate::compile::passes::Lowered;
-use crate::compile::request::TuningOptions;
+use crate::compile::request::{Scheduling, TuningOptions};
 use crate::compile::watch::{Made, Watch};
-use crate::error::{Context, Result};
+use crate::error::{Context, ErrorKind, Result};
 use crate::ir::Shader;
 use crate::ir::uniform::Uniformity;
 use std::fmt::Display;
@@ -36,6 +36,10 @@ impl Generator for Native {
         let function = physical(shader, lowered, options, watch)?;
         let mut code = emit::translate(&function, shader, &entry)?;
         shown(watch, "translate", &code)?;
+        if options.native.combine {
+            finish::run(&mut code);
+            shown(watch, "finish", &code)?;
+        }
         waits::insert(&mut code)?;
         shown(watch, "waits", &code)?;
         if options.native.clauses {
@@ -69,13 +73,60 @@ fn physical(shader: &Shader, lowered: &Lowered, options: &TuningOptions, watch: 
     shown(watch, "select", &function)?;
     dead::run(&mut function);
     shown(watch, "dead", &function)?;
+    if options.native.combine {
+        combine::run(&mut function);
+        dead::run(&mut function);
+        shown(watch, "combine", &function)?;
+    }
     checked(watch, "verify", &|| verify(&function))?;
     let limits = limits(&function, options);
-    let allocated = allocate(&function, limits)?;
+    let (function, allocated) = scheduled(function, limits, options, watch)?;
     shown(watch, "allocate", &allocated.function)?;
     watch.done("graph", Made::Picture(&|| graph::svg(&allocated.function)))?;
     checked(watch, "check", &|| check_alloc::check(&function, &allocated, limits))?;
     Ok(allocated.function)
+}
+
+/// The function in a better order with its registers; in the source order if the other one costs waves or memory, as
+/// registers that follow each other may be harder to find.
+fn scheduled(
+    function: Function,
+    limits: Limits,
+    options: &TuningOptions,
+    watch: &mut dyn Watch,
+) -> Result<(Function, Allocated)> {
+    let mut better = function.clone();
+    let stats = schedule::run(&mut better, options.native.schedule, limits);
+    shown(watch, "schedule", &better)?;
+    checked(watch, "verify", &|| verify(&better))?;
+    if stats.changed == 0 {
+        let allocated = allocate(&function, limits)?;
+        return Ok((function, allocated));
+    }
+    let random = matches!(options.native.schedule, Scheduling::Random(_));
+    match allocate(&better, limits) {
+        Ok(allocated) if random || (!allocated.spilled && waves(&allocated.function) >= stats.waves) => {
+            Ok((better, allocated))
+        }
+        other => {
+            let plain = allocate(&function, limits)?;
+            match other {
+                Ok(allocated)
+                    if plain.spilled >= allocated.spilled && waves(&plain.function) <= waves(&allocated.function) =>
+                {
+                    Ok((better, allocated))
+                }
+                Err(error) if !matches!(error.kind(), ErrorKind::Unsupported { .. }) => Err(error),
+                _ => Ok((function, plain)),
+            }
+        }
+    }
+}
+
+/// Waves of a SIMD that the registers of a physical function allow.
+fn waves(f: &Function) -> u32 {
+    let named = f.operands.iter().filter_map(|one| if let What::Fixed(reg) = one.what { reg.as_vgpr() } else { None });
+    f.gfx.waves(named.max().map_or(0, |last| u32::from(last) + 1), f.wave)
 }
 
 /// Registers that values may have.

@@ -3,17 +3,19 @@
 //! ```text
 //! Lowered ── opt ── shape ──> Shader in a plain graph
 //!   └─ layout, plan ──> where the wave goes, and with which lanes
-//!        └─ select ──> mir::Function ── liveness, allocate ──> physical Function
-//!             └─ emit::translate ──> code::Code ── waits ──> ── emit::assemble ──> MachineCode
+//!        └─ select ── combine ── schedule ──> mir::Function ── liveness, allocate ──> physical Function
+//!             └─ emit::translate ──> code::Code ── finish, waits ──> ── emit::assemble ──> MachineCode
 //! ```
 
 pub mod allocate;
 pub mod check_alloc;
 pub mod clauses;
 pub mod code;
+mod combine;
 pub mod dead;
 pub mod emit;
 pub mod entry;
+mod finish;
 mod generator;
 pub mod graph;
 mod layout;
@@ -21,6 +23,7 @@ pub mod liveness;
 pub mod mir;
 pub mod opt;
 mod plan;
+pub mod schedule;
 mod select;
 mod shape;
 #[cfg(test)]

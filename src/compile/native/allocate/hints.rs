@@ -5,7 +5,8 @@
 //! member decides.
 
 use super::registers::RegSet;
-use crate::compile::native::mir::{Function, Inst, Opcode, Operand, PhysReg, Pseudo, Val, runs};
+use crate::compile::native::mir::{Extra, Function, Inst, Opcode, Operand, PhysReg, Pseudo, Val, runs};
+use crate::isa::Op;
 
 /// The place of a value in a run of uses.
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +29,8 @@ pub struct Hints {
     member: Vec<Option<Member>>,
     /// By operand index of a run's first operand: its base, once decided.
     base: Vec<Option<PhysReg>>,
-    /// Whether a value is used at all.
-    used: Vec<bool>,
+    /// How often a value is used.
+    used: Vec<u32>,
 }
 
 impl Hints {
@@ -41,7 +42,7 @@ impl Hints {
             reg: vec![None; count],
             member: vec![None; count],
             base: vec![None; f.operands.len()],
-            used: vec![false; count],
+            used: vec![0; count],
         };
         for id in f.block_ids() {
             let block = f.block(id);
@@ -56,6 +57,7 @@ impl Hints {
                 it.join_operands(f, inst);
             }
         }
+        f.insts.iter().for_each(|inst| it.join_sum(f, inst));
         // Fixed places before runs: they cannot give way.
         for inst in f.insts.iter().filter(|inst| inst.op == Opcode::Pseudo(Pseudo::Return)) {
             for (one, reg) in f.uses(inst).iter().zip(&f.results) {
@@ -76,7 +78,7 @@ impl Hints {
 
     fn note_used(&mut self, operand: &Operand) {
         if let Some(val) = operand.as_val() {
-            self.used[val.index()] = true;
+            self.used[val.index()] += 1;
         }
     }
 
@@ -92,6 +94,15 @@ impl Hints {
             for (def, one) in defs.iter().zip(tied) {
                 self.join(f, def.as_val(), one.as_val());
             }
+        }
+    }
+
+    /// A product that is added to what nothing else uses can be added in place, which has a shorter form.
+    fn join_sum(&mut self, f: &Function, inst: &Inst) {
+        if let (Some(Op::VFmaF32), Extra::None, [_, _, sum]) = (inst.isa(), inst.extra, f.uses(inst))
+            && sum.as_val().is_some_and(|val| self.used[val.index()] == 1)
+        {
+            self.join(f, f.defs(inst).first().and_then(|def| def.as_val()), sum.as_val());
         }
     }
 
@@ -136,7 +147,7 @@ impl Hints {
 
     /// Whether the value is used.
     pub fn is_used(&self, val: Val) -> bool {
-        self.used[val.index()]
+        self.used[val.index()] > 0
     }
 
     /// The register that the value's web wants.

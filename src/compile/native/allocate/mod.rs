@@ -20,7 +20,7 @@ mod spill;
 mod walk;
 
 #[cfg(test)]
-mod tests;
+pub(in crate::compile::native) mod tests;
 
 pub use registers::{Limits, RegSet, class_of};
 
@@ -45,6 +45,8 @@ pub struct Allocated {
     pub function: Function,
     /// For each of its instructions the index of the original one that it stands for; `None` if it was inserted.
     pub origin: Vec<Option<u32>>,
+    /// Values left for memory or lanes.
+    pub spilled: bool,
 }
 
 /// The registers that values of a function may have: without those of its scratch descriptor.
@@ -65,7 +67,7 @@ pub fn allocate(f: &Function, limits: Limits) -> Result<Allocated> {
     let live = Liveness::new(f);
     let whole = || (0..f.insts.len() as u32).map(Some).collect::<Vec<_>>();
     let starved = match once(f, &live, limits)? {
-        Once::Done(done) => return Ok(finish(f, done, &whole(), 0, limits)),
+        Once::Done(done) => return Ok(finish(f, done, &whole(), None, limits)),
         Once::Starved(class, _) => class,
     };
     let exclusive = exclusive::is_exclusive(f, &live);
@@ -85,7 +87,7 @@ pub fn allocate(f: &Function, limits: Limits) -> Result<Allocated> {
         let again = Liveness::new(&spilled.function);
         match once(&spilled.function, &again, lower)? {
             Once::Done(done) => {
-                return Ok(finish(&spilled.function, done, &spilled.origin, spilled.lane_registers, limits));
+                return Ok(finish(&spilled.function, done, &spilled.origin, Some(spilled.lane_registers), limits));
             }
             Once::Starved(starved, error) => {
                 class = starved;
@@ -122,7 +124,7 @@ fn finish(
     f: &Function,
     (blocks, output): (Vec<Block>, Output),
     origin: &[Option<u32>],
-    lanes: u16,
+    lanes: Option<u16>,
     limits: Limits,
 ) -> Allocated {
     let mut function = Function {
@@ -140,9 +142,9 @@ fn finish(
         scratch_bytes: f.scratch_bytes,
         lds_bytes: f.lds_bytes,
     };
-    lower_lanes(&mut function, lanes, limits);
+    lower_lanes(&mut function, lanes.unwrap_or(0), limits);
     let origin = output.origin.iter().map(|n| n.and_then(|n| origin.get(n as usize).copied().flatten())).collect();
-    Allocated { function, origin }
+    Allocated { function, origin, spilled: lanes.is_some() }
 }
 
 /// Moves the registers with scalar values from the top of the limit to right after the others: fewer registers may mean

@@ -317,7 +317,9 @@ impl Walk<'_> {
             }
         }
         let unkept = free.without(&self.kept);
-        unkept.lowest(class, count, align).or_else(|| free.lowest(class, count, align))
+        let cheap = |first: &PhysReg| first.as_vgpr().is_some_and(|number| number + count <= self.full);
+        let apart = unkept.without(&self.results).lowest(class, count, align).filter(cheap);
+        apart.or_else(|| unkept.lowest(class, count, align)).or_else(|| free.lowest(class, count, align))
     }
 
     /// The base of `count` definitions, of which number `k` is `val`, if that gets its place in the run that uses it.

@@ -54,6 +54,10 @@ pub(super) struct Walk<'a> {
     pub(super) end: Vec<u32>,
     /// Registers of values that are live here.
     pub(super) occupied: RegSet,
+    /// Registers of results, which others leave free as long as that costs no waves: the results get them at last.
+    pub(super) results: RegSet,
+    /// Registers up to this number cost no waves.
+    pub(super) full: u16,
     /// Registers that a run waits for: others take them last.
     pub(super) kept: RegSet,
     /// Registers that the instruction at hand has for itself: copies of run members that are elsewhere.
@@ -88,6 +92,11 @@ impl<'a> Walk<'a> {
             owner: vec![None; 512],
             end: vec![0; f.values.len()],
             occupied: RegSet::default(),
+            results: f.results.iter().filter(|reg| reg.as_vgpr().is_some()).fold(RegSet::default(), |mut set, reg| {
+                set.insert(*reg);
+                set
+            }),
+            full: f.gfx.vgprs_for(f.gfx.registers().waves, f.wave) as u16,
             kept: RegSet::default(),
             temps: RegSet::default(),
             placed: vec![false; f.blocks.len()],

@@ -73,6 +73,8 @@ const fn op(when: Cond) -> Op {
         Cond::Scc0 => Op::SCbranchScc0,
         Cond::Execz => Op::SCbranchExecz,
         Cond::Execnz => Op::SCbranchExecnz,
+        Cond::Vccz => Op::SCbranchVccz,
+        Cond::Vccnz => Op::SCbranchVccnz,
     }
 }
 
@@ -82,6 +84,8 @@ const fn opposite(when: Cond) -> Cond {
         Cond::Scc0 => Cond::Scc1,
         Cond::Execz => Cond::Execnz,
         Cond::Execnz => Cond::Execz,
+        Cond::Vccz => Cond::Vccnz,
+        Cond::Vccnz => Cond::Vccz,
     }
 }
 

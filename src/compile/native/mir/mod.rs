@@ -26,6 +26,7 @@ mod inst;
 mod operand;
 pub mod preds;
 mod print;
+pub mod sources;
 pub mod verify;
 
 pub use inst::{Extra, Inst, Opcode, Pseudo};
@@ -74,6 +75,10 @@ pub enum Cond {
     Execz,
     /// A lane is active.
     Execnz,
+    /// VCC is 0: after allocation only.
+    Vccz,
+    /// VCC is not 0: after allocation only.
+    Vccnz,
 }
 
 /// Where the wave goes at the end of a block.

@@ -13,6 +13,8 @@ impl fmt::Display for Term {
                     Cond::Scc0 => "scc0",
                     Cond::Execz => "execz",
                     Cond::Execnz => "execnz",
+                    Cond::Vccz => "vccz",
+                    Cond::Vccnz => "vccnz",
                 };
                 write!(f, "branch {when} b{}, b{}", then.0, els.0)
             }

@@ -2,6 +2,7 @@
 
 use super::bools::Bool;
 use super::{Dwords, Operands, PLAIN, Selector, mask_run, run_of};
+use crate::compile::native::mir::sources::is_literal;
 use crate::compile::native::mir::{Class, Extra, Opcode, Operand, What};
 use crate::error::Result;
 use crate::ir::{AmdOp, Type, Value};
@@ -163,7 +164,7 @@ impl Selector<'_> {
     /// A scalar operand that is no literal.
     fn no_literal(&mut self, operand: Operand) -> Operand {
         match operand.what {
-            what if super::values::is_literal(what) => Operand::val(self.scalar_register(what)),
+            what if is_literal(what) => Operand::val(self.scalar_register(what)),
             What::Undef => Operand::constant(0),
             _ => operand,
         }

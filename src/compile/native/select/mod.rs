@@ -22,6 +22,7 @@ mod whole_wave;
 mod wide;
 
 use super::layout::Layout;
+use super::mir::sources::PLAIN;
 use super::mir::{Block, BlockId, Class, Edge, Extra, Function, Inst, Opcode, Operand, Pseudo, Term, Val, What};
 use super::plan::{Landing, MaskId, Plan, Wave};
 use crate::compile::passes::Lowered;
@@ -29,7 +30,6 @@ use crate::error::{Context, Error, Result};
 use crate::ir::uniform::Uniformity;
 use crate::ir::{self, InstId, Op as IrOp, Shader, Value};
 use crate::isa::Op;
-use crate::isa::instruction::Modifiers;
 use crate::target::{GfxIp, WaveSize};
 use bools::Bool;
 use smallvec::SmallVec;
@@ -67,6 +67,8 @@ struct Selector<'a> {
     escapes: Vec<bool>,
     /// By machine value: the same in the other register file, made in this block.
     other: Vec<Option<(Val, u32)>>,
+    /// Literals in scalar registers, with the block that has them.
+    literals: Vec<(What, Val, u32)>,
     /// Position of the block that is being filled.
     here: u32,
     /// By position: the blocks of landing and body.
@@ -114,6 +116,7 @@ pub fn select(
         masks: Vec::new(),
         escapes: escaping(shader, layout, plan, uniformity),
         other: Vec::new(),
+        literals: Vec::new(),
         here: 0,
         blocks: Vec::new(),
         conditions: vec![None; layout.order.len()],
@@ -370,9 +373,6 @@ fn mask_run(wave: WaveSize, mask: [Val; 2]) -> Operands {
         WaveSize::W64 => run_of(&mask),
     }
 }
-
-/// No modifiers.
-const PLAIN: Modifiers = Modifiers { abs: 0, neg: 0, neg_hi: 0, op_sel: 0, op_sel_hi: 0, clamp: false, omod: 0 };
 
 impl Selector<'_> {
     /// The mask of the plan.

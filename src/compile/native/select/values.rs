@@ -1,11 +1,12 @@
 //! Dwords of values, and the two register files.
 
 use super::{Dwords, Made, Operands, Selector, run_of};
+use crate::compile::native::mir::sources::{is_literal, one_literal};
 use crate::compile::native::mir::{Class, Extra, Operand, PhysReg, Val, What};
 use crate::error::{Error, Result};
 use crate::ir::{Bits, Type, Value};
-use crate::isa::instruction::{VectorFields, VectorForm};
-use crate::isa::{Op, Scalar, Src, Vgpr};
+use crate::isa::Op;
+use crate::isa::instruction::VectorForm;
 use crate::target::WaveSize;
 use smallvec::SmallVec;
 
@@ -174,6 +175,18 @@ impl Selector<'_> {
         }
     }
 
+    /// A literal in a scalar register, the same one for all its uses in a block.
+    fn literal(&mut self, word: What) -> Val {
+        let known = self.literals.iter().find(|(what, ..)| *what == word);
+        if let Some((_, val, _)) = known.filter(|(.., block)| *block == self.here) {
+            return *val;
+        }
+        let val = self.move_scalar(word);
+        self.literals.retain(|(.., block)| *block == self.here);
+        self.literals.push((word, val, self.here));
+        val
+    }
+
     fn move_scalar(&mut self, word: What) -> Val {
         let made = self.f.value(Class::Scalar);
         self.isa(Op::SMovB32, &[Operand::val(made)], &[Operand::one(word)], Extra::None);
@@ -256,7 +269,7 @@ impl Selector<'_> {
         for (i, operand) in uses.iter_mut().enumerate() {
             let form = if long { VectorForm::Short } else { VectorForm::Long };
             let takes = entry.vector_source(&form, i);
-            let src = self.example(*operand);
+            let src = self.f.example(*operand);
             if !takes.accepts(src) {
                 *operand = if takes.vector { self.vector(operand.what) } else { self.scalar(operand.what) };
                 if !takes.literal && is_literal(operand.what) {
@@ -266,12 +279,8 @@ impl Selector<'_> {
         }
         // From the last on, scalar values beyond the limit go to vector registers.
         loop {
-            let fields = self.example_fields(&uses);
-            let literals = uses.iter().map(|o| o.what).filter(|w| is_literal(*w));
-            let different = literals.clone().any(|w| {
-                Some(w) != literals.clone().next() || matches!(w, What::Reloc(_)) && literals.clone().count() > 1
-            });
-            if !different && entry.scalar_values(&fields, self.wave) <= entry.scalar_limit() {
+            let fields = self.f.example_fields(&uses);
+            if one_literal(&uses) && entry.scalar_values(&fields, self.wave) <= entry.scalar_limit() {
                 return uses;
             }
             let is_mask = |i: usize| entry.src_kind(i) == crate::isa::Kind::Mask;
@@ -284,54 +293,13 @@ impl Selector<'_> {
                 scalar && uses[i].run == 1 && !is_mask(i)
             });
             match movable {
+                // Of two literals one may be in a scalar register.
+                Some(i) if !one_literal(&uses) && entry.scalar_limit() > 1 && is_literal(uses[i].what) => {
+                    uses[i] = Operand::val(self.literal(uses[i].what));
+                }
                 Some(i) => uses[i] = self.vector(uses[i].what),
                 None => return uses,
             }
         }
-    }
-
-    /// A source of the same kind, to ask the tables.
-    fn example(&self, operand: Operand) -> Src {
-        match operand.what {
-            What::Val(val) if self.f.class(val) == Class::Vector => Src::Vgpr(Vgpr(0)),
-            What::Val(val) => Src::Scalar(scalar_example(val.0)),
-            What::Const(bits) => Src::from_bits(bits),
-            What::Reloc(_) => Src::Literal(0xdead_beef),
-            What::Fixed(_) => Src::Scalar(Scalar::M0),
-            What::Undef => Src::Vgpr(Vgpr(0)),
-        }
-    }
-
-    fn example_fields(&self, uses: &[Operand]) -> VectorFields {
-        let mut srcs = [None; 3];
-        // Different values are different registers, whatever their numbers.
-        let mut seen: SmallVec<[Val; 4]> = SmallVec::new();
-        let runs: SmallVec<[Operand; 4]> = uses.iter().copied().filter(|o| o.run > 0).collect();
-        for (slot, operand) in srcs.iter_mut().zip(runs) {
-            *slot = Some(match operand.what {
-                What::Val(val) if self.f.class(val) == Class::Scalar => {
-                    let n = seen.iter().position(|v| *v == val).unwrap_or_else(|| {
-                        seen.push(val);
-                        seen.len() - 1
-                    });
-                    Src::Scalar(scalar_example(2 * n as u32))
-                }
-                _ => self.example(operand),
-            });
-        }
-        VectorFields { dst: None, mask: None, srcs, mods: super::PLAIN, form: VectorForm::Long }
-    }
-}
-
-fn scalar_example(number: u32) -> Scalar {
-    crate::isa::Sgpr::new((number % 100) as u8).map_or(Scalar::M0, Scalar::Sgpr)
-}
-
-/// Whether a dword takes a literal as an operand.
-pub(super) fn is_literal(what: What) -> bool {
-    match what {
-        What::Const(bits) => matches!(Src::from_bits(bits), Src::Literal(_)),
-        What::Reloc(_) => true,
-        _ => false,
     }
 }

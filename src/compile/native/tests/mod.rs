@@ -1,3 +1,4 @@
 //! The generator as a whole.
 
 mod survey;
+pub mod writer;

@@ -1,6 +1,6 @@
 //! Random functions through verifier, allocator and checker.
 
-mod generate;
+pub(in crate::compile::native) mod generate;
 
 use super::{Allocated, Limits, allocate};
 use crate::compile::native::check_alloc::check;

@@ -1,0 +1,122 @@
+//! A rough model of the time that code takes: one wave alone, in the order of the code.
+//!
+//! An instruction waits until its operands are there, then takes its issue cycles. Results of arithmetic are there after
+//! the latency of their class, those of memory when a wait has been passed. What stands in a loop counts eightfold, for
+//! each loop. Branches are not taken. Occupancy is not part of it, nor what other waves do: two codes of one shader
+//! can be compared by it, shaders cannot.
+
+use dovetail::isa::{Access, Effects, Instruction, Latency, RegisterSet, Traits, Waitcnt};
+use dovetail::target::WaveSize;
+use std::collections::VecDeque;
+
+/// Weight of a loop, and of how many within each other at most.
+const LOOP: u64 = 8;
+const MOST_LOOPS: u32 = 4;
+
+/// An instruction, and where it stands, in dwords.
+pub struct Placed {
+    pub at: usize,
+    pub inst: Instruction,
+}
+
+/// Cycles, weighted by loops.
+pub fn cycles(code: &[Placed], wave: WaveSize) -> u64 {
+    let depths = depths(code);
+    let mut it = State { now: 0, ready: vec![0; 512], vm: VecDeque::new(), lgkm: VecDeque::new() };
+    let mut sum = 0;
+    for (placed, depth) in code.iter().zip(depths) {
+        let before = it.now;
+        it.step(&placed.inst, wave);
+        sum += (it.now - before) * LOOP.pow(depth.min(MOST_LOOPS));
+    }
+    sum
+}
+
+/// The number of loops around each instruction: a branch back closes one.
+fn depths(code: &[Placed]) -> Vec<u32> {
+    let mut change = vec![0i32; code.len() + 1];
+    for (n, placed) in code.iter().enumerate().filter(|(_, placed)| placed.inst.entry.is(Traits::BRANCH)) {
+        let target = target(placed).unwrap_or(i64::MAX);
+        let first = code.partition_point(|other| (other.at as i64) < target);
+        if first <= n {
+            change[first] += 1;
+            change[n + 1] -= 1;
+        }
+    }
+    let sums = change.iter().scan(0i32, |depth, change| {
+        *depth += change;
+        Some(depth.cast_unsigned())
+    });
+    sums.take(code.len()).collect()
+}
+
+/// Where a branch goes.
+fn target(placed: &Placed) -> Option<i64> {
+    use dovetail::isa::instruction::Fields;
+    let Fields::Scalar(fields) = &placed.inst.fields else { return None };
+    Some(placed.at as i64 + 1 + i64::from(fields.imm.cast_signed()))
+}
+
+struct State {
+    now: u64,
+    /// By register code, when its value is there.
+    ready: Vec<u64>,
+    /// When outstanding operations are done, oldest first.
+    vm: VecDeque<u64>,
+    lgkm: VecDeque<u64>,
+}
+
+impl State {
+    fn step(&mut self, inst: &Instruction, wave: WaveSize) {
+        let effects = inst.effects(wave);
+        let latency = inst.entry.latency;
+        if let Some(wait) = wait(inst) {
+            self.wait(wait);
+        }
+        let sources = effects.reads.iter().map(|reg| self.ready[usize::from(reg.code())]).max();
+        self.now = self.now.max(sources.unwrap_or(0)) + u64::from(latency.issue(wave));
+        let done = self.now + u64::from(latency.result());
+        match effects.access {
+            Access::None | Access::Export(_) | Access::VectorStore | Access::FlatStore => {
+                self.finish(&effects.writes, self.now + u64::from(result(latency)));
+            }
+            Access::VectorLoad(_) => self.vm.push_back(done.max(self.vm.back().copied().unwrap_or(0))),
+            Access::FlatLoad => self.vm.push_back(done),
+            Access::ScalarMemory | Access::Lds | Access::Gds | Access::Message => self.memory(&effects, done),
+        }
+    }
+
+    fn memory(&mut self, effects: &Effects, done: u64) {
+        let in_order = effects.access != Access::ScalarMemory;
+        let last = self.lgkm.back().copied().filter(|_| in_order).unwrap_or(0);
+        self.lgkm.push_back(done.max(last));
+    }
+
+    fn finish(&mut self, writes: &RegisterSet, at: u64) {
+        writes.iter().for_each(|reg| self.ready[usize::from(reg.code())] = at);
+    }
+
+    fn wait(&mut self, wait: Waitcnt) {
+        for (queue, count) in [(&mut self.vm, wait.vm), (&mut self.lgkm, wait.lgkm)] {
+            while queue.len() > usize::from(count) {
+                self.now = self.now.max(queue.pop_front().unwrap_or(0));
+            }
+        }
+    }
+}
+
+/// Cycles until the result of an instruction that is no load is there.
+fn result(latency: Latency) -> u32 {
+    match latency {
+        Latency::VectorMemory | Latency::Sample | Latency::Lds | Latency::Smem => 1,
+        other => other.result(),
+    }
+}
+
+/// The wait that an instruction is.
+fn wait(inst: &Instruction) -> Option<Waitcnt> {
+    use dovetail::isa::Op;
+    use dovetail::isa::instruction::Fields;
+    let Fields::Scalar(fields) = &inst.fields else { return None };
+    (inst.entry.op == Op::SWaitcnt).then(|| Waitcnt::from_imm(fields.imm))
+}

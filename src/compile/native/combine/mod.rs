@@ -1,0 +1,194 @@
+//! Several instructions become one that does the same: signs as modifiers, sums of three, fields of bits, conversions of
+//! parts of registers.
+//!
+//! One walk over each block. An instruction looks at what makes its operands, in the same block only: there a scalar
+//! value means the same for all lanes that see the result, and nothing lives on that did not. What is left without a use
+//! is removed afterwards. Operands of an instruction that is looked at have been looked at before, so chains fold.
+
+mod bits;
+mod loads;
+mod runs;
+mod scalar;
+mod signs;
+mod three;
+
+#[cfg(test)]
+mod tests;
+
+use super::mir::{self, Block, Cond, Extra, Function, Inst, Opcode, Operand, PhysReg, Term, Val, What};
+use crate::isa::{Op, Traits};
+use smallvec::SmallVec;
+
+/// Operands of an instruction.
+type Operands = SmallVec<[Operand; 4]>;
+
+/// Combines the instructions of a verified function.
+pub fn run(f: &mut Function) {
+    runs::share(f);
+    let mut uses = vec![0u32; f.values.len()];
+    let edges = f.blocks.iter().flat_map(|block| &block.edges).flat_map(|edge| f.args(edge));
+    for val in f.insts.iter().flat_map(|inst| f.uses(inst)).chain(edges).filter_map(|one| one.as_val()) {
+        uses[val.index()] += 1;
+    }
+    let mut in_runs = vec![false; f.values.len()];
+    let runs = f.insts.iter().flat_map(|inst| mir::runs(f.uses(inst))).filter(|run| run.len() > 1);
+    runs.flatten().filter_map(|one| one.as_val()).for_each(|val| in_runs[val.index()] = true);
+    let mut it = Combine {
+        in_runs,
+        made: vec![None; f.values.len()],
+        gone: vec![false; f.insts.len()],
+        names: vec![None; f.values.len()],
+        uses,
+        start: 0,
+        f,
+    };
+    for n in 0..it.f.blocks.len() {
+        let block = it.f.blocks[n].clone();
+        it.block(&block);
+    }
+    let (gone, names) = (it.gone, it.names);
+    for one in &mut f.operands {
+        rename(&names, one);
+    }
+    super::dead::remove(f, &gone);
+}
+
+struct Combine<'a> {
+    f: &'a mut Function,
+    /// By value, the instruction that makes it, if it is no variable.
+    made: Vec<Option<u32>>,
+    uses: Vec<u32>,
+    /// By instruction, whether it is to be removed.
+    gone: Vec<bool>,
+    /// By value, whether it is in a run somewhere, where another name could stand already.
+    in_runs: Vec<bool>,
+    /// By value, another one that it is.
+    names: Vec<Option<Val>>,
+    /// First instruction of the block at hand.
+    start: u32,
+}
+
+impl Combine<'_> {
+    fn block(&mut self, block: &Block) {
+        self.start = block.insts.start;
+        let scc = self.scc_live(block);
+        for n in block.insts.clone() {
+            let inst = self.f.insts[n as usize];
+            let uses = (inst.operands + u32::from(inst.defs)) as usize;
+            for one in &mut self.f.operands[uses..uses + usize::from(inst.uses)] {
+                rename(&self.names, one);
+            }
+            let scc_live = scc[(n - self.start) as usize];
+            if let Opcode::Isa(op) = inst.op {
+                self.signs(n, op);
+                self.halves(n, op);
+                self.shift_amount(n, op);
+                let _ = self.clamp(n, op)
+                    || self.masked(n, op)
+                    || self.three(n, op)
+                    || self.bits(n, op)
+                    || self.test(n, op)
+                    || self.scalar(n, op, scc_live);
+            }
+            let inst = self.f.insts[n as usize];
+            for val in self.f.defs(&inst).iter().filter_map(|one| one.as_val()) {
+                let data = self.f.values[val.index()];
+                self.made[val.index()] = Some(n).filter(|_| !data.variable && !self.gone[n as usize]);
+            }
+        }
+        self.repeated_m0(block);
+        self.loads(block);
+    }
+
+    /// By instruction of a block, whether SCC is read after it before it is written again.
+    fn scc_live(&self, block: &Block) -> Vec<bool> {
+        let mut live = matches!(block.term, Term::Branch { when: Cond::Scc0 | Cond::Scc1, .. });
+        let mut out = vec![false; block.insts.len()];
+        for (place, n) in out.iter_mut().zip(block.insts.clone()).rev() {
+            *place = live;
+            let inst = &self.f.insts[n as usize];
+            live &= !inst.writes_scc(self.f.gfx);
+            let reads = self.f.uses(inst).iter().any(|one| one.what == What::Fixed(PhysReg::SCC));
+            live |= reads || inst.is(self.f.gfx, Traits::SCC_IN);
+        }
+        out
+    }
+
+    /// The instruction of this block that makes an operand, and its operation.
+    fn maker(&self, operand: Operand) -> Option<(u32, Inst, Op)> {
+        let val = operand.as_val().filter(|_| operand.run == 1)?;
+        let n = self.made[val.index()].filter(|n| *n >= self.start)?;
+        let inst = self.f.insts[n as usize];
+        Some((n, inst, inst.isa()?))
+    }
+
+    /// As [`Combine::maker`], of a plain operation with one result and single sources that nothing else uses.
+    fn only_maker(&self, operand: Operand) -> Option<(Op, Operands)> {
+        let (_, inst, op) = self.maker(operand)?;
+        let once = self.uses[operand.as_val()?.index()] == 1;
+        (once && inst.extra == Extra::None && !inst.tied && inst.defs == 1).then_some(())?;
+        let sources = self.sources(&inst)?;
+        Some((op, sources))
+    }
+
+    /// The sources of an instruction, if they mean the same later in the block.
+    fn sources(&self, inst: &Inst) -> Option<Operands> {
+        let uses = self.f.uses(inst);
+        let lasting = |one: &Operand| match one.what {
+            What::Val(val) => one.run == 1 && !self.f.values[val.index()].variable,
+            What::Const(_) | What::Reloc(_) => true,
+            What::Fixed(_) | What::Undef => false,
+        };
+        uses.iter().all(lasting).then(|| uses.iter().copied().collect())
+    }
+
+    /// Whether a value or constant is in a vector register.
+    fn is_vector(&self, operand: Operand) -> bool {
+        operand.as_val().is_some_and(|val| self.f.class(val) == super::mir::Class::Vector)
+    }
+
+    /// Gives an instruction another operation and other sources.
+    fn replace(&mut self, n: u32, op: Op, sources: &[Operand], extra: Extra) {
+        let old = self.f.insts[n as usize];
+        let defs: Operands = self.f.defs(&old).iter().copied().collect();
+        self.count(n, false);
+        let operands = self.f.operands.len() as u32;
+        self.f.operands.extend(defs);
+        self.f.operands.extend_from_slice(sources);
+        let uses = sources.len() as u8;
+        self.f.insts[n as usize] = Inst { op: Opcode::Isa(op), operands, uses, tied: false, extra, ..old };
+        self.count(n, true);
+    }
+
+    /// The result of an instruction is another value, and the instruction goes.
+    fn alias(&mut self, n: u32, new: Val, old: Val) {
+        self.remove(n);
+        self.uses[old.index()] += self.uses[new.index()];
+        self.names[new.index()] = Some(old);
+    }
+
+    /// Removes an instruction.
+    fn remove(&mut self, n: u32) {
+        self.count(n, false);
+        self.gone[n as usize] = true;
+    }
+
+    /// Adds or takes away the uses of an instruction.
+    fn count(&mut self, n: u32, more: bool) {
+        let inst = self.f.insts[n as usize];
+        let vals: SmallVec<[Val; 8]> = self.f.uses(&inst).iter().filter_map(|one| one.as_val()).collect();
+        for val in vals {
+            let uses = &mut self.uses[val.index()];
+            *uses = if more { *uses + 1 } else { *uses - 1 };
+        }
+    }
+}
+
+/// The last name of a value; a name's own is final, as it was looked up when it was given.
+fn rename(names: &[Option<Val>], operand: &mut Operand) {
+    if let What::Val(val) = operand.what
+        && let Some(Some(name)) = names.get(val.index())
+    {
+        operand.what = What::Val(*name);
+    }
+}

@@ -1,0 +1,114 @@
+//! Scalar runs that share a value: one copy for all uses of a run, instead of one in front of each.
+//!
+//! A value is in one register, so it can be in its place in one run only. The high half of an address is in many: all
+//! descriptors and tables of a shader are within the same four gigabytes. Each further run gets a value of its own, made
+//! where the last of its members is.
+
+use crate::compile::native::mir::{Class, Extra, Function, Inst, Opcode, Operand, Val, ValueData, What, runs};
+use crate::isa::Op;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// The values of a run.
+type Members = SmallVec<[Val; 4]>;
+
+/// Gives runs that conflict values of their own.
+pub(super) fn share(f: &mut Function) {
+    let sites = sites(f);
+    let mut places: FxHashMap<Val, (Members, usize)> = FxHashMap::default();
+    // By run that conflicts, its members anew.
+    let mut renamed: FxHashMap<Members, Members> = FxHashMap::default();
+    let mut copies: Vec<(u32, Val, Val)> = Vec::new();
+    for n in 0..f.insts.len() {
+        let inst = f.insts[n];
+        let mut at = inst.operands as usize + usize::from(inst.defs);
+        let uses: SmallVec<[Operand; 16]> = f.uses(&inst).iter().copied().collect();
+        for run in runs(&uses) {
+            let here = at;
+            at += run.len();
+            let Some(members) = members(f, run).filter(|_| !inst.tied) else { continue };
+            let Some(last) = last_site(f, &members, &sites) else { continue };
+            let new = match renamed.get(&members) {
+                Some(new) => new.clone(),
+                None => {
+                    let mut new = members.clone();
+                    for (k, val) in members.iter().enumerate() {
+                        let place = places.entry(*val).or_insert_with(|| (members.clone(), k));
+                        // One that the code starts with has its place already.
+                        let arrives = f.entry.iter().any(|entry| entry.val == Some(*val));
+                        if arrives || place.1 != k || place.0 != members {
+                            f.values.push(ValueData { class: Class::Scalar, variable: false });
+                            new[k] = Val(f.values.len() as u32 - 1);
+                            copies.push((last, *val, new[k]));
+                        }
+                    }
+                    renamed.insert(members.clone(), new.clone());
+                    new
+                }
+            };
+            for (k, val) in new.iter().enumerate() {
+                f.operands[here + k].what = What::Val(*val);
+            }
+        }
+    }
+    if !copies.is_empty() {
+        insert(f, copies);
+    }
+}
+
+/// The last instruction that makes one of the values, if that is an instruction, and the others are there by then.
+fn last_site(f: &Function, members: &Members, sites: &[Option<u32>]) -> Option<u32> {
+    let arrives = |val: &Val| f.entry.iter().any(|entry| entry.val == Some(*val));
+    let known = members.iter().all(|val| sites[val.index()].is_some() || arrives(val));
+    // Of values that all arrive there is no such instruction: they follow each other, most often.
+    members.iter().filter_map(|val| sites[val.index()]).max().filter(|_| known)
+}
+
+/// The members of a run of two or four different scalar values that are defined once.
+fn members(f: &Function, run: &[Operand]) -> Option<Members> {
+    let vals: Members = run.iter().filter_map(|one| one.as_val()).collect();
+    let fits = run.len() == 2 && vals.len() == run.len() && vals[0] != vals[1];
+    let plain = |val: &Val| f.class(*val) == Class::Scalar && !f.values[val.index()].variable;
+    (fits && vals.iter().all(plain)).then_some(vals)
+}
+
+/// By value, the instruction that makes it; nothing for parameters and entry values, and for what a tail makes.
+fn sites(f: &Function) -> Vec<Option<u32>> {
+    let mut sites = vec![None; f.values.len()];
+    for block in &f.blocks {
+        for n in block.insts.start..block.tail {
+            for val in f.defs(&f.insts[n as usize]).iter().filter_map(|one| one.as_val()) {
+                sites[val.index()] = Some(n);
+            }
+        }
+    }
+    sites
+}
+
+/// Inserts copies after instructions.
+fn insert(f: &mut Function, mut copies: Vec<(u32, Val, Val)>) {
+    copies.sort_unstable();
+    let old = std::mem::take(&mut f.insts);
+    let mut copies = copies.into_iter().peekable();
+    let mut blocks = std::mem::take(&mut f.blocks);
+    for block in &mut blocks {
+        let start = f.insts.len() as u32;
+        let mut tail = None;
+        for n in block.insts.clone() {
+            if n == block.tail {
+                tail = Some(f.insts.len() as u32);
+            }
+            f.insts.push(old[n as usize]);
+            while let Some((_, from, to)) = copies.next_if(|(after, ..)| *after == n) {
+                let operands = f.operands.len() as u32;
+                f.operands.extend([Operand::val(to), Operand::val(from)]);
+                // No copy, which would ask for the register of its source.
+                let op = Opcode::Isa(Op::SMovB32);
+                f.insts.push(Inst { op, operands, defs: 1, uses: 1, tied: false, extra: Extra::None });
+            }
+        }
+        block.insts = start..f.insts.len() as u32;
+        block.tail = tail.unwrap_or(block.insts.end);
+    }
+    f.blocks = blocks;
+}

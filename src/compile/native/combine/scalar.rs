@@ -1,0 +1,174 @@
+//! The scalar unit: fields of bits, shifted sums, copies of EXEC and of M0.
+
+use super::{Combine, Operands};
+use crate::compile::native::mir::sources::one_literal;
+use crate::compile::native::mir::{Block, Extra, Operand, PhysReg, What, runs};
+use crate::isa::{Format, Op, Traits};
+
+impl Combine<'_> {
+    /// A comparison with 0 of what set SCC to just that, or of a condition that was made of one, is not needed or is that
+    /// one again.
+    pub(super) fn test(&mut self, n: u32, op: Op) -> bool {
+        let wide = op == Op::SCmpLgU64;
+        if !(wide || op == Op::SCmpLgU32) {
+            return false;
+        }
+        let inst = self.f.insts[n as usize];
+        let uses: Operands = self.f.uses(&inst).iter().copied().collect();
+        let ([run @ .., zero], Some(val)) = (&uses[..], uses.first().and_then(|one| one.as_val())) else {
+            return false;
+        };
+        let from = self.made[val.index()].filter(|from| *from >= self.start);
+        let (Some(from), What::Const(0)) = (from, zero.what) else { return false };
+        let maker = self.f.insts[from as usize];
+        let whole = self.f.defs(&maker).iter().map(|one| one.what).eq(run.iter().map(|one| one.what));
+        let Some(made) = maker.isa().filter(|_| whole && run.len() == if wide { 2 } else { 1 }) else { return false };
+        if is_nonzero_in_scc(made) && !self.writes_scc(from + 1..n) {
+            self.remove(n);
+            return true;
+        }
+        // 1 or 0 by a comparison right in front.
+        let flag = made == Op::SCselectB32
+            && self.f.uses(&maker).iter().map(|one| one.what).eq([What::Const(1), What::Const(0)]);
+        let Some(compare) = from.checked_sub(1).filter(|compare| flag && *compare >= self.start) else { return false };
+        let first = self.f.insts[compare as usize];
+        let Some((op, sources)) = first.isa().zip(self.sources(&first)) else { return false };
+        if op.entry(self.f.gfx).format != Format::Sopc || self.gone[compare as usize] {
+            return false;
+        }
+        self.replace(n, op, &sources, Extra::None);
+        true
+    }
+
+    /// Whether any of these instructions changes SCC.
+    fn writes_scc(&self, range: std::ops::Range<u32>) -> bool {
+        range.into_iter().any(|n| !self.gone[n as usize] && self.f.insts[n as usize].writes_scc(self.f.gfx))
+    }
+
+    /// Combines a scalar instruction; `scc`: its SCC is read.
+    pub(super) fn scalar(&mut self, n: u32, op: Op, scc: bool) -> bool {
+        if op.entry(self.f.gfx).format != Format::Sop2 {
+            return false;
+        }
+        if self.exec_copy(n) {
+            return true;
+        }
+        let inst = self.f.insts[n as usize];
+        let Some([a, b]) = self.pair(&inst).filter(|_| !scc) else { return false };
+        let made = match op {
+            Op::SAndB32 => self.scalar_field(a, b),
+            Op::SAddU32 | Op::SAddI32 => self.shifted_sum(a, b).or_else(|| self.shifted_sum(b, a)),
+            _ => None,
+        };
+        let Some((op, sources)) = made.filter(|(_, sources)| one_literal(sources)) else { return false };
+        self.replace(n, op, &sources, Extra::None);
+        true
+    }
+
+    fn scalar_field(&self, a: Operand, b: Operand) -> Option<(Op, Operands)> {
+        let (mask, shifted) = match (a.what, b.what) {
+            (What::Const(mask), _) => (mask, b),
+            (_, What::Const(mask)) => (mask, a),
+            _ => return None,
+        };
+        let (inner, x) = self.only_maker(shifted)?;
+        let What::Const(from) = x.get(1)?.what else { return None };
+        let count = mask.trailing_ones();
+        let whole = mask != 0 && count < 32 && mask == (1 << count) - 1;
+        let fits = inner == Op::SLshrB32 && whole && from < 32 && from + count <= 32;
+        fits.then(|| (Op::SBfeU32, [x[0], Operand::constant(from | count << 16)].into_iter().collect()))
+    }
+
+    /// `(x << k) + y`, k from 1 to 4.
+    fn shifted_sum(&self, shifted: Operand, other: Operand) -> Option<(Op, Operands)> {
+        let (inner, x) = self.only_maker(shifted)?;
+        let op = match x.get(1)?.what {
+            What::Const(1) => Op::SLshl1AddU32,
+            What::Const(2) => Op::SLshl2AddU32,
+            What::Const(3) => Op::SLshl3AddU32,
+            What::Const(4) => Op::SLshl4AddU32,
+            _ => return None,
+        };
+        (inner == Op::SLshlB32).then(|| (op, [x[0], other].into_iter().collect()))
+    }
+
+    /// A copy of EXEC as a source is EXEC, as long as that stays.
+    fn exec_copy(&mut self, n: u32) -> bool {
+        let inst = self.f.insts[n as usize];
+        let mut sources = Operands::new();
+        let mut changed = false;
+        for run in runs(self.f.uses(&inst)) {
+            match self.copy_of_exec(run, n) {
+                true => {
+                    sources.push(Operand::fixed(PhysReg::EXEC));
+                    changed = true;
+                }
+                false => sources.extend_from_slice(run),
+            }
+        }
+        if changed {
+            let op = self.f.insts[n as usize].isa();
+            op.into_iter().for_each(|op| self.replace(n, op, &sources, inst.extra));
+        }
+        changed
+    }
+
+    fn copy_of_exec(&self, run: &[Operand], user: u32) -> bool {
+        let Some(val) = run.first().and_then(|one| one.as_val()) else { return false };
+        let Some(from) = self.made[val.index()].filter(|from| *from >= self.start) else { return false };
+        let inst = self.f.insts[from as usize];
+        let moves = matches!(inst.isa(), Some(Op::SMovB32 | Op::SMovB64));
+        let exec = matches!(self.f.uses(&inst), [one] if one.what == What::Fixed(PhysReg::EXEC));
+        let same = self.f.defs(&inst).iter().map(|one| one.what).eq(run.iter().map(|one| one.what));
+        moves && exec && same && !(from + 1..user).any(|n| self.writes_exec(n))
+    }
+
+    fn writes_exec(&self, n: u32) -> bool {
+        let inst = &self.f.insts[n as usize];
+        let named = self.f.defs(inst).iter().any(|one| one.what == What::Fixed(PhysReg::EXEC));
+        named || inst.is(self.f.gfx, Traits::EXEC_OUT.or(Traits::EXEC_COMBINED))
+    }
+
+    /// Moves to M0 of what it holds already are not needed.
+    pub(super) fn repeated_m0(&mut self, block: &Block) {
+        let mut held: Option<What> = None;
+        for n in block.insts.clone() {
+            let inst = self.f.insts[n as usize];
+            let m0 = |one: &Operand| one.what == What::Fixed(PhysReg::M0);
+            if !self.f.defs(&inst).iter().any(m0) {
+                continue;
+            }
+            let source = match (inst.isa(), self.f.uses(&inst)) {
+                (Some(Op::SMovB32), [one]) => match one.what {
+                    What::Val(val) if self.f.values[val.index()].variable => None,
+                    What::Val(_) | What::Const(_) => Some(one.what),
+                    _ => None,
+                },
+                _ => None,
+            };
+            if source.is_some() && source == held {
+                self.remove(n);
+            }
+            held = source;
+        }
+    }
+}
+
+/// Whether the operation sets SCC to whether its result is not 0.
+const fn is_nonzero_in_scc(op: Op) -> bool {
+    matches!(
+        op,
+        Op::SAndB32
+            | Op::SAndB64
+            | Op::SOrB32
+            | Op::SOrB64
+            | Op::SXorB32
+            | Op::SXorB64
+            | Op::SAndn2B32
+            | Op::SAndn2B64
+            | Op::SLshlB32
+            | Op::SLshrB32
+            | Op::SAshrI32
+            | Op::SBfeU32
+    )
+}

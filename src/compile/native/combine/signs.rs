@@ -1,0 +1,140 @@
+//! Signs of float operands, and ranges of float results, as modifiers.
+
+use super::Combine;
+use crate::compile::native::mir::sources::PLAIN;
+use crate::compile::native::mir::{Extra, Operand, What};
+use crate::isa::instruction::{Modifiers, VectorForm};
+use crate::isa::{Format, Kind, Op};
+
+/// What an operation does to the sign of a float, with the value.
+enum Sign {
+    Flipped(Operand),
+    Removed(Operand),
+}
+
+const ONE: u32 = 0x3f80_0000;
+
+impl Combine<'_> {
+    /// Sources whose sign another instruction changed get the modifier.
+    pub(super) fn signs(&mut self, n: u32, op: Op) {
+        let inst = self.f.insts[n as usize];
+        let row = op.entry(self.f.gfx);
+        let vector = matches!(row.format, Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3);
+        let Some(mut mods) = plain_or(inst.extra).filter(|_| vector && !inst.tied) else { return };
+        if !row.has_form(&VectorForm::Long) || inst.uses as usize != row.src.len() {
+            return;
+        }
+        let allowed = row.modifiers(&VectorForm::Long);
+        let mut uses: super::Operands = self.f.uses(&inst).iter().copied().collect();
+        let mut changed = false;
+        for i in 0..uses.len() {
+            let (bit, kind) = (1u8 << i, row.src_kind(i));
+            // `op_sel` would take the other half.
+            let whole = kind == Kind::F32 || kind == Kind::F16 && mods.op_sel & bit == 0;
+            if !whole || allowed.neg & bit == 0 {
+                continue;
+            }
+            let (from, flips, removes) = match self.sign_of(uses[i], kind) {
+                Some(Sign::Flipped(from)) => (from, mods.abs & bit == 0, false),
+                Some(Sign::Removed(from)) => (from, false, mods.abs & bit == 0),
+                None => continue,
+            };
+            let mut tried = uses.clone();
+            tried[i] = from;
+            if !self.f.takes(op, &tried) || (removes && allowed.abs & bit == 0) {
+                continue;
+            }
+            uses = tried;
+            mods.neg ^= if flips { bit } else { 0 };
+            mods.abs |= if removes { bit } else { 0 };
+            changed = true;
+        }
+        if changed {
+            let extra = if mods == PLAIN { Extra::None } else { Extra::Vector(mods) };
+            self.replace(n, op, &uses, extra);
+        }
+    }
+
+    fn sign_of(&self, operand: Operand, kind: Kind) -> Option<Sign> {
+        let (_, inst, op) = self.maker(operand)?;
+        let [a, b] = self.pair(&inst)?;
+        let top = if kind == Kind::F16 { 0x8000u32 } else { 0x8000_0000 };
+        let (bits, value) = match (a.what, b.what) {
+            (What::Const(bits), _) => (bits, b),
+            (_, What::Const(bits)) => (bits, a),
+            _ => return None,
+        };
+        // Of a half nothing above it is read.
+        let below = |bits: u32| if kind == Kind::F16 { bits & 0xffff } else { bits };
+        match op {
+            Op::VXorB32 | Op::SXorB32 if below(bits) == top => Some(Sign::Flipped(value)),
+            Op::VAndB32 | Op::SAndB32 if below(bits) == top - 1 => Some(Sign::Removed(value)),
+            _ => None,
+        }
+    }
+
+    /// `min(1, max(0, x))` is `x` with its result clamped: what is no number becomes 0 in both.
+    pub(super) fn clamp(&mut self, n: u32, op: Op) -> bool {
+        if op != Op::VMinF32 {
+            return false;
+        }
+        let inst = self.f.insts[n as usize];
+        let Some([_, between]) = self.pair(&inst).and_then(|pair| constant_first(pair, ONE)) else { return false };
+        let Some((maker, _, found)) = self.maker(between) else { return false };
+        let inner = self.f.insts[maker as usize];
+        let once = between.as_val().is_some_and(|val| self.uses[val.index()] == 1);
+        let Some([_, value]) = self.pair(&inner).and_then(|pair| constant_first(pair, 0)) else { return false };
+        if found != Op::VMaxF32 || !once || !self.is_vector(value) {
+            return false;
+        }
+        if self.clamp_maker(n, value) {
+            self.remove(maker);
+            return true;
+        }
+        let extra = Extra::Vector(Modifiers { clamp: true, ..PLAIN });
+        self.replace(n, Op::VMaxF32, &[value, value], extra);
+        true
+    }
+
+    /// The instruction that makes the value clamps it itself, and gives the result its name.
+    fn clamp_maker(&mut self, n: u32, value: Operand) -> bool {
+        let Some((from, inst, op)) = self.maker(value) else { return false };
+        let row = op.entry(self.f.gfx);
+        let vector = matches!(row.format, Format::Vop1 | Format::Vop2 | Format::Vop3);
+        let takes = vector && row.dst.first() == Some(&Kind::F32) && row.modifiers(&VectorForm::Long).clamp;
+        let once = value.as_val().is_some_and(|val| self.uses[val.index()] == 1);
+        let Some(mods) = plain_or(inst.extra).filter(|_| !inst.tied && inst.defs == 1) else { return false };
+        if !(takes && once && row.has_form(&VectorForm::Long)) || mods.clamp {
+            return false;
+        }
+        let result = self.f.insts[n as usize];
+        let Some(val) = self.f.defs(&result).first().and_then(|one| one.as_val()) else { return false };
+        if self.f.values[val.index()].variable {
+            return false;
+        }
+        let def = self.f.insts[from as usize].operands as usize;
+        self.f.operands[def] = Operand::val(val);
+        self.f.insts[from as usize].extra = Extra::Vector(Modifiers { clamp: true, ..mods });
+        self.made[val.index()] = Some(from);
+        self.remove(n);
+        true
+    }
+}
+
+/// A pair of sources with a constant in front, if one is that constant.
+fn constant_first([a, b]: [Operand; 2], bits: u32) -> Option<[Operand; 2]> {
+    match (a.what, b.what) {
+        (What::Const(found), _) if found == bits => Some([a, b]),
+        (_, What::Const(found)) if found == bits => Some([b, a]),
+        _ => None,
+    }
+}
+
+/// The modifiers of an instruction that has nothing else.
+fn plain_or(extra: Extra) -> Option<Modifiers> {
+    match extra {
+        Extra::None => Some(PLAIN),
+        Extra::Vector(mods) => Some(mods),
+        _ => None,
+    }
+}

@@ -1,0 +1,118 @@
+//! Branches and masks that the registers and the code in between do not need.
+
+use crate::compile::native::code::{Code, Item};
+use crate::compile::native::mir::{BlockId, Cond, Term};
+use crate::isa::instruction::{Fields, ScalarFields};
+use crate::isa::{Access, Instruction, Op, Scalar, Src};
+use crate::target::WaveSize;
+
+/// Vector instructions that are run without any lane rather than skipped: a branch that is taken costs more.
+const MOST_WITHOUT_LANES: usize = 6;
+
+/// A branch on whether VCC is 0 needs no comparison.
+pub(super) fn on_vcc(code: &mut Code) {
+    for block in &mut code.blocks {
+        let Term::Branch { when, then, els } = block.term else { continue };
+        let direct = match when {
+            Cond::Scc1 => Cond::Vccnz,
+            Cond::Scc0 => Cond::Vccz,
+            _ => continue,
+        };
+        let Some((last, before)) = code.items[block.items.clone()].split_last() else { continue };
+        if is_vcc_test(&last.inst, code.wave) && !before.is_empty() {
+            block.items.end -= 1;
+            block.term = Term::Branch { when: direct, then, els };
+        }
+    }
+}
+
+/// Whether SCC becomes 1 where VCC is not 0.
+fn is_vcc_test(inst: &Instruction, wave: WaveSize) -> bool {
+    let op = match wave {
+        WaveSize::W32 => Op::SCmpLgU32,
+        WaveSize::W64 => Op::SCmpLgU64,
+    };
+    let Fields::Scalar(f) = &inst.fields else { return false };
+    inst.entry.op == op && f.srcs == [Some(Src::Scalar(Scalar::VccLo)), Some(Src::Int(0))]
+}
+
+/// A branch whose first side has no code: the other side's lanes are on at once.
+///
+/// `s_and_saveexec s, c` and, where both sides' ways lead at once, `s_andn2 exec, s, c` are `s_andn1_saveexec s, c`.
+pub(super) fn empty_sides(code: &mut Code) {
+    let mut from = vec![0u32; code.blocks.len()];
+    for n in 0..code.blocks.len() {
+        let block = &code.blocks[n];
+        if n > 0 && block.items.is_empty() && matches!(block.term, Term::Jump(_)) {
+            // Nobody goes there.
+            continue;
+        }
+        let mut targets: Vec<BlockId> = block.term.targets().map(|to| leads_to(code, to)).collect();
+        targets.dedup();
+        targets.into_iter().for_each(|to| from[to.index()] += 1);
+    }
+    for n in 0..code.blocks.len() {
+        let mut targets = code.blocks[n].term.targets().map(|to| leads_to(code, to));
+        let Some(next) = targets.next().filter(|next| targets.all(|to| to == *next)) else { continue };
+        let (here, there) = (code.blocks[n].items.clone(), code.block(next).items.clone());
+        let ([.., save], [rest, ..]) = (&code.items[here.clone()], &code.items[there]) else { continue };
+        let Some(both) = rest_at_once(&save.inst, &rest.inst, code) else { continue };
+        let reads_scc = matches!(code.block(next).term, Term::Branch { when: Cond::Scc0 | Cond::Scc1, .. });
+        if from[next.index()] == 1 && next.index() > n && !reads_scc {
+            code.items[here.end - 1].inst = both;
+            code.blocks[next.index()].items.start += 1;
+            code.blocks[n].term = Term::Jump(next);
+        }
+    }
+}
+
+/// Where a jump to a block leads: on through blocks without code.
+fn leads_to(code: &Code, mut id: BlockId) -> BlockId {
+    for _ in 0..code.blocks.len() {
+        match (code.block(id).items.is_empty(), code.block(id).term) {
+            (true, Term::Jump(to)) => id = to,
+            _ => break,
+        }
+    }
+    id
+}
+
+/// The lanes of the second side at once, if these instructions are those of the first side and then of the second.
+fn rest_at_once(save: &Instruction, rest: &Instruction, code: &Code) -> Option<Instruction> {
+    let (and, andn2, both) = match code.wave {
+        WaveSize::W32 => (Op::SAndSaveexecB32, Op::SAndn2B32, Op::SAndn1SaveexecB32),
+        WaveSize::W64 => (Op::SAndSaveexecB64, Op::SAndn2B64, Op::SAndn1SaveexecB64),
+    };
+    let (Fields::Scalar(a), Fields::Scalar(b)) = (&save.fields, &rest.fields) else { return None };
+    let saved = a.dst.map(Src::Scalar);
+    let same = b.dst == Some(Scalar::ExecLo) && b.srcs == [saved, a.srcs[0]] && a.srcs[0] != saved;
+    let fields = ScalarFields { ..*a };
+    (save.entry.op == and && rest.entry.op == andn2 && same)
+        .then(|| Instruction::new(code.gfx, both, Fields::Scalar(fields)))
+}
+
+/// A branch around the next block for want of lanes is left out if the block only changes vector registers, which
+/// without lanes it does not.
+pub(super) fn run_through(code: &mut Code) {
+    for n in 0..code.blocks.len() {
+        let Term::Branch { when, then, els } = code.blocks[n].term else { continue };
+        let (around, into) = match when {
+            Cond::Execz => (then, els),
+            Cond::Execnz => (els, then),
+            Cond::Scc0 | Cond::Scc1 | Cond::Vccz | Cond::Vccnz => continue,
+        };
+        let next = code.block(into);
+        let items = code.items_of(next);
+        let follows = into.index() == n + 1 && next.term == Term::Jump(around) && around > into;
+        if follows && items.len() <= MOST_WITHOUT_LANES && items.iter().all(|item| only_lanes(code, item)) {
+            code.blocks[n].term = Term::Jump(BlockId(n as u32 + 1));
+        }
+    }
+}
+
+/// Whether an instruction changes nothing but vector registers of its lanes.
+fn only_lanes(code: &Code, item: &Item) -> bool {
+    let effects = item.inst.effects(code.wave);
+    let vector = matches!(item.inst.fields, Fields::Vector(_));
+    vector && effects.pure && !effects.indirect && effects.access == Access::None && effects.writes.scalar_bits() == 0
+}

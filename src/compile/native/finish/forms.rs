@@ -1,0 +1,105 @@
+//! Shorter forms of instructions, for the registers that they have.
+//!
+//! What a form demands of its registers is known only after allocation: `v_fmac` adds to its own result, a short form has
+//! a vector register as its second source.
+
+use crate::isa::instruction::{Fields, Modifiers, VectorDst, VectorFields, VectorForm};
+use crate::isa::{Instruction, Op, Src};
+use crate::target::GfxIp;
+
+/// The same instruction in a shorter form.
+pub(super) fn shorter(gfx: GfxIp, inst: &Instruction) -> Option<Instruction> {
+    let Fields::Vector(f) = &inst.fields else { return None };
+    if f.form != VectorForm::Long || f.mods != Modifiers::default() {
+        return None;
+    }
+    let made = match inst.entry.op {
+        Op::VFmaF32 => fused(gfx, f)?,
+        op => {
+            let [Some(a), Some(b), None] = f.srcs else { return None };
+            Instruction::vector(gfx, mirrored(op)?, f.dst, &[b, a])
+        }
+    };
+    let Fields::Vector(new) = &made.fields else { return None };
+    (new.form == VectorForm::Short && made.dwords() < inst.dwords()).then_some(made)
+}
+
+/// `v_fmac`, `v_fmaak`, `v_fmamk`.
+fn fused(gfx: GfxIp, f: &VectorFields) -> Option<Instruction> {
+    let [Some(a), Some(b), Some(c)] = f.srcs else { return None };
+    let Some(VectorDst::Vgpr(dst)) = f.dst else { return None };
+    let is_vector = |src: Src| matches!(src, Src::Vgpr(_));
+    let is_literal = |src: Src| matches!(src, Src::Literal(_));
+    // A product's sources may change places.
+    let (first, second) = if is_vector(b) { (a, b) } else { (b, a) };
+    let make = |op: Op, srcs: &[Src]| Some(Instruction::vector(gfx, op, VectorDst::Vgpr(dst), srcs));
+    if c == Src::Vgpr(dst) && is_vector(second) {
+        return make(Op::VFmacF32, &[first, second]);
+    }
+    if is_literal(c) && is_vector(second) && !is_literal(first) {
+        return make(Op::VFmaakF32, &[first, second, c]);
+    }
+    if is_vector(c) && is_literal(first) != is_literal(second) {
+        let (literal, other) = if is_literal(first) { (first, second) } else { (second, first) };
+        return make(Op::VFmamkF32, &[other, literal, c]);
+    }
+    None
+}
+
+/// The operation that does the same with its sources in reverse order.
+fn mirrored(op: Op) -> Option<Op> {
+    use Op::*;
+    macro_rules! table {
+        ($($same:ident)*; $($a:ident $b:ident,)*) => {
+            match op {
+                $($same => $same,)*
+                $($a => $b, $b => $a,)*
+                _ => return None,
+            }
+        };
+    }
+    Some(table! {
+        VAddF32 VMulF32 VMinF32 VMaxF32 VAddF16 VMulF16 VMinF16 VMaxF16 VMulLegacyF32
+        VAddNcU32 VAndB32 VOrB32 VXorB32 VMinU32 VMaxU32 VMinI32 VMaxI32
+        VCmpEqF32 VCmpLgF32 VCmpNeqF32 VCmpNlgF32 VCmpOF32 VCmpUF32 VCmpEqF16 VCmpLgF16 VCmpNeqF16 VCmpNlgF16 VCmpOF16
+        VCmpUF16 VCmpEqU32 VCmpNeU32 VCmpEqI32 VCmpNeI32 VCmpEqU16 VCmpNeU16 VCmpEqI16 VCmpNeI16;
+        VSubF32 VSubrevF32, VSubF16 VSubrevF16, VSubNcU32 VSubrevNcU32,
+        VCmpLtF32 VCmpGtF32, VCmpLeF32 VCmpGeF32, VCmpNgeF32 VCmpNleF32, VCmpNgtF32 VCmpNltF32,
+        VCmpLtF16 VCmpGtF16, VCmpLeF16 VCmpGeF16, VCmpNgeF16 VCmpNleF16, VCmpNgtF16 VCmpNltF16,
+        VCmpLtU32 VCmpGtU32, VCmpLeU32 VCmpGeU32, VCmpLtI32 VCmpGtI32, VCmpLeI32 VCmpGeI32,
+        VCmpLtU16 VCmpGtU16, VCmpLeU16 VCmpGeU16, VCmpLtI16 VCmpGtI16, VCmpLeI16 VCmpGeI16,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::{Sgpr, Vgpr};
+    use crate::target::WaveSize;
+
+    fn text(op: Op, dst: u8, srcs: &[Src]) -> Option<String> {
+        let inst = Instruction::vector(GfxIp::Gfx1030, op, VectorDst::Vgpr(Vgpr(dst)), srcs);
+        Some(shorter(GfxIp::Gfx1030, &inst)?.text(WaveSize::W32))
+    }
+
+    #[test]
+    fn products_and_sums_take_the_form_that_their_registers_allow() {
+        let [v0, v1, v2] = [0, 1, 2].map(|n| Src::Vgpr(Vgpr(n)));
+        let s0 = Src::from(Sgpr::new(0).expect("an SGPR"));
+        let k = Src::Literal(0x4048_f5c3);
+        let made = |dst, srcs: &[Src]| text(Op::VFmaF32, dst, srcs);
+        assert_eq!(made(2, &[v0, s0, v2]).as_deref(), Some("v_fmac_f32_e32 v2, s0, v0"));
+        assert_eq!(made(3, &[v0, v1, k]).as_deref(), Some("v_fmaak_f32 v3, v0, v1, 0x4048f5c3"));
+        assert_eq!(made(3, &[v0, k, v2]).as_deref(), Some("v_fmamk_f32 v3, v0, 0x4048f5c3, v2"));
+        assert_eq!(made(3, &[v0, v1, v2]), None);
+        assert_eq!(made(2, &[s0, s0, v2]), None);
+    }
+
+    #[test]
+    fn sources_change_places_where_that_is_shorter() {
+        let v0 = Src::Vgpr(Vgpr(0));
+        let s0 = Src::from(Sgpr::new(0).expect("an SGPR"));
+        assert_eq!(text(Op::VSubF32, 1, &[v0, s0]).as_deref(), Some("v_subrev_f32_e32 v1, s0, v0"));
+        assert_eq!(text(Op::VSubF32, 1, &[s0, s0]), None);
+    }
+}

@@ -1,0 +1,19 @@
+//! After allocation: shorter forms of instructions, and fewer branches and masks.
+
+mod branches;
+mod forms;
+
+use super::code::Code;
+
+/// Improves the code.
+pub fn run(code: &mut Code) {
+    let gfx = code.gfx;
+    for item in code.items.iter_mut().filter(|item| item.open.is_none()) {
+        if let Some(shorter) = forms::shorter(gfx, &item.inst) {
+            item.inst = shorter;
+        }
+    }
+    branches::on_vcc(code);
+    branches::empty_sides(code);
+    branches::run_through(code);
+}

@@ -1,0 +1,73 @@
+//! Whether a vector instruction takes operands: the encoding's rules, asked before registers are known.
+
+use super::{Class, Function, Operand, Val, What};
+use crate::isa::instruction::{Modifiers, VectorFields, VectorForm};
+use crate::isa::{Op, Scalar, Src, Vgpr};
+use smallvec::SmallVec;
+
+/// No modifiers.
+pub const PLAIN: Modifiers = Modifiers { abs: 0, neg: 0, neg_hi: 0, op_sel: 0, op_sel_hi: 0, clamp: false, omod: 0 };
+
+impl Function {
+    /// A source of the same kind, to ask the tables.
+    pub fn example(&self, operand: Operand) -> Src {
+        match operand.what {
+            What::Val(val) if self.class(val) == Class::Vector => Src::Vgpr(Vgpr(0)),
+            What::Val(val) => Src::Scalar(scalar_example(val.0)),
+            What::Const(bits) => Src::from_bits(bits),
+            What::Reloc(_) => Src::Literal(0xdead_beef),
+            What::Fixed(_) => Src::Scalar(Scalar::M0),
+            What::Undef => Src::Vgpr(Vgpr(0)),
+        }
+    }
+
+    /// The fields that an instruction with these sources would have: different values are different registers.
+    pub fn example_fields(&self, uses: &[Operand]) -> VectorFields {
+        let mut srcs = [None; 3];
+        let mut seen: SmallVec<[Val; 4]> = SmallVec::new();
+        let runs: SmallVec<[Operand; 4]> = uses.iter().copied().filter(|o| o.run > 0).collect();
+        for (slot, operand) in srcs.iter_mut().zip(runs) {
+            *slot = Some(match operand.what {
+                What::Val(val) if self.class(val) == Class::Scalar => {
+                    let n = seen.iter().position(|v| *v == val).unwrap_or_else(|| {
+                        seen.push(val);
+                        seen.len() - 1
+                    });
+                    Src::Scalar(scalar_example(2 * n as u32))
+                }
+                _ => self.example(operand),
+            });
+        }
+        VectorFields { dst: None, mask: None, srcs, mods: PLAIN, form: VectorForm::Long }
+    }
+
+    /// Whether the long form of a vector operation takes single operands.
+    pub fn takes(&self, op: Op, uses: &[Operand]) -> bool {
+        let entry = op.entry(self.gfx);
+        let each = uses.iter().enumerate();
+        each.clone().all(|(i, one)| entry.vector_source(&VectorForm::Long, i).accepts(self.example(*one)))
+            && entry.has_form(&VectorForm::Long)
+            && one_literal(uses)
+            && entry.scalar_values(&self.example_fields(uses), self.wave) <= entry.scalar_limit()
+    }
+}
+
+/// Whether an instruction's literals are one, at most.
+pub fn one_literal(uses: &[Operand]) -> bool {
+    let mut literals = uses.iter().map(|one| one.what).filter(|what| is_literal(*what));
+    let Some(first) = literals.next() else { return true };
+    literals.all(|what| what == first && !matches!(what, What::Reloc(_)))
+}
+
+/// Whether a dword takes a literal as an operand.
+pub fn is_literal(what: What) -> bool {
+    match what {
+        What::Const(bits) => matches!(Src::from_bits(bits), Src::Literal(_)),
+        What::Reloc(_) => true,
+        _ => false,
+    }
+}
+
+fn scalar_example(number: u32) -> Scalar {
+    crate::isa::Sgpr::new((number % 100) as u8).map_or(Scalar::M0, Scalar::Sgpr)
+}

@@ -1,0 +1,158 @@
+//! Which accesses of memory must stay in order.
+//!
+//! Memory of different kinds does not alias (as in value numbering of the IR). Within a kind two accesses are apart if
+//! they have the same address in registers and offsets that do not overlap. Scalar loads read only what nothing writes.
+
+use crate::compile::native::mir::{Extra, Function, Inst, Opcode, Operand, PhysReg, Pseudo, What, runs};
+use crate::isa::{Entry, Format, Traits};
+use smallvec::SmallVec;
+
+/// Kinds of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Buffers,
+    Images,
+    Shared,
+    Locals,
+    /// Not memory: exports are in order among themselves.
+    Exports,
+}
+
+impl Kind {
+    pub(super) const COUNT: usize = 5;
+}
+
+/// How an instruction is ordered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Ordering {
+    /// Not at all.
+    Free,
+    /// After stores of its kind.
+    Load(Kind, Place),
+    /// After loads and stores of its kind.
+    Store(Kind, Place),
+    /// With every access that is ordered.
+    Accesses,
+    /// With everything.
+    All,
+}
+
+/// Where an access is, as far as that can be compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The operands that make the address; none: unknown.
+    base: SmallVec<[What; 4]>,
+    /// Bytes from there, first and end, of up to two parts.
+    parts: [(u32, u32); 2],
+}
+
+impl Place {
+    /// Whether two accesses certainly touch different bytes.
+    pub(super) fn is_apart(&self, other: &Self) -> bool {
+        let meet = |a: (u32, u32), b: (u32, u32)| a.0 < b.1 && b.0 < a.1;
+        let known = !self.base.is_empty() && self.base == other.base;
+        known && !self.parts.iter().any(|a| other.parts.iter().any(|b| meet(*a, *b)))
+    }
+}
+
+/// What moves over what. `All` before anything that is not certainly harmless.
+const WITH_ALL: Traits =
+    Traits::ACTS.or(Traits::TIMER).or(Traits::INDIRECT).or(Traits::BRANCH).or(Traits::JUMPS).or(Traits::ENDS);
+const WITH_ACCESSES: Traits = Traits::BARRIER.or(Traits::WAITS).or(Traits::INVALIDATES).or(Traits::MESSAGE);
+
+/// How an instruction is ordered.
+pub(super) fn ordering(f: &Function, inst: &Inst) -> Ordering {
+    let op = match inst.op {
+        Opcode::Isa(op) => op,
+        Opcode::Pseudo(Pseudo::Fence) => return Ordering::Accesses,
+        Opcode::Pseudo(Pseudo::Return) => return Ordering::All,
+        Opcode::Pseudo(Pseudo::Copy | Pseudo::TableAddress) => return Ordering::Free,
+    };
+    let row = op.entry(f.gfx);
+    if row.is(WITH_ALL) {
+        return Ordering::All;
+    }
+    if row.is(WITH_ACCESSES) {
+        return Ordering::Accesses;
+    }
+    let scratch = || f.uses(inst).iter().any(|one| one.what == What::Fixed(PhysReg::SCRATCH));
+    let kind = match row.format {
+        Format::Smem if row.is(Traits::LOADS) => return Ordering::Free,
+        Format::Smem => return Ordering::All,
+        Format::Ds if row.is(Traits::GDS) => return Ordering::All,
+        Format::Ds if row.is(Traits::NO_MEMORY) => return Ordering::Free,
+        Format::Ds => Kind::Shared,
+        Format::Mubuf | Format::Mtbuf if scratch() => Kind::Locals,
+        Format::Mubuf | Format::Mtbuf | Format::Flat | Format::Global | Format::Scratch => Kind::Buffers,
+        Format::Mimg => Kind::Images,
+        Format::Exp => return Ordering::Store(Kind::Exports, Place::default()),
+        // A program instruction without a trait is a hint, or something new.
+        Format::Sopp => return Ordering::All,
+        _ => return Ordering::Free,
+    };
+    let place = place(f, inst, row).unwrap_or_default();
+    // Coherent loads of one place are in order too.
+    if row.is(Traits::STORES.or(Traits::ATOMIC)) || is_coherent(inst) || !row.is(Traits::LOADS) {
+        Ordering::Store(kind, place)
+    } else {
+        Ordering::Load(kind, place)
+    }
+}
+
+fn is_coherent(inst: &Inst) -> bool {
+    match inst.extra {
+        Extra::Flat { cache, .. } | Extra::Buffer { cache, .. } | Extra::Image { cache, .. } => cache.glc,
+        _ => false,
+    }
+}
+
+fn place(f: &Function, inst: &Inst, row: &Entry) -> Option<Place> {
+    let bytes = match () {
+        () if row.is(Traits::BYTE) => 1,
+        () if row.is(Traits::HALF) => 2,
+        () => 4 * row.dst.iter().chain(row.src).map(|kind| u32::from(kind.registers())).max().unwrap_or(1),
+    };
+    let uses: SmallVec<[&[Operand]; 6]> = runs(f.uses(inst)).collect();
+    if f.uses(inst).iter().any(|one| one.what == What::Undef) {
+        return None;
+    }
+    let base = |of: &[&[Operand]]| of.iter().flat_map(|run| run.iter()).map(|one| one.what).collect();
+    match inst.extra {
+        Extra::Ds { offsets } => {
+            let base = base(uses.get(..1)?);
+            let parts = match row.two_offsets() {
+                Some((each, unit)) => offsets.map(|at| (u32::from(at) * unit, u32::from(at) * unit + each)),
+                None => {
+                    let at = u32::from(u16::from_le_bytes(offsets));
+                    [(at, at + bytes); 2]
+                }
+            };
+            Some(Place { base, parts })
+        }
+        Extra::Buffer { offset, idxen: false, offen, format: None, .. } => {
+            // Address, descriptor, scalar offset: whatever makes the address but the constant.
+            let base = base(uses.get(..2 + usize::from(offen))?);
+            let at = u32::from(offset);
+            Some(Place { base, parts: [(at, at + bytes); 2] })
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compile::native::mir::Val;
+
+    #[test]
+    fn only_the_same_base_can_be_told_apart() {
+        let place = |val: u32, from: u32, to: u32| Place {
+            base: [What::Val(Val(val))].into_iter().collect(),
+            parts: [(from, to); 2],
+        };
+        assert!(place(1, 0, 4).is_apart(&place(1, 4, 8)));
+        assert!(!place(1, 0, 8).is_apart(&place(1, 4, 8)));
+        assert!(!place(1, 0, 4).is_apart(&place(2, 4, 8)));
+        assert!(!Place::default().is_apart(&Place::default()));
+    }
+}

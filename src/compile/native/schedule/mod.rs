@@ -1,0 +1,109 @@
+//! The order of instructions within blocks, before registers are allocated.
+//!
+//! ```text
+//! block ──units──> what stays together ──graph (memory)──> what must come before what
+//!       ──order (pressure)──> a new order, kept only if it is estimated to be faster and needs no more registers
+//! ```
+//!
+//! The limit of vector registers is the most with which as many waves fit a SIMD as before: scheduling never costs
+//! occupancy by its own count, and the generator looks at what allocation made of it. Everything is linear in the number
+//! of instructions: of a block that is longer than the window only the first so many units that are left are looked at.
+
+mod estimate;
+mod graph;
+mod memory;
+mod order;
+mod pressure;
+mod units;
+
+#[cfg(test)]
+mod tests;
+
+use super::allocate::Limits;
+use super::liveness::Liveness;
+use super::mir::{BlockId, Function};
+use crate::compile::request::Scheduling;
+use estimate::estimate;
+use graph::Graph;
+use order::Goal;
+use pressure::{Counts, Pressure};
+use units::{Units, units};
+
+/// Scalar registers that scheduling may fill where the code had fewer: more would leave little room for the aligned runs
+/// of descriptors. On gfx10 their number does not decide how many waves fit.
+const SCALARS: u32 = 72;
+
+/// Blocks with fewer units stay as they are.
+const FEWEST: usize = 3;
+
+/// What it did, for tests of its cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Units that were looked at to choose one, and dependencies.
+    pub steps: u64,
+    /// Blocks with a new order.
+    pub changed: u32,
+    /// Waves of a SIMD that the source order allows.
+    pub waves: u32,
+}
+
+/// Puts the instructions of each block in a better order. The function must be verified.
+pub fn run(f: &mut Function, how: Scheduling, limits: Limits) -> Stats {
+    let mut stats = Stats::default();
+    if how == Scheduling::Source {
+        return stats;
+    }
+    let live = Liveness::new(f);
+    let mut pressure = Pressure::new(f);
+    let blocks: Vec<Units> = f.block_ids().map(|id| units(f, id)).collect();
+    let peaks: Vec<Counts> = f
+        .block_ids()
+        .zip(&blocks)
+        .map(|(id, units)| {
+            pressure.begin(f, &live, id, units);
+            pressure.walk(0..units.len())
+        })
+        .collect();
+    let most = peaks.iter().map(|peak| peak.vectors).max().unwrap_or(0);
+    stats.waves = f.gfx.waves(most, f.wave);
+    let vectors = f.gfx.vgprs_for(stats.waves, f.wave).min(limits.vgprs.into());
+    for (n, id) in f.block_ids().enumerate() {
+        let units = &blocks[n];
+        if units.len() < FEWEST {
+            continue;
+        }
+        let limit = Counts { vectors: vectors.max(peaks[n].vectors), scalars: SCALARS.max(peaks[n].scalars) };
+        let graph = Graph::new(f, units);
+        stats.steps += graph.edges() as u64;
+        pressure.begin(f, &live, id, units);
+        let stays = pressure.stays(f, units);
+        let chosen = match how {
+            Scheduling::Random(seed) => order::random(&graph, seed ^ u64::from(id.0), &mut stats.steps),
+            _ => {
+                let goal = Goal { limit, wave: f.wave, stays: &stays };
+                let chosen = order::order(units, &graph, &mut pressure, &goal, &mut stats.steps);
+                pressure.begin(f, &live, id, units);
+                let peak = pressure.walk(chosen.iter().copied());
+                let fits = peak.vectors <= limit.vectors && peak.scalars <= limit.scalars;
+                let faster = || {
+                    let before = estimate(units, &graph, 0..units.len(), f.wave, &stays);
+                    estimate(units, &graph, chosen.iter().copied(), f.wave, &stays) < before
+                };
+                if !(fits && faster()) {
+                    continue;
+                }
+                chosen
+            }
+        };
+        stats.changed += u32::from(chosen.iter().enumerate().any(|(n, unit)| n != *unit));
+        rewrite(f, id, units, &chosen);
+    }
+    stats
+}
+
+/// Writes the units of a block in another order.
+fn rewrite(f: &mut Function, id: BlockId, units: &Units, order: &[usize]) {
+    let start = f.block(id).insts.start as usize;
+    let insts: Vec<_> = order.iter().flat_map(|unit| units.range(*unit)).map(|n| f.insts[n as usize]).collect();
+    f.insts[start..start + insts.len()].copy_from_slice(&insts);
+}

@@ -1,0 +1,215 @@
+//! How many registers values need while a block runs.
+
+use super::units::Units;
+use crate::compile::native::liveness::{Liveness, args_at_end, args_at_start};
+use crate::compile::native::mir::{BlockId, Class, Function, Val};
+
+/// Numbers of registers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) scalars: u32,
+    pub(super) vectors: u32,
+}
+
+impl Counts {
+    fn add(&mut self, class: Class, count: u32) {
+        match class {
+            Class::Scalar => self.scalars += count,
+            Class::Vector => self.vectors += count,
+        }
+    }
+
+    /// By how much it exceeds a limit.
+    pub(super) fn above(&self, limit: &Self) -> u32 {
+        self.scalars.saturating_sub(limit.scalars) + self.vectors.saturating_sub(limit.vectors)
+    }
+
+    /// Both, with so many more of each.
+    #[must_use]
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self { scalars: self.scalars + other.scalars, vectors: self.vectors + other.vectors }
+    }
+}
+
+/// A value that a unit reads, and how often.
+struct Read {
+    val: Val,
+    class: Class,
+    times: u32,
+}
+
+/// The walk over a block.
+pub(super) struct Pressure {
+    /// By value: reads in this block that are still to come.
+    left: Vec<u32>,
+    /// By value: the block for which that was counted.
+    counted: Vec<u32>,
+    /// By value: the block, counted from 1, after whose units it is still used.
+    stays: Vec<u32>,
+    /// By value: the block in which it is live now.
+    here: Vec<u32>,
+    block: u32,
+    /// Registers of live values.
+    live: Counts,
+    reads: Vec<Read>,
+    read_starts: Vec<u32>,
+    defs: Vec<Val>,
+    def_starts: Vec<u32>,
+    /// By unit: its results that are used later, and all of them.
+    made: Vec<[Counts; 2]>,
+}
+
+impl Pressure {
+    pub(super) fn new(f: &Function) -> Self {
+        let count = f.values.len();
+        Self {
+            left: vec![0; count],
+            counted: vec![0; count],
+            stays: vec![0; count],
+            here: vec![0; count],
+            block: 0,
+            live: Counts::default(),
+            reads: Vec::new(),
+            read_starts: Vec::new(),
+            defs: Vec::new(),
+            def_starts: Vec::new(),
+            made: Vec::new(),
+        }
+    }
+
+    /// Goes to the start of a block.
+    pub(super) fn begin(&mut self, f: &Function, live: &Liveness, id: BlockId, units: &Units) {
+        let block = f.block(id);
+        // A new number each time, so that nothing needs to be cleared.
+        self.block += 1;
+        self.live = Counts::default();
+        for val in live.live_out(id) {
+            self.stays[val.index()] = self.block;
+        }
+        let tail = f.insts[block.tail as usize..block.insts.end as usize].iter().flat_map(|inst| f.uses(inst));
+        for val in tail.chain(args_at_end(f, id)).filter_map(|one| one.as_val()) {
+            self.stays[val.index()] = self.block;
+        }
+        self.count(f, units);
+        let arguments = args_at_start(f, &live.logical, id).iter().filter_map(|one| one.as_val());
+        let entry = f.entry.iter().filter(|_| id.0 == 0).filter_map(|entry| entry.val);
+        let params = f.params_of(block).iter().copied();
+        let start: Vec<Val> = live.live_in(id).chain(params).chain(entry).chain(arguments).collect();
+        for val in start {
+            let here = self.counted[val.index()] == self.block && self.left[val.index()] > 0;
+            let used = here || self.stays[val.index()] == self.block;
+            if used && self.here[val.index()] != self.block && !f.values[val.index()].variable {
+                self.here[val.index()] = self.block;
+                self.live.add(f.class(val), 1);
+            }
+        }
+    }
+
+    /// Counts reads, and what each unit makes.
+    fn count(&mut self, f: &Function, units: &Units) {
+        self.reads.clear();
+        self.read_starts.clear();
+        self.read_starts.push(0);
+        self.made.clear();
+        self.defs.clear();
+        self.def_starts.clear();
+        self.def_starts.push(0);
+        for unit in 0..units.len() {
+            for inst in units.range(unit).map(|n| &f.insts[n as usize]) {
+                let vals = f.defs(inst).iter().chain(f.uses(inst)).filter_map(|one| one.as_val());
+                vals.for_each(|val| {
+                    self.left[val.index()] = 0;
+                    self.counted[val.index()] = self.block;
+                });
+            }
+        }
+        for unit in 0..units.len() {
+            let start = self.reads.len();
+            for inst in units.range(unit).map(|n| &f.insts[n as usize]) {
+                for val in f.uses(inst).iter().filter_map(|one| one.as_val()) {
+                    if f.values[val.index()].variable {
+                        continue;
+                    }
+                    self.left[val.index()] += 1;
+                    match self.reads[start..].iter_mut().find(|read| read.val == val) {
+                        Some(read) => read.times += 1,
+                        None => self.reads.push(Read { val, class: f.class(val), times: 1 }),
+                    }
+                }
+            }
+            self.read_starts.push(self.reads.len() as u32);
+        }
+        for unit in 0..units.len() {
+            let mut made = [Counts::default(); 2];
+            for inst in units.range(unit).map(|n| &f.insts[n as usize]) {
+                for val in f.defs(inst).iter().filter_map(|one| one.as_val()) {
+                    if f.values[val.index()].variable {
+                        continue;
+                    }
+                    let inside = self.reads_of(unit).iter().find(|read| read.val == val).map_or(0, |read| read.times);
+                    let later = self.left[val.index()] > inside || self.stays[val.index()] == self.block;
+                    made[0].add(f.class(val), u32::from(later));
+                    made[1].add(f.class(val), 1);
+                    self.defs.push(val);
+                }
+            }
+            self.def_starts.push(self.defs.len() as u32);
+            self.made.push(made);
+        }
+    }
+
+    fn reads_of(&self, unit: usize) -> &[Read] {
+        &self.reads[self.read_starts[unit] as usize..self.read_starts[unit + 1] as usize]
+    }
+
+    /// By unit, whether a result of it is used after the units.
+    pub(super) fn stays(&self, f: &Function, units: &Units) -> Vec<bool> {
+        let stays = |unit: usize| {
+            let insts = units.range(unit).map(|n| &f.insts[n as usize]);
+            let mut vals = insts.flat_map(|inst| f.defs(inst)).filter_map(|one| one.as_val());
+            vals.any(|val| self.stays[val.index()] == self.block)
+        };
+        (0..units.len()).map(stays).collect()
+    }
+
+    /// Registers after a unit, and at most within it.
+    pub(super) fn with(&self, unit: usize) -> [Counts; 2] {
+        let [later, all] = self.made[unit];
+        let mut rest = self.live;
+        for read in self.reads_of(unit) {
+            let index = read.val.index();
+            let ends = self.left[index] == read.times && self.stays[index] != self.block;
+            if ends && self.here[index] == self.block {
+                match read.class {
+                    Class::Scalar => rest.scalars -= 1,
+                    Class::Vector => rest.vectors -= 1,
+                }
+            }
+        }
+        [rest.plus(later), rest.plus(all)]
+    }
+
+    /// Goes past a unit.
+    pub(super) fn pass(&mut self, unit: usize) {
+        let [after, _] = self.with(unit);
+        for at in self.read_starts[unit]..self.read_starts[unit + 1] {
+            let read = &self.reads[at as usize];
+            self.left[read.val.index()] -= read.times;
+        }
+        for at in self.def_starts[unit]..self.def_starts[unit + 1] {
+            self.here[self.defs[at as usize].index()] = self.block;
+        }
+        self.live = after;
+    }
+
+    /// Goes past units in an order; the most registers at once.
+    pub(super) fn walk(&mut self, order: impl Iterator<Item = usize>) -> Counts {
+        let mut peak = self.live;
+        for unit in order {
+            let [_, within] = self.with(unit);
+            peak = Counts { scalars: peak.scalars.max(within.scalars), vectors: peak.vectors.max(within.vectors) };
+            self.pass(unit);
+        }
+        peak
+    }
+}

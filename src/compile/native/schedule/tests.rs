@@ -1,0 +1,196 @@
+//! Orders against an oracle of what must not change, and what choosing them costs.
+
+use super::*;
+use crate::compile::native::allocate::allocate;
+use crate::compile::native::allocate::tests::generate::{Shape, generate};
+use crate::compile::native::check_alloc::check;
+use crate::compile::native::mir::verify::verify;
+use crate::compile::native::mir::{Block, Class, Cond, Extra, Inst, Operand, PhysReg, Term, What};
+use crate::compile::native::tests::writer::Writer;
+use crate::isa::instruction::Cache;
+use crate::isa::{Format, Op, Traits};
+use crate::target::{GfxIp, WaveSize};
+
+fn limits() -> Limits {
+    Limits::new(GfxIp::Gfx1030, 256)
+}
+
+/// What an instruction reads and writes besides values that are defined once.
+fn touched(f: &Function, inst: &Inst) -> (Vec<String>, Vec<String>) {
+    let named = |operands: &[Operand]| -> Vec<String> {
+        let each = operands.iter().filter_map(|one| match one.what {
+            What::Val(val) if f.values[val.index()].variable => Some(val.to_string()),
+            What::Fixed(reg) if reg != PhysReg::NULL => Some(reg.to_string()),
+            _ => None,
+        });
+        each.collect()
+    };
+    let (mut reads, mut writes) = (named(f.uses(inst)), named(f.defs(inst)));
+    let Some(row) = inst.isa().map(|op| op.entry(f.gfx)) else { return (reads, writes) };
+    let vector =
+        !matches!(row.format, Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp | Format::Smem);
+    if vector && !row.is(Traits::ANY_LANES) || row.is(Traits::EXEC_IN.or(Traits::EXEC_COMBINED)) {
+        reads.push("exec".to_owned());
+    }
+    if row.is(Traits::EXEC_OUT.or(Traits::EXEC_COMBINED)) {
+        writes.push("exec".to_owned());
+    }
+    if row.is(Traits::SCC_IN) {
+        reads.push("scc".to_owned());
+    }
+    if row.is(Traits::M0_IN) {
+        reads.push("m0".to_owned());
+    }
+    if row.is(Traits::VCC_IN) {
+        reads.push("vcc".to_owned());
+    }
+    let memory = match row.format {
+        Format::Ds => Some("lds"),
+        Format::Mimg => Some("images"),
+        Format::Mubuf | Format::Mtbuf | Format::Global | Format::Flat => Some("buffers"),
+        Format::Exp => Some("exports"),
+        _ => None,
+    };
+    if let Some(memory) = memory.map(str::to_owned) {
+        let stores = row.is(Traits::STORES.or(Traits::ATOMIC)) || row.format == Format::Exp;
+        if stores { writes.push(memory) } else { reads.push(memory) }
+    }
+    (reads, writes)
+}
+
+/// By instruction of a block, which of the others wrote the SCC that it reads.
+fn scc_sources(f: &Function, block: &Block) -> Vec<(u32, Option<u32>)> {
+    let mut writer = None;
+    let mut out = Vec::new();
+    for inst in f.insts_of(block) {
+        if touched(f, inst).0.iter().any(|one| one == "scc") {
+            out.push((inst.operands, writer));
+        }
+        if inst.writes_scc(f.gfx) {
+            writer = Some(inst.operands);
+        }
+    }
+    if matches!(block.term, Term::Branch { when: Cond::Scc0 | Cond::Scc1, .. }) {
+        out.push((u32::MAX, writer));
+    }
+    out.sort_unstable();
+    out
+}
+
+/// Whether two instructions may not change places. Stores at known places that differ may: none of the generator's do.
+fn conflict(f: &Function, a: &Inst, b: &Inst) -> bool {
+    let ((reads_a, writes_a), (reads_b, writes_b)) = (touched(f, a), touched(f, b));
+    let meet = |x: &[String], y: &[String]| x.iter().any(|one| one != "scc" && y.contains(one));
+    meet(&writes_a, &reads_b) || meet(&reads_a, &writes_b) || meet(&writes_a, &writes_b)
+}
+
+/// The instructions of a block are the same, and those that conflict are in their old order.
+fn keeps_order(before: &Function, after: &Function) {
+    for (old, new) in before.blocks.iter().zip(&after.blocks) {
+        let place = |n: &Inst| after.insts_of(new).iter().position(|inst| inst.operands == n.operands);
+        let insts = before.insts_of(old);
+        let places: Vec<usize> = insts.iter().map(|inst| place(inst).expect("nothing goes")).collect();
+        for a in 0..insts.len() {
+            for b in a + 1..insts.len() {
+                let swapped = places[a] > places[b];
+                assert!(
+                    !(swapped && conflict(before, &insts[a], &insts[b])),
+                    "{} and {}",
+                    before.text_of(&insts[a]),
+                    before.text_of(&insts[b])
+                );
+            }
+        }
+        assert_eq!(scc_sources(before, old), scc_sources(after, new));
+    }
+}
+
+#[test]
+fn any_order_keeps_what_depends_on_each_other_and_can_be_allocated() {
+    let mut changed = 0;
+    for seed in 1..=40u64 {
+        for wave in [WaveSize::W32, WaveSize::W64] {
+            let shape = Shape { seed: seed.wrapping_mul(0x5851_f42d_4c95_7f2d), wave, size: 80, live: 4 };
+            let before = generate(shape);
+            for how in [Scheduling::Cycles, Scheduling::Random(seed)] {
+                let mut after = before.clone();
+                changed += run(&mut after, how, limits()).changed;
+                verify(&after).unwrap_or_else(|error| panic!("{shape:?} {how:?}: {error}\n{after}"));
+                keeps_order(&before, &after);
+                let allocated = allocate(&after, limits()).expect("fits");
+                check(&after, &allocated, limits()).unwrap_or_else(|error| panic!("{shape:?}: {error}"));
+            }
+        }
+    }
+    assert!(changed > 200, "{changed} blocks in another order");
+}
+
+fn ops(f: &Function) -> Vec<Op> {
+    f.insts.iter().filter_map(Inst::isa).collect()
+}
+
+#[test]
+fn loads_come_first_and_only_past_stores_that_are_elsewhere() {
+    let order = |offset: u8| {
+        let mut w = Writer::new();
+        let address = w.push(Op::VMovB32, Some(Class::Vector), &[Operand::constant(0)], Extra::None);
+        let a = w.load(address, 0);
+        let sum = w.add(a, a);
+        w.store(address, sum, 4);
+        let b = w.load(address, offset);
+        let sum = w.add(b, b);
+        w.store(address, sum, 12);
+        let mut f = w.done();
+        run(&mut f, Scheduling::Cycles, limits());
+        ops(&f)
+    };
+    assert_eq!(order(8)[1..3], [Op::DsReadB32, Op::DsReadB32]);
+    assert_eq!(order(4)[1..4], [Op::DsReadB32, Op::VAddNcU32, Op::DsWriteB32]);
+    assert_eq!(order(6)[1..4], [Op::DsReadB32, Op::VAddNcU32, Op::DsWriteB32]);
+}
+
+#[test]
+fn occupancy_stays() {
+    // Many loads, each used at once: all of them early would be faster, with registers for a few waves only.
+    let mut w = Writer::new();
+    let address = w.push(Op::VMovB32, Some(Class::Vector), &[Operand::constant(0)], Extra::None);
+    for n in 0..200u8 {
+        let value = w.load(address, n);
+        let sum = w.add(value, value);
+        let cache = Cache::default();
+        let extra = Extra::Buffer { offset: 4 * u16::from(n), idxen: false, offen: false, format: None, cache };
+        let uses = [Operand::fixed(PhysReg::SCRATCH), Operand::constant(0), Operand::val(sum)];
+        w.push(Op::BufferStoreDword, None, &uses, extra);
+    }
+    let mut f = w.done();
+    let stats = run(&mut f, Scheduling::Cycles, limits());
+    assert_eq!((stats.changed, stats.waves), (1, 16));
+    let live = Liveness::new(&f);
+    let mut pressure = Pressure::new(&f);
+    let all = units(&f, BlockId(0));
+    pressure.begin(&f, &live, BlockId(0), &all);
+    let peak = pressure.walk(0..all.len());
+    assert!((20..=64).contains(&peak.vectors), "{peak:?}");
+}
+
+#[test]
+fn the_cost_is_linear() {
+    let steps = |count: u32| {
+        let mut w = Writer::new();
+        let address = w.push(Op::VMovB32, Some(Class::Vector), &[Operand::constant(0)], Extra::None);
+        let mut sum = address;
+        for n in 0..count {
+            let value = w.load(address, n as u8);
+            sum = w.add(sum, value);
+            if n % 7 == 0 {
+                w.store(address, sum, n as u8);
+            }
+        }
+        let mut f = w.done();
+        let total = f.insts.len() as u64;
+        (run(&mut f, Scheduling::Cycles, limits()).steps, total)
+    };
+    let [(few, _), (many, total)] = [steps(1_000), steps(10_000)];
+    assert!(total > 20_000 && many < 100 * total, "{many} steps for {total} instructions");
+    assert!(many < 11 * few, "{many} steps instead of {few} for ten times as much");
+}

@@ -1,0 +1,122 @@
+//! What is scheduled: an instruction, or several that SCC connects.
+//!
+//! SCC is one register that nearly every scalar instruction writes. From an instruction that sets it to the last one that
+//! reads that, everything stays together; so nothing else has to be known of SCC.
+
+use crate::compile::native::mir::{BlockId, Cond, Function, Inst, Opcode, PhysReg, Pseudo, Term, What, runs};
+use crate::isa::{Format, Latency, Traits};
+use std::ops::Range;
+
+/// Loads of one kind in a row form a clause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LoadKind {
+    Scalar,
+    Vector,
+    Shared,
+}
+
+/// A load, by what clauses and caches prefer to have together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Load {
+    pub(super) kind: LoadKind,
+    /// The first register of the descriptor or scalar address.
+    pub(super) base: Option<What>,
+}
+
+/// What is known of a unit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unit {
+    first: u32,
+    end: u32,
+    /// The load that it is, if it is one.
+    pub(super) load: Option<Load>,
+    /// Cycles of its issue in wave32, where arithmetic takes one.
+    pub(super) latency: Latency,
+    /// It has to be the last one.
+    pub(super) last: bool,
+}
+
+/// The units of a block before its tail, in order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Units(Vec<Unit>);
+
+impl Units {
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn get(&self, unit: usize) -> &Unit {
+        &self.0[unit]
+    }
+
+    /// Its instructions, as indices into [`Function::insts`].
+    pub(super) fn range(&self, unit: usize) -> Range<u32> {
+        self.0[unit].first..self.0[unit].end
+    }
+}
+
+/// Cuts a block into units.
+pub(super) fn units(f: &Function, id: BlockId) -> Units {
+    let block = f.block(id);
+    let insts = block.insts.start..block.tail;
+    let at_end = matches!(block.term, Term::Branch { when: Cond::Scc0 | Cond::Scc1, .. });
+    let mut ends = Vec::new();
+    // Backwards: a unit begins where SCC holds nothing.
+    let mut live = at_end;
+    let mut end = insts.end;
+    for n in insts.clone().rev() {
+        let inst = &f.insts[n as usize];
+        live &= !inst.writes_scc(f.gfx);
+        live |= reads_scc(f, inst);
+        if !live || n == insts.start {
+            ends.push((n, end));
+            end = n;
+        }
+    }
+    ends.reverse();
+    let mut units: Vec<Unit> = ends.into_iter().map(|(first, end)| unit(f, first, end)).collect();
+    if let Some(last) = units.last_mut() {
+        last.last |= at_end;
+    }
+    Units(units)
+}
+
+fn unit(f: &Function, first: u32, end: u32) -> Unit {
+    let insts = &f.insts[first as usize..end as usize];
+    let latency = insts.iter().map(|inst| latency(f, inst)).max_by_key(|latency| latency.result());
+    let last = insts.iter().any(|inst| inst.op == Opcode::Pseudo(Pseudo::Return));
+    let load = if let [inst] = insts { load(f, inst) } else { None };
+    Unit { first, end, load, latency: latency.unwrap_or(Latency::Salu), last }
+}
+
+fn reads_scc(f: &Function, inst: &Inst) -> bool {
+    inst.is(f.gfx, Traits::SCC_IN) || f.uses(inst).iter().any(|one| one.what == What::Fixed(PhysReg::SCC))
+}
+
+/// The latency class of an instruction.
+pub(super) fn latency(f: &Function, inst: &Inst) -> Latency {
+    match inst.op {
+        Opcode::Isa(op) => op.entry(f.gfx).latency,
+        Opcode::Pseudo(Pseudo::Copy) => Latency::Valu,
+        Opcode::Pseudo(Pseudo::TableAddress) => Latency::Salu,
+        Opcode::Pseudo(_) => Latency::None,
+    }
+}
+
+fn load(f: &Function, inst: &Inst) -> Option<Load> {
+    let row = inst.isa()?.entry(f.gfx);
+    if !row.is(Traits::LOADS) {
+        return None;
+    }
+    let kind = match row.format {
+        Format::Smem => LoadKind::Scalar,
+        Format::Ds => LoadKind::Shared,
+        _ => LoadKind::Vector,
+    };
+    let scalar = |run: &[crate::compile::native::mir::Operand]| match run.first()?.what {
+        what @ What::Val(val) if f.class(val) == crate::compile::native::mir::Class::Scalar => Some(what),
+        what @ What::Fixed(_) => Some(what),
+        _ => None,
+    };
+    Some(Load { kind, base: runs(f.uses(inst)).find_map(scalar) })
+}
