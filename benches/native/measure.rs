@@ -8,6 +8,7 @@ use crate::shaders::Shader;
 use crate::support::cpu;
 use dovetail::compile::generators::BuiltInCompiler;
 use dovetail::compile::request::{GeneratorKind, Module, StageRequest};
+use dovetail::compile::watch::{Timings, Unwatched};
 use dovetail::compile::{Compiler, StageElf, unlinked};
 use serde::Serialize;
 use std::hint::black_box;
@@ -37,6 +38,8 @@ pub struct Measured {
     pub native: Side,
     pub llvm: Side,
     pub radv: Side,
+    /// Least CPU time of each phase of the native way, in nanoseconds, in the order of the phases.
+    pub phases: Vec<(&'static str, u64)>,
     /// How often a compile by the native generator asks for memory when all has been compiled before.
     pub allocations: u64,
     /// Bytes of the early part.
@@ -88,6 +91,7 @@ impl Bench {
             native: Side::default(),
             llvm: Side::default(),
             radv: Side::default(),
+            phases: Vec::new(),
             allocations: 0,
             elf_bytes: 0,
         };
@@ -123,6 +127,9 @@ impl Bench {
             }
         }
         let module = Module::new(shader.spirv.clone()).expect("it has been compiled");
+        for _ in 0..args.runs {
+            self.phases(&module, &native, &mut out.phases);
+        }
         let (asked, elf) = allocations(|| self.compiler.compile(&module, &native));
         (out.allocations, out.elf_bytes) = (asked, elf.map_or(0, |elf| elf.0.len()));
         if args.each {
@@ -141,6 +148,28 @@ impl Bench {
         match elf {
             Ok(_) => side.least(took.as_nanos() as u64),
             Err(e) => side.note(e),
+        }
+    }
+
+    /// The time of each phase of one compile. Phases of one name, such as a pass that runs twice, are added.
+    fn phases(&self, module: &Module, request: &StageRequest, least: &mut Vec<(&'static str, u64)>) {
+        let mut watch = Timings::new(cpu, Unwatched);
+        if self.compiler.compile_watched(module, request, &mut watch).is_err() {
+            return;
+        }
+        let mut sums: Vec<(&'static str, u64)> = Vec::new();
+        for (phase, took) in watch.phases {
+            match sums.iter_mut().find(|(name, _)| *name == phase) {
+                Some((_, sum)) => *sum += took.as_nanos() as u64,
+                None => sums.push((phase, took.as_nanos() as u64)),
+            }
+        }
+        if least.is_empty() {
+            *least = sums;
+            return;
+        }
+        for ((_, least), (_, now)) in least.iter_mut().zip(sums) {
+            *least = now.min(*least);
         }
     }
 

@@ -177,5 +177,22 @@ fn absolute(all: &[Measured]) {
             asked[asked.len() - 1]
         );
     }
+    phases(&done);
     println!("\nmost allocations: {} by {}/{}", most.allocations, most.set, most.name);
+}
+
+/// Where the time goes: the phases over all shaders.
+fn phases(done: &[&Measured]) {
+    let mut sums: Vec<(&str, u64)> = Vec::new();
+    for (phase, took) in done.iter().flat_map(|m| &m.phases) {
+        match sums.iter_mut().find(|(name, _)| name == phase) {
+            Some((_, sum)) => *sum += took,
+            None => sums.push((phase, *took)),
+        }
+    }
+    let all: u64 = sums.iter().map(|(_, took)| took).sum();
+    println!("\n| phase | CPU ms | share |\n| --- | ---: | ---: |");
+    for (phase, took) in sums {
+        println!("| {phase} | {:.2} | {:.1} % |", took as f64 / 1e6, 100.0 * took as f64 / all as f64);
+    }
 }
