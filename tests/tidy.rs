@@ -128,6 +128,8 @@ const UNSAFE: &[&str] = &[
     "tests/support/vulkan/picture.rs",
     "tests/support/alloc.rs",
     "benches/support/raw_lmdb.rs",
+    "benches/radv/src/device.rs",
+    "benches/radv/src/pipeline.rs",
 ];
 
 /// Folders that are made, not written.

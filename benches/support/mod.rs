@@ -134,6 +134,24 @@ pub fn corpus(step: usize) -> Vec<Input> {
     sample.filter_map(|(file, spec)| stages.iter().find_map(|stage| Input::read(&file, *stage, spec))).collect()
 }
 
+/// Names of the sets of `corpus/`.
+pub fn corpus_sets() -> Vec<String> {
+    let name = |(folder, _): (PathBuf, SpecFile)| Some(folder.file_name()?.to_str()?.to_owned());
+    corpus_folders().into_iter().filter_map(name).collect()
+}
+
+/// At most `most` modules of a set, spread evenly over the order of their paths.
+pub fn corpus_set(set: &str, most: usize) -> Vec<Input> {
+    let folders = corpus_folders();
+    let Some((folder, spec)) = folders.iter().find(|(folder, _)| folder.ends_with(set)) else { return Vec::new() };
+    let mut files = dovetail::corpus::input::files(folder).unwrap_or_default();
+    files.retain(|f| f.extension().is_some_and(|e| e == "spv"));
+    let step = files.len().div_ceil(most.max(1)).max(1);
+    let stages = [Stage::Vertex, Stage::Fragment, Stage::Compute];
+    let read = |file: &PathBuf| stages.iter().find_map(|stage| Input::read(file, *stage, spec));
+    files.iter().step_by(step).filter_map(read).collect()
+}
+
 /// Every `step`-th pair of `corpus/`.
 pub fn corpus_pairs(step: usize) -> Vec<(Input, Input)> {
     let mut pairs = Vec::new();

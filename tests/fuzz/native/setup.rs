@@ -2,13 +2,13 @@
 
 use super::super::random::Random;
 use dovetail::compile::native::opt;
-use dovetail::compile::request::{GeneratorKind, NativeOptions, TuningOptions};
+use dovetail::compile::request::{GeneratorKind, NativeOptions, Scheduling, TuningOptions};
 use dovetail::error::{Error, Result};
 use dovetail::target::WaveSize;
 
 /// What a line of an input begins with.
 const MARK: &str = "; fuzz";
-const PHASES: [&str; 4] = ["optimise", "clauses", "unroll", "licm"];
+const PHASES: [&str; 6] = ["optimise", "combine", "schedule", "clauses", "unroll", "licm"];
 
 /// How a shader is compiled and run.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +19,7 @@ pub struct Setup {
     pub vgprs: u32,
     /// Workgroups.
     pub groups: u32,
-    /// Seed of the buffers' contents.
+    /// Seed of the buffers' contents; odd ones order instructions at random too, where they are ordered.
     pub seed: u64,
     /// The layout is known when the stage is compiled.
     pub known: bool,
@@ -97,7 +97,16 @@ impl Setup {
             unroll: runs("unroll"),
             licm: runs("licm"),
             vgpr_limit: self.vgprs,
-            native: NativeOptions { optimise: runs("optimise"), clauses: runs("clauses") },
+            native: NativeOptions {
+                optimise: runs("optimise"),
+                combine: runs("combine"),
+                clauses: runs("clauses"),
+                schedule: match self.seed % 2 {
+                    _ if !runs("schedule") => Scheduling::Source,
+                    0 => Scheduling::Cycles,
+                    _ => Scheduling::Random(self.seed),
+                },
+            },
             ..TuningOptions::default()
         }
     }

@@ -1,0 +1,81 @@
+//! The native code generator beside LLVM and, where it can be run, beside Mesa's RADV with ACO: CPU time of compiles and the
+//! code that comes out, stage by stage.
+//!
+//! `./dev bench --bench native -- [--runs N] [--sets NAME,…] [--most N] [--no-llvm] [--json FILE] [--each]`. The shaders are those
+//! of `testdata/shaders` and of each set of `corpus/` that is there, at most `--most` of a set, spread evenly.
+//! docs/benchmarks.md says what is compared with what.
+
+#[path = "../tests/support/alloc.rs"]
+mod alloc;
+#[path = "native/code.rs"]
+mod code;
+#[path = "native/cycles.rs"]
+mod cycles;
+#[path = "native/measure.rs"]
+mod measure;
+#[path = "native/radv.rs"]
+mod radv;
+#[path = "native/report.rs"]
+mod report;
+#[path = "native/shaders.rs"]
+mod shaders;
+#[path = "support/mod.rs"]
+mod support;
+
+use measure::{Bench, Measured};
+use std::path::PathBuf;
+
+#[global_allocator]
+static ALLOCATOR: alloc::Counting = alloc::Counting;
+
+/// What the command line says.
+pub struct Args {
+    /// Compiles of each shader; the least time counts.
+    pub runs: usize,
+    /// Sets to take; none: all that are there.
+    pub sets: Vec<String>,
+    /// Shaders of a set.
+    pub most: usize,
+    /// Compare with LLVM.
+    pub llvm: bool,
+    /// File for all figures of all shaders.
+    pub json: Option<PathBuf>,
+    /// Print a line for each shader while it is measured.
+    pub each: bool,
+}
+
+impl Args {
+    fn read() -> Self {
+        let mut out = Self { runs: 9, sets: Vec::new(), most: 60, llvm: true, json: None, each: false };
+        // `cargo test --benches` only wants to know that it runs.
+        if !support::times::measuring() {
+            (out.runs, out.most, out.sets) = (1, 1, vec!["testdata".to_owned()]);
+        }
+        let mut args = std::env::args().skip(1);
+        while let Some(arg) = args.next() {
+            let mut value = || args.next().unwrap_or_else(|| panic!("{arg} needs a value"));
+            match arg.as_str() {
+                "--runs" => out.runs = value().parse().expect("--runs: a number"),
+                "--most" => out.most = value().parse().expect("--most: a number"),
+                "--sets" => out.sets = value().split(',').map(str::to_owned).collect(),
+                "--json" => out.json = Some(value().into()),
+                "--no-llvm" => out.llvm = false,
+                "--each" => out.each = true,
+                _ => {}
+            }
+        }
+        out
+    }
+}
+
+fn main() {
+    let args = Args::read();
+    let shaders = shaders::all(&args.sets, args.most);
+    let mut bench = Bench::new(&args);
+    let measured: Vec<Measured> = shaders.iter().map(|shader| bench.measure(shader, &args)).collect();
+    report::print(&measured, bench.radv_name());
+    if let Some(file) = &args.json {
+        let text = serde_json::to_string_pretty(&measured).expect("plain data");
+        std::fs::write(file, text).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+    }
+}

@@ -1,0 +1,194 @@
+//! Measures one shader: the compilers take turns, so that what else the machine does meets all of them.
+
+use crate::Args;
+use crate::alloc::allocations;
+use crate::code::{self, Code};
+use crate::radv::{self, Radv};
+use crate::shaders::Shader;
+use crate::support::cpu;
+use dovetail::compile::generators::BuiltInCompiler;
+use dovetail::compile::request::{GeneratorKind, Module, StageRequest};
+use dovetail::compile::watch::{Timings, Unwatched};
+use dovetail::compile::{Compiler, StageElf, unlinked};
+use serde::Serialize;
+use std::hint::black_box;
+
+/// Runs of LLVM, which takes so long that few are enough.
+const LLVM_RUNS: usize = 3;
+
+/// Figures of one shader by one compiler.
+#[derive(Debug, Default, Serialize)]
+pub struct Side {
+    /// Least CPU time from the bytes of the module to the early part, in nanoseconds.
+    pub nanoseconds: Option<u64>,
+    /// The code with known layout.
+    pub code: Option<Code>,
+    /// The code of the early part, which reads descriptors and push constants by relocations.
+    pub early: Option<Code>,
+    /// Why something is missing.
+    pub error: Option<String>,
+}
+
+/// Figures of one shader.
+#[derive(Debug, Serialize)]
+pub struct Measured {
+    pub set: String,
+    pub name: String,
+    pub stage: String,
+    pub native: Side,
+    pub llvm: Side,
+    pub radv: Side,
+    /// Least CPU time of each phase of the native way, in nanoseconds, in the order of the phases.
+    pub phases: Vec<(&'static str, u64)>,
+    /// How often a compile by the native generator asks for memory when all has been compiled before.
+    pub allocations: u64,
+    /// Bytes of the early part.
+    pub elf_bytes: usize,
+}
+
+/// The compilers.
+pub struct Bench {
+    compiler: BuiltInCompiler,
+    radv: Option<Radv>,
+    file: tempfile::NamedTempFile,
+}
+
+fn with(request: &StageRequest, generator: GeneratorKind) -> StageRequest {
+    let mut request = request.clone();
+    request.options.generator = generator;
+    request
+}
+
+impl Side {
+    fn note(&mut self, error: impl ToString) {
+        self.error.get_or_insert_with(|| error.to_string());
+    }
+
+    fn least(&mut self, nanoseconds: u64) {
+        self.nanoseconds = Some(self.nanoseconds.map_or(nanoseconds, |least| least.min(nanoseconds)));
+    }
+}
+
+impl Bench {
+    /// Starts RADV if it is there.
+    pub fn new(_: &Args) -> Self {
+        let file = tempfile::NamedTempFile::new().expect("a temporary file");
+        Self { compiler: BuiltInCompiler::new(), radv: Radv::start(), file }
+    }
+
+    /// The driver, if any.
+    pub fn radv_name(&self) -> Option<&str> {
+        self.radv.as_ref().map(|radv| radv.driver.as_str())
+    }
+
+    /// All figures of a shader.
+    pub fn measure(&mut self, shader: &Shader, args: &Args) -> Measured {
+        let [native, llvm] = [GeneratorKind::Native, GeneratorKind::Llvm].map(|kind| with(&shader.early, kind));
+        let mut out = Measured {
+            set: shader.set.clone(),
+            name: shader.name.clone(),
+            stage: shader.early.stage.to_string(),
+            native: Side::default(),
+            llvm: Side::default(),
+            radv: Side::default(),
+            phases: Vec::new(),
+            allocations: 0,
+            elf_bytes: 0,
+        };
+        let wave = shader.early.wave;
+        self.codes(shader, GeneratorKind::Native, &mut out.native);
+        if out.native.error.is_some() {
+            return out;
+        }
+        if args.llvm {
+            self.codes(shader, GeneratorKind::Llvm, &mut out.llvm);
+        }
+        let mut request = std::fs::write(self.file.path(), &shader.spirv)
+            .map_err(|e| e.to_string())
+            .and_then(|()| radv::request(shader, self.file.path()));
+        match (&mut self.radv, &mut request) {
+            (Some(radv), Ok(request)) => match radv.code(request).and_then(|words| code::read(&words, wave)) {
+                Ok(code) => out.radv.code = Some(code),
+                Err(e) => out.radv.note(e),
+            },
+            (Some(_), Err(e)) => out.radv.note(e),
+            _ => {}
+        }
+        for run in 0..args.runs {
+            self.time(shader, &native, &mut out.native);
+            if args.llvm && run < LLVM_RUNS && out.llvm.error.is_none() {
+                self.time(shader, &llvm, &mut out.llvm);
+            }
+            if let (Some(radv), Ok(request), None) = (&mut self.radv, &mut request, &out.radv.error) {
+                match radv.time(request) {
+                    Ok(took) => out.radv.least(took),
+                    Err(e) => out.radv.note(e),
+                }
+            }
+        }
+        let module = Module::new(shader.spirv.clone()).expect("it has been compiled");
+        for _ in 0..args.runs {
+            self.phases(&module, &native, &mut out.phases);
+        }
+        let (asked, elf) = allocations(|| self.compiler.compile(&module, &native));
+        (out.allocations, out.elf_bytes) = (asked, elf.map_or(0, |elf| elf.0.len()));
+        if args.each {
+            let us = |side: &Side| side.nanoseconds.unwrap_or(0) / 1000;
+            println!("{}/{}: {} {} {} µs", out.set, out.name, us(&out.native), us(&out.llvm), us(&out.radv));
+        }
+        out
+    }
+
+    /// The time of one compile, from bytes.
+    fn time(&self, shader: &Shader, request: &StageRequest, side: &mut Side) {
+        let bytes = shader.spirv.clone();
+        let start = cpu();
+        let elf = Module::new(bytes).and_then(|module| black_box(self.compiler.compile(&module, request)));
+        let took = cpu() - start;
+        match elf {
+            Ok(_) => side.least(took.as_nanos() as u64),
+            Err(e) => side.note(e),
+        }
+    }
+
+    /// The time of each phase of one compile. Phases of one name, such as a pass that runs twice, are added.
+    fn phases(&self, module: &Module, request: &StageRequest, least: &mut Vec<(&'static str, u64)>) {
+        let mut watch = Timings::new(cpu, Unwatched);
+        if self.compiler.compile_watched(module, request, &mut watch).is_err() {
+            return;
+        }
+        let mut sums: Vec<(&'static str, u64)> = Vec::new();
+        for (phase, took) in watch.phases {
+            match sums.iter_mut().find(|(name, _)| *name == phase) {
+                Some((_, sum)) => *sum += took.as_nanos() as u64,
+                None => sums.push((phase, took.as_nanos() as u64)),
+            }
+        }
+        if least.is_empty() {
+            *least = sums;
+            return;
+        }
+        for ((_, least), (_, now)) in least.iter_mut().zip(sums) {
+            *least = now.min(*least);
+        }
+    }
+
+    fn codes(&self, shader: &Shader, generator: GeneratorKind, side: &mut Side) {
+        for (request, early) in [(&shader.early, true), (&shader.laid_out, false)] {
+            let request = with(request, generator);
+            let elf = Module::new(shader.spirv.clone()).and_then(|module| self.compiler.compile(&module, &request));
+            let code = elf.map_err(|e| e.to_string()).and_then(|elf| {
+                if let Some(feature) = unlinked::fallback(&elf).map_err(|e| e.to_string())? {
+                    return Err(format!("left to LLVM: {feature}"));
+                }
+                let StageElf(elf) = &elf;
+                code::read(&code::text(elf)?, request.wave)
+            });
+            match code {
+                Ok(code) if early => side.early = Some(code),
+                Ok(code) => side.code = Some(code),
+                Err(e) => side.note(e),
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The shaders, each with two requests: as an early part, and with everything that RADV knows of a stage alone.
+
+use crate::support::{self, Input};
+use dovetail::compile::request::{KnownState, SpecValues, StageRequest};
+use dovetail::compile::spirv;
+use dovetail::state::{Known, ResourceLayout};
+
+/// A shader to measure.
+pub struct Shader {
+    pub set: String,
+    pub name: String,
+    pub spirv: Vec<u8>,
+    /// With nothing known of the pipeline.
+    pub early: StageRequest,
+    /// With the layout and all specialization values known, but neither vertex input nor attachments: what RADV knows of the
+    /// library of a stage.
+    pub laid_out: StageRequest,
+    /// That layout.
+    pub layout: ResourceLayout,
+    /// Specialization: id, value, bytes.
+    pub specialization: Vec<(u32, u64, u8)>,
+}
+
+impl Shader {
+    fn new(set: &str, input: Input) -> Option<Self> {
+        let info = spirv::reflect(&input.module).ok()?;
+        let layout = support::state(&[&input])?.layout;
+        let bytes = |id: u32| {
+            let constant = info.spec_constants.iter().find(|constant| constant.id == id);
+            constant.map_or(4, |constant| if constant.bits == 1 { 4 } else { constant.bits.div_ceil(8) as u8 })
+        };
+        let specialization = input.request.specialization.iter().map(|&(id, value)| (id, value, bytes(id))).collect();
+        let values = SpecValues::new(input.request.specialization.iter().copied(), input.module.operand_ids());
+        let early = StageRequest { specialization: values.shaping, ..input.request };
+        let known = KnownState {
+            operands: Known::Known(values.operands),
+            layout: Known::Known(layout.clone()),
+            ..KnownState::default()
+        };
+        let laid_out = StageRequest { known, ..early.clone() };
+        let spirv = input.module.bytes().to_vec();
+        Some(Self { set: set.to_owned(), name: input.name, spirv, early, laid_out, layout, specialization })
+    }
+}
+
+/// At most `most` of each set that is asked for.
+pub fn all(sets: &[String], most: usize) -> Vec<Shader> {
+    let wanted = |set: &str| sets.is_empty() || sets.iter().any(|one| one == set);
+    let mut out = Vec::new();
+    if wanted("testdata") {
+        out.extend(spread(support::testdata(), most).filter_map(|input| Shader::new("testdata", input)));
+    }
+    for set in support::corpus_sets().iter().filter(|set| wanted(set)) {
+        out.extend(support::corpus_set(set, most).into_iter().filter_map(|input| Shader::new(set, input)));
+    }
+    out
+}
+
+fn spread(inputs: Vec<Input>, most: usize) -> impl Iterator<Item = Input> {
+    let step = inputs.len().div_ceil(most.max(1)).max(1);
+    inputs.into_iter().step_by(step)
+}

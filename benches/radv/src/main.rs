@@ -1,0 +1,34 @@
+//! Compiles single shaders with RADV, for `benches/native.rs`.
+//!
+//! Reads one JSON request a line from stdin and answers each with a line of JSON. A process of its own, as a driver may crash,
+//! and as its environment (which driver, which GPU) is read when it is loaded. RADV needs no GPU: `RADV_FORCE_FAMILY` names one.
+
+mod device;
+mod listing;
+mod pipeline;
+mod protocol;
+
+use device::Device;
+use protocol::{Answer, Request};
+use std::io::{BufRead, Write};
+
+fn main() {
+    let device = Device::open();
+    let mut out = std::io::stdout().lock();
+    let mut say = |answer: &Answer| {
+        let text = serde_json::to_string(answer).expect("plain data");
+        writeln!(out, "{text}").and_then(|()| out.flush()).expect("the reader is there");
+    };
+    let device = match device {
+        Ok(device) => device,
+        Err(e) => return say(&Answer::Error(e)),
+    };
+    say(&Answer::Driver(device.driver.clone()));
+    for line in std::io::stdin().lock().lines() {
+        let answer = line
+            .map_err(|e| e.to_string())
+            .and_then(|line| serde_json::from_str::<Request>(&line).map_err(|e| e.to_string()))
+            .and_then(|request| pipeline::compile(&device, &request));
+        say(&answer.unwrap_or_else(Answer::Error));
+    }
+}

@@ -1,0 +1,37 @@
+//! What the benchmark asks for, and the answers.
+
+use serde::{Deserialize, Serialize};
+
+/// A stage to compile.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Request {
+    /// File of the SPIR-V module.
+    pub spirv: String,
+    /// `vertex`, `fragment` or `compute`.
+    pub stage: String,
+    /// Entry point.
+    pub entry: String,
+    /// Lanes of a wave; of compute shaders only, other stages have what the environment says.
+    pub wave: u32,
+    /// Specialization: id, value, bytes.
+    pub specialization: Vec<(u32, u64, u8)>,
+    /// Descriptors: set, binding, kind as the state file names it, count.
+    pub bindings: Vec<(u32, u32, String, u32)>,
+    /// Bytes of push constants.
+    pub push: u32,
+    /// Return the machine code; such a compile is not timed.
+    pub code: bool,
+}
+
+/// Answer to a request; `Driver` comes once, first.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Answer {
+    /// Name and version of the driver.
+    Driver(String),
+    /// CPU time of the thread, in nanoseconds.
+    Nanoseconds(u64),
+    /// Instruction words.
+    Code(Vec<u32>),
+    /// Why there is no other answer.
+    Error(String),
+}
