@@ -77,6 +77,7 @@ pub const REQUEST: Sources = Sources {
     hashed: &[
         "cache/key.rs",
         "compile/operands.rs",
+        "compile/phases.rs",
         "compile/request.rs",
         "compile/variant.rs",
         "keys.rs",

@@ -61,6 +61,7 @@ pub fn global(target: GfxIp, compiler: Option<&CompilerId>) -> Result<Key> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compile::phases::{Phase, Phases};
     use crate::compile::request::{GeneratorKind, KnownState, LlvmOptions, NativeOptions, Scheduling, TuningOptions};
     use crate::state::Known;
     use crate::target::{GfxIp, Stage, WaveSize};
@@ -84,7 +85,7 @@ mod tests {
             base.clone();
         let TuningOptions { generator: _, unroll: _, licm: _, vgpr_limit: _, cu_mode: _, llvm, native } = options;
         let LlvmOptions { scheduler: _, opt_level: _ } = llvm;
-        let NativeOptions { optimise: _, combine: _, clauses: _, schedule: _ } = native;
+        let NativeOptions { without: _, schedule: _ } = native;
         let KnownState { operands: _, layout: _, vertex: _, params: _, multiview: _, sample_shading: _, colors: _ } =
             known;
         let with = |f: &dyn Fn(&mut StageRequest)| {
@@ -108,10 +109,8 @@ mod tests {
             with(&|r| r.options.vgpr_limit = 64),
             with(&|r| r.options.llvm.scheduler = "max-ilp".into()),
             with(&|r| r.options.llvm.opt_level = 1),
-            with(&|r| r.options.native.optimise = false),
-            with(&|r| r.options.native.combine = false),
-            with(&|r| r.options.native.clauses = false),
-            with(&|r| r.options.native.schedule = Scheduling::Source),
+            with(&|r| r.options.native.without = Phases::default().with(Phase::Number)),
+            with(&|r| r.options.native.without = Phases::default().with(Phase::Clauses)),
             with(&|r| r.options.native.schedule = Scheduling::Random(1)),
             with(&|r| r.options.cu_mode = true),
             with(&|r| r.known.operands = Known::Known(Vec::new())),

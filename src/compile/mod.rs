@@ -7,6 +7,7 @@
 //! metadata and the branch to the next part.
 
 mod operands;
+pub mod phases;
 pub mod request;
 mod variant;
 

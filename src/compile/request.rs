@@ -1,6 +1,7 @@
 //! Everything that decides a stage's code. All of it is in the cache key, and the compiler sees nothing else.
 
 use super::operands::operand_ids;
+use super::phases::{Phase, Phases};
 use crate::error::{Error, Result};
 use crate::metadata::interface::FragmentInput;
 use crate::state::{ColorState, Known, ResourceLayout, VertexInputState};
@@ -233,25 +234,19 @@ impl Default for LlvmOptions {
     }
 }
 
-/// Options of the native code generator; other generators ignore them. Each is a phase that only improves code.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// Options of the native code generator; other generators ignore them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NativeOptions {
-    /// Optimize the IR.
-    pub optimise: bool,
-    /// Combine machine instructions, and choose short forms and direct ways.
-    pub combine: bool,
-    /// Form clauses of loads.
-    pub clauses: bool,
-    /// Order of instructions within blocks.
+    /// Phases that are left out.
+    pub without: Phases,
+    /// What decides the order of instructions within blocks, unless that phase is left out.
     pub schedule: Scheduling,
 }
 
 /// Order of instructions within blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Scheduling {
-    /// That of the source.
-    Source,
     /// Loads early, nothing waits long, as many waves as before.
     #[default]
     Cycles,
@@ -259,9 +254,10 @@ pub enum Scheduling {
     Random(u64),
 }
 
-impl Default for NativeOptions {
-    fn default() -> Self {
-        Self { optimise: true, combine: true, clauses: true, schedule: Scheduling::default() }
+impl NativeOptions {
+    /// Whether a phase runs.
+    pub const fn runs(&self, phase: Phase) -> bool {
+        !self.without.has(phase)
     }
 }
 

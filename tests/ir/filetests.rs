@@ -24,6 +24,7 @@
 
 use dovetail::compile::native::opt;
 use dovetail::compile::passes::{PASSES, Pass, PassContext};
+use dovetail::compile::phases::Phase;
 use dovetail::compile::request::{KnownState, ModuleDigest, StageRequest, TuningOptions};
 use dovetail::error::{Error, Result};
 use dovetail::ir::parse::parse;
@@ -180,7 +181,7 @@ fn run(case: &str, state: &str) -> Result<String> {
             ["parse"] => printed(&shader)?,
             ["uniform"] => uniform_values(&shader),
             ["optimise", names] => {
-                let wanted = |name: &str| names == "all" || names.split(',').any(|n| n == name);
+                let wanted = |phase: Phase| names == "all" || names.split(',').any(|n| n == phase.name());
                 verify_between(&shader)?;
                 opt::run_some(&mut shader, &TuningOptions::default(), wanted)?;
                 printed(&shader)?

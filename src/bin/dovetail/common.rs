@@ -2,7 +2,8 @@
 
 use dovetail::cache::{Cache, StoreKind};
 use dovetail::compile::Compiler;
-use dovetail::compile::request::{GeneratorKind, LlvmOptions, Module, NativeOptions, Scheduling, TuningOptions};
+use dovetail::compile::phases::Phases;
+use dovetail::compile::request::{GeneratorKind, LlvmOptions, Module, NativeOptions, TuningOptions};
 use dovetail::compile::worker::{WorkerConfig, WorkerPool};
 use dovetail::corpus::input::read_file;
 use dovetail::error::{Context, Error, Result};
@@ -136,9 +137,9 @@ pub struct TuningArgs {
     /// LLVM code generation level, 0 to 3.
     #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=3))]
     opt_level: u8,
-    /// Phase of the native generator to leave out; may be repeated.
-    #[arg(long, value_name = "PHASE", value_parser = ["optimise", "combine", "schedule", "clauses"])]
-    disable: Vec<String>,
+    /// Phase of the native generator to leave out, or `optimise` for all that come before selection; may be repeated.
+    #[arg(long, value_name = "PHASE", value_delimiter = ',')]
+    disable: Vec<Phases>,
     /// Keep a workgroup on a single compute unit.
     #[arg(long)]
     cu_mode: bool,
@@ -151,7 +152,6 @@ impl TuningArgs {
     }
 
     pub fn options(&self) -> TuningOptions {
-        let runs = |phase: &str| !self.disable.iter().any(|name| name == phase);
         TuningOptions {
             generator: self.backend,
             unroll: !self.no_unroll,
@@ -159,10 +159,8 @@ impl TuningArgs {
             vgpr_limit: self.vgpr_limit,
             cu_mode: self.cu_mode,
             native: NativeOptions {
-                optimise: runs("optimise"),
-                combine: runs("combine"),
-                clauses: runs("clauses"),
-                schedule: if runs("schedule") { Scheduling::Cycles } else { Scheduling::Source },
+                without: self.disable.iter().flat_map(|phases| phases.iter()).collect(),
+                ..NativeOptions::default()
             },
             llvm: LlvmOptions { scheduler: self.scheduler.clone(), opt_level: self.opt_level },
         }

@@ -10,6 +10,7 @@ use super::select::select;
 use super::{check_alloc, clauses, combine, dead, emit, finish, graph, opt, schedule, shape, waits};
 use crate::compile::backend::{Generator, MachineCode};
 use crate::compile::passes::Lowered;
+use crate::compile::phases::Phase;
 use crate::compile::request::{Scheduling, TuningOptions};
 use crate::compile::watch::{Made, Watch};
 use crate::error::{Context, ErrorKind, Result};
@@ -36,13 +37,13 @@ impl Generator for Native {
         let function = physical(shader, lowered, options, watch)?;
         let mut code = emit::translate(&function, shader, &entry)?;
         shown(watch, "translate", &code)?;
-        if options.native.combine {
+        if options.native.runs(Phase::Combine) {
             finish::run(&mut code);
             shown(watch, "finish", &code)?;
         }
         waits::insert(&mut code)?;
         shown(watch, "waits", &code)?;
-        if options.native.clauses {
+        if options.native.runs(Phase::Clauses) {
             clauses::form(&mut code);
             shown(watch, "clauses", &code)?;
         }
@@ -55,10 +56,8 @@ impl Generator for Native {
 /// The optimised shader, in a graph that can be laid out.
 fn prepared(lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<Shader> {
     let mut shader = lowered.shader().clone();
-    if options.native.optimise {
-        opt::run(&mut shader, options)?;
-        watch.done("optimise", Made::Shader(&shader))?;
-    }
+    opt::run(&mut shader, options)?;
+    watch.done("optimise", Made::Shader(&shader))?;
     shape::run(&mut shader)?;
     watch.done("shape", Made::Shader(&shader))?;
     Ok(shader)
@@ -73,7 +72,7 @@ fn physical(shader: &Shader, lowered: &Lowered, options: &TuningOptions, watch: 
     shown(watch, "select", &function)?;
     dead::run(&mut function);
     shown(watch, "dead", &function)?;
-    if options.native.combine {
+    if options.native.runs(Phase::Combine) {
         combine::run(&mut function);
         dead::run(&mut function);
         shown(watch, "combine", &function)?;
@@ -95,6 +94,10 @@ fn scheduled(
     options: &TuningOptions,
     watch: &mut dyn Watch,
 ) -> Result<(Function, Allocated)> {
+    if !options.native.runs(Phase::Schedule) {
+        let allocated = allocate(&function, limits)?;
+        return Ok((function, allocated));
+    }
     let mut better = function.clone();
     let stats = schedule::run(&mut better, options.native.schedule, limits);
     shown(watch, "schedule", &better)?;

@@ -113,7 +113,7 @@ fn compiled(setup: &Setup, shader: &Shader, state: &PipelineState) -> Result<Vec
     let mut shader = shader.clone();
     let options = setup.options();
     if !setup.passes.is_empty() {
-        opt::run_some(&mut shader, &options, |name| setup.passes.iter().any(|n| n == name)).at(|| "passes")?;
+        opt::run_some(&mut shader, &options, |phase| setup.passes.contains(&phase)).at(|| "passes")?;
     }
     let layout = if setup.known { Known::Known(state.layout.clone()) } else { Known::Unknown };
     let request = StageRequest {

@@ -2,13 +2,13 @@
 
 use super::super::random::Random;
 use dovetail::compile::native::opt;
+use dovetail::compile::phases::{Phase, Phases};
 use dovetail::compile::request::{GeneratorKind, NativeOptions, Scheduling, TuningOptions};
 use dovetail::error::{Error, Result};
 use dovetail::target::WaveSize;
 
 /// What a line of an input begins with.
 const MARK: &str = "; fuzz";
-const PHASES: [&str; 6] = ["optimise", "combine", "schedule", "clauses", "unroll", "licm"];
 
 /// How a shader is compiled and run.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,9 +24,9 @@ pub struct Setup {
     /// The layout is known when the stage is compiled.
     pub known: bool,
     /// Phases of the generator that are left out.
-    pub without: Vec<String>,
+    pub without: Phases,
     /// Passes of the middle end that run on the upper level, in their own order, instead of all on the lower one.
-    pub passes: Vec<String>,
+    pub passes: Vec<Phase>,
 }
 
 impl Setup {
@@ -34,17 +34,14 @@ impl Setup {
     pub fn new(random: &mut Random) -> Self {
         let wave = if random.once_in(2) { WaveSize::W32 } else { WaveSize::W64 };
         let vgprs = *random.pick(&[0, 0, 0, 0, 64, 40, 32, 24, 20, 16]);
-        let mut without: Vec<String> =
-            PHASES.iter().filter(|_| random.once_in(6)).map(|name| (*name).to_owned()).collect();
+        let mut without: Phases = Phase::ALL.iter().copied().filter(|_| random.once_in(8)).collect();
         let mut passes = Vec::new();
         if random.once_in(4) {
             let some = opt::PASSES.iter().filter(|_| !random.once_in(3));
-            passes = some.map(|(name, _)| (*name).to_owned()).collect();
+            passes = some.map(|(phase, _)| *phase).collect();
             passes.dedup();
-            without.push("optimise".to_owned());
+            without = Phase::ALL.iter().copied().filter(|phase| phase.is_middle() || without.has(*phase)).collect();
         }
-        without.sort();
-        without.dedup();
         let groups = 1 + u32::from(random.once_in(8));
         Self { wave, vgprs, groups, seed: random.next() & 0xff, known: random.once_in(2), without, passes }
     }
@@ -52,13 +49,13 @@ impl Setup {
     /// As a line.
     pub fn line(&self) -> String {
         let Self { wave, vgprs, groups, seed, known, without, passes } = self;
-        let list = |names: &[String]| names.join(",");
+        let list = |phases: Vec<Phase>| phases.iter().map(|phase| phase.name()).collect::<Vec<_>>().join(",");
         format!(
             "{MARK} wave={} vgprs={vgprs} groups={groups} seed={seed} known={} without={} passes={}",
             wave.lanes(),
             u8::from(*known),
-            list(without),
-            list(passes)
+            list(without.iter().collect()),
+            list(passes.clone())
         )
     }
 
@@ -75,8 +72,8 @@ impl Setup {
         };
         let number =
             |name: &str| get(name)?.parse::<u64>().map_err(|_| Error::malformed(format!("`{name}` is no number")));
-        let list = |name: &str| -> Result<Vec<String>> {
-            Ok(get(name)?.split(',').filter(|word| !word.is_empty()).map(str::to_owned).collect())
+        let list = |name: &str| -> Result<Vec<Phases>> {
+            get(name)?.split(',').filter(|word| !word.is_empty()).map(str::parse).collect()
         };
         Ok(Self {
             wave: if number("wave")? == 32 { WaveSize::W32 } else { WaveSize::W64 },
@@ -84,28 +81,19 @@ impl Setup {
             groups: number("groups")?.clamp(1, 4) as u32,
             seed: number("seed")?,
             known: number("known")? != 0,
-            without: list("without")?,
-            passes: list("passes")?,
+            without: list("without")?.into_iter().flat_map(Phases::iter).collect(),
+            passes: list("passes")?.into_iter().flat_map(Phases::iter).collect(),
         })
     }
 
     /// The options of the compile.
     pub fn options(&self) -> TuningOptions {
-        let runs = |phase: &str| !self.without.iter().any(|name| name == phase);
         TuningOptions {
             generator: GeneratorKind::Native,
-            unroll: runs("unroll"),
-            licm: runs("licm"),
             vgpr_limit: self.vgprs,
             native: NativeOptions {
-                optimise: runs("optimise"),
-                combine: runs("combine"),
-                clauses: runs("clauses"),
-                schedule: match self.seed % 2 {
-                    _ if !runs("schedule") => Scheduling::Source,
-                    0 => Scheduling::Cycles,
-                    _ => Scheduling::Random(self.seed),
-                },
+                without: self.without,
+                schedule: if self.seed % 2 == 0 { Scheduling::Cycles } else { Scheduling::Random(self.seed) },
             },
             ..TuningOptions::default()
         }

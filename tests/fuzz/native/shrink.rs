@@ -4,6 +4,7 @@
 //! or breaks the verifier's rules, is thrown away.
 
 use super::setup::Setup;
+use dovetail::compile::phases::{Phase, Phases};
 use dovetail::ir::parse::parse;
 use dovetail::ir::{BlockCall, BlockId, Merge, Op, Shader, Terminator, Value};
 use std::time::{Duration, Instant};
@@ -71,13 +72,13 @@ impl Search<'_> {
     fn round(&mut self) {
         let setups: [fn(&mut Setup); 6] = [
             |s| s.passes.clear(),
-            |s| s.without.clear(),
+            |s| s.without = Phases::default(),
             |s| s.vgprs = 0,
             |s| s.groups = 1,
             |s| s.known = false,
-            |s| s.without = vec!["clauses".into(), "licm".into(), "optimise".into(), "unroll".into()],
+            |s| s.without = Phase::ALL.iter().copied().collect(),
         ];
-        for set in &setups[..5 + usize::from(self.setup.without.len() < 3)] {
+        for set in &setups[..5 + usize::from(self.setup.without.iter().count() < 3)] {
             let mut setup = self.setup.clone();
             set(&mut setup);
             if setup != self.setup {

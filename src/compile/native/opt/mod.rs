@@ -27,6 +27,7 @@ mod unroll;
 mod vectors;
 
 use crate::compile::passes::dce;
+use crate::compile::phases::Phase;
 use crate::compile::request::TuningOptions;
 use crate::error::{Context, Result};
 use crate::ir::Shader;
@@ -36,24 +37,24 @@ use crate::target::WaveSize;
 /// A pass of the middle end.
 pub type Pass = fn(&mut Shader, &TuningOptions) -> Result<()>;
 
-/// Every pass with its name, in order.
-pub const PASSES: &[(&str, Pass)] = &[
-    ("constants", constants::run),
-    ("promote", promote::run),
-    ("number", number::run),
-    ("jumps", jumps::run),
+/// Every pass with the phase that it belongs to, in order.
+pub const PASSES: &[(Phase, Pass)] = &[
+    (Phase::Constants, constants::run),
+    (Phase::Promote, promote::run),
+    (Phase::Number, number::run),
+    (Phase::Jumps, jumps::run),
     // Before loops are copied, so that there is less to copy, and after.
-    ("ifs", ifs::run),
-    ("unroll", unroll::run),
-    ("ifs", ifs::run),
-    ("licm", licm::run),
-    ("vectors", vectors::run),
-    ("contract", number::contract),
-    ("dce", remove_dead),
+    (Phase::Ifs, ifs::run),
+    (Phase::Unroll, unroll::run),
+    (Phase::Ifs, ifs::run),
+    (Phase::Licm, licm::run),
+    (Phase::Vectors, vectors::run),
+    (Phase::Contract, number::contract),
+    (Phase::Dce, remove_dead),
     // What died may have left empty blocks, and they conditions.
-    ("jumps", jumps::run),
-    ("dce", remove_dead),
-    ("blocks", blocks::run),
+    (Phase::Jumps, jumps::run),
+    (Phase::Dce, remove_dead),
+    (Phase::Blocks, blocks::run),
 ];
 
 /// Optimises a shader.
@@ -61,16 +62,16 @@ pub const PASSES: &[(&str, Pass)] = &[
 /// # Errors
 /// Bugs only.
 pub fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
-    run_some(shader, options, |_| true)
+    run_some(shader, options, |phase| options.native.runs(phase))
 }
 
 /// Runs the passes whose name is wanted.
 ///
 /// # Errors
 /// Bugs only.
-pub fn run_some(shader: &mut Shader, options: &TuningOptions, wanted: impl Fn(&str) -> bool) -> Result<()> {
-    for (name, pass) in PASSES.iter().filter(|(name, _)| wanted(name)) {
-        pass(shader, options).at(|| *name)?;
+pub fn run_some(shader: &mut Shader, options: &TuningOptions, wanted: impl Fn(Phase) -> bool) -> Result<()> {
+    for (name, pass) in PASSES.iter().filter(|(phase, _)| wanted(*phase)) {
+        pass(shader, options).at(|| name.name())?;
         if cfg!(debug_assertions) {
             verify(shader).at(|| format!("after {name}"))?;
         }

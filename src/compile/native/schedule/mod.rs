@@ -50,9 +50,6 @@ pub struct Stats {
 /// Puts the instructions of each block in a better order. The function must be verified.
 pub fn run(f: &mut Function, how: Scheduling, limits: Limits) -> Stats {
     let mut stats = Stats::default();
-    if how == Scheduling::Source {
-        return stats;
-    }
     let live = Liveness::new(f);
     let mut pressure = Pressure::new(f);
     let blocks: Vec<Units> = f.block_ids().map(|id| units(f, id)).collect();
