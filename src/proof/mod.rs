@@ -14,6 +14,7 @@
 
 #[cfg(feature = "cli")]
 mod answer;
+mod bisect;
 #[cfg(feature = "cli")]
 mod bundle;
 mod compute;
@@ -49,6 +50,7 @@ mod world;
 
 #[cfg(feature = "cli")]
 pub use answer::{Answer, Cause, Finding, Replay, ResultPlace};
+pub use bisect::{Blame, blame};
 #[cfg(feature = "cli")]
 pub use bundle::{Bundle, FORMAT, Manifest, StageEntry};
 pub use compute::{Budget, Case, Difference, FLOOR, SEEDS, Tools, compute};

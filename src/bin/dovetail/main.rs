@@ -4,6 +4,7 @@
 #[macro_use]
 mod out;
 
+mod bisect;
 mod common;
 mod compile;
 mod corpus;
@@ -34,7 +35,8 @@ use std::process::ExitCode;
 /// pipeline ELFs once the pipeline state is known.
 ///
 /// Exit codes: 0 done; 1 done, but some inputs failed; 2 malformed input; 3 unsupported; 4 needs a whole-pipeline compile;
-/// 5 file, store or process trouble; 6 a replayed bundle still differs; 70 a bug of ours; 71 the compiler died on the input.
+/// 5 file, store or process trouble; 6 a replayed bundle still differs, or `bisect` found a broken shader; 70 a bug of ours;
+/// 71 the compiler died on the input.
 #[derive(Parser)]
 #[command(
     name = "dovetail",
@@ -59,6 +61,7 @@ enum Command {
     Verify(verify::Args),
     Run(run::Args),
     Replay(replay::Args),
+    Bisect(bisect::Args),
     Corpus(corpus::Args),
     State(state::Args),
     Serve(serve::Args),
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
         Command::Verify(args) => verify::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Bisect(args) => bisect::run(&args),
         Command::Corpus(args) => corpus::run(args),
         Command::State(args) => state::run(&args),
         Command::Serve(args) => serve::run(&args),

@@ -1,0 +1,182 @@
+//! `dovetail bisect`: the first shader that the native generator breaks, and the phase that does it.
+
+use crate::common::{WorkerArgs, print_json, read_module};
+use crate::progress::Progress;
+use dovetail::compile::Compiler;
+use dovetail::compile::phases::Phases;
+use dovetail::compile::request::{GeneratorKind, Module, NativeOptions, TuningOptions};
+use dovetail::compile::spirv::reflect;
+use dovetail::error::{Context, Error, ErrorKind, Result};
+use dovetail::proof::{
+    Absent, Answer, Blame, Budget, Bundle, Case, Choice, Difference, Fate, Runner, Tools, blame, compute,
+};
+use dovetail::target::Stage;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// What the program exits with where a shader is broken.
+const BROKEN: u8 = 6;
+/// The subgroup size of an absent driver.
+const LANES: u32 = 64;
+
+/// Find the phase of the native generator that breaks a shader.
+///
+/// Each input is compiled, linked by every route, and run on the emulator: a bundle against what its judge left, the compute
+/// shaders of a module against the interpreter, on inputs made from what it declares. The first that fails is compiled
+/// with ever fewer phases, until one phase makes the difference. Exit code 6: one fails.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  dovetail bisect target/bundles\n  dovetail bisect corpus/ggml --all --json")]
+pub struct Args {
+    /// Bundles, SPIR-V modules (`.spv`), and folders of them.
+    #[arg(value_name = "PATH", required = true)]
+    inputs: Vec<PathBuf>,
+    /// Go on after the first that fails.
+    #[arg(long)]
+    all: bool,
+    /// Print what came of each as JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    worker: WorkerArgs,
+}
+
+/// What is run.
+enum Subject {
+    Bundle(Box<Bundle>),
+    Kernel { module: Module, entry: String },
+}
+
+/// What came of one.
+#[derive(serde::Serialize)]
+struct Row {
+    name: String,
+    /// `agrees`, `broken`, `broken without any phase`, or `not judged`.
+    verdict: &'static str,
+    phase: Option<&'static str>,
+    mended_alone: Option<bool>,
+    why: String,
+}
+
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let compiler = args.worker.start_if_built(1)?;
+    let compiler = compiler.ok_or_else(|| Error::unsupported("bisect", "this build has no compiler"))?;
+    let mut paths = Vec::new();
+    args.inputs.iter().try_for_each(|path| gather(path, &mut paths))?;
+    if paths.is_empty() {
+        return Err(Error::malformed("no bundle and no `.spv` file there"));
+    }
+    let progress = Progress::new(paths.len(), "shaders");
+    let mut rows = Vec::new();
+    'paths: for path in &paths {
+        for (name, subject) in subjects(path)? {
+            let row = judged(name, &subject, &*compiler);
+            let stop = row.verdict.starts_with("broken") && !args.all;
+            rows.push(row);
+            if stop {
+                break 'paths;
+            }
+        }
+        progress.tick();
+    }
+    progress.finish();
+    if args.json {
+        print_json(&rows)?;
+    } else {
+        rows.iter().for_each(print);
+    }
+    let broken = rows.iter().any(|row| row.verdict.starts_with("broken"));
+    Ok(if broken { ExitCode::from(BROKEN) } else { ExitCode::SUCCESS })
+}
+
+/// Bundles and modules at a path, in the order of their names.
+fn gather(path: &Path, out: &mut Vec<PathBuf>) -> Result<()> {
+    let place = || path.display().to_string();
+    if !path.is_dir() || path.join("bundle.toml").exists() {
+        out.push(path.to_owned());
+        return Ok(());
+    }
+    let entries: std::io::Result<Vec<_>> = std::fs::read_dir(path).at(place)?.collect();
+    let mut inner: Vec<PathBuf> = entries.at(place)?.into_iter().map(|entry| entry.path()).collect();
+    inner.sort();
+    inner.retain(|path| path.is_dir() || path.extension().is_some_and(|e| e == "spv"));
+    inner.iter().try_for_each(|path| gather(path, out))
+}
+
+fn subjects(path: &Path) -> Result<Vec<(String, Subject)>> {
+    let name = path.display().to_string();
+    if path.is_dir() {
+        return Ok(vec![(name, Subject::Bundle(Box::new(Bundle::load(path)?)))]);
+    }
+    let module = read_module(path)?;
+    let entries = reflect(&module).at(|| name.clone())?.entry_points;
+    let kernels = entries.into_iter().filter(|entry| entry.stage == Some(Stage::Compute));
+    Ok(kernels
+        .map(|entry| (format!("{name} {}", entry.name), Subject::Kernel { module: module.clone(), entry: entry.name }))
+        .collect())
+}
+
+fn judged(name: String, subject: &Subject, compiler: &dyn Compiler) -> Row {
+    let row = |verdict, why| Row { name: name.clone(), verdict, phase: None, mended_alone: None, why };
+    match blame(&mut |without| failure(subject, without, compiler)) {
+        Ok(Blame::Nothing) => row("agrees", String::new()),
+        Ok(Blame::NoPhase(why)) => row("broken without any phase", why),
+        Ok(Blame::Phase { phase, mended_alone, why }) => {
+            Row { phase: Some(phase.name()), mended_alone: Some(mended_alone), ..row("broken", why) }
+        }
+        Err(e) => row("not judged", e.to_string()),
+    }
+}
+
+/// What is wrong with the code that is made without some phases.
+fn failure(subject: &Subject, without: Phases, compiler: &dyn Compiler) -> Result<Option<String>> {
+    let native = NativeOptions { without, ..NativeOptions::default() };
+    let options = TuningOptions { generator: GeneratorKind::Native, native, ..TuningOptions::default() };
+    match subject {
+        Subject::Bundle(bundle) => {
+            let mut bundle = (**bundle).clone();
+            bundle.manifest.options = TuningOptions { vgpr_limit: bundle.manifest.options.vgpr_limit, ..options };
+            let runner = match Runner::new(&bundle, compiler) {
+                Err(e) if matches!(e.kind(), ErrorKind::Bug(_)) => return Ok(Some(e.to_string())),
+                runner => runner?,
+            };
+            let replay = runner.run(&bundle.inputs, &bundle.expected)?;
+            let failed = replay.routes.iter().find(|(_, answer)| *answer != Answer::Agrees);
+            Ok(failed.map(|(route, answer)| format!("{route}: {answer}")))
+        }
+        Subject::Kernel { module, entry } => {
+            let judge = Absent { why: "the interpreter judges".to_owned(), lanes: LANES };
+            let on_difference = &|_: &Difference<'_>| ();
+            let tools = Tools { compiler, options: &options, judge: &judge, budget: Budget::default(), on_difference };
+            let report = compute(&Case { module, entry, spec: &[], choices: &[Choice::default()] }, &tools);
+            match report.fate {
+                Fate::Agreed | Fate::AgreedWithInterpreter => Ok(None),
+                Fate::Differs | Fate::NotRun => Ok(Some(report.reason)),
+                Fate::ProvesNothing | Fate::Cut | Fate::NotCompiled | Fate::JudgeFailed => {
+                    Err(Error::unsupported(format!("this shader ({})", report.fate), report.reason))
+                }
+            }
+        }
+    }
+}
+
+fn print(row: &Row) {
+    match (row.phase, row.mended_alone) {
+        (Some(phase), mended) => {
+            println!("{}: broken by the phase `{phase}`: {}", row.name, row.why);
+            if mended == Some(false) {
+                println!("  leaving out only that does not mend it");
+            }
+            println!("  next: dovetail compile SHADER --dump {}, with and without --disable {phase}", dump(phase));
+        }
+        _ if row.why.is_empty() => println!("{}: {}", row.name, row.verdict),
+        _ => println!("{}: {}: {}", row.name, row.verdict, row.why),
+    }
+}
+
+/// The dump that shows what a phase did.
+fn dump(phase: &'static str) -> &'static str {
+    match phase {
+        "combine" | "schedule" | "clauses" => phase,
+        _ => "optimise",
+    }
+}

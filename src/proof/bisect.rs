@@ -1,0 +1,90 @@
+//! Which phase of the native generator breaks a shader.
+
+use crate::compile::phases::{Phase, Phases};
+use crate::error::Result;
+
+/// What breaks a shader.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Blame {
+    /// Nothing: it agrees.
+    Nothing,
+    /// With the phases before this one it agrees, with this one it does not.
+    Phase {
+        /// The phase.
+        phase: Phase,
+        /// Whether it agrees if only this phase is left out. If not, another phase breaks it too, or needs this one.
+        mended_alone: bool,
+        /// What differs with it.
+        why: String,
+    },
+    /// No phase that can be left out: it fails without any of them too, by what is here.
+    NoPhase(String),
+}
+
+/// Finds it by leaving out every phase from some one on, so that each question halves the phases that are left. `fails`
+/// compiles without the phases that it gets, runs, and says what is wrong, if anything is.
+///
+/// # Errors
+/// Errors of `fails`.
+pub fn blame(fails: &mut dyn FnMut(Phases) -> Result<Option<String>>) -> Result<Blame> {
+    let from = |first: usize| Phase::ALL[first..].iter().copied().collect::<Phases>();
+    let Some(mut why) = fails(from(Phase::ALL.len()))? else { return Ok(Blame::Nothing) };
+    if let Some(why) = fails(from(0))? {
+        return Ok(Blame::NoPhase(why));
+    }
+    // It agrees with the first `good` phases, and not with the first `bad`.
+    let (mut good, mut bad) = (0, Phase::ALL.len());
+    while bad - good > 1 {
+        let middle = usize::midpoint(good, bad);
+        match fails(from(middle))? {
+            None => good = middle,
+            Some(what) => (bad, why) = (middle, what),
+        }
+    }
+    let phase = Phase::ALL[good];
+    let mended_alone = fails(Phases::default().with(phase))?.is_none();
+    Ok(Blame::Phase { phase, mended_alone, why })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blames where a shader fails if `broken` run.
+    fn blamed(broken: &[&[Phase]]) -> (Blame, usize) {
+        let mut asked = 0;
+        let blame = blame(&mut |without| {
+            asked += 1;
+            let fails = broken.iter().any(|all| all.iter().all(|phase| !without.has(*phase)));
+            Ok(fails.then(|| "differs".to_owned()))
+        });
+        (blame.expect("no error"), asked)
+    }
+
+    #[test]
+    fn each_phase_is_found_in_few_questions() {
+        for &phase in Phase::ALL {
+            let (blame, asked) = blamed(&[&[phase]]);
+            assert_eq!(blame, Blame::Phase { phase, mended_alone: true, why: "differs".into() });
+            assert!(asked <= 7, "{phase}: {asked}");
+        }
+    }
+
+    #[test]
+    fn what_needs_two_phases_is_blamed_on_the_later_one() {
+        let (blame, _) = blamed(&[&[Phase::Promote, Phase::Unroll]]);
+        assert_eq!(blame, Blame::Phase { phase: Phase::Unroll, mended_alone: true, why: "differs".into() });
+    }
+
+    #[test]
+    fn of_two_broken_phases_the_first_is_found_and_mends_nothing_alone() {
+        let (blame, _) = blamed(&[&[Phase::Ifs], &[Phase::Clauses]]);
+        assert_eq!(blame, Blame::Phase { phase: Phase::Ifs, mended_alone: false, why: "differs".into() });
+    }
+
+    #[test]
+    fn right_code_and_code_that_no_phase_breaks_are_told_apart() {
+        assert_eq!(blamed(&[]).0, Blame::Nothing);
+        assert_eq!(blamed(&[&[]]).0, Blame::NoPhase("differs".into()));
+    }
+}
