@@ -77,7 +77,7 @@ pub enum State {
 /// One who waited for a job that is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
-    /// Who.
+    /// The client that asked.
     pub waiter: Waiter,
     /// In which class.
     pub class: Class,

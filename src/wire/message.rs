@@ -181,7 +181,7 @@ pub enum Tell {
     Failed {
         /// Of the request.
         id: u64,
-        /// Why.
+        /// What went wrong.
         error: Error,
     },
     /// The answer to [`Ask::Status`].

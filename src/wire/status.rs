@@ -66,7 +66,7 @@ pub struct ServiceStatus {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClassStatus {
-    /// Which.
+    /// The class.
     pub class: Class,
     /// Jobs that wait for a worker.
     pub queued: u32,

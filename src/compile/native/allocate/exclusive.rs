@@ -1,4 +1,4 @@
-//! Registers of values that never share: variables, and scalar parameters that a wave may leave behind.
+//! Registers that are never shared: those of variables, and of scalar parameters that some lanes of the wave may still need later.
 //!
 //! A variable has several definitions, so it has no place in an order of definitions. It gets a register that no other
 //! value may have, from the top of the file; variables whose blocks do not overlap share one. The same holds for a
