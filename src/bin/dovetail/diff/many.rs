@@ -16,8 +16,11 @@ struct Row {
     sides: [Side; 2],
 }
 
+/// A figure of a code.
+type Measure = fn(&Side) -> u64;
+
 /// What two codes are compared by.
-const MEASURES: [(&str, fn(&Side) -> u64); 5] = [
+const MEASURES: [(&str, Measure); 5] = [
     ("instructions", |side| side.total as u64),
     ("bytes", |side| side.bytes as u64),
     ("VGPRs", |side| side.vgprs.into()),

@@ -47,7 +47,8 @@ impl Graph {
                 it.after_all(unit as u32, &mut order);
             }
         }
-        let edges = it.edges;
+        // A unit of several instructions keeps their order by itself.
+        let edges: Vec<Edge> = it.edges.into_iter().filter(|edge| edge.from != edge.to).collect();
         let (from_starts, by_from) = sorted(&edges, units.len(), |edge| edge.from);
         let (to_starts, by_to) = sorted(&edges, units.len(), |edge| edge.to);
         Self { by_from, by_to, from_starts, to_starts }
@@ -130,9 +131,7 @@ struct Accesses {
 
 impl Builder<'_> {
     fn edge(&mut self, from: u32, to: u32, latency: u32) {
-        if from != to {
-            self.edges.push(Edge { from, to, latency });
-        }
+        self.edges.push(Edge { from, to, latency });
     }
 
     fn registers_of(&mut self, unit: u32, inst: &Inst) {

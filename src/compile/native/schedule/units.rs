@@ -30,7 +30,7 @@ pub(super) struct Unit {
     end: u32,
     /// The load that it is, if it is one.
     pub(super) load: Option<Load>,
-    /// Cycles of its issue in wave32, where arithmetic takes one.
+    /// The longest latency class of its instructions.
     pub(super) latency: Latency,
     /// It has to be the last one.
     pub(super) last: bool,
