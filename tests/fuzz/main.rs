@@ -89,8 +89,15 @@ struct Options {
 
 impl Options {
     fn parse(args: &[String]) -> Result<Self, String> {
-        let mut out =
-            Self { targets: Vec::new(), time: Duration::from_secs(60), runs: u64::MAX, run: 1, from: 0, input: None, child: None };
+        let mut out = Self {
+            targets: Vec::new(),
+            time: Duration::from_secs(60),
+            runs: u64::MAX,
+            run: 1,
+            from: 0,
+            input: None,
+            child: None,
+        };
         let mut args = args.iter();
         while let Some(arg) = args.next() {
             let mut value = || args.next().ok_or_else(|| format!("{arg} wants a value"));
@@ -166,7 +173,8 @@ fn parent(target: &Target, options: &Options) -> usize {
     }
     let findings = files(&folder).into_iter().filter(|f| !before.contains(f)).collect::<Vec<_>>();
     std::panic::set_hook(Box::new(|_| {}));
-    for finding in findings.iter().filter(|f| f.file_name().is_some_and(|n| n.as_encoded_bytes().starts_with(b"wrong"))) {
+    for finding in findings.iter().filter(|f| f.file_name().is_some_and(|n| n.as_encoded_bytes().starts_with(b"wrong")))
+    {
         let smaller = target.smaller(&fs::read(finding).expect("a finding"));
         fs::write(finding, smaller).expect("a finding");
     }

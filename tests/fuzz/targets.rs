@@ -1,11 +1,12 @@
 //! What is fuzzed: how its inputs are made, and what must not become of them.
 //!
 //! To add a target: a line in [`TARGETS`], seeds in `seeds.rs`.
+#![allow(dead_code, reason = "each test binary uses its part")]
 
 use super::link_support::{compute, fragment, state, vertex};
-use super::random::Random;
 #[cfg(feature = "native")]
 use super::native;
+use super::random::Random;
 use super::{mutate, recording, seeds, service, spirv, store};
 use dovetail::abi::layout::ResolvedLayout;
 use dovetail::cache::{Key, entry};

@@ -56,13 +56,11 @@ pub fn judge(setup: &Setup, shader: &Shader) -> Result<()> {
         // What cannot be written is not known.
         let differing = ours.chunks(4).zip(wanted.chunks(4)).position(|(a, b)| a != b);
         if let Some(dword) = differing {
-            let word = |bytes: &[u8]| bytes.chunks(4).nth(dword).map_or(0, |b| u32::from_le_bytes(b.try_into().unwrap_or([0; 4])));
-            let what = format!(
-                "binding {} dword {dword} is {:#x}, not {:#x}",
-                binding.binding,
-                word(ours),
-                word(wanted)
-            );
+            let word = |bytes: &[u8]| {
+                bytes.chunks(4).nth(dword).map_or(0, |b| u32::from_le_bytes(b.try_into().unwrap_or([0; 4])))
+            };
+            let what =
+                format!("binding {} dword {dword} is {:#x}, not {:#x}", binding.binding, word(ours), word(wanted));
             certain(setup, shader, &inputs, &expected, &made)?;
             return Err(Error::bug(format!("differs: {what}")));
         }

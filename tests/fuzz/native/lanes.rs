@@ -98,11 +98,8 @@ impl Gen<'_> {
                 (SubgroupOp::QuadBroadcast, self.alu(AluOp::IOr, &[base, c]))
             }
             _ => {
-                let (swap, bits) = *self.random.pick(&[
-                    (QuadSwap::Horizontal, 1),
-                    (QuadSwap::Vertical, 2),
-                    (QuadSwap::Diagonal, 3),
-                ]);
+                let (swap, bits) =
+                    *self.random.pick(&[(QuadSwap::Horizontal, 1), (QuadSwap::Vertical, 2), (QuadSwap::Diagonal, 3)]);
                 let c = self.c32(bits);
                 (SubgroupOp::QuadSwap(swap), self.alu(AluOp::IXor, &[lane, c]))
             }

@@ -73,9 +73,8 @@ impl Setup {
             let word = line.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
             word.ok_or_else(|| Error::malformed(format!("no `{name}`")))
         };
-        let number = |name: &str| {
-            get(name)?.parse::<u64>().map_err(|_| Error::malformed(format!("`{name}` is no number")))
-        };
+        let number =
+            |name: &str| get(name)?.parse::<u64>().map_err(|_| Error::malformed(format!("`{name}` is no number")));
         let list = |name: &str| -> Result<Vec<String>> {
             Ok(get(name)?.split(',').filter(|word| !word.is_empty()).map(str::to_owned).collect())
         };

@@ -14,7 +14,9 @@ const PATIENCE: Duration = Duration::from_secs(25);
 /// A smaller input for which `how` says the same.
 pub fn shrink(input: &[u8], how: &dyn Fn(&[u8]) -> Option<String>) -> Vec<u8> {
     let text = String::from_utf8_lossy(input).into_owned();
-    let (Ok(setup), Ok(shader), Some(what)) = (Setup::of(&text), parse(&text), how(input)) else { return input.to_vec() };
+    let (Ok(setup), Ok(shader), Some(what)) = (Setup::of(&text), parse(&text), how(input)) else {
+        return input.to_vec();
+    };
     let mut search = Search { setup, shader, what: kind(&what), how, end: Instant::now() + PATIENCE };
     loop {
         let before = search.text();

@@ -11,8 +11,23 @@ const FEW: u8 = 5;
 
 use AluOp as A;
 const BINARY: &[A] = &[
-    A::IAdd, A::IAdd, A::ISub, A::IMul, A::IAnd, A::IOr, A::IXor, A::UMin, A::UMax, A::SMin, A::SMax, A::UAddSat,
-    A::SAddSat, A::USubSat, A::SSubSat, A::UMulHigh, A::SMulHigh,
+    A::IAdd,
+    A::IAdd,
+    A::ISub,
+    A::IMul,
+    A::IAnd,
+    A::IOr,
+    A::IXor,
+    A::UMin,
+    A::UMax,
+    A::SMin,
+    A::SMax,
+    A::UAddSat,
+    A::SAddSat,
+    A::USubSat,
+    A::SSubSat,
+    A::UMulHigh,
+    A::SMulHigh,
 ];
 const SHIFTS: &[A] = &[A::Shl, A::LShr, A::AShr];
 const DIVISIONS: &[A] = &[A::UDiv, A::SDiv, A::UMod, A::SRem, A::SMod];
@@ -21,7 +36,19 @@ const COUNTS: &[A] = &[A::BitCount, A::FindILsb, A::FindUMsb, A::FindSMsb];
 const COMPARE: &[A] =
     &[A::IEq, A::INe, A::ULt, A::ULe, A::UGt, A::UGe, A::SLt, A::SLe, A::SGt, A::SGe, A::UAddCarry, A::USubBorrow];
 const FLOAT_COMPARE: &[A] = &[
-    A::FOEq, A::FONe, A::FOLt, A::FOLe, A::FOGt, A::FOGe, A::FUEq, A::FUNe, A::FULt, A::FULe, A::FUGt, A::FUGe, A::FOrd,
+    A::FOEq,
+    A::FONe,
+    A::FOLt,
+    A::FOLe,
+    A::FOGt,
+    A::FOGe,
+    A::FUEq,
+    A::FUNe,
+    A::FULt,
+    A::FULe,
+    A::FUGt,
+    A::FUGe,
+    A::FOrd,
     A::FUno,
 ];
 
@@ -31,8 +58,14 @@ impl Gen<'_> {
     }
 
     fn vector(&mut self) -> Type {
-        let (bits, lanes) =
-            *self.random.pick(&[(Bits::B32, 2), (Bits::B32, 3), (Bits::B32, 4), (Bits::B16, 2), (Bits::B8, 4), (Bits::B64, 2)]);
+        let (bits, lanes) = *self.random.pick(&[
+            (Bits::B32, 2),
+            (Bits::B32, 3),
+            (Bits::B32, 4),
+            (Bits::B16, 2),
+            (Bits::B8, 4),
+            (Bits::B64, 2),
+        ]);
         Type::vector(bits, lanes).unwrap_or(Type::B32)
     }
 
@@ -252,7 +285,8 @@ impl Gen<'_> {
             }
             6 => {
                 let x = known(self);
-                let op = *self.random.pick(&[A::FNeg, A::FAbs, A::FFloor, A::FCeil, A::FTrunc, A::FRoundEven, A::FSign]);
+                let op =
+                    *self.random.pick(&[A::FNeg, A::FAbs, A::FFloor, A::FCeil, A::FTrunc, A::FRoundEven, A::FSign]);
                 self.apply(op, &[x.value], x.kind, same);
             }
             7 => {
