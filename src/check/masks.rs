@@ -160,6 +160,8 @@ impl Lanes {
                 self.fewer(step, kind, names)
             }
             (Some(MaskOp::And), _) if with_exec => self.fewer(step, Kind::Part, names),
+            // By a condition of the whole wave: the lanes stay, or none is left, and then nothing depends on them.
+            (Some(MaskOp::Select), _) if with_exec && other == Some(Src::Int(0)) => self.exec.clone(),
             _ => Exec::new(),
         };
         (exec, None)

@@ -1,6 +1,7 @@
 //! What is fuzzed: how its inputs are made, and what must not become of them.
 //!
 //! To add a target: a line in [`TARGETS`], seeds in `seeds.rs`.
+#![allow(dead_code, reason = "each test binary uses its part")]
 
 use super::link_support::{compute, fragment, state, vertex};
 #[cfg(feature = "native")]

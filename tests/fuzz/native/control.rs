@@ -52,7 +52,8 @@ impl Gen<'_> {
             34 if self.depth < 4 => self.switch(),
             35..=36 if self.depth < 3 => self.repeat(),
             37..=38 => self.escape(),
-            39 if self.depth > 0 && self.random.once_in(3) => self.leave(),
+            // Lanes that leave may do so while others wait for them at a barrier.
+            39 if self.depth > 0 && self.shader.shared_bytes == 0 && self.random.once_in(3) => self.leave(),
             _ => self.expression(),
         }
     }

@@ -55,7 +55,7 @@ pub fn inputs(shader: &Shader, setup: &Setup) -> Inputs {
             let word = match random.below(4) {
                 0 => word & 7,
                 1 => 0u32.wrapping_sub(word & 3),
-                2 => word & 0xff00_ff,
+                2 => word & 0x00ff_00ff,
                 _ => word,
             };
             out.extend_from_slice(&word.to_le_bytes());

@@ -128,9 +128,9 @@ impl Gen<'_> {
         self.see(safe, Kind::Bits(ty), Same::Lane);
     }
 
-    /// Reductions and scans need all lanes, or at least that none waits.
+    /// Reductions and scans; not too many where lanes wait.
     fn reduce(&mut self) {
-        if self.same == Same::Lane && !self.random.once_in(6) {
+        if self.same == Same::Lane && !self.random.once_in(2) {
             return self.shuffle();
         }
         let float = self.random.once_in(5);

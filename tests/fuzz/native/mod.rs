@@ -11,6 +11,7 @@
 //! integers, indices are in range, shuffles take from active lanes, nothing depends on the order of lanes.
 //!
 //! To add an operation: a line in `values` (arithmetic), `memory` or `lanes`.
+#![allow(dead_code, reason = "each test binary uses its part")]
 
 mod control;
 mod generate;

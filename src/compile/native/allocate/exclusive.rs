@@ -1,7 +1,7 @@
 //! Registers that are never shared: those of variables, and of scalar parameters that some lanes of the wave may still need later.
 //!
 //! A variable has several definitions, so it has no place in an order of definitions. It gets a register that no other
-//! value may have, from the top of the file; variables whose blocks do not overlap share one. The same holds for a
+//! value may have, scalar ones from the top of the file; variables whose ranges of code do not overlap share one. The same holds for a
 //! scalar parameter if a predecessor can also branch elsewhere: its copy is made before the branch, where a value that
 //! lives on the other side could be.
 
@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 /// Values with registers of their own, as a run.
 struct Group {
     members: Vec<Val>,
+    /// First and last instruction of their range.
     first: u32,
     last: u32,
 }
@@ -36,9 +37,13 @@ pub fn assign(f: &Function, live: &Liveness, usable: &RegSet, loc: &mut [Option<
         let mut free = open;
         busy.iter().filter(|(last, _)| *last >= group.first).for_each(|(_, reg)| free.remove(*reg));
         let align = classes::alignment(class, group.members.len());
-        let again = free.and(&taken).highest(class, count, align);
-        let Some(base) = again.or_else(|| free.highest(class, count, align)) else {
-            return Err(Error::unsupported("more lane masks than registers", format!("at block {}", group.first)));
+        // High vector registers cost waves.
+        let choose = |set: &RegSet| match class {
+            Class::Scalar => set.highest(class, count, align),
+            Class::Vector => set.lowest(class, count, align),
+        };
+        let Some(base) = choose(&free.and(&taken)).or_else(|| choose(&free)) else {
+            return Err(Error::unsupported("more variables than registers", format!("at instruction {}", group.first)));
         };
         for (n, val) in (0..).zip(&group.members) {
             loc[val.index()] = Some(base.nth(n));
@@ -49,13 +54,14 @@ pub fn assign(f: &Function, live: &Liveness, usable: &RegSet, loc: &mut [Option<
     Ok(taken)
 }
 
-/// The number of scalar registers that this takes.
+/// The numbers of scalar and of vector registers that this takes.
 ///
 /// # Errors
 /// There are not enough.
-pub fn assigned(f: &Function, live: &Liveness, limits: Limits) -> Result<u32> {
+pub fn assigned(f: &Function, live: &Liveness, limits: Limits) -> Result<[u32; 2]> {
     let mut loc = vec![None; f.values.len()];
-    Ok(assign(f, live, &limits.registers(), &mut loc)?.count(Class::Scalar))
+    let taken = assign(f, live, &limits.registers(), &mut loc)?;
+    Ok([Class::Scalar, Class::Vector].map(|class| taken.count(class)))
 }
 
 /// The values that need this.
@@ -98,21 +104,25 @@ fn groups(f: &Function, live: &Liveness) -> Vec<Group> {
     for val in (0..f.values.len() as u32).map(Val) {
         put(&[Operand::val(val)], &mut group_of);
     }
-    let mut note = |val: Val, block: BlockId| {
+    let mut note = |val: Val, range: [u32; 2]| {
         if let Some(group) = group_of[val.index()] {
             let group = &mut groups[group as usize];
-            group.first = group.first.min(block.0);
-            group.last = group.last.max(block.0);
+            group.first = group.first.min(range[0]);
+            group.last = group.last.max(range[1]);
         }
     };
     for id in f.block_ids() {
         let block = f.block(id);
-        live.live_in(id).chain(live.live_out(id)).for_each(|val| note(val, id));
-        let operands = f.insts_of(block).iter().flat_map(|inst| f.defs(inst).iter().chain(f.uses(inst)));
-        operands.filter_map(|one| one.as_val()).for_each(|val| note(val, id));
-        f.params_of(block).iter().for_each(|val| note(*val, id));
+        let whole = [block.insts.start, block.insts.end];
+        live.live_in(id).chain(live.live_out(id)).for_each(|val| note(val, whole));
+        for (n, inst) in (block.insts.start..).zip(f.insts_of(block)) {
+            let operands = f.defs(inst).iter().chain(f.uses(inst));
+            operands.filter_map(|one| one.as_val()).for_each(|val| note(val, [n, n]));
+        }
+        f.params_of(block).iter().for_each(|val| note(*val, whole));
         for edge in &block.edges {
-            f.params_of(f.block(edge.to)).iter().for_each(|val| note(*val, id));
+            f.params_of(f.block(edge.to)).iter().for_each(|val| note(*val, whole));
+            f.args(edge).iter().filter_map(|one| one.as_val()).for_each(|val| note(val, whole));
         }
     }
     groups

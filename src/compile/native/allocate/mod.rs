@@ -71,9 +71,10 @@ pub fn allocate(f: &Function, limits: Limits) -> Result<Allocated> {
         Once::Starved(class, _) => class,
     };
     let exclusive = exclusive::is_exclusive(f, &live);
-    let scalars = open_registers(f, limits).count(Class::Scalar) - exclusive::assigned(f, &live, limits)?;
+    let [own_scalars, own_vectors] = exclusive::assigned(f, &live, limits)?;
+    let scalars = open_registers(f, limits).count(Class::Scalar) - own_scalars;
     // The first goal is what there is; each time that it does not work out the file that starved gets some air.
-    let mut goal = Goal { scalars, vectors: u32::from(limits.vgprs) };
+    let mut goal = Goal { scalars, vectors: u32::from(limits.vgprs).saturating_sub(own_vectors) };
     let mut least = Error::bug("no attempt at allocation");
     let mut class = starved;
     for attempt in 0..MOST_ATTEMPTS {

@@ -116,7 +116,7 @@ impl Selector<'_> {
         let mut uses: Operands = [els, then].iter().map(|word| Self::any(*word)).collect();
         uses.extend(mask_run(self.wave, mask));
         let uses = self.fit(Op::VCndmaskB32, uses);
-        let made = self.f.value(crate::compile::native::mir::Class::Vector);
+        let made = self.new_vector();
         self.isa(Op::VCndmaskB32, &[Operand::val(made)], &uses, Extra::None);
         made
     }

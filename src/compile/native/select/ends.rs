@@ -116,11 +116,14 @@ impl Selector<'_> {
             other => return Err(Error::bug(format!("native: {other:?} after shaping"))),
         }
         let mut cond = None;
+        let mut uniform = None;
         let mut when = Cond::Scc1;
         if let Some(Terminator::Branch { cond: value, .. }) = term {
             let made = self.bool_of(*value)?;
             if matches!(exit.go, Go::Uniform(..)) {
                 when = self.put_in_scc(made);
+            } else if made.is_scalar() && exit.save.is_none() && exit.wait_if.is_empty() {
+                uniform = Some(made);
             } else {
                 let mask = self.mask_from(made);
                 self.conditions[position as usize] = Some(mask);
@@ -133,6 +136,9 @@ impl Selector<'_> {
             self.exact_to_the_end();
         }
         self.tail(exit, cond.as_deref());
+        if let (Some(made), Go::Divergent { inverted, .. }) = (uniform, exit.go) {
+            self.all_or_none(made, inverted);
+        }
         let goes = |to: u32| self.target(position, to);
         let term = match exit.go {
             Go::To(to) => Term::Jump(goes(to)),
@@ -190,6 +196,14 @@ impl Selector<'_> {
         let mut uses: Operands = [exec].into_iter().collect();
         uses.extend_from_slice(cond);
         self.isa(op, &[exec], &uses, Extra::None);
+    }
+
+    /// EXEC stays or becomes empty, by a condition that is the same for the wave.
+    fn all_or_none(&mut self, made: Bool, inverted: bool) {
+        self.put_in_scc(made);
+        let (exec, none) = (Self::exec(), Operand::constant(0));
+        let uses = if inverted { [none, exec] } else { [exec, none] };
+        self.isa(self.lane_op(Op::SCselectB32, Op::SCselectB64), &[exec], &uses, Extra::None);
     }
 
     /// A logical edge with its arguments; those of a block with one predecessor become its parameters.

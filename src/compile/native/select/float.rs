@@ -2,7 +2,7 @@
 //! in a vector register.
 
 use super::{Operands, Selector, run_of};
-use crate::compile::native::mir::{Class, Extra, Opcode, Operand, PhysReg, What};
+use crate::compile::native::mir::{Extra, Opcode, Operand, PhysReg, What};
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Bits, FpFlags, Type, Value};
 use crate::isa::Op;
@@ -232,7 +232,7 @@ impl Selector<'_> {
         let (i, j) = (self.vector(i), self.vector(j));
         self.set_m0(args[2])?;
         let m0 = Operand::fixed(PhysReg::M0);
-        let (first, second) = (self.f.value(Class::Vector), self.f.value(Class::Vector));
+        let (first, second) = (self.new_vector(), self.new_vector());
         self.isa(Op::VInterpP1F32, &[Operand::val(first)], &[i, m0], extra);
         let uses = [j, m0, Operand::val(first)];
         self.push(Opcode::Isa(Op::VInterpP2F32), &[Operand::val(second)], &uses, extra, true);
@@ -244,7 +244,7 @@ impl Selector<'_> {
     pub(super) fn flat(&mut self, attr: u32, channel: u8, vertex: u8, args: &[Value], result: Value) -> Result<()> {
         let extra = self.attribute(attr, channel, vertex)?;
         self.set_m0(args[0])?;
-        let val = self.f.value(Class::Vector);
+        let val = self.new_vector();
         self.isa(Op::VInterpMovF32, &[Operand::val(val)], &[Operand::fixed(PhysReg::M0)], extra);
         self.set_val(result, val);
         Ok(())

@@ -3,7 +3,7 @@
 use super::bools::Bool;
 use super::{Dwords, Operands, PLAIN, Selector, mask_run, run_of};
 use crate::compile::native::mir::sources::is_literal;
-use crate::compile::native::mir::{Class, Extra, Opcode, Operand, What};
+use crate::compile::native::mir::{Extra, Opcode, Operand, What};
 use crate::error::Result;
 use crate::ir::{AmdOp, Type, Value};
 use crate::isa::Op;
@@ -38,7 +38,7 @@ impl Selector<'_> {
                 let lane = self.scalar(lane);
                 let lane = self.no_literal(lane);
                 let old = self.vector(old);
-                let made = self.f.value(Class::Vector);
+                let made = self.new_vector();
                 self.push(
                     Opcode::Isa(Op::VWritelaneB32),
                     &[Operand::val(made)],
@@ -75,7 +75,7 @@ impl Selector<'_> {
                 let dpp = Dpp16 { ctrl, fi: false, bound_ctrl: bound_zero, bank_mask, row_mask };
                 let (old, source) = (self.word(args[0])?, self.word(args[1])?);
                 let source = self.vector(source);
-                let made = self.f.value(Class::Vector);
+                let made = self.new_vector();
                 let defs = [Operand::val(made)];
                 if old == What::Undef || bound_zero && row_mask == 0xf && bank_mask == 0xf {
                     self.isa(Op::VMovB32, &defs, &[source], Extra::Dpp(dpp));
@@ -91,7 +91,7 @@ impl Selector<'_> {
                 let source = self.vector(source);
                 let old = self.vector(old);
                 let [low, high] = [low, high].map(|bits| self.scalar_or_inline(bits));
-                let made = self.f.value(Class::Vector);
+                let made = self.new_vector();
                 let mods = Modifiers { op_sel: u8::from(fetch_inactive), ..PLAIN };
                 let uses = [source, low, high, old];
                 self.push(Opcode::Isa(Op::VPermlanex16B32), &[Operand::val(made)], &uses, Extra::Vector(mods), true);
@@ -130,11 +130,7 @@ impl Selector<'_> {
                 Ok(())
             }
             AmdOp::SetInactive => self.set_inactive(args, result),
-            AmdOp::StrictWwm => {
-                let words = self.words(args[0])?;
-                self.set(result, &words);
-                Ok(())
-            }
+            AmdOp::StrictWwm => self.strict_wwm(args, result),
         }
     }
 

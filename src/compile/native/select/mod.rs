@@ -260,6 +260,7 @@ impl Selector<'_> {
         }
         for &inst in &shader.block(id).insts {
             self.switch_lanes(shader.inst(inst).result);
+            self.check_reserved(shader.inst(inst).result)?;
             self.inst(inst).at(|| format!("{inst}"))?;
         }
         self.switch_lanes(None);

@@ -82,7 +82,14 @@ impl Selector<'_> {
 
     /// New vector values.
     pub(super) fn vectors(&mut self, count: usize) -> SmallVec<[Val; 4]> {
-        (0..count).map(|_| self.f.value(Class::Vector)).collect()
+        (0..count).map(|_| self.new_vector()).collect()
+    }
+
+    /// A new vector value.
+    pub(super) fn new_vector(&mut self) -> Val {
+        let val = self.f.value(Class::Vector);
+        self.f.values[val.index()].variable = self.is_reserved();
+        val
     }
 
     /// A new lane mask; the second value is used in wave64 only.
@@ -143,7 +150,7 @@ impl Selector<'_> {
     }
 
     pub(super) fn copy_to_vector(&mut self, word: What) -> Val {
-        let made = self.f.value(Class::Vector);
+        let made = self.new_vector();
         self.isa(Op::VMovB32, &[Operand::val(made)], &[Operand::one(word)], Extra::None);
         made
     }
@@ -255,7 +262,7 @@ impl Selector<'_> {
     }
 
     pub(super) fn v_with(&mut self, op: Op, srcs: &[What], extra: Extra) -> Val {
-        let made = self.f.value(Class::Vector);
+        let made = self.new_vector();
         let uses = self.fit(op, srcs.iter().map(|src| Self::any(*src)).collect());
         self.isa(op, &[Operand::val(made)], &uses, extra);
         made

@@ -1,14 +1,14 @@
 //! Whole-wave code: what is computed with all lanes on, whoever is active.
 //!
 //! A reduction gives its identity to lanes that are off (`set_inactive`), computes with all lanes on, and returns to the
-//! active ones (`strict_wwm`). Registers of lanes that wait elsewhere would be overwritten, so that this is done only
-//! where none can wait.
+//! active ones (`strict_wwm`). Where lanes may wait elsewhere, their registers must not be overwritten: all vector values of
+//! whole-wave code are variables there, which share a register with nobody else.
 
 use super::{Operands, Selector, mask_run};
 use crate::compile::native::layout::Layout;
-use crate::compile::native::mir::{Class, Extra, Opcode, Operand};
+use crate::compile::native::mir::{Class, Extra, Opcode, Operand, What};
 use crate::error::{Error, Result};
-use crate::ir::{AmdOp, Op as IrOp, Shader, Value};
+use crate::ir::{AmdOp, Bits, Op as IrOp, Shader, Value};
 use crate::isa::Op;
 
 /// By value, whether it comes from `set_inactive` and has not been through `strict_wwm`.
@@ -47,6 +47,9 @@ impl Selector<'_> {
             }
             (false, Some(saved)) => {
                 self.all_on = None;
+                if self.plan.waits[self.here as usize] {
+                    self.other.clear();
+                }
                 let saved = mask_run(self.wave, saved);
                 self.isa(self.lane_op(Op::SMovB32, Op::SMovB64), &[Self::exec()], &saved, Extra::None);
             }
@@ -56,20 +59,51 @@ impl Selector<'_> {
 
     /// The value, and in lanes that are off the identity.
     pub(super) fn set_inactive(&mut self, args: &[Value], result: Value) -> Result<()> {
-        if self.plan.waits[self.here as usize] {
-            return Err(Error::unsupported("native: whole-wave code under divergent control", ""));
-        }
         let (value, identity) = (self.word(args[0])?, self.word(args[1])?);
         let identity = self.scalar(identity);
         let active = self.copy_to_vector(value);
+        let waits = self.plan.waits[self.here as usize];
+        self.f.values[active.index()].variable = waits;
         let exec = Self::exec();
         let invert = self.lane_op(Op::SNotB32, Op::SNotB64);
         self.isa(invert, &[exec], &[exec], Extra::None);
-        let made = self.f.value(Class::Vector);
+        // A copy between the two would be made in the lanes that are off.
+        let made = if waits { active } else { self.f.value(Class::Vector) };
         let uses: Operands = [identity, Operand::val(active)].into_iter().collect();
         self.push(Opcode::Isa(Op::VMovB32), &[Operand::val(made)], &uses, Extra::None, true);
         self.isa(invert, &[exec], &[exec], Extra::None);
         self.set_val(result, made);
+        Ok(())
+    }
+
+    /// # Errors
+    /// Unsupported: a pair of registers where values must not share any. It may have to be copied together, and the copy would
+    /// be made for all lanes.
+    pub(super) fn check_reserved(&self, result: Option<Value>) -> Result<()> {
+        match result {
+            Some(v) if self.is_reserved() && self.shader.ty(v).bits() == Bits::B64 => {
+                Err(Error::unsupported("native: whole-wave code of 64 bits under divergent control", ""))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether vector values made here must not share registers.
+    pub(super) fn is_reserved(&self) -> bool {
+        self.all_on.is_some() && self.plan.waits[self.here as usize]
+    }
+
+    /// The value in the active lanes.
+    pub(super) fn strict_wwm(&mut self, args: &[Value], result: Value) -> Result<()> {
+        let mut words = self.words(args[0])?;
+        if self.plan.waits[self.here as usize] {
+            for word in &mut words {
+                if !self.is_scalar_word(*word) {
+                    *word = What::Val(self.copy_to_vector(*word));
+                }
+            }
+        }
+        self.set(result, &words);
         Ok(())
     }
 }

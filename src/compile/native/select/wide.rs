@@ -88,7 +88,7 @@ impl Selector<'_> {
                 uses.extend(mask_run(self.wave, mask));
             }
             let uses = self.fit(op, uses);
-            let (val, mask) = (self.f.value(Class::Vector), self.new_mask());
+            let (val, mask) = (self.new_vector(), self.new_mask());
             let mut defs: Operands = [Operand::val(val)].into_iter().collect();
             defs.extend(mask_run(self.wave, mask));
             self.isa(op, &defs, &uses, Extra::None);
