@@ -17,6 +17,8 @@ mod measure;
 mod radv;
 #[path = "native/report.rs"]
 mod report;
+#[path = "native/scale.rs"]
+mod scale;
 #[path = "native/shaders.rs"]
 mod shaders;
 #[path = "support/mod.rs"]
@@ -74,6 +76,9 @@ fn main() {
     let mut bench = Bench::new(&args);
     let measured: Vec<Measured> = shaders.iter().map(|shader| bench.measure(shader, &args)).collect();
     report::print(&measured, bench.radv_name());
+    if support::times::measuring() {
+        scale::print(args.runs);
+    }
     if let Some(file) = &args.json {
         let text = serde_json::to_string_pretty(&measured).expect("plain data");
         std::fs::write(file, text).unwrap_or_else(|e| panic!("{}: {e}", file.display()));

@@ -44,6 +44,8 @@ pub struct Measured {
     pub allocations: u64,
     /// Bytes of the early part.
     pub elf_bytes: usize,
+    /// BLAKE3 of the early part and of the one with known layout by the native generator: what work on speed alone must not change.
+    pub digests: Vec<String>,
 }
 
 /// The compilers.
@@ -94,9 +96,10 @@ impl Bench {
             phases: Vec::new(),
             allocations: 0,
             elf_bytes: 0,
+            digests: Vec::new(),
         };
         let wave = shader.early.wave;
-        self.codes(shader, GeneratorKind::Native, &mut out.native);
+        out.digests = self.codes(shader, GeneratorKind::Native, &mut out.native);
         if out.native.error.is_some() {
             return out;
         }
@@ -173,7 +176,9 @@ impl Bench {
         }
     }
 
-    fn codes(&self, shader: &Shader, generator: GeneratorKind, side: &mut Side) {
+    /// Reads both codes and returns the digests of both files.
+    fn codes(&self, shader: &Shader, generator: GeneratorKind, side: &mut Side) -> Vec<String> {
+        let mut digests = Vec::new();
         for (request, early) in [(&shader.early, true), (&shader.laid_out, false)] {
             let request = with(request, generator);
             let elf = Module::new(shader.spirv.clone()).and_then(|module| self.compiler.compile(&module, &request));
@@ -182,6 +187,7 @@ impl Bench {
                     return Err(format!("left to LLVM: {feature}"));
                 }
                 let StageElf(elf) = &elf;
+                digests.push(blake3::hash(elf).to_string());
                 code::read(&code::text(elf)?, request.wave)
             });
             match code {
@@ -190,5 +196,6 @@ impl Bench {
                 Err(e) => side.note(e),
             }
         }
+        digests
     }
 }

@@ -10,6 +10,9 @@ const WORST: usize = 20;
 /// A measure: its name, and its value for a shader by a compiler.
 type Measure = (&'static str, fn(&Side) -> Option<f64>);
 
+/// Selects another compiler's figures.
+type Other = fn(&Measured) -> &Side;
+
 fn of(side: &Side, value: impl Fn(&Code) -> f64) -> Option<f64> {
     side.code.as_ref().map(value)
 }
@@ -51,7 +54,7 @@ impl Pair<'_> {
 /// Prints everything.
 pub fn print(all: &[Measured], radv: Option<&str>) {
     missing(all);
-    let others: [(&str, fn(&Measured) -> &Side); 2] = [("LLVM", |m| &m.llvm), ("RADV", |m| &m.radv)];
+    let others: [(&str, Other); 2] = [("LLVM", |m| &m.llvm), ("RADV", |m| &m.radv)];
     for (name, side) in others {
         let name = if name == "RADV" { radv.unwrap_or(name) } else { name };
         // Another number of loops is another amount of unrolling, which no count is fair to.
@@ -71,16 +74,14 @@ pub fn print(all: &[Measured], radv: Option<&str>) {
 }
 
 fn missing(all: &[Measured]) {
-    for (name, side) in
-        [("native", (|m| &m.native) as fn(&Measured) -> &Side), ("LLVM", |m| &m.llvm), ("RADV", |m| &m.radv)]
-    {
+    for (name, side) in [("native", (|m| &m.native) as Other), ("LLVM", |m| &m.llvm), ("RADV", |m| &m.radv)] {
         let mut why: BTreeMap<&str, usize> = BTreeMap::new();
         all.iter().filter_map(|m| side(m).error.as_deref()).for_each(|e| *why.entry(e).or_default() += 1);
         why.iter().for_each(|(e, n)| println!("{name} lacks {n}: {e}"));
     }
 }
 
-fn pairs<'a>(all: &[&'a Measured], measure: &Measure, side: fn(&Measured) -> &Side) -> Vec<Pair<'a>> {
+fn pairs<'a>(all: &[&'a Measured], measure: &Measure, side: Other) -> Vec<Pair<'a>> {
     let pair = |m: &&'a Measured| Some(Pair { of: m, ours: measure.1(&m.native)?, theirs: measure.1(side(m))? });
     let mut pairs: Vec<Pair<'_>> = all.iter().filter_map(pair).collect();
     pairs.sort_by(|a, b| a.ratio().total_cmp(&b.ratio()));
@@ -105,7 +106,7 @@ fn row(what: &str, pairs: &[Pair<'_>]) {
     );
 }
 
-fn compare(all: &[&Measured], name: &str, side: fn(&Measured) -> &Side, worst: bool) {
+fn compare(all: &[&Measured], name: &str, side: Other, worst: bool) {
     if all.is_empty() {
         return;
     }
@@ -133,7 +134,7 @@ fn compare(all: &[&Measured], name: &str, side: fn(&Measured) -> &Side, worst: b
     }
 }
 
-fn by_set(all: &[Measured], name: &str, side: fn(&Measured) -> &Side) {
+fn by_set(all: &[Measured], name: &str, side: Other) {
     let mut sets: BTreeMap<&str, Vec<&Measured>> = BTreeMap::new();
     all.iter().for_each(|m| sets.entry(&m.set).or_default().push(m));
     println!(

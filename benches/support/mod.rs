@@ -81,7 +81,6 @@ pub fn testdata() -> Vec<Input> {
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(folder).expect("testdata").map(|e| e.expect("testdata").path()).collect();
     files.sort();
-    let out = tempfile::tempdir().expect("a temporary folder");
     let mut inputs = Vec::new();
     for file in files {
         let stage = match file.extension().and_then(|e| e.to_str()) {
@@ -90,24 +89,30 @@ pub fn testdata() -> Vec<Input> {
             Some("comp") => Stage::Compute,
             _ => continue,
         };
-        let spv = out.path().join("out.spv");
-        let ran = Command::new("glslangValidator")
-            .args(["-V", "--target-env", "vulkan1.3", "--quiet", "-o"])
-            .args([&spv, &file])
-            .stdout(Stdio::null())
-            .status();
-        match ran {
-            Ok(status) => assert!(status.success(), "glslangValidator refuses {}", file.display()),
-            Err(e) => {
-                eprintln!("NO TESTDATA: glslangValidator cannot be run ({e}); Debian has it in glslang-tools");
-                return Vec::new();
-            }
-        }
+        let Some(bytes) = glsl(&file) else { return Vec::new() };
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let bytes = std::fs::read(&spv).expect("glslangValidator wrote it");
         inputs.extend(Input::new(&name, bytes, stage, &SpecFile::default()));
     }
     inputs
+}
+
+/// A shader by glslangValidator. None, and a word on it, where that is missing.
+pub fn glsl(file: &Path) -> Option<Vec<u8>> {
+    let out = tempfile::tempdir().expect("a temporary folder");
+    let spv = out.path().join("out.spv");
+    let ran = Command::new("glslangValidator")
+        .args(["-V", "--target-env", "vulkan1.3", "--quiet", "-o"])
+        .args([spv.as_path(), file])
+        .stdout(Stdio::null())
+        .status();
+    match ran {
+        Ok(status) => assert!(status.success(), "glslangValidator refuses {}", file.display()),
+        Err(e) => {
+            eprintln!("NO TESTDATA: glslangValidator cannot be run ({e}); Debian has it in glslang-tools");
+            return None;
+        }
+    }
+    Some(std::fs::read(&spv).expect("glslangValidator wrote it"))
 }
 
 fn corpus_folders() -> Vec<(PathBuf, SpecFile)> {

@@ -140,17 +140,21 @@ impl Cfg {
     }
 }
 
-/// The last graph of a shader, returned only if every jump is unchanged, so that changes need no notification.
+/// The last graph of a shader, with the stamp of the blocks for which it was right; returned only if every jump is unchanged, so
+/// that changes need no notification.
 #[derive(Debug, Default)]
-pub(super) struct CfgCache(Mutex<Option<Arc<Cfg>>>);
+pub(super) struct CfgCache(Mutex<Option<(u64, Arc<Cfg>)>>);
 
 impl CfgCache {
-    /// The cached graph if it is still right, or a new one.
-    pub(super) fn get(&self, is_right: impl Fn(&Cfg) -> bool, make: impl FnOnce() -> Cfg) -> Arc<Cfg> {
+    /// The cached graph if it is still right, or a new one. Of blocks with the same stamp nothing is compared.
+    pub(super) fn get(&self, stamp: u64, is_right: impl Fn(&Cfg) -> bool, make: impl FnOnce() -> Cfg) -> Arc<Cfg> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*known {
-            Some(cfg) if is_right(cfg) => Arc::clone(cfg),
-            _ => Arc::clone(known.insert(Arc::new(make()))),
+        match &mut *known {
+            Some((of, cfg)) if *of == stamp || is_right(cfg) => {
+                *of = stamp;
+                Arc::clone(cfg)
+            }
+            _ => Arc::clone(&known.insert((stamp, Arc::new(make()))).1),
         }
     }
 }

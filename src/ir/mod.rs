@@ -22,6 +22,7 @@
 mod alu;
 mod builder;
 pub mod cfg;
+mod compact;
 mod dominators;
 mod effects;
 mod graph;

@@ -2,15 +2,17 @@
 //!
 //! A rule sees every instruction once, in block order, with a builder at its position. It may build anything there, new
 //! blocks included; the following instructions continue at the builder's final position. Uses of a replaced value are
-//! renamed in the same walk; a second walk is needed only if the block order has uses before definitions. Constants that
+//! renamed in the same walk; a second walk is needed only over blocks that precede one that dominates them. Constants that
 //! stay move to the entry block.
 
 use super::alu::FpFlags;
 use super::builder::Builder;
+use super::graph::PerBlock;
 use super::op::Op;
 use super::scratch::Scratch;
 use super::shader::{BlockId, Inst, Merge, Shader, Terminator, Value};
 use crate::error::{Error, Result};
+use smallvec::smallvec;
 
 /// A rule's decision about an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +31,8 @@ pub enum Rewrite {
 /// # Errors
 /// Those of the rule; a bug if a replacement has another type.
 pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst) -> Result<Rewrite>) -> Result<()> {
-    let order = Order::of(shader);
+    let early = early(shader);
+    let mut passed = Vec::new();
     let Scratch { mut insts, names, mut consts } = std::mem::take(&mut shader.scratch);
     let mut names = Names(names);
     names.0.clear();
@@ -39,6 +42,7 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
     std::mem::swap(b.pool(), &mut consts);
     b.pool().clear();
     for id in blocks {
+        let made = b.shader.blocks.len() as u32;
         b.switch_to(id);
         b.fp = FpFlags::NONE;
         let block = b.shader.block_mut(id);
@@ -77,34 +81,34 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
         if selection != Merge::None {
             end.merge = selection;
         }
+        if early.get(id.index()) == Some(&true) {
+            passed.push(id);
+            passed.extend((made..b.shader.blocks.len() as u32).map(BlockId));
+        }
     }
     std::mem::swap(b.pool(), &mut consts);
-    match order {
-        Order::Other if !names.0.is_empty() => rename(shader, &names),
-        _ => {}
+    if !names.0.is_empty() {
+        rename(shader, &passed, &names);
     }
     shader.scratch = Scratch { insts, names: names.0, consts };
     Ok(())
 }
 
-/// Whether a walk over the blocks in order meets every definition before its uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
-    DefinitionsFirst,
-    /// Some uses may have been passed before their value was renamed.
-    Other,
-}
-
-impl Order {
-    fn of(shader: &Shader) -> Self {
-        let cfg = shader.cfg();
-        let first = |b: BlockId| cfg.dom.parent(b).is_none_or(|p| p < b);
-        // In unreachable code, a use may precede its definition.
-        let idle =
-            |b: BlockId| shader.block(b).insts.is_empty() && shader.block(b).term == Some(Terminator::Unreachable);
-        let known = shader.block_ids().all(|b| if cfg.reachable(b) { first(b) } else { idle(b) });
-        if known { Self::DefinitionsFirst } else { Self::Other }
+/// By block, whether a walk in order comes to it before a block that dominates it, whose values it may use: such uses are passed
+/// before their value is renamed.
+fn early(shader: &Shader) -> PerBlock<bool> {
+    let cfg = shader.cfg();
+    // In unreachable code, a use may precede its definition.
+    let idle = |b: BlockId| shader.block(b).insts.is_empty() && shader.block(b).term == Some(Terminator::Unreachable);
+    let mut out: PerBlock<bool> = shader.block_ids().map(|b| !cfg.reachable(b) && !idle(b)).collect();
+    // By block, the last number of its dominators; these come first in the order.
+    let mut last: PerBlock<u32> = smallvec![0; shader.blocks.len()];
+    for &b in &cfg.order {
+        let Some(parent) = cfg.dom.parent(b) else { continue };
+        last[b.index()] = parent.0.max(last[parent.index()]);
+        out[b.index()] = last[b.index()] > b.0;
     }
+    out
 }
 
 /// New names by renamed value; shorter than the list of values, or empty, if later ones have none.
@@ -138,11 +142,13 @@ impl Names {
     }
 }
 
-/// Renames every use of every renamed value. Renamings may be chained, not circular.
-fn rename(shader: &mut Shader, names: &Names) {
-    for block in &mut shader.blocks {
+/// Renames every use of every renamed value in some blocks. Renamings may be chained, not circular.
+fn rename(shader: &mut Shader, blocks: &[BlockId], names: &Names) {
+    let Shader { blocks: all, insts, .. } = shader;
+    for id in blocks {
+        let block = &mut all[id.index()];
         for &id in &block.insts {
-            shader.insts[id.index()].args.iter_mut().for_each(|v| *v = names.of(*v));
+            insts[id.index()].args.iter_mut().for_each(|v| *v = names.of(*v));
         }
         block.term.iter_mut().flat_map(Terminator::values_mut).for_each(|v| *v = names.of(*v));
     }

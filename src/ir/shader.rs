@@ -63,7 +63,7 @@ pub struct Shader {
     pub modes: Modes,
     /// Data that only a lower-level shader has.
     pub lower: Option<LowerInfo>,
-    cfg: CfgCache,
+    pub(super) cfg: CfgCache,
     pub(super) uniformity: Kept,
     pub(super) scratch: Scratch,
 }
@@ -498,7 +498,7 @@ impl Shader {
             let same = |b: BlockId| self.targets(b).eq(cfg.succs(b).iter().copied());
             cfg.len() == self.blocks.len() && self.block_ids().all(same)
         };
-        self.cfg.get(is_of, || {
+        self.cfg.get(self.blocks.stamp(), is_of, || {
             let mut succs = Graph::with_capacity(self.blocks.len());
             self.block_ids().for_each(|b| succs.push(self.targets(b)));
             Cfg::new(succs)

@@ -55,7 +55,7 @@ impl Generator for Native {
 
 /// The optimised shader, in a graph that can be laid out.
 fn prepared(lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<Shader> {
-    let mut shader = lowered.shader().clone();
+    let mut shader = lowered.shader().compacted();
     opt::run(&mut shader, options)?;
     watch.done("optimise", Made::Shader(&shader))?;
     shape::run(&mut shader)?;

@@ -161,6 +161,10 @@ impl Cx<'_> {
             Storage::Texel(_) => return Err(Error::malformed("a load through a texel pointer")),
             _ => {}
         }
+        if let Some(ty) = self.types.one_access(pointer.ty, pointer.layout) {
+            let wide = self.load_at(pointer, 0, ty, operands)?;
+            return Ok((0..ty.lanes()).map(|lane| self.b.extract(wide, lane)).collect());
+        }
         let leaves = self.types.walk(pointer.ty, pointer.layout)?;
         let mut out: SmallVec<[Option<Value>; 16]> = SmallVec::from_elem(None, leaves.len());
         for group in groups(&leaves) {
@@ -185,6 +189,13 @@ impl Cx<'_> {
             self.note_output(output, pointer);
             let local = self.output_local(output);
             return self.store(&Pointer { place: Storage::Local(local), ..pointer.clone() }, values, operands);
+        }
+        if let Some(ty) = self.types.one_access(pointer.ty, pointer.layout)
+            && values.len() == ty.lanes() as usize
+            && values.iter().all(|v| self.b.ty(*v) == ty.element())
+        {
+            let wide = self.stored(values);
+            return self.store_at(pointer, 0, wide, operands);
         }
         let leaves = self.types.walk(pointer.ty, pointer.layout)?;
         let same = leaves.len() == values.len() && leaves.iter().zip(values).all(|(l, v)| l.ty == self.b.ty(*v));

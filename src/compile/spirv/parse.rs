@@ -92,6 +92,8 @@ pub struct Parsed<'m> {
     pub result_types: Vec<u32>,
     /// Index in `globals` plus one, by result id.
     globals_by_id: Vec<u32>,
+    /// By the last six bits of their numbers, the decorations that occur: most kinds do not, and are asked for at every use.
+    kinds: u64,
 }
 
 impl<'m> Parsed<'m> {
@@ -120,6 +122,9 @@ impl<'m> Parsed<'m> {
 
     /// All decorations of one kind on an id (not its members), in file order.
     fn of_kind(&self, id: u32, decoration: Decoration) -> &[Decorated] {
+        if self.kinds & kind_bit(decoration) == 0 {
+            return &[];
+        }
         self.decorated(Decorated::key, &(id, None, decoration as u32))
     }
 
@@ -149,6 +154,10 @@ impl<'m> Parsed<'m> {
     }
 }
 
+fn kind_bit(decoration: Decoration) -> u64 {
+    1 << (decoration as u32 % 64)
+}
+
 /// Sorts the instructions of a module into sections.
 ///
 /// # Errors
@@ -176,6 +185,7 @@ pub fn parse<'m>(module: &'m Decoded, insts: &'m [Inst<'m>]) -> Result<Parsed<'m
     let mut out = loader.out;
     out.decorations.sort_by_key(Decorated::key);
     expand_groups(&mut out, &loader.groups)?;
+    out.kinds = out.decorations.iter().fold(0, |all, d| all | kind_bit(d.decoration));
     out.globals_by_id = vec![0; bound];
     for (inst, n) in out.globals.iter().zip(1..) {
         if let Some(slot) = inst.result_id.and_then(|id| out.globals_by_id.get_mut(id as usize)) {

@@ -414,6 +414,30 @@ impl Types {
         Ok(out)
     }
 
+    /// The type of the single access that moves a value, if it is plain to see: of a scalar or vector without booleans.
+    pub fn one_access(&self, id: TypeId, layout: Layout) -> Option<Type> {
+        let (scalar, count) = match self.get(id) {
+            Ty::Vector { elem, count } => {
+                let scalar = self.scalar(*elem)?;
+                let dense = layout.component_stride == 0 && self.data(*elem).packed == scalar.bytes()
+                    || layout.component_stride == scalar.bytes();
+                (dense.then_some(scalar)?, *count)
+            }
+            _ => (self.scalar(id)?, 1),
+        };
+        let most = match scalar.bits() {
+            Bits::B1 => return None,
+            Bits::B64 => 2,
+            Bits::B8 | Bits::B16 if count == 3 => return None,
+            _ => 4,
+        };
+        match count {
+            1 => Some(scalar),
+            _ if count <= most => Type::vector(scalar.bits(), count),
+            _ => None,
+        }
+    }
+
     fn walk_into(&self, id: TypeId, layout: Layout, at: u32, out: &mut Leaves) -> Result<()> {
         if self.data(id).leaves == 0 {
             return Ok(());

@@ -86,12 +86,16 @@ fn groups(f: &Function, live: &Liveness) -> Vec<Group> {
     let mut group_of: Vec<Option<u32>> = vec![None; f.values.len()];
     let mut groups: Vec<Group> = Vec::new();
     let mut put = |members: &[Operand], group_of: &mut [Option<u32>]| {
-        let vals: Vec<Val> = members.iter().filter_map(|one| one.as_val()).collect();
-        let fit = vals.iter().all(|val| exclusive[val.index()] && group_of[val.index()].is_none());
+        let vals = || members.iter().filter_map(|one| one.as_val());
+        // Most are not.
+        if !vals().all(|val| exclusive[val.index()] && group_of[val.index()].is_none()) {
+            return;
+        }
+        let vals: Vec<Val> = vals().collect();
         let mut different = vals.clone();
         different.sort_unstable();
         different.dedup();
-        if fit && vals.len() == members.len() && different.len() == vals.len() {
+        if vals.len() == members.len() && different.len() == vals.len() {
             vals.iter().for_each(|val| group_of[val.index()] = Some(groups.len() as u32));
             groups.push(Group { members: vals, first: u32::MAX, last: 0 });
         }

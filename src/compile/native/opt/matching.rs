@@ -79,6 +79,27 @@ struct Match {
     consts: [Option<u64>; 2],
 }
 
+/// What is seen of an operand at a glance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    Const,
+    Alu(AluOp),
+    Other,
+}
+
+impl Rule {
+    /// Whether operands of these shapes can fit, in one order or the other.
+    fn may_match(&self, shapes: &[Shape]) -> bool {
+        let fits = |(pat, shape): (&Pat, &Shape)| match pat {
+            Pat::Var(_) => true,
+            Pat::Const(_) | Pat::Lit(_) | Pat::Float(_) => *shape == Shape::Const,
+            Pat::Op(op, _) => *shape == Shape::Alu(*op),
+        };
+        self.args.iter().zip(shapes).all(fits)
+            || shapes.len() == 2 && commutes(self.op) && self.args.iter().zip(shapes.iter().rev()).all(fits)
+    }
+}
+
 /// What the simplification of an operation may give.
 pub(super) enum Simpler {
     Value(Value),
@@ -155,14 +176,22 @@ impl Numbering<'_> {
         if width == Type::B1 {
             return None;
         }
+        let shapes: SmallVec<[Shape; 4]> = args.iter().map(|v| self.shape(*v)).collect();
         for rule in rules_of(op) {
+            // Nearly every rule fails here.
+            if !rule.may_match(&shapes) {
+                continue;
+            }
             if rule.floats != Floats::Exact && !self.allows(rule.floats, flags, width) {
                 continue;
             }
             if !rule.to.has_instructions(width, ty) {
                 continue;
             }
-            let Some(found) = self.match_args(op, rule.args, args, rule.floats, Match::default()) else { continue };
+            let mut found = Match::default();
+            if !self.match_args(op, rule.args, args, rule.floats, &mut found) {
+                continue;
+            }
             let [a, b] = found.consts.map(|k| k.unwrap_or(0));
             let consts = Consts { a, b, width: width.bits().count() };
             if !(rule.guard)(consts) {
@@ -198,39 +227,44 @@ impl Numbering<'_> {
         }
     }
 
-    fn match_args(&self, op: AluOp, pats: &[Pat], args: &[Value], floats: Floats, found: Match) -> Option<Match> {
-        let in_order = |args: &[Value]| {
-            pats.iter().zip(args).try_fold(found, |found, (pat, v)| self.match_one(pat, *v, floats, found))
-        };
-        let straight = in_order(args);
-        match args {
-            [x, y] if straight.is_none() && commutes(op) => in_order(&[*y, *x]),
-            _ => straight,
+    fn shape(&self, v: Value) -> Shape {
+        match self.shader.def(v).map(|inst| &inst.op) {
+            Some(Op::Const(_)) => Shape::Const,
+            Some(Op::Alu(op, _)) => Shape::Alu(*op),
+            _ => Shape::Other,
         }
     }
 
-    fn match_one(&self, pat: &Pat, v: Value, floats: Floats, mut found: Match) -> Option<Match> {
+    /// Whether operands fit patterns. Of those that do not, `found` may have a part.
+    fn match_args(&self, op: AluOp, pats: &[Pat], args: &[Value], floats: Floats, found: &mut Match) -> bool {
+        let in_order = |args: &[Value], found: &mut Match| {
+            pats.iter().zip(args).all(|(pat, v)| self.match_one(pat, *v, floats, found))
+        };
+        match args {
+            [x, y] if commutes(op) => {
+                let before = *found;
+                in_order(args, found) || {
+                    *found = before;
+                    in_order(&[*y, *x], found)
+                }
+            }
+            _ => in_order(args, found),
+        }
+    }
+
+    fn match_one(&self, pat: &Pat, v: Value, floats: Floats, found: &mut Match) -> bool {
+        let constant = || self.shader.as_const(v);
         match pat {
-            Pat::Var(n) => {
-                let known = *found.vars[usize::from(*n)].get_or_insert(v);
-                (known == v).then_some(found)
-            }
-            Pat::Const(n) => {
-                let bits = self.shader.as_const(v)?;
-                let known = *found.consts[usize::from(*n)].get_or_insert(bits);
-                (known == bits).then_some(found)
-            }
-            Pat::Lit(n) => {
-                let mask = self.shader.ty(v).bits().mask();
-                (self.shader.as_const(v)? == *n as u64 & mask).then_some(found)
-            }
-            Pat::Float(x) => (self.shader.as_const(v)? == float_bits(*x, self.shader.ty(v).bits())).then_some(found),
-            Pat::Op(op, pats) => match self.shader.def(v)? {
+            Pat::Var(n) => *found.vars[usize::from(*n)].get_or_insert(v) == v,
+            Pat::Const(n) => constant().is_some_and(|bits| *found.consts[usize::from(*n)].get_or_insert(bits) == bits),
+            Pat::Lit(n) => constant().is_some_and(|bits| bits == *n as u64 & self.shader.ty(v).bits().mask()),
+            Pat::Float(x) => constant().is_some_and(|bits| bits == float_bits(*x, self.shader.ty(v).bits())),
+            Pat::Op(op, pats) => match self.shader.def(v) {
                 // Both must allow a contraction.
-                Inst { op: Op::Alu(is, own), args, .. } if is == op && may_contract(floats, *own) => {
+                Some(Inst { op: Op::Alu(is, own), args, .. }) if is == op && may_contract(floats, *own) => {
                     self.match_args(*op, pats, args, floats, found)
                 }
-                _ => None,
+                _ => false,
             },
         }
     }

@@ -1,0 +1,113 @@
+//! A copy of a shader without what passes have left over in its arenas.
+//!
+//! What stays keeps its order, so that nothing that goes by the order of numbers decides differently on the copy.
+
+use super::ids::InstId;
+use super::kept::Kept;
+use super::scratch::Scratch;
+use super::shader::{BasicBlock, Inst, Shader, Terminator, Value, ValueData, ValueDef};
+use smallvec::SmallVec;
+
+/// New number of what is left over.
+const NONE: u32 = u32::MAX;
+
+impl Shader {
+    /// A copy with the instructions that blocks have, their results and the parameters of blocks, and room for more.
+    #[must_use]
+    pub fn compacted(&self) -> Self {
+        // Of a shader that uses what no block has, a plain copy.
+        self.without_rest().unwrap_or_else(|| self.clone())
+    }
+
+    fn without_rest(&self) -> Option<Self> {
+        let mut insts = vec![NONE; self.insts.len()];
+        let mut values = vec![NONE; self.values.len()];
+        for block in &self.blocks {
+            block.params.iter().for_each(|v| values[v.index()] = 0);
+            for id in &block.insts {
+                insts[id.index()] = 0;
+                self.inst(*id).results().iter().for_each(|v| values[v.index()] = 0);
+            }
+        }
+        let kept = [&mut insts, &mut values].map(|numbers| {
+            let mut next = 0;
+            for number in numbers.iter_mut().filter(|number| **number != NONE) {
+                *number = next;
+                next += 1;
+            }
+            next as usize
+        });
+        let value = |v: Value| values.get(v.index()).filter(|n| **n != NONE).map(|n| Value(*n));
+        let inst = |id: InstId| InstId(insts[id.index()]);
+        let mut new_insts = Vec::with_capacity(kept[0] + kept[0] / 2);
+        for (old, _) in self.insts.iter().zip(&insts).filter(|(_, n)| **n != NONE) {
+            let args: Option<SmallVec<[Value; 4]>> = old.args.iter().map(|v| value(*v)).collect();
+            let result = old.result.and_then(value);
+            new_insts.push(Inst { op: old.op.clone(), args: args?, result });
+        }
+        let mut new_values = Vec::with_capacity(kept[1] + kept[1] / 2);
+        for (old, _) in self.values.iter().zip(&values).filter(|(_, n)| **n != NONE) {
+            let def = match old.def {
+                ValueDef::Inst(id) => ValueDef::Inst(inst(id)),
+                param @ ValueDef::Param(..) => param,
+            };
+            new_values.push(ValueData { ty: old.ty, def });
+        }
+        let mut blocks = Vec::with_capacity(self.blocks.len());
+        for old in &self.blocks {
+            let mut term = old.term.clone();
+            for v in term.iter_mut().flat_map(Terminator::values_mut) {
+                *v = value(*v)?;
+            }
+            let params: Option<Vec<Value>> = old.params.iter().map(|v| value(*v)).collect();
+            let insts = old.insts.iter().map(|id| inst(*id)).collect();
+            blocks.push(BasicBlock { params: params?, insts, term, merge: old.merge });
+        }
+        Some(Self {
+            name: self.name.clone(),
+            stage: self.stage,
+            level: self.level,
+            blocks: blocks.into(),
+            insts: new_insts.into(),
+            values: new_values,
+            locals: self.locals.clone(),
+            tables: self.tables.clone(),
+            shared_bytes: self.shared_bytes,
+            shared_variables: self.shared_variables.clone(),
+            resources: self.resources.clone(),
+            push_constant_bytes: self.push_constant_bytes,
+            symbols: self.symbols.clone(),
+            modes: self.modes.clone(),
+            lower: self.lower.clone(),
+            cfg: self.cfg.clone(),
+            uniformity: Kept::default(),
+            scratch: Scratch::default(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::ir::parse::parse;
+    use crate::ir::{InstId, Value};
+
+    #[test]
+    fn what_no_block_has_goes_and_the_rest_keeps_its_order() {
+        let text = "shader upper compute \"t\"\nblock0:\n v0: b32 = const 1\n v1: b32 = const 2\n v2: b1 = const 1\n branch v2, block1, block2\nblock1:\n v3: b32 = iadd v0, v0\n return\nblock2:\n return";
+        let mut shader = parse(text).expect("test text");
+        assert_eq!(shader.compacted().to_string(), shader.to_string());
+        shader.blocks[0].insts.remove(1);
+        let compact = shader.compacted();
+        assert_eq!((compact.insts.len(), compact.values.len()), (3, 3));
+        assert_eq!(compact.inst(InstId(2)).args[..], [Value(0), Value(0)]);
+        assert_eq!(compact.def(Value(2)).map(|inst| inst.result), Some(Some(Value(2))));
+    }
+
+    #[test]
+    fn a_shader_that_uses_what_no_block_has_is_copied_as_it_is() {
+        let text = "shader upper compute \"t\"\nblock0:\n v0: b32 = const 1\n v1: b32 = iadd v0, v0\n return";
+        let mut shader = parse(text).expect("test text");
+        shader.blocks[0].insts.remove(0);
+        assert_eq!(shader.compacted().insts.len(), 2);
+    }
+}
