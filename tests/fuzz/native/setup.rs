@@ -93,7 +93,7 @@ impl Setup {
             vgpr_limit: self.vgprs,
             native: NativeOptions {
                 without: self.without,
-                schedule: if self.seed % 2 == 0 { Scheduling::Cycles } else { Scheduling::Random(self.seed) },
+                schedule: if self.seed.is_multiple_of(2) { Scheduling::Cycles } else { Scheduling::Random(self.seed) },
             },
             ..TuningOptions::default()
         }
