@@ -9,8 +9,6 @@
 mod alloc;
 #[path = "native/code.rs"]
 mod code;
-#[path = "native/cycles.rs"]
-mod cycles;
 #[path = "native/measure.rs"]
 mod measure;
 #[path = "native/radv.rs"]

@@ -1,8 +1,7 @@
 //! What machine code consists of: the same reading for every compiler's.
 
-use crate::cycles::cycles;
-use dovetail::isa::instruction::Fields;
-use dovetail::isa::{Entry, Instruction, Latency, Op, Traits, disassemble};
+use dovetail::check::estimate::{Placed, cycles, loops};
+use dovetail::isa::{Entry, Latency, Op, Traits, disassemble};
 use dovetail::target::{GfxIp, WaveSize};
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object, ObjectSection};
@@ -29,7 +28,7 @@ pub struct Code {
     /// Loops that are left.
     pub loops: usize,
     /// Of one wave through all of the code once, eight times for each loop.
-    pub cycles: f64,
+    pub cycles: u64,
 }
 
 /// Words of an ELF's code.
@@ -49,12 +48,12 @@ pub fn read(words: &[u32], wave: WaveSize) -> Result<Code, String> {
         let dwords = usize::from(inst.dwords());
         // What fills up is no code.
         if !matches!(inst.entry.op, Op::SNop | Op::SCodeEnd | Op::SInstPrefetch) {
-            code.push((at, inst));
+            code.push(Placed { at, inst });
         }
         at += dwords;
     }
     let mut out = Code { instructions: code.len(), ..Code::default() };
-    for (_, inst) in &code {
+    for Placed { inst, .. } in &code {
         *counter(&mut out, inst.entry) += 1;
         out.bytes += 4 * usize::from(inst.dwords());
         let effects = inst.effects(wave);
@@ -66,9 +65,8 @@ pub fn read(words: &[u32], wave: WaveSize) -> Result<Code, String> {
     let size = usize::from(wave == WaveSize::W64);
     let allocated = out.vgprs.max(1).next_multiple_of(files.vgpr_allocation[size]);
     out.waves = (files.physical_vgprs[size] / allocated).min(MOST_WAVES);
-    let loops = loops(&code);
-    out.loops = loops.len();
-    out.cycles = cycles(&code, &loops, wave);
+    out.loops = loops(&code).len();
+    out.cycles = cycles(&code, wave);
     Ok(out)
 }
 
@@ -81,21 +79,4 @@ fn counter<'a>(out: &'a mut Code, entry: &Entry) -> &'a mut usize {
         Latency::Smem | Latency::Lds | Latency::VectorMemory | Latency::Sample | Latency::Export => &mut out.memory,
         _ => &mut out.valu,
     }
-}
-
-/// Loops as the words from the target of a branch to the last branch back to it.
-fn loops(code: &[(usize, Instruction)]) -> Vec<(usize, usize)> {
-    let mut loops: std::collections::BTreeMap<usize, usize> = Default::default();
-    for (at, inst) in code {
-        let Fields::Scalar(fields) = &inst.fields else { continue };
-        if !inst.entry.is(Traits::BRANCH) {
-            continue;
-        }
-        let target = at.wrapping_add(1).wrapping_add_signed(isize::from(fields.imm.cast_signed()));
-        if target <= *at {
-            let end = loops.entry(target).or_default();
-            *end = (*at).max(*end);
-        }
-    }
-    loops.into_iter().collect()
 }

@@ -27,7 +27,7 @@ const MEASURES: [Measure; 11] = [
     ("moves", |side| of(side, |code| code.moves as f64)),
     ("bytes", |side| of(side, |code| code.bytes as f64)),
     ("VGPRs", |side| of(side, |code| f64::from(code.vgprs.max(1)))),
-    ("estimated cycles", |side| of(side, |code| code.cycles)),
+    ("estimated cycles", |side| of(side, |code| code.cycles as f64)),
     ("instructions, early part", |side| side.early.as_ref().map(|code| code.instructions as f64)),
 ];
 /// Those whose worst shaders are named.

@@ -21,6 +21,7 @@
 
 mod code;
 mod entry;
+pub mod estimate;
 mod exports;
 mod flow;
 mod handover;

@@ -1,11 +1,11 @@
 //! `dovetail diff`: two codes of one shader side by side, with their instructions counted; or of a folder of shaders, in
 //! ratios.
 
-mod estimate;
 mod many;
 
 use crate::common::{TuningArgs, print_json, read_elf, read_module};
 use crate::populate::wave;
+use dovetail::check::estimate::{Placed, cycles};
 use dovetail::compile::Compiler;
 use dovetail::compile::generators::BuiltInCompiler;
 use dovetail::compile::request::{GeneratorKind, Module, StageRequest, default_wave};
@@ -13,7 +13,6 @@ use dovetail::compile::{spirv, unlinked};
 use dovetail::error::{Context, Error, Result};
 use dovetail::isa::{Instruction, Latency, Op, Traits, disassemble, is_padding};
 use dovetail::target::{GfxIp, WaveSize};
-use estimate::Placed;
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object, ObjectSection};
 use serde::Serialize;
@@ -169,7 +168,7 @@ fn side(name: &str, elf: &[u8], wave: WaveSize) -> Result<Side> {
     }
     out.vgprs = vgprs.last().map_or(0, |last| u32::from(*last) + 1);
     out.waves = GfxIp::Gfx1030.waves(out.vgprs, wave);
-    out.cycles = estimate::cycles(&code, wave);
+    out.cycles = cycles(&code, wave);
     Ok(out)
 }
 

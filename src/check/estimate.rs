@@ -5,21 +5,25 @@
 //! each loop. Branches are not taken. Occupancy is not part of it, nor what other waves do: two codes of one shader
 //! can be compared by it, shaders cannot.
 
-use dovetail::isa::{Access, Effects, Instruction, Latency, RegisterSet, Traits, Waitcnt};
-use dovetail::target::WaveSize;
-use std::collections::VecDeque;
+use crate::isa::instruction::Fields;
+use crate::isa::{Access, Effects, Instruction, Latency, Op, RegisterSet, Traits, Waitcnt};
+use crate::target::WaveSize;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 
 /// Weight of a loop, and of how many within each other at most.
 const LOOP: u64 = 8;
 const MOST_LOOPS: u32 = 4;
 
-/// An instruction, and where it stands, in dwords.
+/// An instruction of a code.
 pub struct Placed {
+    /// Where it stands, in dwords.
     pub at: usize,
+    /// The instruction.
     pub inst: Instruction,
 }
 
-/// Cycles, weighted by loops.
+/// Cycles of one wave, weighted by loops.
 pub fn cycles(code: &[Placed], wave: WaveSize) -> u64 {
     let depths = depths(code);
     let mut it = State { now: 0, ready: vec![0; 512], vm: VecDeque::new(), lgkm: VecDeque::new() };
@@ -32,16 +36,26 @@ pub fn cycles(code: &[Placed], wave: WaveSize) -> u64 {
     sum
 }
 
-/// The number of loops around each instruction: a branch back closes one.
+/// The loops of code: from the target of a branch back to the last branch to it, as indices.
+pub fn loops(code: &[Placed]) -> Vec<Range<usize>> {
+    let mut ends: BTreeMap<usize, usize> = BTreeMap::new();
+    for (n, placed) in code.iter().enumerate().filter(|(_, placed)| placed.inst.entry.is(Traits::BRANCH)) {
+        let first =
+            target(placed).map_or(code.len(), |target| code.partition_point(|other| (other.at as i64) < target));
+        if first <= n {
+            let end = ends.entry(first).or_default();
+            *end = (*end).max(n + 1);
+        }
+    }
+    ends.into_iter().map(|(start, end)| start..end).collect()
+}
+
+/// The number of loops around each instruction.
 fn depths(code: &[Placed]) -> Vec<u32> {
     let mut change = vec![0i32; code.len() + 1];
-    for (n, placed) in code.iter().enumerate().filter(|(_, placed)| placed.inst.entry.is(Traits::BRANCH)) {
-        let target = target(placed).unwrap_or(i64::MAX);
-        let first = code.partition_point(|other| (other.at as i64) < target);
-        if first <= n {
-            change[first] += 1;
-            change[n + 1] -= 1;
-        }
+    for around in loops(code) {
+        change[around.start] += 1;
+        change[around.end] -= 1;
     }
     let sums = change.iter().scan(0i32, |depth, change| {
         *depth += change;
@@ -52,7 +66,6 @@ fn depths(code: &[Placed]) -> Vec<u32> {
 
 /// Where a branch goes.
 fn target(placed: &Placed) -> Option<i64> {
-    use dovetail::isa::instruction::Fields;
     let Fields::Scalar(fields) = &placed.inst.fields else { return None };
     Some(placed.at as i64 + 1 + i64::from(fields.imm.cast_signed()))
 }
@@ -115,8 +128,6 @@ fn result(latency: Latency) -> u32 {
 
 /// The wait that an instruction is.
 fn wait(inst: &Instruction) -> Option<Waitcnt> {
-    use dovetail::isa::Op;
-    use dovetail::isa::instruction::Fields;
     let Fields::Scalar(fields) = &inst.fields else { return None };
     (inst.entry.op == Op::SWaitcnt).then(|| Waitcnt::from_imm(fields.imm))
 }
