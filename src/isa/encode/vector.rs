@@ -188,6 +188,7 @@ fn sdwa_dword(format: Format, f: &VectorFields, sdwa: &Sdwa, codes: [u32; 3]) ->
             | flag(of(mods.neg), 4)
             | flag(of(mods.abs), 5)
             | flag(scalar, 7);
+        ensure(f.srcs[i].is_some() || bits == 0, || format!("src_sel: there is no source {i}"))?;
         word |= bits << low;
     }
     Ok(word)

@@ -63,6 +63,7 @@ fn what_cannot_be_executed_is_refused_by_name() {
             "source 0: 0x4d",
         ),
         (with!(add, Vector, form = VectorForm::Sdwa(Sdwa { dst_sel: 7, ..sdwa })), "dst_sel: no part 7"),
+        (with!(vector(Op::VNotB32, &[v]), Vector, form = VectorForm::Sdwa(sdwa)), "src_sel: there is no source 1"),
         (vector(Op::VReadlaneB32, &[v, lit(77)]), "result: another kind"),
         (move_(s(1), Src::Int(0)), "no group of 2 registers begins at s1"),
         (move_(s(0), v), "source 0: v1 has no place here"),

@@ -168,7 +168,7 @@ impl Combine<'_> {
         let (inner, x) = self.only_maker(own[0]).filter(|_| self.is_vector(own[0]))?;
         let high = inner == Op::VLshrrevB32 && x[0].what == What::Const(16) && self.is_vector(x[1]);
         // The second half of a register; the whole result is written.
-        let sdwa = Sdwa { dst_sel: 6, dst_unused: 0, src_sel: [5, 6], sext: [false; 2] };
+        let sdwa = Sdwa { dst_sel: 6, dst_unused: 0, src_sel: [5, 0], sext: [false; 2] };
         high.then(|| (Op::VCvtF32F16, [x[1]].into_iter().collect(), Extra::Sdwa(sdwa)))
     }
 }
