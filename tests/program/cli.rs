@@ -300,9 +300,23 @@ fn every_phase_can_be_dumped_and_unlinked_elfs_are_read_by_llvm() {
         let elf = dir.join(format!("{name}.elf"));
         let elf_text = elf.to_string_lossy();
         good(dir, &["compile", &file, "-o", &elf_text, "--verify-ir"]);
-        for phase in ["upper", "lower", "lower_descriptors", "llvm", "llvm-opt", "asm"] {
-            assert!(good(dir, &["compile", &file, "--dump", phase]).lines().count() > 10, "{phase}");
+        let of_llvm = if cfg!(feature = "llvm") { &["llvm", "llvm-opt", "asm"][..] } else { &[] };
+        for (backend, phases) in [
+            (
+                "native",
+                &["upper", "lower", "lower_descriptors", "optimise", "select", "schedule", "allocate", "waits"][..],
+            ),
+            ("llvm", of_llvm),
+        ] {
+            for phase in phases {
+                let said = good(dir, &["compile", &file, "--backend", backend, "--dump", phase]);
+                assert!(said.lines().count() > 10, "{phase}");
+            }
         }
+        let graph = dir.join("graph.svg");
+        good(dir, &["compile", &file, "--graph", &graph.to_string_lossy()]);
+        let graph = std::fs::read_to_string(graph).expect("a picture");
+        assert!(graph.starts_with("<svg") && graph.contains("class=\"vector\"") && graph.ends_with("</svg>\n"));
         for (tool, args) in [(&readelf, &["-a"][..]), (&objdump, &["-d", "-r"])] {
             let out = tool.output(&[args, &[&elf_text]].concat(), b"");
             assert!(out.status.success() && out.stderr.is_empty(), "{}", String::from_utf8_lossy(&out.stderr));

@@ -58,7 +58,7 @@ const PRINTING: [&[&str]; 9] = [
     &["populate", "in", "--cache", "c", "--json"],
     &LINK,
     &["compile", "in/ui.vert.spv"],
-    &["compile", "in/ui.vert.spv", "--dump", "upper", "--dump", "asm"],
+    &["compile", "in/ui.vert.spv", "--dump", "upper", "--dump", "waits"],
     &["inspect", "p.elf"],
     &["verify", "--code", "p.elf"],
     &["verify", "--json", "p.elf"],

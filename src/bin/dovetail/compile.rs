@@ -17,7 +17,8 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(
     after_help = "Phases: upper (as the front end made it), each pass by name, lower (as the code generator takes it), \
-    then the code generator's own: llvm, llvm-opt, asm; of the native one translate, waits.\nExample:\n  dovetail compile a.frag.spv --dump lower --dump asm"
+    then the code generator's own: optimise, shape, select, dead, combine, schedule, allocate, translate, finish, waits, clauses; \
+    of LLVM llvm, llvm-opt, asm.\nExample:\n  dovetail compile a.frag.spv --dump lower --dump select"
 )]
 pub struct Args {
     /// SPIR-V file.
