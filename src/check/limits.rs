@@ -44,7 +44,7 @@ fn memory(stage: &StageCode, step: &Step, reporter: &mut Reporter<'_>) {
             if stage.lds == 0 {
                 reporter.add(Rule::Memory, step.at, "LDS is used and none is declared");
             } else if last_byte(step, f.offsets) > stage.lds {
-                reporter.add(Rule::Memory, step.at, format!("beyond the {} bytes of LDS", stage.lds));
+                reporter.add(Rule::Beyond, step.at, format!("the offset is beyond the {} bytes of LDS", stage.lds));
             }
         }
         Fields::Flat(_) if step.inst.entry.format == Format::Scratch && !stage.scratch => {

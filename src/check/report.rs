@@ -46,6 +46,8 @@ pub enum Rule {
     Registers,
     /// LDS and scratch only where they are declared.
     Memory,
+    /// LDS within its size by the constant offset.
+    Beyond,
     /// Exports and attributes as the registers declare them, the last one with `done`.
     Export,
     /// A register set by the hardware before the first instruction still holds that value when a body reads it.
@@ -68,8 +70,9 @@ impl Rule {
         match self {
             // Compilers learn only after instruction selection which dwords of a wide result are read. Vector work with
             // EXEC = 0 has no effect: LLVM uses such a branch as "never", after any mask. A shader may store an
-            // undefined value: only the stored data is undefined then.
-            Self::DeadResult | Self::Idle | Self::Undefined | Self::Unreachable => Severity::Remark,
+            // undefined value: only the stored data is undefined then. Addresses in LDS wrap, so a large offset is right with
+            // a negative register; and beyond its size LDS reads 0 and writes nothing.
+            Self::Beyond | Self::DeadResult | Self::Idle | Self::Undefined | Self::Unreachable => Severity::Remark,
             _ => Severity::Error,
         }
     }

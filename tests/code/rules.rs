@@ -212,7 +212,7 @@ fn barriers_wait_for_lds() {
     };
     keeps(test, compute, &code("s_waitcnt lgkmcnt(0)", "", "ds_read_b32 v2, v0 offset:508"));
     breaks(test, compute, Rule::Wait, &code("", ">", "ds_read_b32 v2, v0"));
-    breaks(test, compute, Rule::Memory, &code("s_waitcnt lgkmcnt(0)", "", "> ds_read_b32 v2, v0 offset:512"));
+    breaks(test, compute, Rule::Beyond, &code("s_waitcnt lgkmcnt(0)", "", "> ds_read_b32 v2, v0 offset:512"));
 }
 
 #[test]
