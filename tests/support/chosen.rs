@@ -4,8 +4,8 @@
 
 use dovetail::compile::generators::BuiltInCompiler;
 use dovetail::compile::request::{CompilerId, GeneratorKind, Module, Scheduling, StageRequest, TuningOptions};
-use dovetail::compile::{Compiler, StageElf};
-use dovetail::error::Result;
+use dovetail::compile::{Compiler, StageElf, unlinked};
+use dovetail::error::{Error, Result};
 
 /// Compiles every request with one generator.
 pub struct ChosenCompiler {
@@ -35,6 +35,11 @@ impl Compiler for ChosenCompiler {
         if let Some(seed) = self.schedule {
             options.native.schedule = Scheduling::Random(seed);
         }
-        self.inner.compile(module, &StageRequest { options, ..request.clone() })
+        let elf = self.inner.compile(module, &StageRequest { options, ..request.clone() })?;
+        // Another generator's code would prove nothing of the chosen one's.
+        if let Some(feature) = unlinked::fallback(&elf)? {
+            return Err(Error::bug(format!("LLVM made the code: the native generator does not support {feature}")));
+        }
+        Ok(elf)
     }
 }

@@ -66,7 +66,7 @@ fn prepared(lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -
 /// Instruction selection, control flow and allocation.
 fn physical(shader: &Shader, lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<Function> {
     let uniformity = Uniformity::of(shader);
-    let layout = Layout::new(shader)?;
+    let layout = Layout::new(shader);
     let plan = Plan::new(shader, &layout, &uniformity)?;
     let mut function = select(shader, lowered, &layout, &plan, &uniformity)?;
     shown(watch, "select", &function)?;

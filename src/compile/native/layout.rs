@@ -1,7 +1,6 @@
 //! The order in which blocks are laid out: each after its predecessors except along back edges, loops contiguous, and
 //! what only one side of a branch reaches before what the other side reaches.
 
-use crate::error::{Error, Result};
 use crate::ir::{BlockId, Shader};
 
 /// Blocks in layout order, and each block's position in it.
@@ -15,10 +14,7 @@ pub struct Layout {
 
 impl Layout {
     /// Lays out a shader that `shape` has prepared.
-    ///
-    /// # Errors
-    /// Unsupported: a loop whose blocks cannot be made contiguous.
-    pub fn new(shader: &Shader) -> Result<Self> {
+    pub fn new(shader: &Shader) -> Self {
         let cfg = shader.cfg();
         let loops = cfg.loops();
         let mut order = Vec::with_capacity(cfg.order.len());
@@ -42,14 +38,32 @@ impl Layout {
         order.reverse();
         let mut position = vec![u32::MAX; shader.blocks.len()];
         order.iter().zip(0..).for_each(|(b, n)| position[b.index()] = n);
-        for l in 0..loops.len() as u32 {
-            let start = position[loops.header(l).index()] as usize;
-            let size = order.iter().filter(|b| loops.around(**b).contains(&l)).count();
-            if !order[start..start + size].iter().all(|b| loops.around(*b).contains(&l)) {
-                return Err(Error::unsupported("native: a loop that is not contiguous", ""));
-            }
+        let mut it = Self { order, position };
+        // Outer loops first: what is moved within one of them stays in it.
+        let mut outer_first: Vec<u32> = (0..loops.len() as u32).collect();
+        outer_first.sort_by_key(|l| loops.around(loops.header(*l)).len());
+        let mut sizes = vec![0; loops.len()];
+        it.order.iter().flat_map(|b| loops.around(*b)).for_each(|l| sizes[*l as usize] += 1);
+        for l in outer_first {
+            it.make_contiguous(loops.header(l), sizes[l as usize], |b| loops.around(b).contains(&l));
         }
-        Ok(Self { order, position })
+        it
+    }
+
+    /// Moves what stands between the blocks of a loop after the last of them. These are ways out of it: no block of the loop
+    /// comes after them, but for its header along the edge back of a loop around both.
+    fn make_contiguous(&mut self, header: BlockId, size: usize, is_member: impl Fn(BlockId) -> bool) {
+        let first = self.position[header.index()] as usize;
+        let (mut end, mut found) = (first, 0);
+        while found < size && end < self.order.len() {
+            found += usize::from(is_member(self.order[end]));
+            end += 1;
+        }
+        if end - first > size {
+            // Stable: members first, each kind in its order.
+            self.order[first..end].sort_by_key(|b| !is_member(*b));
+            self.order[first..end].iter().zip(first as u32..).for_each(|(b, n)| self.position[b.index()] = n);
+        }
     }
 }
 
