@@ -1,9 +1,10 @@
-//! Registers that are never shared: those of variables, and of scalar parameters that some lanes of the wave may still need later.
+//! Registers that are never shared: those of variables, and of scalar parameters that some lanes of the wave may still need
+//! later.
 //!
 //! A variable has several definitions, so it has no place in an order of definitions. It gets a register that no other
-//! value may have, scalar ones from the top of the file; variables whose ranges of code do not overlap share one. The same holds for a
-//! scalar parameter if a predecessor can also branch elsewhere: its copy is made before the branch, where a value that
-//! lives on the other side could be.
+//! value may have, scalar ones from the top of the file; variables whose ranges of code do not overlap share one. The same
+//! holds for a scalar parameter if a predecessor can also branch elsewhere: its copy is made before the branch, where a value
+//! that lives on the other side could be.
 
 use super::registers::{Limits, RegSet, class_of};
 use crate::compile::native::liveness::Liveness;

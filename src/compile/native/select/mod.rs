@@ -187,7 +187,7 @@ fn escaping(shader: &Shader, layout: &Layout, plan: &Plan, uniformity: &Uniformi
             }
         }
     }
-    // A scalar parameter takes its value where the wave comes from. Behind a landing, that is not where the lanes come from.
+    // A scalar parameter takes its value where the wave comes from. After a landing, that is not where the lanes come from.
     let cfg = shader.cfg();
     for (position, &id) in (0..).zip(&layout.order).filter(|(_, id)| cfg.preds(**id).len() != 1) {
         let preds = cfg.preds(id).iter().map(|pred| layout.position[pred.index()]);
