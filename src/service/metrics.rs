@@ -16,7 +16,7 @@ pub fn text(status: &ServiceStatus) -> String {
     let one = |value: u64| [(String::new(), value)];
     for (name, help, value) in [
         ("requests_total", "Requests of all kinds.", status.requests),
-        ("hits_total", "Requests answered from the cache.", status.hits),
+        ("hits_total", "Requests answered from the cache, without those that joined them.", status.hits),
         ("coalesced_total", "Requests that joined a job of another one.", status.coalesced),
         ("compiled_total", "Stages compiled.", status.compiled),
         ("failed_total", "Requests that ended with an error.", status.failed),

@@ -74,8 +74,9 @@ impl Broker {
         if let Some(elf) = found {
             self.stages.remove(&key);
             let elf = Arc::new(elf);
+            // Those who joined the one that had it looked for are counted as that.
+            self.facts.status.hits += 1;
             for one in self.jobs.finish(&key, Duration::ZERO) {
-                self.facts.status.hits += 1;
                 self.deliver(one.waiter, key, &elf, false);
             }
             return;

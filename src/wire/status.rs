@@ -32,7 +32,7 @@ pub struct ServiceStatus {
     pub paused_because: Vec<String>,
     /// Requests of all kinds.
     pub requests: u64,
-    /// Answered from the cache.
+    /// Answered from the cache, without those that joined such a request: they are in `coalesced`.
     pub hits: u64,
     /// Requests that joined a job which another one had begun.
     pub coalesced: u64,
