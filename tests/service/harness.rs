@@ -58,15 +58,6 @@ impl Service {
         text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
     }
 
-    /// Stops its workers until what it gives is dropped, so that the order of answers does not depend on how fast they are.
-    pub fn hold(&self) -> Held {
-        self.client().compile("before", Class::Waits).expect("a part");
-        let held = Held(self.children());
-        assert!(!held.0.is_empty(), "no workers");
-        held.signal(rustix::process::Signal::STOP);
-        held
-    }
-
     /// What it has said on standard error.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
@@ -124,24 +115,6 @@ impl Drop for Service {
         // It may have ended.
         let _ = self.process.kill();
         let _ = self.process.wait();
-    }
-}
-
-/// Workers that are stopped.
-pub struct Held(Vec<i32>);
-
-impl Held {
-    fn signal(&self, signal: rustix::process::Signal) {
-        for pid in self.0.iter().filter_map(|pid| rustix::process::Pid::from_raw(*pid)) {
-            // It may have ended.
-            let _ = rustix::process::kill_process(pid, signal);
-        }
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.signal(rustix::process::Signal::CONT);
     }
 }
 
@@ -271,13 +244,6 @@ impl Client {
                 return *status;
             }
         }
-    }
-
-    /// Looks until so many jobs wait or run.
-    pub fn until_jobs(&mut self, count: u32) {
-        let jobs =
-            |status: &ServiceStatus| status.classes.iter().map(|class| class.queued + class.running).sum::<u32>();
-        self.until("all are queued", |status| jobs(status) >= count);
     }
 
     /// Looks until the status is so.

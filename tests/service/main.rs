@@ -9,6 +9,7 @@ mod library;
 mod life;
 mod minidriver;
 mod optimize;
+#[cfg(feature = "llvm")]
 mod order;
 #[path = "../support/shaders.rs"]
 mod shaders;
