@@ -71,7 +71,7 @@ impl Args {
 fn main() {
     let args = Args::read();
     let shaders = shaders::all(&args.sets, args.most);
-    let mut bench = Bench::new(&args);
+    let mut bench = Bench::new();
     let measured: Vec<Measured> = shaders.iter().map(|shader| bench.measure(shader, &args)).collect();
     report::print(&measured, bench.radv_name());
     if support::times::measuring() {

@@ -1,14 +1,11 @@
 //! What machine code consists of: the same reading for every compiler's.
 
-use dovetail::check::estimate::{Placed, cycles, loops};
-use dovetail::isa::{Entry, Latency, Op, Traits, disassemble};
+use dovetail::check::estimate::{self, Placed};
+use dovetail::isa::{Entry, Latency, Op, Traits};
 use dovetail::target::{GfxIp, WaveSize};
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object, ObjectSection};
 use serde::Serialize;
-
-/// Most waves of a SIMD (isa-gfx10: 16 since gfx10.3).
-const MOST_WAVES: u32 = 16;
 
 /// Figures of one code.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -41,32 +38,16 @@ pub fn text(elf: &[u8]) -> Result<Vec<u32>, String> {
 
 /// Reads and counts.
 pub fn read(words: &[u32], wave: WaveSize) -> Result<Code, String> {
-    let mut code = Vec::new();
-    let mut at = 0;
-    while let Some(rest) = words.get(at..).filter(|rest| !rest.is_empty()) {
-        let inst = disassemble(GfxIp::Gfx1030, rest).map_err(|e| e.to_string())?;
-        let dwords = usize::from(inst.dwords());
-        // What fills up is no code.
-        if !matches!(inst.entry.op, Op::SNop | Op::SCodeEnd | Op::SInstPrefetch) {
-            code.push(Placed { at, inst });
-        }
-        at += dwords;
-    }
+    let code = estimate::instructions(words, GfxIp::Gfx1030).map_err(|e| e.to_string())?;
     let mut out = Code { instructions: code.len(), ..Code::default() };
     for Placed { inst, .. } in &code {
         *counter(&mut out, inst.entry) += 1;
         out.bytes += 4 * usize::from(inst.dwords());
-        let effects = inst.effects(wave);
-        let named = effects.reads.union(&effects.writes);
-        let last = named.iter().filter_map(|register| register.as_vgpr()).max();
-        out.vgprs = out.vgprs.max(last.map_or(0, |last| u32::from(last) + 1));
     }
-    let files = GfxIp::Gfx1030.registers();
-    let size = usize::from(wave == WaveSize::W64);
-    let allocated = out.vgprs.max(1).next_multiple_of(files.vgpr_allocation[size]);
-    out.waves = (files.physical_vgprs[size] / allocated).min(MOST_WAVES);
-    out.loops = loops(&code).len();
-    out.cycles = cycles(&code, wave);
+    out.vgprs = estimate::vgprs(&code, wave);
+    out.waves = GfxIp::Gfx1030.waves(out.vgprs, wave);
+    out.loops = estimate::loops(&code).len();
+    out.cycles = estimate::cycles(&code, wave);
     Ok(out)
 }
 

@@ -73,7 +73,7 @@ impl Side {
 
 impl Bench {
     /// Starts RADV if it is there.
-    pub fn new(_: &Args) -> Self {
+    pub fn new() -> Self {
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
         Self { compiler: BuiltInCompiler::new(), radv: Radv::start(), file }
     }

@@ -5,9 +5,10 @@
 //! each loop. Branches are not taken. Occupancy is not part of it, nor what other waves do: two codes of one shader
 //! can be compared by it, shaders cannot.
 
+use crate::error::Result;
 use crate::isa::instruction::Fields;
-use crate::isa::{Access, Effects, Instruction, Latency, Op, RegisterSet, Traits, Waitcnt};
-use crate::target::WaveSize;
+use crate::isa::{Access, Effects, Instruction, Latency, Op, RegisterSet, Traits, Waitcnt, disassemble, is_padding};
+use crate::target::{GfxIp, WaveSize};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
@@ -21,6 +22,31 @@ pub struct Placed {
     pub at: usize,
     /// The instruction.
     pub inst: Instruction,
+}
+
+/// The instructions of a code, without what only fills it up.
+///
+/// # Errors
+/// Malformed: words that are no instruction.
+pub fn instructions(words: &[u32], gfx: GfxIp) -> Result<Vec<Placed>> {
+    let mut code = Vec::new();
+    let mut at = 0;
+    while let Some(rest) = words.get(at..).filter(|rest| !rest.is_empty()) {
+        let inst = disassemble(gfx, rest)?;
+        let dwords = usize::from(inst.dwords());
+        if !is_padding(inst.entry.op) {
+            code.push(Placed { at, inst });
+        }
+        at += dwords;
+    }
+    Ok(code)
+}
+
+/// Vector registers up to the last one that is named.
+pub fn vgprs(code: &[Placed], wave: WaveSize) -> u32 {
+    let named = code.iter().map(|placed| placed.inst.effects(wave)).map(|effects| effects.reads.union(&effects.writes));
+    let last = named.filter_map(|named| named.iter().filter_map(|register| register.as_vgpr()).max()).max();
+    last.map_or(0, |last| u32::from(last) + 1)
 }
 
 /// Cycles of one wave, weighted by loops.

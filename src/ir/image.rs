@@ -254,12 +254,16 @@ pub struct MimgInst {
 }
 
 impl MimgInst {
+    /// Whether it has a sampler: the operand after the image.
+    pub const fn samples(&self) -> bool {
+        matches!(self.op, MimgOp::Sample | MimgOp::Gather4 | MimgOp::GetLod)
+    }
+
     /// Number of operands, in this order: image descriptor, (sampler), (data, (comparator)), (packed offset), (bias),
     /// (comparator), (gradients: all x, all y), coordinates, (level or clamp).
     /// Only [`LodMode::Explicit`] (`_l`), `LoadMip`, `StoreMip` and `GetResinfo` have a level; `_l` and clamp exclude
     /// each other.
     pub fn operands(&self) -> usize {
-        let sampling = matches!(self.op, MimgOp::Sample | MimgOp::Gather4 | MimgOp::GetLod);
         let data = match self.op {
             MimgOp::Store | MimgOp::StoreMip => 1,
             MimgOp::Atomic(AtomicOp::CompareExchange) => 2,
@@ -278,7 +282,7 @@ impl MimgInst {
             (MimgOp::GetLod, MimgDim::D1Array | MimgDim::D2Array) => coords - 1,
             _ => coords,
         };
-        1 + usize::from(sampling)
+        1 + usize::from(self.samples())
             + data
             + usize::from(self.offset)
             + usize::from(self.compare)

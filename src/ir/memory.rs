@@ -20,6 +20,18 @@ pub struct Access {
 }
 
 impl Access {
+    /// None of these.
+    pub const PLAIN: Self = Self {
+        coherent: false,
+        volatile: false,
+        nontemporal: false,
+        non_uniform: false,
+        divergent: false,
+        read_only: false,
+    };
+}
+
+impl Access {
     /// Whether a load from a buffer of this kind uses the scalar cache (lower level), which neither sees writes nor
     /// takes divergent operands.
     pub fn is_scalar(self, kind: BufferKind) -> bool {

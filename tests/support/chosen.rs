@@ -7,10 +7,6 @@ use dovetail::compile::request::{CompilerId, GeneratorKind, Module, Scheduling, 
 use dovetail::compile::{Compiler, StageElf, unlinked};
 use dovetail::error::{Error, Result};
 
-/// What the native generator does not support yet: LLVM's code is judged there.
-const MISSING: [&str; 2] =
-    ["native: a descriptor that differs between lanes", "native: lanes that join the other side of a branch"];
-
 /// Compiles every request with one generator.
 pub struct ChosenCompiler {
     inner: BuiltInCompiler,
@@ -41,7 +37,7 @@ impl Compiler for ChosenCompiler {
         }
         let elf = self.inner.compile(module, &StageRequest { options, ..request.clone() })?;
         // Another generator's code would prove nothing of the chosen one's.
-        if let Some(feature) = unlinked::fallback(&elf)?.filter(|feature| !MISSING.contains(&feature.as_str())) {
+        if let Some(feature) = unlinked::fallback(&elf)? {
             return Err(Error::bug(format!("LLVM made the code: the native generator does not support {feature}")));
         }
         Ok(elf)

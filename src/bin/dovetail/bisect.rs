@@ -3,7 +3,7 @@
 use crate::common::{WorkerArgs, print_json, read_module};
 use crate::progress::Progress;
 use dovetail::compile::Compiler;
-use dovetail::compile::phases::Phases;
+use dovetail::compile::phases::{Phase, Phases};
 use dovetail::compile::request::{GeneratorKind, Module, NativeOptions, TuningOptions};
 use dovetail::compile::spirv::reflect;
 use dovetail::error::{Context, Error, ErrorKind, Result};
@@ -11,6 +11,8 @@ use dovetail::proof::{
     Absent, Answer, Blame, Budget, Bundle, Case, Choice, Difference, Fate, Runner, Tools, blame, compute,
 };
 use dovetail::target::Stage;
+use serde::Serialize;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -46,13 +48,43 @@ enum Subject {
     Kernel { module: Module, entry: String },
 }
 
+/// What a shader is.
+#[derive(Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Verdict {
+    Agrees,
+    Broken,
+    /// Whatever phases are left out.
+    #[serde(rename = "broken without any phase")]
+    BrokenWithoutPhases,
+    #[serde(rename = "not judged")]
+    NotJudged,
+}
+
+impl Verdict {
+    const fn is_broken(self) -> bool {
+        matches!(self, Self::Broken | Self::BrokenWithoutPhases)
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Agrees => "agrees",
+            Self::Broken => "broken",
+            Self::BrokenWithoutPhases => "broken without any phase",
+            Self::NotJudged => "not judged",
+        })
+    }
+}
+
 /// What came of one.
 #[derive(serde::Serialize)]
 struct Row {
     name: String,
-    /// `agrees`, `broken`, `broken without any phase`, or `not judged`.
-    verdict: &'static str,
-    phase: Option<&'static str>,
+    verdict: Verdict,
+    #[serde(serialize_with = "name")]
+    phase: Option<Phase>,
     mended_alone: Option<bool>,
     why: String,
 }
@@ -70,7 +102,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     'paths: for path in &paths {
         for (name, subject) in subjects(path)? {
             let row = judged(name, &subject, &*compiler);
-            let stop = row.verdict.starts_with("broken") && !args.all;
+            let stop = row.verdict.is_broken() && !args.all;
             rows.push(row);
             if stop {
                 break 'paths;
@@ -84,7 +116,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     } else {
         rows.iter().for_each(print);
     }
-    let broken = rows.iter().any(|row| row.verdict.starts_with("broken"));
+    let broken = rows.iter().any(|row| row.verdict.is_broken());
     Ok(if broken { ExitCode::from(BROKEN) } else { ExitCode::SUCCESS })
 }
 
@@ -118,12 +150,12 @@ fn subjects(path: &Path) -> Result<Vec<(String, Subject)>> {
 fn judged(name: String, subject: &Subject, compiler: &dyn Compiler) -> Row {
     let row = |verdict, why| Row { name: name.clone(), verdict, phase: None, mended_alone: None, why };
     match blame(&mut |without| failure(subject, without, compiler)) {
-        Ok(Blame::Nothing) => row("agrees", String::new()),
-        Ok(Blame::NoPhase(why)) => row("broken without any phase", why),
+        Ok(Blame::Nothing) => row(Verdict::Agrees, String::new()),
+        Ok(Blame::NoPhase(why)) => row(Verdict::BrokenWithoutPhases, why),
         Ok(Blame::Phase { phase, mended_alone, why }) => {
-            Row { phase: Some(phase.name()), mended_alone: Some(mended_alone), ..row("broken", why) }
+            Row { phase: Some(phase), mended_alone: Some(mended_alone), ..row(Verdict::Broken, why) }
         }
-        Err(e) => row("not judged", e.to_string()),
+        Err(e) => row(Verdict::NotJudged, e.to_string()),
     }
 }
 
@@ -159,6 +191,10 @@ fn failure(subject: &Subject, without: Phases, compiler: &dyn Compiler) -> Resul
     }
 }
 
+fn name<S: serde::Serializer>(phase: &Option<Phase>, out: S) -> std::result::Result<S::Ok, S::Error> {
+    phase.map(Phase::name).serialize(out)
+}
+
 fn print(row: &Row) {
     match (row.phase, row.mended_alone) {
         (Some(phase), mended) => {
@@ -174,9 +210,6 @@ fn print(row: &Row) {
 }
 
 /// The dump that shows what a phase did.
-fn dump(phase: &'static str) -> &'static str {
-    match phase {
-        "combine" | "schedule" | "clauses" => phase,
-        _ => "optimise",
-    }
+fn dump(phase: Phase) -> &'static str {
+    if phase.is_middle() { "optimise" } else { phase.name() }
 }

@@ -5,18 +5,18 @@ mod many;
 
 use crate::common::{TuningArgs, print_json, read_elf, read_module};
 use crate::populate::wave;
-use dovetail::check::estimate::{Placed, cycles};
+use dovetail::check::estimate::{self, Placed};
 use dovetail::compile::Compiler;
 use dovetail::compile::generators::BuiltInCompiler;
 use dovetail::compile::request::{GeneratorKind, Module, StageRequest, default_wave};
 use dovetail::compile::{spirv, unlinked};
 use dovetail::error::{Context, Error, Result};
-use dovetail::isa::{Instruction, Latency, Op, Traits, disassemble, is_padding};
+use dovetail::isa::{Instruction, Latency, Op, Traits};
 use dovetail::target::{GfxIp, WaveSize};
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object, ObjectSection};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -148,27 +148,16 @@ fn side(name: &str, elf: &[u8], wave: WaveSize) -> Result<Side> {
     let name = Path::new(name).file_name().map_or_else(|| name.into(), |n| n.to_string_lossy().into_owned());
     let mut out =
         Side { name, bytes: 0, total: 0, vgprs: 0, waves: 0, cycles: 0, counts: BTreeMap::new(), lines: Vec::new() };
-    let mut code = Vec::new();
-    let mut at = 0;
-    while let Some(rest) = words.get(at..).filter(|rest| !rest.is_empty()) {
-        let inst = disassemble(GfxIp::Gfx1030, rest)?;
-        if !is_padding(inst.entry.op) {
-            code.push(Placed { at, inst });
-        }
-        at += usize::from(inst.dwords());
-    }
-    let mut vgprs = BTreeSet::new();
+    let code = estimate::instructions(&words, GfxIp::Gfx1030)?;
     for Placed { inst, .. } in &code {
         out.bytes += 4 * usize::from(inst.dwords());
         out.total += 1;
         *out.counts.entry(class(inst)).or_default() += 1;
         out.lines.push(inst.text(wave));
-        let effects = inst.effects(wave);
-        vgprs.extend(effects.reads.union(&effects.writes).iter().filter_map(|register| register.as_vgpr()));
     }
-    out.vgprs = vgprs.last().map_or(0, |last| u32::from(*last) + 1);
+    out.vgprs = estimate::vgprs(&code, wave);
     out.waves = GfxIp::Gfx1030.waves(out.vgprs, wave);
-    out.cycles = cycles(&code, wave);
+    out.cycles = estimate::cycles(&code, wave);
     Ok(out)
 }
 

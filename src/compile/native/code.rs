@@ -65,6 +65,31 @@ impl Code {
         &self.blocks[id.index()]
     }
 
+    /// By block, where a jump to it leads: on through blocks without code. A loop of such blocks leads to one of them.
+    pub fn leads_to(&self) -> Vec<BlockId> {
+        let mut known: Vec<Option<BlockId>> = vec![None; self.blocks.len()];
+        let mut path = Vec::new();
+        for start in (0..self.blocks.len() as u32).map(BlockId) {
+            let mut at = start;
+            let end = loop {
+                let block = self.block(at);
+                match (known[at.index()], block.items.is_empty(), block.term) {
+                    (Some(end), ..) => break end,
+                    (None, true, Term::Jump(to)) => {
+                        // Where the path comes back to this block, it ends here.
+                        known[at.index()] = Some(at);
+                        path.push(at);
+                        at = to;
+                    }
+                    _ => break at,
+                }
+            };
+            path.push(at);
+            path.drain(..).for_each(|id| known[id.index()] = Some(end));
+        }
+        (0..).map(BlockId).zip(known).map(|(id, end)| end.unwrap_or(id)).collect()
+    }
+
     /// The instructions of a block.
     pub fn items_of(&self, block: &CodeBlock) -> &[Item] {
         &self.items[block.items.clone()]

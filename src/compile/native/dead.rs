@@ -2,7 +2,7 @@
 //!
 //! One walk backwards. A value that only goes around a loop keeps itself alive; such are gone before selection.
 
-use super::mir::{Cond, Function, Inst, Opcode, Operand, PhysReg, Pseudo, Term, What};
+use super::mir::{Cond, Function, Inst, Opcode, Operand, Pseudo, Term};
 use crate::isa::Traits;
 
 /// What an instruction does besides writing its results.
@@ -41,8 +41,7 @@ pub fn run(f: &mut Function) {
             if inst.writes_scc(f.gfx) {
                 scc = false;
             }
-            let reads = f.uses(inst).iter().any(|o| o.what == What::Fixed(PhysReg::SCC));
-            scc |= reads || inst.is(f.gfx, Traits::SCC_IN);
+            scc |= f.reads_scc(inst);
         }
     }
     remove(f, &dead);

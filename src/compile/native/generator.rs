@@ -7,7 +7,7 @@ use super::mir::verify::verify;
 use super::mir::{Function, PhysReg, What};
 use super::plan::Plan;
 use super::select::select;
-use super::{check_alloc, clauses, combine, dead, emit, finish, graph, opt, schedule, shape, waits};
+use super::{check_alloc, clauses, combine, dead, emit, finish, graph, opt, schedule, shape, waits, waterfall};
 use crate::compile::backend::{Generator, MachineCode};
 use crate::compile::passes::Lowered;
 use crate::compile::phases::Phase;
@@ -58,6 +58,8 @@ fn prepared(lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -
     let mut shader = lowered.shader().compacted();
     opt::run(&mut shader, options)?;
     watch.done("optimise", Made::Shader(&shader))?;
+    waterfall::run(&mut shader)?;
+    watch.done("waterfall", Made::Shader(&shader))?;
     shape::run(&mut shader)?;
     watch.done("shape", Made::Shader(&shader))?;
     Ok(shader)

@@ -10,14 +10,7 @@ use dovetail::ir::{
     Type, Value,
 };
 
-const PLAIN: Access = Access {
-    coherent: false,
-    volatile: false,
-    nontemporal: false,
-    non_uniform: false,
-    divergent: false,
-    read_only: false,
-};
+const PLAIN: Access = Access::PLAIN;
 const READS: Access = Access { read_only: true, ..PLAIN };
 /// Sums that no order changes.
 const COMMUTATIVE: [AtomicOp; 9] = [

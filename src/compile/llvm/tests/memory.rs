@@ -7,14 +7,7 @@ use crate::ir::{
 };
 use crate::target::{Stage, WaveSize};
 
-const PLAIN: Access = Access {
-    coherent: false,
-    volatile: false,
-    nontemporal: false,
-    non_uniform: false,
-    divergent: false,
-    read_only: false,
-};
+const PLAIN: Access = Access::PLAIN;
 const COHERENT: Access = Access { coherent: true, ..PLAIN };
 const VOLATILE: Access = Access { volatile: true, ..PLAIN };
 const STREAMED: Access = Access { nontemporal: true, ..PLAIN };

@@ -1,6 +1,6 @@
 //! Fields of bits, and conversions of parts of registers.
 
-use super::{Combine, Operands};
+use super::{Combine, Operands, low_bits, with_constant};
 use crate::compile::native::mir::{Extra, Operand, What};
 use crate::isa::instruction::Sdwa;
 use crate::isa::{Format, Op};
@@ -63,12 +63,7 @@ impl Combine<'_> {
         let Some(mut pair) = self.pair(&inst) else { return };
         let Some((_, mask, found)) = self.maker(pair[at]) else { return };
         let Some([a, b]) = self.pair(&mask).filter(|_| matches!(found, Op::VAndB32 | Op::SAndB32)) else { return };
-        let keeps = |one: Operand| matches!(one.what, What::Const(bits) if bits & 31 == 31);
-        let from = match (keeps(a), keeps(b)) {
-            (true, _) => b,
-            (_, true) => a,
-            _ => return,
-        };
+        let Some((31, from)) = with_constant(a, b).map(|(bits, from)| (bits & 31, from)) else { return };
         // A scalar value may be where a vector one was, but not the other way round.
         pair[at] = from;
         if from.as_val().is_some() && (at == 1 || self.f.takes(op, &pair)) {
@@ -80,10 +75,12 @@ impl Combine<'_> {
     fn low_half(&self, operand: Operand) -> Option<Operand> {
         let (_, inst, op) = self.maker(operand)?;
         let x = self.sources(&inst).filter(|_| inst.extra == Extra::None && !inst.tied)?;
-        let constant = |i: usize| if let What::Const(bits) = x.get(i)?.what { Some(bits) } else { None };
+        let constant = |i: usize| x.get(i)?.as_const();
         let from = match op {
-            Op::VAndB32 if constant(0).is_some_and(|mask| mask & 0xffff == 0xffff) => x[1],
-            Op::VAndB32 if constant(1).is_some_and(|mask| mask & 0xffff == 0xffff) => x[0],
+            Op::VAndB32 => {
+                let (mask, value) = with_constant(x[0], x[1])?;
+                (mask & 0xffff == 0xffff).then_some(value)?
+            }
             Op::VBfeI32 | Op::VBfeU32 if constant(1) == Some(0) && constant(2)? >= 16 => x[0],
             _ => return None,
         };
@@ -97,11 +94,7 @@ impl Combine<'_> {
             return false;
         }
         let Some([a, b]) = self.pair(&inst) else { return false };
-        let (mask, value) = match (a.what, b.what) {
-            (What::Const(mask), _) => (mask, b),
-            (_, What::Const(mask)) => (mask, a),
-            _ => return false,
-        };
+        let Some((mask, value)) = with_constant(a, b) else { return false };
         let (Some(most), Some(old)) = (self.most(value), value.as_val()) else { return false };
         let new = self.f.defs(&inst).first().and_then(|one| one.as_val());
         let Some(new) = new.filter(|new| !self.f.values[new.index()].variable && !self.in_runs[new.index()]) else {
@@ -117,10 +110,7 @@ impl Combine<'_> {
     /// The bits that a value can have, as a mask from the lowest on.
     fn most(&self, operand: Operand) -> Option<u32> {
         let (_, inst, op) = self.maker(operand)?;
-        let constant = |i: usize| match self.f.uses(&inst).get(i)?.what {
-            What::Const(bits) => Some(bits),
-            _ => None,
-        };
+        let constant = |i: usize| self.f.uses(&inst).get(i)?.as_const();
         match op {
             Op::BufferLoadUbyte | Op::GlobalLoadUbyte | Op::DsReadU8 => Some(0xff),
             Op::BufferLoadUshort | Op::GlobalLoadUshort | Op::DsReadU16 => Some(0xffff),
@@ -132,16 +122,10 @@ impl Combine<'_> {
 
     /// `x >> k & (1 << n) - 1`.
     fn field(&self, own: &Operands) -> Option<(Op, Operands)> {
-        let (mask, shifted) = match (own[0].what, own[1].what) {
-            (What::Const(mask), _) => (mask, own[1]),
-            (_, What::Const(mask)) => (mask, own[0]),
-            _ => return None,
-        };
+        let (mask, shifted) = with_constant(own[0], own[1])?;
         let (inner, x) = self.only_maker(shifted).filter(|_| self.is_vector(shifted))?;
-        let What::Const(from) = x.first()?.what else { return None };
-        let count = mask.trailing_ones();
-        let whole = mask != 0 && mask == u32::MAX.checked_shr(32 - count).unwrap_or(0);
-        let fits = inner == Op::VLshrrevB32 && whole && from < 32 && from + count <= 32;
+        let (from, count) = (x.first()?.as_const()?, low_bits(mask)?);
+        let fits = inner == Op::VLshrrevB32 && from < 32 && from + count <= 32;
         let sources: Operands = [x[1], Operand::constant(from), Operand::constant(count)].into_iter().collect();
         (fits && self.f.takes(Op::VBfeU32, &sources)).then_some((Op::VBfeU32, sources))
     }
@@ -150,10 +134,12 @@ impl Combine<'_> {
     fn byte(&self, own: &Operands) -> Option<(Op, Operands)> {
         const BYTES: [Op; 4] = [Op::VCvtF32Ubyte0, Op::VCvtF32Ubyte1, Op::VCvtF32Ubyte2, Op::VCvtF32Ubyte3];
         let (inner, x) = self.only_maker(own[0]).filter(|_| self.is_vector(own[0]))?;
-        let constant = |i: usize| if let What::Const(bits) = x.get(i)?.what { Some(bits) } else { None };
+        let constant = |i: usize| x.get(i)?.as_const();
         let (value, from) = match inner {
-            Op::VAndB32 if constant(0) == Some(0xff) => (x[1], 0),
-            Op::VAndB32 if constant(1) == Some(0xff) => (x[0], 0),
+            Op::VAndB32 => {
+                let (mask, value) = with_constant(x[0], x[1])?;
+                (mask == 0xff).then_some((value, 0))?
+            }
             Op::VLshrrevB32 if constant(0) == Some(24) => (x[1], 24),
             Op::VBfeU32 if constant(2) == Some(8) => (x[0], constant(1)?),
             _ => return None,

@@ -15,8 +15,8 @@ mod three;
 #[cfg(test)]
 mod tests;
 
-use super::mir::{self, Block, Cond, Extra, Function, Inst, Opcode, Operand, PhysReg, Term, Val, What};
-use crate::isa::{Op, Traits};
+use super::mir::{self, Block, Cond, Extra, Function, Inst, Opcode, Operand, Term, Val, What};
+use crate::isa::Op;
 use smallvec::SmallVec;
 
 /// Operands of an instruction.
@@ -108,8 +108,7 @@ impl Combine<'_> {
             *place = live;
             let inst = &self.f.insts[n as usize];
             live &= !inst.writes_scc(self.f.gfx);
-            let reads = self.f.uses(inst).iter().any(|one| one.what == What::Fixed(PhysReg::SCC));
-            live |= reads || inst.is(self.f.gfx, Traits::SCC_IN);
+            live |= self.f.reads_scc(inst);
         }
         out
     }
@@ -182,6 +181,17 @@ impl Combine<'_> {
             *uses = if more { *uses + 1 } else { *uses - 1 };
         }
     }
+}
+
+/// The constant of two operands, and the other one.
+fn with_constant(a: Operand, b: Operand) -> Option<(u32, Operand)> {
+    a.as_const().map(|bits| (bits, b)).or_else(|| b.as_const().map(|bits| (bits, a)))
+}
+
+/// How many bits a mask keeps, if it is one of the lowest bits.
+const fn low_bits(mask: u32) -> Option<u32> {
+    let count = mask.trailing_ones();
+    if count > 0 && mask.count_ones() == count { Some(count) } else { None }
 }
 
 /// The last name of a value; a name's own is final, as it was looked up when it was given.

@@ -64,7 +64,7 @@ fn last_site(f: &Function, members: &Members, sites: &[Option<u32>]) -> Option<u
     members.iter().filter_map(|val| sites[val.index()]).max().filter(|_| known)
 }
 
-/// The members of a run of two or four different scalar values that are defined once.
+/// The members of a pair of different scalar values that are defined once.
 fn members(f: &Function, run: &[Operand]) -> Option<Members> {
     let vals: Members = run.iter().filter_map(|one| one.as_val()).collect();
     let fits = run.len() == 2 && vals.len() == run.len() && vals[0] != vals[1];

@@ -1,6 +1,6 @@
 //! The scalar unit: fields of bits, shifted sums, copies of EXEC and of M0.
 
-use super::{Combine, Operands};
+use super::{Combine, Operands, low_bits, with_constant};
 use crate::compile::native::mir::sources::one_literal;
 use crate::compile::native::mir::{Block, Extra, Operand, PhysReg, What, runs};
 use crate::isa::{Format, Op, Traits};
@@ -66,16 +66,10 @@ impl Combine<'_> {
     }
 
     fn scalar_field(&self, a: Operand, b: Operand) -> Option<(Op, Operands)> {
-        let (mask, shifted) = match (a.what, b.what) {
-            (What::Const(mask), _) => (mask, b),
-            (_, What::Const(mask)) => (mask, a),
-            _ => return None,
-        };
+        let (mask, shifted) = with_constant(a, b)?;
         let (inner, x) = self.only_maker(shifted)?;
-        let What::Const(from) = x.get(1)?.what else { return None };
-        let count = mask.trailing_ones();
-        let whole = mask != 0 && count < 32 && mask == (1 << count) - 1;
-        let fits = inner == Op::SLshrB32 && whole && from < 32 && from + count <= 32;
+        let (from, count) = (x.get(1)?.as_const()?, low_bits(mask)?);
+        let fits = inner == Op::SLshrB32 && from < 32 && from + count <= 32;
         fits.then(|| (Op::SBfeU32, [x[0], Operand::constant(from | count << 16)].into_iter().collect()))
     }
 

@@ -7,13 +7,15 @@ use crate::compile::native::code::{Code, Item, Open};
 use crate::compile::native::mir::{BlockId, Cond, Term};
 use crate::error::{Error, Result};
 use crate::isa::{Assembled, Assembler, Instruction, Label, Op};
+use crate::target::GfxIp;
 
 /// The dwords of the code, and where the open values are.
 ///
 /// # Errors
 /// Unsupported: a branch over more than 32,767 dwords. A bug: an instruction without encoding, a joint that is not last.
 pub(super) fn assemble(code: &Code) -> Result<Assembled<Open>> {
-    let order = reached(code);
+    let leads_to = code.leads_to();
+    let order = reached(code, &leads_to);
     let mut out = Assembler::new(code.gfx, code.wave);
     let labels: Vec<Label> = code.blocks.iter().map(|_| out.label()).collect();
     for (n, &id) in order.iter().enumerate() {
@@ -26,7 +28,7 @@ pub(super) fn assemble(code: &Code) -> Result<Assembled<Open>> {
         if block.term == Term::Joint && next.is_some() {
             return Err(Error::bug("a joint that is not the end of the code"));
         }
-        terminate(code, &mut out, &labels, block.term, next)?;
+        terminate(code.gfx, &mut out, &labels, simple(&leads_to, block.term), next)?;
     }
     // Labels have to be placed even where no branch goes there.
     let left = code.blocks.len() - order.len();
@@ -45,15 +47,9 @@ fn push(out: &mut Assembler<Open>, item: &Item) -> Result<()> {
     }
 }
 
-fn terminate(
-    code: &Code,
-    out: &mut Assembler<Open>,
-    labels: &[Label],
-    term: Term,
-    next: Option<BlockId>,
-) -> Result<()> {
-    let mut branch = |op: Op, to: BlockId| out.branch(&Instruction::program(code.gfx, op, 0), labels[to.index()]);
-    match simple(code, term) {
+fn terminate(gfx: GfxIp, out: &mut Assembler<Open>, labels: &[Label], term: Term, next: Option<BlockId>) -> Result<()> {
+    let mut branch = |op: Op, to: BlockId| out.branch(&Instruction::program(gfx, op, 0), labels[to.index()]);
+    match term {
         Term::Jump(to) if Some(to) == next => Ok(()),
         Term::Jump(to) => branch(Op::SBranch, to),
         Term::Branch { when, then, els } if Some(els) == next => branch(op(when), then),
@@ -62,7 +58,7 @@ fn terminate(
             branch(op(when), then)?;
             branch(Op::SBranch, els)
         }
-        Term::End => out.push(&Instruction::program(code.gfx, Op::SEndpgm, 0)),
+        Term::End => out.push(&Instruction::program(gfx, Op::SEndpgm, 0)),
         Term::Joint => Ok(()),
     }
 }
@@ -90,37 +86,25 @@ const fn opposite(when: Cond) -> Cond {
 }
 
 /// The terminator with the targets that it really leads to.
-fn simple(code: &Code, term: Term) -> Term {
+fn simple(leads_to: &[BlockId], term: Term) -> Term {
     match term {
-        Term::Jump(to) => Term::Jump(target(code, to)),
+        Term::Jump(to) => Term::Jump(leads_to[to.index()]),
         Term::Branch { when, then, els } => {
-            let (then, els) = (target(code, then), target(code, els));
+            let (then, els) = (leads_to[then.index()], leads_to[els.index()]);
             if then == els { Term::Jump(then) } else { Term::Branch { when, then, els } }
         }
         Term::End | Term::Joint => term,
     }
 }
 
-/// Where a jump to a block leads: on through blocks without code.
-fn target(code: &Code, mut id: BlockId) -> BlockId {
-    // A loop without code has no end to find.
-    for _ in 0..code.blocks.len() {
-        match (code.block(id).items.is_empty(), code.block(id).term) {
-            (true, Term::Jump(to)) => id = to,
-            _ => break,
-        }
-    }
-    id
-}
-
 /// The blocks that the wave may reach, in layout order.
-fn reached(code: &Code) -> Vec<BlockId> {
+fn reached(code: &Code, leads_to: &[BlockId]) -> Vec<BlockId> {
     let mut seen = vec![false; code.blocks.len()];
     let mut work = vec![BlockId(0)];
     while let Some(id) = work.pop() {
         if let Some(seen @ false) = seen.get_mut(id.index()) {
             *seen = true;
-            work.extend(simple(code, code.block(id).term).targets());
+            work.extend(simple(leads_to, code.block(id).term).targets());
         }
     }
     (0..).map(BlockId).zip(seen).filter_map(|(id, seen)| seen.then_some(id)).collect()

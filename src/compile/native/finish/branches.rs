@@ -40,6 +40,7 @@ fn is_vcc_test(inst: &Instruction, wave: WaveSize) -> bool {
 ///
 /// `s_and_saveexec s, c` and, where both sides' ways lead at once, `s_andn2 exec, s, c` are `s_andn1_saveexec s, c`.
 pub(super) fn empty_sides(code: &mut Code) {
+    let leads_to = code.leads_to();
     let mut from = vec![0u32; code.blocks.len()];
     for n in 0..code.blocks.len() {
         let block = &code.blocks[n];
@@ -47,12 +48,12 @@ pub(super) fn empty_sides(code: &mut Code) {
             // Nobody goes there.
             continue;
         }
-        let mut targets: Vec<BlockId> = block.term.targets().map(|to| leads_to(code, to)).collect();
+        let mut targets: Vec<BlockId> = block.term.targets().map(|to| leads_to[to.index()]).collect();
         targets.dedup();
         targets.into_iter().for_each(|to| from[to.index()] += 1);
     }
     for n in 0..code.blocks.len() {
-        let mut targets = code.blocks[n].term.targets().map(|to| leads_to(code, to));
+        let mut targets = code.blocks[n].term.targets().map(|to| leads_to[to.index()]);
         let Some(next) = targets.next().filter(|next| targets.all(|to| to == *next)) else { continue };
         let (here, there) = (code.blocks[n].items.clone(), code.block(next).items.clone());
         let ([.., save], [rest, ..]) = (&code.items[here.clone()], &code.items[there]) else { continue };
@@ -64,17 +65,6 @@ pub(super) fn empty_sides(code: &mut Code) {
             code.blocks[n].term = Term::Jump(next);
         }
     }
-}
-
-/// Where a jump to a block leads: on through blocks without code.
-fn leads_to(code: &Code, mut id: BlockId) -> BlockId {
-    for _ in 0..code.blocks.len() {
-        match (code.block(id).items.is_empty(), code.block(id).term) {
-            (true, Term::Jump(to)) => id = to,
-            _ => break,
-        }
-    }
-    id
 }
 
 /// The lanes of the second side at once, if these instructions are those of the first side and then of the second.

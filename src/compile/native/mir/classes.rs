@@ -3,7 +3,7 @@
 //! The verifier, the allocator and its checker ask here. A vector source may be either; how many of them may be scalar
 //! is the encoding's rule, not asked here.
 
-use super::{Class, Extra, Function, Inst, Opcode, Pseudo, What, runs};
+use super::{Class, Extra, Function, Inst, Opcode, PhysReg, Pseudo, What, runs};
 use crate::isa::{Entry, Format, Kind, Traits};
 
 /// Register files that an operand may be in.
@@ -34,11 +34,16 @@ impl Wants {
 }
 
 /// Whether the format has scalar operands only.
-const fn is_scalar(format: Format) -> bool {
+pub const fn is_scalar(format: Format) -> bool {
     matches!(format, Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp | Format::Smem)
 }
 
 impl Function {
+    /// Whether an instruction reads SCC.
+    pub fn reads_scc(&self, inst: &Inst) -> bool {
+        inst.is(self.gfx, Traits::SCC_IN) || self.uses(inst).iter().any(|one| one.what == What::Fixed(PhysReg::SCC))
+    }
+
     /// What definition run `n` of an instruction may be; definitions of [`Pseudo::Copy`] are of any class.
     pub fn def_wants(&self, inst: &Inst, n: usize) -> Wants {
         match inst.op {

@@ -112,6 +112,14 @@ impl Operand {
         Self::one(What::Fixed(reg))
     }
 
+    /// The bits, if it is a constant.
+    pub const fn as_const(self) -> Option<u32> {
+        match self.what {
+            What::Const(bits) => Some(bits),
+            _ => None,
+        }
+    }
+
     /// The value, if it is one.
     pub const fn as_val(self) -> Option<Val> {
         match self.what {

@@ -147,6 +147,10 @@ impl Walk<'_> {
                 self.arrive(n, to, Arrival::Lanes, &[meeting]);
             } else {
                 self.rest_of[other as usize] = Some(n);
+                if self.shader.cfg().preds(self.layout.order[other as usize]).len() > 1 {
+                    // Lanes of the first side may go on there too.
+                    self.mask(other);
+                }
                 self.arrive(n, to, Arrival::Lanes, &[other, meeting]);
             }
             self.arrive(n, other, Arrival::Empty, &[meeting]);
@@ -270,7 +274,7 @@ impl Walk<'_> {
             }
             let mask = match self.mask_of[to as usize] {
                 Some(mask) => mask,
-                None => return Err(Error::unsupported("native: lanes that join the other side of a branch", "")),
+                None => return Err(Error::bug("native: lanes that join others where none wait")),
             };
             let exit = &mut self.exits[n as usize];
             match exit.go {

@@ -6,8 +6,9 @@
 
 use super::memory::{Kind, Ordering, Place, ordering};
 use super::units::{Units, latency};
+use crate::compile::native::mir::classes::is_scalar;
 use crate::compile::native::mir::{Function, Inst, Opcode, PhysReg, Pseudo, Val, What};
-use crate::isa::{Format, Traits};
+use crate::isa::Traits;
 use rustc_hash::FxHashMap;
 
 /// Accesses of one kind that are told apart before they are taken as one.
@@ -280,12 +281,11 @@ fn implied_reads(f: &Function, inst: &Inst) -> impl Iterator<Item = PhysReg> + u
     let lanes = match inst.op {
         Opcode::Isa(op) => {
             let row = op.entry(f.gfx);
-            let scalar = matches!(
-                row.format,
-                Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp | Format::Smem
-            );
-            let reads =
-                if scalar { row.is(Traits::EXEC_IN.or(Traits::EXEC_COMBINED)) } else { !row.is(Traits::ANY_LANES) };
+            let reads = if is_scalar(row.format) {
+                row.is(Traits::EXEC_IN.or(Traits::EXEC_COMBINED))
+            } else {
+                !row.is(Traits::ANY_LANES)
+            };
             reads.then_some(PhysReg::EXEC)
         }
         // A copy may be one of vectors.

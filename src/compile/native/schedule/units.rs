@@ -3,7 +3,7 @@
 //! SCC is one register that nearly every scalar instruction writes. From an instruction that sets it to the last one that
 //! reads that, everything stays together; so nothing else has to be known of SCC.
 
-use crate::compile::native::mir::{BlockId, Cond, Function, Inst, Opcode, PhysReg, Pseudo, Term, What, runs};
+use crate::compile::native::mir::{BlockId, Class, Cond, Function, Inst, Opcode, Operand, Pseudo, Term, What, runs};
 use crate::isa::{Format, Latency, Traits};
 use std::ops::Range;
 
@@ -67,7 +67,7 @@ pub(super) fn units(f: &Function, id: BlockId) -> Units {
     for n in insts.clone().rev() {
         let inst = &f.insts[n as usize];
         live &= !inst.writes_scc(f.gfx);
-        live |= reads_scc(f, inst);
+        live |= f.reads_scc(inst);
         if !live || n == insts.start {
             ends.push((n, end));
             end = n;
@@ -87,10 +87,6 @@ fn unit(f: &Function, first: u32, end: u32) -> Unit {
     let last = insts.iter().any(|inst| inst.op == Opcode::Pseudo(Pseudo::Return));
     let load = if let [inst] = insts { load(f, inst) } else { None };
     Unit { first, end, load, latency: latency.unwrap_or(Latency::Salu), last }
-}
-
-fn reads_scc(f: &Function, inst: &Inst) -> bool {
-    inst.is(f.gfx, Traits::SCC_IN) || f.uses(inst).iter().any(|one| one.what == What::Fixed(PhysReg::SCC))
 }
 
 /// The latency class of an instruction.
@@ -113,8 +109,8 @@ fn load(f: &Function, inst: &Inst) -> Option<Load> {
         Format::Ds => LoadKind::Shared,
         _ => LoadKind::Vector,
     };
-    let scalar = |run: &[crate::compile::native::mir::Operand]| match run.first()?.what {
-        what @ What::Val(val) if f.class(val) == crate::compile::native::mir::Class::Scalar => Some(what),
+    let scalar = |run: &[Operand]| match run.first()?.what {
+        what @ What::Val(val) if f.class(val) == Class::Scalar => Some(what),
         what @ What::Fixed(_) => Some(what),
         _ => None,
     };

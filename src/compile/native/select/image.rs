@@ -43,7 +43,7 @@ impl Selector<'_> {
         if args.len() != inst.operands() {
             return Err(Error::bug(format!("native: {} operands of an image instruction", args.len())));
         }
-        let sampling = matches!(inst.op, MimgOp::Sample | MimgOp::Gather4 | MimgOp::GetLod);
+        let sampling = inst.samples();
         let image = self.descriptor(args[0])?;
         let mut rest = &args[1..];
         let mut take = |n: usize| {
