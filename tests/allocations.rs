@@ -11,6 +11,7 @@ mod support;
 use alloc::{Counting, allocations};
 use dovetail::compile::request::{KnownState, Module, StageRequest, TuningOptions, default_wave};
 use dovetail::compile::{passes, spirv};
+use dovetail::error::Result;
 use dovetail::target::{GfxIp, Stage};
 
 #[global_allocator]
@@ -19,12 +20,12 @@ static ALLOCATOR: Counting = Counting;
 /// Allocations for each lowered instruction, over all shaders of `testdata/shaders`.
 const MOST: f64 = if cfg!(debug_assertions) { 0.8 } else { 0.5 };
 
-#[test]
-fn translation_and_lowering_ask_for_memory_less_than_once_for_two_instructions() {
+/// The shaders of `testdata/shaders`, each with its request; `None` without the tool that makes them.
+fn shaders() -> Option<Vec<(String, Module, StageRequest)>> {
     let folder = support::root().join("testdata/shaders");
     let mut files: Vec<_> = std::fs::read_dir(folder).expect("testdata").map(|e| e.expect("testdata").path()).collect();
     files.sort();
-    let (mut calls, mut insts) = (0, 0);
+    let mut out = Vec::new();
     for file in files {
         let stage = match file.extension().and_then(|e| e.to_str()) {
             Some("vert") => Stage::Vertex,
@@ -32,8 +33,7 @@ fn translation_and_lowering_ask_for_memory_less_than_once_for_two_instructions()
             Some("comp") => Stage::Compute,
             _ => continue,
         };
-        let Some(bytes) = support::glsl("allocations", &file, "vulkan1.3") else { return };
-        let module = Module::new(bytes).expect("a module");
+        let module = Module::new(support::glsl("allocations", &file, "vulkan1.3")?).expect("a module");
         let info = spirv::reflect(&module).expect("a module");
         let request = StageRequest {
             target: GfxIp::Gfx1030,
@@ -45,19 +45,70 @@ fn translation_and_lowering_ask_for_memory_less_than_once_for_two_instructions()
             options: TuningOptions::default(),
             known: KnownState::default(),
         };
-        let compile = || {
-            let shader = spirv::translate(&module, "main", stage, &request.specialization)?;
-            passes::lower(shader, &request)
-        };
+        out.push((file.file_name().expect("a file").to_string_lossy().into_owned(), module, request));
+    }
+    Some(out)
+}
+
+fn lowered(module: &Module, request: &StageRequest) -> Result<passes::Lowered> {
+    let shader = spirv::translate(module, "main", request.stage, &request.specialization)?;
+    passes::lower(shader, request)
+}
+
+#[test]
+fn translation_and_lowering_ask_for_memory_less_than_once_for_two_instructions() {
+    let Some(shaders) = shaders() else { return };
+    let (mut calls, mut insts) = (0, 0);
+    for (name, module, request) in shaders {
         // Tables that the program makes once are not the shader's.
-        compile().expect("lowered");
-        let (asked, lowered) = allocations(compile);
+        lowered(&module, &request).expect("lowered");
+        let (asked, lowered) = allocations(|| lowered(&module, &request));
         let made = lowered.expect("lowered").shader().live_insts().count();
-        println!("{}: {asked} allocations, {made} instructions", file.display());
+        println!("{name}: {asked} allocations, {made} instructions");
         calls += asked;
         insts += made;
     }
     let each = calls as f64 / insts as f64;
     println!("{calls} allocations, {insts} instructions: {each:.3}");
     assert!(each <= MOST, "{each:.3} allocations for each lowered instruction, over {MOST}");
+}
+
+/// Allocations of the native generator, by phase.
+#[cfg(feature = "native")]
+#[test]
+fn the_native_generator_asks_for_memory_by_the_phase_not_by_the_instruction() {
+    use dovetail::compile::backend::Generator;
+    use dovetail::compile::native::Native;
+    use dovetail::compile::watch::{Made, Unwatched, Watch};
+    use std::collections::BTreeMap;
+
+    #[derive(Default)]
+    struct Phases {
+        counts: BTreeMap<&'static str, u64>,
+        before: u64,
+    }
+    impl Watch for Phases {
+        fn done(&mut self, phase: &'static str, _: Made<'_>) -> Result<()> {
+            *self.counts.entry(phase).or_default() += alloc::so_far() - self.before;
+            self.before = alloc::so_far();
+            Ok(())
+        }
+    }
+
+    let Some(shaders) = shaders() else { return };
+    let mut phases = Phases::default();
+    let (mut calls, mut insts) = (0, 0);
+    for (name, module, request) in shaders {
+        let lowered = lowered(&module, &request).expect("lowered");
+        let mut generate = |watch: &mut dyn Watch| Native.generate(&lowered, &request.options, watch);
+        generate(&mut Unwatched).expect("code");
+        phases.before = alloc::so_far();
+        let (asked, code) = allocations(|| generate(&mut phases));
+        let made = code.expect("code").code.len() / 6;
+        println!("{name}: {asked} allocations, some {made} instructions");
+        calls += asked;
+        insts += made;
+    }
+    println!("{:#?}", phases.counts);
+    println!("{calls} allocations, {insts} instructions: {:.3}", calls as f64 / insts as f64);
 }

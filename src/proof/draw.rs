@@ -302,7 +302,11 @@ impl<'a> Pair<'a> {
         for (route, elf) in &pipelines.elfs {
             let ran = pipelines.run(elf, inputs, limits).map_err(|why| match why.kind() {
                 ErrorKind::Unsupported { feature, .. } if feature == INSTRUCTION_LIMIT => (Fate::Cut, why.to_string()),
-                _ => (Fate::NotRun, format!("{route}: {why}")),
+                // What the shader's own rules forbid says nothing of the emulator.
+                _ => match self.interpret(inputs, tools) {
+                    Err(undefined) => (Fate::ProvesNothing, undefined.to_string()),
+                    Ok(_) => (Fate::NotRun, format!("{route}: {why}")),
+                },
             })?;
             report.instructions = report.instructions.max(ran.stats.total());
             runs.push((*route, outputs(ran)));

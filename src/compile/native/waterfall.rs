@@ -192,3 +192,39 @@ fn words(b: &mut Builder<'_>, v: Value) -> SmallVec<[Value; 4]> {
     let v = pair.map_or(v, |pair| b.bitcast(v, pair));
     b.split(v)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::parse::parse;
+    use crate::ir::verify::verify;
+
+    /// A store to the buffer of a table that `index` chooses.
+    fn made(index: &str) -> String {
+        let text = format!(
+            "shader lower compute \"t\"\nmodes 64 1 1 any any any any rte rte rte\nlower wave32 \"m\"\n\
+             arg sgpr b64 system \"s\"\narg vgpr b32 system \"v\"\nblock0(v0: b64, v1: b32):\n \
+             v2: b32 = const 16\n v3: b32 = imul {index}, v2\n v4: b32x4 = table_load[align4] v0, v3\n \
+             buffer_store[align4] v4, v1, v1\n return"
+        );
+        let mut shader = parse(&text).expect("test text");
+        run(&mut shader).expect("no error");
+        verify(&shader).expect("a shader");
+        shader.to_string()
+    }
+
+    #[test]
+    fn the_index_is_compared_and_the_descriptor_loaded_in_the_loop() {
+        let text = made("v1");
+        assert_eq!(text.matches("readfirstlane").count(), 1, "{text}");
+        assert_eq!(text.matches("table_load").count(), 1, "{text}");
+        let body = text.split("\nblock").find(|block| block.contains("buffer_store")).expect("the access");
+        assert!(body.contains("table_load"), "{text}");
+    }
+
+    #[test]
+    fn what_all_lanes_have_needs_no_loop() {
+        let text = made("v2");
+        assert!(!text.contains("readfirstlane") && !text.contains("block1"), "{text}");
+    }
+}

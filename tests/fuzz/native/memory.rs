@@ -176,8 +176,19 @@ impl Gen<'_> {
         (op, (0..count).map(|_| self.operand(Kind::Bits(ty))).collect(), ty)
     }
 
+    /// One of two buffers in which each lane has bytes to itself, which may be another one for each lane.
+    fn own_descriptor(&mut self) -> Value {
+        let private = self.descriptor(inputs::PRIVATE);
+        if !self.random.once_in(4) {
+            return private;
+        }
+        let out = self.descriptor(inputs::OUT);
+        let which = self.operand(Kind::TRUTH);
+        self.alu(AluOp::Select, &[which, private, out])
+    }
+
     fn own_buffer(&mut self) {
-        let descriptor = self.descriptor(inputs::PRIVATE);
+        let descriptor = self.own_descriptor();
         let ty = self.loaded_type();
         match self.random.below(5) {
             0 | 1 => {

@@ -124,9 +124,10 @@ impl Combine<'_> {
     fn field(&self, own: &Operands) -> Option<(Op, Operands)> {
         let (mask, shifted) = with_constant(own[0], own[1])?;
         let (inner, x) = self.only_maker(shifted).filter(|_| self.is_vector(shifted))?;
-        let (from, count) = (x.first()?.as_const()?, low_bits(mask)?);
+        let [amount, value] = x[..] else { return None };
+        let (from, count) = (amount.as_const()?, low_bits(mask)?);
         let fits = inner == Op::VLshrrevB32 && from < 32 && from + count <= 32;
-        let sources: Operands = [x[1], Operand::constant(from), Operand::constant(count)].into_iter().collect();
+        let sources: Operands = [value, Operand::constant(from), Operand::constant(count)].into_iter().collect();
         (fits && self.f.takes(Op::VBfeU32, &sources)).then_some((Op::VBfeU32, sources))
     }
 

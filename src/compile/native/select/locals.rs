@@ -30,8 +30,9 @@ impl Selector<'_> {
         self.f.scratch_bytes = self.locals_bytes;
         let base = *self.locals.get(local.index()).ok_or_else(|| Error::bug(format!("native: there is no {local}")))?;
         let (register, constant) = self.base_and_offset(offset)?;
-        let (register, constant) = (register, constant.saturating_add(base));
-        if constant + bytes <= MOST + 1 {
+        // A constant index may be out of bounds, and negative.
+        let constant = constant.wrapping_add(base);
+        if constant <= MOST && constant + bytes <= MOST + 1 {
             let register = if register == What::Const(0) { None } else { Some(self.vector(register)) };
             return Ok((register, constant));
         }

@@ -314,7 +314,7 @@ impl Selector<'_> {
                 None => (What::Const(0), 0),
             };
             let (register, constant) = match offset {
-                Some(v) if constant > GLOBAL_OFFSET => (self.word(v)?, 0),
+                Some(v) if constant.saturating_add(ty.bytes()) > GLOBAL_OFFSET => (self.word(v)?, 0),
                 _ => (register, constant),
             };
             address.push(self.vector(register));
