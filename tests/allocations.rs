@@ -100,7 +100,7 @@ fn the_native_generator_asks_for_memory_by_the_phase_not_by_the_instruction() {
     let (mut calls, mut insts) = (0, 0);
     for (name, module, request) in shaders {
         let lowered = lowered(&module, &request).expect("lowered");
-        let mut generate = |watch: &mut dyn Watch| Native.generate(&lowered, &request.options, watch);
+        let generate = |watch: &mut dyn Watch| Native.generate(&lowered, &request.options, watch);
         generate(&mut Unwatched).expect("code");
         phases.before = alloc::so_far();
         let (asked, code) = allocations(|| generate(&mut phases));

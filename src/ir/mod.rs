@@ -52,6 +52,7 @@ mod tracked;
 mod types;
 pub mod uniform;
 mod uniform_locals;
+mod uniform_ways;
 pub mod verify;
 mod words;
 

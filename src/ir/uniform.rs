@@ -12,6 +12,7 @@ use super::lanes::AmdOp;
 use super::op::Op;
 use super::shader::{BlockId, RegClass, Shader, Terminator, Value};
 use super::uniform_locals::Locals;
+use super::uniform_ways::{Parted, Reach};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
@@ -91,6 +92,7 @@ impl Uniformity {
     /// Runs to the fixpoint: divergence only ever grows.
     fn spread(&mut self, shader: &Shader, cfg: &Cfg) {
         let mut parted: PerBlock<bool> = smallvec![false; shader.blocks.len()];
+        let mut reach = None;
         let (mut changed, mut rounds) = (true, 0);
         while changed {
             changed = false;
@@ -128,63 +130,30 @@ impl Uniformity {
                     parted[id.index()] = true;
                     changed = true;
                     self.locals.part(cfg, id);
-                    self.part(shader, cfg, cfg.succs(id), cfg.loops().around(id));
+                    let reach = reach.get_or_insert_with(|| Reach::new(cfg));
+                    self.part(shader, cfg, cfg.succs(id), cfg.loops().around(id), reach);
                 }
             }
         }
     }
 
-    /// Lanes diverge to these successors (a block twice: two edges to it), all inside these loops.
-    fn part(&mut self, shader: &Shader, cfg: &Cfg, ways: &[BlockId], loops: &[u32]) {
-        let all = cfg.loops();
-        // By block, the successor that leads to it: an index in `ways`, or a new number where they join. Back edges are
-        // not followed, so that one walk in order suffices; their effect on headers is handled afterwards.
-        let mut label: SmallVec<[Option<usize>; 48]> = smallvec![None; cfg.len()];
-        let mut joins: PerBlock<BlockId> = SmallVec::new();
-        for &b in &cfg.order {
-            let direct = ways
-                .iter()
-                .enumerate()
-                .filter(|(_, w)| **w == b && !loops.iter().any(|&l| all.header(l) == b))
-                .map(|(i, _)| i);
-            let forward = cfg.preds(b).iter().filter(|p| all.position(**p) < all.position(b));
-            let (new, join) = merged(direct.chain(forward.filter_map(|p| label[p.index()])));
-            let new = if join { Some(ways.len() + b.index()) } else { new };
-            label[b.index()] = new;
-            if join {
-                joins.push(b);
+    /// Lanes diverge to these successors (a block twice: two edges to it) from a block inside these loops.
+    fn part(&mut self, shader: &Shader, cfg: &Cfg, ways: &[BlockId], loops: &[u32], reach: &mut Reach) {
+        let mut todo: Vec<(SmallVec<[BlockId; 4]>, usize)> = vec![(ways.into(), loops.len())];
+        while let Some((ways, depth)) = todo.pop() {
+            let loops = &loops[..depth];
+            let parted = Parted::new(cfg, &ways, loops, reach);
+            for b in parted.joins {
+                for p in &shader.block(b).params {
+                    self.divergent[p.index()] = true;
+                }
             }
-        }
-        let mut left: SmallVec<[u32; 4]> = SmallVec::new();
-        for &l in loops {
-            let header = all.header(l);
-            let direct = ways.iter().enumerate().filter(|(_, w)| **w == header).map(|(i, _)| i);
-            let back = cfg.preds(header).iter().filter_map(|p| label[p.index()]);
-            let (round, join) = merged(direct.chain(back));
-            if join {
-                joins.push(header);
+            for (depth, (&l, round)) in loops.iter().zip(parted.rounds).enumerate() {
+                let leaves = parted.outermost as usize <= depth;
+                if round.is_some() && leaves && !std::mem::replace(&mut self.divergent_exit[l as usize], true) {
+                    todo.push((reach.exits[l as usize].as_slice().into(), depth));
+                }
             }
-            let outside = |b: &&BlockId| label[b.index()].is_some() && !all.around(**b).contains(&l);
-            if round.is_some() && !self.divergent_exit[l as usize] && cfg.order.iter().any(|b| outside(&b)) {
-                left.push(l);
-            }
-        }
-        for b in joins {
-            for p in &shader.block(b).params {
-                self.divergent[p.index()] = true;
-            }
-        }
-        for l in left {
-            self.divergent_exit[l as usize] = true;
-            let inside = |b: &BlockId| all.around(*b).contains(&l);
-            let exits: PerBlock<BlockId> = cfg
-                .order
-                .iter()
-                .filter(|b| inside(b))
-                .flat_map(|b| cfg.succs(*b).iter().copied().filter(|s| !inside(s)))
-                .collect();
-            let outer: SmallVec<[u32; 4]> = all.around(all.header(l)).iter().copied().filter(|&o| o != l).collect();
-            self.part(shader, cfg, &exits, &outer);
         }
     }
 
@@ -207,12 +176,6 @@ impl Uniformity {
             _ => false,
         }
     }
-}
-
-/// The first label, and whether there are other ones.
-fn merged(mut labels: impl Iterator<Item = usize>) -> (Option<usize>, bool) {
-    let first = labels.next();
-    (first, labels.any(|l| Some(l) != first))
 }
 
 #[cfg(test)]

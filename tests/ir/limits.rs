@@ -1,13 +1,15 @@
-//! Time and stack that a module may cost in the parent and before LLVM: linear in its size, whatever its shape.
+//! Time and stack that a module may cost in the parent and in our own generator: linear in its size, whatever its shape.
 //!
-//! Every shape goes through reflection, translation and all passes on a thread of 2 MiB, the least that any thread of
+//! Every shape goes through reflection, translation, all passes and the native generator on a thread of 2 MiB, the least that any thread of
 //! ours has, within a deadline that a walk of quadratic cost misses by far.
 
 use crate::shapes::{SHAPES, Shape};
-use dovetail::compile::native::opt;
+use dovetail::compile::backend::Generator;
+use dovetail::compile::native::Native;
 use dovetail::compile::passes;
 use dovetail::compile::request::{KnownState, Module, StageRequest, TuningOptions};
 use dovetail::compile::spirv::{reflect, translate};
+use dovetail::compile::watch::Unwatched;
 use dovetail::error::{Error, ErrorKind};
 use dovetail::target::{GfxIp, Stage, WaveSize};
 use std::sync::mpsc;
@@ -26,8 +28,8 @@ fn compile_without_llvm(bytes: Vec<u8>) -> Result<(), Error> {
     let stage = info.entry_points.first().and_then(|entry| entry.stage).expect("an entry point");
     let request = StageRequest { stage, ..request(&module, specialization) };
     let shader = translate(&module, "main", stage, &request.specialization)?;
-    let mut shader = passes::lower(shader, &request)?.shader().clone();
-    opt::run(&mut shader, &request.options)?;
+    let lowered = passes::lower(shader, &request)?;
+    Native.generate(&lowered, &request.options, &mut Unwatched)?;
     Ok(())
 }
 

@@ -8,89 +8,72 @@
 use super::mir::preds::Preds;
 use super::mir::{BlockId, Class, Function, Operand, Val};
 
-/// Live values at the ends of blocks.
+/// Live values at the ends of blocks, as lists: most values live in few blocks.
 #[derive(Clone, Debug, Default)]
 pub struct Liveness {
     /// Predecessors along logical edges.
     pub logical: Preds,
     /// Predecessors along linear edges.
     pub linear: Preds,
-    /// Row position of each value that is live between blocks.
+    /// Number of each value that is live between blocks.
     place: Vec<Option<u32>>,
-    /// The values by row position.
+    /// The values by number.
     values: Vec<Val>,
-    words: usize,
-    live_in: Vec<u64>,
-    live_out: Vec<u64>,
+    /// By block, numbers of values, ascending.
+    live_in: Vec<Vec<u32>>,
+    live_out: Vec<Vec<u32>>,
 }
 
 impl Liveness {
     /// Computes it. The function must be verified.
     pub fn new(f: &Function) -> Self {
         let (logical, linear) = (Preds::logical(f), Preds::linear(f));
-        let mut scan =
-            Scan { place: vec![None; f.values.len()], values: Vec::new(), defined: vec![u32::MAX; f.values.len()] };
-        // Once to number the values, once to fill the rows.
-        let mut exposed: Vec<(BlockId, Val)> = Vec::new();
-        for block in f.block_ids() {
-            scan.block(f, &logical, block, &mut exposed);
-        }
-        let words = scan.values.len().div_ceil(64);
-        let mut it = Self {
-            logical,
-            linear,
-            place: scan.place,
-            values: scan.values,
-            words,
-            live_in: vec![0; words * f.blocks.len()],
-            live_out: vec![0; words * f.blocks.len()],
+        let mut scan = Scan {
+            place: vec![None; f.values.len()],
+            values: Vec::new(),
+            defined: vec![u32::MAX; f.values.len()],
+            exposed: Vec::new(),
+            homes: Vec::new(),
         };
-        for (block, val) in exposed {
-            it.set_in(block, val);
+        f.block_ids().for_each(|block| scan.block(f, &logical, block));
+        let Scan { place, values, mut exposed, homes, .. } = scan;
+        // By value, the blocks that define it: several only of variables.
+        let mut homes: Vec<(u32, BlockId)> =
+            homes.into_iter().filter_map(|(val, block)| Some((place[val.index()]?, block))).collect();
+        homes.sort_unstable_by_key(|(place, block)| (*place, block.0));
+        exposed.sort_unstable_by_key(|(place, block)| (*place, block.0));
+        let none = vec![Vec::new(); f.blocks.len()];
+        let mut it = Self { logical, linear, place, values, live_in: none.clone(), live_out: none };
+        let mut homes = &homes[..];
+        for uses in exposed.chunk_by(|a, b| a.0 == b.0) {
+            let place = uses[0].0;
+            let own = homes.partition_point(|home| home.0 < place);
+            let count = homes[own..].partition_point(|home| home.0 == place);
+            it.spread(f, place, uses, &homes[own..own + count]);
+            homes = &homes[own + count..];
         }
-        it.solve(f);
         it
     }
 
-    fn set_in(&mut self, block: BlockId, val: Val) {
-        if let Some(place) = self.place[val.index()] {
-            self.live_in[block.index() * self.words + place as usize / 64] |= 1 << (place % 64);
-        }
-    }
-
-    /// Spreads backward until nothing changes.
-    fn solve(&mut self, f: &Function) {
-        let words = self.words;
-        let mut kill = vec![0u64; words * f.blocks.len()];
-        for id in f.block_ids() {
-            let block = f.block(id);
-            let defs = f.insts_of(block).iter().flat_map(|inst| f.defs(inst)).filter_map(|op| op.as_val());
-            for val in defs.chain(f.params_of(block).iter().copied()) {
-                if let Some(place) = self.place[val.index()] {
-                    kill[id.index() * words + place as usize / 64] |= 1 << (place % 64);
-                }
+    /// Follows a value from its uses back to where it is defined.
+    fn spread(&mut self, f: &Function, place: u32, uses: &[(u32, BlockId)], homes: &[(u32, BlockId)]) {
+        let val = self.values[place as usize];
+        let preds = if f.class(val) == Class::Scalar { &self.linear } else { &self.logical };
+        let mut work: Vec<BlockId> = uses.iter().map(|(_, block)| *block).collect();
+        while let Some(block) = work.pop() {
+            let into = &mut self.live_in[block.index()];
+            if into.last() == Some(&place) {
+                continue;
             }
-        }
-        let mut scalar = vec![0u64; words];
-        for (place, val) in self.values.iter().enumerate() {
-            scalar[place / 64] |= u64::from(f.class(*val) == Class::Scalar) << (place % 64);
-        }
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for id in f.block_ids().rev() {
-                let block = f.block(id);
-                let row = id.index() * words;
-                for word in 0..words {
-                    let of = |to: BlockId| self.live_in[to.index() * words + word];
-                    let linear = block.term.targets().fold(0, |bits, to| bits | of(to));
-                    let logical = block.edges.iter().fold(0, |bits, edge| bits | of(edge.to));
-                    let out = (linear & scalar[word]) | (logical & !scalar[word]);
-                    // A parameter is live into no block but its own; there it is defined, not live in.
-                    let into = self.live_in[row + word] | (out & !kill[row + word]);
-                    changed |= into != self.live_in[row + word];
-                    self.live_out[row + word] = out;
-                    self.live_in[row + word] = into;
+            into.push(place);
+            for &pred in preds.of(block) {
+                let out = &mut self.live_out[pred.index()];
+                if out.last() == Some(&place) {
+                    continue;
+                }
+                out.push(place);
+                if homes.binary_search_by_key(&pred.0, |(_, home)| home.0).is_err() {
+                    work.push(pred);
                 }
             }
         }
@@ -98,44 +81,27 @@ impl Liveness {
 
     /// Values live into a block, without its parameters.
     pub fn live_in(&self, block: BlockId) -> impl Iterator<Item = Val> {
-        self.row(&self.live_in, block)
+        self.live_in[block.index()].iter().map(|place| self.values[*place as usize])
     }
 
     /// Values live out of a block: into a successor of their kind. Arguments of its only edge are not among them.
     pub fn live_out(&self, block: BlockId) -> impl Iterator<Item = Val> {
-        self.row(&self.live_out, block)
+        self.live_out[block.index()].iter().map(|place| self.values[*place as usize])
     }
 
     /// Whether a value is live out of a block.
     pub fn is_live_out(&self, block: BlockId, val: Val) -> bool {
-        self.bit(&self.live_out, block, val)
+        self.place[val.index()].is_some_and(|place| self.live_out[block.index()].binary_search(&place).is_ok())
     }
 
     /// Whether a value is live into a block.
     pub fn is_live_in(&self, block: BlockId, val: Val) -> bool {
-        self.bit(&self.live_in, block, val)
+        self.place[val.index()].is_some_and(|place| self.live_in[block.index()].binary_search(&place).is_ok())
     }
 
     /// Whether it is live between blocks at all.
     pub fn is_global(&self, val: Val) -> bool {
         self.place[val.index()].is_some()
-    }
-
-    fn bit(&self, rows: &[u64], block: BlockId, val: Val) -> bool {
-        self.place[val.index()]
-            .is_some_and(|place| rows[block.index() * self.words + place as usize / 64] >> (place % 64) & 1 != 0)
-    }
-
-    fn row<'a>(&'a self, rows: &'a [u64], block: BlockId) -> impl Iterator<Item = Val> {
-        let row = &rows[block.index() * self.words..(block.index() + 1) * self.words];
-        row.iter().enumerate().flat_map(move |(word, bits)| {
-            let mut bits = *bits;
-            std::iter::from_fn(move || {
-                let bit = (bits != 0).then(|| bits.trailing_zeros())?;
-                bits &= bits - 1;
-                Some(self.values[64 * word + bit as usize])
-            })
-        })
     }
 }
 
@@ -169,39 +135,46 @@ struct Scan {
     values: Vec<Val>,
     /// The block in which a value was last seen to be defined.
     defined: Vec<u32>,
+    /// Uses in blocks that have not defined the value before, by its number.
+    exposed: Vec<(u32, BlockId)>,
+    /// Blocks that define a value.
+    homes: Vec<(Val, BlockId)>,
 }
 
 impl Scan {
-    fn block(&mut self, f: &Function, logical: &Preds, id: BlockId, exposed: &mut Vec<(BlockId, Val)>) {
+    fn block(&mut self, f: &Function, logical: &Preds, id: BlockId) {
         let block = f.block(id);
-        self.uses(args_at_start(f, logical, id), id, exposed);
-        for val in f.params_of(block) {
-            self.defined[val.index()] = id.0;
-        }
+        self.uses(args_at_start(f, logical, id), id);
+        f.params_of(block).iter().for_each(|val| self.define(*val, id));
         for (n, inst) in (block.insts.start..).zip(f.insts_of(block)) {
             if n == block.tail {
-                self.uses(args_at_end(f, id), id, exposed);
+                self.uses(args_at_end(f, id), id);
             }
-            self.uses(f.uses(inst), id, exposed);
-            for val in f.defs(inst).iter().filter_map(|op| op.as_val()) {
-                self.defined[val.index()] = id.0;
-            }
+            self.uses(f.uses(inst), id);
+            f.defs(inst).iter().filter_map(|op| op.as_val()).for_each(|val| self.define(val, id));
         }
         if block.tail >= block.insts.end {
-            self.uses(args_at_end(f, id), id, exposed);
+            self.uses(args_at_end(f, id), id);
         }
     }
 
-    fn uses(&mut self, operands: &[Operand], id: BlockId, exposed: &mut Vec<(BlockId, Val)>) {
+    fn define(&mut self, val: Val, id: BlockId) {
+        if std::mem::replace(&mut self.defined[val.index()], id.0) != id.0 {
+            self.homes.push((val, id));
+        }
+    }
+
+    fn uses(&mut self, operands: &[Operand], id: BlockId) {
         for val in operands.iter().filter_map(|op| op.as_val()) {
             if self.defined[val.index()] == id.0 {
                 continue;
             }
-            if self.place[val.index()].is_none() {
-                self.place[val.index()] = Some(self.values.len() as u32);
-                self.values.push(val);
-            }
-            exposed.push((id, val));
+            let values = &mut self.values;
+            let place = *self.place[val.index()].get_or_insert_with(|| {
+                values.push(val);
+                values.len() as u32 - 1
+            });
+            self.exposed.push((place, id));
         }
     }
 }

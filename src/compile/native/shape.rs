@@ -102,9 +102,10 @@ fn one_latch(shader: &mut Shader) -> Result<()> {
     }
     for l in 0..loops.len() as u32 {
         let header = loops.header(l);
-        let inside = |b: BlockId| loops.around(b).contains(&l);
-        let back: Vec<BlockId> =
-            cfg.order.iter().copied().filter(|b| inside(*b) && cfg.succs(*b).contains(&header)).collect();
+        let mut back: Vec<BlockId> =
+            cfg.preds(header).iter().copied().filter(|b| loops.around(*b).contains(&l)).collect();
+        back.sort_unstable_by_key(|b| loops.position(*b));
+        back.dedup();
         let alone =
             matches!(back[..], [one] if cfg.succs(one).len() == 1 && cfg.preds(one).len() == 1 && one != header);
         if alone {

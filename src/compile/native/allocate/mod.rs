@@ -66,6 +66,7 @@ pub fn open_registers(f: &Function, limits: Limits) -> RegSet {
 pub fn allocate(f: &Function, limits: Limits) -> Result<Allocated> {
     let live = Liveness::new(f);
     let whole = || (0..f.insts.len() as u32).map(Some).collect::<Vec<_>>();
+    few_params(f, limits)?;
     let starved = match once(f, &live, limits)? {
         Once::Done(done) => return Ok(finish(f, done, &whole(), None, limits)),
         Once::Starved(class, _) => class,
@@ -97,6 +98,23 @@ pub fn allocate(f: &Function, limits: Limits) -> Result<Allocated> {
         }
     }
     Err(least)
+}
+
+/// Refuses what no spilling helps: the parameters of a block are in registers all at once.
+fn few_params(f: &Function, limits: Limits) -> Result<()> {
+    let open = open_registers(f, limits);
+    for block in &f.blocks {
+        for class in [Class::Scalar, Class::Vector] {
+            let count = f.params_of(block).iter().filter(|val| f.class(**val) == class).count();
+            if count > open.count(class) as usize {
+                return Err(Error::unsupported(
+                    "native: more values that meet in a block than registers",
+                    format!("{count}"),
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// One attempt.

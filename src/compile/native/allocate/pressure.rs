@@ -82,7 +82,7 @@ struct Chooser<'a> {
     span: Vec<f32>,
     /// Values that cannot leave.
     stays: Vec<bool>,
-    /// Values of the class that are live.
+    /// Values of the class that are live and do not leave.
     here: Vec<Val>,
     leaving: &'a mut Leaving,
 }
@@ -146,7 +146,10 @@ impl Chooser<'_> {
         };
         let params = f.params_of(block).iter().copied().filter(|val| hints.is_used(*val));
         let start = self.live.live_in(id).chain(params.clone());
-        self.here = start.filter(|val| f.class(*val) == self.class && !f.values[val.index()].variable).collect();
+        let leaves = &self.leaving.leaves;
+        self.here = start
+            .filter(|val| f.class(*val) == self.class && !f.values[val.index()].variable && !leaves[val.index()])
+            .collect();
         let params: Vec<Operand> = params.map(Operand::val).collect();
         self.fit(&params, 0);
         for (n, inst) in (block.insts.start..).zip(f.insts_of(block)) {
@@ -159,7 +162,7 @@ impl Chooser<'_> {
             let defs: Vec<Val> =
                 f.defs(inst).iter().filter_map(|one| one.as_val()).filter(|val| self.counts(*val)).collect();
             let undefined = f.defs(inst).iter().filter(|one| one.what == What::Undef).count() as u32;
-            self.here.extend(&defs);
+            self.here.extend(defs.iter().filter(|val| !self.leaving.leaves[val.index()]));
             self.fit(f.defs(inst), undefined);
             self.here.retain(|val| !defs.contains(val) || !dies(self.live, *val, n));
         }
@@ -201,7 +204,7 @@ impl Chooser<'_> {
         named.sort_unstable();
         named.dedup();
         loop {
-            let others = self.here.iter().filter(|val| !self.leaving.leaves[val.index()] && !named.contains(val));
+            let others = self.here.iter().filter(|val| named.binary_search(val).is_err());
             if others.clone().count() as u32 + named.len() as u32 + extra <= self.goal {
                 return;
             }
@@ -213,6 +216,7 @@ impl Chooser<'_> {
             let best = best.min_by(|a, b| price(a).total_cmp(&price(b)).then(a.cmp(b))).copied();
             let Some(best) = best else { return };
             self.leaving.leaves[best.index()] = true;
+            self.here.retain(|val| *val != best);
         }
     }
 }

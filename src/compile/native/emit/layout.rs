@@ -3,21 +3,25 @@
 //! A block without code that only jumps on is no target: branches go to where it leads. Blocks that no branch reaches
 //! then are left out.
 
+use super::islands::Islands;
 use crate::compile::native::code::{Code, Item, Open};
 use crate::compile::native::mir::{BlockId, Cond, Term};
 use crate::error::{Error, Result};
 use crate::isa::{Assembled, Assembler, Instruction, Label, Op};
 use crate::target::GfxIp;
+use rustc_hash::FxHashMap;
 
 /// The dwords of the code, and where the open values are.
 ///
 /// # Errors
-/// Unsupported: a branch over more than 32,767 dwords. A bug: an instruction without encoding, a joint that is not last.
+/// Unsupported: a block of more than 30,000 dwords that a branch goes over. A bug: an instruction without encoding, a joint that is not last.
 pub(super) fn assemble(code: &Code) -> Result<Assembled<Open>> {
     let leads_to = code.leads_to();
     let order = reached(code, &leads_to);
+    let islands = islands(code, &leads_to, &order);
     let mut out = Assembler::new(code.gfx, code.wave);
     let labels: Vec<Label> = code.blocks.iter().map(|_| out.label()).collect();
+    let mut ways: FxHashMap<(usize, BlockId), Label> = FxHashMap::default();
     for (n, &id) in order.iter().enumerate() {
         let block = code.block(id);
         out.place(labels[id.index()])?;
@@ -28,7 +32,23 @@ pub(super) fn assemble(code: &Code) -> Result<Assembled<Open>> {
         if block.term == Term::Joint && next.is_some() {
             return Err(Error::bug("a joint that is not the end of the code"));
         }
-        terminate(code.gfx, &mut out, &labels, simple(&leads_to, block.term), next)?;
+        let mut way = |out: &mut Assembler<Open>, slot: Option<usize>, to: BlockId| match slot {
+            None => labels[to.index()],
+            Some(slot) => *ways.entry((slot, to)).or_insert_with(|| out.label()),
+        };
+        // Islands after this block are in the way of the next one.
+        let next = next.filter(|_| islands.at(n).is_empty());
+        let mut branch = |out: &mut Assembler<Open>, op: Op, to: BlockId| {
+            let label = way(out, islands.first(n, to), to);
+            out.branch(&Instruction::program(code.gfx, op, 0), label)
+        };
+        terminate(code.gfx, &mut out, &mut branch, simple(&leads_to, block.term), next)?;
+        for &(to, slot) in islands.at(n) {
+            let own = way(&mut out, Some(n), to);
+            out.place(own)?;
+            let label = way(&mut out, slot, to);
+            out.branch(&Instruction::program(code.gfx, Op::SBranch, 0), label)?;
+        }
     }
     // Labels have to be placed even where no branch goes there.
     let left = code.blocks.len() - order.len();
@@ -47,16 +67,37 @@ fn push(out: &mut Assembler<Open>, item: &Item) -> Result<()> {
     }
 }
 
-fn terminate(gfx: GfxIp, out: &mut Assembler<Open>, labels: &[Label], term: Term, next: Option<BlockId>) -> Result<()> {
-    let mut branch = |op: Op, to: BlockId| out.branch(&Instruction::program(gfx, op, 0), labels[to.index()]);
+/// Plans the islands of code.
+fn islands(code: &Code, leads_to: &[BlockId], order: &[BlockId]) -> Islands {
+    // A block ends in two branches at most.
+    let size = |id: &BlockId| {
+        code.items_of(code.block(*id)).iter().map(|item| usize::from(item.inst.dwords())).sum::<usize>() + 2
+    };
+    let sizes: Vec<usize> = order.iter().map(size).collect();
+    let targets = order.iter().map(|id| simple(leads_to, code.block(*id).term).targets().collect());
+    let mut position = vec![0; code.blocks.len()];
+    order.iter().enumerate().for_each(|(n, id)| position[id.index()] = n);
+    Islands::new(&sizes, &targets.collect::<Vec<_>>(), |id| position[id.index()])
+}
+
+/// Appends a branch to a block.
+type Branch<'a> = dyn FnMut(&mut Assembler<Open>, Op, BlockId) -> Result<()> + 'a;
+
+fn terminate(
+    gfx: GfxIp,
+    out: &mut Assembler<Open>,
+    branch: &mut Branch<'_>,
+    term: Term,
+    next: Option<BlockId>,
+) -> Result<()> {
     match term {
         Term::Jump(to) if Some(to) == next => Ok(()),
-        Term::Jump(to) => branch(Op::SBranch, to),
-        Term::Branch { when, then, els } if Some(els) == next => branch(op(when), then),
-        Term::Branch { when, then, els } if Some(then) == next => branch(op(opposite(when)), els),
+        Term::Jump(to) => branch(out, Op::SBranch, to),
+        Term::Branch { when, then, els } if Some(els) == next => branch(out, op(when), then),
+        Term::Branch { when, then, els } if Some(then) == next => branch(out, op(opposite(when)), els),
         Term::Branch { when, then, els } => {
-            branch(op(when), then)?;
-            branch(Op::SBranch, els)
+            branch(out, op(when), then)?;
+            branch(out, Op::SBranch, els)
         }
         Term::End => out.push(&Instruction::program(gfx, Op::SEndpgm, 0)),
         Term::Joint => Ok(()),

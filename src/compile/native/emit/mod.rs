@@ -9,6 +9,7 @@
 //! `translate`.
 
 mod arithmetic;
+mod islands;
 mod layout;
 mod memory;
 mod operands;

@@ -153,6 +153,44 @@ fn branches_go_where_blocks_without_code_lead() {
     assert!(emit(&too_far).expect_err("too far").to_string().contains("unsupported: branch distance"));
 }
 
+/// Where a branch at a dword of code leads, over branches.
+fn leads_to(words: &[u32], mut at: usize) -> usize {
+    loop {
+        let inst = disassemble(GfxIp::Gfx1030, &words[at..]).expect("an instruction");
+        if inst.entry.op != Op::SBranch {
+            return at;
+        }
+        at = (at as i64 + 1 + i64::from(words[at] as u16 as i16)) as usize;
+    }
+}
+
+#[test]
+fn branches_over_more_than_sixteen_bits_go_by_islands() {
+    let to = |n| Term::Jump(BlockId(n));
+    let marked = |n: u16| [isa(Op::SMovB32, &[s(n)], &[s(0)])];
+    let long = vec![isa(Op::SNop, &[], &[]); 3_000];
+    // Forth over 60,000 dwords, and back over as many.
+    let (first, last, done) = (marked(7), marked(8), marked(9));
+    let mut rows: Vec<(&[Row], Term)> =
+        vec![(&first, Term::Branch { when: Cond::Scc1, then: BlockId(22), els: BlockId(1) })];
+    (1..=20).for_each(|n| rows.push((&long, to(n + 1))));
+    rows.push((&done, Term::End));
+    rows.push((&last, Term::Branch { when: Cond::Scc0, then: BlockId(0), els: BlockId(21) }));
+    let code = emit(&function(&rows)).expect("branches that reach");
+    let words: Vec<u32> = code.code.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+    let marks = |n: u32| words.iter().position(|word| *word == (0xbe80_0300 | n << 16)).expect("the mark");
+    let target = |at: usize| leads_to(&words, (at as i64 + 1 + i64::from(words[at] as u16 as i16)) as usize);
+    assert_eq!(target(marks(7) + 1), marks(8));
+    assert_eq!(target(marks(8) + 1), marks(7));
+    // What falls through goes around the islands.
+    let (mut at, mut steps) = (marks(7) + 2, 0);
+    while leads_to(&words, at) != marks(9) {
+        at = leads_to(&words, at) + 1;
+        steps += 1;
+    }
+    assert_eq!(steps, 60_000);
+}
+
 #[test]
 fn tables_are_addressed_by_two_literals_and_only_those_in_use_are_kept() {
     let table = |n| (Opcode::Pseudo(Pseudo::TableAddress), vec![s(2), s(3)], Vec::new(), Extra::Table(n));

@@ -9,8 +9,8 @@ pub struct Dominators {
     /// The nearest dominator; of the entry and of blocks that are not reached: none.
     above: Vec<Option<BlockId>>,
     reached: Vec<bool>,
-    /// Number of dominators above.
-    depth: Vec<u32>,
+    /// By block: its number, and after the last of the blocks that it dominates; these follow it.
+    spans: Vec<(u32, u32)>,
 }
 
 impl Dominators {
@@ -42,11 +42,24 @@ impl Dominators {
                 above[block.index()] = met;
             }
         }
-        let mut depth = vec![0; count];
-        for block in order.iter().rev() {
-            depth[block.index()] = above[block.index()].map_or(0, |up| depth[up.index()] + 1);
+        let mut sizes = vec![1; count];
+        for block in &order {
+            if let Some(up) = above[block.index()] {
+                sizes[up.index()] += sizes[block.index()];
+            }
         }
-        Self { above, reached: number.iter().map(|n| *n != u32::MAX).collect(), depth }
+        let mut spans = vec![(0, 0); count];
+        let mut next = vec![0; count];
+        for block in order.iter().rev() {
+            let size = sizes[block.index()];
+            let start = above[block.index()].map_or(0, |up| {
+                next[up.index()] += size;
+                next[up.index()] - size
+            });
+            spans[block.index()] = (start, start + size);
+            next[block.index()] = start + 1;
+        }
+        Self { above, reached: number.iter().map(|n| *n != u32::MAX).collect(), spans }
     }
 
     /// Along logical edges.
@@ -76,12 +89,9 @@ impl Dominators {
     }
 
     /// Whether every way to `b` passes `a`; a block does so itself.
-    pub fn dominates(&self, a: BlockId, mut b: BlockId) -> bool {
-        while self.depth[b.index()] > self.depth[a.index()] {
-            let Some(up) = self.above[b.index()] else { break };
-            b = up;
-        }
-        a == b
+    pub fn dominates(&self, a: BlockId, b: BlockId) -> bool {
+        let ((start, end), (own, _)) = (self.spans[a.index()], self.spans[b.index()]);
+        a == b || (self.is_reached(a) && self.is_reached(b) && start <= own && own < end)
     }
 }
 

@@ -9,6 +9,9 @@ use crate::error::Result;
 use crate::ir::cfg::Cfg;
 use crate::ir::{BlockId, Inst, InstId, Op, Shader, Terminator, Value};
 
+/// Instructions that may move to one block: twice as many values as there are registers live nowhere but in memory.
+const MOST: u32 = 512;
+
 /// Moves invariants out of loops.
 ///
 /// # Errors
@@ -20,6 +23,7 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
         return Ok(());
     }
     let before: Vec<Option<BlockId>> = (0..loops.len() as u32).map(|l| block_before(shader, &cfg, l)).collect();
+    let mut moved = vec![0; shader.blocks.len()];
     let mut home = vec![BlockId::ENTRY; shader.values.len()];
     // By value, whether it is made of constants, registers at entry and symbols only.
     let mut fixed = vec![false; shader.values.len()];
@@ -32,6 +36,8 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
         for id in list {
             let inst = shader.inst(id);
             let (place, known) = place(inst, around, &cfg, &before, &home, &fixed);
+            let place = place.filter(|to| moved[to.index()] < MOST);
+            place.iter().for_each(|to| moved[to.index()] += 1);
             if let Some(v) = inst.result {
                 home[v.index()] = place.unwrap_or(block);
                 fixed[v.index()] = known;

@@ -28,12 +28,14 @@ pub(super) fn place(
     let cfg = shader.cfg();
     let loops = cfg.loops();
     let around = |p: Position| loops.around(layout.order[p as usize]);
+    // By mask, the blocks at whose ends lanes are added to it.
+    let mut waiters: Vec<Vec<Position>> = vec![Vec::new(); plan.masks as usize];
+    for (n, exit) in (0..).zip(&plan.exits) {
+        let added = exit.wait_if.iter().map(|(mask, _)| mask).chain(&exit.wait).chain(&exit.save);
+        added.for_each(|mask| waiters[mask.0 as usize].push(n));
+    }
     let clear = |plan: &mut Plan, mask: MaskId, user: Position| -> Result<()> {
-        let waits = |n: Position| {
-            let exit = &plan.exits[n as usize];
-            exit.wait.contains(&mask) || exit.wait_if.iter().any(|(m, _)| *m == mask) || exit.save == Some(mask)
-        };
-        let waiters: Vec<Position> = (0..plan.exits.len() as Position).filter(|n| waits(*n)).collect();
+        let waiters = &waiters[mask.0 as usize];
         let mut at = user;
         loop {
             if at == 0 {

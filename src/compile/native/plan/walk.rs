@@ -7,6 +7,10 @@ use crate::error::{Error, Result};
 use crate::ir::{Shader, Terminator};
 use std::collections::BTreeSet;
 
+/// Notes of where lanes may wait, over all blocks. A shader with as many ways out of its loops as this square root is no
+/// shader that anybody wrote.
+const MOST_WAITS: usize = 4 << 20;
+
 /// What following the wave gives.
 pub(super) enum Walked {
     /// A plan.
@@ -32,6 +36,8 @@ struct Walk<'a> {
     divergent: &'a [bool],
     /// By position: the meeting point of a closed branch.
     meeting: Vec<Option<Position>>,
+    /// By position: the first closed branch whose paths meet there. Of nested ones it is the outermost.
+    outermost: Vec<Option<Position>>,
     /// By position: blocks after it where lanes may wait.
     waiting: Vec<BTreeSet<Position>>,
     exits: Vec<Exit>,
@@ -45,19 +51,29 @@ struct Walk<'a> {
     masks: u32,
     demoted: BTreeSet<Position>,
     changed: bool,
+    /// Entries of `waiting`.
+    waits: usize,
 }
 
 /// Follows the wave.
 ///
 /// # Errors
-/// Unsupported: lanes that wait in a way that is not handled.
+/// Unsupported: lanes that wait in a way that is not handled, or in too many places.
 pub(super) fn walk(shader: &Shader, layout: &Layout, divergent: &[bool]) -> Result<Walked> {
     let count = layout.order.len();
+    let meeting = closed::meeting_points(shader, layout, divergent);
+    let mut outermost = vec![None; count];
+    for (n, meeting) in (0..).zip(&meeting) {
+        if let Some(meeting) = *meeting {
+            outermost[meeting as usize].get_or_insert(n);
+        }
+    }
     let mut walk = Walk {
         shader,
         layout,
         divergent,
-        meeting: closed::meeting_points(shader, layout, divergent),
+        meeting,
+        outermost,
         waiting: vec![BTreeSet::new(); count],
         exits: Vec::new(),
         arrivals: vec![BTreeSet::new(); count],
@@ -67,6 +83,7 @@ pub(super) fn walk(shader: &Shader, layout: &Layout, divergent: &[bool]) -> Resu
         masks: 0,
         demoted: BTreeSet::new(),
         changed: true,
+        waits: 0,
     };
     // Lanes that wait outside of a loop do so in every iteration: again until nothing is added.
     while walk.changed {
@@ -76,6 +93,9 @@ pub(super) fn walk(shader: &Shader, layout: &Layout, divergent: &[bool]) -> Resu
         for n in 0..count as Position {
             let exit = walk.exit(n)?;
             walk.exits.push(exit);
+            if walk.waits > MOST_WAITS {
+                return Err(Error::unsupported("native: this many blocks where lanes wait", format!("at block {n}")));
+            }
         }
     }
     if !walk.demoted.is_empty() {
@@ -181,8 +201,7 @@ impl Walk<'_> {
 
     /// Whether a closed branch brings back all lanes at the end of this edge.
     fn is_restored(&self, from: Position, to: Position) -> bool {
-        let first = self.meeting.iter().position(|meeting| *meeting == Some(to));
-        first.is_some_and(|n| n <= from as usize && from < to)
+        self.outermost[to as usize].is_some_and(|n| n <= from && from < to)
     }
 
     fn first_waiting(&self, n: Position) -> Option<Position> {
@@ -194,7 +213,9 @@ impl Walk<'_> {
         self.arrivals[to as usize].insert((from, how));
         let add: Vec<Position> = self.waiting[from as usize].iter().chain(more).copied().filter(|p| *p > to).collect();
         for p in add {
-            self.changed |= self.waiting[to as usize].insert(p);
+            let new = self.waiting[to as usize].insert(p);
+            self.changed |= new;
+            self.waits += usize::from(new);
         }
     }
 
@@ -230,7 +251,7 @@ impl Walk<'_> {
             if let Some(branch) = self.rest_of[n] {
                 landing.replace = Some(Source::Rest(branch));
                 landing.add.extend(self.mask_of[n]);
-            } else if stale && self.mask_of[n].is_none() && !self.meeting.contains(&Some(n as Position)) {
+            } else if stale && self.mask_of[n].is_none() && self.outermost[n].is_none() {
                 return Err(Error::unsupported("native: lanes that wait nowhere", ""));
             } else if stale && self.mask_of[n].is_some() {
                 landing.replace = self.mask_of[n].map(Source::Mask);
@@ -238,8 +259,7 @@ impl Walk<'_> {
                 landing.add.extend(self.mask_of[n]);
             }
             // Of nested branches that meet here the outermost has saved all lanes.
-            let outermost = self.meeting.iter().position(|meeting| *meeting == Some(n as Position));
-            if let Some(save) = outermost.and_then(|branch| self.save_of[branch]) {
+            if let Some(save) = self.outermost[n].and_then(|branch| self.save_of[branch as usize]) {
                 landing.add.push(save);
             } else if landing.replace.is_some() || !landing.add.is_empty() {
                 landing.skip = self.waiting[n].first().copied();

@@ -1,0 +1,130 @@
+//! Branches over more dwords than sixteen bits count: they go by islands, branches between blocks that lead on.
+
+use crate::compile::native::mir::BlockId;
+use rustc_hash::FxHashMap;
+
+/// Dwords that code may have before anything here is done.
+const NEAR: usize = 32_000;
+/// Dwords that one branch goes over at most: fewer than it could, since sizes are estimates from above.
+const REACH: usize = 30_000;
+/// Dwords between islands.
+const SPACING: usize = 4_000;
+/// Attempts to find room for the islands, which move what is behind them.
+const MOST_ATTEMPTS: u32 = 12;
+
+/// A place between blocks: after the block at this position in the order.
+type Slot = usize;
+
+/// Where branches lead first.
+#[derive(Debug, Default)]
+pub(super) struct Islands {
+    /// By position of the branching block and target: the slot whose island it goes to.
+    first: FxHashMap<(usize, BlockId), Slot>,
+    /// By slot: each island's target, and the slot of the next island on the way.
+    at: FxHashMap<Slot, Vec<(BlockId, Option<Slot>)>>,
+}
+
+impl Islands {
+    /// Plans them. By position in the order: dwords of each block at most, and its targets; by block, its position.
+    pub(super) fn new(sizes: &[usize], targets: &[Vec<BlockId>], position: impl Fn(BlockId) -> usize) -> Self {
+        if sizes.iter().sum::<usize>() <= NEAR {
+            return Self::default();
+        }
+        let mut room: FxHashMap<Slot, usize> = FxHashMap::default();
+        let mut it = Self::default();
+        for _ in 0..MOST_ATTEMPTS {
+            it = Self::routed(sizes, targets, &position, &room);
+            let mut fits = true;
+            for (slot, islands) in &it.at {
+                let room = room.entry(*slot).or_default();
+                fits &= islands.len() <= *room;
+                *room = (*room).max(islands.len());
+            }
+            if fits {
+                break;
+            }
+        }
+        it
+    }
+
+    /// Routes every branch, if slots take so much room.
+    fn routed(
+        sizes: &[usize],
+        targets: &[Vec<BlockId>],
+        position: &impl Fn(BlockId) -> usize,
+        room: &FxHashMap<Slot, usize>,
+    ) -> Self {
+        let mut starts = Vec::with_capacity(sizes.len() + 1);
+        // Slots with the dwords before their islands.
+        let mut slots: Vec<(Slot, usize)> = Vec::new();
+        let (mut at, mut since) = (0, 0);
+        for (n, size) in sizes.iter().enumerate() {
+            starts.push(at);
+            at += size;
+            since += size;
+            if since >= SPACING {
+                slots.push((n, at));
+                since = 0;
+                // The islands, and a branch around them.
+                at += 1 + room.get(&n).copied().unwrap_or(0);
+            }
+        }
+        let mut it = Self::default();
+        for (n, targets) in targets.iter().enumerate() {
+            for &target in targets {
+                it.route(n, starts[n] + sizes[n], target, starts[position(target)], &slots, room);
+            }
+        }
+        it
+    }
+
+    /// Routes one branch from one dword to another.
+    fn route(
+        &mut self,
+        n: usize,
+        mut from: usize,
+        target: BlockId,
+        to: usize,
+        slots: &[(Slot, usize)],
+        room: &FxHashMap<Slot, usize>,
+    ) {
+        let mut before: Option<Slot> = None;
+        while from.abs_diff(to) > REACH {
+            let islands = |slot: Slot| room.get(&slot).copied().unwrap_or(0);
+            // The last slot whose islands are all within reach.
+            let next = if from < to {
+                let end = slots.partition_point(|(slot, at)| at + islands(*slot) <= from + REACH);
+                slots[..end].last().filter(|(_, at)| *at > from)
+            } else {
+                let start = slots.partition_point(|(_, at)| at + REACH < from);
+                slots.get(start).filter(|(slot, at)| at + islands(*slot) < from)
+            };
+            // Without a slot the assembler refuses the branch.
+            let Some(&(slot, at)) = next else { return };
+            match before {
+                None => _ = self.first.insert((n, target), slot),
+                Some(before) => {
+                    let island = self.at.entry(before).or_default().iter_mut().find(|island| island.0 == target);
+                    island.into_iter().for_each(|island| island.1 = Some(slot));
+                }
+            }
+            let islands = self.at.entry(slot).or_default();
+            if islands.iter().any(|island| island.0 == target) {
+                // Another branch has made the rest of the way.
+                return;
+            }
+            islands.push((target, None));
+            (before, from) = (Some(slot), at);
+        }
+    }
+
+    /// The slot of the island that the branch of a block goes to first.
+    pub(super) fn first(&self, n: usize, target: BlockId) -> Option<Slot> {
+        self.first.get(&(n, target)).copied()
+    }
+
+    /// The islands of a slot: their targets, and the slots of the islands after them.
+    pub(super) fn at(&self, slot: Slot) -> &[(BlockId, Option<Slot>)] {
+        self.at.get(&slot).map_or(&[], Vec::as_slice)
+    }
+}
