@@ -85,6 +85,9 @@
 // Flag of a pipeline: whole, or not at all.
 #define DVT_PIPELINE_LINK_TIME_OPTIMIZATION 16
 
+// Flag of a pipeline: metadata 3.0, register fields by name, in place of 2.6.
+#define DVT_PIPELINE_NAMED_METADATA 32
+
 // `color_flags`: alpha of location 0 decides coverage.
 #define DVT_COLOR_ALPHA_TO_COVERAGE 1
 

@@ -178,6 +178,7 @@ mod tests {
             (DVT_PIPELINE_PREFER_OPTIMIZED, PipelineFlags::PREFER_OPTIMIZED),
             (DVT_PIPELINE_NO_OPTIMIZE, PipelineFlags::NO_OPTIMIZE),
             (DVT_PIPELINE_LINK_TIME_OPTIMIZATION, PipelineFlags::LINK_TIME_OPTIMIZATION),
+            (DVT_PIPELINE_NAMED_METADATA, PipelineFlags::NAMED_METADATA),
         ] {
             assert_eq!(number, flag.bits());
         }

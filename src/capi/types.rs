@@ -57,6 +57,8 @@ pub const DVT_PIPELINE_PREFER_OPTIMIZED: u32 = 4;
 pub const DVT_PIPELINE_NO_OPTIMIZE: u32 = 8;
 /// Flag of a pipeline: whole, or not at all.
 pub const DVT_PIPELINE_LINK_TIME_OPTIMIZATION: u32 = 16;
+/// Flag of a pipeline: metadata 3.0, register fields by name, in place of 2.6.
+pub const DVT_PIPELINE_NAMED_METADATA: u32 = 32;
 
 /// `color_flags`: alpha of location 0 decides coverage.
 pub const DVT_COLOR_ALPHA_TO_COVERAGE: u32 = 1;

@@ -1,5 +1,6 @@
 //! What a caller allows and prefers, as bits: the same numbers in Rust and in C.
 
+use crate::link::MetadataVersion;
 use std::ops::BitOr;
 
 /// Flags of a pipeline, and of a link without a handle.
@@ -20,7 +21,10 @@ impl PipelineFlags {
     /// Nothing but a pipeline that was compiled whole: where the cache has not its parts, a service is asked for it.
     pub const LINK_TIME_OPTIMIZATION: Self = Self(16);
 
-    const ALL: u32 = 31;
+    /// Metadata 3.0, with register fields by name, in place of 2.6. Made in memory of its own, where the other needs none.
+    pub const NAMED_METADATA: Self = Self(32);
+
+    const ALL: u32 = 63;
 
     /// The flags of these bits, if there are no others among them.
     pub fn from_bits(bits: u32) -> Option<Self> {
@@ -35,6 +39,11 @@ impl PipelineFlags {
     /// Whether all of these are set.
     pub fn has(self, flags: Self) -> bool {
         self.0 & flags.0 == flags.0
+    }
+
+    /// The version of the metadata that is written.
+    pub(super) fn metadata(self) -> MetadataVersion {
+        if self.has(Self::NAMED_METADATA) { MetadataVersion::Named } else { MetadataVersion::Registers }
     }
 
     /// These flags without `NO_DISK`.

@@ -97,14 +97,20 @@ impl Context {
 }
 
 /// A link of no parts yet, with the context's plans.
-fn job<'a>(shared: &'a Shared, layout: &'a Resolved, state: &'a PipelineState, placement: Placement) -> Job<'a> {
+fn job<'a>(
+    shared: &'a Shared,
+    layout: &'a Resolved,
+    state: &'a PipelineState,
+    placement: Placement,
+    flags: PipelineFlags,
+) -> Job<'a> {
     Job {
         objects: &[],
         state,
         layout: &layout.places,
         placement,
         glue: &EmitGlue,
-        metadata: Default::default(),
+        metadata: flags.metadata(),
         plans: Some(&shared.plans),
     }
 }
@@ -123,7 +129,7 @@ pub(super) fn link<T, F: FnMut(&Job<'_>) -> Result<T>>(
     mut finish: F,
 ) -> Result<Answer<(T, Route)>> {
     let state = &*specialized(state, stages);
-    let job = job(shared, layout, state, placement);
+    let job = job(shared, layout, state, placement, flags);
     let whole = |reason: Option<&FullCompile>, finish: &mut F| {
         let parts = match whole(shared, stages, layout, state, !flags.has(PipelineFlags::NO_DISK))? {
             Answer::Ready(parts) => parts,
@@ -221,8 +227,9 @@ pub(super) fn link_whole(
     layout: &Resolved,
     state: &PipelineState,
     placement: Placement,
+    flags: PipelineFlags,
 ) -> Result<Vec<u8>> {
     let objects: SmallVec<[&Object; MAX_STAGES]> = parts.iter().map(|part| &**part).collect();
-    let job = Job { objects: &objects, ..job(shared, layout, state, placement) };
+    let job = Job { objects: &objects, ..job(shared, layout, state, placement, flags) };
     Ok(job.link().map_err(Error::of_whole_compile)?.elf)
 }

@@ -123,7 +123,7 @@ impl Inner {
         if given != wanted {
             return Err(Error::malformed(format!("parts of {given:?}, and the pipeline is of {wanted:?}")));
         }
-        link_whole(&self.shared, parts, &self.layout, &self.state, self.placement)
+        link_whole(&self.shared, parts, &self.layout, &self.state, self.placement, self.flags)
     }
 
     /// It was compiled whole because it could not be linked, or was not to be.

@@ -17,12 +17,10 @@ void main() {
     uint i = gl_GlobalInvocationID.x, l = gl_LocalInvocationIndex;
     // The first byte that twelve bits do not reach is in the second half of the array.
     uint p[2000];
-    uvec4 pv[4];
     for (uint k = 0u; k < 2000u; ++k) p[k] = k * i;
-    for (uint k = 0u; k < 4u; ++k) pv[k] = uvec4(k, i, k + i, k * i);
     p[i & 3u] += 7u;
     b[i][0] = p[1023] ^ p[1024] ^ p[1999] ^ p[(a[0] & 3u) + 1021u];
-    b[i][1] = pv[3].w + pv[a[1] & 3u].z;
+    b[i][1] = p[1020] * 3u + p[1022] + p[a[1] & 1023u];
     for (uint k = l; k < 4000u; k += 32u) s[k] = k * k;
     if (l < 8u) sv[l] = uvec4(l, l * 3u, l * 5u, l * 7u);
     barrier();
@@ -35,12 +33,11 @@ void main() {
         p[before] = 1u;
         p[far] = 2u;
         p[farther] = 3u;
-        pv[before].z = 3u;
         s[before] = 4u;
         s[far] = 5u;
         s[farther] = 6u;
         sv[before].y = 5u;
-        b[i][6] = p[before] + p[far] + p[farther] + pv[far].w + s[before] + s[far] + s[farther] + sv[farther].x
+        b[i][6] = p[before] + p[far] + p[farther] + s[before] + s[far] + s[farther] + sv[farther].x
             + as[before] + as[far] + as[farther] + av[before].y + av[far].z + u[before].x + u[farther].y;
         b[before][0] = 1u;
         b[far][1] = 2u;

@@ -313,6 +313,30 @@ fn whole_pipelines_are_taken_where_they_are_wanted_and_there() {
 }
 
 #[test]
+fn the_caller_chooses_the_version_of_the_metadata() {
+    let dir = tempfile::tempdir().unwrap();
+    cache::full(dir.path());
+    let (context, state) = (context(Some(dir.path())), state());
+    let layout = Layout::new(&state.layout).unwrap();
+    let [vs, fs] = pair(&context);
+    let shaders = [&vs, &fs];
+    let made = |flags| {
+        let pipeline = Pipeline::new(&context, &of(&shaders, &layout, &state, flags)).unwrap();
+        let mut elf = vec![0; pipeline.status().unwrap().bytes];
+        pipeline.read(&mut elf).unwrap().expect("an ELF");
+        let mut direct = vec![0; 1 << 16];
+        let answer = context.link_into(&of(&shaders, &layout, &state, flags), &mut direct).unwrap();
+        let Answer::Ready((Size::Written(size), Route::Linked)) = answer else { panic!("{answer:?}") };
+        assert_eq!(direct[..size], elf);
+        (pipeline.key().unwrap(), elf)
+    };
+    let [(numbers, plain), (names, named)] = [NONE, PipelineFlags::NAMED_METADATA].map(made);
+    assert_eq!(numbers, names, "the code is the same");
+    let has = |elf: &[u8], text: &[u8]| elf.windows(text.len()).any(|window| window == text);
+    assert!(has(&named, b".graphics_registers") && !has(&plain, b".graphics_registers"));
+}
+
+#[test]
 fn what_cannot_be_linked_says_why_and_is_taken_whole_where_it_is_there() {
     let dir = tempfile::tempdir().unwrap();
     let made = cache::full(dir.path());
