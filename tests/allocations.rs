@@ -76,7 +76,7 @@ fn translation_and_lowering_ask_for_memory_less_than_once_for_two_instructions()
 /// Allocations of the native generator, by phase.
 #[cfg(feature = "native")]
 #[test]
-fn the_native_generator_asks_for_memory_by_the_phase_not_by_the_instruction() {
+fn the_native_generator_asks_for_memory_as_often_as_measured() {
     use dovetail::compile::backend::Generator;
     use dovetail::compile::native::Native;
     use dovetail::compile::watch::{Made, Unwatched, Watch};
@@ -109,6 +109,12 @@ fn the_native_generator_asks_for_memory_by_the_phase_not_by_the_instruction() {
         calls += asked;
         insts += made;
     }
+    let each = calls as f64 / insts as f64;
     println!("{:#?}", phases.counts);
-    println!("{calls} allocations, {insts} instructions: {:.3}", calls as f64 / insts as f64);
+    println!("{calls} allocations, {insts} instructions: {each:.3}");
+    assert!(each < MOST_BY_INSTRUCTION, "{each:.3} allocations for each instruction: {:#?}", phases.counts);
 }
+
+/// What was measured (5.74; the verifiers of a debug build ask for 30 more) and a tenth.
+#[cfg(feature = "native")]
+const MOST_BY_INSTRUCTION: f64 = if cfg!(debug_assertions) { 39.5 } else { 6.3 };

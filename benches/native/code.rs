@@ -3,8 +3,6 @@
 use dovetail::check::estimate::{self, Placed};
 use dovetail::isa::{Entry, Latency, Op, Traits};
 use dovetail::target::{GfxIp, WaveSize};
-use object::read::elf::ElfFile64;
-use object::{LittleEndian, Object, ObjectSection};
 use serde::Serialize;
 
 /// Figures of one code.
@@ -26,14 +24,6 @@ pub struct Code {
     pub loops: usize,
     /// Of one wave through all of the code once, eight times for each loop.
     pub cycles: u64,
-}
-
-/// Words of an ELF's code.
-pub fn text(elf: &[u8]) -> Result<Vec<u32>, String> {
-    let file = ElfFile64::<LittleEndian>::parse(elf).map_err(|e| e.to_string())?;
-    let text = file.section_by_name(".text").ok_or("no .text")?;
-    let text = text.data().map_err(|e| e.to_string())?;
-    Ok(text.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
 }
 
 /// Reads and counts.

@@ -6,6 +6,7 @@ use crate::code::{self, Code};
 use crate::radv::{self, Radv};
 use crate::shaders::Shader;
 use crate::support::cpu;
+use dovetail::check::estimate;
 use dovetail::compile::generators::BuiltInCompiler;
 use dovetail::compile::request::{GeneratorKind, Module, StageRequest};
 use dovetail::compile::watch::{Timings, Unwatched};
@@ -188,7 +189,7 @@ impl Bench {
                 }
                 let StageElf(elf) = &elf;
                 digests.push(blake3::hash(elf).to_string());
-                code::read(&code::text(elf)?, request.wave)
+                code::read(&estimate::text(elf).map_err(|e| e.to_string())?, request.wave)
             });
             match code {
                 Ok(code) if early => side.early = Some(code),

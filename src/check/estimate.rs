@@ -5,10 +5,12 @@
 //! each loop. Branches are not taken. Occupancy is not part of it, nor what other waves do: two codes of one shader
 //! can be compared by it, shaders cannot.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::isa::instruction::Fields;
 use crate::isa::{Access, Effects, Instruction, Latency, Op, RegisterSet, Traits, Waitcnt, disassemble, is_padding};
 use crate::target::{GfxIp, WaveSize};
+use object::read::elf::ElfFile64;
+use object::{LittleEndian, Object, ObjectSection};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
@@ -22,6 +24,17 @@ pub struct Placed {
     pub at: usize,
     /// The instruction.
     pub inst: Instruction,
+}
+
+/// The words of an ELF's code.
+///
+/// # Errors
+/// Malformed: no ELF with code.
+pub fn text(elf: &[u8]) -> Result<Vec<u32>> {
+    let file = ElfFile64::<LittleEndian>::parse(elf).map_err(|e| Error::malformed(format!("no ELF: {e}")))?;
+    let text = file.section_by_name(".text").ok_or_else(|| Error::malformed("no .text"))?;
+    let text = text.data().map_err(|e| Error::malformed(format!(".text: {e}")))?;
+    Ok(text.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
 }
 
 /// The instructions of a code, without what only fills it up.

@@ -4,30 +4,27 @@
 
 use super::code::Code;
 use super::flow::{Graph, Step};
-use super::mask_op::{MaskOp, mask_op};
 use super::report::{Reporter, Rule};
-use crate::isa::{Access, Op, Register, Traits};
+use crate::isa::{Access, Op, Register};
 
 /// Reports vector work reached with EXEC = 0.
 pub(super) fn check(graph: &Graph, code: &Code<'_>, reporter: &mut Reporter<'_>) {
     for block in &graph.blocks {
-        let Some(branch) = graph.steps_of(block).last() else { continue };
-        let target = if leaves_nobody(graph.steps_of(block)) { graph.target(branch) } else { None };
-        if let Some(idle) = target.and_then(|index| idle(graph, code, branch, index)) {
+        let steps = graph.steps_of(block);
+        let Some(branch) = steps.last() else { continue };
+        let target = graph.target(branch);
+        let nobody = match branch.op() {
+            // Without a write the branch means "never": LLVM writes it, and the opposite one for "always", where it found
+            // a uniform condition to be constant.
+            _ if !steps.iter().any(|step| step.effects.writes.contains(Register::EXEC)) => None,
+            Op::SCbranchExecz => target,
+            Op::SCbranchExecnz => block.next.iter().copied().find(|next| Some(*next) != target),
+            _ => None,
+        };
+        if let Some(idle) = nobody.and_then(|index| idle(graph, code, branch, index)) {
             reporter.early(Rule::Idle, branch, None, Some(idle), "no lane is left for");
         }
     }
-}
-
-/// Whether a block removes lanes from EXEC and then branches if none is left. Without the former the branch means
-/// "never": LLVM writes it, and the opposite one for "always", where it found a uniform condition to be constant.
-fn leaves_nobody(steps: &[Step]) -> bool {
-    let last = steps.last().is_some_and(|step| step.op() == Op::SCbranchExecz);
-    let write = steps.iter().rfind(|step| step.effects.writes.contains(Register::EXEC));
-    last && write.is_some_and(|step| {
-        let fewer = matches!(mask_op(step.op()), Some((_, MaskOp::And | MaskOp::Andn2 | MaskOp::Xor)));
-        step.is(Traits::EXEC_OUT) || fewer
-    })
 }
 
 /// The first vector work from here on, before EXEC changes, the part ends or control branches.

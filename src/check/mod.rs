@@ -14,7 +14,8 @@
 //!     └ limits     registers, LDS and scratch against what is declared; operands that no hardware takes
 //! ```
 //!
-//! Invariant: what LLVM and the native generator write has no errors; each exception that this required is named in `docs/proof.md`.
+//! Invariant: what LLVM and the native generator write has no errors; each exception that this required is named in
+//! `docs/proof.md`.
 //! A broken rule is an error, or a remark if its only cost is work ([`Rule::severity`]).
 //! The checker shares the decoder and the ELF reader with the rest, but no rule: it knows nothing of how code is made.
 //! To add a rule: a variant of [`Rule`], a pass or a line in one, and a good and a bad case in `tests/code/rules.rs`.

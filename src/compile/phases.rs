@@ -54,6 +54,13 @@ impl fmt::Display for Phase {
     }
 }
 
+/// As its name.
+impl Serialize for Phase {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
 impl FromStr for Phase {
     type Err = Error;
 

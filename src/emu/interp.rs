@@ -14,9 +14,12 @@ pub fn execute(inst: &Instruction, fields: &InterpFields, wave: &mut Wave) -> Re
     let parameters = parameters.ok_or_else(|| Error::malformed("interpolates where no primitive is"))?;
     let [m0, mode] = [wave.scalar(Scalar::M0), wave.mode.0];
     let mode = super::mode::Mode(mode);
-    let sign = |value: f32| {
-        let value = if fields.mods.abs & 1 == 1 { value.abs() } else { value };
-        if fields.mods.neg & 1 == 1 { -value } else { value }
+    if fields.mods.clamp || fields.mods.omod != 0 {
+        return Err(Error::unsupported("interpolation", "clamp or output modifier"));
+    }
+    let sign = |source: u8, value: f32| {
+        let value = if fields.mods.abs >> source & 1 == 1 { value.abs() } else { value };
+        if fields.mods.neg >> source & 1 == 1 { -value } else { value }
     };
     for lane in ones(wave.exec()) {
         // Bit 16 + n starts a new primitive at quad n + 1.
@@ -28,7 +31,7 @@ pub fn execute(inst: &Instruction, fields: &InterpFields, wave: &mut Wave) -> Re
             Error::malformed(format!("attribute {} of quad {} is not there", fields.attribute, lane / 4))
         })?;
         let coordinate = match fields.src {
-            Src::Vgpr(v) => mode.in32(u64::from(wave.vgpr(v, 0, lane))),
+            Src::Vgpr(v) => sign(0, mode.in32(u64::from(wave.vgpr(v, 0, lane)))),
             _ => 0.0,
         };
         let old = wave.vgpr(fields.dst, 0, lane);
@@ -46,12 +49,12 @@ pub fn execute(inst: &Instruction, fields: &InterpFields, wave: &mut Wave) -> Re
                 Src::Int(1) => u64::from(p20),
                 _ => u64::from(p0),
             },
-            "v_interp_p1ll_f16" => mode.fma32(half(p10) as f32, sign(coordinate), half(p0) as f32),
+            "v_interp_p1ll_f16" => mode.fma32(half(p10) as f32, coordinate, half(p0) as f32),
             // P0 comes from a register here, as `v_interp_mov` wrote it.
-            "v_interp_p1lv_f16" => mode.fma32(half(p10) as f32, sign(coordinate), half(addend) as f32),
+            "v_interp_p1lv_f16" => mode.fma32(half(p10) as f32, coordinate, sign(1, half(addend) as f32)),
             "v_interp_p2_f16" => {
-                let product = half(p20) * f64::from(sign(coordinate));
-                let sum = super::mode::odd_add(product, f64::from(float(addend)));
+                let product = half(p20) * f64::from(coordinate);
+                let sum = super::mode::odd_add(product, f64::from(sign(1, float(addend))));
                 u64::from(old & 0xffff_0000) | mode.out16(sum)
             }
             other => return Err(Error::unsupported("interpolation", other)),

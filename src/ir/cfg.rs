@@ -6,9 +6,9 @@
 use super::dominators::immediate_dominators;
 use super::graph::{Graph, PerBlock};
 use super::ids::BlockId;
-use super::loops::Loops;
+use super::loops::{Loops, common};
 
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A dominator tree that answers every query in constant time.
@@ -132,6 +132,20 @@ impl Cfg {
     /// Whether the block is reachable from the entry.
     pub fn reachable(&self, b: BlockId) -> bool {
         self.dom.dominates(BlockId::ENTRY, b)
+    }
+
+    /// Reachable blocks, each before its successors except along back edges, as [`Cfg::order`]; and of the ways on from a block the
+    /// one that stays in more loops first, of equal ones the first.
+    pub fn loops_first(&self) -> PerBlock<BlockId> {
+        let loops = self.loops();
+        let mut visits = Graph::with_capacity(self.len());
+        for b in (0..self.len() as u32).map(BlockId) {
+            // What is visited first comes last.
+            let mut ways: SmallVec<[BlockId; 4]> = self.succs(b).iter().rev().copied().collect();
+            ways.sort_by_key(|to| common(loops.around(b), loops.around(*to)));
+            visits.push(ways);
+        }
+        visits.reverse_postorder()
     }
 
     /// The loops, found on first use.

@@ -79,3 +79,8 @@ impl Loops {
         self.reducible
     }
 }
+
+/// How many loops are around both, of two blocks.
+pub(super) fn common(a: &[u32], b: &[u32]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}

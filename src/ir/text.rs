@@ -46,14 +46,7 @@ pub(super) trait Codec {
     fn ty(&mut self, x: &mut Type) -> Text;
 }
 
-const ACCESS: Access = Access {
-    coherent: false,
-    volatile: false,
-    nontemporal: false,
-    non_uniform: false,
-    divergent: false,
-    read_only: false,
-};
+const ACCESS: Access = Access::PLAIN;
 const CLASSES: MemoryClasses = MemoryClasses { buffer: false, image: false, shared: false };
 const IMAGE: ImageInst = ImageInst {
     op: ImageOp::Sample,

@@ -3,15 +3,15 @@
 //! A branch is looked at as far as its ways have not met, so that branches one after another cost the sum of their sizes.
 
 use super::cfg::Cfg;
+use super::graph::PerBlock;
 use super::ids::BlockId;
+use super::loops::common;
 use smallvec::{SmallVec, smallvec};
-use std::cmp::Reverse;
 
 /// How forward edges lead out of loops and to their ends.
 pub(super) struct Reach {
-    /// Blocks before their successors along forward edges, and loops before what follows them: so that ways out of a branch
-    /// into a loop and past it meet soon.
-    order: Vec<BlockId>,
+    /// Loops before what follows them, so that the ways into a loop and past it meet soon.
+    order: PerBlock<BlockId>,
     /// By block, its index there.
     position: Vec<u32>,
     /// By position, for [`Parted::new`]: the way by which a block that is still to come is reached. Between calls there are none.
@@ -27,7 +27,7 @@ pub(super) struct Reach {
 impl Reach {
     pub(super) fn new(cfg: &Cfg) -> Self {
         let loops = cfg.loops();
-        let order = loops_first(cfg);
+        let order = cfg.loops_first();
         let mut position = vec![0; cfg.len()];
         order.iter().zip(0..).for_each(|(b, n)| position[b.index()] = n);
         let mut it = Self {
@@ -93,38 +93,6 @@ enum Coming {
     Several,
 }
 
-/// A reverse postorder in which what is visited first, and so comes last, are the ways out of the innermost loop.
-fn loops_first(cfg: &Cfg) -> Vec<BlockId> {
-    let loops = cfg.loops();
-    let ways = |b: BlockId| {
-        let mut ways: SmallVec<[BlockId; 4]> = cfg.succs(b).into();
-        // The last one is visited first.
-        ways.sort_by_key(|s| Reverse(common(loops.around(b), loops.around(*s))));
-        ways
-    };
-    let mut seen = vec![false; cfg.len()];
-    let mut order = Vec::with_capacity(cfg.order.len());
-    let mut stack = vec![(BlockId::ENTRY, ways(BlockId::ENTRY))];
-    seen[0] = true;
-    while let Some((block, left)) = stack.last_mut() {
-        match left.pop() {
-            Some(to) if std::mem::replace(&mut seen[to.index()], true) => {}
-            Some(to) => stack.push((to, ways(to))),
-            None => {
-                order.push(*block);
-                stack.pop();
-            }
-        }
-    }
-    order.reverse();
-    order
-}
-
-/// How many loops are around both, of two blocks.
-fn common(a: &[u32], b: &[u32]) -> usize {
-    a.iter().zip(b).take_while(|(a, b)| a == b).count()
-}
-
 /// What happens after a branch to several ways.
 pub(super) struct Parted {
     /// Blocks that are reached by several of them.
@@ -143,7 +111,7 @@ impl Parted {
         let mut it = Self { joins: Vec::new(), rounds: vec![None; around.len()], outermost: around.len() as u32 };
         let mut left = 0;
         for (n, &way) in ways.iter().enumerate() {
-            if !it.returns(cfg, way, around, n) {
+            if !it.goes_back(cfg, way, around, n) {
                 left += reach.come(way, n);
             }
         }
@@ -174,15 +142,15 @@ impl Parted {
                 if reach.position[s.index()] as usize >= at {
                     left += reach.come(s, label);
                 } else {
-                    it.returns(cfg, s, around, label);
+                    it.goes_back(cfg, s, around, label);
                 }
             }
         }
         it
     }
 
-    /// Notes an edge if it leads to the header of one of these loops.
-    fn returns(&mut self, cfg: &Cfg, to: BlockId, around: &[u32], label: usize) -> bool {
+    /// Whether an edge leads to the header of one of these loops, which is noted.
+    fn goes_back(&mut self, cfg: &Cfg, to: BlockId, around: &[u32], label: usize) -> bool {
         let depth = cfg.loops().around(to).len().wrapping_sub(1);
         let header = around.get(depth).is_some_and(|l| cfg.loops().header(*l) == to);
         if header {

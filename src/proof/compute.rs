@@ -10,14 +10,14 @@ use super::declared::{Declared, instructions, opcode};
 use super::driver::{Judge, Spirv};
 use super::judge::{bytes_of, interpreted_where, judge, proves_nothing};
 use super::pipelines::Pipelines;
-use super::report::{Fate, Report};
+use super::report::{Fate, Report, unfinished};
 use super::world::Known;
 use crate::compile::Compiler;
 use crate::compile::request::{Module, TuningOptions, default_wave};
 use crate::compile::spirv::{reflect, translate};
+use crate::emu::Limits;
 use crate::emu::inputs::{Binding, Inputs};
-use crate::emu::{INSTRUCTION_LIMIT, Limits};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::ir::Shader;
 use crate::ir::interp::{Options, Verdict};
 use crate::pipeline::ShaderRef;
@@ -246,14 +246,9 @@ impl<'a> Subject<'a> {
         let limits = Limits { instructions: self.tools.budget.emulated };
         let (mut results, mut instructions) = (Vec::new(), 0);
         for (route, elf) in &self.pipelines.elfs {
-            let ran = timed(report, 1, || self.pipelines.run(elf, &inputs, limits)).map_err(|e| match e.kind() {
-                ErrorKind::Unsupported { feature, .. } if feature == INSTRUCTION_LIMIT => (Fate::Cut, e.to_string()),
-                // What the shader's own rules forbid says nothing of the emulator.
-                _ => match self.interpret(&inputs, self.options(self.wave.lanes())) {
-                    Err(undefined) => (Fate::ProvesNothing, undefined.to_string()),
-                    Ok(_) => (Fate::NotRun, format!("{route}: {e}")),
-                },
-            })?;
+            let interpret = || self.interpret(&inputs, self.options(self.wave.lanes()));
+            let ran = timed(report, 1, || self.pipelines.run(elf, &inputs, limits));
+            let ran = ran.map_err(|why| unfinished(route, &why, interpret))?;
             instructions = ran.stats.total();
             results.push(ran.bindings);
         }

@@ -14,14 +14,14 @@ use super::drawn::{Drawn, interpreted_draw};
 use super::driver::{Outputs, Spirv};
 use super::judge::{bytes_of, judge, proves_nothing};
 use super::pipelines::Pipelines;
-use super::report::{Fate, Report};
+use super::report::{Fate, Report, unfinished};
 use super::scene::{Candidate, Manner, Scene, SceneShader, target_format};
 use super::world::Known;
 use crate::compile::request::{Module, default_wave};
 use crate::compile::spirv;
 use crate::emu::inputs::Inputs;
-use crate::emu::{INSTRUCTION_LIMIT, Limits, Outcome};
-use crate::error::{Context, Error, ErrorKind, Result};
+use crate::emu::{Limits, Outcome};
+use crate::error::{Context, Error, Result};
 use crate::ir::interp::{Options, Verdict};
 use crate::pipeline::ShaderRef;
 use crate::state::{PipelineState, SpecializationEntry, VkFormat};
@@ -300,14 +300,8 @@ impl<'a> Pair<'a> {
         let limits = Limits { instructions: tools.budget.emulated };
         let mut runs = Vec::new();
         for (route, elf) in &pipelines.elfs {
-            let ran = pipelines.run(elf, inputs, limits).map_err(|why| match why.kind() {
-                ErrorKind::Unsupported { feature, .. } if feature == INSTRUCTION_LIMIT => (Fate::Cut, why.to_string()),
-                // What the shader's own rules forbid says nothing of the emulator.
-                _ => match self.interpret(inputs, tools) {
-                    Err(undefined) => (Fate::ProvesNothing, undefined.to_string()),
-                    Ok(_) => (Fate::NotRun, format!("{route}: {why}")),
-                },
-            })?;
+            let ran = pipelines.run(elf, inputs, limits);
+            let ran = ran.map_err(|why| unfinished(route, &why, || self.interpret(inputs, tools)))?;
             report.instructions = report.instructions.max(ran.stats.total());
             runs.push((*route, outputs(ran)));
         }

@@ -1,5 +1,7 @@
 //! Result of the proof for a shader, or a pair, of the corpus.
 
+use crate::emu::INSTRUCTION_LIMIT;
+use crate::error::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -24,6 +26,22 @@ pub enum Fate {
     NotCompiled,
     /// The process that checks it crashed, or did not finish.
     JudgeFailed,
+}
+
+/// What becomes of a shader that the emulator did not run to its end by one route.
+pub(super) fn unfinished<T>(
+    route: impl fmt::Display,
+    why: &Error,
+    interpret: impl FnOnce() -> Result<T>,
+) -> (Fate, String) {
+    match why.kind() {
+        ErrorKind::Unsupported { feature, .. } if feature == INSTRUCTION_LIMIT => (Fate::Cut, why.to_string()),
+        // What the shader's own rules forbid says nothing of the emulator.
+        _ => match interpret() {
+            Err(undefined) => (Fate::ProvesNothing, undefined.to_string()),
+            Ok(_) => (Fate::NotRun, format!("{route}: {why}")),
+        },
+    }
 }
 
 impl fmt::Display for Fate {

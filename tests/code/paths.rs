@@ -189,7 +189,8 @@ fn what_no_lane_uses_needs_no_value() {
     };
     both(false, &code(none, kept, some, &scalar(">")));
     both(true, &code(none, kept, &format!("{some}\ns_cbranch_execz end"), &format!("{}\nend:", scalar(""))));
-    both(false, &code(none, kept, &format!("{some}\ns_cbranch_execnz end"), &format!("{}\nend:", scalar(">"))));
+    let other = format!("{some}\ns_cbranch_execnz end\ns_mov_b32 exec_lo, s20");
+    both(false, &code(none, kept, &other, &format!("{}\nend:", scalar(">"))));
     // VCC tells too.
     let vcc = |branch: &str| format!("s_and_b32 vcc_lo, exec_lo, s16\n{branch} end");
     both(true, &code(none, kept, &vcc("s_cbranch_vccz"), &format!("{}\nend:", scalar(""))));

@@ -320,6 +320,23 @@ fn lanes_come_back_before_they_work() {
     };
     keeps(test, compute, &code("", ["", "over:"]));
     breaks(test, compute, Rule::Idle, &code(">", ["over:", ""]));
+    // Round by round until no lane is left, and after that.
+    let rounds = |mark: &str, after: &str| {
+        format!(
+            "s_mov_b32 s12, exec_lo
+            round:
+            v_readfirstlane_b32 s13, v0
+            v_cmp_ne_u32 vcc_lo, s13, v0
+            global_store_dword v1, v0, s[2:3]
+            s_and_b32 exec_lo, exec_lo, vcc_lo
+            {mark} s_cbranch_execnz round
+            {after}
+            global_store_dword v0, v1, s[2:3]
+            s_endpgm"
+        )
+    };
+    keeps(test, compute, &rounds("", "s_mov_b32 exec_lo, s12"));
+    breaks(test, compute, Rule::Idle, &rounds(">", "s_mov_b32 s13, s12"));
     // Replaced in the same lanes, or in others.
     let replaced = |mark: &str, between: &str| {
         format!(

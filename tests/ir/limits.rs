@@ -1,7 +1,7 @@
 //! Time and stack that a module may cost in the parent and in our own generator: linear in its size, whatever its shape.
 //!
-//! Every shape goes through reflection, translation, all passes and the native generator on a thread of 2 MiB, the least that any thread of
-//! ours has, within a deadline that a walk of quadratic cost misses by far.
+//! Every shape goes through reflection, translation, all passes and the native generator on a thread of 2 MiB, the least that
+//! any thread of ours has, within a deadline that a walk of quadratic cost misses by far.
 
 use crate::shapes::{SHAPES, Shape};
 use dovetail::compile::backend::Generator;

@@ -42,7 +42,7 @@ pub const SHAPES: &[Shape] = &[
     ("pointers of pointers", 60_000, chains),
     ("a composite built up", 1_500, inserts),
     ("an output through phis", 30_000, output_of_phis),
-    ("ends whose output was kept in a variable", 10_000, ends_of_kept_output),
+    ("ends whose output was kept in a variable", 20_000, ends_of_kept_output),
 ];
 
 /// Struct in struct, twice each: 2^depth leaves. Only a pointer to it is used.

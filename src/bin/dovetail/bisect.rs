@@ -11,7 +11,7 @@ use dovetail::proof::{
     Absent, Answer, Blame, Budget, Bundle, Case, Choice, Difference, Fate, Runner, Tools, blame, compute,
 };
 use dovetail::target::Stage;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -49,15 +49,12 @@ enum Subject {
 }
 
 /// What a shader is.
-#[derive(Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Agrees,
     Broken,
     /// Whatever phases are left out.
-    #[serde(rename = "broken without any phase")]
     BrokenWithoutPhases,
-    #[serde(rename = "not judged")]
     NotJudged,
 }
 
@@ -78,12 +75,17 @@ impl fmt::Display for Verdict {
     }
 }
 
+impl Serialize for Verdict {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
 /// What came of one.
-#[derive(serde::Serialize)]
+#[derive(Serialize)]
 struct Row {
     name: String,
     verdict: Verdict,
-    #[serde(serialize_with = "name")]
     phase: Option<Phase>,
     mended_alone: Option<bool>,
     why: String,
@@ -189,10 +191,6 @@ fn failure(subject: &Subject, without: Phases, compiler: &dyn Compiler) -> Resul
             }
         }
     }
-}
-
-fn name<S: serde::Serializer>(phase: &Option<Phase>, out: S) -> std::result::Result<S::Ok, S::Error> {
-    phase.map(Phase::name).serialize(out)
 }
 
 fn print(row: &Row) {

@@ -13,8 +13,6 @@ use dovetail::compile::{spirv, unlinked};
 use dovetail::error::{Context, Error, Result};
 use dovetail::isa::{Instruction, Latency, Op, Traits};
 use dovetail::target::{GfxIp, WaveSize};
-use object::read::elf::ElfFile64;
-use object::{LittleEndian, Object, ObjectSection};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -141,10 +139,7 @@ fn compiled(args: &Args, module: &Module) -> Result<[Side; 2]> {
 
 /// Lists and counts the code of an ELF; what fills it up does not count.
 fn side(name: &str, elf: &[u8], wave: WaveSize) -> Result<Side> {
-    let file = ElfFile64::<LittleEndian>::parse(elf).map_err(|e| Error::malformed(format!("no ELF: {e}")).at(name))?;
-    let text = file.section_by_name(".text").ok_or_else(|| Error::malformed("no .text").at(name))?;
-    let text = text.data().map_err(|e| Error::malformed(format!(".text: {e}")).at(name))?;
-    let words: Vec<u32> = text.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+    let words = estimate::text(elf).at(|| name)?;
     let name = Path::new(name).file_name().map_or_else(|| name.into(), |n| n.to_string_lossy().into_owned());
     let mut out =
         Side { name, bytes: 0, total: 0, vgprs: 0, waves: 0, cycles: 0, counts: BTreeMap::new(), lines: Vec::new() };

@@ -58,10 +58,10 @@ fn prepared(lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -
     let mut shader = lowered.shader().compacted();
     opt::run(&mut shader, options)?;
     watch.done("optimise", Made::Shader(&shader))?;
-    waterfall::run(&mut shader)?;
-    watch.done("waterfall", Made::Shader(&shader))?;
     shape::run(&mut shader)?;
     watch.done("shape", Made::Shader(&shader))?;
+    waterfall::run(&mut shader)?;
+    watch.done("waterfall", Made::Shader(&shader))?;
     Ok(shader)
 }
 

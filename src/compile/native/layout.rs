@@ -17,25 +17,7 @@ impl Layout {
     pub fn new(shader: &Shader) -> Self {
         let cfg = shader.cfg();
         let loops = cfg.loops();
-        let mut order = Vec::with_capacity(cfg.order.len());
-        let mut seen = vec![false; shader.blocks.len()];
-        seen[0] = true;
-        let mut stack = vec![(BlockId::ENTRY, ways(shader, BlockId::ENTRY))];
-        while let Some((block, ways)) = stack.last_mut() {
-            match ways.pop() {
-                Some(to) => {
-                    if !std::mem::replace(&mut seen[to.index()], true) {
-                        let next = self::ways(shader, to);
-                        stack.push((to, next));
-                    }
-                }
-                None => {
-                    order.push(*block);
-                    stack.pop();
-                }
-            }
-        }
-        order.reverse();
+        let order = cfg.loops_first().to_vec();
         let mut position = vec![u32::MAX; shader.blocks.len()];
         order.iter().zip(0..).for_each(|(b, n)| position[b.index()] = n);
         let mut it = Self { order, position };
@@ -65,16 +47,4 @@ impl Layout {
             self.order[first..end].iter().zip(first as u32..).for_each(|(b, n)| self.position[b.index()] = n);
         }
     }
-}
-
-/// Successors, the first to be visited last in the list: what is visited first comes last in the layout. So the way out
-/// of the innermost loop is visited first, and of two others the second target of the branch.
-fn ways(shader: &Shader, block: BlockId) -> Vec<BlockId> {
-    let cfg = shader.cfg();
-    let loops = cfg.loops();
-    let depth = |to: BlockId| loops.around(to).iter().filter(|l| loops.around(block).contains(l)).count();
-    let mut ways: Vec<BlockId> = cfg.succs(block).to_vec();
-    // Stable: equal depths keep the order then, else; the last one is visited first.
-    ways.sort_by_key(|to| std::cmp::Reverse(depth(*to)));
-    ways
 }

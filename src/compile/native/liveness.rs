@@ -19,9 +19,55 @@ pub struct Liveness {
     place: Vec<Option<u32>>,
     /// The values by number.
     values: Vec<Val>,
-    /// By block, numbers of values, ascending.
-    live_in: Vec<Vec<u32>>,
-    live_out: Vec<Vec<u32>>,
+    live_in: Rows,
+    live_out: Rows,
+}
+
+/// By block, numbers of values, ascending.
+#[derive(Clone, Debug, Default)]
+struct Rows {
+    starts: Vec<u32>,
+    list: Vec<u32>,
+}
+
+impl Rows {
+    /// Of numbers and blocks, by number.
+    fn new(blocks: usize, pairs: &[(u32, BlockId)]) -> Self {
+        let mut starts = vec![0u32; blocks + 1];
+        pairs.iter().for_each(|(_, block)| starts[block.index() + 1] += 1);
+        for n in 1..starts.len() {
+            starts[n] += starts[n - 1];
+        }
+        let (mut next, mut list) = (starts.clone(), vec![0; pairs.len()]);
+        for (place, block) in pairs {
+            let at = &mut next[block.index()];
+            list[*at as usize] = *place;
+            *at += 1;
+        }
+        Self { starts, list }
+    }
+
+    fn of(&self, block: BlockId) -> &[u32] {
+        &self.list[self.starts[block.index()] as usize..self.starts[block.index() + 1] as usize]
+    }
+}
+
+/// Numbers and blocks, each once; all of one number after each other.
+struct Pairs {
+    list: Vec<(u32, BlockId)>,
+    /// By block, the last number.
+    last: Vec<u32>,
+}
+
+impl Pairs {
+    /// Adds one if it is not there.
+    fn add(&mut self, place: u32, block: BlockId) -> bool {
+        let new = std::mem::replace(&mut self.last[block.index()], place) != place;
+        if new {
+            self.list.push((place, block));
+        }
+        new
+    }
 }
 
 impl Liveness {
@@ -42,61 +88,48 @@ impl Liveness {
             homes.into_iter().filter_map(|(val, block)| Some((place[val.index()]?, block))).collect();
         homes.sort_unstable_by_key(|(place, block)| (*place, block.0));
         exposed.sort_unstable_by_key(|(place, block)| (*place, block.0));
-        let none = vec![Vec::new(); f.blocks.len()];
-        let mut it = Self { logical, linear, place, values, live_in: none.clone(), live_out: none };
+        let none = || Pairs { list: Vec::new(), last: vec![u32::MAX; f.blocks.len()] };
+        let (mut into, mut out, mut work) = (none(), none(), Vec::new());
         let mut homes = &homes[..];
         for uses in exposed.chunk_by(|a, b| a.0 == b.0) {
             let place = uses[0].0;
             let own = homes.partition_point(|home| home.0 < place);
             let count = homes[own..].partition_point(|home| home.0 == place);
-            it.spread(f, place, uses, &homes[own..own + count]);
-            homes = &homes[own + count..];
-        }
-        it
-    }
-
-    /// Follows a value from its uses back to where it is defined.
-    fn spread(&mut self, f: &Function, place: u32, uses: &[(u32, BlockId)], homes: &[(u32, BlockId)]) {
-        let val = self.values[place as usize];
-        let preds = if f.class(val) == Class::Scalar { &self.linear } else { &self.logical };
-        let mut work: Vec<BlockId> = uses.iter().map(|(_, block)| *block).collect();
-        while let Some(block) = work.pop() {
-            let into = &mut self.live_in[block.index()];
-            if into.last() == Some(&place) {
-                continue;
-            }
-            into.push(place);
-            for &pred in preds.of(block) {
-                let out = &mut self.live_out[pred.index()];
-                if out.last() == Some(&place) {
+            let (own, rest) = homes[own..].split_at(count);
+            homes = rest;
+            // From its uses back to where it is defined.
+            let preds = if f.class(values[place as usize]) == Class::Scalar { &linear } else { &logical };
+            work.extend(uses.iter().map(|(_, block)| *block));
+            while let Some(block) = work.pop() {
+                if !into.add(place, block) {
                     continue;
                 }
-                out.push(place);
-                if homes.binary_search_by_key(&pred.0, |(_, home)| home.0).is_err() {
-                    work.push(pred);
-                }
+                let before = preds.of(block).iter().filter(|pred| out.add(place, **pred));
+                work.extend(before.filter(|pred| own.binary_search_by_key(&pred.0, |(_, home)| home.0).is_err()));
             }
         }
+        let [live_in, live_out] = [into, out].map(|pairs| Rows::new(f.blocks.len(), &pairs.list));
+        Self { logical, linear, place, values, live_in, live_out }
     }
 
     /// Values live into a block, without its parameters.
     pub fn live_in(&self, block: BlockId) -> impl Iterator<Item = Val> {
-        self.live_in[block.index()].iter().map(|place| self.values[*place as usize])
+        self.live_in.of(block).iter().map(|place| self.values[*place as usize])
     }
 
     /// Values live out of a block: into a successor of their kind. Arguments of its only edge are not among them.
     pub fn live_out(&self, block: BlockId) -> impl Iterator<Item = Val> {
-        self.live_out[block.index()].iter().map(|place| self.values[*place as usize])
+        self.live_out.of(block).iter().map(|place| self.values[*place as usize])
     }
 
     /// Whether a value is live out of a block.
     pub fn is_live_out(&self, block: BlockId, val: Val) -> bool {
-        self.place[val.index()].is_some_and(|place| self.live_out[block.index()].binary_search(&place).is_ok())
+        self.place[val.index()].is_some_and(|place| self.live_out.of(block).binary_search(&place).is_ok())
     }
 
     /// Whether a value is live into a block.
     pub fn is_live_in(&self, block: BlockId, val: Val) -> bool {
-        self.place[val.index()].is_some_and(|place| self.live_in[block.index()].binary_search(&place).is_ok())
+        self.place[val.index()].is_some_and(|place| self.live_in.of(block).binary_search(&place).is_ok())
     }
 
     /// Whether it is live between blocks at all.

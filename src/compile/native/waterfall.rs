@@ -3,30 +3,29 @@
 //! ```text
 //! header: first = root of the first lane      body: result = access by descriptor(first)
 //!         same = root == first                      jump join(result)
-//!         branch same, body, join(undef)      join: branch same, after, header
+//!         branch same, body, other            other: jump join(undef)
+//!                                             join: branch same, after, latch
+//!                                             latch: jump header
 //! ```
 //!
 //! Each round does the access for all lanes whose descriptor is that of the first lane, and these leave. The access is within
 //! the loop, where `first` is the same for all lanes; after it lanes of all rounds are together. What is compared is
 //! not the descriptor of up to twelve dwords but what it is made of, mostly one index: then the descriptor is
-//! loaded in the body, through the scalar cache.
+//! loaded in the body, through the scalar cache. The graph stays as `shape` has made it.
 
 use crate::compile::passes::dce;
 use crate::error::Result;
 use crate::ir::rewrite::{Rewrite, rewrite};
 use crate::ir::uniform::Uniformity;
-use crate::ir::{
-    AluOp, AmdOp, Bits, BlockCall, BlockId, Builder, Inst, Merge, MimgInst, Op, Shader, Terminator, Type, Value,
-};
+use crate::ir::{AluOp, AmdOp, Bits, BlockId, Builder, Inst, MimgInst, Op, Shader, Type, Value};
 use crate::target::WaveSize;
 use smallvec::SmallVec;
-use std::sync::Arc;
 
 /// How far a descriptor is followed to what it is made of: operations in a row, and in all.
 const MOST_DEPTH: u32 = 16;
 const MOST_STEPS: u32 = 64;
 
-/// Puts loops around accesses by descriptors that differ between lanes.
+/// Puts loops around accesses by descriptors that differ between lanes, in a shader that `shape` has prepared.
 ///
 /// # Errors
 /// Bugs only.
@@ -46,7 +45,7 @@ pub fn run(shader: &mut Shader) -> Result<()> {
     let known = shader.values.len();
     let mut wanted = wanted.into_iter();
     rewrite(shader, |b, inst| match wanted.next().flatten() {
-        Some(block) => Ok(Roots { uniformity: Arc::clone(&uniformity), known, block, steps: 0 }.around(b, inst)),
+        Some(block) => Ok(Roots { uniformity: &uniformity, known, block, steps: 0 }.around(b, inst)),
         None => Ok(Rewrite::Keep),
     })?;
     // Descriptors that are loaded in the loops now.
@@ -69,8 +68,8 @@ const fn descriptors(op: &Op) -> usize {
 }
 
 /// Values that decide a descriptor.
-struct Roots {
-    uniformity: Arc<Uniformity>,
+struct Roots<'a> {
+    uniformity: &'a Uniformity,
     /// Values that the analysis knows; later ones count as different between lanes.
     known: usize,
     /// Where the access was when it was analysed.
@@ -88,14 +87,14 @@ enum Made {
     Of(Vec<Self>),
 }
 
-impl Roots {
+impl Roots<'_> {
     fn around(mut self, b: &mut Builder<'_>, inst: &Inst) -> Rewrite {
         let count = descriptors(&inst.op);
         let made: Vec<Made> = inst.args[..count].iter().map(|v| self.made(b, *v, MOST_DEPTH).1).collect();
         let mut roots = Vec::new();
         made.iter().zip(&inst.args).for_each(|(made, v)| gather(b.shader, made, *v, &mut roots));
 
-        let [header, body, join, latch, after] = [(); 5].map(|()| b.new_block());
+        let [header, body, other, join, latch, after] = [(); 6].map(|()| b.new_block());
         b.jump(header, &[]);
         b.switch_to(header);
         let mut same = None;
@@ -109,11 +108,11 @@ impl Roots {
             }
         }
         let same = same.unwrap_or_else(|| b.cbool(true));
-        b.set_merge(Merge::Loop { merge: after, continue_to: latch });
         let ty = inst.result.map(|v| b.ty(v));
         let nothing = ty.map(|ty| b.undef(ty));
-        let els = BlockCall { block: join, args: nothing.into_iter().collect() };
-        b.terminate(Terminator::Branch { cond: same, then: BlockCall::to(body), els });
+        b.branch(same, body, other);
+        b.switch_to(other);
+        b.jump(join, nothing.as_slice());
 
         b.switch_to(body);
         let mut args = inst.args.clone();

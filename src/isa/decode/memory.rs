@@ -75,6 +75,8 @@ impl Reader<'_> {
         } else {
             self.entry(Format::Mubuf, bits(word, 24, 18) | bits(word, 25, 25) << 7)?
         };
+        // An invalidation has no operands: the bits of their fields mean nothing.
+        let (word, second) = if entry.is(Traits::INVALIDATES) { (0, 0) } else { (word, second) };
         let fields = BufferFields {
             data: vgpr(bits(second, 15, 8)),
             vaddr: vgpr(bits(second, 7, 0)),
@@ -123,9 +125,10 @@ impl Reader<'_> {
         scalars(fields.resource, fields.resource_registers(entry))?;
         let count = usize::from(fields.address_registers(entry));
         if fields.nsa {
-            // Bytes after the last address are ignored.
-            let named = addresses.get(..count).filter(|_| count <= 1 + 4 * nsa as usize);
-            fields.addresses = Addresses::new(named.ok_or_else(|| Error::malformed("too few image addresses"))?);
+            // Bytes of the last dword after the last address are ignored; a dword without an address is no instruction.
+            let named = addresses.get(..count).filter(|_| (count - 1).div_ceil(4) == nsa as usize);
+            let wrong = || Error::malformed(format!("{count} image addresses in {nsa} extra dwords"));
+            fields.addresses = Addresses::new(named.ok_or_else(wrong)?);
         } else {
             vgprs(addresses[0], fields.address_registers(entry))?;
         }

@@ -197,6 +197,10 @@ impl Reader<'_> {
         let number = bits(second, 17, 9);
         let src = if is_parameter(entry) { parameter(number)? } else { source(number, None)? };
         let addend = if entry.src.len() > 1 { Some(source(bits(second, 26, 18), None)?) } else { None };
+        // Source 0 is the attribute, which has no modifiers.
+        if bit(word, 8) || bit(second, 29) {
+            return Err(Error::malformed("a modifier of the attribute"));
+        }
         let fields = InterpFields {
             dst: vgpr(bits(word, 7, 0)),
             src,
@@ -205,11 +209,11 @@ impl Reader<'_> {
             channel: field(second, 7, 6),
             high: bit(second, 8),
             mods: Modifiers {
-                abs: field(word, 10, 8),
+                abs: field(word, 10, 9),
                 op_sel: field(word, 14, 11),
                 clamp: bit(word, 15),
                 omod: field(second, 28, 27),
-                neg: field(second, 31, 29),
+                neg: field(second, 31, 30),
                 ..Modifiers::default()
             },
         };

@@ -34,15 +34,12 @@ impl Listing<'_> {
             };
             let (abs, neg) = (absolute >> i & 1 == 1, f.mods.neg >> i & 1 == 1 && (!packed || mixed));
             let register = matches!(src, Src::Vgpr(_) | Src::Scalar(_) | Src::Special(_));
-            if abs {
-                text = format!("|{text}|");
-            }
-            if neg && (abs || register) {
-                text.insert(0, '-');
-            } else if neg {
+            text = match abs || register {
+                true => signed(text, abs, neg),
                 // A minus before a constant would belong to the constant.
-                text = format!("neg({text})");
-            }
+                false if neg => format!("neg({text})"),
+                false => text,
+            };
             if let VectorForm::Sdwa(sdwa) = f.form
                 && sdwa.sext.get(i) == Some(&true)
             {
@@ -132,13 +129,22 @@ impl Listing<'_> {
             Src::Int(n) => ["p10", "p20", "p0"].get(usize::from(n.unsigned_abs())).copied().unwrap_or("?").to_owned(),
             src => src.to_string(),
         };
-        self.push(source);
+        let signs = |i: u8| (f.mods.abs >> i & 1 == 1, f.mods.neg >> i & 1 == 1);
+        let (abs, neg) = signs(0);
+        self.push(signed(source, abs, neg));
         let channel = ["x", "y", "z", "w"].get(usize::from(f.channel)).copied().unwrap_or("?");
         self.push(format!("attr{}.{channel}", f.attribute));
         if let Some(addend) = f.addend {
-            self.push(addend);
+            let (abs, neg) = signs(1);
+            self.push(signed(addend.to_string(), abs, neg));
         }
         self.tail(&[(f.high, "high"), (f.mods.clamp, "clamp")]);
         self.multiplier(f.mods.omod);
     }
+}
+
+/// A register's absolute value or its opposite.
+fn signed(register: String, abs: bool, neg: bool) -> String {
+    let minus = if neg { "-" } else { "" };
+    if abs { format!("{minus}|{register}|") } else { format!("{minus}{register}") }
 }

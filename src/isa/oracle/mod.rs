@@ -5,7 +5,7 @@ mod random;
 mod refusals;
 mod round_trip;
 
-use super::encode;
+use super::{Instruction, encode};
 use crate::target::{GfxIp, WaveSize};
 pub(crate) use llvm::disassemble;
 
@@ -57,14 +57,37 @@ fn every_number_is_listed_as_the_disassembler_lists_it() {
 fn any_dwords_are_read_or_refused() {
     proptest::proptest!(|(words: [u32; 6], top in 0u32..64)| {
         let words = [words[0] & 0x03ff_ffff | top << 26, words[1], words[2], words[3], words[4], words[5]];
-        if let Ok(inst) = crate::isa::disassemble(GFX, &words) {
-            proptest::prop_assert!(!inst.text(WaveSize::W64).is_empty());
-            // Only bits without a meaning are lost.
-            let mut again = Vec::new();
-            if encode(GFX, WaveSize::W32, &inst, &mut again).is_ok() {
-                proptest::prop_assert_eq!(again.len(), usize::from(inst.dwords()));
-                proptest::prop_assert_eq!(crate::isa::disassemble(GFX, &again), Ok(inst));
-            }
+        if let Some((inst, again)) = read_twice(&words) {
+            proptest::prop_assert_eq!(inst, again, "only bits without a meaning are lost");
         }
     });
+}
+
+/// Every image access of every dimension, with each number of address dwords: those that it needs, or it is refused.
+#[test]
+fn address_dwords_are_those_that_the_addresses_need() {
+    let mut read = [0; 4];
+    for case in 0..1u32 << 12 {
+        let (number, dim, a16) = (case >> 4, case >> 1 & 7, case & 1);
+        let lengths = (0..4u32).filter(|nsa| {
+            let operation = (number & 0x7f) << 18 | number >> 7;
+            let word = 0xf000_0000 | operation | 1 << 8 | dim << 3 | nsa << 1;
+            let read = read_twice(&[word, a16 << 30, 0x0403_0201, 0x0807_0605, 0x0c0b_0a09]);
+            read.is_some_and(|(inst, again)| inst == again)
+        });
+        let lengths: Vec<u32> = lengths.collect();
+        lengths.iter().for_each(|nsa| read[*nsa as usize] += 1);
+        assert!(lengths.iter().filter(|nsa| **nsa > 0).count() <= 1, "image {number}, dimension {dim}: {lengths:?}");
+    }
+    assert!(read.iter().all(|count| *count > 0), "{read:?}");
+}
+
+/// What these dwords are, and what the encoder's dwords for it are (the same, where it refuses to write it).
+fn read_twice(words: &[u32]) -> Option<(Instruction, Instruction)> {
+    let inst = crate::isa::disassemble(GFX, words).ok()?;
+    assert!(!inst.text(WaveSize::W64).is_empty());
+    let mut written = Vec::new();
+    let Ok(()) = encode(GFX, WaveSize::W32, &inst, &mut written) else { return Some((inst, inst)) };
+    assert_eq!(written.len(), usize::from(inst.dwords()), "{}", inst.text(WaveSize::W64));
+    Some((inst, crate::isa::disassemble(GFX, &written).expect("what the encoder wrote")))
 }

@@ -243,7 +243,11 @@ fn interp_fields(random: &mut Random, entry: &'static Entry) -> Fields {
     let parameter = matches!(entry.op, Op::VInterpMovF32 | Op::VInterpMovF32E64);
     let half = matches!(entry.op, Op::VInterpP1llF16 | Op::VInterpP1lvF16 | Op::VInterpP2F16);
     let long = entry.format == Format::Vop3;
+    // The coordinate and the addend.
+    let signed = if parameter || !long { 1 } else { 2 << u32::from(entry.src.len() > 1) };
     let mods = Modifiers {
+        abs: random.below(signed) as u8,
+        neg: random.below(signed) as u8,
         clamp: entry.is(Traits::CLAMP) && long && random.chance(3),
         omod: if entry.is(Traits::OMOD) && long { random.below(4) as u8 } else { 0 },
         ..Modifiers::default()

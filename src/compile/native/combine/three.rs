@@ -1,7 +1,7 @@
 //! Integer operations with three sources.
 
 use super::{Combine, Operands};
-use crate::compile::native::mir::{Extra, Inst, Operand, What};
+use crate::compile::native::mir::{Extra, Inst, Operand};
 use crate::isa::Op;
 
 impl Combine<'_> {
@@ -43,14 +43,13 @@ impl Combine<'_> {
 
     /// The greater of a bound and the lesser of a greater bound and a number.
     fn med3(&self, op: Op, inner: Op, x: &Operands, bound: Operand) -> Option<(Op, Operands)> {
-        let constant = |one: Operand| if let What::Const(bits) = one.what { Some(bits) } else { None };
         let (med, signed) = match (op, inner) {
             (Op::VMaxI32, Op::VMinI32) => (Op::VMed3I32, true),
             (Op::VMaxU32, Op::VMinU32) => (Op::VMed3U32, false),
             _ => return None,
         };
-        let low = constant(bound)?;
-        let (value, high) = match (constant(x[0]), constant(x[1])) {
+        let low = bound.as_const()?;
+        let (value, high) = match (x[0].as_const(), x[1].as_const()) {
             (Some(high), None) => (x[1], high),
             (None, Some(high)) => (x[0], high),
             _ => return None,

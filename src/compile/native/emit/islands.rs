@@ -3,8 +3,6 @@
 use crate::compile::native::mir::BlockId;
 use rustc_hash::FxHashMap;
 
-/// Dwords that code may have before anything here is done.
-const NEAR: usize = 32_000;
 /// Dwords that one branch goes over at most: fewer than it could, since sizes are estimates from above.
 const REACH: usize = 30_000;
 /// Dwords between islands.
@@ -25,11 +23,11 @@ pub(super) struct Islands {
 }
 
 impl Islands {
+    /// Dwords of code that needs none.
+    pub(super) const NEAR: usize = 32_000;
+
     /// Plans them. By position in the order: dwords of each block at most, and its targets; by block, its position.
     pub(super) fn new(sizes: &[usize], targets: &[Vec<BlockId>], position: impl Fn(BlockId) -> usize) -> Self {
-        if sizes.iter().sum::<usize>() <= NEAR {
-            return Self::default();
-        }
         let mut room: FxHashMap<Slot, usize> = FxHashMap::default();
         let mut it = Self::default();
         for _ in 0..MOST_ATTEMPTS {

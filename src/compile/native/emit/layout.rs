@@ -14,7 +14,8 @@ use rustc_hash::FxHashMap;
 /// The dwords of the code, and where the open values are.
 ///
 /// # Errors
-/// Unsupported: a block of more than 30,000 dwords that a branch goes over. A bug: an instruction without encoding, a joint that is not last.
+/// Unsupported: a block of more than 30,000 dwords that a branch goes over. A bug: an instruction without encoding, a joint
+/// that is not last.
 pub(super) fn assemble(code: &Code) -> Result<Assembled<Open>> {
     let leads_to = code.leads_to();
     let order = reached(code, &leads_to);
@@ -67,13 +68,16 @@ fn push(out: &mut Assembler<Open>, item: &Item) -> Result<()> {
     }
 }
 
-/// Plans the islands of code.
+/// Plans the islands of code; most has none.
 fn islands(code: &Code, leads_to: &[BlockId], order: &[BlockId]) -> Islands {
     // A block ends in two branches at most.
-    let size = |id: &BlockId| {
-        code.items_of(code.block(*id)).iter().map(|item| usize::from(item.inst.dwords())).sum::<usize>() + 2
+    let size = |items: &[Item], blocks: usize| {
+        items.iter().map(|item| usize::from(item.inst.dwords())).sum::<usize>() + 2 * blocks
     };
-    let sizes: Vec<usize> = order.iter().map(size).collect();
+    if size(&code.items, order.len()) <= Islands::NEAR {
+        return Islands::default();
+    }
+    let sizes: Vec<usize> = order.iter().map(|id| size(code.items_of(code.block(*id)), 1)).collect();
     let targets = order.iter().map(|id| simple(leads_to, code.block(*id).term).targets().collect());
     let mut position = vec![0; code.blocks.len()];
     order.iter().enumerate().for_each(|(n, id)| position[id.index()] = n);

@@ -81,8 +81,8 @@ fn rest_at_once(save: &Instruction, rest: &Instruction, code: &Code) -> Option<I
         .then(|| Instruction::new(code.gfx, both, Fields::Scalar(fields)))
 }
 
-/// A branch around the next block for want of lanes is left out if the block only changes vector registers, which
-/// without lanes it does not.
+/// A branch around the next block for want of lanes is left out if the block only changes vector registers, or adds its
+/// lanes to a mask, neither of which it does without lanes.
 pub(super) fn run_through(code: &mut Code) {
     for n in 0..code.blocks.len() {
         let Term::Branch { when, then, els } = code.blocks[n].term else { continue };
@@ -100,8 +100,16 @@ pub(super) fn run_through(code: &mut Code) {
     }
 }
 
-/// Whether an instruction changes nothing but vector registers of its lanes.
+/// Whether an instruction changes nothing but vector registers of its lanes, or (besides SCC, which no block has from the
+/// one before) a mask by adding them.
 fn only_lanes(code: &Code, item: &Item) -> bool {
+    if let Fields::Scalar(f) = &item.inst.fields
+        && matches!(item.inst.entry.op, Op::SOrB32 | Op::SOrB64)
+    {
+        let exec = Some(Src::Scalar(Scalar::ExecLo));
+        let mask = f.dst.filter(|dst| *dst != Scalar::ExecLo).map(Src::Scalar);
+        return mask.is_some() && (f.srcs == [mask, exec] || f.srcs == [exec, mask]);
+    }
     let effects = item.inst.effects(code.wave);
     let vector = matches!(item.inst.fields, Fields::Vector(_));
     vector && effects.pure && !effects.indirect && effects.access == Access::None && effects.writes.scalar_bits() == 0

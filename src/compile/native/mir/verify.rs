@@ -23,7 +23,7 @@ use crate::error::{Context, Error, Result};
 pub fn verify(f: &Function) -> Result<()> {
     ranges(f)?;
     let (logical, linear) = (Preds::logical(f), Preds::linear(f));
-    let doms = [Dominators::logical(f, &logical), Dominators::linear(f, &linear)];
+    let doms = [Dominators::logical(f), Dominators::linear(f)];
     let [by_lanes, by_wave] = &doms;
     let it = Verify { f, logical: &logical, linear: &linear, by_lanes, by_wave, sites: sites(f)? };
     for id in f.block_ids() {
