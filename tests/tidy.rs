@@ -28,7 +28,7 @@ const USES: &[(&str, &[&str])] = &[
     ("state", &["error", "target", "kinds"]),
     ("isa", &["error", "target", "state"]),
     ("metadata", &["error", "fixed", "target", "kinds", "state"]),
-    ("reloc", &["error", "target", "state"]),
+    ("reloc", &["error", "target", "state", "isa"]),
     ("abi", &["error", "target", "kinds", "state", "metadata", "reloc"]),
     // Glue and compile do not know each other.
     ("glue", &["error", "target", "kinds", "state", "isa", "abi", "metadata", "reloc"]),

@@ -32,6 +32,8 @@ pub trait Generator: Send + Sync {
 pub struct MachineCode {
     /// Instructions of all functions, without padding after the last one.
     pub code: Vec<u8>,
+    /// Alignment in bytes that the code was made for; 0: that of an instruction.
+    pub align: u32,
     /// Functions in the order of their offsets. The first is at offset 0: the stage's body.
     pub functions: Vec<Function>,
     /// Read-only data that the code addresses.

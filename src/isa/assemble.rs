@@ -2,7 +2,7 @@
 
 use super::encode::encode;
 use super::instruction::{Fields, Instruction};
-use super::{Src, Traits};
+use super::{Op, Src, Traits};
 use crate::error::{Context, Error, Result};
 use crate::target::{GfxIp, WaveSize};
 
@@ -54,11 +54,12 @@ impl<S> Assembler<S> {
         encode(self.gfx, self.wave, inst, &mut self.dwords)
     }
 
-    /// Appends an instruction whose only literal gets the value of `symbol`; its present value is the addend. Such a
-    /// literal is never an inline constant, and no other operand shares it.
+    /// Appends an instruction whose last dword gets the value of `symbol`: its only literal, whose present value is the
+    /// addend, and which is never an inline constant nor shared by two operands; the offset of a scalar load; or, of a
+    /// scalar instruction of one dword, all of it.
     ///
     /// # Errors
-    /// As [`encode`]; a bug of the caller: not exactly one operand is a literal.
+    /// As [`encode`]; a bug of the caller: two operands share the literal, or it is no such instruction.
     pub fn push_relocated(&mut self, inst: &Instruction, symbol: S) -> Result<()> {
         let srcs: &[Option<Src>] = match &inst.fields {
             Fields::Scalar(f) => &f.srcs,
@@ -66,7 +67,8 @@ impl<S> Assembler<S> {
             _ => &[],
         };
         let literals = srcs.iter().filter(|src| matches!(src, Some(Src::Literal(_)))).count();
-        if literals != 1 {
+        let without = matches!(inst.fields, Fields::Smem(_)) || inst.entry.op == Op::SCselectB32;
+        if literals != usize::from(!without) {
             let why = Error::bug(format!("{literals} literals where the linker fills in one"));
             return Err(why).at(|| inst.text(self.wave));
         }

@@ -3,7 +3,7 @@
 //! After this the parts and their order are fixed; nothing is added. The pieces come from a [`GlueSource`](super::GlueSource), or from
 //! links before that have asked it ([`super::plans`]).
 
-use super::input::{DataSection, LoadReloc, Object, Patch};
+use super::input::{DWORD, DataSection, LoadReloc, Object, Patch};
 use super::plans::{Held, Joints};
 use super::resolve::Resolved;
 use crate::abi::params::{Controls, ParamPlan};
@@ -56,6 +56,8 @@ pub(super) struct UnitStage<'a> {
 pub(super) struct Part<'u> {
     pub symbol: &'u str,
     pub code: &'u [u8],
+    /// Bytes.
+    pub align: u32,
     pub patches: &'u [Patch],
 }
 
@@ -65,6 +67,7 @@ impl UnitStage<'_> {
         let body = Part {
             symbol: self.object.interface.body_symbol(),
             code: &self.object.code,
+            align: self.object.code_align,
             patches: &self.object.patches,
         };
         let before = self.prolog.as_deref().map(glue_part);
@@ -102,7 +105,7 @@ impl UnitStage<'_> {
 }
 
 fn glue_part(piece: &GluePiece) -> Part<'_> {
-    Part { symbol: &piece.symbol, code: &piece.code, patches: &[] }
+    Part { symbol: &piece.symbol, code: &piece.code, align: DWORD, patches: &[] }
 }
 
 /// Puts the parts of a pipeline together.

@@ -20,6 +20,8 @@ use crate::target::Stage;
 
 /// Bytes of an instruction word.
 pub(super) const DWORD: u32 = 4;
+/// Bytes of a line of the instruction cache, beyond which alignment is worth nothing.
+pub(super) const LINE: u32 = 64;
 /// Largest code or data section of one part, in bytes (16 MiB).
 const MAX_SECTION: usize = 1 << 24;
 
@@ -34,6 +36,8 @@ pub struct Object {
     pub(super) digest: [u8; 32],
     /// From the body's first instruction to its end, without joint and padding.
     pub(super) code: Vec<u8>,
+    /// Bytes, at most those of a cache line: the code may stand at any multiple.
+    pub(super) code_align: u32,
     /// Where the code leaves something open.
     pub(super) patches: Vec<Patch>,
     /// Constant data, in the order of the file.
@@ -91,7 +95,7 @@ impl Object {
         let stage = interface.stage;
         let at = || format!("{stage} stage `{}`", interface.entry_point);
         identify(&elf, &interface).at(at)?;
-        let mut reader = Reader { elf: &elf, text: 0, code_len: 0, homes: Vec::new() };
+        let mut reader = Reader { elf: &elf, text: 0, code_len: 0, code_align: DWORD, homes: Vec::new() };
         let (code, joint) = reader.code(&interface).at(at)?;
         let data = reader.data().at(at)?;
         let (patches, loads) = reader.relocations(&data, joint).at(at)?;
@@ -102,7 +106,8 @@ impl Object {
             StageKind::Vertex(vertex) => ParamVectors::new(&vertex.params).at(at)?,
             _ => ParamVectors::default(),
         };
-        Ok(Self { interface, notes, params, digest, code, patches, data, loads })
+        let code_align = reader.code_align;
+        Ok(Self { interface, notes, params, digest, code, code_align, patches, data, loads })
     }
 
     /// The first bits of its digest, which tell it from nearly all others.
@@ -170,6 +175,7 @@ struct Reader<'e, 'a> {
     /// Index of `.text`.
     text: u32,
     code_len: u32,
+    code_align: u32,
     /// By section index.
     homes: Vec<Kept>,
 }
@@ -195,6 +201,11 @@ impl Reader<'_, '_> {
             Error::malformed(format!("body at {value:#x} with {size:#x} bytes in .text of {:#x}", text.data.len()))
         })?;
         self.code_len = u32::try_from(code.len()).unwrap_or(u32::MAX);
+        let align = text.align.max(1);
+        if !align.is_power_of_two() {
+            return Err(Error::malformed(format!(".text is aligned to {align}")));
+        }
+        self.code_align = u32::try_from(align).unwrap_or(LINE).clamp(DWORD, LINE);
         if interface.epilog {
             // The joint's branch stands directly after the body and is not counted in it.
             let branch = text.data.get(code.len()..).and_then(|rest| rest.first_chunk::<4>());
@@ -257,6 +268,9 @@ impl Reader<'_, '_> {
                     return Err(Error::malformed(format!("outside its {len:#x} bytes"))).at(at);
                 }
                 match self.target(symbol).at(at)? {
+                    Some(_) if !kind.is_loaded() => {
+                        return Err(Error::malformed(format!("{kind} for an address"))).at(at);
+                    }
                     Some((target, value)) => loads.push(LoadReloc { patched, offset, kind, target, value }),
                     None => patches.push(self.patch(patched, offset, kind, symbol).at(at)?),
                 }
@@ -302,7 +316,8 @@ impl Reader<'_, '_> {
             return Err(Error::malformed("an undefined symbol without a name"));
         }
         // Only numbers: an address in the pipeline is the business of joints and of the loader.
-        if !matches!(kind, RelocKind::Abs32 | RelocKind::Abs32Lo) {
+        let numbers = [RelocKind::Abs32, RelocKind::Abs32Lo, RelocKind::SmemOffset, RelocKind::Choice];
+        if !numbers.contains(&kind) {
             return Err(Error::malformed(format!("{kind} for a link-time value; it takes {}", RelocKind::Abs32Lo)));
         }
         match LinkSymbol::parse(symbol.name) {

@@ -3,8 +3,11 @@
 //! | | adjacent | chained |
 //! |---|---|---|
 //! | a stage's first part | at 256 | at 256 |
-//! | its other parts | in the order in which they run, at 64 | the last to run comes first, at 64 |
-//! | a joint | none: control falls through the padding | an `s_branch` after the part |
+//! | its other parts | in the order in which they run | the last to run comes first |
+//! | a joint | none: control falls through | an `s_branch` after the part |
+//!
+//! A part stands at a multiple of what its code was made for (LLVM's: a cache line of 64 bytes), glue and the native
+//! generator's code at any instruction: padding is executed.
 //!
 //! The parts of a stage stand together in both, so that the stage's symbol covers all its code: that is what
 //! `GetShaderCode` gives to tools. An `s_branch` reaches 128 KiB; where a joint is longer, the parts are placed adjacent.
@@ -13,7 +16,7 @@
 //! its order of parts.
 
 use super::attach::{Part, Unit};
-use super::input::DWORD;
+use super::input::{DWORD, LINE};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -31,8 +34,6 @@ pub enum Placement {
 
 /// Alignment of a stage's entry, bytes.
 pub(super) const ENTRY_ALIGN: u32 = 256;
-/// Byte alignment of other parts: one instruction cache line.
-pub(super) const PART_ALIGN: u32 = 64;
 /// Lines of `s_code_end` after the last instruction, for the prefetcher.
 const TAIL_LINES: u32 = 3;
 
@@ -134,7 +135,7 @@ impl<'u> Layout<'u> {
         if placement == Placement::Chained {
             resolve_joints(parts)?;
         }
-        let tail = code_end.checked_next_multiple_of(PART_ALIGN).and_then(|n| n.checked_add(TAIL_LINES * PART_ALIGN));
+        let tail = code_end.checked_next_multiple_of(LINE).and_then(|n| n.checked_add(TAIL_LINES * LINE));
         (self.code_end, self.text_size) = (code_end, tail.ok_or_else(too_large)?);
         Ok(())
     }
@@ -156,7 +157,7 @@ impl<'u> Layout<'u> {
 fn place(parts: &mut [PlacedPart<'_>]) -> Result<u32> {
     let mut end = 0u32;
     for placed in parts {
-        let align = if placed.id.part == 0 { ENTRY_ALIGN } else { PART_ALIGN };
+        let align = if placed.id.part == 0 { ENTRY_ALIGN } else { placed.part.align };
         placed.offset = end.checked_next_multiple_of(align).ok_or_else(too_large)?;
         end = placed.offset.checked_add(placed.size).ok_or_else(too_large)?;
     }

@@ -1,6 +1,6 @@
 //! The fragment stage of a pipeline that shades nothing: a piece of glue as an [`Object`].
 
-use super::input::{Object, halves};
+use super::input::{DWORD, Object, halves};
 use crate::abi::params::ParamVectors;
 use crate::error::Result;
 use crate::glue::GluePiece;
@@ -43,6 +43,7 @@ pub(super) fn null_fragment(target: GfxIp, wave: WaveSize, piece: &GluePiece) ->
     };
     let digest = *blake3::hash(&piece.code).as_bytes();
     Ok(Object {
+        code_align: DWORD,
         notes: PartNotes::new(&notes, &interface, halves(&digest)).map(Box::new)?,
         interface,
         params: ParamVectors::default(),

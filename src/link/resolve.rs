@@ -3,10 +3,12 @@
 //! Besides the value there is one side effect: a symbol that makes the shader read the root table through memory lowers
 //! the spill threshold, the first root dword that PAL has to write there. To add a symbol: an arm in [`Values::of`].
 
-use super::input::Object;
+use super::input::{Object, Patch};
 use crate::abi::layout::{DescriptorPlace, ResolvedLayout};
 use crate::error::{Context, Error, FullCompile, Result};
 use crate::metadata::interface::{ResourceUse, UserData};
+use crate::reloc::apply::fits;
+use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
 use crate::state::PipelineState;
 use smallvec::SmallVec;
@@ -56,6 +58,9 @@ impl Values<'_> {
             let value =
                 self.of(object, &patch.symbol).at(|| format!("symbol `{}` at {:#x}", patch.symbol, patch.offset))?;
             self.reachable(object, &patch.symbol, value)?;
+            if patch.kind == RelocKind::SmemOffset && !is_near(object, patch, value.bits) {
+                return Err(too_far(&patch.symbol, value.bits));
+            }
             out.values.push(value.bits.to_le_bytes());
             out.spilled = out.spilled.into_iter().chain(value.spilled).min();
         }
@@ -190,6 +195,21 @@ impl Values<'_> {
             )));
         }
         Ok(())
+    }
+}
+
+/// Whether the offset of a scalar load reaches a value, together with what the part adds to it.
+fn is_near(object: &Object, patch: &Patch, value: u32) -> bool {
+    let word = object.code.get(patch.offset as usize..).and_then(|rest| rest.first_chunk());
+    word.is_some_and(|word| fits(patch.kind, u32::from_le_bytes(*word).into(), value.into()))
+}
+
+fn too_far(symbol: &LinkSymbol, value: u32) -> Error {
+    match symbol {
+        LinkSymbol::DescriptorOffset { set, binding, .. } => {
+            layout_error(*set, *binding, format!("byte {value:#x} of its table, scalar loads reach the first MiB"))
+        }
+        _ => Error::malformed(format!("`{symbol}` is {value:#x}, and scalar loads reach the first MiB")),
     }
 }
 

@@ -5,8 +5,8 @@
 //! otherwise is a bug, not a shifted file.
 
 use super::attach::Unit;
-use super::input::{LoadReloc, Patched};
-use super::layout::{ENTRY_ALIGN, Layout, PartId, PlacedData, PlacedPart};
+use super::input::{DWORD, LoadReloc, Patched};
+use super::layout::{ENTRY_ALIGN, Layout, PartId, PlacedData, PlacedPart, Placement};
 use super::resolve::Resolved;
 use crate::elf::{MACHINE, OSABI_PAL, RELOCATABLE, shf, sht, size, stt};
 use crate::error::{Context, Error, Result};
@@ -266,14 +266,20 @@ impl<'a, 'u> Output<'a, 'u> {
         let layout = self.contents.layout;
         let mut end = 0;
         for placed in &layout.parts {
-            // Control may fall through this.
-            fill(text, end, placed.offset, S_NOP)?;
+            let runs_on = placed.id.part > 0 && layout.placement == Placement::Adjacent;
+            match placed.offset.saturating_sub(end) / DWORD {
+                gap @ BRANCHED_GAP.. if runs_on => {
+                    fill(text, end, end.saturating_add(DWORD), S_BRANCH | (gap - 1))?;
+                    fill(text, end.saturating_add(DWORD), placed.offset, S_NOP)?;
+                }
+                _ => fill(text, end, placed.offset, S_NOP)?,
+            }
             let code = placed.part.code;
             end = placed.end();
             let place = text.get_mut(placed.offset as usize..).and_then(|rest| rest.get_mut(..code.len()));
             place.ok_or_else(misplaced)?.copy_from_slice(code);
             if let Some(next) = placed.joint {
-                let at = end.saturating_sub(S_BRANCH_BYTES);
+                let at = end.saturating_sub(DWORD);
                 fill(text, at, end, S_BRANCH)?;
                 apply(text, at, RelocKind::Rel16, next.into(), at.into()).map_err(|e| {
                     Error::bug(format!(
@@ -405,8 +411,8 @@ impl<'a, 'u> Output<'a, 'u> {
     }
 }
 
-/// Bytes of a joint's branch.
-const S_BRANCH_BYTES: u32 = 4;
+/// Dwords of a gap that is branched over: as many no-ops take longer.
+const BRANCHED_GAP: u32 = 6;
 
 impl OutSection {
     fn header(&self, out: &mut FixedWriter<'_>) {

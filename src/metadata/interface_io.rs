@@ -18,7 +18,7 @@ use rmpv::Value;
 use serde::de::{self, MapAccess};
 
 /// Raised with every change of the interface's meaning; a part of another generation cannot be linked.
-pub const GENERATION: u32 = 3;
+pub const GENERATION: u32 = 4;
 
 /// Everything under this prefix is ours, and gone from a final ELF.
 pub const PREFIX: &str = ".dovetail.";

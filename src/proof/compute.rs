@@ -206,6 +206,7 @@ impl<'a> Subject<'a> {
     fn try_choice(&self, choice: &Choice, report: &mut Report) -> Result<(), (Fate, String)> {
         let nothing = |e: Error| (Fate::ProvesNothing, e.to_string());
         let mut runs = Vec::new();
+        report.executed.clear();
         for seed in SEEDS {
             let inputs = self.declared.inputs(&self.ir, seed, choice).map_err(nothing)?;
             runs.push(self.emulate(inputs, report)?);
@@ -244,14 +245,16 @@ impl<'a> Subject<'a> {
 
     fn emulate(&self, inputs: Inputs, report: &mut Report) -> Result<Ran, (Fate, String)> {
         let limits = Limits { instructions: self.tools.budget.emulated };
-        let (mut results, mut instructions) = (Vec::new(), 0);
+        let (mut results, mut executed) = (Vec::new(), Vec::new());
         for (route, elf) in &self.pipelines.elfs {
             let interpret = || self.interpret(&inputs, self.options(self.wave.lanes()));
             let ran = timed(report, 1, || self.pipelines.run(elf, &inputs, limits));
             let ran = ran.map_err(|why| unfinished(route, &why, interpret))?;
-            instructions = ran.stats.total();
+            executed.push((*route, ran.stats.total()));
             results.push(ran.bindings);
         }
+        report.add_executed(&executed);
+        let instructions = executed.last().map_or(0, |(_, count)| *count);
         report.instructions = report.instructions.max(instructions);
         Ok(Ran { inputs, results, instructions })
     }

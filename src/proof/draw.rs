@@ -298,13 +298,15 @@ impl<'a> Pair<'a> {
     ) -> Result<Shown, Failed> {
         let nothing = |why: Error| Failed::from((Fate::ProvesNothing, why.to_string()));
         let limits = Limits { instructions: tools.budget.emulated };
-        let mut runs = Vec::new();
+        let (mut runs, mut executed) = (Vec::new(), Vec::new());
         for (route, elf) in &pipelines.elfs {
             let ran = pipelines.run(elf, inputs, limits);
             let ran = ran.map_err(|why| unfinished(route, &why, || self.interpret(inputs, tools)))?;
-            report.instructions = report.instructions.max(ran.stats.total());
+            executed.push((*route, ran.stats.total()));
             runs.push((*route, outputs(ran)));
         }
+        report.instructions = executed.iter().fold(report.instructions, |most, (_, count)| most.max(*count));
+        report.add_executed(&executed);
         report.ran = true;
         let Some((_, whole)) = runs.last().cloned() else { return Err((Fate::NotRun, "no pipeline".into()).into()) };
         let drawn = self.interpret(inputs, tools).map_err(nothing)?;

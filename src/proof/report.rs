@@ -3,6 +3,7 @@
 use crate::emu::INSTRUCTION_LIMIT;
 use crate::error::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Fate of a shader; the best that can be said.
@@ -75,6 +76,8 @@ pub struct Report {
     pub same_bytes: Option<bool>,
     /// Instructions of the longest run of one pipeline on the emulator.
     pub instructions: u64,
+    /// By route: instructions that its waves executed in the runs that were judged, the same inputs for all routes.
+    pub executed: BTreeMap<String, u64>,
     /// Words compared in the last seed.
     pub exact: usize,
     /// Floats compared in the last seed.
@@ -89,5 +92,12 @@ impl Report {
     /// A report with only a fate.
     pub fn new(fate: Fate, reason: impl Into<String>) -> Self {
         Self { fate, reason: reason.into(), ..Self::default() }
+    }
+
+    /// Adds the instructions that the pipelines executed on the same inputs, by route.
+    pub(super) fn add_executed(&mut self, counts: &[(&str, u64)]) {
+        for (route, count) in counts {
+            *self.executed.entry((*route).to_owned()).or_default() += count;
+        }
     }
 }

@@ -1,10 +1,16 @@
 //! Patching bytes: a relocation's addend is stored in place (REL), and its result replaces it.
 //!
-//! The patched bytes are a literal inside an instruction, or a branch's 16-bit distance; never a whole instruction.
+//! The patched bytes are a literal inside an instruction, the dword with a scalar load's offset, a branch's 16-bit distance,
+//! or an `s_cselect_b32`, of which one source is taken.
 //! Invariant: bytes outside the patched ones stay, and a value that does not fit is an error, not a truncation.
 
 use super::kind::{Calculation, Range, RelocKind};
 use crate::error::{Error, Result};
+use crate::isa::words::chosen;
+
+/// Bits of a scalar load's offset, and the first number that is too large: the sign is in them.
+const OFFSET_BITS: u64 = 0x1f_ffff;
+const OFFSET_END: u64 = 1 << 20;
 
 /// Patches one location: `symbol` is S, `place` is P, the address of `bytes[offset]`; both relative to the same origin.
 ///
@@ -31,6 +37,11 @@ pub fn apply(bytes: &mut [u8], offset: u32, kind: RelocKind, symbol: u64, place:
     Ok(())
 }
 
+/// Whether a symbol's value fits the field with what is in place, where the place itself does not matter.
+pub fn fits(kind: RelocKind, in_place: u64, symbol: u64) -> bool {
+    compute(kind, in_place, symbol, 0).is_some()
+}
+
 /// The addend in place, as an unsigned number.
 fn read(field: &[u8]) -> u64 {
     field.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
@@ -38,6 +49,14 @@ fn read(field: &[u8]) -> u64 {
 
 /// The bits to store; `None` if the value does not fit.
 fn compute(kind: RelocKind, in_place: u64, symbol: u64, place: u64) -> Option<u64> {
+    match kind.calculation() {
+        Calculation::Offset => {
+            let sum = (in_place & OFFSET_BITS).checked_add(symbol).filter(|sum| *sum < OFFSET_END)?;
+            return Some(in_place & !OFFSET_BITS | sum);
+        }
+        Calculation::Choice => return chosen(in_place as u32, symbol != 0).map(u64::from),
+        Calculation::Absolute | Calculation::Relative | Calculation::Branch => {}
+    }
     // Wide enough that no sum of 64-bit terms overflows.
     let (symbol, place) = (i128::from(symbol), i128::from(place));
     let bits = kind.bytes() * 8;
@@ -50,6 +69,7 @@ fn compute(kind: RelocKind, in_place: u64, symbol: u64, place: u64) -> Option<u6
             let distance = symbol - place - 4;
             (distance % 4 == 0).then_some(distance / 4 + signed)?
         }
+        Calculation::Offset | Calculation::Choice => return None,
     };
     let fits = |low: i128, high: i128| (low..high).contains(&value);
     let (min, signed_end, unsigned_end) = (-(1i128 << (bits - 1)), 1i128 << (bits - 1), 1i128 << bits);
@@ -97,6 +117,12 @@ mod tests {
             (Rel16, 0, 0x104, 0x100, 0),
             (Rel16, 1, 0x100, 0x100, 0),
             (Rel16, 0, 0x100, 0x200, 0xffbf),
+            // s_load_dwordx8 ..., 0x10 and s_load_dword ..., s5 offset:0.
+            (SmemOffset, 0xfa00_0010, 0x40, 0, 0xfa00_0050),
+            (SmemOffset, 0x0a00_0000, 0xf_fffc, 0, 0x0a0f_fffc),
+            // s_cselect_b32 s7, s3, s2 becomes s_mov_b32.
+            (Choice, 0x8507_0203, 1, 0, 0xbe87_0303),
+            (Choice, 0x8507_0203, 0, 0, 0xbe87_0302),
         ] {
             assert_eq!(patched(kind, in_place, symbol, place), Some(expect), "{kind} {in_place:#x} {symbol:#x}");
         }
@@ -108,6 +134,12 @@ mod tests {
         assert_eq!(patched(Abs32, 1, 0xffff_ffff, 0), None);
         assert_eq!(patched(Rel32, 0, 0x7fff_ffff, 0), Some(0x7fff_ffff));
         assert_eq!(patched(Rel32, 0, 0x8000_0000, 0), None);
+        assert_eq!(patched(SmemOffset, 0xfa00_0004, 0xf_fffb, 0), Some(0xfa0f_ffff));
+        assert_eq!(patched(SmemOffset, 0xfa00_0004, 0xf_fffc, 0), None);
+        assert_eq!(patched(SmemOffset, 0xfa00_0004, u64::MAX, 0), None);
+        // No s_cselect_b32; one with a literal.
+        assert_eq!(patched(Choice, 0xbe87_0303, 1, 0), None);
+        assert_eq!(patched(Choice, 0x8507_02ff, 1, 0), None);
         assert_eq!(patched(Rel16, 0, 4 * 0x7fff + 4, 0), Some(0x7fff));
         assert_eq!(patched(Rel16, 0, 4 * 0x8000 + 4, 0), None);
         assert_eq!(patched(Rel16, 0, 0, 4 * 0x7fff), Some(0x8000));

@@ -1,7 +1,8 @@
 //! The relocation kinds of AMDGPU objects: one table of number, name, width and meaning.
 //!
-//! Only the kinds that PAL's loader applies too (pal-abi 3.5) are listed; an object with another one is refused. A new
-//! kind is a line in the table, and an arm in [`super::apply`] if it computes something new.
+//! Those that PAL's loader applies too (pal-abi 3.5), and two of our own for early parts, which only our linker reads; an
+//! object with another one is refused. A new kind is a line in the table, and an arm in [`super::apply`] if it computes
+//! something new.
 
 use crate::error::{Error, Result};
 use std::fmt;
@@ -19,6 +20,8 @@ pub enum RelocKind {
     Rel32Lo,
     Rel32Hi,
     Rel16,
+    SmemOffset,
+    Choice,
 }
 
 /// Value that is stored: a part of S + A, or of S + A - P.
@@ -30,6 +33,10 @@ pub enum Calculation {
     Relative,
     /// (S + A - P - 4) / 4: a branch's distance in instructions from the one after it.
     Branch,
+    /// S + A in the 20 bits of a scalar load's immediate offset, that is not negative. A is what is there.
+    Offset,
+    /// Of the sources of an `s_cselect_b32` the first, if S is not 0, or the second: an `s_mov_b32` of that.
+    Choice,
 }
 
 /// Part of the result that is stored, and the condition on the rest.
@@ -44,6 +51,9 @@ pub enum Range {
     /// All of it; it must fit as a signed number.
     Signed,
 }
+
+/// The first number of our own; AMDGPU's end at 14.
+const OWN: u32 = 0xe0;
 
 struct Row {
     kind: RelocKind,
@@ -65,10 +75,10 @@ const fn row(
     Row { kind, number, name, bytes, calculation, range }
 }
 
-const TABLE: [Row; 9] = {
-    use Calculation::{Absolute, Branch, Relative};
+const TABLE: [Row; 11] = {
+    use Calculation::{Absolute, Branch, Choice as Chosen, Offset, Relative};
     use Range::{Either, High, Low, Signed};
-    use RelocKind::{Abs32, Abs32Hi, Abs32Lo, Abs64, Rel16, Rel32, Rel32Hi, Rel32Lo, Rel64};
+    use RelocKind::{Abs32, Abs32Hi, Abs32Lo, Abs64, Choice, Rel16, Rel32, Rel32Hi, Rel32Lo, Rel64, SmemOffset};
     [
         row(Abs32Lo, 1, "R_AMDGPU_ABS32_LO", 4, Absolute, Low),
         row(Abs32Hi, 2, "R_AMDGPU_ABS32_HI", 4, Absolute, High),
@@ -79,6 +89,8 @@ const TABLE: [Row; 9] = {
         row(Rel32Lo, 10, "R_AMDGPU_REL32_LO", 4, Relative, Low),
         row(Rel32Hi, 11, "R_AMDGPU_REL32_HI", 4, Relative, High),
         row(Rel16, 14, "R_AMDGPU_REL16", 2, Branch, Signed),
+        row(SmemOffset, OWN, "R_DOVETAIL_SMEM_OFFSET", 4, Offset, Either),
+        row(Choice, OWN + 1, "R_DOVETAIL_CHOICE", 4, Chosen, Either),
     ]
 };
 
@@ -103,6 +115,11 @@ impl RelocKind {
     fn row(self) -> &'static Row {
         // The table is in the order of the enum, which a test checks.
         &TABLE[self as usize]
+    }
+
+    /// Whether PAL's loader applies it.
+    pub fn is_loaded(self) -> bool {
+        self.number() < OWN
     }
 
     /// ELF number.

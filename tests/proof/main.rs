@@ -5,6 +5,7 @@
 //! its item only. Every item gets a [`Report`]; `table` counts them, and the exit code says whether the shares are met.
 #![cfg(feature = "cli")]
 
+mod executed;
 mod items;
 #[path = "../support/mod.rs"]
 mod support;
@@ -20,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -38,16 +39,18 @@ struct Args {
     json: Option<PathBuf>,
     write: bool,
     from: Vec<PathBuf>,
+    against: Option<PathBuf>,
 }
 
 const USAGE: &str =
     "proof [--corpus DIR] [--sample N] [--case SUBSTRING] [--source NAME] [--jobs N] [--deadline SECONDS] [--json FILE]
-      [--backend llvm|native] [--from FILE]... [--write]
+      [--backend llvm|native] [--from FILE]... [--against FILE] [--write]
   --corpus DIR  folders that `corpus extract` wrote, instead of those below corpus/
   --sample N    about so many items, spread evenly over sources and kinds
   --backend B   the code generator, native or llvm; what the native one does not support goes to LLVM
   --json FILE   one line an item: what became of it
   --from FILE   takes the lines of an earlier --json as they are and runs what they do not have
+  --against FILE  compares the executed instructions with those of an earlier --json, as of the other generator
   --write       rewrites the tables of docs/proof.md";
 
 /// An item and what became of it: a line of `--json`.
@@ -71,6 +74,7 @@ fn args() -> Result<Args, String> {
         json: None,
         write: false,
         from: Vec::new(),
+        against: None,
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -86,6 +90,7 @@ fn args() -> Result<Args, String> {
             "--deadline" => out.deadline = Duration::from_secs(number(value()?)? as u64),
             "--json" => out.json = Some(value()?.into()),
             "--from" => out.from.push(value()?.into()),
+            "--against" => out.against = Some(value()?.into()),
             "--write" => out.write = true,
             other => return Err(format!("`{other}` is no option\n{USAGE}")),
         }
@@ -118,9 +123,7 @@ fn run(args: &Args) -> Result<bool, String> {
     }
     let mut done: Vec<Line> = Vec::new();
     for path in &args.from {
-        let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
-        for line in text.lines() {
-            let line: Line = serde_json::from_str(line).map_err(|e| format!("{}: {e}", path.display()))?;
+        for line in read(path)? {
             // Later files win, and later lines.
             done.retain(|l| l.item.key() != line.item.key());
             if items.iter().any(|i| i.key() == line.item.key()) {
@@ -135,11 +138,20 @@ fn run(args: &Args) -> Result<bool, String> {
     lines.sort_by_key(|line| line.item.key());
     let summary = table::Summary::new(&lines, &support::root().join("testdata/proof/known.toml"))?;
     eprintln!("{}", summary.text());
+    let earlier = args.against.as_deref().map_or(Ok(Vec::new()), read)?;
+    eprintln!("{}", executed::text(&lines, &earlier));
     slowest(&lines);
     if args.write {
         summary.write(&support::root().join("docs/proof.md"))?;
     }
     Ok(summary.is_met())
+}
+
+/// The lines of an earlier `--json`.
+fn read(path: &Path) -> Result<Vec<Line>, String> {
+    let named = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
+    let text = std::fs::read_to_string(path).map_err(|e| named(&e))?;
+    text.lines().map(|line| serde_json::from_str(line).map_err(|e| named(&e))).collect()
 }
 
 /// Has workers judge all items.

@@ -47,6 +47,8 @@ pub struct Unlinked {
     pub interface: StageInterface,
     /// The body, without joint.
     pub code: Vec<u32>,
+    /// Alignment of `.text`, in bytes.
+    pub align: u64,
     /// Offset in `.text`, kind, symbol.
     pub relocations: Vec<(u32, u32, Against)>,
     /// Name, alignment, bytes.
@@ -78,6 +80,7 @@ impl Unlinked {
             symbol: symbol.to_owned(),
             interface,
             code,
+            align: 256,
             relocations: vec![],
             data: vec![],
             data_relocations: vec![],
@@ -132,7 +135,7 @@ impl Unlinked {
         let mut sections: Vec<RawSection> = vec![
             (String::new(), 0, 0, 0, 0, 0, 0, vec![]),
             (".strtab".into(), 3, 0, 1, 0, 0, 0, vec![]),
-            (".text".into(), 1, 6, 256, 0, 0, 0, text.iter().flat_map(|w| w.to_le_bytes()).collect()),
+            (".text".into(), 1, 6, self.align, 0, 0, 0, text.iter().flat_map(|w| w.to_le_bytes()).collect()),
         ];
         for (name, align, bytes) in &self.data {
             sections.push((name.clone(), 1, 0x12, *align, 0, 0, 32, bytes.clone()));

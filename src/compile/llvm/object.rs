@@ -21,6 +21,8 @@ const NOTE: &str = ".note";
 const RODATA: &str = ".rodata";
 /// Prefix of the names of sections of mergeable constants; the size of an entry follows.
 const MERGEABLE: &str = ".rodata.cst";
+/// LLVM aligns loops in the code to lines of the instruction cache, in bytes.
+const LINE: u32 = 64;
 
 /// Reads an object of one stage's body.
 ///
@@ -40,6 +42,7 @@ pub(super) fn read(object: &[u8], interface: &StageInterface) -> Result<MachineC
     let mut code = MachineCode {
         code: text.data.get(..body.size as usize).unwrap_or_default().to_vec(),
         functions: vec![body],
+        align: LINE,
         ..MachineCode::default()
     };
     let tables = read_data(&elf, &mut code)?;

@@ -10,11 +10,15 @@ use crate::target::{GfxIp, WaveSize};
 use std::fmt;
 use std::ops::Range;
 
-/// Value of an instruction's only literal, if it is not known yet.
+/// Value of an instruction's only literal, or another part of it, if it is not known yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Open {
     /// A symbol's, which the linker supplies.
     Symbol(SymbolId),
+    /// The same, added to the offset of a scalar load.
+    Offset(SymbolId),
+    /// Whether a symbol's is not 0: then the first source of the `s_cselect_b32` is taken.
+    Choice(SymbolId),
     /// The low half of a constant table's address.
     TableLow(u32),
     /// The high half.
@@ -26,7 +30,7 @@ pub enum Open {
 pub struct Item {
     /// The instruction.
     pub inst: Instruction,
-    /// Value of its literal; `None`: it is there.
+    /// What is not known of it.
     pub open: Option<Open>,
 }
 
@@ -103,7 +107,9 @@ impl fmt::Display for Code {
             for item in self.items_of(block) {
                 write!(f, "  {}", item.inst.text(self.wave))?;
                 match item.open {
-                    Some(Open::Symbol(symbol)) => writeln!(f, " ; {symbol}")?,
+                    Some(Open::Symbol(symbol) | Open::Offset(symbol) | Open::Choice(symbol)) => {
+                        writeln!(f, " ; {symbol}")?
+                    }
                     Some(Open::TableLow(table) | Open::TableHigh(table)) => writeln!(f, " ; table{table}")?,
                     None => writeln!(f)?,
                 }

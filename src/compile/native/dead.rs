@@ -50,7 +50,7 @@ pub fn run(f: &mut Function) {
 /// Whether all that it does is to write its results.
 fn is_pure(f: &Function, inst: &Inst) -> bool {
     match inst.op {
-        Opcode::Pseudo(Pseudo::Copy | Pseudo::TableAddress) => true,
+        Opcode::Pseudo(Pseudo::Copy | Pseudo::Choose | Pseudo::TableAddress) => true,
         Opcode::Pseudo(Pseudo::Return | Pseudo::Fence) => false,
         Opcode::Isa(_) => !inst.is(f.gfx, EFFECTS),
     }

@@ -239,13 +239,25 @@ fn float(op: AluOp, args: &[u64], from: Bits, to: Bits) -> Option<u64> {
     }
     let args: SmallVec<[f64; 4]> = args.iter().map(read).collect::<Option<_>>()?;
     let a = *args.first()?;
-    let b = args.get(1).copied().unwrap_or(0.0);
+    let [b, c] = [1, 2].map(|n| args.get(n).copied().unwrap_or(0.0));
     // Sums, differences and products of two f32, rounded to f64 and then to f32, are rounded correctly.
     let truth = |t: bool| Some(u64::from(t));
     match op {
         AluOp::FAdd => exact(a + b, to),
         AluOp::FSub => exact(a - b, to),
         AluOp::FMul => exact(a * b, to),
+        AluOp::FFma if from == Bits::B32 => exact(f64::from((a as f32).mul_add(b as f32, c as f32)), to),
+        AluOp::FFma => exact(a.mul_add(b, c), to),
+        AluOp::FFract if to == Bits::B32 => exact((a - a.floor()).min(f64::from(1f32.next_down())), to),
+        // Rounded once more than the exact result, far within what is allowed.
+        AluOp::FRcp if a != 0.0 => exact(1.0 / a, to),
+        AluOp::FSqrt if a >= 0.0 => exact(a.sqrt(), to),
+        AluOp::FRsq if a > 0.0 => exact(1.0 / a.sqrt(), to),
+        // Only what is exact: other results depend on the library of the machine.
+        AluOp::FExp2 if a.fract() == 0.0 && a.abs() < 1000.0 => exact(2f64.powi(a as i32), to),
+        AluOp::FLog2 if a > 0.0 && a.to_bits() << 12 == 0 => exact(f64::from((a.to_bits() >> 52) as i32 - 1023), to),
+        AluOp::FSinTurn => quarter_turn(a, [0.0, 1.0, 0.0, -1.0]).and_then(|x| exact(x, to)),
+        AluOp::FCosTurn => quarter_turn(a, [1.0, 0.0, -1.0, 0.0]).and_then(|x| exact(x, to)),
         AluOp::FMin if a != b => exact(a.min(b), to),
         AluOp::FMax if a != b => exact(a.max(b), to),
         AluOp::FFloor => exact(a.floor(), to),
@@ -265,4 +277,10 @@ fn float(op: AluOp, args: &[u64], from: Bits, to: Bits) -> Option<u64> {
         AluOp::FOrd => truth(true),
         _ => None,
     }
+}
+
+/// Of values at 0, 1, 2 and 3 quarters of a turn the one at `turns`, if that is some quarter.
+fn quarter_turn(turns: f64, values: [f64; 4]) -> Option<f64> {
+    let quarters = 4.0 * turns;
+    (quarters.fract() == 0.0 && quarters.abs() < 1024.0).then(|| values[(quarters as i64).rem_euclid(4) as usize])
 }

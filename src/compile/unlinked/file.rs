@@ -12,8 +12,8 @@ use object::write::elf as out;
 
 /// Name of the section of notes.
 pub(super) const NOTE: &str = ".note";
-/// Alignment of code, in bytes.
-const CODE_ALIGN: u64 = 256;
+/// Least alignment of code, in bytes: that of an instruction.
+const CODE_ALIGN: u64 = 4;
 
 /// A section's header, with the object library's constants.
 struct Section<'a> {
@@ -129,7 +129,7 @@ fn sections<'a>(code: &'a MachineCode, note: &'a [u8]) -> Vec<Section<'a>> {
         name: ".text".to_owned(),
         kind: elf::SHT_PROGBITS,
         flags: elf::SHF_ALLOC | elf::SHF_EXECINSTR,
-        align: CODE_ALIGN,
+        align: CODE_ALIGN.max(code.align.into()),
         entry_size: 0,
         bytes: &code.code,
     };

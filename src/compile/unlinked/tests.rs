@@ -61,6 +61,7 @@ fn code(stage: Stage, epilog: bool) -> MachineCode {
     let size = 4 * words.len() as u32;
     let symbol = LinkSymbol::parse("doff_0_3_b");
     MachineCode {
+        align: 0,
         code: words.iter().flat_map(|w: &u32| w.to_le_bytes()).collect(),
         functions: vec![Function { symbol: stage.unlinked_symbol().into(), start: 0, size }],
         constants: vec![

@@ -21,13 +21,15 @@ impl Combine<'_> {
         let row = op.entry(self.f.gfx);
         let vector = matches!(row.format, Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3);
         let Some(mut mods) = plain_or(inst.extra).filter(|_| vector && !inst.tied) else { return };
-        if !row.has_form(&VectorForm::Long) || inst.uses as usize != row.src.len() {
+        // Sources of two registers but for the last, a mask, would have other places.
+        let single = self.f.uses(&inst).iter().take(row.src.len().saturating_sub(1)).all(|one| one.run == 1);
+        if !row.has_form(&VectorForm::Long) || !single || (inst.uses as usize) < row.src.len() {
             return;
         }
         let allowed = row.modifiers(&VectorForm::Long);
         let mut uses: super::Operands = self.f.uses(&inst).iter().copied().collect();
         let mut changed = false;
-        for i in 0..uses.len() {
+        for i in 0..row.src.len() {
             let (bit, kind) = (1u8 << i, row.src_kind(i));
             // `op_sel` would take the other half.
             let whole = kind == Kind::F32 || kind == Kind::F16 && mods.op_sel & bit == 0;

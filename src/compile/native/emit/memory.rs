@@ -24,7 +24,7 @@ pub(super) fn smem(entry: &'static Entry, inst: &Inst, operands: &mut Operands<'
     }
     if !entry.is(Traits::INVALIDATES.or(Traits::TIMER)) {
         f.base = operands.scalar()?;
-        f.soffset = if operands.uses_left() > 0 { Some(operands.scalar()?) } else { None };
+        f.soffset = if operands.uses_left() > 0 { operands.load_offset()? } else { None };
     }
     Ok(Instruction { entry, fields: Fields::Smem(f) })
 }

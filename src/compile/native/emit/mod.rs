@@ -26,7 +26,7 @@ use super::mir::{Function, Inst};
 use crate::compile::backend::{ConstantData, Function as Body, MachineCode, Patch, Table, Target};
 use crate::compile::request::TuningOptions;
 use crate::error::{Error, Result};
-use crate::ir::{LowerInfo, Shader};
+use crate::ir::{LowerInfo, Shader, SymbolId};
 use crate::isa::{Register, RegisterSet, Relocation};
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
@@ -114,17 +114,20 @@ fn add_patches(relocations: &[Relocation<Open>], shader: &Shader, out: &mut Mach
     let mut tables: Vec<u32> = Vec::new();
     for relocation in relocations {
         let (kind, target) = match relocation.symbol {
-            Open::Symbol(symbol) => {
-                let name = shader.symbols.get(symbol.index());
-                let name = name.ok_or_else(|| Error::bug(format!("there is no {symbol}")))?;
-                (RelocKind::Abs32Lo, Target::Link(LinkSymbol::parse(name)))
-            }
+            Open::Symbol(symbol) => (RelocKind::Abs32Lo, link_symbol(shader, symbol)?),
+            Open::Offset(symbol) => (RelocKind::SmemOffset, link_symbol(shader, symbol)?),
+            Open::Choice(symbol) => (RelocKind::Choice, link_symbol(shader, symbol)?),
             Open::TableLow(table) => (RelocKind::Abs32Lo, Target::Table(position(&mut tables, table))),
             Open::TableHigh(table) => (RelocKind::Abs32Hi, Target::Table(position(&mut tables, table))),
         };
         out.patches.push(Patch { offset: relocation.offset, kind, target });
     }
     add_tables(&tables, shader, out)
+}
+
+fn link_symbol(shader: &Shader, symbol: SymbolId) -> Result<Target> {
+    let name = shader.symbols.get(symbol.index()).ok_or_else(|| Error::bug(format!("there is no {symbol}")))?;
+    Ok(Target::Link(LinkSymbol::parse(name)))
 }
 
 /// The constant tables in use, all in one section.

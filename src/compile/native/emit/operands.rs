@@ -57,6 +57,17 @@ impl<'f> Operands<'f> {
         scalar(self.used()?)
     }
 
+    /// The next use as the scalar offset of a load: a register, or what the linker adds to the immediate one.
+    pub(super) fn load_offset(&mut self) -> Result<Option<Scalar>> {
+        match self.used()? {
+            What::Reloc(symbol) => {
+                self.open = Some(Open::Offset(symbol));
+                Ok(None)
+            }
+            other => scalar(other).map(Some),
+        }
+    }
+
     /// The next use as a source of this kind.
     pub(super) fn source(&mut self, kind: Kind, takes: Takes) -> Result<Src> {
         Ok(match self.used()? {

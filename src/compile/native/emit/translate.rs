@@ -31,6 +31,7 @@ fn push(function: &Function, inst: &Inst, items: &mut Vec<Item>) -> Result<()> {
         Opcode::Pseudo(Pseudo::Fence) => {}
         Opcode::Pseudo(Pseudo::Return) => results(function, inst)?,
         Opcode::Pseudo(Pseudo::TableAddress) => table_address(function, inst, items)?,
+        Opcode::Pseudo(Pseudo::Choose) => items.push(choice(function, inst)?),
         Opcode::Pseudo(Pseudo::Copy) => return Err(Error::bug("a copy that allocation left")),
     }
     Ok(())
@@ -67,6 +68,16 @@ fn instruction(function: &Function, op: Op, inst: &Inst) -> Result<Item> {
     let open = operands.open;
     operands.finish()?;
     Ok(Item { inst: made, open })
+}
+
+/// An `s_cselect_b32` that the linker makes a move.
+fn choice(function: &Function, inst: &Inst) -> Result<Item> {
+    let Extra::Choice(symbol) = inst.extra else { return Err(super::wrong_extra(inst)) };
+    let mut operands = Operands::new(inst, function.defs(inst), function.uses(inst), function.wave);
+    let (to, srcs) = (operands.def_scalar()?, [operands.scalar()?, operands.scalar()?].map(Src::Scalar));
+    operands.finish()?;
+    let inst = Instruction::scalar(function.gfx, Op::SCselectB32, Some(to), &srcs);
+    Ok(Item { inst, open: Some(Open::Choice(symbol)) })
 }
 
 /// Two moves of the halves, which the loader fills in.

@@ -70,6 +70,7 @@ impl Function {
                 Some(reg) if reg.as_vgpr().is_none() => Wants::Scalar,
                 _ => Wants::Any,
             },
+            Opcode::Pseudo(Pseudo::Choose) => Wants::Scalar,
             Opcode::Pseudo(_) => Wants::Any,
             Opcode::Isa(op) => {
                 let row = op.entry(self.gfx);

@@ -1,5 +1,6 @@
 //! Instructions: an operation of the target's table, or one of the few that become several or none.
 
+use crate::ir::SymbolId;
 use crate::isa::instruction::{Cache, Dpp16, Modifiers, Sdwa};
 use crate::isa::{Op, Traits};
 use crate::target::GfxIp;
@@ -56,6 +57,9 @@ pub enum Pseudo {
     Return,
     /// The address of a constant table: defines a pair. Becomes `s_getpc` and an addition; writes SCC.
     TableAddress,
+    /// The first of two scalar values if the symbol of [`Extra::Choice`] is not 0, or the second. The linker makes it a
+    /// move of one of them; SCC has no part in it.
+    Choose,
     /// Nothing moves across it: no code.
     Fence,
 }
@@ -148,6 +152,8 @@ pub enum Extra {
     },
     /// Number of the table, for [`Pseudo::TableAddress`].
     Table(u32),
+    /// What chooses, for [`Pseudo::Choose`].
+    Choice(SymbolId),
 }
 
 impl Inst {

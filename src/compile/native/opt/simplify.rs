@@ -4,7 +4,7 @@
 use super::matching::{Simpler, commutes};
 use super::number::{Args, Numbering};
 use crate::compile::passes::fold;
-use crate::ir::{AluOp, AmdOp, Bits, FpFlags, Inst, Op, Type, Value};
+use crate::ir::{AluOp, AmdOp, Bits, ConstTableId, FpFlags, Inst, Op, Type, Value};
 use smallvec::SmallVec;
 
 /// Rewrites of one operation after which it stays as it is: rules make progress, and a mistake in them must not hang.
@@ -75,6 +75,11 @@ impl Numbering<'_> {
             A::Select => {
                 if let Some(c) = known(0) {
                     return Some(Simpler::Value(args[if c != 0 { 1 } else { 2 }]));
+                }
+                // What is undefined is what suits best.
+                let undefined = |n: usize| self.shader.def(args[n]).is_some_and(|inst| inst.op == Op::Undef);
+                if undefined(1) || undefined(2) {
+                    return Some(Simpler::Value(args[if undefined(1) { 2 } else { 1 }]));
                 }
                 if ty == Type::B1 {
                     return self.truth_select(flags, args);
@@ -194,6 +199,7 @@ impl Numbering<'_> {
                 (all && self.shader.ty(whole) == ty).then_some(whole)
             }
             Op::Bitcast => self.bitcast(args[0], ty),
+            Op::ConstLoad { table, .. } => self.from_table(*table, self.shader.as_const(args[0])?, ty),
             Op::Amd(AmdOp::ReadFirstLane) if self.is_uniform(args[0]) => Some(args[0]),
             Op::Amd(AmdOp::ReadFirstLane) => match self.shader.def(args[0])? {
                 Inst { op: Op::Amd(AmdOp::ReadFirstLane | AmdOp::ReadLane | AmdOp::Ballot), .. } => Some(args[0]),
@@ -201,6 +207,18 @@ impl Numbering<'_> {
             },
             _ => None,
         }
+    }
+
+    /// What stands in a constant table.
+    fn from_table(&mut self, table: ConstTableId, offset: u64, ty: Type) -> Option<Value> {
+        let bytes = &self.shader.tables.get(table.index())?.bytes;
+        let from = usize::try_from(offset).ok()?;
+        let read = bytes.get(from..from.checked_add(ty.bytes() as usize)?)?;
+        let size = ty.element().bytes() as usize;
+        let number = |part: &[u8]| part.iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte));
+        let parts: SmallVec<[u64; 4]> = read.chunks_exact(size).map(number).collect();
+        let parts: Args = parts.into_iter().map(|bits| self.constant(ty.element(), bits)).collect();
+        Some(if ty.is_scalar() { parts[0] } else { self.value(Op::Compose, &parts, ty) })
     }
 
     fn bitcast(&mut self, v: Value, ty: Type) -> Option<Value> {

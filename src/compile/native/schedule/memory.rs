@@ -66,7 +66,7 @@ pub(super) fn ordering(f: &Function, inst: &Inst) -> Ordering {
         Opcode::Isa(op) => op,
         Opcode::Pseudo(Pseudo::Fence) => return Ordering::Accesses,
         Opcode::Pseudo(Pseudo::Return) => return Ordering::All,
-        Opcode::Pseudo(Pseudo::Copy | Pseudo::TableAddress) => return Ordering::Free,
+        Opcode::Pseudo(Pseudo::Copy | Pseudo::Choose | Pseudo::TableAddress) => return Ordering::Free,
     };
     let row = op.entry(f.gfx);
     if row.is(WITH_ALL) {

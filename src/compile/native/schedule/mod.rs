@@ -45,10 +45,18 @@ pub struct Stats {
     pub changed: u32,
     /// Waves of a SIMD that the source order allows.
     pub waves: u32,
+    /// Estimated cycles of one wave before and after, those of a loop eightfold.
+    pub cycles: [u64; 2],
 }
 
+/// Weight of a loop, and of how many within each other at most.
+const LOOP: u64 = 8;
+const MOST_LOOPS: u8 = 4;
+
 /// Puts the instructions of each block in a better order. The function must be verified.
-pub fn run(f: &mut Function, how: Scheduling, limits: Limits) -> Stats {
+///
+/// `spare` vector registers of those that the waves allow are left free, as allocation may need more than values do.
+pub fn run(f: &mut Function, how: Scheduling, limits: Limits, spare: u32) -> Stats {
     let mut stats = Stats::default();
     let live = Liveness::new(f);
     let mut pressure = Pressure::new(f);
@@ -63,7 +71,7 @@ pub fn run(f: &mut Function, how: Scheduling, limits: Limits) -> Stats {
         .collect();
     let most = peaks.iter().map(|peak| peak.vectors).max().unwrap_or(0);
     stats.waves = f.gfx.waves(most, f.wave);
-    let vectors = f.gfx.vgprs_for(stats.waves, f.wave).min(limits.vgprs.into());
+    let vectors = f.gfx.vgprs_for(stats.waves, f.wave).min(limits.vgprs.into()).saturating_sub(spare);
     for (n, id) in f.block_ids().enumerate() {
         let units = &blocks[n];
         if units.len() < FEWEST {
@@ -74,6 +82,9 @@ pub fn run(f: &mut Function, how: Scheduling, limits: Limits) -> Stats {
         stats.steps += graph.edges() as u64;
         pressure.begin(f, &live, id, units);
         let stays = pressure.stays(f, units);
+        let before = estimate(units, &graph, 0..units.len(), f.wave, &stays);
+        let weight = LOOP.pow(f.block(id).depth.min(MOST_LOOPS).into());
+        stats.cycles = stats.cycles.map(|sum| sum + weight * u64::from(before));
         let chosen = match how {
             Scheduling::Random(seed) => order::random(&graph, seed ^ u64::from(id.0), &mut stats.steps),
             _ => {
@@ -82,13 +93,14 @@ pub fn run(f: &mut Function, how: Scheduling, limits: Limits) -> Stats {
                 pressure.begin(f, &live, id, units);
                 let peak = pressure.walk(chosen.iter().copied());
                 let fits = peak.vectors <= limit.vectors && peak.scalars <= limit.scalars;
-                let faster = || {
-                    let before = estimate(units, &graph, 0..units.len(), f.wave, &stays);
-                    estimate(units, &graph, chosen.iter().copied(), f.wave, &stays) < before
-                };
-                if !(fits && faster()) {
+                if !fits {
                     continue;
                 }
+                let after = estimate(units, &graph, chosen.iter().copied(), f.wave, &stays);
+                if after >= before {
+                    continue;
+                }
+                stats.cycles[1] -= weight * u64::from(before - after);
                 chosen
             }
         };

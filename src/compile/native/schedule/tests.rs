@@ -114,7 +114,7 @@ fn any_order_keeps_what_depends_on_each_other_and_can_be_allocated() {
             let before = generate(shape);
             for how in [Scheduling::Cycles, Scheduling::Random(seed)] {
                 let mut after = before.clone();
-                changed += run(&mut after, how, limits()).changed;
+                changed += run(&mut after, how, limits(), 0).changed;
                 verify(&after).unwrap_or_else(|error| panic!("{shape:?} {how:?}: {error}\n{after}"));
                 keeps_order(&before, &after);
                 let allocated = allocate(&after, limits()).expect("fits");
@@ -141,7 +141,7 @@ fn loads_come_first_and_only_past_stores_that_are_elsewhere() {
         let sum = w.add(b, b);
         w.store(address, sum, 12);
         let mut f = w.done();
-        run(&mut f, Scheduling::Cycles, limits());
+        run(&mut f, Scheduling::Cycles, limits(), 0);
         ops(&f)
     };
     assert_eq!(order(8)[1..3], [Op::DsReadB32, Op::DsReadB32]);
@@ -163,7 +163,7 @@ fn occupancy_stays() {
         w.push(Op::BufferStoreDword, None, &uses, extra);
     }
     let mut f = w.done();
-    let stats = run(&mut f, Scheduling::Cycles, limits());
+    let stats = run(&mut f, Scheduling::Cycles, limits(), 0);
     assert_eq!((stats.changed, stats.waves), (1, 16));
     let live = Liveness::new(&f);
     let mut pressure = Pressure::new(&f);
@@ -188,7 +188,7 @@ fn the_cost_is_linear() {
         }
         let mut f = w.done();
         let total = f.insts.len() as u64;
-        (run(&mut f, Scheduling::Cycles, limits()).steps, total)
+        (run(&mut f, Scheduling::Cycles, limits(), 0).steps, total)
     };
     let [(few, _), (many, total)] = [steps(1_000), steps(10_000)];
     assert!(total > 20_000 && many < 100 * total, "{many} steps for {total} instructions");

@@ -94,7 +94,7 @@ pub(super) fn latency(f: &Function, inst: &Inst) -> Latency {
     match inst.op {
         Opcode::Isa(op) => op.entry(f.gfx).latency,
         Opcode::Pseudo(Pseudo::Copy) => Latency::Valu,
-        Opcode::Pseudo(Pseudo::TableAddress) => Latency::Salu,
+        Opcode::Pseudo(Pseudo::Choose | Pseudo::TableAddress) => Latency::Salu,
         Opcode::Pseudo(_) => Latency::None,
     }
 }

@@ -7,8 +7,11 @@ use crate::error::{Error, Result};
 use crate::ir::{AluOp, Type, Value};
 use crate::isa::Op;
 
+/// Masks of conditions of the wave that are kept for the next use: each takes scalar registers until then.
+const WAVE_MASKS: usize = 8;
+
 /// A condition.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bool {
     /// Known.
     Const(bool),
@@ -79,9 +82,17 @@ impl Selector<'_> {
                 select(self, self.lane_op(Op::SMovB32, Op::SMovB64), &[source])
             }
             Bool::Flag(_) | Bool::Compare(..) => {
+                if let Some((_, mask)) = self.wave_masks.iter().find(|(of, _)| *of == made) {
+                    return *mask;
+                }
                 self.put_in_scc(made);
                 let uses = [Self::exec(), Operand::constant(0)];
-                select(self, self.lane_op(Op::SCselectB32, Op::SCselectB64), &uses)
+                let mask = select(self, self.lane_op(Op::SCselectB32, Op::SCselectB64), &uses);
+                if self.wave_masks.len() == WAVE_MASKS {
+                    self.wave_masks.pop_front();
+                }
+                self.wave_masks.push_back((made, mask));
+                mask
             }
             Bool::Lanes(lanes) => select(self, Op::VCmpNeU32, &[Operand::constant(0), Operand::val(lanes)]),
         }

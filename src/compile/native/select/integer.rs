@@ -2,9 +2,9 @@
 
 use super::bools::Bool;
 use super::{PLAIN, Selector, mask_run};
-use crate::compile::native::mir::{Class, Extra, Operand, Val, What};
+use crate::compile::native::mir::{Class, Extra, Operand, Pseudo, Val, What};
 use crate::error::{Error, Result};
-use crate::ir::{AluOp, Bits, FpFlags, Inst, Sig, Type, Value};
+use crate::ir::{AluOp, Bits, FpFlags, Inst, Sig, SymbolId, Type, Value};
 use crate::isa::Op;
 use crate::isa::instruction::Modifiers;
 
@@ -186,7 +186,15 @@ impl Selector<'_> {
         }
         let scalar = made.is_scalar() && then.iter().chain(&els).all(|word| self.is_scalar_word(*word));
         let mut out = super::Dwords::new();
-        if scalar {
+        if let Some((symbol, swapped)) = chosen_by(made).filter(|_| scalar) {
+            for (then, els) in then.into_iter().zip(els) {
+                let [first, second] = if swapped { [els, then] } else { [then, els] };
+                let uses = [first, second].map(|word| Operand::val(self.scalar_register(word)));
+                let val = self.f.value(Class::Scalar);
+                self.pseudo(Pseudo::Choose, &[Operand::val(val)], &uses, Extra::Choice(symbol));
+                out.push(What::Val(val));
+            }
+        } else if scalar {
             for (then, els) in then.into_iter().zip(els) {
                 // What makes the operands may write SCC.
                 let uses = [self.scalar(then), self.scalar(els)].into_iter().collect();
@@ -245,5 +253,15 @@ impl Selector<'_> {
         };
         self.set_bool(result, made);
         Ok(())
+    }
+}
+
+/// The symbol that alone decides a condition, if it is not 0; and whether it decides the other way round.
+fn chosen_by(made: Bool) -> Option<(SymbolId, bool)> {
+    match made {
+        Bool::Compare(op @ (Op::SCmpLgU32 | Op::SCmpEqU32), What::Reloc(symbol), What::Const(0)) => {
+            Some((symbol, op == Op::SCmpEqU32))
+        }
+        _ => None,
     }
 }

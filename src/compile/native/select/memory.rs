@@ -2,9 +2,11 @@
 
 use super::shared::unit_of;
 use super::{Dwords, Operands, Selector, run_of};
-use crate::compile::native::mir::{Extra, Opcode, Operand, PhysReg, Pseudo, Val, What};
+use crate::compile::native::mir::{Class, Extra, Opcode, Operand, PhysReg, Pseudo, Val, What};
 use crate::error::{Error, Result};
-use crate::ir::{Access, Align, AtomicOp, BufferKind, FenceOrder, Inst, MemoryClasses, Op as IrOp, Scope, Value};
+use crate::ir::{
+    Access, Align, AtomicOp, BufferKind, ConstTableId, FenceOrder, Inst, MemoryClasses, Op as IrOp, Scope, Value,
+};
 use crate::isa::instruction::Cache;
 use crate::isa::{Op, Waitcnt};
 
@@ -51,9 +53,7 @@ impl Selector<'_> {
             IrOp::TableLoad { align } => self.load_at(args[0], Some(args[1]), align, constant_memory(), result),
             IrOp::GlobalLoad { align, access } => self.load_at(args[0], None, align, access, result),
             IrOp::ConstLoad { table, align } => {
-                let pair = self.scalars(2);
-                self.pseudo(Pseudo::TableAddress, &run_of(&pair), &[], Extra::Table(table.0));
-                let base: Dwords = pair.iter().map(|v| What::Val(*v)).collect();
+                let base: Dwords = self.table_address(table).map(What::Val).into_iter().collect();
                 self.load_from(&base, Some(args[0]), align, constant_memory(), result)
             }
             IrOp::LocalLoad { local, align } => self.local_load(local, align, args[0], result),
@@ -105,6 +105,16 @@ impl Selector<'_> {
             }
             ref op => Err(Error::unsupported(format!("native: {}", name_of(op)), "")),
         }
+    }
+
+    fn table_address(&mut self, table: ConstTableId) -> [Val; 2] {
+        if let Some((_, pair)) = self.tables.iter().find(|(of, _)| *of == table) {
+            return *pair;
+        }
+        let pair = [(); 2].map(|()| self.f.value(Class::Scalar));
+        self.pseudo(Pseudo::TableAddress, &run_of(&pair), &[], Extra::Table(table.0));
+        self.tables.push((table, pair));
+        pair
     }
 
     // ---- by descriptor
@@ -373,6 +383,8 @@ impl Selector<'_> {
         let run = self.scalar_run(base);
         let register = match register {
             What::Const(0) => None,
+            // The linker adds it to the constant.
+            What::Reloc(_) => Some(Operand::one(register)),
             other => Some(Operand::val(self.scalar_register(other))),
         };
         let (mut words, mut at) = (Dwords::new(), 0);

@@ -28,11 +28,12 @@ use super::plan::{Landing, MaskId, Plan, Wave};
 use crate::compile::passes::Lowered;
 use crate::error::{Context, Error, Result};
 use crate::ir::uniform::Uniformity;
-use crate::ir::{self, InstId, Op as IrOp, Shader, Value};
+use crate::ir::{self, ConstTableId, InstId, Op as IrOp, Shader, Value};
 use crate::isa::Op;
 use crate::target::{GfxIp, WaveSize};
 use bools::Bool;
 use smallvec::SmallVec;
+use std::collections::VecDeque;
 
 /// Operands of an instruction, most often few.
 type Operands = SmallVec<[Operand; 16]>;
@@ -69,6 +70,10 @@ struct Selector<'a> {
     other: Vec<Option<(Val, u32)>>,
     /// Literals in scalar registers, with the block that has them.
     literals: Vec<(What, Val, u32)>,
+    /// Addresses of constant tables that this block has made.
+    tables: Vec<(ConstTableId, [Val; 2])>,
+    /// The last masks that this block made, with these lanes on, of conditions that are the same for the wave.
+    wave_masks: VecDeque<(Bool, [Val; 2])>,
     /// Position of the block that is being filled.
     here: u32,
     /// By position: the blocks of landing and body.
@@ -117,6 +122,8 @@ pub fn select(
         escapes: escaping(shader, layout, plan, uniformity),
         other: Vec::new(),
         literals: Vec::new(),
+        tables: Vec::new(),
+        wave_masks: VecDeque::new(),
         here: 0,
         blocks: Vec::new(),
         conditions: vec![None; layout.order.len()],
@@ -139,7 +146,9 @@ pub fn select(
     selector.entry(info)?;
     for position in 0..layout.order.len() as u32 {
         selector.here = position;
+        selector.forget();
         selector.landing(position);
+        selector.forget();
         let id = layout.order[position as usize];
         selector.block(position).at(|| format!("{id}"))?;
     }
@@ -234,6 +243,12 @@ impl Selector<'_> {
 
     fn isa(&mut self, op: Op, defs: &[Operand], uses: &[Operand], extra: Extra) {
         self.push(Opcode::Isa(op), defs, uses, extra, false);
+    }
+
+    /// Forgets what is made once in a block.
+    fn forget(&mut self) {
+        self.tables.clear();
+        self.wave_masks.clear();
     }
 
     /// Begins a block; `close` ends it.

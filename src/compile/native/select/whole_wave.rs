@@ -40,6 +40,7 @@ impl Selector<'_> {
             (true, None) => {
                 let saved = self.new_mask();
                 self.all_on = Some(saved);
+                self.wave_masks.clear();
                 // Copies made for the active lanes do not hold for the others.
                 self.other.clear();
                 let op = self.lane_op(Op::SOrSaveexecB32, Op::SOrSaveexecB64);
@@ -47,6 +48,7 @@ impl Selector<'_> {
             }
             (false, Some(saved)) => {
                 self.all_on = None;
+                self.wave_masks.clear();
                 if self.plan.waits[self.here as usize] {
                     self.other.clear();
                 }
