@@ -132,6 +132,7 @@ const UNSAFE: &[&str] = &[
     "layer/src/shadow/hooks/queues.rs",
     "layer/src/shadow/tracker.rs",
     "tests/layer/application.rs",
+    "tests/layer/dispatches.rs",
     "tests/support/vulkan.rs",
     "tests/support/vulkan/draw.rs",
     "tests/support/vulkan/picture.rs",

@@ -3,6 +3,7 @@
 mod application;
 #[path = "../support/cases.rs"]
 mod cases;
+mod dispatches;
 mod shadow;
 #[path = "../support/mod.rs"]
 mod support;
@@ -29,6 +30,8 @@ const APPLICATION: &str = "DOVETAIL_TEST_APPLICATION";
 const ABORT: &str = "DOVETAIL_TEST_ABORT";
 
 const NAMES: [&str; 3] = ["triangle.vert", "triangle.frag", "scale.comp"];
+/// The shader of the second application.
+const MIX: &str = "mix.comp";
 
 /// The application. It is no test, but the only way for a test program to start itself.
 #[test]
@@ -39,6 +42,7 @@ fn application() {
     let shader = |name: &str| std::fs::read(folder.join(name)).expect("a shader");
     let numbers = match env::var(APPLICATION).as_deref() {
         Ok(shadow::CASES) => shadow::cases(folder),
+        Ok(shadow::DISPATCHES) => format!("{:?}", dispatches::run(&shader(MIX))),
         _ => {
             let [vertex, fragment, compute] = NAMES.map(shader);
             format!("{:?}", application::run(&Shaders { vertex, fragment, compute }))
@@ -84,7 +88,7 @@ impl Scenery {
         tool(test, "glslangValidator")?;
         let dir = tempfile::tempdir().expect("a folder");
         let stage = Self { dir, icd };
-        for name in NAMES {
+        for name in NAMES.into_iter().chain([MIX]) {
             let code = glsl(test, &root().join("testdata/layer").join(name), "vulkan1.1")?;
             std::fs::write(stage.path(name), code).expect("a shader");
         }

@@ -14,6 +14,9 @@ use std::process::Command;
 /// The application that dispatches [`FOLLOWED`] and [`REFUSED`].
 pub const CASES: &str = "cases";
 
+/// The application of `dispatches.rs`.
+pub const DISPATCHES: &str = "dispatches";
+
 /// Coverage cases of all kinds of resources.
 const FOLLOWED: &[&str] = &[
     "buffers",
@@ -123,4 +126,67 @@ fn spoil(path: &Path) {
     let byte = bytes.iter_mut().find(|byte| **byte != 0).expect("a result that is not zero");
     *byte ^= 0x55;
     std::fs::write(path, bytes).expect("a result");
+}
+
+/// Which case of `dispatches.rs` it is.
+fn number(bundle: &Bundle) -> u64 {
+    bundle.state.specialization.iter().map(|entry| entry.value).next().expect("a constant")
+}
+
+#[test]
+fn what_cannot_be_followed_is_counted_and_stays_as_it_is() {
+    const NAME: &str = "what_cannot_be_followed_is_counted_and_stays_as_it_is";
+    let Some(stage) = Scenery::set(NAME) else { return };
+    let plain = stage.run(&[(APPLICATION, DISPATCHES)]);
+    assert!(plain.1);
+    assert_eq!(stage.layered(&[(APPLICATION, DISPATCHES), ("DOVETAIL_LAYER_SHADOW", "shadow")]), plain);
+    let (summary, bundles) = read(&stage.path("shadow"));
+    let expected = serde_json::json!({
+        "dispatches": 15, "passed_over": 1, "pending": 0, "written": 7, "bytes": summary["bytes"],
+        "reasons": {
+            "conditional rendering": 1,
+            "not submitted": 1,
+            "resources that share memory": 1,
+            "secondary command buffer": 1,
+            "submitted again before it was read": 1,
+            "update after bind": 1,
+            "workgroups that do not begin at 0": 1,
+        },
+    });
+    assert_eq!(summary, expected);
+    let left: Vec<Vec<u32>> = serde_json::from_str(&plain.0).expect("numbers");
+    let mut seen = Vec::new();
+    for path in &bundles {
+        let bundle = Bundle::load(path).expect("a bundle");
+        let case = number(&bundle);
+        seen.push((case, bundle.manifest.seed));
+        let (code, says) = replay(path);
+        assert_eq!(code, Some(0), "{case}: {says}");
+        // What comes later in the same buffer is in no bundle.
+        if ![3, 6].contains(&case) {
+            let result: Vec<u8> = left[case as usize - 1].iter().flat_map(|word| word.to_le_bytes()).collect();
+            assert_eq!(bundle.expected.bindings[2], result, "{case}");
+        }
+    }
+    seen.sort_unstable();
+    assert_eq!(seen, [(1, 1), (2, 1), (3, 1), (3, 2), (4, 1), (5, 1), (6, 1)]);
+}
+
+#[test]
+fn limits_hold() {
+    const NAME: &str = "limits_hold";
+    let Some(stage) = Scenery::set(NAME) else { return };
+    let plain = stage.run(&[(APPLICATION, DISPATCHES)]);
+    for (limit, written, over) in [("MIB", 0, 10), ("MOST", 0, 0), ("EACH", 0, 0)] {
+        let name = format!("DOVETAIL_LAYER_SHADOW_{limit}");
+        let given = [(APPLICATION, DISPATCHES), ("DOVETAIL_LAYER_SHADOW", limit), (&name, "0")];
+        assert_eq!(stage.layered(&given), plain);
+        let (summary, bundles) = read(&stage.path(limit));
+        assert_eq!((bundles.len(), &summary["written"]), (0, &written.into()), "{summary}");
+        let found = summary["reasons"].get("over the limit of bytes").and_then(Value::as_u64).unwrap_or(0);
+        assert_eq!(found, over, "{summary}");
+    }
+    // A folder that cannot be made.
+    std::fs::write(stage.path("file"), b"no folder").expect("a file");
+    assert_eq!(stage.layered(&[(APPLICATION, DISPATCHES), ("DOVETAIL_LAYER_SHADOW", "file/shadow")]), plain);
 }

@@ -79,7 +79,8 @@ pub unsafe fn template(given: &vk::DescriptorUpdateTemplateCreateInfo<'_>) -> Ve
 pub unsafe fn write_template(set: &mut Set, entries: &[TemplateEntry], data: *const c_void) {
     for entry in entries {
         let one = |n: u32| {
-            let place = data.cast::<u8>().wrapping_add(entry.offset + n as usize * entry.stride);
+            let place = data.cast::<u8>().wrapping_add((n as usize).wrapping_mul(entry.stride));
+            let place = place.wrapping_add(entry.offset);
             // SAFETY: as the caller says, there is a structure of the type's form; it need not be aligned.
             let resource = unsafe {
                 match form(entry.kind) {

@@ -26,7 +26,7 @@ pub struct Program {
     pub module: Module,
     pub entry: StageEntry,
     pub state: PipelineState,
-    /// By set and binding, each once.
+    /// Each binding once, in their order.
     pub resources: Vec<Resource>,
 }
 
@@ -93,6 +93,7 @@ impl Program {
                 None => resources.push(one),
             }
         }
+        resources.sort_by_key(|one| (one.set, one.binding));
         let entry = StageEntry { stage: Stage::Compute, entry_point: used.entry_point.clone(), wave };
         Ok(Self { module, entry, state: state.clone(), resources })
     }

@@ -52,6 +52,8 @@ reasons! {
     /// Transfer usage could not be added.
     Usage = "not a transfer source";
     Sparse = "sparse memory";
+    /// Another queue may read it while its layout changes for the copy.
+    Shared = "image shared by queues";
     Format = "unsupported format";
     Samples = "multisampled image";
     /// Swizzles, planes, slices of a volume, what extends it.

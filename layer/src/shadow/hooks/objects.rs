@@ -53,6 +53,7 @@ fn image_info<'a>(device: &Device, given: &vk::ImageCreateInfo<'a>) -> (vk::Imag
     match () {
         () if given.flags.intersects(F::PROTECTED) => (*given, Err(Reason::Protected)),
         () if given.flags.intersects(sparse) => (*given, Err(Reason::Sparse)),
+        () if given.sharing_mode == vk::SharingMode::CONCURRENT => (*given, Err(Reason::Shared)),
         () if given.usage.contains(U::TRANSFER_SRC) => (*given, Ok(())),
         () if !given.usage.intersects(U::SAMPLED | U::STORAGE)
             || given.usage.intersects(U::TRANSIENT_ATTACHMENT)
