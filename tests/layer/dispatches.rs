@@ -50,12 +50,14 @@ pub fn run(shader: &[u8]) -> Vec<Vec<u32>> {
         let physical = instance.enumerate_physical_devices().expect("devices")[0];
         let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(0).queue_priorities(&[1.0])];
         let mut v12 = vk::PhysicalDeviceVulkan12Features::default().timeline_semaphore(true);
+        let mut v13 = vk::PhysicalDeviceVulkan13Features::default().synchronization2(true);
         let mut conditional = vk::PhysicalDeviceConditionalRenderingFeaturesEXT::default().conditional_rendering(true);
         let extensions = [ash::khr::push_descriptor::NAME.as_ptr(), ash::ext::conditional_rendering::NAME.as_ptr()];
         let info = vk::DeviceCreateInfo::default()
             .queue_create_infos(&queues)
             .enabled_extension_names(&extensions)
             .push_next(&mut v12)
+            .push_next(&mut v13)
             .push_next(&mut conditional);
         let device = instance.create_device(physical, &info, None).expect("vkCreateDevice");
         let words = ash::util::read_spv(&mut Cursor::new(shader)).expect("SPIR-V");
@@ -74,6 +76,7 @@ pub fn run(shader: &[u8]) -> Vec<Vec<u32>> {
         app.bound();
         app.submitted();
         app.not_followed();
+        app.copied();
         app.device.device_wait_idle().expect("vkDeviceWaitIdle");
         let left =
             app.results.iter().map(|first| std::slice::from_raw_parts(*first, COUNT as usize).to_vec()).collect();
@@ -232,6 +235,37 @@ impl App {
                 app.bind(commands, pipeline, &late, Some((set, &[])));
                 device.cmd_dispatch(commands, 2, 1, 1);
             });
+        }
+    }
+
+    /// 14: a set that is copied from one whose last two bindings were written at once; submitted by the newer command.
+    ///
+    /// # Safety
+    /// As above.
+    unsafe fn copied(&mut self) {
+        // SAFETY: handles are this application's own; structures outlive their calls.
+        unsafe {
+            let layout = self.layout(STATIC, vk::DescriptorSetLayoutCreateFlags::empty());
+            let (pipeline, buffers) = (self.pipeline(&layout, 14), self.buffers());
+            let [from, to] = [self.allocate(&layout), self.allocate(&layout)];
+            let write = |binding, kind, buffers| {
+                let write = vk::WriteDescriptorSet::default().dst_set(from).dst_binding(binding);
+                write.descriptor_type(kind).buffer_info(buffers)
+            };
+            let writes = [write(0, STATIC[0], &buffers[..1]), write(1, STATIC[1], &buffers[1..])];
+            let copy = |binding, count| {
+                let copy = vk::CopyDescriptorSet::default().src_set(from).src_binding(binding);
+                copy.dst_set(to).dst_binding(binding).descriptor_count(count)
+            };
+            self.device.update_descriptor_sets(&writes, &[]);
+            self.device.update_descriptor_sets(&[], &[copy(0, 1), copy(1, 2)]);
+            let commands = self.record(vk::CommandBufferLevel::PRIMARY, |app, commands| {
+                app.bind(commands, pipeline, &layout, Some((to, &[])));
+                app.device.cmd_dispatch(commands, 2, 1, 1);
+            });
+            let commands = [vk::CommandBufferSubmitInfo::default().command_buffer(commands)];
+            let submit = [vk::SubmitInfo2::default().command_buffer_infos(&commands)];
+            self.device.queue_submit2(self.queue, &submit, vk::Fence::null()).expect("vkQueueSubmit2");
         }
     }
 
