@@ -11,6 +11,7 @@ use dovetail::capture::{Hash, Sampler};
 use dovetail::emu::NamedFormat;
 use dovetail::emu::inputs::{Bound, Bytes, Slot, Texels};
 use dovetail::state::VkFormat;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -129,7 +130,21 @@ impl Plan {
                 }
             }
         }
+        // A view may have levels that are in the layout of the other one, and that nobody reads by it.
+        if plan.has_two_layouts() {
+            return Err(Reason::Layouts);
+        }
         Ok(plan)
+    }
+
+    /// Whether an image is bound in two layouts.
+    fn has_two_layouts(&self) -> bool {
+        let images = self.regions.iter().filter_map(|region| match region.source {
+            Source::Image { image, layout, .. } => Some((image, layout)),
+            Source::Buffer { .. } => None,
+        });
+        let mut layouts = BTreeMap::new();
+        images.into_iter().any(|(image, layout)| *layouts.entry(image).or_insert(layout) != layout)
     }
 
     /// Bytes of all copies.

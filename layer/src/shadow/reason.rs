@@ -54,6 +54,7 @@ reasons! {
     Sparse = "sparse memory";
     /// Another queue may read it while its layout changes for the copy.
     Shared = "image shared by queues";
+    Layouts = "image in two layouts";
     Format = "unsupported format";
     Samples = "multisampled image";
     /// Swizzles, planes, slices of a volume, what extends it.
