@@ -24,7 +24,7 @@ layer_tools() {
     case " $* " in *" vkd3d"* | "  ") need 'have vkd3d-gears' vkd3d-demos "demos of vkd3d" || return 1 ;; esac
     case " $* " in *" ddnet "* | "  ") need '[ -x /usr/games/DDNet ]' ddnet "DDNet" || return 1 ;; esac
     case " $* " in
-    *" pygfx "* | "  ")
+    *" pygfx "* | *" wgpu-compute "* | "  ")
         need 'python3 -c "import ensurepip"' python3-venv "Python's venv" || return 1
         if ! target/layer-venv/bin/python -c 'import pygfx, rendercanvas' 2>/dev/null; then
             run python3 -m venv target/layer-venv &&
@@ -60,12 +60,12 @@ cmd_layer() {
     layer_programs release "$@"
 }
 
-# Two real programs under the layer: one that draws to a window, and one that prints what it has drawn.
+# Real programs under the layer: one that draws to a window, one that prints what it has drawn, and one that computes.
 layer_sample() {
-    say "two programs under the Vulkan layer"
-    if layer_tools vkcube pygfx; then
-        layer_programs checked --check vkcube pygfx
+    say "three programs under the Vulkan layer"
+    if layer_tools vkcube pygfx wgpu-compute; then
+        layer_programs checked --check vkcube pygfx wgpu-compute
     else
-        echo "layer: vkcube, pygfx or what they need cannot be installed here; NO REAL PROGRAM HAS RUN UNDER THE LAYER" >>"$DOVETAIL_SKIPPED"
+        echo "layer: vkcube, pygfx, wgpu or what they need cannot be installed here; NO REAL PROGRAM HAS RUN UNDER THE LAYER" >>"$DOVETAIL_SKIPPED"
     fi
 }

@@ -21,6 +21,30 @@ pub struct Config {
     pub target: Option<String>,
     /// `DOVETAIL_LAYER_WAIT`: seconds that the report waits for what the service still has.
     pub wait: Duration,
+    pub shadow: Option<ShadowConfig>,
+}
+
+/// What is shadowed.
+#[derive(Clone, Debug)]
+pub struct ShadowConfig {
+    /// `DOVETAIL_LAYER_SHADOW`: write bundles into this folder.
+    pub folder: PathBuf,
+    /// `DOVETAIL_LAYER_SHADOW_EACH`: at most so many dispatches of a pipeline.
+    pub per_pipeline: u64,
+    /// `DOVETAIL_LAYER_SHADOW_MOST`: at most so many dispatches.
+    pub most: u64,
+    /// `DOVETAIL_LAYER_SHADOW_MIB`: at most so many bytes of copies.
+    pub bytes: u64,
+    /// At most so many of one dispatch.
+    pub dispatch_bytes: u64,
+}
+
+impl ShadowConfig {
+    const PER_PIPELINE: u64 = 4;
+    const MOST: u64 = 256;
+    const MIB: u64 = 512;
+    /// The part of all bytes that one dispatch may have.
+    const SHARE: u64 = 8;
 }
 
 impl Config {
@@ -28,7 +52,8 @@ impl Config {
     pub fn from_environment() -> Self {
         let path = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
-        let wait = text("DOVETAIL_LAYER_WAIT").and_then(|seconds| seconds.parse().ok()).unwrap_or(0);
+        let number = |name: &str| text(name).and_then(|number| number.parse::<u64>().ok());
+        let wait = number("DOVETAIL_LAYER_WAIT").unwrap_or(0);
         Self {
             dir: path("DOVETAIL_LAYER_DIR"),
             times: path("DOVETAIL_LAYER_TIMES"),
@@ -38,6 +63,16 @@ impl Config {
             target: text("DOVETAIL_LAYER_TARGET"),
             // A day is as long as for ever, and can be added to a time.
             wait: Duration::from_secs(wait.min(86_400)),
+            shadow: path("DOVETAIL_LAYER_SHADOW").map(|folder| {
+                let bytes = number("DOVETAIL_LAYER_SHADOW_MIB").unwrap_or(ShadowConfig::MIB).saturating_mul(1 << 20);
+                ShadowConfig {
+                    folder,
+                    per_pipeline: number("DOVETAIL_LAYER_SHADOW_EACH").unwrap_or(ShadowConfig::PER_PIPELINE),
+                    most: number("DOVETAIL_LAYER_SHADOW_MOST").unwrap_or(ShadowConfig::MOST),
+                    bytes,
+                    dispatch_bytes: bytes / ShadowConfig::SHARE,
+                }
+            }),
         }
     }
 

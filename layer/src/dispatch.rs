@@ -5,6 +5,7 @@
 
 use crate::guard::lock;
 use crate::handles::Handles;
+use crate::shadow::Tracker;
 use ash::vk;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -20,13 +21,15 @@ pub struct Instance {
 pub struct Device {
     pub get_proc: vk::PFN_vkGetDeviceProcAddr,
     pub functions: Functions,
+    /// Where its dispatches are shadowed.
+    pub shadow: Option<Tracker>,
     handles: Mutex<Handles>,
 }
 
 impl Device {
     /// A device with no objects yet.
-    pub fn new(get_proc: vk::PFN_vkGetDeviceProcAddr, functions: Functions) -> Self {
-        Self { get_proc, functions, handles: Mutex::default() }
+    pub fn new(get_proc: vk::PFN_vkGetDeviceProcAddr, functions: Functions, shadow: Option<Tracker>) -> Self {
+        Self { get_proc, functions, shadow, handles: Mutex::default() }
     }
 
     /// Works with its handles.
@@ -78,6 +81,78 @@ functions! {
     create_graphics_pipelines: PFN_vkCreateGraphicsPipelines = c"vkCreateGraphicsPipelines";
     create_compute_pipelines: PFN_vkCreateComputePipelines = c"vkCreateComputePipelines";
     destroy_pipeline: PFN_vkDestroyPipeline = c"vkDestroyPipeline";
+    create_buffer: PFN_vkCreateBuffer = c"vkCreateBuffer";
+    destroy_buffer: PFN_vkDestroyBuffer = c"vkDestroyBuffer";
+    get_buffer_memory_requirements: PFN_vkGetBufferMemoryRequirements = c"vkGetBufferMemoryRequirements";
+    get_device_buffer_memory_requirements: PFN_vkGetDeviceBufferMemoryRequirements =
+        c"vkGetDeviceBufferMemoryRequirements" | c"vkGetDeviceBufferMemoryRequirementsKHR";
+    bind_buffer_memory: PFN_vkBindBufferMemory = c"vkBindBufferMemory";
+    bind_buffer_memory2: PFN_vkBindBufferMemory2 = c"vkBindBufferMemory2" | c"vkBindBufferMemory2KHR";
+    create_buffer_view: PFN_vkCreateBufferView = c"vkCreateBufferView";
+    destroy_buffer_view: PFN_vkDestroyBufferView = c"vkDestroyBufferView";
+    create_image: PFN_vkCreateImage = c"vkCreateImage";
+    destroy_image: PFN_vkDestroyImage = c"vkDestroyImage";
+    get_device_image_memory_requirements: PFN_vkGetDeviceImageMemoryRequirements =
+        c"vkGetDeviceImageMemoryRequirements" | c"vkGetDeviceImageMemoryRequirementsKHR";
+    create_image_view: PFN_vkCreateImageView = c"vkCreateImageView";
+    destroy_image_view: PFN_vkDestroyImageView = c"vkDestroyImageView";
+    allocate_memory: PFN_vkAllocateMemory = c"vkAllocateMemory";
+    free_memory: PFN_vkFreeMemory = c"vkFreeMemory";
+    map_memory: PFN_vkMapMemory = c"vkMapMemory";
+    unmap_memory: PFN_vkUnmapMemory = c"vkUnmapMemory";
+    allocate_descriptor_sets: PFN_vkAllocateDescriptorSets = c"vkAllocateDescriptorSets";
+    free_descriptor_sets: PFN_vkFreeDescriptorSets = c"vkFreeDescriptorSets";
+    reset_descriptor_pool: PFN_vkResetDescriptorPool = c"vkResetDescriptorPool";
+    destroy_descriptor_pool: PFN_vkDestroyDescriptorPool = c"vkDestroyDescriptorPool";
+    update_descriptor_sets: PFN_vkUpdateDescriptorSets = c"vkUpdateDescriptorSets";
+    create_template: PFN_vkCreateDescriptorUpdateTemplate =
+        c"vkCreateDescriptorUpdateTemplate" | c"vkCreateDescriptorUpdateTemplateKHR";
+    destroy_template: PFN_vkDestroyDescriptorUpdateTemplate =
+        c"vkDestroyDescriptorUpdateTemplate" | c"vkDestroyDescriptorUpdateTemplateKHR";
+    update_template: PFN_vkUpdateDescriptorSetWithTemplate =
+        c"vkUpdateDescriptorSetWithTemplate" | c"vkUpdateDescriptorSetWithTemplateKHR";
+    allocate_command_buffers: PFN_vkAllocateCommandBuffers = c"vkAllocateCommandBuffers";
+    free_command_buffers: PFN_vkFreeCommandBuffers = c"vkFreeCommandBuffers";
+    reset_command_pool: PFN_vkResetCommandPool = c"vkResetCommandPool";
+    destroy_command_pool: PFN_vkDestroyCommandPool = c"vkDestroyCommandPool";
+    begin_command_buffer: PFN_vkBeginCommandBuffer = c"vkBeginCommandBuffer";
+    reset_command_buffer: PFN_vkResetCommandBuffer = c"vkResetCommandBuffer";
+    cmd_bind_pipeline: PFN_vkCmdBindPipeline = c"vkCmdBindPipeline";
+    cmd_bind_shaders: PFN_vkCmdBindShadersEXT = c"vkCmdBindShadersEXT";
+    cmd_bind_descriptor_sets: PFN_vkCmdBindDescriptorSets = c"vkCmdBindDescriptorSets";
+    cmd_bind_descriptor_sets2: PFN_vkCmdBindDescriptorSets2KHR =
+        c"vkCmdBindDescriptorSets2" | c"vkCmdBindDescriptorSets2KHR";
+    cmd_push_constants: PFN_vkCmdPushConstants = c"vkCmdPushConstants";
+    cmd_push_constants2: PFN_vkCmdPushConstants2KHR = c"vkCmdPushConstants2" | c"vkCmdPushConstants2KHR";
+    cmd_push_descriptor_set: PFN_vkCmdPushDescriptorSetKHR = c"vkCmdPushDescriptorSet" | c"vkCmdPushDescriptorSetKHR";
+    cmd_push_descriptor_set2: PFN_vkCmdPushDescriptorSet2KHR =
+        c"vkCmdPushDescriptorSet2" | c"vkCmdPushDescriptorSet2KHR";
+    cmd_push_template: PFN_vkCmdPushDescriptorSetWithTemplateKHR =
+        c"vkCmdPushDescriptorSetWithTemplate" | c"vkCmdPushDescriptorSetWithTemplateKHR";
+    cmd_push_template2: PFN_vkCmdPushDescriptorSetWithTemplate2KHR =
+        c"vkCmdPushDescriptorSetWithTemplate2" | c"vkCmdPushDescriptorSetWithTemplate2KHR";
+    cmd_set_descriptor_buffer_offsets: PFN_vkCmdSetDescriptorBufferOffsetsEXT = c"vkCmdSetDescriptorBufferOffsetsEXT";
+    cmd_set_descriptor_buffer_offsets2: PFN_vkCmdSetDescriptorBufferOffsets2EXT =
+        c"vkCmdSetDescriptorBufferOffsets2EXT";
+    cmd_begin_conditional_rendering: PFN_vkCmdBeginConditionalRenderingEXT = c"vkCmdBeginConditionalRenderingEXT";
+    cmd_end_conditional_rendering: PFN_vkCmdEndConditionalRenderingEXT = c"vkCmdEndConditionalRenderingEXT";
+    cmd_dispatch: PFN_vkCmdDispatch = c"vkCmdDispatch";
+    cmd_dispatch_base: PFN_vkCmdDispatchBase = c"vkCmdDispatchBase" | c"vkCmdDispatchBaseKHR";
+    cmd_dispatch_indirect: PFN_vkCmdDispatchIndirect = c"vkCmdDispatchIndirect";
+    cmd_pipeline_barrier: PFN_vkCmdPipelineBarrier = c"vkCmdPipelineBarrier";
+    cmd_copy_buffer: PFN_vkCmdCopyBuffer = c"vkCmdCopyBuffer";
+    cmd_copy_image_to_buffer: PFN_vkCmdCopyImageToBuffer = c"vkCmdCopyImageToBuffer";
+    queue_submit: PFN_vkQueueSubmit = c"vkQueueSubmit";
+    queue_submit2: PFN_vkQueueSubmit2 = c"vkQueueSubmit2" | c"vkQueueSubmit2KHR";
+    queue_wait_idle: PFN_vkQueueWaitIdle = c"vkQueueWaitIdle";
+    device_wait_idle: PFN_vkDeviceWaitIdle = c"vkDeviceWaitIdle";
+    create_fence: PFN_vkCreateFence = c"vkCreateFence";
+    destroy_fence: PFN_vkDestroyFence = c"vkDestroyFence";
+    wait_for_fences: PFN_vkWaitForFences = c"vkWaitForFences";
+    get_fence_status: PFN_vkGetFenceStatus = c"vkGetFenceStatus";
+    wait_semaphores: PFN_vkWaitSemaphores = c"vkWaitSemaphores" | c"vkWaitSemaphoresKHR";
+    get_semaphore_counter_value: PFN_vkGetSemaphoreCounterValue =
+        c"vkGetSemaphoreCounterValue" | c"vkGetSemaphoreCounterValueKHR";
 }
 
 /// What a handle begins with.

@@ -10,6 +10,7 @@ use crate::guard::aside;
 use crate::handles::{self, Handles};
 use crate::read::{self, Reader};
 use crate::session::{self, Session};
+use crate::shadow;
 use ash::vk;
 use ash::vk::Handle;
 use dovetail::capture::{Hash, Source, foz::payload};
@@ -36,50 +37,52 @@ pub unsafe extern "system" fn vkNegotiateLoaderLayerInterfaceVersion(negotiate: 
 }
 
 /// Gives a hook without its type.
-type Hook = fn() -> vk::PFN_vkVoidFunction;
+pub type Hook = fn() -> vk::PFN_vkVoidFunction;
 
-/// Hooks by the names of the functions that they stand for. `hook!` takes their types away, as Vulkan does.
-static HOOKS: &[(&CStr, Hook)] = {
-    macro_rules! hook {
-        ($hook:ident: $ty:ident) => {
-            // SAFETY: whoever gets it calls it as what its name says, which has this type.
-            || Some(unsafe { std::mem::transmute::<vk::$ty, unsafe extern "system" fn()>($hook) })
-        };
-    }
-    &[
-        (c"vkGetInstanceProcAddr", hook!(get_instance_proc: PFN_vkGetInstanceProcAddr)),
-        (c"vkGetDeviceProcAddr", hook!(get_device_proc: PFN_vkGetDeviceProcAddr)),
-        (c"vkCreateInstance", hook!(create_instance: PFN_vkCreateInstance)),
-        (c"vkDestroyInstance", hook!(destroy_instance: PFN_vkDestroyInstance)),
-        (c"vkCreateDevice", hook!(create_device: PFN_vkCreateDevice)),
-        (c"vkDestroyDevice", hook!(destroy_device: PFN_vkDestroyDevice)),
-        (c"vkCreateSampler", hook!(create_sampler: PFN_vkCreateSampler)),
-        (c"vkDestroySampler", hook!(destroy_sampler: PFN_vkDestroySampler)),
-        (c"vkCreateDescriptorSetLayout", hook!(create_set_layout: PFN_vkCreateDescriptorSetLayout)),
-        (c"vkDestroyDescriptorSetLayout", hook!(destroy_set_layout: PFN_vkDestroyDescriptorSetLayout)),
-        (c"vkCreatePipelineLayout", hook!(create_pipeline_layout: PFN_vkCreatePipelineLayout)),
-        (c"vkDestroyPipelineLayout", hook!(destroy_pipeline_layout: PFN_vkDestroyPipelineLayout)),
-        (c"vkCreateRenderPass", hook!(create_render_pass: PFN_vkCreateRenderPass)),
-        (c"vkCreateRenderPass2", hook!(create_render_pass2: PFN_vkCreateRenderPass2)),
-        (c"vkCreateRenderPass2KHR", hook!(create_render_pass2: PFN_vkCreateRenderPass2)),
-        (c"vkDestroyRenderPass", hook!(destroy_render_pass: PFN_vkDestroyRenderPass)),
-        (c"vkCreateShaderModule", hook!(create_shader_module: PFN_vkCreateShaderModule)),
-        (c"vkDestroyShaderModule", hook!(destroy_shader_module: PFN_vkDestroyShaderModule)),
-        (c"vkCreateGraphicsPipelines", hook!(create_graphics_pipelines: PFN_vkCreateGraphicsPipelines)),
-        (c"vkCreateComputePipelines", hook!(create_compute_pipelines: PFN_vkCreateComputePipelines)),
-        (c"vkDestroyPipeline", hook!(destroy_pipeline: PFN_vkDestroyPipeline)),
-    ]
-};
+/// A [`Hook`]: takes the type away, as Vulkan does.
+macro_rules! hook {
+    ($hook:path: $ty:ident) => {
+        // SAFETY: whoever gets it calls it as what its name says, which has this type.
+        || Some(unsafe { std::mem::transmute::<ash::vk::$ty, unsafe extern "system" fn()>($hook) })
+    };
+}
+pub(crate) use hook;
 
-fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
-    HOOKS.iter().find(|(of, _)| *of == name).and_then(|(_, hook)| hook())
+/// Hooks by the names of the functions that they stand for.
+static HOOKS: &[(&CStr, Hook)] = &[
+    (c"vkGetInstanceProcAddr", hook!(get_instance_proc: PFN_vkGetInstanceProcAddr)),
+    (c"vkGetDeviceProcAddr", hook!(get_device_proc: PFN_vkGetDeviceProcAddr)),
+    (c"vkCreateInstance", hook!(create_instance: PFN_vkCreateInstance)),
+    (c"vkDestroyInstance", hook!(destroy_instance: PFN_vkDestroyInstance)),
+    (c"vkCreateDevice", hook!(create_device: PFN_vkCreateDevice)),
+    (c"vkDestroyDevice", hook!(destroy_device: PFN_vkDestroyDevice)),
+    (c"vkCreateSampler", hook!(create_sampler: PFN_vkCreateSampler)),
+    (c"vkDestroySampler", hook!(destroy_sampler: PFN_vkDestroySampler)),
+    (c"vkCreateDescriptorSetLayout", hook!(create_set_layout: PFN_vkCreateDescriptorSetLayout)),
+    (c"vkDestroyDescriptorSetLayout", hook!(destroy_set_layout: PFN_vkDestroyDescriptorSetLayout)),
+    (c"vkCreatePipelineLayout", hook!(create_pipeline_layout: PFN_vkCreatePipelineLayout)),
+    (c"vkDestroyPipelineLayout", hook!(destroy_pipeline_layout: PFN_vkDestroyPipelineLayout)),
+    (c"vkCreateRenderPass", hook!(create_render_pass: PFN_vkCreateRenderPass)),
+    (c"vkCreateRenderPass2", hook!(create_render_pass2: PFN_vkCreateRenderPass2)),
+    (c"vkCreateRenderPass2KHR", hook!(create_render_pass2: PFN_vkCreateRenderPass2)),
+    (c"vkDestroyRenderPass", hook!(destroy_render_pass: PFN_vkDestroyRenderPass)),
+    (c"vkCreateShaderModule", hook!(create_shader_module: PFN_vkCreateShaderModule)),
+    (c"vkDestroyShaderModule", hook!(destroy_shader_module: PFN_vkDestroyShaderModule)),
+    (c"vkCreateGraphicsPipelines", hook!(create_graphics_pipelines: PFN_vkCreateGraphicsPipelines)),
+    (c"vkCreateComputePipelines", hook!(create_compute_pipelines: PFN_vkCreateComputePipelines)),
+    (c"vkDestroyPipeline", hook!(destroy_pipeline: PFN_vkDestroyPipeline)),
+];
+
+fn find_hook(name: &CStr) -> vk::PFN_vkVoidFunction {
+    let found = HOOKS.iter().find(|(of, _)| *of == name);
+    found.map_or_else(|| shadow::hooks::find(name), |(_, hook)| hook())
 }
 
 /// The key of a handle that the loader dispatches by.
 ///
 /// # Safety
 /// It is null or such a handle.
-unsafe fn key(handle: impl Handle) -> Key {
+pub unsafe fn key(handle: impl Handle) -> Key {
     let object = handle.as_raw() as usize as *const Key;
     // SAFETY: as the caller says: it points to an object, whose first word is the loader's.
     unsafe { object.as_ref() }.copied().unwrap_or(0)
@@ -90,21 +93,21 @@ unsafe extern "system" fn get_instance_proc(instance: vk::Instance, name: *const
     let text = unsafe { CStr::from_ptr(name) };
     // The loader asks for the first one with an instance that is not made yet.
     if instance.is_null() || text == c"vkCreateInstance" {
-        return hook(text);
+        return find_hook(text);
     }
     // SAFETY: an instance of the caller's.
     let below = dispatch::instance(unsafe { key(instance) })?;
     // SAFETY: the same arguments, to what is below.
     let theirs = unsafe { (below.get_proc)(instance, name) };
     // What is not there below is not there at all.
-    theirs.and_then(|theirs| hook(text).or(Some(theirs)))
+    theirs.and_then(|theirs| find_hook(text).or(Some(theirs)))
 }
 
 unsafe extern "system" fn get_device_proc(device: vk::Device, name: *const c_char) -> vk::PFN_vkVoidFunction {
     // SAFETY: a device of the caller's.
     let below = dispatch::device(unsafe { key(device) })?;
     // SAFETY: the same arguments, to what is below; the name ends with a zero.
-    unsafe { (below.get_proc)(device, name).and_then(|theirs| hook(CStr::from_ptr(name)).or(Some(theirs))) }
+    unsafe { (below.get_proc)(device, name).and_then(|theirs| find_hook(CStr::from_ptr(name)).or(Some(theirs))) }
 }
 
 unsafe extern "system" fn create_instance(
@@ -188,7 +191,8 @@ unsafe extern "system" fn create_device(
         if result == vk::Result::SUCCESS {
             let device = *made;
             let functions = Functions::load(&|name| get_device_proc(device, name.as_ptr()));
-            dispatch::add_device(key(device), Device::new(get_device_proc, functions));
+            let shadow = shadow::hooks::tracker(&instance, physical, device, functions);
+            dispatch::add_device(key(device), Device::new(get_device_proc, functions, shadow));
         }
         result
     }
@@ -201,6 +205,7 @@ unsafe extern "system" fn destroy_device(device: vk::Device, allocator: *const v
     // SAFETY: a device of the caller's, which ends here.
     unsafe {
         let below = dispatch::remove_device(key(device));
+        below.iter().for_each(|below| shadow::hooks::close(below));
         aside(session::flush);
         if let Some(destroy) = below.and_then(|below| below.functions.destroy_device) {
             destroy(device, allocator);

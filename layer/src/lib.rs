@@ -5,14 +5,15 @@
 //!             │
 //!             └ after the driver's own answer, which is never changed:
 //!                 read ──> model ──> session ──> recorder ──> NAME.foz, modules/*.spv, pipelines/*.toml   (a thread of its own)
-//!                                       └──────> times ─────> the same pipeline by the run time, and a report at the end
+//!                                       ├──────> times ─────> the same pipeline by the run time, and a report at the end
+//!                                       └──────> shadow ────> sampled dispatches with what the driver made of them
 //! ```
 //!
-//! Invariants: a call is passed on with what the application gave, before anything else is done, and its result is what the
-//! application gets; nothing here unwinds into it; nothing is kept of the application's memory after a call; where something
+//! Invariants: a call is passed on with what the application gave (`shadow` says what it adds), before anything else is done, and its
+//! result is what the application gets; nothing here unwinds into it; nothing is kept of the application's memory after a call; where something
 //! fails here, the application does not notice, and the report does. After a fork the child's calls are passed on only.
 //!
-//! All unsafe code is in `entry`, `chain`, `exit` and `read`. A function that is looked at gets a field in `dispatch::Functions`, its
+//! All unsafe code is in `entry`, `chain`, `exit`, `read`, and `shadow::{hooks, copies, descriptors, tracker}`. A function that is looked at gets a field in `dispatch::Functions`, its
 //! hook in `entry` and a row in `entry::HOOKS`. `docs/layer.md` is the manual.
 
 mod chain;
@@ -26,4 +27,5 @@ mod read;
 mod recorder;
 mod report;
 mod session;
+mod shadow;
 mod times;

@@ -4,6 +4,7 @@ use crate::config::Config;
 use crate::guard::lock;
 use crate::recorder::{Item, Recorder};
 use crate::report;
+use crate::shadow::Shadow;
 use crate::times::Times;
 use dovetail::capture::{
     ComputePipeline, GraphicsPipeline, Hash, PipelineLayout, RenderPass, Sampler, SetLayout, Source, Translated,
@@ -38,6 +39,7 @@ pub struct Session {
     pub config: Config,
     pub recorder: Option<Recorder>,
     pub times: Option<Times>,
+    pub shadow: Option<Shadow>,
     tables: Mutex<Tables>,
     process: u32,
 }
@@ -61,6 +63,7 @@ pub fn get() -> Option<&'static Session> {
 pub fn flush() {
     if let Some(session) = SESSION.get().filter(|session| session.process == std::process::id()) {
         session.recorder.iter().for_each(|recorder| recorder.flush());
+        session.shadow.iter().for_each(Shadow::flush);
         report::write_json(session);
     }
 }
@@ -87,11 +90,14 @@ impl Session {
         let recorder = config.dir.as_ref().and_then(|dir| noted(Recorder::start(dir)));
         let times =
             if config.makes() { Times::start(&config).map_err(|e| problems.push(e.to_string())).ok() } else { None };
-        if !config.makes() && config.dir.is_none() {
-            problems.push("nothing to do: DOVETAIL_LAYER_DIR or DOVETAIL_LAYER_TIMES is to be set".to_owned());
+        let shadow = config.shadow.as_ref();
+        let shadow = shadow.and_then(|config| Shadow::start(config).map_err(|e| problems.push(e.to_string())).ok());
+        if !config.makes() && config.dir.is_none() && config.shadow.is_none() {
+            let names = "DOVETAIL_LAYER_DIR, DOVETAIL_LAYER_TIMES or DOVETAIL_LAYER_SHADOW";
+            problems.push(format!("nothing to do: {names} is to be set"));
         }
         problems.iter().for_each(|problem| report::complain(problem));
-        Self { config, recorder, times, tables: Mutex::default(), process: std::process::id() }
+        Self { config, recorder, times, shadow, tables: Mutex::default(), process: std::process::id() }
     }
 
     /// Adds a definition to its table, and tells the recorder if it is new.
@@ -138,7 +144,7 @@ impl Session {
         let mut tables = lock(&self.tables);
         if let Entry::Vacant(place) = tables.modules.entry(name) {
             let code: Arc<[u8]> = code.into();
-            place.insert(self.times.is_some().then(|| code.clone()));
+            place.insert((self.times.is_some() || self.shadow.is_some()).then(|| code.clone()));
             drop(tables);
             self.record(Item::Module(name, code));
         }
@@ -172,8 +178,16 @@ impl Session {
             let state = translated.as_ref().ok().cloned().map(Arc::new);
             self.record(Item::Compute(name, Arc::new(pipeline), state));
         }
+        if let Some(shadow) = &self.shadow {
+            shadow.learn(name, &translated, |module| self.code(module));
+        }
         self.time(name, "compute", driver, translated);
         name
+    }
+
+    /// A module's code, where it is kept.
+    fn code(&self, module: Hash) -> Option<Arc<[u8]>> {
+        lock(&self.tables).modules.get(&module).and_then(Clone::clone)
     }
 
     fn is_new(&self, name: Hash, translated: &Result<Translated>) -> bool {
@@ -187,8 +201,7 @@ impl Session {
 
     fn time(&self, name: Hash, kind: &'static str, driver: Duration, translated: Result<Translated>) {
         let Some(times) = &self.times else { return };
-        let module = |name: Hash| lock(&self.tables).modules.get(&name).and_then(Clone::clone);
-        times.make(name, kind, driver, translated, &module);
+        times.make(name, kind, driver, translated, &|module| self.code(module));
     }
 
     /// Modules and pipelines so far, and what pipelines lack that have no state of ours.

@@ -56,7 +56,10 @@ impl Generator for BuiltIn {
             #[cfg(feature = "native")]
             GeneratorKind::Native => native(lowered, options, watch),
             #[cfg(not(feature = "native"))]
-            GeneratorKind::Native => Err(missing(options)),
+            GeneratorKind::Native => {
+                let _ = (lowered, watch);
+                Err(missing(options))
+            }
         }
     }
 }

@@ -37,7 +37,7 @@ pub struct Manifest {
     pub name: String,
     /// Seed of its inputs.
     pub seed: u64,
-    /// Reference that gave the expected output: `lavapipe`, or `interpreter`.
+    /// Reference that gave the expected output: `lavapipe`, `interpreter`, or the driver of a recorded application.
     pub judge: String,
     /// Ulps by which any float may be off besides its bound.
     #[serde(default)]
@@ -92,6 +92,28 @@ pub struct Bundle {
 }
 
 impl Bundle {
+    /// A case with its reference; state, inputs and expected outputs are empty.
+    pub fn new(name: &str, seed: u64, judge: &str, stages: Vec<(StageEntry, Module)>) -> Self {
+        let (stages, modules) = stages.into_iter().unzip();
+        let manifest = Manifest {
+            format: FORMAT,
+            name: name.to_owned(),
+            seed,
+            judge: judge.to_owned(),
+            floor: 0.0,
+            edges: 0,
+            failed: Vec::new(),
+            disagreement: String::new(),
+            dovetail: env!("CARGO_PKG_VERSION").to_owned(),
+            compiler: CompilerId { sources: String::new(), backend: String::new() },
+            target: GfxIp::Gfx1030,
+            options: Default::default(),
+            stages,
+        };
+        let (state, inputs) = (PipelineState::default(), Inputs::default());
+        Self { manifest, modules, state, inputs, expected: Outputs::default() }
+    }
+
     /// Writes the folder `NAME-SEED` in `parent`, replacing that of a former run; returns its path.
     ///
     /// # Errors

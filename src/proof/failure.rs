@@ -1,16 +1,13 @@
 //! Handling of a failed case in a test: shrinks it, saves it as a bundle, and says how to run it again.
 
 use super::answer::{Answer, Replay};
-use super::bundle::{Bundle, FORMAT, Manifest, StageEntry};
+use super::bundle::Bundle;
 use super::driver::Outputs;
 use super::replay::Runner;
 use super::shrink::{Effort, shrink};
 use crate::compile::Compiler;
-use crate::compile::request::{CompilerId, Module};
 use crate::emu::inputs::Inputs;
 use crate::error::{Error, Result};
-use crate::state::PipelineState;
-use crate::target::GfxIp;
 use std::path::{Path, PathBuf};
 
 /// Runs the reference again: its outputs for inputs, or the reason why it cannot run them.
@@ -30,28 +27,6 @@ pub struct Saved {
 }
 
 impl Bundle {
-    /// A case with its reference; the expected outputs are asked for when it is saved.
-    pub fn new(name: &str, seed: u64, judge: &str, stages: Vec<(StageEntry, Module)>) -> Self {
-        let (stages, modules) = stages.into_iter().unzip();
-        let manifest = Manifest {
-            format: FORMAT,
-            name: name.to_owned(),
-            seed,
-            judge: judge.to_owned(),
-            floor: 0.0,
-            edges: 0,
-            failed: Vec::new(),
-            disagreement: String::new(),
-            dovetail: env!("CARGO_PKG_VERSION").to_owned(),
-            compiler: CompilerId { sources: String::new(), backend: String::new() },
-            target: GfxIp::Gfx1030,
-            options: Default::default(),
-            stages,
-        };
-        let (state, inputs) = (PipelineState::default(), Inputs::default());
-        Self { manifest, modules, state, inputs, expected: Outputs::default() }
-    }
-
     /// Shrinks the inputs while the same failure remains, and saves the bundle in `parent`.
     ///
     /// # Errors

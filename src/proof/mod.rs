@@ -12,10 +12,10 @@
 //!
 //! [`Shadow`]: crate::ir::interp::Shadow
 
-#[cfg(feature = "cli")]
+#[cfg(feature = "bundles")]
 mod answer;
 mod bisect;
-#[cfg(feature = "cli")]
+#[cfg(feature = "bundles")]
 mod bundle;
 mod compute;
 mod contents;
@@ -25,12 +25,12 @@ mod declared;
 mod draw;
 mod drawn;
 mod driver;
-#[cfg(feature = "cli")]
+#[cfg(feature = "bundles")]
 mod failure;
 mod framing;
 mod images;
 mod indices;
-#[cfg(feature = "cli")]
+#[cfg(feature = "bundles")]
 mod inputs_file;
 mod judge;
 mod kinds;
@@ -40,7 +40,7 @@ mod plain;
 mod random;
 mod reads;
 mod references;
-#[cfg(feature = "cli")]
+#[cfg(feature = "bundles")]
 mod replay;
 mod report;
 mod scene;
@@ -48,10 +48,10 @@ mod shrink;
 mod textures;
 mod world;
 
-#[cfg(feature = "cli")]
+#[cfg(feature = "bundles")]
 pub use answer::{Answer, Cause, Finding, Replay, ResultPlace};
 pub use bisect::{Blame, blame};
-#[cfg(feature = "cli")]
+#[cfg(feature = "bundles")]
 pub use bundle::{Bundle, FORMAT, Manifest, StageEntry};
 pub use compute::{Budget, Case, Difference, FLOOR, SEEDS, Tools, compute};
 pub use contents::{Choice, Dword};
@@ -59,15 +59,15 @@ pub use declared::Declared;
 pub use draw::pair;
 pub use drawn::{Drawn, interpreted_draw};
 pub use driver::{Absent, Judge, Outputs, Spirv};
-#[cfg(feature = "cli")]
+#[cfg(feature = "bundles")]
 pub use failure::{Ask, Saved};
-#[cfg(feature = "cli")]
+#[cfg(feature = "bundles")]
 pub use inputs_file::{read as read_inputs, write as write_inputs};
 pub use judge::{Disagreement, bytes_of, interpreted, judge, proves_nothing};
 pub use pipelines::Pipelines;
 pub use plain::{Apart, texels_apart, words_apart};
 pub use random::Random;
-#[cfg(feature = "cli")]
+#[cfg(feature = "bundles")]
 pub use replay::Runner;
 pub use report::{Fate, Report};
 pub use shrink::{Effort, Shrunk, shrink};

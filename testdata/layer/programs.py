@@ -1,8 +1,8 @@
 """Real programs under the Vulkan layer, on lavapipe: what was recorded of each, what became of its pipelines, and whether its picture is
 still the same. `./dev layer` runs it; the table is in docs/layer.md.
 
-Each program runs three times: without the layer; recording; and, after `dovetail populate` of what was recorded, with every pipeline
-made by the run time beside the driver's.
+Each program runs four times: without the layer; recording; after `dovetail populate` of what was recorded, with every pipeline made
+by the run time beside the driver's; and with a dispatch of each compute pipeline saved, which `dovetail replay` then runs again.
 """
 
 import argparse
@@ -56,6 +56,7 @@ def ddnet_shaders(home):
 PROGRAMS = {
     "vkcube": (["vkcube", "--c", "30"], True, None, False),
     "pygfx": ([None, HERE / "scene.py"], False, None, True),
+    "wgpu-compute": ([None, HERE / "compute.py"], False, None, True),
     "ffmpeg-libplacebo": (ffmpeg("libplacebo=w=480:h=270:upscaler=ewa_lanczos:tonemapping=hable:deband=1"), False, None, True),
     "ffmpeg-filters": (ffmpeg("gblur_vulkan,hflip_vulkan,transpose_vulkan,scale_vulkan=w=200:h=200"), False, None, True),
     "vkd3d-triangle": (["vkd3d-triangle"], True, 5, False),
@@ -123,6 +124,22 @@ def run_shown(name, environment, options):
             display.close()
 
 
+def replayed(folder, options):
+    """What was saved of a program's dispatches, and which of the bundles do not agree."""
+    summaries = [json.loads(path.read_text()) for path in folder.glob("*.json")]
+    bundles = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.exists() else []
+    differ = []
+    for bundle in bundles:
+        replay = subprocess.run([options.dovetail, "replay", bundle], capture_output=True)
+        if replay.returncode != 0:
+            differ.append(f"{bundle}: {(replay.stdout + replay.stderr).decode(errors='replace')}")
+    reasons = {}
+    for reason, count in (pair for summary in summaries for pair in summary["reasons"].items()):
+        reasons[reason] = reasons.get(reason, 0) + count
+    total = sum(summary["dispatches"] for summary in summaries)
+    return {"dispatches": total, "saved": len(bundles), "differ": differ, "reasons": reasons}
+
+
 def measure(name, options):
     folder = options.out / name
     shutil.rmtree(folder, ignore_errors=True)
@@ -139,11 +156,14 @@ def measure(name, options):
     populated = subprocess.run([options.dovetail, "populate", *archives, "--cache", cache, "--json"], capture_output=True)
     beside = layered | {"DOVETAIL_LAYER_JSON": str(times), "DOVETAIL_LAYER_CACHE": str(cache)}
     both = run_shown(name, beside, options)
-    for what, (out, err, _, ended) in (("plain", plain), ("record", record), ("times", both)):
+    scenes = {"DOVETAIL_LAYER_SHADOW": str(folder / "shadow"), "DOVETAIL_LAYER_SHADOW_EACH": "1"}
+    shadow = run_shown(name, layered | scenes, options)
+    runs = {"plain": plain, "record": record, "times": both, "shadow": shadow}
+    for what, (out, err, _, ended) in runs.items():
         (folder / f"{what}.log").write_bytes(out + err)
         if ended != 0:
             raise SystemExit(f"{name}: {what}: ended with {ended}: {err[-2000:].decode(errors='replace')}")
-    pictures = [hashlib.sha256(out).hexdigest() for out, _, _, _ in (plain, record, both)]
+    pictures = [hashlib.sha256(out).hexdigest() for out, _, _, _ in runs.values()]
     populated = json.loads(populated.stdout)
     made = json.loads(times.read_text())
     results = [pipeline["result"] for pipeline in made["made"]]
@@ -160,7 +180,8 @@ def measure(name, options):
         "driver_us": sum(pipeline["driver_us"] for pipeline in made["made"]),
         "shaders_us": sum(pipeline["shaders_us"] for pipeline in made["made"]),
         "link_us": sum(pipeline["link_us"] for pipeline in made["made"]),
-        "seconds": [seconds for _, _, seconds, _ in (plain, record, both)],
+        "seconds": [seconds for _, _, seconds, _ in runs.values()],
+        "shadow": replayed(folder / "shadow", options),
         "failure": made["failure"],
     }
 
@@ -179,24 +200,35 @@ def print_table(rows):
         )
 
 
+def print_shadow(rows):
+    print("\n| program | dispatches | saved, one of each pipeline | agree by every route | without a bundle |")
+    print("| --- | --- | --- | --- | --- |")
+    for row in rows:
+        shadow = row["shadow"]
+        reasons = ", ".join(f"{n} {reason}" for reason, n in shadow["reasons"].items()) or "0"
+        agree = shadow["saved"] - len(shadow["differ"])
+        print(f"| {row['program']} | {shadow['dispatches']} | {shadow['saved']} | {agree} | {reasons} |")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--dovetail", type=pathlib.Path, required=True)
     parser.add_argument("--layer", type=pathlib.Path, required=True, help="folder with the manifest")
     parser.add_argument("--python", type=pathlib.Path, default=sys.executable, help="a Python with pygfx")
     parser.add_argument("--out", type=pathlib.Path, required=True)
-    parser.add_argument("--check", action="store_true", help="fail where a picture differs, or under 95 % of supported pipelines come to an ELF")
+    parser.add_argument("--check", action="store_true", help="fail where a picture or a replay differs, or under 95 % of supported pipelines come to an ELF")
     parser.add_argument("programs", nargs="*", choices=[*PROGRAMS, []])
     options = parser.parse_args()
     options.out, options.layer, options.dovetail = (path.absolute() for path in (options.out, options.layer, options.dovetail))
     rows = [measure(name, options) for name in options.programs or PROGRAMS]
     (options.out / "programs.json").write_text(json.dumps(rows, indent=2) + "\n")
     print_table(rows)
+    print_shadow([row for row in rows if row["shadow"]["dispatches"]])
     bad = []
     for row in rows:
         supported = row["pipelines"] - row["made"].get("unsupported", 0)
         good = row["made"].get("linked", 0) + row["made"].get("whole", 0)
-        if row["pipelines"] == 0 or good < 0.95 * supported or row["picture"] == "DIFFERS" or row["failure"]:
+        if row["pipelines"] == 0 or good < 0.95 * supported or row["picture"] == "DIFFERS" or row["failure"] or row["shadow"]["differ"]:
             bad.append(f"{row['program']}: {json.dumps(row)}")
     if options.check and bad:
         raise SystemExit("\n".join(bad))

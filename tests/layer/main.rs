@@ -1,8 +1,14 @@
 //! The Vulkan layer as Vulkan's own loader loads it, over lavapipe, under an application in a process of its own.
 
 mod application;
+#[path = "../support/cases.rs"]
+mod cases;
+mod dispatches;
+mod shadow;
 #[path = "../support/mod.rs"]
 mod support;
+#[path = "../support/vulkan.rs"]
+mod vulkan;
 
 use application::Shaders;
 use dovetail::capture::foz::Kind;
@@ -18,19 +24,31 @@ use support::{glsl, root, skip, tool};
 
 /// Where the application finds its shaders: then it is the application.
 const SHADERS: &str = "DOVETAIL_TEST_SHADERS";
+/// Which application it is; the one of `application.rs` if there is none.
+const APPLICATION: &str = "DOVETAIL_TEST_APPLICATION";
 /// It ends in the middle of everything.
 const ABORT: &str = "DOVETAIL_TEST_ABORT";
 
 const NAMES: [&str; 3] = ["triangle.vert", "triangle.frag", "scale.comp"];
+/// The shader of the second application.
+const MIX: &str = "mix.comp";
 
 /// The application. It is no test, but the only way for a test program to start itself.
 #[test]
 #[ignore = "the application of the other tests"]
 fn application() {
     let Some(folder) = env::var_os(SHADERS) else { return };
-    let [vertex, fragment, compute] = NAMES.map(|name| std::fs::read(Path::new(&folder).join(name)).expect("a shader"));
-    let numbers = application::run(&Shaders { vertex, fragment, compute });
-    println!("numbers {numbers:?}");
+    let folder = Path::new(&folder);
+    let shader = |name: &str| std::fs::read(folder.join(name)).expect("a shader");
+    let numbers = match env::var(APPLICATION).as_deref() {
+        Ok(shadow::CASES) => shadow::cases(folder),
+        Ok(shadow::DISPATCHES) => format!("{:?}", dispatches::run(&shader(MIX))),
+        _ => {
+            let [vertex, fragment, compute] = NAMES.map(shader);
+            format!("{:?}", application::run(&Shaders { vertex, fragment, compute }))
+        }
+    };
+    println!("numbers {numbers}");
     if env::var_os(ABORT).is_some() {
         std::process::abort();
     }
@@ -70,7 +88,7 @@ impl Scenery {
         tool(test, "glslangValidator")?;
         let dir = tempfile::tempdir().expect("a folder");
         let stage = Self { dir, icd };
-        for name in NAMES {
+        for name in NAMES.into_iter().chain([MIX]) {
             let code = glsl(test, &root().join("testdata/layer").join(name), "vulkan1.1")?;
             std::fs::write(stage.path(name), code).expect("a shader");
         }

@@ -31,7 +31,7 @@ pub struct Reader<'a> {
 ///
 /// # Safety
 /// It is null, or has so many elements that live as long as the result.
-unsafe fn list<'a, T>(first: *const T, count: u32) -> &'a [T] {
+pub unsafe fn list<'a, T>(first: *const T, count: u32) -> &'a [T] {
     if first.is_null() || count == 0 {
         return &[];
     }

@@ -1,0 +1,223 @@
+//! Command buffers, and what is bound in them.
+
+use super::{Watch, answers, passes, watch};
+use crate::read::list;
+use crate::shadow::commands::{BoundSet, Commands};
+use crate::shadow::descriptors;
+use crate::shadow::objects::Set;
+use ash::vk;
+use dovetail::capture::Source;
+use std::ffi::c_void;
+
+const OK: vk::Result = vk::Result::SUCCESS;
+const COMPUTE: vk::PipelineBindPoint = vk::PipelineBindPoint::COMPUTE;
+
+answers! {
+    allocate_command_buffers(
+        device: vk::Device,
+        info: *const vk::CommandBufferAllocateInfo<'_>,
+        made: *mut vk::CommandBuffer
+    )
+    |watch: &mut Watch<'_>, result: vk::Result| {
+        if result == OK {
+            let given = &*info;
+            let secondary = given.level == vk::CommandBufferLevel::SECONDARY;
+            for commands in list(made, given.command_buffer_count) {
+                watch.state.commands.insert(*commands, Commands::new(given.command_pool, secondary));
+            }
+        }
+    };
+}
+
+/// Hooks of functions that take command buffers back, which is looked at before.
+macro_rules! takes_back {
+    ($($hook:ident($first:ident: $ty:ty $(, $arg:ident: $arg_ty:ty)*) $look:expr;)*) => {$(
+        pub(super) unsafe extern "system" fn $hook($first: $ty $(, $arg: $arg_ty)*) -> vk::Result {
+            // SAFETY: a handle of the caller's; the same arguments go below, and are valid.
+            unsafe {
+                let device = crate::dispatch::device(crate::entry::key($first));
+                let Some((device, below)) = device.and_then(|device| Some((device.clone(), device.functions.$hook?)))
+                else {
+                    return vk::Result::ERROR_INITIALIZATION_FAILED;
+                };
+                watch(&device, $look);
+                below($first $(, $arg)*)
+            }
+        }
+    )*};
+}
+
+takes_back! {
+    begin_command_buffer(commands: vk::CommandBuffer, info: *const vk::CommandBufferBeginInfo<'_>)
+    |watch| watch.tracker.retire(watch.shadow, watch.state, commands);
+    reset_command_buffer(commands: vk::CommandBuffer, flags: vk::CommandBufferResetFlags)
+    |watch| watch.tracker.retire(watch.shadow, watch.state, commands);
+    reset_command_pool(device: vk::Device, pool: vk::CommandPool, flags: vk::CommandPoolResetFlags)
+    |watch| watch.tracker.retire_pool(watch.shadow, watch.state, pool, false);
+}
+
+/// Writes to the set that is pushed in place of one.
+///
+/// # Safety
+/// The layout is one of the device's.
+unsafe fn pushed(
+    watch: &mut Watch<'_>,
+    commands: vk::CommandBuffer,
+    layout: vk::PipelineLayout,
+    number: u32,
+    write: impl FnOnce(&mut Set),
+) {
+    let name = watch.device.with(|handles| handles.pipeline_layouts.of(layout));
+    let layout = Source::pipeline_layout(watch.session, name).ok();
+    let layout = layout.and_then(|layout| layout.set_layouts.get(number as usize).copied());
+    let layout = layout.and_then(|name| Source::set_layout(watch.session, name).ok());
+    let Some(commands) = watch.state.commands.get_mut(&commands) else { return };
+    match (layout, commands.sets.get_mut(&number)) {
+        // What is not pushed again stays.
+        (Some(layout), Some(BoundSet::Pushed(set))) if set.layout == layout => write(set),
+        (Some(layout), _) => {
+            let mut set = Set::new(layout, vk::DescriptorPool::null());
+            write(&mut set);
+            commands.sets.insert(number, BoundSet::Pushed(set));
+        }
+        (None, _) => drop(commands.sets.remove(&number)),
+    }
+}
+
+fn of(watch: &mut Watch<'_>, commands: vk::CommandBuffer, work: impl FnOnce(&mut Commands)) {
+    watch.state.commands.entry(commands).and_modify(work);
+}
+
+passes! {
+    free_command_buffers(
+        device: vk::Device,
+        pool: vk::CommandPool,
+        count: u32,
+        commands: *const vk::CommandBuffer
+    )
+    |watch| for one in list(commands, count) {
+        watch.tracker.retire(watch.shadow, watch.state, *one);
+        watch.state.commands.remove(one);
+    };
+    destroy_command_pool(
+        device: vk::Device,
+        pool: vk::CommandPool,
+        allocator: *const vk::AllocationCallbacks<'_>
+    )
+    |watch| watch.tracker.retire_pool(watch.shadow, watch.state, pool, true);
+    cmd_bind_pipeline(commands: vk::CommandBuffer, point: vk::PipelineBindPoint, pipeline: vk::Pipeline)
+    |watch| if point == COMPUTE {
+        let name = watch.device.with(|handles| handles.pipelines.of(pipeline));
+        let known = watch.shadow.pipeline(name);
+        of(watch, commands, |commands| commands.pipeline = known);
+    };
+    cmd_bind_shaders(
+        commands: vk::CommandBuffer,
+        count: u32,
+        stages: *const vk::ShaderStageFlags,
+        shaders: *const vk::ShaderEXT
+    )
+    |watch| if list(stages, count).contains(&vk::ShaderStageFlags::COMPUTE) {
+        of(watch, commands, |commands| commands.pipeline = None);
+    };
+    cmd_bind_descriptor_sets(
+        commands: vk::CommandBuffer,
+        point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        first: u32,
+        count: u32,
+        sets: *const vk::DescriptorSet,
+        offset_count: u32,
+        offsets: *const u32
+    )
+    |watch| if point == COMPUTE && let Some(commands) = watch.state.commands.get_mut(&commands) {
+        commands.bind(&watch.state.objects, first, list(sets, count), list(offsets, offset_count));
+    };
+    cmd_bind_descriptor_sets2(commands: vk::CommandBuffer, info: *const vk::BindDescriptorSetsInfoKHR<'_>)
+    |watch| if let Some(commands) = watch.state.commands.get_mut(&commands) {
+        let given = &*info;
+        if given.stage_flags.contains(vk::ShaderStageFlags::COMPUTE) {
+            let sets = list(given.p_descriptor_sets, given.descriptor_set_count);
+            let offsets = list(given.p_dynamic_offsets, given.dynamic_offset_count);
+            commands.bind(&watch.state.objects, given.first_set, sets, offsets);
+        }
+    };
+    cmd_push_constants(
+        commands: vk::CommandBuffer,
+        layout: vk::PipelineLayout,
+        stages: vk::ShaderStageFlags,
+        offset: u32,
+        size: u32,
+        values: *const c_void
+    )
+    |watch| if stages.contains(vk::ShaderStageFlags::COMPUTE) {
+        of(watch, commands, |commands| commands.push(offset, list(values.cast(), size)));
+    };
+    cmd_push_constants2(commands: vk::CommandBuffer, info: *const vk::PushConstantsInfoKHR<'_>)
+    |watch| if (*info).stage_flags.contains(vk::ShaderStageFlags::COMPUTE) {
+        let given = &*info;
+        of(watch, commands, |commands| commands.push(given.offset, list(given.p_values.cast(), given.size)));
+    };
+    cmd_push_descriptor_set(
+        commands: vk::CommandBuffer,
+        point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        set: u32,
+        count: u32,
+        writes: *const vk::WriteDescriptorSet<'_>
+    )
+    |watch| if point == COMPUTE {
+        pushed(watch, commands, layout, set, |set| {
+            list(writes, count).iter().for_each(|write| descriptors::write(set, write));
+        });
+    };
+    cmd_push_descriptor_set2(commands: vk::CommandBuffer, info: *const vk::PushDescriptorSetInfoKHR<'_>)
+    |watch| if (*info).stage_flags.contains(vk::ShaderStageFlags::COMPUTE) {
+        let given = &*info;
+        pushed(watch, commands, given.layout, given.set, |set| {
+            let writes = list(given.p_descriptor_writes, given.descriptor_write_count);
+            writes.iter().for_each(|write| descriptors::write(set, write));
+        });
+    };
+    cmd_push_template(
+        commands: vk::CommandBuffer,
+        template: vk::DescriptorUpdateTemplate,
+        layout: vk::PipelineLayout,
+        set: u32,
+        data: *const c_void
+    )
+    |watch| if let Some(entries) = watch.state.objects.templates.get(&template).cloned() {
+        pushed(watch, commands, layout, set, |set| descriptors::write_template(set, &entries, data));
+    };
+    cmd_push_template2(commands: vk::CommandBuffer, info: *const vk::PushDescriptorSetWithTemplateInfoKHR<'_>)
+    |watch| if let Some(entries) = watch.state.objects.templates.get(&(*info).descriptor_update_template).cloned() {
+        let given = &*info;
+        pushed(watch, commands, given.layout, given.set, |set| {
+            descriptors::write_template(set, &entries, given.p_data);
+        });
+    };
+    cmd_set_descriptor_buffer_offsets(
+        commands: vk::CommandBuffer,
+        point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        first: u32,
+        count: u32,
+        buffers: *const u32,
+        offsets: *const vk::DeviceSize
+    )
+    |watch| if point == COMPUTE {
+        of(watch, commands, |commands| commands.sets.retain(|set, _| !(first..first.saturating_add(count)).contains(set)));
+    };
+    cmd_set_descriptor_buffer_offsets2(
+        commands: vk::CommandBuffer,
+        info: *const vk::SetDescriptorBufferOffsetsInfoEXT<'_>
+    )
+    |watch| of(watch, commands, |commands| commands.sets.clear());
+    cmd_begin_conditional_rendering(
+        commands: vk::CommandBuffer,
+        info: *const vk::ConditionalRenderingBeginInfoEXT<'_>
+    )
+    |watch| of(watch, commands, |commands| commands.conditional = true);
+    cmd_end_conditional_rendering(commands: vk::CommandBuffer)
+    |watch| of(watch, commands, |commands| commands.conditional = false);
+}

@@ -1,0 +1,87 @@
+//! Dispatches: the copies before and after them.
+
+use super::watch;
+use crate::dispatch::{self, Device, Functions};
+use crate::entry::key;
+use crate::shadow::plan::{Grid, Samplers};
+use crate::shadow::reason::Reason;
+use ash::vk;
+use dovetail::capture::Source;
+
+/// Passes a dispatch on, between its copies if it is in the sample.
+///
+/// # Safety
+/// The application records a dispatch into this command buffer, which `call` does.
+unsafe fn around(commands: vk::CommandBuffer, grid: Result<Grid, Reason>, call: impl FnOnce(&Functions)) {
+    // SAFETY: a command buffer of the caller's.
+    let Some(device) = dispatch::device(unsafe { key(commands) }) else { return };
+    // SAFETY: as the caller says.
+    let copied = unsafe { begin(&device, commands, grid) };
+    call(&device.functions);
+    if copied {
+        // SAFETY: the first copies and the dispatch were recorded just now.
+        watch(&device, |watch| unsafe { watch.tracker.end(watch.state, commands) });
+    }
+}
+
+/// Whether copies were recorded.
+///
+/// # Safety
+/// As [`around`].
+unsafe fn begin(device: &Device, commands: vk::CommandBuffer, grid: Result<Grid, Reason>) -> bool {
+    let begun = watch(device, |watch| {
+        let known = watch.state.commands.get(&commands).and_then(|commands| commands.pipeline.clone());
+        if !watch.shadow.samples(known.as_deref()) {
+            return false;
+        }
+        let samplers = Samplers {
+            name: &|sampler| watch.device.with(|handles| handles.samplers.of(sampler)),
+            definition: &|name| Source::sampler(watch.session, name).ok(),
+        };
+        // SAFETY: as the caller says.
+        let begun = unsafe { watch.tracker.begin(watch.shadow, watch.state, commands, grid, &samplers) };
+        begun.map_err(|reason| watch.shadow.refuse(&reason)).is_ok()
+    });
+    begun.unwrap_or(false)
+}
+
+pub(super) unsafe extern "system" fn cmd_dispatch(commands: vk::CommandBuffer, x: u32, y: u32, z: u32) {
+    // SAFETY: the same arguments go below.
+    unsafe {
+        around(commands, Ok(Grid::Given([x, y, z])), |below| {
+            below.cmd_dispatch.iter().for_each(|below| below(commands, x, y, z));
+        });
+    }
+}
+
+pub(super) unsafe extern "system" fn cmd_dispatch_base(
+    commands: vk::CommandBuffer,
+    base_x: u32,
+    base_y: u32,
+    base_z: u32,
+    x: u32,
+    y: u32,
+    z: u32,
+) {
+    let whole = [base_x, base_y, base_z] == [0; 3];
+    let grid = if whole { Ok(Grid::Given([x, y, z])) } else { Err(Reason::Base) };
+    // SAFETY: the same arguments go below.
+    unsafe {
+        around(commands, grid, |below| {
+            below.cmd_dispatch_base.iter().for_each(|below| below(commands, base_x, base_y, base_z, x, y, z));
+        });
+    }
+}
+
+pub(super) unsafe extern "system" fn cmd_dispatch_indirect(
+    commands: vk::CommandBuffer,
+    buffer: vk::Buffer,
+    offset: vk::DeviceSize,
+) {
+    // SAFETY: the same arguments go below.
+    unsafe {
+        around(commands, Ok(Grid::Indirect(buffer, offset)), |below| {
+            below.cmd_dispatch_indirect.iter().for_each(|below| below(commands, buffer, offset));
+        });
+    }
+}

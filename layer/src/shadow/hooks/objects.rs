@@ -1,0 +1,238 @@
+//! Buffers, images and views.
+
+use super::{Watch, answers, passes, watch};
+use crate::dispatch::{self, Device};
+use crate::entry::key;
+use crate::read::list;
+use crate::shadow::objects::{Buffer, BufferView, Image, ImageView};
+use crate::shadow::reason::Reason;
+use ash::vk;
+use std::sync::Arc;
+
+const OK: vk::Result = vk::Result::SUCCESS;
+const FAILED: vk::Result = vk::Result::ERROR_INITIALIZATION_FAILED;
+
+/// A buffer's info, with transfer usage if it may be bound to a dispatch; or why it cannot be copied.
+fn buffer_info<'a>(given: &vk::BufferCreateInfo<'a>) -> (vk::BufferCreateInfo<'a>, Result<(), Reason>) {
+    use vk::BufferCreateFlags as F;
+    use vk::BufferUsageFlags as U;
+    let bound =
+        U::UNIFORM_BUFFER | U::STORAGE_BUFFER | U::UNIFORM_TEXEL_BUFFER | U::STORAGE_TEXEL_BUFFER | U::INDIRECT_BUFFER;
+    let sparse = F::SPARSE_BINDING | F::SPARSE_RESIDENCY | F::SPARSE_ALIASED;
+    match () {
+        () if given.flags.intersects(F::PROTECTED) => (*given, Err(Reason::Protected)),
+        () if given.flags.intersects(sparse) => (*given, Err(Reason::Sparse)),
+        () if given.usage.contains(U::TRANSFER_SRC) => (*given, Ok(())),
+        // What extends it may say what its usage is, or that others share it, who must give the same usage.
+        () if !given.usage.intersects(bound) || !given.p_next.is_null() => (*given, Err(Reason::Usage)),
+        () => (vk::BufferCreateInfo { usage: given.usage | U::TRANSFER_SRC, ..*given }, Ok(())),
+    }
+}
+
+/// The same of an image.
+fn image_info<'a>(device: &Device, given: &vk::ImageCreateInfo<'a>) -> (vk::ImageCreateInfo<'a>, Result<(), Reason>) {
+    use vk::ImageCreateFlags as F;
+    use vk::ImageUsageFlags as U;
+    let sparse = F::SPARSE_BINDING | F::SPARSE_RESIDENCY | F::SPARSE_ALIASED;
+    let usage = given.usage | U::TRANSFER_SRC;
+    let allowed = || {
+        let tracker = device.shadow.as_ref()?;
+        let mut limits = vk::ImageFormatProperties::default();
+        let (flags, most) = (given.flags, &mut limits);
+        // SAFETY: the device's own physical device, and numbers that the application gave for it.
+        let answer = unsafe {
+            (tracker.image_formats?)(tracker.physical, given.format, given.image_type, given.tiling, usage, flags, most)
+        };
+        (answer == OK).then_some(limits)
+    };
+    let fits = |limits: vk::ImageFormatProperties| {
+        limits.sample_counts.contains(given.samples)
+            && given.mip_levels <= limits.max_mip_levels
+            && given.array_layers <= limits.max_array_layers
+    };
+    match () {
+        () if given.flags.intersects(F::PROTECTED) => (*given, Err(Reason::Protected)),
+        () if given.flags.intersects(sparse) => (*given, Err(Reason::Sparse)),
+        () if given.sharing_mode == vk::SharingMode::CONCURRENT => (*given, Err(Reason::Shared)),
+        () if given.usage.contains(U::TRANSFER_SRC) => (*given, Ok(())),
+        () if !given.usage.intersects(U::SAMPLED | U::STORAGE)
+            || given.usage.intersects(U::TRANSIENT_ATTACHMENT)
+            || !given.p_next.is_null()
+            || !allowed().is_some_and(fits) =>
+        {
+            (*given, Err(Reason::Usage))
+        }
+        () => (vk::ImageCreateInfo { usage, ..*given }, Ok(())),
+    }
+}
+
+/// A hook of a function that makes what copies are made of.
+macro_rules! creates {
+    ($hook:ident, $info:ident, $handle:ident, $ours:expr, $look:expr) => {
+        pub(super) unsafe extern "system" fn $hook(
+            device: vk::Device,
+            info: *const vk::$info<'_>,
+            allocator: *const vk::AllocationCallbacks<'_>,
+            made: *mut vk::$handle,
+        ) -> vk::Result {
+            // SAFETY: a device of the caller's; the arguments go below, where the info is the application's or a copy of it.
+            unsafe {
+                let below = dispatch::device(key(device));
+                let Some((below, create)) = below.and_then(|below| Some((below.clone(), below.functions.$hook?)))
+                else {
+                    return FAILED;
+                };
+                let (ours, mut usable) = $ours(&below, &*info);
+                let mut result = create(device, &ours, allocator, made);
+                if result != OK && ours.usage != (*info).usage {
+                    usable = Err(Reason::Usage);
+                    result = create(device, info, allocator, made);
+                }
+                if result == OK {
+                    watch(&below, |watch| $look(watch, *made, &*info, usable));
+                }
+                result
+            }
+        }
+    };
+}
+
+creates!(
+    create_buffer,
+    BufferCreateInfo,
+    Buffer,
+    |_: &Arc<Device>, given| buffer_info(given),
+    |watch: &mut Watch<'_>, made, given: &vk::BufferCreateInfo<'_>, usable| {
+        watch.state.objects.buffers.insert(made, Buffer { size: given.size, usable, memory: None });
+    }
+);
+creates!(
+    create_image,
+    ImageCreateInfo,
+    Image,
+    |device: &Arc<Device>, given| image_info(device, given),
+    |watch: &mut Watch<'_>, made, given: &vk::ImageCreateInfo<'_>, usable| {
+        let image = Image {
+            kind: given.image_type,
+            format: given.format,
+            extent: given.extent,
+            levels: given.mip_levels,
+            layers: given.array_layers,
+            samples: given.samples,
+            usable,
+        };
+        watch.state.objects.images.insert(made, image);
+    }
+);
+
+/// A hook of a function that says how much memory something needs, which is to be true of what is made here.
+macro_rules! requires {
+    ($hook:ident, $info:ident, $create_info:ident, $ours:expr) => {
+        pub(super) unsafe extern "system" fn $hook(
+            device: vk::Device,
+            info: *const vk::$info<'_>,
+            requirements: *mut vk::MemoryRequirements2<'_>,
+        ) {
+            // SAFETY: a device of the caller's; the arguments go below, where the info is a copy of the application's.
+            unsafe {
+                let Some(below) = dispatch::device(key(device)) else { return };
+                let Some(requires) = below.functions.$hook else { return };
+                match (*info).p_create_info.as_ref() {
+                    Some(create) => {
+                        let (ours, _) = $ours(&below, create);
+                        let info = vk::$info { p_create_info: &ours, ..*info };
+                        requires(device, &info, requirements);
+                    }
+                    None => requires(device, info, requirements),
+                }
+            }
+        }
+    };
+}
+
+requires!(
+    get_device_buffer_memory_requirements,
+    DeviceBufferMemoryRequirements,
+    BufferCreateInfo,
+    |_: &Arc<Device>, given| buffer_info(given)
+);
+requires!(
+    get_device_image_memory_requirements,
+    DeviceImageMemoryRequirements,
+    ImageCreateInfo,
+    |device: &Arc<Device>, given| image_info(device, given)
+);
+
+answers! {
+    bind_buffer_memory(device: vk::Device, buffer: vk::Buffer, memory: vk::DeviceMemory, offset: vk::DeviceSize)
+    |watch: &mut Watch<'_>, result: vk::Result| {
+        if result == OK {
+            watch.state.objects.buffers.entry(buffer).and_modify(|buffer| buffer.memory = Some((memory, offset)));
+        }
+    };
+    bind_buffer_memory2(device: vk::Device, count: u32, infos: *const vk::BindBufferMemoryInfo<'_>)
+    |watch: &mut Watch<'_>, result: vk::Result| {
+        if result == OK {
+            for info in list(infos, count) {
+                let memory = Some((info.memory, info.memory_offset));
+                watch.state.objects.buffers.entry(info.buffer).and_modify(|buffer| buffer.memory = memory);
+            }
+        }
+    };
+    create_buffer_view(
+        device: vk::Device,
+        info: *const vk::BufferViewCreateInfo<'_>,
+        allocator: *const vk::AllocationCallbacks<'_>,
+        made: *mut vk::BufferView
+    )
+    |watch: &mut Watch<'_>, result: vk::Result| {
+        if result == OK {
+            let given = &*info;
+            let (format, offset, range) = (given.format, given.offset, given.range);
+            let view = BufferView { buffer: given.buffer, format, offset, range };
+            watch.state.objects.buffer_views.insert(*made, view);
+        }
+    };
+    create_image_view(
+        device: vk::Device,
+        info: *const vk::ImageViewCreateInfo<'_>,
+        allocator: *const vk::AllocationCallbacks<'_>,
+        made: *mut vk::ImageView
+    )
+    |watch: &mut Watch<'_>, result: vk::Result| {
+        if result == OK {
+            watch.state.objects.image_views.insert(*made, view(&*info));
+        }
+    };
+}
+
+/// # Safety
+/// The info is valid.
+unsafe fn view(given: &vk::ImageViewCreateInfo<'_>) -> ImageView {
+    use vk::ComponentSwizzle as C;
+    let parts = given.components;
+    let parts = [(parts.r, C::R), (parts.g, C::G), (parts.b, C::B), (parts.a, C::A)];
+    let same = parts.iter().all(|(part, own)| part == own || *part == C::IDENTITY);
+    let usage = vk::StructureType::IMAGE_VIEW_USAGE_CREATE_INFO;
+    // SAFETY: null, or a structure, which begins with its type and its next one.
+    let next = unsafe { given.p_next.cast::<vk::BaseInStructure<'_>>().as_ref() };
+    let extended = next.is_some_and(|next| next.s_type != usage || !next.p_next.is_null());
+    ImageView {
+        image: given.image,
+        kind: given.view_type,
+        format: given.format,
+        range: given.subresource_range,
+        plain: same && !extended,
+    }
+}
+
+passes! {
+    destroy_buffer(device: vk::Device, buffer: vk::Buffer, allocator: *const vk::AllocationCallbacks<'_>)
+    |watch| { watch.state.objects.buffers.remove(&buffer); };
+    destroy_buffer_view(device: vk::Device, view: vk::BufferView, allocator: *const vk::AllocationCallbacks<'_>)
+    |watch| { watch.state.objects.buffer_views.remove(&view); };
+    destroy_image(device: vk::Device, image: vk::Image, allocator: *const vk::AllocationCallbacks<'_>)
+    |watch| { watch.state.objects.images.remove(&image); };
+    destroy_image_view(device: vk::Device, view: vk::ImageView, allocator: *const vk::AllocationCallbacks<'_>)
+    |watch| { watch.state.objects.image_views.remove(&view); };
+}

@@ -1,0 +1,152 @@
+//! Shadow: sampled dispatches with their real inputs and the driver's results, as bundles that `dovetail replay` reads.
+//!
+//! ```text
+//! objects  ── handles to buffers, images, views, descriptor sets ──┐
+//! commands ── what a command buffer has bound ─────────────────────┼─ plan ── copies ── dispatch ── copies
+//! program  ── what the shader uses, from its SPIR-V ───────────────┘            │
+//!                              scene ── Bundle ── DIR/NAME <── after the fence ──┘
+//! ```
+//!
+//! The application's commands, their order and their arguments stay. What is added: transfer usage of buffers and images, copies
+//! and barriers before and after a sampled dispatch, and an empty submission with a fence after the application's own. A dispatch
+//! that cannot be followed is counted by its [`Reason`], and left as it is.
+//!
+//! To follow a kind of descriptor: an arm in `plan` and one in `scene`. A command that changes what is bound: a hook in `hooks`.
+
+mod commands;
+mod copies;
+mod descriptors;
+pub mod hooks;
+mod objects;
+mod plan;
+mod program;
+mod reason;
+mod scene;
+mod tracker;
+mod views;
+
+pub use tracker::Tracker;
+
+use crate::config::ShadowConfig;
+use crate::guard::lock;
+use crate::report::complain;
+use dovetail::capture::{Hash, Translated};
+use dovetail::error::{Context, Error, Result};
+use program::Known;
+use reason::Reason;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+/// The process's shadow.
+pub struct Shadow {
+    /// Where bundles go.
+    folder: PathBuf,
+    /// What their names begin with.
+    program: String,
+    limits: ShadowConfig,
+    pipelines: Mutex<BTreeMap<Hash, Arc<Known>>>,
+    tally: Mutex<Tally>,
+}
+
+/// What became of all dispatches: `dispatches` is the sum of the others.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Tally {
+    dispatches: u64,
+    /// Not in the sample.
+    passed_over: u64,
+    /// Copied, and not read yet.
+    pending: u64,
+    /// Bundles.
+    written: u64,
+    /// Bytes of their copies.
+    bytes: u64,
+    /// Dispatches without a bundle, by reason.
+    reasons: BTreeMap<String, u64>,
+}
+
+impl Shadow {
+    /// Makes the folder.
+    ///
+    /// # Errors
+    /// Environment: it cannot be made.
+    pub fn start(config: &ShadowConfig) -> Result<Self> {
+        let place = || config.folder.display().to_string();
+        fs::create_dir_all(&config.folder).at(place)?;
+        // Threads of applications may stand in any folder by the time that a file is written.
+        let folder = config.folder.canonicalize().at(place)?;
+        let program = std::env::current_exe().ok();
+        let program = program.as_deref().and_then(|path| path.file_name());
+        Ok(Self {
+            folder,
+            program: program.map_or_else(|| "program".into(), |name| name.to_string_lossy().into_owned()),
+            limits: config.clone(),
+            pipelines: Mutex::default(),
+            tally: Mutex::default(),
+        })
+    }
+
+    /// Remembers a compute pipeline.
+    pub fn learn(&self, name: Hash, translated: &Result<Translated>, module: impl FnOnce(Hash) -> Option<Arc<[u8]>>) {
+        let mut pipelines = lock(&self.pipelines);
+        pipelines.entry(name).or_insert_with(|| Arc::new(Known::new(name, translated, module)));
+    }
+
+    fn pipeline(&self, name: Hash) -> Option<Arc<Known>> {
+        lock(&self.pipelines).get(&name).cloned()
+    }
+
+    /// Whether the next dispatch of a pipeline is in the sample: its first, second, fourth, eighth and so on, within the limits.
+    fn samples(&self, pipeline: Option<&Known>) -> bool {
+        let mut tally = lock(&self.tally);
+        tally.dispatches += 1;
+        let within = tally.pending + tally.written < self.limits.most;
+        let wanted = within && pipeline.is_none_or(|known| known.is_turn(self.limits.per_pipeline));
+        tally.passed_over += u64::from(!wanted);
+        wanted
+    }
+
+    /// Whether so many bytes may be copied.
+    fn allows(&self, bytes: u64) -> bool {
+        bytes <= self.limits.dispatch_bytes && lock(&self.tally).bytes.saturating_add(bytes) <= self.limits.bytes
+    }
+
+    /// So many bytes of a dispatch are copied.
+    fn take(&self, bytes: u64) {
+        let mut tally = lock(&self.tally);
+        tally.bytes += bytes;
+        tally.pending += 1;
+    }
+
+    /// A dispatch has no bundle.
+    fn refuse(&self, reason: &Reason) {
+        *lock(&self.tally).reasons.entry(reason.name().into_owned()).or_default() += 1;
+    }
+
+    /// A dispatch that was copied has a bundle, or none.
+    fn finish(&self, result: std::result::Result<(), Reason>) {
+        let mut tally = lock(&self.tally);
+        tally.pending = tally.pending.saturating_sub(1);
+        match result {
+            Ok(()) => tally.written += 1,
+            Err(reason) => {
+                drop(tally);
+                self.refuse(&reason);
+            }
+        }
+    }
+
+    /// Writes the summary.
+    pub fn flush(&self) {
+        let tally = lock(&self.tally).clone();
+        if tally.dispatches == 0 {
+            return;
+        }
+        let path = self.folder.join(format!("{}.json", self.program));
+        let text = serde_json::to_string_pretty(&tally).map_err(|e| Error::bug(e.to_string()));
+        let written = text.and_then(|text| fs::write(&path, text + "\n").at(|| path.display().to_string()));
+        written.unwrap_or_else(|e| complain(&e.to_string()));
+    }
+}

@@ -1,0 +1,273 @@
+//! What is to be copied for one dispatch: the whole of every resource that its shader uses.
+
+use super::commands::{BoundSet, Commands};
+use super::objects::{Descriptor, Objects, Resource, Set};
+use super::program::Program;
+use super::reason::Reason;
+use super::views;
+use ash::vk;
+use ash::vk::Handle;
+use dovetail::capture::{Hash, Sampler};
+use dovetail::emu::NamedFormat;
+use dovetail::emu::inputs::{Bound, Bytes, Slot, Texels};
+use dovetail::state::VkFormat;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Descriptors of one binding that are followed.
+const MOST_DESCRIPTORS: u32 = 64;
+/// Regions begin at multiples of this, which is one of every texel's size up to 16 bytes.
+const ALIGN: u64 = 48;
+
+/// The copies of a dispatch, and what becomes of them.
+pub struct Plan {
+    pub bindings: Vec<Planned>,
+    pub regions: Vec<Region>,
+    /// Bytes of one set of copies; the second one follows it.
+    pub half: u64,
+    pub push_constants: Vec<u8>,
+    pub grid: Grid,
+}
+
+/// The number of workgroups.
+#[derive(Clone, Copy)]
+pub enum Grid {
+    Given([u32; 3]),
+    /// In the first region.
+    Indirect(vk::Buffer, u64),
+}
+
+/// One descriptor.
+pub struct Planned {
+    pub slot: Slot,
+    /// Without its contents.
+    pub bound: Bound,
+    /// Which regions have them.
+    pub regions: Range<usize>,
+}
+
+/// Bytes that are copied together.
+pub struct Region {
+    pub source: Source,
+    /// Where they are in the first set of copies.
+    pub at: u64,
+    pub bytes: u64,
+    /// The dispatch may write them, so that they are copied again.
+    pub written: bool,
+}
+
+/// Where they come from.
+#[derive(Clone, Copy)]
+pub enum Source {
+    Buffer {
+        buffer: vk::Buffer,
+        offset: u64,
+        /// The buffer's memory and offset, if it was seen being bound.
+        memory: Option<(vk::DeviceMemory, u64)>,
+    },
+    Image {
+        image: vk::Image,
+        layout: vk::ImageLayout,
+        layers: vk::ImageSubresourceLayers,
+        extent: vk::Extent3D,
+    },
+}
+
+/// Where a plan finds what it needs.
+pub struct Sight<'a> {
+    pub objects: &'a Objects,
+    pub commands: &'a Commands,
+    pub samplers: &'a Samplers<'a>,
+}
+
+/// Where samplers are found.
+pub struct Samplers<'a> {
+    /// What one was made from.
+    pub name: &'a dyn Fn(vk::Sampler) -> Hash,
+    pub definition: &'a dyn Fn(Hash) -> Option<Arc<Sampler>>,
+}
+
+impl Plan {
+    /// For a dispatch of this shader.
+    ///
+    /// # Errors
+    /// The reason why it cannot be followed.
+    pub fn new(program: &Program, grid: Grid, sight: &Sight<'_>) -> Result<Self, Reason> {
+        let mut plan = Self { bindings: Vec::new(), regions: Vec::new(), half: 0, push_constants: Vec::new(), grid };
+        if let Grid::Indirect(buffer, offset) = grid {
+            plan.buffer(sight.objects, vk::DescriptorBufferInfo { buffer, offset, range: 12 }, false)?;
+        }
+        let bytes = program.state.layout.push_constant_bytes as usize;
+        plan.push_constants.clone_from(&sight.commands.push_constants);
+        plan.push_constants.resize(bytes, 0);
+        for used in &program.resources {
+            let (set, offsets) = match sight.commands.sets.get(&used.set) {
+                Some(BoundSet::Set(handle, offsets)) => (sight.objects.sets.get(handle), &offsets[..]),
+                Some(BoundSet::Pushed(set)) => (Some(set), &[][..]),
+                None => (None, &[][..]),
+            };
+            let set = set.ok_or(Reason::Set)?;
+            if vk::DescriptorSetLayoutCreateFlags::from_raw(set.layout.flags)
+                .contains(vk::DescriptorSetLayoutCreateFlags::UPDATE_AFTER_BIND_POOL)
+            {
+                return Err(Reason::UpdateAfterBind);
+            }
+            let declared = set.layout.bindings.iter().find(|one| one.binding == used.binding);
+            let count = used.count.or(declared.map(|one| one.descriptor_count)).unwrap_or(0);
+            if count > MOST_DESCRIPTORS {
+                return Err(Reason::Array);
+            }
+            for element in 0..count {
+                let slot = Slot { set: used.set, binding: used.binding, element };
+                match descriptor(set, slot) {
+                    Some(found) => {
+                        plan.descriptor(slot, found, dynamic_offset(set, offsets, slot), used.written, sight)?
+                    }
+                    // An array may have descriptors that nobody reads.
+                    None if count > 1 => {}
+                    None => return Err(Reason::Descriptor),
+                }
+            }
+        }
+        // A view may have levels that are in the layout of the other one, and that nobody reads by it.
+        if plan.has_two_layouts() {
+            return Err(Reason::Layouts);
+        }
+        Ok(plan)
+    }
+
+    /// Whether an image is bound in two layouts.
+    fn has_two_layouts(&self) -> bool {
+        let images = self.regions.iter().filter_map(|region| match region.source {
+            Source::Image { image, layout, .. } => Some((image, layout)),
+            Source::Buffer { .. } => None,
+        });
+        let mut layouts = BTreeMap::new();
+        images.into_iter().any(|(image, layout)| *layouts.entry(image).or_insert(layout) != layout)
+    }
+
+    /// Bytes of all copies.
+    pub fn bytes(&self) -> u64 {
+        2 * self.half
+    }
+
+    fn descriptor(
+        &mut self,
+        slot: Slot,
+        found: Descriptor,
+        offset: u64,
+        written: bool,
+        sight: &Sight<'_>,
+    ) -> Result<(), Reason> {
+        use vk::DescriptorType as T;
+        let first = self.regions.len();
+        let sampler = |given: vk::Sampler| {
+            let immutable = views::immutable(sight.commands, sight.objects, slot);
+            let name = immutable.unwrap_or_else(|| (sight.samplers.name)(given));
+            views::sampler(&*(sight.samplers.definition)(name).ok_or(Reason::Object)?)
+        };
+        let bound = match (found.kind, found.resource) {
+            (T::UNIFORM_BUFFER | T::UNIFORM_BUFFER_DYNAMIC, Resource::Buffer(info)) => {
+                self.buffer(sight.objects, shifted(info, offset), false)?;
+                Bound::UniformBuffer(Bytes::default())
+            }
+            (T::STORAGE_BUFFER | T::STORAGE_BUFFER_DYNAMIC, Resource::Buffer(info)) => {
+                self.buffer(sight.objects, shifted(info, offset), written)?;
+                Bound::StorageBuffer(Bytes::default())
+            }
+            (T::UNIFORM_TEXEL_BUFFER, Resource::Texels(view)) => {
+                Bound::UniformTexelBuffer(self.texels(sight.objects, view, false)?)
+            }
+            (T::STORAGE_TEXEL_BUFFER, Resource::Texels(view)) => {
+                Bound::StorageTexelBuffer(self.texels(sight.objects, view, written)?)
+            }
+            (T::SAMPLED_IMAGE, Resource::Image(info)) => Bound::SampledImage(self.image(sight.objects, info, false)?),
+            (T::STORAGE_IMAGE, Resource::Image(info)) => {
+                Bound::StorageImage(self.image(sight.objects, info, written)?)
+            }
+            (T::COMBINED_IMAGE_SAMPLER, Resource::Image(info)) => {
+                Bound::CombinedImageSampler(self.image(sight.objects, info, false)?, sampler(info.sampler)?)
+            }
+            (T::SAMPLER, Resource::Image(info)) => Bound::Sampler(sampler(info.sampler)?),
+            _ => return Err(Reason::DescriptorType),
+        };
+        self.bindings.push(Planned { slot, bound, regions: first..self.regions.len() });
+        Ok(())
+    }
+
+    fn buffer(&mut self, objects: &Objects, info: vk::DescriptorBufferInfo, written: bool) -> Result<(), Reason> {
+        if info.buffer.is_null() {
+            return Err(Reason::Null);
+        }
+        let buffer = objects.buffers.get(&info.buffer).ok_or(Reason::Object)?;
+        buffer.usable.clone()?;
+        let rest = buffer.size.checked_sub(info.offset).ok_or(Reason::Object)?;
+        let bytes = if info.range == vk::WHOLE_SIZE { rest } else { info.range };
+        if bytes > rest || bytes == 0 {
+            return Err(Reason::Object);
+        }
+        let source = Source::Buffer { buffer: info.buffer, offset: info.offset, memory: buffer.memory };
+        self.region(source, bytes, written)
+    }
+
+    fn texels(&mut self, objects: &Objects, view: vk::BufferView, written: bool) -> Result<Texels, Reason> {
+        if view.is_null() {
+            return Err(Reason::Null);
+        }
+        let view = objects.buffer_views.get(&view).ok_or(Reason::Object)?;
+        let format = VkFormat(view.format.as_raw() as u32).to_string();
+        NamedFormat::new(&format).map_err(|_| Reason::Format)?;
+        let info = vk::DescriptorBufferInfo { buffer: view.buffer, offset: view.offset, range: view.range };
+        self.buffer(objects, info, written)?;
+        Ok(Texels { format, data: Bytes::default() })
+    }
+
+    fn image(
+        &mut self,
+        objects: &Objects,
+        info: vk::DescriptorImageInfo,
+        written: bool,
+    ) -> Result<dovetail::emu::inputs::Image, Reason> {
+        let (image, levels) = views::image(objects, info)?;
+        for (source, bytes) in levels {
+            self.region(source, bytes, written)?;
+        }
+        Ok(image)
+    }
+
+    fn region(&mut self, source: Source, bytes: u64, written: bool) -> Result<(), Reason> {
+        self.regions.push(Region { source, at: self.half, bytes, written });
+        let end = bytes.checked_next_multiple_of(ALIGN).and_then(|bytes| self.half.checked_add(bytes));
+        self.half = end.filter(|end| *end < 1 << 40).ok_or(Reason::Bytes)?;
+        Ok(())
+    }
+}
+
+/// What is in a descriptor; where the layout has samplers of its own, nothing need be written.
+fn descriptor(set: &Set, slot: Slot) -> Option<Descriptor> {
+    let fixed = || {
+        let declared = set.layout.bindings.iter().find(|one| one.binding == slot.binding)?;
+        let kind = vk::DescriptorType::from_raw(declared.descriptor_type as i32);
+        let resource = Resource::Image(vk::DescriptorImageInfo::default());
+        (kind == vk::DescriptorType::SAMPLER && !declared.immutable_samplers.is_empty())
+            .then_some(Descriptor { kind, resource })
+    };
+    set.get(slot.binding, slot.element).or_else(fixed)
+}
+
+fn dynamic_offset(set: &Set, offsets: &[u32], slot: Slot) -> u64 {
+    let mut first = 0;
+    for (binding, count) in set.dynamic() {
+        if binding == slot.binding {
+            return offsets.get(first + slot.element as usize).copied().unwrap_or(0).into();
+        }
+        first += count as usize;
+    }
+    0
+}
+
+/// A range with a dynamic offset.
+fn shifted(info: vk::DescriptorBufferInfo, offset: u64) -> vk::DescriptorBufferInfo {
+    vk::DescriptorBufferInfo { offset: info.offset.saturating_add(offset), ..info }
+}

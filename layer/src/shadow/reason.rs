@@ -1,0 +1,74 @@
+//! Why a dispatch that was to be shadowed has no bundle. `docs/layer.md` has the table.
+
+use std::borrow::Cow;
+
+/// Declares [`Reason`] from variants and the names that are counted.
+macro_rules! reasons {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal;)*) => {
+        /// A reason.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum Reason {
+            /// The front end does not know the shader, or the state; with what it says.
+            Unsupported(String),
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Reason {
+            /// The name under which it is counted.
+            pub fn name(&self) -> Cow<'_, str> {
+                match self {
+                    Self::Unsupported(why) => format!("unsupported shader: {why}").into(),
+                    $(Self::$variant => $name.into(),)*
+                }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// A shader object, or a pipeline that was made before this layer looked.
+    Pipeline = "unknown pipeline";
+    /// `PhysicalStorageBufferAddresses`: where the pointers lead is not known.
+    Addresses = "buffer device addresses";
+    /// Its results may depend on the size of a subgroup, which is not that of a wave.
+    Subgroups = "subgroups of another size";
+    /// How often it runs is not known.
+    Secondary = "secondary command buffer";
+    Conditional = "conditional rendering";
+    Protected = "protected memory";
+    Base = "workgroups that do not begin at 0";
+    /// None is bound, or it comes from a descriptor buffer.
+    Set = "unknown descriptor set";
+    /// Its descriptors may change after they were recorded.
+    UpdateAfterBind = "update after bind";
+    Descriptor = "descriptor that was not written";
+    Null = "null descriptor";
+    /// Inline uniform blocks, acceleration structures and others.
+    DescriptorType = "unsupported descriptor type";
+    /// More descriptors than are followed.
+    Array = "long descriptor array";
+    /// The object was made before this layer looked, or is destroyed.
+    Object = "unknown buffer, image or view";
+    /// Transfer usage could not be added.
+    Usage = "not a transfer source";
+    Sparse = "sparse memory";
+    /// Another queue may read it while its layout changes for the copy.
+    Shared = "image shared by queues";
+    Layouts = "image in two layouts";
+    Format = "unsupported format";
+    Samples = "multisampled image";
+    /// Swizzles, planes, slices of a volume, what extends it.
+    View = "unsupported image view";
+    /// Anisotropy, reduction modes, conversions, other borders.
+    Sampler = "unsupported sampler";
+    /// Two bindings share memory that the dispatch changed; a bundle holds each by itself.
+    Aliased = "resources that share memory";
+    Bytes = "over the limit of bytes";
+    Memory = "no memory for the copies";
+    NotSubmitted = "not submitted";
+    /// The copies of the first run were overwritten before they were read.
+    Resubmitted = "submitted again before it was read";
+    /// The application ended, or the device was lost.
+    Unfinished = "not finished";
+    File = "bundle not written";
+}

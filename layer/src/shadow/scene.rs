@@ -1,0 +1,119 @@
+//! The copies of a dispatch as a bundle.
+
+use super::commands::Sample;
+use super::plan::{Grid, Plan, Region, Source};
+use super::reason::Reason;
+use ash::vk;
+use ash::vk::Handle;
+use dovetail::emu::inputs::{Binding, Bound, Bytes, Inputs};
+use dovetail::proof::{Bundle, FLOOR, Outputs};
+
+/// The bundle of a dispatch. `copies` are both sets, one after the other; `judge` is the driver.
+///
+/// # Errors
+/// The reason why there is none.
+pub fn bundle(sample: &Sample, program: &str, judge: &str, lanes: u32, copies: &[u8]) -> Result<Bundle, Reason> {
+    let plan = &sample.plan;
+    let (before, after) = copies.split_at_checked(plan.half as usize).ok_or(Reason::Memory)?;
+    let contents = Contents { plan, before, after };
+    if contents.is_aliased() {
+        return Err(Reason::Aliased);
+    }
+    let shader = sample.known.program(lanes)?;
+    let name = format!("{program}-{}", sample.known.name);
+    let mut bundle = Bundle::new(&name, sample.number, judge, vec![(shader.entry.clone(), shader.module.clone())]);
+    bundle.manifest.floor = FLOOR;
+    bundle.state = shader.state.clone();
+    let mut outputs = Outputs::default();
+    let mut bindings = Vec::new();
+    for planned in &plan.bindings {
+        let regions = plan.regions.get(planned.regions.clone()).unwrap_or_default();
+        let mut bound = planned.bound.clone();
+        if let Some(data) = data(&mut bound) {
+            data.0 = regions.iter().flat_map(|region| contents.before(region)).copied().collect();
+        }
+        outputs.bindings.push(match bound.writable() {
+            Some(_) => regions.iter().flat_map(|region| contents.after(region)).copied().collect(),
+            None => Vec::new(),
+        });
+        let slot = planned.slot;
+        bindings.push(Binding { set: slot.set, binding: slot.binding, element: slot.element, bound });
+    }
+    let grid = match (plan.grid, plan.regions.first()) {
+        (Grid::Given(grid), _) => grid,
+        (Grid::Indirect(..), first) => {
+            let (words, _) = first.map(|region| contents.before(region)).unwrap_or_default().as_chunks::<4>();
+            let mut words = words.iter().map(|word| u32::from_le_bytes(*word));
+            [(); 3].map(|()| words.next().unwrap_or(0))
+        }
+    };
+    bundle.inputs = Inputs { bindings, push_constants: Bytes(plan.push_constants.clone()), grid, ..Inputs::default() };
+    bundle.expected = outputs;
+    Ok(bundle)
+}
+
+fn data(bound: &mut Bound) -> Option<&mut Bytes> {
+    match bound {
+        Bound::UniformBuffer(data) | Bound::StorageBuffer(data) | Bound::PhysicalStorageBuffer(data) => Some(data),
+        Bound::UniformTexelBuffer(texels) | Bound::StorageTexelBuffer(texels) => Some(&mut texels.data),
+        Bound::SampledImage(image)
+        | Bound::InputAttachment(image)
+        | Bound::StorageImage(image)
+        | Bound::CombinedImageSampler(image, _) => Some(&mut image.data),
+        Bound::Sampler(_) => None,
+    }
+}
+
+/// Both sets of copies.
+struct Contents<'a> {
+    plan: &'a Plan,
+    before: &'a [u8],
+    after: &'a [u8],
+}
+
+impl<'a> Contents<'a> {
+    fn before(&self, region: &Region) -> &'a [u8] {
+        part(self.before, region)
+    }
+
+    /// What the shader does not write is as before.
+    fn after(&self, region: &Region) -> &'a [u8] {
+        part(if region.written { self.after } else { self.before }, region)
+    }
+
+    /// Whether some region changed that another one has too.
+    fn is_aliased(&self) -> bool {
+        let regions = &self.plan.regions;
+        let changed = |region: &Region| self.before(region) != self.after(region);
+        regions.iter().enumerate().any(|(n, one)| {
+            regions.iter().skip(n + 1).any(|other| overlap(one, other) && (changed(one) || changed(other)))
+        })
+    }
+}
+
+fn part<'a>(copies: &'a [u8], region: &Region) -> &'a [u8] {
+    let end = region.at.saturating_add(region.bytes);
+    copies.get(region.at as usize..end as usize).unwrap_or_default()
+}
+
+/// Whether two regions share memory. Of images only the same one is known.
+fn overlap(one: &Region, other: &Region) -> bool {
+    let place = |region: &Region| match region.source {
+        Source::Buffer { memory: Some((memory, base)), offset, .. } => (memory.as_raw(), base.saturating_add(offset)),
+        Source::Buffer { buffer, offset, memory: None } => (buffer.as_raw(), offset),
+        Source::Image { image, .. } => (image.as_raw(), 0),
+    };
+    let ((a, from), (b, to)) = (place(one), place(other));
+    let same_level = match (one.source, other.source) {
+        (Source::Image { layers: a, .. }, Source::Image { layers: b, .. }) => Some(share(a, b)),
+        (Source::Buffer { .. }, Source::Buffer { .. }) => None,
+        _ => return false,
+    };
+    let bytes = || from < to.saturating_add(other.bytes) && to < from.saturating_add(one.bytes);
+    a == b && same_level.unwrap_or_else(bytes)
+}
+
+fn share(a: vk::ImageSubresourceLayers, b: vk::ImageSubresourceLayers) -> bool {
+    let end = |layers: vk::ImageSubresourceLayers| layers.base_array_layer.saturating_add(layers.layer_count);
+    a.mip_level == b.mip_level && a.base_array_layer < end(b) && b.base_array_layer < end(a)
+}

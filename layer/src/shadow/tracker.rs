@@ -1,0 +1,270 @@
+//! What one device's command buffers have copied, from being recorded to being read.
+//!
+//! Copies are read when the fence after their submission has signalled, which is looked at whenever the application submits or waits,
+//! and at the latest when it takes the command buffer back: it may do so only when nothing of it runs. The memory stays until then,
+//! since a command buffer may be submitted again.
+
+use super::Shadow;
+use super::commands::{Commands, Sample, SampleStage};
+use super::copies::Gpu;
+use super::objects::Objects;
+use super::plan::{Grid, Plan, Samplers, Sight};
+use super::reason::Reason;
+use super::scene;
+use crate::report::complain;
+use ash::vk;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+/// One device.
+pub struct Tracker {
+    pub gpu: Gpu,
+    pub physical: vk::PhysicalDevice,
+    pub image_formats: Option<vk::PFN_vkGetPhysicalDeviceImageFormatProperties>,
+    /// Lanes of the driver's subgroups.
+    pub lanes: u32,
+    /// The driver's name.
+    pub judge: String,
+    pub state: Mutex<State>,
+}
+
+/// What changes.
+#[derive(Default)]
+pub struct State {
+    pub objects: Objects,
+    pub commands: BTreeMap<vk::CommandBuffer, Commands>,
+    flights: Vec<Flight>,
+    flown: u64,
+}
+
+/// A submission with copies, and the fence after it.
+struct Flight {
+    number: u64,
+    fence: vk::Fence,
+    commands: Vec<vk::CommandBuffer>,
+}
+
+impl Tracker {
+    /// Decides whether a dispatch is copied, and records the copies before it.
+    ///
+    /// # Errors
+    /// The reason why it is not, although it is in the sample.
+    ///
+    /// # Safety
+    /// The application records a dispatch into this command buffer.
+    pub unsafe fn begin(
+        &self,
+        shadow: &Shadow,
+        state: &mut State,
+        handle: vk::CommandBuffer,
+        grid: Result<Grid, Reason>,
+        samplers: &Samplers<'_>,
+    ) -> Result<(), Reason> {
+        let commands = state.commands.get(&handle).ok_or(Reason::Secondary)?;
+        if commands.secondary {
+            return Err(Reason::Secondary);
+        }
+        if commands.conditional {
+            return Err(Reason::Conditional);
+        }
+        let known = commands.pipeline.clone().ok_or(Reason::Pipeline)?;
+        let program = known.program(self.lanes)?;
+        let sight = Sight { objects: &state.objects, commands, samplers };
+        let plan = Plan::new(program, grid?, &sight)?;
+        if !self.gpu.can_copy() {
+            return Err(Reason::Memory);
+        }
+        if !shadow.allows(plan.bytes()) {
+            return Err(Reason::Bytes);
+        }
+        // SAFETY: the device is that of the command buffer, which is being recorded.
+        let staging = unsafe { self.gpu.stage(plan.bytes()) }?;
+        // SAFETY: as before; the plan has only what can be copied.
+        unsafe { self.gpu.copy(handle, &plan, &staging, false) };
+        shadow.take(plan.bytes());
+        let sample = Sample { number: known.take(), known, plan, staging, stage: SampleStage::Recorded };
+        state.commands.entry(handle).and_modify(|commands| commands.samples.push(sample));
+        Ok(())
+    }
+
+    /// Records the copies after the dispatch.
+    ///
+    /// # Safety
+    /// [`Self::begin`] has recorded those before it, and nothing was recorded but the dispatch.
+    pub unsafe fn end(&self, state: &State, handle: vk::CommandBuffer) {
+        if let Some(sample) = state.commands.get(&handle).and_then(|commands| commands.samples.last()) {
+            // SAFETY: as the caller says.
+            unsafe { self.gpu.copy(handle, &sample.plan, &sample.staging, true) };
+        }
+    }
+
+    /// Before these command buffers are submitted: what is in flight and not read now is lost.
+    ///
+    /// # Safety
+    /// The device is alive.
+    pub unsafe fn before_submission(&self, shadow: &Shadow, state: &mut State, submitted: &[vk::CommandBuffer]) {
+        // SAFETY: as the caller says.
+        unsafe { self.poll(shadow, state) };
+        for commands in submitted {
+            for sample in state.samples(*commands).filter(|s| matches!(s.stage, SampleStage::Submitted(_))) {
+                sample.stage = SampleStage::Done;
+                shadow.finish(Err(Reason::Resubmitted));
+            }
+        }
+    }
+
+    /// After these command buffers were submitted: a fence follows them, if they have copies.
+    ///
+    /// # Safety
+    /// The caller may submit to the queue.
+    pub unsafe fn after_submission(
+        &self,
+        shadow: &Shadow,
+        state: &mut State,
+        queue: vk::Queue,
+        submitted: &[vk::CommandBuffer],
+    ) {
+        let number = state.flown;
+        let mut any = false;
+        for commands in submitted {
+            for sample in state.samples(*commands).filter(|s| s.stage != SampleStage::Done) {
+                if matches!(sample.stage, SampleStage::Submitted(_)) {
+                    sample.stage = SampleStage::Done;
+                    shadow.finish(Err(Reason::Resubmitted));
+                } else {
+                    sample.stage = SampleStage::Submitted(number);
+                    any = true;
+                }
+            }
+        }
+        if !any {
+            return;
+        }
+        state.flown += 1;
+        // SAFETY: as the caller says.
+        let fence = unsafe { self.gpu.fence_after(queue) };
+        // Without a fence they are read when the application takes the command buffers back.
+        if let Some(fence) = fence {
+            state.flights.push(Flight { number, fence, commands: submitted.to_vec() });
+        }
+    }
+
+    /// Reads what is finished.
+    ///
+    /// # Safety
+    /// The device is alive.
+    pub unsafe fn poll(&self, shadow: &Shadow, state: &mut State) {
+        for flight in std::mem::take(&mut state.flights) {
+            // SAFETY: the fence is ours, and the copies before it are finished where it has signalled.
+            unsafe {
+                match self.gpu.is_signalled(flight.fence) {
+                    Ok(true) => {
+                        for commands in &flight.commands {
+                            self.collect(shadow, state, *commands, Some(flight.number));
+                        }
+                        self.gpu.destroy_fence(flight.fence);
+                    }
+                    Ok(false) => state.flights.push(flight),
+                    Err(_) => {
+                        for commands in &flight.commands {
+                            state.give_up(shadow, *commands, flight.number);
+                        }
+                        self.gpu.destroy_fence(flight.fence);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads a command buffer's copies: of one submission, or of all.
+    ///
+    /// # Safety
+    /// They are finished.
+    unsafe fn collect(&self, shadow: &Shadow, state: &mut State, commands: vk::CommandBuffer, flight: Option<u64>) {
+        for sample in state.samples(commands) {
+            let SampleStage::Submitted(number) = sample.stage else { continue };
+            if flight.is_none_or(|flight| flight == number) {
+                sample.stage = SampleStage::Done;
+                // SAFETY: as the caller says.
+                let copies = unsafe { self.gpu.read(&sample.staging) };
+                shadow.finish(copies.and_then(|copies| self.save(shadow, sample, &copies)));
+            }
+        }
+    }
+
+    fn save(&self, shadow: &Shadow, sample: &Sample, copies: &[u8]) -> Result<(), Reason> {
+        let bundle = scene::bundle(sample, &shadow.program, &self.judge, self.lanes, copies)?;
+        bundle.save(&shadow.folder).map(drop).map_err(|e| {
+            complain(&e.to_string());
+            Reason::File
+        })
+    }
+
+    /// The application takes a command buffer back: nothing of it runs any more.
+    ///
+    /// # Safety
+    /// So it is.
+    pub unsafe fn retire(&self, shadow: &Shadow, state: &mut State, handle: vk::CommandBuffer) {
+        // SAFETY: as the caller says.
+        unsafe {
+            self.collect(shadow, state, handle, None);
+            let Some(commands) = state.commands.get_mut(&handle) else { return };
+            let (pool, secondary) = (commands.pool, commands.secondary);
+            for sample in std::mem::replace(commands, Commands::new(pool, secondary)).samples {
+                if sample.stage == SampleStage::Recorded {
+                    shadow.finish(Err(Reason::NotSubmitted));
+                }
+                self.gpu.free(sample.staging);
+            }
+        }
+    }
+
+    /// All command buffers of a pool are taken back; `forget`: they are gone.
+    ///
+    /// # Safety
+    /// As [`Self::retire`].
+    pub unsafe fn retire_pool(&self, shadow: &Shadow, state: &mut State, pool: vk::CommandPool, forget: bool) {
+        let of_pool: Vec<_> =
+            state.commands.iter().filter(|(_, c)| c.pool == pool).map(|(handle, _)| *handle).collect();
+        for handle in of_pool {
+            // SAFETY: as the caller says.
+            unsafe { self.retire(shadow, state, handle) };
+            if forget {
+                state.commands.remove(&handle);
+            }
+        }
+    }
+
+    /// The device ends: whatever was submitted is finished or lost.
+    ///
+    /// # Safety
+    /// Nothing runs on the device.
+    pub unsafe fn close(&self, shadow: &Shadow, state: &mut State) {
+        // SAFETY: as the caller says.
+        unsafe {
+            // The application has waited for its own work, and not for our fences, which follow that.
+            state.flights.iter().for_each(|flight| self.gpu.wait(flight.fence));
+            self.poll(shadow, state);
+            for flight in std::mem::take(&mut state.flights) {
+                flight.commands.iter().for_each(|commands| state.give_up(shadow, *commands, flight.number));
+                self.gpu.destroy_fence(flight.fence);
+            }
+            for handle in state.commands.keys().copied().collect::<Vec<_>>() {
+                self.retire(shadow, state, handle);
+            }
+        }
+    }
+}
+
+impl State {
+    fn samples(&mut self, commands: vk::CommandBuffer) -> impl Iterator<Item = &mut Sample> {
+        self.commands.get_mut(&commands).into_iter().flat_map(|commands| &mut commands.samples)
+    }
+
+    fn give_up(&mut self, shadow: &Shadow, commands: vk::CommandBuffer, flight: u64) {
+        for sample in self.samples(commands).filter(|s| s.stage == SampleStage::Submitted(flight)) {
+            sample.stage = SampleStage::Done;
+            shadow.finish(Err(Reason::Unfinished));
+        }
+    }
+}
