@@ -59,6 +59,8 @@ pub const DVT_PIPELINE_NO_OPTIMIZE: u32 = 8;
 pub const DVT_PIPELINE_LINK_TIME_OPTIMIZATION: u32 = 16;
 /// Flag of a pipeline: metadata 3.0, register fields by name, in place of 2.6.
 pub const DVT_PIPELINE_NAMED_METADATA: u32 = 32;
+/// Flag of a pipeline: each generation's ELF is read once; `dvt_pipeline_read` gives it away, and the caller's copy is the only one.
+pub const DVT_PIPELINE_READ_ONCE: u32 = 64;
 
 /// `color_flags`: alpha of location 0 decides coverage.
 pub const DVT_COLOR_ALPHA_TO_COVERAGE: u32 = 1;
@@ -225,6 +227,12 @@ pub struct Stats {
     pub service: u32,
     /// 0.
     pub reserved: u32,
+    /// Parts taken by `dvt_context_import`.
+    pub imported: u64,
+    /// Parts of imports for which `max_memory_mib` had no room.
+    pub left_out: u64,
+    /// Imports that were refused.
+    pub imports_refused: u64,
 }
 
 /// An event.

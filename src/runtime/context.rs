@@ -70,6 +70,12 @@ pub struct Stats {
     pub failed: u64,
     /// Pipelines that were replaced by better ones.
     pub optimized: u64,
+    /// Parts taken from imports.
+    pub imported: u64,
+    /// Parts of imports for which there was no room.
+    pub left_out: u64,
+    /// Imports that were refused.
+    pub imports_refused: u64,
 }
 
 #[derive(Default)]
@@ -80,6 +86,9 @@ pub(super) struct Counters {
     memory_hits: AtomicU64,
     disk_hits: AtomicU64,
     pub(super) misses: AtomicU64,
+    pub(super) imported: AtomicU64,
+    pub(super) left_out: AtomicU64,
+    pub(super) imports_refused: AtomicU64,
 }
 
 pub(super) fn count(counter: &AtomicU64) {
@@ -100,7 +109,7 @@ pub(super) struct Shared {
     pub(super) service: Option<Arc<Desk>>,
     /// As the cache's manifest has it, read as soon as there is one.
     compiler: OnceLock<CompilerId>,
-    parts: Parts,
+    pub(super) parts: Parts,
     pub(super) plans: Plans,
     pub(super) events: Events,
     pub(super) counters: Counters,
@@ -164,7 +173,17 @@ impl Context {
     pub fn stats(&self) -> Result<Stats> {
         let shared = self.shared()?;
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let Counters { links, wholes, needs_whole, memory_hits, disk_hits, misses } = &shared.counters;
+        let Counters {
+            links,
+            wholes,
+            needs_whole,
+            memory_hits,
+            disk_hits,
+            misses,
+            imported,
+            left_out,
+            imports_refused,
+        } = &shared.counters;
         let none = desk::Counters::default();
         let service = shared.service.as_ref().map_or(&none, |service| &service.counters);
         Ok(Stats {
@@ -180,6 +199,9 @@ impl Context {
             answered: of(&service.answered),
             failed: of(&service.failed),
             optimized: of(&service.optimized),
+            imported: of(imported),
+            left_out: of(left_out),
+            imports_refused: of(imports_refused),
         })
     }
 
@@ -255,7 +277,7 @@ impl Shared {
         }
         let Some(elf) = part.elf.map(|elf| elf.0).or_else(|| self.cached(&part.key)) else { return Ok(None) };
         let object = Object::parse(&elf)?;
-        Ok(Some(self.parts.insert(part.key, object, elf.len())))
+        Ok(Some(self.parts.insert(part.key, object, elf)))
     }
 
     /// The part under a key, from memory, or from the disk if that is allowed.
@@ -276,6 +298,6 @@ impl Shared {
         };
         let object = Object::parse(&elf)?;
         count(&self.counters.disk_hits);
-        Ok(Some(self.parts.insert(*key, object, elf.len())))
+        Ok(Some(self.parts.insert(*key, object, elf)))
     }
 }

@@ -1,5 +1,5 @@
 //! The table of parts that were read before. It is sixteen tables, so that threads which make shaders at the same time rarely
-//! wait for each other.
+//! wait for each other. Beside what a link needs of a part it keeps the ELF, for whoever exports it.
 
 use crate::cache::Key;
 use crate::link::Object;
@@ -32,9 +32,16 @@ struct Shard {
     sweep_at: usize,
 }
 
+impl Shard {
+    fn keep(&mut self, key: Key, object: Arc<Object>, elf: Vec<u8>) {
+        self.bytes = self.bytes.saturating_add(elf.len());
+        self.parts.insert(key, Kept { object, elf: Arc::new(elf) });
+    }
+}
+
 struct Kept {
     object: Arc<Object>,
-    bytes: usize,
+    elf: Arc<Vec<u8>>,
 }
 
 impl Parts {
@@ -53,21 +60,44 @@ impl Parts {
     }
 
     /// Keeps a part; gives the one that is there already, so that all shaders share one.
-    pub(super) fn insert(&self, key: Key, object: Object, bytes: usize) -> Arc<Object> {
+    pub(super) fn insert(&self, key: Key, object: Object, elf: Vec<u8>) -> Arc<Object> {
         let mut shard = write(self.shard(&key));
         if let Some(kept) = shard.parts.get(&key) {
             return kept.object.clone();
         }
         let object = Arc::new(object);
-        shard.parts.insert(key, Kept { object: object.clone(), bytes });
-        shard.bytes = shard.bytes.saturating_add(bytes);
+        shard.keep(key, object.clone(), elf);
         if shard.bytes > self.budget.max(shard.sweep_at) {
             shard.parts.retain(|_, kept| Arc::strong_count(&kept.object) > 1);
-            shard.bytes = shard.parts.values().map(|kept| kept.bytes).sum();
+            shard.bytes = shard.parts.values().map(|kept| kept.elf.len()).sum();
             // Where shaders hold more than the budget, sweeping at each insertion would find nothing.
             shard.sweep_at = shard.bytes.saturating_mul(2);
         }
         object
+    }
+
+    /// Keeps a part that nobody has asked for yet, if the budget has room for it: whether it was not there already; none where
+    /// there is no room.
+    pub(super) fn admit(&self, key: Key, object: Object, elf: &[u8]) -> Option<bool> {
+        let mut shard = write(self.shard(&key));
+        if shard.parts.contains_key(&key) {
+            return Some(false);
+        }
+        if shard.bytes.saturating_add(elf.len()) > self.budget {
+            return None;
+        }
+        shard.keep(key, Arc::new(object), elf.to_owned());
+        Some(true)
+    }
+
+    /// All parts that are in memory, by key.
+    pub(super) fn all(&self) -> Vec<(Key, Arc<Vec<u8>>)> {
+        let mut all = Vec::new();
+        for shard in &self.shards {
+            all.extend(read(shard).parts.iter().map(|(key, kept)| (*key, kept.elf.clone())));
+        }
+        all.sort_unstable_by_key(|(key, _)| *key);
+        all
     }
 
     /// Bytes of the ELFs whose parts are in memory.

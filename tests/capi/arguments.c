@@ -191,7 +191,7 @@ static void pipelines(dvt_context *context, const char *dir)
     CHECK(refused(dvt_pipeline_link_into(context, &q.info, &byte, &size), says));            \
     CHECK(pipeline == NULL && size == 0 && byte == 0xee)
     REFUSED(q.info.size = 8, "`info->size` is 8");
-    REFUSED(q.info.flags = 64, "flags 0x40 are unknown");
+    REFUSED(q.info.flags = 128, "flags 0x80 are unknown");
     REFUSED(q.info.shaders = NULL, "`shaders` is NULL");
     REFUSED(q.info.shader_count = UINT32_MAX, "items in `shaders`");
     REFUSED(q.info.layout = OFF(dvt_layout *, p.layout), "`layout` is not aligned");

@@ -4,12 +4,14 @@ use super::super::guard::{argument, guard, guard_or, last};
 use super::super::results;
 use super::super::state::{binding, bits, place, stage, target, wave};
 use super::super::types::*;
-use super::{MAX_ITEMS, give, handle, input, key, list, outcome, output, patience, said_size, take, terminated};
+use super::{
+    MAX_ITEMS, fill_memory, give, handle, input, key, list, outcome, output, patience, said_size, take, terminated,
+};
 use crate::compile::request::ModuleDigest;
 use crate::runtime::{self, ModuleRef};
 use crate::state::{ResourceLayout, SetLayout};
 use smallvec::SmallVec;
-use std::ffi::{OsStr, c_char, c_int};
+use std::ffi::{OsStr, c_char, c_int, c_void};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Once;
@@ -127,6 +129,33 @@ pub unsafe extern "C" fn dvt_context_service(context: *const ContextHandle, buf:
     let text = guard_or(text, |_| String::new());
     // SAFETY: C's promise.
     unsafe { terminated(&text, buf, size) }
+}
+
+/// Writes the parts that are in memory, for `dvt_context_import`: the answer of `vkGetPipelineCacheData`. `*size` is the memory's
+/// size, and becomes what is needed; with `DVT_INCOMPLETE` nothing is written.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_context_export(context: *const ContextHandle, out: *mut c_void, size: *mut usize) -> i32 {
+    // SAFETY: C's promise.
+    guard(|| unsafe {
+        let context = &handle("context", context)?.0;
+        fill_memory(out, size, |out| Ok(context.export(out)?))
+    })
+}
+
+/// Takes the parts that `dvt_context_export` has written, in whatever process: `pInitialData`, `vkMergePipelineCaches`. They are
+/// copied. Damaged bytes are `DVT_E_MALFORMED`, those of another version, GPU or compiler `DVT_E_UNSUPPORTED`; nothing is taken
+/// then, and everything goes on without.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_context_import(context: *const ContextHandle, data: *const c_void, size: usize) -> i32 {
+    guard(|| {
+        // SAFETY: C's promise; bytes need no alignment.
+        let (context, data) =
+            unsafe { (&handle("context", context)?.0, list("data", data.cast::<u8>(), size, isize::MAX as usize)?) };
+        context.import(data)?;
+        Ok(DVT_OK)
+    })
 }
 
 /// A descriptor for `poll` that is readable while there are events. It is the context's: do not close or read it. Or a result
