@@ -64,6 +64,9 @@
 // `root`, `offset`, `push_constant_root`: the library chooses (docs/state.md says how).
 #define DVT_AUTO 4294967295
 
+// Flag of a context: `socket_fd` is given.
+#define DVT_CONTEXT_SOCKET_FD 1
+
 // Flag of a shader: look in memory only; a service's thread looks on the disk.
 #define DVT_SHADER_NO_DISK 1
 
@@ -221,7 +224,7 @@ typedef struct dvt_shader dvt_shader;
 typedef struct dvt_context_info {
   // `sizeof` at the caller.
   uint32_t size;
-  // 0.
+  // `DVT_CONTEXT_…`.
   uint32_t flags;
   // Folder of a cache; it is only read, and need not be there yet. NULL: memory alone. Any bytes but 0.
   const uint8_t *cache_dir;
@@ -239,6 +242,11 @@ typedef struct dvt_context_info {
   const uint8_t *app;
   // Bytes of it.
   size_t app_bytes;
+  // With `DVT_CONTEXT_SOCKET_FD`: a Unix stream socket that is connected to a service, for a process that cannot reach `socket`. It
+  // is duplicated; the connection is the context's from then on. `socket`, if given, is tried when it breaks.
+  int32_t socket_fd;
+  // 0.
+  uint32_t reserved;
 } dvt_context_info;
 
 // 256 bits.

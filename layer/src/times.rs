@@ -94,6 +94,7 @@ impl Times {
             target,
             max_memory: MAX_MEMORY,
             socket: config.socket.as_deref(),
+            connection: None,
             app: app.as_deref().unwrap_or("a Vulkan application"),
         })?;
         Ok(Self { context, made: Mutex::default() })

@@ -32,7 +32,7 @@ unsafe trait Sized32: Copy {
 
 // SAFETY: numbers and raw pointers, the first a `u32`.
 unsafe impl Sized32 for ContextInfo {
-    const EARLIER: &'static [usize] = &[offset_of!(Self, socket)];
+    const EARLIER: &'static [usize] = &[offset_of!(Self, socket), offset_of!(Self, socket_fd)];
 }
 // SAFETY: as above.
 unsafe impl Sized32 for LayoutInfo {}

@@ -42,6 +42,9 @@ pub const DVT_TARGET_GFX1030: u32 = 0x36;
 /// `root`, `offset`, `push_constant_root`: the library chooses (docs/state.md says how).
 pub const DVT_AUTO: u32 = 0xffff_ffff;
 
+/// Flag of a context: `socket_fd` is given.
+pub const DVT_CONTEXT_SOCKET_FD: u32 = 1;
+
 /// Flag of a shader: look in memory only; a service's thread looks on the disk.
 pub const DVT_SHADER_NO_DISK: u32 = 1;
 /// Flag of a shader: never have it compiled.
@@ -171,7 +174,7 @@ pub struct Key {
 pub struct ContextInfo {
     /// `sizeof` at the caller.
     pub size: u32,
-    /// 0.
+    /// `DVT_CONTEXT_…`.
     pub flags: u32,
     /// Folder of a cache; it is only read, and need not be there yet. NULL: memory alone. Any bytes but 0.
     pub cache_dir: *const u8,
@@ -189,6 +192,11 @@ pub struct ContextInfo {
     pub app: *const u8,
     /// Bytes of it.
     pub app_bytes: usize,
+    /// With `DVT_CONTEXT_SOCKET_FD`: a Unix stream socket that is connected to a service, for a process that cannot reach `socket`. It
+    /// is duplicated; the connection is the context's from then on. `socket`, if given, is tried when it breaks.
+    pub socket_fd: i32,
+    /// 0.
+    pub reserved: u32,
 }
 
 /// Counters since the context was made.

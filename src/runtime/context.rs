@@ -13,6 +13,7 @@ use crate::target::GfxIp;
 use crate::toolchain::{noted_operands, recorded_compiler};
 use crate::wire;
 use std::os::fd::BorrowedFd;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -39,6 +40,9 @@ pub struct ContextInfo<'a> {
     /// Socket of a service that compiles what is missing; it need not be there yet. None: nothing is asked of anybody, and there
     /// is no thread.
     pub socket: Option<&'a Path>,
+    /// A connection to the service, made by somebody who may: a sandbox's launcher, for a process that cannot see the socket. It is
+    /// duplicated, and used first; when it breaks, the next one is made by `socket`, or there is none.
+    pub connection: Option<BorrowedFd<'a>>,
     /// A name for people, such as the game's; the service shows it.
     pub app: &'a str,
 }
@@ -123,13 +127,21 @@ impl Context {
     /// # Errors
     /// Environment: the folder cannot be opened. Malformed: its manifest.
     pub fn new(info: &ContextInfo<'_>) -> Result<Self> {
+        let connection =
+            info.connection.map(|fd| fd.try_clone_to_owned()).transpose().at(|| "connection to a service")?;
+        let service = match (info.socket, connection) {
+            (None, None) => None,
+            (socket, given) => {
+                Some(Arc::new(Desk::new(socket.map(Path::to_owned), given.map(UnixStream::from), info.app.to_owned())))
+            }
+        };
         let cache = info.cache_dir.map(|dir| Cache::open(dir, StoreKind::Lmdb)).transpose()?;
         let shared = Shared {
             target: info.target,
             cache,
             cache_dir: info.cache_dir.map(Path::to_owned),
             reads: AtomicBool::new(true),
-            service: info.socket.map(|socket| Arc::new(Desk::new(socket.to_owned(), info.app.to_owned()))),
+            service,
             compiler: OnceLock::new(),
             parts: Parts::new(info.max_memory),
             plans: Plans::default(),

@@ -208,7 +208,14 @@ fn an_import_keeps_to_the_budget() {
     let bytes = export(&source);
     let part = link_support::vertex().build().len();
     let small = |max_memory| {
-        let info = ContextInfo { cache_dir: None, target: GfxIp::Gfx1030, max_memory, socket: None, app: "" };
+        let info = ContextInfo {
+            cache_dir: None,
+            target: GfxIp::Gfx1030,
+            max_memory,
+            socket: None,
+            connection: None,
+            app: "",
+        };
         let context = Context::new(&info).unwrap();
         (context.import(&bytes).unwrap(), context.stats().unwrap())
     };

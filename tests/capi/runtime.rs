@@ -23,8 +23,15 @@ use std::path::Path;
 use std::time::Duration;
 
 pub fn context(dir: Option<&Path>) -> Context {
-    Context::new(&ContextInfo { cache_dir: dir, target: GfxIp::Gfx1030, max_memory: 1 << 20, socket: None, app: "" })
-        .expect("a context")
+    Context::new(&ContextInfo {
+        cache_dir: dir,
+        target: GfxIp::Gfx1030,
+        max_memory: 1 << 20,
+        socket: None,
+        connection: None,
+        app: "",
+    })
+    .expect("a context")
 }
 
 pub fn shader(context: &Context, stage: Stage, number: u32) -> Shader {
@@ -404,8 +411,14 @@ fn a_budget_keeps_what_shaders_hold() {
     let dir = tempfile::tempdir().unwrap();
     let made = Made::new(dir.path());
     (0..64).for_each(|n| made.put(&request(Stage::Vertex, module(n)), &link_support::vertex()));
-    let none =
-        ContextInfo { cache_dir: Some(dir.path()), target: GfxIp::Gfx1030, max_memory: 0, socket: None, app: "" };
+    let none = ContextInfo {
+        cache_dir: Some(dir.path()),
+        target: GfxIp::Gfx1030,
+        max_memory: 0,
+        socket: None,
+        connection: None,
+        app: "",
+    };
     let context = Context::new(&none).unwrap();
     let held: Vec<Shader> = (0..32).map(|n| shader(&context, Stage::Vertex, n)).collect();
     let bytes = context.stats().unwrap().memory_bytes;
@@ -466,6 +479,7 @@ fn a_cache_that_is_written_meanwhile_is_read_right() {
                 target: GfxIp::Gfx1030,
                 max_memory: 0,
                 socket: None,
+                connection: None,
                 app: "",
             });
             assert_eq!(shader(&fresh.unwrap(), Stage::Vertex, 1).status().unwrap(), ShaderStatus::Ready);

@@ -12,7 +12,7 @@ use crate::runtime::{self, ModuleRef};
 use crate::state::{ResourceLayout, SetLayout};
 use smallvec::SmallVec;
 use std::ffi::{OsStr, c_char, c_int, c_void};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Once;
 
@@ -49,7 +49,15 @@ pub unsafe extern "C" fn dvt_context_create(info: *const ContextInfo, out: *mut 
     let make = || {
         // SAFETY: C's promise.
         let info = unsafe { input("info", info) }?;
-        bits("flags", info.flags, 0)?;
+        bits("flags", info.flags, DVT_CONTEXT_SOCKET_FD)?;
+        bits("`reserved`", info.reserved, 0)?;
+        let connection = match (info.flags & DVT_CONTEXT_SOCKET_FD != 0, info.socket_fd) {
+            (false, 0) => None,
+            (false, fd) => return argument(format!("`socket_fd` is {fd} without its flag")),
+            (true, ..0) => return argument("`socket_fd` is below 0"),
+            // SAFETY: C's promise is that it is open as long as the call lasts; it is only duplicated, which fails if it is not.
+            (true, fd) => Some(unsafe { BorrowedFd::borrow_raw(fd) }),
+        };
         // SAFETY: C's promise.
         let dir = unsafe { list("cache_dir", info.cache_dir, info.cache_dir_bytes, MAX_NAME) }?;
         // SAFETY: C's promise.
@@ -67,6 +75,7 @@ pub unsafe extern "C" fn dvt_context_create(info: *const ContextInfo, out: *mut 
             target: target(info.target)?,
             max_memory: (mib as usize).saturating_mul(1 << 20),
             socket: (!socket.is_empty()).then(|| OsStr::from_bytes(socket).as_ref()),
+            connection,
             app,
         })?;
         Ok((ContextHandle(context), DVT_OK))

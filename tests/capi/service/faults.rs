@@ -1,6 +1,8 @@
 //! Services that die, hang, lie, or are others than the cache's.
 
 use super::*;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
 
 #[test]
 fn without_a_service_that_answers_it_is_not_cached() {
@@ -40,6 +42,63 @@ fn a_service_that_dies_is_asked_again_when_it_is_back() {
         .map(|event| event.generation)
         .collect();
     assert_eq!(kinds, [1, 0, 1], "reached, gone, reached");
+}
+
+/// A context for which somebody else has connected.
+fn connected(folder: &Folder, stream: &UnixStream, socket: Option<&Path>) -> Context {
+    let (cache, target) = (folder.cache(), GfxIp::Gfx1030);
+    let connection = Some(stream.as_fd());
+    let info = ContextInfo { cache_dir: Some(&cache), target, max_memory: 1 << 20, socket, connection, app: "inside" };
+    Context::new(&info).unwrap()
+}
+
+#[test]
+fn a_connection_that_was_given_is_used_until_it_breaks() {
+    let folder = Folder::new();
+    let service = folder.serve(honest);
+    let stream = UnixStream::connect(folder.socket()).unwrap();
+    stream.set_nonblocking(true).unwrap();
+    let context = connected(&folder, &stream, None);
+    // The context has its own by now.
+    drop(stream);
+    assert_eq!(shader(&context, Stage::Vertex, 1).wait(LONG).unwrap(), ShaderStatus::Ready);
+    drop(service);
+    let fs = shader(&context, Stage::Fragment, 2);
+    until("it is away", || matches!(context.reach().unwrap(), Reach::Away(_)));
+    assert_eq!(fs.wait(LONG).unwrap(), ShaderStatus::NotCached);
+    // Nobody knows where another one would be.
+    let service = folder.serve(honest);
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!((service.count(|_| true), fs.status().unwrap()), (0, ShaderStatus::NotCached));
+}
+
+#[test]
+fn after_a_connection_that_was_given_the_socket_is_tried() {
+    let folder = Folder::new();
+    let elsewhere = folder.0.path().join("elsewhere");
+    let outside = Double::start(&elsewhere, welcome(compiler()), honest);
+    let stream = UnixStream::connect(&elsewhere).unwrap();
+    let context = connected(&folder, &stream, Some(&folder.socket()));
+    assert_eq!(shader(&context, Stage::Vertex, 1).wait(LONG).unwrap(), ShaderStatus::Ready);
+    assert_eq!(outside.count(is_stage), 1);
+    drop(outside);
+    let service = folder.serve(honest);
+    let fs = shader(&context, Stage::Fragment, 2);
+    until("the part is there", || fs.status().unwrap() == ShaderStatus::Ready);
+    assert_eq!(service.count(is_stage), 1);
+}
+
+#[test]
+fn what_was_given_and_is_no_connection_is_a_service_that_is_away() {
+    let folder = Folder::new();
+    let file = std::fs::File::open(folder.0.path()).unwrap();
+    let [closed, _] = <[UnixStream; 2]>::from(UnixStream::pair().unwrap());
+    for stream in [UnixStream::from(std::os::fd::OwnedFd::from(file)), closed] {
+        let context = connected(&folder, &stream, None);
+        assert_eq!(shader(&context, Stage::Vertex, 1).wait(LONG).unwrap(), ShaderStatus::NotCached);
+        let Reach::Away(why) = context.reach().unwrap() else { panic!("it is used") };
+        assert!(why.to_string().contains("given"), "{why}");
+    }
 }
 
 #[test]
