@@ -67,6 +67,9 @@
 // Flag of a context: `socket_fd` is given.
 #define DVT_CONTEXT_SOCKET_FD 1
 
+// Flag of a context: parts can be exported. It takes as much memory again as they do.
+#define DVT_CONTEXT_EXPORT 2
+
 // Flag of a shader: look in memory only; a service's thread looks on the disk.
 #define DVT_SHADER_NO_DISK 1
 
@@ -549,7 +552,7 @@ int32_t dvt_context_stats(const struct dvt_context *context, struct dvt_stats *o
 size_t dvt_context_service(const struct dvt_context *context, char *buf, size_t size);
 
 // Writes the parts that are in memory, for `dvt_context_import`: the answer of `vkGetPipelineCacheData`. `*size` is the memory's
-// size, and becomes what is needed; with `DVT_INCOMPLETE` nothing is written.
+// size, and becomes what is needed; with `DVT_INCOMPLETE` nothing is written. `DVT_E_UNSUPPORTED` without `DVT_CONTEXT_EXPORT`.
 int32_t dvt_context_export(const struct dvt_context *context,
                            void *out,
                            size_t *size);

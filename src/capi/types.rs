@@ -44,6 +44,8 @@ pub const DVT_AUTO: u32 = 0xffff_ffff;
 
 /// Flag of a context: `socket_fd` is given.
 pub const DVT_CONTEXT_SOCKET_FD: u32 = 1;
+/// Flag of a context: parts can be exported. It takes as much memory again as they do.
+pub const DVT_CONTEXT_EXPORT: u32 = 2;
 
 /// Flag of a shader: look in memory only; a service's thread looks on the disk.
 pub const DVT_SHADER_NO_DISK: u32 = 1;

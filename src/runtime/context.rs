@@ -37,6 +37,8 @@ pub struct ContextInfo<'a> {
     /// Bytes of part ELFs in memory past which parts that no shader holds are dropped. Where shaders hold more than that, it
     /// is done each time the total has doubled.
     pub max_memory: usize,
+    /// Parts can be exported: their ELFs are kept for it, which takes as much memory again as they do.
+    pub exports: bool,
     /// Socket of a service that compiles what is missing; it need not be there yet. None: nothing is asked of anybody, and there
     /// is no thread.
     pub socket: Option<&'a Path>,
@@ -143,7 +145,7 @@ impl Context {
             reads: AtomicBool::new(true),
             service,
             compiler: OnceLock::new(),
-            parts: Parts::new(info.max_memory),
+            parts: Parts::new(info.max_memory, info.exports),
             plans: Plans::default(),
             events: Events::default(),
             counters: Counters::default(),

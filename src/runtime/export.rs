@@ -56,12 +56,15 @@ impl Context {
     /// Writes the parts in memory, for [`Self::import`]: same parts, same bytes. Memory that is too small stays as it is.
     ///
     /// # Errors
-    /// Environment: after a fork. Malformed: the cache's manifest.
+    /// Unsupported: the context was not made for it ([`super::ContextInfo::exports`]). Environment: after a fork. Malformed: the
+    /// cache's manifest.
     pub fn export(&self, out: &mut [u8]) -> Result<Size> {
         let shared = self.shared()?;
+        let none = || Error::unsupported("export", "the context was made to keep nothing for it");
+        let parts = shared.parts.elfs().ok_or_else(none)?;
         let compiler = shared.compiler(true)?.cloned();
         let identity = Identity { target: shared.target, schema: REQUEST_SCHEMA.to_owned(), compiler };
-        write(&frame::frame(&identity, MAX_IDENTITY)?[frame::HEAD..], &shared.parts.all(), out)
+        write(&frame::frame(&identity, MAX_IDENTITY)?[frame::HEAD..], &parts, out)
     }
 
     /// Takes parts that [`Self::export`] has written, by this context or another one, in any process. Parts that are in memory

@@ -1,5 +1,6 @@
 //! The table of parts that were read before. It is sixteen tables, so that threads which make shaders at the same time rarely
-//! wait for each other. Beside what a link needs of a part it keeps the ELF, for whoever exports it.
+//! wait for each other. Where they are to be exported it keeps their ELFs too, which takes
+//! as much memory again.
 
 use crate::cache::Key;
 use crate::link::Object;
@@ -22,6 +23,7 @@ pub(super) struct Parts {
     shards: [RwLock<Shard>; SHARDS],
     /// Bytes of ELFs in a shard past which those that no shader holds are dropped.
     budget: usize,
+    keeps_elfs: bool,
 }
 
 #[derive(Default)]
@@ -33,21 +35,22 @@ struct Shard {
 }
 
 impl Shard {
-    fn keep(&mut self, key: Key, object: Arc<Object>, elf: Vec<u8>) {
-        self.bytes = self.bytes.saturating_add(elf.len());
-        self.parts.insert(key, Kept { object, elf: Arc::new(elf) });
+    fn keep(&mut self, key: Key, kept: Kept) {
+        self.bytes = self.bytes.saturating_add(kept.bytes);
+        self.parts.insert(key, kept);
     }
 }
 
 struct Kept {
     object: Arc<Object>,
-    elf: Arc<Vec<u8>>,
+    bytes: usize,
+    elf: Option<Arc<Vec<u8>>>,
 }
 
 impl Parts {
     /// Past `budget` bytes of ELFs, parts that no shader holds are dropped.
-    pub(super) fn new(budget: usize) -> Self {
-        Self { shards: Default::default(), budget: budget / SHARDS }
+    pub(super) fn new(budget: usize, keeps_elfs: bool) -> Self {
+        Self { shards: Default::default(), budget: budget / SHARDS, keeps_elfs }
     }
 
     fn shard(&self, key: &Key) -> &RwLock<Shard> {
@@ -66,10 +69,12 @@ impl Parts {
             return kept.object.clone();
         }
         let object = Arc::new(object);
-        shard.keep(key, object.clone(), elf);
+        let bytes = elf.len();
+        let elf = self.keeps_elfs.then(|| Arc::new(elf));
+        shard.keep(key, Kept { object: object.clone(), bytes, elf });
         if shard.bytes > self.budget.max(shard.sweep_at) {
             shard.parts.retain(|_, kept| Arc::strong_count(&kept.object) > 1);
-            shard.bytes = shard.parts.values().map(|kept| kept.elf.len()).sum();
+            shard.bytes = shard.parts.values().map(|kept| kept.bytes).sum();
             // Where shaders hold more than the budget, sweeping at each insertion would find nothing.
             shard.sweep_at = shard.bytes.saturating_mul(2);
         }
@@ -86,18 +91,20 @@ impl Parts {
         if shard.bytes.saturating_add(elf.len()) > self.budget {
             return None;
         }
-        shard.keep(key, Arc::new(object), elf.to_owned());
+        let (object, bytes) = (Arc::new(object), elf.len());
+        let elf = self.keeps_elfs.then(|| Arc::new(elf.to_owned()));
+        shard.keep(key, Kept { object, bytes, elf });
         Some(true)
     }
 
-    /// All parts that are in memory, by key.
-    pub(super) fn all(&self) -> Vec<(Key, Arc<Vec<u8>>)> {
+    /// The ELFs of all parts that are in memory, by key; none if they are not kept.
+    pub(super) fn elfs(&self) -> Option<Vec<(Key, Arc<Vec<u8>>)>> {
         let mut all = Vec::new();
         for shard in &self.shards {
-            all.extend(read(shard).parts.iter().map(|(key, kept)| (*key, kept.elf.clone())));
+            all.extend(read(shard).parts.iter().filter_map(|(key, kept)| Some((*key, kept.elf.clone()?))));
         }
         all.sort_unstable_by_key(|(key, _)| *key);
-        all
+        self.keeps_elfs.then_some(all)
     }
 
     /// Bytes of the ELFs whose parts are in memory.

@@ -79,11 +79,21 @@ static void what_handles_hold(dvt_context *context, const char *dir, struct pipe
 {
     static dvt_pipeline *pipelines[HANDLES];
     static dvt_shader *shaders[HANDLES];
+    dvt_context *cold = make_context(dir);
+    dvt_stats stats;
     unsigned char *out = (unsigned char *)malloc(expect->size);
-    long before, shader, kept, given;
+    long before, part, shader, kept, given;
     size_t size;
     int n;
     CHECK(out != NULL);
+    memset(&stats, 0, sizeof stats);
+    stats.size = sizeof stats;
+    before = held;
+    shaders[0] = make_shader(cold, dir, "vertex.spv", 1);
+    part = held - before;
+    CHECK(dvt_context_stats(cold, &stats) == DVT_OK);
+    dvt_shader_destroy(shaders[0]);
+    dvt_context_destroy(cold);
     before = held;
     for (n = 0; n < HANDLES; n++)
         shaders[n] = make_shader(context, dir, "vertex.spv", 1);
@@ -111,8 +121,8 @@ static void what_handles_hold(dvt_context *context, const char *dir, struct pipe
     }
     given = (held - before) / HANDLES;
     p->info.flags = 0;
-    printf("bytes of a shader %ld, of a pipeline %ld with an ELF of %lu, %ld without\n", shader, kept,
-           (unsigned long)expect->size, given);
+    printf("bytes of a shader %ld, of a pipeline %ld with an ELF of %lu, %ld without, of a part of %lu %ld\n", shader, kept,
+           (unsigned long)expect->size, given, (unsigned long)stats.memory_bytes, part - shader);
     CHECK(shader < 1024 && given < 2048 && kept >= given + (long)expect->size);
     for (n = 0; n < HANDLES; n++) {
         dvt_pipeline_destroy(pipelines[n]);

@@ -33,8 +33,8 @@ static void contexts(void)
     info.size = UINT32_MAX;
     CHECK(refused(dvt_context_create(&info, &context), "`info->size`"));
     info.size = sizeof info;
-    info.flags = 2;
-    CHECK(refused(dvt_context_create(&info, &context), "flags 0x2 is unknown"));
+    info.flags = 4;
+    CHECK(refused(dvt_context_create(&info, &context), "flags 0x4 is unknown"));
     info.flags = 0;
     info.socket_fd = 1;
     CHECK(refused(dvt_context_create(&info, &context), "`socket_fd` is 1 without its flag"));

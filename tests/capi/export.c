@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 {
     static const uint8_t header[32] = {32, 0, 0, 0, 1, 0, 0, 0};
     const char *dir = argc > 1 ? argv[1] : ".";
-    dvt_context *context = make_context(dir), *other = empty_context();
+    dvt_context *context = make_context_with(dir, DVT_CONTEXT_EXPORT), *other = empty_context();
     struct bytes expect = read_file(dir, "expected.elf");
     struct pipeline p;
     unsigned char *data;
@@ -82,6 +82,7 @@ int main(int argc, char **argv)
     make_info(&p, other, dir);
     link_and_compare(other, &p, &expect);
     CHECK(stats_of(other).memory_hits == 2 && stats_of(other).disk_hits == 0);
+    CHECK(get_cache_data(other, header, NULL, &room) == DVT_E_UNSUPPORTED);
     /* At any address. */
     memmove(data + 1, data, size);
     CHECK(dvt_context_import(other, data + 33, size - 32) == DVT_OK && stats_of(other).imported == 2);

@@ -212,6 +212,7 @@ fn an_import_keeps_to_the_budget() {
             cache_dir: None,
             target: GfxIp::Gfx1030,
             max_memory,
+            exports: true,
             socket: None,
             connection: None,
             app: "",
@@ -247,4 +248,18 @@ fn threads_export_while_others_make_shaders() {
         }
     });
     assert_eq!(self::context(None).import(&export(&context)).unwrap().parts, 64);
+}
+
+#[test]
+fn who_does_not_export_pays_nothing_and_may_import() {
+    let dir = tempfile::tempdir().unwrap();
+    let bytes = full(dir.path());
+    let (target, max_memory) = (GfxIp::Gfx1030, 1 << 20);
+    let info =
+        ContextInfo { cache_dir: None, target, max_memory, exports: false, socket: None, connection: None, app: "" };
+    let context = Context::new(&info).unwrap();
+    assert_eq!(context.import(&bytes).unwrap().parts, 3);
+    links(&context);
+    let refused = context.export(&mut []).unwrap_err();
+    assert!(matches!(refused.kind(), ErrorKind::Unsupported { .. }), "{refused}");
 }

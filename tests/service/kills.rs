@@ -52,6 +52,7 @@ fn client() {
         cache_dir: Some(&cache),
         target,
         max_memory: 0,
+        exports: false,
         socket: Some(&socket),
         connection: None,
         app: "a client",

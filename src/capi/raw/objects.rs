@@ -49,7 +49,7 @@ pub unsafe extern "C" fn dvt_context_create(info: *const ContextInfo, out: *mut 
     let make = || {
         // SAFETY: C's promise.
         let info = unsafe { input("info", info) }?;
-        bits("flags", info.flags, DVT_CONTEXT_SOCKET_FD)?;
+        bits("flags", info.flags, DVT_CONTEXT_SOCKET_FD | DVT_CONTEXT_EXPORT)?;
         bits("`reserved`", info.reserved, 0)?;
         let connection = match (info.flags & DVT_CONTEXT_SOCKET_FD != 0, info.socket_fd) {
             (false, 0) => None,
@@ -74,6 +74,7 @@ pub unsafe extern "C" fn dvt_context_create(info: *const ContextInfo, out: *mut 
             cache_dir: (!dir.is_empty()).then(|| OsStr::from_bytes(dir).as_ref()),
             target: target(info.target)?,
             max_memory: (mib as usize).saturating_mul(1 << 20),
+            exports: info.flags & DVT_CONTEXT_EXPORT != 0,
             socket: (!socket.is_empty()).then(|| OsStr::from_bytes(socket).as_ref()),
             connection,
             app,
@@ -141,7 +142,7 @@ pub unsafe extern "C" fn dvt_context_service(context: *const ContextHandle, buf:
 }
 
 /// Writes the parts that are in memory, for `dvt_context_import`: the answer of `vkGetPipelineCacheData`. `*size` is the memory's
-/// size, and becomes what is needed; with `DVT_INCOMPLETE` nothing is written.
+/// size, and becomes what is needed; with `DVT_INCOMPLETE` nothing is written. `DVT_E_UNSUPPORTED` without `DVT_CONTEXT_EXPORT`.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_context_export(context: *const ContextHandle, out: *mut c_void, size: *mut usize) -> i32 {

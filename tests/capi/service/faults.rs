@@ -48,7 +48,15 @@ fn a_service_that_dies_is_asked_again_when_it_is_back() {
 fn connected(folder: &Folder, stream: &UnixStream, socket: Option<&Path>) -> Context {
     let (cache, target) = (folder.cache(), GfxIp::Gfx1030);
     let connection = Some(stream.as_fd());
-    let info = ContextInfo { cache_dir: Some(&cache), target, max_memory: 1 << 20, socket, connection, app: "inside" };
+    let info = ContextInfo {
+        cache_dir: Some(&cache),
+        target,
+        max_memory: 1 << 20,
+        exports: false,
+        socket,
+        connection,
+        app: "inside",
+    };
     Context::new(&info).unwrap()
 }
 

@@ -54,6 +54,7 @@ impl Folder {
             cache_dir,
             target,
             max_memory: 1 << 20,
+            exports: false,
             socket: Some(&socket),
             connection: None,
             app: "a test",
