@@ -11,6 +11,12 @@ use std::fs::{DirBuilder, File, Permissions};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How long the lock may be held by what a killed service has left behind: a worker that it was about to start has all of its
+/// files until it runs the worker's program.
+const LEFT_BEHIND: Duration = Duration::from_secs(1);
 
 /// A socket that is listened on.
 pub struct Socket {
@@ -47,8 +53,12 @@ impl Socket {
         let mut beside = path.as_os_str().to_owned();
         beside.push(".lock");
         let lock = File::options().create(true).truncate(false).write(true).open(PathBuf::from(beside))?;
-        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-            return Err(Error::environment("another service listens there"));
+        let begun = Instant::now();
+        while flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            if begun.elapsed() >= LEFT_BEHIND {
+                return Err(Error::environment("another service listens there"));
+            }
+            sleep(LEFT_BEHIND / 50);
         }
         match std::fs::symlink_metadata(path) {
             // Nobody holds the lock, so nobody listens.

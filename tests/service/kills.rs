@@ -154,15 +154,17 @@ impl Clients<'_> {
         }
     }
 
-    fn kill(&mut self, which: usize) {
+    /// Kills one of them; false if it has come to its end just before.
+    fn kill(&mut self, which: usize) -> bool {
         let (number, mut child) = self.running.swap_remove(which % CLIENTS);
         child.kill().unwrap();
-        // It may have come to its end just before.
-        if child.wait().unwrap().success() {
+        let finished = child.wait().unwrap().success();
+        if finished {
             self.finished += 1;
         } else {
             self.killed.insert(number);
         }
+        !finished
     }
 
     fn finish(&mut self) {
@@ -171,6 +173,16 @@ impl Clients<'_> {
             let said = || fs::read_to_string(self.dir.join("clients")).unwrap_or_default();
             assert!(status.success(), "client {number}: {status}: {}", said());
             self.finished += 1;
+        }
+    }
+}
+
+impl Drop for Clients<'_> {
+    /// Where a test has failed, they would wait for a service that does not come any more.
+    fn drop(&mut self) {
+        for (_, child) in &mut self.running {
+            let _ = child.kill();
+            let _ = child.wait();
         }
     }
 }
@@ -248,7 +260,9 @@ fn survive(kills: usize) {
         }
         clients.refill();
         std::thread::sleep(Duration::from_millis(random() as u64 % 60));
-        clients.kill(random());
+        while !clients.kill(random()) {
+            clients.refill();
+        }
         clients.refill();
         std::thread::sleep(Duration::from_millis(random() as u64 % 60));
         orphans.extend(service.children());

@@ -210,6 +210,24 @@ fn killed(clients: usize, each: usize, kills: usize) {
     assert_eq!(finished.into_inner(), clients);
 }
 
+#[test]
+fn a_lock_that_a_killed_service_has_left_behind_is_waited_for() {
+    use rustix::fs::{FlockOperation, flock};
+    let dir = tempfile::tempdir().expect("a folder");
+    let lock = std::fs::File::create(dir.path().join("socket.lock")).expect("a file");
+    flock(&lock, FlockOperation::NonBlockingLockExclusive).expect("the lock");
+    let start = || command(dir.path(), &["--workers=1".to_owned()]).spawn().expect("the program");
+    let mut service = start();
+    std::thread::sleep(Duration::from_millis(300));
+    drop(lock);
+    let mut client = Client::connect(&dir.path().join("socket"), None);
+    client.compile("main", Class::Soon).expect("a part");
+    // One that lives keeps it.
+    assert_eq!(start().wait().expect("a process").code(), Some(5));
+    client.compile("other", Class::Soon).expect("a part");
+    service.kill().and_then(|()| service.wait()).expect("a process");
+}
+
 /// Whoever starts it need not be systemd, nor know its process: a launcher that makes the socket before anybody can connect.
 #[test]
 fn anybody_may_pass_the_socket() {
