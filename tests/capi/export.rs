@@ -20,7 +20,7 @@ fn export(context: &Context) -> Vec<u8> {
 }
 
 /// What a context that has looked for the three shaders of [`cache::full`] exports.
-fn full(dir: &Path) -> Vec<u8> {
+pub fn full(dir: &Path) -> Vec<u8> {
     drop(cache::full(dir));
     let context = context(Some(dir));
     let _held = (pair(&context), shader(&context, Stage::Compute, 3));

@@ -150,8 +150,8 @@ fn text(status: &ServiceStatus) -> String {
             status.poison_hits
         ),
         format!("pipelines compiled whole: {} are better, {} are not", status.optimized, status.kept_linked),
-        format!("{:35}{}", "processor time of compiles, ms", percentiles(&status.compile)),
-        format!("{:35} {:>26}   {:>26}", "", "from request to answer, ms", "in the queue, ms"),
+        format!("{:36}{}", "processor time of compiles, ms", percentiles(&status.compile)),
+        format!("{:36}{:>27}  {:>27}", "", "from request to answer, ms", "in the queue, ms"),
         format!("class      queued  running  answered{0}  {0}", "      p50      p95      p99"),
     ];
     for of in &status.classes {

@@ -44,6 +44,35 @@ fn a_service_that_dies_is_asked_again_when_it_is_back() {
     assert_eq!(kinds, [1, 0, 1], "reached, gone, reached");
 }
 
+#[test]
+fn what_is_imported_waits_for_the_service_to_say_whose_code_is_meant() {
+    let other = CompilerId { sources: "others".into(), backend: "by foot".into() };
+    for (of, asked) in [(compiler(), 1), (other, 2)] {
+        let (folder, elsewhere) = (Folder::new(), tempfile::tempdir().unwrap());
+        let bytes = crate::export::full(elsewhere.path());
+        let service = Double::start(&folder.socket(), welcome(of.clone()), {
+            let of = of.clone();
+            move |ask| match ask {
+                Ask::Stage(StageAsk { id, request, .. }) => {
+                    let part = Part { key: keys::stage(request, &of).unwrap(), ..part_of(request) };
+                    vec![Reply::Tell(Tell::Stage { id: *id, part: Some(part) })]
+                }
+                _ => vec![],
+            }
+        });
+        let context = folder.context_of(None);
+        let none = context.key().unwrap();
+        assert_eq!(context.import(&bytes).unwrap().parts, 3);
+        assert_eq!(context.key().unwrap(), none, "the service decides");
+        for (stage, number) in [(Stage::Vertex, 1), (Stage::Fragment, 2)] {
+            assert_eq!(shader(&context, stage, number).wait(LONG).unwrap(), ShaderStatus::Ready);
+        }
+        // Once the compiler is known, its parts are found, and another's are not.
+        assert_eq!(service.count(is_stage), asked, "{of:?}");
+        assert_eq!(context.import(&bytes).is_ok(), asked == 1);
+    }
+}
+
 /// A context for which somebody else has connected.
 fn connected(folder: &Folder, stream: &UnixStream, socket: Option<&Path>) -> Context {
     let (cache, target) = (folder.cache(), GfxIp::Gfx1030);
