@@ -64,6 +64,12 @@
 // `root`, `offset`, `push_constant_root`: the library chooses (docs/state.md says how).
 #define DVT_AUTO 4294967295
 
+// Flag of a context: `socket_fd` is given.
+#define DVT_CONTEXT_SOCKET_FD 1
+
+// Flag of a context: parts can be exported. It takes as much memory again as they do.
+#define DVT_CONTEXT_EXPORT 2
+
 // Flag of a shader: look in memory only; a service's thread looks on the disk.
 #define DVT_SHADER_NO_DISK 1
 
@@ -87,6 +93,9 @@
 
 // Flag of a pipeline: metadata 3.0, register fields by name, in place of 2.6.
 #define DVT_PIPELINE_NAMED_METADATA 32
+
+// Flag of a pipeline: each generation's ELF is read once; `dvt_pipeline_read` gives it away, and the caller's copy is the only one.
+#define DVT_PIPELINE_READ_ONCE 64
 
 // `color_flags`: alpha of location 0 decides coverage.
 #define DVT_COLOR_ALPHA_TO_COVERAGE 1
@@ -218,7 +227,7 @@ typedef struct dvt_shader dvt_shader;
 typedef struct dvt_context_info {
   // `sizeof` at the caller.
   uint32_t size;
-  // 0.
+  // `DVT_CONTEXT_…`.
   uint32_t flags;
   // Folder of a cache; it is only read, and need not be there yet. NULL: memory alone. Any bytes but 0.
   const uint8_t *cache_dir;
@@ -236,6 +245,11 @@ typedef struct dvt_context_info {
   const uint8_t *app;
   // Bytes of it.
   size_t app_bytes;
+  // With `DVT_CONTEXT_SOCKET_FD`: a Unix stream socket that is connected to a service, for a process that cannot reach `socket`. It
+  // is duplicated; the connection is the context's from then on. `socket`, if given, is tried when it breaks.
+  int32_t socket_fd;
+  // 0.
+  uint32_t reserved;
 } dvt_context_info;
 
 // 256 bits.
@@ -278,6 +292,12 @@ typedef struct dvt_stats {
   uint32_t service;
   // 0.
   uint32_t reserved;
+  // Parts taken by `dvt_context_import`.
+  uint64_t imported;
+  // Parts of imports for which `max_memory_mib` had no room.
+  uint64_t left_out;
+  // Imports that were refused.
+  uint64_t imports_refused;
 } dvt_stats;
 
 // An event.
@@ -530,6 +550,19 @@ int32_t dvt_context_stats(const struct dvt_context *context, struct dvt_stats *o
 
 // Whether there is a service, in words, and if not, why. As `dvt_last_error`; 0 where there is no context.
 size_t dvt_context_service(const struct dvt_context *context, char *buf, size_t size);
+
+// Writes the parts that are in memory, for `dvt_context_import`: the answer of `vkGetPipelineCacheData`. `*size` is the memory's
+// size, and becomes what is needed; with `DVT_INCOMPLETE` nothing is written. `DVT_E_UNSUPPORTED` without `DVT_CONTEXT_EXPORT`.
+int32_t dvt_context_export(const struct dvt_context *context,
+                           void *out,
+                           size_t *size);
+
+// Takes the parts that `dvt_context_export` has written, in whatever process: `pInitialData`, `vkMergePipelineCaches`. They are
+// copied. Damaged bytes are `DVT_E_MALFORMED`, those of another version, GPU or compiler `DVT_E_UNSUPPORTED`; nothing is taken
+// then, and everything goes on without.
+int32_t dvt_context_import(const struct dvt_context *context,
+                           const void *data,
+                           size_t size);
 
 // A descriptor for `poll` that is readable while there are events. It is the context's: do not close or read it. Or a result
 // code below 0.

@@ -53,6 +53,7 @@ const USES: &[(&str, &[&str])] = &[
         "runtime",
         &[
             "error",
+            "fixed",
             "frame",
             "target",
             "state",

@@ -93,7 +93,9 @@ impl Times {
             cache_dir: config.cache.as_deref(),
             target,
             max_memory: MAX_MEMORY,
+            exports: false,
             socket: config.socket.as_deref(),
+            connection: None,
             app: app.as_deref().unwrap_or("a Vulkan application"),
         })?;
         Ok(Self { context, made: Mutex::default() })

@@ -26,13 +26,13 @@ const MAX_STRUCT: usize = 4096;
 /// # Safety
 /// It is `repr(C)`, begins with a `u32`, and any bytes are a value of it: numbers and raw pointers.
 unsafe trait Sized32: Copy {
-    /// Its size in version 1. Once a field is added this stays what it is.
-    const FIRST: usize = size_of::<Self>();
+    /// Its sizes before fields were added at its end; what was one of them once stays one.
+    const EARLIER: &'static [usize] = &[];
 }
 
 // SAFETY: numbers and raw pointers, the first a `u32`.
 unsafe impl Sized32 for ContextInfo {
-    const FIRST: usize = offset_of!(Self, socket);
+    const EARLIER: &'static [usize] = &[offset_of!(Self, socket), offset_of!(Self, socket_fd)];
 }
 // SAFETY: as above.
 unsafe impl Sized32 for LayoutInfo {}
@@ -44,13 +44,13 @@ unsafe impl Sized32 for PipelineInfo {}
 unsafe impl Sized32 for ShaderStatus {}
 // SAFETY: as above.
 unsafe impl Sized32 for PipelineStatus {
-    const FIRST: usize = offset_of!(Self, optimization);
+    const EARLIER: &'static [usize] = &[offset_of!(Self, optimization)];
 }
 // SAFETY: as above.
 unsafe impl Sized32 for Event {}
 // SAFETY: as above.
 unsafe impl Sized32 for Stats {
-    const FIRST: usize = offset_of!(Self, asked);
+    const EARLIER: &'static [usize] = &[offset_of!(Self, asked), offset_of!(Self, imported)];
 }
 
 fn check<T>(what: &str, at: *const T) -> Answer<()> {
@@ -64,7 +64,7 @@ fn check<T>(what: &str, at: *const T) -> Answer<()> {
 fn struct_size<T: Sized32>(what: &str, size: u32) -> Answer<usize> {
     match size as usize {
         // A size between two versions would cut a field.
-        size if size == T::FIRST || (size_of::<T>()..=MAX_STRUCT).contains(&size) => Ok(size),
+        size if T::EARLIER.contains(&size) || (size_of::<T>()..=MAX_STRUCT).contains(&size) => Ok(size),
         size => argument(format!("`{what}->size` is {size}, and not {}", size_of::<T>())),
     }
 }

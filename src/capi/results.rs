@@ -158,6 +158,9 @@ impl Stats {
             answered,
             failed,
             optimized,
+            imported,
+            left_out,
+            imports_refused,
         } = *stats;
         Self {
             size: 0,
@@ -176,6 +179,9 @@ impl Stats {
             optimized,
             service: service(reach).0,
             reserved: 0,
+            imported,
+            left_out,
+            imports_refused,
         }
     }
 }

@@ -42,6 +42,11 @@ pub const DVT_TARGET_GFX1030: u32 = 0x36;
 /// `root`, `offset`, `push_constant_root`: the library chooses (docs/state.md says how).
 pub const DVT_AUTO: u32 = 0xffff_ffff;
 
+/// Flag of a context: `socket_fd` is given.
+pub const DVT_CONTEXT_SOCKET_FD: u32 = 1;
+/// Flag of a context: parts can be exported. It takes as much memory again as they do.
+pub const DVT_CONTEXT_EXPORT: u32 = 2;
+
 /// Flag of a shader: look in memory only; a service's thread looks on the disk.
 pub const DVT_SHADER_NO_DISK: u32 = 1;
 /// Flag of a shader: never have it compiled.
@@ -59,6 +64,8 @@ pub const DVT_PIPELINE_NO_OPTIMIZE: u32 = 8;
 pub const DVT_PIPELINE_LINK_TIME_OPTIMIZATION: u32 = 16;
 /// Flag of a pipeline: metadata 3.0, register fields by name, in place of 2.6.
 pub const DVT_PIPELINE_NAMED_METADATA: u32 = 32;
+/// Flag of a pipeline: each generation's ELF is read once; `dvt_pipeline_read` gives it away, and the caller's copy is the only one.
+pub const DVT_PIPELINE_READ_ONCE: u32 = 64;
 
 /// `color_flags`: alpha of location 0 decides coverage.
 pub const DVT_COLOR_ALPHA_TO_COVERAGE: u32 = 1;
@@ -169,7 +176,7 @@ pub struct Key {
 pub struct ContextInfo {
     /// `sizeof` at the caller.
     pub size: u32,
-    /// 0.
+    /// `DVT_CONTEXT_…`.
     pub flags: u32,
     /// Folder of a cache; it is only read, and need not be there yet. NULL: memory alone. Any bytes but 0.
     pub cache_dir: *const u8,
@@ -187,6 +194,11 @@ pub struct ContextInfo {
     pub app: *const u8,
     /// Bytes of it.
     pub app_bytes: usize,
+    /// With `DVT_CONTEXT_SOCKET_FD`: a Unix stream socket that is connected to a service, for a process that cannot reach `socket`. It
+    /// is duplicated; the connection is the context's from then on. `socket`, if given, is tried when it breaks.
+    pub socket_fd: i32,
+    /// 0.
+    pub reserved: u32,
 }
 
 /// Counters since the context was made.
@@ -225,6 +237,12 @@ pub struct Stats {
     pub service: u32,
     /// 0.
     pub reserved: u32,
+    /// Parts taken by `dvt_context_import`.
+    pub imported: u64,
+    /// Parts of imports for which `max_memory_mib` had no room.
+    pub left_out: u64,
+    /// Imports that were refused.
+    pub imports_refused: u64,
 }
 
 /// An event.

@@ -13,6 +13,7 @@ use crate::target::GfxIp;
 use crate::toolchain::{noted_operands, recorded_compiler};
 use crate::wire;
 use std::os::fd::BorrowedFd;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -36,9 +37,14 @@ pub struct ContextInfo<'a> {
     /// Bytes of part ELFs in memory past which parts that no shader holds are dropped. Where shaders hold more than that, it
     /// is done each time the total has doubled.
     pub max_memory: usize,
+    /// Parts can be exported: their ELFs are kept for it, which takes as much memory again as they do.
+    pub exports: bool,
     /// Socket of a service that compiles what is missing; it need not be there yet. None: nothing is asked of anybody, and there
     /// is no thread.
     pub socket: Option<&'a Path>,
+    /// A connection to the service, made by somebody who may: a sandbox's launcher, for a process that cannot see the socket. It is
+    /// duplicated, and used first; when it breaks, the next one is made by `socket`, or there is none.
+    pub connection: Option<BorrowedFd<'a>>,
     /// A name for people, such as the game's; the service shows it.
     pub app: &'a str,
 }
@@ -70,6 +76,12 @@ pub struct Stats {
     pub failed: u64,
     /// Pipelines that were replaced by better ones.
     pub optimized: u64,
+    /// Parts taken from imports.
+    pub imported: u64,
+    /// Parts of imports for which there was no room.
+    pub left_out: u64,
+    /// Imports that were refused.
+    pub imports_refused: u64,
 }
 
 #[derive(Default)]
@@ -80,6 +92,9 @@ pub(super) struct Counters {
     memory_hits: AtomicU64,
     disk_hits: AtomicU64,
     pub(super) misses: AtomicU64,
+    pub(super) imported: AtomicU64,
+    pub(super) left_out: AtomicU64,
+    pub(super) imports_refused: AtomicU64,
 }
 
 pub(super) fn count(counter: &AtomicU64) {
@@ -100,7 +115,7 @@ pub(super) struct Shared {
     pub(super) service: Option<Arc<Desk>>,
     /// As the cache's manifest has it, read as soon as there is one.
     compiler: OnceLock<CompilerId>,
-    parts: Parts,
+    pub(super) parts: Parts,
     pub(super) plans: Plans,
     pub(super) events: Events,
     pub(super) counters: Counters,
@@ -114,15 +129,23 @@ impl Context {
     /// # Errors
     /// Environment: the folder cannot be opened. Malformed: its manifest.
     pub fn new(info: &ContextInfo<'_>) -> Result<Self> {
+        let connection =
+            info.connection.map(|fd| fd.try_clone_to_owned()).transpose().at(|| "connection to a service")?;
+        let service = match (info.socket, connection) {
+            (None, None) => None,
+            (socket, given) => {
+                Some(Arc::new(Desk::new(socket.map(Path::to_owned), given.map(UnixStream::from), info.app.to_owned())))
+            }
+        };
         let cache = info.cache_dir.map(|dir| Cache::open(dir, StoreKind::Lmdb)).transpose()?;
         let shared = Shared {
             target: info.target,
             cache,
             cache_dir: info.cache_dir.map(Path::to_owned),
             reads: AtomicBool::new(true),
-            service: info.socket.map(|socket| Arc::new(Desk::new(socket.to_owned(), info.app.to_owned()))),
+            service,
             compiler: OnceLock::new(),
-            parts: Parts::new(info.max_memory),
+            parts: Parts::new(info.max_memory, info.exports),
             plans: Plans::default(),
             events: Events::default(),
             counters: Counters::default(),
@@ -164,7 +187,17 @@ impl Context {
     pub fn stats(&self) -> Result<Stats> {
         let shared = self.shared()?;
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let Counters { links, wholes, needs_whole, memory_hits, disk_hits, misses } = &shared.counters;
+        let Counters {
+            links,
+            wholes,
+            needs_whole,
+            memory_hits,
+            disk_hits,
+            misses,
+            imported,
+            left_out,
+            imports_refused,
+        } = &shared.counters;
         let none = desk::Counters::default();
         let service = shared.service.as_ref().map_or(&none, |service| &service.counters);
         Ok(Stats {
@@ -180,6 +213,9 @@ impl Context {
             answered: of(&service.answered),
             failed: of(&service.failed),
             optimized: of(&service.optimized),
+            imported: of(imported),
+            left_out: of(left_out),
+            imports_refused: of(imports_refused),
         })
     }
 
@@ -255,7 +291,7 @@ impl Shared {
         }
         let Some(elf) = part.elf.map(|elf| elf.0).or_else(|| self.cached(&part.key)) else { return Ok(None) };
         let object = Object::parse(&elf)?;
-        Ok(Some(self.parts.insert(part.key, object, elf.len())))
+        Ok(Some(self.parts.insert(part.key, object, elf)))
     }
 
     /// The part under a key, from memory, or from the disk if that is allowed.
@@ -276,6 +312,6 @@ impl Shared {
         };
         let object = Object::parse(&elf)?;
         count(&self.counters.disk_hits);
-        Ok(Some(self.parts.insert(*key, object, elf.len())))
+        Ok(Some(self.parts.insert(*key, object, elf)))
     }
 }

@@ -24,7 +24,10 @@ impl PipelineFlags {
     /// Metadata 3.0, with register fields by name, in place of 2.6. Made in memory of its own, where the other needs none.
     pub const NAMED_METADATA: Self = Self(32);
 
-    const ALL: u32 = 63;
+    /// Each ELF is given once: what [`super::Pipeline::read`] has copied is not kept in memory a second time.
+    pub const READ_ONCE: Self = Self(64);
+
+    const ALL: u32 = 127;
 
     /// The flags of these bits, if there are no others among them.
     pub fn from_bits(bits: u32) -> Option<Self> {

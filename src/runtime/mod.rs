@@ -6,6 +6,7 @@
 //!   Shader           a stage's request ── find ──> its part: memory, disk, service; else pending or not cached
 //!   Pipeline         shaders + layout + state ── link ──> ELF, generation 1; 2 if a service finds better code
 //!   link_into        the same without a handle, into the caller's memory
+//!   export, import   the parts in memory, for a driver to keep and to give to another context
 //! ```
 //!
 //! There is no compiler here and no process. Without a service there is no thread and no socket either: everything is done on
@@ -17,6 +18,7 @@
 
 mod context;
 mod events;
+mod export;
 mod flags;
 mod held;
 mod layout;
@@ -33,6 +35,7 @@ mod urgency;
 pub use crate::link::Size;
 pub use context::{Context, ContextInfo, Stats, note_fork};
 pub use events::{Event, EventKind};
+pub use export::Imported;
 pub use flags::PipelineFlags;
 pub use layout::Layout;
 pub use link::{Answer, PipelineInfo, Route};

@@ -1,5 +1,6 @@
 //! The table of parts that were read before. It is sixteen tables, so that threads which make shaders at the same time rarely
-//! wait for each other.
+//! wait for each other. Where they are to be exported it keeps their ELFs too, which takes
+//! as much memory again.
 
 use crate::cache::Key;
 use crate::link::Object;
@@ -22,6 +23,7 @@ pub(super) struct Parts {
     shards: [RwLock<Shard>; SHARDS],
     /// Bytes of ELFs in a shard past which those that no shader holds are dropped.
     budget: usize,
+    keeps_elfs: bool,
 }
 
 #[derive(Default)]
@@ -32,15 +34,23 @@ struct Shard {
     sweep_at: usize,
 }
 
+impl Shard {
+    fn keep(&mut self, key: Key, kept: Kept) {
+        self.bytes = self.bytes.saturating_add(kept.bytes);
+        self.parts.insert(key, kept);
+    }
+}
+
 struct Kept {
     object: Arc<Object>,
     bytes: usize,
+    elf: Option<Arc<Vec<u8>>>,
 }
 
 impl Parts {
     /// Past `budget` bytes of ELFs, parts that no shader holds are dropped.
-    pub(super) fn new(budget: usize) -> Self {
-        Self { shards: Default::default(), budget: budget / SHARDS }
+    pub(super) fn new(budget: usize, keeps_elfs: bool) -> Self {
+        Self { shards: Default::default(), budget: budget / SHARDS, keeps_elfs }
     }
 
     fn shard(&self, key: &Key) -> &RwLock<Shard> {
@@ -53,14 +63,15 @@ impl Parts {
     }
 
     /// Keeps a part; gives the one that is there already, so that all shaders share one.
-    pub(super) fn insert(&self, key: Key, object: Object, bytes: usize) -> Arc<Object> {
+    pub(super) fn insert(&self, key: Key, object: Object, elf: Vec<u8>) -> Arc<Object> {
         let mut shard = write(self.shard(&key));
         if let Some(kept) = shard.parts.get(&key) {
             return kept.object.clone();
         }
         let object = Arc::new(object);
-        shard.parts.insert(key, Kept { object: object.clone(), bytes });
-        shard.bytes = shard.bytes.saturating_add(bytes);
+        let bytes = elf.len();
+        let elf = self.keeps_elfs.then(|| Arc::new(elf));
+        shard.keep(key, Kept { object: object.clone(), bytes, elf });
         if shard.bytes > self.budget.max(shard.sweep_at) {
             shard.parts.retain(|_, kept| Arc::strong_count(&kept.object) > 1);
             shard.bytes = shard.parts.values().map(|kept| kept.bytes).sum();
@@ -68,6 +79,32 @@ impl Parts {
             shard.sweep_at = shard.bytes.saturating_mul(2);
         }
         object
+    }
+
+    /// Keeps a part that nobody has asked for yet, if the budget has room for it: whether it was not there already; none where
+    /// there is no room.
+    pub(super) fn admit(&self, key: Key, object: Object, elf: &[u8]) -> Option<bool> {
+        let mut shard = write(self.shard(&key));
+        if shard.parts.contains_key(&key) {
+            return Some(false);
+        }
+        if shard.bytes.saturating_add(elf.len()) > self.budget {
+            return None;
+        }
+        let (object, bytes) = (Arc::new(object), elf.len());
+        let elf = self.keeps_elfs.then(|| Arc::new(elf.to_owned()));
+        shard.keep(key, Kept { object, bytes, elf });
+        Some(true)
+    }
+
+    /// The ELFs of all parts that are in memory, by key; none if they are not kept.
+    pub(super) fn elfs(&self) -> Option<Vec<(Key, Arc<Vec<u8>>)>> {
+        let mut all = Vec::new();
+        for shard in &self.shards {
+            all.extend(read(shard).parts.iter().filter_map(|(key, kept)| Some((*key, kept.elf.clone()?))));
+        }
+        all.sort_unstable_by_key(|(key, _)| *key);
+        self.keeps_elfs.then_some(all)
     }
 
     /// Bytes of the ELFs whose parts are in memory.

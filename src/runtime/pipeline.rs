@@ -109,7 +109,7 @@ pub struct PipelineStatus {
     pub generation: u32,
     /// What became of the wish for better code.
     pub optimization: Optimization,
-    /// Bytes of the ELF.
+    /// Bytes of the ELF; 0 if there is none, or it was to be read once and has been.
     pub bytes: usize,
     /// Draws that were told of.
     pub used: u64,
@@ -182,23 +182,31 @@ impl Pipeline {
         })
     }
 
-    /// Copies the ELF, and gives its generation; none if there is no ELF.
+    /// Copies the ELF, and gives its generation; none if there is no ELF, or it was to be read once and has been.
     ///
     /// # Errors
     /// Environment: after a fork.
     pub fn read(&self, out: &mut [u8]) -> Result<Option<(Size, u32)>> {
         self.0.shared.alive()?;
-        let made = self.0.made();
-        // Under the lock, so that it is the generation of these bytes.
-        Ok(match self.generation() {
-            0 => None,
-            generation => {
-                let size = made.elf.len();
-                let room = out.get_mut(..size);
-                let room = room.map(|out| out.copy_from_slice(&made.elf));
-                Some((room.map_or(Size::Incomplete(size), |()| Size::Written(size)), generation))
+        if self.0.flags.has(PipelineFlags::READ_ONCE) {
+            let mut made = self.0.made_mut();
+            let copied = self.copy(&made, out);
+            if let Some((Size::Written(_), _)) = copied {
+                made.elf = Vec::new();
             }
-        })
+            return Ok(copied);
+        }
+        Ok(self.copy(&self.0.made(), out))
+    }
+
+    /// Under the lock, so that it is the generation of these bytes.
+    fn copy(&self, made: &Made, out: &mut [u8]) -> Option<(Size, u32)> {
+        let size = made.elf.len();
+        if size == 0 {
+            return None;
+        }
+        let room = out.get_mut(..size).map(|out| out.copy_from_slice(&made.elf));
+        Some((room.map_or(Size::Incomplete(size), |()| Size::Written(size)), self.generation()))
     }
 
     /// Waits until the pipeline is of this generation, it is certain that it will not be, or the service cannot be reached; at

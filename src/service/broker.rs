@@ -12,6 +12,7 @@
 
 use super::jobs::{ClientId, Jobs, State, Time, Waiter};
 use super::journal::Journal;
+use super::latency::Latency;
 use super::optimize::{Both, Comparison, Optimizer};
 use super::pipelines::Run;
 use super::poison::Poison;
@@ -21,7 +22,7 @@ use crate::cache::Key;
 use crate::compile::StageElf;
 use crate::compile::request::{CompilerId, Module, ModuleDigest, StageRequest};
 use crate::error::{Death, Error, Result};
-use crate::wire::{Ask, Class, ClassStatus, Limits, Part, PipelineAsk, ServiceStatus, StageAsk, Tell, Verdict};
+use crate::wire::{Ask, Class, Limits, Part, PipelineAsk, ServiceStatus, StageAsk, Tell, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -149,7 +150,7 @@ pub struct Broker {
     pub(super) now: Time,
     machine: Machine,
     hungry_until: Time,
-    waits: [Waits; 4],
+    latency: Latency,
     /// Those who are to be told that they wait.
     pub(super) queued: Vec<Waiter>,
 }
@@ -171,6 +172,7 @@ pub(super) struct Client {
 pub(super) struct Request {
     pub(super) class: Class,
     pub(super) inline: bool,
+    pub(super) since: Time,
     /// It counts among the requests that a client may have. Offers, which may wait for hours, do not.
     pub(super) counted: bool,
     pub(super) what: What,
@@ -185,12 +187,6 @@ pub(super) enum What {
     Offer(Key),
     /// The service's own.
     Optimize(Box<Both>),
-}
-
-#[derive(Clone, Copy, Default)]
-struct Waits {
-    done: u64,
-    sum: Duration,
 }
 
 impl Broker {
@@ -211,7 +207,7 @@ impl Broker {
             now: Time::ZERO,
             machine: Machine::default(),
             hungry_until: Time::ZERO,
-            waits: [Waits::default(); 4],
+            latency: Latency::default(),
             queued: Vec::new(),
         }
     }
@@ -260,15 +256,7 @@ impl Broker {
 
     /// What the service is doing.
     pub fn status(&self) -> ServiceStatus {
-        let running = |class| self.jobs.running().filter(|(_, of, _)| *of == class).count();
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        let classes = Class::ALL.iter().zip(&self.waits).map(|(&class, waits)| ClassStatus {
-            class,
-            queued: count(self.jobs.queued(class)),
-            running: count(running(class)),
-            done: waits.done,
-            mean_wait_us: waits.sum.as_micros().checked_div(waits.done.into()).map_or(0, |us| us as u64),
-        });
         ServiceStatus {
             uptime_s: self.now.as_secs(),
             compiler: Some(self.facts.compiler.clone()),
@@ -276,7 +264,8 @@ impl Broker {
             workers: count(self.facts.workers),
             busy: count(self.jobs.running().count()),
             worker_memory: self.machine.worker_memory,
-            classes: classes.collect(),
+            classes: self.latency.classes(&self.jobs),
+            compile: self.latency.compile(),
             paused_because: self.paused_because(),
             not_kept_because: self.machine.not_kept_because.clone(),
             poisoned: self.poison.len() as u64,
@@ -376,7 +365,7 @@ impl Broker {
                 client.offered.insert(waiter.id, *name);
             }
             let inline = inline || client.inline;
-            self.requests.insert(waiter, Request { class, inline, counted, what });
+            self.requests.insert(waiter, Request { class, inline, since: self.now, counted, what });
             return true;
         };
         self.busy(waiter, limit);
@@ -398,6 +387,15 @@ impl Broker {
         Some(request)
     }
 
+    /// Ends a request by an answer. How long offers, which wait for hours, and the service's own requests take says nothing.
+    pub(super) fn answered(&mut self, waiter: Waiter) -> Option<Request> {
+        let request = self.end(waiter)?;
+        if request.counted && waiter.client != ClientId::SERVICE {
+            self.latency.answered(request.class, request.since, self.now);
+        }
+        Some(request)
+    }
+
     /// Ends a request that is not answered.
     pub(super) fn give_up(&mut self, waiter: Waiter) {
         if let Some(Request { what: What::Offer(name), .. }) = self.end(waiter) {
@@ -408,7 +406,7 @@ impl Broker {
 
     /// There will be no answer but this.
     pub(super) fn fail(&mut self, waiter: Waiter, error: Error) {
-        if self.end(waiter).is_some() {
+        if self.answered(waiter).is_some() {
             if waiter.client == ClientId::SERVICE {
                 return self.optimization_failed(waiter, error);
             }
@@ -423,7 +421,7 @@ impl Broker {
         match &mut request.what {
             What::Stage { .. } => {
                 let part = part(key, elf, fresh || request.inline);
-                self.end(waiter);
+                self.answered(waiter);
                 self.tell(waiter.client, Tell::Stage { id: waiter.id, part: Some(part) });
             }
             What::Offer(_) => {}
@@ -457,7 +455,7 @@ impl Broker {
         if let Some(next) = next {
             return self.want(waiter, next, class);
         }
-        let Some(Request { what, .. }) = self.end(waiter) else { return };
+        let Some(Request { what, .. }) = self.answered(waiter) else { return };
         match what {
             What::Optimize(both) => self.both_there(waiter, &both),
             What::Pipeline(run) => {
@@ -488,12 +486,7 @@ impl Broker {
         let Some(stage) = self.stages.remove(&key) else { return };
         self.facts.status.worker_deaths += u64::from(deaths);
         let served = self.jobs.finish(&key, cost);
-        for one in &served {
-            if let Some(waits) = self.waits.get_mut(one.class as usize) {
-                waits.done += 1;
-                waits.sum += self.now.saturating_sub(one.since);
-            }
-        }
+        self.latency.compiled(cost, served.iter().map(|one| one.class));
         match result {
             Ok(elf) => {
                 self.facts.status.compiled += 1;
@@ -566,6 +559,9 @@ impl Broker {
 
     /// Gives a job to a worker.
     fn begin(&mut self, key: Key, class: Class) {
+        if let Some(since) = self.jobs.since(&key) {
+            self.latency.begun(class, since, self.now);
+        }
         let stage = self.stages.get(&key);
         if let Some((request, module)) = stage.and_then(|stage| Some((stage.request.clone(), stage.module.clone()?))) {
             self.effects.push(Effect::Compile { key, request: Box::new(request), module, class });

@@ -192,6 +192,11 @@ impl Jobs {
         self.jobs.get(key).map(|job| job.state)
     }
 
+    /// Since when a job could be given to a worker.
+    pub fn since(&self, key: &Key) -> Option<Time> {
+        self.jobs.get(key).map(|job| job.since)
+    }
+
     /// The job that somebody waits for.
     pub fn waits_for(&self, waiter: Waiter) -> Option<Key> {
         self.waiting.get(&waiter).map(|(key, _)| *key)

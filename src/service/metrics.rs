@@ -1,6 +1,6 @@
 //! A status in the text format of Prometheus, for a collector that reads files.
 
-use crate::wire::ServiceStatus;
+use crate::wire::{ClassStatus, ServiceStatus, Times};
 use std::fmt::Write as _;
 
 /// The metrics of a service.
@@ -42,34 +42,77 @@ pub fn text(status: &ServiceStatus) -> String {
     ] {
         metric("gauge", name, help, &one(value));
     }
-    let by_class = |value: fn(&crate::wire::ClassStatus) -> u64| -> Vec<(String, u64)> {
-        let label = |class| format!("{{class=\"{}\"}}", format!("{class:?}").to_lowercase());
-        status.classes.iter().map(|of| (label(of.class), value(of))).collect()
+    let by_class = |value: fn(&ClassStatus) -> u64| -> Vec<(String, u64)> {
+        status.classes.iter().map(|of| (format!("{{class=\"{}\"}}", name(of)), value(of))).collect()
     };
     metric("gauge", "jobs_queued", "Jobs that wait for a worker.", &by_class(|of| of.queued.into()));
     metric("gauge", "jobs_running", "Jobs that a worker has.", &by_class(|of| of.running.into()));
     metric("counter", "jobs_done_total", "Requests answered by a compile.", &by_class(|of| of.done));
-    let waited = by_class(|of| of.mean_wait_us.saturating_mul(of.done));
-    metric("counter", "jobs_wait_microseconds_total", "Their time from request to answer.", &waited);
+    let of_classes = |times: fn(&ClassStatus) -> &Times| -> Vec<(String, &Times)> {
+        status.classes.iter().map(|of| (format!("class=\"{}\"", name(of)), times(of))).collect()
+    };
+    histogram(&mut out, "request_seconds", "From request to answer.", &of_classes(|of| &of.answer));
+    histogram(
+        &mut out,
+        "queue_seconds",
+        "From when a job could be compiled until a worker had it.",
+        &of_classes(|of| &of.queue),
+    );
+    histogram(&mut out, "compile_cpu_seconds", "Processor time of a compile.", &[(String::new(), &status.compile)]);
     out
+}
+
+fn name(of: &ClassStatus) -> String {
+    format!("{:?}", of.class).to_lowercase()
+}
+
+/// Times by label, as counts of those up to each bound.
+fn histogram(out: &mut String, name: &str, help: &str, values: &[(String, &Times)]) {
+    let _ = writeln!(out, "# HELP dovetail_{name} {help}\n# TYPE dovetail_{name} histogram");
+    for (label, times) in values {
+        let comma = if label.is_empty() { "" } else { "," };
+        for (bound, count) in &times.buckets {
+            let seconds = *bound as f64 / 1e6;
+            let _ = writeln!(out, "dovetail_{name}_bucket{{{label}{comma}le=\"{seconds}\"}} {count}");
+        }
+        let Times { count, sum_us, .. } = times;
+        let labels = if label.is_empty() { String::new() } else { format!("{{{label}}}") };
+        let _ = writeln!(out, "dovetail_{name}_bucket{{{label}{comma}le=\"+Inf\"}} {count}");
+        let _ = writeln!(out, "dovetail_{name}_sum{labels} {}", *sum_us as f64 / 1e6);
+        let _ = writeln!(out, "dovetail_{name}_count{labels} {count}");
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::{Class, ClassStatus};
+    use crate::wire::Class;
 
     #[test]
     fn every_line_is_a_sample_or_a_comment() {
-        let waits = ClassStatus { class: Class::Waits, queued: 3, running: 1, done: 10, mean_wait_us: 20 };
-        let status = ServiceStatus { requests: 7, classes: vec![waits], ..ServiceStatus::default() };
+        let buckets = vec![(500, 4), (2_000_000, 9)];
+        let answer = Times { count: 10, sum_us: 2_500_000, buckets, ..Times::default() };
+        let waits = ClassStatus { class: Class::Waits, queued: 3, answer: answer.clone(), ..ClassStatus::default() };
+        let status = ServiceStatus { requests: 7, classes: vec![waits], compile: answer, ..ServiceStatus::default() };
         let text = text(&status);
         assert!(text.contains("dovetail_requests_total 7\n"), "{text}");
         assert!(text.contains("dovetail_jobs_queued{class=\"waits\"} 3\n"), "{text}");
-        assert!(text.contains("dovetail_jobs_wait_microseconds_total{class=\"waits\"} 200\n"), "{text}");
+        for line in [
+            "# TYPE dovetail_request_seconds histogram",
+            "dovetail_request_seconds_bucket{class=\"waits\",le=\"0.0005\"} 4",
+            "dovetail_request_seconds_bucket{class=\"waits\",le=\"2\"} 9",
+            "dovetail_request_seconds_bucket{class=\"waits\",le=\"+Inf\"} 10",
+            "dovetail_request_seconds_sum{class=\"waits\"} 2.5",
+            "dovetail_request_seconds_count{class=\"waits\"} 10",
+            "dovetail_queue_seconds_count{class=\"waits\"} 0",
+            "dovetail_compile_cpu_seconds_bucket{le=\"0.0005\"} 4",
+            "dovetail_compile_cpu_seconds_sum 2.5",
+        ] {
+            assert!(text.lines().any(|has| has == line), "{line}: {text}");
+        }
         for line in text.lines().filter(|line| !line.starts_with("# ")) {
             let (name, value) = line.rsplit_once(' ').unwrap();
-            assert!(name.starts_with("dovetail_") && value.parse::<u64>().is_ok(), "{line}");
+            assert!(name.starts_with("dovetail_") && value.parse::<f64>().is_ok(), "{line}");
         }
     }
 }

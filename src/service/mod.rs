@@ -12,9 +12,11 @@
 
 pub mod broker;
 mod budget;
+mod histogram;
 mod jobs;
 pub mod journal;
 mod keep;
+mod latency;
 mod listen;
 mod measure;
 mod metrics;

@@ -191,7 +191,8 @@ impl Broker {
                 let waiter = Waiter { client: ClientId::SERVICE, id: self.optimizer.runs };
                 self.optimizer.current = Some(Current { name, waiter, whole: Vec::new() });
                 let what = What::Optimize(Box::new(both));
-                self.requests.insert(waiter, Request { class: Class::Optimize, inline: true, counted: false, what });
+                let (class, since) = (Class::Optimize, self.now);
+                self.requests.insert(waiter, Request { class, inline: true, since, counted: false, what });
                 self.advance(waiter);
             }
             Err(error) => {

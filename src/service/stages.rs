@@ -240,7 +240,7 @@ impl Broker {
     }
 
     fn answer_not_cached(&mut self, waiter: Waiter) {
-        self.end(waiter);
+        self.answered(waiter);
         self.leave(waiter);
         self.tell(waiter.client, Tell::Stage { id: waiter.id, part: None });
     }

@@ -19,7 +19,7 @@ mod status;
 
 pub use connection::{Arrival, Connection, Receiver, Sender};
 pub use message::{Ask, Cached, Class, Hello, Limits, Part, PipelineAsk, StageAsk, Tell, Verdict, Welcome};
-pub use status::{ClassStatus, ServiceStatus};
+pub use status::{ClassStatus, ServiceStatus, Times};
 
 /// The versions of this protocol that this program speaks, first and last.
 pub const PROTOCOLS: (u32, u32) = (1, 1);

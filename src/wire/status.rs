@@ -26,6 +26,8 @@ pub struct ServiceStatus {
     pub worker_memory: u64,
     /// Jobs by class, the most urgent first.
     pub classes: Vec<ClassStatus>,
+    /// Processor time of compiles.
+    pub compile: Times,
     /// What workers have given up, and what this system's kernel could not take from them.
     pub sandbox: String,
     /// Why jobs that nobody waits for are not begun at the moment; empty: they are.
@@ -72,8 +74,28 @@ pub struct ClassStatus {
     pub queued: u32,
     /// Jobs that a worker has.
     pub running: u32,
-    /// Jobs done.
+    /// Requests that a compile has answered.
     pub done: u64,
-    /// Mean time from request to answer of those, in microseconds.
-    pub mean_wait_us: u64,
+    /// From request to answer, whether from the cache, by a compile or by a failure.
+    pub answer: Times,
+    /// From when a job could be compiled until a worker had it, in the class in which it got one.
+    pub queue: Times,
+}
+
+/// How long something took, since the service's start; in microseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Times {
+    /// How often.
+    pub count: u64,
+    /// In total.
+    pub sum_us: u64,
+    /// So long, or less, for half of them; within the bounds below.
+    pub p50_us: u64,
+    /// For 95 %.
+    pub p95_us: u64,
+    /// For 99 %.
+    pub p99_us: u64,
+    /// Bounds, and how many took so long or less.
+    pub buckets: Vec<(u64, u64)>,
 }

@@ -33,9 +33,21 @@ static void contexts(void)
     info.size = UINT32_MAX;
     CHECK(refused(dvt_context_create(&info, &context), "`info->size`"));
     info.size = sizeof info;
-    info.flags = 1;
-    CHECK(refused(dvt_context_create(&info, &context), "flags 0x1 is unknown"));
+    info.flags = 4;
+    CHECK(refused(dvt_context_create(&info, &context), "flags 0x4 is unknown"));
     info.flags = 0;
+    info.socket_fd = 1;
+    CHECK(refused(dvt_context_create(&info, &context), "`socket_fd` is 1 without its flag"));
+    info.flags = DVT_CONTEXT_SOCKET_FD;
+    info.socket_fd = -1;
+    CHECK(refused(dvt_context_create(&info, &context), "`socket_fd` is below 0"));
+    info.socket_fd = 987654;
+    CHECK(dvt_context_create(&info, &context) == DVT_E_ENVIRONMENT && context == NULL);
+    info.flags = 0;
+    info.socket_fd = 0;
+    info.reserved = 1;
+    CHECK(refused(dvt_context_create(&info, &context), "`reserved`"));
+    info.reserved = 0;
     info.target = 7;
     CHECK(refused(dvt_context_create(&info, &context), "target 0x7"));
     info.target = DVT_TARGET_GFX1030;
@@ -191,7 +203,7 @@ static void pipelines(dvt_context *context, const char *dir)
     CHECK(refused(dvt_pipeline_link_into(context, &q.info, &byte, &size), says));            \
     CHECK(pipeline == NULL && size == 0 && byte == 0xee)
     REFUSED(q.info.size = 8, "`info->size` is 8");
-    REFUSED(q.info.flags = 64, "flags 0x40 are unknown");
+    REFUSED(q.info.flags = 128, "flags 0x80 are unknown");
     REFUSED(q.info.shaders = NULL, "`shaders` is NULL");
     REFUSED(q.info.shader_count = UINT32_MAX, "items in `shaders`");
     REFUSED(q.info.layout = OFF(dvt_layout *, p.layout), "`layout` is not aligned");

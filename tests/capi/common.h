@@ -52,7 +52,7 @@ static struct bytes read_file(const char *dir, const char *name)
     return out;
 }
 
-static dvt_context *make_context(const char *dir)
+static dvt_context *make_context_with(const char *dir, uint32_t flags)
 {
     char cache[4096];
     dvt_context_info info;
@@ -60,11 +60,17 @@ static dvt_context *make_context(const char *dir)
     sprintf(cache, "%.4000s/cache", dir);
     memset(&info, 0, sizeof info);
     info.size = sizeof info;
+    info.flags = flags;
     info.cache_dir = (const uint8_t *)cache;
     info.cache_dir_bytes = strlen(cache);
     info.target = DVT_TARGET_GFX1030;
     CHECK(DVT(context_create)(&info, &context) == DVT_OK);
     return context;
+}
+
+static dvt_context *make_context(const char *dir)
+{
+    return make_context_with(dir, 0);
 }
 
 /* The layout of link_support::state(). */

@@ -23,6 +23,9 @@ static int child(const char *dir, dvt_context *context, struct pipeline *p, dvt_
     CHECK(dvt_pipeline_status(pipeline, &status) == DVT_E_ENVIRONMENT);
     CHECK(dvt_context_event_fd(context) == DVT_E_ENVIRONMENT);
     CHECK(dvt_shader_wait(p->shaders[0], 0) == DVT_E_ENVIRONMENT);
+    size = 0;
+    CHECK(dvt_context_export(context, NULL, &size) == DVT_E_ENVIRONMENT && size == 0);
+    CHECK(dvt_context_import(context, "DVX", 3) == DVT_E_ENVIRONMENT);
     dvt_pipeline_destroy(pipeline);
     destroy_info(p);
     dvt_context_destroy(context);

@@ -3,6 +3,7 @@
 #[path = "../support/alloc.rs"]
 mod alloc;
 mod cache;
+mod export;
 mod header;
 mod library;
 #[path = "../support/link_support.rs"]

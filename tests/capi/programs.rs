@@ -26,7 +26,13 @@ fn compile(name: &str, how: As, libraries: &[String], to: &Path) -> PathBuf {
     let out = to.join(name);
     let mut command = Command::new(compiler);
     command.args(arguments).arg("-g").arg("-Wno-unused-function").arg("-I").arg(root().join("include"));
-    command.arg(root().join("tests/capi").join(name).with_extension("c")).args(["-x", "none"]).arg("-o").arg(&out);
+    command
+        .arg("-I")
+        .arg(to)
+        .arg(root().join("tests/capi").join(name).with_extension("c"))
+        .args(["-x", "none"])
+        .arg("-o")
+        .arg(&out);
     command.args(libraries).args(["-lpthread", "-ldl"]);
     let done = command.output().unwrap_or_else(|e| panic!("{compiler}: {e}"));
     assert!(done.status.success(), "{name}: {}", String::from_utf8_lossy(&done.stderr));
@@ -37,6 +43,7 @@ fn run(program: &Path, arguments: &[&Path]) {
     let done = Command::new(program).args(arguments).output().expect("the program");
     let said = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "{}: {}\n{said}", program.display(), done.status);
+    print!("{}", String::from_utf8_lossy(&done.stdout));
 }
 
 /// In every way: both languages, both libraries.
@@ -62,6 +69,19 @@ fn what_is_no_argument_is_refused() {
 #[test]
 fn small_threads_link_at_the_same_time() {
     everywhere("threads");
+}
+
+/// With the function of the manual that a driver needs for it.
+#[test]
+fn what_a_context_holds_goes_to_another_one() {
+    let library = Library::built();
+    let dir = folder();
+    let manual = fs::read_to_string(root().join("docs/capi.md")).expect("the manual");
+    let function = manual.split("```c\n").nth(2).and_then(|rest| rest.split("```").next()).expect("a second example");
+    fs::write(dir.path().join("manual.h"), function).expect("the example");
+    for (how, libraries) in [(As::C99, library.shared()), (As::Cpp11, library.shared()), (As::C99, library.fixed())] {
+        run(&compile("export", how, &libraries, dir.path()), &[dir.path()]);
+    }
 }
 
 #[test]
@@ -108,7 +128,7 @@ fn a_link_asks_for_no_memory() {
     let dir = folder();
     let (of_link, of_link_into) = link_allocations(dir.path());
     assert_eq!((of_link, of_link_into), (0, 0), "calls for memory: of the link, of the run time's");
-    let wrap = "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=posix_memalign".to_owned();
+    let wrap = "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=posix_memalign,--wrap=free".to_owned();
     let libraries: Vec<String> = library.fixed().into_iter().chain([wrap]).collect();
     for how in [As::C99, As::Cpp11] {
         let program = compile("allocations", how, &libraries, dir.path());
@@ -162,5 +182,5 @@ fn the_library_has_its_name_and_shows_nothing_else() {
     let symbols = read("nm", &["-D", "--defined-only"]);
     let shown: Vec<&str> = symbols.lines().filter_map(|line| line.split_whitespace().nth(2)).collect();
     let strange: Vec<_> = shown.iter().filter(|name| !name.starts_with("dvt_")).collect();
-    assert!(shown.len() == 27 && strange.is_empty(), "{} shown, {strange:?}", shown.len());
+    assert!(shown.len() == 29 && strange.is_empty(), "{} shown, {strange:?}", shown.len());
 }

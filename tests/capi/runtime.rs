@@ -22,21 +22,29 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Duration;
 
-fn context(dir: Option<&Path>) -> Context {
-    Context::new(&ContextInfo { cache_dir: dir, target: GfxIp::Gfx1030, max_memory: 1 << 20, socket: None, app: "" })
-        .expect("a context")
+pub fn context(dir: Option<&Path>) -> Context {
+    Context::new(&ContextInfo {
+        cache_dir: dir,
+        target: GfxIp::Gfx1030,
+        max_memory: 1 << 20,
+        exports: true,
+        socket: None,
+        connection: None,
+        app: "",
+    })
+    .expect("a context")
 }
 
-fn shader(context: &Context, stage: Stage, number: u32) -> Shader {
+pub fn shader(context: &Context, stage: Stage, number: u32) -> Shader {
     Shader::new(context, &shader_info(stage, &module(number))).expect("a shader")
 }
 
-fn pair(context: &Context) -> [Shader; 2] {
+pub fn pair(context: &Context) -> [Shader; 2] {
     [shader(context, Stage::Vertex, 1), shader(context, Stage::Fragment, 2)]
 }
 
 /// A pipeline of these shaders in the state of `link_support`, with the flags.
-fn of<'a>(
+pub fn of<'a>(
     shaders: &'a [&'a Shader],
     layout: &'a Layout,
     state: &'a PipelineState,
@@ -45,12 +53,12 @@ fn of<'a>(
     PipelineInfo { shaders, layout, state, placement: Placement::Adjacent, flags, priority: 0, user: 9 }
 }
 
-fn linked() -> Vec<u8> {
+pub fn linked() -> Vec<u8> {
     let parts = [link_support::vertex().build(), link_support::fragment().build()];
     link(&[&parts[0], &parts[1]], &state(), Placement::Adjacent, &EmitGlue).expect("a pipeline")
 }
 
-const NONE: PipelineFlags = PipelineFlags::FAIL_ON_COMPILE;
+pub const NONE: PipelineFlags = PipelineFlags::FAIL_ON_COMPILE;
 
 #[test]
 fn a_link_into_memory_is_the_link() {
@@ -404,8 +412,15 @@ fn a_budget_keeps_what_shaders_hold() {
     let dir = tempfile::tempdir().unwrap();
     let made = Made::new(dir.path());
     (0..64).for_each(|n| made.put(&request(Stage::Vertex, module(n)), &link_support::vertex()));
-    let none =
-        ContextInfo { cache_dir: Some(dir.path()), target: GfxIp::Gfx1030, max_memory: 0, socket: None, app: "" };
+    let none = ContextInfo {
+        cache_dir: Some(dir.path()),
+        target: GfxIp::Gfx1030,
+        max_memory: 0,
+        exports: true,
+        socket: None,
+        connection: None,
+        app: "",
+    };
     let context = Context::new(&none).unwrap();
     let held: Vec<Shader> = (0..32).map(|n| shader(&context, Stage::Vertex, n)).collect();
     let bytes = context.stats().unwrap().memory_bytes;
@@ -465,7 +480,9 @@ fn a_cache_that_is_written_meanwhile_is_read_right() {
                 cache_dir: Some(dir.path()),
                 target: GfxIp::Gfx1030,
                 max_memory: 0,
+                exports: true,
                 socket: None,
+                connection: None,
                 app: "",
             });
             assert_eq!(shader(&fresh.unwrap(), Stage::Vertex, 1).status().unwrap(), ShaderStatus::Ready);

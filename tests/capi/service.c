@@ -7,6 +7,8 @@
 #include "common.h"
 
 #include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -54,11 +56,37 @@ static int child(dvt_context *context, struct pipeline *p, dvt_pipeline *pipelin
     return 0;
 }
 
+/* A process that may not connect gets a connection from one that may: a descriptor, which stays its own. */
+static void inherited(const char *dir, const char *path)
+{
+    struct sockaddr_un address;
+    dvt_context_info info;
+    dvt_context *context = NULL;
+    dvt_shader *shader;
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    memset(&address, 0, sizeof address);
+    address.sun_family = AF_UNIX;
+    CHECK(strlen(path) < sizeof address.sun_path);
+    strcpy(address.sun_path, path);
+    CHECK(fd >= 0 && connect(fd, (const struct sockaddr *)(const void *)&address, sizeof address) == 0);
+    memset(&info, 0, sizeof info);
+    info.size = sizeof info;
+    info.flags = DVT_CONTEXT_SOCKET_FD;
+    info.target = DVT_TARGET_GFX1030;
+    info.socket_fd = fd;
+    CHECK(dvt_context_create(&info, &context) == DVT_OK);
+    CHECK(close(fd) == 0);
+    shader = ask(context, dir, "vertex.spv", 1);
+    CHECK(dvt_shader_wait(shader, 20000000000u) == DVT_OK);
+    dvt_shader_destroy(shader);
+    dvt_context_destroy(context);
+}
+
 int main(int argc, char **argv)
 {
     const char *dir = argc > 1 ? argv[1] : ".";
     struct bytes expect = read_file(dir, "expected.elf");
-    char cache[4096], socket[4096], text[256];
+    char cache[4096], path[4096], text[256];
     dvt_context_info info;
     dvt_context *context = NULL;
     dvt_pipeline *pipeline = NULL;
@@ -72,14 +100,14 @@ int main(int argc, char **argv)
     uint8_t *elf;
     pid_t pid;
     sprintf(cache, "%.4000s/empty", dir);
-    sprintf(socket, "%.4000s/socket", dir);
+    sprintf(path, "%.4000s/socket", dir);
     memset(&info, 0, sizeof info);
     info.size = sizeof info;
     info.target = DVT_TARGET_GFX1030;
     info.cache_dir = (const uint8_t *)cache;
     info.cache_dir_bytes = strlen(cache);
-    info.socket = (const uint8_t *)socket;
-    info.socket_bytes = strlen(socket);
+    info.socket = (const uint8_t *)path;
+    info.socket_bytes = strlen(path);
     info.app = (const uint8_t *)"service.c";
     info.app_bytes = 9;
     CHECK(dvt_context_create(&info, &context) == DVT_OK);
@@ -125,6 +153,7 @@ int main(int argc, char **argv)
     dvt_pipeline_destroy(pipeline);
     destroy_info(&p);
     dvt_context_destroy(context);
+    inherited(dir, path);
     free(expect.at);
     return 0;
 }

@@ -11,6 +11,7 @@
 //!   └ on its end: note what `progress` says, go on after it          └ a second thread looks for what hangs
 //! ```
 
+mod export;
 #[path = "../support/link_support.rs"]
 mod link_support;
 mod mutate;

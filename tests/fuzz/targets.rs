@@ -7,7 +7,7 @@ use super::link_support::{compute, fragment, state, vertex};
 #[cfg(feature = "native")]
 use super::native;
 use super::random::Random;
-use super::{mutate, recording, seeds, service, spirv, store};
+use super::{export, mutate, recording, seeds, service, spirv, store};
 use dovetail::abi::layout::ResolvedLayout;
 use dovetail::cache::{Key, entry};
 use dovetail::compile::passes;
@@ -53,6 +53,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "note", seeds: seeds::note, change: mutate::bytes, run: read_note, smaller: None },
     Target { name: "state", seeds: seeds::state, change: mutate::bytes, run: read_state, smaller: None },
     Target { name: "entry", seeds: seeds::entry, change: mutate::bytes, run: read_entry, smaller: None },
+    Target { name: "export", seeds: export::seeds, change: mutate::bytes, run: export::read, smaller: None },
     Target { name: "store", seeds: store::seeds, change: mutate::bytes, run: store::read, smaller: None },
     Target { name: "frame", seeds: seeds::frame, change: mutate::bytes, run: read_frame, smaller: None },
     Target { name: "service", seeds: service::seeds, change: mutate::bytes, run: service::converse, smaller: None },

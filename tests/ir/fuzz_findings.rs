@@ -3,6 +3,8 @@
 //! The targets are those of `tests/fuzz`. A file of `testdata/fuzz/TARGET` is an input that once made its reader panic, hang,
 //! take too much memory or call an input its own bug.
 
+#[path = "../fuzz/export.rs"]
+mod export;
 #[path = "../fuzz/mutate.rs"]
 mod mutate;
 #[cfg(feature = "native")]

@@ -118,9 +118,11 @@ fn what_nobody_waits_for_has_the_lowest_priority() {
             let fields = stat.rsplit_once(')').expect("a name").1.to_owned();
             fields.split_whitespace().nth(16).expect("a priority").parse::<i32>().expect("a number")
         };
+        // These tests may be run with a lower priority themselves.
+        let own = nice(service.process.id() as i32);
         let begun = std::time::Instant::now();
         let mut found = Vec::new();
-        while found != [0, 19] {
+        while found != [own, 19] {
             assert!(begun.elapsed() < crate::harness::PATIENCE, "priorities: {found:?}");
             found = service.children().into_iter().map(nice).collect();
             found.sort_unstable();

@@ -90,11 +90,44 @@ fn metrics_are_in_their_file() {
     let dir = tempfile::tempdir().expect("a folder");
     let file = dir.path().join("metrics.prom");
     let mut service = Service::start(&["--workers=1", "--metrics-file", file.to_str().expect("a path")]);
-    service.client().compile("main", Class::Soon).expect("a part");
+    let mut client = service.client();
+    // By a compile, and then from the cache.
+    let since = Instant::now();
+    let (key, _) = client.compile("main", Class::Soon).expect("a part");
+    while service.cache().get(&key).is_none() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    client.compile("main", Class::Waits).expect("a part");
+    let took = since.elapsed().as_micros() as u64;
+    let say = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dovetail"));
+        command.args(["service", "status", "--socket"]).arg(service.socket()).args(arguments);
+        String::from_utf8(command.output().expect("the program").stdout).expect("text")
+    };
+    let status: serde_json::Value = serde_json::from_str(&say(&["--json"])).expect("JSON");
+    let [waits, soon] = [0, 1].map(|class| &status["classes"][class]);
+    assert_eq!((&waits["answer"]["count"], &waits["queue"]["count"]), (&1.into(), &0.into()), "{status}");
+    assert_eq!((&soon["answer"]["count"], &soon["queue"]["count"]), (&1.into(), &1.into()), "{status}");
+    for times in [&waits["answer"], &soon["answer"], &status["compile"]] {
+        let [p50, p95, p99] = ["p50_us", "p95_us", "p99_us"].map(|name| times[name].as_u64().expect("a number"));
+        assert!(0 < p50 && p50 <= p95 && p95 <= p99 && p99 <= took, "{times}");
+    }
+    let said = say(&[]);
+    assert!(
+        said.contains("p95") && said.lines().any(|line| line.starts_with("soon") && line.contains(" 1 ")),
+        "{said}"
+    );
     service.terminate();
     service.wait();
     let text = std::fs::read_to_string(file).expect("metrics");
-    assert!(text.contains("\ndovetail_compiled_total 1\n"), "{text}");
+    for line in [
+        "dovetail_compiled_total 1",
+        "dovetail_request_seconds_count{class=\"waits\"} 1",
+        "dovetail_queue_seconds_bucket{class=\"soon\",le=\"+Inf\"} 1",
+        "dovetail_compile_cpu_seconds_count 1",
+    ] {
+        assert!(text.lines().any(|has| has == line), "{line}: {text}");
+    }
 }
 
 #[test]
@@ -175,6 +208,48 @@ fn killed(clients: usize, each: usize, kills: usize) {
         }
     });
     assert_eq!(finished.into_inner(), clients);
+}
+
+#[test]
+fn a_lock_that_a_killed_service_has_left_behind_is_waited_for() {
+    use rustix::fs::{FlockOperation, flock};
+    let dir = tempfile::tempdir().expect("a folder");
+    let lock = std::fs::File::create(dir.path().join("socket.lock")).expect("a file");
+    flock(&lock, FlockOperation::NonBlockingLockExclusive).expect("the lock");
+    let start = || command(dir.path(), &["--workers=1".to_owned()]).spawn().expect("the program");
+    let mut service = start();
+    std::thread::sleep(Duration::from_millis(300));
+    drop(lock);
+    let mut client = Client::connect(&dir.path().join("socket"), None);
+    client.compile("main", Class::Soon).expect("a part");
+    // One that lives keeps it.
+    assert_eq!(start().wait().expect("a process").code(), Some(5));
+    client.compile("other", Class::Soon).expect("a part");
+    service.kill().and_then(|()| service.wait()).expect("a process");
+}
+
+/// Whoever starts it need not be systemd, nor know its process: a launcher that makes the socket before anybody can connect.
+#[test]
+fn anybody_may_pass_the_socket() {
+    use std::os::unix::net::{UnixListener, UnixStream};
+    let dir = tempfile::tempdir().expect("a folder");
+    let with = |socket: std::os::fd::OwnedFd| {
+        let mut service = command(dir.path(), &["--workers=1".to_owned(), "--idle-exit=1".to_owned()]);
+        service.env_remove("LISTEN_PID").env("LISTEN_FDS", "1").env("LISTEN_FDS_FIRST_FD", "0").stdin(socket);
+        service.spawn().expect("the program")
+    };
+    let path = dir.path().join("passed");
+    let mut service = with(UnixListener::bind(&path).expect("a socket").into());
+    let mut client = Client::connect(&path, None);
+    client.compile("main", Class::Soon).expect("a part");
+    drop(client);
+    assert!(service.wait().expect("a process").success());
+    assert!(path.exists() && !dir.path().join("socket").exists(), "it is not the service's, and it has made no other");
+    // One end of a connection is no place to listen at.
+    let (end, _other) = UnixStream::pair().expect("sockets");
+    assert_eq!(with(end.into()).wait().expect("a process").code(), Some(5));
+    let log = std::fs::read_to_string(dir.path().join("log")).expect("its log");
+    assert!(log.contains("it does not listen"), "{log}");
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod answers;
 mod faults;
 mod harness;
 mod hostile;
+mod kills;
 #[path = "../capi/library.rs"]
 mod library;
 mod life;

@@ -8,7 +8,9 @@ use dovetail::service::journal::Row;
 use dovetail::service::records::{self, Records};
 use dovetail::service::{journal_dir, poison, poison_dir};
 use dovetail::toolchain::recorded_compiler;
-use dovetail::wire::{Ask, Connection, Hello, PROTOCOLS, REQUEST_SCHEMA, ServiceStatus, Tell, Verdict, default_socket};
+use dovetail::wire::{
+    Ask, Connection, Hello, PROTOCOLS, REQUEST_SCHEMA, ServiceStatus, Tell, Times, Verdict, default_socket,
+};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -148,12 +150,15 @@ fn text(status: &ServiceStatus) -> String {
             status.poison_hits
         ),
         format!("pipelines compiled whole: {} are better, {} are not", status.optimized, status.kept_linked),
-        "class      queued  running     done   mean wait".to_owned(),
+        format!("{:36}{}", "processor time of compiles, ms", percentiles(&status.compile)),
+        format!("{:36}{:>27}  {:>27}", "", "from request to answer, ms", "in the queue, ms"),
+        format!("class      queued  running  answered{0}  {0}", "      p50      p95      p99"),
     ];
     for of in &status.classes {
-        let wait = of.mean_wait_us as f64 / 1e3;
         let name = format!("{:?}", of.class).to_lowercase();
-        lines.push(format!("{name:<9} {:>7} {:>8} {:>8} {wait:>8.1} ms", of.queued, of.running, of.done));
+        let (answer, queue) = (percentiles(&of.answer), percentiles(&of.queue));
+        let answered = of.answer.count;
+        lines.push(format!("{name:<9} {:>7} {:>8} {answered:>9}{answer}  {queue}", of.queued, of.running));
     }
     lines.extend(status.paused_because.iter().map(|why| format!("background work is held back: {why}")));
     lines.extend(
@@ -164,6 +169,11 @@ fn text(status: &ServiceStatus) -> String {
     );
     lines.extend(status.draining.then(|| "it is about to end".to_owned()));
     lines.join("\n") + "\n"
+}
+
+/// Half of them, 95 % and 99 %, in milliseconds.
+fn percentiles(times: &Times) -> String {
+    [times.p50_us, times.p95_us, times.p99_us].map(|us| format!(" {:>8.1}", us as f64 / 1e3)).concat()
 }
 
 /// A pipeline as `why` prints it.

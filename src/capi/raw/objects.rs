@@ -4,13 +4,15 @@ use super::super::guard::{argument, guard, guard_or, last};
 use super::super::results;
 use super::super::state::{binding, bits, place, stage, target, wave};
 use super::super::types::*;
-use super::{MAX_ITEMS, give, handle, input, key, list, outcome, output, patience, said_size, take, terminated};
+use super::{
+    MAX_ITEMS, fill_memory, give, handle, input, key, list, outcome, output, patience, said_size, take, terminated,
+};
 use crate::compile::request::ModuleDigest;
 use crate::runtime::{self, ModuleRef};
 use crate::state::{ResourceLayout, SetLayout};
 use smallvec::SmallVec;
-use std::ffi::{OsStr, c_char, c_int};
-use std::os::fd::AsRawFd;
+use std::ffi::{OsStr, c_char, c_int, c_void};
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Once;
 
@@ -47,7 +49,15 @@ pub unsafe extern "C" fn dvt_context_create(info: *const ContextInfo, out: *mut 
     let make = || {
         // SAFETY: C's promise.
         let info = unsafe { input("info", info) }?;
-        bits("flags", info.flags, 0)?;
+        bits("flags", info.flags, DVT_CONTEXT_SOCKET_FD | DVT_CONTEXT_EXPORT)?;
+        bits("`reserved`", info.reserved, 0)?;
+        let connection = match (info.flags & DVT_CONTEXT_SOCKET_FD != 0, info.socket_fd) {
+            (false, 0) => None,
+            (false, fd) => return argument(format!("`socket_fd` is {fd} without its flag")),
+            (true, ..0) => return argument("`socket_fd` is below 0"),
+            // SAFETY: C's promise is that it is open as long as the call lasts; it is only duplicated, which fails if it is not.
+            (true, fd) => Some(unsafe { BorrowedFd::borrow_raw(fd) }),
+        };
         // SAFETY: C's promise.
         let dir = unsafe { list("cache_dir", info.cache_dir, info.cache_dir_bytes, MAX_NAME) }?;
         // SAFETY: C's promise.
@@ -64,7 +74,9 @@ pub unsafe extern "C" fn dvt_context_create(info: *const ContextInfo, out: *mut 
             cache_dir: (!dir.is_empty()).then(|| OsStr::from_bytes(dir).as_ref()),
             target: target(info.target)?,
             max_memory: (mib as usize).saturating_mul(1 << 20),
+            exports: info.flags & DVT_CONTEXT_EXPORT != 0,
             socket: (!socket.is_empty()).then(|| OsStr::from_bytes(socket).as_ref()),
+            connection,
             app,
         })?;
         Ok((ContextHandle(context), DVT_OK))
@@ -127,6 +139,33 @@ pub unsafe extern "C" fn dvt_context_service(context: *const ContextHandle, buf:
     let text = guard_or(text, |_| String::new());
     // SAFETY: C's promise.
     unsafe { terminated(&text, buf, size) }
+}
+
+/// Writes the parts that are in memory, for `dvt_context_import`: the answer of `vkGetPipelineCacheData`. `*size` is the memory's
+/// size, and becomes what is needed; with `DVT_INCOMPLETE` nothing is written. `DVT_E_UNSUPPORTED` without `DVT_CONTEXT_EXPORT`.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_context_export(context: *const ContextHandle, out: *mut c_void, size: *mut usize) -> i32 {
+    // SAFETY: C's promise.
+    guard(|| unsafe {
+        let context = &handle("context", context)?.0;
+        fill_memory(out, size, |out| Ok(context.export(out)?))
+    })
+}
+
+/// Takes the parts that `dvt_context_export` has written, in whatever process: `pInitialData`, `vkMergePipelineCaches`. They are
+/// copied. Damaged bytes are `DVT_E_MALFORMED`, those of another version, GPU or compiler `DVT_E_UNSUPPORTED`; nothing is taken
+/// then, and everything goes on without.
+// SAFETY: C's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_context_import(context: *const ContextHandle, data: *const c_void, size: usize) -> i32 {
+    guard(|| {
+        // SAFETY: C's promise; bytes need no alignment.
+        let (context, data) =
+            unsafe { (&handle("context", context)?.0, list("data", data.cast::<u8>(), size, isize::MAX as usize)?) };
+        context.import(data)?;
+        Ok(DVT_OK)
+    })
 }
 
 /// A descriptor for `poll` that is readable while there are events. It is the context's: do not close or read it. Or a result

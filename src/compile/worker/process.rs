@@ -8,6 +8,7 @@ use super::protocol::{Hello, MAX_FRAME, PROTOCOL, Response};
 use crate::compile::request::CompilerId;
 use crate::error::{Death, Error, Result};
 use crate::frame::{self, Bytes};
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -31,6 +32,9 @@ pub struct WorkerConfig {
 const FAREWELL: Duration = Duration::from_secs(2);
 /// How long a worker may take to start, at least: a busy machine must not look like a broken program.
 const HELLO: Duration = Duration::from_secs(60);
+
+/// The signal that nobody can refuse.
+const KILL: i32 = 9;
 
 /// Why an attempt has no answer.
 #[derive(Debug)]
@@ -93,11 +97,22 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Starts one and waits for its hello.
+    /// Starts one and waits for its hello. One that somebody kills before that, as the system does where memory is short, says
+    /// nothing of the next one: it is tried once more.
     ///
     /// # Errors
     /// Environment: the program cannot be run, or does not say hello. Unsupported: another protocol version.
     pub async fn start(config: &WorkerConfig) -> Result<Self> {
+        match Self::begin(config).await {
+            Err((_, true)) => Self::begin(config).await,
+            begun => begun,
+        }
+        .map_err(|(why, _)| why)
+    }
+
+    /// The same once; with an error comes whether the worker was killed.
+    async fn begin(config: &WorkerConfig) -> std::result::Result<Self, (Error, bool)> {
+        let failed = |why| (why, false);
         let mut child = Command::new(&config.program)
             .args(&config.args)
             .arg(format!("--memory-mib={}", config.memory_mib))
@@ -106,19 +121,24 @@ impl Worker {
             .stderr(Stdio::piped())
             .kill_on_drop(true)
             .spawn()
-            .map_err(|e| Error::environment(format!("cannot start worker {}: {e}", config.program.display())))?;
+            .map_err(|e| Error::environment(format!("cannot start worker {}: {e}", config.program.display())))
+            .map_err(failed)?;
         let (Some(input), Some(output), Some(errors)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
-            return Err(Error::bug("a worker without pipes"));
+            return Err(failed(Error::bug("a worker without pipes")));
         };
         let errors = tokio::spawn(last_words(errors));
         let mut output = BufReader::new(output);
         match hello(&mut output, clock::wait_limit(config.deadline).max(HELLO)).await {
             Ok(hello) => Ok(Self { child, input, output, errors, hello }),
             Err(e) => {
+                let ended = tokio::time::timeout(FAREWELL, child.wait()).await.ok().and_then(|status| status.ok());
                 let _ = child.kill().await;
                 let said = tokio::time::timeout(FAREWELL, errors).await.ok().and_then(|r| r.ok()).unwrap_or_default();
-                Err(if said.is_empty() { e } else { e.at(format!("the worker does not start: {said}")) })
+                let how = ended.map(describe).into_iter().chain((!said.is_empty()).then_some(said));
+                let how = how.collect::<Vec<_>>().join(": ");
+                let killed = ended.is_some_and(|status| status.signal() == Some(KILL));
+                Err((e.at(format!("the worker does not start ({how})")), killed))
             }
         }
     }
@@ -195,7 +215,6 @@ async fn hello(output: &mut BufReader<ChildStdout>, limit: Duration) -> Result<H
 }
 
 fn describe(status: ExitStatus) -> String {
-    use std::os::unix::process::ExitStatusExt;
     match (status.signal(), status.code()) {
         (Some(signal), _) => format!("signal {signal}"),
         (_, Some(code)) => format!("exit code {code}"),
@@ -230,4 +249,34 @@ async fn read<T: serde::de::DeserializeOwned>(from: &mut BufReader<ChildStdout>)
         return Err(Error::environment("the worker's answer is cut short"));
     }
     frame::parse(&body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said of a worker that is this script, whose first argument is a file of its own; and how often it was started.
+    fn start(script: &str) -> (String, usize) {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let script = format!("echo >> $0; {script}");
+        let config = WorkerConfig {
+            program: "sh".into(),
+            args: vec!["-c".into(), script, file.path().display().to_string()],
+            memory_mib: 64,
+            deadline: Duration::from_secs(1),
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let failed = runtime.block_on(Worker::start(&config)).map(|_| "a worker").unwrap_err();
+        (failed.to_string(), std::fs::read_to_string(file.path()).unwrap().lines().count())
+    }
+
+    #[test]
+    fn a_worker_that_is_killed_before_its_hello_is_started_once_more() {
+        let (why, starts) = start("[ $(wc -l < $0) = 1 ] && kill -9 $$; echo why >&2; exit 3");
+        assert!(why.contains("the worker does not start (exit code 3: why)") && starts == 2, "{starts}: {why}");
+        let (why, starts) = start("kill -9 $$");
+        assert!(why.contains("the worker does not start (signal 9)") && starts == 2, "{starts}: {why}");
+        let (why, starts) = start("exit 1");
+        assert!(why.contains("the worker does not start (exit code 1)") && starts == 1, "{starts}: {why}");
+    }
 }

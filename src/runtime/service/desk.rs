@@ -5,9 +5,11 @@ use super::super::signals::without_signals;
 use super::job::Job;
 use super::modules::Modules;
 use crate::error::{Context as _, Error, Result};
+use crate::wire::{Connection, Hello};
 use rustix::event::{EventfdFlags, eventfd};
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread::{Builder, JoinHandle};
@@ -52,7 +54,9 @@ pub(crate) struct Counters {
 
 /// The callers' side of a service.
 pub(crate) struct Desk {
-    socket: PathBuf,
+    socket: Option<PathBuf>,
+    /// A connection that somebody else has made, until it is used.
+    given: Mutex<Option<UnixStream>>,
     app: String,
     pub(crate) modules: Modules,
     pub(crate) counters: Counters,
@@ -75,9 +79,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Desk {
-    pub(crate) fn new(socket: PathBuf, app: String) -> Self {
+    /// A service that listens at `socket`, or has been connected with already, or both.
+    pub(crate) fn new(socket: Option<PathBuf>, given: Option<UnixStream>, app: String) -> Self {
         Self {
             socket,
+            given: Mutex::new(given),
             app,
             modules: Modules::default(),
             counters: Counters::default(),
@@ -231,9 +237,33 @@ impl Desk {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Where the service listens, and the name that it is told.
-    pub(super) fn names(&self) -> (&Path, &str) {
-        (&self.socket, &self.app)
+    /// The name that the service is told.
+    pub(super) fn app(&self) -> &str {
+        &self.app
+    }
+
+    /// Connects: over what was given, the first time.
+    ///
+    /// # Errors
+    /// As [`Connection::open`]; Environment: there is no other way than what was given, and that is used up.
+    pub(super) fn connect(&self, hello: &Hello, patience: Duration) -> Result<Connection> {
+        if let Some(stream) = lock(&self.given).take() {
+            let place = || "the connection that was given";
+            // Whoever has made it may have had another use of it in mind.
+            stream.set_nonblocking(false).at(place)?;
+            return Connection::over(stream, hello, patience).at(place);
+        }
+        match &self.socket {
+            Some(socket) => Connection::open(socket, hello, patience),
+            None => {
+                Err(Error::environment("the connection that was given is gone, and no socket is named to make another"))
+            }
+        }
+    }
+
+    /// Whether it is of any use to connect.
+    pub(super) fn can_connect(&self) -> bool {
+        self.socket.is_some() || lock(&self.given).is_some()
     }
 
     /// What wakes the thread.

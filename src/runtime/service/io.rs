@@ -36,7 +36,7 @@ fn run(shared: Arc<Shared>, desk: Arc<Desk>) {
         requests: Requests::default(),
         waiting: BTreeMap::new(),
         session: None,
-        try_at: now,
+        try_at: Some(now),
         backoff: BACKOFF.0,
         draws_at: now,
     };
@@ -58,8 +58,8 @@ pub(super) struct Io {
     /// Jobs that are taken up again when another one, by its id, has come to its end.
     waiting: BTreeMap<u64, Vec<Weak<dyn Job>>>,
     pub(super) session: Option<Session>,
-    /// When to connect.
-    try_at: Instant,
+    /// When to connect; none where it would be of no use.
+    try_at: Option<Instant>,
     backoff: Duration,
     /// When to tell of draws.
     draws_at: Instant,
@@ -140,7 +140,7 @@ impl Io {
 
     /// Connects if it is time and there is anything to ask.
     fn connect(&mut self, now: Instant) {
-        if self.session.is_some() || self.requests.is_empty() || now < self.try_at {
+        if self.session.is_some() || self.requests.is_empty() || self.try_at.is_none_or(|at| now < at) {
             return;
         }
         if self.desk.reach() == Reach::Idle {
@@ -167,9 +167,9 @@ impl Io {
             self.backoff = BACKOFF.0;
         }
         self.requests.disconnected();
-        self.try_at = Instant::now() + self.backoff;
+        self.try_at = self.desk.can_connect().then(|| Instant::now() + self.backoff);
         self.backoff = (2 * self.backoff).min(BACKOFF.1);
-        let reach = if served { Reach::Connecting } else { Reach::Away(why) };
+        let reach = if served && self.try_at.is_some() { Reach::Connecting } else { Reach::Away(why) };
         self.desk.set_reach(&self.shared.events, reach);
     }
 
@@ -188,7 +188,7 @@ impl Io {
     fn sleep(&mut self, check_at: Option<Instant>) {
         let times = match &self.session {
             Some(_) => [check_at, self.requests.next_due(), self.requests.counts_draws().then_some(self.draws_at)],
-            None => [(!self.requests.is_empty()).then_some(self.try_at), None, None],
+            None => [self.try_at.filter(|_| !self.requests.is_empty()), None, None],
         };
         let left = times.into_iter().flatten().min().map(|at| at.saturating_duration_since(Instant::now()));
         let timeout = left.and_then(|left| Timespec::try_from(left).ok());

@@ -31,14 +31,13 @@ impl Session {
     /// us.
     pub(super) fn open(shared: &Shared, desk: &Desk) -> Result<Self> {
         let cache = shared.cache_dir.as_ref().and_then(|dir| std::fs::metadata(dir).ok());
-        let (socket, app) = desk.names();
         let hello = Hello {
             protocols: PROTOCOLS,
             schema: REQUEST_SCHEMA.to_owned(),
-            app: app.to_owned(),
+            app: desk.app().to_owned(),
             cache: cache.map(|folder| Cached { device: folder.dev(), inode: folder.ino() }),
         };
-        let mut connection = Connection::open(socket, &hello, PATIENCE)?;
+        let mut connection = desk.connect(&hello, PATIENCE)?;
         let (theirs, ours) = (&connection.welcome.compiler, shared.compiler_or(&connection.welcome.compiler)?);
         if theirs != ours {
             let why = format!(

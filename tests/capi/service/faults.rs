@@ -1,6 +1,8 @@
 //! Services that die, hang, lie, or are others than the cache's.
 
 use super::*;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
 
 #[test]
 fn without_a_service_that_answers_it_is_not_cached() {
@@ -40,6 +42,100 @@ fn a_service_that_dies_is_asked_again_when_it_is_back() {
         .map(|event| event.generation)
         .collect();
     assert_eq!(kinds, [1, 0, 1], "reached, gone, reached");
+}
+
+#[test]
+fn what_is_imported_waits_for_the_service_to_say_whose_code_is_meant() {
+    let other = CompilerId { sources: "others".into(), backend: "by foot".into() };
+    for (of, asked) in [(compiler(), 1), (other, 2)] {
+        let (folder, elsewhere) = (Folder::new(), tempfile::tempdir().unwrap());
+        let bytes = crate::export::full(elsewhere.path());
+        let service = Double::start(&folder.socket(), welcome(of.clone()), {
+            let of = of.clone();
+            move |ask| match ask {
+                Ask::Stage(StageAsk { id, request, .. }) => {
+                    let part = Part { key: keys::stage(request, &of).unwrap(), ..part_of(request) };
+                    vec![Reply::Tell(Tell::Stage { id: *id, part: Some(part) })]
+                }
+                _ => vec![],
+            }
+        });
+        let context = folder.context_of(None);
+        let none = context.key().unwrap();
+        assert_eq!(context.import(&bytes).unwrap().parts, 3);
+        assert_eq!(context.key().unwrap(), none, "the service decides");
+        for (stage, number) in [(Stage::Vertex, 1), (Stage::Fragment, 2)] {
+            assert_eq!(shader(&context, stage, number).wait(LONG).unwrap(), ShaderStatus::Ready);
+        }
+        // Once the compiler is known, its parts are found, and another's are not.
+        assert_eq!(service.count(is_stage), asked, "{of:?}");
+        assert_eq!(context.import(&bytes).is_ok(), asked == 1);
+    }
+}
+
+/// A context for which somebody else has connected.
+fn connected(folder: &Folder, stream: &UnixStream, socket: Option<&Path>) -> Context {
+    let (cache, target) = (folder.cache(), GfxIp::Gfx1030);
+    let connection = Some(stream.as_fd());
+    let info = ContextInfo {
+        cache_dir: Some(&cache),
+        target,
+        max_memory: 1 << 20,
+        exports: false,
+        socket,
+        connection,
+        app: "inside",
+    };
+    Context::new(&info).unwrap()
+}
+
+#[test]
+fn a_connection_that_was_given_is_used_until_it_breaks() {
+    let folder = Folder::new();
+    let service = folder.serve(honest);
+    let stream = UnixStream::connect(folder.socket()).unwrap();
+    stream.set_nonblocking(true).unwrap();
+    let context = connected(&folder, &stream, None);
+    // The context has its own by now.
+    drop(stream);
+    assert_eq!(shader(&context, Stage::Vertex, 1).wait(LONG).unwrap(), ShaderStatus::Ready);
+    drop(service);
+    let fs = shader(&context, Stage::Fragment, 2);
+    until("it is away", || matches!(context.reach().unwrap(), Reach::Away(_)));
+    assert_eq!(fs.wait(LONG).unwrap(), ShaderStatus::NotCached);
+    // Nobody knows where another one would be.
+    let service = folder.serve(honest);
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!((service.count(|_| true), fs.status().unwrap()), (0, ShaderStatus::NotCached));
+}
+
+#[test]
+fn after_a_connection_that_was_given_the_socket_is_tried() {
+    let folder = Folder::new();
+    let elsewhere = folder.0.path().join("elsewhere");
+    let outside = Double::start(&elsewhere, welcome(compiler()), honest);
+    let stream = UnixStream::connect(&elsewhere).unwrap();
+    let context = connected(&folder, &stream, Some(&folder.socket()));
+    assert_eq!(shader(&context, Stage::Vertex, 1).wait(LONG).unwrap(), ShaderStatus::Ready);
+    assert_eq!(outside.count(is_stage), 1);
+    drop(outside);
+    let service = folder.serve(honest);
+    let fs = shader(&context, Stage::Fragment, 2);
+    until("the part is there", || fs.status().unwrap() == ShaderStatus::Ready);
+    assert_eq!(service.count(is_stage), 1);
+}
+
+#[test]
+fn what_was_given_and_is_no_connection_is_a_service_that_is_away() {
+    let folder = Folder::new();
+    let file = std::fs::File::open(folder.0.path()).unwrap();
+    let [closed, _] = <[UnixStream; 2]>::from(UnixStream::pair().unwrap());
+    for stream in [UnixStream::from(std::os::fd::OwnedFd::from(file)), closed] {
+        let context = connected(&folder, &stream, None);
+        assert_eq!(shader(&context, Stage::Vertex, 1).wait(LONG).unwrap(), ShaderStatus::NotCached);
+        let Reach::Away(why) = context.reach().unwrap() else { panic!("it is used") };
+        assert!(why.to_string().contains("given"), "{why}");
+    }
 }
 
 #[test]

@@ -50,7 +50,15 @@ impl Folder {
     fn context_of(&self, cache_dir: Option<&Path>) -> Context {
         let socket = self.socket();
         let target = GfxIp::Gfx1030;
-        let info = ContextInfo { cache_dir, target, max_memory: 1 << 20, socket: Some(&socket), app: "a test" };
+        let info = ContextInfo {
+            cache_dir,
+            target,
+            max_memory: 1 << 20,
+            exports: false,
+            socket: Some(&socket),
+            connection: None,
+            app: "a test",
+        };
         Context::new(&info).unwrap()
     }
 

@@ -1,0 +1,72 @@
+//! How long requests, jobs and compiles have taken, by class.
+
+use super::histogram::Histogram;
+use super::jobs::{Jobs, Time};
+use crate::wire::{Class, ClassStatus, Times};
+use std::time::Duration;
+
+/// What was taken down.
+#[derive(Default)]
+pub struct Latency {
+    classes: [OfClass; 4],
+    /// Processor time.
+    compile: Histogram,
+}
+
+#[derive(Default)]
+struct OfClass {
+    /// Requests that a compile has answered.
+    done: u64,
+    /// From request to answer.
+    answer: Histogram,
+    /// From when a job could be compiled until a worker had it.
+    queue: Histogram,
+}
+
+impl Latency {
+    fn of(&mut self, class: Class) -> &mut OfClass {
+        let [waits, soon, optimize, populate] = &mut self.classes;
+        match class {
+            Class::Waits => waits,
+            Class::Soon => soon,
+            Class::Optimize => optimize,
+            Class::Populate => populate,
+        }
+    }
+
+    /// A request of this time has its answer.
+    pub fn answered(&mut self, class: Class, since: Time, now: Time) {
+        self.of(class).answer.add(now.saturating_sub(since));
+    }
+
+    /// A worker has a job that could be compiled since then.
+    pub fn begun(&mut self, class: Class, since: Time, now: Time) {
+        self.of(class).queue.add(now.saturating_sub(since));
+    }
+
+    /// A compile has ended, and is the answer to requests of these classes.
+    pub fn compiled(&mut self, cost: Duration, classes: impl Iterator<Item = Class>) {
+        self.compile.add(cost);
+        classes.for_each(|class| self.of(class).done += 1);
+    }
+
+    /// Processor time of compiles.
+    pub fn compile(&self) -> Times {
+        self.compile.times()
+    }
+
+    /// What there is to tell of the classes.
+    pub fn classes(&self, jobs: &Jobs) -> Vec<ClassStatus> {
+        let running = |class| jobs.running().filter(|(_, of, _)| *of == class).count();
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let classes = Class::ALL.iter().zip(&self.classes).map(|(&class, of)| ClassStatus {
+            class,
+            queued: count(jobs.queued(class)),
+            running: count(running(class)),
+            done: of.done,
+            answer: of.answer.times(),
+            queue: of.queue.times(),
+        });
+        classes.collect()
+    }
+}

@@ -1,0 +1,80 @@
+//! What a context has exported, changed: as it is, and as if its length and its digest were right, so that what they guard is read
+//! too. Whatever is taken can be exported and taken again.
+
+use super::link_support::{compute, fragment, vertex};
+use super::seeds::compiler;
+use dovetail::compile::request::CompilerId;
+use dovetail::error::{Error, Result};
+use dovetail::frame::{self, HEAD};
+use dovetail::runtime::{Context, ContextInfo, Size};
+use dovetail::target::GfxIp;
+use dovetail::wire::REQUEST_SCHEMA;
+
+const DIGEST: usize = 32;
+
+#[derive(serde::Serialize)]
+struct Identity {
+    target: GfxIp,
+    schema: &'static str,
+    compiler: Option<CompilerId>,
+}
+
+/// Of no parts, and of one for each stage.
+pub fn seeds() -> Vec<Vec<u8>> {
+    let parts = [vertex(), fragment(), compute()].map(|part| part.build());
+    let export = |compiler, parts: &[Vec<u8>]| {
+        let identity = Identity { target: GfxIp::Gfx1030, schema: REQUEST_SCHEMA, compiler };
+        let identity = frame::frame(&identity, 1 << 16).expect("a frame").split_off(HEAD);
+        let mut out = [&b"DVX\x01"[..], &(identity.len() as u32).to_le_bytes(), &[0; 8], &identity].concat();
+        for (n, elf) in parts.iter().enumerate() {
+            out.extend([n as u8; 32]);
+            out.extend((elf.len() as u32).to_le_bytes());
+            out.extend(elf);
+        }
+        out.extend([0; DIGEST]);
+        sealed(out)
+    };
+    vec![export(None, &[]), export(Some(compiler()), &parts)]
+}
+
+fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let length = (bytes.len() as u64).to_le_bytes();
+    if let Some(said) = bytes.get_mut(8..16) {
+        said.copy_from_slice(&length);
+    }
+    if let Some((body, digest)) = bytes.split_last_chunk_mut::<DIGEST>() {
+        *digest = *blake3::hash(body).as_bytes();
+    }
+    bytes
+}
+
+fn context() -> Result<Context> {
+    let (target, max_memory) = (GfxIp::Gfx1030, 64 << 20);
+    Context::new(&ContextInfo {
+        cache_dir: None,
+        target,
+        max_memory,
+        exports: true,
+        socket: None,
+        connection: None,
+        app: "",
+    })
+}
+
+/// Imports it.
+///
+/// # Errors
+/// What is wrong with it; a bug: what was taken cannot be exported, or not taken again.
+pub fn read(bytes: &[u8]) -> Result<()> {
+    // By far the most are damaged.
+    let _ = context()?.import(bytes);
+    let first = context()?;
+    let imported = first.import(&sealed(bytes.to_vec()))?;
+    let Size::Incomplete(size) = first.export(&mut [])? else { return Err(Error::bug("an export of no bytes")) };
+    let mut out = vec![0; size];
+    first.export(&mut out)?;
+    match context()?.import(&out) {
+        Ok(again) if again == imported => Ok(()),
+        other => Err(Error::bug(format!("{imported:?} exported and taken again: {other:?}"))),
+    }
+}
