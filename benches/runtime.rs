@@ -18,7 +18,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use dovetail::abi::layout::ResolvedLayout;
 use dovetail::keys;
 use dovetail::link::{EmitGlue, Job, Object, Placement, Plans};
-use dovetail::runtime::{Context, ContextInfo, Layout, Pipeline, PipelineFlags, PipelineInfo, Shader};
+use dovetail::runtime::{Context, ContextInfo, Layout, Pipeline, PipelineFlags, PipelineInfo, Shader, Size};
 use dovetail::target::{GfxIp, Stage};
 use std::path::Path;
 use std::process::Command;
@@ -157,11 +157,26 @@ fn hits(c: &mut Criterion) {
     row("parsing a part", &mut || Object::parse(&elf).map_or(0, |object| object.open_symbols().len()));
     row("opening a context", &mut || usize::from(context(dir.path()).key().is_ok()));
     drop(held);
+    let info = ContextInfo { max_memory: 64 << 20, exports: true, ..cold };
+    let cache_dir = dir.path().join("cache");
+    let source = Context::new(&ContextInfo { cache_dir: Some(&cache_dir), ..info }).expect("a context");
+    let held: Vec<Shader> = modules.iter().map(|module| shader(&source, Stage::Vertex, module)).collect();
+    let mut bytes = match source.export(&mut []).expect("an export") {
+        Size::Incomplete(size) | Size::Written(size) => vec![0; size],
+    };
+    let mut export = || usize::from(source.export(&mut bytes).is_ok());
+    let exported = Times::of(RUNS / 200, &mut export);
+    let import =
+        || Context::new(&info).and_then(|context| context.import(&bytes)).map_or(0, |taken| taken.parts as usize);
+    let imported = Times::of(RUNS / 200, import);
+    drop(held);
     // Last, since it opens the file by a map.
     let raw = raw_lmdb::RawLmdb::open(&dir.path().join("cache/lmdb"));
     row("LMDB's own read", &mut || raw.get(&keys[next()].0).len());
     head(&format!("a part of {} bytes among {count}", elf.len()));
     rows.iter().for_each(|(name, times)| times.row(name));
+    exported.row("an export of all");
+    imported.row("an import of all into another context");
 }
 
 criterion_group!(benches, links, hits);
