@@ -113,6 +113,45 @@ fn addends_in_place_are_added() {
     assert_eq!(section(&elf, 3)[4..8], 48u32.to_le_bytes());
 }
 
+const SMEM_OFFSET: u32 = 0xe0;
+const CHOICE: u32 = 0xe1;
+
+/// `s_load_dwordx8 s[8:15], s[0:1], 0x10`, the offset of a descriptor added.
+#[test]
+fn a_scalar_load_has_the_offset_of_its_descriptor() {
+    let mut part = compute();
+    part.code = vec![0xf40c_0200, 0xfa00_0010, S_ENDPGM];
+    part.relocations.push((4, SMEM_OFFSET, Against::Open("doff_0_1_r".into())));
+    let elf = linked(&part, &state()).unwrap();
+    assert_eq!(section(&elf, 3)[4..8], 0xfa00_0030u32.to_le_bytes());
+    let placed_after = |count| {
+        let mut state = state();
+        state.layout.sets[0].bindings[0].count = count;
+        linked(&part, &state)
+    };
+    // With the addend the last byte in reach, and the first one that is not.
+    assert_eq!(section(&placed_after(0xfffe).unwrap(), 3)[4..8], 0xfa0f_fff0u32.to_le_bytes());
+    let why = placed_after(0xffff).unwrap_err();
+    assert!(matches!(why.full_compile(), Some(FullCompile::ResourceLayout { set: 0, binding: 1, .. })), "{why}");
+    assert!(why.to_string().contains("byte 0xffff0 of its table"), "{why}");
+}
+
+/// `s_cselect_b32 s7, s3, s2`: the root table's pointer if the buffer is there, else the set's.
+#[test]
+fn a_choice_is_a_move_of_what_the_layout_says() {
+    let chosen = |word: u32, symbol: &str| {
+        let mut part = compute();
+        part.code = vec![word, S_ENDPGM];
+        part.relocations.push((0, CHOICE, Against::Open(symbol.into())));
+        let elf = linked(&part, &state())?;
+        Ok::<_, Error>(u32::from_le_bytes(section(&elf, 3)[..4].try_into().unwrap()))
+    };
+    assert_eq!(chosen(0x8507_0203, "dusespill_0_2").unwrap(), 0xbe87_0303);
+    assert_eq!(chosen(0x8507_0203, "dusespill_0_0").unwrap(), 0xbe87_0302);
+    let why = chosen(S_ENDPGM, "dusespill_0_0").unwrap_err();
+    assert!(matches!(why.kind(), ErrorKind::Malformed(_)), "{why}");
+}
+
 #[test]
 fn user_data_become_pal_numbers() {
     let elf = linked(&compute(), &state()).unwrap();

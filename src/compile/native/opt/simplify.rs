@@ -199,7 +199,7 @@ impl Numbering<'_> {
                 (all && self.shader.ty(whole) == ty).then_some(whole)
             }
             Op::Bitcast => self.bitcast(args[0], ty),
-            Op::ConstLoad { table, .. } => self.from_table(*table, self.shader.as_const(args[0])?, ty),
+            Op::ConstLoad { table, .. } => self.table_content(*table, self.shader.as_const(args[0])?, ty),
             Op::Amd(AmdOp::ReadFirstLane) if self.is_uniform(args[0]) => Some(args[0]),
             Op::Amd(AmdOp::ReadFirstLane) => match self.shader.def(args[0])? {
                 Inst { op: Op::Amd(AmdOp::ReadFirstLane | AmdOp::ReadLane | AmdOp::Ballot), .. } => Some(args[0]),
@@ -210,7 +210,7 @@ impl Numbering<'_> {
     }
 
     /// What stands in a constant table.
-    fn from_table(&mut self, table: ConstTableId, offset: u64, ty: Type) -> Option<Value> {
+    fn table_content(&mut self, table: ConstTableId, offset: u64, ty: Type) -> Option<Value> {
         let bytes = &self.shader.tables.get(table.index())?.bytes;
         let from = usize::try_from(offset).ok()?;
         let read = bytes.get(from..from.checked_add(ty.bytes() as usize)?)?;
