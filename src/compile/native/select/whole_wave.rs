@@ -1,12 +1,12 @@
 //! Whole-wave code: what is computed with all lanes on, whoever is active.
 //!
-//! A reduction gives its identity to lanes that are off (`set_inactive`), computes with all lanes on, and returns to the
+//! A reduction gives its identity to lanes that were off (`set_inactive`), computes with all lanes on, and returns to the
 //! active ones (`strict_wwm`). Where lanes may wait elsewhere, their registers must not be overwritten: all vector values of
 //! whole-wave code are variables there, which share a register with nobody else.
 
-use super::{Operands, Selector, mask_run};
+use super::{Selector, mask_run};
 use crate::compile::native::layout::Layout;
-use crate::compile::native::mir::{Class, Extra, Opcode, Operand, What};
+use crate::compile::native::mir::{Extra, Operand, What};
 use crate::error::{Error, Result};
 use crate::ir::{AmdOp, Bits, Op as IrOp, Shader, Value};
 use crate::isa::Op;
@@ -34,8 +34,7 @@ pub(super) fn values(shader: &Shader, layout: &Layout) -> Vec<bool> {
 impl Selector<'_> {
     /// Turns all lanes on before an instruction that needs them, and back before one that does not.
     pub(super) fn switch_lanes(&mut self, result: Option<Value>) {
-        let inactive = |v: Value| matches!(self.shader.def(v).map(|i| &i.op), Some(IrOp::Amd(AmdOp::SetInactive)));
-        let wanted = result.is_some_and(|v| self.whole[v.index()] && !inactive(v));
+        let wanted = result.is_some_and(|v| self.whole[v.index()]);
         match (wanted, self.all_on) {
             (true, None) => {
                 let saved = self.new_mask();
@@ -59,21 +58,12 @@ impl Selector<'_> {
         }
     }
 
-    /// The value, and in lanes that are off the identity.
+    /// The value, and in lanes that are off the identity. All lanes are on, since a copy that allocation needs is made for
+    /// those that are.
     pub(super) fn set_inactive(&mut self, args: &[Value], result: Value) -> Result<()> {
         let (value, identity) = (self.word(args[0])?, self.word(args[1])?);
-        let identity = self.scalar(identity);
-        let active = self.copy_to_vector(value);
-        let waits = self.plan.waits[self.here as usize];
-        self.f.values[active.index()].variable = waits;
-        let exec = Self::exec();
-        let invert = self.lane_op(Op::SNotB32, Op::SNotB64);
-        self.isa(invert, &[exec], &[exec], Extra::None);
-        // A copy between the two would be made in the lanes that are off.
-        let made = if waits { active } else { self.f.value(Class::Vector) };
-        let uses: Operands = [identity, Operand::val(active)].into_iter().collect();
-        self.push(Opcode::Isa(Op::VMovB32), &[Operand::val(made)], &uses, Extra::None, true);
-        self.isa(invert, &[exec], &[exec], Extra::None);
+        let active = self.all_on.ok_or_else(|| Error::bug("native: whole-wave code where not all lanes are on"))?;
+        let made = self.by_mask(active, value, identity);
         self.set_val(result, made);
         Ok(())
     }
