@@ -311,7 +311,9 @@ impl Gen<'_> {
                 self.constant(ty, bits)
             }
             Kind::Bits(ty) => {
-                let parts: Vec<Value> = (0..ty.lanes()).map(|_| self.operand(Kind::Bits(ty.element()))).collect();
+                // The same for all lanes, like every constant.
+                let element = Kind::Bits(ty.element());
+                let parts: Vec<Value> = (0..ty.lanes()).map(|_| self.operand_of(element, Same::Group)).collect();
                 self.push(Op::Compose, &parts, ty)
             }
             Kind::Float(bits, most) => {
