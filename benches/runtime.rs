@@ -28,15 +28,7 @@ const RUNS: usize = 20_000;
 
 fn context(dir: &Path) -> Context {
     let dir = dir.join("cache");
-    let info = ContextInfo {
-        cache_dir: Some(&dir),
-        target: GfxIp::Gfx1030,
-        max_memory: 1 << 20,
-        exports: false,
-        socket: None,
-        connection: None,
-        app: "",
-    };
+    let info = ContextInfo { cache_dir: Some(&dir), max_memory: 1 << 20, ..ContextInfo::new(GfxIp::Gfx1030) };
     Context::new(&info).expect("a context")
 }
 
@@ -141,15 +133,7 @@ fn hits(c: &mut Criterion) {
     };
     row("the cache's hit", &mut || made.0.get(&keys[next()]).expect("a hit").len());
     row("BLAKE3 of its bytes", &mut || usize::from(blake3::keyed_hash(&keys[next()].0, &elf).as_bytes()[0]));
-    let cold = ContextInfo {
-        cache_dir: None,
-        target: GfxIp::Gfx1030,
-        max_memory: 0,
-        exports: false,
-        socket: None,
-        connection: None,
-        app: "",
-    };
+    let cold = ContextInfo::new(GfxIp::Gfx1030);
     row("a context without a cache", &mut || usize::from(Context::new(&cold).is_ok()));
     row("a shader whose part is in memory", &mut || {
         usize::from(shader(&warm, Stage::Vertex, &modules[next()]).status().is_ok())

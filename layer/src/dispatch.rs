@@ -38,14 +38,23 @@ impl Device {
     }
 }
 
-/// Declares [`Functions`] from field, type and the names that a function has had.
+/// Declares [`Functions`], and [`function`] for hooks, from field, type and the names that a function has had.
 macro_rules! functions {
     ($($field:ident: $ty:ident = $($name:literal)|+;)*) => {
         /// Functions of a device that are looked at. None: the driver has not got it.
         #[derive(Clone, Copy, Default)]
         #[allow(missing_docs, reason = "the names are Vulkan's own")]
         pub struct Functions {
-            $(pub $field: Option<vk::$ty>,)*
+            $(pub $field: Option<function::$field::Type>,)*
+        }
+
+        /// By field: what a function is called, and its type.
+        #[allow(missing_docs, reason = "the names are Vulkan's own")]
+        pub mod function {
+            $(pub mod $field {
+                pub type Type = ash::vk::$ty;
+                pub const NAMES: &[&std::ffi::CStr] = &[$($name),+];
+            })*
         }
 
         impl Functions {
@@ -55,9 +64,9 @@ macro_rules! functions {
             /// What it gives for a name is a function of that name, or null.
             pub unsafe fn load(find: &dyn Fn(&std::ffi::CStr) -> vk::PFN_vkVoidFunction) -> Self {
                 Self {
-                    $($field: [$($name),+].into_iter().find_map(find).map(|function| {
+                    $($field: function::$field::NAMES.iter().copied().find_map(find).map(|function| {
                         // SAFETY: a function of this name has this type.
-                        unsafe { std::mem::transmute::<unsafe extern "system" fn(), vk::$ty>(function) }
+                        unsafe { std::mem::transmute::<unsafe extern "system" fn(), function::$field::Type>(function) }
                     }),)*
                 }
             }
@@ -175,6 +184,13 @@ pub fn instance(key: Key) -> Option<Arc<Instance>> {
 /// The device with a key.
 pub fn device(key: Key) -> Option<Arc<Device>> {
     find(&DEVICES, key)
+}
+
+/// The device with a key, and one of its functions.
+pub fn below<F>(key: Key, function: impl FnOnce(&Functions) -> Option<F>) -> Option<(Arc<Device>, F)> {
+    let device = device(key)?;
+    let function = function(&device.functions)?;
+    Some((device, function))
 }
 
 /// Adds an instance.

@@ -39,42 +39,58 @@ pub unsafe extern "system" fn vkNegotiateLoaderLayerInterfaceVersion(negotiate: 
 /// Gives a hook without its type.
 pub type Hook = fn() -> vk::PFN_vkVoidFunction;
 
+/// Hooks, and the names of the functions that they stand for.
+pub type Row = (&'static [&'static CStr], Hook);
+
 /// A [`Hook`]: takes the type away, as Vulkan does.
 macro_rules! hook {
-    ($hook:path: $ty:ident) => {
+    ($hook:path: $ty:ty) => {
         // SAFETY: whoever gets it calls it as what its name says, which has this type.
-        || Some(unsafe { std::mem::transmute::<ash::vk::$ty, unsafe extern "system" fn()>($hook) })
+        || Some(unsafe { std::mem::transmute::<$ty, unsafe extern "system" fn()>($hook) })
     };
 }
-pub(crate) use hook;
 
-/// Hooks by the names of the functions that they stand for.
-static HOOKS: &[(&CStr, Hook)] = &[
-    (c"vkGetInstanceProcAddr", hook!(get_instance_proc: PFN_vkGetInstanceProcAddr)),
-    (c"vkGetDeviceProcAddr", hook!(get_device_proc: PFN_vkGetDeviceProcAddr)),
-    (c"vkCreateInstance", hook!(create_instance: PFN_vkCreateInstance)),
-    (c"vkDestroyInstance", hook!(destroy_instance: PFN_vkDestroyInstance)),
-    (c"vkCreateDevice", hook!(create_device: PFN_vkCreateDevice)),
-    (c"vkDestroyDevice", hook!(destroy_device: PFN_vkDestroyDevice)),
-    (c"vkCreateSampler", hook!(create_sampler: PFN_vkCreateSampler)),
-    (c"vkDestroySampler", hook!(destroy_sampler: PFN_vkDestroySampler)),
-    (c"vkCreateDescriptorSetLayout", hook!(create_set_layout: PFN_vkCreateDescriptorSetLayout)),
-    (c"vkDestroyDescriptorSetLayout", hook!(destroy_set_layout: PFN_vkDestroyDescriptorSetLayout)),
-    (c"vkCreatePipelineLayout", hook!(create_pipeline_layout: PFN_vkCreatePipelineLayout)),
-    (c"vkDestroyPipelineLayout", hook!(destroy_pipeline_layout: PFN_vkDestroyPipelineLayout)),
-    (c"vkCreateRenderPass", hook!(create_render_pass: PFN_vkCreateRenderPass)),
-    (c"vkCreateRenderPass2", hook!(create_render_pass2: PFN_vkCreateRenderPass2)),
-    (c"vkCreateRenderPass2KHR", hook!(create_render_pass2: PFN_vkCreateRenderPass2)),
-    (c"vkDestroyRenderPass", hook!(destroy_render_pass: PFN_vkDestroyRenderPass)),
-    (c"vkCreateShaderModule", hook!(create_shader_module: PFN_vkCreateShaderModule)),
-    (c"vkDestroyShaderModule", hook!(destroy_shader_module: PFN_vkDestroyShaderModule)),
-    (c"vkCreateGraphicsPipelines", hook!(create_graphics_pipelines: PFN_vkCreateGraphicsPipelines)),
-    (c"vkCreateComputePipelines", hook!(create_compute_pipelines: PFN_vkCreateComputePipelines)),
-    (c"vkDestroyPipeline", hook!(destroy_pipeline: PFN_vkDestroyPipeline)),
+/// The hooks of a module, called as the functions of [`dispatch::Functions`] that they stand for.
+macro_rules! hooks {
+    ($($module:tt: $($hook:ident),+;)+) => {
+        &[$($((
+            $crate::dispatch::function::$hook::NAMES,
+            $crate::entry::hook!($module::$hook: $crate::dispatch::function::$hook::Type),
+        ),)+)+]
+    };
+}
+pub(crate) use {hook, hooks};
+
+/// What leads to instances and devices.
+static CHAIN: &[Row] = &[
+    (&[c"vkGetInstanceProcAddr"], hook!(get_instance_proc: vk::PFN_vkGetInstanceProcAddr)),
+    (&[c"vkGetDeviceProcAddr"], hook!(get_device_proc: vk::PFN_vkGetDeviceProcAddr)),
+    (&[c"vkCreateInstance"], hook!(create_instance: vk::PFN_vkCreateInstance)),
+    (&[c"vkDestroyInstance"], hook!(destroy_instance: vk::PFN_vkDestroyInstance)),
+    (&[c"vkCreateDevice"], hook!(create_device: vk::PFN_vkCreateDevice)),
 ];
 
+static HOOKS: &[Row] = hooks! {
+    self:
+        destroy_device,
+        create_sampler,
+        destroy_sampler,
+        create_set_layout,
+        destroy_set_layout,
+        create_pipeline_layout,
+        destroy_pipeline_layout,
+        create_render_pass,
+        create_render_pass2,
+        destroy_render_pass,
+        create_shader_module,
+        destroy_shader_module,
+        create_graphics_pipelines,
+        create_compute_pipelines,
+        destroy_pipeline;
+};
+
 fn find_hook(name: &CStr) -> vk::PFN_vkVoidFunction {
-    let found = HOOKS.iter().find(|(of, _)| *of == name);
+    let found = CHAIN.iter().chain(HOOKS).find(|(names, _)| names.contains(&name));
     found.map_or_else(|| shadow::hooks::find(name), |(_, hook)| hook())
 }
 
@@ -251,9 +267,7 @@ macro_rules! creates {
         ) -> vk::Result {
             // SAFETY: a device of the caller's; the same arguments go below, and are valid, which is what made them succeed.
             unsafe {
-                let below = dispatch::device(key(device));
-                let Some((below, create)) = below.and_then(|below| Some((below.clone(), below.functions.$hook?)))
-                else {
+                let Some((below, create)) = dispatch::below(key(device), |functions| functions.$hook) else {
                     return vk::Result::ERROR_INITIALIZATION_FAILED;
                 };
                 let result = create(device, info, allocator, made);
@@ -337,9 +351,7 @@ macro_rules! creates_pipelines {
         ) -> vk::Result {
             // SAFETY: a device of the caller's; the same arguments go below, where infos and handles are as many as `count`.
             unsafe {
-                let below = dispatch::device(key(device));
-                let Some((below, create)) = below.and_then(|below| Some((below.clone(), below.functions.$hook?)))
-                else {
+                let Some((below, create)) = dispatch::below(key(device), |functions| functions.$hook) else {
                     return vk::Result::ERROR_INITIALIZATION_FAILED;
                 };
                 let started = Instant::now();

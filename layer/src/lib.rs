@@ -9,12 +9,14 @@
 //!                                       └──────> shadow ────> sampled dispatches with what the driver made of them
 //! ```
 //!
-//! Invariants: a call is passed on with what the application gave (`shadow` says what it adds), before anything else is done, and its
-//! result is what the application gets; nothing here unwinds into it; nothing is kept of the application's memory after a call; where something
-//! fails here, the application does not notice, and the report does. After a fork the child's calls are passed on only.
+//! Invariants: a call is passed on with what the application gave (`shadow` says what it adds), before anything else is done, and
+//! its result is what the application gets; nothing here unwinds into it; nothing is kept of the application's memory after a
+//! call; where something fails here, the application does not notice, and the report does. After a fork the child's calls are
+//! passed on only.
 //!
-//! All unsafe code is in `entry`, `chain`, `exit`, `read`, and `shadow::{hooks, copies, descriptors, tracker}`. A function that is looked at gets a field in `dispatch::Functions`, its
-//! hook in `entry` and a row in `entry::HOOKS`. `docs/layer.md` is the manual.
+//! All unsafe code is in `entry`, `chain`, `exit`, `read`, and `shadow::{hooks, copies, descriptors, tracker}`. A function that is
+//! looked at gets a row in `dispatch::functions`, and a hook of that name in `entry` or `shadow::hooks`, which their `HOOKS` list.
+//! `docs/layer.md` is the manual.
 
 mod chain;
 mod config;

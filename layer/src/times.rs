@@ -91,12 +91,10 @@ impl Times {
         let app = program.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
         let context = Context::new(&ContextInfo {
             cache_dir: config.cache.as_deref(),
-            target,
             max_memory: MAX_MEMORY,
-            exports: false,
             socket: config.socket.as_deref(),
-            connection: None,
             app: app.as_deref().unwrap_or("a Vulkan application"),
+            ..ContextInfo::new(target)
         })?;
         Ok(Self { context, made: Mutex::default() })
     }

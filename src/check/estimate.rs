@@ -7,16 +7,14 @@
 
 use crate::error::{Error, Result};
 use crate::isa::instruction::Fields;
-use crate::isa::{Access, Effects, Instruction, Latency, Op, RegisterSet, Traits, Waitcnt, disassemble, is_padding};
+use crate::isa::{
+    Access, Effects, Instruction, Latency, Op, RegisterSet, Traits, Waitcnt, disassemble, is_padding, loop_weight,
+};
 use crate::target::{GfxIp, WaveSize};
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object, ObjectSection};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
-
-/// Weight of a loop, and of how many within each other at most.
-const LOOP: u64 = 8;
-const MOST_LOOPS: u32 = 4;
 
 /// An instruction of a code.
 pub struct Placed {
@@ -70,7 +68,7 @@ pub fn cycles(code: &[Placed], wave: WaveSize) -> u64 {
     for (placed, depth) in code.iter().zip(depths) {
         let before = it.now;
         it.step(&placed.inst, wave);
-        sum += (it.now - before) * LOOP.pow(depth.min(MOST_LOOPS));
+        sum += (it.now - before) * loop_weight(depth);
     }
     sum
 }

@@ -44,6 +44,12 @@ impl Latency {
     }
 }
 
+/// How often what stands in so many loops is taken to run: eight times for each of them, and for four at most.
+pub const fn loop_weight(depth: u32) -> u64 {
+    let depth = if depth < 4 { depth } else { 4 };
+    8u64.pow(depth)
+}
+
 /// Whether an instruction only fills up the code.
 pub const fn is_padding(op: Op) -> bool {
     matches!(op, Op::SNop | Op::SCodeEnd)

@@ -59,7 +59,7 @@ pub mod words;
 
 pub use assemble::{Assembled, Assembler, Label, Relocation};
 pub use buffer_format::BufferFormat;
-pub use cycles::is_padding;
+pub use cycles::{is_padding, loop_weight};
 pub use decode::disassemble;
 pub use effects::{Access, Effects, ExportKind, VectorPath};
 pub use encode::{encode, encode_all};

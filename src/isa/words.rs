@@ -1,5 +1,7 @@
 //! One-dword instructions as words: to join, end and pad code that is assembled as bytes, and to choose in it.
 
+/// Bytes of a line of the instruction cache.
+pub const LINE: u32 = 64;
 /// `s_nop 0`.
 pub const S_NOP: u32 = 0xbf80_0000;
 /// `s_branch 0`: to the next instruction. The low 16 bits are the distance in dwords.

@@ -8,7 +8,7 @@ use super::user_data;
 use crate::abi::params::ParamVectors;
 use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
 use crate::error::{Context, Error, FullCompile, Result};
-use crate::isa::words::S_BRANCH;
+use crate::isa::words::{LINE, S_BRANCH};
 use crate::metadata::document::{Document, Map};
 use crate::metadata::interface::{StageInterface, StageKind};
 use crate::metadata::notes::Notes;
@@ -20,8 +20,6 @@ use crate::target::Stage;
 
 /// Bytes of an instruction word.
 pub(super) const DWORD: u32 = 4;
-/// Bytes of a line of the instruction cache, beyond which alignment is worth nothing.
-pub(super) const LINE: u32 = 64;
 /// Largest code or data section of one part, in bytes (16 MiB).
 const MAX_SECTION: usize = 1 << 24;
 
@@ -205,6 +203,7 @@ impl Reader<'_, '_> {
         if !align.is_power_of_two() {
             return Err(Error::malformed(format!(".text is aligned to {align}")));
         }
+        // Beyond a line alignment is worth nothing.
         self.code_align = u32::try_from(align).unwrap_or(LINE).clamp(DWORD, LINE);
         if interface.epilog {
             // The joint's branch stands directly after the body and is not counted in it.

@@ -16,8 +16,9 @@
 //! its order of parts.
 
 use super::attach::{Part, Unit};
-use super::input::{DWORD, LINE};
+use super::input::DWORD;
 use crate::error::{Error, Result};
+use crate::isa::words::LINE;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 

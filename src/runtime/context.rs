@@ -49,6 +49,13 @@ pub struct ContextInfo<'a> {
     pub app: &'a str,
 }
 
+impl ContextInfo<'_> {
+    /// A context in memory alone, which keeps what shaders hold and asks nobody.
+    pub const fn new(target: GfxIp) -> Self {
+        Self { cache_dir: None, target, max_memory: 0, exports: false, socket: None, connection: None, app: "" }
+    }
+}
+
 /// Counters since a context was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {

@@ -1,6 +1,5 @@
 //! The table of parts that were read before. It is sixteen tables, so that threads which make shaders at the same time rarely
-//! wait for each other. Where they are to be exported it keeps their ELFs too, which takes
-//! as much memory again.
+//! wait for each other. Where they are to be exported it keeps their ELFs too, which takes as much memory again.
 
 use crate::cache::Key;
 use crate::link::Object;
@@ -68,10 +67,9 @@ impl Parts {
         if let Some(kept) = shard.parts.get(&key) {
             return kept.object.clone();
         }
-        let object = Arc::new(object);
-        let bytes = elf.len();
-        let elf = self.keeps_elfs.then(|| Arc::new(elf));
-        shard.keep(key, Kept { object: object.clone(), bytes, elf });
+        let kept = self.kept(object, elf);
+        let object = kept.object.clone();
+        shard.keep(key, kept);
         if shard.bytes > self.budget.max(shard.sweep_at) {
             shard.parts.retain(|_, kept| Arc::strong_count(&kept.object) > 1);
             shard.bytes = shard.parts.values().map(|kept| kept.bytes).sum();
@@ -91,20 +89,26 @@ impl Parts {
         if shard.bytes.saturating_add(elf.len()) > self.budget {
             return None;
         }
-        let (object, bytes) = (Arc::new(object), elf.len());
-        let elf = self.keeps_elfs.then(|| Arc::new(elf.to_owned()));
-        shard.keep(key, Kept { object, bytes, elf });
+        shard.keep(key, self.kept(object, elf));
         Some(true)
+    }
+
+    fn kept(&self, object: Object, elf: impl AsRef<[u8]> + Into<Vec<u8>>) -> Kept {
+        let bytes = elf.as_ref().len();
+        Kept { object: Arc::new(object), bytes, elf: self.keeps_elfs.then(|| Arc::new(elf.into())) }
     }
 
     /// The ELFs of all parts that are in memory, by key; none if they are not kept.
     pub(super) fn elfs(&self) -> Option<Vec<(Key, Arc<Vec<u8>>)>> {
+        if !self.keeps_elfs {
+            return None;
+        }
         let mut all = Vec::new();
         for shard in &self.shards {
             all.extend(read(shard).parts.iter().filter_map(|(key, kept)| Some((*key, kept.elf.clone()?))));
         }
         all.sort_unstable_by_key(|(key, _)| *key);
-        self.keeps_elfs.then_some(all)
+        Some(all)
     }
 
     /// Bytes of the ELFs whose parts are in memory.

@@ -43,13 +43,13 @@ pub fn text(status: &ServiceStatus) -> String {
         metric("gauge", name, help, &one(value));
     }
     let by_class = |value: fn(&ClassStatus) -> u64| -> Vec<(String, u64)> {
-        status.classes.iter().map(|of| (format!("{{class=\"{}\"}}", name(of)), value(of))).collect()
+        status.classes.iter().map(|of| (format!("{{class=\"{}\"}}", of.class), value(of))).collect()
     };
     metric("gauge", "jobs_queued", "Jobs that wait for a worker.", &by_class(|of| of.queued.into()));
     metric("gauge", "jobs_running", "Jobs that a worker has.", &by_class(|of| of.running.into()));
     metric("counter", "jobs_done_total", "Requests answered by a compile.", &by_class(|of| of.done));
     let of_classes = |times: fn(&ClassStatus) -> &Times| -> Vec<(String, &Times)> {
-        status.classes.iter().map(|of| (format!("class=\"{}\"", name(of)), times(of))).collect()
+        status.classes.iter().map(|of| (format!("class=\"{}\"", of.class), times(of))).collect()
     };
     histogram(&mut out, "request_seconds", "From request to answer.", &of_classes(|of| &of.answer));
     histogram(
@@ -60,10 +60,6 @@ pub fn text(status: &ServiceStatus) -> String {
     );
     histogram(&mut out, "compile_cpu_seconds", "Processor time of a compile.", &[(String::new(), &status.compile)]);
     out
-}
-
-fn name(of: &ClassStatus) -> String {
-    format!("{:?}", of.class).to_lowercase()
 }
 
 /// Times by label, as counts of those up to each bound.

@@ -8,6 +8,7 @@ use crate::frame::Bytes;
 use crate::link::Placement;
 use crate::state::PipelineState;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// How soon something is wanted. A job has the best class of those who wait for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -27,6 +28,17 @@ pub enum Class {
 impl Class {
     /// All of them, the most urgent first.
     pub const ALL: [Self; 4] = [Self::Waits, Self::Soon, Self::Optimize, Self::Populate];
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Waits => "waits",
+            Self::Soon => "soon",
+            Self::Optimize => "optimize",
+            Self::Populate => "populate",
+        })
+    }
 }
 
 /// What a client says.

@@ -208,15 +208,7 @@ fn an_import_keeps_to_the_budget() {
     let bytes = export(&source);
     let part = link_support::vertex().build().len();
     let small = |max_memory| {
-        let info = ContextInfo {
-            cache_dir: None,
-            target: GfxIp::Gfx1030,
-            max_memory,
-            exports: true,
-            socket: None,
-            connection: None,
-            app: "",
-        };
+        let info = ContextInfo { max_memory, exports: true, ..ContextInfo::new(GfxIp::Gfx1030) };
         let context = Context::new(&info).unwrap();
         (context.import(&bytes).unwrap(), context.stats().unwrap())
     };
@@ -255,8 +247,7 @@ fn who_does_not_export_pays_nothing_and_may_import() {
     let dir = tempfile::tempdir().unwrap();
     let bytes = full(dir.path());
     let (target, max_memory) = (GfxIp::Gfx1030, 1 << 20);
-    let info =
-        ContextInfo { cache_dir: None, target, max_memory, exports: false, socket: None, connection: None, app: "" };
+    let info = ContextInfo { max_memory, ..ContextInfo::new(target) };
     let context = Context::new(&info).unwrap();
     assert_eq!(context.import(&bytes).unwrap().parts, 3);
     links(&context);

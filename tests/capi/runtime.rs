@@ -25,12 +25,9 @@ use std::time::Duration;
 pub fn context(dir: Option<&Path>) -> Context {
     Context::new(&ContextInfo {
         cache_dir: dir,
-        target: GfxIp::Gfx1030,
         max_memory: 1 << 20,
         exports: true,
-        socket: None,
-        connection: None,
-        app: "",
+        ..ContextInfo::new(GfxIp::Gfx1030)
     })
     .expect("a context")
 }
@@ -412,15 +409,7 @@ fn a_budget_keeps_what_shaders_hold() {
     let dir = tempfile::tempdir().unwrap();
     let made = Made::new(dir.path());
     (0..64).for_each(|n| made.put(&request(Stage::Vertex, module(n)), &link_support::vertex()));
-    let none = ContextInfo {
-        cache_dir: Some(dir.path()),
-        target: GfxIp::Gfx1030,
-        max_memory: 0,
-        exports: true,
-        socket: None,
-        connection: None,
-        app: "",
-    };
+    let none = ContextInfo { cache_dir: Some(dir.path()), exports: true, ..ContextInfo::new(GfxIp::Gfx1030) };
     let context = Context::new(&none).unwrap();
     let held: Vec<Shader> = (0..32).map(|n| shader(&context, Stage::Vertex, n)).collect();
     let bytes = context.stats().unwrap().memory_bytes;
@@ -478,12 +467,8 @@ fn a_cache_that_is_written_meanwhile_is_read_right() {
             // A context of its own each time, so that the disk is asked.
             let fresh = Context::new(&ContextInfo {
                 cache_dir: Some(dir.path()),
-                target: GfxIp::Gfx1030,
-                max_memory: 0,
                 exports: true,
-                socket: None,
-                connection: None,
-                app: "",
+                ..ContextInfo::new(GfxIp::Gfx1030)
             });
             assert_eq!(shader(&fresh.unwrap(), Stage::Vertex, 1).status().unwrap(), ShaderStatus::Ready);
         }

@@ -50,15 +50,7 @@ fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
 
 fn context() -> Result<Context> {
     let (target, max_memory) = (GfxIp::Gfx1030, 64 << 20);
-    Context::new(&ContextInfo {
-        cache_dir: None,
-        target,
-        max_memory,
-        exports: true,
-        socket: None,
-        connection: None,
-        app: "",
-    })
+    Context::new(&ContextInfo { max_memory, exports: true, ..ContextInfo::new(target) })
 }
 
 /// Imports it.

@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// Clients at once.
@@ -48,15 +48,8 @@ fn client() {
     let (number, dir): (u64, &Path) = (number.parse().unwrap(), Path::new(dir));
     let (cache, socket) = (dir.join("cache"), dir.join("socket"));
     let target = GfxIp::Gfx1030;
-    let info = ContextInfo {
-        cache_dir: Some(&cache),
-        target,
-        max_memory: 0,
-        exports: false,
-        socket: Some(&socket),
-        connection: None,
-        app: "a client",
-    };
+    let info =
+        ContextInfo { cache_dir: Some(&cache), socket: Some(&socket), app: "a client", ..ContextInfo::new(target) };
     let context = loop {
         // The folder may be about to be made.
         match Context::new(&info) {
@@ -126,6 +119,12 @@ fn start(dir: &Path, number: u64) -> (u64, Child) {
     (number, child)
 }
 
+/// A client has come to its end as it should.
+fn succeeded(dir: &Path, number: u64, status: ExitStatus) {
+    let said = || fs::read_to_string(dir.join("clients")).unwrap_or_default();
+    assert!(status.success(), "client {number}: {status}: {}", said());
+}
+
 /// The clients that run, and what has become of the others.
 struct Clients<'a> {
     dir: &'a Path,
@@ -142,8 +141,7 @@ impl Clients<'_> {
         self.running.retain_mut(|(number, child)| match child.try_wait().unwrap() {
             None => true,
             Some(status) => {
-                let said = || fs::read_to_string(dir.join("clients")).unwrap_or_default();
-                assert!(status.success(), "client {number}: {status}: {}", said());
+                succeeded(dir, *number, status);
                 self.finished += 1;
                 false
             }
@@ -169,9 +167,7 @@ impl Clients<'_> {
 
     fn finish(&mut self) {
         for (number, child) in &mut self.running {
-            let status = child.wait().unwrap();
-            let said = || fs::read_to_string(self.dir.join("clients")).unwrap_or_default();
-            assert!(status.success(), "client {number}: {status}: {}", said());
+            succeeded(self.dir, *number, child.wait().unwrap());
             self.finished += 1;
         }
     }

@@ -74,6 +74,22 @@ impl Commands {
         }
     }
 
+    /// The set that is bound, or what was pushed in place of it.
+    pub fn set<'a>(&'a self, objects: &'a Objects, number: u32) -> Option<&'a Set> {
+        match self.sets.get(&number)? {
+            BoundSet::Set(handle, _) => objects.sets.get(handle),
+            BoundSet::Pushed(set) => Some(set),
+        }
+    }
+
+    /// Its dynamic offsets.
+    pub fn offsets(&self, number: u32) -> &[u32] {
+        match self.sets.get(&number) {
+            Some(BoundSet::Set(_, offsets)) => offsets,
+            Some(BoundSet::Pushed(_)) | None => &[],
+        }
+    }
+
     /// Sets push constants.
     pub fn push(&mut self, offset: u32, bytes: &[u8]) {
         let start = offset as usize;

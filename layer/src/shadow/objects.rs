@@ -2,7 +2,7 @@
 
 use super::reason::Reason;
 use ash::vk;
-use dovetail::capture::SetLayout;
+use dovetail::capture::{Binding, SetLayout};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -132,12 +132,13 @@ impl Set {
         (0..count).map(one).collect()
     }
 
+    /// A binding of its layout.
+    pub fn declared(&self, binding: u32) -> Option<&Binding> {
+        self.layout.bindings.iter().find(|one| one.binding == binding)
+    }
+
     fn place(&self, binding: u32, element: u32) -> (u32, u32) {
-        let count = |binding: u32| {
-            let found = self.layout.bindings.iter().find(|one| one.binding == binding);
-            found.map_or(0, |one| one.descriptor_count)
-        };
-        if element < count(binding) {
+        if element < self.declared(binding).map_or(0, |one| one.descriptor_count) {
             return (binding, element);
         }
         let later = self.layout.bindings.iter().filter(|one| one.binding > binding && one.descriptor_count > 0);

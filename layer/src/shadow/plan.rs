@@ -1,6 +1,6 @@
 //! What is to be copied for one dispatch: the whole of every resource that its shader uses.
 
-use super::commands::{BoundSet, Commands};
+use super::commands::Commands;
 use super::objects::{Descriptor, Objects, Resource, Set};
 use super::program::Program;
 use super::reason::Reason;
@@ -102,19 +102,14 @@ impl Plan {
         plan.push_constants.clone_from(&sight.commands.push_constants);
         plan.push_constants.resize(bytes, 0);
         for used in &program.resources {
-            let (set, offsets) = match sight.commands.sets.get(&used.set) {
-                Some(BoundSet::Set(handle, offsets)) => (sight.objects.sets.get(handle), &offsets[..]),
-                Some(BoundSet::Pushed(set)) => (Some(set), &[][..]),
-                None => (None, &[][..]),
-            };
-            let set = set.ok_or(Reason::Set)?;
+            let set = sight.commands.set(sight.objects, used.set).ok_or(Reason::Set)?;
+            let offsets = sight.commands.offsets(used.set);
             if vk::DescriptorSetLayoutCreateFlags::from_raw(set.layout.flags)
                 .contains(vk::DescriptorSetLayoutCreateFlags::UPDATE_AFTER_BIND_POOL)
             {
                 return Err(Reason::UpdateAfterBind);
             }
-            let declared = set.layout.bindings.iter().find(|one| one.binding == used.binding);
-            let count = used.count.or(declared.map(|one| one.descriptor_count)).unwrap_or(0);
+            let count = used.count.or(set.declared(used.binding).map(|one| one.descriptor_count)).unwrap_or(0);
             if count > MOST_DESCRIPTORS {
                 return Err(Reason::Array);
             }
@@ -247,7 +242,7 @@ impl Plan {
 /// What is in a descriptor; where the layout has samplers of its own, nothing need be written.
 fn descriptor(set: &Set, slot: Slot) -> Option<Descriptor> {
     let fixed = || {
-        let declared = set.layout.bindings.iter().find(|one| one.binding == slot.binding)?;
+        let declared = set.declared(slot.binding)?;
         let kind = vk::DescriptorType::from_raw(declared.descriptor_type as i32);
         let resource = Resource::Image(vk::DescriptorImageInfo::default());
         (kind == vk::DescriptorType::SAMPLER && !declared.immutable_samplers.is_empty())

@@ -1,6 +1,6 @@
 //! Images and samplers as a bundle has them.
 
-use super::commands::{BoundSet, Commands};
+use super::commands::Commands;
 use super::objects::{ImageView, Objects};
 use super::plan::Source;
 use super::reason::Reason;
@@ -92,11 +92,7 @@ fn shape(view: &ImageView, image: vk::ImageType) -> Result<(Shape, bool), Reason
 
 /// The sampler that the layout of a set has for a descriptor.
 pub fn immutable(commands: &Commands, objects: &Objects, slot: Slot) -> Option<Hash> {
-    let set = match commands.sets.get(&slot.set)? {
-        BoundSet::Set(handle, _) => objects.sets.get(handle)?,
-        BoundSet::Pushed(set) => set,
-    };
-    let declared = set.layout.bindings.iter().find(|one| one.binding == slot.binding)?;
+    let declared = commands.set(objects, slot.set)?.declared(slot.binding)?;
     declared.immutable_samplers.get(slot.element as usize).copied()
 }
 

@@ -155,10 +155,9 @@ fn text(status: &ServiceStatus) -> String {
         format!("class      queued  running  answered{0}  {0}", "      p50      p95      p99"),
     ];
     for of in &status.classes {
-        let name = format!("{:?}", of.class).to_lowercase();
         let (answer, queue) = (percentiles(&of.answer), percentiles(&of.queue));
         let answered = of.answer.count;
-        lines.push(format!("{name:<9} {:>7} {:>8} {answered:>9}{answer}  {queue}", of.queued, of.running));
+        lines.push(format!("{:<9} {:>7} {:>8} {answered:>9}{answer}  {queue}", of.class, of.queued, of.running));
     }
     lines.extend(status.paused_because.iter().map(|why| format!("background work is held back: {why}")));
     lines.extend(

@@ -7,6 +7,7 @@ use super::written;
 use crate::compile::backend::{ConstantData, Function, MachineCode, Patch, Table, Target};
 use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
 use crate::error::{Context, Error, Result};
+use crate::isa::words::LINE;
 use crate::isa::words::S_CODE_END;
 use crate::metadata::document::Document;
 use crate::metadata::interface::StageInterface;
@@ -21,8 +22,6 @@ const NOTE: &str = ".note";
 const RODATA: &str = ".rodata";
 /// Prefix of the names of sections of mergeable constants; the size of an entry follows.
 const MERGEABLE: &str = ".rodata.cst";
-/// LLVM aligns loops in the code to lines of the instruction cache, in bytes.
-const LINE: u32 = 64;
 
 /// Reads an object of one stage's body.
 ///
@@ -42,6 +41,7 @@ pub(super) fn read(object: &[u8], interface: &StageInterface) -> Result<MachineC
     let mut code = MachineCode {
         code: text.data.get(..body.size as usize).unwrap_or_default().to_vec(),
         functions: vec![body],
+        // LLVM aligns loops in the code to lines of the instruction cache.
         align: LINE,
         ..MachineCode::default()
     };

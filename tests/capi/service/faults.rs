@@ -79,12 +79,11 @@ fn connected(folder: &Folder, stream: &UnixStream, socket: Option<&Path>) -> Con
     let connection = Some(stream.as_fd());
     let info = ContextInfo {
         cache_dir: Some(&cache),
-        target,
         max_memory: 1 << 20,
-        exports: false,
         socket,
         connection,
         app: "inside",
+        ..ContextInfo::new(target)
     };
     Context::new(&info).unwrap()
 }

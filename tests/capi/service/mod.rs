@@ -52,12 +52,10 @@ impl Folder {
         let target = GfxIp::Gfx1030;
         let info = ContextInfo {
             cache_dir,
-            target,
             max_memory: 1 << 20,
-            exports: false,
             socket: Some(&socket),
-            connection: None,
             app: "a test",
+            ..ContextInfo::new(target)
         };
         Context::new(&info).unwrap()
     }

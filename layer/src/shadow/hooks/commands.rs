@@ -1,6 +1,6 @@
 //! Command buffers, and what is bound in them.
 
-use super::{Watch, answers, passes, watch};
+use super::{Watch, answers, passes, takes_back};
 use crate::read::list;
 use crate::shadow::commands::{BoundSet, Commands};
 use crate::shadow::descriptors;
@@ -27,24 +27,6 @@ answers! {
             }
         }
     };
-}
-
-/// Hooks of functions that take command buffers back, which is looked at before.
-macro_rules! takes_back {
-    ($($hook:ident($first:ident: $ty:ty $(, $arg:ident: $arg_ty:ty)*) $look:expr;)*) => {$(
-        pub(super) unsafe extern "system" fn $hook($first: $ty $(, $arg: $arg_ty)*) -> vk::Result {
-            // SAFETY: a handle of the caller's; the same arguments go below, and are valid.
-            unsafe {
-                let device = crate::dispatch::device(crate::entry::key($first));
-                let Some((device, below)) = device.and_then(|device| Some((device.clone(), device.functions.$hook?)))
-                else {
-                    return vk::Result::ERROR_INITIALIZATION_FAILED;
-                };
-                watch(&device, $look);
-                below($first $(, $arg)*)
-            }
-        }
-    )*};
 }
 
 takes_back! {

@@ -1,6 +1,6 @@
 //! Descriptor sets.
 
-use super::{Watch, answers, passes};
+use super::{Watch, answers, passes, takes_back};
 use crate::read::list;
 use crate::shadow::descriptors;
 use crate::shadow::objects::{Objects, Set};
@@ -48,25 +48,14 @@ answers! {
     |watch: &mut Watch<'_>, _| forget_pool(&mut watch.state.objects, pool);
 }
 
-/// Sets are forgotten before they are free: the driver may give their handles to others at once.
-pub(super) unsafe extern "system" fn free_descriptor_sets(
-    device: vk::Device,
-    pool: vk::DescriptorPool,
-    count: u32,
-    sets: *const vk::DescriptorSet,
-) -> vk::Result {
-    // SAFETY: a device of the caller's; the same arguments go below, and there are so many sets.
-    unsafe {
-        let below = crate::dispatch::device(crate::entry::key(device));
-        let Some((below, free)) = below.and_then(|below| Some((below.clone(), below.functions.free_descriptor_sets?)))
-        else {
-            return vk::Result::ERROR_INITIALIZATION_FAILED;
-        };
-        super::watch(&below, |watch| {
-            list(sets, count).iter().for_each(|set| drop(watch.state.objects.sets.remove(set)));
-        });
-        free(device, pool, count, sets)
-    }
+takes_back! {
+    free_descriptor_sets(
+        device: vk::Device,
+        pool: vk::DescriptorPool,
+        count: u32,
+        sets: *const vk::DescriptorSet
+    )
+    |watch| list(sets, count).iter().for_each(|set| drop(watch.state.objects.sets.remove(set)));
 }
 
 passes! {

@@ -13,129 +13,75 @@ use super::Shadow;
 use super::copies::Gpu;
 use super::tracker::{State, Tracker};
 use crate::dispatch::{Device, Functions, Instance};
-use crate::entry::{Hook, hook};
+use crate::entry::{Row, hooks};
 use crate::guard::{aside, lock};
 use crate::session::{self, Session};
 use ash::vk;
 use std::ffi::CStr;
 use std::sync::Mutex;
 
-/// Hooks by the names of the functions that they stand for.
-static HOOKS: &[(&CStr, Hook)] = &[
-    (c"vkCreateBuffer", hook!(objects::create_buffer: PFN_vkCreateBuffer)),
-    (c"vkDestroyBuffer", hook!(objects::destroy_buffer: PFN_vkDestroyBuffer)),
-    (c"vkBindBufferMemory", hook!(objects::bind_buffer_memory: PFN_vkBindBufferMemory)),
-    (c"vkBindBufferMemory2", hook!(objects::bind_buffer_memory2: PFN_vkBindBufferMemory2)),
-    (c"vkBindBufferMemory2KHR", hook!(objects::bind_buffer_memory2: PFN_vkBindBufferMemory2)),
-    (
-        c"vkGetDeviceBufferMemoryRequirements",
-        hook!(objects::get_device_buffer_memory_requirements: PFN_vkGetDeviceBufferMemoryRequirements),
-    ),
-    (
-        c"vkGetDeviceBufferMemoryRequirementsKHR",
-        hook!(objects::get_device_buffer_memory_requirements: PFN_vkGetDeviceBufferMemoryRequirements),
-    ),
-    (c"vkCreateBufferView", hook!(objects::create_buffer_view: PFN_vkCreateBufferView)),
-    (c"vkDestroyBufferView", hook!(objects::destroy_buffer_view: PFN_vkDestroyBufferView)),
-    (c"vkCreateImage", hook!(objects::create_image: PFN_vkCreateImage)),
-    (c"vkDestroyImage", hook!(objects::destroy_image: PFN_vkDestroyImage)),
-    (
-        c"vkGetDeviceImageMemoryRequirements",
-        hook!(objects::get_device_image_memory_requirements: PFN_vkGetDeviceImageMemoryRequirements),
-    ),
-    (
-        c"vkGetDeviceImageMemoryRequirementsKHR",
-        hook!(objects::get_device_image_memory_requirements: PFN_vkGetDeviceImageMemoryRequirements),
-    ),
-    (c"vkCreateImageView", hook!(objects::create_image_view: PFN_vkCreateImageView)),
-    (c"vkDestroyImageView", hook!(objects::destroy_image_view: PFN_vkDestroyImageView)),
-    (c"vkAllocateDescriptorSets", hook!(descriptors::allocate_descriptor_sets: PFN_vkAllocateDescriptorSets)),
-    (c"vkFreeDescriptorSets", hook!(descriptors::free_descriptor_sets: PFN_vkFreeDescriptorSets)),
-    (c"vkResetDescriptorPool", hook!(descriptors::reset_descriptor_pool: PFN_vkResetDescriptorPool)),
-    (c"vkDestroyDescriptorPool", hook!(descriptors::destroy_descriptor_pool: PFN_vkDestroyDescriptorPool)),
-    (c"vkUpdateDescriptorSets", hook!(descriptors::update_descriptor_sets: PFN_vkUpdateDescriptorSets)),
-    (c"vkCreateDescriptorUpdateTemplate", hook!(descriptors::create_template: PFN_vkCreateDescriptorUpdateTemplate)),
-    (c"vkCreateDescriptorUpdateTemplateKHR", hook!(descriptors::create_template: PFN_vkCreateDescriptorUpdateTemplate)),
-    (c"vkDestroyDescriptorUpdateTemplate", hook!(descriptors::destroy_template: PFN_vkDestroyDescriptorUpdateTemplate)),
-    (
-        c"vkDestroyDescriptorUpdateTemplateKHR",
-        hook!(descriptors::destroy_template: PFN_vkDestroyDescriptorUpdateTemplate),
-    ),
-    (c"vkUpdateDescriptorSetWithTemplate", hook!(descriptors::update_template: PFN_vkUpdateDescriptorSetWithTemplate)),
-    (
-        c"vkUpdateDescriptorSetWithTemplateKHR",
-        hook!(descriptors::update_template: PFN_vkUpdateDescriptorSetWithTemplate),
-    ),
-    (c"vkAllocateCommandBuffers", hook!(commands::allocate_command_buffers: PFN_vkAllocateCommandBuffers)),
-    (c"vkFreeCommandBuffers", hook!(commands::free_command_buffers: PFN_vkFreeCommandBuffers)),
-    (c"vkResetCommandPool", hook!(commands::reset_command_pool: PFN_vkResetCommandPool)),
-    (c"vkDestroyCommandPool", hook!(commands::destroy_command_pool: PFN_vkDestroyCommandPool)),
-    (c"vkBeginCommandBuffer", hook!(commands::begin_command_buffer: PFN_vkBeginCommandBuffer)),
-    (c"vkResetCommandBuffer", hook!(commands::reset_command_buffer: PFN_vkResetCommandBuffer)),
-    (c"vkCmdBindPipeline", hook!(commands::cmd_bind_pipeline: PFN_vkCmdBindPipeline)),
-    (c"vkCmdBindShadersEXT", hook!(commands::cmd_bind_shaders: PFN_vkCmdBindShadersEXT)),
-    (c"vkCmdBindDescriptorSets", hook!(commands::cmd_bind_descriptor_sets: PFN_vkCmdBindDescriptorSets)),
-    (c"vkCmdBindDescriptorSets2", hook!(commands::cmd_bind_descriptor_sets2: PFN_vkCmdBindDescriptorSets2KHR)),
-    (c"vkCmdBindDescriptorSets2KHR", hook!(commands::cmd_bind_descriptor_sets2: PFN_vkCmdBindDescriptorSets2KHR)),
-    (c"vkCmdPushConstants", hook!(commands::cmd_push_constants: PFN_vkCmdPushConstants)),
-    (c"vkCmdPushConstants2", hook!(commands::cmd_push_constants2: PFN_vkCmdPushConstants2KHR)),
-    (c"vkCmdPushConstants2KHR", hook!(commands::cmd_push_constants2: PFN_vkCmdPushConstants2KHR)),
-    (c"vkCmdPushDescriptorSet", hook!(commands::cmd_push_descriptor_set: PFN_vkCmdPushDescriptorSetKHR)),
-    (c"vkCmdPushDescriptorSetKHR", hook!(commands::cmd_push_descriptor_set: PFN_vkCmdPushDescriptorSetKHR)),
-    (c"vkCmdPushDescriptorSet2", hook!(commands::cmd_push_descriptor_set2: PFN_vkCmdPushDescriptorSet2KHR)),
-    (c"vkCmdPushDescriptorSet2KHR", hook!(commands::cmd_push_descriptor_set2: PFN_vkCmdPushDescriptorSet2KHR)),
-    (
-        c"vkCmdPushDescriptorSetWithTemplate",
-        hook!(commands::cmd_push_template: PFN_vkCmdPushDescriptorSetWithTemplateKHR),
-    ),
-    (
-        c"vkCmdPushDescriptorSetWithTemplateKHR",
-        hook!(commands::cmd_push_template: PFN_vkCmdPushDescriptorSetWithTemplateKHR),
-    ),
-    (
-        c"vkCmdPushDescriptorSetWithTemplate2",
-        hook!(commands::cmd_push_template2: PFN_vkCmdPushDescriptorSetWithTemplate2KHR),
-    ),
-    (
-        c"vkCmdPushDescriptorSetWithTemplate2KHR",
-        hook!(commands::cmd_push_template2: PFN_vkCmdPushDescriptorSetWithTemplate2KHR),
-    ),
-    (
-        c"vkCmdSetDescriptorBufferOffsetsEXT",
-        hook!(commands::cmd_set_descriptor_buffer_offsets: PFN_vkCmdSetDescriptorBufferOffsetsEXT),
-    ),
-    (
-        c"vkCmdSetDescriptorBufferOffsets2EXT",
-        hook!(commands::cmd_set_descriptor_buffer_offsets2: PFN_vkCmdSetDescriptorBufferOffsets2EXT),
-    ),
-    (
-        c"vkCmdBeginConditionalRenderingEXT",
-        hook!(commands::cmd_begin_conditional_rendering: PFN_vkCmdBeginConditionalRenderingEXT),
-    ),
-    (
-        c"vkCmdEndConditionalRenderingEXT",
-        hook!(commands::cmd_end_conditional_rendering: PFN_vkCmdEndConditionalRenderingEXT),
-    ),
-    (c"vkCmdDispatch", hook!(dispatches::cmd_dispatch: PFN_vkCmdDispatch)),
-    (c"vkCmdDispatchBase", hook!(dispatches::cmd_dispatch_base: PFN_vkCmdDispatchBase)),
-    (c"vkCmdDispatchBaseKHR", hook!(dispatches::cmd_dispatch_base: PFN_vkCmdDispatchBase)),
-    (c"vkCmdDispatchIndirect", hook!(dispatches::cmd_dispatch_indirect: PFN_vkCmdDispatchIndirect)),
-    (c"vkQueueSubmit", hook!(queues::queue_submit: PFN_vkQueueSubmit)),
-    (c"vkQueueSubmit2", hook!(queues::queue_submit2: PFN_vkQueueSubmit2)),
-    (c"vkQueueSubmit2KHR", hook!(queues::queue_submit2: PFN_vkQueueSubmit2)),
-    (c"vkQueueWaitIdle", hook!(queues::queue_wait_idle: PFN_vkQueueWaitIdle)),
-    (c"vkDeviceWaitIdle", hook!(queues::device_wait_idle: PFN_vkDeviceWaitIdle)),
-    (c"vkWaitForFences", hook!(queues::wait_for_fences: PFN_vkWaitForFences)),
-    (c"vkGetFenceStatus", hook!(queues::get_fence_status: PFN_vkGetFenceStatus)),
-    (c"vkWaitSemaphores", hook!(queues::wait_semaphores: PFN_vkWaitSemaphores)),
-    (c"vkWaitSemaphoresKHR", hook!(queues::wait_semaphores: PFN_vkWaitSemaphores)),
-    (c"vkGetSemaphoreCounterValue", hook!(queues::get_semaphore_counter_value: PFN_vkGetSemaphoreCounterValue)),
-    (c"vkGetSemaphoreCounterValueKHR", hook!(queues::get_semaphore_counter_value: PFN_vkGetSemaphoreCounterValue)),
-];
+static HOOKS: &[Row] = hooks! {
+    objects:
+        create_buffer,
+        destroy_buffer,
+        bind_buffer_memory,
+        bind_buffer_memory2,
+        get_device_buffer_memory_requirements,
+        create_buffer_view,
+        destroy_buffer_view,
+        create_image,
+        destroy_image,
+        get_device_image_memory_requirements,
+        create_image_view,
+        destroy_image_view;
+    descriptors:
+        allocate_descriptor_sets,
+        free_descriptor_sets,
+        reset_descriptor_pool,
+        destroy_descriptor_pool,
+        update_descriptor_sets,
+        create_template,
+        destroy_template,
+        update_template;
+    commands:
+        allocate_command_buffers,
+        free_command_buffers,
+        reset_command_pool,
+        destroy_command_pool,
+        begin_command_buffer,
+        reset_command_buffer,
+        cmd_bind_pipeline,
+        cmd_bind_shaders,
+        cmd_bind_descriptor_sets,
+        cmd_bind_descriptor_sets2,
+        cmd_push_constants,
+        cmd_push_constants2,
+        cmd_push_descriptor_set,
+        cmd_push_descriptor_set2,
+        cmd_push_template,
+        cmd_push_template2,
+        cmd_set_descriptor_buffer_offsets,
+        cmd_set_descriptor_buffer_offsets2,
+        cmd_begin_conditional_rendering,
+        cmd_end_conditional_rendering;
+    dispatches:
+        cmd_dispatch,
+        cmd_dispatch_base,
+        cmd_dispatch_indirect;
+    queues:
+        queue_submit,
+        queue_submit2,
+        queue_wait_idle,
+        device_wait_idle,
+        wait_for_fences,
+        get_fence_status,
+        wait_semaphores,
+        get_semaphore_counter_value;
+};
 
 /// The hook of a function, where shadow is on.
 pub fn find(name: &CStr) -> vk::PFN_vkVoidFunction {
-    let (_, hook) = HOOKS.iter().find(|(of, _)| *of == name)?;
+    let (_, hook) = HOOKS.iter().find(|(names, _)| names.contains(&name))?;
     session::get()?.shadow.as_ref()?;
     hook()
 }
@@ -224,11 +170,8 @@ macro_rules! answers {
         pub(super) unsafe extern "system" fn $hook($first: $ty $(, $arg: $arg_ty)*) -> ash::vk::Result {
             // SAFETY: a handle of the caller's; the same arguments go below, and are valid.
             unsafe {
-                let device = $crate::dispatch::device($crate::entry::key($first));
-                let Some((device, below)) = device.and_then(|device| Some((device.clone(), device.functions.$hook?)))
-                else {
-                    return ash::vk::Result::ERROR_INITIALIZATION_FAILED;
-                };
+                let below = $crate::dispatch::below($crate::entry::key($first), |functions| functions.$hook);
+                let Some((device, below)) = below else { return ash::vk::Result::ERROR_INITIALIZATION_FAILED };
                 let result = below($first $(, $arg)*);
                 let look = $look;
                 super::watch(&device, |watch| look(watch, result));
@@ -238,4 +181,20 @@ macro_rules! answers {
     )*};
 }
 
-use {answers, passes};
+/// Hooks of functions with a result, which are looked at before they are passed on: what they take back may be given to others
+/// as soon as they return.
+macro_rules! takes_back {
+    ($($hook:ident($first:ident: $ty:ty $(, $arg:ident: $arg_ty:ty)*) $look:expr;)*) => {$(
+        pub(super) unsafe extern "system" fn $hook($first: $ty $(, $arg: $arg_ty)*) -> ash::vk::Result {
+            // SAFETY: a handle of the caller's; the same arguments go below, and are valid.
+            unsafe {
+                let below = $crate::dispatch::below($crate::entry::key($first), |functions| functions.$hook);
+                let Some((device, below)) = below else { return ash::vk::Result::ERROR_INITIALIZATION_FAILED };
+                super::watch(&device, $look);
+                below($first $(, $arg)*)
+            }
+        }
+    )*};
+}
+
+use {answers, passes, takes_back};

@@ -77,9 +77,7 @@ macro_rules! creates {
         ) -> vk::Result {
             // SAFETY: a device of the caller's; the arguments go below, where the info is the application's or a copy of it.
             unsafe {
-                let below = dispatch::device(key(device));
-                let Some((below, create)) = below.and_then(|below| Some((below.clone(), below.functions.$hook?)))
-                else {
+                let Some((below, create)) = dispatch::below(key(device), |functions| functions.$hook) else {
                     return FAILED;
                 };
                 let (ours, mut usable) = $ours(&below, &*info);
@@ -135,8 +133,8 @@ macro_rules! requires {
         ) {
             // SAFETY: a device of the caller's; the arguments go below, where the info is a copy of the application's.
             unsafe {
-                let Some(below) = dispatch::device(key(device)) else { return };
-                let Some(requires) = below.functions.$hook else { return };
+                let below = dispatch::below(key(device), |functions| functions.$hook);
+                let Some((below, requires)) = below else { return };
                 match (*info).p_create_info.as_ref() {
                     Some(create) => {
                         let (ours, _) = $ours(&below, create);

@@ -34,8 +34,8 @@ pub(super) unsafe extern "system" fn queue_submit(
 ) -> vk::Result {
     // SAFETY: a queue of the caller's; the same arguments go below, and are valid.
     unsafe {
-        let Some(device) = dispatch::device(key(queue)) else { return vk::Result::ERROR_DEVICE_LOST };
-        let Some(below) = device.functions.queue_submit else { return vk::Result::ERROR_DEVICE_LOST };
+        let below = dispatch::below(key(queue), |functions| functions.queue_submit);
+        let Some((device, below)) = below else { return vk::Result::ERROR_DEVICE_LOST };
         let commands = list(infos, count).iter().flat_map(|one| list(one.p_command_buffers, one.command_buffer_count));
         submit(&device, queue, &commands.copied().collect::<Vec<_>>(), || below(queue, count, infos, fence))
     }
@@ -49,8 +49,8 @@ pub(super) unsafe extern "system" fn queue_submit2(
 ) -> vk::Result {
     // SAFETY: a queue of the caller's; the same arguments go below, and are valid.
     unsafe {
-        let Some(device) = dispatch::device(key(queue)) else { return vk::Result::ERROR_DEVICE_LOST };
-        let Some(below) = device.functions.queue_submit2 else { return vk::Result::ERROR_DEVICE_LOST };
+        let below = dispatch::below(key(queue), |functions| functions.queue_submit2);
+        let Some((device, below)) = below else { return vk::Result::ERROR_DEVICE_LOST };
         let commands =
             list(infos, count).iter().flat_map(|one| list(one.p_command_buffer_infos, one.command_buffer_info_count));
         let commands: Vec<_> = commands.map(|one| one.command_buffer).collect();

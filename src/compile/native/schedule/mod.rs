@@ -23,6 +23,7 @@ use super::allocate::Limits;
 use super::liveness::Liveness;
 use super::mir::{BlockId, Function};
 use crate::compile::request::Scheduling;
+use crate::isa::loop_weight;
 use estimate::estimate;
 use graph::Graph;
 use order::Goal;
@@ -48,10 +49,6 @@ pub struct Stats {
     /// Estimated cycles of one wave before and after, those of a loop eightfold.
     pub cycles: [u64; 2],
 }
-
-/// Weight of a loop, and of how many within each other at most.
-const LOOP: u64 = 8;
-const MOST_LOOPS: u8 = 4;
 
 /// Puts the instructions of each block in a better order. The function must be verified.
 ///
@@ -83,7 +80,7 @@ pub fn run(f: &mut Function, how: Scheduling, limits: Limits, spare: u32) -> Sta
         pressure.begin(f, &live, id, units);
         let stays = pressure.stays(f, units);
         let before = estimate(units, &graph, 0..units.len(), f.wave, &stays);
-        let weight = LOOP.pow(f.block(id).depth.min(MOST_LOOPS).into());
+        let weight = loop_weight(f.block(id).depth.into());
         stats.cycles = stats.cycles.map(|sum| sum + weight * u64::from(before));
         let chosen = match how {
             Scheduling::Random(seed) => order::random(&graph, seed ^ u64::from(id.0), &mut stats.steps),

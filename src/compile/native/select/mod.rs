@@ -68,8 +68,8 @@ struct Selector<'a> {
     escapes: Vec<bool>,
     /// By machine value: the same in the other register file, made in this block.
     other: Vec<Option<(Val, u32)>>,
-    /// Literals in scalar registers, with the block that has them.
-    literals: Vec<(What, Val, u32)>,
+    /// Literals that this block has put into scalar registers.
+    literals: Vec<(What, Val)>,
     /// Addresses of constant tables that this block has made.
     tables: Vec<(ConstTableId, [Val; 2])>,
     /// The last masks that this block made, with these lanes on, of conditions that are the same for the wave.
@@ -146,9 +146,12 @@ pub fn select(
     selector.entry(info)?;
     for position in 0..layout.order.len() as u32 {
         selector.here = position;
-        selector.forget();
+        selector.literals.clear();
+        selector.tables.clear();
+        selector.wave_masks.clear();
         selector.landing(position);
-        selector.forget();
+        // The landing has turned other lanes on.
+        selector.wave_masks.clear();
         let id = layout.order[position as usize];
         selector.block(position).at(|| format!("{id}"))?;
     }
@@ -243,12 +246,6 @@ impl Selector<'_> {
 
     fn isa(&mut self, op: Op, defs: &[Operand], uses: &[Operand], extra: Extra) {
         self.push(Opcode::Isa(op), defs, uses, extra, false);
-    }
-
-    /// Forgets what is made once in a block.
-    fn forget(&mut self) {
-        self.tables.clear();
-        self.wave_masks.clear();
     }
 
     /// Begins a block; `close` ends it.

@@ -184,13 +184,11 @@ impl Selector<'_> {
 
     /// A literal in a scalar register, the same one for all its uses in a block.
     fn literal(&mut self, word: What) -> Val {
-        let known = self.literals.iter().find(|(what, ..)| *what == word);
-        if let Some((_, val, _)) = known.filter(|(.., block)| *block == self.here) {
+        if let Some((_, val)) = self.literals.iter().find(|(what, _)| *what == word) {
             return *val;
         }
         let val = self.move_scalar(word);
-        self.literals.retain(|(.., block)| *block == self.here);
-        self.literals.push((word, val, self.here));
+        self.literals.push((word, val));
         val
     }
 
