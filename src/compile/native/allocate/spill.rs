@@ -7,6 +7,7 @@
 
 use super::pressure::{Goal, Leaving, choose, constant_of};
 use super::registers::Limits;
+use super::walk::writes_exec;
 use crate::compile::native::liveness::Liveness;
 use crate::compile::native::mir::{
     Block, BlockId, Class, Edge, Extra, Function, Inst, Opcode, Operand, PhysReg, Pseudo, Val, ValueData, What,
@@ -66,7 +67,15 @@ pub(super) fn spill(f: &Function, live: &Liveness, exclusive: &[bool], goal: Goa
         });
     }
     let function = Function { insts: Vec::new(), operands: Vec::new(), blocks: Vec::new(), ..f.clone() };
-    let mut it = Rewrite { f, slots, out: function, origin: Vec::new(), reloaded: Vec::new(), arriving: Vec::new() };
+    let mut it = Rewrite {
+        f,
+        slots,
+        out: function,
+        origin: Vec::new(),
+        reloaded: Vec::new(),
+        kept: Vec::new(),
+        arriving: Vec::new(),
+    };
     it.out.scratch_bytes = if bytes > f.scratch_bytes.next_multiple_of(4) { bytes } else { f.scratch_bytes };
     for id in f.block_ids() {
         it.block(id);
@@ -81,6 +90,8 @@ struct Rewrite<'a> {
     origin: Vec<Option<u32>>,
     /// Values that were loaded for the instruction at hand.
     reloaded: Vec<(Val, Val)>,
+    /// Values that were loaded before all lanes were turned on, for the code up to where they are turned off again.
+    kept: Vec<(Val, Val)>,
     /// Parameters and entry values that are not stored yet.
     arriving: Vec<Val>,
 }
@@ -94,7 +105,7 @@ impl Rewrite<'_> {
         if id.0 == 0 {
             arriving.extend(f.entry.iter().filter_map(|entry| entry.val));
         }
-        let arrival = arrival(f, block);
+        let arrival = f.arrival(block);
         self.arriving = arriving;
         let (mut tail, mut edges) = (start, Vec::new());
         for n in block.insts.start..=block.insts.end {
@@ -129,10 +140,34 @@ impl Rewrite<'_> {
     fn instruction(&mut self, n: u32, inst: &Inst) {
         let f = self.f;
         self.reloaded.clear();
+        if writes_exec(f, inst) {
+            self.kept.clear();
+            if inst.turns_all_lanes_on() {
+                self.keep(n);
+            }
+        }
         let uses: Vec<Operand> = f.uses(inst).iter().map(|one| self.load(one)).collect();
         self.push(*inst, f.defs(inst), &uses, Some(n));
         for val in f.defs(inst).iter().filter_map(|one| one.as_val()) {
             self.store(val);
+        }
+    }
+
+    /// Loads what the code needs for which instruction `n` turns all lanes on. Loaded there, a value would overwrite what
+    /// lanes that wait elsewhere have in its register.
+    fn keep(&mut self, n: u32) {
+        let f = self.f;
+        let on = || f.insts[n as usize + 1..].iter().take_while(|inst| !writes_exec(f, inst));
+        let made: Vec<Val> = on().flat_map(|inst| f.defs(inst)).filter_map(|one| one.as_val()).collect();
+        for operand in on().flat_map(|inst| f.uses(inst)) {
+            let Some(val) = operand.as_val().filter(|val| f.class(*val) == Class::Vector) else { continue };
+            if made.contains(&val) || self.kept.iter().any(|(old, _)| *old == val) {
+                continue;
+            }
+            match self.load(operand).what {
+                What::Val(new) if new != val => self.kept.push((val, new)),
+                _ => {}
+            }
         }
     }
 
@@ -144,7 +179,7 @@ impl Rewrite<'_> {
         if self.arriving.contains(&val) {
             return *operand;
         }
-        let known = self.reloaded.iter().find(|(old, _)| *old == val).map(|(_, new)| *new);
+        let known = self.kept.iter().chain(&self.reloaded).find(|(old, _)| *old == val).map(|(_, new)| *new);
         let new = known.unwrap_or_else(|| {
             let new = self.value(self.f.class(val));
             self.reload(new, slot);
@@ -220,25 +255,4 @@ impl Rewrite<'_> {
 
 fn inst(op: Op, extra: Extra) -> Inst {
     Inst { op: Opcode::Isa(op), operands: 0, defs: 0, uses: 0, tied: false, extra }
-}
-
-/// Where the values that arrive at a block's start are stored: after the scalar code in front that brings lanes back or
-/// wakes those that help, as a store reaches the active lanes only.
-fn arrival(f: &Function, block: &Block) -> u32 {
-    let is_vector = |one: &Operand| match one.what {
-        What::Val(val) => f.class(val) == Class::Vector,
-        What::Fixed(reg) => reg.as_vgpr().is_some(),
-        _ => false,
-    };
-    let mut arrival = block.insts.start;
-    for n in block.insts.start..block.tail {
-        let inst = &f.insts[n as usize];
-        if f.defs(inst).iter().chain(f.uses(inst)).any(is_vector) {
-            break;
-        }
-        if f.defs(inst).iter().any(|one| one.what == What::Fixed(PhysReg::EXEC)) {
-            arrival = n + 1;
-        }
-    }
-    arrival
 }

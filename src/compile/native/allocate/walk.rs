@@ -393,7 +393,7 @@ fn scc_is_dead(f: &Function, block: &Block, next: u32) -> bool {
 }
 
 /// Whether the set of active lanes may be another after the instruction.
-fn writes_exec(f: &Function, inst: &Inst) -> bool {
+pub(super) fn writes_exec(f: &Function, inst: &Inst) -> bool {
     let named = |one: &Operand| matches!(one.what, What::Fixed(PhysReg(126 | 127)));
     inst.is(f.gfx, Traits::EXEC_OUT.or(Traits::EXEC_COMBINED)) || f.defs(inst).iter().any(named)
 }

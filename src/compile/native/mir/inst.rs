@@ -170,6 +170,11 @@ impl Inst {
         self.isa().is_some_and(|op| op.entry(gfx).is(traits))
     }
 
+    /// Whether it begins code that all lanes run, those that wait elsewhere too.
+    pub fn turns_all_lanes_on(&self) -> bool {
+        matches!(self.isa(), Some(Op::SOrSaveexecB32 | Op::SOrSaveexecB64))
+    }
+
     /// Whether it changes SCC.
     pub fn writes_scc(&self, gfx: GfxIp) -> bool {
         self.op == Opcode::Pseudo(Pseudo::TableAddress) || self.is(gfx, Traits::SCC_OUT)

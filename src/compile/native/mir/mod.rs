@@ -209,6 +209,27 @@ impl Function {
         &self.insts[block.insts.start as usize..block.insts.end as usize]
     }
 
+    /// The instruction before which all lanes are on that a block runs with: after the scalar code in front that brings lanes
+    /// back or wakes those that help.
+    pub fn arrival(&self, block: &Block) -> u32 {
+        let is_vector = |one: &Operand| match one.what {
+            What::Val(val) => self.class(val) == Class::Vector,
+            What::Fixed(reg) => reg.as_vgpr().is_some(),
+            _ => false,
+        };
+        let mut arrival = block.insts.start;
+        for n in block.insts.start..block.tail {
+            let inst = &self.insts[n as usize];
+            if inst.turns_all_lanes_on() || self.defs(inst).iter().chain(self.uses(inst)).any(is_vector) {
+                break;
+            }
+            if self.defs(inst).iter().any(|one| one.what == What::Fixed(PhysReg::EXEC)) {
+                arrival = n + 1;
+            }
+        }
+        arrival
+    }
+
     /// The operands that an instruction defines.
     pub fn defs(&self, inst: &Inst) -> &[Operand] {
         let start = inst.operands as usize;
