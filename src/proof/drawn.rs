@@ -92,6 +92,8 @@ pub(super) struct Corners {
 /// Known contents of a pixel.
 #[derive(Clone, Debug, Default)]
 struct Shaded {
+    /// A fragment came through: it was not killed, and its sample mask has its sample.
+    passed: bool,
     colors: BTreeMap<u32, Texel>,
     /// The second colours of dual-source outputs.
     seconds: BTreeMap<u32, Texel>,
@@ -397,7 +399,7 @@ impl<'a> Run<'a> {
             let texel =
                 |(bits, shadow)| ([bits as u32 & 0xff, 0, 0, 0], [shadow, Shadow::NONE, Shadow::NONE, Shadow::NONE]);
             let given = (u64::from(stencil.reference), Shadow::NONE);
-            let texels = texels(&|pixel| Some(texel(pixel.stencil.unwrap_or(given))));
+            let texels = texels(&|pixel| pixel.passed.then(|| texel(pixel.stencil.unwrap_or(given))));
             Ok(Known::attachment(NamedFormat::new("R8_UINT")?, [stencil.clear.into(), 0, 0, 0], &texels))
         });
         Ok(Drawn {
@@ -459,13 +461,17 @@ impl Shaders for Run<'_> {
         ) {
             let (number, n) = n;
             let shaded = self.pixels.entry(place(quad, n)).or_default();
-            let Some(pixel) = pixels.get(number) else { continue };
-            match (pixel.helper, pixel.doubtful) {
-                (_, true) => {
-                    self.edges.insert(place(quad, n));
-                }
-                (true, false) => {}
-                (false, false) => shade(shaded, pixel),
+            let Some(pixel) = pixels.get(number) else {
+                // Without a fragment shader all come through.
+                shaded.passed = true;
+                continue;
+            };
+            // There is one sample.
+            let (mask, behind) = pixel.outputs.get(&OutputSlot::SampleMask).copied().unwrap_or((1, Shadow::NONE));
+            if pixel.doubtful || !pixel.helper && !behind.is_exact() {
+                self.edges.insert(place(quad, n));
+            } else if !pixel.helper && mask & 1 != 0 {
+                shade(shaded, pixel);
             }
         }
         Ok(vec![Default::default(); quads.len()])
@@ -478,6 +484,7 @@ fn place(quad: &Quad, n: usize) -> [u32; 2] {
 
 /// Merges the outputs of a fragment shader into a pixel.
 fn shade(shaded: &mut Shaded, pixel: &Invocation) {
+    shaded.passed = true;
     shaded.depth = pixel.builtins.get(&(BuiltIn::FragCoord, 2)).copied();
     let (mut fresh, mut seconds): (BTreeMap<u32, Texel>, BTreeMap<u32, Texel>) = Default::default();
     for (slot, (bits, shadow)) in &pixel.outputs {

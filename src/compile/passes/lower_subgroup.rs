@@ -235,29 +235,37 @@ fn shuffle(b: &mut Builder<'_>, v: Value, lane: Value, wave: WaveSize) -> Value 
     }
 }
 
-/// In wave64 ds_bpermute reaches only the same half, so this is a waterfall loop over source lanes: each round reads
-/// the first active lane's source, for all lanes with the same source.
+/// In wave64 ds_bpermute reaches only the same half, so this is a loop over source lanes: each round reads the source of the
+/// first lane that is left, for all lanes with the same one. Served lanes stay in the loop: what is read of a lane has to
+/// be in its registers, and code in a loop moves values for the lanes that are in it only.
 fn shuffle_loop(b: &mut Builder<'_>, v: Value, lane: Value) -> Value {
     let ty = b.ty(v);
     let parts = pieces(b, v);
-    let [header, serve, next, done] = [(); 4].map(|()| b.new_block());
-    b.jump(header, &[]);
+    let [header, next, done] = [(); 3].map(|()| b.new_block());
+    let on = b.cbool(true);
+    let mut first = vec![ballot(b, on, WaveSize::W64)];
+    first.extend(parts.iter().map(|_| b.undef(Type::B32)));
+    b.jump(header, &first);
 
     b.switch_to(header);
+    let left = b.shader.add_param(header, Type::B64);
+    let before: Vec<Value> = parts.iter().map(|_| b.shader.add_param(header, Type::B32)).collect();
     b.set_merge(Merge::Loop { merge: done, continue_to: next });
-    let wish = amd(b, AmdOp::ReadFirstLane, &[lane]);
+    let first = b.alu(AluOp::FindILsb, &[left]);
+    let wish = amd(b, AmdOp::ReadLane, &[lane, first]);
     let mine = b.alu(AluOp::IEq, &[wish, lane]);
-    let nothing = vec![b.undef(Type::B32); parts.len()];
-    let then = BlockCall::to(serve);
-    b.terminate(Terminator::Branch { cond: mine, then, els: BlockCall { block: next, args: nothing } });
-
-    b.switch_to(serve);
     let read: Vec<Value> = parts.iter().map(|&p| amd(b, AmdOp::ReadLane, &[p, wish])).collect();
-    b.jump(next, &read);
+    let served: Vec<Value> = read.iter().zip(before).map(|(&read, before)| b.select(mine, read, before)).collect();
+    let now = ballot(b, mine, WaveSize::W64);
+    let others = b.alu(AluOp::INot, &[now]);
+    let left = b.alu(AluOp::IAnd, &[left, others]);
+    b.jump(next, &[]);
 
     b.switch_to(next);
-    let served: Vec<Value> = parts.iter().map(|_| b.shader.add_param(next, Type::B32)).collect();
-    b.branch(mine, done, header);
+    let none = b.iconst(Type::B64, 0);
+    let more = b.alu(AluOp::INe, &[left, none]);
+    let then = BlockCall { block: header, args: std::iter::once(left).chain(served.iter().copied()).collect() };
+    b.terminate(Terminator::Branch { cond: more, then, els: BlockCall::to(done) });
 
     b.switch_to(done);
     joined(b, &served, ty)

@@ -25,6 +25,12 @@ pub struct Way {
     same: Same,
 }
 
+impl Way {
+    pub fn is_loop(&self) -> bool {
+        self.next.is_some()
+    }
+}
+
 impl Gen<'_> {
     /// A few statements.
     pub fn statements(&mut self) {
@@ -39,6 +45,9 @@ impl Gen<'_> {
     }
 
     fn statement(&mut self) {
+        if self.fragment.is_some() && self.random.once_in(4) {
+            return self.of_fragments();
+        }
         match self.random.below(40) {
             0..=13 => self.expression(),
             14..=16 => self.assign(),
@@ -53,7 +62,13 @@ impl Gen<'_> {
             35..=36 if self.depth < 3 => self.repeat(),
             37..=38 => self.escape(),
             // Lanes that leave may do so while others wait for them at a barrier.
-            39 if self.depth > 0 && self.shader.shared_bytes == 0 && self.random.once_in(3) => self.leave(),
+            39 if self.depth > 0
+                && self.shader.shared_bytes == 0
+                && self.may_break_quads()
+                && self.random.once_in(3) =>
+            {
+                self.leave();
+            }
             _ => self.expression(),
         }
     }
@@ -71,26 +86,26 @@ impl Gen<'_> {
     // ---- targets
 
     /// A block where these variables have several values.
-    fn target_of(&mut self, vars: Vec<usize>) -> Target {
+    pub fn target_of(&mut self, vars: Vec<usize>) -> Target {
         let block = self.new_block();
         let params = vars.iter().map(|n| self.shader.add_param(block, self.vars[*n].kind.ty())).collect();
         let before = self.vars.iter().map(|var| var.now).collect();
         Target { block, vars, params, preds: Vec::new(), before }
     }
 
-    fn target(&mut self) -> Target {
+    pub fn target(&mut self) -> Target {
         // Variable 0 collects all that is computed.
         let vars = (0..self.vars.len()).filter(|n| *n == 0 || self.random.once_in(2)).collect();
         self.target_of(vars)
     }
 
     /// The jump to a target from here.
-    fn call(&mut self, to: &mut Target) -> BlockCall {
+    pub fn call(&mut self, to: &mut Target) -> BlockCall {
         to.preds.extend(self.block);
         BlockCall { block: to.block, args: to.vars.iter().map(|n| self.vars[*n].now).collect() }
     }
 
-    fn jump(&mut self, to: &mut Target) {
+    pub fn jump(&mut self, to: &mut Target) {
         if self.block.is_some() {
             let call = self.call(to);
             self.end(Terminator::Jump(call));
@@ -98,7 +113,7 @@ impl Gen<'_> {
     }
 
     /// Continues there. A block to which nothing leads is not reached.
-    fn begin(&mut self, target: &Target, same: Same) {
+    pub fn begin(&mut self, target: &Target, same: Same) {
         if target.preds.is_empty() {
             self.shader.block_mut(target.block).term = Some(Terminator::Unreachable);
             self.block = None;
@@ -115,15 +130,16 @@ impl Gen<'_> {
         }
     }
 
-    fn set_merge(&mut self, merge: Merge) {
+    pub fn set_merge(&mut self, merge: Merge) {
         if let Some(block) = self.block {
             self.shader.block_mut(block).merge = merge;
         }
     }
 
     /// A condition, and for whom it is the same.
-    fn condition(&mut self) -> (Value, Same) {
+    pub fn condition(&mut self) -> (Value, Same) {
         let same = *self.random.pick(&[Same::Lane, Same::Lane, Same::Lane, Same::Wave, Same::Group]);
+        let same = self.or_quad(same);
         let known = self.known_of(Kind::TRUTH, same);
         // Of a constant nothing is learnt.
         if self.shader.as_const(known.value).is_none() {
@@ -170,6 +186,7 @@ impl Gen<'_> {
 
     fn switch(&mut self) {
         let same = *self.random.pick(&[Same::Lane, Same::Lane, Same::Group]);
+        let same = self.or_quad(same);
         let known = self.known_of(Kind::INT, same);
         let seven = self.c32(7);
         let value = self.alu(AluOp::IAnd, &[known.value, seven]);
@@ -216,7 +233,8 @@ impl Gen<'_> {
 
     fn repeat(&mut self) {
         let around = self.same;
-        let same = around.min(*self.random.pick(&[Same::Lane, Same::Lane, Same::Group]));
+        let same = *self.random.pick(&[Same::Lane, Same::Lane, Same::Group]);
+        let same = around.min(self.or_quad(same));
         let known = self.known_of(Kind::INT, same);
         let trips = self.trips(known.value);
         let same = same.min(known.same);

@@ -5,6 +5,7 @@
 //! parameter of those blocks where several values meet.
 
 use super::super::random::Random;
+use super::fragment::Fragment;
 use super::inputs;
 use super::setup::Setup;
 use dovetail::ir::{
@@ -48,6 +49,8 @@ impl Kind {
 pub enum Same {
     /// Perhaps none.
     Lane,
+    /// Those of a quad; of fragment shaders only.
+    Quad,
     /// Those of a wave.
     Wave,
     /// All of a workgroup.
@@ -100,14 +103,19 @@ pub struct Gen<'r> {
     pub lane: Value,
     pub group_lanes: u32,
     pub wave_lanes: u32,
+    /// What is to be known of a fragment shader.
+    pub fragment: Option<Fragment>,
 }
 
 /// A shader.
 pub fn shader(random: &mut Random, setup: &Setup) -> Shader {
-    let mut shader = Shader::new("main", Stage::Compute);
+    let fragment = setup.scene.as_ref().map(|scene| Fragment::new(random, scene, setup.seed));
+    let mut shader = Shader::new("main", if fragment.is_some() { Stage::Fragment } else { Stage::Compute });
     let lanes = setup.wave.lanes();
     let group_lanes = *random.pick(&[lanes, lanes, lanes, lanes - 11, 2 * lanes]);
-    shader.modes.local_size = [group_lanes, 1, 1];
+    if fragment.is_none() {
+        shader.modes.local_size = [group_lanes, 1, 1];
+    }
     inputs::declare(&mut shader);
     let budget = 8 + random.below(30) as i32 + if random.once_in(8) { 60 } else { 0 };
     let mut it = Gen {
@@ -127,6 +135,7 @@ pub fn shader(random: &mut Random, setup: &Setup) -> Shader {
         lane: Value(0),
         group_lanes,
         wave_lanes: lanes,
+        fragment,
     };
     it.whole();
     it.shader
@@ -134,6 +143,15 @@ pub fn shader(random: &mut Random, setup: &Setup) -> Shader {
 
 impl Gen<'_> {
     fn whole(&mut self) {
+        if self.fragment.is_some() {
+            self.begin_fragment();
+        } else {
+            self.begin_compute();
+        }
+        self.body();
+    }
+
+    fn begin_compute(&mut self) {
         let index = self.push(Op::load_builtin(BuiltIn::LocalInvocationIndex, 0), &[], Type::B32);
         self.see(index, Kind::INT, Same::Lane);
         let group = self.push(Op::load_builtin(BuiltIn::WorkgroupId, 0), &[], Type::B32);
@@ -143,6 +161,9 @@ impl Gen<'_> {
         self.lane = self.alu(AluOp::IAdd, &[first, index]);
         self.see(self.lane, Kind::INT, Same::Lane);
         self.shared_memory(index);
+    }
+
+    fn body(&mut self) {
         for _ in 0..self.random.below(3) {
             self.array();
         }
@@ -209,6 +230,9 @@ impl Gen<'_> {
             let Var { now, kind, .. } = self.vars[n];
             let word = self.word(now, kind);
             self.store_out(n as u32, word);
+        }
+        if self.fragment.is_some() {
+            return self.end_fragment();
         }
         self.end(Terminator::Return(vec![]));
     }

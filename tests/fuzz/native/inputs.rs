@@ -45,7 +45,10 @@ pub fn declare(shader: &mut Shader) {
 
 /// Their contents for a shader.
 pub fn inputs(shader: &Shader, setup: &Setup) -> Inputs {
-    let lanes = shader.modes.local_size.iter().map(|n| n.max(&1)).product::<u32>().min(1024) * setup.groups;
+    let lanes = match &setup.scene {
+        Some(scene) => scene.fragments().max(1),
+        None => shader.modes.local_size.iter().map(|n| n.max(&1)).product::<u32>().min(1024) * setup.groups,
+    };
     let mut random = Random::new(setup.seed, 0x1a7e);
     // Small numbers and flags as often as any: branches should go both ways.
     let mut bytes = |count: u32| {
@@ -84,6 +87,7 @@ pub fn inputs(shader: &Shader, setup: &Setup) -> Inputs {
         push_constants: bytes(4 * PUSHED + 16),
         pointers: vec![pointer(0, BY_ADDRESS), pointer(1, OWN_BY_ADDRESS)],
         grid: [setup.groups, 1, 1],
+        draw: setup.scene.as_ref().map(|scene| scene.draw(shader, setup)),
         ..Inputs::default()
     }
 }

@@ -2,6 +2,7 @@
 
 use super::inputs::inputs;
 use super::setup::Setup;
+use super::{drawn, scene};
 use dovetail::check;
 use dovetail::compile::backend::Generator;
 use dovetail::compile::native::{Native, opt};
@@ -17,8 +18,9 @@ use dovetail::ir::interp::Options;
 use dovetail::ir::parse::parse;
 use dovetail::ir::verify::verify;
 use dovetail::link::{EmitGlue, Placement, link};
-use dovetail::proof::{bytes_of, interpreted, judge as judge_bytes};
-use dovetail::state::{Known, PipelineState};
+use dovetail::metadata::interface::{FragmentInput, StageInterface, StageKind};
+use dovetail::proof::{Known, bytes_of, interpreted};
+use dovetail::state::{Known as Item, PipelineState};
 use dovetail::target::{GfxIp, Stage};
 use dovetail::template;
 
@@ -45,22 +47,34 @@ pub fn run(bytes: &[u8]) -> Result<()> {
 pub fn judge(setup: &Setup, shader: &Shader) -> Result<()> {
     // A mistake of what makes or shrinks shaders is none of the generator.
     verify(shader).map_err(|e| Error::malformed(e.to_string()))?;
+    let wanted = if setup.scene.is_some() { Stage::Fragment } else { Stage::Compute };
+    if shader.stage != wanted {
+        return Err(Error::malformed(format!("no {wanted} shader")));
+    }
     let inputs = inputs(shader, setup);
-    let options = Options { subgroup_size: setup.wave.lanes(), limit: INTERPRETED, ..Options::default() };
-    let expected = bytes_of(&interpreted(shader, &inputs, options).map_err(|e| Error::malformed(e.to_string()))?)?;
-    let state = template::state(std::slice::from_ref(shader))?;
-    let elf = compiled(setup, shader, &state)?;
-    let made = emulated(&elf, &state, &inputs)?;
-    for (binding, (ours, wanted)) in inputs.bindings.iter().zip(made.iter().zip(&expected)) {
+    let mut shaders = vec![shader.clone()];
+    if setup.scene.is_some() {
+        shaders.insert(0, scene::vertex_shader());
+    }
+    let mut state = template::state(&shaders)?;
+    scene::attach(&mut state, setup)?;
+    let case = Case { setup, shaders, state, inputs };
+    let expected = bytes_of(&case.interpreted(Options::default()).map_err(|e| Error::malformed(e.to_string()))?)?;
+    let elf = case.compiled()?;
+    let made = case.emulated(&elf)?;
+    for (n, (ours, wanted)) in made.iter().zip(&expected).enumerate() {
         // What cannot be written is not known.
         let differing = ours.chunks(4).zip(wanted.chunks(4)).position(|(a, b)| a != b);
         if let Some(dword) = differing {
             let word = |bytes: &[u8]| {
                 bytes.chunks(4).nth(dword).map_or(0, |b| u32::from_le_bytes(b.try_into().unwrap_or([0; 4])))
             };
-            let what =
-                format!("binding {} dword {dword} is {:#x}, not {:#x}", binding.binding, word(ours), word(wanted));
-            certain(setup, shader, &inputs, &expected, &made)?;
+            let place = match case.inputs.bindings.get(n) {
+                Some(binding) => format!("binding {}", binding.binding),
+                None => format!("attachment {}", n - case.inputs.bindings.len()),
+            };
+            case.certain(&expected, &made)?;
+            let what = format!("{place} dword {dword} is {:#x}, not {:#x}", word(ours), word(wanted));
             return Err(Error::bug(format!("differs: {what}")));
         }
     }
@@ -73,22 +87,80 @@ pub fn judge(setup: &Setup, shader: &Shader) -> Result<()> {
     }
 }
 
-/// Whether a difference says anything: no order of lanes changes the result, and what differs does not depend on memory that
-/// nobody wrote.
-fn certain(setup: &Setup, shader: &Shader, inputs: &Inputs, expected: &[Vec<u8>], ours: &[Vec<u8>]) -> Result<()> {
-    let options = Options { subgroup_size: setup.wave.lanes(), limit: INTERPRETED, ..Options::default() };
-    let backwards = bytes_of(&interpreted(shader, inputs, Options { backwards: true, ..options })?)?;
-    let known = interpreted(shader, inputs, Options { shadow: true, ..options })?;
-    if backwards != expected || judge_bytes(0.0, inputs, &known, ours, expected).is_ok() {
-        return Err(Error::malformed("a result that is not defined"));
-    }
-    Ok(())
+/// A pipeline and what it gets.
+struct Case<'a> {
+    setup: &'a Setup,
+    /// A compute shader, or a vertex and a fragment shader.
+    shaders: Vec<Shader>,
+    state: PipelineState,
+    inputs: Inputs,
 }
 
-fn emulated(elf: &[u8], state: &PipelineState, inputs: &Inputs) -> Result<Vec<Vec<u8>>> {
-    match emu::run(elf, &state.layout, inputs, Limits { instructions: EMULATED }) {
-        Ok(outcome) => Ok(outcome.bindings),
-        Err(e) => Err(Error::bug(format!("emulator: {e}"))),
+impl Case<'_> {
+    fn interpreted(&self, options: Options) -> Result<Vec<Option<Known>>> {
+        let options = Options { subgroup_size: self.setup.wave.lanes(), limit: INTERPRETED, ..options };
+        match &self.shaders[..] {
+            [vertex, fragment] => drawn::known([vertex, fragment], &self.state.vertex, &self.inputs, options),
+            shaders => interpreted(&shaders[0], &self.inputs, options),
+        }
+    }
+
+    /// Whether a difference says anything: no order of lanes changes the result, and what differs does not depend on memory
+    /// that nobody wrote.
+    fn certain(&self, expected: &[Vec<u8>], ours: &[Vec<u8>]) -> Result<()> {
+        let backwards = bytes_of(&self.interpreted(Options { backwards: true, ..Options::default() })?)?;
+        let known = self.interpreted(Options { shadow: true, ..Options::default() })?;
+        let differs = known.iter().zip(ours.iter().zip(expected)).any(|(known, (ours, expected))| {
+            known.as_ref().is_some_and(|known| !known.judge_between(ours, expected, 0.0).wrong.is_empty())
+        });
+        if backwards != expected || !differs {
+            return Err(Error::malformed("a result that is not defined"));
+        }
+        Ok(())
+    }
+
+    fn emulated(&self, elf: &[u8]) -> Result<Vec<Vec<u8>>> {
+        match emu::run(elf, &self.state.layout, &self.inputs, Limits { instructions: EMULATED }) {
+            Ok(outcome) => Ok(drawn::left(outcome)),
+            Err(e) => Err(Error::bug(format!("emulator: {e}"))),
+        }
+    }
+
+    fn compiled(&self) -> Result<Vec<u8>> {
+        let (mut parts, mut read) = (Vec::new(), Vec::new());
+        // The vertex shader knows what the fragment shader reads.
+        for shader in self.shaders.iter().rev() {
+            let known = self.known(shader.stage, std::mem::take(&mut read));
+            let (elf, interface) = compiled(self.setup, shader, known)?;
+            if let StageKind::Fragment(fragment) = interface.kind {
+                read = fragment.inputs;
+            }
+            parts.push(elf);
+        }
+        let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+        let placement = if self.setup.chained { Placement::Chained } else { Placement::Adjacent };
+        link(&parts, &self.state, placement, &EmitGlue).map_err(|e| match e.kind() {
+            ErrorKind::Unsupported { .. } | ErrorKind::NeedsFullCompile(_) => e,
+            _ => Error::bug(format!("link: {e}")),
+        })
+    }
+
+    /// What a stage is told of the pipeline.
+    fn known(&self, stage: Stage, read: Vec<FragmentInput>) -> KnownState {
+        let layout = if self.setup.known { Item::Known(self.state.layout.clone()) } else { Item::Unknown };
+        let known = KnownState { layout, ..KnownState::default() };
+        match stage {
+            Stage::Vertex if self.setup.whole => KnownState {
+                vertex: Item::Known(self.state.vertex.clone()),
+                params: Item::Known(read),
+                multiview: Item::Known(false),
+                ..known
+            },
+            Stage::Fragment if self.setup.whole => {
+                KnownState { colors: Item::Known(self.state.color.clone()), ..known }
+            }
+            _ => known,
+        }
     }
 }
 
@@ -111,24 +183,25 @@ impl Watch for Checks {
     }
 }
 
-fn compiled(setup: &Setup, shader: &Shader, state: &PipelineState) -> Result<Vec<u8>> {
+fn compiled(setup: &Setup, shader: &Shader, known: KnownState) -> Result<(Vec<u8>, StageInterface)> {
     let mut shader = shader.clone();
     let options = setup.options();
-    if !setup.passes.is_empty() {
+    let stage = shader.stage;
+    if !setup.passes.is_empty() && stage != Stage::Vertex {
         opt::run_some(&mut shader, &options, |phase| setup.passes.contains(&phase)).at(|| "passes")?;
     }
-    let layout = if setup.known { Known::Known(state.layout.clone()) } else { Known::Unknown };
     let request = StageRequest {
         target: GfxIp::Gfx1030,
-        stage: Stage::Compute,
+        stage,
         module: ModuleDigest([0; 32]),
         entry_point: "main".to_owned(),
         specialization: vec![],
         wave: setup.wave,
         options,
-        known: KnownState { layout, ..KnownState::default() },
+        known,
     };
-    let mut checks = Checks { shown: std::env::var("DOVETAIL_DUMP").ok() };
+    let shown = std::env::var("DOVETAIL_DUMP").ok().filter(|_| stage != Stage::Vertex);
+    let mut checks = Checks { shown };
     let lowered = passes::lower_watched(shader, &request, &mut checks).at(|| "lower")?;
     let code = Native.generate(&lowered, &request.options, &mut checks).map_err(|e| match e.kind() {
         ErrorKind::Unsupported { feature, .. } if !REFUSED.contains(&feature.as_str()) => {
@@ -136,9 +209,5 @@ fn compiled(setup: &Setup, shader: &Shader, state: &PipelineState) -> Result<Vec
         }
         _ => e,
     })?;
-    let elf = unlinked::write(code, lowered.interface())?;
-    link(&[&elf.0], state, Placement::Adjacent, &EmitGlue).map_err(|e| match e.kind() {
-        ErrorKind::Unsupported { .. } | ErrorKind::NeedsFullCompile(_) => e,
-        _ => Error::bug(format!("link: {e}")),
-    })
+    Ok((unlinked::write(code, lowered.interface())?.0, lowered.interface().clone()))
 }

@@ -16,7 +16,7 @@ const REDUCE: [ReduceOp; 9] = [
 ];
 
 impl Gen<'_> {
-    fn subgroup(&mut self, op: SubgroupOp, args: &[Value], ty: Type) -> Value {
+    pub fn subgroup(&mut self, op: SubgroupOp, args: &[Value], ty: Type) -> Value {
         self.push(Op::Subgroup(op), args, ty)
     }
 
@@ -27,6 +27,10 @@ impl Gen<'_> {
 
     /// An operation.
     pub fn across_lanes(&mut self) {
+        // Whether helpers take part is the implementation's choice.
+        if !self.all_live() {
+            return self.of_fragments();
+        }
         let wave = self.wave();
         match self.random.below(14) {
             0 => {
@@ -141,6 +145,9 @@ impl Gen<'_> {
             (op, Kind::Float(bits, most), Kind::Float(bits, most + more))
         } else {
             let ty = *self.random.pick(&[Type::B32, Type::B32, Type::B32, Type::B64, Type::B16, Type::B8]);
+            // Among live pixels there are always others that wait, and then 64 bits are refused.
+            let refused = ty == Type::B64 && self.fragment.is_some() && !self.random.once_in(8);
+            let ty = if refused { Type::B32 } else { ty };
             (*self.random.pick(&REDUCE), Kind::Bits(ty), Kind::Bits(ty))
         };
         let value = self.operand(kind);

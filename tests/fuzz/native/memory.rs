@@ -207,6 +207,7 @@ impl Gen<'_> {
                 let (offset, _) = self.own(ty);
                 let args = [vec![descriptor, offset], data].concat();
                 let value = self.push(Op::BufferAtomic { op, access: PLAIN }, &args, ty);
+                let value = self.of_live(value);
                 self.see(value, Kind::Bits(ty), Same::Lane);
             }
         }
@@ -232,6 +233,7 @@ impl Gen<'_> {
             _ => {
                 let args = [vec![address], data].concat();
                 let value = self.push(Op::GlobalAtomic { op, access: PLAIN }, &args, ty);
+                let value = self.of_live(value);
                 self.see(value, Kind::Bits(ty), Same::Lane);
             }
         }

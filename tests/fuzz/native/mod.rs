@@ -10,15 +10,21 @@
 //! text of forty lines can be shrunk and read. Values are such that every implementation has the same bits: floats are small
 //! integers, indices are in range, shuffles take from active lanes, nothing depends on the order of lanes.
 //!
-//! To add an operation: a line in `values` (arithmetic), `memory` or `lanes`.
+//! Half of them are fragment shaders, drawn (`scene`) with a plain vertex shader.
+//!
+//! To add an operation: a line in `values` (arithmetic), `memory`, `lanes` or `quads` (of fragment shaders only).
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 mod control;
+mod drawn;
+mod fragment;
 mod generate;
 mod inputs;
 mod judge;
 mod lanes;
 mod memory;
+mod quads;
+mod scene;
 mod setup;
 mod shrink;
 mod values;

@@ -1,6 +1,7 @@
 //! How a shader is compiled and run: the first line of an input.
 
 use super::super::random::Random;
+use super::scene::Scene;
 use dovetail::compile::native::opt;
 use dovetail::compile::phases::{Phase, Phases};
 use dovetail::compile::request::{GeneratorKind, NativeOptions, Scheduling, TuningOptions};
@@ -27,6 +28,12 @@ pub struct Setup {
     pub without: Phases,
     /// Passes of the middle end that run on the upper level, in their own order, instead of all on the lower one.
     pub passes: Vec<Phase>,
+    /// A fragment shader: what is drawn.
+    pub scene: Option<Scene>,
+    /// Of a draw: attachments, attributes and the other stage are known too.
+    pub whole: bool,
+    /// Of a draw: parts are joined by branches.
+    pub chained: bool,
 }
 
 impl Setup {
@@ -43,15 +50,24 @@ impl Setup {
             without = Phase::ALL.iter().copied().filter(|phase| phase.is_middle() || without.has(*phase)).collect();
         }
         let groups = 1 + u32::from(random.once_in(8));
-        Self { wave, vgprs, groups, seed: random.next() & 0xff, known: random.once_in(2), without, passes }
+        let (seed, known) = (random.next() & 0xff, random.once_in(2));
+        let scene = random.once_in(2).then(|| Scene::new(random));
+        let whole = scene.is_some() && known && random.once_in(2);
+        let chained = scene.is_some() && random.once_in(4);
+        // Four colours of four channels are in registers at once.
+        let vgprs = if scene.is_some() && vgprs > 0 { vgprs.max(24) } else { vgprs };
+        Self { wave, vgprs, groups, seed, known, without, passes, scene, whole, chained }
     }
 
     /// As a line.
     pub fn line(&self) -> String {
-        let Self { wave, vgprs, groups, seed, known, without, passes } = self;
+        let Self { wave, vgprs, groups, seed, known, without, passes, scene, whole, chained } = self;
         let list = |phases: Vec<Phase>| phases.iter().map(|phase| phase.name()).collect::<Vec<_>>().join(",");
+        let drawn = scene.as_ref().map_or(String::new(), |scene| {
+            format!(" draw={} whole={} chained={}", scene.text(), u8::from(*whole), u8::from(*chained))
+        });
         format!(
-            "{MARK} wave={} vgprs={vgprs} groups={groups} seed={seed} known={} without={} passes={}",
+            "{MARK} wave={} vgprs={vgprs} groups={groups} seed={seed} known={} without={} passes={}{drawn}",
             wave.lanes(),
             u8::from(*known),
             list(without.iter().collect()),
@@ -75,6 +91,10 @@ impl Setup {
         let list = |name: &str| -> Result<Vec<Phases>> {
             get(name)?.split(',').filter(|word| !word.is_empty()).map(str::parse).collect()
         };
+        // Inputs of compute shaders do not have these.
+        let scene = get("draw").ok().map(Scene::parse).transpose()?;
+        let flag = |name: &str| -> Result<bool> { Ok(scene.is_some() && number(name)? != 0) };
+        let (whole, chained) = (flag("whole")?, flag("chained")?);
         Ok(Self {
             wave: if number("wave")? == 32 { WaveSize::W32 } else { WaveSize::W64 },
             vgprs: number("vgprs")? as u32,
@@ -83,6 +103,9 @@ impl Setup {
             known: number("known")? != 0,
             without: list("without")?.into_iter().flat_map(Phases::iter).collect(),
             passes: list("passes")?.into_iter().flat_map(Phases::iter).collect(),
+            scene,
+            whole,
+            chained,
         })
     }
 

@@ -6,7 +6,7 @@
 use super::setup::Setup;
 use dovetail::compile::phases::{Phase, Phases};
 use dovetail::ir::parse::parse;
-use dovetail::ir::{BlockCall, BlockId, Merge, Op, Shader, Terminator, Value};
+use dovetail::ir::{BlockCall, BlockId, Merge, Op, Shader, Terminator, Value, ValueDef};
 use std::time::{Duration, Instant};
 
 /// Time after which no attempt begins.
@@ -70,15 +70,19 @@ impl Search<'_> {
     }
 
     fn round(&mut self) {
-        let setups: [fn(&mut Setup); 6] = [
+        let setups: [fn(&mut Setup); 10] = [
             |s| s.passes.clear(),
             |s| s.without = Phases::default(),
             |s| s.vgprs = 0,
             |s| s.groups = 1,
-            |s| s.known = false,
+            |s| (s.known, s.whole) = (false, false),
+            |s| s.whole = false,
+            |s| s.chained = false,
+            |s| s.scene.iter_mut().for_each(|scene| scene.leave_out(true)),
+            |s| s.scene.iter_mut().for_each(|scene| scene.leave_out(false)),
             |s| s.without = Phase::ALL.iter().copied().collect(),
         ];
-        for set in &setups[..5 + usize::from(self.setup.without.iter().count() < 3)] {
+        for set in &setups[..9 + usize::from(self.setup.without.iter().count() < 3)] {
             let mut setup = self.setup.clone();
             set(&mut setup);
             if setup != self.setup {
@@ -117,7 +121,7 @@ impl Search<'_> {
                 }
             }
             let constant = |s: &mut Shader, bits: u64| {
-                if let dovetail::ir::ValueDef::Inst(id) = s.values[n].def {
+                if let ValueDef::Inst(id) = s.values[n].def {
                     let inst = s.inst_mut(id);
                     inst.op = Op::Const(bits);
                     inst.args.clear();
@@ -156,8 +160,30 @@ fn addresses(shader: &Shader) -> Vec<bool> {
             }
         }
         if found.iter().filter(|f| **f).count() == before {
-            return found;
+            break;
         }
+    }
+    // What an attachment cannot hold is not defined: the mask before an output stays.
+    for inst in shader.live_insts().filter(|inst| matches!(inst.op, Op::StoreOutput { .. })) {
+        stored(shader, inst.args[0], 4, &mut found);
+    }
+    found
+}
+
+/// Marks an output and what it is made of, a few instructions up, also through the parameters of the block that returns.
+fn stored(shader: &Shader, value: Value, most: u32, found: &mut [bool]) {
+    found[value.index()] = true;
+    let ValueDef::Param(block, n) = shader.values[value.index()].def else {
+        let made = shader.def(value).filter(|inst| most > 0 && matches!(inst.op, Op::Alu(..)));
+        made.iter().flat_map(|inst| &inst.args).for_each(|v| stored(shader, *v, most - 1, found));
+        return;
+    };
+    if most == 0 {
+        return;
+    }
+    for term in shader.blocks.iter().filter_map(|b| b.term.as_ref()) {
+        let passed = term.calls().filter(|call| call.block == block).filter_map(|call| call.args.get(n as usize));
+        passed.for_each(|v| stored(shader, *v, most - 1, found));
     }
 }
 
@@ -223,7 +249,7 @@ fn without_param(shader: &mut Shader, block: BlockId, n: usize) {
     }
     shader.block_mut(block).params.remove(n);
     for (k, param) in shader.block(block).params.clone().into_iter().enumerate() {
-        shader.values[param.index()].def = dovetail::ir::ValueDef::Param(block, k as u32);
+        shader.values[param.index()].def = ValueDef::Param(block, k as u32);
     }
     for from in shader.block_ids().collect::<Vec<_>>() {
         let Some(term) = &mut shader.block_mut(from).term else { continue };

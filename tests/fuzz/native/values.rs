@@ -86,7 +86,8 @@ impl Gen<'_> {
 
     /// For whom a new value is the same.
     fn wanted(&mut self) -> Same {
-        *self.random.pick(&[Same::Lane, Same::Lane, Same::Lane, Same::Lane, Same::Wave, Same::Group])
+        let same = *self.random.pick(&[Same::Lane, Same::Lane, Same::Lane, Same::Lane, Same::Wave, Same::Group]);
+        self.or_quad(same)
     }
 
     /// A new value.

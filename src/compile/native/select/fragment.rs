@@ -4,6 +4,7 @@
 //! EXEC. What others can see, writes and exports, is done by live pixels only. Demotion takes a pixel out of that mask
 //! and leaves it in EXEC: it helps from then on.
 
+use super::bools::Bool;
 use super::{Operands, Selector, mask_run};
 use crate::compile::native::mir::{Extra, Operand, Val, What};
 use crate::error::{Error, Result};
@@ -78,7 +79,15 @@ impl Selector<'_> {
     /// Makes pixels helpers.
     pub(super) fn demote(&mut self, cond: Value) -> Result<()> {
         let made = self.bool_of(cond)?;
-        let mask = self.mask_from(made);
+        let mut mask = self.mask_from(made);
+        if matches!(made, Bool::Mask(_)) {
+            // Lanes that are not active now may have been where the condition was made: they stay live.
+            let active = self.new_mask();
+            let mut uses: Operands = [Self::exec()].into_iter().collect();
+            uses.extend(mask_run(self.wave, mask));
+            self.isa(self.lane_op(Op::SAndB32, Op::SAndB64), &mask_run(self.wave, active), &uses, Extra::None);
+            mask = active;
+        }
         let live = self.live_run().ok_or_else(|| Error::bug("native: demotion without a mask of live pixels"))?;
         let mut uses = live.clone();
         uses.extend(mask_run(self.wave, mask));

@@ -1,0 +1,35 @@
+//! A draw both ways: what the interpreter knows of bindings and attachments, and what the machine code leaves in them.
+
+use dovetail::emu::Outcome;
+use dovetail::emu::inputs::Inputs;
+use dovetail::error::{Error, Result};
+use dovetail::ir::Shader;
+use dovetail::ir::interp::Options;
+use dovetail::proof::{Known, interpreted_draw};
+use dovetail::state::VertexInputState;
+
+/// Bindings, colours, depth, stencil.
+pub fn known(
+    [vertex, fragment]: [&Shader; 2],
+    attributes: &VertexInputState,
+    inputs: &Inputs,
+    options: Options,
+) -> Result<Vec<Option<Known>>> {
+    let drawn = interpreted_draw(vertex, Some(fragment), attributes, inputs, options)?;
+    if drawn.edges > 0 {
+        return Err(Error::malformed("pixels that may be covered or not"));
+    }
+    let attachments = drawn.targets.into_iter().chain(drawn.depth).chain(drawn.stencil);
+    Ok(drawn.bindings.into_iter().chain(attachments.map(Some)).collect())
+}
+
+/// The bytes of the same.
+pub fn left(outcome: Outcome) -> Vec<Vec<u8>> {
+    let mut out = outcome.bindings;
+    if let Some(targets) = outcome.targets {
+        out.extend(targets.colors.into_iter().map(|color| color.data));
+        out.extend(targets.depth.map(|depth| depth.data.iter().flat_map(|z| z.to_le_bytes()).collect()));
+        out.extend(targets.stencil.map(|stencil| stencil.data));
+    }
+    out
+}
